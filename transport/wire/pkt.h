@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WIRE_PKT_H
+#define WIRE_PKT_H
+
+/* The transport part of a packet as a value: base transport header, extension headers, payload.
+ * The adapter speaks struct wire_pkt in every world; transport/wire alone knows its bytes
+ * (transport/wire/bth.h emits and parses them, transport/wire/frame.h adds Ethernet, IP, UDP and
+ * the ICRC). Values are in host order. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	WIRE_BTH_BYTES = 12,
+	WIRE_RETH_BYTES = 16,
+	WIRE_AETH_BYTES = 4,
+	WIRE_IMM_BYTES = 4,
+	WIRE_IETH_BYTES = 4,
+	WIRE_FETH_BYTES = 4,
+	WIRE_DETH_BYTES = 8,
+	WIRE_RDETH_BYTES = 4,
+	WIRE_XRCETH_BYTES = 4,
+	WIRE_ATOMICETH_BYTES = 28,
+	WIRE_ATOMICACKETH_BYTES = 8,
+	WIRE_CNP_BYTES = 16, /* reserved bytes of a CNP */
+	WIRE_ICRC_BYTES = 4,
+	WIRE_MTU_MAX = 4096,
+};
+
+#define WIRE_PKEY_DEFAULT 0xffffu
+#define WIRE_UDP_PORT 4791u /* IANA: RoCEv2 */
+
+/* Classes of transport, the top three bits of an opcode (linux include/rdma/ib_pack.h). */
+enum { WIRE_RC = 0x00, WIRE_UC = 0x20, WIRE_RD = 0x40, WIRE_UD = 0x60, WIRE_CNP_CLASS = 0x80,
+       WIRE_XRC = 0xa0 };
+
+/* What the low five bits say; RC_x is WIRE_RC | x and so on. */
+enum wire_operation {
+	WIRE_SEND_FIRST = 0x00,
+	WIRE_SEND_MIDDLE = 0x01,
+	WIRE_SEND_LAST = 0x02,
+	WIRE_SEND_LAST_IMM = 0x03,
+	WIRE_SEND_ONLY = 0x04,
+	WIRE_SEND_ONLY_IMM = 0x05,
+	WIRE_WRITE_FIRST = 0x06,
+	WIRE_WRITE_MIDDLE = 0x07,
+	WIRE_WRITE_LAST = 0x08,
+	WIRE_WRITE_LAST_IMM = 0x09,
+	WIRE_WRITE_ONLY = 0x0a,
+	WIRE_WRITE_ONLY_IMM = 0x0b,
+	WIRE_READ_REQUEST = 0x0c,
+	WIRE_READ_RESPONSE_FIRST = 0x0d,
+	WIRE_READ_RESPONSE_MIDDLE = 0x0e,
+	WIRE_READ_RESPONSE_LAST = 0x0f,
+	WIRE_READ_RESPONSE_ONLY = 0x10,
+	WIRE_ACKNOWLEDGE = 0x11,
+	WIRE_ATOMIC_ACKNOWLEDGE = 0x12,
+	WIRE_COMPARE_SWAP = 0x13,
+	WIRE_FETCH_ADD = 0x14,
+	WIRE_SEND_LAST_INV = 0x16,
+	WIRE_SEND_ONLY_INV = 0x17,
+	WIRE_FLUSH = 0x1c,
+	WIRE_ATOMIC_WRITE = 0x1d,
+};
+enum { WIRE_CNP = 0x81 }; /* IBTA annex A17 */
+
+/* AETH syndrome: bits 7:5 type, bits 4:0 credit count, RNR timer or NAK code. */
+enum {
+	WIRE_SYN_ACK = 0x00,
+	WIRE_SYN_RNR = 0x20,
+	WIRE_SYN_NAK = 0x60,
+	WIRE_SYN_TYPE_MASK = 0xe0,
+	WIRE_SYN_VALUE_MASK = 0x1f,
+	WIRE_SYN_ACK_UNLIMITED = 0x1f, /* ACK without a credit limit */
+	WIRE_NAK_PSN_SEQ = 0x60,
+	WIRE_NAK_INVALID_REQUEST = 0x61,
+	WIRE_NAK_REMOTE_ACCESS = 0x62,
+	WIRE_NAK_REMOTE_OPERATION = 0x63,
+	WIRE_NAK_INVALID_RD_REQUEST = 0x64,
+};
+
+/* The protocol's facts, one bool a fact; the code asks the table. */
+struct wire_op {
+	const char *name;  /* "RC_WRITE_FIRST" */
+	bool request;	   /* goes from requester to responder */
+	bool response;	   /* READ response, ACK, atomic ACK */
+	bool start, end;   /* of a message */
+	bool send, write, read, atomic; /* family of a request; of the request that it answers */
+	bool payload;	   /* may carry payload bytes */
+	bool reth, aeth, imm, ieth, atomiceth, atomicacketh, deth, rdeth, xrceth, feth, cnp;
+	uint8_t header_bytes; /* BTH and all extension headers (and a CNP's reserved bytes) */
+};
+
+/* NULL: not an opcode of the specification. Thread-safe, constant. */
+const struct wire_op *wire_op_find(uint8_t opcode);
+
+/* Fields that most packets lack. They mean something only where pkt->has_rare. */
+struct wire_rare {
+	uint64_t swap_add, compare;  /* AtomicETH */
+	uint32_t qkey, src_qpn;	     /* DETH */
+	uint32_t ee_context;	     /* RDETH, 24 bits */
+	uint32_t xrc_srqn;	     /* XRCETH, 24 bits */
+	uint16_t pkey;		     /* where it is not WIRE_PKEY_DEFAULT */
+	bool mig_req;
+};
+
+/* The first WIRE_HOT_BYTES are copied as they are through a simulated fabric; keep the layout. */
+struct wire_pkt {
+	uint8_t opcode;
+	bool solicited : 1, ack_req : 1, fecn : 1, becn : 1;
+	bool synthetic : 1; /* the payload is @pattern, not bytes */
+	bool has_rare : 1;
+	uint16_t length;   /* payload bytes without pad, 0..WIRE_MTU_MAX */
+	uint32_t dest_qpn; /* 24 bits */
+	uint32_t psn;	   /* 24 bits */
+	uint32_t word;	   /* AETH (wire_aeth()), ImmDt, IETH or FETH: a packet has at most one */
+	uint64_t va;	   /* RETH, AtomicETH; the original value in an AtomicAckETH */
+	uint32_t rkey;	   /* RETH, AtomicETH */
+	uint32_t dma_length; /* RETH */
+	union {
+		uint8_t *payload; /* length bytes; whose they are says the function at hand */
+		uint64_t pattern; /* synthetic: wire_pattern(stream, offset) of the first byte */
+	};
+	struct wire_rare rare;
+};
+enum { WIRE_HOT_BYTES = 40 };
+_Static_assert(offsetof(struct wire_pkt, rare) == WIRE_HOT_BYTES, "the body of a simulated packet");
+
+static inline uint32_t wire_aeth(uint8_t syndrome, uint32_t msn)
+{
+	return (uint32_t)syndrome << 24 | (msn & 0xffffff);
+}
+
+static inline uint8_t wire_aeth_syndrome(uint32_t word)
+{
+	return (uint8_t)(word >> 24);
+}
+
+static inline uint32_t wire_aeth_msn(uint32_t word)
+{
+	return word & 0xffffff;
+}
+
+/* Where synthetic bytes come from: 24 bits of stream, 40 of offset. Their values are a function of
+ * both (wire_pattern_bytes()), so a receiver can recompute what should have arrived. */
+static inline uint64_t wire_pattern(uint64_t stream, uint64_t offset)
+{
+	return (stream & 0xffffff) << 40 | (offset & 0xffffffffffu);
+}
+
+/* The @length bytes that @pattern stands for. */
+void wire_pattern_bytes(uint64_t pattern, uint8_t *ret_bytes, size_t length);
+
+/* Bytes from BTH to ICRC, payload and pad included. CHECKs that the opcode exists. */
+size_t wire_pkt_bytes(const struct wire_pkt *pkt);
+
+#endif

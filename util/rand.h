@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef UTIL_RAND_H
+#define UTIL_RAND_H
+
+/* Keyed, counter-based random streams. A draw is a function of (seed, entity, purpose, counter)
+ * alone: neither another entity nor another purpose can shift it, and no draw tells the next. */
+#include "util/units.h"
+
+#include <stdbool.h>
+
+struct util_rand {
+	uint64_t seed;
+	uint64_t entity;  /* hash of the name */
+	uint64_t purpose; /* an enum of the drawing module */
+	uint64_t counter;
+};
+
+uint64_t util_rand_next(struct util_rand *rand);
+uint64_t util_rand_below(struct util_rand *rand, uint64_t limit); /* unbiased */
+bool util_rand_chance(struct util_rand *rand, uint32_t ppm);	  /* always takes one draw */
+ps_t util_rand_exponential(struct util_rand *rand, ps_t mean);	  /* gaps of a Poisson process */
+
+#endif
