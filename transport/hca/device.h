@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HCA_DEVICE_H
+#define HCA_DEVICE_H
+
+/* One adapter. It decides everything about queue pairs and does no input or output: the world
+ * around it (models/host in virtual time, transport/nic in real time) brings packets and the time
+ * and takes packets away. One thread at a time.
+ *
+ *	hca_input(dev, pkt, rx, now)	a packet has arrived
+ *	hca_output(dev, ...)		the port is free: what shall it send?
+ *	hca_next_at(dev, ...)		when to ask again, if nothing happens before */
+#include "transport/cc/cc.h"
+#include "transport/hca/cq.h"
+#include "transport/hca/mem.h"
+#include "transport/hca/qp.h"
+#include "transport/wire/pkt.h"
+
+/* How this adapter behaves where IBTA leaves a choice; from a hardware profile. */
+struct hca_profile {
+	uint64_t line_rate_bps;	 /* of the port: the cap of pacing */
+	uint32_t mtu_max;	 /* bytes */
+	uint32_t psn_window;	 /* unacknowledged packets a QP may have, 1..2^23 - 1 */
+	uint32_t ack_every;	 /* AckReq (so an ACK) at every N-th packet; 0: end of message only.
+				  * The last packet of a message always asks. rxe: 66; default 64 */
+	bool ack_on_data_priority; /* ACK, NAK and READ responses on the QP's priority, or ... */
+	uint8_t ack_priority;	 /* ... on this one */
+	uint8_t cnp_priority;	 /* NVIDIA: 6 */
+	bool cnp_enabled;	 /* answers CE with CNP (notification point) */
+	ps_t cnp_interval;	 /* least time between two CNPs of a QP: 50 us in the DCQCN paper, 4.1 */
+	const struct cc_ops *cc; /* reaction point */
+	struct cc_params cc_params;
+	uint32_t wire_overhead;	 /* bytes around BTH..ICRC on the wire, preamble and gap included */
+	uint32_t qp_max, cq_max, mr_max, pd_max; /* objects of the device */
+	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
+};
+
+/* What the world is told, at the instant it happens, from inside the calls below. It must not call
+ * back into the device. Every member is filled. */
+struct hca_observer {
+	void (*on_wc)(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now);
+	void (*on_cq_event)(void *world, void *cq_owner, ps_t now); /* an armed CQ fired */
+	/* Bytes of a request or a response were placed; @pkt as it came. */
+	void (*on_place)(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+			 ps_t now);
+	/* enum ibv_event_type; @qp_owner as given at creation. */
+	void (*on_async)(void *world, void *qp_owner, int event, ps_t now);
+};
+
+struct hca_device_params {
+	uint64_t key[2]; /* of QPNs and rkeys: the seed and the host's name, or getrandom() */
+	uint32_t qpn_slot, qpn_slot_bits; /* fixed high bits of every QPN (several processes) */
+	struct hca_profile profile;
+	const struct hca_observer *observer;
+	void *world;
+};
+
+/* Counters under the names that mlx5 and rxe use (linux drivers/infiniband/hw/mlx5/counters.c). */
+struct hca_counters {
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* bytes: payload */
+	uint64_t rx_write_requests, rx_read_requests, rx_atomic_requests;
+	uint64_t out_of_buffer;	      /* receive queue empty: RNR NAK sent */
+	uint64_t out_of_sequence;     /* responder saw a gap */
+	uint64_t duplicate_request;
+	uint64_t packet_seq_err;      /* NAK 0x60 received */
+	uint64_t implied_nak_seq_err;
+	uint64_t rnr_nak_retry_err;   /* RNR NAKs received */
+	uint64_t local_ack_timeout_err;
+	uint64_t req_transport_retries_exceeded, req_rnr_retries_exceeded;
+	uint64_t req_remote_access_errors, req_remote_invalid_request, req_cqe_error, resp_cqe_error;
+	uint64_t resp_local_length_error;
+	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled, rp_cnp_ignored;
+	uint64_t packets_retransmitted;
+	uint64_t rx_unknown_qp, rx_wrong_state, rx_dropped; /* silently dropped, by reason */
+};
+
+/* NULL: no memory. */
+struct hca_device *hca_device_create(const struct hca_device_params *params);
+void hca_device_destroy(struct hca_device *dev); /* takes every object along; NULL allowed */
+const struct hca_counters *hca_device_counters(const struct hca_device *dev);
+const struct hca_profile *hca_device_profile(const struct hca_device *dev);
+
+int hca_pd_create(struct hca_device *dev, struct hca_pd **ret_pd); /* -ENOMEM */
+int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd);	   /* -EBUSY */
+
+/* How a packet came; what RC, UC and UD need of the network part. */
+struct hca_rx {
+	uint8_t ecn;			/* enum wire_ecn */
+	const struct wire_path *path;	/* NULL where the world has none (simulation) */
+};
+
+/* A packet for this device. Nothing in it is trusted. pkt->payload stays the caller's. */
+void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,
+	       ps_t now);
+
+/* How the packet shall travel. */
+struct hca_tx {
+	const struct wire_path *path; /* valid until the next call */
+	uint8_t priority;
+	uint8_t ecn; /* enum wire_ecn: ECT(0) where CC listens */
+};
+
+/* The packet that the port sends at @now, among those whose priority is in @priorities (bit mask):
+ * the highest priority first, responses before requests, QPs in turn. The caller gives room for a
+ * payload of the MTU at pkt->payload; it holds bytes afterwards where pkt->length > 0 and not
+ * pkt->synthetic. False: nothing to send now. The bytes are those in memory at @now. */
+bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
+		struct hca_tx *ret_tx, ps_t now);
+
+/* The earliest time at which hca_output() with @priorities may have a packet or hca_advance() work
+ * to do: @now or earlier means at once, PS_NEVER not before an input or a post. O(1). */
+ps_t hca_next_at(const struct hca_device *dev, uint32_t priorities);
+
+/* Runs the timers that are due (retransmission, RNR). hca_output() does so by itself; a world whose
+ * port is paused or busy calls this, so that time passes for the timers too. */
+void hca_advance(struct hca_device *dev, ps_t now);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HCA_MEM_H
+#define HCA_MEM_H
+
+/* Memory as the adapter reaches it: regions behind keys. Bounds, rights, protection domain and key
+ * are checked in one place (hca_mr_find()); behind it the bytes are reached through the operations
+ * of the region's kind. */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hca_device;
+struct hca_mr;
+struct hca_pd;
+
+/* Access rights; the values of enum ibv_access_flags. */
+enum hca_access {
+	HCA_ACCESS_LOCAL_WRITE = 1,
+	HCA_ACCESS_REMOTE_WRITE = 2,
+	HCA_ACCESS_REMOTE_READ = 4,
+	HCA_ACCESS_REMOTE_ATOMIC = 8,
+};
+
+/* What one kind of memory can do; called only with ranges that hca_mr_find() passed. */
+struct hca_mem_ops {
+	const char *name;
+	void (*read)(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length);
+	/* The last (up to) 8 bytes become visible after all others. */
+	void (*write)(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length);
+	/* 8 aligned bytes: *ret_original, then + @swap_add, or @swap_add where equal to @compare. */
+	void (*atomic)(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+		       uint64_t compare, uint64_t *ret_original);
+};
+
+extern const struct hca_mem_ops hca_mem_host;
+/* Bytes that are a function of (stream, offset), carried as a reference (struct wire_pkt,
+ * synthetic) unless asked for as bytes; a write compares what comes with what should come. */
+extern const struct hca_mem_ops hca_mem_synthetic;
+
+struct hca_mr {
+	const struct hca_mem_ops *ops;
+	struct hca_pd *pd;
+	uint64_t iova;	 /* address that work requests and peers use for the first byte */
+	uint64_t length; /* bytes */
+	uint32_t lkey, rkey;
+	uint32_t access; /* enum hca_access */
+	uint32_t number; /* n-th region of the device, from 0: the digest's name for it */
+	uint8_t *host;	 /* kind host: the first byte */
+	uint64_t stream; /* kind synthetic */
+	uint64_t mismatch_bytes; /* kind synthetic: written, but not what (stream, offset) says */
+};
+
+struct hca_mr_params {
+	const struct hca_mem_ops *ops;
+	uint64_t iova, length;
+	uint32_t access;
+	uint8_t *host;
+	uint64_t stream;
+};
+
+/* -ENOMEM: no memory or device limit; -EINVAL: iova + length wraps, remote write or atomic without
+ * local write. The region's keys come from a permutation keyed by the device, so that they are
+ * unique and tell nothing; the low 8 bits are the consumer's tag. */
+int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr_params *params,
+		  struct hca_mr **ret_mr);
+int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr); /* -EBUSY: memory windows */
+
+/* The one check: the region that @key names, where it belongs to @pd, holds [va, va + length) and
+ * grants all of @access; NULL otherwise. A zero @length is not checked against bounds. */
+struct hca_mr *hca_mr_find(const struct hca_device *dev, const struct hca_pd *pd, uint32_t key,
+			   uint64_t va, uint64_t length, uint32_t access);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HCA_QP_H
+#define HCA_QP_H
+
+/* Queue pairs: creation, states, posting. How a QP answers packets is in requester.c, responder.c
+ * and completer.c. */
+#include "transport/hca/wr.h"
+#include "transport/wire/path.h"
+#include "util/units.h"
+
+struct hca_cq;
+struct hca_device;
+struct hca_pd;
+struct hca_qp;
+
+enum hca_qp_type { HCA_QPT_RC = 2, HCA_QPT_UC = 3, HCA_QPT_UD = 4 }; /* enum ibv_qp_type */
+
+enum hca_qp_state { /* enum ibv_qp_state */
+	HCA_QPS_RESET = 0,
+	HCA_QPS_INIT = 1,
+	HCA_QPS_RTR = 2,
+	HCA_QPS_RTS = 3,
+	HCA_QPS_SQD = 4,
+	HCA_QPS_SQE = 5,
+	HCA_QPS_ERR = 6,
+};
+
+enum hca_qp_attr_mask { /* enum ibv_qp_attr_mask, those that this adapter knows */
+	HCA_QP_STATE = 1 << 0,
+	HCA_QP_CUR_STATE = 1 << 1,
+	HCA_QP_ACCESS_FLAGS = 1 << 3,
+	HCA_QP_PKEY_INDEX = 1 << 4,
+	HCA_QP_PORT = 1 << 5,
+	HCA_QP_QKEY = 1 << 6,
+	HCA_QP_AV = 1 << 7,
+	HCA_QP_PATH_MTU = 1 << 8,
+	HCA_QP_TIMEOUT = 1 << 9,
+	HCA_QP_RETRY_CNT = 1 << 10,
+	HCA_QP_RNR_RETRY = 1 << 11,
+	HCA_QP_RQ_PSN = 1 << 12,
+	HCA_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+	HCA_QP_MIN_RNR_TIMER = 1 << 15,
+	HCA_QP_SQ_PSN = 1 << 16,
+	HCA_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	HCA_QP_DEST_QPN = 1 << 20,
+};
+
+struct hca_qp_cap {
+	uint32_t send_depth, recv_depth;	 /* work requests */
+	uint32_t send_sge_max, recv_sge_max; /* a work request */
+	uint32_t inline_max;		 /* bytes */
+};
+
+struct hca_qp_init {
+	enum hca_qp_type type;
+	struct hca_pd *pd;
+	struct hca_cq *send_cq, *recv_cq;
+	struct hca_qp_cap cap; /* granted exactly as asked, or refused */
+	bool signal_all;
+	/* Where the QP number comes from: 0, the device draws one (keyed by @identity); otherwise
+	 * the number itself, 24 bits, refused with -EEXIST when taken. */
+	uint32_t qpn;
+	uint64_t identity;
+	void *owner; /* handed to the observer */
+};
+
+struct hca_qp_attr {
+	enum hca_qp_state state;
+	uint32_t access;	 /* enum hca_access */
+	uint32_t mtu;		 /* bytes: 256, 512, 1024, 2048, 4096 */
+	uint32_t dest_qpn;
+	uint32_t sq_psn, rq_psn; /* 24 bits */
+	uint8_t timeout;	 /* local ACK timeout code: T = 4.096 us * 2^n, 0 never; fires at 2T */
+	uint8_t retry_cnt, rnr_retry; /* 3 bits; rnr_retry 7: for ever */
+	uint8_t min_rnr_timer;	 /* code, 5 bits */
+	uint8_t max_rd_atomic, max_dest_rd_atomic;
+	uint32_t qkey;
+	uint16_t pkey_index;
+	uint8_t port;
+	struct wire_path path;	/* already resolved by the world underneath */
+};
+
+/* -EINVAL: over a device limit, no CQ; -ENOMEM; -EEXIST. Starts in RESET. */
+int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp);
+void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp);
+/* -EINVAL: a transition, a missing or a superfluous attribute that IBTA (11.2.5.2) does not allow.
+ * Nothing changes then. To ERR flushes both queues; to RESET empties them. */
+int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
+		  uint32_t mask, ps_t now);
+void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
+		  struct hca_qp_init *ret_init);
+uint32_t hca_qp_qpn(const struct hca_qp *qp);
+
+/* One work request. -EINVAL: state, opcode, inline too long, too many SGEs, over 2^31 bytes (the
+ * send queue in ERR accepts and flushes); -ENOMEM: queue full. Inline bytes are taken now. */
+int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca_send_wr *wr,
+		     ps_t now);
+int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca_recv_wr *wr,
+		     ps_t now);
+
+#endif
