@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_PACKET_H
+#define SIM_PACKET_H
+
+/* A packet as a fabric sees it: 64 bytes, moved by value from queue to queue. The body belongs to
+ * whoever made the packet; the fabric neither reads nor changes it, except through
+ * struct sim_body_ops. */
+#include "util/units.h"
+
+#include <stdbool.h>
+
+struct sim_thread;
+
+enum { SIM_BODY_BYTES = 40, SIM_PRIORITIES = 8 };
+
+/* What a frame is to a port. Control frames belong to link-level flow control: they are made and
+ * eaten at the two ends of one link, go ahead of everything and are never paused. */
+enum sim_frame { SIM_DATA, SIM_CONTROL };
+
+struct sim_pkt {
+	ps_t at;	    /* arrival of its last bit at the node that holds it */
+	uint32_t dst;	    /* sim_address() of the destination */
+	uint32_t flow_hash; /* what ECMP sees */
+	uint16_t bytes;	    /* on the wire, preamble and gap included */
+	uint16_t port;	    /* at which it arrived: index in the node's ports */
+	uint16_t number;    /* low bits of the packet's number on the link it came by */
+	uint8_t priority : 3, ecn : 2, frame : 1; /* ecn as in RFC 3168 */
+	uint8_t ttl;
+	union {
+		uint8_t body[SIM_BODY_BYTES];
+		uint64_t body_words[SIM_BODY_BYTES / 8];
+	};
+};
+_Static_assert(sizeof(struct sim_pkt) == 64, "one cache line");
+
+/* What the maker of bodies does for a fabric that knows no protocol. Every member is filled. */
+struct sim_body_ops {
+	/* The packet ends here undelivered: gives back what the body holds. */
+	void (*release)(struct sim_thread *th, struct sim_pkt *pkt);
+	/* A bit error: flips a bit of the packet's bytes, chosen by @draw. False: the receiver's
+	 * checks would refuse it. */
+	bool (*corrupt)(struct sim_thread *th, struct sim_pkt *pkt, uint64_t draw);
+	/* A second copy that owns what it holds. */
+	void (*duplicate)(struct sim_thread *th, const struct sim_pkt *pkt, struct sim_pkt *ret_pkt);
+	/* Up to three words that identify the packet, for the digest: opcode, QPN, PSN, length. */
+	void (*facts)(const struct sim_pkt *pkt, uint64_t ret_words[2]);
+};
+
+#endif

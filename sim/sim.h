@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+/* A simulation: nodes joined by links, run window by window. A window is as long as the least delay
+ * of a link between nodes, so everything that a node receives in it is known when it begins; there
+ * is no global queue. Order comes from the model alone, so threads, the order of nodes and the order
+ * of lines in a file change nothing. */
+#include "sim/node.h"
+
+struct sim_params {
+	uint64_t seed;
+	uint64_t scenario_hash; /* the digest starts from it and the seed */
+	uint32_t thread_count;	/* >= 1 */
+	const struct sim_body_ops *body_ops;
+	/* Called between windows by one thread while all others wait: memory is topped up here.
+	 * 0 goes on; negative ends the run and is what sim_run() returns. */
+	int (*between)(struct sim *sim, void *owner);
+	void *owner;
+};
+
+struct sim_link_params {
+	const char *name; /* A.a-B.b, or min(A,B)-max(A,B)#k */
+	uint64_t rate_bps;
+	ps_t delay; /* >= 1 ps */
+};
+
+struct sim *sim_create(const struct sim_params *params); /* NULL: no memory */
+void sim_destroy(struct sim *sim);			 /* not the nodes; NULL allowed */
+
+/* @node has ops and name; storage stays the caller's until sim_destroy(). -EEXIST: the name (or its
+ * hash) is taken; -ENOMEM. */
+int sim_add_node(struct sim *sim, struct sim_node *node);
+/* A full-duplex link. -EEXIST, -ENOMEM, -EINVAL: delay 0, rate 0, a node with itself. */
+int sim_add_link(struct sim *sim, struct sim_node *a, struct sim_node *b,
+		 const struct sim_link_params *params);
+/* All nodes and links are there: lays out ports (node->ports, in order of link name), windows and
+ * inboxes. -ENOMEM. Routes are computed after it (sim/route.h). */
+int sim_seal(struct sim *sim);
+
+/* Runs until nothing is left to do or all of [0, @until) is done. 0, or negative errno (-ENOMEM: the
+ * memory limit). One noinline function, kept out of LTO: what benchmarks count. */
+int sim_run(struct sim *sim, ps_t until);
+/* From a signal handler or the other side of a wall clock: end at the next window. */
+void sim_stop(struct sim *sim);
+
+ps_t sim_now(const struct sim *sim); /* begin of the window at hand; after a run the last instant */
+uint64_t sim_seed(const struct sim *sim);
+void *sim_owner(const struct sim *sim);
+uint64_t sim_packet_hops(const struct sim *sim); /* frames that finished a link */
+uint64_t sim_events(const struct sim *sim);	 /* node visits */
+uint64_t sim_digest(const struct sim *sim);	 /* all entities, in order of name */
+ps_t sim_lookahead(const struct sim *sim);
+
+#endif
