@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_WORLD_H
+#define VERBS_WORLD_H
+
+/* What the verbs front needs from the world in which its adapter lives: virtual time (models/task)
+ * or real time (transport/nic). The ibv_ functions exist once, in this folder, over struct
+ * vrb_backend (transport/verbs/backend.h); transport/verbs/local.c implements that table for an
+ * adapter in this address space, through the few calls below. */
+#include "transport/hca/device.h"
+
+struct vrb_channel;
+struct vrb_world;
+
+/* What a program is about to do; the world charges for it (virtual time) or makes progress. */
+enum vrb_call {
+	VRB_CALL_CONTROL,    /* create, modify, query, destroy; amount 0 */
+	VRB_CALL_REG_MR,     /* amount: bytes */
+	VRB_CALL_POST_SEND,  /* amount: work requests */
+	VRB_CALL_POST_RECV,  /* amount: work requests */
+	VRB_CALL_POLL_CQ,    /* amount: completions asked for */
+	VRB_CALL_REQ_NOTIFY, /* amount 0 */
+	VRB_CALL_CHANNEL,    /* get or acknowledge an event */
+	VRB_CALL_COUNT,
+};
+
+/* Every member is filled. */
+struct vrb_world_ops {
+	const char *name;
+	/* Begins a call: takes the adapter's lock, or lets virtual time pass up to the end of what
+	 * the call costs. Returns the time at which it acts. */
+	ps_t (*enter)(struct vrb_world *world, enum vrb_call call, uint64_t amount);
+	/* Ends a call. @posted: the adapter may have something to send. */
+	void (*leave)(struct vrb_world *world, bool posted);
+	/* Inside a call: ibv_poll_cq() found @cq empty. Virtual time: waits for its next completion,
+	 * the program's own timer or a quantum. Real time: one turn of the loop. */
+	void (*poll_empty)(struct vrb_world *world, struct hca_cq *cq);
+	/* Completion channels: set up (channel->fd), take down, an event was queued (called from
+	 * inside the adapter), wait until one is queued: 0, -EAGAIN (fd is non-blocking), -EINTR. */
+	int (*channel_init)(struct vrb_world *world, struct vrb_channel *channel);
+	void (*channel_fini)(struct vrb_world *world, struct vrb_channel *channel);
+	void (*channel_signal)(struct vrb_world *world, struct vrb_channel *channel);
+	int (*channel_wait)(struct vrb_world *world, struct vrb_channel *channel);
+	/* Fills addresses, ports and link_* of @path, whose dst_ip, dscp, ttl, flow_label and
+	 * priority are set, for the QP pair (local, remote). -EHOSTUNREACH, -EINVAL (gid index). */
+	int (*resolve)(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
+		       uint32_t local_qpn, uint32_t remote_qpn);
+	/* -ENOENT past the end of the table. */
+	int (*gid)(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16]);
+	/* A number that tells the n-th QP of this program apart, the same in every run (simulation);
+	 * 0 where numbers are random. */
+	uint64_t (*qp_identity)(struct vrb_world *world);
+};
+
+/* One adapter as a program sees it. Lives as long as the program. */
+struct vrb_world {
+	const struct vrb_world_ops *ops;
+	struct hca_device *hca;
+	const char *device_name; /* "verbena0" */
+	const char *netdev;	 /* "eth0" */
+	uint64_t guid;
+	struct vrb_device *device; /* belongs to transport/verbs; NULL at first */
+};
+
+/* The adapters that the calling program has. Defined once by each final artefact. */
+struct vrb_provider {
+	/* Fills up to @count, returns how many there are. */
+	uint32_t (*list)(struct vrb_world **ret_worlds, uint32_t count);
+};
+const struct vrb_provider *vrb_provider(void);
+
+/* For the world's struct hca_observer: pass on_cq_event() and on_async() to these. */
+void vrb_on_cq_event(struct vrb_world *world, void *cq_owner);
+void vrb_on_async(struct vrb_world *world, void *qp_owner, int event);
+
+/* The queue of a completion channel; the world may use @fd and @waiter. */
+struct vrb_channel {
+	int fd;
+	void *waiter;
+	struct vrb_cq_event *head, **tail; /* queued, unread */
+};
+
+#endif
