@@ -41,6 +41,9 @@ int sim_seal(struct sim *sim);
 /* Runs until nothing is left to do or all of [0, @until) is done. 0, or negative errno (-ENOMEM: the
  * memory limit). One noinline function, kept out of LTO: what benchmarks count. */
 int sim_run(struct sim *sim, ps_t until);
+/* As sim_wake(), from inside the between() callback, at or after the end of the window that has just
+ * been run; it counts when the next window is chosen. */
+void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at);
 /* From a signal handler or the other side of a wall clock: end at the next window. */
 void sim_stop(struct sim *sim);
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_LOCAL_H
+#define SIM_LOCAL_H
+
+/* Events inside one node: timers, doorbells, steps of programs, frames on links that do not leave
+ * the node. A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986) through the events
+ * themselves, so nothing is allocated. Order: (time, phase, mix of the key at that time, key). */
+#include "util/units.h"
+
+#include <stdbool.h>
+
+struct sim_local_event;
+
+enum sim_local_phase { SIM_LOCAL_TIMER, SIM_LOCAL_ARRIVAL, SIM_LOCAL_PROGRAM };
+
+struct sim_local {
+	struct sim_local_event *root; /* the earliest */
+	uint64_t seed, node;	      /* of the mix */
+};
+
+struct sim_local_event {
+	ps_t at;
+	uint64_t key; /* a model fact that tells simultaneous events of a phase apart, unique */
+	enum sim_local_phase phase;
+	bool pending;
+	struct sim_local_event *child, *next, *prev;
+	void (*fn)(struct sim_local_event *event, void *context);
+};
+
+void sim_local_init(struct sim_local *local, uint64_t seed, uint64_t node_id);
+/* Schedules or moves @event. */
+void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, ps_t at);
+void sim_local_cancel(struct sim_local *local, struct sim_local_event *event);
+
+static inline ps_t sim_local_next_at(const struct sim_local *local)
+{
+	return local->root ? local->root->at : PS_NEVER;
+}
+
+/* Takes out the earliest event where it is due at @at in @phase; NULL otherwise. */
+struct sim_local_event *sim_local_pop(struct sim_local *local, ps_t at, enum sim_local_phase phase);
+
+#endif
