@@ -24,6 +24,9 @@ enum {
 	WIRE_ATOMICACKETH_BYTES = 8,
 	WIRE_CNP_BYTES = 16, /* reserved bytes of a CNP */
 	WIRE_ICRC_BYTES = 4,
+	WIRE_IPV4_BYTES = 20,
+	WIRE_IPV6_BYTES = 40,
+	WIRE_UDP_BYTES = 8,
 	WIRE_MTU_MAX = 4096,
 };
 
@@ -148,8 +151,16 @@ static inline uint64_t wire_pattern(uint64_t stream, uint64_t offset)
 	return (stream & 0xffffff) << 40 | (offset & 0xffffffffffu);
 }
 
+/* @pattern moved @bytes further in its stream; the offset wraps at 2^40. */
+static inline uint64_t wire_pattern_add(uint64_t pattern, uint64_t bytes)
+{
+	return (pattern & ~0xffffffffffu) | ((pattern + bytes) & 0xffffffffffu);
+}
+
 /* The @length bytes that @pattern stands for. */
 void wire_pattern_bytes(uint64_t pattern, uint8_t *ret_bytes, size_t length);
+/* Whether @bytes are those of @pattern. */
+bool wire_pattern_matches(uint64_t pattern, const uint8_t *bytes, size_t length);
 
 /* Bytes from BTH to ICRC, payload and pad included. CHECKs that the opcode exists. */
 size_t wire_pkt_bytes(const struct wire_pkt *pkt);
