@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/alloc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static unsigned fail_after; /* of tests only: one thread */
+
+static bool fails(void)
+{
+	return fail_after > 0 && --fail_after == 0;
+}
+
+void *util_alloc(size_t bytes)
+{
+	return fails() ? NULL : malloc(bytes ? bytes : 1);
+}
+
+void *util_calloc(size_t count, size_t bytes)
+{
+	return fails() ? NULL : calloc(count ? count : 1, bytes ? bytes : 1);
+}
+
+void *util_realloc(void *ptr, size_t count, size_t bytes)
+{
+	if (fails() || (bytes && count > SIZE_MAX / bytes))
+		return NULL;
+	return realloc(ptr, count * bytes ? count * bytes : 1);
+}
+
+void util_free(void *ptr)
+{
+	free(ptr);
+}
+
+void util_alloc_fail_after(unsigned count)
+{
+	fail_after = count;
+}
