@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static unsigned fail_after; /* of tests only: one thread */
+static _Thread_local unsigned fail_after; /* of tests only: one thread */
 
 static bool fails(void)
 {
@@ -26,7 +26,7 @@ void *util_realloc(void *ptr, size_t count, size_t bytes)
 {
 	if (fails() || (bytes && count > SIZE_MAX / bytes))
 		return NULL;
-	return realloc(ptr, count * bytes ? count * bytes : 1);
+	return realloc(ptr, count > 0 && bytes > 0 ? count * bytes : 1);
 }
 
 void util_free(void *ptr)

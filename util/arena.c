@@ -12,7 +12,7 @@ int util_arena_init(struct util_arena *arena, size_t object_bytes, uint64_t coun
 	void *base;
 
 	object_bytes = (object_bytes + 63) / 64 * 64;
-	base = mmap(NULL, object_bytes * count_max, PROT_READ | PROT_WRITE,
+	base = mmap(NULL, object_bytes * (size_t)count_max, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return -ENOMEM;
@@ -24,7 +24,7 @@ int util_arena_init(struct util_arena *arena, size_t object_bytes, uint64_t coun
 void util_arena_fini(struct util_arena *arena)
 {
 	if (arena->base)
-		munmap(arena->base, arena->object_bytes * arena->count_max);
+		munmap(arena->base, (size_t)arena->object_bytes * arena->count_max);
 	*arena = (struct util_arena){0};
 }
 
