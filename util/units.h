@@ -21,6 +21,16 @@ static inline ps_t util_tx_time(uint64_t bytes, uint64_t rate_bps)
 	return (ps_t)(((u128)bytes * 8 * PS_S + rate_bps - 1) / rate_bps);
 }
 
+/* The value of a 32-bit field in network order. */
+static inline uint32_t util_from_be32(uint32_t be)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return __builtin_bswap32(be);
+#else
+	return be;
+#endif
+}
+
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBENA_VERBENA_H
+#define VERBENA_VERBENA_H
+
+/* What libibverbs lacks for programs that run in Verbena's virtual time: starting them, time, and a
+ * place to meet before queue pairs are connected. Everything else a program does is libibverbs.
+ * All functions but vb_spawn() are for the inside of a program (a task); they take virtual time
+ * only, never wall time. */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct vb_host; /* a host of the simulated fabric */
+
+typedef void vb_fn(void *arg);
+
+/* Starts @fn as a program of @host at virtual time @start_ps. Its name is unique on the host: from
+ * it (and not from the order of calls) follow its queue pair numbers. 0, -EEXIST, -ENOMEM. */
+int vb_spawn(struct vb_host *host, const char *name, vb_fn *fn, void *arg, uint64_t start_ps);
+
+/* Picoseconds since the run began. */
+uint64_t vb_now_ps(void);
+void vb_sleep_ns(uint64_t ns);
+
+/* A named rendezvous: bytes put under a key are visible to every program of the run one out-of-band
+ * delay later (20 us unless the scenario says otherwise). A key keeps what was put first.
+ * 0 or -ENOMEM. */
+int vb_put(const char *key, const void *bytes, size_t length);
+/* Waits for @key. Returns how many bytes were put; at most @room of them are copied. */
+int64_t vb_get(const char *key, void *ret_bytes, size_t room);
+
+/* Waits until the @length bytes at @address differ from @seen: what a loop that spins on memory is
+ * in virtual time, where memory changes only when the adapter places bytes. */
+void vb_wait_mem(const void *address, const void *seen, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

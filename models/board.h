@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_BOARD_H
+#define MODELS_BOARD_H
+
+/* Where programs of different hosts meet before their queue pairs are connected: named byte
+ * strings. What is put is visible everywhere a fixed delay later, never less than the simulation's
+ * lookahead, so hosts exchange nothing within a window: puts and waits are collected by thread and
+ * joined between windows. */
+#include "sim/sim.h"
+
+struct board;
+struct host;
+struct task;
+
+/* @delay is raised to the simulation's lookahead. NULL: no memory. */
+struct board *board_create(struct sim *sim, uint32_t thread_count, ps_t delay);
+void board_destroy(struct board *board); /* NULL allowed */
+
+/* Within a window, by @task of a host that @th runs. -ENOMEM. A key that is put twice keeps what
+ * was put first: the earlier time, then the smaller host name. */
+int board_put(struct board *board, struct sim_thread *th, uint64_t host_id, const char *key,
+	      const void *bytes, size_t length, ps_t now);
+/* Visible at @now: its length, the first of it copied to @ret_bytes; -ENOENT otherwise. */
+int64_t board_get(const struct board *board, const char *key, void *ret_bytes, size_t room,
+		  ps_t now);
+/* Asks that @task be woken when @key becomes visible. -ENOMEM. */
+int board_wait(struct board *board, struct sim_thread *th, struct task *task, const char *key);
+
+/* For the simulation's between(). 0 or -ENOMEM. */
+int board_between(struct board *board);
+
+#endif

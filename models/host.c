@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/host.h"
+
+#include "models/task.h"
+#include "sim/port.h"
+#include "sim/sim.h"
+#include "transport/wire/frame.h"
+#include "util/check.h"
+#include "util/fold.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FACT_COMPLETION = 1, FACT_PLACED = 2, FACT_PLACED_SYNTHETIC = 3, FACT_FINAL = 4 };
+
+static ps_t later(ps_t a, ps_t b)
+{
+	return a > b ? a : b;
+}
+
+static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
+{
+	struct host *host = world;
+	const bool has_length = wc->opcode >= HCA_WC_RECV || wc->opcode == HCA_WC_RDMA_READ;
+	const uint32_t length = wc->status == HCA_WC_SUCCESS && has_length ? wc->byte_len : 0;
+
+	host->stats.completions++;
+	host->stats.completions_failed += wc->status != HCA_WC_SUCCESS;
+	sim_digest_add(&host->node, now, (uint64_t)FACT_COMPLETION << 56 | wc->qpn,
+		       (uint64_t)wc->status << 56 |
+			       (uint64_t)(wc->status == HCA_WC_SUCCESS ? wc->opcode : 0) << 40 |
+			       length);
+	if (wc->status == HCA_WC_SUCCESS && (wc->flags & HCA_WC_WITH_IMM))
+		sim_digest_add(&host->node, now, FACT_COMPLETION, util_from_be32(wc->imm));
+	task_on_wc(host, cq, now);
+}
+
+static void on_cq_event(void *world, void *cq_owner, ps_t now)
+{
+	(void)now;
+	task_on_cq_event(world, cq_owner);
+}
+
+static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+		     ps_t now)
+{
+	struct host *host = world;
+
+	host->stats.placed_bytes += length;
+	task_on_place(host, now);
+	if (mr->ops == &hca_mem_synthetic) {
+		sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED_SYNTHETIC << 56 | length,
+			       mr->stream);
+		sim_digest_add(&host->node, now, offset, length);
+		return;
+	}
+	sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED << 56 | mr->number,
+		       (uint64_t)length << 40 | (offset & 0xffffffffffu));
+	sim_digest_add(&host->node, now, length, util_fold_bytes(mr->host + offset, length));
+}
+
+static void on_async(void *world, void *qp_owner, int event, ps_t now)
+{
+	(void)now;
+	task_on_async(world, qp_owner, event);
+}
+
+static const struct hca_observer observer = {
+	.on_wc = on_wc,
+	.on_cq_event = on_cq_event,
+	.on_place = on_place,
+	.on_async = on_async,
+};
+
+/* The debug mode of Law 4: nothing may get lost between a packet and its bytes. */
+static void through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
+			 struct wire_pkt *pkt)
+{
+	uint8_t buf[WIRE_FRAME_MAX], *bytes = pkt->payload;
+	struct wire_path sent = *path, seen;
+	struct wire_pkt parsed;
+	size_t len;
+
+	(void)host;
+	sent.ecn = ecn;
+	len = wire_frame_emit(&sent, pkt, buf, sizeof(buf));
+	CHECK(len > 0);
+	CHECK(wire_frame_parse(&seen, &parsed, buf, len) == WIRE_OK);
+	CHECK(seen.ecn == ecn && seen.ttl == path->ttl);
+	parsed.synthetic = pkt->synthetic;
+	if (pkt->synthetic) {
+		uint8_t expected[WIRE_MTU_MAX];
+
+		wire_pattern_bytes(pkt->pattern, expected, pkt->length);
+		CHECK(memcmp(parsed.payload, expected, pkt->length) == 0);
+		parsed.pattern = pkt->pattern;
+	} else {
+		if (parsed.length > 0)
+			memcpy(bytes, parsed.payload, parsed.length);
+		parsed.payload = bytes;
+	}
+	*pkt = parsed;
+}
+
+static void transmit(struct host *host, uint32_t priorities)
+{
+	struct sim_pkt frame = {.at = 0};
+	struct wire_pkt pkt;
+	struct hca_tx tx;
+
+	if (!host->room)
+		host->room = packet_slab_get(host->th);
+	if (!host->room) {
+		host->stats.slabs_refused++;
+		sim_stop(host->node.sim);
+		host->now = host->th->until;
+		return;
+	}
+	pkt.payload = host->room->bytes;
+	if (!hca_output(host->hca, priorities, &pkt, &tx, host->now)) {
+		CHECK(hca_next_at(host->hca, priorities) > host->now);
+		return;
+	}
+	if (host->params.through_wire)
+		through_wire(host, tx.path, tx.ecn, &pkt);
+	frame.dst = tx.path->link_dst;
+	frame.flow_hash = tx.path->link_hash;
+	frame.bytes = (uint16_t)(wire_pkt_bytes(&pkt) + host->params.profile.wire_overhead);
+	frame.priority = tx.priority & 7u;
+	frame.ecn = tx.ecn & 3u;
+	frame.frame = SIM_DATA;
+	frame.ttl = tx.path->ttl;
+	packet_pack(&pkt, host->room, &frame);
+	if (packet_uses_slab(&pkt))
+		host->room = NULL;
+	sim_port_send(host->th, host->node.ports, &frame, host->now);
+}
+
+static void receive(struct host *host, struct sim_pkt *frame)
+{
+	const struct hca_rx rx = {.ecn = frame->ecn};
+	struct wire_pkt pkt;
+	struct packet_slab *slab;
+
+	if (frame->frame == SIM_CONTROL)
+		return;
+	packet_unpack(frame, &pkt);
+	hca_input(host->hca, &pkt, &rx, host->now);
+	slab = packet_slab_of(frame);
+	if (slab)
+		packet_slab_put(host->th, slab);
+}
+
+static void run_local(struct host *host, enum sim_local_phase phase)
+{
+	struct sim_local_event *event = sim_local_pop(&host->local, host->now, phase);
+
+	event->fn(event, host);
+}
+
+/* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
+static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pkt *const *arrivals,
+		     uint32_t count)
+{
+	struct host *host = container_of(node, struct host, node);
+	struct sim_port *port = node->ports;
+	uint32_t i = 0;
+
+	host->th = th;
+	for (;;) {
+		const uint32_t priorities = ~host->paused & 0xff;
+		const struct sim_local_event *local = host->local.root;
+		const ps_t arrival_at = i < count ? arrivals[i]->at : PS_NEVER;
+		const ps_t timer_at = later(hca_next_at(host->hca, 0), host->now);
+		const ps_t start_at = later(later(hca_next_at(host->hca, priorities), host->now),
+					    port->free_at);
+		ps_t next = arrival_at < timer_at ? arrival_at : timer_at;
+
+		next = start_at < next ? start_at : next;
+		if (local && local->at < next)
+			next = local->at;
+		if (next >= th->until) {
+			if (next != PS_NEVER)
+				sim_wake(th, node, next);
+			break;
+		}
+		host->now = next;
+		if (local && local->at == next && local->phase == SIM_LOCAL_TIMER)
+			run_local(host, SIM_LOCAL_TIMER);
+		else if (timer_at == next)
+			hca_advance(host->hca, next);
+		else if (start_at == next)
+			transmit(host, priorities);
+		else if (arrival_at == next)
+			receive(host, arrivals[i++]);
+		else
+			run_local(host, local->phase);
+	}
+	host->th = NULL;
+}
+
+static void host_finish(struct sim_node *node)
+{
+	struct host *host = container_of(node, struct host, node);
+	const struct hca_counters *c = hca_device_counters(host->hca);
+
+	sim_digest_add(node, FACT_FINAL, c->tx_packets, c->rx_packets);
+	sim_digest_add(node, FACT_FINAL, c->packets_retransmitted, c->np_cnp_sent);
+	sim_digest_add(node, FACT_FINAL, host->stats.completions, host->stats.placed_bytes);
+}
+
+static const struct sim_node_ops host_ops = {
+	.kind = "host",
+	.run = host_run,
+	.finish = host_finish,
+};
+
+int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params)
+{
+	const uint64_t id = util_hash_name(name);
+	const struct hca_device_params device = {
+		.key = {seed, id},
+		.profile = params->profile,
+		.observer = &observer,
+		.world = host,
+	};
+
+	*host = (struct host){
+		.node = {.ops = &host_ops, .name = name},
+		.params = *params,
+	};
+	sim_local_init(&host->local, seed, id);
+	host->hca = hca_device_create(&device);
+	return host->hca ? 0 : -ENOMEM;
+}
+
+void host_fini(struct host *host)
+{
+	task_destroy_all(host);
+	hca_device_destroy(host->hca);
+	host->hca = NULL;
+}

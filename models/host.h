@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_HOST_H
+#define MODELS_HOST_H
+
+/* A host of the simulated fabric: one port, the adapter behind it, and the programs that use it.
+ * This is where the fabric and the adapter meet; the same adapter runs in real time under
+ * transport/nic. */
+#include "models/coro.h"
+#include "models/host_cost.h"
+#include "models/packet.h"
+#include "sim/local.h"
+#include "sim/node.h"
+#include "transport/hca/device.h"
+
+struct board;
+struct host;
+struct task;
+
+/* All hosts of a simulation, in order of their names: an address is a position in this table, so
+ * that the order in which hosts were created cannot be seen. */
+struct host_table {
+	struct host **hosts;
+	uint32_t count;
+	bool ipv6; /* addresses are fd00::N instead of 10.x.y.z */
+	struct board *board;
+};
+
+struct host_params {
+	struct hca_profile profile;
+	struct host_cost cost;
+	enum coro_backend coro_backend;
+	bool through_wire; /* every packet to bytes and back before it is sent */
+};
+
+struct host_stats {
+	uint64_t completions, completions_failed;
+	uint64_t placed_bytes;
+	uint64_t slabs_refused; /* the memory limit was met: the run is void */
+};
+
+/* The embedded node is for sim_add_node(); everything else belongs to models/. */
+struct host {
+	struct sim_node node; /* first */
+	struct host_params params;
+	const struct host_table *table;
+	uint32_t number;  /* position in the table */
+	uint32_t address; /* where switches send what is for it */
+	struct hca_device *hca;
+	struct sim_local local;
+	struct sim_thread *th; /* while the node runs */
+	ps_t now;	       /* of the last thing that happened here */
+	uint32_t paused;       /* bit mask of priorities */
+	struct packet_slab *room; /* for the next payload */
+	struct task *tasks;
+	uint32_t placement_waiters; /* tasks that wait for memory to change */
+	struct host_stats stats;
+};
+
+/* -ENOMEM. The name stays the caller's. */
+int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params);
+void host_fini(struct host *host);
+
+/* Puts hosts in order of their names and gives them their numbers. */
+void host_table_init(struct host_table *table, struct host **hosts, uint32_t count);
+void host_ip(const struct host *host, uint8_t ret_ip[16]);
+void host_mac(const struct host *host, uint8_t ret_mac[6]);
+/* Fills addresses, port and link_* of @path, whose dst_ip is set. -EHOSTUNREACH. */
+int host_resolve(const struct host *host, struct wire_path *path, uint32_t local_qpn,
+		 uint32_t remote_qpn);
+
+#endif

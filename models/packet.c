@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/packet.h"
+
+#include "sim/sim.h"
+#include "transport/wire/frame.h"
+#include "util/alloc.h"
+#include "util/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint64_t bytes_max)
+{
+	const uint64_t count = bytes_max / thread_count / sizeof(struct packet_slab);
+	int ret = 0;
+
+	*pools = (struct packet_pools){.thread_count = thread_count};
+	pools->slabs = util_calloc(thread_count, sizeof(*pools->slabs));
+	if (!pools->slabs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < thread_count && !ret; i++)
+		ret = util_arena_init(&pools->slabs[i], sizeof(struct packet_slab),
+				      count ? count : 1);
+	if (ret)
+		packet_pools_fini(pools);
+	return ret;
+}
+
+void packet_pools_fini(struct packet_pools *pools)
+{
+	for (uint32_t i = 0; pools->slabs && i < pools->thread_count; i++)
+		util_arena_fini(&pools->slabs[i]);
+	util_free(pools->slabs);
+	*pools = (struct packet_pools){0};
+}
+
+void packet_pools_balance(struct packet_pools *pools)
+{
+	for (uint32_t i = 1; i < pools->thread_count; i++)
+		util_arena_balance(&pools->slabs[i - 1], &pools->slabs[i]);
+}
+
+struct packet_pools *packet_pools_of(const struct sim_thread *th)
+{
+	return sim_owner(th->sim);
+}
+
+struct packet_slab *packet_slab_get(struct sim_thread *th)
+{
+	return util_arena_get(&packet_pools_of(th)->slabs[th->number]);
+}
+
+void packet_slab_put(struct sim_thread *th, struct packet_slab *slab)
+{
+	util_arena_put(&packet_pools_of(th)->slabs[th->number], slab);
+}
+
+/* The body holds the hot part; its pointer is to the payload, wherever a slab is used. */
+void packet_pack(const struct wire_pkt *pkt, struct packet_slab *slab, struct sim_pkt *ret_frame)
+{
+	memcpy(ret_frame->body, pkt, WIRE_HOT_BYTES);
+	if (!packet_uses_slab(pkt))
+		return;
+	CHECK(slab != NULL);
+	if (pkt->has_rare)
+		slab->rare = pkt->rare;
+	if (!pkt->synthetic) {
+		uint8_t *bytes = slab->bytes;
+
+		if (pkt->length > 0 && pkt->payload != bytes)
+			memcpy(bytes, pkt->payload, pkt->length);
+		memcpy(ret_frame->body + offsetof(struct wire_pkt, payload), &bytes, sizeof(bytes));
+	}
+	CHECK(!(pkt->has_rare && pkt->synthetic));
+}
+
+struct packet_slab *packet_slab_of(const struct sim_pkt *frame)
+{
+	struct wire_pkt pkt;
+
+	memcpy(&pkt, frame->body, WIRE_HOT_BYTES);
+	return packet_uses_slab(&pkt) ? container_of(pkt.payload, struct packet_slab, bytes[0])
+				      : NULL;
+}
+
+void packet_unpack(const struct sim_pkt *frame, struct wire_pkt *ret_pkt)
+{
+	memcpy(ret_pkt, frame->body, WIRE_HOT_BYTES);
+	if (ret_pkt->has_rare)
+		ret_pkt->rare = container_of(ret_pkt->payload, struct packet_slab, bytes[0])->rare;
+}
+
+static void body_release(struct sim_thread *th, struct sim_pkt *frame)
+{
+	struct packet_slab *slab = frame->frame == SIM_DATA ? packet_slab_of(frame) : NULL;
+
+	if (slab)
+		packet_slab_put(th, slab);
+}
+
+/* Addresses matter to the ICRC, not to the fabric: any that follow from the frame will do. */
+static struct wire_path corruption_path(const struct sim_pkt *frame)
+{
+	struct wire_path path = {
+		.src_ip = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1},
+		.dst_ip = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 2},
+		.src_mac = {2, [5] = 1},
+		.dst_mac = {2, [5] = 2},
+		.udp_sport = (uint16_t)(0xc000 | (frame->flow_hash & 0x3fff)),
+		.ecn = frame->ecn,
+		.ttl = frame->ttl,
+		.priority = frame->priority,
+	};
+
+	return path;
+}
+
+/* A damaged PFC frame fails its frame check sequence; only RoCE packets get as far as an ICRC. */
+static bool body_corrupt(struct sim_thread *th, struct sim_pkt *frame, uint64_t draw)
+{
+	uint8_t buf[WIRE_FRAME_MAX];
+	struct wire_pkt pkt = {0}, parsed = {0};
+	struct packet_slab *slab = packet_slab_of(frame);
+	struct wire_path path = corruption_path(frame);
+	size_t len;
+
+	(void)th;
+	if (frame->frame != SIM_DATA)
+		return false;
+	packet_unpack(frame, &pkt);
+	len = wire_frame_emit(&path, &pkt, buf, sizeof(buf));
+	CHECK(len > 0);
+	buf[draw / 8 % len] ^= (uint8_t)(1u << (draw % 8));
+	if (wire_frame_parse(&path, &parsed, buf, len) != WIRE_OK)
+		return false;
+	/* The ICRC let it pass: only fields that may change on the way can differ. */
+	parsed.synthetic = pkt.synthetic;
+	if (pkt.synthetic)
+		parsed.pattern = pkt.pattern;
+	packet_pack(&parsed, slab, frame);
+	frame->ecn = path.ecn & 3u;
+	frame->ttl = path.ttl;
+	return true;
+}
+
+static void body_duplicate(struct sim_thread *th, const struct sim_pkt *frame,
+			   struct sim_pkt *ret_frame)
+{
+	struct packet_slab *slab = frame->frame == SIM_DATA ? packet_slab_of(frame) : NULL, *copy;
+	struct wire_pkt pkt;
+
+	*ret_frame = *frame;
+	if (!slab)
+		return;
+	packet_unpack(frame, &pkt);
+	copy = packet_slab_get(th);
+	CHECK(copy != NULL);
+	packet_pack(&pkt, copy, ret_frame);
+}
+
+static void body_facts(const struct sim_pkt *frame, uint64_t ret_words[2])
+{
+	const struct wire_pkt *pkt = (const void *)frame->body;
+
+	ret_words[0] = (uint64_t)pkt->dest_qpn << 32 | pkt->psn;
+	ret_words[1] = (uint64_t)pkt->opcode << 48 | (uint64_t)pkt->length << 32 | pkt->word;
+}
+
+const struct sim_body_ops packet_body_ops = {
+	.release = body_release,
+	.corrupt = body_corrupt,
+	.duplicate = body_duplicate,
+	.facts = body_facts,
+};

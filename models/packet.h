@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_PACKET_H
+#define MODELS_PACKET_H
+
+/* Joins the fabric's packet and the adapter's: the body of a struct sim_pkt is the hot part of a
+ * struct wire_pkt. Payload bytes and rare fields ride in a slab that the packet owns. */
+#include "sim/packet.h"
+#include "transport/wire/pkt.h"
+#include "util/arena.h"
+
+_Static_assert((int)WIRE_HOT_BYTES == (int)SIM_BODY_BYTES, "the body is the hot part");
+
+struct packet_slab {
+	struct wire_rare rare;
+	_Alignas(64) uint8_t bytes[WIRE_MTU_MAX];
+};
+
+/* One arena of slabs a thread; the owner of the simulation. */
+struct packet_pools {
+	uint32_t thread_count;
+	struct util_arena *slabs;
+};
+
+/* @bytes_max: of all slabs together. -ENOMEM. */
+int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint64_t bytes_max);
+void packet_pools_fini(struct packet_pools *pools);
+/* For the simulation's between(): evens the threads' arenas out. */
+void packet_pools_balance(struct packet_pools *pools);
+
+/* The memory of the simulation's packets; sim_owner() begins with it. */
+struct packet_pools *packet_pools_of(const struct sim_thread *th);
+
+/* NULL: the simulation's memory limit. */
+struct packet_slab *packet_slab_get(struct sim_thread *th);
+void packet_slab_put(struct sim_thread *th, struct packet_slab *slab);
+
+extern const struct sim_body_ops packet_body_ops;
+
+/* Moves @pkt into the body of @ret_frame. Where the packet has payload bytes or rare fields they
+ * must lie in @slab, whose ownership passes along: packet_uses_slab() tells. */
+void packet_pack(const struct wire_pkt *pkt, struct packet_slab *slab, struct sim_pkt *ret_frame);
+static inline bool packet_uses_slab(const struct wire_pkt *pkt)
+{
+	return pkt->has_rare || (pkt->length > 0 && !pkt->synthetic);
+}
+
+/* The packet as the adapter reads it; @ret_pkt->payload points into the slab, which stays with the
+ * frame. */
+void packet_unpack(const struct sim_pkt *frame, struct wire_pkt *ret_pkt);
+/* The slab of a frame whose packet uses one, NULL for others. */
+struct packet_slab *packet_slab_of(const struct sim_pkt *frame);
+
+#endif

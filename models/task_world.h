@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_TASK_WORLD_H
+#define MODELS_TASK_WORLD_H
+
+/* The world of a task: what libibverbs' calls do to virtual time. */
+struct task;
+
+void task_world_init(struct task *task);
+void task_world_fini(struct task *task);
+
+/* Gives the host back to the simulation until task->event fires. From inside the task. */
+void task_pause(struct task *task);
+
+#endif
