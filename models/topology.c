@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/topology.h"
+
+#include "util/alloc.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void topology_fini(struct topology *topology)
+{
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		util_free(topology->nodes[i].name);
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		util_free(topology->links[i].name);
+		util_free(topology->links[i].port_a);
+		util_free(topology->links[i].port_b);
+	}
+	util_free(topology->nodes);
+	util_free(topology->links);
+	*topology = (struct topology){0};
+}
+
+/* Room for one more of @bytes each; the new array, or NULL and the old one is as it was. */
+static void *make_room(void *array, uint32_t count, uint32_t *room, size_t bytes)
+{
+	const uint32_t more = *room ? *room * 2 : 64;
+	void *bigger;
+
+	if (count < *room)
+		return array;
+	bigger = util_realloc(array, more, bytes);
+	if (bigger)
+		*room = more;
+	return bigger;
+}
+
+static char *copy_of(const char *text)
+{
+	const size_t bytes = strlen(text) + 1;
+	char *copy = util_alloc(bytes);
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+int64_t topology_find(const struct topology *topology, const char *name)
+{
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		if (strcmp(topology->nodes[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static int add_node(struct topology *topology, const char *name, bool is_switch)
+{
+	struct topology_node *nodes = make_room(topology->nodes, topology->node_count,
+						&topology->node_room, sizeof(*nodes));
+	char *copy = copy_of(name);
+
+	if (nodes)
+		topology->nodes = nodes;
+	if (!nodes || !copy) {
+		util_free(copy);
+		return -ENOMEM;
+	}
+	nodes[topology->node_count++] = (struct topology_node){copy, is_switch};
+	return 0;
+}
+
+int topology_add_node(struct topology *topology, const char *name, bool is_switch)
+{
+	return topology_find(topology, name) >= 0 ? -EEXIST : add_node(topology, name, is_switch);
+}
+
+int topology_add_link(struct topology *topology, const struct topology_link *link)
+{
+	struct topology_link *links = make_room(topology->links, topology->link_count,
+						&topology->link_room, sizeof(*links));
+
+	if (!links)
+		return -ENOMEM;
+	topology->links = links;
+	links[topology->link_count++] = *link;
+	return 0;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+struct pair { /* a link by the names of its ends, the smaller first */
+	const char *low, *high;
+	struct topology_link *link;
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int order = strcmp(x->low, y->low);
+
+	order = order ? order : strcmp(x->high, y->high);
+	order = order ? order : compare_u64(x->link->rate_bps, y->link->rate_bps);
+	order = order ? order : compare_u64(x->link->delay, y->link->delay);
+	order = order ? order : compare_u64(x->link->error_ppt, y->link->error_ppt);
+	return order; /* links that are equal in all are interchangeable */
+}
+
+static char *name_of(const struct topology *topology, const struct pair *pair, uint32_t k)
+{
+	const struct topology_link *link = pair->link;
+	char text[256];
+
+	if (link->port_a && link->port_b)
+		util_text(text, sizeof(text), "%s.%s-%s.%s", topology->nodes[link->a].name,
+			  link->port_a, topology->nodes[link->b].name, link->port_b);
+	else
+		util_text(text, sizeof(text), "%s-%s#%u", pair->low, pair->high, k);
+	return copy_of(text);
+}
+
+int topology_name_links(struct topology *topology)
+{
+	struct pair *pairs = util_calloc(topology->link_count, sizeof(*pairs));
+	uint32_t k = 0;
+	int ret = 0;
+
+	if (!pairs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		struct topology_link *link = &topology->links[i];
+		const char *a = topology->nodes[link->a].name, *b = topology->nodes[link->b].name;
+
+		pairs[i] = strcmp(a, b) < 0 ? (struct pair){a, b, link} : (struct pair){b, a, link};
+	}
+	qsort(pairs, topology->link_count, sizeof(*pairs), compare_pairs);
+	for (uint32_t i = 0; i < topology->link_count && !ret; i++) {
+		k = i > 0 && pairs[i].low == pairs[i - 1].low && pairs[i].high == pairs[i - 1].high
+			    ? k + 1
+			    : 0;
+		if (!pairs[i].link->name)
+			pairs[i].link->name = name_of(topology, &pairs[i], k);
+		ret = pairs[i].link->name ? 0 : -ENOMEM;
+	}
+	util_free(pairs);
+	return ret;
+}
+
+/* Generators name their nodes by kind and number and remember where each kind begins. */
+static int add_nodes(struct topology *topology, const char *prefix, uint32_t count, bool is_switch)
+{
+	char name[64];
+	int ret = 0;
+
+	for (uint32_t i = 0; i < count && !ret; i++) {
+		util_text(name, sizeof(name), "%s%u", prefix, i);
+		ret = add_node(topology, name, is_switch);
+	}
+	return ret;
+}
+
+static int join(struct topology *topology, uint32_t a, uint32_t b, uint64_t rate_bps, ps_t delay)
+{
+	const struct topology_link link = {.a = a, .b = b, .rate_bps = rate_bps, .delay = delay};
+
+	return topology_add_link(topology, &link);
+}
+
+int topology_star(struct topology *topology, uint32_t hosts, struct topology_speed speed)
+{
+	const uint32_t first = topology->node_count;
+	int ret = add_nodes(topology, "h", hosts, false);
+
+	ret = ret ? ret : add_nodes(topology, "s", 1, true);
+	for (uint32_t i = 0; i < hosts && !ret; i++)
+		ret = join(topology, first + i, first + hosts, speed.host_rate_bps, speed.delay);
+	return ret;
+}
+
+int topology_leaf_spine(struct topology *topology, uint32_t leaves, uint32_t spines,
+			uint32_t hosts_per_leaf, struct topology_speed speed)
+{
+	const uint32_t hosts = leaves * hosts_per_leaf, first = topology->node_count;
+	const uint32_t leaf = first + hosts, spine = leaf + leaves;
+	int ret = add_nodes(topology, "h", hosts, false);
+
+	ret = ret ? ret : add_nodes(topology, "leaf", leaves, true);
+	ret = ret ? ret : add_nodes(topology, "spine", spines, true);
+	for (uint32_t i = 0; i < hosts && !ret; i++)
+		ret = join(topology, first + i, leaf + i / hosts_per_leaf, speed.host_rate_bps,
+			   speed.delay);
+	for (uint32_t i = 0; i < leaves * spines && !ret; i++)
+		ret = join(topology, leaf + i / spines, spine + i % spines, speed.fabric_rate_bps,
+			   speed.delay);
+	return ret;
+}
+
+static int add_pod(struct topology *topology, uint32_t pod, uint32_t half)
+{
+	char prefix[32];
+	int ret;
+
+	util_text(prefix, sizeof(prefix), "p%ue", pod);
+	ret = add_nodes(topology, prefix, half, true);
+	util_text(prefix, sizeof(prefix), "p%ua", pod);
+	return ret ? ret : add_nodes(topology, prefix, half, true);
+}
+
+static int wire_pod(struct topology *topology, uint32_t pod_at, uint32_t core_at, uint32_t host_at,
+		    uint32_t half, struct topology_speed speed)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < half * half && !ret; i++) {
+		const uint32_t edge = pod_at + i / half, aggregation = pod_at + half + i % half;
+
+		ret = join(topology, host_at + i, edge, speed.host_rate_bps, speed.delay);
+		ret = ret ? ret : join(topology, edge, aggregation, speed.fabric_rate_bps, speed.delay);
+		/* Aggregation switch number x reaches cores x * half .. x * half + half - 1. */
+		ret = ret ? ret
+			  : join(topology, pod_at + half + i / half, core_at + i,
+				 speed.fabric_rate_bps, speed.delay);
+	}
+	return ret;
+}
+
+int topology_fat_tree(struct topology *topology, uint32_t k, struct topology_speed speed)
+{
+	const uint32_t half = k / 2, hosts = k * half * half, first = topology->node_count;
+	const uint32_t pods = first + hosts, cores = pods + k * k;
+	int ret;
+
+	if (k == 0 || k % 2 != 0)
+		return -EINVAL;
+	ret = add_nodes(topology, "h", hosts, false);
+	for (uint32_t pod = 0; pod < k && !ret; pod++)
+		ret = add_pod(topology, pod, half);
+	ret = ret ? ret : add_nodes(topology, "c", half * half, true);
+	for (uint32_t pod = 0; pod < k && !ret; pod++)
+		ret = wire_pod(topology, pods + pod * k, cores, first + pod * half * half, half,
+			       speed);
+	return ret;
+}
