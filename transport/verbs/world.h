@@ -34,14 +34,18 @@ struct vrb_world_ops {
 	/* Inside a call: ibv_poll_cq() found @cq empty. Virtual time: waits for its next completion,
 	 * the program's own timer or a quantum. Real time: one turn of the loop. */
 	void (*poll_empty)(struct vrb_world *world, struct hca_cq *cq);
-	/* Completion channels: set up (channel->fd), take down, an event was queued (called from
-	 * inside the adapter), wait until one is queued: 0, -EAGAIN (fd is non-blocking), -EINTR. */
+	/* Completion channels and the asynchronous events of a context: set up (channel->fd), take
+	 * down (both inside a call), an event was queued (called from inside the adapter, once for
+	 * each event). channel_wait() is called outside enter() .. leave() and takes one signal: 0
+	 * once there is one (or while channel->head is set), -EAGAIN (fd is non-blocking), -EINTR.
+	 * A signal may outlive its event; the caller then waits again. */
 	int (*channel_init)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_fini)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_signal)(struct vrb_world *world, struct vrb_channel *channel);
 	int (*channel_wait)(struct vrb_world *world, struct vrb_channel *channel);
-	/* Fills addresses, ports and link_* of @path, whose dst_ip, dscp, ttl, flow_label and
-	 * priority are set, for the QP pair (local, remote). -EHOSTUNREACH, -EINVAL (gid index). */
+	/* Inside a call, as the two below. Fills addresses, ports and link_* of @path, whose dst_ip,
+	 * dscp, ttl, flow_label and priority are set, for the QP pair (local, remote). -EHOSTUNREACH,
+	 * -EINVAL (gid index). */
 	int (*resolve)(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
 		       uint32_t local_qpn, uint32_t remote_qpn);
 	/* -ENOENT past the end of the table. */
@@ -63,10 +67,13 @@ struct vrb_world {
 
 /* The adapters that the calling program has. Defined once by each final artefact. */
 struct vrb_provider {
-	/* Fills up to @count, returns how many there are. */
+	/* Fills up to @count (0: @ret_worlds is NULL), returns how many there are. */
 	uint32_t (*list)(struct vrb_world **ret_worlds, uint32_t count);
 };
 const struct vrb_provider *vrb_provider(void);
+
+/* Gives world->device back, when the program has ended. */
+void vrb_world_fini(struct vrb_world *world);
 
 /* For the world's struct hca_observer: pass on_cq_event() and on_async() to these. */
 void vrb_on_cq_event(struct vrb_world *world, void *cq_owner);

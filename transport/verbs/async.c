@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/verbs/internal.h"
+
+#include "util/check.h"
+#include <errno.h>
+
+static void push(struct vrb_world *world, struct vrb_context *context, struct vrb_cq_event *event,
+		 int type)
+{
+	CHECK(type >= 0 && type < 32);
+	/* One that waits unread already: the program learns nothing from a second. */
+	if (event->types >> type & 1)
+		return;
+	event->types |= 1u << type;
+	vrb_channel_push(world, &context->async, event);
+}
+
+void vrb_on_async(struct vrb_world *world, void *qp_owner, int event)
+{
+	struct vrb_qp *qp = qp_owner;
+
+	if (qp) {
+		push(world, vrb_context(qp->ibv.context), &qp->event, event);
+		return;
+	}
+	if (!world->device)
+		return;
+	for (struct vrb_context *c = world->device->contexts; c; c = c->next)
+		push(world, c, &c->port_event, event);
+}
+
+int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_event)
+{
+	struct vrb_channel *channel = &vrb_context(ibv)->async;
+	const struct vrb_backend *backend = vrb_backend(ibv);
+	void *self = vrb_self(ibv);
+	struct vrb_cq_event *event = NULL;
+
+	while (!event) {
+		int ret = backend->wait_channel(self, channel);
+
+		if (ret < 0)
+			return vrb_minus_one(ret);
+		backend->begin(self);
+		event = vrb_channel_pop(channel);
+		if (event) {
+			struct vrb_qp *qp = event->owner;
+			int type = __builtin_ctz(event->types);
+
+			*ret_event = (struct ibv_async_event){.event_type = type};
+			if (qp) {
+				qp->events_got++;
+				ret_event->element.qp = &qp->ibv;
+			} else {
+				ret_event->element.port_num = 1;
+			}
+			event->types &= event->types - 1;
+			if (event->types != 0) {
+				event->queued = true;
+				event->next = channel->head;
+				if (!channel->head)
+					channel->tail = &event->next;
+				channel->head = event;
+			}
+		}
+		backend->end(self);
+	}
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	struct ibv_qp *qp;
+
+	switch (event->event_type) {
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		qp = event->element.qp;
+		vrb_backend(qp->context)->begin(vrb_self(qp->context));
+		qp->events_completed++;
+		vrb_backend(qp->context)->end(vrb_self(qp->context));
+		break;
+	case IBV_EVENT_CQ_ERR:
+	case IBV_EVENT_DEVICE_FATAL:
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_WQ_FATAL:
+	default:
+		break;
+	}
+}

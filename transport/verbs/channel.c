@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/verbs/internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+/* Puts @event at the end, or does nothing where it waits there already. */
+void vrb_channel_push(struct vrb_world *world, struct vrb_channel *channel,
+		      struct vrb_cq_event *event)
+{
+	if (!event->queued) {
+		event->queued = true;
+		event->next = NULL;
+		*channel->tail = event;
+		channel->tail = &event->next;
+	}
+	world->ops->channel_signal(world, channel);
+}
+
+/* NULL: empty. */
+struct vrb_cq_event *vrb_channel_pop(struct vrb_channel *channel)
+{
+	struct vrb_cq_event *event = channel->head;
+
+	if (!event)
+		return NULL;
+	channel->head = event->next;
+	if (!channel->head)
+		channel->tail = &channel->head;
+	event->queued = false;
+	return event;
+}
+
+void vrb_channel_remove(struct vrb_channel *channel, struct vrb_cq_event *event)
+{
+	struct vrb_cq_event **at = &channel->head;
+
+	if (!event->queued)
+		return;
+	while (*at != event)
+		at = &(*at)->next;
+	*at = event->next;
+	if (channel->tail == &event->next)
+		channel->tail = at;
+	event->queued = false;
+}
+
+void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *acked,
+		   const uint32_t *got)
+{
+	const struct vrb_backend *backend = vrb_backend(context);
+	void *self = vrb_self(context);
+
+	for (;;) {
+		bool done;
+
+		backend->begin(self);
+		done = (int32_t)(*acked - *got) >= 0;
+		backend->end(self);
+		if (done)
+			return;
+		backend->relax(self, cq);
+		sched_yield();
+	}
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct vrb_comp_channel *channel = calloc(1, sizeof(*channel));
+	int ret;
+
+	if (!channel)
+		return vrb_null(-ENOMEM);
+	ret = vrb_backend(context)->create_channel(vrb_self(context), &channel->channel);
+	if (ret < 0) {
+		free(channel);
+		return vrb_null(ret);
+	}
+	channel->ibv.context = context;
+	channel->ibv.fd = channel->channel.fd;
+	vrb_context_get(context);
+	return &channel->ibv;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
+{
+	struct ibv_context *context = ibv->context;
+	struct vrb_comp_channel *channel = VRB_TO(vrb_comp_channel, ibv, ibv);
+
+	if (__atomic_load_n(&ibv->refcnt, __ATOMIC_ACQUIRE) != 0)
+		return vrb_positive(-EBUSY);
+	vrb_backend(context)->destroy_channel(vrb_self(context), &channel->channel);
+	free(channel);
+	vrb_context_put(context);
+	return 0;
+}
+
+void vrb_on_cq_event(struct vrb_world *world, void *cq_owner)
+{
+	struct vrb_cq *cq = cq_owner;
+
+	if (!cq->ibv.channel)
+		return;
+	cq->event.unread++;
+	vrb_channel_push(world, &VRB_TO(vrb_comp_channel, ibv, cq->ibv.channel)->channel,
+			 &cq->event);
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret_cq, void **ret_context)
+{
+	struct vrb_channel *channel = &VRB_TO(vrb_comp_channel, ibv, ibv)->channel;
+	const struct vrb_backend *backend = vrb_backend(ibv->context);
+	void *self = vrb_self(ibv->context);
+	struct vrb_cq_event *event;
+	struct vrb_cq *cq = NULL;
+
+	/* A signal may outlive its event: its queue may have been destroyed. */
+	while (!cq) {
+		int ret = backend->wait_channel(self, channel);
+
+		if (ret < 0)
+			return vrb_minus_one(ret);
+		backend->begin(self);
+		event = vrb_channel_pop(channel);
+		if (event) {
+			cq = event->owner;
+			cq->events_got++;
+			/* More of the same queue: behind the others; their signals are out. */
+			if (--event->unread != 0) {
+				event->queued = true;
+				event->next = NULL;
+				*channel->tail = event;
+				channel->tail = &event->next;
+			}
+		}
+		backend->end(self);
+	}
+	*ret_cq = &cq->ibv;
+	*ret_context = cq->ibv.cq_context;
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	vrb_backend(cq->context)->begin(vrb_self(cq->context));
+	cq->comp_events_completed += nevents;
+	vrb_backend(cq->context)->end(vrb_self(cq->context));
+}

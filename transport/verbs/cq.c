@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/verbs/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct vrb_cq *cq;
+	uint32_t depth;
+	int ret;
+
+	if (cqe <= 0 || comp_vector < 0 || comp_vector >= context->num_comp_vectors)
+		return vrb_null(-EINVAL);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return vrb_null(-ENOMEM);
+	cq->event.owner = cq;
+	cq->ibv.context = context;
+	cq->ibv.channel = channel;
+	cq->ibv.cq_context = cq_context;
+	ret = vrb_backend(context)->create_cq(vrb_self(context), (uint32_t)cqe, cq, &cq->handle,
+					      &depth);
+	if (ret < 0) {
+		free(cq);
+		return vrb_null(ret);
+	}
+	cq->ibv.cqe = (int)depth;
+	pthread_mutex_init(&cq->ibv.mutex, NULL);
+	pthread_cond_init(&cq->ibv.cond, NULL);
+	if (channel)
+		__atomic_add_fetch(&channel->refcnt, 1, __ATOMIC_RELEASE);
+	vrb_context_get(context);
+	return &cq->ibv;
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	(void)cq, (void)cqe;
+	return vrb_positive(-ENOSYS);
+}
+
+/* Waits until every event that the program got is acknowledged; drops those it did not get. */
+int ibv_destroy_cq(struct ibv_cq *ibv)
+{
+	struct ibv_context *context = ibv->context;
+	const struct vrb_backend *backend = vrb_backend(context);
+	struct vrb_cq *cq = VRB_TO(vrb_cq, ibv, ibv);
+	void *self = vrb_self(context);
+	int ret;
+
+	vrb_wait_acks(context, cq->handle, &ibv->comp_events_completed, &cq->events_got);
+	ret = backend->destroy_cq(self, cq->handle);
+	if (ret < 0)
+		return vrb_positive(ret);
+	if (ibv->channel) {
+		backend->begin(self);
+		vrb_channel_remove(&VRB_TO(vrb_comp_channel, ibv, ibv->channel)->channel,
+				   &cq->event);
+		backend->end(self);
+		/* Another thread may have taken an event since. */
+		vrb_wait_acks(context, 0, &ibv->comp_events_completed, &cq->events_got);
+		__atomic_sub_fetch(&ibv->channel->refcnt, 1, __ATOMIC_RELEASE);
+	}
+	pthread_cond_destroy(&ibv->cond);
+	pthread_mutex_destroy(&ibv->mutex);
+	free(cq);
+	vrb_context_put(context);
+	return 0;
+}
+
+int vrb_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc)
+{
+	if (count <= 0)
+		return count == 0 ? 0 : -EINVAL;
+	return vrb_backend(cq->context)
+		->poll_cq(vrb_self(cq->context), VRB_TO(vrb_cq, ibv, cq)->handle, (uint32_t)count,
+			  wc);
+}
+
+int vrb_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	return vrb_positive(vrb_backend(cq->context)
+				    ->arm_cq(vrb_self(cq->context), VRB_TO(vrb_cq, ibv, cq)->handle,
+					     solicited_only != 0));
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/verbs/internal.h"
+
+#include <errno.h>
+
+#define NAME(table, value)                                                                         \
+	((size_t)(value) < sizeof(table) / sizeof(*(table)) ? (table)[value] : NULL)
+
+const char *ibv_wc_status_str(enum ibv_wc_status status)
+{
+	static const char *const names[] = {
+		[IBV_WC_SUCCESS] = "success",
+		[IBV_WC_LOC_LEN_ERR] = "local length error",
+		[IBV_WC_LOC_QP_OP_ERR] = "local QP operation error",
+		[IBV_WC_LOC_EEC_OP_ERR] = "local EE context operation error",
+		[IBV_WC_LOC_PROT_ERR] = "local protection error",
+		[IBV_WC_WR_FLUSH_ERR] = "work request flushed",
+		[IBV_WC_MW_BIND_ERR] = "memory window bind error",
+		[IBV_WC_BAD_RESP_ERR] = "bad response",
+		[IBV_WC_LOC_ACCESS_ERR] = "local access error",
+		[IBV_WC_REM_INV_REQ_ERR] = "remote invalid request error",
+		[IBV_WC_REM_ACCESS_ERR] = "remote access error",
+		[IBV_WC_REM_OP_ERR] = "remote operation error",
+		[IBV_WC_RETRY_EXC_ERR] = "transport retries exceeded",
+		[IBV_WC_RNR_RETRY_EXC_ERR] = "RNR retries exceeded",
+		[IBV_WC_LOC_RDD_VIOL_ERR] = "local RDD violation",
+		[IBV_WC_REM_INV_RD_REQ_ERR] = "remote invalid RD request",
+		[IBV_WC_REM_ABORT_ERR] = "aborted by the remote side",
+		[IBV_WC_INV_EECN_ERR] = "invalid EE context number",
+		[IBV_WC_INV_EEC_STATE_ERR] = "invalid EE context state",
+		[IBV_WC_FATAL_ERR] = "fatal error",
+		[IBV_WC_RESP_TIMEOUT_ERR] = "response timed out",
+		[IBV_WC_GENERAL_ERR] = "general error",
+		[IBV_WC_TM_ERR] = "tag matching error",
+		[IBV_WC_TM_RNDV_INCOMPLETE] = "tag matching rendezvous incomplete",
+	};
+	const char *name = NAME(names, status);
+
+	return name ? name : "unknown";
+}
+
+const char *ibv_event_type_str(enum ibv_event_type event)
+{
+	static const char *const names[] = {
+		[IBV_EVENT_CQ_ERR] = "CQ error",
+		[IBV_EVENT_QP_FATAL] = "QP fatal error",
+		[IBV_EVENT_QP_REQ_ERR] = "QP invalid request",
+		[IBV_EVENT_QP_ACCESS_ERR] = "QP access violation",
+		[IBV_EVENT_COMM_EST] = "communication established",
+		[IBV_EVENT_SQ_DRAINED] = "send queue drained",
+		[IBV_EVENT_PATH_MIG] = "path migrated",
+		[IBV_EVENT_PATH_MIG_ERR] = "path migration failed",
+		[IBV_EVENT_DEVICE_FATAL] = "device fatal error",
+		[IBV_EVENT_PORT_ACTIVE] = "port active",
+		[IBV_EVENT_PORT_ERR] = "port down",
+		[IBV_EVENT_LID_CHANGE] = "LID changed",
+		[IBV_EVENT_PKEY_CHANGE] = "P_Key table changed",
+		[IBV_EVENT_SM_CHANGE] = "subnet manager changed",
+		[IBV_EVENT_SRQ_ERR] = "SRQ error",
+		[IBV_EVENT_SRQ_LIMIT_REACHED] = "SRQ limit reached",
+		[IBV_EVENT_QP_LAST_WQE_REACHED] = "last WQE of the QP reached",
+		[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration asked for",
+		[IBV_EVENT_GID_CHANGE] = "GID table changed",
+		[IBV_EVENT_WQ_FATAL] = "WQ fatal error",
+	};
+	const char *name = NAME(names, event);
+
+	return name ? name : "unknown";
+}
+
+const char *ibv_node_type_str(enum ibv_node_type node_type)
+{
+	static const char *const names[] = {
+		[IBV_NODE_CA] = "InfiniBand channel adapter",
+		[IBV_NODE_SWITCH] = "InfiniBand switch",
+		[IBV_NODE_ROUTER] = "InfiniBand router",
+		[IBV_NODE_RNIC] = "iWARP NIC",
+		[IBV_NODE_USNIC] = "usNIC",
+		[IBV_NODE_USNIC_UDP] = "usNIC over UDP",
+		[IBV_NODE_UNSPECIFIED] = "unspecified",
+	};
+	const char *name = NAME(names, node_type);
+
+	return name ? name : "unknown";
+}
+
+const char *ibv_port_state_str(enum ibv_port_state port_state)
+{
+	static const char *const names[] = {
+		[IBV_PORT_NOP] = "PORT_NOP",	   [IBV_PORT_DOWN] = "PORT_DOWN",
+		[IBV_PORT_INIT] = "PORT_INIT",	   [IBV_PORT_ARMED] = "PORT_ARMED",
+		[IBV_PORT_ACTIVE] = "PORT_ACTIVE", [IBV_PORT_ACTIVE_DEFER] = "PORT_ACTIVE_DEFER",
+	};
+	const char *name = NAME(names, port_state);
+
+	return name ? name : "unknown";
+}
+
+/* In multiples of 2.5 Gbit/s rounded to the nearest, and in Mbit/s with what the encoding of the
+ * faster lanes adds. */
+static const struct rate {
+	enum ibv_rate rate;
+	int mult, mbps;
+} rates[] = {
+	{IBV_RATE_2_5_GBPS, 1, 2500},	    {IBV_RATE_5_GBPS, 2, 5000},
+	{IBV_RATE_10_GBPS, 4, 10000},	    {IBV_RATE_14_GBPS, 6, 14062},
+	{IBV_RATE_20_GBPS, 8, 20000},	    {IBV_RATE_25_GBPS, 10, 25781},
+	{IBV_RATE_28_GBPS, 11, 28125},	    {IBV_RATE_30_GBPS, 12, 30000},
+	{IBV_RATE_40_GBPS, 16, 40000},	    {IBV_RATE_50_GBPS, 20, 53125},
+	{IBV_RATE_56_GBPS, 22, 56250},	    {IBV_RATE_60_GBPS, 24, 60000},
+	{IBV_RATE_80_GBPS, 32, 80000},	    {IBV_RATE_100_GBPS, 40, 103125},
+	{IBV_RATE_112_GBPS, 45, 112500},    {IBV_RATE_120_GBPS, 48, 120000},
+	{IBV_RATE_168_GBPS, 67, 168750},    {IBV_RATE_200_GBPS, 80, 206250},
+	{IBV_RATE_300_GBPS, 120, 309375},   {IBV_RATE_400_GBPS, 160, 425000},
+	{IBV_RATE_600_GBPS, 240, 637500},   {IBV_RATE_800_GBPS, 320, 850000},
+	{IBV_RATE_1200_GBPS, 480, 1275000},
+};
+#define RATE_COUNT (sizeof(rates) / sizeof(*rates))
+
+int ibv_rate_to_mult(enum ibv_rate rate)
+{
+	for (unsigned int i = 0; i < RATE_COUNT; i++)
+		if (rates[i].rate == rate)
+			return rates[i].mult;
+	return -1;
+}
+
+enum ibv_rate mult_to_ibv_rate(int mult)
+{
+	for (unsigned int i = 0; i < RATE_COUNT; i++)
+		if (rates[i].mult == mult)
+			return rates[i].rate;
+	return IBV_RATE_MAX;
+}
+
+int ibv_rate_to_mbps(enum ibv_rate rate)
+{
+	for (unsigned int i = 0; i < RATE_COUNT; i++)
+		if (rates[i].rate == rate)
+			return rates[i].mbps;
+	return -1;
+}
+
+enum ibv_rate mbps_to_ibv_rate(int mbps)
+{
+	for (unsigned int i = 0; i < RATE_COUNT; i++)
+		if (rates[i].mbps == mbps)
+			return rates[i].rate;
+	return IBV_RATE_MAX;
+}
+
+/* The adapter reads and writes through the program's own mappings: nothing to prepare. */
+int ibv_fork_init(void)
+{
+	return 0;
+}
+
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
+}
