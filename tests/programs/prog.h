@@ -16,13 +16,14 @@ struct prog {
 	void *host; /* of the implementation */
 
 	/* The board: publishes @bytes under @key (once), and waits for what somebody publishes.
-	 * 0, or a negative errno (-EMSGSIZE: the lengths differ). */
+	 * @bytes may be NULL where @length is 0. 0, or a negative errno (-EMSGSIZE: the lengths
+	 * differ). */
 	int (*put)(const struct prog *prog, const char *key, const void *bytes, size_t length);
 	int (*get)(const struct prog *prog, const char *key, void *ret_bytes, size_t length);
 	void (*sleep_ns)(const struct prog *prog, uint64_t ns);
-	/* A completion of the n-th QP (from 0) towards @peer, and the bytes that it brought (receives,
-	 * READs, atomics: wc->byte_len of them) or NULL. The multiset of reports is what has to be
-	 * equal in the three worlds. */
+	/* A completion of the n-th QP (from 0) towards @peer, and the bytes that it brought
+	 * (receives, READs, atomics: wc->byte_len of them) or NULL. The multiset of reports is what
+	 * has to be equal in the three worlds. */
 	void (*report)(const struct prog *prog, int peer, int nth_qp, const struct ibv_wc *wc,
 		       const void *bytes);
 	/* A line for a person, where the host shows such lines. */

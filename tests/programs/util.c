@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/programs/util.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t prog_arg(const struct prog *prog, const char *name, uint64_t fallback)
+{
+	size_t length = strlen(name);
+
+	for (int i = 0; i < prog->arg_count; i++)
+		if (strncmp(prog->args[i], name, length) == 0 && prog->args[i][length] == '=')
+			return strtoull(prog->args[i] + length + 1, NULL, 0);
+	return fallback;
+}
+
+void prog_say(const struct prog *prog, const char *format, ...)
+{
+	char line[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	prog->say(prog, line);
+}
+
+static int failed(const struct prog *prog, const char *what, int error)
+{
+	prog_say(prog, "rank %d: %s: %s", prog->rank, what, strerror(error));
+	return -1;
+}
+
+static bool is_zero(const union ibv_gid *gid)
+{
+	return gid->global.subnet_prefix == 0 && gid->global.interface_id == 0;
+}
+
+static bool is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(gid->raw, prefix, sizeof(prefix)) == 0;
+}
+
+static bool is_link_local(const union ibv_gid *gid)
+{
+	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
+}
+
+/* How much the program would like to use this GID; 0: not at all. */
+static int liking(const struct ibv_gid_entry *entry, bool want_ipv6)
+{
+	if (entry->gid_type != IBV_GID_TYPE_ROCE_V2 || is_zero(&entry->gid))
+		return 0;
+	return 1 + 2 * (is_ipv4(&entry->gid) != want_ipv6) + !is_link_local(&entry->gid);
+}
+
+static int pick_gid(struct prog_ctx *ctx, bool want_ipv6)
+{
+	struct ibv_gid_entry entry;
+	int best = 0, like;
+
+	for (int i = 0; i < ctx->port.gid_tbl_len; i++) {
+		if (ibv_query_gid_ex(ctx->context, 1, (uint32_t)i, &entry, 0) != 0)
+			continue;
+		like = liking(&entry, want_ipv6);
+		if (like <= best)
+			continue;
+		best = like;
+		ctx->gid = entry.gid;
+		ctx->gid_index = i;
+	}
+	return best != 0 ? 0 : -1;
+}
+
+int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe)
+{
+	int count = 0, ret;
+	struct ibv_device **list = ibv_get_device_list(&count);
+
+	*ctx = (struct prog_ctx){.prog = prog};
+	if (!list || count == 0) {
+		if (list)
+			ibv_free_device_list(list);
+		return failed(prog, "no device", ENODEV);
+	}
+	ctx->context = ibv_open_device(list[0]);
+	ibv_free_device_list(list);
+	if (!ctx->context)
+		return failed(prog, "ibv_open_device", errno);
+	ret = ibv_query_port(ctx->context, 1, &ctx->port);
+	if (ret != 0)
+		return failed(prog, "ibv_query_port", ret);
+	if (pick_gid(ctx, prog_arg(prog, "ip", 4) == 6) != 0)
+		return failed(prog, "no RoCE v2 GID", ENOENT);
+	ctx->pd = ibv_alloc_pd(ctx->context);
+	if (!ctx->pd)
+		return failed(prog, "ibv_alloc_pd", errno);
+	ctx->cq = ibv_create_cq(ctx->context, cqe, NULL, NULL, 0);
+	if (!ctx->cq)
+		return failed(prog, "ibv_create_cq", errno);
+	return 0;
+}
+
+int prog_close(struct prog_ctx *ctx)
+{
+	int ret = ibv_destroy_cq(ctx->cq);
+
+	if (ret != 0)
+		return failed(ctx->prog, "ibv_destroy_cq", ret);
+	ret = ibv_dealloc_pd(ctx->pd);
+	if (ret != 0)
+		return failed(ctx->prog, "ibv_dealloc_pd", ret);
+	ret = ibv_close_device(ctx->context);
+	return ret != 0 ? failed(ctx->prog, "ibv_close_device", ret) : 0;
+}
+
+struct ibv_mr *prog_reg(struct prog_ctx *ctx, void *bytes, size_t length)
+{
+	struct ibv_mr *mr = ibv_reg_mr(ctx->pd, bytes, length,
+				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+					       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+
+	if (!mr)
+		failed(ctx->prog, "ibv_reg_mr", errno);
+	return mr;
+}
+
+static int to_init(struct prog_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+				   .port_num = 1,
+				   .qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+						      IBV_ACCESS_REMOTE_READ |
+						      IBV_ACCESS_REMOTE_ATOMIC};
+	int ret =
+		ibv_modify_qp(qp->qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+
+	return ret != 0 ? failed(qp->ctx->prog, "to INIT", ret) : 0;
+}
+
+static void key_of(char *key, size_t size, int from, int to, int nth)
+{
+	snprintf(key, size, "qp/%d/%d/%d", from, to, nth);
+}
+
+int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params params)
+{
+	struct ibv_qp_init_attr init = {.send_cq = ctx->cq,
+					.recv_cq = ctx->cq,
+					.cap = {.max_send_wr = params.send_depth,
+						.max_recv_wr = params.recv_depth,
+						.max_send_sge = 1,
+						.max_recv_sge = 1},
+					.qp_type = IBV_QPT_RC};
+	const struct prog *prog = ctx->prog;
+	char key[64];
+	int ret;
+
+	*qp = (struct prog_qp){.ctx = ctx, .peer = params.peer, .nth = params.nth, .mr = params.mr};
+	qp->qp = ibv_create_qp(ctx->pd, &init);
+	if (!qp->qp)
+		return failed(prog, "ibv_create_qp", errno);
+	if (to_init(qp) != 0)
+		return -1;
+	/* Close below the wrap, so that even short programs go through it. */
+	qp->self =
+		(struct prog_peer){.gid = ctx->gid,
+				   .qpn = qp->qp->qp_num,
+				   .psn = 0xfffff8u - (uint32_t)(prog->rank * 5 + params.nth) % 8,
+				   .mtu = ctx->port.active_mtu};
+	if (params.mr) {
+		qp->self.addr = (uintptr_t)params.mr->addr;
+		qp->self.rkey = params.mr->rkey;
+	}
+	key_of(key, sizeof(key), prog->rank, params.peer, params.nth);
+	ret = prog->put(prog, key, &qp->self, sizeof(qp->self));
+	return ret != 0 ? failed(prog, key, -ret) : 0;
+}
+
+static int to_rtr(struct prog_qp *qp)
+{
+	const struct prog_peer *remote = &qp->remote;
+	uint32_t mtu = remote->mtu < qp->self.mtu ? remote->mtu : qp->self.mtu;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = (enum ibv_mtu)mtu,
+		.dest_qp_num = remote->qpn,
+		.rq_psn = remote->psn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12, /* 0.64 ms */
+		.ah_attr = {.grh = {.dgid = remote->gid,
+				    .sgid_index = (uint8_t)qp->ctx->gid_index,
+				    .hop_limit = 64},
+			    .is_global = 1,
+			    .port_num = 1},
+	};
+	int ret = ibv_modify_qp(qp->qp, &attr,
+				IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+					IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+					IBV_QP_MIN_RNR_TIMER);
+
+	return ret != 0 ? failed(qp->ctx->prog, "to RTR", ret) : 0;
+}
+
+static int to_rts(struct prog_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS,
+				   .timeout = 14, /* 67 ms */
+				   .retry_cnt = 7,
+				   .rnr_retry = 7, /* for ever */
+				   .sq_psn = qp->self.psn,
+				   .max_rd_atomic = 1};
+	int ret = ibv_modify_qp(qp->qp, &attr,
+				IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+					IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+
+	return ret != 0 ? failed(qp->ctx->prog, "to RTS", ret) : 0;
+}
+
+int prog_qp_connect(struct prog_qp *qp)
+{
+	const struct prog *prog = qp->ctx->prog;
+	char key[64];
+	int ret;
+
+	key_of(key, sizeof(key), qp->peer, prog->rank, qp->nth);
+	ret = prog->get(prog, key, &qp->remote, sizeof(qp->remote));
+	if (ret != 0)
+		return failed(prog, key, -ret);
+	if (to_rtr(qp) != 0 || to_rts(qp) != 0)
+		return -1;
+	/* Nobody sends before both ends listen. */
+	snprintf(key, sizeof(key), "rts/%d/%d/%d", prog->rank, qp->peer, qp->nth);
+	ret = prog->put(prog, key, "", 0);
+	if (ret != 0)
+		return failed(prog, key, -ret);
+	snprintf(key, sizeof(key), "rts/%d/%d/%d", qp->peer, prog->rank, qp->nth);
+	ret = prog->get(prog, key, NULL, 0);
+	return ret != 0 ? failed(prog, key, -ret) : 0;
+}
+
+int prog_qp_close(struct prog_qp *qp)
+{
+	int ret = ibv_destroy_qp(qp->qp);
+
+	return ret != 0 ? failed(qp->ctx->prog, "ibv_destroy_qp", ret) : 0;
+}
+
+int prog_post_recv(struct prog_qp *qp, uint64_t wr_id, void *bytes, uint32_t length)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)bytes, .length = length, .lkey = qp->mr ? qp->mr->lkey : 0};
+	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = length != 0}, *bad;
+	int ret = ibv_post_recv(qp->qp, &wr, &bad);
+
+	return ret != 0 ? failed(qp->ctx->prog, "ibv_post_recv", ret) : 0;
+}
+
+int prog_post_send(struct prog_qp *qp, struct prog_send send)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)send.bytes,
+			      .length = send.length,
+			      .lkey = qp->mr ? qp->mr->lkey : 0};
+	struct ibv_send_wr wr = {.wr_id = send.wr_id,
+				 .sg_list = &sge,
+				 .num_sge = send.length != 0,
+				 .opcode = send.opcode,
+				 .send_flags = IBV_SEND_SIGNALED,
+				 .imm_data = htonl(send.imm)},
+			   *bad;
+	int ret;
+
+	if (send.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	    send.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = qp->remote.addr + send.remote_offset;
+		wr.wr.atomic.rkey = qp->remote.rkey;
+		wr.wr.atomic.compare_add = send.compare_add;
+		wr.wr.atomic.swap = send.swap;
+	} else {
+		wr.wr.rdma.remote_addr = qp->remote.addr + send.remote_offset;
+		wr.wr.rdma.rkey = qp->remote.rkey;
+	}
+	ret = ibv_post_send(qp->qp, &wr, &bad);
+	return ret != 0 ? failed(qp->ctx->prog, "ibv_post_send", ret) : 0;
+}
+
+int prog_poll(struct prog_ctx *ctx, struct ibv_wc *ret_wc)
+{
+	int count;
+
+	do
+		count = ibv_poll_cq(ctx->cq, 1, ret_wc);
+	while (count == 0);
+	if (count < 0)
+		return failed(ctx->prog, "ibv_poll_cq", EIO);
+	if (ret_wc->status == IBV_WC_SUCCESS)
+		return 0;
+	prog_say(ctx->prog, "rank %d: wr_id %llu of QP %#x: %s (%d)", ctx->prog->rank,
+		 (unsigned long long)ret_wc->wr_id, ret_wc->qp_num,
+		 ibv_wc_status_str(ret_wc->status), ret_wc->status);
+	return -1;
+}
+
+int prog_poll_report(struct prog_qp *qp, struct ibv_wc *ret_wc, const void *bytes)
+{
+	int ret = prog_poll(qp->ctx, ret_wc);
+
+	qp->ctx->prog->report(qp->ctx->prog, qp->peer, qp->nth, ret_wc, ret == 0 ? bytes : NULL);
+	return ret;
+}
+
+int prog_barrier(const struct prog *prog, const char *name)
+{
+	char key[64];
+	int ret;
+
+	snprintf(key, sizeof(key), "barrier/%s/%d", name, prog->rank);
+	ret = prog->put(prog, key, "", 0);
+	for (int r = 0; r < prog->size && ret == 0; r++) {
+		snprintf(key, sizeof(key), "barrier/%s/%d", name, r);
+		ret = prog->get(prog, key, NULL, 0);
+	}
+	return ret != 0 ? failed(prog, key, -ret) : 0;
+}
+
+uint8_t prog_byte(uint64_t seed, uint64_t i)
+{
+	uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15u + i * 0xbf58476d1ce4e5b9u;
+
+	x ^= x >> 29;
+	x *= 0x94d049bb133111ebu;
+	return (uint8_t)(x >> 56);
+}
+
+void prog_fill(void *bytes, size_t length, uint64_t seed)
+{
+	uint8_t *b = bytes;
+
+	for (size_t i = 0; i < length; i++)
+		b[i] = prog_byte(seed, i);
+}
+
+int prog_check(const struct prog *prog, const char *what, const void *bytes, size_t length,
+	       uint64_t seed)
+{
+	const uint8_t *b = bytes;
+
+	for (size_t i = 0; i < length; i++) {
+		if (b[i] == prog_byte(seed, i))
+			continue;
+		prog_say(prog, "rank %d: %s: byte %zu is %#x, not %#x", prog->rank, what, i, b[i],
+			 prog_byte(seed, i));
+		return -1;
+	}
+	return 0;
+}
