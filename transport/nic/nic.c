@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/nic/nic.h"
+
+#include "transport/nic/internal.h"
+#include "util/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UPTIME_MAX (200 * 86400 * PS_S)
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	CHECK(clock_gettime(CLOCK_MONOTONIC, &ts) == 0);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+ps_t nic_now(const struct nic *nic)
+{
+	ps_t now = (monotonic_ns() - nic->epoch_ns) * PS_NS;
+
+	CHECK(now < UPTIME_MAX);
+	return now;
+}
+
+void nic_lock(struct nic *nic)
+{
+	CHECK(pthread_mutex_lock(&nic->lock) == 0);
+	nic->locked = true;
+}
+
+bool nic_trylock(struct nic *nic)
+{
+	if (pthread_mutex_trylock(&nic->lock) != 0)
+		return false;
+	nic->locked = true;
+	return true;
+}
+
+void nic_unlock(struct nic *nic)
+{
+	CHECK(nic->locked);
+	nic->locked = false;
+	CHECK(pthread_mutex_unlock(&nic->lock) == 0);
+}
+
+static void no_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
+{
+	(void)world, (void)cq, (void)wc, (void)now;
+}
+
+static void no_cq_event(void *world, void *cq_owner, ps_t now)
+{
+	(void)world, (void)cq_owner, (void)now;
+}
+
+static void no_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+		     ps_t now)
+{
+	(void)world, (void)mr, (void)offset, (void)length, (void)now;
+}
+
+static void no_async(void *world, void *qp_owner, int event, ps_t now)
+{
+	(void)world, (void)qp_owner, (void)event, (void)now;
+}
+
+static const struct hca_observer nobody = {no_wc, no_cq_event, no_place, no_async};
+
+static void link_local(const uint8_t mac[6], uint8_t ret_ip[16])
+{
+	const uint8_t ip[16] = {0xfe,	    0x80,   0,	    0,	  0,	0,	0,	0,
+				mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+
+	memcpy(ret_ip, ip, 16);
+}
+
+/* The link-local form of an IPv4 address on a udp link, see nic_gid(). */
+static bool from_link_local(const uint8_t ip[16], uint8_t ret_ip[16])
+{
+	const uint8_t mac[6] = {2, 0, ip[10], ip[13], ip[14], ip[15]};
+	const uint8_t ipv4[16] = {[10] = 0xff, 0xff, ip[10], ip[13], ip[14], ip[15]};
+	uint8_t same[16];
+
+	link_local(mac, same);
+	if (memcmp(ip, same, 16) != 0)
+		return false;
+	memcpy(ret_ip, ipv4, 16);
+	return true;
+}
+
+static void fill_gids(struct nic *nic)
+{
+	const struct nic_params *params = &nic->params;
+	static const uint8_t none[6];
+
+	memcpy(nic->mac, params->mac, 6);
+	if (memcmp(nic->mac, none, 6) == 0) {
+		nic->mac[0] = 2;
+		memcpy(nic->mac + 2, params->addr[0] + 12, 4);
+	}
+	if (params->link == NIC_LINK_FRAME || wire_ip_is_ipv4(params->addr[0]))
+		link_local(nic->mac, nic->gids[0]);
+	else
+		memcpy(nic->gids[0], params->addr[0], 16);
+	memcpy(nic->gids[1], params->addr, params->addr_count * sizeof(params->addr[0]));
+	nic->gid_count = 1 + params->addr_count;
+}
+
+/* The largest path MTU that fits, with all headers that a packet may have. */
+static uint32_t fitting_mtu(const struct nic_link *link)
+{
+	const uint32_t headers =
+		WIRE_IPV6_BYTES + WIRE_UDP_BYTES + WIRE_BTH_MAX - WIRE_MTU_MAX + WIRE_ICRC_BYTES;
+	uint32_t mtu = WIRE_MTU_MAX;
+
+	if (link->netdev_mtu == 0)
+		return 1024;
+	while (mtu > 256 && mtu + headers > link->netdev_mtu)
+		mtu /= 2;
+	return mtu;
+}
+
+static int open_link(struct nic *nic)
+{
+	const struct nic_link_params params = {.params = &nic->params,
+					       .gids = nic->gids[0],
+					       .gid_count = nic->gid_count,
+					       .mac = {nic->mac[0], nic->mac[1], nic->mac[2],
+						       nic->mac[3], nic->mac[4], nic->mac[5]},
+					       .stats = &nic->stats};
+
+	if (nic->params.link == NIC_LINK_FRAME)
+		return nic_link_frame_open(&params, &nic->link);
+	return nic_link_udp_open(&params, &nic->link);
+}
+
+static int create_adapter(struct nic *nic)
+{
+	struct hca_device_params params = {.observer = nic->params.observer,
+					   .world = nic->params.world,
+					   .profile = nic->params.profile};
+
+	if (!params.observer)
+		params.observer = &nobody;
+	if (params.profile.line_rate_bps == 0) {
+		uint32_t mtu = nic->params.mtu;
+
+		params.profile = nic_profile_default(mtu ? mtu : fitting_mtu(nic->link),
+						     !wire_ip_is_ipv4(nic->gids[1]));
+	}
+	if (getrandom(params.key, sizeof(params.key), 0) != (ssize_t)sizeof(params.key))
+		return -EIO;
+	nic->hca = hca_device_create(&params);
+	return nic->hca ? 0 : -ENOMEM;
+}
+
+static int allocate_slots(struct nic *nic)
+{
+	nic->memory = malloc(2 * NIC_BATCH * NIC_SLOT_BYTES);
+	if (!nic->memory)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < NIC_BATCH; i++) {
+		nic->rx[i].buf = nic->memory + i * NIC_SLOT_BYTES;
+		nic->tx[i].buf = nic->memory + (NIC_BATCH + i) * NIC_SLOT_BYTES;
+	}
+	return 0;
+}
+
+static int open_parts(struct nic *nic)
+{
+	int ret;
+
+	ret = pthread_mutex_init(&nic->lock, NULL);
+	if (ret)
+		return -ret;
+	nic->lock_ready = true;
+	nic->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (nic->wake_fd < 0)
+		return -errno;
+	ret = allocate_slots(nic);
+	if (ret == 0)
+		ret = open_link(nic);
+	if (ret == 0)
+		ret = create_adapter(nic);
+	if (ret == 0 && nic->params.pcap[0] != '\0')
+		ret = nic_capture_open(nic->params.pcap, nic->link->netdev, &nic->capture);
+	if (ret == 0 && nic->params.progress_thread)
+		ret = nic_progress_start(nic);
+	return ret;
+}
+
+int nic_open(const struct nic_params *params, struct nic **ret_nic)
+{
+	struct nic *nic;
+	int ret;
+
+	if (params->addr_count == 0 || params->addr_count > NIC_ADDR_MAX)
+		return -EINVAL;
+	nic = calloc(1, sizeof(*nic));
+	if (!nic)
+		return -ENOMEM;
+	nic->params = *params;
+	nic->wake_fd = -1;
+	nic->epoch_ns = monotonic_ns();
+	fill_gids(nic);
+	ret = open_parts(nic);
+	if (ret != 0) {
+		nic_close(nic); /* accepts half-open */
+		return ret;
+	}
+	*ret_nic = nic;
+	return 0;
+}
+
+void nic_close(struct nic *nic)
+{
+	if (!nic)
+		return;
+	nic_progress_stop(nic);
+	hca_device_destroy(nic->hca);
+	if (nic->link)
+		nic->link->ops->close(nic->link);
+	nic_capture_close(nic->capture);
+	free(nic->memory);
+	if (nic->wake_fd >= 0)
+		close(nic->wake_fd);
+	if (nic->lock_ready)
+		pthread_mutex_destroy(&nic->lock);
+	free(nic);
+}
+
+struct hca_device *nic_device(const struct nic *nic)
+{
+	return nic->hca;
+}
+
+const char *nic_netdev(const struct nic *nic)
+{
+	return nic->link->netdev;
+}
+
+uint64_t nic_guid(const struct nic *nic)
+{
+	uint8_t ip[16];
+	uint64_t guid = 0;
+
+	link_local(nic->mac, ip);
+	for (int i = 8; i < 16; i++)
+		guid = guid << 8 | ip[i];
+	return guid;
+}
+
+void nic_stats(struct nic *nic, struct nic_stats *ret_stats)
+{
+	nic_lock(nic);
+	*ret_stats = nic->stats;
+	nic_unlock(nic);
+}
+
+int nic_gid(const struct nic *nic, uint32_t index, uint8_t ret_gid[16])
+{
+	if (index >= nic->gid_count)
+		return -ENOENT;
+	memcpy(ret_gid, nic->gids[index], 16);
+	return 0;
+}
+
+/* The port spreads the QP pairs over paths; both formulas are those of linux,
+ * include/rdma/ib_verbs.h: rdma_calc_flow_label(), rdma_flow_label_to_udp_sport(). */
+static uint16_t udp_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
+{
+	if (flow_label == 0) {
+		uint64_t v = (uint64_t)local_qpn * remote_qpn;
+
+		v ^= v >> 20;
+		v ^= v >> 40;
+		flow_label = v & 0xfffff;
+	}
+	return (uint16_t)(0xc000 | ((flow_label & 0x3fff) ^ (flow_label >> 14 & 0x3f)));
+}
+
+int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
+		uint32_t remote_qpn)
+{
+	const uint32_t wait_ms = nic->params.resolve_ms ? nic->params.resolve_ms : 5000;
+	const ps_t give_up_at = nic_now(nic) + wait_ms * PS_MS;
+	ps_t ask_at = 0;
+	int ret;
+
+	CHECK(nic->locked);
+	if (sgid_index >= nic->gid_count)
+		return -EINVAL;
+	memcpy(path->src_ip, nic->gids[sgid_index], 16);
+	if (nic->params.link == NIC_LINK_UDP) {
+		memcpy(path->src_ip, nic->params.addr[0], 16);
+		if (wire_ip_is_ipv4(path->src_ip))
+			(void)from_link_local(path->dst_ip, path->dst_ip);
+	}
+	memcpy(path->src_mac, nic->mac, 6);
+	path->vlan = 0;
+	path->ip_id = 0;
+	path->udp_sport = nic->link->fixed_sport
+				  ? (uint16_t)WIRE_UDP_PORT
+				  : udp_sport(path->flow_label, local_qpn, remote_qpn);
+	for (;;) {
+		ps_t now = nic_now(nic);
+
+		ret = nic->link->ops->resolve(nic->link, path, now >= ask_at);
+		if (ret != -EAGAIN)
+			return ret;
+		if (now >= give_up_at)
+			return -EHOSTUNREACH;
+		if (now >= ask_at)
+			ask_at = now + 100 * PS_MS;
+		/* Not longer, since the progress thread may be the one that hears the answer. */
+		nic_loop_wait(nic, 1000000);
+		nic_loop_turn(nic);
+	}
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NIC_NIC_H
+#define NIC_NIC_H
+
+/* The adapter in real time: a struct hca_device, a link that carries its packets, and a loop that
+ * moves them and watches the clock. Decides nothing about queue pairs. transport/nic/world.h puts
+ * the verbs front on top of it.
+ *
+ * Two kinds of link:
+ *	udp	one UDP socket at ADDRESS:4791, so that every emulated host on one machine takes an
+ *		address of its own (127.0.0.2, 127.0.0.3, ...; all of 127.0.0.0/8 is there for it)
+ *	frame	Ethernet frames in unix datagram sockets, one a side, as the dgram netdev of QEMU
+ *		speaks; answers ARP and neighbour discovery for its addresses
+ *
+ * The environment, read by nic_params_from_env() and nowhere else:
+ *	VERBENA_LINK	"udp" (default) or "frame:LOCAL,REMOTE", the paths of the two sockets
+ *	VERBENA_ADDR	own addresses, IPv4 or IPv6 with commas between; udp takes exactly one, and
+ *			127.0.0.1 when there is none; fe80::1%eth0 where the address needs an
+ *interface VERBENA_MAC	frame: own MAC address; else 02:00 and the last four bytes of the first
+ *address VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what fits
+ *the interface that has the address (frame: 1024) VERBENA_PCAP	writes all packets to this file
+ *(pcapng)
+ */
+#include "transport/hca/device.h"
+#include "transport/wire/frame.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nic;
+
+enum nic_link_kind { NIC_LINK_UDP, NIC_LINK_FRAME };
+enum { NIC_ADDR_MAX = 4, NIC_GID_MAX = NIC_ADDR_MAX + 1, NIC_PATH_MAX = 108 };
+
+struct nic_params {
+	enum nic_link_kind link;
+	uint8_t addr[NIC_ADDR_MAX][16]; /* as in struct wire_path */
+	uint32_t addr_count;
+	uint32_t scope_id; /* of a link-local address; 0: none */
+	char local_path[NIC_PATH_MAX], remote_path[NIC_PATH_MAX]; /* frame */
+	uint8_t mac[6];		    /* zeros: from the first address */
+	uint32_t mtu;		    /* 0: what fits the interface */
+	char pcap[4096];	    /* "": no capture */
+	bool progress_thread;	    /* a thread of its own moves packets while nobody polls */
+	uint32_t resolve_ms;	    /* how long to look for a peer's MAC address; 0: 5 s */
+	struct hca_profile profile; /* line_rate_bps 0: nic_profile_default() */
+	const struct hca_observer *observer; /* NULL: nobody listens */
+	void *world;			     /* handed to it */
+};
+
+/* Every datagram that came, by verdict, and what became of those to be sent. */
+struct nic_stats {
+	uint64_t rx[WIRE_VERDICT_COUNT];
+	uint64_t rx_not_ours; /* frame: whole, but for another address */
+	uint64_t rx_neigh;    /* frame: ARP and neighbour discovery */
+	uint64_t tx_packets;
+	uint64_t tx_full; /* times that a packet had to wait for room in the socket */
+	uint64_t tx_lost; /* the system refused it for good: no route, too long, no peer */
+};
+
+/* 0, or -EINVAL with the variable's name in *ret_bad. The progress thread is on. */
+int nic_params_from_env(struct nic_params *ret_params, const char **ret_bad);
+/* Text to address: "10.0.0.1", "fe80::1%eth0" (@ret_scope_id may be NULL: no scope allowed).
+ * -EINVAL. */
+int nic_addr_parse(const char *text, uint8_t ret_ip[16], uint32_t *ret_scope_id);
+struct hca_profile nic_profile_default(uint32_t mtu, bool ipv6);
+
+/* 0 or -errno: -EADDRINUSE (another process is that host), -EADDRNOTAVAIL, -EINVAL, -EACCES ... */
+int nic_open(const struct nic_params *params, struct nic **ret_nic);
+void nic_close(struct nic *nic); /* NULL allowed; takes the adapter along */
+
+struct hca_device *nic_device(const struct nic *nic);
+const char *nic_netdev(const struct nic *nic); /* the interface: "lo", "eth0", "verbena" */
+uint64_t nic_guid(const struct nic *nic);
+void nic_stats(struct nic *nic, struct nic_stats *ret_stats);
+ps_t nic_now(const struct nic *nic); /* since nic_open() */
+
+/* One thread at a time has the adapter. Who calls hca_ functions on nic_device() holds the lock,
+ * unless there is no progress thread and no other thread. */
+void nic_lock(struct nic *nic);
+bool nic_trylock(struct nic *nic);
+void nic_unlock(struct nic *nic);
+
+/* One turn of the loop: takes what came, sends what is due. If nothing moved, waits for at most
+ * @wait_ns (negative: without end) or until the adapter's next timer and does it again, the lock
+ * being free meanwhile. Returns how many packets moved. Takes the lock itself. */
+uint32_t nic_turn(struct nic *nic, int64_t wait_ns);
+
+/* The table of GIDs; index 1 is always the first address that was asked for.
+ *	udp	0: IPv4: a link-local form of the address, which peers of this kind understand
+ *		   (fe80::, the identifier made of MAC 02:00 and the IPv4 address); IPv6: as 1
+ *		1: the address
+ *	frame	0: link-local from the MAC address; 1 and more: the addresses
+ * -ENOENT past its end. */
+int nic_gid(const struct nic *nic, uint32_t index, uint8_t ret_gid[16]);
+
+/* Fills addresses, UDP port and MACs of @path, whose dst_ip and flow_label are set; as
+ * struct vrb_world_ops has it. Call with the lock held; on a frame link it may wait for the peer's
+ * answer, the lock being free meanwhile. -EINVAL, -ENETUNREACH (another kind of address),
+ * -EHOSTUNREACH. */
+int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
+		uint32_t remote_qpn);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/nic/world.h"
+
+#include "transport/nic/internal.h"
+#include "util/check.h"
+#include "util/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* A completion channel's descriptor is readable exactly while its list of events has one, seen from
+ * outside a call. */
+struct channel {
+	struct vrb_channel *verbs;
+	bool signalled;
+	struct channel *next;
+};
+
+struct nic_world {
+	struct vrb_world world;
+	struct nic *nic;
+	struct channel *channels;
+	enum vrb_call call;
+	bool idle; /* this call turned the loop for nothing */
+};
+
+static struct nic_world *to_nic_world(struct vrb_world *world)
+{
+	return container_of(world, struct nic_world, world);
+}
+
+static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
+{
+	struct nic_world *w = to_nic_world(world);
+
+	(void)amount;
+	/* The holder may have lost its core: who spins on the lock keeps it from coming back. */
+	for (int i = 0; i < 100; i++) {
+		if (nic_trylock(w->nic))
+			goto out;
+		sched_yield();
+	}
+	nic_lock(w->nic);
+out:
+	w->call = call;
+	w->idle = false;
+	return nic_now(w->nic);
+}
+
+static void sync_channels(struct nic_world *w)
+{
+	for (struct channel *c = w->channels; c; c = c->next) {
+		struct pollfd pfd = {.fd = c->verbs->fd, .events = POLLIN};
+		uint64_t count;
+
+		if (!c->signalled || c->verbs->head)
+			continue;
+		c->signalled = false;
+		/* The application may have read it itself. */
+		if (poll(&pfd, 1, 0) == 1)
+			(void)!read(c->verbs->fd, &count, sizeof(count));
+	}
+}
+
+static void world_leave(struct vrb_world *world, bool posted)
+{
+	struct nic_world *w = to_nic_world(world);
+	const bool idle = w->idle;
+	uint32_t moved = 0;
+
+	if (posted)
+		nic_loop_flush(w->nic, &moved);
+	if (w->call == VRB_CALL_CONTROL || w->call == VRB_CALL_CHANNEL)
+		sync_channels(w);
+	nic_loop_wake(w->nic);
+	nic_unlock(w->nic);
+	/* Who is polled for may need this core. */
+	if (idle)
+		sched_yield();
+}
+
+static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
+{
+	struct nic_world *w = to_nic_world(world);
+
+	(void)cq;
+	w->nic->app_turn_at = nic_now(w->nic);
+	w->idle = nic_loop_turn(w->nic) == 0;
+}
+
+static int world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
+{
+	struct nic_world *w = to_nic_world(world);
+	struct channel *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	channel->fd = eventfd(0, EFD_CLOEXEC);
+	if (channel->fd < 0) {
+		int ret = -errno;
+
+		free(c);
+		return ret;
+	}
+	c->verbs = channel;
+	c->next = w->channels;
+	w->channels = c;
+	channel->waiter = c;
+	return 0;
+}
+
+static void world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
+{
+	struct nic_world *w = to_nic_world(world);
+	struct channel **c = &w->channels;
+
+	while (*c != channel->waiter) {
+		CHECK(*c);
+		c = &(*c)->next;
+	}
+	*c = (*c)->next;
+	free(channel->waiter);
+	channel->waiter = NULL;
+	close(channel->fd);
+	channel->fd = -1;
+}
+
+static void world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
+{
+	struct channel *c = channel->waiter;
+	const uint64_t one = 1;
+
+	(void)world;
+	/* Again for every event: who waits for edges sees one. */
+	c->signalled = true;
+	(void)!write(channel->fd, &one, sizeof(one));
+}
+
+static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel)
+{
+	struct nic_world *w = to_nic_world(world);
+	struct pollfd pfd = {.fd = channel->fd, .events = POLLIN};
+	int ret = 0;
+
+	nic_lock(w->nic);
+	while (!channel->head && ret == 0) {
+		sync_channels(w); /* another reader was faster */
+		if (fcntl(channel->fd, F_GETFL) & O_NONBLOCK) {
+			ret = -EAGAIN;
+			break;
+		}
+		nic_loop_wake(w->nic);
+		nic_unlock(w->nic);
+		if (poll(&pfd, 1, -1) < 0)
+			ret = -errno;
+		nic_lock(w->nic);
+	}
+	nic_unlock(w->nic);
+	return ret;
+}
+
+static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
+			 uint32_t local_qpn, uint32_t remote_qpn)
+{
+	struct nic_world *w = to_nic_world(world);
+	int ret = nic_resolve(w->nic, path, sgid_index, local_qpn, remote_qpn);
+
+	w->call = VRB_CALL_CONTROL;
+	return ret == -ENETUNREACH ? -EINVAL : ret;
+}
+
+static int world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
+{
+	return nic_gid(to_nic_world(world)->nic, index, ret_gid);
+}
+
+static uint64_t world_qp_identity(struct vrb_world *world)
+{
+	(void)world;
+	return 0;
+}
+
+static const struct vrb_world_ops world_ops = {
+	.name = "nic",
+	.enter = world_enter,
+	.leave = world_leave,
+	.poll_empty = world_poll_empty,
+	.channel_init = world_channel_init,
+	.channel_fini = world_channel_fini,
+	.channel_signal = world_channel_signal,
+	.channel_wait = world_channel_wait,
+	.resolve = world_resolve,
+	.gid = world_gid,
+	.qp_identity = world_qp_identity,
+};
+
+static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
+{
+	(void)world, (void)cq, (void)wc, (void)now;
+}
+
+static void on_cq_event(void *world, void *cq_owner, ps_t now)
+{
+	struct nic_world *w = world;
+
+	(void)now;
+	vrb_on_cq_event(&w->world, cq_owner);
+}
+
+static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+		     ps_t now)
+{
+	(void)world, (void)mr, (void)offset, (void)length, (void)now;
+}
+
+static void on_async(void *world, void *qp_owner, int event, ps_t now)
+{
+	struct nic_world *w = world;
+
+	(void)now;
+	vrb_on_async(&w->world, qp_owner, event);
+}
+
+static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
+
+int nic_world_open(const struct nic_params *params, struct vrb_world **ret_world)
+{
+	struct nic_world *w = calloc(1, sizeof(*w));
+	struct nic_params own = *params;
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	own.observer = &observer;
+	own.world = w;
+	ret = nic_open(&own, &w->nic);
+	if (ret != 0) {
+		free(w);
+		return ret;
+	}
+	w->world = (struct vrb_world){.ops = &world_ops,
+				      .hca = nic_device(w->nic),
+				      .device_name = "verbena0",
+				      .netdev = nic_netdev(w->nic),
+				      .guid = nic_guid(w->nic)};
+	*ret_world = &w->world;
+	return 0;
+}
+
+void nic_world_close(struct vrb_world *world)
+{
+	struct nic_world *w;
+
+	if (!world)
+		return;
+	w = to_nic_world(world);
+	vrb_world_fini(world);
+	CHECK(!w->channels);
+	nic_close(w->nic);
+	free(w);
+}
+
+struct nic *nic_world_nic(struct vrb_world *world)
+{
+	return to_nic_world(world)->nic;
+}
+
+static struct vrb_world *environment_world;
+
+static void open_environment(void)
+{
+	struct nic_params params;
+	const char *bad = NULL;
+	int ret = nic_params_from_env(&params, &bad);
+
+	if (ret != 0) {
+		fprintf(stderr, "verbena: %s: not understood\n", bad);
+		return;
+	}
+	ret = nic_world_open(&params, &environment_world);
+	if (ret != 0)
+		fprintf(stderr, "verbena: no device: %s\n", strerror(-ret));
+}
+
+static uint32_t list(struct vrb_world **ret_worlds, uint32_t count)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, open_environment);
+	if (!environment_world)
+		return 0;
+	if (count > 0)
+		ret_worlds[0] = environment_world;
+	return 1;
+}
+
+const struct vrb_provider *vrb_provider_nic(void)
+{
+	static const struct vrb_provider provider = {list};
+
+	return &provider;
+}
