@@ -2,7 +2,6 @@
 #include "transport/verbs/internal.h"
 
 #include "util/check.h"
-#include <errno.h>
 
 static void push(struct vrb_world *world, struct vrb_context *context, struct vrb_cq_event *event,
 		 int type)
@@ -12,7 +11,8 @@ static void push(struct vrb_world *world, struct vrb_context *context, struct vr
 	if (event->types >> type & 1)
 		return;
 	event->types |= 1u << type;
-	vrb_channel_push(world, &context->async, event);
+	vrb_channel_append(&context->async, event);
+	world->ops->channel_signal(world, &context->async);
 }
 
 void vrb_on_async(struct vrb_world *world, void *qp_owner, int event)
@@ -34,38 +34,28 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_eve
 	struct vrb_channel *channel = &vrb_context(ibv)->async;
 	const struct vrb_backend *backend = vrb_backend(ibv);
 	void *self = vrb_self(ibv);
-	struct vrb_cq_event *event = NULL;
+	struct vrb_cq_event *event;
+	struct vrb_qp *qp;
+	int ret;
 
-	while (!event) {
-		int ret = backend->wait_channel(self, channel);
-
-		if (ret < 0)
-			return vrb_minus_one(ret);
-		backend->begin(self);
+	backend->begin(self);
+	ret = backend->wait_channel(self, channel);
+	if (ret == 0) {
 		event = vrb_channel_pop(channel);
-		if (event) {
-			struct vrb_qp *qp = event->owner;
-			int type = __builtin_ctz(event->types);
-
-			*ret_event = (struct ibv_async_event){.event_type = type};
-			if (qp) {
-				qp->events_got++;
-				ret_event->element.qp = &qp->ibv;
-			} else {
-				ret_event->element.port_num = 1;
-			}
-			event->types &= event->types - 1;
-			if (event->types != 0) {
-				event->queued = true;
-				event->next = channel->head;
-				if (!channel->head)
-					channel->tail = &event->next;
-				channel->head = event;
-			}
+		*ret_event = (struct ibv_async_event){.event_type = __builtin_ctz(event->types)};
+		event->types &= event->types - 1;
+		if (event->types != 0)
+			vrb_channel_append(channel, event);
+		qp = event->owner;
+		if (qp) {
+			qp->events_got++;
+			ret_event->element.qp = &qp->ibv;
+		} else {
+			ret_event->element.port_num = 1;
 		}
-		backend->end(self);
 	}
-	return 0;
+	backend->end(self);
+	return vrb_minus_one(ret);
 }
 
 void ibv_ack_async_event(struct ibv_async_event *event)

@@ -65,8 +65,9 @@ struct vrb_backend {
 
 	int (*create_channel)(void *self, struct vrb_channel *channel);
 	void (*destroy_channel)(void *self, struct vrb_channel *channel);
+	/* Between begin() and end() no event is queued; they bracket every look at a channel's
+	 * queue. wait_channel(), between them, waits until there is one: -EAGAIN, -EINTR. */
 	int (*wait_channel)(void *self, struct vrb_channel *channel);
-	/* Between these two no event is queued; they bracket every look at a channel's queue. */
 	void (*begin)(void *self);
 	void (*end)(void *self);
 	/* Somebody waits for another thread of the program, with @cq at hand (0: none). */

@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/verbs/internal.h"
 
+#include "util/check.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 
 /* Puts @event at the end, or does nothing where it waits there already. */
-void vrb_channel_push(struct vrb_world *world, struct vrb_channel *channel,
-		      struct vrb_cq_event *event)
+void vrb_channel_append(struct vrb_channel *channel, struct vrb_cq_event *event)
 {
-	if (!event->queued) {
-		event->queued = true;
-		event->next = NULL;
-		*channel->tail = event;
-		channel->tail = &event->next;
-	}
-	world->ops->channel_signal(world, channel);
+	if (event->queued)
+		return;
+	event->queued = true;
+	event->next = NULL;
+	*channel->tail = event;
+	channel->tail = &event->next;
 }
 
-/* NULL: empty. */
 struct vrb_cq_event *vrb_channel_pop(struct vrb_channel *channel)
 {
 	struct vrb_cq_event *event = channel->head;
 
-	if (!event)
-		return NULL;
+	CHECK(event);
 	channel->head = event->next;
 	if (!channel->head)
 		channel->tail = &channel->head;
@@ -99,12 +96,14 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 void vrb_on_cq_event(struct vrb_world *world, void *cq_owner)
 {
 	struct vrb_cq *cq = cq_owner;
+	struct vrb_channel *channel;
 
 	if (!cq->ibv.channel)
 		return;
+	channel = &VRB_TO(vrb_comp_channel, ibv, cq->ibv.channel)->channel;
 	cq->event.unread++;
-	vrb_channel_push(world, &VRB_TO(vrb_comp_channel, ibv, cq->ibv.channel)->channel,
-			 &cq->event);
+	vrb_channel_append(channel, &cq->event);
+	world->ops->channel_signal(world, channel);
 }
 
 int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret_cq, void **ret_context)
@@ -112,33 +111,21 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret_cq, void 
 	struct vrb_channel *channel = &VRB_TO(vrb_comp_channel, ibv, ibv)->channel;
 	const struct vrb_backend *backend = vrb_backend(ibv->context);
 	void *self = vrb_self(ibv->context);
-	struct vrb_cq_event *event;
-	struct vrb_cq *cq = NULL;
+	struct vrb_cq *cq;
+	int ret;
 
-	/* A signal may outlive its event: its queue may have been destroyed. */
-	while (!cq) {
-		int ret = backend->wait_channel(self, channel);
-
-		if (ret < 0)
-			return vrb_minus_one(ret);
-		backend->begin(self);
-		event = vrb_channel_pop(channel);
-		if (event) {
-			cq = event->owner;
-			cq->events_got++;
-			/* More of the same queue: behind the others; their signals are out. */
-			if (--event->unread != 0) {
-				event->queued = true;
-				event->next = NULL;
-				*channel->tail = event;
-				channel->tail = &event->next;
-			}
-		}
-		backend->end(self);
+	backend->begin(self);
+	ret = backend->wait_channel(self, channel);
+	if (ret == 0) {
+		cq = vrb_channel_pop(channel)->owner;
+		cq->events_got++;
+		if (--cq->event.unread != 0)
+			vrb_channel_append(channel, &cq->event);
+		*ret_cq = &cq->ibv;
+		*ret_context = cq->ibv.cq_context;
 	}
-	*ret_cq = &cq->ibv;
-	*ret_context = cq->ibv.cq_context;
-	return 0;
+	backend->end(self);
+	return vrb_minus_one(ret);
 }
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)

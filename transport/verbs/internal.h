@@ -99,9 +99,8 @@ void vrb_context_get(struct ibv_context *context);
 void vrb_context_put(struct ibv_context *context);
 
 /* channel.c; inside begin() .. end(). */
-void vrb_channel_push(struct vrb_world *world, struct vrb_channel *channel,
-		      struct vrb_cq_event *event);
-struct vrb_cq_event *vrb_channel_pop(struct vrb_channel *channel);
+void vrb_channel_append(struct vrb_channel *channel, struct vrb_cq_event *event);
+struct vrb_cq_event *vrb_channel_pop(struct vrb_channel *channel); /* there is one */
 void vrb_channel_remove(struct vrb_channel *channel, struct vrb_cq_event *event);
 /* Until *acked == *got; the one who acknowledges is another thread. */
 void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *acked,

@@ -31,27 +31,26 @@ struct vrb_world_ops {
 	ps_t (*enter)(struct vrb_world *world, enum vrb_call call, uint64_t amount);
 	/* Ends a call. @posted: the adapter may have something to send. */
 	void (*leave)(struct vrb_world *world, bool posted);
-	/* Inside a call: ibv_poll_cq() found @cq empty. Virtual time: waits for its next completion,
-	 * the program's own timer or a quantum. Real time: one turn of the loop. */
+	/* Inside a call: ibv_poll_cq() found @cq empty. Virtual time: waits for its next
+	 * completion, the program's own timer or a quantum. Real time: one turn of the loop. */
 	void (*poll_empty)(struct vrb_world *world, struct hca_cq *cq);
 	/* Completion channels and the asynchronous events of a context: set up (channel->fd), take
-	 * down (both inside a call), an event was queued (called from inside the adapter, once for
-	 * each event). channel_wait() is called outside enter() .. leave() and takes one signal: 0
-	 * once there is one (or while channel->head is set), -EAGAIN (fd is non-blocking), -EINTR.
-	 * A signal may outlive its event; the caller then waits again. */
+	 * down, an event was queued (called from inside the adapter, once for each event), wait
+	 * until channel->head is set: 0, -EAGAIN (fd is non-blocking), -EINTR. All inside a call;
+	 * while channel_wait() waits, others may make theirs. */
 	int (*channel_init)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_fini)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_signal)(struct vrb_world *world, struct vrb_channel *channel);
 	int (*channel_wait)(struct vrb_world *world, struct vrb_channel *channel);
-	/* Inside a call, as the two below. Fills addresses, ports and link_* of @path, whose dst_ip,
-	 * dscp, ttl, flow_label and priority are set, for the QP pair (local, remote). -EHOSTUNREACH,
-	 * -EINVAL (gid index). */
+	/* Inside a call, as the two below. Fills addresses, ports and link_* of @path, whose
+	 * dst_ip, dscp, ttl, flow_label and priority are set, for the QP pair (local, remote).
+	 * -EHOSTUNREACH, -EINVAL (gid index). */
 	int (*resolve)(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
 		       uint32_t local_qpn, uint32_t remote_qpn);
 	/* -ENOENT past the end of the table. */
 	int (*gid)(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16]);
-	/* A number that tells the n-th QP of this program apart, the same in every run (simulation);
-	 * 0 where numbers are random. */
+	/* A number that tells the n-th QP of this program apart, the same in every run
+	 * (simulation); 0 where numbers are random. */
 	uint64_t (*qp_identity)(struct vrb_world *world);
 };
 
