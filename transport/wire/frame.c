@@ -112,7 +112,6 @@ size_t wire_frame_emit(const struct wire_path *path, const struct wire_pkt *pkt,
  * the IP header, as it says. */
 static enum wire_verdict parse_ipv4(struct wire_path *path, const uint8_t *ip, size_t *len)
 {
-	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 	size_t total;
 
 	if (*len < WIRE_IPV4_BYTES || ip[0] >> 4 != 4)
@@ -128,10 +127,8 @@ static enum wire_verdict parse_ipv4(struct wire_path *path, const uint8_t *ip, s
 		return WIRE_FRAGMENT;
 	if ((get16(ip + 6) & IPV4_RESERVED) != 0 || ip[8] == 0)
 		return WIRE_MALFORMED;
-	memcpy(path->src_ip, mapped, 12);
-	memcpy(path->src_ip + 12, ip + 12, 4);
-	memcpy(path->dst_ip, mapped, 12);
-	memcpy(path->dst_ip + 12, ip + 16, 4);
+	put_mapped(path->src_ip, ip + 12);
+	put_mapped(path->dst_ip, ip + 16);
 	path->ip_id = get16(ip + 4);
 	path->dscp = ip[1] >> 2;
 	path->ecn = ip[1] & 3;
@@ -142,7 +139,6 @@ static enum wire_verdict parse_ipv4(struct wire_path *path, const uint8_t *ip, s
 
 static enum wire_verdict parse_ipv6(struct wire_path *path, const uint8_t *ip, size_t *len)
 {
-	struct wire_path src;
 	uint32_t first;
 
 	if (*len < WIRE_IPV6_BYTES || ip[0] >> 4 != 6)
@@ -154,10 +150,9 @@ static enum wire_verdict parse_ipv6(struct wire_path *path, const uint8_t *ip, s
 	if (get16(ip + 4) > *len - WIRE_IPV6_BYTES || ip[7] == 0)
 		return WIRE_MALFORMED;
 	first = get32(ip);
-	memcpy(src.dst_ip, ip + 8, 16);
 	memcpy(path->src_ip, ip + 8, 16);
 	memcpy(path->dst_ip, ip + 24, 16);
-	if (wire_path_is_ipv4(path) || wire_path_is_ipv4(&src))
+	if (wire_ip_is_ipv4(path->src_ip) || wire_ip_is_ipv4(path->dst_ip))
 		return WIRE_MALFORMED;
 	path->flow_label = first & 0xfffff;
 	path->dscp = first >> 22 & 0x3f;

@@ -5,6 +5,7 @@
 /* Unaligned integers in network order, and the headers that more than one file of this leaf knows.
  * All by shifts: the same on every machine, and one load or store where the compiler can. */
 #include <stdint.h>
+#include <string.h>
 
 static inline uint16_t get16(const uint8_t *p)
 {
@@ -68,6 +69,14 @@ static inline void put64_le(uint8_t *p, uint64_t v)
 {
 	for (int i = 0; i < 8; i++)
 		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* The IPv4-mapped IPv6 address of @ipv4. */
+static inline void put_mapped(uint8_t ip[16], const uint8_t ipv4[4])
+{
+	memset(ip, 0, 10);
+	ip[10] = ip[11] = 0xff;
+	memcpy(ip + 12, ipv4, 4);
 }
 
 #endif

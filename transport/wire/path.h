@@ -26,14 +26,19 @@ struct wire_path {
 	uint32_t link_dst, link_hash;
 };
 
-static inline bool wire_path_is_ipv4(const struct wire_path *path)
+static inline bool wire_ip_is_ipv4(const uint8_t ip[16])
 {
 	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 	for (int i = 0; i < 12; i++)
-		if (path->dst_ip[i] != mapped[i])
+		if (ip[i] != mapped[i])
 			return false;
 	return true;
+}
+
+static inline bool wire_path_is_ipv4(const struct wire_path *path)
+{
+	return wire_ip_is_ipv4(path->dst_ip);
 }
 
 #endif
