@@ -52,6 +52,8 @@ static void test_a_timer_counts_only_where_enabled(void **state)
 
 	(void)state;
 	assert_int_equal(wire_pfc_emit(&pfc, out, sizeof(out)), 60);
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(out[18 + i], i == 7 ? 4 : 0);
 	out[19] = 9; /* a timer of priority 0 from somebody careless */
 	out[16] = 9; /* reserved */
 	assert_true(wire_pfc_parse(&got, out, sizeof(out)));

@@ -205,7 +205,8 @@ bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 	pkey = get16(buf + 2);
 	if ((buf[1] & TVER_MASK) != 0 || (pkey & PKEY_BASE) == 0)
 		return false;
-	if (pad > body || body - pad > (op->payload ? WIRE_MTU_MAX : 0))
+	/* Whole words and a whole MTU: what passes it with its pad passes it without. */
+	if (pad > body || body > (op->payload ? WIRE_MTU_MAX : 0))
 		return false;
 	pkt->opcode = buf[0];
 	pkt->solicited = buf[1] & SOLICITED;
