@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+/* The notification point: a marked packet makes the QP send a CNP, at once, then at least an
+ * interval apart. Marks in between are not remembered. */
+void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)
+{
+	struct hca_device *dev = qp->dev;
+
+	dev->counters.np_ecn_marked_roce_packets++;
+	if (!dev->profile.cnp_enabled || now < qp->cnp_next_at)
+		return;
+	qp->cnp_next_at = now + dev->profile.cnp_interval;
+	hca_sched_set(&qp->turns[HCA_TURN_CNP], now, now);
+}
+
+void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx)
+{
+	hca_pkt_init(pkt, WIRE_CNP, qp->dest_qpn, 0);
+	pkt->becn = true;
+	tx->ecn = WIRE_NOT_ECT;
+	qp->dev->counters.np_cnp_sent++;
+}
+
+/* The reaction point. */
+void hca_cnp_on_cnp(struct hca_qp *qp, ps_t now)
+{
+	struct hca_device *dev = qp->dev;
+
+	if (!dev->profile.cc->listens) {
+		dev->counters.rp_cnp_ignored++;
+		return;
+	}
+	dev->counters.rp_cnp_handled++;
+	dev->profile.cc->on_cnp(&qp->cc, &dev->profile.cc_params, now);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+#include <string.h>
+
+/* Responses: what they acknowledge, what they bring, what they refuse. Classified by a pure
+ * function first, acted upon second. */
+
+enum verdict {
+	RX_ACK,
+	RX_NAK_SEQ,
+	RX_NAK_RNR,
+	RX_NAK_INVALID,
+	RX_NAK_ACCESS,
+	RX_NAK_OPERATION,
+	RX_READ,
+	RX_ATOMIC,
+	RX_OLD,	    /* of what is answered already */
+	RX_GHOST,   /* of what was never sent */
+	RX_UNKNOWN, /* a syndrome that does not exist */
+};
+
+static enum verdict classify_aeth(uint8_t syndrome)
+{
+	switch (syndrome & WIRE_SYN_TYPE_MASK) {
+	case WIRE_SYN_ACK:
+		return RX_ACK;
+	case WIRE_SYN_RNR:
+		return RX_NAK_RNR;
+	default:
+		break;
+	}
+	switch (syndrome) {
+	case WIRE_NAK_PSN_SEQ:
+		return RX_NAK_SEQ;
+	case WIRE_NAK_INVALID_REQUEST:
+		return RX_NAK_INVALID;
+	case WIRE_NAK_REMOTE_ACCESS:
+		return RX_NAK_ACCESS;
+	case WIRE_NAK_REMOTE_OPERATION:
+		return RX_NAK_OPERATION;
+	default:
+		return RX_UNKNOWN;
+	}
+}
+
+static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
+			     const struct wire_op *op)
+{
+	if (wire_psn_diff(pkt->psn, qp->sq.una_psn) < 0)
+		return RX_OLD;
+	if (wire_psn_diff(pkt->psn, qp->sq.high_psn) >= 0)
+		return RX_GHOST;
+	if (op->read)
+		return RX_READ;
+	if (op->atomic)
+		return RX_ATOMIC;
+	return classify_aeth(wire_aeth_syndrome(pkt->word));
+}
+
+static struct hca_wqe *una_wqe(const struct hca_qp *qp)
+{
+	return &qp->sq.ring[qp->sq.una & qp->sq.mask];
+}
+
+/* The oldest WQE has got all its answers. */
+static void retire(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	const struct hca_wqe *wqe = una_wqe(qp);
+
+	/* After a go-back it may be answered without having been sent again. */
+	if (wqe->answered && (int32_t)(sq->una - sq->next) < 0)
+		sq->rd_count--;
+	sq->una++;
+	hca_requester_complete(qp, wqe, HCA_WC_SUCCESS, now);
+}
+
+/* Everything before @psn is acknowledged, as far as no READ or atomic lacks its response; whether
+ * none does. */
+static bool acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	while (sq->una_psn != psn) {
+		const struct hca_wqe *wqe = una_wqe(qp);
+		uint32_t end_psn = wire_psn_add(wqe->first_psn, wqe->packets);
+
+		if (wqe->answered)
+			return false;
+		if (wire_psn_diff(psn, end_psn) < 0) {
+			sq->una_psn = psn;
+			return true;
+		}
+		sq->una_psn = end_psn;
+		retire(qp, now);
+	}
+	return true;
+}
+
+/* The answers have moved on from @una_psn: retries start from zero, the timer from now. */
+static void on_progress(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	if (wire_psn_diff(sq->next_psn, sq->una_psn) < 0) {
+		sq->next_psn = sq->una_psn; /* an answer to the first transmission, come late */
+		sq->next = sq->una;
+	}
+	sq->retry_left = sq->retry_cnt;
+	sq->rnr_left = sq->rnr_retry;
+	sq->retrying = false;
+	if (sq->rnr_wait)
+		return;
+	if (sq->una_psn == sq->high_psn || sq->timeout == PS_NEVER)
+		sq->timer_at = PS_NEVER;
+	else
+		hca_timer_set(qp, now + sq->timeout);
+}
+
+/* A sequence NAK, or what amounts to one. One at a time: while the packets it asked for are on
+ * their way, further ones tell nothing new. */
+static void retry(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	if (sq->retrying || sq->rnr_wait)
+		return;
+	if (sq->retry_left == 0) {
+		qp->dev->counters.req_transport_retries_exceeded++;
+		hca_requester_fail(qp, HCA_WC_RETRY_EXC_ERR, now);
+		return;
+	}
+	sq->retry_left--;
+	sq->retrying = true;
+	hca_requester_go_back(qp);
+}
+
+static void implied_nak(struct hca_qp *qp, ps_t now)
+{
+	qp->dev->counters.implied_nak_seq_err++;
+	retry(qp, now);
+}
+
+static void on_rnr(struct hca_qp *qp, uint8_t code, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	qp->dev->counters.rnr_nak_retry_err++;
+	if (sq->rnr_wait)
+		return;
+	if (sq->rnr_left == 0) {
+		qp->dev->counters.req_rnr_retries_exceeded++;
+		hca_requester_fail(qp, HCA_WC_RNR_RETRY_EXC_ERR, now);
+		return;
+	}
+	if (sq->rnr_retry != 7) /* 7: for ever */
+		sq->rnr_left--;
+	hca_requester_go_back(qp);
+	sq->rnr_wait = true;
+	hca_timer_set(qp, now + hca_timer_rnr(code));
+}
+
+static void on_nak(struct hca_qp *qp, const struct wire_pkt *pkt, enum verdict verdict, ps_t now)
+{
+	struct hca_counters *counters = &qp->dev->counters;
+
+	switch (verdict) {
+	case RX_NAK_SEQ:
+		counters->packet_seq_err++;
+		retry(qp, now);
+		break;
+	case RX_NAK_RNR:
+		on_rnr(qp, wire_aeth_syndrome(pkt->word) & WIRE_SYN_VALUE_MASK, now);
+		break;
+	case RX_NAK_INVALID:
+		counters->req_remote_invalid_request++;
+		hca_requester_fail(qp, HCA_WC_REM_INV_REQ_ERR, now);
+		break;
+	case RX_NAK_ACCESS:
+		counters->req_remote_access_errors++;
+		hca_requester_fail(qp, HCA_WC_REM_ACCESS_ERR, now);
+		break;
+	case RX_NAK_OPERATION:
+		hca_requester_fail(qp, HCA_WC_REM_OP_ERR, now);
+		break;
+	case RX_ACK:
+	case RX_READ:
+	case RX_ATOMIC:
+	case RX_OLD:
+	case RX_GHOST:
+	case RX_UNKNOWN:
+		CHECK(!"a verdict that is a NAK");
+	}
+}
+
+/* Whether the READ response is the one that its place in the message demands. */
+static bool read_is_valid(const struct hca_qp *qp, const struct hca_wqe *wqe,
+			  const struct wire_pkt *pkt, const struct wire_op *op, uint32_t done)
+{
+	bool last = wqe->length - done <= qp->mtu;
+
+	if (wqe->opcode != HCA_WR_RDMA_READ || op->end != last)
+		return false;
+	/* Only the first packet, or the first after a repeated request, starts a response. */
+	if (op->start ? pkt->psn != wqe->first_psn && pkt->psn != qp->sq.resume_psn
+		      : pkt->psn == wqe->first_psn)
+		return false;
+	return pkt->length == (last ? wqe->length - done : qp->mtu);
+}
+
+/* False: the QP has failed. */
+static bool take_read(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		      ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	const struct hca_wqe *wqe = una_wqe(qp);
+	uint32_t done = ((pkt->psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	enum hca_wc_status status = HCA_WC_SUCCESS;
+
+	if (!read_is_valid(qp, wqe, pkt, op, done))
+		status = HCA_WC_FATAL_ERR;
+	else if (!hca_scatter(qp, wqe->sge, wqe->sge_count, done, pkt, now))
+		status = HCA_WC_LOC_PROT_ERR;
+	if (status != HCA_WC_SUCCESS) {
+		hca_requester_fail(qp, status, now);
+		return false;
+	}
+	sq->una_psn = wire_psn_add(pkt->psn, 1);
+	if (op->end)
+		retire(qp, now);
+	return true;
+}
+
+static bool take_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	const struct hca_wqe *wqe = una_wqe(qp);
+	struct wire_pkt original = {.length = sizeof(pkt->va)};
+	uint8_t bytes[sizeof(pkt->va)];
+	enum hca_wc_status status = HCA_WC_SUCCESS;
+
+	memcpy(bytes, &pkt->va, sizeof(bytes));
+	original.payload = bytes;
+	if (!wqe->answered || wqe->opcode == HCA_WR_RDMA_READ)
+		status = HCA_WC_FATAL_ERR;
+	else if (!hca_scatter(qp, wqe->sge, wqe->sge_count, 0, &original, now))
+		status = HCA_WC_LOC_PROT_ERR;
+	if (status != HCA_WC_SUCCESS) {
+		hca_requester_fail(qp, status, now);
+		return false;
+	}
+	sq->una_psn = wire_psn_add(pkt->psn, 1);
+	retire(qp, now);
+	return true;
+}
+
+/* Everything that a response acknowledges comes first, then what it is itself. */
+static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		enum verdict verdict, ps_t now)
+{
+	uint32_t una_psn = qp->sq.una_psn;
+	uint32_t psn = verdict == RX_ACK ? wire_psn_add(pkt->psn, 1) : pkt->psn;
+	bool complete = acknowledge(qp, psn, now);
+
+	if (complete && verdict == RX_READ && !take_read(qp, pkt, op, now))
+		return;
+	if (complete && verdict == RX_ATOMIC && !take_atomic(qp, pkt, now))
+		return;
+	if (qp->sq.una_psn != una_psn)
+		on_progress(qp, now);
+	if (!complete)
+		implied_nak(qp, now);
+	else if (verdict != RX_ACK && verdict != RX_READ && verdict != RX_ATOMIC)
+		on_nak(qp, pkt, verdict, now);
+	hca_requester_update(qp, now);
+}
+
+void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			 ps_t now)
+{
+	enum verdict verdict = classify(qp, pkt, op);
+
+	if (verdict == RX_OLD || verdict == RX_GHOST || verdict == RX_UNKNOWN)
+		qp->dev->counters.rx_dropped++;
+	else
+		act(qp, pkt, op, verdict, now);
+}

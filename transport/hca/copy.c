@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+#include <string.h>
+
+/* Bytes between packets and memory. Every access is behind hca_mr_at(). */
+
+void hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt)
+{
+	pkt->length = (uint16_t)length;
+	if (mr->ops == &hca_mem_synthetic) {
+		pkt->synthetic = true;
+		pkt->pattern = wire_pattern(mr->stream, offset);
+	} else {
+		mr->ops->read(mr, offset, pkt->payload, length);
+	}
+}
+
+/* A piece of a list that begins at byte @done of it and does not cross an entry's end. */
+struct piece {
+	struct hca_mr *mr;
+	uint64_t offset;
+	uint32_t length;
+};
+
+/* False: a key, a right or a bound is wrong. @length bytes at least follow @done in the list. */
+static bool find_piece(const struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
+		       uint32_t done, uint32_t length, uint32_t access, struct piece *ret_piece)
+{
+	uint64_t va;
+
+	for (; sge_count > 0 && done >= sge->length; sge++, sge_count--)
+		done -= sge->length;
+	if (sge_count == 0)
+		return false;
+	ret_piece->length = length < sge->length - done ? length : sge->length - done;
+	va = sge->addr + done;
+	ret_piece->mr =
+		hca_mr_at(qp->dev, sge->slot, qp->pd, sge->lkey, va, ret_piece->length, access);
+	if (!ret_piece->mr)
+		return false;
+	ret_piece->offset = va - ret_piece->mr->iova;
+	return true;
+}
+
+bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, uint32_t length,
+		struct wire_pkt *pkt)
+{
+	struct piece piece;
+
+	if (length == 0)
+		return true;
+	if (wqe->inline_bytes) {
+		pkt->length = (uint16_t)length;
+		memcpy(pkt->payload, wqe->inline_bytes + done, length);
+		return true;
+	}
+	if (!find_piece(qp, wqe->sge, wqe->sge_count, done, length, 0, &piece))
+		return false;
+	if (piece.length == length) {
+		hca_fetch(piece.mr, piece.offset, length, pkt);
+		return true;
+	}
+	for (uint32_t at = 0; at < length; at += piece.length) {
+		if (!find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece))
+			return false;
+		piece.mr->ops->read(piece.mr, piece.offset, pkt->payload + at, piece.length);
+	}
+	pkt->length = (uint16_t)length;
+	return true;
+}
+
+/* Synthetic bytes into memory that is not: made here, in order, so that the last come last. */
+static void place_pattern(struct hca_mr *mr, uint64_t offset, uint64_t pattern, uint32_t length)
+{
+	uint8_t bytes[256];
+
+	for (uint32_t done = 0; done < length; done += (uint32_t)sizeof(bytes)) {
+		uint32_t n =
+			length - done < sizeof(bytes) ? length - done : (uint32_t)sizeof(bytes);
+
+		wire_pattern_bytes(wire_pattern_add(pattern, done), bytes, n);
+		mr->ops->write(mr, offset + done, bytes, n);
+	}
+}
+
+void hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
+	       const struct wire_pkt *pkt, uint32_t from, uint32_t length, ps_t now)
+{
+	if (!pkt->synthetic)
+		mr->ops->write(mr, offset, pkt->payload + from, length);
+	else if (mr->ops != &hca_mem_synthetic ||
+		 wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset))
+		place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
+	dev->observer->on_place(dev->world, mr, offset, length, now);
+}
+
+/* Nothing is placed where any piece is refused. */
+bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
+		 uint32_t done, const struct wire_pkt *pkt, ps_t now)
+{
+	const uint32_t access = HCA_ACCESS_LOCAL_WRITE;
+	struct piece piece = {0};
+
+	for (uint32_t at = 0; at < pkt->length; at += piece.length) {
+		if (!find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece))
+			return false;
+		if (piece.length == pkt->length) {
+			hca_place(qp->dev, piece.mr, piece.offset, pkt, 0, piece.length, now);
+			return true;
+		}
+	}
+	for (uint32_t at = 0; at < pkt->length; at += piece.length) {
+		CHECK(find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece));
+		hca_place(qp->dev, piece.mr, piece.offset, pkt, at, piece.length, now);
+	}
+	return true;
+}

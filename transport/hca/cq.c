@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/cq.h"
+
+#include "transport/hca/internal.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+
+int hca_cq_create(struct hca_device *dev, uint32_t depth, void *owner, struct hca_cq **ret_cq)
+{
+	struct hca_cq *cq;
+
+	if (depth == 0 || depth > dev->profile.cqe_max)
+		return -EINVAL;
+	if (dev->cq_count == dev->profile.cq_max)
+		return -ENOMEM;
+	cq = util_calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->ring = util_calloc(hca_pow2(depth), sizeof(*cq->ring));
+	if (!cq->ring) {
+		util_free(cq);
+		return -ENOMEM;
+	}
+	cq->dev = dev;
+	cq->owner = owner;
+	cq->depth = depth;
+	cq->mask = hca_pow2(depth) - 1;
+	hca_list_add_tail(&dev->cq_list, &cq->node);
+	dev->cq_count++;
+	*ret_cq = cq;
+	return 0;
+}
+
+void hca_cq_free(struct hca_device *dev, struct hca_cq *cq)
+{
+	hca_list_remove(&cq->node);
+	dev->cq_count--;
+	util_free(cq->ring);
+	util_free(cq);
+}
+
+int hca_cq_destroy(struct hca_device *dev, struct hca_cq *cq)
+{
+	if (cq->use_count)
+		return -EBUSY;
+	hca_cq_free(dev, cq);
+	return 0;
+}
+
+uint32_t hca_cq_depth(const struct hca_cq *cq)
+{
+	return cq->depth;
+}
+
+uint32_t hca_cq_poll(struct hca_cq *cq, uint32_t count, struct hca_wc *ret_wc)
+{
+	uint32_t taken = 0;
+
+	while (taken < count && cq->head != cq->tail)
+		ret_wc[taken++] = cq->ring[cq->head++ & cq->mask];
+	return taken;
+}
+
+bool hca_cq_is_empty(const struct hca_cq *cq)
+{
+	return cq->head == cq->tail;
+}
+
+void hca_cq_arm(struct hca_cq *cq, enum hca_cq_arm arm)
+{
+	/* Asking for any completion is not weakened by asking for a solicited one. */
+	if (arm == HCA_CQ_DISARMED || arm > cq->arm)
+		cq->arm = arm;
+}
+
+/* IBTA 10.2.3.3: a CQ that overflows is in error; what it holds can still be polled. */
+static void overflow(struct hca_cq *cq, ps_t now)
+{
+	struct hca_device *dev = cq->dev;
+
+	if (!cq->overflowed)
+		dev->observer->on_async(dev->world, cq->owner, HCA_EVENT_CQ_ERR, now);
+	cq->overflowed = true;
+}
+
+void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now)
+{
+	struct hca_device *dev = cq->dev;
+
+	if (cq->overflowed || cq->tail - cq->head == cq->depth) {
+		overflow(cq, now);
+		return;
+	}
+	cq->ring[cq->tail++ & cq->mask] = *wc;
+	dev->observer->on_wc(dev->world, cq, wc, now);
+	if (cq->arm == HCA_CQ_ARM_ANY ||
+	    (cq->arm == HCA_CQ_ARM_SOLICITED && (is_solicited || wc->status != HCA_WC_SUCCESS))) {
+		cq->arm = HCA_CQ_DISARMED;
+		dev->observer->on_cq_event(dev->world, cq->owner, now);
+	}
+}

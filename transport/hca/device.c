@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/device.h"
+
+#include "transport/hca/internal.h"
+#include "util/alloc.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+
+enum { PURPOSE_RKEY = 1, PURPOSE_TIES = 2 };
+
+static uint64_t derive(const struct hca_device *dev, uint64_t purpose, uint64_t index)
+{
+	const uint64_t words[] = {purpose, index};
+
+	return util_hash_words((struct util_key){dev->key[0], dev->key[1]}, words, 2);
+}
+
+struct hca_device *hca_device_create(const struct hca_device_params *params)
+{
+	struct hca_device *dev = util_calloc(1, sizeof(*dev));
+
+	if (!dev)
+		return NULL;
+	CHECK(params->profile.cc != NULL);
+	CHECK(params->profile.psn_window > 0);
+	CHECK(params->profile.psn_window < 1u << 23);
+	CHECK(params->profile.ack_priority < HCA_PRIORITY_COUNT);
+	CHECK(params->profile.cnp_priority < HCA_PRIORITY_COUNT);
+	dev->profile = params->profile;
+	if (!dev->profile.cc_params.line_rate_bps)
+		dev->profile.cc_params.line_rate_bps = dev->profile.line_rate_bps;
+	dev->observer = params->observer;
+	dev->world = params->world;
+	dev->key[0] = params->key[0];
+	dev->key[1] = params->key[1];
+	dev->qpn_slot = params->qpn_slot;
+	dev->qpn_slot_bits = params->qpn_slot_bits;
+	dev->wake_at = PS_NEVER;
+	for (uint32_t i = 0; i < 4; i++)
+		dev->mr_keys[i] = (uint32_t)derive(dev, PURPOSE_RKEY, i);
+	dev->paced.key = dev->timers.key = derive(dev, PURPOSE_TIES, 0);
+	for (int i = 0; i < HCA_PRIORITY_COUNT; i++) {
+		hca_list_init(&dev->ready[i][0]);
+		hca_list_init(&dev->ready[i][1]);
+	}
+	hca_list_init(&dev->pd_list);
+	hca_list_init(&dev->cq_list);
+	hca_list_init(&dev->qp_list);
+	return dev;
+}
+
+void hca_device_destroy(struct hca_device *dev)
+{
+	if (!dev)
+		return;
+	while (!hca_list_is_empty(&dev->qp_list))
+		hca_qp_destroy(dev, container_of(dev->qp_list.next, struct hca_qp, node));
+	while (!hca_list_is_empty(&dev->cq_list))
+		hca_cq_free(dev, container_of(dev->cq_list.next, struct hca_cq, node));
+	hca_mem_fini(dev);
+	while (!hca_list_is_empty(&dev->pd_list)) {
+		struct hca_pd *pd = container_of(dev->pd_list.next, struct hca_pd, node);
+
+		hca_list_remove(&pd->node);
+		util_free(pd);
+	}
+	util_idmap_fini(&dev->qps);
+	hca_heap_fini(&dev->paced);
+	hca_heap_fini(&dev->timers);
+	util_free(dev);
+}
+
+const struct hca_counters *hca_device_counters(const struct hca_device *dev)
+{
+	return &dev->counters;
+}
+
+const struct hca_profile *hca_device_profile(const struct hca_device *dev)
+{
+	return &dev->profile;
+}
+
+int hca_pd_create(struct hca_device *dev, struct hca_pd **ret_pd)
+{
+	struct hca_pd *pd;
+
+	if (dev->pd_count == dev->profile.pd_max)
+		return -ENOMEM;
+	pd = util_calloc(1, sizeof(*pd));
+	if (!pd)
+		return -ENOMEM;
+	hca_list_add_tail(&dev->pd_list, &pd->node);
+	dev->pd_count++;
+	*ret_pd = pd;
+	return 0;
+}
+
+int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd)
+{
+	if (pd->use_count)
+		return -EBUSY;
+	hca_list_remove(&pd->node);
+	dev->pd_count--;
+	util_free(pd);
+	return 0;
+}
+
+/* States in which requests (and CNPs) are heard, and in which answers to one's own are awaited. */
+static const bool takes_requests[] = {
+	[HCA_QPS_RTR] = true, [HCA_QPS_RTS] = true, [HCA_QPS_SQD] = true, [HCA_QPS_ERR] = false};
+static const bool takes_responses[] = {
+	[HCA_QPS_RTS] = true, [HCA_QPS_SQD] = true, [HCA_QPS_ERR] = false};
+
+void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,
+	       ps_t now)
+{
+	const struct wire_op *op = wire_op_find(pkt->opcode);
+	struct hca_qp *qp;
+
+	if (dev->wake_at <= now)
+		hca_sched_wake(dev, now);
+	dev->counters.rx_packets++;
+	dev->counters.rx_bytes += pkt->length;
+	qp = util_idmap_find(&dev->qps, pkt->dest_qpn);
+	if (!qp) {
+		dev->counters.rx_unknown_qp++;
+		return;
+	}
+	if (!op || (pkt->opcode >= WIRE_UC && !op->cnp) || pkt->length > WIRE_MTU_MAX ||
+	    (pkt->length && !op->payload) || pkt->psn > WIRE_U24_MAX ||
+	    (pkt->has_rare && (pkt->rare.pkey & 0x7fff) != (WIRE_PKEY_DEFAULT & 0x7fff))) {
+		dev->counters.rx_dropped++;
+		return;
+	}
+	if (op->response ? !takes_responses[qp->state] : !takes_requests[qp->state]) {
+		dev->counters.rx_wrong_state++;
+		return;
+	}
+	if (rx->ecn == WIRE_CE && !op->cnp)
+		hca_cnp_on_ce(qp, now);
+	if (op->request)
+		hca_responder_input(qp, pkt, op, now);
+	else if (op->response)
+		hca_completer_input(qp, pkt, op, now);
+	else
+		hca_cnp_on_cnp(qp, now);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HCA_INTERNAL_H
+#define HCA_INTERNAL_H
+
+/* What the parts of the adapter share; never leaves this folder.
+ *
+ *	post.c       work requests into the rings
+ *	requester.c  send queue -> request packets        completer.c  responses -> completions
+ *	responder.c  request packets -> memory            respond.c    -> response packets
+ *	sched.c      whose turn it is, and when           timer.c      retransmission, RNR
+ *	cnp.c        CE -> CNP, CNP -> congestion control */
+#include "transport/hca/device.h"
+#include "transport/wire/psn.h"
+#include "util/check.h"
+#include "util/idmap.h"
+
+enum { HCA_PRIORITY_COUNT = 8, HCA_QPN_BITS = 24 };
+
+/* A binary heap of instants. An alarm is in at most one heap. */
+struct hca_alarm {
+	ps_t at;
+	uint32_t place; /* in the heap, from 1; 0: in none */
+	uint32_t qpn;	/* breaks ties, by hca_heap's key */
+};
+
+struct hca_heap_entry {
+	ps_t at;
+	struct hca_alarm *alarm;
+};
+
+struct hca_heap {
+	struct hca_heap_entry *entries; /* from 1 */
+	uint32_t count, capacity;
+	uint64_t key;
+};
+
+int hca_heap_reserve(struct hca_heap *heap, uint32_t capacity); /* 0 or -ENOMEM */
+void hca_heap_fini(struct hca_heap *heap);
+void hca_heap_set(struct hca_heap *heap, struct hca_alarm *alarm, ps_t at); /* in it or not */
+void hca_heap_remove(struct hca_heap *heap, struct hca_alarm *alarm);	    /* not in it: nothing */
+
+static inline ps_t hca_heap_first_at(const struct hca_heap *heap)
+{
+	return heap->count ? heap->entries[1].at : PS_NEVER;
+}
+
+struct hca_list {
+	struct hca_list *next, *prev;
+};
+
+static inline void hca_list_init(struct hca_list *list)
+{
+	list->next = list->prev = list;
+}
+
+static inline bool hca_list_is_empty(const struct hca_list *list)
+{
+	return list->next == list;
+}
+
+static inline void hca_list_add_tail(struct hca_list *list, struct hca_list *node)
+{
+	node->next = list;
+	node->prev = list->prev;
+	list->prev->next = node;
+	list->prev = node;
+}
+
+static inline void hca_list_remove(struct hca_list *node)
+{
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+}
+
+/* What a QP may have to send: each kind waits for its own turn. */
+enum hca_turn_kind { HCA_TURN_REQUEST, HCA_TURN_RESPONSE, HCA_TURN_CNP, HCA_TURN_COUNT };
+enum hca_turn_state { HCA_TURN_IDLE, HCA_TURN_READY, HCA_TURN_PACED };
+
+struct hca_turn {
+	struct hca_list node;	/* of the device's list for (priority, kind): READY */
+	struct hca_alarm alarm; /* PACED */
+	struct hca_qp *qp;
+	uint8_t kind, state, priority;
+};
+
+struct hca_pd {
+	struct hca_list node;
+	uint32_t use_count; /* QPs and regions */
+};
+
+struct hca_cq {
+	struct hca_list node;
+	struct hca_device *dev;
+	void *owner;
+	struct hca_wc *ring;
+	uint32_t mask, depth, head, tail; /* counters that wrap */
+	uint32_t use_count;
+	enum hca_cq_arm arm;
+	bool overflowed;
+};
+
+/* A local scatter/gather entry; @slot saves the permutation of the key. */
+struct hca_local_sge {
+	uint64_t addr;
+	uint32_t length, lkey, slot;
+};
+
+struct hca_wqe { /* of a send queue */
+	uint64_t wr_id, remote_addr;
+	uint32_t length;
+	uint32_t first_psn, packets; /* PSNs that it takes; LOCAL_INV: none */
+	uint32_t rkey;
+	uint32_t word;	/* immediate in host order, rkey to invalidate, or 0 */
+	uint8_t opcode; /* enum hca_wr_opcode */
+	uint8_t flags;	/* enum hca_send_flags */
+	bool answered;	/* READ, atomic: done when the response is here, not when acknowledged */
+	bool held;	/* has to be looked at before it starts: answered, fence, LOCAL_INV */
+	uint32_t sge_count;
+	struct hca_local_sge *sge;
+	uint8_t *inline_bytes; /* INLINE */
+	uint64_t compare_add, swap;
+};
+
+struct hca_rwqe { /* of a receive queue */
+	uint64_t wr_id;
+	uint32_t length, sge_count;
+	struct hca_local_sge *sge;
+};
+
+/* The requester. PSNs grow: una <= next <= high, and a go-back moves next back to una. Counters of
+ * the ring: una (oldest not completed) <= next (to be sent) <= tail. */
+struct hca_sq {
+	struct hca_wqe *ring;
+	uint32_t mask;
+	uint32_t tail, next, una;
+	uint32_t next_psn, una_psn,
+		high_psn;    /* to be sent; oldest without answer; never sent yet */
+	uint32_t end_psn;    /* of the next WQE to be posted */
+	uint32_t since_ack;  /* packets since the last AckReq */
+	uint32_t rd_count;   /* READs and atomics sent and not answered */
+	uint32_t resume_psn; /* of the READ request last sent: a response may start here */
+	uint8_t rd_max;
+	uint8_t retry_cnt, rnr_retry, retry_left, rnr_left;
+	bool retrying; /* a NAK was obeyed and nothing has moved since */
+	bool rnr_wait;
+	bool failed; /* the WQE at @next cannot be sent: it fails when all before are done */
+	uint8_t failed_status; /* enum hca_wc_status */
+	bool drained;	       /* SQD: the event was raised */
+	ps_t timeout;	       /* 2T, PS_NEVER: none */
+	ps_t timer_at;	       /* when it fires; the alarm may be set earlier, never later */
+	uint32_t depth;
+	struct hca_local_sge *sges;
+	uint8_t *inline_bytes;
+};
+
+/* What a READ or an atomic leaves behind, to be answered and, if asked for again, answered again.
+ */
+struct hca_resource {
+	uint64_t va;
+	uint64_t original; /* atomic */
+	uint32_t rkey, slot, length;
+	uint32_t first_psn, packets, msn;
+	uint32_t start_psn, cursor_psn, end_psn; /* of the stream of responses; end: one past */
+	uint32_t stream_end;			 /* bytes from @va */
+	bool is_atomic, pending, replay;
+};
+
+/* The responder. */
+struct hca_rq {
+	uint32_t expected_psn, msn;
+	bool in_message, is_send; /* the message at hand */
+	bool wqe_taken;		  /* it uses the receive WQE at @head */
+	bool nak_state;		  /* a sequence or RNR NAK was sent; silence until expected_psn */
+	bool ack_due, ack_fatal, is_established;
+	uint8_t ack_syndrome;
+	uint32_t ack_psn, ack_msn;
+	uint32_t placed; /* bytes of the message so far */
+	uint32_t write_length, write_key, write_slot;
+	uint64_t write_va;
+	struct hca_rwqe *ring;
+	uint32_t mask, head, tail, depth;
+	struct hca_local_sge *sges;
+	struct hca_resource *resources;
+	uint32_t res_mask, res_max;		   /* res_max: how many are remembered */
+	uint32_t res_first, res_next, res_pending; /* first: none before it is pending */
+};
+
+struct hca_qp {
+	/* What every packet touches. */
+	struct hca_device *dev;
+	uint32_t qpn, dest_qpn;
+	uint32_t mtu;
+	uint8_t mtu_shift, state, priority;
+	bool signal_all;
+	struct hca_pd *pd;
+	uint32_t access;
+	ps_t next_start; /* pacing: of requests and READ responses */
+	struct hca_turn turns[HCA_TURN_COUNT];
+	struct hca_sq sq;
+	struct hca_rq rq;
+	struct hca_alarm timer;
+	struct cc_flow cc;
+	uint64_t gap_rate_bps; /* the last gap computed */
+	uint32_t gap_bytes;
+	ps_t gap;
+	ps_t cnp_next_at; /* the notification point sends none before */
+	struct hca_cq *send_cq, *recv_cq;
+	void *owner;
+	struct wire_path path;
+	struct hca_list node;
+	struct hca_qp_init init;
+	struct hca_qp_attr attr;
+};
+
+struct hca_mr_slot {
+	struct hca_mr *mr; /* NULL: free, or invalidated */
+	struct hca_mr *owner;
+	uint32_t next_free; /* slot + 1 */
+	uint8_t tag;
+};
+
+struct hca_device {
+	struct hca_profile profile;
+	const struct hca_observer *observer;
+	void *world;
+	struct hca_counters counters;
+	ps_t wake_at;				      /* earliest of both heaps */
+	uint32_t ready_mask;			      /* priorities with something in a list */
+	struct hca_list ready[HCA_PRIORITY_COUNT][2]; /* requests; responses and CNPs */
+	struct hca_heap paced, timers;
+	struct util_idmap qps;
+	struct hca_mr_slot *mrs;
+	uint32_t mr_slots, mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
+	uint32_t mr_count, mr_number;
+	uint32_t mr_keys[4]; /* of the permutation */
+	uint64_t key[2], qpn_drawn;
+	uint32_t qpn_slot, qpn_slot_bits;
+	uint32_t qp_count, cq_count, pd_count;
+	struct hca_list pd_list, cq_list, qp_list;
+};
+
+/* mem.c */
+uint32_t hca_mr_slot_of(const struct hca_device *dev, uint32_t key);
+bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t key);
+void hca_mem_fini(struct hca_device *dev);
+
+/* hca_mr_find() for a key whose slot is known. */
+static inline struct hca_mr *hca_mr_at(const struct hca_device *dev, uint32_t slot,
+				       const struct hca_pd *pd, uint32_t key, uint64_t va,
+				       uint64_t length, uint32_t access)
+{
+	struct hca_mr *mr = slot < dev->mr_slots ? dev->mrs[slot].mr : NULL;
+
+	if (!mr || mr->lkey != key || mr->pd != pd || (mr->access & access) != access)
+		return NULL;
+	/* va - iova wraps to something large where va is below; never a sum of two lengths. */
+	if (length && (va - mr->iova > mr->length || length > mr->length - (va - mr->iova)))
+		return NULL;
+	return mr;
+}
+
+/* copy.c: between packets and local scatter/gather lists */
+bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, uint32_t length,
+		struct wire_pkt *pkt);
+bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
+		 uint32_t done, const struct wire_pkt *pkt, ps_t now);
+void hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt);
+void hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
+	       const struct wire_pkt *pkt, uint32_t from, uint32_t length, ps_t now);
+
+/* cq.c */
+void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now);
+void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
+
+/* qp.c */
+void hca_qp_fail(struct hca_qp *qp, ps_t now);	 /* to ERR: both queues are flushed */
+void hca_qp_update(struct hca_qp *qp, ps_t now); /* all turns, from the state as it is */
+void hca_qp_flush_send(struct hca_qp *qp, ps_t now);
+void hca_qp_flush_recv(struct hca_qp *qp, ps_t now);
+void hca_qp_async(struct hca_qp *qp, int event, ps_t now);
+enum {
+	HCA_EVENT_CQ_ERR = 0,
+	HCA_EVENT_QP_FATAL,
+	HCA_EVENT_QP_REQ_ERR,
+	HCA_EVENT_QP_ACCESS_ERR,
+	HCA_EVENT_COMM_EST,
+	HCA_EVENT_SQ_DRAINED
+};
+
+/* requester.c */
+bool hca_requester_may_send(const struct hca_qp *qp);
+bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+void hca_requester_update(struct hca_qp *qp, ps_t now); /* local operations, then the turn */
+void hca_requester_go_back(struct hca_qp *qp);
+void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum hca_wc_status status,
+			    ps_t now);
+void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now); /* WQE una */
+
+/* completer.c, responder.c, respond.c */
+void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			 ps_t now);
+void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			 ps_t now);
+bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+void hca_responder_update(struct hca_qp *qp, ps_t now);
+ps_t hca_responder_next_at(const struct hca_qp *qp); /* something is waiting: since or until when */
+/* @res is waiting no more. */
+void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res);
+void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op);
+void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status status, ps_t now);
+
+/* sched.c */
+void hca_sched_set(struct hca_turn *turn, ps_t at, ps_t now); /* PS_NEVER: nothing to send */
+void hca_sched_rotate(struct hca_turn *turn);		      /* behind the others of its list */
+void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now); /* cc is active */
+void hca_sched_wake(struct hca_device *dev, ps_t now);
+void hca_sched_heaps_changed(struct hca_device *dev);
+
+/* timer.c */
+void hca_timer_fire(struct hca_qp *qp, ps_t now);
+ps_t hca_timer_rnr(uint8_t code);
+
+/* The deadline of @qp is @at: the alarm is touched only where it would ring too late. */
+static inline void hca_timer_set(struct hca_qp *qp, ps_t at)
+{
+	qp->sq.timer_at = at;
+	if (at == PS_NEVER || (qp->timer.place && qp->timer.at <= at))
+		return;
+	hca_heap_set(&qp->dev->timers, &qp->timer, at);
+	hca_sched_heaps_changed(qp->dev);
+}
+
+/* cnp.c */
+void hca_cnp_on_ce(struct hca_qp *qp, ps_t now);
+void hca_cnp_on_cnp(struct hca_qp *qp, ps_t now);
+void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx);
+
+/* Between an immediate as consumers have it, in network order, and its value. */
+static inline uint32_t hca_swap_imm(uint32_t imm)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(imm) : imm;
+}
+
+static inline uint32_t hca_pow2(uint32_t count)
+{
+	return count <= 1 ? 1 : 1u << (32 - __builtin_clz(count - 1));
+}
+
+/* A packet without anything; the caller's payload pointer stays. */
+static inline void hca_pkt_init(struct wire_pkt *pkt, uint8_t opcode, uint32_t dest_qpn,
+				uint32_t psn)
+{
+	pkt->opcode = opcode;
+	pkt->solicited = pkt->ack_req = pkt->fecn = pkt->becn = false;
+	pkt->synthetic = pkt->has_rare = false;
+	pkt->length = 0;
+	pkt->dest_qpn = dest_qpn;
+	pkt->psn = psn;
+	pkt->word = 0;
+	pkt->va = 0;
+	pkt->rkey = 0;
+	pkt->dma_length = 0;
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/mem.h"
+
+#include "transport/hca/internal.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A key is the slot of its region, through a permutation of 24 bits, and a tag: each use of a slot
+ * has another one, so that an old key does not open a new region. */
+
+enum { KEY_TAG_BITS = 8, SLOT_HALF_BITS = 12, SLOT_HALF_MAX = 0xfff, SLOT_MAX = 0xffffff };
+
+/* Luby and Rackoff 1988: four rounds. */
+static uint32_t round_of(uint32_t half, uint32_t key)
+{
+	return (half ^ key) * 0x9e3779b1u >> (32 - SLOT_HALF_BITS);
+}
+
+static uint32_t permute(const struct hca_device *dev, uint32_t slot)
+{
+	uint32_t left = slot >> SLOT_HALF_BITS, right = slot & SLOT_HALF_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint32_t next = left ^ round_of(right, dev->mr_keys[i]);
+
+		left = right;
+		right = next;
+	}
+	return left << SLOT_HALF_BITS | right;
+}
+
+uint32_t hca_mr_slot_of(const struct hca_device *dev, uint32_t key)
+{
+	uint32_t left = key >> (KEY_TAG_BITS + SLOT_HALF_BITS);
+	uint32_t right = key >> KEY_TAG_BITS & SLOT_HALF_MAX;
+
+	for (int i = 3; i >= 0; i--) {
+		uint32_t previous = right ^ round_of(left, dev->mr_keys[i]);
+
+		right = left;
+		left = previous;
+	}
+	return left << SLOT_HALF_BITS | right;
+}
+
+struct hca_mr *hca_mr_find(const struct hca_device *dev, const struct hca_pd *pd, uint32_t key,
+			   uint64_t va, uint64_t length, uint32_t access)
+{
+	return hca_mr_at(dev, hca_mr_slot_of(dev, key), pd, key, va, length, access);
+}
+
+/* A slot that is free, at the head of the list of free ones; 0 or -ENOMEM. */
+static int reserve_slot(struct hca_device *dev)
+{
+	uint32_t capacity = dev->mr_capacity ? dev->mr_capacity * 2 : 8;
+	struct hca_mr_slot *mrs;
+
+	if (dev->mr_free)
+		return 0;
+	if (dev->mr_slots == dev->mr_capacity) {
+		if (capacity > SLOT_MAX + 1u)
+			return -ENOMEM;
+		mrs = util_realloc(dev->mrs, capacity, sizeof(*mrs));
+		if (!mrs)
+			return -ENOMEM;
+		dev->mrs = mrs;
+		dev->mr_capacity = capacity;
+	}
+	dev->mrs[dev->mr_slots] = (struct hca_mr_slot){.tag = 1};
+	dev->mr_free = ++dev->mr_slots;
+	return 0;
+}
+
+static bool params_are_valid(const struct hca_mr_params *params)
+{
+	const uint32_t writing = HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC;
+
+	if (params->length && params->iova + (params->length - 1) < params->iova)
+		return false;
+	return !(params->access & writing) || params->access & HCA_ACCESS_LOCAL_WRITE;
+}
+
+int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr_params *params,
+		  struct hca_mr **ret_mr)
+{
+	struct hca_mr_slot *slot;
+	struct hca_mr *mr;
+	uint32_t key;
+
+	if (!params_are_valid(params))
+		return -EINVAL;
+	if (dev->mr_count == dev->profile.mr_max || reserve_slot(dev) != 0)
+		return -ENOMEM;
+	mr = util_calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	slot = &dev->mrs[dev->mr_free - 1];
+	key = permute(dev, dev->mr_free - 1) << KEY_TAG_BITS | slot->tag;
+	*mr = (struct hca_mr){
+		.ops = params->ops,
+		.pd = pd,
+		.iova = params->iova,
+		.length = params->length,
+		.lkey = key,
+		.rkey = key,
+		.access = params->access,
+		.number = dev->mr_number++,
+		.host = params->host,
+		.stream = params->stream,
+	};
+	dev->mr_free = slot->next_free;
+	slot->mr = slot->owner = mr;
+	dev->mr_count++;
+	pd->use_count++;
+	*ret_mr = mr;
+	return 0;
+}
+
+int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr)
+{
+	uint32_t number = hca_mr_slot_of(dev, mr->lkey);
+	struct hca_mr_slot *slot = &dev->mrs[number];
+
+	CHECK(number < dev->mr_slots);
+	CHECK(slot->owner == mr);
+	slot->mr = slot->owner = NULL;
+	slot->tag++;
+	slot->next_free = dev->mr_free;
+	dev->mr_free = number + 1;
+	dev->mr_count--;
+	mr->pd->use_count--;
+	util_free(mr);
+	return 0;
+}
+
+bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t key)
+{
+	struct hca_mr *mr = hca_mr_find(dev, pd, key, 0, 0, 0);
+
+	if (!mr)
+		return false;
+	dev->mrs[hca_mr_slot_of(dev, key)].mr = NULL;
+	return true;
+}
+
+void hca_mem_fini(struct hca_device *dev)
+{
+	for (uint32_t i = 0; i < dev->mr_slots; i++)
+		util_free(dev->mrs[i].owner);
+	util_free(dev->mrs);
+}
+
+static void host_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
+{
+	memcpy(ret_bytes, mr->host + offset, length);
+}
+
+/* Programs poll the end of a buffer to see that all of it is there. */
+static void host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+{
+	uint32_t head = length > 8 ? length - 8 : 0;
+
+	memcpy(mr->host + offset, bytes, head);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	memcpy(mr->host + offset + head, bytes + head, length - head);
+}
+
+/* The program's own threads may touch the same word; where the host address is not aligned, they
+ * cannot do so atomically either. */
+static void host_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+			uint64_t compare, uint64_t *ret_original)
+{
+	uint8_t *host = mr->host + offset;
+	uint64_t value, result;
+
+	if ((uintptr_t)host % 8 == 0) {
+		uint64_t *word = (void *)host;
+
+		value = compare;
+		if (!is_swap)
+			value = __atomic_fetch_add(word, swap_add, __ATOMIC_SEQ_CST);
+		else
+			__atomic_compare_exchange_n(word, &value, swap_add, false, __ATOMIC_SEQ_CST,
+						    __ATOMIC_SEQ_CST);
+		*ret_original = value;
+		return;
+	}
+	memcpy(&value, host, sizeof(value));
+	result = is_swap ? (value == compare ? swap_add : value) : value + swap_add;
+	memcpy(host, &result, sizeof(result));
+	*ret_original = value;
+}
+
+const struct hca_mem_ops hca_mem_host = {
+	.name = "host",
+	.read = host_read,
+	.write = host_write,
+	.atomic = host_atomic,
+};
+
+static void synthetic_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes,
+			   uint32_t length)
+{
+	wire_pattern_bytes(wire_pattern(mr->stream, offset), ret_bytes, length);
+}
+
+static void synthetic_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
+			    uint32_t length)
+{
+	uint8_t want[64];
+
+	if (wire_pattern_matches(wire_pattern(mr->stream, offset), bytes, length))
+		return;
+	for (uint32_t done = 0; done < length; done += (uint32_t)sizeof(want)) {
+		uint32_t n = length - done < sizeof(want) ? length - done : (uint32_t)sizeof(want);
+
+		synthetic_read(mr, offset + done, want, n);
+		for (uint32_t i = 0; i < n; i++)
+			mr->mismatch_bytes += want[i] != bytes[done + i];
+	}
+}
+
+/* Bytes that are a function of their place cannot change: an atomic only reads them. */
+static void synthetic_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+			     uint64_t compare, uint64_t *ret_original)
+{
+	(void)is_swap;
+	(void)swap_add;
+	(void)compare;
+	synthetic_read(mr, offset, (uint8_t *)ret_original, sizeof(*ret_original));
+}
+
+const struct hca_mem_ops hca_mem_synthetic = {
+	.name = "synthetic",
+	.read = synthetic_read,
+	.write = synthetic_write,
+	.atomic = synthetic_atomic,
+};

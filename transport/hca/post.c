@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Work requests into the rings. What a request needs on its way is worked out here, once: length,
+ * PSNs, the slots of its keys. */
+
+enum { MESSAGE_BITS = 31, READ_PACKETS_MAX = (1 << 23) - 1, ATOMIC_BYTES = 8 };
+
+static const struct kind {
+	bool known, answered, may_be_inline, has_imm, has_rkey;
+} kinds[] = {
+	[HCA_WR_RDMA_WRITE] = {.known = true, .may_be_inline = true},
+	[HCA_WR_RDMA_WRITE_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true},
+	[HCA_WR_SEND] = {.known = true, .may_be_inline = true},
+	[HCA_WR_SEND_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true},
+	[HCA_WR_RDMA_READ] = {.known = true, .answered = true},
+	[HCA_WR_ATOMIC_CMP_AND_SWP] = {.known = true, .answered = true},
+	[HCA_WR_ATOMIC_FETCH_AND_ADD] = {.known = true, .answered = true},
+	[HCA_WR_LOCAL_INV] = {.known = true, .has_rkey = true},
+	[HCA_WR_SEND_WITH_INV] = {.known = true, .may_be_inline = true, .has_rkey = true},
+};
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static uint64_t list_bytes(const struct hca_sge *sge, uint32_t sge_count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < sge_count; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
+static void copy_list(const struct hca_device *dev, struct hca_local_sge *to,
+		      const struct hca_sge *from, uint32_t sge_count)
+{
+	for (uint32_t i = 0; i < sge_count; i++)
+		to[i] = (struct hca_local_sge){from[i].addr, from[i].length, from[i].lkey,
+					       hca_mr_slot_of(dev, from[i].lkey)};
+}
+
+static void copy_inline(uint8_t *to, const struct hca_sge *from, uint32_t sge_count)
+{
+	for (uint32_t i = 0; i < sge_count; i++) {
+		if (from[i].length)
+			memcpy(to, (const void *)(uintptr_t)from[i].addr, from[i].length);
+		to += from[i].length;
+	}
+}
+
+static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr, uint64_t bytes)
+{
+	const struct hca_qp_cap *cap = &qp->init.cap;
+	const struct kind *kind = &kinds[wr->opcode < KIND_COUNT ? wr->opcode : 0];
+
+	if (qp->state != HCA_QPS_RTS && qp->state != HCA_QPS_SQD && qp->state != HCA_QPS_ERR)
+		return false;
+	if (wr->opcode >= KIND_COUNT || !kind->known || bytes > (uint64_t)1 << MESSAGE_BITS)
+		return false;
+	if (wr->flags & HCA_SEND_INLINE) {
+		if (!kind->may_be_inline || bytes > cap->inline_max)
+			return false;
+	} else if (wr->sge_count > cap->send_sge_max) {
+		return false;
+	}
+	if (wr->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wr->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
+		return bytes == ATOMIC_BYTES;
+	if (wr->opcode == HCA_WR_RDMA_READ && qp->mtu)
+		return bytes <= (uint64_t)READ_PACKETS_MAX << qp->mtu_shift;
+	return true;
+}
+
+static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_wr *wr,
+		 uint32_t bytes)
+{
+	struct hca_sq *sq = &qp->sq;
+	uint32_t index = sq->tail & sq->mask;
+
+	*wqe = (struct hca_wqe){
+		.wr_id = wr->wr_id,
+		.remote_addr = wr->remote_addr,
+		.length = bytes,
+		.first_psn = sq->end_psn,
+		.packets = bytes ? ((bytes - 1) >> qp->mtu_shift) + 1 : 1,
+		.rkey = wr->rkey,
+		.opcode = (uint8_t)wr->opcode,
+		.flags = (uint8_t)wr->flags,
+		.answered = kinds[wr->opcode].answered,
+		.sge_count = wr->sge_count,
+		.sge = sq->sges + (size_t)index * qp->init.cap.send_sge_max,
+		.compare_add = wr->compare_add,
+		.swap = wr->swap,
+	};
+	if (kinds[wr->opcode].has_imm)
+		wqe->word = hca_swap_imm(wr->imm);
+	else if (kinds[wr->opcode].has_rkey)
+		wqe->word = wr->imm;
+	if (wr->opcode == HCA_WR_LOCAL_INV)
+		wqe->packets = 0;
+	wqe->held = wqe->answered || wqe->flags & HCA_SEND_FENCE || wqe->packets == 0;
+	if (wr->flags & HCA_SEND_INLINE) {
+		wqe->inline_bytes = sq->inline_bytes + (size_t)index * qp->init.cap.inline_max;
+		copy_inline(wqe->inline_bytes, wr->sge, wr->sge_count);
+	} else {
+		copy_list(qp->dev, wqe->sge, wr->sge, wr->sge_count);
+	}
+}
+
+int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca_send_wr *wr,
+		     ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	uint64_t bytes = list_bytes(wr->sge, wr->sge_count);
+	struct hca_wqe *wqe = &sq->ring[sq->tail & sq->mask];
+
+	if (!send_is_valid(qp, wr, bytes))
+		return -EINVAL;
+	if (sq->tail - sq->una == sq->depth)
+		return -ENOMEM;
+	if (dev->wake_at <= now)
+		hca_sched_wake(dev, now);
+	fill(qp, wqe, wr, (uint32_t)bytes);
+	sq->end_psn = wire_psn_add(sq->end_psn, wqe->packets);
+	sq->tail++;
+	if (qp->state == HCA_QPS_ERR)
+		hca_qp_flush_send(qp, now);
+	else
+		hca_requester_update(qp, now);
+	return 0;
+}
+
+int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca_recv_wr *wr,
+		     ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+	uint32_t index = rq->tail & rq->mask;
+	uint64_t bytes = list_bytes(wr->sge, wr->sge_count);
+	struct hca_rwqe *wqe = &rq->ring[index];
+
+	if (qp->state == HCA_QPS_RESET || wr->sge_count > qp->init.cap.recv_sge_max ||
+	    bytes > (uint64_t)1 << MESSAGE_BITS)
+		return -EINVAL;
+	if (rq->tail - rq->head == rq->depth)
+		return -ENOMEM;
+	if (dev->wake_at <= now)
+		hca_sched_wake(dev, now);
+	*wqe = (struct hca_rwqe){
+		.wr_id = wr->wr_id,
+		.length = (uint32_t)bytes,
+		.sge_count = wr->sge_count,
+		.sge = rq->sges + (size_t)index * qp->init.cap.recv_sge_max,
+	};
+	copy_list(dev, wqe->sge, wr->sge, wr->sge_count);
+	rq->tail++;
+	if (qp->state == HCA_QPS_ERR)
+		hca_qp_flush_recv(qp, now);
+	return 0;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/qp.h"
+
+#include "transport/hca/internal.h"
+#include "util/alloc.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+
+enum { TIMEOUT_MAX = 31, RETRY_MAX = 7, RNR_TIMER_MAX = 31, MTU_MIN = 256 };
+
+/* IBTA 10.2.4.4, table of attributes: what a transition of an RC queue pair needs and what it may
+ * bring. A pair of states that is not here is no transition. */
+enum {
+	INIT_NEEDS = HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
+	RTR_NEEDS = HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
+		    HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
+	RTS_NEEDS = HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY | HCA_QP_SQ_PSN |
+		    HCA_QP_MAX_QP_RD_ATOMIC,
+	RTS_MAY = HCA_QP_ACCESS_FLAGS | HCA_QP_MIN_RNR_TIMER,
+	SQD_MAY = HCA_QP_PORT | HCA_QP_AV | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
+		  HCA_QP_MAX_QP_RD_ATOMIC | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_ACCESS_FLAGS |
+		  HCA_QP_PKEY_INDEX | HCA_QP_MIN_RNR_TIMER,
+};
+
+static const struct transition {
+	bool allowed;
+	uint32_t needs, may;
+} transitions[HCA_QPS_ERR + 1][HCA_QPS_ERR + 1] = {
+	[HCA_QPS_RESET][HCA_QPS_INIT] = {true, INIT_NEEDS, 0},
+	[HCA_QPS_INIT][HCA_QPS_INIT] = {true, 0, INIT_NEEDS},
+	[HCA_QPS_INIT][HCA_QPS_RTR] = {true, RTR_NEEDS, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
+	[HCA_QPS_RTR][HCA_QPS_RTS] = {true, RTS_NEEDS, RTS_MAY},
+	[HCA_QPS_RTS][HCA_QPS_RTS] = {true, 0, RTS_MAY},
+	[HCA_QPS_RTS][HCA_QPS_SQD] = {true, 0, 0},
+	[HCA_QPS_SQD][HCA_QPS_RTS] = {true, 0, RTS_MAY},
+	[HCA_QPS_SQD][HCA_QPS_SQD] = {true, 0, SQD_MAY},
+	[HCA_QPS_RESET][HCA_QPS_RESET] = {true, 0, 0},
+	[HCA_QPS_INIT][HCA_QPS_RESET] = {true, 0, 0},
+	[HCA_QPS_RTR][HCA_QPS_RESET] = {true, 0, 0},
+	[HCA_QPS_RTS][HCA_QPS_RESET] = {true, 0, 0},
+	[HCA_QPS_SQD][HCA_QPS_RESET] = {true, 0, 0},
+	[HCA_QPS_ERR][HCA_QPS_RESET] = {true, 0, 0},
+	[HCA_QPS_RESET][HCA_QPS_ERR] = {true, 0, 0},
+	[HCA_QPS_INIT][HCA_QPS_ERR] = {true, 0, 0},
+	[HCA_QPS_RTR][HCA_QPS_ERR] = {true, 0, 0},
+	[HCA_QPS_RTS][HCA_QPS_ERR] = {true, 0, 0},
+	[HCA_QPS_SQD][HCA_QPS_ERR] = {true, 0, 0},
+	[HCA_QPS_ERR][HCA_QPS_ERR] = {true, 0, 0},
+};
+
+static bool transition_is_valid(const struct hca_qp *qp, uint32_t mask, enum hca_qp_state next)
+{
+	const struct transition *t;
+	uint32_t extra = HCA_QP_STATE;
+
+	if (next > HCA_QPS_ERR)
+		return false;
+	t = &transitions[qp->state][next];
+	if (next != HCA_QPS_RESET && next != HCA_QPS_ERR && qp->state >= HCA_QPS_RTR)
+		extra |= HCA_QP_CUR_STATE;
+	return t->allowed && (mask & t->needs) == t->needs &&
+	       !(mask & ~(t->needs | t->may | extra));
+}
+
+static bool mtu_is_valid(const struct hca_qp *qp, uint32_t mtu)
+{
+	return mtu >= MTU_MIN && mtu <= WIRE_MTU_MAX && mtu <= qp->dev->profile.mtu_max &&
+	       (mtu & (mtu - 1)) == 0;
+}
+
+static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
+{
+	const struct hca_profile *profile = &qp->dev->profile;
+
+	if (mask & HCA_QP_PATH_MTU && !mtu_is_valid(qp, attr->mtu))
+		return false;
+	if (mask & HCA_QP_TIMEOUT && attr->timeout > TIMEOUT_MAX)
+		return false;
+	if (mask & HCA_QP_RETRY_CNT && attr->retry_cnt > RETRY_MAX)
+		return false;
+	if (mask & HCA_QP_RNR_RETRY && attr->rnr_retry > RETRY_MAX)
+		return false;
+	if (mask & HCA_QP_MIN_RNR_TIMER && attr->min_rnr_timer > RNR_TIMER_MAX)
+		return false;
+	if (mask & HCA_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > profile->rd_atomic_max)
+		return false;
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > profile->rd_atomic_max)
+		return false;
+	if (mask & HCA_QP_DEST_QPN && attr->dest_qpn > WIRE_U24_MAX)
+		return false;
+	if (mask & HCA_QP_AV && attr->path.priority >= HCA_PRIORITY_COUNT)
+		return false;
+	return true;
+}
+
+static void set_priorities(struct hca_qp *qp, uint8_t priority, ps_t now)
+{
+	const struct hca_profile *profile = &qp->dev->profile;
+
+	for (int i = 0; i < HCA_TURN_COUNT; i++)
+		hca_sched_set(&qp->turns[i], PS_NEVER, now);
+	qp->priority = priority;
+	qp->turns[HCA_TURN_REQUEST].priority = priority;
+	qp->turns[HCA_TURN_RESPONSE].priority =
+		profile->ack_on_data_priority ? priority : profile->ack_priority;
+	qp->turns[HCA_TURN_CNP].priority = profile->cnp_priority;
+}
+
+static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	if (mask & HCA_QP_TIMEOUT) {
+		qp->attr.timeout = attr->timeout;
+		/* T = 4.096 us * 2^n, and it fires at 2T. */
+		sq->timeout = attr->timeout ? (ps_t)8192000 << attr->timeout : PS_NEVER;
+	}
+	if (mask & HCA_QP_RETRY_CNT)
+		qp->attr.retry_cnt = sq->retry_cnt = sq->retry_left = attr->retry_cnt;
+	if (mask & HCA_QP_RNR_RETRY)
+		qp->attr.rnr_retry = sq->rnr_retry = sq->rnr_left = attr->rnr_retry;
+	if (mask & HCA_QP_MAX_QP_RD_ATOMIC)
+		qp->attr.max_rd_atomic = sq->rd_max = attr->max_rd_atomic;
+	if (mask & HCA_QP_SQ_PSN) {
+		qp->attr.sq_psn = attr->sq_psn & WIRE_U24_MAX;
+		sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn = qp->attr.sq_psn;
+	}
+}
+
+static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask,
+			   ps_t now)
+{
+	if (mask & HCA_QP_ACCESS_FLAGS)
+		qp->attr.access = qp->access = attr->access;
+	if (mask & HCA_QP_PKEY_INDEX)
+		qp->attr.pkey_index = attr->pkey_index;
+	if (mask & HCA_QP_PORT)
+		qp->attr.port = attr->port;
+	if (mask & HCA_QP_QKEY)
+		qp->attr.qkey = attr->qkey;
+	if (mask & HCA_QP_AV) {
+		qp->attr.path = qp->path = attr->path;
+		set_priorities(qp, attr->path.priority, now);
+	}
+	if (mask & HCA_QP_PATH_MTU) {
+		qp->attr.mtu = qp->mtu = attr->mtu;
+		qp->mtu_shift = (uint8_t)__builtin_ctz(attr->mtu);
+	}
+	if (mask & HCA_QP_DEST_QPN)
+		qp->attr.dest_qpn = qp->dest_qpn = attr->dest_qpn;
+	if (mask & HCA_QP_RQ_PSN)
+		qp->attr.rq_psn = qp->rq.expected_psn = attr->rq_psn & WIRE_U24_MAX;
+	if (mask & HCA_QP_MIN_RNR_TIMER)
+		qp->attr.min_rnr_timer = attr->min_rnr_timer;
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC)
+		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	qp->rq.res_max = qp->attr.max_dest_rd_atomic;
+	set_send_attributes(qp, attr, mask);
+}
+
+/* As new, but for what was allocated; queued work vanishes without completions. */
+static void reset(struct hca_qp *qp, ps_t now)
+{
+	struct hca_device *dev = qp->dev;
+
+	for (int i = 0; i < HCA_TURN_COUNT; i++)
+		hca_sched_set(&qp->turns[i], PS_NEVER, now);
+	hca_heap_remove(&dev->timers, &qp->timer);
+	hca_sched_heaps_changed(dev);
+	qp->sq = (struct hca_sq){.ring = qp->sq.ring,
+				 .mask = qp->sq.mask,
+				 .depth = qp->sq.depth,
+				 .sges = qp->sq.sges,
+				 .inline_bytes = qp->sq.inline_bytes,
+				 .timeout = PS_NEVER,
+				 .timer_at = PS_NEVER};
+	qp->rq = (struct hca_rq){.ring = qp->rq.ring,
+				 .mask = qp->rq.mask,
+				 .depth = qp->rq.depth,
+				 .sges = qp->rq.sges,
+				 .resources = qp->rq.resources,
+				 .res_mask = qp->rq.res_mask};
+	qp->attr = (struct hca_qp_attr){.state = HCA_QPS_RESET};
+	qp->access = 0;
+	qp->next_start = qp->cnp_next_at = 0;
+	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
+}
+
+void hca_qp_fail(struct hca_qp *qp, ps_t now)
+{
+	qp->state = HCA_QPS_ERR;
+	qp->sq.timer_at = PS_NEVER;
+	qp->sq.failed = false;
+	if (!qp->rq.ack_fatal) { /* else the NAK still goes out, behind what was promised before */
+		qp->rq.ack_due = false;
+		qp->rq.res_pending = 0;
+	}
+	hca_qp_flush_send(qp, now);
+	hca_qp_flush_recv(qp, now);
+	hca_sched_set(&qp->turns[HCA_TURN_CNP], PS_NEVER, now);
+	hca_qp_update(qp, now);
+}
+
+void hca_qp_update(struct hca_qp *qp, ps_t now)
+{
+	hca_responder_update(qp, now);
+	hca_requester_update(qp, now);
+}
+
+void hca_qp_async(struct hca_qp *qp, int event, ps_t now)
+{
+	qp->dev->observer->on_async(qp->dev->world, qp->owner, event, now);
+}
+
+int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
+		  uint32_t mask, ps_t now)
+{
+	enum hca_qp_state next = mask & HCA_QP_STATE ? attr->state : qp->state;
+
+	if (!transition_is_valid(qp, mask, next) || !values_are_valid(qp, attr, mask))
+		return -EINVAL;
+	if (dev->wake_at <= now)
+		hca_sched_wake(dev, now);
+	if (next == HCA_QPS_RESET)
+		reset(qp, now);
+	set_attributes(qp, attr, mask, now);
+	if (next == HCA_QPS_ERR) {
+		qp->rq.ack_fatal = false;
+		hca_qp_fail(qp, now);
+		return 0;
+	}
+	if (next == HCA_QPS_SQD && qp->state == HCA_QPS_RTS)
+		qp->sq.drained = false;
+	qp->state = next;
+	hca_qp_update(qp, now);
+	return 0;
+}
+
+void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
+		  struct hca_qp_init *ret_init)
+{
+	*ret_attr = qp->attr;
+	ret_attr->state = qp->state;
+	*ret_init = qp->init;
+}
+
+uint32_t hca_qp_qpn(const struct hca_qp *qp)
+{
+	return qp->qpn;
+}
+
+static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init *init)
+{
+	const struct hca_profile *profile = &dev->profile;
+	const struct hca_qp_cap *cap = &init->cap;
+
+	return init->type == HCA_QPT_RC && init->pd && init->send_cq && init->recv_cq &&
+	       cap->send_depth <= profile->wr_max && cap->recv_depth <= profile->wr_max &&
+	       cap->send_sge_max <= profile->sge_max && cap->recv_sge_max <= profile->sge_max &&
+	       cap->inline_max <= profile->inline_max && init->qpn <= WIRE_U24_MAX;
+}
+
+/* A number that is free: a function of (device key, identity), and of the try where that is taken.
+ * 0 and 1 belong to management. */
+static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
+{
+	uint32_t bits = HCA_QPN_BITS - dev->qpn_slot_bits;
+	uint64_t words[3] = {identity, 0, 0};
+
+	if (!identity)
+		words[1] = ++dev->qpn_drawn;
+	for (;; words[2]++) {
+		uint64_t draw =
+			util_hash_words((struct util_key){dev->key[0], dev->key[1]}, words, 3);
+		uint32_t qpn = dev->qpn_slot << bits | ((uint32_t)draw & ((1u << bits) - 1));
+
+		if (qpn > 1 && !util_idmap_find(&dev->qps, qpn))
+			return qpn;
+	}
+}
+
+static int allocate_queues(struct hca_qp *qp)
+{
+	const struct hca_qp_cap *cap = &qp->init.cap;
+	uint32_t send = hca_pow2(cap->send_depth), recv = hca_pow2(cap->recv_depth);
+	uint32_t resources = hca_pow2(qp->dev->profile.rd_atomic_max);
+
+	qp->sq.ring = util_calloc(send, sizeof(*qp->sq.ring));
+	qp->sq.sges = util_calloc((size_t)send * cap->send_sge_max, sizeof(*qp->sq.sges));
+	qp->sq.inline_bytes = util_calloc(send, cap->inline_max);
+	qp->rq.ring = util_calloc(recv, sizeof(*qp->rq.ring));
+	qp->rq.sges = util_calloc((size_t)recv * cap->recv_sge_max, sizeof(*qp->rq.sges));
+	qp->rq.resources = util_calloc(resources, sizeof(*qp->rq.resources));
+	if (!qp->sq.ring || !qp->sq.sges || !qp->sq.inline_bytes || !qp->rq.ring || !qp->rq.sges ||
+	    !qp->rq.resources)
+		return -ENOMEM;
+	qp->sq.mask = send - 1;
+	qp->sq.depth = cap->send_depth;
+	qp->rq.mask = recv - 1;
+	qp->rq.depth = cap->recv_depth;
+	qp->rq.res_mask = resources - 1;
+	return 0;
+}
+
+static void free_qp(struct hca_qp *qp)
+{
+	util_free(qp->sq.ring);
+	util_free(qp->sq.sges);
+	util_free(qp->sq.inline_bytes);
+	util_free(qp->rq.ring);
+	util_free(qp->rq.sges);
+	util_free(qp->rq.resources);
+	util_free(qp);
+}
+
+static void enter(struct hca_device *dev, struct hca_qp *qp)
+{
+	qp->qpn = qp->init.qpn ? qp->init.qpn : draw_qpn(dev, qp->init.identity);
+	qp->init.qpn = qp->qpn;
+	for (int i = 0; i < HCA_TURN_COUNT; i++) {
+		qp->turns[i].qp = qp;
+		qp->turns[i].kind = (uint8_t)i;
+		qp->turns[i].alarm.qpn = qp->qpn;
+	}
+	qp->timer.qpn = qp->qpn;
+	util_idmap_add(&dev->qps, qp->qpn, qp);
+	hca_list_add_tail(&dev->qp_list, &qp->node);
+	dev->qp_count++;
+	qp->pd->use_count++;
+	qp->send_cq->use_count++;
+	qp->recv_cq->use_count++;
+	reset(qp, 0);
+}
+
+int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp)
+{
+	struct hca_qp *qp;
+
+	if (!init_is_valid(dev, init))
+		return -EINVAL;
+	if (init->qpn && util_idmap_find(&dev->qps, init->qpn))
+		return -EEXIST;
+	if (dev->qp_count == dev->profile.qp_max)
+		return -ENOMEM;
+	/* A QP is in the heap of paced turns with its requests and its responses. */
+	if (util_idmap_reserve(&dev->qps) != 0 ||
+	    hca_heap_reserve(&dev->timers, dev->qp_count + 1) != 0 ||
+	    hca_heap_reserve(&dev->paced, 2 * (dev->qp_count + 1)) != 0)
+		return -ENOMEM;
+	qp = util_calloc(1, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	qp->dev = dev;
+	qp->init = *init;
+	qp->pd = init->pd;
+	qp->send_cq = init->send_cq;
+	qp->recv_cq = init->recv_cq;
+	qp->signal_all = init->signal_all;
+	qp->owner = init->owner;
+	if (allocate_queues(qp) != 0) {
+		free_qp(qp);
+		return -ENOMEM;
+	}
+	enter(dev, qp);
+	*ret_qp = qp;
+	return 0;
+}
+
+void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
+{
+	if (!qp)
+		return;
+	reset(qp, 0);
+	util_idmap_remove(&dev->qps, qp->qpn);
+	hca_list_remove(&qp->node);
+	dev->qp_count--;
+	qp->pd->use_count--;
+	qp->send_cq->use_count--;
+	qp->recv_cq->use_count--;
+	free_qp(qp);
+}

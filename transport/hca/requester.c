@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+/* From the send queue to request packets. A packet is a function of its WQE and its PSN, so going
+ * back is nothing but an older PSN. */
+
+/* Rows: enum hca_wr_opcode; columns: middle, first, last, only. */
+static const uint8_t opcodes[][4] = {
+	[HCA_WR_RDMA_WRITE] = {WIRE_WRITE_MIDDLE, WIRE_WRITE_FIRST, WIRE_WRITE_LAST,
+			       WIRE_WRITE_ONLY},
+	[HCA_WR_RDMA_WRITE_WITH_IMM] = {WIRE_WRITE_MIDDLE, WIRE_WRITE_FIRST, WIRE_WRITE_LAST_IMM,
+					WIRE_WRITE_ONLY_IMM},
+	[HCA_WR_SEND] = {WIRE_SEND_MIDDLE, WIRE_SEND_FIRST, WIRE_SEND_LAST, WIRE_SEND_ONLY},
+	[HCA_WR_SEND_WITH_IMM] = {WIRE_SEND_MIDDLE, WIRE_SEND_FIRST, WIRE_SEND_LAST_IMM,
+				  WIRE_SEND_ONLY_IMM},
+	[HCA_WR_SEND_WITH_INV] = {WIRE_SEND_MIDDLE, WIRE_SEND_FIRST, WIRE_SEND_LAST_INV,
+				  WIRE_SEND_ONLY_INV},
+};
+
+static const enum hca_wc_opcode wc_opcodes[] = {
+	[HCA_WR_RDMA_WRITE] = HCA_WC_RDMA_WRITE,
+	[HCA_WR_RDMA_WRITE_WITH_IMM] = HCA_WC_RDMA_WRITE,
+	[HCA_WR_SEND] = HCA_WC_SEND,
+	[HCA_WR_SEND_WITH_IMM] = HCA_WC_SEND,
+	[HCA_WR_RDMA_READ] = HCA_WC_RDMA_READ,
+	[HCA_WR_ATOMIC_CMP_AND_SWP] = HCA_WC_COMP_SWAP,
+	[HCA_WR_ATOMIC_FETCH_AND_ADD] = HCA_WC_FETCH_ADD,
+	[HCA_WR_LOCAL_INV] = HCA_WC_LOCAL_INV,
+	[HCA_WR_SEND_WITH_INV] = HCA_WC_SEND,
+};
+
+static struct hca_wqe *next_wqe(const struct hca_qp *qp)
+{
+	return &qp->sq.ring[qp->sq.next & qp->sq.mask];
+}
+
+/* Whether a WQE that has to be looked at may start. */
+static bool held_may_start(const struct hca_qp *qp, const struct hca_wqe *wqe)
+{
+	const struct hca_sq *sq = &qp->sq;
+	uint32_t outstanding = (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn);
+
+	if (wqe->flags & HCA_SEND_FENCE && sq->rd_count > 0)
+		return false;
+	if (wqe->packets == 0)
+		return sq->una == sq->next;
+	if (!wqe->answered)
+		return true;
+	/* All PSNs of the responses are outstanding at once: keep them comparable. */
+	return sq->rd_count < sq->rd_max && outstanding + wqe->packets < 1u << 23;
+}
+
+/* SQD: what was begun goes on, nothing new begins. */
+static bool sqd_may_send(const struct hca_qp *qp)
+{
+	const struct hca_sq *sq = &qp->sq;
+
+	return sq->next_psn != next_wqe(qp)->first_psn ||
+	       wire_psn_diff(sq->next_psn, sq->high_psn) < 0;
+}
+
+bool hca_requester_may_send(const struct hca_qp *qp)
+{
+	const struct hca_sq *sq = &qp->sq;
+	const struct hca_wqe *wqe;
+
+	if (sq->next == sq->tail || sq->rnr_wait || sq->failed)
+		return false;
+	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= qp->dev->profile.psn_window)
+		return false;
+	if (qp->state != HCA_QPS_RTS && (qp->state != HCA_QPS_SQD || !sqd_may_send(qp)))
+		return false;
+	wqe = next_wqe(qp);
+	return !wqe->held || (sq->next_psn != wqe->first_psn && !wqe->answered) ||
+	       held_may_start(qp, wqe);
+}
+
+void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum hca_wc_status status,
+			    ps_t now)
+{
+	struct hca_wc wc = {
+		.wr_id = wqe->wr_id,
+		.status = status,
+		.opcode = wc_opcodes[wqe->opcode],
+		.byte_len = wqe->answered && status == HCA_WC_SUCCESS ? wqe->length : 0,
+		.qpn = qp->qpn,
+		.src_qpn = qp->dest_qpn,
+	};
+
+	if (status == HCA_WC_SUCCESS && !(wqe->flags & HCA_SEND_SIGNALED) && !qp->signal_all)
+		return;
+	if (status != HCA_WC_SUCCESS)
+		qp->dev->counters.req_cqe_error++;
+	hca_cq_push(qp->send_cq, &wc, false, now);
+}
+
+void hca_qp_flush_send(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	/* The counters first: whoever sees the completion sees the place free. */
+	while (sq->una != sq->tail) {
+		const struct hca_wqe *wqe = &sq->ring[sq->una++ & sq->mask];
+
+		hca_requester_complete(qp, wqe, HCA_WC_WR_FLUSH_ERR, now);
+	}
+	sq->next = sq->una;
+	sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn;
+	sq->rd_count = 0;
+}
+
+void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	CHECK(sq->una != sq->tail);
+	hca_requester_complete(qp, &sq->ring[sq->una++ & sq->mask], status, now);
+	hca_qp_fail(qp, now);
+}
+
+/* Everything from the oldest unanswered PSN is to be sent again. */
+void hca_requester_go_back(struct hca_qp *qp)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	sq->next = sq->una;
+	sq->next_psn = sq->una_psn;
+	sq->rd_count = 0;
+	sq->since_ack = 0;
+	sq->timer_at = PS_NEVER;
+	sq->failed = false; /* it will be met again */
+}
+
+static void local_invalidate(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	const struct hca_wqe *wqe = next_wqe(qp);
+
+	if (!hca_mr_invalidate(qp->dev, qp->pd, wqe->word)) {
+		hca_requester_fail(qp, HCA_WC_LOC_QP_OP_ERR, now);
+		return;
+	}
+	sq->next++;
+	sq->una++;
+	hca_requester_complete(qp, wqe, HCA_WC_SUCCESS, now);
+}
+
+static void check_drained(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	if (sq->drained || sq->una_psn != sq->high_psn || hca_requester_may_send(qp))
+		return;
+	sq->drained = true;
+	hca_qp_async(qp, HCA_EVENT_SQ_DRAINED, now);
+}
+
+void hca_requester_update(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	bool may = hca_requester_may_send(qp);
+
+	while (may && next_wqe(qp)->packets == 0) {
+		local_invalidate(qp, now);
+		may = hca_requester_may_send(qp);
+	}
+	if (sq->failed && sq->una == sq->next) {
+		hca_requester_fail(qp, sq->failed_status, now);
+		return;
+	}
+	if (qp->state == HCA_QPS_SQD)
+		check_drained(qp, now);
+	hca_sched_set(&qp->turns[HCA_TURN_REQUEST], may ? qp->next_start : PS_NEVER, now);
+}
+
+static void fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+		      struct wire_pkt *pkt)
+{
+	hca_pkt_init(pkt, WIRE_READ_REQUEST, qp->dest_qpn, qp->sq.next_psn);
+	pkt->va = wqe->remote_addr + done;
+	pkt->rkey = wqe->rkey;
+	pkt->dma_length = wqe->length - done;
+	qp->sq.resume_psn = qp->sq.next_psn;
+}
+
+static void fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
+{
+	bool is_swap = wqe->opcode == HCA_WR_ATOMIC_CMP_AND_SWP;
+
+	hca_pkt_init(pkt, is_swap ? WIRE_COMPARE_SWAP : WIRE_FETCH_ADD, qp->dest_qpn,
+		     qp->sq.next_psn);
+	pkt->va = wqe->remote_addr;
+	pkt->rkey = wqe->rkey;
+	pkt->has_rare = true;
+	pkt->rare = (struct wire_rare){
+		.swap_add = is_swap ? wqe->swap : wqe->compare_add,
+		.compare = is_swap ? wqe->compare_add : 0,
+		.pkey = WIRE_PKEY_DEFAULT,
+	};
+}
+
+/* A packet of a SEND or WRITE; false: local memory refused. */
+static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+		      struct wire_pkt *pkt)
+{
+	uint32_t left = wqe->length - done;
+	bool first = qp->sq.next_psn == wqe->first_psn, last = left <= qp->mtu;
+
+	hca_pkt_init(pkt, opcodes[wqe->opcode][first + 2 * last], qp->dest_qpn, qp->sq.next_psn);
+	if (first && wqe->opcode <= HCA_WR_RDMA_WRITE_WITH_IMM) {
+		pkt->va = wqe->remote_addr;
+		pkt->rkey = wqe->rkey;
+		pkt->dma_length = wqe->length;
+	}
+	if (last) {
+		pkt->word = wqe->word;
+		pkt->solicited = (wqe->flags & HCA_SEND_SOLICITED) != 0;
+	}
+	return hca_gather(qp, wqe, done, last ? left : qp->mtu, pkt);
+}
+
+static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
+{
+	uint32_t done = ((qp->sq.next_psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+
+	if (!wqe->answered)
+		return fill_data(qp, wqe, done, pkt);
+	if (wqe->opcode == HCA_WR_RDMA_READ)
+		fill_read(qp, wqe, done, pkt);
+	else
+		fill_atomic(qp, wqe, pkt);
+	qp->sq.rd_count++;
+	return true;
+}
+
+/* Who waits for a window must ask for an ACK, or it would wait for the timeout. */
+static bool wants_ack(const struct hca_qp *qp, bool is_end)
+{
+	const struct hca_profile *profile = &qp->dev->profile;
+	const struct hca_sq *sq = &qp->sq;
+
+	return is_end || sq->since_ack + 1 == profile->ack_every ||
+	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= profile->psn_window;
+}
+
+static void advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
+{
+	struct hca_sq *sq = &qp->sq;
+	uint32_t end_psn = wire_psn_add(wqe->first_psn, wqe->packets);
+
+	if (wire_psn_diff(sq->next_psn, sq->high_psn) < 0)
+		qp->dev->counters.packets_retransmitted++;
+	sq->next_psn = wqe->answered ? end_psn : wire_psn_add(sq->next_psn, 1);
+	if (wire_psn_diff(sq->next_psn, sq->high_psn) > 0)
+		sq->high_psn = sq->next_psn;
+	pkt->ack_req = wants_ack(qp, sq->next_psn == end_psn);
+	sq->since_ack = pkt->ack_req ? 0 : sq->since_ack + 1;
+	if (sq->next_psn == end_psn)
+		sq->next++;
+}
+
+bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	const struct hca_wqe *wqe = next_wqe(qp);
+
+	CHECK(sq->next != sq->tail);
+	if (!fill_pkt(qp, wqe, pkt)) {
+		sq->failed = true;
+		sq->failed_status = HCA_WC_LOC_PROT_ERR;
+		hca_requester_update(qp, now);
+		return false;
+	}
+	advance_next(qp, wqe, pkt);
+	tx->ecn = qp->dev->profile.cc->listens ? WIRE_ECT0 : WIRE_NOT_ECT;
+	if (qp->cc.active)
+		hca_sched_pace(qp, pkt, now);
+	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
+		hca_timer_set(qp, now + sq->timeout);
+	hca_requester_update(qp, now);
+	return true;
+}

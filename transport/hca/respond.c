@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+/* Responses in the order of their requests: READ responses and atomic ACKs from what is
+ * remembered, the one ACK or NAK between or behind them. */
+
+/* The oldest response that is waiting; NULL: none. */
+static struct hca_resource *first_pending(const struct hca_rq *rq)
+{
+	if (rq->res_pending == 0)
+		return NULL;
+	for (uint32_t i = rq->res_first;; i++) {
+		CHECK(i != rq->res_next);
+		if (rq->resources[i & rq->res_mask].pending)
+			return &rq->resources[i & rq->res_mask];
+	}
+}
+
+static bool ack_is_first(const struct hca_rq *rq, const struct hca_resource *res)
+{
+	return rq->ack_due && (!res || wire_psn_diff(rq->ack_psn, res->first_psn) < 0);
+}
+
+ps_t hca_responder_next_at(const struct hca_qp *qp)
+{
+	const struct hca_resource *res = first_pending(&qp->rq);
+
+	return ack_is_first(&qp->rq, res) || res->is_atomic ? 0 : qp->next_start;
+}
+
+/* IBTA 9.7.5.1.4 (duplicates): a READ is executed again from the PSN that is asked for, an atomic
+ * answered with what it gave; what is not remembered stays unanswered. */
+void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op)
+{
+	struct hca_rq *rq = &qp->rq;
+	uint32_t oldest = rq->res_next > rq->res_max ? rq->res_next - rq->res_max : 0;
+
+	for (uint32_t i = rq->res_next; i != oldest; i--) {
+		struct hca_resource *res = &rq->resources[(i - 1) & rq->res_mask];
+		uint32_t index = (pkt->psn - res->first_psn) & WIRE_U24_MAX;
+		uint32_t done = index << qp->mtu_shift;
+
+		if (index >= res->packets)
+			continue;
+		if (res->is_atomic != op->atomic || pkt->va != res->va + done ||
+		    pkt->rkey != res->rkey || (op->read && (pkt->dma_length > res->length - done)))
+			break;
+		res->start_psn = res->cursor_psn = pkt->psn;
+		if (op->read) {
+			res->stream_end = done + pkt->dma_length;
+			res->end_psn = wire_psn_add(
+				pkt->psn,
+				pkt->dma_length ? ((pkt->dma_length - 1) >> qp->mtu_shift) + 1 : 1);
+		}
+		if (rq->res_pending == 0 || (int32_t)(i - 1 - rq->res_first) < 0)
+			rq->res_first = i - 1;
+		rq->res_pending += !res->pending;
+		res->replay |= !res->pending;
+		res->pending = true;
+		return;
+	}
+	qp->dev->counters.rx_dropped++;
+}
+
+void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res)
+{
+	res->pending = false;
+	rq->res_pending--;
+	while (rq->res_first != rq->res_next &&
+	       !rq->resources[rq->res_first & rq->res_mask].pending)
+		rq->res_first++;
+}
+
+/* The payload as it is now; false: the region is gone, or no longer readable. */
+static bool fill_read(struct hca_qp *qp, struct hca_resource *res, struct wire_pkt *pkt)
+{
+	uint32_t done = ((res->cursor_psn - res->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	uint32_t left = res->stream_end - done, length = left < qp->mtu ? left : qp->mtu;
+	bool first = res->cursor_psn == res->start_psn;
+	bool last = wire_psn_add(res->cursor_psn, 1) == res->end_psn;
+	struct hca_mr *mr = hca_mr_at(qp->dev, res->slot, qp->pd, res->rkey, res->va + done, length,
+				      HCA_ACCESS_REMOTE_READ);
+	static const uint8_t opcodes[] = {WIRE_READ_RESPONSE_MIDDLE, WIRE_READ_RESPONSE_FIRST,
+					  WIRE_READ_RESPONSE_LAST, WIRE_READ_RESPONSE_ONLY};
+
+	if (length > 0 && !mr)
+		return false;
+	hca_pkt_init(pkt, opcodes[first + 2 * last], qp->dest_qpn, res->cursor_psn);
+	if (first || last)
+		pkt->word = wire_aeth(WIRE_SYN_ACK_UNLIMITED, res->msn);
+	if (length > 0)
+		hca_fetch(mr, res->va + done - mr->iova, length, pkt);
+	return true;
+}
+
+/* The READ that cannot go on becomes a NAK of the packet that is missing. */
+static void refuse_read(struct hca_qp *qp, uint32_t psn, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	for (uint32_t i = rq->res_first; i != rq->res_next; i++)
+		rq->resources[i & rq->res_mask].pending = false;
+	rq->res_pending = 0;
+	hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
+	rq->ack_psn = psn;
+}
+
+static void fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	hca_pkt_init(pkt, WIRE_ACKNOWLEDGE, qp->dest_qpn, rq->ack_psn);
+	pkt->word = wire_aeth(rq->ack_syndrome, rq->ack_msn);
+	rq->ack_due = rq->ack_fatal = false;
+}
+
+static void fill_atomic(struct hca_qp *qp, const struct hca_resource *res, struct wire_pkt *pkt)
+{
+	hca_pkt_init(pkt, WIRE_ATOMIC_ACKNOWLEDGE, qp->dest_qpn, res->first_psn);
+	pkt->word = wire_aeth(WIRE_SYN_ACK_UNLIMITED, res->msn);
+	pkt->va = res->original;
+}
+
+bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+	struct hca_resource *res = first_pending(rq);
+
+	tx->ecn = WIRE_NOT_ECT;
+	if (ack_is_first(rq, res)) {
+		fill_ack(qp, pkt);
+	} else if (res->is_atomic) {
+		fill_atomic(qp, res, pkt);
+		hca_responder_answered(rq, res);
+	} else if (fill_read(qp, res, pkt)) {
+		if (qp->dev->profile.cc->listens)
+			tx->ecn = WIRE_ECT0;
+		if (qp->cc.active)
+			hca_sched_pace(qp, pkt, now);
+		res->cursor_psn = wire_psn_add(res->cursor_psn, 1);
+		if (res->cursor_psn == res->end_psn)
+			hca_responder_answered(rq, res);
+	} else {
+		refuse_read(qp, res->cursor_psn, now);
+		return false;
+	}
+	hca_responder_update(qp, now);
+	return true;
+}

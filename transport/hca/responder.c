@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+/* Requests: classified by a pure function, in the order of IBTA 9.7.4.1 (PSN, sequence of opcodes,
+ * opcode, resources, length, rkey), then executed and acknowledged. */
+
+enum verdict {
+	RX_NEXT,
+	RX_DUPLICATE,
+	RX_GAP,
+	RX_INVALID,   /* opcode, its place, its rights; more READs than agreed */
+	RX_NOT_READY, /* no receive is posted */
+	RX_LENGTH,    /* against the MTU or the message */
+	RX_TOO_LONG,  /* for the receive */
+	RX_ACCESS,    /* rkey, bounds or rights of the memory */
+};
+
+enum { ATOMIC_BYTES = 8, MESSAGE_MAX = 1u << 31, PACKETS_MAX = (1 << 23) - 1 };
+
+static bool needs_receive(const struct hca_rq *rq, const struct wire_op *op)
+{
+	return op->send ? op->start : op->write && op->imm && !rq->wqe_taken;
+}
+
+static uint32_t right_of(const struct wire_op *op)
+{
+	if (op->read)
+		return HCA_ACCESS_REMOTE_READ;
+	if (op->atomic)
+		return HCA_ACCESS_REMOTE_ATOMIC;
+	return op->write ? HCA_ACCESS_REMOTE_WRITE : 0;
+}
+
+/* The place of the opcode in its message, and whether this QP executes it. */
+static bool opcode_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
+			    const struct wire_op *op)
+{
+	const struct hca_rq *rq = &qp->rq;
+	uint32_t right = right_of(op);
+
+	if (op->start == rq->in_message || (rq->in_message && op->send != rq->is_send))
+		return false;
+	if (!op->send && !right)
+		return false; /* FLUSH, ATOMIC WRITE: not ours */
+	if ((qp->access & right) != right)
+		return false;
+	if (op->atomic)
+		return pkt->has_rare && pkt->va % ATOMIC_BYTES == 0;
+	return true;
+}
+
+/* READs and atomics: whether one more can be remembered. */
+static bool resource_is_free(const struct hca_rq *rq)
+{
+	const struct hca_resource *oldest =
+		&rq->resources[(rq->res_next - rq->res_max) & rq->res_mask];
+
+	if (rq->res_max == 0)
+		return false;
+	/* The peer waits for more answers than it may; an answer given again is none of them. */
+	return rq->res_next < rq->res_max || !oldest->pending || oldest->replay;
+}
+
+static uint32_t packets_of(const struct hca_qp *qp, uint32_t length)
+{
+	return length ? ((length - 1) >> qp->mtu_shift) + 1 : 1;
+}
+
+/* Whether the payload is what the place in the message and the MTU demand. */
+static bool length_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
+			    const struct wire_op *op)
+{
+	const struct hca_rq *rq = &qp->rq;
+	uint32_t total = op->reth ? pkt->dma_length : rq->write_length;
+
+	if (op->read)
+		return total <= MESSAGE_MAX && packets_of(qp, total) <= PACKETS_MAX;
+	if (op->atomic)
+		return true;
+	if (!op->end ? pkt->length != qp->mtu : pkt->length > qp->mtu)
+		return false;
+	if (op->end && !op->start && pkt->length == 0)
+		return false;
+	if (op->send)
+		return true;
+	if (total > MESSAGE_MAX)
+		return false;
+	return op->end ? total - (op->start ? 0 : rq->placed) == pkt->length
+		       : total - (op->start ? 0 : rq->placed) > pkt->length;
+}
+
+static bool fits_receive(const struct hca_rq *rq, const struct wire_pkt *pkt,
+			 const struct wire_op *op)
+{
+	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
+	uint32_t placed = op->start ? 0 : rq->placed;
+
+	return pkt->length <= wqe->length - placed;
+}
+
+/* The region that the request may touch as it wants to; NULL: none, unless nothing is touched. */
+static struct hca_mr *find_region(const struct hca_qp *qp, const struct wire_pkt *pkt,
+				  const struct wire_op *op)
+{
+	const struct hca_rq *rq = &qp->rq;
+	uint32_t right = right_of(op);
+
+	if (!op->write)
+		return hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va,
+				   op->atomic ? ATOMIC_BYTES : pkt->dma_length, right);
+	if (op->start) /* the whole message, before its first byte */
+		return hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_length, right);
+	return hca_mr_at(qp->dev, rq->write_slot, qp->pd, rq->write_key, rq->write_va + rq->placed,
+			 pkt->length, right);
+}
+
+static bool touches_memory(const struct wire_pkt *pkt, const struct wire_op *op)
+{
+	return op->atomic || (op->reth ? pkt->dma_length > 0 : op->write);
+}
+
+static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
+			     const struct wire_op *op, struct hca_mr **ret_mr)
+{
+	const struct hca_rq *rq = &qp->rq;
+	int32_t ahead = wire_psn_diff(pkt->psn, rq->expected_psn);
+
+	if (ahead != 0)
+		return ahead > 0 ? RX_GAP : RX_DUPLICATE;
+	if (!opcode_is_valid(qp, pkt, op))
+		return RX_INVALID;
+	if (needs_receive(rq, op) && rq->head == rq->tail)
+		return RX_NOT_READY;
+	if ((op->read || op->atomic) && !resource_is_free(rq))
+		return RX_INVALID;
+	if (!length_is_valid(qp, pkt, op))
+		return RX_LENGTH;
+	if (op->send && !fits_receive(rq, pkt, op))
+		return RX_TOO_LONG;
+	if (touches_memory(pkt, op)) {
+		*ret_mr = find_region(qp, pkt, op);
+		if (!*ret_mr)
+			return RX_ACCESS;
+	}
+	return RX_NEXT;
+}
+
+void hca_responder_update(struct hca_qp *qp, ps_t now)
+{
+	const struct hca_rq *rq = &qp->rq;
+	struct hca_turn *turn = &qp->turns[HCA_TURN_RESPONSE];
+
+	if (rq->ack_due && rq->res_pending == 0)
+		hca_sched_set(turn, now, now);
+	else if (rq->ack_due || rq->res_pending > 0)
+		hca_sched_set(turn, hca_responder_next_at(qp), now);
+	else
+		hca_sched_set(turn, PS_NEVER, now);
+}
+
+/* An answer after everything that is waiting: a later one of the same kind stands for both. */
+static void answer(struct hca_qp *qp, uint8_t syndrome, uint32_t psn)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	rq->ack_due = true;
+	rq->ack_syndrome = syndrome;
+	rq->ack_psn = psn;
+	rq->ack_msn = rq->msn;
+}
+
+static void answer_nak(struct hca_qp *qp, uint8_t syndrome)
+{
+	answer(qp, syndrome, qp->rq.expected_psn);
+	qp->rq.nak_state = true;
+}
+
+/* A sequence NAK still to be sent asks for more than the ACK of what came meanwhile tells. */
+static void answer_ack(struct hca_qp *qp, uint32_t psn)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	if (rq->ack_due && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
+		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
+	else
+		answer(qp, WIRE_SYN_ACK_UNLIMITED, psn);
+}
+
+static void complete_receive(struct hca_qp *qp, enum hca_wc_status status,
+			     const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+	const struct hca_rwqe *wqe = &rq->ring[rq->head++ & rq->mask];
+	struct hca_wc wc = {
+		.wr_id = wqe->wr_id,
+		.status = status,
+		.opcode = HCA_WC_RECV,
+		.qpn = qp->qpn,
+		.src_qpn = qp->dest_qpn,
+	};
+
+	rq->wqe_taken = false;
+	if (status != HCA_WC_SUCCESS) {
+		qp->dev->counters.resp_cqe_error++;
+		hca_cq_push(qp->recv_cq, &wc, false, now);
+		return;
+	}
+	if (op->write)
+		wc.opcode = HCA_WC_RECV_RDMA_WITH_IMM;
+	wc.byte_len = rq->placed;
+	if (op->imm) {
+		wc.flags = HCA_WC_WITH_IMM;
+		wc.imm = hca_swap_imm(pkt->word);
+	} else if (op->ieth) {
+		wc.flags = HCA_WC_WITH_INV;
+		wc.imm = pkt->word;
+	}
+	hca_cq_push(qp->recv_cq, &wc, pkt->solicited, now);
+}
+
+void hca_qp_flush_recv(struct hca_qp *qp, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	while (rq->head != rq->tail)
+		complete_receive(qp, HCA_WC_WR_FLUSH_ERR, NULL, NULL, now);
+}
+
+/* The request is refused for good: who asked hears it, the receive at hand fails, all else is
+ * flushed. */
+void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status status, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	answer_nak(qp, syndrome);
+	rq->ack_fatal = true;
+	if (rq->wqe_taken)
+		complete_receive(qp, status, NULL, NULL, now);
+	else
+		hca_qp_async(qp,
+			     syndrome == WIRE_NAK_REMOTE_ACCESS ? HCA_EVENT_QP_ACCESS_ERR
+								: HCA_EVENT_QP_REQ_ERR,
+			     now);
+	hca_qp_fail(qp, now);
+}
+
+static void remember(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     uint64_t original)
+{
+	struct hca_rq *rq = &qp->rq;
+	struct hca_resource *res = &rq->resources[rq->res_next & rq->res_mask];
+	uint32_t packets = op->atomic ? 1 : packets_of(qp, pkt->dma_length);
+
+	if (rq->res_next >= rq->res_max) {
+		struct hca_resource *oldest =
+			&rq->resources[(rq->res_next - rq->res_max) & rq->res_mask];
+
+		if (oldest->pending)
+			hca_responder_answered(rq, oldest);
+	}
+	*res = (struct hca_resource){
+		.va = pkt->va,
+		.original = original,
+		.rkey = pkt->rkey,
+		.slot = hca_mr_slot_of(qp->dev, pkt->rkey),
+		.length = op->atomic ? 0 : pkt->dma_length,
+		.first_psn = pkt->psn,
+		.packets = packets,
+		.msn = wire_psn_add(rq->msn, 1),
+		.start_psn = pkt->psn,
+		.cursor_psn = pkt->psn,
+		.end_psn = wire_psn_add(pkt->psn, packets),
+		.stream_end = op->atomic ? 0 : pkt->dma_length,
+		.is_atomic = op->atomic,
+		.pending = true,
+	};
+	if (rq->res_pending++ == 0)
+		rq->res_first = rq->res_next;
+	rq->res_next++;
+	rq->expected_psn = res->end_psn;
+	rq->msn = res->msn;
+}
+
+static void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			   struct hca_mr *mr, ps_t now)
+{
+	struct hca_device *dev = qp->dev;
+	uint64_t offset = pkt->va - mr->iova, original;
+
+	dev->counters.rx_atomic_requests++;
+	mr->ops->atomic(mr, offset, pkt->opcode == WIRE_COMPARE_SWAP, pkt->rare.swap_add,
+			pkt->rare.compare, &original);
+	dev->observer->on_place(dev->world, mr, offset, ATOMIC_BYTES, now);
+	remember(qp, pkt, op, original);
+}
+
+static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		       ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
+
+	rq->wqe_taken = true;
+	if (!hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
+		hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_QP_OP_ERR, now);
+		return false;
+	}
+	if (op->ieth && !hca_mr_invalidate(qp->dev, qp->pd, pkt->word)) {
+		hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
+		return false;
+	}
+	return true;
+}
+
+static void place_write(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			struct hca_mr *mr, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	if (op->start) {
+		qp->dev->counters.rx_write_requests++;
+		rq->write_va = pkt->va;
+		rq->write_key = pkt->rkey;
+		rq->write_slot = hca_mr_slot_of(qp->dev, pkt->rkey);
+		rq->write_length = pkt->dma_length;
+	}
+	if (mr)
+		hca_place(qp->dev, mr, rq->write_va + rq->placed - mr->iova, pkt, 0, pkt->length,
+			  now);
+	if (op->imm)
+		rq->wqe_taken = true;
+}
+
+static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		    struct hca_mr *mr, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	rq->nak_state = false;
+	if (op->atomic) {
+		execute_atomic(qp, pkt, op, mr, now);
+		return;
+	}
+	if (op->read) {
+		qp->dev->counters.rx_read_requests++;
+		remember(qp, pkt, op, 0);
+		return;
+	}
+	if (op->start)
+		rq->placed = 0;
+	if (op->write)
+		place_write(qp, pkt, op, mr, now);
+	else if (!place_send(qp, pkt, op, now))
+		return;
+	rq->placed += pkt->length;
+	rq->is_send = op->send;
+	rq->in_message = !op->end;
+	rq->expected_psn = wire_psn_add(rq->expected_psn, 1);
+	if (op->end) {
+		rq->msn = wire_psn_add(rq->msn, 1);
+		if (rq->wqe_taken)
+			complete_receive(qp, HCA_WC_SUCCESS, pkt, op, now);
+	}
+	if (pkt->ack_req)
+		answer_ack(qp, pkt->psn);
+}
+
+static void refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict verdict, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	/* The receive that it would have used fails with it, once it has been found. */
+	if (verdict != RX_INVALID && needs_receive(rq, op))
+		rq->wqe_taken = true;
+	if (verdict == RX_ACCESS) {
+		hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
+		return;
+	}
+	if (verdict == RX_TOO_LONG)
+		qp->dev->counters.resp_local_length_error++;
+	hca_responder_fail(qp, WIRE_NAK_INVALID_REQUEST, HCA_WC_REM_INV_REQ_ERR, now);
+}
+
+static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		enum verdict verdict, struct hca_mr *mr, ps_t now)
+{
+	struct hca_counters *counters = &qp->dev->counters;
+
+	switch (verdict) {
+	case RX_NEXT:
+		execute(qp, pkt, op, mr, now);
+		break;
+	case RX_DUPLICATE:
+		counters->duplicate_request++;
+		if (op->read || op->atomic)
+			hca_responder_replay(qp, pkt, op);
+		else
+			answer_ack(qp, wire_psn_add(qp->rq.expected_psn, WIRE_U24_MAX));
+		break;
+	case RX_GAP:
+		counters->out_of_sequence++;
+		if (!qp->rq.nak_state)
+			answer_nak(qp, WIRE_NAK_PSN_SEQ);
+		break;
+	case RX_NOT_READY:
+		counters->out_of_buffer++;
+		answer_nak(qp, WIRE_SYN_RNR | qp->attr.min_rnr_timer);
+		break;
+	case RX_INVALID:
+	case RX_LENGTH:
+	case RX_TOO_LONG:
+	case RX_ACCESS:
+		refuse(qp, op, verdict, now);
+		break;
+	}
+}
+
+void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			 ps_t now)
+{
+	struct hca_mr *mr = NULL;
+	enum verdict verdict = classify(qp, pkt, op, &mr);
+
+	if (qp->state == HCA_QPS_RTR && !qp->rq.is_established) {
+		qp->rq.is_established = true;
+		hca_qp_async(qp, HCA_EVENT_COMM_EST, now);
+	}
+	act(qp, pkt, op, verdict, mr, now);
+	hca_responder_update(qp, now);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+/* Whose turn it is. A QP that may send now stands in the list of its priority; one that may send
+ * later, because of its rate, in a heap. The order within a list is that of becoming ready, and at
+ * one instant that of the heap: none of it depends on when the world asks. */
+
+static struct hca_list *list_of(const struct hca_turn *turn)
+{
+	return &turn->qp->dev->ready[turn->priority][turn->kind != HCA_TURN_REQUEST];
+}
+
+void hca_sched_heaps_changed(struct hca_device *dev)
+{
+	ps_t paced_at = hca_heap_first_at(&dev->paced);
+	ps_t timer_at = hca_heap_first_at(&dev->timers);
+
+	dev->wake_at = paced_at < timer_at ? paced_at : timer_at;
+}
+
+static void leave(struct hca_turn *turn)
+{
+	struct hca_device *dev = turn->qp->dev;
+	struct hca_list *lists = dev->ready[turn->priority];
+
+	if (turn->state == HCA_TURN_PACED) {
+		hca_heap_remove(&dev->paced, &turn->alarm);
+		hca_sched_heaps_changed(dev);
+	} else if (turn->state == HCA_TURN_READY) {
+		hca_list_remove(&turn->node);
+		if (hca_list_is_empty(&lists[0]) && hca_list_is_empty(&lists[1]))
+			dev->ready_mask &= ~(1u << turn->priority);
+	}
+	turn->state = HCA_TURN_IDLE;
+}
+
+static void join(struct hca_turn *turn)
+{
+	hca_list_add_tail(list_of(turn), &turn->node);
+	turn->qp->dev->ready_mask |= 1u << turn->priority;
+	turn->state = HCA_TURN_READY;
+}
+
+void hca_sched_set(struct hca_turn *turn, ps_t at, ps_t now)
+{
+	struct hca_device *dev = turn->qp->dev;
+
+	if (at <= now) {
+		if (turn->state == HCA_TURN_READY)
+			return;
+		leave(turn);
+		join(turn);
+		return;
+	}
+	if (at == PS_NEVER) {
+		if (turn->state != HCA_TURN_IDLE)
+			leave(turn);
+		return;
+	}
+	if (turn->state == HCA_TURN_PACED && turn->alarm.at == at)
+		return;
+	if (turn->state == HCA_TURN_READY)
+		leave(turn);
+	turn->state = HCA_TURN_PACED;
+	hca_heap_set(&dev->paced, &turn->alarm, at);
+	hca_sched_heaps_changed(dev);
+}
+
+void hca_sched_rotate(struct hca_turn *turn)
+{
+	struct hca_list *list = list_of(turn);
+
+	if (turn->state != HCA_TURN_READY || list->prev == &turn->node)
+		return;
+	hca_list_remove(&turn->node);
+	hca_list_add_tail(list, &turn->node);
+}
+
+/* The gap that follows the packet that starts now; the packet's own bytes can raise the rate only
+ * for the next one. */
+void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
+{
+	const struct hca_profile *profile = &qp->dev->profile;
+	uint32_t bytes = (uint32_t)wire_pkt_bytes(pkt) + profile->wire_overhead;
+
+	profile->cc->advance(&qp->cc, &profile->cc_params, now);
+	if (qp->gap_bytes != bytes || qp->gap_rate_bps != qp->cc.rate_bps) {
+		/* At most (4 KiB + headers) * 8 * 10^12 = 4 * 10^16: no 128 bits needed. */
+		qp->gap = ((uint64_t)bytes * 8 * PS_S + qp->cc.rate_bps - 1) / qp->cc.rate_bps;
+		qp->gap_bytes = bytes;
+		qp->gap_rate_bps = qp->cc.rate_bps;
+	}
+	qp->next_start = now + qp->gap;
+	profile->cc->on_sent(&qp->cc, &profile->cc_params, bytes, now);
+}
+
+/* Alarms of both heaps in the order of their times; a timer goes before a start. */
+void hca_sched_wake(struct hca_device *dev, ps_t now)
+{
+	while (dev->wake_at <= now) {
+		if (hca_heap_first_at(&dev->timers) == dev->wake_at) {
+			struct hca_alarm *alarm = dev->timers.entries[1].alarm;
+			struct hca_qp *qp = container_of(alarm, struct hca_qp, timer);
+
+			if (qp->sq.timer_at > alarm->at && qp->sq.timer_at != PS_NEVER) {
+				hca_heap_set(&dev->timers, alarm, qp->sq.timer_at);
+				hca_sched_heaps_changed(dev);
+				continue;
+			}
+			hca_heap_remove(&dev->timers, alarm);
+			hca_sched_heaps_changed(dev);
+			if (qp->sq.timer_at != PS_NEVER)
+				hca_timer_fire(qp, now);
+		} else {
+			struct hca_alarm *alarm = dev->paced.entries[1].alarm;
+			struct hca_turn *turn = container_of(alarm, struct hca_turn, alarm);
+
+			leave(turn);
+			join(turn);
+		}
+	}
+}
+
+static bool turn_output(struct hca_turn *turn, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	struct hca_qp *qp = turn->qp;
+
+	hca_sched_rotate(turn);
+	switch ((enum hca_turn_kind)turn->kind) {
+	case HCA_TURN_REQUEST:
+		return hca_requester_output(qp, pkt, tx, now);
+	case HCA_TURN_RESPONSE:
+		return hca_responder_output(qp, pkt, tx, now);
+	case HCA_TURN_CNP:
+		hca_cnp_output(qp, pkt, tx);
+		hca_sched_set(turn, PS_NEVER, now);
+		return true;
+	case HCA_TURN_COUNT:
+		break;
+	}
+	CHECK(turn->kind < HCA_TURN_COUNT);
+	return false;
+}
+
+bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
+		struct hca_tx *ret_tx, ps_t now)
+{
+	uint8_t *payload = pkt->payload;
+	uint32_t mask;
+
+	if (dev->wake_at <= now)
+		hca_sched_wake(dev, now);
+	while ((mask = dev->ready_mask & priorities) != 0) {
+		struct hca_list *lists = dev->ready[31 - __builtin_clz(mask)];
+		struct hca_list *list = &lists[!hca_list_is_empty(&lists[1])];
+		struct hca_turn *turn = container_of(list->next, struct hca_turn, node);
+
+		pkt->payload = payload;
+		if (turn_output(turn, pkt, ret_tx, now)) {
+			ret_tx->path = &turn->qp->path;
+			ret_tx->priority = turn->priority;
+			dev->counters.tx_packets++;
+			dev->counters.tx_bytes += pkt->length;
+			return true;
+		}
+	}
+	return false;
+}
+
+ps_t hca_next_at(const struct hca_device *dev, uint32_t priorities)
+{
+	return dev->ready_mask & priorities ? 0 : dev->wake_at;
+}
+
+void hca_advance(struct hca_device *dev, ps_t now)
+{
+	if (dev->wake_at <= now)
+		hca_sched_wake(dev, now);
+}
