@@ -166,11 +166,12 @@ enum { IP = 14, ND = IP + 40 };
 /* The solicitation with byte @at set to @value, cut or grown to @len, checksum right. */
 static bool accepts_nd(const uint8_t *frame, size_t size, size_t at, uint8_t value, size_t len)
 {
-	uint8_t buf[128] = {0}, pseudo[40 + 64] = {0};
+	uint8_t buf[128], pseudo[40 + 64] = {0};
 	struct wire_neigh neigh;
 	uint16_t sum;
 	size_t bytes;
 
+	memset(buf, 1, sizeof(buf)); /* would be options, to him who walks past the end */
 	memcpy(buf, frame, size);
 	buf[at] = value;
 	bytes = buf[IP + 5];
