@@ -162,3 +162,11 @@ void nic_loop_wake(struct nic *nic)
 	nic->asleep_until = 0;
 	(void)!write(nic->wake_fd, &one, sizeof(one)); /* full: it is awake already */
 }
+
+void nic_flush(struct nic *nic)
+{
+	uint32_t moved = 0;
+
+	nic_loop_flush(nic, &moved);
+	nic_loop_wake(nic);
+}

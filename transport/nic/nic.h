@@ -86,6 +86,10 @@ void nic_unlock(struct nic *nic);
  * being free meanwhile. Returns how many packets moved. Takes the lock itself. */
 uint32_t nic_turn(struct nic *nic, int64_t wait_ns);
 
+/* With the lock held, after posts: sends what is due and lets the progress thread know of new
+ * timers, for a caller who does not turn the loop. */
+void nic_flush(struct nic *nic);
+
 /* The table of GIDs; index 1 is always the first address that was asked for.
  *	udp	0: IPv4: a link-local form of the address, which peers of this kind understand
  *		   (fe80::, the identifier made of MAC 02:00 and the IPv4 address); IPv6: as 1

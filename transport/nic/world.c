@@ -73,13 +73,13 @@ static void world_leave(struct vrb_world *world, bool posted)
 {
 	struct nic_world *w = to_nic_world(world);
 	const bool idle = w->idle;
-	uint32_t moved = 0;
 
-	if (posted)
-		nic_loop_flush(w->nic, &moved);
 	if (w->call == VRB_CALL_CONTROL || w->call == VRB_CALL_CHANNEL)
 		sync_channels(w);
-	nic_loop_wake(w->nic);
+	if (posted)
+		nic_flush(w->nic);
+	else
+		nic_loop_wake(w->nic);
 	nic_unlock(w->nic);
 	/* Who is polled for may need this core. */
 	if (idle)
@@ -149,20 +149,17 @@ static int world_channel_wait(struct vrb_world *world, struct vrb_channel *chann
 	struct pollfd pfd = {.fd = channel->fd, .events = POLLIN};
 	int ret = 0;
 
-	nic_lock(w->nic);
 	while (!channel->head && ret == 0) {
 		sync_channels(w); /* another reader was faster */
-		if (fcntl(channel->fd, F_GETFL) & O_NONBLOCK) {
-			ret = -EAGAIN;
-			break;
-		}
-		nic_loop_wake(w->nic);
+		if (fcntl(channel->fd, F_GETFL) & O_NONBLOCK)
+			return -EAGAIN;
+		nic_flush(w->nic);
 		nic_unlock(w->nic);
 		if (poll(&pfd, 1, -1) < 0)
 			ret = -errno;
 		nic_lock(w->nic);
+		w->call = VRB_CALL_CHANNEL; /* others made theirs meanwhile */
 	}
-	nic_unlock(w->nic);
 	return ret;
 }
 
