@@ -4,6 +4,7 @@
 #include "models/task.h"
 #include "sim/port.h"
 #include "sim/sim.h"
+#include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
 #include "util/check.h"
 #include "util/fold.h"
@@ -136,6 +137,7 @@ static void transmit(struct host *host, uint32_t priorities)
 	if (packet_uses_slab(&pkt))
 		host->room = NULL;
 	sim_port_send(host->th, host->node.ports, &frame, host->now);
+	sim_fc_sent(host->fc, 0, &frame);
 }
 
 static void receive(struct host *host, struct sim_pkt *frame)
@@ -144,6 +146,7 @@ static void receive(struct host *host, struct sim_pkt *frame)
 	struct wire_pkt pkt;
 	struct packet_slab *slab;
 
+	sim_fc_receive(host->fc, host->th, frame);
 	if (frame->frame == SIM_CONTROL)
 		return;
 	packet_unpack(frame, &pkt);
@@ -153,11 +156,47 @@ static void receive(struct host *host, struct sim_pkt *frame)
 		packet_slab_put(host->th, slab);
 }
 
+static void transmit_control(struct host *host)
+{
+	sim_port_send(host->th, host->node.ports, &host->control[0], host->now);
+	host->control_count--;
+	memmove(host->control, host->control + 1, host->control_count * sizeof(host->control[0]));
+}
+
 static void run_local(struct host *host, enum sim_local_phase phase)
 {
 	struct sim_local_event *event = sim_local_pop(&host->local, host->now, phase);
 
 	event->fn(event, host);
+}
+
+/* Priorities whose next packet, however long, may start. */
+static uint32_t open_priorities(const struct host *host)
+{
+	const struct hca_profile *profile = &host->params.profile;
+	const uint32_t bytes_max = profile->mtu_max + profile->wire_overhead + WIRE_HEADERS_MAX +
+				   (uint32_t)WIRE_ICRC_BYTES;
+	uint32_t open = ~(uint32_t)host->node.ports->paused & 0xff;
+
+	for (uint8_t i = 0; host->fc->ops->heads && i < SIM_PRIORITIES; i++)
+		if (!host->fc->ops->may_send(host->fc, 0, i, bytes_max))
+			open &= ~(1u << i);
+	return open;
+}
+
+static void run_timers(struct host *host)
+{
+	if (host->fc->timer_at <= host->now)
+		host->fc->ops->on_timer(host->fc, host->th, host->now);
+	else
+		hca_advance(host->hca, host->now);
+}
+
+static ps_t timers_at(const struct host *host)
+{
+	const ps_t adapter_at = hca_next_at(host->hca, 0);
+
+	return adapter_at < host->fc->timer_at ? adapter_at : host->fc->timer_at;
 }
 
 /* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
@@ -170,12 +209,12 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 
 	host->th = th;
 	for (;;) {
-		const uint32_t priorities = ~host->paused & 0xff;
+		const uint32_t priorities = open_priorities(host);
 		const struct sim_local_event *local = host->local.root;
 		const ps_t arrival_at = i < count ? arrivals[i]->at : PS_NEVER;
-		const ps_t timer_at = later(hca_next_at(host->hca, 0), host->now);
-		const ps_t start_at = later(later(hca_next_at(host->hca, priorities), host->now),
-					    port->free_at);
+		const ps_t timer_at = later(timers_at(host), host->now);
+		const ps_t ready_at = host->control_count ? 0 : hca_next_at(host->hca, priorities);
+		const ps_t start_at = later(later(ready_at, host->now), port->free_at);
 		ps_t next = arrival_at < timer_at ? arrival_at : timer_at;
 
 		next = start_at < next ? start_at : next;
@@ -190,7 +229,9 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 		if (local && local->at == next && local->phase == SIM_LOCAL_TIMER)
 			run_local(host, SIM_LOCAL_TIMER);
 		else if (timer_at == next)
-			hca_advance(host->hca, next);
+			run_timers(host);
+		else if (start_at == next && host->control_count)
+			transmit_control(host);
 		else if (start_at == next)
 			transmit(host, priorities);
 		else if (arrival_at == next)
@@ -236,8 +277,42 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 	return host->hca ? 0 : -ENOMEM;
 }
 
+/* Waits for the port; a later value of the same kind takes the place of an earlier one. */
+static void on_control(struct sim_thread *th, struct sim_node *node, uint32_t port,
+		       const struct sim_pkt *pkt, ps_t at)
+{
+	struct host *host = container_of(node, struct host, node);
+	uint32_t i = 0;
+
+	(void)th;
+	(void)port;
+	(void)at;
+	while (i < host->control_count && host->control[i].body_words[0] != pkt->body_words[0])
+		i++;
+	CHECK(i < sizeof(host->control) / sizeof(host->control[0]));
+	host->control[i] = *pkt;
+	host->control_count += i == host->control_count;
+}
+
+static void on_gate(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at)
+{
+	(void)th;
+	(void)node;
+	(void)port;
+	(void)at; /* host_run() looks at the gate before each step */
+}
+
+void host_attach(struct host *host, struct sim_fc *fc)
+{
+	static const struct sim_fc_user user = {.control = on_control, .gate = on_gate};
+
+	host->fc = fc;
+	fc->user = &user;
+}
+
 void host_fini(struct host *host)
 {
+	sim_fc_destroy(host->fc);
 	task_destroy_all(host);
 	hca_device_destroy(host->hca);
 	host->hca = NULL;

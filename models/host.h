@@ -8,6 +8,7 @@
 #include "models/coro.h"
 #include "models/host_cost.h"
 #include "models/packet.h"
+#include "sim/fc.h"
 #include "sim/local.h"
 #include "sim/node.h"
 #include "transport/hca/device.h"
@@ -49,7 +50,11 @@ struct host {
 	struct sim_local local;
 	struct sim_thread *th; /* while the node runs */
 	ps_t now;	       /* of the last thing that happened here */
-	uint32_t paused;       /* bit mask of priorities */
+	struct sim_fc *fc;     /* of its port; set once the simulation is sealed */
+	/* Control frames that wait for the port: of each kind and priority the latest, which says
+	 * all that those before it did. */
+	struct sim_pkt control[2 * SIM_PRIORITIES];
+	uint32_t control_count;
 	struct packet_slab *room; /* for the next payload */
 	struct task *tasks;
 	uint32_t placement_waiters; /* tasks that wait for memory to change */
@@ -59,6 +64,8 @@ struct host {
 /* -ENOMEM. The name stays the caller's. */
 int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params);
 void host_fini(struct host *host);
+/* The simulation is sealed: takes @fc over, the flow control of the host's port. */
+void host_attach(struct host *host, struct sim_fc *fc);
 
 /* Puts hosts in order of their names and gives them their numbers. */
 void host_table_init(struct host_table *table, struct host **hosts, uint32_t count);

@@ -53,10 +53,12 @@ static void world_channel_fini(struct vrb_world *world, struct vrb_channel *chan
 	channel->waiter = NULL;
 }
 
+/* The adapter does not know which of the host's programs it tells; the channel does. */
 static void world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
 {
-	struct task *task = task_of(world);
+	struct task *task = task_of(channel->waiter);
 
+	(void)world;
 	if (task->waiting_channel != channel)
 		return;
 	task->waiting_channel = NULL;
