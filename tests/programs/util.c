@@ -78,7 +78,7 @@ static int pick_gid(struct prog_ctx *ctx, bool want_ipv6)
 	return best != 0 ? 0 : -1;
 }
 
-int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe)
+int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *bytes, size_t length)
 {
 	int count = 0, ret;
 	struct ibv_device **list = ibv_get_device_list(&count);
@@ -104,31 +104,55 @@ int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe)
 	ctx->cq = ibv_create_cq(ctx->context, cqe, NULL, NULL, 0);
 	if (!ctx->cq)
 		return failed(prog, "ibv_create_cq", errno);
-	return 0;
+	ctx->mr = ibv_reg_mr(ctx->pd, bytes, length,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	return ctx->mr ? 0 : failed(prog, "ibv_reg_mr", errno);
 }
 
-int prog_close(struct prog_ctx *ctx)
+/* All ranks have come here. */
+static int barrier(const struct prog *prog)
 {
-	int ret = ibv_destroy_cq(ctx->cq);
+	char key[64];
+	int ret;
+
+	snprintf(key, sizeof(key), "end/%d", prog->rank);
+	ret = prog->put(prog, key, NULL, 0);
+	for (int r = 0; r < prog->size && ret == 0; r++) {
+		snprintf(key, sizeof(key), "end/%d", r);
+		ret = prog->get(prog, key, NULL, 0);
+	}
+	return ret != 0 ? failed(prog, key, -ret) : 0;
+}
+
+int prog_idle(const struct prog *prog)
+{
+	return barrier(prog);
+}
+
+int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count)
+{
+	const struct prog *prog = ctx->prog;
+	int ret = barrier(prog);
 
 	if (ret != 0)
-		return failed(ctx->prog, "ibv_destroy_cq", ret);
+		return ret;
+	for (int i = 0; i < qp_count; i++) {
+		ret = ibv_destroy_qp(qps[i].qp);
+		if (ret != 0)
+			return failed(prog, "ibv_destroy_qp", ret);
+	}
+	ret = ibv_dereg_mr(ctx->mr);
+	if (ret != 0)
+		return failed(prog, "ibv_dereg_mr", ret);
+	ret = ibv_destroy_cq(ctx->cq);
+	if (ret != 0)
+		return failed(prog, "ibv_destroy_cq", ret);
 	ret = ibv_dealloc_pd(ctx->pd);
 	if (ret != 0)
-		return failed(ctx->prog, "ibv_dealloc_pd", ret);
+		return failed(prog, "ibv_dealloc_pd", ret);
 	ret = ibv_close_device(ctx->context);
-	return ret != 0 ? failed(ctx->prog, "ibv_close_device", ret) : 0;
-}
-
-struct ibv_mr *prog_reg(struct prog_ctx *ctx, void *bytes, size_t length)
-{
-	struct ibv_mr *mr = ibv_reg_mr(ctx->pd, bytes, length,
-				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-					       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
-
-	if (!mr)
-		failed(ctx->prog, "ibv_reg_mr", errno);
-	return mr;
+	return ret != 0 ? failed(prog, "ibv_close_device", ret) : 0;
 }
 
 static int to_init(struct prog_qp *qp)
@@ -163,7 +187,7 @@ int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params
 	char key[64];
 	int ret;
 
-	*qp = (struct prog_qp){.ctx = ctx, .peer = params.peer, .nth = params.nth, .mr = params.mr};
+	*qp = (struct prog_qp){.ctx = ctx, .peer = params.peer, .nth = params.nth};
 	qp->qp = ibv_create_qp(ctx->pd, &init);
 	if (!qp->qp)
 		return failed(prog, "ibv_create_qp", errno);
@@ -172,13 +196,11 @@ int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params
 	/* Close below the wrap, so that even short programs go through it. */
 	qp->self =
 		(struct prog_peer){.gid = ctx->gid,
+				   .addr = (uintptr_t)ctx->mr->addr,
 				   .qpn = qp->qp->qp_num,
 				   .psn = 0xfffff8u - (uint32_t)(prog->rank * 5 + params.nth) % 8,
+				   .rkey = ctx->mr->rkey,
 				   .mtu = ctx->port.active_mtu};
-	if (params.mr) {
-		qp->self.addr = (uintptr_t)params.mr->addr;
-		qp->self.rkey = params.mr->rkey;
-	}
 	key_of(key, sizeof(key), prog->rank, params.peer, params.nth);
 	ret = prog->put(prog, key, &qp->self, sizeof(qp->self));
 	return ret != 0 ? failed(prog, key, -ret) : 0;
@@ -224,7 +246,7 @@ static int to_rts(struct prog_qp *qp)
 	return ret != 0 ? failed(qp->ctx->prog, "to RTS", ret) : 0;
 }
 
-int prog_qp_connect(struct prog_qp *qp)
+static int connect_one(struct prog_qp *qp)
 {
 	const struct prog *prog = qp->ctx->prog;
 	char key[64];
@@ -236,27 +258,35 @@ int prog_qp_connect(struct prog_qp *qp)
 		return failed(prog, key, -ret);
 	if (to_rtr(qp) != 0 || to_rts(qp) != 0)
 		return -1;
-	/* Nobody sends before both ends listen. */
 	snprintf(key, sizeof(key), "rts/%d/%d/%d", prog->rank, qp->peer, qp->nth);
-	ret = prog->put(prog, key, "", 0);
-	if (ret != 0)
-		return failed(prog, key, -ret);
-	snprintf(key, sizeof(key), "rts/%d/%d/%d", qp->peer, prog->rank, qp->nth);
-	ret = prog->get(prog, key, NULL, 0);
+	ret = prog->put(prog, key, NULL, 0);
 	return ret != 0 ? failed(prog, key, -ret) : 0;
 }
 
-int prog_qp_close(struct prog_qp *qp)
+int prog_connect(struct prog_qp *qps, int qp_count)
 {
-	int ret = ibv_destroy_qp(qp->qp);
+	char key[64];
+	int ret;
 
-	return ret != 0 ? failed(qp->ctx->prog, "ibv_destroy_qp", ret) : 0;
+	for (int i = 0; i < qp_count; i++)
+		if (connect_one(&qps[i]) != 0)
+			return -1;
+	/* Nobody sends before the other end listens. */
+	for (int i = 0; i < qp_count; i++) {
+		const struct prog *prog = qps[i].ctx->prog;
+
+		snprintf(key, sizeof(key), "rts/%d/%d/%d", qps[i].peer, prog->rank, qps[i].nth);
+		ret = prog->get(prog, key, NULL, 0);
+		if (ret != 0)
+			return failed(prog, key, -ret);
+	}
+	return 0;
 }
 
 int prog_post_recv(struct prog_qp *qp, uint64_t wr_id, void *bytes, uint32_t length)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)bytes, .length = length, .lkey = qp->mr ? qp->mr->lkey : 0};
+		.addr = (uintptr_t)bytes, .length = length, .lkey = qp->ctx->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = length != 0}, *bad;
 	int ret = ibv_post_recv(qp->qp, &wr, &bad);
 
@@ -265,9 +295,8 @@ int prog_post_recv(struct prog_qp *qp, uint64_t wr_id, void *bytes, uint32_t len
 
 int prog_post_send(struct prog_qp *qp, struct prog_send send)
 {
-	struct ibv_sge sge = {.addr = (uintptr_t)send.bytes,
-			      .length = send.length,
-			      .lkey = qp->mr ? qp->mr->lkey : 0};
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)send.bytes, .length = send.length, .lkey = qp->ctx->mr->lkey};
 	struct ibv_send_wr wr = {.wr_id = send.wr_id,
 				 .sg_list = &sge,
 				 .num_sge = send.length != 0,
@@ -308,26 +337,34 @@ int prog_poll(struct prog_ctx *ctx, struct ibv_wc *ret_wc)
 	return -1;
 }
 
-int prog_poll_report(struct prog_qp *qp, struct ibv_wc *ret_wc, const void *bytes)
+int prog_turn(struct prog_qp *qps, int qp_count, const void *recv_bytes,
+	      struct prog_pending *pending)
 {
-	int ret = prog_poll(qp->ctx, ret_wc);
+	const struct prog *prog = qps->ctx->prog;
+	struct ibv_wc *wc = &pending->last;
+	int ret = prog_poll(qps->ctx, wc), i = 0;
+	bool is_recv = ret == 0 && wc->opcode & IBV_WC_RECV;
 
-	qp->ctx->prog->report(qp->ctx->prog, qp->peer, qp->nth, ret_wc, ret == 0 ? bytes : NULL);
+	while (i < qp_count && qps[i].qp->qp_num != wc->qp_num)
+		i++;
+	if (i == qp_count) {
+		prog_say(prog, "rank %d: a completion for a strange QP", prog->rank);
+		return -1;
+	}
+	prog->report(prog, qps[i].peer, qps[i].nth, wc, is_recv ? recv_bytes : NULL);
+	if (is_recv)
+		pending->recvs--;
+	else
+		pending->sends--;
 	return ret;
 }
 
-int prog_barrier(const struct prog *prog, const char *name)
+int prog_drain(struct prog_qp *qp, const void *recv_bytes, struct prog_pending *pending)
 {
-	char key[64];
-	int ret;
-
-	snprintf(key, sizeof(key), "barrier/%s/%d", name, prog->rank);
-	ret = prog->put(prog, key, "", 0);
-	for (int r = 0; r < prog->size && ret == 0; r++) {
-		snprintf(key, sizeof(key), "barrier/%s/%d", name, r);
-		ret = prog->get(prog, key, NULL, 0);
-	}
-	return ret != 0 ? failed(prog, key, -ret) : 0;
+	while (pending->sends > 0 || pending->recvs > 0)
+		if (prog_turn(qp, 1, recv_bytes, pending) != 0)
+			return -1;
+	return 0;
 }
 
 uint8_t prog_byte(uint64_t seed, uint64_t i)

@@ -8,12 +8,13 @@
 #include "tests/programs/prog.h"
 #include <stdbool.h>
 
-/* The first device, one PD, one CQ. */
+/* The first device, one PD, one CQ, one region with every right. */
 struct prog_ctx {
 	const struct prog *prog;
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
+	struct ibv_mr *mr;
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 	int gid_index;
@@ -26,12 +27,11 @@ struct prog_peer {
 	uint32_t qpn, psn, rkey, mtu;
 };
 
-/* One queue pair towards one peer, and the region that the peer may reach. */
+/* One queue pair towards one peer. */
 struct prog_qp {
 	struct prog_ctx *ctx;
 	int peer, nth;
 	struct ibv_qp *qp;
-	struct ibv_mr *mr;
 	struct prog_peer self, remote;
 };
 
@@ -39,7 +39,12 @@ struct prog_qp_params {
 	int peer;
 	int nth; /* of the QPs towards that peer, from 0; the peer counts the same way */
 	uint32_t send_depth, recv_depth;
-	struct ibv_mr *mr; /* may be NULL */
+};
+
+/* Work requests whose completions are still to come, and the last that came. */
+struct prog_pending {
+	int sends, recvs;
+	struct ibv_wc last;
 };
 
 /* Value of the argument NAME=VALUE, or @fallback. */
@@ -48,19 +53,20 @@ uint64_t prog_arg(const struct prog *prog, const char *name, uint64_t fallback);
 void prog_say(const struct prog *prog, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Argument ip=6: an IPv6 GID, else an IPv4-mapped one, where there is one. */
-int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe);
-int prog_close(struct prog_ctx *ctx);
-struct ibv_mr *prog_reg(struct prog_ctx *ctx, void *bytes, size_t length);
+/* Registers @bytes. Argument ip=6: an IPv6 GID, else an IPv4-mapped one, where there is one. */
+int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *bytes, size_t length);
+/* Waits for all ranks (a peer may still need our acknowledgements), then destroys everything. */
+int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count);
+/* What a rank without work does: waits for the others as prog_close() does. */
+int prog_idle(const struct prog *prog);
 
-/* Creates the QP and publishes it; prog_connect() waits for the peer's and brings it to RTS. A rank
- * with several peers publishes all before it connects the first. */
+/* Creates the QP and publishes it; prog_connect() waits for the peers' and brings all to RTS.
+ * Receives may be posted in between. */
 int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params params);
-int prog_qp_connect(struct prog_qp *qp);
-int prog_qp_close(struct prog_qp *qp);
+int prog_connect(struct prog_qp *qps, int qp_count);
 
 int prog_post_recv(struct prog_qp *qp, uint64_t wr_id, void *bytes, uint32_t length);
-/* Signalled, one SGE in qp->mr; remote_offset into the peer's region. */
+/* Signalled, one SGE; remote_offset into the peer's region. */
 struct prog_send {
 	uint64_t wr_id;
 	enum ibv_wr_opcode opcode;
@@ -72,13 +78,14 @@ struct prog_send {
 };
 int prog_post_send(struct prog_qp *qp, struct prog_send send);
 
-/* The next completion of the CQ; fails where it is not a success. Not reported. */
+/* The next completion of the CQ, which has to be a success. Not reported. */
 int prog_poll(struct prog_ctx *ctx, struct ibv_wc *ret_wc);
-/* The same, reported with the bytes that it brought. */
-int prog_poll_report(struct prog_qp *qp, struct ibv_wc *ret_wc, const void *bytes);
-
-/* All @size ranks have come here. @name is used once. */
-int prog_barrier(const struct prog *prog, const char *name);
+/* The next completion, reported for the one of @qps that it belongs to, with @recv_bytes where it
+ * is a receive, and counted off. */
+int prog_turn(struct prog_qp *qps, int qp_count, const void *recv_bytes,
+	      struct prog_pending *pending);
+/* prog_turn() for one QP until nothing is pending. */
+int prog_drain(struct prog_qp *qp, const void *recv_bytes, struct prog_pending *pending);
 
 /* Byte @i of stream @seed: every (seed, i) has its own, so that misplaced bytes show. */
 uint8_t prog_byte(uint64_t seed, uint64_t i);

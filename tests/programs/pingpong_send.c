@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Ping-pong by SEND. */
+#include "tests/programs/pingpong.h"
+
+int prog_main(const struct prog *prog)
+{
+	return pingpong(prog, IBV_WR_SEND);
+}

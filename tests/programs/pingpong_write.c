@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Ping-pong by RDMA WRITE; its immediate tells the peer, which does not look at memory before. */
+#include "tests/programs/pingpong.h"
+
+int prog_main(const struct prog *prog)
+{
+	return pingpong(prog, IBV_WR_RDMA_WRITE_WITH_IMM);
+}
