@@ -13,7 +13,8 @@ struct sim;
 struct sim_node;
 struct sim_port;
 
-/* The window that a thread is in, and what belongs to the thread. Opaque members: sim/internal.h. */
+/* The window that a thread is in, and what belongs to the thread. Opaque members: sim/internal.h.
+ */
 struct sim_thread {
 	struct sim *sim;
 	ps_t from, until; /* the window: [from, until) */
@@ -24,8 +25,8 @@ struct sim_node_ops {
 	const char *kind;
 	/* Everything in [th->from, th->until). @arrivals are in order of (time, mix of the port at
 	 * that time, port, number) and stay valid during the call; the node takes over what their
-	 * bodies hold. Whatever happens later than the window and does not come from outside, it asks
-	 * for with sim_wake(). */
+	 * bodies hold. Whatever happens later than the window and does not come from outside, it
+	 * asks for with sim_wake(). */
 	void (*run)(struct sim_thread *th, struct sim_node *node, struct sim_pkt *const *arrivals,
 		    uint32_t count);
 	/* The run has ended: final counters to the digest. */
@@ -37,14 +38,18 @@ struct sim_node {
 	const struct sim_node_ops *ops;
 	struct sim *sim;
 	const char *name;
-	uint64_t id;	 /* util_hash_name(name) */
-	uint64_t digest; /* running hash over model facts */
-	uint32_t index;
+	uint64_t id;	   /* util_hash_name(name) */
+	uint64_t digest;   /* running hash over model facts */
+	uint64_t arrivals; /* the engine's own: running hash over deliveries */
+	uint32_t index;	   /* in order of sim_add_node(); no model fact */
+	uint32_t slot;	   /* the engine's own */
+	uint32_t thread;   /* that runs the node */
 	uint32_t port_count;
 	struct sim_port *ports; /* in order of their links' names */
 };
 
-/* Runs @node in the window that holds @at (>= th->until). An early or needless wake-up is harmless. */
+/* Runs @node in the window that holds @at (>= th->until). An early or needless wake-up is harmless.
+ */
 void sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at);
 
 /* Adds a fact to the node's digest. Facts of one node come in the order in which they happen. */

@@ -10,25 +10,50 @@
 struct sim_fault;
 struct sim_tap;
 
+/* The queue index of control frames beside the eight priorities. */
+enum { SIM_CONTROL_QUEUE = SIM_PRIORITIES, SIM_QUEUES };
+
+/* Why port->hooked is not 0. */
+enum { SIM_HOOK_FAULT = 1, SIM_HOOK_TAP = 2, SIM_HOOK_ENGINE = 4 };
+
+/* The first line is what a frame costs; the second is seldom read. */
 struct sim_port {
 	ps_t free_at; /* the frame on the wire has left (its gap included) */
 	ps_t delay;
 	uint64_t ps_per_byte_q32; /* serialisation, see sim_port_tx_time() */
-	uint64_t rate_bps;
-	struct sim_node *peer;
+	uint64_t link_id;	  /* hash of the link's name, with the direction mixed in */
+	uint64_t sent_bytes, sent_packets;
+	uint32_t sent_count; /* frames started on this link so far, modulo 2^32 */
+	uint32_t peer_slot;
 	uint16_t peer_port, index;
-	uint32_t sent_count; /* frames started on this link so far */
-	uint64_t link_id;    /* hash of the link's name, with the direction mixed in */
+	uint16_t waiting; /* the owner's: queues that hold a frame, bit SIM_CONTROL_QUEUE for
+			     control */
+	uint8_t paused;	  /* the gate's (sim/fc.h): priorities that may not start */
+	uint8_t hooked;
+
+	struct sim_node *peer;
+	uint64_t rate_bps;
+	uint64_t rate_inverse; /* floor((2^64 - 1) / rate) */
+	ps_t control_delay;    /* more delay of control frames: the peer's interface and response */
 	const char *link_name;
 	struct sim_fault *fault; /* NULL: none */
 	struct sim_tap *tap;	 /* NULL: none */
-	uint64_t sent_bytes, sent_packets;
-};
+	uint64_t spare;
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct sim_port) == 128, "two cache lines");
+
+ps_t sim_port_tx_time_slow(const struct sim_port *port, uint32_t bytes);
 
 /* Exact, rounded up: ceil(bytes * 8 * 10^12 / rate). No division. */
-ps_t sim_port_tx_time(const struct sim_port *port, uint32_t bytes);
+static inline ps_t sim_port_tx_time(const struct sim_port *port, uint32_t bytes)
+{
+	if (__builtin_expect((uint32_t)port->ps_per_byte_q32 != 0, 0))
+		return sim_port_tx_time_slow(port, bytes);
+	return (port->ps_per_byte_q32 >> 32) * bytes;
+}
 
-/* @pkt starts at @start (>= port->free_at, within the window) and is copied away. */
+/* @pkt starts at @start (>= port->free_at, within the window) and is copied away. The gate is asked
+ * beforehand, by the caller. */
 void sim_port_send(struct sim_thread *th, struct sim_port *port, const struct sim_pkt *pkt,
 		   ps_t start);
 

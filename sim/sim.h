@@ -4,8 +4,8 @@
 
 /* A simulation: nodes joined by links, run window by window. A window is as long as the least delay
  * of a link between nodes, so everything that a node receives in it is known when it begins; there
- * is no global queue. Order comes from the model alone, so threads, the order of nodes and the order
- * of lines in a file change nothing. */
+ * is no global queue. Order comes from the model alone, so threads, the order of nodes and the
+ * order of lines in a file change nothing. */
 #include "sim/node.h"
 
 struct sim_params {
@@ -17,32 +17,39 @@ struct sim_params {
 	 * 0 goes on; negative ends the run and is what sim_run() returns. */
 	int (*between)(struct sim *sim, void *owner);
 	void *owner;
+	uint64_t frames_max; /* in flight at once, a thread; 0: 2^24. Beyond: -ENOMEM */
 };
 
 struct sim_link_params {
-	const char *name; /* A.a-B.b, or min(A,B)-max(A,B)#k */
+	const char *name; /* A.a-B.b, or min(A,B)-max(A,B)#k; copied */
 	uint64_t rate_bps;
 	ps_t delay; /* >= 1 ps */
 };
 
 struct sim *sim_create(const struct sim_params *params); /* NULL: no memory */
-void sim_destroy(struct sim *sim);			 /* not the nodes; NULL allowed */
+/* Gives back the frames that still fly; not the nodes, which must still be there. NULL allowed. */
+void sim_destroy(struct sim *sim);
 
 /* @node has ops and name; storage stays the caller's until sim_destroy(). -EEXIST: the name (or its
  * hash) is taken; -ENOMEM. */
 int sim_add_node(struct sim *sim, struct sim_node *node);
-/* A full-duplex link. -EEXIST, -ENOMEM, -EINVAL: delay 0, rate 0, a node with itself. */
+/* A full-duplex link. -EEXIST, -ENOMEM, -EINVAL: delay 0, rate 0, a node with itself, one that was
+ * not added. */
 int sim_add_link(struct sim *sim, struct sim_node *a, struct sim_node *b,
 		 const struct sim_link_params *params);
 /* All nodes and links are there: lays out ports (node->ports, in order of link name), windows and
  * inboxes. -ENOMEM. Routes are computed after it (sim/route.h). */
 int sim_seal(struct sim *sim);
 
-/* Runs until nothing is left to do or all of [0, @until) is done. 0, or negative errno (-ENOMEM: the
- * memory limit). One noinline function, kept out of LTO: what benchmarks count. */
+/* Runs until nothing is left to do or all of [0, @until) is done; the last window is run to its
+ * end. Every node is visited in the first window, so whoever has been given something to do in
+ * between finds it. 0, or negative errno (-ENOMEM: the memory limit). One noinline function, kept
+ * out of LTO: what benchmarks count. */
 int sim_run(struct sim *sim, ps_t until);
-/* As sim_wake(), from inside the between() callback, at or after the end of the window that has just
- * been run; it counts when the next window is chosen. */
+/* The run has ended: every node adds its final facts to the digest. Once. */
+void sim_finish(struct sim *sim);
+/* As sim_wake(), from inside the between() callback, at or after the end of the window that has
+ * just been run; it counts when the next window is chosen. */
 void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at);
 /* From a signal handler or the other side of a wall clock: end at the next window. */
 void sim_stop(struct sim *sim);
@@ -54,5 +61,8 @@ uint64_t sim_packet_hops(const struct sim *sim); /* frames that finished a link 
 uint64_t sim_events(const struct sim *sim);	 /* node visits */
 uint64_t sim_digest(const struct sim *sim);	 /* all entities, in order of name */
 ps_t sim_lookahead(const struct sim *sim);
+/* The nodes in order of their names, after sim_seal(). */
+uint32_t sim_node_count(const struct sim *sim);
+struct sim_node *sim_node_at(const struct sim *sim, uint32_t i);
 
 #endif

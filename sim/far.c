@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Frames and wake-ups that lie beyond the ring of windows: two binary heaps a thread, by window.
+ * Order within a window does not matter here: inboxes are sorted when they are read. */
+#include "sim/internal.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Both heaps hold elements that begin with their window. */
+static uint64_t window_at(const char *heap, size_t bytes, uint32_t i)
+{
+	uint64_t window;
+
+	memcpy(&window, heap + bytes * i, sizeof(window));
+	return window;
+}
+
+static void sift_up(char *heap, size_t bytes, uint32_t i, const void *element, uint64_t window)
+{
+	while (i > 0 && window_at(heap, bytes, (i - 1) / 2) > window) {
+		memcpy(heap + bytes * i, heap + bytes * ((i - 1) / 2), bytes);
+		i = (i - 1) / 2;
+	}
+	memcpy(heap + bytes * i, element, bytes);
+}
+
+/* Takes the first element out: the last one finds its place from the top. */
+static void pop(char *heap, size_t bytes, uint32_t count)
+{
+	const char *last = heap + bytes * (count - 1);
+	const uint64_t window = window_at(heap, bytes, count - 1);
+	uint32_t i = 0, child;
+
+	while ((child = 2 * i + 1) < count - 1) {
+		if (child + 1 < count - 1 &&
+		    window_at(heap, bytes, child + 1) < window_at(heap, bytes, child))
+			child++;
+		if (window_at(heap, bytes, child) >= window)
+			break;
+		memcpy(heap + bytes * i, heap + bytes * child, bytes);
+		i = child;
+	}
+	if (i != count - 1)
+		memcpy(heap + bytes * i, last, bytes);
+}
+
+static bool room(struct engine_thread *et, void **heap, uint32_t count, uint32_t *max, size_t bytes)
+{
+	const uint32_t more = *max ? *max * 2 : 64;
+	void *grown;
+
+	if (count < *max)
+		return true;
+	grown = util_realloc(*heap, more, bytes);
+	if (!grown) {
+		et->error = -ENOMEM;
+		return false;
+	}
+	*heap = grown;
+	*max = more;
+	return true;
+}
+
+void sim_engine_far_send(struct engine_thread *et, uint32_t slot, const struct sim_pkt *pkt,
+			 uint64_t window)
+{
+	const struct far_frame far = {.window = window, .slot = slot, .pkt = *pkt};
+	void *heap = et->far_frames;
+
+	if (room(et, &heap, et->far_frame_count, &et->far_frame_max, sizeof(far)))
+		sift_up(heap, sizeof(far), et->far_frame_count++, &far, window);
+	et->far_frames = heap;
+}
+
+static void far_wake(struct engine_thread *et, uint32_t slot, uint64_t window)
+{
+	const struct far_wake far = {.window = window, .slot = slot};
+	void *heap = et->far_wakes;
+
+	if (et->far_wake_at[slot] <= window)
+		return;
+	if (room(et, &heap, et->far_wake_count, &et->far_wake_max, sizeof(far))) {
+		sift_up(heap, sizeof(far), et->far_wake_count++, &far, window);
+		et->far_wake_at[slot] = window;
+	}
+	et->far_wakes = heap;
+}
+
+static void wake(struct engine_thread *et, uint32_t slot, ps_t at)
+{
+	const ps_t ahead = at - et->pub.until;
+	const uint64_t windows = ahead < et->look ? 1 : 1 + ahead / et->look;
+
+	if (windows < WAKE_SLOTS)
+		sim_engine_activate(et, slot, et->window + windows);
+	else
+		far_wake(et, slot, et->window + windows);
+}
+
+void sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at)
+{
+	const struct engine_other *other = th->sim->other;
+
+	CHECK(at >= th->until);
+	if (unlikely(other != NULL))
+		other->wake(other->context, node, at);
+	else
+		wake(engine_of(th), node->slot, at);
+}
+
+void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at)
+{
+	struct engine_thread *et = &sim->threads[node->thread];
+
+	if (sim->other)
+		sim->other->wake(sim->other->context, node, at);
+	else
+		wake(et, node->slot, at < et->pub.until ? et->pub.until : at);
+}
+
+uint64_t sim_engine_far_first(const struct engine_thread *et)
+{
+	uint64_t first = et->far_frame_count > 0 ? et->far_frames[0].window : UINT64_MAX;
+
+	if (et->far_wake_count > 0 && et->far_wakes[0].window < first)
+		first = et->far_wakes[0].window;
+	return first;
+}
+
+void sim_engine_far_near(struct engine_thread *et, uint64_t window)
+{
+	while (et->far_frame_count > 0 && et->far_frames[0].window <= window + et->window_mask) {
+		const struct far_frame far = et->far_frames[0];
+		struct inbox *box = et->inboxes[far.window & et->window_mask] + far.slot;
+
+		pop((char *)et->far_frames, sizeof(far), et->far_frame_count--);
+		if (((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL)
+			sim_engine_chunk_new(et, box, far.slot, far.window);
+		box->count++;
+		*box->write++ = far.pkt;
+	}
+	while (et->far_wake_count > 0 && et->far_wakes[0].window < window + WAKE_SLOTS) {
+		const struct far_wake far = et->far_wakes[0];
+
+		pop((char *)et->far_wakes, sizeof(far), et->far_wake_count--);
+		if (et->far_wake_at[far.slot] == far.window)
+			et->far_wake_at[far.slot] = UINT64_MAX;
+		sim_engine_activate(et, far.slot, far.window);
+	}
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* From window to window. */
+#include "sim/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The first window after @window in which anyone has something to do. */
+static uint64_t next_busy(const struct sim *sim, uint64_t window)
+{
+	const uint32_t turn = (window + 1) % WAKE_SLOTS;
+	uint64_t any = 0, first = UINT64_MAX;
+
+	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+		const uint64_t far = sim_engine_far_first(&sim->threads[t]);
+
+		any |= sim->threads[t].any;
+		first = far < first ? far : first;
+	}
+	any = turn ? any >> turn | any << (WAKE_SLOTS - turn) : any;
+	if (any) {
+		const uint64_t near = window + 1 + (uint64_t)__builtin_ctzll(any);
+
+		first = near < first ? near : first;
+	}
+	return first;
+}
+
+static int first_error(const struct sim *sim)
+{
+	for (uint32_t t = 0; t < sim->params.thread_count; t++)
+		if (sim->threads[t].error != 0)
+			return sim->threads[t].error;
+	return 0;
+}
+
+static void enter_window(struct sim *sim, uint64_t window)
+{
+	sim->window = window;
+	for (uint32_t t = 0; t < sim->params.thread_count; t++)
+		sim_engine_far_near(&sim->threads[t], window);
+}
+
+/* After a window: the callback, then the next one that has work. */
+bool sim_engine_next_window(struct sim *sim)
+{
+	uint64_t window;
+
+	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+		struct engine_thread *et = &sim->threads[t];
+
+		et->any &= ~((uint64_t)1 << sim->window % WAKE_SLOTS);
+		if (t > 0)
+			util_arena_balance(&sim->threads[t - 1].chunks, &et->chunks);
+	}
+	sim->error = first_error(sim);
+	if (sim->error == 0 && sim->params.between)
+		sim->error = sim->params.between(sim, sim->params.owner);
+	if (sim->error == 0)
+		sim->error = first_error(sim);
+	if (sim->error < 0 || sim->stop)
+		return false;
+	window = next_busy(sim, sim->window);
+	/* By division: the last window of time must not overflow. */
+	if (window == UINT64_MAX || window > (sim->until - 1) / sim->look) {
+		sim->done = window == UINT64_MAX;
+		return false;
+	}
+	enter_window(sim, window);
+	return true;
+}
+
+/* Everyone is asked in the first window of a run. */
+static bool begin(struct sim *sim, ps_t until)
+{
+	const uint64_t window = sim->window;
+
+	if (until == 0 || window > (until - 1) / sim->look)
+		return false;
+	sim->until = until;
+	sim->stop = 0;
+	sim->running = true;
+	for (uint32_t i = 0; i < sim->node_count; i++)
+		sim_engine_activate(&sim->threads[sim->nodes[i]->thread], sim->nodes[i]->slot,
+				    window);
+	enter_window(sim, window);
+	return true;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define KEPT_APART __attribute__((noipa))
+#else
+#define KEPT_APART __attribute__((noinline))
+#endif
+
+KEPT_APART int sim_run(struct sim *sim, ps_t until)
+{
+	int ret = 0;
+
+	CHECK(sim->sealed);
+	CHECK(!sim->running);
+	CHECK(!sim->finished);
+	if (!begin(sim, until))
+		return 0;
+	if (sim->params.thread_count > 1)
+		ret = sim_engine_run_threads(sim);
+	else
+		do
+			sim_engine_window(&sim->threads[0]);
+		while (sim_engine_next_window(sim));
+	sim->window++;
+	sim->running = false;
+	return ret != 0 ? ret : sim->error;
+}
+
+void sim_stop(struct sim *sim)
+{
+	sim->stop = 1;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Threads of the engine: one barrier a window. The only file of this folder that knows threads. */
+#include "sim/internal.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+enum { SPINS = 2000 };
+
+struct barrier {
+	struct sim *sim;
+	uint32_t count, waiting, round;
+	bool go_on;
+};
+
+struct worker {
+	struct barrier *barrier;
+	uint32_t number;
+	pthread_t thread;
+};
+
+/* The last one in chooses the next window; the others spin a little, then give their core away: a
+ * pure spin collapses when one is taken from us. */
+static bool meet(struct barrier *barrier)
+{
+	const uint32_t round = __atomic_load_n(&barrier->round, __ATOMIC_ACQUIRE);
+
+	if (__atomic_add_fetch(&barrier->waiting, 1, __ATOMIC_ACQ_REL) == barrier->count) {
+		barrier->go_on = sim_engine_next_window(barrier->sim);
+		__atomic_store_n(&barrier->waiting, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&barrier->round, round + 1, __ATOMIC_RELEASE);
+	} else {
+		for (uint32_t i = 0; __atomic_load_n(&barrier->round, __ATOMIC_ACQUIRE) == round;
+		     i++)
+			if (i > SPINS)
+				sched_yield();
+	}
+	return barrier->go_on;
+}
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	struct engine_thread *et = &worker->barrier->sim->threads[worker->number];
+
+	do
+		sim_engine_window(et);
+	while (meet(worker->barrier));
+	return NULL;
+}
+
+int sim_engine_run_threads(struct sim *sim)
+{
+	const uint32_t count = sim->params.thread_count;
+	struct worker *workers = util_calloc(count, sizeof(*workers));
+	struct barrier barrier = {.sim = sim, .count = count};
+	uint32_t started = 1;
+
+	if (!workers)
+		return -ENOMEM;
+	/* Nobody passes the first barrier before all are there: a thread that cannot be had is
+	 * found before any work is done. */
+	for (uint32_t i = 0; i < count; i++)
+		workers[i] = (struct worker){.barrier = &barrier, .number = i};
+	while (started < count &&
+	       pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
+		started++;
+	CHECK(started == count);
+	work(&workers[0]);
+	for (uint32_t i = 1; i < count; i++)
+		pthread_join(workers[i].thread, NULL);
+	util_free(workers);
+	return 0;
+}

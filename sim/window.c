@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* One thread's part of one window: which nodes have something to do, what has arrived for them and
+ * in which order, and their turn. */
+#include "sim/internal.h"
+
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A sort key: the time in the window, then the place where the frame was found. */
+enum { KEY_BITS = 24, SMALL = 16, BUCKETS = 64, BUCKETS_MAX = 4096 };
+#define KEY_MASK (((uint64_t)1 << KEY_BITS) - 1)
+
+void sim_engine_activate(struct engine_thread *et, uint32_t slot, uint64_t window)
+{
+	et->active[window % WAKE_SLOTS][slot / 64] |= (uint64_t)1 << slot % 64;
+	et->any |= (uint64_t)1 << window % WAKE_SLOTS;
+}
+
+__attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box,
+						    uint32_t slot, uint64_t window)
+{
+	struct chunk *chunk = util_arena_get(&et->chunks);
+
+	if (!chunk) {
+		/* The memory limit: what is written from here on is lost, and the run ends. */
+		et->error = -ENOMEM;
+		chunk = et->spill;
+	}
+	if (box->count == 0) {
+		box->first = chunk;
+		sim_engine_activate(et, slot, window);
+	} else {
+		container_of(box->write, struct chunk, next)->next = chunk;
+	}
+	box->write = chunk->pkt;
+}
+
+/* ---- order ---- */
+
+/* Eight counters of a byte to a word: enough for fewer than 256 keys. */
+static uint64_t *scatter_small(struct engine_thread *et, uint64_t *keys, uint32_t count)
+{
+	const uint32_t shift = et->sort_shift + KEY_BITS;
+	uint64_t *to = et->keys_other, carry = 0;
+	union {
+		uint8_t byte[BUCKETS];
+		uint64_t word[BUCKETS / 8];
+	} place = {{0}};
+
+	for (uint32_t i = 0; i < count; i++)
+		place.byte[keys[i] >> shift]++;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	for (uint32_t i = 0; i < BUCKETS / 8; i++) {
+		const uint64_t counts = place.word[i], sums = counts * 0x0101010101010101u;
+
+		place.word[i] = sums - counts + carry * 0x0101010101010101u;
+		carry += sums >> 56;
+	}
+#else
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		const uint8_t counts = place.byte[i];
+
+		place.byte[i] = (uint8_t)carry;
+		carry += counts;
+	}
+#endif
+	for (uint32_t i = 0; i < count; i++)
+		to[place.byte[keys[i] >> shift]++] = keys[i];
+	return to;
+}
+
+static uint64_t *scatter_large(struct engine_thread *et, uint64_t *keys, uint32_t count)
+{
+	uint32_t place[BUCKETS_MAX], buckets = BUCKETS, sum = 0;
+	uint32_t shift = et->sort_shift + KEY_BITS;
+	uint64_t *to = et->keys_other;
+
+	while (buckets < BUCKETS_MAX && buckets < count / 4 && shift > KEY_BITS) {
+		buckets *= 2;
+		shift--;
+	}
+	memset(place, 0, buckets * sizeof(*place));
+	for (uint32_t i = 0; i < count; i++)
+		place[keys[i] >> shift]++;
+	for (uint32_t i = 0; i < buckets; i++) {
+		const uint32_t counts = place[i];
+
+		place[i] = sum;
+		sum += counts;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		to[place[keys[i] >> shift]++] = keys[i];
+	return to;
+}
+
+/* One counting pass, then insertion. */
+static uint64_t *sort_keys(struct engine_thread *et, uint32_t count)
+{
+	uint64_t *keys = et->keys;
+
+	if (count >= 256)
+		keys = scatter_large(et, keys, count);
+	else if (count > SMALL)
+		keys = scatter_small(et, keys, count);
+	for (uint32_t i = 1; i < count; i++) {
+		const uint64_t key = keys[i];
+		uint32_t j = i;
+
+		for (; j > 0 && keys[j - 1] > key; j--)
+			keys[j] = keys[j - 1];
+		keys[j] = key;
+	}
+	return keys;
+}
+
+static bool tie_before(const struct sim_node *node, uint64_t key, const struct sim_pkt *a,
+		       const struct sim_pkt *b)
+{
+	const uint64_t link_a = node->ports[a->port].link_id, link_b = node->ports[b->port].link_id;
+	const uint64_t mix_a = engine_mix(key, link_a, a->at),
+		       mix_b = engine_mix(key, link_b, b->at);
+
+	if (mix_a != mix_b)
+		return mix_a < mix_b;
+	if (link_a != link_b)
+		return link_a < link_b;
+	CHECK(a->number != b->number); /* or the order is not total */
+	return (int16_t)(a->number - b->number) < 0;
+}
+
+/* Frames of one instant: by chance of their ports, then as they were sent. */
+static __attribute__((noinline)) void sort_tie(const struct sim_node *node, struct sim_pkt **pkts,
+					       uint32_t count)
+{
+	const uint64_t key = sim_engine_node_key(node->sim, node);
+
+	for (uint32_t i = 1; i < count; i++) {
+		struct sim_pkt *pkt = pkts[i];
+		uint32_t j = i;
+
+		for (; j > 0 && tie_before(node, key, pkt, pkts[j - 1]); j--)
+			pkts[j] = pkts[j - 1];
+		pkts[j] = pkt;
+	}
+}
+
+/* ---- arrivals ---- */
+
+static int make_room(struct engine_thread *et, uint32_t count)
+{
+	uint32_t max = et->arrivals_max ? et->arrivals_max : 1024;
+	void *array[4];
+
+	if (count <= et->arrivals_max)
+		return 0;
+	while (max < count)
+		max *= 2;
+	CHECK(max <= KEY_MASK);
+	array[0] = util_realloc(et->keys, max, sizeof(*et->keys));
+	et->keys = array[0] ? array[0] : et->keys;
+	array[1] = util_realloc(et->keys_other, max, sizeof(*et->keys_other));
+	et->keys_other = array[1] ? array[1] : et->keys_other;
+	array[2] = util_realloc(et->frames, max, sizeof(struct sim_pkt *));
+	et->frames = array[2] ? array[2] : et->frames;
+	array[3] = util_realloc(et->arrivals, max, sizeof(struct sim_pkt *));
+	et->arrivals = array[3] ? array[3] : et->arrivals;
+	if (!array[0] || !array[1] || !array[2] || !array[3])
+		return -ENOMEM;
+	et->arrivals_max = max;
+	return 0;
+}
+
+/* Keys of all that threads have sent to the node for this window. */
+static uint32_t collect(struct engine_thread *et, uint32_t slot)
+{
+	const struct sim *sim = et->pub.sim;
+	const ps_t from = et->pub.from;
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+		const struct inbox *box =
+			&sim->threads[t].inboxes[et->window & et->window_mask][slot];
+		struct chunk *chunk = box->first;
+		struct sim_pkt *pkt;
+
+		if (box->count == 0)
+			continue;
+		if (unlikely(count + box->count > et->arrivals_max) &&
+		    make_room(et, count + box->count) != 0) {
+			et->error = -ENOMEM;
+			return 0;
+		}
+		pkt = box->first->pkt;
+		for (uint32_t i = 0, left = CHUNK_PKTS;;) {
+			et->keys[count] = (pkt->at - from) << KEY_BITS | count;
+			et->frames[count++] = pkt++;
+			if (++i == box->count)
+				break;
+			if (--left == 0) {
+				chunk = chunk->next;
+				pkt = chunk->pkt;
+				__builtin_prefetch(pkt);
+				left = CHUNK_PKTS;
+			}
+		}
+	}
+	return count;
+}
+
+/* The last chunk of the node goes back first, so the next writer finds it in the cache. */
+static void put_back(struct engine_thread *et, uint32_t slot)
+{
+	const struct sim *sim = et->pub.sim;
+
+	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+		struct inbox *box = &sim->threads[t].inboxes[et->window & et->window_mask][slot];
+		struct chunk *chunk = box->first;
+
+		if (box->count == 0)
+			continue;
+		for (uint32_t i = (box->count - 1) / CHUNK_PKTS; i > 0; i--) {
+			struct chunk *next = chunk->next;
+
+			util_arena_put(&et->chunks, chunk);
+			chunk = next;
+		}
+		util_arena_put(&et->chunks, chunk);
+		*box = (struct inbox){.write = INBOX_FULL};
+	}
+}
+
+static inline uint64_t digest_arrival(uint64_t digest, const struct sim_pkt *pkt, uint64_t link_id,
+				      const uint64_t facts[2])
+{
+	const uint64_t rest =
+		(uint64_t)pkt->bytes << 8 | pkt->frame << 5 | pkt->ecn << 3 | pkt->priority;
+	const u128 x = (u128)(digest ^ pkt->at ^ 0x9e3779b97f4a7c15u) *
+		       (link_id ^ rest * 0xd6e8feb86659fd93u);
+	const u128 y = (u128)((uint64_t)x ^ facts[0] ^ 0xa0761d6478bd642fu) *
+		       ((uint64_t)(x >> 64) ^ facts[1] ^ 0xe7037ed1a0b428dbu);
+
+	return (uint64_t)y ^ (uint64_t)(y >> 64);
+}
+
+/* In order, ties by chance, each into the digest. */
+static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t count)
+{
+	const struct sim_body_ops *body = et->pub.sim->params.body_ops;
+	const uint64_t *keys = sort_keys(et, count);
+	struct sim_pkt **to = et->arrivals;
+	uint64_t digest = node->arrivals, last = UINT64_MAX;
+	uint32_t first = 0, tied = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		to[i] = et->frames[keys[i] & KEY_MASK];
+		tied |= keys[i] >> KEY_BITS == last;
+		last = keys[i] >> KEY_BITS;
+	}
+	for (uint32_t i = 1; unlikely(tied) && i <= count; i++)
+		if (i == count || to[i]->at != to[first]->at) {
+			if (i - first > 1)
+				sort_tie(node, to + first, i - first);
+			first = i;
+		}
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t facts[2] = {to[i]->body_words[0], to[i]->body_words[1]};
+
+		if (likely(to[i]->frame == SIM_DATA))
+			body->facts(to[i], facts);
+		digest = digest_arrival(digest, to[i], node->ports[to[i]->port].link_id, facts);
+	}
+	node->arrivals = digest;
+	et->last_at = to[count - 1]->at > et->last_at ? to[count - 1]->at : et->last_at;
+}
+
+/* ---- the window ---- */
+
+static void prefetch_node(const struct engine_thread *et, uint32_t slot)
+{
+	const struct sim_node *node = et->pub.sim->by_slot[slot];
+	const struct inbox *box = &et->inboxes[et->window & et->window_mask][slot];
+	const uint32_t frames = box->count < CHUNK_PKTS ? box->count : CHUNK_PKTS;
+	const uint32_t ports = node->port_count < 32 ? node->port_count : 32;
+
+	for (uint32_t i = 0; i < frames; i++)
+		__builtin_prefetch(&box->first->pkt[i]);
+	for (uint32_t i = 0; i < ports; i++)
+		__builtin_prefetch(&node->ports[i], 1);
+}
+
+static uint32_t list_visits(struct engine_thread *et)
+{
+	const struct sim *sim = et->pub.sim;
+	const uint64_t ring = et->window % WAKE_SLOTS;
+	uint32_t count = 0;
+
+	for (uint32_t w = et->first_slot / 64; w < (et->end_slot + 63) / 64; w++) {
+		uint64_t word = 0;
+
+		for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+			word |= sim->threads[t].active[ring][w];
+			sim->threads[t].active[ring][w] = 0;
+		}
+		for (; word; word &= word - 1)
+			et->visits[count++] = w * 64 + (uint32_t)__builtin_ctzll(word);
+	}
+	return count;
+}
+
+void sim_engine_window(struct engine_thread *et)
+{
+	struct sim *sim = et->pub.sim;
+	uint32_t visits;
+
+	et->window = sim->window;
+	et->pub.from = sim->window * sim->look;
+	et->pub.until = et->pub.from + sim->look;
+	visits = list_visits(et);
+	for (uint32_t i = 0; i < 3; i++)
+		et->visits[visits + i] = visits > 0 ? et->visits[visits - 1] : 0;
+	for (uint32_t i = 0; i < visits; i++) {
+		struct sim_node *node = sim->by_slot[et->visits[i]];
+		uint32_t count;
+
+		__builtin_prefetch(sim->by_slot[et->visits[i + 2]]);
+		prefetch_node(et, et->visits[i + 1]);
+		count = collect(et, et->visits[i]);
+		if (count > 0)
+			arrange(et, node, count);
+		et->hops += count;
+		et->events++;
+		node->ops->run(&et->pub, node, et->arrivals, count);
+		if (count > 0)
+			put_back(et, et->visits[i]);
+	}
+}
