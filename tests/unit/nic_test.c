@@ -21,14 +21,14 @@ void host_ip(unsigned k, uint8_t ret_ip[16])
 	memcpy(ret_ip, ip, 16);
 }
 
-void side_open_on(struct side *side, struct nic *nic)
+static void open_objects(struct side *side, struct nic *nic, uint32_t bytes)
 {
-	struct hca_mr_params mr = {.ops = &hca_mem_host, .length = SIDE_MEMORY, .access = 15};
+	struct hca_mr_params mr = {.ops = &hca_mem_host, .length = bytes, .access = 15};
 
-	*side = (struct side){.nic = nic, .hca = nic_device(nic), .psn_in = 5};
+	*side = (struct side){.nic = nic, .hca = nic_device(nic), .timeout = 10};
 	assert_int_equal(nic_gid(nic, 1, side->ip), 0);
-	side->memory = aligned_alloc(64, SIDE_MEMORY);
-	memset(side->memory, 0, SIDE_MEMORY);
+	side->memory = aligned_alloc(64, bytes);
+	memset(side->memory, 0, bytes);
 	mr.host = side->memory;
 	mr.iova = (uintptr_t)side->memory;
 	nic_lock(nic);
@@ -47,12 +47,22 @@ void side_open_on(struct side *side, struct nic *nic)
 	nic_unlock(nic);
 }
 
+void side_open_on(struct side *side, struct nic *nic)
+{
+	open_objects(side, nic, SIDE_MEMORY);
+}
+
 void side_open(struct side *side, const struct nic_params *params)
+{
+	side_open_sized(side, params, SIDE_MEMORY);
+}
+
+void side_open_sized(struct side *side, const struct nic_params *params, uint32_t bytes)
 {
 	struct nic *nic;
 
 	assert_int_equal(nic_open(params, &nic), 0);
-	side_open_on(side, nic);
+	open_objects(side, nic, bytes);
 	side->owns_nic = true;
 	side->has_thread = params->progress_thread;
 }
@@ -133,9 +143,9 @@ static void to_rts(struct side *side, const uint8_t dst_ip[16], uint32_t gid_ind
 					       HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
 				       nic_now(side->nic)),
 			 0);
-	/* 2T = 8.4 ms; a slow machine may repeat a packet, and that is right too. */
+	/* 10: 2T = 8.4 ms; a slow machine may repeat a packet, and that is right too. */
 	attr = (struct hca_qp_attr){.state = HCA_QPS_RTS,
-				    .timeout = 10,
+				    .timeout = side->timeout,
 				    .retry_cnt = 7,
 				    .rnr_retry = 7,
 				    .sq_psn = psn_out,

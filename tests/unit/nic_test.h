@@ -20,6 +20,7 @@ struct side {
 	struct hca_mr *mr;
 	struct hca_qp *qp;
 	uint32_t psn_in, psn_out;
+	uint8_t timeout; /* code; set before joining */
 	uint8_t ip[16];
 	struct wire_path path; /* as resolved */
 	uint8_t *memory;
@@ -28,6 +29,7 @@ struct side {
 /* Host @k, 0..3, of this process, on 127.x.y.z. */
 void host_ip(unsigned k, uint8_t ret_ip[16]);
 void side_open(struct side *side, const struct nic_params *params);
+void side_open_sized(struct side *side, const struct nic_params *params, uint32_t bytes);
 void side_open_udp(struct side *side, unsigned k);
 void side_open_udp_thread(struct side *side, unsigned k);
 bool side_open_udp6(struct side *side); /* false: no IPv6 here */

@@ -446,6 +446,124 @@ static void gids_name_the_address(void **state)
 	side_close(&a);
 }
 
+static uint32_t get32(const uint8_t *p)
+{
+	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* pcapng: a section, a port, and a block of type 6 for every packet, its frame 28 bytes in. */
+static void a_capture_has_every_packet_as_a_frame(void **state)
+{
+	struct nic_params params = {.addr_count = 1};
+	struct nic_stats stats;
+	struct side a, b;
+	uint8_t file[100000];
+	size_t length, at;
+	uint64_t packets = 0;
+	FILE *f;
+
+	(void)state;
+	snprintf(params.pcap, sizeof(params.pcap), "/tmp/test_nic.%d.pcapng", (int)getpid());
+	host_ip(1, params.addr[0]);
+	side_open(&a, &params);
+	side_open_udp(&b, 2);
+	side_join(&a, &b, 1);
+	every_operation(&a, &b);
+	nic_stats(a.nic, &stats);
+	side_close(&a);
+	side_close(&b);
+	f = fopen(params.pcap, "rb");
+	assert_non_null(f);
+	length = fread(file, 1, sizeof(file), f);
+	fclose(f);
+	unlink(params.pcap);
+	for (at = 0; at + 8 <= length; at += get32(file + at + 4)) {
+		struct wire_path path;
+		struct wire_pkt pkt;
+
+		if (get32(file + at) != 6)
+			continue;
+		packets++;
+		assert_int_equal(
+			wire_frame_parse(&path, &pkt, file + at + 28, get32(file + at + 20)),
+			WIRE_OK);
+		assert_true(memcmp(path.src_ip, a.ip, 16) == 0 ||
+			    memcmp(path.src_ip, b.ip, 16) == 0);
+	}
+	assert_int_equal(at, length);
+	assert_int_equal(packets, stats.tx_packets + stats.rx[WIRE_OK]);
+	assert_true(packets >= 37);
+}
+
+static void environment_is_read_or_refused(void **state)
+{
+	static const struct {
+		const char *name, *value;
+		bool good;
+	} cases[] = {
+		{"VERBENA_LINK", "udp", true},
+		{"VERBENA_LINK", "frame:/a,/b", true},
+		{"VERBENA_LINK", "frame:/a", false},
+		{"VERBENA_LINK", "frame:,/b", false},
+		{"VERBENA_LINK", "frame:/a,", false},
+		{"VERBENA_LINK", "tcp", false},
+		{"VERBENA_ADDR", "127.0.0.9", true},
+		{"VERBENA_ADDR", "::1", true},
+		{"VERBENA_ADDR", "fe80::1%lo", true},
+		{"VERBENA_ADDR", "fe80::1%nosuchdev", false},
+		{"VERBENA_ADDR", "127.0.0.256", false},
+		{"VERBENA_ADDR", "127.0.0.1 ", false},
+		{"VERBENA_ADDR", ",", false},
+		{"VERBENA_ADDR", "host", false},
+		{"VERBENA_ADDR", "127.0.0.2,127.0.0.3", false}, /* udp has one */
+		{"VERBENA_MAC", "02:00:00:00:00:01", true},
+		{"VERBENA_MAC", "01:00:00:00:00:01", false}, /* a group */
+		{"VERBENA_MAC", "02:00:00:00:00", false},
+		{"VERBENA_MAC", "02:00:00:00:00:01:02", false},
+		{"VERBENA_MTU", "1024", true},
+		{"VERBENA_MTU", "1025", false},
+		{"VERBENA_MTU", "0", false},
+		{"VERBENA_PCAP", "/tmp/x", true},
+	};
+	struct nic_params params;
+	const char *bad;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int ret;
+
+		setenv("VERBENA_ADDR", "127.0.0.1", 1);
+		setenv(cases[i].name, cases[i].value, 1);
+		bad = NULL;
+		ret = nic_params_from_env(&params, &bad);
+		if (ret != (cases[i].good ? 0 : -EINVAL))
+			fail_msg("%s=%s: %d", cases[i].name, cases[i].value, ret);
+		if (ret != 0)
+			assert_string_equal(bad, cases[i].name);
+		unsetenv(cases[i].name);
+	}
+	unsetenv("VERBENA_ADDR");
+	assert_int_equal(nic_params_from_env(&params, &bad), 0);
+	assert_int_equal(params.link, NIC_LINK_UDP);
+	assert_int_equal(params.addr[0][12] << 8 | params.addr[0][15], 127 << 8 | 1);
+	assert_true(params.progress_thread);
+	/* A frame link cannot guess. */
+	setenv("VERBENA_LINK", "frame:/a,/b", 1);
+	assert_int_equal(nic_params_from_env(&params, &bad), -EINVAL);
+	setenv("VERBENA_ADDR", "10.0.0.1,fd00::1", 1);
+	setenv("VERBENA_MAC", "02:0a:0b:0c:0d:ff", 1);
+	assert_int_equal(nic_params_from_env(&params, &bad), 0);
+	assert_int_equal(params.link, NIC_LINK_FRAME);
+	assert_string_equal(params.local_path, "/a");
+	assert_string_equal(params.remote_path, "/b");
+	assert_int_equal(params.addr_count, 2);
+	assert_int_equal(params.addr[1][0] << 8 | params.addr[1][15], 0xfd01);
+	assert_memory_equal(params.mac, "\x02\x0a\x0b\x0c\x0d\xff", 6);
+	unsetenv("VERBENA_LINK");
+	unsetenv("VERBENA_ADDR");
+	unsetenv("VERBENA_MAC");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +580,8 @@ int main(void)
 		T(progress_thread_repeats_for_an_idle_program),
 		T(an_address_belongs_to_one),
 		T(gids_name_the_address),
+		T(a_capture_has_every_packet_as_a_frame),
+		T(environment_is_read_or_refused),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 

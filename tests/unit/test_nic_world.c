@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The verbs front over a NIC: the device that the environment describes, a queue pair joined with
+ * itself, and completion channels as descriptors. */
+#include "tests/unit/nic_test.h"
+#include "transport/nic/world.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { BYTES = 5000 };
+
+const struct vrb_provider *vrb_provider(void)
+{
+	return vrb_provider_nic();
+}
+
+static struct {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	uint8_t memory[2 * BYTES];
+} t;
+
+static int setup(void **state)
+{
+	struct ibv_device **list;
+	uint8_t ip[16];
+	char text[INET_ADDRSTRLEN];
+	int count;
+
+	(void)state;
+	host_ip(1, ip);
+	inet_ntop(AF_INET, ip + 12, text, sizeof(text));
+	setenv("VERBENA_ADDR", text, 1);
+	list = ibv_get_device_list(&count);
+	assert_non_null(list);
+	assert_int_equal(count, 1);
+	assert_string_equal(ibv_get_device_name(list[0]), "verbena0");
+	t.context = ibv_open_device(list[0]);
+	assert_non_null(t.context);
+	ibv_free_device_list(list);
+	t.pd = ibv_alloc_pd(t.context);
+	assert_non_null(t.pd);
+	t.mr = ibv_reg_mr(t.pd, t.memory, sizeof(t.memory),
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	assert_non_null(t.mr);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(ibv_dereg_mr(t.mr), 0);
+	assert_int_equal(ibv_dealloc_pd(t.pd), 0);
+	assert_int_equal(ibv_close_device(t.context), 0);
+	return 0;
+}
+
+/* A queue pair that talks to itself, through the socket. */
+static struct ibv_qp *open_qp(struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq, .cap = {8, 8, 1, 1, 0}};
+	struct ibv_qp *qp = ibv_create_qp(t.pd, &init);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+				   .port_num = 1,
+				   .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+
+	assert_non_null(qp);
+	assert_int_equal(
+		ibv_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS),
+		0);
+	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
+				    .path_mtu = IBV_MTU_1024,
+				    .dest_qp_num = qp->qp_num,
+				    .max_dest_rd_atomic = 1,
+				    .min_rnr_timer = 1,
+				    .ah_attr = {.is_global = 1,
+						.port_num = 1,
+						.grh = {.sgid_index = 1, .hop_limit = 64}}};
+	assert_int_equal(ibv_query_gid(t.context, 1, 1, &attr.ah_attr.grh.dgid), 0);
+	assert_int_equal(ibv_modify_qp(qp, &attr,
+				       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+					       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+			 0);
+	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+				    .timeout = 10,
+				    .retry_cnt = 7,
+				    .rnr_retry = 7,
+				    .max_rd_atomic = 1};
+	assert_int_equal(ibv_modify_qp(qp, &attr,
+				       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+					       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+					       IBV_QP_MAX_QP_RD_ATOMIC),
+			 0);
+	return qp;
+}
+
+static void write_to_self(struct ibv_qp *qp, uint8_t value)
+{
+	struct ibv_sge sge = {(uintptr_t)t.memory, BYTES, t.mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = value,
+				 .opcode = IBV_WR_RDMA_WRITE,
+				 .send_flags = IBV_SEND_SIGNALED,
+				 .sg_list = &sge,
+				 .num_sge = 1},
+			   *bad;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)t.memory + BYTES;
+	wr.wr.rdma.rkey = t.mr->rkey;
+	memset(t.memory, value, BYTES);
+	assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+}
+
+static void expect_write(struct ibv_cq *cq, uint8_t value)
+{
+	struct ibv_wc wc;
+	int got;
+
+	while ((got = ibv_poll_cq(cq, 1, &wc)) == 0)
+		;
+	assert_int_equal(got, 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(wc.wr_id, value);
+	assert_memory_equal(t.memory, t.memory + BYTES, BYTES);
+}
+
+static bool readable(const struct ibv_comp_channel *channel)
+{
+	struct pollfd pfd = {.fd = channel->fd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+static void polling_moves_packets(void **state)
+{
+	struct ibv_cq *cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
+	struct ibv_qp *qp = open_qp(cq);
+
+	(void)state;
+	for (uint8_t i = 1; i < 100; i++) {
+		write_to_self(qp, i);
+		expect_write(cq, i);
+	}
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+/* The program waits in its own code, for its memory: only the progress thread can move packets. */
+static void memory_changes_while_nobody_polls(void **state)
+{
+	struct ibv_cq *cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
+	struct ibv_qp *qp = open_qp(cq);
+	const uint8_t *last = t.memory + 2 * BYTES - 1;
+
+	(void)state;
+	write_to_self(qp, 201);
+	while (__atomic_load_n(last, __ATOMIC_ACQUIRE) != 201)
+		;
+	expect_write(cq, 201);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+static void an_event_ends_a_blocking_wait(void **state)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(t.context);
+	struct ibv_cq *cq = ibv_create_cq(t.context, 8, &t, channel, 0), *event_cq;
+	struct ibv_qp *qp = open_qp(cq);
+	void *event_context;
+
+	(void)state;
+	for (uint8_t i = 1; i < 20; i++) {
+		assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+		write_to_self(qp, i);
+		assert_int_equal(ibv_get_cq_event(channel, &event_cq, &event_context), 0);
+		assert_ptr_equal(event_cq, cq);
+		assert_ptr_equal(event_context, &t);
+		ibv_ack_cq_events(cq, 1);
+		expect_write(cq, i);
+	}
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_destroy_comp_channel(channel), 0);
+}
+
+static void the_descriptor_is_readable_while_an_event_waits(void **state)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(t.context);
+	struct ibv_cq *cq = ibv_create_cq(t.context, 8, NULL, channel, 0), *event_cq;
+	struct ibv_qp *qp = open_qp(cq);
+	struct pollfd pfd = {.fd = channel->fd, .events = POLLIN};
+	void *event_context;
+
+	(void)state;
+	assert_int_equal(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+	assert_false(readable(channel));
+	assert_int_equal(ibv_get_cq_event(channel, &event_cq, &event_context), -1);
+	assert_int_equal(errno, EAGAIN);
+
+	write_to_self(qp, 1); /* not armed: no event */
+	expect_write(cq, 1);
+	assert_false(readable(channel));
+
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	write_to_self(qp, 2);
+	assert_int_equal(poll(&pfd, 1, -1), 1);
+	assert_int_equal(ibv_get_cq_event(channel, &event_cq, &event_context), 0);
+	assert_false(readable(channel));
+	assert_int_equal(ibv_get_cq_event(channel, &event_cq, &event_context), -1);
+	assert_int_equal(errno, EAGAIN);
+	ibv_ack_cq_events(cq, 1);
+	expect_write(cq, 2);
+
+	/* An event that nobody read goes with its queue. */
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	write_to_self(qp, 3);
+	assert_int_equal(poll(&pfd, 1, -1), 1);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_false(readable(channel));
+	assert_int_equal(ibv_destroy_comp_channel(channel), 0);
+}
+
+static void gids_are_those_of_the_nic(void **state)
+{
+	union ibv_gid gid;
+
+	(void)state;
+	assert_int_equal(ibv_query_gid(t.context, 1, 0, &gid), 0);
+	assert_int_equal(gid.raw[0] << 8 | gid.raw[1], 0xfe80);
+	assert_int_equal(ibv_query_gid(t.context, 1, 1, &gid), 0);
+	assert_int_equal(gid.raw[12], 127);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(polling_moves_packets),
+		T(memory_changes_while_nobody_polls),
+		T(an_event_ends_a_blocking_wait),
+		T(the_descriptor_is_readable_while_an_event_waits),
+		T(gids_are_those_of_the_nic),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (fd < 0) {
+		printf("no sockets here\n");
+		return 77;
+	}
+	close(fd);
+	alarm(120);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
