@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_FABRIC_H
+#define MODELS_FABRIC_H
+
+/* A whole simulated fabric: hosts and switches of a topology, joined by links, with the memory of
+ * its packets, its routes and the board on which programs meet. */
+#include "models/board.h"
+#include "models/host.h"
+#include "models/topology.h"
+#include "sim/sim.h"
+
+struct sim_switch;
+struct sim_switch_params;
+
+struct fabric_params {
+	uint64_t seed, scenario_hash;
+	uint32_t thread_count;
+	uint64_t packet_bytes_max; /* memory for payloads of packets under way */
+	ps_t oob_delay;		   /* of the board; 20 us by default, never below the lookahead */
+	bool ipv6;
+	const struct host_params *host; /* line rate and overhead follow from the links */
+	const struct sim_switch_params *switch_params;
+};
+
+struct fabric {
+	struct packet_pools pools; /* first: packet_pools_of() */
+	struct fabric_params params;
+	struct sim *sim;
+	struct host *hosts; /* in the order of the topology */
+	struct sim_switch **switches;
+	struct host **by_name;
+	struct host_table table;
+	uint32_t host_count, switch_count;
+};
+
+/* Builds and seals; @topology may go away afterwards, but not its names. -ENOMEM; -EINVAL: a host
+ * without or with more than one link, a link that the engine refuses; -EHOSTUNREACH: hosts without a
+ * path between them. */
+int fabric_create(struct fabric *fabric, const struct topology *topology,
+		  const struct fabric_params *params);
+void fabric_fini(struct fabric *fabric);
+
+/* NULL: no such host. */
+struct host *fabric_host(const struct fabric *fabric, const char *name);
+
+/* As sim_run(). */
+int fabric_run(struct fabric *fabric, ps_t until);
+
+#endif
