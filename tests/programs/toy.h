@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_PROGRAMS_TOY_H
+#define TESTS_PROGRAMS_TOY_H
+
+/* The smallest world that the verbs front can live in: adapters in one process, and a function that
+ * carries what one sends into another. Time is a counter that moves when a packet does, or to the
+ * next timer when none does. For tests of the front and of programs, not a fabric. */
+#include "transport/verbs/world.h"
+
+#include <pthread.h>
+
+enum { TOY_MAX = 16 };
+
+struct toy_host {
+	struct vrb_world world;
+	struct toy *toy;
+	struct hca_device *hca;
+	uint32_t index;
+	uint8_t gid[2][16]; /* fe80::N, ::ffff:10.0.0.N */
+	char name[16];
+};
+
+struct toy {
+	struct toy_host hosts[TOY_MAX];
+	uint32_t count;
+	uint32_t drop_every; /* every n-th packet is lost; 0: none */
+	pthread_mutex_t lock;
+	ps_t now;
+	uint64_t packets, calls[VRB_CALL_COUNT], amounts[VRB_CALL_COUNT];
+	bool idle;
+};
+
+void toy_init(struct toy *toy, uint32_t count);
+void toy_fini(struct toy *toy);
+/* Carries every packet there is to carry now; false: there was none. Inside a call or without
+ * other threads. */
+bool toy_pump(struct toy *toy);
+/* Moves the clock to the next timer; false: there is none. */
+bool toy_skip(struct toy *toy);
+/* What vrb_provider() lists for the calling thread: one host, or all where @index is @count. */
+void toy_show(struct toy *toy, uint32_t index);
+
+#endif
