@@ -2,11 +2,109 @@
 #include "tests/unit/nic_test.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+
+enum { OPEN_MAX_COUNT = 8 };
+
+static struct nic *open_nics[OPEN_MAX_COUNT];
+static int open_fds[OPEN_MAX_COUNT]; /* plus one; 0: none */
+
+static void remember_nic(struct nic *nic)
+{
+	int i = 0;
+
+	while (open_nics[i])
+		assert_true(++i < OPEN_MAX_COUNT);
+	open_nics[i] = nic;
+}
+
+static void forget_nic(const struct nic *nic)
+{
+	for (int i = 0; i < OPEN_MAX_COUNT; i++)
+		if (open_nics[i] == nic)
+			open_nics[i] = NULL;
+}
+
+int opened(int fd)
+{
+	int i = 0;
+
+	assert_true(fd >= 0);
+	while (open_fds[i])
+		assert_true(++i < OPEN_MAX_COUNT);
+	open_fds[i] = fd + 1;
+	return fd;
+}
+
+void closed(int fd)
+{
+	struct sockaddr_un address = {0};
+	socklen_t length = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
+	    address.sun_family == AF_UNIX && address.sun_path[0] != '\0')
+		unlink(address.sun_path);
+	close(fd);
+	for (int i = 0; i < OPEN_MAX_COUNT; i++)
+		if (open_fds[i] == fd + 1)
+			open_fds[i] = 0;
+}
+
+int close_leftovers(void **state)
+{
+	(void)state;
+	for (int i = 0; i < OPEN_MAX_COUNT; i++) {
+		nic_close(open_nics[i]);
+		open_nics[i] = NULL;
+		if (open_fds[i])
+			closed(open_fds[i] - 1);
+	}
+	return 0;
+}
+
+static bool task_sleeps(const char *task)
+{
+	char path[300], stat[512], *name_end;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/stat", task);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return true; /* gone */
+	got = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	if (got <= 0)
+		return true;
+	stat[got] = '\0';
+	name_end = strrchr(stat, ')');
+	assert_non_null(name_end);
+	return name_end[2] == 'S';
+}
+
+void other_threads_sleep(void)
+{
+	bool all = false;
+
+	while (!all) {
+		DIR *tasks = opendir("/proc/self/task");
+		struct dirent *task;
+
+		assert_non_null(tasks);
+		all = true;
+		while ((task = readdir(tasks)))
+			if (task->d_name[0] != '.' && atoi(task->d_name) != getpid())
+				all = all && task_sleeps(task->d_name);
+		closedir(tasks);
+	}
+}
 
 void host_ip(unsigned k, uint8_t ret_ip[16])
 {
@@ -62,6 +160,7 @@ void side_open_sized(struct side *side, const struct nic_params *params, uint32_
 	struct nic *nic;
 
 	assert_int_equal(nic_open(params, &nic), 0);
+	remember_nic(nic);
 	open_objects(side, nic, bytes);
 	side->owns_nic = true;
 	side->has_thread = params->progress_thread;
@@ -95,6 +194,7 @@ bool side_open_udp6(struct side *side)
 	if (ret == -EADDRNOTAVAIL || ret == -EAFNOSUPPORT)
 		return false;
 	assert_int_equal(ret, 0);
+	remember_nic(nic);
 	side_open_on(side, nic);
 	side->owns_nic = true;
 	return true;
@@ -108,8 +208,10 @@ void side_close(struct side *side)
 	assert_int_equal(hca_cq_destroy(side->hca, side->cq), 0);
 	assert_int_equal(hca_pd_destroy(side->hca, side->pd), 0);
 	nic_unlock(side->nic);
-	if (side->owns_nic)
+	if (side->owns_nic) {
+		forget_nic(side->nic);
 		nic_close(side->nic);
+	}
 	free(side->memory);
 }
 
@@ -229,8 +331,7 @@ void plain_open(struct plain *plain, unsigned k, uint16_t port)
 
 	host_ip(k, plain->ip);
 	to_address(plain->ip, port, &address);
-	plain->fd = socket(AF_INET, SOCK_DGRAM, 0);
-	assert_true(plain->fd >= 0);
+	plain->fd = opened(socket(AF_INET, SOCK_DGRAM, 0));
 	assert_int_equal(setsockopt(plain->fd, IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)), 0);
 	assert_int_equal(bind(plain->fd, (const struct sockaddr *)&address, length), 0);
 	assert_int_equal(getsockname(plain->fd, (struct sockaddr *)&address, &length), 0);
@@ -239,7 +340,7 @@ void plain_open(struct plain *plain, unsigned k, uint16_t port)
 
 void plain_close(struct plain *plain)
 {
-	close(plain->fd);
+	closed(plain->fd);
 }
 
 void plain_tos(const struct plain *plain, int tos)

@@ -9,6 +9,17 @@
 
 #include <stddef.h>
 
+/* A test that closes what a failed one leaves open, so that one fault fails one test. */
+#undef T
+#define T(name) cmocka_unit_test_teardown(name, close_leftovers)
+int close_leftovers(void **state);
+/* For the tests' own sockets. */
+int opened(int fd);
+void closed(int fd);
+
+/* Waits until every other thread of the process sleeps in the kernel. */
+void other_threads_sleep(void);
+
 enum { SIDE_MEMORY = 1 << 16 };
 
 struct side {

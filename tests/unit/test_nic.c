@@ -394,6 +394,7 @@ static void progress_thread_repeats_for_an_idle_program(void **state)
 	side_open_udp_thread(&a, 1);
 	plain_open(&peer, 2, 4791);
 	side_join_plain(&a, peer.ip);
+	other_threads_sleep();
 	side_send(
 		&a,
 		&(struct hca_send_wr){.opcode = HCA_WR_RDMA_WRITE, .remote_addr = 4096, .rkey = 1},

@@ -52,24 +52,21 @@ static void open_pair(struct side *a, struct side *b)
 }
 
 /* The neighbour that sees and says every byte; host 1. */
-static int bare_open(void)
+static int bare_socket(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
 	assert_true(fd >= 0);
+
 	path_of(1, address.sun_path);
 	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
 	return fd;
 }
 
-static void bare_close(int fd)
+static int bare_open(void)
 {
-	char path[NIC_PATH_MAX];
-
-	path_of(1, path);
-	close(fd);
-	unlink(path);
+	return opened(bare_socket());
 }
 
 static void bare_send(int fd, const uint8_t *buf, size_t length)
@@ -200,7 +197,7 @@ static void neighbours_are_answered_for_own_addresses_only(void **state)
 	assert_true(bare_hears(fd, &answer));
 	assert_memory_equal(answer.sender_ip, ipv6[0], 16);
 	side_close(&a);
-	bare_close(fd);
+	closed(fd);
 }
 
 static void silence_is_unreachable(void **state)
@@ -232,7 +229,7 @@ static void silence_is_unreachable(void **state)
 	assert_memory_equal(question.peer_ip, ipv4[1], 16);
 	assert_memory_equal(question.sender_ip, ipv4[0], 16);
 	side_close(&a);
-	bare_close(fd);
+	closed(fd);
 }
 
 struct late {
@@ -332,7 +329,7 @@ static void a_full_socket_loses_nothing(void **state)
 	assert_true(stats.tx_full > 0);
 	assert_int_equal(stats.tx_lost, 0);
 	side_close(&a);
-	bare_close(fd);
+	closed(fd);
 }
 
 static void turn_for(struct side *a, struct nic_stats *ret_before, struct nic_stats *ret_after,
@@ -404,7 +401,7 @@ static void foreign_and_damaged_frames_are_ignored(void **state)
 	assert_int_equal(side_wait(&a, &a).wr_id, 6);
 	assert_memory_equal(a.memory, payload, sizeof(payload));
 	side_close(&a);
-	bare_close(fd);
+	closed(fd);
 }
 
 static void a_dead_socket_is_replaced_a_live_one_is_not(void **state)
@@ -412,7 +409,7 @@ static void a_dead_socket_is_replaced_a_live_one_is_not(void **state)
 	struct nic_params params = frame_params(1);
 	struct nic *nic, *second;
 	struct stat st;
-	int fd = bare_open();
+	int fd = bare_socket();
 
 	(void)state;
 	assert_int_equal(nic_open(&params, &nic), -EADDRINUSE);
