@@ -14,8 +14,182 @@ static int between(struct sim *sim, void *owner)
 	struct fabric *fabric = owner;
 
 	(void)sim;
-	for (uint32_t i = 0; i < fabric->host_count; i++)
-		if (fabric->hosts[i].stats.slabs_refused)
-			return -ENOMEM;
 	packet_pools_balance(&fabric->pools);
-	return board_between(fabric->table.board);
+	return fabric->pools.exhausted ? -ENOMEM : board_between(fabric->table.board);
+}
+
+static int add_host(struct fabric *fabric, const char *name, struct sim_node **ret_node)
+{
+	struct host *host = &fabric->hosts[fabric->host_count];
+	int ret = host_init(host, name, fabric->params.seed, fabric->params.host);
+
+	if (ret)
+		return ret;
+	fabric->host_count++;
+	*ret_node = &host->node;
+	return sim_add_node(fabric->sim, &host->node);
+}
+
+static int add_switch(struct fabric *fabric, const char *name, struct sim_node **ret_node)
+{
+	struct sim_switch *sw = sim_switch_create(name);
+
+	if (!sw)
+		return -ENOMEM;
+	fabric->switches[fabric->switch_count++] = sw;
+	*ret_node = sim_switch_node(sw);
+	return sim_add_node(fabric->sim, *ret_node);
+}
+
+static int add_all(struct fabric *fabric, const struct topology *topology, struct sim_node **nodes)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < topology->node_count && !ret; i++) {
+		const struct topology_node *node = &topology->nodes[i];
+
+		ret = node->is_switch ? add_switch(fabric, node->name, &nodes[i])
+				      : add_host(fabric, node->name, &nodes[i]);
+	}
+	for (uint32_t i = 0; i < topology->link_count && !ret; i++) {
+		const struct topology_link *link = &topology->links[i];
+		const struct sim_link_params params = {
+			.name = link->name, .rate_bps = link->rate_bps, .delay = link->delay};
+
+		ret = sim_add_link(fabric->sim, nodes[link->a], nodes[link->b], &params);
+	}
+	return ret;
+}
+
+static int ready_hosts(struct fabric *fabric)
+{
+	for (uint32_t i = 0; i < fabric->host_count; i++) {
+		struct host *host = &fabric->hosts[i];
+		struct sim_fc *fc;
+
+		if (host->node.port_count != 1)
+			return -EINVAL;
+		host->address = sim_route_address(fabric->routes, &host->node);
+		fc = sim_fc_none(&host->node, 0);
+		if (!fc)
+			return -ENOMEM;
+		host_attach(host, fc);
+	}
+	return 0;
+}
+
+static int ready_switches(struct fabric *fabric)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < fabric->switch_count && !ret; i++) {
+		struct sim_node *node = sim_switch_node(fabric->switches[i]);
+		struct sim_fc *fc = sim_fc_none(node, fabric->params.switches.buffer_bytes);
+
+		ret = fc ? sim_switch_ready(fabric->switches[i],
+					    sim_route_table_of(fabric->routes, node), fc)
+			 : -ENOMEM;
+	}
+	return ret;
+}
+
+static int seal(struct fabric *fabric)
+{
+	struct host **by_name = util_calloc(fabric->host_count, sizeof(struct host *));
+	int ret;
+
+	if (!by_name)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		by_name[i] = &fabric->hosts[i];
+	host_table_init(&fabric->table, by_name, fabric->host_count);
+	fabric->table.ipv6 = fabric->params.ipv6;
+	ret = sim_seal(fabric->sim);
+	ret = ret ? ret : sim_routes_create(fabric->sim, &sim_switch_ops, &fabric->routes);
+	ret = ret ? ret : ready_hosts(fabric);
+	ret = ret ? ret : ready_switches(fabric);
+	if (ret)
+		return ret;
+	fabric->table.board =
+		board_create(fabric->sim, fabric->params.thread_count, fabric->params.oob_delay);
+	return fabric->table.board ? 0 : -ENOMEM;
+}
+
+static int build(struct fabric *fabric, const struct topology *topology)
+{
+	const struct sim_params params = {
+		.seed = fabric->params.seed,
+		.scenario_hash = fabric->params.scenario_hash,
+		.thread_count = fabric->params.thread_count,
+		.body_ops = &packet_body_ops,
+		.between = between,
+		.owner = fabric,
+	};
+	struct sim_node **nodes = util_calloc(topology->node_count, sizeof(*nodes));
+	int ret;
+
+	fabric->hosts = util_calloc(topology->node_count, sizeof(*fabric->hosts));
+	fabric->switches = util_calloc(topology->node_count, sizeof(*fabric->switches));
+	fabric->sim = sim_create(&params);
+	if (!nodes || !fabric->hosts || !fabric->switches || !fabric->sim)
+		ret = -ENOMEM;
+	else
+		ret = add_all(fabric, topology, nodes);
+	util_free(nodes);
+	return ret ? ret : seal(fabric);
+}
+
+int fabric_create(struct fabric *fabric, const struct topology *topology,
+		  const struct fabric_params *params)
+{
+	int ret;
+
+	*fabric = (struct fabric){.params = *params};
+	ret = packet_pools_init(&fabric->pools, params->thread_count, params->packet_bytes_max);
+	ret = ret ? ret : build(fabric, topology);
+	if (ret)
+		fabric_fini(fabric);
+	return ret;
+}
+
+void fabric_fini(struct fabric *fabric)
+{
+	sim_destroy(fabric->sim);
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		host_fini(&fabric->hosts[i]);
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		sim_switch_destroy(fabric->switches[i]);
+	board_destroy(fabric->table.board);
+	sim_routes_destroy(fabric->routes);
+	util_free(fabric->table.hosts);
+	util_free(fabric->hosts);
+	util_free(fabric->switches);
+	packet_pools_fini(&fabric->pools);
+	*fabric = (struct fabric){.sim = NULL};
+}
+
+struct host *fabric_host(const struct fabric *fabric, const char *name)
+{
+	uint32_t low = 0, high = fabric->host_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const int order = strcmp(name, fabric->table.hosts[middle]->node.name);
+
+		if (order == 0)
+			return fabric->table.hosts[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+int fabric_run(struct fabric *fabric, ps_t until)
+{
+	const int ret = sim_run(fabric->sim, until);
+
+	sim_finish(fabric->sim);
+	return ret;
+}

@@ -10,7 +10,11 @@
 #include "sim/sim.h"
 
 struct sim_switch;
-struct sim_switch_params;
+
+/* Every switch of the fabric. */
+struct fabric_switch_params {
+	uint64_t buffer_bytes; /* shared by all ports */
+};
 
 struct fabric_params {
 	uint64_t seed, scenario_hash;
@@ -19,23 +23,22 @@ struct fabric_params {
 	ps_t oob_delay;		   /* of the board; 20 us by default, never below the lookahead */
 	bool ipv6;
 	const struct host_params *host; /* line rate and overhead follow from the links */
-	const struct sim_switch_params *switch_params;
+	struct fabric_switch_params switches;
 };
 
 struct fabric {
 	struct packet_pools pools; /* first: packet_pools_of() */
 	struct fabric_params params;
 	struct sim *sim;
+	struct sim_routes *routes;
 	struct host *hosts; /* in the order of the topology */
 	struct sim_switch **switches;
-	struct host **by_name;
 	struct host_table table;
 	uint32_t host_count, switch_count;
 };
 
 /* Builds and seals; @topology may go away afterwards, but not its names. -ENOMEM; -EINVAL: a host
- * without or with more than one link, a link that the engine refuses; -EHOSTUNREACH: hosts without a
- * path between them. */
+ * without or with more than one link, a link that the engine refuses. */
 int fabric_create(struct fabric *fabric, const struct topology *topology,
 		  const struct fabric_params *params);
 void fabric_fini(struct fabric *fabric);
@@ -43,7 +46,7 @@ void fabric_fini(struct fabric *fabric);
 /* NULL: no such host. */
 struct host *fabric_host(const struct fabric *fabric, const char *name);
 
-/* As sim_run(). */
+/* As sim_run(), then the final facts of every node. Once. */
 int fabric_run(struct fabric *fabric, ps_t until);
 
 #endif

@@ -36,7 +36,6 @@ struct host_params {
 struct host_stats {
 	uint64_t completions, completions_failed;
 	uint64_t placed_bytes;
-	uint64_t slabs_refused; /* the memory limit was met: the run is void */
 };
 
 /* The embedded node is for sim_add_node(); everything else belongs to models/. */

@@ -47,7 +47,12 @@ struct packet_pools *packet_pools_of(const struct sim_thread *th)
 
 struct packet_slab *packet_slab_get(struct sim_thread *th)
 {
-	return util_arena_get(&packet_pools_of(th)->slabs[th->number]);
+	struct packet_pools *pools = packet_pools_of(th);
+	struct packet_slab *slab = util_arena_get(&pools->slabs[th->number]);
+
+	if (!slab)
+		__atomic_store_n(&pools->exhausted, true, __ATOMIC_RELAXED);
+	return slab;
 }
 
 void packet_slab_put(struct sim_thread *th, struct packet_slab *slab)

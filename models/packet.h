@@ -19,6 +19,7 @@ struct packet_slab {
 struct packet_pools {
 	uint32_t thread_count;
 	struct util_arena *slabs;
+	bool exhausted; /* the memory limit was met: the run is void */
 };
 
 /* @bytes_max: of all slabs together. -ENOMEM. */

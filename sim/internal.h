@@ -187,9 +187,9 @@ static inline void engine_deliver(struct engine_thread *et, uint32_t slot,
 	frame->number = number;
 }
 
-/* sim_port_send() without its checks. */
+/* sim_port_send() without its checks; @delay is the link's, or that of control frames. */
 static inline void engine_send(struct engine_thread *et, struct sim_port *port,
-			       const struct sim_pkt *pkt, ps_t start)
+			       const struct sim_pkt *pkt, ps_t start, ps_t delay)
 {
 	const ps_t end = start + sim_port_tx_time(port, pkt->bytes);
 	const uint16_t number = (uint16_t)port->sent_count++;
@@ -198,10 +198,10 @@ static inline void engine_send(struct engine_thread *et, struct sim_port *port,
 	port->sent_bytes += pkt->bytes;
 	port->sent_packets++;
 	if (unlikely(port->hooked))
-		sim_engine_send_hooked(et, port, pkt, start, end + port->delay);
+		sim_engine_send_hooked(et, port, pkt, start, end + delay);
 	else
 		engine_deliver(et, port->peer_slot, pkt, port->peer_port, number,
-			       end + port->delay);
+			       end + delay);
 }
 
 #endif

@@ -23,5 +23,6 @@ void sim_port_send(struct sim_thread *th, struct sim_port *port, const struct si
 	CHECK(start >= port->free_at);
 	CHECK(start >= th->from);
 	CHECK(start < th->until);
-	engine_send(engine_of(th), port, pkt, start);
+	engine_send(engine_of(th), port, pkt, start,
+		    port->delay + (pkt->frame == SIM_CONTROL ? port->control_delay : 0));
 }

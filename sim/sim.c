@@ -215,6 +215,8 @@ static uint64_t ps_per_byte_q32(uint64_t rate_bps)
 	uint64_t quotient = 8 * PS_S / rate_bps, rest = 8 * PS_S % rate_bps;
 
 	CHECK(rate_bps <= UINT64_MAX / 2);
+	if (quotient > UINT32_MAX)
+		return 1; /* slower than 2 kb/s: never exact */
 	for (int i = 0; i < 32; i++) {
 		rest *= 2;
 		quotient = quotient << 1 | (rest >= rate_bps);
@@ -325,7 +327,7 @@ static void choose_windows(struct sim *sim)
 	sim->look = sim->link_count > 0 ? look : PS_MS;
 	for (uint32_t i = 0; i < sim->link_count; i++) {
 		const struct link *link = &sim->links[i];
-		const ps_t far = link->delay + util_tx_time(SEAL_BYTES, link->rate_bps);
+		const ps_t far = link->delay + SEAL_BYTES * 8 * PS_S / link->rate_bps + 1;
 
 		reach = far > reach ? far : reach;
 	}

@@ -5,7 +5,6 @@
 #include "include/verbena/verbena.h"
 #include "models/fabric.h"
 #include "models/task.h"
-#include "sim/switch.h"
 #include "tests/programs/prog.h"
 #include "tests/programs/report.h"
 #include "transport/wire/frame.h"
@@ -27,7 +26,7 @@ struct options {
 
 struct rank {
 	struct prog prog;
-	struct report *report;
+	struct report_list *report;
 	const struct options *options;
 	int result;
 };
@@ -89,8 +88,7 @@ static void usage(FILE *file)
 	      "  --size N          ranks (2)        --hosts N     hosts of the star (ranks)\n"
 	      "  --leaves N --spines N              a leaf-spine instead of a star\n"
 	      "  --seed N (1)      --threads N (1)  --through-wire\n"
-	      "  --backend stack|thread             --ipv6 --no-cost --quiet\n"
-	      "  --fault LINK:KIND:PPM              loss, corrupt, duplicate, delay, reorder\n",
+	      "  --backend stack|thread             --ipv6 --no-cost --quiet\n",
 	      file);
 }
 
@@ -213,10 +211,12 @@ int main(int argc, char **argv)
 					     .packet_bytes_max = 1u << 30,
 					     .oob_delay = 20 * PS_US,
 					     .ipv6 = o.ipv6,
+					     .switches = {.buffer_bytes = 16u << 20},
 					     .host = &host};
 
 	ranks = calloc(o.size, sizeof(*ranks));
-	if (!ranks || build(&o, &topology) != 0 || fabric_create(&fabric, &topology, &params) != 0)
+	if (!ranks || build(&o, &topology) != 0 || topology_name_links(&topology) != 0 ||
+	    fabric_create(&fabric, &topology, &params) != 0)
 		return 3;
 	ret = spawn_all(&fabric, ranks, &o, &report);
 	if (ret == 0)

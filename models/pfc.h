@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_PFC_H
+#define MODELS_PFC_H
+
+/* Priority flow control (IEEE 802.1Qbb) behind sim/fc.h. The buffer of a switch is a shared pool
+ * less the headrooms and reserves; what came in at one port and priority may hold up to a threshold
+ * of it, fixed or a fraction of what is free. Beyond, XOFF goes back, and what still arrives in
+ * excess is kept in the headroom of that port and priority. A host uses the gate alone. */
+#include "sim/fc.h"
+
+enum { PFC_FRAME_BYTES = 84 }; /* 64, preamble and gap */
+
+struct pfc_params {
+	uint64_t buffer_bytes;
+	uint8_t lossless; /* mask of priorities; the others share the pool until it is full */
+	bool dynamic;
+	uint32_t alpha_num, alpha_den; /* dynamic: threshold = free * num / den */
+	uint32_t xoff_bytes;	       /* static */
+	uint32_t resume_bytes;	       /* XON this much below the threshold; 2 MTUs by default */
+	uint32_t reserve_bytes;	       /* of each port, taken off the pool */
+	uint32_t headroom_bytes;       /* of each port and lossless priority ... */
+	const uint32_t *headrooms;     /* ... unless given by port */
+	bool quanta;		       /* pauses run out and are refreshed at half their time */
+	uint16_t pause_quanta;	       /* of an XOFF; 0: 65535 */
+	ps_t response_delay;	       /* until the other end obeys, its interface included */
+};
+
+/* For @node, which is sealed; buffer_bytes 0: a gate only. NULL: no memory. CHECKs that the pool is
+ * larger than headrooms and reserves. */
+struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params);
+
+/* What may still come in after XOFF was decided (IEEE 802.1Qbb annex N, in bytes on the wire, rounded
+ * up): a frame just begun here, the pause frame, cable, interfaces and response, a frame just begun
+ * there. */
+struct pfc_headroom {
+	uint64_t rate_bps;
+	ps_t delay;		  /* of the cable, one way */
+	ps_t response_delay;	  /* of the other end, interfaces included */
+	uint32_t frame_bytes_max; /* here, of any priority */
+	uint32_t lossless_bytes_max;
+};
+uint32_t pfc_headroom_bytes(const struct pfc_headroom *link);
+
+#endif

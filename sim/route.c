@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/route.h"
+
+#include "sim/port.h"
+#include "util/alloc.h"
+#include "util/check.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SETS_MAX = 0x7f00, FAR = UINT16_MAX };
+
+/* Everything here goes by the node's rank: its place in the order of names. */
+struct sim_routes {
+	const struct sim *sim;
+	const struct sim_node_ops *switch_ops;
+	uint32_t node_count, group_count;
+	uint32_t *rank_of; /* by node->index */
+	uint32_t *address; /* of hosts, by rank */
+	uint32_t *group_root; /* by group: the rank of its switch, or of the host that is alone */
+	struct sim_route_table *tables;
+	uint16_t *memory; /* entries of all tables */
+	uint16_t *distance; /* of switches and hosts to the group at hand */
+	uint32_t *queue;
+	uint16_t **sets; /* by rank */
+	uint32_t *set_words, *set_max;
+	uint16_t **local;
+};
+
+static bool is_switch(const struct sim_routes *r, const struct sim_node *node)
+{
+	return node->ops == r->switch_ops;
+}
+
+static uint32_t rank(const struct sim_routes *r, const struct sim_node *node)
+{
+	return r->rank_of[node->index];
+}
+
+/* The switch whose group @host belongs to, NULL: it is a group of its own. */
+static const struct sim_node *home(const struct sim_routes *r, const struct sim_node *host)
+{
+	if (host->port_count == 1 && is_switch(r, host->ports[0].peer))
+		return host->ports[0].peer;
+	return NULL;
+}
+
+/* ---- groups and places ---- */
+
+static int group_of_switch(struct sim_routes *r, const struct sim_node *node)
+{
+	const uint32_t me = rank(r, node);
+	uint32_t place = 0;
+	uint16_t *local;
+
+	for (uint32_t p = 0; p < node->port_count; p++)
+		place += !is_switch(r, node->ports[p].peer) && home(r, node->ports[p].peer) == node;
+	if (place == 0)
+		return 0;
+	local = r->local[me] = util_calloc(place, sizeof(*local));
+	if (!local)
+		return -ENOMEM;
+	place = 0;
+	for (uint32_t p = 0; p < node->port_count; p++) {
+		const struct sim_node *peer = node->ports[p].peer;
+
+		if (is_switch(r, peer) || home(r, peer) != node)
+			continue;
+		local[place] = (uint16_t)p;
+		r->address[rank(r, peer)] = sim_address(r->group_count, place++);
+	}
+	r->tables[me].local = local;
+	r->tables[me].local_count = place;
+	r->tables[me].own_group = r->group_count;
+	r->group_root[r->group_count++] = me;
+	return 0;
+}
+
+static int number_groups(struct sim_routes *r)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; ret == 0 && i < r->node_count; i++) {
+		const struct sim_node *node = sim_node_at(r->sim, i);
+		const uint64_t words[] = {node->id};
+
+		r->tables[i].own_group = UINT32_MAX;
+		r->tables[i].key = util_hash_words(
+			(struct util_key){.k0 = sim_seed(r->sim), .k1 = 2}, words, 1);
+		if (is_switch(r, node))
+			ret = group_of_switch(r, node);
+	}
+	for (uint32_t i = 0; ret == 0 && i < r->node_count; i++) {
+		const struct sim_node *node = sim_node_at(r->sim, i);
+
+		if (is_switch(r, node) || home(r, node))
+			continue;
+		r->address[i] = sim_address(r->group_count, 0);
+		r->group_root[r->group_count++] = i;
+	}
+	return r->group_count > 65000 ? -E2BIG : ret;
+}
+
+/* ---- shortest paths ---- */
+
+/* Distances of all nodes to @root; only switches pass on. */
+static void measure(struct sim_routes *r, uint32_t root)
+{
+	uint32_t head = 0, tail = 0;
+
+	for (uint32_t i = 0; i < r->node_count; i++)
+		r->distance[i] = FAR;
+	r->distance[root] = 0;
+	r->queue[tail++] = root;
+	while (head < tail) {
+		const uint32_t at = r->queue[head++];
+		const struct sim_node *node = sim_node_at(r->sim, at);
+
+		if (at != root && !is_switch(r, node))
+			continue;
+		for (uint32_t p = 0; p < node->port_count; p++) {
+			const uint32_t next = rank(r, node->ports[p].peer);
+
+			if (r->distance[next] != FAR)
+				continue;
+			r->distance[next] = (uint16_t)(r->distance[at] + 1);
+			r->queue[tail++] = next;
+		}
+	}
+}
+
+static bool leads_nearer(const struct sim_routes *r, const struct sim_node *node, uint32_t port,
+			 uint32_t root)
+{
+	const struct sim_node *peer = node->ports[port].peer;
+	const uint32_t to = rank(r, peer);
+
+	return r->distance[to] < r->distance[rank(r, node)] && (to == root || is_switch(r, peer));
+}
+
+/* The place of the set among the switch's, put there if it is new. Negative: errno. */
+static int find_set(struct sim_routes *r, uint32_t me, const struct sim_node *node, uint32_t count,
+		    uint32_t root)
+{
+	uint32_t at = r->set_words[me], port = 0;
+	uint16_t *set;
+
+	if (at + count + 1 > r->set_max[me]) {
+		const uint32_t max = (at + count + 1) * 2;
+		void *sets = util_realloc(r->sets[me], max, sizeof(uint16_t));
+
+		if (!sets)
+			return -ENOMEM;
+		r->sets[me] = sets;
+		r->set_max[me] = max;
+	}
+	set = r->sets[me] + at;
+	set[0] = (uint16_t)count;
+	for (uint32_t p = 0; p < node->port_count; p++)
+		if (leads_nearer(r, node, p, root))
+			set[++port] = (uint16_t)p;
+	for (uint32_t old = 0; old < at; old += r->sets[me][old] + 1u)
+		if (r->sets[me][old] == count &&
+		    memcmp(r->sets[me] + old, set, (count + 1) * sizeof(*set)) == 0)
+			return (int)old;
+	if (at + count + 1 > SETS_MAX)
+		return -E2BIG;
+	r->set_words[me] += count + 1;
+	return (int)at;
+}
+
+static int entry_for(struct sim_routes *r, const struct sim_node *node, uint32_t root,
+		     uint16_t *ret_entry)
+{
+	const uint32_t me = rank(r, node);
+	uint32_t count = 0, only = 0;
+	int set;
+
+	*ret_entry = SIM_ROUTE_NONE;
+	if (me == root) {
+		*ret_entry = SIM_ROUTE_LOCAL;
+		return 0;
+	}
+	if (node->port_count == 1 && r->distance[me] != FAR) {
+		*ret_entry = 0;
+		return 0;
+	}
+	for (uint32_t p = node->port_count; r->distance[me] != FAR && p-- > 0;)
+		if (leads_nearer(r, node, p, root)) {
+			only = p;
+			count++;
+		}
+	if (count <= 1) {
+		*ret_entry = count == 1 ? (uint16_t)only : (uint16_t)SIM_ROUTE_NONE;
+		return 0;
+	}
+	set = find_set(r, me, node, count, root);
+	if (set < 0)
+		return set;
+	*ret_entry = (uint16_t)(SIM_ROUTE_SET + set);
+	return 0;
+}
+
+static int fill_tables(struct sim_routes *r)
+{
+	int ret = 0;
+
+	r->memory = util_calloc((size_t)r->node_count * r->group_count, sizeof(uint16_t));
+	if (!r->memory)
+		return -ENOMEM;
+	for (uint32_t g = 0; g < r->group_count; g++) {
+		measure(r, r->group_root[g]);
+		for (uint32_t i = 0; ret == 0 && i < r->node_count; i++)
+			ret = entry_for(r, sim_node_at(r->sim, i), r->group_root[g],
+					&r->memory[(size_t)i * r->group_count + g]);
+	}
+	for (uint32_t i = 0; i < r->node_count; i++) {
+		r->tables[i].groups = r->memory + (size_t)i * r->group_count;
+		r->tables[i].group_count = r->group_count;
+		r->tables[i].sets = r->sets[i];
+	}
+	return ret;
+}
+
+int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,
+		      struct sim_routes **ret_routes)
+{
+	const uint32_t count = sim_node_count(sim);
+	struct sim_routes *r = util_calloc(1, sizeof(*r));
+	int ret = -ENOMEM;
+
+	if (!r)
+		return ret;
+	*r = (struct sim_routes){.sim = sim, .switch_ops = switch_ops, .node_count = count};
+	r->rank_of = util_calloc(count, sizeof(*r->rank_of));
+	r->address = util_calloc(count, sizeof(*r->address));
+	r->group_root = util_calloc(count, sizeof(*r->group_root));
+	r->tables = util_calloc(count, sizeof(*r->tables));
+	r->distance = util_calloc(count, sizeof(*r->distance));
+	r->queue = util_calloc(count, sizeof(*r->queue));
+	r->sets = util_calloc(count, sizeof(*r->sets));
+	r->set_words = util_calloc(count, sizeof(*r->set_words));
+	r->set_max = util_calloc(count, sizeof(*r->set_max));
+	r->local = util_calloc(count, sizeof(*r->local));
+	if (r->rank_of && r->address && r->group_root && r->tables && r->distance && r->queue &&
+	    r->sets && r->set_words && r->set_max && r->local) {
+		for (uint32_t i = 0; i < count; i++)
+			r->rank_of[sim_node_at(sim, i)->index] = i;
+		ret = number_groups(r);
+		if (ret == 0)
+			ret = fill_tables(r);
+	}
+	if (ret != 0) {
+		sim_routes_destroy(r);
+		return ret;
+	}
+	*ret_routes = r;
+	return 0;
+}
+
+void sim_routes_destroy(struct sim_routes *routes)
+{
+	if (!routes)
+		return;
+	for (uint32_t i = 0; i < routes->node_count; i++) {
+		if (routes->sets)
+			util_free(routes->sets[i]);
+		if (routes->local)
+			util_free(routes->local[i]);
+	}
+	util_free(routes->rank_of);
+	util_free(routes->address);
+	util_free(routes->group_root);
+	util_free(routes->tables);
+	util_free(routes->memory);
+	util_free(routes->distance);
+	util_free(routes->queue);
+	util_free(routes->sets);
+	util_free(routes->set_words);
+	util_free(routes->set_max);
+	util_free(routes->local);
+	util_free(routes);
+}
+
+uint32_t sim_route_address(const struct sim_routes *routes, const struct sim_node *host)
+{
+	CHECK(!is_switch(routes, host));
+	return routes->address[rank(routes, host)];
+}
+
+const struct sim_route_table *sim_route_table_of(const struct sim_routes *routes,
+						 const struct sim_node *node)
+{
+	return &routes->tables[rank(routes, node)];
+}
+
+uint32_t sim_route_hops(const struct sim_routes *routes, const struct sim_node *from,
+			const struct sim_node *to)
+{
+	const uint32_t dst = sim_route_address(routes, to);
+	uint32_t hops = 0;
+
+	for (; from != to; hops++) {
+		const uint32_t port = sim_route_port(sim_route_table_of(routes, from), dst, 0);
+
+		if (port >= from->port_count)
+			return UINT32_MAX;
+		from = from->ports[port].peer;
+	}
+	return hops;
+}

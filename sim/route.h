@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_ROUTE_H
+#define SIM_ROUTE_H
+
+/* Shortest paths over any graph of switches, with equal-cost sets. Hosts that hang on one switch by
+ * one link each form a group: an address is (group, place in the group), and a switch's table has
+ * one 16-bit entry a group. Groups are numbered by the names of their switches, places by the names
+ * of their links, so addresses are facts of the model. Hosts do not forward. */
+#include "sim/sim.h"
+
+struct sim_routes;
+
+/* A table as a switch reads it. */
+struct sim_route_table {
+	const uint16_t *groups; /* entry by group */
+	const uint16_t *local;	/* port by place, of the switch's own group */
+	const uint16_t *sets;	/* equal-cost sets: count, then ports in order of link name */
+	uint64_t key;		/* of the choice: from the seed and the switch's name */
+	uint32_t group_count, local_count;
+	uint32_t own_group; /* UINT32_MAX: none */
+};
+
+enum {
+	SIM_ROUTE_SET = 0x8000,	 /* the rest is the place of a set */
+	SIM_ROUTE_LOCAL = 0xfffe,
+	SIM_ROUTE_NONE = 0xffff,
+};
+
+static inline uint32_t sim_address(uint32_t group, uint32_t local)
+{
+	return group << 16 | local;
+}
+
+/* A node whose ops are @switch_ops forwards, all others are hosts. @sim is sealed.
+ * -ENOMEM; -E2BIG: more than 65,000 groups or sets of one switch. */
+int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,
+		      struct sim_routes **ret_routes);
+void sim_routes_destroy(struct sim_routes *routes); /* NULL allowed */
+
+uint32_t sim_route_address(const struct sim_routes *routes, const struct sim_node *host);
+const struct sim_route_table *sim_route_table_of(const struct sim_routes *routes,
+						 const struct sim_node *node);
+/* Links of the shortest path; UINT32_MAX: none. */
+uint32_t sim_route_hops(const struct sim_routes *routes, const struct sim_node *from,
+			const struct sim_node *to);
+
+/* One of @count, by hash: scaled, so none is favoured. */
+static inline uint32_t sim_route_pick(uint64_t key, uint32_t flow_hash, uint32_t count)
+{
+	const u128 x = (u128)(key ^ flow_hash) * 0xd6e8feb86659fd93u;
+	const uint64_t fold = (uint64_t)x ^ (uint64_t)(x >> 64);
+
+	return (uint32_t)((fold >> 32) * count >> 32);
+}
+
+/* The port towards @dst; UINT32_MAX: no way there. */
+static inline uint32_t sim_route_port(const struct sim_route_table *table, uint32_t dst,
+				      uint32_t flow_hash)
+{
+	const uint32_t group = dst >> 16, place = dst & 0xffff;
+	const uint16_t *set;
+	uint32_t entry;
+
+	if (__builtin_expect(group >= table->group_count, 0))
+		return UINT32_MAX;
+	entry = table->groups[group];
+	if (entry < SIM_ROUTE_SET)
+		return entry;
+	if (entry == SIM_ROUTE_LOCAL)
+		return place < table->local_count ? table->local[place] : UINT32_MAX;
+	if (__builtin_expect(entry == SIM_ROUTE_NONE, 0))
+		return UINT32_MAX;
+	set = table->sets + (entry - SIM_ROUTE_SET);
+	return set[1 + sim_route_pick(table->key, flow_hash, set[0])];
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_SWITCH_H
+#define SIM_SWITCH_H
+
+/* A store-and-forward switch with output queues in one shared buffer: eight priorities in strict
+ * order (7 first), control frames before them. A frame that finds its port free starts at once and
+ * takes no buffer. What happens to the buffer's limits is the business of sim/fc.h, marking that of
+ * the ecn seam below.
+ *
+ * Ports are settled lazily: frames start only when somebody looks. As long as nothing that leaves
+ * has an effect beyond its own port, they may be settled in any order; while fc->eager_count > 0
+ * departures, timers and arrivals of the whole switch are played in their exact order. */
+#include "sim/fc.h"
+#include "sim/route.h"
+
+struct sim_switch;
+
+/* Marks at dequeue. @queue_bytes: the queue without the frame. The draw is a function of the packet
+ * and the switch, never of what else was drawn. */
+struct sim_mark {
+	bool (*mark)(const struct sim_mark *mark, uint32_t queue_bytes, uint32_t draw);
+	uint32_t quiet_bytes; /* up to here nothing is marked */
+};
+
+struct sim_switch_stats {
+	uint64_t dropped_route, dropped_ttl, dropped_memory;
+	uint64_t forwarded; /* data frames */
+};
+
+extern const struct sim_node_ops sim_switch_ops;
+
+struct sim_switch *sim_switch_create(const char *name); /* NULL: no memory */
+/* After sim_destroy(). NULL allowed. */
+void sim_switch_destroy(struct sim_switch *sw);
+struct sim_node *sim_switch_node(struct sim_switch *sw);
+
+/* After sim_seal() and before sim_run(). The switch owns @fc from here on. -ENOMEM. */
+int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table, struct sim_fc *fc);
+/* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
+int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
+		    const struct sim_mark *mark);
+/* Gives back all frames that wait: after the last run, before sim_destroy(). */
+void sim_switch_drain(struct sim_switch *sw);
+
+struct sim_fc *sim_switch_fc(const struct sim_switch *sw);
+const struct sim_class *sim_switch_class(const struct sim_switch *sw, uint32_t port,
+					 uint8_t priority);
+const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
+/* Frames that wait, and their bytes: with what was sent, delivered and dropped they must add up. */
+uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes);
+
+#endif
