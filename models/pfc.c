@@ -110,7 +110,8 @@ static void find_timer(struct pfc *pfc)
 	}
 }
 
-static void refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at)
+static void refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		    ps_t at)
 {
 	const struct sim_port *p = &pfc->fc.node->ports[port];
 
@@ -122,7 +123,8 @@ static void refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8
 
 /* ---- the buffer ---- */
 
-static void stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at)
+static void stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		      ps_t at)
 {
 	sim_fc_class(&pfc->fc, port, priority)->watched = 1;
 	pfc->fc.eager_count++;

@@ -29,9 +29,9 @@ struct pfc_params {
  * larger than headrooms and reserves. */
 struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params);
 
-/* What may still come in after XOFF was decided (IEEE 802.1Qbb annex N, in bytes on the wire, rounded
- * up): a frame just begun here, the pause frame, cable, interfaces and response, a frame just begun
- * there. */
+/* What may still come in after XOFF was decided (IEEE 802.1Qbb annex N, in bytes on the wire,
+ * rounded up): a frame just begun here, the pause frame, cable, interfaces and response, a frame
+ * just begun there. */
 struct pfc_headroom {
 	uint64_t rate_bps;
 	ps_t delay;		  /* of the cable, one way */

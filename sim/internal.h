@@ -200,8 +200,7 @@ static inline void engine_send(struct engine_thread *et, struct sim_port *port,
 	if (unlikely(port->hooked))
 		sim_engine_send_hooked(et, port, pkt, start, end + delay);
 	else
-		engine_deliver(et, port->peer_slot, pkt, port->peer_port, number,
-			       end + delay);
+		engine_deliver(et, port->peer_slot, pkt, port->peer_port, number, end + delay);
 }
 
 #endif

@@ -16,11 +16,11 @@ struct sim_routes {
 	const struct sim *sim;
 	const struct sim_node_ops *switch_ops;
 	uint32_t node_count, group_count;
-	uint32_t *rank_of; /* by node->index */
-	uint32_t *address; /* of hosts, by rank */
+	uint32_t *rank_of;    /* by node->index */
+	uint32_t *address;    /* of hosts, by rank */
 	uint32_t *group_root; /* by group: the rank of its switch, or of the host that is alone */
 	struct sim_route_table *tables;
-	uint16_t *memory; /* entries of all tables */
+	uint16_t *memory;   /* entries of all tables */
 	uint16_t *distance; /* of switches and hosts to the group at hand */
 	uint32_t *queue;
 	uint16_t **sets; /* by rank */

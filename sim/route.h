@@ -21,7 +21,7 @@ struct sim_route_table {
 };
 
 enum {
-	SIM_ROUTE_SET = 0x8000,	 /* the rest is the place of a set */
+	SIM_ROUTE_SET = 0x8000, /* the rest is the place of a set */
 	SIM_ROUTE_LOCAL = 0xfffe,
 	SIM_ROUTE_NONE = 0xffff,
 };

@@ -18,7 +18,7 @@ struct sim_switch {
 	bool holding;	 /* timers are at work: nothing starts before they are done */
 	struct sim_route_table table;
 	uint64_t mix_key, mark_key;
-	ps_t now; /* of the last thing that was played in order */
+	ps_t now;		       /* of the last thing that was played in order */
 	const struct sim_mark **marks; /* by port * SIM_PRIORITIES + priority; may be NULL */
 	struct sim_switch_stats stats;
 };
@@ -89,7 +89,7 @@ static inline struct sim_pkt *take(struct sim_switch *sw, struct sim_port *port,
 	class->queue_bytes -= pkt->bytes;
 	if (class->head == class->tail) {
 		class->head = class->tail = 0; /* the same lines again next time */
-		port->waiting &= (uint16_t)~(1u << queue);
+		port->waiting &= (uint16_t) ~(1u << queue);
 		refresh(sw, port);
 	}
 	return pkt;
@@ -118,7 +118,8 @@ static __attribute__((noinline)) void mark_frame(struct sim_switch *sw, struct s
 	u128 x;
 
 	sw->node.sim->params.body_ops->facts(pkt, facts);
-	x = (u128)(sw->mark_key ^ facts[0]) * (facts[1] ^ (uint64_t)pkt->flow_hash << 32 ^ sw->mark_key);
+	x = (u128)(sw->mark_key ^ facts[0]) *
+	    (facts[1] ^ (uint64_t)pkt->flow_hash << 32 ^ sw->mark_key);
 	x = (u128)((uint64_t)x ^ (uint64_t)(x >> 64) ^ sw->mark_key) * 0xd6e8feb86659fd93u;
 	if (!mark->mark(mark, class->queue_bytes, (uint32_t)((uint64_t)(x >> 64) ^ (uint64_t)x)))
 		return;
@@ -290,7 +291,8 @@ static void drop(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt
 	sw->node.sim->params.body_ops->release(&et->pub, pkt);
 }
 
-/* The bounds did not hold. First the model's exact rule on what may be too large, then on what is. */
+/* The bounds did not hold. First the model's exact rule on what may be too large, then on what is.
+ */
 static __attribute__((noinline)) bool admit(struct engine_thread *et, struct sim_switch *sw,
 					    struct sim_pkt *pkt, struct sim_class *from)
 {
@@ -418,7 +420,8 @@ static void switch_finish(struct sim_node *node)
 {
 	const struct sim_switch *sw = container_of(node, struct sim_switch, node);
 
-	sim_digest_add(node, 0, sw->stats.forwarded, sw->stats.dropped_route + sw->stats.dropped_ttl);
+	sim_digest_add(node, 0, sw->stats.forwarded,
+		       sw->stats.dropped_route + sw->stats.dropped_ttl);
 	if (!sw->fc)
 		return;
 	sim_digest_add(node, 0, sw->fc->dropped_buffer, sw->fc->dropped_headroom);
@@ -470,7 +473,8 @@ int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table,
 	sw->all = fc->ops->all;
 	sw->table = *table;
 	sw->mix_key = sim_engine_node_key(sim, &sw->node);
-	sw->mark_key = util_hash_words((struct util_key){.k0 = sim->params.seed, .k1 = 3}, words, 1);
+	sw->mark_key =
+		util_hash_words((struct util_key){.k0 = sim->params.seed, .k1 = 3}, words, 1);
 	fc->user = &switch_user;
 	return 0;
 }
