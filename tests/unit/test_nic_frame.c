@@ -131,6 +131,23 @@ static void writes_over_ipv4_and_both_kinds_of_ipv6(void **state)
 	}
 }
 
+static void a_nic_reaches_itself(void **state)
+{
+	struct nic_params params = frame_params(0);
+	struct nic_stats stats;
+	struct side a, b;
+
+	(void)state;
+	side_open(&a, &params); /* and nobody at the other end */
+	side_open_on(&b, a.nic);
+	side_join(&a, &b, 1);
+	write_between(&a, &b);
+	nic_stats(a.nic, &stats);
+	assert_int_equal(stats.tx_lost, 0);
+	side_close(&b);
+	side_close(&a);
+}
+
 /* The formulas of linux, include/rdma/ib_verbs.h, worked out in Python:
  *	v = 0x123456 * 0x654321; v ^= v >> 20; v ^= v >> 40; v &= 0xfffff    0xa77ae
  *	0xc000 | (v & 0x3fff) ^ (v >> 14)                                    0xf787 */
@@ -426,6 +443,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(writes_over_ipv4_and_both_kinds_of_ipv6),
+		T(a_nic_reaches_itself),
 		T(port_spreads_pairs_as_linux_does),
 		T(neighbours_are_answered_for_own_addresses_only),
 		T(silence_is_unreachable),

@@ -78,11 +78,12 @@ static void neigh_learn(struct link_frame *frame, const uint8_t ip[16], const ui
 }
 
 /* 0, -EAGAIN: no room, -ENOTCONN: lost and counted. */
-static int send_one(struct link_frame *frame, const uint8_t *buf, size_t length)
+static int send_one(struct link_frame *frame, const struct sockaddr_un *to, const uint8_t *buf,
+		    size_t length)
 {
 	for (;;) {
 		if (sendto(frame->link.fd, buf, length, MSG_DONTWAIT | MSG_NOSIGNAL,
-			   (const struct sockaddr *)&frame->remote, sizeof(frame->remote)) >= 0)
+			   (const struct sockaddr *)to, sizeof(*to)) >= 0)
 			return 0;
 		if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
 			return -EAGAIN;
@@ -99,7 +100,7 @@ static void send_neigh(struct link_frame *frame, const struct wire_neigh *neigh)
 	size_t length = wire_neigh_emit(neigh, buf, sizeof(buf));
 
 	CHECK(length > 0);
-	if (send_one(frame, buf, length) == -EAGAIN)
+	if (send_one(frame, &frame->remote, buf, length) == -EAGAIN)
 		frame->link.stats->tx_lost++; /* who asked asks again */
 }
 
@@ -173,7 +174,10 @@ static uint32_t frame_send(struct nic_link *link, const struct nic_slot *slots, 
 	struct link_frame *frame = to_frame(link);
 
 	for (uint32_t i = 0; i < count; i++) {
-		int ret = send_one(frame, slots[i].buf, slots[i].length);
+		/* To itself: not by way of the wire. */
+		bool to_self = memcmp(slots[i].path.dst_mac, frame->mac, 6) == 0;
+		int ret = send_one(frame, to_self ? &frame->local : &frame->remote, slots[i].buf,
+				   slots[i].length);
 
 		if (ret == -EAGAIN)
 			return i;
@@ -191,6 +195,10 @@ static int frame_resolve(struct nic_link *link, struct wire_path *path, bool ask
 
 	if (wire_ip_is_ipv4(path->src_ip) != wire_ip_is_ipv4(path->dst_ip))
 		return -ENETUNREACH;
+	if (is_own(frame, path->dst_ip)) {
+		memcpy(path->dst_mac, frame->mac, 6);
+		return 0;
+	}
 	neigh = neigh_find(frame, path->dst_ip);
 	if (neigh) {
 		memcpy(path->dst_mac, neigh->mac, 6);

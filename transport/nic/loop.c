@@ -20,17 +20,20 @@ static bool tx_waits(const struct nic *nic)
 	return nic->tx_count > 0;
 }
 
-/* Makes packets as long as the adapter has any; what did not go yet comes first. */
+/* Makes packets as long as the adapter has any. The clock is read for each: the adapter paces every
+ * QP, so that at one instant it has but one packet of each, and making a packet takes longer than
+ * the gap to the next. */
 static void fill(struct nic *nic)
 {
-	const ps_t now = nic_now(nic);
-	struct wire_pkt pkt = {.payload = nic->payload};
-	struct hca_tx tx;
-
 	nic->tx_head = 0;
-	while (nic->tx_count < NIC_BATCH && hca_output(nic->hca, ALL_PRIORITIES, &pkt, &tx, now)) {
-		struct nic_slot *slot = &nic->tx[nic->tx_count++];
+	while (nic->tx_count < NIC_BATCH) {
+		struct nic_slot *slot = &nic->tx[nic->tx_count];
+		struct wire_pkt pkt = {.payload = nic->payload};
+		const ps_t now = nic_now(nic);
+		struct hca_tx tx;
 
+		if (!hca_output(nic->hca, ALL_PRIORITIES, &pkt, &tx, now))
+			break;
 		slot->path = *tx.path;
 		slot->path.ecn = tx.ecn;
 		if (tx.priority != slot->path.priority) { /* a CNP */
@@ -38,9 +41,9 @@ static void fill(struct nic *nic)
 			slot->path.dscp = (uint8_t)(tx.priority << 3); /* its class selector */
 		}
 		nic->link->ops->emit(nic->link, &pkt, slot);
+		nic->tx_count++;
 		if (nic->capture)
 			nic_capture_pkt(nic->capture, false, &slot->path, &pkt, now);
-		pkt = (struct wire_pkt){.payload = nic->payload};
 	}
 }
 
