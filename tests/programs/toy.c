@@ -149,6 +149,7 @@ static int toy_resolve(struct vrb_world *world, struct wire_path *path, uint32_t
 	if (!find(host->toy, path->dst_ip))
 		return -EHOSTUNREACH;
 	memcpy(path->src_ip, host->gid[sgid_index], 16);
+	host->toy->path = *path;
 	path->udp_sport = (uint16_t)(0xc000 | (local_qpn & 0x3fff));
 	return 0;
 }

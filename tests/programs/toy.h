@@ -27,6 +27,7 @@ struct toy {
 	pthread_mutex_t lock;
 	ps_t now;
 	uint64_t packets, calls[VRB_CALL_COUNT], amounts[VRB_CALL_COUNT];
+	struct wire_path path; /* the last that was resolved */
 	bool idle;
 };
 

@@ -3,9 +3,10 @@
 
 #include "util/check.h"
 
-static void push(struct vrb_world *world, struct vrb_context *context, struct vrb_cq_event *event,
-		 int type)
+static void push(struct vrb_context *context, struct vrb_cq_event *event, int type)
 {
+	struct vrb_world *world = context->device->world;
+
 	CHECK(type >= 0 && type < 32);
 	/* One that waits unread already: the program learns nothing from a second. */
 	if (event->types >> type & 1)
@@ -15,18 +16,20 @@ static void push(struct vrb_world *world, struct vrb_context *context, struct vr
 	world->ops->channel_signal(world, &context->async);
 }
 
-void vrb_on_async(struct vrb_world *world, void *qp_owner, int event)
+void vrb_on_async(struct vrb_world *world, void *owner, int event)
 {
-	struct vrb_qp *qp = qp_owner;
+	if (owner && event == IBV_EVENT_CQ_ERR) {
+		struct vrb_cq *cq = owner;
 
-	if (qp) {
-		push(world, vrb_context(qp->ibv.context), &qp->event, event);
-		return;
+		push(vrb_context(cq->ibv.context), &cq->async_event, event);
+	} else if (owner) {
+		struct vrb_qp *qp = owner;
+
+		push(vrb_context(qp->ibv.context), &qp->event, event);
+	} else if (world->device) {
+		for (struct vrb_context *c = world->device->contexts; c; c = c->next)
+			push(c, &c->port_event, event);
 	}
-	if (!world->device)
-		return;
-	for (struct vrb_context *c = world->device->contexts; c; c = c->next)
-		push(world, c, &c->port_event, event);
 }
 
 int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_event)
@@ -35,7 +38,6 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_eve
 	const struct vrb_backend *backend = vrb_backend(ibv);
 	void *self = vrb_self(ibv);
 	struct vrb_cq_event *event;
-	struct vrb_qp *qp;
 	int ret;
 
 	backend->begin(self);
@@ -46,10 +48,12 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_eve
 		event->types &= event->types - 1;
 		if (event->types != 0)
 			vrb_channel_append(channel, event);
-		qp = event->owner;
-		if (qp) {
-			qp->events_got++;
-			ret_event->element.qp = &qp->ibv;
+		if (event->cq) {
+			event->cq->async_got++;
+			ret_event->element.cq = &event->cq->ibv;
+		} else if (event->qp) {
+			event->qp->events_got++;
+			ret_event->element.qp = &event->qp->ibv;
 		} else {
 			ret_event->element.port_num = 1;
 		}
@@ -58,11 +62,19 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_eve
 	return vrb_minus_one(ret);
 }
 
+static void ack(struct ibv_context *context, uint32_t *completed)
+{
+	vrb_backend(context)->begin(vrb_self(context));
+	++*completed;
+	vrb_backend(context)->end(vrb_self(context));
+}
+
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	struct ibv_qp *qp;
-
 	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		ack(event->element.cq->context, &event->element.cq->async_events_completed);
+		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
@@ -71,12 +83,8 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		qp = event->element.qp;
-		vrb_backend(qp->context)->begin(vrb_self(qp->context));
-		qp->events_completed++;
-		vrb_backend(qp->context)->end(vrb_self(qp->context));
+		ack(event->element.qp->context, &event->element.qp->events_completed);
 		break;
-	case IBV_EVENT_CQ_ERR:
 	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_PORT_ACTIVE:
 	case IBV_EVENT_PORT_ERR:

@@ -100,6 +100,8 @@ void vrb_on_cq_event(struct vrb_world *world, void *cq_owner)
 
 	if (!cq->ibv.channel)
 		return;
+	/* Several programs may share an adapter, whose observer knows one of their worlds. */
+	world = vrb_context(cq->ibv.context)->device->world;
 	channel = &VRB_TO(vrb_comp_channel, ibv, cq->ibv.channel)->channel;
 	cq->event.unread++;
 	vrb_channel_append(channel, &cq->event);
@@ -117,7 +119,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret_cq, void 
 	backend->begin(self);
 	ret = backend->wait_channel(self, channel);
 	if (ret == 0) {
-		cq = vrb_channel_pop(channel)->owner;
+		cq = vrb_channel_pop(channel)->cq;
 		cq->events_got++;
 		if (--cq->event.unread != 0)
 			vrb_channel_append(channel, &cq->event);

@@ -16,7 +16,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return vrb_null(-ENOMEM);
-	cq->event.owner = cq;
+	cq->event.cq = cq->async_event.cq = cq;
 	cq->ibv.context = context;
 	cq->ibv.channel = channel;
 	cq->ibv.cq_context = cq_context;
@@ -51,18 +51,21 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 	int ret;
 
 	vrb_wait_acks(context, cq->handle, &ibv->comp_events_completed, &cq->events_got);
+	vrb_wait_acks(context, cq->handle, &ibv->async_events_completed, &cq->async_got);
 	ret = backend->destroy_cq(self, cq->handle);
 	if (ret < 0)
 		return vrb_positive(ret);
-	if (ibv->channel) {
-		backend->begin(self);
+	backend->begin(self);
+	vrb_channel_remove(&vrb_context(context)->async, &cq->async_event);
+	if (ibv->channel)
 		vrb_channel_remove(&VRB_TO(vrb_comp_channel, ibv, ibv->channel)->channel,
 				   &cq->event);
-		backend->end(self);
-		/* Another thread may have taken an event since. */
-		vrb_wait_acks(context, 0, &ibv->comp_events_completed, &cq->events_got);
+	backend->end(self);
+	/* Another thread may have taken an event since. */
+	vrb_wait_acks(context, 0, &ibv->comp_events_completed, &cq->events_got);
+	vrb_wait_acks(context, 0, &ibv->async_events_completed, &cq->async_got);
+	if (ibv->channel)
 		__atomic_sub_fetch(&ibv->channel->refcnt, 1, __ATOMIC_RELEASE);
-	}
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
 	free(cq);

@@ -26,9 +26,10 @@ _Static_assert(offsetof(struct vrb_device, ibv) == 0 &&
 struct vrb_cq_event {
 	struct vrb_cq_event *next;
 	bool queued;
-	uint32_t unread; /* completion events */
-	uint32_t types;	 /* asynchronous events: a bit for each enum ibv_event_type */
-	void *owner;	 /* struct vrb_cq; struct vrb_qp or NULL (the port) */
+	uint32_t unread;   /* completion events */
+	uint32_t types;	   /* asynchronous events: a bit for each enum ibv_event_type */
+	struct vrb_cq *cq; /* whose event it is; neither: the port's */
+	struct vrb_qp *qp;
 };
 
 struct vrb_context {
@@ -61,6 +62,8 @@ struct vrb_cq {
 	uint64_t handle;
 	uint32_t events_got; /* handed to the program; ibv.comp_events_completed: acknowledged */
 	struct vrb_cq_event event;
+	uint32_t async_got; /* ibv.async_events_completed: acknowledged */
+	struct vrb_cq_event async_event;
 };
 
 struct vrb_qp {

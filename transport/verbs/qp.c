@@ -42,7 +42,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 					    .inline_max = attr->cap.max_inline_data},
 				    .signal_all = attr->sq_sig_all != 0,
 				    .owner = qp};
-	qp->event.owner = qp;
+	qp->event.qp = qp;
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->ibv = (struct ibv_qp){.context = pd->context,
 				  .qp_context = attr->qp_context,

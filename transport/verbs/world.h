@@ -74,9 +74,10 @@ const struct vrb_provider *vrb_provider(void);
 /* Gives world->device back, when the program has ended. */
 void vrb_world_fini(struct vrb_world *world);
 
-/* For the world's struct hca_observer: pass on_cq_event() and on_async() to these. */
+/* For the world's struct hca_observer: pass on_cq_event() and on_async() to these. @owner is a CQ's
+ * for IBV_EVENT_CQ_ERR, a QP's for its events, NULL for those of the port. */
 void vrb_on_cq_event(struct vrb_world *world, void *cq_owner);
-void vrb_on_async(struct vrb_world *world, void *qp_owner, int event);
+void vrb_on_async(struct vrb_world *world, void *owner, int event);
 
 /* The queue of a completion channel; the world may use @fd and @waiter. */
 struct vrb_channel {
