@@ -138,7 +138,7 @@ struct hca_sq {
 	uint32_t end_psn;    /* of the next WQE to be posted */
 	uint32_t since_ack;  /* packets since the last AckReq */
 	uint32_t rd_count;   /* READs and atomics sent and not answered */
-	uint32_t resume_psn; /* of the READ request last sent: a response may start here */
+	uint32_t resume_psn; /* of the last READ that was resumed: a response may start here */
 	uint8_t rd_max;
 	uint8_t retry_cnt, rnr_retry, retry_left, rnr_left;
 	bool retrying; /* a NAK was obeyed and nothing has moved since */

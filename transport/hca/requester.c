@@ -180,7 +180,8 @@ static void fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t don
 	pkt->va = wqe->remote_addr + done;
 	pkt->rkey = wqe->rkey;
 	pkt->dma_length = wqe->length - done;
-	qp->sq.resume_psn = qp->sq.next_psn;
+	if (done)
+		qp->sq.resume_psn = qp->sq.next_psn;
 }
 
 static void fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
@@ -273,8 +274,10 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	}
 	advance_next(qp, wqe, pkt);
 	tx->ecn = qp->dev->profile.cc->listens ? WIRE_ECT0 : WIRE_NOT_ECT;
-	if (qp->cc.active)
+	if (qp->cc.active) {
 		hca_sched_pace(qp, pkt, now);
+		hca_responder_update(qp, now); /* one pace for both */
+	}
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);
 	hca_requester_update(qp, now);

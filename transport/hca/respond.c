@@ -135,8 +135,10 @@ bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	} else if (fill_read(qp, res, pkt)) {
 		if (qp->dev->profile.cc->listens)
 			tx->ecn = WIRE_ECT0;
-		if (qp->cc.active)
+		if (qp->cc.active) {
 			hca_sched_pace(qp, pkt, now);
+			hca_requester_update(qp, now); /* one pace for both */
+		}
 		res->cursor_psn = wire_psn_add(res->cursor_psn, 1);
 		if (res->cursor_psn == res->end_psn)
 			hca_responder_answered(rq, res);
