@@ -80,7 +80,7 @@ int prog_main(const struct prog *prog)
 	uint8_t *bytes;
 	int ret;
 
-	if (prog->rank >= 2)
+	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
 	bytes = calloc(count, length);
 	ret = bytes ? run(prog, bytes, length, count) : -1;

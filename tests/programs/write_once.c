@@ -47,7 +47,7 @@ int prog_main(const struct prog *prog)
 	uint8_t *bytes;
 	int ret;
 
-	if (prog->rank >= 2)
+	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
 	bytes = calloc(1, length);
 	ret = bytes ? run(prog, bytes, length) : -1;

@@ -18,6 +18,18 @@ static void leave(struct vrb_world *world, bool posted)
 	world->ops->leave(world, posted);
 }
 
+static struct vrb_world *begin_control(void *self)
+{
+	enter(self, VRB_CALL_CONTROL, 0);
+	return self;
+}
+
+static int end_control(struct vrb_world *world, int ret)
+{
+	leave(world, false);
+	return ret;
+}
+
 static uint64_t to_handle(const void *object)
 {
 	return (uint64_t)(uintptr_t)object;
@@ -57,13 +69,9 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 
 static int local_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
 {
-	struct vrb_world *world = self;
-	int ret;
+	struct vrb_world *world = begin_control(self);
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	ret = world->ops->gid(world, index, ret_gid);
-	leave(world, false);
-	return ret;
+	return end_control(world, world->ops->gid(world, index, ret_gid));
 }
 
 static int local_create_pd(void *self, uint64_t *ret_pd)
@@ -82,13 +90,9 @@ static int local_create_pd(void *self, uint64_t *ret_pd)
 
 static int local_destroy_pd(void *self, uint64_t pd)
 {
-	struct vrb_world *world = self;
-	int ret;
+	struct vrb_world *world = begin_control(self);
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	ret = hca_pd_destroy(world->hca, from_handle(pd));
-	leave(world, false);
-	return ret;
+	return end_control(world, hca_pd_destroy(world->hca, from_handle(pd)));
 }
 
 static int local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
@@ -113,13 +117,9 @@ static int local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *in
 
 static int local_destroy_mr(void *self, uint64_t mr)
 {
-	struct vrb_world *world = self;
-	int ret;
+	struct vrb_world *world = begin_control(self);
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	ret = hca_mr_destroy(world->hca, from_handle(mr));
-	leave(world, false);
-	return ret;
+	return end_control(world, hca_mr_destroy(world->hca, from_handle(mr)));
 }
 
 static int local_create_cq(void *self, uint32_t depth, void *owner, uint64_t *ret_cq,
@@ -141,13 +141,9 @@ static int local_create_cq(void *self, uint32_t depth, void *owner, uint64_t *re
 
 static int local_destroy_cq(void *self, uint64_t cq)
 {
-	struct vrb_world *world = self;
-	int ret;
+	struct vrb_world *world = begin_control(self);
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	ret = hca_cq_destroy(world->hca, from_handle(cq));
-	leave(world, false);
-	return ret;
+	return end_control(world, hca_cq_destroy(world->hca, from_handle(cq)));
 }
 
 /* Number of completions taken from @cq. */
@@ -194,14 +190,10 @@ static int local_arm_cq(void *self, uint64_t cq, bool solicited_only)
 
 static int local_create_channel(void *self, struct vrb_channel *channel)
 {
-	struct vrb_world *world = self;
-	int ret;
+	struct vrb_world *world = begin_control(self);
 
-	enter(world, VRB_CALL_CONTROL, 0);
 	*channel = (struct vrb_channel){.fd = -1, .tail = &channel->head};
-	ret = world->ops->channel_init(world, channel);
-	leave(world, false);
-	return ret;
+	return end_control(world, world->ops->channel_init(world, channel));
 }
 
 static void local_destroy_channel(void *self, struct vrb_channel *channel)
