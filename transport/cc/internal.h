@@ -39,10 +39,11 @@ static inline void cc_raise(struct cc_flow *flow, const struct cc_params *params
 		flow->rate_bps = params->rate_min_bps;
 }
 
-/* Nothing but a cut can change the rate any more. */
+/* Nothing but a cut can change the rate any more. (Means that round down end 1 b/s below.) */
 static inline bool cc_is_full(const struct cc_flow *flow, const struct cc_params *params)
 {
-	return flow->rate_bps == params->line_rate_bps && flow->target_bps == params->line_rate_bps;
+	return flow->target_bps == params->line_rate_bps &&
+	       (flow->rate_bps + flow->target_bps) / 2 == flow->rate_bps;
 }
 
 void cc_init(struct cc_flow *flow, const struct cc_params *params);
