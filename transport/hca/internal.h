@@ -310,11 +310,19 @@ void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status status, ps_t now);
 
 /* sched.c */
-void hca_sched_set(struct hca_turn *turn, ps_t at, ps_t now); /* PS_NEVER: nothing to send */
-void hca_sched_rotate(struct hca_turn *turn);		      /* behind the others of its list */
+void hca_sched_move(struct hca_turn *turn, ps_t at, ps_t now);
 void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now); /* cc is active */
 void hca_sched_wake(struct hca_device *dev, ps_t now);
 void hca_sched_heaps_changed(struct hca_device *dev);
+
+/* @turn has something to send from @at on; PS_NEVER: nothing. Mostly nothing changes. */
+static inline void hca_sched_set(struct hca_turn *turn, ps_t at, ps_t now)
+{
+	if (at <= now ? turn->state == HCA_TURN_READY
+		      : at == PS_NEVER && turn->state == HCA_TURN_IDLE)
+		return;
+	hca_sched_move(turn, at, now);
+}
 
 /* timer.c */
 void hca_timer_fire(struct hca_qp *qp, ps_t now);

@@ -41,36 +41,26 @@ static void join(struct hca_turn *turn)
 	turn->state = HCA_TURN_READY;
 }
 
-void hca_sched_set(struct hca_turn *turn, ps_t at, ps_t now)
+void hca_sched_move(struct hca_turn *turn, ps_t at, ps_t now)
 {
 	struct hca_device *dev = turn->qp->dev;
 
+	/* From one place in the heap to another it goes without leaving it. */
+	if (turn->state == HCA_TURN_READY || at <= now || at == PS_NEVER)
+		leave(turn);
 	if (at <= now) {
-		if (turn->state == HCA_TURN_READY)
-			return;
-		leave(turn);
 		join(turn);
-		return;
+	} else if (at != PS_NEVER) {
+		turn->state = HCA_TURN_PACED;
+		hca_heap_set(&dev->paced, &turn->alarm, at);
+		hca_sched_heaps_changed(dev);
 	}
-	if (at == PS_NEVER) {
-		if (turn->state != HCA_TURN_IDLE)
-			leave(turn);
-		return;
-	}
-	if (turn->state == HCA_TURN_PACED && turn->alarm.at == at)
-		return;
-	if (turn->state == HCA_TURN_READY)
-		leave(turn);
-	turn->state = HCA_TURN_PACED;
-	hca_heap_set(&dev->paced, &turn->alarm, at);
-	hca_sched_heaps_changed(dev);
 }
 
-void hca_sched_rotate(struct hca_turn *turn)
+/* Behind the others of its list. */
+static void rotate(struct hca_list *list, struct hca_turn *turn)
 {
-	struct hca_list *list = list_of(turn);
-
-	if (turn->state != HCA_TURN_READY || list->prev == &turn->node)
+	if (list->prev == &turn->node)
 		return;
 	hca_list_remove(&turn->node);
 	hca_list_add_tail(list, &turn->node);
@@ -125,7 +115,6 @@ static bool turn_output(struct hca_turn *turn, struct wire_pkt *pkt, struct hca_
 {
 	struct hca_qp *qp = turn->qp;
 
-	hca_sched_rotate(turn);
 	switch ((enum hca_turn_kind)turn->kind) {
 	case HCA_TURN_REQUEST:
 		return hca_requester_output(qp, pkt, tx, now);
@@ -155,6 +144,7 @@ bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pk
 		struct hca_list *list = &lists[!hca_list_is_empty(&lists[1])];
 		struct hca_turn *turn = container_of(list->next, struct hca_turn, node);
 
+		rotate(list, turn);
 		pkt->payload = payload;
 		if (turn_output(turn, pkt, ret_tx, now)) {
 			ret_tx->path = &turn->qp->path;
