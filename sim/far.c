@@ -101,7 +101,7 @@ static void wake(struct engine_thread *et, uint32_t slot, ps_t at)
 
 void sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at)
 {
-	const struct engine_other *other = th->sim->other;
+	const struct sim_other *other = th->sim->other;
 
 	CHECK(at >= th->until);
 	if (unlikely(other != NULL))

@@ -3,6 +3,7 @@
 #define SIM_INTERNAL_H
 
 /* The engine's own: windows, inboxes, threads. Window number w is [w * look, (w + 1) * look). */
+#include "sim/order.h"
 #include "sim/port.h"
 #include "sim/sim.h"
 #include "util/arena.h"
@@ -72,13 +73,6 @@ struct engine_thread {
 	int error;
 } __attribute__((aligned(128)));
 
-/* Another engine in the place of this one: the tests' oracle. */
-struct engine_other {
-	void (*send)(void *context, struct sim_port *port, const struct sim_pkt *pkt, ps_t start);
-	void (*wake)(void *context, struct sim_node *node, ps_t at);
-	void *context;
-};
-
 struct link {
 	char *name;
 	uint64_t id, rate_bps;
@@ -110,7 +104,7 @@ struct sim {
 	bool sealed, running, finished, done;
 	int error;
 	volatile int stop;
-	const struct engine_other *other;
+	const struct sim_other *other; /* NULL: this engine */
 };
 
 /* sim/window.c: everything that one thread does in its window. */
@@ -140,19 +134,6 @@ static inline struct engine_thread *engine_of(struct sim_thread *th)
 {
 	return container_of(th, struct engine_thread, pub);
 }
-
-/* Fair among ports: which of two comes first at one instant, by chance of (seed, node, port, time).
- * The key of a node is sim_engine_node_key(). */
-static inline uint64_t engine_mix(uint64_t node_key, uint64_t link_id, ps_t at)
-{
-	const u128 x = (u128)(node_key ^ link_id) * (at ^ 0x9e3779b97f4a7c15u);
-	const u128 y = (u128)((uint64_t)x ^ link_id ^ 0xd6e8feb86659fd93u) *
-		       ((uint64_t)(x >> 64) ^ node_key ^ 0xa0761d6478bd642fu);
-
-	return (uint64_t)y ^ (uint64_t)(y >> 64);
-}
-
-uint64_t sim_engine_node_key(const struct sim *sim, const struct sim_node *node);
 
 /* @at lies in a later window of the engine's. */
 static inline void engine_deliver(struct engine_thread *et, uint32_t slot,

@@ -39,6 +39,7 @@ struct sim_node {
 	struct sim *sim;
 	const char *name;
 	uint64_t id;	   /* util_hash_name(name) */
+	uint64_t tie_key;  /* of sim_tie() */
 	uint64_t digest;   /* running hash over model facts */
 	uint64_t arrivals; /* the engine's own: running hash over deliveries */
 	uint32_t index;	   /* in order of sim_add_node(); no model fact */

@@ -11,13 +11,6 @@
 enum { FRAMES_DEFAULT = 1 << 24, SEAL_BYTES = 9300 };
 #define LOOK_MAX ((ps_t)1 << 36) /* so that a time in a window fits its sort key */
 
-uint64_t sim_engine_node_key(const struct sim *sim, const struct sim_node *node)
-{
-	const uint64_t words[] = {node->id};
-
-	return util_hash_words((struct util_key){.k0 = sim->params.seed, .k1 = 1}, words, 1);
-}
-
 /* ---- names ---- */
 
 static bool id_set_has(const struct id_set *set, uint64_t id)
@@ -98,6 +91,11 @@ static int grow(void **array, uint32_t count, uint32_t *max, size_t bytes)
 	return 0;
 }
 
+static uint64_t tie_key(const struct sim *sim, uint64_t id)
+{
+	return util_hash_words((struct util_key){.k0 = sim->params.seed, .k1 = 1}, &id, 1);
+}
+
 int sim_add_node(struct sim *sim, struct sim_node *node)
 {
 	void *array = sim->nodes;
@@ -114,6 +112,7 @@ int sim_add_node(struct sim *sim, struct sim_node *node)
 	node->sim = sim;
 	node->id = util_hash_name(node->name);
 	node->digest = node->arrivals = node->id;
+	node->tie_key = tie_key(sim, node->id);
 	node->index = sim->node_count;
 	node->port_count = 0;
 	node->ports = NULL;

@@ -3,7 +3,6 @@
 
 #include "sim/internal.h"
 #include "util/alloc.h"
-#include "util/siphash.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +16,7 @@ struct sim_switch {
 	bool heads, all; /* fc->ops */
 	bool holding;	 /* timers are at work: nothing starts before they are done */
 	struct sim_route_table table;
-	uint64_t mix_key, mark_key;
+	uint64_t mark_key;
 	ps_t now;		       /* of the last thing that was played in order */
 	const struct sim_mark **marks; /* by port * SIM_PRIORITIES + priority; may be NULL */
 	struct sim_switch_stats stats;
@@ -115,13 +114,10 @@ static __attribute__((noinline)) void mark_frame(struct sim_switch *sw, struct s
 {
 	const struct sim_mark *mark = sw->marks[port->index * SIM_PRIORITIES + pkt->priority];
 	uint64_t facts[2];
-	u128 x;
 
 	sw->node.sim->params.body_ops->facts(pkt, facts);
-	x = (u128)(sw->mark_key ^ facts[0]) *
-	    (facts[1] ^ (uint64_t)pkt->flow_hash << 32 ^ sw->mark_key);
-	x = (u128)((uint64_t)x ^ (uint64_t)(x >> 64) ^ sw->mark_key) * 0xd6e8feb86659fd93u;
-	if (!mark->mark(mark, class->queue_bytes, (uint32_t)((uint64_t)(x >> 64) ^ (uint64_t)x)))
+	if (!mark->mark(mark, class->queue_bytes,
+			sim_mark_draw(sw->mark_key, facts, pkt->flow_hash)))
 		return;
 	pkt->ecn = 3;
 	class->marked++;
@@ -191,11 +187,11 @@ static struct sim_port *first_due(struct sim_switch *sw, ps_t until)
 				continue;
 			if (first && port->free_at == first->free_at) {
 				const uint64_t mix =
-					engine_mix(sw->mix_key, port->link_id, port->free_at);
+					sim_tie(sw->node.tie_key, port->link_id, port->free_at);
 
 				if (first_mix == 0)
-					first_mix = engine_mix(sw->mix_key, first->link_id,
-							       first->free_at);
+					first_mix = sim_tie(sw->node.tie_key, first->link_id,
+							    first->free_at);
 				if (mix > first_mix ||
 				    (mix == first_mix && port->link_id > first->link_id))
 					continue;
@@ -458,7 +454,6 @@ struct sim_node *sim_switch_node(struct sim_switch *sw)
 int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table, struct sim_fc *fc)
 {
 	const struct sim *sim = sw->node.sim;
-	const uint64_t words[] = {sw->node.id};
 
 	CHECK(!sw->fc);
 	CHECK(fc != NULL);
@@ -472,9 +467,7 @@ int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table,
 	sw->heads = fc->ops->heads;
 	sw->all = fc->ops->all;
 	sw->table = *table;
-	sw->mix_key = sim_engine_node_key(sim, &sw->node);
-	sw->mark_key =
-		util_hash_words((struct util_key){.k0 = sim->params.seed, .k1 = 3}, words, 1);
+	sw->mark_key = sim_mark_key(sim->params.seed, sw->node.id);
 	fc->user = &switch_user;
 	return 0;
 }

@@ -116,12 +116,12 @@ static uint64_t *sort_keys(struct engine_thread *et, uint32_t count)
 	return keys;
 }
 
-static bool tie_before(const struct sim_node *node, uint64_t key, const struct sim_pkt *a,
+static bool tie_before(const struct sim_node *node, const struct sim_pkt *a,
 		       const struct sim_pkt *b)
 {
 	const uint64_t link_a = node->ports[a->port].link_id, link_b = node->ports[b->port].link_id;
-	const uint64_t mix_a = engine_mix(key, link_a, a->at),
-		       mix_b = engine_mix(key, link_b, b->at);
+	const uint64_t mix_a = sim_tie(node->tie_key, link_a, a->at),
+		       mix_b = sim_tie(node->tie_key, link_b, b->at);
 
 	if (mix_a != mix_b)
 		return mix_a < mix_b;
@@ -135,13 +135,11 @@ static bool tie_before(const struct sim_node *node, uint64_t key, const struct s
 static __attribute__((noinline)) void sort_tie(const struct sim_node *node, struct sim_pkt **pkts,
 					       uint32_t count)
 {
-	const uint64_t key = sim_engine_node_key(node->sim, node);
-
 	for (uint32_t i = 1; i < count; i++) {
 		struct sim_pkt *pkt = pkts[i];
 		uint32_t j = i;
 
-		for (; j > 0 && tie_before(node, key, pkt, pkts[j - 1]); j--)
+		for (; j > 0 && tie_before(node, pkt, pkts[j - 1]); j--)
 			pkts[j] = pkts[j - 1];
 		pkts[j] = pkt;
 	}
@@ -232,19 +230,6 @@ static void put_back(struct engine_thread *et, uint32_t slot)
 	}
 }
 
-static inline uint64_t digest_arrival(uint64_t digest, const struct sim_pkt *pkt, uint64_t link_id,
-				      const uint64_t facts[2])
-{
-	const uint64_t rest =
-		(uint64_t)pkt->bytes << 8 | pkt->frame << 5 | pkt->ecn << 3 | pkt->priority;
-	const u128 x = (u128)(digest ^ pkt->at ^ 0x9e3779b97f4a7c15u) *
-		       (link_id ^ rest * 0xd6e8feb86659fd93u);
-	const u128 y = (u128)((uint64_t)x ^ facts[0] ^ 0xa0761d6478bd642fu) *
-		       ((uint64_t)(x >> 64) ^ facts[1] ^ 0xe7037ed1a0b428dbu);
-
-	return (uint64_t)y ^ (uint64_t)(y >> 64);
-}
-
 /* In order, ties by chance, each into the digest. */
 static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t count)
 {
@@ -270,7 +255,7 @@ static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t co
 
 		if (likely(to[i]->frame == SIM_DATA))
 			body->facts(to[i], facts);
-		digest = digest_arrival(digest, to[i], node->ports[to[i]->port].link_id, facts);
+		digest = sim_digest_arrival(digest, to[i], node->ports[to[i]->port].link_id, facts);
 	}
 	node->arrivals = digest;
 	et->last_at = to[count - 1]->at > et->last_at ? to[count - 1]->at : et->last_at;

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/scenario/net.h"
+
+#include "models/credit.h"
+#include "tests/oracle/oracle.h"
+#include "util/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_switch(const char *name)
+{
+	return name[0] == 's';
+}
+
+static struct sim_node *find(const struct net *net, const char *name)
+{
+	for (uint32_t i = 0; i < net->host_count; i++)
+		if (strcmp(net->hosts[i].node.name, name) == 0)
+			return &net->hosts[i].node;
+	for (uint32_t i = 0; i < net->switch_count; i++)
+		if (strcmp(sim_switch_node(net->switches[i])->name, name) == 0)
+			return sim_switch_node(net->switches[i]);
+	return NULL;
+}
+
+static void add_node(struct net *net, const char *name)
+{
+	if (find(net, name))
+		return;
+	if (is_switch(name)) {
+		net->switches[net->switch_count] = sim_switch_create(name);
+		CHECK(net->switches[net->switch_count++] != NULL);
+	} else {
+		endpoint_init(&net->hosts[net->host_count++], name);
+	}
+}
+
+static void add_all(struct net *net, const struct net_link *links, uint32_t link_count)
+{
+	const uint32_t nodes = net->host_count + net->switch_count;
+
+	for (uint32_t i = 0; i < nodes; i++) {
+		const uint32_t n = net->params.reverse_nodes ? nodes - 1 - i : i;
+		struct sim_node *node =
+			n < net->host_count ? &net->hosts[n].node
+					    : sim_switch_node(net->switches[n - net->host_count]);
+
+		CHECK(sim_add_node(net->sim, node) == 0);
+	}
+	for (uint32_t i = 0; i < link_count; i++) {
+		const struct net_link *link =
+			&links[net->params.reverse_links ? link_count - 1 - i : i];
+		struct sim_node *a = find(net, link->a), *b = find(net, link->b);
+		char name[64];
+		const struct sim_link_params params = {
+			.name = name, .rate_bps = link->rate_bps, .delay = link->delay};
+
+		if (net->params.reverse_links) {
+			struct sim_node *swap = a;
+
+			a = b;
+			b = swap;
+		}
+		snprintf(name, sizeof(name), "%s-%s", link->a, link->b);
+		CHECK(sim_add_link(net->sim, a, b, &params) == 0);
+	}
+}
+
+static struct sim_fc *make_fc(const struct net *net, struct sim_node *node, bool host)
+{
+	const struct net_params *p = &net->params;
+	struct pfc_params pfc = p->pfc;
+
+	if (p->fc == NET_NONE)
+		return sim_fc_none(node, p->buffer_bytes);
+	if (p->fc == NET_CREDIT)
+		return credit_create(node,
+				     &(struct credit_params){.buffer_bytes = p->buffer_bytes,
+							     .frame_bytes_max = NET_FRAME_MAX});
+	if (host) {
+		pfc.buffer_bytes = 0;
+		pfc.headrooms = NULL;
+	}
+	return pfc_create(node, &pfc);
+}
+
+static void make_ready(struct net *net)
+{
+	const struct net_params *p = &net->params;
+
+	CHECK(sim_routes_create(net->sim, &sim_switch_ops, &net->routes) == 0);
+	if (p->pmax_den)
+		net->ecn = ecn_make(p->kmin, p->kmax, p->pmax_num, p->pmax_den);
+	for (uint32_t i = 0; i < net->host_count; i++)
+		endpoint_ready(&net->hosts[i], make_fc(net, &net->hosts[i].node, true));
+	for (uint32_t i = 0; i < net->switch_count; i++) {
+		struct sim_switch *sw = net->switches[i];
+		struct sim_node *node = sim_switch_node(sw);
+
+		CHECK(sim_switch_ready(sw, sim_route_table_of(net->routes, node),
+				       make_fc(net, node, false)) == 0);
+		for (uint32_t port = 0; p->pmax_den && port < node->port_count; port++)
+			for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+				if (p->marked >> q & 1)
+					CHECK(sim_switch_mark(sw, port, q, &net->ecn.mark) == 0);
+	}
+}
+
+void net_make(struct net *net, const struct net_params *params, const struct net_link *links,
+	      uint32_t link_count)
+{
+	const struct sim_params sim = {
+		.seed = params->seed,
+		.scenario_hash = 1,
+		.thread_count = params->threads ? params->threads : 1,
+		.body_ops = &endpoint_body,
+		.frames_max = 1 << 20,
+	};
+
+	*net = (struct net){.params = *params, .sim = sim_create(&sim)};
+	net->hosts = calloc(2 * link_count, sizeof(*net->hosts));
+	net->switches = calloc(2 * link_count, sizeof(struct sim_switch *));
+	CHECK(net->sim && net->hosts && net->switches);
+	for (uint32_t i = 0; i < link_count; i++) {
+		add_node(net, links[i].a);
+		add_node(net, links[i].b);
+	}
+	add_all(net, links, link_count);
+	CHECK(sim_seal(net->sim) == 0);
+	make_ready(net);
+}
+
+void net_free(struct net *net)
+{
+	for (uint32_t i = 0; i < net->switch_count; i++)
+		sim_switch_drain(net->switches[i]);
+	sim_destroy(net->sim);
+	for (uint32_t i = 0; i < net->switch_count; i++)
+		sim_switch_destroy(net->switches[i]);
+	for (uint32_t i = 0; i < net->host_count; i++)
+		endpoint_fini(&net->hosts[i]);
+	sim_routes_destroy(net->routes);
+	free(net->hosts);
+	free(net->switches);
+}
+
+struct endpoint *net_host(const struct net *net, const char *name)
+{
+	struct sim_node *node = find(net, name);
+
+	CHECK(node != NULL);
+	CHECK(!is_switch(name));
+	return container_of(node, struct endpoint, node);
+}
+
+struct sim_switch *net_switch(const struct net *net, const char *name)
+{
+	for (uint32_t i = 0; i < net->switch_count; i++)
+		if (strcmp(sim_switch_node(net->switches[i])->name, name) == 0)
+			return net->switches[i];
+	CHECK(!"no such switch");
+	return NULL;
+}
+
+uint32_t net_address(const struct net *net, const struct endpoint *ep)
+{
+	return sim_route_address(net->routes, &ep->node);
+}
+
+struct endpoint_flow *net_flow(struct net *net, const char *from, const char *to, uint32_t packets,
+			       uint16_t bytes, ps_t at)
+{
+	struct endpoint *source = net_host(net, from), *sink = net_host(net, to);
+	const uint32_t id = source->flow_count + 1;
+
+	return endpoint_add(source, (struct endpoint_flow){
+					    .id = id,
+					    .dst = net_address(net, sink),
+					    .flow_hash = (uint32_t)(source->node.id * 31 + id),
+					    .packets = packets,
+					    .bytes = bytes,
+					    .priority = 3,
+					    .ecn = 2,
+					    .answer = true,
+					    .reply_dst = net_address(net, source),
+					    .next_at = at,
+				    });
+}
+
+uint64_t net_run(struct net *net)
+{
+	if (net->params.oracle)
+		return oracle_run(net);
+	CHECK(sim_run(net->sim, PS_NEVER) == 0);
+	sim_finish(net->sim);
+	return sim_digest(net->sim);
+}
+
+uint64_t net_dropped(const struct net *net)
+{
+	uint64_t dropped = 0;
+
+	for (uint32_t i = 0; i < net->switch_count; i++) {
+		const struct sim_switch_stats *stats = sim_switch_stats(net->switches[i]);
+		const struct sim_fc *fc = sim_switch_fc(net->switches[i]);
+
+		dropped += stats->dropped_route + stats->dropped_ttl + fc->dropped_buffer +
+			   fc->dropped_headroom;
+	}
+	return dropped;
+}
+
+static void set_link(struct net_link *link, char (*names)[24], const char *a, const char *b,
+		     uint64_t rate_bps, ps_t delay)
+{
+	snprintf(names[0], sizeof(names[0]), "%s", a);
+	snprintf(names[1], sizeof(names[1]), "%s", b);
+	*link = (struct net_link){names[0], names[1], rate_bps, delay};
+}
+
+uint32_t net_star(struct net_link *links, char (*names)[24], uint32_t hosts, uint64_t rate_bps,
+		  ps_t delay)
+{
+	for (uint32_t i = 0; i < hosts; i++) {
+		char name[24];
+
+		snprintf(name, sizeof(name), "h%u", i);
+		set_link(&links[i], names + 2 * (size_t)i, name, "s0", rate_bps, delay);
+	}
+	return hosts;
+}
+
+/* Pods of k/2 edge switches sePP_E and as many above, saPP_A; core switches sc_A_C. */
+uint32_t net_fat_tree(struct net_link *links, char (*names)[24], uint32_t k, uint64_t rate_bps,
+		      ps_t delay)
+{
+	const uint32_t half = k / 2;
+	uint32_t n = 0;
+
+	for (uint32_t pod = 0; pod < k; pod++)
+		for (uint32_t i = 0; i < half; i++)
+			for (uint32_t j = 0; j < half; j++) {
+				char host[24], edge[24], above[24], core[24];
+
+				snprintf(host, sizeof(host), "h%u", (pod * half + i) * half + j);
+				snprintf(edge, sizeof(edge), "se%u_%u", pod, i);
+				set_link(&links[n], names + 2 * (size_t)n, host, edge, rate_bps,
+					 delay);
+				n++;
+				snprintf(above, sizeof(above), "sa%u_%u", pod, j);
+				set_link(&links[n], names + 2 * (size_t)n, edge, above, rate_bps,
+					 delay);
+				n++;
+				snprintf(core, sizeof(core), "sc%u_%u", j, i);
+				set_link(&links[n], names + 2 * (size_t)n, above, core, rate_bps,
+					 delay);
+				n++;
+			}
+	return n;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_SCENARIO_NET_H
+#define TESTS_SCENARIO_NET_H
+
+/* Small fabrics of endpoints and switches for tests: names and links are given in any order, the
+ * flow control and the marking are the same everywhere. */
+#include "models/ecn.h"
+#include "models/pfc.h"
+#include "sim/switch.h"
+#include "tests/scenario/endpoint.h"
+
+enum { NET_FRAME_MAX = 9100 };
+
+enum net_fc { NET_NONE, NET_PFC, NET_CREDIT };
+
+struct net_params {
+	uint64_t seed;
+	uint32_t threads; /* 0: 1 */
+	enum net_fc fc;
+	struct pfc_params pfc; /* of switches; hosts get its times */
+	uint64_t buffer_bytes; /* NET_NONE: of a switch; NET_CREDIT: of a port and priority */
+	uint32_t kmin, kmax, pmax_num, pmax_den; /* pmax_den 0: no marking */
+	uint8_t marked;				 /* mask of priorities */
+	bool reverse_nodes, reverse_links;	 /* another order of addition */
+	bool oracle;				 /* played by the plain engine of tests/oracle */
+};
+
+struct net_link {
+	const char *a, *b; /* a name that begins with "s" is a switch's */
+	uint64_t rate_bps;
+	ps_t delay;
+};
+
+struct net {
+	struct net_params params;
+	struct sim *sim;
+	struct sim_routes *routes;
+	struct ecn ecn;
+	struct endpoint *hosts;
+	struct sim_switch **switches;
+	char (*names)[24];
+	uint32_t host_count, switch_count;
+};
+
+void net_make(struct net *net, const struct net_params *params, const struct net_link *links,
+	      uint32_t link_count);
+void net_free(struct net *net);
+struct endpoint *net_host(const struct net *net, const char *name);
+struct sim_switch *net_switch(const struct net *net, const char *name);
+uint32_t net_address(const struct net *net, const struct endpoint *ep);
+
+/* @packets of @bytes from one host to another, answered, priority 3, ECT, at line rate from @at. */
+struct endpoint_flow *net_flow(struct net *net, const char *from, const char *to, uint32_t packets,
+			       uint16_t bytes, ps_t at);
+/* Runs to the end; the digest. */
+uint64_t net_run(struct net *net);
+uint64_t net_dropped(const struct net *net);
+
+/* Ready-made lists of links; count is returned, the storage must hold it. Hosts hI, switches sI. */
+uint32_t net_star(struct net_link *links, char (*names)[24], uint32_t hosts, uint64_t rate_bps,
+		  ps_t delay);
+uint32_t net_fat_tree(struct net_link *links, char (*names)[24], uint32_t k, uint64_t rate_bps,
+		      ps_t delay);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/scenario/net.h"
+#include "tests/test.h"
+#include "util/rand.h"
+
+#include <string.h>
+
+/* ---- random fabrics: the engine against the oracle ---- */
+
+enum { NODES_MAX = 24, LINKS_MAX = 80 };
+
+struct plan {
+	struct net_link links[LINKS_MAX];
+	char names[2 * LINKS_MAX][24];
+	uint32_t link_count, host_count;
+	struct net_params params;
+	struct {
+		uint32_t from, to, packets;
+		uint16_t bytes;
+		uint8_t priority;
+		ps_t at;
+	} flows[40];
+	uint32_t flow_count;
+};
+
+static uint32_t below(struct util_rand *rand, uint32_t limit)
+{
+	return (uint32_t)util_rand_below(rand, limit);
+}
+
+static void plan_link(struct plan *plan, const char *a_kind, uint32_t a, const char *b_kind,
+		      uint32_t b, uint64_t rate_bps, ps_t delay)
+{
+	struct net_link *link = &plan->links[plan->link_count];
+	char(*names)[24] = &plan->names[2 * plan->link_count++];
+
+	assert_true(plan->link_count <= LINKS_MAX);
+	snprintf(names[0], sizeof(names[0]), "%s%u", a_kind, a);
+	snprintf(names[1], sizeof(names[1]), "%s%u", b_kind, b);
+	*link = (struct net_link){names[0], names[1], rate_bps, delay};
+}
+
+/* Few different rates, delays and sizes, so that much happens at one instant. */
+static struct plan make_plan(uint64_t seed)
+{
+	static const uint64_t rates[] = {100000000000, 25000000000, 106250000000, 400000000000};
+	static const ps_t delays[] = {PS_US, PS_US / 2, 300 * PS_NS, 5 * PS_US};
+	static const uint16_t sizes[] = {4178, 1106, 86, 9100};
+	struct util_rand rand = {.seed = seed, .purpose = 77};
+	struct plan plan = {.params.seed = seed};
+	const uint32_t switches = 1 + below(&rand, 6), variety = 1 + below(&rand, 4);
+
+	plan.host_count = 2 + below(&rand, 10);
+	for (uint32_t i = 1; i < switches; i++)
+		plan_link(&plan, "s", i, "s", below(&rand, i), rates[below(&rand, variety)],
+			  delays[below(&rand, variety)]);
+	for (uint32_t i = 0; switches > 2 && i < switches; i++) {
+		const uint32_t a = below(&rand, switches), b = below(&rand, switches);
+		bool known = a == b;
+
+		for (uint32_t l = 0; l < plan.link_count; l++) {
+			const uint32_t x = (uint32_t)atoi(plan.links[l].a + 1),
+				       y = (uint32_t)atoi(plan.links[l].b + 1);
+
+			known |= (x == a && y == b) || (x == b && y == a);
+		}
+		if (!known)
+			plan_link(&plan, "s", a, "s", b, rates[below(&rand, variety)],
+				  delays[below(&rand, variety)]);
+	}
+	for (uint32_t i = 0; i < plan.host_count; i++)
+		plan_link(&plan, "h", i, "s", below(&rand, switches), rates[below(&rand, variety)],
+			  delays[below(&rand, variety)]);
+	plan.flow_count = 1 + below(&rand, 30);
+	for (uint32_t i = 0; i < plan.flow_count; i++) {
+		plan.flows[i].from = below(&rand, plan.host_count);
+		plan.flows[i].to = below(&rand, 3) ? 0 : below(&rand, plan.host_count);
+		if (plan.flows[i].from == plan.flows[i].to)
+			plan.flows[i].to = (plan.flows[i].from + 1) % plan.host_count;
+		plan.flows[i].packets = 1 + below(&rand, 60);
+		plan.flows[i].bytes = sizes[below(&rand, variety)];
+		plan.flows[i].priority = (uint8_t)(3 + below(&rand, 2));
+		plan.flows[i].at = below(&rand, 3) * PS_US;
+	}
+	plan.params.pmax_den = below(&rand, 2) ? 5 : 0;
+	plan.params.pmax_num = 1;
+	plan.params.marked = 1 << 3;
+	plan.params.kmin = 5000;
+	plan.params.kmax = 60000;
+	plan.params.fc = (enum net_fc)below(&rand, 3);
+	plan.params.buffer_bytes =
+		plan.params.fc == NET_CREDIT ? 9100 + below(&rand, 40000) : 100000;
+	plan.params.pfc = (struct pfc_params){
+		.buffer_bytes = 400000 + (uint64_t)plan.link_count * 60000 * 2,
+		.lossless = below(&rand, 2) ? 0x08 : 0x18,
+		.dynamic = below(&rand, 2),
+		.alpha_num = 1,
+		.alpha_den = 4 + below(&rand, 30),
+		.xoff_bytes = 9000 + below(&rand, 40000),
+		.resume_bytes = below(&rand, 2) ? 8356 : 2000,
+		.headroom_bytes = 60000,
+		.quanta = below(&rand, 3) == 0,
+		.pause_quanta = (uint16_t)(200 + below(&rand, 1000)),
+		.response_delay = below(&rand, 2) * 200 * PS_NS,
+	};
+	return plan;
+}
+
+struct outcome {
+	uint64_t digest, hops, dropped;
+};
+
+static struct outcome play(const struct plan *plan, struct net_params params)
+{
+	struct net net;
+	struct outcome outcome;
+
+	net_make(&net, &params, plan->links, plan->link_count);
+	for (uint32_t i = 0; i < plan->flow_count; i++) {
+		char from[24], to[24];
+		struct endpoint_flow *flow;
+
+		snprintf(from, sizeof(from), "h%u", plan->flows[i].from);
+		snprintf(to, sizeof(to), "h%u", plan->flows[i].to);
+		flow = net_flow(&net, from, to, plan->flows[i].packets, plan->flows[i].bytes,
+				plan->flows[i].at);
+		flow->priority = plan->flows[i].priority;
+	}
+	outcome.digest = net_run(&net);
+	outcome.hops = sim_packet_hops(net.sim);
+	outcome.dropped = net_dropped(&net);
+	net_free(&net);
+	return outcome;
+}
+
+static void engine_and_oracle_agree(void **state)
+{
+	uint64_t hops = 0, first = 1, last = 400;
+	const char *only = getenv("SEED");
+
+	(void)state;
+	if (only)
+		first = last = strtoull(only, NULL, 10);
+	for (uint64_t seed = first; seed <= last; seed++) {
+		const struct plan plan = make_plan(seed);
+		struct net_params params = plan.params;
+		struct outcome plain, oracle;
+
+		plain = play(&plan, params);
+		params.oracle = true;
+		oracle = play(&plan, params);
+		hops += plain.hops;
+		if (plain.digest != oracle.digest)
+			fail_msg("SEED=%llu fc %d: the oracle differs", (unsigned long long)seed,
+				 (int)params.fc);
+	}
+	assert_true(only || hops > 200000);
+}
+
+RUN(T(engine_and_oracle_agree))

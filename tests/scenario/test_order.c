@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* What order and digest may depend on, and what they must not. */
+#include "sim/order.h"
+#include "tests/scenario/net.h"
+#include "tests/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SENDERS = 8, ROUNDS = 2000, STAR_MAX = 16 };
+
+/* ---- ties ---- */
+
+struct race {
+	uint32_t round, seen, won[STAR_MAX], last[STAR_MAX];
+};
+
+static void note(struct endpoint *ep, const struct sim_pkt *pkt, void *context)
+{
+	struct race *race = context;
+	const uint32_t sender = pkt->flow_hash;
+
+	(void)ep;
+	assert_true(sender < SENDERS);
+	if (race->seen % SENDERS == 0)
+		race->won[sender]++;
+	if (race->seen % SENDERS == SENDERS - 1)
+		race->last[sender]++;
+	race->seen++;
+}
+
+/* All send at the same instants to one sink: the switch takes them in a new order each time. */
+static void each_port_wins_as_often_as_any_other(void **state)
+{
+	struct net_link links[STAR_MAX];
+	char names[2 * STAR_MAX][24];
+	const uint32_t count = net_star(links, names, SENDERS + 1, 100000000000, PS_US);
+	struct race race = {0};
+	struct net net;
+
+	(void)state;
+	net_make(&net, &(struct net_params){.seed = 3, .buffer_bytes = 1 << 20}, links, count);
+	for (uint32_t i = 0; i < SENDERS; i++) {
+		char name[24];
+		struct endpoint_flow *flow;
+
+		snprintf(name, sizeof(name), "h%u", i);
+		flow = net_flow(&net, name, "h8", ROUNDS, 1106, 0);
+		flow->gap = 2 * PS_US;
+		flow->answer = false;
+		flow->flow_hash = i;
+	}
+	net_host(&net, "h8")->seen = note;
+	net_host(&net, "h8")->context = &race;
+	net_run(&net);
+	assert_int_equal(race.seen, SENDERS * ROUNDS);
+	/* 250 expected, standard deviation 14.8: five of them either way. */
+	for (uint32_t i = 0; i < SENDERS; i++) {
+		assert_in_range(race.won[i], 250 - 74, 250 + 74);
+		assert_in_range(race.last[i], 250 - 74, 250 + 74);
+	}
+	net_free(&net);
+}
+
+/* ---- what changes nothing, and what changes everything ---- */
+
+struct change {
+	struct net_params params;
+	uint32_t late_packet, fewer, more_delay;
+};
+
+enum { TREE_LINKS = 48 };
+
+/* A fat tree of 16 hosts, everybody to everybody, with PFC and marking. */
+static uint64_t tree(struct change change)
+{
+	struct net_link links[TREE_LINKS];
+	char names[2 * TREE_LINKS][24];
+	const uint32_t count = net_fat_tree(links, names, 4, 100000000000, PS_US);
+	struct net net;
+	uint64_t digest;
+
+	if (change.params.seed == 0)
+		change.params.seed = 7;
+	change.params.fc = NET_PFC;
+	change.params.pfc = (struct pfc_params){.buffer_bytes = 2000000,
+						.lossless = 8,
+						.xoff_bytes = 20000,
+						.resume_bytes = 8356,
+						.headroom_bytes = 60000};
+	change.params.kmin = 10000;
+	change.params.kmax = 100000;
+	change.params.pmax_num = 1;
+	change.params.pmax_den = 5;
+	change.params.marked = 8;
+	links[5].delay += change.more_delay;
+	net_make(&net, &change.params, links, count);
+	for (uint32_t i = 0; i < 16; i++)
+		for (uint32_t j = 0; j < 16; j++) {
+			char from[24], to[24];
+
+			snprintf(from, sizeof(from), "h%u", i);
+			snprintf(to, sizeof(to), "h%u", j);
+			if (i != j)
+				net_flow(&net, from, to, 6 - (change.fewer && i == 3 && j == 9),
+					 4178, 0);
+		}
+	net_host(&net, "h5")->late_packet = change.late_packet;
+	digest = net_run(&net);
+	assert_int_equal(net_dropped(&net), 0);
+	net_free(&net);
+	return digest;
+}
+
+static void the_digest_does_not_see(void **state)
+{
+	const uint64_t plain = tree((struct change){0});
+
+	(void)state;
+	assert_true(plain == tree((struct change){0}));
+	assert_true(plain == tree((struct change){.params.reverse_nodes = true}));
+	assert_true(plain == tree((struct change){.params.reverse_links = true}));
+	assert_true(plain == tree((struct change){.params.threads = 2}));
+	assert_true(plain == tree((struct change){.params.threads = 3}));
+	assert_true(plain ==
+		    tree((struct change){.params.threads = 3, .params.reverse_nodes = true}));
+	assert_true(plain == tree((struct change){.params.oracle = true}));
+}
+
+static void the_digest_sees(void **state)
+{
+	const uint64_t plain = tree((struct change){0});
+
+	(void)state;
+	for (uint32_t i = 1; i <= 20; i++)
+		assert_true(plain != tree((struct change){.late_packet = i}));
+	assert_true(plain != tree((struct change){.fewer = 1}));
+	assert_true(plain != tree((struct change){.more_delay = 1}));
+	assert_true(plain != tree((struct change){.params.seed = 8}));
+}
+
+static struct sim_pkt packet(uint64_t number)
+{
+	struct sim_pkt pkt = {.at = 1000, .bytes = 86, .priority = 3, .ecn = 2};
+
+	pkt.body_words[0] = 5;
+	pkt.body_words[1] = number;
+	return pkt;
+}
+
+static uint64_t deliver(uint64_t digest, const struct sim_pkt *pkt, uint64_t link_id)
+{
+	return sim_digest_arrival(digest, pkt, link_id, pkt->body_words);
+}
+
+static void each_fact_of_a_delivery_counts(void **state)
+{
+	const struct sim_pkt a = packet(1), b = packet(2);
+	const uint64_t plain = deliver(9, &a, 77);
+	struct sim_pkt other = a;
+
+	(void)state;
+	assert_true(deliver(deliver(9, &a, 77), &b, 78) != deliver(deliver(9, &b, 78), &a, 77));
+	assert_true(deliver(deliver(9, &a, 77), &a, 77) != 9); /* a chain, not a sum */
+	assert_true(plain != deliver(9, &a, 78));
+	other.at++;
+	assert_true(plain != deliver(9, &other, 77));
+	other = a;
+	other.bytes++;
+	assert_true(plain != deliver(9, &other, 77));
+	other = a;
+	other.ecn = 3;
+	assert_true(plain != deliver(9, &other, 77));
+	other = a;
+	other.priority = 4;
+	assert_true(plain != deliver(9, &other, 77));
+	other = a;
+	other.frame = SIM_CONTROL;
+	assert_true(plain != deliver(9, &other, 77));
+	other = a;
+	other.body_words[0]++;
+	assert_true(plain != deliver(9, &other, 77));
+	assert_true(plain != deliver(9, &b, 77));
+}
+
+/* ---- far away ---- */
+
+/* A nanosecond beside milliseconds, pauses of seconds: beyond every ring of windows. */
+static uint64_t far_away(bool oracle, uint32_t threads)
+{
+	const struct net_link links[] = {{"h0", "s0", 100000000000, PS_NS},
+					 {"s0", "s1", 1000000000, 3 * PS_MS},
+					 {"h1", "s1", 25000000000, 77 * PS_US},
+					 {"h2", "s1", 10000000, PS_NS}};
+	struct net net;
+	uint64_t digest;
+
+	net_make(&net,
+		 &(struct net_params){
+			 .seed = 5, .buffer_bytes = 1 << 24, .oracle = oracle, .threads = threads},
+		 links, 4);
+	net_flow(&net, "h0", "h1", 100, 9100, 0);
+	net_flow(&net, "h1", "h0", 100, 4178, 5 * PS_MS)->gap = 333 * PS_US;
+	net_flow(&net, "h2", "h1", 10, 9100, 0)->gap = 2 * PS_S;
+	net_flow(&net, "h1", "h2", 3, 9100, 40 * PS_S);
+	digest = net_run(&net);
+	assert_int_equal(net_host(&net, "h1")->answers, 103);
+	assert_int_equal(net_host(&net, "h2")->answers, 10);
+	net_free(&net);
+	return digest;
+}
+
+static void far_frames_and_wakes_are_exact(void **state)
+{
+	(void)state;
+	assert_true(far_away(false, 1) == far_away(true, 1));
+	assert_true(far_away(false, 1) == far_away(false, 2));
+}
+
+/* ---- running in steps ---- */
+
+static void steps_change_nothing(void **state)
+{
+	struct net_link links[STAR_MAX];
+	char names[2 * STAR_MAX][24];
+	const uint32_t count = net_star(links, names, 4, 100000000000, PS_US);
+	uint64_t digests[2];
+
+	(void)state;
+	for (int steps = 0; steps < 2; steps++) {
+		struct net net;
+
+		net_make(&net, &(struct net_params){.seed = 3, .buffer_bytes = 1 << 20}, links,
+			 count);
+		for (uint32_t i = 0; i < 3; i++)
+			net_flow(&net, i == 0 ? "h0" : i == 1 ? "h1" : "h2", "h3", 50, 4178, 0);
+		for (ps_t at = 1; steps && at < 60 * PS_US; at += 1700 * PS_NS)
+			assert_int_equal(sim_run(net.sim, at), 0);
+		digests[steps] = net_run(&net);
+		net_free(&net);
+	}
+	assert_true(digests[0] == digests[1]);
+}
+
+static void a_full_arena_ends_the_run(void **state)
+{
+	const struct sim_params params = {
+		.thread_count = 1, .body_ops = &endpoint_body, .frames_max = 30};
+	struct endpoint a, b;
+	struct sim *sim = sim_create(&params);
+
+	(void)state;
+	endpoint_init(&a, "a");
+	endpoint_init(&b, "b");
+	assert_int_equal(sim_add_node(sim, &a.node), 0);
+	assert_int_equal(sim_add_node(sim, &a.node), -EEXIST);
+	assert_int_equal(sim_add_node(sim, &b.node), 0);
+	assert_int_equal(
+		sim_add_link(sim, &a.node, &a.node, &(struct sim_link_params){"x", 1000, 1}),
+		-EINVAL);
+	assert_int_equal(
+		sim_add_link(sim, &a.node, &b.node, &(struct sim_link_params){"x", 1000, 0}),
+		-EINVAL);
+	assert_int_equal(
+		sim_add_link(sim, &a.node, &b.node, &(struct sim_link_params){"a", 1000, 1}),
+		-EEXIST);
+	assert_int_equal(sim_add_link(sim, &a.node, &b.node,
+				      &(struct sim_link_params){"a-b", 100000000000, 50 * PS_US}),
+			 0);
+	assert_int_equal(sim_seal(sim), 0);
+	endpoint_ready(&a, NULL);
+	endpoint_ready(&b, NULL);
+	endpoint_add(&a, (struct endpoint_flow){.packets = 5000, .bytes = 86});
+	assert_int_equal(sim_run(sim, PS_NEVER), -ENOMEM);
+	sim_destroy(sim);
+	endpoint_fini(&a);
+	endpoint_fini(&b);
+}
+
+RUN(T(each_port_wins_as_often_as_any_other), T(the_digest_does_not_see), T(the_digest_sees),
+    T(each_fact_of_a_delivery_counts), T(far_frames_and_wakes_are_exact), T(steps_change_nothing),
+    T(a_full_arena_ends_the_run))
