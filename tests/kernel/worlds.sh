@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# worlds.sh BUILD [guest]: every program, from one object file (its sha256 is printed), reports the
+# same in virtual time over a leaf-spine and between processes over UDP; with "guest" also with rank
+# 0 in a guest on rdma-core and the kernel's rxe, the others outside on our NIC.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1
+programs="write_once pingpong_send pingpong_write incast_write read_validate rnr_slow atomics ring"
+size=4
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+status=0
+
+# shellcheck disable=SC2046
+"$here/../programs/objects.sh" "$build" $(for program in $programs; do
+	echo "sim_$program proc_$program rdma_$program"
+done) || exit $?
+
+if [ "${2:-}" = guest ]; then
+	out=$build/tests/kernel/worlds
+	rm -rf "$out" && mkdir -p "$out"
+	for program in $programs; do
+		echo "$program $program 0 $size 1024 -"
+	done >"$dir/jobs"
+	"$here/run.sh" "$build" "$dir/jobs" "$out" || status=$?
+	[ $status != 77 ] || exit 77
+fi
+
+for program in $programs; do
+	worlds="$dir/$program.sim $dir/$program.udp"
+	timeout 60 "$build/tests/programs/sim_$program" --quiet --size $size --leaves 2 --spines 2 \
+		>"$dir/$program.sim" 2>"$dir/stderr" || {
+		echo "$program in virtual time failed:"
+		cat "$dir/stderr"
+		status=1
+	}
+	"$here/../programs/procs.sh" "$build/tests/programs/proc_$program" $size \
+		>"$dir/$program.udp" 2>"$dir/stderr" || {
+		echo "$program over UDP failed:"
+		cat "$dir/stderr"
+		status=1
+	}
+	[ "${2:-}" != guest ] || worlds="$worlds $out/$program.reports"
+	# shellcheck disable=SC2086
+	"$here/../programs/compare.sh" $worlds || {
+		status=1
+		continue
+	}
+	echo "$program: $(wc -l <"$dir/$program.sim") reports, equal in $(echo "$worlds" | wc -w) worlds"
+done
+exit $status
