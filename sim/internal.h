@@ -126,7 +126,7 @@ bool sim_engine_next_window(struct sim *sim);
 /* sim/threads.c */
 int sim_engine_run_threads(struct sim *sim);
 
-/* sim/hook.c: faults, taps, another engine. */
+/* sim/fault.c: faults, taps, another engine. */
 void sim_engine_send_hooked(struct engine_thread *et, struct sim_port *port,
 			    const struct sim_pkt *pkt, ps_t start, ps_t at);
 

@@ -3,6 +3,8 @@
 
 #include "sim/internal.h"
 
+#include <string.h>
+
 /* The reciprocal gives the quotient or one less; the remainder tells. */
 ps_t sim_port_tx_time_slow(const struct sim_port *port, uint32_t bytes)
 {
@@ -25,4 +27,20 @@ void sim_port_send(struct sim_thread *th, struct sim_port *port, const struct si
 	CHECK(start < th->until);
 	engine_send(engine_of(th), port, pkt, start,
 		    port->delay + (pkt->frame == SIM_CONTROL ? port->control_delay : 0));
+}
+
+struct sim_port *sim_port_find(const struct sim *sim, const char *link_name, const char *from)
+{
+	for (uint32_t i = 0; i < sim->link_count; i++)
+		for (int end = 0; end < 2; end++) {
+			const struct sim_node *node = sim->links[i].ends[end];
+
+			if (strcmp(sim->links[i].name, link_name) != 0 ||
+			    strcmp(node->name, from) != 0)
+				continue;
+			for (uint32_t p = 0; p < node->port_count; p++)
+				if (strcmp(node->ports[p].link_name, link_name) == 0)
+					return &node->ports[p];
+		}
+	return NULL;
 }

@@ -42,6 +42,9 @@ struct sim_port {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct sim_port) == 128, "two cache lines");
 
+/* The sending port of @link_name at the node called @from; NULL: none such. @sim is sealed. */
+struct sim_port *sim_port_find(const struct sim *sim, const char *link_name, const char *from);
+
 ps_t sim_port_tx_time_slow(const struct sim_port *port, uint32_t bytes);
 
 /* Exact, rounded up: ceil(bytes * 8 * 10^12 / rate). No division. */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_FAULT_H
+#define SIM_FAULT_H
+
+/* Loss, corruption, duplication, reordering and delay on one direction of one link. The port, its
+ * node and the adapters do not know. What happens to a packet is a function of (seed, link and
+ * direction, purpose, number of the packet on the link), so neither another fault nor another link
+ * can shift it. A lost frame has taken its time on the wire all the same. */
+#include "sim/port.h"
+
+struct sim_fault_params {
+	/* Parts per 10^9. */
+	uint32_t loss_ppb, corrupt_ppb, duplicate_ppb, reorder_ppb;
+	ps_t duplicate_delay; /* of the copy behind the original; at least 1 ps */
+	ps_t reorder_delay;   /* more, for a packet that is to be overtaken */
+	ps_t delay;	      /* more, for each */
+	ps_t jitter;	      /* and up to this much, evenly */
+	ps_t from, until;     /* of starts; until 0: for ever */
+	/* Exactly these are lost, whatever the rates: 1 is the first packet on the link. Ascending.
+	 */
+	const uint64_t *lost_numbers;
+	uint32_t lost_count;
+	bool control; /* control frames, too; otherwise they pass and are not counted */
+};
+
+struct sim_fault {
+	struct sim_fault_params params; /* the array stays the caller's */
+	uint64_t number;		/* packets so far */
+	uint64_t lost, corrupted, duplicated, reordered;
+	uint64_t refused; /* corrupted packets that the receiver's checks would not take */
+};
+
+/* Before sim_run(). @fault stays the caller's until sim_destroy(); one a port. */
+void sim_fault_attach(struct sim_fault *fault, struct sim_port *port,
+		      const struct sim_fault_params *params);
+
+#endif
