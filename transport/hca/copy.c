@@ -55,6 +55,16 @@ bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t don
 		memcpy(pkt->payload, wqe->inline_bytes + done, length);
 		return true;
 	}
+	if (wqe->sge_count == 1) { /* nearly always */
+		const struct hca_local_sge *sge = wqe->sge;
+		uint64_t va = sge->addr + done;
+
+		piece.mr = hca_mr_at(qp->dev, sge->slot, qp->pd, sge->lkey, va, length, 0);
+		if (!piece.mr)
+			return false;
+		hca_fetch(piece.mr, va - piece.mr->iova, length, pkt);
+		return true;
+	}
 	if (!find_piece(qp, wqe->sge, wqe->sge_count, done, length, 0, &piece))
 		return false;
 	if (piece.length == length) {

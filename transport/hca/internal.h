@@ -79,6 +79,7 @@ enum hca_turn_state { HCA_TURN_IDLE, HCA_TURN_READY, HCA_TURN_PACED };
 struct hca_turn {
 	struct hca_list node;	/* of the device's list for (priority, kind): READY */
 	struct hca_alarm alarm; /* PACED */
+	struct hca_list *list;	/* that of (priority, kind) */
 	struct hca_qp *qp;
 	uint8_t kind, state, priority;
 };
@@ -136,6 +137,7 @@ struct hca_sq {
 	uint32_t next_psn, una_psn,
 		high_psn;    /* to be sent; oldest without answer; never sent yet */
 	uint32_t end_psn;    /* of the next WQE to be posted */
+	uint64_t retransmitted; /* packets */
 	uint32_t since_ack;  /* packets since the last AckReq */
 	uint32_t rd_count;   /* READs and atomics sent and not answered */
 	uint32_t resume_psn; /* of the last READ that was resumed: a response may start here */
@@ -288,7 +290,6 @@ enum {
 };
 
 /* requester.c */
-bool hca_requester_may_send(const struct hca_qp *qp);
 bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
 void hca_requester_update(struct hca_qp *qp, ps_t now); /* local operations, then the turn */
 void hca_requester_go_back(struct hca_qp *qp);

@@ -105,6 +105,11 @@ static void set_priorities(struct hca_qp *qp, uint8_t priority, ps_t now)
 	qp->turns[HCA_TURN_RESPONSE].priority =
 		profile->ack_on_data_priority ? priority : profile->ack_priority;
 	qp->turns[HCA_TURN_CNP].priority = profile->cnp_priority;
+	for (int i = 0; i < HCA_TURN_COUNT; i++) {
+		struct hca_turn *turn = &qp->turns[i];
+
+		turn->list = &qp->dev->ready[turn->priority][i != HCA_TURN_REQUEST];
+	}
 }
 
 static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
@@ -232,7 +237,7 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 	}
 	if (next == HCA_QPS_SQD && qp->state == HCA_QPS_RTS)
 		qp->sq.drained = false;
-	qp->state = next;
+	qp->state = (uint8_t)next;
 	hca_qp_update(qp, now);
 	return 0;
 }
@@ -243,6 +248,11 @@ void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 	*ret_attr = qp->attr;
 	ret_attr->state = qp->state;
 	*ret_init = qp->init;
+}
+
+uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp)
+{
+	return qp->sq.retransmitted;
 }
 
 uint32_t hca_qp_qpn(const struct hca_qp *qp)

@@ -59,7 +59,7 @@ static bool sqd_may_send(const struct hca_qp *qp)
 	       wire_psn_diff(sq->next_psn, sq->high_psn) < 0;
 }
 
-bool hca_requester_may_send(const struct hca_qp *qp)
+static inline bool may_send(const struct hca_qp *qp)
 {
 	const struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe;
@@ -149,7 +149,7 @@ static void check_drained(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
-	if (sq->drained || sq->una_psn != sq->high_psn || hca_requester_may_send(qp))
+	if (sq->drained || sq->una_psn != sq->high_psn || may_send(qp))
 		return;
 	sq->drained = true;
 	hca_qp_async(qp, HCA_EVENT_SQ_DRAINED, now);
@@ -158,11 +158,11 @@ static void check_drained(struct hca_qp *qp, ps_t now)
 void hca_requester_update(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
-	bool may = hca_requester_may_send(qp);
+	bool may = may_send(qp);
 
 	while (may && next_wqe(qp)->packets == 0) {
 		local_invalidate(qp, now);
-		may = hca_requester_may_send(qp);
+		may = may_send(qp);
 	}
 	if (sq->failed && sq->una == sq->next) {
 		hca_requester_fail(qp, sq->failed_status, now);
@@ -249,8 +249,10 @@ static void advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wi
 	struct hca_sq *sq = &qp->sq;
 	uint32_t end_psn = wire_psn_add(wqe->first_psn, wqe->packets);
 
-	if (wire_psn_diff(sq->next_psn, sq->high_psn) < 0)
+	if (wire_psn_diff(sq->next_psn, sq->high_psn) < 0) {
 		qp->dev->counters.packets_retransmitted++;
+		sq->retransmitted++;
+	}
 	sq->next_psn = wqe->answered ? end_psn : wire_psn_add(sq->next_psn, 1);
 	if (wire_psn_diff(sq->next_psn, sq->high_psn) > 0)
 		sq->high_psn = sq->next_psn;

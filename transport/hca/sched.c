@@ -5,11 +5,6 @@
  * later, because of its rate, in a heap. The order within a list is that of becoming ready, and at
  * one instant that of the heap: none of it depends on when the world asks. */
 
-static struct hca_list *list_of(const struct hca_turn *turn)
-{
-	return &turn->qp->dev->ready[turn->priority][turn->kind != HCA_TURN_REQUEST];
-}
-
 void hca_sched_heaps_changed(struct hca_device *dev)
 {
 	ps_t paced_at = hca_heap_first_at(&dev->paced);
@@ -21,12 +16,13 @@ void hca_sched_heaps_changed(struct hca_device *dev)
 static void leave(struct hca_turn *turn)
 {
 	struct hca_device *dev = turn->qp->dev;
-	struct hca_list *lists = dev->ready[turn->priority];
 
 	if (turn->state == HCA_TURN_PACED) {
 		hca_heap_remove(&dev->paced, &turn->alarm);
 		hca_sched_heaps_changed(dev);
 	} else if (turn->state == HCA_TURN_READY) {
+		const struct hca_list *lists = dev->ready[turn->priority];
+
 		hca_list_remove(&turn->node);
 		if (hca_list_is_empty(&lists[0]) && hca_list_is_empty(&lists[1]))
 			dev->ready_mask &= ~(1u << turn->priority);
@@ -36,7 +32,7 @@ static void leave(struct hca_turn *turn)
 
 static void join(struct hca_turn *turn)
 {
-	hca_list_add_tail(list_of(turn), &turn->node);
+	hca_list_add_tail(turn->list, &turn->node);
 	turn->qp->dev->ready_mask |= 1u << turn->priority;
 	turn->state = HCA_TURN_READY;
 }
