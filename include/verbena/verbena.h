@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct vb_host; /* a host of the simulated fabric */
 
 typedef void vb_fn(void *arg);
@@ -35,6 +37,8 @@ int64_t vb_get(const char *key, void *ret_bytes, size_t room);
 /* Waits until the @length bytes at @address differ from @seen: what a loop that spins on memory is
  * in virtual time, where memory changes only when the adapter places bytes. */
 void vb_wait_mem(const void *address, const void *seen, size_t length);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

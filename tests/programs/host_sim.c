@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Runs the program it is linked with as one task a host of a simulated fabric: the first of the
- * three worlds. Prints the reports, sorted, and the digest of the run. */
-#include "include/verbena/verbena.h"
+/* Runs a program (the one it is linked with, or a module) as one task a host of a simulated fabric:
+ * the first of the three worlds. Prints the reports, sorted, and the digest of the run. */
 #include "models/fabric.h"
 #include "models/task.h"
 #include "tests/programs/prog.h"
 #include "tests/programs/report.h"
+#include "tools/program.h"
 #include "transport/wire/frame.h"
 
 #include <errno.h>
@@ -20,16 +20,23 @@ struct options {
 	uint64_t seed;
 	bool through_wire, ipv6, no_cost, quiet;
 	enum coro_backend backend;
+	const char *program; /* a module; NULL: what is linked in */
 	int arg_count;
 	const char *const *args;
 };
 
-struct rank {
-	struct prog prog;
-	struct report_list *report;
+struct world { /* of one run */
 	const struct options *options;
-	int result;
+	struct topology topology;
+	struct fabric fabric;
+	struct program program;
+	struct program_run *run;
+	struct host **hosts;	      /* of the ranks */
+	struct report_list *reports; /* of each rank: ranks may report at the same time */
 };
+
+/* Where the executable is linked with a program. */
+extern __typeof__(prog_main) prog_main __attribute__((weak));
 
 const struct vrb_provider *vrb_provider(void)
 {
@@ -38,48 +45,21 @@ const struct vrb_provider *vrb_provider(void)
 	return &tasks;
 }
 
-static int rank_put(const struct prog *prog, const char *key, const void *bytes, size_t length)
+static void on_report(void *owner, int rank, int peer, int nth_qp, const struct ibv_wc *wc,
+		      const void *bytes)
 {
-	(void)prog;
-	return vb_put(key, bytes, length);
-}
+	struct world *world = owner;
 
-static int rank_get(const struct prog *prog, const char *key, void *ret_bytes, size_t length)
-{
-	int64_t got = vb_get(key, ret_bytes, length);
-
-	(void)prog;
-	return got == (int64_t)length ? 0 : got < 0 ? (int)got : -EMSGSIZE;
-}
-
-static void rank_sleep_ns(const struct prog *prog, uint64_t ns)
-{
-	(void)prog;
-	vb_sleep_ns(ns);
-}
-
-static void rank_say(const struct prog *prog, const char *line)
-{
-	const struct rank *rank = prog->host;
-
-	if (!rank->options->quiet)
-		fprintf(stderr, "%d: %s\n", prog->rank, line);
-}
-
-static void rank_report(const struct prog *prog, int peer, int nth_qp, const struct ibv_wc *wc,
-			const void *bytes)
-{
-	const struct rank *rank = prog->host;
-
-	if (report_add(rank->report, prog->rank, peer, nth_qp, wc, bytes) != 0)
+	if (report_add(&world->reports[rank], rank, peer, nth_qp, wc, bytes) != 0)
 		abort();
 }
 
-static void rank_main(void *arg)
+static void on_say(void *owner, int rank, const char *line)
 {
-	struct rank *rank = arg;
+	const struct world *world = owner;
 
-	rank->result = prog_main(&rank->prog);
+	if (!world->options->quiet)
+		fprintf(stderr, "%d: %s\n", rank, line);
 }
 
 static void usage(FILE *file)
@@ -88,13 +68,15 @@ static void usage(FILE *file)
 	      "  --size N          ranks (2)        --hosts N     hosts of the star (ranks)\n"
 	      "  --leaves N --spines N              a leaf-spine instead of a star\n"
 	      "  --seed N (1)      --threads N (1)  --through-wire\n"
-	      "  --backend stack|thread             --ipv6 --no-cost --quiet\n",
+	      "  --backend stack|thread             --ipv6 --no-cost --quiet\n"
+	      "  --program NAME    a module, by name or path, instead of the one linked in\n",
 	      file);
 }
 
 static bool parse(int argc, char **argv, struct options *ret)
 {
-	enum { SIZE = 256, HOSTS, LEAVES, SPINES, SEED, THREADS, WIRE, BACKEND, IPV6, NO_COST, QUIET };
+	enum { SIZE = 256, HOSTS, LEAVES, SPINES, SEED, THREADS, WIRE, BACKEND, IPV6, NO_COST, QUIET,
+	       PROGRAM };
 	static const struct option names[] = {
 		{"size", required_argument, NULL, SIZE},
 		{"hosts", required_argument, NULL, HOSTS},
@@ -107,6 +89,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{"ipv6", no_argument, NULL, IPV6},
 		{"no-cost", no_argument, NULL, NO_COST},
 		{"quiet", no_argument, NULL, QUIET},
+		{"program", required_argument, NULL, PROGRAM},
 		{0},
 	};
 	struct options o = {.size = 2, .threads = 1, .seed = 1};
@@ -125,6 +108,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		case IPV6: o.ipv6 = true; break;
 		case NO_COST: o.no_cost = true; break;
 		case QUIET: o.quiet = true; break;
+		case PROGRAM: o.program = optarg; break;
 		default: usage(stderr); return false;
 		}
 	o.hosts = o.hosts > o.size ? o.hosts : o.size;
@@ -171,39 +155,84 @@ static int build(const struct options *o, struct topology *topology)
 	return topology_star(topology, o->hosts, speed);
 }
 
-static int spawn_all(struct fabric *fabric, struct rank *ranks, const struct options *o,
-		     struct report_list *report)
+static int open_program(struct world *world)
 {
-	char name[16];
-	int ret = 0;
+	char error[PROGRAM_ERROR_MAX];
+	int ret;
 
-	for (uint32_t i = 0; i < o->size && !ret; i++) {
-		ranks[i] = (struct rank){
-			.prog = {.rank = (int)i, .size = (int)o->size, .arg_count = o->arg_count,
-				 .args = o->args, .host = &ranks[i], .put = rank_put,
-				 .get = rank_get, .sleep_ns = rank_sleep_ns,
-				 .report = rank_report, .say = rank_say},
-			.report = report,
-			.options = o,
-			.result = -1,
-		};
-		snprintf(name, sizeof(name), "h%u", i);
-		ret = vb_spawn((struct vb_host *)fabric_host(fabric, name), "prog", rank_main,
-			       &ranks[i], 0);
-	}
+	world->program.main = prog_main;
+	if (!world->options->program)
+		return prog_main ? 0 : -ENOENT;
+	ret = program_open(&world->program, world->options->program, error);
+	if (ret)
+		fprintf(stderr, "%s\n", error);
 	return ret;
+}
+
+static int start(struct world *world)
+{
+	static const char name[] = "prog";
+	const struct options *o = world->options;
+	struct program_run_params params = {.main = world->program.main,
+					    .name = name,
+					    .hosts = world->hosts,
+					    .size = o->size,
+					    .arg_count = o->arg_count,
+					    .args = o->args,
+					    .watcher = {on_report, on_say, world}};
+	char host[16];
+	int ret;
+
+	for (uint32_t i = 0; i < o->size; i++) {
+		snprintf(host, sizeof(host), "h%u", i);
+		world->hosts[i] = fabric_host(&world->fabric, host);
+	}
+	ret = program_start(&params, &world->run);
+	return ret ? ret : fabric_run(&world->fabric, 100 * PS_S);
+}
+
+/* 0, or 1 where a rank failed. */
+static int print(const struct world *world, int ret)
+{
+	struct report_list all = {0};
+	int failed = 0;
+
+	for (uint32_t i = 0; i < world->options->size; i++) {
+		const int result = program_result(world->run, i)->result;
+
+		failed |= result != 0;
+		if (result != 0)
+			fprintf(stderr, "rank %u: %d\n", i, result);
+		if (report_take(&all, &world->reports[i]) != 0)
+			abort();
+	}
+	report_sort(&all);
+	report_print(&all, stdout);
+	report_free(&all);
+	fprintf(stderr, "digest: %016llx time_ps: %llu hops: %llu ret: %d\n",
+		(unsigned long long)sim_digest(world->fabric.sim),
+		(unsigned long long)sim_now(world->fabric.sim),
+		(unsigned long long)sim_packet_hops(world->fabric.sim), ret);
+	return failed;
+}
+
+static void fini(struct world *world)
+{
+	fabric_fini(&world->fabric);
+	program_stop(world->run);
+	program_close(&world->program);
+	topology_fini(&world->topology);
+	free(world->hosts);
+	free(world->reports);
 }
 
 int main(int argc, char **argv)
 {
 	struct options o;
-	struct report_list report = {0};
-	struct topology topology = {0};
-	struct fabric fabric;
-	struct rank *ranks;
-	int ret, failed = 0;
+	struct world world = {.options = &o};
+	int ret, failed = 1;
 
-	if (!parse(argc, argv, &o))
+	if (!parse(argc, argv, &o) || open_program(&world) != 0)
 		return 2;
 	const struct host_params host = host_params_of(&o);
 	const struct fabric_params params = {.seed = o.seed,
@@ -214,26 +243,15 @@ int main(int argc, char **argv)
 					     .switches = {.buffer_bytes = 16u << 20},
 					     .host = &host};
 
-	ranks = calloc(o.size, sizeof(*ranks));
-	if (!ranks || build(&o, &topology) != 0 || topology_name_links(&topology) != 0 ||
-	    fabric_create(&fabric, &topology, &params) != 0)
+	world.hosts = calloc(o.size, sizeof(struct host *));
+	world.reports = calloc(o.size, sizeof(*world.reports));
+	if (!world.hosts || !world.reports || build(&o, &world.topology) != 0 ||
+	    topology_name_links(&world.topology) != 0 ||
+	    fabric_create(&world.fabric, &world.topology, &params) != 0)
 		return 3;
-	ret = spawn_all(&fabric, ranks, &o, &report);
-	if (ret == 0)
-		ret = fabric_run(&fabric, 100 * PS_S);
-	for (uint32_t i = 0; i < o.size; i++)
-		if (ranks[i].result != 0) {
-			fprintf(stderr, "rank %u: %d\n", i, ranks[i].result);
-			failed = 1;
-		}
-	report_sort(&report);
-	report_print(&report, stdout);
-	fprintf(stderr, "digest: %016llx time_ps: %llu hops: %llu ret: %d\n",
-		(unsigned long long)sim_digest(fabric.sim), (unsigned long long)sim_now(fabric.sim),
-		(unsigned long long)sim_packet_hops(fabric.sim), ret);
-	report_free(&report);
-	fabric_fini(&fabric);
-	topology_fini(&topology);
-	free(ranks);
+	ret = start(&world);
+	if (world.run)
+		failed = print(&world, ret);
+	fini(&world);
 	return ret != 0 ? 3 : failed;
 }

@@ -50,19 +50,40 @@ void report_line(char ret_line[REPORT_LINE_MAX], int rank, int peer, int nth_qp,
 		 length, hash);
 }
 
+static int make_room(struct report_list *list, size_t count)
+{
+	size_t room = list->room != 0 ? list->room : 64;
+	void *lines;
+
+	while (room < count)
+		room *= 2;
+	if (room == list->room)
+		return 0;
+	lines = realloc(list->lines, room * sizeof(*list->lines));
+	if (!lines)
+		return -ENOMEM;
+	list->lines = lines;
+	list->room = room;
+	return 0;
+}
+
 int report_add(struct report_list *list, int rank, int peer, int nth_qp, const struct ibv_wc *wc,
 	       const void *bytes)
 {
-	if (list->count == list->room) {
-		size_t room = list->room != 0 ? 2 * list->room : 64;
-		void *lines = realloc(list->lines, room * sizeof(*list->lines));
-
-		if (!lines)
-			return -ENOMEM;
-		list->lines = lines;
-		list->room = room;
-	}
+	if (make_room(list, list->count + 1) != 0)
+		return -ENOMEM;
 	report_line(list->lines[list->count++], rank, peer, nth_qp, wc, bytes);
+	return 0;
+}
+
+int report_take(struct report_list *list, struct report_list *from)
+{
+	if (make_room(list, list->count + from->count) != 0)
+		return -ENOMEM;
+	if (from->count > 0)
+		memcpy(list->lines[list->count], from->lines, from->count * sizeof(*from->lines));
+	list->count += from->count;
+	report_free(from);
 	return 0;
 }
 

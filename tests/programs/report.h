@@ -27,6 +27,8 @@ void report_line(char ret_line[REPORT_LINE_MAX], int rank, int peer, int nth_qp,
 /* -ENOMEM */
 int report_add(struct report_list *list, int rank, int peer, int nth_qp, const struct ibv_wc *wc,
 	       const void *bytes);
+/* Moves all of @from to the end of @list. -ENOMEM. */
+int report_take(struct report_list *list, struct report_list *from);
 void report_sort(struct report_list *list);
 void report_print(const struct report_list *list, FILE *file);
 void report_free(struct report_list *list);

@@ -8,7 +8,10 @@
  * All return 0 or -EXXX unless said otherwise; outputs are written only on success. */
 #include "transport/hca/mem.h"
 #include "transport/hca/qp.h"
+/* What is declared here is what the front shows to modules and to other people's programs. */
+#pragma GCC visibility push(default)
 #include <infiniband/verbs.h>
+#pragma GCC visibility pop
 
 struct vrb_channel;
 
