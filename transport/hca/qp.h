@@ -90,6 +90,7 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		  struct hca_qp_init *ret_init);
 uint32_t hca_qp_qpn(const struct hca_qp *qp);
+uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp); /* since RESET */
 
 /* One work request. -EINVAL: state, opcode, inline too long, too many SGEs, over 2^31 bytes (the
  * send queue in ERR accepts and flushes); -ENOMEM: queue full. Inline bytes are taken now. */
