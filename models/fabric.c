@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/fabric.h"
 
+#include "models/fabric_fc.h"
 #include "sim/port.h"
 #include "sim/route.h"
 #include "sim/switch.h"
@@ -70,7 +71,7 @@ static int ready_hosts(struct fabric *fabric)
 		if (host->node.port_count != 1)
 			return -EINVAL;
 		host->address = sim_route_address(fabric->routes, &host->node);
-		fc = sim_fc_none(&host->node, 0);
+		fc = fabric_host_fc(fabric, host);
 		if (!fc)
 			return -ENOMEM;
 		host_attach(host, fc);
@@ -83,12 +84,14 @@ static int ready_switches(struct fabric *fabric)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < fabric->switch_count && !ret; i++) {
-		struct sim_node *node = sim_switch_node(fabric->switches[i]);
-		struct sim_fc *fc = sim_fc_none(node, fabric->params.switches.buffer_bytes);
+		struct sim_switch *sw = fabric->switches[i];
+		struct sim_node *node = sim_switch_node(sw);
+		struct sim_fc *fc = fabric_switch_fc(fabric, node);
 
-		ret = fc ? sim_switch_ready(fabric->switches[i],
-					    sim_route_table_of(fabric->routes, node), fc)
+		ret = fc ? sim_switch_ready(sw, sim_route_table_of(fabric->routes, node), fc)
 			 : -ENOMEM;
+		if (!ret)
+			fabric_mark(fabric, sw);
 	}
 	return ret;
 }

@@ -35,7 +35,10 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 			       length);
 	if (wc->status == HCA_WC_SUCCESS && (wc->flags & HCA_WC_WITH_IMM))
 		sim_digest_add(&host->node, now, FACT_COMPLETION, util_from_be32(wc->imm));
-	task_on_wc(host, cq, now);
+	if (host->client && host->client->cq == cq)
+		host->client->on_completion(host->client, now);
+	else
+		task_on_wc(host, cq, now);
 }
 
 static void on_cq_event(void *world, void *cq_owner, ps_t now)
@@ -134,24 +137,32 @@ static void transmit(struct host *host, uint32_t priorities)
 	packet_pack(&pkt, host->room, &frame);
 	if (packet_uses_slab(&pkt))
 		host->room = NULL;
+	if (frame.dst == host->address) {
+		host_loop_send(host, &frame);
+		return;
+	}
 	sim_port_send(host->th, host->node.ports, &frame, host->now);
 	sim_fc_sent(host->fc, 0, &frame);
 }
 
-static void receive(struct host *host, struct sim_pkt *frame)
+void host_deliver(struct host *host, const struct sim_pkt *frame)
 {
 	const struct hca_rx rx = {.ecn = frame->ecn};
 	struct wire_pkt pkt;
 	struct packet_slab *slab;
 
-	sim_fc_receive(host->fc, host->th, frame);
-	if (frame->frame == SIM_CONTROL)
-		return;
 	packet_unpack(frame, &pkt);
 	hca_input(host->hca, &pkt, &rx, host->now);
 	slab = packet_slab_of(frame);
 	if (slab)
 		packet_slab_put(host->th, slab);
+}
+
+static void receive(struct host *host, const struct sim_pkt *frame)
+{
+	sim_fc_receive(host->fc, host->th, frame);
+	if (frame->frame == SIM_DATA)
+		host_deliver(host, frame);
 }
 
 static void transmit_control(struct host *host)
@@ -211,7 +222,9 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 		const struct sim_local_event *local = host->local.root;
 		const ps_t arrival_at = i < count ? arrivals[i]->at : PS_NEVER;
 		const ps_t timer_at = later(timers_at(host), host->now);
-		const ps_t ready_at = host->control_count ? 0 : hca_next_at(host->hca, priorities);
+		const ps_t ready_at = host->control_count ? 0
+							  : later(hca_next_at(host->hca, priorities),
+								  host->loop.open_at);
 		const ps_t start_at = later(later(ready_at, host->now), port->free_at);
 		ps_t next = arrival_at < timer_at ? arrival_at : timer_at;
 
@@ -261,6 +274,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 	const uint64_t id = util_hash_name(name);
 	const struct hca_device_params device = {
 		.key = {seed, id},
+		.qpn_slot_bits = 1, /* the other half of the numbers is for flows */
 		.profile = params->profile,
 		.observer = &observer,
 		.world = host,
@@ -271,6 +285,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.params = *params,
 	};
 	sim_local_init(&host->local, seed, id);
+	host_loop_init(host);
 	host->hca = hca_device_create(&device);
 	return host->hca ? 0 : -ENOMEM;
 }

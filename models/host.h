@@ -7,6 +7,7 @@
  * transport/nic. */
 #include "models/coro.h"
 #include "models/host_cost.h"
+#include "models/host_loop.h"
 #include "models/packet.h"
 #include "sim/fc.h"
 #include "sim/local.h"
@@ -26,10 +27,19 @@ struct host_table {
 	struct board *board;
 };
 
+/* Somebody besides programs who posts to the adapter: told of the completions of @cq, at their
+ * instant and from inside the adapter. */
+struct host_client {
+	const struct hca_cq *cq;
+	void (*on_completion)(struct host_client *client, ps_t now);
+};
+
 struct host_params {
 	struct hca_profile profile;
 	struct host_cost cost;
 	enum coro_backend coro_backend;
+	uint8_t flow_timeout, flow_retries; /* of the queue pairs of flows; codes as in libibverbs */
+	ps_t loop_delay;   /* of what it sends to itself, beside the time on the wire */
 	bool through_wire; /* every packet to bytes and back before it is sent */
 };
 
@@ -54,8 +64,10 @@ struct host {
 	 * all that those before it did. */
 	struct sim_pkt control[2 * SIM_PRIORITIES];
 	uint32_t control_count;
+	struct host_loop loop;
 	struct packet_slab *room; /* for the next payload */
 	struct task *tasks;
+	struct host_client *client; /* NULL: none */
 	uint32_t placement_waiters; /* tasks that wait for memory to change */
 	struct host_stats stats;
 };
@@ -65,6 +77,9 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 void host_fini(struct host *host);
 /* The simulation is sealed: takes @fc over, the flow control of the host's port. */
 void host_attach(struct host *host, struct sim_fc *fc);
+
+/* A data frame has come: to the adapter with it. Its slab comes home. */
+void host_deliver(struct host *host, const struct sim_pkt *frame);
 
 /* Puts hosts in order of their names and gives them their numbers. */
 void host_table_init(struct host_table *table, struct host **hosts, uint32_t count);

@@ -4,6 +4,7 @@
  * the first of the three worlds. Prints the reports, sorted, and the digest of the run. */
 #include "models/fabric.h"
 #include "models/task.h"
+#include "tests/programs/congest.h"
 #include "tests/programs/prog.h"
 #include "tests/programs/report.h"
 #include "tools/program.h"
@@ -17,7 +18,7 @@
 
 struct options {
 	uint32_t size, hosts, threads, leaves, spines;
-	uint64_t seed;
+	uint64_t seed, background_bytes, loss_ppm;
 	bool through_wire, ipv6, no_cost, quiet;
 	enum coro_backend backend;
 	const char *program; /* a module; NULL: what is linked in */
@@ -29,6 +30,7 @@ struct world { /* of one run */
 	const struct options *options;
 	struct topology topology;
 	struct fabric fabric;
+	struct congest congest;
 	struct program program;
 	struct program_run *run;
 	struct host **hosts;	      /* of the ranks */
@@ -69,6 +71,8 @@ static void usage(FILE *file)
 	      "  --leaves N --spines N              a leaf-spine instead of a star\n"
 	      "  --seed N (1)      --threads N (1)  --through-wire\n"
 	      "  --backend stack|thread             --ipv6 --no-cost --quiet\n"
+	      "  --background N    every host without a rank writes N bytes to each rank's host\n"
+	      "  --loss PPM        of data frames, on every link and in both directions\n"
 	      "  --program NAME    a module, by name or path, instead of the one linked in\n",
 	      file);
 }
@@ -76,7 +80,7 @@ static void usage(FILE *file)
 static bool parse(int argc, char **argv, struct options *ret)
 {
 	enum { SIZE = 256, HOSTS, LEAVES, SPINES, SEED, THREADS, WIRE, BACKEND, IPV6, NO_COST, QUIET,
-	       PROGRAM };
+	       PROGRAM, BACKGROUND, LOSS };
 	static const struct option names[] = {
 		{"size", required_argument, NULL, SIZE},
 		{"hosts", required_argument, NULL, HOSTS},
@@ -90,6 +94,8 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{"no-cost", no_argument, NULL, NO_COST},
 		{"quiet", no_argument, NULL, QUIET},
 		{"program", required_argument, NULL, PROGRAM},
+		{"background", required_argument, NULL, BACKGROUND},
+		{"loss", required_argument, NULL, LOSS},
 		{0},
 	};
 	struct options o = {.size = 2, .threads = 1, .seed = 1};
@@ -109,6 +115,8 @@ static bool parse(int argc, char **argv, struct options *ret)
 		case NO_COST: o.no_cost = true; break;
 		case QUIET: o.quiet = true; break;
 		case PROGRAM: o.program = optarg; break;
+		case BACKGROUND: o.background_bytes = strtoull(optarg, NULL, 0); break;
+		case LOSS: o.loss_ppm = strtoull(optarg, NULL, 0); break;
 		default: usage(stderr); return false;
 		}
 	o.hosts = o.hosts > o.size ? o.hosts : o.size;
@@ -139,6 +147,9 @@ static struct host_params host_params_of(const struct options *o)
 		},
 		.cost = o->no_cost ? host_cost_none() : host_cost_generic(),
 		.coro_backend = o->backend,
+		.loop_delay = 100 * PS_NS,
+		.flow_timeout = 10,
+		.flow_retries = 7,
 		.through_wire = o->through_wire,
 	};
 
@@ -180,6 +191,10 @@ static int start(struct world *world)
 					    .arg_count = o->arg_count,
 					    .args = o->args,
 					    .watcher = {on_report, on_say, world}};
+	const struct congest_params congest = {.ranks = o->size,
+					       .hosts = o->hosts,
+					       .background_bytes = o->background_bytes,
+					       .loss_ppm = o->loss_ppm};
 	char host[16];
 	int ret;
 
@@ -188,6 +203,7 @@ static int start(struct world *world)
 		world->hosts[i] = fabric_host(&world->fabric, host);
 	}
 	ret = program_start(&params, &world->run);
+	ret = ret ? ret : congest_start(&world->congest, &world->fabric, &congest);
 	return ret ? ret : fabric_run(&world->fabric, 100 * PS_S);
 }
 
@@ -213,12 +229,15 @@ static int print(const struct world *world, int ret)
 		(unsigned long long)sim_digest(world->fabric.sim),
 		(unsigned long long)sim_now(world->fabric.sim),
 		(unsigned long long)sim_packet_hops(world->fabric.sim), ret);
+	congest_print(&world->congest);
 	return failed;
 }
 
 static void fini(struct world *world)
 {
+	traffic_destroy(world->congest.traffic);
 	fabric_fini(&world->fabric);
+	congest_fini(&world->congest);
 	program_stop(world->run);
 	program_close(&world->program);
 	topology_fini(&world->topology);
@@ -235,12 +254,18 @@ int main(int argc, char **argv)
 	if (!parse(argc, argv, &o) || open_program(&world) != 0)
 		return 2;
 	const struct host_params host = host_params_of(&o);
+	const struct pfc_params pfc = {
+		.lossless = 1, .dynamic = true, .alpha_num = 1, .alpha_den = 8, .resume_bytes = 8400};
+	const struct ecn ecn = ecn_make(100000, 400000, 1, 5);
 	const struct fabric_params params = {.seed = o.seed,
 					     .thread_count = o.threads,
 					     .packet_bytes_max = 1u << 30,
 					     .oob_delay = 20 * PS_US,
 					     .ipv6 = o.ipv6,
-					     .switches = {.buffer_bytes = 16u << 20},
+					     .switches = {.buffer_bytes = 4u << 20,
+							  .pfc = &pfc,
+							  .mtu_bytes = 4200,
+							  .ecn = &ecn},
 					     .host = &host};
 
 	world.hosts = calloc(o.size, sizeof(struct host *));

@@ -157,14 +157,44 @@ static void host_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_byt
 	memcpy(ret_bytes, mr->host + offset, length);
 }
 
-/* Programs poll the end of a buffer to see that all of it is there. */
+/* The most bytes, up to 8, that one aligned store can put at the end of [@host, @host + @length). */
+static uint32_t tail_of(const uint8_t *host, uint32_t length)
+{
+	const uintptr_t end = (uintptr_t)host + length;
+
+	if (end % 8 == 0 && length >= 8)
+		return 8;
+	if (end % 4 == 0 && length >= 4)
+		return 4;
+	return end % 2 == 0 && length >= 2 ? 2 : 1;
+}
+
+/* Programs poll the end of a buffer to see that all of it is there: it comes last, in one store. */
 static void host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
 {
-	uint32_t head = length > 8 ? length - 8 : 0;
+	uint8_t *host = mr->host + offset;
+	uint32_t tail = tail_of(host, length);
+	void *to;
+	union {
+		uint64_t u64;
+		uint32_t u32;
+		uint16_t u16;
+		uint8_t u8;
+	} last;
 
-	memcpy(mr->host + offset, bytes, head);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memcpy(mr->host + offset + head, bytes + head, length - head);
+	if (!length)
+		return;
+	to = host + length - tail;
+	memcpy(host, bytes, length - tail);
+	memcpy(&last, bytes + length - tail, tail);
+	if (tail == 8)
+		__atomic_store_n((uint64_t *)to, last.u64, __ATOMIC_RELEASE);
+	else if (tail == 4)
+		__atomic_store_n((uint32_t *)to, last.u32, __ATOMIC_RELEASE);
+	else if (tail == 2)
+		__atomic_store_n((uint16_t *)to, last.u16, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint8_t *)to, last.u8, __ATOMIC_RELEASE);
 }
 
 /* The program's own threads may touch the same word; where the host address is not aligned, they

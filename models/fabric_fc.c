@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/fabric_fc.h"
+
+#include "sim/switch.h"
+#include "util/alloc.h"
+
+struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host)
+{
+	const struct pfc_params *pfc = fabric->params.switches.pfc;
+	struct pfc_params gate;
+
+	if (!pfc)
+		return sim_fc_none(&host->node, 0);
+	gate = *pfc;
+	gate.buffer_bytes = 0;
+	gate.headrooms = NULL;
+	return pfc_create(&host->node, &gate);
+}
+
+/* Room for what comes in after XOFF, of each port by its link. */
+static uint32_t *headrooms_of(const struct fabric_switch_params *params,
+			      const struct sim_node *node)
+{
+	uint32_t *headrooms = util_calloc(node->port_count, sizeof(*headrooms));
+
+	for (uint32_t i = 0; headrooms && i < node->port_count; i++) {
+		const struct pfc_headroom link = {
+			.rate_bps = node->ports[i].rate_bps,
+			.delay = node->ports[i].delay,
+			.response_delay = params->pfc->response_delay,
+			.frame_bytes_max = params->mtu_bytes,
+			.lossless_bytes_max = params->mtu_bytes,
+		};
+
+		headrooms[i] = pfc_headroom_bytes(&link);
+	}
+	return headrooms;
+}
+
+struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node)
+{
+	const struct fabric_switch_params *params = &fabric->params.switches;
+	struct pfc_params pfc;
+	uint32_t *headrooms = NULL;
+	struct sim_fc *fc;
+
+	if (!params->pfc)
+		return sim_fc_none(node, params->buffer_bytes);
+	pfc = *params->pfc;
+	pfc.buffer_bytes = params->buffer_bytes;
+	if (!pfc.headroom_bytes && !pfc.headrooms) {
+		headrooms = headrooms_of(params, node);
+		if (!headrooms)
+			return NULL;
+		pfc.headrooms = headrooms;
+	}
+	fc = pfc_create(node, &pfc);
+	util_free(headrooms);
+	return fc;
+}
+
+void fabric_mark(const struct fabric *fabric, struct sim_switch *sw)
+{
+	const struct ecn *ecn = fabric->params.switches.ecn;
+	const struct sim_node *node = sim_switch_node(sw);
+
+	for (uint32_t port = 0; ecn && port < node->port_count; port++)
+		for (uint8_t priority = 0; priority < SIM_PRIORITIES; priority++)
+			sim_switch_mark(sw, port, priority, &ecn->mark);
+}

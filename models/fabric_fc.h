@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_FABRIC_FC_H
+#define MODELS_FABRIC_FC_H
+
+/* The flow control and the marking of a fabric's nodes, by the fabric's parameters. */
+#include "models/fabric.h"
+
+/* NULL: no memory. */
+struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host);
+struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node);
+/* Marks every queue of data. */
+void fabric_mark(const struct fabric *fabric, struct sim_switch *sw);
+
+#endif

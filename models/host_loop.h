@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_HOST_LOOP_H
+#define MODELS_HOST_LOOP_H
+
+/* What a host sends to itself turns round inside the adapter: it takes the sending pipeline for as
+ * long as it would take the wire, then a fixed time to the receiving side, and never reaches the
+ * switch or the gates of flow control. Between the two lies a short queue; while it is full, nothing
+ * is sent. */
+#include "sim/local.h"
+#include "sim/packet.h"
+
+struct host;
+
+enum { HOST_LOOP_FRAMES = 16 }; /* a round figure: 1 KB of descriptors */
+
+struct host_loop {
+	struct sim_local_event event;		 /* the first of them arrives */
+	struct sim_pkt frames[HOST_LOOP_FRAMES]; /* a ring; at: when it arrives */
+	uint32_t first, count;
+	ps_t sent_at; /* the latest has left the pipeline */
+	ps_t open_at; /* the next frame, wherever it goes, may start; PS_NEVER: once one arrives */
+};
+
+void host_loop_init(struct host *host);
+/* @frame, for this very host, starts now: host->loop.open_at has come. Its slab passes along. */
+void host_loop_send(struct host *host, const struct sim_pkt *frame);
+
+#endif

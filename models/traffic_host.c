@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/traffic_internal.h"
+#include "util/alloc.h"
+#include "util/check.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+
+enum { CQ_SPARE = 16 };
+
+static uint32_t writes_of(const struct traffic_flow *flow)
+{
+	return (uint32_t)((flow->bytes - 1) / TRAFFIC_WRITE_MAX + 1);
+}
+
+/* The source's bytes are those that the sink expects: stream and offset are the sink's. */
+static uint64_t stream_of(const struct host *sink)
+{
+	return sink->node.id & 0xffffff;
+}
+
+static struct hca_qp_attr attr_of(const struct traffic_host *th, const struct traffic_flow *flow,
+				  bool is_sink)
+{
+	const struct host *host = th->host;
+	const struct host *peer = host->table->hosts[is_sink ? flow->src : flow->dst];
+	const uint32_t psn = (uint32_t)(flow->key >> 40);
+	struct hca_qp_attr attr = {
+		.access = HCA_ACCESS_REMOTE_WRITE,
+		.mtu = host->params.profile.mtu_max,
+		.dest_qpn = is_sink ? flow->source_qpn : flow->sink_qpn,
+		.sq_psn = psn,
+		.rq_psn = psn,
+		.timeout = host->params.flow_timeout,
+		.retry_cnt = host->params.flow_retries,
+		.rnr_retry = 7,
+		.min_rnr_timer = 1,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1,
+		.port = 1,
+		.path = {.ttl = 64,
+			 .priority = flow->priority,
+			 .dscp = (uint8_t)(flow->priority << 3)},
+	};
+
+	host_ip(peer, attr.path.dst_ip);
+	CHECK(host_resolve(host, &attr.path, is_sink ? flow->sink_qpn : flow->source_qpn,
+			   attr.dest_qpn) == 0);
+	return attr;
+}
+
+/* -ENOMEM */
+static int open_qp(struct traffic_host *th, const struct traffic_flow *flow, bool is_sink,
+		   struct hca_qp **ret_qp)
+{
+	enum {
+		TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
+		TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN |
+			 HCA_QP_RQ_PSN | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
+		TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
+			 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
+	};
+	struct hca_device *hca = th->host->hca;
+	const ps_t now = th->host->now;
+	const struct hca_qp_init init = {
+		.type = HCA_QPT_RC,
+		.pd = th->pd,
+		.send_cq = th->cq,
+		.recv_cq = th->cq,
+		.cap = {.send_depth = is_sink ? 0 : writes_of(flow), .send_sge_max = !is_sink},
+		.signal_all = true,
+		.qpn = is_sink ? flow->sink_qpn : flow->source_qpn,
+	};
+	struct hca_qp_attr attr = attr_of(th, flow, is_sink);
+	int ret = hca_qp_create(hca, &init, ret_qp);
+
+	if (ret)
+		return ret;
+	attr.state = HCA_QPS_INIT;
+	CHECK(hca_qp_modify(hca, *ret_qp, &attr, TO_INIT, now) == 0);
+	attr.state = HCA_QPS_RTR;
+	CHECK(hca_qp_modify(hca, *ret_qp, &attr, TO_RTR, now) == 0);
+	if (is_sink)
+		return 0;
+	attr.state = HCA_QPS_RTS;
+	CHECK(hca_qp_modify(hca, *ret_qp, &attr, TO_RTS, now) == 0);
+	return 0;
+}
+
+static void post_writes(struct traffic_host *th, struct traffic_flow *flow)
+{
+	const struct traffic_host *sink = &th->traffic->hosts[flow->dst];
+	struct traffic_source *source = &flow->source;
+
+	for (uint64_t done = 0; done < flow->bytes; done += TRAFFIC_WRITE_MAX) {
+		const uint64_t left = flow->bytes - done;
+		const struct hca_sge sge = {
+			.addr = flow->va + done,
+			.length = (uint32_t)(left < TRAFFIC_WRITE_MAX ? left : TRAFFIC_WRITE_MAX),
+			.lkey = source->mr->lkey,
+		};
+		const struct hca_send_wr wr = {
+			.wr_id = (uint64_t)(flow - th->traffic->flows),
+			.opcode = HCA_WR_RDMA_WRITE,
+			.sge = &sge,
+			.sge_count = 1,
+			.remote_addr = flow->va + done,
+			.rkey = sink->sink_mr->rkey,
+		};
+
+		CHECK(hca_qp_post_send(th->host->hca, source->qp, &wr, th->host->now) == 0);
+		source->writes_left++;
+	}
+}
+
+static int start_source(struct traffic_host *th, struct traffic_flow *flow)
+{
+	const struct hca_mr_params region = {
+		.ops = &hca_mem_synthetic,
+		.iova = flow->va,
+		.length = flow->bytes,
+		.stream = stream_of(th->host->table->hosts[flow->dst]),
+	};
+	int ret = hca_mr_create(th->host->hca, th->pd, &region, &flow->source.mr);
+
+	if (ret)
+		return ret;
+	ret = open_qp(th, flow, false, &flow->source.qp);
+	if (ret)
+		return ret;
+	post_writes(th, flow);
+	return 0;
+}
+
+static void end_source(struct traffic_host *th, struct traffic_flow *flow)
+{
+	struct hca_device *hca = th->host->hca;
+
+	flow->packets_retransmitted = hca_qp_packets_retransmitted(flow->source.qp);
+	hca_qp_destroy(hca, flow->source.qp);
+	CHECK(hca_mr_destroy(hca, flow->source.mr) == 0);
+	flow->source = (struct traffic_source){.qp = NULL};
+}
+
+static void take_completions(struct traffic_host *th)
+{
+	struct hca_wc wc;
+
+	while (hca_cq_poll(th->cq, 1, &wc) == 1) {
+		struct traffic_flow *flow = &th->traffic->flows[wc.wr_id];
+
+		if (wc.status != HCA_WC_SUCCESS && flow->wc_status == 0)
+			flow->wc_status = (int)wc.status;
+		if (--flow->source.writes_left > 0)
+			continue;
+		flow->end_at = th->host->now;
+		flow->status = flow->wc_status == 0 ? TRAFFIC_OK : TRAFFIC_FAILED;
+		end_source(th, flow);
+	}
+}
+
+static void start_due(struct traffic_host *th)
+{
+	for (; th->next_start < th->start_count; th->next_start++) {
+		const struct traffic_start *start = &th->starts[th->next_start];
+		struct traffic_flow *flow = &th->traffic->flows[start->flow];
+		struct hca_qp *sink;
+		int ret;
+
+		if (start->at > th->host->now)
+			return;
+		ret = start->is_sink ? open_qp(th, flow, true, &sink) : start_source(th, flow);
+		th->refused += ret != 0;
+	}
+}
+
+/* Completions are taken at their own instant, after the adapter has done everything else in it. */
+static void host_step(struct sim_local_event *event, void *context)
+{
+	struct traffic_host *th = container_of(event, struct traffic_host, event);
+
+	(void)context;
+	take_completions(th);
+	start_due(th);
+	if (th->refused)
+		sim_stop(th->host->node.sim);
+	else if (th->next_start < th->start_count)
+		sim_local_schedule(&th->host->local, event, th->starts[th->next_start].at);
+}
+
+static void on_completion(struct host_client *client, ps_t now)
+{
+	struct traffic_host *th = container_of(client, struct traffic_host, client);
+
+	sim_local_schedule(&th->host->local, &th->event, now);
+}
+
+static int open_sink(struct traffic_host *th)
+{
+	const struct hca_mr_params region = {
+		.ops = &hca_mem_synthetic,
+		.length = (uint64_t)1 << 62,
+		.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE,
+		.stream = stream_of(th->host),
+	};
+
+	return hca_mr_create(th->host->hca, th->pd, &region, &th->sink_mr);
+}
+
+int traffic_host_init(struct traffic *traffic, uint32_t number)
+{
+	struct traffic_host *th = &traffic->hosts[number];
+	struct host *host = traffic->fabric->table.hosts[number];
+	const uint32_t cqe_max = host->params.profile.cqe_max;
+	uint64_t depth;
+	int ret;
+
+	th->traffic = traffic;
+	th->host = host;
+	if (th->start_count == 0)
+		return 0;
+	depth = th->source_count + CQ_SPARE;
+	ret = hca_pd_create(host->hca, &th->pd);
+	ret = ret ? ret : open_sink(th);
+	ret = ret ? ret
+		  : hca_cq_create(host->hca, depth < cqe_max ? (uint32_t)depth : cqe_max, NULL,
+				  &th->cq);
+	if (ret)
+		return ret;
+	th->event = (struct sim_local_event){
+		.key = util_hash_name("traffic"), .phase = SIM_LOCAL_PROGRAM, .fn = host_step};
+	th->client = (struct host_client){.cq = th->cq, .on_completion = on_completion};
+	host->client = &th->client;
+	sim_local_schedule(&host->local, &th->event, th->starts[0].at);
+	return 0;
+}
+
+/* The device takes its objects along when the fabric goes. */
+void traffic_host_fini(struct traffic_host *th)
+{
+	if (!th->host)
+		return;
+	th->host->client = NULL;
+	sim_local_cancel(&th->host->local, &th->event);
+}
