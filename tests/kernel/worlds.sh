@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # worlds.sh BUILD [guest]: every program, from one object file (its sha256 is printed), reports the
-# same in virtual time over a leaf-spine and between processes over UDP; with "guest" also with rank
+# same in virtual time over a congested and lossy leaf-spine and between processes over UDP; with "guest" also with rank
 # 0 in a guest on rdma-core and the kernel's rxe, the others outside on our NIC.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,8 +28,10 @@ fi
 
 for program in $programs; do
 	worlds="$dir/$program.sim $dir/$program.udp"
-	timeout 60 "$build/tests/programs/sim_$program" --quiet --size $size --leaves 2 --spines 2 \
-		>"$dir/$program.sim" 2>"$dir/stderr" || {
+	# Congestion that pauses and marks, and loss on every link: demanded, not hoped for.
+	timeout 60 "$build/tests/programs/sim_$program" --quiet --size $size --hosts 16 --leaves 4 \
+		--spines 2 --background 1000000 --loss 500 >"$dir/$program.sim" 2>"$dir/stderr" &&
+		grep -q 'pauses: [1-9].* marked: [1-9].* dropped: 0 lost: [1-9]' "$dir/stderr" || {
 		echo "$program in virtual time failed:"
 		cat "$dir/stderr"
 		status=1
