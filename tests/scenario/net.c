@@ -160,8 +160,7 @@ struct sim_switch *net_switch(const struct net *net, const char *name)
 	for (uint32_t i = 0; i < net->switch_count; i++)
 		if (strcmp(sim_switch_node(net->switches[i])->name, name) == 0)
 			return net->switches[i];
-	CHECK(!"no such switch");
-	return NULL;
+	util_check_failed("no such switch", __FILE__, __LINE__);
 }
 
 uint32_t net_address(const struct net *net, const struct endpoint *ep)

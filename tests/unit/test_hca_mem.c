@@ -224,6 +224,28 @@ static void test_host_atomics_at_any_address(void **state)
 	(void)state;
 }
 
+/* The last bytes go in one store, as wide as the end allows: every byte, and no other one. */
+static void test_placement_at_any_address(void **state)
+{
+	uint8_t from[32], want[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i + 1);
+	for (uint64_t offset = 0; offset < 16; offset++) {
+		for (uint32_t length = 0; length <= sizeof(from); length++) {
+			struct hca_mr *mr = region(0, 64, HCA_ACCESS_LOCAL_WRITE);
+
+			memset(bytes, 0xee, sizeof(bytes));
+			memset(want, 0xee, sizeof(want));
+			memcpy(want + offset, from, length);
+			hca_mem_host.write(mr, offset, from, length);
+			assert_memory_equal(bytes, want, sizeof(bytes));
+			assert_int_equal(hca_mr_destroy(dev, mr), 0);
+		}
+	}
+}
+
 /* Whatever allocation fails, what was made before is given back (the leak checker sees it), and
  * the same call succeeds afterwards. */
 static void test_no_memory_at_any_point(void **state)
@@ -261,4 +283,5 @@ static void test_no_memory_at_any_point(void **state)
 RUN(S(test_keys_are_unique_and_tell_no_order), S(test_keys_depend_on_the_device_key),
     S(test_an_old_key_does_not_open_the_next_region), S(test_every_wrong_bit_of_a_key_is_refused),
     S(test_the_one_check), S(test_regions_that_cannot_be), S(test_limits_and_busy_objects),
-    S(test_host_atomics_at_any_address), S(test_no_memory_at_any_point))
+    S(test_host_atomics_at_any_address), S(test_placement_at_any_address),
+    S(test_no_memory_at_any_point))

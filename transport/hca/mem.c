@@ -157,7 +157,7 @@ static void host_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_byt
 	memcpy(ret_bytes, mr->host + offset, length);
 }
 
-/* The most bytes, up to 8, that one aligned store can put at the end of [@host, @host + @length). */
+/* The most bytes, up to 8, that one aligned store puts at the end of [@host, @host + @length). */
 static uint32_t tail_of(const uint8_t *host, uint32_t length)
 {
 	const uintptr_t end = (uintptr_t)host + length;
