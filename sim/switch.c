@@ -74,8 +74,10 @@ static inline bool put(struct engine_thread *et, struct sim_switch *sw, struct s
 	class->queue_bytes += pkt->bytes;
 	if (class->queue_bytes > class->queue_max)
 		class->queue_max = class->queue_bytes;
-	port->waiting |= (uint16_t)(1u << queue);
-	refresh(sw, port);
+	if (!(port->waiting >> queue & 1)) {
+		port->waiting |= (uint16_t)(1u << queue);
+		refresh(sw, port);
+	}
 	return true;
 }
 
@@ -320,6 +322,7 @@ static __attribute__((noinline)) void arrive_control(struct engine_thread *et,
 static inline void arrive(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt)
 {
 	const ps_t at = pkt->at;
+	const uint32_t bytes = pkt->bytes, priority = pkt->priority;
 	struct sim_fc *fc = sw->fc;
 	struct sim_port *port;
 	struct sim_class *class, *from;
@@ -341,24 +344,24 @@ static inline void arrive(struct engine_thread *et, struct sim_switch *sw, struc
 	pkt->ttl--;
 	sw->stats.forwarded++;
 	port = &sw->node.ports[to];
-	class = class_of(sw, to, pkt->priority);
+	class = class_of(sw, to, priority);
 	settle(et, sw, port, at);
-	if (port->free_at <= at && likely(!(port->paused >> pkt->priority & 1) && !sw->all)) {
-		class->sent_bytes += pkt->bytes;
+	if (port->free_at <= at && likely(!(port->paused >> priority & 1) && !sw->all)) {
+		class->sent_bytes += bytes;
 		class->sent_packets++;
 		engine_send(et, port, pkt, at, port->delay);
 		return;
 	}
-	from = class_of(sw, pkt->port, pkt->priority);
-	if (likely(fc->used + pkt->bytes <= fc->quiet_used &&
-		   from->ingress_bytes + pkt->bytes <= fc->quiet_ingress && !from->watched)) {
-		fc->used += pkt->bytes;
-		from->ingress_bytes += pkt->bytes;
+	from = class_of(sw, pkt->port, priority);
+	if (likely(fc->used + bytes <= fc->quiet_used &&
+		   from->ingress_bytes + bytes <= fc->quiet_ingress && !from->watched)) {
+		fc->used += bytes;
+		from->ingress_bytes += bytes;
 	} else if (!admit(et, sw, pkt, from)) {
 		return;
 	}
-	if (put(et, sw, port, class, pkt->priority, pkt) && unlikely(sw->heads)) {
-		look_at_head(sw, port, pkt->priority, at);
+	if (put(et, sw, port, class, priority, pkt) && unlikely(sw->heads)) {
+		look_at_head(sw, port, priority, at);
 		kick(et, sw, port, at);
 	}
 }

@@ -179,6 +179,8 @@ static uint32_t collect(struct engine_thread *et, uint32_t slot)
 	uint32_t count = 0;
 
 	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+		struct sim_pkt **frames;
+		uint64_t *keys;
 		const struct inbox *box =
 			&sim->threads[t].inboxes[et->window & et->window_mask][slot];
 		struct chunk *chunk = box->first;
@@ -191,18 +193,19 @@ static uint32_t collect(struct engine_thread *et, uint32_t slot)
 			et->error = -ENOMEM;
 			return 0;
 		}
-		pkt = box->first->pkt;
-		for (uint32_t i = 0, left = CHUNK_PKTS;;) {
-			et->keys[count] = (pkt->at - from) << KEY_BITS | count;
-			et->frames[count++] = pkt++;
-			if (++i == box->count)
-				break;
-			if (--left == 0) {
-				chunk = chunk->next;
-				pkt = chunk->pkt;
-				__builtin_prefetch(pkt);
-				left = CHUNK_PKTS;
+		keys = et->keys;
+		frames = et->frames;
+		for (uint32_t left = box->count;; chunk = chunk->next) {
+			const uint32_t part = left < CHUNK_PKTS ? left : CHUNK_PKTS;
+
+			pkt = chunk->pkt;
+			for (uint32_t i = 0; i < part; i++, count++) {
+				keys[count] = (pkt[i].at - from) << KEY_BITS | count;
+				frames[count] = &pkt[i];
 			}
+			left -= part;
+			if (left == 0)
+				break;
 		}
 	}
 	return count;
@@ -235,12 +238,12 @@ static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t co
 {
 	const struct sim_body_ops *body = et->pub.sim->params.body_ops;
 	const uint64_t *keys = sort_keys(et, count);
-	struct sim_pkt **to = et->arrivals;
+	struct sim_pkt **to = et->arrivals, **frames = et->frames;
 	uint64_t digest = node->arrivals, last = UINT64_MAX;
 	uint32_t first = 0, tied = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		to[i] = et->frames[keys[i] & KEY_MASK];
+		to[i] = frames[keys[i] & KEY_MASK];
 		tied |= keys[i] >> KEY_BITS == last;
 		last = keys[i] >> KEY_BITS;
 	}
