@@ -71,7 +71,8 @@ struct engine_thread {
 	uint64_t hops, events;
 	ps_t last_at;
 	int error;
-} __attribute__((aligned(128)));
+	uint8_t apart[128]; /* from the next thread's */
+};
 
 struct link {
 	char *name;

@@ -41,57 +41,59 @@ static void plan_link(struct plan *plan, const char *a_kind, uint32_t a, const c
 }
 
 /* Few different rates, delays and sizes, so that much happens at one instant. */
-static struct plan make_plan(uint64_t seed)
+static void make_plan(struct plan *plan, uint64_t seed)
 {
 	static const uint64_t rates[] = {100000000000, 25000000000, 106250000000, 400000000000};
 	static const ps_t delays[] = {PS_US, PS_US / 2, 300 * PS_NS, 5 * PS_US};
 	static const uint16_t sizes[] = {4178, 1106, 86, 9100};
 	struct util_rand rand = {.seed = seed, .purpose = 77};
-	struct plan plan = {.params.seed = seed};
 	const uint32_t switches = 1 + below(&rand, 6), variety = 1 + below(&rand, 4);
 
-	plan.host_count = 2 + below(&rand, 10);
-	for (uint32_t i = 1; i < switches; i++)
-		plan_link(&plan, "s", i, "s", below(&rand, i), rates[below(&rand, variety)],
-			  delays[below(&rand, variety)]);
+	*plan = (struct plan){.params.seed = seed};
+	plan->host_count = 2 + below(&rand, 10);
+	for (uint32_t i = 1; i < switches; i++) {
+		const uint32_t to = below(&rand, i);
+
+		plan_link(plan, "s", i, "s", to, rates[below(&rand, variety)], delays[i % variety]);
+	}
 	for (uint32_t i = 0; switches > 2 && i < switches; i++) {
 		const uint32_t a = below(&rand, switches), b = below(&rand, switches);
 		bool known = a == b;
 
-		for (uint32_t l = 0; l < plan.link_count; l++) {
-			const uint32_t x = (uint32_t)atoi(plan.links[l].a + 1),
-				       y = (uint32_t)atoi(plan.links[l].b + 1);
+		for (uint32_t l = 0; l < plan->link_count; l++) {
+			const uint32_t x = (uint32_t)atoi(plan->links[l].a + 1),
+				       y = (uint32_t)atoi(plan->links[l].b + 1);
 
 			known |= (x == a && y == b) || (x == b && y == a);
 		}
 		if (!known)
-			plan_link(&plan, "s", a, "s", b, rates[below(&rand, variety)],
-				  delays[below(&rand, variety)]);
+			plan_link(plan, "s", a, "s", b, rates[below(&rand, variety)],
+				  delays[i % variety]);
 	}
-	for (uint32_t i = 0; i < plan.host_count; i++)
-		plan_link(&plan, "h", i, "s", below(&rand, switches), rates[below(&rand, variety)],
-			  delays[below(&rand, variety)]);
-	plan.flow_count = 1 + below(&rand, 30);
-	for (uint32_t i = 0; i < plan.flow_count; i++) {
-		plan.flows[i].from = below(&rand, plan.host_count);
-		plan.flows[i].to = below(&rand, 3) ? 0 : below(&rand, plan.host_count);
-		if (plan.flows[i].from == plan.flows[i].to)
-			plan.flows[i].to = (plan.flows[i].from + 1) % plan.host_count;
-		plan.flows[i].packets = 1 + below(&rand, 60);
-		plan.flows[i].bytes = sizes[below(&rand, variety)];
-		plan.flows[i].priority = (uint8_t)(3 + below(&rand, 2));
-		plan.flows[i].at = below(&rand, 3) * PS_US;
+	for (uint32_t i = 0; i < plan->host_count; i++)
+		plan_link(plan, "h", i, "s", i < switches ? i : i * 5 % switches,
+			  rates[below(&rand, variety)], delays[i * 3 % variety]);
+	plan->flow_count = 1 + below(&rand, 30);
+	for (uint32_t i = 0; i < plan->flow_count; i++) {
+		plan->flows[i].from = below(&rand, plan->host_count);
+		plan->flows[i].to = below(&rand, 3) ? 0 : below(&rand, plan->host_count);
+		if (plan->flows[i].from == plan->flows[i].to)
+			plan->flows[i].to = (plan->flows[i].from + 1) % plan->host_count;
+		plan->flows[i].packets = 1 + below(&rand, 60);
+		plan->flows[i].bytes = sizes[below(&rand, variety)];
+		plan->flows[i].priority = (uint8_t)(3 + below(&rand, 2));
+		plan->flows[i].at = below(&rand, 3) * PS_US;
 	}
-	plan.params.pmax_den = below(&rand, 2) ? 5 : 0;
-	plan.params.pmax_num = 1;
-	plan.params.marked = 1 << 3;
-	plan.params.kmin = 5000;
-	plan.params.kmax = 60000;
-	plan.params.fc = (enum net_fc)below(&rand, 3);
-	plan.params.buffer_bytes =
-		plan.params.fc == NET_CREDIT ? 9100 + below(&rand, 40000) : 100000;
-	plan.params.pfc = (struct pfc_params){
-		.buffer_bytes = 400000 + (uint64_t)plan.link_count * 60000 * 2,
+	plan->params.pmax_den = below(&rand, 2) ? 5 : 0;
+	plan->params.pmax_num = 1;
+	plan->params.marked = 1 << 3;
+	plan->params.kmin = 5000;
+	plan->params.kmax = 60000;
+	plan->params.fc = (enum net_fc)below(&rand, 3);
+	plan->params.buffer_bytes =
+		plan->params.fc == NET_CREDIT ? 9100 + below(&rand, 40000) : 100000;
+	plan->params.pfc = (struct pfc_params){
+		.buffer_bytes = 400000 + (uint64_t)plan->link_count * 60000 * 2,
 		.lossless = below(&rand, 2) ? 0x08 : 0x18,
 		.dynamic = below(&rand, 2),
 		.alpha_num = 1,
@@ -103,7 +105,6 @@ static struct plan make_plan(uint64_t seed)
 		.pause_quanta = (uint16_t)(200 + below(&rand, 1000)),
 		.response_delay = below(&rand, 2) * 200 * PS_NS,
 	};
-	return plan;
 }
 
 struct outcome {
@@ -142,10 +143,12 @@ static void engine_and_oracle_agree(void **state)
 	if (only)
 		first = last = strtoull(only, NULL, 10);
 	for (uint64_t seed = first; seed <= last; seed++) {
-		const struct plan plan = make_plan(seed);
-		struct net_params params = plan.params;
+		struct plan plan;
+		struct net_params params;
 		struct outcome plain, oracle;
 
+		make_plan(&plan, seed);
+		params = plan.params;
 		plain = play(&plan, params);
 		params.oracle = true;
 		oracle = play(&plan, params);
