@@ -13,10 +13,20 @@
 static int between(struct sim *sim, void *owner)
 {
 	struct fabric *fabric = owner;
+	int ret;
 
 	(void)sim;
 	packet_pools_balance(&fabric->pools);
-	return fabric->pools.exhausted ? -ENOMEM : board_between(fabric->table.board);
+	ret = fabric->pools.exhausted ? -ENOMEM : board_between(fabric->table.board);
+	for (struct fabric_watcher *w = fabric->watchers; w && !ret; w = w->next)
+		ret = w->between(w, fabric);
+	return ret;
+}
+
+void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher)
+{
+	watcher->next = fabric->watchers;
+	fabric->watchers = watcher;
 }
 
 static int add_host(struct fabric *fabric, const char *name, struct sim_node **ret_node)

@@ -31,6 +31,16 @@ struct fabric_params {
 	struct fabric_switch_params switches;
 };
 
+struct fabric;
+
+/* Somebody who looks between windows, while nothing moves: series over time, captures, progress. He
+ * reads; whatever he changes in the model would be seen in the digest. */
+struct fabric_watcher {
+	/* 0 goes on, negative ends the run and is what fabric_run() returns. */
+	int (*between)(struct fabric_watcher *watcher, struct fabric *fabric);
+	struct fabric_watcher *next; /* the fabric's own */
+};
+
 struct fabric {
 	struct packet_pools pools; /* first: packet_pools_of() */
 	struct fabric_params params;
@@ -40,6 +50,7 @@ struct fabric {
 	struct sim_switch **switches;
 	struct host_table table;
 	uint32_t host_count, switch_count;
+	struct fabric_watcher *watchers;
 };
 
 /* Builds and seals; @topology may go away afterwards, but not its names. -ENOMEM; -EINVAL: a host
@@ -47,6 +58,9 @@ struct fabric {
 int fabric_create(struct fabric *fabric, const struct topology *topology,
 		  const struct fabric_params *params);
 void fabric_fini(struct fabric *fabric);
+
+/* Before fabric_run(); @watcher stays the caller's until fabric_fini(). */
+void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher);
 
 /* NULL: no such host. */
 struct host *fabric_host(const struct fabric *fabric, const char *name);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_RESULT_H
+#define TOOLS_RESULT_H
+
+/* What a run has brought: the one source of result.json, the tables, the CSV files and the report.
+ * Everything in it is a function of the scenario and the seed, except @wall_s. Statistics over
+ * flows are made here, in floating point, and nowhere that decides anything. */
+#include "models/scenario.h"
+
+struct program_result;
+
+struct result_flow {
+	uint64_t id; /* position in the order of identity (models/traffic.h), from 0 */
+	const char *class_name, *src, *dst;
+	uint8_t priority;
+	bool ok;
+	uint64_t bytes;
+	ps_t start_at;
+	ps_t end_at;	    /* the requester's completion; PS_NEVER: unfinished */
+	ps_t fct;	    /* end_at - start_at; PS_NEVER: unfinished */
+	ps_t ideal;	    /* traffic_ideal(); PS_NEVER: no path */
+	double slowdown;    /* fct / ideal, rounded to 10^-6; 0 unless @ok */
+	const char *status; /* "ok", a WC status in lower case, "unfinished" */
+	uint64_t packets_retransmitted;
+};
+
+struct result_class { /* of traffic: over its flows that are ok */
+	const char *name;
+	uint64_t posted, count; /* flows; @count of them ok */
+	ps_t mean, p50, p99, p999; /* flow completion times: nearest rank, the mean rounded down */
+	double slowdown_mean, slowdown_p99;
+	/* Bytes of the flows that are ok, over the time from the first start of one of the class to
+	 * the last completion. */
+	uint64_t goodput_bps;
+};
+
+/* One priority of one port, both ways of its link. A host keeps no queue and marks nothing. */
+struct result_port {
+	const char *node, *link, *peer;
+	bool is_host;
+	uint8_t priority;
+	uint64_t rate_bps;
+	uint64_t sent_bytes, sent_packets;   /* data frames, preamble and gap included */
+	uint64_t queue_bytes, queue_max;     /* waiting to leave: at the end, and the most ever */
+	uint64_t ingress_bytes, headroom_bytes; /* came in here and still held at the end */
+	uint64_t marked;		     /* ECN, on the way out */
+	uint64_t dropped;		     /* came in here and found no room */
+	ps_t paused;			     /* how long the other end has kept it from sending */
+};
+
+/* What a port has only once: its control frames and its faults, both counted at the sending end. */
+struct result_link {
+	const char *node, *link, *peer;
+	uint64_t rate_bps, sent_bytes, sent_packets; /* every frame */
+	uint64_t pause_sent, resume_sent, pause_received, resume_received;
+	uint64_t credit_sent, credit_received; /* updates */
+	uint64_t lost, corrupted, refused, duplicated, reordered; /* by faults */
+};
+
+struct result_rank {
+	const char *host;
+	const struct program_result *result;
+};
+
+struct result_program {
+	const char *name, *run;
+	uint32_t rank_count;
+	struct result_rank *ranks;
+	uint32_t failed, unfinished; /* ranks */
+};
+
+struct result {
+	const struct scenario *scenario;
+	const struct fabric *fabric;
+	const char *version;
+	uint64_t digest;
+	bool partial;
+	ps_t time;
+	double wall_s;
+	uint64_t events, packet_hops;
+	struct traffic_sums flow_sums;
+	struct {
+		uint64_t buffer, fault, no_route, icrc, ttl, mtu, watchdog;
+	} drops;
+	struct {
+		uint64_t pause_sent, resume_sent;
+		ps_t paused;
+	} pfc;
+	uint64_t marked, cnp_sent, cnp_handled, queue_max_bytes;
+	struct result_flow *flows;
+	uint64_t flow_count;
+	struct result_class *classes;
+	uint32_t class_count;
+	struct result_port *ports; /* by node, link, priority; eight rows a port */
+	uint64_t port_count;
+	struct result_link *links; /* by node and link: port i / 8 */
+	uint64_t link_count;
+	struct result_program *programs;
+	uint32_t program_count;
+};
+
+#endif
