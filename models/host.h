@@ -16,6 +16,7 @@
 
 struct board;
 struct host;
+struct spin;
 struct task;
 
 /* All hosts of a simulation, in order of their names: an address is a position in this table, so
@@ -40,6 +41,7 @@ struct host_params {
 	enum coro_backend coro_backend;
 	uint8_t flow_timeout, flow_retries; /* of the queue pairs of flows; codes as in libibverbs */
 	ps_t loop_delay;   /* of what it sends to itself, beside the time on the wire */
+	struct spin *spin; /* watches programs (models/spin.h); NULL: nobody does */
 	bool through_wire; /* every packet to bytes and back before it is sent */
 };
 

@@ -2,6 +2,7 @@
 #include "models/task.h"
 
 #include "models/board.h"
+#include "models/spin.h"
 #include "models/task_world.h"
 #include "util/alloc.h"
 #include "util/check.h"
@@ -18,12 +19,31 @@ struct task *task_current(void)
 	return running;
 }
 
+/* The program's own code runs, on this thread, until task_leave(). */
+static void task_enter(struct task *task)
+{
+	const struct host *host = task->host;
+
+	if (host->params.spin)
+		spin_enter(host->params.spin, host->th->number, host->node.name, task->name);
+}
+
+static void task_leave(struct task *task)
+{
+	const struct host *host = task->host;
+
+	if (host->params.spin)
+		spin_leave(host->params.spin, host->th->number);
+}
+
 static void task_main(void *arg)
 {
 	struct task *task = arg;
 
 	running = task; /* on the thread back end this is a thread of its own */
+	task_enter(task);
 	task->fn(task->arg);
+	task_leave(task);
 }
 
 /* A step of the program: from here to its next wait. */
@@ -114,7 +134,9 @@ uint32_t task_unfinished(const struct host *host)
 void task_pause(struct task *task)
 {
 	CHECK(task == running);
+	task_leave(task);
 	coro_yield(task->coro);
+	task_enter(task);
 }
 
 void task_sleep(struct task *task, ps_t duration)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/task_world.h"
 
+#include "models/spin.h"
 #include "models/task.h"
 #include "util/check.h"
 #include "util/siphash.h"
@@ -18,6 +19,8 @@ static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t am
 	struct task *task = task_of(world);
 	const struct host_cost *cost = &task->host->params.cost;
 
+	if (task->host->params.spin)
+		spin_touch(task->host->params.spin, task->host->th->number);
 	task_sleep(task, cost->call[call] + cost->each[call] * amount);
 	return task->host->now;
 }

@@ -3,11 +3,13 @@
 /* Runs a program (the one it is linked with, or a module) as one task a host of a simulated fabric:
  * the first of the three worlds. Prints the reports, sorted, and the digest of the run. */
 #include "models/fabric.h"
+#include "models/spin.h"
 #include "models/task.h"
 #include "tests/programs/congest.h"
 #include "tests/programs/prog.h"
 #include "tests/programs/report.h"
 #include "tools/program.h"
+#include "tools/symbol.h"
 #include "transport/wire/frame.h"
 
 #include <errno.h>
@@ -15,12 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct options {
 	uint32_t size, hosts, threads, leaves, spines;
 	uint64_t seed, background_bytes, loss_ppm;
 	bool through_wire, ipv6, no_cost, quiet;
 	enum coro_backend backend;
+	uint64_t spin_limit_ms;
 	const char *program; /* a module; NULL: what is linked in */
 	int arg_count;
 	const char *const *args;
@@ -31,6 +35,7 @@ struct world { /* of one run */
 	struct topology topology;
 	struct fabric fabric;
 	struct congest congest;
+	struct spin *spin;
 	struct program program;
 	struct program_run *run;
 	struct host **hosts;	      /* of the ranks */
@@ -64,6 +69,17 @@ static void on_say(void *owner, int rank, const char *line)
 		fprintf(stderr, "%d: %s\n", rank, line);
 }
 
+/* Nothing that a spinning program has begun can be ended in good order. */
+static void on_spin(void *owner, const struct spin_report *report)
+{
+	char text[1024];
+
+	(void)owner;
+	symbol_spin(report, text, sizeof(text));
+	fprintf(stderr, "%s\n", text);
+	_exit(3);
+}
+
 static void usage(FILE *file)
 {
 	fputs("usage: host_sim [OPTIONS] -- [ARG...]\n"
@@ -73,14 +89,15 @@ static void usage(FILE *file)
 	      "  --backend stack|thread             --ipv6 --no-cost --quiet\n"
 	      "  --background N    every host without a rank writes N bytes to each rank's host\n"
 	      "  --loss PPM        of data frames, on every link and in both directions\n"
-	      "  --program NAME    a module, by name or path, instead of the one linked in\n",
+	      "  --program NAME    a module, by name or path, instead of the one linked in\n"
+	      "  --spin-limit MS   of processor time without a call (2000; 0: none)\n",
 	      file);
 }
 
 static bool parse(int argc, char **argv, struct options *ret)
 {
 	enum { SIZE = 256, HOSTS, LEAVES, SPINES, SEED, THREADS, WIRE, BACKEND, IPV6, NO_COST, QUIET,
-	       PROGRAM, BACKGROUND, LOSS };
+	       PROGRAM, BACKGROUND, LOSS, SPIN_LIMIT };
 	static const struct option names[] = {
 		{"size", required_argument, NULL, SIZE},
 		{"hosts", required_argument, NULL, HOSTS},
@@ -94,11 +111,12 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{"no-cost", no_argument, NULL, NO_COST},
 		{"quiet", no_argument, NULL, QUIET},
 		{"program", required_argument, NULL, PROGRAM},
+		{"spin-limit", required_argument, NULL, SPIN_LIMIT},
 		{"background", required_argument, NULL, BACKGROUND},
 		{"loss", required_argument, NULL, LOSS},
 		{0},
 	};
-	struct options o = {.size = 2, .threads = 1, .seed = 1};
+	struct options o = {.size = 2, .threads = 1, .seed = 1, .spin_limit_ms = SPIN_LIMIT_MS};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
@@ -115,6 +133,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		case NO_COST: o.no_cost = true; break;
 		case QUIET: o.quiet = true; break;
 		case PROGRAM: o.program = optarg; break;
+		case SPIN_LIMIT: o.spin_limit_ms = strtoull(optarg, NULL, 0); break;
 		case BACKGROUND: o.background_bytes = strtoull(optarg, NULL, 0); break;
 		case LOSS: o.loss_ppm = strtoull(optarg, NULL, 0); break;
 		default: usage(stderr); return false;
@@ -126,7 +145,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 	return true;
 }
 
-static struct host_params host_params_of(const struct options *o)
+static struct host_params host_params_of(const struct options *o, struct spin *spin)
 {
 	struct host_params params = {
 		.profile = {
@@ -148,6 +167,7 @@ static struct host_params host_params_of(const struct options *o)
 		.cost = o->no_cost ? host_cost_none() : host_cost_generic(),
 		.coro_backend = o->backend,
 		.loop_delay = 100 * PS_NS,
+		.spin = spin,
 		.flow_timeout = 10,
 		.flow_retries = 7,
 		.through_wire = o->through_wire,
@@ -235,6 +255,7 @@ static int print(const struct world *world, int ret)
 
 static void fini(struct world *world)
 {
+	spin_destroy(world->spin);
 	traffic_destroy(world->congest.traffic);
 	fabric_fini(&world->fabric);
 	congest_fini(&world->congest);
@@ -253,7 +274,12 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, &o) || open_program(&world) != 0)
 		return 2;
-	const struct host_params host = host_params_of(&o);
+	if (o.spin_limit_ms > 0) {
+		world.spin = spin_create(o.threads, o.spin_limit_ms, on_spin, NULL);
+		if (!world.spin)
+			return 3;
+	}
+	const struct host_params host = host_params_of(&o, world.spin);
 	const struct pfc_params pfc = {
 		.lossless = 1, .dynamic = true, .alpha_num = 1, .alpha_den = 8, .resume_bytes = 8400};
 	const struct ecn ecn = ecn_make(100000, 400000, 1, 5);
