@@ -4,6 +4,7 @@
 #include "tests/script/script.h"
 #include "util/check.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static void do_post(struct line *line)
 	if (line_get(line, "lkey"))
 		sge[0].lkey = (uint32_t)line_number(line, "lkey", 0);
 	wr.imm = line_get(line, "inv") ? key_of(line, line_get(line, "inv"))
-				       : __builtin_bswap32((uint32_t)line_number(line, "imm", 0));
+				       : htonl((uint32_t)line_number(line, "imm", 0));
 	wr.remote_addr = line_number(line, "va", 0);
 	wr.rkey = (uint32_t)line_number(line, "rkey", 0);
 	wr.compare_add = line_number(line, "add", line_number(line, "cmp", 0));
@@ -249,7 +250,7 @@ static void do_wc(struct line *line)
 		wc.byte_len = (uint32_t)line_number(line, "len", 0);
 		if (line_get(line, "imm")) {
 			wc.flags = HCA_WC_WITH_IMM;
-			wc.imm = __builtin_bswap32((uint32_t)line_number(line, "imm", 0));
+			wc.imm = htonl((uint32_t)line_number(line, "imm", 0));
 		} else if (line_get(line, "inv")) {
 			wc.flags = HCA_WC_WITH_INV;
 			wc.imm = key_of(line, line_get(line, "inv"));
