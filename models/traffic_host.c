@@ -117,8 +117,7 @@ static int start_source(struct traffic_host *th, struct traffic_flow *flow)
 {
 	const struct hca_mr_params region = {
 		.ops = &hca_mem_synthetic,
-		.iova = flow->va,
-		.length = flow->bytes,
+		.length = flow->va + flow->bytes, /* offsets are the sink's, too */
 		.stream = stream_of(th->host->table->hosts[flow->dst]),
 	};
 	int ret = hca_mr_create(th->host->hca, th->pd, &region, &flow->source.mr);
