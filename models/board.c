@@ -18,6 +18,8 @@ struct note { /* one key: put, waited for, or both */
 	ps_t visible_at; /* PS_NEVER: not put yet */
 	uint64_t host_id;
 	struct task *waiting; /* task->board_next chains them */
+	struct note *next_touched;
+	bool touched; /* in this window */
 };
 
 struct request { /* of one window */
@@ -138,12 +140,14 @@ static struct note *find(const struct board *board, const char *key)
 }
 
 int64_t board_get(const struct board *board, const char *key, void *ret_bytes, size_t room,
-		  ps_t now)
+		  ps_t now, ps_t *ret_visible_at)
 {
 	const struct note *note = find(board, key);
 
-	if (!note || note->visible_at > now)
+	if (!note || note->visible_at > now) {
+		*ret_visible_at = note ? note->visible_at : PS_NEVER;
 		return -ENOENT;
+	}
 	if (note->length && room)
 		memcpy(ret_bytes, note->bytes, note->length < room ? note->length : room);
 	return (int64_t)note->length;
@@ -197,25 +201,45 @@ static void wake_waiting(struct note *note)
 	}
 }
 
-/* The order of requests within a window is not seen: earlier puts win by time, wakes are by time. */
+/* Joins one request; its note goes to the front of @touched. */
+static struct note *join(struct board *board, struct request *request, struct note *touched)
+{
+	struct note *note = find_or_add(board, request);
+
+	if (!note)
+		return NULL;
+	if (request->task) {
+		request->task->board_next = note->waiting;
+		note->waiting = request->task;
+	} else {
+		take_put(note, request);
+	}
+	if (note->touched)
+		return touched;
+	note->touched = true;
+	note->next_touched = touched;
+	return note;
+}
+
+/* The order of requests within a window is not seen: the earliest put wins, and only when all are
+ * joined is anyone woken. */
 int board_between(struct board *board)
 {
+	struct note end = {0}, *touched = &end;
+
 	for (uint32_t i = 0; i < board->thread_count; i++)
 		while (board->requests[i]) {
 			struct request *request = board->requests[i];
-			struct note *note = find_or_add(board, request);
 
-			if (!note)
+			touched = join(board, request, touched);
+			if (!touched)
 				return -ENOMEM;
 			board->requests[i] = request->next;
-			if (request->task) {
-				request->task->board_next = note->waiting;
-				note->waiting = request->task;
-			} else {
-				take_put(note, request);
-			}
-			wake_waiting(note);
 			request_free(request);
 		}
+	for (; touched != &end; touched = touched->next_touched) {
+		touched->touched = false;
+		wake_waiting(touched);
+	}
 	return 0;
 }

@@ -20,10 +20,12 @@ void board_destroy(struct board *board); /* NULL allowed */
  * was put first: the earlier time, then the smaller host name. */
 int board_put(struct board *board, struct sim_thread *th, uint64_t host_id, const char *key,
 	      const void *bytes, size_t length, ps_t now);
-/* Visible at @now: its length, the first of it copied to @ret_bytes; -ENOENT otherwise. */
+/* Visible at @now: its length, the first of it copied to @ret_bytes; -ENOENT otherwise, and
+ * @ret_visible_at says from when on, PS_NEVER: nothing was put before this window. */
 int64_t board_get(const struct board *board, const char *key, void *ret_bytes, size_t room,
-		  ps_t now);
-/* Asks that @task be woken when @key becomes visible. -ENOMEM. */
+		  ps_t now, ps_t *ret_visible_at);
+/* Asks that @task be woken when @key, which nobody had put before this window, becomes visible.
+ * -ENOMEM. */
 int board_wait(struct board *board, struct sim_thread *th, struct task *task, const char *key);
 
 /* For the simulation's between(). 0 or -ENOMEM. */

@@ -148,7 +148,7 @@ static bool body_corrupt(struct sim_thread *th, struct sim_pkt *frame, uint64_t 
 	return true;
 }
 
-static void body_duplicate(struct sim_thread *th, const struct sim_pkt *frame,
+static bool body_duplicate(struct sim_thread *th, const struct sim_pkt *frame,
 			   struct sim_pkt *ret_frame)
 {
 	struct packet_slab *slab = frame->frame == SIM_DATA ? packet_slab_of(frame) : NULL, *copy;
@@ -156,11 +156,13 @@ static void body_duplicate(struct sim_thread *th, const struct sim_pkt *frame,
 
 	*ret_frame = *frame;
 	if (!slab)
-		return;
+		return true;
 	packet_unpack(frame, &pkt);
 	copy = packet_slab_get(th);
-	CHECK(copy != NULL);
+	if (!copy)
+		return false;
 	packet_pack(&pkt, copy, ret_frame);
+	return true;
 }
 
 static void body_facts(const struct sim_pkt *frame, uint64_t ret_words[2])

@@ -104,7 +104,7 @@ int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t
 	task->next = host->tasks;
 	host->tasks = task;
 	if (host->th)
-		sim_local_schedule(&host->local, &task->event, start);
+		sim_local_schedule(&host->local, &task->event, start > host->now ? start : host->now);
 	else
 		task_wake_between(task, start);
 	return 0;
@@ -158,11 +158,17 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 	struct host *host = task->host;
 
 	for (;;) {
-		int64_t length = board_get(host->table->board, key, ret_bytes, room, host->now);
+		ps_t visible_at;
+		int64_t length = board_get(host->table->board, key, ret_bytes, room, host->now,
+					   &visible_at);
 		int ret;
 
 		if (length >= 0)
 			return length;
+		if (visible_at != PS_NEVER) {
+			task_sleep(task, visible_at - host->now);
+			continue;
+		}
 		ret = board_wait(host->table->board, host->th, task, key);
 		if (ret)
 			return ret;

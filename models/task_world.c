@@ -73,6 +73,7 @@ static int world_channel_wait(struct vrb_world *world, struct vrb_channel *chann
 {
 	struct task *task = task_of(world);
 
+	channel->waiter = world; /* not always the program that created it */
 	while (!channel->head) {
 		task->waiting_channel = channel;
 		task_pause(task);
@@ -132,5 +133,6 @@ void task_world_init(struct task *task)
 
 void task_world_fini(struct task *task)
 {
+	vrb_world_fini(&task->world);
 	task->world.hca = NULL;
 }

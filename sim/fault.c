@@ -122,10 +122,9 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 	if (happens(et, port, DUPLICATE, fault->params.duplicate_ppb)) {
 		fault->duplicated++;
 		copy = own;
-		if (own.frame == SIM_DATA)
-			body->duplicate(&et->pub, &own, &copy);
-		engine_deliver(et, port->peer_slot, &copy, port->peer_port, number,
-			       at + fault->params.duplicate_delay);
+		if (own.frame != SIM_DATA || body->duplicate(&et->pub, &own, &copy))
+			engine_deliver(et, port->peer_slot, &copy, port->peer_port, number,
+				       at + fault->params.duplicate_delay);
 	}
 	engine_deliver(et, port->peer_slot, &own, port->peer_port, number, at);
 }

@@ -26,11 +26,12 @@ static bool body_corrupt(struct sim_thread *th, struct sim_pkt *pkt, uint64_t dr
 	return false;
 }
 
-static void body_duplicate(struct sim_thread *th, const struct sim_pkt *pkt,
+static bool body_duplicate(struct sim_thread *th, const struct sim_pkt *pkt,
 			   struct sim_pkt *ret_pkt)
 {
 	(void)th;
 	*ret_pkt = *pkt;
+	return true;
 }
 
 static void body_facts(const struct sim_pkt *pkt, uint64_t ret_words[2])
