@@ -5,6 +5,7 @@
 /* A whole simulated fabric: hosts and switches of a topology, joined by links, with the memory of
  * its packets, its routes and the board on which programs meet. */
 #include "models/board.h"
+#include "models/credit.h"
 #include "models/ecn.h"
 #include "models/host.h"
 #include "models/pfc.h"
@@ -16,8 +17,9 @@ struct sim_switch;
 /* Every switch of the fabric. */
 struct fabric_switch_params {
 	uint64_t buffer_bytes;	      /* shared by all ports */
-	const struct pfc_params *pfc; /* NULL: no flow control. Its buffer and headroom are ... */
+	const struct pfc_params *pfc; /* NULL: no PFC. Its buffer and headroom are ... */
 	uint32_t mtu_bytes;	      /* ... filled in: frames of this size on the wire */
+	const struct credit_params *credit; /* without PFC; of hosts, too. NULL: none */
 	const struct ecn *ecn;	      /* NULL: no marking; lives as long as the fabric */
 };
 

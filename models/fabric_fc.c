@@ -9,6 +9,8 @@ struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host)
 	const struct pfc_params *pfc = fabric->params.switches.pfc;
 	struct pfc_params gate;
 
+	if (!pfc && fabric->params.switches.credit)
+		return credit_create(&host->node, fabric->params.switches.credit);
 	if (!pfc)
 		return sim_fc_none(&host->node, 0);
 	gate = *pfc;
@@ -44,6 +46,8 @@ struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *no
 	uint32_t *headrooms = NULL;
 	struct sim_fc *fc;
 
+	if (!params->pfc && params->credit)
+		return credit_create(node, params->credit);
 	if (!params->pfc)
 		return sim_fc_none(node, params->buffer_bytes);
 	pfc = *params->pfc;
