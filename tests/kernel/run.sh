@@ -12,7 +12,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1 jobs=$2 out=$3
 programs=$build/tests/programs relay=$build/tests/kernel/relay
-job_limit_s=60
+job_limit_s=30
 boot_limit_s=60
 all_limit_s=280
 
@@ -190,12 +190,14 @@ failed=0 n=0
 while read -r name program guest_rank size mtu rules args; do
 	n=$((n + 1))
 	# shellcheck disable=SC2086
-	run_job $n "$name" "$program" "$guest_rank" "$size" "$mtu" "$rules" $args || failed=1
-	# A guest that waits for what will not come would take its minute for every job.
+	run_job $n "$name" "$program" "$guest_rank" "$size" "$mtu" "$rules" $args ||
+		failed=$((failed + 1))
+	# Waiting for what will not come takes long.
+	[ $failed -lt 3 ] || give_up "three jobs failed, which is enough; the guest's last words:"
 	kill -0 $qemu 2>/dev/null || break
 done <"$jobs"
 status=0
 wait $qemu || status=$?
 grep -q '^@@RESULT rc=0' "$out/serial" && [ $status = 33 ] ||
 	give_up "the guest's verdict: QEMU exit status $status, $(grep '^@@RESULT' "$out/serial")"
-exit $failed
+[ $failed = 0 ]

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # worlds.sh BUILD [guest]: every program, from one object file (its sha256 is printed), reports the
-# same in virtual time over a congested and lossy leaf-spine and between processes over UDP; with "guest" also with rank
-# 0 in a guest on rdma-core and the kernel's rxe, the others outside on our NIC.
+# same in virtual time over a congested and lossy leaf-spine and between processes over UDP; with
+# "guest" also with rank 0 in a guest on rdma-core and the kernel's rxe, the others outside on our
+# NIC.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -36,6 +37,7 @@ for program in $programs; do
 		cat "$dir/stderr"
 		status=1
 	}
+	fabric=$(grep '^flows:' "$dir/stderr") || true
 	"$here/../programs/procs.sh" "$build/tests/programs/proc_$program" $size \
 		>"$dir/$program.udp" 2>"$dir/stderr" || {
 		echo "$program over UDP failed:"
@@ -48,6 +50,7 @@ for program in $programs; do
 		status=1
 		continue
 	}
-	echo "$program: $(wc -l <"$dir/$program.sim") reports, equal in $(echo "$worlds" | wc -w) worlds"
+	echo "$program: $(wc -l <"$dir/$program.sim") reports, equal in $(echo "$worlds" | wc -w) worlds" \
+		"(fabric: $fabric)"
 done
 exit $status
