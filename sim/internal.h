@@ -51,9 +51,10 @@ struct far_wake {
 struct engine_thread {
 	struct sim_thread pub; /* first */
 	uint64_t window;
-	ps_t look;
-	uint64_t window_mask; /* of the inbox ring */
-	uint64_t any;	      /* bit w % 64: someone has something to do in window w */
+	ps_t look, two_looks;
+	struct inbox *near[2]; /* of the next window and the one after */
+	uint64_t window_mask;  /* of the inbox ring */
+	uint64_t any;	       /* bit w % 64: someone has something to do in window w */
 	struct inbox *inboxes[INBOX_SLOTS_MAX]; /* by window & mask, then by node slot */
 	uint64_t *active[WAKE_SLOTS];		/* bitmaps of node slots */
 	struct util_arena chunks;
@@ -136,29 +137,16 @@ static inline struct engine_thread *engine_of(struct sim_thread *th)
 	return container_of(th, struct engine_thread, pub);
 }
 
-/* @at lies in a later window of the engine's. */
-static inline void engine_deliver(struct engine_thread *et, uint32_t slot,
-				  const struct sim_pkt *pkt, uint16_t port, uint16_t number,
-				  ps_t at)
+/* sim/window.c: into a window that is not one of the next two. */
+void sim_engine_deliver_later(struct engine_thread *et, uint32_t slot, const struct sim_pkt *pkt,
+			      uint16_t port, uint16_t number, ps_t at);
+
+static inline void engine_put(struct engine_thread *et, struct inbox *box, uint32_t slot,
+			      uint64_t window, const struct sim_pkt *pkt, uint16_t port,
+			      uint16_t number, ps_t at)
 {
-	const ps_t ahead = at - et->pub.until;
-	uint64_t window = et->window + 1 + (ahead >= et->look);
-	struct inbox *box;
 	struct sim_pkt *frame;
 
-	if (unlikely(ahead >= 2 * et->look)) {
-		window = et->window + 1 + ahead / et->look;
-		if (window > et->window + et->window_mask) {
-			struct sim_pkt far = *pkt;
-
-			far.at = at;
-			far.port = port;
-			far.number = number;
-			sim_engine_far_send(et, slot, &far, window);
-			return;
-		}
-	}
-	box = et->inboxes[window & et->window_mask] + slot;
 	if (unlikely(((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL))
 		sim_engine_chunk_new(et, box, slot, window);
 	box->count++;
@@ -167,6 +155,21 @@ static inline void engine_deliver(struct engine_thread *et, uint32_t slot,
 	frame->at = at;
 	frame->port = port;
 	frame->number = number;
+}
+
+/* @at lies in a later window of the engine's. */
+static inline void engine_deliver(struct engine_thread *et, uint32_t slot,
+				  const struct sim_pkt *pkt, uint16_t port, uint16_t number,
+				  ps_t at)
+{
+	const ps_t ahead = at - et->pub.until;
+	const bool second = ahead >= et->look;
+
+	if (unlikely(ahead >= et->two_looks))
+		sim_engine_deliver_later(et, slot, pkt, port, number, at);
+	else
+		engine_put(et, et->near[second] + slot, slot, et->window + 1 + second, pkt, port,
+			   number, at);
 }
 
 /* sim_port_send() without its checks; @delay is the link's, or that of control frames. */

@@ -346,6 +346,7 @@ static int thread_init(struct sim *sim, uint32_t number)
 	et->pub.sim = sim;
 	et->pub.number = number;
 	et->look = sim->look;
+	et->two_looks = 2 * sim->look;
 	et->window_mask = sim->inbox_slots - 1;
 	while ((sim->look - 1) >> et->sort_shift >= 64)
 		et->sort_shift++;

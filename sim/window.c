@@ -38,6 +38,23 @@ __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, st
 	box->write = chunk->pkt;
 }
 
+void sim_engine_deliver_later(struct engine_thread *et, uint32_t slot, const struct sim_pkt *pkt,
+			      uint16_t port, uint16_t number, ps_t at)
+{
+	const uint64_t window = et->window + 1 + (at - et->pub.until) / et->look;
+	struct sim_pkt far = *pkt;
+
+	if (window <= et->window + et->window_mask) {
+		engine_put(et, et->inboxes[window & et->window_mask] + slot, slot, window, pkt,
+			   port, number, at);
+		return;
+	}
+	far.at = at;
+	far.port = port;
+	far.number = number;
+	sim_engine_far_send(et, slot, &far, window);
+}
+
 /* ---- order ---- */
 
 /* Eight counters of a byte to a word: enough for fewer than 256 keys. */
@@ -306,6 +323,8 @@ void sim_engine_window(struct engine_thread *et)
 	et->window = sim->window;
 	et->pub.from = sim->window * sim->look;
 	et->pub.until = et->pub.from + sim->look;
+	for (uint32_t i = 0; i < 2; i++)
+		et->near[i] = et->inboxes[(et->window + 1 + i) & et->window_mask];
 	visits = list_visits(et);
 	for (uint32_t i = 0; i < 3; i++)
 		et->visits[visits + i] = visits > 0 ? et->visits[visits - 1] : 0;
