@@ -6,6 +6,7 @@
 #include "sim/route.h"
 #include "sim/switch.h"
 #include "util/alloc.h"
+#include "util/check.h"
 
 #include <errno.h>
 #include <string.h>
@@ -125,6 +126,7 @@ static int seal(struct fabric *fabric)
 		return ret;
 	fabric->table.board =
 		board_create(fabric->sim, fabric->params.thread_count, fabric->params.oob_delay);
+	fabric->sealed = true;
 	return fabric->table.board ? 0 : -ENOMEM;
 }
 
@@ -165,9 +167,20 @@ int fabric_create(struct fabric *fabric, const struct topology *topology,
 	return ret;
 }
 
+/* Everything that still holds payload gives it back; then none may be missing. */
+static void collect_slabs(struct fabric *fabric)
+{
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		host_drain(&fabric->hosts[i], &fabric->pools);
+	CHECK(packet_pools_used(&fabric->pools) == 0);
+}
+
 void fabric_fini(struct fabric *fabric)
 {
+	for (uint32_t i = 0; fabric->sealed && i < fabric->switch_count; i++)
+		sim_switch_drain(fabric->switches[i]);
 	sim_destroy(fabric->sim);
+	collect_slabs(fabric);
 	for (uint32_t i = 0; i < fabric->host_count; i++)
 		host_fini(&fabric->hosts[i]);
 	for (uint32_t i = 0; i < fabric->switch_count; i++)

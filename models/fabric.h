@@ -52,6 +52,7 @@ struct fabric {
 	struct sim_switch **switches;
 	struct host_table table;
 	uint32_t host_count, switch_count;
+	bool sealed;
 	struct fabric_watcher *watchers;
 };
 

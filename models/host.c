@@ -47,8 +47,23 @@ static void on_cq_event(void *world, void *cq_owner, ps_t now)
 	task_on_cq_event(world, cq_owner);
 }
 
+/* The bytes at @host; those of a word as a little-endian machine has them, so that the digest is the
+ * same everywhere. */
+static uint64_t fold_placed(const uint8_t *host, uint32_t length, bool is_word)
+{
+	uint64_t value;
+	uint8_t word[sizeof(value)];
+
+	if (!is_word)
+		return util_fold_bytes(host, length);
+	memcpy(&value, host, sizeof(value));
+	for (uint32_t i = 0; i < sizeof(word); i++)
+		word[i] = (uint8_t)(value >> 8 * i);
+	return util_fold_bytes(word, sizeof(word));
+}
+
 static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     ps_t now)
+		     bool is_word, ps_t now)
 {
 	struct host *host = world;
 
@@ -62,7 +77,7 @@ static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint
 	}
 	sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED << 56 | mr->number,
 		       (uint64_t)length << 40 | (offset & 0xffffffffffu));
-	sim_digest_add(&host->node, now, length, util_fold_bytes(mr->host + offset, length));
+	sim_digest_add(&host->node, now, length, fold_placed(mr->host + offset, length, is_word));
 }
 
 static void on_async(void *world, void *qp_owner, int event, ps_t now)
@@ -141,6 +156,8 @@ static void transmit(struct host *host, uint32_t priorities)
 		host_loop_send(host, &frame);
 		return;
 	}
+	host->stats.sent[frame.priority].bytes += frame.bytes;
+	host->stats.sent[frame.priority].packets++;
 	sim_port_send(host->th, host->node.ports, &frame, host->now);
 	sim_fc_sent(host->fc, 0, &frame);
 }
@@ -321,6 +338,21 @@ void host_attach(struct host *host, struct sim_fc *fc)
 
 	host->fc = fc;
 	fc->user = &user;
+}
+
+void host_drain(struct host *host, struct packet_pools *pools)
+{
+	struct host_loop *loop = &host->loop;
+
+	for (; loop->count > 0; loop->count--, loop->first = (loop->first + 1) % HOST_LOOP_FRAMES) {
+		struct packet_slab *slab = packet_slab_of(&loop->frames[loop->first]);
+
+		if (slab)
+			packet_slab_return(pools, slab);
+	}
+	if (host->room)
+		packet_slab_return(pools, host->room);
+	host->room = NULL;
 }
 
 void host_fini(struct host *host)

@@ -48,6 +48,9 @@ struct host_params {
 struct host_stats {
 	uint64_t completions, completions_failed;
 	uint64_t placed_bytes;
+	struct {
+		uint64_t bytes, packets; /* on the wire; what it sends to itself is not */
+	} sent[SIM_PRIORITIES];
 };
 
 /* The embedded node is for sim_add_node(); everything else belongs to models/. */
@@ -77,6 +80,8 @@ struct host {
 /* -ENOMEM. The name stays the caller's. */
 int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params);
 void host_fini(struct host *host);
+/* After the run: gives back the payload that the host still holds. */
+void host_drain(struct host *host, struct packet_pools *pools);
 /* The simulation is sealed: takes @fc over, the flow control of the host's port. */
 void host_attach(struct host *host, struct sim_fc *fc);
 

@@ -34,6 +34,17 @@ void packet_pools_fini(struct packet_pools *pools)
 	*pools = (struct packet_pools){0};
 }
 
+uint64_t packet_pools_used(const struct packet_pools *pools)
+{
+	uint64_t fresh = 0, free = 0; /* of all: slabs move between threads */
+
+	for (uint32_t i = 0; pools->slabs && i < pools->thread_count; i++) {
+		fresh += pools->slabs[i].fresh_count;
+		free += pools->slabs[i].free_count;
+	}
+	return fresh - free;
+}
+
 void packet_pools_balance(struct packet_pools *pools)
 {
 	for (uint32_t i = 1; i < pools->thread_count; i++)
@@ -58,6 +69,11 @@ struct packet_slab *packet_slab_get(struct sim_thread *th)
 void packet_slab_put(struct sim_thread *th, struct packet_slab *slab)
 {
 	util_arena_put(&packet_pools_of(th)->slabs[th->number], slab);
+}
+
+void packet_slab_return(struct packet_pools *pools, struct packet_slab *slab)
+{
+	util_arena_put(&pools->slabs[0], slab);
 }
 
 /* The body holds the hot part; its pointer is to the payload, wherever a slab is used. */

@@ -25,6 +25,8 @@ struct packet_pools {
 /* @bytes_max: of all slabs together. -ENOMEM. */
 int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint64_t bytes_max);
 void packet_pools_fini(struct packet_pools *pools);
+/* Slabs that somebody holds. */
+uint64_t packet_pools_used(const struct packet_pools *pools);
 /* For the simulation's between(): evens the threads' arenas out. */
 void packet_pools_balance(struct packet_pools *pools);
 
@@ -34,6 +36,8 @@ struct packet_pools *packet_pools_of(const struct sim_thread *th);
 /* NULL: the simulation's memory limit. */
 struct packet_slab *packet_slab_get(struct sim_thread *th);
 void packet_slab_put(struct sim_thread *th, struct packet_slab *slab);
+/* After the run, when there is no thread any more. */
+void packet_slab_return(struct packet_pools *pools, struct packet_slab *slab);
 
 extern const struct sim_body_ops packet_body_ops;
 
