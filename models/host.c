@@ -47,8 +47,8 @@ static void on_cq_event(void *world, void *cq_owner, ps_t now)
 	task_on_cq_event(world, cq_owner);
 }
 
-/* The bytes at @host; those of a word as a little-endian machine has them, so that the digest is the
- * same everywhere. */
+/* The bytes at @host; those of a word as a little-endian machine has them, so that the digest is
+ * the same everywhere. */
 static uint64_t fold_placed(const uint8_t *host, uint32_t length, bool is_word)
 {
 	uint64_t value;

@@ -236,7 +236,7 @@ static bool take_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = una_wqe(qp);
-	struct wire_pkt original = {.length = sizeof(pkt->va)};
+	struct wire_pkt original = {.opcode = pkt->opcode, .length = sizeof(pkt->va)};
 	uint8_t bytes[sizeof(pkt->va)];
 	enum hca_wc_status status = HCA_WC_SUCCESS;
 

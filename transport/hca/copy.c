@@ -97,12 +97,14 @@ static void place_pattern(struct hca_mr *mr, uint64_t offset, uint64_t pattern, 
 void hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
 	       const struct wire_pkt *pkt, uint32_t from, uint32_t length, ps_t now)
 {
+	const bool is_word = pkt->opcode == WIRE_ATOMIC_ACKNOWLEDGE && length == sizeof(uint64_t);
+
 	if (!pkt->synthetic)
 		mr->ops->write(mr, offset, pkt->payload + from, length);
 	else if (mr->ops != &hca_mem_synthetic ||
 		 wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset))
 		place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
-	dev->observer->on_place(dev->world, mr, offset, length, now);
+	dev->observer->on_place(dev->world, mr, offset, length, is_word, now);
 }
 
 /* Nothing is placed where any piece is refused. */

@@ -39,9 +39,10 @@ struct hca_profile {
 struct hca_observer {
 	void (*on_wc)(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now);
 	void (*on_cq_event)(void *world, void *cq_owner, ps_t now); /* an armed CQ fired */
-	/* Bytes of a request or a response were placed; @pkt as it came. */
+	/* Bytes of a request or a response were placed. @is_word: they are one number of 8 bytes, of
+	 * an atomic, in this machine's byte order; all else is the same bytes everywhere. */
 	void (*on_place)(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-			 ps_t now);
+			 bool is_word, ps_t now);
 	/* enum ibv_event_type; @qp_owner as given at creation. */
 	void (*on_async)(void *world, void *qp_owner, int event, ps_t now);
 };

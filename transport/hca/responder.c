@@ -290,7 +290,7 @@ static void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, const 
 	dev->counters.rx_atomic_requests++;
 	mr->ops->atomic(mr, offset, pkt->opcode == WIRE_COMPARE_SWAP, pkt->rare.swap_add,
 			pkt->rare.compare, &original);
-	dev->observer->on_place(dev->world, mr, offset, ATOMIC_BYTES, now);
+	dev->observer->on_place(dev->world, mr, offset, ATOMIC_BYTES, true, now);
 	remember(qp, pkt, op, original);
 }
 
