@@ -416,7 +416,7 @@ static void thread_fini(struct engine_thread *et)
 {
 	const struct sim *sim = et->pub.sim;
 
-	if (et->far_wake_at && sim->error == 0) {
+	if (sim->sealed && sim->error == 0) {
 		for (size_t i = 0; i < (size_t)sim->inbox_slots * (sim->slot_count + 1); i++)
 			release_inbox(et, &et->inboxes[0][i]);
 		for (uint32_t i = 0; i < et->far_frame_count; i++)

@@ -34,7 +34,7 @@ struct sim_switch *sim_switch_create(const char *name); /* NULL: no memory */
 void sim_switch_destroy(struct sim_switch *sw);
 struct sim_node *sim_switch_node(struct sim_switch *sw);
 
-/* After sim_seal() and before sim_run(). The switch owns @fc from here on. -ENOMEM. */
+/* After sim_seal() and before sim_run(). The switch owns @fc from here on; -ENOMEM: not. */
 int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table, struct sim_fc *fc);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,

@@ -4,6 +4,7 @@
 #include "sim/order.h"
 #include "tests/scenario/net.h"
 #include "tests/test.h"
+#include "util/alloc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -278,6 +279,66 @@ static void a_full_arena_ends_the_run(void **state)
 	endpoint_fini(&b);
 }
 
+/* Builds a small fabric; true: nothing failed. Whatever was made is given back. */
+static bool build(void)
+{
+	const struct sim_params params = {
+		.thread_count = 2, .body_ops = &endpoint_body, .frames_max = 1000};
+	const struct pfc_params pfc = {.buffer_bytes = 100000, .lossless = 8, .xoff_bytes = 1000};
+	const struct sim_link_params a_link = {"a-s", 1000000, 1000},
+				     b_link = {"b-s", 1000000, 1000};
+	struct sim *sim = sim_create(&params);
+	struct sim_switch *sw = sim_switch_create("s");
+	struct sim_node *node = sw ? sim_switch_node(sw) : NULL;
+	struct sim_routes *routes = NULL;
+	struct sim_fc *fc = NULL;
+	struct endpoint a, b;
+	bool done = false;
+
+	endpoint_init(&a, "a");
+	endpoint_init(&b, "b");
+	if (!sim || !sw || sim_add_node(sim, &a.node) || sim_add_node(sim, &b.node) ||
+	    sim_add_node(sim, node) || sim_add_link(sim, &a.node, node, &a_link) ||
+	    sim_add_link(sim, &b.node, node, &b_link) || sim_seal(sim) ||
+	    sim_routes_create(sim, &sim_switch_ops, &routes))
+		goto out;
+	fc = pfc_create(node, &pfc);
+	if (!fc)
+		goto out;
+	if (sim_switch_ready(sw, sim_route_table_of(routes, node), fc)) {
+		sim_fc_destroy(fc);
+		goto out;
+	}
+	endpoint_ready(&a, NULL);
+	endpoint_ready(&b, NULL);
+	done = sim_run(sim, PS_US) == 0;
+out:
+	sim_destroy(sim);
+	sim_switch_destroy(sw);
+	sim_routes_destroy(routes);
+	endpoint_fini(&a);
+	endpoint_fini(&b);
+	return done;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	unsigned n = 1;
+
+	(void)state;
+	for (;; n++) {
+		bool done;
+
+		util_alloc_fail_after(n);
+		done = build();
+		util_alloc_fail_after(0);
+		if (done)
+			break;
+		assert_true(n < 1000);
+	}
+	assert_true(n > 30);
+}
+
 RUN(T(each_port_wins_as_often_as_any_other), T(the_digest_does_not_see), T(the_digest_sees),
     T(each_fact_of_a_delivery_counts), T(far_frames_and_wakes_are_exact), T(steps_change_nothing),
-    T(a_full_arena_ends_the_run))
+    T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
