@@ -132,11 +132,11 @@ static void on_cq_event(void *world, void *owner, ps_t at)
 }
 
 static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     ps_t at)
+		     bool is_word, ps_t at)
 {
 	char text[TEXT_MAX];
 
-	(void)world;
+	(void)world, (void)is_word;
 	CHECK(at == now);
 	for (int i = 0; i < mr_count; i++)
 		if (mrs[i].mr == mr)

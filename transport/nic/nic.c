@@ -62,9 +62,9 @@ static void no_cq_event(void *world, void *cq_owner, ps_t now)
 }
 
 static void no_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     ps_t now)
+		     bool is_word, ps_t now)
 {
-	(void)world, (void)mr, (void)offset, (void)length, (void)now;
+	(void)world, (void)mr, (void)offset, (void)length, (void)is_word, (void)now;
 }
 
 static void no_async(void *world, void *qp_owner, int event, ps_t now)
