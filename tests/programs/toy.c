@@ -3,6 +3,7 @@
 
 #include "transport/wire/pkt.h"
 #include "util/check.h"
+#include "util/siphash.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -25,6 +26,13 @@ static struct toy_host *find(struct toy *toy, const uint8_t ip[16])
 	return NULL;
 }
 
+/* About one in drop_every, by chance: a fixed period can meet the same packet at every try. */
+static bool is_lost(const struct toy *toy)
+{
+	return toy->drop_every != 0 &&
+	       util_hash_words((struct util_key){.k0 = 1}, &toy->packets, 1) % toy->drop_every == 0;
+}
+
 bool toy_pump(struct toy *toy)
 {
 	uint8_t payload[WIRE_MTU_MAX];
@@ -42,7 +50,7 @@ bool toy_pump(struct toy *toy)
 			again = moved = true;
 			toy->now += 100 * PS_NS;
 			toy->packets++;
-			if (toy->drop_every != 0 && toy->packets % toy->drop_every == 0)
+			if (is_lost(toy))
 				continue;
 			to = find(toy, tx.path->dst_ip);
 			CHECK(to);
