@@ -110,11 +110,13 @@ static int compare_pairs(const void *a, const void *b)
 static char *name_of(const struct topology *topology, const struct pair *pair, uint32_t k)
 {
 	const struct topology_link *link = pair->link;
+	const bool turned = pair->low != topology->nodes[link->a].name;
 	char text[256];
 
 	if (link->port_a && link->port_b)
-		util_text(text, sizeof(text), "%s.%s-%s.%s", topology->nodes[link->a].name,
-			  link->port_a, topology->nodes[link->b].name, link->port_b);
+		util_text(text, sizeof(text), "%s.%s-%s.%s", pair->low,
+			  turned ? link->port_b : link->port_a, pair->high,
+			  turned ? link->port_a : link->port_b);
 	else
 		util_text(text, sizeof(text), "%s-%s#%u", pair->low, pair->high, k);
 	return copy_of(text);

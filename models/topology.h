@@ -44,7 +44,8 @@ int64_t topology_find(const struct topology *topology, const char *name);
 int topology_add_link(struct topology *topology, const struct topology_link *link);
 
 /* Names every link that has none, as decisions of identity go: parallel links are numbered in the
- * order of their rate, delay and error, never of appearance. -EEXIST, -ENOMEM. */
+ * order of their rate, delay and error, never of appearance, and the end with the smaller name comes
+ * first. -ENOMEM. */
 int topology_name_links(struct topology *topology);
 
 /* Hosts h0..hN-1 on switch s0. */
