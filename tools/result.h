@@ -26,7 +26,7 @@ struct result_flow {
 
 struct result_class { /* of traffic: over its flows that are ok */
 	const char *name;
-	uint64_t posted, count; /* flows; @count of them ok */
+	uint64_t posted, count;	   /* flows; @count of them ok */
 	ps_t mean, p50, p99, p999; /* flow completion times: nearest rank, the mean rounded down */
 	double slowdown_mean, slowdown_p99;
 	/* Bytes of the flows that are ok, over the time from the first start of one of the class to
@@ -40,12 +40,12 @@ struct result_port {
 	bool is_host;
 	uint8_t priority;
 	uint64_t rate_bps;
-	uint64_t sent_bytes, sent_packets;   /* data frames, preamble and gap included */
-	uint64_t queue_bytes, queue_max;     /* waiting to leave: at the end, and the most ever */
+	uint64_t sent_bytes, sent_packets; /* data frames, preamble and gap included */
+	uint64_t queue_bytes, queue_max;   /* waiting to leave: at the end, and the most ever */
 	uint64_t ingress_bytes, headroom_bytes; /* came in here and still held at the end */
-	uint64_t marked;		     /* ECN, on the way out */
-	uint64_t dropped;		     /* came in here and found no room */
-	ps_t paused;			     /* how long the other end has kept it from sending */
+	uint64_t marked;			/* ECN, on the way out */
+	uint64_t dropped;			/* came in here and found no room */
+	ps_t paused; /* how long the other end has kept it from sending */
 };
 
 /* What a port has only once: its control frames and its faults, both counted at the sending end. */
@@ -53,7 +53,7 @@ struct result_link {
 	const char *node, *link, *peer;
 	uint64_t rate_bps, sent_bytes, sent_packets; /* every frame */
 	uint64_t pause_sent, resume_sent, pause_received, resume_received;
-	uint64_t credit_sent, credit_received; /* updates */
+	uint64_t credit_sent, credit_received;			  /* updates */
 	uint64_t lost, corrupted, refused, duplicated, reordered; /* by faults */
 };
 
@@ -98,5 +98,21 @@ struct result {
 	struct result_program *programs;
 	uint32_t program_count;
 };
+
+/* What a result is made from. All of it outlives the result. */
+struct program_run;
+struct result_source {
+	const struct scenario *scenario;
+	const struct fabric *fabric;
+	const struct traffic *traffic;	     /* NULL: none */
+	struct program_run *const *programs; /* of each program of the scenario */
+	const char *version;
+	bool partial;
+	double wall_s;
+};
+
+/* After fabric_run(). -ENOMEM; @ret_result can be freed in any case. */
+int result_collect(const struct result_source *source, struct result *ret_result);
+void result_free(struct result *result);
 
 #endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_COMMAND_H
+#define TOOLS_COMMAND_H
+
+/* The verbena command: one struct command for each word behind it. docs/verbena.1 is the reference
+ * for people. */
+#include "models/scenario_read.h"
+#include "tools/program.h"
+
+#include <stdio.h>
+
+enum command_exit {
+	COMMAND_DONE = 0,
+	COMMAND_FAILED = 1, /* done, and something that was expected did not hold */
+	COMMAND_BAD = 2,    /* input or usage; nothing was written */
+	COMMAND_BROKEN = 3, /* could not go on; what was measured is kept */
+	COMMAND_SIGNAL = 128,
+};
+
+struct command_options {
+	struct scenario_overrides overrides;
+	const char *out, *pcap; /* NULL: not given */
+	const char *from, *to;	/* hosts */
+	bool json, quiet, through_wire, dot, schema;
+	uint32_t thread_count;
+	char **args; /* what is no option */
+	uint32_t arg_count;
+};
+
+enum command_option { /* for struct command.options */
+		      COMMAND_SEED = 1 << 0,
+		      COMMAND_SET = 1 << 1,
+		      COMMAND_OUT = 1 << 2,
+		      COMMAND_JSON = 1 << 3,
+		      COMMAND_JUNIT = 1 << 4,
+		      COMMAND_PCAP = 1 << 5,
+		      COMMAND_UNTIL = 1 << 6,
+		      COMMAND_THROUGH_WIRE = 1 << 7,
+		      COMMAND_THREADS = 1 << 8,
+		      COMMAND_QUIET = 1 << 9,
+		      COMMAND_DOT = 1 << 10,
+		      COMMAND_SCHEMA = 1 << 11,
+		      COMMAND_FROM = 1 << 12,
+		      COMMAND_TO = 1 << 13,
+};
+
+struct command {
+	const char *name;
+	const char *arguments; /* "SCENARIO" */
+	const char *summary;
+	const char *help; /* more about it; whole lines */
+	uint32_t options; /* enum command_option that it knows */
+	uint32_t args_min, args_max;
+	int (*run)(const struct command_options *options); /* enum command_exit */
+};
+
+extern const struct command command_run, command_check, command_topo;
+
+/* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
+int command_parse(const struct command *command, int argc, char **argv,
+		  struct command_options *ret_options);
+void command_options_free(struct command_options *options);
+/* The options of a command, a line each. */
+void command_print_options(const struct command *command, FILE *file);
+
+/* Prints errors, and warnings unless @quiet, to stderr. */
+void command_print_bad(struct bad_list *errors, bool quiet);
+/* scenario_read() and its messages: COMMAND_DONE, COMMAND_BAD or COMMAND_BROKEN. */
+int command_read(const char *path, const struct command_options *options,
+		 struct scenario *ret_scenario);
+
+/* The programs that a scenario names, in its order; @ret_programs is zeroed and has room for them,
+ * and what is open in it has to be closed in any case. COMMAND_DONE or COMMAND_BAD, with its
+ * messages. */
+int command_open_programs(const char *path, const struct scenario *scenario,
+			  struct program *ret_programs);
+
+/* A line for stderr, as "verbena: ...". */
+__attribute__((format(printf, 1, 2))) void command_say(const char *format, ...);
+
+extern const char command_version[];
+
+#endif

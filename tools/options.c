@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/command.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS_MAX = 256 };
+
+/* The one list of options, in the order in which help shows them. */
+static const struct {
+	const char *name, *value, *help;
+	enum command_option option;
+} table[] = {
+	{"seed", "N", "seed of all random choices, instead of the scenario's", COMMAND_SEED},
+	{"set", "KEY=VALUE", "a key of the scenario set anew; may be repeated", COMMAND_SET},
+	{"until", "TIME", "end of the run in virtual time, as --set until=TIME", COMMAND_UNTIL},
+	{"out", "DIR", "where results go (./verbena-out/NAME)", COMMAND_OUT},
+	{"json", NULL, "the result as JSON on stdout; no files without --out", COMMAND_JSON},
+	{"junit", "FILE", "expectations as JUnit: not in this version", COMMAND_JUNIT},
+	{"pcap", "FILE", "capture of all host ports, PFC included, as pcapng", COMMAND_PCAP},
+	{"through-wire", NULL, "every packet to bytes and back; the digest stays",
+	 COMMAND_THROUGH_WIRE},
+	{"threads", "N", "threads of the simulation (1); the digest stays", COMMAND_THREADS},
+	{"from", "HOST", "beginning of a path", COMMAND_FROM},
+	{"to", "HOST", "end of a path", COMMAND_TO},
+	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
+	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
+	{"quiet", NULL, "neither progress nor warnings nor tables", COMMAND_QUIET},
+};
+enum { OPTION_COUNT = sizeof(table) / sizeof(table[0]) };
+
+void command_print_options(const struct command *command, FILE *file)
+{
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		char name[40];
+
+		if (!(command->options & table[i].option))
+			continue;
+		snprintf(name, sizeof(name), "--%s%s%s", table[i].name, table[i].value ? " " : "",
+			 table[i].value ? table[i].value : "");
+		fprintf(file, "  %-18s %s\n", name, table[i].help);
+	}
+}
+
+__attribute__((format(printf, 2, 3))) static int usage(const struct command *command,
+						       const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "verbena %s: ", command->name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, " (see \"verbena help %s\")\n", command->name);
+	return COMMAND_BAD;
+}
+
+/* Decimal digits and nothing else; the result is at most INT64_MAX, so that every JSON reader that
+ * knows 64 bits has it exactly. */
+static bool number_of(const char *text, uint64_t max, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text; text++) {
+		const uint64_t digit = (uint64_t)(*text - '0');
+
+		if (*text < '0' || *text > '9' || value > (max - digit) / 10)
+			return false;
+		value = value * 10 + digit;
+	}
+	*ret_value = value;
+	return true;
+}
+
+static int add_set(struct command_options *options, const char *prefix, const char *text)
+{
+	const uint32_t count = options->overrides.set_count;
+	const char **sets =
+		realloc((void *)(uintptr_t)options->overrides.sets, (count + 1) * sizeof(*sets));
+	const size_t room = strlen(prefix) + strlen(text) + 1;
+	char *copy = malloc(room);
+
+	if (sets)
+		options->overrides.sets = sets;
+	if (!sets || !copy) {
+		free(copy);
+		command_say("no memory");
+		return COMMAND_BROKEN;
+	}
+	snprintf(copy, room, "%s%s", prefix, text);
+	sets[options->overrides.set_count++] = copy;
+	return COMMAND_DONE;
+}
+
+static int take(const struct command *command, struct command_options *options,
+		enum command_option option, const char *value)
+{
+	uint64_t number;
+
+	switch (option) {
+	case COMMAND_SEED:
+		if (!number_of(value, INT64_MAX, &options->overrides.seed))
+			return usage(command,
+				     "--seed: found \"%s\", expected a number from 0 to 2^63 - 1",
+				     value);
+		options->overrides.has_seed = true;
+		return COMMAND_DONE;
+	case COMMAND_THREADS:
+		if (!number_of(value, THREADS_MAX, &number) || number == 0)
+			return usage(command,
+				     "--threads: found \"%s\", expected a number from 1 to %d",
+				     value, THREADS_MAX);
+		options->thread_count = (uint32_t)number;
+		return COMMAND_DONE;
+	case COMMAND_SET:
+		if (!strchr(value, '=') || value[0] == '=')
+			return usage(command, "--set: found \"%s\", expected KEY=VALUE", value);
+		return add_set(options, "", value);
+	case COMMAND_UNTIL:
+		return add_set(options, "until=", value);
+	case COMMAND_JUNIT:
+		return usage(command, "--junit: this version has no expectations yet");
+	case COMMAND_OUT:
+		options->out = value;
+		return *value ? COMMAND_DONE : usage(command, "--out: expected a folder");
+	case COMMAND_PCAP:
+		options->pcap = value;
+		return *value ? COMMAND_DONE : usage(command, "--pcap: expected a file");
+	case COMMAND_FROM:
+		options->from = value;
+		return COMMAND_DONE;
+	case COMMAND_TO:
+		options->to = value;
+		return COMMAND_DONE;
+	case COMMAND_JSON:
+		options->json = true;
+		return COMMAND_DONE;
+	case COMMAND_THROUGH_WIRE:
+		options->through_wire = true;
+		return COMMAND_DONE;
+	case COMMAND_QUIET:
+		options->quiet = true;
+		return COMMAND_DONE;
+	case COMMAND_DOT:
+		options->dot = true;
+		return COMMAND_DONE;
+	case COMMAND_SCHEMA:
+		options->schema = true;
+		return COMMAND_DONE;
+	}
+	return COMMAND_BAD;
+}
+
+/* getopt_long() also takes the beginning of a name, which a later option could make ambiguous. */
+static bool in_full(const char *given, const char *name)
+{
+	const size_t length = strlen(name);
+
+	return strncmp(given, "--", 2) == 0 && strncmp(given + 2, name, length) == 0 &&
+	       (given[2 + length] == '\0' || given[2 + length] == '=');
+}
+
+static int parse_all(const struct command *command, int argc, char **argv,
+		     struct command_options *options)
+{
+	struct option names[OPTION_COUNT + 1] = {{NULL, 0, NULL, 0}};
+	int ret = COMMAND_DONE;
+
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		names[i] = (struct option){table[i].name,
+					   table[i].value ? required_argument : no_argument, NULL,
+					   (int)i + 256};
+	opterr = 0;
+	optind = 1;
+	/* "-": in their order, whatever the environment says; ":": a missing value is told. */
+	while (!ret) {
+		const char *given = optind < argc ? argv[optind] : "";
+		const int c = getopt_long(argc, argv, "-:", names, NULL);
+
+		if (c == -1)
+			break;
+		if (c == 1)
+			options->args[options->arg_count++] = optarg;
+		else if (c == ':')
+			ret = usage(command, "%s: expected a value", given);
+		else if (c < 256 || !in_full(given, table[c - 256].name) ||
+			 !(command->options & table[c - 256].option))
+			ret = usage(command, "found \"%s\", expected one of its options", given);
+		else
+			ret = take(command, options, table[c - 256].option, optarg);
+	}
+	for (; !ret && optind < argc; optind++)
+		options->args[options->arg_count++] = argv[optind];
+	return ret;
+}
+
+int command_parse(const struct command *command, int argc, char **argv,
+		  struct command_options *ret_options)
+{
+	int ret;
+
+	*ret_options = (struct command_options){.thread_count = 1};
+	ret_options->args = calloc((size_t)argc + 1, sizeof(char *));
+	if (!ret_options->args) {
+		command_say("no memory");
+		return COMMAND_BROKEN;
+	}
+	ret = parse_all(command, argc, argv, ret_options);
+	if (ret)
+		return ret;
+	if (ret_options->arg_count < command->args_min && !ret_options->schema)
+		return usage(command, "expected %s", command->arguments);
+	if (ret_options->arg_count > command->args_max)
+		return usage(command, "found \"%s\", expected %s",
+			     ret_options->args[command->args_max], command->arguments);
+	return COMMAND_DONE;
+}
+
+void command_options_free(struct command_options *options)
+{
+	for (uint32_t i = 0; i < options->overrides.set_count; i++)
+		free((void *)(uintptr_t)options->overrides.sets[i]);
+	free((void *)(uintptr_t)options->overrides.sets);
+	free(options->args);
+}

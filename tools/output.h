@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_OUTPUT_H
+#define TOOLS_OUTPUT_H
+
+/* A result in the forms that people and programs read. Write errors are the stream's: the caller
+ * asks ferror(). */
+#include "tools/result.h"
+
+#include <stdio.h>
+
+/* result.json. -ENOMEM, -EIO. */
+int output_json(const struct result *result, FILE *file);
+/* flows.csv: a row per posted flow, in id order. An unfinished flow has no end, one that failed no
+ * slowdown. */
+void output_flows(const struct result *result, FILE *file);
+/* ports.csv: a row per port and priority, in order of node, link and priority. What a port counts
+ * only once (its control frames, its faults) is the same in all rows of it. */
+void output_ports(const struct result *result, FILE *file);
+/* For people. */
+void output_table(const struct result *result, FILE *file);
+
+/* "12.3 us", three digits; for tables. */
+enum { OUTPUT_TEXT_MAX = 32 };
+const char *output_time(ps_t time, char ret_text[OUTPUT_TEXT_MAX]);
+const char *output_rate(uint64_t bps, char ret_text[OUTPUT_TEXT_MAX]);
+const char *output_bytes(uint64_t bytes, char ret_text[OUTPUT_TEXT_MAX]);
+
+#endif

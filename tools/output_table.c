@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/output.h"
+
+#include <inttypes.h>
+
+struct unit {
+	const char *name;
+	double size;
+};
+
+/* Three digits or more, in the largest unit that is not larger. */
+static const char *scaled(double value, const struct unit *units, size_t count,
+			  char ret_text[OUTPUT_TEXT_MAX])
+{
+	size_t i = count - 1;
+
+	while (i > 0 && value < units[i].size)
+		i--;
+	value /= units[i].size;
+	snprintf(ret_text, OUTPUT_TEXT_MAX, "%.*f %s",
+		 i == 0 || value >= 100 ? 0
+		 : value >= 10		? 1
+					: 2,
+		 value, units[i].name);
+	return ret_text;
+}
+
+const char *output_time(ps_t time, char ret_text[OUTPUT_TEXT_MAX])
+{
+	static const struct unit units[] = {
+		{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+
+	return scaled((double)time, units, 5, ret_text);
+}
+
+const char *output_rate(uint64_t bps, char ret_text[OUTPUT_TEXT_MAX])
+{
+	static const struct unit units[] = {
+		{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12}};
+
+	return scaled((double)bps, units, 5, ret_text);
+}
+
+const char *output_bytes(uint64_t bytes, char ret_text[OUTPUT_TEXT_MAX])
+{
+	static const struct unit units[] = {
+		{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+
+	return scaled((double)bytes, units, 5, ret_text);
+}
+
+static void print_classes(const struct result *result, FILE *file)
+{
+	char mean[OUTPUT_TEXT_MAX], p50[OUTPUT_TEXT_MAX], p99[OUTPUT_TEXT_MAX];
+	char rate[OUTPUT_TEXT_MAX];
+
+	if (result->class_count == 0)
+		return;
+	fprintf(file, "%-16s %9s %9s %10s %10s %10s %9s %9s %11s\n", "class", "flows", "ok", "mean",
+		"p50", "p99", "slowdown", "p99", "goodput");
+	for (uint32_t i = 0; i < result->class_count; i++) {
+		const struct result_class *class = &result->classes[i];
+
+		fprintf(file, "%-16s %9" PRIu64 " %9" PRIu64, class->name, class->posted,
+			class->count);
+		if (class->count == 0)
+			fprintf(file, " %10s %10s %10s %9s %9s %11s\n", "-", "-", "-", "-", "-",
+				"-");
+		else
+			fprintf(file, " %10s %10s %10s %9.2f %9.2f %11s\n",
+				output_time(class->mean, mean), output_time(class->p50, p50),
+				output_time(class->p99, p99), class->slowdown_mean,
+				class->slowdown_p99, output_rate(class->goodput_bps, rate));
+	}
+	fputc('\n', file);
+}
+
+static void print_programs(const struct result *result, FILE *file)
+{
+	for (uint32_t i = 0; i < result->program_count; i++) {
+		const struct result_program *program = &result->programs[i];
+		const uint32_t failed = program->failed, open = program->unfinished;
+
+		fprintf(file, "program %-16s %u ranks: ", program->name, program->rank_count);
+		if (failed == 0 && open == 0)
+			fprintf(file, "all ended well\n");
+		else
+			fprintf(file, "%u ended well, %u failed, %u unfinished\n",
+				program->rank_count - failed - open, failed, open);
+	}
+	if (result->program_count > 0)
+		fputc('\n', file);
+}
+
+static void print_fabric(const struct result *result, FILE *file)
+{
+	char text[OUTPUT_TEXT_MAX];
+
+	fprintf(file, "pauses    %" PRIu64 " sent, %s paused in all\n", result->pfc.pause_sent,
+		output_time(result->pfc.paused, text));
+	fprintf(file, "marks     %" PRIu64 " packets, %" PRIu64 " CNPs sent, %" PRIu64 " handled\n",
+		result->marked, result->cnp_sent, result->cnp_handled);
+	fprintf(file,
+		"drops     buffer %" PRIu64 ", fault %" PRIu64 ", no route %" PRIu64
+		", icrc %" PRIu64 ", ttl %" PRIu64 "\n",
+		result->drops.buffer, result->drops.fault, result->drops.no_route,
+		result->drops.icrc, result->drops.ttl);
+	fprintf(file, "resent    %" PRIu64 " packets\n", result->flow_sums.packets_retransmitted);
+	fprintf(file, "queue     %s at most\n", output_bytes(result->queue_max_bytes, text));
+}
+
+void output_table(const struct result *result, FILE *file)
+{
+	const struct scenario *scenario = result->scenario;
+	char text[OUTPUT_TEXT_MAX];
+
+	fprintf(file, "%s: %u hosts, %u switches, %u links, seed %" PRIu64 "%s\n", scenario->name,
+		result->fabric->host_count, result->fabric->switch_count,
+		scenario->topology.link_count, scenario->seed,
+		result->partial ? "; ended early, partial" : "");
+	fprintf(file, "%s of virtual time, %" PRIu64 " packet hops in %.2f s\n\n",
+		output_time(result->time, text), result->packet_hops, result->wall_s);
+	print_classes(result, file);
+	print_programs(result, file);
+	print_fabric(result, file);
+	fputc('\n', file);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/result.h"
+
+#include "sim/fault.h"
+#include "sim/switch.h"
+#include "tools/program.h"
+#include "tools/result_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct place { /* a node with what controls its links */
+	const struct sim_node *node;
+	const struct sim_fc *fc;
+	const struct host *host; /* NULL: a switch */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return strcmp(x->node->name, y->node->name); /* names are unique */
+}
+
+static struct place *places_of(const struct fabric *fabric, uint32_t *ret_count)
+{
+	struct place *places =
+		calloc((size_t)fabric->host_count + fabric->switch_count + 1, sizeof(*places));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; places && i < fabric->host_count; i++) {
+		const struct host *host = &fabric->hosts[i];
+
+		places[count++] = (struct place){&host->node, host->fc, host};
+	}
+	for (uint32_t i = 0; places && i < fabric->switch_count; i++) {
+		struct sim_switch *sw = fabric->switches[i];
+
+		if (sim_switch_fc(sw)) /* it has links */
+			places[count++] =
+				(struct place){sim_switch_node(sw), sim_switch_fc(sw), NULL};
+	}
+	if (places)
+		qsort(places, count, sizeof(*places), compare_places);
+	*ret_count = count;
+	return places;
+}
+
+static struct result_link link_of(const struct place *place, uint32_t number)
+{
+	const struct sim_port *port = &place->node->ports[number];
+	const struct sim_gate *gate = &place->fc->gates[number];
+	const bool credits = place->fc->ops->heads;
+	struct result_link link = {
+		.node = place->node->name,
+		.link = port->link_name,
+		.peer = port->peer->name,
+		.rate_bps = port->rate_bps,
+		.sent_bytes = port->sent_bytes,
+		.sent_packets = port->sent_packets,
+		.resume_sent = gate->resumes_sent,
+		.resume_received = gate->resumes_received,
+	};
+
+	*(credits ? &link.credit_sent : &link.pause_sent) = gate->controls_sent;
+	*(credits ? &link.credit_received : &link.pause_received) = gate->controls_received;
+	if (port->fault) {
+		link.lost = port->fault->lost;
+		link.corrupted = port->fault->corrupted;
+		link.refused = port->fault->refused;
+		link.duplicated = port->fault->duplicated;
+		link.reordered = port->fault->reordered;
+	}
+	return link;
+}
+
+static struct result_port port_of(const struct place *place, uint32_t number, uint8_t priority,
+				  ps_t now)
+{
+	const struct sim_port *port = &place->node->ports[number];
+	const struct sim_class *class = sim_fc_class(place->fc, number, priority);
+	struct result_port row = {
+		.node = place->node->name,
+		.link = port->link_name,
+		.peer = port->peer->name,
+		.is_host = place->host != NULL,
+		.priority = priority,
+		.rate_bps = port->rate_bps,
+		.sent_bytes = class->sent_bytes,
+		.sent_packets = class->sent_packets,
+		.queue_bytes = class->queue_bytes,
+		.queue_max = class->queue_max,
+		.ingress_bytes = class->ingress_bytes,
+		.headroom_bytes = class->headroom_bytes,
+		.marked = class->marked,
+		.dropped = class->dropped,
+		.paused = sim_fc_paused_time(place->fc, number, priority, now),
+	};
+
+	if (place->host) {
+		row.sent_bytes = place->host->stats.sent[priority].bytes;
+		row.sent_packets = place->host->stats.sent[priority].packets;
+	}
+	return row;
+}
+
+static void sum_link(struct result *result, const struct result_link *link)
+{
+	result->pfc.pause_sent += link->pause_sent;
+	result->pfc.resume_sent += link->resume_sent;
+	result->drops.fault += link->lost;
+	result->drops.icrc += link->refused;
+}
+
+static void sum_port(struct result *result, const struct result_port *port)
+{
+	result->pfc.paused += port->paused;
+	result->marked += port->marked;
+	if (port->queue_max > result->queue_max_bytes)
+		result->queue_max_bytes = port->queue_max;
+}
+
+static int collect_ports(struct result *result)
+{
+	uint32_t place_count;
+	struct place *places = places_of(result->fabric, &place_count);
+	size_t links = 0;
+
+	for (uint32_t i = 0; places && i < place_count; i++)
+		links += places[i].node->port_count;
+	result->links = calloc(links + 1, sizeof(*result->links));
+	result->ports = calloc(links * SIM_PRIORITIES + 1, sizeof(*result->ports));
+	if (!places || !result->links || !result->ports) {
+		free(places);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < place_count; i++)
+		for (uint32_t number = 0; number < places[i].node->port_count; number++) {
+			struct result_link *link = &result->links[result->link_count++];
+
+			*link = link_of(&places[i], number);
+			sum_link(result, link);
+			for (uint8_t p = 0; p < SIM_PRIORITIES; p++) {
+				struct result_port *port = &result->ports[result->port_count++];
+
+				*port = port_of(&places[i], number, p, result->time);
+				sum_port(result, port);
+			}
+		}
+	free(places);
+	return 0;
+}
+
+static void collect_counters(struct result *result)
+{
+	const struct fabric *fabric = result->fabric;
+
+	for (uint32_t i = 0; i < fabric->host_count; i++) {
+		const struct hca_counters *c = hca_device_counters(fabric->hosts[i].hca);
+
+		result->cnp_sent += c->np_cnp_sent;
+		result->cnp_handled += c->rp_cnp_handled;
+	}
+	for (uint32_t i = 0; i < fabric->switch_count; i++) {
+		const struct sim_switch_stats *stats = sim_switch_stats(fabric->switches[i]);
+		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
+
+		result->drops.no_route += stats->dropped_route;
+		result->drops.ttl += stats->dropped_ttl;
+		result->drops.buffer += stats->dropped_memory;
+		if (fc)
+			result->drops.buffer += fc->dropped_buffer + fc->dropped_headroom;
+	}
+}
+
+static int collect_program(const struct scenario_program *program, struct program_run *run,
+			   const struct fabric *fabric, struct result_program *ret)
+{
+	ret->name = program->name;
+	ret->run = program->run;
+	ret->ranks = calloc((size_t)program->host_count + 1, sizeof(*ret->ranks));
+	if (!ret->ranks)
+		return -ENOMEM;
+	ret->rank_count = program->host_count;
+	for (uint32_t i = 0; i < ret->rank_count; i++) {
+		const struct program_result *rank = program_result(run, i);
+
+		ret->ranks[i] = (struct result_rank){
+			.host = fabric->table.hosts[program->hosts[i]]->node.name, .result = rank};
+		ret->failed += rank->ended && rank->result != 0;
+		ret->unfinished += !rank->ended;
+	}
+	return 0;
+}
+
+static int collect_programs(struct result *result, struct program_run *const *runs)
+{
+	const struct scenario *scenario = result->scenario;
+	int ret = 0;
+
+	result->programs = calloc((size_t)scenario->program_count + 1, sizeof(*result->programs));
+	if (!result->programs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < scenario->program_count && !ret; i++) {
+		ret = collect_program(&scenario->programs[i], runs[i], result->fabric,
+				      &result->programs[i]);
+		result->program_count++;
+	}
+	return ret;
+}
+
+int result_collect(const struct result_source *source, struct result *ret_result)
+{
+	const struct sim *sim = source->fabric->sim;
+	int ret;
+
+	*ret_result = (struct result){
+		.scenario = source->scenario,
+		.fabric = source->fabric,
+		.version = source->version,
+		.digest = sim_digest(sim),
+		.partial = source->partial,
+		.time = sim_now(sim),
+		.wall_s = source->wall_s,
+		.events = sim_events(sim),
+		.packet_hops = sim_packet_hops(sim),
+	};
+	ret = collect_ports(ret_result);
+	if (ret)
+		return ret;
+	collect_counters(ret_result);
+	ret = collect_programs(ret_result, source->programs);
+	return ret ? ret : result_collect_flows(ret_result, source->traffic);
+}
+
+void result_free(struct result *result)
+{
+	for (uint32_t i = 0; i < result->program_count; i++)
+		free(result->programs[i].ranks);
+	free(result->programs);
+	free(result->ports);
+	free(result->links);
+	free(result->flows);
+	free(result->classes);
+	*result = (struct result){.scenario = NULL};
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/run.h"
+
+#include "models/spin.h"
+#include "tools/command.h"
+#include "tools/folder.h"
+#include "tools/output.h"
+#include "tools/program.h"
+#include "tools/progress.h"
+#include "tools/symbol.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct run {
+	const struct command_options *options;
+	const char *path;
+	struct scenario scenario;
+	struct folder folder;
+	bool files; /* are to be written */
+	struct fabric fabric;
+	struct traffic *traffic;
+	struct program *programs; /* as many as the scenario has */
+	struct program_run **runs;
+	struct host ***hosts; /* of the ranks of each */
+	struct progress progress;
+	struct spin *spin;
+	double began;
+	bool partial;
+};
+
+static struct run *current; /* for run_rescue() */
+
+/* ---- results ---- */
+
+static int write_json(FILE *file, const void *owner)
+{
+	return output_json(owner, file);
+}
+
+static int write_flows(FILE *file, const void *owner)
+{
+	output_flows(owner, file);
+	return 0;
+}
+
+static int write_ports(FILE *file, const void *owner)
+{
+	output_ports(owner, file);
+	return 0;
+}
+
+/* result.json comes last: where something could not be written it says so. */
+static int write_files(const struct run *run, struct result *result)
+{
+	static const struct {
+		const char *name;
+		folder_write_fn *write;
+	} files[] = {{"flows.csv", write_flows},
+		     {"ports.csv", write_ports},
+		     {"result.json", write_json}};
+	int ret = COMMAND_DONE;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		const int one = folder_put(&run->folder, files[i].name, files[i].write, result);
+
+		ret = ret ? ret : one;
+		result->partial = result->partial || ret;
+	}
+	return ret;
+}
+
+static int print(const struct run *run, const struct result *result, bool written)
+{
+	if (run->options->json) {
+		if (output_json(result, stdout) == 0)
+			return COMMAND_DONE;
+		command_say("the result could not be written");
+		return COMMAND_BROKEN;
+	}
+	if (!run->options->quiet)
+		output_table(result, stdout);
+	printf("digest: %016llx\n", (unsigned long long)result->digest);
+	if (written)
+		printf("report: %s/result.json\n", run->folder.path);
+	return COMMAND_DONE;
+}
+
+/* A program has failed when a rank says so, or waits although nothing can happen any more. */
+static int judge(const struct run *run, const struct result *result)
+{
+	const bool cut = result->partial || result->time >= run->scenario.until;
+	int ret = COMMAND_DONE;
+
+	for (uint32_t i = 0; i < result->program_count; i++) {
+		const struct result_program *program = &result->programs[i];
+
+		if (program->failed == 0 && (cut || program->unfinished == 0))
+			continue;
+		command_say("program %s: %u of %u ranks failed, %u never ended", program->name,
+			    program->failed, program->rank_count, program->unfinished);
+		ret = COMMAND_FAILED;
+	}
+	if (result->flow_sums.mismatch_bytes == 0)
+		return ret;
+	command_say("%llu bytes of flows are not those that were sent",
+		    (unsigned long long)result->flow_sums.mismatch_bytes);
+	return COMMAND_BROKEN;
+}
+
+static int give_results(const struct run *run)
+{
+	const struct result_source source = {
+		.scenario = &run->scenario,
+		.fabric = &run->fabric,
+		.traffic = run->traffic,
+		.programs = run->runs,
+		.version = command_version,
+		.partial = run->partial,
+		.wall_s = progress_clock() - run->began,
+	};
+	struct result result;
+	int ret = COMMAND_BROKEN, printed;
+
+	if (result_collect(&source, &result) != 0) {
+		command_say("not enough memory for the result");
+	} else {
+		ret = run->files ? write_files(run, &result) : COMMAND_DONE;
+		printed = print(run, &result, run->files && !ret);
+		ret = ret ? ret : printed;
+		ret = ret ? ret : judge(run, &result);
+	}
+	result_free(&result);
+	return ret;
+}
+
+void run_rescue(void)
+{
+	struct run *run = __atomic_exchange_n(&current, NULL, __ATOMIC_ACQ_REL);
+
+	if (!run)
+		return;
+	progress_end(&run->progress);
+	run->partial = true;
+	give_results(run);
+	fflush(stdout);
+}
+
+/* ---- programs ---- */
+
+static void on_report(void *owner, int rank, int peer, int nth_qp, const struct ibv_wc *wc,
+		      const void *bytes)
+{
+	(void)owner;
+	(void)rank;
+	(void)peer;
+	(void)nth_qp;
+	(void)wc;
+	(void)bytes; /* program_result() counts them */
+}
+
+static void on_say(void *owner, int rank, const char *line)
+{
+	const struct scenario_program *program = owner;
+
+	fprintf(stderr, "%s, rank %d: %s\n", program->name, rank, line);
+}
+
+/* Nothing that a spinning program has begun can be ended in good order. */
+static void on_spin(void *owner, const struct spin_report *report)
+{
+	char text[1024];
+
+	(void)owner;
+	symbol_spin(report, text, sizeof(text));
+	command_say("%s", text);
+	run_rescue();
+	_exit(COMMAND_BROKEN);
+}
+
+static int open_programs(struct run *run)
+{
+	const uint32_t count = run->scenario.program_count;
+
+	run->programs = calloc((size_t)count + 1, sizeof(*run->programs));
+	run->runs = calloc((size_t)count + 1, sizeof(*run->runs));
+	run->hosts = calloc((size_t)count + 1, sizeof(*run->hosts));
+	if (run->programs && run->runs && run->hosts)
+		return command_open_programs(run->path, &run->scenario, run->programs);
+	command_say("no memory");
+	return COMMAND_BROKEN;
+}
+
+static int start_program(struct run *run, uint32_t number)
+{
+	struct scenario_program *program = &run->scenario.programs[number];
+	struct host **hosts = calloc((size_t)program->host_count + 1, sizeof(struct host *));
+	struct program_run_params params = {
+		.main = run->programs[number].main,
+		.name = program->name,
+		.hosts = hosts,
+		.size = program->host_count,
+		.arg_count = (int)program->arg_count,
+		.args = (const char *const *)program->args,
+		.start_at = program->start_at,
+		.watcher = {on_report, on_say, program},
+	};
+
+	run->hosts[number] = hosts;
+	if (!hosts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < program->host_count; i++)
+		hosts[i] = run->fabric.table.hosts[program->hosts[i]];
+	return program_start(&params, &run->runs[number]);
+}
+
+static int start_programs(struct run *run)
+{
+	int ret = 0;
+
+	if (run->scenario.program_count == 0)
+		return 0;
+	run->spin = spin_create(run->options->thread_count, SPIN_LIMIT_MS, on_spin, NULL);
+	if (!run->spin)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < run->fabric.host_count; i++)
+		run->fabric.hosts[i].params.spin = run->spin;
+	for (uint32_t i = 0; i < run->scenario.program_count && !ret; i++)
+		ret = start_program(run, i);
+	return ret;
+}
+
+/* ---- the run ---- */
+
+static int run_fabric(struct run *run)
+{
+	int ret;
+
+	progress_start(&run->progress, &run->fabric, run->scenario.until, run->options->quiet);
+	run->began = run->progress.began;
+	__atomic_store_n(&current, run, __ATOMIC_RELEASE);
+	ret = fabric_run(&run->fabric, run->scenario.until);
+	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+	progress_end(&run->progress);
+	run->partial = ret != 0 || progress_signal() != 0;
+	return ret;
+}
+
+static int build_and_run(struct run *run)
+{
+	const struct scenario_options options = {.thread_count = run->options->thread_count,
+						 .through_wire = run->options->through_wire};
+	int ret = scenario_build(&run->scenario, &options, &run->fabric, &run->traffic), results;
+
+	ret = ret ? ret : start_programs(run);
+	if (ret) {
+		command_say("%s: %s", run->path, strerror(-ret));
+		return COMMAND_BROKEN;
+	}
+	ret = run_fabric(run);
+	if (ret)
+		command_say("the run could not go on: %s",
+			    ret == -ENOMEM ? "the memory for packets under way is used up"
+					   : strerror(-ret));
+	results = give_results(run);
+	if (ret || results == COMMAND_BROKEN)
+		return COMMAND_BROKEN;
+	return progress_signal() ? COMMAND_SIGNAL + progress_signal() : results;
+}
+
+static void fini(struct run *run)
+{
+	spin_destroy(run->spin);
+	traffic_destroy(run->traffic);
+	if (run->fabric.sim)
+		fabric_fini(&run->fabric);
+	for (uint32_t i = 0; i < run->scenario.program_count; i++) {
+		if (run->runs)
+			program_stop(run->runs[i]);
+		if (run->programs)
+			program_close(&run->programs[i]);
+		if (run->hosts)
+			free(run->hosts[i]);
+	}
+	free(run->programs);
+	free(run->runs);
+	free(run->hosts);
+	scenario_fini(&run->scenario);
+}
+
+static int run_scenario(const struct command_options *options)
+{
+	struct run run = {.options = options, .path = options->args[0]};
+	int ret = command_read(run.path, options, &run.scenario);
+
+	if (ret)
+		return ret;
+	run.files = !options->json || options->out;
+	ret = open_programs(&run);
+	if (!ret && run.files)
+		ret = folder_open(&run.folder, options->out, run.scenario.name);
+	ret = ret ? ret : build_and_run(&run);
+	fini(&run);
+	return ret;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.arguments = "SCENARIO",
+	.summary = "run a scenario",
+	.help = "Runs the scenario in the file SCENARIO and writes result.json, flows.csv, "
+		"ports.csv\n"
+		"and report.html. Exit status: 0 done, 1 something expected did not hold, 2 bad\n"
+		"input (nothing was written), 3 the run could not go on, 128+n ended by signal "
+		"n.\n",
+	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JSON | COMMAND_JUNIT |
+		   COMMAND_PCAP | COMMAND_UNTIL | COMMAND_THROUGH_WIRE | COMMAND_THREADS |
+		   COMMAND_QUIET,
+	.args_min = 1,
+	.args_max = 1,
+	.run = run_scenario,
+};

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/command.h"
+#include "tools/graph.h"
+#include "tools/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAYS_SHOWN = 64, LENGTHS = 64 };
+
+/* A topology by itself is read as a scenario that names it. */
+static int read_topology(const char *path, const struct command_options *options,
+			 struct scenario *ret_scenario)
+{
+	static const char *const endings[] = {".yaml", ".yml"};
+	struct bad_list errors = {.lines = NULL};
+	const char *base = strrchr(path, '/');
+	char text[2 * NAME_MAX + 80];
+	size_t length;
+	int ret;
+
+	for (size_t i = 0; i < 2; i++)
+		if (strlen(path) > strlen(endings[i]) &&
+		    strcmp(path + strlen(path) - strlen(endings[i]), endings[i]) == 0)
+			return command_read(path, options, ret_scenario);
+	length = (size_t)snprintf(text, sizeof(text), "version: 1\ntopology: {file: '");
+	for (base = base ? base + 1 : path; *base && length < sizeof(text) - 8; base++) {
+		if (*base == '\'')
+			text[length++] = '\'';
+		text[length++] = *base;
+	}
+	length += (size_t)snprintf(text + length, sizeof(text) - length, "'}\n");
+	ret = scenario_parse(path, text, length, &options->overrides, ret_scenario, &errors);
+	command_print_bad(&errors, options->quiet);
+	bad_list_fini(&errors);
+	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
+}
+
+/* ---- the graph for Graphviz ---- */
+
+static void print_quoted(const char *name)
+{
+	putchar('"');
+	for (; *name; name++) {
+		if (*name == '"' || *name == '\\')
+			putchar('\\');
+		putchar(*name);
+	}
+	putchar('"');
+}
+
+static void print_dot(const struct topology *topology)
+{
+	char rate[OUTPUT_TEXT_MAX], delay[OUTPUT_TEXT_MAX];
+
+	printf("graph fabric {\n\tnode [shape=box]\n");
+	for (uint32_t i = 0; i < topology->node_count; i++) {
+		printf("\t");
+		print_quoted(topology->nodes[i].name);
+		printf(topology->nodes[i].is_switch ? " [style=filled]\n" : " [shape=ellipse]\n");
+	}
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		const struct topology_link *link = &topology->links[i];
+
+		printf("\t");
+		print_quoted(topology->nodes[link->a].name);
+		printf(" -- ");
+		print_quoted(topology->nodes[link->b].name);
+		printf(" [label=\"%s, %s\", tooltip=", output_rate(link->rate_bps, rate),
+		       output_time(link->delay, delay));
+		print_quoted(link->name);
+		printf("]\n");
+	}
+	printf("}\n");
+}
+
+/* ---- ways ---- */
+
+struct walk {
+	const struct graph *graph;
+	const uint32_t *distances; /* to the end */
+	uint32_t links[LENGTHS], length, shown;
+};
+
+static void print_walk(const struct walk *walk, uint32_t from)
+{
+	const struct topology *topology = walk->graph->topology;
+	uint32_t node = from;
+
+	printf("  %s", topology->nodes[node].name);
+	for (uint32_t i = 0; i < walk->length; i++) {
+		const struct topology_link *link = &topology->links[walk->links[i]];
+
+		node = link->a == node ? link->b : link->a;
+		printf(" -[%s]- %s", link->name, topology->nodes[node].name);
+	}
+	printf("\n");
+}
+
+static void print_ways(struct walk *walk, uint32_t from, uint32_t node)
+{
+	const struct graph *graph = walk->graph;
+
+	if (walk->distances[node] == 0) {
+		walk->shown++;
+		print_walk(walk, from);
+		return;
+	}
+	for (uint32_t e = graph->first[node]; e < graph->first[node + 1]; e++) {
+		const struct graph_edge *edge = &graph->edges[e];
+		const uint32_t left = walk->distances[edge->to];
+
+		if (left == GRAPH_FAR || left + 1 != walk->distances[node] ||
+		    (left > 0 && !graph->topology->nodes[edge->to].is_switch) ||
+		    walk->shown == WAYS_SHOWN)
+			continue;
+		walk->links[walk->length++] = edge->link;
+		print_ways(walk, from, edge->to);
+		walk->length--;
+	}
+}
+
+static int find_host(const struct topology *topology, const char *option, const char *name,
+		     uint32_t *ret_node)
+{
+	const int64_t found = name ? topology_find(topology, name) : -1;
+
+	if (found < 0 || topology->nodes[found].is_switch) {
+		command_say("%s: found \"%s\", expected a host of the topology", option,
+			    name ? name : "");
+		return COMMAND_BAD;
+	}
+	*ret_node = (uint32_t)found;
+	return COMMAND_DONE;
+}
+
+static int print_paths(const struct graph *graph, const struct command_options *options,
+		       uint32_t *distances, uint32_t *queue, uint64_t *counts)
+{
+	const struct topology *topology = graph->topology;
+	struct walk walk = {.graph = graph, .distances = distances};
+	uint32_t from, to;
+	uint64_t ways;
+
+	if (find_host(topology, "--from", options->from, &from) != COMMAND_DONE ||
+	    find_host(topology, "--to", options->to, &to) != COMMAND_DONE)
+		return COMMAND_BAD;
+	graph_distances(graph, to, distances, queue);
+	if (distances[from] == GRAPH_FAR || distances[from] > LENGTHS) {
+		printf("%s to %s: no way\n", options->from, options->to);
+		return COMMAND_DONE;
+	}
+	ways = graph_ways(graph, from, distances, queue, counts);
+	printf("%s to %s: %u links, %" PRIu64 " equal ways\n", options->from, options->to,
+	       distances[from], ways);
+	print_ways(&walk, from, from);
+	if (ways > WAYS_SHOWN)
+		printf("  ... and %" PRIu64 " more\n", ways - WAYS_SHOWN);
+	return COMMAND_DONE;
+}
+
+/* ---- what there is ---- */
+
+static void print_links(const struct topology *topology)
+{
+	char rate[OUTPUT_TEXT_MAX], delay[OUTPUT_TEXT_MAX];
+	uint32_t between[2] = {0}; /* switches; a host and a switch */
+	uint64_t low[2] = {UINT64_MAX, UINT64_MAX}, high[2] = {0};
+	ps_t delays[2] = {PS_NEVER, 0};
+
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		const struct topology_link *link = &topology->links[i];
+		const bool edge =
+			!topology->nodes[link->a].is_switch || !topology->nodes[link->b].is_switch;
+
+		between[edge]++;
+		low[edge] = link->rate_bps < low[edge] ? link->rate_bps : low[edge];
+		high[edge] = link->rate_bps > high[edge] ? link->rate_bps : high[edge];
+		delays[0] = link->delay < delays[0] ? link->delay : delays[0];
+		delays[1] = link->delay > delays[1] ? link->delay : delays[1];
+	}
+	for (int edge = 1; edge >= 0; edge--) {
+		printf("%-10s %u", edge ? "edge" : "core", between[edge]);
+		if (between[edge] > 0)
+			printf(" links of %s", output_rate(low[edge], rate));
+		if (high[edge] > low[edge])
+			printf(" to %s", output_rate(high[edge], rate));
+		printf("\n");
+	}
+	if (topology->link_count > 0)
+		printf("%-10s %s", "delay", output_time(delays[0], delay));
+	if (delays[1] > delays[0])
+		printf(" to %s", output_time(delays[1], delay));
+	printf("\n");
+}
+
+static void print_distances(const struct graph *graph, uint32_t *distances, uint32_t *queue)
+{
+	uint64_t pairs[LENGTHS + 1] = {0}, apart = 0;
+
+	for (uint32_t i = 0; i < graph->host_count; i++) {
+		graph_distances(graph, graph->hosts[i], distances, queue);
+		for (uint32_t j = i + 1; j < graph->host_count; j++) {
+			const uint32_t far = distances[graph->hosts[j]];
+
+			if (far == GRAPH_FAR)
+				apart++;
+			else
+				pairs[far < LENGTHS ? far : LENGTHS]++;
+		}
+	}
+	for (uint32_t n = 1; n <= LENGTHS; n++)
+		if (pairs[n] > 0)
+			printf("%-10s %u links%s between %" PRIu64 " pairs of hosts\n", "path", n,
+			       n == LENGTHS ? " or more" : "", pairs[n]);
+	if (apart > 0)
+		printf("%-10s none between %" PRIu64 " pairs of hosts\n", "path", apart);
+}
+
+static int print_summary(const struct graph *graph, uint32_t *distances, uint32_t *queue)
+{
+	const struct topology *topology = graph->topology;
+	char rate[OUTPUT_TEXT_MAX];
+	uint64_t bps;
+
+	printf("%-10s %u\n%-10s %u\n%-10s %u\n", "hosts", graph->host_count, "switches",
+	       topology->node_count - graph->host_count, "links", topology->link_count);
+	print_links(topology);
+	print_distances(graph, distances, queue);
+	if (graph_bisection(graph, &bps) != 0)
+		return COMMAND_BROKEN;
+	if (graph->host_count >= 2)
+		printf("%-10s %s from %s..%s to %s..%s\n", "bisection", output_rate(bps, rate),
+		       topology->nodes[graph->hosts[0]].name,
+		       topology->nodes[graph->hosts[graph->host_count / 2 - 1]].name,
+		       topology->nodes[graph->hosts[graph->host_count / 2]].name,
+		       topology->nodes[graph->hosts[graph->host_count - 1]].name);
+	return COMMAND_DONE;
+}
+
+static int show(const struct topology *topology, const struct command_options *options)
+{
+	uint32_t *distances = calloc((size_t)topology->node_count + 1, sizeof(*distances));
+	uint32_t *queue = calloc((size_t)topology->node_count + 1, sizeof(*queue));
+	uint64_t *counts = calloc((size_t)topology->node_count + 1, sizeof(*counts));
+	struct graph graph = {.topology = NULL};
+	int ret = COMMAND_BROKEN;
+
+	if (distances && queue && counts && graph_make(&graph, topology) == 0) {
+		if (options->from || options->to)
+			ret = print_paths(&graph, options, distances, queue, counts);
+		else
+			ret = print_summary(&graph, distances, queue);
+	}
+	if (ret == COMMAND_BROKEN)
+		command_say("no memory");
+	graph_free(&graph);
+	free(distances);
+	free(queue);
+	free(counts);
+	return ret;
+}
+
+static int topo(const struct command_options *options)
+{
+	struct scenario scenario;
+	int ret = read_topology(options->args[0], options, &scenario);
+
+	if (ret)
+		return ret;
+	if (options->dot)
+		print_dot(&scenario.topology);
+	else
+		ret = show(&scenario.topology, options);
+	scenario_fini(&scenario);
+	return ret;
+}
+
+const struct command command_topo = {
+	.name = "topo",
+	.arguments = "SCENARIO|TOPOLOGY",
+	.summary = "say what a topology holds",
+	.help = "Shows nodes, links, lengths of paths and the bisection of the topology of a "
+		"scenario\n"
+		"(*.yaml) or of a topology file; the shortest ways between two hosts; or a "
+		"graph.\n",
+	.options = COMMAND_SEED | COMMAND_SET | COMMAND_QUIET | COMMAND_FROM | COMMAND_TO |
+		   COMMAND_DOT,
+	.args_min = 1,
+	.args_max = 1,
+	.run = topo,
+};

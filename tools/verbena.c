@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* The verbena command: which of its words was said. */
+#include "models/task.h"
+#include "tools/command.h"
+#include "tools/run.h"
+#include "util/check.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command *const commands[] = {&command_run, &command_check, &command_topo};
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
+/* Programs of a run are tasks. */
+const struct vrb_provider *vrb_provider(void)
+{
+	static const struct vrb_provider tasks = {.list = task_list_worlds};
+
+	return &tasks;
+}
+
+/* Instead of util's: what was measured is kept. */
+void util_check_failed(const char *cond, const char *file, int line)
+{
+	fprintf(stderr, "verbena: an internal check failed: %s:%d: %s\n", file, line, cond);
+	run_rescue();
+	_exit(COMMAND_BROKEN);
+}
+
+void command_say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("verbena: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static void print_usage(FILE *file)
+{
+	fputs("usage: verbena COMMAND [OPTION...] [ARGUMENT...]\n\n", file);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(file, "  %-6s %-18s %s\n", commands[i]->name, commands[i]->arguments,
+			commands[i]->summary);
+	fputs("  help   [COMMAND]          this, or more about a command\n"
+	      "  --version                 which version this is\n",
+	      file);
+}
+
+static int unknown(const char *word)
+{
+	fprintf(stderr, "verbena: found \"%s\", expected a command (see \"verbena help\")\n", word);
+	return COMMAND_BAD;
+}
+
+static int help(const char *word)
+{
+	const struct command *command = word ? find(word) : NULL;
+
+	if (!word) {
+		print_usage(stdout);
+		return COMMAND_DONE;
+	}
+	if (!command)
+		return unknown(word);
+	printf("usage: verbena %s [OPTION...] %s\n\n%s\n", command->name, command->arguments,
+	       command->help);
+	command_print_options(command, stdout);
+	return COMMAND_DONE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct command_options options;
+	int ret;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0)
+			return help(command->name);
+	ret = command_parse(command, argc, argv, &options);
+	ret = ret ? ret : command->run(&options);
+	command_options_free(&options);
+	return ret;
+}
+
+/* What was said on stdout must have arrived. */
+static int finish(int ret)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return ret;
+	if (ret < COMMAND_BROKEN)
+		command_say("stdout: it could not be written");
+	return ret < COMMAND_BROKEN ? COMMAND_BROKEN : ret;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+
+	if (!word) {
+		print_usage(stderr);
+		return COMMAND_BAD;
+	}
+	if (strcmp(word, "--version") == 0) {
+		printf("verbena %s\n", command_version);
+		return finish(COMMAND_DONE);
+	}
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return finish(help(argc > 2 ? argv[2] : NULL));
+	if (!find(word))
+		return unknown(word);
+	return finish(run(find(word), argc - 1, argv + 1));
+}
