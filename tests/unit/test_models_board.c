@@ -154,7 +154,7 @@ static void putter(void *arg)
 static void meet(uint32_t thread_count, ps_t h1_at, ps_t h2_at, ps_t visible_at, const char *bytes)
 {
 	struct visit gets[5] = {{0}}, puts[2] = {{.bytes = "1"}, {.bytes = "2"}};
-	const ps_t begin[5] = {0, 3900000, visible_at - 300000, visible_at, visible_at + 5};
+	const ps_t begin[5] = {0, 3900000, visible_at - 100000, visible_at, visible_at + 5};
 	static const char *const names[5] = {"a", "b", "c", "d", "e"};
 
 	world_set_up(&world, 3);
