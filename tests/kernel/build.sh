@@ -52,13 +52,17 @@ download() {
 	(cd "$new" && apt apt-get download "$package") >"$new/download.log" 2>&1
 }
 
-if ! resolve && ! { fetch_lists && resolve; }; then
-	# Perhaps there is no network; any kernel will do.
+# Perhaps there is no network; any kernel that was had before will do.
+any_cached() {
 	for order in "$cache"/linux-image-*/order; do
 		[ ! -e "$order" ] || { echo "${order%/order}" && exit; }
 	done
+}
+
+resolve || { fetch_lists && resolve; } || {
+	any_cached
 	skip "no kernel for the guest: apt knows no linux-image-amd64 here"
-fi
+}
 # The same version under another epoch or the like never has the same folder.
 dir=$cache/$(echo "$package-$version" | tr -c 'A-Za-z0-9.+~\n-' _)
 if [ -e "$dir/order" ]; then
@@ -69,8 +73,9 @@ fi
 new=$(mktemp -d "$cache/new.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 download || { fetch_lists && resolve && download; } || {
+	any_cached
 	cat "$new/download.log"
-	skip "no kernel for the guest: cannot download $package"
+	skip "no kernel for the guest: apt cannot download it"
 }
 mkdir "$new/tree" "$new/modules"
 dpkg-deb --fsys-tarfile "$new"/*.deb | tar -x -C "$new/tree" --wildcards './boot/vmlinuz-*' \
