@@ -259,7 +259,7 @@ static void mark(struct oracle *o, struct node *node, struct lane *lane, struct 
 	if (!p->pmax_den || !(p->marked >> pkt->priority & 1) || pkt->ecn == 0 || pkt->ecn == 3 ||
 	    lane->queue <= p->kmin)
 		return;
-	endpoint_body.facts(pkt, facts);
+	o->net->body->facts(pkt, facts);
 	draw = sim_mark_draw(sim_mark_key(p->seed, node->sim->id), facts, pkt->flow_hash);
 	share = (u128)(((uint64_t)p->pmax_num << 32) / p->pmax_den) * (lane->queue - p->kmin);
 	if (lane->queue <= p->kmax && draw * (p->kmax - p->kmin) >= share)
@@ -446,12 +446,12 @@ static void oracle_wake(void *context, struct sim_node *node, ps_t at)
 	push(o, (struct event){.at = at, .node_id = node->id, .phase = WAKE, .node = node});
 }
 
-static void note_arrival(const struct event *event)
+static void note_arrival(const struct oracle *o, const struct event *event)
 {
 	uint64_t facts[2] = {event->pkt.body_words[0], event->pkt.body_words[1]};
 
 	if (event->pkt.frame == SIM_DATA)
-		endpoint_body.facts(&event->pkt, facts);
+		o->net->body->facts(&event->pkt, facts);
 	event->node->arrivals =
 		sim_digest_arrival(event->node->arrivals, &event->pkt, event->link_id, facts);
 }
@@ -466,7 +466,7 @@ static void host_instant(struct oracle *o, struct node *node, struct event first
 
 	for (struct event event = first;; event = pop(o)) {
 		if (event.phase == ARRIVE) {
-			note_arrival(&event);
+			note_arrival(o, &event);
 			CHECK(count < MANY);
 			pkts[count] = event.pkt;
 			arrivals[count] = &pkts[count];
@@ -542,7 +542,7 @@ uint64_t oracle_run(struct net *net)
 			continue;
 		}
 		if (event.phase == ARRIVE)
-			note_arrival(&event);
+			note_arrival(&o, &event);
 		switch_event(&o, node, &event);
 	}
 	sim_digest_add(&all, 0, net->params.seed, sim_node_count(net->sim));

@@ -119,7 +119,7 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 		.frames_max = 1 << 20,
 	};
 
-	*net = (struct net){.params = *params, .sim = sim_create(&sim)};
+	*net = (struct net){.params = *params, .body = &endpoint_body, .sim = sim_create(&sim)};
 	net->hosts = calloc(2 * link_count, sizeof(*net->hosts));
 	net->switches = calloc(2 * link_count, sizeof(struct sim_switch *));
 	CHECK(net->sim && net->hosts && net->switches);

@@ -33,6 +33,7 @@ struct net_link {
 
 struct net {
 	struct net_params params;
+	const struct sim_body_ops *body;
 	struct sim *sim;
 	struct sim_routes *routes;
 	struct ecn ecn;

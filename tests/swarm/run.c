@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/swarm/run.h"
+
+#include "models/task.h"
+#include "sim/port.h"
+#include "sim/sim.h"
+#include "sim/switch.h"
+#include "tests/oracle/oracle.h"
+#include "util/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCENARIO_HASH = 1 };
+
+/* The programs here speak to the adapter itself. */
+const struct vrb_provider *vrb_provider(void)
+{
+	static const struct vrb_provider tasks = {.list = task_list_worlds};
+
+	return &tasks;
+}
+
+void run_violation(struct run *run, const char *format, ...)
+{
+	va_list args;
+
+	if (__atomic_exchange_n(&run->violated, true, __ATOMIC_RELAXED) && !run->options.verbose)
+		return;
+	va_start(args, format);
+	vsnprintf(run->violation, sizeof(run->violation), format, args);
+	va_end(args);
+	if (run->options.verbose)
+		fprintf(stderr, "%s\n", run->violation);
+}
+
+static void build(struct run *run)
+{
+	const struct plan *plan = run->plan;
+	struct host_params host = plan->host;
+	const struct fabric_params params = {
+		.seed = plan->seed,
+		.scenario_hash = SCENARIO_HASH,
+		.thread_count = run->options.threads,
+		.packet_bytes_max = 1u << 28,
+		.oob_delay = 20 * PS_US,
+		.ipv6 = plan->ipv6,
+		.host = &host,
+		.switches = {.buffer_bytes = plan->buffer_bytes,
+			     .pfc = plan->fc == PLAN_FC_PFC ? &plan->pfc : NULL,
+			     .credit = plan->fc == PLAN_FC_CREDIT ? &plan->credit : NULL,
+			     .mtu_bytes = 4300,
+			     .ecn = plan->has_ecn ? &plan->ecn : NULL},
+	};
+
+	host.through_wire = run->options.through_wire;
+	CHECK(fabric_create(&run->fabric, &plan->topology, &params) == 0);
+}
+
+static void attach_faults(struct run *run)
+{
+	for (uint32_t i = 0; i < run->plan->fault_count; i++) {
+		const struct plan_fault *fault = &run->plan->faults[i];
+		const struct topology *t = &run->plan->topology;
+		const struct topology_link *link = &t->links[fault->link];
+		struct sim_fault_params params = fault->params;
+		struct sim_port *port =
+			sim_port_find(run->fabric.sim, link->name,
+				      t->nodes[fault->backwards ? link->b : link->a].name);
+
+		CHECK(port != NULL);
+		params.lost_numbers = fault->lost;
+		sim_fault_attach(&run->faults[i], port, &params);
+	}
+}
+
+static void play(struct run *run)
+{
+	const struct plan *plan = run->plan;
+	struct net net = {
+		.params = {.seed = plan->seed,
+			   .fc = plan->fc == PLAN_FC_PFC      ? NET_PFC
+				 : plan->fc == PLAN_FC_CREDIT ? NET_CREDIT
+							      : NET_NONE,
+			   .pfc = plan->pfc,
+			   .buffer_bytes = plan->buffer_bytes,
+			   .kmin = plan->ecn.kmin_bytes,
+			   .kmax = plan->ecn.kmax_bytes},
+		.body = &packet_body_ops,
+		.sim = run->fabric.sim,
+		.routes = run->fabric.routes,
+	};
+
+	if (run->options.oracle) {
+		if (plan->has_ecn) {
+			net.params.pmax_num = plan->pmax_num;
+			net.params.pmax_den = plan->pmax_den;
+			net.params.marked = 0xff;
+		}
+		run->digest = oracle_run(&net);
+		return;
+	}
+	if (fabric_run(&run->fabric, 100 * PS_S) != 0)
+		run_violation(run, "the engine gives up");
+	run->digest = sim_digest(run->fabric.sim);
+}
+
+static void add_counters(const struct run *run, struct events *events)
+{
+	for (uint32_t i = 0; i < run->fabric.host_count; i++) {
+		const struct hca_counters *c = hca_device_counters(run->fabric.hosts[i].hca);
+
+		events->timeouts += c->local_ack_timeout_err;
+		events->naks += c->packet_seq_err;
+		events->implied_naks += c->implied_nak_seq_err;
+		events->rnr_naks += c->rnr_nak_retry_err;
+		events->duplicates += c->duplicate_request;
+		events->retransmitted += c->packets_retransmitted;
+		events->cnps += c->rp_cnp_handled;
+		events->completions += run->fabric.hosts[i].stats.completions;
+		events->marked += c->np_ecn_marked_roce_packets;
+	}
+	for (uint32_t i = 0; i < run->fabric.switch_count; i++) {
+		const struct sim_fc *fc = sim_switch_fc(run->fabric.switches[i]);
+
+		events->dropped += fc->dropped_buffer + fc->dropped_headroom;
+		for (uint32_t p = 0; p < fc->node->port_count; p++)
+			*(run->plan->fc == PLAN_FC_PFC ? &events->pauses : &events->credits) +=
+				fc->gates[p].controls_sent;
+	}
+}
+
+static void add_up(const struct run *run, struct matrix *sum, struct events *events)
+{
+	for (uint32_t i = 0; i < run->tally_count; i++)
+		for (int op = 0; op < OP_KINDS; op++)
+			for (int f = 0; f < FAULT_KINDS; f++)
+				sum->hits[op][f] += run->tallies[i].matrix.hits[op][f];
+	events->seeds++;
+	events->sides += run->plan->side_count;
+	for (uint32_t i = 0; i < run->plan->side_count; i++) {
+		const struct side_run *side = &run->sides[i];
+
+		events->failed_retry += side->failed && side->status == HCA_WC_RETRY_EXC_ERR;
+		events->failed_rnr += side->failed && side->status == HCA_WC_RNR_RETRY_EXC_ERR;
+		events->failed_flush += side->failed && side->status == HCA_WC_WR_FLUSH_ERR;
+		events->failed_fatal += side->failed && side->plan->ops[side->failed_op].fatal;
+	}
+	add_counters(run, events);
+}
+
+static void check(struct run *run)
+{
+	tally_finish(run);
+	actors_check_done(run);
+	memory_check(run);
+	if (!run->options.oracle) /* it takes the frames away from the switches */
+		tally_check(run);
+}
+
+bool run_plan(struct run *run, const struct plan *plan, const struct run_options *options,
+	      struct matrix *sum, struct events *events)
+{
+	memset(run, 0, sizeof(*run));
+	run->plan = plan;
+	run->options = *options;
+	build(run);
+	attach_faults(run);
+	tally_attach(run);
+	actors_start(run);
+	play(run);
+	check(run);
+	if (sum)
+		add_up(run, sum, events);
+	for (uint32_t i = 0; i < plan->host_count; i++)
+		run->hosts[i].host->client = NULL;
+	for (uint32_t i = 0; i < run->fabric.switch_count; i++)
+		sim_switch_drain(run->fabric.switches[i]);
+	fabric_fini(&run->fabric);
+	for (uint32_t i = 0; i < plan->host_count; i++)
+		free(run->hosts[i].memory);
+	return !run->violated;
+}
