@@ -53,6 +53,7 @@ struct fabric {
 	struct host_table table;
 	uint32_t host_count, switch_count;
 	bool sealed;
+	int error; /* what fabric_run() returned */
 	struct fabric_watcher *watchers;
 };
 

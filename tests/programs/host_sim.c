@@ -24,7 +24,7 @@ struct options {
 	uint64_t seed, background_bytes, loss_ppm;
 	bool through_wire, ipv6, no_cost, quiet;
 	enum coro_backend backend;
-	uint64_t spin_limit_ms;
+	uint64_t spin_limit_ms, packet_bytes_max;
 	const char *program; /* a module; NULL: what is linked in */
 	int arg_count;
 	const char *const *args;
@@ -90,14 +90,15 @@ static void usage(FILE *file)
 	      "  --background N    every host without a rank writes N bytes to each rank's host\n"
 	      "  --loss PPM        of data frames, on every link and in both directions\n"
 	      "  --program NAME    a module, by name or path, instead of the one linked in\n"
-	      "  --spin-limit MS   of processor time without a call (2000; 0: none)\n",
+	      "  --spin-limit MS   of processor time without a call (2000; 0: none)\n"
+	      "  --memory BYTES    for payloads of packets under way (1 GiB)\n",
 	      file);
 }
 
 static bool parse(int argc, char **argv, struct options *ret)
 {
 	enum { SIZE = 256, HOSTS, LEAVES, SPINES, SEED, THREADS, WIRE, BACKEND, IPV6, NO_COST, QUIET,
-	       PROGRAM, BACKGROUND, LOSS, SPIN_LIMIT };
+	       PROGRAM, BACKGROUND, LOSS, SPIN_LIMIT, MEMORY };
 	static const struct option names[] = {
 		{"size", required_argument, NULL, SIZE},
 		{"hosts", required_argument, NULL, HOSTS},
@@ -112,11 +113,16 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{"quiet", no_argument, NULL, QUIET},
 		{"program", required_argument, NULL, PROGRAM},
 		{"spin-limit", required_argument, NULL, SPIN_LIMIT},
+		{"memory", required_argument, NULL, MEMORY},
 		{"background", required_argument, NULL, BACKGROUND},
 		{"loss", required_argument, NULL, LOSS},
 		{0},
 	};
-	struct options o = {.size = 2, .threads = 1, .seed = 1, .spin_limit_ms = SPIN_LIMIT_MS};
+	struct options o = {.size = 2,
+			    .threads = 1,
+			    .seed = 1,
+			    .spin_limit_ms = SPIN_LIMIT_MS,
+			    .packet_bytes_max = 1u << 30};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
@@ -133,6 +139,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		case NO_COST: o.no_cost = true; break;
 		case QUIET: o.quiet = true; break;
 		case PROGRAM: o.program = optarg; break;
+		case MEMORY: o.packet_bytes_max = strtoull(optarg, NULL, 0); break;
 		case SPIN_LIMIT: o.spin_limit_ms = strtoull(optarg, NULL, 0); break;
 		case BACKGROUND: o.background_bytes = strtoull(optarg, NULL, 0); break;
 		case LOSS: o.loss_ppm = strtoull(optarg, NULL, 0); break;
@@ -285,7 +292,7 @@ int main(int argc, char **argv)
 	const struct ecn ecn = ecn_make(100000, 400000, 1, 5);
 	const struct fabric_params params = {.seed = o.seed,
 					     .thread_count = o.threads,
-					     .packet_bytes_max = 1u << 30,
+					     .packet_bytes_max = o.packet_bytes_max,
 					     .oob_delay = 20 * PS_US,
 					     .ipv6 = o.ipv6,
 					     .switches = {.buffer_bytes = 4u << 20,

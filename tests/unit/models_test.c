@@ -84,13 +84,8 @@ void world_close(struct world *world)
 
 uint64_t world_slabs_out(const struct world *world)
 {
-	uint64_t out = 0;
+	uint64_t out = packet_pools_used(&world->fabric.pools);
 
-	for (uint32_t i = 0; i < world->fabric.pools.thread_count; i++) {
-		const struct util_arena *arena = &world->fabric.pools.slabs[i];
-
-		out += arena->fresh_count - arena->free_count;
-	}
 	for (uint32_t i = 0; i < world->fabric.host_count; i++)
 		out -= world->fabric.hosts[i].room != NULL;
 	return out;
