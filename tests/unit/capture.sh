@@ -1,10 +1,12 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # What tshark sees in our capture: times, ports, opcodes, sequence numbers, and nothing malformed.
 # $1: the program that writes the capture.
 command -v tshark >/dev/null || { echo "no tshark"; exit 77; }
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 "$1" >"$dir/c.pcapng" || exit 1
 fields() {
+	# shellcheck disable=SC2086
 	tshark -r "$dir/c.pcapng" -Y "$1" -T fields -E separator=/s -e frame.time_epoch \
 		-e frame.interface_name -e infiniband.bth.opcode -e infiniband.bth.psn \
 		-e infiniband.bth.destqp -e infiniband.bth.padcnt -e infiniband.aeth.msn \

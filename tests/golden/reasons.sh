@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Each line of digests.txt is NAME DIGEST reason: TEXT, each name once, in order; and no digest ever
+# changed, in any commit that is known here, with the reason of the digest before it.
+set -eu
+cd "$(dirname "$0")"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+bad=0
+
+record=${RECORD:-digests.txt}
+if grep -nvE '^[a-z0-9_]+\.[a-z0-9_]+ [0-9a-f]{16,} reason: .{10,}$' "$record"; then
+	echo "no NAME DIGEST reason: TEXT"
+	bad=1
+fi
+cut -d' ' -f1 "$record" | LC_ALL=C sort -cu || bad=1
+
+# check OLD NEW TITLE: digests that changed under the same reason
+check() {
+	awk -v new="$2" -v title="$3" '
+		FILENAME == new { digest[$1] = $2; reason[$1] = substr($0, index($0, "reason:")); next }
+		$1 in digest && digest[$1] != $2 && reason[$1] == substr($0, index($0, "reason:")) {
+			print title ": " $1 " has another digest and the old reason"; bad = 1
+		}
+		END { exit bad }' "$2" "$1" || bad=1
+}
+
+if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
+	git log --reverse --format=%h -- digests.txt >"$dir/commits"
+	: >"$dir/old"
+	while read -r commit; do
+		git show "$commit:./digests.txt" >"$dir/new" 2>/dev/null || continue
+		[ ! -s "$dir/old" ] || check "$dir/old" "$dir/new" "$commit"
+		cp "$dir/new" "$dir/old"
+	done <"$dir/commits"
+	[ ! -s "$dir/old" ] || check "$dir/old" "$record" "not committed"
+fi
+exit $bad

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# clang with AddressSanitizer, its leak checker and UndefinedBehaviorSanitizer, each finding fatal.
+. "$(dirname "$0")/lib.sh"
+need clang
+export CC=clang
+links -fsanitize=address,undefined || skip "clang has no address and undefined sanitizers here"
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+configure -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false \
+	-Dc_args=-fno-sanitize-recover=all
+SLOWER=4
+everyday

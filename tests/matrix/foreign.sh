@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# foreign.sh CPU: the same unit tests, packet scripts and golden digests on another processor (aarch64
+# little-endian, s390x big-endian) under QEMU's user emulation. Of libibverbs only the headers are
+# needed, which are the same everywhere; CMocka is replaced by cmocka.h of this folder.
+. "$(dirname "$0")/lib.sh"
+cpu=$1
+need "$cpu-linux-gnu-gcc" "qemu-$cpu" pkg-config python3
+sysroot=/usr/$cpu-linux-gnu
+[ "$(uname -m)" != "$cpu" ] || skip "this machine is $cpu"
+[ -e "$sysroot/include/stdio.h" ] || skip "no C library for $cpu in $sysroot"
+headers=$(pkg-config --variable=includedir libibverbs) || skip "no libibverbs headers"
+
+# Packages as a cross compiler may see them: headers in a folder of their own.
+mkdir -p "$work/include" "$work/pc"
+cp -R "$headers/infiniband" "$work/include/"
+cp "$(dirname "$0")/cmocka.h" "$work/include/"
+for package in libibverbs cmocka; do
+	version=$(pkg-config --modversion "$package" 2>/dev/null || echo 1)
+	printf 'Name: %s\nDescription: headers\nVersion: %s\nCflags: -I%s\n' "$package" "$version" \
+		"$work/include" >"$work/pc/$package.pc"
+done
+endian=little
+[ "$cpu" != s390x ] || endian=big
+cat >"$work/cross" <<END
+[binaries]
+c = '$cpu-linux-gnu-gcc'
+ar = '$cpu-linux-gnu-gcc-ar'
+nm = '$cpu-linux-gnu-nm'
+strip = '$cpu-linux-gnu-strip'
+pkgconfig = 'pkg-config'
+pkg-config = 'pkg-config'
+exe_wrapper = ['qemu-$cpu', '-L', '$sysroot']
+[properties]
+pkg_config_libdir = '$work/pc'
+[host_machine]
+system = 'linux'
+cpu_family = '$cpu'
+cpu = '$cpu'
+endian = '$endian'
+END
+unset CC
+configure --cross-file "$work/cross" -Doptimization=2 -Dauto_features=disabled
+
+# chosen WHAT: the programs to build, or the tests to run: those that are one program of ours and
+# need neither sockets, a shell around them, nor a library.
+chosen() {
+	python3 - "$1" "$build" <<'END'
+import json, os, subprocess, sys
+
+def introspect(what):
+    return json.loads(subprocess.check_output(["meson", "introspect", what, build]))
+
+what, build = sys.argv[1:]
+programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "executable"}
+sockets = {"nic", "nic_frame", "nic_world", "board"}
+tests = [t for t in introspect("--tests") if t["name"] not in sockets
+         and {s.split(":")[-1] for s in t["suite"]} & {"unit", "script", "scenario", "fuzz"}]
+run = [(t["name"], p) for t in tests for p in t["cmd"][:4] if p in programs
+       and not t["cmd"][0].endswith(("sh", ".py"))]
+if what == "tests":
+    print("\n".join(name for name, _ in run))
+else:
+    sims = {p for p in programs if os.path.basename(p).startswith("sim_")}
+    print("\n".join(sorted(os.path.relpath(p, build) for p in sims | {p for _, p in run})))
+END
+}
+# shellcheck disable=SC2046
+quietly ninja -C "$build" $(chosen programs)
+# shellcheck disable=SC2046
+tests --timeout-multiplier 10 $(chosen tests)
+export RUN="qemu-$cpu -L $sysroot"
+golden

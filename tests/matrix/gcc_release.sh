@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# gcc, -O3 and link-time optimisation. sim_run(), which benchmarks count by its name, survives both as
+# one function that somebody calls.
+. "$(dirname "$0")/lib.sh"
+need gcc nm objdump
+export CC=gcc
+configure -Dbuildtype=release -Doptimization=3 -Db_lto=true
+everyday
+for program in "$build"/tests/programs/sim_*; do
+	[ -f "$program" ] || continue
+	nm "$program" | grep -q ' [tT] sim_run$' || {
+		echo "no sim_run in $(basename "$program")"
+		exit 1
+	}
+	objdump -d --no-show-raw-insn "$program" | grep -qE '(call|bl|brasl).*<sim_run>' || {
+		echo "nobody calls sim_run in $(basename "$program")"
+		exit 1
+	}
+done

@@ -1,0 +1,104 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-2-Clause
+# What the configurations share. Each is a script NAME.sh that sources this: it builds the committed
+# tree (HEAD; the working tree where there is no git) in a folder that is thrown away, runs suites
+# there and compares the golden digests. Exit 77 and a reason on the last line: cannot be had here.
+#	TREE=DIR	build this folder instead
+set -eu
+# An outer build's settings are not ours.
+unset CFLAGS LDFLAGS CPPFLAGS MAKEFLAGS NINJA_STATUS MESON_TESTTHREADS 2>/dev/null || true
+ROOT=${ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+work=$(mktemp -d)
+build=$work/build
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+# Address-space randomisation is off where that is allowed: sanitizers of 2022 do not know the
+# layouts of newer kernels.
+fixed=
+! setarch -R true 2>/dev/null || fixed="setarch -R"
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# need COMMAND...
+need() {
+	for command in "$@"; do
+		command -v "$command" >/dev/null || skip "no $command"
+	done
+}
+
+# links FLAG...: whether $CC makes programs with these flags that run
+links() {
+	echo 'int main(void) { return 0; }' >"$work/links.c"
+	"${CC:-cc}" "$@" -o "$work/links" "$work/links.c" 2>"$work/log" && "$work/links" 2>>"$work/log"
+}
+
+# quietly COMMAND...: what it said is shown only when it fails
+quietly() {
+	"$@" >"$work/log" 2>&1 || {
+		echo "failed: $*"
+		grep -E 'error|ERROR|FAILED' "$work/log" | head -n 30 || true
+		tail -n 30 "$work/log"
+		exit 1
+	}
+}
+
+# configure OPTION...: puts the tree in $tree and its build folder, not yet built, in $build
+configure() {
+	tree=${TREE:-$work/tree}
+	if [ -z "${TREE:-}" ]; then
+		mkdir "$tree"
+		if git -C "$ROOT" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+			git -C "$ROOT" archive -o "$work/tree.tar" HEAD
+			echo "HEAD is $(git -C "$ROOT" rev-parse --short HEAD)"
+		else
+			tar -C "$ROOT" -cf "$work/tree.tar" --exclude='./build*' --exclude=./.git .
+		fi
+		tar -C "$tree" -xf "$work/tree.tar"
+	fi
+	quietly meson setup "$build" "$tree" "$@"
+}
+
+# tests ARG...: runs tests of the build folder; names the failed ones
+tests() {
+	# shellcheck disable=SC2086
+	$fixed meson test -C "$build" --no-rebuild "$@" >"$work/log" 2>&1 || {
+		grep -E 'FAIL|TIMEOUT|ERROR' "$work/log" | head -n 40
+		for name in $(grep -oE '[a-z0-9_]+ +(FAIL|TIMEOUT|ERROR)' "$work/log" |
+			cut -d' ' -f1 | head -n 5); do
+			echo "--- $name"
+			said "$name"
+		done
+		exit 1
+	}
+	grep -E '^(Ok|Skipped): ' "$work/log" | tr -s ' \n' ' '
+	echo
+}
+
+# The end of what one test of the build folder said.
+said() {
+	python3 - "$build/meson-logs/testlog.json" "$1" <<'END' || true
+import json, sys
+for line in open(sys.argv[1], errors="replace"):
+    test = json.loads(line)
+    if test["name"].endswith(sys.argv[2]):
+        said = (test.get("stdout") or "") + (test.get("stderr") or "")
+        print("\n".join(said.splitlines()[-40:]))
+END
+}
+
+# golden: the digests of record, from this build's programs; ONLY and RUN as in tests/golden/check
+golden() {
+	# shellcheck disable=SC2086
+	$fixed "$tree/tests/golden/check" "$build"
+}
+
+# everyday: build all of it, run the suites that decide, compare the digests; SLOWER=N gives each test
+# N times its time
+everyday() {
+	quietly ninja -C "$build"
+	tests --suite unit --suite script --suite scenario --timeout-multiplier "${SLOWER:-2}"
+	golden
+}
