@@ -213,6 +213,12 @@ void traffic_destroy(struct traffic *traffic)
 	util_free(traffic);
 }
 
+uint64_t traffic_retransmitted(const struct traffic_flow *flow)
+{
+	return flow->source.qp ? hca_qp_packets_retransmitted(flow->source.qp)
+			       : flow->packets_retransmitted;
+}
+
 struct traffic_sums traffic_sums(const struct traffic *traffic)
 {
 	struct traffic_sums sums = {.posted = traffic->flow_count};
@@ -221,7 +227,7 @@ struct traffic_sums traffic_sums(const struct traffic *traffic)
 		const struct traffic_flow *flow = &traffic->flows[i];
 
 		sums.bytes_posted += flow->bytes;
-		sums.packets_retransmitted += flow->packets_retransmitted;
+		sums.packets_retransmitted += traffic_retransmitted(flow);
 		sums.completed += flow->status == TRAFFIC_OK;
 		sums.failed += flow->status != TRAFFIC_OK;
 		if (flow->status == TRAFFIC_OK)

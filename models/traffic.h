@@ -25,7 +25,7 @@ struct traffic_flow {
 	enum traffic_status status;
 	int wc_status;	/* enum hca_wc_status */
 	ps_t end_at;	/* the requester's completion */
-	uint64_t packets_retransmitted;
+	uint64_t packets_retransmitted; /* once it has ended; see traffic_retransmitted() */
 	/* The traffic module's own. */
 	uint64_t key, va;
 	uint32_t source_qpn, sink_qpn;
@@ -47,10 +47,13 @@ void traffic_destroy(struct traffic *traffic); /* NULL allowed */
 
 struct traffic_sums {
 	uint64_t posted, completed, failed; /* failed: every status but ok, unfinished included */
-	uint64_t bytes_posted, bytes_delivered, packets_retransmitted;
+	uint64_t bytes_posted, bytes_delivered; /* of flows that are ok */
+	uint64_t packets_retransmitted;
 	uint64_t mismatch_bytes; /* placed, but not what (stream, offset) says: must be 0 */
 };
 struct traffic_sums traffic_sums(const struct traffic *traffic);
+
+uint64_t traffic_retransmitted(const struct traffic_flow *flow); /* so far */
 
 /* How long @flow takes alone on an idle fabric over the path that it takes, ACK included, without
  * host costs and rate limit. PS_NEVER: no path. */

@@ -70,7 +70,7 @@ static struct result_flow row_of(const struct result *result, const struct traff
 		.fct = PS_NEVER,
 		.ideal = traffic_ideal(traffic, flow),
 		.status = status_name(flow),
-		.packets_retransmitted = flow->packets_retransmitted,
+		.packets_retransmitted = traffic_retransmitted(flow),
 	};
 
 	if (flow->status == TRAFFIC_PENDING)
