@@ -63,14 +63,33 @@ static bool room(struct engine_thread *et, void **heap, uint32_t count, uint32_t
 	return true;
 }
 
-void sim_engine_far_send(struct engine_thread *et, uint32_t slot, const struct sim_pkt *pkt,
-			 uint64_t window)
+static void post(struct engine_thread *et, uint32_t slot, uint32_t number, uint64_t window)
 {
-	const struct far_frame far = {.window = window, .slot = slot, .pkt = *pkt};
+	struct inbox *box = et->inboxes[window & et->window_mask] + slot;
+	const ps_t offset = et->store[number].at - window * et->look;
+
+	if (((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL)
+		sim_engine_chunk_new(et, box, slot, window);
+	box->count++;
+	*box->write++ = offset << FRAME_BITS | number;
+}
+
+__attribute__((noinline)) void sim_engine_far_post(struct engine_thread *et, uint32_t slot,
+						   struct sim_pkt *frame)
+{
+	const struct far_frame far = {
+		.window = frame->at / et->look,
+		.slot = slot,
+		.number = (uint32_t)(frame - et->store),
+	};
 	void *heap = et->far_frames;
 
+	if (far.window <= et->window + et->window_mask) {
+		post(et, slot, far.number, far.window);
+		return;
+	}
 	if (room(et, &heap, et->far_frame_count, &et->far_frame_max, sizeof(far)))
-		sift_up(heap, sizeof(far), et->far_frame_count++, &far, window);
+		sift_up(heap, sizeof(far), et->far_frame_count++, &far, far.window);
 	et->far_frames = heap;
 }
 
@@ -133,13 +152,9 @@ void sim_engine_far_near(struct engine_thread *et, uint64_t window)
 {
 	while (et->far_frame_count > 0 && et->far_frames[0].window <= window + et->window_mask) {
 		const struct far_frame far = et->far_frames[0];
-		struct inbox *box = et->inboxes[far.window & et->window_mask] + far.slot;
 
 		pop((char *)et->far_frames, sizeof(far), et->far_frame_count--);
-		if (((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL)
-			sim_engine_chunk_new(et, box, far.slot, far.window);
-		box->count++;
-		*box->write++ = far.pkt;
+		post(et, far.slot, far.number, far.window);
 	}
 	while (et->far_wake_count > 0 && et->far_wakes[0].window < window + WAKE_SLOTS) {
 		const struct far_wake far = et->far_wakes[0];

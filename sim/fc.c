@@ -30,8 +30,6 @@ int sim_fc_init(struct sim_fc *fc, const struct sim_fc_ops *ops, struct sim_node
 
 void sim_fc_fini(struct sim_fc *fc)
 {
-	for (uint32_t i = 0; fc->classes && i < fc->node->port_count * SIM_QUEUES; i++)
-		util_free(fc->classes[i].ring);
 	util_free(fc->memory);
 	util_free(fc->gates);
 }

@@ -9,39 +9,45 @@
 #include "util/arena.h"
 #include "util/check.h"
 
+#include <string.h>
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 enum {
-	CHUNK_PKTS = 15,
-	CHUNK_BYTES = 1024,
+	FRAME_BITS = 28, /* of the number of a frame in its store */
+	CHUNK_KEYS = 15,
+	CHUNK_BYTES = 128,
 	WAKE_SLOTS = 64,
 	INBOX_SLOTS_MAX = 64,
 	THREADS_MAX = 256
 };
+#define FRAME_MASK (((uint64_t)1 << FRAME_BITS) - 1)
+/* So that a time in a window fits above the number of a frame. */
+#define LOOK_MAX ((ps_t)1 << (64 - FRAME_BITS))
 
-/* Frames of one inbox; the link is touched only where one chunk is not enough. */
+/* What an inbox holds of its frames: the time in the window, then the number in the store. The link
+ * is touched only where one chunk is not enough. */
 struct chunk {
-	struct sim_pkt pkt[CHUNK_PKTS];
+	uint64_t keys[CHUNK_KEYS];
 	struct chunk *next;
-	uint64_t spare[7];
 };
 _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunks are aligned to their size");
 
 /* What one thread has sent to one node for one window. @write stands at the end of a chunk where
- * the next frame needs a new one. */
+ * the next key needs a new one. */
 struct inbox {
-	struct sim_pkt *write;
+	uint64_t *write;
 	struct chunk *first;
 	uint32_t count;
 };
-#define INBOX_FULL ((struct sim_pkt *)(uintptr_t)(CHUNK_PKTS * sizeof(struct sim_pkt)))
+#define INBOX_FULL ((uint64_t *)(uintptr_t)(CHUNK_KEYS * sizeof(uint64_t)))
 
 /* Frames and wake-ups beyond the ring of windows: heaps by window number. */
 struct far_frame {
 	uint64_t window;
 	uint32_t slot;
-	struct sim_pkt pkt;
+	uint32_t number; /* of the frame in the store */
 };
 struct far_wake {
 	uint64_t window;
@@ -57,10 +63,16 @@ struct engine_thread {
 	uint64_t any;	       /* bit w % 64: someone has something to do in window w */
 	struct inbox *inboxes[INBOX_SLOTS_MAX]; /* by window & mask, then by node slot */
 	uint64_t *active[WAKE_SLOTS];		/* bitmaps of node slots */
+	/* Frames: a store for all threads, of which each has a part; a frame is given back to
+	 * whatever thread it ends at. What was given back last is in the cache and goes first. */
+	struct sim_pkt *store;
+	struct sim_pkt *frame_free; /* a list through the first word */
+	uint64_t frame_free_count;
+	uint32_t frame_fresh, frame_end; /* never used so far: numbers in the store */
 	struct util_arena chunks;
-	struct chunk *spill;	     /* for frames beyond the memory limit, never read */
+	struct chunk *spill;	     /* for keys beyond the memory limit, never read */
 	uint64_t *keys, *keys_other; /* to be sorted; the other place */
-	struct sim_pkt **frames, **arrivals;
+	struct sim_pkt **arrivals;
 	uint32_t arrivals_max;
 	uint32_t *visits; /* the nodes of this window */
 	struct far_frame *far_frames;
@@ -99,6 +111,7 @@ struct sim {
 	uint32_t node_count, node_max, link_count, link_max, slot_count;
 	struct id_set ids;
 	struct engine_thread *threads;
+	struct util_arena store; /* of frames */
 	ps_t look;
 	uint32_t inbox_slots;
 	uint64_t window; /* the next to run */
@@ -116,8 +129,8 @@ void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box, uint32_t 
 void sim_engine_activate(struct engine_thread *et, uint32_t slot, uint64_t window);
 
 /* sim/far.c */
-void sim_engine_far_send(struct engine_thread *et, uint32_t slot, const struct sim_pkt *pkt,
-			 uint64_t window);
+/* frame->at lies two windows ahead or more. */
+void sim_engine_far_post(struct engine_thread *et, uint32_t slot, struct sim_pkt *frame);
 /* The earliest window beyond the ring, UINT64_MAX: none. */
 uint64_t sim_engine_far_first(const struct engine_thread *et);
 /* What has come within the ring goes there. */
@@ -137,55 +150,107 @@ static inline struct engine_thread *engine_of(struct sim_thread *th)
 	return container_of(th, struct engine_thread, pub);
 }
 
-/* sim/window.c: into a window that is not one of the next two. */
-void sim_engine_deliver_later(struct engine_thread *et, uint32_t slot, const struct sim_pkt *pkt,
-			      uint16_t port, uint16_t number, ps_t at);
+/* ---- frames ---- */
 
-static inline void engine_put(struct engine_thread *et, struct inbox *box, uint32_t slot,
-			      uint64_t window, const struct sim_pkt *pkt, uint16_t port,
-			      uint16_t number, ps_t at)
+/* NULL: the memory limit; the run ends. */
+struct sim_pkt *sim_engine_frame_fresh(struct engine_thread *et);
+
+static inline struct sim_pkt *engine_frame_get(struct engine_thread *et)
 {
-	struct sim_pkt *frame;
+	struct sim_pkt *frame = et->frame_free;
 
-	if (unlikely(((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL))
-		sim_engine_chunk_new(et, box, slot, window);
-	box->count++;
-	frame = box->write++;
-	*frame = *pkt;
-	frame->at = at;
-	frame->port = port;
-	frame->number = number;
+	if (unlikely(!frame))
+		return sim_engine_frame_fresh(et);
+	memcpy(&et->frame_free, frame, sizeof(frame));
+	et->frame_free_count--;
+	return frame;
 }
 
-/* @at lies in a later window of the engine's. */
+static inline void engine_frame_put(struct engine_thread *et, struct sim_pkt *frame)
+{
+	memcpy(frame, &et->frame_free, sizeof(frame));
+	et->frame_free = frame;
+	et->frame_free_count++;
+}
+
+/* @frame reaches the node of @slot at @at, in a later window of the engine's. */
+static inline void engine_post(struct engine_thread *et, uint32_t slot, struct sim_pkt *frame,
+			       ps_t at)
+{
+	const ps_t ahead = at - et->pub.until;
+	const bool second = ahead >= et->look;
+	struct inbox *box = et->near[second] + slot;
+
+	frame->at = at;
+	if (unlikely(ahead >= et->two_looks)) {
+		sim_engine_far_post(et, slot, frame);
+		return;
+	}
+	if (unlikely(((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL))
+		sim_engine_chunk_new(et, box, slot, et->window + 1 + second);
+	box->count++;
+	*box->write++ = (second ? ahead - et->look : ahead) << FRAME_BITS |
+			(uint64_t)(frame - et->store);
+}
+
+/* A copy of @pkt. */
 static inline void engine_deliver(struct engine_thread *et, uint32_t slot,
 				  const struct sim_pkt *pkt, uint16_t port, uint16_t number,
 				  ps_t at)
 {
-	const ps_t ahead = at - et->pub.until;
-	const bool second = ahead >= et->look;
+	struct sim_pkt *frame = engine_frame_get(et);
 
-	if (unlikely(ahead >= et->two_looks))
-		sim_engine_deliver_later(et, slot, pkt, port, number, at);
-	else
-		engine_put(et, et->near[second] + slot, slot, et->window + 1 + second, pkt, port,
-			   number, at);
+	if (unlikely(!frame))
+		return;
+	*frame = *pkt;
+	frame->port = port;
+	frame->number = number;
+	engine_post(et, slot, frame, at);
+}
+
+/* ---- ports ---- */
+
+/* A frame of @bytes starts at @start; when it has left, and its number. */
+static inline ps_t engine_start(struct sim_port *port, uint32_t bytes, ps_t start,
+				uint16_t *ret_number)
+{
+	const ps_t end = start + sim_port_tx_time(port, bytes);
+
+	*ret_number = (uint16_t)port->sent_count++;
+	port->free_at = end;
+	port->sent_bytes += bytes;
+	port->sent_packets++;
+	return end;
 }
 
 /* sim_port_send() without its checks; @delay is the link's, or that of control frames. */
 static inline void engine_send(struct engine_thread *et, struct sim_port *port,
 			       const struct sim_pkt *pkt, ps_t start, ps_t delay)
 {
-	const ps_t end = start + sim_port_tx_time(port, pkt->bytes);
-	const uint16_t number = (uint16_t)port->sent_count++;
+	uint16_t number;
+	const ps_t end = engine_start(port, pkt->bytes, start, &number);
 
-	port->free_at = end;
-	port->sent_bytes += pkt->bytes;
-	port->sent_packets++;
 	if (unlikely(port->hooked))
 		sim_engine_send_hooked(et, port, pkt, start, end + delay);
 	else
 		engine_deliver(et, port->peer_slot, pkt, port->peer_port, number, end + delay);
+}
+
+/* The same for a frame of the store, which moves on as it is. */
+static inline void engine_forward(struct engine_thread *et, struct sim_port *port,
+				  struct sim_pkt *frame, ps_t start, ps_t delay)
+{
+	uint16_t number;
+	const ps_t end = engine_start(port, frame->bytes, start, &number);
+
+	if (unlikely(port->hooked)) {
+		sim_engine_send_hooked(et, port, frame, start, end + delay);
+		engine_frame_put(et, frame);
+		return;
+	}
+	frame->port = port->peer_port;
+	frame->number = number;
+	engine_post(et, port->peer_slot, frame, end + delay);
 }
 
 #endif

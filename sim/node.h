@@ -23,6 +23,8 @@ struct sim_thread {
 
 struct sim_node_ops {
 	const char *kind;
+	/* The node takes over the frames, too, as only the engine's own nodes can (sim/switch.c). */
+	bool keeps_frames;
 	/* Everything in [th->from, th->until). @arrivals are in order of (time, mix of the port at
 	 * that time, port, number) and stay valid during the call; the node takes over what their
 	 * bodies hold. Whatever happens later than the window and does not come from outside, it

@@ -35,6 +35,21 @@ static int first_error(const struct sim *sim)
 	return 0;
 }
 
+/* Frames are given back where they end: the threads' free ones are evened out. */
+static void balance_frames(struct engine_thread *a, struct engine_thread *b)
+{
+	enum { SLACK = 64 };
+
+	if (a->frame_free_count < b->frame_free_count) {
+		struct engine_thread *swap = a;
+
+		a = b;
+		b = swap;
+	}
+	while (a->frame_free_count > b->frame_free_count + SLACK)
+		engine_frame_put(b, engine_frame_get(a));
+}
+
 static void enter_window(struct sim *sim, uint64_t window)
 {
 	sim->window = window;
@@ -51,8 +66,10 @@ bool sim_engine_next_window(struct sim *sim)
 		struct engine_thread *et = &sim->threads[t];
 
 		et->any &= ~((uint64_t)1 << sim->window % WAKE_SLOTS);
-		if (t > 0)
+		if (t > 0) {
 			util_arena_balance(&sim->threads[t - 1].chunks, &et->chunks);
+			balance_frames(&sim->threads[t - 1], et);
+		}
 	}
 	sim->error = first_error(sim);
 	if (sim->error == 0 && sim->params.between)

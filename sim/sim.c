@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { FRAMES_DEFAULT = 1 << 24, SEAL_BYTES = 9300 };
-#define LOOK_MAX ((ps_t)1 << 36) /* so that a time in a window fits its sort key */
 
 /* ---- names ---- */
 
@@ -72,6 +71,8 @@ struct sim *sim_create(const struct sim_params *params)
 		sim->params = *params;
 		if (sim->params.frames_max == 0)
 			sim->params.frames_max = FRAMES_DEFAULT;
+		if (sim->params.frames_max > (FRAME_MASK + 1) / params->thread_count)
+			sim->params.frames_max = (FRAME_MASK + 1) / params->thread_count;
 	}
 	return sim;
 }
@@ -319,7 +320,7 @@ static int assign_slots(struct sim *sim)
 /* The window, and how many of them the inboxes reach ahead. */
 static void choose_windows(struct sim *sim)
 {
-	ps_t look = LOOK_MAX, reach = 0;
+	ps_t look = LOOK_MAX, reach = 0; /* the times of a window fit */
 
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		look = sim->links[i].delay < look ? sim->links[i].delay : look;
@@ -350,7 +351,13 @@ static int thread_init(struct sim *sim, uint32_t number)
 	et->window_mask = sim->inbox_slots - 1;
 	while ((sim->look - 1) >> et->sort_shift >= 64)
 		et->sort_shift++;
-	ret = util_arena_init(&et->chunks, CHUNK_BYTES, sim->params.frames_max / CHUNK_PKTS + 2);
+	et->store = (struct sim_pkt *)(void *)sim->store.base;
+	et->frame_fresh = (uint32_t)(sim->params.frames_max * number);
+	et->frame_end = (uint32_t)(sim->params.frames_max * (number + 1));
+	/* All frames of all threads may end here; one chunk of an inbox may be nearly empty. */
+	ret = util_arena_init(&et->chunks, CHUNK_BYTES,
+			      sim->store.count_max / CHUNK_KEYS +
+				      (uint64_t)sim->inbox_slots * (sim->slot_count + 1) + 2);
 	et->spill = ret == 0 ? util_arena_get(&et->chunks) : NULL;
 	et->active[0] = util_calloc(words * WAKE_SLOTS, sizeof(uint64_t));
 	et->inboxes[0] =
@@ -387,6 +394,9 @@ int sim_seal(struct sim *sim)
 	ret = assign_slots(sim);
 	if (ret == 0)
 		ret = lay_out_ports(sim);
+	if (ret == 0)
+		ret = util_arena_init(&sim->store, sizeof(struct sim_pkt),
+				      sim->params.frames_max * sim->params.thread_count);
 	for (uint32_t i = 0; ret == 0 && i < sim->params.thread_count; i++)
 		ret = thread_init(sim, i);
 	sim->sealed = ret == 0;
@@ -406,9 +416,9 @@ static void release_inbox(struct engine_thread *et, struct inbox *box)
 	struct chunk *chunk = box->first;
 
 	for (uint32_t i = 0; i < box->count; i++) {
-		if (i > 0 && i % CHUNK_PKTS == 0)
+		if (i > 0 && i % CHUNK_KEYS == 0)
 			chunk = chunk->next;
-		release(et, &chunk->pkt[i % CHUNK_PKTS]);
+		release(et, &et->store[chunk->keys[i % CHUNK_KEYS] & FRAME_MASK]);
 	}
 }
 
@@ -420,7 +430,7 @@ static void thread_fini(struct engine_thread *et)
 		for (size_t i = 0; i < (size_t)sim->inbox_slots * (sim->slot_count + 1); i++)
 			release_inbox(et, &et->inboxes[0][i]);
 		for (uint32_t i = 0; i < et->far_frame_count; i++)
-			release(et, &et->far_frames[i].pkt);
+			release(et, &et->store[et->far_frames[i].number]);
 	}
 	util_arena_fini(&et->chunks);
 	util_free(et->active[0]);
@@ -431,7 +441,6 @@ static void thread_fini(struct engine_thread *et)
 	util_free(et->far_wakes);
 	util_free(et->keys);
 	util_free(et->keys_other);
-	util_free(et->frames);
 	util_free(et->arrivals);
 }
 
@@ -442,6 +451,7 @@ void sim_destroy(struct sim *sim)
 	for (uint32_t i = 0; sim->threads && i < sim->params.thread_count; i++)
 		if (sim->threads[i].pub.sim)
 			thread_fini(&sim->threads[i]);
+	util_arena_fini(&sim->store);
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		util_free(sim->links[i].name);
 	util_free(sim->links);

@@ -44,54 +44,34 @@ static inline void refresh(struct sim_switch *sw, const struct sim_port *port)
 
 /* ---- queues ---- */
 
-static __attribute__((noinline)) bool grow(struct sim_class *class)
+static inline void put(struct sim_switch *sw, struct sim_port *port, struct sim_class *class,
+		       uint32_t queue, struct sim_pkt *pkt)
 {
-	const uint32_t count = class->tail - class->head, max = class->ring ? 2 * count : 8;
-	struct sim_pkt *ring = util_alloc(max * sizeof(*ring));
-
-	if (!ring)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		ring[i] = class->ring[(class->head + i) & class->mask];
-	util_free(class->ring);
-	class->ring = ring;
-	class->head = 0;
-	class->tail = count;
-	class->mask = max - 1;
-	return true;
-}
-
-/* False: no memory; the packet is lost and the run ends. */
-static inline bool put(struct engine_thread *et, struct sim_switch *sw, struct sim_port *port,
-		       struct sim_class *class, uint32_t queue, const struct sim_pkt *pkt)
-{
-	if (unlikely(class->tail - class->head > class->mask || !class->ring) && !grow(class)) {
-		et->error = -ENOMEM;
-		sw->stats.dropped_memory++;
-		return false;
+	if (class->count++ == 0) {
+		class->head = pkt;
+		port->waiting |= (uint16_t)(1u << queue);
+		refresh(sw, port);
+	} else {
+		memcpy(class->tail, &pkt, sizeof(pkt));
 	}
-	class->ring[class->tail++ & class->mask] = *pkt;
+	class->tail = pkt;
 	class->queue_bytes += pkt->bytes;
 	if (class->queue_bytes > class->queue_max)
 		class->queue_max = class->queue_bytes;
-	if (!(port->waiting >> queue & 1)) {
-		port->waiting |= (uint16_t)(1u << queue);
-		refresh(sw, port);
-	}
-	return true;
 }
 
 static inline struct sim_pkt *take(struct sim_switch *sw, struct sim_port *port,
 				   struct sim_class *class, uint32_t queue)
 {
-	struct sim_pkt *pkt = &class->ring[class->head++ & class->mask];
+	struct sim_pkt *pkt = class->head;
 
-	__builtin_prefetch(&class->ring[(class->head + 1) & class->mask]);
 	class->queue_bytes -= pkt->bytes;
-	if (class->head == class->tail) {
-		class->head = class->tail = 0; /* the same lines again next time */
+	if (--class->count == 0) {
 		port->waiting &= (uint16_t) ~(1u << queue);
 		refresh(sw, port);
+	} else {
+		memcpy(&class->head, pkt, sizeof(pkt));
+		__builtin_prefetch(class->head, 1);
 	}
 	return pkt;
 }
@@ -104,9 +84,9 @@ static void look_at_head(struct sim_switch *sw, struct sim_port *port, uint32_t 
 	const struct sim_class *class = class_of(sw, port->index, queue);
 	bool fits = true;
 
-	if (class->head != class->tail)
+	if (class->count > 0)
 		fits = sw->fc->ops->may_send(sw->fc, port->index, (uint8_t)queue,
-					     class->ring[class->head & class->mask].bytes);
+					     class->head->bytes);
 	sim_fc_pause(sw->fc, port->index, (uint8_t)queue, !fits, at);
 	refresh(sw, port);
 }
@@ -131,7 +111,8 @@ static void send_control(struct engine_thread *et, struct sim_switch *sw, struct
 	struct sim_class *class = class_of(sw, port->index, SIM_CONTROL_QUEUE);
 
 	class->sent_packets++;
-	sim_port_send(&et->pub, port, take(sw, port, class, SIM_CONTROL_QUEUE), at);
+	engine_forward(et, port, take(sw, port, class, SIM_CONTROL_QUEUE), at,
+		       port->delay + port->control_delay);
 }
 
 /* The best frame of @port that may leave starts at @at. */
@@ -154,7 +135,7 @@ static void start(struct engine_thread *et, struct sim_switch *sw, struct sim_po
 	class->sent_packets++;
 	if (unlikely(class->queue_bytes > class->mark_above) && (pkt->ecn == 1 || pkt->ecn == 2))
 		mark_frame(sw, port, class, pkt);
-	engine_send(et, port, pkt, at, port->delay);
+	engine_forward(et, port, pkt, at, port->delay);
 	if (unlikely(sw->heads)) {
 		sw->fc->ops->on_sent(sw->fc, port->index, (uint8_t)queue, bytes);
 		look_at_head(sw, port, queue, at);
@@ -262,11 +243,14 @@ static void switch_control(struct sim_thread *th, struct sim_node *node, uint32_
 {
 	struct sim_switch *sw = container_of(node, struct sim_switch, node);
 	struct engine_thread *et = engine_of(th);
+	struct sim_pkt *frame = engine_frame_get(et);
 
 	CHECK(at >= sw->now); /* or it would go back into the past of a port */
-	if (put(et, sw, &node->ports[port], class_of(sw, port, SIM_CONTROL_QUEUE),
-		SIM_CONTROL_QUEUE, pkt))
-		kick(et, sw, &node->ports[port], at);
+	if (!frame)
+		return;
+	*frame = *pkt;
+	put(sw, &node->ports[port], class_of(sw, port, SIM_CONTROL_QUEUE), SIM_CONTROL_QUEUE, frame);
+	kick(et, sw, &node->ports[port], at);
 }
 
 static void switch_gate(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at)
@@ -287,6 +271,7 @@ static const struct sim_fc_user switch_user = {.control = switch_control, .gate 
 static void drop(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt)
 {
 	sw->node.sim->params.body_ops->release(&et->pub, pkt);
+	engine_frame_put(et, pkt);
 }
 
 /* The bounds did not hold. First the model's exact rule on what may be too large, then on what is.
@@ -317,6 +302,7 @@ static __attribute__((noinline)) void arrive_control(struct engine_thread *et,
 	if (sw->fc->eager_count == 0)
 		settle(et, sw, &sw->node.ports[pkt->port], pkt->at);
 	sw->fc->ops->on_control(sw->fc, &et->pub, pkt->port, pkt);
+	engine_frame_put(et, pkt);
 }
 
 static inline void arrive(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt)
@@ -349,7 +335,7 @@ static inline void arrive(struct engine_thread *et, struct sim_switch *sw, struc
 	if (port->free_at <= at && likely(!(port->paused >> priority & 1) && !sw->all)) {
 		class->sent_bytes += bytes;
 		class->sent_packets++;
-		engine_send(et, port, pkt, at, port->delay);
+		engine_forward(et, port, pkt, at, port->delay);
 		return;
 	}
 	from = class_of(sw, pkt->port, priority);
@@ -360,7 +346,8 @@ static inline void arrive(struct engine_thread *et, struct sim_switch *sw, struc
 	} else if (!admit(et, sw, pkt, from)) {
 		return;
 	}
-	if (put(et, sw, port, class, priority, pkt) && unlikely(sw->heads)) {
+	put(sw, port, class, priority, pkt);
+	if (unlikely(sw->heads)) {
 		look_at_head(sw, port, priority, at);
 		kick(et, sw, port, at);
 	}
@@ -377,8 +364,7 @@ static void prefetch(const struct sim_switch *sw)
 		const struct sim_class *class =
 			class_of(sw, port->index, 31 - (uint32_t)__builtin_clz(ready(port)));
 
-		__builtin_prefetch(&class->ring[class->head & class->mask]);
-		__builtin_prefetch(&class->ring[class->tail & class->mask], 1);
+		__builtin_prefetch(class->head, 1);
 	}
 }
 
@@ -434,6 +420,7 @@ static void switch_finish(struct sim_node *node)
 
 const struct sim_node_ops sim_switch_ops = {
 	.kind = "switch",
+	.keeps_frames = true,
 	.run = switch_run,
 	.finish = switch_finish,
 };
@@ -507,8 +494,8 @@ void sim_switch_drain(struct sim_switch *sw)
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
 			struct sim_class *class = class_of(sw, p, q);
 
-			for (; class->head != class->tail; class->head++)
-				drop(et, sw, &class->ring[class->head & class->mask]);
+			while (class->count > 0)
+				drop(et, sw, take(sw, &sw->node.ports[p], class, q));
 			sw->node.ports[p].waiting = 0;
 			class->queue_bytes = 0;
 		}
@@ -536,7 +523,7 @@ uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes)
 
 	for (uint32_t p = 0; sw->fc && p < sw->node.port_count; p++)
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
-			count += class_of(sw, p, q)->tail - class_of(sw, p, q)->head;
+			count += class_of(sw, p, q)->count;
 			bytes += class_of(sw, p, q)->queue_bytes;
 		}
 	*ret_bytes = bytes;

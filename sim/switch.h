@@ -23,7 +23,7 @@ struct sim_mark {
 };
 
 struct sim_switch_stats {
-	uint64_t dropped_route, dropped_ttl, dropped_memory;
+	uint64_t dropped_route, dropped_ttl;
 	uint64_t forwarded; /* data frames */
 };
 

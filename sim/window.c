@@ -9,9 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A sort key: the time in the window, then the place where the frame was found. */
-enum { KEY_BITS = 24, SMALL = 16, BUCKETS = 64, BUCKETS_MAX = 4096 };
-#define KEY_MASK (((uint64_t)1 << KEY_BITS) - 1)
+enum { SMALL = 16, BUCKETS = 64, BUCKETS_MAX = 4096 };
 
 void sim_engine_activate(struct engine_thread *et, uint32_t slot, uint64_t window)
 {
@@ -25,7 +23,7 @@ __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, st
 	struct chunk *chunk = util_arena_get(&et->chunks);
 
 	if (!chunk) {
-		/* The memory limit: what is written from here on is lost, and the run ends. */
+		/* What is written from here on is lost, and the run ends. */
 		et->error = -ENOMEM;
 		chunk = et->spill;
 	}
@@ -35,24 +33,15 @@ __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, st
 	} else {
 		container_of(box->write, struct chunk, next)->next = chunk;
 	}
-	box->write = chunk->pkt;
+	box->write = chunk->keys;
 }
 
-void sim_engine_deliver_later(struct engine_thread *et, uint32_t slot, const struct sim_pkt *pkt,
-			      uint16_t port, uint16_t number, ps_t at)
+__attribute__((noinline)) struct sim_pkt *sim_engine_frame_fresh(struct engine_thread *et)
 {
-	const uint64_t window = et->window + 1 + (at - et->pub.until) / et->look;
-	struct sim_pkt far = *pkt;
-
-	if (window <= et->window + et->window_mask) {
-		engine_put(et, et->inboxes[window & et->window_mask] + slot, slot, window, pkt,
-			   port, number, at);
-		return;
-	}
-	far.at = at;
-	far.port = port;
-	far.number = number;
-	sim_engine_far_send(et, slot, &far, window);
+	if (et->frame_fresh < et->frame_end)
+		return &et->store[et->frame_fresh++];
+	et->error = -ENOMEM;
+	return NULL;
 }
 
 /* ---- order ---- */
@@ -60,7 +49,7 @@ void sim_engine_deliver_later(struct engine_thread *et, uint32_t slot, const str
 /* Eight counters of a byte to a word: enough for fewer than 256 keys. */
 static uint64_t *scatter_small(struct engine_thread *et, uint64_t *keys, uint32_t count)
 {
-	const uint32_t shift = et->sort_shift + KEY_BITS;
+	const uint32_t shift = et->sort_shift + FRAME_BITS;
 	uint64_t *to = et->keys_other, carry = 0;
 	union {
 		uint8_t byte[BUCKETS];
@@ -92,10 +81,10 @@ static uint64_t *scatter_small(struct engine_thread *et, uint64_t *keys, uint32_
 static uint64_t *scatter_large(struct engine_thread *et, uint64_t *keys, uint32_t count)
 {
 	uint32_t place[BUCKETS_MAX], buckets = BUCKETS, sum = 0;
-	uint32_t shift = et->sort_shift + KEY_BITS;
+	uint32_t shift = et->sort_shift + FRAME_BITS;
 	uint64_t *to = et->keys_other;
 
-	while (buckets < BUCKETS_MAX && buckets < count / 4 && shift > KEY_BITS) {
+	while (buckets < BUCKETS_MAX && buckets < count / 4 && shift > FRAME_BITS) {
 		buckets *= 2;
 		shift--;
 	}
@@ -114,10 +103,8 @@ static uint64_t *scatter_large(struct engine_thread *et, uint64_t *keys, uint32_
 }
 
 /* One counting pass, then insertion. */
-static uint64_t *sort_keys(struct engine_thread *et, uint32_t count)
+static uint64_t *sort_keys(struct engine_thread *et, uint64_t *keys, uint32_t count)
 {
-	uint64_t *keys = et->keys;
-
 	if (count >= 256)
 		keys = scatter_large(et, keys, count);
 	else if (count > SMALL)
@@ -167,102 +154,88 @@ static __attribute__((noinline)) void sort_tie(const struct sim_node *node, stru
 static int make_room(struct engine_thread *et, uint32_t count)
 {
 	uint32_t max = et->arrivals_max ? et->arrivals_max : 1024;
-	void *array[4];
+	void *array[3];
 
 	if (count <= et->arrivals_max)
 		return 0;
 	while (max < count)
 		max *= 2;
-	CHECK(max <= KEY_MASK);
 	array[0] = util_realloc(et->keys, max, sizeof(*et->keys));
 	et->keys = array[0] ? array[0] : et->keys;
 	array[1] = util_realloc(et->keys_other, max, sizeof(*et->keys_other));
 	et->keys_other = array[1] ? array[1] : et->keys_other;
-	array[2] = util_realloc(et->frames, max, sizeof(struct sim_pkt *));
-	et->frames = array[2] ? array[2] : et->frames;
-	array[3] = util_realloc(et->arrivals, max, sizeof(struct sim_pkt *));
-	et->arrivals = array[3] ? array[3] : et->arrivals;
-	if (!array[0] || !array[1] || !array[2] || !array[3])
+	array[2] = util_realloc(et->arrivals, max, sizeof(struct sim_pkt *));
+	et->arrivals = array[2] ? array[2] : et->arrivals;
+	if (!array[0] || !array[1] || !array[2])
 		return -ENOMEM;
 	et->arrivals_max = max;
 	return 0;
 }
 
-/* Keys of all that threads have sent to the node for this window. */
-static uint32_t collect(struct engine_thread *et, uint32_t slot)
+static inline struct inbox *inbox_of(const struct engine_thread *et, uint32_t thread, uint32_t slot)
 {
-	const struct sim *sim = et->pub.sim;
-	const ps_t from = et->pub.from;
+	return &et->pub.sim->threads[thread].inboxes[et->window & et->window_mask][slot];
+}
+
+static uint32_t count_keys(const struct engine_thread *et, uint32_t slot)
+{
 	uint32_t count = 0;
 
-	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
-		struct sim_pkt **frames;
-		uint64_t *keys;
-		const struct inbox *box =
-			&sim->threads[t].inboxes[et->window & et->window_mask][slot];
-		struct chunk *chunk = box->first;
-		struct sim_pkt *pkt;
-
-		if (box->count == 0)
-			continue;
-		if (unlikely(count + box->count > et->arrivals_max) &&
-		    make_room(et, count + box->count) != 0) {
-			et->error = -ENOMEM;
-			return 0;
-		}
-		keys = et->keys;
-		frames = et->frames;
-		for (uint32_t left = box->count;; chunk = chunk->next) {
-			const uint32_t part = left < CHUNK_PKTS ? left : CHUNK_PKTS;
-
-			pkt = chunk->pkt;
-			for (uint32_t i = 0; i < part; i++, count++) {
-				keys[count] = (pkt[i].at - from) << KEY_BITS | count;
-				frames[count] = &pkt[i];
-			}
-			left -= part;
-			if (left == 0)
-				break;
-		}
-	}
+	for (uint32_t t = 0; t < et->pub.sim->params.thread_count; t++)
+		count += inbox_of(et, t, slot)->count;
 	return count;
 }
 
-/* The last chunk of the node goes back first, so the next writer finds it in the cache. */
-static void put_back(struct engine_thread *et, uint32_t slot)
+/* Empties @box into @to; its chunks go back. The last one goes first, so the next writer finds it
+ * in the cache. */
+static uint32_t take_keys(struct engine_thread *et, struct inbox *box, uint64_t *to)
 {
-	const struct sim *sim = et->pub.sim;
+	const uint32_t count = box->count;
+	struct chunk *chunk = box->first;
 
-	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
-		struct inbox *box = &sim->threads[t].inboxes[et->window & et->window_mask][slot];
-		struct chunk *chunk = box->first;
+	for (uint32_t done = 0; done < count;) {
+		const uint32_t part = count - done < CHUNK_KEYS ? count - done : CHUNK_KEYS;
+		struct chunk *next = chunk->next; /* means something only where there is one */
 
-		if (box->count == 0)
-			continue;
-		for (uint32_t i = (box->count - 1) / CHUNK_PKTS; i > 0; i--) {
-			struct chunk *next = chunk->next;
-
-			util_arena_put(&et->chunks, chunk);
-			chunk = next;
-		}
+		for (uint32_t i = 0; i < part; i++)
+			to[done + i] = chunk->keys[i];
+		done += part;
 		util_arena_put(&et->chunks, chunk);
-		*box = (struct inbox){.write = INBOX_FULL};
+		chunk = next;
 	}
+	*box = (struct inbox){.write = INBOX_FULL};
+	return count;
+}
+
+/* Keys of all that threads have sent to the node for this window. */
+static uint32_t collect(struct engine_thread *et, uint32_t slot)
+{
+	const uint32_t threads = et->pub.sim->params.thread_count;
+	const uint32_t count = count_keys(et, slot);
+	uint32_t done = 0;
+
+	if (unlikely(count > et->arrivals_max) && make_room(et, count) != 0) {
+		et->error = -ENOMEM;
+		return 0;
+	}
+	for (uint32_t t = 0; t < threads && done < count; t++)
+		done += take_keys(et, inbox_of(et, t, slot), et->keys + done);
+	return count;
 }
 
 /* In order, ties by chance, each into the digest. */
 static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t count)
 {
 	const struct sim_body_ops *body = et->pub.sim->params.body_ops;
-	const uint64_t *keys = sort_keys(et, count);
-	struct sim_pkt **to = et->arrivals, **frames = et->frames;
+	const uint64_t *keys = sort_keys(et, et->keys, count);
+	struct sim_pkt **to = et->arrivals, *store = et->store;
 	uint64_t digest = node->arrivals, last = UINT64_MAX;
 	uint32_t first = 0, tied = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		to[i] = frames[keys[i] & KEY_MASK];
-		tied |= keys[i] >> KEY_BITS == last;
-		last = keys[i] >> KEY_BITS;
+		to[i] = store + (keys[i] & FRAME_MASK);
+		tied |= keys[i] >> FRAME_BITS == last;
+		last = keys[i] >> FRAME_BITS;
 	}
 	for (uint32_t i = 1; unlikely(tied) && i <= count; i++)
 		if (i == count || to[i]->at != to[first]->at) {
@@ -287,11 +260,11 @@ static void prefetch_node(const struct engine_thread *et, uint32_t slot)
 {
 	const struct sim_node *node = et->pub.sim->by_slot[slot];
 	const struct inbox *box = &et->inboxes[et->window & et->window_mask][slot];
-	const uint32_t frames = box->count < CHUNK_PKTS ? box->count : CHUNK_PKTS;
+	const uint32_t frames = box->count < CHUNK_KEYS ? box->count : CHUNK_KEYS;
 	const uint32_t ports = node->port_count < 32 ? node->port_count : 32;
 
 	for (uint32_t i = 0; i < frames; i++)
-		__builtin_prefetch(&box->first->pkt[i]);
+		__builtin_prefetch(et->store + (box->first->keys[i] & FRAME_MASK), 1);
 	for (uint32_t i = 0; i < ports; i++)
 		__builtin_prefetch(&node->ports[i], 1);
 }
@@ -340,7 +313,7 @@ void sim_engine_window(struct engine_thread *et)
 		et->hops += count;
 		et->events++;
 		node->ops->run(&et->pub, node, et->arrivals, count);
-		if (count > 0)
-			put_back(et, et->visits[i]);
+		for (uint32_t k = 0; !node->ops->keeps_frames && k < count; k++)
+			engine_frame_put(et, et->arrivals[k]);
 	}
 }
