@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# interop.sh BUILD: the kernel's rxe and our adapter understand each other. SEND, WRITE, READ and both
-# atomics each way, over IPv4 and IPv6, with small and large packets; then with packets dropped or
-# damaged on purpose, which must come again and must not be acknowledged before. Every job's reports
-# have to be those of the same program over adapters of ours alone.
+# interop.sh BUILD: the kernel's rxe and our adapter understand each other. SEND, WRITE, READ and
+# both atomics each way, over IPv4 and IPv6, with small and large packets; then with packets dropped
+# or damaged on purpose, which must come again and must not be acknowledged before. Every job's
+# reports have to be those of the same program over adapters of ours alone.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1

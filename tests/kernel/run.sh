@@ -186,7 +186,7 @@ run_job() {
 		cat "$out/$name.relay" "$out/$name.stderr"
 		return 1
 	fi
-	echo "$name: ok, $(head -n 1 "$out/$name.relay")$(sed -n 's/^rule/; rule/p' "$out/$name.relay" | tr -d '\n')"
+	echo "$name: ok, $(sed 's/^rule/; rule/' "$out/$name.relay" | tr -d '\n')"
 }
 
 await $boot_limit_s '^ready' || give_up "the guest did not come up"

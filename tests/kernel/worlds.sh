@@ -21,14 +21,15 @@ if [ "${2:-}" = guest ]; then
 	out=$build/tests/kernel/worlds
 	rm -rf "$out" && mkdir -p "$out"
 	for program in $programs; do
-		echo "$program $program 0 $size 1024 -"
+		echo "${program}_4 $program 0 $size 1024 -"
+		echo "${program}_6 $program 0 $size 4096 - ip=6"
 	done >"$dir/jobs"
 	"$here/run.sh" "$build" "$dir/jobs" "$out" || status=$?
 	[ $status != 77 ] || exit 77
 fi
 
 for program in $programs; do
-	worlds="$dir/$program.sim $dir/$program.udp"
+	worlds="virtual time, UDP" files="$dir/$program.sim $dir/$program.udp"
 	# Congestion that pauses and marks, and loss on every link: demanded, not hoped for.
 	timeout 60 "$build/tests/programs/sim_$program" --quiet --size $size --hosts 16 --leaves 4 \
 		--spines 2 --background 1000000 --loss 500 >"$dir/$program.sim" 2>"$dir/stderr" &&
@@ -44,13 +45,16 @@ for program in $programs; do
 		cat "$dir/stderr"
 		status=1
 	}
-	[ "${2:-}" != guest ] || worlds="$worlds $out/$program.reports"
+	if [ "${2:-}" = guest ]; then
+		worlds="$worlds, rxe in the guest over IPv4 and IPv6"
+		files="$files $out/${program}_4.reports $out/${program}_6.reports"
+	fi
 	# shellcheck disable=SC2086
-	"$here/../programs/compare.sh" $worlds || {
+	"$here/../programs/compare.sh" $files || {
 		status=1
 		continue
 	}
-	echo "$program: $(wc -l <"$dir/$program.sim") reports, equal in $(echo "$worlds" | wc -w) worlds" \
+	echo "$program: $(wc -l <"$dir/$program.sim") equal reports: $worlds" \
 		"(fabric: $fabric)"
 done
 exit $status
