@@ -156,6 +156,8 @@ static void transmit(struct host *host, uint32_t priorities)
 		host_loop_send(host, &frame);
 		return;
 	}
+	if (host->tap)
+		host->tap->on_frame(host->tap, host, true, &frame, tx.path, host->now);
 	host->stats.sent[frame.priority].bytes += frame.bytes;
 	host->stats.sent[frame.priority].packets++;
 	sim_port_send(host->th, host->node.ports, &frame, host->now);
@@ -177,6 +179,8 @@ void host_deliver(struct host *host, const struct sim_pkt *frame)
 
 static void receive(struct host *host, const struct sim_pkt *frame)
 {
+	if (host->tap)
+		host->tap->on_frame(host->tap, host, false, frame, NULL, host->now);
 	sim_fc_receive(host->fc, host->th, frame);
 	if (frame->frame == SIM_DATA)
 		host_deliver(host, frame);
@@ -184,6 +188,8 @@ static void receive(struct host *host, const struct sim_pkt *frame)
 
 static void transmit_control(struct host *host)
 {
+	if (host->tap)
+		host->tap->on_frame(host->tap, host, true, &host->control[0], NULL, host->now);
 	sim_port_send(host->th, host->node.ports, &host->control[0], host->now);
 	host->control_count--;
 	memmove(host->control, host->control + 1, host->control_count * sizeof(host->control[0]));

@@ -35,6 +35,14 @@ struct host_client {
 	void (*on_completion)(struct host_client *client, ps_t now);
 };
 
+/* Hears of every frame that a host's port sends or receives, at its start and at its last bit. */
+struct host_tap {
+	/* @path: of data that is sent, as its sender addresses it; NULL otherwise. From the thread
+	 * that runs the host; the frame stays as it is. */
+	void (*on_frame)(struct host_tap *tap, const struct host *host, bool sent,
+			 const struct sim_pkt *frame, const struct wire_path *path, ps_t at);
+};
+
 struct host_params {
 	struct hca_profile profile;
 	struct host_cost cost;
@@ -73,6 +81,7 @@ struct host {
 	struct packet_slab *room; /* for the next payload */
 	struct task *tasks;
 	struct host_client *client; /* NULL: none */
+	struct host_tap *tap;	    /* NULL: none; before the run */
 	uint32_t placement_waiters; /* tasks that wait for memory to change */
 	struct host_stats stats;
 };

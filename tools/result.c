@@ -168,7 +168,6 @@ static void collect_counters(struct result *result)
 
 		result->drops.no_route += stats->dropped_route;
 		result->drops.ttl += stats->dropped_ttl;
-		result->drops.buffer += stats->dropped_memory;
 		if (fc)
 			result->drops.buffer += fc->dropped_buffer + fc->dropped_headroom;
 	}

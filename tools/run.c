@@ -2,6 +2,7 @@
 #include "tools/run.h"
 
 #include "models/spin.h"
+#include "tools/capture.h"
 #include "tools/command.h"
 #include "tools/folder.h"
 #include "tools/output.h"
@@ -26,6 +27,7 @@ struct run {
 	struct program_run **runs;
 	struct host ***hosts; /* of the ranks of each */
 	struct progress progress;
+	struct capture capture;
 	struct spin *spin;
 	double began;
 	bool partial;
@@ -252,20 +254,25 @@ static int build_and_run(struct run *run)
 {
 	const struct scenario_options options = {.thread_count = run->options->thread_count,
 						 .through_wire = run->options->through_wire};
-	int ret = scenario_build(&run->scenario, &options, &run->fabric, &run->traffic), results;
+	int ret = scenario_build(&run->scenario, &options, &run->fabric, &run->traffic);
+	int results, captured;
 
 	ret = ret ? ret : start_programs(run);
+	if (!ret && run->options->pcap)
+		ret = capture_attach(&run->capture, &run->fabric);
 	if (ret) {
 		command_say("%s: %s", run->path, strerror(-ret));
 		return COMMAND_BROKEN;
 	}
 	ret = run_fabric(run);
-	if (ret)
-		command_say("the run could not go on: %s",
-			    ret == -ENOMEM ? "the memory for packets under way is used up"
-					   : strerror(-ret));
+	if (ret == -ENOMEM)
+		command_say("the run could not go on: the memory for packets under way is used up");
+	else if (ret && ret != -EIO) /* that was the capture */
+		command_say("the run could not go on: %s", strerror(-ret));
+	captured = capture_close(&run->capture); /* says what went wrong with it */
+	run->partial = run->partial || captured;
 	results = give_results(run);
-	if (ret || results == COMMAND_BROKEN)
+	if (ret || captured || results == COMMAND_BROKEN)
 		return COMMAND_BROKEN;
 	return progress_signal() ? COMMAND_SIGNAL + progress_signal() : results;
 }
@@ -301,7 +308,10 @@ static int run_scenario(const struct command_options *options)
 	ret = open_programs(&run);
 	if (!ret && run.files)
 		ret = folder_open(&run.folder, options->out, run.scenario.name);
+	if (!ret && options->pcap)
+		ret = capture_open(&run.capture, options->pcap);
 	ret = ret ? ret : build_and_run(&run);
+	capture_close(&run.capture);
 	fini(&run);
 	return ret;
 }

@@ -260,6 +260,13 @@ uint32_t hca_qp_qpn(const struct hca_qp *qp)
 	return qp->qpn;
 }
 
+const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn)
+{
+	const struct hca_qp *qp = util_idmap_find(&dev->qps, qpn);
+
+	return qp && qp->state >= HCA_QPS_RTR ? &qp->path : NULL;
+}
+
 static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init *init)
 {
 	const struct hca_profile *profile = &dev->profile;

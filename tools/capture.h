@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_CAPTURE_H
+#define TOOLS_CAPTURE_H
+
+/* All host ports of a run as one pcapng: what a host sends at the start of the frame, what it
+ * receives at its last bit. RoCEv2 packets are whole, with headers and ICRC; PFC frames are there;
+ * updates of credits, which no Ethernet has, are not. Records come in order of time, then of host
+ * name, whatever the number of threads. */
+#include "models/fabric.h"
+
+#include <stdio.h>
+
+struct capture_host;
+
+struct capture {
+	struct fabric_watcher watcher;
+	const char *path;
+	FILE *file;
+	struct capture_host *hosts;
+	uint32_t host_count;
+	int error; /* errno of a write; 0: none */
+};
+
+/* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
+int capture_open(struct capture *capture, const char *path);
+int capture_attach(struct capture *capture,
+		   struct fabric *fabric); /* before the run; -ENOMEM, -EIO */
+/* Zeroed: allowed. As capture_open(): whether all could be written. */
+int capture_close(struct capture *capture);
+
+#endif
