@@ -115,8 +115,8 @@ static uint64_t switch_drops(struct run *run)
 		const struct sim_switch_stats *s = sim_switch_stats(run->fabric.switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(run->fabric.switches[i]);
 
-		drops += s->dropped_route + s->dropped_ttl + s->dropped_memory +
-			 fc->dropped_buffer + fc->dropped_headroom;
+		drops += s->dropped_route + s->dropped_ttl + fc->dropped_buffer +
+			 fc->dropped_headroom;
 		if (fc->dropped_headroom > 0 && run->plan->fault_count == 0)
 			run_violation(run, "headroom overflows at %s", fc->node->name);
 		if (run->plan->fc == PLAN_FC_CREDIT && fc->dropped_buffer > 0)
