@@ -131,6 +131,13 @@ KEPT_APART int sim_run(struct sim *sim, ps_t until)
 	return ret != 0 ? ret : sim->error;
 }
 
+ps_t sim_next_at(const struct sim *sim)
+{
+	const uint64_t window = next_busy(sim, sim->window);
+
+	return window > (PS_NEVER - 1) / sim->look ? PS_NEVER : window * sim->look;
+}
+
 void sim_stop(struct sim *sim)
 {
 	sim->stop = 1;

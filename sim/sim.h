@@ -51,6 +51,9 @@ void sim_finish(struct sim *sim);
 /* As sim_wake(), from inside the between() callback, at or after the end of the window that has
  * just been run; it counts when the next window is chosen. */
 void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at);
+/* From inside the between() callback: begin of the next window in which anything happens; the state of
+ * the model is the same all the time until then. PS_NEVER: none. */
+ps_t sim_next_at(const struct sim *sim);
 /* From a signal handler or the other side of a wall clock: end at the next window. */
 void sim_stop(struct sim *sim);
 

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/sampler.h"
+
+#include "sim/fault.h"
+#include "sim/port.h"
+#include "sim/switch.h"
+#include "util/alloc.h"
+#include "util/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	POINTS_MAX = 1000,
+	POINTS_MIN = 100,     /* of the largest fabrics */
+	QUEUES_MAX = 1 << 20, /* points times ports: 4 MiB */
+};
+
+struct sampler_port {
+	const struct sim_port *port;
+	const struct sim_fc *fc;
+	const char *node;
+	uint64_t sent_packets;
+	uint32_t queue_max; /* of one priority, ever */
+	uint32_t queue_bytes, marked;
+	ps_t paused; /* without the pauses at hand */
+	bool was_paused;
+};
+
+static void add_ports(struct sampler *sampler, const struct sim_node *node, const struct sim_fc *fc)
+{
+	for (uint32_t i = 0; fc && i < node->port_count; i++)
+		sampler->ports[sampler->port_count++] = (struct sampler_port){
+			.port = &node->ports[i], .fc = fc, .node = node->name};
+}
+
+static uint32_t count_ports(const struct fabric *fabric)
+{
+	uint32_t count = fabric->host_count;
+
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		count += sim_switch_node(fabric->switches[i])->port_count;
+	return count;
+}
+
+static void list_ports(struct sampler *sampler)
+{
+	struct fabric *fabric = sampler->fabric;
+
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		add_ports(sampler, sim_switch_node(fabric->switches[i]),
+			  sim_switch_fc(fabric->switches[i]));
+	sampler->queue_count = sampler->port_count;
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		add_ports(sampler, &fabric->hosts[i].node, fabric->hosts[i].fc);
+}
+
+static uint32_t points_for(uint32_t ports)
+{
+	const uint32_t max = QUEUES_MAX / (ports + 1);
+
+	return max < POINTS_MIN ? POINTS_MIN : max > POINTS_MAX ? POINTS_MAX : max;
+}
+
+/* ---- reading ---- */
+
+static void look_at_classes(struct sampler_port *seen, uint32_t *ret_peak)
+{
+	uint32_t record = 0;
+
+	seen->queue_bytes = 0;
+	seen->marked = 0;
+	for (uint32_t p = 0; p < SIM_PRIORITIES; p++) {
+		const struct sim_class *class = sim_fc_class(seen->fc, seen->port->index, p);
+
+		seen->queue_bytes += class->queue_bytes;
+		seen->marked += class->marked;
+		if (class->queue_max > record)
+			record = class->queue_max;
+	}
+	*ret_peak = seen->queue_bytes;
+	if (record > seen->queue_max && record > *ret_peak)
+		*ret_peak = record;
+	seen->queue_max = record;
+}
+
+/* The queue's peak since the last look. @all: even where nothing seems to have changed. */
+static uint32_t look_at_port(struct sampler_port *seen, bool all)
+{
+	const struct sim_port *port = seen->port;
+	const struct sim_gate *gate = &seen->fc->gates[port->index];
+	uint32_t peak = 0;
+
+	if (!all && seen->sent_packets == port->sent_packets && port->waiting == 0 &&
+	    port->paused == 0 && !seen->was_paused)
+		return 0;
+	seen->sent_packets = port->sent_packets;
+	seen->was_paused = port->paused != 0;
+	look_at_classes(seen, &peak);
+	seen->paused = 0;
+	for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
+		seen->paused += gate->paused_time[p];
+	return peak;
+}
+
+/* Of the pauses that last at @at: how long they have. */
+static void add_pauses(const struct sampler_port *seen, struct sampler_point *point)
+{
+	const struct sim_gate *gate = &seen->fc->gates[seen->port->index];
+
+	point->paused += seen->paused;
+	for (uint32_t paused = seen->port->paused; paused; paused &= paused - 1) {
+		const ps_t since = gate->paused_since[__builtin_ctz(paused)];
+
+		point->queues_paused++;
+		if (point->at > since)
+			point->paused += point->at - since;
+	}
+}
+
+static void look_at_ports(struct sampler *sampler, struct sampler_point *point, uint32_t *queues,
+			  bool all)
+{
+	for (uint32_t i = 0; i < sampler->port_count; i++) {
+		struct sampler_port *seen = &sampler->ports[i];
+		const uint32_t peak = look_at_port(seen, all);
+
+		if (i < sampler->queue_count)
+			queues[i] = peak;
+		point->queue_bytes += seen->queue_bytes;
+		point->marked += seen->marked;
+		add_pauses(seen, point);
+		if (!seen->fc->ops->heads)
+			point->pause_sent += seen->fc->gates[seen->port->index].controls_sent;
+		if (seen->port->fault)
+			point->dropped += seen->port->fault->lost + seen->port->fault->refused;
+	}
+}
+
+static void look_at_nodes(const struct fabric *fabric, struct sampler_point *point)
+{
+	for (uint32_t i = 0; i < fabric->host_count; i++) {
+		const struct host *host = &fabric->hosts[i];
+		const struct hca_counters *c = hca_device_counters(host->hca);
+
+		for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
+			point->sent_bytes[p] += host->stats.sent[p].bytes;
+		point->placed_bytes += host->stats.placed_bytes;
+		point->cnp_sent += c->np_cnp_sent;
+		point->retransmitted += c->packets_retransmitted;
+	}
+	for (uint32_t i = 0; i < fabric->switch_count; i++) {
+		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
+
+		if (fc)
+			point->dropped += fc->dropped_buffer + fc->dropped_headroom;
+	}
+}
+
+/* ---- points ---- */
+
+static uint32_t *queues_of(const struct sampler *sampler, uint32_t point)
+{
+	return &sampler->queues[(size_t)point * sampler->queue_count];
+}
+
+/* The later of two points of one instant has the totals, both have the peaks. */
+static void join(struct sampler *sampler, uint32_t to, uint32_t from)
+{
+	uint32_t *a = queues_of(sampler, to);
+	const uint32_t *b = queues_of(sampler, from);
+
+	sampler->points[to] = sampler->points[from];
+	for (uint32_t i = 0; i < sampler->queue_count; i++)
+		a[i] = b[i] > a[i] ? b[i] : a[i];
+}
+
+/* Every point moves to the end of its new interval. Between it and there nothing has happened, or
+ * there is another point, which it joins. */
+static void coarsen(struct sampler *sampler)
+{
+	const ps_t interval = sampler->interval *= 2;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < sampler->point_count; i++) {
+		struct sampler_point *point = &sampler->points[i];
+		const ps_t at = (point->at + interval - 1) / interval * interval;
+
+		point->paused += (at - point->at) * point->queues_paused;
+		point->at = at;
+		if (kept > 0 && sampler->points[kept - 1].at == at) {
+			join(sampler, kept - 1, i);
+			continue;
+		}
+		sampler->points[kept] = *point;
+		memmove(queues_of(sampler, kept), queues_of(sampler, i),
+			sampler->queue_count * sizeof(uint32_t));
+		kept++;
+	}
+	sampler->point_count = kept;
+}
+
+/* There is room: point_max is more than coarsen() leaves. */
+static void add_point(struct sampler *sampler, ps_t at, bool all)
+{
+	struct sampler_point *point = &sampler->points[sampler->point_count];
+
+	*point = (struct sampler_point){.at = at};
+	look_at_ports(sampler, point, queues_of(sampler, sampler->point_count), all);
+	look_at_nodes(sampler->fabric, point);
+	sampler->point_count++;
+}
+
+/* At every window: most of the time not due. */
+static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+{
+	struct sampler *sampler = container_of(watcher, struct sampler, watcher);
+	const ps_t end = sim_now(fabric->sim) + sim_lookahead(fabric->sim);
+	const ps_t next = sim_next_at(fabric->sim);
+	ps_t last;
+
+	if (next == PS_NEVER || next < sampler->due)
+		return 0;
+	while (sampler->point_count + 2 >= sampler->point_max)
+		coarsen(sampler);
+	sampler->due = (end + sampler->interval - 1) / sampler->interval * sampler->interval;
+	if (next < sampler->due)
+		return 0;
+	add_point(sampler, sampler->due, false);
+	last = next / sampler->interval * sampler->interval;
+	if (last > sampler->due)
+		add_point(sampler, last, false);
+	sampler->due = last + sampler->interval;
+	return 0;
+}
+
+int sampler_start(struct sampler *sampler, struct fabric *fabric)
+{
+	const uint32_t ports = count_ports(fabric);
+
+	*sampler = (struct sampler){.watcher = {.between = between},
+				    .fabric = fabric,
+				    .interval = sim_lookahead(fabric->sim)};
+	sampler->ports = util_calloc((size_t)ports + 1, sizeof(*sampler->ports));
+	if (!sampler->ports)
+		return -ENOMEM;
+	list_ports(sampler);
+	sampler->point_max = points_for(sampler->queue_count);
+	sampler->points = util_calloc(sampler->point_max, sizeof(*sampler->points));
+	sampler->queues = util_calloc((size_t)sampler->point_max * (sampler->queue_count + 1),
+				      sizeof(*sampler->queues));
+	if (!sampler->points || !sampler->queues)
+		return -ENOMEM;
+	add_point(sampler, 0, true);
+	sampler->due = sampler->interval;
+	fabric_watch(fabric, &sampler->watcher);
+	return 0;
+}
+
+/* Points of instants that the run did not reach join it. */
+void sampler_end(struct sampler *sampler)
+{
+	const ps_t now = sampler->fabric ? sim_now(sampler->fabric->sim) : 0;
+
+	if (!sampler->queues)
+		return;
+	add_point(sampler, now, true);
+	for (; sampler->point_count > 1 && sampler->points[sampler->point_count - 2].at >= now;
+	     sampler->point_count--)
+		join(sampler, sampler->point_count - 2, sampler->point_count - 1);
+}
+
+void sampler_fini(struct sampler *sampler)
+{
+	util_free(sampler->ports);
+	util_free(sampler->points);
+	util_free(sampler->queues);
+	*sampler = (struct sampler){.fabric = NULL};
+}
+
+/* ---- the busiest ---- */
+
+static bool busier(const struct sampler_queue *a, const struct sampler_queue *b)
+{
+	const int order = strcmp(a->node, b->node);
+
+	if (a->bytes_max != b->bytes_max)
+		return a->bytes_max > b->bytes_max;
+	return order ? order < 0 : strcmp(a->link, b->link) < 0;
+}
+
+uint32_t sampler_busiest(const struct sampler *sampler, struct sampler_queue *ret_queues,
+			 uint32_t max)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < sampler->queue_count && max > 0; i++) {
+		const struct sampler_port *seen = &sampler->ports[i];
+		struct sampler_queue queue = {seen->node, seen->port->link_name,
+					      seen->port->peer->name, i, 0};
+		uint32_t at;
+
+		for (uint32_t k = 0; k < sampler->point_count; k++)
+			if (queues_of(sampler, k)[i] > queue.bytes_max)
+				queue.bytes_max = queues_of(sampler, k)[i];
+		if (queue.bytes_max == 0 || (count == max && !busier(&queue, &ret_queues[max - 1])))
+			continue;
+		at = count < max ? count++ : max - 1;
+		for (; at > 0 && busier(&queue, &ret_queues[at - 1]); at--)
+			ret_queues[at] = ret_queues[at - 1];
+		ret_queues[at] = queue;
+	}
+	return count;
+}
