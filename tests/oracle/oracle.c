@@ -365,6 +365,14 @@ taken:
 	return true;
 }
 
+/* What its body holds goes back. */
+static void drop(struct oracle *o, struct sim_pkt *pkt)
+{
+	struct sim_thread th = {.sim = o->net->sim};
+
+	o->net->body->release(&th, pkt);
+}
+
 static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt *pkt)
 {
 	const uint32_t index = sim_route_port(sim_route_table_of(o->net->routes, node->sim),
@@ -375,6 +383,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt
 
 	if (index == UINT32_MAX || pkt->ttl == 0) {
 		node->dropped_route++;
+		drop(o, pkt);
 		return;
 	}
 	lane = &port->lanes[pkt->priority];
@@ -388,8 +397,10 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt
 		at_port(o, DEPART, node->sim, index, transmit(o, node->sim, index, pkt, pkt->at));
 		return;
 	}
-	if (!buffer(o, node, pkt))
+	if (!buffer(o, node, pkt)) {
+		drop(o, pkt);
 		return;
+	}
 	item = malloc(sizeof(*item));
 	CHECK(item != NULL);
 	*item = (struct item){.pkt = *pkt};
