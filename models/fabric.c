@@ -30,11 +30,19 @@ void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher)
 	fabric->watchers = watcher;
 }
 
-static int add_host(struct fabric *fabric, const char *name, struct sim_node **ret_node)
+/* @rate_bps: of its link. */
+static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
+		    struct sim_node **ret_node)
 {
 	struct host *host = &fabric->hosts[fabric->host_count];
-	int ret = host_init(host, name, fabric->params.seed, fabric->params.host);
+	struct host_params params = *fabric->params.host;
+	int ret;
 
+	if (fabric->params.cc_params_of && rate_bps > 0) {
+		params.profile.line_rate_bps = rate_bps;
+		params.profile.cc_params = fabric->params.cc_params_of(rate_bps);
+	}
+	ret = host_init(host, name, fabric->params.seed, &params);
 	if (ret)
 		return ret;
 	fabric->host_count++;
@@ -53,16 +61,29 @@ static int add_switch(struct fabric *fabric, const char *name, struct sim_node *
 	return sim_add_node(fabric->sim, *ret_node);
 }
 
+/* By node, of the last of its links: a host has one. */
+static uint64_t *rates_of(const struct topology *topology)
+{
+	uint64_t *rates = util_calloc(topology->node_count, sizeof(*rates));
+
+	for (uint32_t i = 0; rates && i < topology->link_count; i++)
+		rates[topology->links[i].a] = rates[topology->links[i].b] =
+			topology->links[i].rate_bps;
+	return rates;
+}
+
 static int add_all(struct fabric *fabric, const struct topology *topology, struct sim_node **nodes)
 {
-	int ret = 0;
+	uint64_t *rates = rates_of(topology);
+	int ret = rates ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < topology->node_count && !ret; i++) {
 		const struct topology_node *node = &topology->nodes[i];
 
 		ret = node->is_switch ? add_switch(fabric, node->name, &nodes[i])
-				      : add_host(fabric, node->name, &nodes[i]);
+				      : add_host(fabric, node->name, rates[i], &nodes[i]);
 	}
+	util_free(rates);
 	for (uint32_t i = 0; i < topology->link_count && !ret; i++) {
 		const struct topology_link *link = &topology->links[i];
 		const struct sim_link_params params = {
@@ -107,6 +128,22 @@ static int ready_switches(struct fabric *fabric)
 	return ret;
 }
 
+/* What comes in at a switch is on its way for longer; but control frames are for the port, which has
+ * them at once. (Sums of delays are modulo 2^64.) */
+static void add_latency(struct fabric *fabric)
+{
+	for (uint32_t i = 0; i < sim_node_count(fabric->sim); i++) {
+		struct sim_node *node = sim_node_at(fabric->sim, i);
+
+		for (uint32_t p = 0; p < node->port_count; p++) {
+			if (node->ports[p].peer->ops != &sim_switch_ops)
+				continue;
+			node->ports[p].delay += fabric->params.switches.latency;
+			node->ports[p].control_delay -= fabric->params.switches.latency;
+		}
+	}
+}
+
 static int seal(struct fabric *fabric)
 {
 	struct host **by_name = util_calloc(fabric->host_count, sizeof(struct host *));
@@ -124,6 +161,7 @@ static int seal(struct fabric *fabric)
 	ret = ret ? ret : ready_switches(fabric);
 	if (ret)
 		return ret;
+	add_latency(fabric);
 	fabric->table.board =
 		board_create(fabric->sim, fabric->params.thread_count, fabric->params.oob_delay);
 	fabric->sealed = true;
@@ -192,6 +230,7 @@ void fabric_fini(struct fabric *fabric)
 	util_free(fabric->table.hosts);
 	util_free(fabric->hosts);
 	util_free(fabric->switches);
+	util_free(fabric->belongings);
 	packet_pools_fini(&fabric->pools);
 	*fabric = (struct fabric){.sim = NULL};
 }

@@ -20,6 +20,7 @@ struct fabric_switch_params {
 	const struct pfc_params *pfc; /* NULL: no PFC. Its buffer and headroom are ... */
 	uint32_t mtu_bytes;	      /* ... filled in: frames of this size on the wire */
 	const struct credit_params *credit; /* without PFC; of hosts, too. NULL: none */
+	ps_t latency; /* of data, from its end at the port until it is in its queue */
 	const struct ecn *ecn;	      /* NULL: no marking; lives as long as the fabric */
 };
 
@@ -29,7 +30,10 @@ struct fabric_params {
 	uint64_t packet_bytes_max; /* memory for payloads of packets under way */
 	ps_t oob_delay;		   /* of the board; 20 us by default, never below the lookahead */
 	bool ipv6;
-	const struct host_params *host; /* line rate and overhead follow from the links */
+	const struct host_params *host;
+	/* The rate of a host's link becomes its line rate, and with this its parameters of congestion
+	 * control follow; NULL: both as in @host. */
+	struct cc_params (*cc_params_of)(uint64_t line_rate_bps);
 	struct fabric_switch_params switches;
 };
 
@@ -55,6 +59,7 @@ struct fabric {
 	bool sealed;
 	int error; /* what fabric_run() returned */
 	struct fabric_watcher *watchers;
+	void *belongings; /* of whoever made the fabric: freed with it */
 };
 
 /* Builds and seals; @topology may go away afterwards, but not its names. -ENOMEM; -EINVAL: a host

@@ -19,22 +19,35 @@ struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host)
 	return pfc_create(&host->node, &gate);
 }
 
-/* Room for what comes in after XOFF, of each port by its link. */
+uint32_t fabric_headroom_bytes(const struct fabric_headroom *headroom)
+{
+	const struct pfc_headroom link = {
+		.rate_bps = headroom->rate_bps,
+		.delay = headroom->delay,
+		.response_delay = headroom->response_delay + headroom->latency,
+		.frame_bytes_max = headroom->frame_bytes,
+		.lossless_bytes_max = headroom->frame_bytes,
+	};
+
+	return pfc_headroom_bytes(&link);
+}
+
+/* By port. */
 static uint32_t *headrooms_of(const struct fabric_switch_params *params,
 			      const struct sim_node *node)
 {
 	uint32_t *headrooms = util_calloc(node->port_count, sizeof(*headrooms));
 
 	for (uint32_t i = 0; headrooms && i < node->port_count; i++) {
-		const struct pfc_headroom link = {
+		const struct fabric_headroom headroom = {
 			.rate_bps = node->ports[i].rate_bps,
 			.delay = node->ports[i].delay,
+			.latency = params->latency,
 			.response_delay = params->pfc->response_delay,
-			.frame_bytes_max = params->mtu_bytes,
-			.lossless_bytes_max = params->mtu_bytes,
+			.frame_bytes = params->mtu_bytes,
 		};
 
-		headrooms[i] = pfc_headroom_bytes(&link);
+		headrooms[i] = fabric_headroom_bytes(&headroom);
 	}
 	return headrooms;
 }

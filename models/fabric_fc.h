@@ -5,6 +5,15 @@
 /* The flow control and the marking of a fabric's nodes, by the fabric's parameters. */
 #include "models/fabric.h"
 
+/* What may still come in at a port of a switch after its XOFF. */
+struct fabric_headroom {
+	uint64_t rate_bps;
+	ps_t delay; /* of the link, one way */
+	ps_t latency, response_delay;
+	uint32_t frame_bytes;
+};
+uint32_t fabric_headroom_bytes(const struct fabric_headroom *headroom);
+
 /* NULL: no memory. */
 struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host);
 struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node);

@@ -26,6 +26,8 @@ struct scenario_switch { /* of every switch */
 	bool headroom_auto;
 	uint32_t headroom_bytes;
 	bool pfc_quanta;
+	ps_t response_delay; /* of pauses or credits */
+	uint32_t credit_bytes;
 	struct scenario_ecn ecn;
 };
 
@@ -37,6 +39,7 @@ struct scenario_nic { /* of every host */
 	uint8_t timeout, retry_cnt;
 	int ack_priority;	/* -1: that of the data */
 	uint8_t cnp_priority;
+	ps_t cnp_interval;
 	bool ipv6;
 	char profile[32]; /* host profile of costs: "generic" or "none" */
 };
@@ -59,8 +62,9 @@ struct scenario_fault {
 	char *direction;
 	enum scenario_fault_kind kind;
 	uint32_t num, den; /* probability */
-	uint64_t nth;	   /* DROP_NTH */
-	ps_t delay, from_at, until_at;
+	uint64_t nth;	   /* DROP_NTH: counted from 1, whenever that is */
+	ps_t delay;	   /* DELAY; DUPLICATE, REORDER: how far behind */
+	ps_t from_at, until_at; /* PS_NEVER: for ever */
 };
 
 struct scenario {

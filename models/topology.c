@@ -2,6 +2,7 @@
 #include "models/topology.h"
 
 #include "util/alloc.h"
+#include "util/siphash.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ void topology_fini(struct topology *topology)
 	}
 	util_free(topology->nodes);
 	util_free(topology->links);
+	util_free(topology->index);
 	*topology = (struct topology){0};
 }
 
@@ -44,12 +46,40 @@ static char *copy_of(const char *text)
 	return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
+/* Where @name is in the index, or would be. */
+static uint32_t *index_slot(const struct topology *topology, const char *name)
+{
+	const uint32_t mask = topology->index_room - 1;
+	uint32_t at = (uint32_t)util_hash_name(name) & mask;
+
+	while (topology->index[at] &&
+	       strcmp(topology->nodes[topology->index[at] - 1].name, name) != 0)
+		at = (at + 1) & mask;
+	return &topology->index[at];
+}
+
+/* Room for one more, at most half full. */
+static int reserve_index(struct topology *topology)
+{
+	const uint32_t room = topology->index_room ? topology->index_room * 2 : 128;
+	uint32_t *index;
+
+	if (topology->index_room / 2 > topology->node_count)
+		return 0;
+	index = util_calloc(room, sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	util_free(topology->index);
+	topology->index = index;
+	topology->index_room = room;
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		*index_slot(topology, topology->nodes[i].name) = i + 1;
+	return 0;
+}
+
 int64_t topology_find(const struct topology *topology, const char *name)
 {
-	for (uint32_t i = 0; i < topology->node_count; i++)
-		if (strcmp(topology->nodes[i].name, name) == 0)
-			return i;
-	return -1;
+	return topology->index ? (int64_t)*index_slot(topology, name) - 1 : -1;
 }
 
 static int add_node(struct topology *topology, const char *name, bool is_switch)
@@ -60,11 +90,12 @@ static int add_node(struct topology *topology, const char *name, bool is_switch)
 
 	if (nodes)
 		topology->nodes = nodes;
-	if (!nodes || !copy) {
+	if (!nodes || !copy || reserve_index(topology) != 0) {
 		util_free(copy);
 		return -ENOMEM;
 	}
-	nodes[topology->node_count++] = (struct topology_node){copy, is_switch};
+	nodes[topology->node_count] = (struct topology_node){copy, is_switch};
+	*index_slot(topology, name) = ++topology->node_count;
 	return 0;
 }
 
@@ -95,6 +126,11 @@ struct pair { /* a link by the names of its ends, the smaller first */
 	struct topology_link *link;
 };
 
+static int compare_ports(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
 static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
@@ -104,6 +140,9 @@ static int compare_pairs(const void *a, const void *b)
 	order = order ? order : compare_u64(x->link->rate_bps, y->link->rate_bps);
 	order = order ? order : compare_u64(x->link->delay, y->link->delay);
 	order = order ? order : compare_u64(x->link->error_ppt, y->link->error_ppt);
+	order = order ? order : compare_u64(x->link->loss_ppb, y->link->loss_ppb);
+	order = order ? order : compare_ports(x->link->port_a, y->link->port_a);
+	order = order ? order : compare_ports(x->link->port_b, y->link->port_b);
 	return order; /* links that are equal in all are interchangeable */
 }
 

@@ -20,12 +20,15 @@ struct topology_link {
 	uint64_t rate_bps;
 	ps_t delay;
 	uint64_t error_ppt; /* bit errors, in 10^-12 a bit */
+	uint32_t loss_ppb;  /* lost packets, in 10^-9 */
 };
 
 struct topology {
 	struct topology_node *nodes;
 	struct topology_link *links;
 	uint32_t node_count, node_room, link_count, link_room;
+	uint32_t *index; /* positions of nodes + 1, hashed by name */
+	uint32_t index_room;
 };
 
 /* A link as generators lay it; both rates in bit/s. */

@@ -5,17 +5,20 @@
 #include "sim/tap.h"
 #include "util/rand.h"
 
-enum purpose { LOSS, CORRUPT, BIT, DUPLICATE, REORDER, JITTER };
+enum purpose { LOSS, CORRUPT, BIT, DUPLICATE, REORDER, JITTER, BITS };
 
 void sim_fault_attach(struct sim_fault *fault, struct sim_port *port,
 		      const struct sim_fault_params *params)
 {
-	CHECK(!port->fault);
+	struct sim_fault **link = &port->fault;
+
 	CHECK(params->duplicate_ppb == 0 || params->duplicate_delay > 0);
 	*fault = (struct sim_fault){.params = *params};
 	if (fault->params.until == 0)
 		fault->params.until = PS_NEVER;
-	port->fault = fault;
+	for (; *link; link = &(*link)->next)
+		fault->place++;
+	*link = fault;
 	port->hooked |= SIM_HOOK_FAULT;
 }
 
@@ -26,21 +29,44 @@ void sim_tap_attach(struct sim_tap *tap, struct sim_port *port)
 	port->hooked |= SIM_HOOK_TAP;
 }
 
-static struct util_rand stream(const struct engine_thread *et, const struct sim_port *port,
-			       enum purpose purpose)
+/* A fault at work: @first counts for all of the port. */
+struct work {
+	struct engine_thread *et;
+	struct sim_port *port;
+	struct sim_fault *first, *fault;
+};
+
+static struct util_rand stream(const struct work *w, enum purpose purpose)
 {
-	return (struct util_rand){.seed = et->pub.sim->params.seed,
-				  .entity = port->link_id,
-				  .purpose = purpose,
-				  .counter = port->fault->number};
+	return (struct util_rand){.seed = w->et->pub.sim->params.seed,
+				  .entity = w->port->link_id,
+				  .purpose = purpose | (uint64_t)w->fault->place << 8,
+				  .counter = w->fault->number};
 }
 
-static bool happens(const struct engine_thread *et, const struct sim_port *port,
-		    enum purpose purpose, uint32_t ppb)
+static bool happens(const struct work *w, enum purpose purpose, uint32_t ppb)
 {
-	struct util_rand rand = stream(et, port, purpose);
+	struct util_rand rand = stream(w, purpose);
 
 	return ppb > 0 && util_rand_below(&rand, 1000000000) < ppb;
+}
+
+/* 1 - (1 - p)^bits: the power by squaring, in parts of 2^64, rounded down at each step. */
+static bool bit_is_wrong(const struct work *w, uint32_t bytes)
+{
+	const uint64_t ppt = w->fault->params.bit_error_ppt;
+	struct util_rand rand = stream(w, BITS);
+	u128 right, all = (u128)1 << 64;
+
+	if (ppt == 0)
+		return false;
+	right = all - all * ppt / 1000000000000u;
+	for (uint64_t bits = (uint64_t)bytes * 8; bits > 0; bits >>= 1) {
+		if (bits & 1)
+			all = all >> 64 ? right : all * (uint64_t)right >> 64;
+		right = right * (uint64_t)right >> 64; /* p > 0, so right < 2^64 */
+	}
+	return util_rand_next(&rand) >= (uint64_t)all;
 }
 
 static bool listed(const struct sim_fault *fault)
@@ -73,58 +99,74 @@ static void lose(struct engine_thread *et, struct sim_pkt *pkt)
 }
 
 /* False: the receiver would drop it. A control frame has a check sequence, so it is lost. */
-static bool survives_corruption(struct engine_thread *et, struct sim_port *port,
-				struct sim_pkt *pkt)
+static bool survives_corruption(const struct work *w, struct sim_pkt *pkt)
 {
-	struct util_rand bit = stream(et, port, BIT);
+	struct util_rand bit = stream(w, BIT);
 
-	port->fault->corrupted++;
+	w->first->corrupted++;
 	if (pkt->frame == SIM_DATA &&
-	    et->pub.sim->params.body_ops->corrupt(&et->pub, pkt, util_rand_next(&bit)))
+	    w->et->pub.sim->params.body_ops->corrupt(&w->et->pub, pkt, util_rand_next(&bit)))
 		return true;
-	port->fault->refused++;
+	w->first->refused++;
 	return false;
 }
 
-static ps_t more_delay(const struct engine_thread *et, struct sim_port *port)
+static ps_t more_delay(const struct work *w)
 {
-	struct sim_fault *fault = port->fault;
-	struct util_rand jitter = stream(et, port, JITTER);
-	ps_t delay = fault->params.delay;
+	const struct sim_fault_params *params = &w->fault->params;
+	struct util_rand jitter = stream(w, JITTER);
+	ps_t delay = params->delay;
 
-	if (fault->params.jitter > 0)
-		delay += util_rand_below(&jitter, fault->params.jitter + 1);
-	if (happens(et, port, REORDER, fault->params.reorder_ppb)) {
-		fault->reordered++;
-		delay += fault->params.reorder_delay;
+	if (params->jitter > 0)
+		delay += util_rand_below(&jitter, params->jitter + 1);
+	if (happens(w, REORDER, params->reorder_ppb)) {
+		w->first->reordered++;
+		delay += params->reorder_delay;
 	}
 	return delay;
 }
 
-static void send_faulty(struct engine_thread *et, struct sim_port *port, const struct sim_pkt *pkt,
-			ps_t at, uint16_t number)
+/* False: nothing of it arrives. */
+static bool gets_through(const struct work *w, struct sim_pkt *pkt)
 {
-	const struct sim_body_ops *body = et->pub.sim->params.body_ops;
-	struct sim_fault *fault = port->fault;
-	struct sim_pkt own = *pkt, copy;
+	const struct sim_fault_params *params = &w->fault->params;
 
-	if (listed(fault) || happens(et, port, LOSS, fault->params.loss_ppb)) {
-		fault->lost++;
-		lose(et, &own);
-		return;
+	if (listed(w->fault) || happens(w, LOSS, params->loss_ppb)) {
+		w->first->lost++;
+		return false;
 	}
-	if (happens(et, port, CORRUPT, fault->params.corrupt_ppb) &&
-	    !survives_corruption(et, port, &own)) {
-		lose(et, &own);
-		return;
-	}
-	at += more_delay(et, port);
-	if (happens(et, port, DUPLICATE, fault->params.duplicate_ppb)) {
-		fault->duplicated++;
-		copy = own;
-		if (own.frame != SIM_DATA || body->duplicate(&et->pub, &own, &copy))
-			engine_deliver(et, port->peer_slot, &copy, port->peer_port, number,
-				       at + fault->params.duplicate_delay);
+	if (happens(w, CORRUPT, params->corrupt_ppb) || bit_is_wrong(w, pkt->bytes))
+		return survives_corruption(w, pkt);
+	return true;
+}
+
+static void send_again(const struct work *w, const struct sim_pkt *pkt, ps_t at, uint16_t number)
+{
+	const struct sim_body_ops *body = w->et->pub.sim->params.body_ops;
+	struct sim_pkt copy = *pkt;
+
+	w->first->duplicated++;
+	if (pkt->frame != SIM_DATA || body->duplicate(&w->et->pub, pkt, &copy))
+		engine_deliver(w->et, w->port->peer_slot, &copy, w->port->peer_port, number,
+			       at + w->fault->params.duplicate_delay);
+}
+
+static void send_faulty(struct engine_thread *et, struct sim_port *port, const struct sim_pkt *pkt,
+			ps_t start, ps_t at, uint16_t number)
+{
+	struct work w = {et, port, port->fault, NULL};
+	struct sim_pkt own = *pkt;
+
+	for (w.fault = w.first; w.fault; w.fault = w.fault->next) {
+		if (!applies(w.fault, pkt, start))
+			continue;
+		if (!gets_through(&w, &own)) {
+			lose(et, &own);
+			return;
+		}
+		at += more_delay(&w);
+		if (happens(&w, DUPLICATE, w.fault->params.duplicate_ppb))
+			send_again(&w, &own, at, number);
 	}
 	engine_deliver(et, port->peer_slot, &own, port->peer_port, number, at);
 }
@@ -136,7 +178,6 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 {
 	const struct sim_other *other = et->pub.sim->other;
 	const uint16_t number = (uint16_t)(port->sent_count - 1);
-	struct sim_fault *fault = port->fault;
 
 	for (struct sim_tap *tap = port->tap; tap; tap = tap->next)
 		tap->on_start(tap, &et->pub, port, pkt, start);
@@ -144,10 +185,10 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 		other->send(other->context, port, pkt, start);
 		return;
 	}
-	if (fault && (pkt->frame == SIM_DATA || fault->params.control))
-		fault->number++;
-	if (fault && applies(fault, pkt, start))
-		send_faulty(et, port, pkt, at, number);
+	for (struct sim_fault *fault = port->fault; fault; fault = fault->next)
+		fault->number += pkt->frame == SIM_DATA || fault->params.control;
+	if (port->fault)
+		send_faulty(et, port, pkt, start, at, number);
 	else
 		engine_deliver(et, port->peer_slot, pkt, port->peer_port, number, at);
 }

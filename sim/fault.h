@@ -11,6 +11,7 @@
 struct sim_fault_params {
 	/* Parts per 10^9. */
 	uint32_t loss_ppb, corrupt_ppb, duplicate_ppb, reorder_ppb;
+	uint64_t bit_error_ppt; /* chance of each bit to be wrong, in 10^-12: corrupts by length */
 	ps_t duplicate_delay; /* of the copy behind the original; at least 1 ps */
 	ps_t reorder_delay;   /* more, for a packet that is to be overtaken */
 	ps_t delay;	      /* more, for each */
@@ -25,12 +26,16 @@ struct sim_fault_params {
 
 struct sim_fault {
 	struct sim_fault_params params; /* the array stays the caller's */
+	struct sim_fault *next;		/* of the same port */
+	uint32_t place;			/* among those */
 	uint64_t number;		/* packets so far */
+	/* Of all faults of the port, in the first of them. */
 	uint64_t lost, corrupted, duplicated, reordered;
 	uint64_t refused; /* corrupted packets that the receiver's checks would not take */
 };
 
-/* Before sim_run(). @fault stays the caller's until sim_destroy(); one a port. */
+/* Before sim_run(). @fault stays the caller's until sim_destroy(). A port may have several: a packet
+ * meets them in the order in which they were attached, which draws from other streams for each. */
 void sim_fault_attach(struct sim_fault *fault, struct sim_port *port,
 		      const struct sim_fault_params *params);
 

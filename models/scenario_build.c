@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario.h"
+
+#include "models/scenario_internal.h"
+#include "sim/fault.h"
+#include "sim/port.h"
+#include "transport/wire/frame.h"
+#include "util/alloc.h"
+#include "util/check.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What has to live as long as the fabric. */
+struct belongings {
+	struct pfc_params pfc;
+	struct credit_params credit;
+	struct ecn ecn;
+	struct host_params host;
+	struct sim_fault faults[]; /* two a fault: one a direction; and one a direction of a link */
+};
+
+/* ---- parameters ---- */
+
+static struct pfc_params pfc_of(const struct scenario *s)
+{
+	const struct scenario_switch *sw = &s->switches;
+
+	return (struct pfc_params){
+		.lossless = sw->lossless,
+		.dynamic = sw->xoff_bytes == 0,
+		.alpha_num = sw->alpha_num,
+		.alpha_den = sw->alpha_den,
+		.xoff_bytes = sw->xoff_bytes,
+		.resume_bytes = sw->xoff_bytes > 0 ? sw->xoff_bytes - sw->xon_bytes
+						   : 2 * scenario_frame_bytes(s),
+		.headroom_bytes = sw->headroom_auto ? 0 : sw->headroom_bytes,
+		.quanta = sw->pfc_quanta,
+		.response_delay = sw->response_delay,
+	};
+}
+
+static const struct cc_ops *cc_of(enum scenario_cc cc)
+{
+	return cc == SCENARIO_CC_DCQCN	      ? &cc_dcqcn
+	       : cc == SCENARIO_CC_DCQCN_HPCC ? &cc_dcqcn_hpcc
+					      : &cc_none;
+}
+
+static struct hca_profile profile_of(const struct scenario *s)
+{
+	const struct scenario_nic *nic = &s->nic;
+	const uint64_t rate = s->topology.link_count > 0 ? s->topology.links[0].rate_bps : 1;
+
+	return (struct hca_profile){
+		.line_rate_bps = rate, /* of each host, later */
+		.mtu_max = nic->mtu,
+		.psn_window = nic->psn_window,
+		.ack_every = nic->ack_every,
+		.ack_on_data_priority = nic->ack_priority < 0,
+		.ack_priority = nic->ack_priority < 0 ? 0 : (uint8_t)nic->ack_priority,
+		.cnp_priority = nic->cnp_priority,
+		.cnp_enabled = nic->cc != SCENARIO_CC_NONE,
+		.cnp_interval = nic->cnp_interval,
+		.cc = cc_of(nic->cc),
+		.cc_params = cc_dcqcn_params(rate),
+		.wire_overhead = wire_frame_overhead(nic->ipv6 ? WIRE_SHAPE_IPV6 : 0),
+		.qp_max = 1u << 22,
+		.cq_max = 1u << 16,
+		.mr_max = 1u << 20,
+		.pd_max = 1u << 16,
+		.wr_max = 16384,
+		.sge_max = 16,
+		.cqe_max = 1u << 20,
+		.inline_max = 256,
+		.rd_atomic_max = 16,
+	};
+}
+
+static struct host_params host_of(const struct scenario *s, const struct scenario_options *options)
+{
+	return (struct host_params){
+		.profile = profile_of(s),
+		.cost = strcmp(s->nic.profile, "none") == 0 ? host_cost_none() : host_cost_generic(),
+		.coro_backend = CORO_STACK,
+		.loop_delay = 100 * PS_NS,
+		.flow_timeout = s->nic.timeout,
+		.flow_retries = s->nic.retry_cnt,
+		.through_wire = options->through_wire,
+	};
+}
+
+static struct fabric_params params_of(const struct scenario *s,
+				      const struct scenario_options *options,
+				      struct belongings *own)
+{
+	const enum scenario_fc fc = s->switches.fc;
+
+	return (struct fabric_params){
+		.seed = s->seed,
+		.scenario_hash = s->hash,
+		.thread_count = options->thread_count > 0 ? options->thread_count : 1,
+		.packet_bytes_max =
+			options->packet_bytes_max > 0 ? options->packet_bytes_max : (uint64_t)4 << 30,
+		.oob_delay = s->oob_delay,
+		.ipv6 = s->nic.ipv6,
+		.host = &own->host,
+		.cc_params_of = s->nic.cc == SCENARIO_CC_DCQCN_HPCC ? cc_dcqcn_hpcc_params
+								    : cc_dcqcn_params,
+		.switches =
+			{
+				.buffer_bytes = s->switches.buffer_bytes,
+				.pfc = fc == SCENARIO_FC_PFC ? &own->pfc : NULL,
+				.credit = fc == SCENARIO_FC_CREDIT ? &own->credit : NULL,
+				.mtu_bytes = scenario_frame_bytes(s),
+				.ecn = s->switches.ecn.enabled ? &own->ecn : NULL,
+				.latency = s->switches.latency,
+			},
+	};
+}
+
+/* ---- faults ---- */
+
+/* In an order that follows from what they are, so that of two faults of one port the same is always
+ * the first. */
+static int compare_faults(const void *a, const void *b)
+{
+	const struct scenario_fault *x = a, *y = b;
+	const uint64_t u[] = {x->kind, x->from_at, x->until_at, x->num, x->den, x->nth, x->delay};
+	const uint64_t v[] = {y->kind, y->from_at, y->until_at, y->num, y->den, y->nth, y->delay};
+
+	for (size_t i = 0; i < sizeof(u) / sizeof(u[0]); i++)
+		if (u[i] != v[i])
+			return u[i] < v[i] ? -1 : 1;
+	return 0; /* equal ones are interchangeable */
+}
+
+static uint32_t ppb_of(const struct scenario_fault *fault)
+{
+	return (uint32_t)((u128)fault->num * 1000000000 / fault->den);
+}
+
+static struct sim_fault_params fault_params_of(const struct scenario_fault *fault)
+{
+	struct sim_fault_params params = {
+		.from = fault->from_at,
+		.until = fault->until_at,
+	};
+
+	switch (fault->kind) {
+	case SCENARIO_FAULT_LOSS:
+		params.loss_ppb = ppb_of(fault);
+		break;
+	case SCENARIO_FAULT_CORRUPT:
+		params.corrupt_ppb = ppb_of(fault);
+		break;
+	case SCENARIO_FAULT_DUPLICATE:
+		params.duplicate_ppb = ppb_of(fault);
+		params.duplicate_delay = fault->delay;
+		break;
+	case SCENARIO_FAULT_REORDER:
+		params.reorder_ppb = ppb_of(fault);
+		params.reorder_delay = fault->delay;
+		break;
+	case SCENARIO_FAULT_DELAY:
+		params.delay = fault->delay;
+		break;
+	case SCENARIO_FAULT_DROP_NTH:
+		params.lost_numbers = &fault->nth;
+		params.lost_count = 1;
+		break;
+	}
+	return params;
+}
+
+static uint32_t attach(struct sim_fault *fault, const struct fabric *fabric, const char *link,
+		       const char *from, const struct sim_fault_params *params)
+{
+	struct sim_port *port = sim_port_find(fabric->sim, link, from);
+
+	CHECK(port);
+	sim_fault_attach(fault, port, params);
+	return 1;
+}
+
+/* Bit errors and losses that belong to the link itself, then those of the scenario. */
+static void attach_faults(const struct scenario *s, const struct fabric *fabric,
+			  struct sim_fault *faults)
+{
+	const struct topology *topology = &s->topology;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		const struct topology_link *link = &topology->links[i];
+		const struct sim_fault_params params = {.loss_ppb = link->loss_ppb,
+							.bit_error_ppt = link->error_ppt};
+
+		if (link->loss_ppb == 0 && link->error_ppt == 0)
+			continue;
+		n += attach(&faults[n], fabric, link->name, topology->nodes[link->a].name, &params);
+		n += attach(&faults[n], fabric, link->name, topology->nodes[link->b].name, &params);
+	}
+	qsort(s->faults, s->fault_count, sizeof(*s->faults), compare_faults);
+	for (uint32_t i = 0; i < s->fault_count; i++) {
+		const struct scenario_fault *fault = &s->faults[i];
+		const struct sim_fault_params params = fault_params_of(fault);
+
+		for (uint32_t l = 0; l < topology->link_count; l++) {
+			const struct topology_link *link = &topology->links[l];
+			const char *const ends[] = {topology->nodes[link->a].name,
+						    topology->nodes[link->b].name};
+
+			if (strcmp(link->name, fault->link) != 0)
+				continue;
+			for (int end = 0; end < 2; end++)
+				if (!fault->direction || strcmp(fault->direction, ends[end]) == 0)
+					n += attach(&faults[n], fabric, link->name, ends[end],
+						    &params);
+		}
+	}
+}
+
+/* ---- all of it ---- */
+
+static struct belongings *make_belongings(const struct scenario *s,
+					  const struct scenario_options *options)
+{
+	const struct scenario_ecn *ecn = &s->switches.ecn;
+	uint64_t fault_count = 2 * (uint64_t)s->fault_count;
+	struct belongings *own;
+
+	for (uint32_t i = 0; i < s->topology.link_count; i++)
+		if (s->topology.links[i].loss_ppb > 0 || s->topology.links[i].error_ppt > 0)
+			fault_count += 2;
+	own = util_calloc(1, sizeof(*own) + fault_count * sizeof(struct sim_fault));
+	if (!own)
+		return NULL;
+	own->pfc = pfc_of(s);
+	own->credit = (struct credit_params){.buffer_bytes = s->switches.credit_bytes,
+					     .frame_bytes_max = scenario_frame_bytes(s),
+					     .response_delay = s->switches.response_delay};
+	own->host = host_of(s, options);
+	if (ecn->enabled)
+		own->ecn = ecn_make(ecn->kmin_bytes, ecn->kmax_bytes, ecn->pmax_num, ecn->pmax_den);
+	return own;
+}
+
+int scenario_build(const struct scenario *scenario, const struct scenario_options *options,
+		   struct fabric *ret_fabric, struct traffic **ret_traffic)
+{
+	struct belongings *own = make_belongings(scenario, options);
+	struct fabric_params params;
+	int ret;
+
+	if (!own)
+		return -ENOMEM;
+	params = params_of(scenario, options, own);
+	ret = fabric_create(ret_fabric, &scenario->topology, &params);
+	if (ret) {
+		util_free(own);
+		return ret;
+	}
+	ret_fabric->belongings = own;
+	attach_faults(scenario, ret_fabric, own->faults);
+	ret = traffic_create(ret_fabric, scenario->flows, scenario->flow_count, ret_traffic);
+	if (ret)
+		fabric_fini(ret_fabric);
+	return ret;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_SCENARIO_INTERNAL_H
+#define MODELS_SCENARIO_INTERNAL_H
+
+/* What the parts of the scenario reader share. Each part goes on after an error, so that all are
+ * seen; the scenario is thrown away if there was any. */
+#include "models/scenario.h"
+#include "models/scenario_schema.h"
+#include "models/yaml.h"
+
+struct scenario_reader {
+	struct scenario *scenario;
+	struct bad_list *errors;
+	struct yaml_node *root;
+	const char *path; /* of the scenario */
+	bool no_memory;
+	bool hpcc_nodes; /* the topology names its nodes n0, n1 ... */
+	/* Once the topology stands: the names of hosts in order (a position is one in the host
+	 * table), and positions in the order in which people count (h2 before h10). */
+	const char **hosts;
+	uint32_t *natural;
+	uint32_t host_count;
+	struct scenario_hash {
+		uint64_t *parts;
+		uint64_t count, room;
+	} hash; /* of the whole */
+};
+
+/* ---- scenario_check.c: a tree by the table ---- */
+
+/* Every key known, every value good; attaches the values to the nodes. */
+void scenario_check(struct scenario_reader *r);
+/* --set KEY=VALUE, @number from 1, into the tree. */
+void scenario_set(struct scenario_reader *r, const char *set, uint32_t number);
+
+/* The value of the key at @path ("switch.ecn.kmin") in @map (the node of "switch.ecn"; NULL: not
+ * there), or what holds where it is left out. */
+struct scenario_value scenario_get(const struct yaml_node *map, const char *path);
+bool scenario_has(const struct yaml_node *map, const char *key);
+/* The node of a key of @map; NULL: none, or @map is NULL. */
+struct yaml_node *scenario_node(const struct yaml_node *map, const char *key);
+/* Its text, copied; @unset (may be NULL) where it is left out. */
+char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, const char *key,
+		    const char *unset);
+const struct scenario_value *scenario_value_of(const struct yaml_node *node);
+
+/* Reports that @node, a key of @map_path, is of no use. */
+void scenario_refuse(struct scenario_reader *r, const struct yaml_node *node, const char *map_path,
+		     const char *expected);
+
+/* ---- scenario_names.c ---- */
+
+/* Calls @each for every name of a pattern ("h[0-7,9]", "p[0-3]e0,s0"). False where @each says so, or
+ * the pattern is none, with @ret_why telling. */
+bool scenario_names(const char *pattern, size_t length,
+		    bool (*each)(void *owner, const char *name), void *owner,
+		    struct bad_text *ret_why);
+enum { SCENARIO_NAMES_MAX = 1000000 };
+
+struct scenario_hosts { /* positions in the host table, in the order in which they are named */
+	uint32_t *hosts;
+	uint32_t count;
+};
+/* The hosts that the patterns of @node (a scalar or a list) name, each but @once or up to 16 times.
+ * Errors are reported under @key; all hosts in order where @node is NULL. For util_free(). */
+struct scenario_hosts scenario_hosts_of(struct scenario_reader *r, const struct yaml_node *node,
+					const char *key, bool once);
+/* By its name, -1: none. */
+int64_t scenario_host_find(const struct scenario_reader *r, const char *name);
+/* Fills hosts, natural, host_count from the topology. */
+void scenario_hosts_index(struct scenario_reader *r);
+
+/* ---- the sections ---- */
+
+void scenario_read_topology(struct scenario_reader *r);
+void scenario_read_switch(struct scenario_reader *r); /* and nic */
+void scenario_read_traffic(struct scenario_reader *r);
+void scenario_read_programs(struct scenario_reader *r);
+void scenario_read_faults(struct scenario_reader *r);
+
+/* The topology as it must be for a fabric: names once, hosts with one link, all in one piece.
+ * @at says where it comes from. */
+void scenario_check_topology(struct scenario_reader *r, const struct bad_at *at, const char *key);
+
+/* A frame of the largest packet, preamble and gap included. */
+uint32_t scenario_frame_bytes(const struct scenario *scenario);
+/* What PFC keeps free for what comes in at @link's end at a switch, per priority. */
+uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct topology_link *link);
+
+/* ---- scenario_hash.c: what a scenario says, without regard to order ---- */
+
+void scenario_hash_add(struct scenario_reader *r, struct scenario_hash *hash, uint64_t part);
+/* One key with its value, as words. */
+void scenario_hash_words(struct scenario_reader *r, struct scenario_hash *hash, const char *path,
+			 const uint64_t *words, size_t count);
+/* Every value in @map (of the table's @path) that is not what holds anyway; neither names of hosts
+ * nor files, which count by what they mean. */
+void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
+		       const struct yaml_node *map, const char *path);
+/* Of all parts, in any order; empties it. */
+uint64_t scenario_hash_end(struct scenario_hash *hash);
+
+/* Memory, or NULL and r->no_memory. */
+void *scenario_alloc(struct scenario_reader *r, size_t count, size_t bytes);
+char *scenario_copy(struct scenario_reader *r, const char *text);
+/* Room for @count + 1 in an array of a power of two; NULL: none, and the old one stays. */
+void *scenario_grow(struct scenario_reader *r, void *array, uint64_t count, size_t bytes);
+
+#endif

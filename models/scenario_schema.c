@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario_schema.h"
+
+#include "util/units.h"
+
+#include <string.h>
+
+#define KB 1000ull
+#define KIB 1024ull
+#define GIB (1ull << 30)
+#define MBPS 1000000ull
+#define TBPS 1000000000000ull
+#define PIB (1ull << 50)
+
+/* clang-format off */
+static const struct scenario_row rows[] = {
+	{"version", SCENARIO_COUNT, NULL, 1, 1, NULL, .help = "of this format", .required = true},
+	{"name", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "of the run; the file's by default"},
+	{"seed", SCENARIO_COUNT, "1", 0, 0, NULL, .help = "of everything random; --seed goes before it"},
+	{"until", SCENARIO_TIME, NULL, 1, 1000 * PS_S, NULL,
+	 .help = "end of the run; without it, when nothing is left to do"},
+	{"oob_delay", SCENARIO_TIME, "20us", 1, PS_S, NULL,
+	 .help = "of what programs tell each other out of band"},
+
+	{"topology", SCENARIO_MAP, NULL, 0, 0, NULL,
+	 .help = "a kind, a file, or lists of hosts, switches and links", .required = true},
+	{"topology.kind", SCENARIO_WORD, NULL, 0, 0, "star leaf_spine fat_tree",
+	 .help = "star: hosts h0.. on s0; leaf_spine: h0.. on leaf0.., each joined to each of spine0..; "
+	 "fat_tree: k pods"},
+	{"topology.file", SCENARIO_FILE, NULL, 0, 0, NULL,
+	 .help = "a topology.txt of the HPCC simulator; node 5 is called n5"},
+	{"topology.hosts", SCENARIO_NAMES, NULL, 0, 0, NULL,
+	 .help = "star: how many; without a kind: their names"},
+	{"topology.switches", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "without a kind: their names"},
+	{"topology.leaves", SCENARIO_COUNT, NULL, 1, 16384, NULL, .help = "leaf_spine: leaf switches"},
+	{"topology.spines", SCENARIO_COUNT, NULL, 1, 16384, NULL, .help = "leaf_spine: spine switches"},
+	{"topology.hosts_per_leaf", SCENARIO_COUNT, NULL, 1, 16384, NULL, .help = "leaf_spine"},
+	{"topology.k", SCENARIO_COUNT, NULL, 2, 64, NULL,
+	 .help = "fat_tree: ports of a switch, even; k*k*k/4 hosts"},
+	{"topology.host_rate", SCENARIO_RATE, "100Gbps", MBPS, 10 * TBPS, NULL,
+	 .help = "of a kind's links to hosts"},
+	{"topology.fabric_rate", SCENARIO_RATE, "100Gbps", MBPS, 10 * TBPS, NULL,
+	 .help = "of a kind's links between switches"},
+	{"topology.delay", SCENARIO_TIME, "1us", 1, PS_S, NULL, .help = "of each of a kind's links, one way"},
+	{"topology.links", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "without a kind"},
+	{"topology.links[].a", SCENARIO_NAMES, NULL, 0, 0, NULL,
+	 .help = "one end; of several names each is joined to each of b", .required = true},
+	{"topology.links[].b", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "the other end", .required = true},
+	{"topology.links[].port_a", SCENARIO_NAME, NULL, 0, 0, NULL,
+	 .help = "name of a's port; with port_b: the link is called A.port_a-B.port_b"},
+	{"topology.links[].port_b", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "name of b's port"},
+	{"topology.links[].rate", SCENARIO_RATE, "100Gbps", MBPS, 10 * TBPS, NULL, .help = "both ways"},
+	{"topology.links[].delay", SCENARIO_TIME, "1us", 1, PS_S, NULL, .help = "one way"},
+	{"topology.links[].error", SCENARIO_CHANCE_PPT, "0", 0, 1000000000, NULL,
+	 .help = "chance of each bit to be wrong, up to 0.001"},
+
+	{"switch", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "every switch"},
+	{"switch.buffer", SCENARIO_BYTES, "32MiB", KIB, GIB, NULL, .help = "shared by all ports"},
+	{"switch.mode", SCENARIO_WORD, "store_and_forward", 0, 0, "store_and_forward",
+	 .help = "when a frame goes on"},
+	{"switch.latency", SCENARIO_TIME, "0ps", 0, PS_MS, NULL,
+	 .help = "from the end of a frame until it is in its queue"},
+	{"switch.alpha", SCENARIO_RATIO, "1/8", 1, 128000000, NULL,
+	 .help = "pause when a port and priority holds more than this share of what is free"},
+	{"switch.xoff", SCENARIO_BYTES, NULL, 1, GIB, NULL,
+	 .help = "pause at this many bytes instead of a share"},
+	{"switch.xon", SCENARIO_BYTES, NULL, 0, GIB, NULL,
+	 .help = "and resume at this many; two frames below xoff by default"},
+	{"switch.ecn", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "marks congestion", .block = true},
+	{"switch.ecn.kmin", SCENARIO_BYTES, "400KB", 0, GIB, NULL, .help = "no mark up to this queue"},
+	{"switch.ecn.kmax", SCENARIO_BYTES, "1600KB", 0, GIB, NULL, .help = "always a mark above this queue"},
+	{"switch.ecn.pmax", SCENARIO_RATIO, "20%", 0, 1000000, NULL, .help = "chance of a mark at kmax"},
+	{"switch.pfc", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "pauses by priority", .block = true},
+	{"switch.pfc.priorities", SCENARIO_PRIORITIES, "3", 0, 7, NULL, .help = "that lose nothing"},
+	{"switch.pfc.headroom", SCENARIO_BYTES, "auto", 1, GIB, "auto",
+	 .help = "of each port and priority; auto: what can still come, by the link"},
+	{"switch.pfc.mode", SCENARIO_WORD, "resume", 0, 0, "resume quanta",
+	 .help = "resume: a pause lasts until it is taken back; quanta: it runs out and is refreshed"},
+	{"switch.pfc.response_delay", SCENARIO_TIME, "0ps", 0, PS_MS, NULL,
+	 .help = "until the other end obeys, interfaces included"},
+	{"switch.credit", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "credits instead of pauses",
+	 .block = true},
+	{"switch.credit.buffer", SCENARIO_BYTES, "64KiB", KIB, GIB, NULL,
+	 .help = "of each port and priority, at both ends of a link"},
+	{"switch.credit.response_delay", SCENARIO_TIME, "0ps", 0, PS_MS, NULL,
+	 .help = "until the other end knows"},
+
+	{"nic", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "every host's adapter"},
+	{"nic.mtu", SCENARIO_WORD, "4096", 0, 0, "256 512 1024 2048 4096", .help = "payload of a packet"},
+	{"nic.cc", SCENARIO_WORD, "none", 0, 0, "none dcqcn dcqcn_hpcc",
+	 .help = "congestion control: DCQCN as in the paper, or as in the HPCC simulator"},
+	{"nic.cnp_interval", SCENARIO_TIME, "auto", 0, PS_S, "auto",
+	 .help = "between two CNPs of a queue pair; auto: 50us, for dcqcn_hpcc 4us"},
+	{"nic.cnp_priority", SCENARIO_COUNT, "6", 0, 7, NULL, .help = "of CNPs"},
+	{"nic.ack_every", SCENARIO_COUNT, "64", 1, 1u << 23, "message",
+	 .help = "an ACK at least every so many packets; message: at its end only"},
+	{"nic.ack_priority", SCENARIO_COUNT, "data", 0, 7, "data", .help = "of ACKs; data: as the data"},
+	{"nic.window", SCENARIO_COUNT, "1048576", 1, (1u << 23) - 1, NULL,
+	 .help = "packets without an ACK that a queue pair may have"},
+	{"nic.timeout", SCENARIO_COUNT, "14", 0, 31, NULL,
+	 .help = "of flows: 4.096us * 2^N until a packet is sent again (after twice that); 0: never"},
+	{"nic.retries", SCENARIO_COUNT, "7", 0, 7, NULL, .help = "of flows, before they fail"},
+	{"nic.ip", SCENARIO_WORD, "4", 0, 0, "4 6", .help = "version"},
+	{"nic.profile", SCENARIO_WORD, "generic", 0, 0, "generic none",
+	 .help = "what the calls of programs cost; none: nothing"},
+
+	{"traffic", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "blocks of flows, each one RDMA WRITE"},
+	{"traffic[].class", SCENARIO_NAME, NULL, 0, 0, NULL,
+	 .help = "name in the results; that of the pattern by default"},
+	{"traffic[].pattern", SCENARIO_WORD, NULL, 0, 0, "incast permutation all_to_all ring",
+	 .help = "incast: each of from to to; permutation: each of hosts to another, by the seed; "
+	 "all_to_all: each to each; ring: each to the next by name"},
+	{"traffic[].file", SCENARIO_FILE, NULL, 0, 0, NULL,
+	 .help = "instead of a pattern: a flow.txt of the HPCC simulator"},
+	{"traffic[].to", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast: the one that gets it all"},
+	{"traffic[].from", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast; all others by default"},
+	{"traffic[].hosts", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "of other patterns; all by default"},
+	{"traffic[].size", SCENARIO_BYTES, NULL, 1, PIB, NULL, .help = "of a flow; patterns need it"},
+	{"traffic[].start", SCENARIO_TIME, "0ps", 0, 1000 * PS_S, NULL,
+	 .help = "of a flow; of a file's, later by this"},
+	{"traffic[].spread", SCENARIO_TIME, "0ps", 0, 1000 * PS_S, NULL,
+	 .help = "starts are up to this much later, by the seed"},
+	{"traffic[].repeat", SCENARIO_COUNT, "1", 1, 1000000, NULL, .help = "so often"},
+	{"traffic[].every", SCENARIO_TIME, "0ps", 0, 1000 * PS_S, NULL, .help = "one after another"},
+	{"traffic[].priority", SCENARIO_COUNT, "3", 0, 7, NULL, .help = "of a pattern's flows"},
+
+	{"programs", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "verbs programs on hosts"},
+	{"programs[].run", SCENARIO_TEXT, NULL, 0, 0, NULL, .help = "the program", .required = true},
+	{"programs[].name", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "in the results; run by default"},
+	{"programs[].hosts", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "of rank 0, 1, ...",
+	 .required = true},
+	{"programs[].args", SCENARIO_TEXTS, NULL, 0, 0, NULL, .help = "given to it"},
+	{"programs[].start", SCENARIO_TIME, "0ps", 0, 1000 * PS_S, NULL, .help = "of all ranks"},
+
+	{"faults", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "what goes wrong on links"},
+	{"faults[].link", SCENARIO_TEXT, NULL, 0, 0, NULL,
+	 .help = "its name: A-B#k by names and order of parameters (#0 may be left out), or A.port-B.port",
+	 .required = true},
+	{"faults[].sender", SCENARIO_NAME, NULL, 0, 0, NULL,
+	 .help = "the end whose frames it happens to; both by default"},
+	{"faults[].loss", SCENARIO_RATIO, NULL, 0, 1000000, NULL, .help = "chance of a frame to be lost"},
+	{"faults[].corrupt", SCENARIO_RATIO, NULL, 0, 1000000, NULL,
+	 .help = "chance of a frame to have a wrong bit"},
+	{"faults[].duplicate", SCENARIO_RATIO, NULL, 0, 1000000, NULL,
+	 .help = "chance of a frame to come twice"},
+	{"faults[].reorder", SCENARIO_RATIO, NULL, 0, 1000000, NULL,
+	 .help = "chance of a frame to be held back"},
+	{"faults[].delay", SCENARIO_TIME, NULL, 1, PS_S, NULL, .help = "more delay for every frame"},
+	{"faults[].drop_nth", SCENARIO_COUNTS, NULL, 1, 0, NULL,
+	 .help = "exactly these frames are lost, counted from 1"},
+	{"faults[].by", SCENARIO_TIME, "1us", 1, PS_S, NULL,
+	 .help = "how far a second copy is behind, and a frame is held back"},
+	{"faults[].from", SCENARIO_TIME, "0ps", 0, 1000 * PS_S, NULL, .help = "from then on"},
+	{"faults[].until", SCENARIO_TIME, NULL, 1, 1000 * PS_S, NULL, .help = "until then; always by default"},
+
+	{"expect", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "comes with the next version", .refused = true},
+};
+/* clang-format on */
+
+uint32_t scenario_row_count(void)
+{
+	return sizeof(rows) / sizeof(rows[0]);
+}
+
+const struct scenario_row *scenario_row_at(uint32_t i)
+{
+	return &rows[i];
+}
+
+const struct scenario_row *scenario_row(const char *path)
+{
+	for (uint32_t i = 0; i < scenario_row_count(); i++)
+		if (strcmp(rows[i].path, path) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+const char *scenario_row_key(const struct scenario_row *row)
+{
+	const char *dot = strrchr(row->path, '.');
+
+	return dot ? dot + 1 : row->path;
+}
+
+bool scenario_row_in(const struct scenario_row *row, const char *prefix)
+{
+	const size_t length = strlen(prefix);
+	const char *rest = row->path;
+
+	if (length > 0) {
+		if (strncmp(rest, prefix, length) != 0 || rest[length] != '.')
+			return false;
+		rest += length + 1;
+	}
+	return strchr(rest, '.') == NULL;
+}
+
+/* Letters to change, add, drop or exchange with a neighbour. */
+static uint32_t distance(const char *a, const char *b)
+{
+	enum { LENGTH_MAX = 32 };
+	const size_t n = strlen(a), m = strlen(b);
+	uint32_t d[LENGTH_MAX + 1][LENGTH_MAX + 1];
+
+	if (n > LENGTH_MAX || m > LENGTH_MAX)
+		return UINT32_MAX;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t j = 0; j <= m; j++) {
+			uint32_t least;
+
+			if (i == 0 || j == 0) {
+				d[i][j] = (uint32_t)(i + j);
+				continue;
+			}
+			least = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			least = d[i - 1][j] + 1 < least ? d[i - 1][j] + 1 : least;
+			least = d[i][j - 1] + 1 < least ? d[i][j - 1] + 1 : least;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < least)
+				least = d[i - 2][j - 2] + 1;
+			d[i][j] = least;
+		}
+	return d[n][m];
+}
+
+const char *scenario_nearest_key(const char *prefix, const char *key)
+{
+	const char *nearest = NULL;
+	uint32_t best = (uint32_t)(strlen(key) + 2) / 3 + 1;
+
+	for (uint32_t i = 0; i < scenario_row_count(); i++) {
+		const uint32_t d = scenario_row_in(&rows[i], prefix)
+					   ? distance(key, scenario_row_key(&rows[i]))
+					   : UINT32_MAX;
+
+		if (d >= best)
+			continue;
+		best = d;
+		nearest = scenario_row_key(&rows[i]);
+	}
+	return nearest;
+}

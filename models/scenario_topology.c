@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/read_file.h"
+#include "models/read_hpcc_topology.h"
+#include "models/scenario_internal.h"
+
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { LINKS_MAX = 8 << 20 };
+
+/* ---- kinds ---- */
+
+enum kind { STAR, LEAF_SPINE, FAT_TREE, KINDS };
+
+static const char *const keys_of_kind[KINDS][8] = {
+	[STAR] = {"kind", "hosts", "host_rate", "delay"},
+	[LEAF_SPINE] = {"kind", "leaves", "spines", "hosts_per_leaf", "host_rate", "fabric_rate",
+			"delay"},
+	[FAT_TREE] = {"kind", "k", "host_rate", "fabric_rate", "delay"},
+};
+static const char *const keys_of_lists[8] = {"hosts", "switches", "links"};
+static const char *const keys_of_file[8] = {"file"};
+
+/* Keys that would have no effect are errors. */
+static void only_these(struct scenario_reader *r, const struct yaml_node *map,
+		       const char *const keys[8], const char *expected)
+{
+	for (const struct yaml_node *node = map->child; node; node = node->next) {
+		bool known = false;
+
+		for (int i = 0; i < 8 && keys[i]; i++)
+			known = known || strcmp(keys[i], node->key) == 0;
+		if (!known && scenario_has(map, node->key))
+			scenario_refuse(r, node, "topology", expected);
+	}
+}
+
+/* A count that the kind needs; 0: reported. */
+static uint32_t needed(struct scenario_reader *r, const struct yaml_node *map, const char *path)
+{
+	const struct scenario_row *row = scenario_row(path);
+	const struct yaml_node *node = yaml_find(map, scenario_row_key(row));
+	struct bad_text expected;
+
+	if (node)
+		return (uint32_t)scenario_get(map, path).number;
+	bad(r->errors, &map->at, path, "nothing", scenario_row_expects(row, &expected));
+	return 0;
+}
+
+static uint32_t star_hosts(struct scenario_reader *r, const struct yaml_node *map)
+{
+	static const struct scenario_row row = {
+		"topology.hosts", SCENARIO_COUNT, NULL, 1, 32000, NULL, .help = ""};
+	const struct yaml_node *node = yaml_find(map, "hosts");
+	struct bad_text found = {"nothing"}, expected;
+	struct scenario_value value;
+
+	if (node && node->kind == YAML_SCALAR &&
+	    scenario_value_parse(&row, node->text, node->length, &value, &found))
+		return (uint32_t)value.number;
+	bad(r->errors, node ? &node->at : &map->at, row.path,
+	    node && node->kind != YAML_SCALAR ? "a list" : found.text,
+	    scenario_row_expects(&row, &expected));
+	return 0;
+}
+
+static struct topology_speed speed_of(const struct yaml_node *map)
+{
+	return (struct topology_speed){
+		.host_rate_bps = scenario_get(map, "topology.host_rate").number,
+		.fabric_rate_bps = scenario_get(map, "topology.fabric_rate").number,
+		.delay = scenario_get(map, "topology.delay").number,
+	};
+}
+
+static int read_leaf_spine(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const uint32_t leaves = needed(r, map, "topology.leaves");
+	const uint32_t spines = needed(r, map, "topology.spines");
+	const uint32_t hosts = needed(r, map, "topology.hosts_per_leaf");
+	struct bad_text found;
+
+	if (leaves == 0 || spines == 0 || hosts == 0)
+		return 0;
+	if ((uint64_t)leaves * hosts > 500000 || (uint64_t)leaves * spines > 2000000) {
+		bad(r->errors, &map->at, "topology",
+		    bad_text(&found, "%u leaves, %u spines, %u hosts a leaf", leaves, spines, hosts),
+		    "at most 500000 hosts and 2000000 links between switches");
+		return 0;
+	}
+	return topology_leaf_spine(&r->scenario->topology, leaves, spines, hosts, speed_of(map));
+}
+
+static int read_fat_tree(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const uint32_t k = needed(r, map, "topology.k");
+	struct bad_text found;
+
+	if (k == 0)
+		return 0;
+	if (k % 2 == 0)
+		return topology_fat_tree(&r->scenario->topology, k, speed_of(map));
+	bad(r->errors, &yaml_find(map, "k")->at, "topology.k", bad_text(&found, "%u", k),
+	    "an even number");
+	return 0;
+}
+
+static int read_kind(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const int kind = scenario_get(map, "topology.kind").word;
+	uint32_t hosts;
+
+	if (kind < 0)
+		return 0;
+	only_these(r, map, keys_of_kind[kind], "only keys of this kind");
+	if (kind == LEAF_SPINE)
+		return read_leaf_spine(r, map);
+	if (kind == FAT_TREE)
+		return read_fat_tree(r, map);
+	hosts = star_hosts(r, map);
+	return hosts > 0 ? topology_star(&r->scenario->topology, hosts, speed_of(map)) : 0;
+}
+
+/* ---- a file ---- */
+
+static int read_topology_file(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const struct yaml_node *node = yaml_find(map, "file");
+	char *path, *bytes;
+	size_t length;
+	int ret;
+
+	only_these(r, map, keys_of_file, "nothing beside topology.file");
+	if (!node->meaning)
+		return 0;
+	path = read_file_beside(r->path, node->text);
+	if (!path)
+		return -ENOMEM;
+	ret = read_file(path, &node->at, "topology.file", &bytes, &length, r->errors);
+	if (!ret) {
+		const struct bad_at at = {path, 1, &node->at};
+
+		ret = yaml_text_is_good(bytes, length, &at, r->errors) ? 0 : -EINVAL;
+		ret = ret ? ret
+			  : read_hpcc_topology(bytes, length, &at, &r->scenario->topology, r->errors);
+		util_free(bytes);
+	}
+	r->hpcc_nodes = true;
+	util_free(path);
+	return ret == -EINVAL ? 0 : ret;
+}
+
+/* ---- lists ---- */
+
+struct naming {
+	struct scenario_reader *r;
+	bool is_switch;
+	int ret;
+	struct bad_text why;
+};
+
+static bool add_named(void *owner, const char *name)
+{
+	struct naming *n = owner;
+
+	n->ret = topology_add_node(&n->r->scenario->topology, name, n->is_switch);
+	if (n->ret == -EEXIST)
+		bad_text(&n->why, "%s a second time", name);
+	return n->ret == 0;
+}
+
+static int read_nodes(struct scenario_reader *r, const struct yaml_node *node, const char *key,
+		      bool is_switch)
+{
+	const struct yaml_node *item = node && node->kind == YAML_LIST ? node->child : node;
+	struct naming n = {.r = r, .is_switch = is_switch};
+	struct bad_text why;
+
+	for (; item; item = item == node ? NULL : item->next) {
+		if (!item->meaning || scenario_names(item->text, item->length, add_named, &n, &why))
+			continue;
+		if (n.ret == -ENOMEM)
+			return n.ret;
+		bad(r->errors, &item->at, key, n.ret ? n.why.text : why.text,
+		    "names, each once");
+		n.ret = 0;
+	}
+	return 0;
+}
+
+struct ends {
+	struct scenario_reader *r;
+	uint32_t *nodes, count;
+	struct bad_text why;
+};
+
+static bool add_end(void *owner, const char *name)
+{
+	struct ends *ends = owner;
+	const int64_t node = topology_find(&ends->r->scenario->topology, name);
+	uint32_t *nodes;
+
+	if (node < 0) {
+		bad_text(&ends->why, "%s, which is neither host nor switch", name);
+		return false;
+	}
+	nodes = scenario_grow(ends->r, ends->nodes, ends->count, sizeof(*nodes));
+	if (!nodes)
+		return false;
+	ends->nodes = nodes;
+	nodes[ends->count++] = (uint32_t)node;
+	return true;
+}
+
+static struct ends ends_of(struct scenario_reader *r, const struct yaml_node *link, const char *key)
+{
+	const struct yaml_node *node = scenario_node(link, key), *item;
+	struct ends ends = {.r = r};
+	struct bad_text why, shown;
+
+	for (item = node && node->kind == YAML_LIST ? node->child : node; item;
+	     item = item == node ? NULL : item->next) {
+		bad_text(&ends.why, "%s", "");
+		if (!item->meaning || scenario_names(item->text, item->length, add_end, &ends, &why))
+			continue;
+		bad(r->errors, &item->at, bad_text(&shown, "topology.links[].%s", key),
+		    ends.why.text[0] ? ends.why.text : why.text, "names of the topology");
+	}
+	return ends;
+}
+
+static int add_links(struct scenario_reader *r, const struct yaml_node *node,
+		     const struct ends *a, const struct ends *b)
+{
+	struct topology *topology = &r->scenario->topology;
+	struct topology_link link = {
+		.rate_bps = scenario_get(node, "topology.links[].rate").number,
+		.delay = scenario_get(node, "topology.links[].delay").number,
+		.error_ppt = scenario_get(node, "topology.links[].error").number,
+	};
+	const bool ports = scenario_has(node, "port_a");
+	struct bad_text found;
+	int ret = 0;
+
+	for (uint64_t i = 0; i < (uint64_t)a->count * b->count && !ret; i++) {
+		link.a = a->nodes[i / b->count];
+		link.b = b->nodes[i % b->count];
+		if (link.a == link.b) {
+			bad(r->errors, &node->at, "topology.links[].b",
+			    bad_text(&found, "%s", topology->nodes[link.a].name),
+			    "another node than a");
+			return 0;
+		}
+		link.port_a = ports ? scenario_text(r, node, "port_a", NULL) : NULL;
+		link.port_b = ports ? scenario_text(r, node, "port_b", NULL) : NULL;
+		ret = topology_add_link(topology, &link);
+	}
+	return ret;
+}
+
+static int read_link(struct scenario_reader *r, const struct yaml_node *node)
+{
+	struct ends a = ends_of(r, node, "a"), b = ends_of(r, node, "b");
+	const bool ports = scenario_has(node, "port_a");
+	struct bad_text found;
+	int ret = 0;
+
+	if ((uint64_t)a.count * b.count + r->scenario->topology.link_count > LINKS_MAX)
+		bad(r->errors, &node->at, "topology.links",
+		    bad_text(&found, "%llu links", (unsigned long long)a.count * b.count),
+		    "at most 8388608");
+	else if (ports != scenario_has(node, "port_b"))
+		bad(r->errors, &node->at, "topology.links[]", "a port at one end only",
+		    "port_a and port_b, or none");
+	else if (ports && (a.count > 1 || b.count > 1))
+		bad(r->errors, &node->at, "topology.links[]", "ports of several links",
+		    "one link where ports have names");
+	else
+		ret = add_links(r, node, &a, &b);
+	util_free(a.nodes);
+	util_free(b.nodes);
+	return ret;
+}
+
+static int read_lists(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const struct yaml_node *links = scenario_node(map, "links");
+	int ret = read_nodes(r, scenario_node(map, "hosts"), "topology.hosts", false);
+
+	only_these(r, map, keys_of_lists, "a kind, a file, or hosts, switches and links");
+	ret = ret ? ret : read_nodes(r, scenario_node(map, "switches"), "topology.switches", true);
+	for (const struct yaml_node *link = links && links->kind == YAML_LIST ? links->child : NULL;
+	     link && !ret; link = link->next)
+		if (link->kind == YAML_MAP)
+			ret = read_link(r, link);
+	return ret;
+}
+
+/* ---- all of it ---- */
+
+static void hash_topology(struct scenario_reader *r)
+{
+	const struct topology *topology = &r->scenario->topology;
+
+	for (uint32_t i = 0; i < topology->node_count; i++) {
+		const uint64_t words[] = {topology->nodes[i].is_switch};
+
+		scenario_hash_words(r, &r->hash, topology->nodes[i].name, words, 1);
+	}
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		const struct topology_link *link = &topology->links[i];
+		const uint64_t words[] = {link->rate_bps, link->delay, link->error_ppt,
+					  link->loss_ppb};
+
+		scenario_hash_words(r, &r->hash, link->name, words,
+				    link->loss_ppb ? 4 : link->error_ppt ? 3 : 2);
+	}
+}
+
+void scenario_read_topology(struct scenario_reader *r)
+{
+	const struct yaml_node *map = scenario_node(r->root, "topology");
+	const uint32_t errors = r->errors->error_count;
+	struct topology *topology = &r->scenario->topology;
+	int ret;
+
+	if (!map || map->kind != YAML_MAP)
+		return; /* reported already */
+	if (scenario_has(map, "kind"))
+		ret = read_kind(r, map);
+	else
+		ret = scenario_has(map, "file") ? read_topology_file(r, map) : read_lists(r, map);
+	if (r->errors->error_count == errors && !ret)
+		ret = topology_name_links(topology);
+	if (ret)
+		r->no_memory = true;
+	if (ret || r->errors->error_count != errors)
+		return;
+	scenario_check_topology(r, &map->at, "topology");
+	if (r->errors->error_count != errors)
+		return;
+	hash_topology(r);
+	scenario_hosts_index(r);
+}

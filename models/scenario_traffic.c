@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario_internal.h"
+
+#include "models/read_file.h"
+#include "models/read_hpcc_flow.h"
+#include "util/alloc.h"
+#include "util/rand.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum pattern { INCAST, PERMUTATION, ALL_TO_ALL, RING };
+static const char *const pattern_names[] = {"incast", "permutation", "all_to_all", "ring"};
+
+enum { FLOWS_MAX = READ_HPCC_FLOWS_MAX };
+
+struct block { /* one item of the list */
+	struct scenario_reader *r;
+	const struct yaml_node *map;
+	struct scenario_hash hash;
+	struct traffic_flow flow; /* what all have in common */
+	ps_t spread, every;
+	uint64_t repeat, size;
+	uint32_t class_index;
+	const char *class_name;
+	bool full; /* there were too many: reported */
+};
+
+/* A name for random draws: the scenario's seed, the block, a purpose. */
+static uint64_t draw(const struct block *b, const char *purpose, const char *src, const char *dst,
+		     uint64_t nth)
+{
+	const uint64_t words[] = {util_hash_name(b->class_name), util_hash_name(purpose),
+				  util_hash_name(src), util_hash_name(dst), nth};
+
+	return util_hash_words((struct util_key){.k0 = b->r->scenario->seed, .k1 = 3}, words, 5);
+}
+
+static void add_flow(struct block *b, struct traffic_flow flow)
+{
+	struct scenario *s = b->r->scenario;
+	struct traffic_flow *flows;
+	struct bad_text found;
+
+	if (s->flow_count == FLOWS_MAX) {
+		if (!b->full)
+			bad(b->r->errors, &b->map->at, "traffic",
+			    bad_text(&found, "more than %u flows", FLOWS_MAX),
+			    "fewer, or smaller patterns");
+		b->full = true;
+		return;
+	}
+	flows = scenario_grow(b->r, s->flows, s->flow_count, sizeof(*flows));
+	if (!flows)
+		return;
+	s->flows = flows;
+	flows[s->flow_count++] = flow;
+}
+
+/* A flow of a pattern, as often as it is repeated. */
+static void add_pair(struct block *b, uint32_t src, uint32_t dst)
+{
+	const char *const *hosts = b->r->hosts;
+
+	for (uint64_t i = 0; i < b->repeat && !b->full && !b->r->no_memory; i++) {
+		struct traffic_flow flow = b->flow;
+
+		flow.src = src;
+		flow.dst = dst;
+		flow.bytes = b->size;
+		flow.start_at += i * b->every;
+		if (b->spread > 0)
+			flow.start_at += (ps_t)((u128)draw(b, "spread", hosts[src], hosts[dst], i) *
+							(b->spread + 1) >>
+						64);
+		add_flow(b, flow);
+	}
+}
+
+/* ---- patterns ---- */
+
+static void hash_hosts(struct block *b, const char *path, const struct scenario_hosts *hosts,
+		       uint32_t all)
+{
+	if (hosts->count == all)
+		return; /* as if left out */
+	for (uint32_t i = 0; i < hosts->count; i++) {
+		const uint64_t words[] = {util_hash_name(b->r->hosts[hosts->hosts[i]])};
+
+		scenario_hash_words(b->r, &b->hash, path, words, 1);
+	}
+}
+
+static struct scenario_hosts hosts_of(struct block *b, const char *key)
+{
+	struct bad_text path;
+
+	return scenario_hosts_of(b->r, scenario_node(b->map, key),
+				 bad_text(&path, "traffic[].%s", key), true);
+}
+
+static void add_incast(struct block *b)
+{
+	const struct yaml_node *to_node = scenario_node(b->map, "to");
+	struct scenario_hosts to = {0}, from;
+	struct bad_text found;
+
+	if (!to_node) {
+		bad(b->r->errors, &b->map->at, "traffic[].to", "nothing", "a host");
+		return;
+	}
+	to = hosts_of(b, "to");
+	from = hosts_of(b, "from");
+	if (to.count == 1) {
+		uint32_t others = 0;
+
+		for (uint32_t i = 0; i < from.count; i++) {
+			if (from.hosts[i] != to.hosts[0])
+				from.hosts[others++] = from.hosts[i];
+			else if (scenario_has(b->map, "from"))
+				bad(b->r->errors, &b->map->at, "traffic[].from",
+				    bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
+				    "hosts other than to");
+		}
+		from.count = others;
+		for (uint32_t i = 0; i < from.count; i++)
+			add_pair(b, from.hosts[i], to.hosts[0]);
+		hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
+		hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
+	} else if (to.count > 1) {
+		bad(b->r->errors, &to_node->at, "traffic[].to",
+		    bad_text(&found, "%u hosts", to.count), "one host");
+	}
+	util_free(to.hosts);
+	util_free(from.hosts);
+}
+
+static int compare_positions(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* In order of position, so that nothing depends on how they were written. */
+static void sort_hosts(struct scenario_hosts *hosts)
+{
+	for (uint32_t gap = hosts->count / 2; gap > 0; gap /= 2)
+		for (uint32_t i = gap; i < hosts->count; i++) {
+			const uint32_t host = hosts->hosts[i];
+			uint32_t j = i;
+
+			for (; j >= gap && compare_positions(host, hosts->hosts[j - gap]) < 0; j -= gap)
+				hosts->hosts[j] = hosts->hosts[j - gap];
+			hosts->hosts[j] = host;
+		}
+}
+
+/* In the order in which people count. */
+static void sort_naturally(const struct scenario_reader *r, struct scenario_hosts *hosts)
+{
+	uint32_t count = 0, *rank = util_calloc(r->host_count + 1, sizeof(*rank));
+
+	if (!rank)
+		return;
+	for (uint32_t i = 0; i < hosts->count; i++)
+		rank[hosts->hosts[i]] = 1;
+	for (uint32_t i = 0; i < r->host_count; i++)
+		if (rank[r->natural[i]])
+			hosts->hosts[count++] = r->natural[i];
+	util_free(rank);
+}
+
+/* Sattolo 1986: one cycle through all, so nobody keeps its place. */
+static void add_permutation(struct block *b, const struct scenario_hosts *hosts)
+{
+	uint32_t *to = scenario_alloc(b->r, hosts->count, sizeof(*to));
+
+	if (!to)
+		return;
+	for (uint32_t i = 0; i < hosts->count; i++)
+		to[i] = hosts->hosts[i];
+	for (uint32_t i = hosts->count - 1; i > 0; i--) {
+		struct util_rand rand = {.seed = b->r->scenario->seed,
+					 .entity = util_hash_name(b->class_name),
+					 .purpose = 0x7065726d,
+					 .counter = (uint64_t)i << 32};
+		const uint32_t j = (uint32_t)util_rand_below(&rand, i), own = to[i];
+
+		to[i] = to[j];
+		to[j] = own;
+	}
+	for (uint32_t i = 0; i < hosts->count; i++)
+		add_pair(b, hosts->hosts[i], to[i]);
+	util_free(to);
+}
+
+static void add_group(struct block *b, enum pattern pattern)
+{
+	struct scenario_hosts hosts = hosts_of(b, "hosts");
+	struct bad_text found;
+
+	if (hosts.count < 2) {
+		bad(b->r->errors, &b->map->at, "traffic[].hosts",
+		    bad_text(&found, "%u", hosts.count), "at least two hosts");
+		util_free(hosts.hosts);
+		return;
+	}
+	sort_hosts(&hosts);
+	hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
+	if (pattern == PERMUTATION)
+		add_permutation(b, &hosts);
+	if (pattern == RING)
+		sort_naturally(b->r, &hosts);
+	for (uint32_t i = 0; i < hosts.count && !b->full; i++) {
+		if (pattern == RING)
+			add_pair(b, hosts.hosts[i], hosts.hosts[(i + 1) % hosts.count]);
+		for (uint32_t j = 0; pattern == ALL_TO_ALL && j < hosts.count && !b->full; j++)
+			if (j != i)
+				add_pair(b, hosts.hosts[i], hosts.hosts[j]);
+	}
+	util_free(hosts.hosts);
+}
+
+/* Keys that the pattern does not look at. */
+static void refuse_keys(struct block *b, const char *const *keys, const char *expected)
+{
+	for (; *keys; keys++)
+		if (scenario_has(b->map, *keys))
+			scenario_refuse(b->r, scenario_node(b->map, *keys), "traffic[]", expected);
+}
+
+static void add_pattern(struct block *b, enum pattern pattern)
+{
+	static const char *const not_incast[] = {"hosts", NULL};
+	static const char *const not_group[] = {"to", "from", NULL};
+	struct bad_text expected;
+
+	refuse_keys(b, pattern == INCAST ? not_incast : not_group, "only keys of this pattern");
+	if (!scenario_has(b->map, "size")) {
+		bad(b->r->errors, &b->map->at, "traffic[].size", "nothing",
+		    scenario_row_expects(scenario_row("traffic[].size"), &expected));
+		return;
+	}
+	if (b->size == 0)
+		return; /* reported already */
+	if (pattern == INCAST)
+		add_incast(b);
+	else
+		add_group(b, pattern);
+}
+
+/* ---- a file ---- */
+
+/* Node @number of the file as a position; -1: reported. */
+static int64_t host_of(struct block *b, uint32_t number, const struct bad_at *at, const char *key)
+{
+	const struct scenario_reader *r = b->r;
+	struct bad_text name, found;
+	int64_t position;
+
+	if (r->hpcc_nodes)
+		position = scenario_host_find(r, bad_text(&name, "n%u", number));
+	else
+		position = number < r->host_count ? (int64_t)r->natural[number] : -1;
+	if (position < 0)
+		bad(r->errors, at, key, bad_text(&found, "%u", number), "a host of the topology");
+	return position;
+}
+
+static void add_file_flow(struct block *b, const struct read_hpcc_flow *from, const char *path)
+{
+	const struct bad_at at = {path, from->line, &scenario_node(b->map, "file")->at};
+	const int64_t src = host_of(b, from->src, &at, "src");
+	const int64_t dst = host_of(b, from->dst, &at, "dst");
+	struct traffic_flow flow = b->flow;
+
+	if (src < 0 || dst < 0)
+		return;
+	const uint64_t words[] = {util_hash_name(b->r->hosts[src]),
+				  util_hash_name(b->r->hosts[dst]), from->priority, from->bytes,
+				  from->start_at};
+
+	flow.src = (uint32_t)src;
+	flow.dst = (uint32_t)dst;
+	flow.priority = from->priority;
+	flow.bytes = from->bytes;
+	flow.start_at += from->start_at;
+	scenario_hash_words(b->r, &b->hash, "flow", words, 5);
+	add_flow(b, flow);
+}
+
+static void add_file(struct block *b)
+{
+	static const char *const others[] = {"to",     "from",	 "hosts", "size",    "spread",
+					     "repeat", "every", "priority", "pattern", NULL};
+	const struct yaml_node *node = scenario_node(b->map, "file");
+	struct read_hpcc_flow *flows = NULL;
+	char *path, *bytes = NULL;
+	uint64_t count = 0;
+	size_t length;
+	int ret;
+
+	refuse_keys(b, others, "only class and start beside traffic[].file");
+	path = node->meaning ? read_file_beside(b->r->path, node->text) : NULL;
+	if (!path) {
+		b->r->no_memory |= node->meaning != NULL;
+		return;
+	}
+	const struct bad_at at = {path, 1, &node->at};
+
+	ret = read_file(path, &node->at, "traffic[].file", &bytes, &length, b->r->errors);
+	if (!ret && !yaml_text_is_good(bytes, length, &at, b->r->errors))
+		ret = -EINVAL;
+	ret = ret ? ret : read_hpcc_flow(bytes, length, &at, &flows, &count, b->r->errors);
+	b->r->no_memory |= ret == -ENOMEM;
+	for (uint64_t i = 0; i < count && b->r->host_count > 0; i++)
+		add_file_flow(b, &flows[i], path);
+	util_free(flows);
+	util_free(bytes);
+	util_free(path);
+}
+
+/* ---- a block ---- */
+
+static bool name_class(struct block *b, int pattern)
+{
+	struct scenario *s = b->r->scenario;
+	const struct yaml_node *node = scenario_node(b->map, "class");
+	char *name = scenario_text(b->r, b->map, "class",
+				   pattern >= 0 ? pattern_names[pattern] : "trace");
+	struct bad_text found;
+	char **classes;
+
+	if (!name)
+		return false;
+	for (uint32_t i = 0; i < s->class_count; i++) {
+		if (strcmp(s->classes[i], name) != 0)
+			continue;
+		bad(b->r->errors, node ? &node->at : &b->map->at, "traffic[].class",
+		    bad_text(&found, "%s a second time", name), "another name for each block");
+		util_free(name);
+		return false;
+	}
+	classes = scenario_grow(b->r, s->classes, s->class_count, sizeof(char *));
+	if (!classes) {
+		util_free(name);
+		return false;
+	}
+	s->classes = classes;
+	b->class_index = s->class_count;
+	b->class_name = classes[s->class_count++] = name;
+	return true;
+}
+
+static void hash_block(struct block *b)
+{
+	const uint64_t name[] = {util_hash_name(b->class_name)};
+
+	scenario_hash_words(b->r, &b->hash, "class", name, 1);
+	scenario_hash_map(b->r, &b->hash, b->map, "traffic[]");
+	scenario_hash_add(b->r, &b->r->hash, scenario_hash_end(&b->hash));
+}
+
+static void read_block(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const int pattern = scenario_get(map, "traffic[].pattern").word;
+	struct block b = {
+		.r = r,
+		.map = map,
+		.spread = scenario_get(map, "traffic[].spread").number,
+		.every = scenario_get(map, "traffic[].every").number,
+		.repeat = scenario_get(map, "traffic[].repeat").number,
+		.size = scenario_get(map, "traffic[].size").number,
+	};
+
+	if (!name_class(&b, pattern))
+		return;
+	b.flow = (struct traffic_flow){
+		.class_index = b.class_index,
+		.priority = (uint8_t)scenario_get(map, "traffic[].priority").number,
+		.start_at = scenario_get(map, "traffic[].start").number,
+	};
+	if (scenario_has(map, "file"))
+		add_file(&b);
+	else if (pattern >= 0 && r->host_count > 0)
+		add_pattern(&b, (enum pattern)pattern);
+	else if (!scenario_has(map, "pattern"))
+		bad(r->errors, &map->at, "traffic[].pattern", "nothing", "a pattern or a file");
+	hash_block(&b);
+}
+
+/* Classes by name, so that the order of blocks cannot be seen. */
+static void sort_classes(struct scenario_reader *r)
+{
+	struct scenario *s = r->scenario;
+	uint32_t *old = scenario_alloc(r, s->class_count + 1, sizeof(*old));
+	uint32_t *now = scenario_alloc(r, s->class_count + 1, sizeof(*now));
+
+	for (uint32_t i = 0; old && now && i < s->class_count; i++) {
+		char *name = s->classes[i];
+		uint32_t j = i;
+
+		for (; j > 0 && strcmp(s->classes[j - 1], name) > 0; j--) {
+			s->classes[j] = s->classes[j - 1];
+			old[j] = old[j - 1];
+		}
+		s->classes[j] = name;
+		old[j] = i;
+	}
+	for (uint32_t i = 0; old && now && i < s->class_count; i++)
+		now[old[i]] = i;
+	for (uint64_t f = 0; old && now && f < s->flow_count; f++)
+		s->flows[f].class_index = now[s->flows[f].class_index];
+	util_free(old);
+	util_free(now);
+}
+
+void scenario_read_traffic(struct scenario_reader *r)
+{
+	const struct yaml_node *list = scenario_node(r->root, "traffic");
+
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
+	     map = map->next)
+		if (map->kind == YAML_MAP)
+			read_block(r, map);
+	sort_classes(r);
+}
