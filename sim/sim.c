@@ -492,6 +492,11 @@ struct sim_node *sim_node_at(const struct sim *sim, uint32_t i)
 	return sim->by_name[i];
 }
 
+bool sim_is_done(const struct sim *sim)
+{
+	return sim->done;
+}
+
 ps_t sim_now(const struct sim *sim)
 {
 	ps_t last = 0;

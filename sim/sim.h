@@ -57,6 +57,7 @@ ps_t sim_next_at(const struct sim *sim);
 /* From a signal handler or the other side of a wall clock: end at the next window. */
 void sim_stop(struct sim *sim);
 
+bool sim_is_done(const struct sim *sim); /* the last run has left nothing to do */
 ps_t sim_now(const struct sim *sim); /* begin of the window at hand; after a run the last instant */
 uint64_t sim_seed(const struct sim *sim);
 void *sim_owner(const struct sim *sim);

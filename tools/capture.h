@@ -5,7 +5,8 @@
 /* All host ports of a run as one pcapng: what a host sends at the start of the frame, what it
  * receives at its last bit. RoCEv2 packets are whole, with headers and ICRC; PFC frames are there;
  * updates of credits, which no Ethernet has, are not. Records come in order of time, then of host
- * name, whatever the number of threads. */
+ * name, whatever the number of threads. Remote addresses of programs are those of their memory and
+ * so not the same in every run. */
 #include "models/fabric.h"
 
 #include <stdio.h>

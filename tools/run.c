@@ -93,7 +93,7 @@ static int print(const struct run *run, const struct result *result, bool writte
 /* A program has failed when a rank says so, or waits although nothing can happen any more. */
 static int judge(const struct run *run, const struct result *result)
 {
-	const bool cut = result->partial || result->time >= run->scenario.until;
+	const bool cut = result->partial || !sim_is_done(run->fabric.sim);
 	int ret = COMMAND_DONE;
 
 	for (uint32_t i = 0; i < result->program_count; i++) {

@@ -111,7 +111,7 @@ bool symbol_of(const void *place, bool is_return, char *ret_text, size_t room)
 
 void symbol_spin(const struct spin_report *report, char *ret_text, size_t room)
 {
-	char place[256] = "";
+	char place[256] = "an unknown place";
 	bool has_line = false;
 
 	for (uint32_t i = 0; i < report->place_count && !has_line; i++)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=sh
+# What the tests of the command share: . lib.sh; $1 is the command, $2 the repository. Sets verbena,
+# root, work (an empty folder, the current one).
+set -eu
+verbena=$1
+# shellcheck disable=SC2034
+root=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+	echo "$*"
+	[ ! -s "$work/err" ] || sed 's/^/stderr: /' "$work/err"
+	exit 1
+}
+
+# expect STATUS ARG...: runs verbena; its output is in $work/out and $work/err
+expect() {
+	want=$1
+	shift
+	status=0
+	"$verbena" "$@" >"$work/out" 2>"$work/err" || status=$?
+	[ "$status" = "$want" ] || fail "verbena $*: exit $status, expected $want"
+}
+
+# holds FILE EXPRESSION: Python, over the JSON in FILE as r
+holds() {
+	python3 - "$1" "$2" <<'END' || fail "$1: not so: $2"
+import json, sys
+r = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else 1)
+END
+}
+
+digest_of() { # FILE: what a run has printed
+	sed -n 's/^digest: \([0-9a-f]\{16\}\)$/\1/p' "$1"
+}
+
+nothing_else() { # NAME...: there is nothing but these, out and err
+	for file in * .[!.]*; do
+		case " out err $* " in
+		*" $file "*) ;;
+		*) [ ! -e "$file" ] || fail "there is a $file" ;;
+		esac
+	done
+}
+
+cat >small.yaml <<'END'
+version: 1
+name: small
+topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 4}
+switch: {buffer: 1MiB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}, pfc: {priorities: [3]}}
+nic: {mtu: 1024, cc: dcqcn}
+traffic:
+  - {class: incast, pattern: incast, to: h0, from: "h[1-7]", size: 100KB, start: 5us}
+  - {class: ring, pattern: ring, size: 20KB}
+programs:
+  - {run: ring, hosts: [h1, h6, h3]}
+until: 10ms
+END

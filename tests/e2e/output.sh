@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# What a run prints and leaves behind.
+. "$(dirname "$0")/lib.sh"
+
+# Without --json: files, and the last two lines.
+expect 0 run small.yaml
+nothing_else small.yaml verbena-out
+[ "$(tail -n 2 out | cut -d: -f1 | tr '\n' ' ')" = "digest report " ] || fail "other last lines"
+digest=$(digest_of out)
+[ -n "$digest" ] || fail "no digest"
+report=$(sed -n 's/^report: //p' out)
+[ -e "$report" ] || fail "no report at $report"
+for file in result.json flows.csv ports.csv; do
+	[ -s "verbena-out/small/$file" ] || fail "no $file"
+done
+! ls verbena-out/small/*.part 2>/dev/null || fail "something half done"
+grep -q '^incast ' out || fail "no table"
+result=verbena-out/small/result.json
+
+# Every key of the interface, with its type, and figures that agree with each other.
+holds $result 'list(r)[:10] == ["schema", "version", "scenario", "seed", "digest", "partial", "time_ps", "wall_s", "events", "packet_hops"]'
+holds $result 'r["schema"] == 1 and r["scenario"] == "small" and r["seed"] == 1'
+holds $result "r['digest'] == '$digest' and r['partial'] is False and isinstance(r['wall_s'], float)"
+holds $result 'r["flows"] == {"posted": 15, "completed": 15, "failed": 0, "bytes_posted": 860000, "bytes_delivered": 860000, "packets_retransmitted": 0}'
+holds $result 'set(r["drops"]) == {"buffer", "fault", "no_route", "icrc", "ttl", "mtu", "watchdog"}'
+holds $result 'set(r["drops"].values()) == {0}'
+holds $result 'set(r["pfc"]) == {"pause_sent", "resume_sent", "paused_ps"} and r["ecn"]["marked"] > 0'
+holds $result 'r["cnp"]["sent"] >= r["cnp"]["handled"] > 0 and r["queue"]["max_bytes"] > 20000'
+holds $result 'set(r["fct"]) == {"incast", "ring"} and r["fct"]["incast"]["count"] == 7 and r["fct"]["ring"]["count"] == 8'
+holds $result 'all(set(c) == {"count", "mean_ps", "p50_ps", "p99_ps", "p999_ps", "slowdown_mean", "slowdown_p99", "goodput_bps"} for c in r["fct"].values())'
+holds $result 'all(c["p50_ps"] <= c["p99_ps"] <= c["p999_ps"] and c["slowdown_mean"] >= 1.0 for c in r["fct"].values())'
+holds $result 'all(isinstance(v, int) == (not k.startswith("slowdown")) for c in r["fct"].values() for k, v in c.items())'
+holds $result 'r["expect"] == []'
+holds $result 'r["programs"][0]["failed"] == 0 and [k["host"] for k in r["programs"][0]["ranks"]] == ["h1", "h6", "h3"]'
+
+python3 - verbena-out/small <<'END' || fail "the CSV files disagree with result.json"
+import csv, json, math, sys
+base = sys.argv[1]
+r = json.load(open(base + "/result.json"))
+flows = open(base + "/flows.csv").read().splitlines()
+assert flows[0] == ("id,class,src,dst,priority,bytes,start_ps,end_ps,fct_ps,ideal_ps,slowdown,"
+                    "packets_retransmitted,status"), flows[0]
+flows = list(csv.DictReader(flows))
+assert [int(f["id"]) for f in flows] == list(range(15))
+for name, c in r["fct"].items():
+    mine = [f for f in flows if f["class"] == name]
+    times = sorted(int(f["fct_ps"]) for f in mine)
+    slow = sorted(float(f["slowdown"]) for f in mine)
+    rank = lambda q: times[max(0, math.ceil(q * len(times)) - 1)]
+    assert c["count"] == len(mine)
+    assert (c["p50_ps"], c["p99_ps"], c["p999_ps"]) == (rank(.5), rank(.99), rank(.999))
+    assert c["mean_ps"] == sum(times) // len(times)
+    assert abs(c["slowdown_mean"] - sum(slow) / len(slow)) < 2e-6
+    assert c["slowdown_p99"] == slow[-1]
+    span = max(int(f["end_ps"]) for f in mine) - min(int(f["start_ps"]) for f in mine)
+    assert c["goodput_bps"] == sum(int(f["bytes"]) for f in mine) * 8 * 10**12 // span
+for f in flows:
+    assert f["status"] == "ok" and f["priority"] == "3"
+    assert int(f["fct_ps"]) == int(f["end_ps"]) - int(f["start_ps"])
+    assert float(f["slowdown"]) == round(int(f["fct_ps"]) / int(f["ideal_ps"]), 6) >= 1
+ports = list(csv.DictReader(open(base + "/ports.csv")))
+# 8 hosts and 4 + 4 links between 2 leaves and 2 spines: 2 * (8 + 4) ports of 8 priorities.
+assert len(ports) == 2 * 12 * 8, len(ports)
+assert [(p["node"], p["link"], int(p["priority"])) for p in ports] == \
+    sorted((p["node"], p["link"], int(p["priority"])) for p in ports)
+total = lambda key: sum(int(p[key]) for p in ports)
+once = lambda key: sum(int(p[key]) for p in ports if p["priority"] == "0")
+assert total("marked") == r["ecn"]["marked"]
+assert total("paused_ps") == r["pfc"]["paused_ps"]
+assert once("pause_sent") == r["pfc"]["pause_sent"] and once("resume_sent") == r["pfc"]["resume_sent"]
+assert max(int(p["queue_max_bytes"]) for p in ports) == r["queue"]["max_bytes"]
+assert once("port_sent_packets") == r["packet_hops"]
+# What all priorities sent, and the control frames, is what the port sent.
+for link in {(p["node"], p["link"]) for p in ports}:
+    mine = [p for p in ports if (p["node"], p["link"]) == link]
+    control = sum(int(mine[0][k]) for k in ("pause_sent", "resume_sent", "credit_sent"))
+    assert sum(int(p["sent_packets"]) for p in mine) + control == int(mine[0]["port_sent_packets"])
+    assert sum(int(p["sent_bytes"]) for p in mine) + 84 * control == int(mine[0]["port_sent_bytes"])
+END
+
+# --json: the same on stdout, nothing else there, and nothing is written.
+rm -r verbena-out
+expect 0 run small.yaml --json
+cp out alone.json
+holds alone.json "r['digest'] == '$digest'"
+nothing_else small.yaml alone.json
+expect 0 run --json --out deep/er small.yaml
+holds out "r['digest'] == '$digest'"
+holds deep/er/result.json "r['digest'] == '$digest'"
+[ ! -e verbena-out ] || fail "verbena-out in spite of --out"
+
+# A run that is cut off by its own end is whole; its flows are unfinished.
+expect 0 run small.yaml --json --until 4us --out cut
+holds out 'r["partial"] is False and r["flows"]["failed"] == 15 and r["fct"]["incast"]["count"] == 0'
+grep -q '^0,.*,,,[0-9]*,,0,unfinished$' cut/flows.csv || fail "an unfinished flow looks otherwise"
+
+# --quiet leaves the two lines.
+expect 0 run small.yaml --quiet --out quiet
+[ "$(wc -l <out)" = 2 ] && [ ! -s err ] || fail "--quiet says more"
+
+# A name is no way out of the folder.
+sed 's/^name: small/name: none/' small.yaml >other.yaml
+expect 0 run --out "$work/a b/c" other.yaml
+[ -s "a b/c/result.json" ] || fail "--out with a space"
+
+# Where nothing can be written: 3, one line, before the run or after it.
+: >file
+expect 3 run small.yaml --out file
+[ "$(wc -l <err)" = 1 ] || fail "not one line"
+expect 3 run small.yaml --out file/below
+if [ "$(id -u)" != 0 ]; then
+	mkdir closed
+	chmod 555 closed
+	expect 3 run small.yaml --out closed
+	expect 3 run small.yaml --out closed/below
+	expect 3 run small.yaml --json --pcap closed/x.pcapng
+	chmod 755 closed
+fi
+expect 3 run small.yaml --json --pcap no/such/folder.pcapng
+[ "$(wc -l <err)" = 1 ] || fail "not one line"
+
+# A full disk: what can be kept is kept and marked. (ulimit -f counts 512 bytes.)
+(ulimit -f 8 && expect 3 run small.yaml --out full)
+! grep -q '^report:' out || fail "a report that is not there"
+[ ! -e full/ports.csv ] && [ -s full/flows.csv ] || fail "not what can be kept"
+! ls full/*.part 2>/dev/null || fail "something half done"
+holds full/result.json 'r["partial"] is True'
+expect 3 run small.yaml --json --pcap /dev/full
+holds out 'r["partial"] is True'
+status=0
+"$verbena" run small.yaml --json >/dev/full 2>err || status=$?
+[ $status = 3 ] || fail "stdout is full: exit $status"

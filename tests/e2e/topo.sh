@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# What verbena topo says about fabrics whose figures are known.
+. "$(dirname "$0")/lib.sh"
+
+cat >fat.yaml <<'END'
+version: 1
+topology: {kind: fat_tree, k: 4}
+END
+expect 0 topo fat.yaml
+cat >want <<'END'
+hosts      16
+switches   20
+links      48
+edge       16 links of 100 Gb/s
+core       32 links of 100 Gb/s
+delay      1.00 us
+path       2 links between 8 pairs of hosts
+path       4 links between 16 pairs of hosts
+path       6 links between 96 pairs of hosts
+bisection  800 Gb/s from h0..h7 to h8..h15
+END
+diff want out || fail "another fat tree"
+expect 0 topo fat.yaml --from h0 --to h15
+head -n 1 out | grep -qx 'h0 to h15: 6 links, 4 equal ways' || fail "other ways"
+[ "$(wc -l <out)" = 5 ] || fail "not all ways"
+expect 0 topo fat.yaml --from h0 --to h1
+grep -qF 'h0 -[h0-p0e0#0]- p0e0 -[h1-p0e0#0]- h1' out || fail "another way"
+
+# Two links of 100 from 8 hosts: 2:1 over the spines.
+cat >leaf.yaml <<'END'
+version: 1
+topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 8, fabric_rate: 200Gbps}
+END
+expect 0 topo leaf.yaml
+grep -q '^bisection  400 Gb/s from h0..h7 to h8..h15$' out || fail "another bisection"
+expect 0 topo leaf.yaml --dot
+[ "$(grep -c ' -- ' out)" = 20 ] || fail "another graph"
+expect 0 topo leaf.yaml --set topology.spines=4
+grep -q '^bisection  800 Gb/s' out || fail "--set is not heard"
+
+# A topology file by itself.
+printf '4 1 3\n0\n0 1 100Gbps 1000ns 0\n0 2 100Gbps 1000ns 0\n0 3 25Gbps 0.002ms 0.000000\n' >hpcc.txt
+expect 0 topo hpcc.txt
+grep -q '^hosts      3$' out || fail "another topology"
+grep -q '^edge       3 links of 25.0 Gb/s to 100 Gb/s$' out || fail "other links"
+expect 0 topo hpcc.txt --from n1 --to n3
+expect 2 topo fat.yaml --from h0
+expect 2 topo fat.yaml --from h0 --to p0e0
+expect 2 topo missing.txt
+expect 2 topo small.yaml --set topology.leaves=0
