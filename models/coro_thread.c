@@ -51,12 +51,12 @@ static void *thread_main(void *arg)
 	pthread_mutex_lock(&thread->lock);
 	pthread_cleanup_push(unlock, &thread->lock);
 	wait_inside(thread);
-	pthread_mutex_unlock(&thread->lock);
+	pthread_cleanup_pop(1);
 	thread->fn(thread->arg);
 	pthread_mutex_lock(&thread->lock);
 	thread->done = true;
 	pass(thread, BATON_OUTSIDE);
-	pthread_cleanup_pop(1);
+	pthread_mutex_unlock(&thread->lock);
 	return NULL;
 }
 

@@ -199,10 +199,12 @@ static bool is_stuck(struct spin *spin, const struct mark *mark, struct seen *se
 	     i++)
 		if (pause_ms(spin, 1))
 			return false;
+	if (!__atomic_load_n(&spin->answer.ready, __ATOMIC_ACQUIRE))
+		report->place_count = 0; /* it does not take signals: ThreadSanitizer, a mask */
 	report->host = host;
 	report->program = program;
 	report->used_ms = (now_ns - seen->since_ns) / 1000000;
-	return spin->answer.ready && is_still(mark, steps);
+	return is_still(mark, steps);
 }
 
 static void *watch(void *arg)

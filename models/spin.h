@@ -14,7 +14,8 @@ enum { SPIN_PLACES = 24, SPIN_LIMIT_MS = 2000 };
 struct spin_report {
 	const char *host, *program;
 	uint64_t used_ms; /* of the processor, since its last call */
-	/* Program counters: where it was, then the return addresses around it. */
+	/* Program counters: where it was, then the return addresses around it. None where the program
+	 * did not take our signal. */
 	uint32_t place_count;
 	void *places[SPIN_PLACES];
 };

@@ -7,6 +7,7 @@
 #include "tests/programs/util.h"
 
 #include <sched.h>
+#include <time.h>
 
 static void spin(const volatile uint8_t *byte)
 {
@@ -18,6 +19,25 @@ static void spin_in_libc(const volatile uint8_t *byte)
 {
 	while (*byte == 0)
 		sched_yield(); /* yields here */
+}
+
+static uint64_t processor_ms(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
+static void compute(struct ibv_cq *cq, uint64_t times)
+{
+	for (uint64_t i = 0; i < times; i++) {
+		const uint64_t from = processor_ms();
+
+		while (processor_ms() - from < 100)
+			;
+		ibv_req_notify_cq(cq, 0);
+	}
 }
 
 static void await(const struct prog *prog, const uint8_t *byte)
@@ -45,6 +65,7 @@ int prog_main(const struct prog *prog)
 							    .recv_depth = 1}) != 0 ||
 	    prog_connect(&qp, 1) != 0)
 		return -1;
+	compute(ctx.cq, prog_arg(prog, "busy", 0));
 	if (prog->rank == 1)
 		await(prog, bytes + 1);
 	else if (prog_post_send(&qp, (struct prog_send){.opcode = IBV_WR_RDMA_WRITE,

@@ -5,6 +5,10 @@
 # cures it, and watching cannot be seen in the digest.
 set -eu
 sim=$1 source=$2 has_libdw=$3
+! nm "$sim" | grep -q __tsan_init || {
+	echo "ThreadSanitizer gives no signal to a program that spins"
+	exit 77
+}
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 
 # place MARK: what has to be named for the line with that comment
@@ -48,6 +52,15 @@ for options in "--backend thread" "--threads 2" "--spin-limit 0"; do
 	# shellcheck disable=SC2086
 	[ "$(cured $options)" = "$digest" ] || {
 		echo "another digest with $options"
+		exit 1
+	}
+done
+
+# One that computes for long but calls now and then is left alone, even where calls take no time.
+for options in "" "--no-cost" "--backend thread"; do
+	# shellcheck disable=SC2086
+	timeout 60 "$sim" --spin-limit 500 $options -- cured=1 busy=8 2>"$dir/err" || {
+		cat "$dir/err"
 		exit 1
 	}
 done
