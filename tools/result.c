@@ -65,12 +65,12 @@ static struct result_link link_of(const struct place *place, uint32_t number)
 
 	*(credits ? &link.credit_sent : &link.pause_sent) = gate->controls_sent;
 	*(credits ? &link.credit_received : &link.pause_received) = gate->controls_received;
-	if (port->fault) {
-		link.lost = port->fault->lost;
-		link.corrupted = port->fault->corrupted;
-		link.refused = port->fault->refused;
-		link.duplicated = port->fault->duplicated;
-		link.reordered = port->fault->reordered;
+	for (const struct sim_fault *fault = port->fault; fault; fault = fault->next) {
+		link.lost += fault->lost;
+		link.corrupted += fault->corrupted;
+		link.refused += fault->refused;
+		link.duplicated += fault->duplicated;
+		link.reordered += fault->reordered;
 	}
 	return link;
 }

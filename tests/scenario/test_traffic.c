@@ -29,6 +29,7 @@ struct net_params {
 	struct topology_speed speed;
 	uint32_t mtu, ack_every, window, threads;
 	uint8_t timeout;
+	ps_t latency; /* of switches */
 	uint64_t seed;
 	bool through_wire;
 };
@@ -77,7 +78,7 @@ static void net_make(struct net *net, const struct net_params *p)
 		.seed = p->seed,
 		.thread_count = p->threads,
 		.packet_bytes_max = 1u << 28,
-		.switches = {.buffer_bytes = 1u << 26},
+		.switches = {.buffer_bytes = 1u << 26, .latency = p->latency},
 		.host = &net->host,
 	};
 
@@ -157,6 +158,9 @@ static void one_packet_takes_what_a_hand_computes(void **state)
 	p.shape = LEAF_SPINE;
 	p.speed = (struct topology_speed){25 * G, 100 * G, PS_US};
 	assert_int_equal(alone(&p, "h0", "h7", 1), 10 * 8160 + 10 * 6880 + 8 * PS_US);
+	/* Three switches there, three back. */
+	p.latency = 450 * PS_NS;
+	assert_int_equal(alone(&p, "h0", "h7", 1), 10 * 8160 + 10 * 6880 + 8 * PS_US + 2700 * PS_NS);
 	/* 2 packets: 66 + 12 + 16 + 1024 + 4 = 1122, 66 + 12 + 4 + 4 = 86 bytes; the second is
 	 * behind the first at every link: 2 * 89760 + 6880, then the ACK. */
 	p = plain;
