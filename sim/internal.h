@@ -161,14 +161,14 @@ static inline struct sim_pkt *engine_frame_get(struct engine_thread *et)
 
 	if (unlikely(!frame))
 		return sim_engine_frame_fresh(et);
-	memcpy(&et->frame_free, frame, sizeof(et->frame_free));
+	memcpy(&et->frame_free, (const void *)frame, sizeof(et->frame_free));
 	et->frame_free_count--;
 	return frame;
 }
 
 static inline void engine_frame_put(struct engine_thread *et, struct sim_pkt *frame)
 {
-	memcpy(frame, &et->frame_free, sizeof(et->frame_free));
+	memcpy((void *)frame, &et->frame_free, sizeof(et->frame_free));
 	et->frame_free = frame;
 	et->frame_free_count++;
 }
