@@ -140,11 +140,11 @@ static void transmit(struct host *host, uint32_t priorities)
 		CHECK(hca_next_at(host->hca, priorities) > host->now);
 		return;
 	}
-	if (host->params.through_wire)
+	if (host->through_wire)
 		through_wire(host, tx.path, tx.ecn, &pkt);
 	frame.dst = tx.path->link_dst;
 	frame.flow_hash = tx.path->link_hash;
-	frame.bytes = (uint16_t)(wire_pkt_bytes(&pkt) + host->params.profile.wire_overhead);
+	frame.bytes = (uint16_t)(wire_pkt_bytes(&pkt) + host->wire_overhead);
 	frame.priority = tx.priority & 7u;
 	frame.ecn = tx.ecn & 3u;
 	frame.frame = SIM_DATA;
@@ -202,18 +202,22 @@ static void run_local(struct host *host, enum sim_local_phase phase)
 	event->fn(event, host);
 }
 
-/* Priorities whose next packet, however long, may start. */
-static uint32_t open_priorities(const struct host *host)
+/* Where credits decide. */
+static __attribute__((noinline)) uint32_t open_by_heads(const struct host *host, uint32_t open)
 {
-	const struct hca_profile *profile = &host->params.profile;
-	const uint32_t bytes_max = profile->mtu_max + profile->wire_overhead + WIRE_HEADERS_MAX +
-				   (uint32_t)WIRE_ICRC_BYTES;
-	uint32_t open = ~(uint32_t)host->node.ports->paused & 0xff;
-
-	for (uint8_t i = 0; host->fc->ops->heads && i < SIM_PRIORITIES; i++)
-		if (!host->fc->ops->may_send(host->fc, 0, i, bytes_max))
+	for (uint8_t i = 0; i < SIM_PRIORITIES; i++)
+		if (!host->fc->ops->may_send(host->fc, 0, i, host->packet_bytes_max))
 			open &= ~(1u << i);
 	return open;
+}
+
+/* Priorities whose next packet, however long, may start. */
+static inline uint32_t open_priorities(const struct host *host, const struct sim_port *port,
+				       bool heads)
+{
+	const uint32_t open = ~(uint32_t)port->paused & 0xff;
+
+	return heads ? open_by_heads(host, open) : open;
 }
 
 static void run_timers(struct host *host)
@@ -224,33 +228,31 @@ static void run_timers(struct host *host)
 		hca_advance(host->hca, host->now);
 }
 
-static ps_t timers_at(const struct host *host)
-{
-	const ps_t adapter_at = hca_next_at(host->hca, 0);
-
-	return adapter_at < host->fc->timer_at ? adapter_at : host->fc->timer_at;
-}
-
 /* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
 static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pkt *const *arrivals,
 		     uint32_t count)
 {
 	struct host *host = container_of(node, struct host, node);
+	const struct hca_device *hca = host->hca;
 	struct sim_port *port = node->ports;
+	const bool heads = host->fc->ops->heads;
 	uint32_t i = 0;
 
 	host->th = th;
 	for (;;) {
-		const uint32_t priorities = open_priorities(host);
+		const uint32_t priorities = open_priorities(host, port, heads);
 		const struct sim_local_event *local = host->local.root;
 		const ps_t arrival_at = i < count ? arrivals[i]->at : PS_NEVER;
-		const ps_t timer_at = later(timers_at(host), host->now);
-		const ps_t ready_at = host->control_count ? 0
-							  : later(hca_next_at(host->hca, priorities),
-								  host->loop.open_at);
-		const ps_t start_at = later(later(ready_at, host->now), port->free_at);
-		ps_t next = arrival_at < timer_at ? arrival_at : timer_at;
+		const ps_t adapter_at = hca_next_at(hca, 0);
+		ps_t timer_at = host->fc->timer_at, start_at = PS_NEVER, next;
 
+		timer_at = later(adapter_at < timer_at ? adapter_at : timer_at, host->now);
+		/* A packet whose rate does not let it go yet is a timer so far. */
+		if (host->control_count)
+			start_at = later(host->now, port->free_at);
+		else if (hca_next_at(hca, priorities) == 0)
+			start_at = later(later(host->now, port->free_at), host->loop_open_at);
+		next = arrival_at < timer_at ? arrival_at : timer_at;
 		next = start_at < next ? start_at : next;
 		if (local && local->at < next)
 			next = local->at;
@@ -306,6 +308,10 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 	*host = (struct host){
 		.node = {.ops = &host_ops, .name = name},
 		.params = *params,
+		.packet_bytes_max = params->profile.mtu_max + params->profile.wire_overhead +
+				    WIRE_HEADERS_MAX + (uint32_t)WIRE_ICRC_BYTES,
+		.wire_overhead = params->profile.wire_overhead,
+		.through_wire = params->through_wire,
 	};
 	sim_local_init(&host->local, seed, id);
 	host_loop_init(host);

@@ -54,36 +54,42 @@ struct host_params {
 };
 
 struct host_stats {
-	uint64_t completions, completions_failed;
 	uint64_t placed_bytes;
+	uint64_t completions, completions_failed;
 	struct {
 		uint64_t bytes, packets; /* on the wire; what it sends to itself is not */
 	} sent[SIM_PRIORITIES];
 };
 
-/* The embedded node is for sim_add_node(); everything else belongs to models/. */
+/* The embedded node is for sim_add_node(); everything else belongs to models/. First what every
+ * packet touches. */
 struct host {
 	struct sim_node node; /* first */
-	struct host_params params;
-	const struct host_table *table;
-	uint32_t number;  /* position in the table */
-	uint32_t address; /* where switches send what is for it */
-	struct hca_device *hca;
-	struct sim_local local;
 	struct sim_thread *th; /* while the node runs */
 	ps_t now;	       /* of the last thing that happened here */
-	struct sim_fc *fc;     /* of its port; set once the simulation is sealed */
+	struct hca_device *hca;
+	struct sim_fc *fc; /* of its port; set once the simulation is sealed */
+	struct sim_local local;
+	uint32_t address;	    /* where switches send what is for it */
+	uint32_t packet_bytes_max;  /* on the wire */
+	uint32_t wire_overhead;	    /* as in the profile */
+	uint32_t control_count;	    /* of @control */
+	uint32_t placement_waiters; /* tasks that wait for memory to change */
+	bool through_wire;	    /* as in @params */
+	ps_t loop_open_at; /* the next frame, wherever it goes, may start; PS_NEVER: once one of
+			    * those to itself arrives */
+	struct packet_slab *room;   /* for the next payload */
+	struct host_tap *tap;	    /* NULL: none; before the run */
+	struct host_stats stats;
+	struct host_client *client; /* NULL: none */
+	struct task *tasks;
 	/* Control frames that wait for the port: of each kind and priority the latest, which says
 	 * all that those before it did. */
 	struct sim_pkt control[2 * SIM_PRIORITIES];
-	uint32_t control_count;
 	struct host_loop loop;
-	struct packet_slab *room; /* for the next payload */
-	struct task *tasks;
-	struct host_client *client; /* NULL: none */
-	struct host_tap *tap;	    /* NULL: none; before the run */
-	uint32_t placement_waiters; /* tasks that wait for memory to change */
-	struct host_stats stats;
+	struct host_params params;
+	const struct host_table *table;
+	uint32_t number; /* position in the table */
 };
 
 /* -ENOMEM. The name stays the caller's. */

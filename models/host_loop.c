@@ -16,7 +16,7 @@ static void arrive(struct sim_local_event *event, void *context)
 	CHECK(loop->count > 0);
 	loop->first = (loop->first + 1) % HOST_LOOP_FRAMES;
 	loop->count--;
-	loop->open_at = loop->sent_at;
+	host->loop_open_at = loop->sent_at;
 	if (loop->count > 0)
 		sim_local_schedule(&host->local, event, loop->frames[loop->first].at);
 	packet_body_ops.facts(&frame, facts);
@@ -35,7 +35,7 @@ void host_loop_send(struct host *host, const struct sim_pkt *frame)
 	struct host_loop *loop = &host->loop;
 	struct sim_pkt *place;
 
-	CHECK(loop->open_at <= host->now);
+	CHECK(host->loop_open_at <= host->now);
 	CHECK(loop->count < HOST_LOOP_FRAMES);
 	loop->sent_at = host->now + sim_port_tx_time(host->node.ports, frame->bytes);
 	place = &loop->frames[(loop->first + loop->count) % HOST_LOOP_FRAMES];
@@ -43,5 +43,5 @@ void host_loop_send(struct host *host, const struct sim_pkt *frame)
 	place->at = loop->sent_at + host->params.loop_delay;
 	if (loop->count++ == 0)
 		sim_local_schedule(&host->local, &loop->event, place->at);
-	loop->open_at = loop->count < HOST_LOOP_FRAMES ? loop->sent_at : PS_NEVER;
+	host->loop_open_at = loop->count < HOST_LOOP_FRAMES ? loop->sent_at : PS_NEVER;
 }

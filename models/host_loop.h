@@ -18,11 +18,10 @@ struct host_loop {
 	struct sim_pkt frames[HOST_LOOP_FRAMES]; /* a ring; at: when it arrives */
 	uint32_t first, count;
 	ps_t sent_at; /* the latest has left the pipeline */
-	ps_t open_at; /* the next frame, wherever it goes, may start; PS_NEVER: once one arrives */
 };
 
 void host_loop_init(struct host *host);
-/* @frame, for this very host, starts now: host->loop.open_at has come. Its slab passes along. */
+/* @frame, for this very host, starts now: host->loop_open_at has come. Its slab passes along. */
 void host_loop_send(struct host *host, const struct sim_pkt *frame);
 
 #endif

@@ -30,13 +30,16 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->profile = params->profile;
 	if (!dev->profile.cc_params.line_rate_bps)
 		dev->profile.cc_params.line_rate_bps = dev->profile.line_rate_bps;
+	dev->psn_window = params->profile.psn_window;
+	dev->ack_every = params->profile.ack_every;
+	dev->request_ecn = params->profile.cc->listens ? WIRE_ECT0 : WIRE_NOT_ECT;
 	dev->observer = params->observer;
 	dev->world = params->world;
 	dev->key[0] = params->key[0];
 	dev->key[1] = params->key[1];
 	dev->qpn_slot = params->qpn_slot;
 	dev->qpn_slot_bits = params->qpn_slot_bits;
-	dev->wake_at = PS_NEVER;
+	dev->agenda.wake_at = PS_NEVER;
 	for (uint32_t i = 0; i < 4; i++)
 		dev->mr_keys[i] = (uint32_t)derive(dev, PURPOSE_RKEY, i);
 	dev->paced.key = dev->timers.key = derive(dev, PURPOSE_TIES, 0);
@@ -118,7 +121,7 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 	const struct wire_op *op = wire_op_find(pkt->opcode);
 	struct hca_qp *qp;
 
-	if (dev->wake_at <= now)
+	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 	dev->counters.rx_packets++;
 	dev->counters.rx_bytes += pkt->length;

@@ -107,9 +107,20 @@ struct hca_tx {
 bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
 		struct hca_tx *ret_tx, ps_t now);
 
+/* When a device wants to be called; every device begins with it, for the world to read. */
+struct hca_agenda {
+	ps_t wake_at;	/* of the first timer, or of the first packet whose rate lets it go */
+	uint32_t ready; /* bit mask of priorities: something may be sent at once */
+};
+
 /* The earliest time at which hca_output() with @priorities may have a packet or hca_advance() work
  * to do: @now or earlier means at once, PS_NEVER not before an input or a post. O(1). */
-ps_t hca_next_at(const struct hca_device *dev, uint32_t priorities);
+static inline ps_t hca_next_at(const struct hca_device *dev, uint32_t priorities)
+{
+	const struct hca_agenda *agenda = (const void *)dev;
+
+	return agenda->ready & priorities ? 0 : agenda->wake_at;
+}
 
 /* Runs the timers that are due (retransmission, RNR). hca_output() does so by itself; a world whose
  * port is paused or busy calls this, so that time passes for the timers too. */

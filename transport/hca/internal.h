@@ -72,8 +72,9 @@ static inline void hca_list_remove(struct hca_list *node)
 	node->next->prev = node->prev;
 }
 
-/* What a QP may have to send: each kind waits for its own turn. */
-enum hca_turn_kind { HCA_TURN_REQUEST, HCA_TURN_RESPONSE, HCA_TURN_CNP, HCA_TURN_COUNT };
+/* What a QP may have to send: each kind waits for its own turn. At one instant the responses of a QP
+ * go before its requests. */
+enum hca_turn_kind { HCA_TURN_CNP, HCA_TURN_RESPONSE, HCA_TURN_REQUEST, HCA_TURN_COUNT };
 enum hca_turn_state { HCA_TURN_IDLE, HCA_TURN_READY, HCA_TURN_PACED };
 
 struct hca_turn {
@@ -106,19 +107,19 @@ struct hca_local_sge {
 	uint32_t length, lkey, slot;
 };
 
-struct hca_wqe { /* of a send queue */
-	uint64_t wr_id, remote_addr;
+struct hca_wqe { /* of a send queue; first what every packet of it reads */
 	uint32_t length;
 	uint32_t first_psn, packets; /* PSNs that it takes; LOCAL_INV: none */
-	uint32_t rkey;
-	uint32_t word;	/* immediate in host order, rkey to invalidate, or 0 */
-	uint8_t opcode; /* enum hca_wr_opcode */
-	uint8_t flags;	/* enum hca_send_flags */
-	bool answered;	/* READ, atomic: done when the response is here, not when acknowledged */
-	bool held;	/* has to be looked at before it starts: answered, fence, LOCAL_INV */
+	uint8_t opcode;		     /* enum hca_wr_opcode */
+	uint8_t flags;		     /* enum hca_send_flags */
+	bool answered; /* READ, atomic: done when the response is here, not when acknowledged */
+	bool held;     /* has to be looked at before it starts: answered, fence, LOCAL_INV */
 	uint32_t sge_count;
+	uint32_t word; /* immediate in host order, rkey to invalidate, or 0 */
 	struct hca_local_sge *sge;
 	uint8_t *inline_bytes; /* INLINE */
+	uint64_t wr_id, remote_addr;
+	uint32_t rkey;
 	uint64_t compare_add, swap;
 };
 
@@ -135,21 +136,21 @@ struct hca_sq {
 	uint32_t mask;
 	uint32_t tail, next, una;
 	uint32_t next_psn, una_psn,
-		high_psn;    /* to be sent; oldest without answer; never sent yet */
-	uint32_t end_psn;    /* of the next WQE to be posted */
-	uint64_t retransmitted; /* packets */
-	uint32_t since_ack;  /* packets since the last AckReq */
-	uint32_t rd_count;   /* READs and atomics sent and not answered */
-	uint32_t resume_psn; /* of the last READ that was resumed: a response may start here */
-	uint8_t rd_max;
+		high_psn;   /* to be sent; oldest without answer; never sent yet */
+	uint32_t since_ack; /* packets since the last AckReq */
 	uint8_t retry_cnt, rnr_retry, retry_left, rnr_left;
 	bool retrying; /* a NAK was obeyed and nothing has moved since */
 	bool rnr_wait;
 	bool failed; /* the WQE at @next cannot be sent: it fails when all before are done */
 	uint8_t failed_status; /* enum hca_wc_status */
-	bool drained;	       /* SQD: the event was raised */
 	ps_t timeout;	       /* 2T, PS_NEVER: none */
 	ps_t timer_at;	       /* when it fires; the alarm may be set earlier, never later */
+	uint32_t end_psn;	/* of the next WQE to be posted */
+	uint64_t retransmitted; /* packets */
+	uint32_t rd_count;	/* READs and atomics sent and not answered */
+	uint32_t resume_psn;	/* of the last READ that was resumed: a response may start here */
+	uint8_t rd_max;
+	bool drained; /* SQD: the event was raised */
 	uint32_t depth;
 	struct hca_local_sge *sges;
 	uint8_t *inline_bytes;
@@ -178,29 +179,32 @@ struct hca_rq {
 	uint32_t ack_psn, ack_msn;
 	uint32_t placed; /* bytes of the message so far */
 	uint32_t write_length, write_key, write_slot;
+	uint32_t res_pending;
 	uint64_t write_va;
 	struct hca_rwqe *ring;
 	uint32_t mask, head, tail, depth;
 	struct hca_local_sge *sges;
 	struct hca_resource *resources;
 	uint32_t res_mask, res_max;		   /* res_max: how many are remembered */
-	uint32_t res_first, res_next, res_pending; /* first: none before it is pending */
+	uint32_t res_first, res_next; /* first: none before it is pending */
 };
 
+/* In the order in which packets touch it: what all need, what a responder needs, what a requester
+ * needs, and then what is seldom read. The path comes first for its end. */
 struct hca_qp {
-	/* What every packet touches. */
+	struct wire_path path;
 	struct hca_device *dev;
 	uint32_t qpn, dest_qpn;
+	struct hca_pd *pd;
 	uint32_t mtu;
 	uint8_t mtu_shift, state, priority;
 	bool signal_all;
-	struct hca_pd *pd;
 	uint32_t access;
 	ps_t next_start; /* pacing: of requests and READ responses */
-	struct hca_turn turns[HCA_TURN_COUNT];
-	struct hca_sq sq;
 	struct hca_rq rq;
+	struct hca_turn turns[HCA_TURN_COUNT];
 	struct hca_alarm timer;
+	struct hca_sq sq;
 	struct cc_flow cc;
 	uint64_t gap_rate_bps; /* the last gap computed */
 	uint32_t gap_bytes;
@@ -208,7 +212,6 @@ struct hca_qp {
 	ps_t cnp_next_at; /* the notification point sends none before */
 	struct hca_cq *send_cq, *recv_cq;
 	void *owner;
-	struct wire_path path;
 	struct hca_list node;
 	struct hca_qp_init init;
 	struct hca_qp_attr attr;
@@ -222,17 +225,19 @@ struct hca_mr_slot {
 };
 
 struct hca_device {
-	struct hca_profile profile;
+	struct hca_agenda agenda; /* first: wake_at is the earliest of both heaps */
+	uint32_t psn_window, ack_every; /* as in the profile */
+	uint8_t request_ecn;		/* enum wire_ecn */
+	uint32_t mr_slots;
+	struct hca_mr_slot *mrs;
+	struct util_idmap qps;
 	const struct hca_observer *observer;
 	void *world;
 	struct hca_counters counters;
-	ps_t wake_at;				      /* earliest of both heaps */
-	uint32_t ready_mask;			      /* priorities with something in a list */
 	struct hca_list ready[HCA_PRIORITY_COUNT][2]; /* requests; responses and CNPs */
 	struct hca_heap paced, timers;
-	struct util_idmap qps;
-	struct hca_mr_slot *mrs;
-	uint32_t mr_slots, mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
+	struct hca_profile profile;
+	uint32_t mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
 	uint32_t mr_count, mr_number;
 	uint32_t mr_keys[4]; /* of the permutation */
 	uint64_t key[2], qpn_drawn;
@@ -240,6 +245,7 @@ struct hca_device {
 	uint32_t qp_count, cq_count, pd_count;
 	struct hca_list pd_list, cq_list, qp_list;
 };
+_Static_assert(offsetof(struct hca_device, agenda) == 0, "hca_next_at() reads it there");
 
 /* mem.c */
 uint32_t hca_mr_slot_of(const struct hca_device *dev, uint32_t key);

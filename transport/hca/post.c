@@ -119,7 +119,7 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		return -EINVAL;
 	if (sq->tail - sq->una == sq->depth)
 		return -ENOMEM;
-	if (dev->wake_at <= now)
+	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 	fill(qp, wqe, wr, (uint32_t)bytes);
 	sq->end_psn = wire_psn_add(sq->end_psn, wqe->packets);
@@ -144,7 +144,7 @@ int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		return -EINVAL;
 	if (rq->tail - rq->head == rq->depth)
 		return -ENOMEM;
-	if (dev->wake_at <= now)
+	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 	*wqe = (struct hca_rwqe){
 		.wr_id = wr->wr_id,

@@ -225,7 +225,7 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 
 	if (!transition_is_valid(qp, mask, next) || !values_are_valid(qp, attr, mask))
 		return -EINVAL;
-	if (dev->wake_at <= now)
+	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 	if (next == HCA_QPS_RESET)
 		reset(qp, now);

@@ -66,7 +66,7 @@ static inline bool may_send(const struct hca_qp *qp)
 
 	if (sq->next == sq->tail || sq->rnr_wait || sq->failed)
 		return false;
-	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= qp->dev->profile.psn_window)
+	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= qp->dev->psn_window)
 		return false;
 	if (qp->state != HCA_QPS_RTS && (qp->state != HCA_QPS_SQD || !sqd_may_send(qp)))
 		return false;
@@ -237,11 +237,11 @@ static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_p
 /* Who waits for a window must ask for an ACK, or it would wait for the timeout. */
 static bool wants_ack(const struct hca_qp *qp, bool is_end)
 {
-	const struct hca_profile *profile = &qp->dev->profile;
+	const struct hca_device *dev = qp->dev;
 	const struct hca_sq *sq = &qp->sq;
 
-	return is_end || sq->since_ack + 1 == profile->ack_every ||
-	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= profile->psn_window;
+	return is_end || sq->since_ack + 1 == dev->ack_every ||
+	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= dev->psn_window;
 }
 
 static void advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
@@ -275,7 +275,7 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 		return false;
 	}
 	advance_next(qp, wqe, pkt);
-	tx->ecn = qp->dev->profile.cc->listens ? WIRE_ECT0 : WIRE_NOT_ECT;
+	tx->ecn = qp->dev->request_ecn;
 	if (qp->cc.active) {
 		hca_sched_pace(qp, pkt, now);
 		hca_responder_update(qp, now); /* one pace for both */

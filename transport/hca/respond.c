@@ -133,8 +133,7 @@ bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 		fill_atomic(qp, res, pkt);
 		hca_responder_answered(rq, res);
 	} else if (fill_read(qp, res, pkt)) {
-		if (qp->dev->profile.cc->listens)
-			tx->ecn = WIRE_ECT0;
+		tx->ecn = qp->dev->request_ecn;
 		if (qp->cc.active) {
 			hca_sched_pace(qp, pkt, now);
 			hca_requester_update(qp, now); /* one pace for both */

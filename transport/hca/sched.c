@@ -10,7 +10,7 @@ void hca_sched_heaps_changed(struct hca_device *dev)
 	ps_t paced_at = hca_heap_first_at(&dev->paced);
 	ps_t timer_at = hca_heap_first_at(&dev->timers);
 
-	dev->wake_at = paced_at < timer_at ? paced_at : timer_at;
+	dev->agenda.wake_at = paced_at < timer_at ? paced_at : timer_at;
 }
 
 static void leave(struct hca_turn *turn)
@@ -25,7 +25,7 @@ static void leave(struct hca_turn *turn)
 
 		hca_list_remove(&turn->node);
 		if (hca_list_is_empty(&lists[0]) && hca_list_is_empty(&lists[1]))
-			dev->ready_mask &= ~(1u << turn->priority);
+			dev->agenda.ready &= ~(1u << turn->priority);
 	}
 	turn->state = HCA_TURN_IDLE;
 }
@@ -33,7 +33,7 @@ static void leave(struct hca_turn *turn)
 static void join(struct hca_turn *turn)
 {
 	hca_list_add_tail(turn->list, &turn->node);
-	turn->qp->dev->ready_mask |= 1u << turn->priority;
+	turn->qp->dev->agenda.ready |= 1u << turn->priority;
 	turn->state = HCA_TURN_READY;
 }
 
@@ -83,8 +83,8 @@ void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 /* Alarms of both heaps in the order of their times; a timer goes before a start. */
 void hca_sched_wake(struct hca_device *dev, ps_t now)
 {
-	while (dev->wake_at <= now) {
-		if (hca_heap_first_at(&dev->timers) == dev->wake_at) {
+	while (dev->agenda.wake_at <= now) {
+		if (hca_heap_first_at(&dev->timers) == dev->agenda.wake_at) {
 			struct hca_alarm *alarm = dev->timers.entries[1].alarm;
 			struct hca_qp *qp = container_of(alarm, struct hca_qp, timer);
 
@@ -133,9 +133,9 @@ bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pk
 	uint8_t *payload = pkt->payload;
 	uint32_t mask;
 
-	if (dev->wake_at <= now)
+	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	while ((mask = dev->ready_mask & priorities) != 0) {
+	while ((mask = dev->agenda.ready & priorities) != 0) {
 		struct hca_list *lists = dev->ready[31 - __builtin_clz(mask)];
 		struct hca_list *list = &lists[!hca_list_is_empty(&lists[1])];
 		struct hca_turn *turn = container_of(list->next, struct hca_turn, node);
@@ -153,13 +153,8 @@ bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pk
 	return false;
 }
 
-ps_t hca_next_at(const struct hca_device *dev, uint32_t priorities)
-{
-	return dev->ready_mask & priorities ? 0 : dev->wake_at;
-}
-
 void hca_advance(struct hca_device *dev, ps_t now)
 {
-	if (dev->wake_at <= now)
+	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 }
