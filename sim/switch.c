@@ -52,7 +52,7 @@ static inline void put(struct sim_switch *sw, struct sim_port *port, struct sim_
 		port->waiting |= (uint16_t)(1u << queue);
 		refresh(sw, port);
 	} else {
-		memcpy(class->tail, &pkt, sizeof(pkt));
+		memcpy((void *)class->tail, &pkt, sizeof(pkt));
 	}
 	class->tail = pkt;
 	class->queue_bytes += pkt->bytes;
@@ -70,7 +70,7 @@ static inline struct sim_pkt *take(struct sim_switch *sw, struct sim_port *port,
 		port->waiting &= (uint16_t) ~(1u << queue);
 		refresh(sw, port);
 	} else {
-		memcpy(&class->head, pkt, sizeof(pkt));
+		memcpy(&class->head, (const void *)pkt, sizeof(pkt));
 		__builtin_prefetch(class->head, 1);
 	}
 	return pkt;
