@@ -23,7 +23,8 @@ static struct side_run *peer_of(struct side_run *side)
 
 static void violation(struct side_run *side, const char *what, uint32_t op)
 {
-	run_violation(side->run, "side %u op %u: %s", (unsigned)(side - side->run->sides), op, what);
+	run_violation(side->run, "side %u op %u: %s", (unsigned)(side - side->run->sides), op,
+		      what);
 }
 
 /* ---- posting ---- */
@@ -57,10 +58,14 @@ static void reuse(struct side_run *side, uint32_t index)
 
 static void post_send(struct side_run *side, ps_t now)
 {
-	static const enum hca_wr_opcode opcodes[OP_KINDS] = {
-		HCA_WR_SEND, HCA_WR_SEND_WITH_IMM, HCA_WR_SEND_WITH_INV, HCA_WR_RDMA_WRITE,
-		HCA_WR_RDMA_WRITE_WITH_IMM, HCA_WR_RDMA_READ, HCA_WR_ATOMIC_CMP_AND_SWP,
-		HCA_WR_ATOMIC_FETCH_AND_ADD};
+	static const enum hca_wr_opcode opcodes[OP_KINDS] = {HCA_WR_SEND,
+							     HCA_WR_SEND_WITH_IMM,
+							     HCA_WR_SEND_WITH_INV,
+							     HCA_WR_RDMA_WRITE,
+							     HCA_WR_RDMA_WRITE_WITH_IMM,
+							     HCA_WR_RDMA_READ,
+							     HCA_WR_ATOMIC_CMP_AND_SWP,
+							     HCA_WR_ATOMIC_FETCH_AND_ADD};
 	const uint32_t index = side->posted++;
 	const struct op *op = &side->plan->ops[index];
 	const struct host_run *host = host_of(side);
@@ -69,7 +74,8 @@ static void post_send(struct side_run *side, ps_t now)
 	struct hca_send_wr wr = {
 		.wr_id = index,
 		.opcode = opcodes[op->kind],
-		.flags = (op->fence ? HCA_SEND_FENCE : 0u) | (op->signaled ? HCA_SEND_SIGNALED : 0u) |
+		.flags = (op->fence ? HCA_SEND_FENCE : 0u) |
+			 (op->signaled ? HCA_SEND_SIGNALED : 0u) |
 			 (op->solicited ? HCA_SEND_SOLICITED : 0u) |
 			 (op->inlined ? HCA_SEND_INLINE : 0u),
 		.sge = sge,
@@ -98,7 +104,8 @@ static void post_recv(struct side_run *side, ps_t now)
 	const struct hca_recv_wr wr = {
 		.wr_id = RECV_BIT | index,
 		.sge = sge,
-		.sge_count = sge_list(host, &side->plan->recvs[index].local, host->mr->lkey, false, sge),
+		.sge_count =
+			sge_list(host, &side->plan->recvs[index].local, host->mr->lkey, false, sge),
 	};
 
 	if (hca_qp_post_recv(host->host->hca, side->qp, &wr, now) != 0)
@@ -234,7 +241,9 @@ static void check_receive(struct side_run *side, const struct hca_wc *wc, uint32
 	const uint32_t taker = taker_of(side, index);
 	const struct op *op = &peer_of(side)->plan->ops[taker];
 	const bool is_imm = op->kind == OP_SEND_IMM || op->kind == OP_WRITE_IMM;
-	const uint32_t flags = is_imm ? HCA_WC_WITH_IMM : op->kind == OP_SEND_INV ? HCA_WC_WITH_INV : 0;
+	const uint32_t flags = is_imm			 ? HCA_WC_WITH_IMM
+			       : op->kind == OP_SEND_INV ? HCA_WC_WITH_INV
+							 : 0;
 
 	if (op->fatal)
 		violation(side, "is received, and must not", taker);
@@ -296,8 +305,10 @@ static void on_completion(struct host_client *client, ps_t now)
 
 static void open_host(struct run *run, uint32_t number)
 {
-	enum { ALL = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ |
-		     HCA_ACCESS_REMOTE_ATOMIC };
+	enum {
+		ALL = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ |
+		      HCA_ACCESS_REMOTE_ATOMIC
+	};
 	struct host_run *host = &run->hosts[number];
 	struct hca_mr_params region = {.ops = &hca_mem_host, .access = ALL};
 
@@ -335,10 +346,19 @@ static void connect_side(struct side_run *side)
 	const struct side *s = side->plan, *peer = peer_of(side)->plan;
 	struct host *host = host_of(side)->host;
 	struct hca_qp_attr attr = {
-		.state = HCA_QPS_INIT, .access = ALL, .mtu = s->mtu, .dest_qpn = peer->qpn,
-		.sq_psn = s->sq_psn, .rq_psn = peer->sq_psn, .timeout = s->timeout,
-		.retry_cnt = s->retry_cnt, .rnr_retry = s->rnr_retry, .min_rnr_timer = s->rnr_timer,
-		.max_rd_atomic = s->rd_atomic, .max_dest_rd_atomic = s->rd_atomic, .port = 1,
+		.state = HCA_QPS_INIT,
+		.access = ALL,
+		.mtu = s->mtu,
+		.dest_qpn = peer->qpn,
+		.sq_psn = s->sq_psn,
+		.rq_psn = peer->sq_psn,
+		.timeout = s->timeout,
+		.retry_cnt = s->retry_cnt,
+		.rnr_retry = s->rnr_retry,
+		.min_rnr_timer = s->rnr_timer,
+		.max_rd_atomic = s->rd_atomic,
+		.max_dest_rd_atomic = s->rd_atomic,
+		.port = 1,
 		.path = {.ttl = 64, .priority = s->priority},
 	};
 
@@ -357,7 +377,10 @@ static void open_side(struct run *run, uint32_t number)
 	const struct side *s = &run->plan->sides[number];
 	struct host_run *host = &run->hosts[s->host];
 	const struct hca_qp_init init = {
-		.type = HCA_QPT_RC, .pd = host->pd, .send_cq = host->cq, .recv_cq = host->cq,
+		.type = HCA_QPT_RC,
+		.pd = host->pd,
+		.send_cq = host->cq,
+		.recv_cq = host->cq,
 		.cap = {s->send_depth, s->recv_depth, PLAN_PIECES_MAX, PLAN_PIECES_MAX, 256},
 		.qpn = s->qpn,
 	};
@@ -365,15 +388,17 @@ static void open_side(struct run *run, uint32_t number)
 	*side = (struct side_run){.run = run, .plan = s, .next_post_at = s->start_at};
 	CHECK(hca_qp_create(host->host->hca, &init, &side->qp) == 0);
 	for (uint32_t i = 0; i < s->inv_count; i++) {
-		const struct hca_mr_params region = {.ops = &hca_mem_host, .host = host->memory,
-						     .iova = host->iova, .length = 1};
+		const struct hca_mr_params region = {.ops = &hca_mem_host,
+						     .host = host->memory,
+						     .iova = host->iova,
+						     .length = 1};
 		struct hca_mr *mr;
 
 		CHECK(hca_mr_create(host->host->hca, host->pd, &region, &mr) == 0);
 		side->inv_rkeys[i] = mr->rkey;
 	}
-	side->event = (struct sim_local_event){
-		.key = s->qpn, .phase = SIM_LOCAL_PROGRAM, .fn = step};
+	side->event =
+		(struct sim_local_event){.key = s->qpn, .phase = SIM_LOCAL_PROGRAM, .fn = step};
 	sim_local_schedule(&host->host->local, &side->event, 0);
 }
 

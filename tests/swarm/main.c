@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Random fabrics, programs and faults. Each seed is run as it is, on two threads, with every packet
- * through bytes and, where there are no faults, by the plain engine of tests/oracle: all held and one
- * digest. A seed that fails prints the line that runs it again. */
+ * through bytes and, where there are no faults, by the plain engine of tests/oracle: all held and
+ * one digest. A seed that fails prints the line that runs it again. */
 #include "tests/swarm/run.h"
 
 #include <getopt.h>
@@ -35,8 +35,8 @@ struct swarm {
 static void failed(struct swarm *swarm, const char *variant, const char *what)
 {
 	swarm->failed++;
-	printf("FAILED %s: %s\n  build/tests/swarm --seed %llu --only %s --verbose\n", variant, what,
-	       (unsigned long long)swarm->plan.seed, variant);
+	printf("FAILED %s: %s\n  build/tests/swarm --seed %llu --only %s --verbose\n", variant,
+	       what, (unsigned long long)swarm->plan.seed, variant);
 	fflush(stdout);
 }
 
@@ -101,7 +101,8 @@ static void print_events(const struct events *e)
 	       "retries %llu, rnr %llu, plan %llu, flush %llu\n",
 	       N(seeds), N(oracles), N(sides), N(completions), N(failed_retry), N(failed_rnr),
 	       N(failed_fatal), N(failed_flush));
-	printf("timeouts %llu, naks %llu, implied %llu, rnr %llu, duplicates %llu, sent again %llu, "
+	printf("timeouts %llu, naks %llu, implied %llu, rnr %llu, duplicates %llu, sent again "
+	       "%llu, "
 	       "marked %llu, cnps %llu, pauses %llu, credits %llu, dropped %llu\n",
 	       N(timeouts), N(naks), N(implied_naks), N(rnr_naks), N(duplicates), N(retransmitted),
 	       N(marked), N(cnps), N(pauses), N(credits), N(dropped));
@@ -110,25 +111,34 @@ static void print_events(const struct events *e)
 
 static bool parse(int argc, char **argv, struct swarm *swarm)
 {
-	static const struct option names[] = {{"seed", required_argument, NULL, 's'},
-					      {"count", required_argument, NULL, 'c'},
-					      {"only", required_argument, NULL, 'o'},
-					      {"hits", required_argument, NULL, 'h'},
-					      {"verbose", no_argument, NULL, 'v'},
-					      {0}};
+	static const struct option names[] = {
+		{"seed", required_argument, NULL, 's'}, {"count", required_argument, NULL, 'c'},
+		{"only", required_argument, NULL, 'o'}, {"hits", required_argument, NULL, 'h'},
+		{"verbose", no_argument, NULL, 'v'},	{0}};
 	int c;
 
 	swarm->first = 1;
 	swarm->count = 1;
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
 		switch (c) {
-		case 's': swarm->first = strtoull(optarg, NULL, 0); break;
-		case 'c': swarm->count = strtoull(optarg, NULL, 0); break;
-		case 'o': swarm->only = optarg; break;
-		case 'h': swarm->hits_min = strtoull(optarg, NULL, 0); break;
-		case 'v': swarm->verbose = true; break;
+		case 's':
+			swarm->first = strtoull(optarg, NULL, 0);
+			break;
+		case 'c':
+			swarm->count = strtoull(optarg, NULL, 0);
+			break;
+		case 'o':
+			swarm->only = optarg;
+			break;
+		case 'h':
+			swarm->hits_min = strtoull(optarg, NULL, 0);
+			break;
+		case 'v':
+			swarm->verbose = true;
+			break;
 		default:
-			fputs("usage: swarm [--seed N] [--count M] [--only base|threads|wire|oracle]\n"
+			fputs("usage: swarm [--seed N] [--count M] [--only "
+			      "base|threads|wire|oracle]\n"
 			      "             [--hits MIN] [--verbose]\n",
 			      stderr);
 			return false;

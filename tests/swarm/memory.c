@@ -64,8 +64,8 @@ void memory_fill(const struct run *run, uint32_t host, uint8_t *ret_bytes)
 static void apply_write(const struct op *op, uint64_t from, uint64_t count, uint8_t *bytes)
 {
 	const uint64_t first = op->remote > from ? op->remote : from;
-	const uint64_t end = op->remote + op->bytes < from + count ? op->remote + op->bytes
-								   : from + count;
+	const uint64_t end =
+		op->remote + op->bytes < from + count ? op->remote + op->bytes : from + count;
 
 	if (first < end)
 		plan_bytes(op->key, first - op->remote, bytes + (first - from), end - first);
@@ -305,8 +305,8 @@ static void check_shared(struct run *run, uint32_t host)
 			if (!op->shared || peer_of(run, side->plan)->host != host)
 				continue;
 			if (n < certain_of(side))
-				additions[count++] = (struct addition){
-					word_at(local, op->local.at), op->compare_add};
+				additions[count++] = (struct addition){word_at(local, op->local.at),
+								       op->compare_add};
 			else
 				doubt += op->compare_add;
 		}

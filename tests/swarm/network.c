@@ -12,7 +12,8 @@ enum { FRAME_MAX = 4300, CREDIT_FRAME_MAX = 9100 };
 
 static uint64_t draw_rate(struct draw *draw)
 {
-	static const uint64_t mbps[] = {10000, 25000, 40000, 100000, 100000, 106250, 200000, 400000};
+	static const uint64_t mbps[] = {10000,	25000,	40000,	100000,
+					100000, 106250, 200000, 400000};
 
 	return mbps[draw_below(draw, 8)] * 1000000;
 }
@@ -174,7 +175,7 @@ static void adapters(struct plan *plan, struct draw *draw)
 		.line_rate_bps = line,
 		.mtu_max = 4096,
 		.psn_window = (uint32_t)(draw_one_in(draw, 3) ? draw_range(draw, 1, 8)
-							       : draw_range(draw, 8, 4000)),
+							      : draw_range(draw, 8, 4000)),
 		.ack_every = ack_every[draw_below(draw, 6)],
 		.ack_on_data_priority = draw_one_in(draw, 2),
 		.ack_priority = (uint8_t)draw_below(draw, 8),
@@ -182,8 +183,14 @@ static void adapters(struct plan *plan, struct draw *draw)
 		.cnp_enabled = !draw_one_in(draw, 8),
 		.cnp_interval = draw_one_in(draw, 2) ? 50 * PS_US : 4 * PS_US,
 		.wire_overhead = wire_frame_overhead(plan->ipv6 ? WIRE_SHAPE_IPV6 : 0),
-		.qp_max = 64, .cq_max = 8, .mr_max = 256, .pd_max = 8,
-		.wr_max = 1024, .sge_max = 8, .cqe_max = 65536, .inline_max = 256,
+		.qp_max = 64,
+		.cq_max = 8,
+		.mr_max = 256,
+		.pd_max = 8,
+		.wr_max = 1024,
+		.sge_max = 8,
+		.cqe_max = 65536,
+		.inline_max = 256,
 		.rd_atomic_max = 16,
 	};
 	switch (draw_below(draw, 4)) {
@@ -257,8 +264,8 @@ static void faults(struct plan *plan, struct draw *draw)
 		*fault = (struct plan_fault){.link = end / 2, .backwards = end & 1};
 		one_fault(fault, draw, kinds);
 		/* A pause that runs out may be lost, a resume for which one waits may not. */
-		fault->params.control = plan->fc == PLAN_FC_PFC && plan->pfc.quanta &&
-					draw_one_in(draw, 2);
+		fault->params.control =
+			plan->fc == PLAN_FC_PFC && plan->pfc.quanta && draw_one_in(draw, 2);
 	}
 }
 

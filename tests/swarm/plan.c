@@ -7,8 +7,8 @@
 #include <string.h>
 
 const char *const plan_op_names[OP_KINDS] = {
-	[OP_SEND] = "send",	    [OP_SEND_IMM] = "send_imm",	  [OP_SEND_INV] = "send_inv",
-	[OP_WRITE] = "write",	    [OP_WRITE_IMM] = "write_imm", [OP_READ] = "read",
+	[OP_SEND] = "send",	   [OP_SEND_IMM] = "send_imm",	 [OP_SEND_INV] = "send_inv",
+	[OP_WRITE] = "write",	   [OP_WRITE_IMM] = "write_imm", [OP_READ] = "read",
 	[OP_CAS] = "compare_swap", [OP_FADD] = "fetch_add",
 };
 const char *const plan_fault_names[FAULT_KINDS] = {
@@ -81,7 +81,8 @@ void pieces_put(const struct pieces *pieces, uint8_t *memory, const uint8_t *byt
 
 void plan_make(struct plan *plan, uint64_t seed)
 {
-	struct draw network = {.seed = seed, .state = 1}, programs = {.seed = seed, .state = 1ull << 32};
+	struct draw network = {.seed = seed, .state = 1},
+		    programs = {.seed = seed, .state = 1ull << 32};
 
 	memset(plan, 0, sizeof(*plan));
 	plan->seed = seed;
@@ -128,7 +129,8 @@ void plan_print(const struct plan *plan)
 	for (uint32_t i = 0; i < plan->fault_count; i++) {
 		const struct plan_fault *f = &plan->faults[i];
 
-		printf("fault on %s%s: loss %u corrupt %u dup %u reorder %u ppb, delay %llu, listed %u, "
+		printf("fault on %s%s: loss %u corrupt %u dup %u reorder %u ppb, delay %llu, "
+		       "listed %u, "
 		       "from %llu until %llu%s\n",
 		       plan->topology.links[f->link].name, f->backwards ? " backwards" : "",
 		       f->params.loss_ppb, f->params.corrupt_ppb, f->params.duplicate_ppb,

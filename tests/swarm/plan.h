@@ -2,9 +2,10 @@
 #ifndef SWARM_PLAN_H
 #define SWARM_PLAN_H
 
-/* What a seed stands for, as data: a fabric, faults on its links, queue pairs and a program for each
- * end of each. Nothing here changes during a run, so every way of running the same seed reads the
- * same plan. Sizes and ranges are this test's own choice: small enough for a few milliseconds. */
+/* What a seed stands for, as data: a fabric, faults on its links, queue pairs and a program for
+ * each end of each. Nothing here changes during a run, so every way of running the same seed reads
+ * the same plan. Sizes and ranges are this test's own choice: small enough for a few milliseconds.
+ */
 #include "models/fabric.h"
 #include "sim/fault.h"
 
@@ -21,12 +22,24 @@ enum {
 };
 
 enum op_kind {
-	OP_SEND, OP_SEND_IMM, OP_SEND_INV, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_CAS, OP_FADD,
+	OP_SEND,
+	OP_SEND_IMM,
+	OP_SEND_INV,
+	OP_WRITE,
+	OP_WRITE_IMM,
+	OP_READ,
+	OP_CAS,
+	OP_FADD,
 	OP_KINDS,
 };
 
 enum fault_kind {
-	FAULT_LOSS, FAULT_CORRUPT, FAULT_DUPLICATE, FAULT_REORDER, FAULT_DELAY, FAULT_DROP,
+	FAULT_LOSS,
+	FAULT_CORRUPT,
+	FAULT_DUPLICATE,
+	FAULT_REORDER,
+	FAULT_DELAY,
+	FAULT_DROP,
 	FAULT_KINDS,
 };
 
@@ -45,8 +58,8 @@ struct op {
 	uint32_t recv;	 /* which of the peer's receives it takes */
 	uint32_t imm;
 	uint64_t compare_add, swap;
-	bool shared;  /* an atomic on a word that all ends add to */
-	bool stable;  /* a READ of bytes that nobody writes */
+	bool shared; /* an atomic on a word that all ends add to */
+	bool stable; /* a READ of bytes that nobody writes */
 	bool signaled, fence, solicited, inlined;
 	bool barrier; /* posted when everything before it is done */
 	int fatal;    /* enum hca_wc_status that it must end with, 0: none */
@@ -63,7 +76,7 @@ struct side {
 	uint32_t qpn, sq_psn, mtu;
 	uint8_t priority, timeout, retry_cnt, rnr_retry, rnr_timer, rd_atomic;
 	uint32_t send_depth, recv_depth, burst;
-	ps_t start_at, post_gap;     /* of bursts */
+	ps_t start_at, post_gap;      /* of bursts */
 	ps_t recv_start_at, recv_gap; /* of receives, one each */
 	struct op ops[PLAN_OPS_MAX];
 	struct recv recvs[PLAN_OPS_MAX];
@@ -130,8 +143,7 @@ static inline uint64_t plan_memory_key(const struct plan *plan, uint32_t host)
 }
 /* Copies between a list and a run of bytes. */
 void pieces_get(const struct pieces *pieces, const uint8_t *memory, uint8_t *ret_bytes);
-void pieces_put(const struct pieces *pieces, uint8_t *memory, const uint8_t *bytes,
-		uint32_t count);
+void pieces_put(const struct pieces *pieces, uint8_t *memory, const uint8_t *bytes, uint32_t count);
 uint64_t pieces_place(const struct pieces *pieces, uint32_t piece);
 
 #endif

@@ -100,8 +100,10 @@ static void draw_target(struct draw *draw, struct op *op, const struct side *pee
 
 	if (op->kind == OP_READ) {
 		op->stable = draw_one_in(draw, 2);
-		op->remote = op->stable ? peer->stable + draw_below(draw, peer->stable_bytes - op->bytes + 1)
-					: peer->slots + slot * peer->slot_bytes + draw_below(draw, room + 1);
+		op->remote = op->stable ? peer->stable + draw_below(draw, peer->stable_bytes -
+										  op->bytes + 1)
+					: peer->slots + slot * peer->slot_bytes +
+						  draw_below(draw, room + 1);
 		frozen->slots |= op->stable ? 0 : 1u << slot;
 		return;
 	}
@@ -252,7 +254,8 @@ static void draw_pair(struct plan *plan, struct draw *draw, bool hot)
 	for (uint32_t i = first; i < first + 2; i++) {
 		struct frozen frozen = {0};
 
-		for (uint64_t n = draw_one_in(draw, 5) ? 0 : draw_range(draw, 1, PLAN_OPS_MAX); n > 0; n--)
+		for (uint64_t n = draw_one_in(draw, 5) ? 0 : draw_range(draw, 1, PLAN_OPS_MAX);
+		     n > 0; n--)
 			draw_op(plan, draw, &plan->sides[i], &frozen);
 		if (plan->sides[i].op_count > 0)
 			draw_fatal(plan, draw, &plan->sides[i]);

@@ -19,13 +19,13 @@ struct events {
 	uint64_t pauses, credits, dropped, oracles;
 };
 
-struct tally { /* at one sending port: what became of the frame before */
+struct tally {		    /* at one sending port: what became of the frame before */
 	struct sim_tap tap; /* first */
 	struct run *run;
 	const struct sim_port *port;
 	struct sim_fault seen; /* its counters when that frame started */
 	bool data, delayed, listed;
-	int kind; /* of its operation, -1: none */
+	int kind;			   /* of its operation, -1: none */
 	uint64_t frames, lost, duplicated; /* of data */
 	struct matrix matrix;
 };
@@ -38,8 +38,8 @@ struct side_run {
 	uint32_t posted, retired, recv_posted, recv_done;
 	ps_t next_post_at;
 	bool failed, recv_failed;
-	int status;	   /* of the first failure */
-	uint32_t failed_op; /* everything before was executed */
+	int status;		   /* of the first failure */
+	uint32_t failed_op;	   /* everything before was executed */
 	bool reused[PLAN_OPS_MAX]; /* the memory of what is done was written over */
 	uint32_t inv_rkeys[RUN_INV_MAX];
 };

@@ -96,7 +96,8 @@ void tally_attach(struct run *run)
 			struct tally *t = &run->tallies[run->tally_count++];
 
 			CHECK(run->tally_count <= RUN_PORTS_MAX);
-			*t = (struct tally){.tap = {.on_start = on_start}, .run = run, .port = port};
+			*t = (struct tally){
+				.tap = {.on_start = on_start}, .run = run, .port = port};
 			sim_tap_attach(&t->tap, port);
 		}
 }
