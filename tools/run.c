@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/run.h"
 
+#include "models/sampler.h"
 #include "models/spin.h"
 #include "tools/capture.h"
 #include "tools/command.h"
@@ -8,6 +9,7 @@
 #include "tools/output.h"
 #include "tools/program.h"
 #include "tools/progress.h"
+#include "tools/report/report.h"
 #include "tools/symbol.h"
 
 #include <errno.h>
@@ -28,6 +30,8 @@ struct run {
 	struct host ***hosts; /* of the ranks of each */
 	struct progress progress;
 	struct capture capture;
+	struct sampler sampler;
+	bool sampled; /* to the end */
 	struct spin *spin;
 	double began;
 	bool partial;
@@ -54,19 +58,29 @@ static int write_ports(FILE *file, const void *owner)
 	return 0;
 }
 
+static int write_report(FILE *file, const void *owner)
+{
+	return report_write(owner, file);
+}
+
 /* result.json comes last: where something could not be written it says so. */
 static int write_files(const struct run *run, struct result *result)
 {
-	static const struct {
+	const struct report report = {.result = result,
+				      .sampler = run->sampled ? &run->sampler : NULL};
+	const struct {
 		const char *name;
 		folder_write_fn *write;
-	} files[] = {{"flows.csv", write_flows},
-		     {"ports.csv", write_ports},
-		     {"result.json", write_json}};
+		const void *owner;
+	} files[] = {{"flows.csv", write_flows, result},
+		     {"ports.csv", write_ports, result},
+		     {"report.html", write_report, &report},
+		     {"result.json", write_json, result}};
 	int ret = COMMAND_DONE;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		const int one = folder_put(&run->folder, files[i].name, files[i].write, result);
+		const int one =
+			folder_put(&run->folder, files[i].name, files[i].write, files[i].owner);
 
 		ret = ret ? ret : one;
 		result->partial = result->partial || ret;
@@ -86,7 +100,7 @@ static int print(const struct run *run, const struct result *result, bool writte
 		output_table(result, stdout);
 	printf("digest: %016llx\n", (unsigned long long)result->digest);
 	if (written)
-		printf("report: %s/result.json\n", run->folder.path);
+		printf("report: %s/report.html\n", run->folder.path);
 	return COMMAND_DONE;
 }
 
@@ -245,6 +259,8 @@ static int run_fabric(struct run *run)
 	__atomic_store_n(&current, run, __ATOMIC_RELEASE);
 	ret = fabric_run(&run->fabric, run->scenario.until);
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+	sampler_end(&run->sampler);
+	run->sampled = run->files;
 	progress_end(&run->progress);
 	run->partial = ret != 0 || progress_signal() != 0;
 	return ret;
@@ -258,6 +274,8 @@ static int build_and_run(struct run *run)
 	int results, captured;
 
 	ret = ret ? ret : start_programs(run);
+	if (!ret && run->files)
+		ret = sampler_start(&run->sampler, &run->fabric);
 	if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
 	if (ret) {
@@ -280,6 +298,7 @@ static int build_and_run(struct run *run)
 static void fini(struct run *run)
 {
 	spin_destroy(run->spin);
+	sampler_fini(&run->sampler);
 	traffic_destroy(run->traffic);
 	if (run->fabric.sim)
 		fabric_fini(&run->fabric);

@@ -11,7 +11,7 @@ digest=$(digest_of out)
 [ -n "$digest" ] || fail "no digest"
 report=$(sed -n 's/^report: //p' out)
 [ -e "$report" ] || fail "no report at $report"
-for file in result.json flows.csv ports.csv; do
+for file in result.json flows.csv ports.csv report.html; do
 	[ -s "verbena-out/small/$file" ] || fail "no $file"
 done
 ! ls verbena-out/small/*.part 2>/dev/null || fail "something half done"

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Charts over time, and of flow completion times.
+(function () {
+const made = []; // how to make each again when the colours change
+const sync = uPlot.sync("time");
+
+function axes(xUnit, xLabel, yUnit) {
+	const common = {
+		stroke: () => colour("muted"),
+		grid: {stroke: () => colour("grid"), width: 1},
+		ticks: {stroke: () => colour("grid"), width: 1, size: 4},
+		font: "12px system-ui, sans-serif",
+		labelFont: "12px system-ui, sans-serif",
+		labelSize: 18,
+	};
+	const number = v => v === null ? "" : String(Number(v.toPrecision(6)));
+	return [
+		{...common, label: xLabel, size: 34, values: (u, splits) => splits.map(number)},
+		{...common, size: 56, values: (u, splits) => splits.map(v => number(v)), label: yUnit, gap: 2},
+	];
+}
+
+// One chart: {title, text, x, xUnit, series: [{label, values, format}], yUnit, divide}
+function chart(holder, spec) {
+	const figure = element("figure", {class: "chart"});
+	const caption = element("figcaption", {}, element("b", {}, spec.title), " ", element("span", {}, spec.text));
+	const box = element("div", {class: "plot", role: "img", "aria-label": `${spec.title}. ${spec.text}`});
+	figure.append(caption, box);
+	holder.append(figure);
+	let plot = null;
+	const width = () => Math.max(260, box.clientWidth);
+	const make = () => {
+		if (plot) plot.destroy();
+		plot = new uPlot({
+			width: width(), height: 220,
+			padding: [12, 14, 0, 0],
+			cursor: {sync: spec.shared ? {key: sync.key} : undefined, drag: {x: true, y: false},
+				points: {size: 7}, y: false},
+			scales: {x: {time: false, distr: spec.logX ? 3 : 1},
+				y: {range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1]}},
+			axes: axes(spec.xUnit, spec.xLabel, spec.yLabel),
+			legend: {live: true},
+			series: [
+				{label: spec.xName || "time", value: (u, v) => v === null ? "–" : spec.xFormat(v)},
+				...spec.series.map((one, i) => ({
+					label: one.label,
+					stroke: () => lineColour(i),
+					fill: spec.series.length === 1 ? () => lineColour(i) + "22" : undefined,
+					width: 1.75,
+					dash: i >= 4 ? [6, 4] : undefined,
+					points: {show: false},
+					paths: spec.stepped ? uPlot.paths.stepped({align: -1}) : undefined,
+					value: (u, v) => v === null ? "–" : spec.yFormat(v),
+				})),
+			],
+		}, [spec.x, ...spec.series.map(one => one.values)], box);
+	};
+	make();
+	made.push(make);
+	new ResizeObserver(() => { if (plot && plot.width !== width()) plot.setSize({width: width(), height: 220}); })
+		.observe(box);
+}
+
+// ---- over time ----
+
+// Of totals at the points: how much came in each interval, in a second.
+function perSecond(at, totals) {
+	return totals.map((value, i) => i === 0 ? 0 : (value - totals[i - 1]) * PS / (at[i] - at[i - 1]));
+}
+function perInterval(totals) {
+	return totals.map((value, i) => i === 0 ? 0 : value - totals[i - 1]);
+}
+const highest = values => values.reduce((max, v) => v > max ? v : max, 0);
+const last = values => values[values.length - 1];
+
+function overTime(series) {
+	const holder = document.getElementById("charts");
+	const at = series.at_ps, [unit, size] = unitOf(at, TIMES), x = at.map(ps => ps / size);
+	const time = {x, shared: true, xLabel: `virtual time, ${unit}`, xFormat: v => timeText(v * size), stepped: true};
+	const whenOf = (values, max) => timeText(at[values.indexOf(max)]);
+	const scaledSeries = (list, units) => {
+		const [name, by] = unitOf(list.map(one => highest(one.values)), units);
+		return {name, by, list: list.map(one => ({...one, values: one.values.map(v => v / by)}))};
+	};
+
+	if (series.queues.length) {
+		const top = series.queues[0], max = highest(top.bytes);
+		const q = scaledSeries(series.queues.map(one => ({label: `${one.node} → ${one.peer}`, values: one.bytes})),
+			BYTES);
+		chart(holder, {...time, title: "Queues", series: q.list, yLabel: q.name,
+			text: `of the ports with the longest ones; ${top.node} towards ${top.peer} held up to ` +
+				`${bytesText(max)} at ${whenOf(top.bytes, max)}`,
+			yFormat: v => bytesText(v * q.by)});
+	}
+
+	const rates = [{label: "arrived in memory", values: perSecond(at, series.placed_bytes).map(v => v * 8)}];
+	for (const priority of Object.keys(series.sent_bytes))
+		rates.push({label: `sent, priority ${priority}`,
+			values: perSecond(at, series.sent_bytes[priority]).map(v => v * 8)});
+	const r = scaledSeries(rates, RATES);
+	chart(holder, {...time, title: "Rate", series: r.list, yLabel: r.name,
+		text: "payload that arrived, and what hosts sent (headers and repetitions included)",
+		yFormat: v => rateText(v * r.by)});
+
+	const paused = perSecond(at, series.paused_ps).map(v => v / PS);
+	if (last(series.paused_ps) > 0)
+		chart(holder, {...time, title: "Paused", series: [{label: "paused at once", values: paused}],
+			text: `queues (priorities of ports) that had to stand still, on average; up to ` +
+				`${plainText(highest(paused))} at once`,
+			yLabel: "queues", yFormat: plainText});
+
+	const counts = [["marked (ECN)", series.marked], ["CNPs sent", series.cnp_sent], ["lost", series.dropped],
+		["sent again", series.retransmitted], ["pause frames", series.pause_sent]]
+		.filter(([, totals]) => last(totals) > 0)
+		.map(([label, totals]) => ({label, values: perInterval(totals)}));
+	if (counts.length)
+		chart(holder, {...time, title: "Signals and losses", series: counts, yLabel: "packets",
+			text: "packets in each interval of the record", yFormat: plainText});
+
+	const active = series.active.filter(one => highest(one.flows) > 0)
+		.map(one => ({label: one.class, values: one.flows}));
+	if (active.length)
+		chart(holder, {...time, title: "Flows under way", series: active, yLabel: "flows",
+			text: "started and not yet acknowledged, by class", yFormat: plainText});
+}
+
+// ---- flow completion times ----
+
+function fctChart() {
+	const holder = document.getElementById("fct-charts");
+	const classes = data.cdf.filter(one => one.count > 0);
+	if (!holder || classes.length === 0) return;
+	const all = [...new Set(classes.flatMap(one => one.fct_ps))].sort((a, b) => a - b);
+	if (all.length < 2) return;
+	const [unit, size] = unitOf([last(all)], TIMES);
+	const series = classes.map(one => {
+		let k = 0;
+		return {label: one.class, values: all.map(ps => {
+			while (k < one.fct_ps.length && one.fct_ps[k] <= ps) k++;
+			return k === 0 ? 0 : one.rank[k - 1] / one.count * 100;
+		})};
+	});
+	chart(holder, {x: all.map(ps => ps / size), xLabel: `flow completion time, ${unit}`, xName: "FCT",
+		xFormat: v => timeText(v * size), logX: last(all) / all[0] > 20, stepped: false, series,
+		title: "How long flows took", yLabel: "% of flows", yFormat: v => v.toFixed(1) + "\u202f%",
+		text: "share of the completed flows of each class that took no longer"});
+}
+
+if (data.series) overTime(data.series);
+fctChart();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => made.forEach(make => make()));
+})();

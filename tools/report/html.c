@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/report/html.h"
+
+#include "tools/output.h"
+#include "util/check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+void html_text(const char *text, FILE *file)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			fputs("&amp;", file);
+			break;
+		case '<':
+			fputs("&lt;", file);
+			break;
+		case '>':
+			fputs("&gt;", file);
+			break;
+		case '"':
+			fputs("&quot;", file);
+			break;
+		case '\'':
+			fputs("&#39;", file);
+			break;
+		default:
+			if ((unsigned char)*text < ' ' || *text == 0x7f)
+				fputs("&#xfffd;", file);
+			else
+				fputc(*text, file);
+		}
+}
+
+void html_json(const char *json, FILE *file)
+{
+	for (; *json; json++)
+		if (*json == '<' || *json == '>' || *json == '&')
+			fprintf(file, "\\u%04x", (unsigned)*json);
+		else
+			fputc(*json, file);
+}
+
+static void put_number(uint64_t value, FILE *file)
+{
+	char digits[32];
+	const int count = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0 && count > 4)
+			fputs("&#8239;", file); /* narrow, no break */
+		fputc(digits[i], file);
+	}
+}
+
+void html_put(FILE *file, const char *format, ...)
+{
+	char text[OUTPUT_TEXT_MAX];
+	va_list values;
+
+	va_start(values, format);
+	for (; *format; format++) {
+		if (*format != '%') {
+			fputc(*format, file);
+			continue;
+		}
+		switch (*++format) {
+		case 's':
+			html_text(va_arg(values, const char *), file);
+			break;
+		case 't':
+			html_text(output_time(va_arg(values, uint64_t), text), file);
+			break;
+		case 'b':
+			html_text(output_bytes(va_arg(values, uint64_t), text), file);
+			break;
+		case 'r':
+			html_text(output_rate(va_arg(values, uint64_t), text), file);
+			break;
+		case 'n':
+			put_number(va_arg(values, uint64_t), file);
+			break;
+		default:
+			CHECK(*format == '%');
+			fputc('%', file);
+		}
+	}
+	va_end(values);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/report/report.h"
+
+#include "tools/output.h"
+#include "tools/report/html.h"
+#include "tools/report/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Made of files at build time. */
+static const unsigned char style[] = {
+#include "report_style.inc"
+};
+static const unsigned char script[] = {
+#include "report_script.inc"
+};
+static const unsigned char licence[] = {
+#include "report_licence.inc"
+};
+
+static void put_bytes(const unsigned char *bytes, size_t count, FILE *file)
+{
+	fwrite(bytes, 1, count, file);
+}
+
+/* Nothing may be loaded, from anywhere. */
+static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
+			     "script-src 'unsafe-inline'; img-src data:";
+
+static void put_head(const struct result *result, FILE *file)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", file);
+	html_put(file, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", policy);
+	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n",
+	      file);
+	html_put(file, "<title>%s – Verbena report</title>\n<style>\n", result->scenario->name);
+	put_bytes(style, sizeof(style), file);
+	fputs("</style>\n</head>\n", file);
+}
+
+static void put_title(const struct result *result, FILE *file)
+{
+	char digest[17];
+
+	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)result->digest);
+	html_put(file,
+		 "<header>\n<p class=\"brand\">Verbena <span>simulated RDMA fabric</span></p>\n"
+		 "<h1>%s</h1>\n<ul class=\"facts\">\n",
+		 result->scenario->name);
+	html_put(file, "<li>seed <b>%n</b></li>\n", result->scenario->seed);
+	html_put(file, "<li>digest <b><code>%s</code></b></li>\n", digest);
+	html_put(file, "<li>version <b>%s</b></li>\n", result->version);
+	if (result->scenario->file)
+		html_put(file, "<li>scenario <b>%s</b></li>\n", result->scenario->file);
+	fputs("</ul>\n</header>\n", file);
+}
+
+static void put_topology(FILE *file)
+{
+	fputs("<section aria-labelledby=\"topology\"><h2 id=\"topology\">Topology</h2>\n"
+	      "<p class=\"hint\">Links are coloured by load (the busier direction, over the whole "
+	      "run), hosts and switches by the largest share of the run that one of their ports "
+	      "had "
+	      "to stand still. Point at something, or focus the drawing and use the arrow "
+	      "keys.</p>\n"
+	      "<div id=\"drawing\" class=\"drawing\"><noscript>The drawing needs "
+	      "scripts.</noscript>"
+	      "</div>\n<div id=\"drawing-legend\" class=\"legend\"></div>\n"
+	      "<p id=\"drawing-text\" class=\"detail\" aria-live=\"polite\"></p>\n</section>\n",
+	      file);
+}
+
+static void put_charts(const struct report *report, FILE *file)
+{
+	fputs("<section aria-labelledby=\"time\" id=\"over-time\"><h2 id=\"time\">Over time</h2>\n",
+	      file);
+	if (report->sampler)
+		fputs("<p class=\"hint\">Drag across a chart to zoom in, double-click to see all "
+		      "again.</p>\n",
+		      file);
+	else
+		fputs("<p class=\"hint\">Nothing was recorded over time.</p>\n", file);
+	fputs("<div id=\"charts\" class=\"charts\"><noscript>Charts need "
+	      "scripts.</noscript></div>\n"
+	      "</section>\n",
+	      file);
+}
+
+static int put_result(const struct result *result, FILE *file)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+	int ret;
+
+	if (!memory)
+		return -ENOMEM;
+	ret = output_json(result, memory);
+	if (fclose(memory) != 0 && !ret)
+		ret = -ENOMEM;
+	if (!ret)
+		html_json(text, file);
+	free(text);
+	return ret;
+}
+
+static void put_words(FILE *file)
+{
+	static const struct {
+		const char *word, *meaning;
+	} words[] = {
+		{"RDMA",
+		 "a network adapter reads and writes the memory of another machine by itself."},
+		{"flow", "one message from one host to another, sent by RDMA WRITE."},
+		{"FCT",
+		 "flow completion time: from the start of a flow to the acknowledgement of its "
+		 "last packet."},
+		{"slowdown",
+		 "FCT divided by what the same flow takes alone on an idle fabric; 1 is "
+		 "perfect."},
+		{"PFC",
+		 "priority flow control: a receiver whose buffer fills up tells its neighbour "
+		 "to stop sending (pause), so that no packet is lost. The neighbour’s buffer "
+		 "may fill up in turn."},
+		{"ECN",
+		 "explicit congestion notification: a switch marks packets while its queue is "
+		 "long."},
+		{"CNP", "congestion notification packet: the receiver of marked packets asks the "
+			"sender to slow down."},
+		{"digest",
+		 "a hash of everything that happened. The same scenario, seed and version "
+		 "give the same digest on every machine."},
+	};
+
+	fputs("<details class=\"words\"><summary>Words used here</summary><dl>\n", file);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		html_put(file, "<dt>%s</dt><dd>%s</dd>\n", words[i].word, words[i].meaning);
+	fputs("</dl></details>\n", file);
+}
+
+static void put_foot(const struct result *result, FILE *file)
+{
+	fputs("<footer>\n", file);
+	put_words(file);
+	if (result->scenario->file) {
+		fprintf(file, "<p>To get the same again: <code>verbena run --seed %llu ",
+			(unsigned long long)result->scenario->seed);
+		html_put(file, "%s</code></p>\n", result->scenario->file);
+	}
+	fputs("<details class=\"words\"><summary>Licence of the charts (uPlot)</summary><pre>",
+	      file);
+	put_bytes(licence, sizeof(licence), file);
+	fputs("</pre></details>\n</footer>\n", file);
+}
+
+static int put_body(const struct report *report, FILE *file)
+{
+	int ret;
+
+	fputs("<body>\n", file);
+	put_title(report->result, file);
+	fputs("<main>\n", file);
+	report_verdict(report, file);
+	report_story(report, file);
+	report_figures(report, file);
+	put_topology(file);
+	put_charts(report, file);
+	if (report->result->class_count)
+		fputs("<section aria-labelledby=\"fct\"><h2 id=\"fct\">Flow completion</h2>\n",
+		      file);
+	report_classes(report, file);
+	if (report->result->class_count)
+		fputs("<div id=\"fct-charts\" class=\"charts\"></div>\n</section>\n", file);
+	report_programs(report, file);
+	ret = report_ports(report, file);
+	ret = ret ? ret : report_flows(report, file);
+	fputs("</main>\n", file);
+	put_foot(report->result, file);
+	return ret;
+}
+
+int report_write(const struct report *report, FILE *file)
+{
+	int ret;
+
+	put_head(report->result, file);
+	ret = put_body(report, file);
+	fputs("<script type=\"application/json\" id=\"result\">", file);
+	ret = ret ? ret : put_result(report->result, file);
+	fputs("</script>\n<script type=\"application/json\" id=\"data\">", file);
+	ret = ret ? ret : report_data(report, file);
+	fputs("</script>\n<script>\n", file);
+	put_bytes(script, sizeof(script), file);
+	fputs("</script>\n</body>\n</html>\n", file);
+	return ret ? ret : ferror(file) ? -EIO : 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_REPORT_REPORT_H
+#define TOOLS_REPORT_REPORT_H
+
+/* report.html: a run on one page, for somebody who never saw Verbena. One file that needs no
+ * network: styles, scripts and data are in it. What ran, whether it finished, what was lost, who
+ * was paused and where queues grew is there as text; scripts add the drawing of the topology and
+ * the charts. The data are in it as JSON, too: element "result" is result.json, element "data" the
+ * rest. Names may hold anything (UTF-8): nothing in them becomes markup or script. */
+#include "models/sampler.h"
+#include "tools/result.h"
+
+#include <stdio.h>
+
+struct report {
+	const struct result *result;
+	const struct sampler *sampler; /* NULL: nothing over time */
+};
+
+/* -ENOMEM, -EIO. */
+int report_write(const struct report *report, FILE *file);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/report/parts.h"
+
+#include "tools/report/html.h"
+
+#include <string.h>
+
+uint64_t report_lost(const struct result *result)
+{
+	return result->drops.buffer + result->drops.fault + result->drops.no_route +
+	       result->drops.icrc + result->drops.ttl + result->drops.mtu + result->drops.watchdog;
+}
+
+uint64_t report_retransmitted(const struct report *report)
+{
+	const struct sampler *sampler = report->sampler;
+
+	if (!sampler || sampler->point_count == 0)
+		return report->result->flow_sums.packets_retransmitted;
+	return sampler->points[sampler->point_count - 1].retransmitted;
+}
+
+bool report_has_programs_failed(const struct result *result)
+{
+	for (uint32_t i = 0; i < result->program_count; i++)
+		if (result->programs[i].failed || result->programs[i].unfinished)
+			return true;
+	return false;
+}
+
+bool report_is_cut(const struct result *result)
+{
+	return result->partial || result->time >= result->scenario->until;
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* "3 flows", with the number as people read it. */
+static void put_count(uint64_t count, const char *what, FILE *file)
+{
+	html_put(file, "%n %s%s", count, what, plural(count));
+}
+
+/* ---- the verdict ---- */
+
+static void put_unfinished(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+	const struct traffic_sums *sums = &result->flow_sums;
+	uint64_t ranks = 0;
+
+	for (uint32_t i = 0; i < result->program_count; i++)
+		ranks += result->programs[i].failed + result->programs[i].unfinished;
+	if (sums->failed)
+		html_put(file, "%n of %n flows did not complete", sums->failed, sums->posted);
+	if (sums->failed && ranks)
+		fputs(", and ", file);
+	if (ranks) {
+		put_count(ranks, "program rank", file);
+		fputs(" failed or never ended", file);
+	}
+}
+
+void report_verdict(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+	const uint64_t lost = report_lost(result);
+	const bool failed = result->flow_sums.failed || report_has_programs_failed(result);
+	const bool wrong = result->flow_sums.mismatch_bytes != 0;
+	const char *kind = result->partial || failed || wrong ? "bad" : lost ? "note" : "good";
+
+	html_put(file,
+		 "<p class=\"verdict %s\" role=\"status\"><span aria-hidden=\"true\">%s</span> ",
+		 kind, *kind == 'g' ? "✓" : "!");
+	if (result->partial)
+		fputs("<strong>Cut short.</strong> The run was ended before it was done; what had "
+		      "been "
+		      "measured is shown. ",
+		      file);
+	if (wrong)
+		html_put(file,
+			 "<strong>Wrong data.</strong> %n bytes that arrived are not those that "
+			 "were "
+			 "sent. ",
+			 result->flow_sums.mismatch_bytes);
+	if (failed) {
+		fputs("<strong>Not everything completed:</strong> ", file);
+		put_unfinished(report, file);
+		fputs(report_is_cut(result) && !result->partial
+			      ? " when the scenario’s time was over."
+			      : ".",
+		      file);
+	} else if (!result->partial && !wrong) {
+		fputs("<strong>Everything completed</strong>", file);
+		fputs(lost ? ", although packets were lost on the way: they were sent again."
+			   : ", and no packet was lost.",
+		      file);
+	}
+	fputs("</p>\n", file);
+}
+
+/* ---- what ran ---- */
+
+static void put_topology(const struct topology *topology, FILE *file)
+{
+	uint64_t switches = 0, slowest = UINT64_MAX, fastest = 0;
+
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		switches += topology->nodes[i].is_switch;
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		const uint64_t rate = topology->links[i].rate_bps;
+
+		slowest = rate < slowest ? rate : slowest;
+		fastest = rate > fastest ? rate : fastest;
+	}
+	put_count(topology->node_count - switches, "host", file);
+	fputs(" and ", file);
+	html_put(file, "%n switch%s", switches, switches == 1 ? "" : "es");
+	fputs(" joined by ", file);
+	put_count(topology->link_count, "link", file);
+	if (fastest && slowest == fastest)
+		html_put(file, " of %r", fastest);
+	else if (fastest)
+		html_put(file, " of %r to %r", slowest, fastest);
+	fputs(". ", file);
+}
+
+static void put_traffic(const struct result *result, FILE *file)
+{
+	for (uint32_t i = 0; i < result->class_count; i++) {
+		fputs(i == 0 ? "" : i + 1 < result->class_count ? ", " : " and ", file);
+		put_count(result->classes[i].posted, "flow", file);
+		html_put(file, " of <b>%s</b>", result->classes[i].name);
+	}
+	if (result->class_count)
+		html_put(file, " carried %b. ", result->flow_sums.bytes_posted);
+	for (uint32_t i = 0; i < result->program_count; i++) {
+		const struct result_program *program = &result->programs[i];
+
+		html_put(file, "The program <b>%s</b> ran on ", program->name);
+		put_count(program->rank_count, "rank", file);
+		fputs(". ", file);
+	}
+	if (result->class_count == 0 && result->program_count == 0)
+		fputs("Nothing was to be sent.", file);
+}
+
+static void what_ran(const struct report *report, FILE *file)
+{
+	put_topology(&report->result->scenario->topology, file);
+	put_traffic(report->result, file);
+}
+
+/* ---- did it finish ---- */
+
+static void did_it_finish(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+	const struct traffic_sums *sums = &result->flow_sums;
+
+	if (sums->posted) {
+		html_put(file,
+			 sums->failed ? "%n of %n flows completed. " : "All of %n flows did. ",
+			 sums->failed ? sums->completed : sums->posted, sums->posted);
+	}
+	if (result->program_count && !report_has_programs_failed(result))
+		fputs("Every rank of every program ended well. ", file);
+	else if (result->program_count)
+		fputs("Not every rank of the programs did: see below. ", file);
+	html_put(file, "The run covers %t of virtual time", result->time);
+	html_put(file, "; computing it took %t.", (uint64_t)(result->wall_s * 1e12));
+}
+
+/* ---- was anything lost ---- */
+
+static void put_reason(uint64_t count, const char *reason, bool *first, FILE *file)
+{
+	if (count == 0)
+		return;
+	html_put(file, "%s%n %s", *first ? "" : ", ", count, reason);
+	*first = false;
+}
+
+static void was_anything_lost(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+	const uint64_t lost = report_lost(result), again = report_retransmitted(report);
+	bool first = true;
+
+	if (lost == 0) {
+		fputs("No packet. ", file);
+	} else {
+		put_count(lost, "packet", file);
+		fputs(": ", file);
+		put_reason(result->drops.buffer, "found no room in a switch", &first, file);
+		put_reason(result->drops.fault, "by faults of the scenario", &first, file);
+		put_reason(result->drops.icrc, "corrupted on a link", &first, file);
+		put_reason(result->drops.no_route, "had no route", &first, file);
+		put_reason(result->drops.ttl, "went in circles", &first, file);
+		put_reason(result->drops.mtu, "too large", &first, file);
+		put_reason(result->drops.watchdog, "discarded by a watchdog", &first, file);
+		fputs(". ", file);
+	}
+	if (again) {
+		put_count(again, "packet", file);
+		fputs(again == 1 ? " was" : " were", file);
+		fputs(" sent more than once.", file);
+	} else {
+		fputs("Nothing had to be sent twice.", file);
+	}
+}
+
+/* ---- who was paused ---- */
+
+static const struct result_port *most_paused(const struct result *result)
+{
+	const struct result_port *most = NULL;
+
+	for (uint64_t i = 0; i < result->port_count; i++)
+		if (result->ports[i].paused > (most ? most->paused : 0))
+			most = &result->ports[i];
+	return most;
+}
+
+static void count_paused(const struct result *result, uint64_t *ret_hosts, uint64_t *ret_switches)
+{
+	const char *last = "";
+
+	*ret_hosts = *ret_switches = 0;
+	for (uint64_t i = 0; i < result->port_count; i++) {
+		const struct result_port *port = &result->ports[i];
+
+		if (port->paused == 0 || strcmp(port->node, last) == 0)
+			continue; /* rows are in order of node */
+		last = port->node;
+		++*(port->is_host ? ret_hosts : ret_switches);
+	}
+}
+
+static void who_was_paused(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+	const struct result_port *most = most_paused(result);
+	uint64_t hosts, switches;
+
+	if (!most) {
+		fputs("Nobody: no port was ever told to stop sending.", file);
+		return;
+	}
+	count_paused(result, &hosts, &switches);
+	put_count(hosts, "host", file);
+	html_put(file, " and %n switch%s had to stop sending at times", switches,
+		 switches == 1 ? "" : "es");
+	if (result->pfc.pause_sent) {
+		fputs(", told by ", file);
+		put_count(result->pfc.pause_sent, "pause frame", file);
+	}
+	html_put(file, ". Longest: <b>%s</b> towards <b>%s</b>, %t in all", most->node, most->peer,
+		 most->paused);
+	if (result->time)
+		fprintf(file, " (%.3g&#8239;%% of the run)",
+			100.0 * (double)most->paused / (double)result->time);
+	html_put(file, ", priority %n.", (uint64_t)most->priority);
+}
+
+/* ---- where queues grew ---- */
+
+static void where_queues_grew(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+	const struct result_port *most = NULL;
+
+	for (uint64_t i = 0; i < result->port_count; i++)
+		if (result->ports[i].queue_max > (most ? most->queue_max : 0))
+			most = &result->ports[i];
+	if (!most) {
+		fputs("Nowhere: every frame found its port free.", file);
+		return;
+	}
+	html_put(file,
+		 "The longest queue stood at <b>%s</b> towards <b>%s</b>: %b of priority %n at its "
+		 "worst, %t of sending at the port’s %r.",
+		 most->node, most->peer, most->queue_max, (uint64_t)most->priority,
+		 (uint64_t)((double)most->queue_max * 8e12 / (double)most->rate_bps),
+		 most->rate_bps);
+}
+
+static void how_did_senders_react(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+
+	if (result->marked == 0) {
+		fputs("They were not asked to: no packet was marked.", file);
+		return;
+	}
+	fputs("Switches marked ", file);
+	put_count(result->marked, "packet", file);
+	fputs(" as congested (ECN). Receivers told the senders with ", file);
+	put_count(result->cnp_sent, "notification", file);
+	html_put(file, " (CNP), of which %n led to a lower rate.", result->cnp_handled);
+}
+
+void report_story(const struct report *report, FILE *file)
+{
+	static const struct {
+		const char *question;
+		void (*answer)(const struct report *report, FILE *file);
+	} parts[] = {
+		{"What ran?", what_ran},
+		{"Did it finish?", did_it_finish},
+		{"Was anything lost?", was_anything_lost},
+		{"Who was paused?", who_was_paused},
+		{"Where did queues grow?", where_queues_grew},
+		{"Did senders slow down?", how_did_senders_react},
+	};
+
+	fputs("<dl class=\"story\">\n", file);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		html_put(file, "<div><dt>%s</dt><dd>", parts[i].question);
+		parts[i].answer(report, file);
+		fputs("</dd></div>\n", file);
+	}
+	fputs("</dl>\n", file);
+}

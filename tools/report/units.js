@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the parts below share: the data of the page, numbers as people read them, colours.
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const PS = 1e12; // a second
+
+function scaled(value, units) {
+	let i = units.length - 1;
+	while (i > 0 && Math.abs(value) < units[i][1]) i--;
+	value /= units[i][1];
+	const digits = value === 0 || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+	return value.toFixed(digits) + "\u202f" + units[i][0];
+}
+const TIMES = [["ps", 1], ["ns", 1e3], ["µs", 1e6], ["ms", 1e9], ["s", 1e12]];
+const BYTES = [["B", 1], ["KB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]];
+const RATES = [["b/s", 1], ["kb/s", 1e3], ["Mb/s", 1e6], ["Gb/s", 1e9], ["Tb/s", 1e12]];
+const timeText = ps => scaled(ps, TIMES);
+const bytesText = bytes => scaled(bytes, BYTES);
+const rateText = bps => scaled(bps, RATES);
+const plainText = value =>
+	Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 1);
+const percentText = share =>
+	(share * 100).toFixed(share >= 0.1 ? 0 : share >= 0.001 ? 1 : 2) + "\u202f%";
+
+// The unit of an axis: that of its largest value, for all its labels.
+function unitOf(values, units) {
+	const max = Math.max(...values.map(Math.abs));
+	let i = units.length - 1;
+	while (i > 0 && max < units[i][1]) i--;
+	return units[i];
+}
+
+function colour(name) {
+	return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+const lineColour = i => colour("line-" + (i % 8));
+
+// Names may hold anything, so they only ever become text nodes.
+function element(name, attributes, ...children) {
+	const made = document.createElement(name);
+	for (const key in attributes) made.setAttribute(key, attributes[key]);
+	made.append(...children);
+	return made;
+}
+
+// h2 before h10.
+const natural = new Intl.Collator("en", {numeric: true}).compare;
