@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* What our unit tests use of CMocka, for processors that have no package of it here: the same names,
- * no mocking. tests/matrix/foreign.sh puts it in CMocka's place; nothing else may. */
+/* What our unit tests use of CMocka, for processors that have no package of it here: the same
+ * names, no mocking. tests/matrix/foreign.sh puts it in CMocka's place; nothing else may. */
 #ifndef TESTS_MATRIX_CMOCKA_H
 #define TESTS_MATRIX_CMOCKA_H
 
@@ -42,6 +42,7 @@ static inline void cmocka_expect(int held, const char *what, const char *file, i
 #define assert_null(p) CMOCKA_EXPECT(!(p))
 #define assert_non_null(p) CMOCKA_EXPECT(!!(p))
 #define assert_ptr_equal(a, b) CMOCKA_EXPECT((const void *)(a) == (const void *)(b))
+#define assert_ptr_not_equal(a, b) CMOCKA_EXPECT((const void *)(a) != (const void *)(b))
 #define assert_int_equal(a, b) CMOCKA_EXPECT(CMOCKA_WORD(a) == CMOCKA_WORD(b))
 #define assert_int_not_equal(a, b) CMOCKA_EXPECT(CMOCKA_WORD(a) != CMOCKA_WORD(b))
 #define assert_in_range(v, low, high)                                                              \
@@ -75,14 +76,14 @@ static inline int cmocka_run_one(const struct CMUnitTest *test, void **state)
 
 static inline int cmocka_run_all(const struct CMUnitTest *tests, size_t count)
 {
+	static const char *const said[] = {"ok", "FAILED", "skipped"};
 	void *state = NULL;
 	int failed = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		int how = cmocka_run_one(&tests[i], &state);
 
-		printf("%s %s\n", how == 0 ? "ok" : how == CMOCKA_SKIPPED ? "skipped" : "FAILED",
-		       tests[i].name);
+		printf("%s %s\n", said[how], tests[i].name);
 		failed += how == CMOCKA_FAILED;
 	}
 	return failed;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # foreign.sh CPU: the same unit tests, packet scripts and golden digests on another processor (aarch64
 # little-endian, s390x big-endian) under QEMU's user emulation. Of libibverbs only the headers are
-# needed, which are the same everywhere; CMocka is replaced by cmocka.h of this folder.
+# needed, which are the same everywhere; CMocka is replaced by cmocka.h of this folder; what is linked
+# for good comes from the distribution's packages for that processor, kept in the user's cache.
 . "$(dirname "$0")/lib.sh"
 cpu=$1
 need "$cpu-linux-gnu-gcc" "qemu-$cpu" pkg-config python3
@@ -11,15 +12,45 @@ sysroot=/usr/$cpu-linux-gnu
 [ -e "$sysroot/include/stdio.h" ] || skip "no C library for $cpu in $sysroot"
 headers=$(pkg-config --variable=includedir libibverbs) || skip "no libibverbs headers"
 
-# Packages as a cross compiler may see them: headers in a folder of their own.
+# fetch PACKAGE...: unpacked in $foreign, without touching this machine's own package system
+cache=${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/verbena
+mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] || cache=$work
+foreign=$cache/foreign-$cpu
+fetch() {
+	need apt-get dpkg-deb
+	arch=$cpu
+	[ "$arch" != aarch64 ] || arch=arm64
+	apt=$work/apt
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/new"
+	options="-o APT::Architecture=$arch -o APT::Architectures=$arch -o Dir::Cache=$apt/cache
+		-o Dir::State::lists=$apt/lists -o Dir::State::status=/dev/null
+		-o Acquire::Languages=none -o APT::Sandbox::User=root"
+	# shellcheck disable=SC2086
+	(cd "$apt" && apt-get $options update && apt-get $options download "$@") >"$work/log" 2>&1 ||
+		skip "cannot have for $cpu: $*"
+	for package in "$apt"/*.deb; do
+		dpkg-deb -x "$package" "$apt/new"
+	done
+	rm -rf "$foreign"
+	mv "$apt/new" "$foreign"
+}
+
+# package NAME CFLAGS LIBS: as a cross compiler may see it
+package() {
+	printf 'Name: %s\nDescription: -\nVersion: %s\nCflags: %s\nLibs: %s\n' "$1" \
+		"$(pkg-config --modversion "$1" 2>/dev/null || echo 1)" "$2" "$3" >"$work/pc/$1.pc"
+}
+
+libraries=$foreign/usr/lib/$cpu-linux-gnu
+[ -e "$libraries/libfyaml.a" ] && [ -e "$libraries/libjansson.a" ] ||
+	fetch libfyaml-dev libjansson-dev
 mkdir -p "$work/include" "$work/pc"
 cp -R "$headers/infiniband" "$work/include/"
 cp "$(dirname "$0")/cmocka.h" "$work/include/"
-for package in libibverbs cmocka; do
-	version=$(pkg-config --modversion "$package" 2>/dev/null || echo 1)
-	printf 'Name: %s\nDescription: headers\nVersion: %s\nCflags: -I%s\n' "$package" "$version" \
-		"$work/include" >"$work/pc/$package.pc"
-done
+package libibverbs "-isystem $work/include" ""
+package cmocka "-isystem $work/include" ""
+package libfyaml "-isystem $foreign/usr/include" "$libraries/libfyaml.a"
+package jansson "-isystem $foreign/usr/include" "$libraries/libjansson.a"
 endian=little
 [ "$cpu" != s390x ] || endian=big
 cat >"$work/cross" <<END

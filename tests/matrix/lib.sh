@@ -39,8 +39,7 @@ links() {
 quietly() {
 	"$@" >"$work/log" 2>&1 || {
 		echo "failed: $*"
-		grep -E 'error|ERROR|FAILED' "$work/log" | head -n 30 || true
-		tail -n 30 "$work/log"
+		grep -E '^FAILED|error:|ERROR' "$work/log" | head -n 20 || tail -n 20 "$work/log"
 		exit 1
 	}
 }
