@@ -93,6 +93,9 @@ static void report(struct bad_list *list, const struct bad_at *at, bool warning,
 			 at->namer->line);
 	snprintf(line, sizeof(line), "%.500s:%u: %.200s: found %.400s, expected %.400s%s%s",
 		 at->file, at->line, key, found, expected, warning ? "; ignored" : "", namer);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
 	add(list, at, warning, line);
 }
 

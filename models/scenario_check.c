@@ -44,13 +44,32 @@ char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, cons
 	return text ? scenario_copy(r, text) : NULL;
 }
 
-void scenario_refuse(struct scenario_reader *r, const struct yaml_node *node, const char *map_path,
-		     const char *expected)
+const char *scenario_shown(struct bad_text *text, const struct yaml_node *map, const char *path)
 {
-	struct bad_text key, found;
+	const char *close = strchr(path, ']');
 
-	bad(r->errors, &node->at, bad_text(&key, "%s.%s", map_path, node->key),
-	    bad_text(&found, "it"), expected);
+	if (!close)
+		return bad_text(text, "%s", path);
+	return bad_text(text, "%.*s%u%s", (int)(close - path), path, map->place, close);
+}
+
+const char *scenario_content(struct bad_text *text, const struct yaml_node *node)
+{
+	if (node->kind == YAML_MAP)
+		return "a map";
+	if (node->kind == YAML_LIST)
+		return "a list";
+	return bad_quote(text, node->text, node->length);
+}
+
+void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
+		     const struct yaml_node *node, const char *map_path, const char *expected)
+{
+	struct bad_text shown, key, found;
+
+	scenario_shown(&shown, map, map_path);
+	bad(r->errors, &node->at, bad_text(&key, "%.100s.%.100s", shown.text, node->key),
+	    scenario_content(&found, node), expected);
 }
 
 /* ---- the walk ---- */
@@ -73,15 +92,6 @@ static bool attach(struct scenario_reader *r, struct yaml_node *node, struct sce
 	return true;
 }
 
-static const char *kind_text(const struct yaml_node *node, struct bad_text *text)
-{
-	if (node->kind == YAML_MAP)
-		return "a map";
-	if (node->kind == YAML_LIST)
-		return "a list";
-	return bad_quote(text, node->text, node->length);
-}
-
 static void check_map(struct scenario_reader *r, struct yaml_node *map, struct here here);
 
 static void not_so(struct scenario_reader *r, const struct yaml_node *node,
@@ -99,7 +109,7 @@ static void check_scalar(struct scenario_reader *r, struct yaml_node *node,
 	struct bad_text found;
 
 	if (node->kind != YAML_SCALAR)
-		not_so(r, node, row, here, kind_text(node, &found));
+		not_so(r, node, row, here, scenario_content(&found, node));
 	else if (!scenario_value_parse(row, node->text, node->length, &value, &found))
 		not_so(r, node, row, here, found.text);
 	else
@@ -114,7 +124,7 @@ static void check_scalars(struct scenario_reader *r, struct yaml_node *node,
 	struct bad_text found;
 
 	if (node->kind != YAML_LIST) {
-		not_so(r, node, row, here, kind_text(node, &found));
+		not_so(r, node, row, here, scenario_content(&found, node));
 		return;
 	}
 	for (struct yaml_node *child = node->child; child; child = child->next) {
@@ -137,7 +147,7 @@ static void check_names(struct scenario_reader *r, struct yaml_node *node,
 	else if (node->kind == YAML_SCALAR)
 		check_scalar(r, node, row, here);
 	else
-		not_so(r, node, row, here, kind_text(node, &found));
+		not_so(r, node, row, here, scenario_content(&found, node));
 }
 
 static void check_list(struct scenario_reader *r, struct yaml_node *list,
@@ -147,7 +157,7 @@ static void check_list(struct scenario_reader *r, struct yaml_node *list,
 	uint32_t i = 0;
 
 	if (list->kind != YAML_LIST) {
-		not_so(r, list, row, here, kind_text(list, &found));
+		not_so(r, list, row, here, scenario_content(&found, list));
 		return;
 	}
 	bad_text(&path, "%s[]", here.path);
@@ -156,7 +166,7 @@ static void check_list(struct scenario_reader *r, struct yaml_node *list,
 		if (child->kind == YAML_MAP)
 			check_map(r, child, (struct here){path.text, shown.text});
 		else
-			bad(r->errors, &child->at, shown.text, kind_text(child, &found),
+			bad(r->errors, &child->at, shown.text, scenario_content(&found, child),
 			    "a map of keys");
 	}
 }
@@ -167,7 +177,7 @@ static void check_node(struct scenario_reader *r, struct yaml_node *node,
 	struct bad_text found;
 
 	if (row->refused) {
-		bad(r->errors, &node->at, here.shown, kind_text(node, &found),
+		bad(r->errors, &node->at, here.shown, scenario_content(&found, node),
 		    "nothing here yet");
 		return;
 	}
@@ -176,7 +186,7 @@ static void check_node(struct scenario_reader *r, struct yaml_node *node,
 		if (node->kind == YAML_MAP)
 			check_map(r, node, here);
 		else
-			not_so(r, node, row, here, kind_text(node, &found));
+			not_so(r, node, row, here, scenario_content(&found, node));
 		break;
 	case SCENARIO_LIST:
 		check_list(r, node, row, here);

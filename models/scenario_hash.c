@@ -96,7 +96,9 @@ static void add_block(struct scenario_reader *r, struct scenario_hash *hash,
 void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
 		       const struct yaml_node *map, const char *path)
 {
-	for (const struct yaml_node *node = map ? map->child : NULL; node; node = node->next) {
+	const struct yaml_node *node = map && map->kind == YAML_MAP ? map->child : NULL;
+
+	for (; node; node = node->next) {
 		const struct scenario_row *row = NULL;
 
 		for (uint32_t i = 0; i < scenario_row_count() && !row; i++)

@@ -14,6 +14,7 @@ struct scenario_reader {
 	struct yaml_node *root;
 	const char *path; /* of the scenario */
 	bool no_memory;
+	bool topology_bad; /* an error that would only bring others */
 	bool hpcc_nodes; /* the topology names its nodes n0, n1 ... */
 	/* Once the topology stands: the names of hosts in order (a position is one in the host
 	 * table), and positions in the order in which people count (h2 before h10). */
@@ -44,9 +45,13 @@ char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, cons
 		    const char *unset);
 const struct scenario_value *scenario_value_of(const struct yaml_node *node);
 
-/* Reports that @node, a key of @map_path, is of no use. */
-void scenario_refuse(struct scenario_reader *r, const struct yaml_node *node, const char *map_path,
-		     const char *expected);
+/* "traffic[2].size" for "traffic[].size" and the map that is traffic[2]. */
+const char *scenario_shown(struct bad_text *text, const struct yaml_node *map, const char *path);
+/* What a node holds, in a few words. */
+const char *scenario_content(struct bad_text *text, const struct yaml_node *node);
+/* Reports that @node, a key of @map (@map_path in the table), is of no use there. */
+void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
+		     const struct yaml_node *node, const char *map_path, const char *expected);
 
 /* ---- scenario_names.c ---- */
 

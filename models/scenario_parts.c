@@ -43,13 +43,13 @@ static void name_program(struct scenario_reader *r, const struct yaml_node *map,
 	const struct scenario *s = r->scenario;
 	const struct yaml_node *run = scenario_node(map, "run");
 	const char *slash = run && run->text ? strrchr(run->text, '/') : NULL;
-	struct bad_text found;
+	struct bad_text key, found;
 
 	program->run = scenario_text(r, map, "run", "");
 	program->name = scenario_text(r, map, "name", slash ? slash + 1 : program->run);
 	for (uint32_t i = 0; program->name && i < s->program_count; i++)
 		if (s->programs[i].name && strcmp(s->programs[i].name, program->name) == 0)
-			bad(r->errors, &map->at, "programs[].name",
+			bad(r->errors, &map->at, scenario_shown(&key, map, "programs[].name"),
 			    bad_text(&found, "%s a second time", program->name),
 			    "another name for each program");
 }
@@ -61,13 +61,15 @@ static void read_program(struct scenario_reader *r, const struct yaml_node *map)
 		.start_at = scenario_get(map, "programs[].start").number};
 	struct scenario_program *programs;
 	struct scenario_hosts hosts;
+	struct bad_text key;
 
 	programs = scenario_grow(r, s->programs, s->program_count, sizeof(*programs));
 	if (!programs)
 		return;
 	s->programs = programs;
 	name_program(r, map, &program);
-	hosts = scenario_hosts_of(r, scenario_node(map, "hosts"), "programs[].hosts", false);
+	hosts = scenario_hosts_of(r, scenario_node(map, "hosts"),
+				  scenario_shown(&key, map, "programs[].hosts"), false);
 	program.hosts = hosts.hosts;
 	program.host_count = hosts.count;
 	program.arg_count = read_args(r, map, &program.args);
@@ -146,13 +148,13 @@ static bool find_ends(struct fault_reader *f)
 	const struct yaml_node *link_node = scenario_node(f->map, "link");
 	const struct yaml_node *sender = scenario_node(f->map, "sender");
 	const struct topology_link *link;
-	struct bad_text found;
+	struct bad_text key, found;
 
 	if (!link_node || !link_node->meaning || (sender && !sender->meaning))
 		return false; /* reported already */
 	link = link_of(f->r, link_node->text);
 	if (!link) {
-		bad(f->r->errors, &link_node->at, "faults[].link",
+		bad(f->r->errors, &link_node->at, scenario_shown(&key, f->map, "faults[].link"),
 		    bad_quote(&found, link_node->text, link_node->length),
 		    "the name of a link, such as h0-leaf0");
 		return false;
@@ -164,7 +166,7 @@ static bool find_ends(struct fault_reader *f)
 	if (strcmp(sender->text, topology->nodes[link->a].name) == 0 ||
 	    strcmp(sender->text, topology->nodes[link->b].name) == 0)
 		return true;
-	bad(f->r->errors, &sender->at, "faults[].sender",
+	bad(f->r->errors, &sender->at, scenario_shown(&key, f->map, "faults[].sender"),
 	    bad_quote(&found, sender->text, sender->length), "one end of the link");
 	return false;
 }
@@ -197,7 +199,7 @@ static void add_chances(struct fault_reader *f)
 		add_fault(f, fault);
 	}
 	if (!behind && scenario_has(f->map, "by"))
-		scenario_refuse(f->r, scenario_node(f->map, "by"), "faults[]",
+		scenario_refuse(f->r, f->map, scenario_node(f->map, "by"), "faults[]",
 				"duplicate or reorder beside it");
 }
 
@@ -220,6 +222,18 @@ static void add_others(struct fault_reader *f)
 	f->added += nth != NULL || scenario_has(f->map, "delay"); /* if bad, it was reported */
 }
 
+/* Credits count what was sent and what was freed: the room of a frame that is lost never comes back,
+ * and a second copy makes room that nobody has. */
+static void check_credit(struct scenario_reader *r, const struct yaml_node *map)
+{
+	static const char *const keys[] = {"loss", "corrupt", "duplicate", "drop_nth"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (r->scenario->switches.fc == SCENARIO_FC_CREDIT && scenario_has(map, keys[i]))
+			scenario_refuse(r, map, scenario_node(map, keys[i]), "faults[]",
+					"no switch.credit beside it, whose counts must stay right");
+}
+
 static void hash_fault(struct scenario_reader *r, const struct scenario_fault *fault)
 {
 	const uint64_t words[] = {util_hash_name(fault->link),
@@ -238,19 +252,22 @@ static void hash_fault(struct scenario_reader *r, const struct scenario_fault *f
 static void read_fault(struct scenario_reader *r, const struct yaml_node *map)
 {
 	struct fault_reader f = {.r = r, .map = map};
+	struct bad_text key;
 
 	f.common.from_at = scenario_get(map, "faults[].from").number;
 	f.common.until_at = PS_NEVER;
 	if (scenario_has(map, "until"))
 		f.common.until_at = scenario_get(map, "faults[].until").number;
 	if (f.common.until_at <= f.common.from_at && f.common.until_at > 0)
-		scenario_refuse(r, scenario_node(map, "until"), "faults[]", "a time after from");
+		scenario_refuse(r, map, scenario_node(map, "until"), "faults[]",
+				"a time after from");
+	check_credit(r, map);
 	if (!find_ends(&f))
 		return;
 	add_chances(&f);
 	add_others(&f);
 	if (f.added == 0)
-		bad(r->errors, &map->at, "faults[]", "no fault",
+		bad(r->errors, &map->at, scenario_shown(&key, map, "faults[]"), "no fault",
 		    "loss, corrupt, duplicate, reorder, delay or drop_nth");
 }
 

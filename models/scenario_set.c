@@ -94,14 +94,22 @@ static void set_value(struct scenario_reader *r, const char *key, size_t length,
 		length -= (size_t)(dot - key) + 1;
 		key = dot + 1;
 	}
-	if (node && node->kind == YAML_MAP && length > 0) {
+	if (node && node->kind == YAML_MAP) {
 		put(r, node, key, length, value);
 		return;
 	}
 	yaml_free(value);
 	if (node)
-		bad(r->errors, at, "--set", "no key in front of the value",
+		bad(r->errors, at, "--set", "a key inside of what is no map",
 		    "KEY=VALUE such as switch.ecn.kmin=100KB");
+}
+
+static bool is_path(const char *key, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (key[i] == '.' && (i == 0 || i + 1 == length || key[i + 1] == '.'))
+			return false;
+	return length > 0;
 }
 
 void scenario_set(struct scenario_reader *r, const char *set, uint32_t number)
@@ -111,7 +119,7 @@ void scenario_set(struct scenario_reader *r, const char *set, uint32_t number)
 	struct yaml_node *value = NULL;
 	struct bad_text found;
 
-	if (!equals || equals == set || !yaml_text_is_good(set, strlen(set), &at, r->errors)) {
+	if (!equals || !is_path(set, (size_t)(equals - set))) {
 		bad(r->errors, &at, "--set", bad_quote(&found, set, strlen(set)),
 		    "KEY=VALUE such as switch.ecn.kmin=100KB");
 		return;

@@ -72,17 +72,17 @@ static void read_thresholds(struct scenario_reader *r, const struct yaml_node *m
 	sw->alpha_den = alpha.den;
 	if (!xoff) {
 		if (xon)
-			scenario_refuse(r, xon, "switch", "switch.xoff beside it");
+			scenario_refuse(r, map, xon, "switch", "switch.xoff beside it");
 		return;
 	}
 	if (scenario_has(map, "alpha"))
-		scenario_refuse(r, xoff, "switch", "either switch.alpha or switch.xoff");
+		scenario_refuse(r, map, xoff, "switch", "it without switch.alpha, or that without it");
 	sw->xoff_bytes = (uint32_t)scenario_get(map, "switch.xoff").number;
 	sw->xon_bytes = sw->xoff_bytes > gap ? sw->xoff_bytes - gap : 0;
 	if (xon)
 		sw->xon_bytes = (uint32_t)scenario_get(map, "switch.xon").number;
 	if (sw->xon_bytes > sw->xoff_bytes)
-		scenario_refuse(r, xon, "switch", "at most switch.xoff");
+		scenario_refuse(r, map, xon, "switch", "at most switch.xoff");
 }
 
 /* Each switch has more buffer than it keeps free. */
@@ -146,6 +146,16 @@ static void read_credit(struct scenario_reader *r, const struct yaml_node *credi
 		    bad_text(&found, "%uB", sw->credit_bytes),
 		    bad_text(&expected, "at least a frame, which has %uB",
 			     scenario_frame_bytes(r->scenario)));
+	for (uint32_t i = 0; i < r->scenario->topology.link_count; i++) {
+		const struct topology_link *link = &r->scenario->topology.links[i];
+
+		if (link->error_ppt == 0 && link->loss_ppb == 0)
+			continue;
+		bad(r->errors, &credit->at, "switch.credit",
+		    bad_text(&found, "link %s, which loses frames", link->name),
+		    "links that lose nothing, for the counts must stay right");
+		break;
+	}
 }
 
 /* Keys of the map that mean something with pauses only. */
@@ -155,7 +165,7 @@ static void refuse_thresholds(struct scenario_reader *r, const struct yaml_node 
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (scenario_has(map, keys[i]))
-			scenario_refuse(r, scenario_node(map, keys[i]), "switch",
+			scenario_refuse(r, map, scenario_node(map, keys[i]), "switch",
 					"switch.pfc beside it");
 }
 
@@ -172,7 +182,7 @@ void scenario_read_switch(struct scenario_reader *r)
 	sw->alpha_num = sw->alpha_den = 1;
 	read_ecn(r, map);
 	if (pfc && credit)
-		scenario_refuse(r, credit, "switch", "either switch.pfc or switch.credit");
+		scenario_refuse(r, map, credit, "switch", "either switch.pfc or switch.credit");
 	else if (pfc)
 		read_pfc(r, map);
 	else if (credit)

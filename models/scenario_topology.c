@@ -33,7 +33,7 @@ static void only_these(struct scenario_reader *r, const struct yaml_node *map,
 		for (int i = 0; i < 8 && keys[i]; i++)
 			known = known || strcmp(keys[i], node->key) == 0;
 		if (!known && scenario_has(map, node->key))
-			scenario_refuse(r, node, "topology", expected);
+			scenario_refuse(r, map, node, "topology", expected);
 	}
 }
 
@@ -219,14 +219,15 @@ static struct ends ends_of(struct scenario_reader *r, const struct yaml_node *li
 {
 	const struct yaml_node *node = scenario_node(link, key), *item;
 	struct ends ends = {.r = r};
-	struct bad_text why, shown;
+	struct bad_text why, shown, path;
 
 	for (item = node && node->kind == YAML_LIST ? node->child : node; item;
 	     item = item == node ? NULL : item->next) {
 		bad_text(&ends.why, "%s", "");
 		if (!item->meaning || scenario_names(item->text, item->length, add_end, &ends, &why))
 			continue;
-		bad(r->errors, &item->at, bad_text(&shown, "topology.links[].%s", key),
+		bad(r->errors, &item->at,
+		    scenario_shown(&shown, link, bad_text(&path, "topology.links[].%s", key)),
 		    ends.why.text[0] ? ends.why.text : why.text, "names of the topology");
 	}
 	return ends;
@@ -242,14 +243,14 @@ static int add_links(struct scenario_reader *r, const struct yaml_node *node,
 		.error_ppt = scenario_get(node, "topology.links[].error").number,
 	};
 	const bool ports = scenario_has(node, "port_a");
-	struct bad_text found;
+	struct bad_text key, found;
 	int ret = 0;
 
 	for (uint64_t i = 0; i < (uint64_t)a->count * b->count && !ret; i++) {
 		link.a = a->nodes[i / b->count];
 		link.b = b->nodes[i % b->count];
 		if (link.a == link.b) {
-			bad(r->errors, &node->at, "topology.links[].b",
+			bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[].b"),
 			    bad_text(&found, "%s", topology->nodes[link.a].name),
 			    "another node than a");
 			return 0;
@@ -265,18 +266,19 @@ static int read_link(struct scenario_reader *r, const struct yaml_node *node)
 {
 	struct ends a = ends_of(r, node, "a"), b = ends_of(r, node, "b");
 	const bool ports = scenario_has(node, "port_a");
-	struct bad_text found;
+	struct bad_text key, found;
 	int ret = 0;
 
+	r->topology_bad |= a.count == 0 || b.count == 0;
 	if ((uint64_t)a.count * b.count + r->scenario->topology.link_count > LINKS_MAX)
 		bad(r->errors, &node->at, "topology.links",
 		    bad_text(&found, "%llu links", (unsigned long long)a.count * b.count),
 		    "at most 8388608");
 	else if (ports != scenario_has(node, "port_b"))
-		bad(r->errors, &node->at, "topology.links[]", "a port at one end only",
+		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"), "a port at one end only",
 		    "port_a and port_b, or none");
 	else if (ports && (a.count > 1 || b.count > 1))
-		bad(r->errors, &node->at, "topology.links[]", "ports of several links",
+		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"), "ports of several links",
 		    "one link where ports have names");
 	else
 		ret = add_links(r, node, &a, &b);
@@ -300,6 +302,17 @@ static int read_lists(struct scenario_reader *r, const struct yaml_node *map)
 }
 
 /* ---- all of it ---- */
+
+/* No value of it has been reported. */
+static bool is_good(const struct yaml_node *node)
+{
+	if (node->kind == YAML_SCALAR)
+		return node->meaning != NULL;
+	for (const struct yaml_node *child = node->child; child; child = child->next)
+		if (!is_good(child))
+			return false;
+	return true;
+}
 
 static void hash_topology(struct scenario_reader *r)
 {
@@ -337,7 +350,7 @@ void scenario_read_topology(struct scenario_reader *r)
 		ret = topology_name_links(topology);
 	if (ret)
 		r->no_memory = true;
-	if (ret || r->errors->error_count != errors)
+	if (ret || r->errors->error_count != errors || r->topology_bad || !is_good(map))
 		return;
 	scenario_check_topology(r, &map->at, "topology");
 	if (r->errors->error_count != errors)

@@ -27,6 +27,16 @@ struct block { /* one item of the list */
 	bool full; /* there were too many: reported */
 };
 
+static void refuse(const struct block *b, const struct yaml_node *node, const char *key,
+		   const char *found, const char *expected)
+{
+	struct bad_text path, shown;
+
+	bad_text(&path, "traffic[].%s", key);
+	bad(b->r->errors, node ? &node->at : &b->map->at, scenario_shown(&shown, b->map, path.text),
+	    found, expected);
+}
+
 /* A name for random draws: the scenario's seed, the block, a purpose. */
 static uint64_t draw(const struct block *b, const char *purpose, const char *src, const char *dst,
 		     uint64_t nth)
@@ -94,10 +104,11 @@ static void hash_hosts(struct block *b, const char *path, const struct scenario_
 
 static struct scenario_hosts hosts_of(struct block *b, const char *key)
 {
-	struct bad_text path;
+	struct bad_text path, shown;
 
+	bad_text(&path, "traffic[].%s", key);
 	return scenario_hosts_of(b->r, scenario_node(b->map, key),
-				 bad_text(&path, "traffic[].%s", key), true);
+				 scenario_shown(&shown, b->map, path.text), true);
 }
 
 static void add_incast(struct block *b)
@@ -107,7 +118,7 @@ static void add_incast(struct block *b)
 	struct bad_text found;
 
 	if (!to_node) {
-		bad(b->r->errors, &b->map->at, "traffic[].to", "nothing", "a host");
+		refuse(b, NULL, "to", "nothing", "a host");
 		return;
 	}
 	to = hosts_of(b, "to");
@@ -119,9 +130,9 @@ static void add_incast(struct block *b)
 			if (from.hosts[i] != to.hosts[0])
 				from.hosts[others++] = from.hosts[i];
 			else if (scenario_has(b->map, "from"))
-				bad(b->r->errors, &b->map->at, "traffic[].from",
-				    bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
-				    "hosts other than to");
+				refuse(b, scenario_node(b->map, "from"), "from",
+				       bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
+				       "hosts other than to");
 		}
 		from.count = others;
 		for (uint32_t i = 0; i < from.count; i++)
@@ -129,8 +140,7 @@ static void add_incast(struct block *b)
 		hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
 		hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
 	} else if (to.count > 1) {
-		bad(b->r->errors, &to_node->at, "traffic[].to",
-		    bad_text(&found, "%u hosts", to.count), "one host");
+		refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count), "one host");
 	}
 	util_free(to.hosts);
 	util_free(from.hosts);
@@ -196,12 +206,14 @@ static void add_permutation(struct block *b, const struct scenario_hosts *hosts)
 
 static void add_group(struct block *b, enum pattern pattern)
 {
+	const uint32_t errors = b->r->errors->error_count;
 	struct scenario_hosts hosts = hosts_of(b, "hosts");
 	struct bad_text found;
 
 	if (hosts.count < 2) {
-		bad(b->r->errors, &b->map->at, "traffic[].hosts",
-		    bad_text(&found, "%u", hosts.count), "at least two hosts");
+		if (b->r->errors->error_count == errors)
+			refuse(b, scenario_node(b->map, "hosts"), "hosts",
+			       bad_text(&found, "%u host", hosts.count), "at least two");
 		util_free(hosts.hosts);
 		return;
 	}
@@ -226,7 +238,8 @@ static void refuse_keys(struct block *b, const char *const *keys, const char *ex
 {
 	for (; *keys; keys++)
 		if (scenario_has(b->map, *keys))
-			scenario_refuse(b->r, scenario_node(b->map, *keys), "traffic[]", expected);
+			scenario_refuse(b->r, b->map, scenario_node(b->map, *keys), "traffic[]",
+					expected);
 }
 
 static void add_pattern(struct block *b, enum pattern pattern)
@@ -237,8 +250,8 @@ static void add_pattern(struct block *b, enum pattern pattern)
 
 	refuse_keys(b, pattern == INCAST ? not_incast : not_group, "only keys of this pattern");
 	if (!scenario_has(b->map, "size")) {
-		bad(b->r->errors, &b->map->at, "traffic[].size", "nothing",
-		    scenario_row_expects(scenario_row("traffic[].size"), &expected));
+		refuse(b, NULL, "size", "nothing",
+		       scenario_row_expects(scenario_row("traffic[].size"), &expected));
 		return;
 	}
 	if (b->size == 0)
@@ -336,8 +349,8 @@ static bool name_class(struct block *b, int pattern)
 	for (uint32_t i = 0; i < s->class_count; i++) {
 		if (strcmp(s->classes[i], name) != 0)
 			continue;
-		bad(b->r->errors, node ? &node->at : &b->map->at, "traffic[].class",
-		    bad_text(&found, "%s a second time", name), "another name for each block");
+		refuse(b, node, "class", bad_text(&found, "%s a second time", name),
+		       "another name for each block");
 		util_free(name);
 		return false;
 	}
@@ -385,7 +398,7 @@ static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 	else if (pattern >= 0 && r->host_count > 0)
 		add_pattern(&b, (enum pattern)pattern);
 	else if (!scenario_has(map, "pattern"))
-		bad(r->errors, &map->at, "traffic[].pattern", "nothing", "a pattern or a file");
+		refuse(&b, NULL, "pattern", "nothing", "a pattern or a file");
 	hash_block(&b);
 }
 

@@ -45,7 +45,7 @@ void yaml_append(struct yaml_node *parent, struct yaml_node *child)
 		parent->child = child;
 	parent->last = child;
 	child->next = NULL;
-	parent->child_count++;
+	child->place = parent->child_count++;
 }
 
 void yaml_unlink(struct yaml_node *parent, struct yaml_node *child)
@@ -99,7 +99,7 @@ struct build {
 	uint32_t key_line, depth, documents, aliased;
 	struct anchor *anchors;
 	uint32_t anchor_count, anchor_room;
-	bool any_root, stopped;
+	bool is_value, stopped;
 	int ret;
 };
 
@@ -111,7 +111,7 @@ static void give_up(struct build *b, int ret)
 
 static void refuse(struct build *b, uint32_t line, const char *found, const char *expected)
 {
-	const struct bad_at at = {b->at->file, line, b->at->namer};
+	const struct bad_at at = {b->at->file, b->is_value ? b->at->line : line, b->at->namer};
 
 	bad(b->errors, &at, b->key ? b->key : "document", found, expected);
 	give_up(b, -EINVAL);
@@ -121,7 +121,7 @@ static uint32_t line_of(const struct build *b, struct fy_event *event)
 {
 	const struct fy_mark *mark = fy_event_start_mark(event);
 
-	if (mark && mark->line >= 0)
+	if (mark && mark->line >= 0 && !b->is_value)
 		return b->at->line + (uint32_t)mark->line;
 	return b->key ? b->key_line : b->at->line;
 }
@@ -475,7 +475,7 @@ static void take_errors(struct build *b, struct fy_diag *diag)
 		refuse(b, b->at->line, "something that cannot be read", "YAML");
 	else if (!b->root)
 		refuse(b, b->at->line, "nothing", "a map of keys");
-	else if (b->root->kind != YAML_MAP && !b->any_root)
+	else if (b->root->kind != YAML_MAP && !b->is_value)
 		refuse(b, b->root->at.line,
 		       b->root->kind == YAML_LIST ? "a list"
 						  : bad_quote(&found, b->root->text, b->root->length),
@@ -504,11 +504,11 @@ static int run(struct build *b, const char *bytes, size_t length, struct fy_diag
 	return b->ret;
 }
 
-int yaml_parse(const char *bytes, size_t length, const struct bad_at *at, bool any_root,
+int yaml_parse(const char *bytes, size_t length, const struct bad_at *at, bool is_value,
 	       struct yaml_node **ret_root, struct bad_list *errors)
 {
 	const struct fy_diag_cfg config = {.level = FYET_WARNING, .module_mask = ~0u};
-	struct build b = {.at = at, .errors = errors, .any_root = any_root};
+	struct build b = {.at = at, .errors = errors, .is_value = is_value};
 	struct fy_diag *diag;
 	int ret;
 

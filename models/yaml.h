@@ -22,12 +22,14 @@ struct yaml_node {
 	size_t length;
 	struct yaml_node *child, *last, *next; /* in the order of the file */
 	uint32_t child_count;
+	uint32_t place; /* among its parent's children when it was put there, from 0 */
 	void *meaning; /* the reader's, allocated; goes with the node */
 };
 
-/* @at: file, and the line of the first byte. The root is a map unless @any_root. -EINVAL: in
+/* @at: file, and the line of the first byte. The root is a map, unless it @is_value: then it is
+ * anything, and all of it is at that line. -EINVAL: in
  * @errors; -ENOMEM. The nodes keep pointers to @at's file and namer. */
-int yaml_parse(const char *bytes, size_t length, const struct bad_at *at, bool any_root,
+int yaml_parse(const char *bytes, size_t length, const struct bad_at *at, bool is_value,
 	       struct yaml_node **ret_root, struct bad_list *errors);
 void yaml_free(struct yaml_node *node); /* NULL allowed */
 

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh TOOL FOLDER: each bad NAME.yaml of the folder must be refused with exactly the lines of
+# NAME.err, whatever the folder one stands in; and what cannot lie in a file beside it.
+set -eu
+case $1 in
+/*) tool=$1 ;;
+*) tool=$PWD/$1 ;;
+esac
+folder=$2
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+bad=0 count=0
+
+# refused NAME EXPECTED ARG...: exit 2 and these lines
+refused() {
+	name=$1 expected=$2
+	shift 2
+	status=0
+	"$tool" "$@" >"$tmp/out" 2>&1 || status=$?
+	count=$((count + 1))
+	[ "$status" = 2 ] || {
+		echo "$name: exit $status"
+		bad=1
+	}
+	diff -u "$expected" "$tmp/out" || {
+		echo "$name: not what was expected"
+		bad=1
+	}
+}
+
+cd "$folder"
+for yaml in *.yaml; do
+	refused "$yaml" "${yaml%.yaml}.err" "$yaml"
+done
+[ "$count" -ge 60 ] || {
+	echo "only $count files"
+	bad=1
+}
+
+printf 'version: 1\ntopology: {kind: star, hosts: 4}\ntraffic: [{class: a, pattern: ring, size: 1KB}]\n' \
+	>"$tmp/good.yaml"
+
+# set EXPECTED ARG...: of the command line
+set_refused() {
+	printf '%s\n' "$1" >"$tmp/err"
+	shift
+	refused "$*" "$tmp/err" "$@" "$tmp/good.yaml"
+}
+set_refused '--set:1: --set: found "x", expected KEY=VALUE such as switch.ecn.kmin=100KB' --set x
+set_refused '--set:1: --set: found "=3", expected KEY=VALUE such as switch.ecn.kmin=100KB' --set =3
+set_refused '--set:2: swich: found an unknown key, expected a known key such as "switch"' \
+	--set seed=3 --set swich.buffer=1MiB
+set_refused '--set:1: seed: found "x", which is no number, expected a number' --set seed=x
+set_refused '--set:1: "b": found nothing of that name, expected a key of the scenario, or the number or name of a part of a list' \
+	--set traffic.b.size=1KB
+set_refused '--set:1: document: found flow sequence without a closing bracket, expected YAML' \
+	--set 'seed=['
+set_refused '--set:1: --set: found "seed.=3", expected KEY=VALUE such as switch.ecn.kmin=100KB' \
+	--set 'seed.=3'
+set_refused '--set:1: --set: found a key inside of what is no map, expected KEY=VALUE such as switch.ecn.kmin=100KB' \
+	--set 'version.x=3'
+set_refused '--set:1: --set: found a key inside of what is no map, expected KEY=VALUE such as switch.ecn.kmin=100KB' \
+	--set 'traffic.0={}'
+"$tool" --set traffic.a.size=2KB --set traffic.0.start=1us --set nic.mtu=1024 "$tmp/good.yaml" \
+	>/dev/null || bad=1
+
+printf '%s:1: file: found no such file: "%s", expected a file that can be read\n' \
+	"$tmp/none.yaml" "$tmp/none.yaml" | cut -c -200 >"$tmp/err"
+refused "no file" "$tmp/err" "$tmp/none.yaml"
+{
+	printf 'version: 1\n'
+	head -c 67108864 /dev/zero | tr '\0' '#'
+} >"$tmp/large.yaml"
+printf '%s:1: file: found more than 64 MiB, expected at most 64 MiB\n' "$tmp/large.yaml" >"$tmp/err"
+refused "64 MiB" "$tmp/err" "$tmp/large.yaml"
+echo "$count inputs refused"
+exit $bad
