@@ -200,15 +200,19 @@ static void coarsen(struct sampler *sampler)
 	sampler->point_count = kept;
 }
 
-/* There is room: point_max is more than coarsen() leaves. */
+/* There is room: point_max is more than coarsen() leaves. A point that coarsen() has moved here
+ * knew less. */
 static void add_point(struct sampler *sampler, ps_t at, bool all)
 {
-	struct sampler_point *point = &sampler->points[sampler->point_count];
+	const uint32_t number = sampler->point_count++;
+	struct sampler_point *point = &sampler->points[number];
 
 	*point = (struct sampler_point){.at = at};
-	look_at_ports(sampler, point, queues_of(sampler, sampler->point_count), all);
+	look_at_ports(sampler, point, queues_of(sampler, number), all);
 	look_at_nodes(sampler->fabric, point);
-	sampler->point_count++;
+	for (; sampler->point_count > 1 && sampler->points[sampler->point_count - 2].at >= at;
+	     sampler->point_count--)
+		join(sampler, sampler->point_count - 2, sampler->point_count - 1);
 }
 
 /* At every window: most of the time not due. */
@@ -257,17 +261,10 @@ int sampler_start(struct sampler *sampler, struct fabric *fabric)
 	return 0;
 }
 
-/* Points of instants that the run did not reach join it. */
 void sampler_end(struct sampler *sampler)
 {
-	const ps_t now = sampler->fabric ? sim_now(sampler->fabric->sim) : 0;
-
-	if (!sampler->queues)
-		return;
-	add_point(sampler, now, true);
-	for (; sampler->point_count > 1 && sampler->points[sampler->point_count - 2].at >= now;
-	     sampler->point_count--)
-		join(sampler, sampler->point_count - 2, sampler->point_count - 1);
+	if (sampler->queues)
+		add_point(sampler, sim_now(sampler->fabric->sim), true);
 }
 
 void sampler_fini(struct sampler *sampler)
