@@ -228,6 +228,18 @@ static void shuffle(struct net *net, uint32_t seed)
 	}
 }
 
+/* Each flow has bytes of its own, so that none can pass for another's. */
+static void assert_no_overlap(const struct net *net)
+{
+	for (uint64_t i = 0; i < net->flow_count; i++)
+		for (uint64_t j = i + 1; j < net->flow_count; j++) {
+			const struct traffic_flow *x = &net->flows[i], *y = &net->flows[j];
+
+			assert_true(x->dst != y->dst || x->va + x->bytes <= y->va ||
+				    y->va + y->bytes <= x->va);
+		}
+}
+
 static uint64_t digest(const struct net_params *p, uint32_t order)
 {
 	struct traffic_sums sums;
@@ -242,6 +254,7 @@ static uint64_t digest(const struct net_params *p, uint32_t order)
 	assert_int_equal(sums.completed, net.flow_count);
 	assert_int_equal(sums.bytes_delivered, sums.bytes_posted);
 	assert_int_equal(sums.mismatch_bytes, 0);
+	assert_no_overlap(&net);
 	ret = sim_digest(net.fabric.sim);
 	net_free(&net);
 	return ret;

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs that do not end well: what the command says, and what it keeps. $3: the module "stuck".
+. "$(dirname "$0")/lib.sh"
+stuck=$3
+
+# scenario HOW UNTIL
+scenario() {
+	cat <<END
+version: 1
+name: stuck
+topology: {kind: star, hosts: 4}
+traffic: [{class: ring, pattern: ring, size: 100KB}]
+programs: [{run: "$stuck", name: mine, hosts: [h2, h1], args: [$1]}]
+${2:+until: $2}
+END
+}
+
+scenario fail >fail.yaml
+expect 1 run fail.yaml --out fail
+grep -qx 'verbena: program mine: 1 of 2 ranks failed, 0 never ended' err || fail "fail: another line"
+holds fail/result.json 'r["partial"] is False and r["flows"]["completed"] == 4'
+holds fail/result.json '[(k["host"], k["ended"], k["result"]) for k in r["programs"][0]["ranks"]] == [("h2", True, 0), ("h1", True, 7)]'
+
+# One that can never go on is a failure; one that the end of the run cuts off is not.
+scenario wait >wait.yaml
+expect 1 run wait.yaml --json
+grep -qx 'verbena: program mine: 0 of 2 ranks failed, 1 never ended' err || fail "wait: another line"
+holds out 'r["programs"][0]["unfinished"] == 1 and r["programs"][0]["ranks"][1]["end_ps"] is None'
+expect 0 run wait.yaml --json --until 2us
+holds out 'r["programs"][0]["unfinished"] == 1 and r["flows"]["failed"] == 4'
+
+# Virtual time stands still while a program computes: it is named, and what there is so far is kept.
+scenario spin >spin.yaml
+expect 3 run spin.yaml --out spin
+grep -q '^verbena: h1: program mine spins at ' err || fail "spin: another line"
+holds spin/result.json 'r["partial"] is True and r["flows"]["posted"] == 4'
+[ -s spin/flows.csv ] || fail "spin: no flows.csv"
+
+# Something that is no program.
+: >empty.so
+scenario fail | sed "s,$stuck,./empty.so," >empty.yaml
+expect 2 run empty.yaml
+[ "$(wc -l <err)" = 1 ] || fail "not one line"
+nothing_else small.yaml fail.yaml fail wait.yaml spin.yaml spin empty.yaml empty.so
