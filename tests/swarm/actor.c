@@ -49,7 +49,7 @@ static void reuse(struct side_run *side, uint32_t index)
 	const struct op *op = &side->plan->ops[index];
 	uint8_t bytes[65536];
 
-	if (op->kind > OP_WRITE_IMM || side->reused[index])
+	if (op->kind > OP_WRITE_IMM || op->relay || side->reused[index])
 		return;
 	memset(bytes, MEMORY_REUSED, op->bytes);
 	pieces_put(&op->local, host_of(side)->memory, bytes, op->bytes);
@@ -86,6 +86,8 @@ static void post_send(struct side_run *side, ps_t now)
 		.swap = op->swap,
 	};
 
+	if (op->gone_rkey)
+		wr.rkey = peer_of(side)->inv_rkeys[op->gone];
 	if (op->remote == UINT64_MAX)
 		wr.remote_addr = remote->iova + remote->bytes - op->bytes + 1;
 	wr.sge_count = sge_list(host, &op->local, host->mr->lkey ^ (op->bad_lkey ? 0x5a5a00u : 0),
@@ -217,6 +219,7 @@ static void on_send_done(struct side_run *side, const struct hca_wc *wc)
 		side->failed = true;
 		side->status = (int)wc->status;
 		side->failed_op = index;
+		side->failed_at = host_of(side)->host->now;
 	}
 	for (; side->retired < index + (wc->status == HCA_WC_SUCCESS); side->retired++)
 		reuse(side, side->retired);
@@ -391,7 +394,9 @@ static void open_side(struct run *run, uint32_t number)
 		const struct hca_mr_params region = {.ops = &hca_mem_host,
 						     .host = host->memory,
 						     .iova = host->iova,
-						     .length = 1};
+						     .length = host->bytes,
+						     .access = HCA_ACCESS_LOCAL_WRITE |
+							       HCA_ACCESS_REMOTE_WRITE};
 		struct hca_mr *mr;
 
 		CHECK(hca_mr_create(host->host->hca, host->pd, &region, &mr) == 0);
@@ -423,7 +428,7 @@ static bool dies_by_request(const struct side *s)
 	return false;
 }
 
-static bool is_disturbed(const struct run *run)
+static uint64_t drops_of(const struct run *run)
 {
 	uint64_t dropped = 0;
 
@@ -432,7 +437,30 @@ static bool is_disturbed(const struct run *run)
 
 		dropped += fc->dropped_buffer + fc->dropped_headroom;
 	}
-	return dropped > 0 || run->plan->fault_count > 0;
+	return dropped;
+}
+
+/* Whether something can have kept the answers away for as long as it takes to lose patience. Where
+ * only faults can, and all of them are past, the next retry must have helped. */
+static bool is_disturbed(const struct side_run *side)
+{
+	const struct run *run = side->run;
+	const ps_t patience = 2 * ((ps_t)8192000 << side->plan->timeout);
+	ps_t until = 0;
+
+	if (run->options.oracle || drops_of(run) > 0)
+		return true;
+	for (uint32_t i = 0; i < run->plan->fault_count; i++) {
+		const struct sim_fault_params *p = &run->plan->faults[i].params;
+
+		if (p->control) /* a pause may last without a resume */
+			return true;
+		until = p->until > until ? p->until : until;
+	}
+	if (run->plan->fault_count == 0)
+		return false;
+	return side->failed_at < until + patience + PS_MS ||
+	       (run->plan->has_ecn && run->plan->host.profile.cc->listens);
 }
 
 static bool failure_is_legal(struct side_run *side)
@@ -443,8 +471,8 @@ static bool failure_is_legal(struct side_run *side)
 		return true;
 	switch (side->status) {
 	case HCA_WC_RETRY_EXC_ERR:
-		return is_disturbed(side->run) || peer_of(side)->failed ||
-		       peer_of(side)->recv_failed || dies_by_request(side->plan);
+		return is_disturbed(side) || peer_of(side)->failed || peer_of(side)->recv_failed ||
+		       dies_by_request(side->plan);
 	case HCA_WC_RNR_RETRY_EXC_ERR:
 		return side->plan->rnr_retry < 7;
 	case HCA_WC_WR_FLUSH_ERR:
@@ -462,6 +490,8 @@ void actors_check_done(struct run *run)
 
 		if (side->retired != side->posted)
 			violation(side, "never completes", side->retired);
+		if ((side->failed || side->recv_failed) && side->recv_done != side->recv_posted)
+			violation(side, "receive is not flushed", side->recv_done);
 		if (side->failed && !failure_is_legal(side))
 			run_violation(run, "side %u op %u: fails with status %d", i,
 				      side->failed_op, side->status);

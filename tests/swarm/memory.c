@@ -53,8 +53,8 @@ void memory_fill(const struct run *run, uint32_t host, uint8_t *ret_bytes)
 		for (uint32_t n = 0; s->host == host && n < s->op_count; n++) {
 			const struct op *op = &s->ops[n];
 
-			plan_bytes(op->key, 0, bytes, op->bytes);
-			if (is_send(op) || is_write(op))
+			plan_bytes(op->key, op->key_at, bytes, op->bytes);
+			if (!op->relay && (is_send(op) || is_write(op)))
 				pieces_put(&op->local, ret_bytes, bytes, op->bytes);
 		}
 	}
@@ -68,7 +68,8 @@ static void apply_write(const struct op *op, uint64_t from, uint64_t count, uint
 		op->remote + op->bytes < from + count ? op->remote + op->bytes : from + count;
 
 	if (first < end)
-		plan_bytes(op->key, first - op->remote, bytes + (first - from), end - first);
+		plan_bytes(op->key, op->key_at + (first - op->remote), bytes + (first - from),
+			   end - first);
 }
 
 static void read_part(const struct run *run, const struct side_run *side, uint32_t index,
@@ -98,7 +99,7 @@ static bool later_write_explains(const struct side_run *side, uint32_t index, ui
 
 		if (!is_write(op) || at < op->remote || at - op->remote >= op->bytes)
 			continue;
-		plan_bytes(op->key, at - op->remote, &value, 1);
+		plan_bytes(op->key, op->key_at + (at - op->remote), &value, 1);
 		if (value == byte)
 			return true;
 	}
@@ -112,7 +113,7 @@ bool memory_is_placed(const struct run *run, const struct side_run *side, uint32
 	const uint8_t *memory = run->hosts[peer->host].memory;
 	uint8_t expected[65536], found[65536];
 
-	plan_bytes(op->key, 0, expected, op->bytes);
+	plan_bytes(op->key, op->key_at, expected, op->bytes);
 	if (is_send(op)) {
 		pieces_get(&peer->recvs[op->recv].local, memory, found);
 		return memcmp(expected, found, op->bytes) == 0;
@@ -133,7 +134,7 @@ static void apply(const struct run *run, const struct side_run *side, uint32_t i
 	const uint8_t *found = run->hosts[s->host].memory;
 	uint8_t bytes[65536];
 
-	plan_bytes(op->key, 0, bytes, op->bytes);
+	plan_bytes(op->key, op->key_at, bytes, op->bytes);
 	if (peer->host == host && is_send(op))
 		pieces_put(&peer->recvs[op->recv].local, expected, bytes, op->bytes);
 	if (peer->host == host && is_write(op) && op->bytes > 0)
@@ -211,14 +212,14 @@ static bool may_have_left(const struct run *run, const struct side_run *side, ui
 		read_part(run, side, index, i, 1, &value);
 		return value == byte;
 	}
-	if (peer->host != host || op->bad_rkey || op->remote == UINT64_MAX)
+	if (peer->host != host || op->bad_rkey || op->gone_rkey || op->remote == UINT64_MAX)
 		return false;
 	if (is_send(op) && pieces_hold(&peer->recvs[op->recv].local, op->bytes, at, &i)) {
-		plan_bytes(op->key, i, &value, 1);
+		plan_bytes(op->key, op->key_at + i, &value, 1);
 		return value == byte;
 	}
 	if (is_write(op) && at >= op->remote && at - op->remote < op->bytes) {
-		plan_bytes(op->key, at - op->remote, &value, 1);
+		plan_bytes(op->key, op->key_at + (at - op->remote), &value, 1);
 		return value == byte;
 	}
 	return false;

@@ -53,9 +53,9 @@ struct op {
 	enum op_kind kind;
 	uint32_t bytes, packets, psn; /* psn: of the first packet, from the first of the QP */
 	struct pieces local;
-	uint64_t remote; /* in the peer's memory */
-	uint64_t key;	 /* of the bytes that a SEND or WRITE carries */
-	uint32_t recv;	 /* which of the peer's receives it takes */
+	uint64_t remote;      /* in the peer's memory */
+	uint64_t key, key_at; /* of the bytes that a SEND or WRITE carries */
+	uint32_t recv;	      /* which of the peer's receives it takes */
 	uint32_t imm;
 	uint64_t compare_add, swap;
 	bool shared; /* an atomic on a word that all ends add to */
@@ -64,6 +64,9 @@ struct op {
 	bool barrier; /* posted when everything before it is done */
 	int fatal;    /* enum hca_wc_status that it must end with, 0: none */
 	bool bad_rkey, bad_lkey;
+	bool relay;	/* carries what a READ before it brings, and is fenced */
+	bool gone_rkey; /* to a region that it has had invalidated: @gone */
+	uint32_t gone;
 };
 
 struct recv {

@@ -107,8 +107,10 @@ static void draw_target(struct draw *draw, struct op *op, const struct side *pee
 		frozen->slots |= op->stable ? 0 : 1u << slot;
 		return;
 	}
-	if (frozen->slots >> slot & 1)
+	if (frozen->slots >> slot & 1) {
 		op->bytes = 0;
+		op->relay = false;
+	}
 	op->remote = peer->slots + slot * peer->slot_bytes + draw_below(draw, room + 1);
 }
 
@@ -130,6 +132,25 @@ static bool is_send(enum op_kind kind)
 	return kind <= OP_SEND_INV;
 }
 
+/* A SEND or WRITE of what the READ right before it brings. */
+static void relay(const struct plan *plan, const struct side *s, struct op *op)
+{
+	const struct op *read = op - 1;
+
+	op->relay = true;
+	op->fence = true;
+	op->bytes = read->bytes;
+	op->local = read->local;
+	op->key = plan_memory_key(plan, plan->sides[s->peer].host);
+	op->key_at = read->remote;
+}
+
+static bool may_relay(const struct side *s, const struct op *op)
+{
+	return s->op_count > 0 && (op->kind <= OP_SEND_IMM || op->kind == OP_WRITE) &&
+	       op[-1].kind == OP_READ && op[-1].stable && op[-1].bytes > 0;
+}
+
 static void draw_op(struct plan *plan, struct draw *draw, struct side *s, struct frozen *frozen)
 {
 	struct side *peer = &plan->sides[s->peer];
@@ -145,6 +166,8 @@ static void draw_op(struct plan *plan, struct draw *draw, struct side *s, struct
 		.barrier = draw_one_in(draw, 10),
 		.signaled = draw_one_in(draw, 2),
 	};
+	if (may_relay(s, op) && !draw_one_in(draw, 3))
+		relay(plan, s, op);
 	if (op->kind == OP_CAS || op->kind == OP_FADD)
 		draw_atomic(plan, draw, op, peer);
 	else if (!is_send(op->kind))
@@ -153,13 +176,25 @@ static void draw_op(struct plan *plan, struct draw *draw, struct side *s, struct
 		op->imm = peer->inv_count++; /* stands for a region of the peer's */
 	if (is_send(op->kind) || op->kind == OP_WRITE_IMM)
 		draw_receive(plan, draw, op, peer);
-	op->local = draw_pieces(plan, draw, s->host, op->bytes);
+	if (!op->relay)
+		op->local = draw_pieces(plan, draw, s->host, op->bytes);
 	if (op->kind == OP_CAS || op->kind == OP_FADD) {
 		op->local.count = 1;
 		op->local.bytes[0] = 8;
 	}
-	op->inlined = op->kind <= OP_WRITE_IMM && op->bytes <= 200 && draw_one_in(draw, 3);
+	op->inlined =
+		!op->relay && op->kind <= OP_WRITE_IMM && op->bytes <= 200 && draw_one_in(draw, 3);
 	s->op_count++;
+}
+
+static bool has_invalidated(const struct side *s, uint32_t *ret_gone)
+{
+	for (uint32_t i = 0; i < s->op_count; i++)
+		if (s->ops[i].kind == OP_SEND_INV) {
+			*ret_gone = s->ops[i].imm;
+			return true;
+		}
+	return false;
 }
 
 /* The last of a program may be wrong in a way that must end in one certain status. */
@@ -171,6 +206,11 @@ static void draw_fatal(struct plan *plan, struct draw *draw, struct side *s)
 	if (!draw_one_in(draw, 6) || op->bytes == 0 || !(writes || is_send(op->kind)))
 		return;
 	op->signaled = true;
+	if (op->kind == OP_WRITE && has_invalidated(s, &op->gone)) {
+		op->fatal = HCA_WC_REM_ACCESS_ERR;
+		op->gone_rkey = true;
+		return;
+	}
 	if (!op->inlined && op->kind != OP_READ && draw_one_in(draw, 3)) {
 		op->fatal = HCA_WC_LOC_PROT_ERR;
 		op->bad_lkey = true;

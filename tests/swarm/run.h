@@ -38,8 +38,9 @@ struct side_run {
 	uint32_t posted, retired, recv_posted, recv_done;
 	ps_t next_post_at;
 	bool failed, recv_failed;
-	int status;		   /* of the first failure */
-	uint32_t failed_op;	   /* everything before was executed */
+	int status;	    /* of the first failure */
+	uint32_t failed_op; /* everything before was executed */
+	ps_t failed_at;
 	bool reused[PLAN_OPS_MAX]; /* the memory of what is done was written over */
 	uint32_t inv_rkeys[RUN_INV_MAX];
 };
