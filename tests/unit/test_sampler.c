@@ -40,6 +40,7 @@ struct choice {
 	bool sampled;
 	ps_t late; /* start of a second incast; 0: none */
 	uint64_t bytes;
+	struct fabric_watcher *watcher; /* NULL: none more */
 };
 
 static void add_incast(struct net *net, uint64_t bytes, ps_t start)
@@ -109,6 +110,8 @@ static void net_run(struct net *net, const struct choice *choice)
 			 0);
 	if (choice->sampled)
 		assert_int_equal(sampler_start(&net->sampler, &net->fabric), 0);
+	if (choice->watcher)
+		fabric_watch(&net->fabric, choice->watcher);
 	assert_int_equal(fabric_run(&net->fabric, PS_NEVER), 0);
 	sampler_end(&net->sampler);
 }
@@ -250,6 +253,7 @@ static void a_silence_is_silent(void **state)
 			continue;
 		silences++;
 		assert_int_equal(p[i].placed_bytes, p[i - 1].placed_bytes);
+		assert_int_equal(p[i].sent_bytes[3], p[i - 1].sent_bytes[3]);
 		assert_int_equal(p[i].queue_bytes, 0);
 	}
 	assert_int_equal(silences, 1);
@@ -309,6 +313,99 @@ static void points_are_few_and_where_something_happens(void **state)
 	net_free(&net);
 }
 
+/* Looks at every window and counts plainly. */
+struct witness {
+	struct fabric_watcher watcher;
+	uint32_t count;
+	struct {
+		ps_t at, paused;
+		uint64_t queue_bytes;
+	} seen[20000];
+};
+
+static int bear_witness(struct fabric_watcher *watcher, struct fabric *fabric)
+{
+	struct witness *witness = container_of(watcher, struct witness, watcher);
+	const ps_t at = sim_now(fabric->sim) + sim_lookahead(fabric->sim);
+	ps_t paused = 0;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		paused += sim_fc_paused_time(fabric->hosts[i].fc, 0, 3, at);
+	for (uint32_t i = 0; i < fabric->switch_count; i++) {
+		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
+
+		for (uint32_t k = 0; k < fc->node->port_count; k++) {
+			paused += sim_fc_paused_time(fc, k, 3, at);
+			bytes += sim_fc_class(fc, k, 3)->queue_bytes +
+				 sim_fc_class(fc, k, 6)->queue_bytes;
+		}
+	}
+	assert_true(witness->count < 20000);
+	witness->seen[witness->count].at = at;
+	witness->seen[witness->count].paused = paused;
+	witness->seen[witness->count++].queue_bytes = bytes;
+	return 0;
+}
+
+static void points_are_what_a_witness_saw(void **state)
+{
+	static struct witness witness = {.watcher = {.between = bear_witness}};
+	static struct net net;
+	struct choice choice = {
+		.threads = 1, .sampled = true, .bytes = 300000, .watcher = &witness.watcher};
+	uint32_t compared = 0, k = 0;
+
+	(void)state;
+	net_run(&net, &choice);
+	for (uint32_t i = 0; i < net.sampler.point_count; i++) {
+		const struct sampler_point *point = &net.sampler.points[i];
+
+		while (k < witness.count && witness.seen[k].at < point->at)
+			k++;
+		if (k == witness.count || witness.seen[k].at != point->at)
+			continue; /* the begin and the end */
+		assert_int_equal(point->paused, witness.seen[k].paused);
+		assert_int_equal(point->queue_bytes, witness.seen[k].queue_bytes);
+		compared++;
+	}
+	assert_true(compared > 100);
+	net_free(&net);
+}
+
+struct prophet {
+	struct fabric_watcher watcher;
+	ps_t said;
+	uint32_t windows;
+};
+
+static int prophesy(struct fabric_watcher *watcher, struct fabric *fabric)
+{
+	struct prophet *prophet = container_of(watcher, struct prophet, watcher);
+
+	if (prophet->windows++ > 0)
+		assert_int_equal(prophet->said, sim_now(fabric->sim));
+	prophet->said = sim_next_at(fabric->sim);
+	return 0;
+}
+
+static void the_next_window_is_known(void **state)
+{
+	static struct net net;
+	struct choice choice = {.bytes = 100000, .late = 5 * PS_MS};
+
+	(void)state;
+	for (choice.threads = 1; choice.threads <= 2; choice.threads++) {
+		struct prophet prophet = {.watcher = {.between = prophesy}};
+
+		choice.watcher = &prophet.watcher;
+		net_run(&net, &choice);
+		assert_true(prophet.windows > 10);
+		assert_true(prophet.said == PS_NEVER);
+		net_free(&net);
+	}
+}
+
 static void out_of_memory_watches_nothing(void **state)
 {
 	static struct net net;
@@ -341,6 +438,8 @@ int main(void)
 		cmocka_unit_test(a_silence_is_silent),
 		cmocka_unit_test(the_highest_queue_is_in_the_series),
 		cmocka_unit_test(points_are_few_and_where_something_happens),
+		cmocka_unit_test(points_are_what_a_witness_saw),
+		cmocka_unit_test(the_next_window_is_known),
 		cmocka_unit_test(out_of_memory_watches_nothing),
 	};
 
