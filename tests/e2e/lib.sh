@@ -3,7 +3,7 @@
 # What the tests of the command share: . lib.sh; $1 is the command, $2 the repository. Sets verbena,
 # root, work (an empty folder, the current one).
 set -eu
-verbena=$1
+verbena=$(realpath "$1")
 # shellcheck disable=SC2034
 root=$2
 work=$(mktemp -d)

@@ -16,7 +16,7 @@ for file in result.json flows.csv ports.csv report.html; do
 done
 ! ls verbena-out/small/*.part 2>/dev/null || fail "something half done"
 grep -q '^incast ' out || fail "no table"
-result=verbena-out/small/result.json
+result="verbena-out/small/result.json"
 
 # Every key of the interface, with its type, and figures that agree with each other.
 holds $result 'list(r)[:10] == ["schema", "version", "scenario", "seed", "digest", "partial", "time_ps", "wall_s", "events", "packet_hops"]'

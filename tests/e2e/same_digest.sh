@@ -55,6 +55,7 @@ same "shuffled" shuffled.yaml
 LC_ALL=C.UTF-8 LANG=tr_TR.UTF-8 same "another locale" small.yaml
 TZ=Pacific/Apia same "another time zone" small.yaml
 POSIXLY_CORRECT=1 same "another environment" small.yaml
+# shellcheck disable=SC3045 # every shell here has it
 (ulimit -s 1024 && same "a small stack" small.yaml)
 (umask 077 && same "another umask" small.yaml)
 mkdir elsewhere
