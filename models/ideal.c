@@ -88,8 +88,8 @@ struct packets { /* wire sizes of a WRITE */
 static struct packets packets_of(const struct host_params *params, uint64_t bytes)
 {
 	const uint32_t mtu = params->profile.mtu_max;
-	const uint32_t around =
-		params->profile.wire_overhead + (uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES;
+	const uint32_t around = params->profile.wire_overhead + (uint32_t)WIRE_BTH_BYTES +
+				(uint32_t)WIRE_ICRC_BYTES;
 	const uint64_t count = (bytes - 1) / mtu + 1;
 	const uint32_t tail = (uint32_t)(bytes - (count - 1) * mtu), padded = (tail + 3) & ~3u;
 

@@ -45,8 +45,12 @@ static void key_flows(struct traffic *traffic)
 		struct traffic_flow *flow = &traffic->flows[i];
 
 		k = i > 0 && same_but_for_class(flow, flow - 1) ? k + 1 : 0;
-		const uint64_t words[] = {hosts[flow->src]->node.id, hosts[flow->dst]->node.id,
-					  flow->priority, flow->bytes, flow->start_at, k};
+		const uint64_t words[] = {hosts[flow->src]->node.id,
+					  hosts[flow->dst]->node.id,
+					  flow->priority,
+					  flow->bytes,
+					  flow->start_at,
+					  k};
 
 		flow->key = util_hash_words((struct util_key){0}, words, 6);
 		flow->status = TRAFFIC_PENDING;

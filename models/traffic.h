@@ -9,7 +9,7 @@
 #include "models/fabric.h"
 
 enum traffic_status {
-	TRAFFIC_PENDING,    /* not started, or under way: "unfinished" at the end */
+	TRAFFIC_PENDING, /* not started, or under way: "unfinished" at the end */
 	TRAFFIC_OK,
 	TRAFFIC_FAILED, /* @wc_status says how */
 };
@@ -23,8 +23,8 @@ struct traffic_flow {
 	ps_t start_at;
 	/* What became of it. */
 	enum traffic_status status;
-	int wc_status;	/* enum hca_wc_status */
-	ps_t end_at;	/* the requester's completion */
+	int wc_status;			/* enum hca_wc_status */
+	ps_t end_at;			/* the requester's completion */
 	uint64_t packets_retransmitted; /* once it has ended; see traffic_retransmitted() */
 	/* The traffic module's own. */
 	uint64_t key, va;

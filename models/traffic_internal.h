@@ -16,7 +16,7 @@ struct traffic_start { /* an end of a flow comes into being */
 struct traffic_host {
 	struct traffic *traffic;
 	struct host *host;
-	struct sim_local_event event; /* the next start, or completions to take */
+	struct sim_local_event event;	    /* the next start, or completions to take */
 	const struct traffic_start *starts; /* in order of time */
 	uint64_t start_count, next_start, source_count;
 	struct host_client client;

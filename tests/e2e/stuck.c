@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Programs that do not end well, for the tests of the command: "fail" returns 7 at rank 1, "wait" waits
- * for what nobody puts on the board, "spin" computes for ever. */
+/* Programs that do not end well, for the tests of the command: "fail" returns 7 at rank 1, "wait"
+ * waits for what nobody puts on the board, "spin" computes for ever. */
 #include "tests/programs/prog.h"
 
 #include <string.h>

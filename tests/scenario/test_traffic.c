@@ -63,8 +63,14 @@ static struct host_params host_of(const struct net_params *p)
 			    .ack_on_data_priority = true,
 			    .cc = &cc_none,
 			    .wire_overhead = wire_frame_overhead(0),
-			    .qp_max = 4096, .cq_max = 8, .mr_max = 4096, .pd_max = 8, .wr_max = 16,
-			    .sge_max = 1, .cqe_max = 4096, .rd_atomic_max = 1},
+			    .qp_max = 4096,
+			    .cq_max = 8,
+			    .mr_max = 4096,
+			    .pd_max = 8,
+			    .wr_max = 16,
+			    .sge_max = 1,
+			    .cqe_max = 4096,
+			    .rd_atomic_max = 1},
 		.cost = host_cost_none(),
 		.flow_timeout = p->timeout,
 		.flow_retries = 2,
@@ -106,8 +112,8 @@ static struct traffic_flow *net_flow(struct net *net, const char *src, const cha
 
 static struct traffic_sums net_run(struct net *net)
 {
-	assert_int_equal(
-		traffic_create(&net->fabric, net->flows, net->flow_count, &net->traffic), 0);
+	assert_int_equal(traffic_create(&net->fabric, net->flows, net->flow_count, &net->traffic),
+			 0);
 	assert_int_equal(fabric_run(&net->fabric, PS_NEVER), 0);
 	return traffic_sums(net->traffic);
 }
@@ -160,7 +166,8 @@ static void one_packet_takes_what_a_hand_computes(void **state)
 	assert_int_equal(alone(&p, "h0", "h7", 1), 10 * 8160 + 10 * 6880 + 8 * PS_US);
 	/* Three switches there, three back. */
 	p.latency = 450 * PS_NS;
-	assert_int_equal(alone(&p, "h0", "h7", 1), 10 * 8160 + 10 * 6880 + 8 * PS_US + 2700 * PS_NS);
+	assert_int_equal(alone(&p, "h0", "h7", 1),
+			 10 * 8160 + 10 * 6880 + 8 * PS_US + 2700 * PS_NS);
 	/* 2 packets: 66 + 12 + 16 + 1024 + 4 = 1122, 66 + 12 + 4 + 4 = 86 bytes; the second is
 	 * behind the first at every link: 2 * 89760 + 6880, then the ACK. */
 	p = plain;
@@ -168,9 +175,10 @@ static void one_packet_takes_what_a_hand_computes(void **state)
 	assert_int_equal(alone(&p, "h0", "h1", 1028), 2 * 89760 + 6880 + 2 * 6880 + 4 * PS_US);
 }
 
-static const uint64_t sizes[] = {1, 3, 4, 1023, 1024, 1025, 2048, 2049, 3000, 65536, 65537, 1000003};
+static const uint64_t sizes[] = {1,    3,    4,	   1023,  1024,	 1025,
+				 2048, 2049, 3000, 65536, 65537, 1000003};
 static const struct topology_speed speeds[] = {
-	{100 * G, 100 * G, PS_US},	{25 * G, 100 * G, 500 * PS_NS}, {100 * G, 25 * G, 1},
+	{100 * G, 100 * G, PS_US},	    {25 * G, 100 * G, 500 * PS_NS}, {100 * G, 25 * G, 1},
 	{106250000000, 400 * G, 7 * PS_NS}, {999999937, 3 * G, 10 * PS_US},
 };
 
