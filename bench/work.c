@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The reference works, each built directly on the models: what `bench/run` times and counts. One
- * process a work. Prints one JSON object without the counted figures.
- *	work NAME [--threads N] [--scale N]	(a scale of N takes 1/N of the bytes) */
-#include "models/fabric.h"
-#include "models/traffic.h"
-#include "sim/switch.h"
+/* The reference works, each built directly on the models: what bench/run times and counts, one
+ * process a work. Prints one JSON object, without the counted figures.
+ *	bench_work NAME [--threads N] [--scale N]	(a scale of N takes 1/N of the bytes) */
+#include "bench/work.h"
 #include "transport/wire/frame.h"
-#include "util/siphash.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -16,24 +13,33 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { MTU = 4096, WIRE_MTU = MTU + 82 };
-
 struct work {
 	const char *name;
-	uint32_t k;	/* of the fat tree */
+	uint32_t k;	 /* of the fat tree */
 	uint32_t fan_in; /* senders of an incast; 0: a permutation */
-	uint64_t bytes;
-	bool is_static; /* XOFF and XON of 15 and 12 packets */
+	uint32_t mtu;	 /* bytes */
+	uint64_t bytes;	 /* of a message */
+	bool is_static;	 /* XOFF and XON of 15 and 12 packets */
 	bool dcqcn;
+	bool programs; /* a ring of programs with real bytes instead of flows */
 };
 
+/* The parameters are those of docs/performance.md. */
 static const struct work works[] = {
-	{.name = "W1", .k = 16, .bytes = 2000000},
-	{.name = "W1p", .k = 16, .bytes = 2000000, .is_static = true},
-	{.name = "W1c", .k = 16, .bytes = 2000000, .dcqcn = true},
-	{.name = "W2", .k = 16, .fan_in = 128, .bytes = 10000000, .dcqcn = true},
-	{.name = "W2s", .k = 8, .fan_in = 32, .bytes = 2000000, .dcqcn = true},
+	{.name = "W1", .k = 16, .mtu = 4096, .bytes = 2000000},
+	{.name = "W1p", .k = 16, .mtu = 4096, .bytes = 2000000, .is_static = true},
+	{.name = "W1c", .k = 16, .mtu = 4096, .bytes = 2000000, .dcqcn = true},
+	{.name = "W2", .k = 16, .mtu = 4096, .fan_in = 128, .bytes = 10000000, .dcqcn = true},
+	{.name = "W2s", .k = 8, .mtu = 4096, .fan_in = 32, .bytes = 2000000, .dcqcn = true},
+	{.name = "W6", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
+	{.name = "W6k", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
 };
+
+/* Preamble to gap around the payload, with a RETH. */
+static uint32_t wire_mtu(const struct work *work)
+{
+	return work->mtu + 82;
+}
 
 static double seconds(void)
 {
@@ -43,13 +49,6 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-const struct vrb_provider *vrb_provider(void)
-{
-	static const struct vrb_provider none = {.list = NULL};
-
-	return &none; /* no programs here */
-}
-
 static struct host_params host_of(const struct work *work)
 {
 	const uint64_t line = 100000000000u;
@@ -57,7 +56,7 @@ static struct host_params host_of(const struct work *work)
 		.profile =
 			{
 				.line_rate_bps = line,
-				.mtu_max = MTU,
+				.mtu_max = work->mtu,
 				.psn_window = 1u << 20,
 				.ack_every = 1,
 				.ack_on_data_priority = false,
@@ -77,7 +76,7 @@ static struct host_params host_of(const struct work *work)
 				.cqe_max = 4096,
 				.rd_atomic_max = 1,
 			},
-		.cost = host_cost_none(),
+		.cost = work->programs ? host_cost_generic() : host_cost_none(),
 		.flow_timeout = 14,
 		.flow_retries = 7,
 	};
@@ -85,93 +84,87 @@ static struct host_params host_of(const struct work *work)
 	return host;
 }
 
-/* Everybody sends to somebody else, by Sattolo's shuffle. */
-static uint64_t permutation(struct traffic_flow *flows, uint32_t hosts, uint64_t bytes)
+struct options {
+	uint32_t threads;
+	uint64_t scale;
+};
+
+static void print(const struct work *work, const struct sim *sim, struct load load, double ready_s,
+		  double wall_s)
 {
-	uint32_t *to = calloc(hosts, sizeof(*to));
+	const unsigned long long hops = sim_packet_hops(sim);
+	struct rusage usage;
 
-	for (uint32_t i = 0; i < hosts; i++)
-		to[i] = i;
-	for (uint32_t i = hosts - 1; i > 0; i--) {
-		const uint64_t word = i;
-		const uint32_t j = (uint32_t)(util_hash_words((struct util_key){1, 0}, &word, 1) % i);
-		const uint32_t swap = to[i];
+	getrusage(RUSAGE_SELF, &usage);
+	printf("{\"work\": \"%s\", \"packet_hops\": %llu, \"wall_s\": %.3f, \"hops_per_s\": %.0f, "
+	       "\"rss_mib\": %.1f, \"digest\": \"%016llx\", \"ready_ms\": %.1f, \"posted\": %llu, "
+	       "\"completed\": %llu, \"time_ps\": %llu, \"visits\": %llu}\n",
+	       work->name, hops, wall_s, (double)hops / wall_s, (double)usage.ru_maxrss / 1024,
+	       (unsigned long long)sim_digest(sim), ready_s * 1e3, (unsigned long long)load.posted,
+	       (unsigned long long)load.completed, (unsigned long long)sim_now(sim),
+	       (unsigned long long)sim_events(sim));
+}
 
-		to[i] = to[j];
-		to[j] = swap;
+/* The fabric is there: loads it, runs it and says how it went. 0, or an exit status. */
+static int play(const struct work *work, struct options options, struct fabric *fabric, double began)
+{
+	const uint64_t bytes = work->bytes / options.scale;
+	struct flows *flows = work->programs ? NULL : flows_start(fabric, work->fan_in, bytes);
+	struct ring *ring = work->programs ? ring_start(fabric, work->k, bytes) : NULL;
+	const double ready = seconds();
+	struct load load;
+	double done;
+	int ret;
+
+	if (!flows && !ring)
+		return 3;
+	ret = fabric_run(fabric, PS_NEVER);
+	done = seconds();
+	load = ring ? ring_load(ring) : flows_end(flows);
+	print(work, fabric->sim, load, ready - began, done - ready);
+	if (ring) {
+		fabric_fini(fabric);
+		ring_end(ring);
 	}
-	for (uint32_t i = 0; i < hosts; i++)
-		flows[i] = (struct traffic_flow){.src = i, .dst = to[i], .bytes = bytes};
-	free(to);
-	return hosts;
+	return ret != 0 ? 3 : load.completed != load.posted || load.wrong_bytes > 0;
 }
 
-static uint64_t incast(struct traffic_flow *flows, uint32_t hosts, uint32_t fan_in, uint64_t bytes)
+static int run(const struct work *work, struct options options)
 {
-	for (uint32_t i = 0; i < fan_in; i++)
-		flows[i] = (struct traffic_flow){
-			.src = 1 + (uint32_t)((uint64_t)i * (hosts - 1) / fan_in), .bytes = bytes};
-	return fan_in;
-}
-
-static int run(const struct work *work, uint32_t threads, uint64_t scale)
-{
-	const double begin = seconds();
+	const double began = seconds();
 	const struct host_params host = host_of(work);
 	const struct pfc_params pfc = {
 		.lossless = 1,
 		.dynamic = !work->is_static,
 		.alpha_num = 1,
 		.alpha_den = 8,
-		.xoff_bytes = work->is_static ? 15 * WIRE_MTU : 0,
-		.resume_bytes = (work->is_static ? 3 : 2) * WIRE_MTU,
+		.xoff_bytes = work->is_static ? 15 * wire_mtu(work) : 0,
+		.resume_bytes = (work->is_static ? 3 : 2) * wire_mtu(work),
 	};
 	const struct ecn ecn = ecn_make(400000, 1600000, 1, 5);
 	const struct fabric_params params = {
 		.seed = 1,
-		.thread_count = threads,
+		.thread_count = options.threads,
 		.packet_bytes_max = 1u << 30,
+		.oob_delay = 20 * PS_US,
 		.host = &host,
-		.switches = {.buffer_bytes = 16u << 20, .pfc = &pfc, .mtu_bytes = WIRE_MTU, .ecn = &ecn},
+		.switches = {.buffer_bytes = 16u << 20,
+			     .pfc = &pfc,
+			     .mtu_bytes = wire_mtu(work),
+			     .ecn = &ecn},
 	};
 	const struct topology_speed speed = {100000000000u, 100000000000u, PS_US};
 	struct topology topology = {0};
 	struct fabric fabric;
-	struct traffic *traffic;
-	struct traffic_flow *flows;
-	struct rusage usage;
-	double ready, done;
-	uint64_t count;
+	int ret = 3;
 
-	if (topology_fat_tree(&topology, work->k, speed) || topology_name_links(&topology) ||
-	    fabric_create(&fabric, &topology, &params))
-		return 3;
-	flows = calloc(fabric.host_count, sizeof(*flows));
-	count = work->fan_in
-			? incast(flows, fabric.host_count, work->fan_in, work->bytes / scale)
-			: permutation(flows, fabric.host_count, work->bytes / scale);
-	if (traffic_create(&fabric, flows, count, &traffic))
-		return 3;
-	ready = seconds();
-	if (fabric_run(&fabric, PS_NEVER))
-		return 3;
-	done = seconds();
-	getrusage(RUSAGE_SELF, &usage);
-	const struct traffic_sums sums = traffic_sums(traffic);
-
-	printf("{\"work\": \"%s\", \"packet_hops\": %llu, \"wall_s\": %.3f, \"hops_per_s\": %.0f, "
-	       "\"ready_ms\": %.1f, \"rss_mib\": %.1f, \"completed\": %llu, \"posted\": %llu, "
-	       "\"time_ps\": %llu, \"digest\": \"%016llx\"}\n",
-	       work->name, (unsigned long long)sim_packet_hops(fabric.sim), done - ready,
-	       (double)sim_packet_hops(fabric.sim) / (done - ready), (ready - begin) * 1e3,
-	       (double)usage.ru_maxrss / 1024, (unsigned long long)sums.completed,
-	       (unsigned long long)sums.posted, (unsigned long long)sim_now(fabric.sim),
-	       (unsigned long long)sim_digest(fabric.sim));
-	traffic_destroy(traffic);
-	fabric_fini(&fabric);
+	if (topology_fat_tree(&topology, work->k, speed) == 0 &&
+	    topology_name_links(&topology) == 0 && fabric_create(&fabric, &topology, &params) == 0) {
+		ret = play(work, options, &fabric, began);
+		fabric_fini(&fabric);
+	}
 	topology_fini(&topology);
-	free(flows);
-	return sums.completed == sums.posted ? 0 : 1;
+	return ret;
 }
 
 int main(int argc, char **argv)
@@ -179,20 +172,19 @@ int main(int argc, char **argv)
 	static const struct option names[] = {{"threads", required_argument, NULL, 't'},
 					      {"scale", required_argument, NULL, 's'},
 					      {0}};
-	uint32_t threads = 1;
-	uint64_t scale = 1;
+	struct options options = {.threads = 1, .scale = 1};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
 		if (c == 't')
-			threads = (uint32_t)atoi(optarg);
+			options.threads = (uint32_t)atoi(optarg);
 		else if (c == 's')
-			scale = strtoull(optarg, NULL, 10);
+			options.scale = strtoull(optarg, NULL, 10);
 		else
 			return 2;
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
-			return run(&works[i], threads, scale);
-	fputs("usage: work W1|W1p|W1c|W2|W2s [--threads N] [--scale N]\n", stderr);
+			return run(&works[i], options);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W6|W6k [--threads N] [--scale N]\n", stderr);
 	return 2;
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_WORK_H
+#define BENCH_WORK_H
+
+/* What the reference works put on a fabric: flows, or a program on every host. */
+#include "models/fabric.h"
+
+struct load {
+	uint64_t posted, completed; /* flows, or ranks that returned 0 */
+	uint64_t wrong_bytes;	    /* placed, but not what was sent: must be 0 */
+};
+
+/* A flow from every host, or (@fan_in > 0) from so many to the first. */
+struct flows;
+struct flows *flows_start(struct fabric *fabric, uint32_t fan_in, uint64_t bytes); /* NULL: no memory */
+struct load flows_end(struct flows *flows);
+
+/* bench/neighbour.c on every host, the ranks dealt out to @pods so that no two neighbours share one.
+ * @bytes: of each WRITE. */
+struct ring;
+struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes);
+struct load ring_load(const struct ring *ring);
+void ring_end(struct ring *ring); /* once the fabric is gone */
+
+#endif

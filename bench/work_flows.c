@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "bench/work.h"
+#include "models/traffic.h"
+#include "util/siphash.h"
+
+#include <stdlib.h>
+
+struct flows {
+	struct traffic *traffic;
+	struct traffic_flow *flows;
+};
+
+/* Everybody sends to somebody else, by Sattolo's shuffle. */
+static uint64_t permutation(struct traffic_flow *flows, uint32_t hosts, uint64_t bytes)
+{
+	uint32_t *to = calloc(hosts, sizeof(*to));
+
+	if (!to)
+		return 0;
+	for (uint32_t i = 0; i < hosts; i++)
+		to[i] = i;
+	for (uint32_t i = hosts - 1; i > 0; i--) {
+		const uint64_t word = i;
+		const uint32_t j = (uint32_t)(util_hash_words((struct util_key){1, 0}, &word, 1) % i);
+		const uint32_t swap = to[i];
+
+		to[i] = to[j];
+		to[j] = swap;
+	}
+	for (uint32_t i = 0; i < hosts; i++)
+		flows[i] = (struct traffic_flow){.src = i, .dst = to[i], .bytes = bytes};
+	free(to);
+	return hosts;
+}
+
+static uint64_t incast(struct traffic_flow *flows, uint32_t hosts, uint32_t fan_in, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < fan_in; i++)
+		flows[i] = (struct traffic_flow){
+			.src = 1 + (uint32_t)((uint64_t)i * (hosts - 1) / fan_in), .bytes = bytes};
+	return fan_in;
+}
+
+struct flows *flows_start(struct fabric *fabric, uint32_t fan_in, uint64_t bytes)
+{
+	const uint32_t hosts = fabric->host_count;
+	struct flows *flows = calloc(1, sizeof(*flows));
+	uint64_t count;
+
+	if (!flows)
+		return NULL;
+	flows->flows = calloc(hosts, sizeof(*flows->flows));
+	if (!flows->flows)
+		goto err;
+	count = fan_in ? incast(flows->flows, hosts, fan_in, bytes)
+		       : permutation(flows->flows, hosts, bytes);
+	if (count == 0 || traffic_create(fabric, flows->flows, count, &flows->traffic) != 0)
+		goto err;
+	return flows;
+err:
+	free(flows->flows);
+	free(flows);
+	return NULL;
+}
+
+struct load flows_end(struct flows *flows)
+{
+	const struct traffic_sums sums = traffic_sums(flows->traffic);
+
+	traffic_destroy(flows->traffic);
+	free(flows->flows);
+	free(flows);
+	return (struct load){sums.posted, sums.completed, sums.mismatch_bytes};
+}
