@@ -122,8 +122,9 @@ static int ready_switches(struct fabric *fabric)
 
 		ret = fc ? sim_switch_ready(sw, sim_route_table_of(fabric->routes, node), fc)
 			 : -ENOMEM;
-		if (!ret)
-			fabric_mark(fabric, sw);
+		if (ret)
+			sim_fc_destroy(fc);
+		ret = ret ? ret : fabric_mark(fabric, sw);
 	}
 	return ret;
 }

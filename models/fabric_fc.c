@@ -76,12 +76,14 @@ struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *no
 	return fc;
 }
 
-void fabric_mark(const struct fabric *fabric, struct sim_switch *sw)
+int fabric_mark(const struct fabric *fabric, struct sim_switch *sw)
 {
 	const struct ecn *ecn = fabric->params.switches.ecn;
 	const struct sim_node *node = sim_switch_node(sw);
+	int ret = 0;
 
 	for (uint32_t port = 0; ecn && port < node->port_count; port++)
-		for (uint8_t priority = 0; priority < SIM_PRIORITIES; priority++)
-			sim_switch_mark(sw, port, priority, &ecn->mark);
+		for (uint8_t priority = 0; priority < SIM_PRIORITIES && !ret; priority++)
+			ret = sim_switch_mark(sw, port, priority, &ecn->mark);
+	return ret;
 }

@@ -18,6 +18,6 @@ uint32_t fabric_headroom_bytes(const struct fabric_headroom *headroom);
 struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host);
 struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node);
 /* Marks every queue of data. */
-void fabric_mark(const struct fabric *fabric, struct sim_switch *sw);
+int fabric_mark(const struct fabric *fabric, struct sim_switch *sw);
 
 #endif

@@ -60,7 +60,7 @@ void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
 bool scenario_names(const char *pattern, size_t length,
 		    bool (*each)(void *owner, const char *name), void *owner,
 		    struct bad_text *ret_why);
-enum { SCENARIO_NAMES_MAX = 1000000 };
+enum { SCENARIO_NAMES_MAX = 200000 };
 
 struct scenario_hosts { /* positions in the host table, in the order in which they are named */
 	uint32_t *hosts;

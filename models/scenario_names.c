@@ -94,7 +94,7 @@ static bool expand(struct expand *e, size_t at, const char *rest, const char *en
 	if (at == 0)
 		return refuse(e, "an empty name");
 	if (++e->count > SCENARIO_NAMES_MAX)
-		return refuse(e, "more than 1000000 names");
+		return refuse(e, "more than 200000 names");
 	e->name[at] = '\0';
 	return e->each(e->owner, e->name);
 }

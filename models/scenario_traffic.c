@@ -21,10 +21,9 @@ struct block { /* one item of the list */
 	struct scenario_hash hash;
 	struct traffic_flow flow; /* what all have in common */
 	ps_t spread, every;
-	uint64_t repeat, size;
+	uint64_t repeat, size; /* of a file: once */
 	uint32_t class_index;
 	const char *class_name;
-	bool full; /* there were too many: reported */
 };
 
 static void refuse(const struct block *b, const struct yaml_node *node, const char *key,
@@ -51,16 +50,7 @@ static void add_flow(struct block *b, struct traffic_flow flow)
 {
 	struct scenario *s = b->r->scenario;
 	struct traffic_flow *flows;
-	struct bad_text found;
 
-	if (s->flow_count == FLOWS_MAX) {
-		if (!b->full)
-			bad(b->r->errors, &b->map->at, "traffic",
-			    bad_text(&found, "more than %u flows", FLOWS_MAX),
-			    "fewer, or smaller patterns");
-		b->full = true;
-		return;
-	}
 	flows = scenario_grow(b->r, s->flows, s->flow_count, sizeof(*flows));
 	if (!flows)
 		return;
@@ -68,12 +58,25 @@ static void add_flow(struct block *b, struct traffic_flow flow)
 	flows[s->flow_count++] = flow;
 }
 
+/* Before any is made: a large number of flows takes a large amount of memory. */
+static bool fits(struct block *b, uint64_t pairs)
+{
+	struct bad_text found;
+
+	if (pairs <= FLOWS_MAX && pairs * b->repeat + b->r->scenario->flow_count <= FLOWS_MAX)
+		return true;
+	bad(b->r->errors, &b->map->at, "traffic",
+	    bad_text(&found, "%llu flows", (unsigned long long)(pairs * b->repeat)),
+	    "at most 4000000, all blocks together");
+	return false;
+}
+
 /* A flow of a pattern, as often as it is repeated. */
 static void add_pair(struct block *b, uint32_t src, uint32_t dst)
 {
 	const char *const *hosts = b->r->hosts;
 
-	for (uint64_t i = 0; i < b->repeat && !b->full && !b->r->no_memory; i++) {
+	for (uint64_t i = 0; i < b->repeat && !b->r->no_memory; i++) {
 		struct traffic_flow flow = b->flow;
 
 		flow.src = src;
@@ -135,7 +138,7 @@ static void add_incast(struct block *b)
 				       "hosts other than to");
 		}
 		from.count = others;
-		for (uint32_t i = 0; i < from.count; i++)
+		for (uint32_t i = 0; i < from.count && (i > 0 || fits(b, from.count)); i++)
 			add_pair(b, from.hosts[i], to.hosts[0]);
 		hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
 		hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
@@ -209,11 +212,17 @@ static void add_group(struct block *b, enum pattern pattern)
 	const uint32_t errors = b->r->errors->error_count;
 	struct scenario_hosts hosts = hosts_of(b, "hosts");
 	struct bad_text found;
+	uint64_t pairs;
 
 	if (hosts.count < 2) {
 		if (b->r->errors->error_count == errors)
 			refuse(b, scenario_node(b->map, "hosts"), "hosts",
 			       bad_text(&found, "%u host", hosts.count), "at least two");
+		util_free(hosts.hosts);
+		return;
+	}
+	pairs = pattern == ALL_TO_ALL ? (uint64_t)hosts.count * (hosts.count - 1) : hosts.count;
+	if (!fits(b, pairs)) {
 		util_free(hosts.hosts);
 		return;
 	}
@@ -223,10 +232,10 @@ static void add_group(struct block *b, enum pattern pattern)
 		add_permutation(b, &hosts);
 	if (pattern == RING)
 		sort_naturally(b->r, &hosts);
-	for (uint32_t i = 0; i < hosts.count && !b->full; i++) {
+	for (uint32_t i = 0; i < hosts.count; i++) {
 		if (pattern == RING)
 			add_pair(b, hosts.hosts[i], hosts.hosts[(i + 1) % hosts.count]);
-		for (uint32_t j = 0; pattern == ALL_TO_ALL && j < hosts.count && !b->full; j++)
+		for (uint32_t j = 0; pattern == ALL_TO_ALL && j < hosts.count; j++)
 			if (j != i)
 				add_pair(b, hosts.hosts[i], hosts.hosts[j]);
 	}
@@ -248,6 +257,9 @@ static void add_pattern(struct block *b, enum pattern pattern)
 	static const char *const not_group[] = {"to", "from", NULL};
 	struct bad_text expected;
 
+	if (b->repeat == 1 && scenario_has(b->map, "every"))
+		scenario_refuse(b->r, b->map, scenario_node(b->map, "every"), "traffic[]",
+				"repeat beside it");
 	refuse_keys(b, pattern == INCAST ? not_incast : not_group, "only keys of this pattern");
 	if (!scenario_has(b->map, "size")) {
 		refuse(b, NULL, "size", "nothing",
@@ -326,7 +338,7 @@ static void add_file(struct block *b)
 		ret = -EINVAL;
 	ret = ret ? ret : read_hpcc_flow(bytes, length, &at, &flows, &count, b->r->errors);
 	b->r->no_memory |= ret == -ENOMEM;
-	for (uint64_t i = 0; i < count && b->r->host_count > 0; i++)
+	for (uint64_t i = 0; i < count && b->r->host_count > 0 && (i > 0 || fits(b, count)); i++)
 		add_file_flow(b, &flows[i], path);
 	util_free(flows);
 	util_free(bytes);

@@ -47,45 +47,57 @@ static char *copy_of(const char *text)
 }
 
 /* Where @name is in the index, or would be. */
-static uint32_t *index_slot(const struct topology *topology, const char *name)
+static uint64_t *index_slot(const struct topology *topology, const char *name, uint32_t hash)
 {
 	const uint32_t mask = topology->index_room - 1;
-	uint32_t at = (uint32_t)util_hash_name(name) & mask;
 
-	while (topology->index[at] &&
-	       strcmp(topology->nodes[topology->index[at] - 1].name, name) != 0)
-		at = (at + 1) & mask;
-	return &topology->index[at];
+	for (uint32_t at = hash & mask;; at = (at + 1) & mask) {
+		uint64_t *slot = &topology->index[at];
+
+		if (*slot == 0 || (*slot >> 32 == hash &&
+				   strcmp(topology->nodes[(uint32_t)*slot - 1].name, name) == 0))
+			return slot;
+	}
 }
 
 /* Room for one more, at most half full. */
 static int reserve_index(struct topology *topology)
 {
 	const uint32_t room = topology->index_room ? topology->index_room * 2 : 128;
-	uint32_t *index;
+	uint64_t *index;
 
 	if (topology->index_room / 2 > topology->node_count)
 		return 0;
 	index = util_calloc(room, sizeof(*index));
 	if (!index)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < topology->index_room; i++) {
+		const uint64_t slot = topology->index[i];
+		uint32_t at = (uint32_t)(slot >> 32) & (room - 1);
+
+		while (slot != 0 && index[at] != 0)
+			at = (at + 1) & (room - 1);
+		if (slot != 0)
+			index[at] = slot;
+	}
 	util_free(topology->index);
 	topology->index = index;
 	topology->index_room = room;
-	for (uint32_t i = 0; i < topology->node_count; i++)
-		*index_slot(topology, topology->nodes[i].name) = i + 1;
 	return 0;
 }
 
 int64_t topology_find(const struct topology *topology, const char *name)
 {
-	return topology->index ? (int64_t)*index_slot(topology, name) - 1 : -1;
+	if (!topology->index)
+		return -1;
+	return (int64_t)(uint32_t)*index_slot(topology, name, (uint32_t)util_hash_name(name)) - 1;
 }
 
 static int add_node(struct topology *topology, const char *name, bool is_switch)
 {
 	struct topology_node *nodes = make_room(topology->nodes, topology->node_count,
 						&topology->node_room, sizeof(*nodes));
+	const uint32_t hash = (uint32_t)util_hash_name(name);
 	char *copy = copy_of(name);
 
 	if (nodes)
@@ -95,7 +107,8 @@ static int add_node(struct topology *topology, const char *name, bool is_switch)
 		return -ENOMEM;
 	}
 	nodes[topology->node_count] = (struct topology_node){copy, is_switch};
-	*index_slot(topology, name) = ++topology->node_count;
+	topology->node_count++;
+	*index_slot(topology, name, hash) = (uint64_t)hash << 32 | topology->node_count;
 	return 0;
 }
 

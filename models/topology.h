@@ -27,7 +27,7 @@ struct topology {
 	struct topology_node *nodes;
 	struct topology_link *links;
 	uint32_t node_count, node_room, link_count, link_room;
-	uint32_t *index; /* positions of nodes + 1, hashed by name */
+	uint64_t *index; /* by name: low half of its hash, then position + 1; 0: free */
 	uint32_t index_room;
 };
 

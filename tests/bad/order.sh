@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# order.sh TOOL: the order of lines, of hosts, links, flows, blocks and faults, and saying what holds
+# anyway, change neither the hash of a scenario nor the digest of its run; threads and bytes on the
+# wire do not change the latter. Every change of what is said does.
+set -eu
+case $1 in
+/*) tool=$1 ;;
+*) tool=$PWD/$1 ;;
+esac
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+bad=0
+
+cat >one.yaml <<'END'
+version: 1
+name: one
+topology:
+  hosts: "h[0-11]"
+  switches: [a, b, c]
+  links:
+    - {a: "h[0-5]", b: a}
+    - {a: "h[6-11]", b: b, rate: 40Gbps}
+    - {a: a, b: c, delay: 2us}
+    - {a: b, b: c, rate: 50Gbps}
+    - {a: b, b: c, rate: 40Gbps, error: 0.00000001}
+    - {a: a, b: b, port_a: p0, port_b: p9}
+    - {a: b, b: a, port_a: p8, port_b: p1, delay: 3us}
+switch: {buffer: 1MiB, pfc: {priorities: [3, 1]}, ecn: {kmin: 20KB, kmax: 100KB}, latency: 300ns}
+nic: {cc: dcqcn, mtu: 2048}
+traffic:
+  - {class: file, file: one.flow}
+  - {class: all, pattern: all_to_all, hosts: "h[0-3,8-9]", size: 20KB, spread: 5us, priority: 1}
+  - {class: many, pattern: incast, to: h7, from: [h0, h1, h2], size: 300KB, repeat: 2, every: 10us}
+  - {class: perm, pattern: permutation, size: 100KB}
+faults:
+  - {link: "b-c#0", loss: 0.1%}
+  - {link: h0-a, duplicate: 1%, reorder: 2%, by: 3us, until: 1ms}
+  - {link: h0-a, sender: a, loss: 1%, drop_nth: [5, 9]}
+  - {link: h0-a, delay: 100ns, from: 20us}
+END
+cat >one.flow <<'END'
+4
+0 5 3 100 200000 0.00001
+10 2 1 100 70000 0.00002
+10 2 1 100 70000 0.00002
+11 4 3 100 1000000 0
+END
+cat >two.yaml <<'END'
+# The same again.
+seed: 1
+faults:
+  - {delay: 0.1us, from: 0.02ms, link: a-h0}
+  - {drop_nth: [9, 5], loss: 1/100, link: "a-h0#0", sender: a}
+  - {link: "h0-a#0", reorder: 0.02, until: 1000us, by: 3000ns, duplicate: 1/100}
+  - {loss: 0.001, link: "c-b#0", from: 0us}
+traffic:
+  - {priority: 3, size: 100000B, pattern: permutation, class: perm, hosts: "h[0-11]"}
+  - {from: "h[2,1,0]", size: 0.3MB, class: many, pattern: incast, every: 10us, to: [h7], repeat: 2}
+  - {hosts: [h9, "h[0-3]", h8], class: all, pattern: all_to_all, priority: 1, spread: 5us, size: 20KB, start: 0s}
+  - {file: two.flow, class: file}
+nic: {mtu: 2048, cc: dcqcn, ack_every: 64, window: 1048576, cnp_interval: auto, ip: 4}
+switch:
+  latency: 0.3us
+  ecn: {pmax: 1/5, kmax: 0.1MB, kmin: 20KB}
+  pfc: {headroom: auto, priorities: [1, 3], mode: resume}
+  mode: store_and_forward
+  alpha: 12.5%
+  buffer: 1024KiB
+topology:
+  links:
+    - {b: a, a: b, delay: 3us, port_b: p1, port_a: p8}
+    - {b: c, a: b, rate: 40Gbps, error: 0.00000001}
+    - {a: b, b: a, port_b: p0, port_a: p9}
+    - {a: c, b: b, rate: 50Gbps}
+    - {a: b, b: "h[11,10,9,8]", rate: 40Gbps}
+    - {a: b, b: "h[7,6]", rate: 40Gbps}
+    - {a: c, b: a, delay: 2us}
+    - {b: ["h[3-5]", "h[0-2]"], a: a, rate: 100Gbps}
+  switches: [c, "a,b"]
+  hosts: ["h[6-11]", "h[0-5]"]
+version: 1
+name: two
+END
+cat >two.flow <<'END'
+
+4
+11 4 3 7 1000000 0.0
+
+ 10 2 1 100 70000 0.000020
+0	5	3	100	200000	0.00001
+10 2 1 100 70000 0.00002
+END
+
+digest() {
+	"$tool" --run "$@" | sed -n 's/^digest \([0-9a-f]*\) ret 0$/\1/p'
+}
+same() {
+	[ -n "$2" ] && [ "$2" = "$3" ] || {
+		echo "$1: $2 and $3"
+		bad=1
+	}
+}
+other() {
+	[ -n "$2" ] && [ "$2" != "$3" ] || {
+		echo "$1: the same $2"
+		bad=1
+	}
+}
+
+hash=$("$tool" one.yaml)
+digest=$(digest one.yaml)
+"$tool" --run one.yaml
+same "hash of another order" "$hash" "$("$tool" two.yaml)"
+same "digest of another order" "$digest" "$(digest two.yaml)"
+same "two threads" "$digest" "$(digest --threads 2 two.yaml)"
+same "bytes on the wire" "$digest" "$(digest --through-wire two.yaml)"
+same "another seed's hash" "$hash" "$("$tool" --seed 2 one.yaml)"
+other "another seed" "$digest" "$(digest --seed 2 one.yaml)"
+for set in switch.buffer=1000KB topology.links.3.delay=999ns traffic.perm.size=100001B \
+	traffic.many.to=h8 traffic.file.start=1ps faults.0.loss=0.2% nic.ack_every=63; do
+	other "hash with $set" "$hash" "$("$tool" --set "$set" one.yaml)"
+	other "digest with $set" "$digest" "$(digest --set "$set" one.yaml)"
+done
+sed 's/70000/70001/' one.flow >two.flow
+other "hash of another flow" "$hash" "$("$tool" two.yaml)"
+other "digest of another flow" "$digest" "$(digest two.yaml)"
+exit $bad

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every key of the table: a value that holds anyway changes nothing, another one changes the hash, a
+ * bad one is refused. What a scenario becomes; allocations that fail. (Bad files: tests/bad.) */
+#include "tests/test.h"
+
+#include "models/scenario_read.h"
+#include "models/scenario_schema.h"
+#include "models/task.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct vrb_provider *vrb_provider(void)
+{
+	static const struct vrb_provider tasks = {.list = task_list_worlds};
+
+	return &tasks;
+}
+
+#define TOP "version: 1\n"
+#define STAR TOP "topology: {kind: star, hosts: 6}\n"
+#define LEAF TOP "topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 2}\n"
+#define FAT TOP "topology: {kind: fat_tree, k: 4}\n"
+#define LISTS                                                                                      \
+	TOP "topology: {hosts: \"h[0-1]\", switches: [s0, s1], links: [{a: h0, b: s0}, "           \
+	    "{a: s1, b: h1}, {a: s0, b: s1}]}\n"
+#define PORTS                                                                                      \
+	TOP "topology: {hosts: \"h[0-1]\", switches: s0, links: [{a: h0, b: s0, port_a: p, "       \
+	    "port_b: q}, {a: h1, b: s0}]}\n"
+#define PFC STAR "switch: {pfc: {}}\n"
+#define XOFF STAR "switch: {pfc: {}, xoff: 100KB}\n"
+#define ECN STAR "switch: {ecn: {}}\n"
+#define CREDIT STAR "switch: {credit: {}}\n"
+#define RING STAR "traffic: [{class: r, pattern: ring, size: 1KB}]\n"
+#define OFTEN STAR "traffic: [{class: r, pattern: ring, size: 1KB, repeat: 2}]\n"
+#define INCAST STAR "traffic: [{class: i, pattern: incast, to: h0, size: 1KB}]\n"
+#define PROGRAM STAR "programs: [{run: ring, hosts: \"h[0-2]\"}]\n"
+#define FAULT STAR "faults: [{link: h0-s0, loss: 1%}]\n"
+#define TWICE STAR "faults: [{link: h0-s0, duplicate: 1%}]\n"
+
+struct key_case {
+	const char *path; /* of the table */
+	const char *base, *set;
+	const char *other, *bad;
+};
+
+static const struct key_case cases[] = {
+	{"version", STAR, "version", NULL, "2"},
+	{"name", STAR, "name", "x", "a b"},
+	{"seed", STAR, "seed", "7", "-7"},
+	{"until", STAR, "until", "1ms", "1"},
+	{"oob_delay", STAR, "oob_delay", "10us", "0us"},
+	{"topology.kind", FAT, "topology.kind", NULL, "ring"},
+	{"topology.file", TOP, "topology.file", NULL, "none.txt"},
+	{"topology.hosts", STAR, "topology.hosts", "7", "0"},
+	{"topology.switches", LISTS, "topology.switches", NULL, "\"s[\""},
+	{"topology.leaves", LEAF, "topology.leaves", "3", "0"},
+	{"topology.spines", LEAF, "topology.spines", "1", "x"},
+	{"topology.hosts_per_leaf", LEAF, "topology.hosts_per_leaf", "3", "1.5"},
+	{"topology.k", FAT, "topology.k", "2", "66"},
+	{"topology.host_rate", STAR, "topology.host_rate", "25Gbps", "25GB"},
+	{"topology.fabric_rate", LEAF, "topology.fabric_rate", "106.25Gbps", "1Kbps"},
+	{"topology.delay", STAR, "topology.delay", "500ns", "0ns"},
+	{"topology.links[].a", LISTS, "topology.links.2.a", NULL, "s9"},
+	{"topology.links[].b", LISTS, "topology.links.2.b", NULL, "s0"},
+	{"topology.links[].port_a", PORTS, "topology.links.0.port_a", "x", "a.b"},
+	{"topology.links[].port_b", PORTS, "topology.links.0.port_b", "x", ""},
+	{"topology.links[].rate", LISTS, "topology.links.0.rate", "10Gbps", "11Tbps"},
+	{"topology.links[].delay", LISTS, "topology.links.0.delay", "1ps", "2s"},
+	{"topology.links[].error", LISTS, "topology.links.0.error", "0.000000000001", "1%"},
+	{"switch.buffer", STAR, "switch.buffer", "1MiB", "2GiB"},
+	{"switch.mode", STAR, "switch.mode", NULL, "cut_through"},
+	{"switch.latency", STAR, "switch.latency", "500ns", "2ms"},
+	{"switch.alpha", PFC, "switch.alpha", "1/4", "0"},
+	{"switch.xoff", PFC, "switch.xoff", "100KB", "0B"},
+	{"switch.xon", XOFF, "switch.xon", "50KB", "101KB"},
+	{"switch.ecn.kmin", ECN, "switch.ecn.kmin", "0B", "2MB"},
+	{"switch.ecn.kmax", ECN, "switch.ecn.kmax", "400KB", "399KB"},
+	{"switch.ecn.pmax", ECN, "switch.ecn.pmax", "100%", "1.01"},
+	{"switch.pfc.priorities", PFC, "switch.pfc.priorities", "[0, 7]", "[8]"},
+	{"switch.pfc.headroom", PFC, "switch.pfc.headroom", "100KB", "none"},
+	{"switch.pfc.mode", PFC, "switch.pfc.mode", "quanta", "xon"},
+	{"switch.pfc.response_delay", PFC, "switch.pfc.response_delay", "1us", "1"},
+	{"switch.credit.buffer", CREDIT, "switch.credit.buffer", "32KiB", "4000B"},
+	{"switch.credit.response_delay", CREDIT, "switch.credit.response_delay", "1us", "-1us"},
+	{"nic.mtu", STAR, "nic.mtu", "1024", "1500"},
+	{"nic.cc", STAR, "nic.cc", "dcqcn", "swift"},
+	{"nic.cnp_interval", STAR, "nic.cnp_interval", "4us", "manual"},
+	{"nic.cnp_priority", STAR, "nic.cnp_priority", "7", "8"},
+	{"nic.ack_every", STAR, "nic.ack_every", "message", "0"},
+	{"nic.ack_priority", STAR, "nic.ack_priority", "0", "8"},
+	{"nic.window", STAR, "nic.window", "1", "8388608"},
+	{"nic.timeout", STAR, "nic.timeout", "0", "32"},
+	{"nic.retries", STAR, "nic.retries", "0", "8"},
+	{"nic.ip", STAR, "nic.ip", "6", "5"},
+	{"nic.profile", STAR, "nic.profile", "none", "mlx"},
+	{"traffic[].class", RING, "traffic.0.class", "x", "a:b"},
+	{"traffic[].pattern", RING, "traffic.0.pattern", "permutation", "star"},
+	{"traffic[].file", RING, "traffic.0.file", NULL, "none.txt"},
+	{"traffic[].to", INCAST, "traffic.i.to", "h1", "h6"},
+	{"traffic[].from", INCAST, "traffic.i.from", "[h1, h2]", "h0"},
+	{"traffic[].hosts", RING, "traffic.r.hosts", "\"h[0-3]\"", "h1"},
+	{"traffic[].size", RING, "traffic.r.size", "1B", "0B"},
+	{"traffic[].start", RING, "traffic.r.start", "1us", "now"},
+	{"traffic[].spread", RING, "traffic.r.spread", "1us", "1"},
+	{"traffic[].repeat", RING, "traffic.r.repeat", "2", "0"},
+	{"traffic[].every", OFTEN, "traffic.r.every", "1us", "1B"},
+	{"traffic[].priority", RING, "traffic.r.priority", "0", "8"},
+	{"programs[].run", PROGRAM, "programs.0.run", "pingpong", ""},
+	{"programs[].name", PROGRAM, "programs.0.name", "x", "?"},
+	{"programs[].hosts", PROGRAM, "programs.0.hosts", "[h1, h0, h2]", "h6"},
+	{"programs[].args", PROGRAM, "programs.0.args", "[1, 2]", "1"},
+	{"programs[].start", PROGRAM, "programs.0.start", "1us", "x"},
+	{"faults[].link", FAULT, "faults.0.link", "s0-h1", "h0-h1"},
+	{"faults[].sender", FAULT, "faults.0.sender", "s0", "h1"},
+	{"faults[].loss", FAULT, "faults.0.loss", "2%", "200%"},
+	{"faults[].corrupt", FAULT, "faults.0.corrupt", "1/3", "x"},
+	{"faults[].duplicate", FAULT, "faults.0.duplicate", "1", "-1"},
+	{"faults[].reorder", FAULT, "faults.0.reorder", "0.5", "5us"},
+	{"faults[].delay", FAULT, "faults.0.delay", "1us", "0us"},
+	{"faults[].drop_nth", FAULT, "faults.0.drop_nth", "[1, 5]", "[0]"},
+	{"faults[].by", TWICE, "faults.0.by", "2us", "0us"},
+	{"faults[].from", FAULT, "faults.0.from", "1us", "x"},
+	{"faults[].until", FAULT, "faults.0.until", "1us", "0us"},
+};
+enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+
+/* ---- help ---- */
+
+static int parse_with(const char *text, const char *set, struct scenario *ret_scenario)
+{
+	const struct scenario_overrides overrides = {.sets = &set, .set_count = set != NULL};
+	struct bad_list errors = {0};
+	const int ret = scenario_parse("test.yaml", text, strlen(text), &overrides, ret_scenario,
+				       &errors);
+
+	if (ret == 0 && errors.count > 0)
+		fail_msg("%s", errors.lines[0].text);
+	if (ret == -EINVAL)
+		assert_true(errors.error_count > 0 && errors.count > 0);
+	bad_list_fini(&errors);
+	return ret;
+}
+
+static void assert_good(const char *text, const char *set, struct scenario *ret_scenario)
+{
+	const int ret = parse_with(text, set, ret_scenario);
+
+	if (ret != 0)
+		fail_msg("%d for %s with %s", ret, text, set ? set : "nothing");
+}
+
+static uint64_t hash_of(const char *text, const char *set)
+{
+	struct scenario scenario;
+	uint64_t hash;
+
+	assert_good(text, set, &scenario);
+	hash = scenario.hash;
+	scenario_fini(&scenario);
+	return hash;
+}
+
+static const char *set_text(const struct key_case *c, const char *value)
+{
+	static char text[256];
+
+	snprintf(text, sizeof(text), "%s=%s", c->set, value);
+	return text;
+}
+
+/* ---- the table ---- */
+
+static void every_key_has_a_case(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < scenario_row_count(); i++) {
+		const struct scenario_row *row = scenario_row_at(i);
+		int found = 0;
+
+		if (row->type == SCENARIO_MAP || row->type == SCENARIO_LIST)
+			continue;
+		for (int c = 0; c < CASES; c++)
+			found += strcmp(cases[c].path, row->path) == 0;
+		if (found != 1)
+			fail_msg("%s: %d cases", row->path, found);
+	}
+}
+
+static void every_row_is_sound(void **state)
+{
+	struct bad_text text;
+	uint32_t rows = scenario_row_count();
+
+	(void)state;
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct scenario_row *row = scenario_row_at(i);
+
+		assert_ptr_equal(scenario_row(row->path), row);
+		assert_true(strlen(row->help) > 0);
+		assert_true(strlen(scenario_row_expects(row, &text)) > 0);
+		assert_false(row->required && row->unset);
+		scenario_value_unset(row); /* a default that is none fails its CHECK */
+	}
+}
+
+static void what_holds_anyway_changes_nothing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < CASES; i++) {
+		const struct scenario_row *row = scenario_row(cases[i].path);
+		char value[64];
+
+		assert_non_null(row);
+		if (!row->unset)
+			continue;
+		snprintf(value, sizeof(value),
+			 row->type == SCENARIO_PRIORITIES ? "[%s]" : "%s", row->unset);
+		if (hash_of(cases[i].base, NULL) !=
+		    hash_of(cases[i].base, set_text(&cases[i], value)))
+			fail_msg("%s=%s is not the default", cases[i].path, value);
+	}
+}
+
+static void every_other_value_is_seen(void **state)
+{
+	(void)state;
+	for (int i = 0; i < CASES; i++) {
+		bool same;
+
+		if (!cases[i].other)
+			continue;
+		same = hash_of(cases[i].base, NULL) ==
+		       hash_of(cases[i].base, set_text(&cases[i], cases[i].other));
+		/* Name and seed say which run it is, not of what. */
+		if (same != (strcmp(cases[i].set, "name") == 0 || strcmp(cases[i].set, "seed") == 0))
+			fail_msg("%s=%s: hash %s", cases[i].path, cases[i].other,
+				 same ? "the same" : "another");
+	}
+}
+
+static void every_bad_value_is_refused(void **state)
+{
+	struct scenario scenario = {.seed = 12345};
+
+	(void)state;
+	for (int i = 0; i < CASES; i++) {
+		const int ret =
+			parse_with(cases[i].base, set_text(&cases[i], cases[i].bad), &scenario);
+
+		if (ret != -EINVAL)
+			fail_msg("%s=%s: %d", cases[i].path, cases[i].bad, ret);
+		assert_int_equal(scenario.seed, 12345); /* untouched */
+	}
+}
+
+static void the_reference_names_every_key(void **state)
+{
+	char *text;
+
+	(void)state;
+	assert_int_equal(scenario_schema_text(&text), 0);
+	for (uint32_t i = 0; i < scenario_row_count(); i++)
+		if (!scenario_row_at(i)->refused)
+			assert_non_null(strstr(text, scenario_row_at(i)->path));
+	util_free(text);
+}
+
+/* ---- what becomes of it ---- */
+
+static void values_arrive_with_their_units(void **state)
+{
+	struct scenario s;
+
+	(void)state;
+	assert_good(STAR "switch: {buffer: 4MiB, latency: 250ns, xoff: 100KB, ecn: {kmin: 1KB, kmax: "
+			 "2KiB, pmax: 1/3}, pfc: {priorities: [0, 3], mode: quanta, headroom: 64KiB}}\n"
+			 "nic: {mtu: 1024, cc: dcqcn_hpcc, ack_every: message, window: 99, timeout: 9, "
+			 "retries: 2, ack_priority: 5, cnp_priority: 4, ip: 6, profile: none}\n"
+			 "until: 3ms\noob_delay: 7us\nseed: 42\nname: x\n",
+		    NULL, &s);
+	assert_int_equal(s.switches.buffer_bytes, 4 << 20);
+	assert_int_equal(s.switches.latency, 250000);
+	assert_int_equal(s.switches.xoff_bytes, 100000);
+	/* Two frames below: 1024 and 20 + 14 + 40 + 8 + 12 + 16 + 4 + 4 + 4. */
+	assert_int_equal(s.switches.xon_bytes, 100000 - 2 * 1146);
+	assert_int_equal(s.switches.fc, SCENARIO_FC_PFC);
+	assert_int_equal(s.switches.lossless, 0x09);
+	assert_true(s.switches.pfc_quanta && !s.switches.headroom_auto);
+	assert_int_equal(s.switches.headroom_bytes, 65536);
+	assert_true(s.switches.ecn.enabled);
+	assert_int_equal(s.switches.ecn.kmin_bytes, 1000);
+	assert_int_equal(s.switches.ecn.kmax_bytes, 2048);
+	assert_int_equal(s.switches.ecn.pmax_num, 1);
+	assert_int_equal(s.switches.ecn.pmax_den, 3);
+	assert_int_equal(s.nic.mtu, 1024);
+	assert_int_equal(s.nic.cc, SCENARIO_CC_DCQCN_HPCC);
+	assert_int_equal(s.nic.cnp_interval, 4 * PS_US);
+	assert_int_equal(s.nic.ack_every, 0);
+	assert_int_equal(s.nic.psn_window, 99);
+	assert_int_equal(s.nic.timeout, 9);
+	assert_int_equal(s.nic.retry_cnt, 2);
+	assert_int_equal(s.nic.ack_priority, 5);
+	assert_int_equal(s.nic.cnp_priority, 4);
+	assert_true(s.nic.ipv6);
+	assert_string_equal(s.nic.profile, "none");
+	assert_int_equal(s.until, 3 * PS_MS);
+	assert_int_equal(s.oob_delay, 7 * PS_US);
+	assert_int_equal(s.seed, 42);
+	assert_string_equal(s.name, "x");
+	scenario_fini(&s);
+}
+
+static void what_is_left_out_has_its_default(void **state)
+{
+	struct scenario s;
+
+	(void)state;
+	assert_good(STAR, NULL, &s);
+	assert_string_equal(s.name, "test");
+	assert_int_equal(s.seed, 1);
+	assert_true(s.until == PS_NEVER);
+	assert_int_equal(s.oob_delay, 20 * PS_US);
+	assert_int_equal(s.switches.fc, SCENARIO_FC_NONE);
+	assert_false(s.switches.ecn.enabled);
+	assert_int_equal(s.nic.mtu, 4096);
+	assert_int_equal(s.nic.ack_every, 64);
+	assert_int_equal(s.nic.ack_priority, -1);
+	assert_int_equal(s.flow_count + s.program_count + s.fault_count + s.class_count, 0);
+	scenario_fini(&s);
+}
+
+/* Host names by position: h0 h1 h10 h11 h2 ... in the table, h0 h1 h2 ... for people. */
+static void a_ring_goes_as_people_count(void **state)
+{
+	static const uint32_t table_of[12] = {0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 2, 3};
+	struct scenario s;
+
+	(void)state;
+	assert_good(TOP "topology: {kind: star, hosts: 12}\ntraffic: [{pattern: ring, size: 9B}]\n",
+		    NULL, &s);
+	assert_int_equal(s.flow_count, 12);
+	for (uint32_t i = 0; i < 12; i++) {
+		assert_int_equal(s.flows[i].src, table_of[i]);
+		assert_int_equal(s.flows[i].dst, table_of[(i + 1) % 12]);
+		assert_int_equal(s.flows[i].bytes, 9);
+		assert_int_equal(s.flows[i].priority, 3);
+	}
+	scenario_fini(&s);
+}
+
+static void a_permutation_moves_everybody(void **state)
+{
+	uint32_t moved_otherwise = 0, to_first[16] = {0};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		uint32_t sources = 0, sinks = 0;
+		char set[32];
+		struct scenario s;
+
+		snprintf(set, sizeof(set), "seed=%llu", (unsigned long long)seed);
+		assert_good(TOP "topology: {kind: star, hosts: 16}\n"
+				"traffic: [{pattern: permutation, size: 1KB}]\n",
+			    set, &s);
+		assert_int_equal(s.flow_count, 16);
+		for (int i = 0; i < 16; i++) {
+			assert_int_not_equal(s.flows[i].src, s.flows[i].dst);
+			sources |= 1u << s.flows[i].src;
+			sinks |= 1u << s.flows[i].dst;
+			moved_otherwise += to_first[i] != s.flows[i].dst;
+			to_first[i] = s.flows[i].dst;
+		}
+		assert_int_equal(sources, 0xffff);
+		assert_int_equal(sinks, 0xffff);
+		scenario_fini(&s);
+	}
+	assert_true(moved_otherwise > 200);
+}
+
+static void patterns_have_their_pairs(void **state)
+{
+	struct scenario s;
+
+	(void)state;
+	assert_good(STAR "traffic: [{class: b, pattern: all_to_all, size: 1KB, repeat: 3, every: 5us, "
+			 "start: 1us}, {class: a, pattern: incast, to: h2, size: 2KB, priority: 1}]\n",
+		    NULL, &s);
+	assert_int_equal(s.flow_count, 6 * 5 * 3 + 5);
+	assert_int_equal(s.class_count, 2);
+	assert_string_equal(s.classes[0], "a");
+	for (uint64_t i = 0; i < s.flow_count; i++) {
+		const struct traffic_flow *flow = &s.flows[i];
+
+		assert_int_not_equal(flow->src, flow->dst);
+		if (flow->class_index == 0)
+			assert_true(flow->dst == 2 && flow->bytes == 2000 && flow->priority == 1);
+		else
+			assert_true(flow->start_at == PS_US || flow->start_at == 6 * PS_US ||
+				    flow->start_at == 11 * PS_US);
+	}
+	scenario_fini(&s);
+}
+
+static void ranks_are_in_the_order_of_their_hosts(void **state)
+{
+	struct scenario s;
+
+	(void)state;
+	assert_good(STAR "programs: [{run: tests/ring, hosts: [h5, \"h[1-2]\", h5], args: [64KiB, ''], "
+			 "start: 3us}]\n",
+		    NULL, &s);
+	assert_int_equal(s.program_count, 1);
+	assert_string_equal(s.programs[0].run, "tests/ring");
+	assert_string_equal(s.programs[0].name, "ring");
+	assert_int_equal(s.programs[0].host_count, 4);
+	assert_int_equal(s.programs[0].hosts[0], 5);
+	assert_int_equal(s.programs[0].hosts[1], 1);
+	assert_int_equal(s.programs[0].hosts[2], 2);
+	assert_int_equal(s.programs[0].hosts[3], 5);
+	assert_int_equal(s.programs[0].arg_count, 2);
+	assert_string_equal(s.programs[0].args[0], "64KiB");
+	assert_int_equal(s.programs[0].start_at, 3 * PS_US);
+	scenario_fini(&s);
+}
+
+static void faults_are_one_kind_each(void **state)
+{
+	struct scenario s;
+
+	(void)state;
+	assert_good(STAR "faults: [{link: s0-h1, sender: s0, loss: 1/7, duplicate: 5%, by: 2us, "
+			 "drop_nth: [4, 9], from: 1us, until: 2us}]\n",
+		    NULL, &s);
+	assert_int_equal(s.fault_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_string_equal(s.faults[i].link, "h1-s0#0");
+		assert_string_equal(s.faults[i].direction, "s0");
+		assert_int_equal(s.faults[i].from_at, PS_US);
+		assert_int_equal(s.faults[i].until_at, 2 * PS_US);
+	}
+	assert_int_equal(s.faults[0].kind, SCENARIO_FAULT_LOSS);
+	assert_int_equal(s.faults[0].den, 7);
+	assert_int_equal(s.faults[1].kind, SCENARIO_FAULT_DUPLICATE);
+	assert_int_equal(s.faults[1].delay, 2 * PS_US);
+	assert_int_equal(s.faults[2].nth, 4);
+	assert_int_equal(s.faults[3].nth, 9);
+	scenario_fini(&s);
+}
+
+static void aliases_are_copies(void **state)
+{
+	struct scenario s;
+
+	(void)state;
+	assert_good(TOP "topology: {hosts: &h \"h[0-3]\", switches: &s s0, links: [{a: *h, b: *s}]}\n",
+		    NULL, &s);
+	assert_int_equal(s.topology.link_count, 4);
+	scenario_fini(&s);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	static const char text[] =
+		LEAF "switch: {pfc: {}, ecn: {}}\ntraffic: [{class: b, pattern: all_to_all, size: 1KB},"
+		     " {class: a, pattern: incast, to: h0, from: [h1, h2], size: 1KB},"
+		     " {class: c, pattern: permutation, size: 1KB}, {pattern: ring, size: 1KB}]\n"
+		     "programs: [{run: ring, hosts: \"h[0-1]\", args: [a, b]}]\n"
+		     "faults: [{link: h0-leaf0, sender: h0, loss: 1%, drop_nth: [1]}]\n";
+	struct scenario s;
+	unsigned n = 1;
+	int ret;
+
+	(void)state;
+	do {
+		util_alloc_fail_after(n++);
+		ret = parse_with(text, "nic.mtu=1024", &s);
+		util_alloc_fail_after(0);
+		assert_true(ret == 0 || ret == -ENOMEM);
+	} while (ret != 0 && n < 10000);
+	assert_int_equal(ret, 0);
+	assert_true(n > 100);
+	scenario_fini(&s);
+}
+
+RUN(T(every_key_has_a_case), T(every_row_is_sound), T(what_holds_anyway_changes_nothing),
+    T(every_other_value_is_seen), T(every_bad_value_is_refused), T(the_reference_names_every_key),
+    T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
+    T(a_ring_goes_as_people_count), T(a_permutation_moves_everybody),
+    T(patterns_have_their_pairs), T(ranks_are_in_the_order_of_their_hosts),
+    T(faults_are_one_kind_each), T(aliases_are_copies), T(every_allocation_may_fail))
