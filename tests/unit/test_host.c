@@ -102,15 +102,16 @@ static void test_source_ports_are_the_kernels(void **state)
 	world_close(&world);
 }
 
-static void test_no_memory_for_a_fabric(void **state)
+static void run_out(const struct pfc_params *pfc, const struct ecn *ecn)
 {
 	int ret = -ENOMEM;
 	unsigned n;
 
-	(void)state;
 	for (n = 1; ret != 0; n++) {
 		assert_true(n < 2000);
 		world_set_up(&world, 3);
+		world.params.switches.pfc = pfc;
+		world.params.switches.ecn = ecn;
 		util_alloc_fail_after(n);
 		ret = world_try_open(&world);
 		util_alloc_fail_after(0);
@@ -118,6 +119,17 @@ static void test_no_memory_for_a_fabric(void **state)
 	}
 	assert_true(n > 20); /* or the countdown does not count */
 	world_close(&world);
+}
+
+static void test_no_memory_for_a_fabric(void **state)
+{
+	const struct pfc_params pfc = {
+		.lossless = 1, .dynamic = true, .alpha_num = 1, .alpha_den = 8, .resume_bytes = 8400};
+	const struct ecn ecn = ecn_make(100000, 400000, 1, 5);
+
+	(void)state;
+	run_out(NULL, NULL);
+	run_out(&pfc, &ecn);
 }
 
 static void idle(void *arg)
