@@ -47,9 +47,21 @@ static int no_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwar
 
 static const char *line_of(Dwfl_Module *module, Dwarf_Addr at, int *ret_line)
 {
-	Dwfl_Line *line = dwfl_module_getsrc(module, at);
+	Dwfl_Line *known = dwfl_module_getsrc(module, at);
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
 
-	return line ? dwfl_lineinfo(line, NULL, ret_line, NULL, NULL, NULL) : NULL;
+	if (known)
+		return dwfl_lineinfo(known, NULL, ret_line, NULL, NULL, NULL);
+	/* clang writes no table of addresses, in which the call above looks: each unit in turn. */
+	while ((unit = dwfl_module_nextcu(module, unit, &bias)) != NULL) {
+		Dwarf_Line *line =
+			dwarf_haspc(unit, at - bias) > 0 ? dwarf_getsrc_die(unit, at - bias) : NULL;
+
+		if (line && dwarf_lineno(line, ret_line) == 0)
+			return dwarf_linesrc(line, NULL, NULL);
+	}
+	return NULL;
 }
 
 /* 1: with its line, 0: with its symbol, -1: not known here. */
@@ -118,9 +130,10 @@ void symbol_spin(const struct spin_report *report, char *ret_text, size_t room)
 		has_line = symbol_of(report->places[i], i > 0, place, sizeof(place));
 	if (!has_line && report->place_count > 0)
 		symbol_of(report->places[0], false, place, sizeof(place));
-	snprintf(ret_text, room,
-		 "%s: program %s spins at %s: no verbs call in %llu ms of its processor time. In "
-		 "virtual time memory does not change while a program computes; vb_wait_mem() waits "
-		 "for it",
-		 report->host, report->program, place, (unsigned long long)report->used_ms);
+	snprintf(
+		ret_text, room,
+		"%s: program %s spins at %s: no verbs call in %llu ms of its processor time. In "
+		"virtual time memory does not change while a program computes; vb_wait_mem() waits "
+		"for it",
+		report->host, report->program, place, (unsigned long long)report->used_ms);
 }

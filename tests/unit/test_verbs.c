@@ -64,7 +64,9 @@ static void test_device_attributes_and_sizes(void **state)
 	assert_int_equal(attr.phys_port_cnt, 1);
 	assert_int_equal(ibv_query_device_ex(a.context, NULL, &big.ex), 0);
 	assert_int_equal(big.ex.phys_port_cnt_ex, 1);
-	assert_memory_equal(&big.ex.orig_attr, &attr, sizeof(attr));
+	/* Up to the last member: what pads the struct is nobody's. */
+	assert_memory_equal(&big.ex.orig_attr, &attr,
+			    offsetof(struct ibv_device_attr, phys_port_cnt) + 1);
 	/* An older program's struct is shorter, a newer one's longer. */
 	memset(&big, 0xaa, sizeof(big));
 	assert_int_equal(verbs->query_device_ex(a.context, NULL, &big.ex, sizeof(attr)), 0);
