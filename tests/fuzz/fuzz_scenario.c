@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The scenario reader over any bytes: an error is reported or a sound scenario comes out, the same one
+ * each time. Files that it names are not there. */
+#include "models/scenario_read.h"
+#include "models/task.h"
+#include "util/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { INPUT_MAX = 1 << 16 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct vrb_provider *vrb_provider(void)
+{
+	static const struct vrb_provider tasks = {.list = task_list_worlds};
+
+	return &tasks;
+}
+
+static void is_sound(const struct scenario *s)
+{
+	uint32_t hosts = 0;
+
+	for (uint32_t i = 0; i < s->topology.node_count; i++)
+		hosts += !s->topology.nodes[i].is_switch;
+	CHECK(hosts > 0);
+	for (uint32_t i = 0; i < s->topology.link_count; i++) {
+		CHECK(s->topology.links[i].name && s->topology.links[i].rate_bps > 0);
+		CHECK(s->topology.links[i].delay > 0);
+	}
+	for (uint64_t i = 0; i < s->flow_count; i++) {
+		const struct traffic_flow *flow = &s->flows[i];
+
+		CHECK(flow->src < hosts && flow->dst < hosts && flow->src != flow->dst);
+		CHECK(flow->bytes > 0 && flow->class_index < s->class_count);
+		CHECK(flow->priority < SIM_PRIORITIES);
+	}
+	for (uint32_t i = 0; i < s->program_count; i++)
+		for (uint32_t rank = 0; rank < s->programs[i].host_count; rank++)
+			CHECK(s->programs[i].hosts[rank] < hosts);
+	for (uint32_t i = 0; i < s->fault_count; i++)
+		CHECK(s->faults[i].link && s->faults[i].num <= s->faults[i].den);
+}
+
+/* What is printed is one line of text. */
+static void are_lines(const struct bad_list *errors)
+{
+	for (uint32_t i = 0; i < errors->count; i++)
+		for (const char *c = errors->lines[i].text; *c; c++)
+			CHECK((unsigned char)*c >= ' ' && *c != 0x7f);
+}
+
+static int once(const uint8_t *data, size_t size, uint64_t *ret_hash)
+{
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	const int ret = scenario_parse("/nowhere/fuzz.yaml", (const char *)data, size, NULL,
+				       &scenario, &errors);
+
+	CHECK(ret == 0 || ret == -EINVAL);
+	CHECK((ret == 0) == (errors.error_count == 0));
+	are_lines(&errors);
+	if (ret == 0) {
+		is_sound(&scenario);
+		*ret_hash = scenario.hash;
+		scenario_fini(&scenario);
+	}
+	bad_list_fini(&errors);
+	return ret;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint64_t first = 0, second = 0;
+
+	if (size > INPUT_MAX)
+		return 0;
+	if (once(data, size, &first) == 0 && once(data, size, &second) == 0)
+		CHECK(first == second);
+	return 0;
+}
