@@ -208,6 +208,9 @@ static void one_cnp_halves_the_rate_and_time_gives_it_back(void **state)
 					   data[slowed].cnp_at + 4 * PS_US);
 			assert_in_range(flow.rate_bps, 50776684270, 50776684274);
 			params.cc->advance(&flow, &params.cc_params,
+					   data[slowed].cnp_at + 304 * PS_US - 1);
+			assert_in_range(flow.rate_bps, 50776684270, 50776684274);
+			params.cc->advance(&flow, &params.cc_params,
 					   data[slowed].cnp_at + 304 * PS_US);
 			assert_in_range(flow.rate_bps, 75388342134, 75388342138);
 		}

@@ -22,7 +22,7 @@ static const struct variant {
 enum { VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
 struct swarm {
-	uint64_t first, count, hits_min;
+	uint64_t first, count, hits_min, failures_max;
 	const char *only;
 	bool verbose;
 	struct plan plan;
@@ -111,14 +111,18 @@ static void print_events(const struct events *e)
 
 static bool parse(int argc, char **argv, struct swarm *swarm)
 {
-	static const struct option names[] = {
-		{"seed", required_argument, NULL, 's'}, {"count", required_argument, NULL, 'c'},
-		{"only", required_argument, NULL, 'o'}, {"hits", required_argument, NULL, 'h'},
-		{"verbose", no_argument, NULL, 'v'},	{0}};
+	static const struct option names[] = {{"seed", required_argument, NULL, 's'},
+					      {"count", required_argument, NULL, 'c'},
+					      {"only", required_argument, NULL, 'o'},
+					      {"hits", required_argument, NULL, 'h'},
+					      {"failures", required_argument, NULL, 'f'},
+					      {"verbose", no_argument, NULL, 'v'},
+					      {0}};
 	int c;
 
 	swarm->first = 1;
 	swarm->count = 1;
+	swarm->failures_max = 20;
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
 		switch (c) {
 		case 's':
@@ -133,13 +137,16 @@ static bool parse(int argc, char **argv, struct swarm *swarm)
 		case 'h':
 			swarm->hits_min = strtoull(optarg, NULL, 0);
 			break;
+		case 'f':
+			swarm->failures_max = strtoull(optarg, NULL, 0);
+			break;
 		case 'v':
 			swarm->verbose = true;
 			break;
 		default:
 			fputs("usage: swarm [--seed N] [--count M] [--only "
 			      "base|threads|wire|oracle]\n"
-			      "             [--hits MIN] [--verbose]\n",
+			      "             [--hits MIN] [--failures MAX] [--verbose]\n",
 			      stderr);
 			return false;
 		}
@@ -153,7 +160,8 @@ int main(int argc, char **argv)
 
 	if (!parse(argc, argv, &swarm))
 		return 2;
-	for (uint64_t seed = swarm.first; seed < swarm.first + swarm.count; seed++)
+	for (uint64_t seed = swarm.first;
+	     seed < swarm.first + swarm.count && swarm.failed < swarm.failures_max; seed++)
 		one_seed(&swarm, seed);
 	poor = print_matrix(&swarm);
 	print_events(&swarm.events);
