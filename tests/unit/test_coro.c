@@ -157,10 +157,11 @@ static void too_deep(void *arg)
 	volatile char page[4096];
 	volatile int *depth = arg;
 
-	page[0] = 1;
+	for (int i = 0; i < 4096; i += 64)
+		page[i] = (char)*depth;
 	if (--*depth > 0)
 		too_deep(arg);
-	page[1] = page[0];
+	page[*depth] = page[1];
 }
 
 static void overflow(int backend)
