@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs that do not end well: what the command says, and what it keeps. $3: the module "stuck".
+stuck=$(realpath "$3")
 . "$(dirname "$0")/lib.sh"
-stuck=$3
 
 # scenario HOW UNTIL
 scenario() {
@@ -42,4 +42,14 @@ holds spin/result.json 'r["partial"] is True and r["flows"]["posted"] == 4'
 scenario fail | sed "s,$stuck,./empty.so," >empty.yaml
 expect 2 run empty.yaml
 [ "$(wc -l <err)" = 1 ] || fail "not one line"
-nothing_else small.yaml fail.yaml fail wait.yaml spin.yaml spin empty.yaml empty.so
+grep -q '^empty.yaml:5: programs.0.run: found "./empty.so", expected a program (.*)$' err ||
+	fail "no line about a file that is no program"
+
+# A path is relative to the scenario.
+mkdir below
+cp "$stuck" below/mine.so
+scenario fail | sed "s,$stuck,./mine.so," >below/near.yaml
+expect 1 run below/near.yaml --json
+(cd / && expect 1 run "$work/below/near.yaml" --json)
+expect 0 check below/near.yaml
+nothing_else below small.yaml fail.yaml fail wait.yaml spin.yaml spin empty.yaml empty.so
