@@ -46,6 +46,7 @@ struct scenario_nic { /* of every host */
 
 struct scenario_program {
 	char *run, *name; /* program, and its name in reports */
+	char *where;	  /* "FILE:LINE" of @run, for messages */
 	uint32_t *hosts, host_count; /* rank 0 first; positions in the host table */
 	char **args;
 	uint32_t arg_count;

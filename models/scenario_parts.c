@@ -43,9 +43,12 @@ static void name_program(struct scenario_reader *r, const struct yaml_node *map,
 	const struct scenario *s = r->scenario;
 	const struct yaml_node *run = scenario_node(map, "run");
 	const char *slash = run && run->text ? strrchr(run->text, '/') : NULL;
-	struct bad_text key, found;
+	struct bad_text key, found, where;
 
 	program->run = scenario_text(r, map, "run", "");
+	if (run)
+		program->where =
+			scenario_copy(r, bad_text(&where, "%s:%u", run->at.file, run->at.line));
 	program->name = scenario_text(r, map, "name", slash ? slash + 1 : program->run);
 	for (uint32_t i = 0; program->name && i < s->program_count; i++)
 		if (s->programs[i].name && strcmp(s->programs[i].name, program->name) == 0)
@@ -57,8 +60,8 @@ static void name_program(struct scenario_reader *r, const struct yaml_node *map,
 static void read_program(struct scenario_reader *r, const struct yaml_node *map)
 {
 	struct scenario *s = r->scenario;
-	struct scenario_program program = {
-		.start_at = scenario_get(map, "programs[].start").number};
+	struct scenario_program program = {.start_at =
+						   scenario_get(map, "programs[].start").number};
 	struct scenario_program *programs;
 	struct scenario_hosts hosts;
 	struct bad_text key;
@@ -81,8 +84,8 @@ void scenario_read_programs(struct scenario_reader *r)
 {
 	const struct yaml_node *list = scenario_node(r->root, "programs");
 
-	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
-	     map = map->next)
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next)
 		if (map->kind == YAML_MAP)
 			read_program(r, map);
 }
@@ -222,8 +225,8 @@ static void add_others(struct fault_reader *f)
 	f->added += nth != NULL || scenario_has(f->map, "delay"); /* if bad, it was reported */
 }
 
-/* Credits count what was sent and what was freed: the room of a frame that is lost never comes back,
- * and a second copy makes room that nobody has. */
+/* Credits count what was sent and what was freed: the room of a frame that is lost never comes
+ * back, and a second copy makes room that nobody has. */
 static void check_credit(struct scenario_reader *r, const struct yaml_node *map)
 {
 	static const char *const keys[] = {"loss", "corrupt", "duplicate", "drop_nth"};
@@ -275,8 +278,8 @@ void scenario_read_faults(struct scenario_reader *r)
 {
 	const struct yaml_node *list = scenario_node(r->root, "faults");
 
-	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
-	     map = map->next)
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next)
 		if (map->kind == YAML_MAP && r->host_count > 0)
 			read_fault(r, map);
 	for (uint32_t i = 0; i < r->scenario->fault_count; i++)

@@ -52,6 +52,7 @@ void scenario_fini(struct scenario *scenario)
 		util_free(program->args);
 		util_free(program->hosts);
 		util_free(program->run);
+		util_free(program->where);
 		util_free(program->name);
 	}
 	for (uint32_t i = 0; i < scenario->fault_count; i++) {

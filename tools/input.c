@@ -2,6 +2,8 @@
 #include "tools/command.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 
 void command_print_bad(struct bad_list *errors, bool quiet)
 {
@@ -25,6 +27,23 @@ int command_read(const char *path, const struct command_options *options,
 	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
 }
 
+/* A path in a scenario is relative to it, as that of every file there. */
+static int open_program(const char *scenario, const char *run, struct program *ret_program,
+			char ret_error[PROGRAM_ERROR_MAX])
+{
+	const char *slash = strrchr(scenario, '/');
+	char path[PATH_MAX];
+
+	if (run[0] == '/' || !strchr(run, '/') || !slash)
+		return program_open(ret_program, run, ret_error);
+	if (snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - scenario), scenario, run) >=
+	    (int)sizeof(path)) {
+		snprintf(ret_error, PROGRAM_ERROR_MAX, "its path is too long");
+		return -ENOENT;
+	}
+	return program_open(ret_program, path, ret_error);
+}
+
 int command_open_programs(const char *path, const struct scenario *scenario,
 			  struct program *ret_programs)
 {
@@ -34,10 +53,10 @@ int command_open_programs(const char *path, const struct scenario *scenario,
 		const struct scenario_program *program = &scenario->programs[i];
 		char error[PROGRAM_ERROR_MAX];
 
-		if (program_open(&ret_programs[i], program->run, error) == 0)
+		if (open_program(path, program->run, &ret_programs[i], error) == 0)
 			continue;
-		fprintf(stderr, "%s:1: programs.%u.run: found \"%s\", expected a program (%s)\n",
-			path, i, program->run, error);
+		fprintf(stderr, "%s: programs.%u.run: found \"%s\", expected a program (%s)\n",
+			program->where, i, program->run, error);
 		ret = COMMAND_BAD;
 	}
 	return ret;

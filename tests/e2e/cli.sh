@@ -45,7 +45,7 @@ expect 2 run --out there bad.yaml
 expect 2 run missing.yaml
 sed 's/run: ring/run: no_such_program/' small.yaml >lost.yaml
 expect 2 run lost.yaml
-grep -q '^lost.yaml:[0-9]*: programs.*no_such_program.*expected' err || fail "no line about the program"
+grep -q '^lost.yaml:10: programs.0.run: found "no_such_program", expected a program (.*)$' err || fail "no line about the program"
 nothing_else small.yaml bad.yaml lost.yaml
 
 # check: all of them, and the worst decides.
