@@ -30,7 +30,7 @@ bool report_has_programs_failed(const struct result *result)
 
 bool report_is_cut(const struct result *result)
 {
-	return result->partial || result->time >= result->scenario->until;
+	return result->partial || (result->fabric && !sim_is_done(result->fabric->sim));
 }
 
 static const char *plural(uint64_t count)

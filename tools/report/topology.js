@@ -133,7 +133,7 @@ const svg = draw("svg", {
 	"aria-label": `Topology of ${count} nodes and ${links.name.length} links. ` +
 		"Arrow keys go from node to node.",
 });
-svg.style.minWidth = Math.min(layout.width, dense ? 900 : layout.width) * (dense ? 1 : 0.62) + "px";
+svg.style.minWidth = Math.min(layout.width, dense ? 900 : layout.width) * (dense ? 1 : 0.85) + "px";
 svg.style.maxWidth = Math.max(layout.width * 1.25, 560) + "px";
 const shapes = [];
 const byLoad = links.name.map((_, i) => i).sort((a, b) => busier(linkFacts[a]) - busier(linkFacts[b]));
