@@ -37,11 +37,11 @@ spins() {
 	head -n 1 "$dir/err"
 }
 
-for options in "" "--backend thread" "--threads 2"; do
+for options in "" "--spin-limit 600 --backend thread" "--spin-limit 600 --threads 2"; do
 	# shellcheck disable=SC2086
 	spins "$(place spins)" $options
 done
-[ "$has_libdw" = 0 ] || spins "$(place yields)" -- yield=1
+[ "$has_libdw" = 0 ] || spins "$(place yields)" --spin-limit 600 -- yield=1
 
 cured() {
 	timeout 60 "$sim" "$@" -- cured=1 2>&1 >/dev/null | sed -n 's/^digest: \([0-9a-f]*\).*/\1/p'
