@@ -28,3 +28,8 @@ echo "$count scenarios, $paused with pauses, $marked with marks, $alone self-con
 	fail "too few"
 holds default.json 'r["pfc"]["pause_sent"] > 0 and r["ecn"]["marked"] > 0 and len(r["programs"]) >= 2'
 holds default.json 'r["fct"]["incast"]["count"] == 16 and r["fct"]["background"]["count"] > 100'
+# What the README shows is what comes out, but for the seconds that it took.
+expect 0 run "$root/traces/default.yaml"
+sed 's/ in [0-9.]* s$//' out >said
+sed -n '/^\$ .\/setup run$/,/^```$/p' "$root/README.md" | sed '1d;$d' | sed 's/ in [0-9.]* s$//' >shown
+diff shown said || fail "the README shows another run"
