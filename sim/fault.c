@@ -147,8 +147,7 @@ static void send_again(const struct work *w, const struct sim_pkt *pkt, ps_t at,
 
 	w->first->duplicated++;
 	if (pkt->frame != SIM_DATA || body->duplicate(&w->et->pub, pkt, &copy))
-		engine_deliver(w->et, w->port->peer_slot, &copy, w->port->peer_port, number,
-			       at + w->fault->params.duplicate_delay);
+		engine_deliver(w->et, w->port->peer_slot, &copy, w->port->peer_port, number, at);
 }
 
 static void send_faulty(struct engine_thread *et, struct sim_port *port, const struct sim_pkt *pkt,
@@ -156,6 +155,7 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 {
 	struct work w = {et, port, port->fault, NULL};
 	struct sim_pkt own = *pkt;
+	ps_t copy_at;
 
 	for (w.fault = w.first; w.fault; w.fault = w.fault->next) {
 		if (!applies(w.fault, pkt, start))
@@ -165,9 +165,15 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 			return;
 		}
 		at += more_delay(&w);
-		if (happens(&w, DUPLICATE, w.fault->params.duplicate_ppb))
-			send_again(&w, &own, at, number);
 	}
+	/* One behind the other, and behind the original: frames of one number never meet. */
+	copy_at = at;
+	for (w.fault = w.first; w.fault; w.fault = w.fault->next)
+		if (applies(w.fault, pkt, start) &&
+		    happens(&w, DUPLICATE, w.fault->params.duplicate_ppb)) {
+			copy_at += w.fault->params.duplicate_delay;
+			send_again(&w, &own, copy_at, number);
+		}
 	engine_deliver(et, port->peer_slot, &own, port->peer_port, number, at);
 }
 

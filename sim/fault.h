@@ -12,7 +12,7 @@ struct sim_fault_params {
 	/* Parts per 10^9. */
 	uint32_t loss_ppb, corrupt_ppb, duplicate_ppb, reorder_ppb;
 	uint64_t bit_error_ppt; /* chance of each bit to be wrong, in 10^-12: corrupts by length */
-	ps_t duplicate_delay; /* of the copy behind the original; at least 1 ps */
+	ps_t duplicate_delay; /* of the copy behind the original or the copy before; >= 1 ps */
 	ps_t reorder_delay;   /* more, for a packet that is to be overtaken */
 	ps_t delay;	      /* more, for each */
 	ps_t jitter;	      /* and up to this much, evenly */
