@@ -175,13 +175,15 @@ static void answer_nak(struct hca_qp *qp, uint8_t syndrome)
 	qp->rq.nak_state = true;
 }
 
-/* A sequence NAK still to be sent asks for more than the ACK of what came meanwhile tells. */
+/* A sequence NAK still to be sent asks for more than the ACK of what came meanwhile tells; an RNR
+ * NAK does while its message is still missing, and whoever has no timeout needs it. */
 static void answer_ack(struct hca_qp *qp, uint32_t psn)
 {
-	struct hca_rq *rq = &qp->rq;
+	const struct hca_rq *rq = &qp->rq;
+	const bool is_rnr = (rq->ack_syndrome & WIRE_SYN_TYPE_MASK) == WIRE_SYN_RNR;
 
-	if (rq->ack_due && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
-		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
+	if (rq->ack_due && (rq->ack_syndrome == WIRE_NAK_PSN_SEQ || (is_rnr && rq->nak_state)))
+		answer(qp, rq->ack_syndrome, rq->expected_psn);
 	else
 		answer(qp, WIRE_SYN_ACK_UNLIMITED, psn);
 }
