@@ -61,7 +61,7 @@ sent = {p["node"]: int(p["port_sent_packets"]) for p in ports if p["kind"] == "h
 received = {p["peer"]: int(p["port_sent_packets"]) for p in ports if p["kind"] == "switch"}
 result = json.load(open(sys.argv[1] + "/result.json"))
 for path in sys.argv[2:]:
-    last, seen, pauses, ce, cnps = 0, {}, 0, 0, 0
+    last, seen, pauses, ce, cnps, flying = 0, {}, 0, 0, 0, {}
     for name, at, way, frame in frames(path):
         assert at >= last
         last = at
@@ -74,7 +74,11 @@ for path in sys.argv[2:]:
         assert icrc(frame), frame.hex()
         ecn = frame[15] & 3 if path == "one.pcapng" else frame[15] >> 4 & 3
         ce += ecn == 3
+        # What comes is what was sent, but for traffic class and hop limit, which no ICRC covers.
+        same = frame[:14] + (frame[26:] if path == "one.pcapng" else frame[18:21] + frame[22:])
+        flying[same] = flying.get(same, 0) + (1 if way == OUT else -1)
         cnps += frame[42 if path == "one.pcapng" else 62] == 0x81 and way == OUT
+    assert set(flying.values()) == {0}
     if path == "one.pcapng":
         assert {n: seen[n, OUT] for n in sent} == sent, (seen, sent)
         assert {n: seen[n, IN] for n in received} == received, (seen, received)
