@@ -58,10 +58,13 @@ static void add_scalar(struct scenario_reader *r, struct scenario_hash *hash,
 	const struct scenario_value *value = scenario_value_of(node);
 	const struct scenario_value unset = scenario_value_unset(row);
 	const bool is_text = row->type == SCENARIO_TEXT || row->type == SCENARIO_NAME;
+
+	if (!node->meaning)
+		return; /* reported already */
 	const uint64_t words[] = {is_text ? util_hash_name(node->text) : value->number, value->num,
 				  value->den, (uint64_t)(int64_t)value->word};
 
-	if (!node->meaning || (!is_text && row->unset && same(value, &unset)))
+	if (!is_text && row->unset && same(value, &unset))
 		return;
 	scenario_hash_words(r, hash, row->path, words, 4);
 }

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# samples.sh TOOL FOLDER: topologies and flows as other simulators ship them, where there are some at
+# hand; they are not part of this repository.
+set -eu
+case $1 in
+/*) tool=$1 ;;
+*) tool=$PWD/$1 ;;
+esac
+samples=$(cd "$2" 2>/dev/null && pwd) || samples=$2
+for f in hpcc_topology.txt hpcc_fat.txt hpcc_flow.txt powertcp_burst256.txt; do
+	[ -r "$samples/$f" ] || {
+		echo "SKIP: no $f in $samples"
+		exit 77
+	}
+done
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+bad=0
+
+# read NAME LINES LINE...: the scenario of these lines is taken, with so many lines of warnings
+read_scenario() {
+	name=$1 lines=$2
+	shift 2
+	{
+		echo 'version: 1'
+		printf '%s\n' "$@"
+	} >"$tmp/$name.yaml"
+	"$tool" "$tmp/$name.yaml" >"$tmp/out" || {
+		echo "$name: refused"
+		bad=1
+	}
+	[ "$(grep -c '^warning: ' "$tmp/out" || true)" = "$lines" ] || {
+		echo "$name: not $lines warnings"
+		bad=1
+	}
+	cut -c -160 "$tmp/out"
+}
+# The topology's and the flows' header rule; prose and more lines follow.
+read_scenario star 2 "topology: {file: $samples/hpcc_topology.txt}" \
+	"traffic: [{file: $samples/hpcc_flow.txt}]"
+grep -q 'hpcc_flow.txt:4: rest: found 259 more lines' "$tmp/out" || bad=1
+read_scenario fat 0 "topology: {file: $samples/hpcc_fat.txt}"
+read_scenario burst 0 'topology: {kind: star, hosts: 260}' \
+	"traffic: [{file: $samples/powertcp_burst256.txt}]"
+# 0.001ms and 1000ns are the same delay.
+sed 's/0.001ms/1000ns/' "$samples/hpcc_topology.txt" >"$tmp/other.txt"
+read_scenario one 1 "topology: {file: $samples/hpcc_topology.txt}"
+tail -n 1 "$tmp/out" >"$tmp/hash"
+read_scenario other 1 "topology: {file: other.txt}"
+tail -n 1 "$tmp/out" | cmp - "$tmp/hash" || bad=1
+exit $bad

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# sites.sh ROOT LIBRARY...: every place in the readers where bad input is reported has been reached by
+# the bad inputs of this folder (gcov tells). Compiles the readers anew, with the rest out of the
+# libraries.
+set -eu
+command -v gcc >/dev/null && command -v gcov >/dev/null || {
+	echo "SKIP: no gcc or gcov"
+	exit 77
+}
+root=$1
+shift
+libraries=''
+for l in "$@"; do
+	case $l in
+	/*) libraries="$libraries $l" ;;
+	*) libraries="$libraries $PWD/$l" ;;
+	esac
+done
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+# Set with care: allocations cannot fail here, and only what reads is looked at.
+sources=$(cd "$root" && grep -lE '\b(bad|bad_warn|refuse|scenario_refuse)\(' models/*.c)
+objects=''
+for s in $sources; do
+	o=$(basename "$s" .c).o
+	gcc -std=gnu11 -D_GNU_SOURCE -O0 --coverage -I"$root" -c "$root/$s" -o "$o"
+	objects="$objects $o"
+done
+gcc -std=gnu11 -D_GNU_SOURCE -O0 -I"$root" -c "$root/tests/bad/scenario_tool.c" -o tool.o
+# shellcheck disable=SC2086
+gcc --coverage tool.o $objects $libraries -lfyaml -lpthread -o tool 2>link.log || {
+	tail -n 5 link.log
+	echo "SKIP: these libraries need another compiler or sanitizer"
+	exit 77
+}
+sh "$root/tests/bad/run.sh" ./tool "$root/tests/bad" >run.log || {
+	tail -n 5 run.log
+	exit 1
+}
+# shellcheck disable=SC2086
+gcov $objects >gcov.log 2>&1
+found=$(cat ./*.c.gcov | grep -cE '^ +[0-9]+\*?:.*\b(bad|bad_warn|refuse|scenario_refuse|not_so)\(')
+missed=$(grep -E '#####:.*\b(bad|bad_warn|refuse|scenario_refuse|not_so)\(' ./*.c.gcov || true)
+echo "$found places reached"
+[ "$found" -ge 100 ] || exit 1
+[ -z "$missed" ] || {
+	echo "not reached:"
+	echo "$missed"
+	exit 1
+}
