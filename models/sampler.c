@@ -12,26 +12,28 @@
 
 enum {
 	POINTS_MAX = 1000,
-	POINTS_MIN = 100,     /* of the largest fabrics */
-	QUEUES_MAX = 1 << 20, /* points times ports: 4 MiB */
+	POINTS_MIN = 100,      /* of the largest fabrics */
+	PORTS_A_WINDOW = 2048, /* of larger fabrics not every window has a point */
+	QUEUES_MAX = 3 << 18,  /* points times ports: 3 MiB */
 };
 
+/* One cache line, and one of the port's, are all that an idle port costs. */
 struct sampler_port {
 	const struct sim_port *port;
 	const struct sim_fc *fc;
-	const char *node;
 	uint64_t sent_packets;
+	ps_t paused; /* without the pauses at hand */
+	uint64_t pause_sent, dropped;
 	uint32_t queue_max; /* of one priority, ever */
 	uint32_t queue_bytes, marked;
-	ps_t paused; /* without the pauses at hand */
 	bool was_paused;
 };
 
 static void add_ports(struct sampler *sampler, const struct sim_node *node, const struct sim_fc *fc)
 {
 	for (uint32_t i = 0; fc && i < node->port_count; i++)
-		sampler->ports[sampler->port_count++] = (struct sampler_port){
-			.port = &node->ports[i], .fc = fc, .node = node->name};
+		sampler->ports[sampler->port_count++] =
+			(struct sampler_port){.port = &node->ports[i], .fc = fc};
 }
 
 static uint32_t count_ports(const struct fabric *fabric)
@@ -64,14 +66,16 @@ static uint32_t points_for(uint32_t ports)
 
 /* ---- reading ---- */
 
-static void look_at_classes(struct sampler_port *seen, uint32_t *ret_peak)
+/* @used: the priorities that anybody has ever sent with. The others are not worth a cache line. */
+static void look_at_classes(struct sampler_port *seen, uint32_t used, uint32_t *ret_peak)
 {
 	uint32_t record = 0;
 
 	seen->queue_bytes = 0;
 	seen->marked = 0;
-	for (uint32_t p = 0; p < SIM_PRIORITIES; p++) {
-		const struct sim_class *class = sim_fc_class(seen->fc, seen->port->index, p);
+	for (; used; used &= used - 1) {
+		const struct sim_class *class =
+			sim_fc_class(seen->fc, seen->port->index, (uint32_t)__builtin_ctz(used));
 
 		seen->queue_bytes += class->queue_bytes;
 		seen->marked += class->marked;
@@ -85,7 +89,7 @@ static void look_at_classes(struct sampler_port *seen, uint32_t *ret_peak)
 }
 
 /* The queue's peak since the last look. @all: even where nothing seems to have changed. */
-static uint32_t look_at_port(struct sampler_port *seen, bool all)
+static uint32_t look_at_port(struct sampler_port *seen, uint32_t used, bool all)
 {
 	const struct sim_port *port = seen->port;
 	const struct sim_gate *gate = &seen->fc->gates[port->index];
@@ -96,10 +100,13 @@ static uint32_t look_at_port(struct sampler_port *seen, bool all)
 		return 0;
 	seen->sent_packets = port->sent_packets;
 	seen->was_paused = port->paused != 0;
-	look_at_classes(seen, &peak);
+	look_at_classes(seen, used, &peak);
 	seen->paused = 0;
 	for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
 		seen->paused += gate->paused_time[p];
+	/* Both come from frames that were sent. */
+	seen->pause_sent = seen->fc->ops->heads ? 0 : gate->controls_sent;
+	seen->dropped = port->fault ? port->fault->lost + port->fault->refused : 0;
 	return peak;
 }
 
@@ -121,19 +128,21 @@ static void add_pauses(const struct sampler_port *seen, struct sampler_point *po
 static void look_at_ports(struct sampler *sampler, struct sampler_point *point, uint32_t *queues,
 			  bool all)
 {
+	uint32_t used = 0;
+
+	for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
+		used |= (uint32_t)(point->sent_bytes[p] > 0) << p;
 	for (uint32_t i = 0; i < sampler->port_count; i++) {
 		struct sampler_port *seen = &sampler->ports[i];
-		const uint32_t peak = look_at_port(seen, all);
+		const uint32_t peak = look_at_port(seen, used, all);
 
 		if (i < sampler->queue_count)
 			queues[i] = peak;
 		point->queue_bytes += seen->queue_bytes;
 		point->marked += seen->marked;
 		add_pauses(seen, point);
-		if (!seen->fc->ops->heads)
-			point->pause_sent += seen->fc->gates[seen->port->index].controls_sent;
-		if (seen->port->fault)
-			point->dropped += seen->port->fault->lost + seen->port->fault->refused;
+		point->pause_sent += seen->pause_sent;
+		point->dropped += seen->dropped;
 	}
 }
 
@@ -208,8 +217,8 @@ static void add_point(struct sampler *sampler, ps_t at, bool all)
 	struct sampler_point *point = &sampler->points[number];
 
 	*point = (struct sampler_point){.at = at};
-	look_at_ports(sampler, point, queues_of(sampler, number), all);
 	look_at_nodes(sampler->fabric, point);
+	look_at_ports(sampler, point, queues_of(sampler, number), all);
 	for (; sampler->point_count > 1 && sampler->points[sampler->point_count - 2].at >= at;
 	     sampler->point_count--)
 		join(sampler, sampler->point_count - 2, sampler->point_count - 1);
@@ -244,7 +253,8 @@ int sampler_start(struct sampler *sampler, struct fabric *fabric)
 
 	*sampler = (struct sampler){.watcher = {.between = between},
 				    .fabric = fabric,
-				    .interval = sim_lookahead(fabric->sim)};
+				    .interval = sim_lookahead(fabric->sim) *
+						(1 + ports / PORTS_A_WINDOW)};
 	sampler->ports = util_calloc((size_t)ports + 1, sizeof(*sampler->ports));
 	if (!sampler->ports)
 		return -ENOMEM;
@@ -293,7 +303,7 @@ uint32_t sampler_busiest(const struct sampler *sampler, struct sampler_queue *re
 
 	for (uint32_t i = 0; i < sampler->queue_count && max > 0; i++) {
 		const struct sampler_port *seen = &sampler->ports[i];
-		struct sampler_queue queue = {seen->node, seen->port->link_name,
+		struct sampler_queue queue = {seen->fc->node->name, seen->port->link_name,
 					      seen->port->peer->name, i, 0};
 		uint32_t at;
 

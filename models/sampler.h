@@ -5,9 +5,10 @@
 /* What a fabric looks like over time: counters, read between windows at fixed instants. It only
  * reads, so a run with it has the same digest as one without.
  *
- * It begins with a point at every window. When there are too many, the interval doubles and the
- * points that it no longer has are joined, so that a run of any length keeps some hundred of them.
- * While nothing happens there are no points but the last before and the first after. */
+ * It begins with a point at every window (of very large fabrics, every few). When there are too
+ * many, the interval doubles and the points that it no longer has are joined, so that a run of any
+ * length keeps some hundred of them. While nothing happens there are no points but the last before
+ * and the first after. */
 #include "models/fabric.h"
 
 /* At an instant. Totals count from the begin of the run. */

@@ -148,5 +148,8 @@ function fctChart() {
 
 if (data.series) overTime(data.series);
 fctChart();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => made.forEach(make => make()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+	colours.clear();
+	made.forEach(make => make());
+});
 })();

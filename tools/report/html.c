@@ -56,6 +56,18 @@ static void put_number(uint64_t value, FILE *file)
 	}
 }
 
+/* A number and its unit stay on one line. */
+static void put_measure(const char *text, FILE *file)
+{
+	for (; *text; text++)
+		if (*text == ' ')
+			fputs("&#8239;", file);
+		else if (strcmp(text, "us") == 0)
+			fputs("µ", file);
+		else
+			fputc(*text, file);
+}
+
 void html_put(FILE *file, const char *format, ...)
 {
 	char text[OUTPUT_TEXT_MAX];
@@ -72,13 +84,13 @@ void html_put(FILE *file, const char *format, ...)
 			html_text(va_arg(values, const char *), file);
 			break;
 		case 't':
-			html_text(output_time(va_arg(values, uint64_t), text), file);
+			put_measure(output_time(va_arg(values, uint64_t), text), file);
 			break;
 		case 'b':
-			html_text(output_bytes(va_arg(values, uint64_t), text), file);
+			put_measure(output_bytes(va_arg(values, uint64_t), text), file);
 			break;
 		case 'r':
-			html_text(output_rate(va_arg(values, uint64_t), text), file);
+			put_measure(output_rate(va_arg(values, uint64_t), text), file);
 			break;
 		case 'n':
 			put_number(va_arg(values, uint64_t), file);

@@ -251,9 +251,12 @@ static void who_was_paused(const struct report *report, FILE *file)
 		return;
 	}
 	count_paused(result, &hosts, &switches);
-	put_count(hosts, "host", file);
-	html_put(file, " and %n switch%s had to stop sending at times", switches,
-		 switches == 1 ? "" : "es");
+	if (hosts)
+		put_count(hosts, "host", file);
+	fputs(hosts && switches ? " and " : "", file);
+	if (switches)
+		html_put(file, "%n switch%s", switches, switches == 1 ? "" : "es");
+	fputs(" had to stop sending at times", file);
 	if (result->pfc.pause_sent) {
 		fputs(", told by ", file);
 		put_count(result->pfc.pause_sent, "pause frame", file);

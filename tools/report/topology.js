@@ -88,11 +88,11 @@ function placeAll() {
 	};
 	first.forEach(i => { place[i] = {x: block(of.get(i)), y: 0}; });
 	if (rest.length) block(rest);
-	const width = Math.max(x, dense ? 500 : 360), gap = dense ? 90 : 84;
+	const width = Math.max(x, dense ? 500 : 360), gap = dense ? Math.max(90, x * 0.085) : 84;
 	// A single column of something narrow goes to the middle.
 	const shift = (width - x) / 2;
 	place.forEach(at => { if (at) at.x += shift; });
-	const height = gap * (rows.length - 1) + rowCount * step + 30;
+	const height = gap * (rows.length - 1) + (rowCount - 1) * step + (rows.length > 1 ? 30 : 46);
 	first.forEach(i => { place[i].y = gap * (rows.length - 1) - gap + 26; });
 	for (const i of hosts)
 		if (place[i]) place[i].y += gap * (rows.length - 1) + (rows.length > 1 ? 10 : 26);

@@ -30,8 +30,11 @@ function unitOf(values, units) {
 	return units[i];
 }
 
+const colours = new Map(); // forgotten when the scheme changes
 function colour(name) {
-	return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+	if (!colours.has(name))
+		colours.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+	return colours.get(name);
 }
 const lineColour = i => colour("line-" + (i % 8));
 
