@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fabrics made from scenarios: what each key does to the model. Numbers of time are computed by hand
+ * from wire sizes: a WRITE ONLY of 4096 bytes has 4096 + RETH 16 + BTH 12 + ICRC 4 + 66 around it
+ * (IPv4, Ethernet, preamble, gap) = 4194, an ACK 86. */
+#include "tests/test.h"
+
+#include "models/scenario_read.h"
+#include "models/task.h"
+#include "sim/fault.h"
+#include "sim/port.h"
+#include "sim/switch.h"
+
+#include <string.h>
+
+const struct vrb_provider *vrb_provider(void)
+{
+	static const struct vrb_provider tasks = {.list = task_list_worlds};
+
+	return &tasks;
+}
+
+struct world {
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+};
+
+static void build(struct world *w, const char *text)
+{
+	const struct scenario_options options = {.thread_count = 1};
+	struct bad_list errors = {0};
+
+	if (scenario_parse("test.yaml", text, strlen(text), NULL, &w->scenario, &errors) != 0)
+		fail_msg("%s", errors.lines[0].text);
+	bad_list_fini(&errors);
+	assert_int_equal(scenario_build(&w->scenario, &options, &w->fabric, &w->traffic), 0);
+}
+
+static void run(struct world *w, const char *text)
+{
+	build(w, text);
+	assert_int_equal(fabric_run(&w->fabric, w->scenario.until), 0);
+}
+
+static void end(struct world *w)
+{
+	traffic_destroy(w->traffic);
+	fabric_fini(&w->fabric);
+	scenario_fini(&w->scenario);
+}
+
+static ps_t lone_flow(const char *text)
+{
+	struct world w;
+	ps_t time;
+
+	run(&w, text);
+	assert_int_equal(w.scenario.flow_count, 1);
+	assert_int_equal(w.scenario.flows[0].status, TRAFFIC_OK);
+	time = w.scenario.flows[0].end_at - w.scenario.flows[0].start_at;
+	assert_int_equal(traffic_ideal(w.traffic, &w.scenario.flows[0]), time);
+	end(&w);
+	return time;
+}
+
+#define TWO "version: 1\ntopology: {kind: star, hosts: 2}\n"
+#define ONE_FLOW "traffic: [{pattern: incast, to: h0, size: 4096B}]\n"
+
+/* Two links of 1 us, 4194 bytes at 100 Gbit/s on each, and an ACK back. */
+static void a_frame_takes_its_time_twice(void **state)
+{
+	(void)state;
+	assert_int_equal(lone_flow(TWO ONE_FLOW), 2 * 335520 + 2 * 6880 + 4 * PS_US);
+}
+
+static void latency_is_added_once_a_switch_and_way(void **state)
+{
+	(void)state;
+	assert_int_equal(lone_flow(TWO ONE_FLOW "switch: {latency: 300ns}\n"),
+			 2 * 335520 + 2 * 6880 + 4 * PS_US + 2 * 300 * PS_NS);
+	assert_int_equal(lone_flow("version: 1\ntopology: {kind: leaf_spine, leaves: 2, spines: 1, "
+				   "hosts_per_leaf: 1, delay: 500ns}\n" ONE_FLOW
+				   "switch: {latency: 7ns, pfc: {response_delay: 1us}}\n"),
+			 4 * 335520 + 4 * 6880 + 8 * 500 * PS_NS + 6 * 7 * PS_NS);
+}
+
+static void ipv6_and_mtu_change_the_wire(void **state)
+{
+	(void)state;
+	/* 20 bytes more each way. */
+	assert_int_equal(lone_flow(TWO ONE_FLOW "nic: {ip: 6}\n"),
+			 2 * 337120 + 2 * 8480 + 4 * PS_US);
+	/* Four packets of 1024: 1122 and 1106 bytes, one behind the other; the ACK as before. */
+	assert_int_equal(lone_flow(TWO ONE_FLOW "nic: {mtu: 1024}\n"),
+			 2 * 89760 + 3 * 88480 + 2 * 6880 + 4 * PS_US);
+}
+
+/* A slow host's adapter paces at its own link's rate: 4194 bytes take four times as long there. */
+static void each_host_has_the_rate_of_its_link(void **state)
+{
+	static const char text[] =
+		"version: 1\ntopology: {hosts: [fast, slow], switches: s, links: "
+		"[{a: fast, b: s}, {a: slow, b: s, rate: 25Gbps}]}\n"
+		"nic: {cc: dcqcn}\ntraffic: [{pattern: incast, to: fast, size: 4096B}]\n";
+	struct world w;
+
+	(void)state;
+	assert_int_equal(lone_flow(text), 335520 + 4 * 335520 + 6880 + 4 * 6880 + 4 * PS_US);
+	build(&w, text);
+	assert_int_equal(fabric_host(&w.fabric, "fast")->params.profile.line_rate_bps, 100000000000);
+	assert_int_equal(fabric_host(&w.fabric, "slow")->params.profile.line_rate_bps, 25000000000);
+	assert_int_equal(fabric_host(&w.fabric, "slow")->params.profile.cc_params.line_rate_bps,
+			 25000000000);
+	end(&w);
+}
+
+struct sums {
+	uint64_t pauses, marked, dropped, dropped_headroom, corrupted, lost, duplicated, delayed;
+	uint64_t sent;
+};
+
+static struct sums sums_of(const struct fabric *fabric)
+{
+	struct sums sums = {0};
+
+	for (uint32_t i = 0; i < fabric->switch_count; i++) {
+		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
+
+		sums.dropped += fc->dropped_buffer;
+		sums.dropped_headroom += fc->dropped_headroom;
+		for (uint32_t port = 0; port < fc->node->port_count; port++) {
+			sums.pauses += fc->gates[port].controls_sent;
+			for (uint8_t p = 0; p < SIM_PRIORITIES; p++)
+				sums.marked += sim_fc_class(fc, port, p)->marked;
+		}
+	}
+	for (uint32_t i = 0; i < sim_node_count(fabric->sim); i++)
+		for (uint32_t p = 0; p < sim_node_at(fabric->sim, i)->port_count; p++) {
+			const struct sim_port *port = &sim_node_at(fabric->sim, i)->ports[p];
+
+			sums.sent += port->sent_packets;
+			if (!port->fault)
+				continue;
+			sums.corrupted += port->fault->corrupted;
+			sums.lost += port->fault->lost;
+			sums.duplicated += port->fault->duplicated;
+		}
+	return sums;
+}
+
+static struct sums sums_of_run(const char *text)
+{
+	struct sums sums;
+	struct world w;
+
+	run(&w, text);
+	sums = sums_of(&w.fabric);
+	assert_int_equal(traffic_sums(w.traffic).mismatch_bytes, 0);
+	assert_int_equal(traffic_sums(w.traffic).completed, w.scenario.flow_count);
+	end(&w);
+	return sums;
+}
+
+#define INCAST                                                                                     \
+	"version: 1\ntopology: {kind: star, hosts: 9, delay: 2us}\n"                               \
+	"traffic: [{pattern: incast, to: h0, size: 2MB}]\n"
+#define STORM INCAST "nic: {timeout: 20}\n"
+
+/* Thresholds so low that every pause leaves its headroom nearly full: what is kept free by itself is
+ * enough with latency and response delay, and four frames less are not. */
+static void headroom_is_what_is_needed(void **state)
+{
+	static const char exact[] =
+		STORM "switch: {buffer: 8MiB, xoff: 4KiB, xon: 0B, latency: 1us, "
+		      "pfc: {response_delay: 500ns}}\n";
+	/* Two frames of 4198, a pause of 84, and 2 * 2 us + 0.5 us + 1 us of 12.5 bytes a ns. */
+	static const char given[] =
+		STORM "switch: {buffer: 8MiB, xoff: 4KiB, xon: 0B, latency: 1us, "
+		      "pfc: {response_delay: 500ns, headroom: 77230B}}\n";
+	static const char short_of_it[] =
+		STORM "switch: {buffer: 8MiB, xoff: 4KiB, xon: 0B, latency: 1us, "
+		      "pfc: {response_delay: 500ns, headroom: 60438B}}\n";
+	const struct sums sums = sums_of_run(exact);
+
+	(void)state;
+	assert_true(sums.pauses > 0);
+	assert_int_equal(sums.dropped + sums.dropped_headroom, 0);
+	assert_int_equal(sums_of_run(given).dropped_headroom, 0);
+	assert_true(sums_of_run(short_of_it).dropped_headroom > 0);
+}
+
+static void credits_lose_nothing(void **state)
+{
+	const struct sums sums = sums_of_run(STORM "switch: {credit: {buffer: 8400B}, latency: 1us}\n");
+
+	(void)state;
+	assert_true(sums.pauses > 0); /* updates */
+	assert_int_equal(sums.dropped + sums.dropped_headroom, 0);
+}
+
+static void without_either_a_small_buffer_drops(void **state)
+{
+	const struct sums sums = sums_of_run(STORM "switch: {buffer: 64KiB}\n");
+
+	(void)state;
+	assert_int_equal(sums.pauses, 0);
+	assert_true(sums.dropped > 0);
+}
+
+static void marks_only_where_asked_for(void **state)
+{
+	(void)state;
+	assert_int_equal(sums_of_run(INCAST "switch: {pfc: {}}\nnic: {cc: dcqcn}\n").marked, 0);
+	assert_true(sums_of_run(INCAST "switch: {pfc: {}, ecn: {}}\nnic: {cc: dcqcn}\n").marked > 0);
+	/* Nobody listens, so packets are not ECT. */
+	assert_int_equal(sums_of_run(STORM "switch: {pfc: {}, ecn: {}}\n").marked, 0);
+}
+
+/* 4190 bytes of 8 bits at 2 * 10^-6: 6.5 % of the packets; 2000 packets over two such links, 99.99 %
+ * of all runs between. (ACKs add a few.) */
+static void bit_errors_by_length(void **state)
+{
+	const struct sums sums = sums_of_run(
+		"version: 1\ntopology: {hosts: \"h[0-1]\", switches: s, links: "
+		"[{a: \"h[0-1]\", b: s, error: 0.000002}]}\n"
+		"nic: {window: 16}\ntraffic: [{pattern: incast, to: h0, size: 4096000B}]\n");
+	const uint64_t parts = sums.corrupted * 1000 / sums.sent; /* ACKs: 1 of 65, hardly hit */
+
+	(void)state;
+	assert_in_range(parts, 50, 80);
+}
+
+static void several_faults_of_one_port(void **state)
+{
+	const struct sums sums = sums_of_run(
+		TWO "traffic: [{pattern: incast, to: h0, size: 8MB}]\n"
+		    "faults: [{link: h0-s0, sender: s0, drop_nth: [3, 4]}, "
+		    "{link: h0-s0, sender: s0, duplicate: 1/2, by: 1us}, "
+		    "{link: h1-s0, sender: h1, drop_nth: [3]}]\n");
+
+	(void)state;
+	assert_int_equal(sums.lost, 3);
+	assert_in_range(sums.duplicated, 900, 1100);
+}
+
+RUN(T(a_frame_takes_its_time_twice), T(latency_is_added_once_a_switch_and_way),
+    T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
+    T(headroom_is_what_is_needed), T(credits_lose_nothing), T(without_either_a_small_buffer_drops),
+    T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port))
