@@ -243,7 +243,47 @@ static void several_faults_of_one_port(void **state)
 	assert_in_range(sums.duplicated, 900, 1100);
 }
 
+/* Each draws for itself: of two that lose 5 %, the second loses 5 % of what is left, 9.75 % in all. */
+static void faults_of_one_port_are_independent(void **state)
+{
+	const struct sim_port *port;
+	uint64_t parts;
+	struct world w;
+
+	(void)state;
+	run(&w, TWO "nic: {window: 16, timeout: 3}\n"
+		    "traffic: [{pattern: incast, to: h0, size: 12MB}]\n"
+		    "faults: [{link: h0-s0, sender: s0, loss: 5%}, "
+		    "{link: h0-s0, sender: s0, loss: 1/20}]\n");
+	port = sim_port_find(w.fabric.sim, "h0-s0#0", "s0");
+	parts = port->fault->lost * 10000 / port->sent_packets;
+	assert_true(port->sent_packets > 3000);
+	assert_in_range(parts, 850, 1100);
+	end(&w);
+}
+
+static void the_order_of_faults_is_not_seen(void **state)
+{
+	static const char *const faults[2] = {
+		"faults: [{link: h0-s0, loss: 1%}, {link: h0-s0, loss: 2%}]\n",
+		"faults: [{link: h0-s0, loss: 2%}, {link: h0-s0, loss: 1%}]\n"};
+	uint64_t digest[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		char text[512];
+		struct world w;
+
+		snprintf(text, sizeof(text), "%s%s", STORM, faults[i]);
+		run(&w, text);
+		digest[i] = sim_digest(w.fabric.sim);
+		end(&w);
+	}
+	assert_true(digest[0] == digest[1]);
+}
+
 RUN(T(a_frame_takes_its_time_twice), T(latency_is_added_once_a_switch_and_way),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
     T(headroom_is_what_is_needed), T(credits_lose_nothing), T(without_either_a_small_buffer_drops),
-    T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port))
+    T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port),
+    T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen))
