@@ -19,7 +19,7 @@ struct read_hpcc_flow {
 };
 
 enum { READ_HPCC_FLOWS_MAX = 4000000 };
-#define READ_HPCC_BYTES_MAX ((uint64_t)1 << 50)
+#define READ_HPCC_BYTES_MAX ((uint64_t)1 << 44) /* as TRAFFIC_BYTES_MAX */
 
 /* @at: the file's first line. -EINVAL: in @errors; -ENOMEM. @ret_flows is for util_free(). */
 int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,

@@ -202,7 +202,8 @@ static void attach_faults(const struct scenario *s, const struct fabric *fabric,
 		n += attach(&faults[n], fabric, link->name, topology->nodes[link->a].name, &params);
 		n += attach(&faults[n], fabric, link->name, topology->nodes[link->b].name, &params);
 	}
-	qsort(s->faults, s->fault_count, sizeof(*s->faults), compare_faults);
+	if (s->fault_count > 0)
+		qsort(s->faults, s->fault_count, sizeof(*s->faults), compare_faults);
 	for (uint32_t i = 0; i < s->fault_count; i++) {
 		const struct scenario_fault *fault = &s->faults[i];
 		const struct sim_fault_params params = fault_params_of(fault);

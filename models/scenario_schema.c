@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario_schema.h"
 
+#include "models/traffic.h"
 #include "util/units.h"
 
 #include <string.h>
@@ -10,7 +11,6 @@
 #define GIB (1ull << 30)
 #define MBPS 1000000ull
 #define TBPS 1000000000000ull
-#define PIB (1ull << 50)
 
 /* clang-format off */
 static const struct scenario_row rows[] = {
@@ -115,7 +115,8 @@ static const struct scenario_row rows[] = {
 	{"traffic[].to", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast: the one that gets it all"},
 	{"traffic[].from", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast; all others by default"},
 	{"traffic[].hosts", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "of other patterns; all by default"},
-	{"traffic[].size", SCENARIO_BYTES, NULL, 1, PIB, NULL, .help = "of a flow; patterns need it"},
+	{"traffic[].size", SCENARIO_BYTES, NULL, 1, TRAFFIC_BYTES_MAX, NULL,
+	 .help = "of a flow; patterns need it"},
 	{"traffic[].start", SCENARIO_TIME, "0ps", 0, 1000 * PS_S, NULL,
 	 .help = "of a flow; of a file's, later by this"},
 	{"traffic[].spread", SCENARIO_TIME, "0ps", 0, 1000 * PS_S, NULL,

@@ -171,6 +171,15 @@ static void lay_out(struct traffic *traffic)
 	}
 }
 
+/* A send queue holds all WRITEs of its flow. */
+static bool flow_is_valid(const struct fabric *fabric, const struct traffic_flow *flow)
+{
+	const uint64_t writes_max = fabric->table.hosts[flow->src]->params.profile.wr_max;
+
+	return flow->src != flow->dst && flow->bytes > 0 &&
+	       flow->bytes <= writes_max * TRAFFIC_WRITE_MAX;
+}
+
 int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t count,
 		   struct traffic **ret_traffic)
 {
@@ -178,7 +187,7 @@ int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t c
 	int ret = 0;
 
 	for (uint64_t i = 0; i < count; i++)
-		if (flows[i].bytes == 0 || flows[i].src == flows[i].dst)
+		if (!flow_is_valid(fabric, &flows[i]))
 			return -EINVAL;
 	traffic = util_calloc(1, sizeof(*traffic));
 	if (!traffic)

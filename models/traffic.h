@@ -8,6 +8,9 @@
  * pair numbers and UDP source ports follow from the seed, the host and that key. */
 #include "models/fabric.h"
 
+/* Bytes of a flow at most where a send queue takes 16,384 work requests, as scenarios have it. */
+#define TRAFFIC_BYTES_MAX ((uint64_t)1 << 44)
+
 enum traffic_status {
 	TRAFFIC_PENDING, /* not started, or under way: "unfinished" at the end */
 	TRAFFIC_OK,
@@ -40,7 +43,7 @@ struct traffic;
 
 /* Sorts @flows into their order of identity (@flows[i].src etc. set; the array stays the caller's
  * until traffic_destroy()) and hangs them on their hosts. Before fabric_run(). -ENOMEM, -EINVAL:
- * bytes 0, src == dst. */
+ * bytes 0 or more than a send queue takes, src == dst. */
 int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t count,
 		   struct traffic **ret_traffic);
 void traffic_destroy(struct traffic *traffic); /* NULL allowed */

@@ -158,7 +158,8 @@ static void take_completions(struct traffic_host *th)
 	}
 }
 
-static void start_due(struct traffic_host *th)
+/* 0 or -ENOMEM */
+static int start_due(struct traffic_host *th)
 {
 	for (; th->next_start < th->start_count; th->next_start++) {
 		const struct traffic_start *start = &th->starts[th->next_start];
@@ -167,10 +168,12 @@ static void start_due(struct traffic_host *th)
 		int ret;
 
 		if (start->at > th->host->now)
-			return;
+			return 0;
 		ret = start->is_sink ? open_qp(th, flow, true, &sink) : start_source(th, flow);
-		th->refused += ret != 0;
+		if (ret)
+			return ret;
 	}
+	return 0;
 }
 
 /* Completions are taken at their own instant, after the adapter has done everything else in it. */
@@ -178,11 +181,13 @@ static void host_step(struct sim_local_event *event, void *context)
 {
 	struct traffic_host *th = container_of(event, struct traffic_host, event);
 
+	int ret;
+
 	(void)context;
 	take_completions(th);
-	start_due(th);
-	if (th->refused)
-		sim_stop(th->host->node.sim);
+	ret = start_due(th);
+	if (ret)
+		sim_fail(th->host->th, ret);
 	else if (th->next_start < th->start_count)
 		sim_local_schedule(&th->host->local, event, th->starts[th->next_start].at);
 }

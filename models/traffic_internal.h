@@ -24,7 +24,6 @@ struct traffic_host {
 	struct hca_cq *cq;
 	struct hca_mr *sink_mr;
 	uint64_t next_va;
-	uint64_t refused; /* ends for which there was no memory */
 };
 
 struct traffic {

@@ -142,3 +142,9 @@ void sim_stop(struct sim *sim)
 {
 	sim->stop = 1;
 }
+
+void sim_fail(struct sim_thread *th, int error)
+{
+	CHECK(error < 0);
+	engine_of(th)->error = error;
+}

@@ -56,6 +56,8 @@ void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at);
 ps_t sim_next_at(const struct sim *sim);
 /* From a signal handler or the other side of a wall clock: end at the next window. */
 void sim_stop(struct sim *sim);
+/* From a node's turn: it cannot go on, and sim_run() returns @error, negative errno. */
+void sim_fail(struct sim_thread *th, int error);
 
 bool sim_is_done(const struct sim *sim); /* the last run has left nothing to do */
 ps_t sim_now(const struct sim *sim); /* begin of the window at hand; after a run the last instant */

@@ -22,6 +22,7 @@ topology:
     - {a: "h[0-5]", b: a}
     - {a: "h[6-11]", b: b, rate: 40Gbps}
     - {a: a, b: c, delay: 2us}
+    - {a: a, b: c, delay: 2us, rate: 25Gbps}
     - {a: b, b: c, rate: 50Gbps}
     - {a: b, b: c, rate: 40Gbps, error: 0.00000001}
     - {a: a, b: b, port_a: p0, port_b: p9}
@@ -70,6 +71,7 @@ switch:
 topology:
   links:
     - {b: a, a: b, delay: 3us, port_b: p1, port_a: p8}
+    - {b: c, a: a, delay: 2us, rate: 25Gbps}
     - {b: c, a: b, rate: 40Gbps, error: 0.00000001}
     - {a: b, b: a, port_b: p0, port_a: p9}
     - {a: c, b: b, rate: 50Gbps}
@@ -117,7 +119,7 @@ same "two threads" "$digest" "$(digest --threads 2 two.yaml)"
 same "bytes on the wire" "$digest" "$(digest --through-wire two.yaml)"
 same "another seed's hash" "$hash" "$("$tool" --seed 2 one.yaml)"
 other "another seed" "$digest" "$(digest --seed 2 one.yaml)"
-for set in switch.buffer=1000KB topology.links.3.delay=999ns traffic.perm.size=100001B \
+for set in switch.buffer=1000KB topology.links.4.delay=999ns traffic.perm.size=100001B \
 	traffic.many.to=h8 traffic.file.start=1ps faults.0.loss=0.2% nic.ack_every=63; do
 	other "hash with $set" "$hash" "$("$tool" --set "$set" one.yaml)"
 	other "digest with $set" "$digest" "$(digest --set "$set" one.yaml)"

@@ -92,8 +92,8 @@ run = [(t["name"], p) for t in tests for p in t["cmd"][:4] if p in programs
 if what == "tests":
     print("\n".join(name for name, _ in run))
 else:
-    sims = {p for p in programs if os.path.basename(p).startswith("sim_")}
-    print("\n".join(sorted(os.path.relpath(p, build) for p in sims | {p for _, p in run})))
+    golden = {p for p in programs if os.path.basename(p).startswith(("sim_", "verbena"))}
+    print("\n".join(sorted(os.path.relpath(p, build) for p in golden | {p for _, p in run})))
 END
 }
 # shellcheck disable=SC2046

@@ -6,6 +6,7 @@
 #include "sim/switch.h"
 #include "tests/test.h"
 #include "transport/wire/frame.h"
+#include "util/alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -387,11 +388,33 @@ static void what_makes_no_sense_is_refused(void **state)
 	net_make(&net, &plain);
 	net_flow(&net, "h0", "h7", 0, 0);
 	assert_int_equal(traffic_create(&net.fabric, net.flows, 1, &net.traffic), -EINVAL);
+	net.flows[0].bytes = ((uint64_t)16 << 30) + 1; /* one WRITE more than a send queue takes */
+	assert_int_equal(traffic_create(&net.fabric, net.flows, 1, &net.traffic), -EINVAL);
 	net.flows[0].bytes = 1;
 	net.flows[0].dst = net.flows[0].src;
 	assert_int_equal(traffic_create(&net.fabric, net.flows, 1, &net.traffic), -EINVAL);
 	assert_null(net.traffic);
 	net_free(&net);
+}
+
+/* Or a result of fewer flows would look like one of all. */
+static void no_memory_for_a_flow_ends_the_run(void **state)
+{
+	int ret = -ENOMEM;
+	struct net net;
+
+	(void)state;
+	for (unsigned n = 1; ret != 0; n++) {
+		assert_true(n < 1000);
+		net_make(&net, &plain);
+		net_flow(&net, "h0", "h7", 1000, PS_US);
+		assert_int_equal(traffic_create(&net.fabric, net.flows, 1, &net.traffic), 0);
+		util_alloc_fail_after(n);
+		ret = fabric_run(&net.fabric, PS_NEVER);
+		util_alloc_fail_after(0);
+		assert_true(ret == -ENOMEM || net.flows[0].status == TRAFFIC_OK);
+		net_free(&net);
+	}
 }
 
 /* Lost packets come again, and their bytes are right. */
@@ -419,4 +442,5 @@ static void losses_are_made_good(void **state)
 RUN(T(one_packet_takes_what_a_hand_computes), T(a_lone_flow_is_as_fast_as_can_be),
     T(two_writes_are_one_pipeline), T(the_order_of_a_list_cannot_be_seen),
     T(simultaneous_starts_favour_nobody), T(total_loss_is_retry_exceeded),
-    T(what_is_cut_off_is_unfinished), T(what_makes_no_sense_is_refused), T(losses_are_made_good))
+    T(what_is_cut_off_is_unfinished), T(what_makes_no_sense_is_refused), T(losses_are_made_good),
+    T(no_memory_for_a_flow_ends_the_run))

@@ -189,6 +189,22 @@ static void headroom_is_what_is_needed(void **state)
 	assert_true(sums_of_run(short_of_it).dropped_headroom > 0);
 }
 
+/* Between switches the pause is a matter of the ports: latency, which is on the way of data, must not
+ * hold it up, or the headroom would be too small. */
+static void a_pause_does_not_wait_for_the_switch(void **state)
+{
+	const struct sums sums = sums_of_run(
+		"version: 1\ntopology: {hosts: \"h[0-8]\", switches: [near, far], links: "
+		"[{a: \"h[1-8]\", b: far}, {a: far, b: near, delay: 500ns}, "
+		"{a: h0, b: near, rate: 25Gbps}]}\n"
+		"traffic: [{pattern: incast, to: h0, size: 1MB}]\nnic: {timeout: 20}\n"
+		"switch: {xoff: 4KiB, xon: 0B, latency: 3us, pfc: {}}\n");
+
+	(void)state;
+	assert_true(sums.pauses > 0);
+	assert_int_equal(sums.dropped + sums.dropped_headroom, 0);
+}
+
 static void credits_lose_nothing(void **state)
 {
 	const struct sums sums = sums_of_run(STORM "switch: {credit: {buffer: 8400B}, latency: 1us}\n");
@@ -284,6 +300,7 @@ static void the_order_of_faults_is_not_seen(void **state)
 
 RUN(T(a_frame_takes_its_time_twice), T(latency_is_added_once_a_switch_and_way),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
-    T(headroom_is_what_is_needed), T(credits_lose_nothing), T(without_either_a_small_buffer_drops),
+    T(headroom_is_what_is_needed),
+    T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing), T(without_either_a_small_buffer_drops),
     T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port),
     T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen))

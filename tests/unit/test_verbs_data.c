@@ -293,13 +293,22 @@ static void test_a_destroyed_cq_takes_its_unread_events_along(void **state)
 
 static bool acked;
 
+static uint64_t waits(void)
+{
+	uint64_t calls;
+
+	pthread_mutex_lock(&toy.lock);
+	calls = toy.calls[VRB_CALL_CHANNEL];
+	pthread_mutex_unlock(&toy.lock);
+	return calls;
+}
+
 /* Once somebody has been seen to wait. */
 static void *ack_later(void *arg)
 {
-	uint64_t *calls = &toy.calls[VRB_CALL_CHANNEL],
-		 first = __atomic_load_n(calls, __ATOMIC_RELAXED);
+	const uint64_t first = waits();
 
-	while (__atomic_load_n(calls, __ATOMIC_RELAXED) < first + 20)
+	while (waits() < first + 20)
 		sched_yield();
 	__atomic_store_n(&acked, true, __ATOMIC_RELEASE);
 	ibv_ack_cq_events(arg, 1);
