@@ -172,7 +172,7 @@ void host_deliver(struct host *host, const struct sim_pkt *frame)
 
 	packet_unpack(frame, &pkt);
 	hca_input(host->hca, &pkt, &rx, host->now);
-	slab = packet_slab_of(frame);
+	slab = packet_slab_in(&pkt);
 	if (slab)
 		packet_slab_put(host->th, slab);
 }
@@ -181,7 +181,8 @@ static void receive(struct host *host, const struct sim_pkt *frame)
 {
 	if (host->tap)
 		host->tap->on_frame(host->tap, host, false, frame, NULL, host->now);
-	sim_fc_receive(host->fc, host->th, frame);
+	if (frame->frame == SIM_CONTROL || host->fc->ops->all)
+		sim_fc_receive(host->fc, host->th, frame);
 	if (frame->frame == SIM_DATA)
 		host_deliver(host, frame);
 }

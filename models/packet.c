@@ -76,12 +76,10 @@ void packet_slab_return(struct packet_pools *pools, struct packet_slab *slab)
 	util_arena_put(&pools->slabs[0], slab);
 }
 
-/* The body holds the hot part; its pointer is to the payload, wherever a slab is used. */
-void packet_pack(const struct wire_pkt *pkt, struct packet_slab *slab, struct sim_pkt *ret_frame)
+/* The body's pointer is to the payload, wherever a slab is used. */
+void packet_pack_slab(const struct wire_pkt *pkt, struct packet_slab *slab,
+		      struct sim_pkt *ret_frame)
 {
-	memcpy(ret_frame->body, pkt, WIRE_HOT_BYTES);
-	if (!packet_uses_slab(pkt))
-		return;
 	CHECK(slab != NULL);
 	if (pkt->has_rare)
 		slab->rare = pkt->rare;
@@ -93,22 +91,6 @@ void packet_pack(const struct wire_pkt *pkt, struct packet_slab *slab, struct si
 		memcpy(ret_frame->body + offsetof(struct wire_pkt, payload), &bytes, sizeof(bytes));
 	}
 	CHECK(!(pkt->has_rare && pkt->synthetic));
-}
-
-struct packet_slab *packet_slab_of(const struct sim_pkt *frame)
-{
-	struct wire_pkt pkt;
-
-	memcpy(&pkt, frame->body, WIRE_HOT_BYTES);
-	return packet_uses_slab(&pkt) ? container_of(pkt.payload, struct packet_slab, bytes[0])
-				      : NULL;
-}
-
-void packet_unpack(const struct sim_pkt *frame, struct wire_pkt *ret_pkt)
-{
-	memcpy(ret_pkt, frame->body, WIRE_HOT_BYTES);
-	if (ret_pkt->has_rare)
-		ret_pkt->rare = container_of(ret_pkt->payload, struct packet_slab, bytes[0])->rare;
 }
 
 static void body_release(struct sim_thread *th, struct sim_pkt *frame)
@@ -194,4 +176,8 @@ const struct sim_body_ops packet_body_ops = {
 	.corrupt = body_corrupt,
 	.duplicate = body_duplicate,
 	.facts = body_facts,
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	/* The layout of struct wire_pkt, without the flags: see body_facts(). */
+	.fact_mask = {UINT64_MAX, UINT64_MAX >> 8},
+#endif
 };

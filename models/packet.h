@@ -7,6 +7,9 @@
 #include "sim/packet.h"
 #include "transport/wire/pkt.h"
 #include "util/arena.h"
+#include "util/check.h"
+
+#include <string.h>
 
 _Static_assert((int)WIRE_HOT_BYTES == (int)SIM_BODY_BYTES, "the body is the hot part");
 
@@ -41,18 +44,46 @@ void packet_slab_return(struct packet_pools *pools, struct packet_slab *slab);
 
 extern const struct sim_body_ops packet_body_ops;
 
-/* Moves @pkt into the body of @ret_frame. Where the packet has payload bytes or rare fields they
- * must lie in @slab, whose ownership passes along: packet_uses_slab() tells. */
-void packet_pack(const struct wire_pkt *pkt, struct packet_slab *slab, struct sim_pkt *ret_frame);
 static inline bool packet_uses_slab(const struct wire_pkt *pkt)
 {
 	return pkt->has_rare || (pkt->length > 0 && !pkt->synthetic);
 }
 
+/* Moves @pkt into the body of @ret_frame. Where the packet has payload bytes or rare fields they
+ * must lie in @slab, whose ownership passes along: packet_uses_slab() tells. */
+void packet_pack_slab(const struct wire_pkt *pkt, struct packet_slab *slab,
+		      struct sim_pkt *ret_frame);
+static inline void packet_pack(const struct wire_pkt *pkt, struct packet_slab *slab,
+			       struct sim_pkt *ret_frame)
+{
+	memcpy(ret_frame->body, pkt, WIRE_HOT_BYTES);
+	if (packet_uses_slab(pkt))
+		packet_pack_slab(pkt, slab, ret_frame);
+}
+
 /* The packet as the adapter reads it; @ret_pkt->payload points into the slab, which stays with the
  * frame. */
-void packet_unpack(const struct sim_pkt *frame, struct wire_pkt *ret_pkt);
-/* The slab of a frame whose packet uses one, NULL for others. */
-struct packet_slab *packet_slab_of(const struct sim_pkt *frame);
+static inline void packet_unpack(const struct sim_pkt *frame, struct wire_pkt *ret_pkt)
+{
+	memcpy(ret_pkt, frame->body, WIRE_HOT_BYTES);
+	if (ret_pkt->has_rare)
+		ret_pkt->rare = container_of(ret_pkt->payload, struct packet_slab, bytes[0])->rare;
+}
+
+/* The slab of a packet that was unpacked from a frame and uses one, NULL for others. */
+static inline struct packet_slab *packet_slab_in(const struct wire_pkt *pkt)
+{
+	return packet_uses_slab(pkt) ? container_of(pkt->payload, struct packet_slab, bytes[0])
+				     : NULL;
+}
+
+/* The same of a frame. */
+static inline struct packet_slab *packet_slab_of(const struct sim_pkt *frame)
+{
+	struct wire_pkt pkt;
+
+	memcpy(&pkt, frame->body, WIRE_HOT_BYTES);
+	return packet_slab_in(&pkt);
+}
 
 #endif

@@ -70,8 +70,7 @@ static void post(struct engine_thread *et, uint32_t slot, uint32_t number, uint6
 
 	if (((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL)
 		sim_engine_chunk_new(et, box, slot, window);
-	box->count++;
-	*box->write++ = offset << FRAME_BITS | number;
+	*box->write++ = engine_key(et, &et->store[number], offset);
 }
 
 __attribute__((noinline)) void sim_engine_far_post(struct engine_thread *et, uint32_t slot,

@@ -183,7 +183,7 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 						      ps_t at)
 {
 	const struct sim_other *other = et->pub.sim->other;
-	const uint16_t number = (uint16_t)(port->sent_count - 1);
+	const uint16_t number = (uint16_t)(port->sent_packets - 1);
 
 	for (struct sim_tap *tap = port->tap; tap; tap = tap->next)
 		tap->on_start(tap, &et->pub, port, pkt, start);

@@ -15,18 +15,19 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 enum {
-	FRAME_BITS = 28, /* of the number of a frame in its store */
+	KEY_BITS = 34, /* of the place of a frame in its store, in bytes */
 	CHUNK_KEYS = 15,
 	CHUNK_BYTES = 128,
 	WAKE_SLOTS = 64,
 	INBOX_SLOTS_MAX = 64,
 	THREADS_MAX = 256
 };
-#define FRAME_MASK (((uint64_t)1 << FRAME_BITS) - 1)
-/* So that a time in a window fits above the number of a frame. */
-#define LOOK_MAX ((ps_t)1 << (64 - FRAME_BITS))
+#define KEY_MASK (((uint64_t)1 << KEY_BITS) - 1)
+#define FRAMES_MAX ((KEY_MASK + 1) / sizeof(struct sim_pkt))
+/* So that a time in a window fits above the place of a frame. */
+#define LOOK_MAX ((ps_t)1 << (64 - KEY_BITS))
 
-/* What an inbox holds of its frames: the time in the window, then the number in the store. The link
+/* What an inbox holds of its frames: the time in the window, then the place in the store. The link
  * is touched only where one chunk is not enough. */
 struct chunk {
 	uint64_t keys[CHUNK_KEYS];
@@ -38,8 +39,7 @@ _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunks are aligned to their
  * the next key needs a new one. */
 struct inbox {
 	uint64_t *write;
-	struct chunk *first;
-	uint32_t count;
+	struct chunk *first; /* NULL: nothing */
 };
 #define INBOX_FULL ((uint64_t *)(uintptr_t)(CHUNK_KEYS * sizeof(uint64_t)))
 
@@ -173,6 +173,29 @@ static inline void engine_frame_put(struct engine_thread *et, struct sim_pkt *fr
 	et->frame_free_count++;
 }
 
+/* @offset: its time in the window. */
+static inline uint64_t engine_key(const struct engine_thread *et, const struct sim_pkt *frame,
+				  ps_t offset)
+{
+	return offset << KEY_BITS | ((uintptr_t)frame - (uintptr_t)et->store);
+}
+
+static inline struct sim_pkt *engine_frame_of(const struct engine_thread *et, uint64_t key)
+{
+	return (struct sim_pkt *)(void *)((char *)et->store + (key & KEY_MASK));
+}
+
+/* The keys of @chunk, one of @box's; *ret_next: NULL after the last. */
+static inline uint32_t engine_chunk_keys(const struct inbox *box, const struct chunk *chunk,
+					 struct chunk **ret_next)
+{
+	const bool last = (((uintptr_t)box->write - 1) & ~(uintptr_t)(CHUNK_BYTES - 1)) ==
+			  (uintptr_t)chunk;
+
+	*ret_next = last ? NULL : chunk->next;
+	return last ? (uint32_t)(box->write - chunk->keys) : (uint32_t)CHUNK_KEYS;
+}
+
 /* @frame reaches the node of @slot at @at, in a later window of the engine's. */
 static inline void engine_post(struct engine_thread *et, uint32_t slot, struct sim_pkt *frame,
 			       ps_t at)
@@ -188,9 +211,7 @@ static inline void engine_post(struct engine_thread *et, uint32_t slot, struct s
 	}
 	if (unlikely(((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL))
 		sim_engine_chunk_new(et, box, slot, et->window + 1 + second);
-	box->count++;
-	*box->write++ = (second ? ahead - et->look : ahead) << FRAME_BITS |
-			(uint64_t)(frame - et->store);
+	*box->write++ = engine_key(et, frame, second ? ahead - et->look : ahead);
 }
 
 /* A copy of @pkt. */
@@ -216,10 +237,9 @@ static inline ps_t engine_start(struct sim_port *port, uint32_t bytes, ps_t star
 {
 	const ps_t end = start + sim_port_tx_time(port, bytes);
 
-	*ret_number = (uint16_t)port->sent_count++;
+	*ret_number = (uint16_t)port->sent_packets++;
 	port->free_at = end;
 	port->sent_bytes += bytes;
-	port->sent_packets++;
 	return end;
 }
 

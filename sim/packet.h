@@ -33,7 +33,7 @@ struct sim_pkt {
 };
 _Static_assert(sizeof(struct sim_pkt) == 64, "one cache line");
 
-/* What the maker of bodies does for a fabric that knows no protocol. Every member is filled. */
+/* What the maker of bodies does for a fabric that knows no protocol. Every function is filled. */
 struct sim_body_ops {
 	/* The packet ends here undelivered: gives back what the body holds. */
 	void (*release)(struct sim_thread *th, struct sim_pkt *pkt);
@@ -44,6 +44,9 @@ struct sim_body_ops {
 	bool (*duplicate)(struct sim_thread *th, const struct sim_pkt *pkt, struct sim_pkt *ret_pkt);
 	/* Up to three words that identify the packet, for the digest: opcode, QPN, PSN, length. */
 	void (*facts)(const struct sim_pkt *pkt, uint64_t ret_words[2]);
+	/* Where these words are, on this machine, the first two of the body under a mask (the first
+	 * whole): the mask. 0, 0 otherwise. */
+	uint64_t fact_mask[2];
 };
 
 #endif

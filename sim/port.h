@@ -22,14 +22,14 @@ struct sim_port {
 	ps_t delay;
 	uint64_t ps_per_byte_q32; /* serialisation, see sim_port_tx_time() */
 	uint64_t link_id;	  /* hash of the link's name, with the direction mixed in */
-	uint64_t sent_bytes, sent_packets;
-	uint32_t sent_count; /* frames started on this link so far, modulo 2^32 */
+	uint64_t sent_bytes, sent_packets; /* frames started on this link so far */
 	uint32_t peer_slot;
 	uint16_t peer_port, index;
 	uint16_t waiting; /* the owner's: queues that hold a frame, bit SIM_CONTROL_QUEUE for
 			     control */
 	uint8_t paused;	  /* the gate's (sim/fc.h): priorities that may not start */
 	uint8_t hooked;
+	uint32_t unused;
 
 	struct sim_node *peer;
 	uint64_t rate_bps;

@@ -71,8 +71,8 @@ struct sim *sim_create(const struct sim_params *params)
 		sim->params = *params;
 		if (sim->params.frames_max == 0)
 			sim->params.frames_max = FRAMES_DEFAULT;
-		if (sim->params.frames_max > (FRAME_MASK + 1) / params->thread_count)
-			sim->params.frames_max = (FRAME_MASK + 1) / params->thread_count;
+		if (sim->params.frames_max > FRAMES_MAX / params->thread_count)
+			sim->params.frames_max = FRAMES_MAX / params->thread_count;
 	}
 	return sim;
 }
@@ -413,12 +413,13 @@ static void release(struct engine_thread *et, struct sim_pkt *pkt)
 
 static void release_inbox(struct engine_thread *et, struct inbox *box)
 {
-	struct chunk *chunk = box->first;
+	struct chunk *next;
 
-	for (uint32_t i = 0; i < box->count; i++) {
-		if (i > 0 && i % CHUNK_KEYS == 0)
-			chunk = chunk->next;
-		release(et, &et->store[chunk->keys[i % CHUNK_KEYS] & FRAME_MASK]);
+	for (struct chunk *chunk = box->first; chunk; chunk = next) {
+		const uint32_t count = engine_chunk_keys(box, chunk, &next);
+
+		for (uint32_t i = 0; i < count; i++)
+			release(et, engine_frame_of(et, chunk->keys[i]));
 	}
 }
 

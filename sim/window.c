@@ -27,7 +27,7 @@ __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, st
 		et->error = -ENOMEM;
 		chunk = et->spill;
 	}
-	if (box->count == 0) {
+	if (!box->first) {
 		box->first = chunk;
 		sim_engine_activate(et, slot, window);
 	} else {
@@ -49,7 +49,7 @@ __attribute__((noinline)) struct sim_pkt *sim_engine_frame_fresh(struct engine_t
 /* Eight counters of a byte to a word: enough for fewer than 256 keys. */
 static uint64_t *scatter_small(struct engine_thread *et, uint64_t *keys, uint32_t count)
 {
-	const uint32_t shift = et->sort_shift + FRAME_BITS;
+	const uint32_t shift = et->sort_shift + KEY_BITS;
 	uint64_t *to = et->keys_other, carry = 0;
 	union {
 		uint8_t byte[BUCKETS];
@@ -81,10 +81,10 @@ static uint64_t *scatter_small(struct engine_thread *et, uint64_t *keys, uint32_
 static uint64_t *scatter_large(struct engine_thread *et, uint64_t *keys, uint32_t count)
 {
 	uint32_t place[BUCKETS_MAX], buckets = BUCKETS, sum = 0;
-	uint32_t shift = et->sort_shift + FRAME_BITS;
+	uint32_t shift = et->sort_shift + KEY_BITS;
 	uint64_t *to = et->keys_other;
 
-	while (buckets < BUCKETS_MAX && buckets < count / 4 && shift > FRAME_BITS) {
+	while (buckets < BUCKETS_MAX && buckets < count / 4 && shift > KEY_BITS) {
 		buckets *= 2;
 		shift--;
 	}
@@ -120,32 +120,36 @@ static uint64_t *sort_keys(struct engine_thread *et, uint64_t *keys, uint32_t co
 	return keys;
 }
 
-static bool tie_before(const struct sim_node *node, const struct sim_pkt *a,
-		       const struct sim_pkt *b)
+static __attribute__((noinline)) bool before_by_link(const struct sim_node *node,
+						     const struct sim_pkt *a,
+						     const struct sim_pkt *b)
 {
 	const uint64_t link_a = node->ports[a->port].link_id, link_b = node->ports[b->port].link_id;
-	const uint64_t mix_a = sim_tie(node->tie_key, link_a, a->at),
-		       mix_b = sim_tie(node->tie_key, link_b, b->at);
 
-	if (mix_a != mix_b)
-		return mix_a < mix_b;
 	if (link_a != link_b)
 		return link_a < link_b;
 	CHECK(a->number != b->number); /* or the order is not total */
 	return (int16_t)(a->number - b->number) < 0;
 }
 
-/* Frames of one instant: by chance of their ports, then as they were sent. */
+/* Frames of one instant: by chance of their ports, then as they were sent. @mixes: room. */
 static __attribute__((noinline)) void sort_tie(const struct sim_node *node, struct sim_pkt **pkts,
-					       uint32_t count)
+					       uint32_t count, uint64_t *mixes)
 {
-	for (uint32_t i = 1; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		struct sim_pkt *pkt = pkts[i];
+		const uint64_t mix =
+			sim_tie(node->tie_key, node->ports[pkt->port].link_id, pkt->at);
 		uint32_t j = i;
 
-		for (; j > 0 && tie_before(node, pkt, pkts[j - 1]); j--)
+		for (; j > 0 && (mix < mixes[j - 1] ||
+				 (mix == mixes[j - 1] && before_by_link(node, pkt, pkts[j - 1])));
+		     j--) {
 			pkts[j] = pkts[j - 1];
+			mixes[j] = mixes[j - 1];
+		}
 		pkts[j] = pkt;
+		mixes[j] = mix;
 	}
 }
 
@@ -177,80 +181,87 @@ static inline struct inbox *inbox_of(const struct engine_thread *et, uint32_t th
 	return &et->pub.sim->threads[thread].inboxes[et->window & et->window_mask][slot];
 }
 
-static uint32_t count_keys(const struct engine_thread *et, uint32_t slot)
+/* Empties @box to behind @done keys; its chunks go back. 0: no memory. */
+static uint32_t take_keys(struct engine_thread *et, struct inbox *box, uint32_t done)
 {
-	uint32_t count = 0;
+	struct chunk *next;
 
-	for (uint32_t t = 0; t < et->pub.sim->params.thread_count; t++)
-		count += inbox_of(et, t, slot)->count;
-	return count;
-}
+	for (struct chunk *chunk = box->first; chunk; chunk = next) {
+		const uint32_t count = engine_chunk_keys(box, chunk, &next);
 
-/* Empties @box into @to; its chunks go back. The last one goes first, so the next writer finds it
- * in the cache. */
-static uint32_t take_keys(struct engine_thread *et, struct inbox *box, uint64_t *to)
-{
-	const uint32_t count = box->count;
-	struct chunk *chunk = box->first;
-
-	for (uint32_t done = 0; done < count;) {
-		const uint32_t part = count - done < CHUNK_KEYS ? count - done : CHUNK_KEYS;
-		struct chunk *next = chunk->next; /* means something only where there is one */
-
-		for (uint32_t i = 0; i < part; i++)
-			to[done + i] = chunk->keys[i];
-		done += part;
+		if (unlikely(done + count > et->arrivals_max) && make_room(et, done + count) != 0) {
+			et->error = -ENOMEM;
+			return 0;
+		}
+		for (uint32_t i = 0; i < count; i++)
+			et->keys[done + i] = chunk->keys[i];
+		done += count;
 		util_arena_put(&et->chunks, chunk);
-		chunk = next;
 	}
 	*box = (struct inbox){.write = INBOX_FULL};
-	return count;
+	return done;
 }
 
 /* Keys of all that threads have sent to the node for this window. */
 static uint32_t collect(struct engine_thread *et, uint32_t slot)
 {
-	const uint32_t threads = et->pub.sim->params.thread_count;
-	const uint32_t count = count_keys(et, slot);
-	uint32_t done = 0;
+	uint32_t count = 0;
 
-	if (unlikely(count > et->arrivals_max) && make_room(et, count) != 0) {
-		et->error = -ENOMEM;
-		return 0;
+	for (uint32_t t = 0; t < et->pub.sim->params.thread_count; t++) {
+		struct inbox *box = inbox_of(et, t, slot);
+
+		if (box->first)
+			count = take_keys(et, box, count);
 	}
-	for (uint32_t t = 0; t < threads && done < count; t++)
-		done += take_keys(et, inbox_of(et, t, slot), et->keys + done);
 	return count;
 }
 
-/* In order, ties by chance, each into the digest. */
-static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t count)
+/* Each into the digest, in order. */
+static void digest_arrivals(struct engine_thread *et, struct sim_node *node, uint32_t count)
 {
 	const struct sim_body_ops *body = et->pub.sim->params.body_ops;
-	const uint64_t *keys = sort_keys(et, et->keys, count);
-	struct sim_pkt **to = et->arrivals, *store = et->store;
-	uint64_t digest = node->arrivals, last = UINT64_MAX;
-	uint32_t first = 0, tied = 0;
+	const uint64_t mask[2] = {body->fact_mask[0], body->fact_mask[1]};
+	struct sim_pkt *const *pkts = et->arrivals;
+	uint64_t digest = node->arrivals;
 
 	for (uint32_t i = 0; i < count; i++) {
-		to[i] = store + (keys[i] & FRAME_MASK);
-		tied |= keys[i] >> FRAME_BITS == last;
-		last = keys[i] >> FRAME_BITS;
+		const struct sim_pkt *pkt = pkts[i];
+		uint64_t facts[2] = {pkt->body_words[0], pkt->body_words[1]};
+
+		if (likely(pkt->frame == SIM_DATA)) {
+			if (mask[0] == 0)
+				body->facts(pkt, facts);
+			else
+				facts[1] &= mask[1];
+		}
+		digest = sim_digest_arrival(digest, pkt, node->ports[pkt->port].link_id, facts);
+	}
+	node->arrivals = digest;
+}
+
+/* In order, ties by chance. */
+static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t count)
+{
+	const uint64_t *keys = sort_keys(et, et->keys, count);
+	struct sim_pkt **to = et->arrivals;
+	uint64_t last = UINT64_MAX;
+	uint32_t first = 0;
+	bool tied = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t key = keys[i];
+
+		to[i] = engine_frame_of(et, key);
+		tied |= (key ^ last) <= KEY_MASK;
+		last = key;
 	}
 	for (uint32_t i = 1; unlikely(tied) && i <= count; i++)
 		if (i == count || to[i]->at != to[first]->at) {
 			if (i - first > 1)
-				sort_tie(node, to + first, i - first);
+				sort_tie(node, to + first, i - first, et->keys);
 			first = i;
 		}
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t facts[2] = {to[i]->body_words[0], to[i]->body_words[1]};
-
-		if (likely(to[i]->frame == SIM_DATA))
-			body->facts(to[i], facts);
-		digest = sim_digest_arrival(digest, to[i], node->ports[to[i]->port].link_id, facts);
-	}
-	node->arrivals = digest;
+	digest_arrivals(et, node, count);
 	et->last_at = to[count - 1]->at > et->last_at ? to[count - 1]->at : et->last_at;
 }
 
@@ -260,11 +271,14 @@ static void prefetch_node(const struct engine_thread *et, uint32_t slot)
 {
 	const struct sim_node *node = et->pub.sim->by_slot[slot];
 	const struct inbox *box = &et->inboxes[et->window & et->window_mask][slot];
-	const uint32_t frames = box->count < CHUNK_KEYS ? box->count : CHUNK_KEYS;
 	const uint32_t ports = node->port_count < 32 ? node->port_count : 32;
+	uint32_t frames = 0;
+	struct chunk *next;
 
+	if (box->first)
+		frames = engine_chunk_keys(box, box->first, &next);
 	for (uint32_t i = 0; i < frames; i++)
-		__builtin_prefetch(et->store + (box->first->keys[i] & FRAME_MASK), 1);
+		__builtin_prefetch(engine_frame_of(et, box->first->keys[i]), 1);
 	for (uint32_t i = 0; i < ports; i++)
 		__builtin_prefetch(&node->ports[i], 1);
 }

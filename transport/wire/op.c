@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/wire/pkt.h"
 
-#include "util/check.h"
-
 /* IBTA vol. 1, 9.2.1 (the operations, with the headers that follow the BTH), 9.3 (the headers);
  * annex A14 (XRC), A17 (CNP), A19 (FLUSH, ATOMIC WRITE); the list is that of linux
  * include/rdma/ib_pack.h, and XRC with RC's. Header order: see bth.c. */
@@ -89,7 +87,7 @@ enum {
 #define ATOMIC_WRITES(t) \
 	REQUEST(t, ATOMIC_WRITE,    WIRE_RETH_BYTES,		       DATA, ONLY, RETH)
 
-static const struct wire_op ops[256] = {
+const struct wire_op wire_ops[256] = {
 	SENDS_AND_WRITES(RC), READS_AND_ATOMICS(RC), INVALIDATES(RC), FLUSHES(RC), ATOMIC_WRITES(RC),
 	SENDS_AND_WRITES(UC),
 	SENDS_AND_WRITES(RD), READS_AND_ATOMICS(RD), FLUSHES(RD),
@@ -101,17 +99,3 @@ static const struct wire_op ops[256] = {
 		      .header_bytes = (int)WIRE_BTH_BYTES + (int)WIRE_CNP_BYTES},
 };
 /* clang-format on */
-
-const struct wire_op *wire_op_find(uint8_t opcode)
-{
-	return ops[opcode].name ? &ops[opcode] : NULL;
-}
-
-size_t wire_pkt_bytes(const struct wire_pkt *pkt)
-{
-	const struct wire_op *op = &ops[pkt->opcode];
-
-	CHECK(op->name != NULL);
-	CHECK(pkt->length <= (op->payload ? WIRE_MTU_MAX : 0));
-	return op->header_bytes + ((pkt->length + 3u) & ~3u) + WIRE_ICRC_BYTES;
-}

@@ -6,6 +6,8 @@
  * The adapter speaks struct wire_pkt in every world; transport/wire alone knows its bytes
  * (transport/wire/bth.h emits and parses them, transport/wire/frame.h adds Ethernet, IP, UDP and
  * the ICRC). Values are in host order. */
+#include "util/check.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,8 +96,14 @@ struct wire_op {
 	uint8_t header_bytes; /* BTH and all extension headers (and a CNP's reserved bytes) */
 };
 
-/* NULL: not an opcode of the specification. Thread-safe, constant. */
-const struct wire_op *wire_op_find(uint8_t opcode);
+/* By opcode; without a name: not an opcode of the specification. */
+extern const struct wire_op wire_ops[256];
+
+/* NULL: not an opcode of the specification. */
+static inline const struct wire_op *wire_op_find(uint8_t opcode)
+{
+	return wire_ops[opcode].name ? &wire_ops[opcode] : NULL;
+}
 
 /* Fields that most packets lack. They mean something only where pkt->has_rare. */
 struct wire_rare {
@@ -109,14 +117,14 @@ struct wire_rare {
 
 /* The first WIRE_HOT_BYTES are copied as they are through a simulated fabric; keep the layout. */
 struct wire_pkt {
+	uint32_t psn;	   /* 24 bits */
+	uint32_t dest_qpn; /* 24 bits */
+	uint32_t word;	   /* AETH (wire_aeth()), ImmDt, IETH or FETH: a packet has at most one */
+	uint16_t length;   /* payload bytes without pad, 0..WIRE_MTU_MAX */
 	uint8_t opcode;
 	bool solicited : 1, ack_req : 1, fecn : 1, becn : 1;
 	bool synthetic : 1; /* the payload is @pattern, not bytes */
 	bool has_rare : 1;
-	uint16_t length;   /* payload bytes without pad, 0..WIRE_MTU_MAX */
-	uint32_t dest_qpn; /* 24 bits */
-	uint32_t psn;	   /* 24 bits */
-	uint32_t word;	   /* AETH (wire_aeth()), ImmDt, IETH or FETH: a packet has at most one */
 	uint64_t va;	   /* RETH, AtomicETH; the original value in an AtomicAckETH */
 	uint32_t rkey;	   /* RETH, AtomicETH */
 	uint32_t dma_length; /* RETH */
@@ -163,6 +171,13 @@ void wire_pattern_bytes(uint64_t pattern, uint8_t *ret_bytes, size_t length);
 bool wire_pattern_matches(uint64_t pattern, const uint8_t *bytes, size_t length);
 
 /* Bytes from BTH to ICRC, payload and pad included. CHECKs that the opcode exists. */
-size_t wire_pkt_bytes(const struct wire_pkt *pkt);
+static inline size_t wire_pkt_bytes(const struct wire_pkt *pkt)
+{
+	const struct wire_op *op = &wire_ops[pkt->opcode];
+
+	CHECK(op->name != NULL);
+	CHECK(pkt->length <= (op->payload ? WIRE_MTU_MAX : 0));
+	return op->header_bytes + ((pkt->length + 3u) & ~3u) + WIRE_ICRC_BYTES;
+}
 
 #endif
