@@ -423,16 +423,22 @@ static void release_inbox(struct engine_thread *et, struct inbox *box)
 	}
 }
 
-static void thread_fini(struct engine_thread *et)
+/* What is under way at the end. A chunk may come from another thread's memory, so all threads do this
+ * before the first gives its own back. */
+static void thread_release(struct engine_thread *et)
 {
 	const struct sim *sim = et->pub.sim;
 
-	if (sim->sealed && sim->error == 0) {
-		for (size_t i = 0; i < (size_t)sim->inbox_slots * (sim->slot_count + 1); i++)
-			release_inbox(et, &et->inboxes[0][i]);
-		for (uint32_t i = 0; i < et->far_frame_count; i++)
-			release(et, &et->store[et->far_frames[i].number]);
-	}
+	if (!sim->sealed || sim->error != 0)
+		return;
+	for (size_t i = 0; i < (size_t)sim->inbox_slots * (sim->slot_count + 1); i++)
+		release_inbox(et, &et->inboxes[0][i]);
+	for (uint32_t i = 0; i < et->far_frame_count; i++)
+		release(et, &et->store[et->far_frames[i].number]);
+}
+
+static void thread_fini(struct engine_thread *et)
+{
 	util_arena_fini(&et->chunks);
 	util_free(et->active[0]);
 	util_free(et->inboxes[0]);
@@ -451,7 +457,9 @@ void sim_destroy(struct sim *sim)
 		return;
 	for (uint32_t i = 0; sim->threads && i < sim->params.thread_count; i++)
 		if (sim->threads[i].pub.sim)
-			thread_fini(&sim->threads[i]);
+			thread_release(&sim->threads[i]);
+	for (uint32_t i = 0; sim->threads && i < sim->params.thread_count; i++)
+		thread_fini(&sim->threads[i]);
 	util_arena_fini(&sim->store);
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		util_free(sim->links[i].name);
