@@ -187,8 +187,6 @@ static json_t *series_of(const struct report *report)
 	json_t *cnps = json_array(), *dropped = json_array(), *paused = json_array();
 	json_t *pauses = json_array(), *again = json_array(), *queued = json_array();
 
-	if (!sampler || sampler->point_count < 2)
-		return json_null();
 	for (uint32_t i = 0; i < sampler->point_count; i++) {
 		const struct sampler_point *point = &sampler->points[i];
 
@@ -257,11 +255,13 @@ static json_t *cdfs_of(const struct result *result)
 int report_data(const struct report *report, FILE *file)
 {
 	const struct result *result = report->result;
+	const bool is_series = report->sampler && report->sampler->point_count > 1;
 	json_t *data = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "time_ps",
 				 json_integer((json_int_t)result->time), "nodes",
 				 nodes_of(&result->scenario->topology), "links",
 				 links_of(&result->scenario->topology), "ports", ports_of(result),
-				 "series", series_of(report), "cdf", cdfs_of(result));
+				 "series", is_series ? series_of(report) : json_null(), "cdf",
+				 cdfs_of(result));
 	char *text = data ? json_dumps(data, JSON_COMPACT) : NULL;
 
 	json_decref(data);

@@ -282,7 +282,7 @@ static int set_options(const struct link_udp *udp)
 
 int nic_link_udp_open(const struct nic_link_params *params, struct nic_link **ret_link)
 {
-	static const uint8_t any4[4];
+	static const uint8_t any[16]; /* all zero: of IPv4, too */
 	struct link_udp *udp = calloc(1, sizeof(*udp));
 	union address own;
 	socklen_t length;
@@ -299,8 +299,7 @@ int nic_link_udp_open(const struct nic_link_params *params, struct nic_link **re
 	udp->ipv6 = !wire_ip_is_ipv4(udp->ip);
 	udp->scope_id = params->params->scope_id;
 	ret = -EINVAL; /* any address is none */
-	if (udp->ipv6 ? IN6_IS_ADDR_UNSPECIFIED((struct in6_addr *)(void *)udp->ip)
-		      : memcmp(udp->ip + 12, any4, 4) == 0)
+	if (udp->ipv6 ? memcmp(udp->ip, any, 16) == 0 : memcmp(udp->ip + 12, any, 4) == 0)
 		goto err;
 	udp->link.fd = socket(udp->ipv6 ? AF_INET6 : AF_INET,
 			      SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
