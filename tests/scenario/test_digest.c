@@ -22,6 +22,7 @@ struct net {
 	const char *late_link; /* the @late_packet-th frame there is 1 ps later; 0: none */
 	uint32_t late_packet;
 	bool lose_cnp; /* the first */
+	uint32_t swap; /* which pair of deliveries of one instant, from 1; 0: none */
 	uint32_t flip_byte; /* of the message, from 1; 0: none */
 	ps_t until;	    /* 0: the end */
 };
@@ -35,6 +36,7 @@ struct seen { /* frames that one port started */
 
 struct result {
 	uint64_t digest, cnps, pauses, completed;
+	uint32_t pairs; /* of deliveries of one instant that go the same way */
 };
 
 /* A message with real bytes, posted at once. */
@@ -54,6 +56,7 @@ static void see(struct sim_tap *tap, struct sim_thread *th, const struct sim_por
 		const struct sim_pkt *pkt, ps_t start)
 {
 	struct seen *seen = container_of(tap, struct seen, tap);
+	struct wire_pkt body;
 
 	(void)th;
 	(void)port;
@@ -61,7 +64,8 @@ static void see(struct sim_tap *tap, struct sim_thread *th, const struct sim_por
 		return;
 	assert_true(seen->count < SEEN_MAX);
 	seen->at[seen->count] = start;
-	seen->opcode[seen->count++] = pkt->body[0];
+	memcpy(&body, pkt->body, WIRE_HOT_BYTES);
+	seen->opcode[seen->count++] = body.opcode;
 }
 
 static struct host_params host_of(const struct net *net)
@@ -185,6 +189,47 @@ static struct sim_port *port_of(const struct fabric *fabric, const char *host)
 	return fabric_host(fabric, host)->node.ports;
 }
 
+/* ---- a switch that takes one pair of deliveries the other way round ---- */
+
+static uint32_t pairs, swapped, sink;
+
+static bool is_for_sink(const struct sim_pkt *pkt)
+{
+	return pkt->frame == SIM_DATA && pkt->dst == sink && pkt->priority == 0;
+}
+
+static void run_and_swap(struct sim_thread *th, struct sim_node *node,
+			 struct sim_pkt *const *arrivals, uint32_t count)
+{
+	struct sim_pkt *own[SEEN_MAX];
+
+	assert_true(count <= SEEN_MAX);
+	for (uint32_t i = 0; i < count; i++) {
+		own[i] = arrivals[i];
+		if (i == 0 || own[i]->at != own[i - 1]->at || !is_for_sink(own[i]) ||
+		    !is_for_sink(own[i - 1]) || ++pairs != swapped)
+			continue;
+		own[i] = arrivals[i - 1];
+		own[i - 1] = arrivals[i];
+	}
+	sim_switch_ops.run(th, node, own, count);
+}
+
+/* The leaf of the incast's sink: what is for that host has one way from there. */
+static void watch_pairs(struct fabric *fabric, uint32_t swap)
+{
+	static struct sim_node_ops ops;
+
+	ops = sim_switch_ops;
+	ops.run = run_and_swap;
+	pairs = 0;
+	swapped = swap;
+	sink = fabric_host(fabric, "h0")->address;
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		if (strcmp(sim_switch_node(fabric->switches[i])->name, "leaf0") == 0)
+			sim_switch_node(fabric->switches[i])->ops = &ops;
+}
+
 static void collect(const struct fabric *fabric, const struct traffic *traffic,
 		    struct result *ret_result)
 {
@@ -249,7 +294,10 @@ static struct result run(const struct net *net, const char *watched, struct seen
 		lossy.lost_numbers = &lost_number;
 		sim_fault_attach(&fault, port_of(&fabric, watched), &lossy);
 	}
+	if (net->threads == 1)
+		watch_pairs(&fabric, net->swap);
 	assert_int_equal(fabric_run(&fabric, net->until ? net->until : PS_S), 0);
+	result.pairs = pairs;
 	collect(&fabric, traffic, &result);
 	if (!net->until)
 		assert_memory_equal(message->from, message->to, MESSAGE);
@@ -343,6 +391,17 @@ static void test_changes_when_one_cnp_is_lost(void **state)
 	assert_int_not_equal(less.digest, whole.digest);
 }
 
+static void test_changes_when_two_deliveries_of_one_instant_are_swapped(void **state)
+{
+	struct net net = plain();
+	const struct result whole = run(&net, NULL, NULL, NULL);
+
+	(void)state;
+	assert_true(whole.pairs >= 40);
+	for (net.swap = 1; net.swap <= 40; net.swap++)
+		assert_int_not_equal(digest_of(&net), whole.digest);
+}
+
 static void test_changes_when_one_payload_byte_flips(void **state)
 {
 	struct net net = plain();
@@ -365,5 +424,7 @@ static void test_a_run_may_end_in_the_middle(void **state)
 
 RUN(T(test_the_fabric_is_congested), T(test_same_whatever_changes_nothing_in_the_model),
     T(test_changes_with_the_seed), T(test_changes_when_one_packet_is_1_ps_later),
-    T(test_changes_when_one_cnp_is_lost), T(test_changes_when_one_payload_byte_flips),
+    T(test_changes_when_one_cnp_is_lost),
+    T(test_changes_when_two_deliveries_of_one_instant_are_swapped),
+    T(test_changes_when_one_payload_byte_flips),
     T(test_a_run_may_end_in_the_middle))
