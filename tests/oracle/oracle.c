@@ -156,15 +156,24 @@ static const struct pfc_params *pfc(const struct oracle *o)
 	return o->net->params.fc == NET_PFC ? &o->net->params.pfc : NULL;
 }
 
+static uint64_t headroom(const struct oracle *o, const struct sim_node *node, uint32_t port)
+{
+	const struct net_params *p = &o->net->params;
+
+	return p->headroom_of ? p->headroom_of(o->net, node, port) : p->pfc.headroom_bytes;
+}
+
 static uint64_t pool(const struct oracle *o, const struct sim_node *node)
 {
 	const struct pfc_params *p = pfc(o);
+	uint64_t headrooms = 0;
 
 	if (!p)
 		return o->net->params.fc == NET_CREDIT ? UINT64_MAX : o->net->params.buffer_bytes;
+	for (uint32_t port = 0; port < node->port_count; port++)
+		headrooms += headroom(o, node, port);
 	return p->buffer_bytes - node->port_count * (uint64_t)p->reserve_bytes -
-	       node->port_count * (uint64_t)p->headroom_bytes *
-		       (uint64_t)__builtin_popcount(p->lossless);
+	       headrooms * (uint64_t)__builtin_popcount(p->lossless);
 }
 
 static uint64_t threshold(const struct oracle *o, const struct node *node)
@@ -229,8 +238,9 @@ static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_
 	lane->ingress -= bytes - headroom;
 	node->used -= bytes - headroom;
 	if (o->net->params.fc == NET_CREDIT) {
+		const uint32_t frame = o->net->params.frame_bytes_max;
 		const uint64_t buffer = o->net->params.buffer_bytes,
-			       spare = buffer - NET_FRAME_MAX + 1;
+			       spare = buffer - (frame ? frame : NET_FRAME_MAX) + 1;
 		const uint64_t quarter = buffer / 4 + 1;
 
 		lane->freed += bytes;
@@ -253,16 +263,17 @@ static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_
 static void mark(struct oracle *o, struct node *node, struct lane *lane, struct sim_pkt *pkt)
 {
 	const struct net_params *p = &o->net->params;
+	const struct ecn *ecn = &o->net->ecn;
 	uint64_t facts[2];
 	u128 share, draw;
 
-	if (!p->pmax_den || !(p->marked >> pkt->priority & 1) || pkt->ecn == 0 || pkt->ecn == 3 ||
-	    lane->queue <= p->kmin)
+	if (!ecn->mark.mark || !(p->marked >> pkt->priority & 1) || pkt->ecn == 0 ||
+	    pkt->ecn == 3 || lane->queue <= ecn->kmin_bytes)
 		return;
 	o->net->body->facts(pkt, facts);
 	draw = sim_mark_draw(sim_mark_key(p->seed, node->sim->id), facts, pkt->flow_hash);
-	share = (u128)(((uint64_t)p->pmax_num << 32) / p->pmax_den) * (lane->queue - p->kmin);
-	if (lane->queue <= p->kmax && draw * (p->kmax - p->kmin) >= share)
+	share = (u128)ecn->pmax_q32 * (lane->queue - ecn->kmin_bytes);
+	if (lane->queue <= ecn->kmax_bytes && draw * (ecn->kmax_bytes - ecn->kmin_bytes) >= share)
 		return;
 	pkt->ecn = 3;
 	lane->marked++;
@@ -353,7 +364,7 @@ static bool buffer(struct oracle *o, struct node *node, const struct sim_pkt *pk
 		goto taken;
 	node->used -= pkt->bytes;
 	lane->ingress -= pkt->bytes;
-	if (!safe || lane->headroom + pkt->bytes > pfc(o)->headroom_bytes) {
+	if (!safe || lane->headroom + pkt->bytes > headroom(o, node->sim, pkt->port)) {
 		node->dropped_headroom += safe;
 		node->dropped_buffer += !safe;
 		return false;
@@ -539,7 +550,7 @@ uint64_t oracle_run(struct net *net)
 {
 	struct oracle o = {.net = net};
 	const struct sim_other other = {.send = oracle_send, .wake = oracle_wake, .context = &o};
-	struct sim_node all = {.digest = 1};
+	struct sim_node all = {.digest = net->params.scenario_hash};
 
 	sim_take_over(net->sim, &other);
 	begin(&o);
@@ -550,6 +561,8 @@ uint64_t oracle_run(struct net *net)
 		o.now = event.at;
 		if (node->host) {
 			host_instant(&o, node, event);
+			if (net->params.between)
+				net->params.between(net);
 			continue;
 		}
 		if (event.phase == ARRIVE)

@@ -11,5 +11,8 @@
 
 /* Plays the net to its end; the digest. */
 uint64_t oracle_run(struct net *net);
+/* The same for a fabric instead of fabric_run(). It must have no faults. */
+struct fabric;
+uint64_t oracle_fabric(struct fabric *fabric);
 
 #endif

@@ -5,6 +5,7 @@
 #include "models/fabric.h"
 #include "models/spin.h"
 #include "models/task.h"
+#include "tests/oracle/oracle.h"
 #include "tests/programs/congest.h"
 #include "tests/programs/prog.h"
 #include "tests/programs/report.h"
@@ -22,7 +23,7 @@
 struct options {
 	uint32_t size, hosts, threads, leaves, spines;
 	uint64_t seed, background_bytes, loss_ppm;
-	bool through_wire, ipv6, no_cost, quiet;
+	bool through_wire, ipv6, no_cost, quiet, oracle;
 	enum coro_backend backend;
 	uint64_t spin_limit_ms, packet_bytes_max;
 	const char *program; /* a module; NULL: what is linked in */
@@ -40,6 +41,7 @@ struct world { /* of one run */
 	struct program_run *run;
 	struct host **hosts;	      /* of the ranks */
 	struct report_list *reports; /* of each rank: ranks may report at the same time */
+	uint64_t digest;
 };
 
 /* Where the executable is linked with a program. */
@@ -91,14 +93,16 @@ static void usage(FILE *file)
 	      "  --loss PPM        of data frames, on every link and in both directions\n"
 	      "  --program NAME    a module, by name or path, instead of the one linked in\n"
 	      "  --spin-limit MS   of processor time without a call (2000; 0: none)\n"
-	      "  --memory BYTES    for payloads of packets under way (1 GiB)\n",
+	      "  --memory BYTES    for payloads of packets under way (1 GiB)\n"
+	      "  --oracle          by the plain engine of tests/oracle; without --loss\n",
 	      file);
 }
 
 static bool parse(int argc, char **argv, struct options *ret)
 {
 	enum { SIZE = 256, HOSTS, LEAVES, SPINES, SEED, THREADS, WIRE, BACKEND, IPV6, NO_COST, QUIET,
-	       PROGRAM, BACKGROUND, LOSS, SPIN_LIMIT, MEMORY };
+	       PROGRAM, BACKGROUND, LOSS, SPIN_LIMIT, MEMORY,
+	       ORACLE };
 	static const struct option names[] = {
 		{"size", required_argument, NULL, SIZE},
 		{"hosts", required_argument, NULL, HOSTS},
@@ -116,6 +120,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{"memory", required_argument, NULL, MEMORY},
 		{"background", required_argument, NULL, BACKGROUND},
 		{"loss", required_argument, NULL, LOSS},
+		{"oracle", no_argument, NULL, ORACLE},
 		{0},
 	};
 	struct options o = {.size = 2,
@@ -139,6 +144,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		case NO_COST: o.no_cost = true; break;
 		case QUIET: o.quiet = true; break;
 		case PROGRAM: o.program = optarg; break;
+		case ORACLE: o.oracle = true; break;
 		case MEMORY: o.packet_bytes_max = strtoull(optarg, NULL, 0); break;
 		case SPIN_LIMIT: o.spin_limit_ms = strtoull(optarg, NULL, 0); break;
 		case BACKGROUND: o.background_bytes = strtoull(optarg, NULL, 0); break;
@@ -231,7 +237,15 @@ static int start(struct world *world)
 	}
 	ret = program_start(&params, &world->run);
 	ret = ret ? ret : congest_start(&world->congest, &world->fabric, &congest);
-	return ret ? ret : fabric_run(&world->fabric, 100 * PS_S);
+	if (ret)
+		return ret;
+	if (o->oracle) {
+		world->digest = oracle_fabric(&world->fabric);
+		return 0;
+	}
+	ret = fabric_run(&world->fabric, 100 * PS_S);
+	world->digest = sim_digest(world->fabric.sim);
+	return ret;
 }
 
 /* 0, or 1 where a rank failed. */
@@ -253,7 +267,7 @@ static int print(const struct world *world, int ret)
 	report_print(&all, stdout);
 	report_free(&all);
 	fprintf(stderr, "digest: %016llx time_ps: %llu hops: %llu ret: %d\n",
-		(unsigned long long)sim_digest(world->fabric.sim),
+		(unsigned long long)world->digest,
 		(unsigned long long)sim_now(world->fabric.sim),
 		(unsigned long long)sim_packet_hops(world->fabric.sim), ret);
 	congest_print(&world->congest);

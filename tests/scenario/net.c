@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SCENARIO_HASH = 1 };
+
 static bool is_switch(const char *name)
 {
 	return name[0] == 's';
@@ -113,13 +115,14 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 {
 	const struct sim_params sim = {
 		.seed = params->seed,
-		.scenario_hash = 1,
+		.scenario_hash = SCENARIO_HASH,
 		.thread_count = params->threads ? params->threads : 1,
 		.body_ops = &endpoint_body,
 		.frames_max = 1 << 20,
 	};
 
 	*net = (struct net){.params = *params, .body = &endpoint_body, .sim = sim_create(&sim)};
+	net->params.scenario_hash = SCENARIO_HASH;
 	net->hosts = calloc(2 * link_count, sizeof(*net->hosts));
 	net->switches = calloc(2 * link_count, sizeof(struct sim_switch *));
 	CHECK(net->sim && net->hosts && net->switches);

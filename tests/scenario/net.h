@@ -13,6 +13,7 @@ enum { NET_FRAME_MAX = 9100 };
 
 enum net_fc { NET_NONE, NET_PFC, NET_CREDIT };
 
+struct net;
 struct net_params {
 	uint64_t seed;
 	uint32_t threads; /* 0: 1 */
@@ -23,6 +24,12 @@ struct net_params {
 	uint8_t marked;				 /* mask of priorities */
 	bool reverse_nodes, reverse_links;	 /* another order of addition */
 	bool oracle;				 /* played by the plain engine of tests/oracle */
+	/* The rest is the oracle's, for fabrics that net_make() has not made. */
+	uint64_t scenario_hash;
+	uint32_t frame_bytes_max; /* NET_CREDIT; 0: NET_FRAME_MAX */
+	/* NULL: that of @pfc. */
+	uint32_t (*headroom_of)(const struct net *net, const struct sim_node *node, uint32_t port);
+	void (*between)(const struct net *net); /* after each instant of a host; NULL: nothing */
 };
 
 struct net_link {

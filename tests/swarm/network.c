@@ -159,10 +159,9 @@ static void switches(struct plan *plan, struct draw *draw)
 						      .frame_bytes_max = CREDIT_FRAME_MAX};
 	}
 	plan->has_ecn = !draw_one_in(draw, 4);
-	plan->pmax_num = (uint32_t)draw_range(draw, 1, 10);
-	plan->pmax_den = 10;
-	plan->ecn = ecn_make(kmin, kmin + (uint32_t)draw_below(draw, 40000), plan->pmax_num,
-			     plan->pmax_den);
+	const uint32_t pmax = (uint32_t)draw_range(draw, 1, 10);
+
+	plan->ecn = ecn_make(kmin, kmin + (uint32_t)draw_below(draw, 40000), pmax, 10);
 }
 
 static void adapters(struct plan *plan, struct draw *draw)

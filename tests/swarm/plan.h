@@ -115,7 +115,6 @@ struct plan {
 	struct credit_params credit;
 	struct ecn ecn;
 	bool has_ecn;
-	uint32_t pmax_num, pmax_den;
 	uint64_t buffer_bytes;
 	struct host_params host;
 	bool ipv6;

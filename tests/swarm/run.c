@@ -78,28 +78,8 @@ static void attach_faults(struct run *run)
 
 static void play(struct run *run)
 {
-	const struct plan *plan = run->plan;
-	struct net net = {
-		.params = {.seed = plan->seed,
-			   .fc = plan->fc == PLAN_FC_PFC      ? NET_PFC
-				 : plan->fc == PLAN_FC_CREDIT ? NET_CREDIT
-							      : NET_NONE,
-			   .pfc = plan->pfc,
-			   .buffer_bytes = plan->buffer_bytes,
-			   .kmin = plan->ecn.kmin_bytes,
-			   .kmax = plan->ecn.kmax_bytes},
-		.body = &packet_body_ops,
-		.sim = run->fabric.sim,
-		.routes = run->fabric.routes,
-	};
-
 	if (run->options.oracle) {
-		if (plan->has_ecn) {
-			net.params.pmax_num = plan->pmax_num;
-			net.params.pmax_den = plan->pmax_den;
-			net.params.marked = 0xff;
-		}
-		run->digest = oracle_run(&net);
+		run->digest = oracle_fabric(&run->fabric);
 		return;
 	}
 	if (fabric_run(&run->fabric, 100 * PS_S) != 0)
