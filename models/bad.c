@@ -88,7 +88,7 @@ static void report(struct bad_list *list, const struct bad_at *at, bool warning,
 {
 	char line[2048], namer[512] = "";
 
-	if (at->namer)
+	if (at->namer && strcmp(at->namer->file, at->file) != 0)
 		snprintf(namer, sizeof(namer), " (named at %s:%u)", at->namer->file,
 			 at->namer->line);
 	snprintf(line, sizeof(line), "%.500s:%u: %.200s: found %.400s, expected %.400s%s%s",

@@ -4,7 +4,8 @@
 
 /* Bad input. Readers go on after an error, so that a person sees all of them at once; every reader
  * reports through bad() and nothing else. A line is "FILE:LINE: KEY: found X, expected Y", in a file
- * that another one names with " (named at FILE:LINE)" behind it. */
+ * that another one names with " (named at FILE:LINE)" behind it. A file that names itself was named on
+ * the command line. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

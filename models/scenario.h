@@ -40,6 +40,7 @@ struct scenario_nic { /* of every host */
 	int ack_priority;	/* -1: that of the data */
 	uint8_t cnp_priority;
 	ps_t cnp_interval;
+	ps_t loop_delay;
 	bool ipv6;
 	char profile[32]; /* host profile of costs: "generic" or "none" */
 };
@@ -65,6 +66,7 @@ struct scenario_fault {
 	uint32_t num, den; /* probability */
 	uint64_t nth;	   /* DROP_NTH: counted from 1, whenever that is */
 	ps_t delay;	   /* DELAY; DUPLICATE, REORDER: how far behind */
+	bool control;	   /* pause and resume frames, too */
 	ps_t from_at, until_at; /* PS_NEVER: for ever */
 };
 

@@ -85,7 +85,7 @@ static struct host_params host_of(const struct scenario *s, const struct scenari
 		.profile = profile_of(s),
 		.cost = strcmp(s->nic.profile, "none") == 0 ? host_cost_none() : host_cost_generic(),
 		.coro_backend = CORO_STACK,
-		.loop_delay = 100 * PS_NS,
+		.loop_delay = s->nic.loop_delay,
 		.flow_timeout = s->nic.timeout,
 		.flow_retries = s->nic.retry_cnt,
 		.through_wire = options->through_wire,
@@ -128,8 +128,10 @@ static struct fabric_params params_of(const struct scenario *s,
 static int compare_faults(const void *a, const void *b)
 {
 	const struct scenario_fault *x = a, *y = b;
-	const uint64_t u[] = {x->kind, x->from_at, x->until_at, x->num, x->den, x->nth, x->delay};
-	const uint64_t v[] = {y->kind, y->from_at, y->until_at, y->num, y->den, y->nth, y->delay};
+	const uint64_t u[] = {x->kind, x->from_at, x->until_at, x->num,
+			      x->den,  x->nth,	   x->delay,	x->control};
+	const uint64_t v[] = {y->kind, y->from_at, y->until_at, y->num,
+			      y->den,  y->nth,	   y->delay,	y->control};
 
 	for (size_t i = 0; i < sizeof(u) / sizeof(u[0]); i++)
 		if (u[i] != v[i])
@@ -147,6 +149,7 @@ static struct sim_fault_params fault_params_of(const struct scenario_fault *faul
 	struct sim_fault_params params = {
 		.from = fault->from_at,
 		.until = fault->until_at,
+		.control = fault->control,
 	};
 
 	switch (fault->kind) {

@@ -229,7 +229,7 @@ static void add_others(struct fault_reader *f)
  * back, and a second copy makes room that nobody has. */
 static void check_credit(struct scenario_reader *r, const struct yaml_node *map)
 {
-	static const char *const keys[] = {"loss", "corrupt", "duplicate", "drop_nth"};
+	static const char *const keys[] = {"loss", "corrupt", "duplicate", "drop_nth", "frames"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (r->scenario->switches.fc == SCENARIO_FC_CREDIT && scenario_has(map, keys[i]))
@@ -247,9 +247,11 @@ static void hash_fault(struct scenario_reader *r, const struct scenario_fault *f
 				  fault->nth,
 				  fault->delay,
 				  fault->from_at,
-				  fault->until_at};
+				  fault->until_at,
+				  fault->control};
 
-	scenario_hash_words(r, &r->hash, "faults[]", words, 9);
+	/* A key at its default is as if it were not there. */
+	scenario_hash_words(r, &r->hash, "faults[]", words, fault->control ? 10 : 9);
 }
 
 static void read_fault(struct scenario_reader *r, const struct yaml_node *map)
@@ -259,6 +261,7 @@ static void read_fault(struct scenario_reader *r, const struct yaml_node *map)
 
 	f.common.from_at = scenario_get(map, "faults[].from").number;
 	f.common.until_at = PS_NEVER;
+	f.common.control = scenario_get(map, "faults[].frames").word == 1;
 	if (scenario_has(map, "until"))
 		f.common.until_at = scenario_get(map, "faults[].until").number;
 	if (f.common.until_at <= f.common.from_at && f.common.until_at > 0)

@@ -24,6 +24,7 @@ static void read_nic(struct scenario_reader *r)
 		.retry_cnt = (uint8_t)scenario_get(map, "nic.retries").number,
 		.ack_priority = ack.word < 0 ? (int)ack.number : -1,
 		.cnp_priority = (uint8_t)scenario_get(map, "nic.cnp_priority").number,
+		.loop_delay = scenario_get(map, "nic.loop_delay").number,
 		.ipv6 = scenario_get(map, "nic.ip").word == 1,
 	};
 	nic->cnp_interval = interval.word < 0			  ? interval.number

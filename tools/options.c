@@ -27,7 +27,7 @@ static const struct {
 	{"to", "HOST", "end of a path", COMMAND_TO},
 	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
 	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
-	{"quiet", NULL, "neither progress nor warnings nor tables", COMMAND_QUIET},
+	{"quiet", NULL, "no progress, warnings, tables or lines of programs", COMMAND_QUIET},
 };
 enum { OPTION_COUNT = sizeof(table) / sizeof(table[0]) };
 

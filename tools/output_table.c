@@ -92,12 +92,35 @@ static void print_programs(const struct result *result, FILE *file)
 		fputc('\n', file);
 }
 
+/* Nothing is under way any more that could let go of them. */
+static void print_stuck(const struct result *result, FILE *file)
+{
+	enum { SHOWN = 3 };
+	uint64_t shown = 0;
+	char text[OUTPUT_TEXT_MAX];
+
+	for (uint64_t i = 0; i < result->port_count && !result->cut && shown < SHOWN; i++) {
+		const struct result_port *port = &result->ports[i];
+
+		if (port->paused_since == PS_NEVER)
+			continue;
+		fprintf(file, "stuck     %s towards %s, priority %u: paused since %s for ever\n",
+			port->node, port->peer, port->priority,
+			output_time(port->paused_since, text));
+		shown++;
+	}
+	if (shown > 0 && result->pfc.paused_at_end > shown)
+		fprintf(file, "          and %" PRIu64 " more: paused_since_ps in ports.csv\n",
+			result->pfc.paused_at_end - shown);
+}
+
 static void print_fabric(const struct result *result, FILE *file)
 {
 	char text[OUTPUT_TEXT_MAX];
 
 	fprintf(file, "pauses    %" PRIu64 " sent, %s paused in all\n", result->pfc.pause_sent,
 		output_time(result->pfc.paused, text));
+	print_stuck(result, file);
 	fprintf(file, "marks     %" PRIu64 " packets, %" PRIu64 " CNPs sent, %" PRIu64 " handled\n",
 		result->marked, result->cnp_sent, result->cnp_handled);
 	fprintf(file,

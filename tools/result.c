@@ -96,6 +96,9 @@ static struct result_port port_of(const struct place *place, uint32_t number, ui
 		.marked = class->marked,
 		.dropped = class->dropped,
 		.paused = sim_fc_paused_time(place->fc, number, priority, now),
+		.paused_since = port->paused >> priority & 1
+					? place->fc->gates[number].paused_since[priority]
+					: PS_NEVER,
 	};
 
 	if (place->host) {
@@ -116,6 +119,7 @@ static void sum_link(struct result *result, const struct result_link *link)
 static void sum_port(struct result *result, const struct result_port *port)
 {
 	result->pfc.paused += port->paused;
+	result->pfc.paused_at_end += port->paused_since != PS_NEVER;
 	result->marked += port->marked;
 	if (port->queue_max > result->queue_max_bytes)
 		result->queue_max_bytes = port->queue_max;
@@ -220,6 +224,7 @@ int result_collect(const struct result_source *source, struct result *ret_result
 		.version = source->version,
 		.digest = sim_digest(sim),
 		.partial = source->partial,
+		.cut = source->partial || !sim_is_done(sim),
 		.time = sim_now(sim),
 		.wall_s = source->wall_s,
 		.events = sim_events(sim),

@@ -46,6 +46,7 @@ struct result_port {
 	uint64_t marked;			/* ECN, on the way out */
 	uint64_t dropped;			/* came in here and found no room */
 	ps_t paused; /* how long the other end has kept it from sending */
+	ps_t paused_since; /* and it still does at the end; PS_NEVER: it does not */
 };
 
 /* What a port has only once: its control frames and its faults, both counted at the sending end. */
@@ -75,6 +76,7 @@ struct result {
 	const char *version;
 	uint64_t digest;
 	bool partial;
+	bool cut; /* partial, or the scenario's end came before nothing was left to do */
 	ps_t time;
 	double wall_s;
 	uint64_t events, packet_hops;
@@ -85,6 +87,7 @@ struct result {
 	struct {
 		uint64_t pause_sent, resume_sent;
 		ps_t paused;
+		uint64_t paused_at_end; /* priorities of ports; unless @cut, for ever */
 	} pfc;
 	uint64_t marked, cnp_sent, cnp_handled, queue_max_bytes;
 	struct result_flow *flows;

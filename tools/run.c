@@ -105,15 +105,14 @@ static int print(const struct run *run, const struct result *result, bool writte
 }
 
 /* A program has failed when a rank says so, or waits although nothing can happen any more. */
-static int judge(const struct run *run, const struct result *result)
+static int judge(const struct result *result)
 {
-	const bool cut = result->partial || !sim_is_done(run->fabric.sim);
 	int ret = COMMAND_DONE;
 
 	for (uint32_t i = 0; i < result->program_count; i++) {
 		const struct result_program *program = &result->programs[i];
 
-		if (program->failed == 0 && (cut || program->unfinished == 0))
+		if (program->failed == 0 && (result->cut || program->unfinished == 0))
 			continue;
 		command_say("program %s: %u of %u ranks failed, %u never ended", program->name,
 			    program->failed, program->rank_count, program->unfinished);
@@ -146,7 +145,7 @@ static int give_results(const struct run *run)
 		ret = run->files ? write_files(run, &result) : COMMAND_DONE;
 		printed = print(run, &result, run->files && !ret);
 		ret = ret ? ret : printed;
-		ret = ret ? ret : judge(run, &result);
+		ret = ret ? ret : judge(&result);
 	}
 	result_free(&result);
 	return ret;
@@ -182,6 +181,14 @@ static void on_say(void *owner, int rank, const char *line)
 	const struct scenario_program *program = owner;
 
 	fprintf(stderr, "%s, rank %d: %s\n", program->name, rank, line);
+}
+
+/* --quiet: whoever wants to know runs the same once more without it. */
+static void on_hush(void *owner, int rank, const char *line)
+{
+	(void)owner;
+	(void)rank;
+	(void)line;
 }
 
 /* Nothing that a spinning program has begun can be ended in good order. */
@@ -221,7 +228,7 @@ static int start_program(struct run *run, uint32_t number)
 		.arg_count = (int)program->arg_count,
 		.args = (const char *const *)program->args,
 		.start_at = program->start_at,
-		.watcher = {on_report, on_say, program},
+		.watcher = {on_report, run->options->quiet ? on_hush : on_say, program},
 	};
 
 	run->hosts[number] = hosts;

@@ -26,13 +26,13 @@ static int read_topology(const char *path, const struct command_options *options
 		if (strlen(path) > strlen(endings[i]) &&
 		    strcmp(path + strlen(path) - strlen(endings[i]), endings[i]) == 0)
 			return command_read(path, options, ret_scenario);
-	length = (size_t)snprintf(text, sizeof(text), "version: 1\ntopology: {file: '");
+	length = (size_t)snprintf(text, sizeof(text), "{version: 1, topology: {file: '");
 	for (base = base ? base + 1 : path; *base && length < sizeof(text) - 8; base++) {
 		if (*base == '\'')
 			text[length++] = '\'';
 		text[length++] = *base;
 	}
-	length += (size_t)snprintf(text + length, sizeof(text) - length, "'}\n");
+	length += (size_t)snprintf(text + length, sizeof(text) - length, "'}}\n");
 	ret = scenario_parse(path, text, length, &options->overrides, ret_scenario, &errors);
 	command_print_bad(&errors, options->quiet);
 	bad_list_fini(&errors);

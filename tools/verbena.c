@@ -88,7 +88,7 @@ static int run(const struct command *command, int argc, char **argv)
 	int ret;
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return help(command->name);
 	ret = command_parse(command, argc, argv, &options);
 	ret = ret ? ret : command->run(&options);

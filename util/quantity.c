@@ -227,7 +227,8 @@ void util_quantity_format(char ret_text[32], uint64_t value, enum util_unit unit
 	for (const struct scale *s = scales_of(unit); s->name; s++)
 		if (value % s->factor == 0 && (!best || value / s->factor < value / best->factor))
 			best = s;
-	if (value == 0)
-		best = scales_of(unit);
+	/* Zero in the plain unit: "0s", "0B", "0bps". */
+	while (value == 0 && unit != UTIL_UNIT_TIME && best->factor > 1)
+		best++;
 	util_text(ret_text, 32, "%llu%s", (unsigned long long)(value / best->factor), best->name);
 }

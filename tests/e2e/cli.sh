@@ -11,6 +11,10 @@ expect 0 help run
 grep -q -- '--through-wire' out || fail "help run lacks an option"
 expect 0 topo --help
 grep -q -- '--dot' out || fail "topo --help lacks an option"
+cp out long
+expect 0 topo -h
+cmp -s out long || fail "-h is not --help"
+rm long
 expect 2
 [ ! -s out ] || fail "usage is not for stdout"
 

@@ -25,7 +25,7 @@ holds $result "r['digest'] == '$digest' and r['partial'] is False and isinstance
 holds $result 'r["flows"] == {"posted": 15, "completed": 15, "failed": 0, "bytes_posted": 860000, "bytes_delivered": 860000, "packets_retransmitted": 0}'
 holds $result 'set(r["drops"]) == {"buffer", "fault", "no_route", "icrc", "ttl", "mtu", "watchdog"}'
 holds $result 'set(r["drops"].values()) == {0}'
-holds $result 'set(r["pfc"]) == {"pause_sent", "resume_sent", "paused_ps"} and r["ecn"]["marked"] > 0'
+holds $result 'set(r["pfc"]) == {"pause_sent", "resume_sent", "paused_ps", "paused_at_end"} and r["ecn"]["marked"] > 0'
 holds $result 'r["cnp"]["sent"] >= r["cnp"]["handled"] > 0 and r["queue"]["max_bytes"] > 20000'
 holds $result 'set(r["fct"]) == {"incast", "ring"} and r["fct"]["incast"]["count"] == 7 and r["fct"]["ring"]["count"] == 8'
 holds $result 'all(set(c) == {"count", "mean_ps", "p50_ps", "p99_ps", "p999_ps", "slowdown_mean", "slowdown_p99", "goodput_bps"} for c in r["fct"].values())'
@@ -67,6 +67,7 @@ assert [(p["node"], p["link"], int(p["priority"])) for p in ports] == \
 total = lambda key: sum(int(p[key]) for p in ports)
 once = lambda key: sum(int(p[key]) for p in ports if p["priority"] == "0")
 assert total("marked") == r["ecn"]["marked"]
+assert r["pfc"]["paused_at_end"] == sum(p["paused_since_ps"] != "" for p in ports) == 0
 assert total("paused_ps") == r["pfc"]["paused_ps"]
 assert once("pause_sent") == r["pfc"]["pause_sent"] and once("resume_sent") == r["pfc"]["resume_sent"]
 assert max(int(p["queue_max_bytes"]) for p in ports) == r["queue"]["max_bytes"]
@@ -95,9 +96,44 @@ expect 0 run small.yaml --json --until 4us --out cut
 holds out 'r["partial"] is False and r["flows"]["failed"] == 15 and r["fct"]["incast"]["count"] == 0'
 grep -q '^0,.*,,,[0-9]*,,0,unfinished$' cut/flows.csv || fail "an unfinished flow looks otherwise"
 
-# --quiet leaves the two lines.
+# --quiet leaves the two lines, whatever programs say.
 expect 0 run small.yaml --quiet --out quiet
 [ "$(wc -l <out)" = 2 ] && [ ! -s err ] || fail "--quiet says more"
+cat >says.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 2}
+programs: [{run: atomics, hosts: [h0, h1]}]
+END
+expect 0 run says.yaml --json
+grep -qx 'atomics, rank 0: counter 16 of 16' err || fail "a program says something else"
+expect 0 run says.yaml --json --quiet
+[ ! -s err ] || fail "--quiet lets programs speak"
+
+# A resume frame is lost on its way to h1: its flow cannot go on, and it is said why.
+cat >stuck.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 9}
+switch: {buffer: 1MiB, pfc: {}}
+traffic: [{class: incast, pattern: incast, to: h0, size: 500KB}]
+faults: [{link: h1-s0, sender: s0, drop_nth: [2], frames: all}]
+END
+expect 0 run stuck.yaml --out stuck
+holds stuck/result.json 'r["pfc"]["paused_at_end"] == 1 and r["flows"]["failed"] == 1'
+holds stuck/result.json 'r["drops"]["fault"] == 1 and r["partial"] is False'
+grep -q '^stuck     h1 towards s0, priority 3: paused since [0-9.]* us for ever$' out || fail "no line about it"
+grep -q 'nothing will let them go on' stuck/report.html && grep -q 'was never told to go on' stuck/report.html ||
+	fail "nothing about it in the report"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+	NR > 1 && ($at["paused_since_ps"] != "") != ($1 == "h1" && $5 == 3) { exit 1 }' stuck/ports.csv ||
+	fail "paused_since_ps is of other ports"
+expect 0 run stuck.yaml --json --set switch.pfc.mode=quanta
+holds out 'r["pfc"]["paused_at_end"] == 0 and r["flows"]["failed"] == 0'
+expect 0 run stuck.yaml --json --set faults.0.frames=data
+holds out 'r["pfc"]["paused_at_end"] == 0 and r["flows"]["failed"] == 0'
+# Where the end of the run came first, a pause is nothing special.
+expect 0 run stuck.yaml --until 20us --out cut
+holds cut/result.json 'r["pfc"]["paused_at_end"] > 1'
+! grep -q '^stuck  ' out || fail "stuck, although it may go on"
 
 # A name is no way out of the folder.
 sed 's/^name: small/name: none/' small.yaml >other.yaml

@@ -48,4 +48,10 @@ expect 0 topo hpcc.txt --from n1 --to n3
 expect 2 topo fat.yaml --from h0
 expect 2 topo fat.yaml --from h0 --to p0e0
 expect 2 topo missing.txt
+grep -qx 'missing.txt:1: topology.file: found no such file: "missing.txt", expected a file that can be read' err ||
+	fail "another line about a file that is not there"
+echo 4 1 >short.txt
+expect 2 topo short.txt
+[ "$(wc -l <err)" = 1 ] && grep -q '^short.txt:1: header: found 2 fields, ' err && ! grep -q named err ||
+	fail "another line about a file that is no topology"
 expect 2 topo small.yaml --set topology.leaves=0

@@ -201,6 +201,8 @@ static void written_as_short_as_can_be(void **state)
 	assert_format(PS_S, UTIL_UNIT_TIME, "1s");
 	assert_format(1, UTIL_UNIT_TIME, "1ps");
 	assert_format(0, UTIL_UNIT_TIME, "0s");
+	assert_format(0, UTIL_UNIT_BYTES, "0B");
+	assert_format(0, UTIL_UNIT_RATE, "0bps");
 	assert_format(33554432, UTIL_UNIT_BYTES, "32MiB");
 	assert_format(400000, UTIL_UNIT_BYTES, "400KB");
 	assert_format(106250000000, UTIL_UNIT_RATE, "106250Mbps");

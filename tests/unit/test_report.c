@@ -72,6 +72,7 @@ static void make(void)
 						  .is_host = i < SIM_PRIORITIES,
 						  .queue_max = 99,
 						  .paused = 2,
+						  .paused_since = PS_NEVER,
 						  .rate_bps = 1000000000};
 	m.rank_result = (struct program_result){.ended = true, .result = 3, .end_at = 9};
 	m.rank = (struct result_rank){.host = evil, .result = &m.rank_result};

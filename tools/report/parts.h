@@ -25,7 +25,5 @@ int report_data(const struct report *report, FILE *file);
 uint64_t report_lost(const struct result *result);	    /* packets, for whatever reason */
 uint64_t report_retransmitted(const struct report *report); /* packets, of programs, too */
 bool report_has_programs_failed(const struct result *result);
-/* The end of the scenario came before that of everything in it. */
-bool report_is_cut(const struct result *result);
 
 #endif

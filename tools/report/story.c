@@ -28,11 +28,6 @@ bool report_has_programs_failed(const struct result *result)
 	return false;
 }
 
-bool report_is_cut(const struct result *result)
-{
-	return result->partial || (result->fabric && !sim_is_done(result->fabric->sim));
-}
-
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
@@ -89,8 +84,9 @@ void report_verdict(const struct report *report, FILE *file)
 	if (failed) {
 		fputs("<strong>Not everything completed:</strong> ", file);
 		put_unfinished(report, file);
-		fputs(report_is_cut(result) && !result->partial
-			      ? " when the scenario’s time was over."
+		fputs(result->cut && !result->partial ? " when the scenario’s time was over."
+		      : !result->cut && result->pfc.paused_at_end
+			      ? ". Ports are paused, and nothing will let them go on."
 			      : ".",
 		      file);
 	} else if (!result->partial && !wrong) {
@@ -225,6 +221,24 @@ static const struct result_port *most_paused(const struct result *result)
 	return most;
 }
 
+static void put_stuck(const struct result *result, FILE *file)
+{
+	const struct result_port *first = NULL;
+
+	for (uint64_t i = 0; i < result->port_count && !first; i++)
+		if (result->ports[i].paused_since != PS_NEVER)
+			first = &result->ports[i];
+	if (!first || result->cut)
+		return;
+	html_put(file,
+		 " <strong>Stuck</strong> since %t: <b>%s</b> towards <b>%s</b>, priority %n, was "
+		 "never told to go on",
+		 first->paused_since, first->node, first->peer, (uint64_t)first->priority);
+	if (result->pfc.paused_at_end > 1)
+		html_put(file, ", and %n more", result->pfc.paused_at_end - 1);
+	fputs(".", file);
+}
+
 static void count_paused(const struct result *result, uint64_t *ret_hosts, uint64_t *ret_switches)
 {
 	const char *last = "";
@@ -267,6 +281,7 @@ static void who_was_paused(const struct report *report, FILE *file)
 		fprintf(file, " (%.3g&#8239;%% of the run)",
 			100.0 * (double)most->paused / (double)result->time);
 	html_put(file, ", priority %n.", (uint64_t)most->priority);
+	put_stuck(result, file);
 }
 
 /* ---- where queues grew ---- */
