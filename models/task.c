@@ -141,9 +141,13 @@ void task_pause(struct task *task)
 
 void task_sleep(struct task *task, ps_t duration)
 {
+	const ps_t now = task->host->now;
+
 	if (duration == 0)
 		return;
-	sim_local_schedule(&task->host->local, &task->event, task->host->now + duration);
+	/* Beyond the end of time: for ever. */
+	if (duration < PS_NEVER - now)
+		sim_local_schedule(&task->host->local, &task->event, now + duration);
 	task_pause(task);
 }
 

@@ -28,7 +28,7 @@ uint64_t vb_now_ps(void)
 
 void vb_sleep_ns(uint64_t ns)
 {
-	task_sleep(current(), ns * PS_NS);
+	task_sleep(current(), ns < PS_NEVER / PS_NS ? ns * PS_NS : PS_NEVER);
 }
 
 int vb_put(const char *key, const void *bytes, size_t length)

@@ -32,11 +32,6 @@ void sim_local_init(struct sim_local *local, uint64_t seed, uint64_t node_id);
 void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, ps_t at);
 void sim_local_cancel(struct sim_local *local, struct sim_local_event *event);
 
-static inline ps_t sim_local_next_at(const struct sim_local *local)
-{
-	return local->root ? local->root->at : PS_NEVER;
-}
-
 /* Takes out the earliest event where it is due at @at in @phase; NULL otherwise. */
 struct sim_local_event *sim_local_pop(struct sim_local *local, ps_t at, enum sim_local_phase phase);
 

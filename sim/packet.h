@@ -42,7 +42,7 @@ struct sim_body_ops {
 	bool (*corrupt)(struct sim_thread *th, struct sim_pkt *pkt, uint64_t draw);
 	/* A second copy that owns what it holds. False: no memory, there is none, and the run ends. */
 	bool (*duplicate)(struct sim_thread *th, const struct sim_pkt *pkt, struct sim_pkt *ret_pkt);
-	/* Up to three words that identify the packet, for the digest: opcode, QPN, PSN, length. */
+	/* Two words that identify the packet, for the digest: opcode, QPN, PSN, length. */
 	void (*facts)(const struct sim_pkt *pkt, uint64_t ret_words[2]);
 	/* Where these words are, on this machine, the first two of the body under a mask (the first
 	 * whole): the mask. 0, 0 otherwise. */

@@ -22,23 +22,3 @@ uint64_t util_rand_below(struct util_rand *rand, uint64_t limit)
 	} while ((uint64_t)product < -limit % limit);
 	return (uint64_t)(product >> 64);
 }
-
-bool util_rand_chance(struct util_rand *rand, uint32_t ppm)
-{
-	return (u128)util_rand_next(rand) * 1000000 >> 64 < ppm;
-}
-
-/* Von Neumann 1951: comparisons of uniforms only, so exact without a logarithm. A falling run of
- * odd length that starts at x has probability exp(-x); an even one adds a whole mean. */
-ps_t util_rand_exponential(struct util_rand *rand, ps_t mean)
-{
-	for (ps_t whole = 0;; whole += mean) {
-		uint64_t first = util_rand_next(rand), last = first, next;
-		uint32_t run = 1;
-
-		for (; (next = util_rand_next(rand)) < last; last = next)
-			run++;
-		if (run % 2 == 1)
-			return whole + (ps_t)((u128)first * mean >> 64);
-	}
-}

@@ -6,8 +6,6 @@
  * alone: neither another entity nor another purpose can shift it, and no draw tells the next. */
 #include "util/units.h"
 
-#include <stdbool.h>
-
 struct util_rand {
 	uint64_t seed;
 	uint64_t entity;  /* hash of the name */
@@ -15,9 +13,7 @@ struct util_rand {
 	uint64_t counter;
 };
 
-uint64_t util_rand_next(struct util_rand *rand);
-uint64_t util_rand_below(struct util_rand *rand, uint64_t limit); /* unbiased */
-bool util_rand_chance(struct util_rand *rand, uint32_t ppm);	  /* always takes one draw */
-ps_t util_rand_exponential(struct util_rand *rand, ps_t mean);	  /* gaps of a Poisson process */
+uint64_t util_rand_next(struct util_rand *rand); /* any of 2^64, each as likely */
+uint64_t util_rand_below(struct util_rand *rand, uint64_t limit); /* limit > 0; unbiased */
 
 #endif

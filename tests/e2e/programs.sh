@@ -30,6 +30,10 @@ holds out 'r["programs"][0]["unfinished"] == 1 and r["programs"][0]["ranks"][1][
 expect 0 run wait.yaml --json --until 2us
 holds out 'r["programs"][0]["unfinished"] == 1 and r["flows"]["failed"] == 4'
 
+scenario sleep >sleep.yaml
+expect 1 run sleep.yaml --json
+holds out 'r["programs"][0]["ranks"][1]["ended"] is False and r["time_ps"] < 10**9'
+
 # Virtual time stands still while a program computes: it is named, and what there is so far is kept.
 scenario spin >spin.yaml
 expect 3 run spin.yaml --out spin
@@ -52,4 +56,4 @@ scenario fail | sed "s,$stuck,./mine.so," >below/near.yaml
 expect 1 run below/near.yaml --json
 (cd / && expect 1 run "$work/below/near.yaml" --json)
 expect 0 check below/near.yaml
-nothing_else below small.yaml fail.yaml fail wait.yaml spin.yaml spin empty.yaml empty.so
+nothing_else below small.yaml fail.yaml fail wait.yaml sleep.yaml spin.yaml spin empty.yaml empty.so

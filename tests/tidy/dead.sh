@@ -32,6 +32,21 @@ say "included nowhere" <"$dir/dead"
 grep -E '(\.(orig|old|rej|bak|swp|o|a)|~|_new\.[ch])$' "$dir/all" >"$dir/dead"
 say "left behind" <"$dir/dead"
 
+# A function of a header is mentioned three times at least: where it is declared, where it is defined,
+# where somebody calls it. An inline one twice.
+grep -E '\.([ch]|inc)$' "$dir/all" | xargs cat | grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort | uniq -c >"$dir/words"
+# called MOST: those of the heads of functions that come in, of which there is no more than that
+called() {
+	grep -vE '^(typedef|enum|struct [a-z0-9_]+ \{)' | grep -oE '\b[a-z][a-z0-9_]*\(' | tr -d '(' | sort -u |
+		awk -v most="$1" 'NR == FNR { count[$2] = $1; next } count[$1] <= most' "$dir/words" -
+}
+grep -E '\.h$' "$dir/all" | grep -v '^tests/matrix/cmocka\.h$' | xargs grep -hE '^[a-z]' >"$dir/heads"
+{
+	grep '^static inline' "$dir/heads" | called 1
+	grep -v '^static inline' "$dir/heads" | called 2
+} >"$dir/dead"
+say "a function that nobody calls" <"$dir/dead"
+
 for file in $(grep -E '\.[ch]$' "$dir/all"); do
 	[ "$(wc -l <"$file")" -le 800 ] || echo "$file"
 done >"$dir/dead"

@@ -227,7 +227,7 @@ static void on_async(void *world, void *qp_owner, int event, ps_t now)
 
 static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
 
-int nic_world_open(const struct nic_params *params, struct vrb_world **ret_world)
+static int open_world(const struct nic_params *params, struct vrb_world **ret_world)
 {
 	struct nic_world *w = calloc(1, sizeof(*w));
 	struct nic_params own = *params;
@@ -251,24 +251,6 @@ int nic_world_open(const struct nic_params *params, struct vrb_world **ret_world
 	return 0;
 }
 
-void nic_world_close(struct vrb_world *world)
-{
-	struct nic_world *w;
-
-	if (!world)
-		return;
-	w = to_nic_world(world);
-	vrb_world_fini(world);
-	CHECK(!w->channels);
-	nic_close(w->nic);
-	free(w);
-}
-
-struct nic *nic_world_nic(struct vrb_world *world)
-{
-	return to_nic_world(world)->nic;
-}
-
 static struct vrb_world *environment_world;
 
 static void open_environment(void)
@@ -281,7 +263,7 @@ static void open_environment(void)
 		fprintf(stderr, "verbena: %s: not understood\n", bad);
 		return;
 	}
-	ret = nic_world_open(&params, &environment_world);
+	ret = open_world(&params, &environment_world);
 	if (ret != 0)
 		fprintf(stderr, "verbena: no device: %s\n", strerror(-ret));
 }
