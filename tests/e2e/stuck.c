@@ -18,8 +18,10 @@ int prog_main(const struct prog *prog)
 		return 0;
 	if (strcmp(how, "wait") == 0)
 		return prog->get(prog, "what nobody puts", &byte, sizeof(byte));
-	if (strcmp(how, "sleep") == 0)
+	if (strcmp(how, "sleep") == 0) {
+		prog->sleep_ns(prog, 1);
 		prog->sleep_ns(prog, UINT64_MAX);
+	}
 	while (strcmp(how, "spin") == 0 && forever)
 		;
 	return 7;
