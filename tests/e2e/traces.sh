@@ -33,3 +33,9 @@ expect 0 run "$root/traces/default.yaml"
 sed 's/ in [0-9.]* s$//' out >said
 sed -n '/^\$ .\/setup run$/,/^```$/p' "$root/README.md" | sed '1d;$d' | sed 's/ in [0-9.]* s$//' >shown
 diff shown said || fail "the README shows another run"
+# And how its tests end, but for their number.
+echo '{"name": "one", "result": "OK"}' >log.json
+python3 "$root/tests/summary.py" log.json | sed 's/[0-9][0-9]* passed/N passed/' >said
+sed -n '/^\$ .\/setup test$/,/^```$/p' "$root/README.md" | sed '1d;$d' | tail -n 1 |
+	sed 's/[0-9][0-9]* passed/N passed/' >shown
+diff shown said || fail "the README shows another end of the tests"
