@@ -92,8 +92,12 @@ run = [(t["name"], p) for t in tests for p in t["cmd"][:4] if p in programs
 if what == "tests":
     print("\n".join(name for name, _ in run))
 else:
-    golden = {p for p in programs if os.path.basename(p).startswith(("sim_", "verbena"))}
-    print("\n".join(sorted(os.path.relpath(p, build) for p in golden | {p for _, p in run})))
+    # What tests/golden/check runs, and the programs that scenarios name.
+    golden = {p for p in programs
+              if os.path.basename(p).startswith(("sim_", "verbena", "scenario_tool"))}
+    modules = {t["filename"][0] for t in introspect("--targets") if t["type"] == "shared module"}
+    print("\n".join(sorted(os.path.relpath(p, build)
+                           for p in golden | modules | {p for _, p in run})))
 END
 }
 # shellcheck disable=SC2046
