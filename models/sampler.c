@@ -271,10 +271,10 @@ int sampler_start(struct sampler *sampler, struct fabric *fabric)
 	return 0;
 }
 
-void sampler_end(struct sampler *sampler)
+void sampler_end(struct sampler *sampler, ps_t at)
 {
 	if (sampler->queues)
-		add_point(sampler, sim_now(sampler->fabric->sim), true);
+		add_point(sampler, at, true);
 }
 
 void sampler_fini(struct sampler *sampler)

@@ -41,8 +41,8 @@ struct sampler {
 
 /* Before fabric_run(). -ENOMEM: nothing is watched; the sampler can be freed in any case. */
 int sampler_start(struct sampler *sampler, struct fabric *fabric);
-/* After fabric_run(): the last point. */
-void sampler_end(struct sampler *sampler);
+/* After fabric_run(): the last point, not before the last arrival. */
+void sampler_end(struct sampler *sampler, ps_t at);
 void sampler_fini(struct sampler *sampler); /* zeroed: allowed */
 
 /* The switch ports with the longest queues ever, the longest first; equal ones in order of node and

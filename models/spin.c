@@ -104,24 +104,30 @@ static void *pc_of(const ucontext_t *context)
 #endif
 }
 
+/* The frames of the handler itself come first. */
+uint32_t spin_places(const void *context, void *ret_places[SPIN_PLACES])
+{
+	void *pc = pc_of(context), *frames[SPIN_PLACES];
+	uint32_t first = 0, count = (uint32_t)backtrace(frames, SPIN_PLACES), places = 1;
+
+	while (first < count && frames[first] != pc)
+		first++;
+	ret_places[0] = pc;
+	for (uint32_t i = first + 1; i < count; i++)
+		ret_places[places++] = frames[i];
+	return places;
+}
+
 /* On the stack of the program. The unwinder was loaded by spin_create(), so that it needs no memory
  * here. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	struct answer *answer = info->si_value.sival_ptr;
-	void *pc = pc_of(context), *frames[SPIN_PLACES];
-	uint32_t first = 0, count;
 
 	(void)number;
 	if (info->si_code != SI_QUEUE || info->si_pid != getpid())
 		return;
-	count = (uint32_t)backtrace(frames, SPIN_PLACES);
-	while (first < count && frames[first] != pc)
-		first++;
-	answer->report.places[0] = pc;
-	answer->report.place_count = 1;
-	for (uint32_t i = first + 1; i < count; i++)
-		answer->report.places[answer->report.place_count++] = frames[i];
+	answer->report.place_count = spin_places(context, answer->report.places);
 	__atomic_store_n(&answer->ready, true, __ATOMIC_RELEASE);
 }
 

@@ -23,6 +23,10 @@ struct spin_report {
 /* From the watching thread, once; the program goes on spinning. */
 typedef void spin_fn(void *owner, const struct spin_report *report);
 
+/* From the handler of a signal, with its ucontext_t: where the thread was, and its callers. Returns how
+ * many @ret_places were filled. After spin_create(), which loads the unwinder. */
+uint32_t spin_places(const void *context, void *ret_places[SPIN_PLACES]);
+
 struct spin;
 
 /* @thread_count: of the simulation. Programs that use @limit_ms without a call are reported. NULL:

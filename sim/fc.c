@@ -59,7 +59,8 @@ ps_t sim_fc_paused_time(const struct sim_fc *fc, uint32_t port, uint8_t priority
 	const struct sim_gate *gate = &fc->gates[port];
 	ps_t time = gate->paused_time[priority];
 
-	if (fc->node->ports[port].paused >> priority & 1)
+	/* A gate that waits for credit may have closed when a frame left, after @now. */
+	if (fc->node->ports[port].paused >> priority & 1 && now > gate->paused_since[priority])
 		time += now - gate->paused_since[priority];
 	return time;
 }

@@ -69,9 +69,12 @@ static void catch_signals(void)
 	const struct sigaction action = {.sa_handler = on_signal,
 					 .sa_flags = (int)SA_RESETHAND | SA_RESTART};
 
+	struct sigaction before;
+
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	if (sigaction(SIGHUP, &action, &before) == 0 && before.sa_handler == SIG_IGN)
+		sigaction(SIGHUP, &before, NULL); /* nohup */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -213,6 +213,28 @@ static int collect_programs(struct result *result, struct program_run *const *ru
 	return ret;
 }
 
+ps_t result_time(const struct result_source *source)
+{
+	const struct scenario *scenario = source->scenario;
+	ps_t last = sim_now(source->fabric->sim);
+
+	for (uint64_t i = 0; i < scenario->flow_count; i++) {
+		const struct traffic_flow *flow = &scenario->flows[i];
+
+		if (flow->status != TRAFFIC_PENDING && flow->end_at > last)
+			last = flow->end_at;
+	}
+	for (uint32_t i = 0; i < scenario->program_count; i++)
+		for (uint32_t k = 0; k < scenario->programs[i].host_count; k++) {
+			const struct program_result *rank =
+				program_result(source->programs[i], k);
+
+			if (rank->ended && rank->end_at > last)
+				last = rank->end_at;
+		}
+	return last;
+}
+
 int result_collect(const struct result_source *source, struct result *ret_result)
 {
 	const struct sim *sim = source->fabric->sim;
@@ -225,7 +247,7 @@ int result_collect(const struct result_source *source, struct result *ret_result
 		.digest = sim_digest(sim),
 		.partial = source->partial,
 		.cut = source->partial || !sim_is_done(sim),
-		.time = sim_now(sim),
+		.time = result_time(source),
 		.wall_s = source->wall_s,
 		.events = sim_events(sim),
 		.packet_hops = sim_packet_hops(sim),

@@ -114,6 +114,9 @@ struct result_source {
 	double wall_s;
 };
 
+/* After fabric_run(): when the last packet arrived or the last flow or program ended, which may be with a
+ * timer. */
+ps_t result_time(const struct result_source *source);
 /* After fabric_run(). -ENOMEM; @ret_result can be freed in any case. */
 int result_collect(const struct result_source *source, struct result *ret_result);
 void result_free(struct result *result);

@@ -6,6 +6,7 @@
 #include "tools/capture.h"
 #include "tools/command.h"
 #include "tools/folder.h"
+#include "tools/guard.h"
 #include "tools/output.h"
 #include "tools/program.h"
 #include "tools/progress.h"
@@ -125,9 +126,9 @@ static int judge(const struct result *result)
 	return COMMAND_BROKEN;
 }
 
-static int give_results(const struct run *run)
+static struct result_source source_of(const struct run *run)
 {
-	const struct result_source source = {
+	return (struct result_source){
 		.scenario = &run->scenario,
 		.fabric = &run->fabric,
 		.traffic = run->traffic,
@@ -136,6 +137,11 @@ static int give_results(const struct run *run)
 		.partial = run->partial,
 		.wall_s = progress_clock() - run->began,
 	};
+}
+
+static int give_results(const struct run *run)
+{
+	const struct result_source source = source_of(run);
 	struct result result;
 	int ret = COMMAND_BROKEN, printed;
 
@@ -157,6 +163,7 @@ void run_rescue(void)
 
 	if (!run)
 		return;
+	guard_end();
 	progress_end(&run->progress);
 	run->partial = true;
 	give_results(run);
@@ -180,7 +187,12 @@ static void on_say(void *owner, int rank, const char *line)
 {
 	const struct scenario_program *program = owner;
 
-	fprintf(stderr, "%s, rank %d: %s\n", program->name, rank, line);
+	flockfile(stderr);
+	fprintf(stderr, "%s, rank %d: ", program->name, rank);
+	for (; *line; line++)
+		fputc((unsigned char)*line < ' ' || *line == 0x7f ? '?' : *line, stderr);
+	fputc('\n', stderr);
+	funlockfile(stderr);
 }
 
 /* --quiet: whoever wants to know runs the same once more without it. */
@@ -210,6 +222,8 @@ static int open_programs(struct run *run)
 	run->programs = calloc((size_t)count + 1, sizeof(*run->programs));
 	run->runs = calloc((size_t)count + 1, sizeof(*run->runs));
 	run->hosts = calloc((size_t)count + 1, sizeof(*run->hosts));
+	if (count > 0)
+		guard_begin(run->options->quiet, run_rescue);
 	if (run->programs && run->runs && run->hosts)
 		return command_open_programs(run->path, &run->scenario, run->programs);
 	command_say("no memory");
@@ -259,6 +273,7 @@ static int start_programs(struct run *run)
 
 static int run_fabric(struct run *run)
 {
+	struct result_source source;
 	int ret;
 
 	progress_start(&run->progress, &run->fabric, run->scenario.until, run->options->quiet);
@@ -266,7 +281,9 @@ static int run_fabric(struct run *run)
 	__atomic_store_n(&current, run, __ATOMIC_RELEASE);
 	ret = fabric_run(&run->fabric, run->scenario.until);
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
-	sampler_end(&run->sampler);
+	guard_end();
+	source = source_of(run);
+	sampler_end(&run->sampler, result_time(&source));
 	run->sampled = run->files;
 	progress_end(&run->progress);
 	run->partial = ret != 0 || progress_signal() != 0;
@@ -304,6 +321,7 @@ static int build_and_run(struct run *run)
 
 static void fini(struct run *run)
 {
+	guard_end();
 	spin_destroy(run->spin);
 	sampler_fini(&run->sampler);
 	traffic_destroy(run->traffic);

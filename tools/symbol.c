@@ -121,15 +121,34 @@ bool symbol_of(const void *place, bool is_return, char *ret_text, size_t room)
 	return known > 0;
 }
 
-void symbol_spin(const struct spin_report *report, char *ret_text, size_t room)
+static bool in_libc(const void *place)
 {
-	char place[256] = "an unknown place";
+	Dl_info info;
+
+	return dladdr(place, &info) != 0 && strncmp(base_of(info.dli_fname), "libc.", 5) == 0;
+}
+
+void symbol_places(const struct spin_report *report, char *ret_text, size_t room)
+{
 	bool has_line = false;
 
+	snprintf(ret_text, room, "an unknown place");
 	for (uint32_t i = 0; i < report->place_count && !has_line; i++)
-		has_line = symbol_of(report->places[i], i > 0, place, sizeof(place));
-	if (!has_line && report->place_count > 0)
-		symbol_of(report->places[0], false, place, sizeof(place));
+		has_line = symbol_of(report->places[i], i > 0, ret_text, room);
+	/* abort() and the like do not say much. */
+	for (uint32_t i = 0; i < report->place_count && !has_line; i++) {
+		if (in_libc(report->places[i]) && i + 1 < report->place_count)
+			continue;
+		symbol_of(report->places[i], i > 0, ret_text, room);
+		break;
+	}
+}
+
+void symbol_spin(const struct spin_report *report, char *ret_text, size_t room)
+{
+	char place[256];
+
+	symbol_places(report, place, sizeof(place));
 	snprintf(
 		ret_text, room,
 		"%s: program %s spins at %s: no verbs call in %llu ms of its processor time. In "

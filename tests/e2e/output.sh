@@ -96,6 +96,18 @@ expect 0 run small.yaml --json --until 4us --out cut
 holds out 'r["partial"] is False and r["flows"]["failed"] == 15 and r["fct"]["incast"]["count"] == 0'
 grep -q '^0,.*,,,[0-9]*,,0,unfinished$' cut/flows.csv || fail "an unfinished flow looks otherwise"
 
+# Cut at any time, also while gates wait for credit since the last arrival.
+cat >credit.yaml <<'END'
+version: 1
+topology: {kind: leaf_spine, leaves: 2, spines: 1, hosts_per_leaf: 4, host_rate: 3Gbps}
+switch: {credit: {buffer: 10KiB}}
+traffic: [{pattern: incast, to: h0, size: 100KB}, {class: other, pattern: ring, size: 20KB, start: 1us}]
+END
+for until in 11us 12.08us 12.5us 13us 14us 15us 16us; do
+	expect 0 run credit.yaml --json --until $until
+	holds out '0 <= r["pfc"]["paused_ps"] <= 24 * r["time_ps"]'
+done
+
 # --quiet leaves the two lines, whatever programs say.
 expect 0 run small.yaml --quiet --out quiet
 [ "$(wc -l <out)" = 2 ] && [ ! -s err ] || fail "--quiet says more"

@@ -30,6 +30,13 @@ holds out 'r["programs"][0]["unfinished"] == 1 and r["programs"][0]["ranks"][1][
 expect 0 run wait.yaml --json --until 2us
 holds out 'r["programs"][0]["unfinished"] == 1 and r["flows"]["failed"] == 4'
 
+# Time goes on to the last end, whether a packet came then or not.
+holds fail/result.json 'r["time_ps"] >= max(k["end_ps"] for k in r["programs"][0]["ranks"])'
+scenario fail | sed 's/name: mine,/name: mine, start: 5ms,/' >late.yaml
+expect 1 run late.yaml --json
+holds out 'r["time_ps"] == 5 * 10**9'
+rm late.yaml
+
 scenario sleep >sleep.yaml
 expect 1 run sleep.yaml --json
 holds out 'r["programs"][0]["ranks"][1]["ended"] is False and r["time_ps"] < 10**9'
@@ -40,6 +47,34 @@ expect 3 run spin.yaml --out spin
 grep -q '^verbena: h1: program mine spins at ' err || fail "spin: another line"
 holds spin/result.json 'r["partial"] is True and r["flows"]["posted"] == 4'
 [ -s spin/flows.csv ] || fail "spin: no flows.csv"
+
+# Who ends the process of all is named, and what there is so far is kept.
+scenario exit >exit.yaml
+expect 3 run exit.yaml --out exit --threads 2
+grep -qx 'verbena: h1: program mine called exit(), which ends all of them' err || fail "exit: another line"
+for how in crash deep; do
+	scenario $how >$how.yaml
+	status=0
+	("$verbena" run $how.yaml --out $how >out 2>err) 2>/dev/null || status=$?
+	grep -qE '^verbena: h1: program mine crashed at .*(prog_main|deep).*: (Aborted|Segmentation fault)$' err ||
+		fail "$how: another line"
+	[ $how$status = crash134 ] || [ $how$status = deep139 ] || fail "$how: exit $status"
+done
+for how in exit crash deep; do
+	holds $how/result.json 'r["partial"] is True and r["flows"]["posted"] == 4'
+	[ -s $how/flows.csv ] || fail "$how: no flows.csv"
+done
+
+# Standard output belongs to the result, and what programs say cannot look like more than a line.
+scenario print >print.yaml
+expect 0 run print.yaml --json
+holds out 'r["partial"] is False and r["programs"][0]["failed"] == 0'
+printf 'mine, rank 1: two?lines?[31m\nprinted\n' >want
+cmp -s want err || fail "print: something else on stderr"
+rm want
+expect 0 run print.yaml --json --quiet
+[ ! -s err ] || fail "--quiet lets programs print"
+holds out 'r["partial"] is False'
 
 # Something that is no program.
 : >empty.so
@@ -56,4 +91,5 @@ scenario fail | sed "s,$stuck,./mine.so," >below/near.yaml
 expect 1 run below/near.yaml --json
 (cd / && expect 1 run "$work/below/near.yaml" --json)
 expect 0 check below/near.yaml
-nothing_else below small.yaml fail.yaml fail wait.yaml sleep.yaml spin.yaml spin empty.yaml empty.so
+nothing_else below small.yaml fail.yaml fail wait.yaml sleep.yaml spin.yaml spin exit.yaml exit \
+	crash.yaml crash deep.yaml deep print.yaml empty.yaml empty.so

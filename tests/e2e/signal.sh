@@ -34,5 +34,12 @@ interrupt() {
 }
 interrupt TERM 15
 interrupt HUP 1
+# nohup is heard.
+(trap '' HUP && exec "$verbena" run long.yaml --json --until 200ms) >out 2>err &
+pid=$!
+sleep 0.3
+kill -HUP $pid || fail "the run was over too soon"
+wait $pid || fail "HUP, ignored: exit $?"
+holds out 'r["partial"] is False'
 # A shell without job control lets its children ignore SIGINT; verbena asks for it again.
 interrupt INT 2

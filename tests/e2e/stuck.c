@@ -2,12 +2,28 @@
 
 /* Programs that do not end well, for the tests of the command: "fail" returns 7 at rank 1, "wait"
  * waits for what nobody puts on the board, "sleep" sleeps beyond the end of time, "spin" computes for
- * ever. */
+ * ever, "exit" and "crash" end the process, "deep" uses up its stack, "print" prints and says. */
 #include "tests/programs/prog.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static volatile int forever = 1;
+
+static int deep(int depth)
+{
+	volatile char room[1024] = {(char)depth};
+
+	return depth > 0 ? deep(depth - 1) + room[0] : 0;
+}
+
+static int print(const struct prog *prog)
+{
+	printf("printed\n");
+	prog->say(prog, "two\nlines\033[31m");
+	return 0;
+}
 
 int prog_main(const struct prog *prog)
 {
@@ -22,6 +38,14 @@ int prog_main(const struct prog *prog)
 		prog->sleep_ns(prog, 1);
 		prog->sleep_ns(prog, UINT64_MAX);
 	}
+	if (strcmp(how, "exit") == 0)
+		exit(0);
+	if (strcmp(how, "crash") == 0)
+		abort();
+	if (strcmp(how, "deep") == 0)
+		return deep(1 << 20);
+	if (strcmp(how, "print") == 0)
+		return print(prog);
 	while (strcmp(how, "spin") == 0 && forever)
 		;
 	return 7;

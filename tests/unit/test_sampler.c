@@ -113,7 +113,7 @@ static void net_run(struct net *net, const struct choice *choice)
 	if (choice->watcher)
 		fabric_watch(&net->fabric, choice->watcher);
 	assert_int_equal(fabric_run(&net->fabric, PS_NEVER), 0);
-	sampler_end(&net->sampler);
+	sampler_end(&net->sampler, sim_now(net->fabric.sim));
 }
 
 static void net_free(struct net *net)
