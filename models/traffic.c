@@ -201,7 +201,8 @@ int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t c
 		traffic_destroy(traffic);
 		return -ENOMEM;
 	}
-	qsort(flows, count, sizeof(*flows), compare_flows);
+	if (count > 0)
+		qsort(flows, count, sizeof(*flows), compare_flows);
 	key_flows(traffic);
 	lay_out(traffic);
 	ret = plan(traffic);
