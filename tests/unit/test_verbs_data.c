@@ -66,6 +66,20 @@ static void test_a_full_queue_refuses_and_says_which(void **state)
 		assert_int_equal(poll_one(&a).wr_id, i);
 }
 
+static void test_a_list_in_a_circle_fills_the_queue(void **state)
+{
+	struct ibv_sge sge = {(uintptr_t)b.bytes, 8, b.mr->lkey};
+	struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1, .next = &recv}, *bad_recv = NULL;
+	struct ibv_send_wr send = {.opcode = IBV_WR_SEND, .next = &send}, *bad = NULL;
+
+	(void)state;
+	connect_both();
+	assert_int_equal(ibv_post_recv(b.qp, &recv, &bad_recv), ENOMEM);
+	assert_ptr_equal(bad_recv, &recv);
+	assert_int_equal(ibv_post_send(a.qp, &send, &bad), ENOMEM);
+	assert_ptr_equal(bad, &send);
+}
+
 static void test_a_send_arrives_with_all_its_fields(void **state)
 {
 	struct ibv_wc wc;
@@ -388,6 +402,7 @@ static void test_an_overrun_cq_is_an_event_of_its_own(void **state)
 }
 
 RUN(T(test_posts_that_are_refused), T(test_a_full_queue_refuses_and_says_which),
+    T(test_a_list_in_a_circle_fills_the_queue),
     T(test_a_send_arrives_with_all_its_fields), T(test_a_write_reaches_the_address_of_its_region),
     T(test_atomics_take_their_own_fields), T(test_many_completions_come_at_once),
     T(test_an_armed_cq_tells_once), T(test_a_cq_armed_for_solicited_ones),

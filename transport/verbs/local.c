@@ -321,6 +321,12 @@ static int local_query_qp(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
 	return 0;
 }
 
+/* No queue takes more work requests than this: a list that goes in a circle ends, too. */
+static uint64_t queue_max(const struct vrb_world *world)
+{
+	return hca_device_profile(world->hca)->wr_max;
+}
+
 static int local_post_send(void *self, uint64_t qp, struct ibv_send_wr *wr,
 			   struct ibv_send_wr **ret_bad)
 {
@@ -330,7 +336,7 @@ static int local_post_send(void *self, uint64_t qp, struct ibv_send_wr *wr,
 	int ret = 0;
 	ps_t now;
 
-	for (const struct ibv_send_wr *w = wr; w; w = w->next)
+	for (const struct ibv_send_wr *w = wr; w && count <= queue_max(world); w = w->next)
 		count++;
 	now = enter(world, VRB_CALL_POST_SEND, count);
 	for (; wr; wr = wr->next) {
@@ -355,7 +361,7 @@ static int local_post_recv(void *self, uint64_t qp, struct ibv_recv_wr *wr,
 	int ret = 0;
 	ps_t now;
 
-	for (const struct ibv_recv_wr *w = wr; w; w = w->next)
+	for (const struct ibv_recv_wr *w = wr; w && count <= queue_max(world); w = w->next)
 		count++;
 	now = enter(world, VRB_CALL_POST_RECV, count);
 	for (; wr; wr = wr->next) {
