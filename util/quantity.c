@@ -152,15 +152,7 @@ enum util_quantity util_quantity_parse(const char *text, size_t length, enum uti
 
 enum util_quantity util_count_parse(const char *text, size_t length, uint64_t *ret_value)
 {
-	struct decimal decimal;
-	const char *rest;
-	enum util_quantity verdict = take_decimal(text, text + length, &decimal, &rest);
-
-	if (verdict != UTIL_QUANTITY_OK)
-		return verdict;
-	if (rest != text + length)
-		return UTIL_QUANTITY_NOT_A_NUMBER;
-	return multiply(decimal, 1, ret_value);
+	return util_decimal_parse(text, length, 0, ret_value);
 }
 
 enum util_quantity util_decimal_parse(const char *text, size_t length, uint32_t digits,

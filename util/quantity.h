@@ -30,7 +30,7 @@ const char *util_quantity_reason(enum util_quantity verdict);
 
 enum util_quantity util_quantity_parse(const char *text, size_t length, enum util_unit unit,
 				       uint64_t *ret_value);
-/* Decimal digits and nothing else. */
+/* A whole number without a unit: "4", and "4.0" is the same; "1.5" is too precise. */
 enum util_quantity util_count_parse(const char *text, size_t length, uint64_t *ret_value);
 /* "5%", "1/8", "0.05", "2": in lowest terms. */
 enum util_quantity util_ratio_parse(const char *text, size_t length, uint32_t *ret_num,

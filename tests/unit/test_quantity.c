@@ -176,6 +176,8 @@ static void counts_and_decimals(void **state)
 	assert_int_equal(value, 40);
 	assert_int_equal(util_count_parse("0x10", 4, &value), UTIL_QUANTITY_NOT_A_NUMBER);
 	assert_int_equal(util_count_parse("1.5", 3, &value), UTIL_QUANTITY_TOO_PRECISE);
+	assert_int_equal(util_count_parse("7.00", 4, &value), UTIL_QUANTITY_OK);
+	assert_int_equal(value, 7);
 	assert_int_equal(util_count_parse("", 0, &value), UTIL_QUANTITY_NOT_A_NUMBER);
 	assert_int_equal(util_decimal_parse("2.000001", 8, 12, &value), UTIL_QUANTITY_OK);
 	assert_int_equal(value, 2000001000000);
