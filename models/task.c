@@ -146,7 +146,7 @@ void task_sleep(struct task *task, ps_t duration)
 	if (duration == 0)
 		return;
 	/* Beyond the end of time: for ever. */
-	if (duration < PS_NEVER - now)
+	if (now < TASK_END_OF_TIME && duration < TASK_END_OF_TIME - now)
 		sim_local_schedule(&task->host->local, &task->event, now + duration);
 	task_pause(task);
 }

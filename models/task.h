@@ -36,7 +36,10 @@ uint32_t task_unfinished(const struct host *host);
 /* The task whose code runs on this thread now; NULL outside of tasks. */
 struct task *task_current(void);
 
-/* From inside the task. */
+/* 106 days: times of results are signed numbers of 64 bits to many who read them. */
+#define TASK_END_OF_TIME ((ps_t)1 << 63)
+
+/* From inside the task. Whoever sleeps beyond the end of time never wakes up. */
 void task_sleep(struct task *task, ps_t duration);
 /* Until the adapter has placed bytes in memory of the host. */
 void task_wait_placement(struct task *task);

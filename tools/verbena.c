@@ -6,6 +6,8 @@
 #include "tools/run.h"
 #include "util/check.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,10 +108,22 @@ static int finish(int ret)
 	return ret < COMMAND_BROKEN ? COMMAND_BROKEN : ret;
 }
 
+/* Where somebody has closed one of the three, the next file would take its number and get what is
+ * printed. Standard output stays one that cannot be written, so that it is told. */
+static void hold_standard_files(void)
+{
+	static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
+			_exit(COMMAND_BROKEN);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 
+	hold_standard_files();
 	if (!word) {
 		print_usage(stderr);
 		return COMMAND_BAD;

@@ -27,7 +27,7 @@ int vb_spawn(struct vb_host *host, const char *name, vb_fn *fn, void *arg, uint6
 
 /* Picoseconds since the run began. */
 uint64_t vb_now_ps(void);
-/* 0 returns at once. What ends after the end of time (2^64 ps, 213 days) never does. */
+/* 0 returns at once. What ends after the end of time (2^63 ps, 106 days) never does. */
 void vb_sleep_ns(uint64_t ns);
 
 /* A named rendezvous: bytes put under a key are visible to every program of the run one out-of-band

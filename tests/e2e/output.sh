@@ -179,3 +179,11 @@ holds out 'r["partial"] is True'
 status=0
 "$verbena" run small.yaml --json >/dev/full 2>err || status=$?
 [ $status = 3 ] || fail "stdout is full: exit $status"
+# A closed one is nobody else's: no file takes its place and gets what is printed.
+expect 0 run small.yaml --json --pcap open.pcapng
+for closed in '>&-' '>&- 2>&-' '<&- >&-'; do
+	status=0
+	eval '"$verbena" run small.yaml --json --pcap closed.pcapng 2>err '"$closed" || status=$?
+	[ $status = 3 ] || fail "stdout is closed: exit $status"
+	[ "$(wc -c <open.pcapng)" = "$(wc -c <closed.pcapng)" ] || fail "another capture where stdout is closed"
+done

@@ -38,8 +38,10 @@ holds out 'r["time_ps"] == 5 * 10**9'
 rm late.yaml
 
 scenario sleep >sleep.yaml
-expect 1 run sleep.yaml --json
-holds out 'r["programs"][0]["ranks"][1]["ended"] is False and r["time_ps"] < 10**9'
+for args in '[sleep]' '[sleep, less]'; do
+	expect 1 run sleep.yaml --json --set "programs.mine.args=$args"
+	holds out 'r["programs"][0]["ranks"][1]["ended"] is False and r["time_ps"] < 10**9'
+done
 
 # Virtual time stands still while a program computes: it is named, and what there is so far is kept.
 scenario spin >spin.yaml

@@ -36,7 +36,7 @@ int prog_main(const struct prog *prog)
 		return prog->get(prog, "what nobody puts", &byte, sizeof(byte));
 	if (strcmp(how, "sleep") == 0) {
 		prog->sleep_ns(prog, 1);
-		prog->sleep_ns(prog, UINT64_MAX);
+		prog->sleep_ns(prog, prog->arg_count > 1 ? UINT64_MAX / 1500 : UINT64_MAX);
 	}
 	if (strcmp(how, "exit") == 0)
 		exit(0);
