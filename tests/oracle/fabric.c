@@ -51,9 +51,6 @@ uint64_t oracle_fabric(struct fabric *fabric)
 	};
 	struct net_params *params = &all.net.params;
 
-	for (uint32_t i = 0; i < sim_node_count(fabric->sim); i++)
-		for (uint32_t p = 0; p < sim_node_at(fabric->sim, i)->port_count; p++)
-			CHECK(!sim_node_at(fabric->sim, i)->ports[p].fault);
 	if (switches->pfc) {
 		params->fc = NET_PFC;
 		params->pfc = *switches->pfc;

@@ -2,6 +2,7 @@
 #include "tests/oracle/oracle.h"
 
 #include "sim/order.h"
+#include "sim/tap.h"
 #include "util/check.h"
 
 #include <stdlib.h>
@@ -124,32 +125,50 @@ static void at_port(struct oracle *o, enum phase phase, struct sim_node *node, u
 
 /* ---- links ---- */
 
-/* The frame arrives; returns when it has left. */
+/* The frame arrives, as its faults will have it; returns when it has left. */
 static ps_t transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		     const struct sim_pkt *pkt, ps_t at)
 {
-	const struct sim_port *port = &node->ports[index];
+	struct sim_port *port = &node->ports[index];
 	const ps_t end = at + util_tx_time(pkt->bytes, port->rate_bps);
 	const ps_t delay = port->delay + (pkt->frame == SIM_CONTROL ? port->control_delay : 0);
 	struct sim_node *peer = port->peer;
-	struct event event = {.at = end + delay,
-			      .node_id = peer->id,
+	struct event event = {.node_id = peer->id,
 			      .link_id = peer->ports[port->peer_port].link_id,
 			      .number = o->nodes[node->index].ports[index].number++,
 			      .phase = ARRIVE,
 			      .node = peer,
-			      .port = port->peer_port,
-			      .pkt = *pkt};
+			      .port = port->peer_port};
+	struct oracle_copy copies[ORACLE_COPIES] = {{.pkt = *pkt}};
+	struct sim_pkt own = *pkt;
+	uint32_t count = 1;
 
-	event.mix = sim_tie(peer->tie_key, event.link_id, event.at);
-	event.pkt.at = event.at;
-	event.pkt.port = (uint16_t)event.port;
+	if (port->fault)
+		count = oracle_faults(o->net, port, &own, at, copies);
+	for (uint32_t i = 0; i < count; i++) {
+		event.at = end + delay + copies[i].delay;
+		event.mix = sim_tie(peer->tie_key, event.link_id, event.at);
+		event.pkt = copies[i].pkt;
+		event.pkt.at = event.at;
+		event.pkt.port = (uint16_t)event.port;
+		push(o, event);
+	}
 	o->nodes[node->index].ports[index].end = end;
-	push(o, event);
 	return end;
 }
 
 /* ---- switches ---- */
+
+/* From a switch; the taps of a host's port have heard of the frame already. */
+static ps_t depart(struct oracle *o, struct sim_node *node, uint32_t index,
+		   const struct sim_pkt *pkt, ps_t at)
+{
+	struct sim_thread th = {.sim = o->net->sim};
+
+	for (struct sim_tap *tap = node->ports[index].tap; tap; tap = tap->next)
+		tap->on_start(tap, &th, &node->ports[index], pkt, at);
+	return transmit(o, node, index, pkt, at);
+}
 
 static const struct pfc_params *pfc(const struct oracle *o)
 {
@@ -320,7 +339,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 		lane->sent += pkt.bytes;
 		mark(o, node, lane, &pkt);
 	}
-	at_port(o, DEPART, node->sim, index, transmit(o, node->sim, index, &pkt, at));
+	at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, &pkt, at));
 	if (q < SIM_CONTROL_QUEUE)
 		free_room(o, node, pkt.port, (uint8_t)q, pkt.bytes, at);
 }
@@ -405,7 +424,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt
 		port->busy = true;
 		lane->out_bytes += pkt->bytes;
 		lane->out_packets++;
-		at_port(o, DEPART, node->sim, index, transmit(o, node->sim, index, pkt, pkt->at));
+		at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, pkt, pkt->at));
 		return;
 	}
 	if (!buffer(o, node, pkt)) {

@@ -94,7 +94,7 @@ static void usage(FILE *file)
 	      "  --program NAME    a module, by name or path, instead of the one linked in\n"
 	      "  --spin-limit MS   of processor time without a call (2000; 0: none)\n"
 	      "  --memory BYTES    for payloads of packets under way (1 GiB)\n"
-	      "  --oracle          by the plain engine of tests/oracle; without --loss\n",
+	      "  --oracle          by the plain engine of tests/oracle\n",
 	      file);
 }
 

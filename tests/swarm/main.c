@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Random fabrics, programs and faults. Each seed is run as it is, on two threads, with every packet
- * through bytes and, where there are no faults, by the plain engine of tests/oracle: all held and
- * one digest. A seed that fails prints the line that runs it again. */
+ * through bytes and by the plain engine of tests/oracle: all held and one digest. A seed that fails
+ * prints the line that runs it again. */
 #include "tests/swarm/run.h"
 
 #include <getopt.h>
@@ -47,8 +47,6 @@ static void one_variant(struct swarm *swarm, const struct variant *v, uint64_t *
 	char what[80];
 
 	options.verbose = swarm->verbose;
-	if (v->options.oracle && swarm->plan.fault_count > 0)
-		return; /* the oracle knows no faults */
 	swarm->events.oracles += v->options.oracle;
 	if (!run_plan(&swarm->run, &swarm->plan, &options, is_base ? &swarm->matrix : NULL,
 		      &swarm->events))
