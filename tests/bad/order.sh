@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # order.sh TOOL: the order of lines, of hosts, links, flows, blocks and faults, and saying what holds
-# anyway, change neither the hash of a scenario nor the digest of its run; threads and bytes on the
-# wire do not change the latter. Every change of what is said does.
+# anyway, change neither the hash of a scenario nor the digest of its run; threads, bytes on the wire
+# and the plain engine of tests/oracle do not change the latter. Every change of what is said does.
 set -eu
 case $1 in
 /*) tool=$1 ;;
@@ -117,6 +117,7 @@ same "hash of another order" "$hash" "$("$tool" two.yaml)"
 same "digest of another order" "$digest" "$(digest two.yaml)"
 same "two threads" "$digest" "$(digest --threads 2 two.yaml)"
 same "bytes on the wire" "$digest" "$(digest --through-wire two.yaml)"
+same "the oracle" "$digest" "$(digest --oracle two.yaml)"
 same "another seed's hash" "$hash" "$("$tool" --seed 2 one.yaml)"
 other "another seed" "$digest" "$(digest --seed 2 one.yaml)"
 for set in switch.buffer=1000KB topology.links.4.delay=999ns traffic.perm.size=100001B \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* scenario_tool [--set K=V]... [--seed N] [--run] [--threads N] FILE...: what the reader says of each
  * file, a line an error; its hash, or with --run what came of it, or with --oracle the digest by the
- * plain engine of tests/oracle, which knows no bit errors. For tests; runs no programs. */
+ * plain engine of tests/oracle. For tests; runs no programs. */
 #include "models/scenario_read.h"
 #include "models/task.h"
 #include "models/traffic.h"

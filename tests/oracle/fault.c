@@ -6,7 +6,7 @@
 #include "util/rand.h"
 
 /* The streams have the numbers of sim/fault.c. */
-enum purpose { LOSS, CORRUPT, BIT, DUPLICATE, REORDER, JITTER };
+enum purpose { LOSS, CORRUPT, BIT, DUPLICATE, REORDER, JITTER, BITS };
 
 struct trip { /* of one frame over one link */
 	const struct net *net;
@@ -36,6 +36,22 @@ static bool is_lost(const struct trip *trip, const struct sim_fault *fault)
 		if (fault->params.lost_numbers[i] == fault->number)
 			return true;
 	return happens(trip, fault, LOSS, fault->params.loss_ppb);
+}
+
+/* All bits right: (1 - p)^bits in parts of 2^64, by squaring, each product rounded down. */
+static bool has_wrong_bit(const struct trip *trip, const struct sim_fault *fault, uint32_t bytes)
+{
+	const u128 one = (u128)1 << 64;
+	const u128 p = one * fault->params.bit_error_ppt / 1000000000000u;
+	struct util_rand rand = stream(trip, fault, BITS);
+	u128 power = one - p, right = one;
+
+	for (uint32_t bit = 0; p > 0 && bytes * 8u >> bit > 0; bit++) {
+		if (bytes * 8u >> bit & 1)
+			right = right == one ? power : right * power >> 64;
+		power = power * power >> 64;
+	}
+	return p > 0 && util_rand_next(&rand) >= right;
 }
 
 /* Whether it gets through with wrong bits. */
@@ -78,19 +94,18 @@ uint32_t oracle_faults(const struct net *net, struct sim_port *port, struct sim_
 	uint32_t count = 0;
 	ps_t delay = 0, behind = 0;
 
-	for (struct sim_fault *f = port->fault; f; f = f->next) {
-		CHECK(f->params.bit_error_ppt == 0);
+	for (struct sim_fault *f = port->fault; f; f = f->next)
 		f->number += pkt->frame == SIM_DATA || f->params.control;
-	}
 	for (struct sim_fault *f = port->fault; f; f = f->next) {
-		bool lost;
+		bool lost, wrong;
 
 		if (!applies(f, pkt, start))
 			continue;
 		lost = is_lost(&trip, f);
+		wrong = happens(&trip, f, CORRUPT, f->params.corrupt_ppb) ||
+			has_wrong_bit(&trip, f, pkt->bytes);
 		trip.count->lost += lost;
-		if (lost || (happens(&trip, f, CORRUPT, f->params.corrupt_ppb) &&
-			     !corrupt(&trip, f, pkt))) {
+		if (lost || (wrong && !corrupt(&trip, f, pkt))) {
 			if (pkt->frame == SIM_DATA)
 				net->body->release(&trip.th, pkt);
 			return 0;

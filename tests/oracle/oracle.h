@@ -11,7 +11,7 @@
 
 /* Plays the net to its end; the digest. */
 uint64_t oracle_run(struct net *net);
-/* The same for a fabric instead of fabric_run(). Its links must have no bit errors. */
+/* The same for a fabric instead of fabric_run(). */
 struct fabric;
 uint64_t oracle_fabric(struct fabric *fabric);
 
