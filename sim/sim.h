@@ -5,7 +5,10 @@
 /* A simulation: nodes joined by links, run window by window. A window is as long as the least delay
  * of a link between nodes, so everything that a node receives in it is known when it begins; there
  * is no global queue. Order comes from the model alone, so threads, the order of nodes and the
- * order of lines in a file change nothing. */
+ * order of lines in a file change nothing.
+ *
+ * One thread makes, runs and reads a simulation; sim_run() has threads of its own, which call a node's
+ * run() one at a time, and between() while all others wait. sim_stop() is for anybody. */
 #include "sim/node.h"
 
 struct sim_params {

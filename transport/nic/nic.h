@@ -14,12 +14,12 @@
  *
  * The environment, read by nic_params_from_env() and nowhere else:
  *	VERBENA_LINK	"udp" (default) or "frame:LOCAL,REMOTE", the paths of the two sockets
- *	VERBENA_ADDR	own addresses, IPv4 or IPv6 with commas between; udp takes exactly one, and
- *			127.0.0.1 when there is none; fe80::1%eth0 where the address needs an
- *interface VERBENA_MAC	frame: own MAC address; else 02:00 and the last four bytes of the first
- *address VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what fits
- *the interface that has the address (frame: 1024) VERBENA_PCAP	writes all packets to this file
- *(pcapng)
+ *	VERBENA_ADDR	own addresses, IPv4 or IPv6, with commas between; udp takes exactly one,
+ *			127.0.0.1 when there is none; fe80::1%eth0 where one needs an interface
+ *	VERBENA_MAC	frame: own MAC address; else 02:00 and the end of the first address
+ *	VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what
+ *			fits the interface that has the address (frame: 1024)
+ *	VERBENA_PCAP	writes all packets to this file (pcapng)
  */
 #include "transport/hca/device.h"
 #include "transport/wire/frame.h"
