@@ -22,7 +22,7 @@ python3 "$root/tests/summary.py" log.json | sed 's/[0-9][0-9]* passed/N passed/'
 block '\$ .\/setup test' | tail -n 1 | sed 's/[0-9][0-9]* passed/N passed/' >shown
 diff shown said || fail "the README shows another end of the tests"
 
-# The commands. The board takes whatever port is free for us.
+# The commands, on addresses and a port that nobody else is likely to have.
 sed -n 's,^\(build/verbena .*\),\1,p' "$root/README.md" | sed 's/ *#.*//' >lines
 [ "$(wc -l <lines)" -ge 4 ] || fail "too few lines to type"
 ln -s "$root/traces" traces
@@ -31,7 +31,8 @@ while IFS= read -r line; do
 	sh -euc "$line" >out 2>err || fail "the README's \"$line\" fails"
 done <lines
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-sed -n '/^VERBENA_ADDR/p' "$root/README.md" | sed "s/127\.0\.0\.1:[0-9]*/127.0.0.1:$port/" >lines
+sed -n '/^VERBENA_ADDR/p' "$root/README.md" | sed "s/127\.0\.0\.1:[0-9]*/127.0.0.1:$port/
+	s/=127\.0\.0\./=127.$(($$ / 200 % 200 + 20)).$(($$ % 200 + 20))./" >lines
 [ "$(wc -l <lines)" = 2 ] || fail "not two processes"
 echo wait >>lines
 timeout 60 sh -eu lines >out 2>err || fail "the README's two processes fail"
