@@ -67,7 +67,7 @@ static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint
 {
 	struct host *host = world;
 
-	host->stats.placed_bytes += length;
+	host->placed_bytes += length;
 	task_on_place(host, now);
 	if (mr->ops == &hca_mem_synthetic) {
 		sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED_SYNTHETIC << 56 | length,
@@ -161,7 +161,8 @@ static void transmit(struct host *host, uint32_t priorities)
 	host->stats.sent[frame.priority].bytes += frame.bytes;
 	host->stats.sent[frame.priority].packets++;
 	sim_port_send(host->th, host->node.ports, &frame, host->now);
-	sim_fc_sent(host->fc, 0, &frame);
+	if (host->fc_heads)
+		sim_fc_sent(host->fc, 0, &frame);
 }
 
 void host_deliver(struct host *host, const struct sim_pkt *frame)
@@ -181,8 +182,10 @@ static void receive(struct host *host, const struct sim_pkt *frame)
 {
 	if (host->tap)
 		host->tap->on_frame(host->tap, host, false, frame, NULL, host->now);
-	if (frame->frame == SIM_CONTROL || host->fc->ops->all)
+	if (frame->frame == SIM_CONTROL || host->fc_all) {
 		sim_fc_receive(host->fc, host->th, frame);
+		host->fc_timer_at = host->fc->timer_at;
+	}
 	if (frame->frame == SIM_DATA)
 		host_deliver(host, frame);
 }
@@ -213,20 +216,21 @@ static __attribute__((noinline)) uint32_t open_by_heads(const struct host *host,
 }
 
 /* Priorities whose next packet, however long, may start. */
-static inline uint32_t open_priorities(const struct host *host, const struct sim_port *port,
-				       bool heads)
+static inline uint32_t open_priorities(const struct host *host, const struct sim_port *port)
 {
 	const uint32_t open = ~(uint32_t)port->paused & 0xff;
 
-	return heads ? open_by_heads(host, open) : open;
+	return host->fc_heads ? open_by_heads(host, open) : open;
 }
 
 static void run_timers(struct host *host)
 {
-	if (host->fc->timer_at <= host->now)
+	if (host->fc_timer_at <= host->now) {
 		host->fc->ops->on_timer(host->fc, host->th, host->now);
-	else
+		host->fc_timer_at = host->fc->timer_at;
+	} else {
 		hca_advance(host->hca, host->now);
+	}
 }
 
 /* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
@@ -236,16 +240,15 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 	struct host *host = container_of(node, struct host, node);
 	const struct hca_device *hca = host->hca;
 	struct sim_port *port = node->ports;
-	const bool heads = host->fc->ops->heads;
 	uint32_t i = 0;
 
 	host->th = th;
 	for (;;) {
-		const uint32_t priorities = open_priorities(host, port, heads);
+		const uint32_t priorities = open_priorities(host, port);
 		const struct sim_local_event *local = host->local.root;
 		const ps_t arrival_at = i < count ? arrivals[i]->at : PS_NEVER;
 		const ps_t adapter_at = hca_next_at(hca, 0);
-		ps_t timer_at = host->fc->timer_at, start_at = PS_NEVER, next;
+		ps_t timer_at = host->fc_timer_at, start_at = PS_NEVER, next;
 
 		timer_at = later(adapter_at < timer_at ? adapter_at : timer_at, host->now);
 		/* A packet whose rate does not let it go yet is a timer so far. */
@@ -286,7 +289,7 @@ static void host_finish(struct sim_node *node)
 
 	sim_digest_add(node, FACT_FINAL, c->tx_packets, c->rx_packets);
 	sim_digest_add(node, FACT_FINAL, c->packets_retransmitted, c->np_cnp_sent);
-	sim_digest_add(node, FACT_FINAL, host->stats.completions, host->stats.placed_bytes);
+	sim_digest_add(node, FACT_FINAL, host->stats.completions, host->placed_bytes);
 }
 
 static const struct sim_node_ops host_ops = {
@@ -311,7 +314,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.params = *params,
 		.packet_bytes_max = params->profile.mtu_max + params->profile.wire_overhead +
 				    WIRE_HEADERS_MAX + (uint32_t)WIRE_ICRC_BYTES,
-		.wire_overhead = params->profile.wire_overhead,
+		.wire_overhead = (uint16_t)params->profile.wire_overhead,
 		.through_wire = params->through_wire,
 	};
 	sim_local_init(&host->local, seed, id);
@@ -334,7 +337,8 @@ static void on_control(struct sim_thread *th, struct sim_node *node, uint32_t po
 		i++;
 	CHECK(i < sizeof(host->control) / sizeof(host->control[0]));
 	host->control[i] = *pkt;
-	host->control_count += i == host->control_count;
+	if (i == host->control_count)
+		host->control_count++;
 }
 
 static void on_gate(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at)
@@ -350,6 +354,9 @@ void host_attach(struct host *host, struct sim_fc *fc)
 	static const struct sim_fc_user user = {.control = on_control, .gate = on_gate};
 
 	host->fc = fc;
+	host->fc_timer_at = fc->timer_at;
+	host->fc_heads = fc->ops->heads;
+	host->fc_all = fc->ops->all;
 	fc->user = &user;
 }
 

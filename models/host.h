@@ -54,33 +54,36 @@ struct host_params {
 };
 
 struct host_stats {
-	uint64_t placed_bytes;
-	uint64_t completions, completions_failed;
 	struct {
 		uint64_t bytes, packets; /* on the wire; what it sends to itself is not */
 	} sent[SIM_PRIORITIES];
+	uint64_t completions, completions_failed;
 };
 
-/* The embedded node is for sim_add_node(); everything else belongs to models/. First what every
- * packet touches. */
+/* The embedded node is for sim_add_node(); everything else belongs to models/. First, in three
+ * cache lines, what every packet touches, and what it counts. */
 struct host {
-	struct sim_node node; /* first */
+	struct sim_node node;  /* first */
 	struct sim_thread *th; /* while the node runs */
 	ps_t now;	       /* of the last thing that happened here */
 	struct hca_device *hca;
-	struct sim_fc *fc; /* of its port; set once the simulation is sealed */
 	struct sim_local local;
-	uint32_t address;	    /* where switches send what is for it */
-	uint32_t packet_bytes_max;  /* on the wire */
-	uint32_t wire_overhead;	    /* as in the profile */
-	uint32_t control_count;	    /* of @control */
-	uint32_t placement_waiters; /* tasks that wait for memory to change */
-	bool through_wire;	    /* as in @params */
+	ps_t fc_timer_at;  /* fc->timer_at, as it was when anybody last called into @fc */
 	ps_t loop_open_at; /* the next frame, wherever it goes, may start; PS_NEVER: once one of
 			    * those to itself arrives */
 	struct packet_slab *room;   /* for the next payload */
 	struct host_tap *tap;	    /* NULL: none; before the run */
+	uint64_t placed_bytes;
+	uint32_t address;	    /* where switches send what is for it */
+	uint32_t placement_waiters; /* tasks that wait for memory to change */
+	uint16_t wire_overhead;	    /* bytes, as in the profile */
+	uint8_t control_count;	    /* of @control */
+	bool through_wire;	    /* as in @params */
+	bool fc_heads, fc_all;	    /* as in fc->ops */
 	struct host_stats stats;
+
+	struct sim_fc *fc; /* of its port; set once the simulation is sealed */
+	uint32_t packet_bytes_max;  /* on the wire */
 	struct host_client *client; /* NULL: none */
 	struct task *tasks;
 	/* Control frames that wait for the port: of each kind and priority the latest, which says
@@ -102,6 +105,8 @@ void host_attach(struct host *host, struct sim_fc *fc);
 
 /* A data frame has come: to the adapter with it. Its slab comes home. */
 void host_deliver(struct host *host, const struct sim_pkt *frame);
+
+_Static_assert(offsetof(struct host, stats) == 192, "three cache lines");
 
 /* Puts hosts in order of their names and gives them their numbers. */
 void host_table_init(struct host_table *table, struct host **hosts, uint32_t count);

@@ -154,7 +154,7 @@ static void look_at_nodes(const struct fabric *fabric, struct sampler_point *poi
 
 		for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
 			point->sent_bytes[p] += host->stats.sent[p].bytes;
-		point->placed_bytes += host->stats.placed_bytes;
+		point->placed_bytes += host->placed_bytes;
 		point->cnp_sent += c->np_cnp_sent;
 		point->retransmitted += c->packets_retransmitted;
 	}

@@ -13,16 +13,14 @@ int sim_fc_init(struct sim_fc *fc, const struct sim_fc_ops *ops, struct sim_node
 		uint64_t buffer_bytes)
 {
 	const size_t classes = (size_t)node->port_count * SIM_QUEUES;
-	const size_t bytes = (classes + 1) * sizeof(struct sim_class);
 
 	CHECK(node->sim != NULL);
 	*fc = (struct sim_fc){
 		.ops = ops, .node = node, .buffer_bytes = buffer_bytes, .timer_at = PS_NEVER};
-	fc->memory = util_calloc(1, bytes);
+	fc->classes = util_calloc(classes, sizeof(*fc->classes));
 	fc->gates = util_calloc(node->port_count, sizeof(*fc->gates));
-	if (!fc->memory || !fc->gates)
+	if (!fc->classes || !fc->gates)
 		return -ENOMEM;
-	fc->classes = (struct sim_class *)(((uintptr_t)fc->memory + 63) / 64 * 64);
 	for (size_t i = 0; i < classes; i++)
 		fc->classes[i].mark_above = UINT32_MAX;
 	return 0;
@@ -30,7 +28,7 @@ int sim_fc_init(struct sim_fc *fc, const struct sim_fc_ops *ops, struct sim_node
 
 void sim_fc_fini(struct sim_fc *fc)
 {
-	util_free(fc->memory);
+	util_free(fc->classes);
 	util_free(fc->gates);
 }
 

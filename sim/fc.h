@@ -92,7 +92,6 @@ struct sim_fc {
 	const struct sim_fc_user *user;
 	uint64_t buffer_bytes;
 	uint64_t dropped_buffer, dropped_headroom; /* packets: shared buffer full, headroom full */
-	void *memory;
 };
 
 /* For models: the common part for @node, which is sealed. -ENOMEM. */

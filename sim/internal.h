@@ -108,6 +108,7 @@ struct sim {
 	struct sim_node **by_slot;
 	struct link *links; /* in order of name once sealed */
 	struct sim_port *ports;
+	uint64_t *link_ids; /* of the ports, in their order */
 	uint32_t node_count, node_max, link_count, link_max, slot_count;
 	struct id_set ids;
 	struct engine_thread *threads;

@@ -35,20 +35,23 @@ struct sim_node_ops {
 	void (*finish)(struct sim_node *node);
 };
 
-/* Embedded as the first member of its owner, who may read everything. */
+/* Embedded as the first member of its owner, who may read everything. The first line is what a
+ * visit touches. */
 struct sim_node {
 	const struct sim_node_ops *ops;
+	struct sim_port *ports;	  /* in order of their links' names */
+	const uint64_t *link_ids; /* those of the ports, close together for the digest */
+	uint64_t digest;	  /* running hash over model facts */
+	uint64_t arrivals;	  /* the engine's own: running hash over deliveries */
+	uint64_t tie_key;	  /* of sim_tie() */
+	uint32_t slot;		  /* the engine's own */
+	uint32_t port_count;
+	uint32_t thread; /* that runs the node */
+	uint32_t index;	 /* in order of sim_add_node(); no model fact */
+
 	struct sim *sim;
 	const char *name;
-	uint64_t id;	   /* util_hash_name(name) */
-	uint64_t tie_key;  /* of sim_tie() */
-	uint64_t digest;   /* running hash over model facts */
-	uint64_t arrivals; /* the engine's own: running hash over deliveries */
-	uint32_t index;	   /* in order of sim_add_node(); no model fact */
-	uint32_t slot;	   /* the engine's own */
-	uint32_t thread;   /* that runs the node */
-	uint32_t port_count;
-	struct sim_port *ports; /* in order of their links' names */
+	uint64_t id; /* util_hash_name(name) */
 };
 
 /* Runs @node in the window that holds @at (>= th->until). An early or needless wake-up is harmless.

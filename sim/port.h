@@ -21,7 +21,6 @@ struct sim_port {
 	ps_t free_at; /* the frame on the wire has left (its gap included) */
 	ps_t delay;
 	uint64_t ps_per_byte_q32; /* serialisation, see sim_port_tx_time() */
-	uint64_t link_id;	  /* hash of the link's name, with the direction mixed in */
 	uint64_t sent_bytes, sent_packets; /* frames started on this link so far */
 	uint32_t peer_slot;
 	uint16_t peer_port, index;
@@ -29,7 +28,7 @@ struct sim_port {
 			     control */
 	uint8_t paused;	  /* the gate's (sim/fc.h): priorities that may not start */
 	uint8_t hooked;
-	uint32_t unused;
+	uint32_t unused[3];
 
 	struct sim_node *peer;
 	uint64_t rate_bps;
@@ -38,7 +37,7 @@ struct sim_port {
 	const char *link_name;
 	struct sim_fault *fault; /* NULL: none */
 	struct sim_tap *tap;	 /* NULL: none */
-	uint64_t spare;
+	uint64_t link_id;	 /* hash of the link's name, with the direction mixed in */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct sim_port) == 128, "two cache lines");
 

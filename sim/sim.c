@@ -246,19 +246,19 @@ static void fill_port(struct sim_port *port, const struct link *link, int end)
 /* Ports of a node lie together, in order of link name. */
 static int lay_out_ports(struct sim *sim)
 {
-	char *memory = util_calloc(2 * (size_t)sim->link_count + 1, sizeof(struct sim_port));
-	uintptr_t skew = (uintptr_t)memory % sizeof(struct sim_port);
+	const size_t count = 2 * (size_t)sim->link_count;
 	struct sim_port *next;
 
-	sim->ports = (struct sim_port *)(void *)memory;
-	if (!memory)
+	next = sim->ports = util_calloc(count, sizeof(*sim->ports));
+	sim->link_ids = util_calloc(count, sizeof(*sim->link_ids));
+	if (!sim->ports || !sim->link_ids)
 		return -ENOMEM;
-	next = (struct sim_port *)(void *)(memory + (skew ? sizeof(struct sim_port) - skew : 0));
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		for (int end = 0; end < 2; end++)
 			sim->links[i].ends[end]->port_count++;
 	for (uint32_t i = 0; i < sim->node_count; i++) {
 		sim->nodes[i]->ports = next;
+		sim->nodes[i]->link_ids = sim->link_ids + (next - sim->ports);
 		next += sim->nodes[i]->port_count;
 		CHECK(sim->nodes[i]->port_count <= UINT16_MAX);
 		sim->nodes[i]->port_count = 0;
@@ -276,6 +276,8 @@ static int lay_out_ports(struct sim *sim)
 		port[0]->peer_port = port[1]->index;
 		port[1]->peer_port = port[0]->index;
 	}
+	for (size_t i = 0; i < count; i++)
+		sim->link_ids[i] = sim->ports[i].link_id;
 	return 0;
 }
 
@@ -468,6 +470,7 @@ void sim_destroy(struct sim *sim)
 	util_free(sim->by_name);
 	util_free(sim->by_slot);
 	util_free(sim->ports);
+	util_free(sim->link_ids);
 	util_free(sim->ids.ids);
 	util_free(sim->threads);
 	util_free(sim);

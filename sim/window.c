@@ -124,7 +124,7 @@ static __attribute__((noinline)) bool before_by_link(const struct sim_node *node
 						     const struct sim_pkt *a,
 						     const struct sim_pkt *b)
 {
-	const uint64_t link_a = node->ports[a->port].link_id, link_b = node->ports[b->port].link_id;
+	const uint64_t link_a = node->link_ids[a->port], link_b = node->link_ids[b->port];
 
 	if (link_a != link_b)
 		return link_a < link_b;
@@ -139,7 +139,7 @@ static __attribute__((noinline)) void sort_tie(const struct sim_node *node, stru
 	for (uint32_t i = 0; i < count; i++) {
 		struct sim_pkt *pkt = pkts[i];
 		const uint64_t mix =
-			sim_tie(node->tie_key, node->ports[pkt->port].link_id, pkt->at);
+			sim_tie(node->tie_key, node->link_ids[pkt->port], pkt->at);
 		uint32_t j = i;
 
 		for (; j > 0 && (mix < mixes[j - 1] ||
@@ -234,7 +234,7 @@ static void digest_arrivals(struct engine_thread *et, struct sim_node *node, uin
 			else
 				facts[1] &= mask[1];
 		}
-		digest = sim_digest_arrival(digest, pkt, node->ports[pkt->port].link_id, facts);
+		digest = sim_digest_arrival(digest, pkt, node->link_ids[pkt->port], facts);
 	}
 	node->arrivals = digest;
 }

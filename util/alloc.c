@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
 
 static _Thread_local unsigned fail_after; /* of tests only: one thread */
 
@@ -19,7 +22,14 @@ void *util_alloc(size_t bytes)
 
 void *util_calloc(size_t count, size_t bytes)
 {
-	return fails() ? NULL : calloc(count ? count : 1, bytes ? bytes : 1);
+	size_t size;
+	void *ptr;
+
+	if (fails() || __builtin_mul_overflow(count, bytes, &size) || size > SIZE_MAX - CACHE_LINE)
+		return NULL;
+	if (size < CACHE_LINE)
+		return calloc(1, size ? size : 1);
+	return posix_memalign(&ptr, CACHE_LINE, size) == 0 ? memset(ptr, 0, size) : NULL;
 }
 
 void *util_realloc(void *ptr, size_t count, size_t bytes)

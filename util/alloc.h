@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 void *util_alloc(size_t bytes); /* NULL: no memory */
+/* What is as large as a cache line or larger begins at one, until util_realloc() moves it. */
 void *util_calloc(size_t count, size_t bytes);
 /* Keeps the contents; NULL: no memory, @ptr is as it was. */
 void *util_realloc(void *ptr, size_t count, size_t bytes);

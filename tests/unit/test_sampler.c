@@ -173,7 +173,7 @@ static void assert_last_point_is_the_counters(const struct net *net)
 	for (uint32_t i = 0; i < net->fabric.host_count; i++) {
 		const struct host *host = &net->fabric.hosts[i];
 
-		sum.placed_bytes += host->stats.placed_bytes;
+		sum.placed_bytes += host->placed_bytes;
 		sum.sent_bytes[3] += host->stats.sent[3].bytes;
 		sum.cnp_sent += hca_device_counters(host->hca)->np_cnp_sent;
 		for (uint8_t p = 0; p < SIM_PRIORITIES; p++)
