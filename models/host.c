@@ -123,16 +123,43 @@ static void through_wire(const struct host *host, const struct wire_path *path, 
 	*pkt = parsed;
 }
 
+/* The frame for @pkt, whose slab goes along with it. NULL: no memory. */
+static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pkt *pkt,
+					 const struct hca_tx *tx)
+{
+	struct sim_pkt *frame = sim_frame_get(host->th);
+
+	if (!frame)
+		return NULL;
+	frame->dst = tx->path->link_dst;
+	frame->flow_hash = tx->path->link_hash;
+	frame->bytes = (uint16_t)(wire_pkt_bytes(pkt) + host->wire_overhead);
+	frame->priority = tx->priority & 7u;
+	frame->ecn = tx->ecn & 3u;
+	frame->frame = SIM_DATA;
+	frame->ttl = tx->path->ttl;
+	packet_pack(pkt, host->room, frame);
+	if (packet_uses_slab(pkt))
+		host->room = NULL;
+	return frame;
+}
+
+/* Nothing more happens here: the run ends between this window and the next. */
+static void give_up(struct host *host)
+{
+	host->now = host->th->until;
+}
+
 static void transmit(struct host *host, uint32_t priorities)
 {
-	struct sim_pkt frame = {.at = 0};
+	struct sim_pkt *frame;
 	struct wire_pkt pkt;
 	struct hca_tx tx;
 
 	if (!host->room)
 		host->room = packet_slab_get(host->th);
-	if (!host->room) { /* the run ends between this window and the next */
-		host->now = host->th->until;
+	if (!host->room) {
+		give_up(host);
 		return;
 	}
 	pkt.payload = host->room->bytes;
@@ -142,27 +169,23 @@ static void transmit(struct host *host, uint32_t priorities)
 	}
 	if (host->through_wire)
 		through_wire(host, tx.path, tx.ecn, &pkt);
-	frame.dst = tx.path->link_dst;
-	frame.flow_hash = tx.path->link_hash;
-	frame.bytes = (uint16_t)(wire_pkt_bytes(&pkt) + host->wire_overhead);
-	frame.priority = tx.priority & 7u;
-	frame.ecn = tx.ecn & 3u;
-	frame.frame = SIM_DATA;
-	frame.ttl = tx.path->ttl;
-	packet_pack(&pkt, host->room, &frame);
-	if (packet_uses_slab(&pkt))
-		host->room = NULL;
-	if (frame.dst == host->address) {
-		host_loop_send(host, &frame);
+	frame = make_frame(host, &pkt, &tx);
+	if (!frame) {
+		give_up(host);
 		return;
 	}
-	if (host->tap)
-		host->tap->on_frame(host->tap, host, true, &frame, tx.path, host->now);
-	host->stats.sent[frame.priority].bytes += frame.bytes;
-	host->stats.sent[frame.priority].packets++;
-	sim_port_send(host->th, host->node.ports, &frame, host->now);
+	if (frame->dst == host->address) {
+		host_loop_send(host, frame);
+		sim_frame_put(host->th, frame);
+		return;
+	}
+	if (host->tapped)
+		host->tap->on_frame(host->tap, host, true, frame, tx.path, host->now);
+	host->stats.sent[frame->priority].bytes += frame->bytes;
+	host->stats.sent[frame->priority].packets++;
 	if (host->fc_heads)
-		sim_fc_sent(host->fc, 0, &frame);
+		sim_fc_sent(host->fc, 0, frame);
+	sim_port_forward(host->th, host->node.ports, frame, host->now);
 }
 
 void host_deliver(struct host *host, const struct sim_pkt *frame)
@@ -180,7 +203,7 @@ void host_deliver(struct host *host, const struct sim_pkt *frame)
 
 static void receive(struct host *host, const struct sim_pkt *frame)
 {
-	if (host->tap)
+	if (host->tapped)
 		host->tap->on_frame(host->tap, host, false, frame, NULL, host->now);
 	if (frame->frame == SIM_CONTROL || host->fc_all) {
 		sim_fc_receive(host->fc, host->th, frame);
@@ -192,7 +215,7 @@ static void receive(struct host *host, const struct sim_pkt *frame)
 
 static void transmit_control(struct host *host)
 {
-	if (host->tap)
+	if (host->tapped)
 		host->tap->on_frame(host->tap, host, true, &host->control[0], NULL, host->now);
 	sim_port_send(host->th, host->node.ports, &host->control[0], host->now);
 	host->control_count--;
@@ -233,6 +256,14 @@ static void run_timers(struct host *host)
 	}
 }
 
+/* For a turn at @at. One that comes before that will ask again. */
+static inline void ask(struct host *host, ps_t at)
+{
+	if (host->asked_at >= host->th->until && host->asked_at <= at)
+		return;
+	host->asked_at = sim_wake(host->th, &host->node, at);
+}
+
 /* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
 static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pkt *const *arrivals,
 		     uint32_t count)
@@ -262,7 +293,7 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 			next = local->at;
 		if (next >= th->until) {
 			if (next != PS_NEVER)
-				sim_wake(th, node, next);
+				ask(host, next);
 			break;
 		}
 		host->now = next;
@@ -358,6 +389,12 @@ void host_attach(struct host *host, struct sim_fc *fc)
 	host->fc_heads = fc->ops->heads;
 	host->fc_all = fc->ops->all;
 	fc->user = &user;
+}
+
+void host_set_tap(struct host *host, struct host_tap *tap)
+{
+	host->tap = tap;
+	host->tapped = true;
 }
 
 void host_drain(struct host *host, struct packet_pools *pools)

@@ -47,10 +47,11 @@ struct host_params {
 	struct hca_profile profile;
 	struct host_cost cost;
 	enum coro_backend coro_backend;
-	uint8_t flow_timeout, flow_retries; /* of the queue pairs of flows; codes as in libibverbs */
-	ps_t loop_delay;   /* of what it sends to itself, beside the time on the wire */
-	struct spin *spin; /* watches programs (models/spin.h); NULL: nobody does */
-	bool through_wire; /* every packet to bytes and back before it is sent */
+	uint8_t flow_timeout,
+		flow_retries; /* of the queue pairs of flows; codes as in libibverbs */
+	ps_t loop_delay;      /* of what it sends to itself, beside the time on the wire */
+	struct spin *spin;    /* watches programs (models/spin.h); NULL: nobody does */
+	bool through_wire;    /* every packet to bytes and back before it is sent */
 };
 
 struct host_stats {
@@ -71,8 +72,8 @@ struct host {
 	ps_t fc_timer_at;  /* fc->timer_at, as it was when anybody last called into @fc */
 	ps_t loop_open_at; /* the next frame, wherever it goes, may start; PS_NEVER: once one of
 			    * those to itself arrives */
-	struct packet_slab *room;   /* for the next payload */
-	struct host_tap *tap;	    /* NULL: none; before the run */
+	ps_t asked_at;	   /* an earlier turn asked the engine for one then */
+	struct packet_slab *room; /* for the next payload */
 	uint64_t placed_bytes;
 	uint32_t address;	    /* where switches send what is for it */
 	uint32_t placement_waiters; /* tasks that wait for memory to change */
@@ -80,9 +81,11 @@ struct host {
 	uint8_t control_count;	    /* of @control */
 	bool through_wire;	    /* as in @params */
 	bool fc_heads, fc_all;	    /* as in fc->ops */
+	bool tapped;		    /* there is a @tap */
 	struct host_stats stats;
 
-	struct sim_fc *fc; /* of its port; set once the simulation is sealed */
+	struct host_tap *tap;
+	struct sim_fc *fc;	    /* of its port; set once the simulation is sealed */
 	uint32_t packet_bytes_max;  /* on the wire */
 	struct host_client *client; /* NULL: none */
 	struct task *tasks;
@@ -102,6 +105,9 @@ void host_fini(struct host *host);
 void host_drain(struct host *host, struct packet_pools *pools);
 /* The simulation is sealed: takes @fc over, the flow control of the host's port. */
 void host_attach(struct host *host, struct sim_fc *fc);
+
+/* Before the run. */
+void host_set_tap(struct host *host, struct host_tap *tap);
 
 /* A data frame has come: to the adapter with it. Its slab comes home. */
 void host_deliver(struct host *host, const struct sim_pkt *frame);

@@ -97,8 +97,6 @@ static void far_wake(struct engine_thread *et, uint32_t slot, uint64_t window)
 	const struct far_wake far = {.window = window, .slot = slot};
 	void *heap = et->far_wakes;
 
-	if (et->far_wake_at[slot] <= window)
-		return;
 	if (room(et, &heap, et->far_wake_count, &et->far_wake_max, sizeof(far))) {
 		sift_up(heap, sizeof(far), et->far_wake_count++, &far, window);
 		et->far_wake_at[slot] = window;
@@ -106,26 +104,29 @@ static void far_wake(struct engine_thread *et, uint32_t slot, uint64_t window)
 	et->far_wakes = heap;
 }
 
-static void wake(struct engine_thread *et, uint32_t slot, ps_t at)
+ps_t sim_engine_wake(struct engine_thread *et, uint32_t slot, ps_t at)
 {
-	const ps_t ahead = at - et->pub.until;
-	const uint64_t windows = ahead < et->look ? 1 : 1 + ahead / et->look;
+	const uint64_t windows = 1 + (at - et->pub.until) / et->look;
 
-	if (windows < WAKE_SLOTS)
-		sim_engine_activate(et, slot, et->window + windows);
-	else
-		far_wake(et, slot, et->window + windows);
+	if (windows < WAKE_SLOTS) {
+		engine_activate(et, slot, et->window + windows);
+		return at;
+	}
+	if (et->far_wake_at[slot] <= et->window + windows)
+		return et->far_wake_at[slot] * et->look;
+	far_wake(et, slot, et->window + windows);
+	return at;
 }
 
-void sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at)
+ps_t sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at)
 {
 	const struct sim_other *other = th->sim->other;
 
 	CHECK(at >= th->until);
-	if (unlikely(other != NULL))
-		other->wake(other->context, node, at);
-	else
-		wake(engine_of(th), node->slot, at);
+	if (likely(!other))
+		return engine_wake(engine_of(th), node->slot, at);
+	other->wake(other->context, node, at);
+	return at;
 }
 
 void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at)
@@ -135,7 +136,7 @@ void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at)
 	if (sim->other)
 		sim->other->wake(sim->other->context, node, at);
 	else
-		wake(et, node->slot, at < et->pub.until ? et->pub.until : at);
+		engine_wake(et, node->slot, at < et->pub.until ? et->pub.until : at);
 }
 
 uint64_t sim_engine_far_first(const struct engine_thread *et)
@@ -161,6 +162,6 @@ void sim_engine_far_near(struct engine_thread *et, uint64_t window)
 		pop((char *)et->far_wakes, sizeof(far), et->far_wake_count--);
 		if (et->far_wake_at[far.slot] == far.window)
 			et->far_wake_at[far.slot] = UINT64_MAX;
-		sim_engine_activate(et, far.slot, far.window);
+		engine_activate(et, far.slot, far.window);
 	}
 }

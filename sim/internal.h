@@ -14,6 +14,13 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/* Before a short loop that runs for every frame. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll_count(4)")
+#else
+#define UNROLL _Pragma("GCC unroll 4")
+#endif
+
 enum {
 	KEY_BITS = 34, /* of the place of a frame in its store, in bytes */
 	CHUNK_KEYS = 15,
@@ -121,15 +128,18 @@ struct sim {
 	int error;
 	volatile int stop;
 	const struct sim_other *other; /* NULL: this engine */
+	struct sim_pkt other_frame;    /* for it: it has none of ours, and copies what it gets */
 };
 
 /* sim/window.c: everything that one thread does in its window. */
 void sim_engine_window(struct engine_thread *et);
+/* For the keys of @count frames; 0 or -ENOMEM. There is always some. */
+int sim_engine_make_room(struct engine_thread *et, uint32_t count);
 void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box, uint32_t slot,
 			  uint64_t window);
-void sim_engine_activate(struct engine_thread *et, uint32_t slot, uint64_t window);
 
 /* sim/far.c */
+ps_t sim_engine_wake(struct engine_thread *et, uint32_t slot, ps_t at);
 /* frame->at lies two windows ahead or more. */
 void sim_engine_far_post(struct engine_thread *et, uint32_t slot, struct sim_pkt *frame);
 /* The earliest window beyond the ring, UINT64_MAX: none. */
@@ -149,6 +159,23 @@ void sim_engine_send_hooked(struct engine_thread *et, struct sim_port *port,
 static inline struct engine_thread *engine_of(struct sim_thread *th)
 {
 	return container_of(th, struct engine_thread, pub);
+}
+
+/* ---- wake-ups ---- */
+
+static inline void engine_activate(struct engine_thread *et, uint32_t slot, uint64_t window)
+{
+	et->active[window % WAKE_SLOTS][slot / 64] |= (uint64_t)1 << slot % 64;
+	et->any |= (uint64_t)1 << window % WAKE_SLOTS;
+}
+
+/* As sim_wake() */
+static inline ps_t engine_wake(struct engine_thread *et, uint32_t slot, ps_t at)
+{
+	if (at - et->pub.until >= et->look)
+		return sim_engine_wake(et, slot, at);
+	engine_activate(et, slot, et->window + 1);
+	return at;
 }
 
 /* ---- frames ---- */
@@ -190,8 +217,8 @@ static inline struct sim_pkt *engine_frame_of(const struct engine_thread *et, ui
 static inline uint32_t engine_chunk_keys(const struct inbox *box, const struct chunk *chunk,
 					 struct chunk **ret_next)
 {
-	const bool last = (((uintptr_t)box->write - 1) & ~(uintptr_t)(CHUNK_BYTES - 1)) ==
-			  (uintptr_t)chunk;
+	const bool last =
+		(((uintptr_t)box->write - 1) & ~(uintptr_t)(CHUNK_BYTES - 1)) == (uintptr_t)chunk;
 
 	*ret_next = last ? NULL : chunk->next;
 	return last ? (uint32_t)(box->write - chunk->keys) : (uint32_t)CHUNK_KEYS;
@@ -244,20 +271,7 @@ static inline ps_t engine_start(struct sim_port *port, uint32_t bytes, ps_t star
 	return end;
 }
 
-/* sim_port_send() without its checks; @delay is the link's, or that of control frames. */
-static inline void engine_send(struct engine_thread *et, struct sim_port *port,
-			       const struct sim_pkt *pkt, ps_t start, ps_t delay)
-{
-	uint16_t number;
-	const ps_t end = engine_start(port, pkt->bytes, start, &number);
-
-	if (unlikely(port->hooked))
-		sim_engine_send_hooked(et, port, pkt, start, end + delay);
-	else
-		engine_deliver(et, port->peer_slot, pkt, port->peer_port, number, end + delay);
-}
-
-/* The same for a frame of the store, which moves on as it is. */
+/* A frame of the store moves on as it is; @delay is the link's, or that of control frames. */
 static inline void engine_forward(struct engine_thread *et, struct sim_port *port,
 				  struct sim_pkt *frame, ps_t start, ps_t delay)
 {

@@ -23,7 +23,8 @@ struct sim_thread {
 
 struct sim_node_ops {
 	const char *kind;
-	/* The node takes over the frames, too, as only the engine's own nodes can (sim/switch.c). */
+	/* The node takes over the frames, too, as only the engine's own nodes can (sim/switch.c).
+	 */
 	bool keeps_frames;
 	/* Everything in [th->from, th->until). @arrivals are in order of (time, mix of the port at
 	 * that time, port, number) and stay valid during the call; the node takes over what their
@@ -54,9 +55,10 @@ struct sim_node {
 	uint64_t id; /* util_hash_name(name) */
 };
 
-/* Runs @node in the window that holds @at (>= th->until). An early or needless wake-up is harmless.
- */
-void sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at);
+/* Runs @node in the window that holds @at (>= th->until). An early or needless wake-up is harmless:
+ * where the node is asked for earlier, that may stand for both, and it asks again then. Returns
+ * @at, or that earlier time. */
+ps_t sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at);
 
 /* Adds a fact to the node's digest. Facts of one node come in the order in which they happen. */
 static inline void sim_digest_add(struct sim_node *node, ps_t at, uint64_t a, uint64_t b)

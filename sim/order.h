@@ -57,7 +57,8 @@ static inline uint64_t sim_digest_arrival(uint64_t digest, const struct sim_pkt 
 }
 
 /* Another engine takes over a sealed simulation: frames that nodes send and their wake-ups go to
- * it. It runs the nodes, with threads of its own making, and keeps node->arrivals. */
+ * it. It runs the nodes, one at a time, with threads of its own making, and keeps node->arrivals.
+ */
 struct sim_other {
 	void (*send)(void *context, struct sim_port *port, const struct sim_pkt *pkt, ps_t start);
 	void (*wake)(void *context, struct sim_node *node, ps_t at);

@@ -20,7 +20,7 @@ enum { SIM_HOOK_FAULT = 1, SIM_HOOK_TAP = 2, SIM_HOOK_ENGINE = 4 };
 struct sim_port {
 	ps_t free_at; /* the frame on the wire has left (its gap included) */
 	ps_t delay;
-	uint64_t ps_per_byte_q32; /* serialisation, see sim_port_tx_time() */
+	uint64_t ps_per_byte_q32;	   /* serialisation, see sim_port_tx_time() */
 	uint64_t sent_bytes, sent_packets; /* frames started on this link so far */
 	uint32_t peer_slot;
 	uint16_t peer_port, index;
@@ -58,5 +58,12 @@ static inline ps_t sim_port_tx_time(const struct sim_port *port, uint32_t bytes)
  * beforehand, by the caller. */
 void sim_port_send(struct sim_thread *th, struct sim_port *port, const struct sim_pkt *pkt,
 		   ps_t start);
+/* The same without a copy: @frame comes from sim_frame_get() and is gone. */
+void sim_port_forward(struct sim_thread *th, struct sim_port *port, struct sim_pkt *frame,
+		      ps_t start);
+
+/* One of the engine's frames, to be filled. NULL: the memory limit, the run ends. */
+struct sim_pkt *sim_frame_get(struct sim_thread *th);
+void sim_frame_put(struct sim_thread *th, struct sim_pkt *frame);
 
 #endif

@@ -99,8 +99,7 @@ static bool begin(struct sim *sim, ps_t until)
 	sim->stop = 0;
 	sim->running = true;
 	for (uint32_t i = 0; i < sim->node_count; i++)
-		sim_engine_activate(&sim->threads[sim->nodes[i]->thread], sim->nodes[i]->slot,
-				    window);
+		engine_activate(&sim->threads[sim->nodes[i]->thread], sim->nodes[i]->slot, window);
 	enter_window(sim, window);
 	return true;
 }

@@ -376,7 +376,7 @@ static int thread_init(struct sim *sim, uint32_t number)
 		et->inboxes[0][i].write = INBOX_FULL;
 	for (uint32_t i = 0; i <= sim->slot_count; i++)
 		et->far_wake_at[i] = UINT64_MAX;
-	return 0;
+	return sim_engine_make_room(et, CHUNK_KEYS);
 }
 
 int sim_seal(struct sim *sim)
@@ -448,8 +448,8 @@ static void thread_fini(struct engine_thread *et)
 	util_free(et->far_wake_at);
 	util_free(et->far_frames);
 	util_free(et->far_wakes);
-	util_free(et->keys);
-	util_free(et->keys_other);
+	util_free(et->keys ? et->keys - 1 : NULL);
+	util_free(et->keys_other ? et->keys_other - 1 : NULL);
 	util_free(et->arrivals);
 }
 

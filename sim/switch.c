@@ -161,6 +161,12 @@ static struct sim_port *first_due(struct sim_switch *sw, ps_t until)
 	struct sim_port *first = NULL;
 	uint64_t first_mix = 0;
 
+	if (sw->pending_words == 1 && (sw->pending[0] & (sw->pending[0] - 1)) == 0) {
+		if (sw->pending[0] == 0)
+			return NULL;
+		first = &sw->node.ports[__builtin_ctzll(sw->pending[0])];
+		return first->free_at <= until ? first : NULL;
+	}
 	for (uint32_t w = 0; w < sw->pending_words; w++)
 		for (uint64_t word = sw->pending[w]; word; word &= word - 1) {
 			struct sim_port *port =
@@ -213,18 +219,44 @@ static void play_in_order(struct engine_thread *et, struct sim_switch *sw, ps_t 
 	sw->now = until;
 }
 
+/* Returns when the next frame starts, PS_NEVER: none is waiting that may. */
+static ps_t settle_ports(struct engine_thread *et, struct sim_switch *sw, ps_t until)
+{
+	ps_t next = PS_NEVER;
+
+	for (uint32_t w = 0; w < sw->pending_words; w++)
+		for (uint64_t word = sw->pending[w]; word; word &= word - 1) {
+			struct sim_port *port =
+				&sw->node.ports[w * 64 + (uint32_t)__builtin_ctzll(word)];
+
+			settle(et, sw, port, until);
+			if (ready(port) && port->free_at < next)
+				next = port->free_at;
+		}
+	sw->now = until;
+	return next;
+}
+
 static __attribute__((noinline)) void settle_all(struct engine_thread *et, struct sim_switch *sw,
 						 ps_t until)
 {
-	if (sw->fc->eager_count > 0) {
+	if (sw->fc->eager_count > 0)
 		play_in_order(et, sw, until);
-		return;
-	}
-	for (uint32_t w = 0; w < sw->pending_words; w++)
-		for (uint64_t word = sw->pending[w]; word; word &= word - 1)
-			settle(et, sw, &sw->node.ports[w * 64 + (uint32_t)__builtin_ctzll(word)],
-			       until);
-	sw->now = until;
+	else
+		settle_ports(et, sw, until);
+}
+
+/* Nothing starts and no timer is due up to @until. */
+static inline bool is_still(const struct sim_switch *sw, ps_t until)
+{
+	uint64_t word = sw->pending[0];
+
+	if (sw->pending_words > 1 || sw->fc->timer_at <= until)
+		return false;
+	for (; word; word &= word - 1)
+		if (sw->node.ports[__builtin_ctzll(word)].free_at <= until)
+			return false;
+	return true;
 }
 
 /* ---- the seam's callbacks: the ports are settled ---- */
@@ -249,7 +281,8 @@ static void switch_control(struct sim_thread *th, struct sim_node *node, uint32_
 	if (!frame)
 		return;
 	*frame = *pkt;
-	put(sw, &node->ports[port], class_of(sw, port, SIM_CONTROL_QUEUE), SIM_CONTROL_QUEUE, frame);
+	put(sw, &node->ports[port], class_of(sw, port, SIM_CONTROL_QUEUE), SIM_CONTROL_QUEUE,
+	    frame);
 	kick(et, sw, &node->ports[port], at);
 }
 
@@ -314,8 +347,12 @@ static inline void arrive(struct engine_thread *et, struct sim_switch *sw, struc
 	struct sim_class *class, *from;
 	uint32_t to;
 
-	if (unlikely(fc->eager_count > 0))
-		settle_all(et, sw, at);
+	if (unlikely(fc->eager_count > 0)) {
+		if (is_still(sw, at))
+			sw->now = at;
+		else
+			play_in_order(et, sw, at);
+	}
 	if (unlikely(pkt->frame == SIM_CONTROL)) {
 		arrive_control(et, sw, pkt);
 		return;
@@ -355,23 +392,10 @@ static inline void arrive(struct engine_thread *et, struct sim_switch *sw, struc
 
 /* ---- the window ---- */
 
-static void prefetch(const struct sim_switch *sw)
-{
-	const uint64_t pending = sw->pending[0]; /* of many ports the first 64 */
-
-	for (uint64_t word = pending; word; word &= word - 1) {
-		const struct sim_port *port = &sw->node.ports[__builtin_ctzll(word)];
-		const struct sim_class *class =
-			class_of(sw, port->index, 31 - (uint32_t)__builtin_clz(ready(port)));
-
-		__builtin_prefetch(class->head, 1);
-	}
-}
-
-/* When the next frame starts, or the next timer. */
+/* When the next frame starts. */
 static ps_t next_at(const struct sim_switch *sw)
 {
-	ps_t next = sw->fc->timer_at;
+	ps_t next = PS_NEVER;
 
 	for (uint32_t w = 0; w < sw->pending_words; w++)
 		for (uint64_t word = sw->pending[w]; word; word &= word - 1) {
@@ -383,6 +407,22 @@ static ps_t next_at(const struct sim_switch *sw)
 	return next;
 }
 
+/* Plays the rest of the window. Returns when the next frame starts after it. */
+static ps_t play_rest(struct engine_thread *et, struct sim_switch *sw)
+{
+	const ps_t until = et->pub.until - 1;
+
+	if (unlikely(sw->fc->eager_count > 0)) {
+		play_in_order(et, sw, until);
+		return next_at(sw);
+	}
+	if (sw->pending[0] == 0 && sw->pending_words == 1) {
+		sw->now = until;
+		return PS_NEVER;
+	}
+	return settle_ports(et, sw, until);
+}
+
 static void switch_run(struct sim_thread *th, struct sim_node *node,
 		       struct sim_pkt *const *arrivals, uint32_t count)
 {
@@ -392,12 +432,15 @@ static void switch_run(struct sim_thread *th, struct sim_node *node,
 
 	if (!sw->fc) /* no links */
 		return;
-	prefetch(sw);
 	for (uint32_t i = 0; i < count; i++)
 		arrive(et, sw, arrivals[i]);
-	settle_all(et, sw, th->until - 1);
-	next = next_at(sw);
-	if (next != PS_NEVER)
+	next = play_rest(et, sw);
+	next = sw->fc->timer_at < next ? sw->fc->timer_at : next;
+	if (next == PS_NEVER)
+		return;
+	if (likely(!th->sim->other))
+		engine_wake(et, node->slot, next);
+	else
 		sim_wake(th, node, next);
 }
 

@@ -11,12 +11,6 @@
 
 enum { SMALL = 16, BUCKETS = 64, BUCKETS_MAX = 4096 };
 
-void sim_engine_activate(struct engine_thread *et, uint32_t slot, uint64_t window)
-{
-	et->active[window % WAKE_SLOTS][slot / 64] |= (uint64_t)1 << slot % 64;
-	et->any |= (uint64_t)1 << window % WAKE_SLOTS;
-}
-
 __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box,
 						    uint32_t slot, uint64_t window)
 {
@@ -29,7 +23,7 @@ __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, st
 	}
 	if (!box->first) {
 		box->first = chunk;
-		sim_engine_activate(et, slot, window);
+		engine_activate(et, slot, window);
 	} else {
 		container_of(box->write, struct chunk, next)->next = chunk;
 	}
@@ -56,6 +50,7 @@ static uint64_t *scatter_small(struct engine_thread *et, uint64_t *keys, uint32_
 		uint64_t word[BUCKETS / 8];
 	} place = {{0}};
 
+	UNROLL
 	for (uint32_t i = 0; i < count; i++)
 		place.byte[keys[i] >> shift]++;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -73,6 +68,7 @@ static uint64_t *scatter_small(struct engine_thread *et, uint64_t *keys, uint32_
 		carry += counts;
 	}
 #endif
+	UNROLL
 	for (uint32_t i = 0; i < count; i++)
 		to[place.byte[keys[i] >> shift]++] = keys[i];
 	return to;
@@ -102,27 +98,46 @@ static uint64_t *scatter_large(struct engine_thread *et, uint64_t *keys, uint32_
 	return to;
 }
 
-/* One counting pass, then insertion. */
-static uint64_t *sort_keys(struct engine_thread *et, uint64_t *keys, uint32_t count)
+/* Insertion behind @done keys in order; to[-1] is 0. */
+static inline void insert(uint64_t *to, uint32_t done, const uint64_t *keys, uint32_t count)
 {
-	if (count >= 256)
-		keys = scatter_large(et, keys, count);
-	else if (count > SMALL)
-		keys = scatter_small(et, keys, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t key = keys[i];
+		uint64_t *at = to + done + i;
+
+		for (; at[-1] > key; at--)
+			at[0] = at[-1];
+		*at = key;
+	}
+}
+
+static inline void sort_nearly(uint64_t *keys, uint32_t count)
+{
+	uint64_t last = keys[0];
+
+	UNROLL
 	for (uint32_t i = 1; i < count; i++) {
 		const uint64_t key = keys[i];
-		uint32_t j = i;
 
-		for (; j > 0 && keys[j - 1] > key; j--)
-			keys[j] = keys[j - 1];
-		keys[j] = key;
+		if (unlikely(key < last))
+			insert(keys, i, &key, 1);
+		else
+			last = key;
 	}
+}
+
+/* Many keys: one counting pass, then insertion. */
+static __attribute__((noinline)) uint64_t *sort_many(struct engine_thread *et, uint32_t count)
+{
+	uint64_t *keys = et->keys;
+
+	keys = count < 256 ? scatter_small(et, keys, count) : scatter_large(et, keys, count);
+	sort_nearly(keys, count);
 	return keys;
 }
 
-static __attribute__((noinline)) bool before_by_link(const struct sim_node *node,
-						     const struct sim_pkt *a,
-						     const struct sim_pkt *b)
+static __attribute__((noinline)) bool
+before_by_link(const struct sim_node *node, const struct sim_pkt *a, const struct sim_pkt *b)
 {
 	const uint64_t link_a = node->link_ids[a->port], link_b = node->link_ids[b->port];
 
@@ -138,8 +153,7 @@ static __attribute__((noinline)) void sort_tie(const struct sim_node *node, stru
 {
 	for (uint32_t i = 0; i < count; i++) {
 		struct sim_pkt *pkt = pkts[i];
-		const uint64_t mix =
-			sim_tie(node->tie_key, node->link_ids[pkt->port], pkt->at);
+		const uint64_t mix = sim_tie(node->tie_key, node->link_ids[pkt->port], pkt->at);
 		uint32_t j = i;
 
 		for (; j > 0 && (mix < mixes[j - 1] ||
@@ -155,7 +169,18 @@ static __attribute__((noinline)) void sort_tie(const struct sim_node *node, stru
 
 /* ---- arrivals ---- */
 
-static int make_room(struct engine_thread *et, uint32_t count)
+/* Arrays of keys have a 0 in front and a place for the end. */
+static uint64_t *grow_keys(uint64_t *keys, uint32_t max)
+{
+	uint64_t *grown = util_realloc(keys ? keys - 1 : NULL, (size_t)max + 2, sizeof(*keys));
+
+	if (!grown)
+		return NULL;
+	*grown = 0;
+	return grown + 1;
+}
+
+int sim_engine_make_room(struct engine_thread *et, uint32_t count)
 {
 	uint32_t max = et->arrivals_max ? et->arrivals_max : 1024;
 	void *array[3];
@@ -164,9 +189,9 @@ static int make_room(struct engine_thread *et, uint32_t count)
 		return 0;
 	while (max < count)
 		max *= 2;
-	array[0] = util_realloc(et->keys, max, sizeof(*et->keys));
+	array[0] = grow_keys(et->keys, max);
 	et->keys = array[0] ? array[0] : et->keys;
-	array[1] = util_realloc(et->keys_other, max, sizeof(*et->keys_other));
+	array[1] = grow_keys(et->keys_other, max);
 	et->keys_other = array[1] ? array[1] : et->keys_other;
 	array[2] = util_realloc(et->arrivals, max, sizeof(struct sim_pkt *));
 	et->arrivals = array[2] ? array[2] : et->arrivals;
@@ -176,39 +201,50 @@ static int make_room(struct engine_thread *et, uint32_t count)
 	return 0;
 }
 
-static inline struct inbox *inbox_of(const struct engine_thread *et, uint32_t thread, uint32_t slot)
+/* As few as SMALL keys are in order at once. */
+static inline void take_chunk(struct engine_thread *et, struct chunk *chunk, uint32_t done,
+			      uint32_t count)
 {
-	return &et->pub.sim->threads[thread].inboxes[et->window & et->window_mask][slot];
+	for (uint32_t i = 0; i < count; i++)
+		__builtin_prefetch(engine_frame_of(et, chunk->keys[i]), 1);
+	if (done + count <= SMALL)
+		insert(et->keys, done, chunk->keys, count);
+	else
+		UNROLL
+	for (uint32_t i = 0; i < count; i++)
+		et->keys[done + i] = chunk->keys[i];
+	util_arena_put(&et->chunks, chunk);
 }
 
 /* Empties @box to behind @done keys; its chunks go back. 0: no memory. */
-static uint32_t take_keys(struct engine_thread *et, struct inbox *box, uint32_t done)
+static __attribute__((noinline)) uint32_t take_keys(struct engine_thread *et, struct inbox *box,
+						    uint32_t done)
 {
 	struct chunk *next;
 
 	for (struct chunk *chunk = box->first; chunk; chunk = next) {
 		const uint32_t count = engine_chunk_keys(box, chunk, &next);
 
-		if (unlikely(done + count > et->arrivals_max) && make_room(et, done + count) != 0) {
+		if (unlikely(done + count > et->arrivals_max) &&
+		    sim_engine_make_room(et, done + count) != 0) {
 			et->error = -ENOMEM;
 			return 0;
 		}
-		for (uint32_t i = 0; i < count; i++)
-			et->keys[done + i] = chunk->keys[i];
+		take_chunk(et, chunk, done, count);
 		done += count;
-		util_arena_put(&et->chunks, chunk);
 	}
 	*box = (struct inbox){.write = INBOX_FULL};
 	return done;
 }
 
 /* Keys of all that threads have sent to the node for this window. */
-static uint32_t collect(struct engine_thread *et, uint32_t slot)
+static __attribute__((noinline)) uint32_t collect_all(struct engine_thread *et, uint32_t slot)
 {
+	const struct sim *sim = et->pub.sim;
 	uint32_t count = 0;
 
-	for (uint32_t t = 0; t < et->pub.sim->params.thread_count; t++) {
-		struct inbox *box = inbox_of(et, t, slot);
+	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+		struct inbox *box = &sim->threads[t].inboxes[et->window & et->window_mask][slot];
 
 		if (box->first)
 			count = take_keys(et, box, count);
@@ -216,72 +252,101 @@ static uint32_t collect(struct engine_thread *et, uint32_t slot)
 	return count;
 }
 
-/* Each into the digest, in order. */
-static void digest_arrivals(struct engine_thread *et, struct sim_node *node, uint32_t count)
+/* The same where there is but one thread, with its inboxes of this window; or NULL. */
+static inline uint32_t collect(struct engine_thread *et, uint32_t slot, struct inbox *alone)
 {
-	const struct sim_body_ops *body = et->pub.sim->params.body_ops;
-	const uint64_t mask[2] = {body->fact_mask[0], body->fact_mask[1]};
-	struct sim_pkt *const *pkts = et->arrivals;
-	uint64_t digest = node->arrivals;
+	struct chunk *chunk, *next;
+	uint32_t count;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sim_pkt *pkt = pkts[i];
-		uint64_t facts[2] = {pkt->body_words[0], pkt->body_words[1]};
-
-		if (likely(pkt->frame == SIM_DATA)) {
-			if (mask[0] == 0)
-				body->facts(pkt, facts);
-			else
-				facts[1] &= mask[1];
-		}
-		digest = sim_digest_arrival(digest, pkt, node->link_ids[pkt->port], facts);
-	}
-	node->arrivals = digest;
+	if (!alone)
+		return collect_all(et, slot);
+	chunk = alone[slot].first;
+	if (!chunk)
+		return 0;
+	count = engine_chunk_keys(&alone[slot], chunk, &next);
+	if (next)
+		return take_keys(et, &alone[slot], 0);
+	take_chunk(et, chunk, 0, count);
+	alone[slot] = (struct inbox){.write = INBOX_FULL};
+	return count;
 }
 
-/* In order, ties by chance. */
-static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t count)
+/* @ops: NULL where the facts are where body ops say, under @mask. */
+static inline uint64_t digest_one(const struct sim_body_ops *ops, uint64_t mask,
+				  const struct sim_node *node, uint64_t digest,
+				  const struct sim_pkt *pkt)
 {
-	const uint64_t *keys = sort_keys(et, et->keys, count);
+	uint64_t facts[2] = {pkt->body_words[0], pkt->body_words[1]};
+
+	if (likely(pkt->frame == SIM_DATA)) {
+		if (ops)
+			ops->facts(pkt, facts);
+		else
+			facts[1] &= mask;
+	}
+	return sim_digest_arrival(digest, pkt, node->link_ids[pkt->port], facts);
+}
+
+/* Frames of one instant, those of @keys from @first on, in their order and into the digest. Returns
+ * where they end. */
+static __attribute__((noinline)) uint32_t arrange_tie(struct engine_thread *et,
+						      struct sim_node *node, uint64_t *keys,
+						      uint32_t first, uint32_t count)
+{
+	const struct sim_body_ops *ops = et->pub.sim->params.body_ops;
+	const uint64_t key = keys[first];
+	uint32_t end = first;
+
+	for (; end < count && (keys[end] ^ key) <= KEY_MASK; end++)
+		et->arrivals[end] = engine_frame_of(et, keys[end]);
+	sort_tie(node, et->arrivals + first, end - first, keys + first);
+	for (uint32_t i = first; i < end; i++)
+		node->arrivals = digest_one(ops->fact_mask[0] ? NULL : ops, ops->fact_mask[1], node,
+					    node->arrivals, et->arrivals[i]);
+	return end;
+}
+
+/* In order, ties by chance, and each into the digest. */
+static inline __attribute__((always_inline)) void
+arrange_by(struct engine_thread *et, struct sim_node *node, uint64_t *keys, uint32_t count,
+	   const struct sim_body_ops *ops, uint64_t mask)
+{
+	uint64_t last = UINT64_MAX, digest = node->arrivals, before = 0;
 	struct sim_pkt **to = et->arrivals;
-	uint64_t last = UINT64_MAX;
-	uint32_t first = 0;
-	bool tied = false;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const uint64_t key = keys[i];
 
+		if (unlikely((key ^ last) <= KEY_MASK)) { /* the one before was not alone */
+			node->arrivals = before;
+			i = arrange_tie(et, node, keys, i - 1, count) - 1;
+			digest = node->arrivals;
+			last = UINT64_MAX;
+			continue;
+		}
 		to[i] = engine_frame_of(et, key);
-		tied |= (key ^ last) <= KEY_MASK;
+		before = digest;
+		digest = digest_one(ops, mask, node, digest, to[i]);
 		last = key;
 	}
-	for (uint32_t i = 1; unlikely(tied) && i <= count; i++)
-		if (i == count || to[i]->at != to[first]->at) {
-			if (i - first > 1)
-				sort_tie(node, to + first, i - first, et->keys);
-			first = i;
-		}
-	digest_arrivals(et, node, count);
-	et->last_at = to[count - 1]->at > et->last_at ? to[count - 1]->at : et->last_at;
+	node->arrivals = digest;
+}
+
+static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t count)
+{
+	const struct sim_body_ops *ops = et->pub.sim->params.body_ops;
+	uint64_t *keys = count <= SMALL ? et->keys : sort_many(et, count);
+	ps_t last_at;
+
+	if (likely(ops->fact_mask[0] != 0))
+		arrange_by(et, node, keys, count, NULL, ops->fact_mask[1]);
+	else
+		arrange_by(et, node, keys, count, ops, 0);
+	last_at = et->arrivals[count - 1]->at;
+	et->last_at = last_at > et->last_at ? last_at : et->last_at;
 }
 
 /* ---- the window ---- */
-
-static void prefetch_node(const struct engine_thread *et, uint32_t slot)
-{
-	const struct sim_node *node = et->pub.sim->by_slot[slot];
-	const struct inbox *box = &et->inboxes[et->window & et->window_mask][slot];
-	const uint32_t ports = node->port_count < 32 ? node->port_count : 32;
-	uint32_t frames = 0;
-	struct chunk *next;
-
-	if (box->first)
-		frames = engine_chunk_keys(box, box->first, &next);
-	for (uint32_t i = 0; i < frames; i++)
-		__builtin_prefetch(engine_frame_of(et, box->first->keys[i]), 1);
-	for (uint32_t i = 0; i < ports; i++)
-		__builtin_prefetch(&node->ports[i], 1);
-}
 
 static uint32_t list_visits(struct engine_thread *et)
 {
@@ -305,29 +370,34 @@ static uint32_t list_visits(struct engine_thread *et)
 void sim_engine_window(struct engine_thread *et)
 {
 	struct sim *sim = et->pub.sim;
+	struct inbox *alone = NULL;
+	uint64_t hops = 0;
 	uint32_t visits;
 
 	et->window = sim->window;
 	et->pub.from = sim->window * sim->look;
 	et->pub.until = et->pub.from + sim->look;
+	if (sim->params.thread_count == 1)
+		alone = et->inboxes[et->window & et->window_mask];
 	for (uint32_t i = 0; i < 2; i++)
 		et->near[i] = et->inboxes[(et->window + 1 + i) & et->window_mask];
 	visits = list_visits(et);
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < 2; i++)
 		et->visits[visits + i] = visits > 0 ? et->visits[visits - 1] : 0;
 	for (uint32_t i = 0; i < visits; i++) {
 		struct sim_node *node = sim->by_slot[et->visits[i]];
-		uint32_t count;
+		const struct sim_node_ops *ops = node->ops;
+		const uint32_t count = collect(et, et->visits[i], alone);
 
 		__builtin_prefetch(sim->by_slot[et->visits[i + 2]]);
-		prefetch_node(et, et->visits[i + 1]);
-		count = collect(et, et->visits[i]);
 		if (count > 0)
 			arrange(et, node, count);
-		et->hops += count;
-		et->events++;
-		node->ops->run(&et->pub, node, et->arrivals, count);
-		for (uint32_t k = 0; !node->ops->keeps_frames && k < count; k++)
-			engine_frame_put(et, et->arrivals[k]);
+		hops += count;
+		ops->run(&et->pub, node, et->arrivals, count);
+		if (!ops->keeps_frames)
+			for (uint32_t k = 0; k < count; k++)
+				engine_frame_put(et, et->arrivals[k]);
 	}
+	et->hops += hops;
+	et->events += visits;
 }

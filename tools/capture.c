@@ -253,7 +253,7 @@ int capture_attach(struct capture *capture, struct fabric *fabric)
 
 		capture->hosts[i] =
 			(struct capture_host){.tap = {.on_frame = on_frame}, .capture = capture};
-		host->tap = &capture->hosts[i].tap;
+		host_set_tap(host, &capture->hosts[i].tap);
 		put_block(capture, block,
 			  wire_pcapng_port(host->node.name, host->node.ports[0].rate_bps, block,
 					   sizeof(block)));

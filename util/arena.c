@@ -28,27 +28,11 @@ void util_arena_fini(struct util_arena *arena)
 	*arena = (struct util_arena){0};
 }
 
-/* The free list runs through the first word of the free objects. */
-void *util_arena_get(struct util_arena *arena)
+void *util_arena_fresh(struct util_arena *arena)
 {
-	void *object = arena->free;
-
-	if (object) {
-		memcpy(&arena->free, object, sizeof(void *));
-		arena->free_count--;
-		return object;
-	}
 	if (arena->fresh_count == arena->count_max)
 		return NULL;
 	return arena->base + arena->object_bytes * arena->fresh_count++;
-}
-
-void util_arena_put(struct util_arena *arena, void *object)
-{
-	CHECK(object != NULL);
-	memcpy(object, &arena->free, sizeof(void *));
-	arena->free = object;
-	arena->free_count++;
 }
 
 void util_arena_balance(struct util_arena *a, struct util_arena *b)

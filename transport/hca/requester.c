@@ -155,7 +155,12 @@ static void check_drained(struct hca_qp *qp, ps_t now)
 	hca_qp_async(qp, HCA_EVENT_SQ_DRAINED, now);
 }
 
-void hca_requester_update(struct hca_qp *qp, ps_t now)
+static void set_turn(struct hca_qp *qp, bool may, ps_t now)
+{
+	hca_sched_set(&qp->turns[HCA_TURN_REQUEST], may ? qp->next_start : PS_NEVER, now);
+}
+
+static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 	bool may = may_send(qp);
@@ -170,7 +175,17 @@ void hca_requester_update(struct hca_qp *qp, ps_t now)
 	}
 	if (qp->state == HCA_QPS_SQD)
 		check_drained(qp, now);
-	hca_sched_set(&qp->turns[HCA_TURN_REQUEST], may ? qp->next_start : PS_NEVER, now);
+	set_turn(qp, may, now);
+}
+
+void hca_requester_update(struct hca_qp *qp, ps_t now)
+{
+	const bool may = may_send(qp);
+
+	if (qp->sq.failed || qp->state == HCA_QPS_SQD || (may && next_wqe(qp)->packets == 0))
+		update_rare(qp, now);
+	else
+		set_turn(qp, may, now);
 }
 
 static void fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,

@@ -13,7 +13,7 @@ void hca_sched_heaps_changed(struct hca_device *dev)
 	dev->agenda.wake_at = paced_at < timer_at ? paced_at : timer_at;
 }
 
-static void leave(struct hca_turn *turn)
+static inline void leave(struct hca_turn *turn)
 {
 	struct hca_device *dev = turn->qp->dev;
 
