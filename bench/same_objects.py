@@ -56,7 +56,7 @@ def check_programs(named, fail):
     built = [os.path.relpath(t["filename"][0]) for t in targets if t["type"] == "executable"]
     count = 0
     for program in sorted(set(named) | {p for p in built if os.path.exists(p)}):
-        has = re.search(r" [tT] hca_input$", output("nm", program), re.MULTILINE)
+        has = re.search(r" [tT] hca_\w+$", output("nm", program), re.MULTILINE)
         if not has and program in named:
             fail(f"{program} has no adapter in it")
         if not has:
