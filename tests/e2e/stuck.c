@@ -11,11 +11,14 @@
 
 static volatile int forever = 1;
 
+static int deep(int depth);
+static int (*volatile deeper)(int depth) = deep; /* no compiler makes a loop of it */
+
 static int deep(int depth)
 {
 	volatile char room[1024] = {(char)depth};
 
-	return depth > 0 ? deep(depth - 1) + room[0] : 0;
+	return depth > 0 ? deeper(depth - 1) + room[0] : 0;
 }
 
 static int print(const struct prog *prog)
