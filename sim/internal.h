@@ -138,6 +138,9 @@ int sim_engine_make_room(struct engine_thread *et, uint32_t count);
 void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box, uint32_t slot,
 			  uint64_t window);
 
+/* sim/place.c: @ret_order[node_count]. 0 or -ENOMEM. */
+int sim_engine_place(const struct sim *sim, struct sim_node **ret_order);
+
 /* sim/far.c */
 ps_t sim_engine_wake(struct engine_thread *et, uint32_t slot, ps_t at);
 /* frame->at lies two windows ahead or more. */

@@ -243,7 +243,7 @@ static void fill_port(struct sim_port *port, const struct link *link, int end)
 	};
 }
 
-/* Ports of a node lie together, in order of link name. */
+/* Ports of a node lie together, in order of link name; nodes in that of their slots. */
 static int lay_out_ports(struct sim *sim)
 {
 	const size_t count = 2 * (size_t)sim->link_count;
@@ -256,12 +256,16 @@ static int lay_out_ports(struct sim *sim)
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		for (int end = 0; end < 2; end++)
 			sim->links[i].ends[end]->port_count++;
-	for (uint32_t i = 0; i < sim->node_count; i++) {
-		sim->nodes[i]->ports = next;
-		sim->nodes[i]->link_ids = sim->link_ids + (next - sim->ports);
-		next += sim->nodes[i]->port_count;
-		CHECK(sim->nodes[i]->port_count <= UINT16_MAX);
-		sim->nodes[i]->port_count = 0;
+	for (uint32_t i = 0; i < sim->slot_count; i++) {
+		struct sim_node *node = sim->by_slot[i];
+
+		if (!node)
+			continue;
+		node->ports = next;
+		node->link_ids = sim->link_ids + (next - sim->ports);
+		next += node->port_count;
+		CHECK(node->port_count <= UINT16_MAX);
+		node->port_count = 0;
 	}
 	for (uint32_t i = 0; i < sim->link_count; i++) {
 		struct link *link = &sim->links[i];
@@ -282,19 +286,19 @@ static int lay_out_ports(struct sim *sim)
 }
 
 /* Contiguous parts of about equal numbers of ports; each begins at a new word of the bitmaps. */
-static int assign_slots(struct sim *sim)
+static uint32_t share_out(struct sim *sim, struct sim_node *const *order)
 {
 	const uint32_t threads = sim->params.thread_count;
-	uint64_t total = 0, before = 0;
+	const uint64_t total = sim->node_count + 2 * (uint64_t)sim->link_count;
+	uint64_t before = 0;
 	uint32_t slot = 0, thread = 0;
 
 	for (uint32_t i = 0; i < sim->link_count; i++) {
 		sim->links[i].ends[0]->port_count++;
 		sim->links[i].ends[1]->port_count++;
 	}
-	total = sim->node_count + 2 * (uint64_t)sim->link_count;
 	for (uint32_t i = 0; i < sim->node_count; i++) {
-		struct sim_node *node = sim->nodes[i];
+		struct sim_node *node = order[i];
 
 		while (thread + 1 < threads && before * threads >= total * (thread + 1)) {
 			sim->threads[thread].end_slot = slot;
@@ -310,13 +314,23 @@ static int assign_slots(struct sim *sim)
 	slot = (slot + 63) / 64 * 64;
 	while (++thread < threads)
 		sim->threads[thread].first_slot = sim->threads[thread].end_slot = slot;
-	sim->slot_count = slot;
-	sim->by_slot = util_calloc(slot + 1, sizeof(*sim->by_slot));
-	if (!sim->by_slot)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < sim->node_count; i++)
-		sim->by_slot[sim->nodes[i]->slot] = sim->nodes[i];
-	return 0;
+	return slot;
+}
+
+static int assign_slots(struct sim *sim)
+{
+	struct sim_node **order = util_calloc(sim->node_count, sizeof(*order));
+	int ret = order ? sim_engine_place(sim, order) : -ENOMEM;
+
+	if (ret == 0) {
+		sim->slot_count = share_out(sim, order);
+		sim->by_slot = util_calloc(sim->slot_count + 1, sizeof(*sim->by_slot));
+		ret = sim->by_slot ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; ret == 0 && i < sim->node_count; i++)
+		sim->by_slot[order[i]->slot] = order[i];
+	util_free(order);
+	return ret;
 }
 
 /* The window, and how many of them the inboxes reach ahead. */
