@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* In which order the nodes lie in memory and are shared out to threads: neighbours together. Ends of
- * the fabric go in the order of their addition, and a node in between follows as soon as half of its
- * neighbours are there: the switches of a pod come behind its hosts, those above all pods in the
- * middle. What nodes do depends on none of it. */
+/* In which order the nodes lie in memory and are shared out to threads: neighbours together. Ends
+ * of the fabric go in the order of their addition, and a node in between follows as soon as half of
+ * its neighbours are there: the switches of a pod come behind its hosts, those above all pods in
+ * the middle. What nodes do depends on none of it. */
 #include "sim/internal.h"
 #include "util/alloc.h"
 

@@ -439,8 +439,8 @@ static void release_inbox(struct engine_thread *et, struct inbox *box)
 	}
 }
 
-/* What is under way at the end. A chunk may come from another thread's memory, so all threads do this
- * before the first gives its own back. */
+/* What is under way at the end. A chunk may come from another thread's memory, so all threads do
+ * this before the first gives its own back. */
 static void thread_release(struct engine_thread *et)
 {
 	const struct sim *sim = et->pub.sim;

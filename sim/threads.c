@@ -5,14 +5,22 @@
 #include "util/alloc.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { SPINS = 2000 };
+/* Some microseconds for those who are nearly there; then, where others need this core, they have
+ * it; and a sleep, which takes some ten microseconds to end, for what takes much longer than a
+ * window. */
+enum { SPINS = 2000, YIELDS = 1000 };
 
 struct barrier {
 	struct sim *sim;
-	uint32_t count, waiting, round;
+	uint32_t count, waiting;
+	uint32_t round; /* a futex */
+	uint32_t sleeping;
 	bool go_on;
 };
 
@@ -22,21 +30,43 @@ struct worker {
 	pthread_t thread;
 };
 
-/* The last one in chooses the next window; the others spin a little, then give their core away: a
- * pure spin collapses when one is taken from us. */
+static bool is_over(const struct barrier *barrier, uint32_t round)
+{
+	return __atomic_load_n(&barrier->round, __ATOMIC_SEQ_CST) != round;
+}
+
+static void let_go(struct barrier *barrier, uint32_t round)
+{
+	__atomic_store_n(&barrier->waiting, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&barrier->round, round + 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&barrier->sleeping, __ATOMIC_SEQ_CST) > 0)
+		syscall(SYS_futex, &barrier->round, FUTEX_WAKE_PRIVATE, barrier->count);
+}
+
+static void await(struct barrier *barrier, uint32_t round)
+{
+	for (uint32_t i = 0; i < SPINS + YIELDS; i++) {
+		if (is_over(barrier, round))
+			return;
+		if (i >= SPINS)
+			sched_yield();
+	}
+	__atomic_add_fetch(&barrier->sleeping, 1, __ATOMIC_SEQ_CST);
+	while (!is_over(barrier, round))
+		syscall(SYS_futex, &barrier->round, FUTEX_WAIT_PRIVATE, round, NULL);
+	__atomic_sub_fetch(&barrier->sleeping, 1, __ATOMIC_SEQ_CST);
+}
+
+/* The last one in chooses the next window. */
 static bool meet(struct barrier *barrier)
 {
 	const uint32_t round = __atomic_load_n(&barrier->round, __ATOMIC_ACQUIRE);
 
 	if (__atomic_add_fetch(&barrier->waiting, 1, __ATOMIC_ACQ_REL) == barrier->count) {
 		barrier->go_on = sim_engine_next_window(barrier->sim);
-		__atomic_store_n(&barrier->waiting, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&barrier->round, round + 1, __ATOMIC_RELEASE);
+		let_go(barrier, round);
 	} else {
-		for (uint32_t i = 0; __atomic_load_n(&barrier->round, __ATOMIC_ACQUIRE) == round;
-		     i++)
-			if (i > SPINS)
-				sched_yield();
+		await(barrier, round);
 	}
 	return barrier->go_on;
 }
