@@ -31,8 +31,8 @@ static const struct work works[] = {
 	{.name = "W1c", .k = 16, .mtu = 4096, .bytes = 2000000, .dcqcn = true},
 	{.name = "W2", .k = 16, .mtu = 4096, .fan_in = 128, .bytes = 10000000, .dcqcn = true},
 	{.name = "W2s", .k = 8, .mtu = 4096, .fan_in = 32, .bytes = 2000000, .dcqcn = true},
-	{.name = "W6", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
-	{.name = "W6k", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
+	{.name = "W6", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
+	{.name = "W6j", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
 };
 
 /* Preamble to gap around the payload, with a RETH. */
@@ -106,7 +106,8 @@ static void print(const struct work *work, const struct sim *sim, struct load lo
 }
 
 /* The fabric is there: loads it, runs it and says how it went. 0, or an exit status. */
-static int play(const struct work *work, struct options options, struct fabric *fabric, double began)
+static int play(const struct work *work, struct options options, struct fabric *fabric,
+		double began)
 {
 	const uint64_t bytes = work->bytes / options.scale;
 	struct flows *flows = work->programs ? NULL : flows_start(fabric, work->fan_in, bytes);
@@ -126,6 +127,9 @@ static int play(const struct work *work, struct options options, struct fabric *
 		fabric_fini(fabric);
 		ring_end(ring);
 	}
+	if (ret != 0)
+		fprintf(stderr, "bench_work: %s: the run ended early: %s\n", work->name,
+			ret < 0 ? strerror(-ret) : "stopped");
 	return ret != 0 ? 3 : load.completed != load.posted || load.wrong_bytes > 0;
 }
 
@@ -159,7 +163,8 @@ static int run(const struct work *work, struct options options)
 	int ret = 3;
 
 	if (topology_fat_tree(&topology, work->k, speed) == 0 &&
-	    topology_name_links(&topology) == 0 && fabric_create(&fabric, &topology, &params) == 0) {
+	    topology_name_links(&topology) == 0 &&
+	    fabric_create(&fabric, &topology, &params) == 0) {
 		ret = play(work, options, &fabric, began);
 		fabric_fini(&fabric);
 	}
@@ -185,6 +190,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W6|W6k [--threads N] [--scale N]\n", stderr);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W6|W6j [--threads N] [--scale N]\n", stderr);
 	return 2;
 }

@@ -199,7 +199,8 @@ int fabric_create(struct fabric *fabric, const struct topology *topology,
 	int ret;
 
 	*fabric = (struct fabric){.params = *params};
-	ret = packet_pools_init(&fabric->pools, params->thread_count, params->packet_bytes_max);
+	ret = packet_pools_init(&fabric->pools, params->thread_count, params->host->profile.mtu_max,
+				params->packet_bytes_max);
 	ret = ret ? ret : build(fabric, topology);
 	if (ret)
 		fabric_fini(fabric);

@@ -9,9 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
-int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint64_t bytes_max)
+int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint32_t mtu,
+		      uint64_t bytes_max)
 {
-	const uint64_t count = bytes_max / thread_count / sizeof(struct packet_slab);
+	const uint64_t bytes = packet_slab_bytes(mtu), count = bytes_max / thread_count / bytes;
 	int ret = 0;
 
 	*pools = (struct packet_pools){.thread_count = thread_count};
@@ -19,8 +20,7 @@ int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint64_
 	if (!pools->slabs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < thread_count && !ret; i++)
-		ret = util_arena_init(&pools->slabs[i], sizeof(struct packet_slab),
-				      count ? count : 1);
+		ret = util_arena_init(&pools->slabs[i], bytes, count ? count : 1);
 	if (ret)
 		packet_pools_fini(pools);
 	return ret;

@@ -15,8 +15,14 @@ _Static_assert((int)WIRE_HOT_BYTES == (int)SIM_BODY_BYTES, "the body is the hot 
 
 struct packet_slab {
 	struct wire_rare rare;
-	_Alignas(64) uint8_t bytes[WIRE_MTU_MAX];
+	_Alignas(64) uint8_t bytes[]; /* of the hosts' largest MTU */
 };
+
+/* What a slab takes of the memory. */
+static inline uint64_t packet_slab_bytes(uint32_t mtu)
+{
+	return (offsetof(struct packet_slab, bytes) + mtu + 63) / 64 * 64;
+}
 
 /* One arena of slabs a thread; the owner of the simulation. */
 struct packet_pools {
@@ -25,8 +31,9 @@ struct packet_pools {
 	bool exhausted; /* the memory limit was met: the run is void */
 };
 
-/* @bytes_max: of all slabs together. -ENOMEM. */
-int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint64_t bytes_max);
+/* @mtu: bytes of the longest payload; @bytes_max: of all slabs together. -ENOMEM. */
+int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint32_t mtu,
+		      uint64_t bytes_max);
 void packet_pools_fini(struct packet_pools *pools);
 /* Slabs that somebody holds. */
 uint64_t packet_pools_used(const struct packet_pools *pools);

@@ -15,7 +15,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	world_set_up(&world, 2);
-	world.params.packet_bytes_max = 4 * sizeof(struct packet_slab);
+	world.params.packet_bytes_max = 4 * packet_slab_bytes(WIRE_MTU_MAX);
 	world_open(&world);
 	th = (struct sim_thread){.sim = world.fabric.sim};
 	return 0;
