@@ -19,6 +19,7 @@ enum { STACK_BYTES = 1 << 20, RESCUE_S = 20 };
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static int own_output = -1; /* what standard output was */
 static void (*rescue_run)(void);
+static pid_t owner; /* of the run; 0: no program was ever here */
 
 /* ---- output ---- */
 
@@ -38,6 +39,8 @@ void guard_end(void)
 {
 	const int own = __atomic_exchange_n(&own_output, -1, __ATOMIC_ACQ_REL);
 
+	if (owner != 0 && getpid() != owner)
+		_exit(COMMAND_BROKEN); /* a program has forked, and the results are its parent's */
 	if (own < 0)
 		return;
 	fflush(stdout);
@@ -73,7 +76,7 @@ static void on_exit_of_program(void)
 {
 	const struct task *task = task_current();
 
-	if (!task || !rescue_run)
+	if (!task || !rescue_run || getpid() != owner)
 		return;
 	command_say("%s: program %s called exit(), which ends all of them", task->host->node.name,
 		    task->name);
@@ -102,5 +105,6 @@ void guard_begin(bool quiet, void (*rescue)(void))
 		catch_crashes();
 	}
 	rescue_run = rescue;
+	owner = getpid();
 	turn_output_away(quiet);
 }

@@ -2,7 +2,7 @@
 #ifndef TOOLS_GUARD_H
 #define TOOLS_GUARD_H
 
-/* What programs may do to the process that they share with the run: print, call exit(), crash.
+/* What programs may do to the process that they share with the run: print, fork, exit, crash.
  * Their standard output is kept off ours, which belongs to results; where one of them ends the
  * process, it is named with its host and line, and what was measured so far is kept. */
 #include <stdbool.h>

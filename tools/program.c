@@ -23,6 +23,7 @@ struct rank {
 
 struct program_run {
 	struct program_run_params params;
+	pid_t process;
 	struct rank ranks[];
 };
 
@@ -141,6 +142,8 @@ static void rank_main(void *arg)
 	struct rank *rank = arg;
 
 	rank->result.result = rank->run->params.main(&rank->prog);
+	if (getpid() != rank->run->process)
+		_exit(0); /* a child of the program: the run goes on in its parent */
 	rank->result.ended = true;
 	rank->result.end_at = vb_now_ps();
 }
@@ -187,6 +190,7 @@ int program_start(const struct program_run_params *params, struct program_run **
 	if (!run)
 		return -ENOMEM;
 	run->params = *params;
+	run->process = getpid();
 	for (uint32_t i = 0; i < params->size && !ret; i++)
 		ret = spawn(run, i);
 	return ret;

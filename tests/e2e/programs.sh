@@ -78,6 +78,10 @@ expect 0 run print.yaml --json --quiet
 [ ! -s err ] || fail "--quiet lets programs print"
 holds out 'r["partial"] is False'
 
+# There is one result, whoever has forked. (The pipe ends when the child has, too.)
+scenario fork >fork.yaml
+[ "$(timeout 30 "$verbena" run fork.yaml --json --threads 2 | grep -c digest)" = 1 ] || fail "fork: not one result"
+
 # Something that is no program.
 : >empty.so
 scenario fail | sed "s,$stuck,./empty.so," >empty.yaml
@@ -94,4 +98,4 @@ expect 1 run below/near.yaml --json
 (cd / && expect 1 run "$work/below/near.yaml" --json)
 expect 0 check below/near.yaml
 nothing_else below small.yaml fail.yaml fail wait.yaml sleep.yaml spin.yaml spin exit.yaml exit \
-	crash.yaml crash deep.yaml deep print.yaml empty.yaml empty.so
+	crash.yaml crash deep.yaml deep print.yaml fork.yaml empty.yaml empty.so

@@ -2,12 +2,14 @@
 
 /* Programs that do not end well, for the tests of the command: "fail" returns 7 at rank 1, "wait"
  * waits for what nobody puts on the board, "sleep" sleeps beyond the end of time, "spin" computes for
- * ever, "exit" and "crash" end the process, "deep" uses up its stack, "print" prints and says. */
+ * ever, "exit" and "crash" end the process, "deep" uses up its stack, "print" prints and says, "fork"
+ * leaves a child behind. */
 #include "tests/programs/prog.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static volatile int forever = 1;
 
@@ -47,6 +49,8 @@ int prog_main(const struct prog *prog)
 		abort();
 	if (strcmp(how, "deep") == 0)
 		return deep(1 << 20);
+	if (strcmp(how, "fork") == 0)
+		return fork() < 0;
 	if (strcmp(how, "print") == 0)
 		return print(prog);
 	while (strcmp(how, "spin") == 0 && forever)
