@@ -10,7 +10,7 @@ esac
 samples=$(cd "$2" 2>/dev/null && pwd) || samples=$2
 for f in hpcc_topology.txt hpcc_fat.txt hpcc_flow.txt powertcp_burst256.txt; do
 	[ -r "$samples/$f" ] || {
-		echo "SKIP: no $f in $samples"
+		echo "no $f of another simulator in ../shared/samples"
 		exit 77
 	}
 done

@@ -17,9 +17,12 @@ block '\$ .\/setup run' | sed 's/ in [0-9.]* s$//' >shown
 diff shown said || fail "the README shows another run"
 
 # How the tests end, but for their number.
-echo '{"name": "one", "result": "OK"}' >log.json
+cat >log.json <<'END'
+{"name": "one", "result": "OK"}
+{"name": "verbena:e2e / hpcc_samples", "result": "SKIP", "stdout": "no hpcc_topology.txt of another simulator in ../shared/samples"}
+END
 python3 "$root/tests/summary.py" log.json | sed 's/[0-9][0-9]* passed/N passed/' >said
-block '\$ .\/setup test' | tail -n 1 | sed 's/[0-9][0-9]* passed/N passed/' >shown
+block '\$ .\/setup test' | tail -n 2 | sed 's/[0-9][0-9]* passed/N passed/' >shown
 diff shown said || fail "the README shows another end of the tests"
 
 # The commands, on addresses and a port that nobody else is likely to have.
