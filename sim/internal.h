@@ -31,8 +31,10 @@ enum {
 };
 #define KEY_MASK (((uint64_t)1 << KEY_BITS) - 1)
 #define FRAMES_MAX ((KEY_MASK + 1) / sizeof(struct sim_pkt))
-/* So that a time in a window fits above the place of a frame. */
-#define LOOK_MAX ((ps_t)1 << (64 - KEY_BITS))
+/* So that a time in a window fits above the place of a frame, and no key has a time of ones alone.
+ */
+#define LOOK_MAX (((ps_t)1 << (64 - KEY_BITS)) - 1)
+_Static_assert((LOOK_MAX - 1) << KEY_BITS < UINT64_MAX - KEY_MASK, "no key looks like none before");
 
 /* What an inbox holds of its frames: the time in the window, then the place in the store. The link
  * is touched only where one chunk is not enough. */
