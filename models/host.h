@@ -47,8 +47,8 @@ struct host_params {
 	struct hca_profile profile;
 	struct host_cost cost;
 	enum coro_backend coro_backend;
-	uint8_t flow_timeout,
-		flow_retries; /* of the queue pairs of flows; codes as in libibverbs */
+	/* Of the queue pairs of flows; codes as in libibverbs. */
+	uint8_t flow_timeout, flow_retries;
 	ps_t loop_delay;      /* of what it sends to itself, beside the time on the wire */
 	struct spin *spin;    /* watches programs (models/spin.h); NULL: nobody does */
 	bool through_wire;    /* every packet to bytes and back before it is sent */

@@ -27,7 +27,8 @@ struct yaml_node {
 };
 
 /* @at: file, and the line of the first byte. The root is a map, unless it @is_value: then it is
- * anything, and all of it is at that line. -EINVAL: in @errors; -ENOMEM. The nodes keep pointers to @at's file and namer. */
+ * anything, and all of it is at that line. -EINVAL: in @errors; -ENOMEM. The nodes keep pointers to
+ * @at's file and namer. */
 int yaml_parse(const char *bytes, size_t length, const struct bad_at *at, bool is_value,
 	       struct yaml_node **ret_root, struct bad_list *errors);
 void yaml_free(struct yaml_node *node); /* NULL allowed */

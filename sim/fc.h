@@ -17,8 +17,8 @@ struct sim_fc;
  * is still in the node, the egress side what waits to leave. One cache line. */
 struct sim_class {
 	/* Egress queue, the switch's. */
-	struct sim_pkt *head,
-		*tail; /* linked through the first word: the time of arrival is past */
+	/* Linked through the first word: the time of arrival is past. */
+	struct sim_pkt *head, *tail;
 	uint32_t count, queue_bytes;
 	uint32_t queue_max;
 	uint32_t mark_above; /* the queue marks ECN only above this, UINT32_MAX: never */

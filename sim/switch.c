@@ -237,15 +237,6 @@ static ps_t settle_ports(struct engine_thread *et, struct sim_switch *sw, ps_t u
 	return next;
 }
 
-static __attribute__((noinline)) void settle_all(struct engine_thread *et, struct sim_switch *sw,
-						 ps_t until)
-{
-	if (sw->fc->eager_count > 0)
-		play_in_order(et, sw, until);
-	else
-		settle_ports(et, sw, until);
-}
-
 /* Nothing starts and no timer is due up to @until. */
 static inline bool is_still(const struct sim_switch *sw, ps_t until)
 {
@@ -322,7 +313,7 @@ static __attribute__((noinline)) bool admit(struct engine_thread *et, struct sim
 		return true;
 	}
 	if (fc->eager_count == 0)
-		settle_all(et, sw, pkt->at);
+		settle_ports(et, sw, pkt->at);
 	if (fc->ops->on_buffered(fc, &et->pub, pkt->port, pkt, pkt->at) == SIM_FC_TAKEN)
 		return true;
 	drop(et, sw, pkt);

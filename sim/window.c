@@ -169,10 +169,10 @@ static __attribute__((noinline)) void sort_tie(const struct sim_node *node, stru
 
 /* ---- arrivals ---- */
 
-/* Arrays of keys have a 0 in front and a place for the end. */
+/* Arrays of keys have a 0 in front. */
 static uint64_t *grow_keys(uint64_t *keys, uint32_t max)
 {
-	uint64_t *grown = util_realloc(keys ? keys - 1 : NULL, (size_t)max + 2, sizeof(*keys));
+	uint64_t *grown = util_realloc(keys ? keys - 1 : NULL, (size_t)max + 1, sizeof(*keys));
 
 	if (!grown)
 		return NULL;
@@ -207,12 +207,13 @@ static inline void take_chunk(struct engine_thread *et, struct chunk *chunk, uin
 {
 	for (uint32_t i = 0; i < count; i++)
 		__builtin_prefetch(engine_frame_of(et, chunk->keys[i]), 1);
-	if (done + count <= SMALL)
+	if (done + count <= SMALL) {
 		insert(et->keys, done, chunk->keys, count);
-	else
+	} else {
 		UNROLL
-	for (uint32_t i = 0; i < count; i++)
-		et->keys[done + i] = chunk->keys[i];
+		for (uint32_t i = 0; i < count; i++)
+			et->keys[done + i] = chunk->keys[i];
+	}
 	util_arena_put(&et->chunks, chunk);
 }
 
