@@ -78,6 +78,11 @@ void scenario_hosts_index(struct scenario_reader *r);
 /* ---- the sections ---- */
 
 void scenario_read_topology(struct scenario_reader *r);
+/* scenario_kinds.c: a topology of a kind. -ENOMEM. */
+int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map);
+/* Of the topology: keys that would have no effect, being none of @keys (to NULL), are errors. */
+void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
+			 const char *const *keys, const char *expected);
 void scenario_read_switch(struct scenario_reader *r); /* and nic */
 void scenario_read_traffic(struct scenario_reader *r);
 void scenario_read_programs(struct scenario_reader *r);

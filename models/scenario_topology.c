@@ -10,119 +10,8 @@
 
 enum { LINKS_MAX = 8 << 20 };
 
-/* ---- kinds ---- */
-
-enum kind { STAR, LEAF_SPINE, FAT_TREE, KINDS };
-
-static const char *const keys_of_kind[KINDS][8] = {
-	[STAR] = {"kind", "hosts", "host_rate", "delay"},
-	[LEAF_SPINE] = {"kind", "leaves", "spines", "hosts_per_leaf", "host_rate", "fabric_rate",
-			"delay"},
-	[FAT_TREE] = {"kind", "k", "host_rate", "fabric_rate", "delay"},
-};
-static const char *const keys_of_lists[8] = {"hosts", "switches", "links"};
-static const char *const keys_of_file[8] = {"file"};
-
-/* Keys that would have no effect are errors. */
-static void only_these(struct scenario_reader *r, const struct yaml_node *map,
-		       const char *const keys[8], const char *expected)
-{
-	for (const struct yaml_node *node = map->child; node; node = node->next) {
-		bool known = false;
-
-		for (int i = 0; i < 8 && keys[i]; i++)
-			known = known || strcmp(keys[i], node->key) == 0;
-		if (!known && scenario_has(map, node->key))
-			scenario_refuse(r, map, node, "topology", expected);
-	}
-}
-
-/* A count that the kind needs; 0: reported. */
-static uint32_t needed(struct scenario_reader *r, const struct yaml_node *map, const char *path)
-{
-	const struct scenario_row *row = scenario_row(path);
-	const struct yaml_node *node = yaml_find(map, scenario_row_key(row));
-	struct bad_text expected;
-
-	if (node)
-		return (uint32_t)scenario_get(map, path).number;
-	bad(r->errors, &map->at, path, "nothing", scenario_row_expects(row, &expected));
-	return 0;
-}
-
-static uint32_t star_hosts(struct scenario_reader *r, const struct yaml_node *map)
-{
-	static const struct scenario_row row = {
-		"topology.hosts", SCENARIO_COUNT, NULL, 1, 32000, NULL, .help = ""};
-	const struct yaml_node *node = yaml_find(map, "hosts");
-	struct bad_text found = {"nothing"}, expected;
-	struct scenario_value value;
-
-	if (node && node->kind == YAML_SCALAR &&
-	    scenario_value_parse(&row, node->text, node->length, &value, &found))
-		return (uint32_t)value.number;
-	bad(r->errors, node ? &node->at : &map->at, row.path,
-	    node && node->kind != YAML_SCALAR ? "a list" : found.text,
-	    scenario_row_expects(&row, &expected));
-	return 0;
-}
-
-static struct topology_speed speed_of(const struct yaml_node *map)
-{
-	return (struct topology_speed){
-		.host_rate_bps = scenario_get(map, "topology.host_rate").number,
-		.fabric_rate_bps = scenario_get(map, "topology.fabric_rate").number,
-		.delay = scenario_get(map, "topology.delay").number,
-	};
-}
-
-static int read_leaf_spine(struct scenario_reader *r, const struct yaml_node *map)
-{
-	const uint32_t leaves = needed(r, map, "topology.leaves");
-	const uint32_t spines = needed(r, map, "topology.spines");
-	const uint32_t hosts = needed(r, map, "topology.hosts_per_leaf");
-	struct bad_text found;
-
-	if (leaves == 0 || spines == 0 || hosts == 0)
-		return 0;
-	if ((uint64_t)leaves * hosts > 500000 || (uint64_t)leaves * spines > 2000000) {
-		bad(r->errors, &map->at, "topology",
-		    bad_text(&found, "%u leaves, %u spines, %u hosts a leaf", leaves, spines, hosts),
-		    "at most 500000 hosts and 2000000 links between switches");
-		return 0;
-	}
-	return topology_leaf_spine(&r->scenario->topology, leaves, spines, hosts, speed_of(map));
-}
-
-static int read_fat_tree(struct scenario_reader *r, const struct yaml_node *map)
-{
-	const uint32_t k = needed(r, map, "topology.k");
-	struct bad_text found;
-
-	if (k == 0)
-		return 0;
-	if (k % 2 == 0)
-		return topology_fat_tree(&r->scenario->topology, k, speed_of(map));
-	bad(r->errors, &yaml_find(map, "k")->at, "topology.k", bad_text(&found, "%u", k),
-	    "an even number");
-	return 0;
-}
-
-static int read_kind(struct scenario_reader *r, const struct yaml_node *map)
-{
-	const int kind = scenario_get(map, "topology.kind").word;
-	uint32_t hosts;
-
-	if (kind < 0)
-		return 0;
-	only_these(r, map, keys_of_kind[kind], "only keys of this kind");
-	if (kind == LEAF_SPINE)
-		return read_leaf_spine(r, map);
-	if (kind == FAT_TREE)
-		return read_fat_tree(r, map);
-	hosts = star_hosts(r, map);
-	return hosts > 0 ? topology_star(&r->scenario->topology, hosts, speed_of(map)) : 0;
-}
+static const char *const keys_of_lists[] = {"hosts", "switches", "links", NULL};
+static const char *const keys_of_file[] = {"file", NULL};
 
 /* ---- a file ---- */
 
@@ -133,7 +22,7 @@ static int read_topology_file(struct scenario_reader *r, const struct yaml_node 
 	size_t length;
 	int ret;
 
-	only_these(r, map, keys_of_file, "nothing beside topology.file");
+	scenario_only_these(r, map, keys_of_file, "nothing beside topology.file");
 	if (!node->meaning)
 		return 0;
 	path = read_file_beside(r->path, node->text);
@@ -292,7 +181,7 @@ static int read_lists(struct scenario_reader *r, const struct yaml_node *map)
 	const struct yaml_node *links = scenario_node(map, "links");
 	int ret = read_nodes(r, scenario_node(map, "hosts"), "topology.hosts", false);
 
-	only_these(r, map, keys_of_lists, "a kind, a file, or hosts, switches and links");
+	scenario_only_these(r, map, keys_of_lists, "a kind, a file, or hosts, switches and links");
 	ret = ret ? ret : read_nodes(r, scenario_node(map, "switches"), "topology.switches", true);
 	for (const struct yaml_node *link = links && links->kind == YAML_LIST ? links->child : NULL;
 	     link && !ret; link = link->next)
@@ -343,7 +232,7 @@ void scenario_read_topology(struct scenario_reader *r)
 	if (!map || map->kind != YAML_MAP)
 		return; /* reported already */
 	if (scenario_has(map, "kind"))
-		ret = read_kind(r, map);
+		ret = scenario_read_kind(r, map);
 	else
 		ret = scenario_has(map, "file") ? read_topology_file(r, map) : read_lists(r, map);
 	if (r->errors->error_count == errors && !ret)

@@ -14,8 +14,8 @@ struct topology_node {
 };
 
 struct topology_link {
-	char *name; /* A.a-B.b, or min(A,B)-max(A,B)#k; set by topology_name_links() */
-	uint32_t a, b; /* nodes */
+	char *name;	       /* A.a-B.b, or min(A,B)-max(A,B)#k; set by topology_name_links() */
+	uint32_t a, b;	       /* nodes */
 	char *port_a, *port_b; /* names of the ports, or NULL */
 	uint64_t rate_bps;
 	ps_t delay;
@@ -47,17 +47,65 @@ int64_t topology_find(const struct topology *topology, const char *name);
 int topology_add_link(struct topology *topology, const struct topology_link *link);
 
 /* Names every link that has none, as decisions of identity go: parallel links are numbered in the
- * order of their rate, delay and error, never of appearance, and the end with the smaller name comes
- * first. -ENOMEM. */
+ * order of their rate, delay and error, never of appearance, and the end with the smaller name
+ * comes first. -ENOMEM. */
 int topology_name_links(struct topology *topology);
 
-/* Hosts h0..hN-1 on switch s0. */
+/* ---- kinds: all -ENOMEM. Hosts are h0, h1 ... in the order of their switches. ---- */
+
+/* Hosts on switch s0. */
 int topology_star(struct topology *topology, uint32_t hosts, struct topology_speed speed);
-/* Hosts h0.. on leaf0.., each leaf joined to each of spine0... */
+/* @per_switch hosts on each of "left" and "right", which one link joins. */
+int topology_dumbbell(struct topology *topology, uint32_t per_switch, struct topology_speed speed);
+/* Hosts on leaf0.., each leaf joined to each of spine0... */
 int topology_leaf_spine(struct topology *topology, uint32_t leaves, uint32_t spines,
 			uint32_t hosts_per_leaf, struct topology_speed speed);
 /* Al-Fares et al., SIGCOMM 2008: k pods of k/2 edge (pPeE) and k/2 aggregation switches (pPaA),
  * (k/2)^2 cores (cC), k^3/4 hosts. -EINVAL: k odd or 0. */
 int topology_fat_tree(struct topology *topology, uint32_t k, struct topology_speed speed);
+
+struct topology_tier { /* links between two tiers */
+	uint64_t rate_bps;
+	ps_t delay;
+	uint32_t bundle; /* links that join the same two, at least 1 */
+};
+
+/* Three tiers as in a fat tree, each as wide as one likes; two where there is no core. */
+struct topology_clos {
+	uint32_t pods, edges, aggregations; /* the latter two of a pod */
+	uint32_t cores; /* a multiple of @aggregations: each has its share of them */
+	uint32_t hosts_per_edge;
+	struct topology_tier host, edge, core; /* above hosts, edge and aggregation switches */
+};
+int topology_clos(struct topology *topology, const struct topology_clos *clos);
+
+/* Servers with a NIC for each of @rails, a host each: hSgR is the one of server S on rail R. In a
+ * unit of @servers_per_unit servers those of a rail share the leaf suUrR, and every leaf is joined
+ * to each of spine0... */
+struct topology_rail {
+	uint32_t servers, rails, servers_per_unit, spines;
+};
+int topology_rail(struct topology *topology, struct topology_rail rail,
+		  struct topology_speed speed);
+
+/* Every two of the switches s0.. are joined. */
+int topology_full_mesh(struct topology *topology, uint32_t switches, uint32_t per_switch,
+		       struct topology_speed speed);
+
+enum { TOPOLOGY_DIMS_MAX = 3 };
+/* A grid of @dim_count dimensions (2 or 3) whose ends are joined; switch sX_Y_Z. Where a dimension
+ * has two places, they are joined once. */
+int topology_torus(struct topology *topology, const uint32_t *dims, uint32_t dim_count,
+		   uint32_t per_switch, struct topology_speed speed);
+
+/* Kim et al., ISCA 2008: groups of @a routers (gGrR) joined all to all, each with @p hosts and @h
+ * links to other groups; every two groups have floor(a h / (groups - 1)) links, and those of a
+ * group go to its routers in the order of the groups at their other ends. */
+struct topology_dragonfly {
+	uint32_t a, p, h;
+	uint32_t groups; /* 2 to a h + 1 */
+};
+int topology_dragonfly(struct topology *topology, struct topology_dragonfly dragonfly,
+		       struct topology_speed speed);
 
 #endif

@@ -198,7 +198,7 @@ enum util_quantity util_ratio_parse(const char *text, size_t length, uint32_t *r
 
 	if (verdict != UTIL_QUANTITY_OK)
 		return verdict;
-	if (rest < end && *rest == '/' && decimal.places == 0) {
+	if (rest < end && (*rest == '/' || *rest == ':') && decimal.places == 0) {
 		verdict = util_count_parse(rest + 1, (size_t)(end - rest - 1), &den);
 		if (verdict != UTIL_QUANTITY_OK)
 			return verdict;

@@ -32,7 +32,7 @@ enum util_quantity util_quantity_parse(const char *text, size_t length, enum uti
 				       uint64_t *ret_value);
 /* A whole number without a unit: "4", and "4.0" is the same; "1.5" is too precise. */
 enum util_quantity util_count_parse(const char *text, size_t length, uint64_t *ret_value);
-/* "5%", "1/8", "0.05", "2": in lowest terms. */
+/* "5%", "1/8", "1:8", "0.05", "2": in lowest terms. */
 enum util_quantity util_ratio_parse(const char *text, size_t length, uint32_t *ret_num,
 				    uint32_t *ret_den);
 /* A decimal without a unit, in units of 10^-@digits, exactly ("2.000001", 12: seconds in ps). */

@@ -39,6 +39,35 @@ expect 0 topo leaf.yaml --dot
 expect 0 topo leaf.yaml --set topology.spines=4
 grep -q '^bisection  800 Gb/s' out || fail "--set is not heard"
 
+# Oversubscription gives spines, or the rate of the links to them: 16 x 100 over 2 is 8 x 100, 4 x 200.
+cat >over.yaml <<'END'
+version: 1
+topology: {kind: leaf_spine, leaves: 2, hosts_per_leaf: 16, oversubscription: 2:1}
+END
+expect 0 topo over.yaml
+grep -q '^core       16 links of 100 Gb/s$' out || fail "other spines"
+grep -q '^bisection  800 Gb/s' out || fail "another bisection of two to one"
+expect 0 topo over.yaml --set topology.spines=4
+grep -q '^core       8 links of 200 Gb/s$' out || fail "another rate"
+grep -q '^bisection  800 Gb/s' out || fail "another bisection of fewer spines"
+
+# Kinds: a torus of 2 x 2 is a ring of four; in a rail each leaf has its rail.
+cat >torus.yaml <<'END'
+version: 1
+topology: {kind: torus, dims: [2, 2], hosts_per_switch: 2}
+END
+expect 0 topo torus.yaml
+grep -q '^switches   4$' out && grep -q '^core       4 links' out || fail "another torus"
+grep -q '^path       4 links between 8 pairs of hosts$' out || fail "other ways through a torus"
+cat >rail.yaml <<'END'
+version: 1
+topology: {kind: rail, servers: 4, rails: 8, servers_per_unit: 2, oversubscription: 1}
+END
+expect 0 topo rail.yaml --from h0g3 --to h1g3
+grep -qF 'h0g3 -[h0g3-su0r3#0]- su0r3 -[h1g3-su0r3#0]- h1g3' out || fail "another rail"
+expect 0 topo rail.yaml --from h0g3 --to h2g3
+head -n 1 out | grep -qx 'h0g3 to h2g3: 4 links, 2 equal ways' || fail "other ways between units"
+
 # A topology file by itself.
 printf '4 1 3\n0\n0 1 100Gbps 1000ns 0\n0 2 100Gbps 1000ns 0\n0 3 25Gbps 0.002ms 0.000000\n' >hpcc.txt
 expect 0 topo hpcc.txt

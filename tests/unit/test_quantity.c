@@ -140,6 +140,7 @@ static void ratios_in_lowest_terms(void **state)
 	assert_ratio("100%", 1, 1);
 	assert_ratio("1/8", 1, 8);
 	assert_ratio("6/8", 3, 4);
+	assert_ratio("2:1", 2, 1);
 	assert_ratio("0.125", 1, 8);
 	assert_ratio("16", 16, 1);
 	assert_ratio("0", 0, 1);

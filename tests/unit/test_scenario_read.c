@@ -22,6 +22,12 @@ const struct vrb_provider *vrb_provider(void)
 #define STAR TOP "topology: {kind: star, hosts: 6}\n"
 #define LEAF TOP "topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 2}\n"
 #define FAT TOP "topology: {kind: fat_tree, k: 4}\n"
+#define CLOS                                                                                       \
+	TOP "topology: {kind: clos, pods: 2, leaves: 2, spines: 2, cores: 4, hosts_per_leaf: 2}\n"
+#define RAIL TOP "topology: {kind: rail, servers: 4, rails: 2, spines: 2}\n"
+#define MESH TOP "topology: {kind: full_mesh, switches: 3}\n"
+#define TORUS TOP "topology: {kind: torus, dims: [3, 3]}\n"
+#define DRAGONFLY TOP "topology: {kind: dragonfly, h: 1}\n"
 #define LISTS                                                                                      \
 	TOP "topology: {hosts: \"h[0-1]\", switches: [s0, s1], links: [{a: h0, b: s0}, "           \
 	    "{a: s1, b: h1}, {a: s0, b: s1}]}\n"
@@ -58,6 +64,18 @@ static const struct key_case cases[] = {
 	{"topology.leaves", LEAF, "topology.leaves", "3", "0"},
 	{"topology.spines", LEAF, "topology.spines", "1", "x"},
 	{"topology.hosts_per_leaf", LEAF, "topology.hosts_per_leaf", "3", "1.5"},
+	{"topology.oversubscription", LEAF, "topology.oversubscription", "4:1", "3:1"},
+	{"topology.pods", CLOS, "topology.pods", "3", "0"},
+	{"topology.cores", CLOS, "topology.cores", "8", "5"},
+	{"topology.servers", RAIL, "topology.servers", "5", "0"},
+	{"topology.rails", RAIL, "topology.rails", "3", "65"},
+	{"topology.servers_per_unit", RAIL, "topology.servers_per_unit", "2", "3"},
+	{"topology.hosts_per_switch", MESH, "topology.hosts_per_switch", "2", "0"},
+	{"topology.dims", TORUS, "topology.dims", "[3, 3, 3]", "[3]"},
+	{"topology.a", DRAGONFLY, "topology.a", "3", "0"},
+	{"topology.p", DRAGONFLY, "topology.p", "2", "x"},
+	{"topology.h", DRAGONFLY, "topology.h", "2", "0"},
+	{"topology.groups", DRAGONFLY, "topology.groups", "2", "4"},
 	{"topology.k", FAT, "topology.k", "2", "66"},
 	{"topology.host_rate", STAR, "topology.host_rate", "25Gbps", "25GB"},
 	{"topology.fabric_rate", LEAF, "topology.fabric_rate", "106.25Gbps", "1Kbps"},
