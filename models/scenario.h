@@ -70,6 +70,12 @@ struct scenario_fault {
 	ps_t from_at, until_at; /* PS_NEVER: for ever */
 };
 
+struct scenario_expect {
+	char *text;    /* a jq expression over result.json */
+	char *file;    /* where it stands; "--set" */
+	uint32_t line;
+};
+
 struct scenario {
 	char *file, *name;
 	uint64_t seed;
@@ -87,6 +93,8 @@ struct scenario {
 	uint32_t program_count;
 	struct scenario_fault *faults;
 	uint32_t fault_count;
+	struct scenario_expect *expects; /* of the result; what they say changes nothing in the run */
+	uint32_t expect_count;
 };
 
 void scenario_fini(struct scenario *scenario);

@@ -176,11 +176,6 @@ static void check_node(struct scenario_reader *r, struct yaml_node *node,
 {
 	struct bad_text found;
 
-	if (row->refused) {
-		bad(r->errors, &node->at, here.shown, scenario_content(&found, node),
-		    "nothing here yet");
-		return;
-	}
 	switch ((int)row->type) {
 	case SCENARIO_MAP:
 		if (node->kind == YAML_MAP)

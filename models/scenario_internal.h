@@ -87,6 +87,7 @@ void scenario_read_switch(struct scenario_reader *r); /* and nic */
 void scenario_read_traffic(struct scenario_reader *r);
 void scenario_read_programs(struct scenario_reader *r);
 void scenario_read_faults(struct scenario_reader *r);
+void scenario_read_expects(struct scenario_reader *r);
 
 /* The topology as it must be for a fabric: names once, hosts with one link, all in one piece.
  * @at says where it comes from. */

@@ -288,3 +288,22 @@ void scenario_read_faults(struct scenario_reader *r)
 	for (uint32_t i = 0; i < r->scenario->fault_count; i++)
 		hash_fault(r, &r->scenario->faults[i]);
 }
+
+/* ---- expectations ---- */
+
+void scenario_read_expects(struct scenario_reader *r)
+{
+	const struct yaml_node *list = scenario_node(r->root, "expect");
+	struct scenario *s = r->scenario;
+
+	if (!list || list->kind != YAML_LIST)
+		return;
+	s->expects = scenario_alloc(r, list->child_count + 1, sizeof(*s->expects));
+	for (const struct yaml_node *node = list->child; node && s->expects; node = node->next)
+		if (node->text)
+			s->expects[s->expect_count++] = (struct scenario_expect){
+				.text = scenario_copy(r, node->text),
+				.file = scenario_copy(r, node->at.file),
+				.line = node->at.line,
+			};
+}

@@ -59,6 +59,11 @@ void scenario_fini(struct scenario *scenario)
 		util_free(scenario->faults[i].link);
 		util_free(scenario->faults[i].direction);
 	}
+	for (uint32_t i = 0; i < scenario->expect_count; i++) {
+		util_free(scenario->expects[i].text);
+		util_free(scenario->expects[i].file);
+	}
+	util_free(scenario->expects);
 	util_free(scenario->classes);
 	util_free(scenario->flows);
 	util_free(scenario->programs);
@@ -129,6 +134,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	scenario_read_traffic(r);
 	scenario_read_programs(r);
 	scenario_read_faults(r);
+	scenario_read_expects(r);
 	hash_top(r);
 	r->scenario->hash = scenario_hash_end(&r->hash);
 }
@@ -219,8 +225,7 @@ int scenario_schema_text(char **ret_text)
 	struct text text = {0};
 
 	for (uint32_t i = 0; i < scenario_row_count(); i++)
-		if (!scenario_row_at(i)->refused)
-			add_row(&text, scenario_row_at(i));
+		add_row(&text, scenario_row_at(i));
 	if (text.no_memory) {
 		util_free(text.bytes);
 		return -ENOMEM;

@@ -187,7 +187,9 @@ static const struct scenario_row rows[] = {
 	{"faults[].from", SCENARIO_TIME, "0s", 0, 1000 * PS_S, NULL, .help = "from then on"},
 	{"faults[].until", SCENARIO_TIME, NULL, 1, 1000 * PS_S, NULL, .help = "until then; always by default"},
 
-	{"expect", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "comes with the next version", .refused = true},
+	{"expect", SCENARIO_TEXTS, NULL, 0, 0, NULL,
+	 .help = "jq expressions over result.json that must be true after the run; "
+	 "units ns us ms s KB KiB MB MiB GB GiB Mbps Gbps Tbps are defined: .fct.a.p99_ps < (2|ms)"},
 };
 /* clang-format on */
 

@@ -34,7 +34,6 @@ struct scenario_row {
 	const char *help;
 	bool required;
 	bool block; /* a map that switches something on by being there */
-	bool refused; /* known, but not in this version */
 };
 
 uint32_t scenario_row_count(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/command.h"
+#include "tools/expect.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
@@ -23,16 +24,20 @@ static int check_programs(const char *path, const struct scenario *scenario)
 static int check_one(const char *path, const struct command_options *options)
 {
 	struct scenario scenario;
-	int ret = command_read(path, options, &scenario);
+	int ret = command_read(path, options, &scenario), expects;
 
 	if (ret)
 		return ret;
 	ret = check_programs(path, &scenario);
+	expects = expect_check(&scenario);
+	ret = expects > ret ? expects : ret;
 	if (!ret && !options->quiet)
-		printf("%s: ok: %u nodes, %u links, %llu flows, %u programs, %u faults\n", path,
+		printf("%s: ok: %u nodes, %u links, %llu flows, %u programs, %u faults, "
+		       "%u expectations\n",
+		       path,
 		       scenario.topology.node_count, scenario.topology.link_count,
 		       (unsigned long long)scenario.flow_count, scenario.program_count,
-		       scenario.fault_count);
+		       scenario.fault_count, scenario.expect_count);
 	scenario_fini(&scenario);
 	return ret;
 }

@@ -19,7 +19,7 @@ enum command_exit {
 
 struct command_options {
 	struct scenario_overrides overrides;
-	const char *out, *pcap; /* NULL: not given */
+	const char *out, *pcap, *junit; /* NULL: not given */
 	const char *from, *to;	/* hosts */
 	bool json, quiet, through_wire, dot, schema;
 	uint32_t thread_count;

@@ -18,7 +18,7 @@ static const struct {
 	{"until", "TIME", "end of the run in virtual time, as --set until=TIME", COMMAND_UNTIL},
 	{"out", "DIR", "where results go (./verbena-out/NAME)", COMMAND_OUT},
 	{"json", NULL, "the result as JSON on stdout; no files without --out", COMMAND_JSON},
-	{"junit", "FILE", "expectations as JUnit: not in this version", COMMAND_JUNIT},
+	{"junit", "FILE", "expectations and programs as JUnit XML, for CI", COMMAND_JUNIT},
 	{"pcap", "FILE", "capture of all host ports, PFC included, as pcapng", COMMAND_PCAP},
 	{"through-wire", NULL, "every packet to bytes and back; the digest stays",
 	 COMMAND_THROUGH_WIRE},
@@ -123,7 +123,8 @@ static int take(const struct command *command, struct command_options *options,
 	case COMMAND_UNTIL:
 		return add_set(options, "until=", value);
 	case COMMAND_JUNIT:
-		return usage(command, "--junit: this version has no expectations yet");
+		options->junit = value;
+		return *value ? COMMAND_DONE : usage(command, "--junit: expected a file");
 	case COMMAND_OUT:
 		options->out = value;
 		return *value ? COMMAND_DONE : usage(command, "--out: expected a folder");

@@ -6,8 +6,11 @@
  * asks ferror(). */
 #include "tools/result.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
+/* What stands in result.json. NULL: no memory. */
+json_t *output_json_value(const struct result *result);
 /* result.json. -ENOMEM, -EIO. */
 int output_json(const struct result *result, FILE *file);
 /* flows.csv: a row per posted flow, in id order. An unfinished flow has no end, one that failed no
@@ -18,6 +21,9 @@ void output_flows(const struct result *result, FILE *file);
 void output_ports(const struct result *result, FILE *file);
 /* For people. */
 void output_table(const struct result *result, FILE *file);
+
+/* @text in one line, whatever is in it; no newline behind it. */
+void output_line(const char *text, FILE *file);
 
 /* "12.3 us", three digits; for tables. */
 enum { OUTPUT_TEXT_MAX = 32 };

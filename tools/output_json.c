@@ -5,7 +5,6 @@
 #include "util/check.h"
 
 #include <errno.h>
-#include <jansson.h>
 
 /* jansson's integers have a sign. */
 static json_t *whole(uint64_t value)
@@ -91,13 +90,30 @@ static json_t *programs_of(const struct result *result)
 	return programs;
 }
 
-static json_t *all_of(const struct result *result)
+static json_t *expects_of(const struct result *result)
+{
+	json_t *expects = json_array();
+
+	for (uint32_t i = 0; expects && i < result->expect_count; i++) {
+		const struct result_expect *expect = &result->expects[i];
+
+		if (json_array_append_new(expects, json_pack("{s:s,s:b,s:s}", "text", expect->text,
+							     "held", (int)expect->held, "found",
+							     expect->found)) != 0) {
+			json_decref(expects);
+			return NULL;
+		}
+	}
+	return expects;
+}
+
+json_t *output_json_value(const struct result *result)
 {
 	char digest[17];
 
 	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)result->digest);
 	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o},s:{s:o},"
-			 "s:{s:o,s:o},s:{s:o},s:o,s:o,s:[]}",
+			 "s:{s:o,s:o},s:{s:o},s:o,s:o,s:o}",
 			 "schema", 1, "version", result->version, "scenario",
 			 result->scenario->name, "seed", whole(result->scenario->seed), "digest",
 			 digest, "partial", (int)result->partial, "time_ps", whole(result->time),
@@ -109,12 +125,12 @@ static json_t *all_of(const struct result *result)
 			 whole(result->pfc.paused_at_end), "ecn", "marked", whole(result->marked), "cnp",
 			 "sent", whole(result->cnp_sent), "handled", whole(result->cnp_handled),
 			 "queue", "max_bytes", whole(result->queue_max_bytes), "fct",
-			 fct_of(result), "programs", programs_of(result), "expect");
+			 fct_of(result), "programs", programs_of(result), "expect", expects_of(result));
 }
 
 int output_json(const struct result *result, FILE *file)
 {
-	json_t *all = all_of(result);
+	json_t *all = output_json_value(result);
 	int ret = 0;
 
 	if (!all)

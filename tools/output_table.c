@@ -132,6 +132,28 @@ static void print_fabric(const struct result *result, FILE *file)
 	fprintf(file, "queue     %s at most\n", output_bytes(result->queue_max_bytes, text));
 }
 
+void output_line(const char *text, FILE *file)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, file);
+}
+
+static void print_expects(const struct result *result, FILE *file)
+{
+	for (uint32_t i = 0; i < result->expect_count; i++) {
+		const struct result_expect *expect = &result->expects[i];
+
+		fputs(expect->held	  ? "holds     "
+		      : result->partial ? "open      "
+					: "FAILED    ",
+		      file);
+		output_line(expect->text, file);
+		fputs(": ", file);
+		output_line(expect->found, file);
+		fputc('\n', file);
+	}
+}
+
 void output_table(const struct result *result, FILE *file)
 {
 	const struct scenario *scenario = result->scenario;
@@ -146,5 +168,6 @@ void output_table(const struct result *result, FILE *file)
 	print_classes(result, file);
 	print_programs(result, file);
 	print_fabric(result, file);
+	print_expects(result, file);
 	fputc('\n', file);
 }

@@ -260,8 +260,44 @@ int result_collect(const struct result_source *source, struct result *ret_result
 	return ret ? ret : result_collect_flows(ret_result, source->traffic);
 }
 
+static int zero_program(const struct scenario_program *program, struct result_program *ret)
+{
+	static const struct program_result none = {.ended = true};
+
+	*ret = (struct result_program){.name = program->name, .run = program->run};
+	ret->ranks = calloc((size_t)program->host_count + 1, sizeof(*ret->ranks));
+	if (!ret->ranks)
+		return -ENOMEM;
+	ret->rank_count = program->host_count;
+	for (uint32_t i = 0; i < ret->rank_count; i++)
+		ret->ranks[i] = (struct result_rank){.host = "", .result = &none};
+	return 0;
+}
+
+int result_zero(const struct scenario *scenario, struct result *ret_result)
+{
+	int ret = 0;
+
+	*ret_result = (struct result){.scenario = scenario, .version = ""};
+	ret_result->classes = calloc((size_t)scenario->class_count + 1, sizeof(*ret_result->classes));
+	ret_result->programs =
+		calloc((size_t)scenario->program_count + 1, sizeof(*ret_result->programs));
+	if (!ret_result->classes || !ret_result->programs)
+		return -ENOMEM;
+	for (; ret_result->class_count < scenario->class_count; ret_result->class_count++)
+		ret_result->classes[ret_result->class_count].name =
+			scenario->classes[ret_result->class_count];
+	for (uint32_t i = 0; i < scenario->program_count && !ret; i++)
+		ret = zero_program(&scenario->programs[i],
+				   &ret_result->programs[ret_result->program_count++]);
+	return ret;
+}
+
 void result_free(struct result *result)
 {
+	for (uint32_t i = 0; i < result->expect_count; i++)
+		free(result->expects[i].found);
+	free(result->expects);
 	for (uint32_t i = 0; i < result->program_count; i++)
 		free(result->programs[i].ranks);
 	free(result->programs);

@@ -70,6 +70,12 @@ struct result_program {
 	uint32_t failed, unfinished; /* ranks */
 };
 
+struct result_expect {
+	const char *text;
+	bool held;
+	char *found;
+};
+
 struct result {
 	const struct scenario *scenario;
 	const struct fabric *fabric;
@@ -100,6 +106,8 @@ struct result {
 	uint64_t link_count;
 	struct result_program *programs;
 	uint32_t program_count;
+	struct result_expect *expects; /* filled by expect_judge() */
+	uint32_t expect_count;
 };
 
 /* What a result is made from. All of it outlives the result. */
@@ -119,6 +127,9 @@ struct result_source {
 ps_t result_time(const struct result_source *source);
 /* After fabric_run(). -ENOMEM; @ret_result can be freed in any case. */
 int result_collect(const struct result_source *source, struct result *ret_result);
+/* A result of the scenario's shape before it has run: its classes and programs, and every number 0.
+ * As result_collect(). */
+int result_zero(const struct scenario *scenario, struct result *ret_result);
 void result_free(struct result *result);
 
 #endif

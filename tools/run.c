@@ -5,8 +5,10 @@
 #include "models/spin.h"
 #include "tools/capture.h"
 #include "tools/command.h"
+#include "tools/expect.h"
 #include "tools/folder.h"
 #include "tools/guard.h"
+#include "tools/junit.h"
 #include "tools/output.h"
 #include "tools/program.h"
 #include "tools/progress.h"
@@ -31,6 +33,7 @@ struct run {
 	struct host ***hosts; /* of the ranks of each */
 	struct progress progress;
 	struct capture capture;
+	struct junit junit;
 	struct sampler sampler;
 	bool sampled; /* to the end */
 	struct spin *spin;
@@ -110,6 +113,18 @@ static int judge(const struct result *result)
 {
 	int ret = COMMAND_DONE;
 
+	for (uint32_t i = 0; i < result->expect_count; i++) {
+		const struct result_expect *expect = &result->expects[i];
+
+		if (expect->held || result->partial)
+			continue;
+		fputs("verbena: expected ", stderr);
+		output_line(expect->text, stderr);
+		fputs(": found ", stderr);
+		output_line(expect->found, stderr);
+		fputc('\n', stderr);
+		ret = COMMAND_FAILED;
+	}
 	for (uint32_t i = 0; i < result->program_count; i++) {
 		const struct result_program *program = &result->programs[i];
 
@@ -139,17 +154,19 @@ static struct result_source source_of(const struct run *run)
 	};
 }
 
-static int give_results(const struct run *run)
+static int give_results(struct run *run)
 {
 	const struct result_source source = source_of(run);
 	struct result result;
 	int ret = COMMAND_BROKEN, printed;
 
-	if (result_collect(&source, &result) != 0) {
+	if (result_collect(&source, &result) != 0 || expect_judge(&result) != 0) {
 		command_say("not enough memory for the result");
 	} else {
 		ret = run->files ? write_files(run, &result) : COMMAND_DONE;
 		printed = print(run, &result, run->files && !ret);
+		ret = ret ? ret : printed;
+		printed = junit_write(&run->junit, &result);
 		ret = ret ? ret : printed;
 		ret = ret ? ret : judge(&result);
 	}
@@ -349,13 +366,17 @@ static int run_scenario(const struct command_options *options)
 	if (ret)
 		return ret;
 	run.files = !options->json || options->out;
-	ret = open_programs(&run);
+	ret = expect_check(&run.scenario);
+	ret = ret ? ret : open_programs(&run);
 	if (!ret && run.files)
 		ret = folder_open(&run.folder, options->out, run.scenario.name);
 	if (!ret && options->pcap)
 		ret = capture_open(&run.capture, options->pcap);
+	if (!ret && options->junit)
+		ret = junit_open(&run.junit, options->junit);
 	ret = ret ? ret : build_and_run(&run);
 	capture_close(&run.capture);
+	junit_close(&run.junit);
 	fini(&run);
 	return ret;
 }

@@ -28,7 +28,7 @@ for args in "run" "check" "topo" "run a b" "run --nonsense small.yaml" "run --th
 	"run --threads 0 small.yaml" "run --threads x small.yaml" "run --threads small.yaml" \
 	"run --seed -1 small.yaml" "run --seed 18446744073709551616 small.yaml" \
 	"run --seed 1x small.yaml" "run --seed" "run --json=yes small.yaml" \
-	"run --set until small.yaml" "run --junit j.xml small.yaml" "run --dot small.yaml" \
+	"run --set until small.yaml" "run --junit= small.yaml" "run --dot small.yaml" \
 	"check --json small.yaml" "topo --threads 2 small.yaml" "help nonsense"; do
 	# shellcheck disable=SC2086
 	expect 2 $args

@@ -212,6 +212,32 @@ static void what_went_wrong_is_told(void **state)
 	free(page);
 }
 
+static void expectations_are_in_the_verdict(void **state)
+{
+	static char yes[] = ".a is 1", no[] = ".a is 2 <b>";
+	struct result_expect expects[] = {{".a == 1", true, yes}, {".a < 2 & \"c\"", false, no}};
+	int status;
+	char *page;
+
+	(void)state;
+	make();
+	m.result.flow_sums = (struct traffic_sums){.posted = 2, .completed = 2};
+	m.program.failed = 0;
+	m.result.expects = expects;
+	m.result.expect_count = 2;
+	page = page_of(&status);
+	assert_int_equal(count(page, "class=\"verdict bad\""), 1);
+	assert_int_equal(count(page, "1 expectation did not hold"), 1);
+	assert_int_equal(count(page, "<code>.a &lt; 2 &amp; &quot;c&quot;</code>"), 1);
+	assert_int_equal(count(page, "<td class=\"text bad\">no</td><td class=\"text\">.a is 2 &lt;b&gt;"),
+			 1);
+	free(page);
+	expects[1].held = true;
+	page = page_of(&status);
+	assert_int_equal(count(page, "class=\"verdict good\""), 1);
+	free(page);
+}
+
 static void numbers_are_grouped(void **state)
 {
 	char *text = NULL;
@@ -231,6 +257,7 @@ int main(void)
 		cmocka_unit_test(names_are_only_names),
 		cmocka_unit_test(data_are_those_of_the_result),
 		cmocka_unit_test(what_went_wrong_is_told),
+		cmocka_unit_test(expectations_are_in_the_verdict),
 		cmocka_unit_test(numbers_are_grouped),
 	};
 

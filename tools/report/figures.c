@@ -135,3 +135,33 @@ void report_programs(const struct report *report, FILE *file)
 		put_program(&result->programs[i], file);
 	fputs("</section>\n", file);
 }
+
+void report_expects(const struct report *report, FILE *file)
+{
+	const struct result *result = report->result;
+
+	if (result->expect_count == 0)
+		return;
+	fputs("<section aria-labelledby=\"expects\"><h2 id=\"expects\">Expectations</h2>\n"
+	      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Expectations\">"
+	      "<table><thead><tr><th scope=\"col\" class=\"text\">expected</th>"
+	      "<th scope=\"col\" class=\"text\">held</th><th scope=\"col\" class=\"text\">found</th>"
+	      "</tr></thead><tbody>\n",
+	      file);
+	for (uint32_t i = 0; i < result->expect_count; i++) {
+		const struct result_expect *expect = &result->expects[i];
+
+		html_put(file,
+			 "<tr><td class=\"text\"><code>%s</code></td><td class=\"text %s\">%s</td>"
+			 "<td class=\"text\">%s</td></tr>\n",
+			 expect->text,
+			 expect->held	   ? "good"
+			 : result->partial ? ""
+					   : "bad",
+			 expect->held	   ? "yes"
+			 : result->partial ? "open"
+					   : "no",
+			 expect->found);
+	}
+	fputs("</tbody></table></div></section>\n", file);
+}

@@ -9,8 +9,9 @@
 void report_verdict(const struct report *report, FILE *file);
 void report_story(const struct report *report, FILE *file);
 
-/* figures.c: the most important numbers, and classes of traffic. */
+/* figures.c: the most important numbers, what was expected, classes of traffic, programs. */
 void report_figures(const struct report *report, FILE *file);
+void report_expects(const struct report *report, FILE *file);
 void report_classes(const struct report *report, FILE *file);
 void report_programs(const struct report *report, FILE *file);
 

@@ -166,6 +166,7 @@ static int put_body(const struct report *report, FILE *file)
 	report_verdict(report, file);
 	report_story(report, file);
 	report_figures(report, file);
+	report_expects(report, file);
 	put_topology(file);
 	put_charts(report, file);
 	if (report->result->class_count)

@@ -59,13 +59,25 @@ static void put_unfinished(const struct report *report, FILE *file)
 	}
 }
 
+static uint64_t count_unmet(const struct result *result)
+{
+	uint64_t unmet = 0;
+
+	for (uint32_t i = 0; i < result->expect_count; i++)
+		unmet += !result->expects[i].held;
+	return unmet;
+}
+
 void report_verdict(const struct report *report, FILE *file)
 {
 	const struct result *result = report->result;
 	const uint64_t lost = report_lost(result);
 	const bool failed = result->flow_sums.failed || report_has_programs_failed(result);
 	const bool wrong = result->flow_sums.mismatch_bytes != 0;
-	const char *kind = result->partial || failed || wrong ? "bad" : lost ? "note" : "good";
+	const uint64_t unmet = result->partial ? 0 : count_unmet(result);
+	const char *kind = result->partial || failed || wrong || unmet ? "bad"
+			   : lost				       ? "note"
+								       : "good";
 
 	html_put(file,
 		 "<p class=\"verdict %s\" role=\"status\"><span aria-hidden=\"true\">%s</span> ",
@@ -81,6 +93,11 @@ void report_verdict(const struct report *report, FILE *file)
 			 "were "
 			 "sent. ",
 			 result->flow_sums.mismatch_bytes);
+	if (unmet) {
+		fputs("<strong>Not as expected:</strong> ", file);
+		put_count(unmet, "expectation", file);
+		fputs(" did not hold. ", file);
+	}
 	if (failed) {
 		fputs("<strong>Not everything completed:</strong> ", file);
 		put_unfinished(report, file);
