@@ -66,6 +66,19 @@ bool fields_next(struct fields_reader *reader, struct fields *ret_line)
 	return true;
 }
 
+bool fields_is(struct field field, const char *word)
+{
+	size_t i = 0;
+
+	for (; i < field.length && word[i]; i++) {
+		const char c = field.text[i];
+
+		if ((c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c) != word[i])
+			return false;
+	}
+	return i == field.length && !word[i];
+}
+
 uint64_t fields_left(struct fields_reader reader)
 {
 	struct fields line;

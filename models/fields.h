@@ -5,7 +5,7 @@
 /* Lines of fields between blanks, as simulators keep their traces. */
 #include "models/bad.h"
 
-enum { FIELDS_MAX = 8 };
+enum { FIELDS_MAX = 16 };
 
 struct field {
 	const char *text;
@@ -27,6 +27,8 @@ struct fields_reader { /* set up with the text, and at.line 1 */
 bool fields_next(struct fields_reader *reader, struct fields *ret_line);
 /* One field after another, wherever the lines end; false: there is none. */
 bool fields_take(struct fields_reader *reader, struct field *ret_field, struct bad_at *ret_at);
+/* Whether it is @word, which is in small letters, in letters of any size. */
+bool fields_is(struct field field, const char *word);
 /* Lines with something on them that are left. */
 uint64_t fields_left(struct fields_reader reader);
 

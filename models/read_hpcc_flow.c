@@ -26,15 +26,15 @@ static bool check(bool good, const struct fields *line, uint32_t i, const char *
 	return good;
 }
 
-static bool read_flow(const struct fields *line, struct read_hpcc_flow *ret_flow,
-		      struct bad_list *errors)
+static bool read_flow(const struct fields *line, struct read_flow *ret_flow, struct bad_list *errors)
 {
 	const struct field *f = line->field;
+	const uint32_t bytes_at = line->count - 2, start_at = line->count - 1;
 	uint64_t src = 0, dst = 0, priority = 0, port = 0, bytes = 0, start = 0;
 	struct bad_text found;
 	bool good;
 
-	if (line->count != 6) {
+	if (line->count != 5 && line->count != 6) {
 		bad(errors, &line->at, "flow", bad_text(&found, "%u fields", line->count),
 		    "SRC DST PRIORITY PORT BYTES START");
 		return false;
@@ -42,21 +42,22 @@ static bool read_flow(const struct fields *line, struct read_hpcc_flow *ret_flow
 	good = check(is_number(&f[0], UINT32_MAX, &src), line, 0, "src", "a node", errors);
 	good &= check(is_number(&f[1], UINT32_MAX, &dst), line, 1, "dst", "a node", errors);
 	good &= check(is_number(&f[2], 8, &priority), line, 2, "priority", "0 to 7", errors);
-	good &= check(is_number(&f[3], 65536, &port), line, 3, "port", "0 to 65535", errors);
-	good &= check(is_number(&f[4], READ_HPCC_BYTES_MAX + 1, &bytes) && bytes > 0, line, 4,
-		      "bytes", "1 to 2^50", errors);
-	good &= check(util_decimal_parse(f[5].text, f[5].length, 12, &start) == UTIL_QUANTITY_OK &&
+	if (line->count == 6)
+		good &= check(is_number(&f[3], 65536, &port), line, 3, "port", "0 to 65535", errors);
+	good &= check(is_number(&f[bytes_at], READ_FLOW_BYTES_MAX + 1, &bytes) && bytes > 0, line,
+		      bytes_at, "bytes", "1 to 2^44", errors);
+	good &= check(util_decimal_parse(f[start_at].text, f[start_at].length, 12, &start) ==
+				      UTIL_QUANTITY_OK &&
 			      start <= START_MAX_S * PS_S,
-		      line, 5, "start", "seconds such as 2.000001, at most 1000", errors);
+		      line, start_at, "start", "seconds such as 2.000001, at most 1000", errors);
 	if (good && src == dst)
 		good = check(false, line, 1, "dst", "another node than src", errors);
-	*ret_flow = (struct read_hpcc_flow){.src = (uint32_t)src,
-					    .dst = (uint32_t)dst,
-					    .priority = (uint8_t)priority,
-					    .port = (uint16_t)port,
-					    .bytes = bytes,
-					    .start_at = start,
-					    .line = line->at.line};
+	*ret_flow = (struct read_flow){.src = (uint32_t)src,
+				       .dst = (uint32_t)dst,
+				       .priority = (uint8_t)priority,
+				       .bytes = bytes,
+				       .start_at = start,
+				       .line = line->at.line};
 	return good;
 }
 
@@ -74,7 +75,7 @@ static bool read_header(struct fields_reader *reader, uint64_t *ret_count, struc
 		    "the number of flows");
 		return false;
 	}
-	return check(is_number(&line.field[0], READ_HPCC_FLOWS_MAX + 1, ret_count), &line, 0,
+	return check(is_number(&line.field[0], READ_FLOWS_MAX + 1, ret_count), &line, 0,
 		     "header", "the number of flows, at most 4000000", errors);
 }
 
@@ -93,20 +94,20 @@ static void warn_of_rest(struct fields_reader *reader, struct bad_list *errors)
 }
 
 /* Room for @count flows at most: a short file may lie. */
-static struct read_hpcc_flow *make_room(uint64_t count, size_t length)
+static struct read_flow *make_room(uint64_t count, size_t length)
 {
-	enum { LINE_MIN = 12 };
+	enum { LINE_MIN = 10 };
 	const uint64_t most = length / LINE_MIN + 1;
 
-	return util_calloc((count < most ? count : most) + 1, sizeof(struct read_hpcc_flow));
+	return util_calloc((count < most ? count : most) + 1, sizeof(struct read_flow));
 }
 
 int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,
-		   struct read_hpcc_flow **ret_flows, uint64_t *ret_count, struct bad_list *errors)
+		   struct read_flow **ret_flows, uint64_t *ret_count, struct bad_list *errors)
 {
 	struct fields_reader reader = {bytes, bytes + length, *at};
 	struct bad_text found, expected;
-	struct read_hpcc_flow *flows;
+	struct read_flow *flows;
 	uint64_t count, done = 0;
 	struct fields line;
 	bool good = true;

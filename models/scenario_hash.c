@@ -109,7 +109,7 @@ void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
 			    strcmp(scenario_row_key(scenario_row_at(i)), node->key) == 0)
 				row = scenario_row_at(i);
 		if (!row || row->type == SCENARIO_LIST || row->type == SCENARIO_NAMES ||
-		    row->type == SCENARIO_FILE)
+		    row->type == SCENARIO_FILE || row->reading)
 			continue;
 		if (row->type == SCENARIO_MAP)
 			add_block(r, hash, row, node);

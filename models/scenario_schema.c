@@ -31,7 +31,9 @@ static const struct scenario_row rows[] = {
 	 "dumbbell: two switches and one link; torus, dragonfly, full_mesh: hosts on every switch (with "
 	 "PFC the loops of a torus, dragonfly or mesh can deadlock)"},
 	{"topology.file", SCENARIO_FILE, NULL, 0, 0, NULL,
-	 .help = "a topology.txt of the HPCC simulator; node 5 is called n5"},
+	 .help = "a topology.txt of the HPCC simulator, in which node 5 is called n5, or a .topo of htsim"},
+	{"topology.format", SCENARIO_WORD, NULL, 0, 0, "auto hpcc htsim",
+	 .help = "of the file; auto, as by default: by its first word", .reading = true},
 	{"topology.hosts", SCENARIO_NAMES, NULL, 0, 0, NULL,
 	 .help = "star: how many; without a kind: their names"},
 	{"topology.switches", SCENARIO_NAMES, NULL, 0, 0, NULL,
@@ -142,7 +144,10 @@ static const struct scenario_row rows[] = {
 	 .help = "incast: each of from to to; permutation: each of hosts to another, by the seed; "
 	 "all_to_all: each to each; ring: each to the next by name"},
 	{"traffic[].file", SCENARIO_FILE, NULL, 0, 0, NULL,
-	 .help = "instead of a pattern: a flow.txt of the HPCC simulator"},
+	 .help = "instead of a pattern: a flow.txt of the HPCC simulator (PowerTCP, ConWeave) or a .cm of "
+	 "htsim"},
+	{"traffic[].format", SCENARIO_WORD, NULL, 0, 0, "auto hpcc htsim",
+	 .help = "of the file; auto, as by default: by its first word", .reading = true},
 	{"traffic[].to", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast: the one that gets it all"},
 	{"traffic[].from", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast; all others by default"},
 	{"traffic[].hosts", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "of other patterns; all by default"},
@@ -154,7 +159,8 @@ static const struct scenario_row rows[] = {
 	 .help = "starts are up to this much later, by the seed"},
 	{"traffic[].repeat", SCENARIO_COUNT, "1", 1, 1000000, NULL, .help = "so often"},
 	{"traffic[].every", SCENARIO_TIME, "0s", 0, 1000 * PS_S, NULL, .help = "one after another"},
-	{"traffic[].priority", SCENARIO_COUNT, "3", 0, 7, NULL, .help = "of a pattern's flows"},
+	{"traffic[].priority", SCENARIO_COUNT, "3", 0, 7, NULL,
+	 .help = "of the flows, where a file does not say"},
 
 	{"programs", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "verbs programs on hosts"},
 	{"programs[].run", SCENARIO_TEXT, NULL, 0, 0, NULL, .help = "the program", .required = true},

@@ -34,6 +34,7 @@ struct scenario_row {
 	const char *help;
 	bool required;
 	bool block; /* a map that switches something on by being there */
+	bool reading; /* how to read something: no part of what is said */
 };
 
 uint32_t scenario_row_count(void);

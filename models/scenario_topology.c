@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/read_file.h"
+#include "models/read_format.h"
 #include "models/read_hpcc_topology.h"
+#include "models/read_htsim_topology.h"
 #include "models/scenario_internal.h"
 
 #include "util/alloc.h"
@@ -11,9 +13,26 @@
 enum { LINKS_MAX = 8 << 20 };
 
 static const char *const keys_of_lists[] = {"hosts", "switches", "links", NULL};
-static const char *const keys_of_file[] = {"file", NULL};
+static const char *const keys_of_file[] = {"file", "format", NULL};
 
 /* ---- a file ---- */
+
+/* -EINVAL: reported; -ENOMEM. */
+static int read_bytes(struct scenario_reader *r, enum read_format format, const char *bytes,
+		      size_t length, const struct bad_at *at)
+{
+	struct topology *topology = &r->scenario->topology;
+
+	if (!yaml_text_is_good(bytes, length, at, r->errors))
+		return -EINVAL;
+	format = read_format(format, bytes, length, at, r->errors);
+	r->hpcc_nodes = format == READ_FORMAT_HPCC;
+	if (format == READ_FORMAT_HPCC)
+		return read_hpcc_topology(bytes, length, at, topology, r->errors);
+	if (format == READ_FORMAT_HTSIM)
+		return read_htsim_topology(bytes, length, at, topology, r->errors);
+	return -EINVAL;
+}
 
 static int read_topology_file(struct scenario_reader *r, const struct yaml_node *map)
 {
@@ -32,12 +51,10 @@ static int read_topology_file(struct scenario_reader *r, const struct yaml_node 
 	if (!ret) {
 		const struct bad_at at = {path, 1, &node->at};
 
-		ret = yaml_text_is_good(bytes, length, &at, r->errors) ? 0 : -EINVAL;
-		ret = ret ? ret
-			  : read_hpcc_topology(bytes, length, &at, &r->scenario->topology, r->errors);
+		ret = read_bytes(r, (enum read_format)scenario_get(map, "topology.format").word,
+				 bytes, length, &at);
 		util_free(bytes);
 	}
-	r->hpcc_nodes = true;
 	util_free(path);
 	return ret == -EINVAL ? 0 : ret;
 }

@@ -3,6 +3,7 @@
 
 #include "models/read_file.h"
 #include "models/read_hpcc_flow.h"
+#include "models/read_htsim_flow.h"
 #include "util/alloc.h"
 #include "util/rand.h"
 #include "util/siphash.h"
@@ -13,7 +14,7 @@
 enum pattern { INCAST, PERMUTATION, ALL_TO_ALL, RING };
 static const char *const pattern_names[] = {"incast", "permutation", "all_to_all", "ring"};
 
-enum { FLOWS_MAX = READ_HPCC_FLOWS_MAX };
+enum { FLOWS_MAX = READ_FLOWS_MAX };
 
 struct block { /* one item of the list */
 	struct scenario_reader *r;
@@ -24,6 +25,7 @@ struct block { /* one item of the list */
 	uint64_t repeat, size; /* of a file: once */
 	uint32_t class_index;
 	const char *class_name;
+	enum read_format format; /* of a file */
 };
 
 static void refuse(const struct block *b, const struct yaml_node *node, const char *key,
@@ -253,8 +255,8 @@ static void refuse_keys(struct block *b, const char *const *keys, const char *ex
 
 static void add_pattern(struct block *b, enum pattern pattern)
 {
-	static const char *const not_incast[] = {"hosts", NULL};
-	static const char *const not_group[] = {"to", "from", NULL};
+	static const char *const not_incast[] = {"hosts", "format", NULL};
+	static const char *const not_group[] = {"to", "from", "format", NULL};
 	struct bad_text expected;
 
 	if (b->repeat == 1 && scenario_has(b->map, "every"))
@@ -283,7 +285,7 @@ static int64_t host_of(struct block *b, uint32_t number, const struct bad_at *at
 	struct bad_text name, found;
 	int64_t position;
 
-	if (r->hpcc_nodes)
+	if (r->hpcc_nodes && b->format == READ_FORMAT_HPCC)
 		position = scenario_host_find(r, bad_text(&name, "n%u", number));
 	else
 		position = number < r->host_count ? (int64_t)r->natural[number] : -1;
@@ -292,7 +294,7 @@ static int64_t host_of(struct block *b, uint32_t number, const struct bad_at *at
 	return position;
 }
 
-static void add_file_flow(struct block *b, const struct read_hpcc_flow *from, const char *path)
+static void add_file_flow(struct block *b, const struct read_flow *from, const char *path)
 {
 	const struct bad_at at = {path, from->line, &scenario_node(b->map, "file")->at};
 	const int64_t src = host_of(b, from->src, &at, "src");
@@ -301,47 +303,67 @@ static void add_file_flow(struct block *b, const struct read_hpcc_flow *from, co
 
 	if (src < 0 || dst < 0)
 		return;
+	flow.priority = b->format == READ_FORMAT_HPCC ? from->priority : b->flow.priority;
 	const uint64_t words[] = {util_hash_name(b->r->hosts[src]),
-				  util_hash_name(b->r->hosts[dst]), from->priority, from->bytes,
+				  util_hash_name(b->r->hosts[dst]), flow.priority, from->bytes,
 				  from->start_at};
 
 	flow.src = (uint32_t)src;
 	flow.dst = (uint32_t)dst;
-	flow.priority = from->priority;
 	flow.bytes = from->bytes;
 	flow.start_at += from->start_at;
 	scenario_hash_words(b->r, &b->hash, "flow", words, 5);
 	add_flow(b, flow);
 }
 
+/* 0, -EINVAL: reported, -ENOMEM. */
+static int read_flows(struct block *b, const char *path, struct read_flow **ret_flows,
+		      uint64_t *ret_count)
+{
+	const struct yaml_node *node = scenario_node(b->map, "file");
+	const struct bad_at at = {path, 1, &node->at};
+	struct bad_list *errors = b->r->errors;
+	char *bytes = NULL;
+	size_t length;
+	int ret = read_file(path, &node->at, "traffic[].file", &bytes, &length, errors);
+
+	if (!ret && !yaml_text_is_good(bytes, length, &at, errors))
+		ret = -EINVAL;
+	if (!ret) {
+		b->format = read_format(b->format, bytes, length, &at, errors);
+		if (b->format == READ_FORMAT_HPCC)
+			ret = read_hpcc_flow(bytes, length, &at, ret_flows, ret_count, errors);
+		else if (b->format == READ_FORMAT_HTSIM)
+			ret = read_htsim_flow(bytes, length, &at, ret_flows, ret_count, errors);
+	}
+	util_free(bytes);
+	return ret;
+}
+
 static void add_file(struct block *b)
 {
-	static const char *const others[] = {"to",     "from",	 "hosts", "size",    "spread",
-					     "repeat", "every", "priority", "pattern", NULL};
+	static const char *const others[] = {"to",     "from",	"hosts",   "size", "spread",
+					     "repeat", "every", "pattern", NULL};
+	static const char *const of_the_file[] = {"priority", NULL};
 	const struct yaml_node *node = scenario_node(b->map, "file");
-	struct read_hpcc_flow *flows = NULL;
-	char *path, *bytes = NULL;
+	struct read_flow *flows = NULL;
 	uint64_t count = 0;
-	size_t length;
+	char *path;
 	int ret;
 
-	refuse_keys(b, others, "only class and start beside traffic[].file");
+	refuse_keys(b, others, "only class, start and format beside traffic[].file");
 	path = node->meaning ? read_file_beside(b->r->path, node->text) : NULL;
 	if (!path) {
 		b->r->no_memory |= node->meaning != NULL;
 		return;
 	}
-	const struct bad_at at = {path, 1, &node->at};
-
-	ret = read_file(path, &node->at, "traffic[].file", &bytes, &length, b->r->errors);
-	if (!ret && !yaml_text_is_good(bytes, length, &at, b->r->errors))
-		ret = -EINVAL;
-	ret = ret ? ret : read_hpcc_flow(bytes, length, &at, &flows, &count, b->r->errors);
+	ret = read_flows(b, path, &flows, &count);
+	if (b->format == READ_FORMAT_HPCC)
+		refuse_keys(b, of_the_file, "none beside flows that have their own");
 	b->r->no_memory |= ret == -ENOMEM;
 	for (uint64_t i = 0; i < count && b->r->host_count > 0 && (i > 0 || fits(b, count)); i++)
 		add_file_flow(b, &flows[i], path);
 	util_free(flows);
-	util_free(bytes);
 	util_free(path);
 }
 
@@ -396,6 +418,7 @@ static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 		.every = scenario_get(map, "traffic[].every").number,
 		.repeat = scenario_get(map, "traffic[].repeat").number,
 		.size = scenario_get(map, "traffic[].size").number,
+		.format = (enum read_format)scenario_get(map, "traffic[].format").word,
 	};
 
 	if (!name_class(&b, pattern))

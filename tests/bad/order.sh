@@ -128,4 +128,25 @@ done
 sed 's/70000/70001/' one.flow >two.flow
 other "hash of another flow" "$hash" "$("$tool" two.yaml)"
 other "digest of another flow" "$digest" "$(digest two.yaml)"
+
+# What a file of another simulator says is what the keys say: an htsim fat tree of 4 ports; the same
+# two flows in three formats.
+printf '%s\n' 'Nodes 16' 'Tiers 3' 'Podsize 4' 'Tier 0' 'Downlink_speed_Gbps 100' 'Radix_Down 2' \
+	'Radix_Up 2' 'Downlink_Latency_ns 1000' 'Tier 1' 'Downlink_speed_Gbps 100' 'Radix_Down 2' \
+	'Radix_Up 2' 'Downlink_Latency_ns 1000' 'TIER 2' 'downlink_speed_gbps 100' 'Radix_Down 4' \
+	'Downlink_Latency_ns 1000' >four.topo
+printf 'version: 1\ntopology: {file: four.topo}\n' >topo.yaml
+printf 'version: 1\ntopology: {kind: fat_tree, k: 4}\n' >kind.yaml
+same "hash of a .topo file" "$("$tool" kind.yaml)" "$("$tool" topo.yaml)"
+same "hash with a format" "$("$tool" topo.yaml)" "$("$tool" --set topology.format=htsim topo.yaml)"
+printf '2\n0 5 3 100 70000 0.00001\n3 2 3 100 5 0\n' >flow.hpcc
+printf '2\n0 5 3 70000 0.00001\n3 2 3 5 0\n' >flow.conweave
+printf '# x\nNodes 6\nConnections 2\n0->5 id 7 start 10000000 size 70000\n3->2 size 5 start 0\n' >flow.htsim
+for format in hpcc conweave htsim; do
+	printf 'version: 1\ntopology: {kind: star, hosts: 6}\ntraffic: [{class: t, file: flow.%s}]\n' \
+		"$format" >flow.yaml
+	[ "$format" = hpcc ] && hash=$("$tool" flow.yaml)
+	same "hash of flows of $format" "$hash" "$("$tool" flow.yaml)"
+done
+other "hash with another priority" "$hash" "$("$tool" --set traffic.t.priority=4 flow.yaml)"
 exit $bad

@@ -8,7 +8,8 @@ case $1 in
 *) tool=$PWD/$1 ;;
 esac
 samples=$(cd "$2" 2>/dev/null && pwd) || samples=$2
-for f in hpcc_topology.txt hpcc_fat.txt hpcc_flow.txt powertcp_burst256.txt; do
+for f in hpcc_topology.txt hpcc_fat.txt hpcc_flow.txt powertcp_burst256.txt conweave_leafspine.txt \
+	ft1024.topo uet_incast.cm; do
 	[ -r "$samples/$f" ] || {
 		echo "no $f of another simulator in ../shared/samples"
 		exit 77
@@ -42,6 +43,14 @@ grep -q 'hpcc_flow.txt:4: rest: found 259 more lines' "$tmp/out" || bad=1
 read_scenario fat 0 "topology: {file: $samples/hpcc_fat.txt}"
 read_scenario burst 0 'topology: {kind: star, hosts: 260}' \
 	"traffic: [{file: $samples/powertcp_burst256.txt}]"
+# Prose follows the topology; 8 leaves of 16 hosts, 8 spines.
+read_scenario conweave 1 "topology: {file: $samples/conweave_leafspine.txt}"
+# htsim's fat tree of 1,024 hosts is ours, and 128 of 8,192 hosts write to one.
+read_scenario tree 0 "topology: {file: $samples/ft1024.topo}"
+tail -n 1 "$tmp/out" >"$tmp/hash"
+read_scenario k16 0 'topology: {kind: fat_tree, k: 16}'
+tail -n 1 "$tmp/out" | cmp - "$tmp/hash" || bad=1
+read_scenario matrix 0 'topology: {kind: fat_tree, k: 32}' "traffic: [{file: $samples/uet_incast.cm}]"
 # 0.001ms and 1000ns are the same delay.
 sed 's/0.001ms/1000ns/' "$samples/hpcc_topology.txt" >"$tmp/other.txt"
 read_scenario one 1 "topology: {file: $samples/hpcc_topology.txt}"

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct bad_at at = {"fuzz.flow", 1, NULL};
-	struct read_hpcc_flow *flows;
+	struct read_flow *flows;
 	struct bad_list errors = {0};
 	uint64_t count;
 	const int ret = read_hpcc_flow((const char *)data, size, &at, &flows, &count, &errors);
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(ret != 0 || errors.count <= 1); /* a warning */
 	for (uint64_t i = 0; ret == 0 && i < count; i++) {
 		CHECK(flows[i].src != flows[i].dst && flows[i].priority < 8);
-		CHECK(flows[i].bytes > 0 && flows[i].bytes <= READ_HPCC_BYTES_MAX);
+		CHECK(flows[i].bytes > 0 && flows[i].bytes <= READ_FLOW_BYTES_MAX);
 		CHECK(flows[i].start_at <= 1000 * PS_S);
 	}
 	if (ret == 0)
