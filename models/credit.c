@@ -67,19 +67,20 @@ static bool credit_quiet(struct sim_fc *fc, uint8_t priority, uint64_t used, uin
 }
 
 static enum sim_fc_verdict credit_on_buffered(struct sim_fc *fc, struct sim_thread *th,
-					      uint32_t port, const struct sim_pkt *pkt, ps_t at)
+					      uint32_t port, uint8_t priority,
+					      uint32_t bytes, ps_t at)
 {
-	struct sim_class *class = sim_fc_class(fc, port, pkt->priority);
+	struct sim_class *class = sim_fc_class(fc, port, priority);
 
 	(void)th;
 	(void)at;
-	if (class->ingress_bytes + pkt->bytes > credit_of(fc)->params.buffer_bytes) {
+	if (class->ingress_bytes + bytes > credit_of(fc)->params.buffer_bytes) {
 		class->dropped++;
 		fc->dropped_buffer++;
 		return SIM_FC_DROPPED;
 	}
-	class->ingress_bytes += pkt->bytes;
-	fc->used += pkt->bytes;
+	class->ingress_bytes += bytes;
+	fc->used += bytes;
 	return SIM_FC_TAKEN;
 }
 

@@ -177,6 +177,14 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 	engine_deliver(et, port->peer_slot, &own, port->peer_port, number, at);
 }
 
+/* How much before its end a frame is heard of. */
+static ps_t head_start(const struct sim_port *port, const struct sim_pkt *pkt)
+{
+	if (pkt->frame != SIM_DATA || pkt->bytes <= port->head_bytes)
+		return 0;
+	return sim_port_tx_time(port, pkt->bytes) - sim_port_tx_time(port, port->head_bytes);
+}
+
 __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 						      struct sim_port *port,
 						      const struct sim_pkt *pkt, ps_t start,
@@ -191,6 +199,8 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 		other->send(other->context, port, pkt, start);
 		return;
 	}
+	if (port->hooked & SIM_HOOK_HEAD)
+		at -= head_start(port, pkt);
 	for (struct sim_fault *fault = port->fault; fault; fault = fault->next)
 		fault->number += pkt->frame == SIM_DATA || fault->params.control;
 	if (port->fault)

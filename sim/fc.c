@@ -69,7 +69,8 @@ void sim_fc_receive(struct sim_fc *fc, struct sim_thread *th, const struct sim_p
 		fc->ops->on_control(fc, th, pkt->port, pkt);
 	} else if (fc->ops->all) {
 		const enum sim_fc_verdict verdict =
-			fc->ops->on_buffered(fc, th, pkt->port, pkt, pkt->at);
+			fc->ops->on_buffered(
+			fc, th, pkt->port, pkt->priority, pkt->bytes, pkt->at);
 
 		CHECK(verdict == SIM_FC_TAKEN);
 		fc->ops->on_freed(fc, th, pkt->port, pkt->priority, pkt->bytes, pkt->at);
@@ -132,19 +133,19 @@ static bool none_quiet(struct sim_fc *fc, uint8_t priority, uint64_t used, uint3
 }
 
 static enum sim_fc_verdict none_on_buffered(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
-					    const struct sim_pkt *pkt, ps_t at)
+					    uint8_t priority, uint32_t bytes, ps_t at)
 {
-	struct sim_class *class = sim_fc_class(fc, port, pkt->priority);
+	struct sim_class *class = sim_fc_class(fc, port, priority);
 
 	(void)th;
 	(void)at;
-	if (fc->used + pkt->bytes > fc->buffer_bytes) {
+	if (fc->used + bytes > fc->buffer_bytes) {
 		class->dropped++;
 		fc->dropped_buffer++;
 		return SIM_FC_DROPPED;
 	}
-	fc->used += pkt->bytes;
-	class->ingress_bytes += pkt->bytes;
+	fc->used += bytes;
+	class->ingress_bytes += bytes;
 	return SIM_FC_TAKEN;
 }
 

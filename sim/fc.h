@@ -30,6 +30,7 @@ struct sim_class {
 	uint32_t headroom_bytes; /* charged to the headroom of this port and priority */
 	uint32_t dropped;
 	uint8_t watched; /* the model wants to hear when a frame from here is freed */
+	uint8_t shut;	 /* frames that come in here or are to leave here are dropped */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct sim_class) == 64, "one cache line");
 
@@ -52,9 +53,13 @@ struct sim_fc_user {
 			const struct sim_pkt *pkt, ps_t at);
 	/* port->paused has changed, or may_send() may now say something else. */
 	void (*gate)(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at);
+	/* Drops what waits at @port and sets class->shut: the model clears it. Only switches have
+	 * it. */
+	void (*shut)(struct sim_thread *th, struct sim_node *node, uint32_t port,
+		     uint8_t priority, ps_t at);
 };
 
-/* Every member is filled. Times never run backwards within a node. */
+/* Every member is filled but may_queue, which may be NULL. Times never run backwards within a node. */
 struct sim_fc_ops {
 	const char *name;
 	bool heads; /* the gate looks at the frame in front: may_send() must be asked for each */
@@ -67,10 +72,13 @@ struct sim_fc_ops {
 	/* Would a frame be taken and nothing else happen? @used and @ingress count it already and
 	 * may be too large. True moves the bounds. */
 	bool (*quiet)(struct sim_fc *fc, uint8_t priority, uint64_t used, uint32_t ingress);
-	/* All ports are settled: charges the frame to where it belongs, or drops it (and counts
-	 * it). */
+	/* Whether the queue of @priority at a port may be @queue_bytes long. All ports are settled,
+	 * or what is used may be too large. */
+	bool (*may_queue)(const struct sim_fc *fc, uint8_t priority, uint32_t queue_bytes);
+	/* All ports are settled: charges a frame of @bytes that came in at @port to where it
+	 * belongs, or drops it (and counts it). */
 	enum sim_fc_verdict (*on_buffered)(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
-					   const struct sim_pkt *pkt, ps_t at);
+					   uint8_t priority, uint32_t bytes, ps_t at);
 	/* A frame that came in at @port has started elsewhere. Only where class->watched. */
 	void (*on_freed)(struct sim_fc *fc, struct sim_thread *th, uint32_t port, uint8_t priority,
 			 uint32_t bytes, ps_t at);
@@ -92,6 +100,8 @@ struct sim_fc {
 	struct sim_node *node;
 	const struct sim_fc_user *user;
 	uint64_t buffer_bytes;
+	uint32_t reserve[SIM_PRIORITIES]; /* of each port: bytes that @used does not count */
+	uint64_t storms; /* that a watchdog has found */
 	uint64_t dropped_buffer, dropped_headroom; /* packets: shared buffer full, headroom full */
 };
 
@@ -106,6 +116,18 @@ void sim_fc_destroy(struct sim_fc *fc); /* NULL allowed */
 static inline struct sim_class *sim_fc_class(const struct sim_fc *fc, uint32_t port, uint32_t queue)
 {
 	return &fc->classes[port * SIM_QUEUES + queue];
+}
+
+/* What of @bytes lies in the shared buffer, where they are on top of what @class holds. */
+static inline uint32_t sim_fc_shared(const struct sim_fc *fc, const struct sim_class *class,
+				     uint8_t priority, uint32_t bytes)
+{
+	const uint32_t reserve = fc->reserve[priority], below = class->ingress_bytes;
+	const uint32_t above = below + bytes;
+
+	if (above <= reserve)
+		return 0;
+	return below >= reserve ? bytes : above - reserve;
 }
 
 /* Pauses or lets go, and keeps the account of paused time. */

@@ -33,7 +33,16 @@ struct sim_pkt {
 };
 _Static_assert(sizeof(struct sim_pkt) == 64, "one cache line");
 
-/* What the maker of bodies does for a fabric that knows no protocol. Every function is filled. */
+/* What a switch tells of itself as a data frame starts: in-band telemetry. */
+struct sim_hop {
+	uint64_t rate_bps;    /* of the port */
+	ps_t at;	      /* the start */
+	uint64_t sent_bytes;  /* by the port, before this frame */
+	uint32_t queue_bytes; /* behind it, of its class */
+};
+
+/* What the maker of bodies does for a fabric that knows no protocol. Every function is filled but
+ * stamp(), which may be NULL. */
 struct sim_body_ops {
 	/* The packet ends here undelivered: gives back what the body holds. */
 	void (*release)(struct sim_thread *th, struct sim_pkt *pkt);
@@ -44,6 +53,8 @@ struct sim_body_ops {
 	bool (*duplicate)(struct sim_thread *th, const struct sim_pkt *pkt, struct sim_pkt *ret_pkt);
 	/* Two words that identify the packet, for the digest: opcode, QPN, PSN, length. */
 	void (*facts)(const struct sim_pkt *pkt, uint64_t ret_words[2]);
+	/* Adds @hop to what the packet has gathered. Only where switches stamp. */
+	void (*stamp)(struct sim_thread *th, struct sim_pkt *pkt, const struct sim_hop *hop);
 	/* Where these words are, on this machine, the first two of the body under a mask (the first
 	 * whole): the mask. 0, 0 otherwise. */
 	uint64_t fact_mask[2];

@@ -14,7 +14,7 @@ struct sim_tap;
 enum { SIM_CONTROL_QUEUE = SIM_PRIORITIES, SIM_QUEUES };
 
 /* Why port->hooked is not 0. */
-enum { SIM_HOOK_FAULT = 1, SIM_HOOK_TAP = 2, SIM_HOOK_ENGINE = 4 };
+enum { SIM_HOOK_FAULT = 1, SIM_HOOK_TAP = 2, SIM_HOOK_ENGINE = 4, SIM_HOOK_HEAD = 8 };
 
 /* The first line is what a frame costs; the second is seldom read. */
 struct sim_port {
@@ -28,7 +28,8 @@ struct sim_port {
 			     control */
 	uint8_t paused;	  /* the gate's (sim/fc.h): priorities that may not start */
 	uint8_t hooked;
-	uint32_t unused[3];
+	uint32_t head_bytes; /* SIM_HOOK_HEAD: the peer hears of a data frame when so much is there */
+	uint32_t unused[2];
 
 	struct sim_node *peer;
 	uint64_t rate_bps;

@@ -2,10 +2,10 @@
 #ifndef SIM_SWITCH_H
 #define SIM_SWITCH_H
 
-/* A store-and-forward switch with output queues in one shared buffer: eight priorities in strict
- * order (7 first), control frames before them. A frame that finds its port free starts at once and
- * takes no buffer. What happens to the buffer's limits is the business of sim/fc.h, marking that of
- * the ecn seam below.
+/* A switch with output queues in one shared buffer: store-and-forward, eight priorities in strict
+ * order (7 first), control frames before them; or what struct sim_switch_params makes of it. A frame
+ * that finds its port free starts at once and takes no buffer. What happens to the buffer's limits
+ * is the business of sim/fc.h, marking that of the ecn seam below.
  *
  * Ports are settled lazily: frames start only when somebody looks. As long as nothing that leaves
  * has an effect beyond its own port, they may be settled in any order; while fc->eager_count > 0
@@ -22,8 +22,23 @@ struct sim_mark {
 	uint32_t quiet_bytes; /* up to here nothing is marked */
 };
 
+/* What a switch is beside; all zero: nothing. */
+struct sim_switch_params {
+	/* Cut-through: a frame goes on once so many of its bytes are here (preamble to the end of the
+	 * header that is looked at), where the port that it goes to is not faster than the one it came
+	 * from; otherwise once it is here as a whole. Until then it takes no buffer. 0: store and
+	 * forward. */
+	uint32_t head_bytes;
+	/* Enhanced transmission selection (IEEE 802.1Qaz): shares of the classes that take turns, by
+	 * deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), while no strict class may send.
+	 * 0: strict. The class with the largest share gets @frame_bytes_max a round. */
+	uint8_t weights[SIM_PRIORITIES];
+	uint32_t frame_bytes_max; /* on the wire */
+	bool stamps;		  /* struct sim_hop for every data frame that starts */
+};
+
 struct sim_switch_stats {
-	uint64_t dropped_route, dropped_ttl;
+	uint64_t dropped_route, dropped_ttl, dropped_watchdog;
 	uint64_t forwarded; /* data frames */
 };
 
@@ -36,6 +51,8 @@ struct sim_node *sim_switch_node(struct sim_switch *sw);
 
 /* After sim_seal() and before sim_run(). The switch owns @fc from here on; -ENOMEM: not. */
 int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table, struct sim_fc *fc);
+/* After sim_switch_ready(), before sim_run(). Once. -ENOMEM. */
+int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *params);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
 		    const struct sim_mark *mark);

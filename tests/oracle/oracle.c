@@ -17,6 +17,7 @@ struct event {
 	struct sim_node *node;
 	uint32_t port;
 	struct sim_pkt pkt;
+	bool whole; /* its head was here before */
 };
 
 struct item {
@@ -28,15 +29,19 @@ struct item {
 struct lane {
 	struct item *head, **tail;
 	uint64_t queue, ingress, headroom, freed, stated, sent, limit; /* bytes */
-	uint64_t out_bytes, marked, out_packets;
-	ps_t until, refresh;
+	uint64_t out_bytes, marked, out_packets, count;
+	ps_t until, refresh, paused_at, heard_at;
 	bool paused, stopped; /* by the other end; the other end by us */
+	bool storm, shut;     /* the watchdog's */
+	uint64_t deficit;     /* of its turns */
 };
 
 struct port {
 	bool busy;
 	ps_t end; /* of the frame on the wire */
 	uint64_t number;
+	int turn;
+	bool begun;
 	struct lane lanes[SIM_QUEUES];
 };
 
@@ -45,6 +50,8 @@ struct node {
 	struct port *ports;
 	bool host;
 	uint64_t used, forwarded, dropped_route, dropped_buffer, dropped_headroom;
+	uint64_t in_headroom, dropped_watchdog, storms;
+	ps_t poll_at;
 };
 
 struct oracle {
@@ -125,6 +132,21 @@ static void at_port(struct oracle *o, enum phase phase, struct sim_node *node, u
 
 /* ---- links ---- */
 
+static uint32_t head_bytes(const struct oracle *o)
+{
+	return o->net->params.extended ? o->net->params.more.head_bytes : 0;
+}
+
+/* How long before its end a frame is heard of at the other end of @port. */
+static ps_t early(const struct oracle *o, const struct sim_port *port, uint32_t bytes, bool control)
+{
+	const uint32_t head = head_bytes(o);
+
+	if (!head || port->peer->ops != &sim_switch_ops || bytes <= head || control)
+		return 0;
+	return util_tx_time(bytes, port->rate_bps) - util_tx_time(head, port->rate_bps);
+}
+
 /* The frame arrives, as its faults will have it; returns when it has left. */
 static ps_t transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		     const struct sim_pkt *pkt, ps_t at)
@@ -146,7 +168,7 @@ static ps_t transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 	if (port->fault)
 		count = oracle_faults(o->net, port, &own, at, copies);
 	for (uint32_t i = 0; i < count; i++) {
-		event.at = end + delay + copies[i].delay;
+		event.at = end + delay + copies[i].delay - early(o, port, pkt->bytes, pkt->frame);
 		event.mix = sim_tie(peer->tie_key, event.link_id, event.at);
 		event.pkt = copies[i].pkt;
 		event.pkt.at = event.at;
@@ -182,27 +204,70 @@ static uint64_t headroom(const struct oracle *o, const struct sim_node *node, ui
 	return p->headroom_of ? p->headroom_of(o->net, node, port) : p->pfc.headroom_bytes;
 }
 
+/* What class @q has, in a form of the oracle's own. */
+static struct pfc_class class_of(const struct oracle *o, uint32_t q)
+{
+	const struct pfc_params *p = pfc(o);
+	struct pfc_class class = {.xoff_bytes = UINT32_MAX};
+
+	if (!p)
+		return class;
+	if (p->classes)
+		return p->classes[q];
+	if (p->lossless >> q & 1)
+		class = (struct pfc_class){.alpha_num = p->alpha_num,
+					   .alpha_den = p->dynamic ? p->alpha_den : 0,
+					   .xoff_bytes = p->xoff_bytes,
+					   .resume_bytes = p->resume_bytes,
+					   .reserve_bytes = p->reserve_bytes};
+	return class;
+}
+
 static uint64_t pool(const struct oracle *o, const struct sim_node *node)
 {
 	const struct pfc_params *p = pfc(o);
-	uint64_t headrooms = 0;
+	uint64_t left;
 
 	if (!p)
 		return o->net->params.fc == NET_CREDIT ? UINT64_MAX : o->net->params.buffer_bytes;
-	for (uint32_t port = 0; port < node->port_count; port++)
-		headrooms += headroom(o, node, port);
-	return p->buffer_bytes - node->port_count * (uint64_t)p->reserve_bytes -
-	       headrooms * (uint64_t)__builtin_popcount(p->lossless);
+	left = p->buffer_bytes - p->headroom_pool_bytes;
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint32_t port = 0; port < node->port_count; port++) {
+			left -= class_of(o, q).reserve_bytes;
+			if (p->lossless >> q & 1 && !p->headroom_pool_bytes)
+				left -= headroom(o, node, port);
+		}
+	return left;
 }
 
-static uint64_t threshold(const struct oracle *o, const struct node *node)
+/* Of the pool: all that is in the switch but what lies in reserves or headroom. */
+static uint64_t used(const struct oracle *o, const struct node *node)
 {
-	const struct pfc_params *p = pfc(o);
-	const uint64_t all = pool(o, node->sim);
+	uint64_t bytes = 0;
 
-	if (!p->dynamic)
-		return p->xoff_bytes;
-	return node->used < all ? (all - node->used) * p->alpha_num / p->alpha_den : 0;
+	for (uint32_t port = 0; port < node->sim->port_count; port++)
+		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+			const uint64_t ingress = node->ports[port].lanes[q].ingress;
+			const uint64_t reserve = class_of(o, q).reserve_bytes;
+
+			bytes += ingress > reserve ? ingress - reserve : 0;
+		}
+	return bytes;
+}
+
+static uint64_t share(const struct oracle *o, const struct node *node, uint32_t num, uint32_t den)
+{
+	const uint64_t all = pool(o, node->sim), in = used(o, node);
+
+	return in < all ? (all - in) * num / den : 0;
+}
+
+static uint64_t threshold(const struct oracle *o, const struct node *node, uint32_t q)
+{
+	const struct pfc_class class = class_of(o, q);
+
+	return class.alpha_den ? share(o, node, class.alpha_num, class.alpha_den)
+			       : class.xoff_bytes;
 }
 
 static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t at);
@@ -247,15 +312,15 @@ static void stop(struct oracle *o, struct node *node, uint32_t port, uint8_t q, 
 }
 
 static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_t q, uint64_t bytes,
-		      ps_t at)
+		      ps_t at, bool now)
 {
 	struct lane *lane = &node->ports[port].lanes[q];
 	const uint64_t headroom = lane->headroom < bytes ? lane->headroom : bytes;
 	uint64_t level;
 
 	lane->headroom -= headroom;
+	node->in_headroom -= headroom;
 	lane->ingress -= bytes - headroom;
-	node->used -= bytes - headroom;
 	if (o->net->params.fc == NET_CREDIT) {
 		const uint32_t frame = o->net->params.frame_bytes_max;
 		const uint64_t buffer = o->net->params.buffer_bytes,
@@ -266,17 +331,17 @@ static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_
 		if (lane->freed + buffer - lane->stated < (quarter < spare ? quarter : spare))
 			return;
 		lane->stated = lane->freed + buffer;
-		send_control(o, node, port, SIM_CONTROL_CREDIT, q, lane->stated, at, true);
+		send_control(o, node, port, SIM_CONTROL_CREDIT, q, lane->stated, at, now);
 	}
 	if (!lane->stopped)
 		return;
-	level = threshold(o, node);
-	level = level > pfc(o)->resume_bytes ? level - pfc(o)->resume_bytes : 0;
+	level = threshold(o, node, q);
+	level = level > class_of(o, q).resume_bytes ? level - class_of(o, q).resume_bytes : 0;
 	if (lane->headroom > 0 || lane->ingress > level)
 		return;
 	lane->stopped = false;
 	lane->refresh = PS_NEVER;
-	send_control(o, node, port, SIM_CONTROL_PFC, (uint8_t)(1 << q), 0, at, true);
+	send_control(o, node, port, SIM_CONTROL_PFC, (uint8_t)(1 << q), 0, at, now);
 }
 
 static void mark(struct oracle *o, struct node *node, struct lane *lane, struct sim_pkt *pkt)
@@ -298,20 +363,63 @@ static void mark(struct oracle *o, struct node *node, struct lane *lane, struct 
 	lane->marked++;
 }
 
-/* The queue that may start a frame, -1: none. */
-static int choose(const struct oracle *o, const struct port *port)
+static bool may_start(const struct oracle *o, const struct lane *lane, int q)
 {
-	for (int q = SIM_CONTROL_QUEUE; q >= 0; q--) {
-		const struct lane *lane = &port->lanes[q];
+	if (!lane->head || lane->paused)
+		return false;
+	return q == SIM_CONTROL_QUEUE || o->net->params.fc != NET_CREDIT ||
+	       lane->sent + lane->head->pkt.bytes <= lane->limit;
+}
 
-		if (!lane->head || lane->paused)
+static uint32_t weight(const struct oracle *o, int q)
+{
+	return o->net->params.extended && q < SIM_PRIORITIES ? o->net->params.more.weights[q] : 0;
+}
+
+static uint64_t quantum(const struct oracle *o, int q)
+{
+	uint32_t most = 0;
+
+	for (int i = 0; i < SIM_PRIORITIES; i++)
+		most = weight(o, i) > most ? weight(o, i) : most;
+	return (uint64_t)o->net->params.more.frame_bytes_max * weight(o, q) / most;
+}
+
+/* Round by round, as the book has it. */
+static int take_turns(const struct oracle *o, struct port *port)
+{
+	for (;; port->turn = (port->turn + 1) % SIM_PRIORITIES, port->begun = false) {
+		const int q = port->turn;
+		struct lane *lane = &port->lanes[q];
+
+		if (weight(o, q) == 0)
 			continue;
-		if (q < SIM_CONTROL_QUEUE && o->net->params.fc == NET_CREDIT &&
-		    lane->sent + lane->head->pkt.bytes > lane->limit)
+		if (!lane->head)
+			lane->deficit = 0;
+		if (!may_start(o, lane, q))
 			continue;
+		lane->deficit += port->begun ? 0 : quantum(o, q);
+		port->begun = true;
+		if (lane->deficit < lane->head->pkt.bytes)
+			continue;
+		lane->deficit -= lane->head->pkt.bytes;
 		return q;
 	}
-	return -1;
+}
+
+/* The queue that starts a frame, -1: none. */
+static int choose(const struct oracle *o, struct port *port)
+{
+	bool others = false;
+
+	for (int q = SIM_CONTROL_QUEUE; q >= 0; q--) {
+		if (!may_start(o, &port->lanes[q], q))
+			continue;
+		if (weight(o, q) == 0)
+			return q;
+		others = true;
+	}
+	return others ? take_turns(o, port) : -1;
 }
 
 static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t at)
@@ -334,6 +442,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 	port->busy = true;
 	if (q < SIM_CONTROL_QUEUE) {
 		lane->queue -= pkt.bytes;
+		lane->count--;
 		lane->out_bytes += pkt.bytes;
 		lane->out_packets++;
 		lane->sent += pkt.bytes;
@@ -341,7 +450,81 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 	}
 	at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, &pkt, at));
 	if (q < SIM_CONTROL_QUEUE)
-		free_room(o, node, pkt.port, (uint8_t)q, pkt.bytes, at);
+		free_room(o, node, pkt.port, (uint8_t)q, pkt.bytes, at, true);
+}
+
+/* ---- the watchdog ---- */
+
+static const struct pfc_watchdog *watchdog(const struct oracle *o)
+{
+	return pfc(o) ? pfc(o)->watchdog : NULL;
+}
+
+static void poll_after(struct oracle *o, struct node *node, ps_t at)
+{
+	node->poll_at = (at / watchdog(o)->poll + 1) * watchdog(o)->poll;
+	/* After all other timers of its instant. */
+	push(o, (struct event){.at = node->poll_at,
+			       .node_id = node->sim->id,
+			       .mix = UINT64_MAX,
+			       .phase = TIMER,
+			       .node = node->sim,
+			       .port = UINT32_MAX});
+}
+
+static void hear(struct oracle *o, struct node *node, struct lane *lane, ps_t at)
+{
+	lane->heard_at = at;
+	if (watchdog(o) && node->poll_at == PS_NEVER)
+		poll_after(o, node, at);
+}
+
+static void drop(struct oracle *o, struct sim_pkt *pkt);
+
+static void begin_storm(struct oracle *o, struct node *node, uint32_t index, uint8_t q, ps_t at)
+{
+	struct lane *lane = &node->ports[index].lanes[q];
+
+	lane->storm = true;
+	lane->paused = false;
+	lane->until = PS_NEVER;
+	node->storms++;
+	lane->shut = watchdog(o)->drops;
+	while (lane->shut && lane->head) {
+		struct item *item = lane->head;
+
+		lane->head = item->next;
+		if (!lane->head)
+			lane->tail = &lane->head;
+		lane->queue -= item->pkt.bytes;
+		lane->count--;
+		node->dropped_watchdog++;
+		free_room(o, node, item->pkt.port, q, item->pkt.bytes, at, false);
+		drop(o, &item->pkt);
+		free(item);
+	}
+	at_port(o, DEPART, node->sim, index, at);
+}
+
+static void poll(struct oracle *o, struct node *node, ps_t at)
+{
+	bool more = false;
+
+	for (uint32_t p = 0; p < node->sim->port_count; p++)
+		for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+			struct lane *lane = &node->ports[p].lanes[q];
+			const bool paused = lane->paused;
+
+			if (lane->storm && at - lane->heard_at >= watchdog(o)->restoration)
+				lane->storm = lane->shut = false;
+			else if (!lane->storm && paused && lane->count > 0 &&
+				 at - lane->paused_at >= watchdog(o)->detection)
+				begin_storm(o, node, p, q, at);
+			more |= paused || lane->storm;
+		}
+	node->poll_at = PS_NEVER;
+	if (more)
+		poll_after(o, node, at);
 }
 
 static void take_control(struct oracle *o, struct node *node, uint32_t index,
@@ -354,12 +537,17 @@ static void take_control(struct oracle *o, struct node *node, uint32_t index,
 		port->lanes[body.classes].limit = body.value;
 	for (int q = 0; body.kind == SIM_CONTROL_PFC && q < SIM_PRIORITIES; q++) {
 		struct lane *lane = &port->lanes[q];
+		const bool was = lane->paused;
 
 		if (!(body.classes >> q & 1))
 			continue;
-		lane->paused = body.value > 0;
+		lane->paused = body.value > 0 && !lane->storm;
+		if (body.value > 0)
+			hear(o, node, lane, pkt->at);
+		if (lane->paused && !was)
+			lane->paused_at = pkt->at;
 		lane->until = PS_NEVER;
-		if (pfc(o) && pfc(o)->quanta && body.value > 0) {
+		if (pfc(o) && pfc(o)->quanta && lane->paused) {
 			lane->until = pkt->at + quanta_time(&node->sim->ports[index], body.value);
 			at_port(o, TIMER, node->sim, index, lane->until);
 		}
@@ -371,26 +559,26 @@ static void take_control(struct oracle *o, struct node *node, uint32_t index,
 static bool buffer(struct oracle *o, struct node *node, const struct sim_pkt *pkt)
 {
 	struct lane *lane = &node->ports[pkt->port].lanes[pkt->priority];
-	const bool fits = node->used + pkt->bytes <= pool(o, node->sim);
 	const bool safe = pfc(o) && pfc(o)->lossless >> pkt->priority & 1;
-	bool below = true;
+	const uint64_t shared = pfc(o) ? pfc(o)->headroom_pool_bytes : 0;
+	bool fits, below;
 
-	node->used += pkt->bytes;
 	lane->ingress += pkt->bytes;
-	if (safe)
-		below = fits && lane->ingress <= threshold(o, node);
-	if (fits && !(safe && lane->stopped && !below))
+	fits = used(o, node) <= pool(o, node->sim);
+	below = fits && lane->ingress <= threshold(o, node, pkt->priority);
+	if (safe ? fits && (!lane->stopped || below) : below)
 		goto taken;
-	node->used -= pkt->bytes;
 	lane->ingress -= pkt->bytes;
-	if (!safe || lane->headroom + pkt->bytes > headroom(o, node->sim, pkt->port)) {
+	if (!safe || lane->headroom + pkt->bytes > headroom(o, node->sim, pkt->port) ||
+	    (shared && node->in_headroom + pkt->bytes > shared)) {
 		node->dropped_headroom += safe;
 		node->dropped_buffer += !safe;
 		return false;
 	}
 	lane->headroom += pkt->bytes;
+	node->in_headroom += pkt->bytes;
 taken:
-	if (!below && !lane->stopped)
+	if (safe && !below && !lane->stopped)
 		stop(o, node, pkt->port, pkt->priority, pkt->at, true);
 	return true;
 }
@@ -403,8 +591,36 @@ static void drop(struct oracle *o, struct sim_pkt *pkt)
 	o->net->body->release(&th, pkt);
 }
 
-static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt *pkt)
+/* A frame that has to come in whole, and is not yet. */
+static bool comes_later(struct oracle *o, const struct event *event, const struct sim_port *to)
 {
+	const struct sim_port *from = &event->node->ports[event->port];
+	const uint32_t head = head_bytes(o);
+	struct event again = *event;
+
+	if (!head || event->whole || event->pkt.bytes <= head || to->rate_bps <= from->rate_bps)
+		return false;
+	again.whole = true;
+	again.at += util_tx_time(event->pkt.bytes, from->rate_bps) -
+		    util_tx_time(head, from->rate_bps);
+	again.pkt.at = again.at;
+	again.mix = sim_tie(event->node->tie_key, event->link_id, again.at);
+	push(o, again);
+	return true;
+}
+
+static bool queue_is_full(const struct oracle *o, const struct node *node, const struct lane *lane,
+			  const struct sim_pkt *pkt)
+{
+	const struct pfc_class class = class_of(o, pkt->priority);
+
+	return o->net->params.extended && class.queue_den &&
+	       lane->queue + pkt->bytes > share(o, node, class.queue_num, class.queue_den);
+}
+
+static void arrive_at_switch(struct oracle *o, struct node *node, struct event *event)
+{
+	struct sim_pkt *pkt = &event->pkt;
 	const uint32_t index = sim_route_port(sim_route_table_of(o->net->routes, node->sim),
 					      pkt->dst, pkt->flow_hash);
 	struct port *port = &node->ports[index];
@@ -417,6 +633,13 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt
 		return;
 	}
 	lane = &port->lanes[pkt->priority];
+	if (lane->shut || node->ports[pkt->port].lanes[pkt->priority].shut) {
+		node->dropped_watchdog++;
+		drop(o, pkt);
+		return;
+	}
+	if (comes_later(o, event, &node->sim->ports[index]))
+		return;
 	pkt->ttl--;
 	node->forwarded++;
 	if (!port->busy && !lane->paused && o->net->params.fc != NET_CREDIT) {
@@ -425,6 +648,11 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt
 		lane->out_bytes += pkt->bytes;
 		lane->out_packets++;
 		at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, pkt, pkt->at));
+		return;
+	}
+	if (queue_is_full(o, node, lane, pkt)) {
+		node->dropped_buffer++;
+		drop(o, pkt);
 		return;
 	}
 	if (!buffer(o, node, pkt)) {
@@ -437,6 +665,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct sim_pkt
 	*lane->tail = item;
 	lane->tail = &item->next;
 	lane->queue += pkt->bytes;
+	lane->count++;
 	try_start(o, node, index, pkt->at);
 }
 
@@ -456,7 +685,9 @@ static void timer(struct oracle *o, struct node *node, uint32_t index, ps_t at)
 
 static void switch_event(struct oracle *o, struct node *node, struct event *event)
 {
-	if (event->phase == TIMER) {
+	if (event->phase == TIMER && event->port == UINT32_MAX) {
+		poll(o, node, event->at);
+	} else if (event->phase == TIMER) {
 		timer(o, node, event->port, event->at);
 	} else if (event->phase == DEPART) {
 		/* The end of a transmission, or a port that was let go while it stood idle. */
@@ -466,7 +697,7 @@ static void switch_event(struct oracle *o, struct node *node, struct event *even
 	} else if (event->pkt.frame == SIM_CONTROL) {
 		take_control(o, node, event->port, &event->pkt);
 	} else {
-		arrive_at_switch(o, node, &event->pkt);
+		arrive_at_switch(o, node, event);
 	}
 }
 
@@ -531,6 +762,8 @@ static void finish(struct node *node)
 	}
 	sim_digest_add(s, 0, node->forwarded, node->dropped_route);
 	sim_digest_add(s, 0, node->dropped_buffer, node->dropped_headroom);
+	if (node->dropped_watchdog > 0)
+		sim_digest_add(s, 1, node->dropped_watchdog, node->storms);
 	for (uint32_t p = 0; p < s->port_count; p++)
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
 			const struct lane *lane = &node->ports[p].lanes[q];
@@ -551,7 +784,8 @@ static void begin(struct oracle *o)
 		struct sim_node *s = sim_node_at(o->net->sim, i);
 		struct node *node = &o->nodes[s->index];
 
-		*node = (struct node){.sim = s, .host = s->ops != &sim_switch_ops};
+		*node = (struct node){.sim = s, .host = s->ops != &sim_switch_ops,
+				       .poll_at = PS_NEVER};
 		node->ports = calloc(s->port_count, sizeof(*node->ports));
 		for (uint32_t p = 0; p < s->port_count; p++)
 			for (int q = 0; q < SIM_QUEUES; q++) {
@@ -584,7 +818,7 @@ uint64_t oracle_run(struct net *net)
 				net->params.between(net);
 			continue;
 		}
-		if (event.phase == ARRIVE)
+		if (event.phase == ARRIVE && !event.whole)
 			note_arrival(&o, &event);
 		switch_event(&o, node, &event);
 	}

@@ -84,6 +84,7 @@ static struct sim_fc *make_fc(const struct net *net, struct sim_node *node, bool
 	if (host) {
 		pfc.buffer_bytes = 0;
 		pfc.headrooms = NULL;
+		pfc.watchdog = NULL;
 	}
 	return pfc_create(node, &pfc);
 }
@@ -103,6 +104,7 @@ static void make_ready(struct net *net)
 
 		CHECK(sim_switch_ready(sw, sim_route_table_of(net->routes, node),
 				       make_fc(net, node, false)) == 0);
+		CHECK(!p->extended || sim_switch_extend(sw, &p->more) == 0);
 		for (uint32_t port = 0; p->pmax_den && port < node->port_count; port++)
 			for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
 				if (p->marked >> q & 1)
@@ -208,8 +210,8 @@ uint64_t net_dropped(const struct net *net)
 		const struct sim_switch_stats *stats = sim_switch_stats(net->switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(net->switches[i]);
 
-		dropped += stats->dropped_route + stats->dropped_ttl + fc->dropped_buffer +
-			   fc->dropped_headroom;
+		dropped += stats->dropped_route + stats->dropped_ttl + stats->dropped_watchdog +
+			   fc->dropped_buffer + fc->dropped_headroom;
 	}
 	return dropped;
 }

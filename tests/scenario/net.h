@@ -23,6 +23,8 @@ struct net_params {
 	uint32_t kmin, kmax, pmax_num, pmax_den; /* pmax_den 0: no marking */
 	uint8_t marked;				 /* mask of priorities */
 	bool reverse_nodes, reverse_links;	 /* another order of addition */
+	bool extended; /* switches have @more */
+	struct sim_switch_params more;
 	bool oracle;				 /* played by the plain engine of tests/oracle */
 	/* The rest is the oracle's, for fabrics that net_make() has not made. */
 	uint64_t scenario_hash;

@@ -10,6 +10,8 @@
 enum { NODES_MAX = 24, LINKS_MAX = 80 };
 
 struct plan {
+	struct pfc_class classes[SIM_PRIORITIES];
+	struct pfc_watchdog dog;
 	struct net_link links[LINKS_MAX];
 	char names[2 * LINKS_MAX][24];
 	uint32_t link_count, host_count;
@@ -38,6 +40,40 @@ static void plan_link(struct plan *plan, const char *a_kind, uint32_t a, const c
 	snprintf(names[0], sizeof(names[0]), "%s%u", a_kind, a);
 	snprintf(names[1], sizeof(names[1]), "%s%u", b_kind, b);
 	*link = (struct net_link){names[0], names[1], rate_bps, delay};
+}
+
+/* Half of the switches are more than plain. */
+static void make_more(struct plan *plan, struct util_rand *rand)
+{
+	struct sim_switch_params *more = &plan->params.more;
+	struct pfc_params *pfc = &plan->params.pfc;
+
+	plan->params.extended = true;
+	more->frame_bytes_max = NET_FRAME_MAX;
+	more->head_bytes = below(rand, 2) ? 62 : 0;
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		more->weights[q] = (uint8_t)(below(rand, 2) ? 1 + below(rand, 100) : 0);
+	if (below(rand, 2)) {
+		pfc->classes = plan->classes;
+		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+			plan->classes[q] = (struct pfc_class){
+				.alpha_num = 1 + below(rand, 4),
+				.alpha_den = below(rand, 3) ? 1 + below(rand, 16) : 0,
+				.xoff_bytes = below(rand, 2) ? 9000 + below(rand, 30000) : UINT32_MAX,
+				.resume_bytes = below(rand, 9000),
+				.reserve_bytes = below(rand, 2) * below(rand, 9000),
+				.queue_num = 1,
+				.queue_den = below(rand, 2) * (1 + below(rand, 32)),
+			};
+	}
+	pfc->headroom_pool_bytes = below(rand, 2) * (60000 + below(rand, 200000));
+	if (below(rand, 2)) {
+		plan->dog = (struct pfc_watchdog){.detection = 1 + below(rand, 8) * PS_US,
+						  .restoration = below(rand, 20) * PS_US,
+						  .poll = (1 + below(rand, 5)) * PS_US,
+						  .drops = below(rand, 2)};
+		pfc->watchdog = &plan->dog;
+	}
 }
 
 /* Few different rates, delays and sizes, so that much happens at one instant. */
@@ -105,6 +141,8 @@ static void make_plan(struct plan *plan, uint64_t seed)
 		.pause_quanta = (uint16_t)(200 + below(&rand, 1000)),
 		.response_delay = below(&rand, 2) * 200 * PS_NS,
 	};
+	if (below(&rand, 2))
+		make_more(plan, &rand);
 }
 
 struct outcome {

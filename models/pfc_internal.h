@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_PFC_INTERNAL_H
+#define MODELS_PFC_INTERNAL_H
+
+/* What the parts of priority flow control share.
+ *
+ *	pfc.c        the buffer: thresholds, headroom	pfc_pause.c   pause frames, sent and obeyed
+ *	pfc_watchdog.c  pauses that never end */
+#include "models/pfc.h"
+#include "util/check.h"
+
+struct pfc_watch { /* of one port and priority */
+	ps_t heard_at; /* the last pause frame */
+	bool storm;    /* pauses are not obeyed */
+};
+
+struct pfc {
+	struct sim_fc fc; /* first */
+	struct pfc_params params;
+	struct pfc_class classes[SIM_PRIORITIES];
+	uint8_t kinds[SIM_PRIORITIES], kind_count; /* a priority of each threshold */
+	bool dynamic;				   /* one of them is a share of what is free */
+	uint64_t pool_bytes;	 /* the buffer less headrooms and reserves */
+	uint64_t headroom_left;	 /* of the pool that headrooms share */
+	uint32_t *headroom;	 /* by port */
+	ps_t *refresh_at;	 /* by port and priority; PS_NEVER: none */
+	struct pfc_watch *watch; /* by port and priority; NULL: no watchdog */
+	ps_t poll_at;		 /* PS_NEVER: nothing is paused */
+};
+
+static inline struct pfc *pfc_of(struct sim_fc *fc)
+{
+	return container_of(fc, struct pfc, fc);
+}
+
+/* pfc_pause.c */
+void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		   ps_t at);
+void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		      ps_t at);
+void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
+		    const struct sim_pkt *pkt);
+void pfc_on_timer(struct sim_fc *fc, struct sim_thread *th, ps_t at);
+void pfc_find_timer(struct pfc *pfc);
+void pfc_set_until(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t until);
+
+/* pfc_watchdog.c */
+int pfc_watch_init(struct pfc *pfc); /* 0 or -ENOMEM */
+/* A pause of @priority came in at @port. False: it is not obeyed. */
+bool pfc_watch_pause(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t at);
+void pfc_watch_poll(struct pfc *pfc, struct sim_thread *th, ps_t at);
+
+#endif

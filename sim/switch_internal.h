@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_SWITCH_INTERNAL_H
+#define SIM_SWITCH_INTERNAL_H
+
+/* What the parts of the switch share; never leaves this folder.
+ *
+ *	switch.c       creation and questions	switch_run.h   departures, arrivals, windows
+ *	switch_ets.c   whose turn it is		switch_late.c  frames that have to come in whole
+ *
+ * switch_run.h is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
+ * sim_switch_more. */
+#include "sim/internal.h"
+#include "sim/switch.h"
+
+/* Deficit round robin of one port (switch_ets.c). */
+struct sim_turns {
+	uint32_t deficit[SIM_PRIORITIES]; /* bytes that a class may still send in its turn */
+	uint8_t at;			  /* the class whose turn it is */
+	bool begun;			  /* it has had its quantum */
+};
+
+struct sim_switch_more {
+	struct sim_switch_params params;
+	uint32_t quantum[SIM_PRIORITIES]; /* bytes a round; 0: strict */
+	uint32_t strict;		  /* mask of queues, the control queue among them */
+	struct sim_turns *turns;	  /* by port; NULL: all are strict */
+	/* Frames whose head is here and whose rest has to come first: a heap, in order of arrival. */
+	struct sim_pkt **late;
+	uint32_t late_count, late_max;
+};
+
+struct sim_switch {
+	struct sim_node node; /* first */
+	struct sim_fc *fc;
+	struct sim_class *classes; /* fc->classes */
+	uint64_t *pending;	   /* bitmap: ports that could start a frame if they were free */
+	uint32_t pending_words;
+	bool heads, all; /* fc->ops */
+	bool holding;	 /* timers are at work: nothing starts before they are done */
+	struct sim_route_table table;
+	uint64_t mark_key;
+	ps_t now;		       /* of the last thing that was played in order */
+	const struct sim_mark **marks; /* by port * SIM_PRIORITIES + priority; may be NULL */
+	struct sim_switch_stats stats;
+	struct sim_switch_more *more; /* NULL: a plain switch */
+};
+
+/* switch_plain.c, switch_full.c */
+extern const struct sim_fc_user sim_switch_user_plain, sim_switch_user_full;
+void sim_switch_run_plain(struct sim_thread *th, struct sim_node *node,
+			  struct sim_pkt *const *arrivals, uint32_t count);
+void sim_switch_run_full(struct sim_thread *th, struct sim_node *node,
+			 struct sim_pkt *const *arrivals, uint32_t count);
+/* switch.c */
+void sim_switch_drop(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);
+
+/* switch_ets.c: the queue of @port that goes next, of those in @ready, which are not empty; its frame
+ * is accounted for. */
+int sim_switch_turns_init(struct sim_switch *sw); /* 0 or -ENOMEM */
+uint32_t sim_switch_turn(struct sim_switch *sw, const struct sim_port *port, uint32_t ready);
+
+/* switch_late.c: @pkt comes again when all of it is here. */
+void sim_switch_wait(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);
+/* Of two frames that arrive, which is first. */
+bool sim_switch_before(const struct sim_switch *sw, const struct sim_pkt *a,
+		       const struct sim_pkt *b);
+struct sim_pkt *sim_switch_late_take(struct sim_switch *sw);
+
+static inline struct sim_class *class_of(const struct sim_switch *sw, uint32_t port, uint32_t queue)
+{
+	return &sw->classes[port * SIM_QUEUES + queue];
+}
+
+static inline uint32_t ready(const struct sim_port *port)
+{
+	return port->waiting & ~(uint32_t)port->paused;
+}
+
+static inline void refresh(struct sim_switch *sw, const struct sim_port *port)
+{
+	const uint64_t bit = (uint64_t)1 << port->index % 64;
+
+	if (ready(port))
+		sw->pending[port->index / 64] |= bit;
+	else
+		sw->pending[port->index / 64] &= ~bit;
+}
+
+static inline void put(struct sim_switch *sw, struct sim_port *port, struct sim_class *class,
+		       uint32_t queue, struct sim_pkt *pkt)
+{
+	if (class->count++ == 0) {
+		class->head = pkt;
+		port->waiting |= (uint16_t)(1u << queue);
+		refresh(sw, port);
+	} else {
+		memcpy((void *)class->tail, &pkt, sizeof(pkt));
+	}
+	class->tail = pkt;
+	class->queue_bytes += pkt->bytes;
+	if (class->queue_bytes > class->queue_max)
+		class->queue_max = class->queue_bytes;
+}
+
+static inline struct sim_pkt *take(struct sim_switch *sw, struct sim_port *port,
+				   struct sim_class *class, uint32_t queue)
+{
+	struct sim_pkt *pkt = class->head;
+
+	class->queue_bytes -= pkt->bytes;
+	if (--class->count == 0) {
+		port->waiting &= (uint16_t) ~(1u << queue);
+		refresh(sw, port);
+	} else {
+		memcpy(&class->head, (const void *)pkt, sizeof(pkt));
+		__builtin_prefetch(class->head, 1);
+	}
+	return pkt;
+}
+
+#endif
