@@ -50,15 +50,26 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 	return sim_add_node(fabric->sim, &host->node);
 }
 
-static int add_switch(struct fabric *fabric, const char *name, struct sim_node **ret_node)
+static int add_switch(struct fabric *fabric, const char *name, uint32_t place,
+		      struct sim_node **ret_node)
 {
+	const struct fabric_params *params = &fabric->params;
+	const struct fabric_switch_params *own =
+		params->switch_of ? params->switch_of[place] : NULL;
 	struct sim_switch *sw = sim_switch_create(name);
 
 	if (!sw)
 		return -ENOMEM;
 	fabric->switches[fabric->switch_count++] = sw;
 	*ret_node = sim_switch_node(sw);
+	fabric->switch_params[place] = own ? own : &params->switches;
 	return sim_add_node(fabric->sim, *ret_node);
+}
+
+const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
+							const struct sim_node *node)
+{
+	return fabric->switch_params[node->index];
 }
 
 /* By node, of the last of its links: a host has one. */
@@ -80,7 +91,7 @@ static int add_all(struct fabric *fabric, const struct topology *topology, struc
 	for (uint32_t i = 0; i < topology->node_count && !ret; i++) {
 		const struct topology_node *node = &topology->nodes[i];
 
-		ret = node->is_switch ? add_switch(fabric, node->name, &nodes[i])
+		ret = node->is_switch ? add_switch(fabric, node->name, i, &nodes[i])
 				      : add_host(fabric, node->name, rates[i], &nodes[i]);
 	}
 	util_free(rates);
@@ -125,6 +136,7 @@ static int ready_switches(struct fabric *fabric)
 		if (ret)
 			sim_fc_destroy(fc);
 		ret = ret ? ret : fabric_mark(fabric, sw);
+		ret = ret ? ret : fabric_extend(fabric, sw);
 	}
 	return ret;
 }
@@ -137,10 +149,13 @@ static void add_latency(struct fabric *fabric)
 		struct sim_node *node = sim_node_at(fabric->sim, i);
 
 		for (uint32_t p = 0; p < node->port_count; p++) {
-			if (node->ports[p].peer->ops != &sim_switch_ops)
+			const struct fabric_switch_params *params =
+				fabric_switch_params(fabric, node->ports[p].peer);
+
+			if (!params)
 				continue;
-			node->ports[p].delay += fabric->params.switches.latency;
-			node->ports[p].control_delay -= fabric->params.switches.latency;
+			node->ports[p].delay += params->latency;
+			node->ports[p].control_delay -= params->latency;
 		}
 	}
 }
@@ -184,8 +199,10 @@ static int build(struct fabric *fabric, const struct topology *topology)
 
 	fabric->hosts = util_calloc(topology->node_count, sizeof(*fabric->hosts));
 	fabric->switches = util_calloc(topology->node_count, sizeof(*fabric->switches));
+	fabric->switch_params =
+		util_calloc(topology->node_count, sizeof(*fabric->switch_params));
 	fabric->sim = sim_create(&params);
-	if (!nodes || !fabric->hosts || !fabric->switches || !fabric->sim)
+	if (!nodes || !fabric->switch_params || !fabric->hosts || !fabric->switches || !fabric->sim)
 		ret = -ENOMEM;
 	else
 		ret = add_all(fabric, topology, nodes);
@@ -232,6 +249,7 @@ void fabric_fini(struct fabric *fabric)
 	util_free(fabric->table.hosts);
 	util_free(fabric->hosts);
 	util_free(fabric->switches);
+	util_free(fabric->switch_params);
 	util_free(fabric->belongings);
 	packet_pools_fini(&fabric->pools);
 	*fabric = (struct fabric){.sim = NULL};

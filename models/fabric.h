@@ -11,10 +11,9 @@
 #include "models/pfc.h"
 #include "models/topology.h"
 #include "sim/sim.h"
+#include "sim/switch.h"
 
-struct sim_switch;
-
-/* Every switch of the fabric. */
+/* A switch of the fabric. */
 struct fabric_switch_params {
 	uint64_t buffer_bytes;	      /* shared by all ports */
 	const struct pfc_params *pfc; /* NULL: no PFC. Its buffer and headroom are ... */
@@ -22,6 +21,7 @@ struct fabric_switch_params {
 	const struct credit_params *credit; /* without PFC; of hosts, too. NULL: none */
 	ps_t latency; /* of data, from its end at the port until it is in its queue */
 	const struct ecn *ecn;	      /* NULL: no marking; lives as long as the fabric */
+	const struct sim_switch_params *more; /* NULL: a plain switch */
 };
 
 struct fabric_params {
@@ -34,7 +34,9 @@ struct fabric_params {
 	/* The rate of a host's link becomes its line rate, and with this its parameters of congestion
 	 * control follow; NULL: both as in @host. */
 	struct cc_params (*cc_params_of)(uint64_t line_rate_bps);
-	struct fabric_switch_params switches;
+	struct fabric_switch_params switches; /* all of them, unless ... */
+	/* ... by node of the topology; NULL, or NULL for a node: as all. */
+	const struct fabric_switch_params *const *switch_of;
 };
 
 struct fabric;
@@ -54,6 +56,7 @@ struct fabric {
 	struct sim_routes *routes;
 	struct host *hosts; /* in the order of the topology */
 	struct sim_switch **switches;
+	const struct fabric_switch_params **switch_params; /* by node->index; NULL: a host */
 	struct host_table table;
 	uint32_t host_count, switch_count;
 	bool sealed;
@@ -70,6 +73,10 @@ void fabric_fini(struct fabric *fabric);
 
 /* Before fabric_run(); @watcher stays the caller's until fabric_fini(). */
 void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher);
+
+/* What the switch @node is. */
+const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
+							const struct sim_node *node);
 
 /* NULL: no such host. */
 struct host *fabric_host(const struct fabric *fabric, const char *name);

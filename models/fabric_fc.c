@@ -16,6 +16,7 @@ struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host)
 	gate = *pfc;
 	gate.buffer_bytes = 0;
 	gate.headrooms = NULL;
+	gate.watchdog = NULL;
 	return pfc_create(&host->node, &gate);
 }
 
@@ -54,7 +55,7 @@ static uint32_t *headrooms_of(const struct fabric_switch_params *params,
 
 struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node)
 {
-	const struct fabric_switch_params *params = &fabric->params.switches;
+	const struct fabric_switch_params *params = fabric_switch_params(fabric, node);
 	struct pfc_params pfc;
 	uint32_t *headrooms = NULL;
 	struct sim_fc *fc;
@@ -78,12 +79,20 @@ struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *no
 
 int fabric_mark(const struct fabric *fabric, struct sim_switch *sw)
 {
-	const struct ecn *ecn = fabric->params.switches.ecn;
 	const struct sim_node *node = sim_switch_node(sw);
+	const struct ecn *ecn = fabric_switch_params(fabric, node)->ecn;
 	int ret = 0;
 
 	for (uint32_t port = 0; ecn && port < node->port_count; port++)
 		for (uint8_t priority = 0; priority < SIM_PRIORITIES && !ret; priority++)
 			ret = sim_switch_mark(sw, port, priority, &ecn->mark);
 	return ret;
+}
+
+int fabric_extend(const struct fabric *fabric, struct sim_switch *sw)
+{
+	const struct fabric_switch_params *params =
+		fabric_switch_params(fabric, sim_switch_node(sw));
+
+	return params->more ? sim_switch_extend(sw, params->more) : 0;
 }

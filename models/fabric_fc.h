@@ -19,5 +19,7 @@ struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host);
 struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node);
 /* Marks every queue of data. */
 int fabric_mark(const struct fabric *fabric, struct sim_switch *sw);
+/* Makes it what it is beside a plain switch. */
+int fabric_extend(const struct fabric *fabric, struct sim_switch *sw);
 
 #endif

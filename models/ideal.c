@@ -7,16 +7,31 @@
 #include "sim/switch.h"
 
 /* Packet i is through link k at E(i,k) = max(E(i,k-1), E(i-1,k)) + t(i,k): a store-and-forward
- * pipeline. Where packets are alike the recurrence soon moves on by the same step at every link,
+ * pipeline. A switch that cuts through has it at B(i,k-1) + t(head) instead of E(i,k-1), B being
+ * where it begins. Where packets are alike the recurrence soon moves on by the same step at every link,
  * and the rest of them is one multiplication. */
 
 enum { LINKS_MAX = 64 };
 
 struct trip { /* the ports that a packet leaves by */
 	const struct sim_port *ports[LINKS_MAX];
+	/* The switch that the port leads out of sends a frame on once so much of it has come in. 0:
+	 * once it is there. */
+	uint32_t head_bytes[LINKS_MAX];
 	uint32_t count;
 	ps_t delays; /* of links and switches together */
 };
+
+static uint32_t head_bytes(const struct fabric *fabric, const struct sim_node *node,
+			   const struct sim_port *out, const struct trip *trip)
+{
+	const struct fabric_switch_params *params = fabric_switch_params(fabric, node);
+
+	if (trip->count == 0 || !params || !params->more ||
+	    out->rate_bps > trip->ports[trip->count - 1]->rate_bps)
+		return 0;
+	return params->more->head_bytes;
+}
 
 static bool find_trip(const struct traffic *traffic, const struct host *from, const struct host *to,
 		      uint32_t from_qpn, uint32_t to_qpn, struct trip *ret_trip)
@@ -33,6 +48,7 @@ static bool find_trip(const struct traffic *traffic, const struct host *from, co
 
 		if (trip.count == LINKS_MAX)
 			return false;
+		trip.head_bytes[trip.count] = head_bytes(traffic->fabric, node, port, &trip);
 		trip.ports[trip.count++] = port;
 		trip.delays += port->delay;
 		node = port->peer;
@@ -53,15 +69,20 @@ static bool find_trip(const struct traffic *traffic, const struct host *from, co
  * where they are not. */
 static ps_t step(const struct trip *trip, uint32_t bytes, ps_t *through)
 {
-	ps_t before = 0, common = 0;
+	ps_t before = 0, before_begin = 0, common = 0;
 	bool alike = true;
 
 	for (uint32_t k = 0; k < trip->count; k++) {
-		const ps_t begin = before > through[k] ? before : through[k];
+		const uint32_t head = trip->head_bytes[k];
+		const ps_t there = head > 0 && head < bytes
+					   ? before_begin + sim_port_tx_time(trip->ports[k - 1], head)
+					   : before;
+		const ps_t begin = there > through[k] ? there : through[k];
 		const ps_t end = begin + sim_port_tx_time(trip->ports[k], bytes);
 
 		common = k == 0 ? end - through[k] : common;
 		alike = alike && end - through[k] == common;
+		before_begin = begin;
 		before = through[k] = end;
 	}
 	return alike ? common : 0;

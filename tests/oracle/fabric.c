@@ -62,6 +62,10 @@ uint64_t oracle_fabric(struct fabric *fabric)
 		params->buffer_bytes = switches->credit->buffer_bytes;
 		params->frame_bytes_max = switches->credit->frame_bytes_max;
 	}
+	if (switches->more) {
+		params->extended = true;
+		params->more = *switches->more;
+	}
 	if (switches->ecn) {
 		all.net.ecn = *switches->ecn;
 		params->marked = 0xff;
