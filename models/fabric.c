@@ -141,8 +141,8 @@ static int ready_switches(struct fabric *fabric)
 	return ret;
 }
 
-/* What comes in at a switch is on its way for longer; but control frames are for the port, which has
- * them at once. (Sums of delays are modulo 2^64.) */
+/* What comes in at a switch is on its way for longer; but control frames are for the port, which
+ * has them at once. (Sums of delays are modulo 2^64.) */
 static void add_latency(struct fabric *fabric)
 {
 	for (uint32_t i = 0; i < sim_node_count(fabric->sim); i++) {
@@ -199,8 +199,7 @@ static int build(struct fabric *fabric, const struct topology *topology)
 
 	fabric->hosts = util_calloc(topology->node_count, sizeof(*fabric->hosts));
 	fabric->switches = util_calloc(topology->node_count, sizeof(*fabric->switches));
-	fabric->switch_params =
-		util_calloc(topology->node_count, sizeof(*fabric->switch_params));
+	fabric->switch_params = util_calloc(topology->node_count, sizeof(*fabric->switch_params));
 	fabric->sim = sim_create(&params);
 	if (!nodes || !fabric->switch_params || !fabric->hosts || !fabric->switches || !fabric->sim)
 		ret = -ENOMEM;

@@ -15,12 +15,12 @@
 
 /* A switch of the fabric. */
 struct fabric_switch_params {
-	uint64_t buffer_bytes;	      /* shared by all ports */
-	const struct pfc_params *pfc; /* NULL: no PFC. Its buffer and headroom are ... */
-	uint32_t mtu_bytes;	      /* ... filled in: frames of this size on the wire */
+	uint64_t buffer_bytes;		    /* shared by all ports */
+	const struct pfc_params *pfc;	    /* NULL: no PFC. Its buffer and headroom are ... */
+	uint32_t mtu_bytes;		    /* ... filled in: frames of this size on the wire */
 	const struct credit_params *credit; /* without PFC; of hosts, too. NULL: none */
-	ps_t latency; /* of data, from its end at the port until it is in its queue */
-	const struct ecn *ecn;	      /* NULL: no marking; lives as long as the fabric */
+	ps_t latency;	       /* of data, from its end at the port until it is in its queue */
+	const struct ecn *ecn; /* NULL: no marking; lives as long as the fabric */
 	const struct sim_switch_params *more; /* NULL: a plain switch */
 };
 
@@ -31,8 +31,8 @@ struct fabric_params {
 	ps_t oob_delay;		   /* of the board; 20 us by default, never below the lookahead */
 	bool ipv6;
 	const struct host_params *host;
-	/* The rate of a host's link becomes its line rate, and with this its parameters of congestion
-	 * control follow; NULL: both as in @host. */
+	/* The rate of a host's link becomes its line rate, and with this its parameters of
+	 * congestion control follow; NULL: both as in @host. */
 	struct cc_params (*cc_params_of)(uint64_t line_rate_bps);
 	struct fabric_switch_params switches; /* all of them, unless ... */
 	/* ... by node of the topology; NULL, or NULL for a node: as all. */

@@ -8,8 +8,8 @@
 
 /* Packet i is through link k at E(i,k) = max(E(i,k-1), E(i-1,k)) + t(i,k): a store-and-forward
  * pipeline. A switch that cuts through has it at B(i,k-1) + t(head) instead of E(i,k-1), B being
- * where it begins. Where packets are alike the recurrence soon moves on by the same step at every link,
- * and the rest of them is one multiplication. */
+ * where it begins. Where packets are alike the recurrence soon moves on by the same step at every
+ * link, and the rest of them is one multiplication. */
 
 enum { LINKS_MAX = 64 };
 
@@ -74,9 +74,10 @@ static ps_t step(const struct trip *trip, uint32_t bytes, ps_t *through)
 
 	for (uint32_t k = 0; k < trip->count; k++) {
 		const uint32_t head = trip->head_bytes[k];
-		const ps_t there = head > 0 && head < bytes
-					   ? before_begin + sim_port_tx_time(trip->ports[k - 1], head)
-					   : before;
+		const ps_t there =
+			head > 0 && head < bytes
+				? before_begin + sim_port_tx_time(trip->ports[k - 1], head)
+				: before;
 		const ps_t begin = there > through[k] ? there : through[k];
 		const ps_t end = begin + sim_port_tx_time(trip->ports[k], bytes);
 

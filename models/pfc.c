@@ -129,7 +129,8 @@ static void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port
 	pfc->headroom_left += headroom;
 	class->ingress_bytes -= bytes - headroom;
 	fc->used -= sim_fc_shared(fc, class, priority, bytes - headroom);
-	if (class->headroom_bytes == 0 && class->ingress_bytes <= xon_threshold(pfc, priority, fc->used))
+	if (class->headroom_bytes == 0 &&
+	    class->ingress_bytes <= xon_threshold(pfc, priority, fc->used))
 		pfc_release_peer(pfc, th, port, priority, at);
 }
 
@@ -194,8 +195,10 @@ static void classify(struct pfc *pfc)
 						    .resume_bytes = p->resume_bytes,
 						    .reserve_bytes = p->reserve_bytes};
 		pfc->fc.reserve[q] = class->reserve_bytes;
+		pfc->fc.full |= class->reserve_bytes > 0 || class->queue_den > 0;
 		pfc->dynamic = pfc->dynamic || class->alpha_den > 0;
 	}
+	pfc->fc.full |= p->watchdog != NULL;
 	pfc->params.classes = NULL;
 }
 
@@ -230,8 +233,7 @@ static void divide_buffer(struct pfc *pfc, uint32_t port_count)
 		reserves += (uint64_t)pfc->classes[q].reserve_bytes * port_count;
 	for (uint32_t i = 0; i < port_count; i++) {
 		pfc->headroom[i] = p->headrooms ? p->headrooms[i] : p->headroom_bytes;
-		headrooms +=
-			(uint64_t)pfc->headroom[i] * (uint32_t)__builtin_popcount(p->lossless);
+		headrooms += (uint64_t)pfc->headroom[i] * (uint32_t)__builtin_popcount(p->lossless);
 	}
 	pfc->headroom_left = p->headroom_pool_bytes ? p->headroom_pool_bytes : headrooms;
 	CHECK(p->buffer_bytes > reserves + pfc->headroom_left);

@@ -12,9 +12,9 @@ enum { PFC_FRAME_BYTES = 84 }; /* 64, preamble and gap */
 
 /* One priority, at every port. */
 struct pfc_class {
-	/* What came in at one port may hold up to this: a share of what is free of the pool (dynamic
-	 * threshold, Choudhury and Hahne 1998), or with alpha_den 0 so many bytes, UINT32_MAX: all of
-	 * it. Beyond, a lossless class sends XOFF, another one drops. */
+	/* What came in at one port may hold up to this: a share of what is free of the pool
+	 * (dynamic threshold, Choudhury and Hahne 1998), or with alpha_den 0 so many bytes,
+	 * UINT32_MAX: all of it. Beyond, a lossless class sends XOFF, another one drops. */
 	uint32_t alpha_num, alpha_den, xoff_bytes;
 	uint32_t resume_bytes;	/* XON this much below the threshold */
 	uint32_t reserve_bytes; /* of each port, beside the pool: filled first */
@@ -26,7 +26,7 @@ struct pfc_class {
 /* For ports that are paused for ever (as the PFC watchdog of SONiC has it). */
 struct pfc_watchdog {
 	ps_t detection, restoration;
-	ps_t poll; /* between two looks, > 0 */
+	ps_t poll;  /* between two looks, > 0 */
 	bool drops; /* a storm's port and priority drops; otherwise it sends in spite of pauses */
 };
 
@@ -34,18 +34,18 @@ struct pfc_params {
 	uint64_t buffer_bytes;
 	uint8_t lossless; /* mask of priorities; the others share the pool until it is full */
 	bool dynamic;
-	uint32_t alpha_num, alpha_den; /* dynamic: threshold = free * num / den */
-	uint32_t xoff_bytes;	       /* static */
-	uint32_t resume_bytes;	       /* XON this much below the threshold; 2 MTUs by default */
-	uint32_t reserve_bytes;	       /* of each port and lossless priority, beside the pool */
+	uint32_t alpha_num, alpha_den;	 /* dynamic: threshold = free * num / den */
+	uint32_t xoff_bytes;		 /* static */
+	uint32_t resume_bytes;		 /* XON this much below the threshold; 2 MTUs by default */
+	uint32_t reserve_bytes;		 /* of each port and lossless priority, beside the pool */
 	const struct pfc_class *classes; /* by priority, instead of the five above; NULL: none */
-	uint32_t headroom_bytes;       /* of each port and lossless priority ... */
-	const uint32_t *headrooms;     /* ... unless given by port */
-	uint64_t headroom_pool_bytes;  /* that they share; 0: each has its own in full */
+	uint32_t headroom_bytes;	 /* of each port and lossless priority ... */
+	const uint32_t *headrooms;	 /* ... unless given by port */
+	uint64_t headroom_pool_bytes;	 /* that they share; 0: each has its own in full */
 	const struct pfc_watchdog *watchdog; /* NULL: none */
-	bool quanta;		       /* pauses run out and are refreshed at half their time */
-	uint16_t pause_quanta;	       /* of an XOFF; 0: 65535 */
-	ps_t response_delay;	       /* until the other end obeys, its interface included */
+	bool quanta;	       /* pauses run out and are refreshed at half their time */
+	uint16_t pause_quanta; /* of an XOFF; 0: 65535 */
+	ps_t response_delay;   /* until the other end obeys, its interface included */
 };
 
 /* For @node, which is sealed; buffer_bytes 0: a gate only. NULL: no memory. CHECKs that the pool is

@@ -9,7 +9,7 @@
 #include "models/pfc.h"
 #include "util/check.h"
 
-struct pfc_watch { /* of one port and priority */
+struct pfc_watch {     /* of one port and priority */
 	ps_t heard_at; /* the last pause frame */
 	bool storm;    /* pauses are not obeyed */
 };
@@ -20,12 +20,12 @@ struct pfc {
 	struct pfc_class classes[SIM_PRIORITIES];
 	uint8_t kinds[SIM_PRIORITIES], kind_count; /* a priority of each threshold */
 	bool dynamic;				   /* one of them is a share of what is free */
-	uint64_t pool_bytes;	 /* the buffer less headrooms and reserves */
-	uint64_t headroom_left;	 /* of the pool that headrooms share */
-	uint32_t *headroom;	 /* by port */
-	ps_t *refresh_at;	 /* by port and priority; PS_NEVER: none */
-	struct pfc_watch *watch; /* by port and priority; NULL: no watchdog */
-	ps_t poll_at;		 /* PS_NEVER: nothing is paused */
+	uint64_t pool_bytes;			   /* the buffer less headrooms and reserves */
+	uint64_t headroom_left;			   /* of the pool that headrooms share */
+	uint32_t *headroom;			   /* by port */
+	ps_t *refresh_at;			   /* by port and priority; PS_NEVER: none */
+	struct pfc_watch *watch;		   /* by port and priority; NULL: no watchdog */
+	ps_t poll_at;				   /* PS_NEVER: nothing is paused */
 };
 
 static inline struct pfc *pfc_of(struct sim_fc *fc)

@@ -55,8 +55,7 @@ static void refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8
 	send_pause(&pfc->fc, th, port, priority, pause_quanta(pfc), at);
 }
 
-void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
-		   ps_t at)
+void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at)
 {
 	sim_fc_class(&pfc->fc, port, priority)->watched = 1;
 	pfc->fc.eager_count++;

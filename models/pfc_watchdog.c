@@ -5,8 +5,8 @@
 #include <errno.h>
 
 /* Looks every so often, as SONiC's pfcwd does: a port and priority that has been paused without a
- * break for the detection time, with frames waiting, is in a storm; one in a storm at which no pause
- * came in for the restoration time is well again. */
+ * break for the detection time, with frames waiting, is in a storm; one in a storm at which no
+ * pause came in for the restoration time is well again. */
 
 int pfc_watch_init(struct pfc *pfc)
 {
@@ -80,8 +80,7 @@ void pfc_watch_poll(struct pfc *pfc, struct sim_thread *th, ps_t at)
 
 			if (watch->storm && at - watch->heard_at >= dog->restoration)
 				end_storm(pfc, port, q);
-			else if (!watch->storm && paused &&
-				 sim_fc_class(fc, port, q)->count > 0 &&
+			else if (!watch->storm && paused && sim_fc_class(fc, port, q)->count > 0 &&
 				 at - fc->gates[port].paused_since[q] >= dog->detection)
 				begin_storm(pfc, th, port, q, at);
 			more = more || paused || watch->storm;

@@ -69,8 +69,7 @@ void sim_fc_receive(struct sim_fc *fc, struct sim_thread *th, const struct sim_p
 		fc->ops->on_control(fc, th, pkt->port, pkt);
 	} else if (fc->ops->all) {
 		const enum sim_fc_verdict verdict =
-			fc->ops->on_buffered(
-			fc, th, pkt->port, pkt->priority, pkt->bytes, pkt->at);
+			fc->ops->on_buffered(fc, th, pkt->port, pkt->priority, pkt->bytes, pkt->at);
 
 		CHECK(verdict == SIM_FC_TAKEN);
 		fc->ops->on_freed(fc, th, pkt->port, pkt->priority, pkt->bytes, pkt->at);

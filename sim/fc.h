@@ -55,11 +55,12 @@ struct sim_fc_user {
 	void (*gate)(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at);
 	/* Drops what waits at @port and sets class->shut: the model clears it. Only switches have
 	 * it. */
-	void (*shut)(struct sim_thread *th, struct sim_node *node, uint32_t port,
-		     uint8_t priority, ps_t at);
+	void (*shut)(struct sim_thread *th, struct sim_node *node, uint32_t port, uint8_t priority,
+		     ps_t at);
 };
 
-/* Every member is filled but may_queue, which may be NULL. Times never run backwards within a node. */
+/* Every member is filled but may_queue, which may be NULL. Times never run backwards within a node.
+ */
 struct sim_fc_ops {
 	const char *name;
 	bool heads; /* the gate looks at the frame in front: may_send() must be asked for each */
@@ -100,8 +101,10 @@ struct sim_fc {
 	struct sim_node *node;
 	const struct sim_fc_user *user;
 	uint64_t buffer_bytes;
+	/* Asks more of a switch than a plain one does: reserves, may_queue(), shut classes. */
+	bool full;
 	uint32_t reserve[SIM_PRIORITIES]; /* of each port: bytes that @used does not count */
-	uint64_t storms; /* that a watchdog has found */
+	uint64_t storms;		  /* that a watchdog has found */
 	uint64_t dropped_buffer, dropped_headroom; /* packets: shared buffer full, headroom full */
 };
 

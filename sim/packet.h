@@ -49,8 +49,10 @@ struct sim_body_ops {
 	/* A bit error: flips a bit of the packet's bytes, chosen by @draw. False: the receiver's
 	 * checks would refuse it. */
 	bool (*corrupt)(struct sim_thread *th, struct sim_pkt *pkt, uint64_t draw);
-	/* A second copy that owns what it holds. False: no memory, there is none, and the run ends. */
-	bool (*duplicate)(struct sim_thread *th, const struct sim_pkt *pkt, struct sim_pkt *ret_pkt);
+	/* A second copy that owns what it holds. False: no memory, there is none, and the run ends.
+	 */
+	bool (*duplicate)(struct sim_thread *th, const struct sim_pkt *pkt,
+			  struct sim_pkt *ret_pkt);
 	/* Two words that identify the packet, for the digest: opcode, QPN, PSN, length. */
 	void (*facts)(const struct sim_pkt *pkt, uint64_t ret_words[2]);
 	/* Adds @hop to what the packet has gathered. Only where switches stamp. */

@@ -28,7 +28,8 @@ struct sim_port {
 			     control */
 	uint8_t paused;	  /* the gate's (sim/fc.h): priorities that may not start */
 	uint8_t hooked;
-	uint32_t head_bytes; /* SIM_HOOK_HEAD: the peer hears of a data frame when so much is there */
+	uint32_t head_bytes; /* SIM_HOOK_HEAD: the peer hears of a data frame when so much is there
+			      */
 	uint32_t unused[2];
 
 	struct sim_node *peer;

@@ -56,6 +56,12 @@ struct sim_node *sim_switch_node(struct sim_switch *sw)
 	return &sw->node;
 }
 
+static int make_full(struct sim_switch *sw)
+{
+	sw->more = util_calloc(1, sizeof(*sw->more));
+	return sw->more ? 0 : -ENOMEM;
+}
+
 int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table, struct sim_fc *fc)
 {
 	const struct sim *sim = sw->node.sim;
@@ -65,7 +71,7 @@ int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table,
 	CHECK(fc->node == &sw->node);
 	sw->pending_words = sw->node.port_count / 64 + 1;
 	sw->pending = util_calloc(sw->pending_words, sizeof(uint64_t));
-	if (!sw->pending)
+	if (!sw->pending || (fc->full && make_full(sw) != 0))
 		return -ENOMEM;
 	sw->fc = fc;
 	sw->classes = fc->classes;
@@ -73,7 +79,7 @@ int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table,
 	sw->all = fc->ops->all;
 	sw->table = *table;
 	sw->mark_key = sim_mark_key(sim->params.seed, sw->node.id);
-	fc->user = &sim_switch_user_plain;
+	fc->user = sw->more ? &sim_switch_user_full : &sim_switch_user_plain;
 	return 0;
 }
 
@@ -105,9 +111,8 @@ static void hear_heads(struct sim_switch *sw, uint32_t bytes)
 
 int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *params)
 {
-	CHECK(sw->fc && !sw->more);
-	sw->more = util_calloc(1, sizeof(*sw->more));
-	if (!sw->more)
+	CHECK(sw->fc);
+	if (!sw->more && make_full(sw) != 0)
 		return -ENOMEM;
 	sw->more->params = *params;
 	sw->fc->user = &sim_switch_user_full;

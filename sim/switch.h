@@ -3,9 +3,9 @@
 #define SIM_SWITCH_H
 
 /* A switch with output queues in one shared buffer: store-and-forward, eight priorities in strict
- * order (7 first), control frames before them; or what struct sim_switch_params makes of it. A frame
- * that finds its port free starts at once and takes no buffer. What happens to the buffer's limits
- * is the business of sim/fc.h, marking that of the ecn seam below.
+ * order (7 first), control frames before them; or what struct sim_switch_params makes of it. A
+ * frame that finds its port free starts at once and takes no buffer. What happens to the buffer's
+ * limits is the business of sim/fc.h, marking that of the ecn seam below.
  *
  * Ports are settled lazily: frames start only when somebody looks. As long as nothing that leaves
  * has an effect beyond its own port, they may be settled in any order; while fc->eager_count > 0
@@ -24,14 +24,14 @@ struct sim_mark {
 
 /* What a switch is beside; all zero: nothing. */
 struct sim_switch_params {
-	/* Cut-through: a frame goes on once so many of its bytes are here (preamble to the end of the
-	 * header that is looked at), where the port that it goes to is not faster than the one it came
-	 * from; otherwise once it is here as a whole. Until then it takes no buffer. 0: store and
-	 * forward. */
+	/* Cut-through: a frame goes on once so many of its bytes are here (preamble to the end of
+	 * the header that is looked at), where the port that it goes to is not faster than the one
+	 * it came from; otherwise once it is here as a whole. Until then it takes no buffer. 0:
+	 * store and forward. */
 	uint32_t head_bytes;
-	/* Enhanced transmission selection (IEEE 802.1Qaz): shares of the classes that take turns, by
-	 * deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), while no strict class may send.
-	 * 0: strict. The class with the largest share gets @frame_bytes_max a round. */
+	/* Enhanced transmission selection (IEEE 802.1Qaz): shares of the classes that take turns,
+	 * by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), while no strict class may
+	 * send. 0: strict. The class with the largest share gets @frame_bytes_max a round. */
 	uint8_t weights[SIM_PRIORITIES];
 	uint32_t frame_bytes_max; /* on the wire */
 	bool stamps;		  /* struct sim_hop for every data frame that starts */

@@ -4,10 +4,10 @@
 
 /* What the parts of the switch share; never leaves this folder.
  *
- *	switch.c       creation and questions	switch_run.h   departures, arrivals, windows
+ *	switch.c       creation and questions	switch_run.inc   departures, arrivals, windows
  *	switch_ets.c   whose turn it is		switch_late.c  frames that have to come in whole
  *
- * switch_run.h is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
+ * switch_run.inc is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
  * sim_switch_more. */
 #include "sim/internal.h"
 #include "sim/switch.h"
@@ -24,7 +24,8 @@ struct sim_switch_more {
 	uint32_t quantum[SIM_PRIORITIES]; /* bytes a round; 0: strict */
 	uint32_t strict;		  /* mask of queues, the control queue among them */
 	struct sim_turns *turns;	  /* by port; NULL: all are strict */
-	/* Frames whose head is here and whose rest has to come first: a heap, in order of arrival. */
+	/* Frames whose head is here and whose rest has to come first: a heap, in order of arrival.
+	 */
 	struct sim_pkt **late;
 	uint32_t late_count, late_max;
 };
@@ -54,8 +55,8 @@ void sim_switch_run_full(struct sim_thread *th, struct sim_node *node,
 /* switch.c */
 void sim_switch_drop(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);
 
-/* switch_ets.c: the queue of @port that goes next, of those in @ready, which are not empty; its frame
- * is accounted for. */
+/* switch_ets.c: the queue of @port that goes next, of those in @ready, which are not empty; its
+ * frame is accounted for. */
 int sim_switch_turns_init(struct sim_switch *sw); /* 0 or -ENOMEM */
 uint32_t sim_switch_turn(struct sim_switch *sw, const struct sim_port *port, uint32_t ready);
 

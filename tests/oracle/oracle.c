@@ -1,66 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tests/oracle/oracle.h"
-
-#include "sim/order.h"
-#include "sim/tap.h"
-#include "util/check.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-enum phase { TIMER, DEPART, ARRIVE, WAKE };
-
-struct event {
-	ps_t at;
-	uint64_t node_id, mix, link_id, number;
-	enum phase phase;
-	struct sim_node *node;
-	uint32_t port;
-	struct sim_pkt pkt;
-	bool whole; /* its head was here before */
-};
-
-struct item {
-	struct item *next;
-	struct sim_pkt pkt;
-};
-
-/* One priority of one port. */
-struct lane {
-	struct item *head, **tail;
-	uint64_t queue, ingress, headroom, freed, stated, sent, limit; /* bytes */
-	uint64_t out_bytes, marked, out_packets, count;
-	ps_t until, refresh, paused_at, heard_at;
-	bool paused, stopped; /* by the other end; the other end by us */
-	bool storm, shut;     /* the watchdog's */
-	uint64_t deficit;     /* of its turns */
-};
-
-struct port {
-	bool busy;
-	ps_t end; /* of the frame on the wire */
-	uint64_t number;
-	int turn;
-	bool begun;
-	struct lane lanes[SIM_QUEUES];
-};
-
-struct node {
-	struct sim_node *sim;
-	struct port *ports;
-	bool host;
-	uint64_t used, forwarded, dropped_route, dropped_buffer, dropped_headroom;
-	uint64_t in_headroom, dropped_watchdog, storms;
-	ps_t poll_at;
-};
-
-struct oracle {
-	struct net *net;
-	struct event **heap;
-	uint32_t count, max;
-	struct node *nodes; /* by sim_node.index */
-	ps_t now;
-};
+#include "tests/oracle/internal.h"
 
 /* ---- the heap ---- */
 
@@ -79,7 +18,7 @@ static bool before(const struct event *a, const struct event *b)
 	return a->number < b->number;
 }
 
-static void push(struct oracle *o, struct event event)
+void oracle_push(struct oracle *o, struct event event)
 {
 	struct event *new = malloc(sizeof(*new));
 	uint32_t i = o->count++;
@@ -116,23 +55,23 @@ static struct event pop(struct oracle *o)
 	return first;
 }
 
-static void at_port(struct oracle *o, enum phase phase, struct sim_node *node, uint32_t port,
+void oracle_at_port(struct oracle *o, enum phase phase, struct sim_node *node, uint32_t port,
 		    ps_t at)
 {
 	const uint64_t link_id = node->ports[port].link_id;
 
-	push(o, (struct event){.at = at,
-			       .node_id = node->id,
-			       .mix = sim_tie(node->tie_key, link_id, at),
-			       .link_id = link_id,
-			       .phase = phase,
-			       .node = node,
-			       .port = port});
+	oracle_push(o, (struct event){.at = at,
+				      .node_id = node->id,
+				      .mix = sim_tie(node->tie_key, link_id, at),
+				      .link_id = link_id,
+				      .phase = phase,
+				      .node = node,
+				      .port = port});
 }
 
 /* ---- links ---- */
 
-static uint32_t head_bytes(const struct oracle *o)
+uint32_t oracle_head_bytes(const struct oracle *o)
 {
 	return o->net->params.extended ? o->net->params.more.head_bytes : 0;
 }
@@ -140,15 +79,14 @@ static uint32_t head_bytes(const struct oracle *o)
 /* How long before its end a frame is heard of at the other end of @port. */
 static ps_t early(const struct oracle *o, const struct sim_port *port, uint32_t bytes, bool control)
 {
-	const uint32_t head = head_bytes(o);
+	const uint32_t head = oracle_head_bytes(o);
 
 	if (!head || port->peer->ops != &sim_switch_ops || bytes <= head || control)
 		return 0;
 	return util_tx_time(bytes, port->rate_bps) - util_tx_time(head, port->rate_bps);
 }
 
-/* The frame arrives, as its faults will have it; returns when it has left. */
-static ps_t transmit(struct oracle *o, struct sim_node *node, uint32_t index,
+ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		     const struct sim_pkt *pkt, ps_t at)
 {
 	struct sim_port *port = &node->ports[index];
@@ -173,532 +111,10 @@ static ps_t transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		event.pkt = copies[i].pkt;
 		event.pkt.at = event.at;
 		event.pkt.port = (uint16_t)event.port;
-		push(o, event);
+		oracle_push(o, event);
 	}
 	o->nodes[node->index].ports[index].end = end;
 	return end;
-}
-
-/* ---- switches ---- */
-
-/* From a switch; the taps of a host's port have heard of the frame already. */
-static ps_t depart(struct oracle *o, struct sim_node *node, uint32_t index,
-		   const struct sim_pkt *pkt, ps_t at)
-{
-	struct sim_thread th = {.sim = o->net->sim};
-
-	for (struct sim_tap *tap = node->ports[index].tap; tap; tap = tap->next)
-		tap->on_start(tap, &th, &node->ports[index], pkt, at);
-	return transmit(o, node, index, pkt, at);
-}
-
-static const struct pfc_params *pfc(const struct oracle *o)
-{
-	return o->net->params.fc == NET_PFC ? &o->net->params.pfc : NULL;
-}
-
-static uint64_t headroom(const struct oracle *o, const struct sim_node *node, uint32_t port)
-{
-	const struct net_params *p = &o->net->params;
-
-	return p->headroom_of ? p->headroom_of(o->net, node, port) : p->pfc.headroom_bytes;
-}
-
-/* What class @q has, in a form of the oracle's own. */
-static struct pfc_class class_of(const struct oracle *o, uint32_t q)
-{
-	const struct pfc_params *p = pfc(o);
-	struct pfc_class class = {.xoff_bytes = UINT32_MAX};
-
-	if (!p)
-		return class;
-	if (p->classes)
-		return p->classes[q];
-	if (p->lossless >> q & 1)
-		class = (struct pfc_class){.alpha_num = p->alpha_num,
-					   .alpha_den = p->dynamic ? p->alpha_den : 0,
-					   .xoff_bytes = p->xoff_bytes,
-					   .resume_bytes = p->resume_bytes,
-					   .reserve_bytes = p->reserve_bytes};
-	return class;
-}
-
-static uint64_t pool(const struct oracle *o, const struct sim_node *node)
-{
-	const struct pfc_params *p = pfc(o);
-	uint64_t left;
-
-	if (!p)
-		return o->net->params.fc == NET_CREDIT ? UINT64_MAX : o->net->params.buffer_bytes;
-	left = p->buffer_bytes - p->headroom_pool_bytes;
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
-		for (uint32_t port = 0; port < node->port_count; port++) {
-			left -= class_of(o, q).reserve_bytes;
-			if (p->lossless >> q & 1 && !p->headroom_pool_bytes)
-				left -= headroom(o, node, port);
-		}
-	return left;
-}
-
-/* Of the pool: all that is in the switch but what lies in reserves or headroom. */
-static uint64_t used(const struct oracle *o, const struct node *node)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t port = 0; port < node->sim->port_count; port++)
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
-			const uint64_t ingress = node->ports[port].lanes[q].ingress;
-			const uint64_t reserve = class_of(o, q).reserve_bytes;
-
-			bytes += ingress > reserve ? ingress - reserve : 0;
-		}
-	return bytes;
-}
-
-static uint64_t share(const struct oracle *o, const struct node *node, uint32_t num, uint32_t den)
-{
-	const uint64_t all = pool(o, node->sim), in = used(o, node);
-
-	return in < all ? (all - in) * num / den : 0;
-}
-
-static uint64_t threshold(const struct oracle *o, const struct node *node, uint32_t q)
-{
-	const struct pfc_class class = class_of(o, q);
-
-	return class.alpha_den ? share(o, node, class.alpha_num, class.alpha_den)
-			       : class.xoff_bytes;
-}
-
-static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t at);
-
-static void send_control(struct oracle *o, struct node *node, uint32_t port, enum sim_control kind,
-			 uint8_t classes, uint64_t value, ps_t at, bool now)
-{
-	struct lane *lane = &node->ports[port].lanes[SIM_CONTROL_QUEUE];
-	struct item *item = malloc(sizeof(*item));
-
-	CHECK(item != NULL);
-	sim_control_make(&item->pkt, 84, kind, classes, value);
-	item->next = NULL;
-	*lane->tail = item;
-	lane->tail = &item->next;
-	if (now)
-		try_start(o, node, port, at);
-	else
-		at_port(o, DEPART, node->sim, port, at);
-}
-
-static ps_t quanta_time(const struct sim_port *port, uint64_t quanta)
-{
-	return (ps_t)(((u128)quanta * 512 * PS_S + port->rate_bps - 1) / port->rate_bps);
-}
-
-static uint16_t quanta(const struct oracle *o)
-{
-	return pfc(o)->pause_quanta ? pfc(o)->pause_quanta : 65535;
-}
-
-static void stop(struct oracle *o, struct node *node, uint32_t port, uint8_t q, ps_t at, bool now)
-{
-	struct lane *lane = &node->ports[port].lanes[q];
-
-	lane->stopped = true;
-	if (pfc(o)->quanta) {
-		lane->refresh = at + quanta_time(&node->sim->ports[port], quanta(o)) / 2;
-		at_port(o, TIMER, node->sim, port, lane->refresh);
-	}
-	send_control(o, node, port, SIM_CONTROL_PFC, (uint8_t)(1 << q), quanta(o), at, now);
-}
-
-static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_t q, uint64_t bytes,
-		      ps_t at, bool now)
-{
-	struct lane *lane = &node->ports[port].lanes[q];
-	const uint64_t headroom = lane->headroom < bytes ? lane->headroom : bytes;
-	uint64_t level;
-
-	lane->headroom -= headroom;
-	node->in_headroom -= headroom;
-	lane->ingress -= bytes - headroom;
-	if (o->net->params.fc == NET_CREDIT) {
-		const uint32_t frame = o->net->params.frame_bytes_max;
-		const uint64_t buffer = o->net->params.buffer_bytes,
-			       spare = buffer - (frame ? frame : NET_FRAME_MAX) + 1;
-		const uint64_t quarter = buffer / 4 + 1;
-
-		lane->freed += bytes;
-		if (lane->freed + buffer - lane->stated < (quarter < spare ? quarter : spare))
-			return;
-		lane->stated = lane->freed + buffer;
-		send_control(o, node, port, SIM_CONTROL_CREDIT, q, lane->stated, at, now);
-	}
-	if (!lane->stopped)
-		return;
-	level = threshold(o, node, q);
-	level = level > class_of(o, q).resume_bytes ? level - class_of(o, q).resume_bytes : 0;
-	if (lane->headroom > 0 || lane->ingress > level)
-		return;
-	lane->stopped = false;
-	lane->refresh = PS_NEVER;
-	send_control(o, node, port, SIM_CONTROL_PFC, (uint8_t)(1 << q), 0, at, now);
-}
-
-static void mark(struct oracle *o, struct node *node, struct lane *lane, struct sim_pkt *pkt)
-{
-	const struct net_params *p = &o->net->params;
-	const struct ecn *ecn = &o->net->ecn;
-	uint64_t facts[2];
-	u128 share, draw;
-
-	if (!ecn->mark.mark || !(p->marked >> pkt->priority & 1) || pkt->ecn == 0 ||
-	    pkt->ecn == 3 || lane->queue <= ecn->kmin_bytes)
-		return;
-	o->net->body->facts(pkt, facts);
-	draw = sim_mark_draw(sim_mark_key(p->seed, node->sim->id), facts, pkt->flow_hash);
-	share = (u128)ecn->pmax_q32 * (lane->queue - ecn->kmin_bytes);
-	if (lane->queue <= ecn->kmax_bytes && draw * (ecn->kmax_bytes - ecn->kmin_bytes) >= share)
-		return;
-	pkt->ecn = 3;
-	lane->marked++;
-}
-
-static bool may_start(const struct oracle *o, const struct lane *lane, int q)
-{
-	if (!lane->head || lane->paused)
-		return false;
-	return q == SIM_CONTROL_QUEUE || o->net->params.fc != NET_CREDIT ||
-	       lane->sent + lane->head->pkt.bytes <= lane->limit;
-}
-
-static uint32_t weight(const struct oracle *o, int q)
-{
-	return o->net->params.extended && q < SIM_PRIORITIES ? o->net->params.more.weights[q] : 0;
-}
-
-static uint64_t quantum(const struct oracle *o, int q)
-{
-	uint32_t most = 0;
-
-	for (int i = 0; i < SIM_PRIORITIES; i++)
-		most = weight(o, i) > most ? weight(o, i) : most;
-	return (uint64_t)o->net->params.more.frame_bytes_max * weight(o, q) / most;
-}
-
-/* Round by round, as the book has it. */
-static int take_turns(const struct oracle *o, struct port *port)
-{
-	for (;; port->turn = (port->turn + 1) % SIM_PRIORITIES, port->begun = false) {
-		const int q = port->turn;
-		struct lane *lane = &port->lanes[q];
-
-		if (weight(o, q) == 0)
-			continue;
-		if (!lane->head)
-			lane->deficit = 0;
-		if (!may_start(o, lane, q))
-			continue;
-		lane->deficit += port->begun ? 0 : quantum(o, q);
-		port->begun = true;
-		if (lane->deficit < lane->head->pkt.bytes)
-			continue;
-		lane->deficit -= lane->head->pkt.bytes;
-		return q;
-	}
-}
-
-/* The queue that starts a frame, -1: none. */
-static int choose(const struct oracle *o, struct port *port)
-{
-	bool others = false;
-
-	for (int q = SIM_CONTROL_QUEUE; q >= 0; q--) {
-		if (!may_start(o, &port->lanes[q], q))
-			continue;
-		if (weight(o, q) == 0)
-			return q;
-		others = true;
-	}
-	return others ? take_turns(o, port) : -1;
-}
-
-static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t at)
-{
-	struct port *port = &node->ports[index];
-	const int q = port->busy ? -1 : choose(o, port);
-	struct lane *lane;
-	struct item *item;
-	struct sim_pkt pkt;
-
-	if (q < 0)
-		return;
-	lane = &port->lanes[q];
-	item = lane->head;
-	lane->head = item->next;
-	if (!lane->head)
-		lane->tail = &lane->head;
-	pkt = item->pkt;
-	free(item);
-	port->busy = true;
-	if (q < SIM_CONTROL_QUEUE) {
-		lane->queue -= pkt.bytes;
-		lane->count--;
-		lane->out_bytes += pkt.bytes;
-		lane->out_packets++;
-		lane->sent += pkt.bytes;
-		mark(o, node, lane, &pkt);
-	}
-	at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, &pkt, at));
-	if (q < SIM_CONTROL_QUEUE)
-		free_room(o, node, pkt.port, (uint8_t)q, pkt.bytes, at, true);
-}
-
-/* ---- the watchdog ---- */
-
-static const struct pfc_watchdog *watchdog(const struct oracle *o)
-{
-	return pfc(o) ? pfc(o)->watchdog : NULL;
-}
-
-static void poll_after(struct oracle *o, struct node *node, ps_t at)
-{
-	node->poll_at = (at / watchdog(o)->poll + 1) * watchdog(o)->poll;
-	/* After all other timers of its instant. */
-	push(o, (struct event){.at = node->poll_at,
-			       .node_id = node->sim->id,
-			       .mix = UINT64_MAX,
-			       .phase = TIMER,
-			       .node = node->sim,
-			       .port = UINT32_MAX});
-}
-
-static void hear(struct oracle *o, struct node *node, struct lane *lane, ps_t at)
-{
-	lane->heard_at = at;
-	if (watchdog(o) && node->poll_at == PS_NEVER)
-		poll_after(o, node, at);
-}
-
-static void drop(struct oracle *o, struct sim_pkt *pkt);
-
-static void begin_storm(struct oracle *o, struct node *node, uint32_t index, uint8_t q, ps_t at)
-{
-	struct lane *lane = &node->ports[index].lanes[q];
-
-	lane->storm = true;
-	lane->paused = false;
-	lane->until = PS_NEVER;
-	node->storms++;
-	lane->shut = watchdog(o)->drops;
-	while (lane->shut && lane->head) {
-		struct item *item = lane->head;
-
-		lane->head = item->next;
-		if (!lane->head)
-			lane->tail = &lane->head;
-		lane->queue -= item->pkt.bytes;
-		lane->count--;
-		node->dropped_watchdog++;
-		free_room(o, node, item->pkt.port, q, item->pkt.bytes, at, false);
-		drop(o, &item->pkt);
-		free(item);
-	}
-	at_port(o, DEPART, node->sim, index, at);
-}
-
-static void poll(struct oracle *o, struct node *node, ps_t at)
-{
-	bool more = false;
-
-	for (uint32_t p = 0; p < node->sim->port_count; p++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
-			struct lane *lane = &node->ports[p].lanes[q];
-			const bool paused = lane->paused;
-
-			if (lane->storm && at - lane->heard_at >= watchdog(o)->restoration)
-				lane->storm = lane->shut = false;
-			else if (!lane->storm && paused && lane->count > 0 &&
-				 at - lane->paused_at >= watchdog(o)->detection)
-				begin_storm(o, node, p, q, at);
-			more |= paused || lane->storm;
-		}
-	node->poll_at = PS_NEVER;
-	if (more)
-		poll_after(o, node, at);
-}
-
-static void take_control(struct oracle *o, struct node *node, uint32_t index,
-			 const struct sim_pkt *pkt)
-{
-	const struct sim_control_body body = sim_control_read(pkt);
-	struct port *port = &node->ports[index];
-
-	if (body.kind == SIM_CONTROL_CREDIT && port->lanes[body.classes].limit < body.value)
-		port->lanes[body.classes].limit = body.value;
-	for (int q = 0; body.kind == SIM_CONTROL_PFC && q < SIM_PRIORITIES; q++) {
-		struct lane *lane = &port->lanes[q];
-		const bool was = lane->paused;
-
-		if (!(body.classes >> q & 1))
-			continue;
-		lane->paused = body.value > 0 && !lane->storm;
-		if (body.value > 0)
-			hear(o, node, lane, pkt->at);
-		if (lane->paused && !was)
-			lane->paused_at = pkt->at;
-		lane->until = PS_NEVER;
-		if (pfc(o) && pfc(o)->quanta && lane->paused) {
-			lane->until = pkt->at + quanta_time(&node->sim->ports[index], body.value);
-			at_port(o, TIMER, node->sim, index, lane->until);
-		}
-	}
-	try_start(o, node, index, pkt->at);
-}
-
-/* False: dropped. */
-static bool buffer(struct oracle *o, struct node *node, const struct sim_pkt *pkt)
-{
-	struct lane *lane = &node->ports[pkt->port].lanes[pkt->priority];
-	const bool safe = pfc(o) && pfc(o)->lossless >> pkt->priority & 1;
-	const uint64_t shared = pfc(o) ? pfc(o)->headroom_pool_bytes : 0;
-	bool fits, below;
-
-	lane->ingress += pkt->bytes;
-	fits = used(o, node) <= pool(o, node->sim);
-	below = fits && lane->ingress <= threshold(o, node, pkt->priority);
-	if (safe ? fits && (!lane->stopped || below) : below)
-		goto taken;
-	lane->ingress -= pkt->bytes;
-	if (!safe || lane->headroom + pkt->bytes > headroom(o, node->sim, pkt->port) ||
-	    (shared && node->in_headroom + pkt->bytes > shared)) {
-		node->dropped_headroom += safe;
-		node->dropped_buffer += !safe;
-		return false;
-	}
-	lane->headroom += pkt->bytes;
-	node->in_headroom += pkt->bytes;
-taken:
-	if (safe && !below && !lane->stopped)
-		stop(o, node, pkt->port, pkt->priority, pkt->at, true);
-	return true;
-}
-
-/* What its body holds goes back. */
-static void drop(struct oracle *o, struct sim_pkt *pkt)
-{
-	struct sim_thread th = {.sim = o->net->sim};
-
-	o->net->body->release(&th, pkt);
-}
-
-/* A frame that has to come in whole, and is not yet. */
-static bool comes_later(struct oracle *o, const struct event *event, const struct sim_port *to)
-{
-	const struct sim_port *from = &event->node->ports[event->port];
-	const uint32_t head = head_bytes(o);
-	struct event again = *event;
-
-	if (!head || event->whole || event->pkt.bytes <= head || to->rate_bps <= from->rate_bps)
-		return false;
-	again.whole = true;
-	again.at += util_tx_time(event->pkt.bytes, from->rate_bps) -
-		    util_tx_time(head, from->rate_bps);
-	again.pkt.at = again.at;
-	again.mix = sim_tie(event->node->tie_key, event->link_id, again.at);
-	push(o, again);
-	return true;
-}
-
-static bool queue_is_full(const struct oracle *o, const struct node *node, const struct lane *lane,
-			  const struct sim_pkt *pkt)
-{
-	const struct pfc_class class = class_of(o, pkt->priority);
-
-	return o->net->params.extended && class.queue_den &&
-	       lane->queue + pkt->bytes > share(o, node, class.queue_num, class.queue_den);
-}
-
-static void arrive_at_switch(struct oracle *o, struct node *node, struct event *event)
-{
-	struct sim_pkt *pkt = &event->pkt;
-	const uint32_t index = sim_route_port(sim_route_table_of(o->net->routes, node->sim),
-					      pkt->dst, pkt->flow_hash);
-	struct port *port = &node->ports[index];
-	struct lane *lane;
-	struct item *item;
-
-	if (index == UINT32_MAX || pkt->ttl == 0) {
-		node->dropped_route++;
-		drop(o, pkt);
-		return;
-	}
-	lane = &port->lanes[pkt->priority];
-	if (lane->shut || node->ports[pkt->port].lanes[pkt->priority].shut) {
-		node->dropped_watchdog++;
-		drop(o, pkt);
-		return;
-	}
-	if (comes_later(o, event, &node->sim->ports[index]))
-		return;
-	pkt->ttl--;
-	node->forwarded++;
-	if (!port->busy && !lane->paused && o->net->params.fc != NET_CREDIT) {
-		CHECK(choose(o, port) < 0);
-		port->busy = true;
-		lane->out_bytes += pkt->bytes;
-		lane->out_packets++;
-		at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, pkt, pkt->at));
-		return;
-	}
-	if (queue_is_full(o, node, lane, pkt)) {
-		node->dropped_buffer++;
-		drop(o, pkt);
-		return;
-	}
-	if (!buffer(o, node, pkt)) {
-		drop(o, pkt);
-		return;
-	}
-	item = malloc(sizeof(*item));
-	CHECK(item != NULL);
-	*item = (struct item){.pkt = *pkt};
-	*lane->tail = item;
-	lane->tail = &item->next;
-	lane->queue += pkt->bytes;
-	lane->count++;
-	try_start(o, node, index, pkt->at);
-}
-
-static void timer(struct oracle *o, struct node *node, uint32_t index, ps_t at)
-{
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
-		struct lane *lane = &node->ports[index].lanes[q];
-
-		if (lane->stopped && lane->refresh == at)
-			stop(o, node, index, q, at, false);
-		if (lane->paused && lane->until == at) {
-			lane->paused = false;
-			at_port(o, DEPART, node->sim, index, at);
-		}
-	}
-}
-
-static void switch_event(struct oracle *o, struct node *node, struct event *event)
-{
-	if (event->phase == TIMER && event->port == UINT32_MAX) {
-		poll(o, node, event->at);
-	} else if (event->phase == TIMER) {
-		timer(o, node, event->port, event->at);
-	} else if (event->phase == DEPART) {
-		/* The end of a transmission, or a port that was let go while it stood idle. */
-		if (event->at >= node->ports[event->port].end)
-			node->ports[event->port].busy = false;
-		try_start(o, node, event->port, event->at);
-	} else if (event->pkt.frame == SIM_CONTROL) {
-		take_control(o, node, event->port, &event->pkt);
-	} else {
-		arrive_at_switch(o, node, event);
-	}
 }
 
 /* ---- hosts: everything of one instant at once ---- */
@@ -706,7 +122,7 @@ static void switch_event(struct oracle *o, struct node *node, struct event *even
 static void oracle_send(void *context, struct sim_port *port, const struct sim_pkt *pkt, ps_t start)
 {
 	struct sim_port *back = &port->peer->ports[port->peer_port];
-	const ps_t end = transmit(context, back->peer, port->index, pkt, start);
+	const ps_t end = oracle_transmit(context, back->peer, port->index, pkt, start);
 
 	CHECK(port->free_at == end);
 }
@@ -715,7 +131,7 @@ static void oracle_wake(void *context, struct sim_node *node, ps_t at)
 {
 	struct oracle *o = context;
 
-	push(o, (struct event){.at = at, .node_id = node->id, .phase = WAKE, .node = node});
+	oracle_push(o, (struct event){.at = at, .node_id = node->id, .phase = WAKE, .node = node});
 }
 
 static void note_arrival(const struct oracle *o, const struct event *event)
@@ -784,8 +200,8 @@ static void begin(struct oracle *o)
 		struct sim_node *s = sim_node_at(o->net->sim, i);
 		struct node *node = &o->nodes[s->index];
 
-		*node = (struct node){.sim = s, .host = s->ops != &sim_switch_ops,
-				       .poll_at = PS_NEVER};
+		*node = (struct node){
+			.sim = s, .host = s->ops != &sim_switch_ops, .poll_at = PS_NEVER};
 		node->ports = calloc(s->port_count, sizeof(*node->ports));
 		for (uint32_t p = 0; p < s->port_count; p++)
 			for (int q = 0; q < SIM_QUEUES; q++) {
@@ -820,7 +236,7 @@ uint64_t oracle_run(struct net *net)
 		}
 		if (event.phase == ARRIVE && !event.whole)
 			note_arrival(&o, &event);
-		switch_event(&o, node, &event);
+		oracle_switch_event(&o, node, &event);
 	}
 	sim_digest_add(&all, 0, net->params.seed, sim_node_count(net->sim));
 	for (uint32_t i = 0; i < sim_node_count(net->sim); i++) {

@@ -23,9 +23,9 @@ struct net_params {
 	uint32_t kmin, kmax, pmax_num, pmax_den; /* pmax_den 0: no marking */
 	uint8_t marked;				 /* mask of priorities */
 	bool reverse_nodes, reverse_links;	 /* another order of addition */
-	bool extended; /* switches have @more */
+	bool extended;				 /* switches have @more */
 	struct sim_switch_params more;
-	bool oracle;				 /* played by the plain engine of tests/oracle */
+	bool oracle; /* played by the plain engine of tests/oracle */
 	/* The rest is the oracle's, for fabrics that net_make() has not made. */
 	uint64_t scenario_hash;
 	uint32_t frame_bytes_max; /* NET_CREDIT; 0: NET_FRAME_MAX */

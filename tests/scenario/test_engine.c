@@ -59,7 +59,8 @@ static void make_more(struct plan *plan, struct util_rand *rand)
 			plan->classes[q] = (struct pfc_class){
 				.alpha_num = 1 + below(rand, 4),
 				.alpha_den = below(rand, 3) ? 1 + below(rand, 16) : 0,
-				.xoff_bytes = below(rand, 2) ? 9000 + below(rand, 30000) : UINT32_MAX,
+				.xoff_bytes =
+					below(rand, 2) ? 9000 + below(rand, 30000) : UINT32_MAX,
 				.resume_bytes = below(rand, 9000),
 				.reserve_bytes = below(rand, 2) * below(rand, 9000),
 				.queue_num = 1,

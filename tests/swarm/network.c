@@ -142,7 +142,7 @@ static void pfc(struct plan *plan, struct draw *draw)
 	}
 	plan->buffer_bytes = draw_range(draw, 20000, 100000) +
 			     (uint64_t)ports_max(&plan->topology) *
-				     (p->reserve_bytes + 2 * (uint64_t)p->headroom_bytes);
+				     2 * ((uint64_t)p->reserve_bytes + p->headroom_bytes);
 	p->buffer_bytes = plan->buffer_bytes;
 }
 

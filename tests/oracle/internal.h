@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_ORACLE_INTERNAL_H
+#define TESTS_ORACLE_INTERNAL_H
+
+/* What the oracle's engine and its switches share. */
+#include "sim/order.h"
+#include "sim/tap.h"
+#include "tests/oracle/oracle.h"
+#include "util/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum phase { TIMER, DEPART, ARRIVE, WAKE };
+
+struct event {
+	ps_t at;
+	uint64_t node_id, mix, link_id, number;
+	enum phase phase;
+	struct sim_node *node;
+	uint32_t port;
+	struct sim_pkt pkt;
+	bool whole; /* its head was here before */
+};
+
+struct item {
+	struct item *next;
+	struct sim_pkt pkt;
+};
+
+/* One priority of one port. */
+struct lane {
+	struct item *head, **tail;
+	uint64_t queue, ingress, headroom, freed, stated, sent, limit; /* bytes */
+	uint64_t out_bytes, marked, out_packets, count;
+	ps_t until, refresh, paused_at, heard_at;
+	bool paused, stopped; /* by the other end; the other end by us */
+	bool storm, shut;     /* the watchdog's */
+	uint64_t deficit;     /* of its turns */
+};
+
+struct port {
+	bool busy;
+	ps_t end; /* of the frame on the wire */
+	uint64_t number;
+	int turn;
+	bool begun;
+	struct lane lanes[SIM_QUEUES];
+};
+
+struct node {
+	struct sim_node *sim;
+	struct port *ports;
+	bool host;
+	uint64_t used, forwarded, dropped_route, dropped_buffer, dropped_headroom;
+	uint64_t in_headroom, dropped_watchdog, storms;
+	ps_t poll_at;
+};
+
+struct oracle {
+	struct net *net;
+	struct event **heap;
+	uint32_t count, max;
+	struct node *nodes; /* by sim_node.index */
+	ps_t now;
+};
+
+/* oracle.c */
+void oracle_push(struct oracle *o, struct event event);
+void oracle_at_port(struct oracle *o, enum phase phase, struct sim_node *node, uint32_t port,
+		    ps_t at);
+/* The frame arrives, as its faults will have it; returns when it has left. */
+ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
+		     const struct sim_pkt *pkt, ps_t at);
+uint32_t oracle_head_bytes(const struct oracle *o);
+
+/* switch.c */
+void oracle_switch_event(struct oracle *o, struct node *node, struct event *event);
+
+#endif
