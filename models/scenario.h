@@ -36,6 +36,7 @@ struct scenario_nic { /* of every host */
 	enum scenario_cc cc;
 	uint32_t ack_every;	/* 0: message */
 	uint32_t psn_window;
+	enum hca_retransmit retransmit;
 	uint8_t timeout, retry_cnt;
 	int ack_priority;	/* -1: that of the data */
 	uint8_t cnp_priority;

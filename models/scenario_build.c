@@ -57,6 +57,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 	return (struct hca_profile){
 		.line_rate_bps = rate, /* of each host, later */
 		.mtu_max = nic->mtu,
+		.retransmit = nic->retransmit,
 		.psn_window = nic->psn_window,
 		.ack_every = nic->ack_every,
 		.ack_on_data_priority = nic->ack_priority < 0,

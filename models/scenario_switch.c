@@ -20,6 +20,7 @@ static void read_nic(struct scenario_reader *r)
 		.cc = (enum scenario_cc)scenario_get(map, "nic.cc").word,
 		.ack_every = every.word < 0 ? (uint32_t)every.number : 0,
 		.psn_window = (uint32_t)scenario_get(map, "nic.window").number,
+		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
 		.timeout = (uint8_t)scenario_get(map, "nic.timeout").number,
 		.retry_cnt = (uint8_t)scenario_get(map, "nic.retries").number,
 		.ack_priority = ack.word < 0 ? (int)ack.number : -1,

@@ -67,6 +67,11 @@ for ppm in (1000, 5000, 10000):
     p = Fraction(ppm, 10**6)
     print("   p", ppm, "ppm", floor(100000 * full * (1 + p * W) / (1 - p)))
 
+print("A4: tries of 4000 messages of m packets, each packet lost with p")
+for m, ppm in ((100, 5000), (40, 20000)):
+    print("   m", m, "p", ppm, "ppm", round(4000 / (1 - ppm / 10**6)**m))
+print("   1 of 64: the longest message that ends is of", 64 - 1 - W, "packets")
+
 print("A8: 100G into 25G, 1 us each, window of w packets: the queue behind a frame, share of 60000")
 loop = t(4178, 100 * G) + t(4178, 25 * G) + t(86, 25 * G) + t(86, 100 * G) + 4 * US
 slow = t(4178, 25 * G)

@@ -34,6 +34,7 @@ static struct host_params host_params_of(const struct lab_params *p)
 	return (struct host_params){
 		.profile = {.line_rate_bps = p->links[0].rate_bps,
 			    .mtu_max = 4096,
+			    .retransmit = p->retransmit,
 			    .psn_window = p->psn_window ? p->psn_window : 1u << 20,
 			    .ack_every = p->ack_every,
 			    .ack_on_data_priority = true,

@@ -22,6 +22,7 @@ struct lab_params { /* zero: the default in brackets */
 	uint64_t seed;
 	uint32_t mtu;		 /* [4096] */
 	uint32_t psn_window;	 /* [2^20] */
+	enum hca_retransmit retransmit;
 	uint32_t ack_every;	 /* 0: end of message */
 	const struct cc_ops *cc; /* [none], with @cc_params */
 	struct cc_params cc_params;

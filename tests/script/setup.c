@@ -70,6 +70,7 @@ const struct name_value states[] = {
 	{"err", HCA_QPS_ERR},
 	{NULL, 0},
 };
+static const struct name_value retransmits[] = {{"go_back_0", HCA_GO_BACK_0}, {NULL, 0}};
 const struct name_value errors[] = {
 	{"0", 0},	   {"EINVAL", -EINVAL}, {"ENOMEM", -ENOMEM}, {"EEXIST", -EEXIST},
 	{"EBUSY", -EBUSY}, {NULL, 0},
@@ -280,6 +281,9 @@ void do_device(struct line *line)
 		p->cc = cc_named(line, text);
 	p->cc_params = p->cc == &cc_dcqcn_hpcc ? cc_dcqcn_hpcc_params(p->line_rate_bps)
 					       : cc_dcqcn_params(p->line_rate_bps);
+	text = line_get(line, "retransmit");
+	if (text)
+		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits, "go_back_0");
 	text = line_get(line, "cnp_interval");
 	p->cnp_enabled = text != NULL;
 	if (text)

@@ -192,6 +192,9 @@ static void adapters(struct plan *plan, struct draw *draw)
 		.inline_max = 256,
 		.rd_atomic_max = 16,
 	};
+	/* Where buffers overflow, a long message that begins anew may never end. */
+	if (plan->fc != PLAN_FC_NONE && draw_one_in(draw, 3))
+		p->retransmit = HCA_GO_BACK_0;
 	switch (draw_below(draw, 4)) {
 	case 0:
 		p->cc = &cc_none;

@@ -121,10 +121,11 @@ void plan_print(const struct plan *plan)
 	static const char *const fc[] = {"none", "pfc", "credit"};
 	const struct hca_profile *p = &plan->host.profile;
 
-	printf("seed %llu: %u hosts, %u links, flow control %s, buffer %llu, cc %s, window %u, "
-	       "ack_every %u, ecn %d, ipv6 %d\n",
+	printf("seed %llu: %u hosts, %u links, flow control %s, buffer %llu, cc %s, retransmit %d, "
+	       "window %u, ack_every %u, ecn %d, ipv6 %d\n",
 	       (unsigned long long)plan->seed, plan->host_count, plan->topology.link_count,
-	       fc[plan->fc], (unsigned long long)plan->buffer_bytes, p->cc->name, p->psn_window,
+	       fc[plan->fc], (unsigned long long)plan->buffer_bytes, p->cc->name,
+	       (int)p->retransmit, p->psn_window,
 	       p->ack_every, plan->has_ecn, plan->ipv6);
 	for (uint32_t i = 0; i < plan->fault_count; i++) {
 		const struct plan_fault *f = &plan->faults[i];

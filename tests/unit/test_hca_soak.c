@@ -118,13 +118,14 @@ static void connect_qp(struct side *side, uint32_t i, uint32_t s)
 	}
 }
 
-static void start(const struct cc_ops *cc)
+static void start(const struct cc_ops *cc, enum hca_retransmit retransmit)
 {
 	struct hca_device_params params = {
 		.key = {seed, 0},
 		.observer = &observer,
 		.profile = {.line_rate_bps = 100000000000,
 			    .mtu_max = 4096,
+			    .retransmit = retransmit,
 			    .psn_window = 24,
 			    .ack_every = 5,
 			    .cc = cc,
@@ -327,7 +328,7 @@ static void check_bytes(void)
 		}
 }
 
-static void soak(const struct cc_ops *cc)
+static void soak(const struct cc_ops *cc, enum hca_retransmit retransmit)
 {
 	ps_t now = 0;
 
@@ -335,7 +336,7 @@ static void soak(const struct cc_ops *cc)
 		uint32_t steps = 0;
 
 		draws = (struct util_rand){.seed = seed};
-		start(cc);
+		start(cc, retransmit);
 		for (now = 0; !all_done(); now += 50 * PS_NS) {
 			step(now, steps < 3000);
 			if (++steps > 2000000)
@@ -350,13 +351,21 @@ static void soak(const struct cc_ops *cc)
 static void test_every_request_ends_well_in_a_bad_network(void **state)
 {
 	(void)state;
-	soak(&cc_none);
+	soak(&cc_none, HCA_GO_BACK_N);
 }
 
 static void test_and_also_when_paced(void **state)
 {
 	(void)state;
-	soak(&cc_dcqcn);
+	soak(&cc_dcqcn, HCA_GO_BACK_N);
 }
 
-RUN(T(test_every_request_ends_well_in_a_bad_network), T(test_and_also_when_paced))
+static void test_and_also_when_messages_begin_anew(void **state)
+{
+	(void)state;
+	soak(&cc_none, HCA_GO_BACK_0);
+	soak(&cc_dcqcn, HCA_GO_BACK_0);
+}
+
+RUN(T(test_every_request_ends_well_in_a_bad_network), T(test_and_also_when_paced),
+    T(test_and_also_when_messages_begin_anew))

@@ -111,6 +111,7 @@ static const struct key_case cases[] = {
 	{"nic.ack_priority", STAR, "nic.ack_priority", "0", "8"},
 	{"nic.window", STAR, "nic.window", "1", "8388608"},
 	{"nic.timeout", STAR, "nic.timeout", "0", "32"},
+	{"nic.retransmit", STAR, "nic.retransmit", "go_back_0", "go_back_1"},
 	{"nic.retries", STAR, "nic.retries", "0", "8"},
 	{"nic.ip", STAR, "nic.ip", "6", "5"},
 	{"nic.loop_delay", STAR, "nic.loop_delay", "1us", "0ns"},

@@ -15,6 +15,7 @@ enum verdict {
 	RX_NAK_OPERATION,
 	RX_READ,
 	RX_ATOMIC,
+	RX_RESTART, /* the message begins anew, although packets of it were acknowledged */
 	RX_OLD,	    /* of what is answered already */
 	RX_GHOST,   /* of what was never sent */
 	RX_UNKNOWN, /* a syndrome that does not exist */
@@ -44,11 +45,25 @@ static enum verdict classify_aeth(uint8_t syndrome)
 	}
 }
 
+static struct hca_wqe *una_wqe(const struct hca_qp *qp)
+{
+	return &qp->sq.ring[qp->sq.una & qp->sq.mask];
+}
+
+/* The NAK of a message that begins anew is that of its first packet, which may be acknowledged. */
+static bool is_restart(const struct hca_qp *qp, const struct wire_pkt *pkt,
+		       const struct wire_op *op)
+{
+	return qp->dev->profile.retransmit == HCA_GO_BACK_0 && qp->sq.una != qp->sq.tail &&
+	       pkt->psn == una_wqe(qp)->first_psn && op->aeth && !op->read && !op->atomic &&
+	       wire_aeth_syndrome(pkt->word) == WIRE_NAK_PSN_SEQ;
+}
+
 static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
 			     const struct wire_op *op)
 {
 	if (wire_psn_diff(pkt->psn, qp->sq.una_psn) < 0)
-		return RX_OLD;
+		return is_restart(qp, pkt, op) ? RX_RESTART : RX_OLD;
 	if (wire_psn_diff(pkt->psn, qp->sq.high_psn) >= 0)
 		return RX_GHOST;
 	if (op->read)
@@ -56,11 +71,6 @@ static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt
 	if (op->atomic)
 		return RX_ATOMIC;
 	return classify_aeth(wire_aeth_syndrome(pkt->word));
-}
-
-static struct hca_wqe *una_wqe(const struct hca_qp *qp)
-{
-	return &qp->sq.ring[qp->sq.una & qp->sq.mask];
 }
 
 /* The oldest WQE has got all its answers. */
@@ -76,6 +86,13 @@ static void retire(struct hca_qp *qp, ps_t now)
 	hca_requester_complete(qp, wqe, HCA_WC_SUCCESS, now);
 }
 
+/* The message began anew and has not come as far again: no more counts than was sent since. */
+static bool begins_anew(const struct hca_qp *qp, uint32_t psn)
+{
+	return qp->dev->profile.retransmit == HCA_GO_BACK_0 &&
+	       wire_psn_diff(psn, qp->sq.next_psn) > 0;
+}
+
 /* Everything before @psn is acknowledged, as far as no READ or atomic lacks its response; whether
  * none does. */
 static bool acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
@@ -89,7 +106,10 @@ static bool acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
 		if (wqe->answered)
 			return false;
 		if (wire_psn_diff(psn, end_psn) < 0) {
-			sq->una_psn = psn;
+			if (!begins_anew(qp, psn))
+				sq->una_psn = psn;
+			else if (wire_psn_diff(sq->next_psn, sq->una_psn) > 0)
+				sq->una_psn = sq->next_psn;
 			return true;
 		}
 		sq->una_psn = end_psn;
@@ -133,7 +153,7 @@ static void retry(struct hca_qp *qp, ps_t now)
 	}
 	sq->retry_left--;
 	sq->retrying = true;
-	hca_requester_go_back(qp);
+	hca_requester_resend(qp);
 }
 
 static void implied_nak(struct hca_qp *qp, ps_t now)
@@ -187,6 +207,7 @@ static void on_nak(struct hca_qp *qp, const struct wire_pkt *pkt, enum verdict v
 	case RX_ACK:
 	case RX_READ:
 	case RX_ATOMIC:
+	case RX_RESTART:
 	case RX_OLD:
 	case RX_GHOST:
 	case RX_UNKNOWN:
@@ -276,6 +297,13 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 	hca_requester_update(qp, now);
 }
 
+static void restart(struct hca_qp *qp, ps_t now)
+{
+	qp->dev->counters.packet_seq_err++;
+	retry(qp, now);
+	hca_requester_update(qp, now);
+}
+
 void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			 ps_t now)
 {
@@ -283,6 +311,8 @@ void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 
 	if (verdict == RX_OLD || verdict == RX_GHOST || verdict == RX_UNKNOWN)
 		qp->dev->counters.rx_dropped++;
+	else if (verdict == RX_RESTART)
+		restart(qp, now);
 	else
 		act(qp, pkt, op, verdict, now);
 }

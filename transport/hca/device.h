@@ -15,10 +15,18 @@
 #include "transport/hca/qp.h"
 #include "transport/wire/pkt.h"
 
+/* What is sent again when a packet is lost, and what a responder does with those behind it. */
+enum hca_retransmit {
+	HCA_GO_BACK_N, /* everything from the lost packet on (IBTA 9.7.5.2) */
+	HCA_GO_BACK_0, /* the message from its first packet on: early RoCE adapters (Guo et al.,
+			* SIGCOMM 2016, section 4.1). The responder forgets what it has of the message */
+};
+
 /* How this adapter behaves where IBTA leaves a choice; from a hardware profile. */
 struct hca_profile {
 	uint64_t line_rate_bps;	 /* of the port: the cap of pacing */
 	uint32_t mtu_max;	 /* bytes */
+	enum hca_retransmit retransmit; /* both ends of a queue pair need the same */
 	uint32_t psn_window;	 /* unacknowledged packets a QP may have, 1..2^23 - 1 */
 	uint32_t ack_every;	 /* AckReq (so an ACK) at every N-th packet; 0: end of message only.
 				  * The last packet of a message always asks. rxe: 66; default 64 */

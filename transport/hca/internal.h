@@ -298,7 +298,8 @@ enum {
 /* requester.c */
 bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
 void hca_requester_update(struct hca_qp *qp, ps_t now); /* local operations, then the turn */
-void hca_requester_go_back(struct hca_qp *qp);
+void hca_requester_go_back(struct hca_qp *qp); /* to the oldest PSN without an answer */
+void hca_requester_resend(struct hca_qp *qp);  /* from where the profile says */
 void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum hca_wc_status status,
 			    ps_t now);
 void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now); /* WQE una */

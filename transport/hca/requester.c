@@ -131,6 +131,16 @@ void hca_requester_go_back(struct hca_qp *qp)
 	sq->failed = false; /* it will be met again */
 }
 
+/* What a lost packet makes necessary. A message that begins anew lacks every answer. */
+void hca_requester_resend(struct hca_qp *qp)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	if (qp->dev->profile.retransmit == HCA_GO_BACK_0)
+		sq->una_psn = sq->ring[sq->una & sq->mask].first_psn;
+	hca_requester_go_back(qp);
+}
+
 static void local_invalidate(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;

@@ -383,6 +383,18 @@ static void refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict ver
 	hca_responder_fail(qp, WIRE_NAK_INVALID_REQUEST, HCA_WC_REM_INV_REQ_ERR, now);
 }
 
+/* The profile says so: what there is of the message at hand is forgotten, its receive is free. */
+static void forget_message(struct hca_qp *qp)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	if (!rq->in_message)
+		return;
+	rq->expected_psn = wire_psn_add(rq->expected_psn, -(rq->placed >> qp->mtu_shift));
+	rq->in_message = rq->wqe_taken = false;
+	rq->placed = 0;
+}
+
 static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		enum verdict verdict, struct hca_mr *mr, ps_t now)
 {
@@ -401,6 +413,8 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 		break;
 	case RX_GAP:
 		counters->out_of_sequence++;
+		if (qp->dev->profile.retransmit == HCA_GO_BACK_0 && !qp->rq.nak_state)
+			forget_message(qp);
 		if (!qp->rq.nak_state)
 			answer_nak(qp, WIRE_NAK_PSN_SEQ);
 		break;

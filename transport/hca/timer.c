@@ -33,6 +33,6 @@ void hca_timer_fire(struct hca_qp *qp, ps_t now)
 	}
 	sq->retry_left--;
 	sq->retrying = false;
-	hca_requester_go_back(qp); /* the retransmission arms the timer again */
+	hca_requester_resend(qp); /* the retransmission arms the timer again */
 	hca_requester_update(qp, now);
 }
