@@ -23,6 +23,8 @@ static void send_pause(struct sim_fc *fc, struct sim_thread *th, uint32_t port, 
 	sim_control_make(&pkt, PFC_FRAME_BYTES, SIM_CONTROL_PFC, (uint8_t)(1u << priority), quanta);
 	fc->gates[port].controls_sent += quanta > 0;
 	fc->gates[port].resumes_sent += quanta == 0;
+	fc->gates[port].of[priority].pauses_sent += quanta > 0;
+	fc->gates[port].of[priority].resumes_sent += quanta == 0;
 	fc->user->control(th, fc->node, port, &pkt, at);
 }
 
@@ -104,6 +106,8 @@ void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
 
 		if (!(body.classes >> q & 1))
 			continue;
+		fc->gates[port].of[q].pauses_received += paused;
+		fc->gates[port].of[q].resumes_received += !paused;
 		if (paused && pfc->watch)
 			paused = pfc_watch_pause(pfc, port, q, pkt->at);
 		pfc_set_until(pfc, port, q, paused ? pkt->at + time : 0);

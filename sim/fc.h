@@ -42,6 +42,9 @@ struct sim_gate {
 	ps_t paused_since[SIM_PRIORITIES], paused_time[SIM_PRIORITIES];
 	uint64_t controls_sent, controls_received; /* pause frames, credit updates */
 	uint64_t resumes_sent, resumes_received;
+	struct { /* the same by priority: frames that pause, frames that let go */
+		uint32_t pauses_sent, pauses_received, resumes_sent, resumes_received;
+	} of[SIM_PRIORITIES];
 };
 
 enum sim_fc_verdict { SIM_FC_TAKEN, SIM_FC_DROPPED };

@@ -21,7 +21,7 @@ struct command_options {
 	struct scenario_overrides overrides;
 	const char *out, *pcap, *junit; /* NULL: not given */
 	const char *from, *to;	/* hosts */
-	bool json, quiet, through_wire, dot, schema;
+	bool json, quiet, through_wire, dot, schema, ethtool, hw;
 	uint32_t thread_count;
 	char **args; /* what is no option */
 	uint32_t arg_count;
@@ -42,6 +42,8 @@ enum command_option { /* for struct command.options */
 		      COMMAND_SCHEMA = 1 << 11,
 		      COMMAND_FROM = 1 << 12,
 		      COMMAND_TO = 1 << 13,
+		      COMMAND_ETHTOOL = 1 << 14,
+		      COMMAND_HW = 1 << 15,
 };
 
 struct command {
@@ -54,7 +56,7 @@ struct command {
 	int (*run)(const struct command_options *options); /* enum command_exit */
 };
 
-extern const struct command command_run, command_check, command_topo;
+extern const struct command command_run, command_check, command_topo, command_stat;
 
 /* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
 int command_parse(const struct command *command, int argc, char **argv,

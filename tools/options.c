@@ -27,6 +27,8 @@ static const struct {
 	{"to", "HOST", "end of a path", COMMAND_TO},
 	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
 	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
+	{"ethtool", NULL, "counters as ethtool -S shows them", COMMAND_ETHTOOL},
+	{"hw", NULL, "counters as rdma statistic shows them", COMMAND_HW},
 	{"quiet", NULL, "no progress, warnings, tables or lines of programs", COMMAND_QUIET},
 };
 enum { OPTION_COUNT = sizeof(table) / sizeof(table[0]) };
@@ -148,6 +150,12 @@ static int take(const struct command *command, struct command_options *options,
 		return COMMAND_DONE;
 	case COMMAND_DOT:
 		options->dot = true;
+		return COMMAND_DONE;
+	case COMMAND_ETHTOOL:
+		options->ethtool = true;
+		return COMMAND_DONE;
+	case COMMAND_HW:
+		options->hw = true;
 		return COMMAND_DONE;
 	case COMMAND_SCHEMA:
 		options->schema = true;

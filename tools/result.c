@@ -80,6 +80,7 @@ static struct result_port port_of(const struct place *place, uint32_t number, ui
 {
 	const struct sim_port *port = &place->node->ports[number];
 	const struct sim_class *class = sim_fc_class(place->fc, number, priority);
+	const struct sim_gate *gate = &place->fc->gates[number];
 	struct result_port row = {
 		.node = place->node->name,
 		.link = port->link_name,
@@ -101,6 +102,10 @@ static struct result_port port_of(const struct place *place, uint32_t number, ui
 					: PS_NEVER,
 	};
 
+	row.pause_sent = gate->of[priority].pauses_sent;
+	row.pause_received = gate->of[priority].pauses_received;
+	row.resume_sent = gate->of[priority].resumes_sent;
+	row.resume_received = gate->of[priority].resumes_received;
 	if (place->host) {
 		row.sent_bytes = place->host->stats.sent[priority].bytes;
 		row.sent_packets = place->host->stats.sent[priority].packets;

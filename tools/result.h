@@ -45,6 +45,7 @@ struct result_port {
 	uint64_t ingress_bytes, headroom_bytes; /* came in here and still held at the end */
 	uint64_t marked;			/* ECN, on the way out */
 	uint64_t dropped;			/* came in here and found no room */
+	uint64_t pause_sent, pause_received, resume_sent, resume_received; /* PFC frames */
 	ps_t paused; /* how long the other end has kept it from sending */
 	ps_t paused_since; /* and it still does at the end; PS_NEVER: it does not */
 };

@@ -5,6 +5,7 @@
 #include "models/spin.h"
 #include "tools/capture.h"
 #include "tools/command.h"
+#include "tools/counters.h"
 #include "tools/expect.h"
 #include "tools/folder.h"
 #include "tools/guard.h"
@@ -62,6 +63,11 @@ static int write_ports(FILE *file, const void *owner)
 	return 0;
 }
 
+static int write_counters(FILE *file, const void *owner)
+{
+	return counters_write(owner, file);
+}
+
 static int write_report(FILE *file, const void *owner)
 {
 	return report_write(owner, file);
@@ -78,6 +84,7 @@ static int write_files(const struct run *run, struct result *result)
 		const void *owner;
 	} files[] = {{"flows.csv", write_flows, result},
 		     {"ports.csv", write_ports, result},
+		     {"counters.json", write_counters, result},
 		     {"report.html", write_report, &report},
 		     {"result.json", write_json, result}};
 	int ret = COMMAND_DONE;

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = {&command_run, &command_check, &command_topo};
+static const struct command *const commands[] = {&command_run, &command_check, &command_topo,
+						&command_stat};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 /* Programs of a run are tasks. */
