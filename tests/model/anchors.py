@@ -57,6 +57,43 @@ print("A2: completion, ps")
 for links, mtu, op, n, kw in CASES:
     print("  ", mtu, op, n, kw, len(links), a2(links, mtu, op, n, **kw))
 
+def cut(links, mtu, op, n, latency, **kw):
+    """A switch between links of rates r1 >= r2 sends on once the first 62 bytes (82: IPv6) are in."""
+    head = 82 if kw.get("v6") else 62
+
+    def trip(packets, rates):
+        free, end = [0] * len(rates), 0
+        for size in packets:
+            begin = end = 0
+            for k, rate in enumerate(rates):
+                early = k > 0 and rates[k - 1] >= rate and size > head
+                there = begin + t(head, rates[k - 1]) if early else end
+                begin = max(there, free[k])
+                end = free[k] = begin + t(size, rate)
+        return end
+
+    rates = [rate for rate, _ in links]
+    delays = sum(d for _, d in links) + latency * (len(links) - 1)
+    return trip(sizes(op, n, mtu, **kw), rates) + trip([wire(0, 4, **kw)], rates[::-1]) + 2 * delays
+
+
+print("A2, cut-through: completion, ps; equal rates: t_first + (n-2) t + t_l + (h-1) t_header")
+for links, mtu, op, n, latency, kw in [
+    ([L100] * 2, 4096, "WRITE", 50 * 4096 + 333, 0, {}),
+    ([L100] * 4, 1024, "WRITE", 64 * 1024, 0, {}),
+    ([L100] * 4, 4096, "WRITE", 1, 300000, {}),
+    ([L100] * 4, 2048, "SEND", 5 * 2048 + 2047, 500000, {}),
+    ([L100] * 2, 4096, "WRITE", 20 * 4096 + 10, 0, {"v6": True}),
+    ([(100 * G, US), (25 * G, 2 * US), (400 * G, US // 2)], 4096, "WRITE", 40 * 4096 + 77, 200000, {}),
+    ([(10 * G, US), (100 * G, 3 * US)], 2048, "SEND", 12 * 2048, 0, {}),
+    ([(106250000000, US)] * 4, 4096, "WRITE", 30 * 4096 + 1000, 0, {}),
+]:
+    print("  ", mtu, op, n, latency, kw, len(links), cut(links, mtu, op, n, latency, **kw))
+h, n = 4, 64
+assert cut([L100] * 4, 1024, "WRITE", 64 * 1024, 0) == (
+    t(wire(1024, 16), 100 * G) + (n - 1) * t(wire(1024), 100 * G) + (h - 1) * t(62, 100 * G) + h * US
+    + t(wire(0, 4), 100 * G) + (h - 1) * t(62, 100 * G) + h * US)
+
 print("A3: one link of 100 Gb/s, 1 us; W packets between a loss and its NAK; N packets in ps")
 full, nak = t(4178, 100 * G), t(86, 100 * G)
 W = ceil(Fraction(2 * full + 2 * US + nak, full)) - 1

@@ -101,6 +101,7 @@ static void open_host(struct lab *lab, struct host *of)
 void lab_open(struct lab *lab, const struct lab_params *params)
 {
 	const struct host_params host = host_params_of(params);
+	const struct sim_switch_params more = {.head_bytes = params->head_bytes};
 	const struct fabric_params fabric = {
 		.seed = params->seed ? params->seed : 1,
 		.thread_count = 1,
@@ -110,6 +111,8 @@ void lab_open(struct lab *lab, const struct lab_params *params)
 		.switches = {.buffer_bytes =
 				     params->buffer_bytes ? params->buffer_bytes : 64u << 20,
 			     .mtu_bytes = 4300,
+			     .latency = params->latency,
+			     .more = params->head_bytes ? &more : NULL,
 			     .ecn = params->ecn},
 	};
 

@@ -29,6 +29,8 @@ struct lab_params { /* zero: the default in brackets */
 	ps_t cnp_interval;
 	const struct ecn *ecn;
 	uint64_t buffer_bytes; /* [64 MiB] */
+	uint32_t head_bytes; /* switches cut through after so many; 0: they do not */
+	ps_t latency;
 	bool ipv6, vlan, through_wire;
 };
 

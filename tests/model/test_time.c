@@ -29,6 +29,12 @@ struct burst {
 	ps_t at; /* of the completion */
 };
 
+struct cut {
+	struct burst burst;
+	uint32_t head_bytes;
+	ps_t latency;
+};
+
 #define AB                                                                                         \
 	{                                                                                          \
 		"a", "b", 100 * G, PS_US                                                           \
@@ -96,6 +102,50 @@ static const struct burst bursts[] = {
 	 4028575},
 };
 
+/* Switches that cut through. */
+static const struct cut cuts[] = {
+	{{{TWO}, 2, 4096, HCA_WR_RDMA_WRITE, 205133, false, false, 20763520}, 62, 0},
+	{{{FOUR}, 4, 1024, HCA_WR_RDMA_WRITE, 65536, false, false, 13700640}, 62, 0},
+	{{{FOUR}, 4, 4096, HCA_WR_RDMA_WRITE, 1, false, false, 9844800}, 62, 300 * PS_NS},
+	{{{FOUR}, 4, 2048, HCA_WR_SEND, 12287, false, false, 12059040}, 62, 500 * PS_NS},
+	{{{TWO}, 2, 4096, HCA_WR_RDMA_WRITE, 81930, true, false, 10748800}, 82, 0},
+	{{{{"a", "s0", 100 * G, PS_US},
+	  {"s0", "s1", 25 * G, 2 * PS_US},
+	  {"s1", "b", 400 * G, PS_US / 2}},
+	 3,
+	 4096,
+	 HCA_WR_RDMA_WRITE,
+	 163917,
+	 false,
+	 false,
+	 61410920},
+	 62,
+	 200 * PS_NS},
+	{{{{"a", "s0", 10 * G, PS_US}, {"s0", "b", 100 * G, 3 * PS_US}},
+	 2,
+	 2048,
+	 HCA_WR_SEND,
+	 24576,
+	 false,
+	 false,
+	 28692160},
+	 62,
+	 0},
+	{{{{"a", "s0", 106250000000, PS_US},
+	  {"s0", "s1", 106250000000, PS_US},
+	  {"s1", "s2", 106250000000, PS_US},
+	  {"s2", "b", 106250000000, PS_US}},
+	 4,
+	 4096,
+	 HCA_WR_RDMA_WRITE,
+	 123880,
+	 false,
+	 false,
+	 17554534},
+	 62,
+	 0},
+};
+
 static void post_receive(const struct lab_pair *pair, uint32_t bytes)
 {
 	const struct hca_sge sge = {.length = bytes, .lkey = pair->to->mr->lkey};
@@ -105,12 +155,15 @@ static void post_receive(const struct lab_pair *pair, uint32_t bytes)
 }
 
 /* The requester's completion of the burst's one message. */
-static ps_t completion_of(const struct burst *burst, bool through_wire)
+static ps_t completion_of(const struct cut *cut, bool through_wire)
 {
+	const struct burst *burst = &cut->burst;
 	const struct lab_params params = {.links = burst->links,
 					  .link_count = burst->link_count,
 					  .mtu = burst->mtu,
 					  .ipv6 = burst->ipv6,
+					  .head_bytes = cut->head_bytes,
+					  .latency = cut->latency,
 					  .vlan = burst->vlan,
 					  .through_wire = through_wire};
 	struct lab_pair *pair;
@@ -130,15 +183,27 @@ static ps_t completion_of(const struct burst *burst, bool through_wire)
 }
 
 /* A2, to the picosecond. */
+static void takes_its_time(const struct cut *cut, size_t number)
+{
+	for (int wire = 0; wire < 2; wire++)
+		if (completion_of(cut, wire) != cut->burst.at)
+			fail_msg("case %zu: %llu, expected %llu", number,
+				 (unsigned long long)completion_of(cut, wire),
+				 (unsigned long long)cut->burst.at);
+}
+
 static void messages_take_the_time_of_store_and_forward(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(bursts) / sizeof(*bursts); i++)
-		for (int wire = 0; wire < 2; wire++)
-			if (completion_of(&bursts[i], wire) != bursts[i].at)
-				fail_msg("case %zu: %llu, expected %llu", i,
-					 (unsigned long long)completion_of(&bursts[i], wire),
-					 (unsigned long long)bursts[i].at);
+		takes_its_time(&(struct cut){bursts[i], 0, 0}, i);
+}
+
+static void messages_take_the_time_of_cut_through(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++)
+		takes_its_time(&cuts[i], i);
 }
 
 static ps_t last_done(enum hca_wr_opcode opcode, uint32_t bytes, uint32_t count,
@@ -280,6 +345,7 @@ static void headers_cost_what_they_weigh(void **state)
 	}
 }
 
-RUN(T(messages_take_the_time_of_store_and_forward), T(a_window_limits_the_rate),
+RUN(T(messages_take_the_time_of_store_and_forward), T(messages_take_the_time_of_cut_through),
+    T(a_window_limits_the_rate),
     T(reads_under_way_limit_the_rate), T(silence_ends_after_the_last_retry),
     T(a_receiver_that_is_never_ready), T(headers_cost_what_they_weigh))

@@ -125,6 +125,8 @@ static void send_flow(struct endpoint *ep, struct sim_thread *th, struct endpoin
 	pkt.body_words[WORD_SENDER] = (uintptr_t)ep;
 	flow->packets--;
 	flow->next_at = at + flow->gap;
+	if (flow->starts && flow->packets > 0)
+		flow->next_at = flow->starts[flow->number];
 	send(ep, th, &pkt, at);
 }
 

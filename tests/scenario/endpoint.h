@@ -20,6 +20,7 @@ struct endpoint_flow {
 	uint32_t reply_dst;
 	ps_t next_at; /* of the next packet */
 	ps_t gap;     /* between starts; 0: at line rate */
+	const ps_t *starts; /* of each packet instead, ascending; NULL: none */
 };
 
 /* What a test wants to know of each arrival; may be NULL. */

@@ -80,7 +80,10 @@ static struct sim_fc *make_fc(const struct net *net, struct sim_node *node, bool
 	if (p->fc == NET_CREDIT)
 		return credit_create(node,
 				     &(struct credit_params){.buffer_bytes = p->buffer_bytes,
-							     .frame_bytes_max = NET_FRAME_MAX});
+							     .frame_bytes_max = p->frame_bytes_max
+											? p->frame_bytes_max
+											: NET_FRAME_MAX,
+							     .update_bytes = p->update_bytes});
 	if (host) {
 		pfc.buffer_bytes = 0;
 		pfc.headrooms = NULL;

@@ -29,6 +29,7 @@ struct net_params {
 	/* The rest is the oracle's, for fabrics that net_make() has not made. */
 	uint64_t scenario_hash;
 	uint32_t frame_bytes_max; /* NET_CREDIT; 0: NET_FRAME_MAX */
+	uint32_t update_bytes;	  /* NET_CREDIT, not the oracle's; 0: the default */
 	/* NULL: that of @pfc. */
 	uint32_t (*headroom_of)(const struct net *net, const struct sim_node *node, uint32_t port);
 	void (*between)(const struct net *net); /* after each instant of a host; NULL: nothing */
