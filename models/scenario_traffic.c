@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/scenario_internal.h"
+#include "models/scenario_block.h"
 
 #include "models/read_file.h"
 #include "models/read_hpcc_flow.h"
@@ -14,21 +14,7 @@
 enum pattern { INCAST, PERMUTATION, ALL_TO_ALL, RING };
 static const char *const pattern_names[] = {"incast", "permutation", "all_to_all", "ring"};
 
-enum { FLOWS_MAX = READ_FLOWS_MAX };
-
-struct block { /* one item of the list */
-	struct scenario_reader *r;
-	const struct yaml_node *map;
-	struct scenario_hash hash;
-	struct traffic_flow flow; /* what all have in common */
-	ps_t spread, every;
-	uint64_t repeat, size; /* of a file: once */
-	uint32_t class_index;
-	const char *class_name;
-	enum read_format format; /* of a file */
-};
-
-static void refuse(const struct block *b, const struct yaml_node *node, const char *key,
+void scenario_block_refuse(const struct scenario_block *b, const struct yaml_node *node, const char *key,
 		   const char *found, const char *expected)
 {
 	struct bad_text path, shown;
@@ -39,7 +25,7 @@ static void refuse(const struct block *b, const struct yaml_node *node, const ch
 }
 
 /* A name for random draws: the scenario's seed, the block, a purpose. */
-static uint64_t draw(const struct block *b, const char *purpose, const char *src, const char *dst,
+static uint64_t draw(const struct scenario_block *b, const char *purpose, const char *src, const char *dst,
 		     uint64_t nth)
 {
 	const uint64_t words[] = {util_hash_name(b->class_name), util_hash_name(purpose),
@@ -48,7 +34,7 @@ static uint64_t draw(const struct block *b, const char *purpose, const char *src
 	return util_hash_words((struct util_key){.k0 = b->r->scenario->seed, .k1 = 3}, words, 5);
 }
 
-static void add_flow(struct block *b, struct traffic_flow flow)
+void scenario_block_add(struct scenario_block *b, struct traffic_flow flow)
 {
 	struct scenario *s = b->r->scenario;
 	struct traffic_flow *flows;
@@ -61,11 +47,11 @@ static void add_flow(struct block *b, struct traffic_flow flow)
 }
 
 /* Before any is made: a large number of flows takes a large amount of memory. */
-static bool fits(struct block *b, uint64_t pairs)
+bool scenario_block_fits(struct scenario_block *b, uint64_t pairs)
 {
 	struct bad_text found;
 
-	if (pairs <= FLOWS_MAX && pairs * b->repeat + b->r->scenario->flow_count <= FLOWS_MAX)
+	if (pairs <= READ_FLOWS_MAX && pairs * b->repeat + b->r->scenario->flow_count <= READ_FLOWS_MAX)
 		return true;
 	bad(b->r->errors, &b->map->at, "traffic",
 	    bad_text(&found, "%llu flows", (unsigned long long)(pairs * b->repeat)),
@@ -74,7 +60,7 @@ static bool fits(struct block *b, uint64_t pairs)
 }
 
 /* A flow of a pattern, as often as it is repeated. */
-static void add_pair(struct block *b, uint32_t src, uint32_t dst)
+static void add_pair(struct scenario_block *b, uint32_t src, uint32_t dst)
 {
 	const char *const *hosts = b->r->hosts;
 
@@ -89,13 +75,13 @@ static void add_pair(struct block *b, uint32_t src, uint32_t dst)
 			flow.start_at += (ps_t)((u128)draw(b, "spread", hosts[src], hosts[dst], i) *
 							(b->spread + 1) >>
 						64);
-		add_flow(b, flow);
+		scenario_block_add(b, flow);
 	}
 }
 
 /* ---- patterns ---- */
 
-static void hash_hosts(struct block *b, const char *path, const struct scenario_hosts *hosts,
+void scenario_block_hash_hosts(struct scenario_block *b, const char *path, const struct scenario_hosts *hosts,
 		       uint32_t all)
 {
 	if (hosts->count == all)
@@ -107,7 +93,7 @@ static void hash_hosts(struct block *b, const char *path, const struct scenario_
 	}
 }
 
-static struct scenario_hosts hosts_of(struct block *b, const char *key)
+struct scenario_hosts scenario_block_hosts(struct scenario_block *b, const char *key)
 {
 	struct bad_text path, shown;
 
@@ -116,18 +102,18 @@ static struct scenario_hosts hosts_of(struct block *b, const char *key)
 				 scenario_shown(&shown, b->map, path.text), true);
 }
 
-static void add_incast(struct block *b)
+static void add_incast(struct scenario_block *b)
 {
 	const struct yaml_node *to_node = scenario_node(b->map, "to");
 	struct scenario_hosts to = {0}, from;
 	struct bad_text found;
 
 	if (!to_node) {
-		refuse(b, NULL, "to", "nothing", "a host");
+		scenario_block_refuse(b, NULL, "to", "nothing", "a host");
 		return;
 	}
-	to = hosts_of(b, "to");
-	from = hosts_of(b, "from");
+	to = scenario_block_hosts(b, "to");
+	from = scenario_block_hosts(b, "from");
 	if (to.count == 1) {
 		uint32_t others = 0;
 
@@ -135,17 +121,17 @@ static void add_incast(struct block *b)
 			if (from.hosts[i] != to.hosts[0])
 				from.hosts[others++] = from.hosts[i];
 			else if (scenario_has(b->map, "from"))
-				refuse(b, scenario_node(b->map, "from"), "from",
+				scenario_block_refuse(b, scenario_node(b->map, "from"), "from",
 				       bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
 				       "hosts other than to");
 		}
 		from.count = others;
-		for (uint32_t i = 0; i < from.count && (i > 0 || fits(b, from.count)); i++)
+		for (uint32_t i = 0; i < from.count && (i > 0 || scenario_block_fits(b, from.count)); i++)
 			add_pair(b, from.hosts[i], to.hosts[0]);
-		hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
-		hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
+		scenario_block_hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
+		scenario_block_hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
 	} else if (to.count > 1) {
-		refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count), "one host");
+		scenario_block_refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count), "one host");
 	}
 	util_free(to.hosts);
 	util_free(from.hosts);
@@ -157,7 +143,7 @@ static int compare_positions(uint32_t a, uint32_t b)
 }
 
 /* In order of position, so that nothing depends on how they were written. */
-static void sort_hosts(struct scenario_hosts *hosts)
+void scenario_sort_hosts(struct scenario_hosts *hosts)
 {
 	for (uint32_t gap = hosts->count / 2; gap > 0; gap /= 2)
 		for (uint32_t i = gap; i < hosts->count; i++) {
@@ -186,7 +172,7 @@ static void sort_naturally(const struct scenario_reader *r, struct scenario_host
 }
 
 /* Sattolo 1986: one cycle through all, so nobody keeps its place. */
-static void add_permutation(struct block *b, const struct scenario_hosts *hosts)
+static void add_permutation(struct scenario_block *b, const struct scenario_hosts *hosts)
 {
 	uint32_t *to = scenario_alloc(b->r, hosts->count, sizeof(*to));
 
@@ -209,27 +195,27 @@ static void add_permutation(struct block *b, const struct scenario_hosts *hosts)
 	util_free(to);
 }
 
-static void add_group(struct block *b, enum pattern pattern)
+static void add_group(struct scenario_block *b, enum pattern pattern)
 {
 	const uint32_t errors = b->r->errors->error_count;
-	struct scenario_hosts hosts = hosts_of(b, "hosts");
+	struct scenario_hosts hosts = scenario_block_hosts(b, "hosts");
 	struct bad_text found;
 	uint64_t pairs;
 
 	if (hosts.count < 2) {
 		if (b->r->errors->error_count == errors)
-			refuse(b, scenario_node(b->map, "hosts"), "hosts",
+			scenario_block_refuse(b, scenario_node(b->map, "hosts"), "hosts",
 			       bad_text(&found, "%u host", hosts.count), "at least two");
 		util_free(hosts.hosts);
 		return;
 	}
 	pairs = pattern == ALL_TO_ALL ? (uint64_t)hosts.count * (hosts.count - 1) : hosts.count;
-	if (!fits(b, pairs)) {
+	if (!scenario_block_fits(b, pairs)) {
 		util_free(hosts.hosts);
 		return;
 	}
-	sort_hosts(&hosts);
-	hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
+	scenario_sort_hosts(&hosts);
+	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
 	if (pattern == PERMUTATION)
 		add_permutation(b, &hosts);
 	if (pattern == RING)
@@ -245,7 +231,7 @@ static void add_group(struct block *b, enum pattern pattern)
 }
 
 /* Keys that the pattern does not look at. */
-static void refuse_keys(struct block *b, const char *const *keys, const char *expected)
+void scenario_block_refuse_keys(struct scenario_block *b, const char *const *keys, const char *expected)
 {
 	for (; *keys; keys++)
 		if (scenario_has(b->map, *keys))
@@ -253,18 +239,18 @@ static void refuse_keys(struct block *b, const char *const *keys, const char *ex
 					expected);
 }
 
-static void add_pattern(struct block *b, enum pattern pattern)
+static void add_pattern(struct scenario_block *b, enum pattern pattern)
 {
-	static const char *const not_incast[] = {"hosts", "format", NULL};
-	static const char *const not_group[] = {"to", "from", "format", NULL};
+	static const char *const not_incast[] = {"hosts", "format", "until", NULL};
+	static const char *const not_group[] = {"to", "from", "format", "until", NULL};
 	struct bad_text expected;
 
 	if (b->repeat == 1 && scenario_has(b->map, "every"))
 		scenario_refuse(b->r, b->map, scenario_node(b->map, "every"), "traffic[]",
 				"repeat beside it");
-	refuse_keys(b, pattern == INCAST ? not_incast : not_group, "only keys of this pattern");
+	scenario_block_refuse_keys(b, pattern == INCAST ? not_incast : not_group, "only keys of this pattern");
 	if (!scenario_has(b->map, "size")) {
-		refuse(b, NULL, "size", "nothing",
+		scenario_block_refuse(b, NULL, "size", "nothing",
 		       scenario_row_expects(scenario_row("traffic[].size"), &expected));
 		return;
 	}
@@ -279,7 +265,7 @@ static void add_pattern(struct block *b, enum pattern pattern)
 /* ---- a file ---- */
 
 /* Node @number of the file as a position; -1: reported. */
-static int64_t host_of(struct block *b, uint32_t number, const struct bad_at *at, const char *key)
+static int64_t host_of(struct scenario_block *b, uint32_t number, const struct bad_at *at, const char *key)
 {
 	const struct scenario_reader *r = b->r;
 	struct bad_text name, found;
@@ -294,7 +280,7 @@ static int64_t host_of(struct block *b, uint32_t number, const struct bad_at *at
 	return position;
 }
 
-static void add_file_flow(struct block *b, const struct read_flow *from, const char *path)
+static void add_file_flow(struct scenario_block *b, const struct read_flow *from, const char *path)
 {
 	const struct bad_at at = {path, from->line, &scenario_node(b->map, "file")->at};
 	const int64_t src = host_of(b, from->src, &at, "src");
@@ -313,11 +299,11 @@ static void add_file_flow(struct block *b, const struct read_flow *from, const c
 	flow.bytes = from->bytes;
 	flow.start_at += from->start_at;
 	scenario_hash_words(b->r, &b->hash, "flow", words, 5);
-	add_flow(b, flow);
+	scenario_block_add(b, flow);
 }
 
 /* 0, -EINVAL: reported, -ENOMEM. */
-static int read_flows(struct block *b, const char *path, struct read_flow **ret_flows,
+static int read_flows(struct scenario_block *b, const char *path, struct read_flow **ret_flows,
 		      uint64_t *ret_count)
 {
 	const struct yaml_node *node = scenario_node(b->map, "file");
@@ -340,10 +326,10 @@ static int read_flows(struct block *b, const char *path, struct read_flow **ret_
 	return ret;
 }
 
-static void add_file(struct block *b)
+static void add_file(struct scenario_block *b)
 {
 	static const char *const others[] = {"to",     "from",	"hosts",   "size", "spread",
-					     "repeat", "every", "pattern", NULL};
+					     "repeat", "every", "pattern", "until", NULL};
 	static const char *const of_the_file[] = {"priority", NULL};
 	const struct yaml_node *node = scenario_node(b->map, "file");
 	struct read_flow *flows = NULL;
@@ -351,7 +337,7 @@ static void add_file(struct block *b)
 	char *path;
 	int ret;
 
-	refuse_keys(b, others, "only class, start and format beside traffic[].file");
+	scenario_block_refuse_keys(b, others, "only class, start and format beside traffic[].file");
 	path = node->meaning ? read_file_beside(b->r->path, node->text) : NULL;
 	if (!path) {
 		b->r->no_memory |= node->meaning != NULL;
@@ -359,9 +345,9 @@ static void add_file(struct block *b)
 	}
 	ret = read_flows(b, path, &flows, &count);
 	if (b->format == READ_FORMAT_HPCC)
-		refuse_keys(b, of_the_file, "none beside flows that have their own");
+		scenario_block_refuse_keys(b, of_the_file, "none beside flows that have their own");
 	b->r->no_memory |= ret == -ENOMEM;
-	for (uint64_t i = 0; i < count && b->r->host_count > 0 && (i > 0 || fits(b, count)); i++)
+	for (uint64_t i = 0; i < count && b->r->host_count > 0 && (i > 0 || scenario_block_fits(b, count)); i++)
 		add_file_flow(b, &flows[i], path);
 	util_free(flows);
 	util_free(path);
@@ -369,12 +355,14 @@ static void add_file(struct block *b)
 
 /* ---- a block ---- */
 
-static bool name_class(struct block *b, int pattern)
+static bool name_class(struct scenario_block *b, int pattern)
 {
 	struct scenario *s = b->r->scenario;
 	const struct yaml_node *node = scenario_node(b->map, "class");
 	char *name = scenario_text(b->r, b->map, "class",
-				   pattern >= 0 ? pattern_names[pattern] : "trace");
+				   pattern >= 0			    ? pattern_names[pattern]
+				   : scenario_has(b->map, "load") ? "load"
+								    : "trace");
 	struct bad_text found;
 	char **classes;
 
@@ -383,7 +371,7 @@ static bool name_class(struct block *b, int pattern)
 	for (uint32_t i = 0; i < s->class_count; i++) {
 		if (strcmp(s->classes[i], name) != 0)
 			continue;
-		refuse(b, node, "class", bad_text(&found, "%s a second time", name),
+		scenario_block_refuse(b, node, "class", bad_text(&found, "%s a second time", name),
 		       "another name for each block");
 		util_free(name);
 		return false;
@@ -399,7 +387,7 @@ static bool name_class(struct block *b, int pattern)
 	return true;
 }
 
-static void hash_block(struct block *b)
+static void hash_block(struct scenario_block *b)
 {
 	const uint64_t name[] = {util_hash_name(b->class_name)};
 
@@ -411,7 +399,7 @@ static void hash_block(struct block *b)
 static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 {
 	const int pattern = scenario_get(map, "traffic[].pattern").word;
-	struct block b = {
+	struct scenario_block b = {
 		.r = r,
 		.map = map,
 		.spread = scenario_get(map, "traffic[].spread").number,
@@ -428,12 +416,14 @@ static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 		.priority = (uint8_t)scenario_get(map, "traffic[].priority").number,
 		.start_at = scenario_get(map, "traffic[].start").number,
 	};
-	if (scenario_has(map, "file"))
+	if (scenario_has(map, "load") || scenario_has(map, "cdf"))
+		scenario_read_load(&b);
+	else if (scenario_has(map, "file"))
 		add_file(&b);
 	else if (pattern >= 0 && r->host_count > 0)
 		add_pattern(&b, (enum pattern)pattern);
 	else if (!scenario_has(map, "pattern"))
-		refuse(&b, NULL, "pattern", "nothing", "a pattern or a file");
+		scenario_block_refuse(&b, NULL, "pattern", "nothing", "a pattern, a file or a load");
 	hash_block(&b);
 }
 

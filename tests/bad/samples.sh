@@ -9,7 +9,7 @@ case $1 in
 esac
 samples=$(cd "$2" 2>/dev/null && pwd) || samples=$2
 for f in hpcc_topology.txt hpcc_fat.txt hpcc_flow.txt powertcp_burst256.txt conweave_leafspine.txt \
-	ft1024.topo uet_incast.cm; do
+	ft1024.topo uet_incast.cm websearch.cdf fbhdp.cdf; do
 	[ -r "$samples/$f" ] || {
 		echo "no $f of another simulator in ../shared/samples"
 		exit 77
@@ -51,6 +51,13 @@ tail -n 1 "$tmp/out" >"$tmp/hash"
 read_scenario k16 0 'topology: {kind: fat_tree, k: 16}'
 tail -n 1 "$tmp/out" | cmp - "$tmp/hash" || bad=1
 read_scenario matrix 0 'topology: {kind: fat_tree, k: 32}' "traffic: [{file: $samples/uet_incast.cm}]"
+# Two distributions are those that we have by name.
+for cdf in websearch fb_hadoop "$samples/websearch.cdf" "$samples/fbhdp.cdf"; do
+	read_scenario load 0 'topology: {kind: star, hosts: 9}' \
+		"traffic: [{class: t, load: 30%, cdf: $cdf, until: 1ms}]"
+	tail -n 1 "$tmp/out"
+done >"$tmp/hashes"
+sort -u "$tmp/hashes" | grep -c hash | grep -qx 2 || bad=1
 # 0.001ms and 1000ns are the same delay.
 sed 's/0.001ms/1000ns/' "$samples/hpcc_topology.txt" >"$tmp/other.txt"
 read_scenario one 1 "topology: {file: $samples/hpcc_topology.txt}"

@@ -41,6 +41,8 @@ const struct vrb_provider *vrb_provider(void)
 #define RING STAR "traffic: [{class: r, pattern: ring, size: 1KB}]\n"
 #define OFTEN STAR "traffic: [{class: r, pattern: ring, size: 1KB, repeat: 2}]\n"
 #define INCAST STAR "traffic: [{class: i, pattern: incast, to: h0, size: 1KB}]\n"
+#define LOAD STAR "traffic: [{class: l, load: 30%, size: 1KB, until: 10us}]\n"
+#define CDF STAR "traffic: [{class: l, load: 30%, cdf: websearch, until: 1ms}]\n"
 #define PROGRAM STAR "programs: [{run: ring, hosts: \"h[0-2]\"}]\n"
 #define FAULT STAR "faults: [{link: h0-s0, loss: 1%}]\n"
 #define TWICE STAR "faults: [{link: h0-s0, duplicate: 1%}]\n"
@@ -120,6 +122,9 @@ static const struct key_case cases[] = {
 	{"traffic[].pattern", RING, "traffic.0.pattern", "permutation", "star"},
 	{"traffic[].file", RING, "traffic.0.file", NULL, "none.txt"},
 	{"traffic[].format", RING, "traffic.0.format", NULL, "ns3"},
+	{"traffic[].load", LOAD, "traffic.l.load", "20%", "0%"},
+	{"traffic[].cdf", CDF, "traffic.l.cdf", "fb_hadoop", "none.txt"},
+	{"traffic[].until", LOAD, "traffic.l.until", "20us", "0us"},
 	{"traffic[].to", INCAST, "traffic.i.to", "h1", "h6"},
 	{"traffic[].from", INCAST, "traffic.i.from", "[h1, h2]", "h0"},
 	{"traffic[].hosts", RING, "traffic.r.hosts", "\"h[0-3]\"", "h1"},
@@ -428,6 +433,28 @@ static void patterns_have_their_pairs(void **state)
 	scenario_fini(&s);
 }
 
+/* A host more changes neither when the others send nor how much. */
+static void a_load_is_each_hosts_own(void **state)
+{
+	struct scenario few, many;
+	uint64_t same = 0;
+
+	(void)state;
+	assert_good(TOP "topology: {kind: star, hosts: 4}\n"
+			"traffic: [{load: 50%, cdf: fb_hadoop, until: 500us}]\n", NULL, &few);
+	assert_good(TOP "topology: {kind: star, hosts: 5}\n"
+			"traffic: [{load: 50%, cdf: fb_hadoop, until: 500us}]\n", NULL, &many);
+	for (uint64_t i = 0; i < few.flow_count; i++)
+		for (uint64_t k = 0; k < many.flow_count; k++)
+			same += few.flows[i].src == many.flows[k].src &&
+				few.flows[i].start_at == many.flows[k].start_at &&
+				few.flows[i].bytes == many.flows[k].bytes;
+	assert_true(few.flow_count > 50 && many.flow_count > few.flow_count);
+	assert_int_equal(same, few.flow_count);
+	scenario_fini(&few);
+	scenario_fini(&many);
+}
+
 static void ranks_are_in_the_order_of_their_hosts(void **state)
 {
 	struct scenario s;
@@ -490,7 +517,8 @@ static void every_allocation_may_fail(void **state)
 	static const char text[] =
 		LEAF "switch: {pfc: {}, ecn: {}}\ntraffic: [{class: b, pattern: all_to_all, size: 1KB},"
 		     " {class: a, pattern: incast, to: h0, from: [h1, h2], size: 1KB},"
-		     " {class: c, pattern: permutation, size: 1KB}, {pattern: ring, size: 1KB}]\n"
+		     " {class: c, pattern: permutation, size: 1KB}, {pattern: ring, size: 1KB},"
+		     " {load: 20%, cdf: websearch, until: 500us}]\n"
 		     "programs: [{run: ring, hosts: \"h[0-1]\", args: [a, b]}]\n"
 		     "faults: [{link: h0-leaf0, sender: h0, loss: 1%, drop_nth: [1]}]\n";
 	struct scenario s;
@@ -513,5 +541,5 @@ RUN(T(every_key_has_a_case), T(every_row_is_sound), T(what_holds_anyway_changes_
     T(every_other_value_is_seen), T(every_bad_value_is_refused), T(the_reference_names_every_key),
     T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
     T(a_ring_goes_as_people_count), T(a_permutation_moves_everybody),
-    T(patterns_have_their_pairs), T(ranks_are_in_the_order_of_their_hosts),
+    T(patterns_have_their_pairs), T(a_load_is_each_hosts_own), T(ranks_are_in_the_order_of_their_hosts),
     T(faults_are_one_kind_each), T(aliases_are_copies), T(every_allocation_may_fail))
