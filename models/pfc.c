@@ -69,11 +69,25 @@ static bool pfc_may_queue(const struct sim_fc *fc, uint8_t priority, uint32_t qu
 
 /* ---- the buffer ---- */
 
-static enum sim_fc_verdict drop(struct sim_class *class, uint64_t *counter)
+static enum sim_fc_verdict drop(struct sim_fc *fc, uint32_t port, uint8_t priority, uint32_t bytes,
+				ps_t at, uint64_t *counter)
 {
-	class->dropped++;
+	sim_fc_class(fc, port, priority)->dropped++;
 	++*counter;
+	if (fc->listener)
+		fc->listener->on_drop(fc->listener, fc, port, priority, bytes, at);
 	return SIM_FC_DROPPED;
+}
+
+static void tell_limit(struct pfc *pfc, uint32_t port, uint8_t priority, bool paused, uint64_t limit,
+		       ps_t at)
+{
+	const struct sim_class *class = sim_fc_class(&pfc->fc, port, priority);
+	struct sim_fc_listener *listener = pfc->fc.listener;
+
+	if (listener)
+		listener->on_limit(listener, &pfc->fc, port, priority, paused,
+				   (uint64_t)class->ingress_bytes + class->headroom_bytes, limit, at);
 }
 
 static bool headroom_fits(const struct pfc *pfc, uint32_t port, const struct sim_class *class,
@@ -98,9 +112,9 @@ static enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread 
 		/* What comes after XOFF and is in excess has its own place. */
 		shared = class->watched ? below : fits;
 		if (!shared && !headroom_fits(pfc, port, class, bytes))
-			return drop(class, &fc->dropped_headroom);
+			return drop(fc, port, priority, bytes, at, &fc->dropped_headroom);
 	} else if (!below) {
-		return drop(class, &fc->dropped_buffer);
+		return drop(fc, port, priority, bytes, at, &fc->dropped_buffer);
 	}
 	if (shared) {
 		fc->used = used;
@@ -111,8 +125,10 @@ static enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread 
 	}
 	if (fits)
 		move_bounds(pfc, used);
-	if (lossless(pfc, priority) && !below && !class->watched)
+	if (lossless(pfc, priority) && !below && !class->watched) {
+		tell_limit(pfc, port, priority, true, xoff_threshold(pfc, priority, used), at);
 		pfc_stop_peer(pfc, th, port, priority, at);
+	}
 	return SIM_FC_TAKEN;
 }
 
@@ -130,8 +146,10 @@ static void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port
 	class->ingress_bytes -= bytes - headroom;
 	fc->used -= sim_fc_shared(fc, class, priority, bytes - headroom);
 	if (class->headroom_bytes == 0 &&
-	    class->ingress_bytes <= xon_threshold(pfc, priority, fc->used))
+	    class->ingress_bytes <= xon_threshold(pfc, priority, fc->used)) {
+		tell_limit(pfc, port, priority, false, xon_threshold(pfc, priority, fc->used), at);
 		pfc_release_peer(pfc, th, port, priority, at);
+	}
 }
 
 /* ---- the gate ---- */

@@ -46,6 +46,8 @@ void sim_fc_pause(struct sim_fc *fc, uint32_t port, uint8_t priority, bool pause
 	if ((p->paused >> priority & 1) == paused)
 		return;
 	p->paused ^= (uint8_t)(1u << priority);
+	if (fc->listener)
+		fc->listener->on_gate(fc->listener, fc, port, priority, paused, at);
 	if (paused)
 		gate->paused_since[priority] = at;
 	else
@@ -137,10 +139,11 @@ static enum sim_fc_verdict none_on_buffered(struct sim_fc *fc, struct sim_thread
 	struct sim_class *class = sim_fc_class(fc, port, priority);
 
 	(void)th;
-	(void)at;
 	if (fc->used + bytes > fc->buffer_bytes) {
 		class->dropped++;
 		fc->dropped_buffer++;
+		if (fc->listener)
+			fc->listener->on_drop(fc->listener, fc, port, priority, bytes, at);
 		return SIM_FC_DROPPED;
 	}
 	fc->used += bytes;

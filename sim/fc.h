@@ -91,6 +91,22 @@ struct sim_fc_ops {
 	void (*destroy)(struct sim_fc *fc);
 };
 
+/* Hears what the flow control of a node does, none of it on a frame's ordinary way; called by the
+ * thread that runs the node. It only reads. */
+struct sim_fc_listener {
+	/* A frame that came in at @port found no room. */
+	void (*on_drop)(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
+			uint8_t priority, uint32_t bytes, ps_t at);
+	/* The buffer has the other end of @port pause or go on, since what came from there and is
+	 * held, @held_bytes, has passed @limit_bytes. */
+	void (*on_limit)(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
+			 uint8_t priority, bool paused, uint64_t held_bytes, uint64_t limit_bytes,
+			 ps_t at);
+	/* The other end has had this one pause or go on. */
+	void (*on_gate)(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
+			uint8_t priority, bool paused, ps_t at);
+};
+
 /* Embedded by the model. */
 struct sim_fc {
 	const struct sim_fc_ops *ops;
@@ -109,6 +125,7 @@ struct sim_fc {
 	uint32_t reserve[SIM_PRIORITIES]; /* of each port: bytes that @used does not count */
 	uint64_t storms;		  /* that a watchdog has found */
 	uint64_t dropped_buffer, dropped_headroom; /* packets: shared buffer full, headroom full */
+	struct sim_fc_listener *listener; /* set between sim_seal() and sim_run(); NULL: none */
 };
 
 /* For models: the common part for @node, which is sealed. -ENOMEM. */

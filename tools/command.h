@@ -19,7 +19,7 @@ enum command_exit {
 
 struct command_options {
 	struct scenario_overrides overrides;
-	const char *out, *pcap, *junit; /* NULL: not given */
+	const char *out, *pcap, *junit, *trace, *perfetto, *break_on; /* NULL: not given */
 	const char *from, *to;	/* hosts */
 	bool json, quiet, through_wire, dot, schema, ethtool, hw;
 	uint32_t thread_count;
@@ -44,6 +44,9 @@ enum command_option { /* for struct command.options */
 		      COMMAND_TO = 1 << 13,
 		      COMMAND_ETHTOOL = 1 << 14,
 		      COMMAND_HW = 1 << 15,
+		      COMMAND_TRACE = 1 << 16,
+		      COMMAND_PERFETTO = 1 << 17,
+		      COMMAND_BREAK_ON = 1 << 18,
 };
 
 struct command {

@@ -20,6 +20,11 @@ static const struct {
 	{"json", NULL, "the result as JSON on stdout; no files without --out", COMMAND_JSON},
 	{"junit", "FILE", "expectations and programs as JUnit XML, for CI", COMMAND_JUNIT},
 	{"pcap", "FILE", "capture of all host ports, PFC included, as pcapng", COMMAND_PCAP},
+	{"trace", "FILTER", "a line for each event: all, or port= node= qp= flow= kind= from= until=",
+	 COMMAND_TRACE},
+	{"break-on", "EVENT", "end where that happens first, and show what led to it",
+	 COMMAND_BREAK_ON},
+	{"perfetto", "FILE", "a timeline for ui.perfetto.dev", COMMAND_PERFETTO},
 	{"through-wire", NULL, "every packet to bytes and back; the digest stays",
 	 COMMAND_THROUGH_WIRE},
 	{"threads", "N", "threads of the simulation (1); the digest stays", COMMAND_THREADS},
@@ -133,6 +138,15 @@ static int take(const struct command *command, struct command_options *options,
 	case COMMAND_PCAP:
 		options->pcap = value;
 		return *value ? COMMAND_DONE : usage(command, "--pcap: expected a file");
+	case COMMAND_TRACE:
+		options->trace = value;
+		return COMMAND_DONE;
+	case COMMAND_BREAK_ON:
+		options->break_on = value;
+		return COMMAND_DONE;
+	case COMMAND_PERFETTO:
+		options->perfetto = value;
+		return *value ? COMMAND_DONE : usage(command, "--perfetto: expected a file");
 	case COMMAND_FROM:
 		options->from = value;
 		return COMMAND_DONE;

@@ -15,6 +15,7 @@
 #include "tools/progress.h"
 #include "tools/report/report.h"
 #include "tools/symbol.h"
+#include "tools/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct run {
 	struct progress progress;
 	struct capture capture;
 	struct junit junit;
+	struct watch watch;
 	struct sampler sampler;
 	bool sampled; /* to the end */
 	struct spin *spin;
@@ -319,28 +321,34 @@ static int build_and_run(struct run *run)
 	const struct scenario_options options = {.thread_count = run->options->thread_count,
 						 .through_wire = run->options->through_wire};
 	int ret = scenario_build(&run->scenario, &options, &run->fabric, &run->traffic);
-	int results, captured;
+	int results, captured, watched;
 
 	ret = ret ? ret : start_programs(run);
 	if (!ret && run->files)
 		ret = sampler_start(&run->sampler, &run->fabric);
 	if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
+	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric);
 	if (ret) {
 		command_say("%s: %s", run->path, strerror(-ret));
 		return COMMAND_BROKEN;
 	}
 	ret = run_fabric(run);
+	if (watch_has_stopped(&run->watch))
+		ret = 0;
 	if (ret == -ENOMEM)
 		command_say("the run could not go on: the memory for packets under way is used up");
 	else if (ret && ret != -EIO) /* that was the capture */
 		command_say("the run could not go on: %s", strerror(-ret));
 	captured = capture_close(&run->capture); /* says what went wrong with it */
-	run->partial = run->partial || captured;
+	watched = watch_close(&run->watch);
+	run->partial = run->partial || captured || watched == COMMAND_BROKEN;
 	results = give_results(run);
-	if (ret || captured || results == COMMAND_BROKEN)
+	if (ret || captured || watched == COMMAND_BROKEN || results == COMMAND_BROKEN)
 		return COMMAND_BROKEN;
-	return progress_signal() ? COMMAND_SIGNAL + progress_signal() : results;
+	if (progress_signal())
+		return COMMAND_SIGNAL + progress_signal();
+	return results ? results : watched;
 }
 
 static void fini(struct run *run)
@@ -351,6 +359,7 @@ static void fini(struct run *run)
 	traffic_destroy(run->traffic);
 	if (run->fabric.sim)
 		fabric_fini(&run->fabric);
+	watch_fini(&run->watch);
 	for (uint32_t i = 0; i < run->scenario.program_count; i++) {
 		if (run->runs)
 			program_stop(run->runs[i]);
@@ -374,6 +383,7 @@ static int run_scenario(const struct command_options *options)
 		return ret;
 	run.files = !options->json || options->out;
 	ret = expect_check(&run.scenario);
+	ret = ret ? ret : watch_check(&run.watch, options, &run.scenario);
 	ret = ret ? ret : open_programs(&run);
 	if (!ret && run.files)
 		ret = folder_open(&run.folder, options->out, run.scenario.name);
@@ -381,6 +391,7 @@ static int run_scenario(const struct command_options *options)
 		ret = capture_open(&run.capture, options->pcap);
 	if (!ret && options->junit)
 		ret = junit_open(&run.junit, options->junit);
+	ret = ret ? ret : watch_open(&run.watch, options);
 	ret = ret ? ret : build_and_run(&run);
 	capture_close(&run.capture);
 	junit_close(&run.junit);
@@ -399,7 +410,7 @@ const struct command command_run = {
 		"n.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JSON | COMMAND_JUNIT |
 		   COMMAND_PCAP | COMMAND_UNTIL | COMMAND_THROUGH_WIRE | COMMAND_THREADS |
-		   COMMAND_QUIET,
+		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO,
 	.args_min = 1,
 	.args_max = 1,
 	.run = run_scenario,

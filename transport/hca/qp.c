@@ -267,6 +267,13 @@ const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn)
 	return qp && qp->state >= HCA_QPS_RTR ? &qp->path : NULL;
 }
 
+enum hca_qp_state hca_qp_state_of(const struct hca_device *dev, uint32_t qpn)
+{
+	const struct hca_qp *qp = util_idmap_find(&dev->qps, qpn);
+
+	return qp ? qp->state : HCA_QPS_RESET;
+}
+
 static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init *init)
 {
 	const struct hca_profile *profile = &dev->profile;

@@ -92,6 +92,8 @@ void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 uint32_t hca_qp_qpn(const struct hca_qp *qp);
 /* How the QP of that number reaches its peer; NULL: no such QP, or one that has no peer yet. */
 const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn);
+/* RESET where there is none. */
+enum hca_qp_state hca_qp_state_of(const struct hca_device *dev, uint32_t qpn);
 uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp); /* since RESET */
 
 /* One work request. -EINVAL: state, opcode, inline too long, too many SGEs, over 2^31 bytes (the

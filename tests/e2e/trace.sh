@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Events: as lines, as a timeline, as the place where a run ends. They are those that the counters
+# count, and nobody sees that somebody listens.
+. "$(dirname "$0")/lib.sh"
+
+cat >lossy.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 9}
+switch: {buffer: 600KB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}, pfc: {priorities: [3]}}
+nic: {mtu: 1024, cc: dcqcn, timeout: 8}
+traffic:
+  - {class: incast, pattern: incast, to: h0, size: 200KB}
+  - {class: other, pattern: incast, to: h1, size: 300KB, priority: 5}
+faults: [{link: h2-s0, sender: h2, loss: 1%}]
+END
+expect 0 run lossy.yaml --out plain
+digest=$(digest_of out)
+
+# --trace: every event is a line; threads change nothing.
+expect 0 run lossy.yaml --out traced --trace all
+[ "$(digest_of out)" = "$digest" ] || fail "a trace changes the digest"
+grep '^[0-9]*\.[0-9]\{6\} us  ' out >trace
+expect 0 run lossy.yaml --out traced --trace all --threads 3
+grep '^[0-9]*\.[0-9]\{6\} us  ' out | cmp -s - trace || fail "another trace with three threads"
+python3 - <<'END' || fail "the trace is not what the counters count"
+import csv, json, re
+r = json.load(open("plain/result.json"))
+ports = [p for p in csv.DictReader(open("plain/ports.csv"))]
+lines = open("trace").read().splitlines()
+times = [float(l.split(" us")[0]) for l in lines]
+assert times == sorted(times)
+has = lambda what: sum(what in l for l in lines)
+total = lambda key: sum(int(p[key]) for p in ports)
+assert has(": no room") == r["drops"]["buffer"] > 0
+assert has(" marked here") == r["ecn"]["marked"] > 0
+assert has("PFC pause") == has("XOFF") == has(" stops, ") == r["pfc"]["pause_sent"] > 0
+assert has("PFC resume") == has("XON") == has(" goes on, ") == r["pfc"]["resume_sent"] > 0
+assert has(" sent again") == r["flows"]["packets_retransmitted"] > 0
+assert has(" CNP psn") >= r["cnp"]["sent"] > 0
+data = [l for l in lines if " psn " in l]
+assert len(data) == total("sent_packets")
+for p in ports:
+    mine = [l for l in data if f"  {p['node']} > {p['peer']}  " in l and f"priority {p['priority']}" in l]
+    assert len(mine) == int(p["sent_packets"])
+    assert sum(int(re.search(r", (\d+) bytes, priority", l)[1]) for l in mine) == int(p["sent_bytes"])
+# From a threshold to who has to stop: the frame's own time and the delay of its link lie between.
+xoff = next(l for l in lines if "XOFF" in l)
+held, limit = map(int, re.search(r": (\d+) bytes from .* threshold is (\d+)", xoff).groups())
+assert held > limit
+host = re.search(r"s0 > (h\d)", xoff)[1]
+stop = next(l for l in lines if f"  {host} > s0  stops" in l)
+late = float(stop.split(" us")[0]) - float(xoff.split(" us")[0])
+assert 1.0 + 84 * 8 / 100e3 <= late + 1e-9 < 1.0 + 84 * 8 / 100e3 + 1.3, late
+END
+id=$(sed -n 's/^\([0-9]*\),incast,h4,.*/\1/p' plain/flows.csv)
+expect 0 run lossy.yaml --json --trace "flow=$id,port=h4-s0,until=30us"
+grep '^[0-9]*\.[0-9]\{6\} us  ' err >some
+holds out "r['digest'] == '$digest'"
+grep -E '^[12]?[0-9]\.[0-9]* us  (h4 > s0|s0 > h4)  .*flow '"$id," trace | cmp -s - some || fail "the filter lets others through"
+expect 0 run lossy.yaml --quiet --out traced --trace 'node=s0,kind=mark,kind=drop'
+[ "$(grep -c ' s0 > .* \(marked here\|no room\)' out)" = "$(grep -c ' us  ' out)" ] || fail "another kind"
+for filter in 'nonsense' 'port=h0-h1' 'node=nobody' 'qp=x' 'kind=nothing' 'until=5' ''; do
+	expect 2 run lossy.yaml --out refused --trace "$filter"
+	[ "$(wc -l <err)" = 1 ] && grep -q '^verbena: --trace: found .*, expected ' err || fail "--trace $filter: another line"
+done
+[ ! -e refused ] || fail "a bad filter writes something"
+
+# --perfetto: valid JSON, and every span that begins ends.
+expect 0 run lossy.yaml --json --perfetto time.json
+holds out "r['digest'] == '$digest'"
+python3 - <<'END' || fail "not the timeline that it should be"
+import collections, csv, json
+r = json.load(open("plain/result.json"))
+flows = list(csv.DictReader(open("plain/flows.csv")))
+events = json.load(open("time.json"))["traceEvents"]
+names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+assert sorted(names.values()) == sorted([f"h{i}" for i in range(9)] + ["s0"])
+instants = collections.Counter(e["name"] for e in events if e["ph"] == "i")
+assert instants["drop"] == r["drops"]["buffer"] and instants["ECN mark"] == r["ecn"]["marked"]
+assert instants["sent again"] == r["flows"]["packets_retransmitted"]
+assert instants["PFC pause sent"] == r["pfc"]["pause_sent"]
+spans = collections.defaultdict(list)
+for e in events:
+    if e["ph"] in "be":
+        spans[e["cat"], e["id"]].append((e["ph"], round(e["ts"] * 10**6), names[e["pid"]]))
+paused = 0
+for (cat, id), s in spans.items():
+    assert [x[0] for x in s] == ["b", "e"] * (len(s) // 2)
+    assert all(a[1] <= b[1] for a, b in zip(s, s[1:]))
+    if cat == "flow":
+        f = flows[int(id[1:])]
+        assert s[0][1:] == (int(f["start_ps"]), f["src"]) and s[1][1] == int(f["end_ps"])
+    else:
+        paused += sum(e[1] - b[1] for b, e in zip(s[::2], s[1::2]))
+assert sum(c == "flow" for c, _ in spans) == len(flows) and paused == r["pfc"]["paused_ps"]
+queue = [v for e in events if e["ph"] == "C" for v in e["args"].values()]
+assert max(queue) <= r["queue"]["max_bytes"] and max(queue) > r["queue"]["max_bytes"] / 2
+END
+expect 3 run lossy.yaml --json --perfetto /dev/full
+expect 3 run lossy.yaml --json --perfetto no/such/folder
+
+# --break-on: there, and with what led to it.
+stops() { # CONDITION LINE-OF-THE-TRACE: ends at the first such line
+	expect 0 run lossy.yaml --quiet --out broken --break-on "$1"
+	line=$(grep -m 1 -E "$2" trace)
+	[ "$(tail -n 1 err)" = "> $line" ] || fail "$1: stops elsewhere than at $line"
+	grep -qx "stopped: $1, at ${line%% us *} us" err || fail "$1: another time"
+	holds broken/result.json 'r["partial"] is True'
+}
+stops 'drop at s0' ': no room'
+stops 'drop' ': no room'
+stops 'pause from s0 to h5' 's0 > h5  PFC pause'
+stops 'resume' 'PFC resume'
+stops 'mark' ' marked here'
+stops 'cnp to h4' '  h[0-9] > s0  CNP .* of h4,'
+stops 'nak' ', NAK, '
+stops 'retransmission from h2' '  h2 > s0  .* sent again'
+[ "$(grep -c "^  [0-9]" err)" -ge 5 ] || fail "no context"
+expect 0 run lossy.yaml --quiet --out broken --break-on 'queue h1-s0 > 100KB'
+grep -q '^stopped: queue h1-s0 > 100KB, in the window that begins at [0-9.]* us$' err || fail "queue: not stopped"
+expect 0 run lossy.yaml --quiet --out broken --break-on 'flow 5 ends'
+end=$(sed -n 's/^5,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,\([0-9]*\),.*/\1/p' plain/flows.csv)
+at=$(sed -n 's/^stopped: flow 5 ends, at \([0-9]*\)\.\([0-9]*\) us$/\1\2/p' err)
+[ "$((at))" = "$end" ] || fail "flow 5 ends at $end, not $at"
+expect 1 run lossy.yaml --quiet --out broken --break-on 'queue h0-s0 > 1GB'
+grep -q 'it never came to that' err || fail "nothing about what never came"
+holds broken/result.json "r['partial'] is False and r['digest'] == '$digest'"
+for condition in 'drop on s0' 'drop at nobody' 'drop at' 'queue h0-s0 > 5' 'queue h0-h9 > 5KB' 'qp x enters ERR' \
+	'flow 99 ends' 'pause from' 'a b c d e f' ''; do
+	expect 2 run lossy.yaml --out refused --break-on "$condition"
+	[ "$(wc -l <err)" = 1 ] && grep -q '^verbena: --break-on: found .*, expected ' err || fail "--break-on $condition: another line"
+done
+
+# A queue pair of a program that ends in error.
+cat >program.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 4}
+programs: [{run: write_once, hosts: [h0, h1]}]
+faults: [{link: h0-s0, loss: 100%}]
+END
+expect 1 run program.yaml --json
+qp=$(sed -n 's/.* of QP \(0x[0-9a-f]*\): transport retries exceeded.*/\1/p' err)
+expect 0 run program.yaml --json --break-on "qp $qp enters ERR"
+grep -q "^stopped: qp $qp enters ERR, in the window that begins at [0-9.]* us$" err || fail "qp: not stopped"

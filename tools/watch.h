@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_WATCH_H
+#define TOOLS_WATCH_H
+
+/* What of a run's events the options of the command ask for: --trace, --perfetto, --break-on. Where
+ * none is given nothing listens. */
+#include "tools/breakpoint.h"
+#include "tools/perfetto.h"
+#include "tools/trace.h"
+
+struct watch {
+	struct events events;
+	struct trace trace;
+	struct breakpoint breakpoint;
+	struct perfetto perfetto;
+	bool has_trace, has_breakpoint, has_perfetto;
+};
+
+struct command_options;
+
+/* Before anything is written: COMMAND_DONE or COMMAND_BAD, with a line on stderr. */
+int watch_check(struct watch *watch, const struct command_options *options,
+		const struct scenario *scenario);
+/* Makes the files. COMMAND_DONE or COMMAND_BROKEN. */
+int watch_open(struct watch *watch, const struct command_options *options);
+int watch_attach(struct watch *watch, const struct scenario *scenario,
+		 struct fabric *fabric); /* before the run; -ENOMEM */
+/* After the run. COMMAND_DONE, COMMAND_FAILED: the breakpoint was never reached, COMMAND_BROKEN. */
+int watch_close(struct watch *watch);
+bool watch_has_stopped(const struct watch *watch); /* the run, at the breakpoint */
+void watch_fini(struct watch *watch);		   /* zeroed: allowed */
+
+#endif
