@@ -249,9 +249,30 @@ void fabric_fini(struct fabric *fabric)
 	util_free(fabric->hosts);
 	util_free(fabric->switches);
 	util_free(fabric->switch_params);
-	util_free(fabric->belongings);
+	if (fabric->free_belongings)
+		fabric->free_belongings(fabric->belongings);
 	packet_pools_fini(&fabric->pools);
 	*fabric = (struct fabric){.sim = NULL};
+}
+
+struct sim_switch *fabric_switch(const struct fabric *fabric, const char *name)
+{
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		if (strcmp(sim_switch_node(fabric->switches[i])->name, name) == 0)
+			return fabric->switches[i];
+	return NULL;
+}
+
+int fabric_override(const struct fabric *fabric, const char *at, const char *to, const char *via)
+{
+	const struct sim_node *node = sim_switch_node(fabric_switch(fabric, at));
+	struct sim_switch *sw = fabric_switch(fabric, to);
+	const struct sim_node *end = sw ? sim_switch_node(sw) : &fabric_host(fabric, to)->node;
+
+	for (uint32_t p = 0; p < node->port_count; p++)
+		if (strcmp(node->ports[p].peer->name, via) == 0)
+			return sim_route_override(fabric->routes, node, end, p);
+	return -EINVAL;
 }
 
 struct host *fabric_host(const struct fabric *fabric, const char *name)

@@ -62,7 +62,8 @@ struct fabric {
 	bool sealed;
 	int error; /* what fabric_run() returned */
 	struct fabric_watcher *watchers;
-	void *belongings; /* of whoever made the fabric: freed with it */
+	void *belongings; /* of whoever made the fabric: given to @free_belongings at the end */
+	void (*free_belongings)(void *belongings); /* NULL: nothing */
 };
 
 /* Builds and seals; @topology may go away afterwards, but not its names. -ENOMEM; -EINVAL: a host
@@ -77,6 +78,11 @@ void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher);
 /* What the switch @node is. */
 const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
 							const struct sim_node *node);
+
+/* NULL: no such switch. */
+struct sim_switch *fabric_switch(const struct fabric *fabric, const char *name);
+/* As sim_route_override(), out of the first port that leads to @via. All three are there. */
+int fabric_override(const struct fabric *fabric, const char *at, const char *to, const char *via);
 
 /* NULL: no such host. */
 struct host *fabric_host(const struct fabric *fabric, const char *name);

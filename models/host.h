@@ -48,7 +48,7 @@ struct host_params {
 	struct host_cost cost;
 	enum coro_backend coro_backend;
 	/* Of the queue pairs of flows; codes as in libibverbs. */
-	uint8_t flow_timeout, flow_retries;
+	uint8_t flow_timeout, flow_retries, flow_ttl; /* ttl 0: 64 */
 	ps_t loop_delay;      /* of what it sends to itself, beside the time on the wire */
 	struct spin *spin;    /* watches programs (models/spin.h); NULL: nobody does */
 	bool through_wire;    /* every packet to bytes and back before it is sent */

@@ -16,19 +16,49 @@ struct scenario_ecn {
 	uint32_t kmin_bytes, kmax_bytes, pmax_num, pmax_den;
 };
 
-struct scenario_switch { /* of every switch */
+struct scenario_class { /* of one priority at every port of a switch */
+	uint32_t alpha_num, alpha_den;	/* dynamic threshold ... */
+	uint32_t xoff_bytes, xon_bytes; /* ... or a static one (alpha_den 0) */
+	uint32_t reserve_bytes;
+	uint32_t queue_num, queue_den; /* limit of an egress queue; den 0: none */
+};
+
+struct scenario_switch {
 	uint64_t buffer_bytes;
 	ps_t latency;
+	bool cut_through;
 	uint32_t alpha_num, alpha_den;	/* dynamic thresholds ... */
 	uint32_t xoff_bytes, xon_bytes; /* ... or static ones (0: dynamic) */
+	uint32_t reserve_bytes;
+	struct scenario_class classes[SIM_PRIORITIES];
+	bool has_classes; /* they go before the five above */
+	uint8_t weights[SIM_PRIORITIES]; /* of turns; all 0: strict */
 	enum scenario_fc fc;
-	uint8_t lossless;	 /* mask of priorities */
+	uint8_t lossless; /* mask of priorities */
 	bool headroom_auto;
 	uint32_t headroom_bytes;
+	uint64_t headroom_pool_bytes; /* 0: none */
 	bool pfc_quanta;
 	ps_t response_delay; /* of pauses or credits */
+	bool has_watchdog;
+	struct pfc_watchdog watchdog;
 	uint32_t credit_bytes;
 	struct scenario_ecn ecn;
+	enum sim_balance balance;
+	ps_t flowlet_gap;
+	uint32_t mtu_bytes; /* of an IP packet; 0: any */
+	bool mapped;
+	uint8_t map[SIM_PRIORITIES]; /* the queue of what hosts send as that priority */
+};
+
+struct scenario_route { /* names are the topology's: positions in it */
+	uint32_t at, to, via;
+};
+
+struct scenario_group { /* switches that differ from the others */
+	struct scenario_switch is;
+	uint32_t *nodes; /* positions in the topology, ascending */
+	uint32_t node_count;
 };
 
 struct scenario_nic { /* of every host */
@@ -42,6 +72,7 @@ struct scenario_nic { /* of every host */
 	uint8_t cnp_priority;
 	ps_t cnp_interval;
 	ps_t loop_delay;
+	uint8_t ttl; /* of flows */
 	bool ipv6;
 	char profile[32]; /* host profile of costs: "generic" or "none" */
 };
@@ -58,6 +89,7 @@ struct scenario_program {
 enum scenario_fault_kind {
 	SCENARIO_FAULT_LOSS, SCENARIO_FAULT_CORRUPT, SCENARIO_FAULT_DUPLICATE,
 	SCENARIO_FAULT_REORDER, SCENARIO_FAULT_DELAY, SCENARIO_FAULT_DROP_NTH,
+	SCENARIO_FAULT_DOWN, SCENARIO_FAULT_RATE, SCENARIO_FAULT_PAUSE,
 };
 
 struct scenario_fault {
@@ -66,7 +98,9 @@ struct scenario_fault {
 	enum scenario_fault_kind kind;
 	uint32_t num, den; /* probability */
 	uint64_t nth;	   /* DROP_NTH: counted from 1, whenever that is */
-	ps_t delay;	   /* DELAY; DUPLICATE, REORDER: how far behind */
+	ps_t delay;	   /* DELAY; DUPLICATE, REORDER: how far behind; DOWN: until it is known */
+	uint64_t rate_bps; /* RATE */
+	uint8_t priorities; /* PAUSE: mask */
 	bool control;	   /* pause and resume frames, too */
 	ps_t from_at, until_at; /* PS_NEVER: for ever */
 };
@@ -84,7 +118,12 @@ struct scenario {
 	ps_t until;    /* PS_NEVER: until nothing is left to do */
 	ps_t oob_delay;
 	struct topology topology;
-	struct scenario_switch switches;
+	struct scenario_switch switches; /* all but those of @groups */
+	struct scenario_route *routes;
+	uint32_t route_count;
+	bool weighted_routes;
+	struct scenario_group *groups;
+	uint32_t group_count;
 	struct scenario_nic nic;
 	char **classes; /* names of the traffic blocks, each present even when empty */
 	uint32_t class_count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario.h"
 
-#include "models/scenario_internal.h"
-#include "sim/fault.h"
+#include "models/scenario_build.h"
 #include "sim/port.h"
+#include "sim/route.h"
 #include "transport/wire/frame.h"
 #include "util/alloc.h"
 #include "util/check.h"
@@ -13,34 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has to live as long as the fabric. */
-struct belongings {
-	struct pfc_params pfc;
-	struct credit_params credit;
-	struct ecn ecn;
-	struct host_params host;
-	struct sim_fault faults[]; /* two a fault: one a direction; and one a direction of a link */
-};
-
 /* ---- parameters ---- */
-
-static struct pfc_params pfc_of(const struct scenario *s)
-{
-	const struct scenario_switch *sw = &s->switches;
-
-	return (struct pfc_params){
-		.lossless = sw->lossless,
-		.dynamic = sw->xoff_bytes == 0,
-		.alpha_num = sw->alpha_num,
-		.alpha_den = sw->alpha_den,
-		.xoff_bytes = sw->xoff_bytes,
-		.resume_bytes = sw->xoff_bytes > 0 ? sw->xoff_bytes - sw->xon_bytes
-						   : 2 * scenario_frame_bytes(s),
-		.headroom_bytes = sw->headroom_auto ? 0 : sw->headroom_bytes,
-		.quanta = sw->pfc_quanta,
-		.response_delay = sw->response_delay,
-	};
-}
 
 static const struct cc_ops *cc_of(enum scenario_cc cc)
 {
@@ -89,16 +62,15 @@ static struct host_params host_of(const struct scenario *s, const struct scenari
 		.loop_delay = s->nic.loop_delay,
 		.flow_timeout = s->nic.timeout,
 		.flow_retries = s->nic.retry_cnt,
+		.flow_ttl = s->nic.ttl,
 		.through_wire = options->through_wire,
 	};
 }
 
 static struct fabric_params params_of(const struct scenario *s,
 				      const struct scenario_options *options,
-				      struct belongings *own)
+				      struct scenario_built *own)
 {
-	const enum scenario_fc fc = s->switches.fc;
-
 	return (struct fabric_params){
 		.seed = s->seed,
 		.scenario_hash = s->hash,
@@ -110,15 +82,8 @@ static struct fabric_params params_of(const struct scenario *s,
 		.host = &own->host,
 		.cc_params_of = s->nic.cc == SCENARIO_CC_DCQCN_HPCC ? cc_dcqcn_hpcc_params
 								    : cc_dcqcn_params,
-		.switches =
-			{
-				.buffer_bytes = s->switches.buffer_bytes,
-				.pfc = fc == SCENARIO_FC_PFC ? &own->pfc : NULL,
-				.credit = fc == SCENARIO_FC_CREDIT ? &own->credit : NULL,
-				.mtu_bytes = scenario_frame_bytes(s),
-				.ecn = s->switches.ecn.enabled ? &own->ecn : NULL,
-				.latency = s->switches.latency,
-			},
+		.switches = own->switches[0].params,
+		.switch_of = s->group_count > 0 ? own->switch_of : NULL,
 	};
 }
 
@@ -129,10 +94,10 @@ static struct fabric_params params_of(const struct scenario *s,
 static int compare_faults(const void *a, const void *b)
 {
 	const struct scenario_fault *x = a, *y = b;
-	const uint64_t u[] = {x->kind, x->from_at, x->until_at, x->num,
-			      x->den,  x->nth,	   x->delay,	x->control};
-	const uint64_t v[] = {y->kind, y->from_at, y->until_at, y->num,
-			      y->den,  y->nth,	   y->delay,	y->control};
+	const uint64_t u[] = {x->kind, x->from_at, x->until_at, x->num,	     x->den,
+			      x->nth,  x->delay,   x->control,	x->rate_bps, x->priorities};
+	const uint64_t v[] = {y->kind, y->from_at, y->until_at, y->num,	     y->den,
+			      y->nth,  y->delay,   y->control,	y->rate_bps, y->priorities};
 
 	for (size_t i = 0; i < sizeof(u) / sizeof(u[0]); i++)
 		if (u[i] != v[i])
@@ -171,6 +136,14 @@ static struct sim_fault_params fault_params_of(const struct scenario_fault *faul
 	case SCENARIO_FAULT_DELAY:
 		params.delay = fault->delay;
 		break;
+	case SCENARIO_FAULT_DOWN:
+		params.loss_ppb = 1000000000;
+		break;
+	case SCENARIO_FAULT_RATE:
+		params.rate_bps = fault->rate_bps;
+		break;
+	case SCENARIO_FAULT_PAUSE: /* the host's */
+		break;
 	case SCENARIO_FAULT_DROP_NTH:
 		params.lost_numbers = &fault->nth;
 		params.lost_count = 1;
@@ -189,9 +162,58 @@ static uint32_t attach(struct sim_fault *fault, const struct fabric *fabric, con
 	return 1;
 }
 
+/* Switches at either end of the link, or at the one that sends, know of it a little later. */
+static int take_out(const struct fabric *fabric, const struct topology_link *link,
+		    const char *const ends[2], const struct scenario_fault *fault)
+{
+	const ps_t until = fault->until_at == PS_NEVER ? PS_NEVER : fault->until_at + fault->delay;
+	int ret = 0;
+
+	for (int end = 0; end < 2 && !ret; end++) {
+		const struct sim_port *port = sim_port_find(fabric->sim, link->name, ends[end]);
+		struct sim_switch *sw;
+
+		if (fault->direction && strcmp(fault->direction, ends[end]) != 0)
+			continue;
+		sw = fabric_switch(fabric, ends[end]);
+		ret = sw ? sim_switch_outage(sw, port->index, fault->from_at + fault->delay, until)
+			 : 0;
+	}
+	return ret;
+}
+
+static void start_storms(const struct scenario *s, const struct fabric *fabric,
+			struct host_storm *storms)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->fault_count; i++) {
+		const struct scenario_fault *fault = &s->faults[i];
+
+		if (fault->kind == SCENARIO_FAULT_PAUSE)
+			host_storm_start(&storms[n++], fabric_host(fabric, fault->direction),
+					 fault->priorities, fault->from_at, fault->until_at);
+	}
+}
+
+static int set_routes(const struct scenario *s, const struct fabric *fabric)
+{
+	const struct topology *topology = &s->topology;
+	int ret = s->weighted_routes ? sim_routes_weigh(fabric->routes) : 0;
+
+	for (uint32_t i = 0; i < s->route_count && !ret; i++) {
+		const struct scenario_route *route = &s->routes[i];
+
+		ret = fabric_override(fabric, topology->nodes[route->at].name,
+				      topology->nodes[route->to].name,
+				      topology->nodes[route->via].name);
+	}
+	return ret;
+}
+
 /* Bit errors and losses that belong to the link itself, then those of the scenario. */
-static void attach_faults(const struct scenario *s, const struct fabric *fabric,
-			  struct sim_fault *faults)
+static int attach_faults(const struct scenario *s, const struct fabric *fabric,
+			 struct sim_fault *faults)
 {
 	const struct topology *topology = &s->topology;
 	uint64_t n = 0;
@@ -223,39 +245,50 @@ static void attach_faults(const struct scenario *s, const struct fabric *fabric,
 				if (!fault->direction || strcmp(fault->direction, ends[end]) == 0)
 					n += attach(&faults[n], fabric, link->name, ends[end],
 						    &params);
+			if (fault->kind == SCENARIO_FAULT_DOWN && take_out(fabric, link, ends, fault) != 0)
+				return -ENOMEM;
 		}
 	}
+	return 0;
 }
 
 /* ---- all of it ---- */
 
-static struct belongings *make_belongings(const struct scenario *s,
-					  const struct scenario_options *options)
+static void free_built(void *belongings)
 {
-	const struct scenario_ecn *ecn = &s->switches.ecn;
-	uint64_t fault_count = 2 * (uint64_t)s->fault_count;
-	struct belongings *own;
+	struct scenario_built *own = belongings;
 
+	util_free(own->switches);
+	util_free(own->switch_of);
+	util_free(own->faults);
+	util_free(own->storms);
+	util_free(own);
+}
+
+static struct scenario_built *make_built(const struct scenario *s,
+					 const struct scenario_options *options)
+{
+	struct scenario_built *own = util_calloc(1, sizeof(*own));
+	uint64_t fault_count = 2 * (uint64_t)s->fault_count;
+
+	if (!own)
+		return NULL;
 	for (uint32_t i = 0; i < s->topology.link_count; i++)
 		if (s->topology.links[i].loss_ppb > 0 || s->topology.links[i].error_ppt > 0)
 			fault_count += 2;
-	own = util_calloc(1, sizeof(*own) + fault_count * sizeof(struct sim_fault));
-	if (!own)
-		return NULL;
-	own->pfc = pfc_of(s);
-	own->credit = (struct credit_params){.buffer_bytes = s->switches.credit_bytes,
-					     .frame_bytes_max = scenario_frame_bytes(s),
-					     .response_delay = s->switches.response_delay};
+	own->faults = util_calloc(fault_count + 1, sizeof(*own->faults));
+	own->storms = util_calloc((size_t)s->fault_count + 1, sizeof(*own->storms));
 	own->host = host_of(s, options);
-	if (ecn->enabled)
-		own->ecn = ecn_make(ecn->kmin_bytes, ecn->kmax_bytes, ecn->pmax_num, ecn->pmax_den);
-	return own;
+	if (own->faults && own->storms && scenario_build_switches(s, own) == 0)
+		return own;
+	free_built(own);
+	return NULL;
 }
 
 int scenario_build(const struct scenario *scenario, const struct scenario_options *options,
 		   struct fabric *ret_fabric, struct traffic **ret_traffic)
 {
-	struct belongings *own = make_belongings(scenario, options);
+	struct scenario_built *own = make_built(scenario, options);
 	struct fabric_params params;
 	int ret;
 
@@ -264,12 +297,15 @@ int scenario_build(const struct scenario *scenario, const struct scenario_option
 	params = params_of(scenario, options, own);
 	ret = fabric_create(ret_fabric, &scenario->topology, &params);
 	if (ret) {
-		util_free(own);
+		free_built(own);
 		return ret;
 	}
 	ret_fabric->belongings = own;
-	attach_faults(scenario, ret_fabric, own->faults);
-	ret = traffic_create(ret_fabric, scenario->flows, scenario->flow_count, ret_traffic);
+	ret_fabric->free_belongings = free_built;
+	ret = attach_faults(scenario, ret_fabric, own->faults);
+	ret = ret ? ret : set_routes(scenario, ret_fabric);
+	start_storms(scenario, ret_fabric, own->storms);
+	ret = ret ? ret : traffic_create(ret_fabric, scenario->flows, scenario->flow_count, ret_traffic);
 	if (ret)
 		fabric_fini(ret_fabric);
 	return ret;

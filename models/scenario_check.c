@@ -17,7 +17,28 @@ const struct scenario_value *scenario_value_of(const struct yaml_node *node)
 
 struct yaml_node *scenario_node(const struct yaml_node *map, const char *key)
 {
-	return map && map->kind == YAML_MAP ? yaml_find(map, key) : NULL;
+	for (; map && map->kind == YAML_MAP; map = map->base) {
+		struct yaml_node *node = yaml_find(map, key);
+
+		if (node)
+			return node;
+	}
+	return NULL;
+}
+
+bool scenario_is_own(const struct yaml_node *map, const char *key)
+{
+	return map && map->kind == YAML_MAP && yaml_find(map, key);
+}
+
+void scenario_base(struct yaml_node *map, const struct yaml_node *base)
+{
+	if (map->kind != YAML_MAP)
+		return;
+	map->base = base;
+	for (struct yaml_node *node = map->child; node; node = node->next)
+		if (scenario_node(base, node->key))
+			scenario_base(node, scenario_node(base, node->key));
 }
 
 bool scenario_has(const struct yaml_node *map, const char *key)

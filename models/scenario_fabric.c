@@ -128,17 +128,16 @@ uint32_t scenario_frame_bytes(const struct scenario *scenario)
 	       scenario->nic.mtu;
 }
 
-uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct topology_link *link)
+uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct scenario_switch *sw,
+				 const struct topology_link *link)
 {
 	const struct fabric_headroom headroom = {
 		.rate_bps = link->rate_bps,
 		.delay = link->delay,
-		.latency = scenario->switches.latency,
-		.response_delay = scenario->switches.response_delay,
+		.latency = sw->latency,
+		.response_delay = sw->response_delay,
 		.frame_bytes = scenario_frame_bytes(scenario),
 	};
 
-	if (!scenario->switches.headroom_auto)
-		return scenario->switches.headroom_bytes;
-	return fabric_headroom_bytes(&headroom);
+	return sw->headroom_auto ? fabric_headroom_bytes(&headroom) : sw->headroom_bytes;
 }

@@ -40,6 +40,11 @@ struct scenario_value scenario_get(const struct yaml_node *map, const char *path
 bool scenario_has(const struct yaml_node *map, const char *key);
 /* The node of a key of @map; NULL: none, or @map is NULL. */
 struct yaml_node *scenario_node(const struct yaml_node *map, const char *key);
+/* Whether @key is in @map itself, not in its base. */
+bool scenario_is_own(const struct yaml_node *map, const char *key);
+/* From now on the keys of @base, a map or NULL, hold where they are not in @map; and so on, map by
+ * map. */
+void scenario_base(struct yaml_node *map, const struct yaml_node *base);
 /* Its text, copied; @unset (may be NULL) where it is left out. */
 char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, const char *key,
 		    const char *unset);
@@ -83,7 +88,9 @@ int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map);
 /* Of the topology: keys that would have no effect, being none of @keys (to NULL), are errors. */
 void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
 			 const char *const *keys, const char *expected);
-void scenario_read_switch(struct scenario_reader *r); /* and nic */
+void scenario_read_nic(struct scenario_reader *r);
+void scenario_read_switches(struct scenario_reader *r);
+void scenario_read_routes(struct scenario_reader *r);
 void scenario_read_traffic(struct scenario_reader *r);
 void scenario_read_programs(struct scenario_reader *r);
 void scenario_read_faults(struct scenario_reader *r);
@@ -95,8 +102,9 @@ void scenario_check_topology(struct scenario_reader *r, const struct bad_at *at,
 
 /* A frame of the largest packet, preamble and gap included. */
 uint32_t scenario_frame_bytes(const struct scenario *scenario);
-/* What PFC keeps free for what comes in at @link's end at a switch, per priority. */
-uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct topology_link *link);
+/* What PFC keeps free for what comes in at @link's end at a switch like @sw, per priority. */
+uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct scenario_switch *sw,
+				 const struct topology_link *link);
 
 /* ---- scenario_hash.c: what a scenario says, without regard to order ---- */
 

@@ -206,6 +206,44 @@ static void add_chances(struct fault_reader *f)
 				"duplicate or reorder beside it");
 }
 
+static void add_down(struct fault_reader *f)
+{
+	struct scenario_fault fault = f->common;
+
+	fault.kind = SCENARIO_FAULT_DOWN;
+	fault.num = fault.den = 1;
+	fault.control = true;
+	fault.delay = scenario_get(f->map, "faults[].detect").number;
+	if (scenario_get(f->map, "faults[].down").word == 1)
+		add_fault(f, fault);
+	else if (scenario_has(f->map, "detect"))
+		scenario_refuse(f->r, f->map, scenario_node(f->map, "detect"), "faults[]",
+				"down: yes beside it");
+	f->added += scenario_has(f->map, "down");
+}
+
+/* From a host, since a switch pauses for reasons of its own. */
+static void add_pause(struct fault_reader *f)
+{
+	const struct topology *topology = &f->r->scenario->topology;
+	const struct yaml_node *pause = scenario_node(f->map, "pause");
+	struct scenario_fault fault = f->common;
+	const int64_t node = fault.direction ? topology_find(topology, fault.direction) : -1;
+
+	if (!pause || !pause->meaning)
+		return;
+	fault.kind = SCENARIO_FAULT_PAUSE;
+	fault.den = 1;
+	fault.priorities = (uint8_t)scenario_value_of(pause)->number;
+	f->added++;
+	if (node < 0 || topology->nodes[node].is_switch)
+		scenario_refuse(f->r, f->map, pause, "faults[]", "sender beside it, a host");
+	else if (f->r->scenario->switches.fc != SCENARIO_FC_PFC)
+		scenario_refuse(f->r, f->map, pause, "faults[]", "switch.pfc beside it");
+	else
+		add_fault(f, fault);
+}
+
 static void add_others(struct fault_reader *f)
 {
 	const struct yaml_node *nth = scenario_node(f->map, "drop_nth");
@@ -216,20 +254,29 @@ static void add_others(struct fault_reader *f)
 	fault.delay = scenario_get(f->map, "faults[].delay").number;
 	if (fault.delay > 0)
 		add_fault(f, fault);
-	fault.kind = SCENARIO_FAULT_DROP_NTH;
+	fault.kind = SCENARIO_FAULT_RATE;
 	fault.delay = 0;
+	fault.rate_bps = scenario_get(f->map, "faults[].rate").number;
+	if (fault.rate_bps > 0)
+		add_fault(f, fault);
+	fault.rate_bps = 0;
+	add_down(f);
+	add_pause(f);
+	fault.kind = SCENARIO_FAULT_DROP_NTH;
 	for (const struct yaml_node *node = nth ? nth->child : NULL; node; node = node->next) {
 		fault.nth = scenario_value_of(node)->number;
 		add_fault(f, fault);
 	}
-	f->added += nth != NULL || scenario_has(f->map, "delay"); /* if bad, it was reported */
+	/* If bad, it was reported. */
+	f->added += nth != NULL || scenario_has(f->map, "delay") || scenario_has(f->map, "rate");
 }
 
 /* Credits count what was sent and what was freed: the room of a frame that is lost never comes
  * back, and a second copy makes room that nobody has. */
 static void check_credit(struct scenario_reader *r, const struct yaml_node *map)
 {
-	static const char *const keys[] = {"loss", "corrupt", "duplicate", "drop_nth", "frames"};
+	static const char *const keys[] = {"loss",	   "corrupt", "duplicate",
+					   "drop_nth", "frames",  "down"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (r->scenario->switches.fc == SCENARIO_FC_CREDIT && scenario_has(map, keys[i]))
@@ -248,10 +295,13 @@ static void hash_fault(struct scenario_reader *r, const struct scenario_fault *f
 				  fault->delay,
 				  fault->from_at,
 				  fault->until_at,
-				  fault->control};
+				  fault->control,
+				  fault->rate_bps,
+				  fault->priorities};
+	const bool newer = fault->rate_bps > 0 || fault->priorities > 0;
 
 	/* A key at its default is as if it were not there. */
-	scenario_hash_words(r, &r->hash, "faults[]", words, fault->control ? 10 : 9);
+	scenario_hash_words(r, &r->hash, "faults[]", words, newer ? 12 : fault->control ? 10 : 9);
 }
 
 static void read_fault(struct scenario_reader *r, const struct yaml_node *map)
@@ -274,7 +324,7 @@ static void read_fault(struct scenario_reader *r, const struct yaml_node *map)
 	add_others(&f);
 	if (f.added == 0)
 		bad(r->errors, &map->at, scenario_shown(&key, map, "faults[]"), "no fault",
-		    "loss, corrupt, duplicate, reorder, delay or drop_nth");
+		    "loss, corrupt, duplicate, reorder, delay, drop_nth, down, rate or pause");
 }
 
 void scenario_read_faults(struct scenario_reader *r)

@@ -64,6 +64,10 @@ void scenario_fini(struct scenario *scenario)
 		util_free(scenario->expects[i].file);
 	}
 	util_free(scenario->expects);
+	for (uint32_t i = 0; i < scenario->group_count; i++)
+		util_free(scenario->groups[i].nodes);
+	util_free(scenario->groups);
+	util_free(scenario->routes);
 	util_free(scenario->classes);
 	util_free(scenario->flows);
 	util_free(scenario->programs);
@@ -130,7 +134,9 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	scenario_check(r);
 	read_top(r, overrides);
 	scenario_read_topology(r);
-	scenario_read_switch(r);
+	scenario_read_nic(r);
+	scenario_read_switches(r);
+	scenario_read_routes(r);
 	scenario_read_traffic(r);
 	scenario_read_programs(r);
 	scenario_read_faults(r);

@@ -13,6 +13,84 @@
 #define TBPS 1000000000000ull
 
 /* clang-format off */
+
+/* What a switch is, in general and for some of them. */
+#define SWITCH_ROWS(P)                                                                             \
+	{P ".buffer", SCENARIO_BYTES, "32MiB", KIB, GIB, NULL, .help = "shared by all ports"},    \
+	{P ".mode", SCENARIO_WORD, "store_and_forward", 0, 0, "store_and_forward cut_through",    \
+	 .help = "when a frame goes on: once it is there, or once its headers are"},              \
+	{P ".latency", SCENARIO_TIME, "0s", 0, PS_MS, NULL,                                       \
+	 .help = "from the end of a frame (cut_through: of its headers) until it is in its queue"}, \
+	{P ".alpha", SCENARIO_RATIO, "1/8", 1, 128000000, NULL,                                   \
+	 .help = "pause when a port and priority holds more than this share of what is free"},    \
+	{P ".xoff", SCENARIO_BYTES, NULL, 1, GIB, NULL,                                           \
+	 .help = "pause at this many bytes instead of a share"},                                  \
+	{P ".xon", SCENARIO_BYTES, NULL, 0, GIB, NULL,                                            \
+	 .help = "and resume at this many; two frames below xoff by default"},                    \
+	{P ".reserve", SCENARIO_BYTES, "0B", 0, GIB, NULL,                                        \
+	 .help = "of each port and lossless priority, beside what is shared"},                    \
+	{P ".classes", SCENARIO_LIST, NULL, 0, 0, NULL,                                           \
+	 .help = "priorities that differ in what they may hold"},                                 \
+	{P ".classes[].priorities", SCENARIO_PRIORITIES, NULL, 0, 7, NULL, .help = "which",       \
+	 .required = true},                                                                       \
+	{P ".classes[].alpha", SCENARIO_RATIO, NULL, 1, 256000000, NULL,                          \
+	 .help = "a port may hold this share of what is free; lossless ones pause, others drop"}, \
+	{P ".classes[].xoff", SCENARIO_BYTES, NULL, 1, GIB, NULL, .help = "so many bytes instead"}, \
+	{P ".classes[].xon", SCENARIO_BYTES, NULL, 0, GIB, NULL,                                  \
+	 .help = "and resume at this many; two frames below by default"},                         \
+	{P ".classes[].reserve", SCENARIO_BYTES, NULL, 0, GIB, NULL,                              \
+	 .help = "of each port, beside what is shared"},                                          \
+	{P ".classes[].queue_alpha", SCENARIO_RATIO, NULL, 1, 256000000, NULL,                    \
+	 .help = "a queue longer than this share of what is free drops"},                         \
+	{P ".ets", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "priorities that take turns",          \
+	 .block = true},                                                                          \
+	{P ".ets.weights", SCENARIO_TEXTS, NULL, 0, 0, NULL,                                      \
+	 .help = "eight numbers up to 255, for priorities 0 to 7: their shares; 0: strict",       \
+	 .required = true},                                                                       \
+	{P ".balance", SCENARIO_WORD, "ecmp", 0, 0, "ecmp spray flowlet shortest",                \
+	 .help = "which of equal ways: one a flow, a packet, a flowlet; or the shortest queues"},  \
+	{P ".flowlet_gap", SCENARIO_TIME, "100us", 1, PS_S, NULL,                                 \
+	 .help = "so long without a packet begins a flowlet"},                                    \
+	{P ".mtu", SCENARIO_COUNT, NULL, 68, 65000, NULL,                                         \
+	 .help = "bytes of an IP packet; longer ones are dropped"},                               \
+	{P ".dscp", SCENARIO_LIST, NULL, 0, 0, NULL,                                              \
+	 .help = "priorities by DSCP; by default and for others DSCP / 8, as hosts have it"},      \
+	{P ".dscp[].values", SCENARIO_TEXTS, NULL, 0, 0, NULL, .help = "a list of DSCPs, 0 to 63", \
+	 .required = true},                                                                       \
+	{P ".dscp[].priority", SCENARIO_COUNT, NULL, 0, 7, NULL, .help = "their queue here",      \
+	 .required = true},                                                                       \
+	{P ".ecn", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "marks congestion", .block = true},    \
+	{P ".ecn.kmin", SCENARIO_BYTES, "400KB", 0, GIB, NULL, .help = "no mark up to this queue"}, \
+	{P ".ecn.kmax", SCENARIO_BYTES, "1600KB", 0, GIB, NULL,                                   \
+	 .help = "always a mark above this queue"},                                               \
+	{P ".ecn.pmax", SCENARIO_RATIO, "20%", 0, 1000000, NULL, .help = "chance of a mark at kmax"}, \
+	{P ".pfc", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "pauses by priority", .block = true},  \
+	{P ".pfc.priorities", SCENARIO_PRIORITIES, "3", 0, 7, NULL, .help = "that lose nothing"}, \
+	{P ".pfc.headroom", SCENARIO_BYTES, "auto", 1, GIB, "auto",                               \
+	 .help = "of each port and priority; auto: what can still come, by the link"},            \
+	{P ".pfc.headroom_pool", SCENARIO_BYTES, NULL, 1, GIB, NULL,                              \
+	 .help = "that all headrooms share; by default each has its own"},                        \
+	{P ".pfc.mode", SCENARIO_WORD, "resume", 0, 0, "resume quanta",                           \
+	 .help = "resume: a pause lasts until it is taken back; quanta: it runs out and is refreshed"}, \
+	{P ".pfc.response_delay", SCENARIO_TIME, "0s", 0, PS_MS, NULL,                            \
+	 .help = "until the other end obeys, interfaces included"},                               \
+	{P ".pfc.watchdog", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "for pauses without end",     \
+	 .block = true},                                                                          \
+	{P ".pfc.watchdog.detection", SCENARIO_TIME, "200ms", 1, 1000 * PS_S, NULL,               \
+	 .help = "a port and priority with frames that is paused for so long is in a storm"},     \
+	{P ".pfc.watchdog.restoration", SCENARIO_TIME, "200ms", 1, 1000 * PS_S, NULL,             \
+	 .help = "without a pause for so long it is well again"},                                 \
+	{P ".pfc.watchdog.poll", SCENARIO_TIME, "200ms", 1, 1000 * PS_S, NULL,                    \
+	 .help = "between two looks"},                                                            \
+	{P ".pfc.watchdog.action", SCENARIO_WORD, "drop", 0, 0, "drop forward",                   \
+	 .help = "in a storm: frames are dropped, or sent in spite of pauses"},                   \
+	{P ".credit", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "credits instead of pauses",        \
+	 .block = true},                                                                          \
+	{P ".credit.buffer", SCENARIO_BYTES, "64KiB", KIB, GIB, NULL,                             \
+	 .help = "of each port and priority, at both ends of a link"},                            \
+	{P ".credit.response_delay", SCENARIO_TIME, "0s", 0, PS_MS, NULL,                         \
+	 .help = "until the other end knows"}
+
 static const struct scenario_row rows[] = {
 	{"version", SCENARIO_COUNT, NULL, 1, 1, NULL, .help = "of this format", .required = true},
 	{"name", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "of the run; the file's by default"},
@@ -85,36 +163,26 @@ static const struct scenario_row rows[] = {
 	{"topology.links[].error", SCENARIO_CHANCE_PPT, "0", 0, 1000000000, NULL,
 	 .help = "chance of each bit to be wrong, up to 0.001"},
 
+	{"routing", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "beside shortest ways and ECMP"},
+	{"routing.weighted", SCENARIO_WORD, "no", 0, 0, "no yes",
+	 .help = "ECMP takes ports by their rates"},
+	{"routing.ways", SCENARIO_LIST, NULL, 0, 0, NULL,
+	 .help = "ways that are not the shortest, loops among them"},
+	{"routing.ways[].at", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "a switch sends",
+	 .required = true},
+	{"routing.ways[].to", SCENARIO_NAME, NULL, 0, 0, NULL,
+	 .help = "what is for this host, and for all hosts of its switch, or of this switch",
+	 .required = true},
+	{"routing.ways[].via", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "to this neighbour",
+	 .required = true},
+
 	{"switch", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "every switch"},
-	{"switch.buffer", SCENARIO_BYTES, "32MiB", KIB, GIB, NULL, .help = "shared by all ports"},
-	{"switch.mode", SCENARIO_WORD, "store_and_forward", 0, 0, "store_and_forward",
-	 .help = "when a frame goes on"},
-	{"switch.latency", SCENARIO_TIME, "0s", 0, PS_MS, NULL,
-	 .help = "from the end of a frame until it is in its queue"},
-	{"switch.alpha", SCENARIO_RATIO, "1/8", 1, 128000000, NULL,
-	 .help = "pause when a port and priority holds more than this share of what is free"},
-	{"switch.xoff", SCENARIO_BYTES, NULL, 1, GIB, NULL,
-	 .help = "pause at this many bytes instead of a share"},
-	{"switch.xon", SCENARIO_BYTES, NULL, 0, GIB, NULL,
-	 .help = "and resume at this many; two frames below xoff by default"},
-	{"switch.ecn", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "marks congestion", .block = true},
-	{"switch.ecn.kmin", SCENARIO_BYTES, "400KB", 0, GIB, NULL, .help = "no mark up to this queue"},
-	{"switch.ecn.kmax", SCENARIO_BYTES, "1600KB", 0, GIB, NULL, .help = "always a mark above this queue"},
-	{"switch.ecn.pmax", SCENARIO_RATIO, "20%", 0, 1000000, NULL, .help = "chance of a mark at kmax"},
-	{"switch.pfc", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "pauses by priority", .block = true},
-	{"switch.pfc.priorities", SCENARIO_PRIORITIES, "3", 0, 7, NULL, .help = "that lose nothing"},
-	{"switch.pfc.headroom", SCENARIO_BYTES, "auto", 1, GIB, "auto",
-	 .help = "of each port and priority; auto: what can still come, by the link"},
-	{"switch.pfc.mode", SCENARIO_WORD, "resume", 0, 0, "resume quanta",
-	 .help = "resume: a pause lasts until it is taken back; quanta: it runs out and is refreshed"},
-	{"switch.pfc.response_delay", SCENARIO_TIME, "0s", 0, PS_MS, NULL,
-	 .help = "until the other end obeys, interfaces included"},
-	{"switch.credit", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "credits instead of pauses",
-	 .block = true},
-	{"switch.credit.buffer", SCENARIO_BYTES, "64KiB", KIB, GIB, NULL,
-	 .help = "of each port and priority, at both ends of a link"},
-	{"switch.credit.response_delay", SCENARIO_TIME, "0s", 0, PS_MS, NULL,
-	 .help = "until the other end knows"},
+	SWITCH_ROWS("switch"),
+	{"switches", SCENARIO_LIST, NULL, 0, 0, NULL,
+	 .help = "some switches, which differ from the others in these keys"},
+	{"switches[].names", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "of the switches",
+	 .required = true},
+	SWITCH_ROWS("switches[]"),
 
 	{"nic", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "every host's adapter"},
 	{"nic.mtu", SCENARIO_WORD, "4096", 0, 0, "256 512 1024 2048 4096", .help = "payload of a packet"},
@@ -133,6 +201,7 @@ static const struct scenario_row rows[] = {
 	{"nic.timeout", SCENARIO_COUNT, "14", 0, 31, NULL,
 	 .help = "of flows: 4.096us * 2^N until a packet is sent again (after twice that); 0: never"},
 	{"nic.retries", SCENARIO_COUNT, "7", 0, 7, NULL, .help = "of flows, before they fail"},
+	{"nic.ttl", SCENARIO_COUNT, "64", 1, 255, NULL, .help = "of flows: hops until a packet is dropped"},
 	{"nic.ip", SCENARIO_WORD, "4", 0, 0, "4 6", .help = "version"},
 	{"nic.loop_delay", SCENARIO_TIME, "100ns", 1, PS_MS, NULL,
 	 .help = "of what a host sends to itself, besides its time on the wire"},
@@ -194,6 +263,14 @@ static const struct scenario_row rows[] = {
 	 .help = "chance of a frame to come twice"},
 	{"faults[].reorder", SCENARIO_RATIO, NULL, 0, 1000000, NULL,
 	 .help = "chance of a frame to be held back"},
+	{"faults[].down", SCENARIO_WORD, "no", 0, 0, "no yes",
+	 .help = "the link is down: nothing gets through, and switches take other ways"},
+	{"faults[].detect", SCENARIO_TIME, "1us", 0, PS_S, NULL,
+	 .help = "down: so long until switches know, and until they know that it is up again"},
+	{"faults[].rate", SCENARIO_RATE, NULL, MBPS, 10 * TBPS, NULL,
+	 .help = "the link is no faster than this"},
+	{"faults[].pause", SCENARIO_PRIORITIES, NULL, 0, 7, NULL,
+	 .help = "sender, a host, pauses these priorities all the time"},
 	{"faults[].delay", SCENARIO_TIME, NULL, 1, PS_S, NULL, .help = "more delay for every frame"},
 	{"faults[].drop_nth", SCENARIO_COUNTS, NULL, 1, 0, NULL,
 	 .help = "exactly these frames are lost, counted from 1"},

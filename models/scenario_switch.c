@@ -3,46 +3,46 @@
 
 #include "util/alloc.h"
 #include "util/quantity.h"
-#include "util/text.h"
+#include "util/siphash.h"
 
-/* ---- nic ---- */
+#include <stdlib.h>
+#include <string.h>
 
-static void read_nic(struct scenario_reader *r)
+/* What switches are: all of them by "switch", some by "switches". A place is one of these maps. */
+struct place {
+	struct scenario_reader *r;
+	const struct yaml_node *map;
+	const char *path; /* "switch" or "switches[]" */
+	struct scenario_switch *sw;
+	const bool *members; /* by node of the topology */
+};
+
+/* Reports @node, the value of PLACE.@key. */
+static void refuse(const struct place *p, const struct yaml_node *node, const char *key,
+		   const char *found, const char *expected)
 {
-	const struct yaml_node *map = scenario_node(r->root, "nic");
-	struct scenario_nic *nic = &r->scenario->nic;
-	const struct scenario_value every = scenario_get(map, "nic.ack_every");
-	const struct scenario_value ack = scenario_get(map, "nic.ack_priority");
-	const struct scenario_value interval = scenario_get(map, "nic.cnp_interval");
+	struct bad_text path, shown;
 
-	*nic = (struct scenario_nic){
-		.mtu = 256u << scenario_get(map, "nic.mtu").word,
-		.cc = (enum scenario_cc)scenario_get(map, "nic.cc").word,
-		.ack_every = every.word < 0 ? (uint32_t)every.number : 0,
-		.psn_window = (uint32_t)scenario_get(map, "nic.window").number,
-		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
-		.timeout = (uint8_t)scenario_get(map, "nic.timeout").number,
-		.retry_cnt = (uint8_t)scenario_get(map, "nic.retries").number,
-		.ack_priority = ack.word < 0 ? (int)ack.number : -1,
-		.cnp_priority = (uint8_t)scenario_get(map, "nic.cnp_priority").number,
-		.loop_delay = scenario_get(map, "nic.loop_delay").number,
-		.ipv6 = scenario_get(map, "nic.ip").word == 1,
-	};
-	nic->cnp_interval = interval.word < 0			  ? interval.number
-			    : nic->cc == SCENARIO_CC_DCQCN_HPCC ? 4 * PS_US
-								  : 50 * PS_US;
-	util_text(nic->profile, sizeof(nic->profile), "%s",
-		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
+	bad_text(&path, "%s.%s", p->path, key);
+	bad(p->r->errors, &node->at, scenario_shown(&shown, p->map, path.text), found, expected);
 }
 
-/* ---- switch ---- */
-
-static void read_ecn(struct scenario_reader *r, const struct yaml_node *map)
+static void refuse_content(const struct place *p, const struct yaml_node *map, const char *key,
+			   const char *expected)
 {
-	const struct yaml_node *node = scenario_node(map, "ecn");
+	const char *dot = strrchr(key, '.');
+	const struct yaml_node *node = scenario_node(map, dot ? dot + 1 : key);
+	struct bad_text found;
+
+	refuse(p, node, key, scenario_content(&found, node), expected);
+}
+
+static void read_ecn(const struct place *p)
+{
+	const struct yaml_node *node = scenario_node(p->map, "ecn");
 	const struct scenario_value pmax = scenario_get(node, "switch.ecn.pmax");
-	struct scenario_ecn *ecn = &r->scenario->switches.ecn;
-	struct bad_text found, expected;
+	struct scenario_ecn *ecn = &p->sw->ecn;
+	struct bad_text expected;
 	char kmin[32], kmax[32];
 
 	if (!node)
@@ -58,139 +58,440 @@ static void read_ecn(struct scenario_reader *r, const struct yaml_node *map)
 		return;
 	util_quantity_format(kmin, ecn->kmin_bytes, UTIL_UNIT_BYTES);
 	util_quantity_format(kmax, ecn->kmax_bytes, UTIL_UNIT_BYTES);
-	bad(r->errors, &node->at, "switch.ecn.kmin", bad_text(&found, "%s", kmin),
-	    bad_text(&expected, "at most kmax, which is %s", kmax));
+	refuse(p, node, "ecn.kmin", kmin,
+	       bad_text(&expected, "at most kmax, which is %s", kmax));
 }
 
-/* Fixed thresholds, or a share of what is free. */
-static void read_thresholds(struct scenario_reader *r, const struct yaml_node *map)
+/* ---- thresholds ---- */
+
+/* Bytes at which a pause ends: as given, or two frames below. @prefix is that of the keys. */
+static uint32_t xon_of(const struct place *p, const struct yaml_node *map, const char *prefix,
+		       uint32_t xoff)
 {
-	struct scenario_switch *sw = &r->scenario->switches;
-	const struct scenario_value alpha = scenario_get(map, "switch.alpha");
-	const struct yaml_node *xoff = scenario_node(map, "xoff"), *xon = scenario_node(map, "xon");
-	const uint32_t gap = 2 * scenario_frame_bytes(r->scenario);
+	const uint32_t gap = 2 * scenario_frame_bytes(p->r->scenario);
+	uint32_t xon = xoff > gap ? xoff - gap : 0;
+	struct bad_text key;
+
+	if (!scenario_has(map, "xon"))
+		return xon;
+	xon = (uint32_t)scenario_get(map, "switch.xon").number;
+	if (xon > xoff)
+		refuse_content(p, map, bad_text(&key, "%sxon", prefix), "at most xoff");
+	return xon;
+}
+
+/* Fixed thresholds, or a share of what is free: what is nearest holds. */
+static void read_thresholds(const struct place *p)
+{
+	struct scenario_switch *sw = p->sw;
+	const struct scenario_value alpha = scenario_get(p->map, "switch.alpha");
+	const bool xoff = scenario_has(p->map, "xoff");
 
 	sw->alpha_num = alpha.num;
 	sw->alpha_den = alpha.den;
-	if (!xoff) {
-		if (xon)
-			scenario_refuse(r, map, xon, "switch", "switch.xoff beside it");
+	sw->reserve_bytes = (uint32_t)scenario_get(p->map, "switch.reserve").number;
+	if (scenario_is_own(p->map, "xoff") && scenario_is_own(p->map, "alpha"))
+		refuse_content(p, p->map, "xoff", "it without switch.alpha, or that without it");
+	if (!xoff && scenario_is_own(p->map, "xon"))
+		refuse_content(p, p->map, "xon", "switch.xoff beside it");
+	if (!xoff || scenario_is_own(p->map, "alpha"))
 		return;
+	sw->xoff_bytes = (uint32_t)scenario_get(p->map, "switch.xoff").number;
+	sw->xon_bytes = xon_of(p, p->map, "", sw->xoff_bytes);
+}
+
+/* What a priority has where no class says otherwise. */
+static struct scenario_class usual_class(const struct scenario_switch *sw, uint32_t priority)
+{
+	if (!(sw->lossless >> priority & 1))
+		return (struct scenario_class){.xoff_bytes = UINT32_MAX};
+	return (struct scenario_class){.alpha_num = sw->alpha_num,
+				       .alpha_den = sw->xoff_bytes ? 0 : sw->alpha_den,
+				       .xoff_bytes = sw->xoff_bytes,
+				       .xon_bytes = sw->xon_bytes,
+				       .reserve_bytes = sw->reserve_bytes};
+}
+
+static void read_class(const struct place *p, const struct yaml_node *map,
+		       struct scenario_class *class)
+{
+	const struct scenario_value alpha = scenario_get(map, "switch.classes[].alpha");
+	const struct scenario_value queue = scenario_get(map, "switch.classes[].queue_alpha");
+
+	if (scenario_has(map, "alpha")) {
+		class->alpha_num = alpha.num;
+		class->alpha_den = alpha.den;
 	}
-	if (scenario_has(map, "alpha"))
-		scenario_refuse(r, map, xoff, "switch", "it without switch.alpha, or that without it");
-	sw->xoff_bytes = (uint32_t)scenario_get(map, "switch.xoff").number;
-	sw->xon_bytes = sw->xoff_bytes > gap ? sw->xoff_bytes - gap : 0;
-	if (xon)
-		sw->xon_bytes = (uint32_t)scenario_get(map, "switch.xon").number;
-	if (sw->xon_bytes > sw->xoff_bytes)
-		scenario_refuse(r, map, xon, "switch", "at most switch.xoff");
+	if (scenario_has(map, "xoff")) {
+		class->alpha_den = 0;
+		class->xoff_bytes = (uint32_t)scenario_get(map, "switch.classes[].xoff").number;
+		class->xon_bytes = xon_of(p, map, "classes[].", class->xoff_bytes);
+	}
+	if (scenario_has(map, "reserve"))
+		class->reserve_bytes =
+			(uint32_t)scenario_get(map, "switch.classes[].reserve").number;
+	if (scenario_has(map, "queue_alpha")) {
+		class->queue_num = queue.num;
+		class->queue_den = queue.den;
+	}
+}
+
+static void read_classes(const struct place *p)
+{
+	const struct yaml_node *list = scenario_node(p->map, "classes");
+	struct scenario_switch *sw = p->sw;
+	uint32_t seen = 0;
+
+	if (!list || list->kind != YAML_LIST)
+		return;
+	sw->has_classes = true;
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->classes[q] = usual_class(sw, q);
+	for (const struct yaml_node *map = list->child; map; map = map->next) {
+		const struct yaml_node *which = scenario_node(map, "priorities");
+		const uint32_t mask =
+			which ? (uint32_t)scenario_value_of(which)->number : 0;
+
+		if (mask & seen)
+			refuse_content(p, map, "classes[].priorities", "each priority once");
+		if (scenario_has(map, "alpha") && scenario_has(map, "xoff"))
+			refuse_content(p, map, "classes[].xoff", "it without alpha, or that without it");
+		seen |= mask;
+		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+			if (mask >> q & 1)
+				read_class(p, map, &sw->classes[q]);
+	}
+}
+
+static void read_weights(const struct place *p)
+{
+	const struct yaml_node *ets = scenario_node(p->map, "ets");
+	const struct yaml_node *list = scenario_node(ets, "weights");
+	uint32_t count = 0, taking = 0;
+	uint64_t weight;
+
+	if (!list || list->kind != YAML_LIST)
+		return;
+	for (const struct yaml_node *node = list->child; node; node = node->next, count++) {
+		if (!node->text ||
+		    util_count_parse(node->text, node->length, &weight) != UTIL_QUANTITY_OK ||
+		    weight > UINT8_MAX || count >= SIM_PRIORITIES)
+			break;
+		p->sw->weights[count] = (uint8_t)weight;
+		taking += weight > 0;
+	}
+	if (count != SIM_PRIORITIES || list->child_count != SIM_PRIORITIES || taking == 0)
+		refuse_content(p, ets, "ets.weights", "eight numbers up to 255, not all 0");
+}
+
+/* Hosts send priority P with DSCP 8P: what a switch makes of that. */
+static void read_dscp(const struct place *p)
+{
+	const struct yaml_node *list = scenario_node(p->map, "dscp");
+	struct scenario_switch *sw = p->sw;
+
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->map[q] = q;
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next) {
+		const struct yaml_node *values = scenario_node(map, "values");
+
+		sw->mapped = true;
+		for (const struct yaml_node *node =
+			     values && values->kind == YAML_LIST ? values->child : NULL;
+		     node; node = node->next) {
+			uint64_t dscp = 64;
+
+			if (node->text)
+				(void)util_count_parse(node->text, node->length, &dscp);
+			if (dscp > 63)
+				refuse_content(p, map, "dscp[].values", "a list of DSCPs, 0 to 63");
+			else if (dscp % 8 == 0)
+				sw->map[dscp / 8] =
+					(uint8_t)scenario_get(map, "switch.dscp[].priority").number;
+		}
+	}
+}
+
+/* ---- flow control ---- */
+
+static uint64_t reserves_of(const struct scenario_switch *sw)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		bytes += sw->has_classes ? sw->classes[q].reserve_bytes
+					 : usual_class(sw, q).reserve_bytes;
+	return bytes;
 }
 
 /* Each switch has more buffer than it keeps free. */
-static void check_headroom(struct scenario_reader *r, const struct yaml_node *pfc)
+static void check_headroom(const struct place *p, const struct yaml_node *pfc)
 {
-	const struct topology *topology = &r->scenario->topology;
-	const struct scenario_switch *sw = &r->scenario->switches;
-	uint64_t *taken = scenario_alloc(r, topology->node_count + 1, sizeof(*taken));
+	const struct topology *topology = &p->r->scenario->topology;
+	const struct scenario_switch *sw = p->sw;
 	const uint32_t priorities = (uint32_t)__builtin_popcount(sw->lossless);
+	uint64_t *taken = scenario_alloc(p->r, topology->node_count + 1, sizeof(*taken));
 	struct bad_text found, expected;
 
 	if (!taken)
 		return;
 	for (uint32_t i = 0; i < topology->link_count; i++) {
 		const struct topology_link *link = &topology->links[i];
-		const uint64_t bytes = (uint64_t)priorities *
-				       scenario_headroom_bytes(r->scenario, link);
+		const uint64_t headroom =
+			sw->headroom_pool_bytes > 0
+				? 0
+				: priorities * (uint64_t)scenario_headroom_bytes(p->r->scenario, sw,
+										 link);
 
-		taken[link->a] += bytes;
-		taken[link->b] += bytes;
+		taken[link->a] += headroom + reserves_of(sw);
+		taken[link->b] += headroom + reserves_of(sw);
 	}
 	for (uint32_t i = 0; i < topology->node_count; i++) {
-		if (!topology->nodes[i].is_switch || taken[i] < sw->buffer_bytes)
+		const uint64_t bytes = taken[i] + sw->headroom_pool_bytes;
+
+		if (!topology->nodes[i].is_switch || !p->members[i] || bytes < sw->buffer_bytes)
 			continue;
-		bad(r->errors, &pfc->at, "switch.buffer",
-		    bad_text(&found, "%lluB, of which headroom takes %lluB at %s",
-			     (unsigned long long)sw->buffer_bytes, (unsigned long long)taken[i],
-			     topology->nodes[i].name),
-		    bad_text(&expected, "more than %lluB", (unsigned long long)taken[i]));
+		refuse(p, pfc, "buffer",
+		       bad_text(&found, "%lluB, of which headroom%s %lluB at %s",
+				(unsigned long long)sw->buffer_bytes,
+				reserves_of(sw) ? " and reserves take" : " takes",
+				(unsigned long long)bytes, topology->nodes[i].name),
+		       bad_text(&expected, "more than %lluB", (unsigned long long)bytes));
 		break;
 	}
 	util_free(taken);
 }
 
-static void read_pfc(struct scenario_reader *r, const struct yaml_node *map)
+static void read_watchdog(const struct place *p, const struct yaml_node *dog)
 {
-	const struct yaml_node *pfc = scenario_node(map, "pfc");
+	p->sw->has_watchdog = dog != NULL;
+	if (!dog)
+		return;
+	p->sw->watchdog = (struct pfc_watchdog){
+		.detection = scenario_get(dog, "switch.pfc.watchdog.detection").number,
+		.restoration = scenario_get(dog, "switch.pfc.watchdog.restoration").number,
+		.poll = scenario_get(dog, "switch.pfc.watchdog.poll").number,
+		.drops = scenario_get(dog, "switch.pfc.watchdog.action").word == 0,
+	};
+}
+
+static void read_pfc(const struct place *p)
+{
+	const struct yaml_node *pfc = scenario_node(p->map, "pfc");
 	const struct scenario_value headroom = scenario_get(pfc, "switch.pfc.headroom");
-	struct scenario_switch *sw = &r->scenario->switches;
+	struct scenario_switch *sw = p->sw;
 
 	sw->fc = SCENARIO_FC_PFC;
 	sw->lossless = (uint8_t)scenario_get(pfc, "switch.pfc.priorities").number;
 	sw->headroom_auto = headroom.word == 0;
 	sw->headroom_bytes = headroom.word < 0 ? (uint32_t)headroom.number : 0;
+	sw->headroom_pool_bytes = scenario_get(pfc, "switch.pfc.headroom_pool").number;
 	sw->pfc_quanta = scenario_get(pfc, "switch.pfc.mode").word == 1;
 	sw->response_delay = scenario_get(pfc, "switch.pfc.response_delay").number;
-	read_thresholds(r, map);
-	check_headroom(r, pfc);
+	read_thresholds(p);
+	read_classes(p);
+	read_watchdog(p, scenario_node(pfc, "watchdog"));
+	check_headroom(p, pfc);
 }
 
-static void read_credit(struct scenario_reader *r, const struct yaml_node *credit)
+static void read_credit(const struct place *p)
 {
-	struct scenario_switch *sw = &r->scenario->switches;
+	const struct yaml_node *credit = scenario_node(p->map, "credit");
+	struct scenario_reader *r = p->r;
 	struct bad_text found, expected;
 
-	sw->fc = SCENARIO_FC_CREDIT;
-	sw->credit_bytes = (uint32_t)scenario_get(credit, "switch.credit.buffer").number;
-	sw->response_delay = scenario_get(credit, "switch.credit.response_delay").number;
-	if (sw->credit_bytes < scenario_frame_bytes(r->scenario))
-		bad(r->errors, &credit->at, "switch.credit.buffer",
-		    bad_text(&found, "%uB", sw->credit_bytes),
-		    bad_text(&expected, "at least a frame, which has %uB",
-			     scenario_frame_bytes(r->scenario)));
+	p->sw->fc = SCENARIO_FC_CREDIT;
+	p->sw->credit_bytes = (uint32_t)scenario_get(credit, "switch.credit.buffer").number;
+	p->sw->response_delay = scenario_get(credit, "switch.credit.response_delay").number;
+	if (p->sw->credit_bytes < scenario_frame_bytes(r->scenario))
+		refuse(p, credit, "credit.buffer", bad_text(&found, "%uB", p->sw->credit_bytes),
+		       bad_text(&expected, "at least a frame, which has %uB",
+				scenario_frame_bytes(r->scenario)));
 	for (uint32_t i = 0; i < r->scenario->topology.link_count; i++) {
 		const struct topology_link *link = &r->scenario->topology.links[i];
 
 		if (link->error_ppt == 0 && link->loss_ppb == 0)
 			continue;
-		bad(r->errors, &credit->at, "switch.credit",
-		    bad_text(&found, "link %s, which loses frames", link->name),
-		    "links that lose nothing, for the counts must stay right");
+		refuse(p, credit, "credit",
+		       bad_text(&found, "link %s, which loses frames", link->name),
+		       "links that lose nothing, for the counts must stay right");
 		break;
 	}
 }
 
 /* Keys of the map that mean something with pauses only. */
-static void refuse_thresholds(struct scenario_reader *r, const struct yaml_node *map)
+static void refuse_thresholds(const struct place *p)
 {
-	static const char *const keys[] = {"alpha", "xoff", "xon"};
+	static const char *const keys[] = {"alpha", "xoff", "xon", "reserve", "classes"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (scenario_has(map, keys[i]))
-			scenario_refuse(r, map, scenario_node(map, keys[i]), "switch",
-					"switch.pfc beside it");
+		if (scenario_has(p->map, keys[i]))
+			refuse_content(p, p->map, keys[i], "switch.pfc beside it");
 }
 
-void scenario_read_switch(struct scenario_reader *r)
+static void read_place(const struct place *p)
 {
-	const struct yaml_node *map = scenario_node(r->root, "switch");
-	const struct yaml_node *pfc = scenario_node(map, "pfc");
-	const struct yaml_node *credit = scenario_node(map, "credit");
-	struct scenario_switch *sw = &r->scenario->switches;
+	const struct yaml_node *map = p->map;
+	struct scenario_switch *sw = p->sw;
 
-	read_nic(r);
+	*sw = (struct scenario_switch){.alpha_num = 1, .alpha_den = 1};
 	sw->buffer_bytes = scenario_get(map, "switch.buffer").number;
+	sw->cut_through = scenario_get(map, "switch.mode").word == 1;
 	sw->latency = scenario_get(map, "switch.latency").number;
-	sw->alpha_num = sw->alpha_den = 1;
-	read_ecn(r, map);
-	if (pfc && credit)
-		scenario_refuse(r, map, credit, "switch", "either switch.pfc or switch.credit");
-	else if (pfc)
-		read_pfc(r, map);
-	else if (credit)
-		read_credit(r, credit);
-	if (!pfc)
-		refuse_thresholds(r, map);
-	scenario_hash_map(r, &r->hash, scenario_node(r->root, "nic"), "nic");
+	sw->balance = (enum sim_balance)scenario_get(map, "switch.balance").word;
+	sw->flowlet_gap = scenario_get(map, "switch.flowlet_gap").number;
+	sw->mtu_bytes = (uint32_t)scenario_get(map, "switch.mtu").number;
+	read_dscp(p);
+	read_ecn(p);
+	read_weights(p);
+	if (scenario_has(map, "pfc") && scenario_has(map, "credit"))
+		refuse_content(p, map, "credit", "either switch.pfc or switch.credit");
+	else if (scenario_has(map, "pfc"))
+		read_pfc(p);
+	else if (scenario_has(map, "credit"))
+		read_credit(p);
+	if (sw->mapped && scenario_has(map, "credit"))
+		refuse_content(p, map, "dscp", "no switch.credit beside it, whose counts go by priority");
+	if (!scenario_has(map, "pfc"))
+		refuse_thresholds(p);
+}
+
+/* ---- some switches ---- */
+
+struct members {
+	struct scenario_reader *r;
+	bool *mine, *taken; /* by node */
+	struct bad_text why;
+};
+
+static bool take_switch(void *owner, const char *name)
+{
+	struct members *m = owner;
+	const struct topology *topology = &m->r->scenario->topology;
+	const int64_t node = topology_find(topology, name);
+
+	if (node < 0 || !topology->nodes[node].is_switch || m->taken[node]) {
+		bad_text(&m->why,
+			 node >= 0 && m->taken[node] ? "%s a second time" : "%s, which is no switch",
+			 name);
+		return false;
+	}
+	m->mine[node] = m->taken[node] = true;
+	return true;
+}
+
+static void take_names(struct members *m, const struct yaml_node *map,
+		       const struct yaml_node *names)
+{
+	struct bad_text why, key;
+
+	for (const struct yaml_node *node = names->kind == YAML_LIST ? names->child : names; node;
+	     node = names->kind == YAML_LIST ? node->next : NULL) {
+		bad_text(&m->why, "%s", "");
+		if (!node->meaning ||
+		    scenario_names(node->text, node->length, take_switch, m, &why))
+			continue;
+		bad(m->r->errors, &node->at, scenario_shown(&key, map, "switches[].names"),
+		    m->why.text[0] ? m->why.text : why.text,
+		    "switches of the topology, each once");
+	}
+}
+
+/* The lists inside of the map: in any order. */
+static void hash_list(struct scenario_reader *r, struct scenario_hash *hash,
+		      const struct yaml_node *map, const char *key, const char *path)
+{
+	const struct yaml_node *list = scenario_is_own(map, key) ? scenario_node(map, key) : NULL;
+
+	for (const struct yaml_node *node = list && list->kind == YAML_LIST ? list->child : NULL;
+	     node; node = node->next) {
+		struct scenario_hash entry = {0};
+
+		scenario_hash_map(r, &entry, node, path);
+		scenario_hash_add(r, hash, scenario_hash_end(&entry));
+	}
+}
+
+static void hash_lists(struct scenario_reader *r, struct scenario_hash *hash,
+		       const struct yaml_node *map)
+{
+	hash_list(r, hash, map, "classes", "switch.classes[]");
+	hash_list(r, hash, map, "dscp", "switch.dscp[]");
+}
+
+/* By what it says and the names of its members. */
+static void hash_group(struct scenario_reader *r, const struct yaml_node *map,
+		       const struct scenario_group *group)
+{
+	struct scenario_hash hash = {0};
+
+	scenario_hash_map(r, &hash, map, "switches[]");
+	hash_lists(r, &hash, map);
+	for (uint32_t i = 0; i < group->node_count; i++) {
+		const uint64_t words[] = {
+			util_hash_name(r->scenario->topology.nodes[group->nodes[i]].name)};
+
+		scenario_hash_words(r, &hash, "switches[].names", words, 1);
+	}
+	scenario_hash_add(r, &r->hash, scenario_hash_end(&hash));
+}
+
+static void read_group(struct members *m, struct yaml_node *map, const struct yaml_node *common)
+{
+	struct scenario_reader *r = m->r;
+	struct scenario *s = r->scenario;
+	const struct yaml_node *names = scenario_node(map, "names");
+	struct scenario_group *groups =
+		scenario_grow(r, s->groups, s->group_count, sizeof(*groups)), *group;
+	struct bad_text key;
+
+	if (!groups)
+		return;
+	s->groups = groups;
+	group = &groups[s->group_count++];
+	*group = (struct scenario_group){.nodes = scenario_alloc(r, s->topology.node_count + 1,
+								 sizeof(uint32_t))};
+	if (!group->nodes)
+		return;
+	memset(m->mine, 0, s->topology.node_count * sizeof(*m->mine));
+	if (names)
+		take_names(m, map, names);
+	for (uint32_t i = 0; i < s->topology.node_count; i++)
+		if (m->mine[i])
+			group->nodes[group->node_count++] = i;
+	scenario_base(map, common);
+	read_place(&(struct place){r, map, "switches[]", &group->is, m->mine});
+	if (group->is.fc != s->switches.fc)
+		bad(r->errors, &map->at, scenario_shown(&key, map, "switches[]"),
+		    "another kind of flow control", "that of switch");
+	hash_group(r, map, group);
+}
+
+static void read_groups(struct scenario_reader *r, bool *mine, bool *taken)
+{
+	const struct yaml_node *list = scenario_node(r->root, "switches");
+	struct members m = {.r = r, .mine = mine, .taken = taken};
+
+	for (struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
+	     map = map->next)
+		if (map->kind == YAML_MAP && !r->topology_bad)
+			read_group(&m, map, scenario_node(r->root, "switch"));
+}
+
+void scenario_read_switches(struct scenario_reader *r)
+{
+	struct yaml_node *map = scenario_node(r->root, "switch");
+	const uint32_t count = r->scenario->topology.node_count + 1;
+	bool *all = scenario_alloc(r, count, sizeof(*all)), *taken = scenario_alloc(r, count, sizeof(*taken));
+
+	if (all && taken) {
+		memset(all, 1, count * sizeof(*all));
+		read_place(&(struct place){r, map, "switch", &r->scenario->switches, all});
+		read_groups(r, all, taken);
+	}
+	util_free(all);
+	util_free(taken);
 	scenario_hash_map(r, &r->hash, map, "switch");
+	hash_lists(r, &r->hash, map);
 }

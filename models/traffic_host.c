@@ -38,7 +38,7 @@ static struct hca_qp_attr attr_of(const struct traffic_host *th, const struct tr
 		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
 		.port = 1,
-		.path = {.ttl = 64,
+		.path = {.ttl = host->params.flow_ttl ? host->params.flow_ttl : 64,
 			 .priority = flow->priority,
 			 .dscp = (uint8_t)(flow->priority << 3)},
 	};

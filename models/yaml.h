@@ -24,6 +24,7 @@ struct yaml_node {
 	uint32_t child_count;
 	uint32_t place; /* among its parent's children when it was put there, from 0 */
 	void *meaning; /* the reader's, allocated; goes with the node */
+	const struct yaml_node *base; /* the reader's: a map whose keys hold where they are not here */
 };
 
 /* @at: file, and the line of the first byte. The root is a map, unless it @is_value: then it is

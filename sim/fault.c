@@ -177,6 +177,24 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 	engine_deliver(et, port->peer_slot, &own, port->peer_port, number, at);
 }
 
+/* How much longer than on a link in order the frame takes, if it starts at @start. */
+ps_t sim_fault_slows(const struct sim_port *port, const struct sim_pkt *pkt, ps_t start)
+{
+	const ps_t usual = sim_port_tx_time(port, pkt->bytes);
+	ps_t longest = usual;
+
+	for (const struct sim_fault *fault = port->fault; fault; fault = fault->next) {
+		const uint64_t rate = fault->params.rate_bps;
+		const ps_t time = rate > 0 && start >= fault->params.from &&
+						  start < fault->params.until
+					  ? util_tx_time(pkt->bytes, rate)
+					  : 0;
+
+		longest = time > longest ? time : longest;
+	}
+	return longest - usual;
+}
+
 /* How much before its end a frame is heard of. */
 static ps_t head_start(const struct sim_port *port, const struct sim_pkt *pkt)
 {
@@ -195,6 +213,12 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 
 	for (struct sim_tap *tap = port->tap; tap; tap = tap->next)
 		tap->on_start(tap, &et->pub, port, pkt, start);
+	if (port->hooked & SIM_HOOK_FAULT) {
+		const ps_t more = sim_fault_slows(port, pkt, start);
+
+		port->free_at += more;
+		at += more;
+	}
 	if (port->hooked & SIM_HOOK_ENGINE) {
 		other->send(other->context, port, pkt, start);
 		return;

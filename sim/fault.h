@@ -16,6 +16,7 @@ struct sim_fault_params {
 	ps_t reorder_delay;   /* more, for a packet that is to be overtaken */
 	ps_t delay;	      /* more, for each */
 	ps_t jitter;	      /* and up to this much, evenly */
+	uint64_t rate_bps;    /* the link is no faster than this; 0: as it is */
 	ps_t from, until;     /* of starts; until 0: for ever */
 	/* Exactly these are lost, whatever the rates: 1 is the first packet on the link. Ascending.
 	 */
@@ -33,6 +34,9 @@ struct sim_fault {
 	uint64_t lost, corrupted, duplicated, reordered;
 	uint64_t refused; /* corrupted packets that the receiver's checks would not take */
 };
+
+/* How much longer than usual @pkt, which starts at @start, takes on a link that a fault slows down. */
+ps_t sim_fault_slows(const struct sim_port *port, const struct sim_pkt *pkt, ps_t start);
 
 /* Before sim_run(). @fault stays the caller's until sim_destroy(). A port may have several: a packet
  * meets them in the order in which they were attached, which draws from other streams for each. */

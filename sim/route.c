@@ -23,6 +23,7 @@ struct sim_routes {
 	uint16_t *memory;   /* entries of all tables */
 	uint16_t *distance; /* of switches and hosts to the group at hand */
 	uint32_t *queue;
+	bool weighted;
 	uint16_t **sets; /* by rank */
 	uint32_t *set_words, *set_max;
 	uint16_t **local;
@@ -139,11 +140,56 @@ static bool leads_nearer(const struct sim_routes *r, const struct sim_node *node
 	return r->distance[to] < r->distance[rank(r, node)] && (to == root || is_switch(r, peer));
 }
 
-/* The place of the set among the switch's, put there if it is new. Negative: errno. */
-static int find_set(struct sim_routes *r, uint32_t me, const struct sim_node *node, uint32_t count,
-		    uint32_t root)
+/* How often @port stands in a set of whose ports the fastest has @most. */
+static uint32_t weight_of(const struct sim_routes *r, const struct sim_port *port, uint64_t most)
 {
-	uint32_t at = r->set_words[me], port = 0;
+	const uint64_t parts = (uint64_t)((u128)port->rate_bps * 2 * SIM_ROUTE_WEIGHT_MAX / most + 1) / 2;
+
+	if (!r->weighted)
+		return 1;
+	return parts > 0 ? (uint32_t)parts : 1;
+}
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+	while (b) {
+		const uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* The set that leads from @node to @root; NULL: only counts. */
+static uint32_t list_set(const struct sim_routes *r, const struct sim_node *node, uint32_t root,
+			 uint16_t *ret_ports)
+{
+	uint32_t count = 0, divisor = 0;
+	uint64_t most = 0;
+
+	for (uint32_t p = 0; p < node->port_count; p++)
+		if (leads_nearer(r, node, p, root) && node->ports[p].rate_bps > most)
+			most = node->ports[p].rate_bps;
+	for (uint32_t p = 0; p < node->port_count; p++)
+		if (leads_nearer(r, node, p, root))
+			divisor = common_divisor(weight_of(r, &node->ports[p], most), divisor);
+	for (uint32_t p = 0; p < node->port_count; p++) {
+		if (!leads_nearer(r, node, p, root))
+			continue;
+		for (uint32_t n = weight_of(r, &node->ports[p], most) / divisor; n > 0; n--) {
+			if (ret_ports)
+				ret_ports[count] = (uint16_t)p;
+			count++;
+		}
+	}
+	return count;
+}
+
+/* The place of the set among the switch's, put there if it is new. Negative: errno. */
+static int find_set(struct sim_routes *r, uint32_t me, const struct sim_node *node, uint32_t root)
+{
+	const uint32_t at = r->set_words[me], count = list_set(r, node, root, NULL);
 	uint16_t *set;
 
 	if (at + count + 1 > r->set_max[me]) {
@@ -157,9 +203,7 @@ static int find_set(struct sim_routes *r, uint32_t me, const struct sim_node *no
 	}
 	set = r->sets[me] + at;
 	set[0] = (uint16_t)count;
-	for (uint32_t p = 0; p < node->port_count; p++)
-		if (leads_nearer(r, node, p, root))
-			set[++port] = (uint16_t)p;
+	list_set(r, node, root, set + 1);
 	for (uint32_t old = 0; old < at; old += r->sets[me][old] + 1u)
 		if (r->sets[me][old] == count &&
 		    memcmp(r->sets[me] + old, set, (count + 1) * sizeof(*set)) == 0)
@@ -195,7 +239,7 @@ static int entry_for(struct sim_routes *r, const struct sim_node *node, uint32_t
 		*ret_entry = count == 1 ? (uint16_t)only : (uint16_t)SIM_ROUTE_NONE;
 		return 0;
 	}
-	set = find_set(r, me, node, count, root);
+	set = find_set(r, me, node, root);
 	if (set < 0)
 		return set;
 	*ret_entry = (uint16_t)(SIM_ROUTE_SET + set);
@@ -206,7 +250,8 @@ static int fill_tables(struct sim_routes *r)
 {
 	int ret = 0;
 
-	r->memory = util_calloc((size_t)r->node_count * r->group_count, sizeof(uint16_t));
+	if (!r->memory)
+		r->memory = util_calloc((size_t)r->node_count * r->group_count, sizeof(uint16_t));
 	if (!r->memory)
 		return -ENOMEM;
 	for (uint32_t g = 0; g < r->group_count; g++) {
@@ -221,6 +266,26 @@ static int fill_tables(struct sim_routes *r)
 		r->tables[i].sets = r->sets[i];
 	}
 	return ret;
+}
+
+int sim_routes_weigh(struct sim_routes *routes)
+{
+	routes->weighted = true;
+	memset(routes->set_words, 0, routes->node_count * sizeof(*routes->set_words));
+	return fill_tables(routes);
+}
+
+int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
+		       const struct sim_node *to, uint32_t port)
+{
+	const uint32_t group = is_switch(routes, to) ? routes->tables[rank(routes, to)].own_group
+						     : routes->address[rank(routes, to)] >> 16;
+
+	CHECK(is_switch(routes, at) && port < at->port_count);
+	if (group >= routes->group_count)
+		return -EINVAL;
+	routes->memory[(size_t)rank(routes, at) * routes->group_count + group] = (uint16_t)port;
+	return 0;
 }
 
 int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,

@@ -24,6 +24,7 @@ enum {
 	SIM_ROUTE_SET = 0x8000, /* the rest is the place of a set */
 	SIM_ROUTE_LOCAL = 0xfffe,
 	SIM_ROUTE_NONE = 0xffff,
+	SIM_ROUTE_WEIGHT_MAX = 32, /* times that a port may stand in a set */
 };
 
 static inline uint32_t sim_address(uint32_t group, uint32_t local)
@@ -35,6 +36,13 @@ static inline uint32_t sim_address(uint32_t group, uint32_t local)
  * -ENOMEM; -E2BIG: more than 65,000 groups or sets of one switch. */
 int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,
 		      struct sim_routes **ret_routes);
+/* From now on ports of an equal-cost set are taken by their rates, as weighted ECMP has it. To the
+ * nearest of 32 parts. -ENOMEM, -E2BIG. */
+int sim_routes_weigh(struct sim_routes *routes);
+/* From now on @at, a switch, sends everything for the group of @to (a host, or a switch with hosts) out
+ * of @port, whatever the shortest way. -EINVAL: @to has no group. */
+int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
+		       const struct sim_node *to, uint32_t port);
 void sim_routes_destroy(struct sim_routes *routes); /* NULL allowed */
 
 uint32_t sim_route_address(const struct sim_routes *routes, const struct sim_node *host);
@@ -51,6 +59,24 @@ static inline uint32_t sim_route_pick(uint64_t key, uint32_t flow_hash, uint32_t
 	const uint64_t fold = (uint64_t)x ^ (uint64_t)(x >> 64);
 
 	return (uint32_t)((fold >> 32) * count >> 32);
+}
+
+/* All ports towards @dst, in order of their links' names; one alone is put into @only. 0: no way. */
+static inline uint32_t sim_route_set(const struct sim_route_table *table, uint32_t dst,
+				     const uint16_t **ret_set, uint16_t *only)
+{
+	const uint32_t group = dst >> 16, place = dst & 0xffff;
+	const uint32_t entry = group < table->group_count ? table->groups[group] : SIM_ROUTE_NONE;
+
+	*ret_set = only;
+	if (entry == SIM_ROUTE_NONE || (entry == SIM_ROUTE_LOCAL && place >= table->local_count))
+		return 0;
+	if (entry < SIM_ROUTE_SET || entry == SIM_ROUTE_LOCAL) {
+		*only = entry < SIM_ROUTE_SET ? (uint16_t)entry : table->local[place];
+		return 1;
+	}
+	*ret_set = table->sets + (entry - SIM_ROUTE_SET) + 1;
+	return table->sets[entry - SIM_ROUTE_SET];
 }
 
 /* The port towards @dst; UINT32_MAX: no way there. */

@@ -25,6 +25,8 @@ static void switch_finish(struct sim_node *node)
 	sim_digest_add(node, 0, sw->fc->dropped_buffer, sw->fc->dropped_headroom);
 	if (sw->stats.dropped_watchdog > 0)
 		sim_digest_add(node, 1, sw->stats.dropped_watchdog, sw->fc->storms);
+	if (sw->stats.dropped_mtu > 0)
+		sim_digest_add(node, 2, sw->stats.dropped_mtu, 0);
 	for (uint32_t p = 0; p < node->port_count; p++)
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
 			if (class_of(sw, p, q)->sent_packets > 0)
@@ -118,6 +120,8 @@ int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *par
 	sw->fc->user = &sim_switch_user_full;
 	if (params->head_bytes > 0)
 		hear_heads(sw, params->head_bytes);
+	if (sim_switch_balance_init(sw) != 0)
+		return -ENOMEM;
 	return sim_switch_turns_init(sw);
 }
 
@@ -131,6 +135,9 @@ void sim_switch_destroy(struct sim_switch *sw)
 	if (sw->more) {
 		util_free(sw->more->turns);
 		util_free(sw->more->late);
+		util_free(sw->more->flowlets);
+		util_free(sw->more->outages);
+		util_free(sw->more->choice);
 		util_free(sw->more);
 	}
 	util_free(sw);

@@ -22,6 +22,15 @@ struct sim_mark {
 	uint32_t quiet_bytes; /* up to here nothing is marked */
 };
 
+/* Which of several shortest ways a frame takes: that of its flow (ECMP); one drawn for each packet; one
+ * drawn for each flowlet, that is after a gap in the flow; that with the shortest queues. */
+enum sim_balance {
+	SIM_BALANCE_FLOW,
+	SIM_BALANCE_SPRAY,
+	SIM_BALANCE_FLOWLET,
+	SIM_BALANCE_SHORTEST
+};
+
 /* What a switch is beside; all zero: nothing. */
 struct sim_switch_params {
 	/* Cut-through: a frame goes on once so many of its bytes are here (preamble to the end of
@@ -35,10 +44,15 @@ struct sim_switch_params {
 	uint8_t weights[SIM_PRIORITIES];
 	uint32_t frame_bytes_max; /* on the wire */
 	bool stamps;		  /* struct sim_hop for every data frame that starts */
+	enum sim_balance balance;
+	ps_t flowlet_gap;
+	bool mapped; /* the priority of a frame here is @map's; it keeps its own */
+	uint8_t map[SIM_PRIORITIES];
+	uint32_t frame_limit; /* longer frames are dropped; on the wire; 0: none */
 };
 
 struct sim_switch_stats {
-	uint64_t dropped_route, dropped_ttl, dropped_watchdog;
+	uint64_t dropped_route, dropped_ttl, dropped_watchdog, dropped_mtu;
 	uint64_t forwarded; /* data frames */
 };
 
@@ -53,6 +67,10 @@ struct sim_node *sim_switch_node(struct sim_switch *sw);
 int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table, struct sim_fc *fc);
 /* After sim_switch_ready(), before sim_run(). Once. -ENOMEM. */
 int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *params);
+/* It is extended; before sim_run(). The switch sends nothing new out of @port in [@from, @until) if
+ * there is another way, and drops if there is none. What the link does then is its faults' affair.
+ * -ENOMEM. */
+int sim_switch_outage(struct sim_switch *sw, uint32_t port, ps_t from, ps_t until);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
 		    const struct sim_mark *mark);

@@ -6,6 +6,7 @@
  *
  *	switch.c       creation and questions	switch_run.inc   departures, arrivals, windows
  *	switch_ets.c   whose turn it is		switch_late.c  frames that have to come in whole
+ *	switch_balance.c  which of several ways
  *
  * switch_run.inc is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
  * sim_switch_more. */
@@ -28,6 +29,15 @@ struct sim_switch_more {
 	 */
 	struct sim_pkt **late;
 	uint32_t late_count, late_max;
+	/* switch_balance.c */
+	struct sim_flowlet *flowlets;
+	struct sim_outage {
+		uint32_t port;
+		ps_t from, until;
+	} *outages;
+	uint32_t outage_count;
+	uint16_t *choice; /* room for the ports of a set */
+	uint16_t only;
 };
 
 struct sim_switch {
@@ -59,6 +69,10 @@ void sim_switch_drop(struct engine_thread *et, struct sim_switch *sw, struct sim
  * frame is accounted for. */
 int sim_switch_turns_init(struct sim_switch *sw); /* 0 or -ENOMEM */
 uint32_t sim_switch_turn(struct sim_switch *sw, const struct sim_port *port, uint32_t ready);
+
+/* switch_balance.c */
+int sim_switch_balance_init(struct sim_switch *sw); /* 0 or -ENOMEM */
+uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt);
 
 /* switch_late.c: @pkt comes again when all of it is here. */
 void sim_switch_wait(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);

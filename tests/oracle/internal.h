@@ -53,7 +53,11 @@ struct node {
 	struct port *ports;
 	bool host;
 	uint64_t used, forwarded, dropped_route, dropped_buffer, dropped_headroom;
-	uint64_t in_headroom, dropped_watchdog, storms;
+	uint64_t in_headroom, dropped_watchdog, storms, dropped_mtu;
+	struct {
+		uint32_t port;
+		ps_t at;
+	} flowlets[4096]; /* port: one more than it is; 0: none yet */
 	ps_t poll_at;
 };
 

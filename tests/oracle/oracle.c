@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/oracle/internal.h"
 
+#include "sim/fault.h"
+
 /* ---- the heap ---- */
 
 static bool before(const struct event *a, const struct event *b)
@@ -76,6 +78,17 @@ uint32_t oracle_head_bytes(const struct oracle *o)
 	return o->net->params.extended ? o->net->params.more.head_bytes : 0;
 }
 
+static ps_t oracle_tx_time(const struct sim_port *port, uint32_t bytes, ps_t at)
+{
+	uint64_t rate = port->rate_bps;
+
+	for (const struct sim_fault *f = port->fault; f; f = f->next)
+		if (f->params.rate_bps > 0 && f->params.rate_bps < rate && at >= f->params.from &&
+		    at < f->params.until)
+			rate = f->params.rate_bps;
+	return util_tx_time(bytes, rate);
+}
+
 /* How long before its end a frame is heard of at the other end of @port. */
 static ps_t early(const struct oracle *o, const struct sim_port *port, uint32_t bytes, bool control)
 {
@@ -90,7 +103,7 @@ ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		     const struct sim_pkt *pkt, ps_t at)
 {
 	struct sim_port *port = &node->ports[index];
-	const ps_t end = at + util_tx_time(pkt->bytes, port->rate_bps);
+	const ps_t end = at + oracle_tx_time(port, pkt->bytes, at);
 	const ps_t delay = port->delay + (pkt->frame == SIM_CONTROL ? port->control_delay : 0);
 	struct sim_node *peer = port->peer;
 	struct event event = {.node_id = peer->id,
@@ -180,6 +193,8 @@ static void finish(struct node *node)
 	sim_digest_add(s, 0, node->dropped_buffer, node->dropped_headroom);
 	if (node->dropped_watchdog > 0)
 		sim_digest_add(s, 1, node->dropped_watchdog, node->storms);
+	if (node->dropped_mtu > 0)
+		sim_digest_add(s, 2, node->dropped_mtu, 0);
 	for (uint32_t p = 0; p < s->port_count; p++)
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
 			const struct lane *lane = &node->ports[p].lanes[q];

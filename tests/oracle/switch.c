@@ -166,14 +166,15 @@ static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_
 	send_control(o, node, port, SIM_CONTROL_PFC, (uint8_t)(1 << q), 0, at, now);
 }
 
-static void mark(struct oracle *o, struct node *node, struct lane *lane, struct sim_pkt *pkt)
+static void mark(struct oracle *o, struct node *node, struct lane *lane, int q,
+		 struct sim_pkt *pkt)
 {
 	const struct net_params *p = &o->net->params;
 	const struct ecn *ecn = &o->net->ecn;
 	uint64_t facts[2];
 	u128 share, draw;
 
-	if (!ecn->mark.mark || !(p->marked >> pkt->priority & 1) || pkt->ecn == 0 ||
+	if (!ecn->mark.mark || !(p->marked >> q & 1) || pkt->ecn == 0 ||
 	    pkt->ecn == 3 || lane->queue <= ecn->kmin_bytes)
 		return;
 	o->net->body->facts(pkt, facts);
@@ -268,7 +269,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 		lane->out_bytes += pkt.bytes;
 		lane->out_packets++;
 		lane->sent += pkt.bytes;
-		mark(o, node, lane, &pkt);
+		mark(o, node, lane, q, &pkt);
 	}
 	oracle_at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, &pkt, at));
 	if (q < SIM_CONTROL_QUEUE)
@@ -378,16 +379,16 @@ static void take_control(struct oracle *o, struct node *node, uint32_t index,
 }
 
 /* False: dropped. */
-static bool buffer(struct oracle *o, struct node *node, const struct sim_pkt *pkt)
+static bool buffer(struct oracle *o, struct node *node, uint8_t q, const struct sim_pkt *pkt)
 {
-	struct lane *lane = &node->ports[pkt->port].lanes[pkt->priority];
-	const bool safe = pfc(o) && pfc(o)->lossless >> pkt->priority & 1;
+	struct lane *lane = &node->ports[pkt->port].lanes[q];
+	const bool safe = pfc(o) && pfc(o)->lossless >> q & 1;
 	const uint64_t shared = pfc(o) ? pfc(o)->headroom_pool_bytes : 0;
 	bool fits, below;
 
 	lane->ingress += pkt->bytes;
 	fits = used(o, node) <= pool(o, node->sim);
-	below = fits && lane->ingress <= threshold(o, node, pkt->priority);
+	below = fits && lane->ingress <= threshold(o, node, q);
 	if (safe ? fits && (!lane->stopped || below) : below)
 		goto taken;
 	lane->ingress -= pkt->bytes;
@@ -401,7 +402,7 @@ static bool buffer(struct oracle *o, struct node *node, const struct sim_pkt *pk
 	node->in_headroom += pkt->bytes;
 taken:
 	if (safe && !below && !lane->stopped)
-		stop(o, node, pkt->port, pkt->priority, pkt->at, true);
+		stop(o, node, pkt->port, q, pkt->at, true);
 	return true;
 }
 
@@ -432,19 +433,96 @@ static bool comes_later(struct oracle *o, const struct event *event, const struc
 }
 
 static bool queue_is_full(const struct oracle *o, const struct node *node, const struct lane *lane,
-			  const struct sim_pkt *pkt)
+			  uint8_t q, const struct sim_pkt *pkt)
 {
-	const struct pfc_class class = class_of(o, pkt->priority);
+	const struct pfc_class class = class_of(o, q);
 
 	return class.queue_den &&
 	       lane->queue + pkt->bytes > share(o, node, class.queue_num, class.queue_den);
 }
 
+static uint32_t draw_of(const struct oracle *o, uint64_t key, const struct sim_pkt *pkt)
+{
+	uint64_t facts[2];
+
+	o->net->body->facts(pkt, facts);
+	return sim_mark_draw(key, facts, pkt->flow_hash);
+}
+
+static uint32_t flowlet(const struct oracle *o, struct node *node, uint64_t key,
+			const struct sim_pkt *pkt, const uint16_t *set, uint32_t count)
+{
+	const u128 x = (u128)(key ^ pkt->flow_hash) * 0x9e3779b97f4a7c15u;
+	const uint32_t place = ((uint64_t)x ^ (uint64_t)(x >> 64)) & 4095;
+	const uint32_t old = node->flowlets[place].port;
+	bool stays = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		stays |= old == set[i] + 1u;
+	stays &= pkt->at - node->flowlets[place].at <= o->net->params.more.flowlet_gap;
+	if (!stays)
+		node->flowlets[place].port =
+			1u + set[sim_route_pick(key ^ pkt->at * 0xd6e8feb86659fd93u, pkt->flow_hash,
+						count)];
+	node->flowlets[place].at = pkt->at;
+	return node->flowlets[place].port - 1;
+}
+
+static uint32_t shortest(const struct node *node, const uint16_t *set, uint32_t count,
+			 uint32_t first)
+{
+	uint64_t lengths[64];
+	uint32_t best = first;
+
+	CHECK(count <= 64);
+	for (uint32_t i = 0; i < count; i++) {
+		lengths[i] = node->ports[set[i]].busy;
+		for (int q = 0; q < SIM_PRIORITIES; q++)
+			lengths[i] += node->ports[set[i]].lanes[q].queue;
+	}
+	for (uint32_t i = 1; i < count; i++)
+		if (lengths[(first + i) % count] < lengths[best])
+			best = (first + i) % count;
+	return set[best];
+}
+
+static uint32_t way(const struct oracle *o, struct node *node, const struct sim_pkt *pkt)
+{
+	const struct sim_route_table *table = sim_route_table_of(o->net->routes, node->sim);
+	const uint64_t key = table->key;
+	const uint16_t *set;
+	uint16_t only;
+	const uint32_t count = sim_route_set(table, pkt->dst, &set, &only);
+
+	if (!o->net->params.extended || count < 2)
+		return sim_route_port(table, pkt->dst, pkt->flow_hash);
+	switch (o->net->params.more.balance) {
+	case SIM_BALANCE_SPRAY:
+		return set[(uint64_t)draw_of(o, key, pkt) * count >> 32];
+	case SIM_BALANCE_FLOWLET:
+		return flowlet(o, node, key, pkt, set, count);
+	case SIM_BALANCE_SHORTEST:
+		return shortest(node, set, count,
+				(uint32_t)((uint64_t)draw_of(o, key, pkt) * count >> 32));
+	case SIM_BALANCE_FLOW:
+		break;
+	}
+	return sim_route_port(table, pkt->dst, pkt->flow_hash);
+}
+
+/* The class of the frame here. */
+static uint8_t class_here(const struct oracle *o, const struct sim_pkt *pkt)
+{
+	const struct sim_switch_params *more = &o->net->params.more;
+
+	return o->net->params.extended && more->mapped ? more->map[pkt->priority] : pkt->priority;
+}
+
 static void arrive_at_switch(struct oracle *o, struct node *node, struct event *event)
 {
 	struct sim_pkt *pkt = &event->pkt;
-	const uint32_t index = sim_route_port(sim_route_table_of(o->net->routes, node->sim),
-					      pkt->dst, pkt->flow_hash);
+	const uint32_t index = way(o, node, pkt), limit = o->net->params.more.frame_limit;
+	const uint8_t q = class_here(o, pkt);
 	struct port *port = &node->ports[index];
 	struct lane *lane;
 	struct item *item;
@@ -454,9 +532,14 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 		drop(o, pkt);
 		return;
 	}
-	lane = &port->lanes[pkt->priority];
-	if (lane->shut || node->ports[pkt->port].lanes[pkt->priority].shut) {
+	lane = &port->lanes[q];
+	if (lane->shut || node->ports[pkt->port].lanes[q].shut) {
 		node->dropped_watchdog++;
+		drop(o, pkt);
+		return;
+	}
+	if (o->net->params.extended && limit && pkt->bytes > limit) {
+		node->dropped_mtu++;
 		drop(o, pkt);
 		return;
 	}
@@ -473,12 +556,12 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 			       depart(o, node->sim, index, pkt, pkt->at));
 		return;
 	}
-	if (queue_is_full(o, node, lane, pkt)) {
+	if (queue_is_full(o, node, lane, q, pkt)) {
 		node->dropped_buffer++;
 		drop(o, pkt);
 		return;
 	}
-	if (!buffer(o, node, pkt)) {
+	if (!buffer(o, node, q, pkt)) {
 		drop(o, pkt);
 		return;
 	}

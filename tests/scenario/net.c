@@ -213,7 +213,7 @@ uint64_t net_dropped(const struct net *net)
 		const struct sim_switch_stats *stats = sim_switch_stats(net->switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(net->switches[i]);
 
-		dropped += stats->dropped_route + stats->dropped_ttl + stats->dropped_watchdog +
+		dropped += stats->dropped_route + stats->dropped_ttl + stats->dropped_watchdog + stats->dropped_mtu +
 			   fc->dropped_buffer + fc->dropped_headroom;
 	}
 	return dropped;

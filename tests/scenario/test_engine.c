@@ -67,6 +67,12 @@ static void make_more(struct plan *plan, struct util_rand *rand)
 				.queue_den = below(rand, 2) * (1 + below(rand, 32)),
 			};
 	}
+	more->balance = (enum sim_balance)below(rand, 4);
+	more->flowlet_gap = below(rand, 3) * PS_US;
+	more->mapped = below(rand, 3) == 0 && plan->params.fc != NET_CREDIT;
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		more->map[q] = (uint8_t)below(rand, SIM_PRIORITIES);
+	more->frame_limit = below(rand, 6) || plan->params.fc == NET_CREDIT ? 0 : 5000;
 	pfc->headroom_pool_bytes = below(rand, 2) * (60000 + below(rand, 200000));
 	if (below(rand, 2)) {
 		plan->dog = (struct pfc_watchdog){.detection = 1 + below(rand, 8) * PS_US,
