@@ -177,6 +177,8 @@ static void collect_counters(struct result *result)
 
 		result->drops.no_route += stats->dropped_route;
 		result->drops.ttl += stats->dropped_ttl;
+		result->drops.mtu += stats->dropped_mtu;
+		result->drops.watchdog += stats->dropped_watchdog;
 		if (fc)
 			result->drops.buffer += fc->dropped_buffer + fc->dropped_headroom;
 	}
