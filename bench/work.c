@@ -22,6 +22,7 @@ struct work {
 	bool is_static;	 /* XOFF and XON of 15 and 12 packets */
 	bool dcqcn;
 	bool programs; /* a ring of programs with real bytes instead of flows */
+	ps_t load_until; /* on the 320 hosts of the HPCC authors, a load instead of one flow each */
 };
 
 /* The parameters are those of docs/performance.md. */
@@ -31,6 +32,8 @@ static const struct work works[] = {
 	{.name = "W1c", .k = 16, .mtu = 4096, .bytes = 2000000, .dcqcn = true},
 	{.name = "W2", .k = 16, .mtu = 4096, .fan_in = 128, .bytes = 10000000, .dcqcn = true},
 	{.name = "W2s", .k = 8, .mtu = 4096, .fan_in = 32, .bytes = 2000000, .dcqcn = true},
+	{.name = "W3", .mtu = 1024, .load_until = 10 * PS_MS, .dcqcn = true},
+	{.name = "W5", .k = 32, .mtu = 4096, .bytes = 2000000},
 	{.name = "W6", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
 	{.name = "W6j", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
 };
@@ -110,7 +113,9 @@ static int play(const struct work *work, struct options options, struct fabric *
 		double began)
 {
 	const uint64_t bytes = work->bytes / options.scale;
-	struct flows *flows = work->programs ? NULL : flows_start(fabric, work->fan_in, bytes);
+	struct flows *flows = work->programs	 ? NULL
+			      : work->load_until ? flows_start_load(fabric, work->load_until / options.scale)
+						 : flows_start(fabric, work->fan_in, bytes);
 	struct ring *ring = work->programs ? ring_start(fabric, work->k, bytes) : NULL;
 	const double ready = seconds();
 	struct load load;
@@ -133,6 +138,28 @@ static int play(const struct work *work, struct options options, struct fabric *
 	return ret != 0 ? 3 : load.completed != load.posted || load.wrong_bytes > 0;
 }
 
+/* Fat trees; and 5 pods of 4 racks of 16 hosts at 100 Gb/s, 4 aggregation switches each, 16 cores,
+ * switches joined by 400 Gb/s (Li et al., HPCC, SIGCOMM 2019, 5.1). */
+static int make_topology(const struct work *work, struct topology *topology)
+{
+	const struct topology_speed speed = {100000000000u, 100000000000u, PS_US};
+	const struct topology_tier fabric = {400000000000u, PS_US, 1};
+	const struct topology_clos clos = {
+		.pods = 5,
+		.edges = 4,
+		.aggregations = 4,
+		.cores = 16,
+		.hosts_per_edge = 16,
+		.host = {100000000000u, PS_US, 1},
+		.edge = fabric,
+		.core = fabric,
+	};
+	const int ret = work->load_until ? topology_clos(topology, &clos)
+					 : topology_fat_tree(topology, work->k, speed);
+
+	return ret ? ret : topology_name_links(topology);
+}
+
 static int run(const struct work *work, struct options options)
 {
 	const double began = seconds();
@@ -152,18 +179,16 @@ static int run(const struct work *work, struct options options)
 		.packet_bytes_max = 1u << 30,
 		.oob_delay = 20 * PS_US,
 		.host = &host,
-		.switches = {.buffer_bytes = 16u << 20,
+		.switches = {.buffer_bytes = (work->load_until ? 32u : 16u) << 20,
 			     .pfc = &pfc,
 			     .mtu_bytes = wire_mtu(work),
 			     .ecn = &ecn},
 	};
-	const struct topology_speed speed = {100000000000u, 100000000000u, PS_US};
 	struct topology topology = {0};
 	struct fabric fabric;
 	int ret = 3;
 
-	if (topology_fat_tree(&topology, work->k, speed) == 0 &&
-	    topology_name_links(&topology) == 0 &&
+	if (make_topology(work, &topology) == 0 &&
 	    fabric_create(&fabric, &topology, &params) == 0) {
 		ret = play(work, options, &fabric, began);
 		fabric_fini(&fabric);
@@ -190,6 +215,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W6|W6j [--threads N] [--scale N]\n", stderr);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W5|W6|W6j [--threads N] [--scale N]\n", stderr);
 	return 2;
 }

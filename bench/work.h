@@ -13,6 +13,8 @@ struct load {
 /* A flow from every host, or (@fan_in > 0) from so many to the first. */
 struct flows;
 struct flows *flows_start(struct fabric *fabric, uint32_t fan_in, uint64_t bytes); /* NULL: no memory */
+/* WebSearch flows from every host to others, to half of the rate of its link, until then. */
+struct flows *flows_start_load(struct fabric *fabric, ps_t until);
 struct load flows_end(struct flows *flows);
 
 /* bench/neighbour.c on every host, the ranks dealt out to @pods so that no two neighbours share one.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/work.h"
+#include "models/arrivals.h"
 #include "models/traffic.h"
 #include "util/siphash.h"
 
@@ -39,6 +40,50 @@ static uint64_t incast(struct traffic_flow *flows, uint32_t hosts, uint32_t fan_
 		flows[i] = (struct traffic_flow){
 			.src = 1 + (uint32_t)((uint64_t)i * (hosts - 1) / fan_in), .bytes = bytes};
 	return fan_in;
+}
+
+/* Those of the @i-th host from flows->flows[at] on; how many there are then. 0: no memory. */
+static uint64_t add_load(struct flows *flows, const struct fabric *fabric,
+			 const struct arrivals *arrivals, uint32_t i, uint64_t at)
+{
+	const struct host *from = fabric->table.hosts[i];
+	struct arrivals_host host = {
+		.id = from->node.id,
+		.gap = arrivals_gap(arrivals, from->params.profile.line_rate_bps),
+	};
+	struct arrivals_flow next;
+
+	while (arrivals_next(arrivals, &host, fabric->host_count - 1, &next)) {
+		if ((at & (at - 1)) == 0) {
+			void *more = realloc(flows->flows, (at ? 2 * at : 1) * sizeof(*flows->flows));
+
+			if (!more)
+				return 0;
+			flows->flows = more;
+		}
+		flows->flows[at++] = (struct traffic_flow){.src = i,
+							   .dst = next.to + (next.to >= i),
+							   .bytes = next.bytes,
+							   .start_at = next.start_at};
+	}
+	return at;
+}
+
+struct flows *flows_start_load(struct fabric *fabric, ps_t until)
+{
+	struct arrivals arrivals = {.seed = 1, .until = until, .load_num = 1, .load_den = 2};
+	struct flows *flows = calloc(1, sizeof(*flows));
+	uint64_t count = 0;
+
+	if (!flows || !cdf_named("websearch", &arrivals.sizes))
+		return flows;
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		count = add_load(flows, fabric, &arrivals, i, count);
+	if (count > 0 && traffic_create(fabric, flows->flows, count, &flows->traffic) == 0)
+		return flows;
+	free(flows->flows);
+	free(flows);
+	return NULL;
 }
 
 struct flows *flows_start(struct fabric *fabric, uint32_t fan_in, uint64_t bytes)
