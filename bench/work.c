@@ -22,6 +22,7 @@ struct work {
 	bool is_static;	 /* XOFF and XON of 15 and 12 packets */
 	bool dcqcn;
 	bool programs; /* a ring of programs with real bytes instead of flows */
+	uint64_t streamed; /* flows, made as they start, on a star of 128 hosts */
 	ps_t load_until; /* on the 320 hosts of the HPCC authors, a load instead of one flow each */
 };
 
@@ -33,6 +34,7 @@ static const struct work works[] = {
 	{.name = "W2", .k = 16, .mtu = 4096, .fan_in = 128, .bytes = 10000000, .dcqcn = true},
 	{.name = "W2s", .k = 8, .mtu = 4096, .fan_in = 32, .bytes = 2000000, .dcqcn = true},
 	{.name = "W3", .mtu = 1024, .load_until = 10 * PS_MS, .dcqcn = true},
+	{.name = "W4", .mtu = 4096, .bytes = 1000, .streamed = 10000000},
 	{.name = "W5", .k = 32, .mtu = 4096, .bytes = 2000000},
 	{.name = "W6", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
 	{.name = "W6j", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
@@ -108,15 +110,24 @@ static void print(const struct work *work, const struct sim *sim, struct load lo
 	       (unsigned long long)sim_events(sim));
 }
 
+static struct flows *start_flows(const struct work *work, struct options options,
+				 struct fabric *fabric)
+{
+	if (work->programs)
+		return NULL;
+	if (work->streamed)
+		return flows_start_stream(fabric, work->streamed / options.scale, work->bytes);
+	if (work->load_until)
+		return flows_start_load(fabric, work->load_until / options.scale);
+	return flows_start(fabric, work->fan_in, work->bytes / options.scale);
+}
+
 /* The fabric is there: loads it, runs it and says how it went. 0, or an exit status. */
 static int play(const struct work *work, struct options options, struct fabric *fabric,
 		double began)
 {
-	const uint64_t bytes = work->bytes / options.scale;
-	struct flows *flows = work->programs	 ? NULL
-			      : work->load_until ? flows_start_load(fabric, work->load_until / options.scale)
-						 : flows_start(fabric, work->fan_in, bytes);
-	struct ring *ring = work->programs ? ring_start(fabric, work->k, bytes) : NULL;
+	struct flows *flows = start_flows(work, options, fabric);
+	struct ring *ring = work->programs ? ring_start(fabric, work->k, work->bytes / options.scale) : NULL;
 	const double ready = seconds();
 	struct load load;
 	double done;
@@ -155,6 +166,7 @@ static int make_topology(const struct work *work, struct topology *topology)
 		.core = fabric,
 	};
 	const int ret = work->load_until ? topology_clos(topology, &clos)
+			: work->streamed ? topology_star(topology, 128, speed)
 					 : topology_fat_tree(topology, work->k, speed);
 
 	return ret ? ret : topology_name_links(topology);
@@ -215,6 +227,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W5|W6|W6j [--threads N] [--scale N]\n", stderr);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W5|W6|W6j [--threads N] [--scale N]\n", stderr);
 	return 2;
 }

@@ -15,6 +15,9 @@ struct flows;
 struct flows *flows_start(struct fabric *fabric, uint32_t fan_in, uint64_t bytes); /* NULL: no memory */
 /* WebSearch flows from every host to others, to half of the rate of its link, until then. */
 struct flows *flows_start_load(struct fabric *fabric, ps_t until);
+/* About @count flows of @bytes from every host to others, to 3/10 of the rate of its link, each made
+ * when it starts. */
+struct flows *flows_start_stream(struct fabric *fabric, uint64_t count, uint64_t bytes);
 struct load flows_end(struct flows *flows);
 
 /* bench/neighbour.c on every host, the ranks dealt out to @pods so that no two neighbours share one.

@@ -9,6 +9,8 @@
 struct flows {
 	struct traffic *traffic;
 	struct traffic_flow *flows;
+	struct traffic_stream stream;
+	struct cdf_point size[2];
 };
 
 /* Everybody sends to somebody else, by Sattolo's shuffle. */
@@ -108,12 +110,42 @@ err:
 	return NULL;
 }
 
+struct flows *flows_start_stream(struct fabric *fabric, uint64_t count, uint64_t bytes)
+{
+	const uint32_t hosts = fabric->host_count;
+	struct flows *flows = calloc(1, sizeof(*flows));
+	struct arrivals *arrivals = flows ? &flows->stream.arrivals : NULL;
+
+	if (!flows)
+		return NULL;
+	flows->stream.hosts = calloc(hosts, sizeof(uint32_t));
+	if (!flows->stream.hosts || traffic_create(fabric, NULL, 0, &flows->traffic) != 0)
+		goto err;
+	for (uint32_t i = 0; i < hosts; i++)
+		flows->stream.hosts[i] = i;
+	flows->stream.host_count = hosts;
+	flows->size[0] = (struct cdf_point){bytes, 0};
+	flows->size[1] = (struct cdf_point){bytes, CDF_WHOLE};
+	*arrivals = (struct arrivals){
+		.seed = 1, .sizes = {flows->size, 2}, .load_num = 3, .load_den = 10};
+	arrivals->until = arrivals_gap(arrivals, 100000000000u) * (count / hosts);
+	if (traffic_stream_start(flows->traffic, &flows->stream, 1, NULL) == 0)
+		return flows;
+err:
+	traffic_destroy(flows->traffic);
+	free(flows->stream.hosts);
+	free(flows);
+	return NULL;
+}
+
 struct load flows_end(struct flows *flows)
 {
+	const int ended = traffic_stream_end(flows->traffic);
 	const struct traffic_sums sums = traffic_sums(flows->traffic);
 
 	traffic_destroy(flows->traffic);
 	free(flows->flows);
+	free(flows->stream.hosts);
 	free(flows);
-	return (struct load){sums.posted, sums.completed, sums.mismatch_bytes};
+	return (struct load){sums.posted, ended ? 0 : sums.completed, sums.mismatch_bytes};
 }

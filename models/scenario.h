@@ -129,6 +129,8 @@ struct scenario {
 	uint32_t class_count;
 	struct traffic_flow *flows; /* src, dst: positions in the host table */
 	uint64_t flow_count;
+	struct traffic_stream *streams; /* loads of many flows, made as they start */
+	uint32_t stream_count;
 	struct scenario_program *programs;
 	uint32_t program_count;
 	struct scenario_fault *faults;
@@ -143,6 +145,7 @@ struct scenario_options { /* of one run */
 	uint32_t thread_count;
 	bool through_wire;
 	uint64_t packet_bytes_max; /* memory for packets under way; 0: 4 GiB */
+	struct traffic_listener *listener; /* to flows of streams; NULL: nobody */
 };
 
 /* A fabric ready to run, with traffic and faults on it (programs are the command's, which loads

@@ -285,6 +285,20 @@ static struct scenario_built *make_built(const struct scenario *s,
 	return NULL;
 }
 
+static int make_traffic(const struct scenario *scenario, const struct scenario_options *options,
+			struct fabric *fabric, struct traffic **ret_traffic)
+{
+	int ret = traffic_create(fabric, scenario->flows, scenario->flow_count, ret_traffic);
+
+	if (ret || scenario->stream_count == 0)
+		return ret;
+	ret = traffic_stream_start(*ret_traffic, scenario->streams, scenario->stream_count,
+				   options->listener);
+	if (ret)
+		traffic_destroy(*ret_traffic);
+	return ret;
+}
+
 int scenario_build(const struct scenario *scenario, const struct scenario_options *options,
 		   struct fabric *ret_fabric, struct traffic **ret_traffic)
 {
@@ -305,7 +319,7 @@ int scenario_build(const struct scenario *scenario, const struct scenario_option
 	ret = attach_faults(scenario, ret_fabric, own->faults);
 	ret = ret ? ret : set_routes(scenario, ret_fabric);
 	start_storms(scenario, ret_fabric, own->storms);
-	ret = ret ? ret : traffic_create(ret_fabric, scenario->flows, scenario->flow_count, ret_traffic);
+	ret = ret ? ret : make_traffic(scenario, options, ret_fabric, ret_traffic);
 	if (ret)
 		fabric_fini(ret_fabric);
 	return ret;

@@ -8,6 +8,11 @@
 #include "util/siphash.h"
 
 #include <errno.h>
+#include <string.h>
+
+/* A load of more flows than that is a stream unless it may not be. */
+enum { LISTED_MAX = 100000 };
+enum { AUTO, ALWAYS, NEVER }; /* traffic[].stream */
 
 /* The sizes of a load: of @cdf by name or file, or all alike. */
 struct sizes {
@@ -146,6 +151,34 @@ static void add_flows(struct scenario_block *b, const struct arrivals *arrivals,
 	}
 }
 
+/* With hosts and sizes of its own. */
+static void add_stream(struct scenario_block *b, const struct arrivals *arrivals,
+		       struct scenario_hosts *hosts)
+{
+	struct scenario *s = b->r->scenario;
+	const struct cdf *sizes = &arrivals->sizes;
+	struct cdf_point *points = scenario_alloc(b->r, sizes->count, sizeof(*points));
+	struct traffic_stream *streams =
+		scenario_grow(b->r, s->streams, s->stream_count, sizeof(*streams));
+
+	if (streams)
+		s->streams = streams;
+	if (!points || !streams) {
+		util_free(points);
+		return;
+	}
+	memcpy(points, sizes->points, sizes->count * sizeof(*points));
+	streams[s->stream_count] = (struct traffic_stream){
+		.arrivals = *arrivals,
+		.hosts = hosts->hosts,
+		.host_count = hosts->count,
+		.class_index = b->class_index,
+		.priority = b->flow.priority,
+	};
+	streams[s->stream_count++].arrivals.sizes.points = points;
+	hosts->hosts = NULL;
+}
+
 void scenario_read_load(struct scenario_block *b)
 {
 	static const char *const others[] = {"to",   "from",	"spread", "repeat", "every",
@@ -160,7 +193,9 @@ void scenario_read_load(struct scenario_block *b)
 	struct scenario_hosts hosts = {NULL, 0};
 	struct sizes sizes = {.read = NULL};
 	uint64_t *rates = NULL;
+	const int stream = scenario_get(b->map, "traffic[].stream").word;
 	struct bad_text found;
+	uint64_t expected;
 
 	scenario_block_refuse_keys(b, others, "only keys of a load");
 	if (!scenario_has(b->map, "load"))
@@ -181,7 +216,10 @@ void scenario_read_load(struct scenario_block *b)
 	scenario_sort_hosts(&hosts);
 	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
 	hash_sizes(b, &sizes.cdf);
-	if (scenario_block_fits(b, expected_count(&arrivals, &hosts, rates)))
+	expected = expected_count(&arrivals, &hosts, rates);
+	if (stream == ALWAYS || (stream != NEVER && expected > LISTED_MAX))
+		add_stream(b, &arrivals, &hosts);
+	else if (scenario_block_fits(b, expected))
 		for (uint32_t i = 0; i < hosts.count; i++)
 			add_flows(b, &arrivals, &hosts, i, rates[hosts.hosts[i]]);
 out:

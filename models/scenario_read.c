@@ -68,6 +68,11 @@ void scenario_fini(struct scenario *scenario)
 		util_free(scenario->groups[i].nodes);
 	util_free(scenario->groups);
 	util_free(scenario->routes);
+	for (uint32_t i = 0; i < scenario->stream_count; i++) {
+		util_free(scenario->streams[i].hosts);
+		util_free((struct cdf_point *)(uintptr_t)scenario->streams[i].arrivals.sizes.points);
+	}
+	util_free(scenario->streams);
 	util_free(scenario->classes);
 	util_free(scenario->flows);
 	util_free(scenario->programs);

@@ -227,6 +227,10 @@ static const struct scenario_row rows[] = {
 	 "of lines BYTES PERCENT"},
 	{"traffic[].until", SCENARIO_TIME, NULL, 1, 1000 * PS_S, NULL,
 	 .help = "load: flows start before then; the scenario's until by default"},
+	{"traffic[].stream", SCENARIO_WORD, "auto", 0, 0, "auto always never",
+	 .help = "load: whether its flows are made when they start and forgotten when they have ended, so "
+	 "that memory does not depend on how many there are; auto: where more than 100000 are expected",
+	 .reading = true},
 	{"traffic[].to", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast: the one that gets it all"},
 	{"traffic[].from", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "incast; all others by default"},
 	{"traffic[].hosts", SCENARIO_NAMES, NULL, 0, 0, NULL,

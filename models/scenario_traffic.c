@@ -241,8 +241,8 @@ void scenario_block_refuse_keys(struct scenario_block *b, const char *const *key
 
 static void add_pattern(struct scenario_block *b, enum pattern pattern)
 {
-	static const char *const not_incast[] = {"hosts", "format", "until", NULL};
-	static const char *const not_group[] = {"to", "from", "format", "until", NULL};
+	static const char *const not_incast[] = {"hosts", "format", "until", "stream", NULL};
+	static const char *const not_group[] = {"to", "from", "format", "until", "stream", NULL};
 	struct bad_text expected;
 
 	if (b->repeat == 1 && scenario_has(b->map, "every"))
@@ -329,7 +329,7 @@ static int read_flows(struct scenario_block *b, const char *path, struct read_fl
 static void add_file(struct scenario_block *b)
 {
 	static const char *const others[] = {"to",     "from",	"hosts",   "size", "spread",
-					     "repeat", "every", "pattern", "until", NULL};
+					     "repeat", "every", "pattern", "until", "stream", NULL};
 	static const char *const of_the_file[] = {"priority", NULL};
 	const struct yaml_node *node = scenario_node(b->map, "file");
 	struct read_flow *flows = NULL;
@@ -449,6 +449,8 @@ static void sort_classes(struct scenario_reader *r)
 		now[old[i]] = i;
 	for (uint64_t f = 0; old && now && f < s->flow_count; f++)
 		s->flows[f].class_index = now[s->flows[f].class_index];
+	for (uint32_t i = 0; old && now && i < s->stream_count; i++)
+		s->streams[i].class_index = now[s->streams[i].class_index];
 	util_free(old);
 	util_free(now);
 }

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLOW_QPN_BIT = 1 << 23 };
-
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
@@ -36,49 +34,44 @@ static bool same_but_for_class(const struct traffic_flow *x, const struct traffi
 	       x->bytes == y->bytes && x->start_at == y->start_at;
 }
 
-static void key_flows(struct traffic *traffic)
+uint64_t traffic_key_of(const struct traffic *traffic, const struct traffic_flow *flow, uint64_t k)
 {
 	struct host *const *hosts = traffic->fabric->table.hosts;
+	const uint64_t words[] = {hosts[flow->src]->node.id,
+				  hosts[flow->dst]->node.id,
+				  flow->priority,
+				  flow->bytes,
+				  flow->start_at,
+				  k};
+
+	return util_hash_words((struct util_key){0}, words, 6);
+}
+
+static void key_flows(struct traffic *traffic)
+{
 	uint64_t k = 0;
 
 	for (uint64_t i = 0; i < traffic->flow_count; i++) {
 		struct traffic_flow *flow = &traffic->flows[i];
 
 		k = i > 0 && same_but_for_class(flow, flow - 1) ? k + 1 : 0;
-		const uint64_t words[] = {hosts[flow->src]->node.id,
-					  hosts[flow->dst]->node.id,
-					  flow->priority,
-					  flow->bytes,
-					  flow->start_at,
-					  k};
-
-		flow->key = util_hash_words((struct util_key){0}, words, 6);
+		flow->key = traffic_key_of(traffic, flow, k);
 		flow->status = TRAFFIC_PENDING;
 	}
 }
 
-/* One end of one flow, as its host meets it. */
-struct end {
-	uint64_t key; /* of the flow, with the role mixed in */
-	uint64_t order;
-	uint32_t host;
-	uint32_t qpn;
-	struct traffic_start start;
-};
-
 static int compare_by_qpn(const void *a, const void *b)
 {
-	const struct end *x = a, *y = b;
+	const struct traffic_end *x = a, *y = b;
 	int order = compare_u64(x->host, y->host);
 
 	order = order ? order : compare_u64(x->qpn, y->qpn);
 	return order ? order : compare_u64(x->key, y->key);
 }
 
-/* Flows that begin at one instant on one host go by a keyed mix, so that none is favoured. */
-static int compare_by_start(const void *a, const void *b)
+int traffic_compare_ends(const void *a, const void *b)
 {
-	const struct end *x = a, *y = b;
+	const struct traffic_end *x = a, *y = b;
 	int order = compare_u64(x->host, y->host);
 
 	order = order ? order : compare_u64(x->start.at, y->start.at);
@@ -86,48 +79,48 @@ static int compare_by_start(const void *a, const void *b)
 	return order ? order : compare_u64(x->key, y->key);
 }
 
-static struct end end_of(const struct traffic *traffic, uint64_t flow_index, bool is_sink)
+struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_flow *flow,
+				  bool is_sink)
 {
-	const struct traffic_flow *flow = &traffic->flows[flow_index];
 	const uint32_t host = is_sink ? flow->dst : flow->src;
 	const uint64_t id = traffic->fabric->table.hosts[host]->node.id;
 	const struct util_key seed = {.k0 = traffic->fabric->params.seed};
 	const uint64_t numbers[] = {id, flow->key, is_sink};
 	const uint64_t order[] = {id, flow->key, is_sink, flow->start_at};
 
-	return (struct end){
+	return (struct traffic_end){
 		.key = flow->key ^ (is_sink ? UINT64_MAX : 0),
 		.order = util_hash_words(seed, order, 4),
 		.host = host,
-		.qpn = (uint32_t)util_hash_words(seed, numbers, 3) & (FLOW_QPN_BIT - 1),
-		.start = {.at = flow->start_at, .flow = flow_index, .is_sink = is_sink},
+		.qpn = (uint32_t)util_hash_words(seed, numbers, 3) & (TRAFFIC_QPNS - 1),
+		.start = {.at = flow->start_at, .flow = flow, .is_sink = is_sink},
 	};
 }
 
 /* Numbers of one host that collide move up, in the order of their keys. Those of flows have the
  * highest bit set, those of programs have not. */
-static int number_ends(struct traffic *traffic, struct end *ends, uint64_t count)
+static int number_ends(struct traffic_end *ends, uint64_t count)
 {
 	qsort(ends, count, sizeof(*ends), compare_by_qpn);
 	for (uint64_t i = 0; i < count; i++) {
-		struct end *end = &ends[i];
-		struct traffic_flow *flow = &traffic->flows[end->start.flow];
+		struct traffic_end *end = &ends[i];
+		struct traffic_flow *flow = end->start.flow;
 
 		if (i > 0 && ends[i - 1].host == end->host && end->qpn <= ends[i - 1].qpn)
 			end->qpn = ends[i - 1].qpn + 1;
-		if (end->qpn >= FLOW_QPN_BIT)
+		if (end->qpn >= TRAFFIC_QPNS)
 			return -E2BIG;
 		if (end->start.is_sink)
-			flow->sink_qpn = end->qpn | FLOW_QPN_BIT;
+			flow->sink_qpn = end->qpn | TRAFFIC_QPNS;
 		else
-			flow->source_qpn = end->qpn | FLOW_QPN_BIT;
+			flow->source_qpn = end->qpn | TRAFFIC_QPNS;
 	}
 	return 0;
 }
 
-static void share_out(struct traffic *traffic, struct end *ends, uint64_t count)
+static void share_out(struct traffic *traffic, struct traffic_end *ends, uint64_t count)
 {
-	qsort(ends, count, sizeof(*ends), compare_by_start);
+	qsort(ends, count, sizeof(*ends), traffic_compare_ends);
 	for (uint64_t i = 0; i < count; i++) {
 		struct traffic_host *th = &traffic->hosts[ends[i].host];
 
@@ -141,7 +134,7 @@ static void share_out(struct traffic *traffic, struct end *ends, uint64_t count)
 static int plan(struct traffic *traffic)
 {
 	const uint64_t count = 2 * traffic->flow_count;
-	struct end *ends = util_calloc(count, sizeof(*ends));
+	struct traffic_end *ends = util_calloc(count, sizeof(*ends));
 	int ret;
 
 	traffic->starts = util_calloc(count, sizeof(*traffic->starts));
@@ -150,10 +143,10 @@ static int plan(struct traffic *traffic)
 		return -ENOMEM;
 	}
 	for (uint64_t i = 0; i < traffic->flow_count; i++) {
-		ends[2 * i] = end_of(traffic, i, false);
-		ends[2 * i + 1] = end_of(traffic, i, true);
+		ends[2 * i] = traffic_end_of(traffic, &traffic->flows[i], false);
+		ends[2 * i + 1] = traffic_end_of(traffic, &traffic->flows[i], true);
 	}
-	ret = number_ends(traffic, ends, count);
+	ret = number_ends(ends, count);
 	if (!ret)
 		share_out(traffic, ends, count);
 	util_free(ends);
@@ -220,6 +213,7 @@ void traffic_destroy(struct traffic *traffic)
 {
 	if (!traffic)
 		return;
+	traffic_stream_fini(traffic);
 	for (uint32_t i = 0; traffic->hosts && i < traffic->host_count; i++)
 		traffic_host_fini(&traffic->hosts[i]);
 	util_free(traffic->hosts);
@@ -250,5 +244,6 @@ struct traffic_sums traffic_sums(const struct traffic *traffic)
 	for (uint32_t i = 0; i < traffic->host_count; i++)
 		if (traffic->hosts[i].sink_mr)
 			sums.mismatch_bytes += traffic->hosts[i].sink_mr->mismatch_bytes;
+	traffic_stream_add_sums(traffic, &sums);
 	return sums;
 }

@@ -6,6 +6,7 @@
  * most) 1 GiB, through the same adapter that programs use. A flow is known by (source,
  * destination, priority, bytes, start, k-th of its equals), never by its place in a list; queue
  * pair numbers and UDP source ports follow from the seed, the host and that key. */
+#include "models/arrivals.h"
 #include "models/fabric.h"
 
 /* Bytes of a flow at most where a send queue takes 16,384 work requests, as scenarios have it. */
@@ -32,6 +33,10 @@ struct traffic_flow {
 	/* The traffic module's own. */
 	uint64_t key, va;
 	uint32_t source_qpn, sink_qpn;
+	struct hca_qp *sink_qp;
+	bool streamed;
+	uint64_t id;
+	struct traffic_flow *next, *next_ended; /* of a stream */
 	struct traffic_source {
 		struct hca_qp *qp;
 		struct hca_mr *mr;
@@ -41,12 +46,34 @@ struct traffic_flow {
 
 struct traffic;
 
+/* Open-loop flows that are made shortly before they start and given up once they have ended, so that
+ * memory goes with how many are under way, not with how many there are. They are numbered behind
+ * those of the list, in the order of their starts (then of source, destination, priority, bytes). */
+struct traffic_stream {
+	struct arrivals arrivals;
+	uint32_t *hosts, host_count; /* that send to each other: positions in the host table, sorted */
+	uint32_t class_index;
+	uint8_t priority;
+};
+
+/* Hears of every flow of a stream, once: when it has ended, and at the end of those that are under
+ * way. While nothing runs; @flow is gone afterwards. 0 goes on; negative ends the run. */
+struct traffic_listener {
+	int (*on_flow)(struct traffic_listener *listener, const struct traffic_flow *flow, uint64_t id);
+};
+
 /* Sorts @flows into their order of identity (@flows[i].src etc. set; the array stays the caller's
  * until traffic_destroy()) and hangs them on their hosts. Before fabric_run(). -ENOMEM, -EINVAL:
  * bytes 0 or more than a send queue takes, src == dst. */
 int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t count,
 		   struct traffic **ret_traffic);
 void traffic_destroy(struct traffic *traffic); /* NULL allowed */
+
+/* Before fabric_run(); @streams stay the caller's until traffic_destroy(). -ENOMEM. */
+int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *streams,
+			 uint32_t count, struct traffic_listener *listener);
+/* After fabric_run(): the listener hears of what is left. 0 or what it says. */
+int traffic_stream_end(struct traffic *traffic);
 
 struct traffic_sums {
 	uint64_t posted, completed, failed; /* failed: every status but ok, unfinished included */

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { CQ_SPARE = 16 };
+enum { CQ_SPARE = 16, CQ_STREAMED = 4096 };
 
 static uint32_t writes_of(const struct traffic_flow *flow)
 {
@@ -100,7 +100,7 @@ static void post_writes(struct traffic_host *th, struct traffic_flow *flow)
 			.lkey = source->mr->lkey,
 		};
 		const struct hca_send_wr wr = {
-			.wr_id = (uint64_t)(flow - th->traffic->flows),
+			.wr_id = (uintptr_t)flow,
 			.opcode = HCA_WR_RDMA_WRITE,
 			.sge = &sge,
 			.sge_count = 1,
@@ -146,7 +146,7 @@ static void take_completions(struct traffic_host *th)
 	struct hca_wc wc;
 
 	while (hca_cq_poll(th->cq, 1, &wc) == 1) {
-		struct traffic_flow *flow = &th->traffic->flows[wc.wr_id];
+		struct traffic_flow *flow = (struct traffic_flow *)(uintptr_t)wc.wr_id;
 
 		if (wc.status != HCA_WC_SUCCESS && flow->wc_status == 0)
 			flow->wc_status = (int)wc.status;
@@ -155,41 +155,67 @@ static void take_completions(struct traffic_host *th)
 		flow->end_at = th->host->now;
 		flow->status = flow->wc_status == 0 ? TRAFFIC_OK : TRAFFIC_FAILED;
 		end_source(th, flow);
+		if (flow->streamed) {
+			flow->next_ended = th->ended;
+			th->ended = flow;
+		}
 	}
 }
 
 /* 0 or -ENOMEM */
+static int start_one(struct traffic_host *th, const struct traffic_start *start)
+{
+	return start->is_sink ? open_qp(th, start->flow, true, &start->flow->sink_qp)
+			      : start_source(th, start->flow);
+}
+
+static ps_t next_start_at(const struct traffic_host *th)
+{
+	const struct traffic_queue *queue = &th->queue;
+	ps_t at = th->next_start < th->start_count ? th->starts[th->next_start].at : PS_NEVER;
+
+	if (queue->first < queue->count && queue->starts[queue->first].at < at)
+		at = queue->starts[queue->first].at;
+	return at;
+}
+
+/* Those of the list, then those of streams. 0 or -ENOMEM */
 static int start_due(struct traffic_host *th)
 {
-	for (; th->next_start < th->start_count; th->next_start++) {
-		const struct traffic_start *start = &th->starts[th->next_start];
-		struct traffic_flow *flow = &th->traffic->flows[start->flow];
-		struct hca_qp *sink;
-		int ret;
+	struct traffic_queue *queue = &th->queue;
+	const ps_t now = th->host->now;
+	int ret = 0;
 
-		if (start->at > th->host->now)
-			return 0;
-		ret = start->is_sink ? open_qp(th, flow, true, &sink) : start_source(th, flow);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	for (; th->next_start < th->start_count && th->starts[th->next_start].at <= now && !ret;
+	     th->next_start++)
+		ret = start_one(th, &th->starts[th->next_start]);
+	for (; queue->first < queue->count && queue->starts[queue->first].at <= now && !ret;
+	     queue->first++)
+		ret = start_one(th, &queue->starts[queue->first]);
+	return ret;
 }
 
 /* Completions are taken at their own instant, after the adapter has done everything else in it. */
 static void host_step(struct sim_local_event *event, void *context)
 {
 	struct traffic_host *th = container_of(event, struct traffic_host, event);
-
+	ps_t next;
 	int ret;
 
 	(void)context;
 	take_completions(th);
 	ret = start_due(th);
+	next = next_start_at(th);
 	if (ret)
 		sim_fail(th->host->th, ret);
-	else if (th->next_start < th->start_count)
-		sim_local_schedule(&th->host->local, event, th->starts[th->next_start].at);
+	else if (next != PS_NEVER)
+		sim_local_schedule(&th->host->local, event, next);
+}
+
+void traffic_host_wake(struct traffic_host *th, ps_t at)
+{
+	if (!th->event.pending || at < th->event.at)
+		sim_local_schedule(&th->host->local, &th->event, at);
 }
 
 static void on_completion(struct host_client *client, ps_t now)
@@ -221,9 +247,9 @@ int traffic_host_init(struct traffic *traffic, uint32_t number)
 
 	th->traffic = traffic;
 	th->host = host;
-	if (th->start_count == 0)
+	if (th->start_count == 0 && !traffic->feed)
 		return 0;
-	depth = th->source_count + CQ_SPARE;
+	depth = th->source_count + (traffic->feed ? CQ_STREAMED : CQ_SPARE);
 	ret = hca_pd_create(host->hca, &th->pd);
 	ret = ret ? ret : open_sink(th);
 	ret = ret ? ret
@@ -235,7 +261,8 @@ int traffic_host_init(struct traffic *traffic, uint32_t number)
 		.key = util_hash_name("traffic"), .phase = SIM_LOCAL_PROGRAM, .fn = host_step};
 	th->client = (struct host_client){.cq = th->cq, .on_completion = on_completion};
 	host->client = &th->client;
-	sim_local_schedule(&host->local, &th->event, th->starts[0].at);
+	if (th->start_count > 0)
+		sim_local_schedule(&host->local, &th->event, th->starts[0].at);
 	return 0;
 }
 

@@ -4,14 +4,26 @@
 
 /* What the plan of the flows (traffic.c) and their ends on the hosts (traffic_host.c) share. */
 #include "models/traffic.h"
+#include "util/idmap.h"
 
 enum { TRAFFIC_WRITE_MAX = 1 << 30 }; /* bytes of one work request */
 
 struct traffic_start { /* an end of a flow comes into being */
 	ps_t at;
-	uint64_t flow;
+	struct traffic_flow *flow;
 	bool is_sink;
 };
+
+/* One end of one flow, as its host meets it. */
+struct traffic_end {
+	uint64_t key; /* of the flow, with the role mixed in */
+	uint64_t order;
+	uint32_t host;
+	uint32_t qpn; /* as it should be: below TRAFFIC_QPNS */
+	struct traffic_start start;
+};
+/* Numbers of queue pairs of flows have this bit, those of programs do not. */
+enum { TRAFFIC_QPNS = 1 << 23 };
 
 struct traffic_host {
 	struct traffic *traffic;
@@ -24,6 +36,13 @@ struct traffic_host {
 	struct hca_cq *cq;
 	struct hca_mr *sink_mr;
 	uint64_t next_va;
+	/* Of streams: ends to come, in order of time, and flows from here that have ended. */
+	struct traffic_queue {
+		struct traffic_start *starts;
+		uint64_t first, count, room;
+	} queue;
+	struct traffic_flow *ended;
+	struct util_idmap numbers; /* of queue pairs, taken */
 };
 
 struct traffic {
@@ -33,9 +52,22 @@ struct traffic {
 	struct traffic_host *hosts; /* by position in the host table */
 	uint64_t flow_count;
 	uint32_t host_count;
+	struct traffic_feed *feed; /* NULL: no streams */
 };
+
+struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_flow *flow,
+				  bool is_sink);
+/* A total order of ends: by host, start, and a keyed mix, so that none is favoured. */
+int traffic_compare_ends(const void *a, const void *b);
+/* The key of @flow, the @k-th of its equals. */
+uint64_t traffic_key_of(const struct traffic *traffic, const struct traffic_flow *flow, uint64_t k);
+/* What streams have brought. */
+void traffic_stream_add_sums(const struct traffic *traffic, struct traffic_sums *sums);
+void traffic_stream_fini(struct traffic *traffic);
 
 int traffic_host_init(struct traffic *traffic, uint32_t number); /* -ENOMEM */
 void traffic_host_fini(struct traffic_host *th);
+/* While nothing runs: there is something to start at @at. */
+void traffic_host_wake(struct traffic_host *th, ps_t at);
 
 #endif

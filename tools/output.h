@@ -15,7 +15,7 @@ json_t *output_json_value(const struct result *result);
 int output_json(const struct result *result, FILE *file);
 /* flows.csv: a row per posted flow, in id order. An unfinished flow has no end, one that failed no
  * slowdown. */
-void output_flows(const struct result *result, FILE *file);
+int output_flows(const struct result *result, FILE *file); /* 0 or negative errno */
 /* ports.csv: a row per port and priority, in order of node, link and priority. What a port counts
  * only once (its control frames, its faults) is the same in all rows of it. */
 void output_ports(const struct result *result, FILE *file);

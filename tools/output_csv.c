@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/output.h"
 
+#include "tools/flow_log.h"
+
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -33,29 +36,47 @@ static void comma_time(ps_t value, FILE *file)
 		fprintf(file, "%" PRIu64, value);
 }
 
-void output_flows(const struct result *result, FILE *file)
+static void put_flow(const struct result_flow *flow, FILE *file)
 {
+	fprintf(file, "%" PRIu64, flow->id);
+	comma_text(flow->class_name, file);
+	comma_text(flow->src, file);
+	comma_text(flow->dst, file);
+	fprintf(file, ",%u,%" PRIu64 ",%" PRIu64, flow->priority, flow->bytes, flow->start_at);
+	comma_time(flow->end_at, file);
+	comma_time(flow->fct, file);
+	comma_time(flow->ideal, file);
+	if (flow->ok && flow->slowdown > 0)
+		fprintf(file, ",%.6f", flow->slowdown);
+	else
+		fputc(',', file);
+	fprintf(file, ",%" PRIu64 ",%s\n", flow->packets_retransmitted, flow->status);
+}
+
+struct streamed {
+	const struct result *result;
+	FILE *file;
+};
+
+static int put_streamed(void *owner, uint64_t id, const struct flow_log_row *row)
+{
+	const struct streamed *streamed = owner;
+	const struct result_flow flow = result_row(streamed->result, &row->flow, id, row->ideal);
+
+	put_flow(&flow, streamed->file);
+	return ferror(streamed->file) ? -EIO : 0;
+}
+
+int output_flows(const struct result *result, FILE *file)
+{
+	struct streamed streamed = {result, file};
+
 	fputs("id,class,src,dst,priority,bytes,start_ps,end_ps,fct_ps,ideal_ps,slowdown,"
 	      "packets_retransmitted,status\n",
 	      file);
-	for (uint64_t i = 0; i < result->flow_count; i++) {
-		const struct result_flow *flow = &result->flows[i];
-
-		fprintf(file, "%" PRIu64, flow->id);
-		comma_text(flow->class_name, file);
-		comma_text(flow->src, file);
-		comma_text(flow->dst, file);
-		fprintf(file, ",%u,%" PRIu64 ",%" PRIu64, flow->priority, flow->bytes,
-			flow->start_at);
-		comma_time(flow->end_at, file);
-		comma_time(flow->fct, file);
-		comma_time(flow->ideal, file);
-		if (flow->ok && flow->slowdown > 0)
-			fprintf(file, ",%.6f", flow->slowdown);
-		else
-			fputc(',', file);
-		fprintf(file, ",%" PRIu64 ",%s\n", flow->packets_retransmitted, flow->status);
-	}
+	for (uint64_t i = 0; i < result->flow_count; i++)
+		put_flow(&result->flows[i], file);
+	return flow_log_rows(result->log, put_streamed, &streamed);
 }
 
 void output_ports(const struct result *result, FILE *file)

@@ -3,6 +3,7 @@
 
 #include "sim/fault.h"
 #include "sim/switch.h"
+#include "tools/flow_log.h"
 #include "tools/program.h"
 #include "tools/result_internal.h"
 
@@ -231,6 +232,8 @@ ps_t result_time(const struct result_source *source)
 		if (flow->status != TRAFFIC_PENDING && flow->end_at > last)
 			last = flow->end_at;
 	}
+	if (flow_log_last_end(source->log) > last)
+		last = flow_log_last_end(source->log);
 	for (uint32_t i = 0; i < scenario->program_count; i++)
 		for (uint32_t k = 0; k < scenario->programs[i].host_count; k++) {
 			const struct program_result *rank =
@@ -250,6 +253,7 @@ int result_collect(const struct result_source *source, struct result *ret_result
 	*ret_result = (struct result){
 		.scenario = source->scenario,
 		.fabric = source->fabric,
+		.log = source->log,
 		.version = source->version,
 		.digest = sim_digest(sim),
 		.partial = source->partial,

@@ -7,6 +7,7 @@
  * flows are made here, in floating point, and nowhere that decides anything. */
 #include "models/scenario.h"
 
+struct flow_log;
 struct program_result;
 
 struct result_flow {
@@ -97,8 +98,9 @@ struct result {
 		uint64_t paused_at_end; /* priorities of ports; unless @cut, for ever */
 	} pfc;
 	uint64_t marked, cnp_sent, cnp_handled, queue_max_bytes;
-	struct result_flow *flows;
+	struct result_flow *flows; /* of lists: those of streams are in the log */
 	uint64_t flow_count;
+	const struct flow_log *log; /* NULL: no streams */
 	struct result_class *classes;
 	uint32_t class_count;
 	struct result_port *ports; /* by node, link, priority; eight rows a port */
@@ -117,6 +119,7 @@ struct result_source {
 	const struct scenario *scenario;
 	const struct fabric *fabric;
 	const struct traffic *traffic;	     /* NULL: none */
+	const struct flow_log *log;	     /* of streams; NULL: none */
 	struct program_run *const *programs; /* of each program of the scenario */
 	const char *version;
 	bool partial;
@@ -131,6 +134,9 @@ int result_collect(const struct result_source *source, struct result *ret_result
 /* A result of the scenario's shape before it has run: its classes and programs, and every number 0.
  * As result_collect(). */
 int result_zero(const struct scenario *scenario, struct result *ret_result);
+/* The row of a flow. */
+struct result_flow result_row(const struct result *result, const struct traffic_flow *flow,
+			      uint64_t id, ps_t ideal);
 void result_free(struct result *result);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/flow_log.h"
 #include "tools/result_internal.h"
 #include "transport/hca/wr.h"
 
@@ -51,11 +52,10 @@ static uint64_t slowdown_micro(ps_t fct, ps_t ideal)
 	return (uint64_t)(((u128)fct * MICRO + ideal / 2) / ideal);
 }
 
-static struct result_flow row_of(const struct result *result, const struct traffic *traffic,
-				 uint64_t id)
+struct result_flow result_row(const struct result *result, const struct traffic_flow *flow,
+			      uint64_t id, ps_t ideal)
 {
 	const struct scenario *scenario = result->scenario;
-	const struct traffic_flow *flow = &scenario->flows[id];
 	struct host *const *hosts = result->fabric->table.hosts;
 	struct result_flow row = {
 		.id = id,
@@ -68,7 +68,7 @@ static struct result_flow row_of(const struct result *result, const struct traff
 		.start_at = flow->start_at,
 		.end_at = PS_NEVER,
 		.fct = PS_NEVER,
-		.ideal = traffic_ideal(traffic, flow),
+		.ideal = ideal,
 		.status = status_name(flow),
 		.packets_retransmitted = traffic_retransmitted(flow),
 	};
@@ -80,6 +80,14 @@ static struct result_flow row_of(const struct result *result, const struct traff
 	if (row.ok && row.ideal != PS_NEVER && row.ideal > 0)
 		row.slowdown = (double)slowdown_micro(row.fct, row.ideal) / MICRO;
 	return row;
+}
+
+static struct result_flow row_of(const struct result *result, const struct traffic *traffic,
+				 uint64_t id)
+{
+	const struct traffic_flow *flow = &result->scenario->flows[id];
+
+	return result_row(result, flow, id, traffic_ideal(traffic, flow));
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -153,6 +161,8 @@ static int collect_class(struct result *result, uint32_t number)
 	struct samples samples = {.first_start = PS_NEVER};
 
 	class->name = result->scenario->classes[number];
+	if (flow_log_class(result->log, number, class))
+		return 0;
 	for (uint64_t i = 0; i < result->flow_count; i++)
 		class->posted += result->scenario->flows[i].class_index == number;
 	samples.fcts = calloc(class->posted + 1, sizeof(uint64_t));

@@ -7,6 +7,7 @@
 #include "tools/command.h"
 #include "tools/counters.h"
 #include "tools/expect.h"
+#include "tools/flow_log.h"
 #include "tools/folder.h"
 #include "tools/guard.h"
 #include "tools/junit.h"
@@ -30,6 +31,7 @@ struct run {
 	bool files; /* are to be written */
 	struct fabric fabric;
 	struct traffic *traffic;
+	struct flow_log *log; /* NULL: no streams */
 	struct program *programs; /* as many as the scenario has */
 	struct program_run **runs;
 	struct host ***hosts; /* of the ranks of each */
@@ -55,8 +57,7 @@ static int write_json(FILE *file, const void *owner)
 
 static int write_flows(FILE *file, const void *owner)
 {
-	output_flows(owner, file);
-	return 0;
+	return output_flows(owner, file);
 }
 
 static int write_ports(FILE *file, const void *owner)
@@ -156,6 +157,7 @@ static struct result_source source_of(const struct run *run)
 		.scenario = &run->scenario,
 		.fabric = &run->fabric,
 		.traffic = run->traffic,
+		.log = run->log,
 		.programs = run->runs,
 		.version = command_version,
 		.partial = run->partial,
@@ -306,6 +308,11 @@ static int run_fabric(struct run *run)
 	run->began = run->progress.began;
 	__atomic_store_n(&current, run, __ATOMIC_RELEASE);
 	ret = fabric_run(&run->fabric, run->scenario.until);
+	if (run->log) {
+		const int ended = traffic_stream_end(run->traffic);
+
+		ret = ret ? ret : ended;
+	}
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
 	guard_end();
 	source = source_of(run);
@@ -316,13 +323,27 @@ static int run_fabric(struct run *run)
 	return ret;
 }
 
+static int open_log(struct run *run)
+{
+	if (run->scenario.stream_count == 0)
+		return COMMAND_DONE;
+	run->log = flow_log_create(&run->scenario, run->files ? run->folder.path : NULL);
+	if (run->log)
+		return COMMAND_DONE;
+	command_say("%s: %s", run->path, strerror(errno));
+	return COMMAND_BROKEN;
+}
+
 static int build_and_run(struct run *run)
 {
 	const struct scenario_options options = {.thread_count = run->options->thread_count,
-						 .through_wire = run->options->through_wire};
+						 .through_wire = run->options->through_wire,
+						 .listener = flow_log_listener(run->log)};
 	int ret = scenario_build(&run->scenario, &options, &run->fabric, &run->traffic);
 	int results, captured, watched;
 
+	if (!ret && run->log)
+		flow_log_attach(run->log, run->traffic);
 	ret = ret ? ret : start_programs(run);
 	if (!ret && run->files)
 		ret = sampler_start(&run->sampler, &run->fabric);
@@ -357,6 +378,7 @@ static void fini(struct run *run)
 	spin_destroy(run->spin);
 	sampler_fini(&run->sampler);
 	traffic_destroy(run->traffic);
+	flow_log_destroy(run->log);
 	if (run->fabric.sim)
 		fabric_fini(&run->fabric);
 	watch_fini(&run->watch);
@@ -387,6 +409,7 @@ static int run_scenario(const struct command_options *options)
 	ret = ret ? ret : open_programs(&run);
 	if (!ret && run.files)
 		ret = folder_open(&run.folder, options->out, run.scenario.name);
+	ret = ret ? ret : open_log(&run);
 	if (!ret && options->pcap)
 		ret = capture_open(&run.capture, options->pcap);
 	if (!ret && options->junit)

@@ -9,7 +9,9 @@
 #include "sim/fault.h"
 #include "sim/port.h"
 #include "sim/switch.h"
+#include "util/alloc.h"
 
+#include <errno.h>
 #include <string.h>
 
 const struct vrb_provider *vrb_provider(void)
@@ -329,10 +331,43 @@ static void the_order_of_faults_is_not_seen(void **state)
 	assert_true(digest[0] == digest[1]);
 }
 
+/* Memory that gives out while a stream is set up is given back; in the run it ends the run. */
+static void a_stream_may_find_no_memory(void **state)
+{
+	static const char text[] = TWO "traffic: [{load: 30%, size: 1KB, until: 20us, stream: always}]\n";
+	const struct scenario_options options = {.thread_count = 1};
+	struct bad_list errors = {0};
+	unsigned failed = 0, n = 0;
+	struct world w;
+	int ret, built;
+
+	(void)state;
+	assert_int_equal(scenario_parse("test.yaml", text, strlen(text), NULL, &w.scenario, &errors), 0);
+	assert_int_equal(w.scenario.stream_count, 1);
+	do {
+		util_alloc_fail_after(++n);
+		ret = built = scenario_build(&w.scenario, &options, &w.fabric, &w.traffic);
+		if (!built) {
+			ret = fabric_run(&w.fabric, PS_NEVER);
+			failed += ret != 0;
+			util_alloc_fail_after(0);
+			assert_int_equal(traffic_stream_end(w.traffic), 0);
+			assert_true(ret || traffic_sums(w.traffic).completed > 50);
+			traffic_destroy(w.traffic);
+			fabric_fini(&w.fabric);
+		}
+		util_alloc_fail_after(0);
+		assert_true((ret == 0 || ret == -ENOMEM) && n < 20000);
+	} while (ret);
+	assert_true(failed > 20 && n > failed + 50);
+	scenario_fini(&w.scenario);
+}
+
 RUN(T(a_frame_takes_its_time_twice), T(latency_is_added_once_a_switch_and_way),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
     T(headroom_is_what_is_needed),
     T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing), T(without_either_a_small_buffer_drops),
     T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port),
     T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen), T(faults_of_all_frames),
-    T(what_a_host_sends_to_itself_takes_as_long_as_is_said))
+    T(what_a_host_sends_to_itself_takes_as_long_as_is_said),
+    T(a_stream_may_find_no_memory))

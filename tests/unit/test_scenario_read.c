@@ -230,6 +230,7 @@ static const struct key_case cases[] = {
 	{"traffic[].format", RING, "traffic.0.format", NULL, "ns3"},
 	{"traffic[].load", LOAD, "traffic.l.load", "20%", "0%"},
 	{"traffic[].cdf", CDF, "traffic.l.cdf", "fb_hadoop", "none.txt"},
+	{"traffic[].stream", LOAD, "traffic.l.stream", NULL, "no"},
 	{"traffic[].until", LOAD, "traffic.l.until", "20us", "0us"},
 	{"traffic[].to", INCAST, "traffic.i.to", "h1", "h6"},
 	{"traffic[].from", INCAST, "traffic.i.from", "[h1, h2]", "h0"},

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Flows of a stream are those of the list: the same fate for each, the same statistics within what the
+# histogram promises, the same with two threads; and memory does not grow with how many there are.
+. "$(dirname "$0")/lib.sh"
+
+cat >load.yaml <<'END'
+version: 1
+topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 6, fabric_rate: 200Gbps}
+switch: {buffer: 4MiB, pfc: {}, ecn: {kmin: 20KB, kmax: 100KB}}
+nic: {cc: dcqcn}
+traffic:
+  - {class: load, cdf: fb_hadoop, load: 40%, until: 8ms, start: 100us}
+  - {class: more, size: 1KB, load: 2%, until: 1ms, priority: 5}
+  - {class: ring, pattern: ring, size: 100KB, start: 200us}
+faults: [{link: h0-leaf0, loss: 1%}]
+END
+# run NAME ARG...: results in NAME
+run() {
+	name=$1
+	shift
+	expect 0 run load.yaml --quiet --out "$name" "$@"
+	cut -d, -f2- "$name/flows.csv" | sort >"$name.rows"
+}
+streamed='--set traffic.load.stream=always --set traffic.more.stream=always'
+run listed
+# shellcheck disable=SC2086
+run streamed $streamed
+cmp listed.rows streamed.rows || fail "other flows when they are streamed"
+[ "$(wc -l <listed.rows)" -gt 3000 ] || fail "too few flows"
+awk -F, 'NR > 1 && $1 != NR - 2 { exit 1 }' streamed/flows.csv || fail "rows are not in the order of ids"
+awk -F, '$2 == "load" && $12 > 0 { n++ } END { exit !(n > 0) }' streamed/flows.csv || fail "nothing was lost"
+# shellcheck disable=SC2086
+run threads $streamed --threads 2
+cmp streamed/flows.csv threads/flows.csv || fail "other flows with two threads"
+grep -o '"digest": "[^"]*"' streamed/result.json >one
+grep -o '"digest": "[^"]*"' threads/result.json | cmp - one || fail "another digest with two threads"
+
+python3 - <<'END' || fail "other statistics"
+import json
+
+exact, close = (json.load(open(f"{d}/result.json")) for d in ("listed", "streamed"))
+assert exact["flows"] == close["flows"] and exact["drops"] == close["drops"]
+assert exact["time_ps"] == close["time_ps"]
+for name in ("load", "more", "ring"):
+    a, b = exact["fct"][name], close["fct"][name]
+    for key in ("count", "mean_ps", "goodput_bps"):
+        assert a[key] == b[key], (name, key)
+    for key in ("p50_ps", "p99_ps", "p999_ps", "slowdown_p99"):
+        assert abs(a[key] - b[key]) <= a[key] / 1024 + 1e-6, (name, key, a[key], b[key])
+END
+
+# Cut short: flows that have begun are there, unfinished ones too, the others are not.
+run cut --set until=2ms
+# shellcheck disable=SC2086
+run cut_streamed $streamed --set until=2ms
+grep -q ',unfinished$' cut_streamed.rows || fail "everything ended before the end"
+awk -F, '$6 <= 2000000000' cut.rows >begun
+awk -F, '$6 <= 2000000000' cut_streamed.rows | cmp - begun || fail "other flows when it is cut short"
+awk -F, '$1 != "class" && $6 > 2001000000 { exit 1 }' cut_streamed.rows || fail "flows that never began"
+
+# Four times as many flows take as much memory, give or take an eighth.
+cat >many.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 32}
+traffic: [{class: load, size: 1KB, load: 20%, until: 1ms, stream: always}]
+END
+python3 - "$verbena" <<'END' || fail "memory grows with the flows"
+import json, os, sys
+
+def run(until):
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.dup2(write, 1)
+        os.execv(sys.argv[1], [sys.argv[1], "run", "many.yaml", "--json", "--set", f"traffic.load.until={until}"])
+    os.close(write)
+    text = os.fdopen(read).read()
+    usage = os.wait3(0)[2]
+    return json.loads(text)["flows"]["completed"], usage.ru_maxrss
+
+few, many = run("1ms"), run("4ms")
+print(few, many)
+assert few[0] > 70000 and many[0] > 3.9 * few[0]
+assert many[1] < 1.125 * few[1]
+END
