@@ -104,6 +104,13 @@ for ppm in (1000, 5000, 10000):
     p = Fraction(ppm, 10**6)
     print("   p", ppm, "ppm", floor(100000 * full * (1 + p * W) / (1 - p)))
 
+print("A3, selective: a RETH in every packet; 1 - p")
+irn = t(4178 + 16, 100 * G)
+for ppm in (1000, 5000, 10000, 50000):
+    print("   p", ppm, "ppm", floor(100000 * irn / (1 - Fraction(ppm, 10**6))))
+for D in (64, 100):
+    print("   1 of", D, 100000 * irn * D // (D - 1))
+
 print("A4: tries of 4000 messages of m packets, each packet lost with p")
 for m, ppm in ((100, 5000), (40, 20000)):
     print("   m", m, "p", ppm, "ppm", round(4000 / (1 - ppm / 10**6)**m))

@@ -35,6 +35,8 @@ static struct host_params host_params_of(const struct lab_params *p)
 		.profile = {.line_rate_bps = p->links[0].rate_bps,
 			    .mtu_max = 4096,
 			    .retransmit = p->retransmit,
+			    .rto_low = 100 * PS_US,
+			    .rto_high = 320 * PS_US,
 			    .psn_window = p->psn_window ? p->psn_window : 1u << 20,
 			    .ack_every = p->ack_every,
 			    .ack_on_data_priority = true,

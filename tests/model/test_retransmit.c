@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Anchor A4: messages that begin anew when a packet of them is lost (anchors.py). One link of 100
- * Gb/s and 1 us, W = 8 packets under way between a loss and its NAK. */
+/* Anchors A3 and A4: lost packets alone are sent again, or the whole message (anchors.py). One link
+ * of 100 Gb/s and 1 us, W = 8 packets under way between a loss and its NAK. */
 #include "sim/fault.h"
 #include "tests/model/lab.h"
 #include "tests/test.h"
@@ -16,8 +16,11 @@ static uint64_t listed[LISTED_MAX];
 static struct lab_pair *open_lab(enum hca_retransmit retransmit)
 {
 	static const struct lab_link one[] = {{"a", "b", 100 * G, PS_US}};
-	const struct lab_params params = {
-		.links = one, .link_count = 1, .ack_every = 4, .retransmit = retransmit};
+	const struct lab_params params = {.links = one,
+					  .link_count = 1,
+					  .ack_every = 4,
+					  .retransmit = retransmit,
+					  .psn_window = retransmit == HCA_SELECTIVE ? 64 : 0};
 	const struct lab_pair_params pair = {
 		.from = "a", .to = "b", .timeout = 1, .retry_cnt = 7, .rnr_retry = 7};
 
@@ -123,4 +126,53 @@ static void tries_until_a_message_ends(void **state)
 	}
 }
 
-RUN(T(longer_than_the_gaps_never_ends), T(reads_never_end_either), T(tries_until_a_message_ends))
+static ps_t time_of_selective(enum hca_wr_opcode opcode, const struct sim_fault_params *params)
+{
+	struct lab_pair *pair = open_lab(HCA_SELECTIVE);
+	const bool is_read = opcode == HCA_WR_RDMA_READ;
+	ps_t at;
+
+	sim_fault_attach(&fault, lab_port(&lab, is_read ? "b" : "a", is_read ? "a" : "b"), params);
+	if (opcode == HCA_WR_SEND)
+		post_receives(pair, 1);
+	lab_post(&lab, pair, opcode, (opcode == HCA_WR_SEND ? 256 : 100000) * MTU, 0);
+	lab_run(&lab, PS_S);
+	assert_int_equal(lab.done_count, opcode == HCA_WR_SEND ? 2 : 1);
+	at = lab.done[0].at;
+	for (uint32_t i = 0; i < lab.done_count; i++) {
+		assert_int_equal(lab.done[i].wc.status, HCA_WC_SUCCESS);
+		at = lab.done[i].at > at ? lab.done[i].at : at;
+	}
+	lab_close(&lab);
+	return at;
+}
+
+/* 1 - p, whatever is lost. */
+static void only_lost_packets_take_time(void **state)
+{
+	static const struct {
+		uint32_t ppb, d;
+		ps_t at;
+	} cases[] = {
+		{1000000, 0, 33585585585},  {5000000, 0, 33720603015}, {10000000, 0, 33890909090},
+		{50000000, 0, 35317894736}, {0, 64, 34084571428},	     {0, 100, 33890909090},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sim_fault_params params = {.loss_ppb = cases[i].ppb,
+						  .lost_numbers = listed,
+						  .lost_count = cases[i].d ? LISTED_MAX : 0};
+		ps_t at;
+
+		for (uint32_t n = 0; n < LISTED_MAX; n++)
+			listed[n] = (n + 1) * (uint64_t)cases[i].d;
+		at = time_of_selective(HCA_WR_RDMA_WRITE, &params);
+		if (at < cases[i].at / 100 * 98 || at > cases[i].at / 100 * 102)
+			fail_msg("case %zu: found %llu, expected %llu", i, (unsigned long long)at,
+				 (unsigned long long)cases[i].at);
+	}
+}
+
+RUN(T(longer_than_the_gaps_never_ends), T(reads_never_end_either), T(tries_until_a_message_ends),
+    T(only_lost_packets_take_time))

@@ -126,6 +126,8 @@ static void start(const struct cc_ops *cc, enum hca_retransmit retransmit)
 		.profile = {.line_rate_bps = 100000000000,
 			    .mtu_max = 4096,
 			    .retransmit = retransmit,
+			    .rto_low = 100 * PS_US,
+			    .rto_high = 320 * PS_US,
 			    .psn_window = 24,
 			    .ack_every = 5,
 			    .cc = cc,
@@ -367,5 +369,13 @@ static void test_and_also_when_messages_begin_anew(void **state)
 	soak(&cc_dcqcn, HCA_GO_BACK_0);
 }
 
+static void test_and_also_when_packets_are_taken_early(void **state)
+{
+	(void)state;
+	soak(&cc_none, HCA_SELECTIVE);
+	soak(&cc_dcqcn, HCA_SELECTIVE);
+}
+
 RUN(T(test_every_request_ends_well_in_a_bad_network), T(test_and_also_when_paced),
-    T(test_and_also_when_messages_begin_anew))
+    T(test_and_also_when_messages_begin_anew),
+    T(test_and_also_when_packets_are_taken_early))

@@ -55,7 +55,7 @@ static void test_order_of_headers(void **state)
 		{0x1c, "WWWWVVVVVVVVRRRRDDDD"}, {0x16, "WWWW"},
 		{0x65, "QQQQ0qqqWWWW"},		{0x4b, "0eeeQQQQ0qqqVVVVVVVVRRRRDDDDWWWW"},
 		{0x52, "0eeeWWWWVVVVVVVV"},	{0xab, "0xxxVVVVVVVVRRRRDDDDWWWW"},
-		{0x81, "0000000000000000"},
+		{0x81, "0000000000000000"},	{0xc9, "VVVVVVVVRRRRDDDDWWWW"},
 	};
 
 	(void)state;
@@ -190,6 +190,35 @@ static void test_each_rule_by_a_packet_that_breaks_only_it(void **state)
 	assert_true(accepts(35, 0xff, 36)); /* so are the values of pad bytes */
 }
 
+/* Which receive and where in it; what came and what before it. */
+static void test_headers_of_packets_out_of_order(void **state)
+{
+	static const uint8_t seth[] = {0, 0x12, 0x34, 0x56, 0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4};
+	static const uint8_t sack[] = {0x60, 0, 0, 9, 0, 0xab, 0xcd, 0xef, 0x80, 0, 0, 1};
+	const struct wire_pkt send = {.opcode = WIRE_IRN | WIRE_SEND_LAST_IMM,
+				      .rkey = 0x123456,
+				      .va = 0xdeadbeef,
+				      .word = 0x01020304};
+	const struct wire_pkt nak = {.opcode = WIRE_IRN | WIRE_ACKNOWLEDGE,
+				     .rkey = 0xabcdef,
+				     .dma_length = 0x80000001,
+				     .word = wire_aeth(WIRE_NAK_PSN_SEQ, 9)};
+	uint8_t out[WIRE_HEADERS_MAX];
+	struct wire_pkt parsed;
+
+	(void)state;
+	assert_int_equal(wire_bth_emit(&send, out, sizeof(out)), 24);
+	assert_memory_equal(out + 12, seth, 12);
+	assert_true(wire_bth_parse(&parsed, out, 24));
+	assert_int_equal(parsed.rkey, 0x123456);
+	assert_int_equal(parsed.va, 0xdeadbeef);
+	assert_int_equal(wire_bth_emit(&nak, out, sizeof(out)), 24);
+	assert_memory_equal(out + 12, sack, 12);
+	assert_true(wire_bth_parse(&parsed, out, 24));
+	assert_int_equal(parsed.rkey, 0xabcdef);
+	assert_int_equal(parsed.dma_length, 0x80000001);
+}
+
 static void test_payload_only_where_the_opcode_has_one(void **state)
 {
 	(void)state;
@@ -274,5 +303,6 @@ static void test_values_too_wide_are_our_mistake(void **state)
 RUN(T(test_known_bytes), T(test_order_of_headers), T(test_parse_is_the_inverse_of_emit),
     T(test_synthetic_payload_becomes_its_bytes), T(test_payload_at_its_place_stays),
     T(test_rare_only_where_needed), T(test_each_rule_by_a_packet_that_breaks_only_it),
+    T(test_headers_of_packets_out_of_order),
     T(test_payload_only_where_the_opcode_has_one), T(test_payload_ends_at_the_largest_mtu),
     T(test_no_partition), T(test_values_too_wide_are_our_mistake))

@@ -33,7 +33,11 @@ static inline struct wire_pkt random_pkt(struct util_rand *rand, uint8_t opcode,
 		pkt.va = util_rand_next(rand);
 	if (op->reth || op->atomiceth)
 		pkt.rkey = rand_bits(rand, 32);
-	if (op->reth)
+	if (op->seth)
+		pkt.va = rand_bits(rand, 32);
+	if (op->seth || op->sacketh)
+		pkt.rkey = rand_bits(rand, 24);
+	if (op->reth || op->sacketh)
 		pkt.dma_length = rand_bits(rand, 32);
 	if (op->payload)
 		pkt.length = (uint16_t)util_rand_below(rand, rand_bits(rand, 1) ? 9 : 4097);

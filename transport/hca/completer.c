@@ -74,7 +74,7 @@ static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt
 }
 
 /* The oldest WQE has got all its answers. */
-static void retire(struct hca_qp *qp, ps_t now)
+void hca_completer_retire(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = una_wqe(qp);
@@ -113,13 +113,13 @@ static bool acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
 			return true;
 		}
 		sq->una_psn = end_psn;
-		retire(qp, now);
+		hca_completer_retire(qp, now);
 	}
 	return true;
 }
 
 /* The answers have moved on from @una_psn: retries start from zero, the timer from now. */
-static void on_progress(struct hca_qp *qp, ps_t now)
+void hca_completer_progress(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
@@ -176,12 +176,13 @@ static void on_rnr(struct hca_qp *qp, uint8_t code, ps_t now)
 	}
 	if (sq->rnr_retry != 7) /* 7: for ever */
 		sq->rnr_left--;
-	hca_requester_go_back(qp);
+	if (!sq->recovery)
+		hca_requester_go_back(qp);
 	sq->rnr_wait = true;
 	hca_timer_set(qp, now + hca_timer_rnr(code));
 }
 
-static void on_nak(struct hca_qp *qp, const struct wire_pkt *pkt, enum verdict verdict, ps_t now)
+static void on_nak(struct hca_qp *qp, uint8_t syndrome, enum verdict verdict, ps_t now)
 {
 	struct hca_counters *counters = &qp->dev->counters;
 
@@ -191,7 +192,7 @@ static void on_nak(struct hca_qp *qp, const struct wire_pkt *pkt, enum verdict v
 		retry(qp, now);
 		break;
 	case RX_NAK_RNR:
-		on_rnr(qp, wire_aeth_syndrome(pkt->word) & WIRE_SYN_VALUE_MASK, now);
+		on_rnr(qp, syndrome & WIRE_SYN_VALUE_MASK, now);
 		break;
 	case RX_NAK_INVALID:
 		counters->req_remote_invalid_request++;
@@ -215,6 +216,14 @@ static void on_nak(struct hca_qp *qp, const struct wire_pkt *pkt, enum verdict v
 	}
 }
 
+void hca_completer_refused(struct hca_qp *qp, uint8_t syndrome, ps_t now)
+{
+	const enum verdict verdict = classify_aeth(syndrome);
+
+	if (verdict != RX_UNKNOWN)
+		on_nak(qp, syndrome, verdict, now);
+}
+
 /* Whether the READ response is the one that its place in the message demands. */
 static bool read_is_valid(const struct hca_qp *qp, const struct hca_wqe *wqe,
 			  const struct wire_pkt *pkt, const struct wire_op *op, uint32_t done)
@@ -224,55 +233,61 @@ static bool read_is_valid(const struct hca_qp *qp, const struct hca_wqe *wqe,
 	if (wqe->opcode != HCA_WR_RDMA_READ || op->end != last)
 		return false;
 	/* Only the first packet, or the first after a repeated request, starts a response. */
+	if (qp->sq.recovery)
+		return pkt->length == (last ? wqe->length - done : qp->mtu);
 	if (op->start ? pkt->psn != wqe->first_psn && pkt->psn != qp->sq.resume_psn
 		      : pkt->psn == wqe->first_psn)
 		return false;
 	return pkt->length == (last ? wqe->length - done : qp->mtu);
 }
 
-/* False: the QP has failed. */
-static bool take_read(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		      ps_t now)
+static bool bring_read(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,
+		       const struct wire_op *op, enum hca_wc_status *ret_status, ps_t now)
 {
-	struct hca_sq *sq = &qp->sq;
-	const struct hca_wqe *wqe = una_wqe(qp);
 	uint32_t done = ((pkt->psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
-	enum hca_wc_status status = HCA_WC_SUCCESS;
 
+	*ret_status = HCA_WC_FATAL_ERR;
 	if (!read_is_valid(qp, wqe, pkt, op, done))
-		status = HCA_WC_FATAL_ERR;
-	else if (!hca_scatter(qp, wqe->sge, wqe->sge_count, done, pkt, now))
-		status = HCA_WC_LOC_PROT_ERR;
-	if (status != HCA_WC_SUCCESS) {
-		hca_requester_fail(qp, status, now);
 		return false;
-	}
-	sq->una_psn = wire_psn_add(pkt->psn, 1);
-	if (op->end)
-		retire(qp, now);
-	return true;
+	*ret_status = HCA_WC_LOC_PROT_ERR;
+	return hca_scatter(qp, wqe->sge, wqe->sge_count, done, pkt, now);
 }
 
-static bool take_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
+static bool bring_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,
+			 enum hca_wc_status *ret_status, ps_t now)
 {
-	struct hca_sq *sq = &qp->sq;
-	const struct hca_wqe *wqe = una_wqe(qp);
 	struct wire_pkt original = {.opcode = pkt->opcode, .length = sizeof(pkt->va)};
 	uint8_t bytes[sizeof(pkt->va)];
-	enum hca_wc_status status = HCA_WC_SUCCESS;
 
 	memcpy(bytes, &pkt->va, sizeof(bytes));
 	original.payload = bytes;
+	*ret_status = HCA_WC_FATAL_ERR;
 	if (!wqe->answered || wqe->opcode == HCA_WR_RDMA_READ)
-		status = HCA_WC_FATAL_ERR;
-	else if (!hca_scatter(qp, wqe->sge, wqe->sge_count, 0, &original, now))
-		status = HCA_WC_LOC_PROT_ERR;
-	if (status != HCA_WC_SUCCESS) {
-		hca_requester_fail(qp, status, now);
 		return false;
-	}
-	sq->una_psn = wire_psn_add(pkt->psn, 1);
-	retire(qp, now);
+	*ret_status = HCA_WC_LOC_PROT_ERR;
+	return hca_scatter(qp, wqe->sge, wqe->sge_count, 0, &original, now);
+}
+
+bool hca_completer_take(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,
+			const struct wire_op *op, ps_t now)
+{
+	enum hca_wc_status status;
+
+	if (op->read ? bring_read(qp, wqe, pkt, op, &status, now)
+		     : bring_atomic(qp, wqe, pkt, &status, now))
+		return true;
+	hca_requester_fail(qp, status, now);
+	return false;
+}
+
+/* False: the QP has failed. */
+static bool take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
+{
+	if (!hca_completer_take(qp, una_wqe(qp), pkt, op, now))
+		return false;
+	qp->sq.una_psn = wire_psn_add(pkt->psn, 1);
+	if (op->end)
+		hca_completer_retire(qp, now);
 	return true;
 }
 
@@ -284,16 +299,14 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 	uint32_t psn = verdict == RX_ACK ? wire_psn_add(pkt->psn, 1) : pkt->psn;
 	bool complete = acknowledge(qp, psn, now);
 
-	if (complete && verdict == RX_READ && !take_read(qp, pkt, op, now))
-		return;
-	if (complete && verdict == RX_ATOMIC && !take_atomic(qp, pkt, now))
+	if (complete && (verdict == RX_READ || verdict == RX_ATOMIC) && !take(qp, pkt, op, now))
 		return;
 	if (qp->sq.una_psn != una_psn)
-		on_progress(qp, now);
+		hca_completer_progress(qp, now);
 	if (!complete)
 		implied_nak(qp, now);
 	else if (verdict != RX_ACK && verdict != RX_READ && verdict != RX_ATOMIC)
-		on_nak(qp, pkt, verdict, now);
+		on_nak(qp, wire_aeth_syndrome(pkt->word), verdict, now);
 	hca_requester_update(qp, now);
 }
 
@@ -307,8 +320,13 @@ static void restart(struct hca_qp *qp, ps_t now)
 void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			 ps_t now)
 {
-	enum verdict verdict = classify(qp, pkt, op);
+	enum verdict verdict;
 
+	if (qp->sq.recovery) {
+		hca_recover_input(qp, pkt, op, now);
+		return;
+	}
+	verdict = classify(qp, pkt, op);
 	if (verdict == RX_OLD || verdict == RX_GHOST || verdict == RX_UNKNOWN)
 		qp->dev->counters.rx_dropped++;
 	else if (verdict == RX_RESTART)

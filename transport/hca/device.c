@@ -28,6 +28,10 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	CHECK(params->profile.ack_priority < HCA_PRIORITY_COUNT);
 	CHECK(params->profile.cnp_priority < HCA_PRIORITY_COUNT);
 	dev->profile = params->profile;
+	dev->selective = params->profile.retransmit == HCA_SELECTIVE;
+	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);
+	CHECK(!dev->selective || (params->profile.rto_low > 0 &&
+				  params->profile.rto_low <= params->profile.rto_high));
 	if (!dev->profile.cc_params.line_rate_bps)
 		dev->profile.cc_params.line_rate_bps = dev->profile.line_rate_bps;
 	dev->psn_window = params->profile.psn_window;
@@ -115,6 +119,12 @@ static const bool takes_requests[] = {
 static const bool takes_responses[] = {
 	[HCA_QPS_RTS] = true, [HCA_QPS_SQD] = true, [HCA_QPS_ERR] = false};
 
+/* Opcodes besides those of RC that an RC queue pair hears. */
+static bool is_of_rc(const struct hca_device *dev, const struct wire_op *op, uint8_t opcode)
+{
+	return op->cnp || (opcode >= WIRE_IRN && dev->selective);
+}
+
 void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,
 	       ps_t now)
 {
@@ -130,7 +140,7 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 		dev->counters.rx_unknown_qp++;
 		return;
 	}
-	if (!op || (pkt->opcode >= WIRE_UC && !op->cnp) || pkt->length > WIRE_MTU_MAX ||
+	if (!op || (pkt->opcode >= WIRE_UC && !is_of_rc(dev, op, pkt->opcode)) || pkt->length > WIRE_MTU_MAX ||
 	    (pkt->length && !op->payload) || pkt->psn > WIRE_U24_MAX ||
 	    (pkt->has_rare && (pkt->rare.pkey & 0x7fff) != (WIRE_PKEY_DEFAULT & 0x7fff))) {
 		dev->counters.rx_dropped++;

@@ -20,13 +20,20 @@ enum hca_retransmit {
 	HCA_GO_BACK_N, /* everything from the lost packet on (IBTA 9.7.5.2) */
 	HCA_GO_BACK_0, /* the message from its first packet on: early RoCE adapters (Guo et al.,
 			* SIGCOMM 2016, section 4.1). The responder forgets what it has of the message */
+	HCA_SELECTIVE, /* the lost packets alone (IRN: Mittal et al., SIGCOMM 2018): the responder
+			* places what comes before its turn, and a NAK says what that was. Sequence
+			* NAKs count as no retries; psn_window bounds what is under way */
 };
+enum { HCA_SELECTIVE_WINDOW_MAX = 1 << 15, HCA_FEW_PACKETS = 3 };
 
 /* How this adapter behaves where IBTA leaves a choice; from a hardware profile. */
 struct hca_profile {
 	uint64_t line_rate_bps;	 /* of the port: the cap of pacing */
 	uint32_t mtu_max;	 /* bytes */
 	enum hca_retransmit retransmit; /* both ends of a queue pair need the same */
+	/* HCA_SELECTIVE: the timeout with at most HCA_FEW_PACKETS under way, and with more, instead
+	 * of that of the queue pair (where that is 0, there is none). */
+	ps_t rto_low, rto_high;
 	uint32_t psn_window;	 /* unacknowledged packets a QP may have, 1..2^23 - 1 */
 	uint32_t ack_every;	 /* AckReq (so an ACK) at every N-th packet; 0: end of message only.
 				  * The last packet of a message always asks. rxe: 66; default 64 */

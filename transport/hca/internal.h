@@ -8,6 +8,7 @@
  *	requester.c  send queue -> request packets        completer.c  responses -> completions
  *	responder.c  request packets -> memory            respond.c    -> response packets
  *	sched.c      whose turn it is, and when           timer.c      retransmission, RNR
+ *	early.c      requests before their turn       recover.c    which packets were lost
  *	cnp.c        CE -> CNP, CNP -> congestion control */
 #include "transport/hca/device.h"
 #include "transport/wire/psn.h"
@@ -129,6 +130,56 @@ struct hca_rwqe { /* of a receive queue */
 	struct hca_local_sge *sge;
 };
 
+/* One bit a PSN, of as many PSNs in a row as a window has; a power of two. */
+struct hca_psn_set {
+	uint64_t *words;
+	uint32_t mask;
+};
+
+static inline bool hca_psn_set_has(const struct hca_psn_set *set, uint32_t psn)
+{
+	return set->words[(psn & set->mask) / 64] >> (psn % 64) & 1;
+}
+
+static inline void hca_psn_set_put(const struct hca_psn_set *set, uint32_t psn, bool in)
+{
+	uint64_t *word = &set->words[(psn & set->mask) / 64];
+	const uint64_t bit = (uint64_t)1 << (psn % 64);
+
+	*word = in ? *word | bit : *word & ~bit;
+}
+
+/* HCA_SELECTIVE, at the requester: what is answered of the window that begins at una_psn, and when
+ * each packet of it was last sent. Networks keep the order of a queue pair: what was sent before
+ * something that has come, and has not come itself, is lost. */
+struct hca_recovery {
+	struct hca_psn_set done;
+	ps_t *sent_at;	     /* by PSN; PS_NEVER: a READ or atomic that waits at the responder */
+	uint32_t done_count;
+	uint32_t receives;   /* that the posted requests use */
+	ps_t lost_before;    /* what was sent before and is not done is lost */
+	uint32_t peer_psn;   /* the responder expects that, or a later one */
+	uint32_t seen_psn;   /* READs: responses before it should have come ... */
+	uint32_t asked_psn;  /* ... and were asked for again up to there */
+	bool is_late;	     /* the short timeout is over, the long one not */
+};
+
+/* HCA_SELECTIVE, at the responder: requests that came before their turn. Their payload is in its
+ * place, but for the end of a message that lacks something: of those one is kept. */
+struct hca_early {
+	struct hca_psn_set here;
+	struct wire_pkt *pkts; /* by PSN, without payload */
+	uint32_t count;
+	uint32_t sack_psn; /* which came last */
+	bool is_kept;
+	struct wire_pkt kept;
+	uint8_t *kept_bytes;
+	struct hca_repair { /* parts of READs that are asked for again */
+		uint32_t psn, end_psn;
+	} repairs[16];
+	uint32_t repair_first, repair_count;
+};
+
 /* The requester. PSNs grow: una <= next <= high, and a go-back moves next back to una. Counters of
  * the ring: una (oldest not completed) <= next (to be sent) <= tail. */
 struct hca_sq {
@@ -141,7 +192,7 @@ struct hca_sq {
 	uint8_t retry_cnt, rnr_retry, retry_left, rnr_left;
 	bool retrying; /* a NAK was obeyed and nothing has moved since */
 	bool rnr_wait;
-	bool failed; /* the WQE at @next cannot be sent: it fails when all before are done */
+	uint8_t unusual; /* enum hca_unusual: what makes the next packet another than @next_psn */
 	uint8_t failed_status; /* enum hca_wc_status */
 	ps_t timeout;	       /* 2T, PS_NEVER: none */
 	ps_t timer_at;	       /* when it fires; the alarm may be set earlier, never later */
@@ -154,6 +205,12 @@ struct hca_sq {
 	uint32_t depth;
 	struct hca_local_sge *sges;
 	uint8_t *inline_bytes;
+	struct hca_recovery *recovery; /* HCA_SELECTIVE */
+};
+
+enum hca_unusual {
+	HCA_SQ_FAILED = 1, /* the WQE at @next cannot be sent: it fails when all before are done */
+	HCA_SQ_LOST = 2,   /* HCA_SELECTIVE: there are lost packets */
 };
 
 /* What a READ or an atomic leaves behind, to be answered and, if asked for again, answered again.
@@ -175,11 +232,12 @@ struct hca_rq {
 	bool wqe_taken;		  /* it uses the receive WQE at @head */
 	bool nak_state;		  /* a sequence or RNR NAK was sent; silence until expected_psn */
 	bool ack_due, ack_fatal, is_established;
+	bool is_placed;		  /* HCA_SELECTIVE: the payload of the packet at hand came early */
 	uint8_t ack_syndrome;
 	uint32_t ack_psn, ack_msn;
 	uint32_t placed; /* bytes of the message so far */
 	uint32_t write_length, write_key, write_slot;
-	uint32_t res_pending;
+	uint32_t res_pending; /* with repairs */
 	uint64_t write_va;
 	struct hca_rwqe *ring;
 	uint32_t mask, head, tail, depth;
@@ -187,7 +245,13 @@ struct hca_rq {
 	struct hca_resource *resources;
 	uint32_t res_mask, res_max;		   /* res_max: how many are remembered */
 	uint32_t res_first, res_next; /* first: none before it is pending */
+	struct hca_early *early;	   /* HCA_SELECTIVE */
 };
+
+static inline uint32_t hca_repair_count(const struct hca_rq *rq)
+{
+	return rq->early ? rq->early->repair_count : 0;
+}
 
 /* In the order in which packets touch it: what all need, what a responder needs, what a requester
  * needs, and then what is seldom read. The path comes first for its end. */
@@ -227,6 +291,7 @@ struct hca_mr_slot {
 struct hca_device {
 	struct hca_agenda agenda; /* first: wake_at is the earliest of both heaps */
 	uint32_t psn_window, ack_every; /* as in the profile */
+	bool selective;			/* as in the profile */
 	uint8_t request_ecn;		/* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
@@ -303,6 +368,45 @@ void hca_requester_resend(struct hca_qp *qp);  /* from where the profile says */
 void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum hca_wc_status status,
 			    ps_t now);
 void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now); /* WQE una */
+
+/* The packet of @wqe with @psn; false: local memory refused. */
+bool hca_requester_fill(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+			struct wire_pkt *pkt);
+void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx,
+			 ps_t now); /* @pkt is on its way */
+
+/* recover.c; HCA_SELECTIVE */
+int hca_recover_create(struct hca_qp *qp); /* -ENOMEM */
+void hca_recover_destroy(struct hca_qp *qp);
+void hca_recover_reset(struct hca_qp *qp);
+void hca_recover_sent(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+		      struct wire_pkt *pkt, ps_t now);
+bool hca_recover_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+void hca_recover_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		       ps_t now);
+bool hca_recover_waits(struct hca_qp *qp, ps_t now); /* the timer: not lost yet */
+void hca_recover_timeout(struct hca_qp *qp, ps_t now);
+
+/* early.c; HCA_SELECTIVE */
+int hca_early_create(struct hca_qp *qp); /* -ENOMEM */
+void hca_early_destroy(struct hca_qp *qp);
+void hca_early_reset(struct hca_qp *qp);
+/* @pkt comes before its turn; false: it cannot be taken yet, as if it were lost. */
+bool hca_early_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     ps_t now);
+/* Whether the packet that is expected now is here; then it is @ret_pkt, and gone. rq.is_placed says
+ * whether its payload is where it belongs. */
+bool hca_early_take(struct hca_qp *qp, struct wire_pkt *ret_pkt);
+/* Makes the NAK @pkt say what came. */
+void hca_early_fill_nak(const struct hca_qp *qp, struct wire_pkt *pkt);
+
+/* completer.c, for recover.c */
+void hca_completer_retire(struct hca_qp *qp, ps_t now); /* the oldest WQE has all its answers */
+void hca_completer_progress(struct hca_qp *qp, ps_t now);
+void hca_completer_refused(struct hca_qp *qp, uint8_t syndrome, ps_t now); /* RNR and fatal NAKs */
+/* What a response brings goes into the memory of @wqe; false: the QP has failed. */
+bool hca_completer_take(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,
+			const struct wire_op *op, ps_t now);
 
 /* completer.c, responder.c, respond.c */
 void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,

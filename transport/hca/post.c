@@ -10,17 +10,20 @@
 enum { MESSAGE_BITS = 31, READ_PACKETS_MAX = (1 << 23) - 1, ATOMIC_BYTES = 8 };
 
 static const struct kind {
-	bool known, answered, may_be_inline, has_imm, has_rkey;
+	bool known, answered, may_be_inline, has_imm, has_rkey, has_receive;
 } kinds[] = {
 	[HCA_WR_RDMA_WRITE] = {.known = true, .may_be_inline = true},
-	[HCA_WR_RDMA_WRITE_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true},
-	[HCA_WR_SEND] = {.known = true, .may_be_inline = true},
-	[HCA_WR_SEND_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true},
+	[HCA_WR_RDMA_WRITE_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true,
+					.has_receive = true},
+	[HCA_WR_SEND] = {.known = true, .may_be_inline = true, .has_receive = true},
+	[HCA_WR_SEND_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true,
+				  .has_receive = true},
 	[HCA_WR_RDMA_READ] = {.known = true, .answered = true},
 	[HCA_WR_ATOMIC_CMP_AND_SWP] = {.known = true, .answered = true},
 	[HCA_WR_ATOMIC_FETCH_AND_ADD] = {.known = true, .answered = true},
 	[HCA_WR_LOCAL_INV] = {.known = true, .has_rkey = true},
-	[HCA_WR_SEND_WITH_INV] = {.known = true, .may_be_inline = true, .has_rkey = true},
+	[HCA_WR_SEND_WITH_INV] = {.known = true, .may_be_inline = true, .has_rkey = true,
+				  .has_receive = true},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -72,6 +75,14 @@ static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr,
 	return true;
 }
 
+/* A SEND carries which of the receives it is for. */
+static void number_receive(struct hca_recovery *recovery, struct hca_wqe *wqe)
+{
+	if (wqe->opcode != HCA_WR_RDMA_WRITE_WITH_IMM)
+		wqe->rkey = recovery->receives & WIRE_U24_MAX;
+	recovery->receives++;
+}
+
 static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_wr *wr,
 		 uint32_t bytes)
 {
@@ -99,6 +110,8 @@ static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_w
 		wqe->word = wr->imm;
 	if (wr->opcode == HCA_WR_LOCAL_INV)
 		wqe->packets = 0;
+	if (sq->recovery && kinds[wr->opcode].has_receive)
+		number_receive(sq->recovery, wqe);
 	wqe->held = wqe->answered || wqe->flags & HCA_SEND_FENCE || wqe->packets == 0;
 	if (wr->flags & HCA_SEND_INLINE) {
 		wqe->inline_bytes = sq->inline_bytes + (size_t)index * qp->init.cap.inline_max;

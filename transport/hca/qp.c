@@ -120,6 +120,8 @@ static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 		qp->attr.timeout = attr->timeout;
 		/* T = 4.096 us * 2^n, and it fires at 2T. */
 		sq->timeout = attr->timeout ? (ps_t)8192000 << attr->timeout : PS_NEVER;
+		if (attr->timeout && qp->dev->selective)
+			sq->timeout = qp->dev->profile.rto_low;
 	}
 	if (mask & HCA_QP_RETRY_CNT)
 		qp->attr.retry_cnt = sq->retry_cnt = sq->retry_left = attr->retry_cnt;
@@ -178,6 +180,7 @@ static void reset(struct hca_qp *qp, ps_t now)
 				 .depth = qp->sq.depth,
 				 .sges = qp->sq.sges,
 				 .inline_bytes = qp->sq.inline_bytes,
+				 .recovery = qp->sq.recovery,
 				 .timeout = PS_NEVER,
 				 .timer_at = PS_NEVER};
 	qp->rq = (struct hca_rq){.ring = qp->rq.ring,
@@ -185,8 +188,13 @@ static void reset(struct hca_qp *qp, ps_t now)
 				 .depth = qp->rq.depth,
 				 .sges = qp->rq.sges,
 				 .resources = qp->rq.resources,
-				 .res_mask = qp->rq.res_mask};
+				 .res_mask = qp->rq.res_mask,
+				 .early = qp->rq.early};
 	qp->attr = (struct hca_qp_attr){.state = HCA_QPS_RESET};
+	if (dev->selective) {
+		hca_recover_reset(qp);
+		hca_early_reset(qp);
+	}
 	qp->access = 0;
 	qp->next_start = qp->cnp_next_at = 0;
 	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
@@ -196,10 +204,12 @@ void hca_qp_fail(struct hca_qp *qp, ps_t now)
 {
 	qp->state = HCA_QPS_ERR;
 	qp->sq.timer_at = PS_NEVER;
-	qp->sq.failed = false;
+	qp->sq.unusual = 0;
 	if (!qp->rq.ack_fatal) { /* else the NAK still goes out, behind what was promised before */
 		qp->rq.ack_due = false;
 		qp->rq.res_pending = 0;
+		if (qp->rq.early)
+			qp->rq.early->repair_count = 0;
 	}
 	hca_qp_flush_send(qp, now);
 	hca_qp_flush_recv(qp, now);
@@ -319,6 +329,8 @@ static int allocate_queues(struct hca_qp *qp)
 	if (!qp->sq.ring || !qp->sq.sges || !qp->sq.inline_bytes || !qp->rq.ring || !qp->rq.sges ||
 	    !qp->rq.resources)
 		return -ENOMEM;
+	if (qp->dev->selective && (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
+		return -ENOMEM;
 	qp->sq.mask = send - 1;
 	qp->sq.depth = cap->send_depth;
 	qp->rq.mask = recv - 1;
@@ -335,6 +347,8 @@ static void free_qp(struct hca_qp *qp)
 	util_free(qp->rq.ring);
 	util_free(qp->rq.sges);
 	util_free(qp->rq.resources);
+	hca_recover_destroy(qp);
+	hca_early_destroy(qp);
 	util_free(qp);
 }
 

@@ -64,7 +64,7 @@ static inline bool may_send(const struct hca_qp *qp)
 	const struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe;
 
-	if (sq->next == sq->tail || sq->rnr_wait || sq->failed)
+	if (sq->next == sq->tail || sq->rnr_wait || sq->unusual)
 		return false;
 	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= qp->dev->psn_window)
 		return false;
@@ -128,7 +128,7 @@ void hca_requester_go_back(struct hca_qp *qp)
 	sq->rd_count = 0;
 	sq->since_ack = 0;
 	sq->timer_at = PS_NEVER;
-	sq->failed = false; /* it will be met again */
+	sq->unusual = 0; /* a WQE that fails will be met again */
 }
 
 /* What a lost packet makes necessary. A message that begins anew lacks every answer. */
@@ -179,7 +179,11 @@ static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 		local_invalidate(qp, now);
 		may = may_send(qp);
 	}
-	if (sq->failed && sq->una == sq->next) {
+	if (sq->unusual & HCA_SQ_LOST) {
+		set_turn(qp, !sq->rnr_wait, now);
+		return;
+	}
+	if (sq->unusual && sq->una == sq->next) {
 		hca_requester_fail(qp, sq->failed_status, now);
 		return;
 	}
@@ -192,29 +196,29 @@ void hca_requester_update(struct hca_qp *qp, ps_t now)
 {
 	const bool may = may_send(qp);
 
-	if (qp->sq.failed || qp->state == HCA_QPS_SQD || (may && next_wqe(qp)->packets == 0))
+	if (qp->sq.unusual || qp->state == HCA_QPS_SQD || (may && next_wqe(qp)->packets == 0))
 		update_rare(qp, now);
 	else
 		set_turn(qp, may, now);
 }
 
-static void fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+static void fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn, uint32_t done,
 		      struct wire_pkt *pkt)
 {
-	hca_pkt_init(pkt, WIRE_READ_REQUEST, qp->dest_qpn, qp->sq.next_psn);
+	hca_pkt_init(pkt, WIRE_READ_REQUEST, qp->dest_qpn, psn);
 	pkt->va = wqe->remote_addr + done;
 	pkt->rkey = wqe->rkey;
 	pkt->dma_length = wqe->length - done;
 	if (done)
-		qp->sq.resume_psn = qp->sq.next_psn;
+		qp->sq.resume_psn = psn;
 }
 
-static void fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
+static void fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+			struct wire_pkt *pkt)
 {
 	bool is_swap = wqe->opcode == HCA_WR_ATOMIC_CMP_AND_SWP;
 
-	hca_pkt_init(pkt, is_swap ? WIRE_COMPARE_SWAP : WIRE_FETCH_ADD, qp->dest_qpn,
-		     qp->sq.next_psn);
+	hca_pkt_init(pkt, is_swap ? WIRE_COMPARE_SWAP : WIRE_FETCH_ADD, qp->dest_qpn, psn);
 	pkt->va = wqe->remote_addr;
 	pkt->rkey = wqe->rkey;
 	pkt->has_rare = true;
@@ -226,13 +230,13 @@ static void fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, struct wir
 }
 
 /* A packet of a SEND or WRITE; false: local memory refused. */
-static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn, uint32_t done,
 		      struct wire_pkt *pkt)
 {
 	uint32_t left = wqe->length - done;
-	bool first = qp->sq.next_psn == wqe->first_psn, last = left <= qp->mtu;
+	bool first = psn == wqe->first_psn, last = left <= qp->mtu;
 
-	hca_pkt_init(pkt, opcodes[wqe->opcode][first + 2 * last], qp->dest_qpn, qp->sq.next_psn);
+	hca_pkt_init(pkt, opcodes[wqe->opcode][first + 2 * last], qp->dest_qpn, psn);
 	if (first && wqe->opcode <= HCA_WR_RDMA_WRITE_WITH_IMM) {
 		pkt->va = wqe->remote_addr;
 		pkt->rkey = wqe->rkey;
@@ -245,18 +249,24 @@ static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t don
 	return hca_gather(qp, wqe, done, last ? left : qp->mtu, pkt);
 }
 
-static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
+static inline bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+			    struct wire_pkt *pkt)
 {
-	uint32_t done = ((qp->sq.next_psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
 
 	if (!wqe->answered)
-		return fill_data(qp, wqe, done, pkt);
+		return fill_data(qp, wqe, psn, done, pkt);
 	if (wqe->opcode == HCA_WR_RDMA_READ)
-		fill_read(qp, wqe, done, pkt);
+		fill_read(qp, wqe, psn, done, pkt);
 	else
-		fill_atomic(qp, wqe, pkt);
-	qp->sq.rd_count++;
+		fill_atomic(qp, wqe, psn, pkt);
 	return true;
+}
+
+bool hca_requester_fill(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+			struct wire_pkt *pkt)
+{
+	return fill_pkt(qp, wqe, psn, pkt);
 }
 
 /* Who waits for a window must ask for an ACK, or it would wait for the timeout. */
@@ -287,24 +297,34 @@ static void advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wi
 		sq->next++;
 }
 
-bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
 {
-	struct hca_sq *sq = &qp->sq;
-	const struct hca_wqe *wqe = next_wqe(qp);
-
-	CHECK(sq->next != sq->tail);
-	if (!fill_pkt(qp, wqe, pkt)) {
-		sq->failed = true;
-		sq->failed_status = HCA_WC_LOC_PROT_ERR;
-		hca_requester_update(qp, now);
-		return false;
-	}
-	advance_next(qp, wqe, pkt);
 	tx->ecn = qp->dev->request_ecn;
 	if (qp->cc.active) {
 		hca_sched_pace(qp, pkt, now);
 		hca_responder_update(qp, now); /* one pace for both */
 	}
+}
+
+bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+	const struct hca_wqe *wqe = next_wqe(qp);
+
+	if (sq->unusual)
+		return hca_recover_output(qp, pkt, tx, now);
+	CHECK(sq->next != sq->tail);
+	if (!fill_pkt(qp, wqe, sq->next_psn, pkt)) {
+		sq->unusual |= HCA_SQ_FAILED;
+		sq->failed_status = HCA_WC_LOC_PROT_ERR;
+		hca_requester_update(qp, now);
+		return false;
+	}
+	sq->rd_count += wqe->answered;
+	advance_next(qp, wqe, pkt);
+	if (sq->recovery)
+		hca_recover_sent(qp, wqe, pkt->psn, pkt, now);
+	hca_requester_paced(qp, pkt, tx, now);
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);
 	hca_requester_update(qp, now);

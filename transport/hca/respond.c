@@ -7,7 +7,7 @@
 /* The oldest response that is waiting; NULL: none. */
 static struct hca_resource *first_pending(const struct hca_rq *rq)
 {
-	if (rq->res_pending == 0)
+	if (rq->res_pending == 0 || rq->res_pending == hca_repair_count(rq))
 		return NULL;
 	for (uint32_t i = rq->res_first;; i++) {
 		CHECK(i != rq->res_next);
@@ -16,16 +16,40 @@ static struct hca_resource *first_pending(const struct hca_rq *rq)
 	}
 }
 
+/* A NAK that says what came answers nothing that is waiting. */
 static bool ack_is_first(const struct hca_rq *rq, const struct hca_resource *res)
 {
-	return rq->ack_due && (!res || wire_psn_diff(rq->ack_psn, res->first_psn) < 0);
+	return rq->ack_due && (!res || wire_psn_diff(rq->ack_psn, res->first_psn) < 0 ||
+			       (rq->early && rq->ack_syndrome == WIRE_NAK_PSN_SEQ));
 }
 
 ps_t hca_responder_next_at(const struct hca_qp *qp)
 {
 	const struct hca_resource *res = first_pending(&qp->rq);
 
-	return ack_is_first(&qp->rq, res) || res->is_atomic ? 0 : qp->next_start;
+	return ack_is_first(&qp->rq, res) || (res && res->is_atomic) ? 0 : qp->next_start;
+}
+
+static bool is_whole(const struct hca_resource *res, const struct wire_pkt *pkt)
+{
+	return pkt->psn == res->first_psn && pkt->dma_length == res->length;
+}
+
+/* HCA_SELECTIVE: a part of a READ is sent beside what is being sent already. */
+static void repair(struct hca_qp *qp, const struct wire_pkt *pkt)
+{
+	struct hca_early *early = qp->rq.early;
+	const uint32_t room = sizeof(early->repairs) / sizeof(early->repairs[0]);
+	const uint32_t packets =
+		pkt->dma_length ? ((pkt->dma_length - 1) >> qp->mtu_shift) + 1 : 1;
+
+	if (early->repair_count == room) {
+		qp->dev->counters.rx_dropped++;
+		return;
+	}
+	early->repairs[(early->repair_first + early->repair_count++) % room] =
+		(struct hca_repair){pkt->psn, wire_psn_add(pkt->psn, packets)};
+	qp->rq.res_pending++;
 }
 
 /* IBTA 9.7.5.1.4 (duplicates): a READ is executed again from the PSN that is asked for, an atomic
@@ -45,6 +69,10 @@ void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 		if (res->is_atomic != op->atomic || pkt->va != res->va + done ||
 		    pkt->rkey != res->rkey || (op->read && (pkt->dma_length > res->length - done)))
 			break;
+		if (rq->early && op->read && !is_whole(res, pkt)) {
+			repair(qp, pkt);
+			return;
+		}
 		res->start_psn = res->cursor_psn = pkt->psn;
 		if (op->read) {
 			res->stream_end = done + pkt->dma_length;
@@ -52,7 +80,7 @@ void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 				pkt->psn,
 				pkt->dma_length ? ((pkt->dma_length - 1) >> qp->mtu_shift) + 1 : 1);
 		}
-		if (rq->res_pending == 0 || (int32_t)(i - 1 - rq->res_first) < 0)
+		if (rq->res_pending == hca_repair_count(rq) || (int32_t)(i - 1 - rq->res_first) < 0)
 			rq->res_first = i - 1;
 		rq->res_pending += !res->pending;
 		res->replay |= !res->pending;
@@ -72,12 +100,13 @@ void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res)
 }
 
 /* The payload as it is now; false: the region is gone, or no longer readable. */
-static bool fill_read(struct hca_qp *qp, struct hca_resource *res, struct wire_pkt *pkt)
+static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint32_t psn,
+			 struct wire_pkt *pkt)
 {
-	uint32_t done = ((res->cursor_psn - res->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	uint32_t done = ((psn - res->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
 	uint32_t left = res->stream_end - done, length = left < qp->mtu ? left : qp->mtu;
-	bool first = res->cursor_psn == res->start_psn;
-	bool last = wire_psn_add(res->cursor_psn, 1) == res->end_psn;
+	bool first = psn == res->start_psn;
+	bool last = wire_psn_add(psn, 1) == res->end_psn;
 	struct hca_mr *mr = hca_mr_at(qp->dev, res->slot, qp->pd, res->rkey, res->va + done, length,
 				      HCA_ACCESS_REMOTE_READ);
 	static const uint8_t opcodes[] = {WIRE_READ_RESPONSE_MIDDLE, WIRE_READ_RESPONSE_FIRST,
@@ -85,12 +114,17 @@ static bool fill_read(struct hca_qp *qp, struct hca_resource *res, struct wire_p
 
 	if (length > 0 && !mr)
 		return false;
-	hca_pkt_init(pkt, opcodes[first + 2 * last], qp->dest_qpn, res->cursor_psn);
+	hca_pkt_init(pkt, opcodes[first + 2 * last], qp->dest_qpn, psn);
 	if (first || last)
 		pkt->word = wire_aeth(WIRE_SYN_ACK_UNLIMITED, res->msn);
 	if (length > 0)
 		hca_fetch(mr, res->va + done - mr->iova, length, pkt);
 	return true;
+}
+
+static bool fill_read(struct hca_qp *qp, const struct hca_resource *res, struct wire_pkt *pkt)
+{
+	return fill_read_at(qp, res, res->cursor_psn, pkt);
 }
 
 /* The READ that cannot go on becomes a NAK of the packet that is missing. */
@@ -101,6 +135,8 @@ static void refuse_read(struct hca_qp *qp, uint32_t psn, ps_t now)
 	for (uint32_t i = rq->res_first; i != rq->res_next; i++)
 		rq->resources[i & rq->res_mask].pending = false;
 	rq->res_pending = 0;
+	if (rq->early)
+		rq->early->repair_count = 0;
 	hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
 	rq->ack_psn = psn;
 }
@@ -111,6 +147,8 @@ static void fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
 
 	hca_pkt_init(pkt, WIRE_ACKNOWLEDGE, qp->dest_qpn, rq->ack_psn);
 	pkt->word = wire_aeth(rq->ack_syndrome, rq->ack_msn);
+	if (rq->early && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
+		hca_early_fill_nak(qp, pkt);
 	rq->ack_due = rq->ack_fatal = false;
 }
 
@@ -121,6 +159,62 @@ static void fill_atomic(struct hca_qp *qp, const struct hca_resource *res, struc
 	pkt->va = res->original;
 }
 
+/* The READ that a repair is of, as it was asked for first; NULL: forgotten. */
+static struct hca_resource *read_of(const struct hca_rq *rq, uint32_t psn)
+{
+	const uint32_t oldest = rq->res_next > rq->res_max ? rq->res_next - rq->res_max : 0;
+
+	for (uint32_t i = rq->res_next; i != oldest; i--) {
+		struct hca_resource *res = &rq->resources[(i - 1) & rq->res_mask];
+
+		if (!res->is_atomic && ((psn - res->first_psn) & WIRE_U24_MAX) < res->packets)
+			return res;
+	}
+	return NULL;
+}
+
+static void end_repair(struct hca_rq *rq)
+{
+	struct hca_early *early = rq->early;
+
+	early->repair_first =
+		(early->repair_first + 1) % (sizeof(early->repairs) / sizeof(early->repairs[0]));
+	early->repair_count--;
+	rq->res_pending--;
+}
+
+/* False: nothing to send after all. */
+static bool repair_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+	struct hca_repair *part = &rq->early->repairs[rq->early->repair_first];
+	const struct hca_resource *res = read_of(rq, part->psn);
+	struct hca_resource whole;
+
+	if (!res) {
+		end_repair(rq);
+		hca_responder_update(qp, now);
+		return false;
+	}
+	whole = *res;
+	whole.start_psn = whole.first_psn;
+	whole.end_psn = wire_psn_add(whole.first_psn, whole.packets);
+	whole.stream_end = whole.length;
+	if (!fill_read_at(qp, &whole, part->psn, pkt)) {
+		refuse_read(qp, part->psn, now);
+		return false;
+	}
+	part->psn = wire_psn_add(part->psn, 1);
+	if (part->psn == part->end_psn)
+		end_repair(rq);
+	qp->sq.retransmitted++;
+	qp->dev->counters.packets_retransmitted++;
+	hca_requester_paced(qp, pkt, tx, now);
+	hca_requester_update(qp, now);
+	hca_responder_update(qp, now);
+	return true;
+}
+
 bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
@@ -129,6 +223,8 @@ bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	tx->ecn = WIRE_NOT_ECT;
 	if (ack_is_first(rq, res)) {
 		fill_ack(qp, pkt);
+	} else if (hca_repair_count(rq) > 0) {
+		return repair_output(qp, pkt, tx, now);
 	} else if (res->is_atomic) {
 		fill_atomic(qp, res, pkt);
 		hca_responder_answered(rq, res);

@@ -85,8 +85,8 @@ static bool length_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
 		return true;
 	if (total > MESSAGE_MAX)
 		return false;
-	return op->end ? total - (op->start ? 0 : rq->placed) == pkt->length
-		       : total - (op->start ? 0 : rq->placed) > pkt->length;
+	return op->end ? total - (op->reth ? 0 : rq->placed) == pkt->length
+		       : total - (op->reth ? 0 : rq->placed) > pkt->length;
 }
 
 static bool fits_receive(const struct hca_rq *rq, const struct wire_pkt *pkt,
@@ -108,7 +108,7 @@ static struct hca_mr *find_region(const struct hca_qp *qp, const struct wire_pkt
 	if (!op->write)
 		return hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va,
 				   op->atomic ? ATOMIC_BYTES : pkt->dma_length, right);
-	if (op->start) /* the whole message, before its first byte */
+	if (op->reth) /* the whole message, before its first byte */
 		return hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_length, right);
 	return hca_mr_at(qp->dev, rq->write_slot, qp->pd, rq->write_key, rq->write_va + rq->placed,
 			 pkt->length, right);
@@ -276,7 +276,7 @@ static void remember(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 		.is_atomic = op->atomic,
 		.pending = true,
 	};
-	if (rq->res_pending++ == 0)
+	if (rq->res_pending++ == hca_repair_count(rq))
 		rq->res_first = rq->res_next;
 	rq->res_next++;
 	rq->expected_psn = res->end_psn;
@@ -303,7 +303,8 @@ static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
 
 	rq->wqe_taken = true;
-	if (!hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
+	if (!rq->is_placed &&
+	    !hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
 		hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_QP_OP_ERR, now);
 		return false;
 	}
@@ -319,14 +320,14 @@ static void place_write(struct hca_qp *qp, const struct wire_pkt *pkt, const str
 {
 	struct hca_rq *rq = &qp->rq;
 
-	if (op->start) {
-		qp->dev->counters.rx_write_requests++;
-		rq->write_va = pkt->va;
+	if (op->reth) {
+		qp->dev->counters.rx_write_requests += op->start;
+		rq->write_va = pkt->va - rq->placed;
 		rq->write_key = pkt->rkey;
 		rq->write_slot = hca_mr_slot_of(qp->dev, pkt->rkey);
-		rq->write_length = pkt->dma_length;
+		rq->write_length = pkt->dma_length + rq->placed;
 	}
-	if (mr)
+	if (mr && !rq->is_placed)
 		hca_place(qp->dev, mr, rq->write_va + rq->placed - mr->iova, pkt, 0, pkt->length,
 			  now);
 	if (op->imm)
@@ -395,6 +396,18 @@ static void forget_message(struct hca_qp *qp)
 	rq->placed = 0;
 }
 
+/* The NAK says which packet is missing, and which came. One that waits for a receive goes first. */
+static void on_early(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     ps_t now)
+{
+	const struct hca_rq *rq = &qp->rq;
+
+	if (!hca_early_input(qp, pkt, op, now))
+		qp->dev->counters.rx_dropped++;
+	else if (!rq->ack_due || (rq->ack_syndrome & WIRE_SYN_TYPE_MASK) != WIRE_SYN_RNR)
+		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
+}
+
 static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		enum verdict verdict, struct hca_mr *mr, ps_t now)
 {
@@ -413,6 +426,10 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 		break;
 	case RX_GAP:
 		counters->out_of_sequence++;
+		if (qp->rq.early) {
+			on_early(qp, pkt, op, now);
+			break;
+		}
 		if (qp->dev->profile.retransmit == HCA_GO_BACK_0 && !qp->rq.nak_state)
 			forget_message(qp);
 		if (!qp->rq.nak_state)
@@ -431,6 +448,25 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 	}
 }
 
+/* What came before its turn, as far as that has come now. */
+static void take_early(struct hca_qp *qp, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+	const uint32_t first_psn = rq->expected_psn;
+	struct wire_pkt pkt;
+
+	while (qp->state != HCA_QPS_ERR && hca_early_take(qp, &pkt)) {
+		const struct wire_op *op = wire_op_find(pkt.opcode);
+		struct hca_mr *mr = NULL;
+		enum verdict verdict = classify(qp, &pkt, op, &mr);
+
+		act(qp, &pkt, op, verdict, mr, now);
+	}
+	rq->is_placed = false;
+	if (rq->expected_psn != first_psn && !rq->nak_state)
+		answer_ack(qp, wire_psn_add(rq->expected_psn, WIRE_U24_MAX));
+}
+
 void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			 ps_t now)
 {
@@ -442,5 +478,7 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 		hca_qp_async(qp, HCA_EVENT_COMM_EST, now);
 	}
 	act(qp, pkt, op, verdict, mr, now);
+	if (qp->rq.early)
+		take_early(qp, now);
 	hca_responder_update(qp, now);
 }

@@ -25,6 +25,8 @@ void hca_timer_fire(struct hca_qp *qp, ps_t now)
 		hca_requester_update(qp, now);
 		return;
 	}
+	if (sq->recovery && hca_recover_waits(qp, now))
+		return;
 	qp->dev->counters.local_ack_timeout_err++;
 	if (sq->retry_left == 0) {
 		qp->dev->counters.req_transport_retries_exceeded++;
@@ -33,6 +35,9 @@ void hca_timer_fire(struct hca_qp *qp, ps_t now)
 	}
 	sq->retry_left--;
 	sq->retrying = false;
-	hca_requester_resend(qp); /* the retransmission arms the timer again */
+	if (sq->recovery)
+		hca_recover_timeout(qp, now);
+	else
+		hca_requester_resend(qp); /* the retransmission arms the timer again */
 	hca_requester_update(qp, now);
 }

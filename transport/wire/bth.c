@@ -19,7 +19,10 @@
  *	AtomicETH 0-7 VA | 8-11 R_Key | 12-19 swap or add | 20-27 compare
  *	AETH	  0 syndrome | 1-3 MSN
  *	AtomicAckETH 0-7 original value
+ *	SETH	  0 reserved | 1-3 number of the receive | 4-7 offset
+ *	SACKETH	  0 reserved | 1-3 PSN that came | 4-7 those before it
  *	ImmDt 0-3, IETH 0-3 R_Key
+ * In front of the ImmDt or IETH is the SETH, behind the AETH the SACKETH.
  * All integers travel big-endian. */
 enum {
 	SOLICITED = 0x80,
@@ -103,9 +106,21 @@ static uint8_t *emit_extensions(uint8_t *p, const struct wire_op *op, const stru
 		put64(p + 8, rare->compare);
 		p += 16;
 	}
+	if (op->seth) {
+		CHECK(pkt->rkey <= WIRE_U24_MAX && pkt->va <= UINT32_MAX);
+		put32(p, pkt->rkey);
+		put32(p + 4, (uint32_t)pkt->va);
+		p += WIRE_SETH_BYTES;
+	}
 	if (op->aeth || op->imm || op->ieth) {
 		put32(p, pkt->word);
 		p += 4;
+	}
+	if (op->sacketh) {
+		CHECK(pkt->rkey <= WIRE_U24_MAX);
+		put32(p, pkt->rkey);
+		put32(p + 4, pkt->dma_length);
+		p += WIRE_SACKETH_BYTES;
 	}
 	if (op->atomicacketh) {
 		put64(p, pkt->va);
@@ -139,9 +154,19 @@ static uint8_t *parse_extensions(uint8_t *p, const struct wire_op *op, struct wi
 		pkt->rare.compare = get64(p + 8);
 		p += 16;
 	}
+	if (op->seth) {
+		pkt->rkey = get24(p + 1);
+		pkt->va = get32(p + 4);
+		p += WIRE_SETH_BYTES;
+	}
 	if (op->aeth || op->imm || op->ieth) {
 		pkt->word = get32(p);
 		p += 4;
+	}
+	if (op->sacketh) {
+		pkt->rkey = get24(p + 1);
+		pkt->dma_length = get32(p + 4);
+		p += WIRE_SACKETH_BYTES;
 	}
 	if (op->atomicacketh) {
 		pkt->va = get64(p);

@@ -11,6 +11,8 @@
 #define REQUEST_RD .request = true, .rdeth = true, .deth = true
 #define REQUEST_UD .request = true, .deth = true
 #define REQUEST_XRC .request = true, .xrceth = true
+#define REQUEST_IRN .request = true
+#define RESPONSE_IRN .response = true
 #define RESPONSE_RC .response = true
 #define RESPONSE_RD .response = true, .rdeth = true
 #define RESPONSE_XRC .response = true
@@ -23,6 +25,8 @@ enum {
 	RESPONSE_RC_BYTES = WIRE_BTH_BYTES,
 	RESPONSE_RD_BYTES = WIRE_BTH_BYTES + WIRE_RDETH_BYTES,
 	RESPONSE_XRC_BYTES = WIRE_BTH_BYTES,
+	REQUEST_IRN_BYTES = WIRE_BTH_BYTES,
+	RESPONSE_IRN_BYTES = WIRE_BTH_BYTES,
 };
 
 /* clang-format off */
@@ -48,6 +52,7 @@ enum {
 #define IMM   .imm = true
 #define IETH  .ieth = true
 #define FETH  .feth = true
+#define SETH  .seth = true
 #define ATOMICETH    .atomiceth = true
 #define ATOMICACKETH .atomicacketh = true
 
@@ -87,12 +92,31 @@ enum {
 #define ATOMIC_WRITES(t) \
 	REQUEST(t, ATOMIC_WRITE,    WIRE_RETH_BYTES,		       DATA, ONLY, RETH)
 
+#define OUT_OF_ORDER(t) \
+	REQUEST(t, SEND_FIRST,	    WIRE_SETH_BYTES,		       SEND, START, SETH), \
+	REQUEST(t, SEND_MIDDLE,	    WIRE_SETH_BYTES,		       SEND, SETH), \
+	REQUEST(t, SEND_LAST,	    WIRE_SETH_BYTES,		       SEND, END, SETH), \
+	REQUEST(t, SEND_LAST_IMM,   WIRE_SETH_BYTES + WIRE_IMM_BYTES,  SEND, END, SETH, IMM), \
+	REQUEST(t, SEND_ONLY,	    WIRE_SETH_BYTES,		       SEND, ONLY, SETH), \
+	REQUEST(t, SEND_ONLY_IMM,   WIRE_SETH_BYTES + WIRE_IMM_BYTES,  SEND, ONLY, SETH, IMM), \
+	REQUEST(t, SEND_LAST_INV,   WIRE_SETH_BYTES + WIRE_IETH_BYTES, SEND, END, SETH, IETH), \
+	REQUEST(t, SEND_ONLY_INV,   WIRE_SETH_BYTES + WIRE_IETH_BYTES, SEND, ONLY, SETH, IETH), \
+	REQUEST(t, WRITE_FIRST,	    WIRE_RETH_BYTES,		       WRITE, START, RETH), \
+	REQUEST(t, WRITE_MIDDLE,    WIRE_RETH_BYTES,		       WRITE, RETH), \
+	REQUEST(t, WRITE_LAST,	    WIRE_RETH_BYTES,		       WRITE, END, RETH), \
+	REQUEST(t, WRITE_LAST_IMM,  WIRE_RETH_BYTES + WIRE_IMM_BYTES,  WRITE, END, RETH, IMM), \
+	REQUEST(t, WRITE_ONLY,	    WIRE_RETH_BYTES,		       WRITE, ONLY, RETH), \
+	REQUEST(t, WRITE_ONLY_IMM,  WIRE_RETH_BYTES + WIRE_IMM_BYTES,  WRITE, ONLY, RETH, IMM), \
+	RESPONSE(t, ACKNOWLEDGE,    WIRE_AETH_BYTES + WIRE_SACKETH_BYTES, ONLY, AETH, \
+		 .sacketh = true)
+
 const struct wire_op wire_ops[256] = {
 	SENDS_AND_WRITES(RC), READS_AND_ATOMICS(RC), INVALIDATES(RC), FLUSHES(RC), ATOMIC_WRITES(RC),
 	SENDS_AND_WRITES(UC),
 	SENDS_AND_WRITES(RD), READS_AND_ATOMICS(RD), FLUSHES(RD),
 	SENDS_AND_WRITES(XRC), READS_AND_ATOMICS(XRC), INVALIDATES(XRC), FLUSHES(XRC),
 	ATOMIC_WRITES(XRC),
+	OUT_OF_ORDER(IRN),
 	REQUEST(UD, SEND_ONLY, 0, SEND, ONLY),
 	REQUEST(UD, SEND_ONLY_IMM, WIRE_IMM_BYTES, SEND, ONLY, IMM),
 	[WIRE_CNP] = {.name = "CNP", .start = true, .end = true, .cnp = true,

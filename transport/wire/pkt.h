@@ -24,6 +24,8 @@ enum {
 	WIRE_XRCETH_BYTES = 4,
 	WIRE_ATOMICETH_BYTES = 28,
 	WIRE_ATOMICACKETH_BYTES = 8,
+	WIRE_SETH_BYTES = 8,
+	WIRE_SACKETH_BYTES = 8,
 	WIRE_CNP_BYTES = 16, /* reserved bytes of a CNP */
 	WIRE_ICRC_BYTES = 4,
 	WIRE_IPV4_BYTES = 20,
@@ -35,9 +37,16 @@ enum {
 #define WIRE_PKEY_DEFAULT 0xffffu
 #define WIRE_UDP_PORT 4791u /* IANA: RoCEv2 */
 
-/* Classes of transport, the top three bits of an opcode (linux include/rdma/ib_pack.h). */
+/* Classes of transport, the top three bits of an opcode (linux include/rdma/ib_pack.h).
+ *
+ * IRN is none of IBTA's: opcodes from 0xc0 on are the manufacturers', and these carry what a
+ * responder needs that takes packets out of order (Mittal et al., SIGCOMM 2018, section 4.3.1):
+ * every WRITE packet a RETH of its own, with the address of its own bytes and the length of the
+ * message from there on; every SEND packet a SETH, with which of the receives it is for and where in
+ * it its bytes go; and an ACKNOWLEDGE that is a NAK a SACKETH, with the PSN that came and those
+ * before it. READs, atomics, their answers and plain ACKs are RC's. */
 enum { WIRE_RC = 0x00, WIRE_UC = 0x20, WIRE_RD = 0x40, WIRE_UD = 0x60, WIRE_CNP_CLASS = 0x80,
-       WIRE_XRC = 0xa0 };
+       WIRE_XRC = 0xa0, WIRE_IRN = 0xc0 };
 
 /* What the low five bits say; RC_x is WIRE_RC | x and so on. */
 enum wire_operation {
@@ -93,6 +102,7 @@ struct wire_op {
 	bool send, write, read, atomic; /* family of a request; of the request that it answers */
 	bool payload;	   /* may carry payload bytes */
 	bool reth, aeth, imm, ieth, atomiceth, atomicacketh, deth, rdeth, xrceth, feth, cnp;
+	bool seth, sacketh; /* IRN */
 	uint8_t header_bytes; /* BTH and all extension headers (and a CNP's reserved bytes) */
 };
 
@@ -125,9 +135,11 @@ struct wire_pkt {
 	bool solicited : 1, ack_req : 1, fecn : 1, becn : 1;
 	bool synthetic : 1; /* the payload is @pattern, not bytes */
 	bool has_rare : 1;
-	uint64_t va;	   /* RETH, AtomicETH; the original value in an AtomicAckETH */
-	uint32_t rkey;	   /* RETH, AtomicETH */
-	uint32_t dma_length; /* RETH */
+	uint64_t va;	   /* RETH, AtomicETH; the original value in an AtomicAckETH; offset in a
+			    * SETH, 32 bits */
+	uint32_t rkey;	   /* RETH, AtomicETH; number of the receive in a SETH, 24 bits; PSN that
+			    * came in a SACKETH, 24 bits */
+	uint32_t dma_length; /* RETH; SACKETH: bit i: PSN - 1 - i came, too */
 	union {
 		uint8_t *payload; /* length bytes; whose they are says the function at hand */
 		uint64_t pattern; /* synthetic: wire_pattern(stream, offset) of the first byte */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The responder of HCA_SELECTIVE: packets before their turn. Their payload is placed at once; all
+ * else that they do waits for what is missing. What cannot be taken early is as if it were lost, and
+ * judged when it comes at its turn. */
+
+int hca_early_create(struct hca_qp *qp)
+{
+	const uint32_t window = hca_pow2(qp->dev->psn_window), count = window < 64 ? 64 : window;
+	struct hca_early *early = util_calloc(1, sizeof(*early));
+
+	qp->rq.early = early;
+	if (!early)
+		return -ENOMEM;
+	early->here.mask = count - 1;
+	early->here.words = util_calloc(count / 64, sizeof(uint64_t));
+	early->pkts = util_calloc(count, sizeof(*early->pkts));
+	early->kept_bytes = util_calloc(1, qp->dev->profile.mtu_max);
+	return early->here.words && early->pkts && early->kept_bytes ? 0 : -ENOMEM;
+}
+
+void hca_early_destroy(struct hca_qp *qp)
+{
+	if (!qp->rq.early)
+		return;
+	util_free(qp->rq.early->here.words);
+	util_free(qp->rq.early->pkts);
+	util_free(qp->rq.early->kept_bytes);
+	util_free(qp->rq.early);
+}
+
+void hca_early_reset(struct hca_qp *qp)
+{
+	struct hca_early *early = qp->rq.early;
+
+	memset(early->here.words, 0, (early->here.mask + 1) / 8);
+	*early = (struct hca_early){
+		.here = early->here, .pkts = early->pkts, .kept_bytes = early->kept_bytes};
+}
+
+/* Whether everything of the message before its end @psn is here. */
+static bool is_message_here(const struct hca_qp *qp, uint32_t psn)
+{
+	const struct hca_early *early = qp->rq.early;
+
+	for (;;) {
+		psn = wire_psn_add(psn, WIRE_U24_MAX);
+		if (wire_psn_diff(psn, qp->rq.expected_psn) < 0)
+			return true;
+		if (!hca_psn_set_has(&early->here, psn))
+			return false;
+		if (wire_op_find(early->pkts[psn & early->here.mask].opcode)->start)
+			return true;
+	}
+}
+
+static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+	const uint32_t ahead = (pkt->rkey - rq->head) & WIRE_U24_MAX;
+	const struct hca_rwqe *wqe = &rq->ring[(rq->head + ahead) & rq->mask];
+
+	if (ahead >= rq->tail - rq->head) {
+		qp->dev->counters.out_of_buffer++;
+		return false;
+	}
+	return pkt->va <= wqe->length && pkt->length <= wqe->length - pkt->va &&
+	       hca_scatter(qp, wqe->sge, wqe->sge_count, (uint32_t)pkt->va, pkt, now);
+}
+
+static bool place_write(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
+{
+	struct hca_mr *mr;
+
+	if (!(qp->access & HCA_ACCESS_REMOTE_WRITE) || pkt->dma_length < pkt->length)
+		return false;
+	if (pkt->length == 0)
+		return true;
+	mr = hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_length,
+			 HCA_ACCESS_REMOTE_WRITE);
+	if (mr)
+		hca_place(qp->dev, mr, pkt->va - mr->iova, pkt, 0, pkt->length, now);
+	return mr != NULL;
+}
+
+/* The last bytes of a message are placed last. */
+static bool keep(struct hca_early *early, const struct wire_pkt *pkt)
+{
+	if (early->is_kept)
+		return false;
+	early->is_kept = true;
+	early->kept = *pkt;
+	if (!pkt->synthetic) {
+		early->kept.payload = early->kept_bytes;
+		memcpy(early->kept_bytes, pkt->payload, pkt->length);
+	}
+	return true;
+}
+
+static bool take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
+{
+	if (op->read || op->atomic)
+		return true;
+	if ((!op->send && !op->write) || !(op->seth || (op->reth && pkt->opcode >= WIRE_IRN)) ||
+	    (op->end ? pkt->length > qp->mtu : pkt->length != qp->mtu))
+		return false;
+	if (op->end && !op->start && !is_message_here(qp, pkt->psn))
+		return keep(qp->rq.early, pkt);
+	return op->send ? place_send(qp, pkt, now) : place_write(qp, pkt, now);
+}
+
+bool hca_early_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     ps_t now)
+{
+	struct hca_early *early = qp->rq.early;
+	const uint32_t ahead = (uint32_t)wire_psn_diff(pkt->psn, qp->rq.expected_psn);
+
+	if (ahead > early->here.mask)
+		return false;
+	if (hca_psn_set_has(&early->here, pkt->psn)) {
+		qp->dev->counters.duplicate_request++;
+	} else if (take(qp, pkt, op, now)) {
+		hca_psn_set_put(&early->here, pkt->psn, true);
+		early->pkts[pkt->psn & early->here.mask] = *pkt;
+		early->count++;
+	} else {
+		return false;
+	}
+	early->sack_psn = pkt->psn;
+	return true;
+}
+
+bool hca_early_take(struct hca_qp *qp, struct wire_pkt *ret_pkt)
+{
+	struct hca_early *early = qp->rq.early;
+	const uint32_t psn = qp->rq.expected_psn;
+
+	if (early->count == 0 || !hca_psn_set_has(&early->here, psn))
+		return false;
+	hca_psn_set_put(&early->here, psn, false);
+	early->count--;
+	*ret_pkt = early->pkts[psn & early->here.mask];
+	if (ret_pkt->psn != psn) /* a peer that counted on */
+		return false;
+	qp->rq.is_placed = true;
+	if (early->is_kept && early->kept.psn == psn) {
+		*ret_pkt = early->kept;
+		early->is_kept = false;
+		qp->rq.is_placed = false;
+	}
+	return true;
+}
+
+void hca_early_fill_nak(const struct hca_qp *qp, struct wire_pkt *pkt)
+{
+	const struct hca_early *early = qp->rq.early;
+
+	pkt->opcode |= WIRE_IRN;
+	pkt->rkey = early->sack_psn;
+	for (uint32_t i = 0; i < 32; i++) {
+		const uint32_t psn = wire_psn_add(early->sack_psn, -1u - i);
+
+		if (wire_psn_diff(psn, qp->rq.expected_psn) <= 0)
+			break;
+		if (hca_psn_set_has(&early->here, psn))
+			pkt->dma_length |= 1u << i;
+	}
+}
