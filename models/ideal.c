@@ -112,14 +112,15 @@ static struct packets packets_of(const struct host_params *params, uint64_t byte
 	const uint32_t mtu = params->profile.mtu_max;
 	const uint32_t around = params->profile.wire_overhead + (uint32_t)WIRE_BTH_BYTES +
 				(uint32_t)WIRE_ICRC_BYTES;
+	const uint32_t reth = params->profile.retransmit == HCA_SELECTIVE ? WIRE_RETH_BYTES : 0;
 	const uint64_t count = (bytes - 1) / mtu + 1;
 	const uint32_t tail = (uint32_t)(bytes - (count - 1) * mtu), padded = (tail + 3) & ~3u;
 
 	return (struct packets){
 		.count = count,
 		.first = around + (uint32_t)WIRE_RETH_BYTES + (count == 1 ? padded : mtu),
-		.middle = around + mtu,
-		.last = around + padded,
+		.middle = around + reth + mtu,
+		.last = around + reth + padded,
 	};
 }
 

@@ -67,6 +67,8 @@ struct scenario_nic { /* of every host */
 	uint32_t ack_every;	/* 0: message */
 	uint32_t psn_window;
 	enum hca_retransmit retransmit;
+	ps_t rto_low, rto_high; /* HCA_SELECTIVE */
+	ps_t base_rtt;		/* the longest; 0: nothing asks for it */
 	uint8_t timeout, retry_cnt;
 	int ack_priority;	/* -1: that of the data */
 	uint8_t cnp_priority;

@@ -31,6 +31,8 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.line_rate_bps = rate, /* of each host, later */
 		.mtu_max = nic->mtu,
 		.retransmit = nic->retransmit,
+		.rto_low = nic->rto_low,
+		.rto_high = nic->rto_high,
 		.psn_window = nic->psn_window,
 		.ack_every = nic->ack_every,
 		.ack_on_data_priority = nic->ack_priority < 0,

@@ -1,19 +1,183 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario_internal.h"
 
+#include "transport/wire/frame.h"
+#include "util/alloc.h"
 #include "util/text.h"
+
+/* The adapters of a scenario, and the two figures that windows are made of: the longest round trip
+ * of the idle fabric, and what fits into it. */
+
+/* ---- base round trip ---- */
+
+/* A walk over the topology, fewest links first. */
+struct walk {
+	const struct scenario *scenario;
+	uint32_t *first, *links; /* links of node i: links[first[i] .. first[i + 1]) */
+	uint32_t *queue;
+	ps_t latency; /* of a switch, there and back */
+	ps_t *there; /* of a full packet there and its ACK back; 0: not reached */
+};
+
+static ps_t frame_time(uint32_t bytes, uint64_t rate_bps)
+{
+	return (ps_t)(((u128)bytes * 8 * PS_S + rate_bps - 1) / rate_bps);
+}
+
+static ps_t link_time(const struct scenario *s, const struct topology_link *link)
+{
+	const uint32_t ack = wire_frame_overhead(s->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0) +
+			     (uint32_t)(WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES);
+
+	return 2 * link->delay + frame_time(scenario_frame_bytes(s), link->rate_bps) +
+	       frame_time(ack, link->rate_bps);
+}
+
+static void index_links(struct walk *walk)
+{
+	const struct topology *t = &walk->scenario->topology;
+
+	for (uint32_t i = 0; i < t->link_count; i++) {
+		walk->first[t->links[i].a + 1]++;
+		walk->first[t->links[i].b + 1]++;
+	}
+	for (uint32_t i = 0; i < t->node_count; i++)
+		walk->first[i + 1] += walk->first[i];
+	for (uint32_t i = 0; i < t->link_count; i++) {
+		const uint32_t ends[] = {t->links[i].a, t->links[i].b};
+
+		/* The places of a node are filled from the last one on. */
+		for (int end = 0; end < 2; end++)
+			walk->links[walk->first[ends[end] + 1] - ++walk->queue[ends[end]]] = i;
+	}
+}
+
+/* The host farthest from @from. */
+static uint32_t farthest(struct walk *walk, uint32_t from)
+{
+	const struct scenario *s = walk->scenario;
+	const struct topology *t = &s->topology;
+	uint32_t head = 0, tail = 0, best = from;
+
+	for (uint32_t i = 0; i < t->node_count; i++)
+		walk->there[i] = 0;
+	walk->there[from] = 1; /* been there */
+	walk->queue[tail++] = from;
+	while (head < tail) {
+		const uint32_t node = walk->queue[head++];
+
+		if (!t->nodes[node].is_switch && walk->there[node] > walk->there[best])
+			best = node;
+		for (uint32_t i = walk->first[node]; i < walk->first[node + 1]; i++) {
+			const struct topology_link *link = &t->links[walk->links[i]];
+			const uint32_t next = link->a == node ? link->b : link->a;
+
+			if (walk->there[next])
+				continue;
+			walk->there[next] = walk->there[node] + link_time(s, link) +
+					    (t->nodes[next].is_switch ? walk->latency : 0);
+			walk->queue[tail++] = next;
+		}
+	}
+	return best;
+}
+
+/* From the host farthest from any to the one farthest from that: the longest way in a tree, and a
+ * long one elsewhere. 0: no memory. */
+static ps_t base_rtt(struct scenario_reader *r)
+{
+	const struct topology *t = &r->scenario->topology;
+	struct walk walk = {
+		.scenario = r->scenario,
+		.latency = 2 * scenario_get(scenario_node(r->root, "switch"), "switch.latency").number,
+		.first = scenario_alloc(r, t->node_count + 1, sizeof(uint32_t)),
+		.links = scenario_alloc(r, 2 * (size_t)t->link_count + 1, sizeof(uint32_t)),
+		.queue = scenario_alloc(r, t->node_count + 1, sizeof(uint32_t)),
+		.there = scenario_alloc(r, t->node_count + 1, sizeof(ps_t)),
+	};
+	ps_t rtt = 0;
+
+	if (walk.first && walk.links && walk.queue && walk.there && t->node_count > 0) {
+		index_links(&walk);
+		rtt = walk.there[farthest(&walk, farthest(&walk, 0))] - 1;
+	}
+	util_free(walk.first);
+	util_free(walk.links);
+	util_free(walk.queue);
+	util_free(walk.there);
+	return rtt;
+}
+
+/* The fastest link of a host. */
+static uint64_t host_rate(const struct topology *t)
+{
+	uint64_t rate = 1;
+
+	for (uint32_t i = 0; i < t->link_count; i++) {
+		const struct topology_link *link = &t->links[i];
+
+		if ((!t->nodes[link->a].is_switch || !t->nodes[link->b].is_switch) &&
+		    link->rate_bps > rate)
+			rate = link->rate_bps;
+	}
+	return rate;
+}
+
+/* ---- keys ---- */
+
+/* What fits into the longest round trip, as IRN has it. */
+static void read_selective(struct scenario_reader *r, const struct yaml_node *map)
+{
+	struct scenario_nic *nic = &r->scenario->nic;
+	const uint64_t frame_bits = 8 * (uint64_t)scenario_frame_bytes(r->scenario);
+	const u128 bits = (u128)nic->base_rtt * host_rate(&r->scenario->topology) / PS_S;
+	const uint64_t fits = (uint64_t)(bits / frame_bits) + 1;
+
+	nic->rto_low = scenario_get(map, "nic.rto_low").number;
+	nic->rto_high = scenario_get(map, "nic.rto_high").number;
+	if (nic->rto_high < nic->rto_low)
+		scenario_refuse(r, map,
+				scenario_node(map, scenario_has(map, "rto_high") ? "rto_high"
+										 : "rto_low"),
+				"nic", "rto_low at most rto_high");
+	if (!scenario_has(map, "window"))
+		nic->psn_window =
+			fits < HCA_SELECTIVE_WINDOW_MAX ? (uint32_t)fits : HCA_SELECTIVE_WINDOW_MAX;
+	else if (nic->psn_window > HCA_SELECTIVE_WINDOW_MAX)
+		scenario_refuse(r, map, scenario_node(map, "window"), "nic",
+				"at most 32768 with nic.retransmit: selective");
+}
+
+/* Keys that mean something beside another one only. */
+static void refuse_alone(struct scenario_reader *r, const struct yaml_node *map,
+			 const char *const *keys, size_t count, const char *expected)
+{
+	for (size_t i = 0; i < count; i++)
+		if (scenario_has(map, keys[i]))
+			scenario_refuse(r, map, scenario_node(map, keys[i]), "nic", expected);
+}
+
+static void read_cc(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const struct scenario_value interval = scenario_get(map, "nic.cnp_interval");
+	struct scenario_nic *nic = &r->scenario->nic;
+
+	nic->cc = (enum scenario_cc)scenario_get(map, "nic.cc").word;
+	nic->cnp_interval = interval.word < 0			  ? interval.number
+			    : nic->cc == SCENARIO_CC_DCQCN_HPCC ? 4 * PS_US
+								  : 50 * PS_US;
+}
 
 void scenario_read_nic(struct scenario_reader *r)
 {
+	static const char *const rto[] = {"rto_low", "rto_high"};
 	const struct yaml_node *map = scenario_node(r->root, "nic");
 	struct scenario_nic *nic = &r->scenario->nic;
 	const struct scenario_value every = scenario_get(map, "nic.ack_every");
 	const struct scenario_value ack = scenario_get(map, "nic.ack_priority");
-	const struct scenario_value interval = scenario_get(map, "nic.cnp_interval");
 
 	*nic = (struct scenario_nic){
 		.mtu = 256u << scenario_get(map, "nic.mtu").word,
-		.cc = (enum scenario_cc)scenario_get(map, "nic.cc").word,
 		.ack_every = every.word < 0 ? (uint32_t)every.number : 0,
 		.psn_window = (uint32_t)scenario_get(map, "nic.window").number,
 		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
@@ -25,10 +189,14 @@ void scenario_read_nic(struct scenario_reader *r)
 		.ttl = (uint8_t)scenario_get(map, "nic.ttl").number,
 		.ipv6 = scenario_get(map, "nic.ip").word == 1,
 	};
-	nic->cnp_interval = interval.word < 0			  ? interval.number
-			    : nic->cc == SCENARIO_CC_DCQCN_HPCC ? 4 * PS_US
-								  : 50 * PS_US;
 	util_text(nic->profile, sizeof(nic->profile), "%s",
 		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
+	if (nic->retransmit == HCA_SELECTIVE && !r->topology_bad) {
+		nic->base_rtt = base_rtt(r);
+		read_selective(r, map);
+	} else if (nic->retransmit != HCA_SELECTIVE) {
+		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
+	}
+	read_cc(r, map);
 	scenario_hash_map(r, &r->hash, map, "nic");
 }

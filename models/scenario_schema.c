@@ -195,9 +195,15 @@ static const struct scenario_row rows[] = {
 	 .help = "an ACK at least every so many packets; message: at its end only"},
 	{"nic.ack_priority", SCENARIO_COUNT, "data", 0, 7, "data", .help = "of ACKs; data: as the data"},
 	{"nic.window", SCENARIO_COUNT, "1048576", 1, (1u << 23) - 1, NULL,
-	 .help = "packets without an ACK that a queue pair may have"},
-	{"nic.retransmit", SCENARIO_WORD, "go_back_n", 0, 0, "go_back_n go_back_0",
-	 .help = "after a loss: from the lost packet on; or the whole message anew"},
+	 .help = "packets without an ACK that a queue pair may have; with selective by default what fits into "
+	 "the longest round trip"},
+	{"nic.retransmit", SCENARIO_WORD, "go_back_n", 0, 0, "go_back_n go_back_0 selective",
+	 .help = "after a loss: from the lost packet on; the whole message anew; or the lost packets "
+	 "alone, with a NAK for each that comes before its turn (IRN)"},
+	{"nic.rto_low", SCENARIO_TIME, "100us", PS_NS, PS_S, NULL,
+	 .help = "selective: timeout with at most three packets under way"},
+	{"nic.rto_high", SCENARIO_TIME, "320us", PS_NS, PS_S, NULL,
+	 .help = "selective: and with more"},
 	{"nic.timeout", SCENARIO_COUNT, "14", 0, 31, NULL,
 	 .help = "of flows: 4.096us * 2^N until a packet is sent again (after twice that); 0: never"},
 	{"nic.retries", SCENARIO_COUNT, "7", 0, 7, NULL, .help = "of flows, before they fail"},

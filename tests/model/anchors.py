@@ -108,6 +108,7 @@ print("A3, selective: a RETH in every packet; 1 - p")
 irn = t(4178 + 16, 100 * G)
 for ppm in (1000, 5000, 10000, 50000):
     print("   p", ppm, "ppm", floor(100000 * irn / (1 - Fraction(ppm, 10**6))))
+print("   READ, p 1000 ppm", floor(100000 * t(4178, 100 * G) / (1 - Fraction(1, 1000))))
 for D in (64, 100):
     print("   1 of", D, 100000 * irn * D // (D - 1))
 

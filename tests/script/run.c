@@ -530,6 +530,8 @@ int main(int argc, char **argv)
 		.observer = &observer,
 		.profile = {.line_rate_bps = 100000000000,
 			    .mtu_max = 4096,
+			    .rto_low = 100 * PS_US,
+			    .rto_high = 320 * PS_US,
 			    .psn_window = 128,
 			    .ack_every = 64,
 			    .ack_on_data_priority = true,

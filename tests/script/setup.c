@@ -70,7 +70,8 @@ const struct name_value states[] = {
 	{"err", HCA_QPS_ERR},
 	{NULL, 0},
 };
-static const struct name_value retransmits[] = {{"go_back_0", HCA_GO_BACK_0}, {NULL, 0}};
+static const struct name_value retransmits[] = {
+	{"go_back_0", HCA_GO_BACK_0}, {"selective", HCA_SELECTIVE}, {NULL, 0}};
 const struct name_value errors[] = {
 	{"0", 0},	   {"EINVAL", -EINVAL}, {"ENOMEM", -ENOMEM}, {"EEXIST", -EEXIST},
 	{"EBUSY", -EBUSY}, {NULL, 0},
@@ -283,7 +284,8 @@ void do_device(struct line *line)
 					       : cc_dcqcn_params(p->line_rate_bps);
 	text = line_get(line, "retransmit");
 	if (text)
-		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits, "go_back_0");
+		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits,
+							     "go_back_0, selective");
 	text = line_get(line, "cnp_interval");
 	p->cnp_enabled = text != NULL;
 	if (text)

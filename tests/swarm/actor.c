@@ -445,7 +445,10 @@ static uint64_t drops_of(const struct run *run)
 static bool is_disturbed(const struct side_run *side)
 {
 	const struct run *run = side->run;
-	const ps_t patience = 2 * ((ps_t)8192000 << side->plan->timeout);
+	const struct hca_profile *profile = &run->plan->host.profile;
+	const ps_t patience = 2 * (profile->retransmit == HCA_SELECTIVE
+					   ? profile->rto_high
+					   : (ps_t)8192000 << side->plan->timeout);
 	ps_t until = 0;
 
 	if (run->options.oracle || drops_of(run) > 0)
@@ -460,7 +463,7 @@ static bool is_disturbed(const struct side_run *side)
 	if (run->plan->fault_count == 0)
 		return false;
 	return side->failed_at < until + patience + PS_MS ||
-	       (run->plan->has_ecn && run->plan->host.profile.cc->listens);
+	       (run->plan->has_ecn && profile->cc->listens);
 }
 
 static bool failure_is_legal(struct side_run *side)

@@ -195,6 +195,10 @@ static void adapters(struct plan *plan, struct draw *draw)
 	/* Where buffers overflow, a long message that begins anew may never end. */
 	if (plan->fc != PLAN_FC_NONE && draw_one_in(draw, 3))
 		p->retransmit = HCA_GO_BACK_0;
+	else if (draw_one_in(draw, 3))
+		p->retransmit = HCA_SELECTIVE;
+	p->rto_low = (ps_t)draw_range(draw, 30, 60) * PS_MS;
+	p->rto_high = p->rto_low + (ps_t)draw_below(draw, 30) * PS_MS;
 	switch (draw_below(draw, 4)) {
 	case 0:
 		p->cc = &cc_none;

@@ -172,6 +172,10 @@ static void draw_op(struct plan *plan, struct draw *draw, struct side *s, struct
 		draw_atomic(plan, draw, op, peer);
 	else if (!is_send(op->kind))
 		draw_target(draw, op, peer, frozen);
+	/* Of two WRITEs to the same bytes the second waits, or either may be placed last. */
+	if (plan->host.profile.retransmit == HCA_SELECTIVE &&
+	    (op->kind == OP_WRITE || op->kind == OP_WRITE_IMM))
+		op->barrier = true;
 	if (op->kind == OP_SEND_INV)
 		op->imm = peer->inv_count++; /* stands for a region of the peer's */
 	if (is_send(op->kind) || op->kind == OP_WRITE_IMM)

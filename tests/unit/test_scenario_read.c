@@ -220,6 +220,8 @@ static const struct key_case cases[] = {
 	{"nic.window", STAR, "nic.window", "1", "8388608"},
 	{"nic.timeout", STAR, "nic.timeout", "0", "32"},
 	{"nic.retransmit", STAR, "nic.retransmit", "go_back_0", "go_back_1"},
+	{"nic.rto_low", STAR "nic: {retransmit: selective}\n", "nic.rto_low", "50us", "400us"},
+	{"nic.rto_high", STAR "nic: {retransmit: selective}\n", "nic.rto_high", "1ms", "50us"},
 	{"nic.retries", STAR, "nic.retries", "0", "8"},
 	{"nic.ip", STAR, "nic.ip", "6", "5"},
 	{"nic.loop_delay", STAR, "nic.loop_delay", "1us", "0ns"},

@@ -119,7 +119,7 @@ static bool acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
 }
 
 /* The answers have moved on from @una_psn: retries start from zero, the timer from now. */
-void hca_completer_progress(struct hca_qp *qp, ps_t now)
+static inline void progress(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
@@ -136,6 +136,11 @@ void hca_completer_progress(struct hca_qp *qp, ps_t now)
 		sq->timer_at = PS_NEVER;
 	else
 		hca_timer_set(qp, now + sq->timeout);
+}
+
+__attribute__((cold)) void hca_completer_progress(struct hca_qp *qp, ps_t now)
+{
+	progress(qp, now);
 }
 
 /* A sequence NAK, or what amounts to one. One at a time: while the packets it asked for are on
@@ -302,7 +307,7 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 	if (complete && (verdict == RX_READ || verdict == RX_ATOMIC) && !take(qp, pkt, op, now))
 		return;
 	if (qp->sq.una_psn != una_psn)
-		hca_completer_progress(qp, now);
+		progress(qp, now);
 	if (!complete)
 		implied_nak(qp, now);
 	else if (verdict != RX_ACK && verdict != RX_READ && verdict != RX_ATOMIC)
@@ -322,7 +327,7 @@ void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 {
 	enum verdict verdict;
 
-	if (qp->sq.recovery) {
+	if (qp->dev->selective) {
 		hca_recover_input(qp, pkt, op, now);
 		return;
 	}

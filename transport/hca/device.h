@@ -22,7 +22,8 @@ enum hca_retransmit {
 			* SIGCOMM 2016, section 4.1). The responder forgets what it has of the message */
 	HCA_SELECTIVE, /* the lost packets alone (IRN: Mittal et al., SIGCOMM 2018): the responder
 			* places what comes before its turn, and a NAK says what that was. Sequence
-			* NAKs count as no retries; psn_window bounds what is under way */
+			* NAKs count as no retries; psn_window bounds what is under way. Of two WRITEs
+			* under way to the same bytes either may be the last to be placed */
 };
 enum { HCA_SELECTIVE_WINDOW_MAX = 1 << 15, HCA_FEW_PACKETS = 3 };
 

@@ -18,10 +18,12 @@ int hca_early_create(struct hca_qp *qp)
 	if (!early)
 		return -ENOMEM;
 	early->here.mask = count - 1;
+	early->refused.mask = count - 1;
 	early->here.words = util_calloc(count / 64, sizeof(uint64_t));
+	early->refused.words = util_calloc(count / 64, sizeof(uint64_t));
 	early->pkts = util_calloc(count, sizeof(*early->pkts));
 	early->kept_bytes = util_calloc(1, qp->dev->profile.mtu_max);
-	return early->here.words && early->pkts && early->kept_bytes ? 0 : -ENOMEM;
+	return early->here.words && early->refused.words && early->pkts && early->kept_bytes ? 0 : -ENOMEM;
 }
 
 void hca_early_destroy(struct hca_qp *qp)
@@ -29,6 +31,7 @@ void hca_early_destroy(struct hca_qp *qp)
 	if (!qp->rq.early)
 		return;
 	util_free(qp->rq.early->here.words);
+	util_free(qp->rq.early->refused.words);
 	util_free(qp->rq.early->pkts);
 	util_free(qp->rq.early->kept_bytes);
 	util_free(qp->rq.early);
@@ -39,8 +42,11 @@ void hca_early_reset(struct hca_qp *qp)
 	struct hca_early *early = qp->rq.early;
 
 	memset(early->here.words, 0, (early->here.mask + 1) / 8);
-	*early = (struct hca_early){
-		.here = early->here, .pkts = early->pkts, .kept_bytes = early->kept_bytes};
+	memset(early->refused.words, 0, (early->refused.mask + 1) / 8);
+	*early = (struct hca_early){.here = early->here,
+				    .refused = early->refused,
+				    .pkts = early->pkts,
+				    .kept_bytes = early->kept_bytes};
 }
 
 /* Whether everything of the message before its end @psn is here. */
@@ -126,9 +132,11 @@ bool hca_early_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 		qp->dev->counters.duplicate_request++;
 	} else if (take(qp, pkt, op, now)) {
 		hca_psn_set_put(&early->here, pkt->psn, true);
+		hca_psn_set_put(&early->refused, pkt->psn, false);
 		early->pkts[pkt->psn & early->here.mask] = *pkt;
 		early->count++;
 	} else {
+		hca_psn_set_put(&early->refused, pkt->psn, true);
 		return false;
 	}
 	early->sack_psn = pkt->psn;
@@ -156,14 +164,41 @@ bool hca_early_take(struct hca_qp *qp, struct wire_pkt *ret_pkt)
 	return true;
 }
 
+bool hca_early_was_refused(struct hca_qp *qp)
+{
+	struct hca_early *early = qp->rq.early;
+	const bool was = hca_psn_set_has(&early->refused, qp->rq.expected_psn);
+
+	hca_psn_set_put(&early->refused, qp->rq.expected_psn, false);
+	if (was)
+		early->sack_psn = qp->rq.expected_psn;
+	return was;
+}
+
+/* What came last may have had its turn meanwhile; something behind the gap says the same. The packet
+ * that is missing itself came in vain. */
+static uint32_t last_here(const struct hca_early *early, uint32_t expected_psn)
+{
+	uint32_t psn = early->sack_psn;
+
+	if (wire_psn_diff(psn, expected_psn) >= 0 || early->count == 0)
+		return psn;
+	for (psn = wire_psn_add(expected_psn, early->here.mask);
+	     !hca_psn_set_has(&early->here, psn) && psn != expected_psn;)
+		psn = wire_psn_add(psn, WIRE_U24_MAX);
+	return psn;
+}
+
 void hca_early_fill_nak(const struct hca_qp *qp, struct wire_pkt *pkt)
 {
 	const struct hca_early *early = qp->rq.early;
 
+	const uint32_t last_psn = last_here(early, qp->rq.expected_psn);
+
 	pkt->opcode |= WIRE_IRN;
-	pkt->rkey = early->sack_psn;
+	pkt->rkey = last_psn;
 	for (uint32_t i = 0; i < 32; i++) {
-		const uint32_t psn = wire_psn_add(early->sack_psn, -1u - i);
+		const uint32_t psn = wire_psn_add(last_psn, -1u - i);
 
 		if (wire_psn_diff(psn, qp->rq.expected_psn) <= 0)
 			break;

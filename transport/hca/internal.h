@@ -149,16 +149,20 @@ static inline void hca_psn_set_put(const struct hca_psn_set *set, uint32_t psn, 
 	*word = in ? *word | bit : *word & ~bit;
 }
 
+/* A READ or an atomic is at the responder, before its turn. */
+#define HCA_SENT_WAITS UINT64_MAX
+
 /* HCA_SELECTIVE, at the requester: what is answered of the window that begins at una_psn, and when
  * each packet of it was last sent. Networks keep the order of a queue pair: what was sent before
  * something that has come, and has not come itself, is lost. */
 struct hca_recovery {
-	struct hca_psn_set done;
-	ps_t *sent_at;	     /* by PSN; PS_NEVER: a READ or atomic that waits at the responder */
+	struct hca_psn_set done; /* need not be sent again */
+	uint64_t *sent;	     /* by PSN: the how manieth packet it was; or HCA_SENT_WAITS */
+	uint64_t sent_count;
 	uint32_t done_count;
 	uint32_t receives;   /* that the posted requests use */
-	ps_t lost_before;    /* what was sent before and is not done is lost */
-	uint32_t peer_psn;   /* the responder expects that, or a later one */
+	uint64_t lost_before; /* what was sent before that one and is not done is lost */
+	uint32_t acked_psn;  /* everything before it is executed */
 	uint32_t seen_psn;   /* READs: responses before it should have come ... */
 	uint32_t asked_psn;  /* ... and were asked for again up to there */
 	bool is_late;	     /* the short timeout is over, the long one not */
@@ -167,7 +171,7 @@ struct hca_recovery {
 /* HCA_SELECTIVE, at the responder: requests that came before their turn. Their payload is in its
  * place, but for the end of a message that lacks something: of those one is kept. */
 struct hca_early {
-	struct hca_psn_set here;
+	struct hca_psn_set here, refused; /* refused: came, but could not be taken */
 	struct wire_pkt *pkts; /* by PSN, without payload */
 	uint32_t count;
 	uint32_t sack_psn; /* which came last */
@@ -250,7 +254,7 @@ struct hca_rq {
 
 static inline uint32_t hca_repair_count(const struct hca_rq *rq)
 {
-	return rq->early ? rq->early->repair_count : 0;
+	return __builtin_expect(rq->early != NULL, false) ? rq->early->repair_count : 0;
 }
 
 /* In the order in which packets touch it: what all need, what a responder needs, what a requester
@@ -369,9 +373,6 @@ void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum h
 			    ps_t now);
 void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now); /* WQE una */
 
-/* The packet of @wqe with @psn; false: local memory refused. */
-bool hca_requester_fill(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
-			struct wire_pkt *pkt);
 void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx,
 			 ps_t now); /* @pkt is on its way */
 
@@ -379,13 +380,16 @@ void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct h
 int hca_recover_create(struct hca_qp *qp); /* -ENOMEM */
 void hca_recover_destroy(struct hca_qp *qp);
 void hca_recover_reset(struct hca_qp *qp);
+void hca_recover_start(struct hca_qp *qp); /* the first PSN is known */
+/* A packet is on its way, for the first time or again. */
 void hca_recover_sent(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
-		      struct wire_pkt *pkt, ps_t now);
-bool hca_recover_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+		      struct wire_pkt *pkt);
+const struct hca_wqe *hca_recover_next(const struct hca_qp *qp, uint32_t *ret_psn); /* lost */
+void hca_recover_again(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt);
 void hca_recover_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		       ps_t now);
 bool hca_recover_waits(struct hca_qp *qp, ps_t now); /* the timer: not lost yet */
-void hca_recover_timeout(struct hca_qp *qp, ps_t now);
+void hca_recover_timeout(struct hca_qp *qp);
 
 /* early.c; HCA_SELECTIVE */
 int hca_early_create(struct hca_qp *qp); /* -ENOMEM */
@@ -398,6 +402,8 @@ bool hca_early_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
  * whether its payload is where it belongs. */
 bool hca_early_take(struct hca_qp *qp, struct wire_pkt *ret_pkt);
 /* Makes the NAK @pkt say what came. */
+/* Whether the packet that is expected now was refused. */
+bool hca_early_was_refused(struct hca_qp *qp);
 void hca_early_fill_nak(const struct hca_qp *qp, struct wire_pkt *pkt);
 
 /* completer.c, for recover.c */

@@ -132,6 +132,8 @@ static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 	if (mask & HCA_QP_SQ_PSN) {
 		qp->attr.sq_psn = attr->sq_psn & WIRE_U24_MAX;
 		sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn = qp->attr.sq_psn;
+		if (sq->recovery)
+			hca_recover_start(qp);
 	}
 }
 

@@ -18,8 +18,8 @@ int hca_recover_create(struct hca_qp *qp)
 		return -ENOMEM;
 	recovery->done.mask = count - 1;
 	recovery->done.words = util_calloc(count / 64, sizeof(uint64_t));
-	recovery->sent_at = util_calloc(count, sizeof(*recovery->sent_at));
-	return recovery->done.words && recovery->sent_at ? 0 : -ENOMEM;
+	recovery->sent = util_calloc(count, sizeof(*recovery->sent));
+	return recovery->done.words && recovery->sent ? 0 : -ENOMEM;
 }
 
 void hca_recover_destroy(struct hca_qp *qp)
@@ -27,7 +27,7 @@ void hca_recover_destroy(struct hca_qp *qp)
 	if (!qp->sq.recovery)
 		return;
 	util_free(qp->sq.recovery->done.words);
-	util_free(qp->sq.recovery->sent_at);
+	util_free(qp->sq.recovery->sent);
 	util_free(qp->sq.recovery);
 }
 
@@ -36,12 +36,19 @@ void hca_recover_reset(struct hca_qp *qp)
 	struct hca_recovery *recovery = qp->sq.recovery;
 
 	memset(recovery->done.words, 0, (recovery->done.mask + 1) / 8);
-	*recovery = (struct hca_recovery){.done = recovery->done, .sent_at = recovery->sent_at};
+	*recovery = (struct hca_recovery){.done = recovery->done, .sent = recovery->sent};
 }
 
-static ps_t *sent_at(const struct hca_qp *qp, uint32_t psn)
+void hca_recover_start(struct hca_qp *qp)
 {
-	return &qp->sq.recovery->sent_at[psn & qp->sq.recovery->done.mask];
+	struct hca_recovery *recovery = qp->sq.recovery;
+
+	recovery->acked_psn = recovery->seen_psn = recovery->asked_psn = qp->sq.una_psn;
+}
+
+static uint64_t *sent(const struct hca_qp *qp, uint32_t psn)
+{
+	return &qp->sq.recovery->sent[psn & qp->sq.recovery->done.mask];
 }
 
 /* Of the PSNs that are under way and that the set has room for. */
@@ -96,9 +103,9 @@ static bool find_lost_answer(const struct hca_qp *qp, const struct hca_wqe *wqe,
 	uint32_t psn = qp->sq.una_psn, end = wire_psn_add(wqe->first_psn, wqe->packets);
 
 	mark_later(&psn, wqe->first_psn);
-	if (psn == wqe->first_psn && wire_psn_diff(psn, recovery->peer_psn) >= 0) {
+	if (psn == wqe->first_psn && wire_psn_diff(psn, recovery->acked_psn) >= 0) {
 		*ret_lost = (struct lost){wqe, psn, wqe->packets};
-		return *sent_at(qp, psn) < recovery->lost_before;
+		return *sent(qp, psn) < recovery->lost_before;
 	}
 	mark_later(&psn, recovery->asked_psn);
 	if (wire_psn_diff(end, recovery->seen_psn) > 0)
@@ -128,7 +135,7 @@ static bool find_lost_of(const struct hca_qp *qp, const struct hca_wqe *wqe, str
 	for (; wire_psn_diff(psn, end) < 0 && is_under_way(qp, psn); psn = wire_psn_add(psn, 1)) {
 		*ret_lost = (struct lost){wqe, psn, 1};
 		if (!hca_psn_set_has(&recovery->done, psn) &&
-		    *sent_at(qp, psn) < recovery->lost_before)
+		    *sent(qp, psn) < recovery->lost_before)
 			return true;
 	}
 	return false;
@@ -164,11 +171,13 @@ static void look_for_lost(struct hca_qp *qp)
 /* Any packet of the queue pair, for the first time or again: what the responder needs to place it
  * before its turn. */
 void hca_recover_sent(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
-		      struct wire_pkt *pkt, ps_t now)
+		      struct wire_pkt *pkt)
 {
 	const uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
 
-	*sent_at(qp, psn) = now;
+	*sent(qp, psn) = ++qp->sq.recovery->sent_count;
+	if (qp->sq.unusual)
+		look_for_lost(qp);
 	if (wqe->answered)
 		return;
 	pkt->opcode |= WIRE_IRN;
@@ -180,37 +189,30 @@ void hca_recover_sent(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 	}
 }
 
-/* A lost packet, again. Its answer is wanted at once. */
-bool hca_recover_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+const struct hca_wqe *hca_recover_next(const struct hca_qp *qp, uint32_t *ret_psn)
+{
+	struct lost lost;
+
+	CHECK(find_lost(qp, &lost));
+	*ret_psn = lost.psn;
+	return lost.wqe;
+}
+
+/* Of a READ only what is missing. The answer is wanted at once. */
+void hca_recover_again(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
 {
 	struct hca_sq *sq = &qp->sq;
 	struct lost lost;
 
 	CHECK(find_lost(qp, &lost));
-	if (!hca_requester_fill(qp, lost.wqe, lost.psn, pkt)) {
-		hca_requester_fail(qp, HCA_WC_LOC_PROT_ERR, now);
-		return false;
-	}
-	if (lost.wqe->opcode == HCA_WR_RDMA_READ) {
-		const uint32_t bytes = lost.packets << qp->mtu_shift;
-
-		if (pkt->dma_length > bytes)
-			pkt->dma_length = bytes;
+	if (wqe->opcode == HCA_WR_RDMA_READ && pkt->dma_length > lost.packets << qp->mtu_shift)
+		pkt->dma_length = lost.packets << qp->mtu_shift;
+	if (wqe->answered)
 		sq->recovery->asked_psn = wire_psn_add(lost.psn, lost.packets);
-	} else if (lost.wqe->answered) {
-		sq->recovery->asked_psn = wire_psn_add(lost.psn, 1);
-	}
-	hca_recover_sent(qp, lost.wqe, lost.psn, pkt, now);
 	pkt->ack_req = true;
 	sq->since_ack = 0;
 	sq->retransmitted++;
 	qp->dev->counters.packets_retransmitted++;
-	look_for_lost(qp);
-	hca_requester_paced(qp, pkt, tx, now);
-	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
-		hca_timer_set(qp, now + sq->timeout);
-	hca_requester_update(qp, now);
-	return true;
 }
 
 /* ---- answers ---- */
@@ -228,7 +230,7 @@ static void acknowledge(struct hca_qp *qp, uint32_t psn)
 			if (!wqe->answered)
 				mark_done(qp, p, true);
 	}
-	mark_later(&qp->sq.recovery->peer_psn, psn);
+	mark_later(&qp->sq.recovery->acked_psn, psn);
 }
 
 /* That packet has come, before its turn. */
@@ -238,18 +240,35 @@ static void came_early(struct hca_qp *qp, uint32_t psn)
 
 	if (!is_under_way(qp, psn))
 		return;
-	if (*sent_at(qp, psn) != PS_NEVER && *sent_at(qp, psn) > recovery->lost_before)
-		recovery->lost_before = *sent_at(qp, psn);
+	if (*sent(qp, psn) != HCA_SENT_WAITS && *sent(qp, psn) > recovery->lost_before)
+		recovery->lost_before = *sent(qp, psn);
 	if (wqe_of(qp, psn)->answered)
-		*sent_at(qp, psn) = PS_NEVER;
+		*sent(qp, psn) = HCA_SENT_WAITS;
 	else
 		mark_done(qp, psn, true);
 }
 
+static void send_again(struct hca_qp *qp, uint32_t psn)
+{
+	struct hca_recovery *recovery = qp->sq.recovery;
+
+	if (!is_under_way(qp, psn))
+		return;
+	mark_done(qp, psn, false);
+	*sent(qp, psn) = 0;
+	if (recovery->lost_before == 0)
+		recovery->lost_before = 1;
+}
+
+/* A NAK that names the missing packet itself: it came, and could not be taken then. */
 static void on_sack(struct hca_qp *qp, const struct wire_pkt *pkt)
 {
 	qp->dev->counters.packet_seq_err++;
 	acknowledge(qp, pkt->psn);
+	if (pkt->rkey == pkt->psn) {
+		send_again(qp, pkt->psn);
+		return;
+	}
 	came_early(qp, pkt->rkey);
 	for (uint32_t i = 0; i < 32; i++)
 		if (pkt->dma_length >> i & 1)
@@ -276,7 +295,7 @@ static bool on_answer(struct hca_qp *qp, const struct wire_pkt *pkt, const struc
 	const struct hca_wqe *wqe = wqe_of(qp, pkt->psn);
 
 	acknowledge(qp, wqe->first_psn);
-	mark_later(&recovery->peer_psn, wire_psn_add(wqe->first_psn, wqe->packets));
+	mark_later(&recovery->acked_psn, wire_psn_add(wqe->first_psn, wqe->packets));
 	mark_later(&recovery->seen_psn, wire_psn_add(pkt->psn, 1));
 	if (hca_psn_set_has(&recovery->done, pkt->psn)) {
 		qp->dev->counters.rx_dropped++;
@@ -301,16 +320,11 @@ static void on_ack(struct hca_qp *qp, const struct wire_pkt *pkt)
 /* RNR, or refused for good: everything before is executed. */
 static void on_refusal(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 {
-	struct hca_recovery *recovery = qp->sq.recovery;
-
-	mark_done(qp, pkt->psn, false);
-	*sent_at(qp, pkt->psn) = 0;
-	if (recovery->lost_before == 0)
-		recovery->lost_before = 1;
+	send_again(qp, pkt->psn);
 	hca_completer_refused(qp, wire_aeth_syndrome(pkt->word), now);
 }
 
-/* The window moves on over everything that is done. */
+/* The window moves on over everything that is done: executed, not only here. */
 static void advance(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
@@ -320,6 +334,8 @@ static void advance(struct hca_qp *qp, ps_t now)
 	while (sq->una_psn != sq->high_psn && hca_psn_set_has(&recovery->done, sq->una_psn)) {
 		const struct hca_wqe *wqe = &sq->ring[sq->una & sq->mask];
 
+		if (!wqe->answered && wire_psn_diff(sq->una_psn, recovery->acked_psn) >= 0)
+			break;
 		mark_done(qp, sq->una_psn, false);
 		sq->una_psn = wire_psn_add(sq->una_psn, 1);
 		if (sq->una_psn == wire_psn_add(wqe->first_psn, wqe->packets))
@@ -327,7 +343,7 @@ static void advance(struct hca_qp *qp, ps_t now)
 	}
 	if (sq->una_psn == una_psn)
 		return;
-	mark_later(&recovery->peer_psn, sq->una_psn);
+	mark_later(&recovery->acked_psn, sq->una_psn);
 	mark_later(&recovery->seen_psn, sq->una_psn);
 	mark_later(&recovery->asked_psn, sq->una_psn);
 	recovery->is_late = false;
@@ -379,7 +395,7 @@ bool hca_recover_waits(struct hca_qp *qp, ps_t now)
 }
 
 /* Everything that was sent before and is not done is lost, or what is left of it. */
-void hca_recover_timeout(struct hca_qp *qp, ps_t now)
+void hca_recover_timeout(struct hca_qp *qp)
 {
 	struct hca_recovery *recovery = qp->sq.recovery;
 	struct hca_sq *sq = &qp->sq;
@@ -388,12 +404,13 @@ void hca_recover_timeout(struct hca_qp *qp, ps_t now)
 		const struct hca_wqe *wqe = &sq->ring[i & sq->mask];
 
 		if (wqe->answered && is_under_way(qp, wqe->first_psn) &&
-		    *sent_at(qp, wqe->first_psn) == PS_NEVER)
-			*sent_at(qp, wqe->first_psn) = 0;
+		    *sent(qp, wqe->first_psn) == HCA_SENT_WAITS)
+			*sent(qp, wqe->first_psn) = 0;
 	}
+	mark_done(qp, sq->una_psn, false); /* it came, but its ACK did not */
 	recovery->is_late = false;
-	recovery->lost_before = now;
-	recovery->peer_psn = recovery->asked_psn = sq->una_psn;
+	recovery->lost_before = recovery->sent_count + 1;
+	recovery->asked_psn = sq->una_psn;
 	recovery->seen_psn = sq->high_psn;
 	look_for_lost(qp);
 }

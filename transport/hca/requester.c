@@ -249,7 +249,7 @@ static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 	return hca_gather(qp, wqe, done, last ? left : qp->mtu, pkt);
 }
 
-static inline bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
 			    struct wire_pkt *pkt)
 {
 	uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
@@ -261,12 +261,6 @@ static inline bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32
 	else
 		fill_atomic(qp, wqe, psn, pkt);
 	return true;
-}
-
-bool hca_requester_fill(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
-			struct wire_pkt *pkt)
-{
-	return fill_pkt(qp, wqe, psn, pkt);
 }
 
 /* Who waits for a window must ask for an ACK, or it would wait for the timeout. */
@@ -297,7 +291,7 @@ static void advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wi
 		sq->next++;
 }
 
-void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+static inline void paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
 {
 	tx->ecn = qp->dev->request_ecn;
 	if (qp->cc.active) {
@@ -306,25 +300,42 @@ void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct h
 	}
 }
 
+__attribute__((cold)) void
+hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	paced(qp, pkt, tx, now);
+}
+
 bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = next_wqe(qp);
+	const bool again = sq->unusual;
+	uint32_t psn = sq->next_psn;
 
-	if (sq->unusual)
-		return hca_recover_output(qp, pkt, tx, now);
-	CHECK(sq->next != sq->tail);
-	if (!fill_pkt(qp, wqe, sq->next_psn, pkt)) {
-		sq->unusual |= HCA_SQ_FAILED;
+	if (again)
+		wqe = hca_recover_next(qp, &psn);
+	else
+		CHECK(sq->next != sq->tail);
+	if (!fill_pkt(qp, wqe, psn, pkt)) {
+		if (again) {
+			hca_requester_fail(qp, HCA_WC_LOC_PROT_ERR, now);
+			return false;
+		}
+		sq->unusual = HCA_SQ_FAILED;
 		sq->failed_status = HCA_WC_LOC_PROT_ERR;
 		hca_requester_update(qp, now);
 		return false;
 	}
-	sq->rd_count += wqe->answered;
-	advance_next(qp, wqe, pkt);
-	if (sq->recovery)
-		hca_recover_sent(qp, wqe, pkt->psn, pkt, now);
-	hca_requester_paced(qp, pkt, tx, now);
+	if (again) {
+		hca_recover_again(qp, wqe, pkt);
+	} else {
+		sq->rd_count += wqe->answered;
+		advance_next(qp, wqe, pkt);
+	}
+	if (qp->dev->selective)
+		hca_recover_sent(qp, wqe, psn, pkt);
+	paced(qp, pkt, tx, now);
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);
 	hca_requester_update(qp, now);

@@ -184,7 +184,8 @@ static void end_repair(struct hca_rq *rq)
 }
 
 /* False: nothing to send after all. */
-static bool repair_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+static __attribute__((cold)) bool repair_output(struct hca_qp *qp, struct wire_pkt *pkt,
+						struct hca_tx *tx, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	struct hca_repair *part = &rq->early->repairs[rq->early->repair_first];

@@ -385,7 +385,7 @@ static void refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict ver
 }
 
 /* The profile says so: what there is of the message at hand is forgotten, its receive is free. */
-static void forget_message(struct hca_qp *qp)
+static __attribute__((cold)) void forget_message(struct hca_qp *qp)
 {
 	struct hca_rq *rq = &qp->rq;
 
@@ -397,8 +397,8 @@ static void forget_message(struct hca_qp *qp)
 }
 
 /* The NAK says which packet is missing, and which came. One that waits for a receive goes first. */
-static void on_early(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		     ps_t now)
+static __attribute__((cold)) void on_early(struct hca_qp *qp, const struct wire_pkt *pkt,
+					   const struct wire_op *op, ps_t now)
 {
 	const struct hca_rq *rq = &qp->rq;
 
@@ -448,37 +448,49 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 	}
 }
 
-/* What came before its turn, as far as that has come now. */
-static void take_early(struct hca_qp *qp, ps_t now)
+/* After *@pkt: the next one that came before its turn and has it now, into @room; false: none. What
+ * is still missing shall be heard of at once. */
+static __attribute__((cold)) bool next_early(struct hca_qp *qp, const struct wire_pkt **pkt,
+					     struct wire_pkt *room)
 {
 	struct hca_rq *rq = &qp->rq;
-	const uint32_t first_psn = rq->expected_psn;
-	struct wire_pkt pkt;
+	const bool came_early = *pkt == room;
 
-	while (qp->state != HCA_QPS_ERR && hca_early_take(qp, &pkt)) {
-		const struct wire_op *op = wire_op_find(pkt.opcode);
-		struct hca_mr *mr = NULL;
-		enum verdict verdict = classify(qp, &pkt, op, &mr);
-
-		act(qp, &pkt, op, verdict, mr, now);
-	}
 	rq->is_placed = false;
-	if (rq->expected_psn != first_psn && !rq->nak_state)
+	if (wire_psn_diff((*pkt)->psn, rq->expected_psn) < 0)
+		hca_psn_set_put(&rq->early->refused, (*pkt)->psn, false);
+	if (qp->state == HCA_QPS_ERR)
+		return false;
+	if (hca_early_take(qp, room)) {
+		*pkt = room;
+		return true;
+	}
+	if (rq->nak_state)
+		return false;
+	if (hca_early_was_refused(qp) || (came_early && rq->early->count > 0))
+		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
+	else if (came_early)
 		answer_ack(qp, wire_psn_add(rq->expected_psn, WIRE_U24_MAX));
+	return false;
 }
 
 void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			 ps_t now)
 {
-	struct hca_mr *mr = NULL;
-	enum verdict verdict = classify(qp, pkt, op, &mr);
+	const bool selective = qp->dev->selective;
+	struct wire_pkt room;
 
 	if (qp->state == HCA_QPS_RTR && !qp->rq.is_established) {
 		qp->rq.is_established = true;
 		hca_qp_async(qp, HCA_EVENT_COMM_EST, now);
 	}
-	act(qp, pkt, op, verdict, mr, now);
-	if (qp->rq.early)
-		take_early(qp, now);
+	for (;; op = wire_op_find(pkt->opcode)) {
+		struct hca_mr *mr = NULL;
+		enum verdict verdict = classify(qp, pkt, op, &mr);
+
+		act(qp, pkt, op, verdict, mr, now);
+		if (__builtin_expect(!selective, true) || !next_early(qp, &pkt, &room))
+			break;
+	}
 	hca_responder_update(qp, now);
 }

@@ -22,6 +22,8 @@ void hca_timer_fire(struct hca_qp *qp, ps_t now)
 	sq->timer_at = PS_NEVER;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
+		if (sq->recovery && sq->una_psn != sq->high_psn && sq->timeout != PS_NEVER)
+			hca_timer_set(qp, now + sq->timeout); /* it need not send anything now */
 		hca_requester_update(qp, now);
 		return;
 	}
@@ -36,7 +38,7 @@ void hca_timer_fire(struct hca_qp *qp, ps_t now)
 	sq->retry_left--;
 	sq->retrying = false;
 	if (sq->recovery)
-		hca_recover_timeout(qp, now);
+		hca_recover_timeout(qp);
 	else
 		hca_requester_resend(qp); /* the retransmission arms the timer again */
 	hca_requester_update(qp, now);

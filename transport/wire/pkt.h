@@ -43,8 +43,8 @@ enum {
  * responder needs that takes packets out of order (Mittal et al., SIGCOMM 2018, section 4.3.1):
  * every WRITE packet a RETH of its own, with the address of its own bytes and the length of the
  * message from there on; every SEND packet a SETH, with which of the receives it is for and where in
- * it its bytes go; and an ACKNOWLEDGE that is a NAK a SACKETH, with the PSN that came and those
- * before it. READs, atomics, their answers and plain ACKs are RC's. */
+ * it its bytes go; and an ACKNOWLEDGE that is a NAK a SACKETH, with the PSN that came (the
+ * missing one itself: it came and could not be taken) and those before it. READs, atomics, their answers and plain ACKs are RC's. */
 enum { WIRE_RC = 0x00, WIRE_UC = 0x20, WIRE_RD = 0x40, WIRE_UD = 0x60, WIRE_CNP_CLASS = 0x80,
        WIRE_XRC = 0xa0, WIRE_IRN = 0xc0 };
 
