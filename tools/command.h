@@ -59,7 +59,7 @@ struct command {
 	int (*run)(const struct command_options *options); /* enum command_exit */
 };
 
-extern const struct command command_run, command_check, command_topo, command_stat;
+extern const struct command command_run, command_check, command_topo, command_stat, command_diff;
 
 /* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
 int command_parse(const struct command *command, int argc, char **argv,

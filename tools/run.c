@@ -2,7 +2,6 @@
 #include "tools/run.h"
 
 #include "models/sampler.h"
-#include "models/spin.h"
 #include "tools/capture.h"
 #include "tools/command.h"
 #include "tools/counters.h"
@@ -12,16 +11,15 @@
 #include "tools/guard.h"
 #include "tools/junit.h"
 #include "tools/output.h"
-#include "tools/program.h"
 #include "tools/progress.h"
+#include "tools/ranks.h"
+#include "tools/replay.h"
 #include "tools/report/report.h"
-#include "tools/symbol.h"
 #include "tools/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct run {
 	const struct command_options *options;
@@ -32,16 +30,13 @@ struct run {
 	struct fabric fabric;
 	struct traffic *traffic;
 	struct flow_log *log; /* NULL: no streams */
-	struct program *programs; /* as many as the scenario has */
-	struct program_run **runs;
-	struct host ***hosts; /* of the ranks of each */
+	struct ranks ranks;
 	struct progress progress;
 	struct capture capture;
 	struct junit junit;
 	struct watch watch;
 	struct sampler sampler;
 	bool sampled; /* to the end */
-	struct spin *spin;
 	double began;
 	bool partial;
 };
@@ -71,6 +66,11 @@ static int write_counters(FILE *file, const void *owner)
 	return counters_write(owner, file);
 }
 
+static int write_origin(FILE *file, const void *owner)
+{
+	return replay_write(owner, file);
+}
+
 static int write_report(FILE *file, const void *owner)
 {
 	return report_write(owner, file);
@@ -88,6 +88,7 @@ static int write_files(const struct run *run, struct result *result)
 	} files[] = {{"flows.csv", write_flows, result},
 		     {"ports.csv", write_ports, result},
 		     {"counters.json", write_counters, result},
+		     {"run.json", write_origin, run->options},
 		     {"report.html", write_report, &report},
 		     {"result.json", write_json, result}};
 	int ret = COMMAND_DONE;
@@ -158,7 +159,7 @@ static struct result_source source_of(const struct run *run)
 		.fabric = &run->fabric,
 		.traffic = run->traffic,
 		.log = run->log,
-		.programs = run->runs,
+		.programs = run->ranks.runs,
 		.version = command_version,
 		.partial = run->partial,
 		.wall_s = progress_clock() - run->began,
@@ -196,105 +197,6 @@ void run_rescue(void)
 	run->partial = true;
 	give_results(run);
 	fflush(stdout);
-}
-
-/* ---- programs ---- */
-
-static void on_report(void *owner, int rank, int peer, int nth_qp, const struct ibv_wc *wc,
-		      const void *bytes)
-{
-	(void)owner;
-	(void)rank;
-	(void)peer;
-	(void)nth_qp;
-	(void)wc;
-	(void)bytes; /* program_result() counts them */
-}
-
-static void on_say(void *owner, int rank, const char *line)
-{
-	const struct scenario_program *program = owner;
-
-	flockfile(stderr);
-	fprintf(stderr, "%s, rank %d: ", program->name, rank);
-	for (; *line; line++)
-		fputc((unsigned char)*line < ' ' || *line == 0x7f ? '?' : *line, stderr);
-	fputc('\n', stderr);
-	funlockfile(stderr);
-}
-
-/* --quiet: whoever wants to know runs the same once more without it. */
-static void on_hush(void *owner, int rank, const char *line)
-{
-	(void)owner;
-	(void)rank;
-	(void)line;
-}
-
-/* Nothing that a spinning program has begun can be ended in good order. */
-static void on_spin(void *owner, const struct spin_report *report)
-{
-	char text[1024];
-
-	(void)owner;
-	symbol_spin(report, text, sizeof(text));
-	command_say("%s", text);
-	run_rescue();
-	_exit(COMMAND_BROKEN);
-}
-
-static int open_programs(struct run *run)
-{
-	const uint32_t count = run->scenario.program_count;
-
-	run->programs = calloc((size_t)count + 1, sizeof(*run->programs));
-	run->runs = calloc((size_t)count + 1, sizeof(*run->runs));
-	run->hosts = calloc((size_t)count + 1, sizeof(*run->hosts));
-	if (count > 0)
-		guard_begin(run->options->quiet, run_rescue);
-	if (run->programs && run->runs && run->hosts)
-		return command_open_programs(run->path, &run->scenario, run->programs);
-	command_say("no memory");
-	return COMMAND_BROKEN;
-}
-
-static int start_program(struct run *run, uint32_t number)
-{
-	struct scenario_program *program = &run->scenario.programs[number];
-	struct host **hosts = calloc((size_t)program->host_count + 1, sizeof(struct host *));
-	struct program_run_params params = {
-		.main = run->programs[number].main,
-		.name = program->name,
-		.hosts = hosts,
-		.size = program->host_count,
-		.arg_count = (int)program->arg_count,
-		.args = (const char *const *)program->args,
-		.start_at = program->start_at,
-		.watcher = {on_report, run->options->quiet ? on_hush : on_say, program},
-	};
-
-	run->hosts[number] = hosts;
-	if (!hosts)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < program->host_count; i++)
-		hosts[i] = run->fabric.table.hosts[program->hosts[i]];
-	return program_start(&params, &run->runs[number]);
-}
-
-static int start_programs(struct run *run)
-{
-	int ret = 0;
-
-	if (run->scenario.program_count == 0)
-		return 0;
-	run->spin = spin_create(run->options->thread_count, SPIN_LIMIT_MS, on_spin, NULL);
-	if (!run->spin)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < run->fabric.host_count; i++)
-		run->fabric.hosts[i].params.spin = run->spin;
-	for (uint32_t i = 0; i < run->scenario.program_count && !ret; i++)
-		ret = start_program(run, i);
-	return ret;
 }
 
 /* ---- the run ---- */
@@ -344,7 +246,7 @@ static int build_and_run(struct run *run)
 
 	if (!ret && run->log)
 		flow_log_attach(run->log, run->traffic);
-	ret = ret ? ret : start_programs(run);
+	ret = ret ? ret : ranks_start(&run->ranks, &run->fabric, run->options->thread_count);
 	if (!ret && run->files)
 		ret = sampler_start(&run->sampler, &run->fabric);
 	if (!ret && run->options->pcap)
@@ -375,24 +277,14 @@ static int build_and_run(struct run *run)
 static void fini(struct run *run)
 {
 	guard_end();
-	spin_destroy(run->spin);
+	ranks_stop(&run->ranks);
 	sampler_fini(&run->sampler);
 	traffic_destroy(run->traffic);
 	flow_log_destroy(run->log);
 	if (run->fabric.sim)
 		fabric_fini(&run->fabric);
 	watch_fini(&run->watch);
-	for (uint32_t i = 0; i < run->scenario.program_count; i++) {
-		if (run->runs)
-			program_stop(run->runs[i]);
-		if (run->programs)
-			program_close(&run->programs[i]);
-		if (run->hosts)
-			free(run->hosts[i]);
-	}
-	free(run->programs);
-	free(run->runs);
-	free(run->hosts);
+	ranks_fini(&run->ranks);
 	scenario_fini(&run->scenario);
 }
 
@@ -406,7 +298,7 @@ static int run_scenario(const struct command_options *options)
 	run.files = !options->json || options->out;
 	ret = expect_check(&run.scenario);
 	ret = ret ? ret : watch_check(&run.watch, options, &run.scenario);
-	ret = ret ? ret : open_programs(&run);
+	ret = ret ? ret : ranks_open(&run.ranks, run.path, &run.scenario, options->quiet);
 	if (!ret && run.files)
 		ret = folder_open(&run.folder, options->out, run.scenario.name);
 	ret = ret ? ret : open_log(&run);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {&command_run, &command_check, &command_topo,
-						&command_stat};
+						&command_stat, &command_diff};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 /* Programs of a run are tasks. */

@@ -3,7 +3,36 @@
 
 #include "tools/command.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Before there are programs, which may not have standard output. */
+static int open_trace(struct trace *trace, bool json)
+{
+	const int fd = dup(json ? STDERR_FILENO : STDOUT_FILENO);
+
+	trace->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (trace->file)
+		return COMMAND_DONE;
+	command_say("--trace: %s", strerror(errno));
+	return COMMAND_BROKEN;
+}
+
+static int close_trace(struct trace *trace)
+{
+	FILE *file = trace->file;
+	bool is_good;
+
+	if (!file)
+		return COMMAND_DONE;
+	trace->file = NULL;
+	is_good = !ferror(file);
+	if (fclose(file) == 0 && is_good)
+		return COMMAND_DONE;
+	command_say("--trace: it could not be written");
+	return COMMAND_BROKEN;
+}
 
 int watch_check(struct watch *watch, const struct command_options *options,
 		const struct scenario *scenario)
@@ -23,8 +52,7 @@ int watch_check(struct watch *watch, const struct command_options *options,
 		fprintf(stderr, "verbena: --break-on: %s\n", why.text);
 		return COMMAND_BAD;
 	}
-	watch->trace.file = options->json ? stderr : stdout;
-	return COMMAND_DONE;
+	return watch->has_trace ? open_trace(&watch->trace, options->json) : COMMAND_DONE;
 }
 
 int watch_open(struct watch *watch, const struct command_options *options)
@@ -63,7 +91,8 @@ int watch_close(struct watch *watch)
 		command_say("--break-on: %s: it never came to that", watch->breakpoint.text);
 		ret = COMMAND_FAILED;
 	}
-	if (perfetto_close(&watch->perfetto) != COMMAND_DONE)
+	if (perfetto_close(&watch->perfetto) != COMMAND_DONE ||
+	    close_trace(&watch->trace) != COMMAND_DONE)
 		ret = COMMAND_BROKEN;
 	return ret;
 }
@@ -76,5 +105,7 @@ bool watch_has_stopped(const struct watch *watch)
 void watch_fini(struct watch *watch)
 {
 	perfetto_fini(&watch->perfetto);
+	if (watch->trace.file)
+		fclose(watch->trace.file);
 	events_fini(&watch->events);
 }

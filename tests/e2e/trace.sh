@@ -132,6 +132,14 @@ for condition in 'drop on s0' 'drop at nobody' 'drop at' 'queue h0-s0 > 5' 'queu
 	[ "$(wc -l <err)" = 1 ] && grep -q '^verbena: --break-on: found .*, expected ' err || fail "--break-on $condition: another line"
 done
 
+# Programs cannot take standard output away from it, nor a full disk.
+printf 'version: 1\ntopology: {kind: star, hosts: 2}\nprograms: [{run: pingpong_write, hosts: [h0, h1]}]\n' >pingpong.yaml
+expect 0 run pingpong.yaml --quiet --trace kind=data
+[ "$(grep -c ' RC_WRITE' out)" -gt 10 ] || fail "no trace beside a program"
+status=0
+"$verbena" run pingpong.yaml --quiet --trace all >/dev/full 2>err || status=$?
+[ $status = 3 ] || fail "a trace onto a full disk: exit $status"
+
 # A queue pair of a program that ends in error.
 cat >program.yaml <<'END'
 version: 1

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# verbena diff: nothing between equal runs, and the first event that is not the same between others.
+. "$(dirname "$0")/lib.sh"
+
+cat >a.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 6}
+switch: {buffer: 1MiB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}, pfc: {}}
+nic: {mtu: 1024, cc: dcqcn}
+traffic:
+  - {class: incast, pattern: incast, to: h0, size: 100KB}
+  - {class: ring, pattern: ring, size: 20KB, priority: 4}
+programs: [{run: pingpong_write, hosts: [h2, h4]}]
+END
+events() { # FILE: as the trace has them
+	expect 0 run "$1" --quiet --out traced --trace all
+	grep '^[0-9]*\.[0-9]\{6\} us  ' out
+}
+events a.yaml >a.trace
+
+expect 0 diff a.yaml a.yaml
+expect 0 run a.yaml --quiet --out a --threads 2
+digest=$(digest_of out)
+expect 0 diff a a.yaml
+grep -qx "all $(wc -l <a.trace) events are the same; the digest, too: $digest" out || fail "not the same"
+
+# The 30th frame of h3 is lost: nothing differs before the switch would have sent it on.
+cat a.yaml - >b.yaml <<'END'
+faults: [{link: h3-s0, sender: h3, drop_nth: [30]}]
+END
+events b.yaml >b.trace
+expect 0 run b.yaml --quiet --out b
+expect 1 diff a b
+same=$(cmp a.trace b.trace | sed 's/.*line //')
+grep -q "^the first $((same - 1)) events are the same; then, at " out || fail "not after $((same - 1)) events"
+[ "$(sed -n 's/^A //p' out)" = "$(sed -n "${same}p" a.trace)" ] || fail "another event of A"
+[ "$(sed -n 's/^B //p' out)" = "$(sed -n "${same}p" b.trace)" ] || fail "another event of B"
+sed -n 's/^  \([0-9]\)/\1/p' out >context
+[ "$(wc -l <context)" -ge 4 ] || fail "no context"
+while IFS= read -r line; do
+	head -n $((same - 1)) a.trace | tail -n 64 | grep -qFx "$line" || fail "not from before: $line"
+done <context
+expect 1 diff b a
+[ "$(sed -n 's/^B //p' out)" = "$(sed -n "${same}p" a.trace)" ] || fail "A and B are one"
+
+# One of them ends before the other; other seeds, other topologies.
+expect 0 run a.yaml --quiet --out cut --until 20us
+expect 1 diff cut a
+grep -qx 'A nothing more' out || fail "the shorter one goes on"
+expect 0 run a.yaml --quiet --out seed --seed 2
+expect 1 diff a seed
+expect 0 run a.yaml --quiet --out set --set topology.hosts=7
+expect 1 diff a set
+grep -q '^the topologies are not the same: ' out || fail "nothing about the topologies"
+
+for args in "a" "a nowhere" "a ." "a a.yaml a"; do
+	# shellcheck disable=SC2086
+	expect 2 diff $args
+	[ -s err ] && [ ! -s out ] || fail "diff $args: no line"
+done

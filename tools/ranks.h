@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_RANKS_H
+#define TOOLS_RANKS_H
+
+/* The programs of a scenario, as tasks on the hosts of its fabric. */
+#include "models/scenario.h"
+#include "tools/program.h"
+
+struct ranks {
+	const struct scenario *scenario;
+	struct program *programs; /* as many as the scenario has */
+	struct program_run **runs;
+	struct host ***hosts; /* of the ranks of each */
+	struct spin *spin;
+	bool quiet; /* what they say is not shown */
+};
+
+/* Loads them; from here to guard_end() standard output is kept from them. @path is that of the
+ * scenario. COMMAND_DONE, COMMAND_BAD or COMMAND_BROKEN, with lines on stderr; can be finished in
+ * any case. */
+int ranks_open(struct ranks *ranks, const char *path, const struct scenario *scenario, bool quiet);
+/* Between scenario_build() and fabric_run(). -ENOMEM. */
+int ranks_start(struct ranks *ranks, struct fabric *fabric, uint32_t thread_count);
+void ranks_stop(struct ranks *ranks); /* after the run; more than once: allowed */
+void ranks_fini(struct ranks *ranks); /* once the fabric is gone; zeroed: allowed */
+
+#endif

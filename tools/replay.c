@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/replay.h"
+
+#include "tools/guard.h"
+#include "tools/run.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- the folder ---- */
+
+int replay_write(const struct command_options *options, FILE *file)
+{
+	const struct scenario_overrides *overrides = &options->overrides;
+	json_t *sets = json_array(), *all;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < overrides->set_count && !ret; i++)
+		ret = json_array_append_new(sets, json_string(overrides->sets[i]));
+	all = json_pack("{s:s,s:o,s:o}", "scenario", options->args[0], "seed",
+			overrides->has_seed ? json_integer((json_int_t)overrides->seed)
+					    : json_null(),
+			"set", sets);
+	if (ret || !all)
+		ret = -ENOMEM;
+	else if (json_dumpf(all, file, JSON_INDENT(1)) != 0 || fputc('\n', file) == EOF)
+		ret = -EIO;
+	json_decref(all);
+	return ret;
+}
+
+static int bad_folder(const char *path, const char *found)
+{
+	fprintf(stderr, "%s:1: run: found %s, expected the folder of a run, or a scenario\n", path,
+		found);
+	return COMMAND_BAD;
+}
+
+/* The texts of @overrides point into @json, which therefore stays. */
+static int read_origin(struct replay *replay, json_t *json, struct scenario_overrides *overrides)
+{
+	const char *scenario = json_string_value(json_object_get(json, "scenario"));
+	const json_t *seed = json_object_get(json, "seed"), *sets = json_object_get(json, "set");
+	const size_t count = json_array_size(sets);
+	const char **texts = calloc(count + 1, sizeof(*texts));
+
+	overrides->sets = texts;
+	if (!scenario || !json_is_array(sets) || !texts)
+		return bad_folder(replay->name, "a run.json that says nothing");
+	for (; overrides->set_count < count; overrides->set_count++) {
+		texts[overrides->set_count] =
+			json_string_value(json_array_get(sets, overrides->set_count));
+		if (!texts[overrides->set_count])
+			return bad_folder(replay->name, "a run.json that says nothing");
+	}
+	overrides->has_seed = json_is_integer(seed);
+	overrides->seed = (uint64_t)json_integer_value(seed);
+	replay->path = strdup(scenario);
+	return replay->path ? COMMAND_DONE : COMMAND_BROKEN;
+}
+
+static void read_digest(struct replay *replay)
+{
+	char path[PATH_MAX];
+	json_t *json = NULL;
+	const char *digest;
+
+	if (snprintf(path, sizeof(path), "%s/result.json", replay->name) < (int)sizeof(path))
+		json = json_load_file(path, 0, NULL);
+	digest = json_string_value(json_object_get(json, "digest"));
+	snprintf(replay->digest, sizeof(replay->digest), "%s", digest ? digest : "");
+	json_decref(json);
+}
+
+static int open_folder(struct replay *replay, bool quiet)
+{
+	struct command_options options = {.quiet = quiet};
+	char path[PATH_MAX];
+	json_t *json = NULL;
+	int ret;
+
+	if (snprintf(path, sizeof(path), "%s/run.json", replay->name) < (int)sizeof(path))
+		json = json_load_file(path, 0, NULL);
+	if (!json)
+		return bad_folder(replay->name, "no run.json in it");
+	ret = read_origin(replay, json, &options.overrides);
+	ret = ret ? ret : command_read(replay->path, &options, &replay->scenario);
+	read_digest(replay);
+	free((void *)(uintptr_t)options.overrides.sets);
+	json_decref(json);
+	return ret;
+}
+
+/* ---- the run ---- */
+
+int replay_open(struct replay *replay, const char *name, const struct command_options *options)
+{
+	struct stat stat_of;
+	int ret;
+
+	*replay = (struct replay){.name = name};
+	if (stat(name, &stat_of) == 0 && S_ISDIR(stat_of.st_mode)) {
+		ret = open_folder(replay, options->quiet);
+	} else {
+		replay->path = strdup(name);
+		ret = replay->path ? command_read(name, options, &replay->scenario)
+				   : COMMAND_BROKEN;
+	}
+	ret = ret ? ret : ranks_open(&replay->ranks, replay->path, &replay->scenario, true);
+	guard_end(); /* until they run */
+	return ret;
+}
+
+int replay_build(struct replay *replay)
+{
+	const struct scenario_options options = {.thread_count = 1};
+	int ret = scenario_build(&replay->scenario, &options, &replay->fabric, &replay->traffic);
+
+	ret = ret ? ret : events_attach(&replay->events, &replay->scenario, &replay->fabric);
+	if (!ret)
+		return COMMAND_DONE;
+	command_say("%s: %s", replay->name, strerror(-ret));
+	return COMMAND_BROKEN;
+}
+
+int replay_run(struct replay *replay)
+{
+	int ret;
+
+	if (replay->scenario.program_count > 0)
+		guard_begin(true, run_rescue);
+	ret = ranks_start(&replay->ranks, &replay->fabric, 1);
+	ret = ret ? ret : fabric_run(&replay->fabric, replay->scenario.until);
+	guard_end();
+	ranks_stop(&replay->ranks);
+	return ret ? ret : events_end(&replay->events);
+}
+
+void replay_fini(struct replay *replay)
+{
+	ranks_stop(&replay->ranks);
+	traffic_destroy(replay->traffic);
+	if (replay->fabric.sim)
+		fabric_fini(&replay->fabric);
+	events_fini(&replay->events);
+	ranks_fini(&replay->ranks);
+	scenario_fini(&replay->scenario);
+	free(replay->path);
+	*replay = (struct replay){.name = NULL};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_REPLAY_H
+#define TOOLS_REPLAY_H
+
+/* A run once more, for questions about it: since it is a function of its scenario, its seed and
+ * this version, nobody has to have written down what happened. A run is named by its folder, or by
+ * its scenario. */
+#include "tools/command.h"
+#include "tools/events.h"
+#include "tools/ranks.h"
+
+struct replay {
+	const char *name; /* as given: folder or scenario */
+	char *path;	  /* of the scenario */
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+	struct ranks ranks;
+	struct events events;
+	char digest[24]; /* of the run in the folder; "": not known */
+};
+
+/* run.json: what a folder says about where it comes from. 0, -ENOMEM, -EIO. */
+int replay_write(const struct command_options *options, FILE *file);
+
+/* Reads everything; @options: overrides, where @name is a scenario. COMMAND_DONE, or COMMAND_BAD or
+ * COMMAND_BROKEN with lines on stderr; can be finished in any case. */
+int replay_open(struct replay *replay, const char *name, const struct command_options *options);
+/* Builds it, so that events have ports; listeners come next. As above. */
+int replay_build(struct replay *replay);
+/* Runs it. 0, or what a listener has returned, or negative errno. */
+int replay_run(struct replay *replay);
+void replay_fini(struct replay *replay); /* zeroed: allowed */
+
+#endif
