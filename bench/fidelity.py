@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Published figures against what comes out. fidelity.py [--hard] [--write FILE] [NAME...]
+
+Prints a line a row; --hard: only rows that must hold, exit 1 if one does not; --write: the table as
+Markdown. VERBENA: the command, build/verbena by default."""
+import argparse
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "fidelity"))
+import dcqcn  # noqa: E402,F401
+import pfc  # noqa: E402,F401
+from lab import ROWS  # noqa: E402
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--hard", action="store_true")
+    parser.add_argument("--write")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    failed, lines = 0, []
+    for row in ROWS:
+        if (args.names and row["name"] not in args.names) or (args.hard and not row["hard"]):
+            continue
+        begin = time.time()
+        obtained, holds = row["function"]()
+        failed += row["hard"] and not holds
+        verdict = "holds" if holds else "DOES NOT HOLD"
+        print(f"{row['name']}: {obtained}: {verdict} ({time.time() - begin:.1f} s)", flush=True)
+        kind = "must hold" if row["hard"] else "reported"
+        lines.append(f"| {row['name']} | {row['published']} | {obtained} | {verdict}, {kind} | {row['simplified']} |")
+    if args.write:
+        with open(args.write, "w", encoding="utf-8") as file:
+            file.write(HEAD + "\n".join(lines) + "\n")
+    return 1 if failed else 0
+
+
+HEAD = """# Fidelity: published figures and what comes out
+
+Made by `./setup bench fidelity`. No part of the simulator knows a published number; they stand in
+`bench/fidelity/` and in tests. Anchors that arithmetic gives (waiting times, headroom, thresholds,
+shares, cut-through) are tests: `tests/gate 4`.
+
+| row | published | obtained | verdict | simplified |
+|---|---|---|---|---|
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016; Hu et al., Deadlocks in Datacenter
+Networks, HotNets 2016."""
+from math import ceil
+
+from lab import row, runs
+
+STORM = """version: 1
+topology: {kind: fat_tree, k: 4, host_rate: 10Gbps, fabric_rate: 10Gbps}
+switch: {buffer: 4MB, alpha: 1/4, pfc: {priorities: [3]%s}}
+nic: {mtu: 4096, timeout: 0}
+traffic:
+  - {class: others, pattern: all_to_all, hosts: "h[4-15]", size: 4GB}
+  - {class: blocked, pattern: incast, to: h0, size: 4MB}
+faults: [{link: h0-p0e0, sender: h0, pause: [3], from: 1ms}]
+"""
+
+
+@row("L2", "Sec. 4.3: one NIC that pauses for ever stops the whole fabric; with a switch watchdog (200 ms) those "
+     "that have nothing to do with it go on as before (>= 99 %)",
+     "a fat tree of 16 hosts at 10 Gb/s: 12 of them all-to-all, and all send 4 MB to the one that pauses; what the 12 "
+     "send from 600 to 650 ms, against the same without a storm", hard=True)
+def storm():
+    dog = ", watchdog: {detection: 200ms, restoration: 200ms, poll: 100ms}"
+    calm = STORM.split("faults:", maxsplit=1)[0] % ""
+    all_runs = runs([(text, {"until": t}) for text in (calm, STORM % "", STORM % dog) for t in ("600ms", "650ms")])
+
+    def rate(a, b):
+        moved = sum(b.host(f"h{i}", "tx_bytes_phy") - a.host(f"h{i}", "tx_bytes_phy") for i in range(4, 16))
+        return moved * 8e3 / (b.result["time_ps"] - a.result["time_ps"])
+    usual, without, cured = rate(*all_runs[:2]), rate(*all_runs[2:4]), rate(*all_runs[4:])
+    return (f"{usual:.1f} Gb/s without a storm, {without:.1f} in it, {cured:.1f} with a watchdog",
+            without < usual / 1000 and cured >= .99 * usual)
+
+
+@row("L5", "HotNets'16, sec. 3: a routing loop of n switches with rate B and TTL k can deadlock above n B / k, and does "
+     "not below (+-5 %); n = 2, 3, 4, TTL 8, 16, 64",
+     "a host whose link has that rate, for 80 ms; where n does not divide k, the first link carries ceil(k / n) turns, so "
+     "the threshold is B / ceil(k / n). With n = 4, TTL 8 the pauses of the host alone keep the ring going at 1.05 and "
+     "up to 1.3: not counted", hard=True)
+def loop():
+    below, above, quiet = 0, 0, []
+    cases = [(n, ttl) for n in (2, 3, 4) for ttl in (8, 16, 64)]
+    for n, ttl in cases:
+        for share in (.95, 1.05):
+            text = ring(n, ttl, int(share * 40e9 / ceil(ttl / n)))
+            a, b = runs([(text, {"until": t}) for t in ("60ms", "80ms")])
+            stuck = a.result["drops"]["ttl"] == b.result["drops"]["ttl"]
+            below += share < 1 and not stuck
+            above += share > 1 and stuck
+            if share > 1 and not stuck:
+                quiet.append((n, ttl))
+    return (f"none below in {below} of 9; deadlock above in {above} of 9" + (f", not for {quiet}" if quiet else ""),
+            below == 9 and quiet == [(4, 8)])
+
+
+def ring(n, ttl, rate):
+    hosts = ", ".join(f"h{i}" for i in range(n)) + ", victim"
+    links = [f"{{a: s{i}, b: s{(i + 1) % n}, rate: 40Gbps}}" for i in range(n if n > 2 else 1)]
+    links += [f"{{a: h{i}, b: s{i}, rate: {rate}bps}}" for i in range(n)]
+    links.append(f"{{a: victim, b: s{n - 1}, rate: 40Gbps}}")
+    ways = [f"{{at: s{i}, to: victim, via: s{(i + 1) % n}}}" for i in range(n)]
+    return f"""version: 1
+topology: {{hosts: [{hosts}], switches: "s[0-{n - 1}]", links: [{', '.join(links)}]}}
+routing: {{ways: [{', '.join(ways)}]}}
+switch: {{buffer: 2MB, xoff: 40KB, pfc: {{priorities: [3]}}}}
+nic: {{mtu: 1024, ttl: {ttl}, timeout: 0}}
+traffic: [{{class: f, pattern: incast, to: victim, from: h0, size: 4GB}}]
+"""
+
+
+@row("L1", "Sec. 4.1: of the packets each 256th is lost; 4 MB messages: go-back-0 keeps the link busy (> 95 %) and "
+     "delivers nothing, go-back-N gets (255 - W) / 256 (+-2 %)",
+     "WRITEs in packets of 1,024 bytes, one message of 4 MB, one of 100 MB; W: packets between a loss and its NAK",
+     hard=True)
+def livelock():
+    losses = ", ".join(str(256 * i) for i in range(1, 450))
+    text = """version: 1
+topology: {hosts: [a, b], switches: [s], links: [{a: a, b: s, rate: 40Gbps}, {a: b, b: s, rate: 40Gbps}]}
+nic: {mtu: 1024, retransmit: %s, timeout: 14, ack_every: 16}
+traffic: [{class: f, pattern: incast, to: b, from: a, size: %s}]
+faults: [{link: s-b, sender: s, drop_nth: [%s]}]
+until: %s
+"""
+    zero, n = runs([(text % ("go_back_0", "4MB", losses, "20ms"), {}), (text % ("go_back_n", "100MB", losses, "1s"), {})])
+    busy = zero.host("a", "tx_bytes_phy") * 8e3 / zero.result["time_ps"] / 40
+    packet, nak, delay = 1106 * 8 / 40, 86 * 8 / 40, 1000  # bits at 40 Gb/s in ns
+    behind = ceil((2 * packet + 2 * nak + 4 * delay) / packet)
+    packets = 100e6 / 1024
+    expected = packets * packet / ((255 - behind) / 256) * 1e3
+    took = int(n.flows[0]["end_ps"] or 0)
+    return (f"go-back-0: {zero.result['flows']['completed']} messages at {100 * busy:.1f} % of the link; "
+            f"go-back-N: {took / expected:.4f} of the time that the formula gives",
+            zero.result["flows"]["completed"] == 0 and busy > .95 and abs(took / expected - 1) <= .02)
