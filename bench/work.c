@@ -22,6 +22,7 @@ struct work {
 	bool is_static;	 /* XOFF and XON of 15 and 12 packets */
 	bool dcqcn;
 	bool programs; /* a ring of programs with real bytes instead of flows */
+	uint32_t fan_out; /* queue pairs of one host of a star of 17 */
 	uint64_t streamed; /* flows, made as they start, on a star of 128 hosts */
 	ps_t load_until; /* on the 320 hosts of the HPCC authors, a load instead of one flow each */
 };
@@ -36,6 +37,8 @@ static const struct work works[] = {
 	{.name = "W3", .mtu = 1024, .load_until = 10 * PS_MS, .dcqcn = true},
 	{.name = "W4", .mtu = 4096, .bytes = 1000, .streamed = 10000000},
 	{.name = "W5", .k = 32, .mtu = 4096, .bytes = 2000000},
+	{.name = "Q10", .mtu = 4096, .fan_out = 10, .bytes = 200000000, .dcqcn = true},
+	{.name = "Q10k", .mtu = 4096, .fan_out = 10000, .bytes = 200000, .dcqcn = true},
 	{.name = "W6", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
 	{.name = "W6j", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
 };
@@ -72,9 +75,9 @@ static struct host_params host_of(const struct work *work)
 				.cc = work->dcqcn ? &cc_dcqcn : &cc_none,
 				.cc_params = cc_dcqcn_params(line),
 				.wire_overhead = wire_frame_overhead(0),
-				.qp_max = 4096,
+				.qp_max = 16384,
 				.cq_max = 16,
-				.mr_max = 4096,
+				.mr_max = 16384,
 				.pd_max = 16,
 				.wr_max = 16,
 				.sge_max = 1,
@@ -115,6 +118,8 @@ static struct flows *start_flows(const struct work *work, struct options options
 {
 	if (work->programs)
 		return NULL;
+	if (work->fan_out)
+		return flows_start_fan(fabric, work->fan_out, work->bytes / options.scale);
 	if (work->streamed)
 		return flows_start_stream(fabric, work->streamed / options.scale, work->bytes);
 	if (work->load_until)
@@ -167,6 +172,7 @@ static int make_topology(const struct work *work, struct topology *topology)
 	};
 	const int ret = work->load_until ? topology_clos(topology, &clos)
 			: work->streamed ? topology_star(topology, 128, speed)
+			: work->fan_out	 ? topology_star(topology, 17, speed)
 					 : topology_fat_tree(topology, work->k, speed);
 
 	return ret ? ret : topology_name_links(topology);
@@ -227,6 +233,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W5|W6|W6j [--threads N] [--scale N]\n", stderr);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W5|Q10|Q10k|W6|W6j [--threads N] [--scale N]\n", stderr);
 	return 2;
 }

@@ -44,6 +44,23 @@ static uint64_t incast(struct traffic_flow *flows, uint32_t hosts, uint32_t fan_
 	return fan_in;
 }
 
+struct flows *flows_start_fan(struct fabric *fabric, uint32_t count, uint64_t bytes)
+{
+	struct flows *flows = calloc(1, sizeof(*flows));
+
+	if (!flows)
+		return NULL;
+	flows->flows = calloc(count, sizeof(*flows->flows));
+	for (uint32_t i = 0; flows->flows && i < count; i++)
+		flows->flows[i] = (struct traffic_flow){
+			.dst = 1 + i % (fabric->host_count - 1), .bytes = bytes};
+	if (flows->flows && traffic_create(fabric, flows->flows, count, &flows->traffic) == 0)
+		return flows;
+	free(flows->flows);
+	free(flows);
+	return NULL;
+}
+
 /* Those of the @i-th host from flows->flows[at] on; how many there are then. 0: no memory. */
 static uint64_t add_load(struct flows *flows, const struct fabric *fabric,
 			 const struct arrivals *arrivals, uint32_t i, uint64_t at)

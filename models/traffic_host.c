@@ -69,6 +69,7 @@ static int open_qp(struct traffic_host *th, const struct traffic_flow *flow, boo
 		.recv_cq = th->cq,
 		.cap = {.send_depth = is_sink ? 0 : writes_of(flow), .send_sge_max = !is_sink},
 		.signal_all = true,
+		.dest_rd_atomic_max = 1,
 		.qpn = is_sink ? flow->sink_qpn : flow->source_qpn,
 	};
 	struct hca_qp_attr attr = attr_of(th, flow, is_sink);

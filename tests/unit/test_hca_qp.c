@@ -210,6 +210,13 @@ static void test_values_out_of_range(void **state)
 	} while (0)
 	REFUSED(HCA_QPS_INIT, HCA_QPS_RTR, rtr, dest_qpn, 1 << 24);
 	REFUSED(HCA_QPS_INIT, HCA_QPS_RTR, rtr, max_dest_rd_atomic, 5);
+	init.dest_rd_atomic_max = 3; /* less than the device's */
+	hca_qp_destroy(dev, qp);
+	qp = create();
+	REFUSED(HCA_QPS_INIT, HCA_QPS_RTR, rtr, max_dest_rd_atomic, 4);
+	init.dest_rd_atomic_max = 0;
+	hca_qp_destroy(dev, qp);
+	qp = create();
 	REFUSED(HCA_QPS_INIT, HCA_QPS_RTR, rtr, min_rnr_timer, 32);
 	REFUSED(HCA_QPS_INIT, HCA_QPS_RTR, rtr, path.priority, 8);
 	REFUSED(HCA_QPS_RTR, HCA_QPS_RTS, rts, max_rd_atomic, 5);
@@ -238,6 +245,7 @@ static void test_what_is_asked_for_is_checked_at_creation(void **state)
 	BAD(cap.recv_depth, 65);
 	BAD(cap.send_sge_max, 5);
 	BAD(cap.recv_sge_max, 5);
+	BAD(dest_rd_atomic_max, 5);
 	BAD(cap.inline_max, 65);
 	BAD(qpn, 1 << 24);
 	init.qpn = 0x1234;

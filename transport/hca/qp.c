@@ -69,6 +69,12 @@ static bool mtu_is_valid(const struct hca_qp *qp, uint32_t mtu)
 	       (mtu & (mtu - 1)) == 0;
 }
 
+static uint32_t dest_rd_atomic_max(const struct hca_qp *qp)
+{
+	return qp->init.dest_rd_atomic_max ? qp->init.dest_rd_atomic_max
+					   : qp->dev->profile.rd_atomic_max;
+}
+
 static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
 {
 	const struct hca_profile *profile = &qp->dev->profile;
@@ -85,7 +91,7 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 		return false;
 	if (mask & HCA_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > profile->rd_atomic_max)
 		return false;
-	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > profile->rd_atomic_max)
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > dest_rd_atomic_max(qp))
 		return false;
 	if (mask & HCA_QP_DEST_QPN && attr->dest_qpn > WIRE_U24_MAX)
 		return false;
@@ -294,7 +300,8 @@ static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init
 	return init->type == HCA_QPT_RC && init->pd && init->send_cq && init->recv_cq &&
 	       cap->send_depth <= profile->wr_max && cap->recv_depth <= profile->wr_max &&
 	       cap->send_sge_max <= profile->sge_max && cap->recv_sge_max <= profile->sge_max &&
-	       cap->inline_max <= profile->inline_max && init->qpn <= WIRE_U24_MAX;
+	       cap->inline_max <= profile->inline_max &&
+	       init->dest_rd_atomic_max <= profile->rd_atomic_max && init->qpn <= WIRE_U24_MAX;
 }
 
 /* A number that is free: a function of (device key, identity), and of the try where that is taken.
@@ -320,7 +327,7 @@ static int allocate_queues(struct hca_qp *qp)
 {
 	const struct hca_qp_cap *cap = &qp->init.cap;
 	uint32_t send = hca_pow2(cap->send_depth), recv = hca_pow2(cap->recv_depth);
-	uint32_t resources = hca_pow2(qp->dev->profile.rd_atomic_max);
+	uint32_t resources = hca_pow2(dest_rd_atomic_max(qp));
 
 	qp->sq.ring = util_calloc(send, sizeof(*qp->sq.ring));
 	qp->sq.sges = util_calloc((size_t)send * cap->send_sge_max, sizeof(*qp->sq.sges));

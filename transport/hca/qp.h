@@ -57,6 +57,9 @@ struct hca_qp_init {
 	struct hca_cq *send_cq, *recv_cq;
 	struct hca_qp_cap cap; /* granted exactly as asked, or refused */
 	bool signal_all;
+	/* READs and atomics of the other end that it can answer at once, the most that
+	 * max_dest_rd_atomic may be; 0: as many as the device. */
+	uint8_t dest_rd_atomic_max;
 	/* Where the QP number comes from: 0, the device draws one (keyed by @identity); otherwise
 	 * the number itself, 24 bits, refused with -EEXIST when taken. */
 	uint32_t qpn;
