@@ -67,6 +67,13 @@ static bool pfc_may_queue(const struct sim_fc *fc, uint8_t priority, uint32_t qu
 	       queue_bytes <= share_of(pfc, fc->used, class->queue_num, class->queue_den);
 }
 
+static uint64_t pfc_limit(const struct sim_fc *fc, uint8_t priority)
+{
+	const struct pfc *pfc = (const struct pfc *)(const void *)fc;
+
+	return lossless(pfc, priority) ? xoff_threshold(pfc, priority, fc->used) : 0;
+}
+
 /* ---- the buffer ---- */
 
 static enum sim_fc_verdict drop(struct sim_fc *fc, uint32_t port, uint8_t priority, uint32_t bytes,
@@ -188,6 +195,7 @@ static const struct sim_fc_ops pfc_ops = {
 	.on_control = pfc_on_control,
 	.quiet = pfc_quiet,
 	.may_queue = pfc_may_queue,
+	.limit = pfc_limit,
 	.on_buffered = pfc_on_buffered,
 	.on_freed = pfc_on_freed,
 	.on_timer = pfc_on_timer,

@@ -62,7 +62,7 @@ struct sim_fc_user {
 		     ps_t at);
 };
 
-/* Every member is filled but may_queue, which may be NULL. Times never run backwards within a node.
+/* Every member is filled but may_queue and limit, which may be NULL. Times never run backwards within a node.
  */
 struct sim_fc_ops {
 	const char *name;
@@ -79,6 +79,9 @@ struct sim_fc_ops {
 	/* Whether the queue of @priority at a port may be @queue_bytes long. All ports are settled,
 	 * or what is used may be too large. */
 	bool (*may_queue)(const struct sim_fc *fc, uint8_t priority, uint32_t queue_bytes);
+	/* What a port and priority may hold before its other end has to pause, as of now; 0: it never
+	 * has to. NULL: nobody ever has. For those who only look. */
+	uint64_t (*limit)(const struct sim_fc *fc, uint8_t priority);
 	/* All ports are settled: charges a frame of @bytes that came in at @port to where it
 	 * belongs, or drops it (and counts it). */
 	enum sim_fc_verdict (*on_buffered)(struct sim_fc *fc, struct sim_thread *th, uint32_t port,

@@ -19,7 +19,7 @@ enum command_exit {
 
 struct command_options {
 	struct scenario_overrides overrides;
-	const char *out, *pcap, *junit, *trace, *perfetto, *break_on; /* NULL: not given */
+	const char *out, *pcap, *junit, *trace, *perfetto, *break_on, *why; /* NULL: not given */
 	const char *from, *to;	/* hosts */
 	bool json, quiet, through_wire, dot, schema, ethtool, hw;
 	uint32_t thread_count;
@@ -47,6 +47,7 @@ enum command_option { /* for struct command.options */
 		      COMMAND_TRACE = 1 << 16,
 		      COMMAND_PERFETTO = 1 << 17,
 		      COMMAND_BREAK_ON = 1 << 18,
+		      COMMAND_WHY = 1 << 19,
 };
 
 struct command {
@@ -59,7 +60,8 @@ struct command {
 	int (*run)(const struct command_options *options); /* enum command_exit */
 };
 
-extern const struct command command_run, command_check, command_topo, command_stat, command_diff;
+extern const struct command command_run, command_check, command_topo, command_stat, command_diff,
+	command_explain;
 
 /* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
 int command_parse(const struct command *command, int argc, char **argv,

@@ -166,11 +166,19 @@ static void on_limit(struct sim_fc_listener *listener, const struct sim_fc *fc, 
 	struct event *event =
 		add(&node->ports[port], paused ? EVENT_XOFF : EVENT_XON, priority, at);
 
-	(void)fc;
 	if (!event)
 		return;
 	event->held = held_bytes;
 	event->limit = limit_bytes;
+	event->word = node->ports->place;
+	for (uint32_t i = 0; i < fc->node->port_count; i++) {
+		const uint32_t queue_bytes = sim_fc_class(fc, i, priority)->queue_bytes;
+
+		if (queue_bytes <= event->queue_bytes)
+			continue;
+		event->word = node->ports[i].place;
+		event->queue_bytes = queue_bytes;
+	}
 }
 
 static void on_gate(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
@@ -373,6 +381,7 @@ static void attach_node(struct events *events, const struct layout *layout, stru
 			.is_host = layout->hosts[node->index] != NULL,
 			.rate_bps = port->rate_bps,
 			.delay = port->delay,
+			.classes = sim_fc_class(fc, p, 0),
 			.far = layout->first[port->peer->index] + port->peer_port,
 		};
 		source->ports[first + p] = (struct port_source){.tap = {.on_start = on_start},

@@ -39,7 +39,9 @@ struct event {
 	bool marked;	      /* DATA: ECN, here */
 	bool again;	      /* DATA: a retransmission, as it leaves its host */
 	uint8_t unused[3];
-	uint64_t held, limit; /* XOFF, XON: bytes in the buffer from there, and the threshold */
+	/* XOFF, XON: bytes in the buffer from there, and the threshold. Then @word is the port of
+	 * that node with the longest queue of this priority, and @queue_bytes that queue. */
+	uint64_t held, limit;
 };
 _Static_assert(sizeof(struct event) == 64, "no room in between");
 
@@ -48,7 +50,8 @@ struct events_port { /* a port, by node and link in order of names */
 	bool is_host;
 	uint64_t rate_bps;
 	ps_t delay;
-	uint32_t far; /* place of the other end */
+	uint32_t far;			 /* place of the other end */
+	const struct sim_class *classes; /* as they are now: of each priority */
 };
 
 struct events_listener {

@@ -32,6 +32,7 @@ static const struct {
 	{"to", "HOST", "end of a path", COMMAND_TO},
 	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
 	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
+	{"why", "WHAT", "pfc, ecn, drop, slow or deadlock", COMMAND_WHY},
 	{"ethtool", NULL, "counters as ethtool -S shows them", COMMAND_ETHTOOL},
 	{"hw", NULL, "counters as rdma statistic shows them", COMMAND_HW},
 	{"quiet", NULL, "no progress, warnings, tables or lines of programs", COMMAND_QUIET},
@@ -140,6 +141,9 @@ static int take(const struct command *command, struct command_options *options,
 		return *value ? COMMAND_DONE : usage(command, "--pcap: expected a file");
 	case COMMAND_TRACE:
 		options->trace = value;
+		return COMMAND_DONE;
+	case COMMAND_WHY:
+		options->why = value;
 		return COMMAND_DONE;
 	case COMMAND_BREAK_ON:
 		options->break_on = value;

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {&command_run, &command_check, &command_topo,
-						&command_stat, &command_diff};
+						&command_stat, &command_diff,
+						&command_explain};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 /* Programs of a run are tasks. */

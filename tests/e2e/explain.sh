@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# verbena explain: what it says is what the trace and the results say.
+. "$(dirname "$0")/lib.sh"
+
+says() { # PATTERN
+	grep -qE "$1" out || {
+		cat out
+		fail "no line like \"$1\""
+	}
+}
+trace_of() { # ARG...: events into "trace"
+	expect 0 run "$@" --quiet --out traced --trace all
+	grep '^[0-9]*\.[0-9]\{6\} us  ' out >trace
+}
+
+# Two switches: near has far's port slow, so far pauses near, and near its hosts.
+cat >chain.yaml <<'END'
+version: 1
+topology:
+  hosts: [a, b, c, sink]
+  switches: [near, far]
+  links:
+    - {a: [a, b, c], b: near, delay: 500ns}
+    - {a: near, b: far, delay: 500ns}
+    - {a: far, b: sink, rate: 10Gbps, delay: 500ns}
+switch: {buffer: 1MiB, alpha: 1/4, pfc: {}}
+nic: {mtu: 1024}
+traffic: [{class: in, pattern: incast, to: sink, from: [a, b], size: 1MB}]
+END
+trace_of chain.yaml
+expect 0 explain traced --why pfc
+first=$(grep -m 1 'XOFF' trace)
+says "^  ${first%% *} us: far held [0-9]* bytes of priority 3 from near, the threshold was [0-9]*, so it had near pause\.$"
+says '^    That is the root: nobody had paused far towards sink; more came than its 10000 Mb/s could take\.$'
+says '^The longest chain, 2 pauses, from its end to its root:$'
+says '^  [0-9.]* us: near held [0-9]* bytes of priority 3 from [ab], .*, so it had [ab] pause\.$'
+says '^    That port could not send, since far had paused near:$'
+says "^Switches had somebody pause $(grep -c XOFF trace) times; most often "
+expect 0 explain chain.yaml --why deadlock
+says '^There is no deadlock: no port is paused at the end of the run\.$'
+
+# Where the time of a flow went: the accounts are those of the trace, and they are all of it.
+expect 0 explain traced 0 --why slow
+python3 - <<'END' || fail "the accounts are others"
+import csv, re
+flow = next(csv.DictReader(open("traced/flows.csv")))
+ports = [p for p in csv.DictReader(open("traced/ports.csv")) if p["node"] == "a" and p["priority"] == "3"]
+unit = {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9}
+text = open("out").read()
+parts = {m[1].strip(): (float(m[2]) * unit[m[3]], float(m[4]))
+         for m in re.finditer(r"^  (\D.*?)  +([\d.]+) (ps|ns|us|ms) +([\d.]+) %$", text, re.M)}
+near = lambda x, y: abs(x - y) <= 0.006 * y + 1
+assert near(sum(p[0] for p in parts.values()), float(flow["fct_ps"])), parts
+assert abs(sum(p[1] for p in parts.values()) - 100) < 0.4
+data = [l for l in open("trace") if "  a > near  RC_WRITE" in l]
+bytes_ = sum(int(re.search(r", (\d+) bytes, prio", l)[1]) for l in data)
+assert near(parts["its packets on the wire"][0], bytes_ * 80)
+assert near(parts["paused"][0], float(ports[0]["paused_ps"])), (parts, ports[0]["paused_ps"])
+assert parts["paused"][1] > 50
+assert f"{len(data)} packets left its host, 0 of them were sent again" in text
+assert re.search(r"^  at far towards sink: [\d.]+ us in the mean", text, re.M)
+END
+
+# Nothing of the kind: how near it came.
+cat >calm.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 3}
+switch: {buffer: 1MiB, ecn: {kmin: 400KB}, pfc: {}}
+traffic: [{class: in, pattern: incast, to: h0, size: 40KB}]
+END
+expect 0 explain calm.yaml --why pfc
+says '^No switch ever had anybody pause\.$'
+says '^It came nearest at s0, in the window .*: [0-9]* bytes of priority 3 from h[12] were held, the threshold was [0-9]* \([0-9]*\.[0-9] %\)\.$'
+expect 0 explain calm.yaml --why ecn
+says '^No packet was ever marked\.$'
+says '^The longest queue was at s0 towards h0, [0-9]* bytes of priority 3; marks begin at kmin, 400000 bytes'
+expect 0 explain calm.yaml --why drop
+says '^Nothing was dropped\.$'
+says '^The fullest buffer was that of s0, .* of 1048576 bytes'
+sed 's/pfc: {}/credit: {}/; s/ecn: {kmin: 400KB}, //; s/buffer: 1MiB, //' calm.yaml >off.yaml
+expect 0 explain off.yaml --why pfc
+says '^PFC is off: '
+expect 0 explain off.yaml --why ecn
+says '^ECN is off: '
+
+# Marks and drops: the first, and their number.
+cat >lossy.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 9}
+switch: {buffer: 600KB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}}
+nic: {mtu: 1024, cc: dcqcn, timeout: 8}
+traffic: [{class: incast, pattern: incast, to: h0, size: 200KB}]
+faults: [{link: h2-s0, sender: h2, loss: 1%}]
+END
+trace_of lossy.yaml
+expect 0 explain lossy.yaml --why drop
+first=$(grep -m 1 ': no room' trace)
+says "^$(grep -c ': no room' trace) frames found no room in a buffer"
+says "^The first at ${first%% *} us at s0, from h[0-9], of priority 3, which is not lossless"
+says '^A fault of link h2-s0#0 took [1-9][0-9]* frames of h2\.$'
+says "^$(grep -c ' sent again' trace) packets were sent again\.$"
+expect 0 explain lossy.yaml --why ecn
+first=$(grep -m 1 ' marked here' trace)
+says "^$(grep -c ' marked here' trace) packets were marked"
+says "^The first at ${first%% *} us at s0 towards h0: "
+
+# Three switches in a ring, each flow over two of their links: buffers wait for each other.
+cat >ring.yaml <<'END'
+version: 1
+topology:
+  hosts: [h0, h1, h2]
+  switches: [s0, s1, s2]
+  links:
+    - {a: h0, b: s0, delay: 100ns}
+    - {a: h1, b: s1, delay: 100ns}
+    - {a: h2, b: s2, delay: 100ns}
+    - {a: s0, b: s1, delay: 100ns}
+    - {a: s1, b: s2, delay: 100ns}
+    - {a: s2, b: s0, delay: 100ns}
+routing:
+  ways: [{at: s0, to: h2, via: s1}, {at: s1, to: h0, via: s2}, {at: s2, to: h1, via: s0}]
+switch: {buffer: 300KB, pfc: {}}
+nic: {mtu: 1024}
+traffic:
+  - {class: a, pattern: incast, from: h0, to: h2, size: 2MB}
+  - {class: b, pattern: incast, from: h1, to: h0, size: 2MB}
+  - {class: c, pattern: incast, from: h2, to: h1, size: 2MB}
+END
+for until in 2ms 10s; do
+	expect 0 explain ring.yaml --until $until --why deadlock
+	says '^There is a deadlock: 3 ports wait for each other, priority 3\.$'
+	for pair in 's0 towards s1' 's1 towards s2' 's2 towards s0'; do
+		says "^  $pair: [0-9]* bytes wait, paused by ${pair#* towards } since [0-9.]* us$"
+	done
+done
+expect 0 explain ring.yaml --set routing.ways=[] --why deadlock
+says '^There is no deadlock: '
+
+for args in "chain.yaml" "chain.yaml --why nothing" "chain.yaml --why slow" "chain.yaml 99 --why slow" \
+	"chain.yaml 0 --why pfc" "nowhere --why pfc" ". --why pfc"; do
+	# shellcheck disable=SC2086
+	expect 2 explain $args
+	[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || fail "explain $args: not one line"
+done
+# A folder whose scenario is another one by now.
+sed -i 's/size: 1MB/size: 900KB/' chain.yaml
+expect 0 run chain.yaml --quiet --out fresh
+sed -i 's/size: 900KB/size: 1MB/' chain.yaml
+expect 0 explain fresh --why pfc
+grep -q 'has changed since' err || fail "nothing about the change"

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* verbena explain: the run again, and what it tells. */
+#include "tools/explain.h"
+
+#include "tools/replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *why;
+	void (*say)(const struct explain *explain);
+	bool of_flow;
+} questions[] = {{"pfc", explain_pfc, false},
+		 {"ecn", explain_ecn, false},
+		 {"drop", explain_drop, false},
+		 {"slow", explain_slow, true},
+		 {"deadlock", explain_deadlock, false}};
+enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
+
+static int usage(const char *found, const char *expected)
+{
+	fprintf(stderr, "verbena explain: found %s, expected %s\n", found, expected);
+	return COMMAND_BAD;
+}
+
+static int find_question(const struct command_options *options)
+{
+	for (int i = 0; options->why && i < QUESTIONS; i++)
+		if (strcmp(questions[i].why, options->why) == 0)
+			return i;
+	return -1;
+}
+
+static bool flow_of(const char *text, const struct scenario *scenario, int64_t *ret_flow)
+{
+	char *end;
+	const unsigned long long number = strtoull(text, &end, 10);
+
+	*ret_flow = (int64_t)number;
+	return *text >= '0' && *text <= '9' && *end == '\0' && number < scenario->flow_count;
+}
+
+static int answer(struct replay *replay, int question, int64_t flow)
+{
+	struct explain explain;
+	char digest[24];
+	int ret = replay_build(replay), error;
+
+	if (ret)
+		return ret;
+	error = explain_start(&explain, &replay->events, flow);
+	error = error ? error : replay_run(replay);
+	if (error) {
+		command_say("%s: %s", replay->name, strerror(-error));
+		ret = COMMAND_BROKEN;
+	} else {
+		snprintf(digest, sizeof(digest), "%016" PRIx64, sim_digest(replay->fabric.sim));
+		if (replay->digest[0] && strcmp(digest, replay->digest) != 0)
+			command_say("%s: its scenario or this program has changed since; this is "
+				    "of the run as it would be now",
+				    replay->name);
+		questions[question].say(&explain);
+	}
+	explain_fini(&explain);
+	return ret;
+}
+
+static int explain_run(const struct command_options *options)
+{
+	const int question = find_question(options);
+	const bool has_flow = options->arg_count == 2;
+	struct replay replay;
+	struct bad_text found;
+	int64_t flow = -1;
+	int ret;
+
+	if (question < 0)
+		return usage(options->why ? bad_quote(&found, options->why, strlen(options->why))
+					  : "no question",
+			     "--why pfc, ecn, drop, slow or deadlock");
+	if (has_flow != questions[question].of_flow)
+		return usage(has_flow ? "a flow" : "no flow",
+			     has_flow ? "none, but with --why slow"
+				      : "the number of one: RUN FLOW");
+	ret = replay_open(&replay, options->args[0], options);
+	if (!ret && has_flow && !flow_of(options->args[1], &replay.scenario, &flow))
+		ret = usage(bad_quote(&found, options->args[1], strlen(options->args[1])),
+			    "the number of a flow, as in flows.csv");
+	ret = ret ? ret : answer(&replay, question, flow);
+	replay_fini(&replay);
+	return ret;
+}
+
+const struct command command_explain = {
+	.name = "explain",
+	.arguments = "RUN [FLOW]",
+	.summary = "why something happened, or did not",
+	.help = "Answers from the facts of RUN, the folder of a run or a scenario, which is run "
+		"again: who\n"
+		"paused whom and why (--why pfc), what was marked (ecn), what was lost (drop), "
+		"where the\n"
+		"time of FLOW went (slow), and which ports wait for each other (deadlock); or how "
+		"near it\n"
+		"came to it.\n",
+	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET | COMMAND_WHY,
+	.args_min = 1,
+	.args_max = 2,
+	.run = explain_run,
+};
