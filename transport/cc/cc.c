@@ -8,6 +8,7 @@ void cc_init(struct cc_flow *flow, const struct cc_params *params)
 {
 	CHECK(params->line_rate_bps > 0);
 	*flow = (struct cc_flow){
+		.state = flow->state,
 		.rate_bps = params->line_rate_bps,
 		.target_bps = params->line_rate_bps,
 		.alpha = CC_ALPHA_ONE,
@@ -17,15 +18,14 @@ void cc_init(struct cc_flow *flow, const struct cc_params *params)
 	};
 }
 
-static void none_advance(struct cc_flow *flow, const struct cc_params *params, ps_t now)
+void cc_no_advance(struct cc_flow *flow, const struct cc_params *params, ps_t now)
 {
 	(void)flow;
 	(void)params;
 	(void)now;
 }
 
-static void none_on_sent(struct cc_flow *flow, const struct cc_params *params, uint32_t bytes,
-			 ps_t now)
+void cc_no_sent(struct cc_flow *flow, const struct cc_params *params, uint32_t bytes, ps_t now)
 {
 	(void)flow;
 	(void)params;
@@ -33,11 +33,19 @@ static void none_on_sent(struct cc_flow *flow, const struct cc_params *params, u
 	(void)now;
 }
 
+void cc_no_ack(struct cc_flow *flow, const struct cc_params *params, const struct cc_ack *ack)
+{
+	(void)flow;
+	(void)params;
+	(void)ack;
+}
+
 const struct cc_ops cc_none = {
 	.name = "none",
 	.listens = false,
 	.init = cc_init,
-	.advance = none_advance,
-	.on_cnp = none_advance,
-	.on_sent = none_on_sent,
+	.advance = cc_no_advance,
+	.on_cnp = cc_no_advance,
+	.on_sent = cc_no_sent,
+	.on_ack = cc_no_ack,
 };

@@ -88,4 +88,5 @@ const struct cc_ops cc_dcqcn = {
 	.advance = dcqcn_advance,
 	.on_cnp = dcqcn_on_cnp,
 	.on_sent = dcqcn_on_sent,
+	.on_ack = cc_no_ack,
 };

@@ -106,4 +106,5 @@ const struct cc_ops cc_dcqcn_hpcc = {
 	.advance = hpcc_advance,
 	.on_cnp = hpcc_on_cnp,
 	.on_sent = hpcc_on_sent,
+	.on_ack = cc_no_ack,
 };

@@ -2,7 +2,7 @@
 #ifndef CC_INTERNAL_H
 #define CC_INTERNAL_H
 
-/* What the forms of DCQCN share. */
+/* What the controls share. */
 #include "transport/cc/cc.h"
 
 #define CC_ALPHA_ONE ((uint64_t)1 << 48) /* Q0.48 */
@@ -45,6 +45,22 @@ static inline bool cc_is_full(const struct cc_flow *flow, const struct cc_params
 	return flow->target_bps == params->line_rate_bps &&
 	       (flow->rate_bps + flow->target_bps) / 2 == flow->rate_bps;
 }
+
+/* value * (1 - num / den), what is taken away rounded down; 0 where num > den. */
+static inline uint64_t cc_less(uint64_t value, u128 num, u128 den)
+{
+	return num >= den ? 0 : value - (uint64_t)((u128)value * num / den);
+}
+
+static inline uint64_t cc_clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+/* Typed defaults of what a control does not care for. */
+void cc_no_advance(struct cc_flow *flow, const struct cc_params *params, ps_t now);
+void cc_no_sent(struct cc_flow *flow, const struct cc_params *params, uint32_t bytes, ps_t now);
+void cc_no_ack(struct cc_flow *flow, const struct cc_params *params, const struct cc_ack *ack);
 
 void cc_init(struct cc_flow *flow, const struct cc_params *params);
 
