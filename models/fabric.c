@@ -40,7 +40,10 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 
 	if (fabric->params.cc_params_of && rate_bps > 0) {
 		params.profile.line_rate_bps = rate_bps;
-		params.profile.cc_params = fabric->params.cc_params_of(rate_bps);
+		params.profile.cc_params = fabric->params.cc_params
+						   ? *fabric->params.cc_params
+						   : fabric->params.cc_params_of(rate_bps);
+		params.profile.cc_params.line_rate_bps = rate_bps;
 	}
 	ret = host_init(host, name, fabric->params.seed, &params);
 	if (ret)

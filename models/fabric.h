@@ -34,6 +34,7 @@ struct fabric_params {
 	/* The rate of a host's link becomes its line rate, and with this its parameters of
 	 * congestion control follow; NULL: both as in @host. */
 	struct cc_params (*cc_params_of)(uint64_t line_rate_bps);
+	const struct cc_params *cc_params; /* instead of these, but for the line rate; NULL: none */
 	struct fabric_switch_params switches; /* all of them, unless ... */
 	/* ... by node of the topology; NULL, or NULL for a node: as all. */
 	const struct fabric_switch_params *const *switch_of;

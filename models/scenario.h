@@ -8,7 +8,16 @@
 #include "models/fabric.h"
 #include "models/traffic.h"
 
-enum scenario_cc { SCENARIO_CC_NONE, SCENARIO_CC_DCQCN, SCENARIO_CC_DCQCN_HPCC };
+enum scenario_cc {
+	SCENARIO_CC_NONE,
+	SCENARIO_CC_DCQCN,
+	SCENARIO_CC_DCQCN_HPCC,
+	SCENARIO_CC_DCQCN_NV,
+	SCENARIO_CC_TIMELY,
+	SCENARIO_CC_TIMELY_PATCHED,
+	SCENARIO_CC_SWIFT,
+	SCENARIO_CC_DCTCP,
+};
 enum scenario_fc { SCENARIO_FC_NONE, SCENARIO_FC_PFC, SCENARIO_FC_CREDIT };
 
 struct scenario_ecn {
@@ -73,6 +82,8 @@ struct scenario_nic { /* of every host */
 	int ack_priority;	/* -1: that of the data */
 	uint8_t cnp_priority;
 	ps_t cnp_interval;
+	bool has_cc_params; /* else by the line rate of each host */
+	struct cc_params cc_params;
 	ps_t loop_delay;
 	uint8_t ttl; /* of flows */
 	bool ipv6;

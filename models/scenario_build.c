@@ -15,13 +15,6 @@
 
 /* ---- parameters ---- */
 
-static const struct cc_ops *cc_of(enum scenario_cc cc)
-{
-	return cc == SCENARIO_CC_DCQCN	      ? &cc_dcqcn
-	       : cc == SCENARIO_CC_DCQCN_HPCC ? &cc_dcqcn_hpcc
-					      : &cc_none;
-}
-
 static struct hca_profile profile_of(const struct scenario *s)
 {
 	const struct scenario_nic *nic = &s->nic;
@@ -38,9 +31,9 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.ack_on_data_priority = nic->ack_priority < 0,
 		.ack_priority = nic->ack_priority < 0 ? 0 : (uint8_t)nic->ack_priority,
 		.cnp_priority = nic->cnp_priority,
-		.cnp_enabled = nic->cc != SCENARIO_CC_NONE,
+		.cnp_enabled = nic->cc != SCENARIO_CC_NONE && !scenario_cc_ops(nic->cc)->takes_acks,
 		.cnp_interval = nic->cnp_interval,
-		.cc = cc_of(nic->cc),
+		.cc = scenario_cc_ops(nic->cc),
 		.cc_params = cc_dcqcn_params(rate),
 		.wire_overhead = wire_frame_overhead(nic->ipv6 ? WIRE_SHAPE_IPV6 : 0),
 		.qp_max = 1u << 22,
@@ -82,6 +75,7 @@ static struct fabric_params params_of(const struct scenario *s,
 		.oob_delay = s->oob_delay,
 		.ipv6 = s->nic.ipv6,
 		.host = &own->host,
+		.cc_params = s->nic.has_cc_params ? &s->nic.cc_params : NULL,
 		.cc_params_of = s->nic.cc == SCENARIO_CC_DCQCN_HPCC ? cc_dcqcn_hpcc_params
 								    : cc_dcqcn_params,
 		.switches = own->switches[0].params,

@@ -89,6 +89,10 @@ int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map);
 void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
 			 const char *const *keys, const char *expected);
 void scenario_read_nic(struct scenario_reader *r);
+/* nic.cc_params; the rest of the adapter is read. @rate_bps: of its link. */
+void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map,
+		      uint64_t rate_bps);
+const struct cc_ops *scenario_cc_ops(enum scenario_cc cc);
 void scenario_read_switches(struct scenario_reader *r);
 void scenario_read_routes(struct scenario_reader *r);
 void scenario_read_traffic(struct scenario_reader *r);

@@ -157,17 +157,6 @@ static void refuse_alone(struct scenario_reader *r, const struct yaml_node *map,
 			scenario_refuse(r, map, scenario_node(map, keys[i]), "nic", expected);
 }
 
-static void read_cc(struct scenario_reader *r, const struct yaml_node *map)
-{
-	const struct scenario_value interval = scenario_get(map, "nic.cnp_interval");
-	struct scenario_nic *nic = &r->scenario->nic;
-
-	nic->cc = (enum scenario_cc)scenario_get(map, "nic.cc").word;
-	nic->cnp_interval = interval.word < 0			  ? interval.number
-			    : nic->cc == SCENARIO_CC_DCQCN_HPCC ? 4 * PS_US
-								  : 50 * PS_US;
-}
-
 void scenario_read_nic(struct scenario_reader *r)
 {
 	static const char *const rto[] = {"rto_low", "rto_high"};
@@ -191,12 +180,13 @@ void scenario_read_nic(struct scenario_reader *r)
 	};
 	util_text(nic->profile, sizeof(nic->profile), "%s",
 		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
-	if (nic->retransmit == HCA_SELECTIVE && !r->topology_bad) {
+	nic->cc = (enum scenario_cc)scenario_get(map, "nic.cc").word;
+	if (!r->topology_bad && (nic->retransmit == HCA_SELECTIVE || nic->cc == SCENARIO_CC_SWIFT))
 		nic->base_rtt = base_rtt(r);
+	if (nic->retransmit == HCA_SELECTIVE && !r->topology_bad)
 		read_selective(r, map);
-	} else if (nic->retransmit != HCA_SELECTIVE) {
+	else if (nic->retransmit != HCA_SELECTIVE)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
-	}
-	read_cc(r, map);
+	scenario_read_cc(r, map, host_rate(&r->scenario->topology));
 	scenario_hash_map(r, &r->hash, map, "nic");
 }

@@ -254,12 +254,14 @@ void expect_error(struct line *line, int error)
 
 static const struct cc_ops *cc_named(const struct line *line, const char *name)
 {
-	const struct cc_ops *const all[] = {&cc_none, &cc_dcqcn, &cc_dcqcn_hpcc};
+	const struct cc_ops *const all[] = {
+		&cc_none,   &cc_dcqcn,	       &cc_dcqcn_hpcc, &cc_dcqcn_nv,
+		&cc_timely, &cc_timely_patched, &cc_swift,      &cc_dctcp};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (strcmp(all[i]->name, name) == 0)
 			return all[i];
-	line_bad(line, name, "none, dcqcn or dcqcn_hpcc");
+	line_bad(line, name, "the name of a congestion control");
 }
 
 void do_device(struct line *line)
@@ -282,6 +284,11 @@ void do_device(struct line *line)
 		p->cc = cc_named(line, text);
 	p->cc_params = p->cc == &cc_dcqcn_hpcc ? cc_dcqcn_hpcc_params(p->line_rate_bps)
 					       : cc_dcqcn_params(p->line_rate_bps);
+	p->cc_params.mtu_bytes = 256;
+	p->cc_params.timely = cc_timely_defaults(p->cc == &cc_timely_patched);
+	p->cc_params.swift = cc_swift_defaults(10 * PS_US);
+	p->cc_params.dctcp = cc_dctcp_defaults(p->line_rate_bps);
+	p->cc_params.nv = cc_nv_defaults();
 	text = line_get(line, "retransmit");
 	if (text)
 		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits,

@@ -463,7 +463,7 @@ static bool is_disturbed(const struct side_run *side)
 	if (run->plan->fault_count == 0)
 		return false;
 	return side->failed_at < until + patience + PS_MS ||
-	       (run->plan->has_ecn && profile->cc->listens);
+	       (run->plan->has_ecn && profile->cc->listens) || profile->cc->takes_acks;
 }
 
 static bool failure_is_legal(struct side_run *side)

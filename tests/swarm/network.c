@@ -199,7 +199,14 @@ static void adapters(struct plan *plan, struct draw *draw)
 		p->retransmit = HCA_SELECTIVE;
 	p->rto_low = (ps_t)draw_range(draw, 30, 60) * PS_MS;
 	p->rto_high = p->rto_low + (ps_t)draw_below(draw, 30) * PS_MS;
-	switch (draw_below(draw, 4)) {
+	p->cc_params = cc_dcqcn_params(line);
+	p->cc_params.rate_min_bps = line / 100;
+	p->cc_params.mtu_bytes = 1024;
+	p->cc_params.nv = cc_nv_defaults();
+	p->cc_params.timely = cc_timely_defaults(false);
+	p->cc_params.swift = cc_swift_defaults((ps_t)draw_range(draw, 1, 50) * PS_US);
+	p->cc_params.dctcp = cc_dctcp_defaults(line);
+	switch (draw_below(draw, 8)) {
 	case 0:
 		p->cc = &cc_none;
 		break;
@@ -207,6 +214,18 @@ static void adapters(struct plan *plan, struct draw *draw)
 	case 2:
 		p->cc = &cc_dcqcn;
 		p->cc_params = cc_dcqcn_params(line);
+		break;
+	case 3:
+		p->cc = &cc_dcqcn_nv;
+		break;
+	case 4:
+		p->cc = &cc_swift;
+		break;
+	case 5:
+		p->cc = &cc_timely;
+		break;
+	case 6:
+		p->cc = &cc_dctcp;
 		break;
 	default:
 		p->cc = &cc_dcqcn_hpcc;

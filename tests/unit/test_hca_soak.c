@@ -147,6 +147,10 @@ static void start(const struct cc_ops *cc, enum hca_retransmit retransmit)
 	};
 
 	params.profile.cc_params = cc_dcqcn_params(100000000000);
+	params.profile.cc_params.mtu_bytes = MTU;
+	params.profile.cc_params.swift = cc_swift_defaults(2 * PS_US);
+	params.profile.cc_params.swift.min_cwnd = 1 << 15;
+	params.profile.cc_params.dctcp = cc_dctcp_defaults(100000000000);
 	/* A lower rate would have READ responses further apart than the ACK timeout. */
 	params.profile.cc_params.rate_min_bps = 2000000000;
 	memset(sides, 0, sizeof(sides));
@@ -376,6 +380,15 @@ static void test_and_also_when_packets_are_taken_early(void **state)
 	soak(&cc_dcqcn, HCA_SELECTIVE);
 }
 
+static void test_and_also_with_a_window(void **state)
+{
+	(void)state;
+	soak(&cc_swift, HCA_GO_BACK_N);
+	soak(&cc_swift, HCA_SELECTIVE);
+	soak(&cc_dctcp, HCA_GO_BACK_0);
+}
+
 RUN(T(test_every_request_ends_well_in_a_bad_network), T(test_and_also_when_paced),
     T(test_and_also_when_messages_begin_anew),
-    T(test_and_also_when_packets_are_taken_early))
+    T(test_and_also_when_packets_are_taken_early),
+    T(test_and_also_with_a_window))

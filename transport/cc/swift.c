@@ -77,7 +77,7 @@ static void apply(struct cc_flow *flow, const struct cc_params *params)
 static void swift_init(struct cc_flow *flow, const struct cc_params *params)
 {
 	cc_init(flow, params);
-	*(struct swift_state *)flow->state = (struct swift_state){.cwnd = params->swift.max_cwnd};
+	*(struct swift_state *)flow->state = (struct swift_state){.cwnd = params->swift.fs_max_cwnd};
 	flow->active = true;
 	apply(flow, params);
 }

@@ -8,6 +8,8 @@ void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)
 	struct hca_device *dev = qp->dev;
 
 	dev->counters.np_ecn_marked_roce_packets++;
+	if (qp->meter)
+		qp->meter->is_marked = true;
 	if (!dev->profile.cnp_enabled || now < qp->cnp_next_at)
 		return;
 	qp->cnp_next_at = now + dev->profile.cnp_interval;

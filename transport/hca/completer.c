@@ -327,9 +327,13 @@ void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 {
 	enum verdict verdict;
 
-	if (qp->dev->selective) {
-		hca_recover_input(qp, pkt, op, now);
-		return;
+	if (__builtin_expect(qp->dev->looks_closer, false)) {
+		if (qp->dev->metered)
+			hca_meter_input(qp, pkt, op, now);
+		if (qp->dev->selective) {
+			hca_recover_input(qp, pkt, op, now);
+			return;
+		}
 	}
 	verdict = classify(qp, pkt, op);
 	if (verdict == RX_OLD || verdict == RX_GHOST || verdict == RX_UNKNOWN)

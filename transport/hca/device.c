@@ -29,6 +29,8 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	CHECK(params->profile.cnp_priority < HCA_PRIORITY_COUNT);
 	dev->profile = params->profile;
 	dev->selective = params->profile.retransmit == HCA_SELECTIVE;
+	dev->metered = params->profile.cc->takes_acks;
+	dev->looks_closer = dev->selective || dev->metered;
 	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);
 	CHECK(!dev->selective || (params->profile.rto_low > 0 &&
 				  params->profile.rto_low <= params->profile.rto_high));

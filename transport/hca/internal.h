@@ -9,6 +9,7 @@
  *	responder.c  request packets -> memory            respond.c    -> response packets
  *	sched.c      whose turn it is, and when           timer.c      retransmission, RNR
  *	early.c      requests before their turn       recover.c    which packets were lost
+ *	meter.c      ACKs -> congestion control
  *	cnp.c        CE -> CNP, CNP -> congestion control */
 #include "transport/hca/device.h"
 #include "transport/wire/psn.h"
@@ -193,6 +194,7 @@ struct hca_sq {
 	uint32_t next_psn, una_psn,
 		high_psn;   /* to be sent; oldest without answer; never sent yet */
 	uint32_t since_ack; /* packets since the last AckReq */
+	uint32_t window;    /* packets that may be under way */
 	uint8_t retry_cnt, rnr_retry, retry_left, rnr_left;
 	bool retrying; /* a NAK was obeyed and nothing has moved since */
 	bool rnr_wait;
@@ -210,6 +212,18 @@ struct hca_sq {
 	struct hca_local_sge *sges;
 	uint8_t *inline_bytes;
 	struct hca_recovery *recovery; /* HCA_SELECTIVE */
+};
+
+/* For a congestion control that takes ACKs: when packets that ask for one were sent, oldest first.
+ * Where there are too many, the latest are not kept, and their ACKs tell no round trip. */
+struct hca_meter {
+	struct hca_stamp {
+		uint32_t psn;
+		ps_t sent_at; /* and 1 ps */
+	} stamps[256];
+	uint32_t first, count;
+	uint64_t acked; /* bytes */
+	bool is_marked; /* the responder: something since the last ACK was */
 };
 
 enum hca_unusual {
@@ -277,6 +291,7 @@ struct hca_qp {
 	uint64_t gap_rate_bps; /* the last gap computed */
 	uint32_t gap_bytes;
 	ps_t gap;
+	struct hca_meter *meter; /* NULL: not metered */
 	ps_t cnp_next_at; /* the notification point sends none before */
 	struct hca_cq *send_cq, *recv_cq;
 	void *owner;
@@ -295,7 +310,8 @@ struct hca_mr_slot {
 struct hca_device {
 	struct hca_agenda agenda; /* first: wake_at is the earliest of both heaps */
 	uint32_t psn_window, ack_every; /* as in the profile */
-	bool selective;			/* as in the profile */
+	bool selective, metered;	/* as the profile says: HCA_SELECTIVE; cc takes ACKs */
+	bool looks_closer;		/* one of these */
 	uint8_t request_ecn;		/* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
@@ -455,6 +471,15 @@ static inline void hca_timer_set(struct hca_qp *qp, ps_t at)
 	hca_heap_set(&qp->dev->timers, &qp->timer, at);
 	hca_sched_heaps_changed(qp->dev);
 }
+
+/* meter.c */
+int hca_meter_create(struct hca_qp *qp); /* and the state of its control; -ENOMEM */
+void hca_meter_destroy(struct hca_qp *qp);
+void hca_meter_reset(struct hca_qp *qp);
+void hca_meter_set_window(struct hca_qp *qp); /* from qp->cc */
+void hca_meter_sent(struct hca_qp *qp, const struct wire_pkt *pkt, bool is_new, ps_t now);
+void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     ps_t now);
 
 /* cnp.c */
 void hca_cnp_on_ce(struct hca_qp *qp, ps_t now);

@@ -161,6 +161,7 @@ static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, ui
 	if (mask & HCA_QP_PATH_MTU) {
 		qp->attr.mtu = qp->mtu = attr->mtu;
 		qp->mtu_shift = (uint8_t)__builtin_ctz(attr->mtu);
+		hca_meter_set_window(qp);
 	}
 	if (mask & HCA_QP_DEST_QPN)
 		qp->attr.dest_qpn = qp->dest_qpn = attr->dest_qpn;
@@ -189,6 +190,7 @@ static void reset(struct hca_qp *qp, ps_t now)
 				 .sges = qp->sq.sges,
 				 .inline_bytes = qp->sq.inline_bytes,
 				 .recovery = qp->sq.recovery,
+				 .window = dev->psn_window,
 				 .timeout = PS_NEVER,
 				 .timer_at = PS_NEVER};
 	qp->rq = (struct hca_rq){.ring = qp->rq.ring,
@@ -205,6 +207,7 @@ static void reset(struct hca_qp *qp, ps_t now)
 	}
 	qp->access = 0;
 	qp->next_start = qp->cnp_next_at = 0;
+	hca_meter_reset(qp);
 	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
 }
 
@@ -338,6 +341,8 @@ static int allocate_queues(struct hca_qp *qp)
 	if (!qp->sq.ring || !qp->sq.sges || !qp->sq.inline_bytes || !qp->rq.ring || !qp->rq.sges ||
 	    !qp->rq.resources)
 		return -ENOMEM;
+	if (hca_meter_create(qp) != 0)
+		return -ENOMEM;
 	if (qp->dev->selective && (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
 		return -ENOMEM;
 	qp->sq.mask = send - 1;
@@ -356,6 +361,7 @@ static void free_qp(struct hca_qp *qp)
 	util_free(qp->rq.ring);
 	util_free(qp->rq.sges);
 	util_free(qp->rq.resources);
+	hca_meter_destroy(qp);
 	hca_recover_destroy(qp);
 	hca_early_destroy(qp);
 	util_free(qp);

@@ -66,7 +66,7 @@ static inline bool may_send(const struct hca_qp *qp)
 
 	if (sq->next == sq->tail || sq->rnr_wait || sq->unusual)
 		return false;
-	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= qp->dev->psn_window)
+	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= sq->window)
 		return false;
 	if (qp->state != HCA_QPS_RTS && (qp->state != HCA_QPS_SQD || !sqd_may_send(qp)))
 		return false;
@@ -270,7 +270,7 @@ static bool wants_ack(const struct hca_qp *qp, bool is_end)
 	const struct hca_sq *sq = &qp->sq;
 
 	return is_end || sq->since_ack + 1 == dev->ack_every ||
-	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= dev->psn_window;
+	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= sq->window;
 }
 
 static void advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
@@ -311,6 +311,7 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = next_wqe(qp);
 	const bool again = sq->unusual;
+	const uint32_t high_psn = sq->high_psn;
 	uint32_t psn = sq->next_psn;
 
 	if (again)
@@ -333,8 +334,12 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 		sq->rd_count += wqe->answered;
 		advance_next(qp, wqe, pkt);
 	}
-	if (qp->dev->selective)
-		hca_recover_sent(qp, wqe, psn, pkt);
+	if (__builtin_expect(qp->dev->looks_closer, false)) {
+		if (qp->dev->selective)
+			hca_recover_sent(qp, wqe, psn, pkt);
+		if (qp->dev->metered)
+			hca_meter_sent(qp, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
+	}
 	paced(qp, pkt, tx, now);
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);

@@ -147,8 +147,14 @@ static void fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
 
 	hca_pkt_init(pkt, WIRE_ACKNOWLEDGE, qp->dest_qpn, rq->ack_psn);
 	pkt->word = wire_aeth(rq->ack_syndrome, rq->ack_msn);
-	if (rq->early && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
-		hca_early_fill_nak(qp, pkt);
+	if (__builtin_expect(qp->dev->looks_closer, false)) {
+		if (rq->early && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
+			hca_early_fill_nak(qp, pkt);
+		if (qp->meter) {
+			pkt->becn = qp->meter->is_marked;
+			qp->meter->is_marked = false;
+		}
+	}
 	rq->ack_due = rq->ack_fatal = false;
 }
 

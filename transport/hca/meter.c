@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+
+/* What ACKs tell a congestion control: how much has come, how long that took, whether it was marked.
+ * And what the control answers: a window. */
+
+int hca_meter_create(struct hca_qp *qp)
+{
+	const struct cc_ops *cc = qp->dev->profile.cc;
+
+	if (cc->state_bytes > 0) {
+		qp->cc.state = util_calloc(1, cc->state_bytes);
+		if (!qp->cc.state)
+			return -ENOMEM;
+	}
+	if (!qp->dev->metered)
+		return 0;
+	qp->meter = util_calloc(1, sizeof(*qp->meter));
+	return qp->meter ? 0 : -ENOMEM;
+}
+
+void hca_meter_destroy(struct hca_qp *qp)
+{
+	util_free(qp->cc.state);
+	util_free(qp->meter);
+}
+
+void hca_meter_reset(struct hca_qp *qp)
+{
+	if (qp->meter)
+		*qp->meter = (struct hca_meter){.first = 0};
+}
+
+void hca_meter_set_window(struct hca_qp *qp)
+{
+	const uint64_t packets = qp->mtu ? qp->cc.cwnd_bytes / qp->mtu : 0;
+
+	qp->sq.window = qp->dev->psn_window;
+	if (qp->cc.cwnd_bytes > 0 && packets < qp->sq.window)
+		qp->sq.window = packets > 0 ? (uint32_t)packets : 1;
+}
+
+/* @is_new: never sent before; of others an ACK may be that of the first time. */
+void hca_meter_sent(struct hca_qp *qp, const struct wire_pkt *pkt, bool is_new, ps_t now)
+{
+	struct hca_meter *meter = qp->meter;
+	const uint32_t room = sizeof(meter->stamps) / sizeof(meter->stamps[0]);
+
+	if (!is_new || !pkt->ack_req || meter->count == room)
+		return;
+	meter->stamps[(meter->first + meter->count++) % room] =
+		(struct hca_stamp){pkt->psn, now + 1};
+}
+
+/* When @psn was sent, and 1 ps; 0: unknown. Those before it are forgotten. */
+static ps_t take_stamp(struct hca_meter *meter, uint32_t psn)
+{
+	const uint32_t room = sizeof(meter->stamps) / sizeof(meter->stamps[0]);
+
+	while (meter->count > 0) {
+		const struct hca_stamp *stamp = &meter->stamps[meter->first];
+
+		if (wire_psn_diff(stamp->psn, psn) > 0)
+			return 0;
+		meter->first = (meter->first + 1) % room;
+		meter->count--;
+		if (stamp->psn == psn)
+			return stamp->sent_at;
+	}
+	return 0;
+}
+
+void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     ps_t now)
+{
+	const struct hca_sq *sq = &qp->sq;
+	const int32_t packets = wire_psn_diff(pkt->psn, sq->una_psn) + 1;
+	struct hca_meter *meter = qp->meter;
+	struct cc_ack ack = {.now = now, .ecn = pkt->becn};
+	ps_t sent_at;
+
+	if (op->read || op->atomic || op->sacketh || packets <= 0 ||
+	    wire_psn_diff(pkt->psn, sq->high_psn) >= 0 ||
+	    (wire_aeth_syndrome(pkt->word) & WIRE_SYN_TYPE_MASK) != WIRE_SYN_ACK)
+		return;
+	sent_at = take_stamp(meter, pkt->psn);
+	meter->acked += (uint64_t)packets << qp->mtu_shift;
+	ack.rtt = sent_at ? now + 1 - sent_at : 0;
+	ack.packets = (uint32_t)packets;
+	ack.acked = meter->acked;
+	ack.sent = meter->acked +
+		   ((uint64_t)(wire_psn_diff(sq->high_psn, sq->una_psn) - packets) << qp->mtu_shift);
+	qp->dev->profile.cc->on_ack(&qp->cc, &qp->dev->profile.cc_params, &ack);
+	hca_meter_set_window(qp);
+}
