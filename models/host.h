@@ -48,6 +48,7 @@ struct host_params {
 	struct host_cost cost;
 	enum coro_backend coro_backend;
 	/* Of the queue pairs of flows; codes as in libibverbs. */
+	bool flow_pairs; /* flows from one host to another share a queue pair, in order of their starts */
 	uint8_t flow_timeout, flow_retries, flow_ttl; /* ttl 0: 64 */
 	ps_t loop_delay;      /* of what it sends to itself, beside the time on the wire */
 	struct spin *spin;    /* watches programs (models/spin.h); NULL: nobody does */

@@ -75,6 +75,7 @@ struct scenario_nic { /* of every host */
 	enum scenario_cc cc;
 	uint32_t ack_every;	/* 0: message */
 	uint32_t psn_window;
+	bool qp_per_pair;
 	enum hca_retransmit retransmit;
 	ps_t rto_low, rto_high; /* HCA_SELECTIVE */
 	ps_t base_rtt;		/* the longest; 0: nothing asks for it */

@@ -171,6 +171,7 @@ void scenario_read_nic(struct scenario_reader *r)
 		.psn_window = (uint32_t)scenario_get(map, "nic.window").number,
 		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
 		.timeout = (uint8_t)scenario_get(map, "nic.timeout").number,
+		.qp_per_pair = scenario_get(map, "nic.qp").word == 1,
 		.retry_cnt = (uint8_t)scenario_get(map, "nic.retries").number,
 		.ack_priority = ack.word < 0 ? (int)ack.number : -1,
 		.cnp_priority = (uint8_t)scenario_get(map, "nic.cnp_priority").number,

@@ -282,6 +282,9 @@ static const struct scenario_row rows[] = {
 	{"nic.window", SCENARIO_COUNT, "1048576", 1, (1u << 23) - 1, NULL,
 	 .help = "packets without an ACK that a queue pair may have; with selective by default what fits into "
 	 "the longest round trip"},
+	{"nic.qp", SCENARIO_WORD, "per-flow", 0, 0, "per-flow per-pair",
+	 .help = "per-flow: each a fresh queue pair; per-pair: flows of one source, destination and priority "
+	 "share one, in the order of their starts"},
 	{"nic.retransmit", SCENARIO_WORD, "go_back_n", 0, 0, "go_back_n go_back_0 selective",
 	 .help = "after a loss: from the lost packet on; the whole message anew; or the lost packets "
 	 "alone, with a NAK for each that comes before its turn (IRN)"},

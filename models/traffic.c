@@ -85,7 +85,7 @@ struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_
 	const uint32_t host = is_sink ? flow->dst : flow->src;
 	const uint64_t id = traffic->fabric->table.hosts[host]->node.id;
 	const struct util_key seed = {.k0 = traffic->fabric->params.seed};
-	const uint64_t numbers[] = {id, flow->key, is_sink};
+	const uint64_t numbers[] = {id, flow->pair ? flow->pair->key : flow->key, is_sink};
 	const uint64_t order[] = {id, flow->key, is_sink, flow->start_at};
 
 	return (struct traffic_end){
@@ -131,22 +131,35 @@ static void share_out(struct traffic *traffic, struct traffic_end *ends, uint64_
 	}
 }
 
+/* It is the first, or the only one, on its queue pair. */
+static bool opens(const struct traffic_flow *flow)
+{
+	return !flow->pair || flow->pair->first == flow;
+}
+
 static int plan(struct traffic *traffic)
 {
-	const uint64_t count = 2 * traffic->flow_count;
-	struct traffic_end *ends = util_calloc(count, sizeof(*ends));
+	const uint64_t most = 2 * traffic->flow_count;
+	struct traffic_end *ends = util_calloc(most, sizeof(*ends));
+	uint64_t count = 0;
 	int ret;
 
-	traffic->starts = util_calloc(count, sizeof(*traffic->starts));
+	traffic->starts = util_calloc(most, sizeof(*traffic->starts));
 	if (!ends || !traffic->starts) {
 		util_free(ends);
 		return -ENOMEM;
 	}
-	for (uint64_t i = 0; i < traffic->flow_count; i++) {
-		ends[2 * i] = traffic_end_of(traffic, &traffic->flows[i], false);
-		ends[2 * i + 1] = traffic_end_of(traffic, &traffic->flows[i], true);
-	}
+	for (uint64_t i = 0; i < traffic->flow_count; i++)
+		if (opens(&traffic->flows[i])) {
+			ends[count++] = traffic_end_of(traffic, &traffic->flows[i], false);
+			ends[count++] = traffic_end_of(traffic, &traffic->flows[i], true);
+		}
 	ret = number_ends(ends, count);
+	if (!ret && traffic->pairs)
+		traffic_pairs_share_numbers(traffic);
+	for (uint64_t i = 0; i < traffic->flow_count; i++)
+		if (!opens(&traffic->flows[i]))
+			ends[count++] = traffic_end_of(traffic, &traffic->flows[i], false);
 	if (!ret)
 		share_out(traffic, ends, count);
 	util_free(ends);
@@ -198,7 +211,9 @@ int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t c
 		qsort(flows, count, sizeof(*flows), compare_flows);
 	key_flows(traffic);
 	lay_out(traffic);
-	ret = plan(traffic);
+	if (fabric->params.host->flow_pairs)
+		ret = traffic_pairs_make(traffic);
+	ret = ret ? ret : plan(traffic);
 	for (uint32_t i = 0; i < traffic->host_count && !ret; i++)
 		ret = traffic_host_init(traffic, i);
 	if (ret) {
@@ -218,6 +233,7 @@ void traffic_destroy(struct traffic *traffic)
 		traffic_host_fini(&traffic->hosts[i]);
 	util_free(traffic->hosts);
 	util_free(traffic->starts);
+	util_free(traffic->pairs);
 	util_free(traffic);
 }
 

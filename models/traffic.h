@@ -3,7 +3,8 @@
 #define MODELS_TRAFFIC_H
 
 /* Flows: each a fresh queue pair at line rate that makes one RDMA WRITE of synthetic bytes per (at
- * most) 1 GiB, through the same adapter that programs use. A flow is known by (source,
+ * most) 1 GiB, through the same adapter that programs use; or, with flow_pairs, all of one source,
+ * destination and priority one queue pair that stays. A flow is known by (source,
  * destination, priority, bytes, start, k-th of its equals), never by its place in a list; queue
  * pair numbers and UDP source ports follow from the seed, the host and that key. */
 #include "models/arrivals.h"
@@ -33,10 +34,11 @@ struct traffic_flow {
 	/* The traffic module's own. */
 	uint64_t key, va;
 	uint32_t source_qpn, sink_qpn;
+	struct traffic_pair *pair; /* whose queue pair it shares; NULL: it has its own */
 	struct hca_qp *sink_qp;
 	bool streamed;
 	uint64_t id;
-	struct traffic_flow *next, *next_ended; /* of a stream */
+	struct traffic_flow *next, *next_ended; /* of a stream; of those that wait for a pair */
 	struct traffic_source {
 		struct hca_qp *qp;
 		struct hca_mr *mr;

@@ -7,8 +7,9 @@
 #include <errno.h>
 
 enum { CQ_SPARE = 16, CQ_STREAMED = 4096 };
+#define SINK_BYTES ((uint64_t)1 << 62) /* of a sink's endless region */
 
-static uint32_t writes_of(const struct traffic_flow *flow)
+uint32_t traffic_writes_of(const struct traffic_flow *flow)
 {
 	return (uint32_t)((flow->bytes - 1) / TRAFFIC_WRITE_MAX + 1);
 }
@@ -24,7 +25,7 @@ static struct hca_qp_attr attr_of(const struct traffic_host *th, const struct tr
 {
 	const struct host *host = th->host;
 	const struct host *peer = host->table->hosts[is_sink ? flow->src : flow->dst];
-	const uint32_t psn = (uint32_t)(flow->key >> 40);
+	const uint32_t psn = (uint32_t)((flow->pair ? flow->pair->key : flow->key) >> 40);
 	struct hca_qp_attr attr = {
 		.access = HCA_ACCESS_REMOTE_WRITE,
 		.mtu = host->params.profile.mtu_max,
@@ -62,12 +63,13 @@ static int open_qp(struct traffic_host *th, const struct traffic_flow *flow, boo
 	};
 	struct hca_device *hca = th->host->hca;
 	const ps_t now = th->host->now;
+	const uint32_t depth = flow->pair ? flow->pair->writes_max : traffic_writes_of(flow);
 	const struct hca_qp_init init = {
 		.type = HCA_QPT_RC,
 		.pd = th->pd,
 		.send_cq = th->cq,
 		.recv_cq = th->cq,
-		.cap = {.send_depth = is_sink ? 0 : writes_of(flow), .send_sge_max = !is_sink},
+		.cap = {.send_depth = is_sink ? 0 : depth, .send_sge_max = !is_sink},
 		.signal_all = true,
 		.dest_rd_atomic_max = 1,
 		.qpn = is_sink ? flow->sink_qpn : flow->source_qpn,
@@ -88,17 +90,17 @@ static int open_qp(struct traffic_host *th, const struct traffic_flow *flow, boo
 	return 0;
 }
 
-static void post_writes(struct traffic_host *th, struct traffic_flow *flow)
+static void post_writes(struct traffic_host *th, struct traffic_flow *flow, struct hca_qp *qp,
+			const struct hca_mr *mr)
 {
 	const struct traffic_host *sink = &th->traffic->hosts[flow->dst];
-	struct traffic_source *source = &flow->source;
 
 	for (uint64_t done = 0; done < flow->bytes; done += TRAFFIC_WRITE_MAX) {
 		const uint64_t left = flow->bytes - done;
 		const struct hca_sge sge = {
 			.addr = flow->va + done,
 			.length = (uint32_t)(left < TRAFFIC_WRITE_MAX ? left : TRAFFIC_WRITE_MAX),
-			.lkey = source->mr->lkey,
+			.lkey = mr->lkey,
 		};
 		const struct hca_send_wr wr = {
 			.wr_id = (uintptr_t)flow,
@@ -109,33 +111,88 @@ static void post_writes(struct traffic_host *th, struct traffic_flow *flow)
 			.rkey = sink->sink_mr->rkey,
 		};
 
-		CHECK(hca_qp_post_send(th->host->hca, source->qp, &wr, th->host->now) == 0);
-		source->writes_left++;
+		CHECK(hca_qp_post_send(th->host->hca, qp, &wr, th->host->now) == 0);
+		flow->source.writes_left++;
 	}
+}
+
+/* The bytes up to @end, at the sink's offsets. -ENOMEM */
+static int open_source(struct traffic_host *th, const struct traffic_flow *flow, uint64_t end,
+		       struct hca_mr **ret_mr, struct hca_qp **ret_qp)
+{
+	const struct hca_mr_params region = {
+		.ops = &hca_mem_synthetic,
+		.length = end,
+		.stream = stream_of(th->host->table->hosts[flow->dst]),
+	};
+	int ret = hca_mr_create(th->host->hca, th->pd, &region, ret_mr);
+
+	return ret ? ret : open_qp(th, flow, false, ret_qp);
+}
+
+/* As many of those that wait as its send queue takes. */
+static void post_waiting(struct traffic_host *th, struct traffic_pair *pair)
+{
+	while (pair->waiting) {
+		struct traffic_flow *flow = pair->waiting;
+		const uint32_t writes = traffic_writes_of(flow);
+
+		if (pair->writes_posted + writes > pair->writes_max)
+			return;
+		pair->waiting = flow->next;
+		if (!pair->waiting)
+			pair->waiting_tail = &pair->waiting;
+		pair->writes_posted += writes;
+		post_writes(th, flow, pair->qp, pair->mr);
+	}
+}
+
+static int start_of_pair(struct traffic_host *th, struct traffic_flow *flow)
+{
+	struct traffic_pair *pair = flow->pair;
+	int ret = pair->qp ? 0 : open_source(th, flow, SINK_BYTES, &pair->mr, &pair->qp);
+
+	if (ret)
+		return ret;
+	flow->next = NULL;
+	*pair->waiting_tail = flow;
+	pair->waiting_tail = &flow->next;
+	post_waiting(th, pair);
+	return 0;
 }
 
 static int start_source(struct traffic_host *th, struct traffic_flow *flow)
 {
-	const struct hca_mr_params region = {
-		.ops = &hca_mem_synthetic,
-		.length = flow->va + flow->bytes, /* offsets are the sink's, too */
-		.stream = stream_of(th->host->table->hosts[flow->dst]),
-	};
-	int ret = hca_mr_create(th->host->hca, th->pd, &region, &flow->source.mr);
+	int ret;
 
+	if (flow->pair)
+		return start_of_pair(th, flow);
+	ret = open_source(th, flow, flow->va + flow->bytes, &flow->source.mr, &flow->source.qp);
 	if (ret)
 		return ret;
-	ret = open_qp(th, flow, false, &flow->source.qp);
-	if (ret)
-		return ret;
-	post_writes(th, flow);
+	post_writes(th, flow, flow->source.qp, flow->source.mr);
 	return 0;
+}
+
+/* The queue pair stays; what it has sent again since the last flow ended is this one's. */
+static void end_of_pair(struct traffic_host *th, struct traffic_flow *flow)
+{
+	struct traffic_pair *pair = flow->pair;
+	const uint64_t again = hca_qp_packets_retransmitted(pair->qp);
+
+	flow->packets_retransmitted = again - pair->retransmitted;
+	pair->retransmitted = again;
+	post_waiting(th, pair);
 }
 
 static void end_source(struct traffic_host *th, struct traffic_flow *flow)
 {
 	struct hca_device *hca = th->host->hca;
 
+	if (flow->pair) {
+		end_of_pair(th, flow);
+		return;
+	}
 	flow->packets_retransmitted = hca_qp_packets_retransmitted(flow->source.qp);
 	hca_qp_destroy(hca, flow->source.qp);
 	CHECK(hca_mr_destroy(hca, flow->source.mr) == 0);
@@ -151,6 +208,8 @@ static void take_completions(struct traffic_host *th)
 
 		if (wc.status != HCA_WC_SUCCESS && flow->wc_status == 0)
 			flow->wc_status = (int)wc.status;
+		if (flow->pair)
+			flow->pair->writes_posted--;
 		if (--flow->source.writes_left > 0)
 			continue;
 		flow->end_at = th->host->now;
@@ -230,7 +289,7 @@ static int open_sink(struct traffic_host *th)
 {
 	const struct hca_mr_params region = {
 		.ops = &hca_mem_synthetic,
-		.length = (uint64_t)1 << 62,
+		.length = SINK_BYTES,
 		.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE,
 		.stream = stream_of(th->host),
 	};

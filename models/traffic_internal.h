@@ -45,6 +45,18 @@ struct traffic_host {
 	struct util_idmap numbers; /* of queue pairs, taken */
 };
 
+/* Flows of one source, destination and priority on one queue pair. What cannot be posted yet waits. */
+struct traffic_pair {
+	uint64_t key;
+	struct traffic_flow *first; /* the earliest */
+	uint32_t writes_max;	    /* of its send queue */
+	uint32_t writes_posted;
+	uint64_t retransmitted; /* packets, of flows that have ended */
+	struct hca_qp *qp;
+	struct hca_mr *mr;
+	struct traffic_flow *waiting, **waiting_tail;
+};
+
 struct traffic {
 	struct fabric *fabric;
 	struct traffic_flow *flows;
@@ -52,6 +64,7 @@ struct traffic {
 	struct traffic_host *hosts; /* by position in the host table */
 	uint64_t flow_count;
 	uint32_t host_count;
+	struct traffic_pair *pairs; /* NULL: a queue pair a flow */
 	struct traffic_feed *feed; /* NULL: no streams */
 };
 
@@ -61,6 +74,11 @@ struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_
 int traffic_compare_ends(const void *a, const void *b);
 /* The key of @flow, the @k-th of its equals. */
 uint64_t traffic_key_of(const struct traffic *traffic, const struct traffic_flow *flow, uint64_t k);
+/* Gives every flow its pair. -ENOMEM. */
+int traffic_pairs_make(struct traffic *traffic);
+/* The numbers of a pair's first flow are those of all. */
+void traffic_pairs_share_numbers(struct traffic *traffic);
+uint32_t traffic_writes_of(const struct traffic_flow *flow);
 /* What streams have brought. */
 void traffic_stream_add_sums(const struct traffic *traffic, struct traffic_sums *sums);
 void traffic_stream_fini(struct traffic *traffic);

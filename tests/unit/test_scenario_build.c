@@ -331,6 +331,84 @@ static void the_order_of_faults_is_not_seen(void **state)
 	assert_true(digest[0] == digest[1]);
 }
 
+static int compare_ends(const void *a, const void *b)
+{
+	const struct traffic_flow *x = a, *y = b;
+
+	return x->end_at < y->end_at ? -1 : x->end_at > y->end_at;
+}
+
+/* Three flows of two packets (4194 and 4178 bytes on the wire) at once, over two links. In order on one
+ * queue pair the packets go f l f l f l; in turn on three f f f l l l. The second link is never idle
+ * once the first packet is there. */
+static void flows_of_a_pair_take_turns_or_not(void **state)
+{
+	static const char text[] = TWO "traffic: [{pattern: incast, to: h0, size: 8192B, repeat: 3}]\n";
+	static const char pair[] =
+		TWO "nic: {qp: per-pair}\ntraffic: [{pattern: incast, to: h0, size: 8192B, repeat: 3}]\n";
+	const ps_t first = 335520, last = 334240, rest = first + 2 * 6880 + 4 * PS_US;
+	struct world w;
+
+	(void)state;
+	run(&w, pair);
+	qsort(w.scenario.flows, 3, sizeof(struct traffic_flow), compare_ends);
+	for (uint32_t k = 0; k < 3; k++) {
+		assert_int_equal(w.scenario.flows[k].source_qpn, w.scenario.flows[0].source_qpn);
+		assert_int_equal(w.scenario.flows[k].sink_qpn, w.scenario.flows[0].sink_qpn);
+		assert_int_equal(w.scenario.flows[k].end_at, (k + 1) * (first + last) + rest);
+	}
+	end(&w);
+	run(&w, text);
+	qsort(w.scenario.flows, 3, sizeof(struct traffic_flow), compare_ends);
+	for (uint32_t k = 0; k < 3; k++)
+		assert_int_equal(w.scenario.flows[k].end_at, 3 * first + (k + 1) * last + rest);
+	assert_int_not_equal(w.scenario.flows[0].source_qpn, w.scenario.flows[1].source_qpn);
+	end(&w);
+}
+
+/* More than a send queue takes wait for their turn; other priorities have queue pairs of their own. */
+static void a_pair_holds_more_than_its_send_queue(void **state)
+{
+	static const char text[] =
+		TWO "nic: {qp: per-pair}\ntraffic: [{class: a, pattern: incast, to: h0, size: 1B, repeat: "
+		    "20000}, {class: b, pattern: incast, to: h0, size: 1B, priority: 1}]\n";
+	struct traffic_sums sums;
+	struct world w;
+
+	(void)state;
+	run(&w, text);
+	sums = traffic_sums(w.traffic);
+	assert_int_equal(sums.completed, 20001);
+	assert_int_equal(sums.packets_retransmitted + sums.mismatch_bytes, 0);
+	/* Sorted: priority 1 comes first. */
+	assert_int_not_equal(w.scenario.flows[0].source_qpn, w.scenario.flows[1].source_qpn);
+	assert_int_equal(w.scenario.flows[1].source_qpn, w.scenario.flows[20000].source_qpn);
+	end(&w);
+}
+
+/* What is lost on the shared queue pair is counted once. */
+static void a_pair_shares_out_what_it_sends_again(void **state)
+{
+	static const char text[] =
+		TWO "nic: {qp: per-pair}\ntraffic: [{pattern: ring, size: 100KB, repeat: 20, every: 3us}]\n"
+		    "faults: [{link: h0-s0, loss: 2%}]\n";
+	uint64_t again = 0, flows = 0;
+	struct traffic_sums sums;
+	struct world w;
+
+	(void)state;
+	run(&w, text);
+	sums = traffic_sums(w.traffic);
+	for (uint32_t i = 0; i < 2; i++)
+		again += hca_device_counters(w.fabric.hosts[i].hca)->packets_retransmitted;
+	for (uint64_t i = 0; i < w.scenario.flow_count; i++)
+		flows += w.scenario.flows[i].packets_retransmitted > 0;
+	assert_int_equal(sums.completed, 40);
+	assert_int_equal(sums.packets_retransmitted, again);
+	assert_true(again > 5 && flows > 2);
+	end(&w);
+}
+
 /* Memory that gives out while a stream is set up is given back; in the run it ends the run. */
 static void a_stream_may_find_no_memory(void **state)
 {
@@ -370,4 +448,5 @@ RUN(T(a_frame_takes_its_time_twice), T(latency_is_added_once_a_switch_and_way),
     T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port),
     T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen), T(faults_of_all_frames),
     T(what_a_host_sends_to_itself_takes_as_long_as_is_said),
-    T(a_stream_may_find_no_memory))
+    T(a_stream_may_find_no_memory), T(flows_of_a_pair_take_turns_or_not),
+    T(a_pair_holds_more_than_its_send_queue), T(a_pair_shares_out_what_it_sends_again))

@@ -300,6 +300,7 @@ static const struct key_case cases[] = {
 	{"nic.ack_every", STAR, "nic.ack_every", "message", "0"},
 	{"nic.ack_priority", STAR, "nic.ack_priority", "0", "8"},
 	{"nic.window", STAR, "nic.window", "1", "8388608"},
+	{"nic.qp", STAR, "nic.qp", "per-pair", "per-host"},
 	{"nic.timeout", STAR, "nic.timeout", "0", "32"},
 	{"nic.retransmit", STAR, "nic.retransmit", "go_back_0", "go_back_1"},
 	{"nic.rto_low", STAR "nic: {retransmit: selective}\n", "nic.rto_low", "50us", "400us"},
