@@ -22,7 +22,7 @@ struct command_options {
 	const char *out, *pcap, *junit, *trace, *perfetto, *break_on, *why; /* NULL: not given */
 	const char *from, *to;	/* hosts */
 	bool json, quiet, through_wire, dot, schema, ethtool, hw;
-	uint32_t thread_count;
+	uint32_t thread_count, job_count; /* jobs 0: as many as there are cores */
 	char **args; /* what is no option */
 	uint32_t arg_count;
 };
@@ -48,6 +48,7 @@ enum command_option { /* for struct command.options */
 		      COMMAND_PERFETTO = 1 << 17,
 		      COMMAND_BREAK_ON = 1 << 18,
 		      COMMAND_WHY = 1 << 19,
+		      COMMAND_JOBS = 1 << 20,
 };
 
 struct command {
@@ -61,7 +62,7 @@ struct command {
 };
 
 extern const struct command command_run, command_check, command_topo, command_stat, command_diff,
-	command_explain;
+	command_explain, command_sweep;
 
 /* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
 int command_parse(const struct command *command, int argc, char **argv,

@@ -32,6 +32,7 @@ static const struct {
 	{"to", "HOST", "end of a path", COMMAND_TO},
 	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
 	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
+	{"jobs", "N", "runs at a time (as many as there are cores)", COMMAND_JOBS},
 	{"why", "WHAT", "pfc, ecn, drop, slow or deadlock", COMMAND_WHY},
 	{"ethtool", NULL, "counters as ethtool -S shows them", COMMAND_ETHTOOL},
 	{"hw", NULL, "counters as rdma statistic shows them", COMMAND_HW},
@@ -141,6 +142,12 @@ static int take(const struct command *command, struct command_options *options,
 		return *value ? COMMAND_DONE : usage(command, "--pcap: expected a file");
 	case COMMAND_TRACE:
 		options->trace = value;
+		return COMMAND_DONE;
+	case COMMAND_JOBS:
+		if (!number_of(value, THREADS_MAX, &number) || number == 0)
+			return usage(command, "--jobs: found \"%s\", expected a number from 1 to %d",
+				     value, THREADS_MAX);
+		options->job_count = (uint32_t)number;
 		return COMMAND_DONE;
 	case COMMAND_WHY:
 		options->why = value;

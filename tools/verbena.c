@@ -15,7 +15,7 @@
 
 static const struct command *const commands[] = {&command_run, &command_check, &command_topo,
 						&command_stat, &command_diff,
-						&command_explain};
+						&command_explain, &command_sweep};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 /* Programs of a run are tasks. */

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# verbena sweep: its runs are those that "verbena run" makes, each made once.
+. "$(dirname "$0")/lib.sh"
+
+mkdir plans
+cat >plans/lossy.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 5}
+switch: {buffer: 600KB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}}
+nic: {mtu: 1024, timeout: 8}
+traffic: [{class: incast, pattern: incast, to: h0, size: 100KB}]
+faults: [{link: h2-s0, loss: 1%}]
+END
+cat >plan.yaml <<'END'
+scenario: plans/lossy.yaml
+set:
+  switch.buffer: [200KB, 1MiB]
+  nic.cc: [none, dcqcn]
+seeds: 3
+show: [.fct.incast.p99_ps, .drops.buffer, .digest]
+END
+expect 0 sweep plan.yaml --out sweep
+grep -qx '12 runs, 0 of them from before: sweep/sweep.csv' out || fail "not twelve runs"
+cp sweep/sweep.csv first.csv
+expect 0 run plans/lossy.yaml --json --seed 2 --set switch.buffer=1MiB --set nic.cc=dcqcn
+cp out one.json
+python3 - <<'END' || fail "not the table that it should be"
+import csv, json, re
+import xml.etree.ElementTree as ET
+rows = list(csv.DictReader(open("first.csv")))
+assert list(rows[0]) == ["switch.buffer", "nic.cc", "seed", "fct.incast.p99_ps", "drops.buffer",
+                         "digest", "expectations_failed", "digest"][:6] + ["expectations_failed"], list(rows[0])
+assert [(r["switch.buffer"], r["nic.cc"], r["seed"]) for r in rows] == \
+    [(b, c, s) for b in ("200KB", "1MiB") for c in ("none", "dcqcn") for s in "123"]
+one = json.load(open("one.json"))
+row = rows[10]
+assert int(row["fct.incast.p99_ps"]) == one["fct"]["incast"]["p99_ps"]
+assert int(row["drops.buffer"]) == one["drops"]["buffer"] and row["digest"] == one["digest"]
+drops = [int(r["drops.buffer"]) for r in rows]
+assert max(drops) > 0
+lines = [l for l in open("sweep/sweep.md") if l.startswith("| ")][1:]
+assert len(lines) == 4
+for i, line in enumerate(lines):
+    mine = drops[3 * i:3 * i + 3]
+    mean, low, high = map(float, re.match(r" ([\d.e+]+) \(([\d.e+]+) – ([\d.e+]+)\)", line.split("|")[4]).groups())
+    assert abs(mean - sum(mine) / 3) < 1e-4 * (mean + 1) and (low, high) == (min(mine), max(mine))
+svg = ET.parse("sweep/drops.buffer.svg").getroot()
+ns = "{http://www.w3.org/2000/svg}"
+dots = svg.findall(ns + "circle")
+assert len(dots) == 4 and len(svg.findall(ns + "polyline")) == 2
+means = sorted(sum(drops[3 * i:3 * i + 3]) / 3 for i in range(4))
+assert all(abs(float(d[0].text) - m) < 1e-3 * (m + 1) for d, m in
+           zip(sorted(dots, key=lambda d: float(d[0].text)), means))
+highest = min(dots, key=lambda d: float(d.get("cy")))
+assert float(highest[0].text) == max(float(d[0].text) for d in dots)
+END
+
+# Each is made once, whatever the number of processes; what is new or gone is made.
+expect 0 sweep plan.yaml --out sweep --quiet
+[ "$(cat out)" = '12 runs, 12 of them from before: sweep/sweep.csv' ] || fail "made again"
+cmp -s sweep/sweep.csv first.csv || fail "another table from what was there"
+expect 0 sweep plan.yaml --out other --quiet --jobs 1
+cmp -s other/sweep.csv first.csv || fail "another table with one job"
+for file in sweep/runs/*; do
+	rm "$file"
+	break
+done
+echo '# nothing new' >>plans/lossy.yaml
+expect 0 sweep plan.yaml --out sweep --quiet
+[ "$(cat out)" = '12 runs, 11 of them from before: sweep/sweep.csv' ] || fail "not the one that was gone"
+sed -i 's/seeds: 3/seeds: [1, 2, 3, 9]/' plan.yaml
+expect 0 sweep plan.yaml --out sweep --quiet
+[ "$(cat out)" = '16 runs, 12 of them from before: sweep/sweep.csv' ] || fail "not the new seed"
+sed -i 's/size: 100KB/size: 90KB/' plans/lossy.yaml
+expect 0 sweep plan.yaml --out sweep --quiet
+[ "$(cat out)" = '16 runs, 0 of them from before: sweep/sweep.csv' ] || fail "another scenario, old runs"
+
+# Something that was expected does not hold: 1, also of runs from before.
+if "$verbena" run plans/lossy.yaml --json --set 'expect=["true"]' >out 2>err; then
+	echo 'expect: [.drops.buffer == 0]' >>plans/lossy.yaml
+	expect 1 sweep plan.yaml --out sweep --quiet
+	expect 1 sweep plan.yaml --out sweep --quiet
+	[ "$(cat out)" = '16 runs, 16 of them from before: sweep/sweep.csv' ] || fail "made again"
+	cut -d, -f7 sweep/sweep.csv | grep -qx 1 || fail "not in the table"
+	sed -i '$d' plans/lossy.yaml
+fi
+
+refused() { # LINE: the plan in bad.yaml
+	expect 2 sweep bad.yaml --out refused
+	[ "$(head -n 1 err)" = "$1" ] || fail "another line than $1"
+	[ ! -e refused ] || fail "something was written"
+}
+printf 'scenario: plans/lossy.yaml\nsed: 3\n' >bad.yaml
+refused 'bad.yaml:2: sed: found an unknown key, expected scenario, set, seeds or show'
+printf 'seeds: 3\n' >bad.yaml
+refused 'bad.yaml:1: scenario: found nothing, expected a file'
+printf 'scenario: plans/lossy.yaml\nset: {switch.buffer: 1MiB}\n' >bad.yaml
+refused 'bad.yaml:2: switch.buffer: found "1MiB", expected a list of values'
+printf 'scenario: plans/lossy.yaml\nseeds: 0\n' >bad.yaml
+refused 'bad.yaml:2: seeds: found "0", expected a number from 1 to 100000, or a list of seeds'
+printf 'scenario: plans/lossy.yaml\nshow:\n  - .drops.buffer\n  - .drops.none\n' >bad.yaml
+refused 'bad.yaml:4: show: found ".drops.none", expected a path to a value of the result, such as .drops.buffer'
+printf 'scenario: plans/lossy.yaml\nset: {switch.nonsense: [1, 2]}\n' >bad.yaml
+refused '--set:1: switch.nonsense: found an unknown key, expected a known key'
+printf 'scenario: plans/lossy.yaml\nset: {seed: [1, 2], a: [1, x]}\nseeds: 100000\n' >bad.yaml
+refused 'bad.yaml:1: set: found too many combinations, expected at most 100000 runs'
+expect 2 sweep missing.yaml

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/report/html.h"
+#include "tools/sweep.h"
+
+#include <stdlib.h>
+
+/* In pixels. Values of the first key stand side by side in their order: they may be words. */
+enum { WIDTH = 720, HEIGHT = 400, LEFT = 90, RIGHT = 200, TOP = 40, BOTTOM = 60, TICKS = 4 };
+
+static const char *const colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd",
+				      "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"};
+enum { COLOURS = sizeof(colours) / sizeof(colours[0]) };
+
+struct plot {
+	const struct sweep_plan *plan;
+	const struct sweep_run *runs;
+	const char *show;
+	uint32_t columns;
+	uint64_t lines; /* combinations of the keys behind the first */
+	double top;
+	FILE *file;
+};
+
+static double x_of(const struct plot *p, uint32_t column)
+{
+	return LEFT + (WIDTH - LEFT - RIGHT) * (column + 0.5) / p->columns;
+}
+
+static double y_of(const struct plot *p, double value)
+{
+	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (p->top > 0 ? value / p->top : 0);
+}
+
+static void put_axes(const struct plot *p)
+{
+	for (int i = 0; i <= TICKS; i++) {
+		const double value = p->top * i / TICKS, y = y_of(p, value);
+
+		fprintf(p->file,
+			"<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n"
+			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n",
+			LEFT, WIDTH - RIGHT, y, y, LEFT - 8, y + 4, value);
+	}
+	for (uint32_t i = 0; p->plan->key_count && i < p->columns; i++) {
+		fprintf(p->file, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x_of(p, i),
+			HEIGHT - BOTTOM + 20);
+		html_text(p->plan->keys[0].values[i], p->file);
+		fputs("</text>\n", p->file);
+	}
+	if (p->plan->key_count) {
+		fprintf(p->file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
+			(LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
+		html_text(p->plan->keys[0].name, p->file);
+		fputs("</text>\n", p->file);
+	}
+}
+
+static void put_line(const struct plot *p, uint64_t line)
+{
+	const char *colour = colours[line % COLOURS];
+	double mean, low, high;
+
+	fprintf(p->file, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
+		colour);
+	for (uint32_t i = 0; i < p->columns; i++)
+		if (sweep_mean(p->plan, p->runs, i * p->lines + line, p->show, &mean, &low, &high))
+			fprintf(p->file, "%.1f,%.1f ", x_of(p, i), y_of(p, mean));
+	fputs("\"/>\n", p->file);
+	for (uint32_t i = 0; i < p->columns; i++) {
+		if (!sweep_mean(p->plan, p->runs, i * p->lines + line, p->show, &mean, &low, &high))
+			continue;
+		fprintf(p->file,
+			"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n"
+			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"><title>%.6g</title>"
+			"</circle>\n",
+			x_of(p, i), x_of(p, i), y_of(p, low), y_of(p, high), colour, x_of(p, i),
+			y_of(p, mean), colour, mean);
+	}
+}
+
+/* What the line stands for. */
+static void put_legend(const struct plot *p, uint64_t line)
+{
+	const double y = TOP + 10 + 18.0 * (double)line;
+
+	if (p->plan->key_count < 2 || y > HEIGHT - BOTTOM)
+		return;
+	fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\">", WIDTH - RIGHT + 12, y,
+		colours[line % COLOURS]);
+	for (uint32_t i = 1; i < p->plan->key_count; i++) {
+		html_text(i > 1 ? ", " : "", p->file);
+		html_text(p->plan->keys[i].name, p->file);
+		fputs(" ", p->file);
+		html_text(sweep_value(p->plan, line, i), p->file);
+	}
+	fputs("</text>\n", p->file);
+}
+
+void sweep_plot(const struct sweep_plan *plan, const struct sweep_run *runs, uint32_t show,
+		FILE *file)
+{
+	struct plot p = {.plan = plan,
+			 .runs = runs,
+			 .show = plan->shows[show],
+			 .columns = plan->key_count ? plan->keys[0].count : 1,
+			 .file = file};
+	double mean, low, high;
+
+	p.lines = plan->point_count / p.columns;
+	for (uint64_t i = 0; i < plan->point_count; i++)
+		if (sweep_mean(plan, runs, i, p.show, &mean, &low, &high) && high > p.top)
+			p.top = high;
+	fprintf(file,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+		"font-family=\"sans-serif\" font-size=\"12\">\n"
+		"<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<text x=\"%d\" y=\"22\" "
+		"font-size=\"14\">",
+		WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);
+	html_text(p.show, file);
+	fputs("</text>\n", file);
+	put_axes(&p);
+	for (uint64_t line = 0; line < p.lines; line++) {
+		put_line(&p, line);
+		put_legend(&p, line);
+	}
+	fputs("</svg>\n", file);
+}
