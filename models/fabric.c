@@ -112,15 +112,20 @@ static int ready_hosts(struct fabric *fabric)
 {
 	for (uint32_t i = 0; i < fabric->host_count; i++) {
 		struct host *host = &fabric->hosts[i];
+		const struct host_rx_params *rx =
+			fabric->params.rx_of ? fabric->params.rx_of[host->node.index] : NULL;
 		struct sim_fc *fc;
 
 		if (host->node.port_count != 1)
 			return -EINVAL;
 		host->address = sim_route_address(fabric->routes, &host->node);
-		fc = fabric_host_fc(fabric, host);
+		fc = fabric_host_fc(fabric, host, rx);
 		if (!fc)
 			return -ENOMEM;
 		host_attach(host, fc);
+		host->slow = rx != NULL;
+		if (rx && host_rx_create(host, rx) != 0)
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -4,7 +4,30 @@
 #include "sim/switch.h"
 #include "util/alloc.h"
 
-struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host)
+/* A buffer of its own, where it is slow; what still comes after XOFF fits behind it. */
+static void give_buffer(struct pfc_params *gate, const struct fabric *fabric,
+			const struct host_rx_params *rx, const struct sim_port *port)
+{
+	const struct fabric_headroom headroom = {
+		.rate_bps = port->rate_bps,
+		.delay = port->delay,
+		.response_delay = gate->response_delay,
+		.frame_bytes = fabric->params.switches.mtu_bytes,
+	};
+
+	gate->dynamic = false;
+	gate->classes = NULL;
+	gate->reserve_bytes = 0;
+	gate->headroom_pool_bytes = 0;
+	gate->xoff_bytes = rx->xoff_bytes;
+	gate->resume_bytes = 2 * headroom.frame_bytes;
+	gate->headroom_bytes = fabric_headroom_bytes(&headroom);
+	gate->buffer_bytes = rx->buffer_bytes + (uint64_t)gate->headroom_bytes *
+							(uint32_t)__builtin_popcount(gate->lossless);
+}
+
+struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host,
+			      const struct host_rx_params *rx)
 {
 	const struct pfc_params *pfc = fabric->params.switches.pfc;
 	struct pfc_params gate;
@@ -12,11 +35,13 @@ struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host)
 	if (!pfc && fabric->params.switches.credit)
 		return credit_create(&host->node, fabric->params.switches.credit);
 	if (!pfc)
-		return sim_fc_none(&host->node, 0);
+		return sim_fc_none(&host->node, rx ? rx->buffer_bytes : 0);
 	gate = *pfc;
 	gate.buffer_bytes = 0;
 	gate.headrooms = NULL;
 	gate.watchdog = NULL;
+	if (rx)
+		give_buffer(&gate, fabric, rx, host->node.ports);
 	return pfc_create(&host->node, &gate);
 }
 

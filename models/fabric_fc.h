@@ -14,8 +14,9 @@ struct fabric_headroom {
 };
 uint32_t fabric_headroom_bytes(const struct fabric_headroom *headroom);
 
-/* NULL: no memory. */
-struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host);
+/* NULL: no memory. @rx NULL: the host takes whatever comes. */
+struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host,
+			      const struct host_rx_params *rx);
 struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node);
 /* Marks every queue of data. */
 int fabric_mark(const struct fabric *fabric, struct sim_switch *sw);

@@ -205,11 +205,15 @@ static void receive(struct host *host, const struct sim_pkt *frame)
 {
 	if (host->tapped)
 		host->tap->on_frame(host->tap, host, false, frame, NULL, host->now);
-	if (frame->frame == SIM_CONTROL || host->fc_all) {
+	if (frame->frame == SIM_CONTROL || (host->fc_all && !host->slow)) {
 		sim_fc_receive(host->fc, host->th, frame);
 		host->fc_timer_at = host->fc->timer_at;
 	}
-	if (frame->frame == SIM_DATA)
+	if (frame->frame != SIM_DATA)
+		return;
+	if (host->slow)
+		host_rx_take(host, frame);
+	else
 		host_deliver(host, frame);
 }
 
@@ -407,6 +411,7 @@ void host_drain(struct host *host, struct packet_pools *pools)
 		if (slab)
 			packet_slab_return(pools, slab);
 	}
+	host_rx_drain(host->rx, pools);
 	if (host->room)
 		packet_slab_return(pools, host->room);
 	host->room = NULL;
@@ -414,6 +419,7 @@ void host_drain(struct host *host, struct packet_pools *pools)
 
 void host_fini(struct host *host)
 {
+	host_rx_destroy(host->rx);
 	sim_fc_destroy(host->fc);
 	task_destroy_all(host);
 	hca_device_destroy(host->hca);

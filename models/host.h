@@ -8,6 +8,7 @@
 #include "models/coro.h"
 #include "models/host_cost.h"
 #include "models/host_loop.h"
+#include "models/host_rx.h"
 #include "models/packet.h"
 #include "sim/fc.h"
 #include "sim/local.h"
@@ -82,10 +83,11 @@ struct host {
 	uint8_t control_count;	    /* of @control */
 	bool through_wire;	    /* as in @params */
 	bool fc_heads, fc_all;	    /* as in fc->ops */
-	bool tapped;		    /* there is a @tap */
+	bool tapped : 1, slow : 1;  /* there is a @tap, an @rx */
 	struct host_stats stats;
 
 	struct host_tap *tap;
+	struct host_rx *rx; /* NULL: what it receives it has */
 	struct sim_fc *fc;	    /* of its port; set once the simulation is sealed */
 	uint32_t packet_bytes_max;  /* on the wire */
 	struct host_client *client; /* NULL: none */

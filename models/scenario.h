@@ -70,6 +70,12 @@ struct scenario_group { /* switches that differ from the others */
 	uint32_t node_count;
 };
 
+struct scenario_rx { /* hosts that receive slowly */
+	struct host_rx_params params; /* buffer_bytes 0: none does */
+	uint32_t *hosts;	      /* positions in the host table */
+	uint32_t host_count;
+};
+
 struct scenario_nic { /* of every host */
 	uint32_t mtu;
 	enum scenario_cc cc;
@@ -87,6 +93,7 @@ struct scenario_nic { /* of every host */
 	struct cc_params cc_params;
 	ps_t loop_delay;
 	uint8_t ttl; /* of flows */
+	struct scenario_rx rx;
 	bool ipv6;
 	char profile[32]; /* host profile of costs: "generic" or "none" */
 };
@@ -135,7 +142,7 @@ struct scenario {
 	struct scenario_switch switches; /* all but those of @groups */
 	struct scenario_route *routes;
 	uint32_t route_count;
-	bool weighted_routes;
+	bool weighted_routes, same_hash;
 	struct scenario_group *groups;
 	uint32_t group_count;
 	struct scenario_nic nic;

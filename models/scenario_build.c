@@ -81,6 +81,7 @@ static struct fabric_params params_of(const struct scenario *s,
 								    : cc_dcqcn_params,
 		.switches = own->switches[0].params,
 		.switch_of = s->group_count > 0 ? own->switch_of : NULL,
+		.rx_of = own->rx_of,
 	};
 }
 
@@ -198,6 +199,8 @@ static int set_routes(const struct scenario *s, const struct fabric *fabric)
 	const struct topology *topology = &s->topology;
 	int ret = s->weighted_routes ? sim_routes_weigh(fabric->routes) : 0;
 
+	if (s->same_hash)
+		sim_routes_polarise(fabric->routes);
 	for (uint32_t i = 0; i < s->route_count && !ret; i++) {
 		const struct scenario_route *route = &s->routes[i];
 
@@ -258,8 +261,32 @@ static void free_built(void *belongings)
 	util_free(own->switches);
 	util_free(own->switch_of);
 	util_free(own->faults);
+	util_free(own->rx_of);
 	util_free(own->storms);
 	util_free(own);
+}
+
+/* Positions in the host table to those in the topology. */
+static int find_slow(const struct scenario *s, struct scenario_built *own)
+{
+	const struct topology *topology = &s->topology;
+
+	if (s->nic.rx.params.buffer_bytes == 0)
+		return 0;
+	own->rx_of = util_calloc((size_t)topology->node_count + 1, sizeof(*own->rx_of));
+	for (uint32_t i = 0; own->rx_of && i < topology->node_count; i++) {
+		uint32_t place = 0;
+
+		if (topology->nodes[i].is_switch)
+			continue;
+		for (uint32_t n = 0; n < topology->node_count; n++)
+			place += !topology->nodes[n].is_switch &&
+				 strcmp(topology->nodes[n].name, topology->nodes[i].name) < 0;
+		for (uint32_t h = 0; h < s->nic.rx.host_count; h++)
+			if (s->nic.rx.hosts[h] == place)
+				own->rx_of[i] = &s->nic.rx.params;
+	}
+	return own->rx_of ? 0 : -ENOMEM;
 }
 
 static struct scenario_built *make_built(const struct scenario *s,
@@ -276,7 +303,8 @@ static struct scenario_built *make_built(const struct scenario *s,
 	own->faults = util_calloc(fault_count + 1, sizeof(*own->faults));
 	own->storms = util_calloc((size_t)s->fault_count + 1, sizeof(*own->storms));
 	own->host = host_of(s, options);
-	if (own->faults && own->storms && scenario_build_switches(s, own) == 0)
+	if (own->faults && own->storms && find_slow(s, own) == 0 &&
+	    scenario_build_switches(s, own) == 0)
 		return own;
 	free_built(own);
 	return NULL;

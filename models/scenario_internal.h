@@ -95,6 +95,7 @@ void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map
 const struct cc_ops *scenario_cc_ops(enum scenario_cc cc);
 void scenario_read_switches(struct scenario_reader *r);
 void scenario_read_routes(struct scenario_reader *r);
+void scenario_read_rx(struct scenario_reader *r);
 void scenario_read_traffic(struct scenario_reader *r);
 void scenario_read_programs(struct scenario_reader *r);
 void scenario_read_faults(struct scenario_reader *r);

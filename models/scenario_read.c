@@ -68,6 +68,7 @@ void scenario_fini(struct scenario *scenario)
 		util_free(scenario->groups[i].nodes);
 	util_free(scenario->groups);
 	util_free(scenario->routes);
+	util_free(scenario->nic.rx.hosts);
 	for (uint32_t i = 0; i < scenario->stream_count; i++) {
 		util_free(scenario->streams[i].hosts);
 		util_free((struct cdf_point *)(uintptr_t)scenario->streams[i].arrivals.sizes.points);
@@ -142,6 +143,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	scenario_read_nic(r);
 	scenario_read_switches(r);
 	scenario_read_routes(r);
+	scenario_read_rx(r);
 	scenario_read_traffic(r);
 	scenario_read_programs(r);
 	scenario_read_faults(r);

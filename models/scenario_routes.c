@@ -83,6 +83,9 @@ void scenario_read_routes(struct scenario_reader *r)
 	r->scenario->weighted_routes = scenario_get(routing, "routing.weighted").word == 1;
 	if (r->scenario->weighted_routes)
 		scenario_hash_words(r, &r->hash, "routing.weighted", yes, 1);
+	r->scenario->same_hash = scenario_get(routing, "routing.hash").word == 1;
+	if (r->scenario->same_hash)
+		scenario_hash_words(r, &r->hash, "routing.hash", yes, 1);
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next)
 		if (map->kind == YAML_MAP && !r->topology_bad && r->host_count > 0)

@@ -275,6 +275,13 @@ int sim_routes_weigh(struct sim_routes *routes)
 	return fill_tables(routes);
 }
 
+void sim_routes_polarise(struct sim_routes *routes)
+{
+	for (uint32_t i = 0; i < routes->node_count; i++)
+		routes->tables[i].key =
+			util_hash_words((struct util_key){.k0 = sim_seed(routes->sim), .k1 = 4}, NULL, 0);
+}
+
 int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
 		       const struct sim_node *to, uint32_t port)
 {

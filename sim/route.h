@@ -39,6 +39,9 @@ int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_o
 /* From now on ports of an equal-cost set are taken by their rates, as weighted ECMP has it. To the
  * nearest of 32 parts. -ENOMEM, -E2BIG. */
 int sim_routes_weigh(struct sim_routes *routes);
+/* From now on all switches choose by one hash, so that those of the next tier see only flows that made
+ * the same choice (polarisation). */
+void sim_routes_polarise(struct sim_routes *routes);
 /* From now on @at, a switch, sends everything for the group of @to (a host, or a switch with hosts) out
  * of @port, whatever the shortest way. -EINVAL: @to has no group. */
 int sim_route_override(struct sim_routes *routes, const struct sim_node *at,

@@ -44,6 +44,7 @@ const struct vrb_provider *vrb_provider(void)
 #define ROUTES                                                                                     \
 	LEAF "routing: {ways: [{at: spine0, to: h3, via: leaf0}]}\n"
 #define PAUSE PFC "faults: [{link: h0-s0, sender: h0, pause: [3]}]\n"
+#define RX STAR "nic: {rx: {}}\n"
 #define DOWN STAR "faults: [{link: h0-s0, down: yes}]\n"
 #define XOFF STAR "switch: {pfc: {}, xoff: 100KB}\n"
 #define ECN STAR "switch: {ecn: {}}\n"
@@ -202,10 +203,18 @@ static const struct key_case cases[] = {
 	{"switches[].pfc.watchdog.action", SOME("pfc: {watchdog: {}}"), "switches.0.pfc.watchdog.action",
 	 "forward", "stop"},
 	{"switches[].names", SOME(""), "switches.0.names", NULL, "s1"},
+	{"routing.hash", LEAF, "routing.hash", "same", "none"},
 	{"routing.weighted", LEAF, "routing.weighted", "yes", "true"},
 	{"routing.ways[].at", ROUTES, "routing.ways.0.at", "spine1", "h0"},
 	{"routing.ways[].to", ROUTES, "routing.ways.0.to", "h0", "spine0"},
 	{"routing.ways[].via", ROUTES, "routing.ways.0.via", "leaf1", "spine1"},
+	{"nic.rx.hosts", RX, "nic.rx.hosts", "h[0-2]", "s0"},
+	{"nic.rx.rate", RX, "nic.rx.rate", "10Gbps", "0bps"},
+	{"nic.rx.buffer", RX, "nic.rx.buffer", "1MiB", "128KiB"},
+	{"nic.rx.xoff", RX, "nic.rx.xoff", "64KiB", "512KiB"},
+	{"nic.rx.mtt_entries", RX, "nic.rx.mtt_entries", "2048", "x"},
+	{"nic.rx.page", RX, "nic.rx.page", "2MiB", "5KiB"},
+	{"nic.rx.mtt_miss", RX, "nic.rx.mtt_miss", "500ns", "2ms"},
 	{"nic.ttl", STAR, "nic.ttl", "8", "256"},
 	{"faults[].down", FAULT, "faults.0.down", "yes", "1"},
 	{"faults[].detect", DOWN, "faults.0.detect", "2us", "x"},
