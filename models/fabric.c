@@ -181,6 +181,10 @@ static int seal(struct fabric *fabric)
 	fabric->table.ipv6 = fabric->params.ipv6;
 	ret = sim_seal(fabric->sim);
 	ret = ret ? ret : sim_routes_create(fabric->sim, &sim_switch_ops, &fabric->routes);
+	if (!ret && fabric->params.weighted_routes)
+		ret = sim_routes_weigh(fabric->routes);
+	if (!ret && fabric->params.same_hash)
+		sim_routes_polarise(fabric->routes);
 	ret = ret ? ret : ready_hosts(fabric);
 	ret = ret ? ret : ready_switches(fabric);
 	if (ret)

@@ -82,6 +82,8 @@ static struct fabric_params params_of(const struct scenario *s,
 		.switches = own->switches[0].params,
 		.switch_of = s->group_count > 0 ? own->switch_of : NULL,
 		.rx_of = own->rx_of,
+		.weighted_routes = s->weighted_routes,
+		.same_hash = s->same_hash,
 	};
 }
 
@@ -197,10 +199,8 @@ static void start_storms(const struct scenario *s, const struct fabric *fabric,
 static int set_routes(const struct scenario *s, const struct fabric *fabric)
 {
 	const struct topology *topology = &s->topology;
-	int ret = s->weighted_routes ? sim_routes_weigh(fabric->routes) : 0;
+	int ret = 0;
 
-	if (s->same_hash)
-		sim_routes_polarise(fabric->routes);
 	for (uint32_t i = 0; i < s->route_count && !ret; i++) {
 		const struct scenario_route *route = &s->routes[i];
 

@@ -36,10 +36,10 @@ static inline uint32_t sim_address(uint32_t group, uint32_t local)
  * -ENOMEM; -E2BIG: more than 65,000 groups or sets of one switch. */
 int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,
 		      struct sim_routes **ret_routes);
-/* From now on ports of an equal-cost set are taken by their rates, as weighted ECMP has it. To the
+/* Before switches are given their tables: ports of an equal-cost set are taken by their rates, as weighted ECMP has it. To the
  * nearest of 32 parts. -ENOMEM, -E2BIG. */
 int sim_routes_weigh(struct sim_routes *routes);
-/* From now on all switches choose by one hash, so that those of the next tier see only flows that made
+/* Before switches are given their tables: all choose by one hash, so that those of the next tier see only flows that made
  * the same choice (polarisation). */
 void sim_routes_polarise(struct sim_routes *routes);
 /* From now on @at, a switch, sends everything for the group of @to (a host, or a switch with hosts) out

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/command.h"
+#include "tools/incident.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +19,7 @@ int command_read(const char *path, const struct command_options *options,
 		 struct scenario *ret_scenario)
 {
 	struct bad_list errors = {.lines = NULL};
-	const int ret = scenario_read(path, &options->overrides, ret_scenario, &errors);
+	const int ret = scenario_read(incident_path(path), &options->overrides, ret_scenario, &errors);
 
 	command_print_bad(&errors, options->quiet);
 	bad_list_fini(&errors);
