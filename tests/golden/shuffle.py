@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """shuffle.py FILE.yaml: the same scenario with everything in another order whose order says nothing:
-keys, blocks, hosts, switches, links, flows, faults, and what is in lists of names but for the ranks of
-a program. Knows as much YAML as the golden scenarios use."""
+keys, blocks, hosts, switches, links, flows, faults, and what is in lists, but for the ranks of
+a program and the sizes of a torus. Knows as much YAML as the golden scenarios use."""
 import random
 import re
 import sys
 
-IN_ORDER = {"hosts of programs"}
+IN_ORDER = {"hosts of programs", "dims of topology"}
 
 
 def split(text, at=","):
