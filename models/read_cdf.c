@@ -80,10 +80,15 @@ int read_cdf(const char *bytes, size_t length, const struct bad_at *at, struct c
 
 	if (!points)
 		return -ENOMEM;
-	if (!read_points(&reader, points, &count, errors)) {
-		util_free(points);
-		return -EINVAL;
+	const bool good = read_points(&reader, points, &count, errors);
+	const struct cdf cdf = {points, count};
+
+	if (good && cdf_mean_scaled(&cdf) > 0) {
+		*ret_cdf = cdf;
+		return 0;
 	}
-	*ret_cdf = (struct cdf){points, count};
-	return 0;
+	if (good)
+		bad(errors, &reader.at, "points", "flows of no bytes", "sizes above 0");
+	util_free(points);
+	return -EINVAL;
 }
