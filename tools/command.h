@@ -21,6 +21,7 @@ struct command_options {
 	struct scenario_overrides overrides;
 	const char *out, *pcap, *junit, *trace, *perfetto, *break_on, *why; /* NULL: not given */
 	const char *from, *to;	/* hosts */
+	ps_t series; /* 0: none */
 	bool json, quiet, through_wire, dot, schema, ethtool, hw;
 	uint32_t thread_count, job_count; /* jobs 0: as many as there are cores */
 	char **args; /* what is no option */
@@ -49,6 +50,7 @@ enum command_option { /* for struct command.options */
 		      COMMAND_BREAK_ON = 1 << 18,
 		      COMMAND_WHY = 1 << 19,
 		      COMMAND_JOBS = 1 << 20,
+		      COMMAND_SERIES = 1 << 21,
 };
 
 struct command {

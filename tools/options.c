@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/command.h"
 
+#include "util/quantity.h"
+
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@ static const struct {
 	 COMMAND_TRACE},
 	{"break-on", "EVENT", "end where that happens first, and show what led to it",
 	 COMMAND_BREAK_ON},
+	{"series", "TIME", "series.csv: every port and priority, at this interval", COMMAND_SERIES},
 	{"perfetto", "FILE", "a timeline for ui.perfetto.dev", COMMAND_PERFETTO},
 	{"through-wire", NULL, "every packet to bytes and back; the digest stays",
 	 COMMAND_THROUGH_WIRE},
@@ -143,6 +146,14 @@ static int take(const struct command *command, struct command_options *options,
 	case COMMAND_TRACE:
 		options->trace = value;
 		return COMMAND_DONE;
+	case COMMAND_SERIES:
+		if (util_quantity_parse(value, strlen(value), UTIL_UNIT_TIME, &options->series) !=
+			    UTIL_QUANTITY_OK ||
+		    options->series == 0 || options->series > 1000 * PS_S)
+			return usage(command,
+				     "--series: found \"%s\", expected a time from 1ps to 1000s",
+				     value);
+		return COMMAND_DONE;
 	case COMMAND_JOBS:
 		if (!number_of(value, THREADS_MAX, &number) || number == 0)
 			return usage(command, "--jobs: found \"%s\", expected a number from 1 to %d",
@@ -246,6 +257,8 @@ int command_parse(const struct command *command, int argc, char **argv,
 	ret = parse_all(command, argc, argv, ret_options);
 	if (ret)
 		return ret;
+	if (ret_options->series && ret_options->json && !ret_options->out)
+		return usage(command, "--series: expected --out, since --json alone writes no file");
 	if (ret_options->arg_count < command->args_min && !ret_options->schema)
 		return usage(command, "expected %s", command->arguments);
 	if (ret_options->arg_count > command->args_max)

@@ -15,6 +15,7 @@
 #include "tools/ranks.h"
 #include "tools/replay.h"
 #include "tools/report/report.h"
+#include "tools/series.h"
 #include "tools/watch.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct run {
 	struct capture capture;
 	struct junit junit;
 	struct watch watch;
+	struct series series;
 	struct sampler sampler;
 	bool sampled; /* to the end */
 	double began;
@@ -252,6 +254,8 @@ static int build_and_run(struct run *run)
 	if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
 	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric);
+	if (!ret && run->options->series)
+		ret = series_start(&run->series, &run->fabric);
 	if (ret) {
 		command_say("%s: %s", run->path, strerror(-ret));
 		return COMMAND_BROKEN;
@@ -265,6 +269,8 @@ static int build_and_run(struct run *run)
 		command_say("the run could not go on: %s", strerror(-ret));
 	captured = capture_close(&run->capture); /* says what went wrong with it */
 	watched = watch_close(&run->watch);
+	if (series_close(&run->series, sim_now(run->fabric.sim)) != COMMAND_DONE)
+		watched = COMMAND_BROKEN;
 	run->partial = run->partial || captured || watched == COMMAND_BROKEN;
 	results = give_results(run);
 	if (ret || captured || watched == COMMAND_BROKEN || results == COMMAND_BROKEN)
@@ -284,6 +290,7 @@ static void fini(struct run *run)
 	if (run->fabric.sim)
 		fabric_fini(&run->fabric);
 	watch_fini(&run->watch);
+	series_fini(&run->series);
 	ranks_fini(&run->ranks);
 	scenario_fini(&run->scenario);
 }
@@ -307,6 +314,8 @@ static int run_scenario(const struct command_options *options)
 	if (!ret && options->junit)
 		ret = junit_open(&run.junit, options->junit);
 	ret = ret ? ret : watch_open(&run.watch, options);
+	if (!ret && options->series)
+		ret = series_open(&run.series, run.folder.path, options->series);
 	ret = ret ? ret : build_and_run(&run);
 	capture_close(&run.capture);
 	junit_close(&run.junit);
@@ -325,7 +334,7 @@ const struct command command_run = {
 		"n.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JSON | COMMAND_JUNIT |
 		   COMMAND_PCAP | COMMAND_UNTIL | COMMAND_THROUGH_WIRE | COMMAND_THREADS |
-		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO,
+		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO | COMMAND_SERIES,
 	.args_min = 1,
 	.args_max = 1,
 	.run = run_scenario,
