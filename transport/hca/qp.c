@@ -326,21 +326,51 @@ static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
 	}
 }
 
+_Static_assert(sizeof(struct hca_wqe) % 8 == 0 && sizeof(struct hca_local_sge) % 8 == 0 &&
+		       sizeof(struct hca_rwqe) % 8 == 0 && sizeof(struct hca_resource) % 8 == 0,
+	       "parts of one piece of memory");
+
+/* One piece of memory, cut up: the first part is for util_free(). Sizes are multiples of 8 but for the
+ * last one. */
+static bool allocate_parts(const size_t *sizes, size_t count, void **ret_parts)
+{
+	size_t bytes = 0;
+	uint8_t *at;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += sizes[i];
+	at = util_calloc(1, bytes);
+	if (!at)
+		return false;
+	for (size_t i = 0; i < count; at += sizes[i++])
+		ret_parts[i] = at;
+	return true;
+}
+
 static int allocate_queues(struct hca_qp *qp)
 {
 	const struct hca_qp_cap *cap = &qp->init.cap;
 	uint32_t send = hca_pow2(cap->send_depth), recv = hca_pow2(cap->recv_depth);
 	uint32_t resources = hca_pow2(dest_rd_atomic_max(qp));
 
-	qp->sq.ring = util_calloc(send, sizeof(*qp->sq.ring));
-	qp->sq.sges = util_calloc((size_t)send * cap->send_sge_max, sizeof(*qp->sq.sges));
-	qp->sq.inline_bytes = util_calloc(send, cap->inline_max);
-	qp->rq.ring = util_calloc(recv, sizeof(*qp->rq.ring));
-	qp->rq.sges = util_calloc((size_t)recv * cap->recv_sge_max, sizeof(*qp->rq.sges));
-	qp->rq.resources = util_calloc(resources, sizeof(*qp->rq.resources));
-	if (!qp->sq.ring || !qp->sq.sges || !qp->sq.inline_bytes || !qp->rq.ring || !qp->rq.sges ||
-	    !qp->rq.resources)
+	const size_t sizes[] = {
+		send * sizeof(*qp->sq.ring),
+		(size_t)send * cap->send_sge_max * sizeof(*qp->sq.sges),
+		recv * sizeof(*qp->rq.ring),
+		(size_t)recv * cap->recv_sge_max * sizeof(*qp->rq.sges),
+		resources * sizeof(*qp->rq.resources),
+		(size_t)send * cap->inline_max,
+	};
+	void *parts[sizeof(sizes) / sizeof(sizes[0])];
+
+	if (!allocate_parts(sizes, sizeof(sizes) / sizeof(sizes[0]), parts))
 		return -ENOMEM;
+	qp->sq.ring = parts[0];
+	qp->sq.sges = parts[1];
+	qp->rq.ring = parts[2];
+	qp->rq.sges = parts[3];
+	qp->rq.resources = parts[4];
+	qp->sq.inline_bytes = parts[5];
 	if (hca_meter_create(qp) != 0)
 		return -ENOMEM;
 	if (qp->dev->selective && (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
@@ -355,12 +385,7 @@ static int allocate_queues(struct hca_qp *qp)
 
 static void free_qp(struct hca_qp *qp)
 {
-	util_free(qp->sq.ring);
-	util_free(qp->sq.sges);
-	util_free(qp->sq.inline_bytes);
-	util_free(qp->rq.ring);
-	util_free(qp->rq.sges);
-	util_free(qp->rq.resources);
+	util_free(qp->sq.ring); /* and all that allocate_queues() made with it */
 	hca_meter_destroy(qp);
 	hca_recover_destroy(qp);
 	hca_early_destroy(qp);
