@@ -196,7 +196,7 @@ void host_deliver(struct host *host, const struct sim_pkt *frame)
 
 	packet_unpack(frame, &pkt);
 	hca_input(host->hca, &pkt, &rx, host->now);
-	slab = packet_slab_in(&pkt);
+	slab = packet_uses_slab(&pkt) ? packet_slab_of(frame) : NULL;
 	if (slab)
 		packet_slab_put(host->th, slab);
 }
@@ -348,7 +348,8 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.node = {.ops = &host_ops, .name = name},
 		.params = *params,
 		.packet_bytes_max = params->profile.mtu_max + params->profile.wire_overhead +
-				    WIRE_HEADERS_MAX + (uint32_t)WIRE_ICRC_BYTES,
+				    WIRE_HEADERS_MAX +
+				    (params->profile.cc->takes_int ? (uint32_t)WIRE_INT_BYTES : 0) + (uint32_t)WIRE_ICRC_BYTES,
 		.wire_overhead = (uint16_t)params->profile.wire_overhead,
 		.through_wire = params->through_wire,
 	};

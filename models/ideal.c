@@ -107,11 +107,17 @@ struct packets { /* wire sizes of a WRITE */
 	uint32_t first, middle, last;
 };
 
+/* In-band telemetry, there and back. */
+static uint32_t int_bytes(const struct host_params *params)
+{
+	return params->profile.cc->takes_int ? WIRE_INT_BYTES : 0;
+}
+
 static struct packets packets_of(const struct host_params *params, uint64_t bytes)
 {
 	const uint32_t mtu = params->profile.mtu_max;
-	const uint32_t around = params->profile.wire_overhead + (uint32_t)WIRE_BTH_BYTES +
-				(uint32_t)WIRE_ICRC_BYTES;
+	const uint32_t around = params->profile.wire_overhead + int_bytes(params) +
+				(uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES;
 	const uint32_t reth = params->profile.retransmit == HCA_SELECTIVE ? WIRE_RETH_BYTES : 0;
 	const uint64_t count = (bytes - 1) / mtu + 1;
 	const uint32_t tail = (uint32_t)(bytes - (count - 1) * mtu), padded = (tail + 3) & ~3u;
@@ -140,7 +146,7 @@ static void write_through(const struct trip *trip, const struct host_params *par
 
 static ps_t ack_time(const struct trip *trip, const struct host_params *params)
 {
-	const uint32_t bytes = params->profile.wire_overhead + (uint32_t)WIRE_BTH_BYTES +
+	const uint32_t bytes = params->profile.wire_overhead + int_bytes(params) + (uint32_t)WIRE_BTH_BYTES +
 			       (uint32_t)WIRE_AETH_BYTES + (uint32_t)WIRE_ICRC_BYTES;
 	ps_t through[LINKS_MAX] = {0};
 

@@ -3,6 +3,7 @@
 
 #include "sim/sim.h"
 #include "transport/wire/frame.h"
+#include "transport/wire/hop.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -80,17 +81,17 @@ void packet_slab_return(struct packet_pools *pools, struct packet_slab *slab)
 void packet_pack_slab(const struct wire_pkt *pkt, struct packet_slab *slab,
 		      struct sim_pkt *ret_frame)
 {
+	uint8_t *bytes;
+
 	CHECK(slab != NULL);
+	bytes = slab->bytes;
 	if (pkt->has_rare)
 		slab->rare = pkt->rare;
-	if (!pkt->synthetic) {
-		uint8_t *bytes = slab->bytes;
-
-		if (pkt->length > 0 && pkt->payload != bytes)
-			memcpy(bytes, pkt->payload, pkt->length);
-		memcpy(ret_frame->body + offsetof(struct wire_pkt, payload), &bytes, sizeof(bytes));
-	}
-	CHECK(!(pkt->has_rare && pkt->synthetic));
+	if (pkt->synthetic)
+		slab->pattern = pkt->pattern;
+	else if (pkt->length > 0 && pkt->payload != bytes)
+		memcpy(bytes, pkt->payload, pkt->length);
+	memcpy(ret_frame->body + offsetof(struct wire_pkt, payload), &bytes, sizeof(bytes));
 }
 
 static void body_release(struct sim_thread *th, struct sim_pkt *frame)
@@ -171,11 +172,27 @@ static void body_facts(const struct sim_pkt *frame, uint64_t ret_words[2])
 	ret_words[1] = (uint64_t)pkt->opcode << 48 | (uint64_t)pkt->length << 32 | pkt->word;
 }
 
+/* Packets that ask for telemetry have a slab for it. */
+static void body_stamp(struct sim_thread *th, struct sim_pkt *frame, const struct sim_hop *hop)
+{
+	struct packet_slab *slab = packet_slab_of(frame);
+	struct wire_pkt pkt;
+
+	(void)th;
+	memcpy(&pkt, frame->body, WIRE_HOT_BYTES);
+	if (!pkt.has_rare || !slab->rare.has_int || slab->rare.hop_count == WIRE_INT_HOPS ||
+	    wire_op_find(pkt.opcode)->response)
+		return;
+	slab->rare.hops[slab->rare.hop_count++] =
+		wire_hop_pack(hop->rate_bps, hop->at, hop->sent_bytes, hop->queue_bytes);
+}
+
 const struct sim_body_ops packet_body_ops = {
 	.release = body_release,
 	.corrupt = body_corrupt,
 	.duplicate = body_duplicate,
 	.facts = body_facts,
+	.stamp = body_stamp,
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	/* The layout of struct wire_pkt, without the flags: see body_facts(). */
 	.fact_mask = {UINT64_MAX, UINT64_MAX >> 8},

@@ -15,6 +15,7 @@ _Static_assert((int)WIRE_HOT_BYTES == (int)SIM_BODY_BYTES, "the body is the hot 
 
 struct packet_slab {
 	struct wire_rare rare;
+	uint64_t pattern; /* synthetic, whose place in the body the pointer to the slab takes */
 	_Alignas(64) uint8_t bytes[]; /* of the hosts' largest MTU */
 };
 
@@ -73,24 +74,24 @@ static inline void packet_pack(const struct wire_pkt *pkt, struct packet_slab *s
 static inline void packet_unpack(const struct sim_pkt *frame, struct wire_pkt *ret_pkt)
 {
 	memcpy(ret_pkt, frame->body, WIRE_HOT_BYTES);
-	if (ret_pkt->has_rare)
-		ret_pkt->rare = container_of(ret_pkt->payload, struct packet_slab, bytes[0])->rare;
+	if (ret_pkt->has_rare) {
+		const struct packet_slab *slab =
+			container_of(ret_pkt->payload, struct packet_slab, bytes[0]);
+
+		ret_pkt->rare = slab->rare;
+		if (ret_pkt->synthetic)
+			ret_pkt->pattern = slab->pattern;
+	}
 }
 
-/* The slab of a packet that was unpacked from a frame and uses one, NULL for others. */
-static inline struct packet_slab *packet_slab_in(const struct wire_pkt *pkt)
-{
-	return packet_uses_slab(pkt) ? container_of(pkt->payload, struct packet_slab, bytes[0])
-				     : NULL;
-}
-
-/* The same of a frame. */
+/* The slab of a frame, NULL: it uses none. */
 static inline struct packet_slab *packet_slab_of(const struct sim_pkt *frame)
 {
 	struct wire_pkt pkt;
 
 	memcpy(&pkt, frame->body, WIRE_HOT_BYTES);
-	return packet_slab_in(&pkt);
+	return packet_uses_slab(&pkt) ? container_of(pkt.payload, struct packet_slab, bytes[0])
+				      : NULL;
 }
 
 #endif

@@ -71,10 +71,12 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		      struct sim_switch_params *ret_more)
 {
 	bool more = sw->cut_through || sw->mapped || sw->mtu_bytes > 0 ||
-		    sw->balance != SIM_BALANCE_FLOW || any_is_down(s);
+		    sw->balance != SIM_BALANCE_FLOW || any_is_down(s) ||
+		    scenario_cc_ops(s->nic.cc)->takes_int;
 
 	*ret_more = (struct sim_switch_params){
 		.head_bytes = sw->cut_through ? head_bytes(s) : 0,
+		.stamps = scenario_cc_ops(s->nic.cc)->takes_int,
 		.frame_bytes_max = scenario_frame_bytes(s),
 		.balance = sw->balance,
 		.flowlet_gap = sw->flowlet_gap,

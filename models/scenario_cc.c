@@ -7,7 +7,7 @@
 /* Congestion controls and their parameters, by the names under which they were published. */
 
 enum kind { BOOL, U32, U64, TIME, RATIO, Q16 };
-enum { DCQCN = 1, DCQCN_HPCC = 2, NV = 4, TIMELY = 8, PATCHED = 16, SWIFT = 32, DCTCP = 64 };
+enum { DCQCN = 1, DCQCN_HPCC = 2, NV = 4, TIMELY = 8, PATCHED = 16, SWIFT = 32, DCTCP = 64, HPCC = 128 };
 
 static const struct {
 	const struct cc_ops *ops;
@@ -21,6 +21,7 @@ static const struct {
 	[SCENARIO_CC_TIMELY_PATCHED] = {&cc_timely_patched, PATCHED},
 	[SCENARIO_CC_SWIFT] = {&cc_swift, SWIFT},
 	[SCENARIO_CC_DCTCP] = {&cc_dctcp, DCTCP},
+	[SCENARIO_CC_HPCC] = {&cc_hpcc, HPCC},
 };
 
 #define AT(member) offsetof(struct cc_params, member)
@@ -30,7 +31,7 @@ static const struct key {
 	enum kind kind;
 	size_t at;
 } keys[] = {
-	{"min_rate", DCQCN | DCQCN_HPCC | TIMELY | PATCHED | DCTCP, U64, AT(rate_min_bps)},
+	{"min_rate", DCQCN | DCQCN_HPCC | TIMELY | PATCHED | DCTCP | HPCC, U64, AT(rate_min_bps)},
 	{"rate_ai", DCQCN | DCQCN_HPCC, U64, AT(r_ai_bps)},
 	{"rate_hai", DCQCN | DCQCN_HPCC, U64, AT(r_hai_bps)},
 	{"alpha_period", DCQCN | DCQCN_HPCC, TIME, AT(alpha_period)},
@@ -73,6 +74,10 @@ static const struct key {
 	{"max_cwnd", SWIFT, Q16, AT(swift.max_cwnd)},
 	{"g_shift", DCTCP, U32, AT(dctcp.g_shift)},
 	{"g_shift", DCQCN | DCQCN_HPCC, U32, AT(g_shift)},
+	{"base_rtt", HPCC, TIME, AT(hpcc.base_rtt)},
+	{"eta", HPCC, RATIO, AT(hpcc.eta)},
+	{"max_stage", HPCC, U32, AT(hpcc.max_stage)},
+	{"w_ai", HPCC, U32, AT(hpcc.w_ai)},
 	{"rate_ai", DCTCP, U64, AT(dctcp.rate_ai)},
 };
 
@@ -86,12 +91,13 @@ static struct cc_params defaults_of(const struct scenario_nic *nic, uint64_t rat
 	struct cc_params params = nic->cc == SCENARIO_CC_DCQCN_HPCC ? cc_dcqcn_hpcc_params(rate_bps)
 								    : cc_dcqcn_params(rate_bps);
 
-	if (controls[nic->cc].bit & (TIMELY | PATCHED | DCTCP))
+	if (controls[nic->cc].bit & (TIMELY | PATCHED | DCTCP | HPCC))
 		params.rate_min_bps = 100000000;
 	params.mtu_bytes = nic->mtu;
 	params.nv = cc_nv_defaults();
 	params.timely = cc_timely_defaults(nic->cc == SCENARIO_CC_TIMELY_PATCHED);
 	params.swift = cc_swift_defaults(nic->base_rtt);
+	params.hpcc = cc_hpcc_defaults(rate_bps, nic->base_rtt);
 	params.dctcp = cc_dctcp_defaults(rate_bps);
 	return params;
 }

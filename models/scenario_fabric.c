@@ -123,7 +123,8 @@ uint32_t scenario_frame_bytes(const struct scenario *scenario)
 	const uint32_t overhead =
 		(uint32_t)wire_frame_overhead(scenario->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0);
 
-	return overhead + (uint32_t)(WIRE_BTH_BYTES + WIRE_RETH_BYTES + WIRE_IMM_BYTES +
+	return overhead + (scenario_cc_ops(scenario->nic.cc)->takes_int ? WIRE_INT_BYTES : 0) +
+	       (uint32_t)(WIRE_BTH_BYTES + WIRE_RETH_BYTES + WIRE_IMM_BYTES +
 				     WIRE_ICRC_BYTES) +
 	       scenario->nic.mtu;
 }

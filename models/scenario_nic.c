@@ -182,7 +182,8 @@ void scenario_read_nic(struct scenario_reader *r)
 	util_text(nic->profile, sizeof(nic->profile), "%s",
 		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
 	nic->cc = (enum scenario_cc)scenario_get(map, "nic.cc").word;
-	if (!r->topology_bad && (nic->retransmit == HCA_SELECTIVE || nic->cc == SCENARIO_CC_SWIFT))
+	if (!r->topology_bad && (nic->retransmit == HCA_SELECTIVE || nic->cc == SCENARIO_CC_SWIFT ||
+				 nic->cc == SCENARIO_CC_HPCC))
 		nic->base_rtt = base_rtt(r);
 	if (nic->retransmit == HCA_SELECTIVE && !r->topology_bad)
 		read_selective(r, map);

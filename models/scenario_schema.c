@@ -8,6 +8,7 @@
 
 #define KB 1000ull
 #define KIB 1024ull
+#define MIB (1ull << 20)
 #define GIB (1ull << 30)
 #define MBPS 1000000ull
 #define TBPS 1000000000000ull
@@ -189,12 +190,12 @@ static const struct scenario_row rows[] = {
 	{"nic", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "every host's adapter"},
 	{"nic.mtu", SCENARIO_WORD, "4096", 0, 0, "256 512 1024 2048 4096", .help = "payload of a packet"},
 	{"nic.cc", SCENARIO_WORD, "none", 0, 0, "none dcqcn dcqcn_hpcc dcqcn_nv timely timely_patched swift "
-	 "dctcp",
+	 "dctcp hpcc",
 	 .help = "congestion control: DCQCN as in the paper, as in the HPCC simulator, as NVIDIA's adapters "
 	 "have it; by round trips; by marks on ACKs"},
 	{"nic.cc_params", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "of nic.cc, by their published names"},
 	{"nic.cc_params.min_rate", SCENARIO_RATE, NULL, 1, 10 * TBPS, NULL,
-	 .help = "dcqcn, dcqcn_hpcc, timely, timely_patched, dctcp: never below"},
+	 .help = "dcqcn, dcqcn_hpcc, timely, timely_patched, dctcp, hpcc: never below"},
 	{"nic.cc_params.rate_ai", SCENARIO_RATE, NULL, 0, 10 * TBPS, NULL,
 	 .help = "dcqcn, dcqcn_hpcc, dctcp: additive step"},
 	{"nic.cc_params.rate_hai", SCENARIO_RATE, NULL, 0, 10 * TBPS, NULL,
@@ -243,6 +244,14 @@ static const struct scenario_row rows[] = {
 	 .help = "dcqcn_nv: between two cuts at least"},
 	{"nic.cc_params.initial_alpha_value", SCENARIO_COUNT, "1023", 0, 1023, NULL,
 	 .help = "dcqcn_nv: alpha at the first CNP, in 1/1024"},
+	{"nic.cc_params.base_rtt", SCENARIO_TIME, NULL, PS_NS, PS_S, NULL,
+	 .help = "hpcc: T; the longest idle round trip by default"},
+	{"nic.cc_params.eta", SCENARIO_RATIO, "0.95", 1, 1000000, NULL,
+	 .help = "hpcc: use of a link to aim at"},
+	{"nic.cc_params.max_stage", SCENARIO_COUNT, "0", 0, 1000, NULL,
+	 .help = "hpcc: additive steps in a row; 0 in the published figures, 5 in the text"},
+	{"nic.cc_params.w_ai", SCENARIO_BYTES, NULL, 1, MIB, NULL,
+	 .help = "hpcc: additive step; first window * 5% / 100 by default"},
 	{"nic.cc_params.t_low", SCENARIO_TIME, "50us", PS_NS, PS_S, NULL,
 	 .help = "timely, timely_patched: below it the rate always grows"},
 	{"nic.cc_params.t_high", SCENARIO_TIME, "500us", PS_NS, PS_S, NULL,

@@ -108,3 +108,39 @@ dctcp([(1000, 5000, 1), (2000, 6000, 0), (5000, 9000, 0), (6000, 10000, 1), (700
        (11000, 15000, 0), (16000, 20000, 0), (21000, 25000, 1)])
 print("NVIDIA")
 nv([10, 11, 14, 20, 400], 910)
+
+
+def hpcc(acks, t_ns=10000, eta=F(95, 100), w_ai=62, max_stage=0):
+    """acks: (acked, sent, time in ns, bytes sent in 128, queue in bytes) of one hop of 100 Gb/s."""
+    first = F(LINE * t_ns, 8 * 10**9)
+    window = ref = first
+    use, last, end, stage = F(1), None, 0, 0
+    for acked, sent, ns, units, queue in acks:
+        if last is None:
+            end = sent
+        else:
+            dt = (ns - last[0]) % 2**24
+            bits = (units - last[1]) % 2**20 * 128 * 8
+            u = F(bits * 10**9, dt * LINE) + F(min(queue, last[2]) * 8 * 10**9, LINE * t_ns)
+            tau = min(dt, t_ns)
+            use = use * (1 - F(tau, t_ns)) + u * F(tau, t_ns)
+            if use >= eta or stage >= max_stage:
+                window, new_stage = ref * eta / use + w_ai, 0
+            else:
+                window, new_stage = ref + w_ai, stage + 1
+            window = min(first, max(F(1), window))
+            if acked > end:
+                ref, stage, end = window, new_stage, sent
+        last = (ns, units, queue)
+        print("  ", acked, sent, ns, units, queue, "window", float(window))
+
+
+STEPS = [(1000, 100000, 16770000, 1048000, 40000), (50000, 150000, 16774000, 1048390, 50000),
+         (100000, 200000, 784, 204, 60000), (101000, 201000, 5784, 692, 50000),
+         (201001, 301000, 15784, 1660, 20000), (301000, 400000, 25784, 2500, 0),
+         (301001, 400500, 30784, 2950, 0), (401000, 500000, 40784, 3300, 0),
+         (501000, 600000, 50784, 3800, 0), (600500, 700000, 60784, 4300, 0)]
+print("HPCC, no stages")
+hpcc(STEPS)
+print("HPCC, two stages")
+hpcc(STEPS, max_stage=2)

@@ -22,6 +22,7 @@ static void start(const struct cc_ops *ops)
 	params.timely.segment_bytes = MTU;
 	params.swift = cc_swift_defaults(20 * PS_US);
 	params.dctcp = cc_dctcp_defaults(LINE);
+	params.hpcc = cc_hpcc_defaults(LINE, 10 * PS_US);
 	flow = (struct cc_flow){.state = memory};
 	ops->init(&flow, &params);
 	assert_int_equal(flow.rate_bps, LINE);
@@ -210,6 +211,55 @@ static void test_nvidia_counts_bytes(void **state)
 	assert_int_equal(flow.target_bps, target + 5000000);
 }
 
-RUN(T(test_timely_follows_the_gradient), T(test_patched_timely_follows_the_distance),
+static const struct hop_step {
+	uint64_t acked, sent;
+	uint32_t time_ns, bytes, queue_bytes;
+	uint64_t window[2]; /* without stages; with two */
+} hop_steps[] = {
+	{1000, 100000, 16770000, 1048000, 40000, {125000, 125000}},
+	{50000, 150000, 16774000, 1048390, 50000, {105396, 105396}},
+	{100000, 200000, 784, 204, 60000, {96155, 96155}},
+	{101000, 201000, 5784, 692, 50000, {90187, 90187}},
+	{201001, 301000, 15784, 1660, 20000, {74485, 74485}},
+	{301000, 400000, 25784, 2500, 0, {82327, 74547}},
+	{301001, 400500, 30784, 2950, 0, {79490, 74547}},
+	{401000, 500000, 40784, 3300, 0, {125000, 74609}},
+	{501000, 600000, 50784, 3800, 0, {125000, 125000}},
+	{600500, 700000, 60784, 4300, 0, {125000, 125000}},
+};
+
+static void follow_hops(uint32_t max_stage, uint32_t column)
+{
+	start(&cc_hpcc);
+	params.hpcc.max_stage = max_stage;
+	assert_int_equal(params.hpcc.w_ai, 62); /* 125,000 bytes / 20 / 100 */
+	assert_int_equal(flow.cwnd_bytes, 125000);
+	for (size_t i = 0; i < sizeof(hop_steps) / sizeof(hop_steps[0]); i++) {
+		const struct hop_step *step = &hop_steps[i];
+		const struct cc_hop hop = {LINE, step->time_ns, step->bytes, step->queue_bytes};
+		const struct cc_ack ack = {.packets = 1,
+					   .hops = &hop,
+					   .hop_count = 1,
+					   .acked = step->acked,
+					   .sent = step->sent};
+
+		cc_hpcc.on_ack(&flow, &params, &ack);
+		if (flow.cwnd_bytes + 2 < step->window[column] ||
+		    flow.cwnd_bytes > step->window[column] + 2)
+			fail_msg("step %zu: window %llu, expected %llu", i,
+				 (unsigned long long)flow.cwnd_bytes,
+				 (unsigned long long)step->window[column]);
+	}
+}
+
+/* Both counters of a hop wrap in the third step. */
+static void test_hpcc_follows_the_busiest_hop(void **state)
+{
+	(void)state;
+	follow_hops(0, 0);
+	follow_hops(2, 1);
+}
+
+RUN(T(test_hpcc_follows_the_busiest_hop), T(test_timely_follows_the_gradient), T(test_patched_timely_follows_the_distance),
     T(test_timely_waits_for_its_segment), T(test_swift_keeps_its_target),
     T(test_dctcp_cuts_once_a_round), T(test_nvidia_cuts_and_recovers), T(test_nvidia_counts_bytes))

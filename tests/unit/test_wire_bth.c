@@ -2,6 +2,7 @@
 #include "tests/unit/wire_test.h"
 
 #include "transport/wire/bth.h"
+#include "transport/wire/hop.h"
 
 /* WRITE ONLY with immediate, SE, BECN, QP 0x000102, ACK wanted, PSN 9, "abc" and one pad byte. */
 static const uint8_t known[] = {
@@ -185,7 +186,7 @@ static void test_each_rule_by_a_packet_that_breaks_only_it(void **state)
 	assert_false(accepts(0, 0x80, 36));
 	assert_false(accepts(0, 0x81, 28)); /* pad, but nothing to pad */
 	assert_true(accepts(2, 0x00, 36));  /* a partition with low bits */
-	assert_true(accepts(8, 0xff, 36));  /* reserved bits are ignored */
+	assert_true(accepts(8, 0xbf, 36));  /* reserved bits are ignored */
 	assert_true(accepts(4, 0x3f, 36));
 	assert_true(accepts(35, 0xff, 36)); /* so are the values of pad bytes */
 }
@@ -217,6 +218,58 @@ static void test_headers_of_packets_out_of_order(void **state)
 	assert_true(wire_bth_parse(&parsed, out, 24));
 	assert_int_equal(parsed.rkey, 0xabcdef);
 	assert_int_equal(parsed.dma_length, 0x80000001);
+}
+
+/* Telemetry: a bit of the BTH, 44 bytes behind the headers, and more than five hops are refused. */
+static void test_telemetry_between_headers_and_payload(void **state)
+{
+	static const uint8_t hops[] = {2, 0, 0, 0, 0x90, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8};
+	uint8_t payload[4] = {'a', 'b', 'c', 'd'}, out[100];
+	const struct wire_pkt pkt = {.opcode = WIRE_WRITE_MIDDLE,
+				     .length = 4,
+				     .payload = payload,
+				     .has_rare = true,
+				     .rare = {.pkey = WIRE_PKEY_DEFAULT,
+					      .has_int = true,
+					      .hop_count = 2,
+					      .hops = {0x9000000000000001, 0x0102030405060708}}};
+	struct wire_pkt parsed;
+
+	(void)state;
+	assert_int_equal(wire_pkt_bytes(&pkt), 12 + 44 + 4 + 4);
+	assert_int_equal(wire_bth_emit(&pkt, out, sizeof(out)), 60);
+	assert_int_equal(out[8], 0x40);
+	assert_memory_equal(out + 12, hops, sizeof(hops));
+	assert_memory_equal(out + 56, "abcd", 4);
+	assert_true(wire_bth_parse(&parsed, out, 60));
+	assert_true(parsed.has_rare && parsed.rare.has_int);
+	assert_int_equal(parsed.rare.hop_count, 2);
+	assert_int_equal(parsed.rare.hops[1], 0x0102030405060708);
+	assert_memory_equal(parsed.payload, "abcd", 4);
+	assert_int_equal(wire_bth_emit(&pkt, out, 59), 0);
+	assert_false(wire_bth_parse(&parsed, out, 52)); /* shorter than the hops */
+	out[12] = 6;
+	assert_false(wire_bth_parse(&parsed, out, 60));
+}
+
+/* 100 Gb/s is code 4; 1 us; 1,280 bytes are 10; 8,000 are 100. Then everything at its end. */
+static void test_a_hop_in_64_bits(void **state)
+{
+	const uint64_t word = wire_hop_pack(100000000000, 1000000, 1280 + 127, 8079);
+	const struct wire_hop hop = wire_hop_unpack(word);
+	const struct wire_hop end = wire_hop_unpack(
+		wire_hop_pack(UINT64_MAX, ((1ull << 24) + 5) * 1000, (1ull << 27) + 256, UINT64_MAX));
+
+	(void)state;
+	assert_int_equal(word, 4ull << 61 | 1000ull << 37 | 10ull << 17 | 100);
+	assert_int_equal(hop.rate_bps, 100000000000);
+	assert_int_equal(hop.time_ns, 1000);
+	assert_int_equal(hop.bytes, 10);
+	assert_int_equal(hop.queue_bytes, 8000);
+	assert_int_equal(end.rate_bps, 800000000000);
+	assert_int_equal(end.time_ns, 5);
+	assert_int_equal(end.bytes, 2);
+	assert_int_equal(end.queue_bytes, 0x1ffff * 80);
 }
 
 static void test_payload_only_where_the_opcode_has_one(void **state)
@@ -304,5 +357,6 @@ RUN(T(test_known_bytes), T(test_order_of_headers), T(test_parse_is_the_inverse_o
     T(test_synthetic_payload_becomes_its_bytes), T(test_payload_at_its_place_stays),
     T(test_rare_only_where_needed), T(test_each_rule_by_a_packet_that_breaks_only_it),
     T(test_headers_of_packets_out_of_order),
+    T(test_telemetry_between_headers_and_payload), T(test_a_hop_in_64_bits),
     T(test_payload_only_where_the_opcode_has_one), T(test_payload_ends_at_the_largest_mtu),
     T(test_no_partition), T(test_values_too_wide_are_our_mistake))

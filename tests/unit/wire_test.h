@@ -50,7 +50,13 @@ static inline struct wire_pkt random_pkt(struct util_rand *rand, uint8_t opcode,
 		pkt.rare.pkey = (uint16_t)(rand_bits(rand, 16) | 1);
 		pkt.rare.mig_req = rand_bits(rand, 1);
 	}
-	pkt.has_rare = pkt.rare.pkey != WIRE_PKEY_DEFAULT || pkt.rare.mig_req;
+	if (rand_bits(rand, 2) == 0) {
+		pkt.rare.has_int = true;
+		pkt.rare.hop_count = (uint8_t)util_rand_below(rand, WIRE_INT_HOPS + 1);
+		for (int i = 0; i < pkt.rare.hop_count; i++)
+			pkt.rare.hops[i] = util_rand_next(rand);
+	}
+	pkt.has_rare = pkt.rare.pkey != WIRE_PKEY_DEFAULT || pkt.rare.mig_req || pkt.rare.has_int;
 	if (op->atomiceth || op->deth || op->rdeth || op->xrceth)
 		pkt.has_rare = true;
 	if (op->atomiceth) {

@@ -56,6 +56,14 @@ struct cc_dctcp_params {
 	uint64_t rate_ai; /* bit/s a round trip */
 };
 
+/* HPCC, Li et al., SIGCOMM 2019, section 3. */
+struct cc_hpcc_params {
+	ps_t base_rtt;	       /* T */
+	struct cc_ratio eta;   /* 0.95 */
+	uint32_t max_stage;    /* 0, as in the published figures; 5 in the paper's text */
+	uint32_t w_ai;	       /* bytes a round trip: W_init * (1 - eta) / N for N flows; here 100 */
+};
+
 struct cc_params {
 	uint64_t line_rate_bps, rate_min_bps;
 	uint64_t r_ai_bps, r_hai_bps;
@@ -70,6 +78,16 @@ struct cc_params {
 	struct cc_timely_params timely;
 	struct cc_swift_params swift;
 	struct cc_dctcp_params dctcp;
+	struct cc_hpcc_params hpcc;
+};
+
+/* What a switch said of the port that a packet left by; differences of the first two count, modulo
+ * 2^24 and 2^20. */
+enum { CC_HOPS_MAX = 5 };
+struct cc_hop {
+	uint64_t rate_bps;
+	uint32_t time_ns, bytes; /* bytes: in 128 */
+	uint32_t queue_bytes;
 };
 
 /* What an ACK says. */
@@ -78,6 +96,8 @@ struct cc_ack {
 	ps_t rtt;	  /* of the packet that it acknowledges, by the sender's clock; 0: unknown */
 	uint32_t packets; /* acknowledged by it */
 	bool ecn;	  /* some of them were marked */
+	const struct cc_hop *hops; /* of the packet that it acknowledges */
+	uint32_t hop_count;
 	uint64_t acked, sent; /* bytes of all packets acknowledged, and sent, so far */
 };
 
@@ -99,6 +119,7 @@ struct cc_ops {
 	bool listens; /* packets travel as ECT(0) */
 	/* Hears of ACKs, which echo marks in their BECN bit; then the far end sends no CNPs. */
 	bool takes_acks;
+	bool takes_int;	      /* data packets gather hops on their way, and ACKs echo them */
 	uint32_t state_bytes; /* zeroed before init */
 	void (*init)(struct cc_flow *flow, const struct cc_params *params);
 	/* Applies every timer that was due up to and including @now. */
@@ -112,7 +133,7 @@ struct cc_ops {
 };
 
 extern const struct cc_ops cc_none, cc_dcqcn, cc_dcqcn_hpcc, cc_dcqcn_nv, cc_timely,
-	cc_timely_patched, cc_swift, cc_dctcp;
+	cc_timely_patched, cc_swift, cc_dctcp, cc_hpcc;
 
 /* The parameters of decisions named above for a port of @line_rate_bps. */
 struct cc_params cc_dcqcn_params(uint64_t line_rate_bps);
@@ -121,6 +142,7 @@ struct cc_params cc_dcqcn_hpcc_params(uint64_t line_rate_bps);
 struct cc_nv_params cc_nv_defaults(void);
 struct cc_timely_params cc_timely_defaults(bool patched);
 struct cc_swift_params cc_swift_defaults(ps_t base_rtt);
+struct cc_hpcc_params cc_hpcc_defaults(uint64_t line_rate_bps, ps_t base_rtt);
 struct cc_dctcp_params cc_dctcp_defaults(uint64_t line_rate_bps);
 
 #endif

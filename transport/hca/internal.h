@@ -223,7 +223,10 @@ struct hca_meter {
 	} stamps[256];
 	uint32_t first, count;
 	uint64_t acked; /* bytes */
-	bool is_marked; /* the responder: something since the last ACK was */
+	/* The responder: something since the last ACK was marked; what the last packet gathered. */
+	bool is_marked;
+	uint8_t hop_count;
+	uint64_t hops[WIRE_INT_HOPS];
 };
 
 enum hca_unusual {
@@ -477,7 +480,9 @@ int hca_meter_create(struct hca_qp *qp); /* and the state of its control; -ENOME
 void hca_meter_destroy(struct hca_qp *qp);
 void hca_meter_reset(struct hca_qp *qp);
 void hca_meter_set_window(struct hca_qp *qp); /* from qp->cc */
-void hca_meter_sent(struct hca_qp *qp, const struct wire_pkt *pkt, bool is_new, ps_t now);
+void hca_meter_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now);
+void hca_meter_take_hops(struct hca_qp *qp, const struct wire_pkt *pkt);
+void hca_meter_fill_ack(struct hca_qp *qp, struct wire_pkt *pkt);
 void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		     ps_t now);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
+#include "transport/wire/hop.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -44,15 +45,65 @@ void hca_meter_set_window(struct hca_qp *qp)
 }
 
 /* @is_new: never sent before; of others an ACK may be that of the first time. */
-void hca_meter_sent(struct hca_qp *qp, const struct wire_pkt *pkt, bool is_new, ps_t now)
+void hca_meter_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now)
 {
 	struct hca_meter *meter = qp->meter;
 	const uint32_t room = sizeof(meter->stamps) / sizeof(meter->stamps[0]);
 
+	if (qp->dev->profile.cc->takes_int && pkt->length > 0 && !pkt->has_rare) {
+		pkt->has_rare = true;
+		pkt->rare = (struct wire_rare){.pkey = WIRE_PKEY_DEFAULT, .has_int = true};
+	}
 	if (!is_new || !pkt->ack_req || meter->count == room)
 		return;
 	meter->stamps[(meter->first + meter->count++) % room] =
 		(struct hca_stamp){pkt->psn, now + 1};
+}
+
+_Static_assert((int)CC_HOPS_MAX == (int)WIRE_INT_HOPS, "every hop reaches the control");
+
+void hca_meter_take_hops(struct hca_qp *qp, const struct wire_pkt *pkt)
+{
+	struct hca_meter *meter = qp->meter;
+
+	if (!pkt->has_rare || !pkt->rare.has_int)
+		return;
+	meter->hop_count =
+		pkt->rare.hop_count < WIRE_INT_HOPS ? pkt->rare.hop_count : (uint8_t)WIRE_INT_HOPS;
+	for (uint32_t i = 0; i < meter->hop_count; i++)
+		meter->hops[i] = pkt->rare.hops[i];
+}
+
+/* The mark and the hops go back, once. */
+void hca_meter_fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
+{
+	struct hca_meter *meter = qp->meter;
+
+	pkt->becn = meter->is_marked;
+	meter->is_marked = false;
+	if (meter->hop_count == 0)
+		return;
+	pkt->has_rare = true;
+	pkt->rare = (struct wire_rare){
+		.pkey = WIRE_PKEY_DEFAULT, .has_int = true, .hop_count = meter->hop_count};
+	for (uint32_t i = 0; i < meter->hop_count; i++)
+		pkt->rare.hops[i] = meter->hops[i];
+	meter->hop_count = 0;
+}
+
+static uint32_t unpack_hops(const struct wire_pkt *pkt, struct cc_hop *ret_hops)
+{
+	uint32_t count = 0;
+
+	if (!pkt->has_rare || !pkt->rare.has_int)
+		return 0;
+	for (; count < pkt->rare.hop_count && count < CC_HOPS_MAX; count++) {
+		const struct wire_hop hop = wire_hop_unpack(pkt->rare.hops[count]);
+
+		ret_hops[count] = (struct cc_hop){
+			hop.rate_bps, hop.time_ns, hop.bytes, hop.queue_bytes};
+	}
+	return count;
 }
 
 /* When @psn was sent, and 1 ps; 0: unknown. Those before it are forgotten. */
@@ -79,7 +130,8 @@ void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	const struct hca_sq *sq = &qp->sq;
 	const int32_t packets = wire_psn_diff(pkt->psn, sq->una_psn) + 1;
 	struct hca_meter *meter = qp->meter;
-	struct cc_ack ack = {.now = now, .ecn = pkt->becn};
+	struct cc_hop hops[CC_HOPS_MAX];
+	struct cc_ack ack = {.now = now, .ecn = pkt->becn, .hops = hops};
 	ps_t sent_at;
 
 	if (op->read || op->atomic || op->sacketh || packets <= 0 ||
@@ -89,6 +141,7 @@ void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	sent_at = take_stamp(meter, pkt->psn);
 	meter->acked += (uint64_t)packets << qp->mtu_shift;
 	ack.rtt = sent_at ? now + 1 - sent_at : 0;
+	ack.hop_count = unpack_hops(pkt, hops);
 	ack.packets = (uint32_t)packets;
 	ack.acked = meter->acked;
 	ack.sent = meter->acked +

@@ -150,10 +150,8 @@ static void fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
 	if (__builtin_expect(qp->dev->looks_closer, false)) {
 		if (rq->early && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
 			hca_early_fill_nak(qp, pkt);
-		if (qp->meter) {
-			pkt->becn = qp->meter->is_marked;
-			qp->meter->is_marked = false;
-		}
+		if (qp->meter)
+			hca_meter_fill_ack(qp, pkt);
 	}
 	rq->ack_due = rq->ack_fatal = false;
 }

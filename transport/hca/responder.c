@@ -480,6 +480,8 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 	const bool selective = qp->dev->selective;
 	struct wire_pkt room;
 
+	if (__builtin_expect(qp->dev->metered, false))
+		hca_meter_take_hops(qp, pkt);
 	if (qp->state == HCA_QPS_RTR && !qp->rq.is_established) {
 		qp->rq.is_established = true;
 		hca_qp_async(qp, HCA_EVENT_COMM_EST, now);

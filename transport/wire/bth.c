@@ -9,7 +9,7 @@
 
 /* BTH (IBTA 9.2, linux drivers/infiniband/sw/rxe/rxe_hdr.h):
  *	0 opcode | 1 SE.MigReq.PadCnt(2).TVer(4) | 2-3 P_Key | 4 FECN.BECN.reserved(6) |
- *	5-7 destination QP | 8 AckReq.reserved(7) | 9-11 PSN
+ *	5-7 destination QP | 8 AckReq.INT.reserved(6) | 9-11 PSN
  * then in this order those that the opcode has:
  *	RDETH	  0 reserved | 1-3 EE context
  *	DETH	  0-3 Q_Key | 4 reserved | 5-7 source QP
@@ -22,6 +22,10 @@
  *	SETH	  0 reserved | 1-3 number of the receive | 4-7 offset
  *	SACKETH	  0 reserved | 1-3 PSN that came | 4-7 those before it
  *	ImmDt 0-3, IETH 0-3 R_Key
+ * INT is our own use of a reserved bit: between the headers and the payload are 44 bytes of in-band
+ * telemetry, as in the simulator of the HPCC authors (int-header.h) but for a size in whole words:
+ *	INT	  0 hops | 1-3 reserved | 4-43 five hops of 8 bytes, those not used 0
+ * A switch that writes a hop makes the ICRC anew.
  * In front of the ImmDt or IETH is the SETH, behind the AETH the SACKETH.
  * All integers travel big-endian. */
 enum {
@@ -33,6 +37,7 @@ enum {
 	FECN = 0x80,
 	BECN = 0x40,
 	ACK_REQ = 0x80,
+	HAS_INT = 0x40,
 	PKEY_BASE = 0x7fff, /* without the bit of full membership */
 };
 
@@ -175,6 +180,29 @@ static uint8_t *parse_extensions(uint8_t *p, const struct wire_op *op, struct wi
 	return p + (op->cnp ? (int)WIRE_CNP_BYTES : 0);
 }
 
+size_t wire_pkt_bytes_rare(const struct wire_pkt *pkt)
+{
+	return wire_ops[pkt->opcode].header_bytes +
+	       (pkt->rare.has_int ? (size_t)WIRE_INT_BYTES : 0) + ((pkt->length + 3u) & ~3u) +
+	       WIRE_ICRC_BYTES;
+}
+
+static void emit_int(uint8_t *p, const struct wire_rare *rare)
+{
+	CHECK(rare->hop_count <= WIRE_INT_HOPS);
+	put32(p, (uint32_t)rare->hop_count << 24);
+	for (uint32_t i = 0; i < WIRE_INT_HOPS; i++)
+		put64(p + 4 + 8 * i, i < rare->hop_count ? rare->hops[i] : 0);
+}
+
+static void parse_int(const uint8_t *p, struct wire_rare *rare)
+{
+	rare->has_int = true;
+	rare->hop_count = p[0];
+	for (uint32_t i = 0; i < rare->hop_count; i++)
+		rare->hops[i] = get64(p + 4 + 8 * i);
+}
+
 size_t wire_bth_emit_headers(const struct wire_pkt *pkt, uint8_t *buf, size_t len)
 {
 	static const struct wire_rare none = {.pkey = WIRE_PKEY_DEFAULT};
@@ -185,7 +213,7 @@ size_t wire_bth_emit_headers(const struct wire_pkt *pkt, uint8_t *buf, size_t le
 	CHECK(pkt->has_rare || !has_rare(op));
 	CHECK(pkt->dest_qpn <= WIRE_U24_MAX);
 	CHECK(pkt->psn <= WIRE_U24_MAX);
-	if (len < op->header_bytes)
+	if (len < op->header_bytes + (rare->has_int ? (size_t)WIRE_INT_BYTES : 0))
 		return 0;
 	buf[0] = pkt->opcode;
 	buf[1] = (uint8_t)((pkt->solicited ? SOLICITED : 0) | (rare->mig_req ? MIG_REQ : 0) |
@@ -193,10 +221,13 @@ size_t wire_bth_emit_headers(const struct wire_pkt *pkt, uint8_t *buf, size_t le
 	put16(buf + 2, rare->pkey ? rare->pkey : WIRE_PKEY_DEFAULT);
 	buf[4] = (uint8_t)((pkt->fecn ? FECN : 0) | (pkt->becn ? BECN : 0));
 	put24(buf + 5, pkt->dest_qpn);
-	buf[8] = pkt->ack_req ? ACK_REQ : 0;
+	buf[8] = (uint8_t)((pkt->ack_req ? ACK_REQ : 0) | (rare->has_int ? HAS_INT : 0));
 	put24(buf + 9, pkt->psn);
 	CHECK(emit_extensions(buf + WIRE_BTH_BYTES, op, pkt, rare) == buf + op->header_bytes);
-	return op->header_bytes;
+	if (!rare->has_int)
+		return op->header_bytes;
+	emit_int(buf + op->header_bytes, rare);
+	return op->header_bytes + (size_t)WIRE_INT_BYTES;
 }
 
 size_t wire_bth_emit(const struct wire_pkt *pkt, uint8_t *buf, size_t len)
@@ -220,12 +251,17 @@ size_t wire_bth_emit(const struct wire_pkt *pkt, uint8_t *buf, size_t len)
 bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 {
 	const struct wire_op *op = len > 0 ? wire_op_find(buf[0]) : NULL;
-	size_t body, pad;
+	size_t headers, body, pad;
 	uint32_t pkey;
+	bool has_int;
 
 	if (!op || len % 4 != 0 || len < op->header_bytes)
 		return false;
-	body = len - op->header_bytes;
+	has_int = buf[8] & HAS_INT;
+	headers = op->header_bytes + (has_int ? (size_t)WIRE_INT_BYTES : 0);
+	if (len < headers || (has_int && buf[op->header_bytes] > WIRE_INT_HOPS))
+		return false;
+	body = len - headers;
 	pad = buf[1] >> PAD_SHIFT & PAD_MASK;
 	pkey = get16(buf + 2);
 	if ((buf[1] & TVER_MASK) != 0 || (pkey & PKEY_BASE) == 0)
@@ -239,16 +275,18 @@ bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 	pkt->fecn = buf[4] & FECN;
 	pkt->becn = buf[4] & BECN;
 	pkt->synthetic = false;
-	pkt->has_rare = has_rare(op) || pkey != WIRE_PKEY_DEFAULT || (buf[1] & MIG_REQ) != 0;
+	pkt->has_rare = has_int || has_rare(op) || pkey != WIRE_PKEY_DEFAULT || (buf[1] & MIG_REQ) != 0;
 	pkt->length = (uint16_t)(body - pad);
 	pkt->dest_qpn = get24(buf + 5);
 	pkt->psn = get24(buf + 9);
 	pkt->word = pkt->rkey = pkt->dma_length = 0;
 	pkt->va = 0;
-	pkt->payload = pkt->length > 0 ? buf + op->header_bytes : NULL;
+	pkt->payload = pkt->length > 0 ? buf + headers : NULL;
 	if (pkt->has_rare)
 		pkt->rare = (struct wire_rare){.pkey = (uint16_t)pkey,
 					       .mig_req = (buf[1] & MIG_REQ) != 0};
+	if (has_int)
+		parse_int(buf + op->header_bytes, &pkt->rare);
 	CHECK(parse_extensions(buf + WIRE_BTH_BYTES, op, pkt) == buf + op->header_bytes);
 	return true;
 }

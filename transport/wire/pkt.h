@@ -26,6 +26,8 @@ enum {
 	WIRE_ATOMICACKETH_BYTES = 8,
 	WIRE_SETH_BYTES = 8,
 	WIRE_SACKETH_BYTES = 8,
+	WIRE_INT_BYTES = 44,
+	WIRE_INT_HOPS = 5,
 	WIRE_CNP_BYTES = 16, /* reserved bytes of a CNP */
 	WIRE_ICRC_BYTES = 4,
 	WIRE_IPV4_BYTES = 20,
@@ -123,6 +125,10 @@ struct wire_rare {
 	uint32_t xrc_srqn;	     /* XRCETH, 24 bits */
 	uint16_t pkey;		     /* where it is not WIRE_PKEY_DEFAULT */
 	bool mig_req;
+	/* In-band telemetry: what switches on the way have written (transport/wire/hop.h). */
+	bool has_int;
+	uint8_t hop_count;	     /* at most WIRE_INT_HOPS; later switches write nothing */
+	uint64_t hops[WIRE_INT_HOPS];
 };
 
 /* The first WIRE_HOT_BYTES are copied as they are through a simulated fabric; keep the layout. */
@@ -182,6 +188,9 @@ void wire_pattern_bytes(uint64_t pattern, uint8_t *ret_bytes, size_t length);
 /* Whether @bytes are those of @pattern. */
 bool wire_pattern_matches(uint64_t pattern, const uint8_t *bytes, size_t length);
 
+/* wire_pkt_bytes() of a packet with rare fields, which may have telemetry. */
+size_t wire_pkt_bytes_rare(const struct wire_pkt *pkt);
+
 /* Bytes from BTH to ICRC, payload and pad included. CHECKs that the opcode exists. */
 static inline size_t wire_pkt_bytes(const struct wire_pkt *pkt)
 {
@@ -189,6 +198,8 @@ static inline size_t wire_pkt_bytes(const struct wire_pkt *pkt)
 
 	CHECK(op->name != NULL);
 	CHECK(pkt->length <= (op->payload ? WIRE_MTU_MAX : 0));
+	if (__builtin_expect(pkt->has_rare, 0))
+		return wire_pkt_bytes_rare(pkt);
 	return op->header_bytes + ((pkt->length + 3u) & ~3u) + WIRE_ICRC_BYTES;
 }
 
