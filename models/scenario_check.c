@@ -262,6 +262,11 @@ static void check_map(struct scenario_reader *r, struct yaml_node *map, struct h
 	}
 }
 
+void scenario_check_part(struct scenario_reader *r, struct yaml_node *map, const char *path)
+{
+	check_map(r, map, (struct here){path, path});
+}
+
 void scenario_check(struct scenario_reader *r)
 {
 	check_map(r, r->root, (struct here){"", ""});

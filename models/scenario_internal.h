@@ -14,6 +14,8 @@ struct scenario_reader {
 	struct yaml_node *root;
 	const char *path; /* of the scenario */
 	bool no_memory;
+	struct yaml_node **profiles; /* their roots */
+	uint32_t profile_count;
 	bool topology_bad; /* an error that would only bring others */
 	bool hpcc_nodes; /* the topology names its nodes n0, n1 ... */
 	/* Once the topology stands: the names of hosts in order (a position is one in the host
@@ -31,6 +33,8 @@ struct scenario_reader {
 
 /* Every key known, every value good; attaches the values to the nodes. */
 void scenario_check(struct scenario_reader *r);
+/* The same of a map from elsewhere that stands for the one at @path. */
+void scenario_check_part(struct scenario_reader *r, struct yaml_node *map, const char *path);
 /* --set KEY=VALUE, @number from 1, into the tree. */
 void scenario_set(struct scenario_reader *r, const char *set, uint32_t number);
 
@@ -82,6 +86,9 @@ void scenario_hosts_index(struct scenario_reader *r);
 
 /* ---- the sections ---- */
 
+/* Before all others: puts profiles behind what the scenario says. */
+void scenario_read_profiles(struct scenario_reader *r);
+void scenario_free_profiles(struct scenario_reader *r);
 void scenario_read_topology(struct scenario_reader *r);
 /* scenario_kinds.c: a topology of a kind. -ENOMEM. */
 int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map);

@@ -138,6 +138,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	for (uint32_t i = 0; overrides && i < overrides->set_count; i++)
 		scenario_set(r, overrides->sets[i], i + 1);
 	scenario_check(r);
+	scenario_read_profiles(r);
 	read_top(r, overrides);
 	scenario_read_topology(r);
 	scenario_read_nic(r);
@@ -168,6 +169,7 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 		      : errors->error_count > before   ? -EINVAL
 						       : 0;
 	}
+	scenario_free_profiles(&r);
 	yaml_free(r.root);
 	util_free(r.hosts);
 	util_free(r.natural);

@@ -101,6 +101,10 @@ static const struct scenario_row rows[] = {
 	{"oob_delay", SCENARIO_TIME, "20us", 1, PS_S, NULL,
 	 .help = "of what programs tell each other out of band"},
 
+	{"profiles", SCENARIO_TEXTS, NULL, 0, 0, NULL,
+	 .help = "known switches and adapters, whose keys hold where the scenario says nothing: verbena "
+	 "profiles"},
+
 	{"topology", SCENARIO_MAP, NULL, 0, 0, NULL,
 	 .help = "a kind, a file, or lists of hosts, switches and links", .required = true},
 	{"topology.kind", SCENARIO_WORD, NULL, 0, 0,

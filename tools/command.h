@@ -64,7 +64,7 @@ struct command {
 };
 
 extern const struct command command_run, command_check, command_topo, command_stat, command_diff,
-	command_explain, command_sweep;
+	command_explain, command_sweep, command_profiles;
 
 /* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
 int command_parse(const struct command *command, int argc, char **argv,

@@ -15,7 +15,7 @@
 
 static const struct command *const commands[] = {&command_run, &command_check, &command_topo,
 						&command_stat, &command_diff,
-						&command_explain, &command_sweep};
+						&command_explain, &command_sweep, &command_profiles};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 /* Programs of a run are tasks. */
@@ -57,10 +57,10 @@ static void print_usage(FILE *file)
 {
 	fputs("usage: verbena COMMAND [OPTION...] [ARGUMENT...]\n\n", file);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(file, "  %-6s %-18s %s\n", commands[i]->name, commands[i]->arguments,
+		fprintf(file, "  %-8s %-18s %s\n", commands[i]->name, commands[i]->arguments,
 			commands[i]->summary);
-	fputs("  help   [COMMAND]          this, or more about a command\n"
-	      "  --version                 which version this is\n",
+	fputs("  help     [COMMAND]          this, or more about a command\n"
+	      "  --version                   which version this is\n",
 	      file);
 }
 

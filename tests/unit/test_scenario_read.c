@@ -4,6 +4,7 @@
 #include "tests/test.h"
 
 #include "models/scenario_read.h"
+#include "models/profile.h"
 #include "models/scenario_schema.h"
 #include "models/task.h"
 #include "util/alloc.h"
@@ -69,6 +70,7 @@ static const struct key_case cases[] = {
 	{"name", STAR, "name", "x", "a b"},
 	{"seed", STAR, "seed", "7", "-7"},
 	{"until", STAR, "until", "1ms", "1"},
+	{"profiles", STAR, "profiles", "[msn2700]", "[cisco]"},
 	{"oob_delay", STAR, "oob_delay", "10us", "0us"},
 	{"topology.kind", FAT, "topology.kind", NULL, "ring"},
 	{"topology.file", TOP, "topology.file", NULL, "none.txt"},
@@ -495,6 +497,34 @@ static void every_bad_value_is_refused(void **state)
 	}
 }
 
+static void every_profile_is_good(void **state)
+{
+	struct scenario first, second;
+	char set[64];
+
+	(void)state;
+	assert_true(profile_count() >= 8);
+	for (uint32_t i = 0; i < profile_count(); i++) {
+		snprintf(set, sizeof(set), "profiles=[%s]", profile_at(i)->name);
+		assert_true(hash_of(STAR, set) != hash_of(STAR, NULL));
+	}
+	/* What is said goes before a profile, the first profile before the second; maps are joined. */
+	assert_good(PFC, "profiles=[dcqcn_paper, msn2700]", &first);
+	assert_int_equal(first.switches.buffer_bytes, 12000000);
+	assert_int_equal(first.switches.ecn.kmin_bytes, 5000);
+	assert_int_equal(first.switches.lossless, 0x08);
+	assert_int_equal(first.switches.weights[3], 15);
+	assert_int_equal(first.nic.mtu, 1024);
+	assert_good(STAR "switch: {buffer: 1GiB, pfc: {priorities: [4]}}\n",
+		    "profiles=[msn2700, dcqcn_paper]", &second);
+	assert_int_equal(second.switches.buffer_bytes, 1 << 30);
+	assert_int_equal(second.switches.lossless, 0x10);
+	assert_int_equal(second.switches.headroom_bytes, 38912);
+	assert_true(second.switches.has_watchdog);
+	scenario_fini(&first);
+	scenario_fini(&second);
+}
+
 static void the_reference_names_every_key(void **state)
 {
 	char *text;
@@ -747,7 +777,7 @@ static void every_allocation_may_fail(void **state)
 }
 
 RUN(T(every_key_has_a_case), T(every_row_is_sound), T(what_holds_anyway_changes_nothing),
-    T(every_other_value_is_seen), T(every_bad_value_is_refused), T(the_reference_names_every_key),
+    T(every_other_value_is_seen), T(every_bad_value_is_refused), T(every_profile_is_good), T(the_reference_names_every_key),
     T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
     T(a_ring_goes_as_people_count), T(a_permutation_moves_everybody),
     T(patterns_have_their_pairs), T(a_load_is_each_hosts_own), T(ranks_are_in_the_order_of_their_hosts),

@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""list.py OUT FILE...: the profiles as C, by name in order."""
+import os
+import sys
+
+with open(sys.argv[1], "w", encoding="utf-8") as out:
+    for path in sorted(sys.argv[2:]):
+        name = os.path.splitext(os.path.basename(path))[0]
+        with open(path, encoding="utf-8") as file:
+            lines = [line.rstrip("\n").replace("\\", "\\\\").replace('"', '\\"') for line in file]
+        text = "\n".join(f'\t "{line}\\n"' for line in lines)
+        out.write(f'\t{{"{name}",\n{text}}},\n')
