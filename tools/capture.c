@@ -66,8 +66,7 @@ static bool make_room(struct capture_host *ch)
 	return true;
 }
 
-/* Of the other end where it is a switch: a locally administered address from its name. */
-static void mac_of(const struct sim_node *node, uint8_t ret_mac[6])
+void capture_switch_mac(const struct sim_node *node, uint8_t ret_mac[6])
 {
 	const uint8_t mac[6] = {2,
 				1,
@@ -90,16 +89,14 @@ static size_t control_bytes(const struct host *host, bool sent, const struct sim
 	if (sent)
 		host_mac(host, pfc.src_mac);
 	else
-		mac_of(host->node.ports[0].peer, pfc.src_mac);
+		capture_switch_mac(host->node.ports[0].peer, pfc.src_mac);
 	for (int i = 0; i < 8; i++)
 		if (body.classes >> i & 1)
 			pfc.quanta[i] = (uint16_t)body.value;
 	return wire_pfc_emit(&pfc, buf, room);
 }
 
-/* What comes is addressed as its sender did it, whom the queue pair knows; both ends of a queue
- * pair use the same UDP source port. */
-static struct wire_path path_back(const struct host *host, uint32_t qpn)
+struct wire_path capture_path_to(const struct host *host, uint32_t qpn)
 {
 	const struct wire_path *own = hca_qp_path(host->hca, qpn);
 	struct wire_path path = {.udp_sport = 0xc000};
@@ -124,7 +121,7 @@ static size_t data_bytes(const struct host *host, const struct sim_pkt *frame,
 	struct wire_path path;
 
 	packet_unpack(frame, &pkt);
-	path = sent_path ? *sent_path : path_back(host, pkt.dest_qpn);
+	path = sent_path ? *sent_path : capture_path_to(host, pkt.dest_qpn);
 	path.ecn = frame->ecn;
 	path.ttl = frame->ttl;
 	if (pkt.synthetic) {

@@ -29,4 +29,10 @@ int capture_attach(struct capture *capture,
 /* Zeroed: allowed. As capture_open(): whether all could be written. */
 int capture_close(struct capture *capture);
 
+/* Of a switch: a locally administered address from its name. */
+void capture_switch_mac(const struct sim_node *node, uint8_t ret_mac[6]);
+/* What comes for a queue pair of @host is addressed as its sender did it, whom the queue pair knows;
+ * both ends of a queue pair use the same UDP source port. */
+struct wire_path capture_path_to(const struct host *host, uint32_t qpn);
+
 #endif

@@ -19,7 +19,7 @@ enum command_exit {
 
 struct command_options {
 	struct scenario_overrides overrides;
-	const char *out, *pcap, *junit, *trace, *perfetto, *break_on, *why; /* NULL: not given */
+	const char *out, *pcap, *pcap_port, *junit, *trace, *perfetto, *break_on, *why; /* NULL: not given */
 	const char *from, *to;	/* hosts */
 	ps_t series; /* 0: none */
 	bool json, quiet, through_wire, dot, schema, ethtool, hw;
@@ -51,6 +51,7 @@ enum command_option { /* for struct command.options */
 		      COMMAND_WHY = 1 << 19,
 		      COMMAND_JOBS = 1 << 20,
 		      COMMAND_SERIES = 1 << 21,
+		      COMMAND_PCAP_PORT = 1 << 22,
 };
 
 struct command {

@@ -22,6 +22,7 @@ static const struct {
 	{"json", NULL, "the result as JSON on stdout; no files without --out", COMMAND_JSON},
 	{"junit", "FILE", "expectations and programs as JUnit XML, for CI", COMMAND_JUNIT},
 	{"pcap", "FILE", "capture of all host ports, PFC included, as pcapng", COMMAND_PCAP},
+	{"pcap-port", "LINK", "--pcap captures both ends of this link instead", COMMAND_PCAP_PORT},
 	{"trace", "FILTER", "a line for each event: all, or port= node= qp= flow= kind= from= until=",
 	 COMMAND_TRACE},
 	{"break-on", "EVENT", "end where that happens first, and show what led to it",
@@ -154,6 +155,9 @@ static int take(const struct command *command, struct command_options *options,
 				     "--series: found \"%s\", expected a time from 1ps to 1000s",
 				     value);
 		return COMMAND_DONE;
+	case COMMAND_PCAP_PORT:
+		options->pcap_port = value;
+		return COMMAND_DONE;
 	case COMMAND_JOBS:
 		if (!number_of(value, THREADS_MAX, &number) || number == 0)
 			return usage(command, "--jobs: found \"%s\", expected a number from 1 to %d",
@@ -257,6 +261,8 @@ int command_parse(const struct command *command, int argc, char **argv,
 	ret = parse_all(command, argc, argv, ret_options);
 	if (ret)
 		return ret;
+	if (ret_options->pcap_port && !ret_options->pcap)
+		return usage(command, "--pcap-port: expected --pcap FILE beside it");
 	if (ret_options->series && ret_options->json && !ret_options->out)
 		return usage(command, "--series: expected --out, since --json alone writes no file");
 	if (ret_options->arg_count < command->args_min && !ret_options->schema)

@@ -3,6 +3,7 @@
 
 #include "models/sampler.h"
 #include "tools/capture.h"
+#include "tools/capture_link.h"
 #include "tools/command.h"
 #include "tools/counters.h"
 #include "tools/expect.h"
@@ -34,6 +35,7 @@ struct run {
 	struct ranks ranks;
 	struct progress progress;
 	struct capture capture;
+	struct capture_link capture_link;
 	struct junit junit;
 	struct watch watch;
 	struct series series;
@@ -251,7 +253,9 @@ static int build_and_run(struct run *run)
 	ret = ret ? ret : ranks_start(&run->ranks, &run->fabric, run->options->thread_count);
 	if (!ret && run->files)
 		ret = sampler_start(&run->sampler, &run->fabric);
-	if (!ret && run->options->pcap)
+	if (!ret && run->options->pcap_port)
+		ret = capture_link_attach(&run->capture_link, &run->fabric, run->options->pcap_port);
+	else if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
 	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric);
 	if (!ret && run->options->series)
@@ -268,6 +272,7 @@ static int build_and_run(struct run *run)
 	else if (ret && ret != -EIO) /* that was the capture */
 		command_say("the run could not go on: %s", strerror(-ret));
 	captured = capture_close(&run->capture); /* says what went wrong with it */
+	captured = captured ? captured : capture_link_close(&run->capture_link);
 	watched = watch_close(&run->watch);
 	if (series_close(&run->series, sim_now(run->fabric.sim)) != COMMAND_DONE)
 		watched = COMMAND_BROKEN;
@@ -310,7 +315,8 @@ static int run_scenario(const struct command_options *options)
 		ret = folder_open(&run.folder, options->out, run.scenario.name);
 	ret = ret ? ret : open_log(&run);
 	if (!ret && options->pcap)
-		ret = capture_open(&run.capture, options->pcap);
+		ret = options->pcap_port ? capture_link_open(&run.capture_link, options->pcap)
+					 : capture_open(&run.capture, options->pcap);
 	if (!ret && options->junit)
 		ret = junit_open(&run.junit, options->junit);
 	ret = ret ? ret : watch_open(&run.watch, options);
@@ -318,6 +324,7 @@ static int run_scenario(const struct command_options *options)
 		ret = series_open(&run.series, run.folder.path, options->series);
 	ret = ret ? ret : build_and_run(&run);
 	capture_close(&run.capture);
+	capture_link_close(&run.capture_link);
 	junit_close(&run.junit);
 	fini(&run);
 	return ret;
@@ -334,7 +341,7 @@ const struct command command_run = {
 		"n.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JSON | COMMAND_JUNIT |
 		   COMMAND_PCAP | COMMAND_UNTIL | COMMAND_THROUGH_WIRE | COMMAND_THREADS |
-		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO | COMMAND_SERIES,
+		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO | COMMAND_SERIES | COMMAND_PCAP_PORT,
 	.args_min = 1,
 	.args_max = 1,
 	.run = run_scenario,

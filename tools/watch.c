@@ -52,6 +52,15 @@ int watch_check(struct watch *watch, const struct command_options *options,
 		fprintf(stderr, "verbena: --break-on: %s\n", why.text);
 		return COMMAND_BAD;
 	}
+	if (options->pcap_port) {
+		struct event_filter link = {.port_count = 1};
+
+		snprintf(link.ports[0], sizeof(link.ports[0]), "%s", options->pcap_port);
+		if (!event_filter_check(&link, scenario, &why)) {
+			fprintf(stderr, "verbena: --pcap-port: %s\n", why.text);
+			return COMMAND_BAD;
+		}
+	}
 	return watch->has_trace ? open_trace(&watch->trace, options->json) : COMMAND_DONE;
 }
 
