@@ -25,15 +25,18 @@ static bool waits(const struct explain *explain, uint32_t port, uint8_t priority
 					     now - p->sent_at >= PATIENCE_US * PS_US));
 }
 
-/* The next port in the way of what @port would send: one of the node behind it that waits, too. */
+/* The next port in the way of what @port would send: one of the node behind it that waits, too. Frames go
+ * back by the link they came by only where a route has a loop, so that counts where nothing moves any
+ * more. */
 static uint32_t next_of(const struct explain *explain, uint32_t port, uint32_t after,
 			uint8_t priority)
 {
 	const struct events *events = explain->events;
 	const char *node = events->ports[port].peer;
+	const bool back = sim_is_done(events->fabric->sim);
 
 	for (uint32_t i = after; i < events->port_count; i++)
-		if (i != events->ports[port].far && strcmp(events->ports[i].node, node) == 0 &&
+		if ((back || i != events->ports[port].far) && strcmp(events->ports[i].node, node) == 0 &&
 		    waits(explain, i, priority))
 			return i;
 	return UINT32_MAX;
