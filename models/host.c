@@ -201,7 +201,9 @@ void host_deliver(struct host *host, const struct sim_pkt *frame)
 		packet_slab_put(host->th, slab);
 }
 
-static void receive(struct host *host, const struct sim_pkt *frame)
+/* Control frames, and what a host has beside its adapter. */
+static __attribute__((noinline)) void receive_otherwise(struct host *host,
+							const struct sim_pkt *frame)
 {
 	if (host->tapped)
 		host->tap->on_frame(host->tap, host, false, frame, NULL, host->now);
@@ -213,6 +215,14 @@ static void receive(struct host *host, const struct sim_pkt *frame)
 		return;
 	if (host->slow)
 		host_rx_take(host, frame);
+	else
+		host_deliver(host, frame);
+}
+
+static inline void receive(struct host *host, const struct sim_pkt *frame)
+{
+	if (__builtin_expect(frame->frame == SIM_CONTROL || host->special, 0))
+		receive_otherwise(host, frame);
 	else
 		host_deliver(host, frame);
 }
@@ -393,6 +403,7 @@ void host_attach(struct host *host, struct sim_fc *fc)
 	host->fc_timer_at = fc->timer_at;
 	host->fc_heads = fc->ops->heads;
 	host->fc_all = fc->ops->all;
+	host->special |= host->fc_all;
 	fc->user = &user;
 }
 
@@ -400,6 +411,7 @@ void host_set_tap(struct host *host, struct host_tap *tap)
 {
 	host->tap = tap;
 	host->tapped = true;
+	host->special = true;
 }
 
 void host_drain(struct host *host, struct packet_pools *pools)

@@ -84,6 +84,7 @@ struct host {
 	bool through_wire;	    /* as in @params */
 	bool fc_heads, fc_all;	    /* as in fc->ops */
 	bool tapped : 1, slow : 1;  /* there is a @tap, an @rx */
+	bool special;		    /* one of these, or fc_all: host_deliver() is not all */
 	struct host_stats stats;
 
 	struct host_tap *tap;

@@ -31,6 +31,18 @@ static uint64_t xon_threshold(const struct pfc *pfc, uint8_t priority, uint64_t 
 	return xoff > below ? xoff - below : 0;
 }
 
+static __attribute__((noinline)) uint64_t least_threshold(const struct pfc *pfc, uint64_t used)
+{
+	uint64_t least = UINT32_MAX;
+
+	for (uint8_t q = 0; q < pfc->kind_count; q++) {
+		const uint64_t xoff = xoff_threshold(pfc, pfc->kinds[q], used);
+
+		least = xoff < least ? xoff : least;
+	}
+	return least;
+}
+
 /* Everything within this rectangle is below its threshold; a sixteenth of what is free lies between
  * here and its edge. */
 static void move_bounds(struct pfc *pfc, uint64_t used)
@@ -39,10 +51,12 @@ static void move_bounds(struct pfc *pfc, uint64_t used)
 
 	if (pfc->dynamic)
 		edge = used + (pfc->pool_bytes - used) / 16;
-	for (uint8_t q = 0; q < pfc->kind_count; q++) {
-		const uint64_t xoff = xoff_threshold(pfc, pfc->kinds[q], edge);
+	if (__builtin_expect(pfc->kind_count == 1, 1)) {
+		const uint64_t xoff = xoff_threshold(pfc, pfc->kinds[0], edge);
 
 		ingress = xoff < ingress ? xoff : ingress;
+	} else {
+		ingress = least_threshold(pfc, edge);
 	}
 	pfc->fc.quiet_used = edge;
 	pfc->fc.quiet_ingress = (uint32_t)ingress;
@@ -109,7 +123,8 @@ static enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread 
 {
 	struct pfc *pfc = pfc_of(fc);
 	struct sim_class *class = sim_fc_class(fc, port, priority);
-	const uint64_t used = fc->used + sim_fc_shared(fc, class, priority, bytes);
+	const uint64_t used =
+		fc->used + (fc->full ? sim_fc_shared(fc, class, priority, bytes) : bytes);
 	const uint32_t ingress = class->ingress_bytes + bytes;
 	const bool fits = used <= pfc->pool_bytes;
 	const bool below = fits && ingress <= xoff_threshold(pfc, priority, used);
@@ -151,7 +166,8 @@ static void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port
 	class->headroom_bytes -= headroom;
 	pfc->headroom_left += headroom;
 	class->ingress_bytes -= bytes - headroom;
-	fc->used -= sim_fc_shared(fc, class, priority, bytes - headroom);
+	fc->used -= fc->full ? sim_fc_shared(fc, class, priority, bytes - headroom)
+			     : bytes - headroom;
 	if (class->headroom_bytes == 0 &&
 	    class->ingress_bytes <= xon_threshold(pfc, priority, fc->used)) {
 		tell_limit(pfc, port, priority, false, xon_threshold(pfc, priority, fc->used), at);

@@ -95,17 +95,18 @@ void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
 {
 	struct pfc *pfc = pfc_of(fc);
 	const struct sim_control_body body = sim_control_read(pkt);
-	const ps_t time = pause_time(&fc->node->ports[port], body.value & PAUSE_MAX);
+	ps_t time = 0;
 
 	if (body.kind != SIM_CONTROL_PFC)
 		return;
 	fc->gates[port].controls_received += body.value > 0;
 	fc->gates[port].resumes_received += body.value == 0;
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+	if (pfc->params.quanta)
+		time = pause_time(&fc->node->ports[port], body.value & PAUSE_MAX);
+	for (uint32_t rest = body.classes; rest; rest &= rest - 1) {
+		const uint8_t q = (uint8_t)__builtin_ctz(rest);
 		bool paused = body.value > 0;
 
-		if (!(body.classes >> q & 1))
-			continue;
 		fc->gates[port].of[q].pauses_received += paused;
 		fc->gates[port].of[q].resumes_received += !paused;
 		if (paused && pfc->watch)
