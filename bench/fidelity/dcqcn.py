@@ -192,3 +192,33 @@ def settles():
      "played flow by flow, which has both")
 def hardly_settles():
     return settle([(2, 5, 200, .01), (8, 5, 200, .01), (32, 40, 200, .1)])
+
+
+MAX_MIN = """version: 1
+topology: {hosts: [d, a1, a2, b1, b2, b3], switches: [s], links: [{a: d, b: s}, {a: [a1, a2], b: s, rate: 10Gbps}, {a: [b1, b2, b3], b: s}]}
+switch: {buffer: 64MB%s}
+nic: {mtu: 1024, cc: %s, ack_every: %d}
+traffic: [{class: f, pattern: incast, to: d, size: 4GB}]
+"""
+
+
+def fill(control, ecn, ack_every, share):
+    """Two senders have 10 Gb/s, three 100 Gb/s, all to one of 100 Gb/s: water-filling gives 10, 10, and 26.7 each;
+    @share of it."""
+    a, b = runs([(MAX_MIN % (ecn, control, ack_every), {"until": t}) for t in ("100ms", "200ms")])
+    time = b.result["time_ps"] - a.result["time_ps"]
+    rates = [(b.host(h, "tx_bytes_phy") - a.host(h, "tx_bytes_phy")) * 8e3 / time for h in ("a1", "a2", "b1", "b2", "b3")]
+    ideal = [10, 10] + [(100 * share - 20) / 3] * 3
+    return ", ".join(f"{r:.2f}" for r in rates), all(abs(r / i - 1) <= .05 for r, i in zip(rates, ideal))
+
+
+@row("A12", "static flows without PFC get their max-min shares (+-5 %): 10, 10, 26.7, 26.7, 26.7 Gb/s with DCQCN", hard=True)
+def max_min():
+    return fill("dcqcn", ", ecn: {kmin: 40KB, kmax: 200KB, pmax: 10%}", 16, 1)
+
+
+@row("A12b", "the same with HPCC, times eta = 0.95",
+     "open: flows whose ACKs keep step with one another keep unequal shares; with staggered starts and a larger W_AI they "
+     "come out equal (H5)")
+def max_min_hpcc():
+    return fill("hpcc", "", 1, .95)
