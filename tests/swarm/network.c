@@ -146,6 +146,18 @@ static void pfc(struct plan *plan, struct draw *draw)
 	p->buffer_bytes = plan->buffer_bytes;
 }
 
+/* Cut-through, turns of priorities. (Ways that change would reorder for ever: that is go-back-N.) */
+static void more(struct plan *plan, struct draw *draw)
+{
+	plan->has_more = draw_one_in(draw, 2);
+	plan->more = (struct sim_switch_params){
+		.head_bytes = draw_one_in(draw, 2) ? 62 : 0,
+		.frame_bytes_max = FRAME_MAX,
+	};
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		plan->more.weights[q] = (uint8_t)(draw_one_in(draw, 2) ? draw_range(draw, 1, 50) : 0);
+}
+
 static void switches(struct plan *plan, struct draw *draw)
 {
 	const uint32_t kmin = (uint32_t)draw_range(draw, 0, 20000);
@@ -161,6 +173,7 @@ static void switches(struct plan *plan, struct draw *draw)
 	plan->has_ecn = !draw_one_in(draw, 4);
 	const uint32_t pmax = (uint32_t)draw_range(draw, 1, 10);
 
+	more(plan, draw);
 	plan->ecn = ecn_make(kmin, kmin + (uint32_t)draw_below(draw, 40000), pmax, 10);
 }
 

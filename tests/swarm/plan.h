@@ -114,7 +114,8 @@ struct plan {
 	struct pfc_params pfc;
 	struct credit_params credit;
 	struct ecn ecn;
-	bool has_ecn;
+	bool has_ecn, has_more;
+	struct sim_switch_params more; /* of every switch */
 	uint64_t buffer_bytes;
 	struct host_params host;
 	bool ipv6;

@@ -52,6 +52,7 @@ static void build(struct run *run)
 			     .pfc = plan->fc == PLAN_FC_PFC ? &plan->pfc : NULL,
 			     .credit = plan->fc == PLAN_FC_CREDIT ? &plan->credit : NULL,
 			     .mtu_bytes = 4300,
+			     .more = plan->has_more ? &plan->more : NULL,
 			     .ecn = plan->has_ecn ? &plan->ecn : NULL},
 	};
 
