@@ -217,8 +217,8 @@ def max_min():
     return fill("dcqcn", ", ecn: {kmin: 40KB, kmax: 200KB, pmax: 10%}", 16, 1)
 
 
-@row("A12b", "the same with HPCC, times eta = 0.95",
-     "open: flows whose ACKs keep step with one another keep unequal shares; with staggered starts and a larger W_AI they "
-     "come out equal (H5)")
+@row("A12b", "the same with HPCC, times eta = 0.95: 10, 10, 25, 25, 25 Gb/s",
+     "W_AI by the rule W_init (1 - eta) / N: 56 KB * 0.05 / 5 = 560 bytes; with a twentieth of it flows whose ACKs keep step "
+     "with one another keep unequal shares", hard=True)
 def max_min_hpcc():
-    return fill("hpcc", "", 1, .95)
+    return fill("hpcc, cc_params: {w_ai: 560B}", "", 1, .95)
