@@ -28,7 +28,7 @@ static const struct sim_node *node_named(const char *name)
 /* Two leaves, @paths spines between them. */
 static void open_leaf_spine(uint32_t paths)
 {
-	static char names[PATHS_MAX][8];
+	static char names[PATHS_MAX][16];
 	static struct lab_link links[2 * PATHS_MAX + 2];
 	uint32_t n = 0;
 
