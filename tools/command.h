@@ -56,7 +56,7 @@ enum command_option { /* for struct command.options */
 
 struct command {
 	const char *name;
-	const char *arguments; /* "SCENARIO" */
+	const char *arguments; /* "RUN [HOST|SWITCH]"; what stands for which words: completion_words.c */
 	const char *summary;
 	const char *help; /* more about it; whole lines */
 	uint32_t options; /* enum command_option that it knows */
@@ -65,7 +65,19 @@ struct command {
 };
 
 extern const struct command command_run, command_check, command_topo, command_stat, command_diff,
-	command_explain, command_sweep, command_profiles;
+	command_explain, command_sweep, command_profiles, command_incidents, command_completion;
+
+/* Every word that may follow "verbena", in the order in which help shows them; NULL: no more. */
+const struct command *command_at(uint32_t i);
+const struct command *command_find(const char *name); /* NULL: none such */
+
+struct command_option_row {
+	const char *name, *value, *help; /* "seed", "N"; no value: NULL */
+	enum command_option option;
+};
+
+/* Every option of any command; NULL: no more. */
+const struct command_option_row *command_option_at(uint32_t i);
 
 /* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
 int command_parse(const struct command *command, int argc, char **argv,

@@ -21,6 +21,11 @@ static const struct {
 		 {"deadlock", explain_deadlock, false}};
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
+const char *explain_question(uint32_t i)
+{
+	return i < QUESTIONS ? questions[i].why : NULL;
+}
+
 static int usage(const char *found, const char *expected)
 {
 	fprintf(stderr, "verbena explain: found %s, expected %s\n", found, expected);
@@ -97,7 +102,7 @@ static int explain_run(const struct command_options *options)
 
 const struct command command_explain = {
 	.name = "explain",
-	.arguments = "RUN [FLOW]",
+	.arguments = "RUN|SCENARIO [FLOW]",
 	.summary = "why something happened, or did not",
 	.help = "Answers from the facts of RUN, the folder of a run or a scenario, which is run "
 		"again: who\n"

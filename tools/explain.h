@@ -48,6 +48,9 @@ struct explain {
 	struct explain_account *account; /* NULL: of no flow */
 };
 
+/* What "verbena explain --why" takes; NULL: no more. */
+const char *explain_question(uint32_t i);
+
 /* Before the run. -ENOMEM; can be finished in any case. @flow: whose account is kept; -1: of none.
  */
 int explain_start(struct explain *explain, struct events *events, int64_t flow);

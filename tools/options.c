@@ -11,10 +11,7 @@
 enum { THREADS_MAX = 256 };
 
 /* The one list of options, in the order in which help shows them. */
-static const struct {
-	const char *name, *value, *help;
-	enum command_option option;
-} table[] = {
+static const struct command_option_row table[] = {
 	{"seed", "N", "seed of all random choices, instead of the scenario's", COMMAND_SEED},
 	{"set", "KEY=VALUE", "a key of the scenario set anew; may be repeated", COMMAND_SET},
 	{"until", "TIME", "end of the run in virtual time, as --set until=TIME", COMMAND_UNTIL},
@@ -43,6 +40,11 @@ static const struct {
 	{"quiet", NULL, "no progress, warnings, tables or lines of programs", COMMAND_QUIET},
 };
 enum { OPTION_COUNT = sizeof(table) / sizeof(table[0]) };
+
+const struct command_option_row *command_option_at(uint32_t i)
+{
+	return i < OPTION_COUNT ? &table[i] : NULL;
+}
 
 void command_print_options(const struct command *command, FILE *file)
 {

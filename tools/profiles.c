@@ -33,7 +33,7 @@ static int print_profiles(const struct command_options *options)
 
 const struct command command_profiles = {
 	.name = "profiles",
-	.arguments = "[NAME]",
+	.arguments = "[PROFILE]",
 	.summary = "known switches and adapters",
 	.help = "Lists the switches and adapters that \"profiles: [NAME...]\" of a scenario may name,\n"
 		"or shows what one of them says, each figure with its source.\n",

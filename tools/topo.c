@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/command.h"
 #include "tools/graph.h"
+#include "tools/incident.h"
 #include "tools/output.h"
 
 #include <errno.h>
@@ -12,12 +13,12 @@
 enum { WAYS_SHOWN = 64, LENGTHS = 64 };
 
 /* A topology by itself is read as a scenario that names it. */
-static int read_topology(const char *path, const struct command_options *options,
+static int read_topology(const char *arg, const struct command_options *options,
 			 struct scenario *ret_scenario)
 {
 	static const char *const endings[] = {".yaml", ".yml"};
 	struct bad_list errors = {.lines = NULL};
-	const char *base = strrchr(path, '/');
+	const char *path = incident_path(arg), *base = strrchr(path, '/');
 	char text[2 * NAME_MAX + 80];
 	size_t length;
 	int ret;

@@ -13,9 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = {&command_run, &command_check, &command_topo,
-						&command_stat, &command_diff,
-						&command_explain, &command_sweep, &command_profiles};
+static const struct command command_help, command_version_word;
+
+static const struct command *const commands[] = {
+	&command_run,	   &command_check,	&command_topo,	&command_stat,
+	&command_diff,	   &command_explain,	&command_sweep, &command_incidents,
+	&command_profiles, &command_completion, &command_help,	&command_version_word};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 /* Programs of a run are tasks. */
@@ -45,7 +48,12 @@ void command_say(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-static const struct command *find(const char *name)
+const struct command *command_at(uint32_t i)
+{
+	return i < COMMAND_COUNT ? commands[i] : NULL;
+}
+
+const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (strcmp(commands[i]->name, name) == 0)
@@ -57,11 +65,8 @@ static void print_usage(FILE *file)
 {
 	fputs("usage: verbena COMMAND [OPTION...] [ARGUMENT...]\n\n", file);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(file, "  %-8s %-18s %s\n", commands[i]->name, commands[i]->arguments,
+		fprintf(file, "  %-10s %-18s %s\n", commands[i]->name, commands[i]->arguments,
 			commands[i]->summary);
-	fputs("  help     [COMMAND]          this, or more about a command\n"
-	      "  --version                   which version this is\n",
-	      file);
 }
 
 static int unknown(const char *word)
@@ -72,7 +77,7 @@ static int unknown(const char *word)
 
 static int help(const char *word)
 {
-	const struct command *command = word ? find(word) : NULL;
+	const struct command *command = word ? command_find(word) : NULL;
 
 	if (!word) {
 		print_usage(stdout);
@@ -85,6 +90,35 @@ static int help(const char *word)
 	command_print_options(command, stdout);
 	return COMMAND_DONE;
 }
+
+static int say_help(const struct command_options *options)
+{
+	return help(options->arg_count > 0 ? options->args[0] : NULL);
+}
+
+static const struct command command_help = {
+	.name = "help",
+	.arguments = "[COMMAND]",
+	.summary = "this, or more about a command",
+	.help = "Shows the commands, or one of them and its options.\n",
+	.args_max = 1,
+	.run = say_help,
+};
+
+static int say_version(const struct command_options *options)
+{
+	(void)options;
+	printf("verbena %s\n", command_version);
+	return COMMAND_DONE;
+}
+
+static const struct command command_version_word = {
+	.name = "--version",
+	.arguments = "",
+	.summary = "which version this is",
+	.help = "Shows the version.\n",
+	.run = say_version,
+};
 
 static int run(const struct command *command, int argc, char **argv)
 {
@@ -117,7 +151,8 @@ static void hold_standard_files(void)
 	static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
 
 	for (int fd = 0; fd < 3; fd++)
-		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+		    open("/dev/null", modes[fd]) != fd)
 			_exit(COMMAND_BROKEN);
 }
 
@@ -130,13 +165,9 @@ int main(int argc, char **argv)
 		print_usage(stderr);
 		return COMMAND_BAD;
 	}
-	if (strcmp(word, "--version") == 0) {
-		printf("verbena %s\n", command_version);
-		return finish(COMMAND_DONE);
-	}
-	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-		return finish(help(argc > 2 ? argv[2] : NULL));
-	if (!find(word))
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return finish(help(NULL));
+	if (!command_find(word))
 		return unknown(word);
-	return finish(run(find(word), argc - 1, argv + 1));
+	return finish(run(command_find(word), argc - 1, argv + 1));
 }
