@@ -144,6 +144,7 @@ struct scenario {
 	struct scenario_route *routes;
 	uint32_t route_count;
 	bool weighted_routes, same_hash;
+	ps_t reconverge; /* from when its ends know of a link's change until all do; PS_NEVER: never */
 	struct scenario_group *groups;
 	uint32_t group_count;
 	struct scenario_nic nic;

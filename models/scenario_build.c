@@ -162,26 +162,6 @@ static uint32_t attach(struct sim_fault *fault, const struct fabric *fabric, con
 	return 1;
 }
 
-/* Switches at either end of the link, or at the one that sends, know of it a little later. */
-static int take_out(const struct fabric *fabric, const struct topology_link *link,
-		    const char *const ends[2], const struct scenario_fault *fault)
-{
-	const ps_t until = fault->until_at == PS_NEVER ? PS_NEVER : fault->until_at + fault->delay;
-	int ret = 0;
-
-	for (int end = 0; end < 2 && !ret; end++) {
-		const struct sim_port *port = sim_port_find(fabric->sim, link->name, ends[end]);
-		struct sim_switch *sw;
-
-		if (fault->direction && strcmp(fault->direction, ends[end]) != 0)
-			continue;
-		sw = fabric_switch(fabric, ends[end]);
-		ret = sw ? sim_switch_outage(sw, port->index, fault->from_at + fault->delay, until)
-			 : 0;
-	}
-	return ret;
-}
-
 static void start_storms(const struct scenario *s, const struct fabric *fabric,
 			struct host_storm *storms)
 {
@@ -245,7 +225,8 @@ static int attach_faults(const struct scenario *s, const struct fabric *fabric,
 				if (!fault->direction || strcmp(fault->direction, ends[end]) == 0)
 					n += attach(&faults[n], fabric, link->name, ends[end],
 						    &params);
-			if (fault->kind == SCENARIO_FAULT_DOWN && take_out(fabric, link, ends, fault) != 0)
+			if (fault->kind == SCENARIO_FAULT_DOWN &&
+			    scenario_take_out(fabric, link, ends, fault) != 0)
 				return -ENOMEM;
 		}
 	}
@@ -263,6 +244,7 @@ static void free_built(void *belongings)
 	util_free(own->faults);
 	util_free(own->rx_of);
 	util_free(own->storms);
+	scenario_reroutes_fini(&own->reroutes);
 	util_free(own);
 }
 
@@ -343,6 +325,7 @@ int scenario_build(const struct scenario *scenario, const struct scenario_option
 	ret_fabric->free_belongings = free_built;
 	ret = attach_faults(scenario, ret_fabric, own->faults);
 	ret = ret ? ret : set_routes(scenario, ret_fabric);
+	ret = ret ? ret : scenario_reroute(scenario, ret_fabric, &own->reroutes);
 	start_storms(scenario, ret_fabric, own->storms);
 	ret = ret ? ret : make_traffic(scenario, options, ret_fabric, ret_traffic);
 	if (ret)

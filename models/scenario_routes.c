@@ -78,6 +78,7 @@ void scenario_read_routes(struct scenario_reader *r)
 {
 	const struct yaml_node *routing = scenario_node(r->root, "routing");
 	const struct yaml_node *list = scenario_node(routing, "ways");
+	const struct scenario_value reconverge = scenario_get(routing, "routing.reconverge");
 	static const uint64_t yes[] = {1};
 
 	r->scenario->weighted_routes = scenario_get(routing, "routing.weighted").word == 1;
@@ -86,6 +87,9 @@ void scenario_read_routes(struct scenario_reader *r)
 	r->scenario->same_hash = scenario_get(routing, "routing.hash").word == 1;
 	if (r->scenario->same_hash)
 		scenario_hash_words(r, &r->hash, "routing.hash", yes, 1);
+	r->scenario->reconverge = reconverge.word == 0 ? PS_NEVER : reconverge.number;
+	if (r->scenario->reconverge != PS_NEVER)
+		scenario_hash_words(r, &r->hash, "routing.reconverge", &reconverge.number, 1);
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next)
 		if (map->kind == YAML_MAP && !r->topology_bad && r->host_count > 0)

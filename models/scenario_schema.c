@@ -173,6 +173,9 @@ static const struct scenario_row rows[] = {
 	 .help = "ECMP takes ports by their rates"},
 	{"routing.hash", SCENARIO_WORD, "own", 0, 0, "own same",
 	 .help = "by which ECMP chooses: one of its own for each switch, or the same for all"},
+	{"routing.reconverge", SCENARIO_TIME, "off", 0, 1000 * PS_S, "off",
+	 .help = "so long after the ends of a link between switches have noticed that it is down, or up "
+	 "again, all switches have the shortest ways without it, or with it; off: only its ends avoid it"},
 	{"routing.ways", SCENARIO_LIST, NULL, 0, 0, NULL,
 	 .help = "ways that are not the shortest, loops among them"},
 	{"routing.ways[].at", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "a switch sends",

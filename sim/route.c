@@ -27,6 +27,13 @@ struct sim_routes {
 	uint16_t **sets; /* by rank */
 	uint32_t *set_words, *set_max;
 	uint16_t **local;
+	uint32_t *first_port; /* by rank: of the node's ports among those of all */
+	bool *cut;	      /* by port, of all: its link is out of order; NULL: none is */
+	struct override {
+		uint32_t at, group; /* rank of the switch */
+		uint16_t port;
+	} *overrides;
+	uint32_t override_count;
 };
 
 static bool is_switch(const struct sim_routes *r, const struct sim_node *node)
@@ -37,6 +44,11 @@ static bool is_switch(const struct sim_routes *r, const struct sim_node *node)
 static uint32_t rank(const struct sim_routes *r, const struct sim_node *node)
 {
 	return r->rank_of[node->index];
+}
+
+static bool is_cut(const struct sim_routes *r, const struct sim_node *node, uint32_t port)
+{
+	return r->cut && r->cut[r->first_port[rank(r, node)] + port];
 }
 
 /* The switch whose group @host belongs to, NULL: it is a group of its own. */
@@ -121,9 +133,10 @@ static void measure(struct sim_routes *r, uint32_t root)
 		if (at != root && !is_switch(r, node))
 			continue;
 		for (uint32_t p = 0; p < node->port_count; p++) {
-			const uint32_t next = rank(r, node->ports[p].peer);
+			const struct sim_port *port = &node->ports[p];
+			const uint32_t next = rank(r, port->peer);
 
-			if (r->distance[next] != FAR)
+			if (r->distance[next] != FAR || is_cut(r, port->peer, port->peer_port))
 				continue;
 			r->distance[next] = (uint16_t)(r->distance[at] + 1);
 			r->queue[tail++] = next;
@@ -137,7 +150,8 @@ static bool leads_nearer(const struct sim_routes *r, const struct sim_node *node
 	const struct sim_node *peer = node->ports[port].peer;
 	const uint32_t to = rank(r, peer);
 
-	return r->distance[to] < r->distance[rank(r, node)] && (to == root || is_switch(r, peer));
+	return r->distance[to] < r->distance[rank(r, node)] && !is_cut(r, node, port) &&
+	       (to == root || is_switch(r, peer));
 }
 
 /* How often @port stands in a set of whose ports the fastest has @most. */
@@ -282,28 +296,41 @@ void sim_routes_polarise(struct sim_routes *routes)
 			util_hash_words((struct util_key){.k0 = sim_seed(routes->sim), .k1 = 4}, NULL, 0);
 }
 
+static void apply(struct sim_routes *r, const struct override *o)
+{
+	r->memory[(size_t)o->at * r->group_count + o->group] = o->port;
+}
+
 int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
 		       const struct sim_node *to, uint32_t port)
 {
 	const uint32_t group = is_switch(routes, to) ? routes->tables[rank(routes, to)].own_group
 						     : routes->address[rank(routes, to)] >> 16;
+	struct override *overrides;
 
 	CHECK(is_switch(routes, at) && port < at->port_count);
 	if (group >= routes->group_count)
 		return -EINVAL;
-	routes->memory[(size_t)rank(routes, at) * routes->group_count + group] = (uint16_t)port;
+	overrides = util_realloc(routes->overrides, routes->override_count + 1, sizeof(*overrides));
+	if (!overrides)
+		return -ENOMEM;
+	routes->overrides = overrides;
+	overrides[routes->override_count] = (struct override){
+		.at = rank(routes, at), .group = group, .port = (uint16_t)port};
+	apply(routes, &overrides[routes->override_count++]);
 	return 0;
 }
 
-int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,
-		      struct sim_routes **ret_routes)
+/* Groups and addresses, no ways yet. */
+static int make(const struct sim *sim, const struct sim_node_ops *switch_ops,
+		struct sim_routes **ret_routes)
 {
 	const uint32_t count = sim_node_count(sim);
 	struct sim_routes *r = util_calloc(1, sizeof(*r));
-	int ret = -ENOMEM;
 
+	*ret_routes = r;
 	if (!r)
-		return ret;
+		return -ENOMEM;
 	*r = (struct sim_routes){.sim = sim, .switch_ops = switch_ops, .node_count = count};
 	r->rank_of = util_calloc(count, sizeof(*r->rank_of));
 	r->address = util_calloc(count, sizeof(*r->address));
@@ -315,18 +342,79 @@ int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_o
 	r->set_words = util_calloc(count, sizeof(*r->set_words));
 	r->set_max = util_calloc(count, sizeof(*r->set_max));
 	r->local = util_calloc(count, sizeof(*r->local));
-	if (r->rank_of && r->address && r->group_root && r->tables && r->distance && r->queue &&
-	    r->sets && r->set_words && r->set_max && r->local) {
-		for (uint32_t i = 0; i < count; i++)
-			r->rank_of[sim_node_at(sim, i)->index] = i;
-		ret = number_groups(r);
-		if (ret == 0)
-			ret = fill_tables(r);
+	if (!r->rank_of || !r->address || !r->group_root || !r->tables || !r->distance ||
+	    !r->queue || !r->sets || !r->set_words || !r->set_max || !r->local)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		r->rank_of[sim_node_at(sim, i)->index] = i;
+	return number_groups(r);
+}
+
+int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,
+		      struct sim_routes **ret_routes)
+{
+	struct sim_routes *r;
+	int ret = make(sim, switch_ops, &r);
+
+	ret = ret ? ret : fill_tables(r);
+	if (ret)
+		sim_routes_destroy(r);
+	else
+		*ret_routes = r;
+	return ret;
+}
+
+static int mark_cuts(struct sim_routes *r, const struct sim_port *const *cuts, uint32_t count)
+{
+	uint32_t ports = 0;
+
+	r->first_port = util_calloc(r->node_count, sizeof(*r->first_port));
+	if (!r->first_port)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->node_count; i++) {
+		r->first_port[i] = ports;
+		ports += sim_node_at(r->sim, i)->port_count;
 	}
-	if (ret != 0) {
+	r->cut = util_calloc(ports, sizeof(*r->cut));
+	if (!r->cut)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sim_node *node = cuts[i]->peer->ports[cuts[i]->peer_port].peer;
+
+		r->cut[r->first_port[rank(r, node)] + cuts[i]->index] = true;
+	}
+	return 0;
+}
+
+/* Those that are possible. */
+static void take_overrides(struct sim_routes *r, const struct sim_routes *from)
+{
+	for (uint32_t i = 0; i < from->override_count; i++) {
+		const struct override *o = &from->overrides[i];
+
+		if (!is_cut(r, sim_node_at(r->sim, o->at), o->port))
+			apply(r, o);
+	}
+}
+
+int sim_routes_without(const struct sim_routes *routes, const struct sim_port *const *cuts,
+		       uint32_t count, struct sim_routes **ret_routes)
+{
+	struct sim_routes *r;
+	int ret = make(routes->sim, routes->switch_ops, &r);
+
+	ret = ret ? ret : mark_cuts(r, cuts, count);
+	if (!ret) {
+		r->weighted = routes->weighted;
+		ret = fill_tables(r);
+	}
+	if (ret) {
 		sim_routes_destroy(r);
 		return ret;
 	}
+	for (uint32_t i = 0; i < r->node_count; i++)
+		r->tables[i].key = routes->tables[i].key;
+	take_overrides(r, routes);
 	*ret_routes = r;
 	return 0;
 }
@@ -352,6 +440,9 @@ void sim_routes_destroy(struct sim_routes *routes)
 	util_free(routes->set_words);
 	util_free(routes->set_max);
 	util_free(routes->local);
+	util_free(routes->first_port);
+	util_free(routes->cut);
+	util_free(routes->overrides);
 	util_free(routes);
 }
 

@@ -46,6 +46,11 @@ void sim_routes_polarise(struct sim_routes *routes);
  * of @port, whatever the shortest way. -EINVAL: @to has no group. */
 int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
 		       const struct sim_node *to, uint32_t port);
+/* The routes that hold without @cuts, the sending ends of links that are out of order: shortest ways over
+ * what is left, with the addresses, weights and hashes of @routes and all its overrides but those out
+ * of a cut port. -ENOMEM, -E2BIG. */
+int sim_routes_without(const struct sim_routes *routes, const struct sim_port *const *cuts,
+		       uint32_t count, struct sim_routes **ret_routes);
 void sim_routes_destroy(struct sim_routes *routes); /* NULL allowed */
 
 uint32_t sim_route_address(const struct sim_routes *routes, const struct sim_node *host);

@@ -71,6 +71,14 @@ int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *par
  * there is another way, and drops if there is none. What the link does then is its faults' affair.
  * -ENOMEM. */
 int sim_switch_outage(struct sim_switch *sw, uint32_t port, ps_t from, ps_t until);
+/* From @at on the switch goes by its table of @routes. */
+struct sim_reroute {
+	ps_t at;
+	const struct sim_routes *routes;
+};
+/* It is extended; before sim_run(). Once: all changes of its routes, in order of time. @steps and the
+ * routes stay the caller's. */
+void sim_switch_reroute(struct sim_switch *sw, const struct sim_reroute *steps, uint32_t count);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
 		    const struct sim_mark *mark);

@@ -18,6 +18,7 @@ int sim_switch_balance_init(struct sim_switch *sw)
 {
 	struct sim_switch_more *more = sw->more;
 
+	more->balanced = more->params.balance != SIM_BALANCE_FLOW;
 	if (more->params.balance != SIM_BALANCE_FLOWLET)
 		return 0;
 	more->flowlets = util_calloc(FLOWLETS, sizeof(*more->flowlets));
@@ -39,8 +40,30 @@ int sim_switch_outage(struct sim_switch *sw, uint32_t port, ps_t from, ps_t unti
 	if (!outages)
 		return -ENOMEM;
 	more->outages = outages;
+	more->balanced = true;
 	outages[more->outage_count++] = (struct sim_outage){.port = port, .from = from, .until = until};
 	return 0;
+}
+
+void sim_switch_reroute(struct sim_switch *sw, const struct sim_reroute *steps, uint32_t count)
+{
+	struct sim_switch_more *more = sw->more;
+
+	CHECK(more && more->reroute_count == 0);
+	for (uint32_t i = 1; i < count; i++)
+		CHECK(steps[i - 1].at < steps[i].at);
+	more->reroutes = steps;
+	more->reroute_count = count;
+	more->balanced |= count > 0;
+}
+
+/* Frames arrive in order of time, so a step that has come stays. */
+static void keep_routes(struct sim_switch *sw, ps_t at)
+{
+	struct sim_switch_more *more = sw->more;
+
+	for (; more->reroute_count > 0 && more->reroutes->at <= at; more->reroute_count--)
+		sw->table = *sim_route_table_of(more->reroutes++->routes, &sw->node);
 }
 
 static bool is_up(const struct sim_switch_more *more, uint32_t port, ps_t at)
@@ -120,8 +143,10 @@ uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt)
 {
 	struct sim_switch_more *more = sw->more;
 	const uint16_t *set;
-	uint32_t count = sim_route_set(&sw->table, pkt->dst, &set, &more->only);
+	uint32_t count;
 
+	keep_routes(sw, pkt->at);
+	count = sim_route_set(&sw->table, pkt->dst, &set, &more->only);
 	if (more->outage_count > 0 && count > 0) {
 		count = leave_out(sw, set, count, pkt->at);
 		set = more->choice;

@@ -30,12 +30,15 @@ struct sim_switch_more {
 	struct sim_pkt **late;
 	uint32_t late_count, late_max;
 	/* switch_balance.c */
+	bool balanced; /* sim_switch_balance() is to be asked */
 	struct sim_flowlet *flowlets;
 	struct sim_outage {
 		uint32_t port;
 		ps_t from, until;
 	} *outages;
 	uint32_t outage_count;
+	const struct sim_reroute *reroutes; /* those to come */
+	uint32_t reroute_count;
 	uint16_t *choice; /* room for the ports of a set */
 	uint16_t only;
 };

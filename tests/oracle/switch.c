@@ -486,15 +486,44 @@ static uint32_t shortest(const struct node *node, const uint16_t *set, uint32_t 
 	return set[best];
 }
 
+static const struct sim_route_table *table_at(const struct oracle *o, const struct node *node,
+					      ps_t at)
+{
+	const struct sim_routes *routes = o->net->routes;
+
+	for (int i = 0; i < 2; i++)
+		if (o->net->reroutes[i].at > 0 && o->net->reroutes[i].at <= at)
+			routes = o->net->reroutes[i].routes;
+	return sim_route_table_of(routes, node->sim);
+}
+
+/* Those of @set that lead over no link that the switch knows to be out of order. */
+static uint32_t in_order(const struct oracle *o, const struct node *node, const uint16_t *set,
+			 uint32_t count, ps_t at, uint16_t *ret_set)
+{
+	const struct net_outage *out = &o->net->params.outage;
+	const bool now = at >= out->from && at < out->until;
+	uint32_t left = 0;
+
+	CHECK(count <= 64);
+	for (uint32_t i = 0; i < count; i++)
+		if (!now || strcmp(node->sim->ports[set[i]].link_name, o->net->out_name) != 0)
+			ret_set[left++] = set[i];
+	return left;
+}
+
 static uint32_t way(const struct oracle *o, struct node *node, const struct sim_pkt *pkt)
 {
-	const struct sim_route_table *table = sim_route_table_of(o->net->routes, node->sim);
+	const struct sim_route_table *table = table_at(o, node, pkt->at);
 	const uint64_t key = table->key;
-	const uint16_t *set;
-	uint16_t only;
-	const uint32_t count = sim_route_set(table, pkt->dst, &set, &only);
+	const uint16_t *all;
+	uint16_t only, set[64];
+	const uint32_t known = sim_route_set(table, pkt->dst, &all, &only);
+	const uint32_t count = in_order(o, node, all, known, pkt->at, set);
 
-	if (!o->net->params.extended || count < 2)
+	if (count < 2)
+		return count == 0 ? UINT32_MAX : set[0];
+	if (!o->net->params.extended)
 		return sim_route_port(table, pkt->dst, pkt->flow_hash);
 	switch (o->net->params.more.balance) {
 	case SIM_BALANCE_SPRAY:
@@ -507,7 +536,7 @@ static uint32_t way(const struct oracle *o, struct node *node, const struct sim_
 	case SIM_BALANCE_FLOW:
 		break;
 	}
-	return sim_route_port(table, pkt->dst, pkt->flow_hash);
+	return set[sim_route_pick(key, pkt->flow_hash, count)];
 }
 
 /* The class of the frame here. */
@@ -523,7 +552,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 	struct sim_pkt *pkt = &event->pkt;
 	const uint32_t index = way(o, node, pkt), limit = o->net->params.more.frame_limit;
 	const uint8_t q = class_here(o, pkt);
-	struct port *port = &node->ports[index];
+	struct port *port;
 	struct lane *lane;
 	struct item *item;
 
@@ -532,6 +561,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 		drop(o, pkt);
 		return;
 	}
+	port = &node->ports[index];
 	lane = &port->lanes[q];
 	if (lane->shut || node->ports[pkt->port].lanes[q].shut) {
 		node->dropped_watchdog++;

@@ -2,6 +2,7 @@
 #include "tests/scenario/net.h"
 
 #include "models/credit.h"
+#include "sim/port.h"
 #include "tests/oracle/oracle.h"
 #include "util/check.h"
 
@@ -115,6 +116,28 @@ static void make_ready(struct net *net)
 	}
 }
 
+static void make_outage(struct net *net, const struct net_link *link)
+{
+	const struct net_outage *out = &net->params.outage;
+	const char *const ends[] = {link->a, link->b};
+	const struct sim_port *cuts[2];
+
+	snprintf(net->out_name, sizeof(net->out_name), "%s-%s", link->a, link->b);
+	for (int i = 0; i < 2; i++) {
+		cuts[i] = sim_port_find(net->sim, net->out_name, ends[i]);
+		if (is_switch(ends[i]))
+			CHECK(sim_switch_outage(net_switch(net, ends[i]), cuts[i]->index, out->from,
+						out->until) == 0);
+	}
+	if (out->reconverge == PS_NEVER)
+		return;
+	CHECK(sim_routes_without(net->routes, cuts, 2, &net->around) == 0);
+	net->reroutes[0] = (struct sim_reroute){out->from + out->reconverge, net->around};
+	net->reroutes[1] = (struct sim_reroute){out->until + out->reconverge, net->routes};
+	for (uint32_t i = 0; i < net->switch_count; i++)
+		sim_switch_reroute(net->switches[i], net->reroutes, 2);
+}
+
 void net_make(struct net *net, const struct net_params *params, const struct net_link *links,
 	      uint32_t link_count)
 {
@@ -138,6 +161,8 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 	add_all(net, links, link_count);
 	CHECK(sim_seal(net->sim) == 0);
 	make_ready(net);
+	if (params->outage.until > 0)
+		make_outage(net, &links[params->outage.link]);
 }
 
 void net_free(struct net *net)
@@ -150,6 +175,7 @@ void net_free(struct net *net)
 	for (uint32_t i = 0; i < net->host_count; i++)
 		endpoint_fini(&net->hosts[i]);
 	sim_routes_destroy(net->routes);
+	sim_routes_destroy(net->around);
 	free(net->hosts);
 	free(net->switches);
 }

@@ -25,6 +25,13 @@ struct net_params {
 	bool reverse_nodes, reverse_links;	 /* another order of addition */
 	bool extended;				 /* switches have @more */
 	struct sim_switch_params more;
+	/* Of the link of this number; its ends know at once, all others after @reconverge (PS_NEVER:
+	 * never). Only for extended switches. */
+	struct net_outage {
+		uint32_t link;
+		ps_t from, until; /* until 0: none */
+		ps_t reconverge;
+	} outage;
 	bool oracle; /* played by the plain engine of tests/oracle */
 	/* The rest is the oracle's, for fabrics that net_make() has not made. */
 	uint64_t scenario_hash;
@@ -46,6 +53,9 @@ struct net {
 	const struct sim_body_ops *body;
 	struct sim *sim;
 	struct sim_routes *routes;
+	char out_name[64]; /* of the link with an outage */
+	struct sim_routes *around;
+	struct sim_reroute reroutes[2]; /* away from it and back; at 0: there are none */
 	struct ecn ecn;
 	struct endpoint *hosts;
 	struct sim_switch **switches;

@@ -73,6 +73,14 @@ static void make_more(struct plan *plan, struct util_rand *rand)
 	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
 		more->map[q] = (uint8_t)below(rand, SIM_PRIORITIES);
 	more->frame_limit = below(rand, 6) || plan->params.fc == NET_CREDIT ? 0 : 5000;
+	if (below(rand, 3) == 0 && plan->params.fc != NET_CREDIT) {
+		plan->params.outage = (struct net_outage){
+			.link = below(rand, plan->link_count),
+			.from = 1 + below(rand, 10) * PS_US,
+			.reconverge = below(rand, 3) ? below(rand, 4) * PS_US : PS_NEVER,
+		};
+		plan->params.outage.until = plan->params.outage.from + (1 + below(rand, 20)) * PS_US;
+	}
 	pfc->headroom_pool_bytes = below(rand, 2) * (60000 + below(rand, 200000));
 	if (below(rand, 2)) {
 		plan->dog = (struct pfc_watchdog){.detection = 1 + below(rand, 8) * PS_US,

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Links between switches that go down and come back: what the switches far away make of it. */
+#include "tests/test.h"
+
+#include "models/scenario_read.h"
+#include "models/task.h"
+#include "sim/port.h"
+#include "sim/route.h"
+
+#include <string.h>
+
+const struct vrb_provider *vrb_provider(void)
+{
+	static const struct vrb_provider tasks = {.list = task_list_worlds};
+
+	return &tasks;
+}
+
+/* Four flows of 20 Gbit/s from leaf0 to leaf1 over two spines; spine0 loses its link to leaf1 from
+ * 100 to 1000 us, knows it 10 us later, and everybody 200 us after that. */
+#define ALL                                                                                        \
+	"topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 8, host_rate: "        \
+	"20Gbps}\n"                                                                                \
+	"nic: {timeout: 4, retries: 7}\n"                                                          \
+	"traffic:\n"                                                                               \
+	"  - {class: a, pattern: incast, from: [h0], to: h8, size: 400MB}\n"                       \
+	"  - {class: b, pattern: incast, from: [h1], to: h9, size: 400MB}\n"                       \
+	"  - {class: c, pattern: incast, from: [h2], to: h10, size: 400MB}\n"                      \
+	"  - {class: d, pattern: incast, from: [h3], to: h11, size: 400MB}\n"                      \
+	"faults:\n"                                                                                \
+	"  - {link: leaf1-spine0, down: yes, from: 100us, until: 1000us, detect: 10us}\n"
+#define NET "version: 1\n" ALL
+#define RECONVERGE "routing: {reconverge: 200us}\n"
+#define SOON "version: 1\n" RECONVERGE ALL
+
+struct seen {
+	uint64_t up;	   /* frames that leaf0 has sent to spine0 */
+	uint64_t other;	   /* and to spine1 */
+	uint64_t down;	   /* that spine0 has sent to leaf1 */
+	uint64_t no_route; /* that spine0 had no way for */
+	uint64_t digest;
+};
+
+static uint64_t sent(const struct fabric *fabric, const char *link, const char *from)
+{
+	return sim_port_find(fabric->sim, link, from)->sent_packets;
+}
+
+/* What has happened up to @until. */
+static struct seen play(const char *text, uint32_t threads, ps_t until)
+{
+	const struct scenario_options options = {.thread_count = threads};
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+	struct seen seen;
+
+	if (scenario_parse("test.yaml", text, strlen(text), NULL, &scenario, &errors) != 0)
+		fail_msg("%s", errors.lines[0].text);
+	bad_list_fini(&errors);
+	assert_int_equal(scenario_build(&scenario, &options, &fabric, &traffic), 0);
+	assert_int_equal(fabric_run(&fabric, until), 0);
+	seen = (struct seen){
+		.up = sent(&fabric, "leaf0-spine0#0", "leaf0"),
+		.other = sent(&fabric, "leaf0-spine1#0", "leaf0"),
+		.down = sent(&fabric, "leaf1-spine0#0", "spine0"),
+		.no_route = sim_switch_stats(fabric_switch(&fabric, "spine0"))->dropped_route,
+		.digest = sim_digest(fabric.sim),
+	};
+	traffic_destroy(traffic);
+	fabric_fini(&fabric);
+	scenario_fini(&scenario);
+	return seen;
+}
+
+/* Without it leaf0 sends into the dark all the time. */
+static void far_switches_never_learn_by_default(void **state)
+{
+	const struct seen knows = play(NET, 1, 110 * PS_US), later = play(NET, 1, 400 * PS_US),
+			  end = play(NET, 1, 1000 * PS_US);
+
+	(void)state;
+	assert_int_equal(knows.no_route, 0);
+	assert_true(later.no_route > 0);
+	assert_true(end.up > later.up && end.no_route > later.no_route);
+}
+
+static void all_switches_learn_after_the_delay(void **state)
+{
+	const struct seen knows = play(NET RECONVERGE, 1, 110 * PS_US),
+			  before = play(NET RECONVERGE, 1, 309 * PS_US),
+			  after = play(NET RECONVERGE, 1, 315 * PS_US),
+			  end = play(NET RECONVERGE, 1, 1209 * PS_US);
+
+	(void)state;
+	assert_int_equal(knows.no_route, 0);
+	assert_true(before.no_route > 0);
+	assert_int_equal(end.up, after.up);
+	assert_int_equal(end.no_route, after.no_route);
+	/* At 20 Gbit/s 894 us hold 534.9 frames of 4,178 bytes; two timeouts of 65.536 us may pass
+	 * before a flow goes on, which leaves 456.5. */
+	assert_in_range(end.other - after.other, 4 * 456, 4 * 536);
+}
+
+static void the_link_is_used_again_after_the_delay(void **state)
+{
+	const struct seen knows = play(NET RECONVERGE, 1, 1209 * PS_US),
+			  after = play(NET RECONVERGE, 1, 1500 * PS_US);
+
+	(void)state;
+	assert_true(after.up > knows.up && after.down > knows.down);
+	assert_int_equal(after.no_route, knows.no_route);
+}
+
+static void threads_change_nothing(void **state)
+{
+	const struct seen one = play(NET RECONVERGE, 1, 1300 * PS_US),
+			  three = play(NET RECONVERGE, 3, 1300 * PS_US);
+
+	(void)state;
+	assert_true(one.digest == three.digest);
+	assert_true(one.digest != play(NET, 1, 1300 * PS_US).digest);
+}
+
+/* A fault within a fault, and one that begins where another ends, are nothing of their own. */
+static void faults_that_overlap_are_one(void **state)
+{
+	const struct seen one = play(SOON, 1, 1300 * PS_US),
+			  three = play(SOON "  - {link: leaf1-spine0, down: yes, from: 200us, "
+					    "until: 600us, detect: 10us}\n"
+					    "  - {link: leaf1-spine0, down: yes, from: 600us, "
+					    "until: 1000us, detect: 10us}\n",
+				       1, 1300 * PS_US);
+
+	(void)state;
+	assert_int_equal(one.up, three.up);
+	assert_int_equal(one.other, three.other);
+	assert_int_equal(one.down, three.down);
+	assert_int_equal(one.no_route, three.no_route);
+	assert_true(one.digest != three.digest);
+}
+
+/* ---- the routes themselves ---- */
+
+static const char triangle[] = "version: 1\n"
+			       "topology:\n"
+			       "  hosts: [a, b]\n"
+			       "  switches: [s0, s1, s2]\n"
+			       "  links:\n"
+			       "    - {a: a, b: s0}\n"
+			       "    - {a: b, b: s1}\n"
+			       "    - {a: s0, b: s1}\n"
+			       "    - {a: s0, b: s2}\n"
+			       "    - {a: s1, b: s2}\n";
+
+static void a_direction_that_is_cut_is_gone_around(void **state)
+{
+	const struct scenario_options options = {.thread_count = 1};
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+	struct sim_routes *around, *both;
+	const struct sim_node *a, *b;
+	const struct sim_port *cuts[2];
+
+	(void)state;
+	assert_int_equal(scenario_parse("t", triangle, strlen(triangle), NULL, &scenario, &errors),
+			 0);
+	bad_list_fini(&errors);
+	assert_int_equal(scenario_build(&scenario, &options, &fabric, &traffic), 0);
+	a = &fabric_host(&fabric, "a")->node;
+	b = &fabric_host(&fabric, "b")->node;
+	cuts[0] = sim_port_find(fabric.sim, "s0-s1#0", "s0");
+	cuts[1] = sim_port_find(fabric.sim, "s0-s2#0", "s2");
+	assert_int_equal(sim_routes_without(fabric.routes, cuts, 1, &around), 0);
+	assert_int_equal(sim_routes_without(fabric.routes, cuts, 2, &both), 0);
+	assert_int_equal(sim_route_hops(fabric.routes, a, b), 3);
+	assert_int_equal(sim_route_hops(around, a, b), 4);
+	assert_int_equal(sim_route_hops(around, b, a), 3);
+	assert_int_equal(sim_route_hops(both, a, b), 4);
+	sim_routes_destroy(both);
+	/* The other way round there is none left. */
+	cuts[1] = sim_port_find(fabric.sim, "s0-s2#0", "s0");
+	assert_int_equal(sim_routes_without(fabric.routes, cuts, 2, &both), 0);
+	assert_int_equal(sim_route_hops(both, a, b), UINT32_MAX);
+	assert_int_equal(sim_route_hops(both, b, a), 3);
+	sim_routes_destroy(both);
+	sim_routes_destroy(around);
+	traffic_destroy(traffic);
+	fabric_fini(&fabric);
+	scenario_fini(&scenario);
+}
+
+/* An override stays, unless its port is cut. */
+static void overrides_stay_where_they_can(void **state)
+{
+	static const char detour[] = "routing: {ways: [{at: s0, to: b, via: s2}]}\n";
+	const struct scenario_options options = {.thread_count = 1};
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+	struct sim_routes *without;
+	const struct sim_node *a, *b;
+	const struct sim_port *cut;
+	char text[sizeof(triangle) + sizeof(detour)];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", triangle, detour);
+	assert_int_equal(scenario_parse("t", text, strlen(text), NULL, &scenario, &errors), 0);
+	bad_list_fini(&errors);
+	assert_int_equal(scenario_build(&scenario, &options, &fabric, &traffic), 0);
+	a = &fabric_host(&fabric, "a")->node;
+	b = &fabric_host(&fabric, "b")->node;
+	cut = sim_port_find(fabric.sim, "s1-s2#0", "s1");
+	assert_int_equal(sim_routes_without(fabric.routes, &cut, 1, &without), 0);
+	assert_int_equal(sim_route_hops(without, a, b), 4);
+	sim_routes_destroy(without);
+	cut = sim_port_find(fabric.sim, "s0-s2#0", "s0");
+	assert_int_equal(sim_routes_without(fabric.routes, &cut, 1, &without), 0);
+	assert_int_equal(sim_route_hops(without, a, b), 3);
+	sim_routes_destroy(without);
+	traffic_destroy(traffic);
+	fabric_fini(&fabric);
+	scenario_fini(&scenario);
+}
+
+RUN(T(far_switches_never_learn_by_default), T(all_switches_learn_after_the_delay),
+    T(the_link_is_used_again_after_the_delay), T(threads_change_nothing),
+    T(faults_that_overlap_are_one), T(a_direction_that_is_cut_is_gone_around),
+    T(overrides_stay_where_they_can))
