@@ -223,7 +223,7 @@ static struct note *join(struct board *board, struct request *request, struct no
 
 /* The order of requests within a window is not seen: the earliest put wins, and only when all are
  * joined is anyone woken. */
-int board_between(struct board *board)
+static __attribute__((noinline)) int join_all(struct board *board)
 {
 	struct note end = {0}, *touched = &end;
 
@@ -241,5 +241,13 @@ int board_between(struct board *board)
 		touched->touched = false;
 		wake_waiting(touched);
 	}
+	return 0;
+}
+
+int board_between(struct board *board)
+{
+	for (uint32_t i = 0; i < board->thread_count; i++)
+		if (board->requests[i])
+			return join_all(board);
 	return 0;
 }

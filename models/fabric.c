@@ -124,7 +124,6 @@ static int ready_hosts(struct fabric *fabric)
 			return -ENOMEM;
 		host_attach(host, fc);
 		host->slow = rx != NULL;
-		host->special |= host->slow;
 		if (rx && host_rx_create(host, rx) != 0)
 			return -ENOMEM;
 	}

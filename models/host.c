@@ -221,10 +221,12 @@ static __attribute__((noinline)) void receive_otherwise(struct host *host,
 
 static inline void receive(struct host *host, const struct sim_pkt *frame)
 {
-	if (__builtin_expect(frame->frame == SIM_CONTROL || host->special, 0))
-		receive_otherwise(host, frame);
-	else
+	const bool plain = !(host->fc_all || host->tapped || host->slow);
+
+	if (__builtin_expect(plain && frame->frame != SIM_CONTROL, 1))
 		host_deliver(host, frame);
+	else
+		receive_otherwise(host, frame);
 }
 
 static void transmit_control(struct host *host)
@@ -403,7 +405,6 @@ void host_attach(struct host *host, struct sim_fc *fc)
 	host->fc_timer_at = fc->timer_at;
 	host->fc_heads = fc->ops->heads;
 	host->fc_all = fc->ops->all;
-	host->special |= host->fc_all;
 	fc->user = &user;
 }
 
@@ -411,7 +412,6 @@ void host_set_tap(struct host *host, struct host_tap *tap)
 {
 	host->tap = tap;
 	host->tapped = true;
-	host->special = true;
 }
 
 void host_drain(struct host *host, struct packet_pools *pools)

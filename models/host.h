@@ -82,9 +82,8 @@ struct host {
 	uint16_t wire_overhead;	    /* bytes, as in the profile */
 	uint8_t control_count;	    /* of @control */
 	bool through_wire;	    /* as in @params */
-	bool fc_heads, fc_all;	    /* as in fc->ops */
+	bool fc_heads : 1, fc_all : 1; /* as in fc->ops */
 	bool tapped : 1, slow : 1;  /* there is a @tap, an @rx */
-	bool special;		    /* one of these, or fc_all: host_deliver() is not all */
 	struct host_stats stats;
 
 	struct host_tap *tap;

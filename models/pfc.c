@@ -31,18 +31,6 @@ static uint64_t xon_threshold(const struct pfc *pfc, uint8_t priority, uint64_t 
 	return xoff > below ? xoff - below : 0;
 }
 
-static __attribute__((noinline)) uint64_t least_threshold(const struct pfc *pfc, uint64_t used)
-{
-	uint64_t least = UINT32_MAX;
-
-	for (uint8_t q = 0; q < pfc->kind_count; q++) {
-		const uint64_t xoff = xoff_threshold(pfc, pfc->kinds[q], used);
-
-		least = xoff < least ? xoff : least;
-	}
-	return least;
-}
-
 /* Everything within this rectangle is below its threshold; a sixteenth of what is free lies between
  * here and its edge. */
 static void move_bounds(struct pfc *pfc, uint64_t used)
@@ -51,12 +39,10 @@ static void move_bounds(struct pfc *pfc, uint64_t used)
 
 	if (pfc->dynamic)
 		edge = used + (pfc->pool_bytes - used) / 16;
-	if (__builtin_expect(pfc->kind_count == 1, 1)) {
-		const uint64_t xoff = xoff_threshold(pfc, pfc->kinds[0], edge);
+	for (uint8_t i = 0; i < pfc->kind_count; i++) {
+		const uint64_t xoff = xoff_threshold(pfc, pfc->kinds[i], edge);
 
 		ingress = xoff < ingress ? xoff : ingress;
-	} else {
-		ingress = least_threshold(pfc, edge);
 	}
 	pfc->fc.quiet_used = edge;
 	pfc->fc.quiet_ingress = (uint32_t)ingress;

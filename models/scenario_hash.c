@@ -96,6 +96,21 @@ static void add_block(struct scenario_reader *r, struct scenario_hash *hash,
 	scenario_hash_map(r, hash, map, row->path);
 }
 
+/* Its entries in any order. */
+static void add_list(struct scenario_reader *r, struct scenario_hash *hash,
+		     const struct scenario_row *row, const struct yaml_node *list)
+{
+	struct bad_text path;
+
+	bad_text(&path, "%s[]", row->path);
+	for (const struct yaml_node *node = list->child; node; node = node->next) {
+		struct scenario_hash entry = {0};
+
+		scenario_hash_map(r, &entry, node, path.text);
+		scenario_hash_add(r, hash, scenario_hash_end(&entry));
+	}
+}
+
 void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
 		       const struct yaml_node *map, const char *path)
 {
@@ -108,11 +123,13 @@ void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
 			if (scenario_row_in(scenario_row_at(i), path) &&
 			    strcmp(scenario_row_key(scenario_row_at(i)), node->key) == 0)
 				row = scenario_row_at(i);
-		if (!row || row->type == SCENARIO_LIST || row->type == SCENARIO_NAMES ||
-		    row->type == SCENARIO_FILE || row->reading)
+		if (!row || row->type == SCENARIO_NAMES || row->type == SCENARIO_FILE ||
+		    row->reading)
 			continue;
 		if (row->type == SCENARIO_MAP)
 			add_block(r, hash, row, node);
+		else if (row->type == SCENARIO_LIST)
+			add_list(r, hash, row, node);
 		else if (row->type == SCENARIO_COUNTS || row->type == SCENARIO_TEXTS)
 			add_scalars(r, hash, row, node);
 		else

@@ -398,28 +398,6 @@ static void take_names(struct members *m, const struct yaml_node *map,
 	}
 }
 
-/* The lists inside of the map: in any order. */
-static void hash_list(struct scenario_reader *r, struct scenario_hash *hash,
-		      const struct yaml_node *map, const char *key, const char *path)
-{
-	const struct yaml_node *list = scenario_is_own(map, key) ? scenario_node(map, key) : NULL;
-
-	for (const struct yaml_node *node = list && list->kind == YAML_LIST ? list->child : NULL;
-	     node; node = node->next) {
-		struct scenario_hash entry = {0};
-
-		scenario_hash_map(r, &entry, node, path);
-		scenario_hash_add(r, hash, scenario_hash_end(&entry));
-	}
-}
-
-static void hash_lists(struct scenario_reader *r, struct scenario_hash *hash,
-		       const struct yaml_node *map)
-{
-	hash_list(r, hash, map, "classes", "switch.classes[]");
-	hash_list(r, hash, map, "dscp", "switch.dscp[]");
-}
-
 /* By what it says and the names of its members. */
 static void hash_group(struct scenario_reader *r, const struct yaml_node *map,
 		       const struct scenario_group *group)
@@ -427,7 +405,6 @@ static void hash_group(struct scenario_reader *r, const struct yaml_node *map,
 	struct scenario_hash hash = {0};
 
 	scenario_hash_map(r, &hash, map, "switches[]");
-	hash_lists(r, &hash, map);
 	for (uint32_t i = 0; i < group->node_count; i++) {
 		const uint64_t words[] = {
 			util_hash_name(r->scenario->topology.nodes[group->nodes[i]].name)};
@@ -493,5 +470,4 @@ void scenario_read_switches(struct scenario_reader *r)
 	util_free(all);
 	util_free(taken);
 	scenario_hash_map(r, &r->hash, map, "switch");
-	hash_lists(r, &r->hash, map);
 }

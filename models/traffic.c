@@ -15,8 +15,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Identity: what is asked for. Equal flows are interchangeable. */
-static int compare_flows(const void *a, const void *b)
+int traffic_compare_flows(const void *a, const void *b)
 {
 	const struct traffic_flow *x = a, *y = b;
 	int order = compare_u64(x->src, y->src);
@@ -28,7 +27,7 @@ static int compare_flows(const void *a, const void *b)
 	return order ? order : compare_u64(x->class_index, y->class_index);
 }
 
-static bool same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y)
+bool traffic_same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y)
 {
 	return x->src == y->src && x->dst == y->dst && x->priority == y->priority &&
 	       x->bytes == y->bytes && x->start_at == y->start_at;
@@ -54,7 +53,7 @@ static void key_flows(struct traffic *traffic)
 	for (uint64_t i = 0; i < traffic->flow_count; i++) {
 		struct traffic_flow *flow = &traffic->flows[i];
 
-		k = i > 0 && same_but_for_class(flow, flow - 1) ? k + 1 : 0;
+		k = i > 0 && traffic_same_but_for_class(flow, flow - 1) ? k + 1 : 0;
 		flow->key = traffic_key_of(traffic, flow, k);
 		flow->status = TRAFFIC_PENDING;
 	}
@@ -208,7 +207,7 @@ int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t c
 		return -ENOMEM;
 	}
 	if (count > 0)
-		qsort(flows, count, sizeof(*flows), compare_flows);
+		qsort(flows, count, sizeof(*flows), traffic_compare_flows);
 	key_flows(traffic);
 	lay_out(traffic);
 	if (fabric->params.host->flow_pairs)

@@ -72,6 +72,9 @@ struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_
 				  bool is_sink);
 /* A total order of ends: by host, start, and a keyed mix, so that none is favoured. */
 int traffic_compare_ends(const void *a, const void *b);
+/* Identity: what is asked for, of two struct traffic_flow. Equal ones are interchangeable. */
+int traffic_compare_flows(const void *a, const void *b);
+bool traffic_same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y);
 /* The key of @flow, the @k-th of its equals. */
 uint64_t traffic_key_of(const struct traffic *traffic, const struct traffic_flow *flow, uint64_t k);
 /* Gives every flow its pair. -ENOMEM. */

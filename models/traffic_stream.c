@@ -49,29 +49,15 @@ struct traffic_feed {
 	struct traffic_sums sums;
 };
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* The order of their numbers. Equal flows are interchangeable. */
-static int compare_flows(const void *a, const void *b)
+/* The order of their numbers. */
+static int compare_made(const void *a, const void *b)
 {
 	const struct traffic_flow *x = *(struct traffic_flow *const *)a;
 	const struct traffic_flow *y = *(struct traffic_flow *const *)b;
-	int order = compare_u64(x->start_at, y->start_at);
 
-	order = order ? order : compare_u64(x->src, y->src);
-	order = order ? order : compare_u64(x->dst, y->dst);
-	order = order ? order : compare_u64(x->priority, y->priority);
-	order = order ? order : compare_u64(x->bytes, y->bytes);
-	return order ? order : compare_u64(x->class_index, y->class_index);
-}
-
-static bool same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y)
-{
-	return x->start_at == y->start_at && x->src == y->src && x->dst == y->dst &&
-	       x->priority == y->priority && x->bytes == y->bytes;
+	if (x->start_at != y->start_at)
+		return x->start_at < y->start_at ? -1 : 1;
+	return traffic_compare_flows(x, y);
 }
 
 /* ---- flows in memory ---- */
@@ -205,11 +191,11 @@ static int lay_out_slice(struct traffic_feed *feed)
 	uint64_t k = 0;
 	int ret = 0;
 
-	qsort(feed->made, feed->made_count, sizeof(struct traffic_flow *), compare_flows);
+	qsort(feed->made, feed->made_count, sizeof(struct traffic_flow *), compare_made);
 	for (uint64_t i = 0; i < feed->made_count; i++) {
 		struct traffic_flow *flow = feed->made[i];
 
-		k = i > 0 && same_but_for_class(flow, feed->made[i - 1]) ? k + 1 : 0;
+		k = i > 0 && traffic_same_but_for_class(flow, feed->made[i - 1]) ? k + 1 : 0;
 		flow->key = traffic_key_of(traffic, flow, k);
 		flow->id = feed->next_id++;
 		flow->va = traffic->hosts[flow->dst].next_va;

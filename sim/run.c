@@ -50,6 +50,14 @@ static void balance_frames(struct engine_thread *a, struct engine_thread *b)
 		engine_frame_put(b, engine_frame_get(a));
 }
 
+static __attribute__((noinline)) void balance(struct sim *sim)
+{
+	for (uint32_t t = 1; t < sim->params.thread_count; t++) {
+		util_arena_balance(&sim->threads[t - 1].chunks, &sim->threads[t].chunks);
+		balance_frames(&sim->threads[t - 1], &sim->threads[t]);
+	}
+}
+
 static void enter_window(struct sim *sim, uint64_t window)
 {
 	sim->window = window;
@@ -62,17 +70,11 @@ bool sim_engine_next_window(struct sim *sim)
 {
 	uint64_t window;
 
-	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
-		struct engine_thread *et = &sim->threads[t];
-
-		et->any &= ~((uint64_t)1 << sim->window % WAKE_SLOTS);
-		if (t > 0) {
-			util_arena_balance(&sim->threads[t - 1].chunks, &et->chunks);
-			balance_frames(&sim->threads[t - 1], et);
-		}
-	}
-	sim->error = first_error(sim);
-	if (sim->error == 0 && sim->params.between)
+	for (uint32_t t = 0; t < sim->params.thread_count; t++)
+		sim->threads[t].any &= ~((uint64_t)1 << sim->window % WAKE_SLOTS);
+	if (sim->params.thread_count > 1)
+		balance(sim);
+	if (sim->params.between)
 		sim->error = sim->params.between(sim, sim->params.owner);
 	if (sim->error == 0)
 		sim->error = first_error(sim);

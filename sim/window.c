@@ -98,17 +98,14 @@ static uint64_t *scatter_large(struct engine_thread *et, uint64_t *keys, uint32_
 	return to;
 }
 
-/* Insertion behind @done keys in order; to[-1] is 0. */
-static inline void insert(uint64_t *to, uint32_t done, const uint64_t *keys, uint32_t count)
+/* @key behind @done keys in order; to[-1] is 0. */
+static inline void insert(uint64_t *to, uint32_t done, uint64_t key)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const uint64_t key = keys[i];
-		uint64_t *at = to + done + i;
+	uint64_t *at = to + done;
 
-		for (; at[-1] > key; at--)
-			at[0] = at[-1];
-		*at = key;
-	}
+	for (; at[-1] > key; at--)
+		at[0] = at[-1];
+	*at = key;
 }
 
 static inline void sort_nearly(uint64_t *keys, uint32_t count)
@@ -120,7 +117,7 @@ static inline void sort_nearly(uint64_t *keys, uint32_t count)
 		const uint64_t key = keys[i];
 
 		if (unlikely(key < last))
-			insert(keys, i, &key, 1);
+			insert(keys, i, key);
 		else
 			last = key;
 	}
@@ -169,10 +166,10 @@ static __attribute__((noinline)) void sort_tie(const struct sim_node *node, stru
 
 /* ---- arrivals ---- */
 
-/* Arrays of keys have a 0 in front. */
+/* Arrays of keys have a 0 in front and room for one more behind. */
 static uint64_t *grow_keys(uint64_t *keys, uint32_t max)
 {
-	uint64_t *grown = util_realloc(keys ? keys - 1 : NULL, (size_t)max + 1, sizeof(*keys));
+	uint64_t *grown = util_realloc(keys ? keys - 1 : NULL, (size_t)max + 2, sizeof(*keys));
 
 	if (!grown)
 		return NULL;
@@ -201,18 +198,26 @@ int sim_engine_make_room(struct engine_thread *et, uint32_t count)
 	return 0;
 }
 
+/* Takes key @i, and its frame comes into the cache. */
+static inline uint64_t take_key(const struct engine_thread *et, const struct chunk *chunk, uint32_t i)
+{
+	__builtin_prefetch(engine_frame_of(et, chunk->keys[i]), 1);
+	return chunk->keys[i];
+}
+
 /* As few as SMALL keys are in order at once. */
 static inline void take_chunk(struct engine_thread *et, struct chunk *chunk, uint32_t done,
 			      uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++)
-		__builtin_prefetch(engine_frame_of(et, chunk->keys[i]), 1);
+	uint64_t *to = et->keys + done;
+
 	if (done + count <= SMALL) {
-		insert(et->keys, done, chunk->keys, count);
+		for (uint32_t i = 0; i < count; i++)
+			insert(to, i, take_key(et, chunk, i));
 	} else {
 		UNROLL
 		for (uint32_t i = 0; i < count; i++)
-			et->keys[done + i] = chunk->keys[i];
+			to[i] = take_key(et, chunk, i);
 	}
 	util_arena_put(&et->chunks, chunk);
 }
@@ -312,23 +317,25 @@ static inline __attribute__((always_inline)) void
 arrange_by(struct engine_thread *et, struct sim_node *node, uint64_t *keys, uint32_t count,
 	   const struct sim_body_ops *ops, uint64_t mask)
 {
-	uint64_t last = UINT64_MAX, digest = node->arrivals, before = 0;
+	uint64_t digest = node->arrivals, next = keys[0];
 	struct sim_pkt **to = et->arrivals;
+	uint64_t i = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const uint64_t key = keys[i];
+	keys[count] = UINT64_MAX; /* alike to none */
+	while (i < count) {
+		const uint64_t key = next;
 
-		if (unlikely((key ^ last) <= KEY_MASK)) { /* the one before was not alone */
-			node->arrivals = before;
-			i = arrange_tie(et, node, keys, i - 1, count) - 1;
+		next = keys[i + 1];
+		if (unlikely((key ^ next) <= KEY_MASK)) {
+			node->arrivals = digest;
+			i = arrange_tie(et, node, keys, (uint32_t)i, count);
 			digest = node->arrivals;
-			last = UINT64_MAX;
+			next = keys[i];
 			continue;
 		}
 		to[i] = engine_frame_of(et, key);
-		before = digest;
 		digest = digest_one(ops, mask, node, digest, to[i]);
-		last = key;
+		i++;
 	}
 	node->arrivals = digest;
 }
