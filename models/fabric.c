@@ -113,7 +113,7 @@ static int ready_hosts(struct fabric *fabric)
 	for (uint32_t i = 0; i < fabric->host_count; i++) {
 		struct host *host = &fabric->hosts[i];
 		const struct host_rx_params *rx =
-			fabric->params.rx_of ? fabric->params.rx_of[host->node.index] : NULL;
+			fabric->params.rx_of ? fabric->params.rx_of[host->number] : NULL;
 		struct sim_fc *fc;
 
 		if (host->node.port_count != 1)

@@ -37,7 +37,7 @@ struct fabric_params {
 	const struct cc_params *cc_params; /* instead of these, but for the line rate; NULL: none */
 	struct fabric_switch_params switches; /* all of them, unless ... */
 	bool weighted_routes, same_hash; /* sim_routes_weigh(), sim_routes_polarise() */
-	const struct host_rx_params *const *rx_of; /* by node of the topology; NULL: none is slow */
+	const struct host_rx_params *const *rx_of; /* by number of the host; NULL: none is slow */
 	/* ... by node of the topology; NULL, or NULL for a node: as all. */
 	const struct fabric_switch_params *const *switch_of;
 };

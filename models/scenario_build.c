@@ -248,26 +248,15 @@ static void free_built(void *belongings)
 	util_free(own);
 }
 
-/* Positions in the host table to those in the topology. */
 static int find_slow(const struct scenario *s, struct scenario_built *own)
 {
-	const struct topology *topology = &s->topology;
+	const struct scenario_rx *rx = &s->nic.rx;
 
-	if (s->nic.rx.params.buffer_bytes == 0)
+	if (rx->params.buffer_bytes == 0)
 		return 0;
-	own->rx_of = util_calloc((size_t)topology->node_count + 1, sizeof(*own->rx_of));
-	for (uint32_t i = 0; own->rx_of && i < topology->node_count; i++) {
-		uint32_t place = 0;
-
-		if (topology->nodes[i].is_switch)
-			continue;
-		for (uint32_t n = 0; n < topology->node_count; n++)
-			place += !topology->nodes[n].is_switch &&
-				 strcmp(topology->nodes[n].name, topology->nodes[i].name) < 0;
-		for (uint32_t h = 0; h < s->nic.rx.host_count; h++)
-			if (s->nic.rx.hosts[h] == place)
-				own->rx_of[i] = &s->nic.rx.params;
-	}
+	own->rx_of = util_calloc((size_t)s->topology.node_count + 1, sizeof(*own->rx_of));
+	for (uint32_t h = 0; own->rx_of && h < rx->host_count; h++)
+		own->rx_of[rx->hosts[h]] = &rx->params;
 	return own->rx_of ? 0 : -ENOMEM;
 }
 

@@ -197,6 +197,16 @@ struct sim_switch *net_switch(const struct net *net, const char *name)
 	util_check_failed("no such switch", __FILE__, __LINE__);
 }
 
+uint32_t net_port(const struct net *net, const char *peer)
+{
+	const struct sim_node *node = sim_switch_node(net->switches[0]);
+
+	for (uint32_t p = 0; p < node->port_count; p++)
+		if (strcmp(node->ports[p].peer->name, peer) == 0)
+			return p;
+	util_check_failed("no such port", __FILE__, __LINE__);
+}
+
 uint32_t net_address(const struct net *net, const struct endpoint *ep)
 {
 	return sim_route_address(net->routes, &ep->node);

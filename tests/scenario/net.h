@@ -68,6 +68,8 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 void net_free(struct net *net);
 struct endpoint *net_host(const struct net *net, const char *name);
 struct sim_switch *net_switch(const struct net *net, const char *name);
+/* The port of the first switch to @peer. */
+uint32_t net_port(const struct net *net, const char *peer);
 uint32_t net_address(const struct net *net, const struct endpoint *ep);
 
 /* @packets of @bytes from one host to another, answered, priority 3, ECT, at line rate from @at. */

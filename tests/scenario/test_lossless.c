@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* What flow control promises: with the computed headroom nothing is dropped whatever the phase, with
- * a frame less something is; pauses last as long as they say; credits never drop, and carry what
- * their buffer holds a round trip. */
+/* What flow control promises: with the computed headroom nothing is dropped whatever the phase,
+ * with a frame less something is; pauses last as long as they say; credits never drop, and carry
+ * what their buffer holds a round trip. */
 #include "models/credit.h"
 #include "sim/fault.h"
 #include "sim/tap.h"
@@ -70,17 +70,8 @@ static void on_control(struct sim_tap *tap, struct sim_thread *th, const struct 
 		peak->bytes = bytes;
 }
 
-static uint32_t port_to(const struct sim_node *node, const char *peer)
-{
-	for (uint32_t p = 0; p < node->port_count; p++)
-		if (strcmp(node->ports[p].peer->name, peer) == 0)
-			return p;
-	fail_msg("no port to %s", peer);
-	return 0;
-}
-
-/* h0 sends at line rate to h1, which takes next to nothing. From h2 frames go to h0 all the time, so
- * that a pause has to wait for one; they begin @phase of a frame later. */
+/* h0 sends at line rate to h1, which takes next to nothing. From h2 frames go to h0 all the time,
+ * so that a pause has to wait for one; they begin @phase of a frame later. */
 static struct outcome pause_late(const struct line *line, uint32_t headroom, uint32_t phase)
 {
 	const ps_t delay = line->metres * 5 * PS_NS;
@@ -109,7 +100,7 @@ static struct outcome pause_late(const struct line *line, uint32_t headroom, uin
 		->answer = false;
 	net_host(&net, "h2")->flows[0].priority = 0;
 	peak.fc = sim_switch_fc(net.switches[0]);
-	peak.port = port_to(sim_switch_node(net.switches[0]), "h0");
+	peak.port = net_port(&net, "h0");
 	sim_tap_attach(&peak.tap, &sim_switch_node(net.switches[0])->ports[peak.port]);
 	net_run(&net);
 	assert_true(sim_switch_fc(net.switches[0])->gates[peak.port].controls_sent > 0);
@@ -135,7 +126,8 @@ static void headroom_is_enough_and_a_frame_less_is_not(void **state)
 			assert_in_range(enough.occupancy_max,
 					XOFF_FRAMES * line->frame_bytes * 9 / 10,
 					(XOFF_FRAMES + 1) * line->frame_bytes);
-			short_of += pause_late(line, headroom - line->frame_bytes, phase).dropped > 0;
+			short_of +=
+				pause_late(line, headroom - line->frame_bytes, phase).dropped > 0;
 		}
 		if (short_of == 0)
 			fail_msg("line %zu: a frame less is enough, too", i);
@@ -172,8 +164,8 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 		starts->at[starts->count++] = start;
 }
 
-/* A6: all but the first pause frame are lost, so that it runs out: exactly quanta * 512 bits after it
- * was obeyed the sender goes on. */
+/* A6: all but the first pause frame are lost, so that it runs out: exactly quanta * 512 bits after
+ * it was obeyed the sender goes on. */
 static void a_pause_lasts_its_quanta(void **state)
 {
 	static const uint16_t quanta[] = {100, 333, 4096, 65535};
@@ -193,9 +185,10 @@ static void a_pause_lasts_its_quanta(void **state)
 							  .quanta = true,
 							  .pause_quanta = quanta[i],
 							  .response_delay = 300 * PS_NS}};
-		const struct sim_fault_params lossy = {.from = 4300 * PS_NS, /* the first one leaves at 4,177 */
-						       .loss_ppb = 1000000000,
-						       .control = true};
+		const struct sim_fault_params lossy = {
+			.from = 4300 * PS_NS, /* the first one leaves at 4,177 */
+			.loss_ppb = 1000000000,
+			.control = true};
 		struct starts data = {.tap.on_start = on_start, .kind = SIM_DATA};
 		struct starts pauses = {.tap.on_start = on_start, .kind = SIM_CONTROL};
 		struct sim_fault fault;
@@ -206,10 +199,10 @@ static void a_pause_lasts_its_quanta(void **state)
 		net_make(&net, &params, links, 2);
 		net_flow(&net, "h0", "h1", 40, 4178, 0)->answer = false;
 		sim_tap_attach(&data.tap, net_host(&net, "h0")->port);
-		sim_tap_attach(&pauses.tap, &sim_switch_node(net.switches[0])
-						     ->ports[port_to(sim_switch_node(net.switches[0]), "h0")]);
-		sim_fault_attach(&fault, &sim_switch_node(net.switches[0])
-						  ->ports[port_to(sim_switch_node(net.switches[0]), "h0")],
+		sim_tap_attach(&pauses.tap,
+			       &sim_switch_node(net.switches[0])->ports[net_port(&net, "h0")]);
+		sim_fault_attach(&fault,
+				 &sim_switch_node(net.switches[0])->ports[net_port(&net, "h0")],
 				 &lossy);
 		assert_int_equal(sim_run(net.sim, 20 * PS_MS), 0);
 		assert_true(pauses.at[0] < lossy.from);
@@ -225,7 +218,8 @@ static void a_pause_lasts_its_quanta(void **state)
 	}
 }
 
-/* A refresh comes at half the time, so nobody sends in between; a resume is obeyed at its instant. */
+/* A refresh comes at half the time, so nobody sends in between; a resume is obeyed at its instant.
+ */
 static void a_pause_is_refreshed_and_taken_back(void **state)
 {
 	const struct net_link links[] = {{"h0", "s0", 100 * G, 500 * PS_NS},
@@ -249,10 +243,7 @@ static void a_pause_is_refreshed_and_taken_back(void **state)
 	net_make(&net, &params, links, 2);
 	net_flow(&net, "h0", "h1", 40, 4178, 0)->answer = false;
 	sim_tap_attach(&data.tap, net_host(&net, "h0")->port);
-	sim_tap_attach(
-		&pauses.tap,
-		&sim_switch_node(net.switches[0])
-			 ->ports[port_to(sim_switch_node(net.switches[0]), "h0")]);
+	sim_tap_attach(&pauses.tap, &sim_switch_node(net.switches[0])->ports[net_port(&net, "h0")]);
 	net_run(&net);
 	assert_int_equal(net_dropped(&net), 0);
 	first = pauses.at[0] + 6720 + 500 * PS_NS;

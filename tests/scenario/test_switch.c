@@ -10,15 +10,6 @@
 
 #define G ((uint64_t)1000000000)
 
-static uint32_t port_to(const struct sim_node *node, const char *peer)
-{
-	for (uint32_t p = 0; p < node->port_count; p++)
-		if (strcmp(node->ports[p].peer->name, peer) == 0)
-			return p;
-	fail_msg("no port to %s", peer);
-	return 0;
-}
-
 /* ---- A1: M/D/1 ---- */
 
 enum { PACKETS = 1000000, BATCHES = 50 };
@@ -94,7 +85,8 @@ static void poisson_packets_wait_as_in_m_d_1(void **state)
 {
 	static const struct {
 		double rho, wait, tolerance;
-	} cases[] = {{.5, .5, .03}, {.7, 1.16667, .03}, {.8, 2., .03}, {.9, 4.5, .03}, {.95, 9.5, .1}};
+	} cases[] = {
+		{.5, .5, .03}, {.7, 1.16667, .03}, {.8, 2., .03}, {.9, 4.5, .03}, {.95, 9.5, .1}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -145,9 +137,7 @@ static void an_incast_peaks_where_the_sum_says(void **state)
 			net_flow(&net, from, "h0", FRAMES, FRAME, 0)->answer = false;
 		}
 		net_run(&net);
-		found = sim_switch_class(net.switches[0],
-					 port_to(sim_switch_node(net.switches[0]), "h0"), 3)
-				->queue_max;
+		found = sim_switch_class(net.switches[0], net_port(&net, "h0"), 3)->queue_max;
 		if (found + FRAME < peak || found > peak + FRAME)
 			fail_msg("%u to 1: %u, expected %u", k, found, peak);
 		net_free(&net);
@@ -170,8 +160,8 @@ static void full_queues_share_the_buffer_by_alpha(void **state)
 			char names[2 * (QUEUES_MAX + 1)][24], from[24];
 			const uint32_t count = net_star(links, names, n + 1, 100 * G, PS_US);
 			const uint64_t pool = BUFFER - (uint64_t)(n + 1) * HEADROOM;
-			const uint64_t each = pool * alphas[a].num /
-					      (alphas[a].den + n * alphas[a].num);
+			const uint64_t each =
+				pool * alphas[a].num / (alphas[a].den + n * alphas[a].num);
 			const struct net_params params = {.seed = n,
 							  .fc = NET_PFC,
 							  .pfc = {.buffer_bytes = BUFFER,
@@ -197,7 +187,7 @@ static void full_queues_share_the_buffer_by_alpha(void **state)
 
 				snprintf(from, sizeof(from), "h%u", i);
 				/* Without the frame that was too much. */
-				bytes = sim_fc_class(fc, port_to(fc->node, from), 3)->ingress_bytes -
+				bytes = sim_fc_class(fc, net_port(&net, from), 3)->ingress_bytes -
 					FRAME;
 				/* Two short frames, less than one of full size. */
 				if (bytes + 2 * FRAME < each || bytes > each + 2 * FRAME)
@@ -239,7 +229,8 @@ static void note_share(struct endpoint *ep, const struct sim_pkt *pkt, void *con
 }
 
 /* Classes with frames of several sizes, all with more to send than the port carries. */
-static struct shares saturate(const uint8_t *weights, const uint16_t *sizes, const uint32_t *expected)
+static struct shares saturate(const uint8_t *weights, const uint16_t *sizes,
+			      const uint32_t *expected)
 {
 	enum { QUANTUM = 9100 };
 	struct net_link links[9];
@@ -272,8 +263,8 @@ static struct shares saturate(const uint8_t *weights, const uint16_t *sizes, con
 
 static void classes_get_their_weights(void **state)
 {
-	/* Weights 50, 30, 20; 1 and 99; 14 and 15 (SONiC's default), and a class that is idle, whose
-	 * share goes to the others by weight: 50 / 70, 20 / 70. */
+	/* Weights 50, 30, 20; 1 and 99; 14 and 15 (SONiC's default), and a class that is idle,
+	 * whose share goes to the others by weight: 50 / 70, 20 / 70. */
 	static const struct {
 		uint8_t weights[8];
 		uint16_t sizes[8];
