@@ -54,7 +54,7 @@ static struct hca_wqe *una_wqe(const struct hca_qp *qp)
 static bool is_restart(const struct hca_qp *qp, const struct wire_pkt *pkt,
 		       const struct wire_op *op)
 {
-	return qp->dev->profile.retransmit == HCA_GO_BACK_0 && qp->sq.una != qp->sq.tail &&
+	return qp->dev->restarts && qp->sq.una != qp->sq.tail &&
 	       pkt->psn == una_wqe(qp)->first_psn && op->aeth && !op->read && !op->atomic &&
 	       wire_aeth_syndrome(pkt->word) == WIRE_NAK_PSN_SEQ;
 }
@@ -89,8 +89,7 @@ void hca_completer_retire(struct hca_qp *qp, ps_t now)
 /* The message began anew and has not come as far again: no more counts than was sent since. */
 static bool begins_anew(const struct hca_qp *qp, uint32_t psn)
 {
-	return qp->dev->profile.retransmit == HCA_GO_BACK_0 &&
-	       wire_psn_diff(psn, qp->sq.next_psn) > 0;
+	return qp->dev->restarts && wire_psn_diff(psn, qp->sq.next_psn) > 0;
 }
 
 /* Everything before @psn is acknowledged, as far as no READ or atomic lacks its response; whether

@@ -29,6 +29,7 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	CHECK(params->profile.cnp_priority < HCA_PRIORITY_COUNT);
 	dev->profile = params->profile;
 	dev->selective = params->profile.retransmit == HCA_SELECTIVE;
+	dev->restarts = params->profile.retransmit == HCA_GO_BACK_0;
 	dev->metered = params->profile.cc->takes_acks;
 	dev->looks_closer = dev->selective || dev->metered;
 	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);

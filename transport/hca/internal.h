@@ -313,8 +313,9 @@ struct hca_mr_slot {
 struct hca_device {
 	struct hca_agenda agenda; /* first: wake_at is the earliest of both heaps */
 	uint32_t psn_window, ack_every; /* as in the profile */
-	bool selective, metered;	/* as the profile says: HCA_SELECTIVE; cc takes ACKs */
-	bool looks_closer;		/* one of these */
+	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
+	bool selective, restarts, metered;
+	bool looks_closer; /* selective or metered */
 	uint8_t request_ecn;		/* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;

@@ -136,7 +136,7 @@ void hca_requester_resend(struct hca_qp *qp)
 {
 	struct hca_sq *sq = &qp->sq;
 
-	if (qp->dev->profile.retransmit == HCA_GO_BACK_0)
+	if (qp->dev->restarts)
 		sq->una_psn = sq->ring[sq->una & sq->mask].first_psn;
 	hca_requester_go_back(qp);
 }

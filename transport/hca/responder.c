@@ -430,7 +430,7 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 			on_early(qp, pkt, op, now);
 			break;
 		}
-		if (qp->dev->profile.retransmit == HCA_GO_BACK_0 && !qp->rq.nak_state)
+		if (qp->dev->restarts && !qp->rq.nak_state)
 			forget_message(qp);
 		if (!qp->rq.nak_state)
 			answer_nak(qp, WIRE_NAK_PSN_SEQ);
