@@ -45,7 +45,8 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 						   : fabric->params.cc_params_of(rate_bps);
 		params.profile.cc_params.line_rate_bps = rate_bps;
 	}
-	ret = host_init(host, name, fabric->params.seed, &params);
+	ret = host_init(host, name, fabric->params.seed, &params,
+			util_arena_get(&fabric->host_frames));
 	if (ret)
 		return ret;
 	fabric->host_count++;
@@ -213,7 +214,9 @@ static int build(struct fabric *fabric, const struct topology *topology)
 	fabric->switches = util_calloc(topology->node_count, sizeof(*fabric->switches));
 	fabric->switch_params = util_calloc(topology->node_count, sizeof(*fabric->switch_params));
 	fabric->sim = sim_create(&params);
-	if (!nodes || !fabric->switch_params || !fabric->hosts || !fabric->switches || !fabric->sim)
+	ret = util_arena_init(&fabric->host_frames, HOST_FRAMES * sizeof(struct sim_pkt),
+			      topology->node_count);
+	if (!nodes || ret || !fabric->switch_params || !fabric->hosts || !fabric->switches || !fabric->sim)
 		ret = -ENOMEM;
 	else
 		ret = add_all(fabric, topology, nodes);
@@ -259,6 +262,7 @@ void fabric_fini(struct fabric *fabric)
 	sim_routes_destroy(fabric->routes);
 	util_free(fabric->table.hosts);
 	util_free(fabric->hosts);
+	util_arena_fini(&fabric->host_frames);
 	util_free(fabric->switches);
 	util_free(fabric->switch_params);
 	if (fabric->free_belongings)

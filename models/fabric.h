@@ -58,6 +58,7 @@ struct fabric {
 	struct sim *sim;
 	struct sim_routes *routes;
 	struct host *hosts; /* in the order of the topology */
+	struct util_arena host_frames; /* HOST_FRAMES each, in memory once used */
 	struct sim_switch **switches;
 	const struct fabric_switch_params **switch_params; /* by node->index; NULL: a host */
 	struct host_table table;

@@ -345,7 +345,8 @@ static const struct sim_node_ops host_ops = {
 	.finish = host_finish,
 };
 
-int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params)
+int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params,
+	      struct sim_pkt *frames)
 {
 	const uint64_t id = util_hash_name(name);
 	const struct hca_device_params device = {
@@ -359,6 +360,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 	*host = (struct host){
 		.node = {.ops = &host_ops, .name = name},
 		.params = *params,
+		.control = frames,
 		.packet_bytes_max = params->profile.mtu_max + params->profile.wire_overhead +
 				    WIRE_HEADERS_MAX +
 				    (params->profile.cc->takes_int ? (uint32_t)WIRE_INT_BYTES : 0) + (uint32_t)WIRE_ICRC_BYTES,
@@ -366,7 +368,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.through_wire = params->through_wire,
 	};
 	sim_local_init(&host->local, seed, id);
-	host_loop_init(host);
+	host_loop_init(host, frames + HOST_CONTROLS);
 	host->hca = hca_device_create(&device);
 	return host->hca ? 0 : -ENOMEM;
 }
@@ -383,7 +385,7 @@ static void on_control(struct sim_thread *th, struct sim_node *node, uint32_t po
 	(void)at;
 	while (i < host->control_count && host->control[i].body_words[0] != pkt->body_words[0])
 		i++;
-	CHECK(i < sizeof(host->control) / sizeof(host->control[0]));
+	CHECK(i < HOST_CONTROLS);
 	host->control[i] = *pkt;
 	if (i == host->control_count)
 		host->control_count++;

@@ -94,15 +94,19 @@ struct host {
 	struct task *tasks;
 	/* Control frames that wait for the port: of each kind and priority the latest, which says
 	 * all that those before it did. */
-	struct sim_pkt control[2 * SIM_PRIORITIES];
+	struct sim_pkt *control; /* HOST_CONTROLS */
 	struct host_loop loop;
 	struct host_params params;
 	const struct host_table *table;
 	uint32_t number; /* position in the table */
 };
 
-/* -ENOMEM. The name stays the caller's. */
-int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params);
+/* Room for frames that wait at a host. Few hosts ever need it, so it lies apart from them. */
+enum { HOST_CONTROLS = 2 * SIM_PRIORITIES, HOST_FRAMES = HOST_CONTROLS + HOST_LOOP_FRAMES };
+
+/* -ENOMEM. The name and the HOST_FRAMES @frames stay the caller's. */
+int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params,
+	      struct sim_pkt *frames);
 void host_fini(struct host *host);
 /* After the run: gives back the payload that the host still holds. */
 void host_drain(struct host *host, struct packet_pools *pools);

@@ -24,8 +24,9 @@ static void arrive(struct sim_local_event *event, void *context)
 	host_deliver(host, &frame);
 }
 
-void host_loop_init(struct host *host)
+void host_loop_init(struct host *host, struct sim_pkt *frames)
 {
+	host->loop.frames = frames;
 	host->loop.event.fn = arrive;
 	host->loop.event.phase = SIM_LOCAL_ARRIVAL;
 }

@@ -15,12 +15,12 @@ enum { HOST_LOOP_FRAMES = 16 }; /* a round figure: 1 KB of descriptors */
 
 struct host_loop {
 	struct sim_local_event event;		 /* the first of them arrives */
-	struct sim_pkt frames[HOST_LOOP_FRAMES]; /* a ring; at: when it arrives */
+	struct sim_pkt *frames; /* a ring; at: when it arrives */
 	uint32_t first, count;
 	ps_t sent_at; /* the latest has left the pipeline */
 };
 
-void host_loop_init(struct host *host);
+void host_loop_init(struct host *host, struct sim_pkt *frames); /* HOST_LOOP_FRAMES */
 /* @frame, for this very host, starts now: host->loop_open_at has come. Its slab passes along. */
 void host_loop_send(struct host *host, const struct sim_pkt *frame);
 

@@ -278,14 +278,11 @@ struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params
 		return NULL;
 	pfc->params = *params;
 	pfc->headroom = util_calloc(node->port_count, sizeof(*pfc->headroom));
-	pfc->refresh_at = util_calloc((size_t)node->port_count * SIM_PRIORITIES, sizeof(ps_t));
 	if (sim_fc_init(&pfc->fc, &pfc_ops, node, params->buffer_bytes) != 0 || !pfc->headroom ||
-	    !pfc->refresh_at || pfc_watch_init(pfc) != 0) {
+	    pfc_refresh_init(pfc) != 0 || pfc_watch_init(pfc) != 0) {
 		pfc_destroy(&pfc->fc);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < node->port_count * SIM_PRIORITIES; i++)
-		pfc->refresh_at[i] = PS_NEVER;
 	for (uint32_t i = 0; i < node->port_count; i++)
 		node->ports[i].control_delay = params->response_delay;
 	classify(pfc);

@@ -23,7 +23,7 @@ struct pfc {
 	uint64_t pool_bytes;			   /* the buffer less headrooms and reserves */
 	uint64_t headroom_left;			   /* of the pool that headrooms share */
 	uint32_t *headroom;			   /* by port */
-	ps_t *refresh_at;			   /* by port and priority; PS_NEVER: none */
+	ps_t *refresh_at; /* by port and priority, PS_NEVER: none; NULL: without quanta */
 	struct pfc_watch *watch;		   /* by port and priority; NULL: no watchdog */
 	ps_t poll_at;				   /* PS_NEVER: nothing is paused */
 };
@@ -34,6 +34,7 @@ static inline struct pfc *pfc_of(struct sim_fc *fc)
 }
 
 /* pfc_pause.c */
+int pfc_refresh_init(struct pfc *pfc); /* 0 or -ENOMEM */
 void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
 		   ps_t at);
 void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/pfc_internal.h"
 
+#include "util/alloc.h"
+
+#include <errno.h>
+
 enum { PAUSE_MAX = 65535, QUANTUM_BITS = 512 };
 
 static ps_t pause_time(const struct sim_port *port, uint64_t quanta)
@@ -26,6 +30,18 @@ static void send_pause(struct sim_fc *fc, struct sim_thread *th, uint32_t port, 
 	fc->gates[port].of[priority].pauses_sent += quanta > 0;
 	fc->gates[port].of[priority].resumes_sent += quanta == 0;
 	fc->user->control(th, fc->node, port, &pkt, at);
+}
+
+int pfc_refresh_init(struct pfc *pfc)
+{
+	const size_t count = (size_t)pfc->fc.node->port_count * SIM_PRIORITIES;
+
+	if (!pfc->params.quanta)
+		return 0;
+	pfc->refresh_at = util_calloc(count, sizeof(ps_t));
+	for (size_t i = 0; pfc->refresh_at && i < count; i++)
+		pfc->refresh_at[i] = PS_NEVER;
+	return pfc->refresh_at ? 0 : -ENOMEM;
 }
 
 /* The earliest refresh, end of a pause or look of the watchdog. */
@@ -71,7 +87,8 @@ void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uin
 	sim_fc_class(&pfc->fc, port, priority)->watched = 0;
 	CHECK(pfc->fc.eager_count > 0);
 	pfc->fc.eager_count--;
-	pfc->refresh_at[port * SIM_PRIORITIES + priority] = PS_NEVER;
+	if (pfc->params.quanta)
+		pfc->refresh_at[port * SIM_PRIORITIES + priority] = PS_NEVER;
 	pfc_find_timer(pfc);
 	send_pause(&pfc->fc, th, port, priority, 0, at);
 }
