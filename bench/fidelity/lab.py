@@ -13,16 +13,19 @@ VERBENA = os.environ.get("VERBENA", "build/verbena")
 class Run:
     """One run: its result, its counters by host and by (switch, neighbour), its flows."""
 
-    def __init__(self, scenario, sets=(), seed=1, until=None):
+    def __init__(self, scenario, sets=(), seed=1, until=None, files=(), series=None):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "scenario.yaml")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(scenario)
+            for name, text in (("scenario.yaml", scenario), *files):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
             command = [VERBENA, "run", path, "--quiet", "--out", folder + "/out", "--seed", str(seed)]
             for each in sets:
                 command += ["--set", each]
             if until:
                 command += ["--until", until]
+            if series:
+                command += ["--series", series]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode not in (0, 1):
                 raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
@@ -34,6 +37,9 @@ class Run:
                 self.flows = list(csv.DictReader(file))
             with open(folder + "/out/ports.csv", encoding="utf-8") as file:
                 self.ports = list(csv.DictReader(file))
+            if series:
+                with open(folder + "/out/series.csv", encoding="utf-8") as file:
+                    self.series = list(csv.DictReader(file))
 
     def host(self, name, counter):
         return next(c[counter] for c in self.counters if c["ifname"] == name)
@@ -43,14 +49,29 @@ class Run:
                         if p["node"] == node and p["peer"] == peer and p["priority"] == str(priority)))
 
 
-def runs(calls):
-    """Several at once, in their order: each a tuple of arguments, or of (args, kwargs)."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return list(pool.map(lambda c: Run(c[0], **c[1]), calls))
-
-
 def jain(values):
     return sum(values) ** 2 / (len(values) * sum(v * v for v in values))
+
+
+def part(values, share):
+    """The value that this share of them is not above."""
+    values = sorted(values)
+    return values[int(len(values) * share)]
+
+
+def middle(values):
+    return part(values, .5)
+
+
+def each(function, items):
+    """What it gives for each of them, in their order, several at once."""
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return list(pool.map(function, items))
+
+
+def runs(calls):
+    """Several runs at once, in their order: each a scenario and the keywords of Run."""
+    return each(lambda c: Run(c[0], **c[1]), calls)
 
 
 ROWS = []

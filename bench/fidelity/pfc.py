@@ -3,7 +3,7 @@
 Networks, HotNets 2016."""
 from math import ceil
 
-from lab import row, runs
+from lab import Run, middle, row, runs
 
 STORM = """version: 1
 topology: {kind: fat_tree, k: 4, host_rate: 10Gbps, fabric_rate: 10Gbps}
@@ -92,3 +92,67 @@ until: %s
     return (f"go-back-0: {zero.result['flows']['completed']} messages at {100 * busy:.1f} % of the link; "
             f"go-back-N: {took / expected:.4f} of the time that the formula gives",
             zero.result["flows"]["completed"] == 0 and busy > .95 and abs(took / expected - 1) <= .02)
+
+
+RING = """version: 1
+topology:
+  hosts: [ha, hb, hc, hd, b, c]
+  switches: [sa, sb, sc, sd]
+  links:
+    - {a: [sa, sc], b: [sb, sd], rate: 40Gbps, delay: 100ns}
+    - {a: [ha], b: sa, rate: 40Gbps, delay: 100ns}
+    - {a: [hb], b: sb, rate: 40Gbps, delay: 100ns}
+    - {a: [hc, c], b: sc, rate: 40Gbps, delay: 100ns}
+    - {a: [hd], b: sd, rate: 40Gbps, delay: 100ns}
+    - {a: b, b: sb, rate: %s, delay: 100ns}
+routing: {ways: [{at: sa, to: hd, via: sb}, {at: sb, to: hd, via: sc}, {at: sc, to: hb, via: sd}, {at: sd, to: hb, via: sa}]}
+switch: {buffer: 2MB, xoff: 40KB, pfc: {priorities: [3]}}
+nic: {mtu: 1024, timeout: 0, ack_priority: 6}
+traffic:
+  - {class: first, pattern: incast, to: hd, from: ha, size: 4GB, spread: 10us}
+  - {class: second, pattern: incast, to: hb, from: hc, size: 4GB, spread: 10us}
+"""
+THIRD = "  - {class: third, pattern: incast, to: c, from: b, size: 4GB, start: 1ms, spread: 10us}\n"
+
+
+@row("L6", "HotNets'16, sec. 3: four switches in a ring, two flows over three links each that close the circle of buffers: pauses, but no "
+     "deadlock; with a third flow over one link: deadlock; with that one at 2 of 40 Gb/s: none (10 seeds)",
+     "links of 20 m, thresholds of 40 KB; with links of 200 m and the same thresholds the slow third flow is enough for a deadlock")
+def circle():
+    found = []
+    for text in (RING % "40Gbps", RING % "40Gbps" + THIRD, RING % "2Gbps" + THIRD):
+        all_runs = runs([(text, {"seed": s, "until": t}) for s in range(1, 11) for t in ("20ms", "40ms")])
+        stuck = sum(a.host("ha", "tx_bytes_phy") == b.host("ha", "tx_bytes_phy")
+                    for a, b in zip(all_runs[::2], all_runs[1::2]))
+        found.append((stuck, min(r.result["pfc"]["pause_sent"] for r in all_runs[::2])))
+    return (f"deadlock in {found[0][0]} (at least {found[0][1]} pauses in 20 ms), {found[1][0]} and {found[2][0]} of 10 seeds",
+            found[0][0] == 0 and found[0][1] > 0 and found[1][0] == 10 and found[2][0] == 0)
+
+
+PODSETS = """version: 1
+topology: {kind: clos, pods: 2, leaves: 24, spines: 4, cores: 64, hosts_per_leaf: 8, host_rate: 40Gbps, fabric_rate: 40Gbps, delay: 500ns}
+switch: {buffer: 12MB, alpha: 1/16, pfc: {priorities: [3]}}
+nic: {mtu: 1024, timeout: 0}
+traffic: [{class: f, file: flows.txt}]
+"""
+
+
+def podsets(size, until=None, seed=1):
+    """Each of 192 hosts of a podset with one of the other, 8 connections each way."""
+    pairs = [pair for i in range(192) for pair in ((i, 192 + i), (192 + i, i))] * 8
+    lines = [str(len(pairs))] + [f"{a} {b} 3 100 {size} 0" for a, b in pairs]
+    return Run(PODSETS, until=until, seed=seed, files=(("flows.txt", "\n".join(lines) + "\n"),))
+
+
+@row("L8", "Sec. 5.4: two podsets joined by 128 links of 40 Gb/s, about 3,000 connections: 3.0 of 5.12 Tb/s, 60 % (55 to 66 % counts), for ECMP's sake",
+     "3,072 connections of 384 hosts; each moves 1 MB, and the last end counts, as if they had to keep step: the fullest link decides. "
+     "While all send without end and nobody waits, more gets through (second figure)")
+def podset():
+    found = []
+    for seed in range(1, 4):
+        last = max(int(f["end_ps"]) for f in podsets(1000000, seed=seed).flows)
+        found.append(3072 * 977 * 1106 * 8e3 / last / 5120)
+    a, b = (podsets(1000000000, until) for until in ("2ms", "3ms"))
+    sent = [sum(int(p["sent_bytes"]) for p in r.ports if p["node"].startswith("c") and p["priority"] == "3") for r in (a, b)]
+    free = (sent[1] - sent[0]) * 8e3 / (b.result["time_ps"] - a.result["time_ps"]) / 5120
+    return f"{100 * middle(found):.1f} % (3 seeds), {100 * free:.0f} %", .55 <= middle(found) <= .66

@@ -350,9 +350,22 @@ static void advance(struct hca_qp *qp, ps_t now)
 	hca_completer_progress(qp, now);
 }
 
+/* A packet after the oldest has come: the far end is alive, and what is lost is known without the
+ * timer. Otherwise a queue that is longer than the timeout would have everything in it sent again. */
+static void heard(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	sq->recovery->is_late = false;
+	sq->retry_left = sq->retry_cnt;
+	if (!sq->rnr_wait && sq->timeout != PS_NEVER)
+		hca_timer_set(qp, now + sq->timeout);
+}
+
 void hca_recover_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		       ps_t now)
 {
+	const uint32_t una_psn = qp->sq.una_psn, done_count = qp->sq.recovery->done_count;
 	const uint8_t type = wire_aeth_syndrome(pkt->word) & WIRE_SYN_TYPE_MASK;
 	const bool is_answer = op->read || op->atomic;
 
@@ -370,6 +383,8 @@ void hca_recover_input(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 	else if (!is_answer)
 		acknowledge(qp, pkt->psn);
 	advance(qp, now);
+	if (qp->sq.una_psn == una_psn && qp->sq.recovery->done_count > done_count)
+		heard(qp, now);
 	if (!is_answer && !op->sacketh && type != WIRE_SYN_ACK && qp->sq.una_psn == pkt->psn)
 		on_refusal(qp, pkt, now);
 	if (qp->state == HCA_QPS_ERR)
