@@ -24,7 +24,7 @@ def shares(first, second):
 
 @row("D1", "Fig. 3: of four senders to one host the one under the same ToR gets more than the mean of "
      "the others (20 seeds; the cure is D3)",
-     "one endless WRITE a sender instead of messages of 4 MB; 40 to 60 ms, when all buffers are full")
+     "one endless WRITE a sender instead of messages of 4 MB; 40 to 60 ms, when all buffers are full", hard=True)
 def unfair():
     scenario = CLOS % ("", "none")
     more = []
