@@ -26,17 +26,20 @@ static void blow(struct sim_local_event *event, void *context)
 								    : host->now + storm->period);
 }
 
-void host_storm_start(struct host_storm *storm, struct host *host, uint8_t priorities, ps_t from,
-		      ps_t until)
+void host_storm_start(struct host_storm *storm, struct host *host,
+		      const struct host_storm_params *params)
 {
 	const uint64_t rate = host->node.ports[0].rate_bps;
 
 	*storm = (struct host_storm){
-		.priorities = priorities,
-		.until = until,
+		.priorities = params->priorities,
+		.until = params->until,
 		.period = (ps_t)((u128)QUANTA * QUANTUM_BITS * PS_S / rate / 2),
 	};
-	storm->event = (struct sim_local_event){
-		.key = util_hash_name("storm") + priorities, .phase = SIM_LOCAL_TIMER, .fn = blow};
-	sim_local_schedule(&host->local, &storm->event, from);
+	storm->event =
+		(struct sim_local_event){.key = util_hash_name("storm") + params->priorities +
+						((uint64_t)params->number << 8),
+					 .phase = SIM_LOCAL_TIMER,
+					 .fn = blow};
+	sim_local_schedule(&host->local, &storm->event, params->from);
 }

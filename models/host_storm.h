@@ -13,8 +13,13 @@ struct host_storm {
 	ps_t until, period;
 };
 
+struct host_storm_params {
+	uint8_t priorities; /* mask */
+	ps_t from, until;
+	uint32_t number; /* of its equals: 0, 1, ... among those of the host with these priorities */
+};
+
 /* Before the run, once the host is attached. @storm stays the caller's until the run is over. */
-void host_storm_start(struct host_storm *storm, struct host *host, uint8_t priorities, ps_t from,
-		      ps_t until);
+void host_storm_start(struct host_storm *storm, struct host *host, const struct host_storm_params *params);
 
 #endif

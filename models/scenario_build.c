@@ -162,6 +162,29 @@ static uint32_t attach(struct sim_fault *fault, const struct fabric *fabric, con
 	return 1;
 }
 
+/* Storms of the same host and priorities before the @i-th, by their times: which line they stand in does
+ * not matter, equal ones are interchangeable. */
+static uint32_t storms_before(const struct scenario *s, uint32_t i)
+{
+	const struct scenario_fault *own = &s->faults[i];
+	uint32_t count = 0;
+
+	for (uint32_t k = 0; k < s->fault_count; k++) {
+		const struct scenario_fault *other = &s->faults[k];
+
+		if (other->kind != SCENARIO_FAULT_PAUSE || other->priorities != own->priorities ||
+		    strcmp(other->direction, own->direction) != 0)
+			continue;
+		if (other->from_at != own->from_at)
+			count += other->from_at < own->from_at;
+		else if (other->until_at != own->until_at)
+			count += other->until_at < own->until_at;
+		else
+			count += k < i;
+	}
+	return count;
+}
+
 static void start_storms(const struct scenario *s, const struct fabric *fabric,
 			struct host_storm *storms)
 {
@@ -172,7 +195,9 @@ static void start_storms(const struct scenario *s, const struct fabric *fabric,
 
 		if (fault->kind == SCENARIO_FAULT_PAUSE)
 			host_storm_start(&storms[n++], fabric_host(fabric, fault->direction),
-					 fault->priorities, fault->from_at, fault->until_at);
+					 &(struct host_storm_params){fault->priorities, fault->from_at,
+								     fault->until_at,
+								     storms_before(s, i)});
 	}
 }
 

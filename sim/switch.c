@@ -176,6 +176,34 @@ const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw)
 	return &sw->stats;
 }
 
+static uint32_t port_of(const struct sim_switch *sw, const char *link)
+{
+	uint32_t p = 0;
+
+	while (p < sw->node.port_count && strcmp(sw->node.ports[p].link_name, link) != 0)
+		p++;
+	return p;
+}
+
+bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out, uint8_t priority)
+{
+	const uint32_t from = port_of(sw, in), to = port_of(sw, out);
+	const struct sim_class *class;
+	const struct sim_pkt *pkt;
+
+	CHECK(from < sw->node.port_count);
+	CHECK(to < sw->node.port_count);
+	class = class_of(sw, to, priority);
+	pkt = class->head;
+	for (uint32_t left = class->count; left > 0; left--) {
+		if (pkt->port == from)
+			return true;
+		if (left > 1)
+			memcpy(&pkt, (const void *)pkt, sizeof(pkt));
+	}
+	return false;
+}
+
 uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes)
 {
 	uint64_t count = 0, bytes = 0;

@@ -89,6 +89,8 @@ struct sim_fc *sim_switch_fc(const struct sim_switch *sw);
 const struct sim_class *sim_switch_class(const struct sim_switch *sw, uint32_t port,
 					 uint8_t priority);
 const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
+/* Whether a frame of @priority that came in by the link @in waits for the link @out. */
+bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out, uint8_t priority);
 /* Frames that wait, and their bytes: with what was sent, delivered and dropped they must add up. */
 uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes);
 

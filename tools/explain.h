@@ -63,6 +63,16 @@ void explain_drop(const struct explain *explain);
 void explain_slow(const struct explain *explain);
 void explain_deadlock(const struct explain *explain);
 
+/* Ports that wait for each other, each for the next one and the last for the first: none of them will
+ * ever send again. */
+struct explain_circle {
+	uint32_t *ports, count; /* count 0: there is none */
+	uint8_t priority;
+};
+
+/* After the run. -ENOMEM. The caller frees ret_circle->ports in any case. */
+int explain_find_circle(const struct explain *explain, struct explain_circle *ret_circle);
+
 /* For these. */
 void explain_time(ps_t at); /* exact */
 const char *explain_length(ps_t time);

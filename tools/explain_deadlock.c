@@ -4,6 +4,9 @@
  * what waits for further ports of its switch, which are paused by the next buffer. */
 #include "tools/explain.h"
 
+#include "sim/switch.h"
+
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +14,14 @@
 
 /* Where the end of the run came first, ports that have waited for less may well go on. */
 enum { PATIENCE_US = 100 };
+
+static const struct sim_switch *switch_of(const struct fabric *fabric, const char *name)
+{
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		if (strcmp(sim_switch_node(fabric->switches[i])->name, name) == 0)
+			return fabric->switches[i];
+	return NULL;
+}
 
 static bool waits(const struct explain *explain, uint32_t port, uint8_t priority)
 {
@@ -25,76 +36,115 @@ static bool waits(const struct explain *explain, uint32_t port, uint8_t priority
 					     now - p->sent_at >= PATIENCE_US * PS_US));
 }
 
-/* The next port in the way of what @port would send: one of the node behind it that waits, too. Frames go
- * back by the link they came by only where a route has a loop, so that counts where nothing moves any
- * more. */
+/* The next port from @after on that holds what came in by the link of @port, which waits for it:
+ * never one of a host. */
 static uint32_t next_of(const struct explain *explain, uint32_t port, uint32_t after,
 			uint8_t priority)
 {
 	const struct events *events = explain->events;
-	const char *node = events->ports[port].peer;
-	const bool back = sim_is_done(events->fabric->sim);
+	const struct events_port *in = &events->ports[events->ports[port].far];
+	const struct sim_switch *sw = switch_of(events->fabric, in->node);
 
-	for (uint32_t i = after; i < events->port_count; i++)
-		if ((back || i != events->ports[port].far) && strcmp(events->ports[i].node, node) == 0 &&
-		    waits(explain, i, priority))
+	for (uint32_t i = sw ? after : events->port_count; i < events->port_count; i++)
+		if (strcmp(events->ports[i].node, in->node) == 0 &&
+		    sim_switch_holds(sw, in->link, events->ports[i].link, priority))
 			return i;
 	return UINT32_MAX;
 }
 
-struct search {
-	const struct explain *explain;
-	uint8_t priority;
-	uint8_t *state; /* by port: 0 new, 1 on the way here, 2 done */
-	uint32_t *way, length;
-};
-
-/* The way from a port back to itself: its begin in search.way; UINT32_MAX: none from here. */
-static uint32_t find_cycle(struct search *s, uint32_t port)
+/* Whether something is behind @port and all of it waits for ports of @stuck. */
+static bool is_stuck(const struct explain *explain, const bool *stuck, uint32_t port,
+		     uint8_t priority)
 {
-	s->state[port] = 1;
-	s->way[s->length++] = port;
-	while (s->length > 0) {
-		const uint32_t at = s->way[s->length - 1];
-		uint32_t next = next_of(s->explain, at, 0, s->priority);
+	uint32_t next = next_of(explain, port, 0, priority);
 
-		while (next != UINT32_MAX && s->state[next] == 2)
-			next = next_of(s->explain, at, next + 1, s->priority);
-		if (next == UINT32_MAX) {
-			s->state[at] = 2;
-			s->length--;
-			continue;
-		}
-		if (s->state[next] == 1) {
-			uint32_t begin = 0;
-
-			while (s->way[begin] != next)
-				begin++;
-			return begin;
-		}
-		s->state[next] = 1;
-		s->way[s->length++] = next;
-	}
-	return UINT32_MAX;
+	if (next == UINT32_MAX)
+		return false;
+	for (; next != UINT32_MAX; next = next_of(explain, port, next + 1, priority))
+		if (!stuck[next])
+			return false;
+	return true;
 }
 
-static void say_cycle(const struct search *s, uint32_t begin)
+/* The largest set of ports that wait, each for others of the set alone: none of them can ever go
+ * on. Their number. */
+static uint32_t find_stuck(const struct explain *explain, uint8_t priority, bool *ret_stuck)
 {
-	const struct explain *explain = s->explain;
+	const uint32_t port_count = explain->events->port_count;
+	uint32_t count = 0;
+	bool again = true;
 
-	printf("There is a deadlock: %u ports wait for each other, priority %u.\n",
-	       s->length - begin, s->priority);
-	for (uint32_t i = begin; i < s->length; i++) {
-		const struct events_port *port = &explain->events->ports[s->way[i]];
-		const struct explain_port *facts = &explain->ports[s->way[i]];
+	for (uint32_t i = 0; i < port_count; i++) {
+		ret_stuck[i] = waits(explain, i, priority);
+		count += ret_stuck[i];
+	}
+	while (again) {
+		again = false;
+		for (uint32_t i = 0; i < port_count; i++) {
+			if (!ret_stuck[i] || is_stuck(explain, ret_stuck, i, priority))
+				continue;
+			ret_stuck[i] = false;
+			count--;
+			again = true;
+		}
+	}
+	return count;
+}
+
+/* From any of the set on to the next one, until one has been there before. */
+static void find_circle(const struct explain *explain, const bool *stuck,
+			struct explain_circle *circle)
+{
+	uint32_t port = 0, begin;
+
+	while (!stuck[port])
+		port++;
+	for (;;) {
+		for (begin = 0; begin < circle->count && circle->ports[begin] != port; begin++)
+			;
+		if (begin < circle->count)
+			break;
+		circle->ports[circle->count++] = port;
+		port = next_of(explain, port, 0, circle->priority);
+	}
+	circle->count -= begin;
+	memmove(circle->ports, circle->ports + begin, circle->count * sizeof(*circle->ports));
+}
+
+int explain_find_circle(const struct explain *explain, struct explain_circle *ret_circle)
+{
+	const uint32_t count = explain->events->port_count;
+	bool *stuck = calloc((size_t)count + 1, sizeof(*stuck));
+
+	*ret_circle = (struct explain_circle){.ports = calloc((size_t)count + 1, sizeof(uint32_t))};
+	if (!stuck || !ret_circle->ports) {
+		free(stuck);
+		return -ENOMEM;
+	}
+	for (uint8_t q = 0; q < SIM_PRIORITIES && ret_circle->count == 0; q++) {
+		ret_circle->priority = q;
+		if (find_stuck(explain, q, stuck) > 0)
+			find_circle(explain, stuck, ret_circle);
+	}
+	free(stuck);
+	return 0;
+}
+
+static void say_circle(const struct explain *explain, const struct explain_circle *circle)
+{
+	printf("There is a deadlock: %u ports wait for each other, priority %u.\n", circle->count,
+	       circle->priority);
+	for (uint32_t i = 0; i < circle->count; i++) {
+		const struct events_port *port = &explain->events->ports[circle->ports[i]];
+		const struct explain_port *facts = &explain->ports[circle->ports[i]];
 
 		printf("  %s towards %s: %u bytes wait, paused by %s since ", port->node,
-		       port->peer, port->classes[s->priority].queue_bytes, port->peer);
-		explain_time(facts->shut_since[s->priority]);
+		       port->peer, port->classes[circle->priority].queue_bytes, port->peer);
+		explain_time(facts->shut_since[circle->priority]);
 		putchar('\n');
 	}
 	printf("  and %s waits for the first of them.\n",
-	       explain->events->ports[s->way[s->length - 1]].peer);
+	       explain->events->ports[circle->ports[circle->count - 1]].peer);
 }
 
 static void say_none(const struct explain *explain)
@@ -122,28 +172,13 @@ static void say_none(const struct explain *explain)
 
 void explain_deadlock(const struct explain *explain)
 {
-	const uint32_t count = explain->events->port_count;
-	struct search search = {.explain = explain,
-				.state = calloc((size_t)count + 1, 1),
-				.way = calloc((size_t)count + 1, sizeof(uint32_t))};
-	uint32_t begin = UINT32_MAX;
+	struct explain_circle circle;
 
-	for (uint8_t q = 0; search.state && search.way && q < SIM_PRIORITIES; q++) {
-		search.priority = q;
-		search.length = 0;
-		memset(search.state, 0, count);
-		for (uint32_t i = 0; i < count && begin == UINT32_MAX; i++)
-			if (search.state[i] == 0 && waits(explain, i, q))
-				begin = find_cycle(&search, i);
-		if (begin != UINT32_MAX)
-			break;
-	}
-	if (!search.state || !search.way)
+	if (explain_find_circle(explain, &circle) != 0)
 		printf("not enough memory to look for one\n");
-	else if (begin != UINT32_MAX)
-		say_cycle(&search, begin);
+	else if (circle.count > 0)
+		say_circle(explain, &circle);
 	else
 		say_none(explain);
-	free(search.state);
-	free(search.way);
+	free(circle.ports);
 }
