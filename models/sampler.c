@@ -14,14 +14,16 @@ enum {
 	POINTS_MAX = 1000,
 	POINTS_MIN = 100,      /* of the largest fabrics */
 	PORTS_A_WINDOW = 2048, /* of larger fabrics not every window has a point */
-	QUEUES_MAX = 3 << 18,  /* points times ports: 3 MiB */
+	QUEUES_MAX = 3 << 18,  /* points times ports of switches: 3 MiB, and 12 to 24 of traces */
 };
+static const uint64_t PAUSED_MAX = ((uint64_t)1 << 60) - 1; /* thirteen days */
 
-/* One cache line, and one of the port's, are all that an idle port costs. */
+/* Little more than a cache line, one of the port's and one of its gate's are all that an idle port
+ * costs. */
 struct sampler_port {
 	const struct sim_port *port;
 	const struct sim_fc *fc;
-	uint64_t sent_packets;
+	uint64_t sent_packets, controls_received;
 	ps_t paused; /* without the pauses at hand */
 	uint64_t pause_sent, dropped;
 	uint32_t queue_max; /* of one priority, ever */
@@ -96,9 +98,11 @@ static uint32_t look_at_port(struct sampler_port *seen, uint32_t used, bool all)
 	uint32_t peak = 0;
 
 	if (!all && seen->sent_packets == port->sent_packets && port->waiting == 0 &&
-	    port->paused == 0 && !seen->was_paused)
+	    port->paused == 0 && !seen->was_paused &&
+	    seen->controls_received == gate->controls_received)
 		return 0;
 	seen->sent_packets = port->sent_packets;
+	seen->controls_received = gate->controls_received; /* a short pause of who sends nothing */
 	seen->was_paused = port->paused != 0;
 	look_at_classes(seen, used, &peak);
 	seen->paused = 0;
@@ -111,22 +115,26 @@ static uint32_t look_at_port(struct sampler_port *seen, uint32_t used, bool all)
 }
 
 /* Of the pauses that last at @at: how long they have. */
-static void add_pauses(const struct sampler_port *seen, struct sampler_point *point)
+static void add_pauses(const struct sampler_port *seen, struct sampler_point *point,
+		       struct sampler_trace *trace)
 {
 	const struct sim_gate *gate = &seen->fc->gates[seen->port->index];
+	ps_t all = seen->paused;
 
-	point->paused += seen->paused;
+	trace->queues_paused = (unsigned)__builtin_popcount(seen->port->paused) & 15;
 	for (uint32_t paused = seen->port->paused; paused; paused &= paused - 1) {
 		const ps_t since = gate->paused_since[__builtin_ctz(paused)];
 
-		point->queues_paused++;
 		if (point->at > since)
-			point->paused += point->at - since;
+			all += point->at - since;
 	}
+	trace->paused = all & PAUSED_MAX;
+	point->queues_paused += trace->queues_paused;
+	point->paused += all;
 }
 
 static void look_at_ports(struct sampler *sampler, struct sampler_point *point, uint32_t *queues,
-			  bool all)
+			  struct sampler_trace *traces, bool all)
 {
 	uint32_t used = 0;
 
@@ -140,7 +148,8 @@ static void look_at_ports(struct sampler *sampler, struct sampler_point *point, 
 			queues[i] = peak;
 		point->queue_bytes += seen->queue_bytes;
 		point->marked += seen->marked;
-		add_pauses(seen, point);
+		traces[i].sent_bytes = seen->port->sent_bytes;
+		add_pauses(seen, point, &traces[i]);
 		point->pause_sent += seen->pause_sent;
 		point->dropped += seen->dropped;
 	}
@@ -173,6 +182,11 @@ static uint32_t *queues_of(const struct sampler *sampler, uint32_t point)
 	return &sampler->queues[(size_t)point * sampler->queue_count];
 }
 
+static struct sampler_trace *traces_of(const struct sampler *sampler, uint32_t point)
+{
+	return &sampler->traces[(size_t)point * sampler->port_count];
+}
+
 /* The later of two points of one instant has the totals, both have the peaks. */
 static void join(struct sampler *sampler, uint32_t to, uint32_t from)
 {
@@ -180,8 +194,23 @@ static void join(struct sampler *sampler, uint32_t to, uint32_t from)
 	const uint32_t *b = queues_of(sampler, from);
 
 	sampler->points[to] = sampler->points[from];
+	memcpy(traces_of(sampler, to), traces_of(sampler, from),
+	       sampler->port_count * sizeof(struct sampler_trace));
 	for (uint32_t i = 0; i < sampler->queue_count; i++)
 		a[i] = b[i] > a[i] ? b[i] : a[i];
+}
+
+/* Nothing happens in between, but pauses last. */
+static void move_point(struct sampler *sampler, uint32_t number, ps_t at)
+{
+	struct sampler_point *point = &sampler->points[number];
+	struct sampler_trace *traces = traces_of(sampler, number);
+	const ps_t more = at - point->at;
+
+	point->paused += more * point->queues_paused;
+	point->at = at;
+	for (uint32_t i = 0; more && point->queues_paused && i < sampler->port_count; i++)
+		traces[i].paused = (traces[i].paused + more * traces[i].queues_paused) & PAUSED_MAX;
 }
 
 /* Every point moves to the end of its new interval. Between it and there nothing has happened, or
@@ -192,18 +221,18 @@ static void coarsen(struct sampler *sampler)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < sampler->point_count; i++) {
-		struct sampler_point *point = &sampler->points[i];
-		const ps_t at = (point->at + interval - 1) / interval * interval;
+		const ps_t at = (sampler->points[i].at + interval - 1) / interval * interval;
 
-		point->paused += (at - point->at) * point->queues_paused;
-		point->at = at;
+		move_point(sampler, i, at);
 		if (kept > 0 && sampler->points[kept - 1].at == at) {
 			join(sampler, kept - 1, i);
 			continue;
 		}
-		sampler->points[kept] = *point;
+		sampler->points[kept] = sampler->points[i];
 		memmove(queues_of(sampler, kept), queues_of(sampler, i),
 			sampler->queue_count * sizeof(uint32_t));
+		memmove(traces_of(sampler, kept), traces_of(sampler, i),
+			sampler->port_count * sizeof(struct sampler_trace));
 		kept++;
 	}
 	sampler->point_count = kept;
@@ -218,7 +247,7 @@ static void add_point(struct sampler *sampler, ps_t at, bool all)
 
 	*point = (struct sampler_point){.at = at};
 	look_at_nodes(sampler->fabric, point);
-	look_at_ports(sampler, point, queues_of(sampler, number), all);
+	look_at_ports(sampler, point, queues_of(sampler, number), traces_of(sampler, number), all);
 	for (; sampler->point_count > 1 && sampler->points[sampler->point_count - 2].at >= at;
 	     sampler->point_count--)
 		join(sampler, sampler->point_count - 2, sampler->point_count - 1);
@@ -263,7 +292,9 @@ int sampler_start(struct sampler *sampler, struct fabric *fabric)
 	sampler->points = util_calloc(sampler->point_max, sizeof(*sampler->points));
 	sampler->queues = util_calloc((size_t)sampler->point_max * (sampler->queue_count + 1),
 				      sizeof(*sampler->queues));
-	if (!sampler->points || !sampler->queues)
+	sampler->traces = util_calloc((size_t)sampler->point_max * (sampler->port_count + 1),
+				      sizeof(*sampler->traces));
+	if (!sampler->points || !sampler->queues || !sampler->traces)
 		return -ENOMEM;
 	add_point(sampler, 0, true);
 	sampler->due = sampler->interval;
@@ -273,7 +304,7 @@ int sampler_start(struct sampler *sampler, struct fabric *fabric)
 
 void sampler_end(struct sampler *sampler, ps_t at)
 {
-	if (sampler->queues)
+	if (sampler->traces)
 		add_point(sampler, at, true);
 }
 
@@ -282,6 +313,7 @@ void sampler_fini(struct sampler *sampler)
 	util_free(sampler->ports);
 	util_free(sampler->points);
 	util_free(sampler->queues);
+	util_free(sampler->traces);
 	*sampler = (struct sampler){.fabric = NULL};
 }
 
@@ -318,4 +350,11 @@ uint32_t sampler_busiest(const struct sampler *sampler, struct sampler_queue *re
 		ret_queues[at] = queue;
 	}
 	return count;
+}
+
+void sampler_name(const struct sampler *sampler, uint32_t number, const char **ret_node,
+		  const char **ret_link)
+{
+	*ret_node = sampler->ports[number].fc->node->name;
+	*ret_link = sampler->ports[number].port->link_name;
 }

@@ -24,6 +24,13 @@ struct sampler_point {
 	uint32_t queues_paused; /* now: priorities of ports */
 };
 
+/* Of one port at an instant, in totals: frames that it has begun to send, as bytes on the wire, and
+ * how long its priorities were paused together. */
+struct sampler_trace {
+	uint64_t sent_bytes;
+	uint64_t paused : 60, queues_paused : 4; /* now: priorities */
+};
+
 struct sampler_port; /* what was last seen of a port */
 
 struct sampler {
@@ -37,6 +44,7 @@ struct sampler {
 	/* Bytes waiting at each port of a switch, by point * queue_count + port: the most that is
 	 * known of the interval that ends at the point (records are known exactly). */
 	uint32_t *queues;
+	struct sampler_trace *traces; /* by point * port_count + port */
 };
 
 /* Before fabric_run(). -ENOMEM: nothing is watched; the sampler can be freed in any case. */
@@ -54,5 +62,10 @@ struct sampler_queue {
 };
 uint32_t sampler_busiest(const struct sampler *sampler, struct sampler_queue *ret_queues,
 			 uint32_t max);
+
+/* Whose the columns of sampler.traces are, by @number < port_count; of the first queue_count, those
+ * of sampler.queues, too. */
+void sampler_name(const struct sampler *sampler, uint32_t number, const char **ret_node,
+		  const char **ret_link);
 
 #endif

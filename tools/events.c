@@ -51,6 +51,7 @@ struct events_source {
 	uint64_t key_count;
 	const struct record **sorted;
 	size_t sorted_room;
+	bool any; /* in this window; written by all threads */
 };
 
 /* ---- in the window ---- */
@@ -60,6 +61,7 @@ static struct event *add(struct port_source *source, enum event_kind kind, uint8
 {
 	struct record *record;
 
+	__atomic_store_n(&source->source->any, true, __ATOMIC_RELAXED);
 	if (source->count == source->room) {
 		const uint32_t room = source->room ? 2 * source->room : 16;
 
@@ -234,7 +236,8 @@ static int64_t sort_window(struct events_source *source)
 
 static int hand_out(struct events_source *source, ps_t now)
 {
-	const int64_t count = sort_window(source);
+	const bool any = __atomic_exchange_n(&source->any, false, __ATOMIC_RELAXED);
+	const int64_t count = any ? sort_window(source) : 0;
 	int ret = count < 0 ? (int)count : 0;
 
 	for (struct events_listener *l = source->listeners; l && !ret; l = l->next) {
@@ -243,7 +246,7 @@ static int hand_out(struct events_source *source, ps_t now)
 		if (!ret && l->on_window)
 			ret = l->on_window(l, now);
 	}
-	for (uint32_t i = 0; i < source->events->port_count; i++)
+	for (uint32_t i = 0; any && i < source->events->port_count; i++)
 		source->ports[i].count = 0;
 	return ret;
 }
@@ -361,7 +364,8 @@ static int make_layout(struct layout *layout, struct events *events)
 	return 0;
 }
 
-static void attach_node(struct events *events, const struct layout *layout, struct sim_node *node)
+static void attach_node(struct events *events, const struct layout *layout, struct sim_node *node,
+			bool with_frames)
 {
 	static const struct sim_fc_listener listener = {on_drop, on_limit, on_gate};
 	struct events_source *source = events->source;
@@ -389,11 +393,12 @@ static void attach_node(struct events *events, const struct layout *layout, stru
 								.fc = fc,
 								.place = first + p,
 								.source = source};
-		sim_tap_attach(&source->ports[first + p].tap, port);
+		if (with_frames)
+			sim_tap_attach(&source->ports[first + p].tap, port);
 	}
 }
 
-static int attach_all(struct events *events, const struct layout *layout)
+static int attach_all(struct events *events, const struct layout *layout, bool with_frames)
 {
 	struct events_source *source = events->source;
 	const uint32_t count = sim_node_count(events->fabric->sim);
@@ -405,13 +410,15 @@ static int attach_all(struct events *events, const struct layout *layout)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		if (layout->fcs[sim_node_at(events->fabric->sim, i)->index])
-			attach_node(events, layout, sim_node_at(events->fabric->sim, i));
+			attach_node(events, layout, sim_node_at(events->fabric->sim, i),
+				    with_frames);
 	source->watcher.between = between;
 	fabric_watch(events->fabric, &source->watcher);
 	return 0;
 }
 
-int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric)
+static int attach(struct events *events, const struct scenario *scenario, struct fabric *fabric,
+		  bool with_frames)
 {
 	struct layout layout = {.first = NULL};
 	int ret;
@@ -421,14 +428,26 @@ int events_attach(struct events *events, const struct scenario *scenario, struct
 	if (!events->source)
 		return -ENOMEM;
 	events->source->events = events;
-	ret = index_flows(events->source, scenario);
-	ret = ret ? ret : index_hosts(events->source, fabric);
+	ret = with_frames ? index_flows(events->source, scenario) : 0;
+	if (!ret && with_frames)
+		ret = index_hosts(events->source, fabric);
 	ret = ret ? ret : make_layout(&layout, events);
-	ret = ret ? ret : attach_all(events, &layout);
+	ret = ret ? ret : attach_all(events, &layout, with_frames);
 	free(layout.first);
 	free(layout.fcs);
 	free((void *)layout.hosts);
 	return ret;
+}
+
+int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric)
+{
+	return attach(events, scenario, fabric, true);
+}
+
+int events_attach_pauses(struct events *events, const struct scenario *scenario,
+			 struct fabric *fabric)
+{
+	return attach(events, scenario, fabric, false);
 }
 
 void events_fini(struct events *events)

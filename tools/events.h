@@ -74,6 +74,10 @@ struct events {
 
 /* Between scenario_build() and fabric_run(). -ENOMEM; can be finished in any case. */
 int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric);
+/* The same for XOFF, XON, SHUT, OPEN and DROP alone: frames pass as if nobody listened, so that
+ * what it costs goes with the pauses. Without events_flow(). */
+int events_attach_pauses(struct events *events, const struct scenario *scenario,
+			 struct fabric *fabric);
 void events_listen(struct events *events, struct events_listener *listener);
 /* After the run: what is left of the last window. As the listeners say, or -ENOMEM. */
 int events_end(struct events *events);

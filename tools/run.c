@@ -84,7 +84,8 @@ static int write_report(FILE *file, const void *owner)
 static int write_files(const struct run *run, struct result *result)
 {
 	const struct report report = {.result = result,
-				      .sampler = run->sampled ? &run->sampler : NULL};
+				      .sampler = run->sampled ? &run->sampler : NULL,
+				      .pauses = &run->watch.pauses};
 	const struct {
 		const char *name;
 		folder_write_fn *write;
@@ -245,6 +246,7 @@ static int build_and_run(struct run *run)
 	const struct scenario_options options = {.thread_count = run->options->thread_count,
 						 .through_wire = run->options->through_wire,
 						 .listener = flow_log_listener(run->log)};
+	struct result_source source;
 	int ret = scenario_build(&run->scenario, &options, &run->fabric, &run->traffic);
 	int results, captured, watched;
 
@@ -257,7 +259,7 @@ static int build_and_run(struct run *run)
 		ret = capture_link_attach(&run->capture_link, &run->fabric, run->options->pcap_port);
 	else if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
-	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric);
+	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric, run->files);
 	if (!ret && run->options->series)
 		ret = series_start(&run->series, &run->fabric);
 	if (ret) {
@@ -274,6 +276,8 @@ static int build_and_run(struct run *run)
 	captured = capture_close(&run->capture); /* says what went wrong with it */
 	captured = captured ? captured : capture_link_close(&run->capture_link);
 	watched = watch_close(&run->watch);
+	source = source_of(run);
+	pause_tree_end(&run->watch.pauses, result_time(&source));
 	if (series_close(&run->series, sim_now(run->fabric.sim)) != COMMAND_DONE)
 		watched = COMMAND_BROKEN;
 	run->partial = run->partial || captured || watched == COMMAND_BROKEN;

@@ -70,13 +70,19 @@ int watch_open(struct watch *watch, const struct command_options *options)
 				   : COMMAND_DONE;
 }
 
-int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric)
+int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
+		 bool pauses)
 {
+	const bool with_frames = watch->has_trace || watch->has_breakpoint || watch->has_perfetto;
 	int ret;
 
-	if (!watch->has_trace && !watch->has_breakpoint && !watch->has_perfetto)
+	pauses = pauses && scenario->switches.fc == SCENARIO_FC_PFC;
+	if (!with_frames && !pauses)
 		return 0;
-	ret = events_attach(&watch->events, scenario, fabric);
+	ret = with_frames ? events_attach(&watch->events, scenario, fabric)
+			  : events_attach_pauses(&watch->events, scenario, fabric);
+	if (!ret && pauses)
+		ret = pause_tree_start(&watch->pauses, &watch->events);
 	if (ret)
 		return ret;
 	if (watch->has_trace)
@@ -114,6 +120,7 @@ bool watch_has_stopped(const struct watch *watch)
 void watch_fini(struct watch *watch)
 {
 	perfetto_fini(&watch->perfetto);
+	pause_tree_fini(&watch->pauses);
 	if (watch->trace.file)
 		fclose(watch->trace.file);
 	events_fini(&watch->events);

@@ -2,9 +2,10 @@
 #ifndef TOOLS_WATCH_H
 #define TOOLS_WATCH_H
 
-/* What of a run's events the options of the command ask for: --trace, --perfetto, --break-on. Where
- * none is given nothing listens. */
+/* What of a run's events the options of the command ask for: --trace, --perfetto, --break-on, and
+ * the report, which wants to know of pauses. Where none is given nothing listens. */
 #include "tools/breakpoint.h"
+#include "tools/pause_tree.h"
 #include "tools/perfetto.h"
 #include "tools/trace.h"
 
@@ -13,6 +14,7 @@ struct watch {
 	struct trace trace;
 	struct breakpoint breakpoint;
 	struct perfetto perfetto;
+	struct pause_tree pauses; /* of a run with PFC and files */
 	bool has_trace, has_breakpoint, has_perfetto;
 };
 
@@ -23,8 +25,9 @@ int watch_check(struct watch *watch, const struct command_options *options,
 		const struct scenario *scenario);
 /* Makes the files. COMMAND_DONE or COMMAND_BROKEN. */
 int watch_open(struct watch *watch, const struct command_options *options);
-int watch_attach(struct watch *watch, const struct scenario *scenario,
-		 struct fabric *fabric); /* before the run; -ENOMEM */
+/* Before the run; @pauses: for the report. -ENOMEM. */
+int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
+		 bool pauses);
 /* After the run. COMMAND_DONE, COMMAND_FAILED: the breakpoint was never reached, COMMAND_BROKEN. */
 int watch_close(struct watch *watch);
 bool watch_has_stopped(const struct watch *watch); /* the run, at the breakpoint */

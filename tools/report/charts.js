@@ -4,7 +4,7 @@
 const made = []; // how to make each again when the colours change
 const sync = uPlot.sync("time");
 
-function axes(xUnit, xLabel, yUnit) {
+function axes(xText, xLabel, yUnit) {
 	const common = {
 		stroke: () => colour("muted"),
 		grid: {stroke: () => colour("grid"), width: 1},
@@ -15,7 +15,7 @@ function axes(xUnit, xLabel, yUnit) {
 	};
 	const number = v => v === null ? "" : String(Number(v.toPrecision(6)));
 	return [
-		{...common, label: xLabel, size: 34, values: (u, splits) => splits.map(number)},
+		{...common, label: xLabel, size: 34, values: (u, splits) => splits.map(v => v === null ? "" : (xText || number)(v))},
 		{...common, size: 56, values: (u, splits) => splits.map(v => number(v)), label: yUnit, gap: 2},
 	];
 }
@@ -29,6 +29,17 @@ function chart(holder, spec) {
 	holder.append(figure);
 	let plot = null;
 	const width = () => Math.max(260, box.clientWidth);
+	// The moment that is looked at, as a band.
+	const band = u => {
+		if (!spec.shared || moment.frame === null) return;
+		const from = u.valToPos(moment.begin(moment.frame) / spec.scale, "x", true);
+		const to = u.valToPos(moment.end(moment.frame) / spec.scale, "x", true);
+		u.ctx.save();
+		u.ctx.globalAlpha = 0.3;
+		u.ctx.fillStyle = colour("accent");
+		u.ctx.fillRect(Math.max(from, u.bbox.left), u.bbox.top, Math.max(2, to - from), u.bbox.height);
+		u.ctx.restore();
+	};
 	const make = () => {
 		if (plot) plot.destroy();
 		plot = new uPlot({
@@ -38,8 +49,9 @@ function chart(holder, spec) {
 				points: {size: 7}, y: false},
 			scales: {x: {time: false, distr: spec.logX ? 3 : 1},
 				y: {range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1]}},
-			axes: axes(spec.xUnit, spec.xLabel, spec.yLabel),
+			axes: axes(spec.xTick, spec.xLabel, spec.yLabel),
 			legend: {live: true},
+			hooks: {draw: [band]},
 			series: [
 				{label: spec.xName || "time", value: (u, v) => v === null ? "–" : spec.xFormat(v)},
 				...spec.series.map((one, i) => ({
@@ -48,7 +60,7 @@ function chart(holder, spec) {
 					fill: spec.series.length === 1 ? () => lineColour(i) + "22" : undefined,
 					width: 1.75,
 					dash: i >= 4 ? [6, 4] : undefined,
-					points: {show: false},
+					points: {show: Boolean(spec.dots), size: 6},
 					paths: spec.stepped ? uPlot.paths.stepped({align: -1}) : undefined,
 					value: (u, v) => v === null ? "–" : spec.yFormat(v),
 				})),
@@ -59,6 +71,12 @@ function chart(holder, spec) {
 	made.push(make);
 	new ResizeObserver(() => { if (plot && plot.width !== width()) plot.setSize({width: width(), height: 220}); })
 		.observe(box);
+	if (!spec.shared || !data.frames) return;
+	moment.listeners.push(() => plot.redraw(false));
+	box.addEventListener("click", () => {
+		if (plot.cursor.left >= 0 && plot.select.width === 0)
+			moment.set(moment.at(plot.posToVal(plot.cursor.left, "x") * spec.scale));
+	});
 }
 
 // ---- over time ----
@@ -76,7 +94,7 @@ const last = values => values[values.length - 1];
 function overTime(series) {
 	const holder = document.getElementById("charts");
 	const at = series.at_ps, [unit, size] = unitOf(at, TIMES), x = at.map(ps => ps / size);
-	const time = {x, shared: true, xLabel: `virtual time, ${unit}`, xFormat: v => timeText(v * size), stepped: true};
+	const time = {x, shared: true, scale: size, xLabel: `virtual time, ${unit}`, xFormat: v => timeText(v * size), stepped: true};
 	const whenOf = (values, max) => timeText(at[values.indexOf(max)]);
 	const scaledSeries = (list, units) => {
 		const [name, by] = unitOf(list.map(one => highest(one.values)), units);
@@ -146,10 +164,44 @@ function fctChart() {
 		text: "share of the completed flows of each class that took no longer"});
 }
 
+// ---- slowdown by size ----
+
+function slowdownBySize() {
+	const holder = document.getElementById("slowdown-by-size");
+	if (!holder || !data.slowdowns.some(one => one.count.length)) return;
+	const figures = element("div", {class: "charts wide"}), tableBox = element("div", {class: "scroll", tabindex: 0, role: "region",
+		"aria-label": "Slowdown by size"});
+	const choice = element("select", {id: "slowdown-class"});
+	data.slowdowns.forEach((one, i) => choice.append(element("option", {value: i}, one.class === null ? "all flows" : one.class)));
+	const controls = element("div", {class: "controls"}, element("label", {for: "slowdown-class"}, "Slowdown by size, of "), choice);
+	if (data.slowdowns.length > 1) holder.append(controls);
+	holder.append(figures, tableBox);
+	const times = millionths => (millionths / 1e6).toFixed(2);
+	const sizeText = (bins, i) => bins.least_bytes[i] === bins.most_bytes[i] ? bytesText(bins.least_bytes[i])
+		: `${bytesText(bins.least_bytes[i])} to ${bytesText(bins.most_bytes[i])}`;
+	const kinds = [["median", "p50_millionths"], ["p95", "p95_millionths"], ["p99", "p99_millionths"]];
+	const show = () => {
+		const bins = data.slowdowns[Number(choice.value)];
+		const body = element("tbody", {}, ...bins.count.map((n, i) => element("tr", {},
+			element("td", {"data-v": bins.least_bytes[i]}, sizeText(bins, i)), element("td", {"data-v": n}, String(n)),
+			...kinds.map(([, key]) => element("td", {"data-v": bins[key][i]}, times(bins[key][i]))))));
+		tableBox.replaceChildren(element("table", {id: "slowdown-table"},
+			element("caption", {}, "Slowdown of completed flows by size; a bin holds the sizes of a power of two"),
+			element("thead", {}, element("tr", {}, ...["size", "flows", "median", "p95", "p99"]
+				.map(text => element("th", {scope: "col"}, text)))), body));
+		figures.replaceChildren();
+		if (bins.count.length < 2) return;
+		chart(figures, {x: bins.most_bytes, xLabel: "size", xName: "up to", xFormat: bytesText, xTick: bytesText, logX: true, dots: true,
+			series: kinds.map(([label, key]) => ({label, values: bins[key].map(v => v / 1e6)})),
+			title: "Slowdown by size", yLabel: "slowdown", yFormat: v => v.toFixed(2),
+			text: "how many times longer than on an idle fabric, by the largest size of each bin"});
+	};
+	choice.addEventListener("change", show);
+	show();
+}
+
 if (data.series) overTime(data.series);
 fctChart();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-	colours.clear();
-	made.forEach(make => make());
-});
+slowdownBySize();
+theme.listeners.push(() => made.forEach(make => make()));
 })();

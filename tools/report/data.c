@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/report/parts.h"
 
+#include "tools/report/columns.h"
 #include "tools/report/html.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 enum { QUEUES_SHOWN = 6, CDF_POINTS = 256 };
-
-/* Columns rather than rows: names once. Appending to NULL is harmless, and a column in which
- * something is missing is NULL in the end. */
-static json_t *column_add(json_t *column, json_t *value)
-{
-	if (column && json_array_append_new(column, value) == 0)
-		return column;
-	json_decref(column);
-	return NULL;
-}
-
-static json_t *column_add_number(json_t *column, uint64_t value)
-{
-	return column_add(column, json_integer((json_int_t)value));
-}
 
 /* ---- the topology ---- */
 
@@ -252,16 +237,19 @@ static json_t *cdfs_of(const struct result *result)
 	return all;
 }
 
-int report_data(const struct report *report, FILE *file)
+int report_data(const struct report *report, const struct report_rows *rows, FILE *file)
 {
 	const struct result *result = report->result;
 	const bool is_series = report->sampler && report->sampler->point_count > 1;
-	json_t *data = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "time_ps",
+	json_t *data = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "time_ps",
 				 json_integer((json_int_t)result->time), "nodes",
 				 nodes_of(&result->scenario->topology), "links",
 				 links_of(&result->scenario->topology), "ports", ports_of(result),
 				 "series", is_series ? series_of(report) : json_null(), "cdf",
-				 cdfs_of(result));
+				 cdfs_of(result), "frames",
+				 is_series ? report_frames(report) : json_null(), "pauses",
+				 report_pauses(report), "flows", report_flow_data(result, rows),
+				 "slowdowns", report_slowdowns(result, rows));
 	char *text = data ? json_dumps(data, JSON_COMPACT) : NULL;
 
 	json_decref(data);

@@ -17,10 +17,24 @@ void report_programs(const struct report *report, FILE *file);
 
 /* tables.c: the worst of many. */
 int report_ports(const struct report *report, FILE *file);
-int report_flows(const struct report *report, FILE *file);
 
-/* data.c: what the scripts draw. */
-int report_data(const struct report *report, FILE *file);
+/* flows.c: those of lists and those of streams, the worst first; of very many the first ones. */
+struct report_rows {
+	struct result_flow *rows;
+	uint64_t count, total; /* here, and in flows.csv */
+};
+/* -ENOMEM, or the log's error; can be freed in any case. */
+int report_rows_make(const struct result *result, struct report_rows *ret_rows);
+void report_rows_free(struct report_rows *rows);
+void report_flows(const struct report_rows *rows, FILE *file);
+struct json_t *report_flow_data(const struct result *result, const struct report_rows *rows);
+struct json_t *report_slowdowns(const struct result *result, const struct report_rows *rows);
+
+/* data.c: what the scripts draw. Parts of it, NULL: no memory. */
+int report_data(const struct report *report, const struct report_rows *rows, FILE *file);
+struct json_t *
+report_frames(const struct report *report); /* frames.c; there are points over time */
+struct json_t *report_pauses(const struct report *report); /* pauses.c; JSON's null: not known */
 
 /* Sums over the result that several parts need. */
 uint64_t report_lost(const struct result *result);	    /* packets, for whatever reason */

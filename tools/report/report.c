@@ -55,21 +55,38 @@ static void put_title(const struct result *result, FILE *file)
 	html_put(file, "<li>version <b>%s</b></li>\n", result->version);
 	if (result->scenario->file)
 		html_put(file, "<li>scenario <b>%s</b></li>\n", result->scenario->file);
-	fputs("</ul>\n</header>\n", file);
+	fputs("</ul>\n</header>\n<nav id=\"ways\" class=\"ways\" aria-label=\"Parts of the "
+	      "page\"></nav>\n",
+	      file);
 }
 
 static void put_topology(FILE *file)
 {
 	fputs("<section aria-labelledby=\"topology\"><h2 id=\"topology\">Topology</h2>\n"
-	      "<p class=\"hint\">Links are coloured by load (the busier direction, over the whole "
-	      "run), hosts and switches by the largest share of the run that one of their ports "
-	      "had "
-	      "to stand still. Point at something, or focus the drawing and use the arrow "
-	      "keys.</p>\n"
+	      "<p class=\"hint\">Each half of a link is coloured by the load of what leaves there, "
+	      "and dashed by how much of the time it was paused; circles are queues that wait "
+	      "there. Hosts and switches are coloured by the largest share of the time that one "
+	      "of their ports had to stand still. Move the slider to see one moment; point at "
+	      "something, or focus the drawing and use the arrow keys.</p>\n"
+	      "<div id=\"slider\" class=\"controls\"></div>\n"
 	      "<div id=\"drawing\" class=\"drawing\"><noscript>The drawing needs "
 	      "scripts.</noscript>"
 	      "</div>\n<div id=\"drawing-legend\" class=\"legend\"></div>\n"
 	      "<p id=\"drawing-text\" class=\"detail\" aria-live=\"polite\"></p>\n</section>\n",
+	      file);
+}
+
+static void put_pauses(const struct report *report, FILE *file)
+{
+	if (!report->pauses || report->pauses->pause_count == 0)
+		return;
+	fputs("<section aria-labelledby=\"pauses\"><h2 id=\"pauses\">Who paused whom</h2>\n"
+	      "<p class=\"hint\">Where it began stands first; below each are the pauses that it "
+	      "led to. A buffer has its neighbour pause when what came from there and is still "
+	      "held passes a threshold.</p>\n"
+	      "<div id=\"pause-tree\" class=\"tall\" tabindex=\"0\" role=\"region\" "
+	      "aria-label=\"Tree of pauses\"><noscript>The tree needs scripts.</noscript></div>\n"
+	      "</section>\n",
 	      file);
 }
 
@@ -141,10 +158,34 @@ static void put_words(FILE *file)
 	fputs("</dl></details>\n", file);
 }
 
+static void put_keys(FILE *file)
+{
+	static const struct {
+		const char *key, *does;
+	} keys[] = {
+		{"Tab", "from one control to the next: slider, tree, search, tables, drawing."},
+		{"t", "to the slider of the moment; arrows move it."},
+		{", .", "one moment back or on, from anywhere."},
+		{"w", "the whole run again."},
+		{"/", "to the search among the flows; Escape leaves it."},
+		{"arrows", "in the drawing: from node to node; Escape: none."},
+		{"Enter", "on the head of a column: sort by it; on a line of the tree: fold it."},
+		{"d", "light or dark."},
+		{"?", "this list."},
+	};
+
+	fputs("<details class=\"words\" id=\"keys\"><summary id=\"keys-head\">Keys</summary><dl>\n",
+	      file);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		html_put(file, "<dt>%s</dt><dd>%s</dd>\n", keys[i].key, keys[i].does);
+	fputs("</dl></details>\n", file);
+}
+
 static void put_foot(const struct result *result, FILE *file)
 {
 	fputs("<footer>\n", file);
 	put_words(file);
+	put_keys(file);
 	if (result->scenario->file) {
 		fprintf(file, "<p>To get the same again: <code>verbena run --seed %llu ",
 			(unsigned long long)result->scenario->seed);
@@ -156,7 +197,7 @@ static void put_foot(const struct result *result, FILE *file)
 	fputs("</pre></details>\n</footer>\n", file);
 }
 
-static int put_body(const struct report *report, FILE *file)
+static int put_body(const struct report *report, const struct report_rows *rows, FILE *file)
 {
 	int ret;
 
@@ -168,16 +209,19 @@ static int put_body(const struct report *report, FILE *file)
 	report_figures(report, file);
 	report_expects(report, file);
 	put_topology(file);
+	put_pauses(report, file);
 	put_charts(report, file);
 	if (report->result->class_count)
 		fputs("<section aria-labelledby=\"fct\"><h2 id=\"fct\">Flow completion</h2>\n",
 		      file);
 	report_classes(report, file);
 	if (report->result->class_count)
-		fputs("<div id=\"fct-charts\" class=\"charts\"></div>\n</section>\n", file);
+		fputs("<div id=\"fct-charts\" class=\"charts\"></div>\n"
+		      "<div id=\"slowdown-by-size\"></div>\n</section>\n",
+		      file);
 	report_programs(report, file);
 	ret = report_ports(report, file);
-	ret = ret ? ret : report_flows(report, file);
+	report_flows(rows, file);
 	fputs("</main>\n", file);
 	put_foot(report->result, file);
 	return ret;
@@ -185,16 +229,19 @@ static int put_body(const struct report *report, FILE *file)
 
 int report_write(const struct report *report, FILE *file)
 {
-	int ret;
+	struct report_rows rows;
+	int ret = report_rows_make(report->result, &rows), body;
 
 	put_head(report->result, file);
-	ret = put_body(report, file);
+	body = put_body(report, &rows, file);
+	ret = ret ? ret : body;
 	fputs("<script type=\"application/json\" id=\"result\">", file);
 	ret = ret ? ret : put_result(report->result, file);
 	fputs("</script>\n<script type=\"application/json\" id=\"data\">", file);
-	ret = ret ? ret : report_data(report, file);
+	ret = ret ? ret : report_data(report, &rows, file);
 	fputs("</script>\n<script>\n", file);
 	put_bytes(script, sizeof(script), file);
 	fputs("</script>\n</body>\n</html>\n", file);
+	report_rows_free(&rows);
 	return ret ? ret : ferror(file) ? -EIO : 0;
 }

@@ -238,6 +238,18 @@ static const struct result_port *most_paused(const struct result *result)
 	return most;
 }
 
+static void put_first(const struct report *report, FILE *file)
+{
+	const struct pause_tree *tree = report->pauses;
+	const struct events_port *port;
+
+	if (!tree || tree->place_count == 0)
+		return;
+	port = &tree->events->ports[tree->places[0].port];
+	html_put(file, " The first was <b>%s</b>, which paused <b>%s</b> at %t.", port->node,
+		 port->peer, tree->places[0].first_at);
+}
+
 static void put_stuck(const struct result *result, FILE *file)
 {
 	const struct result_port *first = NULL;
@@ -298,10 +310,33 @@ static void who_was_paused(const struct report *report, FILE *file)
 		fprintf(file, " (%.3g&#8239;%% of the run)",
 			100.0 * (double)most->paused / (double)result->time);
 	html_put(file, ", priority %n.", (uint64_t)most->priority);
+	put_first(report, file);
 	put_stuck(result, file);
 }
 
 /* ---- where queues grew ---- */
+
+/* When that port held most, as far as the record over time tells. */
+static void put_peak(const struct sampler *sampler, const struct result_port *most, FILE *file)
+{
+	const char *node, *link;
+	uint32_t peak = 0, number = 0;
+
+	for (; sampler && number < sampler->queue_count; number++) {
+		sampler_name(sampler, number, &node, &link);
+		if (strcmp(node, most->node) == 0 && strcmp(link, most->link) == 0)
+			break;
+	}
+	if (!sampler || number == sampler->queue_count)
+		return;
+	for (uint32_t k = 1; k < sampler->point_count; k++)
+		if (sampler->queues[(size_t)k * sampler->queue_count + number] >
+		    sampler->queues[(size_t)peak * sampler->queue_count + number])
+			peak = k;
+	if (peak > 0)
+		html_put(file, " That was between %t and %t.", sampler->points[peak - 1].at,
+			 sampler->points[peak].at);
+}
 
 static void where_queues_grew(const struct report *report, FILE *file)
 {
@@ -321,6 +356,7 @@ static void where_queues_grew(const struct report *report, FILE *file)
 		 most->node, most->peer, most->queue_max, (uint64_t)most->priority,
 		 (uint64_t)((double)most->queue_max * 8e12 / (double)most->rate_bps),
 		 most->rate_bps);
+	put_peak(report->sampler, most, file);
 }
 
 static void how_did_senders_react(const struct report *report, FILE *file)

@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PORTS_SHOWN = 10, FLOWS_SHOWN = 300 };
-
-/* ---- ports ---- */
+enum { PORTS_SHOWN = 10 };
 
 static int by_queue(const void *a, const void *b)
 {
@@ -89,99 +87,5 @@ int report_ports(const struct report *report, FILE *file)
 	if (queues || pauses)
 		fputs("</section>\n", file);
 	free(ports);
-	return 0;
-}
-
-/* ---- flows ---- */
-
-/* Those that failed, then the slowest compared with an idle fabric. */
-static int by_woe(const void *a, const void *b)
-{
-	const struct result_flow *x = *(const struct result_flow *const *)a,
-				 *y = *(const struct result_flow *const *)b;
-
-	if (x->ok != y->ok)
-		return x->ok ? 1 : -1;
-	if (x->slowdown > y->slowdown || x->slowdown < y->slowdown)
-		return x->slowdown > y->slowdown ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* A cell that sorts by @value. */
-static void put_time(ps_t value, FILE *file)
-{
-	if (value == PS_NEVER)
-		fputs("<td data-v=\"-1\">–</td>", file);
-	else {
-		fprintf(file, "<td data-v=\"%llu\">", (unsigned long long)value);
-		html_put(file, "%t</td>", value);
-	}
-}
-
-static void put_flow(const struct result_flow *flow, FILE *file)
-{
-	html_put(file,
-		 "<tr><td>%n</td><td class=\"text\">%s</td><td class=\"text\">%s</td>"
-		 "<td class=\"text\">%s</td>",
-		 flow->id, flow->class_name, flow->src, flow->dst);
-	fprintf(file, "<td data-v=\"%llu\">", (unsigned long long)flow->bytes);
-	html_put(file, "%b</td>", flow->bytes);
-	put_time(flow->start_at, file);
-	put_time(flow->fct, file);
-	put_time(flow->ideal, file);
-	if (flow->ok && flow->slowdown > 0)
-		fprintf(file, "<td>%.2f</td>", flow->slowdown);
-	else
-		fputs("<td data-v=\"-1\">–</td>", file);
-	html_put(file, "<td>%n</td><td class=\"text %s\">%s</td></tr>\n",
-		 flow->packets_retransmitted, flow->ok ? "good" : "bad", flow->status);
-}
-
-static void put_flows_head(uint64_t shown, uint64_t count, FILE *file)
-{
-	static const struct {
-		const char *name, *class;
-	} columns[] = {{"flow", ""},	 {"class", "text"},  {"from", "text"},	{"to", "text"},
-		       {"bytes", ""},	 {"starts at", ""},  {"FCT", ""},	{"alone", ""},
-		       {"slowdown", ""}, {"sent again", ""}, {"status", "text"}};
-
-	fputs("<section aria-labelledby=\"flows\"><h2 id=\"flows\">Flows</h2>\n<p class=\"hint\">",
-	      file);
-	if (shown < count)
-		html_put(file,
-			 "The %n flows of %n that fared worst; all are in <code>flows.csv</code>. ",
-			 shown, count);
-	else
-		html_put(file, "Those that fared worst first. ");
-	fputs("“Alone” is the time on an idle fabric; slowdown is how many times longer it took."
-	      "</p>\n<div class=\"scroll tall\" tabindex=\"0\" role=\"region\" "
-	      "aria-label=\"Flows\">"
-	      "<table class=\"sortable\"><thead><tr>",
-	      file);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		html_put(file, "<th scope=\"col\" class=\"%s\">%s</th>", columns[i].class,
-			 columns[i].name);
-	fputs("</tr></thead><tbody>\n", file);
-}
-
-int report_flows(const struct report *report, FILE *file)
-{
-	const struct result *result = report->result;
-	const uint64_t shown = result->flow_count < FLOWS_SHOWN ? result->flow_count : FLOWS_SHOWN;
-	const struct result_flow **flows;
-
-	if (result->flow_count == 0)
-		return 0;
-	flows = calloc(result->flow_count, sizeof(*flows));
-	if (!flows)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < result->flow_count; i++)
-		flows[i] = &result->flows[i];
-	qsort(flows, result->flow_count, sizeof(*flows), by_woe);
-	put_flows_head(shown, result->flow_count, file);
-	for (uint64_t i = 0; i < shown; i++)
-		put_flow(flows[i], file);
-	fputs("</tbody></table></div></section>\n", file);
-	free(flows);
 	return 0;
 }

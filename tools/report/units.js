@@ -46,5 +46,53 @@ function element(name, attributes, ...children) {
 	return made;
 }
 
+// ---- the state of the page, kept in the address so that it can be passed on ----
+
+const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+function setState(key, value) {
+	if (value === null || value === "") state.delete(key);
+	else state.set(key, value);
+	try {
+		history.replaceState(null, "", "#" + state);
+	} catch (error) { /* not allowed where the page is shown: then it is not kept */ }
+}
+
+// The moment that is looked at: a frame, or null for the whole run. Whoever shows it listens.
+const moment = {
+	frame: null,
+	listeners: [],
+	set(frame) {
+		if (frame === moment.frame) return;
+		moment.frame = frame;
+		moment.listeners.forEach(listener => listener(frame));
+	},
+	begin: frame => frame === 0 ? 0 : data.frames.at_ps[frame - 1],
+	end: frame => data.frames.at_ps[frame],
+	// The frame in which something at @ps happens.
+	at(ps) {
+		const found = data.frames.at_ps.findIndex(end => ps <= end);
+		return found === -1 ? data.frames.at_ps.length - 1 : found;
+	},
+};
+
+// ---- light and dark ----
+
+const theme = {
+	listeners: [],
+	isDark: () => (document.documentElement.dataset.theme ||
+		(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark",
+	set(name) {
+		if (name) document.documentElement.dataset.theme = name;
+		else delete document.documentElement.dataset.theme;
+		theme.changed();
+	},
+	changed() {
+		colours.clear();
+		theme.listeners.forEach(listener => listener());
+	},
+};
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme.changed);
+if (state.has("theme")) theme.set(state.get("theme"));
+
 // h2 before h10.
 const natural = new Intl.Collator("en", {numeric: true}).compare;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* How pauses spread, for the tree: places by columns, and the single pauses. */
+#include "tools/report/parts.h"
+
+#include "tools/report/columns.h"
+
+static json_t *time_or_null(ps_t at)
+{
+	return at == PS_NEVER ? json_null() : json_integer((json_int_t)at);
+}
+
+static json_t *places_of(const struct pause_tree *tree)
+{
+	static const char *const whys[] = {
+		[PAUSE_QUEUE] = "queue", [PAUSE_PAUSED] = "paused", [PAUSE_ALONE] = "alone"};
+	json_t *parents = json_array(), *nodes = json_array(), *links = json_array();
+	json_t *priorities = json_array(), *why = json_array(), *held = json_array();
+	json_t *limits = json_array(), *outs = json_array(), *queues = json_array();
+	json_t *counts = json_array(), *firsts = json_array(), *lasts = json_array();
+	json_t *totals = json_array();
+
+	for (uint32_t i = 0; i < tree->place_count; i++) {
+		const struct pause_place *place = &tree->places[i];
+		const struct events_port *port = &tree->events->ports[place->port];
+
+		parents = column_add(parents, json_integer(place->parent));
+		nodes = column_add(nodes, json_string(port->node));
+		links = column_add(links, json_string(port->link));
+		priorities = column_add_number(priorities, place->priority);
+		why = column_add(why, json_string(whys[place->why]));
+		held = column_add_number(held, place->held);
+		limits = column_add_number(limits, place->limit);
+		outs = column_add(outs, json_string(tree->events->ports[place->way_out].peer));
+		queues = column_add_number(queues, place->queue_bytes);
+		counts = column_add_number(counts, place->count);
+		firsts = column_add_number(firsts, place->first_at);
+		lasts = column_add(lasts, time_or_null(place->last_at));
+		totals = column_add_number(totals, place->total);
+	}
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "parent", parents,
+			 "node", nodes, "link", links, "priority", priorities, "why", why, "held",
+			 held, "limit", limits, "way_out", outs, "queue_bytes", queues, "count",
+			 counts, "first_ps", firsts, "last_ps", lasts, "total_ps", totals);
+}
+
+static json_t *spans_of(const struct pause_tree *tree)
+{
+	json_t *places = json_array(), *from = json_array(), *until = json_array();
+
+	for (uint32_t i = 0; i < tree->span_count; i++) {
+		places = column_add_number(places, tree->spans[i].place);
+		from = column_add_number(from, tree->spans[i].from);
+		until = column_add(until, time_or_null(tree->spans[i].until));
+	}
+	return json_pack("{s:o,s:o,s:o}", "place", places, "from_ps", from, "until_ps", until);
+}
+
+json_t *report_pauses(const struct report *report)
+{
+	const struct pause_tree *tree = report->pauses;
+
+	if (!tree || !tree->states)
+		return json_null();
+	return json_pack("{s:I,s:I,s:I,s:o,s:o}", "count", (json_int_t)tree->pause_count, "deep",
+			 (json_int_t)tree->deep_count, "other", (json_int_t)tree->other_count,
+			 "places", places_of(tree), "spans", spans_of(tree));
+}
