@@ -123,6 +123,32 @@ static void through_wire(const struct host *host, const struct wire_path *path, 
 	*pkt = parsed;
 }
 
+static struct packet_sender sender_of(const struct host *host, const struct wire_path *path)
+{
+	return (struct packet_sender){.host = host->number,
+				      .flow_label = path->flow_label,
+				      .udp_sport = path->udp_sport,
+				      .dscp = path->dscp};
+}
+
+struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,
+				const struct packet_sender *from)
+{
+	const struct host *sender = host->table->hosts[from->host];
+	struct wire_path path = {.udp_sport = from->udp_sport,
+				 .flow_label = from->flow_label,
+				 .dscp = from->dscp,
+				 .ecn = frame->ecn,
+				 .ttl = frame->ttl,
+				 .priority = frame->priority};
+
+	host_ip(sender, path.src_ip);
+	host_mac(sender, path.src_mac);
+	host_ip(host, path.dst_ip);
+	host_mac(host, path.dst_mac);
+	return path;
+}
+
 /* The frame for @pkt, whose slab goes along with it. NULL: no memory. */
 static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pkt *pkt,
 					 const struct hca_tx *tx)
@@ -139,8 +165,11 @@ static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pk
 	frame->frame = SIM_DATA;
 	frame->ttl = tx->path->ttl;
 	packet_pack(pkt, host->room, frame);
-	if (packet_uses_slab(pkt))
+	if (packet_uses_slab(pkt)) {
+		if (pkt->has_rare)
+			host->room->from = sender_of(host, tx->path);
 		host->room = NULL;
+	}
 	return frame;
 }
 
@@ -188,15 +217,31 @@ static void transmit(struct host *host, uint32_t priorities)
 	sim_port_forward(host->th, host->node.ports, frame, host->now);
 }
 
+/* What its receiver has to know of how a packet with @slab came; only datagrams tell. */
+static __attribute__((noinline)) const struct wire_path *
+find_path(const struct host *host, const struct sim_pkt *frame, const struct wire_pkt *pkt,
+	  const struct packet_slab *slab, struct wire_path *path)
+{
+	if (!wire_op_find(pkt->opcode)->deth)
+		return NULL;
+	*path = host_path_from(host, frame, &slab->from);
+	return path;
+}
+
 void host_deliver(struct host *host, const struct sim_pkt *frame)
 {
-	const struct hca_rx rx = {.ecn = frame->ecn};
+	struct hca_rx rx = {.ecn = frame->ecn};
+	struct packet_slab *slab = NULL;
+	struct wire_path path;
 	struct wire_pkt pkt;
-	struct packet_slab *slab;
 
 	packet_unpack(frame, &pkt);
+	if (packet_uses_slab(&pkt)) {
+		slab = packet_slab_of(frame);
+		if (pkt.has_rare)
+			rx.path = find_path(host, frame, &pkt, slab, &path);
+	}
 	hca_input(host->hca, &pkt, &rx, host->now);
-	slab = packet_uses_slab(&pkt) ? packet_slab_of(frame) : NULL;
 	if (slab)
 		packet_slab_put(host->th, slab);
 }

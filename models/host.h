@@ -116,6 +116,10 @@ void host_attach(struct host *host, struct sim_fc *fc);
 /* Before the run. */
 void host_set_tap(struct host *host, struct host_tap *tap);
 
+/* How a frame of @from has come to @host. */
+struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,
+				const struct packet_sender *from);
+
 /* A data frame has come: to the adapter with it. Its slab comes home. */
 void host_deliver(struct host *host, const struct sim_pkt *frame);
 

@@ -160,6 +160,7 @@ static bool body_duplicate(struct sim_thread *th, const struct sim_pkt *frame,
 	copy = packet_slab_get(th);
 	if (!copy)
 		return false;
+	copy->from = slab->from;
 	packet_pack(&pkt, copy, ret_frame);
 	return true;
 }

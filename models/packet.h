@@ -13,9 +13,17 @@
 
 _Static_assert((int)WIRE_HOT_BYTES == (int)SIM_BODY_BYTES, "the body is the hot part");
 
+struct packet_sender { /* what a receiver has to know of the path */
+	uint32_t host; /* position in the table */
+	uint32_t flow_label;
+	uint16_t udp_sport;
+	uint8_t dscp;
+};
+
 struct packet_slab {
 	struct wire_rare rare;
 	uint64_t pattern; /* synthetic, whose place in the body the pointer to the slab takes */
+	struct packet_sender from; /* of a datagram */
 	_Alignas(64) uint8_t bytes[]; /* of the hosts' largest MTU */
 };
 

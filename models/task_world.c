@@ -89,6 +89,13 @@ static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32
 	return host_resolve(task_of(world)->host, path, local_qpn, remote_qpn);
 }
 
+/* In virtual time nobody has to be asked. */
+static void world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
+			uint32_t remote_qpn)
+{
+	CHECK(host_resolve(task_of(world)->host, path, local_qpn, remote_qpn) == 0);
+}
+
 static int world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
 {
 	if (index != 0)
@@ -116,6 +123,7 @@ static const struct vrb_world_ops world_ops = {
 	.channel_signal = world_channel_signal,
 	.channel_wait = world_channel_wait,
 	.resolve = world_resolve,
+	.reuse = world_reuse,
 	.gid = world_gid,
 	.qp_identity = world_qp_identity,
 };

@@ -96,7 +96,7 @@ static size_t control_bytes(const struct host *host, bool sent, const struct sim
 	return wire_pfc_emit(&pfc, buf, room);
 }
 
-struct wire_path capture_path_to(const struct host *host, uint32_t qpn)
+static struct wire_path path_to(const struct host *host, uint32_t qpn)
 {
 	const struct wire_path *own = hca_qp_path(host->hca, qpn);
 	struct wire_path path = {.udp_sport = 0xc000};
@@ -113,15 +113,31 @@ struct wire_path capture_path_to(const struct host *host, uint32_t qpn)
 	return path;
 }
 
+struct wire_path capture_path_of(const struct host *host, const struct sim_pkt *frame,
+				 const struct wire_pkt *pkt, const struct packet_sender *from)
+{
+	struct wire_path path;
+
+	if (wire_op_find(pkt->opcode)->deth)
+		return host_path_from(host, frame, from);
+	path = path_to(host, pkt->dest_qpn);
+	path.ecn = frame->ecn;
+	path.ttl = frame->ttl;
+	return path;
+}
+
 static size_t data_bytes(const struct host *host, const struct sim_pkt *frame,
 			 const struct wire_path *sent_path, uint8_t *buf, size_t room)
 {
 	uint8_t payload[WIRE_MTU_MAX];
+	const struct packet_slab *slab;
 	struct wire_pkt pkt;
 	struct wire_path path;
 
 	packet_unpack(frame, &pkt);
-	path = sent_path ? *sent_path : capture_path_to(host, pkt.dest_qpn);
+	slab = packet_slab_of(frame);
+	path = sent_path ? *sent_path
+			 : capture_path_of(host, frame, &pkt, slab ? &slab->from : NULL);
 	path.ecn = frame->ecn;
 	path.ttl = frame->ttl;
 	if (pkt.synthetic) {

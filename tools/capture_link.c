@@ -19,6 +19,7 @@ struct record { /* a frame; its payload is gone by the end of the window, and so
 	struct wire_pkt pkt;
 	ps_t at;
 	size_t payload; /* place in end.bytes */
+	struct packet_sender from;
 };
 
 struct capture_link_end {
@@ -60,6 +61,7 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 		     const struct sim_pkt *pkt, ps_t start)
 {
 	struct capture_link_end *end = container_of(tap, struct capture_link_end, tap);
+	const struct packet_slab *slab;
 	struct record *record;
 
 	(void)th;
@@ -73,6 +75,9 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 	if (pkt->frame != SIM_DATA)
 		return;
 	packet_unpack(pkt, &record->pkt);
+	slab = packet_slab_of(pkt);
+	if (slab)
+		record->from = slab->from;
 	if (record->pkt.synthetic)
 		wire_pattern_bytes(record->pkt.pattern, end->bytes + end->byte_count,
 				   record->pkt.length);
@@ -132,12 +137,11 @@ static size_t control_bytes(const struct capture_link *capture, const struct cap
 static size_t data_bytes(const struct capture_link *capture, const struct capture_link_end *end,
 			 const struct record *record, uint8_t *buf, size_t room)
 {
-	struct wire_path path =
-		capture_path_to(host_at(capture, record->frame.dst), record->pkt.dest_qpn);
+	const struct wire_path path =
+		capture_path_of(host_at(capture, record->frame.dst), &record->frame, &record->pkt,
+				&record->from);
 	struct wire_pkt pkt = record->pkt;
 
-	path.ecn = record->frame.ecn;
-	path.ttl = record->frame.ttl;
 	pkt.synthetic = false;
 	pkt.payload = end->bytes + record->payload;
 	return wire_frame_emit(&path, &pkt, buf, room);

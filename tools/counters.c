@@ -28,6 +28,7 @@ static const struct {
 	HW("implied_nak_seq_err", implied_nak_seq_err),
 	HW("local_ack_timeout_err", local_ack_timeout_err),
 	HW("resp_local_length_error", resp_local_length_error),
+	HW("resp_remote_access_errors", resp_remote_access_errors),
 	HW("resp_cqe_error", resp_cqe_error),
 	HW("req_cqe_error", req_cqe_error),
 	HW("req_remote_invalid_request", req_remote_invalid_request),
@@ -42,6 +43,7 @@ static const struct {
 	HW("rdma_tx_bytes", tx_bytes),
 	HW("rdma_rx_packets", rx_packets),
 	HW("rdma_rx_bytes", rx_bytes),
+	HW("qkey_violations", qkey_violations),
 	HW("packets_retransmitted", packets_retransmitted),
 #undef HW
 };

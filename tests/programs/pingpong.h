@@ -14,7 +14,7 @@ struct game {
 	struct prog_qp qp;
 	uint8_t *out, *in;
 	uint32_t length;
-	enum ibv_wr_opcode opcode; /* SEND or RDMA_WRITE_WITH_IMM */
+	enum ibv_wr_opcode opcodes[2]; /* SEND or RDMA_WRITE_WITH_IMM, of even and odd turns */
 	struct prog_pending pending;
 };
 
@@ -26,7 +26,7 @@ static uint64_t seed_of(int rank, uint64_t turn)
 
 static int expect(struct game *game, uint64_t turn)
 {
-	bool is_send = game->opcode == IBV_WR_SEND;
+	bool is_send = game->opcodes[turn % 2] == IBV_WR_SEND;
 
 	game->pending.recvs++;
 	return prog_post_recv(&game->qp, 1000 + turn, game->in, is_send ? game->length : 0);
@@ -37,7 +37,7 @@ static int serve(struct game *game, uint64_t turn)
 	prog_fill(game->out, game->length, seed_of(game->qp.ctx->prog->rank, turn));
 	game->pending.sends++;
 	return prog_post_send(&game->qp, (struct prog_send){.wr_id = turn,
-							    .opcode = game->opcode,
+							    .opcode = game->opcodes[turn % 2],
 							    .bytes = game->out,
 							    .length = game->length,
 							    .remote_offset = game->length,
@@ -84,7 +84,7 @@ static int play(struct game *game, uint64_t iters)
 	return 0;
 }
 
-static int run(const struct prog *prog, struct game *game)
+static int run(const struct prog *prog, struct game *game, enum ibv_qp_type type)
 {
 	uint64_t iters = prog_arg(prog, "iters", 10);
 	struct prog_ctx ctx;
@@ -92,15 +92,20 @@ static int run(const struct prog *prog, struct game *game)
 	if (prog_open(&ctx, prog, 16, game->out, 2 * (size_t)game->length) != 0 ||
 	    prog_qp_open(&game->qp, &ctx,
 			 (struct prog_qp_params){
-				 .peer = prog->rank ^ 1, .send_depth = 2, .recv_depth = 2}) != 0 ||
+				 .peer = prog->rank ^ 1,
+				 .send_depth = 2,
+				 .recv_depth = 2,
+				 .type = type}) != 0 ||
 	    expect(game, 0) != 0 || prog_connect(&game->qp, 1) != 0 || play(game, iters) != 0)
 		return -1;
 	return prog_close(&ctx, &game->qp, 1);
 }
 
-static int pingpong(const struct prog *prog, enum ibv_wr_opcode opcode)
+static int pingpong(const struct prog *prog, enum ibv_qp_type type, enum ibv_wr_opcode even,
+		    enum ibv_wr_opcode odd)
 {
-	struct game game = {.length = (uint32_t)prog_arg(prog, "bytes", 5000), .opcode = opcode};
+	struct game game = {.length = (uint32_t)prog_arg(prog, "bytes", 5000),
+			    .opcodes = {even, odd}};
 	int ret;
 
 	if ((prog->rank ^ 1) >= prog->size)
@@ -109,7 +114,7 @@ static int pingpong(const struct prog *prog, enum ibv_wr_opcode opcode)
 	if (!game.out)
 		return -1;
 	game.in = game.out + game.length;
-	ret = run(prog, &game);
+	ret = run(prog, &game, type);
 	free(game.out);
 	return ret;
 }

@@ -5,5 +5,5 @@
 
 int prog_main(const struct prog *prog)
 {
-	return pingpong(prog, IBV_WR_SEND);
+	return pingpong(prog, IBV_QPT_RC, IBV_WR_SEND, IBV_WR_SEND);
 }

@@ -5,5 +5,5 @@
 
 int prog_main(const struct prog *prog)
 {
-	return pingpong(prog, IBV_WR_RDMA_WRITE_WITH_IMM);
+	return pingpong(prog, IBV_QPT_RC, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM);
 }

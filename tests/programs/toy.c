@@ -162,6 +162,13 @@ static int toy_resolve(struct vrb_world *world, struct wire_path *path, uint32_t
 	return 0;
 }
 
+static void toy_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
+		      uint32_t remote_qpn)
+{
+	(void)world, (void)remote_qpn;
+	path->udp_sport = (uint16_t)(0xc000 | (local_qpn & 0x3fff));
+}
+
 static int toy_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
 {
 	if (index >= 2)
@@ -186,6 +193,7 @@ static const struct vrb_world_ops world_ops = {
 	.channel_signal = toy_channel_signal,
 	.channel_wait = toy_channel_wait,
 	.resolve = toy_resolve,
+	.reuse = toy_reuse,
 	.gid = toy_gid,
 	.qp_identity = toy_qp_identity,
 };

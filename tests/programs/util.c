@@ -182,7 +182,7 @@ int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params
 						.max_recv_wr = params.recv_depth,
 						.max_send_sge = 1,
 						.max_recv_sge = 1},
-					.qp_type = IBV_QPT_RC};
+					.qp_type = params.type ? params.type : IBV_QPT_RC};
 	const struct prog *prog = ctx->prog;
 	char key[64];
 	int ret;
@@ -223,10 +223,11 @@ static int to_rtr(struct prog_qp *qp)
 			    .is_global = 1,
 			    .port_num = 1},
 	};
+	const int of_rc = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	int ret = ibv_modify_qp(qp->qp, &attr,
 				IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-					IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-					IBV_QP_MIN_RNR_TIMER);
+					IBV_QP_RQ_PSN |
+					(qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));
 
 	return ret != 0 ? failed(qp->ctx->prog, "to RTR", ret) : 0;
 }
@@ -239,9 +240,11 @@ static int to_rts(struct prog_qp *qp)
 				   .rnr_retry = 7, /* for ever */
 				   .sq_psn = qp->self.psn,
 				   .max_rd_atomic = 1};
+	const int of_rc = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			  IBV_QP_MAX_QP_RD_ATOMIC;
 	int ret = ibv_modify_qp(qp->qp, &attr,
-				IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-					IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+				IBV_QP_STATE | IBV_QP_SQ_PSN |
+					(qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));
 
 	return ret != 0 ? failed(qp->ctx->prog, "to RTS", ret) : 0;
 }

@@ -2,7 +2,7 @@
 #ifndef TESTS_PROGRAMS_UTIL_H
 #define TESTS_PROGRAMS_UTIL_H
 
-/* What the test programs share: from a device to RC queue pairs that can talk, and completions
+/* What the test programs share: from a device to connected queue pairs that can talk, and completions
  * that are counted, checked and reported. Ordinary verbs code with nothing of Verbena in it. Every
  * function returns 0 or a negative number after having said why. */
 #include "tests/programs/prog.h"
@@ -39,6 +39,7 @@ struct prog_qp_params {
 	int peer;
 	int nth; /* of the QPs towards that peer, from 0; the peer counts the same way */
 	uint32_t send_depth, recv_depth;
+	enum ibv_qp_type type; /* IBV_QPT_UC; 0: RC */
 };
 
 /* Work requests whose completions are still to come, and the last that came. */

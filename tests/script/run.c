@@ -41,6 +41,7 @@ static uint32_t parse_sges(struct line *line, bool is_inline, struct hca_sge *sg
 static void do_post(struct line *line)
 {
 	struct named_qp *named = find_qp(line, line_word(line, "a QP"));
+	struct wire_path path = {.ttl = 64};
 	struct hca_sge sge[8];
 	struct hca_send_wr wr = {
 		.opcode = (enum hca_wr_opcode)text_name(line, line_word(line, "an operation"),
@@ -62,6 +63,10 @@ static void do_post(struct line *line)
 	wr.rkey = (uint32_t)line_number(line, "rkey", 0);
 	wr.compare_add = line_number(line, "add", line_number(line, "cmp", 0));
 	wr.swap = line_number(line, "swap", 0);
+	wr.path = named->type == HCA_QPT_UD ? &path : NULL;
+	wr.dest_qpn = (uint32_t)line_number(line, "to", 0);
+	wr.qkey = (uint32_t)line_number(line, "qkey", 0);
+	path.priority = (uint8_t)line_number(line, "priority", 0);
 	expect_error(line, hca_qp_post_send(dev, named->qp, &wr, now));
 }
 
@@ -149,6 +154,12 @@ static void parse_pkt(struct line *line, struct script_pkt *p, uint32_t dest_qpn
 		pkt->rare.compare = line_number(line, "cmp", 0);
 		pkt->rare.pkey = (uint16_t)line_number(line, "pkey", WIRE_PKEY_DEFAULT);
 	}
+	if (line_get(line, "qkey")) {
+		pkt->has_rare = true;
+		pkt->rare.qkey = (uint32_t)line_number(line, "qkey", 0);
+		pkt->rare.src_qpn = (uint32_t)line_number(line, "src", 0);
+		pkt->rare.pkey = (uint16_t)line_number(line, "pkey", WIRE_PKEY_DEFAULT);
+	}
 	p->ecn = line_flag(line, "ce") ? WIRE_CE : line_flag(line, "ect") ? WIRE_ECT0 : 0;
 	p->priority = (uint8_t)line_number(line, "priority", 0);
 	parse_payload(line, p);
@@ -163,7 +174,10 @@ static void render_pkt(const struct script_pkt *p, char *text)
 			   op ? op->name : "?", pkt->dest_qpn, pkt->psn, pkt->length,
 			   (unsigned long long)pkt->va, pkt->rkey, pkt->dma_length, pkt->word);
 
-	if (pkt->has_rare)
+	if (op && op->deth)
+		len += snprintf(text + len, TEXT_MAX - (size_t)len, " qkey=0x%x src=0x%x",
+				pkt->rare.qkey, pkt->rare.src_qpn);
+	else if (pkt->has_rare)
 		len += snprintf(text + len, TEXT_MAX - (size_t)len, " swap_add=%llu cmp=%llu",
 				(unsigned long long)pkt->rare.swap_add,
 				(unsigned long long)pkt->rare.compare);
@@ -254,6 +268,10 @@ static void do_wc(struct line *line)
 		} else if (line_get(line, "inv")) {
 			wc.flags = HCA_WC_WITH_INV;
 			wc.imm = key_of(line, line_get(line, "inv"));
+		}
+		if (line_get(line, "src")) { /* of a datagram */
+			wc.flags |= HCA_WC_GRH;
+			wc.src_qpn = (uint32_t)line_number(line, "src", 0);
 		}
 	}
 	line_end(line);
@@ -357,6 +375,8 @@ static void do_counter(struct line *line)
 					   COUNTER(rx_unknown_qp),
 					   COUNTER(rx_wrong_state),
 					   COUNTER(rx_dropped),
+					   COUNTER(resp_remote_access_errors),
+					   COUNTER(qkey_violations),
 					   {NULL, 0}};
 	const char *name = line_word(line, "a counter");
 	uint64_t want = text_number(line, line_word(line, "a number"));
@@ -390,16 +410,12 @@ static void do_modify(struct line *line)
 {
 	struct named_qp *named = find_qp(line, line_word(line, "a QP"));
 	uint32_t mask = line_flag(line, "bare") ? HCA_QP_STATE : 0;
-	static const uint32_t masks[] = {
-		[HCA_QPS_INIT] = TO_INIT,	[HCA_QPS_RTR] = TO_RTR,
-		[HCA_QPS_RTS] = TO_RTS,		[HCA_QPS_SQD] = HCA_QP_STATE,
-		[HCA_QPS_RESET] = HCA_QP_STATE, [HCA_QPS_ERR] = HCA_QP_STATE};
 
 	named->attr.state =
 		(enum hca_qp_state)text_name(line, line_word(line, "a state"), states, "a state");
 	named->attr.sq_psn = (uint32_t)line_number(line, "sq_psn", named->attr.sq_psn);
 	named->attr.rq_psn = (uint32_t)line_number(line, "rq_psn", named->attr.rq_psn);
-	mask = mask ? mask : masks[named->attr.state];
+	mask = mask ? mask : mask_to(named->type, named->attr.state);
 	expect_error(line, hca_qp_modify(dev, named->qp, &named->attr, mask, now));
 }
 

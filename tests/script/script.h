@@ -19,6 +19,7 @@ struct named_qp {
 	char name[32];
 	struct hca_qp *qp;
 	struct hca_qp_attr attr;
+	enum hca_qp_type type;
 };
 
 struct seen { /* a completion or an event, told by the observer */
@@ -31,6 +32,9 @@ enum {
 		 HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
 	TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
 		 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
+	UC_TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN,
+	UD_TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_QKEY,
+	UNRELIABLE_TO_RTS = HCA_QP_STATE | HCA_QP_SQ_PSN,
 };
 
 extern struct hca_device *dev;
@@ -63,5 +67,6 @@ void do_device(struct line *line);
 void do_mr(struct line *line);
 uint8_t first_byte(const struct named_mr *named, uint64_t i);
 void do_qp(struct line *line);
+uint32_t mask_to(enum hca_qp_type type, enum hca_qp_state state); /* of attributes */
 
 #endif

@@ -67,9 +67,11 @@ const struct name_value states[] = {
 	{"rtr", HCA_QPS_RTR},
 	{"rts", HCA_QPS_RTS},
 	{"sqd", HCA_QPS_SQD},
+	{"sqe", HCA_QPS_SQE},
 	{"err", HCA_QPS_ERR},
 	{NULL, 0},
 };
+static const struct name_value types[] = {{"uc", HCA_QPT_UC}, {"ud", HCA_QPT_UD}, {NULL, 0}};
 static const struct name_value retransmits[] = {
 	{"go_back_0", HCA_GO_BACK_0}, {"selective", HCA_SELECTIVE}, {NULL, 0}};
 const struct name_value errors[] = {
@@ -108,10 +110,12 @@ void render_wc(const struct hca_wc *wc, const char *name, char *text)
 
 	if (wc->status != HCA_WC_SUCCESS)
 		return;
-	snprintf(text + len, TEXT_MAX - (size_t)len, " %s len=%u%s%s imm=0x%x",
-		 text_of(wc->opcode, wc_opcodes), wc->byte_len,
-		 wc->flags & HCA_WC_WITH_IMM ? " with_imm" : "",
-		 wc->flags & HCA_WC_WITH_INV ? " with_inv" : "", wc->imm);
+	len += snprintf(text + len, TEXT_MAX - (size_t)len, " %s len=%u%s%s imm=0x%x",
+			text_of(wc->opcode, wc_opcodes), wc->byte_len,
+			wc->flags & HCA_WC_WITH_IMM ? " with_imm" : "",
+			wc->flags & HCA_WC_WITH_INV ? " with_inv" : "", wc->imm);
+	if (wc->flags & HCA_WC_GRH)
+		snprintf(text + len, TEXT_MAX - (size_t)len, " src=0x%x", wc->src_qpn);
 }
 
 static void on_wc(void *world, struct hca_cq *of, const struct hca_wc *wc, ps_t at)
@@ -347,14 +351,23 @@ void do_mr(struct line *line)
 	expect_error(line, error);
 }
 
+uint32_t mask_to(enum hca_qp_type type, enum hca_qp_state state)
+{
+	static const uint32_t masks[][HCA_QPS_RTS + 1] = {
+		[HCA_QPT_RC] = {0, TO_INIT, TO_RTR, TO_RTS},
+		[HCA_QPT_UC] = {0, TO_INIT, UC_TO_RTR, UNRELIABLE_TO_RTS},
+		[HCA_QPT_UD] = {0, UD_TO_INIT, HCA_QP_STATE, UNRELIABLE_TO_RTS},
+	};
+
+	return state > HCA_QPS_RTS || masks[type][state] == 0 ? HCA_QP_STATE : masks[type][state];
+}
+
 static void raise_qp(struct named_qp *named, enum hca_qp_state state)
 {
-	static const uint32_t masks[] = {
-		[HCA_QPS_INIT] = TO_INIT, [HCA_QPS_RTR] = TO_RTR, [HCA_QPS_RTS] = TO_RTS};
-
 	for (enum hca_qp_state s = HCA_QPS_INIT; s <= state; s++) {
 		named->attr.state = s;
-		CHECK(hca_qp_modify(dev, named->qp, &named->attr, masks[s], now) == 0);
+		CHECK(hca_qp_modify(dev, named->qp, &named->attr, mask_to(named->type, s),
+				    now) == 0);
 	}
 }
 
@@ -371,6 +384,10 @@ void do_qp(struct line *line)
 	init.send_cq = init.recv_cq = cq;
 	init.qpn = (uint32_t)line_number(line, "qpn", 0x11 + (uint32_t)qp_count);
 	init.signal_all = line_flag(line, "signal_all");
+	if (line_get(line, "type"))
+		init.type = (enum hca_qp_type)text_name(line, line_get(line, "type"), types,
+							"uc, ud");
+	named->type = init.type;
 	init.cap = (struct hca_qp_cap){.send_depth = (uint32_t)line_number(line, "sq", 16),
 				       .recv_depth = (uint32_t)line_number(line, "rq", 16),
 				       .send_sge_max = 4,
@@ -390,6 +407,7 @@ void do_qp(struct line *line)
 		.max_rd_atomic = (uint8_t)line_number(line, "rd", 4),
 		.max_dest_rd_atomic = (uint8_t)line_number(line, "dest_rd", 4),
 		.port = 1,
+		.qkey = (uint32_t)line_number(line, "qkey", 0x1ee7),
 		.path = {.priority = (uint8_t)line_number(line, "priority", 0)},
 	};
 	state = line_get(line, "state");

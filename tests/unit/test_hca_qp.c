@@ -237,7 +237,8 @@ static void test_what_is_asked_for_is_checked_at_creation(void **state)
 		assert_int_equal(hca_qp_create(dev, &init, &qp), -EINVAL);                         \
 		init = good;                                                                       \
 	} while (0)
-	BAD(type, HCA_QPT_UD);
+	BAD(type, (enum hca_qp_type)1); /* management */
+	BAD(type, (enum hca_qp_type)5);
 	BAD(send_cq, NULL);
 	BAD(recv_cq, NULL);
 	BAD(pd, NULL);

@@ -522,6 +522,32 @@ static void test_bytes_on_the_wire(void **state)
 	assert_int_equal(wire_frame_wire_bytes_of(wire_frame_overhead(0), 1040), 1106);
 }
 
+/* Of the captured frames: what lies between their Ethernet and UDP headers, IPv4's behind zeros. */
+static void test_global_route_header_of_a_datagram(void **state)
+{
+	static const uint8_t zeros[20];
+	int ipv6_count = 0;
+
+	(void)state;
+	for (int i = 0; i < VECTORS; i++) {
+		struct frame f = frame_of(vectors[i].bytes, vectors[i].len);
+		uint8_t grh[WIRE_GRH_BYTES], *ip = f.buf + ip_at(&f);
+
+		assert_int_equal(parse(&f), WIRE_OK);
+		memset(grh, 0xee, sizeof(grh));
+		wire_frame_grh(&f.path, wire_pkt_bytes(&f.pkt), grh);
+		if (is_v6(&f)) {
+			assert_memory_equal(grh, ip, 40);
+			ipv6_count++;
+		} else {
+			assert_memory_equal(grh, zeros, 20);
+			assert_memory_equal(grh + 20, ip, 20);
+		}
+		free(f.buf);
+	}
+	assert_in_range(ipv6_count, 1, VECTORS - 1);
+}
+
 static void test_names_of_verdicts(void **state)
 {
 	(void)state;
@@ -538,4 +564,4 @@ RUN(T(test_values_of_known_frames), T(test_values_of_known_responses),
     T(test_mapped_addresses_do_not_travel_in_ipv6), T(test_every_shorter_frame_is_refused),
     T(test_too_little_for_a_packet), T(test_whole_but_not_understood),
     T(test_refused_frames_leave_the_values_alone), T(test_bytes_on_the_wire),
-    T(test_names_of_verdicts))
+    T(test_global_route_header_of_a_datagram), T(test_names_of_verdicts))

@@ -3,7 +3,7 @@
 
 /* The notification point: a marked packet makes the QP send a CNP, at once, then at least an
  * interval apart. Marks in between are not remembered. */
-void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)
+static inline __attribute__((always_inline)) void on_ce(struct hca_qp *qp, ps_t now)
 {
 	struct hca_device *dev = qp->dev;
 
@@ -14,6 +14,16 @@ void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)
 		return;
 	qp->cnp_next_at = now + dev->profile.cnp_interval;
 	hca_sched_set(&qp->turns[HCA_TURN_CNP], now, now);
+}
+
+void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)
+{
+	on_ce(qp, now);
+}
+
+__attribute__((cold)) void hca_cnp_on_ce_apart(struct hca_qp *qp, ps_t now)
+{
+	on_ce(qp, now);
 }
 
 void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx)

@@ -248,7 +248,7 @@ static bool read_is_valid(const struct hca_qp *qp, const struct hca_wqe *wqe,
 static bool bring_read(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,
 		       const struct wire_op *op, enum hca_wc_status *ret_status, ps_t now)
 {
-	uint32_t done = ((pkt->psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	uint32_t done = ((pkt->psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
 	*ret_status = HCA_WC_FATAL_ERR;
 	if (!read_is_valid(qp, wqe, pkt, op, done))

@@ -43,8 +43,9 @@ static bool find_piece(const struct hca_qp *qp, const struct hca_local_sge *sge,
 	return true;
 }
 
-bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, uint32_t length,
-		struct wire_pkt *pkt)
+static inline __attribute__((always_inline)) bool gather(const struct hca_qp *qp,
+							  const struct hca_wqe *wqe, uint32_t done,
+							  uint32_t length, struct wire_pkt *pkt)
 {
 	struct piece piece;
 
@@ -78,6 +79,18 @@ bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t don
 	}
 	pkt->length = (uint16_t)length;
 	return true;
+}
+
+bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, uint32_t length,
+		struct wire_pkt *pkt)
+{
+	return gather(qp, wqe, done, length, pkt);
+}
+
+__attribute__((cold)) bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe,
+					    uint32_t done, uint32_t length, struct wire_pkt *pkt)
+{
+	return gather(qp, wqe, done, length, pkt);
 }
 
 /* Synthetic bytes into memory that is not: made here, in order, so that the last come last. */

@@ -125,7 +125,7 @@ static const bool takes_responses[] = {
 /* Opcodes besides those of RC that an RC queue pair hears. */
 static bool is_of_rc(const struct hca_device *dev, const struct wire_op *op, uint8_t opcode)
 {
-	return op->cnp || (opcode >= WIRE_IRN && dev->selective);
+	return op && (op->cnp || (opcode >= WIRE_IRN && dev->selective));
 }
 
 void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,
@@ -143,9 +143,15 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 		dev->counters.rx_unknown_qp++;
 		return;
 	}
-	if (!op || (pkt->opcode >= WIRE_UC && !is_of_rc(dev, op, pkt->opcode)) || pkt->length > WIRE_MTU_MAX ||
-	    (pkt->length && !op->payload) || pkt->psn > WIRE_U24_MAX ||
-	    (pkt->has_rare && (pkt->rare.pkey & 0x7fff) != (WIRE_PKEY_DEFAULT & 0x7fff))) {
+	if (__builtin_expect(pkt->opcode >= qp->opcodes_end, false)) {
+		if (qp->init.type != HCA_QPT_RC) {
+			hca_unreliable_input(qp, pkt, op, *rx, now);
+			return;
+		}
+		if (!is_of_rc(dev, op, pkt->opcode))
+			op = NULL;
+	}
+	if (!hca_pkt_is_sound(pkt, op)) {
 		dev->counters.rx_dropped++;
 		return;
 	}

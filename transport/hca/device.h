@@ -75,8 +75,8 @@ struct hca_device_params {
 struct hca_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* bytes: payload */
 	uint64_t rx_write_requests, rx_read_requests, rx_atomic_requests;
-	uint64_t out_of_buffer;	      /* receive queue empty: RNR NAK sent */
-	uint64_t out_of_sequence;     /* responder saw a gap */
+	uint64_t out_of_buffer;	      /* receive queue empty: RNR NAK sent; UC, UD: dropped */
+	uint64_t out_of_sequence;     /* responder saw a gap, or on UC another PSN than the next */
 	uint64_t duplicate_request;
 	uint64_t packet_seq_err;      /* NAK 0x60 received */
 	uint64_t implied_nak_seq_err;
@@ -85,9 +85,11 @@ struct hca_counters {
 	uint64_t req_transport_retries_exceeded, req_rnr_retries_exceeded;
 	uint64_t req_remote_access_errors, req_remote_invalid_request, req_cqe_error, resp_cqe_error;
 	uint64_t resp_local_length_error;
+	uint64_t resp_remote_access_errors; /* refused: key, bounds or rights of the memory */
 	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled, rp_cnp_ignored;
 	uint64_t packets_retransmitted;
 	uint64_t rx_unknown_qp, rx_wrong_state, rx_dropped; /* silently dropped, by reason */
+	uint64_t qkey_violations; /* and datagrams with another Q_Key than their receiver's */
 };
 
 /* NULL: no memory. */
@@ -99,10 +101,10 @@ const struct hca_profile *hca_device_profile(const struct hca_device *dev);
 int hca_pd_create(struct hca_device *dev, struct hca_pd **ret_pd); /* -ENOMEM */
 int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd);	   /* -EBUSY */
 
-/* How a packet came; what RC, UC and UD need of the network part. */
+/* How a packet came; what queue pairs need of the network part. */
 struct hca_rx {
 	uint8_t ecn;			/* enum wire_ecn */
-	const struct wire_path *path;	/* NULL where the world has none (simulation) */
+	const struct wire_path *path;	/* of a datagram, whose receive gets it; others need none */
 };
 
 /* A packet for this device. Nothing in it is trusted. pkt->payload stays the caller's. */

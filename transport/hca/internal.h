@@ -7,6 +7,8 @@
  *	post.c       work requests into the rings
  *	requester.c  send queue -> request packets        completer.c  responses -> completions
  *	responder.c  request packets -> memory            respond.c    -> response packets
+ *	unreliable.c UC and UD, both sides: uc.c, ud.c the responders
+ *	state.c      which attributes a transition needs
  *	sched.c      whose turn it is, and when           timer.c      retransmission, RNR
  *	early.c      requests before their turn       recover.c    which packets were lost
  *	meter.c      ACKs -> congestion control
@@ -76,7 +78,13 @@ static inline void hca_list_remove(struct hca_list *node)
 
 /* What a QP may have to send: each kind waits for its own turn. At one instant the responses of a QP
  * go before its requests. */
-enum hca_turn_kind { HCA_TURN_CNP, HCA_TURN_RESPONSE, HCA_TURN_REQUEST, HCA_TURN_COUNT };
+enum hca_turn_kind {
+	HCA_TURN_CNP,
+	HCA_TURN_RESPONSE,
+	HCA_TURN_REQUEST,
+	HCA_TURN_COUNT,
+	HCA_TURN_UNRELIABLE = HCA_TURN_COUNT, /* in the place of requests: UC, UD */
+};
 enum hca_turn_state { HCA_TURN_IDLE, HCA_TURN_READY, HCA_TURN_PACED };
 
 struct hca_turn {
@@ -120,8 +128,8 @@ struct hca_wqe { /* of a send queue; first what every packet of it reads */
 	uint32_t word; /* immediate in host order, rkey to invalidate, or 0 */
 	struct hca_local_sge *sge;
 	uint8_t *inline_bytes; /* INLINE */
-	uint64_t wr_id, remote_addr;
-	uint32_t rkey;
+	uint64_t wr_id, remote_addr; /* UD: of the QP it is for, its number */
+	uint32_t rkey;		     /* UD: its Q_Key */
 	uint64_t compare_add, swap;
 };
 
@@ -212,6 +220,7 @@ struct hca_sq {
 	struct hca_local_sge *sges;
 	uint8_t *inline_bytes;
 	struct hca_recovery *recovery; /* HCA_SELECTIVE */
+	struct wire_path *paths;       /* UD: where each WQE of the ring goes */
 };
 
 /* For a congestion control that takes ACKs: when packets that ask for one were sent, oldest first.
@@ -282,7 +291,8 @@ struct hca_qp {
 	uint32_t qpn, dest_qpn;
 	struct hca_pd *pd;
 	uint32_t mtu;
-	uint8_t mtu_shift, state, priority;
+	uint8_t opcodes_end; /* all below are for it: RC 0x20; UC, UD 0, and others look closer */
+	uint8_t state, priority;
 	bool signal_all;
 	uint32_t access;
 	ps_t next_start; /* pacing: of requests and READ responses */
@@ -359,6 +369,9 @@ static inline struct hca_mr *hca_mr_at(const struct hca_device *dev, uint32_t sl
 /* copy.c: between packets and local scatter/gather lists */
 bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, uint32_t length,
 		struct wire_pkt *pkt);
+/* The same for who sends seldom: the other one has a single caller, and is part of it. */
+bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+		      uint32_t length, struct wire_pkt *pkt);
 bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
 		 uint32_t done, const struct wire_pkt *pkt, ps_t now);
 void hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt);
@@ -369,7 +382,11 @@ void hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
 void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now);
 void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
 
+/* state.c */
+bool hca_state_allows(const struct hca_qp *qp, uint32_t mask, enum hca_qp_state next);
+
 /* qp.c */
+void hca_qp_set_priority(struct hca_qp *qp, uint8_t priority, ps_t now); /* then update it */
 void hca_qp_fail(struct hca_qp *qp, ps_t now);	 /* to ERR: both queues are flushed */
 void hca_qp_update(struct hca_qp *qp, ps_t now); /* all turns, from the state as it is */
 void hca_qp_flush_send(struct hca_qp *qp, ps_t now);
@@ -395,6 +412,25 @@ void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now);
 
 void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx,
 			 ps_t now); /* @pkt is on its way */
+
+/* The headers of the next packet of a SEND or WRITE; returns the bytes of its payload. */
+uint32_t hca_requester_fill(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+			    struct wire_pkt *pkt);
+
+/* unreliable.c, uc.c, ud.c */
+bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+/* Nothing about @pkt is checked yet, and @op may be NULL. */
+void hca_unreliable_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			  struct hca_rx rx, ps_t now);
+void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		  ps_t now);
+void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		  const struct wire_path *path, ps_t now);
+/* The WQE that is posted next is @wqe, as @wr says. */
+void hca_ud_posted(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_wr *wr, ps_t now);
+bool hca_ud_fill(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt);
+void hca_ud_look_at_head(struct hca_qp *qp, ps_t now); /* another WQE is the next */
+void hca_ud_take_priority(struct hca_qp *qp, ps_t now); /* that of the next WQE */
 
 /* recover.c; HCA_SELECTIVE */
 int hca_recover_create(struct hca_qp *qp); /* -ENOMEM */
@@ -442,6 +478,9 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
 void hca_responder_update(struct hca_qp *qp, ps_t now);
 ps_t hca_responder_next_at(const struct hca_qp *qp); /* something is waiting: since or until when */
+/* The receive at hand is used up; without an error, by @pkt. */
+void hca_responder_complete(struct hca_qp *qp, enum hca_wc_status status,
+			    const struct wire_pkt *pkt, const struct wire_op *op, ps_t now);
 /* @res is waiting no more. */
 void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res);
 void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op);
@@ -489,6 +528,7 @@ void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 
 /* cnp.c */
 void hca_cnp_on_ce(struct hca_qp *qp, ps_t now);
+void hca_cnp_on_ce_apart(struct hca_qp *qp, ps_t now); /* see hca_gather_apart() */
 void hca_cnp_on_cnp(struct hca_qp *qp, ps_t now);
 void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx);
 
@@ -501,6 +541,14 @@ static inline uint32_t hca_swap_imm(uint32_t imm)
 static inline uint32_t hca_pow2(uint32_t count)
 {
 	return count <= 1 ? 1 : 1u << (32 - __builtin_clz(count - 1));
+}
+
+/* Whether @pkt, of @op, keeps the rules of all transports. */
+static inline bool hca_pkt_is_sound(const struct wire_pkt *pkt, const struct wire_op *op)
+{
+	return op && pkt->length <= WIRE_MTU_MAX && (!pkt->length || op->payload) &&
+	       pkt->psn <= WIRE_U24_MAX &&
+	       (!pkt->has_rare || (pkt->rare.pkey & 0x7fff) == (WIRE_PKEY_DEFAULT & 0x7fff));
 }
 
 /* A packet without anything; the caller's payload pointer stays. */

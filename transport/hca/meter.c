@@ -17,7 +17,7 @@ int hca_meter_create(struct hca_qp *qp)
 		if (!qp->cc.state)
 			return -ENOMEM;
 	}
-	if (!qp->dev->metered)
+	if (!qp->dev->metered || qp->init.type != HCA_QPT_RC)
 		return 0;
 	qp->meter = util_calloc(1, sizeof(*qp->meter));
 	return qp->meter ? 0 : -ENOMEM;
@@ -139,13 +139,13 @@ void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	    (wire_aeth_syndrome(pkt->word) & WIRE_SYN_TYPE_MASK) != WIRE_SYN_ACK)
 		return;
 	sent_at = take_stamp(meter, pkt->psn);
-	meter->acked += (uint64_t)packets << qp->mtu_shift;
+	meter->acked += (uint64_t)packets * qp->mtu;
 	ack.rtt = sent_at ? now + 1 - sent_at : 0;
 	ack.hop_count = unpack_hops(pkt, hops);
 	ack.packets = (uint32_t)packets;
 	ack.acked = meter->acked;
 	ack.sent = meter->acked +
-		   ((uint64_t)(wire_psn_diff(sq->high_psn, sq->una_psn) - packets) << qp->mtu_shift);
+		   (uint64_t)(wire_psn_diff(sq->high_psn, sq->una_psn) - packets) * qp->mtu;
 	qp->dev->profile.cc->on_ack(&qp->cc, &qp->dev->profile.cc_params, &ack);
 	hca_meter_set_window(qp);
 }

@@ -9,20 +9,23 @@
 
 enum { MESSAGE_BITS = 31, READ_PACKETS_MAX = (1 << 23) - 1, ATOMIC_BYTES = 8 };
 
+enum { RC = 1 << HCA_QPT_RC, UC = 1 << HCA_QPT_UC, UD = 1 << HCA_QPT_UD };
+
 static const struct kind {
-	bool known, answered, may_be_inline, has_imm, has_rkey, has_receive;
+	uint8_t types; /* of queue pairs that know it */
+	bool answered, may_be_inline, has_imm, has_rkey, has_receive;
 } kinds[] = {
-	[HCA_WR_RDMA_WRITE] = {.known = true, .may_be_inline = true},
-	[HCA_WR_RDMA_WRITE_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true,
+	[HCA_WR_RDMA_WRITE] = {.types = RC | UC, .may_be_inline = true},
+	[HCA_WR_RDMA_WRITE_WITH_IMM] = {.types = RC | UC, .may_be_inline = true, .has_imm = true,
 					.has_receive = true},
-	[HCA_WR_SEND] = {.known = true, .may_be_inline = true, .has_receive = true},
-	[HCA_WR_SEND_WITH_IMM] = {.known = true, .may_be_inline = true, .has_imm = true,
+	[HCA_WR_SEND] = {.types = RC | UC | UD, .may_be_inline = true, .has_receive = true},
+	[HCA_WR_SEND_WITH_IMM] = {.types = RC | UC | UD, .may_be_inline = true, .has_imm = true,
 				  .has_receive = true},
-	[HCA_WR_RDMA_READ] = {.known = true, .answered = true},
-	[HCA_WR_ATOMIC_CMP_AND_SWP] = {.known = true, .answered = true},
-	[HCA_WR_ATOMIC_FETCH_AND_ADD] = {.known = true, .answered = true},
-	[HCA_WR_LOCAL_INV] = {.known = true, .has_rkey = true},
-	[HCA_WR_SEND_WITH_INV] = {.known = true, .may_be_inline = true, .has_rkey = true,
+	[HCA_WR_RDMA_READ] = {.types = RC, .answered = true},
+	[HCA_WR_ATOMIC_CMP_AND_SWP] = {.types = RC, .answered = true},
+	[HCA_WR_ATOMIC_FETCH_AND_ADD] = {.types = RC, .answered = true},
+	[HCA_WR_LOCAL_INV] = {.types = RC, .has_rkey = true},
+	[HCA_WR_SEND_WITH_INV] = {.types = RC, .may_be_inline = true, .has_rkey = true,
 				  .has_receive = true},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -58,9 +61,13 @@ static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr,
 	const struct hca_qp_cap *cap = &qp->init.cap;
 	const struct kind *kind = &kinds[wr->opcode < KIND_COUNT ? wr->opcode : 0];
 
-	if (qp->state != HCA_QPS_RTS && qp->state != HCA_QPS_SQD && qp->state != HCA_QPS_ERR)
+	if (qp->state < HCA_QPS_RTS)
 		return false;
-	if (wr->opcode >= KIND_COUNT || !kind->known || bytes > (uint64_t)1 << MESSAGE_BITS)
+	if (wr->opcode >= KIND_COUNT || !(kind->types >> qp->init.type & 1) ||
+	    bytes > (uint64_t)1 << MESSAGE_BITS)
+		return false;
+	if (qp->sq.paths && (!wr->path || wr->path->priority >= HCA_PRIORITY_COUNT ||
+			     wr->dest_qpn > WIRE_U24_MAX))
 		return false;
 	if (wr->flags & HCA_SEND_INLINE) {
 		if (!kind->may_be_inline || bytes > cap->inline_max)
@@ -70,8 +77,8 @@ static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr,
 	}
 	if (wr->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wr->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
 		return bytes == ATOMIC_BYTES;
-	if (wr->opcode == HCA_WR_RDMA_READ && qp->mtu)
-		return bytes <= (uint64_t)READ_PACKETS_MAX << qp->mtu_shift;
+	if (wr->opcode == HCA_WR_RDMA_READ)
+		return bytes <= (uint64_t)READ_PACKETS_MAX * qp->mtu;
 	return true;
 }
 
@@ -94,7 +101,7 @@ static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_w
 		.remote_addr = wr->remote_addr,
 		.length = bytes,
 		.first_psn = sq->end_psn,
-		.packets = bytes ? ((bytes - 1) >> qp->mtu_shift) + 1 : 1,
+		.packets = bytes ? (bytes - 1) / qp->mtu + 1 : 1,
 		.rkey = wr->rkey,
 		.opcode = (uint8_t)wr->opcode,
 		.flags = (uint8_t)wr->flags,
@@ -135,9 +142,11 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 	fill(qp, wqe, wr, (uint32_t)bytes);
+	if (sq->paths)
+		hca_ud_posted(qp, wqe, wr, now);
 	sq->end_psn = wire_psn_add(sq->end_psn, wqe->packets);
 	sq->tail++;
-	if (qp->state == HCA_QPS_ERR)
+	if (qp->state >= HCA_QPS_SQE)
 		hca_qp_flush_send(qp, now);
 	else
 		hca_requester_update(qp, now);

@@ -9,60 +9,6 @@
 
 enum { TIMEOUT_MAX = 31, RETRY_MAX = 7, RNR_TIMER_MAX = 31, MTU_MIN = 256 };
 
-/* IBTA 10.2.4.4, table of attributes: what a transition of an RC queue pair needs and what it may
- * bring. A pair of states that is not here is no transition. */
-enum {
-	INIT_NEEDS = HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-	RTR_NEEDS = HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
-		    HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-	RTS_NEEDS = HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY | HCA_QP_SQ_PSN |
-		    HCA_QP_MAX_QP_RD_ATOMIC,
-	RTS_MAY = HCA_QP_ACCESS_FLAGS | HCA_QP_MIN_RNR_TIMER,
-	SQD_MAY = HCA_QP_PORT | HCA_QP_AV | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-		  HCA_QP_MAX_QP_RD_ATOMIC | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_ACCESS_FLAGS |
-		  HCA_QP_PKEY_INDEX | HCA_QP_MIN_RNR_TIMER,
-};
-
-static const struct transition {
-	bool allowed;
-	uint32_t needs, may;
-} transitions[HCA_QPS_ERR + 1][HCA_QPS_ERR + 1] = {
-	[HCA_QPS_RESET][HCA_QPS_INIT] = {true, INIT_NEEDS, 0},
-	[HCA_QPS_INIT][HCA_QPS_INIT] = {true, 0, INIT_NEEDS},
-	[HCA_QPS_INIT][HCA_QPS_RTR] = {true, RTR_NEEDS, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
-	[HCA_QPS_RTR][HCA_QPS_RTS] = {true, RTS_NEEDS, RTS_MAY},
-	[HCA_QPS_RTS][HCA_QPS_RTS] = {true, 0, RTS_MAY},
-	[HCA_QPS_RTS][HCA_QPS_SQD] = {true, 0, 0},
-	[HCA_QPS_SQD][HCA_QPS_RTS] = {true, 0, RTS_MAY},
-	[HCA_QPS_SQD][HCA_QPS_SQD] = {true, 0, SQD_MAY},
-	[HCA_QPS_RESET][HCA_QPS_RESET] = {true, 0, 0},
-	[HCA_QPS_INIT][HCA_QPS_RESET] = {true, 0, 0},
-	[HCA_QPS_RTR][HCA_QPS_RESET] = {true, 0, 0},
-	[HCA_QPS_RTS][HCA_QPS_RESET] = {true, 0, 0},
-	[HCA_QPS_SQD][HCA_QPS_RESET] = {true, 0, 0},
-	[HCA_QPS_ERR][HCA_QPS_RESET] = {true, 0, 0},
-	[HCA_QPS_RESET][HCA_QPS_ERR] = {true, 0, 0},
-	[HCA_QPS_INIT][HCA_QPS_ERR] = {true, 0, 0},
-	[HCA_QPS_RTR][HCA_QPS_ERR] = {true, 0, 0},
-	[HCA_QPS_RTS][HCA_QPS_ERR] = {true, 0, 0},
-	[HCA_QPS_SQD][HCA_QPS_ERR] = {true, 0, 0},
-	[HCA_QPS_ERR][HCA_QPS_ERR] = {true, 0, 0},
-};
-
-static bool transition_is_valid(const struct hca_qp *qp, uint32_t mask, enum hca_qp_state next)
-{
-	const struct transition *t;
-	uint32_t extra = HCA_QP_STATE;
-
-	if (next > HCA_QPS_ERR)
-		return false;
-	t = &transitions[qp->state][next];
-	if (next != HCA_QPS_RESET && next != HCA_QPS_ERR && qp->state >= HCA_QPS_RTR)
-		extra |= HCA_QP_CUR_STATE;
-	return t->allowed && (mask & t->needs) == t->needs &&
-	       !(mask & ~(t->needs | t->may | extra));
-}
-
 static bool mtu_is_valid(const struct hca_qp *qp, uint32_t mtu)
 {
 	return mtu >= MTU_MIN && mtu <= WIRE_MTU_MAX && mtu <= qp->dev->profile.mtu_max &&
@@ -100,7 +46,7 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 	return true;
 }
 
-static void set_priorities(struct hca_qp *qp, uint8_t priority, ps_t now)
+void hca_qp_set_priority(struct hca_qp *qp, uint8_t priority, ps_t now)
 {
 	const struct hca_profile *profile = &qp->dev->profile;
 
@@ -156,11 +102,10 @@ static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, ui
 		qp->attr.qkey = attr->qkey;
 	if (mask & HCA_QP_AV) {
 		qp->attr.path = qp->path = attr->path;
-		set_priorities(qp, attr->path.priority, now);
+		hca_qp_set_priority(qp, attr->path.priority, now);
 	}
 	if (mask & HCA_QP_PATH_MTU) {
 		qp->attr.mtu = qp->mtu = attr->mtu;
-		qp->mtu_shift = (uint8_t)__builtin_ctz(attr->mtu);
 		hca_meter_set_window(qp);
 	}
 	if (mask & HCA_QP_DEST_QPN)
@@ -190,6 +135,7 @@ static void reset(struct hca_qp *qp, ps_t now)
 				 .sges = qp->sq.sges,
 				 .inline_bytes = qp->sq.inline_bytes,
 				 .recovery = qp->sq.recovery,
+				 .paths = qp->sq.paths,
 				 .window = dev->psn_window,
 				 .timeout = PS_NEVER,
 				 .timer_at = PS_NEVER};
@@ -201,7 +147,7 @@ static void reset(struct hca_qp *qp, ps_t now)
 				 .res_mask = qp->rq.res_mask,
 				 .early = qp->rq.early};
 	qp->attr = (struct hca_qp_attr){.state = HCA_QPS_RESET};
-	if (dev->selective) {
+	if (qp->sq.recovery) {
 		hca_recover_reset(qp);
 		hca_early_reset(qp);
 	}
@@ -244,7 +190,7 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 {
 	enum hca_qp_state next = mask & HCA_QP_STATE ? attr->state : qp->state;
 
-	if (!transition_is_valid(qp, mask, next) || !values_are_valid(qp, attr, mask))
+	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask))
 		return -EINVAL;
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
@@ -281,6 +227,11 @@ uint32_t hca_qp_qpn(const struct hca_qp *qp)
 	return qp->qpn;
 }
 
+enum hca_qp_type hca_qp_type_of(const struct hca_qp *qp)
+{
+	return qp->init.type;
+}
+
 const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn)
 {
 	const struct hca_qp *qp = util_idmap_find(&dev->qps, qpn);
@@ -300,7 +251,7 @@ static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init
 	const struct hca_profile *profile = &dev->profile;
 	const struct hca_qp_cap *cap = &init->cap;
 
-	return init->type == HCA_QPT_RC && init->pd && init->send_cq && init->recv_cq &&
+	return init->type >= HCA_QPT_RC && init->type <= HCA_QPT_UD && init->pd && init->send_cq && init->recv_cq &&
 	       cap->send_depth <= profile->wr_max && cap->recv_depth <= profile->wr_max &&
 	       cap->send_sge_max <= profile->sge_max && cap->recv_sge_max <= profile->sge_max &&
 	       cap->inline_max <= profile->inline_max &&
@@ -330,8 +281,8 @@ _Static_assert(sizeof(struct hca_wqe) % 8 == 0 && sizeof(struct hca_local_sge) %
 		       sizeof(struct hca_rwqe) % 8 == 0 && sizeof(struct hca_resource) % 8 == 0,
 	       "parts of one piece of memory");
 
-/* One piece of memory, cut up: the first part is for util_free(). Sizes are multiples of 8 but for the
- * last one. */
+/* One piece of memory, cut up: the first part is for util_free(). Sizes are multiples of 8 but for
+ * that of paths: behind it come bytes. */
 static bool allocate_parts(const size_t *sizes, size_t count, void **ret_parts)
 {
 	size_t bytes = 0;
@@ -351,7 +302,8 @@ static int allocate_queues(struct hca_qp *qp)
 {
 	const struct hca_qp_cap *cap = &qp->init.cap;
 	uint32_t send = hca_pow2(cap->send_depth), recv = hca_pow2(cap->recv_depth);
-	uint32_t resources = hca_pow2(dest_rd_atomic_max(qp));
+	const bool is_rc = qp->init.type == HCA_QPT_RC, is_ud = qp->init.type == HCA_QPT_UD;
+	uint32_t resources = is_rc ? hca_pow2(dest_rd_atomic_max(qp)) : 1;
 
 	const size_t sizes[] = {
 		send * sizeof(*qp->sq.ring),
@@ -359,6 +311,7 @@ static int allocate_queues(struct hca_qp *qp)
 		recv * sizeof(*qp->rq.ring),
 		(size_t)recv * cap->recv_sge_max * sizeof(*qp->rq.sges),
 		resources * sizeof(*qp->rq.resources),
+		is_ud ? send * sizeof(*qp->sq.paths) : 0,
 		(size_t)send * cap->inline_max,
 	};
 	void *parts[sizeof(sizes) / sizeof(sizes[0])];
@@ -370,10 +323,12 @@ static int allocate_queues(struct hca_qp *qp)
 	qp->rq.ring = parts[2];
 	qp->rq.sges = parts[3];
 	qp->rq.resources = parts[4];
-	qp->sq.inline_bytes = parts[5];
+	qp->sq.paths = is_ud ? parts[5] : NULL;
+	qp->sq.inline_bytes = parts[6];
 	if (hca_meter_create(qp) != 0)
 		return -ENOMEM;
-	if (qp->dev->selective && (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
+	if (is_rc && qp->dev->selective &&
+	    (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
 		return -ENOMEM;
 	qp->sq.mask = send - 1;
 	qp->sq.depth = cap->send_depth;
@@ -401,6 +356,8 @@ static void enter(struct hca_device *dev, struct hca_qp *qp)
 		qp->turns[i].kind = (uint8_t)i;
 		qp->turns[i].alarm.qpn = qp->qpn;
 	}
+	if (qp->init.type != HCA_QPT_RC)
+		qp->turns[HCA_TURN_REQUEST].kind = HCA_TURN_UNRELIABLE;
 	qp->timer.qpn = qp->qpn;
 	util_idmap_add(&dev->qps, qp->qpn, qp);
 	hca_list_add_tail(&dev->qp_list, &qp->node);
@@ -409,6 +366,8 @@ static void enter(struct hca_device *dev, struct hca_qp *qp)
 	qp->send_cq->use_count++;
 	qp->recv_cq->use_count++;
 	reset(qp, 0);
+	if (qp->sq.paths)
+		hca_qp_set_priority(qp, 0, 0); /* others get theirs with the path */
 }
 
 int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp)
@@ -435,6 +394,8 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 	qp->send_cq = init->send_cq;
 	qp->recv_cq = init->recv_cq;
 	qp->signal_all = init->signal_all;
+	qp->opcodes_end = init->type == HCA_QPT_RC ? WIRE_UC : 0;
+	qp->mtu = dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
 	qp->owner = init->owner;
 	if (allocate_queues(qp) != 0) {
 		free_qp(qp);

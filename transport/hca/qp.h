@@ -93,6 +93,7 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		  struct hca_qp_init *ret_init);
 uint32_t hca_qp_qpn(const struct hca_qp *qp);
+enum hca_qp_type hca_qp_type_of(const struct hca_qp *qp);
 /* How the QP of that number reaches its peer; NULL: no such QP, or one that has no peer yet. */
 const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn);
 /* RESET where there is none. */

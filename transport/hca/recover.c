@@ -173,7 +173,7 @@ static void look_for_lost(struct hca_qp *qp)
 void hca_recover_sent(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
 		      struct wire_pkt *pkt)
 {
-	const uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	const uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
 	*sent(qp, psn) = ++qp->sq.recovery->sent_count;
 	if (qp->sq.unusual)
@@ -205,8 +205,8 @@ void hca_recover_again(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire
 	struct lost lost;
 
 	CHECK(find_lost(qp, &lost));
-	if (wqe->opcode == HCA_WR_RDMA_READ && pkt->dma_length > lost.packets << qp->mtu_shift)
-		pkt->dma_length = lost.packets << qp->mtu_shift;
+	if (wqe->opcode == HCA_WR_RDMA_READ && pkt->dma_length > lost.packets * qp->mtu)
+		pkt->dma_length = lost.packets * qp->mtu;
 	if (wqe->answered)
 		sq->recovery->asked_psn = wire_psn_add(lost.psn, lost.packets);
 	pkt->ack_req = true;

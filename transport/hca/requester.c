@@ -229,9 +229,11 @@ static void fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t p
 	};
 }
 
-/* A packet of a SEND or WRITE; false: local memory refused. */
-static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn, uint32_t done,
-		      struct wire_pkt *pkt)
+/* The headers of a packet of a SEND or WRITE; returns the bytes of its payload. */
+static inline __attribute__((always_inline)) uint32_t fill_headers(const struct hca_qp *qp,
+								   const struct hca_wqe *wqe,
+								   uint32_t psn, uint32_t done,
+								   struct wire_pkt *pkt)
 {
 	uint32_t left = wqe->length - done;
 	bool first = psn == wqe->first_psn, last = left <= qp->mtu;
@@ -246,13 +248,29 @@ static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 		pkt->word = wqe->word;
 		pkt->solicited = (wqe->flags & HCA_SEND_SOLICITED) != 0;
 	}
-	return hca_gather(qp, wqe, done, last ? left : qp->mtu, pkt);
+	return last ? left : qp->mtu;
+}
+
+__attribute__((cold)) uint32_t hca_requester_fill(const struct hca_qp *qp,
+						  const struct hca_wqe *wqe, uint32_t done,
+						  struct wire_pkt *pkt)
+{
+	return fill_headers(qp, wqe, qp->sq.next_psn, done, pkt);
+}
+
+/* False: local memory refused. */
+static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn, uint32_t done,
+		      struct wire_pkt *pkt)
+{
+	const uint32_t length = fill_headers(qp, wqe, psn, done, pkt);
+
+	return hca_gather(qp, wqe, done, length, pkt);
 }
 
 static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
 			    struct wire_pkt *pkt)
 {
-	uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
 	if (!wqe->answered)
 		return fill_data(qp, wqe, psn, done, pkt);

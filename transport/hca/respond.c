@@ -41,7 +41,7 @@ static void repair(struct hca_qp *qp, const struct wire_pkt *pkt)
 	struct hca_early *early = qp->rq.early;
 	const uint32_t room = sizeof(early->repairs) / sizeof(early->repairs[0]);
 	const uint32_t packets =
-		pkt->dma_length ? ((pkt->dma_length - 1) >> qp->mtu_shift) + 1 : 1;
+		pkt->dma_length ? (pkt->dma_length - 1) / qp->mtu + 1 : 1;
 
 	if (early->repair_count == room) {
 		qp->dev->counters.rx_dropped++;
@@ -62,7 +62,7 @@ void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 	for (uint32_t i = rq->res_next; i != oldest; i--) {
 		struct hca_resource *res = &rq->resources[(i - 1) & rq->res_mask];
 		uint32_t index = (pkt->psn - res->first_psn) & WIRE_U24_MAX;
-		uint32_t done = index << qp->mtu_shift;
+		uint32_t done = index * qp->mtu;
 
 		if (index >= res->packets)
 			continue;
@@ -78,7 +78,7 @@ void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 			res->stream_end = done + pkt->dma_length;
 			res->end_psn = wire_psn_add(
 				pkt->psn,
-				pkt->dma_length ? ((pkt->dma_length - 1) >> qp->mtu_shift) + 1 : 1);
+				pkt->dma_length ? (pkt->dma_length - 1) / qp->mtu + 1 : 1);
 		}
 		if (rq->res_pending == hca_repair_count(rq) || (int32_t)(i - 1 - rq->res_first) < 0)
 			rq->res_first = i - 1;
@@ -103,7 +103,7 @@ void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res)
 static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint32_t psn,
 			 struct wire_pkt *pkt)
 {
-	uint32_t done = ((psn - res->first_psn) & WIRE_U24_MAX) << qp->mtu_shift;
+	uint32_t done = ((psn - res->first_psn) & WIRE_U24_MAX) * qp->mtu;
 	uint32_t left = res->stream_end - done, length = left < qp->mtu ? left : qp->mtu;
 	bool first = psn == res->start_psn;
 	bool last = wire_psn_add(psn, 1) == res->end_psn;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
+#include "transport/hca/request.h"
 
 /* Requests: classified by a pure function, in the order of IBTA 9.7.4.1 (PSN, sequence of opcodes,
  * opcode, resources, length, rkey), then executed and acknowledged. */
@@ -14,22 +15,6 @@ enum verdict {
 	RX_TOO_LONG,  /* for the receive */
 	RX_ACCESS,    /* rkey, bounds or rights of the memory */
 };
-
-enum { ATOMIC_BYTES = 8, MESSAGE_MAX = 1u << 31, PACKETS_MAX = (1 << 23) - 1 };
-
-static bool needs_receive(const struct hca_rq *rq, const struct wire_op *op)
-{
-	return op->send ? op->start : op->write && op->imm && !rq->wqe_taken;
-}
-
-static uint32_t right_of(const struct wire_op *op)
-{
-	if (op->read)
-		return HCA_ACCESS_REMOTE_READ;
-	if (op->atomic)
-		return HCA_ACCESS_REMOTE_ATOMIC;
-	return op->write ? HCA_ACCESS_REMOTE_WRITE : 0;
-}
 
 /* The place of the opcode in its message, and whether this QP executes it. */
 static bool opcode_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
@@ -59,64 +44,6 @@ static bool resource_is_free(const struct hca_rq *rq)
 		return false;
 	/* The peer waits for more answers than it may; an answer given again is none of them. */
 	return rq->res_next < rq->res_max || !oldest->pending || oldest->replay;
-}
-
-static uint32_t packets_of(const struct hca_qp *qp, uint32_t length)
-{
-	return length ? ((length - 1) >> qp->mtu_shift) + 1 : 1;
-}
-
-/* Whether the payload is what the place in the message and the MTU demand. */
-static bool length_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
-			    const struct wire_op *op)
-{
-	const struct hca_rq *rq = &qp->rq;
-	uint32_t total = op->reth ? pkt->dma_length : rq->write_length;
-
-	if (op->read)
-		return total <= MESSAGE_MAX && packets_of(qp, total) <= PACKETS_MAX;
-	if (op->atomic)
-		return true;
-	if (!op->end ? pkt->length != qp->mtu : pkt->length > qp->mtu)
-		return false;
-	if (op->end && !op->start && pkt->length == 0)
-		return false;
-	if (op->send)
-		return true;
-	if (total > MESSAGE_MAX)
-		return false;
-	return op->end ? total - (op->reth ? 0 : rq->placed) == pkt->length
-		       : total - (op->reth ? 0 : rq->placed) > pkt->length;
-}
-
-static bool fits_receive(const struct hca_rq *rq, const struct wire_pkt *pkt,
-			 const struct wire_op *op)
-{
-	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
-	uint32_t placed = op->start ? 0 : rq->placed;
-
-	return pkt->length <= wqe->length - placed;
-}
-
-/* The region that the request may touch as it wants to; NULL: none, unless nothing is touched. */
-static struct hca_mr *find_region(const struct hca_qp *qp, const struct wire_pkt *pkt,
-				  const struct wire_op *op)
-{
-	const struct hca_rq *rq = &qp->rq;
-	uint32_t right = right_of(op);
-
-	if (!op->write)
-		return hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va,
-				   op->atomic ? ATOMIC_BYTES : pkt->dma_length, right);
-	if (op->reth) /* the whole message, before its first byte */
-		return hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_length, right);
-	return hca_mr_at(qp->dev, rq->write_slot, qp->pd, rq->write_key, rq->write_va + rq->placed,
-			 pkt->length, right);
-}
-
-static bool touches_memory(const struct wire_pkt *pkt, const struct wire_op *op)
-{
-	return op->atomic || (op->reth ? pkt->dma_length > 0 : op->write);
 }
 
 static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
@@ -188,8 +115,8 @@ static void answer_ack(struct hca_qp *qp, uint32_t psn)
 		answer(qp, WIRE_SYN_ACK_UNLIMITED, psn);
 }
 
-static void complete_receive(struct hca_qp *qp, enum hca_wc_status status,
-			     const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
+void hca_responder_complete(struct hca_qp *qp, enum hca_wc_status status,
+			    const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	const struct hca_rwqe *wqe = &rq->ring[rq->head++ & rq->mask];
@@ -225,7 +152,7 @@ void hca_qp_flush_recv(struct hca_qp *qp, ps_t now)
 	struct hca_rq *rq = &qp->rq;
 
 	while (rq->head != rq->tail)
-		complete_receive(qp, HCA_WC_WR_FLUSH_ERR, NULL, NULL, now);
+		hca_responder_complete(qp, HCA_WC_WR_FLUSH_ERR, NULL, NULL, now);
 }
 
 /* The request is refused for good: who asked hears it, the receive at hand fails, all else is
@@ -237,7 +164,7 @@ void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status 
 	answer_nak(qp, syndrome);
 	rq->ack_fatal = true;
 	if (rq->wqe_taken)
-		complete_receive(qp, status, NULL, NULL, now);
+		hca_responder_complete(qp, status, NULL, NULL, now);
 	else
 		hca_qp_async(qp,
 			     syndrome == WIRE_NAK_REMOTE_ACCESS ? HCA_EVENT_QP_ACCESS_ERR
@@ -315,25 +242,6 @@ static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 	return true;
 }
 
-static void place_write(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-			struct hca_mr *mr, ps_t now)
-{
-	struct hca_rq *rq = &qp->rq;
-
-	if (op->reth) {
-		qp->dev->counters.rx_write_requests += op->start;
-		rq->write_va = pkt->va - rq->placed;
-		rq->write_key = pkt->rkey;
-		rq->write_slot = hca_mr_slot_of(qp->dev, pkt->rkey);
-		rq->write_length = pkt->dma_length + rq->placed;
-	}
-	if (mr && !rq->is_placed)
-		hca_place(qp->dev, mr, rq->write_va + rq->placed - mr->iova, pkt, 0, pkt->length,
-			  now);
-	if (op->imm)
-		rq->wqe_taken = true;
-}
-
 static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		    struct hca_mr *mr, ps_t now)
 {
@@ -362,7 +270,7 @@ static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct 
 	if (op->end) {
 		rq->msn = wire_psn_add(rq->msn, 1);
 		if (rq->wqe_taken)
-			complete_receive(qp, HCA_WC_SUCCESS, pkt, op, now);
+			hca_responder_complete(qp, HCA_WC_SUCCESS, pkt, op, now);
 	}
 	if (pkt->ack_req)
 		answer_ack(qp, pkt->psn);
@@ -376,6 +284,7 @@ static void refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict ver
 	if (verdict != RX_INVALID && needs_receive(rq, op))
 		rq->wqe_taken = true;
 	if (verdict == RX_ACCESS) {
+		qp->dev->counters.resp_remote_access_errors++;
 		hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
 		return;
 	}
@@ -391,7 +300,7 @@ static __attribute__((cold)) void forget_message(struct hca_qp *qp)
 
 	if (!rq->in_message)
 		return;
-	rq->expected_psn = wire_psn_add(rq->expected_psn, -(rq->placed >> qp->mtu_shift));
+	rq->expected_psn = wire_psn_add(rq->expected_psn, -(rq->placed / qp->mtu));
 	rq->in_message = rq->wqe_taken = false;
 	rq->placed = 0;
 }

@@ -120,11 +120,10 @@ static bool turn_output(struct hca_turn *turn, struct wire_pkt *pkt, struct hca_
 		hca_cnp_output(qp, pkt, tx);
 		hca_sched_set(turn, PS_NEVER, now);
 		return true;
-	case HCA_TURN_COUNT:
+	case HCA_TURN_UNRELIABLE:
 		break;
 	}
-	CHECK(turn->kind < HCA_TURN_COUNT);
-	return false;
+	return hca_unreliable_output(qp, pkt, tx, now);
 }
 
 bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,

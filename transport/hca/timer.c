@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
 
-/* One timer a QP: local ACK timeout, or the wait that an RNR NAK asks for. */
+/* One timer a QP: local ACK timeout, or the wait that an RNR NAK asks for; of datagrams, the change of
+ * priority from one to the next. */
 
 /* IBTA 9.7.5.2.8, table 45: in units of 10 us. */
 ps_t hca_timer_rnr(uint8_t code)
@@ -20,6 +21,10 @@ void hca_timer_fire(struct hca_qp *qp, ps_t now)
 	struct hca_sq *sq = &qp->sq;
 
 	sq->timer_at = PS_NEVER;
+	if (sq->paths) {
+		hca_ud_take_priority(qp, now);
+		return;
+	}
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
 		if (sq->recovery && sq->una_psn != sq->high_psn && sq->timeout != PS_NEVER)

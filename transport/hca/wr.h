@@ -4,8 +4,7 @@
 
 /* Work requests and completions. The values of these enumerations are those of libibverbs
  * (checked in transport/verbs/convert.c), so that nothing is converted on the data path. */
-#include <stdbool.h>
-#include <stdint.h>
+#include "transport/wire/path.h"
 
 enum hca_wr_opcode { /* enum ibv_wr_opcode */
 	HCA_WR_RDMA_WRITE = 0,
@@ -72,6 +71,10 @@ struct hca_send_wr {
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint64_t compare_add, swap; /* atomics, as struct ibv_send_wr */
+	/* UD: of the address handle, for this call; and whom it is for. A Q_Key with the highest bit
+	 * set stands for that of the sending queue pair (IBTA 10.2.5). */
+	const struct wire_path *path;
+	uint32_t dest_qpn, qkey;
 };
 
 struct hca_recv_wr {

@@ -287,6 +287,14 @@ static uint16_t udp_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remo
 	return (uint16_t)(0xc000 | ((flow_label & 0x3fff) ^ (flow_label >> 14 & 0x3f)));
 }
 
+void nic_reuse_path(const struct nic *nic, struct wire_path *path, uint32_t local_qpn,
+		    uint32_t remote_qpn)
+{
+	path->udp_sport = nic->link->fixed_sport
+				  ? (uint16_t)WIRE_UDP_PORT
+				  : udp_sport(path->flow_label, local_qpn, remote_qpn);
+}
+
 int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
 		uint32_t remote_qpn)
 {
@@ -307,9 +315,7 @@ int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, ui
 	memcpy(path->src_mac, nic->mac, 6);
 	path->vlan = 0;
 	path->ip_id = 0;
-	path->udp_sport = nic->link->fixed_sport
-				  ? (uint16_t)WIRE_UDP_PORT
-				  : udp_sport(path->flow_label, local_qpn, remote_qpn);
+	nic_reuse_path(nic, path, local_qpn, remote_qpn);
 	for (;;) {
 		ps_t now = nic_now(nic);
 

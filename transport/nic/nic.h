@@ -104,5 +104,8 @@ int nic_gid(const struct nic *nic, uint32_t index, uint8_t ret_gid[16]);
  * -EHOSTUNREACH. */
 int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
 		uint32_t remote_qpn);
+/* A path that nic_resolve() has filled, for another QP pair. */
+void nic_reuse_path(const struct nic *nic, struct wire_path *path, uint32_t local_qpn,
+		    uint32_t remote_qpn);
 
 #endif

@@ -173,6 +173,12 @@ static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32
 	return ret == -ENETUNREACH ? -EINVAL : ret;
 }
 
+static void world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
+			uint32_t remote_qpn)
+{
+	nic_reuse_path(to_nic_world(world)->nic, path, local_qpn, remote_qpn);
+}
+
 static int world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
 {
 	return nic_gid(to_nic_world(world)->nic, index, ret_gid);
@@ -194,6 +200,7 @@ static const struct vrb_world_ops world_ops = {
 	.channel_signal = world_channel_signal,
 	.channel_wait = world_channel_wait,
 	.resolve = world_resolve,
+	.reuse = world_reuse,
 	.gid = world_gid,
 	.qp_identity = world_qp_identity,
 };

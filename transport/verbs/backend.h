@@ -20,6 +20,7 @@ struct vrb_limits {
 	uint32_t mtu_max, gid_count;
 	uint32_t qp_max, cq_max, mr_max, pd_max;
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
+	uint32_t qkey_violations; /* so far */
 };
 
 /* Where a QP or an address handle sends to; the world underneath makes a struct wire_path of it. */
@@ -59,6 +60,9 @@ struct vrb_backend {
 			 struct vrb_mr_info *ret_info);
 	int (*destroy_mr)(void *self, uint64_t mr);
 
+	/* The way to @av, for the work requests of datagrams; it holds nothing. */
+	int (*resolve_ah)(void *self, const struct vrb_av *av, struct wire_path *ret_path);
+
 	/* @owner comes back in vrb_on_cq_event(). */
 	int (*create_cq)(void *self, uint32_t depth, void *owner, uint64_t *ret_cq,
 			 uint32_t *ret_depth);
@@ -84,12 +88,15 @@ struct vrb_backend {
 			 const struct vrb_av *av, enum hca_qp_state cur_state);
 	int (*query_qp)(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
 			struct hca_qp_init *ret_init);
-	/* The first request that was refused is *ret_bad. */
+	/* The first request that was refused is *ret_bad. Those of a UD queue pair have address handles
+	 * (vrb_ah_path()). */
 	int (*post_send)(void *self, uint64_t qp, struct ibv_send_wr *wr,
 			 struct ibv_send_wr **ret_bad);
 	int (*post_recv)(void *self, uint64_t qp, struct ibv_recv_wr *wr,
 			 struct ibv_recv_wr **ret_bad);
 };
+
+const struct wire_path *vrb_ah_path(const struct ibv_ah *ah);
 
 /* self: struct vrb_world. */
 extern const struct vrb_backend vrb_local;

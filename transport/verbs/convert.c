@@ -147,7 +147,7 @@ static bool is_atomic(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr)
+int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr, bool is_datagram)
 {
 	const uint32_t opcodes = 1u << IBV_WR_RDMA_WRITE | 1u << IBV_WR_RDMA_WRITE_WITH_IMM |
 				 1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM |
@@ -166,7 +166,11 @@ int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr)
 				    .sge = (const struct hca_sge *)(const void *)wr->sg_list,
 				    .sge_count = (uint32_t)wr->num_sge,
 				    .imm = wr->imm_data};
-	if (is_atomic(wr->opcode)) {
+	if (is_datagram) {
+		hca->path = wr->wr.ud.ah ? vrb_ah_path(wr->wr.ud.ah) : NULL;
+		hca->dest_qpn = wr->wr.ud.remote_qpn;
+		hca->qkey = wr->wr.ud.remote_qkey;
+	} else if (is_atomic(wr->opcode)) {
 		hca->remote_addr = wr->wr.atomic.remote_addr;
 		hca->rkey = wr->wr.atomic.rkey;
 		hca->compare_add = wr->wr.atomic.compare_add;

@@ -22,7 +22,7 @@ int vrb_access(unsigned int flags, uint32_t *ret_access);
 int vrb_av_init(struct vrb_av *av, const struct ibv_ah_attr *attr);
 
 /* -EINVAL: an opcode or a flag that the adapter does not have. */
-int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr);
+int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr, bool is_datagram);
 int vrb_recv_wr(struct hca_recv_wr *hca, const struct ibv_recv_wr *wr);
 void vrb_wc(struct ibv_wc *wc, const struct hca_wc *hca);
 

@@ -77,7 +77,7 @@ struct vrb_qp {
 
 struct vrb_ah {
 	struct ibv_ah ibv;
-	struct vrb_av av;
+	struct wire_path path;
 };
 
 #define VRB_TO(type, member, ptr) container_of(ptr, struct type, member)

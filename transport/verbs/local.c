@@ -62,7 +62,9 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 					  .sge_max = profile->sge_max,
 					  .cqe_max = profile->cqe_max,
 					  .inline_max = profile->inline_max,
-					  .rd_atomic_max = profile->rd_atomic_max};
+					  .rd_atomic_max = profile->rd_atomic_max,
+					  .qkey_violations = (uint32_t)hca_device_counters(
+						  world->hca)->qkey_violations};
 	leave(world, false);
 	return 0;
 }
@@ -269,21 +271,39 @@ static int local_destroy_qp(void *self, uint64_t qp)
 
 /* Without a service level the DSCP decides, by its class selector: what switches that trust DSCP
  * do by default. */
+static struct wire_path path_of(const struct vrb_av *av)
+{
+	const uint8_t dscp = av->traffic_class >> 2;
+	struct wire_path path = {.dscp = dscp,
+				 .ttl = av->hop_limit,
+				 .flow_label = av->flow_label,
+				 .priority = av->sl != 0 ? av->sl : dscp >> 3};
+
+	memcpy(path.dst_ip, av->dgid, sizeof(path.dst_ip));
+	return path;
+}
+
+static int local_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
+{
+	struct vrb_world *world = begin_control(self);
+	struct wire_path path = path_of(av);
+	int ret = world->ops->resolve(world, &path, av->sgid_index, 0, 0);
+
+	if (ret == 0)
+		*ret_path = path;
+	return end_control(world, ret);
+}
+
 static int resolve(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_attr *attr,
 		   uint32_t mask, const struct vrb_av *av)
 {
 	struct hca_qp_attr now;
 	struct hca_qp_init init;
-	uint8_t dscp = av->traffic_class >> 2;
 
 	hca_qp_query(qp, &now, &init);
 	if (init.type == HCA_QPT_UD)
 		return -EINVAL;
-	attr->path = (struct wire_path){.dscp = dscp,
-					.ttl = av->hop_limit,
-					.flow_label = av->flow_label,
-					.priority = av->sl != 0 ? av->sl : dscp >> 3};
-	memcpy(attr->path.dst_ip, av->dgid, sizeof(attr->path.dst_ip));
+	attr->path = path_of(av);
 	return world->ops->resolve(world, &attr->path, av->sgid_index, hca_qp_qpn(qp),
 				   mask & HCA_QP_DEST_QPN ? attr->dest_qpn : now.dest_qpn);
 }
@@ -327,11 +347,27 @@ static uint64_t queue_max(const struct vrb_world *world)
 	return hca_device_profile(world->hca)->wr_max;
 }
 
+/* A datagram's way is that of its handle, but for what depends on the queue pairs. */
+static int post_one(struct vrb_world *world, struct hca_qp *qp, const struct ibv_send_wr *wr,
+		    ps_t now)
+{
+	const bool is_datagram = hca_qp_type_of(qp) == HCA_QPT_UD;
+	struct wire_path path;
+	struct hca_send_wr hca;
+	int ret = vrb_send_wr(&hca, wr, is_datagram);
+
+	if (ret == 0 && hca.path) {
+		path = *hca.path;
+		hca.path = &path;
+		world->ops->reuse(world, &path, hca_qp_qpn(qp), hca.dest_qpn);
+	}
+	return ret ? ret : hca_qp_post_send(world->hca, qp, &hca, now);
+}
+
 static int local_post_send(void *self, uint64_t qp, struct ibv_send_wr *wr,
 			   struct ibv_send_wr **ret_bad)
 {
 	struct vrb_world *world = self;
-	struct hca_send_wr hca;
 	uint64_t count = 0;
 	int ret = 0;
 	ps_t now;
@@ -340,9 +376,7 @@ static int local_post_send(void *self, uint64_t qp, struct ibv_send_wr *wr,
 		count++;
 	now = enter(world, VRB_CALL_POST_SEND, count);
 	for (; wr; wr = wr->next) {
-		ret = vrb_send_wr(&hca, wr);
-		if (ret == 0)
-			ret = hca_qp_post_send(world->hca, from_handle(qp), &hca, now);
+		ret = post_one(world, from_handle(qp), wr, now);
 		if (ret != 0)
 			break;
 	}
@@ -385,6 +419,7 @@ const struct vrb_backend vrb_local = {
 	.destroy_pd = local_destroy_pd,
 	.create_mr = local_create_mr,
 	.destroy_mr = local_destroy_mr,
+	.resolve_ah = local_resolve_ah,
 	.create_cq = local_create_cq,
 	.destroy_cq = local_destroy_cq,
 	.poll_cq = local_poll_cq,

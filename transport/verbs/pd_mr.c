@@ -106,32 +106,3 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 	vrb_context_put(context);
 	return 0;
 }
-
-struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
-{
-	struct vrb_ah *ah;
-	struct vrb_av av;
-	uint8_t gid[16];
-	int ret = vrb_av_init(&av, attr);
-
-	if (ret == 0 &&
-	    vrb_backend(pd->context)->query_gid(vrb_self(pd->context), av.sgid_index, gid) < 0)
-		ret = -EINVAL;
-	if (ret < 0)
-		return vrb_null(ret);
-	ah = calloc(1, sizeof(*ah));
-	if (!ah)
-		return vrb_null(-ENOMEM);
-	ah->av = av;
-	ah->ibv.context = pd->context;
-	ah->ibv.pd = pd;
-	__atomic_add_fetch(&VRB_TO(vrb_pd, ibv, pd)->ah_count, 1, __ATOMIC_RELEASE);
-	return &ah->ibv;
-}
-
-int ibv_destroy_ah(struct ibv_ah *ibv)
-{
-	__atomic_sub_fetch(&VRB_TO(vrb_pd, ibv, ibv->pd)->ah_count, 1, __ATOMIC_RELEASE);
-	free(VRB_TO(vrb_ah, ibv, ibv));
-	return 0;
-}

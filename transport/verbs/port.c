@@ -37,6 +37,7 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 		.gid_tbl_len = (int)limits.gid_count,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = 1u << 31,
+		.qkey_viol_cntr = limits.qkey_violations,
 		.pkey_tbl_len = 1,
 		.max_vl_num = 1,
 		.phys_state = 5, /* LinkUp */

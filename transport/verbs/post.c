@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/verbs/internal.h"
 
-#include <errno.h>
-
 int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
-	/* An address handle has no way to the adapter yet. */
-	if (qp->qp_type == IBV_QPT_UD) {
-		*bad_wr = wr;
-		return vrb_positive(-EOPNOTSUPP);
-	}
 	return vrb_positive(vrb_backend(qp->context)
 				    ->post_send(vrb_self(qp->context),
 						VRB_TO(vrb_qp, ibv, qp)->handle, wr, bad_wr));

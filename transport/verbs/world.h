@@ -47,6 +47,9 @@ struct vrb_world_ops {
 	 * -EHOSTUNREACH, -EINVAL (gid index). */
 	int (*resolve)(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
 		       uint32_t local_qpn, uint32_t remote_qpn);
+	/* A path that resolve() has filled, for another QP pair. */
+	void (*reuse)(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
+		      uint32_t remote_qpn);
 	/* -ENOENT past the end of the table. */
 	int (*gid)(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16]);
 	/* A number that tells the n-th QP of this program apart, the same in every run

@@ -71,6 +71,20 @@ static size_t put_ip_udp(uint8_t *p, const struct wire_path *path, size_t bytes)
 	return ip + WIRE_UDP_BYTES;
 }
 
+void wire_frame_grh(const struct wire_path *path, size_t pkt_bytes, uint8_t ret_grh[WIRE_GRH_BYTES])
+{
+	uint8_t headers[WIRE_IPV6_BYTES + WIRE_UDP_BYTES];
+
+	put_ip_udp(headers, path, pkt_bytes);
+	if (!wire_path_is_ipv4(path)) {
+		memcpy(ret_grh, headers, WIRE_IPV6_BYTES);
+		return;
+	}
+	put16(headers + 10, wire_ip_checksum(0, headers, WIRE_IPV4_BYTES));
+	memset(ret_grh, 0, WIRE_GRH_BYTES - WIRE_IPV4_BYTES);
+	memcpy(ret_grh + WIRE_GRH_BYTES - WIRE_IPV4_BYTES, headers, WIRE_IPV4_BYTES);
+}
+
 /* Of the @len bytes at @bth under the network headers @ip_udp. */
 static uint32_t icrc_of(const uint8_t *ip_udp, const uint8_t *bth, size_t len)
 {
