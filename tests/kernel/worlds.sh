@@ -32,7 +32,7 @@ for program in $programs; do
 	worlds="virtual time, UDP" files="$dir/$program.sim $dir/$program.udp"
 	# Congestion that pauses and marks, and loss on every link: demanded, not hoped for. What is not
 	# acknowledged would not come again.
-	loss=500 lost=[1-9]
+	loss=500 lost="[1-9]"
 	case $program in
 	pingpong_uc | datagrams) loss=0 lost=0 ;;
 	esac
