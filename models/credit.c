@@ -4,6 +4,8 @@
 #include "util/alloc.h"
 #include "util/check.h"
 
+#include <string.h>
+
 enum { CONTROL_BYTES = 84 };
 
 /* What this end has to say about one priority of one port. */
@@ -14,7 +16,9 @@ struct room {
 
 struct credit {
 	struct sim_fc fc; /* first */
-	struct credit_params params;
+	uint64_t buffers[SIM_PRIORITIES];
+	uint32_t update_bytes[SIM_PRIORITIES];
+	uint32_t control_bytes;
 	struct room *rooms; /* by port * SIM_PRIORITIES + priority */
 };
 
@@ -73,7 +77,7 @@ static enum sim_fc_verdict credit_on_buffered(struct sim_fc *fc, struct sim_thre
 	struct sim_class *class = sim_fc_class(fc, port, priority);
 
 	(void)th;
-	if (class->ingress_bytes + bytes > credit_of(fc)->params.buffer_bytes) {
+	if (class->ingress_bytes + bytes > credit_of(fc)->buffers[priority]) {
 		class->dropped++;
 		fc->dropped_buffer++;
 		if (fc->listener)
@@ -98,11 +102,11 @@ static void credit_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t p
 	class->ingress_bytes -= bytes;
 	fc->used -= bytes;
 	room->freed += bytes;
-	limit = room->freed + credit->params.buffer_bytes;
-	if (limit - room->stated < credit->params.update_bytes)
+	limit = room->freed + credit->buffers[priority];
+	if (limit - room->stated < credit->update_bytes[priority])
 		return;
 	room->stated = limit;
-	sim_control_make(&pkt, credit->params.control_bytes, SIM_CONTROL_CREDIT, priority, limit);
+	sim_control_make(&pkt, credit->control_bytes, SIM_CONTROL_CREDIT, priority, limit);
 	fc->gates[port].controls_sent++;
 	fc->user->control(th, fc->node, port, &pkt, at);
 }
@@ -141,42 +145,63 @@ static const struct sim_fc_ops credit_ops = {
 
 /* An update may be held back only while the sender can still send a whole frame, or both would wait
  * for ever; a quarter of the buffer keeps updates rare. */
-static uint32_t update_bytes(const struct credit_params *params)
+static uint32_t update_bytes(const struct credit_params *params, uint64_t buffer)
 {
-	const uint64_t spare = params->buffer_bytes - params->frame_bytes_max + 1;
-	const uint64_t wanted =
-		params->update_bytes ? params->update_bytes : params->buffer_bytes / 4 + 1;
+	const uint64_t spare = buffer - params->frame_bytes_max + 1;
+	const uint64_t wanted = params->update_bytes ? params->update_bytes : buffer / 4 + 1;
 
 	return (uint32_t)(wanted < spare ? wanted : spare);
+}
+
+/* Returns the bytes of a port's buffers. */
+static uint64_t divide(struct credit *credit, const struct credit_params *params)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		const uint64_t buffer = params->buffers ? params->buffers[q] : params->buffer_bytes;
+
+		CHECK(buffer >= params->frame_bytes_max);
+		credit->buffers[q] = buffer;
+		credit->update_bytes[q] = update_bytes(params, buffer);
+		sum += buffer;
+	}
+	return sum;
 }
 
 struct sim_fc *credit_create(struct sim_node *node, const struct credit_params *params)
 {
 	const uint32_t count = node->port_count * SIM_PRIORITIES;
 	struct credit *credit = util_calloc(1, sizeof(*credit));
+	uint64_t bytes;
 
 	CHECK(params->frame_bytes_max > 0);
-	CHECK(params->buffer_bytes >= params->frame_bytes_max);
 	if (!credit)
 		return NULL;
-	credit->params = *params;
-	credit->params.update_bytes = update_bytes(params);
-	if (params->control_bytes == 0)
-		credit->params.control_bytes = CONTROL_BYTES;
+	bytes = node->port_count * divide(credit, params);
+	credit->control_bytes = params->control_bytes ? params->control_bytes : CONTROL_BYTES;
 	credit->rooms = util_calloc(count, sizeof(*credit->rooms));
-	if (sim_fc_init(&credit->fc, &credit_ops, node, params->buffer_bytes) != 0 ||
+	if (sim_fc_init(&credit->fc, &credit_ops, node, bytes) != 0 ||
 	    !credit->rooms) {
 		credit_destroy(&credit->fc);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		credit->rooms[i].stated = params->buffer_bytes;
-		credit->fc.gates[i / SIM_PRIORITIES].limit[i % SIM_PRIORITIES] =
-			params->buffer_bytes;
+		credit->rooms[i].stated = credit->buffers[i % SIM_PRIORITIES];
 		sim_fc_class(&credit->fc, i / SIM_PRIORITIES, i % SIM_PRIORITIES)->watched = 1;
 	}
-	for (uint32_t i = 0; i < node->port_count; i++)
+	for (uint32_t i = 0; i < node->port_count; i++) {
+		credit_meet(&credit->fc, i, &credit->fc);
 		node->ports[i].control_delay = params->response_delay;
+	}
 	credit->fc.eager_count = 1; /* every departure may send an update at its own instant */
 	return &credit->fc;
+}
+
+void credit_meet(struct sim_fc *fc, uint32_t port, const struct sim_fc *peer)
+{
+	const struct credit *other = (const struct credit *)(const void *)peer;
+
+	CHECK(peer->ops == &credit_ops);
+	memcpy(fc->gates[port].limit, other->buffers, sizeof(other->buffers));
 }

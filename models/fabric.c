@@ -188,6 +188,7 @@ static int seal(struct fabric *fabric)
 		sim_routes_polarise(fabric->routes);
 	ret = ret ? ret : ready_hosts(fabric);
 	ret = ret ? ret : ready_switches(fabric);
+	ret = ret ? ret : fabric_introduce(fabric);
 	if (ret)
 		return ret;
 	add_latency(fabric);

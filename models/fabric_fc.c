@@ -4,6 +4,8 @@
 #include "sim/switch.h"
 #include "util/alloc.h"
 
+#include <errno.h>
+
 /* A buffer of its own, where it is slow; what still comes after XOFF fits behind it. */
 static void give_buffer(struct pfc_params *gate, const struct fabric *fabric,
 			const struct host_rx_params *rx, const struct sim_port *port)
@@ -100,6 +102,28 @@ struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *no
 	fc = pfc_create(node, &pfc);
 	util_free(headrooms);
 	return fc;
+}
+
+int fabric_introduce(const struct fabric *fabric)
+{
+	const uint32_t count = sim_node_count(fabric->sim);
+	struct sim_fc **of;
+
+	if (fabric->params.switches.pfc || !fabric->params.switches.credit)
+		return 0;
+	of = util_calloc(count, sizeof(struct sim_fc *));
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		of[fabric->hosts[i].node.index] = fabric->hosts[i].fc;
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		of[sim_switch_node(fabric->switches[i])->index] =
+			sim_switch_fc(fabric->switches[i]);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t port = 0; port < of[i]->node->port_count; port++)
+			credit_meet(of[i], port, of[of[i]->node->ports[port].peer->index]);
+	util_free(of);
+	return 0;
 }
 
 int fabric_mark(const struct fabric *fabric, struct sim_switch *sw)

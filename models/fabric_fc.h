@@ -18,6 +18,8 @@ uint32_t fabric_headroom_bytes(const struct fabric_headroom *headroom);
 struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host,
 			      const struct host_rx_params *rx);
 struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node);
+/* Once each node has its own: tells those at both ends of each link of one another. -ENOMEM. */
+int fabric_introduce(const struct fabric *fabric);
 /* Marks every queue of data. */
 int fabric_mark(const struct fabric *fabric, struct sim_switch *sw);
 /* Makes it what it is beside a plain switch. */

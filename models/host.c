@@ -407,7 +407,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.params = *params,
 		.control = frames,
 		.packet_bytes_max = params->profile.mtu_max + params->profile.wire_overhead +
-				    WIRE_HEADERS_MAX +
+				    WIRE_DATA_HEADERS_MAX +
 				    (params->profile.cc->takes_int ? (uint32_t)WIRE_INT_BYTES : 0) + (uint32_t)WIRE_ICRC_BYTES,
 		.wire_overhead = (uint16_t)params->profile.wire_overhead,
 		.through_wire = params->through_wire,

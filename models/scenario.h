@@ -52,7 +52,7 @@ struct scenario_switch {
 	ps_t response_delay; /* of pauses or credits */
 	bool has_watchdog;
 	struct pfc_watchdog watchdog;
-	uint32_t credit_bytes;
+	uint64_t credit_bytes[SIM_PRIORITIES];
 	struct scenario_ecn ecn;
 	enum sim_balance balance;
 	ps_t flowlet_gap;

@@ -96,7 +96,7 @@ static void make_switch(const struct scenario *s, const struct scenario_switch *
 			struct scenario_built_switch *built)
 {
 	make_pfc(s, sw, built);
-	built->credit = (struct credit_params){.buffer_bytes = sw->credit_bytes,
+	built->credit = (struct credit_params){.buffers = sw->credit_bytes,
 					       .frame_bytes_max = scenario_frame_bytes(s),
 					       .response_delay = sw->response_delay};
 	if (sw->ecn.enabled)

@@ -124,8 +124,7 @@ uint32_t scenario_frame_bytes(const struct scenario *scenario)
 		(uint32_t)wire_frame_overhead(scenario->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0);
 
 	return overhead + (scenario_cc_ops(scenario->nic.cc)->takes_int ? WIRE_INT_BYTES : 0) +
-	       (uint32_t)(WIRE_BTH_BYTES + WIRE_RETH_BYTES + WIRE_IMM_BYTES +
-				     WIRE_ICRC_BYTES) +
+	       (uint32_t)(WIRE_DATA_HEADERS_MAX + WIRE_ICRC_BYTES) +
 	       scenario->nic.mtu;
 }
 

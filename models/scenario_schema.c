@@ -89,6 +89,12 @@
 	 .block = true},                                                                          \
 	{P ".credit.buffer", SCENARIO_BYTES, "64KiB", KIB, GIB, NULL,                             \
 	 .help = "of each port and priority, at both ends of a link"},                            \
+	{P ".credit.classes", SCENARIO_LIST, NULL, 0, 0, NULL,                                    \
+	 .help = "priorities whose buffer is another"},                                           \
+	{P ".credit.classes[].priorities", SCENARIO_PRIORITIES, NULL, 0, 7, NULL, .help = "which", \
+	 .required = true},                                                                       \
+	{P ".credit.classes[].buffer", SCENARIO_BYTES, NULL, KIB, GIB, NULL,                      \
+	 .help = "of each port", .required = true},                                               \
 	{P ".credit.response_delay", SCENARIO_TIME, "0s", 0, PS_MS, NULL,                         \
 	 .help = "until the other end knows"}
 

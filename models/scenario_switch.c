@@ -18,23 +18,27 @@ struct place {
 };
 
 /* Reports @node, the value of PLACE.@key. */
-static void refuse(const struct place *p, const struct yaml_node *node, const char *key,
+/* @key, from the place on ("classes[].xoff"), of which @map is the innermost map. */
+static void refuse(const struct place *p, const struct yaml_node *map, const char *key,
 		   const char *found, const char *expected)
 {
-	struct bad_text path, shown;
+	const char *dot = strrchr(key, '.');
+	const struct yaml_node *node = scenario_node(map, dot ? dot + 1 : key);
+	struct bad_text place, rest, path;
 
-	bad_text(&path, "%s.%s", p->path, key);
-	bad(p->r->errors, &node->at, scenario_shown(&shown, p->map, path.text), found, expected);
+	bad_text(&path, "%.100s.%.100s", scenario_shown(&place, p->map, p->path),
+		 scenario_shown(&rest, map, key));
+	bad(p->r->errors, node ? &node->at : &map->at, path.text, found, expected);
 }
 
 static void refuse_content(const struct place *p, const struct yaml_node *map, const char *key,
 			   const char *expected)
 {
 	const char *dot = strrchr(key, '.');
-	const struct yaml_node *node = scenario_node(map, dot ? dot + 1 : key);
 	struct bad_text found;
 
-	refuse(p, node, key, scenario_content(&found, node), expected);
+	refuse(p, map, key, scenario_content(&found, scenario_node(map, dot ? dot + 1 : key)),
+	       expected);
 }
 
 static void read_ecn(const struct place *p)
@@ -295,19 +299,49 @@ static void read_pfc(const struct place *p)
 	check_headroom(p, pfc);
 }
 
+/* Of the priorities of @mask; @key is that of the buffer in @map. */
+static void read_credit_buffer(const struct place *p, const struct yaml_node *map, const char *key,
+			       uint64_t bytes, uint32_t mask)
+{
+	const uint32_t frame = scenario_frame_bytes(p->r->scenario);
+	struct bad_text found, expected;
+
+	if (bytes < frame)
+		refuse(p, map, key, bad_text(&found, "%lluB", (unsigned long long)bytes),
+		       bad_text(&expected, "at least a frame, which has %uB", frame));
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		if (mask >> q & 1)
+			p->sw->credit_bytes[q] = bytes;
+}
+
+static void read_credit_classes(const struct place *p, const struct yaml_node *list)
+{
+	uint32_t seen = 0;
+
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next) {
+		const struct yaml_node *which = scenario_node(map, "priorities");
+		const uint32_t mask = which ? (uint32_t)scenario_value_of(which)->number : 0;
+
+		if (mask & seen)
+			refuse_content(p, map, "credit.classes[].priorities", "each priority once");
+		seen |= mask;
+		read_credit_buffer(p, map, "credit.classes[].buffer",
+				   scenario_get(map, "switch.credit.classes[].buffer").number, mask);
+	}
+}
+
 static void read_credit(const struct place *p)
 {
 	const struct yaml_node *credit = scenario_node(p->map, "credit");
 	struct scenario_reader *r = p->r;
-	struct bad_text found, expected;
+	struct bad_text found;
 
 	p->sw->fc = SCENARIO_FC_CREDIT;
-	p->sw->credit_bytes = (uint32_t)scenario_get(credit, "switch.credit.buffer").number;
+	read_credit_buffer(p, credit, "credit.buffer",
+			   scenario_get(credit, "switch.credit.buffer").number, 0xff);
+	read_credit_classes(p, scenario_node(credit, "classes"));
 	p->sw->response_delay = scenario_get(credit, "switch.credit.response_delay").number;
-	if (p->sw->credit_bytes < scenario_frame_bytes(r->scenario))
-		refuse(p, credit, "credit.buffer", bad_text(&found, "%uB", p->sw->credit_bytes),
-		       bad_text(&expected, "at least a frame, which has %uB",
-				scenario_frame_bytes(r->scenario)));
 	for (uint32_t i = 0; i < r->scenario->topology.link_count; i++) {
 		const struct topology_link *link = &r->scenario->topology.links[i];
 

@@ -60,6 +60,7 @@ uint64_t oracle_fabric(struct fabric *fabric)
 	} else if (switches->credit) {
 		params->fc = NET_CREDIT;
 		params->buffer_bytes = switches->credit->buffer_bytes;
+		params->buffers = switches->credit->buffers;
 		params->frame_bytes_max = switches->credit->frame_bytes_max;
 	}
 	if (switches->more) {

@@ -77,6 +77,7 @@ void oracle_at_port(struct oracle *o, enum phase phase, struct sim_node *node, u
 ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		     const struct sim_pkt *pkt, ps_t at);
 uint32_t oracle_head_bytes(const struct oracle *o);
+uint64_t oracle_credits(const struct oracle *o, int q); /* bytes of each port's buffer */
 
 /* switch.c */
 void oracle_switch_event(struct oracle *o, struct node *node, struct event *event);

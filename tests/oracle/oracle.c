@@ -73,6 +73,13 @@ void oracle_at_port(struct oracle *o, enum phase phase, struct sim_node *node, u
 
 /* ---- links ---- */
 
+uint64_t oracle_credits(const struct oracle *o, int q)
+{
+	const struct net_params *p = &o->net->params;
+
+	return p->buffers && q < SIM_PRIORITIES ? p->buffers[q] : p->buffer_bytes;
+}
+
 uint32_t oracle_head_bytes(const struct oracle *o)
 {
 	return o->net->params.extended ? o->net->params.more.head_bytes : 0;
@@ -223,7 +230,7 @@ static void begin(struct oracle *o)
 				struct lane *lane = &node->ports[p].lanes[q];
 
 				lane->tail = &lane->head;
-				lane->limit = lane->stated = o->net->params.buffer_bytes;
+				lane->limit = lane->stated = oracle_credits(o, q);
 			}
 		if (node->host)
 			oracle_wake(o, s, 0);

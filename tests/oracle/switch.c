@@ -145,7 +145,7 @@ static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_
 	lane->ingress -= bytes - headroom;
 	if (o->net->params.fc == NET_CREDIT) {
 		const uint32_t frame = o->net->params.frame_bytes_max;
-		const uint64_t buffer = o->net->params.buffer_bytes,
+		const uint64_t buffer = oracle_credits(o, q),
 			       spare = buffer - (frame ? frame : NET_FRAME_MAX) + 1;
 		const uint64_t quarter = buffer / 4 + 1;
 

@@ -81,6 +81,7 @@ static struct sim_fc *make_fc(const struct net *net, struct sim_node *node, bool
 	if (p->fc == NET_CREDIT)
 		return credit_create(node,
 				     &(struct credit_params){.buffer_bytes = p->buffer_bytes,
+							     .buffers = p->buffers,
 							     .frame_bytes_max = p->frame_bytes_max
 											? p->frame_bytes_max
 											: NET_FRAME_MAX,

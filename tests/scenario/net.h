@@ -20,6 +20,7 @@ struct net_params {
 	enum net_fc fc;
 	struct pfc_params pfc; /* of switches; hosts get its times */
 	uint64_t buffer_bytes; /* NET_NONE: of a switch; NET_CREDIT: of a port and priority */
+	const uint64_t *buffers; /* NET_CREDIT: by priority instead; NULL: all alike */
 	uint32_t kmin, kmax, pmax_num, pmax_den; /* pmax_den 0: no marking */
 	uint8_t marked;				 /* mask of priorities */
 	bool reverse_nodes, reverse_links;	 /* another order of addition */

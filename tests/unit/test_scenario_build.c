@@ -216,6 +216,57 @@ static void credits_lose_nothing(void **state)
 	assert_int_equal(sums.dropped + sums.dropped_headroom, 0);
 }
 
+/* Switches whose buffers differ tell one another; whoever has less is not sent more. */
+static void credits_are_those_of_the_other_end(void **state)
+{
+	static const char *const buffers[] = {"4300B", "8KiB", "256KiB"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		char text[512];
+		struct sums sums;
+
+		snprintf(text, sizeof(text),
+			 "version: 1\ntopology: {kind: leaf_spine, leaves: 2, spines: 1, "
+			 "hosts_per_leaf: 4}\nswitch: {credit: {buffer: 64KiB}}\n"
+			 "switches: [{names: spine0, credit: {buffer: %s}}]\n"
+			 "traffic: [{pattern: incast, to: h0, from: \"h[4-7]\", size: 200KB}]\n",
+			 buffers[i]);
+		sums = sums_of_run(text);
+		assert_int_equal(sums.dropped + sums.dropped_headroom, 0);
+	}
+}
+
+static ps_t time_of(const char *classes, unsigned priority, unsigned packets)
+{
+	struct world w;
+	char text[512];
+	ps_t time;
+
+	snprintf(text, sizeof(text),
+		 TWO "switch: {credit: {buffer: 64KiB%s}}\n"
+		     "nic: {timeout: 20}\n"
+		     "traffic: [{pattern: incast, to: h0, size: %uB, priority: %u}]\n",
+		 classes, packets * 4096, priority);
+	run(&w, text);
+	assert_int_equal(w.scenario.flows[0].status, TRAFFIC_OK);
+	time = w.scenario.flows[0].end_at - w.scenario.flows[0].start_at;
+	end(&w);
+	return time;
+}
+
+/* Room for one frame: the next one starts once a frame of 4178 bytes is through (334,240 ps), has
+ * arrived, and an update of 84 bytes (6,720 ps) is back: 2,340,960 ps with a link of 1 us. Others
+ * go at the rate of the link. */
+static void a_priority_may_have_a_buffer_of_its_own(void **state)
+{
+	static const char small[] = ", classes: [{priorities: [4], buffer: 4300B}]";
+
+	(void)state;
+	assert_int_equal(time_of(small, 4, 65) - time_of(small, 4, 33), 32 * 2340960);
+	assert_int_equal(time_of(small, 3, 65) - time_of(small, 3, 33), 32 * 334240);
+}
+
 static void without_either_a_small_buffer_drops(void **state)
 {
 	const struct sums sums = sums_of_run(STORM "switch: {buffer: 64KiB}\n");
@@ -446,7 +497,8 @@ static void a_stream_may_find_no_memory(void **state)
 RUN(T(a_frame_takes_its_time_twice), T(latency_is_added_once_a_switch_and_way),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
     T(headroom_is_what_is_needed),
-    T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing), T(without_either_a_small_buffer_drops),
+    T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
+    T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own), T(without_either_a_small_buffer_drops),
     T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port),
     T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen), T(faults_of_all_frames),
     T(what_a_host_sends_to_itself_takes_as_long_as_is_said),

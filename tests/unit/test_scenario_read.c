@@ -50,6 +50,8 @@ const struct vrb_provider *vrb_provider(void)
 #define XOFF STAR "switch: {pfc: {}, xoff: 100KB}\n"
 #define ECN STAR "switch: {ecn: {}}\n"
 #define CREDIT STAR "switch: {credit: {}}\n"
+#define LANE "credit: {classes: [{priorities: [3], buffer: 8KB}]}"
+#define LANES STAR "switch: {" LANE "}\n"
 #define RING STAR "traffic: [{class: r, pattern: ring, size: 1KB}]\n"
 #define OFTEN STAR "traffic: [{class: r, pattern: ring, size: 1KB, repeat: 2}]\n"
 #define INCAST STAR "traffic: [{class: i, pattern: incast, to: h0, size: 1KB}]\n"
@@ -116,6 +118,9 @@ static const struct key_case cases[] = {
 	{"switch.pfc.mode", PFC, "switch.pfc.mode", "quanta", "xon"},
 	{"switch.pfc.response_delay", PFC, "switch.pfc.response_delay", "1us", "1"},
 	{"switch.credit.buffer", CREDIT, "switch.credit.buffer", "32KiB", "4000B"},
+	{"switch.credit.classes[].priorities", LANES, "switch.credit.classes.0.priorities", "[4]",
+	 "[8]"},
+	{"switch.credit.classes[].buffer", LANES, "switch.credit.classes.0.buffer", "9KB", "4197B"},
 	{"switch.credit.response_delay", CREDIT, "switch.credit.response_delay", "1us", "-1us"},
 	{"switch.mode", STAR, "switch.mode", "cut_through", "bridge"},
 	{"switch.reserve", PFC, "switch.reserve", "2KiB", "2"},
@@ -163,6 +168,10 @@ static const struct key_case cases[] = {
 	 "1us", "1"},
 	{"switches[].credit.buffer", SOME("credit: {}"), "switches.0.credit.buffer",
 	 "32KiB", "4000B"},
+	{"switches[].credit.classes[].priorities", SOME(LANE), "switches.0.credit.classes.0.priorities",
+	 "[4]", "[8]"},
+	{"switches[].credit.classes[].buffer", SOME(LANE), "switches.0.credit.classes.0.buffer", "9KB",
+	 "4197B"},
 	{"switches[].credit.response_delay", SOME("credit: {}"), "switches.0.credit.response_delay",
 	 "1us", "-1us"},
 	{"switches[].mode", SOME(""), "switches.0.mode",

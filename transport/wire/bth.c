@@ -44,6 +44,8 @@ enum {
 _Static_assert(WIRE_HEADERS_MAX ==
 		       WIRE_BTH_BYTES + WIRE_RDETH_BYTES + WIRE_DETH_BYTES + WIRE_ATOMICETH_BYTES,
 	       "the longest headers");
+_Static_assert(WIRE_DATA_HEADERS_MAX == WIRE_BTH_BYTES + WIRE_RETH_BYTES + WIRE_IMM_BYTES,
+	       "the longest before a payload");
 
 static bool has_rare(const struct wire_op *op)
 {

@@ -10,6 +10,9 @@
  * BTH, RDETH, DETH and AtomicETH and no payload. */
 enum {
 	WIRE_HEADERS_MAX = 52,
+	/* Of what an RC, UC or UD queue pair sends with payload: WRITE ONLY with immediate has BTH,
+	 * RETH and ImmDt. */
+	WIRE_DATA_HEADERS_MAX = 32,
 	WIRE_BTH_MAX = 44 + (int)WIRE_INT_BYTES + (int)WIRE_MTU_MAX, /* as wire_bth_emit() makes them, without the ICRC */
 };
 
