@@ -22,6 +22,7 @@ struct command_options {
 	const char *out, *pcap, *pcap_port, *junit, *trace, *perfetto, *break_on, *why; /* NULL: not given */
 	const char *from, *to;	/* hosts */
 	ps_t series; /* 0: none */
+	const char *series_flows; /* NULL: none */
 	bool json, quiet, through_wire, dot, schema, ethtool, hw;
 	uint32_t thread_count, job_count; /* jobs 0: as many as there are cores */
 	char **args; /* what is no option */
@@ -52,6 +53,7 @@ enum command_option { /* for struct command.options */
 		      COMMAND_JOBS = 1 << 20,
 		      COMMAND_SERIES = 1 << 21,
 		      COMMAND_PCAP_PORT = 1 << 22,
+		      COMMAND_SERIES_FLOWS = 1 << 23,
 };
 
 struct command {

@@ -25,6 +25,8 @@ static const struct command_option_row table[] = {
 	{"break-on", "EVENT", "end where that happens first, and show what led to it",
 	 COMMAND_BREAK_ON},
 	{"series", "TIME", "series.csv: every port and priority, at this interval", COMMAND_SERIES},
+	{"series-flows", "FLOWS", "with --series: series_flows.csv of these: all, or 3,7,10-20",
+	 COMMAND_SERIES_FLOWS},
 	{"perfetto", "FILE", "a timeline for ui.perfetto.dev", COMMAND_PERFETTO},
 	{"through-wire", NULL, "every packet to bytes and back; the digest stays",
 	 COMMAND_THROUGH_WIRE},
@@ -55,7 +57,7 @@ void command_print_options(const struct command *command, FILE *file)
 			continue;
 		snprintf(name, sizeof(name), "--%s%s%s", table[i].name, table[i].value ? " " : "",
 			 table[i].value ? table[i].value : "");
-		fprintf(file, "  %-18s %s\n", name, table[i].help);
+		fprintf(file, "  %-20s %s\n", name, table[i].help);
 	}
 }
 
@@ -156,6 +158,9 @@ static int take(const struct command *command, struct command_options *options,
 			return usage(command,
 				     "--series: found \"%s\", expected a time from 1ps to 1000s",
 				     value);
+		return COMMAND_DONE;
+	case COMMAND_SERIES_FLOWS:
+		options->series_flows = value;
 		return COMMAND_DONE;
 	case COMMAND_PCAP_PORT:
 		options->pcap_port = value;
@@ -265,6 +270,8 @@ int command_parse(const struct command *command, int argc, char **argv,
 		return ret;
 	if (ret_options->pcap_port && !ret_options->pcap)
 		return usage(command, "--pcap-port: expected --pcap FILE beside it");
+	if (ret_options->series_flows && !ret_options->series)
+		return usage(command, "--series-flows: expected --series TIME beside it");
 	if (ret_options->series && ret_options->json && !ret_options->out)
 		return usage(command, "--series: expected --out, since --json alone writes no file");
 	if (ret_options->arg_count < command->args_min && !ret_options->schema)

@@ -323,7 +323,7 @@ static int run_scenario(const struct command_options *options)
 					 : capture_open(&run.capture, options->pcap);
 	if (!ret && options->junit)
 		ret = junit_open(&run.junit, options->junit);
-	ret = ret ? ret : watch_open(&run.watch, options);
+	ret = ret ? ret : watch_open(&run.watch, options, run.folder.path);
 	if (!ret && options->series)
 		ret = series_open(&run.series, run.folder.path, options->series);
 	ret = ret ? ret : build_and_run(&run);
@@ -345,7 +345,8 @@ const struct command command_run = {
 		"n.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JSON | COMMAND_JUNIT |
 		   COMMAND_PCAP | COMMAND_UNTIL | COMMAND_THROUGH_WIRE | COMMAND_THREADS |
-		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO | COMMAND_SERIES | COMMAND_PCAP_PORT,
+		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO | COMMAND_SERIES |
+		   COMMAND_SERIES_FLOWS | COMMAND_PCAP_PORT,
 	.args_min = 1,
 	.args_max = 1,
 	.run = run_scenario,

@@ -2,15 +2,10 @@
 #include "tools/series.h"
 
 #include "sim/switch.h"
-#include "tools/command.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-
-static const char name[] = "series.csv";
 
 struct totals { /* since the begin of the run */
 	uint64_t sent_bytes, paused, pause_sent, pause_received, marked, dropped;
@@ -57,12 +52,12 @@ static void put_row(struct series *series, struct series_port *p, uint8_t priori
 	p->seen[priority] = now;
 	if (!is_something)
 		return;
-	fprintf(series->file, "%" PRIu64 ",%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%u", at, p->node->name,
+	fprintf(series->out.file, "%" PRIu64 ",%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%u", at, p->node->name,
 		p->port->link_name, priority, sent,
 		(uint64_t)((u128)sent * 8 * PS_S / (at - series->last)), queue_bytes);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
-		fprintf(series->file, ",%" PRIu64, changes[i]);
-	fputc('\n', series->file);
+		fprintf(series->out.file, ",%" PRIu64, changes[i]);
+	fputc('\n', series->out.file);
 }
 
 static void put_rows(struct series *series, ps_t at)
@@ -88,32 +83,15 @@ static int between(struct fabric_watcher *watcher, struct fabric *fabric)
 	if (next / series->interval * series->interval > series->last)
 		series->last = next / series->interval * series->interval;
 	series->due = (series->last / series->interval + 1) * series->interval;
-	return ferror(series->file) ? -EIO : 0;
+	return ferror(series->out.file) ? -EIO : 0;
 }
 
 /* ---- the file ---- */
 
-static int refuse(const struct series *series, int error)
-{
-	command_say("%s/%s: %s", series->folder, name, strerror(error));
-	return COMMAND_BROKEN;
-}
-
-static void paths_of(const struct series *series, char ret_part[PATH_MAX + 32],
-		     char ret_path[PATH_MAX + 32])
-{
-	snprintf(ret_path, PATH_MAX + 32, "%s/%s", series->folder, name);
-	snprintf(ret_part, PATH_MAX + 32, "%s/%s.part", series->folder, name);
-}
-
 int series_open(struct series *series, const char *folder, ps_t interval)
 {
-	char part[PATH_MAX + 32], path[PATH_MAX + 32];
-
-	*series = (struct series){.folder = folder, .interval = interval, .due = interval};
-	paths_of(series, part, path);
-	series->file = fopen(part, "w");
-	return series->file ? COMMAND_DONE : refuse(series, errno);
+	*series = (struct series){.interval = interval, .due = interval};
+	return series_file_open(&series->out, folder, "series.csv");
 }
 
 int series_start(struct series *series, struct fabric *fabric)
@@ -153,7 +131,7 @@ int series_start(struct series *series, struct fabric *fabric)
 		return -ENOMEM;
 	fputs("time_ps,node,link,priority,sent_bytes,rate_bps,queue_bytes,paused_ps,pause_sent,"
 	      "pause_received,marked,dropped\n",
-	      series->file);
+	      series->out.file);
 	series->watcher.between = between;
 	fabric_watch(fabric, &series->watcher);
 	return 0;
@@ -161,28 +139,14 @@ int series_start(struct series *series, struct fabric *fabric)
 
 int series_close(struct series *series, ps_t at)
 {
-	char part[PATH_MAX + 32], path[PATH_MAX + 32];
-	FILE *file = series->file;
-	int error = 0;
-
-	if (!file)
-		return COMMAND_DONE;
-	put_rows(series, at);
-	series->file = NULL;
-	paths_of(series, part, path);
-	if (ferror(file) || fflush(file) != 0)
-		error = errno ? errno : EIO;
-	if (fclose(file) != 0 && !error)
-		error = errno;
-	if (!error && rename(part, path) != 0)
-		error = errno;
-	return error ? refuse(series, error) : COMMAND_DONE;
+	if (series->out.file)
+		put_rows(series, at);
+	return series_file_close(&series->out);
 }
 
 void series_fini(struct series *series)
 {
-	if (series->file)
-		fclose(series->file);
+	series_file_fini(&series->out);
 	free(series->ports);
-	*series = (struct series){.folder = NULL};
+	*series = (struct series){.interval = 0};
 }

@@ -7,16 +7,14 @@
  * anything of that is not 0. Intervals end with a window of the run: at the time asked for, or less
  * than the least delay of a link later. */
 #include "models/fabric.h"
-
-#include <stdio.h>
+#include "tools/series_file.h"
 
 struct series_port;
 
 struct series {
 	struct fabric_watcher watcher;
 	const struct fabric *fabric;
-	const char *folder;
-	FILE *file;
+	struct series_file out;
 	struct series_port *ports; /* in order of node and link */
 	uint32_t port_count;
 	ps_t interval, due, last;

@@ -41,7 +41,8 @@ int watch_check(struct watch *watch, const struct command_options *options,
 
 	*watch = (struct watch){.has_trace = options->trace,
 				.has_breakpoint = options->break_on,
-				.has_perfetto = options->perfetto};
+				.has_perfetto = options->perfetto,
+				.has_flows = options->series_flows};
 	if (options->trace && (!event_filter_parse(options->trace, &watch->trace.filter, &why) ||
 			       !event_filter_check(&watch->trace.filter, scenario, &why))) {
 		fprintf(stderr, "verbena: --trace: %s\n", why.text);
@@ -50,6 +51,11 @@ int watch_check(struct watch *watch, const struct command_options *options,
 	if (options->break_on &&
 	    !breakpoint_parse(&watch->breakpoint, options->break_on, scenario, &why)) {
 		fprintf(stderr, "verbena: --break-on: %s\n", why.text);
+		return COMMAND_BAD;
+	}
+	if (options->series_flows &&
+	    !series_flows_check(&watch->flows, options->series_flows, scenario, &why)) {
+		fprintf(stderr, "verbena: --series-flows: %s\n", why.text);
 		return COMMAND_BAD;
 	}
 	if (options->pcap_port) {
@@ -64,16 +70,22 @@ int watch_check(struct watch *watch, const struct command_options *options,
 	return watch->has_trace ? open_trace(&watch->trace, options->json) : COMMAND_DONE;
 }
 
-int watch_open(struct watch *watch, const struct command_options *options)
+int watch_open(struct watch *watch, const struct command_options *options, const char *folder)
 {
-	return watch->has_perfetto ? perfetto_open(&watch->perfetto, options->perfetto)
-				   : COMMAND_DONE;
+	int ret = COMMAND_DONE;
+
+	if (watch->has_perfetto)
+		ret = perfetto_open(&watch->perfetto, options->perfetto);
+	if (!ret && watch->has_flows)
+		ret = series_flows_open(&watch->flows, folder, options->series);
+	return ret;
 }
 
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
 		 bool pauses)
 {
-	const bool with_frames = watch->has_trace || watch->has_breakpoint || watch->has_perfetto;
+	const bool with_frames = watch->has_trace || watch->has_breakpoint ||
+				 watch->has_perfetto || watch->has_flows;
 	int ret;
 
 	pauses = pauses && scenario->switches.fc == SCENARIO_FC_PFC;
@@ -87,6 +99,8 @@ int watch_attach(struct watch *watch, const struct scenario *scenario, struct fa
 		return ret;
 	if (watch->has_trace)
 		trace_start(&watch->trace, &watch->events);
+	if (watch->has_flows)
+		series_flows_start(&watch->flows, &watch->events);
 	if (watch->has_perfetto)
 		ret = perfetto_start(&watch->perfetto, &watch->events);
 	if (watch->has_breakpoint)
@@ -106,6 +120,8 @@ int watch_close(struct watch *watch)
 		command_say("--break-on: %s: it never came to that", watch->breakpoint.text);
 		ret = COMMAND_FAILED;
 	}
+	if (series_flows_close(&watch->flows, sim_now(watch->events.fabric->sim)) != COMMAND_DONE)
+		ret = COMMAND_BROKEN;
 	if (perfetto_close(&watch->perfetto) != COMMAND_DONE ||
 	    close_trace(&watch->trace) != COMMAND_DONE)
 		ret = COMMAND_BROKEN;
@@ -121,6 +137,7 @@ void watch_fini(struct watch *watch)
 {
 	perfetto_fini(&watch->perfetto);
 	pause_tree_fini(&watch->pauses);
+	series_flows_fini(&watch->flows);
 	if (watch->trace.file)
 		fclose(watch->trace.file);
 	events_fini(&watch->events);

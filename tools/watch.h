@@ -2,11 +2,12 @@
 #ifndef TOOLS_WATCH_H
 #define TOOLS_WATCH_H
 
-/* What of a run's events the options of the command ask for: --trace, --perfetto, --break-on, and
- * the report, which wants to know of pauses. Where none is given nothing listens. */
+/* What of a run's events the options of the command ask for: --trace, --perfetto, --break-on,
+ * --series-flows, and the report, which wants to know of pauses. Where none is given nothing listens. */
 #include "tools/breakpoint.h"
 #include "tools/pause_tree.h"
 #include "tools/perfetto.h"
+#include "tools/series_flows.h"
 #include "tools/trace.h"
 
 struct watch {
@@ -15,7 +16,8 @@ struct watch {
 	struct breakpoint breakpoint;
 	struct perfetto perfetto;
 	struct pause_tree pauses; /* of a run with PFC and files */
-	bool has_trace, has_breakpoint, has_perfetto;
+	struct series_flows flows;
+	bool has_trace, has_breakpoint, has_perfetto, has_flows;
 };
 
 struct command_options;
@@ -24,7 +26,7 @@ struct command_options;
 int watch_check(struct watch *watch, const struct command_options *options,
 		const struct scenario *scenario);
 /* Makes the files. COMMAND_DONE or COMMAND_BROKEN. */
-int watch_open(struct watch *watch, const struct command_options *options);
+int watch_open(struct watch *watch, const struct command_options *options, const char *folder);
 /* Before the run; @pauses: for the report. -ENOMEM. */
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
 		 bool pauses);

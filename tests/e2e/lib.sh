@@ -47,6 +47,22 @@ nothing_else() { # NAME...: there is nothing but these, out and err
 	done
 }
 
+# lossy_scenario TOPOLOGY [LINE...]: lossy.yaml, an incast of a lossless priority and one of another, in
+# which packets are marked, dropped and sent again; and these lines
+lossy_scenario() {
+	cat >lossy.yaml <<END
+version: 1
+topology: {$1}
+switch: {buffer: 600KB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}, pfc: {priorities: [3]}}
+nic: {mtu: 1024, cc: dcqcn, timeout: 8}
+traffic:
+  - {class: incast, pattern: incast, to: h0, size: 200KB}
+  - {class: other, pattern: incast, to: h1, size: 300KB, priority: 5}
+END
+	shift
+	[ $# -eq 0 ] || printf '%s\n' "$@" >>lossy.yaml
+}
+
 cat >small.yaml <<'END'
 version: 1
 name: small

@@ -3,16 +3,8 @@
 # Series over time: they add up to what ports.csv says, and nobody sees that they are written.
 . "$(dirname "$0")/lib.sh"
 
-cat >lossy.yaml <<'END'
-version: 1
-topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 4, delay: 1us}
-switch: {buffer: 600KB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}, pfc: {priorities: [3]}}
-nic: {mtu: 1024, cc: dcqcn, timeout: 8}
-traffic:
-  - {class: incast, pattern: incast, to: h0, size: 200KB}
-  - {class: other, pattern: incast, to: h1, size: 300KB, priority: 5}
-  - {class: late, pattern: ring, size: 1KB, start: 5ms}
-END
+lossy_scenario 'kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 4, delay: 1us' \
+	'  - {class: late, pattern: ring, size: 1KB, start: 5ms}'
 expect 0 run lossy.yaml --out plain
 digest=$(digest_of out)
 [ ! -e plain/series.csv ] || fail "series that nobody asked for"
@@ -60,3 +52,53 @@ expect 2 run lossy.yaml --series 5
 expect 2 run lossy.yaml --series 0us
 (ulimit -f 8 && expect 3 run lossy.yaml --out full --series 1us)
 [ ! -e full/series.csv ] || fail "half of it"
+
+# Of flows: what each sent adds up to its packets with their headers (preamble to FCS and gap 82 bytes, RETH
+# 16, in packets of 1,024), to what was sent again and to what was marked; the port of h1 sends nothing else.
+for interval in 1us 1ms; do
+	expect 0 run lossy.yaml --quiet --out run --series $interval --series-flows all
+	[ "$(digest_of out)" = "$digest" ] || fail "series of flows change the digest"
+	cp run/series_flows.csv flows.csv
+	expect 0 run lossy.yaml --quiet --out run --series $interval --series-flows all --threads 3
+	cmp -s run/series_flows.csv flows.csv || fail "other series of flows with three threads"
+	python3 - $interval <<'END' || fail "series of flows at $interval: they do not add up"
+import csv, json, sys
+step = {"1us": 10**6, "1ms": 10**9}[sys.argv[1]]
+rows = list(csv.DictReader(open("flows.csv")))
+flows = {f["id"]: f for f in csv.DictReader(open("run/flows.csv"))}
+columns = ("sent_bytes", "sent_packets", "resent_packets", "marked_packets", "arrived_bytes")
+sums = {id: dict.fromkeys(columns, 0) for id in flows}
+order = [(int(r["time_ps"]), int(r["id"])) for r in rows]
+assert order == sorted(set(order))
+for r in rows:
+    f = flows[r["id"]]
+    assert all(r[k] == f[k] for k in ("class", "src", "dst", "priority"))
+    for k in columns:
+        sums[r["id"]][k] += int(r[k])
+    if int(r["time_ps"]) % step == 0:
+        assert int(r["rate_bps"]) == int(r["sent_bytes"]) * 8 * 10**12 // step
+    assert int(f["start_ps"]) - step < int(r["time_ps"])
+assert sum(s["marked_packets"] for s in sums.values()) == json.load(open("run/result.json"))["ecn"]["marked"] > 0
+clean = 0
+for id, f in flows.items():
+    s, size = sums[id], int(f["bytes"])
+    assert s["resent_packets"] == int(f["packets_retransmitted"]), id
+    if s["resent_packets"] == 0:
+        clean += 1
+        assert s["sent_packets"] == -(-size // 1024)
+        assert s["sent_bytes"] == s["arrived_bytes"] == size + 82 * s["sent_packets"] + 16, id
+    assert s["sent_bytes"] >= s["arrived_bytes"] >= size
+assert 8 < clean < len(flows)
+END
+done
+expect 0 run lossy.yaml --quiet --out run --series 1ms --series-flows 2,5-7
+[ "$(cut -d, -f2 run/series_flows.csv | sort -u | tr '\n' ' ')" = "2 5 6 7 id " ] || fail "other flows than those named"
+for flows in "" "7,5" "5-3" "3-x" "99" "all,1" "-1"; do
+	expect 2 run lossy.yaml --series 1ms --series-flows "$flows"
+	[ "$(wc -l <err)" = 1 ] || fail "--series-flows $flows: not one line"
+done
+expect 2 run lossy.yaml --series-flows all
+expect 2 run lossy.yaml --series 1ms --series-flows all --set nic.qp=per-pair
+grep -q 'per-pair' err || fail "flows of a pair are not refused"
+expect 2 run lossy.yaml --series 1ms --series-flows all --set traffic.late.repeat=2000 --set traffic.late.every=1ns
+grep -q 'at most 10000' err || fail "too many flows are not refused"

@@ -3,16 +3,7 @@
 # Counters under the names of real machines: they agree with ports.csv and with each other.
 . "$(dirname "$0")/lib.sh"
 
-cat >lossy.yaml <<'END'
-version: 1
-topology: {kind: star, hosts: 9}
-switch: {buffer: 600KB, ecn: {kmin: 20KB, kmax: 80KB, pmax: 20%}, pfc: {priorities: [3]}}
-nic: {mtu: 1024, cc: dcqcn, timeout: 8}
-traffic:
-  - {class: incast, pattern: incast, to: h0, size: 200KB}
-  - {class: other, pattern: incast, to: h1, size: 300KB, priority: 5}
-faults: [{link: h2-s0, sender: h2, loss: 1%, corrupt: 1%, duplicate: 1%}]
-END
+lossy_scenario 'kind: star, hosts: 9' 'faults: [{link: h2-s0, sender: h2, loss: 1%, corrupt: 1%, duplicate: 1%}]'
 expect 0 run lossy.yaml --out run
 python3 - <<'END' || fail "the counters are not those of the run"
 import csv, json
