@@ -42,7 +42,7 @@ struct lane {
 struct port {
 	bool busy;
 	ps_t end; /* of the frame on the wire */
-	uint64_t number;
+	uint64_t number, sent_bytes; /* of frames, control frames among them */
 	int turn;
 	bool begun;
 	struct lane lanes[SIM_QUEUES];

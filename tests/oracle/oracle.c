@@ -134,6 +134,7 @@ ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		oracle_push(o, event);
 	}
 	o->nodes[node->index].ports[index].end = end;
+	o->nodes[node->index].ports[index].sent_bytes += pkt->bytes;
 	return end;
 }
 

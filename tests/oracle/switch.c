@@ -14,6 +14,20 @@ static ps_t depart(struct oracle *o, struct sim_node *node, uint32_t index,
 	return oracle_transmit(o, node, index, pkt, at);
 }
 
+/* In-band telemetry: what is true as @pkt starts. */
+static void stamp(const struct oracle *o, const struct node *node, uint32_t index,
+		  const struct lane *lane, struct sim_pkt *pkt, ps_t at)
+{
+	const struct sim_hop hop = {.rate_bps = node->sim->ports[index].rate_bps,
+				    .at = at,
+				    .sent_bytes = node->ports[index].sent_bytes,
+				    .queue_bytes = (uint32_t)lane->queue};
+	struct sim_thread th = {.sim = o->net->sim};
+
+	if (o->net->params.extended && o->net->params.more.stamps)
+		o->net->body->stamp(&th, pkt, &hop);
+}
+
 static const struct pfc_params *pfc(const struct oracle *o)
 {
 	return o->net->params.fc == NET_PFC ? &o->net->params.pfc : NULL;
@@ -270,6 +284,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 		lane->out_packets++;
 		lane->sent += pkt.bytes;
 		mark(o, node, lane, q, &pkt);
+		stamp(o, node, index, lane, &pkt, at);
 	}
 	oracle_at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, &pkt, at));
 	if (q < SIM_CONTROL_QUEUE)
@@ -582,6 +597,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 		port->busy = true;
 		lane->out_bytes += pkt->bytes;
 		lane->out_packets++;
+		stamp(o, node, index, lane, pkt, pkt->at);
 		oracle_at_port(o, DEPART, node->sim, index,
 			       depart(o, node->sim, index, pkt, pkt->at));
 		return;
