@@ -77,6 +77,12 @@ int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *s
 /* After fabric_run(): the listener hears of what is left. 0 or what it says. */
 int traffic_stream_end(struct traffic *traffic);
 
+/* Flows of streams, while they are under way and a little longer; for those who watch between two windows.
+ * Whose queue pair @qpn at @host (position in the host table) is; NULL: none of theirs. */
+const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn);
+/* The one of this number; NULL: not made yet, or given up. */
+const struct traffic_flow *traffic_streamed(const struct traffic *traffic, uint64_t id);
+
 struct traffic_sums {
 	uint64_t posted, completed, failed; /* failed: every status but ok, unfinished included */
 	uint64_t bytes_posted, bytes_delivered; /* of flows that are ok */

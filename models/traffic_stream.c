@@ -396,6 +396,24 @@ int traffic_stream_end(struct traffic *traffic)
 	return ret;
 }
 
+const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn)
+{
+	const struct traffic_flow *flow =
+		traffic->feed ? util_idmap_find(&traffic->hosts[host].numbers, qpn) : NULL;
+
+	return flow && flow->streamed ? flow : NULL;
+}
+
+const struct traffic_flow *traffic_streamed(const struct traffic *traffic, uint64_t id)
+{
+	const struct traffic_feed *feed = traffic->feed;
+	const struct traffic_flow *flow = feed && id < feed->next_id ? feed->live : NULL;
+
+	while (flow && flow->id != id)
+		flow = flow->next;
+	return flow;
+}
+
 void traffic_stream_add_sums(const struct traffic *traffic, struct traffic_sums *sums)
 {
 	const struct traffic_sums *more = traffic->feed ? &traffic->feed->sums : NULL;

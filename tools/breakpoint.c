@@ -109,7 +109,7 @@ static bool take_words(struct breakpoint *breakpoint, const struct words *words,
 	if (strcmp(first, "flow") == 0) {
 		breakpoint->kind = BREAKPOINT_FLOW;
 		return words->count == 3 && take_number(words->text[1], &breakpoint->number) &&
-		       breakpoint->number < scenario->flow_count &&
+		       (breakpoint->number < scenario->flow_count || scenario->stream_count > 0) &&
 		       strcmp(words->text[2], "ends") == 0;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -276,7 +276,14 @@ static int look_at_queue(struct breakpoint *b, ps_t at)
 static int look_at_flows(struct breakpoint *b)
 {
 	const struct scenario *scenario = b->events->scenario;
+	const struct traffic_flow *streamed =
+		b->kind == BREAKPOINT_FLOW && b->number >= scenario->flow_count
+			? traffic_streamed(b->events->traffic, b->number)
+			: NULL;
 
+	if (streamed && streamed->status != TRAFFIC_PENDING)
+		return reach(b, b->events->fabric->table.hosts[streamed->src]->node.name,
+			     streamed->end_at, NULL);
 	for (uint64_t i = 0; i < scenario->flow_count; i++) {
 		const struct traffic_flow *flow = &scenario->flows[i];
 		const bool is_meant = b->kind == BREAKPOINT_FLOW

@@ -23,12 +23,12 @@ void event_time(ps_t at, FILE *file)
 static void put_data(const struct events *events, const struct event *event, FILE *file)
 {
 	const char *name = wire_ops[event->opcode].name;
-	const int64_t flow = events_flow(events, event);
+	uint64_t flow;
 
 	fprintf(file, "%s psn %u to qp 0x%06x of %s", name ? name : "?", event->psn, event->qpn,
 		events->fabric->table.hosts[event->dst]->node.name);
-	if (flow >= 0)
-		fprintf(file, ", flow %" PRId64, flow);
+	if (events_flow(events, event, &flow))
+		fprintf(file, ", flow %" PRIu64, flow);
 	if (wire_ops[event->opcode].aeth && wire_ops[event->opcode].response)
 		fprintf(file, ", %s",
 			(event->word >> 24 & WIRE_SYN_TYPE_MASK) == WIRE_SYN_NAK   ? "NAK"
@@ -251,18 +251,17 @@ bool event_filter_check(const struct event_filter *filter, const struct scenario
 static bool wants_packet(const struct event_filter *filter, const struct events *events,
 			 const struct event *event)
 {
-	const int64_t flow =
-		filter->flow_count || filter->qpn_count ? events_flow(events, event) : -1;
+	uint64_t flow = 0;
+	const struct traffic_flow *own = filter->flow_count || filter->qpn_count
+						 ? events_flow(events, event, &flow)
+						 : NULL;
 
-	for (uint32_t i = 0; i < filter->qpn_count; i++) {
-		const struct traffic_flow *own = flow < 0 ? NULL : &events->scenario->flows[flow];
-
+	for (uint32_t i = 0; i < filter->qpn_count; i++)
 		if (filter->qpns[i] == event->qpn || (own && (filter->qpns[i] == own->source_qpn ||
 							      filter->qpns[i] == own->sink_qpn)))
 			return true;
-	}
 	for (uint32_t i = 0; i < filter->flow_count; i++)
-		if (flow >= 0 && filter->flows[i] == (uint64_t)flow)
+		if (own && filter->flows[i] == flow)
 			return true;
 	return filter->qpn_count == 0 && filter->flow_count == 0;
 }

@@ -300,14 +300,21 @@ static int index_flows(struct events_source *source, const struct scenario *scen
 	return 0;
 }
 
-int64_t events_flow(const struct events *events, const struct event *event)
+const struct traffic_flow *events_flow(const struct events *events, const struct event *event,
+				       uint64_t *ret_number)
 {
 	const struct events_source *source = events->source;
 	const struct flow_key wanted = {event->dst, event->qpn, 0};
 	const struct flow_key *key = bsearch(&wanted, source->keys, source->key_count,
 					     sizeof(*source->keys), compare_keys);
 
-	return key ? (int64_t)key->flow : -1;
+	const struct traffic_flow *flow =
+		key ? &events->scenario->flows[key->flow]
+		    : traffic_streamed_at(events->traffic, event->dst, event->qpn);
+
+	if (flow)
+		*ret_number = key ? key->flow : flow->id;
+	return flow;
 }
 
 /* ---- the fabric ---- */
@@ -439,9 +446,13 @@ static int attach(struct events *events, const struct scenario *scenario, struct
 	return ret;
 }
 
-int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric)
+int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric,
+		  const struct traffic *traffic)
 {
-	return attach(events, scenario, fabric, true);
+	const int ret = attach(events, scenario, fabric, true);
+
+	events->traffic = traffic;
+	return ret;
 }
 
 int events_attach_pauses(struct events *events, const struct scenario *scenario,

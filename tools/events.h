@@ -67,13 +67,15 @@ struct events_source;
 struct events {
 	struct fabric *fabric;
 	const struct scenario *scenario;
+	const struct traffic *traffic; /* NULL: there are no flows */
 	struct events_port *ports;
 	uint32_t port_count;
 	struct events_source *source;
 };
 
 /* Between scenario_build() and fabric_run(). -ENOMEM; can be finished in any case. */
-int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric);
+int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric,
+		  const struct traffic *traffic);
 /* The same for XOFF, XON, SHUT, OPEN and DROP alone: frames pass as if nobody listened, so that
  * what it costs goes with the pauses. Without events_flow(). */
 int events_attach_pauses(struct events *events, const struct scenario *scenario,
@@ -83,7 +85,9 @@ void events_listen(struct events *events, struct events_listener *listener);
 int events_end(struct events *events);
 void events_fini(struct events *events); /* zeroed: allowed */
 
-/* The flow whose packet @event, DATA, is: its place among scenario.flows; -1: none. */
-int64_t events_flow(const struct events *events, const struct event *event);
+/* The flow whose packet @event, DATA, is; NULL: of none. @ret_number: as in flows.csv, the place among
+ * scenario.flows or that of a flow of a stream, which is there until the next window. */
+const struct traffic_flow *events_flow(const struct events *events, const struct event *event,
+				       uint64_t *ret_number);
 
 #endif

@@ -46,7 +46,8 @@ static bool flow_of(const char *text, const struct scenario *scenario, int64_t *
 	const unsigned long long number = strtoull(text, &end, 10);
 
 	*ret_flow = (int64_t)number;
-	return *text >= '0' && *text <= '9' && *end == '\0' && number < scenario->flow_count;
+	return *text >= '0' && *text <= '9' && *end == '\0' &&
+	       (number < scenario->flow_count || (scenario->stream_count > 0 && number < INT64_MAX));
 }
 
 static int answer(struct replay *replay, int question, int64_t flow)
@@ -62,6 +63,9 @@ static int answer(struct replay *replay, int question, int64_t flow)
 	if (error) {
 		command_say("%s: %s", replay->name, strerror(-error));
 		ret = COMMAND_BROKEN;
+	} else if (flow >= 0 && !explain_account_is_there(explain.account)) {
+		snprintf(digest, sizeof(digest), "%" PRId64, flow);
+		ret = usage(digest, "the number of a flow that has begun, as in flows.csv");
 	} else {
 		snprintf(digest, sizeof(digest), "%016" PRIx64, sim_digest(replay->fabric.sim));
 		if (replay->digest[0] && strcmp(digest, replay->digest) != 0)

@@ -80,6 +80,11 @@ const char *explain_length(ps_t time);
 /* explain_slow.c: NULL: no memory. */
 struct explain_account *explain_account_create(const struct events *events, uint64_t flow);
 void explain_account_destroy(struct explain_account *account);
+/* Before each event, and before the first: one of a stream is not there from the beginning ... */
+void explain_account_find(struct explain_account *account, const struct explain_port *ports);
+/* ... nor to the end: after each window. */
+void explain_account_keep(struct explain_account *account);
+bool explain_account_is_there(const struct explain_account *account);
 void explain_account_add(struct explain_account *account, const struct event *event);
 
 #endif

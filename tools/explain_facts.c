@@ -80,7 +80,7 @@ static void add_data(struct explain *explain, const struct event *event)
 		port->first_mark_queue = event->queue_bytes;
 	}
 	explain->cnps += event->opcode == WIRE_CNP && explain->events->ports[event->port].is_host;
-	if (explain->account)
+	if (explain->account && explain_account_is_there(explain->account))
 		explain_account_add(explain->account, event);
 }
 
@@ -100,6 +100,8 @@ static int on_event(struct events_listener *listener, const struct event *event)
 	struct explain_port *port = &explain->ports[event->port];
 	const uint8_t mask = (uint8_t)(1u << event->priority);
 
+	if (explain->account)
+		explain_account_find(explain->account, explain->ports);
 	switch ((enum event_kind)event->kind) {
 	case EVENT_DATA:
 		add_data(explain, event);
@@ -125,7 +127,8 @@ static int on_event(struct events_listener *listener, const struct event *event)
 	case EVENT_KINDS:
 		break;
 	}
-	if (explain->account && (event->kind == EVENT_SHUT || event->kind == EVENT_OPEN))
+	if (explain->account && explain_account_is_there(explain->account) &&
+	    (event->kind == EVENT_SHUT || event->kind == EVENT_OPEN))
 		explain_account_add(explain->account, event);
 	return 0;
 }
@@ -142,6 +145,8 @@ static int on_window(struct events_listener *listener, ps_t at)
 	struct explain *explain = container_of(listener, struct explain, listener);
 	const struct fabric *fabric = explain->events->fabric;
 
+	if (explain->account)
+		explain_account_keep(explain->account);
 	for (uint32_t i = 0; i < fabric->switch_count; i++) {
 		const struct sim_node *node = sim_switch_node(fabric->switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
@@ -177,6 +182,7 @@ int explain_start(struct explain *explain, struct events *events, int64_t flow)
 		explain->account = explain_account_create(events, (uint64_t)flow);
 		if (!explain->account)
 			return -ENOMEM;
+		explain_account_find(explain->account, explain->ports);
 	}
 	explain->listener = (struct events_listener){.on_event = on_event, .on_window = on_window};
 	events_listen(events, &explain->listener);

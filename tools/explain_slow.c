@@ -27,7 +27,8 @@ struct hop {
 
 struct explain_account {
 	const struct events *events;
-	const struct traffic_flow *flow;
+	const struct traffic_flow *flow; /* NULL: of a stream, and not made yet */
+	struct traffic_flow own;	 /* once one of a stream has ended */
 	uint64_t number;
 	uint32_t source; /* port of the sender */
 	ps_t free_at;	 /* the end of its last packet, or its start */
@@ -43,24 +44,53 @@ struct explain_account {
 struct explain_account *explain_account_create(const struct events *events, uint64_t flow)
 {
 	struct explain_account *a = calloc(1, sizeof(*a));
-	const char *source;
 
 	if (!a)
 		return NULL;
 	a->events = events;
-	a->flow = &events->scenario->flows[flow];
 	a->number = flow;
-	a->free_at = a->flow->start_at;
 	a->shut_since = PS_NEVER;
 	a->slots = calloc(SLOTS, sizeof(*a->slots));
 	if (!a->slots) {
 		free(a);
 		return NULL;
 	}
-	source = events->fabric->table.hosts[a->flow->src]->node.name;
-	while (strcmp(events->ports[a->source].node, source) != 0)
-		a->source++;
 	return a;
+}
+
+void explain_account_find(struct explain_account *a, const struct explain_port *ports)
+{
+	const struct scenario *scenario = a->events->scenario;
+	const char *source;
+
+	if (a->flow)
+		return;
+	a->flow = a->number < scenario->flow_count
+			  ? &scenario->flows[a->number]
+			  : traffic_streamed(a->events->traffic, a->number);
+	if (!a->flow)
+		return;
+	a->free_at = a->flow->start_at;
+	source = a->events->fabric->table.hosts[a->flow->src]->node.name;
+	while (strcmp(a->events->ports[a->source].node, source) != 0)
+		a->source++;
+	if (ports[a->source].shut >> a->flow->priority & 1)
+		a->shut_since = ports[a->source].shut_since[a->flow->priority];
+}
+
+bool explain_account_is_there(const struct explain_account *a)
+{
+	return a->flow != NULL;
+}
+
+void explain_account_keep(struct explain_account *a)
+{
+	if (!a->flow || !a->flow->streamed || a->flow == &a->own ||
+	    a->flow->status == TRAFFIC_PENDING)
+		return;
+	a->own = *a->flow;
+	a->own.packets_retransmitted = traffic_retransmitted(a->flow);
+	a->flow = &a->own;
 }
 
 void explain_account_destroy(struct explain_account *account)
@@ -162,8 +192,10 @@ static void follow(struct explain_account *a, const struct event *event)
 
 static bool is_own(const struct explain_account *a, const struct event *event)
 {
+	uint64_t number;
+
 	return event->dst == a->flow->dst && wire_ops[event->opcode].request &&
-	       events_flow(a->events, event) == (int64_t)a->number;
+	       events_flow(a->events, event, &number) && number == a->number;
 }
 
 void explain_account_add(struct explain_account *a, const struct event *event)

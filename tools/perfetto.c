@@ -169,10 +169,9 @@ static uint32_t process_of(const struct perfetto *p, const char *node)
 	return 0;
 }
 
-static void put_flow(struct perfetto *p, uint64_t number)
+static void put_flow(struct perfetto *p, const struct traffic_flow *flow, uint64_t number)
 {
 	const struct scenario *scenario = p->events->scenario;
-	const struct traffic_flow *flow = &scenario->flows[number];
 	struct host *const *hosts = p->events->fabric->table.hosts;
 	const uint32_t process = process_of(p, hosts[flow->src]->node.name);
 	const bool has_ended = flow->status != TRAFFIC_PENDING;
@@ -199,7 +198,15 @@ static void put_flow(struct perfetto *p, uint64_t number)
 	}
 }
 
-int perfetto_close(struct perfetto *perfetto)
+static int put_streamed(void *owner, uint64_t id, const struct flow_log_row *row)
+{
+	struct perfetto *p = owner;
+
+	put_flow(p, &row->flow, id);
+	return ferror(p->file) ? -EIO : 0;
+}
+
+int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 {
 	FILE *file = perfetto->file;
 	int error = 0;
@@ -207,13 +214,15 @@ int perfetto_close(struct perfetto *perfetto)
 	if (!file)
 		return COMMAND_DONE;
 	for (uint64_t i = 0; perfetto->shut && i < perfetto->events->scenario->flow_count; i++)
-		put_flow(perfetto, i);
+		put_flow(perfetto, &perfetto->events->scenario->flows[i], i);
+	if (perfetto->shut)
+		error = -flow_log_rows(log, put_streamed, perfetto);
 	for (uint32_t i = 0; perfetto->shut && i < perfetto->events->port_count; i++)
 		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
 			if (perfetto->shut[i] >> q & 1)
 				put_span(perfetto, i, q, false, perfetto->last);
 	fputs("\n]}\n", file);
-	if (ferror(file) || fflush(file) != 0)
+	if (!error && (ferror(file) || fflush(file) != 0))
 		error = errno ? errno : EIO;
 	if (fclose(file) != 0 && !error)
 		error = errno;

@@ -7,6 +7,7 @@
  * has to wait, queues as counters, and marks, drops, retransmissions and PFC frames as instants.
  * Times are in microseconds, with the picoseconds behind the point. */
 #include "tools/events.h"
+#include "tools/flow_log.h"
 
 #include <stdio.h>
 
@@ -25,8 +26,8 @@ struct perfetto {
 /* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
 int perfetto_open(struct perfetto *perfetto, const char *path);
 int perfetto_start(struct perfetto *perfetto, struct events *events); /* before the run; -ENOMEM */
-/* With what became of the flows. As perfetto_open(). */
-int perfetto_close(struct perfetto *perfetto);
+/* With what became of the flows; @log: those of streams. As perfetto_open(). */
+int perfetto_close(struct perfetto *perfetto, const struct flow_log *log);
 void perfetto_fini(struct perfetto *perfetto); /* zeroed: allowed */
 
 #endif

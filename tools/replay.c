@@ -120,7 +120,8 @@ int replay_build(struct replay *replay)
 	const struct scenario_options options = {.thread_count = 1};
 	int ret = scenario_build(&replay->scenario, &options, &replay->fabric, &replay->traffic);
 
-	ret = ret ? ret : events_attach(&replay->events, &replay->scenario, &replay->fabric);
+	ret = ret ? ret : events_attach(&replay->events, &replay->scenario, &replay->fabric,
+					replay->traffic);
 	if (!ret)
 		return COMMAND_DONE;
 	command_say("%s: %s", replay->name, strerror(-ret));

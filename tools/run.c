@@ -259,7 +259,8 @@ static int build_and_run(struct run *run)
 		ret = capture_link_attach(&run->capture_link, &run->fabric, run->options->pcap_port);
 	else if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
-	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric, run->files);
+	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric, run->traffic,
+					run->files);
 	if (!ret && run->options->series)
 		ret = series_start(&run->series, &run->fabric);
 	if (ret) {
@@ -275,7 +276,7 @@ static int build_and_run(struct run *run)
 		command_say("the run could not go on: %s", strerror(-ret));
 	captured = capture_close(&run->capture); /* says what went wrong with it */
 	captured = captured ? captured : capture_link_close(&run->capture_link);
-	watched = watch_close(&run->watch);
+	watched = watch_close(&run->watch, run->log);
 	source = source_of(run);
 	pause_tree_end(&run->watch.pauses, result_time(&source));
 	if (series_close(&run->series, sim_now(run->fabric.sim)) != COMMAND_DONE)

@@ -124,12 +124,12 @@ static void add(struct series_flow *sums, const struct events *events, const str
 static int on_event(struct events_listener *listener, const struct event *event)
 {
 	struct series_flows *series = container_of(listener, struct series_flows, listener);
-	const int64_t number = event->kind == EVENT_DATA ? events_flow(series->events, event) : -1;
-	const struct series_flow wanted = {.number = (uint64_t)number};
-	struct series_flow *sums;
+	struct series_flow wanted = {.number = 0}, *sums;
+	const struct traffic_flow *flow =
+		event->kind == EVENT_DATA ? events_flow(series->events, event, &wanted.number) : NULL;
 
 	/* What goes back to the source is no part of it. */
-	if (number < 0 || event->dst != series->events->scenario->flows[number].dst)
+	if (!flow || event->dst != flow->dst)
 		return 0;
 	sums = bsearch(&wanted, series->flows, series->flow_count, sizeof(*sums), compare_numbers);
 	if (!sums)

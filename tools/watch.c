@@ -53,6 +53,12 @@ int watch_check(struct watch *watch, const struct command_options *options,
 		fprintf(stderr, "verbena: --break-on: %s\n", why.text);
 		return COMMAND_BAD;
 	}
+	if (options->perfetto && scenario->stream_count > 0 && options->json && !options->out) {
+		fputs("verbena: --perfetto: expected --out, since flows are streamed and --json alone "
+		      "keeps nothing of them\n",
+		      stderr);
+		return COMMAND_BAD;
+	}
 	if (options->series_flows &&
 	    !series_flows_check(&watch->flows, options->series_flows, scenario, &why)) {
 		fprintf(stderr, "verbena: --series-flows: %s\n", why.text);
@@ -82,7 +88,7 @@ int watch_open(struct watch *watch, const struct command_options *options, const
 }
 
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
-		 bool pauses)
+		 const struct traffic *traffic, bool pauses)
 {
 	const bool with_frames = watch->has_trace || watch->has_breakpoint ||
 				 watch->has_perfetto || watch->has_flows;
@@ -91,7 +97,7 @@ int watch_attach(struct watch *watch, const struct scenario *scenario, struct fa
 	pauses = pauses && scenario->switches.fc == SCENARIO_FC_PFC;
 	if (!with_frames && !pauses)
 		return 0;
-	ret = with_frames ? events_attach(&watch->events, scenario, fabric)
+	ret = with_frames ? events_attach(&watch->events, scenario, fabric, traffic)
 			  : events_attach_pauses(&watch->events, scenario, fabric);
 	if (!ret && pauses)
 		ret = pause_tree_start(&watch->pauses, &watch->events);
@@ -108,7 +114,7 @@ int watch_attach(struct watch *watch, const struct scenario *scenario, struct fa
 	return ret;
 }
 
-int watch_close(struct watch *watch)
+int watch_close(struct watch *watch, const struct flow_log *log)
 {
 	int ret = COMMAND_DONE;
 
@@ -122,7 +128,7 @@ int watch_close(struct watch *watch)
 	}
 	if (series_flows_close(&watch->flows, sim_now(watch->events.fabric->sim)) != COMMAND_DONE)
 		ret = COMMAND_BROKEN;
-	if (perfetto_close(&watch->perfetto) != COMMAND_DONE ||
+	if (perfetto_close(&watch->perfetto, log) != COMMAND_DONE ||
 	    close_trace(&watch->trace) != COMMAND_DONE)
 		ret = COMMAND_BROKEN;
 	return ret;

@@ -29,9 +29,9 @@ int watch_check(struct watch *watch, const struct command_options *options,
 int watch_open(struct watch *watch, const struct command_options *options, const char *folder);
 /* Before the run; @pauses: for the report. -ENOMEM. */
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
-		 bool pauses);
-/* After the run. COMMAND_DONE, COMMAND_FAILED: the breakpoint was never reached, COMMAND_BROKEN. */
-int watch_close(struct watch *watch);
+		 const struct traffic *traffic, bool pauses);
+/* After the run; @log: of flows of streams. COMMAND_DONE, COMMAND_FAILED: the breakpoint was never reached, COMMAND_BROKEN. */
+int watch_close(struct watch *watch, const struct flow_log *log);
 bool watch_has_stopped(const struct watch *watch); /* the run, at the breakpoint */
 void watch_fini(struct watch *watch);		   /* zeroed: allowed */
 

@@ -59,6 +59,51 @@ awk -F, '$6 <= 2000000000' cut.rows >begun
 awk -F, '$6 <= 2000000000' cut_streamed.rows | cmp - begun || fail "other flows when it is cut short"
 awk -F, '$1 != "class" && $6 > 2001000000 { exit 1 }' cut_streamed.rows || fail "flows that never began"
 
+# By their numbers flows of a stream can be asked for, and what is said is said of the same flow in a list.
+python3 - <<'END' >numbers || fail "no flow to ask for"
+import csv
+rows = {name: list(csv.DictReader(open(f"{name}/flows.csv"))) for name in ("listed", "streamed")}
+key = lambda r: tuple(r[k] for k in r if k != "id")
+listed = {key(r): r["id"] for r in rows["listed"]}
+slow = sorted((r for r in rows["streamed"] if r["class"] == "load" and float(r["slowdown"] or 0) > 1.5
+               and key(r) in listed), key=lambda r: -float(r["slowdown"]))
+lost = [r for r in slow if int(r["packets_retransmitted"]) > 0]
+for r in slow[:1] + lost[:1] + slow[-1:]:
+    print(r["id"], listed[key(r)], r["end_ps"])
+END
+[ "$(wc -l <numbers)" = 3 ] || fail "not three flows"
+while read -r id other end; do
+	expect 0 explain streamed "$id" --why slow
+	sed 's/^Flow [0-9]*/Flow/' out >one
+	expect 0 explain listed "$other" --why slow
+	sed 's/^Flow [0-9]*/Flow/' out | diff - one || fail "another account of flow $id when it is streamed"
+	expect 0 run load.yaml --quiet --out traced --trace "flow=$other"
+	sed 's/, flow [0-9]*,/,/; /^digest\|^report/d' out >one
+	# shellcheck disable=SC2086
+	expect 0 run load.yaml --quiet --out traced --trace "flow=$id" $streamed
+	sed 's/, flow [0-9]*,/,/; /^digest\|^report/d' out | cmp - one || fail "another trace of flow $id"
+	# shellcheck disable=SC2086
+	expect 0 run load.yaml --quiet --out broken --break-on "flow $id ends" $streamed
+	grep -q "^stopped: flow $id ends, at $((end / 1000000))\.$(printf %06d $((end % 1000000))) us$" err || fail "no break where flow $id ends"
+done <numbers
+[ -s one ] || fail "nothing was traced"
+expect 2 explain streamed 99999999 --why slow
+grep -q 'has begun, as in flows.csv' err || fail "a flow that never was"
+# shellcheck disable=SC2086
+expect 0 run load.yaml --quiet --out spans --until 1ms --perfetto spans.json $streamed
+holds spans.json "sum(e.get('cat') == 'flow' and e['ph'] == 'b' for e in r['traceEvents']) > 300"
+python3 - <<'END' || fail "spans of other flows"
+import csv, json
+spans = {int(e["id"][1:]): e["ts"] for e in json.load(open("spans.json"))["traceEvents"]
+         if e.get("cat") == "flow" and e["ph"] == "b"}
+rows = {int(r["id"]): int(r["start_ps"]) / 1e6 for r in csv.DictReader(open("spans/flows.csv"))
+        if int(r["start_ps"]) < 999 * 10**6}
+assert all(abs(spans[id] - at) < 1e-6 for id, at in rows.items())
+END
+# shellcheck disable=SC2086
+expect 2 run load.yaml --json --perfetto spans.json $streamed
+[ "$(wc -l <err)" = 1 ] || fail "spans that nobody keeps: not one line"
+
 # Four times as many flows take as much memory, but for the chance of more at once.
 cat >many.yaml <<'END'
 version: 1

@@ -222,7 +222,7 @@ static struct outcome run(struct scenario *scenario, const char *name)
 	uint64_t bytes;
 
 	CHECK(scenario_build(scenario, &options, &fabric, &traffic) == 0);
-	CHECK(events_attach(&events, scenario, &fabric) == 0);
+	CHECK(events_attach(&events, scenario, &fabric, traffic) == 0);
 	CHECK(explain_start(&explain, &events, -1) == 0);
 	if (fabric_run(&fabric, scenario->until) != 0 || events_end(&events) != 0) {
 		printf("%s could not be run\n", name);
