@@ -70,8 +70,8 @@ def hadoop(name, shape, seed):
             part((int(f["fct_ps"]) / 1e6 for f in done if int(f["bytes"]) <= 1000), .95), run.result["pfc"]["pause_sent"])
 
 
-@row("H3", "Simulation, FB_Hadoop at 50 %: the 95th percentile of the slowdown of flows under 120 KB is lower with HPCC than with "
-     "DCQCN, TIMELY and DCTCP (sign test: in 15 of 20 seeds against each)",
+@row("H3", "Simulation, FB_Hadoop at 50 %: the 95th percentile of the slowdown of flows under 120 KB is far lower with HPCC than "
+     "with DCQCN, TIMELY and DCTCP (here: half of it at most; sign test: in 15 of 20 seeds against each)",
      "32 hosts in two pods of the same rates instead of 320; load for 2 ms of 3; the simulator's 1,000 bytes and its "
      "headers are 1,024 and those of RoCEv2", hard=True)
 def beats_others():
@@ -79,8 +79,8 @@ def beats_others():
     hpcc, good = all_values.pop("HPCC"), True
     found = []
     for name, values in all_values.items():
-        above = sum(v > h for v, h in zip(values, hpcc))
-        found.append(f"{name} {middle(values):.2f}, more in {above}")
+        above = sum(v > 2 * h for v, h in zip(values, hpcc))
+        found.append(f"{name} {middle(values):.2f}, over twice that in {above}")
         good = good and above >= 15
     return f"HPCC {middle(hpcc):.2f}; {'; '.join(found)} of 20 seeds", good
 
