@@ -2,7 +2,7 @@
 """Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015."""
 from heapq import heappop, heappush
 
-from lab import Run, part, row
+from lab import Run, part, row, runs
 
 INCAST = """version: 1
 topology: {hosts: [d, "c[0-9]"], switches: [s], links: [{a: d, b: s, rate: 20Gbps, delay: 500ns}, {a: "c[0-9]", b: s, rate: 10Gbps, delay: 500ns}]}
@@ -59,10 +59,10 @@ class Sender:
         self.rate = min(max(self.rate, 100e6), 10e9)
 
 
-def algorithm_alone(begin=.06, end=.15, packet=1106 * 8):
-    """The same figures of ten such senders and one queue, packet by packet; each 16th tells its round trip."""
-    senders = [Sender() for _ in range(10)]
-    events = [(0, False, i, 0) for i in range(10)]
+def algorithm_alone(count, rate, begin, end, packet=1106 * 8):
+    """The same figures of so many such senders and one queue, packet by packet; each 16th tells its round trip."""
+    senders = [Sender() for _ in range(count)]
+    events = [(0, False, i, 0) for i in range(count)]
     free, look, moved, trips = 0, begin, 0, []
     while events[0][0] < end:
         now, is_answer, i, since = heappop(events)
@@ -72,9 +72,9 @@ def algorithm_alone(begin=.06, end=.15, packet=1106 * 8):
             continue
         arrival = now + packet / 10e9 + .5e-6
         while look < arrival:
-            trips.append(max(0, free - look - packet / 20e9) * 1e6 + IDLE_US)
+            trips.append(max(0, free - look - packet / rate) * 1e6 + IDLE_US)
             look += 20e-6
-        free = max(arrival, free) + packet / 20e9
+        free = max(arrival, free) + packet / rate
         moved += packet * (begin < free)
         sender.sent += 1
         if sender.sent % 16 == 0:
@@ -86,6 +86,24 @@ def algorithm_alone(begin=.06, end=.15, packet=1106 * 8):
 @row("T1b", "the same set-up: what algorithm 1 gives, played alone with one queue: rate (+-1 %), mean and 99th percentile of the round trip (+-10 %)",
      hard=True)
 def as_the_algorithm():
-    found, expected = round_trips("timely"), algorithm_alone()
+    found, expected = round_trips("timely"), algorithm_alone(10, 20e9, .06, .15)
     return ("; ".join(f"{rate:.2f} Gb/s, {mean:.1f} and {most:.1f} us" for rate, mean, most in (found, expected)),
             all(abs(f / e - 1) <= tolerance for f, e, tolerance in zip(found, expected, (.01, .1, .1))))
+
+
+@row("T1c", "four senders that start at line rate to one host at 10 Gb/s: in which the rate goes down to the least at once, and comes back within "
+     "50 ms, 10 Mb/s a segment (algorithm 1 alone; +-5 % from 2 to 5, 10 to 20 and 60 to 80 ms)", hard=True)
+def collapse():
+    text = """version: 1
+topology: {kind: star, hosts: 5, host_rate: 10Gbps, delay: 500ns}
+switch: {buffer: 12MB, alpha: 8, pfc: {priorities: [3]}}
+nic: {mtu: 1024, cc: timely, ack_every: 16}
+traffic: [{class: f, pattern: incast, to: h0, size: 4GB}]
+"""
+    parts = ((2, 5), (10, 20), (60, 80))
+    all_runs = runs([(text, {"until": f"{t}ms"}) for times in parts for t in times])
+    sent = [(r.port("s0", "h0", 3, "port_sent_bytes"), r.result["time_ps"]) for r in all_runs]
+    found = [(b - a) * 8e3 / (later - time) for (a, time), (b, later) in zip(sent[::2], sent[1::2])]
+    expected = [algorithm_alone(4, 10e9, begin / 1e3, end / 1e3)[0] for begin, end in parts]
+    return ("; ".join(f"{f:.2f} ({e:.2f})" for f, e in zip(found, expected)) + " Gb/s",
+            all(abs(f / e - 1) <= .05 for f, e in zip(found, expected)))
