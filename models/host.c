@@ -163,6 +163,7 @@ static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pk
 	frame->priority = tx->priority & 7u;
 	frame->ecn = tx->ecn & 3u;
 	frame->frame = SIM_DATA;
+	frame->epoch = 0;
 	frame->ttl = tx->path->ttl;
 	packet_pack(pkt, host->room, frame);
 	if (packet_uses_slab(pkt)) {

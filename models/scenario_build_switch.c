@@ -80,6 +80,7 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		.frame_bytes_max = scenario_frame_bytes(s),
 		.balance = sw->balance,
 		.flowlet_gap = sw->flowlet_gap,
+		.weave = sw->weave,
 		.mapped = sw->mapped,
 		/* Preamble, Ethernet, FCS and gap around the IP packet. */
 		.frame_limit = sw->mtu_bytes > 0 ? sw->mtu_bytes + 8 + 14 + 4 + 12 : 0,

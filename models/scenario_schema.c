@@ -48,10 +48,22 @@
 	{P ".ets.weights", SCENARIO_TEXTS, NULL, 0, 0, NULL,                                      \
 	 .help = "eight numbers up to 255, for priorities 0 to 7: their shares; 0: strict",       \
 	 .required = true},                                                                       \
-	{P ".balance", SCENARIO_WORD, "ecmp", 0, 0, "ecmp spray flowlet shortest",                \
-	 .help = "which of equal ways: one a flow, a packet, a flowlet; or the shortest queues"},  \
+	{P ".balance", SCENARIO_WORD, "ecmp", 0, 0,                                               \
+	 "ecmp spray flowlet shortest conweave",                                                   \
+	 .help = "which of equal ways: one a flow, a packet, a flowlet; the shortest queues; or another "  \
+	 "when a flow's is slow, with order restored at the last switch (ConWeave, SIGCOMM 2023)"}, \
 	{P ".flowlet_gap", SCENARIO_TIME, "100us", 1, PS_S, NULL,                                 \
 	 .help = "so long without a packet begins a flowlet"},                                    \
+	{P ".conweave", SCENARIO_MAP, NULL, 0, 0, NULL,                                           \
+	 .help = "of balance: conweave; defaults as in its authors' simulations of two tiers"},   \
+	{P ".conweave.reply", SCENARIO_TIME, "4us", 0, PS_S, NULL,                                \
+	 .help = "an answer that takes so much longer than the quickest so far is late"},         \
+	{P ".conweave.path_busy", SCENARIO_TIME, "16us", 0, PS_S, NULL,                           \
+	 .help = "a way is not taken so long after a frame that came by it was marked"},          \
+	{P ".conweave.resume", SCENARIO_TIME, "200us", PS_NS, PS_S, NULL,                         \
+	 .help = "frames are not kept longer than this after the last of the old way"},           \
+	{P ".conweave.inactive", SCENARIO_TIME, "300us", PS_NS, PS_S, NULL,                       \
+	 .help = "a flow without a frame for so long begins anew, by any way"},                   \
 	{P ".mtu", SCENARIO_COUNT, NULL, 68, 65000, NULL,                                         \
 	 .help = "bytes of an IP packet; longer ones are dropped"},                               \
 	{P ".dscp", SCENARIO_LIST, NULL, 0, 0, NULL,                                              \

@@ -364,6 +364,22 @@ static void refuse_thresholds(const struct place *p)
 			refuse_content(p, p->map, keys[i], "switch.pfc beside it");
 }
 
+/* Frames that are kept are here as a whole, and belong to no sender's credit. */
+static void read_weave(const struct place *p)
+{
+	const struct yaml_node *map = scenario_node(p->map, "conweave");
+
+	p->sw->weave = (struct sim_weave_params){
+		.reply = scenario_get(map, "switch.conweave.reply").number,
+		.busy = scenario_get(map, "switch.conweave.path_busy").number,
+		.resume = scenario_get(map, "switch.conweave.resume").number,
+		.expiry = scenario_get(map, "switch.conweave.inactive").number,
+	};
+	if (p->sw->balance == SIM_BALANCE_WEAVE &&
+	    (p->sw->cut_through || scenario_has(p->map, "credit")))
+		refuse_content(p, p->map, "balance", "another one beside cut_through or credits");
+}
+
 static void read_place(const struct place *p)
 {
 	const struct yaml_node *map = p->map;
@@ -375,6 +391,7 @@ static void read_place(const struct place *p)
 	sw->latency = scenario_get(map, "switch.latency").number;
 	sw->balance = (enum sim_balance)scenario_get(map, "switch.balance").word;
 	sw->flowlet_gap = scenario_get(map, "switch.flowlet_gap").number;
+	read_weave(p);
 	sw->mtu_bytes = (uint32_t)scenario_get(map, "switch.mtu").number;
 	read_dscp(p);
 	read_ecn(p);

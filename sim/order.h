@@ -32,14 +32,15 @@ static inline uint64_t sim_mark_key(uint64_t seed, uint64_t node_id)
 	return util_hash_words((struct util_key){.k0 = seed, .k1 = 3}, &node_id, 1);
 }
 
-/* Priority, ECN and kind of frame as one number, the same on every machine. */
+/* Priority, ECN, kind of frame and epoch as one number, the same on every machine. */
 static inline uint64_t sim_pkt_flags(const struct sim_pkt *pkt)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	/* The bit fields lie in this order in the byte behind the number. */
-	return ((const uint8_t *)pkt)[offsetof(struct sim_pkt, ttl) - 1] & 0x3f;
+	return ((const uint8_t *)pkt)[offsetof(struct sim_pkt, ttl) - 1];
 #else
-	return (uint64_t)pkt->priority | (uint64_t)pkt->ecn << 3 | (uint64_t)pkt->frame << 5;
+	return (uint64_t)pkt->priority | (uint64_t)pkt->ecn << 3 | (uint64_t)pkt->frame << 5 |
+	       (uint64_t)pkt->epoch << 6;
 #endif
 }
 

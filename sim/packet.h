@@ -25,6 +25,7 @@ struct sim_pkt {
 	uint16_t port;	    /* at which it arrived: index in the node's ports */
 	uint16_t number;    /* low bits of the packet's number on the link it came by */
 	uint8_t priority : 3, ecn : 2, frame : 1; /* ecn as in RFC 3168 */
+	uint8_t epoch : 2; /* between switches that reroute (sim/switch_weave.h); otherwise 0 */
 	uint8_t ttl;
 	union {
 		uint8_t body[SIM_BODY_BYTES];
@@ -41,8 +42,28 @@ struct sim_hop {
 	uint32_t queue_bytes; /* behind it, of its class */
 };
 
+/* What switches that reroute tell each other of a flow (sim/switch_weave.h), in data frames that end
+ * at a switch. */
+enum sim_note_kind {
+	SIM_NOTE_NONE,
+	SIM_NOTE_REQUEST, /* the answer is awaited */
+	SIM_NOTE_REPLY,
+	SIM_NOTE_TAIL, /* nothing of this epoch comes behind this */
+	SIM_NOTE_CLEAR,
+	SIM_NOTE_BUSY, /* a frame that came by this way was marked */
+};
+struct sim_note {
+	uint8_t kind;	  /* enum sim_note_kind */
+	uint8_t epoch;	  /* 2 bits; of a TAIL: that which ends */
+	uint8_t priority; /* 3 bits, of the flow */
+	uint16_t way;	  /* port of the sender's switch; of a TAIL: the new one */
+	uint16_t group;	  /* of the sender's switch */
+	uint32_t flow_hash, dst; /* of the flow */
+	uint32_t round;	  /* of REQUEST and REPLY */
+};
+
 /* What the maker of bodies does for a fabric that knows no protocol. Every function is filled but
- * stamp(), which may be NULL. */
+ * stamp() and those of notes, which may be NULL. */
 struct sim_body_ops {
 	/* The packet ends here undelivered: gives back what the body holds. */
 	void (*release)(struct sim_thread *th, struct sim_pkt *pkt);
@@ -57,6 +78,9 @@ struct sim_body_ops {
 	void (*facts)(const struct sim_pkt *pkt, uint64_t ret_words[2]);
 	/* Adds @hop to what the packet has gathered. Only where switches stamp. */
 	void (*stamp)(struct sim_thread *th, struct sim_pkt *pkt, const struct sim_hop *hop);
+	/* Makes a note of @pkt: body and bytes. Reads it. Only where switches reroute. */
+	void (*note)(struct sim_pkt *pkt, const struct sim_note *note);
+	struct sim_note (*read_note)(const struct sim_pkt *pkt);
 	/* Where these words are, on this machine, the first two of the body under a mask (the first
 	 * whole): the mask. 0, 0 otherwise. */
 	uint64_t fact_mask[2];

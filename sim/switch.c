@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/switch.h"
 
-#include "sim/switch_internal.h"
+#include "sim/switch_weave.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -27,6 +27,9 @@ static void switch_finish(struct sim_node *node)
 		sim_digest_add(node, 1, sw->stats.dropped_watchdog, sw->fc->storms);
 	if (sw->stats.dropped_mtu > 0)
 		sim_digest_add(node, 2, sw->stats.dropped_mtu, 0);
+	if (sw->more && sw->more->weave)
+		sim_digest_add(node, 3, sw->more->weave->stats.rerouted,
+			       sw->more->weave->stats.kept);
 	for (uint32_t p = 0; p < node->port_count; p++)
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
 			if (class_of(sw, p, q)->sent_packets > 0)
@@ -138,15 +141,37 @@ void sim_switch_destroy(struct sim_switch *sw)
 		util_free(sw->more->flowlets);
 		util_free(sw->more->outages);
 		util_free(sw->more->choice);
+		sim_weave_destroy(sw->more->weave);
 		util_free(sw->more);
 	}
 	util_free(sw);
+}
+
+static void drop_kept(struct engine_thread *et, struct sim_switch *sw)
+{
+	struct sim_weave *weave = sw->more->weave;
+
+	while (weave->keeping) {
+		uint32_t count;
+		struct sim_pkt *pkt = sim_weave_let_go(weave, weave->keeping, &count);
+
+		while (count-- > 0) {
+			struct sim_pkt *next;
+
+			memcpy(&next, (const void *)pkt, sizeof(next));
+			sim_switch_drop(et, sw, pkt);
+			pkt = next;
+		}
+	}
+	weave->kept_bytes = 0;
 }
 
 void sim_switch_drain(struct sim_switch *sw)
 {
 	struct engine_thread *et = &sw->node.sim->threads[0];
 
+	if (sw->more && sw->more->weave)
+		drop_kept(et, sw);
 	while (sw->more && sw->more->late_count > 0)
 		sim_switch_drop(et, sw, sim_switch_late_take(sw));
 	for (uint32_t p = 0; sw->fc && p < sw->node.port_count; p++)
@@ -217,6 +242,15 @@ uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes)
 		count++;
 		bytes += sw->more->late[i]->bytes;
 	}
+	if (sw->more && sw->more->weave) {
+		count += sw->more->weave->kept_count;
+		bytes += sw->more->weave->kept_bytes;
+	}
 	*ret_bytes = bytes;
 	return count;
+}
+
+struct sim_weave_stats sim_switch_weave_stats(const struct sim_switch *sw)
+{
+	return sw->more && sw->more->weave ? sw->more->weave->stats : (struct sim_weave_stats){0};
 }

@@ -23,12 +23,20 @@ struct sim_mark {
 };
 
 /* Which of several shortest ways a frame takes: that of its flow (ECMP); one drawn for each packet; one
- * drawn for each flowlet, that is after a gap in the flow; that with the shortest queues. */
+ * drawn for each flowlet, that is after a gap in the flow; that with the shortest queues; another when
+ * that of the flow is slow, with order restored at the other end (sim/switch_weave.h). */
 enum sim_balance {
 	SIM_BALANCE_FLOW,
 	SIM_BALANCE_SPRAY,
 	SIM_BALANCE_FLOWLET,
-	SIM_BALANCE_SHORTEST
+	SIM_BALANCE_SHORTEST,
+	SIM_BALANCE_WEAVE /* neither with cut-through nor with credits */
+};
+
+/* Of SIM_BALANCE_WEAVE, by the names of the paper theta_reply (beyond the round trip),
+ * theta_path_busy, theta_resume and theta_inactive. */
+struct sim_weave_params {
+	ps_t reply, busy, resume, expiry;
 };
 
 /* What a switch is beside; all zero: nothing. */
@@ -46,6 +54,7 @@ struct sim_switch_params {
 	bool stamps;		  /* struct sim_hop for every data frame that starts */
 	enum sim_balance balance;
 	ps_t flowlet_gap;
+	struct sim_weave_params weave;
 	bool mapped; /* the priority of a frame here is @map's; it keeps its own */
 	uint8_t map[SIM_PRIORITIES];
 	uint32_t frame_limit; /* longer frames are dropped; on the wire; 0: none */
@@ -54,6 +63,14 @@ struct sim_switch_params {
 struct sim_switch_stats {
 	uint64_t dropped_route, dropped_ttl, dropped_watchdog, dropped_mtu;
 	uint64_t forwarded; /* data frames */
+};
+
+/* Of SIM_BALANCE_WEAVE. */
+struct sim_weave_stats {
+	uint64_t rerouted;	 /* flows, times */
+	uint64_t kept, overdue;	 /* frames kept for order; times that a TAIL did not come */
+	uint64_t kept_bytes_max; /* at once */
+	uint64_t notes_sent, notes_heard;
 };
 
 extern const struct sim_node_ops sim_switch_ops;
@@ -91,6 +108,8 @@ const struct sim_class *sim_switch_class(const struct sim_switch *sw, uint32_t p
 const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
 /* Whether a frame of @priority that came in by the link @in waits for the link @out. */
 bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out, uint8_t priority);
+/* Zeroes where the switch does not reroute. */
+struct sim_weave_stats sim_switch_weave_stats(const struct sim_switch *sw);
 /* Frames that wait, and their bytes: with what was sent, delivered and dropped they must add up. */
 uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sim/switch_internal.h"
+#include "sim/switch_weave.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -19,6 +19,12 @@ int sim_switch_balance_init(struct sim_switch *sw)
 	struct sim_switch_more *more = sw->more;
 
 	more->balanced = more->params.balance != SIM_BALANCE_FLOW;
+	if (more->params.balance == SIM_BALANCE_WEAVE) {
+		CHECK(more->params.head_bytes == 0 && !sw->fc->ops->heads);
+		CHECK(sw->node.sim->params.body_ops->note != NULL);
+		more->weave = sim_weave_create(sw);
+		return more->weave ? 0 : -ENOMEM;
+	}
 	if (more->params.balance != SIM_BALANCE_FLOWLET)
 		return 0;
 	more->flowlets = util_calloc(FLOWLETS, sizeof(*more->flowlets));
@@ -139,21 +145,28 @@ static uint32_t pick_shortest(const struct sim_switch *sw, const struct sim_pkt 
 	return best;
 }
 
-uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt)
+uint32_t sim_switch_ways(struct sim_switch *sw, const struct sim_pkt *pkt, const uint16_t **ret_set)
 {
 	struct sim_switch_more *more = sw->more;
-	const uint16_t *set;
 	uint32_t count;
 
 	keep_routes(sw, pkt->at);
-	count = sim_route_set(&sw->table, pkt->dst, &set, &more->only);
+	count = sim_route_set(&sw->table, pkt->dst, ret_set, &more->only);
 	if (more->outage_count > 0 && count > 0) {
-		count = leave_out(sw, set, count, pkt->at);
-		set = more->choice;
+		count = leave_out(sw, *ret_set, count, pkt->at);
+		*ret_set = more->choice;
 	}
+	return count;
+}
+
+uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt)
+{
+	const uint16_t *set;
+	const uint32_t count = sim_switch_ways(sw, pkt, &set);
+
 	if (count <= 1)
 		return count == 1 ? set[0] : UINT32_MAX;
-	switch (more->params.balance) {
+	switch (sw->more->params.balance) {
 	case SIM_BALANCE_SPRAY:
 		return set[packet_draw(sw, pkt) * count >> 32];
 	case SIM_BALANCE_FLOWLET:
@@ -161,6 +174,7 @@ uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt)
 	case SIM_BALANCE_SHORTEST:
 		return pick_shortest(sw, pkt, set, count);
 	case SIM_BALANCE_FLOW:
+	case SIM_BALANCE_WEAVE: /* where the flow neither begins nor ends */
 		break;
 	}
 	return set[sim_route_pick(sw->table.key, pkt->flow_hash, count)];

@@ -6,7 +6,7 @@
  *
  *	switch.c       creation and questions	switch_run.inc   departures, arrivals, windows
  *	switch_ets.c   whose turn it is		switch_late.c  frames that have to come in whole
- *	switch_balance.c  which of several ways
+ *	switch_balance.c  which of several ways	switch_weave.c  ways that change
  *
  * switch_run.inc is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
  * sim_switch_more. */
@@ -39,6 +39,7 @@ struct sim_switch_more {
 	uint32_t outage_count;
 	const struct sim_reroute *reroutes; /* those to come */
 	uint32_t reroute_count;
+	struct sim_weave *weave; /* switch_weave.c; NULL: does not reroute */
 	uint16_t *choice; /* room for the ports of a set */
 	uint16_t only;
 };
@@ -76,6 +77,8 @@ uint32_t sim_switch_turn(struct sim_switch *sw, const struct sim_port *port, uin
 /* switch_balance.c */
 int sim_switch_balance_init(struct sim_switch *sw); /* 0 or -ENOMEM */
 uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt);
+/* All ways of @pkt that are in order at its time; the set is good until the next call. */
+uint32_t sim_switch_ways(struct sim_switch *sw, const struct sim_pkt *pkt, const uint16_t **ret_set);
 
 /* switch_late.c: @pkt comes again when all of it is here. */
 void sim_switch_wait(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);

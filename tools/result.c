@@ -162,6 +162,17 @@ static int collect_ports(struct result *result)
 	return 0;
 }
 
+static void add_reroutes(struct sim_weave_stats *sum, const struct sim_switch *sw)
+{
+	const struct sim_weave_stats stats = sim_switch_weave_stats(sw);
+
+	sum->rerouted += stats.rerouted;
+	sum->kept += stats.kept;
+	sum->overdue += stats.overdue;
+	if (stats.kept_bytes_max > sum->kept_bytes_max)
+		sum->kept_bytes_max = stats.kept_bytes_max;
+}
+
 static void collect_counters(struct result *result)
 {
 	const struct fabric *fabric = result->fabric;
@@ -176,6 +187,7 @@ static void collect_counters(struct result *result)
 		const struct sim_switch_stats *stats = sim_switch_stats(fabric->switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
 
+		add_reroutes(&result->reroutes, fabric->switches[i]);
 		result->drops.no_route += stats->dropped_route;
 		result->drops.ttl += stats->dropped_ttl;
 		result->drops.mtu += stats->dropped_mtu;

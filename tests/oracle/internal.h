@@ -59,7 +59,11 @@ struct node {
 		ps_t at;
 	} flowlets[4096]; /* port: one more than it is; 0: none yet */
 	ps_t poll_at;
+	struct weave *weave; /* weave.c */
 };
+
+/* struct event.port of timers that are no port's: the watchdog's, and weave.c's. */
+#define ORACLE_WEAVE (UINT32_MAX - 1)
 
 struct oracle {
 	struct net *net;
@@ -79,7 +83,23 @@ ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 uint32_t oracle_head_bytes(const struct oracle *o);
 uint64_t oracle_credits(const struct oracle *o, int q); /* bytes of each port's buffer */
 
+/* weave.c: the first switch of a frame, the last, a note for the switch, a timer, the end. */
+void oracle_weave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt,
+			const uint16_t *set, uint32_t count, uint64_t key, uint32_t own_group);
+void oracle_weave_last(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t way);
+void oracle_weave_note(struct oracle *o, struct node *node, const struct sim_pkt *pkt);
+void oracle_weave_timer(struct oracle *o, struct node *node, ps_t at);
+void oracle_weave_finish(struct node *node);
+
 /* switch.c */
+uint32_t oracle_way(const struct oracle *o, struct node *node, const struct sim_pkt *pkt);
+/* Out of port @index, or to its queue. */
+void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *pkt, uint32_t index);
+/* False: there is none, and the frame is gone. */
+bool oracle_room(struct oracle *o, struct node *node, struct sim_pkt *pkt);
+/* What has room joins its queue; @now: not from a timer. */
+void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32_t index, ps_t at,
+		  bool now);
 void oracle_switch_event(struct oracle *o, struct node *node, struct event *event);
 
 #endif

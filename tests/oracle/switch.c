@@ -527,7 +527,7 @@ static uint32_t in_order(const struct oracle *o, const struct node *node, const 
 	return left;
 }
 
-static uint32_t way(const struct oracle *o, struct node *node, const struct sim_pkt *pkt)
+uint32_t oracle_way(const struct oracle *o, struct node *node, const struct sim_pkt *pkt)
 {
 	const struct sim_route_table *table = table_at(o, node, pkt->at);
 	const uint64_t key = table->key;
@@ -549,6 +549,7 @@ static uint32_t way(const struct oracle *o, struct node *node, const struct sim_
 		return shortest(node, set, count,
 				(uint32_t)((uint64_t)draw_of(o, key, pkt) * count >> 32));
 	case SIM_BALANCE_FLOW:
+	case SIM_BALANCE_WEAVE:
 		break;
 	}
 	return set[sim_route_pick(key, pkt->flow_hash, count)];
@@ -562,23 +563,101 @@ static uint8_t class_here(const struct oracle *o, const struct sim_pkt *pkt)
 	return o->net->params.extended && more->mapped ? more->map[pkt->priority] : pkt->priority;
 }
 
+void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32_t index, ps_t at,
+		  bool now)
+{
+	struct lane *lane = &node->ports[index].lanes[class_here(o, &item->pkt)];
+
+	*lane->tail = item;
+	lane->tail = &item->next;
+	lane->queue += item->pkt.bytes;
+	lane->count++;
+	if (now)
+		try_start(o, node, index, at);
+	else
+		oracle_at_port(o, DEPART, node->sim, index, at);
+}
+
+bool oracle_room(struct oracle *o, struct node *node, struct sim_pkt *pkt)
+{
+	if (buffer(o, node, class_here(o, pkt), pkt))
+		return true;
+	drop(o, pkt);
+	return false;
+}
+
+void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *pkt, uint32_t index)
+{
+	const uint8_t q = class_here(o, pkt);
+	struct port *port = &node->ports[index];
+	struct lane *lane = &port->lanes[q];
+	struct sim_pkt own = *pkt;
+	struct item *item;
+
+	if (!port->busy && !lane->paused && o->net->params.fc != NET_CREDIT) {
+		CHECK(choose(o, port) < 0);
+		port->busy = true;
+		lane->out_bytes += pkt->bytes;
+		lane->out_packets++;
+		stamp(o, node, index, lane, &own, pkt->at);
+		oracle_at_port(o, DEPART, node->sim, index,
+			       depart(o, node->sim, index, &own, pkt->at));
+		return;
+	}
+	if (queue_is_full(o, node, lane, q, pkt)) {
+		node->dropped_buffer++;
+		drop(o, &own);
+		return;
+	}
+	if (!oracle_room(o, node, &own))
+		return;
+	item = malloc(sizeof(*item));
+	CHECK(item != NULL);
+	*item = (struct item){.pkt = *pkt};
+	oracle_queue(o, node, item, index, pkt->at, true);
+}
+
+/* To its way on, by a switch that reroutes. */
+static void weave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t index)
+{
+	const struct sim_route_table *table = table_at(o, node, pkt->at);
+	const bool from_host = node->sim->ports[pkt->port].peer->ops != &sim_switch_ops;
+	const bool stays = pkt->dst >> 16 == table->own_group;
+	const uint16_t *all;
+	uint16_t only, set[64];
+	uint32_t count;
+
+	if (from_host == stays) {
+		oracle_pass_on(o, node, pkt, index);
+	} else if (stays) {
+		oracle_weave_last(o, node, pkt, index);
+	} else {
+		count = sim_route_set(table, pkt->dst, &all, &only);
+		count = in_order(o, node, all, count, pkt->at, set);
+		oracle_weave_first(o, node, pkt, set, count, table->key, table->own_group);
+	}
+}
+
 static void arrive_at_switch(struct oracle *o, struct node *node, struct event *event)
 {
 	struct sim_pkt *pkt = &event->pkt;
-	const uint32_t index = way(o, node, pkt), limit = o->net->params.more.frame_limit;
+	const uint32_t limit = o->net->params.more.frame_limit;
 	const uint8_t q = class_here(o, pkt);
-	struct port *port;
-	struct lane *lane;
-	struct item *item;
+	const bool weaves = o->net->params.extended &&
+			    o->net->params.more.balance == SIM_BALANCE_WEAVE;
+	uint32_t index;
 
+	if (weaves && pkt->dst == (table_at(o, node, 0)->own_group << 16 | 0xffff)) {
+		oracle_weave_note(o, node, pkt);
+		return;
+	}
+	index = oracle_way(o, node, pkt);
 	if (index == UINT32_MAX || pkt->ttl == 0) {
 		node->dropped_route++;
 		drop(o, pkt);
 		return;
 	}
-	port = &node->ports[index];
-	lane = &port->lanes[q];
-	if (lane->shut || node->ports[pkt->port].lanes[q].shut) {
+	if (node->ports[index].lanes[q].shut || node->ports[pkt->port].lanes[q].shut) {
 		node->dropped_watchdog++;
 		drop(o, pkt);
 		return;
@@ -592,33 +671,10 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 		return;
 	pkt->ttl--;
 	node->forwarded++;
-	if (!port->busy && !lane->paused && o->net->params.fc != NET_CREDIT) {
-		CHECK(choose(o, port) < 0);
-		port->busy = true;
-		lane->out_bytes += pkt->bytes;
-		lane->out_packets++;
-		stamp(o, node, index, lane, pkt, pkt->at);
-		oracle_at_port(o, DEPART, node->sim, index,
-			       depart(o, node->sim, index, pkt, pkt->at));
-		return;
-	}
-	if (queue_is_full(o, node, lane, q, pkt)) {
-		node->dropped_buffer++;
-		drop(o, pkt);
-		return;
-	}
-	if (!buffer(o, node, q, pkt)) {
-		drop(o, pkt);
-		return;
-	}
-	item = malloc(sizeof(*item));
-	CHECK(item != NULL);
-	*item = (struct item){.pkt = *pkt};
-	*lane->tail = item;
-	lane->tail = &item->next;
-	lane->queue += pkt->bytes;
-	lane->count++;
-	try_start(o, node, index, pkt->at);
+	if (weaves)
+		weave(o, node, pkt, index);
+	else
+		oracle_pass_on(o, node, pkt, index);
 }
 
 static void timer(struct oracle *o, struct node *node, uint32_t index, ps_t at)
@@ -639,6 +695,8 @@ void oracle_switch_event(struct oracle *o, struct node *node, struct event *even
 {
 	if (event->phase == TIMER && event->port == UINT32_MAX) {
 		poll(o, node, event->at);
+	} else if (event->phase == TIMER && event->port == ORACLE_WEAVE) {
+		oracle_weave_timer(o, node, event->at);
 	} else if (event->phase == TIMER) {
 		timer(o, node, event->port, event->at);
 	} else if (event->phase == DEPART) {

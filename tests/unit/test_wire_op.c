@@ -4,10 +4,10 @@
 #include "transport/wire/psn.h"
 
 /* Classes by the top three bits: which of the low five exist (IBTA vol. 1, table 38; linux
- * ib_pack.h); [6] is our own (transport/wire/pkt.h). */
+ * ib_pack.h); [6] and [7] are our own (transport/wire/pkt.h). */
 static const uint32_t known[8] = {
 	[0] = 0x30dfffff, [1] = 0x00000fff, [2] = 0x101fffff,
-	[3] = 0x00000030, [4] = 0x00000002, [5] = 0x30dfffff, [6] = 0x00c20fff,
+	[3] = 0x00000030, [4] = 0x00000002, [5] = 0x30dfffff, [6] = 0x00c20fff, [7] = 0x00000001,
 };
 
 static void test_exactly_the_opcodes_of_the_specification_exist(void **state)
@@ -57,6 +57,7 @@ static void test_header_sizes(void **state)
 		{0xc9, 32, "IRN_WRITE_LAST_IMM"},
 		{0xd1, 24, "IRN_ACKNOWLEDGE"},
 		{0xd7, 24, "IRN_SEND_ONLY_INV"},
+		{0xe0, 32, "WAY_NOTE"},
 	};
 
 	(void)state;
@@ -82,7 +83,7 @@ static void test_header_bytes_are_the_sum_of_the_headers(void **state)
 							   8 * op->seth + 8 * op->sacketh);
 		assert_true(op->aeth + op->imm + op->ieth + op->feth <= 1);
 		assert_true(op->send + op->write + op->read + op->atomic <= 1);
-		assert_int_equal(op->request + op->response, i != WIRE_CNP);
+		assert_int_equal(op->request + op->response, i != WIRE_CNP && i != WIRE_WAY_NOTE);
 		assert_true(!op->payload || !(op->aeth && !op->read));
 	}
 }

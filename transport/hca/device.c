@@ -125,7 +125,8 @@ static const bool takes_responses[] = {
 /* Opcodes besides those of RC that an RC queue pair hears. */
 static bool is_of_rc(const struct hca_device *dev, const struct wire_op *op, uint8_t opcode)
 {
-	return op && (op->cnp || (opcode >= WIRE_IRN && dev->selective));
+	return op &&
+	       (op->cnp || (opcode >= WIRE_IRN && opcode < WIRE_WAY_NOTE && dev->selective));
 }
 
 void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/switch_weave.h"
+
+#include "util/alloc.h"
+
+enum { PROBES = 8 };
+
+static uint8_t after(uint8_t epoch)
+{
+	return (uint8_t)((epoch + 1u) & 3u);
+}
+
+struct sim_weave *sim_weave_create(const struct sim_switch *sw)
+{
+	struct sim_weave *weave = util_calloc(1, sizeof(*weave));
+	const uint32_t groups = sw->table.group_count;
+
+	if (!weave)
+		return NULL;
+	weave->rtt = util_calloc(groups + 1, sizeof(*weave->rtt));
+	if (!weave->rtt) {
+		util_free(weave);
+		return NULL;
+	}
+	for (uint32_t g = 0; g < groups; g++)
+		weave->rtt[g] = PS_NEVER;
+	return weave;
+}
+
+void sim_weave_destroy(struct sim_weave *weave)
+{
+	if (!weave)
+		return;
+	util_free(weave->rtt);
+	util_free(weave);
+}
+
+/* ---- tables of flows ---- */
+
+static struct sim_weave_key key_of(const struct sim_pkt *pkt)
+{
+	return (struct sim_weave_key){
+		.dst = pkt->dst, .hash = pkt->flow_hash, .priority = pkt->priority};
+}
+
+static struct sim_weave_key key_in(const struct sim_note *note)
+{
+	return (struct sim_weave_key){
+		.dst = note->dst, .hash = note->flow_hash, .priority = note->priority};
+}
+
+static bool same(const struct sim_weave_key *a, const struct sim_weave_key *b)
+{
+	return a->dst == b->dst && a->hash == b->hash && a->priority == b->priority;
+}
+
+static uint32_t slot_of(const struct sim_weave_key *key)
+{
+	const u128 x = (u128)((uint64_t)key->dst << 32 | key->hash) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)((uint64_t)x ^ (uint64_t)(x >> 64) ^ key->priority) % SIM_WEAVE_SLOTS;
+}
+
+static bool is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
+{
+	return at - last_at > sw->more->params.weave.expiry;
+}
+
+/* NULL: unknown, and with @add there is no place, either. */
+static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at,
+				    bool add)
+{
+	struct sim_weave_tx *free = NULL;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct sim_weave_tx *tx =
+			&sw->more->weave->tx[(slot_of(key) + i) % SIM_WEAVE_SLOTS];
+
+		if (tx->used && same(&tx->key, key))
+			return tx;
+		if (!free && (!tx->used || is_over(sw, tx->last_at, at)))
+			free = tx;
+	}
+	if (!add || !free)
+		return NULL;
+	*free = (struct sim_weave_tx){.key = *key};
+	return free;
+}
+
+static struct sim_weave_rx *find_rx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at)
+{
+	struct sim_weave_rx *free = NULL;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct sim_weave_rx *rx =
+			&sw->more->weave->rx[(slot_of(key) + i) % SIM_WEAVE_SLOTS];
+
+		if (rx->used && same(&rx->key, key))
+			return rx;
+		if (!free && (!rx->used || (rx->count == 0 && is_over(sw, rx->last_at, at))))
+			free = rx;
+	}
+	if (free)
+		*free = (struct sim_weave_rx){.key = *key, .used = true, .last_at = at};
+	return free;
+}
+
+/* ---- the sender's switch ---- */
+
+static uint32_t busy_slot(uint32_t group, uint32_t port)
+{
+	return (group * 64 + port) % SIM_WEAVE_WAYS;
+}
+
+static bool is_good(const struct sim_weave *weave, uint32_t group, uint32_t port, ps_t at)
+{
+	const uint32_t i = busy_slot(group, port);
+
+	return weave->busy[i].group != group || weave->busy[i].port != port ||
+	       weave->busy[i].until <= at;
+}
+
+/* The first of two drawn that is good; otherwise the first. */
+static bool draw_way(const struct sim_switch *sw, const struct sim_pkt *pkt, const uint16_t *set,
+		     uint32_t count, uint32_t *ret_way)
+{
+	const uint64_t key = sw->table.key ^ pkt->at * 0xd6e8feb86659fd93u;
+	uint32_t ways[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		ways[i] = set[sim_route_pick(key + i * 0x9e3779b97f4a7c15u, pkt->flow_hash, count)];
+		if (is_good(sw->more->weave, pkt->dst >> 16, ways[i], pkt->at)) {
+			*ret_way = ways[i];
+			return true;
+		}
+	}
+	*ret_way = ways[0];
+	return false;
+}
+
+static bool is_among(const uint16_t *set, uint32_t count, uint32_t port)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (set[i] == port)
+			return true;
+	return false;
+}
+
+static void ask(struct sim_weave_tx *tx, ps_t at, struct sim_note *ret_note)
+{
+	tx->state = SIM_WEAVE_ASKING;
+	tx->round++;
+	tx->asked_at = at;
+	ret_note->kind = SIM_NOTE_REQUEST;
+	ret_note->way = tx->way;
+	ret_note->round = tx->round;
+}
+
+static bool is_late(const struct sim_switch *sw, const struct sim_weave_tx *tx, ps_t at)
+{
+	const ps_t rtt = sw->more->weave->rtt[tx->key.dst >> 16];
+
+	return tx->state == SIM_WEAVE_ASKING && rtt != PS_NEVER &&
+	       at - tx->asked_at > rtt + sw->more->params.weave.reply;
+}
+
+bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
+		     uint32_t count, uint32_t *ret_way, struct sim_note *ret_note)
+{
+	const struct sim_weave_key key = key_of(pkt);
+	struct sim_weave_tx *tx = find_tx(sw, &key, pkt->at, true);
+	uint32_t way;
+
+	*ret_note = (struct sim_note){.dst = pkt->dst,
+				      .flow_hash = pkt->flow_hash,
+				      .priority = pkt->priority,
+				      .group = (uint16_t)sw->table.own_group};
+	if (!tx) {
+		*ret_way = set[sim_route_pick(sw->table.key, pkt->flow_hash, count)];
+		return false;
+	}
+	if (!tx->used || is_over(sw, tx->last_at, pkt->at) || !is_among(set, count, tx->way)) {
+		/* Nothing of it is on the way any more, or what is will not come. */
+		if (draw_way(sw, pkt, set, count, &way) || !tx->used ||
+		    !is_among(set, count, tx->way))
+			tx->way = (uint16_t)way;
+		tx->used = true;
+		tx->state = SIM_WEAVE_STABLE;
+	}
+	tx->last_at = pkt->at;
+	pkt->epoch = tx->epoch & 3u;
+	ret_note->epoch = tx->epoch;
+	*ret_way = tx->way;
+	if (tx->state == SIM_WEAVE_CLEARING && is_over(sw, tx->asked_at, pkt->at))
+		tx->state = SIM_WEAVE_STABLE;
+	if (tx->state == SIM_WEAVE_STABLE) {
+		ask(tx, pkt->at, ret_note);
+	} else if (is_late(sw, tx, pkt->at)) {
+		if (!draw_way(sw, pkt, set, count, &way) || way == tx->way) {
+			ask(tx, pkt->at, ret_note);
+			return true;
+		}
+		ret_note->kind = SIM_NOTE_TAIL;
+		ret_note->way = tx->way = (uint16_t)way;
+		tx->state = SIM_WEAVE_CLEARING;
+		tx->asked_at = pkt->at;
+		tx->epoch = after(tx->epoch);
+		sw->more->weave->stats.rerouted++;
+	}
+	return ret_note->kind != SIM_NOTE_NONE;
+}
+
+static void hear_answer(struct sim_switch *sw, const struct sim_note *note, ps_t at)
+{
+	struct sim_weave *weave = sw->more->weave;
+	const struct sim_weave_key key = key_in(note);
+	const uint32_t group = note->dst >> 16;
+	struct sim_weave_tx *tx = find_tx(sw, &key, at, false);
+
+	if (note->kind == SIM_NOTE_BUSY) {
+		const uint32_t i = busy_slot(group, note->way);
+
+		weave->busy[i].group = group;
+		weave->busy[i].port = note->way;
+		weave->busy[i].until = at + sw->more->params.weave.busy;
+	} else if (tx && note->kind == SIM_NOTE_REPLY && tx->state == SIM_WEAVE_ASKING &&
+		   tx->round == note->round) {
+		if (!is_late(sw, tx, at))
+			tx->state = SIM_WEAVE_STABLE;
+		if (at - tx->asked_at < weave->rtt[group])
+			weave->rtt[group] = at - tx->asked_at;
+	} else if (tx && note->kind == SIM_NOTE_CLEAR && tx->state == SIM_WEAVE_CLEARING &&
+		   tx->epoch == after(note->epoch)) {
+		tx->state = SIM_WEAVE_STABLE;
+	}
+}
+
+/* ---- the receiver's ---- */
+
+static void answer(const struct sim_weave_rx *rx, enum sim_note_kind kind, uint8_t epoch,
+		   struct sim_note *ret_note)
+{
+	*ret_note = (struct sim_note){.kind = (uint8_t)kind,
+				      .epoch = epoch,
+				      .priority = rx->key.priority,
+				      .way = rx->ways[epoch],
+				      .group = rx->group,
+				      .flow_hash = rx->key.hash,
+				      .dst = rx->key.dst};
+}
+
+bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave_rx **ret_rx,
+		    struct sim_note *ret_note)
+{
+	const struct sim_weave_key key = key_of(pkt);
+	const uint8_t epoch = pkt->epoch;
+	struct sim_weave_rx *rx = find_rx(sw, &key, pkt->at);
+	uint32_t ahead;
+
+	ret_note->kind = SIM_NOTE_NONE;
+	pkt->epoch = 0;
+	if (!rx)
+		return true;
+	ahead = ((uint32_t)epoch - rx->epoch) & 3u;
+	/* What was lost sight of begins where it is now. */
+	if (rx->count == 0 && (ahead == 2 || is_over(sw, rx->last_at, pkt->at))) {
+		rx->epoch = epoch;
+		ahead = 0;
+	}
+	rx->last_at = pkt->at;
+	if (pkt->ecn == 3 && rx->known >> epoch & 1 &&
+	    pkt->at - rx->notified_at >= sw->more->params.weave.busy / 2) {
+		rx->notified_at = pkt->at;
+		answer(rx, SIM_NOTE_BUSY, epoch, ret_note);
+	}
+	if (ahead == 0 && rx->count > 0)
+		rx->resume_at = pkt->at + sw->more->params.weave.resume;
+	*ret_rx = rx;
+	return ahead != 1;
+}
+
+void sim_weave_keep(struct sim_switch *sw, struct sim_weave_rx *rx, struct sim_pkt *pkt)
+{
+	struct sim_weave *weave = sw->more->weave;
+
+	if (rx->count++ == 0) {
+		rx->resume_at = pkt->at + sw->more->params.weave.resume;
+		rx->next = weave->keeping;
+		weave->keeping = rx;
+		rx->head = pkt;
+	} else {
+		memcpy((void *)rx->tail, &pkt, sizeof(pkt));
+	}
+	rx->tail = pkt;
+	weave->kept_count++;
+	weave->kept_bytes += pkt->bytes;
+	weave->stats.kept++;
+	if (weave->kept_bytes > weave->stats.kept_bytes_max)
+		weave->stats.kept_bytes_max = weave->kept_bytes;
+}
+
+void sim_weave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
+		    struct sim_weave_rx **ret_rx, struct sim_note *ret_note)
+{
+	const struct sim_weave_key key = key_in(note);
+	const uint8_t next = after(note->epoch);
+	struct sim_weave_rx *rx;
+
+	*ret_rx = NULL;
+	ret_note->kind = SIM_NOTE_NONE;
+	if (note->kind != SIM_NOTE_REQUEST && note->kind != SIM_NOTE_TAIL) {
+		hear_answer(sw, note, at);
+		return;
+	}
+	rx = find_rx(sw, &key, at);
+	if (!rx)
+		return;
+	rx->last_at = at;
+	rx->group = note->group;
+	if (note->kind == SIM_NOTE_REQUEST) {
+		rx->ways[note->epoch] = note->way;
+		rx->known |= (uint8_t)(1u << note->epoch);
+		answer(rx, SIM_NOTE_REPLY, note->epoch, ret_note);
+		ret_note->round = note->round;
+		return;
+	}
+	rx->ways[next] = note->way;
+	rx->known = (uint8_t)(1u << note->epoch | 1u << next);
+	answer(rx, SIM_NOTE_CLEAR, note->epoch, ret_note);
+	if (rx->epoch != note->epoch)
+		return; /* it was not waited for any more */
+	if (rx->count > 0)
+		*ret_rx = rx;
+	else
+		rx->epoch = next;
+}
+
+struct sim_weave_rx *sim_weave_first(const struct sim_weave *weave, ps_t *ret_at)
+{
+	struct sim_weave_rx *first = NULL;
+
+	*ret_at = PS_NEVER;
+	for (struct sim_weave_rx *rx = weave->keeping; rx; rx = rx->next) {
+		const uint64_t mine = (uint64_t)rx->key.dst << 32 | rx->key.hash;
+		const uint64_t other = first ? (uint64_t)first->key.dst << 32 | first->key.hash : 0;
+
+		if (first &&
+		    (rx->resume_at > first->resume_at ||
+		     (rx->resume_at == first->resume_at &&
+		      (mine > other || (mine == other && rx->key.priority > first->key.priority)))))
+			continue;
+		first = rx;
+		*ret_at = rx->resume_at;
+	}
+	return first;
+}
+
+struct sim_pkt *sim_weave_let_go(struct sim_weave *weave, struct sim_weave_rx *rx,
+				 uint32_t *ret_count)
+{
+	struct sim_weave_rx **link = &weave->keeping;
+
+	while (*link != rx)
+		link = &(*link)->next;
+	*link = rx->next;
+	*ret_count = rx->count;
+	weave->kept_count -= rx->count;
+	rx->count = 0;
+	rx->epoch = after(rx->epoch);
+	return rx->head;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_SWITCH_WEAVE_H
+#define SIM_SWITCH_WEAVE_H
+
+/* Rerouting as ConWeave has it (Song et al., "Network Load Balancing with In-network Reordering
+ * Support for RDMA", SIGCOMM 2023). The switch of the sender's host asks once a round for an answer
+ * from the switch of the receiver's host, along the flow's own way. Where that is late, a note on
+ * the old way says that nothing more comes there (TAIL), and the flow goes on by another that was
+ * not marked lately, in a new epoch; the receiver's switch keeps frames of the new epoch until the
+ * TAIL is there, and says so (CLEAR). One reroute at a time, so frames leave in order.
+ *
+ * Otherwise than there: what the paper puts into headers of data frames travels in frames of their
+ * own, right behind them in the same queues (but for the epoch's two bits); the deadline is the
+ * least round trip so far and not a configured one, plus @reply; and a TAIL that does not come is
+ * waited for
+ * @resume from the last frame of the old epoch on, not for an estimate. A way is a port of the
+ * sender's switch; further switches choose by ECMP.
+ *
+ * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
+#include "sim/switch_internal.h"
+
+enum { SIM_WEAVE_SLOTS = 8192, SIM_WEAVE_WAYS = 1024, SIM_WEAVE_HERE = 0xffff };
+
+/* One flow, as a switch sees it: address, hash and priority. */
+struct sim_weave_key {
+	uint32_t dst, hash;
+	uint8_t priority;
+};
+
+enum sim_weave_state { SIM_WEAVE_STABLE, SIM_WEAVE_ASKING, SIM_WEAVE_CLEARING };
+
+/* At the sender's switch. */
+struct sim_weave_tx {
+	struct sim_weave_key key;
+	uint16_t way;
+	uint8_t epoch, state;
+	bool used;
+	uint32_t round;
+	ps_t last_at, asked_at; /* CLEARING: when the TAIL went */
+};
+
+/* At the receiver's. */
+struct sim_weave_rx {
+	struct sim_weave_key key;
+	uint8_t epoch; /* whose frames go on */
+	uint8_t known; /* mask of epochs whose ways are known */
+	bool used;
+	uint16_t group, ways[4]; /* of the sender's switch */
+	ps_t last_at, notified_at;
+	struct sim_pkt *head, *tail; /* of the next epoch */
+	uint32_t count;
+	ps_t resume_at;		   /* where count > 0 */
+	struct sim_weave_rx *next; /* among those with frames */
+};
+
+struct sim_weave {
+	struct sim_weave_tx tx[SIM_WEAVE_SLOTS];
+	struct sim_weave_rx rx[SIM_WEAVE_SLOTS];
+	struct {
+		uint32_t group, port;
+		ps_t until;
+	} busy[SIM_WEAVE_WAYS];
+	ps_t *rtt; /* by group: the least so far, PS_NEVER: none */
+	struct sim_weave_rx *keeping;
+	uint64_t kept_bytes;
+	uint32_t kept_count;
+	struct sim_weave_stats stats;
+};
+
+struct sim_weave *sim_weave_create(const struct sim_switch *sw); /* NULL: no memory */
+void sim_weave_destroy(struct sim_weave *weave);		 /* NULL allowed */
+
+/* The way of @pkt, which a host here has sent to another switch's, among @count of @set; its epoch
+ * is set. True: @ret_note follows it on that way. */
+bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
+		     uint32_t count, uint32_t *ret_way, struct sim_note *ret_note);
+/* @pkt is for a host here. False: it is kept, once it is charged, in *ret_rx. @ret_note, which has
+ * a kind or not, goes to its group. */
+bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave_rx **ret_rx,
+		    struct sim_note *ret_note);
+void sim_weave_keep(struct sim_switch *sw, struct sim_weave_rx *rx, struct sim_pkt *pkt);
+/* A note for this switch. What is kept in *ret_rx goes on now; NULL: nothing. @ret_note as above.
+ */
+void sim_weave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
+		    struct sim_weave_rx **ret_rx, struct sim_note *ret_note);
+/* The one whose time is first, at *ret_at; NULL: none, PS_NEVER. */
+struct sim_weave_rx *sim_weave_first(const struct sim_weave *weave, ps_t *ret_at);
+/* @rx keeps nothing more, and its next epoch begins: its frames, a list through the first word. */
+struct sim_pkt *sim_weave_let_go(struct sim_weave *weave, struct sim_weave_rx *rx,
+				 uint32_t *ret_count);
+
+#endif

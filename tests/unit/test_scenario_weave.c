@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* balance: conweave. Flows leave a way that has become slow, and what they send arrives in order.
+ */
+#include "tests/test.h"
+
+#include "models/packet.h"
+#include "models/scenario_read.h"
+#include "models/task.h"
+#include "sim/port.h"
+#include "transport/wire/frame.h"
+
+#include <string.h>
+
+const struct vrb_provider *vrb_provider(void)
+{
+	static const struct vrb_provider tasks = {.list = task_list_worlds};
+
+	return &tasks;
+}
+
+/* Four flows of 25 Gbit/s over two ways of 100, of which one carries only 10 from 200 us on. */
+#define SLOW                                                                                       \
+	"topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 4, host_rate: "        \
+	"25Gbps}\n"                                                                                \
+	"traffic:\n"                                                                               \
+	"  - {class: a, pattern: incast, from: [h0], to: h4, size: 100MB}\n"                       \
+	"  - {class: b, pattern: incast, from: [h1], to: h5, size: 100MB}\n"                       \
+	"  - {class: c, pattern: incast, from: [h2], to: h6, size: 100MB}\n"                       \
+	"  - {class: d, pattern: incast, from: [h3], to: h7, size: 100MB}\n"                       \
+	"faults: [{link: leaf0-spine1, sender: leaf0, rate: 10Gbps, from: 200us}]\n"
+/* Two to one, many flows at once: ways fill and empty all the time. */
+#define LOAD                                                                                       \
+	"topology: {kind: leaf_spine, leaves: 4, spines: 2, hosts_per_leaf: 4}\n"                  \
+	"nic: {cc: dcqcn_hpcc, mtu: 1024}\n"                                                       \
+	"traffic: [{class: a, load: 40%, cdf: alistorage2019, until: 500us, hosts: "               \
+	"\"h[0-15]\"}]\n"
+#define TOP "version: 1\n"
+#define ECMP TOP "switch: {pfc: {}, ecn: {kmin: 100KB, kmax: 400KB}}\n"
+#define WEAVE TOP "switch: {balance: conweave, pfc: {}, ecn: {kmin: 100KB, kmax: 400KB}}\n"
+
+struct seen {
+	uint64_t slow; /* frames that leaf0 has sent to spine1 */
+	uint64_t again, nacked,
+		answered; /* by hosts: retransmitted; NAKs heard and sent for gaps */
+	uint64_t completed;
+	uint64_t digest;
+	struct sim_weave_stats weave;
+};
+
+static struct seen play(const char *text, uint32_t threads, ps_t until)
+{
+	const struct scenario_options options = {.thread_count = threads};
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+	struct seen seen = {0};
+
+	if (scenario_parse("test.yaml", text, strlen(text), NULL, &scenario, &errors) != 0)
+		fail_msg("%s", errors.lines[0].text);
+	bad_list_fini(&errors);
+	assert_int_equal(scenario_build(&scenario, &options, &fabric, &traffic), 0);
+	assert_int_equal(fabric_run(&fabric, until), 0);
+	seen.slow = sim_port_find(fabric.sim, "leaf0-spine1#0", "leaf0")->sent_packets;
+	seen.digest = sim_digest(fabric.sim);
+	for (uint32_t i = 0; i < fabric.host_count; i++) {
+		const struct hca_counters *c = hca_device_counters(fabric.hosts[i].hca);
+
+		seen.again += c->packets_retransmitted;
+		seen.nacked += c->packet_seq_err;
+		seen.answered += c->out_of_sequence;
+	}
+	for (uint64_t i = 0; i < scenario.flow_count; i++)
+		seen.completed += scenario.flows[i].status == TRAFFIC_OK;
+	for (uint32_t i = 0; i < fabric.switch_count; i++) {
+		const struct sim_weave_stats stats = sim_switch_weave_stats(fabric.switches[i]);
+
+		seen.weave.rerouted += stats.rerouted;
+		seen.weave.kept += stats.kept;
+		seen.weave.overdue += stats.overdue;
+		seen.weave.notes_sent += stats.notes_sent;
+		seen.weave.notes_heard += stats.notes_heard;
+	}
+	traffic_destroy(traffic);
+	fabric_fini(&fabric);
+	scenario_fini(&scenario);
+	return seen;
+}
+
+/* 500 us of 10 Gbit/s are 150 frames of 4,178 bytes. */
+static void flows_leave_a_way_that_is_slow(void **state)
+{
+	const struct seen stay = play(ECMP SLOW, 1, 500 * PS_US),
+			  stay_on = play(ECMP SLOW, 1, 1000 * PS_US),
+			  leave = play(WEAVE SLOW, 1, 500 * PS_US),
+			  leave_on = play(WEAVE SLOW, 1, 1000 * PS_US);
+
+	(void)state;
+	assert_in_range(stay_on.slow - stay.slow, 140, 151);
+	assert_true(leave.weave.rerouted > 0);
+	/* Tried now and then, once the marks of the last time are forgotten. */
+	assert_true(leave_on.slow - leave.slow < 50);
+}
+
+static void what_is_rerouted_arrives_in_order(void **state)
+{
+	const struct seen slow = play(WEAVE SLOW, 1, 1000 * PS_US),
+			  load = play(WEAVE LOAD, 1, PS_NEVER);
+
+	(void)state;
+	assert_true(slow.weave.rerouted > 0 && slow.weave.kept > 0);
+	assert_int_equal(slow.again + slow.nacked + slow.answered, 0);
+	assert_true(load.weave.rerouted > 50 && load.weave.kept > 100);
+	assert_int_equal(load.weave.overdue, 0);
+	assert_int_equal(load.again + load.nacked + load.answered, 0);
+	assert_int_equal(load.weave.notes_sent, load.weave.notes_heard);
+}
+
+static void threads_change_nothing(void **state)
+{
+	const struct seen one = play(WEAVE LOAD, 1, PS_NEVER);
+
+	(void)state;
+	assert_true(play(WEAVE LOAD, 3, PS_NEVER).digest == one.digest);
+	assert_true(play(ECMP LOAD, 1, PS_NEVER).digest != one.digest);
+}
+
+static void a_note_is_what_it_was_in_a_frame(void **state)
+{
+	const struct sim_note note = {.kind = SIM_NOTE_BUSY,
+				      .epoch = 3,
+				      .priority = 5,
+				      .way = 0xfffe,
+				      .group = 0xabcd,
+				      .flow_hash = 0x12345678,
+				      .dst = 0x9abcdef0,
+				      .round = 0xffffffff};
+	struct sim_note read;
+	struct sim_pkt frame = {.ttl = 1};
+	uint64_t facts[2];
+
+	(void)state;
+	packet_body_ops.note(&frame, &note);
+	/* BTH 12, RETH 16, ImmDt 4, ICRC 4; IPv4, Ethernet, preamble and gap 66. */
+	assert_int_equal(frame.bytes, 102);
+	read = packet_body_ops.read_note(&frame);
+	assert_int_equal(read.kind, note.kind);
+	assert_int_equal(read.epoch, note.epoch);
+	assert_int_equal(read.priority, note.priority);
+	assert_int_equal(read.way, note.way);
+	assert_int_equal(read.group, note.group);
+	assert_int_equal(read.flow_hash, note.flow_hash);
+	assert_int_equal(read.dst, note.dst);
+	assert_int_equal(read.round, note.round);
+	packet_body_ops.facts(&frame, facts);
+	assert_true(facts[1] >> 48 == 0xe0);
+	assert_null(packet_slab_of(&frame));
+}
+
+/* One that comes from outside is nothing to a queue pair, not even where it hears IRN's opcodes. */
+static void adapters_take_no_notes(void **state)
+{
+	static const char text[] = TOP "nic: {retransmit: selective}\n" SLOW;
+	const struct scenario_options options = {.thread_count = 1};
+	const struct hca_rx rx = {0};
+	struct wire_pkt note = {.opcode = WIRE_WAY_NOTE};
+	struct hca_counters before;
+	const struct hca_counters *c;
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+
+	(void)state;
+	assert_int_equal(scenario_parse("t", text, strlen(text), NULL, &scenario, &errors), 0);
+	bad_list_fini(&errors);
+	assert_int_equal(scenario_build(&scenario, &options, &fabric, &traffic), 0);
+	assert_int_equal(fabric_run(&fabric, 100 * PS_US), 0);
+	c = hca_device_counters(fabric_host(&fabric, "h4")->hca);
+	before = *c;
+	note.dest_qpn = scenario.flows[0].sink_qpn;
+	hca_input(fabric_host(&fabric, "h4")->hca, &note, &rx, 100 * PS_US);
+	assert_int_equal(c->rx_dropped, before.rx_dropped + 1);
+	assert_int_equal(c->rx_unknown_qp, before.rx_unknown_qp);
+	assert_int_equal(c->rp_cnp_handled, before.rp_cnp_handled);
+	traffic_destroy(traffic);
+	fabric_fini(&fabric);
+	scenario_fini(&scenario);
+}
+
+RUN(T(flows_leave_a_way_that_is_slow), T(what_is_rerouted_arrives_in_order),
+    T(threads_change_nothing), T(a_note_is_what_it_was_in_a_frame),
+    T(adapters_take_no_notes))
