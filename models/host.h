@@ -50,6 +50,7 @@ struct host_params {
 	enum coro_backend coro_backend;
 	/* Of the queue pairs of flows; codes as in libibverbs. */
 	bool flow_pairs; /* flows from one host to another share a queue pair, in order of their starts */
+	bool flow_uc;	 /* they are UC; not with flow_pairs */
 	uint8_t flow_timeout, flow_retries, flow_ttl; /* ttl 0: 64 */
 	ps_t loop_delay;      /* of what it sends to itself, beside the time on the wire */
 	struct spin *spin;    /* watches programs (models/spin.h); NULL: nobody does */

@@ -118,9 +118,13 @@ static struct packets packets_of(const struct host_params *params, uint64_t byte
 	const uint32_t mtu = params->profile.mtu_max;
 	const uint32_t around = params->profile.wire_overhead + int_bytes(params) +
 				(uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES;
-	const uint32_t reth = params->profile.retransmit == HCA_SELECTIVE ? WIRE_RETH_BYTES : 0;
+	const bool is_selective =
+		params->profile.retransmit == HCA_SELECTIVE && !params->flow_uc;
+	const uint32_t reth = is_selective ? WIRE_RETH_BYTES : 0;
 	const uint64_t count = (bytes - 1) / mtu + 1;
-	const uint32_t tail = (uint32_t)(bytes - (count - 1) * mtu), padded = (tail + 3) & ~3u;
+	const uint32_t imm = params->flow_uc ? WIRE_IMM_BYTES : 0;
+	const uint32_t tail = (uint32_t)(bytes - (count - 1) * mtu);
+	const uint32_t padded = imm + ((tail + 3) & ~3u);
 
 	return (struct packets){
 		.count = count,
@@ -161,10 +165,13 @@ ps_t traffic_ideal(const struct traffic *traffic, const struct traffic_flow *flo
 	ps_t through[LINKS_MAX] = {0};
 	struct trip there, back;
 
-	if (!find_trip(traffic, src, dst, flow->source_qpn, flow->sink_qpn, &there) ||
-	    !find_trip(traffic, dst, src, flow->sink_qpn, flow->source_qpn, &back))
+	if (!find_trip(traffic, src, dst, flow->source_qpn, flow->sink_qpn, &there))
 		return PS_NEVER;
 	for (uint64_t done = 0; done < flow->bytes; done += TRAFFIC_WRITE_MAX)
 		write_through(&there, &src->params, flow->bytes - done, through);
+	if (src->params.flow_uc)
+		return through[there.count - 1] + there.delays;
+	if (!find_trip(traffic, dst, src, flow->sink_qpn, flow->source_qpn, &back))
+		return PS_NEVER;
 	return through[there.count - 1] + there.delays + ack_time(&back, &dst->params);
 }

@@ -57,6 +57,7 @@ static struct host_params host_of(const struct scenario *s, const struct scenari
 		.loop_delay = s->nic.loop_delay,
 		.flow_timeout = s->nic.timeout,
 		.flow_pairs = s->nic.qp_per_pair,
+		.flow_uc = s->nic.uc,
 		.flow_retries = s->nic.retry_cnt,
 		.flow_ttl = s->nic.ttl,
 		.through_wire = options->through_wire,

@@ -157,6 +157,19 @@ static void refuse_alone(struct scenario_reader *r, const struct yaml_node *map,
 			scenario_refuse(r, map, scenario_node(map, keys[i]), "nic", expected);
 }
 
+/* What ACKs would have to tell nobody tells; the order of receives would be that of arrivals. */
+static void check_uc(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const struct scenario_nic *nic = &r->scenario->nic;
+
+	if (scenario_cc_ops(nic->cc)->takes_acks)
+		scenario_refuse(r, map, scenario_node(map, "cc"), "nic",
+				"none or a form of dcqcn with nic.transport: uc");
+	if (nic->qp_per_pair)
+		scenario_refuse(r, map, scenario_node(map, "qp"), "nic",
+				"per-flow with nic.transport: uc");
+}
+
 void scenario_read_nic(struct scenario_reader *r)
 {
 	static const char *const rto[] = {"rto_low", "rto_high"};
@@ -172,6 +185,7 @@ void scenario_read_nic(struct scenario_reader *r)
 		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
 		.timeout = (uint8_t)scenario_get(map, "nic.timeout").number,
 		.qp_per_pair = scenario_get(map, "nic.qp").word == 1,
+		.uc = scenario_get(map, "nic.transport").word == 1,
 		.retry_cnt = (uint8_t)scenario_get(map, "nic.retries").number,
 		.ack_priority = ack.word < 0 ? (int)ack.number : -1,
 		.cnp_priority = (uint8_t)scenario_get(map, "nic.cnp_priority").number,
@@ -189,6 +203,8 @@ void scenario_read_nic(struct scenario_reader *r)
 		read_selective(r, map);
 	else if (nic->retransmit != HCA_SELECTIVE)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
+	if (nic->uc)
+		check_uc(r, map);
 	scenario_read_cc(r, map, host_rate(&r->scenario->topology));
 	scenario_hash_map(r, &r->hash, map, "nic");
 }

@@ -321,6 +321,9 @@ static const struct scenario_row rows[] = {
 	{"nic.qp", SCENARIO_WORD, "per-flow", 0, 0, "per-flow per-pair",
 	 .help = "per-flow: each a fresh queue pair; per-pair: flows of one source, destination and priority "
 	 "share one, in the order of their starts"},
+	{"nic.transport", SCENARIO_WORD, "rc", 0, 0, "rc uc",
+	 .help = "of flows; uc: nothing is acknowledged or sent again, a flow ends when it is there, and "
+	 "one that lacks a packet is lost"},
 	{"nic.retransmit", SCENARIO_WORD, "go_back_n", 0, 0, "go_back_n go_back_0 selective",
 	 .help = "after a loss: from the lost packet on; the whole message anew; or the lost packets "
 	 "alone, with a NAK for each that comes before its turn (IRN)"},

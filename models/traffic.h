@@ -3,7 +3,7 @@
 #define MODELS_TRAFFIC_H
 
 /* Flows: each a fresh queue pair at line rate that makes one RDMA WRITE of synthetic bytes per (at
- * most) 1 GiB, through the same adapter that programs use; or, with flow_pairs, all of one source,
+ * most) 1 GiB (on UC one with immediate, so that the sink knows), through the same adapter that programs use; or, with flow_pairs, all of one source,
  * destination and priority one queue pair that stays. A flow is known by (source,
  * destination, priority, bytes, start, k-th of its equals), never by its place in a list; queue
  * pair numbers and UDP source ports follow from the seed, the host and that key. */
@@ -14,7 +14,7 @@
 #define TRAFFIC_BYTES_MAX ((uint64_t)1 << 44)
 
 enum traffic_status {
-	TRAFFIC_PENDING, /* not started, or under way: "unfinished" at the end */
+	TRAFFIC_PENDING, /* not started, or under way: "unfinished" at the end, or traffic_is_lost() */
 	TRAFFIC_OK,
 	TRAFFIC_FAILED, /* @wc_status says how */
 };
@@ -29,11 +29,13 @@ struct traffic_flow {
 	/* What became of it. */
 	enum traffic_status status;
 	int wc_status;			/* enum hca_wc_status */
-	ps_t end_at;			/* the requester's completion */
+	ps_t end_at; /* the requester's completion; on UC that of the last receive */
 	uint64_t packets_retransmitted; /* once it has ended; see traffic_retransmitted() */
 	/* The traffic module's own. */
 	uint64_t key, va;
 	uint32_t source_qpn, sink_qpn;
+	bool is_sent;		/* UC: the requester has completed it */
+	uint32_t writes_here;	/* UC: of its WRITEs, whole at the sink */
 	struct traffic_pair *pair; /* whose queue pair it shares; NULL: it has its own */
 	struct hca_qp *sink_qp;
 	bool streamed;
@@ -91,10 +93,16 @@ struct traffic_sums {
 };
 struct traffic_sums traffic_sums(const struct traffic *traffic);
 
+/* After the run: all of @flow, on UC, has been sent, and not all of it is there. */
+static inline bool traffic_is_lost(const struct traffic_flow *flow)
+{
+	return flow->status == TRAFFIC_PENDING && flow->is_sent;
+}
+
 uint64_t traffic_retransmitted(const struct traffic_flow *flow); /* so far */
 
-/* How long @flow takes alone on an idle fabric over the path that it takes, ACK included, without
- * host costs and rate limit. PS_NEVER: no path. */
+/* How long @flow takes alone on an idle fabric over the path that it takes, the ACK included where
+ * there is one, without host costs and rate limit. PS_NEVER: no path. */
 ps_t traffic_ideal(const struct traffic *traffic, const struct traffic_flow *flow);
 
 #endif

@@ -50,26 +50,40 @@ static struct hca_qp_attr attr_of(const struct traffic_host *th, const struct tr
 	return attr;
 }
 
+/* UC tells its sender nothing: the sink's receives tell that a WRITE is there. */
+static void post_receives(struct traffic_host *th, struct traffic_flow *flow, struct hca_qp *qp)
+{
+	const struct hca_recv_wr wr = {.wr_id = (uintptr_t)flow};
+
+	for (uint32_t i = traffic_writes_of(flow); i > 0; i--)
+		CHECK(hca_qp_post_recv(th->host->hca, qp, &wr, th->host->now) == 0);
+}
+
 /* -ENOMEM */
-static int open_qp(struct traffic_host *th, const struct traffic_flow *flow, bool is_sink,
+static int open_qp(struct traffic_host *th, struct traffic_flow *flow, bool is_sink,
 		   struct hca_qp **ret_qp)
 {
 	enum {
 		TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-		TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN |
-			 HCA_QP_RQ_PSN | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-		TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-			 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
+		UC_TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN |
+			    HCA_QP_RQ_PSN,
+		TO_RTR = UC_TO_RTR | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
+		UC_TO_RTS = HCA_QP_STATE | HCA_QP_SQ_PSN,
+		TO_RTS = UC_TO_RTS | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
+			 HCA_QP_MAX_QP_RD_ATOMIC,
 	};
 	struct hca_device *hca = th->host->hca;
 	const ps_t now = th->host->now;
+	const bool is_uc = th->host->params.flow_uc;
 	const uint32_t depth = flow->pair ? flow->pair->writes_max : traffic_writes_of(flow);
 	const struct hca_qp_init init = {
-		.type = HCA_QPT_RC,
+		.type = is_uc ? HCA_QPT_UC : HCA_QPT_RC,
 		.pd = th->pd,
 		.send_cq = th->cq,
 		.recv_cq = th->cq,
-		.cap = {.send_depth = is_sink ? 0 : depth, .send_sge_max = !is_sink},
+		.cap = {.send_depth = is_sink ? 0 : depth,
+			.recv_depth = is_sink && is_uc ? depth : 0,
+			.send_sge_max = !is_sink},
 		.signal_all = true,
 		.dest_rd_atomic_max = 1,
 		.qpn = is_sink ? flow->sink_qpn : flow->source_qpn,
@@ -82,11 +96,13 @@ static int open_qp(struct traffic_host *th, const struct traffic_flow *flow, boo
 	attr.state = HCA_QPS_INIT;
 	CHECK(hca_qp_modify(hca, *ret_qp, &attr, TO_INIT, now) == 0);
 	attr.state = HCA_QPS_RTR;
-	CHECK(hca_qp_modify(hca, *ret_qp, &attr, TO_RTR, now) == 0);
+	CHECK(hca_qp_modify(hca, *ret_qp, &attr, is_uc ? UC_TO_RTR : TO_RTR, now) == 0);
+	if (is_sink && is_uc)
+		post_receives(th, flow, *ret_qp);
 	if (is_sink)
 		return 0;
 	attr.state = HCA_QPS_RTS;
-	CHECK(hca_qp_modify(hca, *ret_qp, &attr, TO_RTS, now) == 0);
+	CHECK(hca_qp_modify(hca, *ret_qp, &attr, is_uc ? UC_TO_RTS : TO_RTS, now) == 0);
 	return 0;
 }
 
@@ -104,7 +120,8 @@ static void post_writes(struct traffic_host *th, struct traffic_flow *flow, stru
 		};
 		const struct hca_send_wr wr = {
 			.wr_id = (uintptr_t)flow,
-			.opcode = HCA_WR_RDMA_WRITE,
+			.opcode = th->host->params.flow_uc ? HCA_WR_RDMA_WRITE_WITH_IMM
+							   : HCA_WR_RDMA_WRITE,
 			.sge = &sge,
 			.sge_count = 1,
 			.remote_addr = flow->va + done,
@@ -117,7 +134,7 @@ static void post_writes(struct traffic_host *th, struct traffic_flow *flow, stru
 }
 
 /* The bytes up to @end, at the sink's offsets. -ENOMEM */
-static int open_source(struct traffic_host *th, const struct traffic_flow *flow, uint64_t end,
+static int open_source(struct traffic_host *th, struct traffic_flow *flow, uint64_t end,
 		       struct hca_mr **ret_mr, struct hca_qp **ret_qp)
 {
 	const struct hca_mr_params region = {
@@ -199,6 +216,36 @@ static void end_source(struct traffic_host *th, struct traffic_flow *flow)
 	flow->source = (struct traffic_source){.qp = NULL};
 }
 
+static void end_flow(struct traffic_host *th, struct traffic_flow *flow)
+{
+	flow->end_at = th->host->now;
+	flow->status = flow->wc_status == 0 ? TRAFFIC_OK : TRAFFIC_FAILED;
+	if (flow->streamed) {
+		flow->next_ended = th->ended;
+		th->ended = flow;
+	}
+}
+
+static void source_completion(struct traffic_host *th, struct traffic_flow *flow)
+{
+	if (flow->pair)
+		flow->pair->writes_posted--;
+	if (--flow->source.writes_left > 0)
+		return;
+	if (th->host->params.flow_uc)
+		flow->is_sent = true;
+	else
+		end_flow(th, flow);
+	end_source(th, flow);
+}
+
+/* Of UC: the flow has ended when all of it is here. */
+static void sink_completion(struct traffic_host *th, struct traffic_flow *flow)
+{
+	if (++flow->writes_here == traffic_writes_of(flow))
+		end_flow(th, flow);
+}
+
 static void take_completions(struct traffic_host *th)
 {
 	struct hca_wc wc;
@@ -208,17 +255,10 @@ static void take_completions(struct traffic_host *th)
 
 		if (wc.status != HCA_WC_SUCCESS && flow->wc_status == 0)
 			flow->wc_status = (int)wc.status;
-		if (flow->pair)
-			flow->pair->writes_posted--;
-		if (--flow->source.writes_left > 0)
-			continue;
-		flow->end_at = th->host->now;
-		flow->status = flow->wc_status == 0 ? TRAFFIC_OK : TRAFFIC_FAILED;
-		end_source(th, flow);
-		if (flow->streamed) {
-			flow->next_ended = th->ended;
-			th->ended = flow;
-		}
+		if (th->host->number == flow->dst)
+			sink_completion(th, flow);
+		else
+			source_completion(th, flow);
 	}
 }
 

@@ -262,7 +262,8 @@ void explain_slow(const struct explain *explain)
 	       a->number, a->events->scenario->classes[flow->class_index],
 	       hosts[flow->src]->node.name, hosts[flow->dst]->node.name, flow->bytes,
 	       flow->priority,
-	       !has_ended		    ? "unfinished"
+	       traffic_is_lost(flow)	    ? "lost"
+	       : !has_ended		    ? "unfinished"
 	       : flow->status == TRAFFIC_OK ? "done"
 					    : "failed",
 	       explain_length(whole));

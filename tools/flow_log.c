@@ -30,7 +30,7 @@ struct class { /* of a stream */
 struct row { /* in the file */
 	uint64_t bytes, start_at, end_at, ideal, packets_retransmitted;
 	uint32_t src, dst, class_index;
-	uint8_t priority, status, is_there;
+	uint8_t priority, status, is_sent, is_there;
 	int8_t wc_status;
 };
 
@@ -122,6 +122,7 @@ static int write_row(struct flow_log *log, const struct traffic_flow *flow, uint
 		.class_index = flow->class_index,
 		.priority = flow->priority,
 		.status = (uint8_t)flow->status,
+		.is_sent = flow->is_sent,
 		.is_there = 1,
 		.wc_status = (int8_t)flow->wc_status,
 	};
@@ -266,6 +267,7 @@ int flow_log_rows(const struct flow_log *log,
 					 .bytes = r->bytes,
 					 .start_at = r->start_at,
 					 .status = (enum traffic_status)r->status,
+					 .is_sent = r->is_sent,
 					 .wc_status = r->wc_status,
 					 .end_at = r->end_at,
 					 .packets_retransmitted = r->packets_retransmitted},

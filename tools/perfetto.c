@@ -193,6 +193,7 @@ static void put_flow(struct perfetto *p, const struct traffic_flow *flow, uint64
 				flow->bytes,
 				flow->status == TRAFFIC_OK ? "ok"
 				: has_ended		   ? "failed"
+				: traffic_is_lost(flow)	   ? "lost"
 							   : "unfinished");
 		fputc('}', file);
 	}

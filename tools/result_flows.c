@@ -12,7 +12,7 @@ enum { MICRO = 1000000 };
 static const char *status_name(const struct traffic_flow *flow)
 {
 	if (flow->status == TRAFFIC_PENDING)
-		return "unfinished";
+		return traffic_is_lost(flow) ? "lost" : "unfinished";
 	switch ((enum hca_wc_status)flow->wc_status) {
 	case HCA_WC_SUCCESS:
 		return "ok";

@@ -32,7 +32,7 @@ struct net_params {
 	uint8_t timeout;
 	ps_t latency; /* of switches */
 	uint64_t seed;
-	bool through_wire;
+	bool through_wire, uc;
 };
 
 struct net {
@@ -74,6 +74,7 @@ static struct host_params host_of(const struct net_params *p)
 			    .rd_atomic_max = 1},
 		.cost = host_cost_none(),
 		.flow_timeout = p->timeout,
+		.flow_uc = p->uc,
 		.flow_retries = 2,
 		.through_wire = p->through_wire,
 	};
@@ -174,6 +175,22 @@ static void one_packet_takes_what_a_hand_computes(void **state)
 	p = plain;
 	p.shape = STAR;
 	assert_int_equal(alone(&p, "h0", "h1", 1028), 2 * 89760 + 6880 + 2 * 6880 + 4 * PS_US);
+}
+
+/* UC: one way, and 4 bytes of ImmDt in the last packet. 1 byte: 66 + 12 + 16 + 4 + 4 + 4 = 106 bytes,
+ * 8480 ps; 1028 bytes: 1122, then 66 + 12 + 4 + 4 + 4 = 90 bytes, 7200 ps. */
+static void unreliable_flows_end_when_they_are_there(void **state)
+{
+	struct net_params p = plain;
+
+	(void)state;
+	p.uc = true;
+	assert_int_equal(alone(&p, "h0", "h7", 1), 4 * 8480 + 4 * PS_US);
+	p.shape = STAR;
+	assert_int_equal(alone(&p, "h0", "h1", 1028), 2 * 89760 + 7200 + 2 * PS_US);
+	assert_true(alone(&p, "h0", "h1", ((uint64_t)1 << 30) + 5) > 86 * PS_MS);
+	p.through_wire = true;
+	assert_int_equal(alone(&p, "h0", "h1", 1028), 2 * 89760 + 7200 + 2 * PS_US);
 }
 
 static const uint64_t sizes[] = {1,    3,    4,	   1023,  1024,	 1025,
@@ -417,6 +434,39 @@ static void no_memory_for_a_flow_ends_the_run(void **state)
 	}
 }
 
+/* On UC they do not, and a flow that lacks one is lost, whoever sent it. */
+static void unreliable_flows_are_lost(void **state)
+{
+	const struct sim_fault_params some = {.loss_ppb = 20000000};
+	struct net_params p = plain;
+	struct sim_fault fault;
+	struct traffic_sums sums;
+	uint64_t lost = 0;
+	struct net net;
+
+	(void)state;
+	p.uc = true;
+	net_make(&net, &p);
+	sim_fault_attach(&fault, sim_port_find(net.fabric.sim, "h0-leaf0#0", "h0"), &some);
+	for (int i = 0; i < 100; i++)
+		net_flow(&net, "h0", "h7", 20000 + (uint64_t)i, 0);
+	net_flow(&net, "h1", "h7", 20000, 0);
+	sums = net_run(&net);
+	for (int i = 0; i < 101; i++) {
+		assert_true(net.flows[i].is_sent);
+		lost += traffic_is_lost(&net.flows[i]);
+	}
+	/* 20 packets each: 1 - 0.98^20 of them, 33 of 100. */
+	assert_in_range(lost, 20, 46);
+	assert_true(fault.lost >= lost);
+	assert_int_equal(sums.failed, lost);
+	assert_int_equal(sums.completed, 101 - lost);
+	assert_int_equal(sums.packets_retransmitted, 0);
+	assert_int_equal(sums.mismatch_bytes, 0);
+	assert_false(traffic_is_lost(&net.flows[100]));
+	net_free(&net);
+}
+
 /* Lost packets come again, and their bytes are right. */
 static void losses_are_made_good(void **state)
 {
@@ -440,7 +490,8 @@ static void losses_are_made_good(void **state)
 }
 
 RUN(T(one_packet_takes_what_a_hand_computes), T(a_lone_flow_is_as_fast_as_can_be),
-    T(two_writes_are_one_pipeline), T(the_order_of_a_list_cannot_be_seen),
+    T(two_writes_are_one_pipeline),
+    T(unreliable_flows_end_when_they_are_there), T(unreliable_flows_are_lost), T(the_order_of_a_list_cannot_be_seen),
     T(simultaneous_starts_favour_nobody), T(total_loss_is_retry_exceeded),
     T(what_is_cut_off_is_unfinished), T(what_makes_no_sense_is_refused), T(losses_are_made_good),
     T(no_memory_for_a_flow_ends_the_run))
