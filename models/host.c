@@ -6,6 +6,7 @@
 #include "sim/sim.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
+#include "transport/wire/ns3.h"
 #include "util/check.h"
 #include "util/fold.h"
 #include "util/siphash.h"
@@ -149,6 +150,15 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 	return path;
 }
 
+static void look_closer(struct host *host, const struct wire_path *path, uint8_t ecn,
+			struct wire_pkt *pkt)
+{
+	if (host->params.through_wire)
+		through_wire(host, path, ecn, pkt);
+	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
+		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
+}
+
 /* The frame for @pkt, whose slab goes along with it. NULL: no memory. */
 static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pkt *pkt,
 					 const struct hca_tx *tx)
@@ -197,8 +207,8 @@ static void transmit(struct host *host, uint32_t priorities)
 		CHECK(hca_next_at(host->hca, priorities) > host->now);
 		return;
 	}
-	if (host->through_wire)
-		through_wire(host, tx.path, tx.ecn, &pkt);
+	if (host->looks_closer)
+		look_closer(host, tx.path, tx.ecn, &pkt);
 	frame = make_frame(host, &pkt, &tx);
 	if (!frame) {
 		give_up(host);
@@ -391,6 +401,16 @@ static const struct sim_node_ops host_ops = {
 	.finish = host_finish,
 };
 
+static uint32_t longest_frame(const struct hca_profile *profile)
+{
+	const bool has_int = profile->cc->takes_int;
+
+	if (profile->ns3_headers)
+		return wire_ns3_data_bytes(profile->mtu_max, has_int);
+	return profile->mtu_max + profile->wire_overhead + (uint32_t)WIRE_DATA_HEADERS_MAX +
+	       (has_int ? (uint32_t)WIRE_INT_BYTES : 0) + (uint32_t)WIRE_ICRC_BYTES;
+}
+
 int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params,
 	      struct sim_pkt *frames)
 {
@@ -407,11 +427,9 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.node = {.ops = &host_ops, .name = name},
 		.params = *params,
 		.control = frames,
-		.packet_bytes_max = params->profile.mtu_max + params->profile.wire_overhead +
-				    WIRE_DATA_HEADERS_MAX +
-				    (params->profile.cc->takes_int ? (uint32_t)WIRE_INT_BYTES : 0) + (uint32_t)WIRE_ICRC_BYTES,
+		.packet_bytes_max = longest_frame(&params->profile),
 		.wire_overhead = (uint16_t)params->profile.wire_overhead,
-		.through_wire = params->through_wire,
+		.looks_closer = params->through_wire || params->profile.ns3_headers,
 	};
 	sim_local_init(&host->local, seed, id);
 	host_loop_init(host, frames + HOST_CONTROLS);

@@ -36,6 +36,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.cc = scenario_cc_ops(nic->cc),
 		.cc_params = cc_dcqcn_params(rate),
 		.wire_overhead = wire_frame_overhead(nic->ipv6 ? WIRE_SHAPE_IPV6 : 0),
+		.ns3_headers = nic->ns3_headers,
 		.qp_max = 1u << 22,
 		.cq_max = 1u << 16,
 		.mr_max = 1u << 20,

@@ -3,6 +3,7 @@
 
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
+#include "transport/wire/ns3.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -54,8 +55,16 @@ static uint32_t head_bytes(const struct scenario *s)
 {
 	enum { TAIL = WIRE_ICRC_BYTES + 4 + 12 }; /* ICRC, FCS and gap */
 
+	if (s->nic.ns3_headers)
+		return WIRE_NS3_DATA_BYTES;
 	return (uint32_t)wire_frame_overhead(s->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0) +
 	       (uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES - TAIL;
+}
+
+/* Bytes of a frame besides its IP packet. */
+static uint32_t around_ip(const struct scenario *s)
+{
+	return s->nic.ns3_headers ? 14 : 8 + 14 + 4 + 12;
 }
 
 static bool any_is_down(const struct scenario *s)
@@ -83,7 +92,7 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		.weave = sw->weave,
 		.mapped = sw->mapped,
 		/* Preamble, Ethernet, FCS and gap around the IP packet. */
-		.frame_limit = sw->mtu_bytes > 0 ? sw->mtu_bytes + 8 + 14 + 4 + 12 : 0,
+		.frame_limit = sw->mtu_bytes > 0 ? sw->mtu_bytes + around_ip(s) : 0,
 	};
 	memcpy(ret_more->map, sw->map, sizeof(ret_more->map));
 	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {

@@ -4,6 +4,7 @@
 #include "models/fabric_fc.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
+#include "transport/wire/ns3.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
@@ -122,8 +123,11 @@ uint32_t scenario_frame_bytes(const struct scenario *scenario)
 {
 	const uint32_t overhead =
 		(uint32_t)wire_frame_overhead(scenario->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0);
+	const bool takes_int = scenario_cc_ops(scenario->nic.cc)->takes_int;
 
-	return overhead + (scenario_cc_ops(scenario->nic.cc)->takes_int ? WIRE_INT_BYTES : 0) +
+	if (scenario->nic.ns3_headers)
+		return wire_ns3_data_bytes(scenario->nic.mtu, takes_int);
+	return overhead + (takes_int ? WIRE_INT_BYTES : 0) +
 	       (uint32_t)(WIRE_DATA_HEADERS_MAX + WIRE_ICRC_BYTES) +
 	       scenario->nic.mtu;
 }

@@ -2,6 +2,7 @@
 #include "models/scenario_internal.h"
 
 #include "transport/wire/frame.h"
+#include "transport/wire/ns3.h"
 #include "util/alloc.h"
 #include "util/text.h"
 
@@ -26,8 +27,9 @@ static ps_t frame_time(uint32_t bytes, uint64_t rate_bps)
 
 static ps_t link_time(const struct scenario *s, const struct topology_link *link)
 {
-	const uint32_t ack = wire_frame_overhead(s->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0) +
-			     (uint32_t)(WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES);
+	const uint32_t roce = wire_frame_overhead(s->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0) +
+			      (uint32_t)(WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES);
+	const uint32_t ack = s->nic.ns3_headers ? wire_ns3_ack_bytes(false) : roce;
 
 	return 2 * link->delay + frame_time(scenario_frame_bytes(s), link->rate_bps) +
 	       frame_time(ack, link->rate_bps);
@@ -173,19 +175,21 @@ static void check_uc(struct scenario_reader *r, const struct yaml_node *map)
 void scenario_read_nic(struct scenario_reader *r)
 {
 	static const char *const rto[] = {"rto_low", "rto_high"};
+	static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096, 1000};
 	const struct yaml_node *map = scenario_node(r->root, "nic");
 	struct scenario_nic *nic = &r->scenario->nic;
 	const struct scenario_value every = scenario_get(map, "nic.ack_every");
 	const struct scenario_value ack = scenario_get(map, "nic.ack_priority");
 
 	*nic = (struct scenario_nic){
-		.mtu = 256u << scenario_get(map, "nic.mtu").word,
+		.mtu = mtus[scenario_get(map, "nic.mtu").word],
 		.ack_every = every.word < 0 ? (uint32_t)every.number : 0,
 		.psn_window = (uint32_t)scenario_get(map, "nic.window").number,
 		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
 		.timeout = (uint8_t)scenario_get(map, "nic.timeout").number,
 		.qp_per_pair = scenario_get(map, "nic.qp").word == 1,
 		.uc = scenario_get(map, "nic.transport").word == 1,
+		.ns3_headers = scenario_get(map, "nic.headers").word == 1,
 		.retry_cnt = (uint8_t)scenario_get(map, "nic.retries").number,
 		.ack_priority = ack.word < 0 ? (int)ack.number : -1,
 		.cnp_priority = (uint8_t)scenario_get(map, "nic.cnp_priority").number,
@@ -205,6 +209,9 @@ void scenario_read_nic(struct scenario_reader *r)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
 	if (nic->uc)
 		check_uc(r, map);
+	if (nic->mtu == 1000 && !nic->ns3_headers)
+		scenario_refuse(r, map, scenario_node(map, "mtu"), "nic",
+				"a power of two, or nic.headers: ns3 beside it");
 	scenario_read_cc(r, map, host_rate(&r->scenario->topology));
 	scenario_hash_map(r, &r->hash, map, "nic");
 }

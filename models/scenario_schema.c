@@ -213,7 +213,8 @@ static const struct scenario_row rows[] = {
 	SWITCH_ROWS("switches[]"),
 
 	{"nic", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "every host's adapter"},
-	{"nic.mtu", SCENARIO_WORD, "4096", 0, 0, "256 512 1024 2048 4096", .help = "payload of a packet"},
+	{"nic.mtu", SCENARIO_WORD, "4096", 0, 0, "256 512 1024 2048 4096 1000",
+	 .help = "payload of a packet; 1000 with headers: ns3 only"},
 	{"nic.cc", SCENARIO_WORD, "none", 0, 0, "none dcqcn dcqcn_hpcc dcqcn_nv timely timely_patched swift "
 	 "dctcp hpcc",
 	 .help = "congestion control: DCQCN as in the paper, as in the HPCC simulator, as NVIDIA's adapters "
@@ -321,6 +322,9 @@ static const struct scenario_row rows[] = {
 	{"nic.qp", SCENARIO_WORD, "per-flow", 0, 0, "per-flow per-pair",
 	 .help = "per-flow: each a fresh queue pair; per-pair: flows of one source, destination and priority "
 	 "share one, in the order of their starts"},
+	{"nic.headers", SCENARIO_WORD, "roce", 0, 0, "roce ns3",
+	 .help = "what packets take on links besides their payload; ns3: as in the simulator of the HPCC "
+	 "authors, 48 bytes of data and 60 of ACKs, without preamble and gap"},
 	{"nic.transport", SCENARIO_WORD, "rc", 0, 0, "rc uc",
 	 .help = "of flows; uc: nothing is acknowledged or sent again, a flow ends when it is there, and "
 	 "one that lacks a packet is lost"},

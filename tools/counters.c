@@ -109,11 +109,12 @@ static void put_hw(struct object *object, const struct hca_counters *counters, u
 struct both { /* a port and the other end of its link */
 	const struct result_link *own, *peer;
 	const struct result_port *own_rows, *peer_rows; /* eight each */
+	uint64_t around; /* bytes of a packet on the wire that its frame has not */
 };
 
-static uint64_t frame_bytes(uint64_t wire_bytes, uint64_t packets)
+static uint64_t frame_bytes(const struct both *b, uint64_t wire_bytes, uint64_t packets)
 {
-	return wire_bytes - PREAMBLE_AND_GAP * packets;
+	return wire_bytes - b->around * packets;
 }
 
 static void put_port_sums(struct object *object, const struct both *b)
@@ -124,7 +125,7 @@ static void put_port_sums(struct object *object, const struct both *b)
 	for (int p = 0; p < SIM_PRIORITIES; p++)
 		discards += b->own_rows[p].dropped;
 	put(object, "tx_packets_phy", b->own->sent_packets);
-	put(object, "tx_bytes_phy", frame_bytes(b->own->sent_bytes, b->own->sent_packets));
+	put(object, "tx_bytes_phy", frame_bytes(b, b->own->sent_bytes, b->own->sent_packets));
 	put(object, "rx_packets_phy", b->peer->sent_packets - lost + b->peer->duplicated);
 	put(object, "rx_discards_phy", discards);
 	put(object, "rx_crc_errors_phy", b->peer->refused);
@@ -142,7 +143,7 @@ static void put_port(struct object *object, const struct both *b, uint32_t prior
 			continue;
 		put_priority(object, "tx_prio%_packets", p, own->sent_packets);
 		put_priority(object, "tx_prio%_bytes", p,
-			     frame_bytes(own->sent_bytes, own->sent_packets));
+			     frame_bytes(b, own->sent_bytes, own->sent_packets));
 		put_priority(object, "rx_prio%_pause", p, own->pause_received);
 		put_priority(object, "rx_prio%_pause_duration", p, own->paused / PS_US);
 		put_priority(object, "rx_prio%_pause_transition", p, own->resume_received);
@@ -201,8 +202,10 @@ static json_t *object_of(const struct writer *w, uint64_t i, uint32_t port)
 	const struct result *result = w->result;
 	const struct result_link *own = &result->links[i];
 	const uint64_t far = find_port(result, own->peer, own->link);
-	const struct both both = {own, &result->links[far], &result->ports[i * SIM_PRIORITIES],
-				  &result->ports[far * SIM_PRIORITIES]};
+	const struct both both = {
+		own, &result->links[far], &result->ports[i * SIM_PRIORITIES],
+		&result->ports[far * SIM_PRIORITIES],
+		result->scenario->nic.ns3_headers ? 0 : PREAMBLE_AND_GAP};
 	struct object object = {.json = json_object()};
 
 	put(&object, "ifindex", json_array_size(w->array) + 1);

@@ -32,7 +32,7 @@ struct net_params {
 	uint8_t timeout;
 	ps_t latency; /* of switches */
 	uint64_t seed;
-	bool through_wire, uc;
+	bool through_wire, uc, ns3;
 };
 
 struct net {
@@ -64,6 +64,7 @@ static struct host_params host_of(const struct net_params *p)
 			    .ack_on_data_priority = true,
 			    .cc = &cc_none,
 			    .wire_overhead = wire_frame_overhead(0),
+			    .ns3_headers = p->ns3,
 			    .qp_max = 4096,
 			    .cq_max = 8,
 			    .mr_max = 4096,
@@ -434,6 +435,28 @@ static void no_memory_for_a_flow_ends_the_run(void **state)
 	}
 }
 
+/* In the sizes of ns-3: 48 bytes in front of data, without pad, and 60 of an ACK. 1 byte: 49 bytes,
+ * 3920 ps at 100 Gb/s; 1000: 1048 bytes, 83840 ps; 500: 548 bytes, 43840 ps; the ACK 4800 ps. */
+static void headers_of_another_simulator(void **state)
+{
+	struct net_params p = plain;
+
+	(void)state;
+	p.ns3 = true;
+	p.mtu = 1000;
+	p.shape = STAR;
+	assert_int_equal(alone(&p, "h0", "h1", 1), 2 * 3920 + 2 * 4800 + 4 * PS_US);
+	assert_int_equal(alone(&p, "h0", "h1", 1000), 2 * 83840 + 2 * 4800 + 4 * PS_US);
+	assert_int_equal(alone(&p, "h0", "h1", 2500),
+			 2 * 83840 + 83840 + 43840 + 2 * 4800 + 4 * PS_US);
+	p.through_wire = true;
+	p.shape = LEAF_SPINE;
+	assert_int_equal(alone(&p, "h0", "h7", 2500),
+			 4 * 83840 + 83840 + 43840 + 4 * 4800 + 8 * PS_US);
+	p.uc = true;
+	assert_int_equal(alone(&p, "h0", "h7", 1001), 4 * 83840 + 3920 + 4 * PS_US);
+}
+
 /* On UC they do not, and a flow that lacks one is lost, whoever sent it. */
 static void unreliable_flows_are_lost(void **state)
 {
@@ -491,7 +514,8 @@ static void losses_are_made_good(void **state)
 
 RUN(T(one_packet_takes_what_a_hand_computes), T(a_lone_flow_is_as_fast_as_can_be),
     T(two_writes_are_one_pipeline),
-    T(unreliable_flows_end_when_they_are_there), T(unreliable_flows_are_lost), T(the_order_of_a_list_cannot_be_seen),
+    T(unreliable_flows_end_when_they_are_there), T(unreliable_flows_are_lost),
+    T(headers_of_another_simulator), T(the_order_of_a_list_cannot_be_seen),
     T(simultaneous_starts_favour_nobody), T(total_loss_is_retry_exceeded),
     T(what_is_cut_off_is_unfinished), T(what_makes_no_sense_is_refused), T(losses_are_made_good),
     T(no_memory_for_a_flow_ends_the_run))

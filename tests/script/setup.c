@@ -293,6 +293,7 @@ void do_device(struct line *line)
 	p->cc_params.swift = cc_swift_defaults(10 * PS_US);
 	p->cc_params.dctcp = cc_dctcp_defaults(p->line_rate_bps);
 	p->cc_params.nv = cc_nv_defaults();
+	p->ns3_headers = line_flag(line, "ns3");
 	text = line_get(line, "retransmit");
 	if (text)
 		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits,

@@ -337,6 +337,7 @@ static const struct key_case cases[] = {
 	{"nic.qp", STAR, "nic.qp", "per-pair", "per-host"},
 	{"nic.timeout", STAR, "nic.timeout", "0", "32"},
 	{"nic.retransmit", STAR, "nic.retransmit", "go_back_0", "go_back_1"},
+	{"nic.headers", STAR, "nic.headers", "ns3", "ns2"},
 	{"nic.transport", STAR, "nic.transport", "uc", "ud"},
 	{"nic.rto_low", STAR "nic: {retransmit: selective}\n", "nic.rto_low", "50us", "400us"},
 	{"nic.rto_high", STAR "nic: {retransmit: selective}\n", "nic.rto_high", "1ms", "50us"},

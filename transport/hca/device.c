@@ -31,7 +31,8 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->selective = params->profile.retransmit == HCA_SELECTIVE;
 	dev->restarts = params->profile.retransmit == HCA_GO_BACK_0;
 	dev->metered = params->profile.cc->takes_acks;
-	dev->looks_closer = dev->selective || dev->metered;
+	dev->looks_closer = dev->selective || dev->metered || dev->profile.ns3_headers;
+	dev->wire_overhead = dev->profile.wire_overhead;
 	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);
 	CHECK(!dev->selective || (params->profile.rto_low > 0 &&
 				  params->profile.rto_low <= params->profile.rto_high));

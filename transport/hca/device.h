@@ -30,7 +30,7 @@ enum { HCA_SELECTIVE_WINDOW_MAX = 1 << 15, HCA_FEW_PACKETS = 3 };
 /* How this adapter behaves where IBTA leaves a choice; from a hardware profile. */
 struct hca_profile {
 	uint64_t line_rate_bps;	 /* of the port: the cap of pacing */
-	uint32_t mtu_max;	 /* bytes */
+	uint32_t mtu_max;	 /* bytes; a queue pair may have it, too, or a power of two below */
 	enum hca_retransmit retransmit; /* both ends of a queue pair need the same */
 	/* HCA_SELECTIVE: the timeout with at most HCA_FEW_PACKETS under way, and with more, instead
 	 * of that of the queue pair (where that is 0, there is none). */
@@ -46,6 +46,7 @@ struct hca_profile {
 	const struct cc_ops *cc; /* reaction point */
 	struct cc_params cc_params;
 	uint32_t wire_overhead;	 /* bytes around BTH..ICRC on the wire, preamble and gap included */
+	bool ns3_headers;	 /* packets take what transport/wire/ns3.h says instead */
 	uint32_t qp_max, cq_max, mr_max, pd_max; /* objects of the device */
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
 };

@@ -325,7 +325,7 @@ struct hca_device {
 	uint32_t psn_window, ack_every; /* as in the profile */
 	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
 	bool selective, restarts, metered;
-	bool looks_closer; /* selective or metered */
+	bool looks_closer; /* selective, metered, or headers of ns-3 */
 	uint8_t request_ecn;		/* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
@@ -335,6 +335,7 @@ struct hca_device {
 	struct hca_counters counters;
 	struct hca_list ready[HCA_PRIORITY_COUNT][2]; /* requests; responses and CNPs */
 	struct hca_heap paced, timers;
+	uint32_t wire_overhead; /* as in the profile; with ns3_headers that of the packet at hand */
 	struct hca_profile profile;
 	uint32_t mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
 	uint32_t mr_count, mr_number;
@@ -489,6 +490,7 @@ void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status 
 /* sched.c */
 void hca_sched_move(struct hca_turn *turn, ps_t at, ps_t now);
 void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now); /* cc is active */
+void hca_sched_measure(struct hca_device *dev, const struct wire_pkt *pkt); /* ns3_headers: before */
 void hca_sched_wake(struct hca_device *dev, ps_t now);
 void hca_sched_heaps_changed(struct hca_device *dev);
 

@@ -11,8 +11,10 @@ enum { TIMEOUT_MAX = 31, RETRY_MAX = 7, RNR_TIMER_MAX = 31, MTU_MIN = 256 };
 
 static bool mtu_is_valid(const struct hca_qp *qp, uint32_t mtu)
 {
-	return mtu >= MTU_MIN && mtu <= WIRE_MTU_MAX && mtu <= qp->dev->profile.mtu_max &&
-	       (mtu & (mtu - 1)) == 0;
+	const uint32_t most = qp->dev->profile.mtu_max; /* of the port, which may be none of IBTA's */
+
+	return mtu >= MTU_MIN && mtu <= WIRE_MTU_MAX && mtu <= most &&
+	       (mtu == most || (mtu & (mtu - 1)) == 0);
 }
 
 static uint32_t dest_rd_atomic_max(const struct hca_qp *qp)

@@ -321,6 +321,7 @@ static inline void paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct h
 __attribute__((cold)) void
 hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
 {
+	hca_sched_measure(qp->dev, pkt);
 	paced(qp, pkt, tx, now);
 }
 
@@ -357,6 +358,7 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 			hca_recover_sent(qp, wqe, psn, pkt);
 		if (qp->dev->metered)
 			hca_meter_sent(qp, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
+		hca_sched_measure(qp->dev, pkt);
 	}
 	paced(qp, pkt, tx, now);
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)

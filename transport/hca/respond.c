@@ -236,6 +236,7 @@ bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	} else if (fill_read(qp, res, pkt)) {
 		tx->ecn = qp->dev->request_ecn;
 		if (qp->cc.active) {
+			hca_sched_measure(qp->dev, pkt);
 			hca_sched_pace(qp, pkt, now);
 			hca_requester_update(qp, now); /* one pace for both */
 		}

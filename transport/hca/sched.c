@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
+#include "transport/wire/ns3.h"
 
 /* Whose turn it is. A QP that may send now stands in the list of its priority; one that may send
  * later, because of its rate, in a heap. The order within a list is that of becoming ready, and at
@@ -62,12 +63,18 @@ static void rotate(struct hca_list *list, struct hca_turn *turn)
 	hca_list_add_tail(list, &turn->node);
 }
 
+__attribute__((cold)) void hca_sched_measure(struct hca_device *dev, const struct wire_pkt *pkt)
+{
+	if (dev->profile.ns3_headers) /* less than nothing, perhaps: the sum wraps back */
+		dev->wire_overhead = wire_ns3_bytes(pkt) - (uint32_t)wire_pkt_bytes(pkt);
+}
+
 /* The gap that follows the packet that starts now; the packet's own bytes can raise the rate only
  * for the next one. */
 void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 {
 	const struct hca_profile *profile = &qp->dev->profile;
-	uint32_t bytes = (uint32_t)wire_pkt_bytes(pkt) + profile->wire_overhead;
+	uint32_t bytes = (uint32_t)wire_pkt_bytes(pkt) + qp->dev->wire_overhead;
 
 	profile->cc->advance(&qp->cc, &profile->cc_params, now);
 	if (qp->gap_bytes != bytes || qp->gap_rate_bps != qp->cc.rate_bps) {
