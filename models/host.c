@@ -150,8 +150,8 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 	return path;
 }
 
-static void look_closer(struct host *host, const struct wire_path *path, uint8_t ecn,
-			struct wire_pkt *pkt)
+static __attribute__((noinline, cold)) void
+look_closer(struct host *host, const struct wire_path *path, uint8_t ecn, struct wire_pkt *pkt)
 {
 	if (host->params.through_wire)
 		through_wire(host, path, ecn, pkt);

@@ -325,6 +325,18 @@ hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx
 	paced(qp, pkt, tx, now);
 }
 
+/* @pkt is on its way, and somebody wants to know. */
+static __attribute__((noinline, cold)) void look_closer(struct hca_qp *qp,
+							const struct hca_wqe *wqe,
+							struct wire_pkt *pkt, bool is_new, ps_t now)
+{
+	if (qp->dev->selective)
+		hca_recover_sent(qp, wqe, pkt->psn, pkt);
+	if (qp->dev->metered)
+		hca_meter_sent(qp, pkt, is_new, now);
+	hca_sched_measure(qp->dev, pkt);
+}
+
 bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
@@ -353,13 +365,8 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 		sq->rd_count += wqe->answered;
 		advance_next(qp, wqe, pkt);
 	}
-	if (__builtin_expect(qp->dev->looks_closer, false)) {
-		if (qp->dev->selective)
-			hca_recover_sent(qp, wqe, psn, pkt);
-		if (qp->dev->metered)
-			hca_meter_sent(qp, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
-		hca_sched_measure(qp->dev, pkt);
-	}
+	if (__builtin_expect(qp->dev->looks_closer, false))
+		look_closer(qp, wqe, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
 	paced(qp, pkt, tx, now);
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);
