@@ -19,7 +19,7 @@ enum command_exit {
 
 struct command_options {
 	struct scenario_overrides overrides;
-	const char *out, *pcap, *pcap_port, *junit, *trace, *perfetto, *break_on, *why; /* NULL: not given */
+	const char *out, *pcap, *pcap_port, *junit, *trace, *perfetto, *break_on, *why, *flows; /* NULL: not given */
 	const char *from, *to;	/* hosts */
 	ps_t series; /* 0: none */
 	const char *series_flows; /* NULL: none */
@@ -54,6 +54,7 @@ enum command_option { /* for struct command.options */
 		      COMMAND_SERIES = 1 << 21,
 		      COMMAND_PCAP_PORT = 1 << 22,
 		      COMMAND_SERIES_FLOWS = 1 << 23,
+		      COMMAND_FLOWS = 1 << 24,
 };
 
 struct command {
@@ -67,7 +68,7 @@ struct command {
 };
 
 extern const struct command command_run, command_check, command_topo, command_stat, command_diff,
-	command_explain, command_sweep, command_profiles, command_incidents, command_completion;
+	command_explain, command_sweep, command_profiles, command_report, command_incidents, command_completion;
 
 /* Every word that may follow "verbena", in the order in which help shows them; NULL: no more. */
 const struct command *command_at(uint32_t i);

@@ -37,6 +37,8 @@ static const struct command_option_row table[] = {
 	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
 	{"jobs", "N", "runs at a time (as many as there are cores)", COMMAND_JOBS},
 	{"why", "WHAT", "pfc, ecn, drop, slow or deadlock", COMMAND_WHY},
+	{"flows", "LIST", "flows whose packets the report shows, as 3,17 (those that fared worst)",
+	 COMMAND_FLOWS},
 	{"ethtool", NULL, "counters as ethtool -S shows them", COMMAND_ETHTOOL},
 	{"hw", NULL, "counters as rdma statistic shows them", COMMAND_HW},
 	{"quiet", NULL, "no progress, warnings, tables or lines of programs", COMMAND_QUIET},
@@ -170,6 +172,9 @@ static int take(const struct command *command, struct command_options *options,
 			return usage(command, "--jobs: found \"%s\", expected a number from 1 to %d",
 				     value, THREADS_MAX);
 		options->job_count = (uint32_t)number;
+		return COMMAND_DONE;
+	case COMMAND_FLOWS:
+		options->flows = value;
 		return COMMAND_DONE;
 	case COMMAND_WHY:
 		options->why = value;

@@ -117,9 +117,20 @@ int replay_open(struct replay *replay, const char *name, const struct command_op
 
 int replay_build(struct replay *replay)
 {
-	const struct scenario_options options = {.thread_count = 1};
-	int ret = scenario_build(&replay->scenario, &options, &replay->fabric, &replay->traffic);
+	struct scenario_options options = {.thread_count = 1};
+	int ret;
 
+	if (replay->rows_in && replay->scenario.stream_count > 0) {
+		replay->log = flow_log_create(&replay->scenario, replay->rows_in);
+		if (!replay->log) {
+			command_say("%s: %s", replay->rows_in, strerror(errno));
+			return COMMAND_BROKEN;
+		}
+		options.listener = flow_log_listener(replay->log);
+	}
+	ret = scenario_build(&replay->scenario, &options, &replay->fabric, &replay->traffic);
+	if (!ret && replay->log)
+		flow_log_attach(replay->log, replay->traffic);
 	ret = ret ? ret : events_attach(&replay->events, &replay->scenario, &replay->fabric,
 					replay->traffic);
 	if (!ret)
@@ -136,6 +147,11 @@ int replay_run(struct replay *replay)
 		guard_begin(true, run_rescue);
 	ret = ranks_start(&replay->ranks, &replay->fabric, 1);
 	ret = ret ? ret : fabric_run(&replay->fabric, replay->scenario.until);
+	if (replay->log) {
+		const int ended = traffic_stream_end(replay->traffic);
+
+		ret = ret ? ret : ended;
+	}
 	guard_end();
 	ranks_stop(&replay->ranks);
 	return ret ? ret : events_end(&replay->events);
@@ -145,6 +161,7 @@ void replay_fini(struct replay *replay)
 {
 	ranks_stop(&replay->ranks);
 	traffic_destroy(replay->traffic);
+	flow_log_destroy(replay->log);
 	if (replay->fabric.sim)
 		fabric_fini(&replay->fabric);
 	events_fini(&replay->events);

@@ -7,6 +7,7 @@
  * its scenario. */
 #include "tools/command.h"
 #include "tools/events.h"
+#include "tools/flow_log.h"
 #include "tools/ranks.h"
 
 struct replay {
@@ -17,7 +18,9 @@ struct replay {
 	struct traffic *traffic;
 	struct ranks ranks;
 	struct events events;
-	char digest[24]; /* of the run in the folder; "": not known */
+	const char *rows_in;  /* folder for the rows of streamed flows; NULL: they are not kept */
+	struct flow_log *log; /* NULL: no streams, or not kept */
+	char digest[24];      /* of the run in the folder; "": not known */
 };
 
 /* run.json: what a folder says about where it comes from. 0, -ENOMEM, -EIO. */
@@ -26,7 +29,8 @@ int replay_write(const struct command_options *options, FILE *file);
 /* Reads everything; @options: overrides, where @name is a scenario. COMMAND_DONE, or COMMAND_BAD or
  * COMMAND_BROKEN with lines on stderr; can be finished in any case. */
 int replay_open(struct replay *replay, const char *name, const struct command_options *options);
-/* Builds it, so that events have ports; listeners come next. As above. */
+/* Builds it, so that events have ports; listeners come next. As above. @rows_in may be set before.
+ */
 int replay_build(struct replay *replay);
 /* Runs it. 0, or what a listener has returned, or negative errno. */
 int replay_run(struct replay *replay);

@@ -19,7 +19,7 @@ expect 2
 [ ! -s out ] || fail "usage is not for stdout"
 
 # What this version does not have is unknown, and says so in one line.
-for word in replay report exec devices doctor nonsense ''; do
+for word in replay exec devices doctor nonsense ''; do
 	expect 2 "$word" x
 	[ "$(wc -l <err)" = 1 ] || fail "\"$word\": not one line"
 	grep -q 'expected a command' err || fail "\"$word\": another line"

@@ -249,5 +249,29 @@ def check_pauses():
     assert any(li for item in by_id["pause-tree"].all("li") for li in item.all("li")), "no chain: a poor test"
 
 
-{"flows": check_flows, "few": check_few, "slowdowns": check_slowdowns, "whole": check_whole,
+def check_ladder():
+    """The arrows of a page are the starts of the flow's packets, as the trace has them."""
+    flow, first = args[0], int(args[1])
+    links, names = data["links"], data["nodes"]["name"]
+    ends = {frozenset((names[a], names[b])): (rate, delay) for a, b, rate, delay in
+            zip(links["a"], links["b"], links["rate_bps"], links["delay_ps"])}
+    packet = re.compile(r"(\S+) psn (\d+) to qp \S+ of \S+ flow (\d+),.* (\d+) bytes, priority")
+    wanted = []
+    for at, node, peer, rest in trace():
+        match = packet.match(rest)
+        if not match or match.group(3) != flow:
+            continue
+        opcode, psn, _, size = match.groups()
+        rate, delay = ends[frozenset((node, peer))]
+        kind = "cnp" if opcode == "CNP" else "nak" if "NAK" in rest else "ack" if "ACK" in rest else \
+            "again" if "sent again" in rest else "data"
+        wanted.append([str(at), str(at - (-int(size) * 8 * 10**12 // rate) + delay), node, peer, psn, opcode, kind])
+    wanted = wanted[first:first + 60]
+    assert len(wanted) == 60, "a poor test"
+    found = [[n.a["data-" + k] for k in ("at", "end", "from", "to", "psn", "opcode", "kind")]
+             for n in by_id["ladder"].all("g") if "data-i" in n.a]
+    equal("the ladder", found, wanted)
+
+
+{"ladder": check_ladder, "flows": check_flows, "few": check_few, "slowdowns": check_slowdowns, "whole": check_whole,
  "moment": check_moment, "pauses": check_pauses}[part]()

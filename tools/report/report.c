@@ -90,6 +90,26 @@ static void put_pauses(const struct report *report, FILE *file)
 	      file);
 }
 
+static void put_ladder(const struct report *report, FILE *file)
+{
+	if (report->packets && report->packets->flow_count > 0)
+		fputs("<section aria-labelledby=\"packets\"><h2 id=\"packets\">Packets of a "
+		      "flow</h2>\n"
+		      "<p class=\"hint\">Each arrow is a packet on a link, from the start of its "
+		      "first bit "
+		      "to the arrival of its last; time goes down. Point at one, or focus the "
+		      "ladder and "
+		      "use the arrow keys.</p>\n"
+		      "<div id=\"ladder\"><noscript>The ladder needs scripts.</noscript></div>\n"
+		      "</section>\n",
+		      file);
+	else if (report->result->flow_count > 0)
+		fputs("<p class=\"hint\">To see the packets of flows: <code>verbena report "
+		      "RUN</code>, or "
+		      "of some, <code>verbena report RUN --flows 3,17</code>.</p>\n",
+		      file);
+}
+
 static void put_charts(const struct report *report, FILE *file)
 {
 	fputs("<section aria-labelledby=\"time\" id=\"over-time\"><h2 id=\"time\">Over time</h2>\n",
@@ -222,6 +242,7 @@ static int put_body(const struct report *report, const struct report_rows *rows,
 	report_programs(report, file);
 	ret = report_ports(report, file);
 	report_flows(rows, file);
+	put_ladder(report, file);
 	fputs("</main>\n", file);
 	put_foot(report->result, file);
 	return ret;

@@ -8,6 +8,7 @@
  * the charts. The data are in it as JSON, too: element "result" is result.json, element "data" the
  * rest. Names may hold anything (UTF-8): nothing in them becomes markup or script. */
 #include "models/sampler.h"
+#include "tools/packet_log.h"
 #include "tools/pause_tree.h"
 #include "tools/result.h"
 
@@ -15,8 +16,9 @@
 
 struct report {
 	const struct result *result;
-	const struct sampler *sampler;	 /* NULL: nothing over time */
-	const struct pause_tree *pauses; /* NULL, or never started: nobody listened */
+	const struct sampler *sampler;	  /* NULL: nothing over time */
+	const struct pause_tree *pauses;  /* NULL, or never started: nobody listened */
+	const struct packet_log *packets; /* the same, of chosen flows */
 };
 
 /* -ENOMEM, -EIO. */
