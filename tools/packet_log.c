@@ -8,10 +8,12 @@
 
 static struct packet_flow *flow_of(struct packet_log *log, const struct event *event)
 {
-	const int64_t flow = events_flow(log->events, event);
+	uint64_t flow;
 
-	for (uint32_t i = 0; flow >= 0 && i < log->flow_count; i++)
-		if (log->flows[i].flow == (uint64_t)flow)
+	if (!events_flow(log->events, event, &flow))
+		return NULL;
+	for (uint32_t i = 0; i < log->flow_count; i++)
+		if (log->flows[i].flow == flow)
 			return &log->flows[i];
 	return NULL;
 }
