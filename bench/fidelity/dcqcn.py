@@ -2,6 +2,7 @@
 """Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015; Zhu et al., ECN or Delay,
 CoNEXT 2016."""
 import random
+from functools import cache
 from math import exp, log1p, sqrt
 
 from lab import Run, jain, row, runs
@@ -143,6 +144,7 @@ def one_flow(rate, n, share, seconds=6, packet=1106):
     return moved / now, cnps * packet * 8 / moved
 
 
+@cache
 def cnps_of(rate, n):
     """CNPs a packet at which one of n flows has its share of the rate."""
     low, high = 1e-5, .2
