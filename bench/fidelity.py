@@ -11,6 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "fidelity"))
+import conweave  # noqa: E402,F401
 import dcqcn  # noqa: E402,F401
 import delay  # noqa: E402,F401
 import hpcc  # noqa: E402,F401
@@ -67,7 +68,7 @@ TAIL = """
 Published figures that are not rows:
 
 - HPCC, fairness of 16 flows and the step W_AI: a test (`verbena_hpcc`); DCQCN after one CNP: a test (`dcqcn_lone_cnp`).
-- ConWeave (SIGCOMM 2023) against ECMP, CONGA, LetFlow and DRILL: its figures are in graphs only, and CONGA is not modelled.
+- ConWeave (SIGCOMM 2023) against CONGA, which is not modelled, and over links that lose; its other figures are in graphs only.
 - TIMELY's test bed with DCTCP and with a FAST-like control: those are the kernel's TCP and a host stack, which are not modelled.
 - Latency of a production service under RDMA and TCP (SIGCOMM 2016): depends on hosts and load that are not published.
 - DCQCN on the test bed with user traffic and disk rebuilds (SIGCOMM 2015): the traces are not public.
