@@ -2,7 +2,6 @@
 /* Every key of the table: a value that holds anyway changes nothing, another one changes the hash, a
  * bad one is refused. What a scenario becomes; allocations that fail. (Bad files: tests/bad.) */
 #include "tests/test.h"
-
 #include "models/scenario_read.h"
 #include "models/profile.h"
 #include "models/scenario_schema.h"
@@ -42,8 +41,7 @@ const struct vrb_provider *vrb_provider(void)
 #define TURNS STAR "switch: {ets: {weights: [1, 1, 1, 1, 1, 1, 1, 1]}}\n"
 #define DSCP STAR "switch: {dscp: [{values: [24], priority: 2}]}\n"
 #define SOME(S) STAR "switch: {" S "}\nswitches: [{names: s0, " S "}]\n"
-#define ROUTES                                                                                     \
-	LEAF "routing: {ways: [{at: spine0, to: h3, via: leaf0}]}\n"
+#define ROUTES LEAF "routing: {ways: [{at: spine0, to: h3, via: leaf0}]}\n"
 #define PAUSE PFC "faults: [{link: h0-s0, sender: h0, pause: [3]}]\n"
 #define RX STAR "nic: {rx: {}}\n"
 #define DOWN STAR "faults: [{link: h0-s0, down: yes}]\n"
