@@ -205,11 +205,15 @@ static void adapters(struct plan *plan, struct draw *draw)
 		.inline_max = 256,
 		.rd_atomic_max = 16,
 	};
-	/* Where buffers overflow, a long message that begins anew may never end. */
-	if (plan->fc != PLAN_FC_NONE && draw_one_in(draw, 3))
+	/* Where buffers overflow, a long message that begins anew may never end: with PFC the
+	 * priorities that are not lossless get enough. */
+	if (plan->fc != PLAN_FC_NONE && draw_one_in(draw, 3)) {
 		p->retransmit = HCA_GO_BACK_0;
-	else if (draw_one_in(draw, 3))
+		plan->buffer_bytes += plan->fc == PLAN_FC_PFC ? 8u << 20 : 0;
+		plan->pfc.buffer_bytes = plan->buffer_bytes;
+	} else if (draw_one_in(draw, 3)) {
 		p->retransmit = HCA_SELECTIVE;
+	}
 	p->rto_low = (ps_t)draw_range(draw, 30, 60) * PS_MS;
 	p->rto_high = p->rto_low + (ps_t)draw_below(draw, 30) * PS_MS;
 	p->cc_params = cc_dcqcn_params(line);
