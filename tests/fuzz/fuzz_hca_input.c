@@ -2,7 +2,8 @@
 /* One adapter among hostile peers: packets of any kind at any time to queue pairs in several
  * states, between posts, changes of state, regions that vanish and ports that are paused. Every
  * work request completes at most once, a silent adapter does not ask to be called at once, and no
- * packet carries more than the MTU. The bytes are a list of steps. */
+ * packet carries more than the MTU. The bytes are a list of steps; the last one chooses how the adapter
+ * retransmits and what congestion control it has. */
 #include "transport/hca/device.h"
 #include "transport/wire/psn.h"
 #include "util/check.h"
@@ -163,8 +164,19 @@ static void input(struct world *w)
 	pkt.word = take(w, 4);
 	if (pkt.synthetic)
 		pkt.pattern = wire_pattern(7, pkt.va - 0x1000);
+	if (wire_ops[pkt.opcode].seth || wire_ops[pkt.opcode].sacketh) { /* fields of 24 and 32 bits */
+		pkt.rkey &= WIRE_U24_MAX;
+		pkt.va &= UINT32_MAX;
+	}
+	pkt.fecn = (pkt.becn = flags & 1 && pkt.opcode == WIRE_CNP) || length == 10;
 	pkt.has_rare = pkt.opcode == WIRE_COMPARE_SWAP || pkt.opcode == WIRE_FETCH_ADD;
-	if (pkt.has_rare)
+	if (length % 16 == 11) { /* in-band telemetry */
+		pkt.has_rare = true;
+		pkt.rare = (struct wire_rare){.pkey = WIRE_PKEY_DEFAULT, .has_int = true};
+		pkt.rare.hop_count = (uint8_t)(take(w, 1) % (WIRE_INT_HOPS + 1));
+		for (uint32_t i = 0; i < pkt.rare.hop_count; i++)
+			pkt.rare.hops[i] = (uint64_t)take(w, 4) << 32 | take(w, 4);
+	} else if (pkt.has_rare)
 		pkt.rare = (struct wire_rare){.swap_add = take(w, 1),
 					      .compare = take(w, 1),
 					      .pkey = flags & 4 ? 0x7fff : WIRE_PKEY_DEFAULT};
@@ -280,9 +292,11 @@ static void step(struct world *w)
 	}
 }
 
-static void start(struct world *w)
+static void start(struct world *w, uint8_t choice)
 {
-	const struct hca_device_params params = {
+	static const enum hca_retransmit retransmits[] = {HCA_GO_BACK_N, HCA_SELECTIVE, HCA_GO_BACK_0};
+	static const struct cc_ops *const controls[] = {&cc_dcqcn, &cc_hpcc, &cc_swift, &cc_timely};
+	struct hca_device_params params = {
 		.key = {1, 2},
 		.observer = &observer,
 		.world = w,
@@ -306,6 +320,14 @@ static void start(struct world *w)
 			    .rd_atomic_max = 4},
 	};
 
+	params.profile.retransmit = retransmits[choice % 3];
+	params.profile.rto_low = 100 * PS_US;
+	params.profile.rto_high = 320 * PS_US;
+	params.profile.cc = controls[choice / 3 % 4];
+	params.profile.cc_params.hpcc = cc_hpcc_defaults(100000000000, 10 * PS_US);
+	params.profile.cc_params.swift = cc_swift_defaults(10 * PS_US);
+	params.profile.cc_params.timely = cc_timely_defaults(false);
+	params.profile.cc_params.mtu_bytes = MTU;
 	w->dev = hca_device_create(&params);
 	CHECK(w->dev != NULL);
 	w->memory = calloc(2, ROOM);
@@ -325,7 +347,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct world w = {.at = data, .end = data + size};
 
-	start(&w);
+	start(&w, size > 0 ? data[size - 1] : 0);
 	for (int i = 0; i < STEPS_MAX && w.at < w.end && w.posted < WRS; i++)
 		step(&w);
 	for (int i = 0; i < 4; i++, w.now += PS_MS)

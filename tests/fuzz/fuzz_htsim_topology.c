@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The reader of .topo over any bytes. */
-#include "models/read_htsim_topology.h"
-#include "util/check.h"
+#include "tests/fuzz/fuzz_topology.h"
 
-#include <errno.h>
+#include "models/read_htsim_topology.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct bad_at at = {"fuzz.topology", 1, NULL};
-	struct topology topology = {0};
-	struct bad_list errors = {0};
-	const int ret =
-		read_htsim_topology((const char *)data, size, &at, &topology, &errors);
-
-	CHECK(ret == 0 || ret == -EINVAL);
-	CHECK((ret == 0) == (errors.error_count == 0));
-	for (uint32_t i = 0; ret == 0 && i < topology.link_count; i++) {
-		const struct topology_link *link = &topology.links[i];
-
-		CHECK(link->a < topology.node_count && link->b < topology.node_count);
-		CHECK(link->a != link->b && link->rate_bps >= 1000000 && link->delay >= 1);
-		CHECK(link->loss_ppb <= 1000000000);
-	}
-	if (ret == 0)
-		CHECK(topology_name_links(&topology) == 0);
-	topology_fini(&topology);
-	bad_list_fini(&errors);
+	fuzz_topology(read_htsim_topology, data, size);
 	return 0;
 }

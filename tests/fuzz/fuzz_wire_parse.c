@@ -19,6 +19,8 @@ static void same_pkt(const struct wire_pkt *a, const struct wire_pkt *b)
 	CHECK(a->opcode == b->opcode && a->length == b->length);
 	CHECK(a->dest_qpn == b->dest_qpn && a->psn == b->psn && a->word == b->word);
 	CHECK(a->va == b->va && a->rkey == b->rkey && a->dma_length == b->dma_length);
+	CHECK(a->solicited == b->solicited && a->ack_req == b->ack_req);
+	CHECK(a->fecn == b->fecn && a->becn == b->becn);
 	CHECK(a->length == 0 || memcmp(a->payload, b->payload, a->length) == 0);
 	CHECK(a->has_rare == b->has_rare);
 	if (!a->has_rare)
@@ -27,6 +29,11 @@ static void same_pkt(const struct wire_pkt *a, const struct wire_pkt *b)
 	CHECK(a->rare.swap_add == b->rare.swap_add && a->rare.compare == b->rare.compare);
 	CHECK(a->rare.qkey == b->rare.qkey && a->rare.src_qpn == b->rare.src_qpn);
 	CHECK(a->rare.ee_context == b->rare.ee_context && a->rare.xrc_srqn == b->rare.xrc_srqn);
+	CHECK(a->rare.has_int == b->rare.has_int);
+	if (!a->rare.has_int)
+		return;
+	CHECK(a->rare.hop_count == b->rare.hop_count && a->rare.hop_count <= WIRE_INT_HOPS);
+	CHECK(memcmp(a->rare.hops, b->rare.hops, a->rare.hop_count * sizeof(a->rare.hops[0])) == 0);
 }
 
 /* But for the priority: a tag of priority and network 0 is not made again. */
