@@ -108,7 +108,7 @@ const struct sim_class *sim_switch_class(const struct sim_switch *sw, uint32_t p
 const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
 /* Whether a frame of @priority that came in by the link @in waits for the link @out. */
 bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out, uint8_t priority);
-/* Zeroes where the switch does not reroute. */
+/* Zeroes where the switch does not reroute, or has no hosts. */
 struct sim_weave_stats sim_switch_weave_stats(const struct sim_switch *sw);
 /* Frames that wait, and their bytes: with what was sent, delivered and dropped they must add up. */
 uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes);

@@ -189,7 +189,7 @@ static void host_instant(struct oracle *o, struct node *node, struct event first
 
 /* ---- the run ---- */
 
-static void finish(struct node *node, bool weaves)
+static void finish(struct node *node, const struct sim_routes *routes, bool weaves)
 {
 	struct sim_node *s = node->sim;
 
@@ -203,7 +203,7 @@ static void finish(struct node *node, bool weaves)
 		sim_digest_add(s, 1, node->dropped_watchdog, node->storms);
 	if (node->dropped_mtu > 0)
 		sim_digest_add(s, 2, node->dropped_mtu, 0);
-	if (weaves)
+	if (weaves && sim_route_table_of(routes, s)->own_group != UINT32_MAX)
 		oracle_weave_finish(node);
 	for (uint32_t p = 0; p < s->port_count; p++)
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
@@ -267,7 +267,7 @@ uint64_t oracle_run(struct net *net)
 	for (uint32_t i = 0; i < sim_node_count(net->sim); i++) {
 		struct sim_node *s = sim_node_at(net->sim, i);
 
-		finish(&o.nodes[s->index],
+		finish(&o.nodes[s->index], net->routes,
 		       net->params.extended && net->params.more.balance == SIM_BALANCE_WEAVE);
 		sim_digest_add(&all, s->id, s->arrivals, s->digest);
 		free(o.nodes[s->index].ports);
