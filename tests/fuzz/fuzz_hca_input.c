@@ -11,8 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QPS = 3, MRS = 3, MTU = 256, ROOM = 2048, WRS = 4096, FIRST_QPN = 0x10, STEPS_MAX = 600 };
-enum { QP_MASK_INIT = 0x39, QP_MASK_RTR = 0x129181, QP_MASK_RTS = 0x12e01 };
+/* Three queue pairs of RC, one of UC and one of UD. */
+enum { QPS = 5, UC = 3, UD = 4, MRS = 3, MTU = 256, ROOM = 2048, WRS = 4096, FIRST_QPN = 0x10, STEPS_MAX = 600 };
+enum {
+	QP_MASK_INIT = 0x39,
+	QP_MASK_RTR = 0x129181,
+	QP_MASK_RTS = 0x12e01,
+	UC_MASK_RTR = 0x101181,
+	UD_MASK_INIT = 0x71,
+	UNRELIABLE_MASK_RTS = 0x10001,
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -93,7 +101,11 @@ static void destroy_mr(struct world *w, uint32_t i)
 
 static void modify(struct world *w, uint32_t i, uint32_t state)
 {
-	static const uint32_t masks[] = {1, QP_MASK_INIT, QP_MASK_RTR, QP_MASK_RTS, 1, 1, 1};
+	static const uint32_t masks[][7] = {
+		{1, QP_MASK_INIT, QP_MASK_RTR, QP_MASK_RTS, 1, 1, 1},
+		{1, QP_MASK_INIT, UC_MASK_RTR, UNRELIABLE_MASK_RTS, 1, 1, 1},
+		{1, UD_MASK_INIT, 1, UNRELIABLE_MASK_RTS, 1, 1, 1},
+	};
 	const struct hca_qp_attr attr = {
 		.state = (enum hca_qp_state)state,
 		.access = 15,
@@ -106,16 +118,21 @@ static void modify(struct world *w, uint32_t i, uint32_t state)
 		.rnr_retry = i == 1 ? 7 : 1,
 		.min_rnr_timer = 1,
 		.max_rd_atomic = 2,
-		.max_dest_rd_atomic = (uint8_t)(3 - i),
+		.max_dest_rd_atomic = (uint8_t)(i < UC ? 3 - i : 0),
 		.path = {.priority = (uint8_t)i},
 	};
 
-	(void)hca_qp_modify(w->dev, w->qps[i], &attr, masks[state % 7], w->now);
+	/* With what the state needs, or as one who has nothing to say but the state. */
+	if (hca_qp_modify(w->dev, w->qps[i], &attr, masks[i < UC ? 0 : i - UC + 1][state % 7],
+			  w->now) != 0)
+		(void)hca_qp_modify(w->dev, w->qps[i], &attr, 1, w->now);
 }
 
 static void create_qp(struct world *w, uint32_t i)
 {
-	const struct hca_qp_init init = {.type = HCA_QPT_RC,
+	const struct hca_qp_init init = {.type = i == UC   ? HCA_QPT_UC
+						 : i == UD ? HCA_QPT_UD
+							   : HCA_QPT_RC,
 					 .pd = w->pds[0],
 					 .send_cq = w->cq,
 					 .recv_cq = w->cq,
@@ -148,10 +165,13 @@ static void input(struct world *w)
 {
 	struct wire_pkt pkt = {.opcode = (uint8_t)take(w, 1)};
 	uint32_t flags = take(w, 1), length = take(w, 1);
+	const struct wire_path path = {.src_ip = {[10] = 0xff, [11] = 0xff}, .ttl = 64};
 	struct hca_rx rx = {.ecn = (uint8_t)(flags >> 6)};
 	static const uint16_t lengths[] = {0, 1, MTU - 1, MTU, MTU + 1, 8, WIRE_MTU_MAX, 65535};
 
 	pkt.dest_qpn = FIRST_QPN + (flags & 3);
+	if ((pkt.opcode & 0xe0) == WIRE_UD && flags & 8)
+		pkt.dest_qpn = FIRST_QPN + UD;
 	pkt.solicited = flags & 4;
 	pkt.ack_req = flags & 8;
 	pkt.synthetic = flags & 16;
@@ -180,6 +200,11 @@ static void input(struct world *w)
 		pkt.rare = (struct wire_rare){.swap_add = take(w, 1),
 					      .compare = take(w, 1),
 					      .pkey = flags & 4 ? 0x7fff : WIRE_PKEY_DEFAULT};
+	if ((pkt.opcode & 0xe0) == WIRE_UD && !(flags & 16)) {
+		pkt.has_rare = true;
+		pkt.rare = (struct wire_rare){.qkey = (flags & 0xc4) == 4, .pkey = WIRE_PKEY_DEFAULT};
+		rx.path = flags & 4 ? NULL : &path;
+	}
 	pkt.payload = malloc(pkt.length ? pkt.length : 1);
 	CHECK(pkt.payload != NULL);
 	memset(pkt.payload, 'x', pkt.length);
@@ -221,6 +246,7 @@ static uint32_t choose_sges(struct world *w, struct hca_sge *ret_sge, bool atomi
 static void post(struct world *w, uint32_t i)
 {
 	struct hca_sge sge[3] = {{0}};
+	struct wire_path path = {.ttl = 64};
 	struct hca_send_wr wr = {.wr_id = w->posted, .sge = sge, .compare_add = 1, .swap = 2};
 
 	wr.opcode = (enum hca_wr_opcode)(take(w, 1) % 12);
@@ -230,6 +256,9 @@ static void post(struct world *w, uint32_t i)
 					   wr.opcode == HCA_WR_ATOMIC_FETCH_AND_ADD);
 	choose_place(w, &wr.remote_addr, &wr.rkey);
 	wr.imm = wr.rkey;
+	path.priority = wr.rkey & 7;
+	wr.path = i == UD ? &path : NULL;
+	wr.dest_qpn = 0x22;
 	w->posted++;
 	if (hca_qp_post_send(w->dev, w->qps[i], &wr, w->now) != 0)
 		w->posted--;
@@ -248,7 +277,10 @@ static void post_recv(struct world *w, uint32_t i)
 
 static void step(struct world *w)
 {
-	uint32_t choice = take(w, 1), i = choice / 16 % QPS;
+	/* Mostly RC, as when there was nothing else: what the corpus found then it finds now. */
+	uint32_t choice = take(w, 1), i = choice / 16 == 14   ? UC
+					    : choice / 16 == 15 ? UD
+								: choice / 16 % UC;
 	struct hca_wc wc[4];
 
 	switch (choice % 16) {
@@ -268,10 +300,10 @@ static void step(struct world *w)
 		modify(w, i, take(w, 1) % 8);
 		break;
 	case 5:
-		destroy_mr(w, i);
+		destroy_mr(w, i % MRS);
 		break;
 	case 6:
-		create_mr(w, i);
+		create_mr(w, i % MRS);
 		break;
 	case 7:
 		hca_qp_destroy(w->dev, w->qps[i]);

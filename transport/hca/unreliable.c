@@ -55,6 +55,7 @@ bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_t
 	if (sq->paths && wqe->length > qp->mtu) {
 		advance(qp, wqe, true, now);
 		hca_requester_update(qp, now);
+		hca_sched_wake(qp->dev, now); /* the next one may have another priority */
 		return false;
 	}
 	if (!fill(qp, wqe, done, pkt)) {
