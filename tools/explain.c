@@ -6,6 +6,7 @@
 #include "tools/replay.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,32 @@ static bool flow_of(const char *text, const struct scenario *scenario, int64_t *
 	       (number < scenario->flow_count || (scenario->stream_count > 0 && number < INT64_MAX));
 }
 
+/* Of a run in a folder the flow with the largest slowdown, the first of equals; -1: none. */
+static int64_t slowest_of(const char *run)
+{
+	enum { SLOWDOWN = 10 }; /* column of flows.csv, from 0 */
+	char path[PATH_MAX], line[1024];
+	double most = 0;
+	int64_t flow = -1;
+	FILE *file = NULL;
+
+	if (snprintf(path, sizeof(path), "%s/flows.csv", run) < (int)sizeof(path))
+		file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *at = line;
+
+		for (int i = 0; at && i < SLOWDOWN; i++)
+			at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+		if (at && strtod(at, NULL) > most) {
+			most = strtod(at, NULL);
+			flow = strtoll(line, NULL, 10);
+		}
+	}
+	if (file)
+		fclose(file);
+	return flow;
+}
+
 static int answer(struct replay *replay, int question, int64_t flow)
 {
 	struct explain explain;
@@ -91,10 +118,14 @@ static int explain_run(const struct command_options *options)
 		return usage(options->why ? bad_quote(&found, options->why, strlen(options->why))
 					  : "no question",
 			     "--why pfc, ecn, drop, slow or deadlock");
-	if (has_flow != questions[question].of_flow)
-		return usage(has_flow ? "a flow" : "no flow",
-			     has_flow ? "none, but with --why slow"
-				      : "the number of one: RUN FLOW");
+	if (has_flow && !questions[question].of_flow)
+		return usage("a flow", "none, but with --why slow");
+	if (questions[question].of_flow && !has_flow) {
+		flow = slowest_of(options->args[0]);
+		if (flow < 0)
+			return usage("no flow", "the number of one, RUN FLOW, or the folder of a run "
+						"in which one has ended");
+	}
 	ret = replay_open(&replay, options->args[0], options);
 	if (!ret && has_flow && !flow_of(options->args[1], &replay.scenario, &flow))
 		ret = usage(bad_quote(&found, options->args[1], strlen(options->args[1])),
@@ -112,7 +143,7 @@ const struct command command_explain = {
 		"again: who\n"
 		"paused whom and why (--why pfc), what was marked (ecn), what was lost (drop), "
 		"where the\n"
-		"time of FLOW went (slow), and which ports wait for each other (deadlock); or how "
+		"time of FLOW went (slow; without FLOW of the slowest in that folder), and which ports wait for each other (deadlock); or how "
 		"near it\n"
 		"came to it.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET | COMMAND_WHY,

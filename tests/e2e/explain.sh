@@ -143,6 +143,13 @@ for args in "chain.yaml" "chain.yaml --why nothing" "chain.yaml --why slow" "cha
 	expect 2 explain $args
 	[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || fail "explain $args: not one line"
 done
+# Without a number, of the flow that suffered most.
+python3 -c '
+import csv
+rows = [r for r in csv.DictReader(open("traced/flows.csv")) if r["slowdown"]]
+print(max(rows, key=lambda r: (float(r["slowdown"]), -int(r["id"])))["id"])' >worst
+expect 0 explain traced --why slow
+says "^Flow $(cat worst), "
 # A folder whose scenario is another one by now.
 sed -i 's/size: 1MB/size: 900KB/' chain.yaml
 expect 0 run chain.yaml --quiet --out fresh

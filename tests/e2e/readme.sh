@@ -25,11 +25,31 @@ python3 "$root/tests/summary.py" log.json | sed 's/[0-9][0-9]* passed/N passed/'
 block '\$ .\/setup test' | tail -n 2 | sed 's/[0-9][0-9]* passed/N passed/' >shown
 diff shown said || fail "the README shows another end of the tests"
 
+# The first incident: whatever its blocks show is said, line by line.
+ln -s "$build" build
+python3 - "$root/docs/first-incident.md" <<'END' || fail "the first incident shows something else"
+import re, subprocess, sys
+text = open(sys.argv[1]).read()
+shown = 0
+for block in re.findall(r"^```\n(.*?)^```", text, re.S | re.M):
+    said = []
+    for line in block.splitlines():
+        if line.startswith("$ ./setup") or "my_fabric" in line:
+            continue
+        if line.startswith("$ "):
+            done = subprocess.run(["sh", "-c", line[2:]], capture_output=True, text=True)
+            assert done.returncode in (0, 1), line
+            said = done.stdout.splitlines()
+        elif line != "...":
+            assert line in said, line
+            shown += 1
+assert shown > 20
+END
+
 # The commands, on addresses and a port that nobody else is likely to have.
 sed -n 's,^\(build/verbena .*\),\1,p' "$root/README.md" | sed 's/ *#.*//' >lines
 [ "$(wc -l <lines)" -ge 4 ] || fail "too few lines to type"
 ln -s "$root/traces" traces
-ln -s "$build" build
 while IFS= read -r line; do
 	sh -euc "$line" >out 2>err || fail "the README's \"$line\" fails"
 done <lines
