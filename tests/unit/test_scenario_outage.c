@@ -6,7 +6,9 @@
 #include "models/task.h"
 #include "sim/port.h"
 #include "sim/route.h"
+#include "util/alloc.h"
 
+#include <errno.h>
 #include <string.h>
 
 const struct vrb_provider *vrb_provider(void)
@@ -227,7 +229,34 @@ static void overrides_stay_where_they_can(void **state)
 	scenario_fini(&scenario);
 }
 
+/* Whatever allocation fails, the build says so and leaves nothing behind (which ASan sees). */
+static void a_build_may_find_no_memory(void **state)
+{
+	static const char text[] = NET RECONVERGE "switch: {balance: conweave}\n";
+	const struct scenario_options options = {.thread_count = 1};
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+	uint64_t failed = 0;
+	int ret = -ENOMEM;
+
+	(void)state;
+	assert_int_equal(scenario_parse("t", text, strlen(text), NULL, &scenario, &errors), 0);
+	bad_list_fini(&errors);
+	for (unsigned n = 1; ret != 0; n++, failed++) {
+		util_alloc_fail_after(n);
+		ret = scenario_build(&scenario, &options, &fabric, &traffic);
+		util_alloc_fail_after(0);
+		assert_true(ret == 0 || ret == -ENOMEM);
+	}
+	assert_true(failed > 100);
+	traffic_destroy(traffic);
+	fabric_fini(&fabric);
+	scenario_fini(&scenario);
+}
+
 RUN(T(far_switches_never_learn_by_default), T(all_switches_learn_after_the_delay),
     T(the_link_is_used_again_after_the_delay), T(threads_change_nothing),
     T(faults_that_overlap_are_one), T(a_direction_that_is_cut_is_gone_around),
-    T(overrides_stay_where_they_can))
+    T(overrides_stay_where_they_can), T(a_build_may_find_no_memory))
