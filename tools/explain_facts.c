@@ -55,8 +55,10 @@ static int add_xoff(struct explain *explain, const struct event *event)
 		explain->xoffs = xoffs;
 		explain->xoff_room = room;
 	}
-	if (out->shut >> event->priority & 1)
+	if (out->shut >> event->priority & 1) {
 		xoff.cause = explain->ports[far].xoff[event->priority];
+		xoff.is_stormed = explain->ports[far].xoffs == 0;
+	}
 	if (xoff.cause >= 0)
 		xoff.depth += explain->xoffs[xoff.cause].depth;
 	explain->ports[event->port].xoff[event->priority] = (int64_t)explain->xoff_count;

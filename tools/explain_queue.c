@@ -49,6 +49,12 @@ static void say_chain(const struct explain *explain, const struct explain_xoff *
 		return;
 	}
 	out = &explain->events->ports[xoff->way_out];
+	if (xoff->is_stormed) {
+		printf("    That is the root: %s had paused %s, although no buffer of it had asked for "
+		       "that: a pause storm.\n",
+		       out->peer, out->node);
+		return;
+	}
 	printf("    That is the root: nobody had paused %s towards %s; more came than its %" PRIu64
 	       " Mb/s could take.\n",
 	       out->node, out->peer, out->rate_bps / 1000000);

@@ -150,6 +150,10 @@ rows = [r for r in csv.DictReader(open("traced/flows.csv")) if r["slowdown"]]
 print(max(rows, key=lambda r: (float(r["slowdown"]), -int(r["id"])))["id"])' >worst
 expect 0 explain traced --why slow
 says "^Flow $(cat worst), "
+# A pause that no buffer asked for has no root but who sends it.
+expect 0 explain "$root/traces/incidents/pfc_storm.yaml" --why pfc
+says '^    That is the root: h0 had paused leaf0, although no buffer of it had asked for that: a pause storm\.$'
+
 # A folder whose scenario is another one by now.
 sed -i 's/size: 1MB/size: 900KB/' chain.yaml
 expect 0 run chain.yaml --quiet --out fresh
