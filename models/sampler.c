@@ -16,7 +16,7 @@ enum {
 	PORTS_A_WINDOW = 2048, /* of larger fabrics not every window has a point */
 	QUEUES_MAX = 3 << 18,  /* points times ports of switches: 3 MiB, and 12 to 24 of traces */
 };
-static const uint64_t PAUSED_MAX = ((uint64_t)1 << 60) - 1; /* thirteen days */
+#define PAUSED_MAX (((uint64_t)1 << 60) - 1) /* thirteen days */
 
 /* Little more than a cache line, one of the port's and one of its gate's are all that an idle port
  * costs. */
