@@ -333,7 +333,8 @@ struct hca_device {
 	const struct hca_observer *observer;
 	void *world;
 	struct hca_counters counters;
-	struct hca_list ready[HCA_PRIORITY_COUNT][2]; /* requests; responses and CNPs */
+	/* Requests; responses and CNPs: the two of a priority in one cache line. */
+	struct hca_list ready[HCA_PRIORITY_COUNT][2] __attribute__((aligned(64)));
 	struct hca_heap paced, timers;
 	uint32_t wire_overhead; /* as in the profile; with ns3_headers that of the packet at hand */
 	struct hca_profile profile;
