@@ -112,7 +112,6 @@ static inline void sort_nearly(uint64_t *keys, uint32_t count)
 {
 	uint64_t last = keys[0];
 
-	UNROLL
 	for (uint32_t i = 1; i < count; i++) {
 		const uint64_t key = keys[i];
 

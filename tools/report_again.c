@@ -223,39 +223,96 @@ static int open_folder(struct folder *folder, const struct again *again,
 	return folder_open(folder, out, again->replay.scenario.name);
 }
 
-static int report_again(const struct command_options *options)
+static int open_one(struct again *again, const char *name, const struct command_options *options)
 {
-	struct again again = {.name = options->args[0]};
+	int ret;
+
+	again->name = name;
+	ret = replay_open(&again->replay, name, options);
+	return ret ? ret : expect_check(&again->replay.scenario);
+}
+
+static int page_of_one(struct again *again, const struct command_options *options)
+{
 	struct folder folder;
 	struct report report;
-	int ret = replay_open(&again.replay, again.name, options);
+	int ret = open_folder(&folder, again, options);
 
-	ret = ret ? ret : expect_check(&again.replay.scenario);
-	ret = ret ? ret : open_folder(&folder, &again, options);
-	ret = ret ? ret : one(&again, options, &folder);
-	if (!ret) {
-		report = report_of(&again);
-		ret = folder_put(&folder, "report.html", write_report, &report);
-	}
+	ret = ret ? ret : one(again, options, &folder);
+	if (ret)
+		return ret;
+	report = report_of(again);
+	ret = folder_put(&folder, "report.html", write_report, &report);
 	if (!ret)
 		printf("report: %s/report.html\n", folder.path);
-	fini(&again);
+	return ret;
+}
+
+struct both {
+	struct report reports[2];
+	const char *names[2];
+};
+
+static int write_both(FILE *file, const void *owner)
+{
+	const struct both *both = owner;
+
+	return report_write_pair(both->reports, both->names, file);
+}
+
+static int page_of_two(struct again *again, const struct command_options *options)
+{
+	struct both both;
+	struct folder folder;
+	char name[256];
+	int ret;
+
+	snprintf(name, sizeof(name), "%.100s-and-%.100s", again[0].replay.scenario.name,
+		 again[1].replay.scenario.name);
+	ret = folder_open(&folder, options->out, name);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = one(&again[i], options, &folder);
+	if (ret)
+		return ret;
+	for (int i = 0; i < 2; i++) {
+		both.reports[i] = report_of(&again[i]);
+		both.names[i] = again[i].name;
+	}
+	ret = folder_put(&folder, "report.html", write_both, &both);
+	if (!ret)
+		printf("report: %s/report.html\n", folder.path);
+	return ret;
+}
+
+static int report_again(const struct command_options *options)
+{
+	struct again again[2] = {{.name = NULL}};
+	int ret = 0;
+
+	for (uint32_t i = 0; i < options->arg_count && !ret; i++)
+		ret = open_one(&again[i], options->args[i], options);
+	if (!ret)
+		ret = options->arg_count == 2 ? page_of_two(again, options)
+					      : page_of_one(&again[0], options);
+	for (int i = 0; i < 2; i++)
+		fini(&again[i]);
 	return ret;
 }
 
 const struct command command_report = {
 	.name = "report",
-	.arguments = "RUN",
-	.summary = "the page of a run, with the packets of some flows",
+	.arguments = "RUN [RUN]",
+	.summary = "the page of a run, with the packets of some flows; of two, side by side",
 	.help = "Runs RUN again, the folder of a run or a scenario, and writes its report.html "
 		"anew, "
 		"with a\n"
 		"ladder of the packets of the flows that fared worst, or of those that --flows "
 		"names. It goes\n"
-		"into the folder of the run, or --out.\n",
+		"into the folder of the run, or --out. Of two runs: what differs, and both "
+		"pages in one.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET | COMMAND_OUT |
 		   COMMAND_FLOWS,
 	.args_min = 1,
-	.args_max = 1,
+	.args_max = 2,
 	.run = report_again,
 };

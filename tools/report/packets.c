@@ -65,7 +65,7 @@ static json_t *opcodes_of(const struct packet_log *log)
 		for (uint32_t k = 0; k < log->flows[i].count; k++)
 			seen[log->flows[i].records[k].opcode] = true;
 	for (int i = 0; names && i < 256; i++) {
-		char number[8];
+		char number[16];
 
 		if (!seen[i] || !wire_ops[i].name)
 			continue;

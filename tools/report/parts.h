@@ -5,6 +5,9 @@
 /* The parts of the page, in their order. -ENOMEM where they return something. */
 #include "tools/report/report.h"
 
+/* report.c: the style of all pages. */
+void report_style(FILE *file);
+
 /* story.c: the run in sentences. */
 void report_verdict(const struct report *report, FILE *file);
 void report_story(const struct report *report, FILE *file);

@@ -24,6 +24,11 @@ static void put_bytes(const unsigned char *bytes, size_t count, FILE *file)
 	fwrite(bytes, 1, count, file);
 }
 
+void report_style(FILE *file)
+{
+	put_bytes(style, sizeof(style), file);
+}
+
 /* Nothing may be loaded, from anywhere. */
 static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
 			     "script-src 'unsafe-inline'; img-src data:";
@@ -37,7 +42,7 @@ static void put_head(const struct result *result, FILE *file)
 	      "<link rel=\"icon\" href=\"data:,\">\n",
 	      file);
 	html_put(file, "<title>%s – Verbena report</title>\n<style>\n", result->scenario->name);
-	put_bytes(style, sizeof(style), file);
+	report_style(file);
 	fputs("</style>\n</head>\n", file);
 }
 

@@ -23,5 +23,7 @@ struct report {
 
 /* -ENOMEM, -EIO. */
 int report_write(const struct report *report, FILE *file);
+/* Two runs side by side: a table of what differs, and below it both pages, all in one file. As above. */
+int report_write_pair(const struct report pair[2], const char *const names[2], FILE *file);
 
 #endif

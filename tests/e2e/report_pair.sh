@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# verbena report A B: a table whose values are those of both results, what differs marked, and both pages
+# whole, in one file.
+. "$(dirname "$0")/lib.sh"
+
+expect 0 run victim --quiet --out a
+expect 0 run victim-cure --quiet --out b
+expect 0 report a b --out pair
+[ "$(tail -n 1 out)" = "report: pair/report.html" ] || fail "says: $(tail -n 1 out)"
+python3 - <<'END' || fail "not what the results say"
+import html.parser, json
+
+text = open("pair/report.html", encoding="utf-8").read()
+runs = [json.load(open(f"{run}/result.json", encoding="utf-8")) for run in "ab"]
+
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.pages, self.frames, self.at, self.cell, self.kind = [], {}, [], None, False, ""
+
+    def handle_starttag(self, tag, attributes):
+        a = dict(attributes)
+        assert "src" not in a and a.get("href", "data:,") == "data:,", a
+        if tag == "tr":
+            self.kind = a.get("class", "")
+        if tag == "td":
+            self.rows[-1][1].append(int(a["data-value"]))
+        self.cell = tag == "th" and a.get("scope") == "row"
+        if self.cell:
+            self.rows.append(("", [], self.kind))
+        if tag == "iframe":
+            self.frames.append(a["data-page"])
+        if tag == "script":
+            self.at = a.get("id")
+
+    def handle_data(self, data):
+        if self.cell:
+            name, values, kind = self.rows[-1]
+            self.rows[-1] = (name + data, values, kind)
+        if self.at:
+            self.pages[self.at] = self.pages.get(self.at, "") + data
+
+    def handle_endtag(self, tag):
+        self.cell, self.at = False, None
+
+page = Page()
+page.feed(text)
+wanted = {
+    "Flows posted": [r["flows"]["posted"] for r in runs],
+    "Flows completed": [r["flows"]["completed"] for r in runs],
+    "Packets lost": [sum(r["drops"].values()) for r in runs],
+    "Packets sent again": [r["flows"]["packets_retransmitted"] for r in runs],
+    "Pause frames": [r["pfc"]["pause_sent"] for r in runs],
+    "Paused time": [r["pfc"]["paused_ps"] for r in runs],
+    "ECN marks": [r["ecn"]["marked"] for r in runs],
+    "CNPs": [r["cnp"]["sent"] for r in runs],
+    "Longest queue": [r["queue"]["max_bytes"] for r in runs],
+    "Virtual time": [r["time_ps"] for r in runs],
+}
+for name in runs[0]["fct"]:
+    of = [r["fct"][name] for r in runs]
+    wanted[name + ": flows completed"] = [f["count"] for f in of]
+    wanted[name + ": FCT mean"] = [f["mean_ps"] for f in of]
+    wanted[name + ": FCT p99"] = [f["p99_ps"] for f in of]
+    wanted[name + ": goodput"] = [f["goodput_bps"] for f in of]
+assert {r[0]: r[1] for r in page.rows} == wanted, page.rows
+assert all(kind == ("same" if values[0] == values[1] else "other") for _, values, kind in page.rows)
+assert page.frames == ["page-0", "page-1"]
+for frame, run in zip(page.frames, runs):
+    whole = json.loads(page.pages[frame])
+    assert whole.startswith("<!DOCTYPE html>") and whole.endswith("</html>\n")
+    assert run["digest"] in whole
+END
+expect 2 report a b a
+expect 2 report a nowhere --out none
+[ ! -e none ] || fail "something was written"
+echo "both runs on one page"

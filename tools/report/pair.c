@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/report/report.h"
+
+#include "tools/report/html.h"
+#include "tools/report/parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const unsigned char script[] = {
+#include "report_pair.inc"
+};
+
+/* The two pages are frames made of text that is in this one. */
+static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
+			     "script-src 'unsafe-inline'; img-src data:; frame-src blob:";
+
+static void put_head(const struct report *pair, FILE *file)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", file);
+	html_put(file, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", policy);
+	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n",
+	      file);
+	html_put(file, "<title>%s and %s – Verbena report</title>\n<style>\n",
+		 pair[0].result->scenario->name, pair[1].result->scenario->name);
+	report_style(file);
+	fputs("</style>\n</head>\n", file);
+}
+
+/* ---- what differs ---- */
+
+static void put_cell(const char *format, uint64_t value, FILE *file)
+{
+	fprintf(file, "<td data-value=\"%" PRIu64 "\">", value);
+	html_put(file, format, value);
+	fputs("</td>", file);
+}
+
+static void put_row(const char *label, const char *format, uint64_t a, uint64_t b, FILE *file)
+{
+	html_put(file, "<tr class=\"%s\"><th scope=\"row\">%s</th>", a == b ? "same" : "other",
+		 label);
+	put_cell(format, a, file);
+	put_cell(format, b, file);
+	fputs("</tr>\n", file);
+}
+
+static const struct result_class *class_of(const struct result *result, const char *name)
+{
+	for (uint32_t i = 0; i < result->class_count; i++)
+		if (strcmp(result->classes[i].name, name) == 0)
+			return &result->classes[i];
+	return NULL;
+}
+
+static void put_class(const struct result_class *a, const struct result_class *b, FILE *file)
+{
+	const struct {
+		const char *what, *format;
+		uint64_t a, b;
+	} rows[] = {
+		{"flows completed", "%n", a->count, b->count},
+		{"FCT mean", "%t", a->mean, b->mean},
+		{"FCT p99", "%t", a->p99, b->p99},
+		{"goodput", "%r", a->goodput_bps, b->goodput_bps},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char label[256];
+
+		snprintf(label, sizeof(label), "%.200s: %s", a->name, rows[i].what);
+		put_row(label, rows[i].format, rows[i].a, rows[i].b, file);
+	}
+}
+
+static void put_table(const struct report *pair, const char *const *names, FILE *file)
+{
+	const struct result *a = pair[0].result, *b = pair[1].result;
+
+	html_put(file,
+		 "<section aria-labelledby=\"both\"><h2 id=\"both\">Side by side</h2>\n"
+		 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Both runs\">"
+		 "<table><thead><tr><th scope=\"col\"></th><th scope=\"col\">%s</th>"
+		 "<th scope=\"col\">%s</th></tr></thead><tbody>\n",
+		 names[0], names[1]);
+	put_row("Flows posted", "%n", a->flow_sums.posted, b->flow_sums.posted, file);
+	put_row("Flows completed", "%n", a->flow_sums.completed, b->flow_sums.completed, file);
+	put_row("Packets lost", "%n", report_lost(a), report_lost(b), file);
+	put_row("Packets sent again", "%n", report_retransmitted(&pair[0]),
+		report_retransmitted(&pair[1]), file);
+	put_row("Pause frames", "%n", a->pfc.pause_sent, b->pfc.pause_sent, file);
+	put_row("Paused time", "%t", a->pfc.paused, b->pfc.paused, file);
+	put_row("ECN marks", "%n", a->marked, b->marked, file);
+	put_row("CNPs", "%n", a->cnp_sent, b->cnp_sent, file);
+	put_row("Longest queue", "%b", a->queue_max_bytes, b->queue_max_bytes, file);
+	put_row("Virtual time", "%t", a->time, b->time, file);
+	for (uint32_t i = 0; i < a->class_count; i++) {
+		const struct result_class *other = class_of(b, a->classes[i].name);
+
+		if (other)
+			put_class(&a->classes[i], other, file);
+	}
+	fputs("</tbody></table></div>\n</section>\n", file);
+}
+
+/* ---- both pages ---- */
+
+static int put_page(const struct report *report, unsigned number, FILE *file)
+{
+	char *text = NULL, *quoted;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+	json_t *page;
+	int ret;
+
+	if (!memory)
+		return -ENOMEM;
+	ret = report_write(report, memory);
+	if (fclose(memory) != 0 && !ret)
+		ret = -ENOMEM;
+	page = ret ? NULL : json_stringn(text, length);
+	quoted = json_dumps(page, JSON_ENCODE_ANY);
+	fprintf(file, "<script type=\"application/json\" id=\"page-%u\">", number);
+	if (quoted)
+		html_json(quoted, file);
+	fputs("</script>\n", file);
+	json_decref(page);
+	free(quoted);
+	free(text);
+	return ret ? ret : quoted ? 0 : -ENOMEM;
+}
+
+int report_write_pair(const struct report pair[2], const char *const names[2], FILE *file)
+{
+	int ret = 0;
+
+	put_head(pair, file);
+	fputs("<body class=\"pair\">\n<header>\n<p class=\"brand\">Verbena <span>simulated RDMA "
+	      "fabric</span></p>\n",
+	      file);
+	html_put(file, "<h1>%s and %s</h1>\n</header>\n<main>\n", names[0], names[1]);
+	put_table(pair, names, file);
+	fputs("<div class=\"pages\">\n", file);
+	for (unsigned i = 0; i < 2; i++)
+		html_put(file,
+			 "<iframe title=\"%s\" data-page=\"page-%n\"><p>The pages need "
+			 "scripts.</p></iframe>\n",
+			 names[i], (uint64_t)i);
+	fputs("</div>\n</main>\n", file);
+	for (unsigned i = 0; i < 2 && !ret; i++)
+		ret = put_page(&pair[i], i, file);
+	fputs("<script>\n", file);
+	fwrite(script, 1, sizeof(script), file);
+	fputs("</script>\n</body>\n</html>\n", file);
+	return ret ? ret : ferror(file) ? -EIO : 0;
+}
