@@ -182,6 +182,7 @@ static void adapters(struct plan *plan, struct draw *draw)
 	static const uint32_t ack_every[] = {0, 1, 2, 5, 16, 64};
 	struct hca_profile *p = &plan->host.profile;
 	const uint64_t line = draw_rate(draw);
+	uint64_t control;
 
 	*p = (struct hca_profile){
 		.line_rate_bps = line,
@@ -223,7 +224,11 @@ static void adapters(struct plan *plan, struct draw *draw)
 	p->cc_params.timely = cc_timely_defaults(false);
 	p->cc_params.swift = cc_swift_defaults((ps_t)draw_range(draw, 1, 50) * PS_US);
 	p->cc_params.dctcp = cc_dctcp_defaults(line);
-	switch (draw_below(draw, 8)) {
+	/* Where packets lie farther apart than the timeout, a READ that begins anew never ends. */
+	control = draw_below(draw, 8);
+	if (p->retransmit == HCA_GO_BACK_0 && control > 2)
+		control = 0;
+	switch (control) {
 	case 0:
 		p->cc = &cc_none;
 		break;
