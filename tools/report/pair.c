@@ -14,24 +14,6 @@ static const unsigned char script[] = {
 #include "report_pair.inc"
 };
 
-/* The two pages are frames made of text that is in this one. */
-static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
-			     "script-src 'unsafe-inline'; img-src data:; frame-src blob:";
-
-static void put_head(const struct report *pair, FILE *file)
-{
-	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", file);
-	html_put(file, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", policy);
-	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-	      "<link rel=\"icon\" href=\"data:,\">\n",
-	      file);
-	html_put(file, "<title>%s and %s – Verbena report</title>\n<style>\n",
-		 pair[0].result->scenario->name, pair[1].result->scenario->name);
-	report_style(file);
-	fputs("</style>\n</head>\n", file);
-}
-
 /* ---- what differs ---- */
 
 static void put_cell(const char *format, uint64_t value, FILE *file)
@@ -137,9 +119,13 @@ static int put_page(const struct report *report, unsigned number, FILE *file)
 
 int report_write_pair(const struct report pair[2], const char *const names[2], FILE *file)
 {
+	char title[544];
 	int ret = 0;
 
-	put_head(pair, file);
+	snprintf(title, sizeof(title), "%.255s and %.255s",
+		 pair[0].result->scenario->name, pair[1].result->scenario->name);
+	/* The two pages are frames made of text that is in this one. */
+	report_head(title, "; frame-src blob:", file);
 	fputs("<body class=\"pair\">\n<header>\n<p class=\"brand\">Verbena <span>simulated RDMA "
 	      "fabric</span></p>\n",
 	      file);

@@ -5,8 +5,8 @@
 /* The parts of the page, in their order. -ENOMEM where they return something. */
 #include "tools/report/report.h"
 
-/* report.c: the style of all pages. */
-void report_style(FILE *file);
+/* report.c: of all pages, up to <body>. @more_policy: "", or "; ..." of what else a page may load. */
+void report_head(const char *title, const char *more_policy, FILE *file);
 
 /* story.c: the run in sentences. */
 void report_verdict(const struct report *report, FILE *file);

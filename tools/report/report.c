@@ -24,25 +24,21 @@ static void put_bytes(const unsigned char *bytes, size_t count, FILE *file)
 	fwrite(bytes, 1, count, file);
 }
 
-void report_style(FILE *file)
-{
-	put_bytes(style, sizeof(style), file);
-}
-
 /* Nothing may be loaded, from anywhere. */
 static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
 			     "script-src 'unsafe-inline'; img-src data:";
 
-static void put_head(const struct result *result, FILE *file)
+void report_head(const char *title, const char *more_policy, FILE *file)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", file);
-	html_put(file, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", policy);
+	html_put(file, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s%s\">\n", policy,
+		 more_policy);
 	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	      "<link rel=\"icon\" href=\"data:,\">\n",
 	      file);
-	html_put(file, "<title>%s – Verbena report</title>\n<style>\n", result->scenario->name);
-	report_style(file);
+	html_put(file, "<title>%s – Verbena report</title>\n<style>\n", title);
+	put_bytes(style, sizeof(style), file);
 	fputs("</style>\n</head>\n", file);
 }
 
@@ -258,7 +254,7 @@ int report_write(const struct report *report, FILE *file)
 	struct report_rows rows;
 	int ret = report_rows_make(report->result, &rows), body;
 
-	put_head(report->result, file);
+	report_head(report->result->scenario->name, "", file);
 	body = put_body(report, &rows, file);
 	ret = ret ? ret : body;
 	fputs("<script type=\"application/json\" id=\"result\">", file);
