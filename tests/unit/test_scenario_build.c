@@ -2,10 +2,8 @@
 /* Fabrics made from scenarios: what each key does to the model. Numbers of time are computed by hand
  * from wire sizes: a WRITE ONLY of 4096 bytes has 4096 + RETH 16 + BTH 12 + ICRC 4 + 66 around it
  * (IPv4, Ethernet, preamble, gap) = 4194, an ACK 86. */
-#include "tests/test.h"
+#include "tests/unit/scenario_test.h"
 
-#include "models/scenario_read.h"
-#include "models/task.h"
 #include "sim/fault.h"
 #include "sim/port.h"
 #include "sim/switch.h"
@@ -14,41 +12,15 @@
 #include <errno.h>
 #include <string.h>
 
-const struct vrb_provider *vrb_provider(void)
-{
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
-
-	return &tasks;
-}
-
-struct world {
-	struct scenario scenario;
-	struct fabric fabric;
-	struct traffic *traffic;
-};
-
 static void build(struct world *w, const char *text)
 {
-	const struct scenario_options options = {.thread_count = 1};
-	struct bad_list errors = {0};
-
-	if (scenario_parse("test.yaml", text, strlen(text), NULL, &w->scenario, &errors) != 0)
-		fail_msg("%s", errors.lines[0].text);
-	bad_list_fini(&errors);
-	assert_int_equal(scenario_build(&w->scenario, &options, &w->fabric, &w->traffic), 0);
+	world_build(w, text, 1);
 }
 
 static void run(struct world *w, const char *text)
 {
 	build(w, text);
 	assert_int_equal(fabric_run(&w->fabric, w->scenario.until), 0);
-}
-
-static void end(struct world *w)
-{
-	traffic_destroy(w->traffic);
-	fabric_fini(&w->fabric);
-	scenario_fini(&w->scenario);
 }
 
 static ps_t lone_flow(const char *text)
@@ -61,7 +33,7 @@ static ps_t lone_flow(const char *text)
 	assert_int_equal(w.scenario.flows[0].status, TRAFFIC_OK);
 	time = w.scenario.flows[0].end_at - w.scenario.flows[0].start_at;
 	assert_int_equal(traffic_ideal(w.traffic, &w.scenario.flows[0]), time);
-	end(&w);
+	world_end(&w);
 	return time;
 }
 
@@ -113,7 +85,7 @@ static void each_host_has_the_rate_of_its_link(void **state)
 	assert_int_equal(fabric_host(&w.fabric, "slow")->params.profile.line_rate_bps, 25000000000);
 	assert_int_equal(fabric_host(&w.fabric, "slow")->params.profile.cc_params.line_rate_bps,
 			 25000000000);
-	end(&w);
+	world_end(&w);
 }
 
 struct sums {
@@ -159,7 +131,7 @@ static struct sums sums_of_run(const char *text)
 	sums = sums_of(&w.fabric);
 	assert_int_equal(traffic_sums(w.traffic).mismatch_bytes, 0);
 	assert_int_equal(traffic_sums(w.traffic).completed, w.scenario.flow_count);
-	end(&w);
+	world_end(&w);
 	return sums;
 }
 
@@ -251,7 +223,7 @@ static ps_t time_of(const char *classes, unsigned priority, unsigned packets)
 	run(&w, text);
 	assert_int_equal(w.scenario.flows[0].status, TRAFFIC_OK);
 	time = w.scenario.flows[0].end_at - w.scenario.flows[0].start_at;
-	end(&w);
+	world_end(&w);
 	return time;
 }
 
@@ -328,7 +300,7 @@ static void faults_of_one_port_are_independent(void **state)
 	parts = port->fault->lost * 10000 / port->sent_packets;
 	assert_true(port->sent_packets > 3000);
 	assert_in_range(parts, 850, 1100);
-	end(&w);
+	world_end(&w);
 }
 
 static uint64_t digest_of(const char *text)
@@ -338,7 +310,7 @@ static uint64_t digest_of(const char *text)
 
 	run(&w, text);
 	digest = sim_digest(w.fabric.sim);
-	end(&w);
+	world_end(&w);
 	return digest;
 }
 
@@ -359,10 +331,10 @@ static void what_a_host_sends_to_itself_takes_as_long_as_is_said(void **state)
 	(void)state;
 	build(&w, TWO);
 	assert_int_equal(w.fabric.hosts[1].params.loop_delay, 100 * PS_NS);
-	end(&w);
+	world_end(&w);
 	build(&w, TWO "nic: {loop_delay: 3us}\n");
 	assert_int_equal(w.fabric.hosts[1].params.loop_delay, 3 * PS_US);
-	end(&w);
+	world_end(&w);
 }
 
 static void the_order_of_faults_is_not_seen(void **state)
@@ -408,13 +380,13 @@ static void flows_of_a_pair_take_turns_or_not(void **state)
 		assert_int_equal(w.scenario.flows[k].sink_qpn, w.scenario.flows[0].sink_qpn);
 		assert_int_equal(w.scenario.flows[k].end_at, (k + 1) * (first + last) + rest);
 	}
-	end(&w);
+	world_end(&w);
 	run(&w, text);
 	qsort(w.scenario.flows, 3, sizeof(struct traffic_flow), compare_ends);
 	for (uint32_t k = 0; k < 3; k++)
 		assert_int_equal(w.scenario.flows[k].end_at, 3 * first + (k + 1) * last + rest);
 	assert_int_not_equal(w.scenario.flows[0].source_qpn, w.scenario.flows[1].source_qpn);
-	end(&w);
+	world_end(&w);
 }
 
 /* More than a send queue takes wait for their turn; other priorities have queue pairs of their own. */
@@ -434,7 +406,7 @@ static void a_pair_holds_more_than_its_send_queue(void **state)
 	/* Sorted: priority 1 comes first. */
 	assert_int_not_equal(w.scenario.flows[0].source_qpn, w.scenario.flows[1].source_qpn);
 	assert_int_equal(w.scenario.flows[1].source_qpn, w.scenario.flows[20000].source_qpn);
-	end(&w);
+	world_end(&w);
 }
 
 /* What is lost on the shared queue pair is counted once. */
@@ -457,7 +429,7 @@ static void a_pair_shares_out_what_it_sends_again(void **state)
 	assert_int_equal(sums.completed, 40);
 	assert_int_equal(sums.packets_retransmitted, again);
 	assert_true(again > 5 && flows > 2);
-	end(&w);
+	world_end(&w);
 }
 
 /* Memory that gives out while a stream is set up is given back; in the run it ends the run. */

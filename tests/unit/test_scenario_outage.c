@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Links between switches that go down and come back: what the switches far away make of it. */
-#include "tests/test.h"
+#include "tests/unit/scenario_test.h"
 
-#include "models/scenario_read.h"
-#include "models/task.h"
 #include "sim/port.h"
 #include "sim/route.h"
 #include "util/alloc.h"
 
 #include <errno.h>
 #include <string.h>
-
-const struct vrb_provider *vrb_provider(void)
-{
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
-
-	return &tasks;
-}
 
 /* Four flows of 20 Gbit/s from leaf0 to leaf1 over two spines; spine0 loses its link to leaf1 from
  * 100 to 1000 us, knows it 10 us later, and everybody 200 us after that. */
@@ -51,28 +42,19 @@ static uint64_t sent(const struct fabric *fabric, const char *link, const char *
 /* What has happened up to @until. */
 static struct seen play(const char *text, uint32_t threads, ps_t until)
 {
-	const struct scenario_options options = {.thread_count = threads};
-	struct bad_list errors = {0};
-	struct scenario scenario;
-	struct fabric fabric;
-	struct traffic *traffic;
+	struct world w;
 	struct seen seen;
 
-	if (scenario_parse("test.yaml", text, strlen(text), NULL, &scenario, &errors) != 0)
-		fail_msg("%s", errors.lines[0].text);
-	bad_list_fini(&errors);
-	assert_int_equal(scenario_build(&scenario, &options, &fabric, &traffic), 0);
-	assert_int_equal(fabric_run(&fabric, until), 0);
+	world_build(&w, text, threads);
+	assert_int_equal(fabric_run(&w.fabric, until), 0);
 	seen = (struct seen){
-		.up = sent(&fabric, "leaf0-spine0#0", "leaf0"),
-		.other = sent(&fabric, "leaf0-spine1#0", "leaf0"),
-		.down = sent(&fabric, "leaf1-spine0#0", "spine0"),
-		.no_route = sim_switch_stats(fabric_switch(&fabric, "spine0"))->dropped_route,
-		.digest = sim_digest(fabric.sim),
+		.up = sent(&w.fabric, "leaf0-spine0#0", "leaf0"),
+		.other = sent(&w.fabric, "leaf0-spine1#0", "leaf0"),
+		.down = sent(&w.fabric, "leaf1-spine0#0", "spine0"),
+		.no_route = sim_switch_stats(fabric_switch(&w.fabric, "spine0"))->dropped_route,
+		.digest = sim_digest(w.fabric.sim),
 	};
-	traffic_destroy(traffic);
-	fabric_fini(&fabric);
-	scenario_fini(&scenario);
+	world_end(&w);
 	return seen;
 }
 

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a profile says enters the hash of a scenario as if the scenario said it: scalars, maps and
  * lists, the latter in any order of their entries. The profiles here are the test's own. */
-#include "tests/test.h"
+#include "tests/unit/scenario_test.h"
 
 #include "models/profile.h"
-#include "models/scenario_read.h"
-#include "models/task.h"
 
 #include <string.h>
-
-const struct vrb_provider *vrb_provider(void)
-{
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
-
-	return &tasks;
-}
 
 static struct profile only = {.name = "mine"};
 

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every key of the table: a value that holds anyway changes nothing, another one changes the hash, a
  * bad one is refused. What a scenario becomes; allocations that fail. (Bad files: tests/bad.) */
-#include "tests/test.h"
-#include "models/scenario_read.h"
+#include "tests/unit/scenario_test.h"
 #include "models/profile.h"
 #include "models/scenario_schema.h"
-#include "models/task.h"
 #include "util/alloc.h"
 
 #include <errno.h>
 #include <string.h>
-
-const struct vrb_provider *vrb_provider(void)
-{
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
-
-	return &tasks;
-}
 
 #define TOP "version: 1\n"
 #define STAR TOP "topology: {kind: star, hosts: 6}\n"

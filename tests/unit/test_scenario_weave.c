@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* balance: conweave. Flows leave a way that has become slow, and what they send arrives in order.
  */
-#include "tests/test.h"
+#include "tests/unit/scenario_test.h"
 
 #include "models/packet.h"
-#include "models/scenario_read.h"
-#include "models/task.h"
 #include "sim/port.h"
 #include "transport/wire/frame.h"
 
 #include <string.h>
-
-const struct vrb_provider *vrb_provider(void)
-{
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
-
-	return &tasks;
-}
 
 /* Four flows of 25 Gbit/s over two ways of 100, of which one carries only 10 from 200 us on. */
 #define SLOW                                                                                       \
@@ -49,31 +40,24 @@ struct seen {
 
 static struct seen play(const char *text, uint32_t threads, ps_t until)
 {
-	const struct scenario_options options = {.thread_count = threads};
-	struct bad_list errors = {0};
-	struct scenario scenario;
-	struct fabric fabric;
-	struct traffic *traffic;
+	struct world w;
 	struct seen seen = {0};
 
-	if (scenario_parse("test.yaml", text, strlen(text), NULL, &scenario, &errors) != 0)
-		fail_msg("%s", errors.lines[0].text);
-	bad_list_fini(&errors);
-	assert_int_equal(scenario_build(&scenario, &options, &fabric, &traffic), 0);
-	assert_int_equal(fabric_run(&fabric, until), 0);
-	seen.slow = sim_port_find(fabric.sim, "leaf0-spine1#0", "leaf0")->sent_packets;
-	seen.digest = sim_digest(fabric.sim);
-	for (uint32_t i = 0; i < fabric.host_count; i++) {
-		const struct hca_counters *c = hca_device_counters(fabric.hosts[i].hca);
+	world_build(&w, text, threads);
+	assert_int_equal(fabric_run(&w.fabric, until), 0);
+	seen.slow = sim_port_find(w.fabric.sim, "leaf0-spine1#0", "leaf0")->sent_packets;
+	seen.digest = sim_digest(w.fabric.sim);
+	for (uint32_t i = 0; i < w.fabric.host_count; i++) {
+		const struct hca_counters *c = hca_device_counters(w.fabric.hosts[i].hca);
 
 		seen.again += c->packets_retransmitted;
 		seen.nacked += c->packet_seq_err;
 		seen.answered += c->out_of_sequence;
 	}
-	for (uint64_t i = 0; i < scenario.flow_count; i++)
-		seen.completed += scenario.flows[i].status == TRAFFIC_OK;
-	for (uint32_t i = 0; i < fabric.switch_count; i++) {
-		const struct sim_weave_stats stats = sim_switch_weave_stats(fabric.switches[i]);
+	for (uint64_t i = 0; i < w.scenario.flow_count; i++)
+		seen.completed += w.scenario.flows[i].status == TRAFFIC_OK;
+	for (uint32_t i = 0; i < w.fabric.switch_count; i++) {
+		const struct sim_weave_stats stats = sim_switch_weave_stats(w.fabric.switches[i]);
 
 		seen.weave.rerouted += stats.rerouted;
 		seen.weave.kept += stats.kept;
@@ -81,9 +65,7 @@ static struct seen play(const char *text, uint32_t threads, ps_t until)
 		seen.weave.notes_sent += stats.notes_sent;
 		seen.weave.notes_heard += stats.notes_heard;
 	}
-	traffic_destroy(traffic);
-	fabric_fini(&fabric);
-	scenario_fini(&scenario);
+	world_end(&w);
 	return seen;
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_UNIT_SCENARIO_TEST_H
+#define TESTS_UNIT_SCENARIO_TEST_H
+
+/* Scenarios given as text, built and ready to run; programs are tasks. */
+#include "tests/test.h"
+
+#include "models/scenario_read.h"
+
+struct world {
+	struct scenario scenario;
+	struct fabric fabric;
+	struct traffic *traffic;
+};
+
+void world_build(struct world *world, const char *text, uint32_t threads);
+void world_end(struct world *world);
+
+#endif
