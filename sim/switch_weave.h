@@ -12,9 +12,8 @@
  * Otherwise than there: what the paper puts into headers of data frames travels in frames of their
  * own, right behind them in the same queues (but for the epoch's two bits); the deadline is the
  * least round trip so far and not a configured one, plus @reply; and a TAIL that does not come is
- * waited for
- * @resume from the last frame of the old epoch on, not for an estimate. A way is a port of the
- * sender's switch; further switches choose by ECMP.
+ * waited for @resume from the last frame of the old epoch on, not for an estimate. A way is a port
+ * of the sender's switch; further switches choose by ECMP.
  *
  * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
 #include "sim/switch_internal.h"
