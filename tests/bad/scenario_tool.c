@@ -62,7 +62,7 @@ static int run(const struct scenario *scenario, const struct scenario_options *o
 		return 3;
 	}
 	if (oracle) {
-		printf("digest %016llx ret 0\n", (unsigned long long)oracle_fabric(&fabric));
+		printf("digest %016llx ret 0\n", (unsigned long long)oracle_scenario(scenario, &fabric));
 	} else {
 		ret = fabric_run(&fabric, scenario->until);
 		print_fabric(&fabric, traffic);

@@ -36,7 +36,7 @@ static void between(const struct net *net)
 	CHECK(board_between(fabric_net_of(net)->fabric->table.board) == 0);
 }
 
-uint64_t oracle_fabric(struct fabric *fabric)
+uint64_t oracle_fabric(struct fabric *fabric, const struct net_routing *routing)
 {
 	const struct fabric_switch_params *switches = &fabric->params.switches;
 	struct fabric_net all = {
@@ -46,7 +46,8 @@ uint64_t oracle_fabric(struct fabric *fabric)
 				   .between = between},
 			.body = &packet_body_ops,
 			.sim = fabric->sim,
-			.routes = fabric->routes},
+			.routes = fabric->routes,
+			.routing = *routing},
 		.fabric = fabric,
 	};
 	struct net_params *params = &all.net.params;

@@ -71,6 +71,7 @@ struct oracle {
 	uint32_t count, max;
 	struct node *nodes; /* by sim_node.index */
 	ps_t now;
+	struct ways *ways; /* route.c */
 };
 
 /* oracle.c */
@@ -82,6 +83,14 @@ ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		     const struct sim_pkt *pkt, ps_t at);
 uint32_t oracle_head_bytes(const struct oracle *o);
 uint64_t oracle_credits(const struct oracle *o, int q); /* bytes of each port's buffer */
+
+/* route.c: what a frame that comes to @node at @at for @dst may leave by, in order of ports' links;
+ * returns how many. */
+enum { ORACLE_WAYS = 64 };
+uint32_t oracle_ways(const struct oracle *o, const struct node *node, uint32_t dst, ps_t at,
+		     uint16_t *ret_ports);
+void oracle_ways_init(struct oracle *o);
+void oracle_ways_fini(struct oracle *o);
 
 /* weave.c: the first switch of a frame, the last, a note for the switch, a timer, the end. */
 void oracle_weave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt,

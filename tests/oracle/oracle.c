@@ -221,6 +221,7 @@ static void begin(struct oracle *o)
 
 	o->nodes = calloc(count, sizeof(*o->nodes));
 	CHECK(o->nodes != NULL);
+	oracle_ways_init(o);
 	for (uint32_t i = 0; i < count; i++) {
 		struct sim_node *s = sim_node_at(o->net->sim, i);
 		struct node *node = &o->nodes[s->index];
@@ -272,6 +273,7 @@ uint64_t oracle_run(struct net *net)
 		sim_digest_add(&all, s->id, s->arrivals, s->digest);
 		free(o.nodes[s->index].ports);
 	}
+	oracle_ways_fini(&o);
 	free(o.nodes);
 	free(o.heap);
 	return all.digest;

@@ -501,40 +501,12 @@ static uint32_t shortest(const struct node *node, const uint16_t *set, uint32_t 
 	return set[best];
 }
 
-static const struct sim_route_table *table_at(const struct oracle *o, const struct node *node,
-					      ps_t at)
-{
-	const struct sim_routes *routes = o->net->routes;
-
-	for (int i = 0; i < 2; i++)
-		if (o->net->reroutes[i].at > 0 && o->net->reroutes[i].at <= at)
-			routes = o->net->reroutes[i].routes;
-	return sim_route_table_of(routes, node->sim);
-}
-
-/* Those of @set that lead over no link that the switch knows to be out of order. */
-static uint32_t in_order(const struct oracle *o, const struct node *node, const uint16_t *set,
-			 uint32_t count, ps_t at, uint16_t *ret_set)
-{
-	const struct net_outage *out = &o->net->params.outage;
-	const bool now = at >= out->from && at < out->until;
-	uint32_t left = 0;
-
-	CHECK(count <= 64);
-	for (uint32_t i = 0; i < count; i++)
-		if (!now || strcmp(node->sim->ports[set[i]].link_name, o->net->out_name) != 0)
-			ret_set[left++] = set[i];
-	return left;
-}
-
 uint32_t oracle_way(const struct oracle *o, struct node *node, const struct sim_pkt *pkt)
 {
-	const struct sim_route_table *table = table_at(o, node, pkt->at);
+	const struct sim_route_table *table = sim_route_table_of(o->net->routes, node->sim);
 	const uint64_t key = table->key;
-	const uint16_t *all;
-	uint16_t only, set[64];
-	const uint32_t known = sim_route_set(table, pkt->dst, &all, &only);
-	const uint32_t count = in_order(o, node, all, known, pkt->at, set);
+	uint16_t set[ORACLE_WAYS];
+	const uint32_t count = oracle_ways(o, node, pkt->dst, pkt->at, set);
 
 	if (count < 2)
 		return count == 0 ? UINT32_MAX : set[0];
@@ -620,11 +592,10 @@ void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *p
 /* To its way on, by a switch that reroutes. */
 static void weave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t index)
 {
-	const struct sim_route_table *table = table_at(o, node, pkt->at);
+	const struct sim_route_table *table = sim_route_table_of(o->net->routes, node->sim);
 	const bool from_host = node->sim->ports[pkt->port].peer->ops != &sim_switch_ops;
 	const bool stays = pkt->dst >> 16 == table->own_group;
-	const uint16_t *all;
-	uint16_t only, set[64];
+	uint16_t set[ORACLE_WAYS];
 	uint32_t count;
 
 	if (from_host == stays) {
@@ -632,8 +603,7 @@ static void weave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint
 	} else if (stays) {
 		oracle_weave_last(o, node, pkt, index);
 	} else {
-		count = sim_route_set(table, pkt->dst, &all, &only);
-		count = in_order(o, node, all, count, pkt->at, set);
+		count = oracle_ways(o, node, pkt->dst, pkt->at, set);
 		oracle_weave_first(o, node, pkt, set, count, table->key, table->own_group);
 	}
 }
@@ -641,13 +611,14 @@ static void weave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint
 static void arrive_at_switch(struct oracle *o, struct node *node, struct event *event)
 {
 	struct sim_pkt *pkt = &event->pkt;
+	const uint32_t own_group = sim_route_table_of(o->net->routes, node->sim)->own_group;
 	const uint32_t limit = o->net->params.more.frame_limit;
 	const uint8_t q = class_here(o, pkt);
 	const bool weaves = o->net->params.extended &&
 			    o->net->params.more.balance == SIM_BALANCE_WEAVE;
 	uint32_t index;
 
-	if (weaves && pkt->dst == (table_at(o, node, 0)->own_group << 16 | 0xffff)) {
+	if (weaves && pkt->dst == (own_group << 16 | 0xffff)) {
 		oracle_weave_note(o, node, pkt);
 		return;
 	}

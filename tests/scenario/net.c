@@ -124,6 +124,9 @@ static void make_outage(struct net *net, const struct net_link *link)
 	const struct sim_port *cuts[2];
 
 	snprintf(net->out_name, sizeof(net->out_name), "%s-%s", link->a, link->b);
+	net->out = (struct net_down){.link = net->out_name, .from = out->from, .until = out->until};
+	net->routing = (struct net_routing){
+		.downs = &net->out, .down_count = 1, .reconverge = out->reconverge};
 	for (int i = 0; i < 2; i++) {
 		cuts[i] = sim_port_find(net->sim, net->out_name, ends[i]);
 		if (is_switch(ends[i]))
@@ -162,6 +165,7 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 	add_all(net, links, link_count);
 	CHECK(sim_seal(net->sim) == 0);
 	make_ready(net);
+	net->routing.reconverge = PS_NEVER;
 	if (params->outage.until > 0)
 		make_outage(net, &links[params->outage.link]);
 }

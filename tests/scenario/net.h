@@ -43,6 +43,22 @@ struct net_params {
 	void (*between)(const struct net *net); /* after each instant of a host; NULL: nothing */
 };
 
+/* What the oracle has to know of links that go down, and of ways that are not the shortest: it finds
+ * its own routes. */
+struct net_routing {
+	const struct net_down {
+		const char *link, *sender; /* sender NULL: both directions */
+		ps_t from, until;	   /* as its ends know it; until PS_NEVER: for ever */
+	} *downs;
+	uint32_t down_count;
+	ps_t reconverge; /* until all others know it; PS_NEVER: they never do */
+	bool weighted;
+	const struct net_way {
+		const char *at, *to, *via; /* a switch, a host or a switch with hosts, a neighbour */
+	} *ways;
+	uint32_t way_count;
+};
+
 struct net_link {
 	const char *a, *b; /* a name that begins with "s" is a switch's */
 	uint64_t rate_bps;
@@ -55,6 +71,8 @@ struct net {
 	struct sim *sim;
 	struct sim_routes *routes;
 	char out_name[64]; /* of the link with an outage */
+	struct net_down out;
+	struct net_routing routing; /* the oracle's */
 	struct sim_routes *around;
 	struct sim_reroute reroutes[2]; /* away from it and back; at 0: there are none */
 	struct ecn ecn;

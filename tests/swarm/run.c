@@ -80,7 +80,8 @@ static void attach_faults(struct run *run)
 static void play(struct run *run)
 {
 	if (run->options.oracle) {
-		run->digest = oracle_fabric(&run->fabric);
+		run->digest = oracle_fabric(&run->fabric,
+					    &(struct net_routing){.reconverge = PS_NEVER});
 		return;
 	}
 	if (fabric_run(&run->fabric, 100 * PS_S) != 0)
