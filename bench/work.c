@@ -24,6 +24,8 @@ struct work {
 	bool programs; /* a ring of programs with real bytes instead of flows */
 	uint32_t fan_out; /* queue pairs of one host of a star of 17 */
 	uint64_t streamed; /* flows, made as they start, on a star of 128 hosts */
+	uint32_t live;	   /* flows that all begin at once, on the same star; the run ends soon after */
+	bool pairs;	   /* flows from one host to another share a queue pair */
 	ps_t load_until; /* on the 320 hosts of the HPCC authors, a load instead of one flow each */
 };
 
@@ -36,12 +38,19 @@ static const struct work works[] = {
 	{.name = "W2s", .k = 8, .mtu = 4096, .fan_in = 32, .bytes = 2000000, .dcqcn = true},
 	{.name = "W3", .mtu = 1024, .load_until = 10 * PS_MS, .dcqcn = true},
 	{.name = "W4", .mtu = 4096, .bytes = 1000, .streamed = 10000000},
+	{.name = "W4p", .mtu = 4096, .bytes = 1000, .streamed = 10000000, .pairs = true},
+	{.name = "L10k", .mtu = 4096, .bytes = 1000000, .live = 10000},
+	{.name = "L100k", .mtu = 4096, .bytes = 1000000, .live = 100000},
+	{.name = "L1000kp", .mtu = 4096, .bytes = 1000000, .live = 1000000, .pairs = true},
+	{.name = "L100kp", .mtu = 4096, .bytes = 1000000, .live = 100000, .pairs = true},
 	{.name = "W5", .k = 32, .mtu = 4096, .bytes = 2000000},
 	{.name = "Q10", .mtu = 4096, .fan_out = 10, .bytes = 200000000, .dcqcn = true},
 	{.name = "Q10k", .mtu = 4096, .fan_out = 10000, .bytes = 200000, .dcqcn = true},
 	{.name = "W6", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
 	{.name = "W6j", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
 };
+
+#define LIVE_UNTIL (10 * PS_US)
 
 /* Preamble to gap around the payload, with a RETH. */
 static uint32_t wire_mtu(const struct work *work)
@@ -79,7 +88,7 @@ static struct host_params host_of(const struct work *work)
 				.cq_max = 16,
 				.mr_max = 16384,
 				.pd_max = 16,
-				.wr_max = 16,
+				.wr_max = work->pairs ? 16384 : 16,
 				.sge_max = 1,
 				.cqe_max = 4096,
 				.rd_atomic_max = 1,
@@ -87,6 +96,7 @@ static struct host_params host_of(const struct work *work)
 		.cost = work->programs ? host_cost_generic() : host_cost_none(),
 		.flow_timeout = 14,
 		.flow_retries = 7,
+		.flow_pairs = work->pairs,
 	};
 
 	return host;
@@ -118,6 +128,8 @@ static struct flows *start_flows(const struct work *work, struct options options
 {
 	if (work->programs)
 		return NULL;
+	if (work->live)
+		return flows_start_all(fabric, work->live, work->bytes);
 	if (work->fan_out)
 		return flows_start_fan(fabric, work->fan_out, work->bytes / options.scale);
 	if (work->streamed)
@@ -140,7 +152,7 @@ static int play(const struct work *work, struct options options, struct fabric *
 
 	if (!flows && !ring)
 		return 3;
-	ret = fabric_run(fabric, PS_NEVER);
+	ret = fabric_run(fabric, work->live ? LIVE_UNTIL : PS_NEVER);
 	done = seconds();
 	load = ring ? ring_load(ring) : flows_end(flows);
 	print(work, fabric->sim, load, ready - began, done - ready);
@@ -151,7 +163,7 @@ static int play(const struct work *work, struct options options, struct fabric *
 	if (ret != 0)
 		fprintf(stderr, "bench_work: %s: the run ended early: %s\n", work->name,
 			ret < 0 ? strerror(-ret) : "stopped");
-	return ret != 0 ? 3 : load.completed != load.posted || load.wrong_bytes > 0;
+	return ret != 0 ? 3 : load.completed != (work->live ? 0 : load.posted) || load.wrong_bytes > 0;
 }
 
 /* Fat trees; and 5 pods of 4 racks of 16 hosts at 100 Gb/s, 4 aggregation switches each, 16 cores,
@@ -171,7 +183,7 @@ static int make_topology(const struct work *work, struct topology *topology)
 		.core = fabric,
 	};
 	const int ret = work->load_until ? topology_clos(topology, &clos)
-			: work->streamed ? topology_star(topology, 128, speed)
+			: work->streamed || work->live ? topology_star(topology, 128, speed)
 			: work->fan_out	 ? topology_star(topology, 17, speed)
 					 : topology_fat_tree(topology, work->k, speed);
 
@@ -233,6 +245,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W5|Q10|Q10k|W6|W6j [--threads N] [--scale N]\n", stderr);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|L10k|L100k|L100kp|L1000kp|W5|Q10|Q10k|W6|W6j [--threads N] [--scale N]\n", stderr);
 	return 2;
 }

@@ -15,6 +15,8 @@ struct flows;
 struct flows *flows_start(struct fabric *fabric, uint32_t fan_in, uint64_t bytes); /* NULL: no memory */
 /* As many flows from the first host to all others in turn. */
 struct flows *flows_start_fan(struct fabric *fabric, uint32_t count, uint64_t bytes);
+/* As many flows from all hosts in turn, to each of the others in turn. */
+struct flows *flows_start_all(struct fabric *fabric, uint32_t count, uint64_t bytes);
 /* WebSearch flows from every host to others, to half of the rate of its link, until then. */
 struct flows *flows_start_load(struct fabric *fabric, ps_t until);
 /* About @count flows of @bytes from every host to others, to 3/10 of the rate of its link, each made

@@ -44,21 +44,36 @@ static uint64_t incast(struct traffic_flow *flows, uint32_t hosts, uint32_t fan_
 	return fan_in;
 }
 
-struct flows *flows_start_fan(struct fabric *fabric, uint32_t count, uint64_t bytes)
+/* From the first host alone, or from all in turn. */
+static struct flows *start_fans(struct fabric *fabric, uint32_t sources, uint32_t count, uint64_t bytes)
 {
+	const uint32_t hosts = fabric->host_count;
 	struct flows *flows = calloc(1, sizeof(*flows));
 
 	if (!flows)
 		return NULL;
 	flows->flows = calloc(count, sizeof(*flows->flows));
-	for (uint32_t i = 0; flows->flows && i < count; i++)
+	for (uint32_t i = 0; flows->flows && i < count; i++) {
+		const uint32_t src = i % sources, away = 1 + i / sources % (hosts - 1);
+
 		flows->flows[i] = (struct traffic_flow){
-			.dst = 1 + i % (fabric->host_count - 1), .bytes = bytes};
+			.src = src, .dst = (src + away) % hosts, .bytes = bytes};
+	}
 	if (flows->flows && traffic_create(fabric, flows->flows, count, &flows->traffic) == 0)
 		return flows;
 	free(flows->flows);
 	free(flows);
 	return NULL;
+}
+
+struct flows *flows_start_fan(struct fabric *fabric, uint32_t count, uint64_t bytes)
+{
+	return start_fans(fabric, 1, count, bytes);
+}
+
+struct flows *flows_start_all(struct fabric *fabric, uint32_t count, uint64_t bytes)
+{
+	return start_fans(fabric, fabric->host_count, count, bytes);
 }
 
 /* Those of the @i-th host from flows->flows[at] on; how many there are then. 0: no memory. */

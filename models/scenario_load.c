@@ -217,11 +217,7 @@ void scenario_read_load(struct scenario_block *b)
 	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
 	hash_sizes(b, &sizes.cdf);
 	expected = expected_count(&arrivals, &hosts, rates);
-	if (stream == ALWAYS && b->r->scenario->nic.qp_per_pair)
-		scenario_block_refuse(b, scenario_node(b->map, "stream"), "stream", "always",
-				      "never, where nic.qp is per-pair");
-	else if (stream == ALWAYS || (stream != NEVER && expected > LISTED_MAX &&
-				      !b->r->scenario->nic.qp_per_pair))
+	if (stream == ALWAYS || (stream != NEVER && expected > LISTED_MAX))
 		add_stream(b, &arrivals, &hosts);
 	else if (scenario_block_fits(b, expected))
 		for (uint32_t i = 0; i < hosts.count; i++)

@@ -228,11 +228,11 @@ void traffic_destroy(struct traffic *traffic)
 	if (!traffic)
 		return;
 	traffic_stream_fini(traffic);
+	traffic_pairs_fini(traffic);
 	for (uint32_t i = 0; traffic->hosts && i < traffic->host_count; i++)
 		traffic_host_fini(&traffic->hosts[i]);
 	util_free(traffic->hosts);
 	util_free(traffic->starts);
-	util_free(traffic->pairs);
 	util_free(traffic);
 }
 

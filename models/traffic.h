@@ -40,7 +40,8 @@ struct traffic_flow {
 	struct hca_qp *sink_qp;
 	bool streamed;
 	uint64_t id;
-	struct traffic_flow *next, *next_ended; /* of a stream; of those that wait for a pair */
+	struct traffic_flow *next, *next_ended; /* of a stream */
+	struct traffic_flow *next_of_pair;	/* that is to end after this one */
 	struct traffic_source {
 		struct hca_qp *qp;
 		struct hca_mr *mr;
@@ -80,8 +81,11 @@ int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *s
 int traffic_stream_end(struct traffic *traffic);
 
 /* Flows of streams, while they are under way and a little longer; for those who watch between two windows.
- * Whose queue pair @qpn at @host (position in the host table) is; NULL: none of theirs. */
+ * Whose queue pair @qpn at @host (position in the host table) is, of several the oldest under way; NULL:
+ * none of theirs. */
 const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn);
+/* The oldest flow under way on the queue pair that @flow shares; @flow, where there is none. */
+const struct traffic_flow *traffic_at_work(const struct traffic_flow *flow);
 /* The one of this number; NULL: not made yet, or given up. */
 const struct traffic_flow *traffic_streamed(const struct traffic *traffic, uint64_t id);
 

@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-enum { CQ_SPARE = 16, CQ_STREAMED = 4096 };
+/* PAIR_WRITES: that the send queue of a pair takes at first. */
+enum { CQ_SPARE = 16, CQ_STREAMED = 4096, PAIR_WRITES = 16 };
 #define SINK_BYTES ((uint64_t)1 << 62) /* of a sink's endless region */
 
 uint32_t traffic_writes_of(const struct traffic_flow *flow)
@@ -147,35 +148,70 @@ static int open_source(struct traffic_host *th, struct traffic_flow *flow, uint6
 	return ret ? ret : open_qp(th, flow, false, ret_qp);
 }
 
-/* As many of those that wait as its send queue takes. */
-static void post_waiting(struct traffic_host *th, struct traffic_pair *pair)
+/* What a send queue may have at most: of streams, not more than the completions that are taken at once. */
+static uint32_t writes_most(const struct traffic_host *th)
+{
+	const uint32_t wr_max = th->host->params.profile.wr_max;
+
+	return th->traffic->feed && wr_max > CQ_STREAMED ? CQ_STREAMED : wr_max;
+}
+
+/* Room for @writes in all, where there may be so much: *ret_fits. -ENOMEM. */
+static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_t writes, bool *ret_fits)
+{
+	const uint32_t most = writes_most(th);
+	uint32_t depth = pair->writes_max;
+	int ret = 0;
+
+	*ret_fits = writes <= pair->writes_max || writes <= most;
+	if (!*ret_fits || writes <= pair->writes_max)
+		return 0;
+	while (depth < writes)
+		depth *= 2;
+	depth = depth < most ? depth : most;
+	ret = hca_qp_grow_send(th->host->hca, pair->qp, depth);
+	if (ret == 0)
+		pair->writes_max = depth;
+	return ret;
+}
+
+/* As many of those that wait as its send queue takes. -ENOMEM. */
+static int post_waiting(struct traffic_host *th, struct traffic_pair *pair)
 {
 	while (pair->waiting) {
 		struct traffic_flow *flow = pair->waiting;
 		const uint32_t writes = traffic_writes_of(flow);
+		bool fits;
+		int ret = make_room(th, pair, pair->writes_posted + writes, &fits);
 
-		if (pair->writes_posted + writes > pair->writes_max)
-			return;
-		pair->waiting = flow->next;
-		if (!pair->waiting)
-			pair->waiting_tail = &pair->waiting;
+		if (ret || !fits)
+			return ret;
+		pair->waiting = flow->next_of_pair;
 		pair->writes_posted += writes;
 		post_writes(th, flow, pair->qp, pair->mr);
 	}
+	return 0;
 }
 
 static int start_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 {
 	struct traffic_pair *pair = flow->pair;
-	int ret = pair->qp ? 0 : open_source(th, flow, SINK_BYTES, &pair->mr, &pair->qp);
+	int ret = 0;
 
+	if (!pair->qp) {
+		pair->writes_max = traffic_writes_of(flow) > PAIR_WRITES ? traffic_writes_of(flow) : PAIR_WRITES;
+		if (pair->writes_max > th->host->params.profile.wr_max)
+			pair->writes_max = th->host->params.profile.wr_max;
+		ret = open_source(th, flow, SINK_BYTES, &pair->mr, &pair->qp);
+	}
 	if (ret)
 		return ret;
-	flow->next = NULL;
-	*pair->waiting_tail = flow;
-	pair->waiting_tail = &flow->next;
-	post_waiting(th, pair);
-	return 0;
+	flow->next_of_pair = NULL;
+	*pair->tail = flow;
+	pair->tail = &flow->next_of_pair;
+	if (!pair->waiting)
+		pair->waiting = flow;
+	return post_waiting(th, pair);
 }
 
 static int start_source(struct traffic_host *th, struct traffic_flow *flow)
@@ -192,28 +228,31 @@ static int start_source(struct traffic_host *th, struct traffic_flow *flow)
 }
 
 /* The queue pair stays; what it has sent again since the last flow ended is this one's. */
-static void end_of_pair(struct traffic_host *th, struct traffic_flow *flow)
+static int end_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 {
 	struct traffic_pair *pair = flow->pair;
 	const uint64_t again = hca_qp_packets_retransmitted(pair->qp);
 
+	CHECK(pair->open == flow);
+	pair->open = flow->next_of_pair;
+	if (!pair->open)
+		pair->tail = &pair->open;
 	flow->packets_retransmitted = again - pair->retransmitted;
 	pair->retransmitted = again;
-	post_waiting(th, pair);
+	return post_waiting(th, pair);
 }
 
-static void end_source(struct traffic_host *th, struct traffic_flow *flow)
+static int end_source(struct traffic_host *th, struct traffic_flow *flow)
 {
 	struct hca_device *hca = th->host->hca;
 
-	if (flow->pair) {
-		end_of_pair(th, flow);
-		return;
-	}
+	if (flow->pair)
+		return end_of_pair(th, flow);
 	flow->packets_retransmitted = hca_qp_packets_retransmitted(flow->source.qp);
 	hca_qp_destroy(hca, flow->source.qp);
 	CHECK(hca_mr_destroy(hca, flow->source.mr) == 0);
 	flow->source = (struct traffic_source){.qp = NULL};
+	return 0;
 }
 
 static void end_flow(struct traffic_host *th, struct traffic_flow *flow)
@@ -226,17 +265,17 @@ static void end_flow(struct traffic_host *th, struct traffic_flow *flow)
 	}
 }
 
-static void source_completion(struct traffic_host *th, struct traffic_flow *flow)
+static int source_completion(struct traffic_host *th, struct traffic_flow *flow)
 {
 	if (flow->pair)
 		flow->pair->writes_posted--;
 	if (--flow->source.writes_left > 0)
-		return;
+		return 0;
 	if (th->host->params.flow_uc)
 		flow->is_sent = true;
 	else
 		end_flow(th, flow);
-	end_source(th, flow);
+	return end_source(th, flow);
 }
 
 /* Of UC: the flow has ended when all of it is here. */
@@ -246,11 +285,13 @@ static void sink_completion(struct traffic_host *th, struct traffic_flow *flow)
 		end_flow(th, flow);
 }
 
-static void take_completions(struct traffic_host *th)
+/* -ENOMEM */
+static int take_completions(struct traffic_host *th)
 {
 	struct hca_wc wc;
+	int ret = 0;
 
-	while (hca_cq_poll(th->cq, 1, &wc) == 1) {
+	while (ret == 0 && hca_cq_poll(th->cq, 1, &wc) == 1) {
 		struct traffic_flow *flow = (struct traffic_flow *)(uintptr_t)wc.wr_id;
 
 		if (wc.status != HCA_WC_SUCCESS && flow->wc_status == 0)
@@ -258,15 +299,21 @@ static void take_completions(struct traffic_host *th)
 		if (th->host->number == flow->dst)
 			sink_completion(th, flow);
 		else
-			source_completion(th, flow);
+			ret = source_completion(th, flow);
 	}
+	return ret;
 }
 
-/* 0 or -ENOMEM */
+/* 0 or -ENOMEM. The first of a list and that of a stream may both open the sink of a pair. */
 static int start_one(struct traffic_host *th, const struct traffic_start *start)
 {
-	return start->is_sink ? open_qp(th, start->flow, true, &start->flow->sink_qp)
-			      : start_source(th, start->flow);
+	struct traffic_flow *flow = start->flow;
+
+	if (!start->is_sink)
+		return start_source(th, flow);
+	if (!flow->pair)
+		return open_qp(th, flow, true, &flow->sink_qp);
+	return flow->pair->sink_qp ? 0 : open_qp(th, flow, true, &flow->pair->sink_qp);
 }
 
 static ps_t next_start_at(const struct traffic_host *th)
@@ -303,8 +350,8 @@ static void host_step(struct sim_local_event *event, void *context)
 	int ret;
 
 	(void)context;
-	take_completions(th);
-	ret = start_due(th);
+	ret = take_completions(th);
+	ret = ret ? ret : start_due(th);
 	next = next_start_at(th);
 	if (ret)
 		sim_fail(th->host->th, ret);

@@ -42,19 +42,25 @@ struct traffic_host {
 		uint64_t first, count, room;
 	} queue;
 	struct traffic_flow *ended;
-	struct util_idmap numbers; /* of queue pairs, taken */
+	struct util_idmap numbers;	/* of queue pairs of flows that have their own, listed and streamed */
+	struct util_idmap pair_numbers; /* of those that flows share */
+	struct util_idmap pairs;	/* from here, by destination and priority */
 };
 
-/* Flows of one source, destination and priority on one queue pair. What cannot be posted yet waits. */
+/* Flows of one source, destination and priority on one queue pair, which end in the order in which they
+ * start. What cannot be posted yet waits. */
 struct traffic_pair {
 	uint64_t key;
-	struct traffic_flow *first; /* the earliest */
-	uint32_t writes_max;	    /* of its send queue */
+	struct traffic_flow *first; /* of the list; NULL: streams alone have brought it */
+	ps_t opens_at;
+	uint32_t source_qpn, sink_qpn;
+	uint32_t writes_max; /* of its send queue, which grows */
 	uint32_t writes_posted;
 	uint64_t retransmitted; /* packets, of flows that have ended */
-	struct hca_qp *qp;
+	struct hca_qp *qp, *sink_qp;
 	struct hca_mr *mr;
-	struct traffic_flow *waiting, **waiting_tail;
+	struct traffic_flow *open, *waiting, **tail; /* under way; of these, not posted yet */
+	struct traffic_pair *next;		     /* of those of streams */
 };
 
 struct traffic {
@@ -64,7 +70,9 @@ struct traffic {
 	struct traffic_host *hosts; /* by position in the host table */
 	uint64_t flow_count;
 	uint32_t host_count;
-	struct traffic_pair *pairs; /* NULL: a queue pair a flow */
+	struct traffic_pair *pairs; /* of the list; NULL: a queue pair a flow */
+	uint64_t pair_count;
+	struct traffic_pair *streamed_pairs;
 	struct traffic_feed *feed; /* NULL: no streams */
 };
 
@@ -77,10 +85,15 @@ int traffic_compare_flows(const void *a, const void *b);
 bool traffic_same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y);
 /* The key of @flow, the @k-th of its equals. */
 uint64_t traffic_key_of(const struct traffic *traffic, const struct traffic_flow *flow, uint64_t k);
-/* Gives every flow its pair. -ENOMEM. */
+/* Gives every flow of the list its pair. -ENOMEM. */
 int traffic_pairs_make(struct traffic *traffic);
 /* The numbers of a pair's first flow are those of all. */
 void traffic_pairs_share_numbers(struct traffic *traffic);
+/* Streams begin: numbers and pairs of the list are found by theirs. -ENOMEM. */
+int traffic_pairs_enter(struct traffic *traffic);
+/* Gives @flow, of a stream, its pair, made where there is none. -ENOMEM. */
+int traffic_pair_find(struct traffic *traffic, struct traffic_flow *flow);
+void traffic_pairs_fini(struct traffic *traffic);
 uint32_t traffic_writes_of(const struct traffic_flow *flow);
 /* What streams have brought. */
 void traffic_stream_add_sums(const struct traffic *traffic, struct traffic_sums *sums);

@@ -18,6 +18,13 @@ static uint64_t key_of(const struct traffic *traffic, const struct traffic_flow 
 	return util_hash_words((struct util_key){.k1 = 1}, words, 3);
 }
 
+static void begin(const struct traffic *traffic, struct traffic_pair *pair,
+		  const struct traffic_flow *flow)
+{
+	pair->key = key_of(traffic, flow);
+	pair->tail = &pair->open;
+}
+
 /* Those of one pair stand together in the order of identity. */
 int traffic_pairs_make(struct traffic *traffic)
 {
@@ -29,22 +36,18 @@ int traffic_pairs_make(struct traffic *traffic)
 	pair = traffic->pairs;
 	for (uint64_t i = 0; i < traffic->flow_count; i++) {
 		struct traffic_flow *flow = &traffic->flows[i];
-		const struct host *host = traffic->fabric->table.hosts[flow->src];
-		const uint64_t depth_max = host->params.profile.wr_max;
-		uint64_t depth;
 
 		if (i > 0 && !same_pair(flow, flow - 1))
 			pair++;
-		if (!pair->first) {
-			pair->key = key_of(traffic, flow);
-			pair->waiting_tail = &pair->waiting;
-		}
-		if (!pair->first || flow->start_at < pair->first->start_at)
+		if (!pair->first)
+			begin(traffic, pair, flow);
+		if (!pair->first || flow->start_at < pair->opens_at) {
 			pair->first = flow;
-		depth = (uint64_t)pair->writes_max + traffic_writes_of(flow);
-		pair->writes_max = (uint32_t)(depth < depth_max ? depth : depth_max);
+			pair->opens_at = flow->start_at;
+		}
 		flow->pair = pair;
 	}
+	traffic->pair_count = traffic->flow_count ? (uint64_t)(pair - traffic->pairs) + 1 : 0;
 	return 0;
 }
 
@@ -53,7 +56,82 @@ void traffic_pairs_share_numbers(struct traffic *traffic)
 	for (uint64_t i = 0; i < traffic->flow_count; i++) {
 		struct traffic_flow *flow = &traffic->flows[i];
 
-		flow->source_qpn = flow->pair->first->source_qpn;
-		flow->sink_qpn = flow->pair->first->sink_qpn;
+		flow->pair->source_qpn = flow->source_qpn = flow->pair->first->source_qpn;
+		flow->pair->sink_qpn = flow->sink_qpn = flow->pair->first->sink_qpn;
 	}
+}
+
+/* Of a pair among those of its source. */
+static uint32_t id_of(const struct traffic_flow *flow)
+{
+	return flow->dst * SIM_PRIORITIES + flow->priority;
+}
+
+static int enter(struct util_idmap *map, uint32_t id, void *object)
+{
+	if (util_idmap_find(map, id))
+		return 0;
+	if (util_idmap_reserve(map) != 0)
+		return -ENOMEM;
+	util_idmap_add(map, id, object);
+	return 0;
+}
+
+/* A listed flow, or the pair that it opens. */
+static int enter_flow(struct traffic *traffic, struct traffic_flow *flow)
+{
+	struct traffic_host *from = &traffic->hosts[flow->src], *to = &traffic->hosts[flow->dst];
+	struct traffic_pair *pair = flow->pair;
+	int ret;
+
+	if (!pair) {
+		ret = enter(&from->numbers, flow->source_qpn, flow);
+		return ret ? ret : enter(&to->numbers, flow->sink_qpn, flow);
+	}
+	ret = enter(&from->pairs, id_of(flow), pair);
+	ret = ret ? ret : enter(&from->pair_numbers, flow->source_qpn, pair);
+	return ret ? ret : enter(&to->pair_numbers, flow->sink_qpn, pair);
+}
+
+int traffic_pairs_enter(struct traffic *traffic)
+{
+	int ret = 0;
+
+	for (uint64_t i = 0; i < traffic->flow_count && !ret; i++)
+		ret = enter_flow(traffic, &traffic->flows[i]);
+	return ret;
+}
+
+int traffic_pair_find(struct traffic *traffic, struct traffic_flow *flow)
+{
+	struct util_idmap *pairs = &traffic->hosts[flow->src].pairs;
+	struct traffic_pair *pair = util_idmap_find(pairs, id_of(flow));
+
+	if (!pair) {
+		pair = util_calloc(1, sizeof(*pair));
+		if (!pair)
+			return -ENOMEM;
+		begin(traffic, pair, flow);
+		pair->opens_at = PS_NEVER;
+		pair->next = traffic->streamed_pairs;
+		traffic->streamed_pairs = pair;
+		if (enter(pairs, id_of(flow), pair) != 0)
+			return -ENOMEM;
+	}
+	flow->pair = pair;
+	return 0;
+}
+
+const struct traffic_flow *traffic_at_work(const struct traffic_flow *flow)
+{
+	return flow->pair && flow->pair->open ? flow->pair->open : flow;
+}
+
+void traffic_pairs_fini(struct traffic *traffic)
+{
+	for (struct traffic_pair *pair = traffic->streamed_pairs, *next; pair; pair = next) {
+		next = pair->next;
+		util_free(pair);
+	}
+	util_free(traffic->pairs);
 }

@@ -152,22 +152,66 @@ static int make_flow(struct traffic_feed *feed, const struct source *source)
 /* The first number from @qpn on that nobody has, round the end. */
 static uint32_t free_number(const struct traffic_host *th, uint32_t qpn)
 {
-	while (util_idmap_find(&th->numbers, qpn | TRAFFIC_QPNS))
+	while (util_idmap_find(&th->numbers, qpn | TRAFFIC_QPNS) ||
+	       util_idmap_find(&th->pair_numbers, qpn | TRAFFIC_QPNS))
 		qpn = (qpn + 1) & (TRAFFIC_QPNS - 1);
 	return qpn | TRAFFIC_QPNS;
 }
 
+static int draw_number(struct traffic_host *th, struct util_idmap *numbers, uint32_t qpn, void *owner,
+		       uint32_t *ret_qpn)
+{
+	if (util_idmap_reserve(numbers) != 0)
+		return -ENOMEM;
+	*ret_qpn = free_number(th, qpn);
+	util_idmap_add(numbers, *ret_qpn, owner);
+	return 0;
+}
+
+/* Those of a pair are drawn once. */
 static int number_end(struct traffic *traffic, const struct traffic_end *end)
 {
 	struct traffic_host *th = &traffic->hosts[end->host];
-	uint32_t *qpn = end->start.is_sink ? &end->start.flow->sink_qpn
-					   : &end->start.flow->source_qpn;
+	struct traffic_flow *flow = end->start.flow;
+	struct traffic_pair *pair = flow->pair;
+	uint32_t *qpn = end->start.is_sink ? &flow->sink_qpn : &flow->source_qpn;
 
-	if (util_idmap_reserve(&th->numbers) != 0)
-		return -ENOMEM;
-	*qpn = free_number(th, end->qpn);
-	util_idmap_add(&th->numbers, *qpn, end->start.flow);
-	return 0;
+	if (!pair)
+		return draw_number(th, &th->numbers, end->qpn, flow, qpn);
+	qpn = end->start.is_sink ? &pair->sink_qpn : &pair->source_qpn;
+	return *qpn ? 0 : draw_number(th, &th->pair_numbers, end->qpn, pair, qpn);
+}
+
+/* Its ends, in feed->ends from @at on; how many there are then. A pair's sink is there already, but for
+ * the first. */
+static uint64_t add_ends(struct traffic_feed *feed, struct traffic_flow *flow, uint64_t at)
+{
+	struct traffic_pair *pair = flow->pair;
+
+	feed->ends[at++] = traffic_end_of(feed->traffic, flow, false);
+	if (pair && pair->opens_at <= flow->start_at)
+		return at;
+	if (pair)
+		pair->opens_at = flow->start_at;
+	feed->ends[at++] = traffic_end_of(feed->traffic, flow, true);
+	return at;
+}
+
+static int number_slice(struct traffic_feed *feed, uint64_t ends)
+{
+	int ret = 0;
+
+	for (uint64_t i = 0; i < ends && !ret; i++)
+		ret = number_end(feed->traffic, &feed->ends[i]);
+	for (uint64_t i = 0; i < feed->made_count; i++) {
+		struct traffic_flow *flow = feed->made[i];
+
+		if (!flow->pair)
+			continue;
+		flow->source_qpn = flow->pair->source_qpn;
+		flow->sink_qpn = flow->pair->sink_qpn;
+	}
+	return ret;
 }
 
 /* Into the queue of its host, behind those of earlier slices. */
@@ -188,7 +232,8 @@ static int queue_end(struct traffic_feed *feed, const struct traffic_end *end)
 static int lay_out_slice(struct traffic_feed *feed)
 {
 	struct traffic *traffic = feed->traffic;
-	uint64_t k = 0;
+	const bool pairs = traffic->fabric->params.host->flow_pairs;
+	uint64_t k = 0, ends = 0;
 	int ret = 0;
 
 	qsort(feed->made, feed->made_count, sizeof(struct traffic_flow *), compare_made);
@@ -200,16 +245,15 @@ static int lay_out_slice(struct traffic_feed *feed)
 		flow->id = feed->next_id++;
 		flow->va = traffic->hosts[flow->dst].next_va;
 		traffic->hosts[flow->dst].next_va += flow->bytes;
-		feed->ends[2 * i] = traffic_end_of(traffic, flow, false);
-		feed->ends[2 * i + 1] = traffic_end_of(traffic, flow, true);
+		ret = pairs && !ret ? traffic_pair_find(traffic, flow) : ret;
+		ends = add_ends(feed, flow, ends);
 		*feed->live_tail = flow;
 		feed->live_tail = &flow->next;
 	}
 	*feed->live_tail = NULL;
-	qsort(feed->ends, 2 * feed->made_count, sizeof(*feed->ends), traffic_compare_ends);
-	for (uint64_t i = 0; i < 2 * feed->made_count && !ret; i++)
-		ret = number_end(traffic, &feed->ends[i]);
-	for (uint64_t i = 0; i < 2 * feed->made_count && !ret; i++)
+	qsort(feed->ends, ends, sizeof(*feed->ends), traffic_compare_ends);
+	ret = ret ? ret : number_slice(feed, ends);
+	for (uint64_t i = 0; i < ends && !ret; i++)
 		ret = queue_end(feed, &feed->ends[i]);
 	return ret;
 }
@@ -248,10 +292,12 @@ static void give_up(struct traffic_feed *feed, struct traffic_flow *flow)
 	struct traffic_host *from = &feed->traffic->hosts[flow->src];
 	struct traffic_host *to = &feed->traffic->hosts[flow->dst];
 
-	CHECK(flow->sink_qp);
-	hca_qp_destroy(to->host->hca, flow->sink_qp);
-	util_idmap_remove(&from->numbers, flow->source_qpn);
-	util_idmap_remove(&to->numbers, flow->sink_qpn);
+	if (!flow->pair) {
+		CHECK(flow->sink_qp);
+		hca_qp_destroy(to->host->hca, flow->sink_qp);
+		util_idmap_remove(&from->numbers, flow->source_qpn);
+		util_idmap_remove(&to->numbers, flow->sink_qpn);
+	}
 	flow->next = feed->free;
 	feed->free = flow;
 }
@@ -374,6 +420,7 @@ int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *s
 	feed->live_tail = &feed->live;
 	feed->next_id = traffic->flow_count;
 	ret = add_sources(feed, streams, count);
+	ret = ret ? ret : traffic_pairs_enter(traffic);
 	for (uint32_t i = 0; i < traffic->host_count && !ret; i++)
 		if (!traffic->hosts[i].cq)
 			ret = traffic_host_init(traffic, i);
@@ -398,9 +445,11 @@ int traffic_stream_end(struct traffic *traffic)
 
 const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn)
 {
-	const struct traffic_flow *flow =
-		traffic->feed ? util_idmap_find(&traffic->hosts[host].numbers, qpn) : NULL;
+	const struct traffic_host *th = &traffic->hosts[host];
+	const struct traffic_flow *flow = util_idmap_find(&th->numbers, qpn);
+	const struct traffic_pair *pair = flow ? NULL : util_idmap_find(&th->pair_numbers, qpn);
 
+	flow = pair ? pair->open : flow;
 	return flow && flow->streamed ? flow : NULL;
 }
 
@@ -433,8 +482,12 @@ void traffic_stream_fini(struct traffic *traffic)
 	struct traffic_feed *feed = traffic->feed;
 
 	for (uint32_t i = 0; traffic->hosts && i < traffic->host_count; i++) {
-		util_free(traffic->hosts[i].queue.starts);
-		util_idmap_fini(&traffic->hosts[i].numbers);
+		struct traffic_host *th = &traffic->hosts[i];
+
+		util_free(th->queue.starts);
+		util_idmap_fini(&th->numbers);
+		util_idmap_fini(&th->pair_numbers);
+		util_idmap_fini(&th->pairs);
 	}
 	if (!feed)
 		return;

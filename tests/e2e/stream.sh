@@ -36,6 +36,16 @@ cmp streamed/flows.csv threads/flows.csv || fail "other flows with two threads"
 grep -o '"digest": "[^"]*"' streamed/result.json >one
 grep -o '"digest": "[^"]*"' threads/result.json | cmp - one || fail "another digest with two threads"
 
+# On queue pairs that flows share it is no other thing, with some of the list on the same ones.
+run listed_pairs --set nic.qp=per-pair
+# shellcheck disable=SC2086
+run pairs --set nic.qp=per-pair $streamed
+cmp listed_pairs.rows pairs.rows || fail "other flows of pairs when they are streamed"
+cmp -s listed.rows pairs.rows && fail "a queue pair for each flow nevertheless"
+# shellcheck disable=SC2086
+run threads $streamed --threads 2 --set nic.qp=per-pair
+cmp pairs/flows.csv threads/flows.csv || fail "other flows of pairs with two threads"
+
 python3 - <<'END' || fail "other statistics"
 import json
 
@@ -103,6 +113,17 @@ END
 # shellcheck disable=SC2086
 expect 2 run load.yaml --json --perfetto spans.json $streamed
 [ "$(wc -l <err)" = 1 ] || fail "spans that nobody keeps: not one line"
+
+# Numbers of queue pairs that the list has taken are left alone: here some are drawn by both.
+cat >both.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 4}
+traffic:
+  - {class: ring, pattern: ring, size: 1KB, repeat: 20000, every: 100ns}
+  - {class: load, size: 1KB, load: 80%, until: 2ms, stream: always}
+END
+expect 0 run both.yaml --json
+holds out "r['flows']['failed'] == 0 and r['flows']['completed'] > 150000"
 
 # Four times as many flows take as much memory, but for the chance of more at once.
 cat >many.yaml <<'END'

@@ -5,9 +5,11 @@
 #include "transport/hca/device.h"
 #include "util/rand.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { SIDES = 2, QPS = 3, FLYING_MAX = 512, OPS = 60, MTU = 256, ROOM = 4096, SLOTS = OPS };
+enum { DEPTH = 8, DEPTH_MAX = 20, INLINE_MAX = 16 };
 
 struct flying {
 	bool used;
@@ -26,6 +28,7 @@ struct side {
 	struct hca_mr *source, *sink, *counter;
 	uint64_t sends_done[QPS], recvs_done[QPS], sends_posted[QPS], recvs_posted[QPS];
 	uint64_t counters[QPS];
+	uint32_t depths[QPS];
 	uint8_t *from, *to;
 };
 
@@ -93,7 +96,7 @@ static void connect_qp(struct side *side, uint32_t i, uint32_t s)
 					 .pd = side->pd,
 					 .send_cq = side->cq,
 					 .recv_cq = side->cq,
-					 .cap = {8, 8, 2, 2, 16},
+					 .cap = {DEPTH, 8, 2, 2, INLINE_MAX},
 					 .signal_all = true,
 					 .qpn = 0x100 + s * 16 + i};
 	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
@@ -111,6 +114,7 @@ static void connect_qp(struct side *side, uint32_t i, uint32_t s)
 				   .path = {.priority = (uint8_t)i}};
 	static const uint32_t masks[] = {0, 0x39, 0x129181, 0x12e01};
 
+	side->depths[i] = DEPTH;
 	assert_int_equal(hca_qp_create(side->dev, &init, &side->qps[i]), 0);
 	for (int state = 1; state <= 3; state++) {
 		attr.state = (enum hca_qp_state)state;
@@ -138,10 +142,10 @@ static void start(const struct cc_ops *cc, enum hca_retransmit retransmit)
 			    .cq_max = 1,
 			    .mr_max = 4,
 			    .pd_max = 1,
-			    .wr_max = 8,
+			    .wr_max = DEPTH_MAX,
 			    .sge_max = 2,
 			    .cqe_max = 64,
-			    .inline_max = 16,
+			    .inline_max = INLINE_MAX,
 			    .rd_atomic_max = 3,
 			    .ack_priority = 5},
 	};
@@ -177,6 +181,17 @@ static void start(const struct cc_ops *cc, enum hca_retransmit retransmit)
 			connect_qp(&sides[s], i, s);
 }
 
+/* A send queue that is full may grow, whatever is under way. */
+static void grow(struct side *side, uint32_t i)
+{
+	const uint32_t depth = side->depths[i] + draw(4);
+	const int ret = hca_qp_grow_send(side->dev, side->qps[i], depth);
+
+	assert_int_equal(ret, depth > DEPTH_MAX ? -EINVAL : 0);
+	if (ret == 0)
+		side->depths[i] = depth;
+}
+
 /* The n-th request of a QP moves bytes between the n-th slots of both sides. */
 static void post(uint32_t s, uint32_t i, ps_t now)
 {
@@ -195,7 +210,7 @@ static void post(uint32_t s, uint32_t i, ps_t now)
 				 .remote_addr = 0x10000000 + slot,
 				 .rkey = peer->sink->rkey};
 
-	sge.length = draw(3) ? draw(ROOM / 2) : draw(ROOM);
+	sge.length = draw(3) ? draw(ROOM / 2) : draw(4) ? draw(ROOM) : draw(INLINE_MAX + 1);
 	if (wr.opcode == HCA_WR_RDMA_READ) {
 		wr.remote_addr = 0x10000 + slot;
 		wr.rkey = peer->source->rkey;
@@ -211,9 +226,16 @@ static void post(uint32_t s, uint32_t i, ps_t now)
 		sge.lkey = side->sink->lkey;
 	} else {
 		sge.length %= ROOM / 2;
+		if (sge.length <= INLINE_MAX) {
+			wr.flags |= HCA_SEND_INLINE;
+			sge.addr = (uintptr_t)memory[s][0] + slot;
+		}
 	}
-	if (hca_qp_post_send(side->dev, side->qps[i], &wr, now) != 0)
+	if (hca_qp_post_send(side->dev, side->qps[i], &wr, now) != 0) {
+		if (draw(4) == 0)
+			grow(side, i);
 		return;
+	}
 	if (wr.opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
 		added[!s][i] += n + 1;
 	ops[s][i][n].opcode = wr.opcode;

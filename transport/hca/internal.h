@@ -4,7 +4,7 @@
 
 /* What the parts of the adapter share; never leaves this folder.
  *
- *	post.c       work requests into the rings
+ *	post.c       work requests into the rings         queues.c     the rings
  *	requester.c  send queue -> request packets        completer.c  responses -> completions
  *	responder.c  request packets -> memory            respond.c    -> response packets
  *	unreliable.c UC and UD, both sides: uc.c, ud.c the responders
@@ -384,6 +384,10 @@ void hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
 void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now);
 void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
 
+/* queues.c */
+int hca_queues_create(struct hca_qp *qp); /* as its cap says, empty; 0 or -ENOMEM */
+void hca_queues_destroy(struct hca_qp *qp);
+
 /* state.c */
 bool hca_state_allows(const struct hca_qp *qp, uint32_t mask, enum hca_qp_state next);
 
@@ -539,6 +543,12 @@ void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx);
 static inline uint32_t hca_swap_imm(uint32_t imm)
 {
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(imm) : imm;
+}
+
+static inline uint32_t hca_dest_rd_atomic_max(const struct hca_qp *qp)
+{
+	return qp->init.dest_rd_atomic_max ? qp->init.dest_rd_atomic_max
+					   : qp->dev->profile.rd_atomic_max;
 }
 
 static inline uint32_t hca_pow2(uint32_t count)

@@ -17,12 +17,6 @@ static bool mtu_is_valid(const struct hca_qp *qp, uint32_t mtu)
 	       (mtu == most || (mtu & (mtu - 1)) == 0);
 }
 
-static uint32_t dest_rd_atomic_max(const struct hca_qp *qp)
-{
-	return qp->init.dest_rd_atomic_max ? qp->init.dest_rd_atomic_max
-					   : qp->dev->profile.rd_atomic_max;
-}
-
 static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
 {
 	const struct hca_profile *profile = &qp->dev->profile;
@@ -39,7 +33,7 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 		return false;
 	if (mask & HCA_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > profile->rd_atomic_max)
 		return false;
-	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > dest_rd_atomic_max(qp))
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > hca_dest_rd_atomic_max(qp))
 		return false;
 	if (mask & HCA_QP_DEST_QPN && attr->dest_qpn > WIRE_U24_MAX)
 		return false;
@@ -279,70 +273,19 @@ static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
 	}
 }
 
-_Static_assert(sizeof(struct hca_wqe) % 8 == 0 && sizeof(struct hca_local_sge) % 8 == 0 &&
-		       sizeof(struct hca_rwqe) % 8 == 0 && sizeof(struct hca_resource) % 8 == 0,
-	       "parts of one piece of memory");
-
-/* One piece of memory, cut up: the first part is for util_free(). Sizes are multiples of 8 but for
- * that of paths: behind it come bytes. */
-static bool allocate_parts(const size_t *sizes, size_t count, void **ret_parts)
+static int allocate_parts(struct hca_qp *qp)
 {
-	size_t bytes = 0;
-	uint8_t *at;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += sizes[i];
-	at = util_calloc(1, bytes);
-	if (!at)
-		return false;
-	for (size_t i = 0; i < count; at += sizes[i++])
-		ret_parts[i] = at;
-	return true;
-}
-
-static int allocate_queues(struct hca_qp *qp)
-{
-	const struct hca_qp_cap *cap = &qp->init.cap;
-	uint32_t send = hca_pow2(cap->send_depth), recv = hca_pow2(cap->recv_depth);
-	const bool is_rc = qp->init.type == HCA_QPT_RC, is_ud = qp->init.type == HCA_QPT_UD;
-	uint32_t resources = is_rc ? hca_pow2(dest_rd_atomic_max(qp)) : 1;
-
-	const size_t sizes[] = {
-		send * sizeof(*qp->sq.ring),
-		(size_t)send * cap->send_sge_max * sizeof(*qp->sq.sges),
-		recv * sizeof(*qp->rq.ring),
-		(size_t)recv * cap->recv_sge_max * sizeof(*qp->rq.sges),
-		resources * sizeof(*qp->rq.resources),
-		is_ud ? send * sizeof(*qp->sq.paths) : 0,
-		(size_t)send * cap->inline_max,
-	};
-	void *parts[sizeof(sizes) / sizeof(sizes[0])];
-
-	if (!allocate_parts(sizes, sizeof(sizes) / sizeof(sizes[0]), parts))
+	if (hca_queues_create(qp) != 0 || hca_meter_create(qp) != 0)
 		return -ENOMEM;
-	qp->sq.ring = parts[0];
-	qp->sq.sges = parts[1];
-	qp->rq.ring = parts[2];
-	qp->rq.sges = parts[3];
-	qp->rq.resources = parts[4];
-	qp->sq.paths = is_ud ? parts[5] : NULL;
-	qp->sq.inline_bytes = parts[6];
-	if (hca_meter_create(qp) != 0)
-		return -ENOMEM;
-	if (is_rc && qp->dev->selective &&
+	if (qp->init.type == HCA_QPT_RC && qp->dev->selective &&
 	    (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
 		return -ENOMEM;
-	qp->sq.mask = send - 1;
-	qp->sq.depth = cap->send_depth;
-	qp->rq.mask = recv - 1;
-	qp->rq.depth = cap->recv_depth;
-	qp->rq.res_mask = resources - 1;
 	return 0;
 }
 
 static void free_qp(struct hca_qp *qp)
 {
-	util_free(qp->sq.ring); /* and all that allocate_queues() made with it */
+	hca_queues_destroy(qp);
 	hca_meter_destroy(qp);
 	hca_recover_destroy(qp);
 	hca_early_destroy(qp);
@@ -399,7 +342,7 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 	qp->opcodes_end = init->type == HCA_QPT_RC ? WIRE_UC : 0;
 	qp->mtu = dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
 	qp->owner = init->owner;
-	if (allocate_queues(qp) != 0) {
+	if (allocate_parts(qp) != 0) {
 		free_qp(qp);
 		return -ENOMEM;
 	}

@@ -86,6 +86,9 @@ struct hca_qp_attr {
 /* -EINVAL: over a device limit, no CQ; -ENOMEM; -EEXIST. Starts in RESET. */
 int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp);
 void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp);
+/* The send queue takes @depth work requests, all else stays (IBTA 11.2.5.2, outstanding work requests).
+ * -EINVAL: fewer than now, or more than the device takes; -ENOMEM: as it was. */
+int hca_qp_grow_send(struct hca_device *dev, struct hca_qp *qp, uint32_t depth);
 /* -EINVAL: a transition, a missing or a superfluous attribute that IBTA (11.2.5.2) does not allow.
  * Nothing changes then. To ERR flushes both queues; to RESET empties them. */
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
