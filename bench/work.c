@@ -39,10 +39,8 @@ static const struct work works[] = {
 	{.name = "W3", .mtu = 1024, .load_until = 10 * PS_MS, .dcqcn = true},
 	{.name = "W4", .mtu = 4096, .bytes = 1000, .streamed = 10000000},
 	{.name = "W4p", .mtu = 4096, .bytes = 1000, .streamed = 10000000, .pairs = true},
-	{.name = "L10k", .mtu = 4096, .bytes = 1000000, .live = 10000},
-	{.name = "L100k", .mtu = 4096, .bytes = 1000000, .live = 100000},
-	{.name = "L1000kp", .mtu = 4096, .bytes = 1000000, .live = 1000000, .pairs = true},
-	{.name = "L100kp", .mtu = 4096, .bytes = 1000000, .live = 100000, .pairs = true},
+	{.name = "live", .mtu = 4096, .bytes = 1000000, .live = 1000000},
+	{.name = "livep", .mtu = 4096, .bytes = 1000000, .live = 1000000, .pairs = true},
 	{.name = "W5", .k = 32, .mtu = 4096, .bytes = 2000000},
 	{.name = "Q10", .mtu = 4096, .fan_out = 10, .bytes = 200000000, .dcqcn = true},
 	{.name = "Q10k", .mtu = 4096, .fan_out = 10000, .bytes = 200000, .dcqcn = true},
@@ -129,7 +127,7 @@ static struct flows *start_flows(const struct work *work, struct options options
 	if (work->programs)
 		return NULL;
 	if (work->live)
-		return flows_start_all(fabric, work->live, work->bytes);
+		return flows_start_all(fabric, work->live / (uint32_t)options.scale, work->bytes);
 	if (work->fan_out)
 		return flows_start_fan(fabric, work->fan_out, work->bytes / options.scale);
 	if (work->streamed)
@@ -245,6 +243,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|L10k|L100k|L100kp|L1000kp|W5|Q10|Q10k|W6|W6j [--threads N] [--scale N]\n", stderr);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|live|livep|W5|Q10|Q10k|W6|W6j [--threads N] [--scale N]\n", stderr);
 	return 2;
 }

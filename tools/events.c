@@ -309,11 +309,12 @@ const struct traffic_flow *events_flow(const struct events *events, const struct
 					     sizeof(*source->keys), compare_keys);
 
 	const struct traffic_flow *flow =
-		key ? &events->scenario->flows[key->flow]
+		key ? traffic_at_work(&events->scenario->flows[key->flow])
 		    : traffic_streamed_at(events->traffic, event->dst, event->qpn);
 
 	if (flow)
-		*ret_number = key ? key->flow : flow->id;
+		*ret_number = flow->streamed ? flow->id
+					     : (uint64_t)(flow - events->scenario->flows);
 	return flow;
 }
 
