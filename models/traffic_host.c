@@ -37,8 +37,6 @@ static struct hca_qp_attr attr_of(const struct traffic_host *th, const struct tr
 		.retry_cnt = host->params.flow_retries,
 		.rnr_retry = 7,
 		.min_rnr_timer = 1,
-		.max_rd_atomic = 1,
-		.max_dest_rd_atomic = 1,
 		.port = 1,
 		.path = {.ttl = host->params.flow_ttl ? host->params.flow_ttl : 64,
 			 .priority = flow->priority,

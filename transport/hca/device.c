@@ -57,7 +57,6 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	}
 	hca_list_init(&dev->pd_list);
 	hca_list_init(&dev->cq_list);
-	hca_list_init(&dev->qp_list);
 	return dev;
 }
 
@@ -65,8 +64,7 @@ void hca_device_destroy(struct hca_device *dev)
 {
 	if (!dev)
 		return;
-	while (!hca_list_is_empty(&dev->qp_list))
-		hca_qp_destroy(dev, container_of(dev->qp_list.next, struct hca_qp, node));
+	hca_qp_destroy_all(dev);
 	while (!hca_list_is_empty(&dev->cq_list))
 		hca_cq_free(dev, container_of(dev->cq_list.next, struct hca_cq, node));
 	hca_mem_fini(dev);
@@ -146,7 +144,7 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 		return;
 	}
 	if (__builtin_expect(pkt->opcode >= qp->opcodes_end, false)) {
-		if (qp->init.type != HCA_QPT_RC) {
+		if (qp->type != HCA_QPT_RC) {
 			hca_unreliable_input(qp, pkt, op, *rx, now);
 			return;
 		}

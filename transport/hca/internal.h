@@ -292,7 +292,7 @@ struct hca_qp {
 	struct hca_pd *pd;
 	uint32_t mtu;
 	uint8_t opcodes_end; /* all below are for it: RC 0x20; UC, UD 0, and others look closer */
-	uint8_t state, priority;
+	uint8_t state, type, priority;
 	bool signal_all;
 	uint32_t access;
 	ps_t next_start; /* pacing: of requests and READ responses */
@@ -308,9 +308,11 @@ struct hca_qp {
 	ps_t cnp_next_at; /* the notification point sends none before */
 	struct hca_cq *send_cq, *recv_cq;
 	void *owner;
-	struct hca_list node;
-	struct hca_qp_init init;
-	struct hca_qp_attr attr;
+	uint32_t send_sge_max, recv_sge_max, inline_max;
+	uint32_t sq_psn, rq_psn, qkey; /* as asked for; so the next ones */
+	uint16_t pkey_index;
+	uint8_t port, timeout, min_rnr_timer;
+	uint8_t res_most; /* that rq.res_max may be */
 };
 
 struct hca_mr_slot {
@@ -344,7 +346,7 @@ struct hca_device {
 	uint64_t key[2], qpn_drawn;
 	uint32_t qpn_slot, qpn_slot_bits;
 	uint32_t qp_count, cq_count, pd_count;
-	struct hca_list pd_list, cq_list, qp_list;
+	struct hca_list pd_list, cq_list;
 };
 _Static_assert(offsetof(struct hca_device, agenda) == 0, "hca_next_at() reads it there");
 
@@ -385,13 +387,16 @@ void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, 
 void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
 
 /* queues.c */
-int hca_queues_create(struct hca_qp *qp); /* as its cap says, empty; 0 or -ENOMEM */
+/* Of so many places, empty, with lists and inline bytes as @qp has them; 0 or -ENOMEM. */
+int hca_queues_create(struct hca_qp *qp, uint32_t send_depth, uint32_t recv_depth);
+int hca_resources_create(struct hca_qp *qp); /* where there are none; 0 or -ENOMEM */
 void hca_queues_destroy(struct hca_qp *qp);
 
 /* state.c */
 bool hca_state_allows(const struct hca_qp *qp, uint32_t mask, enum hca_qp_state next);
 
 /* qp.c */
+void hca_qp_destroy_all(struct hca_device *dev);
 void hca_qp_set_priority(struct hca_qp *qp, uint8_t priority, ps_t now); /* then update it */
 void hca_qp_fail(struct hca_qp *qp, ps_t now);	 /* to ERR: both queues are flushed */
 void hca_qp_update(struct hca_qp *qp, ps_t now); /* all turns, from the state as it is */
@@ -543,12 +548,6 @@ void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx);
 static inline uint32_t hca_swap_imm(uint32_t imm)
 {
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(imm) : imm;
-}
-
-static inline uint32_t hca_dest_rd_atomic_max(const struct hca_qp *qp)
-{
-	return qp->init.dest_rd_atomic_max ? qp->init.dest_rd_atomic_max
-					   : qp->dev->profile.rd_atomic_max;
 }
 
 static inline uint32_t hca_pow2(uint32_t count)

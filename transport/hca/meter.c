@@ -17,7 +17,7 @@ int hca_meter_create(struct hca_qp *qp)
 		if (!qp->cc.state)
 			return -ENOMEM;
 	}
-	if (!qp->dev->metered || qp->init.type != HCA_QPT_RC)
+	if (!qp->dev->metered || qp->type != HCA_QPT_RC)
 		return 0;
 	qp->meter = util_calloc(1, sizeof(*qp->meter));
 	return qp->meter ? 0 : -ENOMEM;

@@ -58,21 +58,20 @@ static void copy_inline(uint8_t *to, const struct hca_sge *from, uint32_t sge_co
 
 static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr, uint64_t bytes)
 {
-	const struct hca_qp_cap *cap = &qp->init.cap;
 	const struct kind *kind = &kinds[wr->opcode < KIND_COUNT ? wr->opcode : 0];
 
 	if (qp->state < HCA_QPS_RTS)
 		return false;
-	if (wr->opcode >= KIND_COUNT || !(kind->types >> qp->init.type & 1) ||
+	if (wr->opcode >= KIND_COUNT || !(kind->types >> qp->type & 1) ||
 	    bytes > (uint64_t)1 << MESSAGE_BITS)
 		return false;
 	if (qp->sq.paths && (!wr->path || wr->path->priority >= HCA_PRIORITY_COUNT ||
 			     wr->dest_qpn > WIRE_U24_MAX))
 		return false;
 	if (wr->flags & HCA_SEND_INLINE) {
-		if (!kind->may_be_inline || bytes > cap->inline_max)
+		if (!kind->may_be_inline || bytes > qp->inline_max)
 			return false;
-	} else if (wr->sge_count > cap->send_sge_max) {
+	} else if (wr->sge_count > qp->send_sge_max) {
 		return false;
 	}
 	if (wr->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wr->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
@@ -107,7 +106,7 @@ static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_w
 		.flags = (uint8_t)wr->flags,
 		.answered = kinds[wr->opcode].answered,
 		.sge_count = wr->sge_count,
-		.sge = sq->sges + (size_t)index * qp->init.cap.send_sge_max,
+		.sge = sq->sges + (size_t)index * qp->send_sge_max,
 		.compare_add = wr->compare_add,
 		.swap = wr->swap,
 	};
@@ -121,7 +120,7 @@ static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_w
 		number_receive(sq->recovery, wqe);
 	wqe->held = wqe->answered || wqe->flags & HCA_SEND_FENCE || wqe->packets == 0;
 	if (wr->flags & HCA_SEND_INLINE) {
-		wqe->inline_bytes = sq->inline_bytes + (size_t)index * qp->init.cap.inline_max;
+		wqe->inline_bytes = sq->inline_bytes + (size_t)index * qp->inline_max;
 		copy_inline(wqe->inline_bytes, wr->sge, wr->sge_count);
 	} else {
 		copy_list(qp->dev, wqe->sge, wr->sge, wr->sge_count);
@@ -161,7 +160,7 @@ int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca
 	uint64_t bytes = list_bytes(wr->sge, wr->sge_count);
 	struct hca_rwqe *wqe = &rq->ring[index];
 
-	if (qp->state == HCA_QPS_RESET || wr->sge_count > qp->init.cap.recv_sge_max ||
+	if (qp->state == HCA_QPS_RESET || wr->sge_count > qp->recv_sge_max ||
 	    bytes > (uint64_t)1 << MESSAGE_BITS)
 		return -EINVAL;
 	if (rq->tail - rq->head == rq->depth)
@@ -172,7 +171,7 @@ int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		.wr_id = wr->wr_id,
 		.length = (uint32_t)bytes,
 		.sge_count = wr->sge_count,
-		.sge = rq->sges + (size_t)index * qp->init.cap.recv_sge_max,
+		.sge = rq->sges + (size_t)index * qp->recv_sge_max,
 	};
 	copy_list(dev, wqe->sge, wr->sge, wr->sge_count);
 	rq->tail++;

@@ -33,7 +33,7 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 		return false;
 	if (mask & HCA_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > profile->rd_atomic_max)
 		return false;
-	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > hca_dest_rd_atomic_max(qp))
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > qp->res_most)
 		return false;
 	if (mask & HCA_QP_DEST_QPN && attr->dest_qpn > WIRE_U24_MAX)
 		return false;
@@ -65,21 +65,21 @@ static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 	struct hca_sq *sq = &qp->sq;
 
 	if (mask & HCA_QP_TIMEOUT) {
-		qp->attr.timeout = attr->timeout;
+		qp->timeout = attr->timeout;
 		/* T = 4.096 us * 2^n, and it fires at 2T. */
 		sq->timeout = attr->timeout ? (ps_t)8192000 << attr->timeout : PS_NEVER;
 		if (attr->timeout && qp->dev->selective)
 			sq->timeout = qp->dev->profile.rto_low;
 	}
 	if (mask & HCA_QP_RETRY_CNT)
-		qp->attr.retry_cnt = sq->retry_cnt = sq->retry_left = attr->retry_cnt;
+		sq->retry_cnt = sq->retry_left = attr->retry_cnt;
 	if (mask & HCA_QP_RNR_RETRY)
-		qp->attr.rnr_retry = sq->rnr_retry = sq->rnr_left = attr->rnr_retry;
+		sq->rnr_retry = sq->rnr_left = attr->rnr_retry;
 	if (mask & HCA_QP_MAX_QP_RD_ATOMIC)
-		qp->attr.max_rd_atomic = sq->rd_max = attr->max_rd_atomic;
+		sq->rd_max = attr->max_rd_atomic;
 	if (mask & HCA_QP_SQ_PSN) {
-		qp->attr.sq_psn = attr->sq_psn & WIRE_U24_MAX;
-		sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn = qp->attr.sq_psn;
+		qp->sq_psn = attr->sq_psn & WIRE_U24_MAX;
+		sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn = qp->sq_psn;
 		if (sq->recovery)
 			hca_recover_start(qp);
 	}
@@ -89,30 +89,29 @@ static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, ui
 			   ps_t now)
 {
 	if (mask & HCA_QP_ACCESS_FLAGS)
-		qp->attr.access = qp->access = attr->access;
+		qp->access = attr->access;
 	if (mask & HCA_QP_PKEY_INDEX)
-		qp->attr.pkey_index = attr->pkey_index;
+		qp->pkey_index = attr->pkey_index;
 	if (mask & HCA_QP_PORT)
-		qp->attr.port = attr->port;
+		qp->port = attr->port;
 	if (mask & HCA_QP_QKEY)
-		qp->attr.qkey = attr->qkey;
+		qp->qkey = attr->qkey;
 	if (mask & HCA_QP_AV) {
-		qp->attr.path = qp->path = attr->path;
+		qp->path = attr->path;
 		hca_qp_set_priority(qp, attr->path.priority, now);
 	}
 	if (mask & HCA_QP_PATH_MTU) {
-		qp->attr.mtu = qp->mtu = attr->mtu;
+		qp->mtu = attr->mtu;
 		hca_meter_set_window(qp);
 	}
 	if (mask & HCA_QP_DEST_QPN)
-		qp->attr.dest_qpn = qp->dest_qpn = attr->dest_qpn;
+		qp->dest_qpn = attr->dest_qpn;
 	if (mask & HCA_QP_RQ_PSN)
-		qp->attr.rq_psn = qp->rq.expected_psn = attr->rq_psn & WIRE_U24_MAX;
+		qp->rq_psn = qp->rq.expected_psn = attr->rq_psn & WIRE_U24_MAX;
 	if (mask & HCA_QP_MIN_RNR_TIMER)
-		qp->attr.min_rnr_timer = attr->min_rnr_timer;
+		qp->min_rnr_timer = attr->min_rnr_timer;
 	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC)
-		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
-	qp->rq.res_max = qp->attr.max_dest_rd_atomic;
+		qp->rq.res_max = attr->max_dest_rd_atomic;
 	set_send_attributes(qp, attr, mask);
 }
 
@@ -142,12 +141,14 @@ static void reset(struct hca_qp *qp, ps_t now)
 				 .resources = qp->rq.resources,
 				 .res_mask = qp->rq.res_mask,
 				 .early = qp->rq.early};
-	qp->attr = (struct hca_qp_attr){.state = HCA_QPS_RESET};
 	if (qp->sq.recovery) {
 		hca_recover_reset(qp);
 		hca_early_reset(qp);
 	}
-	qp->access = 0;
+	qp->path = (struct wire_path){.ttl = 0};
+	qp->mtu = dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
+	qp->dest_qpn = qp->access = qp->sq_psn = qp->rq_psn = qp->qkey = 0;
+	qp->pkey_index = qp->port = qp->timeout = qp->min_rnr_timer = 0;
 	qp->next_start = qp->cnp_next_at = 0;
 	hca_meter_reset(qp);
 	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
@@ -188,6 +189,9 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 
 	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask))
 		return -EINVAL;
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
+	    hca_resources_create(qp) != 0)
+		return -ENOMEM;
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 	if (next == HCA_QPS_RESET)
@@ -208,9 +212,36 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		  struct hca_qp_init *ret_init)
 {
-	*ret_attr = qp->attr;
-	ret_attr->state = qp->state;
-	*ret_init = qp->init;
+	*ret_attr = (struct hca_qp_attr){
+		.state = qp->state,
+		.access = qp->access,
+		.mtu = qp->mtu,
+		.dest_qpn = qp->dest_qpn,
+		.sq_psn = qp->sq_psn,
+		.rq_psn = qp->rq_psn,
+		.timeout = qp->timeout,
+		.retry_cnt = qp->sq.retry_cnt,
+		.rnr_retry = qp->sq.rnr_retry,
+		.min_rnr_timer = qp->min_rnr_timer,
+		.max_rd_atomic = qp->sq.rd_max,
+		.max_dest_rd_atomic = (uint8_t)qp->rq.res_max,
+		.qkey = qp->qkey,
+		.pkey_index = qp->pkey_index,
+		.port = qp->port,
+		.path = qp->path,
+	};
+	*ret_init = (struct hca_qp_init){
+		.type = qp->type,
+		.pd = qp->pd,
+		.send_cq = qp->send_cq,
+		.recv_cq = qp->recv_cq,
+		.cap = {qp->sq.depth, qp->rq.depth, qp->send_sge_max, qp->recv_sge_max,
+			qp->inline_max},
+		.signal_all = qp->signal_all,
+		.dest_rd_atomic_max = qp->res_most,
+		.qpn = qp->qpn,
+		.owner = qp->owner,
+	};
 }
 
 uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp)
@@ -225,7 +256,7 @@ uint32_t hca_qp_qpn(const struct hca_qp *qp)
 
 enum hca_qp_type hca_qp_type_of(const struct hca_qp *qp)
 {
-	return qp->init.type;
+	return qp->type;
 }
 
 const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn)
@@ -273,11 +304,11 @@ static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
 	}
 }
 
-static int allocate_parts(struct hca_qp *qp)
+static int allocate_parts(struct hca_qp *qp, const struct hca_qp_cap *cap)
 {
-	if (hca_queues_create(qp) != 0 || hca_meter_create(qp) != 0)
+	if (hca_queues_create(qp, cap->send_depth, cap->recv_depth) != 0 || hca_meter_create(qp) != 0)
 		return -ENOMEM;
-	if (qp->init.type == HCA_QPT_RC && qp->dev->selective &&
+	if (qp->type == HCA_QPT_RC && qp->dev->selective &&
 	    (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
 		return -ENOMEM;
 	return 0;
@@ -294,18 +325,15 @@ static void free_qp(struct hca_qp *qp)
 
 static void enter(struct hca_device *dev, struct hca_qp *qp)
 {
-	qp->qpn = qp->init.qpn ? qp->init.qpn : draw_qpn(dev, qp->init.identity);
-	qp->init.qpn = qp->qpn;
 	for (int i = 0; i < HCA_TURN_COUNT; i++) {
 		qp->turns[i].qp = qp;
 		qp->turns[i].kind = (uint8_t)i;
 		qp->turns[i].alarm.qpn = qp->qpn;
 	}
-	if (qp->init.type != HCA_QPT_RC)
+	if (qp->type != HCA_QPT_RC)
 		qp->turns[HCA_TURN_REQUEST].kind = HCA_TURN_UNRELIABLE;
 	qp->timer.qpn = qp->qpn;
 	util_idmap_add(&dev->qps, qp->qpn, qp);
-	hca_list_add_tail(&dev->qp_list, &qp->node);
 	dev->qp_count++;
 	qp->pd->use_count++;
 	qp->send_cq->use_count++;
@@ -334,15 +362,20 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 	if (!qp)
 		return -ENOMEM;
 	qp->dev = dev;
-	qp->init = *init;
+	qp->qpn = init->qpn ? init->qpn : draw_qpn(dev, init->identity);
+	qp->type = (uint8_t)init->type;
+	qp->send_sge_max = init->cap.send_sge_max;
+	qp->recv_sge_max = init->cap.recv_sge_max;
+	qp->inline_max = init->cap.inline_max;
+	qp->res_most = init->dest_rd_atomic_max ? init->dest_rd_atomic_max
+						: (uint8_t)dev->profile.rd_atomic_max;
 	qp->pd = init->pd;
 	qp->send_cq = init->send_cq;
 	qp->recv_cq = init->recv_cq;
 	qp->signal_all = init->signal_all;
 	qp->opcodes_end = init->type == HCA_QPT_RC ? WIRE_UC : 0;
-	qp->mtu = dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
 	qp->owner = init->owner;
-	if (allocate_parts(qp) != 0) {
+	if (allocate_parts(qp, &init->cap) != 0) {
 		free_qp(qp);
 		return -ENOMEM;
 	}
@@ -357,10 +390,16 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
 		return;
 	reset(qp, 0);
 	util_idmap_remove(&dev->qps, qp->qpn);
-	hca_list_remove(&qp->node);
 	dev->qp_count--;
 	qp->pd->use_count--;
 	qp->send_cq->use_count--;
 	qp->recv_cq->use_count--;
 	free_qp(qp);
+}
+
+void hca_qp_destroy_all(struct hca_device *dev)
+{
+	for (uint32_t i = 0; dev->qp_count > 0; i++)
+		while (dev->qps.slots[i].object) /* what stands behind it moves up */
+			hca_qp_destroy(dev, dev->qps.slots[i].object);
 }

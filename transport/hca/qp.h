@@ -90,7 +90,7 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp);
  * -EINVAL: fewer than now, or more than the device takes; -ENOMEM: as it was. */
 int hca_qp_grow_send(struct hca_device *dev, struct hca_qp *qp, uint32_t depth);
 /* -EINVAL: a transition, a missing or a superfluous attribute that IBTA (11.2.5.2) does not allow.
- * Nothing changes then. To ERR flushes both queues; to RESET empties them. */
+ * -ENOMEM: for what READs leave behind. Nothing changes then. To ERR flushes both queues; to RESET empties them. */
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
 		  uint32_t mask, ps_t now);
 void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,

@@ -8,7 +8,7 @@
 /* The memory of a queue pair's rings: made at once, and again where the send queue grows. */
 
 _Static_assert(sizeof(struct hca_wqe) % 8 == 0 && sizeof(struct hca_local_sge) % 8 == 0 &&
-		       sizeof(struct hca_rwqe) % 8 == 0 && sizeof(struct hca_resource) % 8 == 0,
+		       sizeof(struct hca_rwqe) % 8 == 0,
 	       "parts of one piece of memory");
 
 /* One piece of memory, cut up: the first part is for util_free(). Sizes are multiples of 8 but for
@@ -28,21 +28,18 @@ static bool allocate_parts(const size_t *sizes, size_t count, void **ret_parts)
 	return true;
 }
 
-int hca_queues_create(struct hca_qp *qp)
+int hca_queues_create(struct hca_qp *qp, uint32_t send_depth, uint32_t recv_depth)
 {
-	const struct hca_qp_cap *cap = &qp->init.cap;
-	uint32_t send = hca_pow2(cap->send_depth), recv = hca_pow2(cap->recv_depth);
-	const bool is_rc = qp->init.type == HCA_QPT_RC, is_ud = qp->init.type == HCA_QPT_UD;
-	uint32_t resources = is_rc ? hca_pow2(hca_dest_rd_atomic_max(qp)) : 1;
+	const uint32_t send = hca_pow2(send_depth), recv = hca_pow2(recv_depth);
+	const bool is_ud = qp->type == HCA_QPT_UD;
 
 	const size_t sizes[] = {
-		send * sizeof(*qp->sq.ring),
-		(size_t)send * cap->send_sge_max * sizeof(*qp->sq.sges),
+		send_depth ? send * sizeof(*qp->sq.ring) : 0,
+		(size_t)send * qp->send_sge_max * sizeof(*qp->sq.sges),
 		recv * sizeof(*qp->rq.ring),
-		(size_t)recv * cap->recv_sge_max * sizeof(*qp->rq.sges),
-		resources * sizeof(*qp->rq.resources),
+		(size_t)recv * qp->recv_sge_max * sizeof(*qp->rq.sges),
 		is_ud ? send * sizeof(*qp->sq.paths) : 0,
-		(size_t)send * cap->inline_max,
+		(size_t)send * qp->inline_max,
 	};
 	void *parts[sizeof(sizes) / sizeof(sizes[0])];
 
@@ -52,34 +49,46 @@ int hca_queues_create(struct hca_qp *qp)
 	qp->sq.sges = parts[1];
 	qp->rq.ring = parts[2];
 	qp->rq.sges = parts[3];
-	qp->rq.resources = parts[4];
-	qp->sq.paths = is_ud ? parts[5] : NULL;
-	qp->sq.inline_bytes = parts[6];
+	qp->sq.paths = is_ud ? parts[4] : NULL;
+	qp->sq.inline_bytes = parts[5];
 	qp->sq.mask = send - 1;
-	qp->sq.depth = cap->send_depth;
+	qp->sq.depth = send_depth;
 	qp->rq.mask = recv - 1;
-	qp->rq.depth = cap->recv_depth;
-	qp->rq.res_mask = resources - 1;
+	qp->rq.depth = recv_depth;
+	return 0;
+}
+
+int hca_resources_create(struct hca_qp *qp)
+{
+	struct hca_rq *rq = &qp->rq;
+	const uint32_t count = hca_pow2(qp->res_most);
+
+	if (rq->resources)
+		return 0;
+	rq->resources = util_calloc(count, sizeof(*rq->resources));
+	if (!rq->resources)
+		return -ENOMEM;
+	rq->res_mask = count - 1;
 	return 0;
 }
 
 void hca_queues_destroy(struct hca_qp *qp)
 {
 	util_free(qp->sq.ring); /* and all that was made with it */
+	util_free(qp->rq.resources);
 }
 
 static void move_wqe(struct hca_qp *qp, const struct hca_sq *from, uint32_t number)
 {
-	const struct hca_qp_cap *cap = &qp->init.cap;
 	const uint32_t index = number & qp->sq.mask;
 	const struct hca_wqe *old = &from->ring[number & from->mask];
 	struct hca_wqe *wqe = &qp->sq.ring[index];
 
 	*wqe = *old;
-	wqe->sge = qp->sq.sges + (size_t)index * cap->send_sge_max;
+	wqe->sge = qp->sq.sges + (size_t)index * qp->send_sge_max;
 	if (old->inline_bytes) {
-		wqe->inline_bytes = qp->sq.inline_bytes + (size_t)index * cap->inline_max;
-		memcpy(wqe->inline_bytes, old->inline_bytes, cap->inline_max);
+		wqe->inline_bytes = qp->sq.inline_bytes + (size_t)index * qp->inline_max;
+		memcpy(wqe->inline_bytes, old->inline_bytes, qp->inline_max);
 	} else if (old->sge_count > 0) {
 		memcpy(wqe->sge, old->sge, old->sge_count * sizeof(*wqe->sge));
 	}
@@ -89,7 +98,7 @@ static void move_wqe(struct hca_qp *qp, const struct hca_sq *from, uint32_t numb
 
 static void move_receives(struct hca_qp *qp, const struct hca_rq *from)
 {
-	const size_t sges = qp->init.cap.recv_sge_max;
+	const size_t sges = qp->recv_sge_max;
 
 	for (uint32_t i = 0; i <= from->mask; i++) {
 		struct hca_rwqe *wqe = &qp->rq.ring[i];
@@ -108,15 +117,11 @@ int hca_qp_grow_send(struct hca_device *dev, struct hca_qp *qp, uint32_t depth)
 
 	if (depth < sq.depth || depth > dev->profile.wr_max)
 		return -EINVAL;
-	qp->init.cap.send_depth = depth;
-	if (hca_queues_create(qp) != 0) {
-		qp->init.cap.send_depth = sq.depth;
+	if (hca_queues_create(qp, depth, rq.depth) != 0)
 		return -ENOMEM;
-	}
 	for (uint32_t i = sq.una; i != sq.tail; i++)
 		move_wqe(qp, &sq, i);
 	move_receives(qp, &rq);
-	memcpy(qp->rq.resources, rq.resources, (rq.res_mask + 1) * sizeof(*rq.resources));
 	util_free(sq.ring);
 	return 0;
 }

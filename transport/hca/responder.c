@@ -346,7 +346,7 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 		break;
 	case RX_NOT_READY:
 		counters->out_of_buffer++;
-		answer_nak(qp, WIRE_SYN_RNR | qp->attr.min_rnr_timer);
+		answer_nak(qp, WIRE_SYN_RNR | qp->min_rnr_timer);
 		break;
 	case RX_INVALID:
 	case RX_LENGTH:

@@ -33,7 +33,7 @@ static const struct rules {
 static bool find(const struct hca_qp *qp, enum hca_qp_state next, uint32_t *ret_needs,
 		 uint32_t *ret_may)
 {
-	const struct rules *r = &rules[qp->init.type];
+	const struct rules *r = &rules[qp->type];
 	const struct {
 		uint8_t from, to;
 		uint32_t needs, may;

@@ -33,7 +33,7 @@ void hca_ud_posted(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send
 	*path = *wr->path;
 	wqe->packets = 1;
 	wqe->remote_addr = wr->dest_qpn;
-	wqe->rkey = wr->qkey & QKEY_OF_SENDER ? qp->attr.qkey : wr->qkey;
+	wqe->rkey = wr->qkey & QKEY_OF_SENDER ? qp->qkey : wr->qkey;
 	if (sq->next == sq->tail && path->priority != qp->priority)
 		hca_qp_set_priority(qp, path->priority, now);
 }
@@ -89,7 +89,7 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 	const struct hca_rwqe *wqe;
 	struct hca_wc wc;
 
-	if (pkt->rare.qkey != qp->attr.qkey) {
+	if (pkt->rare.qkey != qp->qkey) {
 		qp->dev->counters.qkey_violations++;
 		return;
 	}

@@ -75,7 +75,7 @@ static bool is_of(const struct hca_qp *qp, const struct wire_pkt *pkt, const str
 {
 	const uint8_t class = pkt->opcode & 0xe0;
 
-	if (qp->init.type == HCA_QPT_UC)
+	if (qp->type == HCA_QPT_UC)
 		return class == WIRE_UC || op->cnp;
 	return class == WIRE_UD && pkt->has_rare;
 }
@@ -93,7 +93,7 @@ void hca_unreliable_input(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 		counters->rx_wrong_state++;
 		return;
 	}
-	if (qp->init.type == HCA_QPT_UD) {
+	if (qp->type == HCA_QPT_UD) {
 		counters->np_ecn_marked_roce_packets += rx.ecn == WIRE_CE;
 		hca_ud_input(qp, pkt, op, rx.path, now);
 		return;
