@@ -3,7 +3,9 @@
 
 #include "util/alloc.h"
 
-enum { PROBES = 8 };
+/* Places that are looked at for a flow, from its own on: up to seven tenths of the table every flow
+ * finds one. What finds none stays on its way, or arrives as it comes. */
+enum { PROBES = 64 };
 
 static uint8_t after(uint8_t epoch)
 {
@@ -66,7 +68,8 @@ static bool is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
 	return at - last_at > sw->more->params.weave.expiry;
 }
 
-/* NULL: unknown, and with @add there is no place, either. */
+/* NULL: unknown, and with @add there is no place, either. A place that was never used ends the search,
+ * since nothing is ever taken out; of others the one that is over for the longest is used again. */
 static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at,
 				    bool add)
 {
@@ -76,9 +79,13 @@ static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weav
 		struct sim_weave_tx *tx =
 			&sw->more->weave->tx[(slot_of(key) + i) % SIM_WEAVE_SLOTS];
 
-		if (tx->used && same(&tx->key, key))
+		if (!tx->used) {
+			free = tx;
+			break;
+		}
+		if (same(&tx->key, key))
 			return tx;
-		if (!free && (!tx->used || is_over(sw, tx->last_at, at)))
+		if (is_over(sw, tx->last_at, at) && (!free || tx->last_at < free->last_at))
 			free = tx;
 	}
 	if (!add || !free)
@@ -95,9 +102,14 @@ static struct sim_weave_rx *find_rx(struct sim_switch *sw, const struct sim_weav
 		struct sim_weave_rx *rx =
 			&sw->more->weave->rx[(slot_of(key) + i) % SIM_WEAVE_SLOTS];
 
-		if (rx->used && same(&rx->key, key))
+		if (!rx->used) {
+			free = rx;
+			break;
+		}
+		if (same(&rx->key, key))
 			return rx;
-		if (!free && (!rx->used || (rx->count == 0 && is_over(sw, rx->last_at, at))))
+		if (rx->count == 0 && is_over(sw, rx->last_at, at) &&
+		    (!free || rx->last_at < free->last_at))
 			free = rx;
 	}
 	if (free)
@@ -185,7 +197,9 @@ bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t 
 		    !is_among(set, count, tx->way))
 			tx->way = (uint16_t)way;
 		tx->used = true;
-		tx->state = SIM_WEAVE_STABLE;
+		/* A TAIL may be on its way all the same, and what follows it is waited for. */
+		if (tx->state == SIM_WEAVE_ASKING)
+			tx->state = SIM_WEAVE_STABLE;
 	}
 	tx->last_at = pkt->at;
 	pkt->epoch = tx->epoch & 3u;
@@ -262,8 +276,10 @@ bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave
 	if (!rx)
 		return true;
 	ahead = ((uint32_t)epoch - rx->epoch) & 3u;
-	/* What was lost sight of begins where it is now. */
-	if (rx->count == 0 && (ahead == 2 || is_over(sw, rx->last_at, pkt->at))) {
+	/* What was lost sight of begins where it is now. But the next epoch is waited for however long
+	 * nothing came: after a pause, too, frames may overtake those that left before them. */
+	if (rx->count == 0 &&
+	    (ahead == 2 || (ahead == 3 && is_over(sw, rx->last_at, pkt->at)))) {
 		rx->epoch = epoch;
 		ahead = 0;
 	}

@@ -18,7 +18,7 @@
  * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
 #include "sim/switch_internal.h"
 
-enum { SIM_WEAVE_SLOTS = 8192, SIM_WEAVE_WAYS = 1024, SIM_WEAVE_HERE = 0xffff };
+enum { SIM_WEAVE_SLOTS = 32768, SIM_WEAVE_WAYS = 1024, SIM_WEAVE_HERE = 0xffff };
 
 /* One flow, as a switch sees it: address, hash and priority. */
 struct sim_weave_key {

@@ -187,7 +187,7 @@ void oracle_weave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt
 			s->way = way;
 		else if (new || !stays(s, set, count))
 			s->way = first;
-		s->asking = s->clearing = false;
+		s->asking = false;
 	}
 	s->last_at = pkt->at;
 	pkt->epoch = s->epoch & 3u;
@@ -289,7 +289,8 @@ void oracle_weave_last(struct oracle *o, struct node *node, struct sim_pkt *pkt,
 	const uint32_t epoch = pkt->epoch;
 	bool tell, restart;
 
-	if (!r->head && (pkt->at - r->last_at > params(o)->expiry || epoch == (r->epoch + 2) % 4))
+	if (!r->head && (epoch == (r->epoch + 2) % 4 ||
+			 (epoch == (r->epoch + 3) % 4 && pkt->at - r->last_at > params(o)->expiry)))
 		r->epoch = epoch;
 	r->last_at = pkt->at;
 	pkt->epoch = 0;

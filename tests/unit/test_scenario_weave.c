@@ -25,6 +25,12 @@
 	"nic: {cc: dcqcn_hpcc, mtu: 1024}\n"                                                       \
 	"traffic: [{class: a, load: 40%, cdf: alistorage2019, until: 500us, hosts: "               \
 	"\"h[0-15]\"}]\n"
+/* Queue pairs that rest between flows. */
+#define PAIRS                                                                                      \
+	"topology: {kind: leaf_spine, leaves: 4, spines: 2, hosts_per_leaf: 4}\n"                  \
+	"nic: {cc: dcqcn_hpcc, mtu: 1024, qp: per-pair}\n"                                         \
+	"traffic: [{class: a, load: 40%, cdf: alistorage2019, until: 1500us, hosts: "              \
+	"\"h[0-15]\"}]\n"
 #define TOP "version: 1\n"
 #define ECMP TOP "switch: {pfc: {}, ecn: {kmin: 100KB, kmax: 400KB}}\n"
 #define WEAVE TOP "switch: {balance: conweave, pfc: {}, ecn: {kmin: 100KB, kmax: 400KB}}\n"
@@ -87,7 +93,8 @@ static void flows_leave_a_way_that_is_slow(void **state)
 static void what_is_rerouted_arrives_in_order(void **state)
 {
 	const struct seen slow = play(WEAVE SLOW, 1, 1000 * PS_US),
-			  load = play(WEAVE LOAD, 1, PS_NEVER);
+			  load = play(WEAVE LOAD, 1, PS_NEVER),
+			  pairs = play(WEAVE PAIRS, 1, PS_NEVER);
 
 	(void)state;
 	assert_true(slow.weave.rerouted > 0 && slow.weave.kept > 0);
@@ -96,6 +103,8 @@ static void what_is_rerouted_arrives_in_order(void **state)
 	assert_int_equal(load.weave.overdue, 0);
 	assert_int_equal(load.again + load.nacked + load.answered, 0);
 	assert_int_equal(load.weave.notes_sent, load.weave.notes_heard);
+	assert_true(pairs.weave.rerouted > 500 && pairs.weave.kept > 5000);
+	assert_int_equal(pairs.again + pairs.nacked + pairs.answered, 0);
 }
 
 static void threads_change_nothing(void **state)

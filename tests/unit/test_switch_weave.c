@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a switch that reroutes decides, frame by frame: no frame is moved here. */
+#include "sim/switch_weave.h"
+
+#include "tests/test.h"
+
+enum { HERE = 0, THERE = 1 }; /* groups */
+
+static const uint16_t both[] = {3, 4};
+
+struct leaf {
+	struct sim_switch sw;
+	struct sim_switch_more more;
+};
+
+static void make_leaf(struct leaf *leaf, uint32_t group)
+{
+	*leaf = (struct leaf){.more.params.weave = {.reply = 4 * PS_US,
+						    .busy = 16 * PS_US,
+						    .resume = 200 * PS_US,
+						    .expiry = 300 * PS_US}};
+	leaf->sw.more = &leaf->more;
+	leaf->sw.table.group_count = 2;
+	leaf->sw.table.own_group = group;
+	leaf->more.weave = sim_weave_create(&leaf->sw);
+	assert_non_null(leaf->more.weave);
+}
+
+static void end_leaf(struct leaf *leaf)
+{
+	sim_weave_destroy(leaf->more.weave);
+}
+
+static struct sim_pkt frame(uint32_t flow, uint8_t epoch, ps_t at)
+{
+	return (struct sim_pkt){.at = at,
+				.dst = sim_address(THERE, 0),
+				.flow_hash = flow * 2654435761u,
+				.bytes = 1106,
+				.epoch = epoch & 3u};
+}
+
+/* The note that follows a frame of @flow on its way; *ret_pkt is the frame. */
+static struct sim_note leave(struct leaf *leaf, uint32_t flow, ps_t at, const uint16_t *set,
+			     uint32_t count, struct sim_pkt *ret_pkt, uint32_t *ret_way)
+{
+	struct sim_note note;
+
+	*ret_pkt = frame(flow, 0, at);
+	if (!sim_weave_leave(&leaf->sw, ret_pkt, set, count, ret_way, &note))
+		note.kind = SIM_NOTE_NONE;
+	return note;
+}
+
+/* What is answered. */
+static struct sim_note hear(struct leaf *leaf, const struct sim_note *note, ps_t at)
+{
+	struct sim_note answer;
+	struct sim_weave_rx *rx;
+	uint32_t count;
+
+	sim_weave_hear(&leaf->sw, note, at, &rx, &answer);
+	if (rx)
+		sim_weave_let_go(leaf->more.weave, rx, &count);
+	return answer;
+}
+
+/* Whether it goes on at once. */
+static bool come(struct leaf *leaf, struct sim_pkt *pkt)
+{
+	struct sim_weave_rx *rx;
+	struct sim_note note;
+
+	if (sim_weave_come(&leaf->sw, pkt, &rx, &note))
+		return true;
+	sim_weave_keep(&leaf->sw, rx, pkt);
+	return false;
+}
+
+/* A request answered in time, another one not at all; then *ret_tail leaves. Returns when. */
+static ps_t reroute(struct leaf *from, struct leaf *to, uint32_t *ret_way,
+		    struct sim_note *ret_tail)
+{
+	struct sim_pkt pkt;
+	struct sim_note note = leave(from, 1, PS_US, both, 2, &pkt, ret_way), answer;
+	ps_t at = 20 * PS_US;
+
+	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	assert_true(come(to, &pkt));
+	answer = hear(to, &note, 6 * PS_US);
+	assert_int_equal(answer.kind, SIM_NOTE_REPLY);
+	hear(from, &answer, 11 * PS_US);
+	note = leave(from, 1, at, both, 2, &pkt, ret_way);
+	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	/* A way that is drawn may be the old one: then it asks again. */
+	while (note.kind != SIM_NOTE_TAIL) {
+		at += 15 * PS_US;
+		note = leave(from, 1, at, both, 2, &pkt, ret_way);
+	}
+	assert_int_equal(pkt.epoch, 0);
+	assert_int_equal(note.epoch, 0);
+	*ret_tail = note;
+	return at;
+}
+
+/* A link at the switch goes down just after a flow has moved to it: what the flow has sent before is
+ * still waited for at the other end, so there is no third way yet. */
+static void a_way_that_is_gone_ends_no_clearing(void **state)
+{
+	struct leaf from, to;
+	struct sim_pkt pkt;
+	struct sim_note tail, note, clear;
+	uint32_t old, way;
+	uint16_t left;
+	ps_t at;
+
+	(void)state;
+	make_leaf(&from, HERE);
+	make_leaf(&to, THERE);
+	at = reroute(&from, &to, &old, &tail);
+	left = (uint16_t)old;
+	note = leave(&from, 1, at + PS_US, &left, 1, &pkt, &way);
+	assert_int_equal(way, old);
+	assert_int_equal(pkt.epoch, 1);
+	assert_int_equal(note.kind, SIM_NOTE_NONE);
+	clear = hear(&to, &tail, at + 50 * PS_US);
+	assert_int_equal(clear.kind, SIM_NOTE_CLEAR);
+	hear(&from, &clear, at + 60 * PS_US);
+	note = leave(&from, 1, at + 61 * PS_US, &left, 1, &pkt, &way);
+	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	end_leaf(&from);
+	end_leaf(&to);
+}
+
+/* A flow that starts again after a pause may be rerouted before its first frame has arrived. */
+static void the_next_epoch_waits_after_a_pause(void **state)
+{
+	struct sim_pkt first = frame(1, 0, PS_US), early = frame(1, 1, 900 * PS_US),
+		       late = frame(1, 0, 901 * PS_US);
+	struct leaf leaf;
+
+	(void)state;
+	make_leaf(&leaf, THERE);
+	assert_true(come(&leaf, &first));
+	assert_false(come(&leaf, &early));
+	assert_true(come(&leaf, &late));
+	end_leaf(&leaf);
+}
+
+/* Epochs that passed unseen: the flow goes on where it is. */
+static void what_was_lost_sight_of_goes_on(void **state)
+{
+	static const struct {
+		uint8_t epoch;
+		ps_t at;
+	} seen[] = {{2, 2 * PS_US}, {3, 900 * PS_US}};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sim_pkt first = frame(1, 0, PS_US),
+			       next = frame(1, seen[i].epoch, seen[i].at),
+			       after = frame(1, (uint8_t)(seen[i].epoch + 1), seen[i].at + PS_US);
+		struct leaf leaf;
+
+		make_leaf(&leaf, THERE);
+		assert_true(come(&leaf, &first));
+		assert_true(come(&leaf, &next));
+		assert_false(come(&leaf, &after));
+		end_leaf(&leaf);
+	}
+}
+
+static void many_flows_find_their_places(void **state)
+{
+	struct leaf from, to;
+	struct sim_note note;
+	struct sim_pkt pkt;
+	uint32_t way;
+
+	(void)state;
+	make_leaf(&from, HERE);
+	make_leaf(&to, THERE);
+	for (uint32_t flow = 0; flow < SIM_WEAVE_SLOTS / 10 * 7; flow++) {
+		note = leave(&from, flow, PS_US, both, 2, &pkt, &way);
+		assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+		note = hear(&to, &note, 3 * PS_US);
+		assert_int_equal(note.kind, SIM_NOTE_REPLY);
+	}
+	end_leaf(&from);
+	end_leaf(&to);
+}
+
+RUN(T(a_way_that_is_gone_ends_no_clearing), T(the_next_epoch_waits_after_a_pause),
+    T(what_was_lost_sight_of_goes_on), T(many_flows_find_their_places))
