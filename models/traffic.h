@@ -42,6 +42,7 @@ struct traffic_flow {
 	uint64_t id;
 	struct traffic_flow *next, *next_ended; /* of a stream */
 	struct traffic_flow *next_of_pair;	/* that is to end after this one */
+	uint32_t first_psn, packets; /* of a pair's flow, from when it is posted to a while after its end */
 	struct traffic_source {
 		struct hca_qp *qp;
 		struct hca_mr *mr;
@@ -81,11 +82,13 @@ int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *s
 int traffic_stream_end(struct traffic *traffic);
 
 /* Flows of streams, while they are under way and a little longer; for those who watch between two windows.
- * Whose queue pair @qpn at @host (position in the host table) is, of several the oldest under way; NULL:
- * none of theirs. */
-const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn);
-/* The oldest flow under way on the queue pair that @flow shares; @flow, where there is none. */
-const struct traffic_flow *traffic_at_work(const struct traffic_flow *flow);
+ * Whose queue pair @qpn at @host (position in the host table) is, of several the one that @psn is of;
+ * NULL: none of theirs. */
+const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn,
+					       uint32_t psn);
+/* Of those that share @flow's queue pair the one that @psn is of; if it is of none, the oldest under way,
+ * or @flow. */
+const struct traffic_flow *traffic_at_work(const struct traffic_flow *flow, uint32_t psn);
 /* The one of this number; NULL: not made yet, or given up. */
 const struct traffic_flow *traffic_streamed(const struct traffic *traffic, uint64_t id);
 

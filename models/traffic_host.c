@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/traffic_internal.h"
+#include "transport/wire/psn.h"
 #include "util/alloc.h"
 #include "util/check.h"
 #include "util/siphash.h"
@@ -26,7 +27,7 @@ static struct hca_qp_attr attr_of(const struct traffic_host *th, const struct tr
 {
 	const struct host *host = th->host;
 	const struct host *peer = host->table->hosts[is_sink ? flow->src : flow->dst];
-	const uint32_t psn = (uint32_t)((flow->pair ? flow->pair->key : flow->key) >> 40);
+	const uint32_t psn = traffic_psn_of(flow->pair ? flow->pair->key : flow->key);
 	struct hca_qp_attr attr = {
 		.access = HCA_ACCESS_REMOTE_WRITE,
 		.mtu = host->params.profile.mtu_max,
@@ -173,6 +174,18 @@ static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_
 	return ret;
 }
 
+static void number_packets(const struct traffic_host *th, struct traffic_pair *pair,
+			   struct traffic_flow *flow)
+{
+	const uint32_t mtu = th->host->params.profile.mtu_max;
+	const uint64_t whole = flow->bytes / TRAFFIC_WRITE_MAX, rest = flow->bytes % TRAFFIC_WRITE_MAX;
+	const uint64_t packets = whole * ((TRAFFIC_WRITE_MAX - 1) / mtu + 1) + (rest + mtu - 1) / mtu;
+
+	flow->first_psn = pair->end_psn;
+	flow->packets = packets > WIRE_U24_MAX ? WIRE_U24_MAX + 1 : (uint32_t)packets;
+	pair->end_psn = (uint32_t)(pair->end_psn + packets) & WIRE_U24_MAX;
+}
+
 /* As many of those that wait as its send queue takes. -ENOMEM. */
 static int post_waiting(struct traffic_host *th, struct traffic_pair *pair)
 {
@@ -187,6 +200,7 @@ static int post_waiting(struct traffic_host *th, struct traffic_pair *pair)
 		pair->waiting = flow->next_of_pair;
 		pair->writes_posted += writes;
 		post_writes(th, flow, pair->qp, pair->mr);
+		number_packets(th, pair, flow);
 	}
 	return 0;
 }
@@ -205,8 +219,13 @@ static int start_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 	if (ret)
 		return ret;
 	flow->next_of_pair = NULL;
-	*pair->tail = flow;
-	pair->tail = &flow->next_of_pair;
+	if (pair->kept)
+		pair->last->next_of_pair = flow;
+	else
+		pair->kept = flow;
+	pair->last = flow;
+	if (!pair->open)
+		pair->open = flow;
 	if (!pair->waiting)
 		pair->waiting = flow;
 	return post_waiting(th, pair);
@@ -233,8 +252,8 @@ static int end_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 
 	CHECK(pair->open == flow);
 	pair->open = flow->next_of_pair;
-	if (!pair->open)
-		pair->tail = &pair->open;
+	if (th->host->now > TRAFFIC_TIME_WAIT)
+		traffic_pair_forget(pair, th->host->now - TRAFFIC_TIME_WAIT, NULL);
 	flow->packets_retransmitted = again - pair->retransmitted;
 	pair->retransmitted = again;
 	return post_waiting(th, pair);

@@ -59,7 +59,9 @@ struct traffic_pair {
 	uint64_t retransmitted; /* packets, of flows that have ended */
 	struct hca_qp *qp, *sink_qp;
 	struct hca_mr *mr;
-	struct traffic_flow *open, *waiting, **tail; /* under way; of these, not posted yet */
+	/* In order: ended lately, from @kept on; under way, from @open on; not posted yet, from @waiting. */
+	struct traffic_flow *kept, *open, *waiting, *last;
+	uint32_t end_psn; /* of what is posted */
 	struct traffic_pair *next;		     /* of those of streams */
 };
 
@@ -94,6 +96,18 @@ int traffic_pairs_enter(struct traffic *traffic);
 /* Gives @flow, of a stream, its pair, made where there is none. -ENOMEM. */
 int traffic_pair_find(struct traffic *traffic, struct traffic_flow *flow);
 void traffic_pairs_fini(struct traffic *traffic);
+static inline uint32_t traffic_psn_of(uint64_t key) /* of the first packet */
+{
+	return (uint32_t)(key >> 40);
+}
+
+/* Those that ended before @at and, unless it is NULL, those up to @flow are no longer known by their PSNs. */
+void traffic_pair_forget(struct traffic_pair *pair, ps_t at, const struct traffic_flow *flow);
+/* NULL: none of theirs. */
+const struct traffic_flow *traffic_pair_at(const struct traffic_pair *pair, uint32_t psn);
+/* The ends of a flow stay for so long after it has ended, and so does the number of its queue pairs:
+ * for frames that come twice (IBTA 12.9.8.4: "time wait"). */
+#define TRAFFIC_TIME_WAIT (10 * PS_US)
 uint32_t traffic_writes_of(const struct traffic_flow *flow);
 /* What streams have brought. */
 void traffic_stream_add_sums(const struct traffic *traffic, struct traffic_sums *sums);

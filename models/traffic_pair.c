@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/traffic_internal.h"
+#include "transport/wire/psn.h"
 #include "util/alloc.h"
 #include "util/siphash.h"
 
@@ -22,7 +23,7 @@ static void begin(const struct traffic *traffic, struct traffic_pair *pair,
 		  const struct traffic_flow *flow)
 {
 	pair->key = key_of(traffic, flow);
-	pair->tail = &pair->open;
+	pair->end_psn = traffic_psn_of(pair->key);
 }
 
 /* Those of one pair stand together in the order of identity. */
@@ -122,9 +123,32 @@ int traffic_pair_find(struct traffic *traffic, struct traffic_flow *flow)
 	return 0;
 }
 
-const struct traffic_flow *traffic_at_work(const struct traffic_flow *flow)
+void traffic_pair_forget(struct traffic_pair *pair, ps_t at, const struct traffic_flow *flow)
 {
-	return flow->pair && flow->pair->open ? flow->pair->open : flow;
+	const struct traffic_flow *end = flow ? flow->next_of_pair : pair->open;
+
+	if (flow && flow->packets == 0)
+		return;
+	for (; pair->kept != end && (flow || pair->kept->end_at < at); pair->kept = pair->kept->next_of_pair)
+		pair->kept->packets = 0;
+}
+
+const struct traffic_flow *traffic_pair_at(const struct traffic_pair *pair, uint32_t psn)
+{
+	const struct traffic_flow *flow = pair->kept;
+
+	while (flow != pair->waiting && ((psn - flow->first_psn) & WIRE_U24_MAX) >= flow->packets)
+		flow = flow->next_of_pair;
+	if (flow != pair->waiting)
+		return flow;
+	return pair->open ? pair->open : pair->kept;
+}
+
+const struct traffic_flow *traffic_at_work(const struct traffic_flow *flow, uint32_t psn)
+{
+	const struct traffic_flow *other = flow->pair ? traffic_pair_at(flow->pair, psn) : NULL;
+
+	return other ? other : flow;
 }
 
 void traffic_pairs_fini(struct traffic *traffic)

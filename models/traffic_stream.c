@@ -12,9 +12,6 @@
 
 /* A slice has so many flows on average. */
 enum { SLICE_FLOWS = 4096, SLAB_FLOWS = 1024 };
-/* The ends of a flow stay for so long after it has ended, and so does the number of its queue pairs:
- * for frames that come twice (IBTA 12.9.8.4: "time wait"). */
-#define TIME_WAIT (10 * PS_US)
 
 struct source { /* of a host in a stream */
 	const struct traffic_stream *stream;
@@ -292,7 +289,9 @@ static void give_up(struct traffic_feed *feed, struct traffic_flow *flow)
 	struct traffic_host *from = &feed->traffic->hosts[flow->src];
 	struct traffic_host *to = &feed->traffic->hosts[flow->dst];
 
-	if (!flow->pair) {
+	if (flow->pair) {
+		traffic_pair_forget(flow->pair, 0, flow);
+	} else {
 		CHECK(flow->sink_qp);
 		hca_qp_destroy(to->host->hca, flow->sink_qp);
 		util_idmap_remove(&from->numbers, flow->source_qpn);
@@ -308,7 +307,7 @@ static void give_up_old(struct traffic_feed *feed, ps_t now)
 	struct traffic_flow **link = &feed->live, *flow;
 
 	while ((flow = *link)) {
-		if (flow->status == TRAFFIC_PENDING || flow->end_at + TIME_WAIT > now) {
+		if (flow->status == TRAFFIC_PENDING || flow->end_at + TRAFFIC_TIME_WAIT > now) {
 			link = &flow->next;
 			continue;
 		}
@@ -443,13 +442,14 @@ int traffic_stream_end(struct traffic *traffic)
 	return ret;
 }
 
-const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn)
+const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn,
+					       uint32_t psn)
 {
 	const struct traffic_host *th = &traffic->hosts[host];
 	const struct traffic_flow *flow = util_idmap_find(&th->numbers, qpn);
 	const struct traffic_pair *pair = flow ? NULL : util_idmap_find(&th->pair_numbers, qpn);
 
-	flow = pair ? pair->open : flow;
+	flow = pair ? traffic_pair_at(pair, psn) : flow;
 	return flow && flow->streamed ? flow : NULL;
 }
 

@@ -309,8 +309,9 @@ const struct traffic_flow *events_flow(const struct events *events, const struct
 					     sizeof(*source->keys), compare_keys);
 
 	const struct traffic_flow *flow =
-		key ? traffic_at_work(&events->scenario->flows[key->flow])
-		    : traffic_streamed_at(events->traffic, event->dst, event->qpn);
+		key ? traffic_at_work(&events->scenario->flows[key->flow], event->psn)
+		    : traffic_streamed_at(events->traffic, event->dst, event->qpn,
+					  event->psn);
 
 	if (flow)
 		*ret_number = flow->streamed ? flow->id

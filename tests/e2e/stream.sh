@@ -70,19 +70,32 @@ awk -F, '$6 <= 2000000000' cut_streamed.rows | cmp - begun || fail "other flows 
 awk -F, '$1 != "class" && $6 > 2001000000 { exit 1 }' cut_streamed.rows || fail "flows that never began"
 
 # By their numbers flows of a stream can be asked for, and what is said is said of the same flow in a list.
-python3 - <<'END' >numbers || fail "no flow to ask for"
-import csv
-rows = {name: list(csv.DictReader(open(f"{name}/flows.csv"))) for name in ("listed", "streamed")}
+# numbers LISTED STREAMED: of three flows in both, where one ends and how many packets it has.
+numbers() {
+	python3 - "$@" <<'END' >numbers || fail "no flow to ask for"
+import csv, sys
+rows = [list(csv.DictReader(open(f"{name}/flows.csv"))) for name in sys.argv[1:]]
 key = lambda r: tuple(r[k] for k in r if k != "id")
-listed = {key(r): r["id"] for r in rows["listed"]}
-slow = sorted((r for r in rows["streamed"] if r["class"] == "load" and float(r["slowdown"] or 0) > 1.5
+listed = {key(r): r["id"] for r in rows[0]}
+slow = sorted((r for r in rows[1] if r["class"] == "load" and float(r["slowdown"] or 0) > 1.5
                and key(r) in listed), key=lambda r: -float(r["slowdown"]))
 lost = [r for r in slow if int(r["packets_retransmitted"]) > 0]
 for r in slow[:1] + lost[:1] + slow[-1:]:
-    print(r["id"], listed[key(r)], r["end_ps"])
+    print(r["id"], listed[key(r)], r["end_ps"], -(-int(r["bytes"]) // 4096))
 END
-[ "$(wc -l <numbers)" = 3 ] || fail "not three flows"
-while read -r id other end; do
+	[ "$(wc -l <numbers)" = 3 ] || fail "not three flows"
+}
+numbers listed_pairs pairs
+while read -r id other end packets; do
+	expect 0 explain pairs "$id" --why slow
+	awk -v packets="$packets" '/left its host/ { exit !($1 - $6 == packets) }' out ||
+		fail "not the packets of flow $id of a pair"
+	sed 's/^Flow [0-9]*/Flow/' out >one
+	expect 0 explain listed_pairs "$other" --why slow
+	sed 's/^Flow [0-9]*/Flow/' out | diff - one || fail "another account of flow $id of a pair"
+done <numbers
+numbers listed streamed
+while read -r id other end packets; do
 	expect 0 explain streamed "$id" --why slow
 	sed 's/^Flow [0-9]*/Flow/' out >one
 	expect 0 explain listed "$other" --why slow
