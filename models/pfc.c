@@ -187,6 +187,7 @@ static void pfc_destroy(struct sim_fc *fc)
 	util_free(pfc->headroom);
 	util_free(pfc->refresh_at);
 	util_free(pfc->watch);
+	util_free(pfc->outages);
 	util_free(pfc);
 }
 
@@ -201,6 +202,7 @@ static const struct sim_fc_ops pfc_ops = {
 	.on_buffered = pfc_on_buffered,
 	.on_freed = pfc_on_freed,
 	.on_timer = pfc_on_timer,
+	.outage = pfc_outage,
 	.destroy = pfc_destroy,
 };
 
@@ -277,6 +279,7 @@ struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params
 	if (!pfc)
 		return NULL;
 	pfc->params = *params;
+	pfc->outage_at = PS_NEVER;
 	pfc->headroom = util_calloc(node->port_count, sizeof(*pfc->headroom));
 	if (sim_fc_init(&pfc->fc, &pfc_ops, node, params->buffer_bytes) != 0 || !pfc->headroom ||
 	    pfc_refresh_init(pfc) != 0 || pfc_watch_init(pfc) != 0) {

@@ -44,12 +44,13 @@ int pfc_refresh_init(struct pfc *pfc)
 	return pfc->refresh_at ? 0 : -ENOMEM;
 }
 
-/* The earliest refresh, end of a pause or look of the watchdog. */
+/* The earliest refresh, end of a pause, look of the watchdog or change of a link. */
 void pfc_find_timer(struct pfc *pfc)
 {
 	struct sim_fc *fc = &pfc->fc;
 
-	fc->timer_at = pfc->poll_at;
+	pfc_outage_find(pfc);
+	fc->timer_at = pfc->poll_at < pfc->outage_at ? pfc->poll_at : pfc->outage_at;
 	if (!pfc->params.quanta)
 		return;
 	for (uint32_t i = 0; i < fc->node->port_count * SIM_PRIORITIES; i++) {
@@ -75,6 +76,7 @@ static void refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8
 
 void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at)
 {
+	pfc_outage_pass(pfc, at);
 	sim_fc_class(&pfc->fc, port, priority)->watched = 1;
 	pfc->fc.eager_count++;
 	refresh(pfc, th, port, priority, at);
@@ -91,6 +93,14 @@ void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uin
 		pfc->refresh_at[port * SIM_PRIORITIES + priority] = PS_NEVER;
 	pfc_find_timer(pfc);
 	send_pause(&pfc->fc, th, port, priority, 0, at);
+}
+
+void pfc_say(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at)
+{
+	if (sim_fc_class(&pfc->fc, port, priority)->watched)
+		refresh(pfc, th, port, priority, at);
+	else
+		send_pause(&pfc->fc, th, port, priority, 0, at);
 }
 
 /* ---- obeyed ---- */
@@ -116,6 +126,7 @@ void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
 
 	if (body.kind != SIM_CONTROL_PFC)
 		return;
+	pfc_outage_pass(pfc, pkt->at);
 	fc->gates[port].controls_received += body.value > 0;
 	fc->gates[port].resumes_received += body.value == 0;
 	if (pfc->params.quanta)
@@ -139,6 +150,8 @@ void pfc_on_timer(struct sim_fc *fc, struct sim_thread *th, ps_t at)
 {
 	struct pfc *pfc = pfc_of(fc);
 
+	if (pfc->outage_at == at)
+		pfc_outage_timer(pfc, th, at);
 	for (uint32_t port = 0; pfc->params.quanta && port < fc->node->port_count; port++)
 		for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
 			if (pfc->refresh_at[port * SIM_PRIORITIES + q] == at)

@@ -33,7 +33,22 @@ static ps_t later(ps_t at, ps_t delay)
 	return at == PS_NEVER ? PS_NEVER : at + delay;
 }
 
-/* Switches at either end of the link, or at the one that sends, know of it a little later. */
+/* Its flow control: obeys nobody once it has noticed, and is heard again as soon as there is a link. */
+static int tell(struct sim_fc *fc, uint32_t port, const struct scenario_fault *fault)
+{
+	const ps_t known_at = fault->from_at + fault->delay;
+	int ret = 0;
+
+	if (!fc->ops->outage)
+		return 0;
+	if (known_at < fault->until_at)
+		ret = fc->ops->outage(fc, port, known_at, false);
+	if (!ret && fault->until_at != PS_NEVER)
+		ret = fc->ops->outage(fc, port, fault->until_at, true);
+	return ret;
+}
+
+/* Nodes at either end of the link, or the one that sends, know of it a little later. */
 int scenario_take_out(const struct fabric *fabric, const struct topology_link *link,
 		      const char *const ends[2], const struct scenario_fault *fault)
 {
@@ -49,6 +64,9 @@ int scenario_take_out(const struct fabric *fabric, const struct topology_link *l
 		ret = sw ? sim_switch_outage(sw, port->index, fault->from_at + fault->delay,
 					     later(fault->until_at, fault->delay))
 			 : 0;
+		ret = ret ? ret
+			  : tell(sw ? sim_switch_fc(sw) : fabric_host(fabric, ends[end])->fc,
+				 port->index, fault);
 	}
 	return ret;
 }

@@ -418,7 +418,7 @@ static const struct scenario_row rows[] = {
 	{"faults[].reorder", SCENARIO_RATIO, NULL, 0, 1000000, NULL,
 	 .help = "chance of a frame to be held back"},
 	{"faults[].down", SCENARIO_WORD, "no", 0, 0, "no yes",
-	 .help = "the link is down: nothing gets through, and switches take other ways"},
+	 .help = "the link is down: nothing gets through, pauses across it are forgotten, switches take other ways"},
 	{"faults[].detect", SCENARIO_TIME, "1us", 0, PS_S, NULL,
 	 .help = "down: so long until switches know, and until they know that it is up again"},
 	{"faults[].rate", SCENARIO_RATE, NULL, MBPS, 10 * TBPS, NULL,

@@ -62,8 +62,8 @@ struct sim_fc_user {
 		     ps_t at);
 };
 
-/* Every member is filled but may_queue and limit, which may be NULL. Times never run backwards within a node.
- */
+/* Every member is filled but may_queue, limit and outage, which may be NULL. Times never run backwards
+ * within a node. */
 struct sim_fc_ops {
 	const char *name;
 	bool heads; /* the gate looks at the frame in front: may_send() must be asked for each */
@@ -91,6 +91,8 @@ struct sim_fc_ops {
 			 uint32_t bytes, ps_t at);
 	/* fc->timer_at has come. */
 	void (*on_timer)(struct sim_fc *fc, struct sim_thread *th, ps_t at);
+	/* Before the run: what is sent by @port is lost from @at on, or, @back, arrives again. -ENOMEM. */
+	int (*outage)(struct sim_fc *fc, uint32_t port, ps_t at, bool back);
 	void (*destroy)(struct sim_fc *fc);
 };
 

@@ -35,6 +35,7 @@ struct lane {
 	uint64_t out_bytes, marked, out_packets, count;
 	ps_t until, refresh, paused_at, heard_at;
 	bool paused, stopped; /* by the other end; the other end by us */
+	bool said;	      /* once, at least */
 	bool storm, shut;     /* the watchdog's */
 	uint64_t deficit;     /* of its turns */
 };
@@ -62,8 +63,10 @@ struct node {
 	struct weave *weave; /* weave.c */
 };
 
-/* struct event.port of timers that are no port's: the watchdog's, and weave.c's. */
+/* struct event.port of timers that are no port's: the watchdog's, weave.c's, and those of links that
+ * go down (number 0) and come back (1), before all others of their instant; the port is the frame's. */
 #define ORACLE_WEAVE (UINT32_MAX - 1)
+#define ORACLE_OUTAGE (UINT32_MAX - 2)
 
 struct oracle {
 	struct net *net;

@@ -215,6 +215,36 @@ static void finish(struct node *node, const struct sim_routes *routes, bool weav
 		}
 }
 
+static void link_changes(struct oracle *o, struct sim_node *node, uint32_t port, ps_t at, bool back)
+{
+	if (at != PS_NEVER)
+		oracle_push(o, (struct event){.at = at,
+					      .node_id = node->id,
+					      .number = back,
+					      .phase = TIMER,
+					      .node = node,
+					      .port = ORACLE_OUTAGE,
+					      .pkt.port = (uint16_t)port});
+}
+
+/* For the flow control of @node, a switch. */
+static void tell_of_outages(struct oracle *o, struct sim_node *node)
+{
+	for (uint32_t i = 0; i < o->net->routing.down_count && o->net->params.fc == NET_PFC; i++) {
+		const struct net_down *down = &o->net->routing.downs[i];
+
+		if (down->sender && strcmp(down->sender, node->name) != 0)
+			continue;
+		for (uint32_t p = 0; p < node->port_count; p++) {
+			if (strcmp(node->ports[p].link_name, down->link) != 0)
+				continue;
+			if (down->from < down->back_at)
+				link_changes(o, node, p, down->from, false);
+			link_changes(o, node, p, down->back_at, true);
+		}
+	}
+}
+
 static void begin(struct oracle *o)
 {
 	const uint32_t count = sim_node_count(o->net->sim);
@@ -238,6 +268,8 @@ static void begin(struct oracle *o)
 			}
 		if (node->host)
 			oracle_wake(o, s, 0);
+		else
+			tell_of_outages(o, s);
 	}
 }
 

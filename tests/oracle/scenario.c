@@ -28,7 +28,8 @@ uint64_t oracle_scenario(const struct scenario *s, struct fabric *fabric)
 				.link = fault->link,
 				.sender = fault->direction,
 				.from = fault->from_at + fault->delay,
-				.until = until == PS_NEVER ? PS_NEVER : until + fault->delay};
+				.until = until == PS_NEVER ? PS_NEVER : until + fault->delay,
+				.back_at = until};
 	}
 	for (uint32_t i = 0; i < s->route_count; i++)
 		ways[i] = (struct net_way){.at = nodes[s->routes[i].at].name,

@@ -139,7 +139,7 @@ static void stop(struct oracle *o, struct node *node, uint32_t port, uint8_t q, 
 {
 	struct lane *lane = &node->ports[port].lanes[q];
 
-	lane->stopped = true;
+	lane->stopped = lane->said = true;
 	if (pfc(o)->quanta) {
 		lane->refresh = at + quanta_time(&node->sim->ports[port], quanta(o)) / 2;
 		oracle_at_port(o, TIMER, node->sim, port, lane->refresh);
@@ -662,12 +662,31 @@ static void timer(struct oracle *o, struct node *node, uint32_t index, ps_t at)
 	}
 }
 
+/* The link of port @index has gone down, and nobody obeys who is not heard; or it is @back. */
+static void outage(struct oracle *o, struct node *node, uint32_t index, bool back, ps_t at)
+{
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+		struct lane *lane = &node->ports[index].lanes[q];
+
+		if (!back)
+			lane->paused = false;
+		else if (lane->stopped)
+			stop(o, node, index, q, at, false);
+		else if (lane->said)
+			send_control(o, node, index, SIM_CONTROL_PFC, (uint8_t)(1 << q), 0, at,
+				     false);
+	}
+	oracle_at_port(o, DEPART, node->sim, index, at);
+}
+
 void oracle_switch_event(struct oracle *o, struct node *node, struct event *event)
 {
 	if (event->phase == TIMER && event->port == UINT32_MAX) {
 		poll(o, node, event->at);
 	} else if (event->phase == TIMER && event->port == ORACLE_WEAVE) {
 		oracle_weave_timer(o, node, event->at);
+	} else if (event->phase == TIMER && event->port == ORACLE_OUTAGE) {
+		outage(o, node, event->pkt.port, event->number == 1, event->at);
 	} else if (event->phase == TIMER) {
 		timer(o, node, event->port, event->at);
 	} else if (event->phase == DEPART) {

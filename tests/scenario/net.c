@@ -124,14 +124,25 @@ static void make_outage(struct net *net, const struct net_link *link)
 	const struct sim_port *cuts[2];
 
 	snprintf(net->out_name, sizeof(net->out_name), "%s-%s", link->a, link->b);
-	net->out = (struct net_down){.link = net->out_name, .from = out->from, .until = out->until};
+	net->out = (struct net_down){.link = net->out_name,
+				     .from = out->from,
+				     .until = out->until,
+				     .back_at = out->until};
 	net->routing = (struct net_routing){
 		.downs = &net->out, .down_count = 1, .reconverge = out->reconverge};
 	for (int i = 0; i < 2; i++) {
+		struct sim_fc *fc;
+
 		cuts[i] = sim_port_find(net->sim, net->out_name, ends[i]);
+		fc = is_switch(ends[i]) ? sim_switch_fc(net_switch(net, ends[i]))
+					: net_host(net, ends[i])->fc;
 		if (is_switch(ends[i]))
 			CHECK(sim_switch_outage(net_switch(net, ends[i]), cuts[i]->index, out->from,
 						out->until) == 0);
+		if (fc->ops->outage) {
+			CHECK(fc->ops->outage(fc, cuts[i]->index, out->from, false) == 0);
+			CHECK(fc->ops->outage(fc, cuts[i]->index, out->until, true) == 0);
+		}
 	}
 	if (out->reconverge == PS_NEVER)
 		return;

@@ -27,7 +27,7 @@ struct net_params {
 	bool extended;				 /* switches have @more */
 	struct sim_switch_params more;
 	/* Of the link of this number; its ends know at once, all others after @reconverge (PS_NEVER:
-	 * never). Only for extended switches. */
+	 * never). Frames arrive all the same. Only for extended switches. */
 	struct net_outage {
 		uint32_t link;
 		ps_t from, until; /* until 0: none */
@@ -49,6 +49,7 @@ struct net_routing {
 	const struct net_down {
 		const char *link, *sender; /* sender NULL: both directions */
 		ps_t from, until;	   /* as its ends know it; until PS_NEVER: for ever */
+		ps_t back_at;		   /* when frames arrive again */
 	} *downs;
 	uint32_t down_count;
 	ps_t reconverge; /* until all others know it; PS_NEVER: they never do */

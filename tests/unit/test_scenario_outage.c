@@ -125,6 +125,64 @@ static void faults_that_overlap_are_one(void **state)
 	assert_true(one.digest != three.digest);
 }
 
+/* ---- pauses ---- */
+
+static uint64_t completed(const char *text, ps_t until)
+{
+	struct world w;
+	uint64_t count = 0;
+
+	world_build(&w, text, 1);
+	assert_int_equal(fabric_run(&w.fabric, until), 0);
+	for (uint64_t i = 0; i < w.scenario.flow_count; i++)
+		count += w.scenario.flows[i].status == TRAFFIC_OK;
+	world_end(&w);
+	return count;
+}
+
+/* Two leaves to the third over one spine, which pauses one and then the other; the link to the first is
+ * down while that is paused, or while it is not. */
+static void a_resume_that_was_lost_is_said_again(void **state)
+{
+	(void)state;
+	for (uint32_t from = 300; from < 400; from += 10) {
+		char text[700];
+
+		snprintf(text, sizeof(text),
+			 "version: 1\n"
+			 "topology: {kind: leaf_spine, leaves: 3, spines: 1, hosts_per_leaf: 4}\n"
+			 "switch: {pfc: {}, buffer: 1MB}\n"
+			 "nic: {cc: none, timeout: 8}\n"
+			 "traffic: [{class: a, pattern: incast, from: [\"h[0-7]\"], to: h8, "
+			 "size: 4MB}]\n"
+			 "faults: [{link: leaf0-spine0, down: yes, from: %uus, until: %uus}]\n",
+			 from, from + 50);
+		assert_int_equal(completed(text, 10 * PS_MS), 8);
+	}
+}
+
+/* A host that pauses for ever holds up all behind it, until the link in between is gone: then what
+ * waits for the link goes the way of all frames on it, and other flows go on. */
+static void what_waits_for_a_dead_link_holds_up_nobody(void **state)
+{
+#define STORM                                                                                      \
+	"version: 1\n"                                                                             \
+	"topology: {kind: leaf_spine, leaves: 3, spines: 1, hosts_per_leaf: 4}\n"                  \
+	"switch: {pfc: {}, buffer: 1MB}\n"                                                         \
+	"nic: {cc: none, timeout: 12}\n"                                                           \
+	"traffic:\n"                                                                               \
+	"  - {class: dead, pattern: incast, from: [h0], to: h4, size: 4MB}\n"                      \
+	"  - {class: victim, pattern: incast, from: [h1], to: h8, size: 4MB}\n"                    \
+	"faults:\n"                                                                                \
+	"  - {link: h4-leaf1, sender: h4, pause: [3], from: 50us}\n"
+	(void)state;
+	assert_int_equal(completed(STORM, 5 * PS_MS), 0);
+	assert_int_equal(completed(STORM "  - {link: leaf1-spine0, down: yes, from: 300us}\n",
+				   5 * PS_MS),
+			 1);
+#undef STORM
+}
+
 /* ---- the routes themselves ---- */
 
 static const char triangle[] = "version: 1\n"
@@ -214,7 +272,7 @@ static void overrides_stay_where_they_can(void **state)
 /* Whatever allocation fails, the build says so and leaves nothing behind (which ASan sees). */
 static void a_build_may_find_no_memory(void **state)
 {
-	static const char text[] = NET RECONVERGE "switch: {balance: conweave}\n";
+	static const char text[] = NET RECONVERGE "switch: {balance: conweave, pfc: {}}\n";
 	const struct scenario_options options = {.thread_count = 1};
 	struct bad_list errors = {0};
 	struct scenario scenario;
@@ -240,5 +298,6 @@ static void a_build_may_find_no_memory(void **state)
 
 RUN(T(far_switches_never_learn_by_default), T(all_switches_learn_after_the_delay),
     T(the_link_is_used_again_after_the_delay), T(threads_change_nothing),
-    T(faults_that_overlap_are_one), T(a_direction_that_is_cut_is_gone_around),
+    T(faults_that_overlap_are_one), T(a_resume_that_was_lost_is_said_again),
+    T(what_waits_for_a_dead_link_holds_up_nobody), T(a_direction_that_is_cut_is_gone_around),
     T(overrides_stay_where_they_can), T(a_build_may_find_no_memory))
