@@ -118,6 +118,7 @@ enum scenario_fault_kind {
 };
 
 struct scenario_fault {
+	uint32_t place;	  /* of what says so in the list "faults", from 0 */
 	char *link;	  /* name; both directions unless @direction names the sending node */
 	char *direction;
 	enum scenario_fault_kind kind;

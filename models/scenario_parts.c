@@ -304,9 +304,9 @@ static void hash_fault(struct scenario_reader *r, const struct scenario_fault *f
 	scenario_hash_words(r, &r->hash, "faults[]", words, newer ? 12 : fault->control ? 10 : 9);
 }
 
-static void read_fault(struct scenario_reader *r, const struct yaml_node *map)
+static void read_fault(struct scenario_reader *r, const struct yaml_node *map, uint32_t place)
 {
-	struct fault_reader f = {.r = r, .map = map};
+	struct fault_reader f = {.r = r, .map = map, .common.place = place};
 	struct bad_text key;
 
 	f.common.from_at = scenario_get(map, "faults[].from").number;
@@ -330,11 +330,12 @@ static void read_fault(struct scenario_reader *r, const struct yaml_node *map)
 void scenario_read_faults(struct scenario_reader *r)
 {
 	const struct yaml_node *list = scenario_node(r->root, "faults");
+	uint32_t place = 0;
 
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
-	     map; map = map->next)
+	     map; map = map->next, place++)
 		if (map->kind == YAML_MAP && r->host_count > 0)
-			read_fault(r, map);
+			read_fault(r, map, place);
 	for (uint32_t i = 0; i < r->scenario->fault_count; i++)
 		hash_fault(r, &r->scenario->faults[i]);
 }

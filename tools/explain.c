@@ -13,13 +13,11 @@
 
 static const struct {
 	const char *why;
-	void (*say)(const struct explain *explain);
+	void (*say)(const struct explain *explain); /* NULL: from the result instead of the events */
 	bool of_flow;
-} questions[] = {{"pfc", explain_pfc, false},
-		 {"ecn", explain_ecn, false},
-		 {"drop", explain_drop, false},
-		 {"slow", explain_slow, true},
-		 {"deadlock", explain_deadlock, false}};
+} questions[] = {{"pfc", explain_pfc, false},	{"ecn", explain_ecn, false},
+		 {"drop", explain_drop, false}, {"slow", explain_slow, true},
+		 {"deadlock", explain_deadlock, false}, {"cure", NULL, false}};
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
 const char *explain_question(uint32_t i)
@@ -77,10 +75,59 @@ static int64_t slowest_of(const char *run)
 	return flow;
 }
 
+static void warn_of_change(const struct replay *replay)
+{
+	char digest[24];
+
+	snprintf(digest, sizeof(digest), "%016" PRIx64, sim_digest(replay->fabric.sim));
+	if (replay->digest[0] && strcmp(digest, replay->digest) != 0)
+		command_say("%s: its scenario or this program has changed since; this is "
+			    "of the run as it would be now",
+			    replay->name);
+}
+
+/* As the report page has it. */
+static int advise(struct replay *replay)
+{
+	struct result_source source;
+	struct pause_tree pauses = {.events = NULL};
+	struct result result = {.scenario = NULL};
+	struct advice advice;
+	int ret = replay_build(replay), error = 0;
+
+	if (ret)
+		return ret;
+	if (replay->scenario.switches.fc == SCENARIO_FC_PFC)
+		error = pause_tree_start(&pauses, &replay->events);
+	error = error ? error : replay_run(replay);
+	if (!error) {
+		source = (struct result_source){.scenario = &replay->scenario,
+						.fabric = &replay->fabric,
+						.traffic = replay->traffic,
+						.programs = replay->ranks.runs,
+						.version = command_version};
+		pause_tree_end(&pauses, result_time(&source));
+		error = result_collect(&source, &result);
+		error = error ? error
+			      : advice_make(&(struct advice_source){&result, replay->traffic, &pauses},
+					    &advice);
+	}
+	if (error) {
+		command_say("%s: %s", replay->name, strerror(-error));
+		ret = COMMAND_BROKEN;
+	} else {
+		warn_of_change(replay);
+		explain_cure(&advice);
+	}
+	result_free(&result);
+	pause_tree_fini(&pauses);
+	return ret;
+}
+
 static int answer(struct replay *replay, int question, int64_t flow)
 {
 	struct explain explain;
-	char digest[24];
+	char number[24];
 	int ret = replay_build(replay), error;
 
 	if (ret)
@@ -91,14 +138,10 @@ static int answer(struct replay *replay, int question, int64_t flow)
 		command_say("%s: %s", replay->name, strerror(-error));
 		ret = COMMAND_BROKEN;
 	} else if (flow >= 0 && !explain_account_is_there(explain.account)) {
-		snprintf(digest, sizeof(digest), "%" PRId64, flow);
-		ret = usage(digest, "the number of a flow that has begun, as in flows.csv");
+		snprintf(number, sizeof(number), "%" PRId64, flow);
+		ret = usage(number, "the number of a flow that has begun, as in flows.csv");
 	} else {
-		snprintf(digest, sizeof(digest), "%016" PRIx64, sim_digest(replay->fabric.sim));
-		if (replay->digest[0] && strcmp(digest, replay->digest) != 0)
-			command_say("%s: its scenario or this program has changed since; this is "
-				    "of the run as it would be now",
-				    replay->name);
+		warn_of_change(replay);
 		questions[question].say(&explain);
 	}
 	explain_fini(&explain);
@@ -117,7 +160,7 @@ static int explain_run(const struct command_options *options)
 	if (question < 0)
 		return usage(options->why ? bad_quote(&found, options->why, strlen(options->why))
 					  : "no question",
-			     "--why pfc, ecn, drop, slow or deadlock");
+			     "--why pfc, ecn, drop, slow, deadlock or cure");
 	if (has_flow && !questions[question].of_flow)
 		return usage("a flow", "none, but with --why slow");
 	if (questions[question].of_flow && !has_flow) {
@@ -130,7 +173,8 @@ static int explain_run(const struct command_options *options)
 	if (!ret && has_flow && !flow_of(options->args[1], &replay.scenario, &flow))
 		ret = usage(bad_quote(&found, options->args[1], strlen(options->args[1])),
 			    "the number of a flow, as in flows.csv");
-	ret = ret ? ret : answer(&replay, question, flow);
+	if (!ret)
+		ret = questions[question].say ? answer(&replay, question, flow) : advise(&replay);
 	replay_fini(&replay);
 	return ret;
 }
@@ -143,9 +187,9 @@ const struct command command_explain = {
 		"again: who\n"
 		"paused whom and why (--why pfc), what was marked (ecn), what was lost (drop), "
 		"where the\n"
-		"time of FLOW went (slow; without FLOW of the slowest in that folder), and which ports wait for each other (deadlock); or how "
-		"near it\n"
-		"came to it.\n",
+		"time of FLOW went (slow; without FLOW of the slowest in that folder), which ports wait for\n"
+		"each other (deadlock), or how near it came to it; and what would cure it, with the keys of\n"
+		"the scenario to change (cure).\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET | COMMAND_WHY,
 	.args_min = 1,
 	.args_max = 2,

@@ -3,6 +3,8 @@
 #define TOOLS_EXPLAIN_H
 
 /* Why something happened in a run, or did not: what its events tell, in sentences. */
+#include "tools/advice.h"
+#include "tools/circle.h"
 #include "tools/events.h"
 
 struct explain_xoff { /* a buffer had somebody pause */
@@ -19,7 +21,6 @@ struct explain_xoff { /* a buffer had somebody pause */
 
 struct explain_port { /* by place in events.ports */
 	uint32_t queue_max[SIM_PRIORITIES];
-	ps_t sent_at;		      /* the last data frame */
 	int64_t xoff[SIM_PRIORITIES]; /* the last one, that is not taken back yet; -1: none */
 	uint8_t shut;		      /* priorities */
 	ps_t shut_since[SIM_PRIORITIES];
@@ -63,16 +64,10 @@ void explain_ecn(const struct explain *explain);
 void explain_drop(const struct explain *explain);
 void explain_slow(const struct explain *explain);
 void explain_deadlock(const struct explain *explain);
+void explain_cure(const struct advice *advice);
 
-/* Ports that wait for each other, each for the next one and the last for the first: none of them will
- * ever send again. */
-struct explain_circle {
-	uint32_t *ports, count; /* count 0: there is none */
-	uint8_t priority;
-};
-
-/* After the run. -ENOMEM. The caller frees ret_circle->ports in any case. */
-int explain_find_circle(const struct explain *explain, struct explain_circle *ret_circle);
+/* After the run, as circle_find(). */
+int explain_find_circle(const struct explain *explain, struct circle *ret_circle);
 
 /* For these. */
 void explain_time(ps_t at); /* exact */

@@ -73,7 +73,6 @@ static void add_data(struct explain *explain, const struct event *event)
 {
 	struct explain_port *port = &explain->ports[event->port];
 
-	port->sent_at = event->at;
 	if (event->queue_bytes + event->bytes > port->queue_max[event->priority])
 		port->queue_max[event->priority] = event->queue_bytes + event->bytes;
 	port->retransmissions += event->again;

@@ -36,7 +36,7 @@ static const struct command_option_row table[] = {
 	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
 	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
 	{"jobs", "N", "runs at a time (as many as there are cores)", COMMAND_JOBS},
-	{"why", "WHAT", "pfc, ecn, drop, slow or deadlock", COMMAND_WHY},
+	{"why", "WHAT", "pfc, ecn, drop, slow, deadlock or cure", COMMAND_WHY},
 	{"flows", "LIST", "flows whose packets the report shows, as 3,17 (those that fared worst)",
 	 COMMAND_FLOWS},
 	{"ethtool", NULL, "counters as ethtool -S shows them", COMMAND_ETHTOOL},

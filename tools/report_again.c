@@ -27,6 +27,7 @@ struct again {
 	struct pause_tree pauses;
 	struct packet_log packets;
 	struct result result;
+	struct advice advice;
 };
 
 /* ---- the run ---- */
@@ -77,6 +78,9 @@ static int run_again(struct again *again, const struct choice *choice)
 		sampler_end(&again->sampler, result_time(&source));
 	pause_tree_end(&again->pauses, result_time(&source));
 	ret = result_collect(&source, &again->result);
+	if (!ret && choice)
+		ret = advice_make(&(struct advice_source){&again->result, replay->traffic, &again->pauses},
+				  &again->advice);
 	return refuse(again, ret ? ret : expect_judge(&again->result));
 }
 
@@ -199,7 +203,8 @@ static struct report report_of(const struct again *again)
 	return (struct report){.result = &again->result,
 			       .sampler = &again->sampler,
 			       .pauses = &again->pauses,
-			       .packets = &again->packets};
+			       .packets = &again->packets,
+			       .advice = &again->advice};
 }
 
 static int one(struct again *again, const struct command_options *options,

@@ -2,6 +2,7 @@
 #include "tools/run.h"
 
 #include "models/sampler.h"
+#include "tools/advice.h"
 #include "tools/capture.h"
 #include "tools/capture_link.h"
 #include "tools/command.h"
@@ -83,9 +84,12 @@ static int write_report(FILE *file, const void *owner)
 /* result.json comes last: where something could not be written it says so. */
 static int write_files(const struct run *run, struct result *result)
 {
+	const struct advice_source source = {result, run->traffic, &run->watch.pauses};
+	struct advice advice;
 	const struct report report = {.result = result,
 				      .sampler = run->sampled ? &run->sampler : NULL,
-				      .pauses = &run->watch.pauses};
+				      .pauses = &run->watch.pauses,
+				      .advice = &advice};
 	const struct {
 		const char *name;
 		folder_write_fn *write;
@@ -96,8 +100,10 @@ static int write_files(const struct run *run, struct result *result)
 		     {"run.json", write_origin, run->options},
 		     {"report.html", write_report, &report},
 		     {"result.json", write_json, result}};
-	int ret = COMMAND_DONE;
+	int ret = advice_make(&source, &advice) == 0 ? COMMAND_DONE : COMMAND_BROKEN;
 
+	if (ret)
+		command_say("not enough memory for advice");
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const int one =
 			folder_put(&run->folder, files[i].name, files[i].write, files[i].owner);

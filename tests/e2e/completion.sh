@@ -43,7 +43,7 @@ is "profiles" "p"
 is "--version" "--v"
 is "--threads --through-wire" run "--th"
 is "" topo "--th"
-is "deadlock drop ecn pfc slow" explain x --why ""
+is "cure deadlock drop ecn pfc slow" explain x --why ""
 is "connectx4 connectx5 connectx6dx" profiles "connectx"
 is "victim victim-cure" incidents "vic"
 is "victim victim-cure" run "vic"
@@ -85,7 +85,7 @@ done
 # What completion says an option takes is taken.
 ask explain x --why ""
 cp out words
-[ "$(wc -l <words)" = 5 ] || fail "not five questions"
+[ "$(wc -l <words)" = 6 ] || fail "not six questions"
 sed -i 's/^until:.*/until: 20us/' small.yaml
 while IFS= read -r word; do
 	expect "$([ "$word" = slow ] && echo 2 || echo 0)" explain small.yaml --why "$word" --quiet
@@ -95,7 +95,7 @@ done <words
 # bash has taken these apart.
 is "dcqcn_hpcc dcqcn_nv" run --set nic.cc = "dcqcn_"
 is "dcqcn_hpcc dcqcn_nv" run --set = nic.cc = "dcqcn_"
-is "deadlock drop ecn pfc slow" explain x --why = ""
-is "deadlock drop ecn pfc slow" explain x --why =
+is "cure deadlock drop ecn pfc slow" explain x --why = ""
+is "cure deadlock drop ecn pfc slow" explain x --why =
 is "folder" run --out = "fo"
 grep -q filenames how || fail "a slash would not follow"

@@ -15,8 +15,8 @@ flows = list(csv.DictReader(open(base + "/flows.csv")))
 ports = list(csv.DictReader(open(base + "/ports.csv")))
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
-KNOWN = set("""html head meta link title style body header main footer nav section h1 h2 p b span strong small
-    ul li dl dt dd div table caption thead tbody tr th td details summary code pre noscript script""".split())
+KNOWN = set("""html head meta link title style body header main footer nav section h1 h2 h3 p b span strong small
+    ol ul li dl dt dd div table caption thead tbody tr th td details summary code pre noscript script""".split())
 
 class Page(html.parser.HTMLParser):
     def __init__(self):

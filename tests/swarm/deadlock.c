@@ -217,7 +217,7 @@ static struct outcome run(struct scenario *scenario, const char *name)
 	struct fabric fabric;
 	struct events events;
 	struct explain explain;
-	struct explain_circle circle;
+	struct circle circle;
 	struct outcome outcome = {.held = false};
 	uint64_t bytes;
 

@@ -8,9 +8,18 @@
 /* report.c: of all pages, up to <body>. @more_policy: "", or "; ..." of what else a page may load. */
 void report_head(const char *title, const char *more_policy, FILE *file);
 
+/* Flows, the worst first; of very many the first ones. */
+struct report_rows {
+	struct result_flow *rows;
+	uint64_t count, total; /* here, and in flows.csv */
+};
+
 /* story.c: the run in sentences. */
 void report_verdict(const struct report *report, FILE *file);
-void report_story(const struct report *report, FILE *file);
+void report_story(const struct report *report, const struct report_rows *rows, FILE *file);
+
+/* cure.c: what would cure it. */
+void report_cure(const struct report *report, FILE *file);
 
 /* figures.c: the most important numbers, what was expected, classes of traffic, programs. */
 void report_figures(const struct report *report, FILE *file);
@@ -21,12 +30,8 @@ void report_programs(const struct report *report, FILE *file);
 /* tables.c: the worst of many. */
 int report_ports(const struct report *report, FILE *file);
 
-/* flows.c: those of lists and those of streams, the worst first; of very many the first ones. */
-struct report_rows {
-	struct result_flow *rows;
-	uint64_t count, total; /* here, and in flows.csv */
-};
-/* -ENOMEM, or the log's error; can be freed in any case. */
+/* flows.c: those of lists and those of streams. -ENOMEM, or the log's error; to be freed in any
+ * case. */
 int report_rows_make(const struct result *result, struct report_rows *ret_rows);
 void report_rows_free(struct report_rows *rows);
 void report_flows(const struct report_rows *rows, FILE *file);

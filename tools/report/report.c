@@ -226,7 +226,8 @@ static int put_body(const struct report *report, const struct report_rows *rows,
 	put_title(report->result, file);
 	fputs("<main>\n", file);
 	report_verdict(report, file);
-	report_story(report, file);
+	report_story(report, rows, file);
+	report_cure(report, file);
 	report_figures(report, file);
 	report_expects(report, file);
 	put_topology(file);

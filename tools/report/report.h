@@ -4,10 +4,11 @@
 
 /* report.html: a run on one page, for somebody who never saw Verbena. One file that needs no
  * network: styles, scripts and data are in it. What ran, whether it finished, what was lost, who
- * was paused and where queues grew is there as text; scripts add the drawing of the topology and
+ * was paused, where queues grew and what would cure it is there as text; scripts add the drawing of the topology and
  * the charts. The data are in it as JSON, too: element "result" is result.json, element "data" the
  * rest. Names may hold anything (UTF-8): nothing in them becomes markup or script. */
 #include "models/sampler.h"
+#include "tools/advice.h"
 #include "tools/packet_log.h"
 #include "tools/pause_tree.h"
 #include "tools/result.h"
@@ -19,6 +20,7 @@ struct report {
 	const struct sampler *sampler;	  /* NULL: nothing over time */
 	const struct pause_tree *pauses;  /* NULL, or never started: nobody listened */
 	const struct packet_log *packets; /* the same, of chosen flows */
+	const struct advice *advice;	  /* NULL: not asked for */
 };
 
 /* -ENOMEM, -EIO. */

@@ -362,6 +362,7 @@ static void where_queues_grew(const struct report *report, FILE *file)
 static void how_did_senders_react(const struct report *report, FILE *file)
 {
 	const struct result *result = report->result;
+	const struct result_port *most = result->ports;
 
 	if (result->marked == 0) {
 		fputs("They were not asked to: no packet was marked.", file);
@@ -369,12 +370,48 @@ static void how_did_senders_react(const struct report *report, FILE *file)
 	}
 	fputs("Switches marked ", file);
 	put_count(result->marked, "packet", file);
-	fputs(" as congested (ECN). Receivers told the senders with ", file);
+	for (uint64_t i = 0; i < result->port_count; i++)
+		if (result->ports[i].marked > most->marked)
+			most = &result->ports[i];
+	html_put(file, " as congested (ECN), most of them, %n, at <b>%s</b> towards <b>%s</b>", most->marked,
+		 most->node, most->peer);
+	fputs(". Receivers told the senders with ", file);
 	put_count(result->cnp_sent, "notification", file);
 	html_put(file, " (CNP), of which %n led to a lower rate.", result->cnp_handled);
 }
 
-void report_story(const struct report *report, FILE *file)
+static void put_part(const char *question, FILE *file)
+{
+	html_put(file, "<div><dt>%s</dt><dd>", question);
+}
+
+/* Of the flows that completed the one with the largest slowdown: those that did not stand before it. */
+static void put_slowest(const struct report_rows *rows, FILE *file)
+{
+	const struct result_flow *slowest = NULL;
+
+	for (uint64_t i = 0; i < rows->count && !slowest; i++)
+		if (rows->rows[i].ok)
+			slowest = &rows->rows[i];
+	if (rows->count == 0)
+		return;
+	put_part("Who suffered most?", file);
+	if (!rows->rows[0].ok)
+		html_put(file, "Those that did not complete, such as flow %n of <b>%s</b>, <b>%s</b> to <b>%s</b>. ",
+			 rows->rows[0].id, rows->rows[0].class_name, rows->rows[0].src, rows->rows[0].dst);
+	if (slowest) {
+		html_put(file, "%s %n of <b>%s</b>, <b>%s</b> to <b>%s</b>: %t for %b, ",
+			 rows->rows[0].ok ? "Flow" : "Of the others flow", slowest->id, slowest->class_name,
+			 slowest->src, slowest->dst, slowest->fct, slowest->bytes);
+		fprintf(file, "%.3g times what it takes alone on an idle fabric. ", slowest->slowdown);
+		if (slowest->slowdown >= 2)
+			html_put(file, "Where its time went: <code>verbena explain RUN %n --why slow</code>.",
+				 slowest->id);
+	}
+	fputs("</dd></div>\n", file);
+}
+
+void report_story(const struct report *report, const struct report_rows *rows, FILE *file)
 {
 	static const struct {
 		const char *question;
@@ -390,9 +427,10 @@ void report_story(const struct report *report, FILE *file)
 
 	fputs("<dl class=\"story\">\n", file);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		html_put(file, "<div><dt>%s</dt><dd>", parts[i].question);
+		put_part(parts[i].question, file);
 		parts[i].answer(report, file);
 		fputs("</dd></div>\n", file);
 	}
+	put_slowest(rows, file);
 	fputs("</dl>\n", file);
 }
