@@ -37,6 +37,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.cc_params = cc_dcqcn_params(rate),
 		.wire_overhead = wire_frame_overhead(nic->ipv6 ? WIRE_SHAPE_IPV6 : 0),
 		.ns3_headers = nic->ns3_headers,
+		.cnp_keeps_marks = nic->cnp_keeps_marks,
 		.qp_max = 1u << 22,
 		.cq_max = 1u << 16,
 		.mr_max = 1u << 20,

@@ -312,6 +312,9 @@ static const struct scenario_row rows[] = {
 	 .help = "swift: packets"},
 	{"nic.cnp_interval", SCENARIO_TIME, "auto", 0, PS_S, "auto",
 	 .help = "between two CNPs of a queue pair; auto: 50us, for dcqcn_hpcc and dcqcn_nv 4us"},
+	{"nic.cnp_marks", SCENARIO_WORD, "forget", 0, 0, "forget keep",
+	 .help = "that come less than cnp_interval after a CNP: make none, or make one at its end, as the paper of "
+	 "DCQCN says"},
 	{"nic.cnp_priority", SCENARIO_COUNT, "6", 0, 7, NULL, .help = "of CNPs"},
 	{"nic.ack_every", SCENARIO_COUNT, "64", 1, 1u << 23, "message",
 	 .help = "an ACK at least every so many packets; message: at its end only"},

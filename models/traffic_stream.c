@@ -284,6 +284,14 @@ static int report_ended(struct traffic_feed *feed)
 	return ret;
 }
 
+/* With a mark that is kept the sink sends a CNP so much later. */
+static ps_t time_wait(const struct traffic_feed *feed, const struct traffic_flow *flow)
+{
+	const struct hca_profile *profile = &feed->traffic->hosts[flow->dst].host->params.profile;
+
+	return TRAFFIC_TIME_WAIT + (profile->cnp_keeps_marks ? profile->cnp_interval : 0);
+}
+
 static void give_up(struct traffic_feed *feed, struct traffic_flow *flow)
 {
 	struct traffic_host *from = &feed->traffic->hosts[flow->src];
@@ -307,7 +315,7 @@ static void give_up_old(struct traffic_feed *feed, ps_t now)
 	struct traffic_flow **link = &feed->live, *flow;
 
 	while ((flow = *link)) {
-		if (flow->status == TRAFFIC_PENDING || flow->end_at + TRAFFIC_TIME_WAIT > now) {
+		if (flow->status == TRAFFIC_PENDING || flow->end_at + time_wait(feed, flow) > now) {
 			link = &flow->next;
 			continue;
 		}

@@ -8,7 +8,7 @@ cat >load.yaml <<'END'
 version: 1
 topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 6, fabric_rate: 200Gbps}
 switch: {buffer: 4MiB, pfc: {}, ecn: {kmin: 20KB, kmax: 100KB}}
-nic: {cc: dcqcn}
+nic: {cc: dcqcn, cnp_marks: keep}
 traffic:
   - {class: load, cdf: fb_hadoop, load: 40%, until: 8ms, start: 100us}
   - {class: more, size: 1KB, load: 2%, until: 1ms, priority: 5}

@@ -294,6 +294,7 @@ void do_device(struct line *line)
 	p->cc_params.dctcp = cc_dctcp_defaults(p->line_rate_bps);
 	p->cc_params.nv = cc_nv_defaults();
 	p->ns3_headers = line_flag(line, "ns3");
+	p->cnp_keeps_marks = line_flag(line, "keep_marks");
 	text = line_get(line, "retransmit");
 	if (text)
 		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits,

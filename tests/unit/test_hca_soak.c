@@ -137,6 +137,7 @@ static void start(const struct cc_ops *cc, enum hca_retransmit retransmit)
 			    .cc = cc,
 			    .cnp_enabled = true,
 			    .cnp_interval = 4 * PS_US,
+			    .cnp_keeps_marks = seed % 2,
 			    .wire_overhead = 66,
 			    .qp_max = 4,
 			    .cq_max = 1,

@@ -319,6 +319,7 @@ static const struct key_case cases[] = {
 	{"nic.cc_params.max_cwnd", STAR "nic: {cc: swift, cc_params: {}}\n", "nic.cc_params.max_cwnd",
 	 "500", "0.0001"},
 	{"nic.cnp_interval", STAR, "nic.cnp_interval", "4us", "manual"},
+	{"nic.cnp_marks", STAR, "nic.cnp_marks", "keep", "lose"},
 	{"nic.cnp_priority", STAR, "nic.cnp_priority", "7", "8"},
 	{"nic.ack_every", STAR, "nic.ack_every", "message", "0"},
 	{"nic.ack_priority", STAR, "nic.ack_priority", "0", "8"},

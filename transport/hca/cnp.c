@@ -2,18 +2,28 @@
 #include "transport/hca/internal.h"
 
 /* The notification point: a marked packet makes the QP send a CNP, at once, then at least an
- * interval apart. Marks in between are not remembered. */
+ * interval apart. Marks in between are forgotten, or make one at its end. */
 static inline __attribute__((always_inline)) void on_ce(struct hca_qp *qp, ps_t now)
 {
 	struct hca_device *dev = qp->dev;
+	const ps_t interval = dev->profile.cnp_interval;
+	struct hca_turn *turn = &qp->turns[HCA_TURN_CNP];
+	ps_t at = now;
 
 	dev->counters.np_ecn_marked_roce_packets++;
 	if (qp->meter)
 		qp->meter->is_marked = true;
-	if (!dev->profile.cnp_enabled || now < qp->cnp_next_at)
+	if (!dev->profile.cnp_enabled)
 		return;
-	qp->cnp_next_at = now + dev->profile.cnp_interval;
-	hca_sched_set(&qp->turns[HCA_TURN_CNP], now, now);
+	if (now < qp->cnp_next_at) {
+		/* A CNP that is still to leave, or leaves now, tells of this mark, too. */
+		if (!dev->profile.cnp_keeps_marks || now + interval <= qp->cnp_next_at ||
+		    turn->state != HCA_TURN_IDLE)
+			return;
+		at = qp->cnp_next_at;
+	}
+	qp->cnp_next_at = at + interval;
+	hca_sched_set(turn, at, now);
 }
 
 void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)

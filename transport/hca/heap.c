@@ -42,7 +42,7 @@ static bool is_before(const struct hca_heap *heap, struct hca_heap_entry a, stru
 		return a.at < b.at;
 	if (a.alarm->qpn != b.alarm->qpn)
 		return tie_mix(heap, a.alarm) < tie_mix(heap, b.alarm);
-	return a.alarm < b.alarm; /* of one QP: the responses, which stand before the requests */
+	return a.alarm < b.alarm; /* of one QP: by kind, in whose order they stand */
 }
 
 static void put(struct hca_heap *heap, uint32_t place, struct hca_heap_entry entry)

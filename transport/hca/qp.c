@@ -353,10 +353,10 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 		return -EEXIST;
 	if (dev->qp_count == dev->profile.qp_max)
 		return -ENOMEM;
-	/* A QP is in the heap of paced turns with its requests and its responses. */
+	/* A QP may be in the heap of paced turns with all of them. */
 	if (util_idmap_reserve(&dev->qps) != 0 ||
 	    hca_heap_reserve(&dev->timers, dev->qp_count + 1) != 0 ||
-	    hca_heap_reserve(&dev->paced, 2 * (dev->qp_count + 1)) != 0)
+	    hca_heap_reserve(&dev->paced, HCA_TURN_COUNT * (dev->qp_count + 1)) != 0)
 		return -ENOMEM;
 	qp = util_calloc(1, sizeof(*qp));
 	if (!qp)
