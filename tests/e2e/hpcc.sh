@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # HPCC's additive step decides how fair it is (Li et al., SIGCOMM 2019, figure of W_AI): sixteen senders
-# to one host of 100 Gb/s, T = 4 us, W_init = 50 KB. The rule W_init * (1 - eta) / N asks for 156 bytes:
-# from 150 on Jain's index is at least 0.99, at 5 it is lower, the tail of the queue grows with the step
-# (its 99th percentile, from when all have started until the first ends), and all together get 95 % of
-# the link. The same through bytes and on two threads.
+# to one host of 100 Gb/s, T = 4 us, W_init = 50 KB, links of 1 us and packets as in its simulator. The
+# rule W_init * (1 - eta) / N asks for 156 bytes: from 150 on Jain's index is at least 0.99, at 5 it is
+# lower; the tail of the queue (its 99th percentile, from when all have started until the first ends) is
+# next to nothing at 150 and some KB at 300 (below 150 rates differ, and packets of many flows meet now
+# and then); all together get 95 % of the link. The same through bytes and on two threads.
 . "$(dirname "$0")/lib.sh"
 
 cat >hpcc.yaml <<'END'
 version: 1
-topology: {kind: star, hosts: 17, host_rate: 100Gbps, delay: 900ns}
+topology: {kind: star, hosts: 17, host_rate: 100Gbps, delay: 1us}
 switch: {buffer: 32MiB}
-nic: {mtu: 1024, ack_every: 1, cc: hpcc, cc_params: {base_rtt: 4us}}
+nic: {headers: ns3, mtu: 1000, ack_every: 1, cc: hpcc, cc_params: {base_rtt: 4us}}
 traffic:
   - {class: incast, pattern: incast, to: h0, size: 3MB, spread: 100us}
 END
@@ -32,13 +33,13 @@ for step in (5, 25, 150, 300):
                    if (r["node"], r["link"], r["priority"]) == ("s0", "h0-s0#0", "3")
                    and 300_000_000 <= int(r["time_ps"]) <= first)
     queues.append(queue[len(queue) * 99 // 100])
-    # 1,024 bytes of payload in 82 + 44 of headers and framing
-    wire = sum(int(r["bytes"]) for r in rows) * 8 * (1024 + 126) / 1024
+    # 1,000 bytes of payload behind 48 of headers and 42 of telemetry
+    wire = sum(int(r["bytes"]) for r in rows) * 8 * 1090 / 1000
     use = wire / (max(int(r["end_ps"]) for r in rows) / 1e12) / 100e9
     print(f"w_ai {step}: Jain {fair[-1]:.4f}, queue {queues[-1]}, use {use:.3f}")
     assert step == 5 or 0.90 < use < 1.0, use
-assert fair[0] < 0.9 < fair[1] < 0.99 <= fair[2] and fair[3] >= 0.99, fair
-assert sorted(set(queues)) == queues, queues
+assert fair[0] < 0.95 < fair[1] < 0.99 <= fair[2] and fair[3] >= 0.99, fair
+assert queues[2] < 5000 < 10000 < queues[3] < 20000, queues
 END
 expect 0 run hpcc.yaml --quiet --json --set nic.cc_params.w_ai=150B
 cp out plain
