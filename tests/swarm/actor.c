@@ -460,7 +460,15 @@ static bool is_disturbed(const struct side_run *side)
 			return true;
 		until = p->until > until ? p->until : until;
 	}
-	if (run->plan->fault_count == 0)
+	for (uint32_t i = 0; i < run->plan->down_count; i++) {
+		const struct scenario_fault *down = &run->plan->downs[i];
+		ps_t all_at = down->until_at + down->delay;
+
+		if (run->plan->reconverge != PS_NEVER)
+			all_at += run->plan->reconverge;
+		until = all_at > until ? all_at : until;
+	}
+	if (until == 0)
 		return false;
 	return side->failed_at < until + patience + PS_MS ||
 	       (run->plan->has_ecn && profile->cc->listens) || profile->cc->takes_acks;

@@ -92,8 +92,14 @@ static int print_matrix(const struct swarm *swarm)
 	return poor;
 }
 
-static void print_events(const struct events *e)
+/* Returns how many of those that not every fabric brings about are too few. */
+static int print_events(const struct events *e, uint64_t hits_min)
 {
+	const uint64_t rare[] = {e->rerouted, e->kept, e->no_route, e->learned};
+	int poor = 0;
+
+	for (size_t i = 0; i < sizeof(rare) / sizeof(rare[0]); i++)
+		poor += rare[i] < hits_min;
 #define N(member) (unsigned long long)e->member
 	printf("seeds %llu (oracle %llu), ends of queue pairs %llu, completions %llu; failed by "
 	       "retries %llu, rnr %llu, plan %llu, flush %llu\n",
@@ -101,10 +107,13 @@ static void print_events(const struct events *e)
 	       N(failed_fatal), N(failed_flush));
 	printf("timeouts %llu, naks %llu, implied %llu, rnr %llu, duplicates %llu, sent again "
 	       "%llu, "
-	       "marked %llu, cnps %llu, pauses %llu, credits %llu, dropped %llu\n",
+	       "marked %llu, cnps %llu, pauses %llu, credits %llu, dropped %llu\n"
+	       "rerouted %llu, kept %llu, tails overdue %llu; no route %llu, changes of routes %llu\n",
 	       N(timeouts), N(naks), N(implied_naks), N(rnr_naks), N(duplicates), N(retransmitted),
-	       N(marked), N(cnps), N(pauses), N(credits), N(dropped));
+	       N(marked), N(cnps), N(pauses), N(credits), N(dropped), N(rerouted), N(kept),
+	       N(overdue), N(no_route), N(learned));
 #undef N
+	return poor;
 }
 
 static bool parse(int argc, char **argv, struct swarm *swarm)
@@ -162,9 +171,9 @@ int main(int argc, char **argv)
 	     seed < swarm.first + swarm.count && swarm.failed < swarm.failures_max; seed++)
 		one_seed(&swarm, seed);
 	poor = print_matrix(&swarm);
-	print_events(&swarm.events);
+	poor += print_events(&swarm.events, swarm.hits_min);
 	if (poor > 0)
-		printf("%d cells have fewer than %llu hits\n", poor,
+		printf("%d counts are below %llu hits\n", poor,
 		       (unsigned long long)swarm.hits_min);
 	printf("%llu failed\n", (unsigned long long)swarm.failed);
 	return swarm.failed > 0 || poor > 0;

@@ -146,7 +146,7 @@ static void pfc(struct plan *plan, struct draw *draw)
 	p->buffer_bytes = plan->buffer_bytes;
 }
 
-/* Cut-through, turns of priorities. (Ways that change would reorder for ever: that is go-back-N.) */
+/* Cut-through, turns of priorities. */
 static void more(struct plan *plan, struct draw *draw)
 {
 	plan->has_more = draw_one_in(draw, 2);
@@ -316,6 +316,54 @@ static void faults(struct plan *plan, struct draw *draw)
 	}
 }
 
+/* Flows that leave slow ways, where nothing is cut through and nobody counts credits. (Ways that
+ * change without order would reorder for ever: that is go-back-N.) */
+static void balance(struct plan *plan, struct draw *draw)
+{
+	if (plan->fc == PLAN_FC_CREDIT || draw_one_in(draw, 2))
+		return;
+	plan->has_more = true;
+	plan->more.head_bytes = 0;
+	plan->more.balance = SIM_BALANCE_WEAVE;
+	plan->more.weave = (struct sim_weave_params){.reply = draw_range(draw, 0, 3000) * PS_NS,
+						     .busy = draw_range(draw, 0, 20) * PS_US,
+						     .resume = draw_range(draw, 1, 200) * PS_US,
+						     .expiry = draw_range(draw, 1, 300) * PS_US};
+}
+
+/* Links that go down and come back; those between switches are of interest. With PFC switches far
+ * away never learn of it: by ways that go down and up again frames might wait in a circle. */
+static void downs(struct plan *plan, struct draw *draw)
+{
+	const struct topology *t = &plan->topology;
+
+	plan->reconverge = PS_NEVER;
+	if (plan->fc == PLAN_FC_CREDIT || !draw_one_in(draw, 3))
+		return;
+	plan->has_more = true;
+	if (plan->fc == PLAN_FC_NONE && !draw_one_in(draw, 3))
+		plan->reconverge = draw_range(draw, 0, 30) * PS_US;
+	for (uint64_t n = draw_range(draw, 1, 3 * PLAN_DOWNS_MAX); n > 0; n--) {
+		const struct topology_link *link = &t->links[draw_below(draw, t->link_count)];
+		const bool between = t->nodes[link->a].is_switch && t->nodes[link->b].is_switch;
+		const ps_t from = draw_below(draw, 100) * PS_US;
+
+		if (plan->down_count == PLAN_DOWNS_MAX || (!between && !draw_one_in(draw, 4)))
+			continue;
+		plan->downs[plan->down_count++] = (struct scenario_fault){
+			.link = link->name,
+			.direction = draw_one_in(draw, 3) ? t->nodes[link->a].name : NULL,
+			.kind = SCENARIO_FAULT_DOWN,
+			.num = 1,
+			.den = 1,
+			.delay = draw_below(draw, 10) * PS_US,
+			.control = true,
+			.from_at = from,
+			.until_at = from + draw_range(draw, 1, 300) * PS_US,
+		};
+	}
+}
+
 void plan_network(struct plan *plan, struct draw *draw)
 {
 	plan->fc = (enum plan_fc)draw_below(draw, 3);
@@ -324,4 +372,6 @@ void plan_network(struct plan *plan, struct draw *draw)
 	switches(plan, draw);
 	adapters(plan, draw);
 	faults(plan, draw);
+	balance(plan, draw);
+	downs(plan, draw);
 }

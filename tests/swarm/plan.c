@@ -14,6 +14,7 @@ const char *const plan_op_names[OP_KINDS] = {
 const char *const plan_fault_names[FAULT_KINDS] = {
 	[FAULT_LOSS] = "loss",	     [FAULT_CORRUPT] = "corrupt", [FAULT_DUPLICATE] = "duplicate",
 	[FAULT_REORDER] = "reorder", [FAULT_DELAY] = "delay",	  [FAULT_DROP] = "drop",
+	[FAULT_DOWN] = "down",
 };
 
 /* Steele, Lea, Flood, OOPSLA 2014: the finaliser of SplitMix. */
@@ -139,6 +140,20 @@ void plan_print(const struct plan *plan)
 		       f->params.lost_count, (unsigned long long)f->params.from,
 		       (unsigned long long)f->params.until, f->params.control ? " control" : "");
 	}
+	for (uint32_t i = 0; i < plan->down_count; i++) {
+		const struct scenario_fault *f = &plan->downs[i];
+
+		printf("%s down%s%s: from %llu until %llu, known after %llu, to all after %llu\n",
+		       f->link, f->direction ? " from " : "", f->direction ? f->direction : "",
+		       (unsigned long long)f->from_at, (unsigned long long)f->until_at,
+		       (unsigned long long)f->delay, (unsigned long long)plan->reconverge);
+	}
+	if (plan->more.balance == SIM_BALANCE_WEAVE)
+		printf("conweave: reply %llu busy %llu resume %llu inactive %llu\n",
+		       (unsigned long long)plan->more.weave.reply,
+		       (unsigned long long)plan->more.weave.busy,
+		       (unsigned long long)plan->more.weave.resume,
+		       (unsigned long long)plan->more.weave.expiry);
 	for (uint32_t i = 0; i < plan->side_count; i++)
 		print_side(plan, i);
 }

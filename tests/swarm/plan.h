@@ -7,6 +7,7 @@
  * the same plan. Sizes and ranges are this test's own choice: small enough for a few milliseconds.
  */
 #include "models/fabric.h"
+#include "models/scenario.h"
 #include "sim/fault.h"
 
 enum {
@@ -18,6 +19,7 @@ enum {
 	PLAN_WORDS = 4, /* for atomics of one end alone */
 	PLAN_FAULTS_MAX = 24,
 	PLAN_LOST_MAX = 8,
+	PLAN_DOWNS_MAX = 6,
 	PLAN_GUARD_BYTES = 64, /* between whatever lies in memory: nobody may touch it */
 };
 
@@ -40,6 +42,7 @@ enum fault_kind {
 	FAULT_REORDER,
 	FAULT_DELAY,
 	FAULT_DROP,
+	FAULT_DOWN,
 	FAULT_KINDS,
 };
 
@@ -110,6 +113,9 @@ struct plan {
 	uint32_t side_count;
 	struct plan_fault faults[PLAN_FAULTS_MAX];
 	uint32_t fault_count;
+	struct scenario_fault downs[PLAN_DOWNS_MAX]; /* links that are down; names are the topology's */
+	uint32_t down_count;
+	ps_t reconverge; /* as that of a scenario */
 	enum plan_fc fc;
 	struct pfc_params pfc;
 	struct credit_params credit;

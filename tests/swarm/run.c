@@ -77,11 +77,63 @@ static void attach_faults(struct run *run)
 	}
 }
 
+/* As a scenario has it. */
+static void take_links_down(struct run *run)
+{
+	const struct plan *plan = run->plan;
+	const struct sim_fault_params lost = {.loss_ppb = 1000000000, .control = true};
+	struct scenario_fault downs[PLAN_DOWNS_MAX];
+	const struct scenario scenario = {.topology = plan->topology,
+					  .faults = downs,
+					  .fault_count = plan->down_count,
+					  .reconverge = plan->reconverge};
+
+	memcpy(downs, plan->downs, sizeof(downs));
+	for (uint32_t i = 0; i < plan->down_count; i++) {
+		const struct topology_link *link = plan->topology.links;
+		const char *ends[2];
+
+		while (strcmp(link->name, downs[i].link) != 0)
+			link++;
+		ends[0] = plan->topology.nodes[link->a].name;
+		ends[1] = plan->topology.nodes[link->b].name;
+		for (int end = 0; end < 2; end++) {
+			struct sim_fault_params params = lost;
+
+			params.from = downs[i].from_at;
+			params.until = downs[i].until_at;
+			if (!downs[i].direction || strcmp(downs[i].direction, ends[end]) == 0)
+				sim_fault_attach(&run->down_faults[i][end],
+						 sim_port_find(run->fabric.sim, link->name, ends[end]),
+						 &params);
+		}
+		CHECK(scenario_take_out(&run->fabric, link, ends, &downs[i]) == 0);
+	}
+	CHECK(scenario_reroute(&scenario, &run->fabric, &run->reroutes) == 0);
+}
+
+static uint64_t play_by_oracle(struct run *run)
+{
+	const struct plan *plan = run->plan;
+	struct net_down downs[PLAN_DOWNS_MAX];
+
+	for (uint32_t i = 0; i < plan->down_count; i++)
+		downs[i] = (struct net_down){
+			.link = plan->downs[i].link,
+			.sender = plan->downs[i].direction,
+			.from = plan->downs[i].from_at + plan->downs[i].delay,
+			.until = plan->downs[i].until_at + plan->downs[i].delay,
+			.back_at = plan->downs[i].until_at,
+		};
+	return oracle_fabric(&run->fabric, &(struct net_routing){.downs = downs,
+								 .down_count = plan->down_count,
+								 .reconverge = plan->reconverge});
+}
+
 static void play(struct run *run)
 {
 	if (run->options.oracle) {
-		run->digest = oracle_fabric(&run->fabric,
-					    &(struct net_routing){.reconverge = PS_NEVER});
+		run->digest = play_by_oracle(run);
 		return;
 	}
 	if (fabric_run(&run->fabric, 100 * PS_S) != 0)
@@ -107,6 +159,12 @@ static void add_counters(const struct run *run, struct events *events)
 	for (uint32_t i = 0; i < run->fabric.switch_count; i++) {
 		const struct sim_fc *fc = sim_switch_fc(run->fabric.switches[i]);
 
+		const struct sim_weave_stats weave = sim_switch_weave_stats(run->fabric.switches[i]);
+
+		events->rerouted += weave.rerouted;
+		events->kept += weave.kept;
+		events->overdue += weave.overdue;
+		events->no_route += sim_switch_stats(run->fabric.switches[i])->dropped_route;
 		events->dropped += fc->dropped_buffer + fc->dropped_headroom;
 		for (uint32_t p = 0; p < fc->node->port_count; p++)
 			*(run->plan->fc == PLAN_FC_PFC ? &events->pauses : &events->credits) +=
@@ -130,6 +188,7 @@ static void add_up(const struct run *run, struct matrix *sum, struct events *eve
 		events->failed_flush += side->failed && side->status == HCA_WC_WR_FLUSH_ERR;
 		events->failed_fatal += side->failed && side->plan->ops[side->failed_op].fatal;
 	}
+	events->learned += run->reroutes.step_count;
 	add_counters(run, events);
 }
 
@@ -150,6 +209,7 @@ bool run_plan(struct run *run, const struct plan *plan, const struct run_options
 	run->options = *options;
 	build(run);
 	attach_faults(run);
+	take_links_down(run);
 	tally_attach(run);
 	actors_start(run);
 	play(run);
@@ -161,6 +221,7 @@ bool run_plan(struct run *run, const struct plan *plan, const struct run_options
 	for (uint32_t i = 0; i < run->fabric.switch_count; i++)
 		sim_switch_drain(run->fabric.switches[i]);
 	fabric_fini(&run->fabric);
+	scenario_reroutes_fini(&run->reroutes);
 	for (uint32_t i = 0; i < plan->host_count; i++)
 		free(run->hosts[i].memory);
 	return !run->violated;

@@ -3,6 +3,7 @@
 #define SWARM_RUN_H
 
 /* One way of running a plan, and everything that is checked on the way. */
+#include "models/scenario_build.h"
 #include "sim/tap.h"
 #include "tests/swarm/plan.h"
 
@@ -17,6 +18,8 @@ struct events {
 	uint64_t seeds, sides, completions, failed_retry, failed_rnr, failed_fatal, failed_flush;
 	uint64_t timeouts, naks, implied_naks, rnr_naks, duplicates, retransmitted, cnps, marked;
 	uint64_t pauses, credits, dropped, oracles;
+	uint64_t rerouted, kept, overdue; /* frames and flows of switches that reroute */
+	uint64_t no_route, learned;	  /* frames; changes of routes that all have heard of */
 };
 
 struct tally {		    /* at one sending port: what became of the frame before */
@@ -24,7 +27,7 @@ struct tally {		    /* at one sending port: what became of the frame before */
 	struct run *run;
 	const struct sim_port *port;
 	struct sim_fault seen; /* its counters when that frame started */
-	bool data, delayed, listed;
+	bool data, delayed, listed, down;
 	int kind;			   /* of its operation, -1: none */
 	uint64_t frames, lost, duplicated; /* of data */
 	struct matrix matrix;
@@ -69,6 +72,8 @@ struct run {
 	struct host_run hosts[PLAN_HOSTS_MAX];
 	struct side_run sides[PLAN_SIDES_MAX];
 	struct sim_fault faults[PLAN_FAULTS_MAX];
+	struct sim_fault down_faults[PLAN_DOWNS_MAX][2];
+	struct scenario_reroutes reroutes;
 	struct tally tallies[RUN_PORTS_MAX];
 	uint32_t tally_count;
 	uint64_t digest;

@@ -48,7 +48,7 @@ static void settle(struct tally *t)
 	if (!now)
 		return;
 	lost = now->lost - seen->lost;
-	count(t, t->listed ? FAULT_DROP : FAULT_LOSS, lost);
+	count(t, t->down ? FAULT_DOWN : t->listed ? FAULT_DROP : FAULT_LOSS, lost);
 	count(t, FAULT_CORRUPT, now->corrupted - seen->corrupted);
 	count(t, FAULT_DUPLICATE, now->duplicated - seen->duplicated);
 	count(t, FAULT_REORDER, now->reordered - seen->reordered);
@@ -81,7 +81,10 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 	t->kind = t->data ? kind_of(t->run->plan, pkt) : -1;
 	t->delayed = (fault->params.delay > 0 || fault->params.jitter > 0) &&
 		     start >= fault->params.from && start < fault->params.until;
-	t->listed = false;
+	t->listed = t->down = false;
+	for (const struct sim_fault *f = fault; f; f = f->next)
+		t->down |= f->params.loss_ppb == 1000000000 && start >= f->params.from &&
+			   start < f->params.until;
 	for (uint32_t i = 0; i < fault->params.lost_count; i++)
 		t->listed |= fault->params.lost_numbers[i] == fault->number + 1;
 }
@@ -118,7 +121,8 @@ static uint64_t switch_drops(struct run *run)
 
 		drops += s->dropped_route + s->dropped_ttl + fc->dropped_buffer +
 			 fc->dropped_headroom;
-		if (fc->dropped_headroom > 0 && run->plan->fault_count == 0)
+		if (fc->dropped_headroom > 0 && run->plan->fault_count == 0 &&
+		    run->plan->down_count == 0)
 			run_violation(run, "headroom overflows at %s", fc->node->name);
 		if (run->plan->fc == PLAN_FC_CREDIT && fc->dropped_buffer > 0)
 			run_violation(run, "a frame with credit is dropped at %s", fc->node->name);
@@ -150,6 +154,12 @@ void tally_check(struct run *run)
 
 		sent += c->tx_packets;
 		received += c->rx_packets;
+	}
+	for (uint32_t i = 0; i < run->fabric.switch_count; i++) {
+		const struct sim_weave_stats stats = sim_switch_weave_stats(run->fabric.switches[i]);
+
+		sent += stats.notes_sent;
+		received += stats.notes_heard;
 	}
 	for (uint32_t i = 0; i < run->tally_count; i++) {
 		lost += run->tallies[i].lost;
