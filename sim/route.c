@@ -155,12 +155,10 @@ static bool leads_nearer(const struct sim_routes *r, const struct sim_node *node
 }
 
 /* How often @port stands in a set of whose ports the fastest has @most. */
-static uint32_t weight_of(const struct sim_routes *r, const struct sim_port *port, uint64_t most)
+static uint32_t weight_of(const struct sim_port *port, uint64_t most)
 {
 	const uint64_t parts = (uint64_t)((u128)port->rate_bps * 2 * SIM_ROUTE_WEIGHT_MAX / most + 1) / 2;
 
-	if (!r->weighted)
-		return 1;
 	return parts > 0 ? (uint32_t)parts : 1;
 }
 
@@ -175,39 +173,51 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The set that leads from @node to @root; NULL: only counts. */
+/* Each of @count ports as often as its rate asks for, from behind: there is room. */
+static uint32_t weigh(const struct sim_node *node, uint16_t *ports, uint32_t count)
+{
+	uint32_t divisor = 0, all = 0;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (node->ports[ports[i]].rate_bps > most)
+			most = node->ports[ports[i]].rate_bps;
+	for (uint32_t i = 0; i < count; i++) {
+		all += weight_of(&node->ports[ports[i]], most);
+		divisor = common_divisor(weight_of(&node->ports[ports[i]], most), divisor);
+	}
+	all /= divisor;
+	for (uint32_t i = count, at = all; i-- > 0;) {
+		const uint16_t port = ports[i];
+
+		for (uint32_t n = weight_of(&node->ports[port], most) / divisor; n > 0; n--)
+			ports[--at] = port;
+	}
+	return all;
+}
+
+/* The set that leads from @node to @root. */
 static uint32_t list_set(const struct sim_routes *r, const struct sim_node *node, uint32_t root,
 			 uint16_t *ret_ports)
 {
-	uint32_t count = 0, divisor = 0;
-	uint64_t most = 0;
+	uint32_t count = 0;
 
 	for (uint32_t p = 0; p < node->port_count; p++)
-		if (leads_nearer(r, node, p, root) && node->ports[p].rate_bps > most)
-			most = node->ports[p].rate_bps;
-	for (uint32_t p = 0; p < node->port_count; p++)
 		if (leads_nearer(r, node, p, root))
-			divisor = common_divisor(weight_of(r, &node->ports[p], most), divisor);
-	for (uint32_t p = 0; p < node->port_count; p++) {
-		if (!leads_nearer(r, node, p, root))
-			continue;
-		for (uint32_t n = weight_of(r, &node->ports[p], most) / divisor; n > 0; n--) {
-			if (ret_ports)
-				ret_ports[count] = (uint16_t)p;
-			count++;
-		}
-	}
-	return count;
+			ret_ports[count++] = (uint16_t)p;
+	return r->weighted ? weigh(node, ret_ports, count) : count;
 }
 
 /* The place of the set among the switch's, put there if it is new. Negative: errno. */
 static int find_set(struct sim_routes *r, uint32_t me, const struct sim_node *node, uint32_t root)
 {
-	const uint32_t at = r->set_words[me], count = list_set(r, node, root, NULL);
+	const uint32_t at = r->set_words[me];
+	const uint32_t most = at + 1 + node->port_count * (r->weighted ? SIM_ROUTE_WEIGHT_MAX : 1);
+	uint32_t count;
 	uint16_t *set;
 
-	if (at + count + 1 > r->set_max[me]) {
-		const uint32_t max = (at + count + 1) * 2;
+	if (most > r->set_max[me]) {
+		const uint32_t max = most * 2;
 		void *sets = util_realloc(r->sets[me], max, sizeof(uint16_t));
 
 		if (!sets)
@@ -216,8 +226,8 @@ static int find_set(struct sim_routes *r, uint32_t me, const struct sim_node *no
 		r->set_max[me] = max;
 	}
 	set = r->sets[me] + at;
+	count = list_set(r, node, root, set + 1);
 	set[0] = (uint16_t)count;
-	list_set(r, node, root, set + 1);
 	for (uint32_t old = 0; old < at; old += r->sets[me][old] + 1u)
 		if (r->sets[me][old] == count &&
 		    memcmp(r->sets[me] + old, set, (count + 1) * sizeof(*set)) == 0)
