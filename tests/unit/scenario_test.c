@@ -3,6 +3,7 @@
 
 #include "models/task.h"
 
+#include <errno.h>
 #include <string.h>
 
 const struct vrb_provider *vrb_provider(void)
@@ -10,6 +11,29 @@ const struct vrb_provider *vrb_provider(void)
 	static const struct vrb_provider tasks = {.list = task_list_worlds};
 
 	return &tasks;
+}
+
+int parse_with(const char *text, const char *set, struct scenario *ret_scenario)
+{
+	const struct scenario_overrides overrides = {.sets = &set, .set_count = set != NULL};
+	struct bad_list errors = {0};
+	const int ret = scenario_parse("test.yaml", text, strlen(text), &overrides, ret_scenario,
+				       &errors);
+
+	if (ret == 0 && errors.count > 0)
+		fail_msg("%s", errors.lines[0].text);
+	if (ret == -EINVAL)
+		assert_true(errors.error_count > 0 && errors.count > 0);
+	bad_list_fini(&errors);
+	return ret;
+}
+
+void assert_good(const char *text, const char *set, struct scenario *ret_scenario)
+{
+	const int ret = parse_with(text, set, ret_scenario);
+
+	if (ret != 0)
+		fail_msg("%d for %s with %s", ret, text, set ? set : "nothing");
 }
 
 void world_build(struct world *world, const char *text, uint32_t threads)

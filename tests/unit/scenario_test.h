@@ -2,10 +2,14 @@
 #ifndef TESTS_UNIT_SCENARIO_TEST_H
 #define TESTS_UNIT_SCENARIO_TEST_H
 
-/* Scenarios given as text, built and ready to run; programs are tasks. */
+/* Scenarios given as text, read, or built and ready to run; programs are tasks. */
 #include "tests/test.h"
 
 #include "models/scenario_read.h"
+
+/* Reads @text with one --set, or NULL. A good one has no warnings, a bad one says why. */
+int parse_with(const char *text, const char *set, struct scenario *ret_scenario);
+void assert_good(const char *text, const char *set, struct scenario *ret_scenario);
 
 struct world {
 	struct scenario scenario;
