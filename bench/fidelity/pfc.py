@@ -33,39 +33,44 @@ def storm():
             without < usual / 1000 and cured >= .99 * usual)
 
 
-@row("L5", "HotNets'16, sec. 3: a routing loop of n switches with rate B and TTL k can deadlock above n B / k, and does "
-     "not below (+-5 %); n = 2, 3, 4, TTL 8, 16, 64",
-     "a host whose link has that rate, for 80 ms; where n does not divide k, the first link carries ceil(k / n) turns, so "
-     "the threshold is B / ceil(k / n). With n = 4, TTL 8 the pauses of the host alone keep the ring going at 1.05 and "
-     "up to 1.3: not counted", hard=True)
+@row("L5", "HotNets'16, sec. 3: a routing loop of n switches with rate B and TTL k: deadlock above n B / k, none below (+-5 %); n = 2, 3, 4, TTL 8, 16, "
+     "64; below for 1 s, above for 80 ms",
+     "two hosts of half that rate each at the first switch; where n does not divide k, the first link carries t = ceil(k / n) turns, so the threshold is "
+     "B / t. One host in their place is not enough where t = 2: its packets and those of the ring then come to the first link at the same rate and have "
+     "equal parts of its queue; above B / 2 the host's part comes to the threshold first, the host alone is paused, down to B / 2, and the ring's port "
+     "never is for long enough to fill the switch before it. With t > 2, or where two hosts share the rate, the ring has the greatest part, its port is "
+     "paused first and nobody slows the hosts: what is in the ring grows until it stands still. A rate-limited queue pair on a full link, other cables, "
+     "seeds and packets do not change that", hard=True)
 def loop():
-    below, above, quiet = 0, 0, []
     cases = [(n, ttl) for n in (2, 3, 4) for ttl in (8, 16, 64)]
-    for n, ttl in cases:
-        for share in (.95, 1.05):
-            text = ring(n, ttl, int(share * 40e9 / ceil(ttl / n)))
-            a, b = runs([(text, {"until": t}) for t in ("60ms", "80ms")])
-            stuck = a.result["drops"]["ttl"] == b.result["drops"]["ttl"]
-            below += share < 1 and not stuck
-            above += share > 1 and stuck
-            if share > 1 and not stuck:
-                quiet.append((n, ttl))
-    return (f"none below in {below} of 9; deadlock above in {above} of 9" + (f", not for {quiet}" if quiet else ""),
-            below == 9 and quiet == [(4, 8)])
+    below = runs([(ring(n, ttl, .95, 2), {"until": "1s"}) for n, ttl in cases])
+    calm = sum(r.result["pfc"]["pause_sent"] == 0 and r.result["drops"]["ttl"] > 0 for r in below)
+    above, one = ([case for case in cases if is_stuck(ring(*case, 1.05, hosts))] for hosts in (2, 1))
+    twice = [sum(is_stuck(ring(n, 2 * n, 1.05, hosts)) for n in (2, 3, 4)) for hosts in (2, 1)]
+    quiet = [case for case in cases if case not in one]
+    return (f"no pause below in {calm} of 9; deadlock above in {len(above)} of 9; from one host in {len(one)}, not for {quiet}; "
+            f"TTL 2 n: in {twice[0]} of 3, from one host in {twice[1]}",
+            calm == 9 and above == cases and quiet == [(4, 8)] and twice == [3, 0])
 
 
-def ring(n, ttl, rate):
-    hosts = ", ".join(f"h{i}" for i in range(n)) + ", victim"
+def is_stuck(scenario):
+    a, b = runs([(scenario, {"until": t}) for t in ("60ms", "80ms")])
+    return a.result["drops"]["ttl"] == b.result["drops"]["ttl"]
+
+
+def ring(n, ttl, share, host_count):
+    """So many hosts at the first switch have together @share of the rate that is the threshold."""
+    rate = int(share * 40e9 / ceil(ttl / n) / host_count)
     links = [f"{{a: s{i}, b: s{(i + 1) % n}, rate: 40Gbps}}" for i in range(n if n > 2 else 1)]
-    links += [f"{{a: h{i}, b: s{i}, rate: {rate}bps}}" for i in range(n)]
+    links += [f"{{a: h{i}, b: s0, rate: {rate}bps}}" for i in range(host_count)]
     links.append(f"{{a: victim, b: s{n - 1}, rate: 40Gbps}}")
     ways = [f"{{at: s{i}, to: victim, via: s{(i + 1) % n}}}" for i in range(n)]
     return f"""version: 1
-topology: {{hosts: [{hosts}], switches: "s[0-{n - 1}]", links: [{', '.join(links)}]}}
+topology: {{hosts: ["h[0-{host_count - 1}]", victim], switches: "s[0-{n - 1}]", links: [{', '.join(links)}]}}
 routing: {{ways: [{', '.join(ways)}]}}
 switch: {{buffer: 2MB, xoff: 40KB, pfc: {{priorities: [3]}}}}
-nic: {{mtu: 1024, ttl: {ttl}, timeout: 0}}
-traffic: [{{class: f, pattern: incast, to: victim, from: h0, size: 4GB}}]
+nic: {{mtu: 1024, ttl: {ttl}, timeout: 0, window: 8388607}}
+traffic: [{{class: f, pattern: incast, to: victim, size: 8GB}}]
 """
 
 
