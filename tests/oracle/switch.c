@@ -429,6 +429,27 @@ static void drop(struct oracle *o, struct sim_pkt *pkt)
 	o->net->body->release(&th, pkt);
 }
 
+/* The class of the frame here. */
+static uint8_t class_here(const struct oracle *o, const struct sim_pkt *pkt)
+{
+	const struct sim_switch_params *more = &o->net->params.more;
+
+	return o->net->params.extended && more->mapped ? more->map[pkt->priority] : pkt->priority;
+}
+
+/* It came in, and goes nowhere; who counts credits has the room of it back. */
+static void refuse(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint64_t *counter)
+{
+	const uint8_t q = class_here(o, pkt);
+
+	++*counter;
+	if (o->net->params.fc == NET_CREDIT) {
+		CHECK(buffer(o, node, q, pkt));
+		free_room(o, node, pkt->port, q, pkt->bytes, pkt->at, true);
+	}
+	drop(o, pkt);
+}
+
 /* A frame that has to come in whole, and is not yet. */
 static bool comes_later(struct oracle *o, const struct event *event, const struct sim_port *to)
 {
@@ -527,14 +548,6 @@ uint32_t oracle_way(const struct oracle *o, struct node *node, const struct sim_
 	return set[sim_route_pick(key, pkt->flow_hash, count)];
 }
 
-/* The class of the frame here. */
-static uint8_t class_here(const struct oracle *o, const struct sim_pkt *pkt)
-{
-	const struct sim_switch_params *more = &o->net->params.more;
-
-	return o->net->params.extended && more->mapped ? more->map[pkt->priority] : pkt->priority;
-}
-
 void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32_t index, ps_t at,
 		  bool now)
 {
@@ -624,8 +637,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 	}
 	index = oracle_way(o, node, pkt);
 	if (index == UINT32_MAX || pkt->ttl == 0) {
-		node->dropped_route++;
-		drop(o, pkt);
+		refuse(o, node, pkt, &node->dropped_route);
 		return;
 	}
 	if (node->ports[index].lanes[q].shut || node->ports[pkt->port].lanes[q].shut) {
@@ -634,8 +646,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 		return;
 	}
 	if (o->net->params.extended && limit && pkt->bytes > limit) {
-		node->dropped_mtu++;
-		drop(o, pkt);
+		refuse(o, node, pkt, &node->dropped_mtu);
 		return;
 	}
 	if (comes_later(o, event, &node->sim->ports[index]))

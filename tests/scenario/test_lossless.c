@@ -297,6 +297,30 @@ static void credits_carry_a_buffer_a_round_trip(void **state)
 	}
 }
 
+/* Frames that are too long for the switch: what their sender took of its buffer is given back, and
+ * those behind them go on. */
+static void a_frame_that_is_refused_gives_its_room_back(void **state)
+{
+	static const struct net_link links[] = {{"h0", "s0", 100 * G, PS_US},
+						{"h1", "s0", 100 * G, PS_US}};
+	const struct net_params params = {.seed = 1,
+					  .fc = NET_CREDIT,
+					  .buffer_bytes = 20000,
+					  .extended = true,
+					  .more = {.frame_limit = 5000,
+						   .frame_bytes_max = NET_FRAME_MAX}};
+	struct net net;
+
+	(void)state;
+	net_make(&net, &params, links, 2);
+	net_flow(&net, "h0", "h1", 100, 9100, 0)->answer = false;
+	net_flow(&net, "h0", "h1", 100, 1106, 0)->answer = false;
+	net_run(&net);
+	assert_int_equal(net_dropped(&net), 100);
+	assert_int_equal(net_host(&net, "h1")->received_packets, 100);
+	net_free(&net);
+}
+
 RUN(T(headroom_is_enough_and_a_frame_less_is_not), T(headroom_has_its_known_values),
     T(a_pause_lasts_its_quanta), T(a_pause_is_refreshed_and_taken_back),
-    T(credits_carry_a_buffer_a_round_trip))
+    T(credits_carry_a_buffer_a_round_trip), T(a_frame_that_is_refused_gives_its_room_back))
