@@ -20,7 +20,8 @@ static int word_of(const char *choices, const char *text, size_t length)
 			return place;
 		at += word + (end != NULL);
 	}
-	return -1;
+	/* As YAML 1.2 writes them. */
+	return choices && strcmp(choices, "no yes") == 0 ? word_of("false true", text, length) : -1;
 }
 
 static bool is_name(const char *text, size_t length)

@@ -354,6 +354,22 @@ static void the_order_of_faults_is_not_seen(void **state)
 	assert_true(digest[0] == digest[1]);
 }
 
+static void true_is_yes(void **state)
+{
+	static const char *const words[4] = {"yes", "true", "no", "false"};
+	uint64_t digest[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text), "%sfaults: [{link: h0-s0, down: %s, from: 1us, until: 9us}]\n",
+			 STORM, words[i]);
+		digest[i] = digest_of(text);
+	}
+	assert_true(digest[0] == digest[1] && digest[2] == digest[3] && digest[0] != digest[2]);
+}
+
 static int compare_ends(const void *a, const void *b)
 {
 	const struct traffic_flow *x = a, *y = b;
@@ -472,7 +488,7 @@ RUN(T(a_frame_takes_its_time_twice), T(latency_is_added_once_a_switch_and_way),
     T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
     T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own), T(without_either_a_small_buffer_drops),
     T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port),
-    T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen), T(faults_of_all_frames),
+    T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen), T(true_is_yes), T(faults_of_all_frames),
     T(what_a_host_sends_to_itself_takes_as_long_as_is_said),
     T(a_stream_may_find_no_memory), T(flows_of_a_pair_take_turns_or_not),
     T(a_pair_holds_more_than_its_send_queue), T(a_pair_shares_out_what_it_sends_again))
