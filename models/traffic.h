@@ -75,6 +75,10 @@ int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t c
 		   struct traffic **ret_traffic);
 void traffic_destroy(struct traffic *traffic); /* NULL allowed */
 
+/* More flows of streams under way at once are a load that the links cannot take, headers included; then
+ * the run ends with -ENOBUFS. */
+enum { TRAFFIC_LIVE_MAX = 1 << 20 };
+
 /* Before fabric_run(); @streams stay the caller's until traffic_destroy(). -ENOMEM. */
 int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *streams,
 			 uint32_t count, struct traffic_listener *listener);

@@ -41,6 +41,7 @@ struct traffic_feed {
 	uint64_t made_count, made_room;
 	struct traffic_flow *live; /* made, and not yet given up; oldest first */
 	struct traffic_flow **live_tail;
+	uint64_t live_count;
 	struct traffic_flow *free;
 	struct slab *slabs;
 	struct traffic_sums sums;
@@ -248,6 +249,7 @@ static int lay_out_slice(struct traffic_feed *feed)
 		feed->live_tail = &flow->next;
 	}
 	*feed->live_tail = NULL;
+	feed->live_count += feed->made_count;
 	qsort(feed->ends, ends, sizeof(*feed->ends), traffic_compare_ends);
 	ret = ret ? ret : number_slice(feed, ends);
 	for (uint64_t i = 0; i < ends && !ret; i++)
@@ -307,6 +309,7 @@ static void give_up(struct traffic_feed *feed, struct traffic_flow *flow)
 	}
 	flow->next = feed->free;
 	feed->free = flow;
+	feed->live_count--;
 }
 
 /* Flows that have ended so long before @now. */
@@ -335,6 +338,8 @@ static int make_slice(struct traffic_feed *feed, ps_t look)
 
 	if (from > look)
 		give_up_old(feed, from - look);
+	if (feed->live_count > TRAFFIC_LIVE_MAX)
+		return -ENOBUFS;
 	feed->made_count = 0;
 	for (uint64_t i = 0; i < feed->source_count && !ret; i++) {
 		struct source *source = &feed->sources[i];

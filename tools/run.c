@@ -278,6 +278,9 @@ static int build_and_run(struct run *run)
 		ret = 0;
 	if (ret == -ENOMEM)
 		command_say("the run could not go on: the memory for packets under way is used up");
+	else if (ret == -ENOBUFS)
+		command_say("the run could not go on: more than %d flows of loads are under way at once, "
+			    "which with their headers are more than the links take", TRAFFIC_LIVE_MAX);
 	else if (ret && ret != -EIO) /* that was the capture */
 		command_say("the run could not go on: %s", strerror(-ret));
 	captured = capture_close(&run->capture); /* says what went wrong with it */
