@@ -209,7 +209,7 @@ static const struct key_case cases[] = {
 	 "forward", "stop"},
 	{"switches[].names", SOME(""), "switches.0.names", NULL, "s1"},
 	{"routing.hash", LEAF, "routing.hash", "same", "none"},
-	{"routing.weighted", LEAF, "routing.weighted", "yes", "true"},
+	{"routing.weighted", LEAF, "routing.weighted", "yes", "perhaps"},
 	{"routing.reconverge", LEAF, "routing.reconverge", "1ms", "soon"},
 	{"routing.ways[].at", ROUTES, "routing.ways.0.at", "spine1", "h0"},
 	{"routing.ways[].to", ROUTES, "routing.ways.0.to", "h0", "spine0"},
