@@ -20,8 +20,9 @@ struct sim_weave *sim_weave_create(const struct sim_switch *sw)
 	if (!weave)
 		return NULL;
 	weave->rtt = util_calloc(groups + 1, sizeof(*weave->rtt));
-	if (!weave->rtt) {
-		util_free(weave);
+	weave->busy = util_calloc((size_t)groups * sw->node.port_count + 1, sizeof(*weave->busy));
+	if (!weave->rtt || !weave->busy) {
+		sim_weave_destroy(weave);
 		return NULL;
 	}
 	for (uint32_t g = 0; g < groups; g++)
@@ -34,6 +35,7 @@ void sim_weave_destroy(struct sim_weave *weave)
 	if (!weave)
 		return;
 	util_free(weave->rtt);
+	util_free(weave->busy);
 	util_free(weave);
 }
 
@@ -119,17 +121,12 @@ static struct sim_weave_rx *find_rx(struct sim_switch *sw, const struct sim_weav
 
 /* ---- the sender's switch ---- */
 
-static uint32_t busy_slot(uint32_t group, uint32_t port)
+/* Until when the way by @port to @group is marked. */
+static ps_t *busy_until(const struct sim_switch *sw, uint32_t group, uint32_t port)
 {
-	return (group * 64 + port) % SIM_WEAVE_WAYS;
-}
-
-static bool is_good(const struct sim_weave *weave, uint32_t group, uint32_t port, ps_t at)
-{
-	const uint32_t i = busy_slot(group, port);
-
-	return weave->busy[i].group != group || weave->busy[i].port != port ||
-	       weave->busy[i].until <= at;
+	CHECK(group < sw->table.group_count);
+	CHECK(port < sw->node.port_count);
+	return &sw->more->weave->busy[(size_t)group * sw->node.port_count + port];
 }
 
 /* The first of two drawn that is good; otherwise the first. */
@@ -141,7 +138,7 @@ static bool draw_way(const struct sim_switch *sw, const struct sim_pkt *pkt, con
 
 	for (uint32_t i = 0; i < 2; i++) {
 		ways[i] = set[sim_route_pick(key + i * 0x9e3779b97f4a7c15u, pkt->flow_hash, count)];
-		if (is_good(sw->more->weave, pkt->dst >> 16, ways[i], pkt->at)) {
+		if (*busy_until(sw, pkt->dst >> 16, ways[i]) <= pkt->at) {
 			*ret_way = ways[i];
 			return true;
 		}
@@ -232,11 +229,7 @@ static void hear_answer(struct sim_switch *sw, const struct sim_note *note, ps_t
 	struct sim_weave_tx *tx = find_tx(sw, &key, at, false);
 
 	if (note->kind == SIM_NOTE_BUSY) {
-		const uint32_t i = busy_slot(group, note->way);
-
-		weave->busy[i].group = group;
-		weave->busy[i].port = note->way;
-		weave->busy[i].until = at + sw->more->params.weave.busy;
+		*busy_until(sw, group, note->way) = at + sw->more->params.weave.busy;
 	} else if (tx && note->kind == SIM_NOTE_REPLY && tx->state == SIM_WEAVE_ASKING &&
 		   tx->round == note->round) {
 		if (!is_late(sw, tx, at))

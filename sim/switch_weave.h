@@ -18,7 +18,7 @@
  * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
 #include "sim/switch_internal.h"
 
-enum { SIM_WEAVE_SLOTS = 32768, SIM_WEAVE_WAYS = 1024, SIM_WEAVE_HERE = 0xffff };
+enum { SIM_WEAVE_SLOTS = 32768, SIM_WEAVE_HERE = 0xffff };
 
 /* One flow, as a switch sees it: address, hash and priority. */
 struct sim_weave_key {
@@ -55,11 +55,8 @@ struct sim_weave_rx {
 struct sim_weave {
 	struct sim_weave_tx tx[SIM_WEAVE_SLOTS];
 	struct sim_weave_rx rx[SIM_WEAVE_SLOTS];
-	struct {
-		uint32_t group, port;
-		ps_t until;
-	} busy[SIM_WEAVE_WAYS];
-	ps_t *rtt; /* by group: the least so far, PS_NEVER: none */
+	ps_t *busy; /* by group * ports + port: until then */
+	ps_t *rtt;  /* by group: the least so far, PS_NEVER: none */
 	struct sim_weave_rx *keeping;
 	uint64_t kept_bytes;
 	uint32_t kept_count;

@@ -26,7 +26,7 @@ struct weave {
 	struct {
 		uint32_t group, way;
 		ps_t until;
-	} marked[256];
+	} marked[2048];
 	uint32_t marked_count;
 	ps_t least[64]; /* round trip, by group; 0: none */
 	uint64_t rerouted, kept;
@@ -228,7 +228,7 @@ static void hear_answer(struct oracle *o, struct weave *w, const struct sim_note
 		while (i < w->marked_count &&
 		       (w->marked[i].group != group || w->marked[i].way != note->way))
 			i++;
-		CHECK(i < 256);
+		CHECK(i < 2048);
 		w->marked_count += i == w->marked_count;
 		w->marked[i].group = group;
 		w->marked[i].way = note->way;

@@ -20,7 +20,8 @@ static void make_leaf(struct leaf *leaf, uint32_t group)
 						    .resume = 200 * PS_US,
 						    .expiry = 300 * PS_US}};
 	leaf->sw.more = &leaf->more;
-	leaf->sw.table.group_count = 2;
+	leaf->sw.table.group_count = 40;
+	leaf->sw.node.port_count = 5;
 	leaf->sw.table.own_group = group;
 	leaf->more.weave = sim_weave_create(&leaf->sw);
 	assert_non_null(leaf->more.weave);
@@ -170,6 +171,28 @@ static void what_was_lost_sight_of_goes_on(void **state)
 	}
 }
 
+/* Of two ways one is marked: a flow takes it only if it draws it twice, whatever is marked elsewhere. */
+static void marks_of_many_groups_are_apart(void **state)
+{
+	struct sim_note busy = {.kind = SIM_NOTE_BUSY, .way = both[0]};
+	struct leaf leaf;
+	struct sim_pkt pkt;
+	uint32_t way, taken = 0;
+
+	(void)state;
+	make_leaf(&leaf, HERE);
+	for (uint32_t group = THERE; group < 40; group++) {
+		busy.dst = sim_address(group, 0);
+		hear(&leaf, &busy, PS_US);
+	}
+	for (uint32_t flow = 0; flow < 400; flow++) {
+		leave(&leaf, flow, 2 * PS_US, both, 2, &pkt, &way);
+		taken += way == both[0];
+	}
+	assert_in_range(taken, 70, 130);
+	end_leaf(&leaf);
+}
+
 static void many_flows_find_their_places(void **state)
 {
 	struct leaf from, to;
@@ -191,4 +214,4 @@ static void many_flows_find_their_places(void **state)
 }
 
 RUN(T(a_way_that_is_gone_ends_no_clearing), T(the_next_epoch_waits_after_a_pause),
-    T(what_was_lost_sight_of_goes_on), T(many_flows_find_their_places))
+    T(what_was_lost_sight_of_goes_on), T(marks_of_many_groups_are_apart), T(many_flows_find_their_places))
