@@ -273,5 +273,46 @@ def check_ladder():
     equal("the ladder", found, wanted)
 
 
-{"ladder": check_ladder, "flows": check_flows, "few": check_few, "slowdowns": check_slowdowns, "whole": check_whole,
+# ---- what would cure it ----
+
+def shown(value, units):
+    """As the page shows it: three digits and a unit."""
+    name, size = next((n, z) for n, z in reversed(units) if value >= z or z == 1)
+    value /= size
+    return "%.*f\u202f%s" % (0 if size == 1 or value >= 100 else 1 if value >= 10 else 2, value, name)
+
+
+TIMES = [("ps", 1), ("ns", 10**3), ("µs", 10**6), ("ms", 10**9), ("s", 10**12)]
+BYTES = [("B", 1), ("KB", 10**3), ("MB", 10**6), ("GB", 10**9)]
+
+
+def check_cure():
+    section = by_id["cure"].parent
+    words = next(section.all("ol")).text()
+    keys = [(n.a["data-key"], n.a["data-value"]) for n in section.all("li") if "data-key" in n.a]
+    assert keys == [(k, v) for k, v in keys if k in words and v in words], keys
+    assert dict(keys).get(args[0]) == args[1], keys
+    for option in re.findall(r"--set (\S+)", words):
+        assert tuple(option.split("=")) in keys, option
+    stuck = sum(p["paused_since_ps"] != "" for p in ports)
+    if stuck:
+        assert "(%d priorities of ports are paused at the end)" % stuck in words, (stuck, words)
+        return
+    node, queue, priority, peer = re.search(
+        r"begins at (\S+), in the queue for (\S+): .* of priority (\d) waited there when it had (\S+) pause first",
+        words).groups()
+    at, held, limit = next(
+        (at, *map(int, re.search(r"(\d+) bytes.*threshold is (\d+)", rest).groups())) for at, a, b, rest in trace()
+        if (a, b) == (node, peer) and rest.startswith("XOFF, priority " + priority))
+    assert held >= limit, "a poor test"
+    equal("the first pause", "pause first, at %s, since it may hold %s from there" % (
+        shown(at, TIMES), shown(limit, BYTES)) in words, True)
+    pauses, _, _ = pauses_of_trace()
+    length = lambda span: (result["time_ps"] if span[1] is None else span[1]) - span[0]
+    total = sum(length(span) for spans in pauses.values() for span in spans)
+    equal("their time", "lasted %s in all" % shown(total, TIMES) in words, True)
+    equal("its queue is the way out", any(p["node"] == node and p["peer"] == queue for p in ports), True)
+
+
+{"cure": check_cure, "ladder": check_ladder, "flows": check_flows, "few": check_few, "slowdowns": check_slowdowns, "whole": check_whole,
  "moment": check_moment, "pauses": check_pauses}[part]()

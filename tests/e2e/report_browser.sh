@@ -37,6 +37,10 @@ for run in victim pfc_storm; do
 	holds_in $run whole
 	holds_in $run pauses
 	holds_in $run flows
+	case $run in
+	victim) holds_in victim cure nic.cc dcqcn ;;
+	*) holds_in $run cure switch.pfc.watchdog.detection 1ms ;;
+	esac
 done
 for t in 100000000 3000000000 9750000000 13100000000; do
 	page victim "t=$t"
