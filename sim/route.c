@@ -477,7 +477,7 @@ uint32_t sim_route_hops(const struct sim_routes *routes, const struct sim_node *
 	for (; from != to; hops++) {
 		const uint32_t port = sim_route_port(sim_route_table_of(routes, from), dst, 0);
 
-		if (port >= from->port_count)
+		if (port >= from->port_count || hops > routes->node_count)
 			return UINT32_MAX;
 		from = from->ports[port].peer;
 	}

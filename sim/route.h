@@ -56,7 +56,7 @@ void sim_routes_destroy(struct sim_routes *routes); /* NULL allowed */
 uint32_t sim_route_address(const struct sim_routes *routes, const struct sim_node *host);
 const struct sim_route_table *sim_route_table_of(const struct sim_routes *routes,
 						 const struct sim_node *node);
-/* Links of the shortest path; UINT32_MAX: none. */
+/* Links that a frame takes (with several ways the first); UINT32_MAX: it never comes there. */
 uint32_t sim_route_hops(const struct sim_routes *routes, const struct sim_node *from,
 			const struct sim_node *to);
 
