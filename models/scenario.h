@@ -140,6 +140,7 @@ struct scenario_expect {
 
 struct scenario {
 	char *file, *name;
+	char *settings; /* beside the file, as a shell takes them: " --set until=1ms"; "" */
 	uint64_t seed;
 	uint64_t hash; /* order-free, without defaults, without the seed and the name */
 	ps_t until;    /* PS_NEVER: until nothing is left to do */

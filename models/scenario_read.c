@@ -79,6 +79,7 @@ void scenario_fini(struct scenario *scenario)
 	util_free(scenario->programs);
 	util_free(scenario->faults);
 	util_free(scenario->file);
+	util_free(scenario->settings);
 	util_free(scenario->name);
 	*scenario = (struct scenario){0};
 }
@@ -105,6 +106,28 @@ static void name_of_file(const char *path, char ret_name[64])
 		util_text(ret_name, 64, "scenario");
 }
 
+/* Quotes that the text itself has close and open those around it: '\'' */
+static char *add_setting(char *at, const char *set)
+{
+	at = stpcpy(at, " --set '");
+	for (; *set; set++)
+		at = *set == '\'' ? stpcpy(at, "'\\''") : (*at = *set, at + 1);
+	return stpcpy(at, "'");
+}
+
+static char *settings_of(struct scenario_reader *r, const struct scenario_overrides *overrides)
+{
+	size_t room = 1;
+	char *text, *at;
+
+	for (uint32_t i = 0; overrides && i < overrides->set_count; i++)
+		room += sizeof(" --set ''") + 4 * strlen(overrides->sets[i]);
+	text = at = scenario_alloc(r, room, 1);
+	for (uint32_t i = 0; text && overrides && i < overrides->set_count; i++)
+		at = add_setting(at, overrides->sets[i]);
+	return text;
+}
+
 static void read_top(struct scenario_reader *r, const struct scenario_overrides *overrides)
 {
 	struct scenario *s = r->scenario;
@@ -112,6 +135,7 @@ static void read_top(struct scenario_reader *r, const struct scenario_overrides 
 
 	name_of_file(r->path, name);
 	s->file = scenario_copy(r, r->path);
+	s->settings = settings_of(r, overrides);
 	s->name = scenario_text(r, r->root, "name", name);
 	s->seed = scenario_get(r->root, "seed").number;
 	if (overrides && overrides->has_seed)

@@ -193,6 +193,15 @@ expect 0 run lossy.yaml --until 1s --out lossy
 look lossy
 grep -q 'packets were lost on the way' lossy/report.html || fail "a loss is not told"
 
+# How to get the same again, or to try what is said, a shell can take as it stands.
+expect 0 run lossy.yaml --until 1s --seed 5 --set 'nic.timeout="12"' --set nic.mtu=1024 --out settings
+again=$(sed -n 's/.*To get the same again: <code>verbena \([^<]*\).*/\1/p' settings/report.html |
+	python3 -c 'import html, sys; print(html.unescape(sys.stdin.read()))')
+eval "expect 0 $again --out again"
+grep '"digest"' settings/result.json >one
+grep '"digest"' again/result.json | cmp - one || fail "not the same again with: $again"
+grep -q "To try it: <code>verbena run lossy.yaml --set" settings/report.html || fail "a try forgets what was set"
+
 # Nothing at all.
 sed '/^traffic:/,/^until/d' small.yaml >empty.yaml
 if "$verbena" check empty.yaml >/dev/null 2>&1; then

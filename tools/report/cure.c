@@ -68,8 +68,9 @@ static void put_item(const struct report *report, const struct advice_item *item
 		put_key(&item->keys[i], file);
 	fputs("</ul>\n", file);
 	if (advice_options(item, options)[0])
-		html_put(file, "<p>To try it: <code>verbena run %s %s</code></p>\n",
-			 scenario ? scenario : "SCENARIO", options);
+		html_put(file, "<p>To try it: <code>verbena run %s%s %s</code></p>\n",
+			 scenario ? scenario : "SCENARIO", report->result->scenario->settings,
+			 options);
 	fputs("</li>\n", file);
 }
 

@@ -210,7 +210,8 @@ static void put_foot(const struct result *result, FILE *file)
 	if (result->scenario->file) {
 		fprintf(file, "<p>To get the same again: <code>verbena run --seed %llu ",
 			(unsigned long long)result->scenario->seed);
-		html_put(file, "%s</code></p>\n", result->scenario->file);
+		html_put(file, "%s%s</code></p>\n", result->scenario->file,
+			 result->scenario->settings);
 	}
 	fputs("<details class=\"words\"><summary>Licence of the charts (uPlot)</summary><pre>",
 	      file);
