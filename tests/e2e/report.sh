@@ -194,7 +194,7 @@ look lossy
 grep -q 'packets were lost on the way' lossy/report.html || fail "a loss is not told"
 
 # How to get the same again, or to try what is said, a shell can take as it stands.
-expect 0 run lossy.yaml --until 1s --seed 5 --set 'nic.timeout="12"' --set nic.mtu=1024 --out settings
+expect 0 run lossy.yaml --until 1s --seed 5 --set 'faults=[{link: h1-leaf0, drop_nth: [21]}]' --set nic.mtu=1024 --out settings
 again=$(sed -n 's/.*To get the same again: <code>verbena \([^<]*\).*/\1/p' settings/report.html |
 	python3 -c 'import html, sys; print(html.unescape(sys.stdin.read()))')
 eval "expect 0 $again --out again"
