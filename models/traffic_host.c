@@ -75,7 +75,9 @@ static int open_qp(struct traffic_host *th, struct traffic_flow *flow, bool is_s
 	struct hca_device *hca = th->host->hca;
 	const ps_t now = th->host->now;
 	const bool is_uc = th->host->params.flow_uc;
-	const uint32_t depth = flow->pair ? flow->pair->writes_max : traffic_writes_of(flow);
+	/* What a pair's send queue has is its source's to know. */
+	const uint32_t depth =
+		flow->pair && !is_sink ? flow->pair->writes_max : traffic_writes_of(flow);
 	const struct hca_qp_init init = {
 		.type = is_uc ? HCA_QPT_UC : HCA_QPT_RC,
 		.pd = th->pd,

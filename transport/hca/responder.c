@@ -37,11 +37,11 @@ static bool opcode_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
 /* READs and atomics: whether one more can be remembered. */
 static bool resource_is_free(const struct hca_rq *rq)
 {
-	const struct hca_resource *oldest =
-		&rq->resources[(rq->res_next - rq->res_max) & rq->res_mask];
+	const struct hca_resource *oldest;
 
 	if (rq->res_max == 0)
 		return false;
+	oldest = &rq->resources[(rq->res_next - rq->res_max) & rq->res_mask];
 	/* The peer waits for more answers than it may; an answer given again is none of them. */
 	return rq->res_next < rq->res_max || !oldest->pending || oldest->replay;
 }
