@@ -42,7 +42,8 @@ static void make(void)
 	m.nodes[1] = (struct topology_node){plain, true};
 	m.link = (struct topology_link){
 		.name = uplink, .a = 0, .b = 1, .rate_bps = 100000000000u, .delay = PS_US};
-	m.scenario = (struct scenario){.file = evil, .name = evil, .seed = 7, .until = PS_NEVER};
+	m.scenario = (struct scenario){
+		.file = evil, .name = evil, .settings = evil, .seed = 7, .until = PS_NEVER};
 	m.scenario.topology = (struct topology){
 		.nodes = m.nodes, .links = &m.link, .node_count = 2, .link_count = 1};
 	m.class = (struct result_class){
