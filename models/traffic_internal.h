@@ -73,7 +73,6 @@ struct traffic {
 	uint64_t flow_count;
 	uint32_t host_count;
 	struct traffic_pair *pairs; /* of the list; NULL: a queue pair a flow */
-	uint64_t pair_count;
 	struct traffic_pair *streamed_pairs;
 	struct traffic_feed *feed; /* NULL: no streams */
 };

@@ -48,7 +48,6 @@ int traffic_pairs_make(struct traffic *traffic)
 		}
 		flow->pair = pair;
 	}
-	traffic->pair_count = traffic->flow_count ? (uint64_t)(pair - traffic->pairs) + 1 : 0;
 	return 0;
 }
 
