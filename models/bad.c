@@ -91,7 +91,7 @@ static void report(struct bad_list *list, const struct bad_at *at, bool warning,
 	if (at->namer && strcmp(at->namer->file, at->file) != 0)
 		snprintf(namer, sizeof(namer), " (named at %s:%u)", at->namer->file,
 			 at->namer->line);
-	snprintf(line, sizeof(line), "%.500s:%u: %.200s: found %.400s, expected %.400s%s%s",
+	snprintf(line, sizeof(line), "%.500s:%u: %.200s: found %.400s, expected %.639s%s%s",
 		 at->file, at->line, key, found, expected, warning ? "; ignored" : "", namer);
 	for (char *c = line; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)

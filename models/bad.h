@@ -45,7 +45,7 @@ void bad_warn(struct bad_list *list, const struct bad_at *at, const char *key, c
 /* For @found and @expected, which are made up: as printf(), cut off where it does not fit. Returns
  * the text. What is unprintable is shown as "\xNN". */
 struct bad_text {
-	char text[256];
+	char text[640];
 };
 __attribute__((format(printf, 2, 3))) const char *bad_text(struct bad_text *text,
 							   const char *format, ...);

@@ -231,7 +231,7 @@ static void unknown_key(struct scenario_reader *r, const struct yaml_node *node,
 	if (nearest)
 		bad_text(&expected, "a known key such as \"%s\"", nearest);
 	else
-		bad_text(&expected, "a known key");
+		scenario_keys(map.path, &expected);
 	bad(r->errors, &node->at, key.text + 1, "an unknown key", expected.text);
 }
 

@@ -2,8 +2,10 @@
 #include "models/scenario_schema.h"
 
 #include "models/traffic.h"
+#include "util/check.h"
 #include "util/units.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define KB 1000ull
@@ -526,4 +528,20 @@ const char *scenario_nearest_key(const char *prefix, const char *key)
 		nearest = scenario_row_key(&rows[i]);
 	}
 	return nearest;
+}
+
+const char *scenario_keys(const char *prefix, struct bad_text *text)
+{
+	const char *between = "one of ";
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < scenario_row_count(); i++) {
+		if (!scenario_row_in(&rows[i], prefix))
+			continue;
+		at += (size_t)snprintf(text->text + at, sizeof(text->text) - at, "%s%s", between,
+				       scenario_row_key(&rows[i]));
+		CHECK(at < sizeof(text->text));
+		between = ", ";
+	}
+	return text->text;
 }

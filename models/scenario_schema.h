@@ -46,6 +46,8 @@ const char *scenario_row_key(const struct scenario_row *row);
 bool scenario_row_in(const struct scenario_row *row, const char *prefix);
 /* The known key inside of @prefix that is most like @key; NULL: none is like it. */
 const char *scenario_nearest_key(const char *prefix, const char *key);
+/* All keys inside of @prefix: "one of mtu, cc, ...". */
+const char *scenario_keys(const char *prefix, struct bad_text *text);
 
 struct scenario_value {
 	uint64_t number;   /* in the smallest unit; the mask of priorities */

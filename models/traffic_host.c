@@ -149,25 +149,26 @@ static int open_source(struct traffic_host *th, struct traffic_flow *flow, uint6
 	return ret ? ret : open_qp(th, flow, false, ret_qp);
 }
 
-/* What a send queue may have at most: of streams, not more than the completions that are taken at once. */
-static uint32_t writes_most(const struct traffic_host *th)
+/* So much may a send queue hold: of streams, not more than the completions that are taken at once. A
+ * flow that has it to itself may have all. */
+static uint32_t writes_most(const struct traffic_host *th, const struct traffic_pair *pair)
 {
 	const uint32_t wr_max = th->host->params.profile.wr_max;
 
-	return th->traffic->feed && wr_max > CQ_STREAMED ? CQ_STREAMED : wr_max;
+	return th->traffic->feed && pair->writes_posted > 0 && wr_max > CQ_STREAMED ? CQ_STREAMED : wr_max;
 }
 
-/* Room for @writes in all, where there may be so much: *ret_fits. -ENOMEM. */
+/* Room for @writes more, where there may be so much: *ret_fits. -ENOMEM. */
 static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_t writes, bool *ret_fits)
 {
-	const uint32_t most = writes_most(th);
+	const uint32_t most = writes_most(th, pair), all = pair->writes_posted + writes;
 	uint32_t depth = pair->writes_max;
 	int ret = 0;
 
-	*ret_fits = writes <= pair->writes_max || writes <= most;
-	if (!*ret_fits || writes <= pair->writes_max)
+	*ret_fits = all <= most;
+	if (!*ret_fits || all <= depth)
 		return 0;
-	while (depth < writes)
+	while (depth < all)
 		depth *= 2;
 	depth = depth < most ? depth : most;
 	ret = hca_qp_grow_send(th->host->hca, pair->qp, depth);
@@ -195,7 +196,7 @@ static int post_waiting(struct traffic_host *th, struct traffic_pair *pair)
 		struct traffic_flow *flow = pair->waiting;
 		const uint32_t writes = traffic_writes_of(flow);
 		bool fits;
-		int ret = make_room(th, pair, pair->writes_posted + writes, &fits);
+		int ret = make_room(th, pair, writes, &fits);
 
 		if (ret || !fits)
 			return ret;

@@ -60,6 +60,24 @@ for name in ("load", "more", "ring"):
         assert abs(a[key] - b[key]) <= a[key] / 1024 + 1e-6, (name, key, a[key], b[key])
 END
 
+# A flow with more WRITEs than completions are taken at once begins when it has the queue pair to itself.
+cat >large.yaml <<'END'
+version: 1
+until: 1ms
+topology: {kind: star, hosts: 4}
+nic: {qp: per-pair}
+traffic:
+  - {class: first, pattern: incast, from: [h0], to: h1, size: 100KB}
+  - {class: large, pattern: incast, from: [h0], to: h1, size: 5000GiB, start: 1us}
+  - {class: load, size: 1KB, load: 1%, until: 10us, stream: always}
+END
+expect 0 run large.yaml --quiet --out large
+python3 - <<'END' || fail "a large flow never began"
+import csv
+sent = [int(r["port_sent_bytes"]) for r in csv.DictReader(open("large/ports.csv")) if r["node"] == "h0"]
+assert max(sent) > 10**7, sent
+END
+
 # Cut short: flows that have begun are there, unfinished ones too, the others are not.
 run cut --set until=2ms
 # shellcheck disable=SC2086
