@@ -86,7 +86,7 @@ static void add(struct bad_list *list, const struct bad_at *at, bool warning, co
 static void report(struct bad_list *list, const struct bad_at *at, bool warning, const char *key,
 		   const char *found, const char *expected)
 {
-	char line[2048], namer[512] = "";
+	char line[2560], namer[512] = "";
 
 	if (at->namer && strcmp(at->namer->file, at->file) != 0)
 		snprintf(namer, sizeof(namer), " (named at %s:%u)", at->namer->file,
