@@ -54,6 +54,7 @@ static void begin_storm(struct pfc *pfc, struct sim_thread *th, uint32_t port, u
 
 	pfc->watch[port * SIM_PRIORITIES + priority].storm = true;
 	fc->storms++;
+	fc->gates[port].of[priority].storms++;
 	if (pfc->params.watchdog->drops)
 		fc->user->shut(th, fc->node, port, priority, at);
 	pfc_set_until(pfc, port, priority, 0);
@@ -64,6 +65,7 @@ static void begin_storm(struct pfc *pfc, struct sim_thread *th, uint32_t port, u
 static void end_storm(struct pfc *pfc, uint32_t port, uint8_t priority)
 {
 	pfc->watch[port * SIM_PRIORITIES + priority].storm = false;
+	pfc->fc.gates[port].of[priority].storms_over++;
 	sim_fc_class(&pfc->fc, port, priority)->shut = 0;
 }
 

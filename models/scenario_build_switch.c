@@ -114,7 +114,7 @@ static void make_switch(const struct scenario *s, const struct scenario_switch *
 				      sw->ecn.pmax_den);
 	built->params = (struct fabric_switch_params){
 		.buffer_bytes = sw->buffer_bytes,
-		.pfc = sw->fc == SCENARIO_FC_PFC ? &built->pfc : NULL,
+		.pfc = sw->fc == SCENARIO_FC_PFC || sw->has_classes ? &built->pfc : NULL,
 		.credit = sw->fc == SCENARIO_FC_CREDIT ? &built->credit : NULL,
 		.mtu_bytes = scenario_frame_bytes(s),
 		.ecn = sw->ecn.enabled ? &built->ecn : NULL,

@@ -150,6 +150,19 @@ static void read_selective(struct scenario_reader *r, const struct yaml_node *ma
 				"at most 32768 with nic.retransmit: selective");
 }
 
+/* What goes by ACKs, a window of a round trip or a control, hears of each packet unless told otherwise:
+ * with fewer ACKs a lone flow waits for them. */
+static uint32_t ack_every(const struct scenario_nic *nic, struct scenario_value every)
+{
+	enum { MESSAGE };
+
+	if (every.word < 0)
+		return (uint32_t)every.number;
+	if (every.word == MESSAGE)
+		return 0;
+	return nic->retransmit == HCA_SELECTIVE || scenario_cc_ops(nic->cc)->takes_acks ? 1 : 64;
+}
+
 /* Keys that mean something beside another one only. */
 static void refuse_alone(struct scenario_reader *r, const struct yaml_node *map,
 			 const char *const *keys, size_t count, const char *expected)
@@ -178,12 +191,10 @@ void scenario_read_nic(struct scenario_reader *r)
 	static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096, 1000};
 	const struct yaml_node *map = scenario_node(r->root, "nic");
 	struct scenario_nic *nic = &r->scenario->nic;
-	const struct scenario_value every = scenario_get(map, "nic.ack_every");
 	const struct scenario_value ack = scenario_get(map, "nic.ack_priority");
 
 	*nic = (struct scenario_nic){
 		.mtu = mtus[scenario_get(map, "nic.mtu").word],
-		.ack_every = every.word < 0 ? (uint32_t)every.number : 0,
 		.psn_window = (uint32_t)scenario_get(map, "nic.window").number,
 		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
 		.timeout = (uint8_t)scenario_get(map, "nic.timeout").number,
@@ -201,6 +212,7 @@ void scenario_read_nic(struct scenario_reader *r)
 	util_text(nic->profile, sizeof(nic->profile), "%s",
 		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
 	nic->cc = (enum scenario_cc)scenario_get(map, "nic.cc").word;
+	nic->ack_every = ack_every(nic, scenario_get(map, "nic.ack_every"));
 	if (!r->topology_bad && (nic->retransmit == HCA_SELECTIVE || nic->cc == SCENARIO_CC_SWIFT ||
 				 nic->cc == SCENARIO_CC_HPCC))
 		nic->base_rtt = base_rtt(r);

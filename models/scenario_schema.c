@@ -318,8 +318,9 @@ static const struct scenario_row rows[] = {
 	 .help = "that come less than cnp_interval after a CNP: make none, or make one at its end, as the paper of "
 	 "DCQCN says"},
 	{"nic.cnp_priority", SCENARIO_COUNT, "6", 0, 7, NULL, .help = "of CNPs"},
-	{"nic.ack_every", SCENARIO_COUNT, "64", 1, 1u << 23, "message",
-	 .help = "an ACK at least every so many packets; message: at its end only"},
+	{"nic.ack_every", SCENARIO_COUNT, "auto", 1, 1u << 23, "message auto",
+	 .help = "an ACK at least every so many packets; message: at its end only; auto: 64, but 1 with retransmit: "
+	 "selective and where cc goes by ACKs (timely, timely_patched, swift, dctcp, hpcc)"},
 	{"nic.ack_priority", SCENARIO_COUNT, "data", 0, 7, "data", .help = "of ACKs; data: as the data"},
 	{"nic.window", SCENARIO_COUNT, "1048576", 1, (1u << 23) - 1, NULL,
 	 .help = "packets without an ACK that a queue pair may have; with selective by default what fits into "

@@ -230,7 +230,7 @@ static uint64_t reserves_of(const struct scenario_switch *sw)
 }
 
 /* Each switch has more buffer than it keeps free. */
-static void check_headroom(const struct place *p, const struct yaml_node *pfc)
+static void check_headroom(const struct place *p, const struct yaml_node *map)
 {
 	const struct topology *topology = &p->r->scenario->topology;
 	const struct scenario_switch *sw = p->sw;
@@ -256,10 +256,12 @@ static void check_headroom(const struct place *p, const struct yaml_node *pfc)
 
 		if (!topology->nodes[i].is_switch || !p->members[i] || bytes < sw->buffer_bytes)
 			continue;
-		refuse(p, pfc, "buffer",
-		       bad_text(&found, "%lluB, of which headroom%s %lluB at %s",
+		refuse(p, map, "buffer",
+		       bad_text(&found, "%lluB, of which %s %lluB at %s",
 				(unsigned long long)sw->buffer_bytes,
-				reserves_of(sw) ? " and reserves take" : " takes",
+				priorities == 0	  ? "reserves take"
+				: reserves_of(sw) ? "headroom and reserves take"
+						  : "headroom takes",
 				(unsigned long long)bytes, topology->nodes[i].name),
 		       bad_text(&expected, "more than %lluB", (unsigned long long)bytes));
 		break;
@@ -357,11 +359,19 @@ static void read_credit(const struct place *p)
 /* Keys of the map that mean something with pauses only. */
 static void refuse_thresholds(const struct place *p)
 {
-	static const char *const keys[] = {"alpha", "xoff", "xon", "reserve", "classes"};
+	static const char *const keys[] = {"alpha", "xoff", "xon", "reserve"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (scenario_has(p->map, keys[i]))
 			refuse_content(p, p->map, keys[i], "switch.pfc beside it");
+}
+
+/* Without pauses all priorities drop; classes say how much each may hold. */
+static void read_lossy(const struct place *p)
+{
+	read_classes(p);
+	if (p->sw->has_classes)
+		check_headroom(p, p->map);
 }
 
 /* Frames that are kept are here as a whole, and belong to no sender's credit. */
@@ -402,10 +412,14 @@ static void read_place(const struct place *p)
 		read_pfc(p);
 	else if (scenario_has(map, "credit"))
 		read_credit(p);
+	else
+		read_lossy(p);
 	if (sw->mapped && scenario_has(map, "credit"))
 		refuse_content(p, map, "dscp", "no switch.credit beside it, whose counts go by priority");
 	if (!scenario_has(map, "pfc"))
 		refuse_thresholds(p);
+	if (scenario_has(map, "classes") && scenario_has(map, "credit"))
+		refuse_content(p, map, "classes", "no switch.credit beside it, whose buffers are apart");
 }
 
 /* ---- some switches ---- */

@@ -44,6 +44,8 @@ struct sim_gate {
 	uint64_t resumes_sent, resumes_received;
 	struct { /* the same by priority: frames that pause, frames that let go */
 		uint32_t pauses_sent, pauses_received, resumes_sent, resumes_received;
+		/* Storms that a watchdog has found here, those that are over, frames dropped for them. */
+		uint32_t storms, storms_over, storm_dropped;
 	} of[SIM_PRIORITIES];
 };
 

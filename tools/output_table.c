@@ -121,13 +121,16 @@ static void print_fabric(const struct result *result, FILE *file)
 	fprintf(file, "pauses    %" PRIu64 " sent, %s paused in all\n", result->pfc.pause_sent,
 		output_time(result->pfc.paused, text));
 	print_stuck(result, file);
+	if (result->pfc.storms > 0)
+		fprintf(file, "storms    %" PRIu64 " found by watchdogs, %" PRIu64 " over\n",
+			result->pfc.storms, result->pfc.storms_over);
 	fprintf(file, "marks     %" PRIu64 " packets, %" PRIu64 " CNPs sent, %" PRIu64 " handled\n",
 		result->marked, result->cnp_sent, result->cnp_handled);
 	fprintf(file,
 		"drops     buffer %" PRIu64 ", fault %" PRIu64 ", no route %" PRIu64
-		", icrc %" PRIu64 ", ttl %" PRIu64 "\n",
+		", icrc %" PRIu64 ", ttl %" PRIu64 ", mtu %" PRIu64 ", watchdog %" PRIu64 "\n",
 		result->drops.buffer, result->drops.fault, result->drops.no_route,
-		result->drops.icrc, result->drops.ttl);
+		result->drops.icrc, result->drops.ttl, result->drops.mtu, result->drops.watchdog);
 	fprintf(file, "resent    %" PRIu64 " packets\n", result->flow_sums.packets_retransmitted);
 	fprintf(file, "queue     %s at most\n", output_bytes(result->queue_max_bytes, text));
 }

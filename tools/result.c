@@ -107,6 +107,9 @@ static struct result_port port_of(const struct place *place, uint32_t number, ui
 	row.pause_received = gate->of[priority].pauses_received;
 	row.resume_sent = gate->of[priority].resumes_sent;
 	row.resume_received = gate->of[priority].resumes_received;
+	row.storms = gate->of[priority].storms;
+	row.storms_over = gate->of[priority].storms_over;
+	row.storm_dropped = gate->of[priority].storm_dropped;
 	if (place->host) {
 		row.sent_bytes = place->host->stats.sent[priority].bytes;
 		row.sent_packets = place->host->stats.sent[priority].packets;
@@ -126,6 +129,8 @@ static void sum_port(struct result *result, const struct result_port *port)
 {
 	result->pfc.paused += port->paused;
 	result->pfc.paused_at_end += port->paused_since != PS_NEVER;
+	result->pfc.storms += port->storms;
+	result->pfc.storms_over += port->storms_over;
 	result->marked += port->marked;
 	if (port->queue_max > result->queue_max_bytes)
 		result->queue_max_bytes = port->queue_max;

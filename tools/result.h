@@ -47,6 +47,7 @@ struct result_port {
 	uint64_t marked;			/* ECN, on the way out */
 	uint64_t dropped;			/* came in here and found no room */
 	uint64_t pause_sent, pause_received, resume_sent, resume_received; /* PFC frames */
+	uint64_t storms, storms_over, storm_dropped; /* of a watchdog; packets */
 	ps_t paused; /* how long the other end has kept it from sending */
 	ps_t paused_since; /* and it still does at the end; PS_NEVER: it does not */
 };
@@ -96,6 +97,7 @@ struct result {
 		uint64_t pause_sent, resume_sent;
 		ps_t paused;
 		uint64_t paused_at_end; /* priorities of ports; unless @cut, for ever */
+		uint64_t storms, storms_over;
 	} pfc;
 	uint64_t marked, cnp_sent, cnp_handled, queue_max_bytes;
 	struct sim_weave_stats reroutes; /* of all switches; kept_bytes_max: of any */

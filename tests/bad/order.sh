@@ -60,7 +60,7 @@ traffic:
   - {from: "h[2,1,0]", size: 0.3MB, class: many, pattern: incast, every: 10us, to: [h7], repeat: 2}
   - {hosts: [h9, "h[0-3]", h8], class: all, pattern: all_to_all, priority: 1, spread: 5us, size: 20KB, start: 0s}
   - {file: two.flow, class: file}
-nic: {mtu: 2048, cc: dcqcn, ack_every: 64, window: 1048576, cnp_interval: auto, ip: 4}
+nic: {mtu: 2048, cc: dcqcn, ack_every: auto, window: 1048576, cnp_interval: auto, ip: 4}
 switch:
   latency: 0.3us
   ecn: {pmax: 1/5, kmax: 0.1MB, kmin: 20KB}

@@ -25,7 +25,7 @@ holds $result "r['digest'] == '$digest' and r['partial'] is False and isinstance
 holds $result 'r["flows"] == {"posted": 15, "completed": 15, "failed": 0, "bytes_posted": 860000, "bytes_delivered": 860000, "packets_retransmitted": 0}'
 holds $result 'set(r["drops"]) == {"buffer", "fault", "no_route", "icrc", "ttl", "mtu", "watchdog"}'
 holds $result 'set(r["drops"].values()) == {0}'
-holds $result 'set(r["pfc"]) == {"pause_sent", "resume_sent", "paused_ps", "paused_at_end"} and r["ecn"]["marked"] > 0'
+holds $result 'set(r["pfc"]) == {"pause_sent", "resume_sent", "paused_ps", "paused_at_end", "storms", "storms_over"} and r["ecn"]["marked"] > 0'
 holds $result 'r["cnp"]["sent"] >= r["cnp"]["handled"] > 0 and r["queue"]["max_bytes"] > 20000'
 holds $result 'set(r["fct"]) == {"incast", "ring"} and r["fct"]["incast"]["count"] == 7 and r["fct"]["ring"]["count"] == 8'
 holds $result 'all(set(c) == {"count", "mean_ps", "p50_ps", "p99_ps", "p999_ps", "slowdown_mean", "slowdown_p99", "goodput_bps"} for c in r["fct"].values())'
@@ -146,6 +146,17 @@ holds out 'r["pfc"]["paused_at_end"] == 0 and r["flows"]["failed"] == 0'
 expect 0 run stuck.yaml --until 20us --out cut
 holds cut/result.json 'r["pfc"]["paused_at_end"] > 1'
 ! grep -q '^stuck  ' out || fail "stuck, although it may go on"
+
+# What a watchdog has found and dropped is told where it was.
+expect 0 run watchdog --out storm
+holds storm/result.json 'r["pfc"]["storms"] == r["pfc"]["storms_over"] == 1 and r["drops"]["watchdog"] > 0'
+grep -q '^storms    1 found by watchdogs, 1 over$' out || fail "no line about a storm"
+dropped=$(sed -n 's/^drops .* watchdog \([1-9][0-9]*\)$/\1/p' out)
+awk -F, -v dropped="$dropped" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+	NR > 1 { found += $at["storms"]; over += $at["storms_over"]; lost += $at["storm_dropped"] }
+	NR > 1 && $at["storm_dropped"] > 0 && ($1 != "s0" || $3 != "h0-s0#0" || $5 != 3) { exit 1 }
+	END { exit found != 1 || over != 1 || lost != dropped }' storm/ports.csv ||
+	fail "ports.csv tells another storm"
 
 # A name is no way out of the folder.
 sed 's/^name: small/name: none/' small.yaml >other.yaml

@@ -2,6 +2,7 @@
 /* What a scenario becomes; allocations that fail. (Its keys, one by one: test_scenario_keys.c.) */
 #include "tests/unit/scenario_test.h"
 #include "util/alloc.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,6 +52,38 @@ static void values_arrive_with_their_units(void **state)
 	assert_int_equal(s.seed, 42);
 	assert_string_equal(s.name, "x");
 	scenario_fini(&s);
+}
+
+static uint32_t acks(const char *nic)
+{
+	struct scenario s;
+	char text[200];
+	uint32_t every;
+
+	util_text(text, sizeof(text), STAR "nic: {%s}\n", nic);
+	assert_good(text, NULL, &s);
+	every = s.nic.ack_every;
+	scenario_fini(&s);
+	return every;
+}
+
+/* Who goes by ACKs has one a packet, unless the scenario says otherwise. */
+static void ACKs_are_as_many_as_are_lived_on(void **state)
+{
+	static const char *const by_acks[] = {"cc: hpcc", "cc: swift", "cc: timely",
+					      "cc: timely_patched", "cc: dctcp",
+					      "retransmit: selective"};
+	static const char *const others[] = {"cc: none", "cc: dcqcn", "cc: dcqcn_nv",
+					     "cc: dcqcn_hpcc", "retransmit: go_back_0"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(by_acks) / sizeof(by_acks[0]); i++)
+		assert_int_equal(acks(by_acks[i]), 1);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(acks(others[i]), 64);
+	assert_int_equal(acks("cc: hpcc, ack_every: 64"), 64);
+	assert_int_equal(acks("cc: hpcc, ack_every: message"), 0);
+	assert_int_equal(acks("ack_every: auto"), 64);
 }
 
 static void what_is_left_out_has_its_default(void **state)
@@ -249,6 +282,7 @@ static void every_allocation_may_fail(void **state)
 }
 
 RUN(T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
+    T(ACKs_are_as_many_as_are_lived_on),
     T(a_ring_goes_as_people_count), T(a_permutation_moves_everybody), T(patterns_have_their_pairs),
     T(a_load_is_each_hosts_own), T(ranks_are_in_the_order_of_their_hosts),
     T(faults_are_one_kind_each), T(aliases_are_copies), T(every_allocation_may_fail))
