@@ -83,18 +83,16 @@ static void say_unguarded(struct advice_run *run, const struct pause_place *plac
 
 	advice_say(item,
 		   "%s has paused %s since %s, although no buffer of it had asked for that, and no "
-		   "switch "
-		   "has a watchdog: what is for %s fills the buffers on its way, and pauses spread "
-		   "from "
+		   "switch has a watchdog: what is for %s fills the buffers on its way, and pauses "
+		   "spread from "
 		   "there (%" PRIu64 " priorities of ports are paused at the end).",
 		   port->node, port->peer, advice_time(place->first_at), port->node,
 		   run->result->pfc.paused_at_end);
 	advice_say(
 		item,
 		"A PFC watchdog on the switches drops what is for the mad host and lets the rest "
-		"go on. "
-		"Its detection time has to be far above what congestion makes (here %s at most); "
-		"real switches have 200 ms. The host itself wants a repair.",
+		"go on. Its detection time has to be far above what congestion makes (here %s at "
+		"most); real switches have 200 ms. The host itself wants a repair.",
 		advice_time(longest_plain(run->pauses)));
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		advice_key(item, ADVICE_SWITCH_KEY(run, port->peer, keys[i], has_watchdog), "off",
@@ -111,8 +109,7 @@ static void say_guarded(struct advice_run *run, const struct pause_place *place,
 
 	advice_say(item,
 		   "%s paused %s from %s on, for about %s by its frames, although no buffer of it "
-		   "had asked "
-		   "for that.",
+		   "had asked for that.",
 		   port->node, port->peer, advice_time(place->first_at),
 		   advice_time(stormed_for(run, place)));
 	if (endless)
@@ -170,9 +167,8 @@ void advice_watchdog(struct advice_run *run)
 	advice_say(item,
 		   "A watchdog discarded %" PRIu64 " packets, %" PRIu64
 		   " of them at %s, and no pause went on without end: pauses that end by "
-		   "themselves lasted "
-		   "longer than its detection time. SONiC has 200 ms by default, far above what "
-		   "congestion makes.",
+		   "themselves lasted longer than its detection time. SONiC has 200 ms by default, "
+		   "far above what congestion makes.",
 		   run->result->drops.watchdog, sim_switch_stats(worst)->dropped_watchdog, node);
 	advice_key(item, ADVICE_SWITCH_KEY(run, node, "pfc.watchdog.detection", watchdog),
 		   advice_set_time(advice_switch(run, node)->watchdog.detection),
@@ -241,15 +237,13 @@ void advice_notifications(struct advice_run *run)
 		   "CNPs travel on priority %u, behind data of priority %u: up to %" PRIu64
 		   " of them waited at %s for %s, which has %" PRIu64
 		   " flows that get at most one each per %s, so some came at least %s late. Until "
-		   "then "
-		   "the senders do not slow down.",
+		   "then the senders do not slow down.",
 		   nic->cnp_priority, top,
 		   worst->queue_max / (worst->sent_bytes / worst->sent_packets), worst->node,
 		   worst->peer, flows_from(run, worst->peer), advice_time(nic->cnp_interval),
 		   advice_time((late - 1) * nic->cnp_interval));
 	advice_say(item, "CNPs belong on a strict priority of their own, above all data (DSCP 48, "
-			 "priority 6, "
-			 "by convention).");
+			 "priority 6, by convention).");
 	advice_key(item, "nic.cnp_priority", advice_text("%u", nic->cnp_priority),
 		   advice_text("%u", top < 6 ? 6 : 7));
 }
@@ -284,15 +278,14 @@ void advice_slow_hosts(struct advice_run *run)
 	item = advice_add(run, "A host takes in less than its link brings");
 	advice_say(item,
 		   "%s had %s pause %" PRIu64
-		   " times, with what followed %s in all: its receive buffer was "
-		   "full, %s at most.",
+		   " times, with what followed %s in all: its receive buffer was full, %s at most.",
 		   port->node, port->peer, worst->count,
 		   advice_time(totals[worst - run->pauses->places]), advice_bytes(stats.bytes_max));
 	if (stats.mtt_misses > 0) {
 		advice_say(item,
 			   "It fetched %" PRIu64
-			   " translations of pages that its adapter did not have at hand, %s "
-			   "each. Large pages need few; so does a memory that is used again soon.",
+			   " translations of pages that its adapter did not have at hand, %s each. "
+			   "Large pages need few; so does a memory that is used again soon.",
 			   stats.mtt_misses, advice_time(rx->params.mtt_miss));
 		advice_key(item, "nic.rx.page", advice_text("%uKiB", rx->params.page_bytes / 1024),
 			   "2MiB");
@@ -381,21 +374,19 @@ void advice_not_ready(struct advice_run *run)
 	advice_say(item,
 		   "%s found no receive posted for %" PRIu64 " packets and had %" PRIu64
 		   " completions (out_of_buffer in counters.json): their senders waited for the "
-		   "RNR timer "
-		   "and sent again.",
+		   "RNR timer and sent again.",
 		   worst->node.name, refused, completions);
 	if (refused > completions) {
 		advice_say(
 			item,
 			"Each message was refused more than once, so it is the receiver's own "
-			"pace. "
-			"Receives posted ahead of what may come help, or credits in the program.");
+			"pace. Receives posted ahead of what may come help, or credits in the "
+			"program.");
 		advice_key(item, advice_text("programs.%u.args", place),
 			   args_of(&run->scenario->programs[place]), "");
 	} else {
 		advice_say(item, "A refusal costs the whole RNR timer: more receives posted at "
-				 "once help, or a "
-				 "shorter min_rnr_timer of the queue pair.");
+				 "once help, or a shorter min_rnr_timer of the queue pair.");
 		advice_key(item, advice_text("programs.%u.run", place),
 			   run->scenario->programs[place].run, "");
 	}

@@ -34,9 +34,8 @@ void advice_size(struct advice_run *run)
 	advice_say(item,
 		   "%s takes IP packets of %u bytes and dropped %" PRIu64
 		   " larger ones: a RoCE MTU of %u makes packets of up to %u. Small ones get "
-		   "through, so that a "
-		   "ping looks well. One MTU in the whole fabric helps; until then a RoCE MTU that "
-		   "fits.",
+		   "through, so that a ping looks well. One MTU in the whole fabric helps; until "
+		   "then a RoCE MTU that fits.",
 		   node, advice_switch(run, node)->mtu_bytes, sim_switch_stats(worst)->dropped_mtu,
 		   mtu, frame - around);
 	advice_key(item, "nic.mtu", advice_text("%u", mtu), advice_text("%u", fits));
@@ -83,8 +82,7 @@ static void say_headroom(struct advice_run *run, const struct loss *loss)
 	say_first(item, loss);
 	advice_say(item,
 		   "That priority is lossless, so they came after a pause had been sent for: %s "
-		   "with %s of cable "
-		   "bring up to %s until it is obeyed (IEEE 802.1Qbb, annex N).",
+		   "with %s of cable bring up to %s until it is obeyed (IEEE 802.1Qbb, annex N).",
 		   advice_rate(port->rate_bps), advice_time(port->delay), advice_bytes(needed));
 	if (!sw->headroom_auto && sw->headroom_bytes < needed) {
 		advice_key(item,
@@ -130,10 +128,8 @@ static void say_mapped(struct advice_run *run, const struct loss *loss, int mean
 	say_first(item, loss);
 	advice_say(item,
 		   "Hosts send that traffic with DSCP %d, which is priority %d and lossless "
-		   "elsewhere; %s maps it "
-		   "to priority %u, for which it never pauses anybody. The same map on every "
-		   "switch and adapter "
-		   "helps.",
+		   "elsewhere; %s maps it to priority %u, for which it never pauses anybody. The "
+		   "same map on every switch and adapter helps.",
 		   8 * meant, meant, loss->port->node, loss->port->priority);
 	advice_key(item, ADVICE_SWITCH_KEY(run, loss->port->node, "dscp", map),
 		   advice_text("DSCP %d to priority %u", 8 * meant, loss->port->priority), "[]");
@@ -154,10 +150,9 @@ static void say_lossy(struct advice_run *run, const struct loss *loss)
 			   advice_set_priorities(lossless));
 	else
 		advice_say(item, "Flow control is off: the queue of a port grows until the buffer "
-				 "is full. PFC on "
-				 "the priority of this traffic keeps it from loss; congestion "
-				 "control and marks (nic.cc, "
-				 "switch.ecn) then keep pauses rare.");
+				 "is full. PFC on the priority of this traffic keeps it from loss; "
+				 "congestion control and marks (nic.cc, switch.ecn) then keep "
+				 "pauses rare.");
 	advice_key(item, ADVICE_SWITCH_KEY(run, loss->port->node, "pfc.priorities", lossless),
 		   lossless ? advice_set_priorities(lossless) : "no PFC",
 		   advice_set_priorities((uint8_t)(lossless | 1u << loss->port->priority)));

@@ -155,9 +155,8 @@ static void say_circle(struct advice_run *run, const struct circle *circle)
 			 i ? ", " : "", ports[circle->ports[i]].node);
 	advice_say(item,
 		   "%u ports of priority %u (of %s%s) each wait for the next one, and the last for "
-		   "the "
-		   "first: none of them will ever send again. No way leads back; the ways together "
-		   "close the circle.",
+		   "the first: none of them will ever send again. No way leads back; the ways "
+		   "together close the circle.",
 		   circle->count, circle->priority, names, circle->count > 8 ? " ..." : "");
 	advice_say(
 		item,
@@ -200,8 +199,7 @@ static void say_lost_resume(struct advice_run *run)
 		item,
 		"%s towards %s has been paused since %s, nothing is left to happen, and no buffer "
 		"behind it waits for another: the frame that lets it go was lost on the link. "
-		"Pauses that run "
-		"out by themselves and are refreshed survive that.",
+		"Pauses that run out by themselves and are refreshed survive that.",
 		port->node, port->peer, advice_time(port->paused_since));
 	advice_key(item, ADVICE_SWITCH_KEY(run, port->peer, "pfc.mode", pfc_quanta), "resume",
 		   "quanta");
@@ -301,9 +299,9 @@ void advice_hash(struct advice_run *run)
 	item = advice_add(run, "All switches choose by the same hash");
 	advice_say(item,
 		   "Of %u ports that equal ways lead by, %u carried nothing while their neighbours "
-		   "were "
-		   "in use: switches of the second tier see only flows that have made one choice "
-		   "already, and make it again. A hash of its own for each switch spreads them.",
+		   "were in use: switches of the second tier see only flows that have made one "
+		   "choice already, and make it again. A hash of its own for each switch spreads "
+		   "them.",
 		   ports, idle);
 	advice_key(item, "routing.hash", "same", "own");
 }

@@ -131,8 +131,8 @@ bool breakpoint_parse(struct breakpoint *breakpoint, const char *text,
 		return true;
 	bad_text(ret_why,
 		 "found %s, expected such as \"drop at s0\", \"pause from s0\", \"cnp to h1\", "
-		 "\"queue "
-		 "h0-s0 > 100KB\", \"qp 5 enters ERR\", \"flow 3 ends\", of nodes that are there",
+		 "\"queue h0-s0 > 100KB\", \"qp 5 enters ERR\", \"flow 3 ends\", of nodes that are "
+		 "there",
 		 bad_quote(&quoted, text, strlen(text)));
 	return false;
 }

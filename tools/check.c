@@ -32,8 +32,8 @@ static int check_one(const char *path, const struct command_options *options)
 	expects = expect_check(&scenario);
 	ret = expects > ret ? expects : ret;
 	if (!ret && !options->quiet)
-		printf("%s: ok: %u nodes, %u links, %llu flows, %u programs, %u faults, "
-		       "%u expectations\n",
+		printf("%s: ok: %u nodes, %u links, %llu flows, %u programs, %u faults, %u "
+		       "expectations\n",
 		       path,
 		       scenario.topology.node_count, scenario.topology.link_count,
 		       (unsigned long long)scenario.flow_count, scenario.program_count,

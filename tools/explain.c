@@ -81,8 +81,8 @@ static void warn_of_change(const struct replay *replay)
 
 	snprintf(digest, sizeof(digest), "%016" PRIx64, sim_digest(replay->fabric.sim));
 	if (replay->digest[0] && strcmp(digest, replay->digest) != 0)
-		command_say("%s: its scenario or this program has changed since; this is "
-			    "of the run as it would be now",
+		command_say("%s: its scenario or this program has changed since; this is of the "
+			    "run as it would be now",
 			    replay->name);
 }
 

@@ -309,12 +309,11 @@ const struct command command_report = {
 	.arguments = "RUN [RUN]",
 	.summary = "the page of a run, with the packets of some flows; of two, side by side",
 	.help = "Runs RUN again, the folder of a run or a scenario, and writes its report.html "
-		"anew, "
-		"with a\n"
+		"anew, with a\n"
 		"ladder of the packets of the flows that fared worst, or of those that --flows "
 		"names. It goes\n"
-		"into the folder of the run, or --out. Of two runs: what differs, and both "
-		"pages in one.\n",
+		"into the folder of the run, or --out. Of two runs: what differs, and both pages "
+		"in one.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET | COMMAND_OUT |
 		   COMMAND_FLOWS,
 	.args_min = 1,

@@ -383,9 +383,8 @@ const struct command command_sweep = {
 	.help = "Runs every combination of settings and seeds that the YAML file PLAN names (keys: "
 		"scenario,\nset, seeds, show), as processes on all cores, and writes sweep.csv, "
 		"sweep.md and an SVG plot\nfor each value shown. Runs that are there already are "
-		"not "
-		"made again. Exit status: 0 done,\n1 an expectation of a run did not hold, 2 bad "
-		"input, 3 a run could not be made.\n",
+		"not made again. Exit status: 0 done,\n1 an expectation of a run did not hold, 2 "
+		"bad input, 3 a run could not be made.\n",
 	.options = COMMAND_OUT | COMMAND_JOBS | COMMAND_QUIET,
 	.args_min = 1,
 	.args_max = 1,

@@ -128,8 +128,7 @@ void report_programs(const struct report *report, FILE *file)
 		return;
 	fputs("<section aria-labelledby=\"programs\"><h2 id=\"programs\">Programs</h2>\n"
 	      "<p class=\"hint\">Ordinary programs of the RDMA verbs API, run on hosts of the "
-	      "fabric. "
-	      "A completion is what the adapter reports about a piece of work.</p>\n",
+	      "fabric. A completion is what the adapter reports about a piece of work.</p>\n",
 	      file);
 	for (uint32_t i = 0; i < result->program_count; i++)
 		put_program(&result->programs[i], file);

@@ -115,8 +115,7 @@ static void put_head(uint64_t shown, const struct report_rows *rows, FILE *file)
 	fputs("<section aria-labelledby=\"flows\"><h2 id=\"flows\">Flows</h2>\n<p class=\"hint\">",
 	      file);
 	fputs("Those that fared worst first. “Alone” is the time on an idle fabric; slowdown is "
-	      "how "
-	      "many times longer it took.",
+	      "how many times longer it took.",
 	      file);
 	if (known < rows->total)
 		html_put(file,

@@ -25,8 +25,8 @@ static void put_bytes(const unsigned char *bytes, size_t count, FILE *file)
 }
 
 /* Nothing may be loaded, from anywhere. */
-static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
-			     "script-src 'unsafe-inline'; img-src data:";
+static const char policy[] = "default-src 'none'; style-src 'unsafe-inline'; script-src "
+			     "'unsafe-inline'; img-src data:";
 
 void report_head(const char *title, const char *more_policy, FILE *file)
 {
@@ -66,13 +66,12 @@ static void put_topology(FILE *file)
 	fputs("<section aria-labelledby=\"topology\"><h2 id=\"topology\">Topology</h2>\n"
 	      "<p class=\"hint\">Each half of a link is coloured by the load of what leaves there, "
 	      "and dashed by how much of the time it was paused; circles are queues that wait "
-	      "there. Hosts and switches are coloured by the largest share of the time that one "
-	      "of their ports had to stand still. Move the slider to see one moment; point at "
+	      "there. Hosts and switches are coloured by the largest share of the time that one of "
+	      "their ports had to stand still. Move the slider to see one moment; point at "
 	      "something, or focus the drawing and use the arrow keys.</p>\n"
 	      "<div id=\"slider\" class=\"controls\"></div>\n"
 	      "<div id=\"drawing\" class=\"drawing\"><noscript>The drawing needs "
-	      "scripts.</noscript>"
-	      "</div>\n<div id=\"drawing-legend\" class=\"legend\"></div>\n"
+	      "scripts.</noscript></div>\n<div id=\"drawing-legend\" class=\"legend\"></div>\n"
 	      "<p id=\"drawing-text\" class=\"detail\" aria-live=\"polite\"></p>\n</section>\n",
 	      file);
 }
@@ -97,17 +96,14 @@ static void put_ladder(const struct report *report, FILE *file)
 		fputs("<section aria-labelledby=\"packets\"><h2 id=\"packets\">Packets of a "
 		      "flow</h2>\n"
 		      "<p class=\"hint\">Each arrow is a packet on a link, from the start of its "
-		      "first bit "
-		      "to the arrival of its last; time goes down. Point at one, or focus the "
-		      "ladder and "
-		      "use the arrow keys.</p>\n"
+		      "first bit to the arrival of its last; time goes down. Point at one, or "
+		      "focus the ladder and use the arrow keys.</p>\n"
 		      "<div id=\"ladder\"><noscript>The ladder needs scripts.</noscript></div>\n"
 		      "</section>\n",
 		      file);
 	else if (report->result->flow_count > 0)
 		fputs("<p class=\"hint\">To see the packets of flows: <code>verbena report "
-		      "RUN</code>, or "
-		      "of some, <code>verbena report RUN --flows 3,17</code>.</p>\n",
+		      "RUN</code>, or of some, <code>verbena report RUN --flows 3,17</code>.</p>\n",
 		      file);
 }
 
@@ -157,20 +153,19 @@ static void put_words(FILE *file)
 		 "flow completion time: from the start of a flow to the acknowledgement of its "
 		 "last packet."},
 		{"slowdown",
-		 "FCT divided by what the same flow takes alone on an idle fabric; 1 is "
-		 "perfect."},
+		 "FCT divided by what the same flow takes alone on an idle fabric; 1 is perfect."},
 		{"PFC",
-		 "priority flow control: a receiver whose buffer fills up tells its neighbour "
-		 "to stop sending (pause), so that no packet is lost. The neighbour’s buffer "
-		 "may fill up in turn."},
+		 "priority flow control: a receiver whose buffer fills up tells its neighbour to "
+		 "stop sending (pause), so that no packet is lost. The neighbour’s buffer may fill "
+		 "up in turn."},
 		{"ECN",
 		 "explicit congestion notification: a switch marks packets while its queue is "
 		 "long."},
 		{"CNP", "congestion notification packet: the receiver of marked packets asks the "
 			"sender to slow down."},
 		{"digest",
-		 "a hash of everything that happened. The same scenario, seed and version "
-		 "give the same digest on every machine."},
+		 "a hash of everything that happened. The same scenario, seed and version give the "
+		 "same digest on every machine."},
 	};
 
 	fputs("<details class=\"words\"><summary>Words used here</summary><dl>\n", file);

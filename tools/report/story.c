@@ -84,14 +84,12 @@ void report_verdict(const struct report *report, FILE *file)
 		 kind, *kind == 'g' ? "✓" : "!");
 	if (result->partial)
 		fputs("<strong>Cut short.</strong> The run was ended before it was done; what had "
-		      "been "
-		      "measured is shown. ",
+		      "been measured is shown. ",
 		      file);
 	if (wrong)
 		html_put(file,
 			 "<strong>Wrong data.</strong> %n bytes that arrived are not those that "
-			 "were "
-			 "sent. ",
+			 "were sent. ",
 			 result->flow_sums.mismatch_bytes);
 	if (unmet) {
 		fputs("<strong>Not as expected:</strong> ", file);
