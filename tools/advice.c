@@ -72,6 +72,17 @@ const struct scenario_fault *advice_fault(const struct advice_run *run,
 	return NULL;
 }
 
+uint32_t advice_window(const struct advice_run *run)
+{
+	const uint64_t frame_bits = 8 * (uint64_t)run->fabric->params.switches.mtu_bytes;
+	uint64_t rate = 0;
+
+	for (uint32_t i = 0; i < run->fabric->host_count; i++)
+		if (run->fabric->hosts[i].node.ports[0].rate_bps > rate)
+			rate = run->fabric->hosts[i].node.ports[0].rate_bps;
+	return (uint32_t)((u128)run->rtt * rate / PS_S / frame_bits) + 1;
+}
+
 void advice_root_totals(const struct pause_tree *tree, ps_t ret_totals[PAUSE_PLACES_MAX])
 {
 	for (uint32_t i = 0; i < tree->place_count; i++)
@@ -135,8 +146,8 @@ static void say_rest(struct advice_run *run)
 			   "twice or not completed, and none of the known causes fits it.");
 	else
 		advice_say(words,
-			   "Nothing here asks for a cure: nothing was lost, nobody was paused "
-			   "and nothing was sent twice.");
+			   "Nothing here asks for a cure: nothing was lost, nobody was paused and "
+			   "nothing was sent twice.");
 	if (result->flow_sums.failed > 0 && result->cut)
 		advice_say(words,
 			   "%" PRIu64 " of %" PRIu64

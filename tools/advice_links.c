@@ -55,10 +55,9 @@ void advice_dark_links(struct advice_run *run)
 			advice_say(
 				item,
 				"The switches at its ends take other ways only once they know, and "
-				"a link that comes "
-				"back as long after, so flows whose way it was stand still until "
-				"their timeouts. Quick "
-				"detection helps, and links that stay out until they are sound.");
+				"a link that comes back as long after, so flows whose way it was "
+				"stand still until their timeouts. Quick detection helps, and "
+				"links that stay out until they are sound.");
 		}
 		advice_say(item,
 			   "%s was down from %s on, noticed after %s, and took %" PRIu64
@@ -116,10 +115,9 @@ static void say_impatient(struct advice_run *run, const struct scenario_fault *o
 		timeout++;
 	advice_say(item,
 		   "Queue pairs gave up (retry_exc_err), %" PRIu64
-		   " in all. %s was down for %s; a local ACK timeout "
-		   "of %u (4.096 us * 2^%u, twice) and %u retries are over after %s. A timeout "
-		   "that outlasts the "
-		   "outage twice over helps.",
+		   " in all. %s was down for %s; a local ACK timeout of %u (4.096 us * 2^%u, "
+		   "twice) and %u retries are over after %s. A timeout that outlasts the outage "
+		   "twice over helps.",
 		   given_up(run), outage->link, advice_time(length), nic->timeout, nic->timeout,
 		   nic->retry_cnt, advice_time(patience_of(nic, nic->timeout)));
 	advice_key(item, "nic.timeout", advice_text("%u", nic->timeout),
@@ -133,10 +131,9 @@ static void say_outage(struct advice_run *run, const struct scenario_fault *outa
 
 	advice_say(item,
 		   "%s went down at %s and %s; %" PRIu64
-		   " packets were sent again in the run. No setting of the "
-		   "fabric brings a link back: the link itself wants a repair, and a host that "
-		   "must not stand "
-		   "still a second one.",
+		   " packets were sent again in the run. No setting of the fabric brings a link "
+		   "back: the link itself wants a repair, and a host that must not stand still a "
+		   "second one.",
 		   outage->link, advice_time(outage->from_at),
 		   ends ? advice_text("came back after %s",
 				      advice_time(outage->until_at - outage->from_at))
@@ -230,14 +227,19 @@ static void say_retransmit(struct advice_run *run, uint64_t lost)
 		advice_say(
 			item,
 			"Go-back-0 starts the whole message again, so that one longer than the "
-			"distance of "
-			"losses never ends; go-back-N sends again what was not yet acknowledged.");
+			"distance of losses never ends; go-back-N sends again what was not yet "
+			"acknowledged.");
 	else
 		advice_say(item, "Go-back-N sends everything again that was under way; selective "
-				 "repeat sends what "
-				 "is missing.");
+				 "repeat sends what is missing.");
 	advice_key(item, "nic.retransmit", mode == HCA_GO_BACK_0 ? "go_back_0" : "go_back_n",
 		   mode == HCA_GO_BACK_0 ? "go_back_n" : "selective");
+	if (mode == HCA_GO_BACK_0 || run->rtt == 0)
+		return;
+	advice_say(item, "Selective repeat has a window of one round trip by default, which each "
+			 "loss fills; with two the sender goes on meanwhile.");
+	advice_key(item, "nic.window", advice_text("%u", run->scenario->nic.psn_window),
+		   advice_text("%u", 2 * advice_window(run)));
 }
 
 void advice_bad_links(struct advice_run *run)

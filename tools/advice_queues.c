@@ -56,19 +56,6 @@ static bool find_root(const struct advice_run *run, struct root *ret_root)
 	return true;
 }
 
-/* Packets that make one round trip at the fastest host's rate: more under way do not make one flow
- * faster. */
-static uint32_t window_of(const struct advice_run *run)
-{
-	const uint64_t frame_bits = 8 * (uint64_t)run->fabric->params.switches.mtu_bytes;
-	uint64_t rate = 0;
-
-	for (uint32_t i = 0; i < run->fabric->host_count; i++)
-		if (run->fabric->hosts[i].node.ports[0].rate_bps > rate)
-			rate = run->fabric->hosts[i].node.ports[0].rate_bps;
-	return (uint32_t)((u128)run->rtt * rate / PS_S / frame_bits) + 1;
-}
-
 static struct advice_item *add(struct advice_run *run, const struct root *root, const char *trouble)
 {
 	struct advice_item *item = advice_add(run, trouble);
@@ -76,10 +63,8 @@ static struct advice_item *add(struct advice_run *run, const struct root *root, 
 
 	advice_say(item,
 		   "Most of the pausing begins at %s, in the queue for %s: %s of priority %u "
-		   "waited there when it "
-		   "had %s pause first, at %s, since it may hold %s from there. Pauses that began "
-		   "at such queues lasted "
-		   "%s in all, over all ports.",
+		   "waited there when it had %s pause first, at %s, since it may hold %s from "
+		   "there. Pauses that began at such queues lasted %s in all, over all ports.",
 		   root->in->node, root->out->peer, advice_bytes(place->queue_bytes),
 		   place->priority, root->in->peer, advice_time(place->first_at),
 		   advice_bytes(place->limit), advice_time(root->total));
@@ -109,8 +94,8 @@ static void add_marks(struct advice_run *run, const struct root *root, struct ad
 
 	advice_say(item,
 		   "Marks have to begin well below the pause threshold: at %s, no more than that "
-		   "threshold over "
-		   "the number of neighbours that feed the port, %u (Zhu et al., SIGCOMM 2015).",
+		   "threshold over the number of neighbours that feed the port, %u (Zhu et al., "
+		   "SIGCOMM 2015).",
 		   advice_set_bytes(kmin), root->feeders);
 	advice_key(item, ADVICE_SWITCH_KEY(run, node, "ecn.kmin", ecn),
 		   ecn->enabled ? advice_bytes(ecn->kmin_bytes) : "no marks",
@@ -152,8 +137,7 @@ static void say_late_marks(struct advice_run *run, const struct root *root)
 
 	advice_say(item,
 		   "A queue is marked from %s on (kmin), and a neighbour is paused at %s: whoever "
-		   "could have slowed "
-		   "down is paused before he is asked.",
+		   "could have slowed down is paused before he is asked.",
 		   advice_bytes(root->sw->ecn.kmin_bytes), advice_bytes(root->place->limit));
 	add_marks(run, root, item);
 }
@@ -162,12 +146,12 @@ static void say_late_marks(struct advice_run *run, const struct root *root)
 
 static void add_window(struct advice_run *run, struct advice_item *item)
 {
-	const uint32_t window = window_of(run);
+	const uint32_t window = advice_window(run);
 
 	advice_say(item,
 		   "What a sender may have under way before it hears anything is nic.window, %u "
-		   "packets: one round "
-		   "trip at line rate (%s) is %u, and more does not make a lone flow faster.",
+		   "packets: one round trip at line rate (%s) is %u, and more does not make a lone "
+		   "flow faster.",
 		   run->scenario->nic.psn_window, advice_time(run->rtt), window);
 	advice_key(item, "nic.window", advice_text("%u", run->scenario->nic.psn_window),
 		   advice_text("%u", window));
@@ -188,8 +172,7 @@ static void say_burst(struct advice_run *run, const struct root *root)
 
 	advice_say(item,
 		   "At %s in and %s out that queue grows within %s, and an answer to a mark needs "
-		   "a round trip, "
-		   "%s: no threshold can be low enough.",
+		   "a round trip, %s: no threshold can be low enough.",
 		   advice_rate(root->in_bps), advice_rate(root->out->rate_bps),
 		   advice_time(growth_of(root)), advice_time(run->rtt));
 	add_window(run, item);
@@ -203,8 +186,7 @@ static void say_slow_control(struct advice_run *run, const struct root *root, co
 		advice_say(item,
 			   "Marks begin in time, at %s, and %" PRIu64
 			   " packets were marked; but %s takes several notifications to come down "
-			   "from line rate, "
-			   "%s apart, and the queue grows within %s.",
+			   "from line rate, %s apart, and the queue grows within %s.",
 			   advice_bytes(root->sw->ecn.kmin_bytes), run->result->marked, cc,
 			   advice_time(run->scenario->nic.cnp_interval),
 			   advice_time(growth_of(root)));
@@ -224,8 +206,8 @@ static void say_small_buffer(struct advice_run *run, const struct root *root)
 
 	advice_say(item,
 		   "They have no more than about a round trip under way each (nic.window is %u), "
-		   "so what is "
-		   "left is room: a larger buffer, or a larger share of it before a pause.",
+		   "so what is left is room: a larger buffer, or a larger share of it before a "
+		   "pause.",
 		   run->scenario->nic.psn_window);
 	advice_key(item, ADVICE_SWITCH_KEY(run, root->in->node, "buffer", buffer_bytes),
 		   advice_bytes(buffer), advice_set_bytes(advice_round_up(2 * buffer)));
@@ -256,8 +238,8 @@ static void say_crowd(struct advice_run *run, const struct root *root)
 	advice_say(
 		item,
 		"That is little: the threshold has shrunk because of what waits elsewhere in the "
-		"same "
-		"buffer. Who fills it has to be held back, or the priority needs room of its own.");
+		"same buffer. Who fills it has to be held back, or the priority needs room of its "
+		"own.");
 	advice_key(item, ADVICE_SWITCH_KEY(run, root->in->node, "reserve", reserve_bytes),
 		   advice_bytes(root->sw->reserve_bytes), advice_set_bytes(50000));
 }
@@ -276,7 +258,7 @@ void advice_queues(struct advice_run *run)
 		say_no_control(run, &root);
 	} else if (cc->listens && !root.sw->ecn.enabled) {
 		say_no_marks(run, &root, cc->name);
-	} else if (run->rtt == 0 || run->scenario->nic.psn_window <= 2 * window_of(run)) {
+	} else if (run->rtt == 0 || run->scenario->nic.psn_window <= 2 * advice_window(run)) {
 		say_small_buffer(run, &root);
 	} else if (growth_of(&root) <= run->rtt) {
 		say_burst(run, &root);

@@ -82,6 +82,9 @@ uint8_t advice_flow_priorities(const struct advice_run *run); /* mask; programs 
 const struct scenario_fault *advice_fault(const struct advice_run *run,
 					  enum scenario_fault_kind kind, const char *link,
 					  const char *sender);
+/* Packets that make one round trip at the fastest host's rate: more under way do not make one flow
+ * faster. */
+uint32_t advice_window(const struct advice_run *run);
 /* Of all pauses with the same root, by place in the tree: how long they lasted in all. Others: 0.
  */
 void advice_root_totals(const struct pause_tree *tree, ps_t ret_totals[PAUSE_PLACES_MAX]);

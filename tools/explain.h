@@ -14,9 +14,9 @@ struct explain_xoff { /* a buffer had somebody pause */
 	uint64_t held, limit;
 	uint32_t way_out; /* the port of that switch with the longest queue of this priority */
 	uint32_t queue_bytes;
-	int64_t cause;	/* the pause that kept @way_out from sending, in explain.xoffs; -1: none */
+	int64_t cause;	 /* the pause that kept @way_out from sending, in explain.xoffs; -1: none */
 	bool is_stormed; /* @way_out was kept from sending by who never had a reason of its own */
-	uint32_t depth; /* pauses that led here, this one included */
+	uint32_t depth;	 /* pauses that led here, this one and a storm's included */
 };
 
 struct explain_port { /* by place in events.ports */

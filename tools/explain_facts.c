@@ -55,12 +55,14 @@ static int add_xoff(struct explain *explain, const struct event *event)
 		explain->xoffs = xoffs;
 		explain->xoff_room = room;
 	}
-	if (out->shut >> event->priority & 1) {
+	if (!explain->events->ports[event->port].is_host && out->shut >> event->priority & 1) {
 		xoff.cause = explain->ports[far].xoff[event->priority];
 		xoff.is_stormed = explain->ports[far].xoffs == 0;
 	}
 	if (xoff.cause >= 0)
 		xoff.depth += explain->xoffs[xoff.cause].depth;
+	else
+		xoff.depth += xoff.is_stormed;
 	explain->ports[event->port].xoff[event->priority] = (int64_t)explain->xoff_count;
 	explain->xoffs[explain->xoff_count++] = xoff;
 	explain->ports[event->port].xoffs++;

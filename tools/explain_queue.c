@@ -5,6 +5,7 @@
 
 #include "sim/fault.h"
 #include "sim/switch.h"
+#include "tools/output.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static void say_xoff(const struct explain *explain, const struct explain_xoff *x
 	printf(": %s held %" PRIu64 " bytes of priority %u from %s, the threshold was %" PRIu64
 	       ", so it had %s pause.\n",
 	       in->node, xoff->held, xoff->priority, in->peer, xoff->limit, in->peer);
-	if (xoff->queue_bytes)
+	if (xoff->queue_bytes && !in->is_host)
 		printf("    They waited above all for %s: %u bytes were queued there.\n", out->peer,
 		       xoff->queue_bytes);
 }
@@ -35,6 +36,7 @@ static void say_xoff(const struct explain *explain, const struct explain_xoff *x
 static void say_chain(const struct explain *explain, const struct explain_xoff *xoff)
 {
 	const struct events_port *out;
+	char rate[OUTPUT_TEXT_MAX];
 
 	for (; xoff->cause >= 0; xoff = &explain->xoffs[xoff->cause]) {
 		say_xoff(explain, xoff);
@@ -43,28 +45,34 @@ static void say_chain(const struct explain *explain, const struct explain_xoff *
 		       out->node);
 	}
 	say_xoff(explain, xoff);
+	if (explain->events->ports[xoff->port].is_host) {
+		printf("    That is the root: %s took packets in more slowly than its link brought "
+		       "them.\n",
+		       explain->events->ports[xoff->port].node);
+		return;
+	}
 	if (xoff->queue_bytes == 0) {
-		printf("    Next to nothing of it waited there: the threshold had shrunk, since others "
-		       "had taken the shared buffer.\n");
+		printf("    Next to nothing of it waited there: the threshold had shrunk, since "
+		       "others had taken the shared buffer.\n");
 		return;
 	}
 	out = &explain->events->ports[xoff->way_out];
 	if (xoff->is_stormed) {
-		printf("    That is the root: %s had paused %s, although no buffer of it had asked for "
-		       "that: a pause storm.\n",
+		printf("    That is the root: %s had paused %s, although no buffer of it had asked "
+		       "for that: a pause storm.\n",
 		       out->peer, out->node);
 		return;
 	}
-	printf("    That is the root: nobody had paused %s towards %s; more came than its %" PRIu64
-	       " Mb/s could take.\n",
-	       out->node, out->peer, out->rate_bps / 1000000);
+	printf("    That is the root: nobody had paused %s towards %s; more came than its %s could "
+	       "take.\n",
+	       out->node, out->peer, output_rate(out->rate_bps, rate));
 }
 
 static void say_no_pause(const struct explain *explain)
 {
 	const struct explain_near *near = &explain->pause;
 
-	printf("No switch ever had anybody pause.\n");
+	printf("No buffer ever had anybody pause.\n");
 	if (explain->events->scenario->switches.fc != SCENARIO_FC_PFC)
 		printf("PFC is off: the scenario has no switch.pfc.\n");
 	else if (near->limit == 0)
@@ -77,9 +85,16 @@ static void say_no_pause(const struct explain *explain)
 		       near->limit, percent(near->held, near->limit));
 }
 
+static const char *times(uint64_t count, char ret_text[OUTPUT_TEXT_MAX])
+{
+	snprintf(ret_text, OUTPUT_TEXT_MAX, count == 1 ? "once" : "%" PRIu64 " times", count);
+	return ret_text;
+}
+
 void explain_pfc(const struct explain *explain)
 {
 	const struct explain_xoff *deepest = explain->xoffs;
+	char all[OUTPUT_TEXT_MAX], most[OUTPUT_TEXT_MAX];
 	uint64_t busiest = 0;
 
 	if (explain->xoff_count == 0) {
@@ -92,10 +107,10 @@ void explain_pfc(const struct explain *explain)
 	for (uint32_t i = 0; i < explain->events->port_count; i++)
 		if (explain->ports[i].xoffs > explain->ports[busiest].xoffs)
 			busiest = i;
-	printf("Switches had somebody pause %" PRIu64 " times; most often %s had %s do so, %" PRIu64
-	       " times.\nThe first time:\n  ",
-	       explain->xoff_count, explain->events->ports[busiest].node,
-	       explain->events->ports[busiest].peer, explain->ports[busiest].xoffs);
+	printf("Full buffers had somebody pause %s; most often %s had %s do so, %s.\nThe first "
+	       "time:\n  ",
+	       times(explain->xoff_count, all), explain->events->ports[busiest].node,
+	       explain->events->ports[busiest].peer, times(explain->ports[busiest].xoffs, most));
 	say_chain(explain, explain->xoffs);
 	if (deepest->depth == 1) {
 		printf("No pause led to another one.\n");
@@ -206,7 +221,16 @@ static uint64_t say_switch_drops(const struct explain *explain)
 		if (stats->dropped_ttl)
 			printf("%s dropped %" PRIu64 " frames whose TTL had run out.\n", name,
 			       stats->dropped_ttl);
-		dropped += stats->dropped_route + stats->dropped_ttl;
+		if (stats->dropped_mtu)
+			printf("%s dropped %" PRIu64 " frames that were larger than its MTU.\n",
+			       name, stats->dropped_mtu);
+		if (stats->dropped_watchdog)
+			printf("The PFC watchdog of %s discarded %" PRIu64
+			       " frames: a port had been paused for longer than its detection "
+			       "time.\n",
+			       name, stats->dropped_watchdog);
+		dropped += stats->dropped_route + stats->dropped_ttl + stats->dropped_mtu +
+			   stats->dropped_watchdog;
 	}
 	return dropped;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Where the time of a flow went. At its source every instant from its start to its end belongs to
- * one account: its own packets on the wire, a pause, frames of others, waiting for what was lost, a
- * rate or a window that does not let it send, and the way of the last packet and its
- * acknowledgement. They add up to the completion time. */
+ * one account: its own packets on the wire, the same once more for what is sent again, a pause,
+ * frames of others, waiting for what was lost, a rate or a window that does not let it send, and
+ * the way of the last packet and its acknowledgement. They add up to the completion time, to the
+ * picosecond. */
 #include "tools/explain.h"
 
 #include <inttypes.h>
@@ -35,7 +36,8 @@ struct explain_account {
 	/* Since then. */
 	ps_t shut_since, paused, others;
 	uint64_t packets, again;
-	ps_t own_sum, paused_sum, others_sum, lost_sum, held_sum;
+	ps_t own_sum, again_sum, paused_sum, others_sum, lost_sum, held_sum;
+	bool is_last_again; /* its last packet was sent again */
 	struct slot *slots;
 	struct hop hops[HOPS_MAX];
 	uint32_t hop_count;
@@ -146,8 +148,31 @@ static void add_own(struct explain_account *a, const struct event *event)
 	a->packets++;
 	a->again += event->again;
 	close_gap(a, event->at, event->again);
-	a->own_sum += time;
+	*(event->again ? &a->again_sum : &a->own_sum) += time;
+	a->is_last_again = event->again;
 	a->free_at = event->at + time;
+}
+
+/* Whether each packet has left once. */
+static bool is_all_sent(const struct explain_account *a)
+{
+	const uint32_t mtu = a->events->scenario->nic.mtu;
+
+	return a->packets - a->again >= (a->flow->bytes + mtu - 1) / mtu;
+}
+
+/* At the end of the flow or of the run: what lies behind its last packet. */
+static ps_t close_all(struct explain_account *a, ps_t end)
+{
+	if (a->free_at > end) { /* with a packet on the wire that nobody needs any more */
+		*(a->is_last_again ? &a->again_sum : &a->own_sum) -= a->free_at - end;
+		a->free_at = end;
+	}
+	if (a->flow->status == TRAFFIC_PENDING && !is_all_sent(a)) {
+		close_gap(a, end, false);
+		a->free_at = end;
+	}
+	return end - a->free_at;
 }
 
 /* ---- on the way ---- */
@@ -224,9 +249,13 @@ void explain_account_add(struct explain_account *a, const struct event *event)
 
 static void say_part(const char *what, ps_t time, ps_t whole)
 {
-	if (time > 0)
-		printf("  %-56s %12s  %5.1f %%\n", what, explain_length(time),
-		       whole ? 100.0 * (double)time / (double)whole : 0);
+	char text[32];
+
+	if (time == 0)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64 " us", time / PS_US, time % PS_US);
+	printf("  %-50s %18s  %5.1f %%\n", what, text,
+	       whole ? 100.0 * (double)time / (double)whole : 0);
 }
 
 static void say_hops(const struct explain_account *a)
@@ -250,13 +279,13 @@ static const char *held_name(const struct explain_account *a)
 
 void explain_slow(const struct explain *explain)
 {
-	const struct explain_account *a = explain->account;
+	struct explain_account *a = explain->account;
 	const struct traffic_flow *flow = a->flow;
 	struct host *const *hosts = a->events->fabric->table.hosts;
 	const bool has_ended = flow->status != TRAFFIC_PENDING;
-	const ps_t end = has_ended ? flow->end_at : sim_now(a->events->fabric->sim);
-	const ps_t whole = end > flow->start_at ? end - flow->start_at : 0;
-	const ps_t tail = end > a->free_at ? end - a->free_at : 0;
+	const ps_t now = has_ended ? flow->end_at : sim_now(a->events->fabric->sim);
+	const ps_t end = later(now, flow->start_at), whole = end - flow->start_at;
+	const ps_t tail = close_all(a, end);
 
 	printf("Flow %" PRIu64 ", %s, %s to %s, %" PRIu64 " bytes of priority %u: %s after %s.\n",
 	       a->number, a->events->scenario->classes[flow->class_index],
@@ -271,11 +300,16 @@ void explain_slow(const struct explain *explain)
 	       " of them were sent again. Where its time went at the source:\n",
 	       a->packets, a->again);
 	say_part("its packets on the wire", a->own_sum, whole);
+	say_part("packets that were sent again, on the wire", a->again_sum, whole);
 	say_part("paused", a->paused_sum, whole);
 	say_part("frames of others at its port", a->others_sum, whole);
 	say_part("waiting before something was sent again", a->lost_sum, whole);
 	say_part(held_name(a), a->held_sum, whole);
-	say_part("after its last packet, until the acknowledgement", tail, whole);
+	say_part(!has_ended		      ? "after its last packet, until the end of the run"
+		 : flow->status == TRAFFIC_OK ? "after its last packet, until the acknowledgement"
+					      : "after its last packet, until it gave up",
+		 tail, whole);
+	say_part("in all", whole, whole);
 	if (a->hop_count > 0)
 		say_hops(a);
 }

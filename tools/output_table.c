@@ -146,7 +146,7 @@ static void print_expects(const struct result *result, FILE *file)
 	for (uint32_t i = 0; i < result->expect_count; i++) {
 		const struct result_expect *expect = &result->expects[i];
 
-		fputs(expect->held	  ? "holds     "
+		fputs(expect->held	? "holds     "
 		      : result->partial ? "open      "
 					: "FAILED    ",
 		      file);
@@ -160,11 +160,13 @@ static void print_expects(const struct result *result, FILE *file)
 void output_table(const struct result *result, FILE *file)
 {
 	const struct scenario *scenario = result->scenario;
+	const uint32_t hosts = result->fabric->host_count, switches = result->fabric->switch_count,
+		       links = scenario->topology.link_count;
 	char text[OUTPUT_TEXT_MAX];
 
-	fprintf(file, "%s: %u hosts, %u switches, %u links, seed %" PRIu64 "%s\n", scenario->name,
-		result->fabric->host_count, result->fabric->switch_count,
-		scenario->topology.link_count, scenario->seed,
+	fprintf(file, "%s: %u host%s, %u switch%s, %u link%s, seed %" PRIu64 "%s\n", scenario->name,
+		hosts, hosts == 1 ? "" : "s", switches, switches == 1 ? "" : "es", links,
+		links == 1 ? "" : "s", scenario->seed,
 		result->partial ? "; ended early, partial" : "");
 	fprintf(file, "%s of virtual time, %" PRIu64 " packet hops in %.2f s\n\n",
 		output_time(result->time, text), result->packet_hops, result->wall_s);

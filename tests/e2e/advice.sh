@@ -20,6 +20,8 @@ for file in "$root"/traces/incidents/*-cure.yaml; do
 			set -- "$@" --set "$option"
 		done <tries
 		expect 1 run "$name" "$@" --json
+		# What is sent again less often is not yet sent sooner.
+		[ "$name" != lossy_optic ] || holds out "r['fct']['f']['goodput_bps'] > 85e9"
 	else
 		# What the program itself does no key of the fabric mends.
 		[ "$name" = rnr_storm ] || fail "$name: nothing to try"

@@ -198,3 +198,12 @@ for closed in '>&-' '>&- 2>&-' '<&- >&-'; do
 	[ $status = 3 ] || fail "stdout is closed: exit $status"
 	[ "$(wc -c <open.pcapng)" = "$(wc -c <closed.pcapng)" ] || fail "another capture where stdout is closed"
 done
+
+# The line of drops names what a switch refuses or discards, too.
+expect 0 run mtu_mismatch --out refused
+number=$(python3 -c 'import json; print(json.load(open("refused/result.json"))["drops"]["mtu"])')
+grep -q "^drops     buffer 0, fault 0, no route 0, icrc 0, ttl 0, mtu $number, watchdog 0\$" out || fail "no frames too large"
+expect 0 run watchdog --out discarded
+number=$(python3 -c 'import json; print(json.load(open("discarded/result.json"))["drops"]["watchdog"])')
+grep -q "^drops     .* ttl 0, mtu 0, watchdog $number\$" out || fail "no watchdog"
+grep -q '^watchdog: 9 hosts, 1 switch, 9 links, ' out || fail "a number and its word"
