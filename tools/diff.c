@@ -116,35 +116,57 @@ static void show_context(const struct comparison *c, const struct event *at)
 			show(c->a, " ", &c->seen[first % KEPT]);
 }
 
+/* What a line does not tell. */
+static void show_rest(const struct event *x, const struct event *y)
+{
+	if (x->kind != EVENT_DATA || y->kind != EVENT_DATA)
+		return;
+	if (x->ecn != y->ecn)
+		printf("  the ECN field is %u in A and %u in B\n", x->ecn, y->ecn);
+	if (x->word != y->word)
+		printf("  AETH or immediate data is %08x in A and %08x in B\n", x->word, y->word);
+}
+
+/* What may be the reason for all of it. False: nothing is known. */
+static bool show_inputs(const struct comparison *c)
+{
+	const struct scenario *a = &c->a->replay.scenario, *b = &c->b->replay.scenario;
+
+	if (a->seed != b->seed)
+		printf("the seeds are %" PRIu64 " and %" PRIu64 "\n", a->seed, b->seed);
+	else if (a->hash != b->hash)
+		printf("the scenarios are not the same\n");
+	return a->seed != b->seed || a->hash != b->hash;
+}
+
 static int report(const struct comparison *c, const struct event *x, const struct event *y)
 {
 	const bool has_x = x->kind != LAST_EVENT, has_y = y->kind != LAST_EVENT;
 	const struct event *first = has_x && (!has_y || x->at <= y->at) ? x : y;
 
-	printf("the first %" PRIu64 " events are the same; then, at ", c->count);
+	if (c->count > 0)
+		printf("the first %" PRIu64 " events are the same; then, at ", c->count);
+	else
+		printf("the first event is not the same, at ");
 	event_time(first->at, stdout);
 	printf(", at %s:\n", (first == x ? c->a : c->b)->replay.events.ports[first->port].node);
 	show_context(c, first);
 	show(c->a, "A", x);
 	show(c->b, "B", y);
+	show_rest(x, y);
+	show_inputs(c);
 	return COMMAND_FAILED;
 }
 
 static int report_end(const struct comparison *c, const struct event *x, const struct event *y)
 {
-	const struct scenario *a = &c->a->replay.scenario, *b = &c->b->replay.scenario;
-
 	printf("all %" PRIu64 " events are the same; ", c->count);
 	if (x->held == y->held) {
 		printf("the digest, too: %016" PRIx64 "\n", x->held);
 		return COMMAND_DONE;
 	}
 	printf("the digests are %016" PRIx64 " and %016" PRIx64 ":\n", x->held, y->held);
-	if (a->seed != b->seed)
-		printf("the seeds are %" PRIu64 " and %" PRIu64 "\n", a->seed, b->seed);
-	else if (a->hash != b->hash)
-		printf("the scenarios are not the same\n");
-	else
+	if (!show_inputs(c))
 		printf("what was placed in memory, or a completion, is not the same\n");
 	return COMMAND_FAILED;
 }

@@ -30,5 +30,12 @@ enum { OUTPUT_TEXT_MAX = 32 };
 const char *output_time(ps_t time, char ret_text[OUTPUT_TEXT_MAX]);
 const char *output_rate(uint64_t bps, char ret_text[OUTPUT_TEXT_MAX]);
 const char *output_bytes(uint64_t bytes, char ret_text[OUTPUT_TEXT_MAX]);
+/* The largest of those units that is not larger than @value, for a key of result.json whose name
+ * ends in _ps, _bps or bytes; else one without a name. */
+struct output_unit {
+	const char *name;
+	double size;
+};
+struct output_unit output_unit(const char *key, double value);
 
 #endif

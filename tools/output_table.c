@@ -2,51 +2,71 @@
 #include "tools/output.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-struct unit {
-	const char *name;
-	double size;
-};
+static const struct output_unit times[] = {
+	{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+static const struct output_unit rates[] = {
+	{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12}};
+static const struct output_unit sizes[] = {
+	{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+enum { UNITS = 5 };
 
-/* Three digits or more, in the largest unit that is not larger. */
-static const char *scaled(double value, const struct unit *units, size_t count,
-			  char ret_text[OUTPUT_TEXT_MAX])
+static struct output_unit unit_of(const struct output_unit *units, double value)
 {
-	size_t i = count - 1;
+	size_t i = UNITS - 1;
 
 	while (i > 0 && value < units[i].size)
 		i--;
-	value /= units[i].size;
+	return units[i];
+}
+
+static bool ends_in(const char *key, const char *end)
+{
+	const size_t length = strlen(key), more = strlen(end);
+
+	return length >= more && strcmp(key + length - more, end) == 0;
+}
+
+struct output_unit output_unit(const char *key, double value)
+{
+	if (ends_in(key, "_ps"))
+		return unit_of(times, value);
+	if (ends_in(key, "_bps"))
+		return unit_of(rates, value);
+	if (ends_in(key, "bytes"))
+		return unit_of(sizes, value);
+	return (struct output_unit){"", 1};
+}
+
+/* Three digits or more, in the largest unit that is not larger. */
+static const char *scaled(double value, const struct output_unit *units,
+			  char ret_text[OUTPUT_TEXT_MAX])
+{
+	const struct output_unit unit = unit_of(units, value);
+
+	value /= unit.size;
 	snprintf(ret_text, OUTPUT_TEXT_MAX, "%.*f %s",
-		 i == 0 || value >= 100 ? 0
-		 : value >= 10		? 1
-					: 2,
-		 value, units[i].name);
+		 unit.size == 1 || value >= 100 ? 0
+		 : value >= 10			? 1
+						: 2,
+		 value, unit.name);
 	return ret_text;
 }
 
 const char *output_time(ps_t time, char ret_text[OUTPUT_TEXT_MAX])
 {
-	static const struct unit units[] = {
-		{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}};
-
-	return scaled((double)time, units, 5, ret_text);
+	return scaled((double)time, times, ret_text);
 }
 
 const char *output_rate(uint64_t bps, char ret_text[OUTPUT_TEXT_MAX])
 {
-	static const struct unit units[] = {
-		{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12}};
-
-	return scaled((double)bps, units, 5, ret_text);
+	return scaled((double)bps, rates, ret_text);
 }
 
 const char *output_bytes(uint64_t bytes, char ret_text[OUTPUT_TEXT_MAX])
 {
-	static const struct unit units[] = {
-		{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
-
-	return scaled((double)bytes, units, 5, ret_text);
+	return scaled((double)bytes, sizes, ret_text);
 }
 
 static void print_classes(const struct result *result, FILE *file)

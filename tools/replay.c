@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the folder ---- */
 
@@ -79,14 +80,16 @@ static void read_digest(struct replay *replay)
 static int open_folder(struct replay *replay, bool quiet)
 {
 	struct command_options options = {.quiet = quiet};
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "";
 	json_t *json = NULL;
 	int ret;
 
 	if (snprintf(path, sizeof(path), "%s/run.json", replay->name) < (int)sizeof(path))
 		json = json_load_file(path, 0, NULL);
 	if (!json)
-		return bad_folder(replay->name, "no run.json in it");
+		return bad_folder(replay->name, access(path, F_OK) == 0
+							? "a run.json that is no JSON"
+							: "no run.json in it");
 	ret = read_origin(replay, json, &options.overrides);
 	ret = ret ? ret : command_read(replay->path, &options, &replay->scenario);
 	read_digest(replay);

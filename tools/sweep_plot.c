@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/output.h"
 #include "tools/report/html.h"
 #include "tools/sweep.h"
 
 #include <stdlib.h>
 
 /* In pixels. Values of the first key stand side by side in their order: they may be words. */
-enum { WIDTH = 720, HEIGHT = 400, LEFT = 90, RIGHT = 200, TOP = 40, BOTTOM = 60, TICKS = 4 };
+enum { WIDTH = 720, HEIGHT = 400, LEFT = 90, RIGHT = 200, TOP = 40, BOTTOM = 60, TICKS_MAX = 6 };
 
 static const char *const colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd",
 				      "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"};
@@ -17,9 +18,27 @@ struct plot {
 	const char *show;
 	uint32_t columns;
 	uint64_t lines; /* combinations of the keys behind the first */
-	double top;
+	struct output_unit unit;
+	double top, step; /* of the axis and between its ticks, in units */
 	FILE *file;
 };
+
+/* At most TICKS_MAX steps of 1, 2 or 5 times a power of ten. */
+static void choose_axis(struct plot *p, double highest)
+{
+	static const double factors[] = {2, 2.5, 2};
+
+	p->unit = output_unit(p->show, highest);
+	highest /= p->unit.size;
+	p->step = 1e-9;
+	for (int i = 0; p->step * TICKS_MAX < highest; i++)
+		p->step *= factors[i % 3];
+	if (highest == 0)
+		p->step = 1;
+	do
+		p->top += p->step;
+	while (p->top < highest);
+}
 
 static double x_of(const struct plot *p, uint32_t column)
 {
@@ -28,13 +47,13 @@ static double x_of(const struct plot *p, uint32_t column)
 
 static double y_of(const struct plot *p, double value)
 {
-	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (p->top > 0 ? value / p->top : 0);
+	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / p->unit.size / p->top;
 }
 
 static void put_axes(const struct plot *p)
 {
-	for (int i = 0; i <= TICKS; i++) {
-		const double value = p->top * i / TICKS, y = y_of(p, value);
+	for (int i = 0; i * p->step <= 1.001 * p->top; i++) {
+		const double value = i * p->step, y = y_of(p, value * p->unit.size);
 
 		fprintf(p->file,
 			"<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n"
@@ -60,8 +79,10 @@ static void put_line(const struct plot *p, uint64_t line)
 	const char *colour = colours[line % COLOURS];
 	double mean, low, high;
 
-	fprintf(p->file, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
-		colour);
+	/* Dashed, so that one that lies under it shows. */
+	fprintf(p->file,
+		"<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"", colour,
+		line > 0 ? " stroke-dasharray=\"6 4\"" : "");
 	for (uint32_t i = 0; i < p->columns; i++)
 		if (sweep_mean(p->plan, p->runs, i * p->lines + line, p->show, &mean, &low, &high))
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, i), y_of(p, mean));
@@ -71,10 +92,11 @@ static void put_line(const struct plot *p, uint64_t line)
 			continue;
 		fprintf(p->file,
 			"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n"
-			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"><title>%.6g</title>"
+			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"><title>%.6g%s%s</title>"
 			"</circle>\n",
 			x_of(p, i), x_of(p, i), y_of(p, low), y_of(p, high), colour, x_of(p, i),
-			y_of(p, mean), colour, mean);
+			y_of(p, mean), colour, mean / p->unit.size, p->unit.name[0] ? " " : "",
+			p->unit.name);
 	}
 }
 
@@ -104,12 +126,13 @@ void sweep_plot(const struct sweep_plan *plan, const struct sweep_run *runs, uin
 			 .show = plan->shows[show],
 			 .columns = plan->key_count ? plan->keys[0].count : 1,
 			 .file = file};
-	double mean, low, high;
+	double mean, low, high, highest = 0;
 
 	p.lines = plan->point_count / p.columns;
 	for (uint64_t i = 0; i < plan->point_count; i++)
-		if (sweep_mean(plan, runs, i, p.show, &mean, &low, &high) && high > p.top)
-			p.top = high;
+		if (sweep_mean(plan, runs, i, p.show, &mean, &low, &high) && high > highest)
+			highest = high;
+	choose_axis(&p, highest);
 	fprintf(file,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
 		"font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -117,7 +140,7 @@ void sweep_plot(const struct sweep_plan *plan, const struct sweep_run *runs, uin
 		"font-size=\"14\">",
 		WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);
 	html_text(p.show, file);
-	fputs("</text>\n", file);
+	fprintf(file, "%s%s</text>\n", p.unit.name[0] ? ", " : "", p.unit.name);
 	put_axes(&p);
 	for (uint64_t line = 0; line < p.lines; line++) {
 		put_line(&p, line);

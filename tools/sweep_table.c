@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/sweep.h"
 
+#include "tools/output.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,14 +118,20 @@ void sweep_csv(const struct sweep_plan *plan, const struct sweep_run *runs, FILE
 static void put_mean(const struct sweep_plan *plan, const struct sweep_run *runs, uint64_t point,
 		     const char *show, FILE *file)
 {
+	const char *space;
+	struct output_unit unit;
 	double mean, low, high;
 
-	if (!sweep_mean(plan, runs, point, show, &mean, &low, &high))
+	if (!sweep_mean(plan, runs, point, show, &mean, &low, &high)) {
 		fputs("| – ", file);
-	else if (plan->seed_count == 1)
-		fprintf(file, "| %.6g ", mean);
-	else
-		fprintf(file, "| %.6g (%.6g – %.6g) ", mean, low, high);
+		return;
+	}
+	unit = output_unit(show, mean);
+	space = unit.name[0] ? " " : "";
+	fprintf(file, "| %.6g", mean / unit.size);
+	if (plan->seed_count > 1)
+		fprintf(file, " (%.6g – %.6g)", low / unit.size, high / unit.size);
+	fprintf(file, "%s%s ", space, unit.name);
 }
 
 void sweep_markdown(const struct sweep_plan *plan, const struct sweep_run *runs, FILE *file)

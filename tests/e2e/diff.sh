@@ -44,12 +44,21 @@ done <context
 expect 1 diff b a
 [ "$(sed -n 's/^B //p' out)" = "$(sed -n "${same}p" a.trace)" ] || fail "A and B are one"
 
+# What differs may be nothing that a line of the trace tells.
+expect 0 run a.yaml --quiet --out plain --set nic.cc=none
+expect 1 diff a plain
+grep -q '^the first event is not the same, at 0\.000000 us, at h[0-9]:$' out || fail "not from the first on"
+[ "$(sed -n 's/^A //p' out)" = "$(sed -n 's/^B //p' out)" ] || fail "another difference than ECN"
+grep -qx '  the ECN field is 2 in A and 0 in B' out || fail "nothing about ECN"
+tail -n 1 out | grep -qx 'the scenarios are not the same' || fail "nothing about the scenarios"
+
 # One of them ends before the other; other seeds, other topologies.
 expect 0 run a.yaml --quiet --out cut --until 20us
 expect 1 diff cut a
 grep -qx 'A nothing more' out || fail "the shorter one goes on"
 expect 0 run a.yaml --quiet --out seed --seed 2
 expect 1 diff a seed
+tail -n 1 out | grep -qx 'the seeds are 1 and 2' || fail "nothing about the seeds"
 expect 0 run a.yaml --quiet --out set --set topology.hosts=7
 expect 1 diff a set
 grep -q '^the topologies are not the same: ' out || fail "nothing about the topologies"

@@ -45,6 +45,16 @@ for i, line in enumerate(lines):
     mine = drops[3 * i:3 * i + 3]
     mean, low, high = map(float, re.match(r" ([\d.e+]+) \(([\d.e+]+) – ([\d.e+]+)\)", line.split("|")[4]).groups())
     assert abs(mean - sum(mine) / 3) < 1e-4 * (mean + 1) and (low, high) == (min(mine), max(mine))
+# Times are in a unit that suits them, and their plot says which; its ticks are round.
+cells = [re.fullmatch(r" ([\d.]+) \(([\d.]+) – ([\d.]+)\) (us|ms) ", line.split("|")[3]).groups() for line in lines]
+for i, (mean, low, high, unit) in enumerate(cells):
+    mine = [int(r["fct.incast.p99_ps"]) / {"us": 1e6, "ms": 1e9}[unit] for r in rows[3 * i:3 * i + 3]]
+    assert all(abs(float(a) - b) <= 1e-5 * b for a, b in zip((mean, low, high), (sum(mine) / 3, min(mine), max(mine))))
+times = ET.parse("sweep/fct.incast.p99_ps.svg").getroot()
+texts = [t.text for t in times.iter() if t.tag.endswith("text")]
+assert re.fullmatch(r"\.fct\.incast\.p99_ps, (us|ms)", texts[0]), texts
+ticks = [float(t.text) for t in times.iter() if t.tag.endswith("text") and t.get("text-anchor") == "end"]
+assert 3 <= len(ticks) <= 7 and ticks[0] == 0 and "%e" % ticks[1] in ["%e" % (m * 10.0 ** k) for m in (1, 2, 5) for k in range(-3, 4)], ticks
 svg = ET.parse("sweep/drops.buffer.svg").getroot()
 ns = "{http://www.w3.org/2000/svg}"
 dots = svg.findall(ns + "circle")
@@ -96,7 +106,7 @@ refused 'bad.yaml:2: sed: found an unknown key, expected scenario, set, seeds or
 printf 'seeds: 3\n' >bad.yaml
 refused 'bad.yaml:1: scenario: found nothing, expected a file'
 printf 'scenario: plans/lossy.yaml\nset: {switch.buffer: 1MiB}\n' >bad.yaml
-refused 'bad.yaml:2: switch.buffer: found "1MiB", expected a list of values'
+refused 'bad.yaml:2: switch.buffer: found "1MiB", expected a list of at least one value, all of them scalars'
 printf 'scenario: plans/lossy.yaml\nseeds: 0\n' >bad.yaml
 refused 'bad.yaml:2: seeds: found "0", expected a number from 1 to 100000, or a list of seeds'
 printf 'scenario: plans/lossy.yaml\nshow:\n  - .drops.buffer\n  - .drops.none\n' >bad.yaml
