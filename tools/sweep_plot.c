@@ -4,9 +4,10 @@
 #include "tools/sweep.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* In pixels. Values of the first key stand side by side in their order: they may be words. */
-enum { WIDTH = 720, HEIGHT = 400, LEFT = 90, RIGHT = 200, TOP = 40, BOTTOM = 60, TICKS_MAX = 6 };
+enum { PLOT = 430, HEIGHT = 400, LEFT = 90, RIGHT = 24, TOP = 40, BOTTOM = 60, TICKS_MAX = 6 };
 
 static const char *const colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd",
 				      "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"};
@@ -42,7 +43,7 @@ static void choose_axis(struct plot *p, double highest)
 
 static double x_of(const struct plot *p, uint32_t column)
 {
-	return LEFT + (WIDTH - LEFT - RIGHT) * (column + 0.5) / p->columns;
+	return LEFT + PLOT * (column + 0.5) / p->columns;
 }
 
 static double y_of(const struct plot *p, double value)
@@ -58,7 +59,7 @@ static void put_axes(const struct plot *p)
 		fprintf(p->file,
 			"<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n"
 			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n",
-			LEFT, WIDTH - RIGHT, y, y, LEFT - 8, y + 4, value);
+			LEFT, LEFT + PLOT, y, y, LEFT - 8, y + 4, value);
 	}
 	for (uint32_t i = 0; p->plan->key_count && i < p->columns; i++) {
 		fprintf(p->file, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x_of(p, i),
@@ -68,7 +69,7 @@ static void put_axes(const struct plot *p)
 	}
 	if (p->plan->key_count) {
 		fprintf(p->file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
-			(LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
+			LEFT + PLOT / 2, HEIGHT - 14);
 		html_text(p->plan->keys[0].name, p->file);
 		fputs("</text>\n", p->file);
 	}
@@ -78,11 +79,14 @@ static void put_line(const struct plot *p, uint64_t line)
 {
 	const char *colour = colours[line % COLOURS];
 	double mean, low, high;
+	char dashes[40];
 
-	/* Dashed, so that one that lies under it shows. */
+	/* Dashed, each in its own way, so that one that lies under it shows. */
+	snprintf(dashes, sizeof(dashes), " stroke-dasharray=\"%u 4\"",
+		 3 + 3 * (unsigned)(line % COLOURS));
 	fprintf(p->file,
 		"<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"", colour,
-		line > 0 ? " stroke-dasharray=\"6 4\"" : "");
+		line > 0 ? dashes : "");
 	for (uint32_t i = 0; i < p->columns; i++)
 		if (sweep_mean(p->plan, p->runs, i * p->lines + line, p->show, &mean, &low, &high))
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, i), y_of(p, mean));
@@ -107,7 +111,7 @@ static void put_legend(const struct plot *p, uint64_t line)
 
 	if (p->plan->key_count < 2 || y > HEIGHT - BOTTOM)
 		return;
-	fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\">", WIDTH - RIGHT + 12, y,
+	fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\">", LEFT + PLOT + 12, y,
 		colours[line % COLOURS]);
 	for (uint32_t i = 1; i < p->plan->key_count; i++) {
 		html_text(i > 1 ? ", " : "", p->file);
@@ -116,6 +120,22 @@ static void put_legend(const struct plot *p, uint64_t line)
 		html_text(sweep_value(p->plan, line, i), p->file);
 	}
 	fputs("</text>\n", p->file);
+}
+
+/* What the longest legend takes at seven pixels a letter, which is wide. */
+static int width_of(const struct plot *p)
+{
+	size_t letters = 0;
+
+	for (uint32_t i = 1; i < p->plan->key_count; i++) {
+		size_t most = 0;
+
+		for (uint32_t v = 0; v < p->plan->keys[i].count; v++)
+			if (strlen(p->plan->keys[i].values[v]) > most)
+				most = strlen(p->plan->keys[i].values[v]);
+		letters += strlen(p->plan->keys[i].name) + most + 3;
+	}
+	return LEFT + PLOT + RIGHT + 7 * (int)letters;
 }
 
 void sweep_plot(const struct sweep_plan *plan, const struct sweep_run *runs, uint32_t show,
@@ -138,7 +158,7 @@ void sweep_plot(const struct sweep_plan *plan, const struct sweep_run *runs, uin
 		"font-family=\"sans-serif\" font-size=\"12\">\n"
 		"<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<text x=\"%d\" y=\"22\" "
 		"font-size=\"14\">",
-		WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);
+		width_of(&p), HEIGHT, width_of(&p), HEIGHT, LEFT);
 	html_text(p.show, file);
 	fprintf(file, "%s%s</text>\n", p.unit.name[0] ? ", " : "", p.unit.name);
 	put_axes(&p);
