@@ -66,6 +66,9 @@
 	 .help = "frames are not kept longer than this after the last of the old way"},           \
 	{P ".conweave.inactive", SCENARIO_TIME, "300us", PS_NS, PS_S, NULL,                       \
 	 .help = "a flow without a frame for so long begins anew, by any way"},                   \
+	{P ".conweave.flows", SCENARIO_COUNT, "32768", 64, 1u << 20, NULL,                        \
+	 .help = "flows that a switch knows at once (its authors' Tofino2 program: 65536); others stay on their " \
+	 "way, and arrive as they come: reroutes.untracked counts their frames"},                 \
 	{P ".mtu", SCENARIO_COUNT, NULL, 68, 65000, NULL,                                         \
 	 .help = "bytes of an IP packet; longer ones are dropped"},                               \
 	{P ".dscp", SCENARIO_LIST, NULL, 0, 0, NULL,                                              \

@@ -384,6 +384,7 @@ static void read_weave(const struct place *p)
 		.busy = scenario_get(map, "switch.conweave.path_busy").number,
 		.resume = scenario_get(map, "switch.conweave.resume").number,
 		.expiry = scenario_get(map, "switch.conweave.inactive").number,
+		.flows = (uint32_t)scenario_get(map, "switch.conweave.flows").number,
 	};
 	if (p->sw->balance == SIM_BALANCE_WEAVE &&
 	    (p->sw->cut_through || scenario_has(p->map, "credit")))

@@ -37,7 +37,9 @@ enum sim_balance {
  * theta_path_busy, theta_resume and theta_inactive. */
 struct sim_weave_params {
 	ps_t reply, busy, resume, expiry;
+	uint32_t flows; /* places for flows at each end; 0: SIM_WEAVE_FLOWS */
 };
+enum { SIM_WEAVE_FLOWS = 32768 };
 
 /* What a switch is beside; all zero: nothing. */
 struct sim_switch_params {
@@ -70,6 +72,7 @@ struct sim_weave_stats {
 	uint64_t rerouted;	 /* flows, times */
 	uint64_t kept, overdue;	 /* frames kept for order; times that a TAIL did not come */
 	uint64_t kept_bytes_max; /* at once */
+	uint64_t untracked;	 /* frames of flows that found no place */
 	uint64_t notes_sent, notes_heard;
 };
 

@@ -19,9 +19,12 @@ struct sim_weave *sim_weave_create(const struct sim_switch *sw)
 
 	if (!weave)
 		return NULL;
+	weave->places = sw->more->params.weave.flows ? sw->more->params.weave.flows : SIM_WEAVE_FLOWS;
+	weave->tx = util_calloc(weave->places, sizeof(*weave->tx));
+	weave->rx = util_calloc(weave->places, sizeof(*weave->rx));
 	weave->rtt = util_calloc(groups + 1, sizeof(*weave->rtt));
 	weave->busy = util_calloc((size_t)groups * sw->node.port_count + 1, sizeof(*weave->busy));
-	if (!weave->rtt || !weave->busy) {
+	if (!weave->tx || !weave->rx || !weave->rtt || !weave->busy) {
 		sim_weave_destroy(weave);
 		return NULL;
 	}
@@ -34,6 +37,8 @@ void sim_weave_destroy(struct sim_weave *weave)
 {
 	if (!weave)
 		return;
+	util_free(weave->tx);
+	util_free(weave->rx);
 	util_free(weave->rtt);
 	util_free(weave->busy);
 	util_free(weave);
@@ -58,11 +63,11 @@ static bool same(const struct sim_weave_key *a, const struct sim_weave_key *b)
 	return a->dst == b->dst && a->hash == b->hash && a->priority == b->priority;
 }
 
-static uint32_t slot_of(const struct sim_weave_key *key)
+static uint32_t place_of(const struct sim_weave *weave, const struct sim_weave_key *key)
 {
 	const u128 x = (u128)((uint64_t)key->dst << 32 | key->hash) * 0x9e3779b97f4a7c15u;
 
-	return (uint32_t)((uint64_t)x ^ (uint64_t)(x >> 64) ^ key->priority) % SIM_WEAVE_SLOTS;
+	return (uint32_t)((uint64_t)x ^ (uint64_t)(x >> 64) ^ key->priority) % weave->places;
 }
 
 static bool is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
@@ -75,11 +80,12 @@ static bool is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
 static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at,
 				    bool add)
 {
+	const struct sim_weave *weave = sw->more->weave;
+	const uint32_t first = place_of(weave, key);
 	struct sim_weave_tx *free = NULL;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct sim_weave_tx *tx =
-			&sw->more->weave->tx[(slot_of(key) + i) % SIM_WEAVE_SLOTS];
+		struct sim_weave_tx *tx = &weave->tx[(first + i) % weave->places];
 
 		if (!tx->used) {
 			free = tx;
@@ -98,11 +104,12 @@ static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weav
 
 static struct sim_weave_rx *find_rx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at)
 {
+	const struct sim_weave *weave = sw->more->weave;
+	const uint32_t first = place_of(weave, key);
 	struct sim_weave_rx *free = NULL;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct sim_weave_rx *rx =
-			&sw->more->weave->rx[(slot_of(key) + i) % SIM_WEAVE_SLOTS];
+		struct sim_weave_rx *rx = &weave->rx[(first + i) % weave->places];
 
 		if (!rx->used) {
 			free = rx;
@@ -185,6 +192,7 @@ bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t 
 				      .priority = pkt->priority,
 				      .group = (uint16_t)sw->table.own_group};
 	if (!tx) {
+		sw->more->weave->stats.untracked++;
 		*ret_way = set[sim_route_pick(sw->table.key, pkt->flow_hash, count)];
 		return false;
 	}
@@ -266,8 +274,10 @@ bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave
 
 	ret_note->kind = SIM_NOTE_NONE;
 	pkt->epoch = 0;
-	if (!rx)
+	if (!rx) {
+		sw->more->weave->stats.untracked++;
 		return true;
+	}
 	ahead = ((uint32_t)epoch - rx->epoch) & 3u;
 	/* What was lost sight of begins where it is now. But the next epoch is waited for however long
 	 * nothing came: after a pause, too, frames may overtake those that left before them. */

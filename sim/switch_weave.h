@@ -13,12 +13,14 @@
  * own, right behind them in the same queues (but for the epoch's two bits); the deadline is the
  * least round trip so far and not a configured one, plus @reply; and a TAIL that does not come is
  * waited for @resume from the last frame of the old epoch on, not for an estimate. A way is a port
- * of the sender's switch; further switches choose by ECMP.
+ * of the sender's switch; further switches choose by ECMP. The tables of flows are as large as is said:
+ * the authors' program for Tofino2 has registers for 65536, by a hash, and who meets there shares one;
+ * here a flow has a place to itself or none.
  *
  * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
 #include "sim/switch_internal.h"
 
-enum { SIM_WEAVE_SLOTS = 32768, SIM_WEAVE_HERE = 0xffff };
+enum { SIM_WEAVE_HERE = 0xffff };
 
 /* One flow, as a switch sees it: address, hash and priority. */
 struct sim_weave_key {
@@ -53,8 +55,9 @@ struct sim_weave_rx {
 };
 
 struct sim_weave {
-	struct sim_weave_tx tx[SIM_WEAVE_SLOTS];
-	struct sim_weave_rx rx[SIM_WEAVE_SLOTS];
+	uint32_t places; /* of both tables */
+	struct sim_weave_tx *tx;
+	struct sim_weave_rx *rx;
 	ps_t *busy; /* by group * ports + port: until then */
 	ps_t *rtt;  /* by group: the least so far, PS_NEVER: none */
 	struct sim_weave_rx *keeping;

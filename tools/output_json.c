@@ -113,7 +113,7 @@ json_t *output_json_value(const struct result *result)
 
 	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)result->digest);
 	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,s:o},s:{s:o},"
-			 "s:{s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
+			 "s:{s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
 			 "schema", 1, "version", result->version, "scenario",
 			 result->scenario->name, "seed", whole(result->scenario->seed), "digest",
 			 digest, "partial", (int)result->partial, "time_ps", whole(result->time),
@@ -129,7 +129,8 @@ json_t *output_json_value(const struct result *result)
 			 "flows", whole(result->reroutes.rerouted), "kept",
 			 whole(result->reroutes.kept), "kept_max_bytes",
 			 whole(result->reroutes.kept_bytes_max), "overdue",
-			 whole(result->reroutes.overdue), "fct",
+			 whole(result->reroutes.overdue), "untracked",
+			 whole(result->reroutes.untracked), "fct",
 			 fct_of(result), "programs", programs_of(result), "expect", expects_of(result));
 }
 

@@ -174,6 +174,7 @@ static void add_reroutes(struct sim_weave_stats *sum, const struct sim_switch *s
 	sum->rerouted += stats.rerouted;
 	sum->kept += stats.kept;
 	sum->overdue += stats.overdue;
+	sum->untracked += stats.untracked;
 	if (stats.kept_bytes_max > sum->kept_bytes_max)
 		sum->kept_bytes_max = stats.kept_bytes_max;
 }

@@ -13,18 +13,24 @@ struct leaf {
 	struct sim_switch_more more;
 };
 
-static void make_leaf(struct leaf *leaf, uint32_t group)
+static void make_leaf_of(struct leaf *leaf, uint32_t group, uint32_t flows)
 {
 	*leaf = (struct leaf){.more.params.weave = {.reply = 4 * PS_US,
 						    .busy = 16 * PS_US,
 						    .resume = 200 * PS_US,
-						    .expiry = 300 * PS_US}};
+						    .expiry = 300 * PS_US,
+						    .flows = flows}};
 	leaf->sw.more = &leaf->more;
 	leaf->sw.table.group_count = 40;
 	leaf->sw.node.port_count = 5;
 	leaf->sw.table.own_group = group;
 	leaf->more.weave = sim_weave_create(&leaf->sw);
 	assert_non_null(leaf->more.weave);
+}
+
+static void make_leaf(struct leaf *leaf, uint32_t group)
+{
+	make_leaf_of(leaf, group, 0);
 }
 
 static void end_leaf(struct leaf *leaf)
@@ -203,15 +209,49 @@ static void many_flows_find_their_places(void **state)
 	(void)state;
 	make_leaf(&from, HERE);
 	make_leaf(&to, THERE);
-	for (uint32_t flow = 0; flow < SIM_WEAVE_SLOTS / 10 * 7; flow++) {
+	for (uint32_t flow = 0; flow < SIM_WEAVE_FLOWS / 10 * 7; flow++) {
 		note = leave(&from, flow, PS_US, both, 2, &pkt, &way);
 		assert_int_equal(note.kind, SIM_NOTE_REQUEST);
 		note = hear(&to, &note, 3 * PS_US);
 		assert_int_equal(note.kind, SIM_NOTE_REPLY);
 	}
+	assert_int_equal(from.more.weave->stats.untracked, 0);
+	end_leaf(&from);
+	end_leaf(&to);
+}
+
+/* A flow too many stays on one way and is counted, until one of the others is over. */
+static void as_many_flows_are_known_as_asked_for(void **state)
+{
+	const uint64_t *untracked;
+	struct leaf from, to;
+	struct sim_note note;
+	struct sim_pkt pkt;
+	uint32_t way;
+
+	(void)state;
+	make_leaf_of(&from, HERE, 64);
+	make_leaf_of(&to, THERE, 64);
+	untracked = &from.more.weave->stats.untracked;
+	for (uint32_t flow = 0; flow < 64; flow++) {
+		note = leave(&from, flow, PS_US, both, 2, &pkt, &way);
+		assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+		assert_int_equal(hear(&to, &note, 2 * PS_US).kind, SIM_NOTE_REPLY);
+	}
+	assert_int_equal(*untracked, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(leave(&from, 64, 3 * PS_US, both, 2, &pkt, &way).kind, SIM_NOTE_NONE);
+		assert_true(come(&to, &pkt));
+	}
+	assert_int_equal(*untracked, 3);
+	assert_int_equal(to.more.weave->stats.untracked, 3);
+	note = leave(&from, 64, 302 * PS_US, both, 2, &pkt, &way);
+	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	assert_int_equal(*untracked, 3);
 	end_leaf(&from);
 	end_leaf(&to);
 }
 
 RUN(T(a_way_that_is_gone_ends_no_clearing), T(the_next_epoch_waits_after_a_pause),
-    T(what_was_lost_sight_of_goes_on), T(marks_of_many_groups_are_apart), T(many_flows_find_their_places))
+    T(what_was_lost_sight_of_goes_on), T(marks_of_many_groups_are_apart), T(many_flows_find_their_places),
+    T(as_many_flows_are_known_as_asked_for))
