@@ -256,7 +256,7 @@ static int end_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 	CHECK(pair->open == flow);
 	pair->open = flow->next_of_pair;
 	if (th->host->now > TRAFFIC_TIME_WAIT)
-		traffic_pair_forget(pair, th->host->now - TRAFFIC_TIME_WAIT, NULL);
+		traffic_pair_forget_ended(pair, th->host->now - TRAFFIC_TIME_WAIT);
 	flow->packets_retransmitted = again - pair->retransmitted;
 	pair->retransmitted = again;
 	return post_waiting(th, pair);

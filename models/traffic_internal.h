@@ -100,8 +100,10 @@ static inline uint32_t traffic_psn_of(uint64_t key) /* of the first packet */
 	return (uint32_t)(key >> 40);
 }
 
-/* Those that ended before @at and, unless it is NULL, those up to @flow are no longer known by their PSNs. */
-void traffic_pair_forget(struct traffic_pair *pair, ps_t at, const struct traffic_flow *flow);
+/* Of those that have ended: who ended before @at is no longer known by its PSNs ... */
+void traffic_pair_forget_ended(struct traffic_pair *pair, ps_t at);
+/* ... nor are @flow, which may be forgotten already, and those before it. */
+void traffic_pair_forget(struct traffic_pair *pair, const struct traffic_flow *flow);
 /* NULL: none of theirs. */
 const struct traffic_flow *traffic_pair_at(const struct traffic_pair *pair, uint32_t psn);
 /* The ends of a flow stay for so long after it has ended, and so does the number of its queue pairs:

@@ -122,14 +122,22 @@ int traffic_pair_find(struct traffic *traffic, struct traffic_flow *flow)
 	return 0;
 }
 
-void traffic_pair_forget(struct traffic_pair *pair, ps_t at, const struct traffic_flow *flow)
+static void forget_first(struct traffic_pair *pair)
 {
-	const struct traffic_flow *end = flow ? flow->next_of_pair : pair->open;
+	pair->kept->packets = 0;
+	pair->kept = pair->kept->next_of_pair;
+}
 
-	if (flow && flow->packets == 0)
-		return;
-	for (; pair->kept != end && (flow || pair->kept->end_at < at); pair->kept = pair->kept->next_of_pair)
-		pair->kept->packets = 0;
+void traffic_pair_forget_ended(struct traffic_pair *pair, ps_t at)
+{
+	while (pair->kept != pair->open && pair->kept->end_at < at)
+		forget_first(pair);
+}
+
+void traffic_pair_forget(struct traffic_pair *pair, const struct traffic_flow *flow)
+{
+	while (flow->packets > 0)
+		forget_first(pair);
 }
 
 const struct traffic_flow *traffic_pair_at(const struct traffic_pair *pair, uint32_t psn)

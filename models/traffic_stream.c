@@ -286,7 +286,8 @@ static int report_ended(struct traffic_feed *feed)
 	return ret;
 }
 
-/* With a mark that is kept the sink sends a CNP so much later. */
+/* With a mark that is kept the sink sends a CNP so much later. (The source may be gone by then, as that of
+ * a listed flow: its adapter ignores the CNP, which slows nobody.) */
 static ps_t time_wait(const struct traffic_feed *feed, const struct traffic_flow *flow)
 {
 	const struct hca_profile *profile = &feed->traffic->hosts[flow->dst].host->params.profile;
@@ -300,7 +301,7 @@ static void give_up(struct traffic_feed *feed, struct traffic_flow *flow)
 	struct traffic_host *to = &feed->traffic->hosts[flow->dst];
 
 	if (flow->pair) {
-		traffic_pair_forget(flow->pair, 0, flow);
+		traffic_pair_forget(flow->pair, flow);
 	} else {
 		CHECK(flow->sink_qp);
 		hca_qp_destroy(to->host->hca, flow->sink_qp);

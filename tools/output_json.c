@@ -113,7 +113,7 @@ json_t *output_json_value(const struct result *result)
 
 	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)result->digest);
 	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,s:o},s:{s:o},"
-			 "s:{s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
+			 "s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
 			 "schema", 1, "version", result->version, "scenario",
 			 result->scenario->name, "seed", whole(result->scenario->seed), "digest",
 			 digest, "partial", (int)result->partial, "time_ps", whole(result->time),
@@ -125,6 +125,7 @@ json_t *output_json_value(const struct result *result)
 			 whole(result->pfc.paused_at_end), "storms", whole(result->pfc.storms),
 			 "storms_over", whole(result->pfc.storms_over), "ecn", "marked", whole(result->marked), "cnp",
 			 "sent", whole(result->cnp_sent), "handled", whole(result->cnp_handled),
+			 "ignored", whole(result->cnp_ignored),
 			 "queue", "max_bytes", whole(result->queue_max_bytes), "reroutes",
 			 "flows", whole(result->reroutes.rerouted), "kept",
 			 whole(result->reroutes.kept), "kept_max_bytes",

@@ -188,6 +188,7 @@ static void collect_counters(struct result *result)
 
 		result->cnp_sent += c->np_cnp_sent;
 		result->cnp_handled += c->rp_cnp_handled;
+		result->cnp_ignored += c->rp_cnp_ignored;
 	}
 	for (uint32_t i = 0; i < fabric->switch_count; i++) {
 		const struct sim_switch_stats *stats = sim_switch_stats(fabric->switches[i]);

@@ -99,7 +99,7 @@ struct result {
 		uint64_t paused_at_end; /* priorities of ports; unless @cut, for ever */
 		uint64_t storms, storms_over;
 	} pfc;
-	uint64_t marked, cnp_sent, cnp_handled, queue_max_bytes;
+	uint64_t marked, cnp_sent, cnp_handled, cnp_ignored, queue_max_bytes;
 	struct sim_weave_stats reroutes; /* of all switches; kept_bytes_max: of any */
 	struct result_flow *flows; /* of lists: those of streams are in the log */
 	uint64_t flow_count;

@@ -36,6 +36,20 @@ cmp streamed/flows.csv threads/flows.csv || fail "other flows with two threads"
 grep -o '"digest": "[^"]*"' streamed/result.json >one
 grep -o '"digest": "[^"]*"' threads/result.json | cmp - one || fail "another digest with two threads"
 
+# Marks that are kept make a CNP when their flow is over: it is ignored, on the list and in a stream.
+cat >late.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 9}
+switch: {buffer: 4MiB, ecn: {kmin: 1KB, kmax: 2KB, pmax: 100%}}
+nic: {cc: dcqcn, cnp_marks: keep, mtu: 1024}
+traffic:
+  - {class: list, pattern: incast, to: h0, size: 20KB, repeat: 3, every: 30us}
+  - {class: load, load: 20%, size: 20KB, until: 100us, stream: always, hosts: "h[1-8]"}
+END
+expect 0 run late.yaml --json
+holds out 'r["flows"]["failed"] == 0 and r["cnp"]["handled"] > 0 and r["cnp"]["ignored"] > 30'
+holds out 'r["cnp"]["sent"] == r["cnp"]["handled"] + r["cnp"]["ignored"]'
+
 # On queue pairs that flows share it is no other thing, with some of the list on the same ones.
 run listed_pairs --set nic.qp=per-pair
 # shellcheck disable=SC2086

@@ -141,6 +141,7 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 	qp = util_idmap_find(&dev->qps, pkt->dest_qpn);
 	if (!qp) {
 		dev->counters.rx_unknown_qp++;
+		dev->counters.rp_cnp_ignored += op && op->cnp; /* it came too late */
 		return;
 	}
 	if (__builtin_expect(pkt->opcode >= qp->opcodes_end, false)) {
