@@ -234,6 +234,8 @@ static int lay_out_slice(struct traffic_feed *feed)
 	uint64_t k = 0, ends = 0;
 	int ret = 0;
 
+	if (feed->made_count == 0)
+		return 0;
 	qsort(feed->made, feed->made_count, sizeof(struct traffic_flow *), compare_made);
 	for (uint64_t i = 0; i < feed->made_count; i++) {
 		struct traffic_flow *flow = feed->made[i];

@@ -92,6 +92,15 @@ sent = [int(r["port_sent_bytes"]) for r in csv.DictReader(open("large/ports.csv"
 assert max(sent) > 10**7, sent
 END
 
+# A load so low that nothing comes.
+cat >nothing.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 2}
+traffic: [{class: load, size: 1MB, load: 1%, until: 1ns, stream: always}]
+END
+expect 0 run nothing.yaml --quiet --out nothing
+grep -q '"posted": 0' nothing/result.json || fail "something came"
+
 # Cut short: flows that have begun are there, unfinished ones too, the others are not.
 run cut --set until=2ms
 # shellcheck disable=SC2086
