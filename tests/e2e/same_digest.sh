@@ -47,7 +47,7 @@ until: 10000us
 programs:
   - hosts: [h1, h6, h3]
     run: ring
-nic: {cc: dcqcn, mtu: 1024, ack_every: 64}
+nic: {cc: dcqcn, mtu: 1024, ack_every: auto}
 switch:
   pfc: {priorities: [3]}
   ecn: {pmax: 1/5, kmax: 80000B, kmin: 20KB}
