@@ -49,6 +49,11 @@ done
 page pfc_storm "t=20000000"
 holds_in pfc_storm moment 20000000
 
+# A host that is slow has no queue to blame.
+expect 0 run "$root/traces/incidents/slow_receiver.yaml" --out slow
+page slow ""
+grep -q 'it took packets in more slowly than its link brought them' dom.html || fail "h0 is not slow"
+
 # The packets of flows, which take another run.
 expect 0 report victim --flows 8,4
 page victim "ladder=8"

@@ -3,8 +3,9 @@
 (function () {
 const made = []; // how to make each again when the colours change
 const sync = uPlot.sync("time");
+const WHOLE = Array.from({length: 13}, (_, k) => [1, 2, 5].map(m => m * 10 ** k)).flat(); // steps of what is counted
 
-function axes(xText, xLabel, yUnit) {
+function axes(xText, xLabel, yUnit, isWhole) {
 	const common = {
 		stroke: () => colour("muted"),
 		grid: {stroke: () => colour("grid"), width: 1},
@@ -16,7 +17,8 @@ function axes(xText, xLabel, yUnit) {
 	const number = v => v === null ? "" : String(Number(v.toPrecision(6)));
 	return [
 		{...common, label: xLabel, size: 34, values: (u, splits) => splits.map(v => v === null ? "" : (xText || number)(v))},
-		{...common, size: 56, values: (u, splits) => splits.map(v => number(v)), label: yUnit, gap: 2},
+		{...common, size: 56, values: (u, splits) => splits.map(v => number(v)), label: yUnit, gap: 2,
+			...(isWhole ? {incrs: WHOLE} : {})},
 	];
 }
 
@@ -44,12 +46,12 @@ function chart(holder, spec) {
 		if (plot) plot.destroy();
 		plot = new uPlot({
 			width: width(), height: 220,
-			padding: [12, 14, 0, 0],
+			padding: [12, spec.xTick ? 30 : 14, 0, 0], // half of a label hangs over
 			cursor: {sync: spec.shared ? {key: sync.key} : undefined, drag: {x: true, y: false},
 				points: {size: 7}, y: false},
 			scales: {x: {time: false, distr: spec.logX ? 3 : 1},
 				y: {range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1]}},
-			axes: axes(spec.xTick, spec.xLabel, spec.yLabel),
+			axes: axes(spec.xTick, spec.xLabel, spec.yLabel, spec.isWhole),
 			legend: {live: true},
 			hooks: {draw: [band]},
 			series: [
@@ -61,7 +63,7 @@ function chart(holder, spec) {
 					width: 1.75,
 					dash: i >= 4 ? [6, 4] : undefined,
 					points: {show: Boolean(spec.dots), size: 6},
-					paths: spec.stepped ? uPlot.paths.stepped({align: -1}) : undefined,
+					paths: spec.stepped ? uPlot.paths.stepped({align: spec.stepped}) : undefined,
 					value: (u, v) => v === null ? "–" : spec.yFormat(v),
 				})),
 			],
@@ -94,7 +96,7 @@ const last = values => values[values.length - 1];
 function overTime(series) {
 	const holder = document.getElementById("charts");
 	const at = series.at_ps, [unit, size] = unitOf(at, TIMES), x = at.map(ps => ps / size);
-	const time = {x, shared: true, scale: size, xLabel: `virtual time, ${unit}`, xFormat: v => timeText(v * size), stepped: true};
+	const time = {x, shared: true, scale: size, xLabel: `virtual time, ${unit}`, xFormat: v => timeText(v * size), stepped: -1};
 	const whenOf = (values, max) => timeText(at[values.indexOf(max)]);
 	const scaledSeries = (list, units) => {
 		const [name, by] = unitOf(list.map(one => highest(one.values)), units);
@@ -132,13 +134,13 @@ function overTime(series) {
 		.filter(([, totals]) => last(totals) > 0)
 		.map(([label, totals]) => ({label, values: perInterval(totals)}));
 	if (counts.length)
-		chart(holder, {...time, title: "Signals and losses", series: counts, yLabel: "packets",
+		chart(holder, {...time, title: "Signals and losses", series: counts, yLabel: "packets", isWhole: true,
 			text: "packets in each interval of the record", yFormat: plainText});
 
 	const active = series.active.filter(one => highest(one.flows) > 0)
 		.map(one => ({label: one.class, values: one.flows}));
 	if (active.length)
-		chart(holder, {...time, title: "Flows under way", series: active, yLabel: "flows",
+		chart(holder, {...time, title: "Flows under way", series: active, yLabel: "flows", isWhole: true,
 			text: "started and not yet acknowledged, by class", yFormat: plainText});
 }
 
@@ -159,7 +161,7 @@ function fctChart() {
 		})};
 	});
 	chart(holder, {x: all.map(ps => ps / size), xLabel: `flow completion time, ${unit}`, xName: "FCT",
-		xFormat: v => timeText(v * size), logX: last(all) / all[0] > 20, stepped: false, series,
+		xFormat: v => timeText(v * size), logX: last(all) / all[0] > 20, stepped: 1, series,
 		title: "How long flows took", yLabel: "% of flows", yFormat: v => v.toFixed(1) + "\u202f%",
 		text: "share of the completed flows of each class that took no longer"});
 }

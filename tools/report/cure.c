@@ -56,9 +56,32 @@ static void put_key(const struct advice_key *key, FILE *file)
 	fputs("</li>\n", file);
 }
 
+/* Each option in one piece: a line does not end behind the dashes of the next. */
+static void put_options(const char *options, FILE *file)
+{
+	while (*options) {
+		const char *end = strstr(options, " --set ");
+		const int length = end ? (int)(end - options) : (int)strlen(options);
+		char text[ADVICE_OPTIONS_MAX];
+
+		snprintf(text, sizeof(text), "%.*s", length, options);
+		html_put(file, " <span class=\"option\">%s</span>", text);
+		options += end ? length + 1 : length;
+	}
+}
+
+static void put_try(const struct report *report, const char *options, FILE *file)
+{
+	const struct scenario *scenario = report->result->scenario;
+
+	html_put(file, "<p>To try it: <code>verbena run %s%s",
+		 scenario->file ? scenario->file : "SCENARIO", scenario->settings);
+	put_options(options, file);
+	fputs("</code></p>\n", file);
+}
+
 static void put_item(const struct report *report, const struct advice_item *item, FILE *file)
 {
-	const char *scenario = report->result->scenario->file;
 	char options[ADVICE_OPTIONS_MAX];
 
 	html_put(file, "<li><h3>%s</h3>\n<p>", item->trouble);
@@ -68,9 +91,7 @@ static void put_item(const struct report *report, const struct advice_item *item
 		put_key(&item->keys[i], file);
 	fputs("</ul>\n", file);
 	if (advice_options(item, options)[0])
-		html_put(file, "<p>To try it: <code>verbena run %s%s %s</code></p>\n",
-			 scenario ? scenario : "SCENARIO", report->result->scenario->settings,
-			 options);
+		put_try(report, options, file);
 	fputs("</li>\n", file);
 }
 

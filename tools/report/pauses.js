@@ -6,6 +6,7 @@ if (!box || !tree) return;
 const {places, spans} = tree, AT_FIRST = 300;
 const count = places.node.length, children = places.node.map(() => []), roots = [];
 places.parent.forEach((parent, i) => (parent < 0 ? roots : children[parent]).push(i));
+const hosts = new Set(data.nodes.name.filter((_, i) => !data.nodes.switch[i]));
 const byLink = new Map(data.links.name.map((name, i) => [name, i]));
 const peerOf = i => {
 	const l = byLink.get(places.link[i]), {a, b} = data.links, {name} = data.nodes;
@@ -16,8 +17,10 @@ function reasonOf(i) {
 	if (places.why[i] === "alone")
 		return "no buffer had asked for it: a pause storm, or a fault that sends pauses";
 	const held = `it held ${bytesText(places.held[i])} from there, the threshold was ${bytesText(places.limit[i])}`;
+	if (hosts.has(places.node[i]))
+		return held + ": it took packets in more slowly than its link brought them";
 	if (places.queue_bytes[i] === 0)
-		return held + "; next to nothing of it waited for a port: it was slow itself, or others had taken the shared buffer";
+		return held + "; next to nothing of it waited there: others had taken the shared buffer";
 	const queue = `; most waited for ${places.way_out[i]}, ${bytesText(places.queue_bytes[i])}`;
 	return held + queue + (places.why[i] === "paused" ? `, which had paused it`
 		: `: more came than that link could take`);

@@ -401,7 +401,11 @@ static void put_slowest(const struct report_rows *rows, FILE *file)
 		html_put(file, "%s %n of <b>%s</b>, <b>%s</b> to <b>%s</b>: %t for %b, ",
 			 rows->rows[0].ok ? "Flow" : "Of the others flow", slowest->id, slowest->class_name,
 			 slowest->src, slowest->dst, slowest->fct, slowest->bytes);
-		fprintf(file, "%.3g times what it takes alone on an idle fabric. ", slowest->slowdown);
+		if (slowest->slowdown < 1.005)
+			fputs("as long as it takes alone on an idle fabric. ", file);
+		else
+			fprintf(file, "%.3g times what it takes alone on an idle fabric. ",
+				slowest->slowdown);
 		if (slowest->slowdown >= 2)
 			html_put(file, "Where its time went: <code>verbena explain RUN %n --why slow</code>.",
 				 slowest->id);
