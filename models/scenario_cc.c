@@ -159,6 +159,27 @@ static void check(struct scenario_reader *r, const struct yaml_node *map)
 				"nic.cc_params", "min_cwnd at most max_cwnd");
 }
 
+/* What a profile says first, as far as the chosen control has it; @own: the scenario says it. */
+static void read_params(struct scenario_reader *r, const struct yaml_node *map, bool own)
+{
+	struct scenario_nic *nic = &r->scenario->nic;
+
+	if (map->kind != YAML_MAP)
+		return;
+	if (map->base)
+		read_params(r, map->base, false);
+	for (const struct yaml_node *node = map->child; node; node = node->next) {
+		const struct key *key = find_key(node->key, nic->cc);
+
+		if (!node->meaning)
+			continue; /* reported already */
+		if (key)
+			set(&nic->cc_params, key, scenario_value_of(node));
+		else if (own)
+			scenario_refuse(r, map, node, "nic.cc_params", "a parameter of nic.cc");
+	}
+}
+
 void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map,
 		      uint64_t rate_bps)
 {
@@ -171,16 +192,7 @@ void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map
 	nic->cnp_interval = interval.word < 0 ? interval.number : short_interval ? 4 * PS_US : 50 * PS_US;
 	nic->cc_params = defaults_of(nic, rate_bps);
 	nic->has_cc_params = map != NULL || nic->cc > SCENARIO_CC_DCQCN_HPCC;
-	for (const struct yaml_node *node = map && map->kind == YAML_MAP ? map->child : NULL; node;
-	     node = node->next) {
-		const struct key *key = find_key(node->key, nic->cc);
-
-		if (!node->meaning)
-			continue; /* reported already */
-		if (key)
-			set(&nic->cc_params, key, scenario_value_of(node));
-		else
-			scenario_refuse(r, map, node, "nic.cc_params", "a parameter of nic.cc");
-	}
+	if (map)
+		read_params(r, map, scenario_is_own(nic_map, "cc_params"));
 	check(r, map);
 }

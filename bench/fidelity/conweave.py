@@ -2,12 +2,10 @@
 """Song et al., Network Load Balancing with In-network Reordering Support for RDMA, SIGCOMM 2023 (ConWeave)."""
 from lab import Run, part, row
 
-# Headers and payload of its simulator, where the ACK of each marked packet is a CNP, too.
 RACKS = """version: 1
 profiles: [conweave]
 topology: {kind: leaf_spine, leaves: 8, spines: 8, hosts_per_leaf: 16, host_rate: 100Gbps, fabric_rate: 100Gbps, delay: 1us}
 switch: {balance: %s}
-nic: {headers: ns3, mtu: 1000, cnp_interval: 0s}
 traffic: [{class: f, cdf: alistorage2019, load: %s, until: 1500us}]
 until: 3ms
 """

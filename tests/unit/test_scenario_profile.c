@@ -25,22 +25,31 @@ const struct profile *profile_find(const char *name)
 	return strcmp(name, only.name) == 0 ? &only : NULL;
 }
 
-static uint64_t hash_with(const char *profile)
+#define TOP                                                                                        \
+	"version: 1\n"                                                                             \
+	"topology: {kind: star, hosts: 3}\n"                                                       \
+	"switch: {pfc: {}}\n"                                                                      \
+	"profiles: [mine]\n"
+
+/* @text with that profile. */
+static void read_with(const char *profile, const char *text, struct scenario *ret_scenario)
 {
-	static const char text[] = "version: 1\n"
-				   "topology: {kind: star, hosts: 3}\n"
-				   "switch: {pfc: {}}\n"
-				   "profiles: [mine]\n";
-	struct scenario scenario;
 	struct bad_list errors = {0};
-	uint64_t hash;
 
 	only.text = profile;
-	if (scenario_parse("test.yaml", text, strlen(text), NULL, &scenario, &errors) != 0)
+	if (scenario_parse("test.yaml", text, strlen(text), NULL, ret_scenario, &errors) != 0)
 		fail_msg("%s: %s", profile, errors.count ? errors.lines[0].text : "?");
+	bad_list_fini(&errors);
+}
+
+static uint64_t hash_with(const char *profile)
+{
+	struct scenario scenario;
+	uint64_t hash;
+
+	read_with(profile, TOP, &scenario);
 	hash = scenario.hash;
 	scenario_fini(&scenario);
-	bad_list_fini(&errors);
 	return hash;
 }
 
@@ -77,11 +86,34 @@ static void the_order_of_entries_does_not(void **state)
 				   "{priorities: [3], alpha: 1/2}]}\n"));
 }
 
+/* What the scenario says of a control goes before what the profile says, key by key; of another control
+ * the profile says nothing. */
+static void parameters_are_those_of_the_chosen_control(void **state)
+{
+	static const char profile[] = "nic:\n  cc: dcqcn_hpcc\n"
+				      "  cc_params: {rate_ai: 41Mbps, rate_hai: 101Mbps}\n";
+	struct scenario s;
+
+	(void)state;
+	read_with(profile, TOP, &s);
+	assert_int_equal(s.nic.cc_params.r_ai_bps, 41000000);
+	assert_int_equal(s.nic.cc_params.r_hai_bps, 101000000);
+	scenario_fini(&s);
+	read_with(profile, TOP "nic: {cc_params: {rate_hai: 7Mbps}}\n", &s);
+	assert_int_equal(s.nic.cc_params.r_ai_bps, 41000000);
+	assert_int_equal(s.nic.cc_params.r_hai_bps, 7000000);
+	scenario_fini(&s);
+	read_with(profile, TOP "nic: {cc: swift, cc_params: {ai: 2}}\n", &s);
+	assert_int_equal(s.nic.cc, SCENARIO_CC_SWIFT);
+	scenario_fini(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_profile_says_counts),
 		cmocka_unit_test(the_order_of_entries_does_not),
+		cmocka_unit_test(parameters_are_those_of_the_chosen_control),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
