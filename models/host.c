@@ -94,21 +94,35 @@ static const struct hca_observer observer = {
 	.on_async = on_async,
 };
 
+uint8_t host_dscp(const struct host *host, uint8_t priority)
+{
+	return host->params.has_dscp ? host->params.dscp[priority] : (uint8_t)(priority << 3);
+}
+
+void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path)
+{
+	if (path->priority != priority)
+		path->dscp = host_dscp(host, priority);
+	path->priority = priority;
+	if (host->params.vlan)
+		path->vlan = (uint16_t)(host->params.vlan | priority << 13);
+}
+
 /* The debug mode of Law 4: nothing may get lost between a packet and its bytes. */
-static void through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
-			 struct wire_pkt *pkt)
+static void through_wire(const struct host *host, const struct hca_tx *tx, struct wire_pkt *pkt)
 {
 	uint8_t buf[WIRE_FRAME_MAX], *bytes = pkt->payload;
-	struct wire_path sent = *path, seen;
+	struct wire_path sent = *tx->path, seen;
 	struct wire_pkt parsed;
 	size_t len;
 
-	(void)host;
-	sent.ecn = ecn;
+	host_path_of_frame(host, tx->priority, &sent);
+	sent.ecn = tx->ecn;
 	len = wire_frame_emit(&sent, pkt, buf, sizeof(buf));
 	CHECK(len > 0);
 	CHECK(wire_frame_parse(&seen, &parsed, buf, len) == WIRE_OK);
-	CHECK(seen.ecn == ecn && seen.ttl == path->ttl);
+	CHECK(seen.ecn == sent.ecn && seen.ttl == sent.ttl);
+	CHECK(seen.dscp == sent.dscp && seen.vlan == sent.vlan);
 	parsed.synthetic = pkt->synthetic;
 	if (pkt->synthetic) {
 		uint8_t expected[WIRE_MTU_MAX];
@@ -151,10 +165,10 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 }
 
 static __attribute__((noinline, cold)) void
-look_closer(struct host *host, const struct wire_path *path, uint8_t ecn, struct wire_pkt *pkt)
+look_closer(struct host *host, const struct hca_tx *tx, struct wire_pkt *pkt)
 {
 	if (host->params.through_wire)
-		through_wire(host, path, ecn, pkt);
+		through_wire(host, tx, pkt);
 	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
 		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
 }
@@ -208,7 +222,7 @@ static void transmit(struct host *host, uint32_t priorities)
 		return;
 	}
 	if (host->looks_closer)
-		look_closer(host, tx.path, tx.ecn, &pkt);
+		look_closer(host, &tx, &pkt);
 	frame = make_frame(host, &pkt, &tx);
 	if (!frame) {
 		give_up(host);

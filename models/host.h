@@ -52,6 +52,9 @@ struct host_params {
 	bool flow_pairs; /* flows from one host to another share a queue pair, in order of their starts */
 	bool flow_uc;	 /* they are UC; not with flow_pairs */
 	uint8_t flow_timeout, flow_retries, flow_ttl; /* ttl 0: 64 */
+	uint16_t vlan;		      /* tag of all frames, for captures; 0: none */
+	bool has_dscp;
+	uint8_t dscp[SIM_PRIORITIES]; /* of each priority, if has_dscp; else 8 times the priority */
 	ps_t loop_delay;      /* of what it sends to itself, beside the time on the wire */
 	struct spin *spin;    /* watches programs (models/spin.h); NULL: nobody does */
 	bool through_wire;    /* every packet to bytes and back before it is sent */
@@ -116,6 +119,11 @@ void host_attach(struct host *host, struct sim_fc *fc);
 
 /* Before the run. */
 void host_set_tap(struct host *host, struct host_tap *tap);
+
+/* DSCP of what @host sends in @priority, unless a program says otherwise. */
+uint8_t host_dscp(const struct host *host, uint8_t priority);
+/* @path as the headers of a frame of @priority have it: CNPs and ACKs may be in another than data. */
+void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path);
 
 /* How a frame of @from has come to @host. */
 struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,

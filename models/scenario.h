@@ -100,6 +100,8 @@ struct scenario_nic { /* of every host */
 	uint8_t ttl; /* of flows */
 	struct scenario_rx rx;
 	bool ipv6;
+	uint16_t vlan;		      /* 0: untagged */
+	uint8_t dscp[SIM_PRIORITIES]; /* by priority */
 	char profile[32]; /* host profile of costs: "generic" or "none" */
 };
 

@@ -35,7 +35,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.cnp_interval = nic->cnp_interval,
 		.cc = scenario_cc_ops(nic->cc),
 		.cc_params = cc_dcqcn_params(rate),
-		.wire_overhead = wire_frame_overhead(nic->ipv6 ? WIRE_SHAPE_IPV6 : 0),
+		.wire_overhead = wire_frame_overhead(scenario_wire_shape(s)),
 		.ns3_headers = nic->ns3_headers,
 		.cnp_keeps_marks = nic->cnp_keeps_marks,
 		.qp_max = 1u << 22,
@@ -52,7 +52,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 
 static struct host_params host_of(const struct scenario *s, const struct scenario_options *options)
 {
-	return (struct host_params){
+	struct host_params params = {
 		.profile = profile_of(s),
 		.cost = strcmp(s->nic.profile, "none") == 0 ? host_cost_none() : host_cost_generic(),
 		.coro_backend = CORO_STACK,
@@ -62,8 +62,13 @@ static struct host_params host_of(const struct scenario *s, const struct scenari
 		.flow_uc = s->nic.uc,
 		.flow_retries = s->nic.retry_cnt,
 		.flow_ttl = s->nic.ttl,
+		.has_dscp = true,
+		.vlan = s->nic.vlan,
 		.through_wire = options->through_wire,
 	};
+
+	memcpy(params.dscp, s->nic.dscp, sizeof(params.dscp));
+	return params;
 }
 
 static struct fabric_params params_of(const struct scenario *s,

@@ -57,14 +57,14 @@ static uint32_t head_bytes(const struct scenario *s)
 
 	if (s->nic.ns3_headers)
 		return WIRE_NS3_DATA_BYTES;
-	return (uint32_t)wire_frame_overhead(s->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0) +
+	return wire_frame_overhead(scenario_wire_shape(s)) +
 	       (uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES - TAIL;
 }
 
 /* Bytes of a frame besides its IP packet. */
 static uint32_t around_ip(const struct scenario *s)
 {
-	return s->nic.ns3_headers ? 14 : 8 + 14 + 4 + 12;
+	return s->nic.ns3_headers ? 14 : 8 + 14 + (s->nic.vlan ? WIRE_VLAN_BYTES : 0) + 4 + 12;
 }
 
 static bool any_is_down(const struct scenario *s)

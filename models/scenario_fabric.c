@@ -119,10 +119,14 @@ void scenario_check_topology(struct scenario_reader *r, const struct bad_at *at,
 	util_free(ports);
 }
 
+unsigned scenario_wire_shape(const struct scenario *scenario)
+{
+	return (scenario->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0u) | (scenario->nic.vlan ? WIRE_SHAPE_VLAN : 0u);
+}
+
 uint32_t scenario_frame_bytes(const struct scenario *scenario)
 {
-	const uint32_t overhead =
-		(uint32_t)wire_frame_overhead(scenario->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0);
+	const uint32_t overhead = wire_frame_overhead(scenario_wire_shape(scenario));
 	const bool takes_int = scenario_cc_ops(scenario->nic.cc)->takes_int;
 
 	if (scenario->nic.ns3_headers)

@@ -114,6 +114,7 @@ void scenario_check_topology(struct scenario_reader *r, const struct bad_at *at,
 
 /* A frame of the largest packet, preamble and gap included. */
 uint32_t scenario_frame_bytes(const struct scenario *scenario);
+unsigned scenario_wire_shape(const struct scenario *scenario); /* of all packets, WIRE_SHAPE_ */
 /* What PFC keeps free for what comes in at @link's end at a switch like @sw, per priority. */
 uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct scenario_switch *sw,
 				 const struct topology_link *link);

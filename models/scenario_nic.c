@@ -4,10 +4,13 @@
 #include "transport/wire/frame.h"
 #include "transport/wire/ns3.h"
 #include "util/alloc.h"
+#include "util/quantity.h"
 #include "util/text.h"
 
 /* The adapters of a scenario, and the two figures that windows are made of: the longest round trip
  * of the idle fabric, and what fits into it. */
+
+enum { DSCP_MAX = 63 };
 
 /* ---- base round trip ---- */
 
@@ -27,7 +30,7 @@ static ps_t frame_time(uint32_t bytes, uint64_t rate_bps)
 
 static ps_t link_time(const struct scenario *s, const struct topology_link *link)
 {
-	const uint32_t roce = wire_frame_overhead(s->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0) +
+	const uint32_t roce = wire_frame_overhead(scenario_wire_shape(s)) +
 			      (uint32_t)(WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES);
 	const uint32_t ack = s->nic.ns3_headers ? wire_ns3_ack_bytes(false) : roce;
 
@@ -185,6 +188,28 @@ static void check_uc(struct scenario_reader *r, const struct yaml_node *map)
 				"per-flow with nic.transport: uc");
 }
 
+static void read_dscp(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const struct yaml_node *list = scenario_node(map, "dscp");
+	uint8_t *dscp = r->scenario->nic.dscp;
+	uint32_t count = 0;
+	uint64_t value;
+
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		dscp[q] = (uint8_t)(q << 3);
+	if (!list || list->kind != YAML_LIST)
+		return;
+	for (const struct yaml_node *node = list->child; node; node = node->next, count++) {
+		if (!node->text || count >= SIM_PRIORITIES ||
+		    util_count_parse(node->text, node->length, &value) != UTIL_QUANTITY_OK ||
+		    value > DSCP_MAX)
+			break;
+		dscp[count] = (uint8_t)value;
+	}
+	if (count != SIM_PRIORITIES || list->child_count != SIM_PRIORITIES)
+		scenario_refuse(r, map, list, "nic", "eight numbers up to 63");
+}
+
 void scenario_read_nic(struct scenario_reader *r)
 {
 	static const char *const rto[] = {"rto_low", "rto_high"};
@@ -208,6 +233,7 @@ void scenario_read_nic(struct scenario_reader *r)
 		.loop_delay = scenario_get(map, "nic.loop_delay").number,
 		.ttl = (uint8_t)scenario_get(map, "nic.ttl").number,
 		.ipv6 = scenario_get(map, "nic.ip").word == 1,
+		.vlan = (uint16_t)scenario_get(map, "nic.vlan").number,
 	};
 	util_text(nic->profile, sizeof(nic->profile), "%s",
 		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
@@ -220,8 +246,11 @@ void scenario_read_nic(struct scenario_reader *r)
 		read_selective(r, map);
 	else if (nic->retransmit != HCA_SELECTIVE)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
+	read_dscp(r, map);
 	if (nic->uc)
 		check_uc(r, map);
+	if (nic->vlan && nic->ns3_headers)
+		scenario_refuse(r, map, scenario_node(map, "vlan"), "nic", "0 with nic.headers: ns3");
 	if (nic->mtu == 1000 && !nic->ns3_headers)
 		scenario_refuse(r, map, scenario_node(map, "mtu"), "nic",
 				"a power of two, or nic.headers: ns3 beside it");

@@ -72,10 +72,16 @@
 	{P ".mtu", SCENARIO_COUNT, NULL, 68, 65000, NULL,                                         \
 	 .help = "bytes of an IP packet; longer ones are dropped"},                               \
 	{P ".dscp", SCENARIO_LIST, NULL, 0, 0, NULL,                                              \
-	 .help = "priorities by DSCP; by default and for others DSCP / 8, as hosts have it"},      \
+	 .help = "priorities by DSCP, as hosts send it (nic.dscp); of others DSCP / 8"},           \
 	{P ".dscp[].values", SCENARIO_TEXTS, NULL, 0, 0, NULL, .help = "a list of DSCPs, 0 to 63", \
 	 .required = true},                                                                       \
 	{P ".dscp[].priority", SCENARIO_COUNT, NULL, 0, 7, NULL, .help = "their queue here",      \
+	 .required = true},                                                                       \
+	{P ".pcp", SCENARIO_LIST, NULL, 0, 0, NULL,                                               \
+	 .help = "instead of dscp, with nic.vlan: priorities by the PCP of the tag; of others that PCP"}, \
+	{P ".pcp[].values", SCENARIO_PRIORITIES, NULL, 0, 7, NULL, .help = "a list of PCPs, 0 to 7", \
+	 .required = true},                                                                       \
+	{P ".pcp[].priority", SCENARIO_COUNT, NULL, 0, 7, NULL, .help = "their queue here",       \
 	 .required = true},                                                                       \
 	{P ".ecn", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "marks congestion", .block = true},    \
 	{P ".ecn.kmin", SCENARIO_BYTES, "400KB", 0, GIB, NULL, .help = "no mark up to this queue"}, \
@@ -349,6 +355,10 @@ static const struct scenario_row rows[] = {
 	{"nic.retries", SCENARIO_COUNT, "7", 0, 7, NULL, .help = "of flows, before they fail"},
 	{"nic.ttl", SCENARIO_COUNT, "64", 1, 255, NULL, .help = "of flows: hops until a packet is dropped"},
 	{"nic.ip", SCENARIO_WORD, "4", 0, 0, "4 6", .help = "version"},
+	{"nic.vlan", SCENARIO_COUNT, "0", 0, 4094, NULL,
+	 .help = "802.1Q tag of all that hosts send, with its priority as PCP: 4 bytes more a packet; 0: none"},
+	{"nic.dscp", SCENARIO_TEXTS, NULL, 0, 0, NULL,
+	 .help = "eight DSCPs, 0 to 63, of what hosts send in priorities 0 to 7; by default 8 times the priority"},
 	{"nic.loop_delay", SCENARIO_TIME, "100ns", 1, PS_MS, NULL,
 	 .help = "of what a host sends to itself, besides its time on the wire"},
 	{"nic.rx", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "hosts that take what they receive slowly",

@@ -188,19 +188,19 @@ static void read_weights(const struct place *p)
 		refuse_content(p, ets, "ets.weights", "eight numbers up to 255, not all 0");
 }
 
-/* Hosts send priority P with DSCP 8P: what a switch makes of that. */
+/* What a switch makes of the DSCPs that hosts send. */
 static void read_dscp(const struct place *p)
 {
 	const struct yaml_node *list = scenario_node(p->map, "dscp");
+	const uint8_t *sent = p->r->scenario->nic.dscp;
 	struct scenario_switch *sw = p->sw;
 
 	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
-		sw->map[q] = q;
+		sw->map[q] = sent[q] / 8;
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next) {
 		const struct yaml_node *values = scenario_node(map, "values");
 
-		sw->mapped = true;
 		for (const struct yaml_node *node =
 			     values && values->kind == YAML_LIST ? values->child : NULL;
 		     node; node = node->next) {
@@ -210,11 +210,56 @@ static void read_dscp(const struct place *p)
 				(void)util_count_parse(node->text, node->length, &dscp);
 			if (dscp > 63)
 				refuse_content(p, map, "dscp[].values", "a list of DSCPs, 0 to 63");
-			else if (dscp % 8 == 0)
-				sw->map[dscp / 8] =
-					(uint8_t)scenario_get(map, "switch.dscp[].priority").number;
+			for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+				if (sent[q] == dscp)
+					sw->map[q] = (uint8_t)scenario_get(map, "switch.dscp[].priority")
+							     .number;
 		}
 	}
+}
+
+/* And of the PCPs, which are the hosts' priorities. */
+static void read_pcp(const struct place *p)
+{
+	const struct yaml_node *list = scenario_node(p->map, "pcp");
+	struct scenario_switch *sw = p->sw;
+
+	if (p->r->scenario->nic.vlan == 0)
+		refuse_content(p, p->map, "pcp", "nic.vlan beside it");
+	if (scenario_is_own(p->map, "dscp") && scenario_is_own(p->map, "pcp"))
+		refuse_content(p, p->map, "pcp", "either switch.dscp or switch.pcp");
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->map[q] = q;
+	for (const struct yaml_node *map = list->kind == YAML_LIST ? list->child : NULL; map;
+	     map = map->next) {
+		const struct yaml_node *values = scenario_node(map, "values");
+
+		for (uint32_t q = 0; values && q < SIM_PRIORITIES; q++)
+			if (scenario_value_of(values)->number >> q & 1)
+				sw->map[q] =
+					(uint8_t)scenario_get(map, "switch.pcp[].priority").number;
+	}
+}
+
+static void read_map(const struct place *p)
+{
+	static const char *const keys[] = {"dscp", "pcp"};
+	struct scenario_switch *sw = p->sw;
+
+	if (scenario_has(p->map, "credit")) {
+		for (int i = 0; i < 2; i++)
+			if (scenario_has(p->map, keys[i]))
+				refuse_content(p, p->map, keys[i],
+					       "no switch.credit beside it, whose counts go by priority");
+		return;
+	}
+	if (scenario_has(p->map, "pcp") &&
+	    (scenario_is_own(p->map, "pcp") || !scenario_is_own(p->map, "dscp")))
+		read_pcp(p);
+	else
+		read_dscp(p);
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->mapped = sw->mapped || sw->map[q] != q;
 }
 
 /* ---- flow control ---- */
@@ -404,7 +449,7 @@ static void read_place(const struct place *p)
 	sw->flowlet_gap = scenario_get(map, "switch.flowlet_gap").number;
 	read_weave(p);
 	sw->mtu_bytes = (uint32_t)scenario_get(map, "switch.mtu").number;
-	read_dscp(p);
+	read_map(p);
 	read_ecn(p);
 	read_weights(p);
 	if (scenario_has(map, "pfc") && scenario_has(map, "credit"))
@@ -415,8 +460,6 @@ static void read_place(const struct place *p)
 		read_credit(p);
 	else
 		read_lossy(p);
-	if (sw->mapped && scenario_has(map, "credit"))
-		refuse_content(p, map, "dscp", "no switch.credit beside it, whose counts go by priority");
 	if (!scenario_has(map, "pfc"))
 		refuse_thresholds(p);
 	if (scenario_has(map, "classes") && scenario_has(map, "credit"))

@@ -41,7 +41,7 @@ static struct hca_qp_attr attr_of(const struct traffic_host *th, const struct tr
 		.port = 1,
 		.path = {.ttl = host->params.flow_ttl ? host->params.flow_ttl : 64,
 			 .priority = flow->priority,
-			 .dscp = (uint8_t)(flow->priority << 3)},
+			 .dscp = host_dscp(host, flow->priority)},
 	};
 
 	host_ip(peer, attr.path.dst_ip);

@@ -19,8 +19,8 @@ expect 0 run pause.yaml --json --set 'programs=[]' --threads 2 --pcap two.pcapng
 cmp alone.pcapng two.pcapng || fail "another capture with two threads"
 expect 0 run pause.yaml --json --set nic.ip=6 --pcap six.pcapng
 
-python3 - out_1 one.pcapng six.pcapng <<'END' || fail "not what ports.csv says"
-import csv, json, struct, sys, zlib
+cat >frames.py <<'END'
+import struct
 
 def frames(path):
     data, at, names = open(path, "rb").read(), 0, []
@@ -41,6 +41,11 @@ def frames(path):
                 options = options[4 + (n + 3) // 4 * 4:]
             yield names[port], high << 32 | low, way, data[at + 28:at + 28 + size]
         at += length
+END
+python3 - out_1 one.pcapng six.pcapng <<'END' || fail "not what ports.csv says"
+import csv, json, struct, sys, zlib
+
+exec(open("frames.py").read())
 
 def icrc(frame):
     f = bytearray(frame[14:])
@@ -85,6 +90,22 @@ for path in sys.argv[2:]:
         assert pauses == result["pfc"]["pause_sent"] + result["pfc"]["resume_sent"] > 0
         assert ce == result["ecn"]["marked"] > 0, (ce, result["ecn"])
         assert cnps == result["cnp"]["sent"] > 0
+END
+# In a VLAN all have its tag, with the priority as PCP and the DSCP of that priority.
+expect 0 run pause.yaml --json --set 'programs=[]' --set nic.vlan=100 --set nic.ack_priority=5 \
+	--set 'nic.dscp=[0, 8, 16, 26, 32, 40, 46, 56]' --pcap tag.pcapng
+python3 - <<'END' || fail "not the tags and DSCPs of their priorities"
+import collections, struct
+exec(open("frames.py").read())
+
+seen = collections.Counter()
+for name, at, way, frame in frames("tag.pcapng"):
+    if frame[12:14] != b"\x88\x08":
+        assert frame[12:14] == b"\x81\0" and frame[16:18] == b"\x08\0"
+        tag = struct.unpack_from(">H", frame, 14)[0]
+        assert tag & 0xfff == 100
+        seen[{0x81: "CNP", 0x11: "ACK"}.get(frame[46], "data"), tag >> 13, frame[19] >> 2] += 1
+assert set(seen) == {("CNP", 6, 46), ("ACK", 5, 40), ("data", 3, 26)}, seen
 END
 if command -v tshark >/dev/null; then
 	tshark -r one.pcapng -Y 'infiniband.bth.opcode == 129' 2>/dev/null | grep -q . ||

@@ -47,6 +47,14 @@ static void a_frame_takes_its_time_twice(void **state)
 	assert_int_equal(lone_flow(TWO ONE_FLOW), 2 * 335520 + 2 * 6880 + 4 * PS_US);
 }
 
+/* Four bytes more of each frame, the ACK's too, on both links. */
+static void a_tag_takes_its_time(void **state)
+{
+	(void)state;
+	assert_int_equal(lone_flow(TWO ONE_FLOW "nic: {vlan: 100}\n"),
+			 2 * (335520 + 320) + 2 * (6880 + 320) + 4 * PS_US);
+}
+
 /* Its window is what fits into the round trip: with an ACK now and then it would stand still. */
 static void a_lone_flow_of_selective_repeat_is_as_fast_as_its_link(void **state)
 {
@@ -490,7 +498,7 @@ static void a_stream_may_find_no_memory(void **state)
 	scenario_fini(&w.scenario);
 }
 
-RUN(T(a_frame_takes_its_time_twice), T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
+RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time), T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
     T(latency_is_added_once_a_switch_and_way),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
     T(headroom_is_what_is_needed),

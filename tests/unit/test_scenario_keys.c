@@ -30,6 +30,7 @@
 #define CLASSES STAR "switch: {pfc: {}, classes: [{priorities: [3]}]}\n"
 #define CLASS_XOFF STAR "switch: {pfc: {}, classes: [{priorities: [3], xoff: 100KB}]}\n"
 #define TURNS STAR "switch: {ets: {weights: [1, 1, 1, 1, 1, 1, 1, 1]}}\n"
+#define PCP STAR "nic: {vlan: 7}\nswitch: {pcp: [{values: [3], priority: 2}]}\n"
 #define DSCP STAR "switch: {dscp: [{values: [24], priority: 2}]}\n"
 #define SOME(S) STAR "switch: {" S "}\nswitches: [{names: s0, " S "}]\n"
 #define ROUTES LEAF "routing: {ways: [{at: spine0, to: h3, via: leaf0}]}\n"
@@ -129,6 +130,8 @@ static const struct key_case cases[] = {
 	{"switch.mtu", STAR, "switch.mtu", "1500", "67"},
 	{"switch.dscp[].values", DSCP, "switch.dscp.0.values", "[16]", "[64]"},
 	{"switch.dscp[].priority", DSCP, "switch.dscp.0.priority", "1", "8"},
+	{"switch.pcp[].values", PCP, "switch.pcp.0.values", "[2]", "[8]"},
+	{"switch.pcp[].priority", PCP, "switch.pcp.0.priority", "1", "8"},
 	{"switch.pfc.headroom_pool", PFC, "switch.pfc.headroom_pool", "1MiB", "33MiB"},
 	{"switch.pfc.watchdog.detection", DOG, "switch.pfc.watchdog.detection", "1ms", "0ms"},
 	{"switch.pfc.watchdog.restoration", DOG, "switch.pfc.watchdog.restoration", "1ms", "x"},
@@ -199,6 +202,10 @@ static const struct key_case cases[] = {
 	 "[16]", "[64]"},
 	{"switches[].dscp[].priority", SOME("dscp: [{values: [24], priority: 2}]"), "switches.0.dscp.0.priority",
 	 "1", "8"},
+	{"switches[].pcp[].values", SOME("pcp: [{values: [3], priority: 2}]") "nic: {vlan: 7}\n",
+	 "switches.0.pcp.0.values", "[2]", "[8]"},
+	{"switches[].pcp[].priority", SOME("pcp: [{values: [3], priority: 2}]") "nic: {vlan: 7}\n",
+	 "switches.0.pcp.0.priority", "1", "8"},
 	{"switches[].pfc.headroom_pool", SOME("pfc: {}"), "switches.0.pfc.headroom_pool",
 	 "1MiB", "33MiB"},
 	{"switches[].pfc.watchdog.detection", SOME("pfc: {watchdog: {}}"), "switches.0.pfc.watchdog.detection",
@@ -335,6 +342,8 @@ static const struct key_case cases[] = {
 	{"nic.rto_high", STAR "nic: {retransmit: selective}\n", "nic.rto_high", "1ms", "50us"},
 	{"nic.retries", STAR, "nic.retries", "0", "8"},
 	{"nic.ip", STAR, "nic.ip", "6", "5"},
+	{"nic.vlan", STAR, "nic.vlan", "100", "4095"},
+	{"nic.dscp", STAR, "nic.dscp", "[0, 8, 16, 26, 32, 40, 48, 56]", "[0, 8, 16, 64, 32, 40, 48, 56]"},
 	{"nic.loop_delay", STAR, "nic.loop_delay", "1us", "0ns"},
 	{"nic.profile", STAR, "nic.profile", "none", "mlx"},
 	{"traffic[].class", RING, "traffic.0.class", "x", "a:b"},

@@ -86,6 +86,37 @@ static void ACKs_are_as_many_as_are_lived_on(void **state)
 	assert_int_equal(acks("ack_every: auto"), 64);
 }
 
+/* What the switch makes of priority 3. */
+static uint8_t priority_of_3(const char *rest)
+{
+	struct scenario s;
+	char text[400];
+	uint8_t priority;
+
+	util_text(text, sizeof(text), STAR "%s\n", rest);
+	assert_good(text, NULL, &s);
+	assert_true(s.switches.mapped || s.switches.map[3] == 3);
+	priority = s.switches.map[3];
+	scenario_fini(&s);
+	return priority;
+}
+
+static void priorities_go_by_what_hosts_send(void **state)
+{
+	(void)state;
+	assert_int_equal(priority_of_3(""), 3);
+	assert_int_equal(priority_of_3("switch: {dscp: [{values: [24], priority: 5}]}"), 5);
+	assert_int_equal(priority_of_3("switch: {dscp: [{values: [26], priority: 5}]}"), 3);
+	assert_int_equal(priority_of_3("switch: {dscp: [{values: [26], priority: 5}]}\n"
+				       "nic: {dscp: [0, 8, 16, 26, 32, 40, 48, 56]}"), 5);
+	/* 46 is in the class of priority 5, wherever hosts use it. */
+	assert_int_equal(priority_of_3("nic: {dscp: [0, 8, 16, 46, 32, 40, 48, 56]}"), 5);
+	assert_int_equal(priority_of_3("nic: {dscp: [0, 8, 16, 46, 32, 40, 48, 56], vlan: 5}\n"
+				       "switch: {pcp: [{values: [1], priority: 0}]}"), 3);
+	assert_int_equal(priority_of_3("nic: {vlan: 5}\n"
+				       "switch: {pcp: [{values: [1, 3], priority: 0}]}"), 0);
+}
+
 static void what_is_left_out_has_its_default(void **state)
 {
 	struct scenario s;
@@ -282,7 +313,7 @@ static void every_allocation_may_fail(void **state)
 }
 
 RUN(T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
-    T(ACKs_are_as_many_as_are_lived_on),
+    T(ACKs_are_as_many_as_are_lived_on), T(priorities_go_by_what_hosts_send),
     T(a_ring_goes_as_people_count), T(a_permutation_moves_everybody), T(patterns_have_their_pairs),
     T(a_load_is_each_hosts_own), T(ranks_are_in_the_order_of_their_hosts),
     T(faults_are_one_kind_each), T(aliases_are_copies), T(every_allocation_may_fail))
