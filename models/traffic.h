@@ -42,7 +42,7 @@ struct traffic_flow {
 	uint64_t id;
 	struct traffic_flow *next, *next_ended; /* of a stream */
 	struct traffic_flow *next_of_pair;	/* that is to end after this one */
-	uint32_t first_psn, packets; /* of a pair's flow, from when it is posted to a while after its end */
+	uint32_t first_psn, packets; /* of a pair's flow, from when it is posted; beside streams to a while after its end */
 	struct traffic_source {
 		struct hca_qp *qp;
 		struct hca_mr *mr;

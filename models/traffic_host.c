@@ -255,7 +255,8 @@ static int end_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 
 	CHECK(pair->open == flow);
 	pair->open = flow->next_of_pair;
-	if (th->host->now > TRAFFIC_TIME_WAIT)
+	/* What a list holds is there to the end. */
+	if (th->traffic->feed && th->host->now > TRAFFIC_TIME_WAIT)
 		traffic_pair_forget_ended(pair, th->host->now - TRAFFIC_TIME_WAIT);
 	flow->packets_retransmitted = again - pair->retransmitted;
 	pair->retransmitted = again;

@@ -59,7 +59,7 @@ struct traffic_pair {
 	uint64_t retransmitted; /* packets, of flows that have ended */
 	struct hca_qp *qp, *sink_qp;
 	struct hca_mr *mr;
-	/* In order: ended lately, from @kept on; under way, from @open on; not posted yet, from @waiting. */
+	/* In order: ended (beside streams: lately), from @kept on; under way, from @open on; not posted yet, from @waiting. */
 	struct traffic_flow *kept, *open, *waiting, *last;
 	uint32_t end_psn; /* of what is posted */
 	struct traffic_pair *next;		     /* of those of streams */

@@ -140,13 +140,21 @@ void traffic_pair_forget(struct traffic_pair *pair, const struct traffic_flow *f
 		forget_first(pair);
 }
 
+/* From @flow on, before @until, the one that @psn is of; NULL: none. */
+static const struct traffic_flow *search(const struct traffic_flow *flow,
+					 const struct traffic_flow *until, uint32_t psn)
+{
+	while (flow != until && ((psn - flow->first_psn) & WIRE_U24_MAX) >= flow->packets)
+		flow = flow->next_of_pair;
+	return flow != until ? flow : NULL;
+}
+
 const struct traffic_flow *traffic_pair_at(const struct traffic_pair *pair, uint32_t psn)
 {
-	const struct traffic_flow *flow = pair->kept;
+	const struct traffic_flow *flow = search(pair->open, pair->waiting, psn);
 
-	while (flow != pair->waiting && ((psn - flow->first_psn) & WIRE_U24_MAX) >= flow->packets)
-		flow = flow->next_of_pair;
-	if (flow != pair->waiting)
+	flow = flow ? flow : search(pair->kept, pair->open, psn);
+	if (flow)
 		return flow;
 	return pair->open ? pair->open : pair->kept;
 }

@@ -55,9 +55,9 @@ bool series_flows_check(struct series_flows *series, const char *text, const str
 		bad_text(ret_why, "no memory");
 		return false;
 	}
-	if (scenario->nic.qp_per_pair) {
-		bad_text(ret_why, "found nic.qp: per-pair, expected per-flow: flows of a pair share a "
-				  "queue pair and cannot be told from each other");
+	if (scenario->nic.qp_per_pair && scenario->stream_count > 0) {
+		bad_text(ret_why, "found nic.qp: per-pair and traffic that is streamed, expected one of "
+				  "them: flows of both would share queue pairs");
 		return false;
 	}
 	if (strcmp(text, "all") == 0)

@@ -98,7 +98,50 @@ for flows in "" "7,5" "5-3" "3-x" "99" "all,1" "-1"; do
 	[ "$(wc -l <err)" = 1 ] || fail "--series-flows $flows: not one line"
 done
 expect 2 run lossy.yaml --series-flows all
-expect 2 run lossy.yaml --series 1ms --series-flows all --set nic.qp=per-pair
-grep -q 'per-pair' err || fail "flows of a pair are not refused"
 expect 2 run lossy.yaml --series 1ms --series-flows all --set traffic.late.repeat=2000 --set traffic.late.every=1ns
 grep -q 'at most 10000' err || fail "too many flows are not refused"
+
+# Of flows that share a queue pair, packets are told apart by their PSNs.
+lossy_scenario 'kind: star, hosts: 9' '  - {class: more, pattern: incast, to: h0, size: 150KB, start: 5us, repeat: 3, every: 40us}' \
+	'  - {class: idle, pattern: incast, to: h1, from: h2, size: 30KB, start: 4ms}'
+expect 0 run lossy.yaml --quiet --out pairs --series 10us --series-flows all --set nic.qp=per-pair
+python3 - <<'END' || fail "series of flows of pairs do not add up"
+import collections, csv, json
+sums = collections.defaultdict(collections.Counter)
+for r in csv.DictReader(open("pairs/series_flows.csv")):
+    sums[r["id"]].update({k: int(r[k]) for k in ("sent_bytes", "sent_packets", "resent_packets", "marked_packets", "arrived_bytes")})
+flows = list(csv.DictReader(open("pairs/flows.csv")))
+result = json.load(open("pairs/result.json"))
+assert len(sums) == len(flows) > 40
+for f in flows:
+    s, size = sums[f["id"]], int(f["bytes"])
+    assert s["sent_packets"] - s["resent_packets"] == -(-size // 1024), (f, s)
+    assert s["sent_bytes"] >= s["arrived_bytes"] >= size + 82 * -(-size // 1024) + 16, (f, s)
+total = lambda k: sum(s[k] for s in sums.values())
+assert total("resent_packets") == result["flows"]["packets_retransmitted"] > 100
+assert total("marked_packets") == result["ecn"]["marked"] > 100
+END
+# Where timeouts are short, packets come twice, and some long after their flow has ended; none is lost.
+cat >twice.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 4}
+switch: {buffer: 8MB}
+nic: {mtu: 1024, timeout: 1, qp: per-pair}
+traffic: [{class: in, pattern: incast, to: h0, size: 150KB, repeat: 4, every: 100us}]
+END
+expect 0 run twice.yaml --quiet --out twice --series 10us --series-flows all
+python3 - <<'END' || fail "what came late is another flow's"
+import collections, csv, json
+sent, arrived, last = collections.Counter(), collections.Counter(), {}
+for r in csv.DictReader(open("twice/series_flows.csv")):
+    sent[r["id"]] += int(r["sent_bytes"])
+    arrived[r["id"]] += int(r["arrived_bytes"])
+    last[r["id"]] = int(r["time_ps"])
+flows = {f["id"]: f for f in csv.DictReader(open("twice/flows.csv"))}
+assert sum(json.load(open("twice/result.json"))["drops"].values()) == 0
+assert len(sent) == len(flows) == 12 and sent == arrived
+assert any(last[id] > int(f["end_ps"]) + 30 * 10**6 for id, f in flows.items())
+END
+echo '  - {class: load, size: 10KB, load: 10%, until: 1ms, stream: always}' >>lossy.yaml
+expect 2 run lossy.yaml --series 1ms --series-flows all --set nic.qp=per-pair
+grep -q '^verbena: --series-flows: found nic\.qp: per-pair and traffic that is streamed, ' err || fail "pairs beside streams are not refused"
