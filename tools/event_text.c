@@ -202,7 +202,8 @@ bool event_filter_parse(const char *text, struct event_filter *ret_filter, struc
 			continue;
 		bad_text(ret_why,
 			 "found %s, expected \"all\" or KEY=VALUE,... of port node qp flow kind "
-			 "from until",
+			 "from until, with a kind of data pause resume credit xoff xon shut open "
+			 "drop mark again",
 			 bad_quote(&quoted, at, length));
 		return false;
 	}
@@ -244,6 +245,14 @@ bool event_filter_check(const struct event_filter *filter, const struct scenario
 			return false;
 		}
 	}
+	for (uint32_t i = 0; i < filter->flow_count && scenario->stream_count == 0; i++)
+		if (filter->flows[i] >= scenario->flow_count) {
+			bad_text(ret_why,
+				 "found flow %" PRIu64 ", expected a number below %" PRIu64
+				 ", that of flows",
+				 filter->flows[i], scenario->flow_count);
+			return false;
+		}
 	return true;
 }
 

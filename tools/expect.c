@@ -147,14 +147,14 @@ int expect_check(const struct scenario *scenario)
 
 /* ---- after the run ---- */
 
-/* ".drops.buffer is 3, .fct.incast.p99_ps is 2412345678 (2.41 ms)" */
+/* ".drops.buffer is 3, .fct.incast.p99_ps is 2412345678 (2.41 ms)"; rates likewise. */
 static int describe_paths(const struct expect_scan *scan, FILE *file)
 {
 	for (size_t i = 0; i < scan->path_count; i++) {
 		const struct expect_path *path = &scan->paths[i];
 		const size_t length = strlen(path->text);
 		char *value = json_dumps(path->value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-		char time[OUTPUT_TEXT_MAX];
+		char short_form[OUTPUT_TEXT_MAX];
 
 		if (!value)
 			return -ENOMEM;
@@ -162,7 +162,11 @@ static int describe_paths(const struct expect_scan *scan, FILE *file)
 		if (json_is_integer(path->value) && length > 3 &&
 		    strcmp(path->text + length - 3, "_ps") == 0)
 			fprintf(file, " (%s)",
-				output_time((ps_t)json_integer_value(path->value), time));
+				output_time((ps_t)json_integer_value(path->value), short_form));
+		if (json_is_integer(path->value) && length > 4 &&
+		    strcmp(path->text + length - 4, "_bps") == 0)
+			fprintf(file, " (%s)",
+				output_rate((uint64_t)json_integer_value(path->value), short_form));
 		free(value);
 	}
 	return 0;

@@ -65,7 +65,7 @@ static void say_none(const struct explain *explain)
 	       " ports and priorities are paused at the end, such as %s towards %s",
 	       shut, events->ports[one].node, events->ports[one].peer);
 	printf(is_done ? ": it was never told to go on. A resume frame may have been lost.\n"
-		       : "; the end of the run came before they could go on.\n");
+		       : "; what for, --why pfc tells.\n");
 }
 
 void explain_deadlock(const struct explain *explain)

@@ -37,6 +37,11 @@ holds held/result.json 'r["expect"][0] == {"text": ".drops.buffer == 0", "held":
 holds held/result.json "r['digest'] == '$plain'" # what is expected changes nothing
 grep -q 'id="expects"' held/report.html || fail "nothing in the report"
 
+# A rate is told as people read it, too.
+with rate.yaml '.fct.incast.goodput_bps > (1|Gbps)'
+expect 0 run rate.yaml --quiet --out rate
+holds rate/result.json 'r["expect"][0]["found"].endswith(" Gb/s)")'
+
 # A false one: 1, with what was found.
 with false.yaml '.drops.buffer == 0' '.fct.incast.p99_ps < (1|us)' '.flows.completed / .flows.posted == 1'
 expect 1 run false.yaml --json --junit false.xml

@@ -196,6 +196,9 @@ says '^    That is the root: h0 took packets in more slowly than its link brough
 expect 0 explain "$root/traces/incidents/pfc_storm.yaml" --why pfc
 says '^    That is the root: h0 had paused leaf0, although no buffer of it had asked for that: a pause storm\.$'
 
+expect 0 explain "$root/traces/incidents/pfc_storm.yaml" --why deadlock
+says '^[0-9]* ports and priorities are paused at the end, such as .*; what for, --why pfc tells\.$'
+
 # A folder whose scenario is another one by now.
 sed -i 's/size: 1MB/size: 900KB/' chain.yaml
 expect 0 run chain.yaml --quiet --out fresh

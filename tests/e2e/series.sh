@@ -127,7 +127,7 @@ version: 1
 topology: {kind: star, hosts: 4}
 switch: {buffer: 8MB}
 nic: {mtu: 1024, timeout: 1, qp: per-pair}
-traffic: [{class: in, pattern: incast, to: h0, size: 150KB, repeat: 4, every: 100us}]
+traffic: [{class: in, pattern: incast, to: h0, size: 100KB, repeat: 4, every: 10us}]
 END
 expect 0 run twice.yaml --quiet --out twice --series 10us --series-flows all
 python3 - <<'END' || fail "what came late is another flow's"

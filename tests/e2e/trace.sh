@@ -51,7 +51,7 @@ holds out "r['digest'] == '$digest'"
 grep -E '^[12]?[0-9]\.[0-9]* us  (h4 > s0|s0 > h4)  .*flow '"$id," trace | cmp -s - some || fail "the filter lets others through"
 expect 0 run lossy.yaml --quiet --out traced --trace 'node=s0,kind=mark,kind=drop'
 [ "$(grep -c ' s0 > .* \(marked here\|no room\)' out)" = "$(grep -c ' us  ' out)" ] || fail "another kind"
-for filter in 'nonsense' 'port=h0-h1' 'node=nobody' 'qp=x' 'kind=nothing' 'until=5' ''; do
+for filter in 'nonsense' 'port=h0-h1' 'node=nobody' 'qp=x' 'kind=nothing' 'until=5' 'flow=99999' ''; do
 	expect 2 run lossy.yaml --out refused --trace "$filter"
 	[ "$(wc -l <err)" = 1 ] && grep -q '^verbena: --trace: found .*, expected ' err || fail "--trace $filter: another line"
 done
