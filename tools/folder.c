@@ -89,7 +89,17 @@ int folder_put(const struct folder *folder, const char *name, folder_write_fn *w
 		error = errno;
 	if (!error && rename(part, path) != 0)
 		error = errno;
-	if (error)
+	if (error) {
 		unlink(part);
+		unlink(path); /* of a run before this one */
+	}
 	return error ? refuse(path, error) : COMMAND_DONE;
+}
+
+int folder_drop(const struct folder *folder, const char *name)
+{
+	char path[PATH_MAX + NAME_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+	return unlink(path) == 0 || errno == ENOENT ? COMMAND_DONE : refuse(path, errno);
 }

@@ -14,9 +14,11 @@ struct folder {
  * line on stderr. */
 int folder_open(struct folder *folder, const char *out, const char *name);
 
-/* Writes @name by @write. As folder_open(). */
+/* Writes @name by @write; where that fails there is no @name any more. As folder_open(). */
 typedef int folder_write_fn(FILE *file, const void *owner); /* 0 or negative errno */
 int folder_put(const struct folder *folder, const char *name, folder_write_fn *write,
 	       const void *owner);
+/* A run before this one may have left @name there. As folder_open(). */
+int folder_drop(const struct folder *folder, const char *name);
 
 #endif

@@ -104,6 +104,10 @@ static int write_files(const struct run *run, struct result *result)
 
 	if (ret)
 		command_say("not enough memory for advice");
+	if (!run->options->series)
+		ret = folder_drop(&run->folder, "series.csv") ? COMMAND_BROKEN : ret;
+	if (!run->options->series_flows)
+		ret = folder_drop(&run->folder, "series_flows.csv") ? COMMAND_BROKEN : ret;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const int one =
 			folder_put(&run->folder, files[i].name, files[i].write, files[i].owner);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROOM = PATH_MAX + 32 };
 
@@ -42,6 +43,8 @@ int series_file_close(struct series_file *file)
 		error = errno;
 	if (!error && rename(part, path) != 0)
 		error = errno;
+	if (error)
+		unlink(path); /* of a run before this one */
 	return error ? refuse(file, error) : COMMAND_DONE;
 }
 

@@ -47,6 +47,12 @@ END
 done
 expect 0 run lossy.yaml --quiet --out run --series 1us
 [ "$(digest_of out)" = "$digest" ] || fail "series change the digest"
+# What a run before this one left there is no series of this one.
+expect 0 run lossy.yaml --quiet --out run --series 1us --series-flows all
+expect 0 run lossy.yaml --quiet --out run --seed 2
+[ ! -e run/series.csv ] && [ ! -e run/series_flows.csv ] || fail "series of another run"
+(ulimit -f 8 && expect 3 run lossy.yaml --out run --quiet)
+[ ! -e run/report.html ] || fail "the report of another run"
 expect 2 run lossy.yaml --json --series 1us
 expect 2 run lossy.yaml --series 5
 expect 2 run lossy.yaml --series 0us
