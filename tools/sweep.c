@@ -4,7 +4,9 @@
 #include "tools/command.h"
 #include "tools/expect.h"
 #include "tools/folder.h"
+#include "tools/incident.h"
 #include "tools/output.h"
+#include "util/alloc.h"
 #include "util/siphash.h"
 
 #include <errno.h>
@@ -91,6 +93,41 @@ static int check_shows(struct sweep *sweep, const struct scenario *scenario)
 	return ret;
 }
 
+/* What is wrong with a setting is told of the line of the plan that has it. */
+static void name_lines(const struct sweep *sweep, struct bad_list *errors)
+{
+	for (uint32_t i = 0; i < errors->count; i++) {
+		struct bad_line *line = &errors->lines[i];
+		const char *rest = strstr(line->text, ": ");
+		char *text;
+
+		if (strcmp(line->file, "--set") != 0 || line->line == 0 ||
+		    line->line > sweep->plan.key_count || !rest)
+			continue;
+		if (asprintf(&text, "%s:%u%s", sweep->options->args[0],
+			     sweep->plan.keys[line->line - 1].line, rest) < 0)
+			continue;
+		util_free(line->text);
+		line->text = text;
+	}
+}
+
+static int read_scenario(const struct sweep *sweep, const struct command_options *options,
+			 struct scenario *ret_scenario)
+{
+	const char *path = sweep->plan.scenario;
+	struct bad_list errors = {.lines = NULL};
+	const int ret =
+		scenario_read(incident_path(path), &options->overrides, ret_scenario, &errors);
+
+	name_lines(sweep, &errors);
+	command_print_bad(&errors, true);
+	bad_list_fini(&errors);
+	if (ret == -ENOMEM)
+		command_say("%s: not enough memory to read it", path);
+	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
+}
+
 /* Reads the scenario as each point has it, so that all is refused before anything runs. */
 static int check_point(struct sweep *sweep, uint64_t point)
 {
@@ -104,7 +141,7 @@ static int check_point(struct sweep *sweep, uint64_t point)
 
 	if (!sets)
 		return COMMAND_BROKEN;
-	ret = command_read(plan->scenario, &options, &scenario);
+	ret = read_scenario(sweep, &options, &scenario);
 	if (!ret) {
 		for (uint32_t i = 0; i < plan->seed_count; i++)
 			sweep->runs[point * plan->seed_count + i] = (struct sweep_run){

@@ -12,7 +12,7 @@
  *	show: [.fct.incast.p99_ps]      columns of the table, paths into result.json
  *
  * Each run is a process of its own. Its result is kept under a name made from all that decides it,
- *so that a sweep that was ended goes on where it was, and one that has grown runs what is new. */
+ * so that a sweep that was ended goes on where it was, and one that has grown runs what is new. */
 #include "models/bad.h"
 
 #include <jansson.h>
@@ -24,6 +24,7 @@ struct sweep_key {
 	char *name;
 	char **values;
 	uint32_t count;
+	uint32_t line; /* of the plan */
 };
 
 struct sweep_plan {

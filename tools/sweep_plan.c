@@ -72,6 +72,7 @@ static void read_set(struct reader *r, const struct yaml_node *map)
 		}
 		key->values = calloc(node->child_count, sizeof(*key->values));
 		key->name = copy(r, node->key);
+		key->line = node->at.line;
 		r->plan->key_count++;
 		for (const struct yaml_node *v = node->child; v && key->values; v = v->next)
 			key->values[key->count++] = copy(r, v->text);

@@ -113,8 +113,11 @@ printf 'scenario: plans/lossy.yaml\nshow:\n  - .drops.buffer\n  - .drops.none\n'
 refused 'bad.yaml:4: show: found ".drops.none", expected a path to a value of the result, such as .drops.buffer'
 printf 'scenario: plans/lossy.yaml\nset: {switch.nonsense: [1, 2]}\n' >bad.yaml
 expect 2 sweep bad.yaml --out refused
-grep -q '^--set:1: switch\.nonsense: found an unknown key, expected one of buffer, ' err || fail "a key that is none"
+grep -q '^bad.yaml:2: switch\.nonsense: found an unknown key, expected one of buffer, ' err || fail "a key that is none"
 [ ! -e refused ] || fail "something was written"
 printf 'scenario: plans/lossy.yaml\nset: {seed: [1, 2], a: [1, x]}\nseeds: 100000\n' >bad.yaml
 refused 'bad.yaml:1: set: found too many combinations, expected at most 100000 runs'
+printf 'scenario: plans/lossy.yaml\nset:\n  nic.cc: [none]\n  switch.buffer: [1MiB, 1Mb]\n' >bad.yaml
+expect 2 sweep bad.yaml --out refused
+[ "$(wc -l <err)" = 1 ] && grep -q '^bad.yaml:4: switch\.buffer: found "1Mb", ' err || fail "a value that is none"
 expect 2 sweep missing.yaml
