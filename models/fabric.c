@@ -144,8 +144,8 @@ static int ready_switches(struct fabric *fabric)
 			 : -ENOMEM;
 		if (ret)
 			sim_fc_destroy(fc);
-		ret = ret ? ret : fabric_mark(fabric, sw);
 		ret = ret ? ret : fabric_extend(fabric, sw);
+		ret = ret ? ret : fabric_mark(fabric, sw);
 	}
 	return ret;
 }

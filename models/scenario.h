@@ -22,7 +22,7 @@ enum scenario_cc {
 enum scenario_fc { SCENARIO_FC_NONE, SCENARIO_FC_PFC, SCENARIO_FC_CREDIT };
 
 struct scenario_ecn {
-	bool enabled;
+	bool enabled, at_enqueue;
 	uint32_t kmin_bytes, kmax_bytes, pmax_num, pmax_den;
 };
 

@@ -80,7 +80,7 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		      struct sim_switch_params *ret_more)
 {
 	bool more = sw->cut_through || sw->mapped || sw->mtu_bytes > 0 ||
-		    sw->balance != SIM_BALANCE_FLOW || any_is_down(s) ||
+		    sw->balance != SIM_BALANCE_FLOW || sw->ecn.at_enqueue || any_is_down(s) ||
 		    scenario_cc_ops(s->nic.cc)->takes_int;
 
 	*ret_more = (struct sim_switch_params){
@@ -90,6 +90,7 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		.balance = sw->balance,
 		.flowlet_gap = sw->flowlet_gap,
 		.weave = sw->weave,
+		.marks_arrivals = sw->ecn.at_enqueue,
 		.mapped = sw->mapped,
 		/* Preamble, Ethernet, FCS and gap around the IP packet. */
 		.frame_limit = sw->mtu_bytes > 0 ? sw->mtu_bytes + around_ip(s) : 0,

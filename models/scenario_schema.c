@@ -87,6 +87,8 @@
 	{P ".ecn.kmin", SCENARIO_BYTES, "400KB", 0, GIB, NULL, .help = "no mark up to this queue"}, \
 	{P ".ecn.kmax", SCENARIO_BYTES, "1600KB", 0, GIB, NULL,                                   \
 	 .help = "always a mark above this queue"},                                               \
+	{P ".ecn.mark", SCENARIO_WORD, "dequeue", 0, 0, "dequeue enqueue",                        \
+	 .help = "by the queue that a frame leaves behind, or by the one that it finds"},         \
 	{P ".ecn.pmax", SCENARIO_RATIO, "20%", 0, 1000000, NULL, .help = "chance of a mark at kmax"}, \
 	{P ".pfc", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "pauses by priority", .block = true},  \
 	{P ".pfc.priorities", SCENARIO_PRIORITIES, "3", 0, 7, NULL, .help = "that lose nothing"}, \

@@ -53,6 +53,7 @@ static void read_ecn(const struct place *p)
 		return;
 	*ecn = (struct scenario_ecn){
 		.enabled = true,
+		.at_enqueue = scenario_get(node, "switch.ecn.mark").word == 1,
 		.kmin_bytes = (uint32_t)scenario_get(node, "switch.ecn.kmin").number,
 		.kmax_bytes = (uint32_t)scenario_get(node, "switch.ecn.kmax").number,
 		.pmax_num = pmax.num,

@@ -23,7 +23,8 @@ struct sim_pkt {
 	uint32_t flow_hash; /* what ECMP sees */
 	uint16_t bytes;	    /* on the wire, preamble and gap included */
 	uint16_t port;	    /* at which it arrived: index in the node's ports */
-	uint16_t number;    /* low bits of the packet's number on the link it came by */
+	uint16_t number;    /* low bits of the packet's number on the link it came by; waiting where
+			     * arrivals are marked: whether it is marked as it leaves */
 	uint8_t priority : 3, ecn : 2, frame : 1; /* ecn as in RFC 3168 */
 	uint8_t epoch : 2; /* between switches that reroute (sim/switch_weave.h); otherwise 0 */
 	uint8_t ttl;

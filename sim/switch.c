@@ -98,7 +98,8 @@ int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
 	if (!sw->marks)
 		return -ENOMEM;
 	sw->marks[port * SIM_PRIORITIES + priority] = mark;
-	class_of(sw, port, priority)->mark_above = mark->quiet_bytes;
+	if (!sw->more || !sw->more->params.marks_arrivals)
+		class_of(sw, port, priority)->mark_above = mark->quiet_bytes;
 	return 0;
 }
 
@@ -117,6 +118,7 @@ static void hear_heads(struct sim_switch *sw, uint32_t bytes)
 int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *params)
 {
 	CHECK(sw->fc);
+	CHECK(!sw->marks);
 	if (!sw->more && make_full(sw) != 0)
 		return -ENOMEM;
 	sw->more->params = *params;

@@ -15,7 +15,7 @@
 
 struct sim_switch;
 
-/* Marks at dequeue. @queue_bytes: the queue without the frame. The draw is a function of the packet
+/* Marks at dequeue, or at enqueue (marks_arrivals). @queue_bytes: the queue without the frame. The draw is a function of the packet
  * and the switch, never of what else was drawn. */
 struct sim_mark {
 	bool (*mark)(const struct sim_mark *mark, uint32_t queue_bytes, uint32_t draw);
@@ -57,6 +57,7 @@ struct sim_switch_params {
 	enum sim_balance balance;
 	ps_t flowlet_gap;
 	struct sim_weave_params weave;
+	bool marks_arrivals; /* by the queue that a frame finds, instead of the one that it leaves */
 	bool mapped; /* the priority of a frame here is @map's; it keeps its own */
 	uint8_t map[SIM_PRIORITIES];
 	uint32_t frame_limit; /* longer frames are dropped; on the wire; 0: none */

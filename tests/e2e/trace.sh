@@ -142,3 +142,18 @@ expect 1 run program.yaml --json
 qp=$(sed -n 's/.* of QP \(0x[0-9a-f]*\): transport retries exceeded.*/\1/p' err)
 expect 0 run program.yaml --json --break-on "qp $qp enters ERR"
 grep -q "^stopped: qp $qp enters ERR, in the window that begins at [0-9.]* us$" err || fail "qp: not stopped"
+
+# Two senders fill the queue with a frame of 1106 bytes in the time of each that leaves: the first that is
+# marked for what it finds, 37 frames, leaves when as many again and the last have come behind it; the
+# first that is marked for what it leaves behind has those 37.
+cat >mark.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 3, delay: 20us}
+switch: {buffer: 8MiB, ecn: {kmin: 40KB, kmax: 40KB, pmax: 100%}}
+nic: {cc: dcqcn, mtu: 1024}
+traffic: [{pattern: incast, to: h0, size: 102400B}]
+END
+for mark in "enqueue 81844" "dequeue 40922"; do
+	expect 0 run mark.yaml --quiet --out mark --set "switch.ecn.mark=${mark% *}" --trace kind=mark
+	sed -n 1p out | grep -q " CE marked here, ${mark#* } bytes behind it$" || fail "marked at another ${mark% *}"
+done

@@ -26,6 +26,7 @@ struct event {
 struct item {
 	struct item *next;
 	struct sim_pkt pkt;
+	bool to_mark; /* for the queue that it found */
 };
 
 /* One priority of one port. */

@@ -180,8 +180,14 @@ static void free_room(struct oracle *o, struct node *node, uint32_t port, uint8_
 	send_control(o, node, port, SIM_CONTROL_PFC, (uint8_t)(1 << q), 0, at, now);
 }
 
-static void mark(struct oracle *o, struct node *node, struct lane *lane, int q,
-		 struct sim_pkt *pkt)
+static bool marks_arrivals(const struct oracle *o)
+{
+	return o->net->params.extended && o->net->params.more.marks_arrivals;
+}
+
+/* Whether @pkt is marked for the queue as it is. */
+static bool draws_mark(const struct oracle *o, const struct node *node, const struct lane *lane, int q,
+		       const struct sim_pkt *pkt)
 {
 	const struct net_params *p = &o->net->params;
 	const struct ecn *ecn = &o->net->ecn;
@@ -190,14 +196,12 @@ static void mark(struct oracle *o, struct node *node, struct lane *lane, int q,
 
 	if (!ecn->mark.mark || !(p->marked >> q & 1) || pkt->ecn == 0 ||
 	    pkt->ecn == 3 || lane->queue <= ecn->kmin_bytes)
-		return;
+		return false;
 	o->net->body->facts(pkt, facts);
 	draw = sim_mark_draw(sim_mark_key(p->seed, node->sim->id), facts, pkt->flow_hash);
 	share = (u128)ecn->pmax_q32 * (lane->queue - ecn->kmin_bytes);
-	if (lane->queue <= ecn->kmax_bytes && draw * (ecn->kmax_bytes - ecn->kmin_bytes) >= share)
-		return;
-	pkt->ecn = 3;
-	lane->marked++;
+	return lane->queue > ecn->kmax_bytes ||
+	       draw * (ecn->kmax_bytes - ecn->kmin_bytes) < share;
 }
 
 static bool may_start(const struct oracle *o, const struct lane *lane, int q)
@@ -266,6 +270,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 	struct lane *lane;
 	struct item *item;
 	struct sim_pkt pkt;
+	bool to_mark;
 
 	if (q < 0)
 		return;
@@ -275,6 +280,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 	if (!lane->head)
 		lane->tail = &lane->head;
 	pkt = item->pkt;
+	to_mark = item->to_mark;
 	free(item);
 	port->busy = true;
 	if (q < SIM_CONTROL_QUEUE) {
@@ -283,7 +289,10 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 		lane->out_bytes += pkt.bytes;
 		lane->out_packets++;
 		lane->sent += pkt.bytes;
-		mark(o, node, lane, q, &pkt);
+		if (marks_arrivals(o) ? to_mark : draws_mark(o, node, lane, q, &pkt)) {
+			pkt.ecn = 3;
+			lane->marked++;
+		}
 		stamp(o, node, index, lane, &pkt, at);
 	}
 	oracle_at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, &pkt, at));
@@ -553,6 +562,7 @@ void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32
 {
 	struct lane *lane = &node->ports[index].lanes[class_here(o, &item->pkt)];
 
+	item->to_mark = draws_mark(o, node, lane, class_here(o, &item->pkt), &item->pkt);
 	*lane->tail = item;
 	lane->tail = &item->next;
 	lane->queue += item->pkt.bytes;

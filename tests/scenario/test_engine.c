@@ -80,6 +80,7 @@ static void make_more(struct plan *plan, struct util_rand *rand)
 	more->mapped = below(rand, 3) == 0 && plan->params.fc != NET_CREDIT;
 	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
 		more->map[q] = (uint8_t)below(rand, SIM_PRIORITIES);
+	more->marks_arrivals = below(rand, 3) == 0;
 	more->frame_limit = below(rand, 6) ? 0 : 5000;
 	if (below(rand, 3) == 0) {
 		plan->params.outage = (struct net_outage){
