@@ -185,7 +185,9 @@ static void collect_counters(struct result *result)
 
 	for (uint32_t i = 0; i < fabric->host_count; i++) {
 		const struct hca_counters *c = hca_device_counters(fabric->hosts[i].hca);
+		const struct sim_fc *fc = fabric->hosts[i].fc;
 
+		result->drops.buffer += fc ? fc->dropped_buffer + fc->dropped_headroom : 0;
 		result->cnp_sent += c->np_cnp_sent;
 		result->cnp_handled += c->rp_cnp_handled;
 		result->cnp_ignored += c->rp_cnp_ignored;

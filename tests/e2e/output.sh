@@ -147,6 +147,21 @@ expect 0 run stuck.yaml --until 20us --out cut
 holds cut/result.json 'r["pfc"]["paused_at_end"] > 1'
 ! grep -q '^stuck  ' out || fail "stuck, although it may go on"
 
+# What a slow host has no room for is dropped, and told as drops of switches are.
+cat >slow.yaml <<'END'
+version: 1
+until: 1ms
+topology: {kind: star, hosts: 2}
+nic: {rx: {hosts: h0, rate: 10Gbps, buffer: 64KiB, xoff: 32KiB}}
+traffic: [{pattern: incast, to: h0, size: 500KB}]
+END
+expect 0 run slow.yaml --out slow
+holds slow/result.json 'r["drops"]["buffer"] > 0'
+dropped=$(sed -n 's/^drops     buffer \([0-9]*\),.*/\1/p' out)
+awk -F, -v dropped="$dropped" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+	NR > 1 { sum += $at["dropped"] } END { exit sum != dropped }' slow/ports.csv ||
+	fail "ports.csv tells of other drops"
+
 # What a watchdog has found and dropped is told where it was.
 expect 0 run watchdog --out storm
 holds storm/result.json 'r["pfc"]["storms"] == r["pfc"]["storms_over"] == 1 and r["drops"]["watchdog"] > 0'
