@@ -86,7 +86,7 @@ struct scenario_nic { /* of every host */
 	bool qp_per_pair;
 	bool uc; /* flows are */
 	bool ns3_headers;
-	bool cnp_keeps_marks;
+	bool cnp_keeps_marks, cnp_on_gap;
 	enum hca_retransmit retransmit;
 	ps_t rto_low, rto_high; /* HCA_SELECTIVE */
 	ps_t base_rtt;		/* the longest; 0: nothing asks for it */

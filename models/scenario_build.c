@@ -38,6 +38,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.wire_overhead = wire_frame_overhead(scenario_wire_shape(s)),
 		.ns3_headers = nic->ns3_headers,
 		.cnp_keeps_marks = nic->cnp_keeps_marks,
+		.cnp_on_gap = nic->cnp_on_gap,
 		.qp_max = 1u << 22,
 		.cq_max = 1u << 16,
 		.mr_max = 1u << 20,

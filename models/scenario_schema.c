@@ -328,6 +328,8 @@ static const struct scenario_row rows[] = {
 	{"nic.cnp_marks", SCENARIO_WORD, "forget", 0, 0, "forget keep",
 	 .help = "that come less than cnp_interval after a CNP: make none, or make one at its end, as the paper of "
 	 "DCQCN says"},
+	{"nic.cnp_gaps", SCENARIO_WORD, "no", 0, 0, "no yes",
+	 .help = "a packet that comes before its turn makes a CNP, too, as adapters do (Song et al., SIGCOMM 2023)"},
 	{"nic.cnp_priority", SCENARIO_COUNT, "6", 0, 7, NULL, .help = "of CNPs"},
 	{"nic.ack_every", SCENARIO_COUNT, "auto", 1, 1u << 23, "message auto",
 	 .help = "an ACK at least every so many packets; message: at its end only; auto: 64, but 1 with retransmit: "

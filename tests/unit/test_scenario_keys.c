@@ -331,6 +331,7 @@ static const struct key_case cases[] = {
 	 "500", "0.0001"},
 	{"nic.cnp_interval", STAR, "nic.cnp_interval", "4us", "manual"},
 	{"nic.cnp_marks", STAR, "nic.cnp_marks", "keep", "lose"},
+	{"nic.cnp_gaps", STAR, "nic.cnp_gaps", "yes", "some"},
 	{"nic.cnp_priority", STAR, "nic.cnp_priority", "7", "8"},
 	{"nic.ack_every", STAR, "nic.ack_every", "message", "0"},
 	{"nic.ack_priority", STAR, "nic.ack_priority", "0", "8"},

@@ -3,16 +3,13 @@
 
 /* The notification point: a marked packet makes the QP send a CNP, at once, then at least an
  * interval apart. Marks in between are forgotten, or make one at its end. */
-static inline __attribute__((always_inline)) void on_ce(struct hca_qp *qp, ps_t now)
+static inline __attribute__((always_inline)) void notify(struct hca_qp *qp, ps_t now)
 {
 	struct hca_device *dev = qp->dev;
 	const ps_t interval = dev->profile.cnp_interval;
 	struct hca_turn *turn = &qp->turns[HCA_TURN_CNP];
 	ps_t at = now;
 
-	dev->counters.np_ecn_marked_roce_packets++;
-	if (qp->meter)
-		qp->meter->is_marked = true;
 	if (!dev->profile.cnp_enabled)
 		return;
 	if (now < qp->cnp_next_at) {
@@ -26,6 +23,14 @@ static inline __attribute__((always_inline)) void on_ce(struct hca_qp *qp, ps_t 
 	hca_sched_set(turn, at, now);
 }
 
+static inline __attribute__((always_inline)) void on_ce(struct hca_qp *qp, ps_t now)
+{
+	qp->dev->counters.np_ecn_marked_roce_packets++;
+	if (qp->meter)
+		qp->meter->is_marked = true;
+	notify(qp, now);
+}
+
 void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)
 {
 	on_ce(qp, now);
@@ -34,6 +39,12 @@ void hca_cnp_on_ce(struct hca_qp *qp, ps_t now)
 __attribute__((cold)) void hca_cnp_on_ce_apart(struct hca_qp *qp, ps_t now)
 {
 	on_ce(qp, now);
+}
+
+__attribute__((cold)) void hca_cnp_on_gap(struct hca_qp *qp, ps_t now)
+{
+	if (qp->dev->profile.cnp_on_gap)
+		notify(qp, now);
 }
 
 void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx)

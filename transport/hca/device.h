@@ -44,6 +44,7 @@ struct hca_profile {
 	bool cnp_enabled;	 /* answers CE with CNP (notification point) */
 	ps_t cnp_interval;	 /* least time between two CNPs of a QP: 50 us in the DCQCN paper, 4.1 */
 	bool cnp_keeps_marks;	 /* CE within it makes a CNP at its end; else it makes none */
+	bool cnp_on_gap;	 /* a packet that comes before its turn, and makes a NAK, is like CE */
 	const struct cc_ops *cc; /* reaction point */
 	struct cc_params cc_params;
 	uint32_t wire_overhead;	 /* bytes around BTH..ICRC on the wire, preamble and gap included */

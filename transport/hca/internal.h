@@ -541,6 +541,7 @@ void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 /* cnp.c */
 void hca_cnp_on_ce(struct hca_qp *qp, ps_t now);
 void hca_cnp_on_ce_apart(struct hca_qp *qp, ps_t now); /* see hca_gather_apart() */
+void hca_cnp_on_gap(struct hca_qp *qp, ps_t now); /* a NAK goes back */
 void hca_cnp_on_cnp(struct hca_qp *qp, ps_t now);
 void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx);
 

@@ -335,6 +335,8 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 		break;
 	case RX_GAP:
 		counters->out_of_sequence++;
+		if (!qp->rq.nak_state || qp->rq.early)
+			hca_cnp_on_gap(qp, now);
 		if (qp->rq.early) {
 			on_early(qp, pkt, op, now);
 			break;
