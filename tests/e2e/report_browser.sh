@@ -49,6 +49,12 @@ done
 page pfc_storm "t=20000000"
 holds_in pfc_storm moment 20000000
 
+# Where nothing happens no panel is empty without a word.
+printf 'version: 1\ntopology: {kind: star, hosts: 2}\n' >none.yaml
+expect 0 run none.yaml --out none
+page none ""
+grep -q 'Nothing was recorded over time' dom.html || fail "nothing about what is not there"
+
 # A host that is slow has no queue to blame.
 expect 0 run "$root/traces/incidents/slow_receiver.yaml" --out slow
 page slow ""

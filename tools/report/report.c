@@ -111,7 +111,7 @@ static void put_charts(const struct report *report, FILE *file)
 {
 	fputs("<section aria-labelledby=\"time\" id=\"over-time\"><h2 id=\"time\">Over time</h2>\n",
 	      file);
-	if (report->sampler)
+	if (report->sampler && report->sampler->point_count > 1)
 		fputs("<p class=\"hint\">Drag across a chart to zoom in, double-click to see all "
 		      "again.</p>\n",
 		      file);
