@@ -15,14 +15,20 @@
 enum { QUANTA_BITS = 65535 * 512 }; /* the longest pause that a frame may ask for, in bit times */
 
 /* How long @place has paused, by the frames that were heard: one is good for 65535 quanta, and who
- * means it sends the next at half of that. What a watchdog makes of it does not count. */
+ * means it sends the next at half of that. From the first to the last of them at least, whatever a
+ * watchdog makes of it; to the end of the last pause that was obeyed, if that was later. */
 static ps_t stormed_for(const struct advice_run *run, const struct pause_place *place)
 {
 	const struct events_port *port = &run->pauses->events->ports[place->port];
 	const struct result_port *row = advice_port(run, port->peer, port->link, place->priority);
 	const ps_t period = (ps_t)((u128)QUANTA_BITS * PS_S / port->rate_bps / 2);
 
-	return row ? row->pause_received * period : 0;
+	const ps_t heard =
+		row && row->pause_received > 0 ? (row->pause_received - 1) * period : 0;
+	const ps_t last_at = place->last_at == PS_NEVER ? run->result->time : place->last_at;
+	const ps_t obeyed = last_at > place->first_at ? last_at - place->first_at : 0;
+
+	return heard > obeyed ? heard : obeyed;
 }
 
 /* Until the end of the run, as far as frames tell: all but its last tenth. */

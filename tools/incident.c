@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Where it was installed, from the command's own folder; where it was built. */
@@ -51,7 +52,9 @@ const char *incident_find(const char *name)
 
 const char *incident_path(const char *arg)
 {
-	const char *path = access(arg, F_OK) == 0 ? NULL : incident_find(arg);
+	struct stat stat_of;
+	const bool is_file = stat(arg, &stat_of) == 0 && !S_ISDIR(stat_of.st_mode);
+	const char *path = is_file ? NULL : incident_find(arg);
 
 	return path ? path : arg;
 }

@@ -47,6 +47,10 @@ for name in headroom_short dscp_mismatch lossy_optic go_back_0 mtu_mismatch watc
 	tell numbers "$name"
 done
 
+# A host that pauses from 50 to 400 us, of which a watchdog obeys the first and the last part.
+expect 0 explain watchdog --why cure
+tr '\n' ' ' <out | grep -q 'h0 paused s0 from 51\.0 us on, for about 350 us by its frames, ' || fail "another length of the storm"
+
 # Where nothing is wrong it says so, and where no rule fits, too.
 cat >calm.yaml <<'END'
 version: 1

@@ -25,4 +25,8 @@ for file in "$root"/traces/incidents/*.yaml; do
 done
 echo "$count incidents"
 [ "$count" -ge 20 ] || fail "too few"
+# The name is still that of the incident where its results lie in a folder of that name.
+expect 0 run watchdog --quiet --out watchdog
+expect 0 run watchdog --quiet --out watchdog
+expect 0 explain watchdog --why drop
 expect 2 run no_such_incident
