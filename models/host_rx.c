@@ -20,7 +20,8 @@ struct host_rx {
 };
 
 /* Packets of a message lie one behind the other: a page is known by its queue pair and its place in the
- * PSNs. */
+ * PSNs. In registered memory that is used again it is any page of that, which finds its place in the cache
+ * by its number. */
 static bool page_is_there(struct host_rx *rx, const struct sim_pkt *frame, uint32_t mtu)
 {
 	struct wire_pkt pkt;
@@ -33,7 +34,12 @@ static bool page_is_there(struct host_rx *rx, const struct sim_pkt *frame, uint3
 	words[0] = pkt.dest_qpn;
 	words[1] = (uint64_t)pkt.psn * mtu / rx->params.page_bytes;
 	page = util_hash_words((struct util_key){.k0 = 9}, words, 2) | 1;
-	place = (uint32_t)(page >> 1) % rx->params.mtt_entries;
+	if (rx->params.memory_bytes > 0) {
+		const uint64_t pages = (rx->params.memory_bytes - 1) / rx->params.page_bytes + 1;
+
+		page = (uint64_t)((u128)page * pages >> 64) << 1 | 1;
+	}
+	place = (uint32_t)((page >> 1) % rx->params.mtt_entries);
 	if (rx->pages[place] == page)
 		return true;
 	rx->pages[place] = page;

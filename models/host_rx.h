@@ -19,6 +19,7 @@ struct host_rx_params {
 	uint32_t xoff_bytes;   /* pauses above, resumes two frames below; < buffer_bytes */
 	uint32_t mtt_entries;  /* pages that the cache holds; 0: it never misses */
 	uint32_t page_bytes;   /* a power of two */
+	uint64_t memory_bytes; /* registered, and used again; 0: what comes is for pages of its own */
 	ps_t mtt_miss;	       /* what a miss costs */
 };
 

@@ -36,6 +36,7 @@ void scenario_read_rx(struct scenario_reader *r)
 		.xoff_bytes = (uint32_t)scenario_get(map, "nic.rx.xoff").number,
 		.mtt_entries = (uint32_t)scenario_get(map, "nic.rx.mtt_entries").number,
 		.page_bytes = (uint32_t)scenario_get(map, "nic.rx.page").number,
+		.memory_bytes = scenario_get(map, "nic.rx.memory").number,
 		.mtt_miss = scenario_get(map, "nic.rx.mtt_miss").number,
 	};
 	if (rx->params.xoff_bytes >= rx->params.buffer_bytes)

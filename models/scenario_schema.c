@@ -45,7 +45,8 @@
 	 .help = "of each port, beside what is shared"},                                          \
 	{P ".classes[].queue_alpha", SCENARIO_RATIO, NULL, 1, 256000000, NULL,                    \
 	 .help = "a queue longer than this share of what is free drops"},                         \
-	{P ".ets", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "priorities that take turns",          \
+	{P ".ets", SCENARIO_MAP, NULL, 0, 0, NULL,                                                \
+	 .help = "priorities that take turns; without it, and in hosts, the highest goes first",  \
 	 .block = true},                                                                          \
 	{P ".ets.weights", SCENARIO_TEXTS, NULL, 0, 0, NULL,                                      \
 	 .help = "eight numbers up to 255, for priorities 0 to 7: their shares; 0: strict",       \
@@ -83,21 +84,24 @@
 	 .required = true},                                                                       \
 	{P ".pcp[].priority", SCENARIO_COUNT, NULL, 0, 7, NULL, .help = "their queue here",       \
 	 .required = true},                                                                       \
-	{P ".ecn", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "marks congestion", .block = true},    \
+	{P ".ecn", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "marks congestion; without it nothing is marked", \
+	 .block = true},                                                                          \
 	{P ".ecn.kmin", SCENARIO_BYTES, "400KB", 0, GIB, NULL, .help = "no mark up to this queue"}, \
 	{P ".ecn.kmax", SCENARIO_BYTES, "1600KB", 0, GIB, NULL,                                   \
 	 .help = "always a mark above this queue"},                                               \
 	{P ".ecn.mark", SCENARIO_WORD, "dequeue", 0, 0, "dequeue enqueue",                        \
 	 .help = "by the queue that a frame leaves behind, or by the one that it finds"},         \
 	{P ".ecn.pmax", SCENARIO_RATIO, "20%", 0, 1000000, NULL, .help = "chance of a mark at kmax"}, \
-	{P ".pfc", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "pauses by priority", .block = true},  \
+	{P ".pfc", SCENARIO_MAP, NULL, 0, 0, NULL,                                                \
+	 .help = "pauses by priority; without it a full buffer drops", .block = true},            \
 	{P ".pfc.priorities", SCENARIO_PRIORITIES, "3", 0, 7, NULL, .help = "that lose nothing"}, \
 	{P ".pfc.headroom", SCENARIO_BYTES, "auto", 1, GIB, "auto",                               \
 	 .help = "of each port and priority; auto: what can still come, by the link"},            \
 	{P ".pfc.headroom_pool", SCENARIO_BYTES, NULL, 1, GIB, NULL,                              \
 	 .help = "that all headrooms share; by default each has its own"},                        \
 	{P ".pfc.mode", SCENARIO_WORD, "resume", 0, 0, "resume quanta",                           \
-	 .help = "resume: a pause lasts until it is taken back; quanta: it runs out and is refreshed"}, \
+	 .help = "resume: a pause lasts until it is taken back; quanta: it runs out after 65535 quanta and is " \
+	 "refreshed at half of that"}, \
 	{P ".pfc.response_delay", SCENARIO_TIME, "0s", 0, PS_MS, NULL,                            \
 	 .help = "until the other end obeys, interfaces included"},                               \
 	{P ".pfc.watchdog", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "for pauses without end",     \
@@ -113,7 +117,8 @@
 	{P ".credit", SCENARIO_MAP, NULL, 0, 0, NULL, .help = "credits instead of pauses",        \
 	 .block = true},                                                                          \
 	{P ".credit.buffer", SCENARIO_BYTES, "64KiB", KIB, GIB, NULL,                             \
-	 .help = "of each port and priority, at both ends of a link"},                            \
+	 .help = "of each port and priority, at both ends of a link; an update goes back when a quarter " \
+	 "of it is free again"},                                                                  \
 	{P ".credit.classes", SCENARIO_LIST, NULL, 0, 0, NULL,                                    \
 	 .help = "priorities whose buffer is another"},                                           \
 	{P ".credit.classes[].priorities", SCENARIO_PRIORITIES, NULL, 0, 7, NULL, .help = "which", \
@@ -357,7 +362,7 @@ static const struct scenario_row rows[] = {
 	{"nic.timeout", SCENARIO_COUNT, "14", 0, 31, NULL,
 	 .help = "of flows: 4.096us * 2^N until a packet is sent again (after twice that); 0: never"},
 	{"nic.retries", SCENARIO_COUNT, "7", 0, 7, NULL, .help = "of flows, before they fail"},
-	{"nic.ttl", SCENARIO_COUNT, "64", 1, 255, NULL, .help = "of flows: hops until a packet is dropped"},
+	{"nic.ttl", SCENARIO_COUNT, "64", 1, 255, NULL, .help = "of flows: switches that a packet may pass"},
 	{"nic.ip", SCENARIO_WORD, "4", 0, 0, "4 6", .help = "version"},
 	{"nic.vlan", SCENARIO_COUNT, "0", 0, 4094, NULL,
 	 .help = "802.1Q tag of all that hosts send, with its priority as PCP: 4 bytes more a packet; 0: none"},
@@ -376,6 +381,8 @@ static const struct scenario_row rows[] = {
 	{"nic.rx.mtt_entries", SCENARIO_COUNT, "0", 0, 1u << 24, NULL,
 	 .help = "pages whose translations are at hand; 0: all"},
 	{"nic.rx.page", SCENARIO_BYTES, "4KiB", 4 * KIB, GIB, NULL, .help = "a power of two"},
+	{"nic.rx.memory", SCENARIO_BYTES, NULL, 4 * KIB, (uint64_t)1 << 50, NULL,
+	 .help = "what is received goes to pages of so much memory, at random; by default each page is another one"},
 	{"nic.rx.mtt_miss", SCENARIO_TIME, "1us", 0, PS_MS, NULL,
 	 .help = "what another page costs"},
 	{"nic.profile", SCENARIO_WORD, "generic", 0, 0, "generic none",

@@ -8,6 +8,7 @@
 #include "sim/port.h"
 #include "sim/switch.h"
 #include "util/alloc.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,6 +46,38 @@ static void a_frame_takes_its_time_twice(void **state)
 {
 	(void)state;
 	assert_int_equal(lone_flow(TWO ONE_FLOW), 2 * 335520 + 2 * 6880 + 4 * PS_US);
+}
+
+/* How much longer 400 packets of 4 KiB take for a host that has to look up their pages; a cache of 16, and
+ * 500 ns a miss. */
+static ps_t looked_up(const char *memory)
+{
+	static const char form[] = TWO "switch: {pfc: {}}\nnic: {rx: {hosts: h0, rate: 25Gbps%s}}\n"
+				       "traffic: [{pattern: incast, to: h0, size: 1600KiB}]\n";
+	ps_t times[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct world w;
+		char text[500], cache[100];
+
+		util_text(cache, sizeof(cache), ", mtt_entries: 16, mtt_miss: 500ns%s", memory);
+		util_text(text, sizeof(text), form, i ? cache : "");
+		run(&w, text);
+		assert_int_equal(w.scenario.flows[0].status, TRAFFIC_OK);
+		times[i] = w.scenario.flows[0].end_at;
+		world_end(&w);
+	}
+	return times[1] - times[0];
+}
+
+/* Pages of their own are missed each; those of a memory that the cache holds once each; of four times as
+ * many three of four. */
+static void memory_that_is_used_again_is_looked_up_less(void **state)
+{
+	(void)state;
+	assert_int_equal(looked_up("") / (500 * PS_NS), 400);
+	assert_int_equal(looked_up(", memory: 64KiB") / (500 * PS_NS), 16);
+	assert_in_range(looked_up(", memory: 256KiB") / (500 * PS_NS), 270, 330);
 }
 
 /* Four bytes more of each frame, the ACK's too, on both links. */
@@ -498,7 +531,7 @@ static void a_stream_may_find_no_memory(void **state)
 	scenario_fini(&w.scenario);
 }
 
-RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time), T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
+RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time), T(memory_that_is_used_again_is_looked_up_less), T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
     T(latency_is_added_once_a_switch_and_way),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
     T(headroom_is_what_is_needed),

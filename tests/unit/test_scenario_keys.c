@@ -231,6 +231,7 @@ static const struct key_case cases[] = {
 	{"nic.rx.xoff", RX, "nic.rx.xoff", "64KiB", "512KiB"},
 	{"nic.rx.mtt_entries", RX, "nic.rx.mtt_entries", "2048", "x"},
 	{"nic.rx.page", RX, "nic.rx.page", "2MiB", "5KiB"},
+	{"nic.rx.memory", RX, "nic.rx.memory", "8MiB", "1KiB"},
 	{"nic.rx.mtt_miss", RX, "nic.rx.mtt_miss", "500ns", "2ms"},
 	{"nic.ttl", STAR, "nic.ttl", "8", "256"},
 	{"faults[].down", FAULT, "faults.0.down", "yes", "1"},
