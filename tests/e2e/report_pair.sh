@@ -72,6 +72,24 @@ for frame, run in zip(page.frames, runs):
     assert whole.startswith("<!DOCTYPE html>") and whole.endswith("</html>\n")
     assert run["digest"] in whole
 END
+
+# Light and dark are one for all three: as the address asks, and when one of the pages is switched.
+browser=
+for name in chromium chromium-browser google-chrome; do
+	[ -n "$browser" ] || browser=$(command -v "$name" || true)
+done
+dom() { # STATE
+	HOME=$work timeout 100 "$browser" --headless --no-sandbox --disable-gpu --virtual-time-budget=5000 \
+		--user-data-dir="$work/profile" --dump-dom "file://$work/pair/report.html#$1" 2>/dev/null | head -n 3
+}
+if [ -n "$browser" ]; then
+	dom "" | grep -q 'data-theme' && fail "colours that nobody asked for"
+	dom theme=dark | grep -q '<html[^>]* data-theme="dark"' || fail "not dark"
+	sed '0,/theme.listeners.push(label);/s//&setTimeout(turn, 0);/' pair/report.html >pair/turned.html
+	cmp -s pair/report.html pair/turned.html && fail "nothing to switch"
+	mv pair/turned.html pair/report.html
+	dom theme=light | grep -q '<html[^>]* data-theme="dark"' || fail "a switch that the page around it does not see"
+fi
 expect 2 report a b a
 expect 2 report a nowhere --out none
 [ ! -e none ] || fail "something was written"

@@ -14,7 +14,12 @@ const turn = () => {
 	const name = theme.isDark() ? "light" : "dark";
 	theme.set(name);
 	setState("theme", name);
+	if (parent !== window) parent.postMessage({theme: name}, "*");
 };
+// As one of two beside each other: what the other one was switched to.
+addEventListener("message", event => {
+	if (parent !== window && event.source === parent && ["dark", "light"].includes(event.data.theme)) theme.set(event.data.theme);
+});
 button.addEventListener("click", turn);
 theme.listeners.push(label);
 label();
