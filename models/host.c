@@ -109,15 +109,16 @@ void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_p
 }
 
 /* The debug mode of Law 4: nothing may get lost between a packet and its bytes. */
-static void through_wire(const struct host *host, const struct hca_tx *tx, struct wire_pkt *pkt)
+static void through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
+			 uint8_t priority, struct wire_pkt *pkt)
 {
 	uint8_t buf[WIRE_FRAME_MAX], *bytes = pkt->payload;
-	struct wire_path sent = *tx->path, seen;
+	struct wire_path sent = *path, seen;
 	struct wire_pkt parsed;
 	size_t len;
 
-	host_path_of_frame(host, tx->priority, &sent);
-	sent.ecn = tx->ecn;
+	host_path_of_frame(host, priority, &sent);
+	sent.ecn = ecn;
 	len = wire_frame_emit(&sent, pkt, buf, sizeof(buf));
 	CHECK(len > 0);
 	CHECK(wire_frame_parse(&seen, &parsed, buf, len) == WIRE_OK);
@@ -165,10 +166,11 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 }
 
 static __attribute__((noinline, cold)) void
-look_closer(struct host *host, const struct hca_tx *tx, struct wire_pkt *pkt)
+look_closer(struct host *host, const struct wire_path *path, uint8_t ecn, uint8_t priority,
+	    struct wire_pkt *pkt)
 {
 	if (host->params.through_wire)
-		through_wire(host, tx, pkt);
+		through_wire(host, path, ecn, priority, pkt);
 	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
 		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
 }
@@ -222,7 +224,7 @@ static void transmit(struct host *host, uint32_t priorities)
 		return;
 	}
 	if (host->looks_closer)
-		look_closer(host, &tx, &pkt);
+		look_closer(host, tx.path, tx.ecn, tx.priority, &pkt);
 	frame = make_frame(host, &pkt, &tx);
 	if (!frame) {
 		give_up(host);

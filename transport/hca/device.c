@@ -128,6 +128,13 @@ static bool is_of_rc(const struct hca_device *dev, const struct wire_op *op, uin
 	       (op->cnp || (opcode >= WIRE_IRN && opcode < WIRE_WAY_NOTE && dev->selective));
 }
 
+/* Its queue pair is gone, or never was. */
+static __attribute__((noinline, cold)) void refuse_unknown(struct hca_device *dev, uint8_t opcode)
+{
+	dev->counters.rx_unknown_qp++;
+	dev->counters.rp_cnp_ignored += opcode == WIRE_CNP; /* it came too late */
+}
+
 void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,
 	       ps_t now)
 {
@@ -140,8 +147,7 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 	dev->counters.rx_bytes += pkt->length;
 	qp = util_idmap_find(&dev->qps, pkt->dest_qpn);
 	if (!qp) {
-		dev->counters.rx_unknown_qp++;
-		dev->counters.rp_cnp_ignored += op && op->cnp; /* it came too late */
+		refuse_unknown(dev, pkt->opcode);
 		return;
 	}
 	if (__builtin_expect(pkt->opcode >= qp->opcodes_end, false)) {

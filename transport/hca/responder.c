@@ -317,6 +317,23 @@ static __attribute__((cold)) void on_early(struct hca_qp *qp, const struct wire_
 		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
 }
 
+static __attribute__((noinline, cold)) void on_gap(struct hca_qp *qp, const struct wire_pkt *pkt,
+						   const struct wire_op *op, ps_t now)
+{
+	qp->dev->counters.out_of_sequence++;
+	if (!qp->rq.nak_state || qp->rq.early)
+		hca_cnp_on_gap(qp, now);
+	if (qp->rq.early) {
+		on_early(qp, pkt, op, now);
+		return;
+	}
+	if (qp->rq.nak_state)
+		return;
+	if (qp->dev->restarts)
+		forget_message(qp);
+	answer_nak(qp, WIRE_NAK_PSN_SEQ);
+}
+
 static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		enum verdict verdict, struct hca_mr *mr, ps_t now)
 {
@@ -334,17 +351,7 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 			answer_ack(qp, wire_psn_add(qp->rq.expected_psn, WIRE_U24_MAX));
 		break;
 	case RX_GAP:
-		counters->out_of_sequence++;
-		if (!qp->rq.nak_state || qp->rq.early)
-			hca_cnp_on_gap(qp, now);
-		if (qp->rq.early) {
-			on_early(qp, pkt, op, now);
-			break;
-		}
-		if (qp->dev->restarts && !qp->rq.nak_state)
-			forget_message(qp);
-		if (!qp->rq.nak_state)
-			answer_nak(qp, WIRE_NAK_PSN_SEQ);
+		on_gap(qp, pkt, op, now);
 		break;
 	case RX_NOT_READY:
 		counters->out_of_buffer++;
