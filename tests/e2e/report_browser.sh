@@ -39,7 +39,10 @@ for run in victim pfc_storm; do
 	holds_in $run flows
 	case $run in
 	victim) holds_in victim cure nic.cc dcqcn ;;
-	*) holds_in $run cure switch.pfc.watchdog.detection 1ms ;;
+	*)
+		holds_in $run cure switch.pfc.watchdog.detection 1ms
+		grep -q 'did not complete, such as flow 0 .*explain RUN 0 --why slow' dom.html || fail "nothing to ask about flow 0"
+		;;
 	esac
 done
 for t in 100000000 3000000000 9750000000 13100000000; do

@@ -395,8 +395,11 @@ static void put_slowest(const struct report_rows *rows, FILE *file)
 		return;
 	put_part("Who suffered most?", file);
 	if (!rows->rows[0].ok)
-		html_put(file, "Those that did not complete, such as flow %n of <b>%s</b>, <b>%s</b> to <b>%s</b>. ",
-			 rows->rows[0].id, rows->rows[0].class_name, rows->rows[0].src, rows->rows[0].dst);
+		html_put(file,
+			 "Those that did not complete, such as flow %n of <b>%s</b>, <b>%s</b> to "
+			 "<b>%s</b>: <code>verbena explain RUN %n --why slow</code>. ",
+			 rows->rows[0].id, rows->rows[0].class_name, rows->rows[0].src,
+			 rows->rows[0].dst, rows->rows[0].id);
 	if (slowest) {
 		html_put(file, "%s %n of <b>%s</b>, <b>%s</b> to <b>%s</b>: %t for %b, ",
 			 rows->rows[0].ok ? "Flow" : "Of the others flow", slowest->id, slowest->class_name,
