@@ -96,6 +96,8 @@ int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map);
 void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
 			 const char *const *keys, const char *expected);
 void scenario_read_nic(struct scenario_reader *r);
+/* After the switches, whose latencies they need: the longest round trip, and what goes by it. */
+void scenario_read_windows(struct scenario_reader *r);
 /* nic.cc_params; the rest of the adapter is read. @rate_bps: of its link. */
 void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map,
 		      uint64_t rate_bps);

@@ -19,7 +19,7 @@ struct walk {
 	const struct scenario *scenario;
 	uint32_t *first, *links; /* links of node i: links[first[i] .. first[i + 1]) */
 	uint32_t *queue;
-	ps_t latency; /* of a switch, there and back */
+	ps_t *latency; /* of node i, if a switch */
 	ps_t *there; /* of a full packet there and its ACK back; 0: not reached */
 };
 
@@ -57,6 +57,17 @@ static void index_links(struct walk *walk)
 	}
 }
 
+static void note_latencies(struct walk *walk)
+{
+	const struct scenario *s = walk->scenario;
+
+	for (uint32_t i = 0; i < s->topology.node_count; i++)
+		walk->latency[i] = s->topology.nodes[i].is_switch ? s->switches.latency : 0;
+	for (uint32_t g = 0; g < s->group_count; g++)
+		for (uint32_t i = 0; i < s->groups[g].node_count; i++)
+			walk->latency[s->groups[g].nodes[i]] = s->groups[g].is.latency;
+}
+
 /* The host farthest from @from. */
 static uint32_t farthest(struct walk *walk, uint32_t from)
 {
@@ -80,7 +91,7 @@ static uint32_t farthest(struct walk *walk, uint32_t from)
 			if (walk->there[next])
 				continue;
 			walk->there[next] = walk->there[node] + link_time(s, link) +
-					    (t->nodes[next].is_switch ? walk->latency : 0);
+					    2 * walk->latency[next];
 			walk->queue[tail++] = next;
 		}
 	}
@@ -94,7 +105,7 @@ static ps_t base_rtt(struct scenario_reader *r)
 	const struct topology *t = &r->scenario->topology;
 	struct walk walk = {
 		.scenario = r->scenario,
-		.latency = 2 * scenario_get(scenario_node(r->root, "switch"), "switch.latency").number,
+		.latency = scenario_alloc(r, t->node_count + 1, sizeof(ps_t)),
 		.first = scenario_alloc(r, t->node_count + 1, sizeof(uint32_t)),
 		.links = scenario_alloc(r, 2 * (size_t)t->link_count + 1, sizeof(uint32_t)),
 		.queue = scenario_alloc(r, t->node_count + 1, sizeof(uint32_t)),
@@ -102,10 +113,12 @@ static ps_t base_rtt(struct scenario_reader *r)
 	};
 	ps_t rtt = 0;
 
-	if (walk.first && walk.links && walk.queue && walk.there && t->node_count > 0) {
+	if (walk.latency && walk.first && walk.links && walk.queue && walk.there && t->node_count > 0) {
 		index_links(&walk);
+		note_latencies(&walk);
 		rtt = walk.there[farthest(&walk, farthest(&walk, 0))] - 1;
 	}
+	util_free(walk.latency);
 	util_free(walk.first);
 	util_free(walk.links);
 	util_free(walk.queue);
@@ -240,12 +253,7 @@ void scenario_read_nic(struct scenario_reader *r)
 		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
 	nic->cc = (enum scenario_cc)scenario_get(map, "nic.cc").word;
 	nic->ack_every = ack_every(nic, scenario_get(map, "nic.ack_every"));
-	if (!r->topology_bad && (nic->retransmit == HCA_SELECTIVE || nic->cc == SCENARIO_CC_SWIFT ||
-				 nic->cc == SCENARIO_CC_HPCC))
-		nic->base_rtt = base_rtt(r);
-	if (nic->retransmit == HCA_SELECTIVE && !r->topology_bad)
-		read_selective(r, map);
-	else if (nic->retransmit != HCA_SELECTIVE)
+	if (nic->retransmit != HCA_SELECTIVE)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
 	read_dscp(r, map);
 	if (nic->uc)
@@ -255,6 +263,18 @@ void scenario_read_nic(struct scenario_reader *r)
 	if (nic->mtu == 1000 && !nic->ns3_headers)
 		scenario_refuse(r, map, scenario_node(map, "mtu"), "nic",
 				"a power of two, or nic.headers: ns3 beside it");
-	scenario_read_cc(r, map, host_rate(&r->scenario->topology));
 	scenario_hash_map(r, &r->hash, map, "nic");
+}
+
+void scenario_read_windows(struct scenario_reader *r)
+{
+	const struct yaml_node *map = scenario_node(r->root, "nic");
+	struct scenario_nic *nic = &r->scenario->nic;
+
+	if (!r->topology_bad && (nic->retransmit == HCA_SELECTIVE || nic->cc == SCENARIO_CC_SWIFT ||
+				 nic->cc == SCENARIO_CC_HPCC))
+		nic->base_rtt = base_rtt(r);
+	if (nic->retransmit == HCA_SELECTIVE && !r->topology_bad)
+		read_selective(r, map);
+	scenario_read_cc(r, map, host_rate(&r->scenario->topology));
 }

@@ -167,6 +167,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	scenario_read_topology(r);
 	scenario_read_nic(r);
 	scenario_read_switches(r);
+	scenario_read_windows(r);
 	scenario_read_routes(r);
 	scenario_read_rx(r);
 	scenario_read_traffic(r);

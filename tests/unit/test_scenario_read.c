@@ -86,6 +86,33 @@ static void ACKs_are_as_many_as_are_lived_on(void **state)
 	assert_int_equal(acks("ack_every: auto"), 64);
 }
 
+static ps_t round_trip(const char *rest)
+{
+	struct scenario s;
+	char text[400];
+	ps_t rtt;
+
+	util_text(text, sizeof(text), STAR "nic: {cc: hpcc}\n%s\n", rest);
+	assert_good(text, NULL, &s);
+	rtt = s.nic.base_rtt;
+	assert_int_equal(s.nic.cc_params.hpcc.base_rtt, rtt);
+	scenario_fini(&s);
+	return rtt;
+}
+
+/* Each switch's own, there and back. */
+static void the_longest_round_trip_has_the_latencies_of_switches(void **state)
+{
+	const ps_t none = round_trip("");
+
+	(void)state;
+	assert_true(none > 0);
+	assert_int_equal(round_trip("switch: {latency: 1us}") - none, 2 * PS_US);
+	assert_int_equal(round_trip("switches: [{names: [s0], latency: 3us}]") - none, 6 * PS_US);
+	assert_int_equal(round_trip("switch: {latency: 1us}\nswitches: [{names: [s0], latency: 3us}]") - none,
+			 6 * PS_US);
+}
+
 /* What the switch makes of priority 3. */
 static uint8_t priority_of_3(const char *rest)
 {
@@ -313,7 +340,8 @@ static void every_allocation_may_fail(void **state)
 }
 
 RUN(T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
-    T(ACKs_are_as_many_as_are_lived_on), T(priorities_go_by_what_hosts_send),
+    T(ACKs_are_as_many_as_are_lived_on),
+    T(the_longest_round_trip_has_the_latencies_of_switches), T(priorities_go_by_what_hosts_send),
     T(a_ring_goes_as_people_count), T(a_permutation_moves_everybody), T(patterns_have_their_pairs),
     T(a_load_is_each_hosts_own), T(ranks_are_in_the_order_of_their_hosts),
     T(faults_are_one_kind_each), T(aliases_are_copies), T(every_allocation_may_fail))
