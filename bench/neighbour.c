@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* A program: every rank writes bytes=1000000 bytes to the rank behind it with one RDMA WRITE, waits
- * for the completion, hears from the rank before it that its own are there and checks them all. What
- * is checked depends on the writer and on the place. */
+ * for the completion, hears from the rank before it that its own are there and checks them all.
+ * What is checked depends on the writer and on the place. */
 #include "tests/programs/util.h"
 
 #include <stdio.h>
@@ -56,8 +56,10 @@ static int check(const struct prog *prog, const struct area *area, int rank)
 static int open_ring(struct prog_ctx *ctx, struct prog_qp qps[2])
 {
 	const int size = ctx->prog->size, rank = ctx->prog->rank;
-	const struct prog_qp_params before = {
-		.peer = (rank + size - 1) % size, .nth = size == 2, .send_depth = 1, .recv_depth = 1};
+	const struct prog_qp_params before = {.peer = (rank + size - 1) % size,
+					      .nth = size == 2,
+					      .send_depth = 1,
+					      .recv_depth = 1};
 	const struct prog_qp_params behind = {
 		.peer = (rank + 1) % size, .send_depth = 1, .recv_depth = 1};
 

@@ -21,11 +21,11 @@ struct work {
 	uint64_t bytes;	 /* of a message */
 	bool is_static;	 /* XOFF and XON of 15 and 12 packets */
 	bool dcqcn;
-	bool programs; /* a ring of programs with real bytes instead of flows */
-	uint32_t fan_out; /* queue pairs of one host of a star of 17 */
+	bool programs;	   /* a ring of programs with real bytes instead of flows */
+	uint32_t fan_out;  /* queue pairs of one host of a star of 17 */
 	uint64_t streamed; /* flows, made as they start, on a star of 128 hosts */
-	uint32_t live;	   /* flows that all begin at once, on the same star; the run ends soon after */
-	bool pairs;	   /* flows from one host to another share a queue pair */
+	uint32_t live; /* flows that all begin at once, on the same star; the run ends soon after */
+	bool pairs;    /* flows from one host to another share a queue pair */
 	ps_t load_until; /* on the 320 hosts of the HPCC authors, a load instead of one flow each */
 };
 
@@ -142,7 +142,8 @@ static int play(const struct work *work, struct options options, struct fabric *
 		double began)
 {
 	struct flows *flows = start_flows(work, options, fabric);
-	struct ring *ring = work->programs ? ring_start(fabric, work->k, work->bytes / options.scale) : NULL;
+	struct ring *ring =
+		work->programs ? ring_start(fabric, work->k, work->bytes / options.scale) : NULL;
 	const double ready = seconds();
 	struct load load;
 	double done;
@@ -161,7 +162,8 @@ static int play(const struct work *work, struct options options, struct fabric *
 	if (ret != 0)
 		fprintf(stderr, "bench_work: %s: the run ended early: %s\n", work->name,
 			ret < 0 ? strerror(-ret) : "stopped");
-	return ret != 0 ? 3 : load.completed != (work->live ? 0 : load.posted) || load.wrong_bytes > 0;
+	return ret != 0 ? 3
+			: load.completed != (work->live ? 0 : load.posted) || load.wrong_bytes > 0;
 }
 
 /* Fat trees; and 5 pods of 4 racks of 16 hosts at 100 Gb/s, 4 aggregation switches each, 16 cores,
@@ -180,10 +182,10 @@ static int make_topology(const struct work *work, struct topology *topology)
 		.edge = fabric,
 		.core = fabric,
 	};
-	const int ret = work->load_until ? topology_clos(topology, &clos)
+	const int ret = work->load_until	       ? topology_clos(topology, &clos)
 			: work->streamed || work->live ? topology_star(topology, 128, speed)
-			: work->fan_out	 ? topology_star(topology, 17, speed)
-					 : topology_fat_tree(topology, work->k, speed);
+			: work->fan_out		       ? topology_star(topology, 17, speed)
+					: topology_fat_tree(topology, work->k, speed);
 
 	return ret ? ret : topology_name_links(topology);
 }
@@ -243,6 +245,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|live|livep|W5|Q10|Q10k|W6|W6j [--threads N] [--scale N]\n", stderr);
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|live|livep|W5|Q10|Q10k|W6|W6j "
+	      "[--threads N] [--scale N]\n",
+	      stderr);
 	return 2;
 }

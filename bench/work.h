@@ -12,19 +12,21 @@ struct load {
 
 /* A flow from every host, or (@fan_in > 0) from so many to the first. */
 struct flows;
-struct flows *flows_start(struct fabric *fabric, uint32_t fan_in, uint64_t bytes); /* NULL: no memory */
+struct flows *flows_start(struct fabric *fabric, uint32_t fan_in,
+			  uint64_t bytes); /* NULL: no memory */
 /* As many flows from the first host to all others in turn. */
 struct flows *flows_start_fan(struct fabric *fabric, uint32_t count, uint64_t bytes);
 /* As many flows from all hosts in turn, to each of the others in turn. */
 struct flows *flows_start_all(struct fabric *fabric, uint32_t count, uint64_t bytes);
 /* WebSearch flows from every host to others, to half of the rate of its link, until then. */
 struct flows *flows_start_load(struct fabric *fabric, ps_t until);
-/* About @count flows of @bytes from every host to others, to 3/10 of the rate of its link, each made
- * when it starts. */
+/* About @count flows of @bytes from every host to others, to 3/10 of the rate of its link, each
+ * made when it starts. */
 struct flows *flows_start_stream(struct fabric *fabric, uint64_t count, uint64_t bytes);
 struct load flows_end(struct flows *flows);
 
-/* bench/neighbour.c on every host, the ranks dealt out to @pods so that no two neighbours share one.
+/* bench/neighbour.c on every host, the ranks dealt out to @pods so that no two neighbours share
+ * one.
  * @bytes: of each WRITE. */
 struct ring;
 struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes);

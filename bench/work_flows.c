@@ -24,7 +24,8 @@ static uint64_t permutation(struct traffic_flow *flows, uint32_t hosts, uint64_t
 		to[i] = i;
 	for (uint32_t i = hosts - 1; i > 0; i--) {
 		const uint64_t word = i;
-		const uint32_t j = (uint32_t)(util_hash_words((struct util_key){1, 0}, &word, 1) % i);
+		const uint32_t j =
+			(uint32_t)(util_hash_words((struct util_key){1, 0}, &word, 1) % i);
 		const uint32_t swap = to[i];
 
 		to[i] = to[j];
@@ -45,7 +46,8 @@ static uint64_t incast(struct traffic_flow *flows, uint32_t hosts, uint32_t fan_
 }
 
 /* From the first host alone, or from all in turn. */
-static struct flows *start_fans(struct fabric *fabric, uint32_t sources, uint32_t count, uint64_t bytes)
+static struct flows *start_fans(struct fabric *fabric, uint32_t sources, uint32_t count,
+				uint64_t bytes)
 {
 	const uint32_t hosts = fabric->host_count;
 	struct flows *flows = calloc(1, sizeof(*flows));
@@ -89,7 +91,8 @@ static uint64_t add_load(struct flows *flows, const struct fabric *fabric,
 
 	while (arrivals_next(arrivals, &host, fabric->host_count - 1, &next)) {
 		if ((at & (at - 1)) == 0) {
-			void *more = realloc(flows->flows, (at ? 2 * at : 1) * sizeof(*flows->flows));
+			void *more =
+				realloc(flows->flows, (at ? 2 * at : 1) * sizeof(*flows->flows));
 
 			if (!more)
 				return 0;

@@ -3,17 +3,17 @@
 #define MODELS_BAD_H
 
 /* Bad input. Readers go on after an error, so that a person sees all of them at once; every reader
- * reports through bad() and nothing else. A line is "FILE:LINE: KEY: found X, expected Y", in a file
- * that another one names with " (named at FILE:LINE)" behind it. A file that names itself was named on
- * the command line. */
+ * reports through bad() and nothing else. A line is "FILE:LINE: KEY: found X, expected Y", in a
+ * file that another one names with " (named at FILE:LINE)" behind it. A file that names itself was
+ * named on the command line. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct bad_at {
 	const char *file;
-	uint32_t line;		     /* from 1 */
-	const struct bad_at *namer;  /* where @file was named; NULL: on the command line */
+	uint32_t line;		    /* from 1 */
+	const struct bad_at *namer; /* where @file was named; NULL: on the command line */
 };
 
 struct bad_line {

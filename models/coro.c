@@ -90,8 +90,8 @@ static bool stack_create(struct coro *coro, size_t stack_bytes)
 	coro->inside.uc_stack.ss_sp = coro->map + page;
 	coro->inside.uc_stack.ss_size = coro->map_bytes - page;
 	coro->inside.uc_link = NULL;
-	makecontext(&coro->inside, (void (*)(void))stack_main, 2,
-		    (unsigned)((uintptr_t)coro >> 32), (unsigned)(uintptr_t)coro);
+	makecontext(&coro->inside, (void (*)(void))stack_main, 2, (unsigned)((uintptr_t)coro >> 32),
+		    (unsigned)(uintptr_t)coro);
 	return true;
 }
 

@@ -19,7 +19,8 @@ struct coro *coro_create(enum coro_backend backend, size_t stack_bytes, coro_fn 
 /* A coroutine that has not finished is abandoned where it is (its stack frames are not unwound). */
 void coro_destroy(struct coro *coro);
 
-/* Runs @coro until it yields or returns; false once it has returned. Not from inside a coroutine. */
+/* Runs @coro until it yields or returns; false once it has returned. Not from inside a
+ * coroutine. */
 bool coro_resume(struct coro *coro);
 /* From inside @coro: back to whoever resumed it. */
 void coro_yield(struct coro *coro);

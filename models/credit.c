@@ -71,8 +71,8 @@ static bool credit_quiet(struct sim_fc *fc, uint8_t priority, uint64_t used, uin
 }
 
 static enum sim_fc_verdict credit_on_buffered(struct sim_fc *fc, struct sim_thread *th,
-					      uint32_t port, uint8_t priority,
-					      uint32_t bytes, ps_t at)
+					      uint32_t port, uint8_t priority, uint32_t bytes,
+					      ps_t at)
 {
 	struct sim_class *class = sim_fc_class(fc, port, priority);
 
@@ -181,8 +181,7 @@ struct sim_fc *credit_create(struct sim_node *node, const struct credit_params *
 	bytes = node->port_count * divide(credit, params);
 	credit->control_bytes = params->control_bytes ? params->control_bytes : CONTROL_BYTES;
 	credit->rooms = util_calloc(count, sizeof(*credit->rooms));
-	if (sim_fc_init(&credit->fc, &credit_ops, node, bytes) != 0 ||
-	    !credit->rooms) {
+	if (sim_fc_init(&credit->fc, &credit_ops, node, bytes) != 0 || !credit->rooms) {
 		credit_destroy(&credit->fc);
 		return NULL;
 	}

@@ -17,10 +17,11 @@ struct credit_params {
 	ps_t response_delay;	  /* until the other end knows */
 };
 
-/* For @node, which is sealed; NULL: no memory. The other ends of its links have the same buffers, or
- * credit_meet() says otherwise. */
+/* For @node, which is sealed; NULL: no memory. The other ends of its links have the same buffers,
+ * or credit_meet() says otherwise. */
 struct sim_fc *credit_create(struct sim_node *node, const struct credit_params *params);
-/* Before the run: what may be sent at @port at first is what @peer, at the other end, has room for. */
+/* Before the run: what may be sent at @port at first is what @peer, at the other end, has room
+ * for. */
 void credit_meet(struct sim_fc *fc, uint32_t port, const struct sim_fc *peer);
 
 #endif

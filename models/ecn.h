@@ -3,7 +3,8 @@
 #define MODELS_ECN_H
 
 /* Random early detection that marks instead of dropping: by the length of the egress queue when the
- * frame has left it, or (marks_arrivals of struct sim_switch_params) when it has come. None up to kmin, all above kmax, in between pmax * (q - kmin) / (kmax - kmin).
+ * frame has left it, or (marks_arrivals of struct sim_switch_params) when it has come. None up to
+ * kmin, all above kmax, in between pmax * (q - kmin) / (kmax - kmin).
  */
 #include "sim/switch.h"
 

@@ -217,7 +217,8 @@ static int build(struct fabric *fabric, const struct topology *topology)
 	fabric->sim = sim_create(&params);
 	ret = util_arena_init(&fabric->host_frames, HOST_FRAMES * sizeof(struct sim_pkt),
 			      topology->node_count);
-	if (!nodes || ret || !fabric->switch_params || !fabric->hosts || !fabric->switches || !fabric->sim)
+	if (!nodes || ret || !fabric->switch_params || !fabric->hosts || !fabric->switches ||
+	    !fabric->sim)
 		ret = -ENOMEM;
 	else
 		ret = add_all(fabric, topology, nodes);

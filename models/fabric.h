@@ -35,8 +35,8 @@ struct fabric_params {
 	 * congestion control follow; NULL: both as in @host. */
 	struct cc_params (*cc_params_of)(uint64_t line_rate_bps);
 	const struct cc_params *cc_params; /* instead of these, but for the line rate; NULL: none */
-	struct fabric_switch_params switches; /* all of them, unless ... */
-	bool weighted_routes, same_hash; /* sim_routes_weigh(), sim_routes_polarise() */
+	struct fabric_switch_params switches;	   /* all of them, unless ... */
+	bool weighted_routes, same_hash;	   /* sim_routes_weigh(), sim_routes_polarise() */
 	const struct host_rx_params *const *rx_of; /* by number of the host; NULL: none is slow */
 	/* ... by node of the topology; NULL, or NULL for a node: as all. */
 	const struct fabric_switch_params *const *switch_of;
@@ -57,7 +57,7 @@ struct fabric {
 	struct fabric_params params;
 	struct sim *sim;
 	struct sim_routes *routes;
-	struct host *hosts; /* in the order of the topology */
+	struct host *hosts;	       /* in the order of the topology */
 	struct util_arena host_frames; /* HOST_FRAMES each, in memory once used */
 	struct sim_switch **switches;
 	const struct fabric_switch_params **switch_params; /* by node->index; NULL: a host */

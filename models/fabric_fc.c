@@ -24,8 +24,9 @@ static void give_buffer(struct pfc_params *gate, const struct fabric *fabric,
 	gate->xoff_bytes = rx->xoff_bytes;
 	gate->resume_bytes = 2 * headroom.frame_bytes;
 	gate->headroom_bytes = fabric_headroom_bytes(&headroom);
-	gate->buffer_bytes = rx->buffer_bytes + (uint64_t)gate->headroom_bytes *
-							(uint32_t)__builtin_popcount(gate->lossless);
+	gate->buffer_bytes =
+		rx->buffer_bytes +
+		(uint64_t)gate->headroom_bytes * (uint32_t)__builtin_popcount(gate->lossless);
 }
 
 struct sim_fc *fabric_host_fc(const struct fabric *fabric, struct host *host,

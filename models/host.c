@@ -165,9 +165,9 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 	return path;
 }
 
-static __attribute__((noinline, cold)) void
-look_closer(struct host *host, const struct wire_path *path, uint8_t ecn, uint8_t priority,
-	    struct wire_pkt *pkt)
+static __attribute__((noinline, cold)) void look_closer(struct host *host,
+							const struct wire_path *path, uint8_t ecn,
+							uint8_t priority, struct wire_pkt *pkt)
 {
 	if (host->params.through_wire)
 		through_wire(host, path, ecn, priority, pkt);

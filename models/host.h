@@ -49,15 +49,16 @@ struct host_params {
 	struct host_cost cost;
 	enum coro_backend coro_backend;
 	/* Of the queue pairs of flows; codes as in libibverbs. */
-	bool flow_pairs; /* flows from one host to another share a queue pair, in order of their starts */
+	bool flow_pairs; /* flows from one host to another share a queue pair, in order of their
+			    starts */
 	bool flow_uc;	 /* they are UC; not with flow_pairs */
 	uint8_t flow_timeout, flow_retries, flow_ttl; /* ttl 0: 64 */
-	uint16_t vlan;		      /* tag of all frames, for captures; 0: none */
+	uint16_t vlan;				      /* tag of all frames, for captures; 0: none */
 	bool has_dscp;
 	uint8_t dscp[SIM_PRIORITIES]; /* of each priority, if has_dscp; else 8 times the priority */
-	ps_t loop_delay;      /* of what it sends to itself, beside the time on the wire */
-	struct spin *spin;    /* watches programs (models/spin.h); NULL: nobody does */
-	bool through_wire;    /* every packet to bytes and back before it is sent */
+	ps_t loop_delay;	      /* of what it sends to itself, beside the time on the wire */
+	struct spin *spin;	      /* watches programs (models/spin.h); NULL: nobody does */
+	bool through_wire;	      /* every packet to bytes and back before it is sent */
 };
 
 struct host_stats {
@@ -81,17 +82,17 @@ struct host {
 	ps_t asked_at;	   /* an earlier turn asked the engine for one then */
 	struct packet_slab *room; /* for the next payload */
 	uint64_t placed_bytes;
-	uint32_t address;	    /* where switches send what is for it */
-	uint32_t placement_waiters; /* tasks that wait for memory to change */
-	uint16_t wire_overhead;	    /* bytes, as in the profile; or of the packet at hand */
-	uint8_t control_count;	    /* of @control */
-	bool looks_closer;	    /* through_wire or ns3_headers, as in @params */
+	uint32_t address;	       /* where switches send what is for it */
+	uint32_t placement_waiters;    /* tasks that wait for memory to change */
+	uint16_t wire_overhead;	       /* bytes, as in the profile; or of the packet at hand */
+	uint8_t control_count;	       /* of @control */
+	bool looks_closer;	       /* through_wire or ns3_headers, as in @params */
 	bool fc_heads : 1, fc_all : 1; /* as in fc->ops */
-	bool tapped : 1, slow : 1;  /* there is a @tap, an @rx */
+	bool tapped : 1, slow : 1;     /* there is a @tap, an @rx */
 	struct host_stats stats;
 
 	struct host_tap *tap;
-	struct host_rx *rx; /* NULL: what it receives it has */
+	struct host_rx *rx;	    /* NULL: what it receives it has */
 	struct sim_fc *fc;	    /* of its port; set once the simulation is sealed */
 	uint32_t packet_bytes_max;  /* on the wire */
 	struct host_client *client; /* NULL: none */
@@ -122,7 +123,8 @@ void host_set_tap(struct host *host, struct host_tap *tap);
 
 /* DSCP of what @host sends in @priority, unless a program says otherwise. */
 uint8_t host_dscp(const struct host *host, uint8_t priority);
-/* @path as the headers of a frame of @priority have it: CNPs and ACKs may be in another than data. */
+/* @path as the headers of a frame of @priority have it: CNPs and ACKs may be in another than
+ * data. */
 void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path);
 
 /* How a frame of @from has come to @host. */

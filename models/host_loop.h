@@ -4,8 +4,8 @@
 
 /* What a host sends to itself turns round inside the adapter: it takes the sending pipeline for as
  * long as it would take the wire, then a fixed time to the receiving side, and never reaches the
- * switch or the gates of flow control. Between the two lies a short queue; while it is full, nothing
- * is sent. */
+ * switch or the gates of flow control. Between the two lies a short queue; while it is full,
+ * nothing is sent. */
 #include "sim/local.h"
 #include "sim/packet.h"
 
@@ -14,8 +14,8 @@ struct host;
 enum { HOST_LOOP_FRAMES = 16 }; /* a round figure: 1 KB of descriptors */
 
 struct host_loop {
-	struct sim_local_event event;		 /* the first of them arrives */
-	struct sim_pkt *frames; /* a ring; at: when it arrives */
+	struct sim_local_event event; /* the first of them arrives */
+	struct sim_pkt *frames;	      /* a ring; at: when it arrives */
 	uint32_t first, count;
 	ps_t sent_at; /* the latest has left the pipeline */
 };

@@ -19,9 +19,9 @@ struct host_rx {
 	struct host_rx_stats stats;
 };
 
-/* Packets of a message lie one behind the other: a page is known by its queue pair and its place in the
- * PSNs. In registered memory that is used again it is any page of that, which finds its place in the cache
- * by its number. */
+/* Packets of a message lie one behind the other: a page is known by its queue pair and its place in
+ * the PSNs. In registered memory that is used again it is any page of that, which finds its place
+ * in the cache by its number. */
 static bool page_is_there(struct host_rx *rx, const struct sim_pkt *frame, uint32_t mtu)
 {
 	struct wire_pkt pkt;

@@ -2,11 +2,11 @@
 #ifndef MODELS_HOST_RX_H
 #define MODELS_HOST_RX_H
 
-/* A host that takes what it receives only as fast as it can: frames wait in a buffer of the adapter, of
- * which each costs its bytes at a rate (of PCIe or memory), and a look at a cache of translations (MTT)
- * that is missed when a page was not seen for long. As the buffer fills, lossless priorities are paused:
- * the slow-receiver symptom of Guo et al., SIGCOMM 2016, section 4.4. Without PFC what does not fit is
- * dropped. */
+/* A host that takes what it receives only as fast as it can: frames wait in a buffer of the
+ * adapter, of which each costs its bytes at a rate (of PCIe or memory), and a look at a cache of
+ * translations (MTT) that is missed when a page was not seen for long. As the buffer fills,
+ * lossless priorities are paused: the slow-receiver symptom of Guo et al., SIGCOMM 2016,
+ * section 4.4. Without PFC what does not fit is dropped. */
 #include "sim/local.h"
 #include "sim/packet.h"
 
@@ -19,7 +19,8 @@ struct host_rx_params {
 	uint32_t xoff_bytes;   /* pauses above, resumes two frames below; < buffer_bytes */
 	uint32_t mtt_entries;  /* pages that the cache holds; 0: it never misses */
 	uint32_t page_bytes;   /* a power of two */
-	uint64_t memory_bytes; /* registered, and used again; 0: what comes is for pages of its own */
+	uint64_t memory_bytes; /* registered, and used again; 0: what comes is for pages of its
+				* own */
 	ps_t mtt_miss;	       /* what a miss costs */
 };
 
@@ -34,9 +35,9 @@ void host_rx_take(struct host *host, const struct sim_pkt *frame);
 void host_rx_drain(struct host_rx *rx, struct packet_pools *pools);
 
 struct host_rx_stats {
-	uint64_t dropped;      /* frames for which there was no room */
+	uint64_t dropped; /* frames for which there was no room */
 	uint64_t mtt_misses;
-	uint64_t bytes_max;    /* that waited */
+	uint64_t bytes_max; /* that waited */
 };
 /* Zero where the host has none. */
 struct host_rx_stats host_rx_stats(const struct host *host);

@@ -90,7 +90,8 @@ int host_resolve(const struct host *host, struct wire_path *path, uint32_t local
 	path->link_dst = peer->address;
 	memcpy(tuple, path->src_ip, 16);
 	memcpy(tuple + 16, path->dst_ip, 16);
-	memcpy(tuple + 32, (uint8_t[]){(uint8_t)(path->udp_sport >> 8), (uint8_t)path->udp_sport}, 2);
+	memcpy(tuple + 32, (uint8_t[]){(uint8_t)(path->udp_sport >> 8), (uint8_t)path->udp_sport},
+	       2);
 	path->link_hash = (uint32_t)util_hash_bytes((struct util_key){0}, tuple, sizeof(tuple));
 	return 0;
 }

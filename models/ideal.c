@@ -124,8 +124,10 @@ static struct packets ns3_packets_of(const struct host_params *params, uint64_t 
 	const uint32_t last = wire_ns3_data_bytes(tail, has_int);
 	const uint32_t middle = wire_ns3_data_bytes(mtu, has_int);
 
-	return (struct packets){
-		.count = count, .first = count == 1 ? last : middle, .middle = middle, .last = last};
+	return (struct packets){.count = count,
+				.first = count == 1 ? last : middle,
+				.middle = middle,
+				.last = last};
 }
 
 static struct packets packets_of(const struct host_params *params, uint64_t bytes)
@@ -133,8 +135,7 @@ static struct packets packets_of(const struct host_params *params, uint64_t byte
 	const uint32_t mtu = params->profile.mtu_max;
 	const uint32_t around = params->profile.wire_overhead + int_bytes(params) +
 				(uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES;
-	const bool is_selective =
-		params->profile.retransmit == HCA_SELECTIVE && !params->flow_uc;
+	const bool is_selective = params->profile.retransmit == HCA_SELECTIVE && !params->flow_uc;
 	const uint32_t reth = is_selective ? WIRE_RETH_BYTES : 0;
 	const uint64_t count = (bytes - 1) / mtu + 1;
 	const uint32_t imm = params->flow_uc ? WIRE_IMM_BYTES : 0;

@@ -23,7 +23,7 @@ struct packet_sender { /* what a receiver has to know of the path */
 struct packet_slab {
 	struct wire_rare rare;
 	uint64_t pattern; /* synthetic, whose place in the body the pointer to the slab takes */
-	struct packet_sender from; /* of a datagram */
+	struct packet_sender from;    /* of a datagram */
 	_Alignas(64) uint8_t bytes[]; /* of the hosts' largest MTU */
 };
 

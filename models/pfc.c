@@ -86,15 +86,16 @@ static enum sim_fc_verdict drop(struct sim_fc *fc, uint32_t port, uint8_t priori
 	return SIM_FC_DROPPED;
 }
 
-static void tell_limit(struct pfc *pfc, uint32_t port, uint8_t priority, bool paused, uint64_t limit,
-		       ps_t at)
+static void tell_limit(struct pfc *pfc, uint32_t port, uint8_t priority, bool paused,
+		       uint64_t limit, ps_t at)
 {
 	const struct sim_class *class = sim_fc_class(&pfc->fc, port, priority);
 	struct sim_fc_listener *listener = pfc->fc.listener;
 
 	if (listener)
 		listener->on_limit(listener, &pfc->fc, port, priority, paused,
-				   (uint64_t)class->ingress_bytes + class->headroom_bytes, limit, at);
+				   (uint64_t) class->ingress_bytes + class->headroom_bytes, limit,
+				   at);
 }
 
 static bool headroom_fits(const struct pfc *pfc, uint32_t port, const struct sim_class *class,
@@ -152,8 +153,8 @@ static void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port
 	class->headroom_bytes -= headroom;
 	pfc->headroom_left += headroom;
 	class->ingress_bytes -= bytes - headroom;
-	fc->used -= fc->full ? sim_fc_shared(fc, class, priority, bytes - headroom)
-			     : bytes - headroom;
+	fc->used -=
+		fc->full ? sim_fc_shared(fc, class, priority, bytes - headroom) : bytes - headroom;
 	if (class->headroom_bytes == 0 &&
 	    class->ingress_bytes <= xon_threshold(pfc, priority, fc->used)) {
 		tell_limit(pfc, port, priority, false, xon_threshold(pfc, priority, fc->used), at);

@@ -52,9 +52,9 @@ struct pfc_params {
  * larger than headrooms and reserves. */
 struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params);
 
-/* Before the run: the link of @port changes at @at. What this end sends is lost from then on, and it
- * obeys no pause that it has heard; or, @back, it is heard again, and says once more what it has said.
- * In any order. -ENOMEM. */
+/* Before the run: the link of @port changes at @at. What this end sends is lost from then on, and
+ * it obeys no pause that it has heard; or, @back, it is heard again, and says once more what it has
+ * said. In any order. -ENOMEM. */
 int pfc_outage(struct sim_fc *fc, uint32_t port, ps_t at, bool back);
 
 /* What may still come in after XOFF was decided (IEEE 802.1Qbb annex N, in bytes on the wire,

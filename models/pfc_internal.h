@@ -29,10 +29,10 @@ struct pfc {
 	uint64_t pool_bytes;			   /* the buffer less headrooms and reserves */
 	uint64_t headroom_left;			   /* of the pool that headrooms share */
 	uint32_t *headroom;			   /* by port */
-	ps_t *refresh_at; /* by port and priority, PS_NEVER: none; NULL: without quanta */
-	struct pfc_watch *watch;		   /* by port and priority; NULL: no watchdog */
-	ps_t poll_at;				   /* PS_NEVER: nothing is paused */
-	struct pfc_outage *outages;		   /* ascending */
+	ps_t *refresh_at;	    /* by port and priority, PS_NEVER: none; NULL: without quanta */
+	struct pfc_watch *watch;    /* by port and priority; NULL: no watchdog */
+	ps_t poll_at;		    /* PS_NEVER: nothing is paused */
+	struct pfc_outage *outages; /* ascending */
 	uint32_t outage_count, outage_next;
 	ps_t outage_at; /* of the next that has anything to change; PS_NEVER: none */
 };

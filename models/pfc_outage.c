@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-/* Links that go down and come back. Who sends nothing that arrives obeys no pause: what waits for the
- * link goes the way of all frames on it, and holds up nobody else. Whose pauses and resumes were lost
- * says how things are as soon as he is heard again. */
+/* Links that go down and come back. Who sends nothing that arrives obeys no pause: what waits for
+ * the link goes the way of all frames on it, and holds up nobody else. Whose pauses and resumes
+ * were lost says how things are as soon as he is heard again. */
 
 int pfc_outage(struct sim_fc *fc, uint32_t port, ps_t at, bool back)
 {

@@ -2,8 +2,8 @@
 #ifndef MODELS_PROFILE_H
 #define MODELS_PROFILE_H
 
-/* Known switches and adapters: pieces of scenarios ("switch:" and "nic:"), each figure with its source, as
- * models/profiles/NAME.yaml has them. They are part of the program. */
+/* Known switches and adapters: pieces of scenarios ("switch:" and "nic:"), each figure with its
+ * source, as models/profiles/NAME.yaml has them. They are part of the program. */
 #include <stdint.h>
 
 struct profile {
@@ -11,7 +11,7 @@ struct profile {
 };
 
 uint32_t profile_count(void);
-const struct profile *profile_at(uint32_t i); /* in order of name */
+const struct profile *profile_at(uint32_t i);	      /* in order of name */
 const struct profile *profile_find(const char *name); /* NULL: none such */
 
 #endif

@@ -26,7 +26,8 @@ static bool check(bool good, const struct fields *line, uint32_t i, const char *
 	return good;
 }
 
-static bool read_flow(const struct fields *line, struct read_flow *ret_flow, struct bad_list *errors)
+static bool read_flow(const struct fields *line, struct read_flow *ret_flow,
+		      struct bad_list *errors)
 {
 	const struct field *f = line->field;
 	const uint32_t bytes_at = line->count - 2, start_at = line->count - 1;
@@ -43,7 +44,8 @@ static bool read_flow(const struct fields *line, struct read_flow *ret_flow, str
 	good &= check(is_number(&f[1], UINT32_MAX, &dst), line, 1, "dst", "a node", errors);
 	good &= check(is_number(&f[2], 8, &priority), line, 2, "priority", "0 to 7", errors);
 	if (line->count == 6)
-		good &= check(is_number(&f[3], 65536, &port), line, 3, "port", "0 to 65535", errors);
+		good &= check(is_number(&f[3], 65536, &port), line, 3, "port", "0 to 65535",
+			      errors);
 	good &= check(is_number(&f[bytes_at], READ_FLOW_BYTES_MAX + 1, &bytes) && bytes > 0, line,
 		      bytes_at, "bytes", "1 to 2^44", errors);
 	good &= check(util_decimal_parse(f[start_at].text, f[start_at].length, 12, &start) ==
@@ -75,8 +77,8 @@ static bool read_header(struct fields_reader *reader, uint64_t *ret_count, struc
 		    "the number of flows");
 		return false;
 	}
-	return check(is_number(&line.field[0], READ_FLOWS_MAX + 1, ret_count), &line, 0,
-		     "header", "the number of flows, at most 4000000", errors);
+	return check(is_number(&line.field[0], READ_FLOWS_MAX + 1, ret_count), &line, 0, "header",
+		     "the number of flows, at most 4000000", errors);
 }
 
 static void warn_of_rest(struct fields_reader *reader, struct bad_list *errors)

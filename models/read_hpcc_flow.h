@@ -4,8 +4,8 @@
 
 /* The flow.txt of the HPCC authors' ns-3 simulator: the number of flows, then a line each: "SRC DST
  * PRIORITY PORT BYTES START", numbers of nodes, START in seconds ("2.000001"); ConWeave's have no
- * PORT, which means nothing here. As there, the number in the first line rules: what comes behind is
- * ignored, with one warning; less is bad input. Flows need not be in order. */
+ * PORT, which means nothing here. As there, the number in the first line rules: what comes behind
+ * is ignored, with one warning; less is bad input. Flows need not be in order. */
 #include "models/read_format.h"
 
 /* @at: the file's first line. -EINVAL: in @errors; -ENOMEM. @ret_flows is for util_free(). */

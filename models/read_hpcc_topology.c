@@ -194,9 +194,8 @@ static void warn_of_rest(struct reader *r)
 int read_hpcc_topology(const char *bytes, size_t length, const struct bad_at *at,
 		       struct topology *topology, struct bad_list *errors)
 {
-	struct reader r = {.fields = {bytes, bytes + length, *at},
-			   .topology = topology,
-			   .errors = errors};
+	struct reader r = {
+		.fields = {bytes, bytes + length, *at}, .topology = topology, .errors = errors};
 	int ret = 0;
 
 	if (!read_header(&r))

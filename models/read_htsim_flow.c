@@ -114,7 +114,8 @@ static uint32_t read_word(struct reader *r, const struct fields *line, uint32_t 
 		value(r, line, i, "prio", 0, UINT32_MAX);
 		warn_of_prio(r, line);
 	} else {
-		refuse(r, &line->at, "connection", word, "id, start, size or prio: no triggers here");
+		refuse(r, &line->at, "connection", word,
+		       "id, start, size or prio: no triggers here");
 		return line->count;
 	}
 	return 2;
@@ -152,7 +153,8 @@ static int read_connection(struct reader *r, const struct fields *line)
 	for (uint32_t i = 1; i < line->count;)
 		i += read_word(r, line, i, &flow, &has_start);
 	if (r->errors->error_count == errors && (!has_start || flow.bytes == 0)) {
-		bad(r->errors, &line->at, has_start ? "size" : "start", "nothing", "a number behind it");
+		bad(r->errors, &line->at, has_start ? "size" : "start", "nothing",
+		    "a number behind it");
 		r->failed = true;
 	}
 	return r->count < READ_FLOWS_MAX ? add(r, &flow) : 0;
@@ -198,7 +200,8 @@ int read_htsim_flow(const char *bytes, size_t length, const struct bad_at *at,
 	if (!ret && !r.failed && r.count != r.connections) {
 		bad(errors, &r.fields.at, "Connections",
 		    bad_text(&found, "%llu lines", (unsigned long long)r.count),
-		    bad_text(&expected, "%llu, as the header says", (unsigned long long)r.connections));
+		    bad_text(&expected, "%llu, as the header says",
+			     (unsigned long long)r.connections));
 		r.failed = true;
 	}
 	if (ret || r.failed) {

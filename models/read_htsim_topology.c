@@ -63,7 +63,8 @@ static void disagree(struct reader *r, const char *key, uint64_t is, const char 
 {
 	struct bad_text found;
 
-	bad(r->errors, &r->fields.at, key, bad_text(&found, "%llu", (unsigned long long)is), expected);
+	bad(r->errors, &r->fields.at, key, bad_text(&found, "%llu", (unsigned long long)is),
+	    expected);
 	r->failed = true;
 }
 
@@ -93,11 +94,10 @@ static void read_value(struct reader *r, const struct fields *line, enum key key
 	if (util_count_parse(field.text, field.length, &value) != UTIL_QUANTITY_OK ||
 	    value < keys[key].least || value > keys[key].most) {
 		refuse(r, &line->at, keys[key].shown, field,
-		       key == SWITCH_LATENCY
-			       ? "0: the scenario has switch.latency"
-			       : bad_text(&expected, "a number, %llu to %llu",
-					  (unsigned long long)keys[key].least,
-					  (unsigned long long)keys[key].most));
+		       key == SWITCH_LATENCY ? "0: the scenario has switch.latency"
+					     : bad_text(&expected, "a number, %llu to %llu",
+							(unsigned long long)keys[key].least,
+							(unsigned long long)keys[key].most));
 		return;
 	}
 	*(of_tier ? &r->tiers[r->tier][key] : &r->top[key]) = value;
@@ -181,8 +181,9 @@ static void check_oversubscription(struct reader *r, uint32_t t)
 	if (r->tiers[t][RADIX_DOWN] * r->tiers[t][SPEED] !=
 	    over * r->tiers[t][RADIX_UP] * r->tiers[t + 1][SPEED])
 		disagree(r, keys[OVERSUBSCRIBED].shown, over,
-			 bad_text(&expected, "what %llu links of %llu Gb/s below tier %u and %llu of "
-					     "%llu above it make",
+			 bad_text(&expected,
+				  "what %llu links of %llu Gb/s below tier %u and %llu of "
+				  "%llu above it make",
 				  (unsigned long long)r->tiers[t][RADIX_DOWN],
 				  (unsigned long long)r->tiers[t][SPEED], t,
 				  (unsigned long long)r->tiers[t][RADIX_UP],
@@ -202,19 +203,23 @@ static void check_fit(struct reader *r, const struct topology_clos *clos)
 		disagree(r, keys[PODSIZE].shown, r->top[PODSIZE],
 			 "a part of Nodes, and a multiple of Radix_Down of tier 0");
 	if ((uint64_t)clos->aggregations * clos->edge.bundle != tiers[0][RADIX_UP])
-		disagree(r, keys[RADIX_UP].shown, tiers[0][RADIX_UP], "a multiple of Bundle of tier 1");
+		disagree(r, keys[RADIX_UP].shown, tiers[0][RADIX_UP],
+			 "a multiple of Bundle of tier 1");
 	if ((uint64_t)clos->edges * clos->edge.bundle * (three ? 1 : clos->pods) !=
 	    tiers[1][RADIX_DOWN])
 		disagree(r, keys[RADIX_DOWN].shown, tiers[1][RADIX_DOWN],
 			 "a bundle to each switch of tier 0 of its pod");
 	check_oversubscription(r, 0);
 	if ((u128)clos->pods * ((u128)clos->edges * tiers[0][RADIX_UP] +
-				(u128)clos->cores * clos->core.bundle) > LINKS_MAX)
-		disagree(r, keys[NODES].shown, r->top[NODES], "at most 2000000 links between switches");
+				(u128)clos->cores * clos->core.bundle) >
+	    LINKS_MAX)
+		disagree(r, keys[NODES].shown, r->top[NODES],
+			 "at most 2000000 links between switches");
 	if (!three)
 		return;
 	if (clos->cores / clos->aggregations * clos->core.bundle != tiers[1][RADIX_UP])
-		disagree(r, keys[RADIX_UP].shown, tiers[1][RADIX_UP], "a multiple of Bundle of tier 2");
+		disagree(r, keys[RADIX_UP].shown, tiers[1][RADIX_UP],
+			 "a multiple of Bundle of tier 2");
 	if ((uint64_t)clos->pods * clos->core.bundle != tiers[2][RADIX_DOWN])
 		disagree(r, keys[RADIX_DOWN].shown, tiers[2][RADIX_DOWN], "a bundle to each pod");
 	check_oversubscription(r, 1);
@@ -234,9 +239,11 @@ static int build(struct reader *r, struct topology *topology)
 
 	clos.aggregations = (uint32_t)r->tiers[0][RADIX_UP] / clos.edge.bundle;
 	if (three)
-		clos.cores = clos.aggregations * ((uint32_t)r->tiers[1][RADIX_UP] / clos.core.bundle);
+		clos.cores =
+			clos.aggregations * ((uint32_t)r->tiers[1][RADIX_UP] / clos.core.bundle);
 	if (clos.aggregations == 0 || (three && clos.cores == 0))
-		disagree(r, keys[BUNDLE].shown, clos.aggregations == 0 ? clos.edge.bundle : clos.core.bundle,
+		disagree(r, keys[BUNDLE].shown,
+			 clos.aggregations == 0 ? clos.edge.bundle : clos.core.bundle,
 			 "no more than Radix_Up below it");
 	else
 		check_fit(r, &clos);
@@ -250,8 +257,7 @@ static int build(struct reader *r, struct topology *topology)
 int read_htsim_topology(const char *bytes, size_t length, const struct bad_at *at,
 			struct topology *topology, struct bad_list *errors)
 {
-	struct reader r = {
-		.fields = {bytes, bytes + length, *at}, .errors = errors, .tier = -1};
+	struct reader r = {.fields = {bytes, bytes + length, *at}, .errors = errors, .tier = -1};
 	const uint32_t before = errors->error_count;
 	struct fields line;
 

@@ -26,7 +26,7 @@ struct scenario_ecn {
 	uint32_t kmin_bytes, kmax_bytes, pmax_num, pmax_den;
 };
 
-struct scenario_class { /* of one priority at every port of a switch */
+struct scenario_class {			/* of one priority at every port of a switch */
 	uint32_t alpha_num, alpha_den;	/* dynamic threshold ... */
 	uint32_t xoff_bytes, xon_bytes; /* ... or a static one (alpha_den 0) */
 	uint32_t reserve_bytes;
@@ -41,7 +41,7 @@ struct scenario_switch {
 	uint32_t xoff_bytes, xon_bytes; /* ... or static ones (0: dynamic) */
 	uint32_t reserve_bytes;
 	struct scenario_class classes[SIM_PRIORITIES];
-	bool has_classes; /* they go before the five above */
+	bool has_classes;		 /* they go before the five above */
 	uint8_t weights[SIM_PRIORITIES]; /* of turns; all 0: strict */
 	enum scenario_fc fc;
 	uint8_t lossless; /* mask of priorities */
@@ -72,7 +72,7 @@ struct scenario_group { /* switches that differ from the others */
 	uint32_t node_count;
 };
 
-struct scenario_rx { /* hosts that receive slowly */
+struct scenario_rx {		      /* hosts that receive slowly */
 	struct host_rx_params params; /* buffer_bytes 0: none does */
 	uint32_t *hosts;	      /* positions in the host table */
 	uint32_t host_count;
@@ -81,7 +81,7 @@ struct scenario_rx { /* hosts that receive slowly */
 struct scenario_nic { /* of every host */
 	uint32_t mtu;
 	enum scenario_cc cc;
-	uint32_t ack_every;	/* 0: message */
+	uint32_t ack_every; /* 0: message */
 	uint32_t psn_window;
 	bool qp_per_pair;
 	bool uc; /* flows are */
@@ -91,7 +91,7 @@ struct scenario_nic { /* of every host */
 	ps_t rto_low, rto_high; /* HCA_SELECTIVE */
 	ps_t base_rtt;		/* the longest; 0: nothing asks for it */
 	uint8_t timeout, retry_cnt;
-	int ack_priority;	/* -1: that of the data */
+	int ack_priority; /* -1: that of the data */
 	uint8_t cnp_priority;
 	ps_t cnp_interval;
 	bool has_cc_params; /* else by the line rate of each host */
@@ -102,12 +102,12 @@ struct scenario_nic { /* of every host */
 	bool ipv6;
 	uint16_t vlan;		      /* 0: untagged */
 	uint8_t dscp[SIM_PRIORITIES]; /* by priority */
-	char profile[32]; /* host profile of costs: "generic" or "none" */
+	char profile[32];	      /* host profile of costs: "generic" or "none" */
 };
 
 struct scenario_program {
-	char *run, *name; /* program, and its name in reports */
-	char *where;	  /* "FILE:LINE" of @run, for messages */
+	char *run, *name;	     /* program, and its name in reports */
+	char *where;		     /* "FILE:LINE" of @run, for messages */
 	uint32_t *hosts, host_count; /* rank 0 first; positions in the host table */
 	char **args;
 	uint32_t arg_count;
@@ -115,28 +115,34 @@ struct scenario_program {
 };
 
 enum scenario_fault_kind {
-	SCENARIO_FAULT_LOSS, SCENARIO_FAULT_CORRUPT, SCENARIO_FAULT_DUPLICATE,
-	SCENARIO_FAULT_REORDER, SCENARIO_FAULT_DELAY, SCENARIO_FAULT_DROP_NTH,
-	SCENARIO_FAULT_DOWN, SCENARIO_FAULT_RATE, SCENARIO_FAULT_PAUSE,
+	SCENARIO_FAULT_LOSS,
+	SCENARIO_FAULT_CORRUPT,
+	SCENARIO_FAULT_DUPLICATE,
+	SCENARIO_FAULT_REORDER,
+	SCENARIO_FAULT_DELAY,
+	SCENARIO_FAULT_DROP_NTH,
+	SCENARIO_FAULT_DOWN,
+	SCENARIO_FAULT_RATE,
+	SCENARIO_FAULT_PAUSE,
 };
 
 struct scenario_fault {
-	uint32_t place;	  /* of what says so in the list "faults", from 0 */
-	char *link;	  /* name; both directions unless @direction names the sending node */
+	uint32_t place; /* of what says so in the list "faults", from 0 */
+	char *link;	/* name; both directions unless @direction names the sending node */
 	char *direction;
 	enum scenario_fault_kind kind;
-	uint32_t num, den; /* probability */
-	uint64_t nth;	   /* DROP_NTH: counted from 1, whenever that is */
-	ps_t delay;	   /* DELAY; DUPLICATE, REORDER: how far behind; DOWN: until it is known */
-	uint64_t rate_bps; /* RATE */
+	uint32_t num, den;  /* probability */
+	uint64_t nth;	    /* DROP_NTH: counted from 1, whenever that is */
+	ps_t delay;	    /* DELAY; DUPLICATE, REORDER: how far behind; DOWN: until it is known */
+	uint64_t rate_bps;  /* RATE */
 	uint8_t priorities; /* PAUSE: mask */
-	bool control;	   /* pause and resume frames, too */
+	bool control;	    /* pause and resume frames, too */
 	ps_t from_at, until_at; /* PS_NEVER: for ever */
 };
 
 struct scenario_expect {
-	char *text;    /* a jq expression over result.json */
-	char *file;    /* where it stands; "--set" */
+	char *text; /* a jq expression over result.json */
+	char *file; /* where it stands; "--set" */
 	uint32_t line;
 };
 
@@ -152,7 +158,8 @@ struct scenario {
 	struct scenario_route *routes;
 	uint32_t route_count;
 	bool weighted_routes, same_hash;
-	ps_t reconverge; /* from when its ends know of a link's change until all do; PS_NEVER: never */
+	ps_t reconverge; /* from when its ends know of a link's change until all do; PS_NEVER:
+			  * never */
 	struct scenario_group *groups;
 	uint32_t group_count;
 	struct scenario_nic nic;
@@ -166,7 +173,7 @@ struct scenario {
 	uint32_t program_count;
 	struct scenario_fault *faults;
 	uint32_t fault_count;
-	struct scenario_expect *expects; /* of the result; what they say changes nothing in the run */
+	struct scenario_expect *expects; /* of the result; they change nothing in the run */
 	uint32_t expect_count;
 };
 
@@ -175,7 +182,7 @@ void scenario_fini(struct scenario *scenario);
 struct scenario_options { /* of one run */
 	uint32_t thread_count;
 	bool through_wire;
-	uint64_t packet_bytes_max; /* memory for packets under way; 0: 4 GiB */
+	uint64_t packet_bytes_max;	   /* memory for packets under way; 0: 4 GiB */
 	struct traffic_listener *listener; /* to flows of streams; NULL: nobody */
 };
 

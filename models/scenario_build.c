@@ -55,7 +55,8 @@ static struct host_params host_of(const struct scenario *s, const struct scenari
 {
 	struct host_params params = {
 		.profile = profile_of(s),
-		.cost = strcmp(s->nic.profile, "none") == 0 ? host_cost_none() : host_cost_generic(),
+		.cost = strcmp(s->nic.profile, "none") == 0 ? host_cost_none()
+							    : host_cost_generic(),
 		.coro_backend = CORO_STACK,
 		.loop_delay = s->nic.loop_delay,
 		.flow_timeout = s->nic.timeout,
@@ -80,8 +81,8 @@ static struct fabric_params params_of(const struct scenario *s,
 		.seed = s->seed,
 		.scenario_hash = s->hash,
 		.thread_count = options->thread_count > 0 ? options->thread_count : 1,
-		.packet_bytes_max =
-			options->packet_bytes_max > 0 ? options->packet_bytes_max : (uint64_t)4 << 30,
+		.packet_bytes_max = options->packet_bytes_max > 0 ? options->packet_bytes_max
+								  : (uint64_t)4 << 30,
 		.oob_delay = s->oob_delay,
 		.ipv6 = s->nic.ipv6,
 		.host = &own->host,
@@ -171,8 +172,8 @@ static uint32_t attach(struct sim_fault *fault, const struct fabric *fabric, con
 	return 1;
 }
 
-/* Storms of the same host and priorities before the @i-th, by their times: which line they stand in does
- * not matter, equal ones are interchangeable. */
+/* Storms of the same host and priorities before the @i-th, by their times: which line they stand in
+ * does not matter, equal ones are interchangeable. */
 static uint32_t storms_before(const struct scenario *s, uint32_t i)
 {
 	const struct scenario_fault *own = &s->faults[i];
@@ -195,7 +196,7 @@ static uint32_t storms_before(const struct scenario *s, uint32_t i)
 }
 
 static void start_storms(const struct scenario *s, const struct fabric *fabric,
-			struct host_storm *storms)
+			 struct host_storm *storms)
 {
 	uint32_t n = 0;
 
@@ -203,10 +204,10 @@ static void start_storms(const struct scenario *s, const struct fabric *fabric,
 		const struct scenario_fault *fault = &s->faults[i];
 
 		if (fault->kind == SCENARIO_FAULT_PAUSE)
-			host_storm_start(&storms[n++], fabric_host(fabric, fault->direction),
-					 &(struct host_storm_params){fault->priorities, fault->from_at,
-								     fault->until_at,
-								     storms_before(s, i)});
+			host_storm_start(
+				&storms[n++], fabric_host(fabric, fault->direction),
+				&(struct host_storm_params){fault->priorities, fault->from_at,
+							    fault->until_at, storms_before(s, i)});
 	}
 }
 

@@ -25,12 +25,12 @@ struct scenario_reroutes {
 		const struct sim_port **cuts;
 		uint32_t cut_count;
 		struct sim_routes *routes;
-	} *states;
+	} * states;
 	uint32_t state_count;
 };
 
 struct scenario_built {
-	struct scenario_built_switch *switches; /* that of all, then one of each group */
+	struct scenario_built_switch *switches;	       /* that of all, then one of each group */
 	const struct fabric_switch_params **switch_of; /* by node of the topology; NULL: as all */
 	struct host_params host;
 	const struct host_rx_params **rx_of; /* by number of the host; NULL: none is slow */
@@ -47,7 +47,8 @@ int scenario_build_switches(const struct scenario *s, struct scenario_built *ret
 int scenario_take_out(const struct fabric *fabric, const struct topology_link *link,
 		      const char *const ends[2], const struct scenario_fault *fault);
 /* After all overrides: with routing.reconverge all switches do. @r is empty, and lives as long as
- * the fabric; whatever is returned, it is to be given to scenario_reroutes_fini(). -ENOMEM, -E2BIG. */
+ * the fabric; whatever is returned, it is to be given to scenario_reroutes_fini(). -ENOMEM,
+ * -E2BIG. */
 int scenario_reroute(const struct scenario *s, const struct fabric *fabric,
 		     struct scenario_reroutes *r);
 void scenario_reroutes_fini(struct scenario_reroutes *r);

@@ -57,8 +57,8 @@ static uint32_t head_bytes(const struct scenario *s)
 
 	if (s->nic.ns3_headers)
 		return WIRE_NS3_DATA_BYTES;
-	return wire_frame_overhead(scenario_wire_shape(s)) +
-	       (uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES - TAIL;
+	return wire_frame_overhead(scenario_wire_shape(s)) + (uint32_t)WIRE_BTH_BYTES +
+	       (uint32_t)WIRE_ICRC_BYTES - TAIL;
 }
 
 /* Bytes of a frame besides its IP packet. */

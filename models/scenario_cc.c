@@ -7,7 +7,16 @@
 /* Congestion controls and their parameters, by the names under which they were published. */
 
 enum kind { BOOL, U32, U64, TIME, RATIO, Q16 };
-enum { DCQCN = 1, DCQCN_HPCC = 2, NV = 4, TIMELY = 8, PATCHED = 16, SWIFT = 32, DCTCP = 64, HPCC = 128 };
+enum {
+	DCQCN = 1,
+	DCQCN_HPCC = 2,
+	NV = 4,
+	TIMELY = 8,
+	PATCHED = 16,
+	SWIFT = 32,
+	DCTCP = 64,
+	HPCC = 128
+};
 
 static const struct {
 	const struct cc_ops *ops;
@@ -149,14 +158,15 @@ static void check(struct scenario_reader *r, const struct yaml_node *map)
 	const unsigned bit = controls[nic->cc].bit;
 
 	if (bit & (TIMELY | PATCHED) && p->timely.t_low > p->timely.t_high)
-		scenario_refuse(r, map,
-				scenario_node(map, scenario_has(map, "t_high") ? "t_high" : "t_low"),
-				"nic.cc_params", "t_low at most t_high");
+		scenario_refuse(
+			r, map,
+			scenario_node(map, scenario_has(map, "t_high") ? "t_high" : "t_low"),
+			"nic.cc_params", "t_low at most t_high");
 	if (bit & SWIFT && p->swift.min_cwnd > p->swift.max_cwnd)
-		scenario_refuse(r, map,
-				scenario_node(map,
-					      scenario_has(map, "max_cwnd") ? "max_cwnd" : "min_cwnd"),
-				"nic.cc_params", "min_cwnd at most max_cwnd");
+		scenario_refuse(
+			r, map,
+			scenario_node(map, scenario_has(map, "max_cwnd") ? "max_cwnd" : "min_cwnd"),
+			"nic.cc_params", "min_cwnd at most max_cwnd");
 }
 
 /* What a profile says first, as far as the chosen control has it; @own: the scenario says it. */
@@ -180,8 +190,7 @@ static void read_params(struct scenario_reader *r, const struct yaml_node *map, 
 	}
 }
 
-void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map,
-		      uint64_t rate_bps)
+void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map, uint64_t rate_bps)
 {
 	const struct yaml_node *map = scenario_node(nic_map, "cc_params");
 	const struct scenario_value interval = scenario_get(nic_map, "nic.cnp_interval");
@@ -189,7 +198,9 @@ void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map
 	const bool short_interval =
 		nic->cc == SCENARIO_CC_DCQCN_HPCC || nic->cc == SCENARIO_CC_DCQCN_NV;
 
-	nic->cnp_interval = interval.word < 0 ? interval.number : short_interval ? 4 * PS_US : 50 * PS_US;
+	nic->cnp_interval = interval.word < 0 ? interval.number
+			    : short_interval  ? 4 * PS_US
+					      : 50 * PS_US;
 	nic->cc_params = defaults_of(nic, rate_bps);
 	nic->has_cc_params = map != NULL || nic->cc > SCENARIO_CC_DCQCN_HPCC;
 	if (map)

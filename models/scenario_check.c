@@ -95,7 +95,7 @@ void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
 
 /* ---- the walk ---- */
 
-struct here { /* a place in the tree */
+struct here {		   /* a place in the tree */
 	const char *path;  /* of the table: "traffic[].size" */
 	const char *shown; /* for people: "traffic[2].size" */
 };
@@ -258,7 +258,8 @@ static void check_map(struct scenario_reader *r, struct yaml_node *map, struct h
 		    yaml_find(map, scenario_row_key(row)))
 			continue;
 		bad_text(&shown, "%s%s%s", here.shown, dot, scenario_row_key(row));
-		bad(r->errors, &map->at, shown.text, "nothing", scenario_row_expects(row, &expected));
+		bad(r->errors, &map->at, shown.text, "nothing",
+		    scenario_row_expects(row, &expected));
 	}
 }
 

@@ -121,7 +121,8 @@ void scenario_check_topology(struct scenario_reader *r, const struct bad_at *at,
 
 unsigned scenario_wire_shape(const struct scenario *scenario)
 {
-	return (scenario->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0u) | (scenario->nic.vlan ? WIRE_SHAPE_VLAN : 0u);
+	return (scenario->nic.ipv6 ? WIRE_SHAPE_IPV6 : 0u) |
+	       (scenario->nic.vlan ? WIRE_SHAPE_VLAN : 0u);
 }
 
 uint32_t scenario_frame_bytes(const struct scenario *scenario)
@@ -132,8 +133,7 @@ uint32_t scenario_frame_bytes(const struct scenario *scenario)
 	if (scenario->nic.ns3_headers)
 		return wire_ns3_data_bytes(scenario->nic.mtu, takes_int);
 	return overhead + (takes_int ? WIRE_INT_BYTES : 0) +
-	       (uint32_t)(WIRE_DATA_HEADERS_MAX + WIRE_ICRC_BYTES) +
-	       scenario->nic.mtu;
+	       (uint32_t)(WIRE_DATA_HEADERS_MAX + WIRE_ICRC_BYTES) + scenario->nic.mtu;
 }
 
 uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct scenario_switch *sw,

@@ -24,8 +24,8 @@ void scenario_hash_add(struct scenario_reader *r, struct scenario_hash *hash, ui
 void scenario_hash_words(struct scenario_reader *r, struct scenario_hash *hash, const char *path,
 			 const uint64_t *words, size_t count)
 {
-	scenario_hash_add(r, hash,
-			  util_hash_words((struct util_key){util_hash_name(path), 0}, words, count));
+	scenario_hash_add(
+		r, hash, util_hash_words((struct util_key){util_hash_name(path), 0}, words, count));
 }
 
 static int compare_parts(const void *a, const void *b)

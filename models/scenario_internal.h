@@ -17,7 +17,7 @@ struct scenario_reader {
 	struct yaml_node **profiles; /* their roots */
 	uint32_t profile_count;
 	bool topology_bad; /* an error that would only bring others */
-	bool hpcc_nodes; /* the topology names its nodes n0, n1 ... */
+	bool hpcc_nodes;   /* the topology names its nodes n0, n1 ... */
 	/* Once the topology stands: the names of hosts in order (a position is one in the host
 	 * table), and positions in the order in which people count (h2 before h10). */
 	const char **hosts;
@@ -64,11 +64,10 @@ void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
 
 /* ---- scenario_names.c ---- */
 
-/* Calls @each for every name of a pattern ("h[0-7,9]", "p[0-3]e0,s0"). False where @each says so, or
- * the pattern is none, with @ret_why telling. */
-bool scenario_names(const char *pattern, size_t length,
-		    bool (*each)(void *owner, const char *name), void *owner,
-		    struct bad_text *ret_why);
+/* Calls @each for every name of a pattern ("h[0-7,9]", "p[0-3]e0,s0"). False where @each says so,
+ * or the pattern is none, with @ret_why telling. */
+bool scenario_names(const char *pattern, size_t length, bool (*each)(void *owner, const char *name),
+		    void *owner, struct bad_text *ret_why);
 enum { SCENARIO_NAMES_MAX = 200000 };
 
 struct scenario_hosts { /* positions in the host table, in the order in which they are named */

@@ -99,9 +99,8 @@ static bool expand(struct expand *e, size_t at, const char *rest, const char *en
 	return e->each(e->owner, e->name);
 }
 
-bool scenario_names(const char *pattern, size_t length,
-		    bool (*each)(void *owner, const char *name), void *owner,
-		    struct bad_text *ret_why)
+bool scenario_names(const char *pattern, size_t length, bool (*each)(void *owner, const char *name),
+		    void *owner, struct bad_text *ret_why)
 {
 	struct expand e = {.each = each, .owner = owner, .why = ret_why};
 	const char *end = pattern + length, *from = pattern;

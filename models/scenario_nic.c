@@ -20,7 +20,7 @@ struct walk {
 	uint32_t *first, *links; /* links of node i: links[first[i] .. first[i + 1]) */
 	uint32_t *queue;
 	ps_t *latency; /* of node i, if a switch */
-	ps_t *there; /* of a full packet there and its ACK back; 0: not reached */
+	ps_t *there;   /* of a full packet there and its ACK back; 0: not reached */
 };
 
 static ps_t frame_time(uint32_t bytes, uint64_t rate_bps)
@@ -90,8 +90,8 @@ static uint32_t farthest(struct walk *walk, uint32_t from)
 
 			if (walk->there[next])
 				continue;
-			walk->there[next] = walk->there[node] + link_time(s, link) +
-					    2 * walk->latency[next];
+			walk->there[next] =
+				walk->there[node] + link_time(s, link) + 2 * walk->latency[next];
 			walk->queue[tail++] = next;
 		}
 	}
@@ -113,7 +113,8 @@ static ps_t base_rtt(struct scenario_reader *r)
 	};
 	ps_t rtt = 0;
 
-	if (walk.latency && walk.first && walk.links && walk.queue && walk.there && t->node_count > 0) {
+	if (walk.latency && walk.first && walk.links && walk.queue && walk.there &&
+	    t->node_count > 0) {
 		index_links(&walk);
 		note_latencies(&walk);
 		rtt = walk.there[farthest(&walk, farthest(&walk, 0))] - 1;
@@ -154,10 +155,10 @@ static void read_selective(struct scenario_reader *r, const struct yaml_node *ma
 	nic->rto_low = scenario_get(map, "nic.rto_low").number;
 	nic->rto_high = scenario_get(map, "nic.rto_high").number;
 	if (nic->rto_high < nic->rto_low)
-		scenario_refuse(r, map,
-				scenario_node(map, scenario_has(map, "rto_high") ? "rto_high"
-										 : "rto_low"),
-				"nic", "rto_low at most rto_high");
+		scenario_refuse(
+			r, map,
+			scenario_node(map, scenario_has(map, "rto_high") ? "rto_high" : "rto_low"),
+			"nic", "rto_low at most rto_high");
 	if (!scenario_has(map, "window"))
 		nic->psn_window =
 			fits < HCA_SELECTIVE_WINDOW_MAX ? (uint32_t)fits : HCA_SELECTIVE_WINDOW_MAX;
@@ -166,8 +167,8 @@ static void read_selective(struct scenario_reader *r, const struct yaml_node *ma
 				"at most 32768 with nic.retransmit: selective");
 }
 
-/* What goes by ACKs, a window of a round trip or a control, hears of each packet unless told otherwise:
- * with fewer ACKs a lone flow waits for them. */
+/* What goes by ACKs, a window of a round trip or a control, hears of each packet unless told
+ * otherwise: with fewer ACKs a lone flow waits for them. */
 static uint32_t ack_every(const struct scenario_nic *nic, struct scenario_value every)
 {
 	enum { MESSAGE };
@@ -259,7 +260,8 @@ void scenario_read_nic(struct scenario_reader *r)
 	if (nic->uc)
 		check_uc(r, map);
 	if (nic->vlan && nic->ns3_headers)
-		scenario_refuse(r, map, scenario_node(map, "vlan"), "nic", "0 with nic.headers: ns3");
+		scenario_refuse(r, map, scenario_node(map, "vlan"), "nic",
+				"0 with nic.headers: ns3");
 	if (nic->mtu == 1000 && !nic->ns3_headers)
 		scenario_refuse(r, map, scenario_node(map, "mtu"), "nic",
 				"a power of two, or nic.headers: ns3 beside it");

@@ -33,7 +33,8 @@ static ps_t later(ps_t at, ps_t delay)
 	return at == PS_NEVER ? PS_NEVER : at + delay;
 }
 
-/* Its flow control: obeys nobody once it has noticed, and is heard again as soon as there is a link. */
+/* Its flow control: obeys nobody once it has noticed, and is heard again as soon as there is a
+ * link. */
 static int tell(struct sim_fc *fc, uint32_t port, const struct scenario_fault *fault)
 {
 	const ps_t known_at = fault->from_at + fault->delay;

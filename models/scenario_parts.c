@@ -275,7 +275,7 @@ static void add_others(struct fault_reader *f)
  * back, and a second copy makes room that nobody has. */
 static void check_credit(struct scenario_reader *r, const struct yaml_node *map)
 {
-	static const char *const keys[] = {"loss",	   "corrupt", "duplicate",
+	static const char *const keys[] = {"loss",     "corrupt", "duplicate",
 					   "drop_nth", "frames",  "down"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

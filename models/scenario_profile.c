@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* "profiles: [msn2700, connectx5]": what they say holds where the scenario says nothing; of two the first
- * that says something. */
+/* "profiles: [msn2700, connectx5]": what they say holds where the scenario says nothing; of two the
+ * first that says something. */
 
 static const char *const parts[] = {"switch", "nic"};
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
@@ -26,8 +26,7 @@ static void refuse(struct scenario_reader *r, const struct yaml_node *node)
 }
 
 /* The scenario's map of that name, made if it has none. NULL: no memory, or no map. */
-static struct yaml_node *map_of(struct scenario_reader *r, const char *key,
-				const struct bad_at *at)
+static struct yaml_node *map_of(struct scenario_reader *r, const char *key, const struct bad_at *at)
 {
 	struct yaml_node *map = yaml_find(r->root, key);
 

@@ -71,7 +71,8 @@ void scenario_fini(struct scenario *scenario)
 	util_free(scenario->nic.rx.hosts);
 	for (uint32_t i = 0; i < scenario->stream_count; i++) {
 		util_free(scenario->streams[i].hosts);
-		util_free((struct cdf_point *)(uintptr_t)scenario->streams[i].arrivals.sizes.points);
+		util_free(
+			(struct cdf_point *)(uintptr_t)scenario->streams[i].arrivals.sizes.points);
 	}
 	util_free(scenario->streams);
 	util_free(scenario->classes);
@@ -140,8 +141,8 @@ static void read_top(struct scenario_reader *r, const struct scenario_overrides 
 	s->seed = scenario_get(r->root, "seed").number;
 	if (overrides && overrides->has_seed)
 		s->seed = overrides->seed;
-	s->until = scenario_has(r->root, "until") ? scenario_get(r->root, "until").number
-						  : PS_NEVER;
+	s->until =
+		scenario_has(r->root, "until") ? scenario_get(r->root, "until").number : PS_NEVER;
 	s->oob_delay = scenario_get(r->root, "oob_delay").number;
 }
 

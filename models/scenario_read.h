@@ -18,8 +18,8 @@ struct scenario_overrides {
 };
 
 /* 0; -EINVAL: @errors says why, one line an error, and @ret_scenario is untouched; -ENOMEM. There
- * may be warnings in @errors in any case. @overrides: NULL allowed. Only here is a file read; nothing
- * is written. */
+ * may be warnings in @errors in any case. @overrides: NULL allowed. Only here is a file read;
+ * nothing is written. */
 int scenario_read(const char *path, const struct scenario_overrides *overrides,
 		  struct scenario *ret_scenario, struct bad_list *errors);
 /* As scenario_read(), from memory: @path is only a name, and where files are looked for. */
@@ -27,8 +27,8 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 		   const struct scenario_overrides *overrides, struct scenario *ret_scenario,
 		   struct bad_list *errors);
 
-/* The reference of all keys, as text: what `check --schema` prints. -ENOMEM. The caller frees it with
- * util_free(). */
+/* The reference of all keys, as text: what `check --schema` prints. -ENOMEM. The caller frees it
+ * with util_free(). */
 int scenario_schema_text(char **ret_text);
 
 #endif

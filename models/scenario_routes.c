@@ -60,8 +60,8 @@ static void read_route(struct scenario_reader *r, const struct yaml_node *map)
 		    found.text, "a neighbour of the switch");
 	bad_text(&found, "%s, which has no hosts", s->topology.nodes[to].name);
 	if (s->topology.nodes[to].is_switch && !has_hosts(&s->topology, (uint32_t)to))
-		bad(r->errors, &map->at, scenario_shown(&key, map, "routing.ways[].to"),
-		    found.text, "a host, or a switch with hosts");
+		bad(r->errors, &map->at, scenario_shown(&key, map, "routing.ways[].to"), found.text,
+		    "a host, or a switch with hosts");
 	routes = scenario_grow(r, s->routes, s->route_count, sizeof(*routes));
 	if (!routes)
 		return;

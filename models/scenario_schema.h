@@ -2,14 +2,14 @@
 #ifndef MODELS_SCENARIO_SCHEMA_H
 #define MODELS_SCENARIO_SCHEMA_H
 
-/* Every key of a scenario, once: what it takes, what holds where it is left out, its range, and what
- * it is for. Reader, defaults, range checks, hash and reference are made from this table. */
+/* Every key of a scenario, once: what it takes, what holds where it is left out, its range, and
+ * what it is for. Reader, defaults, range checks, hash and reference are made from this table. */
 #include "models/bad.h"
 
 enum scenario_type {
 	SCENARIO_MAP,
-	SCENARIO_LIST,	     /* of maps */
-	SCENARIO_COUNT,	     /* digits */
+	SCENARIO_LIST,	/* of maps */
+	SCENARIO_COUNT, /* digits */
 	SCENARIO_BYTES,
 	SCENARIO_TIME,
 	SCENARIO_RATE,
@@ -28,12 +28,12 @@ enum scenario_type {
 struct scenario_row {
 	const char *path; /* "traffic[].size" */
 	enum scenario_type type;
-	const char *unset; /* the value where the key is left out; NULL: none */
-	uint64_t min, max; /* of the value; both 0: any */
+	const char *unset;   /* the value where the key is left out; NULL: none */
+	uint64_t min, max;   /* of the value; both 0: any */
 	const char *choices; /* words that are taken (besides numbers, but for SCENARIO_WORD) */
 	const char *help;
 	bool required;
-	bool block; /* a map that switches something on by being there */
+	bool block;   /* a map that switches something on by being there */
 	bool reading; /* how to read something: no part of what is said */
 };
 

@@ -63,8 +63,7 @@ static void read_ecn(const struct place *p)
 		return;
 	util_quantity_format(kmin, ecn->kmin_bytes, UTIL_UNIT_BYTES);
 	util_quantity_format(kmax, ecn->kmax_bytes, UTIL_UNIT_BYTES);
-	refuse(p, node, "ecn.kmin", kmin,
-	       bad_text(&expected, "at most kmax, which is %s", kmax));
+	refuse(p, node, "ecn.kmin", kmin, bad_text(&expected, "at most kmax, which is %s", kmax));
 }
 
 /* ---- thresholds ---- */
@@ -154,13 +153,13 @@ static void read_classes(const struct place *p)
 		sw->classes[q] = usual_class(sw, q);
 	for (const struct yaml_node *map = list->child; map; map = map->next) {
 		const struct yaml_node *which = scenario_node(map, "priorities");
-		const uint32_t mask =
-			which ? (uint32_t)scenario_value_of(which)->number : 0;
+		const uint32_t mask = which ? (uint32_t)scenario_value_of(which)->number : 0;
 
 		if (mask & seen)
 			refuse_content(p, map, "classes[].priorities", "each priority once");
 		if (scenario_has(map, "alpha") && scenario_has(map, "xoff"))
-			refuse_content(p, map, "classes[].xoff", "it without alpha, or that without it");
+			refuse_content(p, map, "classes[].xoff",
+				       "it without alpha, or that without it");
 		seen |= mask;
 		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
 			if (mask >> q & 1)
@@ -213,8 +212,9 @@ static void read_dscp(const struct place *p)
 				refuse_content(p, map, "dscp[].values", "a list of DSCPs, 0 to 63");
 			for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
 				if (sent[q] == dscp)
-					sw->map[q] = (uint8_t)scenario_get(map, "switch.dscp[].priority")
-							     .number;
+					sw->map[q] =
+						(uint8_t)scenario_get(map, "switch.dscp[].priority")
+							.number;
 		}
 	}
 }
@@ -250,8 +250,9 @@ static void read_map(const struct place *p)
 	if (scenario_has(p->map, "credit")) {
 		for (int i = 0; i < 2; i++)
 			if (scenario_has(p->map, keys[i]))
-				refuse_content(p, p->map, keys[i],
-					       "no switch.credit beside it, whose counts go by priority");
+				refuse_content(
+					p, p->map, keys[i],
+					"no switch.credit beside it, whose counts go by priority");
 		return;
 	}
 	if (scenario_has(p->map, "pcp") &&
@@ -288,11 +289,10 @@ static void check_headroom(const struct place *p, const struct yaml_node *map)
 		return;
 	for (uint32_t i = 0; i < topology->link_count; i++) {
 		const struct topology_link *link = &topology->links[i];
-		const uint64_t headroom =
-			sw->headroom_pool_bytes > 0
-				? 0
-				: priorities * (uint64_t)scenario_headroom_bytes(p->r->scenario, sw,
-										 link);
+		const uint64_t headroom = sw->headroom_pool_bytes > 0
+						  ? 0
+						  : priorities * (uint64_t)scenario_headroom_bytes(
+									 p->r->scenario, sw, link);
 
 		taken[link->a] += headroom + reserves_of(sw);
 		taken[link->b] += headroom + reserves_of(sw);
@@ -375,7 +375,8 @@ static void read_credit_classes(const struct place *p, const struct yaml_node *l
 			refuse_content(p, map, "credit.classes[].priorities", "each priority once");
 		seen |= mask;
 		read_credit_buffer(p, map, "credit.classes[].buffer",
-				   scenario_get(map, "switch.credit.classes[].buffer").number, mask);
+				   scenario_get(map, "switch.credit.classes[].buffer").number,
+				   mask);
 	}
 }
 
@@ -464,7 +465,8 @@ static void read_place(const struct place *p)
 	if (!scenario_has(map, "pfc"))
 		refuse_thresholds(p);
 	if (scenario_has(map, "classes") && scenario_has(map, "credit"))
-		refuse_content(p, map, "classes", "no switch.credit beside it, whose buffers are apart");
+		refuse_content(p, map, "classes",
+			       "no switch.credit beside it, whose buffers are apart");
 }
 
 /* ---- some switches ---- */
@@ -483,7 +485,8 @@ static bool take_switch(void *owner, const char *name)
 
 	if (node < 0 || !topology->nodes[node].is_switch || m->taken[node]) {
 		bad_text(&m->why,
-			 node >= 0 && m->taken[node] ? "%s a second time" : "%s, which is no switch",
+			 node >= 0 && m->taken[node] ? "%s a second time"
+						     : "%s, which is no switch",
 			 name);
 		return false;
 	}
@@ -503,8 +506,7 @@ static void take_names(struct members *m, const struct yaml_node *map,
 		    scenario_names(node->text, node->length, take_switch, m, &why))
 			continue;
 		bad(m->r->errors, &node->at, scenario_shown(&key, map, "switches[].names"),
-		    m->why.text[0] ? m->why.text : why.text,
-		    "switches of the topology, each once");
+		    m->why.text[0] ? m->why.text : why.text, "switches of the topology, each once");
 	}
 }
 
@@ -530,15 +532,16 @@ static void read_group(struct members *m, struct yaml_node *map, const struct ya
 	struct scenario *s = r->scenario;
 	const struct yaml_node *names = scenario_node(map, "names");
 	struct scenario_group *groups =
-		scenario_grow(r, s->groups, s->group_count, sizeof(*groups)), *group;
+				      scenario_grow(r, s->groups, s->group_count, sizeof(*groups)),
+			      *group;
 	struct bad_text key;
 
 	if (!groups)
 		return;
 	s->groups = groups;
 	group = &groups[s->group_count++];
-	*group = (struct scenario_group){.nodes = scenario_alloc(r, s->topology.node_count + 1,
-								 sizeof(uint32_t))};
+	*group = (struct scenario_group){
+		.nodes = scenario_alloc(r, s->topology.node_count + 1, sizeof(uint32_t))};
 	if (!group->nodes)
 		return;
 	memset(m->mine, 0, s->topology.node_count * sizeof(*m->mine));
@@ -570,7 +573,8 @@ void scenario_read_switches(struct scenario_reader *r)
 {
 	struct yaml_node *map = scenario_node(r->root, "switch");
 	const uint32_t count = r->scenario->topology.node_count + 1;
-	bool *all = scenario_alloc(r, count, sizeof(*all)), *taken = scenario_alloc(r, count, sizeof(*taken));
+	bool *all = scenario_alloc(r, count, sizeof(*all)),
+	     *taken = scenario_alloc(r, count, sizeof(*taken));
 
 	if (all && taken) {
 		memset(all, 1, count * sizeof(*all));

@@ -90,8 +90,7 @@ static int read_nodes(struct scenario_reader *r, const struct yaml_node *node, c
 			continue;
 		if (n.ret == -ENOMEM)
 			return n.ret;
-		bad(r->errors, &item->at, key, n.ret ? n.why.text : why.text,
-		    "names, each once");
+		bad(r->errors, &item->at, key, n.ret ? n.why.text : why.text, "names, each once");
 		n.ret = 0;
 	}
 	return 0;
@@ -130,7 +129,8 @@ static struct ends ends_of(struct scenario_reader *r, const struct yaml_node *li
 	for (item = node && node->kind == YAML_LIST ? node->child : node; item;
 	     item = item == node ? NULL : item->next) {
 		bad_text(&ends.why, "%s", "");
-		if (!item->meaning || scenario_names(item->text, item->length, add_end, &ends, &why))
+		if (!item->meaning ||
+		    scenario_names(item->text, item->length, add_end, &ends, &why))
 			continue;
 		bad(r->errors, &item->at,
 		    scenario_shown(&shown, link, bad_text(&path, "topology.links[].%s", key)),
@@ -139,8 +139,8 @@ static struct ends ends_of(struct scenario_reader *r, const struct yaml_node *li
 	return ends;
 }
 
-static int add_links(struct scenario_reader *r, const struct yaml_node *node,
-		     const struct ends *a, const struct ends *b)
+static int add_links(struct scenario_reader *r, const struct yaml_node *node, const struct ends *a,
+		     const struct ends *b)
 {
 	struct topology *topology = &r->scenario->topology;
 	struct topology_link link = {
@@ -181,11 +181,11 @@ static int read_link(struct scenario_reader *r, const struct yaml_node *node)
 		    bad_text(&found, "%llu links", (unsigned long long)a.count * b.count),
 		    "at most 8388608");
 	else if (ports != scenario_has(node, "port_b"))
-		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"), "a port at one end only",
-		    "port_a and port_b, or none");
+		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"),
+		    "a port at one end only", "port_a and port_b, or none");
 	else if (ports && (a.count > 1 || b.count > 1))
-		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"), "ports of several links",
-		    "one link where ports have names");
+		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"),
+		    "ports of several links", "one link where ports have names");
 	else
 		ret = add_links(r, node, &a, &b);
 	util_free(a.nodes);
@@ -235,7 +235,9 @@ static void hash_topology(struct scenario_reader *r)
 					  link->loss_ppb};
 
 		scenario_hash_words(r, &r->hash, link->name, words,
-				    link->loss_ppb ? 4 : link->error_ppt ? 3 : 2);
+				    link->loss_ppb    ? 4
+				    : link->error_ppt ? 3
+						      : 2);
 	}
 }
 

@@ -14,8 +14,8 @@
 enum pattern { INCAST, PERMUTATION, ALL_TO_ALL, RING };
 static const char *const pattern_names[] = {"incast", "permutation", "all_to_all", "ring"};
 
-void scenario_block_refuse(const struct scenario_block *b, const struct yaml_node *node, const char *key,
-		   const char *found, const char *expected)
+void scenario_block_refuse(const struct scenario_block *b, const struct yaml_node *node,
+			   const char *key, const char *found, const char *expected)
 {
 	struct bad_text path, shown;
 
@@ -25,8 +25,8 @@ void scenario_block_refuse(const struct scenario_block *b, const struct yaml_nod
 }
 
 /* A name for random draws: the scenario's seed, the block, a purpose. */
-static uint64_t draw(const struct scenario_block *b, const char *purpose, const char *src, const char *dst,
-		     uint64_t nth)
+static uint64_t draw(const struct scenario_block *b, const char *purpose, const char *src,
+		     const char *dst, uint64_t nth)
 {
 	const uint64_t words[] = {util_hash_name(b->class_name), util_hash_name(purpose),
 				  util_hash_name(src), util_hash_name(dst), nth};
@@ -51,7 +51,8 @@ bool scenario_block_fits(struct scenario_block *b, uint64_t pairs)
 {
 	struct bad_text found;
 
-	if (pairs <= READ_FLOWS_MAX && pairs * b->repeat + b->r->scenario->flow_count <= READ_FLOWS_MAX)
+	if (pairs <= READ_FLOWS_MAX &&
+	    pairs * b->repeat + b->r->scenario->flow_count <= READ_FLOWS_MAX)
 		return true;
 	bad(b->r->errors, &b->map->at, "traffic",
 	    bad_text(&found, "%llu flows", (unsigned long long)(pairs * b->repeat)),
@@ -81,8 +82,8 @@ static void add_pair(struct scenario_block *b, uint32_t src, uint32_t dst)
 
 /* ---- patterns ---- */
 
-void scenario_block_hash_hosts(struct scenario_block *b, const char *path, const struct scenario_hosts *hosts,
-		       uint32_t all)
+void scenario_block_hash_hosts(struct scenario_block *b, const char *path,
+			       const struct scenario_hosts *hosts, uint32_t all)
 {
 	if (hosts->count == all)
 		return; /* as if left out */
@@ -121,17 +122,20 @@ static void add_incast(struct scenario_block *b)
 			if (from.hosts[i] != to.hosts[0])
 				from.hosts[others++] = from.hosts[i];
 			else if (scenario_has(b->map, "from"))
-				scenario_block_refuse(b, scenario_node(b->map, "from"), "from",
-				       bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
-				       "hosts other than to");
+				scenario_block_refuse(
+					b, scenario_node(b->map, "from"), "from",
+					bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
+					"hosts other than to");
 		}
 		from.count = others;
-		for (uint32_t i = 0; i < from.count && (i > 0 || scenario_block_fits(b, from.count)); i++)
+		for (uint32_t i = 0;
+		     i < from.count && (i > 0 || scenario_block_fits(b, from.count)); i++)
 			add_pair(b, from.hosts[i], to.hosts[0]);
 		scenario_block_hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
 		scenario_block_hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
 	} else if (to.count > 1) {
-		scenario_block_refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count), "one host");
+		scenario_block_refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count),
+				      "one host");
 	}
 	util_free(to.hosts);
 	util_free(from.hosts);
@@ -150,7 +154,8 @@ void scenario_sort_hosts(struct scenario_hosts *hosts)
 			const uint32_t host = hosts->hosts[i];
 			uint32_t j = i;
 
-			for (; j >= gap && compare_positions(host, hosts->hosts[j - gap]) < 0; j -= gap)
+			for (; j >= gap && compare_positions(host, hosts->hosts[j - gap]) < 0;
+			     j -= gap)
 				hosts->hosts[j] = hosts->hosts[j - gap];
 			hosts->hosts[j] = host;
 		}
@@ -205,7 +210,8 @@ static void add_group(struct scenario_block *b, enum pattern pattern)
 	if (hosts.count < 2) {
 		if (b->r->errors->error_count == errors)
 			scenario_block_refuse(b, scenario_node(b->map, "hosts"), "hosts",
-			       bad_text(&found, "%u host", hosts.count), "at least two");
+					      bad_text(&found, "%u host", hosts.count),
+					      "at least two");
 		util_free(hosts.hosts);
 		return;
 	}
@@ -231,7 +237,8 @@ static void add_group(struct scenario_block *b, enum pattern pattern)
 }
 
 /* Keys that the pattern does not look at. */
-void scenario_block_refuse_keys(struct scenario_block *b, const char *const *keys, const char *expected)
+void scenario_block_refuse_keys(struct scenario_block *b, const char *const *keys,
+				const char *expected)
 {
 	for (; *keys; keys++)
 		if (scenario_has(b->map, *keys))
@@ -248,10 +255,12 @@ static void add_pattern(struct scenario_block *b, enum pattern pattern)
 	if (b->repeat == 1 && scenario_has(b->map, "every"))
 		scenario_refuse(b->r, b->map, scenario_node(b->map, "every"), "traffic[]",
 				"repeat beside it");
-	scenario_block_refuse_keys(b, pattern == INCAST ? not_incast : not_group, "only keys of this pattern");
+	scenario_block_refuse_keys(b, pattern == INCAST ? not_incast : not_group,
+				   "only keys of this pattern");
 	if (!scenario_has(b->map, "size")) {
-		scenario_block_refuse(b, NULL, "size", "nothing",
-		       scenario_row_expects(scenario_row("traffic[].size"), &expected));
+		scenario_block_refuse(
+			b, NULL, "size", "nothing",
+			scenario_row_expects(scenario_row("traffic[].size"), &expected));
 		return;
 	}
 	if (b->size == 0)
@@ -265,7 +274,8 @@ static void add_pattern(struct scenario_block *b, enum pattern pattern)
 /* ---- a file ---- */
 
 /* Node @number of the file as a position; -1: reported. */
-static int64_t host_of(struct scenario_block *b, uint32_t number, const struct bad_at *at, const char *key)
+static int64_t host_of(struct scenario_block *b, uint32_t number, const struct bad_at *at,
+		       const char *key)
 {
 	const struct scenario_reader *r = b->r;
 	struct bad_text name, found;
@@ -328,8 +338,9 @@ static int read_flows(struct scenario_block *b, const char *path, struct read_fl
 
 static void add_file(struct scenario_block *b)
 {
-	static const char *const others[] = {"to",     "from",	"hosts",   "size", "spread",
-					     "repeat", "every", "pattern", "until", "stream", NULL};
+	static const char *const others[] = {"to",     "from",	 "hosts", "size",
+					     "spread", "repeat", "every", "pattern",
+					     "until",  "stream", NULL};
 	static const char *const of_the_file[] = {"priority", NULL};
 	const struct yaml_node *node = scenario_node(b->map, "file");
 	struct read_flow *flows = NULL;
@@ -347,7 +358,8 @@ static void add_file(struct scenario_block *b)
 	if (b->format == READ_FORMAT_HPCC)
 		scenario_block_refuse_keys(b, of_the_file, "none beside flows that have their own");
 	b->r->no_memory |= ret == -ENOMEM;
-	for (uint64_t i = 0; i < count && b->r->host_count > 0 && (i > 0 || scenario_block_fits(b, count)); i++)
+	for (uint64_t i = 0;
+	     i < count && b->r->host_count > 0 && (i > 0 || scenario_block_fits(b, count)); i++)
 		add_file_flow(b, &flows[i], path);
 	util_free(flows);
 	util_free(path);
@@ -360,9 +372,9 @@ static bool name_class(struct scenario_block *b, int pattern)
 	struct scenario *s = b->r->scenario;
 	const struct yaml_node *node = scenario_node(b->map, "class");
 	char *name = scenario_text(b->r, b->map, "class",
-				   pattern >= 0			    ? pattern_names[pattern]
+				   pattern >= 0			  ? pattern_names[pattern]
 				   : scenario_has(b->map, "load") ? "load"
-								    : "trace");
+								  : "trace");
 	struct bad_text found;
 	char **classes;
 
@@ -372,7 +384,7 @@ static bool name_class(struct scenario_block *b, int pattern)
 		if (strcmp(s->classes[i], name) != 0)
 			continue;
 		scenario_block_refuse(b, node, "class", bad_text(&found, "%s a second time", name),
-		       "another name for each block");
+				      "another name for each block");
 		util_free(name);
 		return false;
 	}
@@ -423,7 +435,8 @@ static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 	else if (pattern >= 0 && r->host_count > 0)
 		add_pattern(&b, (enum pattern)pattern);
 	else if (!scenario_has(map, "pattern"))
-		scenario_block_refuse(&b, NULL, "pattern", "nothing", "a pattern, a file or a load");
+		scenario_block_refuse(&b, NULL, "pattern", "nothing",
+				      "a pattern, a file or a load");
 	hash_block(&b);
 }
 
@@ -459,8 +472,8 @@ void scenario_read_traffic(struct scenario_reader *r)
 {
 	const struct yaml_node *list = scenario_node(r->root, "traffic");
 
-	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
-	     map = map->next)
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next)
 		if (map->kind == YAML_MAP)
 			read_block(r, map);
 	sort_classes(r);

@@ -159,7 +159,8 @@ static void number_text(const struct scenario_row *row, uint64_t number, char re
 {
 	char text[32];
 
-	if (row->type == SCENARIO_BYTES || row->type == SCENARIO_TIME || row->type == SCENARIO_RATE) {
+	if (row->type == SCENARIO_BYTES || row->type == SCENARIO_TIME ||
+	    row->type == SCENARIO_RATE) {
 		util_quantity_format(text, number,
 				     row->type == SCENARIO_BYTES  ? UTIL_UNIT_BYTES
 				     : row->type == SCENARIO_TIME ? UTIL_UNIT_TIME
@@ -174,7 +175,8 @@ static void number_text(const struct scenario_row *row, uint64_t number, char re
 		util_text(ret_text, 64, "%llu", (unsigned long long)number);
 	}
 	if (row->type == SCENARIO_RATIO || row->type == SCENARIO_CHANCE_PPT)
-		for (size_t end = strlen(ret_text); ret_text[end - 1] == '0' || ret_text[end - 1] == '.';) {
+		for (size_t end = strlen(ret_text);
+		     ret_text[end - 1] == '0' || ret_text[end - 1] == '.';) {
 			const bool point = ret_text[--end] == '.';
 
 			ret_text[end] = '\0';
@@ -204,6 +206,6 @@ const char *scenario_row_expects(const struct scenario_row *row, struct bad_text
 		else
 			util_text(range, sizeof(range), ", %s to %s", min, max);
 	}
-	return bad_text(text, "%s%s%s%s", choices, row->choices ? " or " : "",
-			type_text(row->type), range);
+	return bad_text(text, "%s%s%s%s", choices, row->choices ? " or " : "", type_text(row->type),
+			range);
 }

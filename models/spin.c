@@ -163,8 +163,8 @@ static bool pause_ms(struct spin *spin, long ms)
 }
 
 /* Processor time of a thread by its number, as pthread_getcpuclockid() names it for a handle (linux
- * include/linux/posix-timers.h, CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED). A thread that is gone has none,
- * where a handle to it would be a wild pointer. */
+ * include/linux/posix-timers.h, CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED). A thread that is gone has
+ * none, where a handle to it would be a wild pointer. */
 static bool processor_ns(int tid, uint64_t *ret_ns)
 {
 	const clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6u);

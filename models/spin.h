@@ -14,8 +14,8 @@ enum { SPIN_PLACES = 24, SPIN_LIMIT_MS = 2000 };
 struct spin_report {
 	const char *host, *program;
 	uint64_t used_ms; /* of the processor, since its last call */
-	/* Program counters: where it was, then the return addresses around it. None where the program
-	 * did not take our signal. */
+	/* Program counters: where it was, then the return addresses around it. None where the
+	 * program did not take our signal. */
 	uint32_t place_count;
 	void *places[SPIN_PLACES];
 };
@@ -23,8 +23,8 @@ struct spin_report {
 /* From the watching thread, once; the program goes on spinning. */
 typedef void spin_fn(void *owner, const struct spin_report *report);
 
-/* From the handler of a signal, with its ucontext_t: where the thread was, and its callers. Returns how
- * many @ret_places were filled. After spin_create(), which loads the unwinder. */
+/* From the handler of a signal, with its ucontext_t: where the thread was, and its callers. Returns
+ * how many @ret_places were filled. After spin_create(), which loads the unwinder. */
 uint32_t spin_places(const void *context, void *ret_places[SPIN_PLACES]);
 
 struct spin;

@@ -104,7 +104,8 @@ int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t
 	task->next = host->tasks;
 	host->tasks = task;
 	if (host->th)
-		sim_local_schedule(&host->local, &task->event, start > host->now ? start : host->now);
+		sim_local_schedule(&host->local, &task->event,
+				   start > host->now ? start : host->now);
 	else
 		task_wake_between(task, start);
 	return 0;
@@ -163,8 +164,8 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 
 	for (;;) {
 		ps_t visible_at;
-		int64_t length = board_get(host->table->board, key, ret_bytes, room, host->now,
-					   &visible_at);
+		int64_t length =
+			board_get(host->table->board, key, ret_bytes, room, host->now, &visible_at);
 		int ret;
 
 		if (length >= 0)

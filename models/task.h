@@ -26,8 +26,8 @@ struct task {
 	bool waiting_placement, done;
 };
 
-/* @name is unique on its host and is copied; @fn begins at @start, or now where that is past. Before
- * sim_run() or from inside a task of the same host. -EEXIST, -ENOMEM. */
+/* @name is unique on its host and is copied; @fn begins at @start, or now where that is past.
+ * Before sim_run() or from inside a task of the same host. -EEXIST, -ENOMEM. */
 int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 	       size_t stack_bytes);
 void task_destroy_all(struct host *host);

@@ -3,10 +3,11 @@
 #define MODELS_TRAFFIC_H
 
 /* Flows: each a fresh queue pair at line rate that makes one RDMA WRITE of synthetic bytes per (at
- * most) 1 GiB (on UC one with immediate, so that the sink knows), through the same adapter that programs use; or, with flow_pairs, all of one source,
- * destination and priority one queue pair that stays. A flow is known by (source,
- * destination, priority, bytes, start, k-th of its equals), never by its place in a list; queue
- * pair numbers and UDP source ports follow from the seed, the host and that key. */
+ * most) 1 GiB (on UC one with immediate, so that the sink knows), through the same adapter that
+ * programs use; or, with flow_pairs, all of one source, destination and priority one queue pair
+ * that stays. A flow is known by (source, destination, priority, bytes, start, k-th of its equals),
+ * never by its place in a list; queue pair numbers and UDP source ports follow from the seed, the
+ * host and that key. */
 #include "models/arrivals.h"
 #include "models/fabric.h"
 
@@ -14,7 +15,8 @@
 #define TRAFFIC_BYTES_MAX ((uint64_t)1 << 44)
 
 enum traffic_status {
-	TRAFFIC_PENDING, /* not started, or under way: "unfinished" at the end, or traffic_is_lost() */
+	TRAFFIC_PENDING, /* not started, or under way: "unfinished" at the end, or
+			  * traffic_is_lost() */
 	TRAFFIC_OK,
 	TRAFFIC_FAILED, /* @wc_status says how */
 };
@@ -28,21 +30,22 @@ struct traffic_flow {
 	ps_t start_at;
 	/* What became of it. */
 	enum traffic_status status;
-	int wc_status;			/* enum hca_wc_status */
-	ps_t end_at; /* the requester's completion; on UC that of the last receive */
+	int wc_status; /* enum hca_wc_status */
+	ps_t end_at;   /* the requester's completion; on UC that of the last receive */
 	uint64_t packets_retransmitted; /* once it has ended; see traffic_retransmitted() */
 	/* The traffic module's own. */
 	uint64_t key, va;
 	uint32_t source_qpn, sink_qpn;
-	bool is_sent;		/* UC: the requester has completed it */
-	uint32_t writes_here;	/* UC: of its WRITEs, whole at the sink */
+	bool is_sent;		   /* UC: the requester has completed it */
+	uint32_t writes_here;	   /* UC: of its WRITEs, whole at the sink */
 	struct traffic_pair *pair; /* whose queue pair it shares; NULL: it has its own */
 	struct hca_qp *sink_qp;
 	bool streamed;
 	uint64_t id;
 	struct traffic_flow *next, *next_ended; /* of a stream */
 	struct traffic_flow *next_of_pair;	/* that is to end after this one */
-	uint32_t first_psn, packets; /* of a pair's flow, from when it is posted; beside streams to a while after its end */
+	uint32_t first_psn, packets; /* of a pair's flow, from when it is posted; beside streams to
+					a while after its end */
 	struct traffic_source {
 		struct hca_qp *qp;
 		struct hca_mr *mr;
@@ -52,12 +55,14 @@ struct traffic_flow {
 
 struct traffic;
 
-/* Open-loop flows that are made shortly before they start and given up once they have ended, so that
- * memory goes with how many are under way, not with how many there are. They are numbered behind
- * those of the list, in the order of their starts (then of source, destination, priority, bytes). */
+/* Open-loop flows that are made shortly before they start and given up once they have ended, so
+ * that memory goes with how many are under way, not with how many there are. They are numbered
+ * behind those of the list, in the order of their starts (then of source, destination, priority,
+ * bytes). */
 struct traffic_stream {
 	struct arrivals arrivals;
-	uint32_t *hosts, host_count; /* that send to each other: positions in the host table, sorted */
+	uint32_t *hosts,
+		host_count; /* that send to each other: positions in the host table, sorted */
 	uint32_t class_index;
 	uint8_t priority;
 };
@@ -65,7 +70,8 @@ struct traffic_stream {
 /* Hears of every flow of a stream, once: when it has ended, and at the end of those that are under
  * way. While nothing runs; @flow is gone afterwards. 0 goes on; negative ends the run. */
 struct traffic_listener {
-	int (*on_flow)(struct traffic_listener *listener, const struct traffic_flow *flow, uint64_t id);
+	int (*on_flow)(struct traffic_listener *listener, const struct traffic_flow *flow,
+		       uint64_t id);
 };
 
 /* Sorts @flows into their order of identity (@flows[i].src etc. set; the array stays the caller's
@@ -75,8 +81,8 @@ int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t c
 		   struct traffic **ret_traffic);
 void traffic_destroy(struct traffic *traffic); /* NULL allowed */
 
-/* More flows of streams under way at once are a load that the links cannot take, headers included; then
- * the run ends with -ENOBUFS. */
+/* More flows of streams under way at once are a load that the links cannot take, headers included;
+ * then the run ends with -ENOBUFS. */
 enum { TRAFFIC_LIVE_MAX = 1 << 20 };
 
 /* Before fabric_run(); @streams stay the caller's until traffic_destroy(). -ENOMEM. */
@@ -85,13 +91,13 @@ int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *s
 /* After fabric_run(): the listener hears of what is left. 0 or what it says. */
 int traffic_stream_end(struct traffic *traffic);
 
-/* Flows of streams, while they are under way and a little longer; for those who watch between two windows.
- * Whose queue pair @qpn at @host (position in the host table) is, of several the one that @psn is of;
- * NULL: none of theirs. */
-const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn,
-					       uint32_t psn);
-/* Of those that share @flow's queue pair the one that @psn is of; if it is of none, the oldest under way,
- * or @flow. */
+/* Flows of streams, while they are under way and a little longer; for those who watch between two
+ * windows. Whose queue pair @qpn at @host (position in the host table) is, of several the one that
+ * @psn is of; NULL: none of theirs. */
+const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host,
+					       uint32_t qpn, uint32_t psn);
+/* Of those that share @flow's queue pair the one that @psn is of; if it is of none, the oldest
+ * under way, or @flow. */
 const struct traffic_flow *traffic_at_work(const struct traffic_flow *flow, uint32_t psn);
 /* The one of this number; NULL: not made yet, or given up. */
 const struct traffic_flow *traffic_streamed(const struct traffic *traffic, uint64_t id);

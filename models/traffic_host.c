@@ -149,17 +149,19 @@ static int open_source(struct traffic_host *th, struct traffic_flow *flow, uint6
 	return ret ? ret : open_qp(th, flow, false, ret_qp);
 }
 
-/* So much may a send queue hold: of streams, not more than the completions that are taken at once. A
- * flow that has it to itself may have all. */
+/* So much may a send queue hold: of streams, not more than the completions that are taken at once.
+ * A flow that has it to itself may have all. */
 static uint32_t writes_most(const struct traffic_host *th, const struct traffic_pair *pair)
 {
 	const uint32_t wr_max = th->host->params.profile.wr_max;
 
-	return th->traffic->feed && pair->writes_posted > 0 && wr_max > CQ_STREAMED ? CQ_STREAMED : wr_max;
+	return th->traffic->feed && pair->writes_posted > 0 && wr_max > CQ_STREAMED ? CQ_STREAMED
+										    : wr_max;
 }
 
 /* Room for @writes more, where there may be so much: *ret_fits. -ENOMEM. */
-static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_t writes, bool *ret_fits)
+static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_t writes,
+		     bool *ret_fits)
 {
 	const uint32_t most = writes_most(th, pair), all = pair->writes_posted + writes;
 	uint32_t depth = pair->writes_max;
@@ -181,8 +183,10 @@ static void number_packets(const struct traffic_host *th, struct traffic_pair *p
 			   struct traffic_flow *flow)
 {
 	const uint32_t mtu = th->host->params.profile.mtu_max;
-	const uint64_t whole = flow->bytes / TRAFFIC_WRITE_MAX, rest = flow->bytes % TRAFFIC_WRITE_MAX;
-	const uint64_t packets = whole * ((TRAFFIC_WRITE_MAX - 1) / mtu + 1) + (rest + mtu - 1) / mtu;
+	const uint64_t whole = flow->bytes / TRAFFIC_WRITE_MAX,
+		       rest = flow->bytes % TRAFFIC_WRITE_MAX;
+	const uint64_t packets =
+		whole * ((TRAFFIC_WRITE_MAX - 1) / mtu + 1) + (rest + mtu - 1) / mtu;
 
 	flow->first_psn = pair->end_psn;
 	flow->packets = packets > WIRE_U24_MAX ? WIRE_U24_MAX + 1 : (uint32_t)packets;
@@ -214,7 +218,8 @@ static int start_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 	int ret = 0;
 
 	if (!pair->qp) {
-		pair->writes_max = traffic_writes_of(flow) > PAIR_WRITES ? traffic_writes_of(flow) : PAIR_WRITES;
+		pair->writes_max = traffic_writes_of(flow) > PAIR_WRITES ? traffic_writes_of(flow)
+									 : PAIR_WRITES;
 		if (pair->writes_max > th->host->params.profile.wr_max)
 			pair->writes_max = th->host->params.profile.wr_max;
 		ret = open_source(th, flow, SINK_BYTES, &pair->mr, &pair->qp);

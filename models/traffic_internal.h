@@ -42,13 +42,13 @@ struct traffic_host {
 		uint64_t first, count, room;
 	} queue;
 	struct traffic_flow *ended;
-	struct util_idmap numbers;	/* of queue pairs of flows that have their own, listed and streamed */
+	struct util_idmap numbers;	/* of queue pairs that flows have of their own */
 	struct util_idmap pair_numbers; /* of those that flows share */
 	struct util_idmap pairs;	/* from here, by destination and priority */
 };
 
-/* Flows of one source, destination and priority on one queue pair, which end in the order in which they
- * start. What cannot be posted yet waits. */
+/* Flows of one source, destination and priority on one queue pair, which end in the order in which
+ * they start. What cannot be posted yet waits. */
 struct traffic_pair {
 	uint64_t key;
 	struct traffic_flow *first; /* of the list; NULL: streams alone have brought it */
@@ -59,10 +59,11 @@ struct traffic_pair {
 	uint64_t retransmitted; /* packets, of flows that have ended */
 	struct hca_qp *qp, *sink_qp;
 	struct hca_mr *mr;
-	/* In order: ended (beside streams: lately), from @kept on; under way, from @open on; not posted yet, from @waiting. */
+	/* In order: ended (beside streams: lately), from @kept on; under way, from @open on; not
+	 * posted yet, from @waiting. */
 	struct traffic_flow *kept, *open, *waiting, *last;
-	uint32_t end_psn; /* of what is posted */
-	struct traffic_pair *next;		     /* of those of streams */
+	uint32_t end_psn;	   /* of what is posted */
+	struct traffic_pair *next; /* of those of streams */
 };
 
 struct traffic {
@@ -106,8 +107,8 @@ void traffic_pair_forget_ended(struct traffic_pair *pair, ps_t at);
 void traffic_pair_forget(struct traffic_pair *pair, const struct traffic_flow *flow);
 /* NULL: none of theirs. */
 const struct traffic_flow *traffic_pair_at(const struct traffic_pair *pair, uint32_t psn);
-/* The ends of a flow stay for so long after it has ended, and so does the number of its queue pairs:
- * for frames that come twice (IBTA 12.9.8.4: "time wait"). */
+/* The ends of a flow stay for so long after it has ended, and so does the number of its queue
+ * pairs: for frames that come twice (IBTA 12.9.8.4: "time wait"). */
 #define TRAFFIC_TIME_WAIT (10 * PS_US)
 uint32_t traffic_writes_of(const struct traffic_flow *flow);
 /* What streams have brought. */

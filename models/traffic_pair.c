@@ -14,7 +14,8 @@ static bool same_pair(const struct traffic_flow *x, const struct traffic_flow *y
 static uint64_t key_of(const struct traffic *traffic, const struct traffic_flow *flow)
 {
 	struct host *const *hosts = traffic->fabric->table.hosts;
-	const uint64_t words[] = {hosts[flow->src]->node.id, hosts[flow->dst]->node.id, flow->priority};
+	const uint64_t words[] = {hosts[flow->src]->node.id, hosts[flow->dst]->node.id,
+				  flow->priority};
 
 	return util_hash_words((struct util_key){.k1 = 1}, words, 3);
 }

@@ -156,8 +156,8 @@ static uint32_t free_number(const struct traffic_host *th, uint32_t qpn)
 	return qpn | TRAFFIC_QPNS;
 }
 
-static int draw_number(struct traffic_host *th, struct util_idmap *numbers, uint32_t qpn, void *owner,
-		       uint32_t *ret_qpn)
+static int draw_number(struct traffic_host *th, struct util_idmap *numbers, uint32_t qpn,
+		       void *owner, uint32_t *ret_qpn)
 {
 	if (util_idmap_reserve(numbers) != 0)
 		return -ENOMEM;
@@ -180,8 +180,8 @@ static int number_end(struct traffic *traffic, const struct traffic_end *end)
 	return *qpn ? 0 : draw_number(th, &th->pair_numbers, end->qpn, pair, qpn);
 }
 
-/* Its ends, in feed->ends from @at on; how many there are then. A pair's sink is there already, but for
- * the first. */
+/* Its ends, in feed->ends from @at on; how many there are then. A pair's sink is there already, but
+ * for the first. */
 static uint64_t add_ends(struct traffic_feed *feed, struct traffic_flow *flow, uint64_t at)
 {
 	struct traffic_pair *pair = flow->pair;
@@ -288,8 +288,8 @@ static int report_ended(struct traffic_feed *feed)
 	return ret;
 }
 
-/* With a mark that is kept the sink sends a CNP so much later. (The source may be gone by then, as that of
- * a listed flow: its adapter ignores the CNP, which slows nobody.) */
+/* With a mark that is kept the sink sends a CNP so much later. (The source may be gone by then, as
+ * that of a listed flow: its adapter ignores the CNP, which slows nobody.) */
 static ps_t time_wait(const struct traffic_feed *feed, const struct traffic_flow *flow)
 {
 	const struct hca_profile *profile = &feed->traffic->hosts[flow->dst].host->params.profile;
@@ -389,7 +389,8 @@ static ps_t slice_of(const struct traffic_feed *feed, ps_t look)
 	return slice < PS_S ? (ps_t)slice : PS_S;
 }
 
-static int add_sources(struct traffic_feed *feed, const struct traffic_stream *streams, uint32_t count)
+static int add_sources(struct traffic_feed *feed, const struct traffic_stream *streams,
+		       uint32_t count)
 {
 	struct host *const *hosts = feed->traffic->fabric->table.hosts;
 	uint64_t sources = 0;
@@ -458,8 +459,8 @@ int traffic_stream_end(struct traffic *traffic)
 	return ret;
 }
 
-const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host, uint32_t qpn,
-					       uint32_t psn)
+const struct traffic_flow *traffic_streamed_at(const struct traffic *traffic, uint32_t host,
+					       uint32_t qpn, uint32_t psn)
 {
 	const struct traffic_host *th = &traffic->hosts[host];
 	const struct traffic_flow *flow = util_idmap_find(&th->numbers, qpn);

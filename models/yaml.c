@@ -395,7 +395,8 @@ static void on_alias(struct build *b, struct fy_event *event)
 	}
 	node = copy_tree(b, anchor->node, b->depth + 1);
 	if (!node && b->aliased > YAML_ALIASED_MAX) {
-		refuse(b, line, "aliases of aliases without end", "at most 100000 nodes by aliases");
+		refuse(b, line, "aliases of aliases without end",
+		       "at most 100000 nodes by aliases");
 		return;
 	}
 	if (!node) {
@@ -477,14 +478,16 @@ static void take_errors(struct build *b, struct fy_diag *diag)
 		refuse(b, b->at->line, "nothing", "a map of keys");
 	else if (b->root->kind != YAML_MAP && !b->is_value)
 		refuse(b, b->root->at.line,
-		       b->root->kind == YAML_LIST ? "a list"
-						  : bad_quote(&found, b->root->text, b->root->length),
+		       b->root->kind == YAML_LIST
+			       ? "a list"
+			       : bad_quote(&found, b->root->text, b->root->length),
 		       "a map of keys");
 }
 
 static int run(struct build *b, const char *bytes, size_t length, struct fy_diag *diag)
 {
-	const struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = diag};
+	const struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG,
+					    .diag = diag};
 	struct fy_event *event;
 
 	b->parser = fy_parser_create(&config);

@@ -17,14 +17,15 @@ enum {
 struct yaml_node {
 	enum yaml_kind kind;
 	struct bad_at at;
-	char *key; /* where the parent is a map */
+	char *key;  /* where the parent is a map */
 	char *text; /* of a scalar; NUL-terminated and without a NUL in it */
 	size_t length;
 	struct yaml_node *child, *last, *next; /* in the order of the file */
 	uint32_t child_count;
 	uint32_t place; /* among its parent's children when it was put there, from 0 */
-	void *meaning; /* the reader's, allocated; goes with the node */
-	const struct yaml_node *base; /* the reader's: a map whose keys hold where they are not here */
+	void *meaning;	/* the reader's, allocated; goes with the node */
+	const struct yaml_node
+		*base; /* the reader's: a map whose keys hold where they are not here */
 };
 
 /* @at: file, and the line of the first byte. The root is a map, unless it @is_value: then it is

@@ -4,8 +4,12 @@
 /* Bytes of the UTF-8 sequence at @p; 0: there is none. Neither overlong forms nor surrogates. */
 static size_t sequence(const unsigned char *p, size_t left)
 {
-	const size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3
-			      : p[0] < 0xf5 ? 4 : 0;
+	const size_t length = p[0] < 0x80   ? 1
+			      : p[0] < 0xc2 ? 0
+			      : p[0] < 0xe0 ? 2
+			      : p[0] < 0xf0 ? 3
+			      : p[0] < 0xf5 ? 4
+					    : 0;
 
 	if (length == 0 || length > left)
 		return 0;

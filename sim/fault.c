@@ -185,10 +185,10 @@ ps_t sim_fault_slows(const struct sim_port *port, const struct sim_pkt *pkt, ps_
 
 	for (const struct sim_fault *fault = port->fault; fault; fault = fault->next) {
 		const uint64_t rate = fault->params.rate_bps;
-		const ps_t time = rate > 0 && start >= fault->params.from &&
-						  start < fault->params.until
-					  ? util_tx_time(pkt->bytes, rate)
-					  : 0;
+		const ps_t time =
+			rate > 0 && start >= fault->params.from && start < fault->params.until
+				? util_tx_time(pkt->bytes, rate)
+				: 0;
 
 		longest = time > longest ? time : longest;
 	}

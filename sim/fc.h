@@ -44,7 +44,8 @@ struct sim_gate {
 	uint64_t resumes_sent, resumes_received;
 	struct { /* the same by priority: frames that pause, frames that let go */
 		uint32_t pauses_sent, pauses_received, resumes_sent, resumes_received;
-		/* Storms that a watchdog has found here, those that are over, frames dropped for them. */
+		/* Storms that a watchdog has found here, those that are over, frames dropped for
+		 * them. */
 		uint32_t storms, storms_over, storm_dropped;
 	} of[SIM_PRIORITIES];
 };
@@ -64,8 +65,8 @@ struct sim_fc_user {
 		     ps_t at);
 };
 
-/* Every member is filled but may_queue, limit and outage, which may be NULL. Times never run backwards
- * within a node. */
+/* Every member is filled but may_queue, limit and outage, which may be NULL. Times never run
+ * backwards within a node. */
 struct sim_fc_ops {
 	const char *name;
 	bool heads; /* the gate looks at the frame in front: may_send() must be asked for each */
@@ -81,8 +82,8 @@ struct sim_fc_ops {
 	/* Whether the queue of @priority at a port may be @queue_bytes long. All ports are settled,
 	 * or what is used may be too large. */
 	bool (*may_queue)(const struct sim_fc *fc, uint8_t priority, uint32_t queue_bytes);
-	/* What a port and priority may hold before its other end has to pause, as of now; 0: it never
-	 * has to. NULL: nobody ever has. For those who only look. */
+	/* What a port and priority may hold before its other end has to pause, as of now; 0: it
+	 * never has to. NULL: nobody ever has. For those who only look. */
 	uint64_t (*limit)(const struct sim_fc *fc, uint8_t priority);
 	/* All ports are settled: charges a frame of @bytes that came in at @port to where it
 	 * belongs, or drops it (and counts it). */
@@ -93,7 +94,8 @@ struct sim_fc_ops {
 			 uint32_t bytes, ps_t at);
 	/* fc->timer_at has come. */
 	void (*on_timer)(struct sim_fc *fc, struct sim_thread *th, ps_t at);
-	/* Before the run: what is sent by @port is lost from @at on, or, @back, arrives again. -ENOMEM. */
+	/* Before the run: what is sent by @port is lost from @at on, or, @back, arrives again.
+	 * -ENOMEM. */
 	int (*outage)(struct sim_fc *fc, uint32_t port, ps_t at, bool back);
 	void (*destroy)(struct sim_fc *fc);
 };

@@ -43,8 +43,8 @@ struct sim_hop {
 	uint32_t queue_bytes; /* behind it, of its class */
 };
 
-/* What switches that reroute tell each other of a flow (sim/switch_weave.h), in data frames that end
- * at a switch. */
+/* What switches that reroute tell each other of a flow (sim/switch_weave.h), in data frames that
+ * end at a switch. */
 enum sim_note_kind {
 	SIM_NOTE_NONE,
 	SIM_NOTE_REQUEST, /* the answer is awaited */
@@ -54,13 +54,13 @@ enum sim_note_kind {
 	SIM_NOTE_BUSY, /* a frame that came by this way was marked */
 };
 struct sim_note {
-	uint8_t kind;	  /* enum sim_note_kind */
-	uint8_t epoch;	  /* 2 bits; of a TAIL: that which ends */
-	uint8_t priority; /* 3 bits, of the flow */
-	uint16_t way;	  /* port of the sender's switch; of a TAIL: the new one */
-	uint16_t group;	  /* of the sender's switch */
+	uint8_t kind;		 /* enum sim_note_kind */
+	uint8_t epoch;		 /* 2 bits; of a TAIL: that which ends */
+	uint8_t priority;	 /* 3 bits, of the flow */
+	uint16_t way;		 /* port of the sender's switch; of a TAIL: the new one */
+	uint16_t group;		 /* of the sender's switch */
 	uint32_t flow_hash, dst; /* of the flow */
-	uint32_t round;	  /* of REQUEST and REPLY */
+	uint32_t round;		 /* of REQUEST and REPLY */
 };
 
 /* What the maker of bodies does for a fabric that knows no protocol. Every function is filled but

@@ -32,7 +32,7 @@ struct sim_routes {
 	struct override {
 		uint32_t at, group; /* rank of the switch */
 		uint16_t port;
-	} *overrides;
+	} * overrides;
 	uint32_t override_count;
 };
 
@@ -157,7 +157,8 @@ static bool leads_nearer(const struct sim_routes *r, const struct sim_node *node
 /* How often @port stands in a set of whose ports the fastest has @most. */
 static uint32_t weight_of(const struct sim_port *port, uint64_t most)
 {
-	const uint64_t parts = (uint64_t)((u128)port->rate_bps * 2 * SIM_ROUTE_WEIGHT_MAX / most + 1) / 2;
+	const uint64_t parts =
+		(uint64_t)((u128)port->rate_bps * 2 * SIM_ROUTE_WEIGHT_MAX / most + 1) / 2;
 
 	return parts > 0 ? (uint32_t)parts : 1;
 }
@@ -302,8 +303,8 @@ int sim_routes_weigh(struct sim_routes *routes)
 void sim_routes_polarise(struct sim_routes *routes)
 {
 	for (uint32_t i = 0; i < routes->node_count; i++)
-		routes->tables[i].key =
-			util_hash_words((struct util_key){.k0 = sim_seed(routes->sim), .k1 = 4}, NULL, 0);
+		routes->tables[i].key = util_hash_words(
+			(struct util_key){.k0 = sim_seed(routes->sim), .k1 = 4}, NULL, 0);
 }
 
 static void apply(struct sim_routes *r, const struct override *o)
@@ -325,8 +326,8 @@ int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
 	if (!overrides)
 		return -ENOMEM;
 	routes->overrides = overrides;
-	overrides[routes->override_count] = (struct override){
-		.at = rank(routes, at), .group = group, .port = (uint16_t)port};
+	overrides[routes->override_count] =
+		(struct override){.at = rank(routes, at), .group = group, .port = (uint16_t)port};
 	apply(routes, &overrides[routes->override_count++]);
 	return 0;
 }

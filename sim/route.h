@@ -36,19 +36,19 @@ static inline uint32_t sim_address(uint32_t group, uint32_t local)
  * -ENOMEM; -E2BIG: more than 65,000 groups or sets of one switch. */
 int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_ops,
 		      struct sim_routes **ret_routes);
-/* Before switches are given their tables: ports of an equal-cost set are taken by their rates, as weighted ECMP has it. To the
- * nearest of 32 parts. -ENOMEM, -E2BIG. */
+/* Before switches are given their tables: ports of an equal-cost set are taken by their rates, as
+ * weighted ECMP has it. To the nearest of 32 parts. -ENOMEM, -E2BIG. */
 int sim_routes_weigh(struct sim_routes *routes);
-/* Before switches are given their tables: all choose by one hash, so that those of the next tier see only flows that made
- * the same choice (polarisation). */
+/* Before switches are given their tables: all choose by one hash, so that those of the next tier
+ * see only flows that made the same choice (polarisation). */
 void sim_routes_polarise(struct sim_routes *routes);
-/* From now on @at, a switch, sends everything for the group of @to (a host, or a switch with hosts) out
- * of @port, whatever the shortest way. -EINVAL: @to has no group. */
+/* From now on @at, a switch, sends everything for the group of @to (a host, or a switch with hosts)
+ * out of @port, whatever the shortest way. -EINVAL: @to has no group. */
 int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
 		       const struct sim_node *to, uint32_t port);
-/* The routes that hold without @cuts, the sending ends of links that are out of order: shortest ways over
- * what is left, with the addresses, weights and hashes of @routes and all its overrides but those out
- * of a cut port. -ENOMEM, -E2BIG. */
+/* The routes that hold without @cuts, the sending ends of links that are out of order: shortest
+ * ways over what is left, with the addresses, weights and hashes of @routes and all its overrides
+ * but those out of a cut port. -ENOMEM, -E2BIG. */
 int sim_routes_without(const struct sim_routes *routes, const struct sim_port *const *cuts,
 		       uint32_t count, struct sim_routes **ret_routes);
 void sim_routes_destroy(struct sim_routes *routes); /* NULL allowed */
@@ -69,7 +69,8 @@ static inline uint32_t sim_route_pick(uint64_t key, uint32_t flow_hash, uint32_t
 	return (uint32_t)((fold >> 32) * count >> 32);
 }
 
-/* All ports towards @dst, in order of their links' names; one alone is put into @only. 0: no way. */
+/* All ports towards @dst, in order of their links' names; one alone is put into @only. 0: no
+ * way. */
 static inline uint32_t sim_route_set(const struct sim_route_table *table, uint32_t dst,
 				     const uint16_t **ret_set, uint16_t *only)
 {

@@ -7,8 +7,8 @@
  * is no global queue. Order comes from the model alone, so threads, the order of nodes and the
  * order of lines in a file change nothing.
  *
- * One thread makes, runs and reads a simulation; sim_run() has threads of its own, which call a node's
- * run() one at a time, and between() while all others wait. sim_stop() is for anybody. */
+ * One thread makes, runs and reads a simulation; sim_run() has threads of its own, which call a
+ * node's run() one at a time, and between() while all others wait. sim_stop() is for anybody. */
 #include "sim/node.h"
 
 struct sim_params {
@@ -54,8 +54,8 @@ void sim_finish(struct sim *sim);
 /* As sim_wake(), from inside the between() callback, at or after the end of the window that has
  * just been run; it counts when the next window is chosen. */
 void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at);
-/* From inside the between() callback: begin of the next window in which anything happens; the state of
- * the model is the same all the time until then. PS_NEVER: none. */
+/* From inside the between() callback: begin of the next window in which anything happens; the state
+ * of the model is the same all the time until then. PS_NEVER: none. */
 ps_t sim_next_at(const struct sim *sim);
 /* From a signal handler or the other side of a wall clock: end at the next window. */
 void sim_stop(struct sim *sim);

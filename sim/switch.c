@@ -212,7 +212,8 @@ static uint32_t port_of(const struct sim_switch *sw, const char *link)
 	return p;
 }
 
-bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out, uint8_t priority)
+bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out,
+		      uint8_t priority)
 {
 	const uint32_t from = port_of(sw, in), to = port_of(sw, out);
 	const struct sim_class *class;

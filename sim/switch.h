@@ -15,16 +15,17 @@
 
 struct sim_switch;
 
-/* Marks at dequeue, or at enqueue (marks_arrivals). @queue_bytes: the queue without the frame. The draw is a function of the packet
- * and the switch, never of what else was drawn. */
+/* Marks at dequeue, or at enqueue (marks_arrivals). @queue_bytes: the queue without the frame. The
+ * draw is a function of the packet and the switch, never of what else was drawn. */
 struct sim_mark {
 	bool (*mark)(const struct sim_mark *mark, uint32_t queue_bytes, uint32_t draw);
 	uint32_t quiet_bytes; /* up to here nothing is marked */
 };
 
-/* Which of several shortest ways a frame takes: that of its flow (ECMP); one drawn for each packet; one
- * drawn for each flowlet, that is after a gap in the flow; that with the shortest queues; another when
- * that of the flow is slow, with order restored at the other end (sim/switch_weave.h). */
+/* Which of several shortest ways a frame takes: that of its flow (ECMP); one drawn for each packet;
+ * one drawn for each flowlet, that is after a gap in the flow; that with the shortest queues;
+ * another when that of the flow is slow, with order restored at the other end
+ * (sim/switch_weave.h). */
 enum sim_balance {
 	SIM_BALANCE_FLOW,
 	SIM_BALANCE_SPRAY,
@@ -57,8 +58,9 @@ struct sim_switch_params {
 	enum sim_balance balance;
 	ps_t flowlet_gap;
 	struct sim_weave_params weave;
-	bool marks_arrivals; /* by the queue that a frame finds, instead of the one that it leaves */
-	bool mapped; /* the priority of a frame here is @map's; it keeps its own */
+	bool marks_arrivals; /* by the queue that a frame finds, instead of the one that it
+			      * leaves */
+	bool mapped;	     /* the priority of a frame here is @map's; it keeps its own */
 	uint8_t map[SIM_PRIORITIES];
 	uint32_t frame_limit; /* longer frames are dropped; on the wire; 0: none */
 };
@@ -97,8 +99,8 @@ struct sim_reroute {
 	ps_t at;
 	const struct sim_routes *routes;
 };
-/* It is extended; before sim_run(). Once: all changes of its routes, in order of time. @steps and the
- * routes stay the caller's. */
+/* It is extended; before sim_run(). Once: all changes of its routes, in order of time. @steps and
+ * the routes stay the caller's. */
 void sim_switch_reroute(struct sim_switch *sw, const struct sim_reroute *steps, uint32_t count);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
@@ -111,7 +113,8 @@ const struct sim_class *sim_switch_class(const struct sim_switch *sw, uint32_t p
 					 uint8_t priority);
 const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
 /* Whether a frame of @priority that came in by the link @in waits for the link @out. */
-bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out, uint8_t priority);
+bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out,
+		      uint8_t priority);
 /* Zeroes where the switch does not reroute, or has no hosts. */
 struct sim_weave_stats sim_switch_weave_stats(const struct sim_switch *sw);
 /* Frames that wait, and their bytes: with what was sent, delivered and dropped they must add up. */

@@ -49,7 +49,8 @@ int sim_switch_outage(struct sim_switch *sw, uint32_t port, ps_t from, ps_t unti
 		return -ENOMEM;
 	more->outages = outages;
 	more->balanced = true;
-	outages[more->outage_count++] = (struct sim_outage){.port = port, .from = from, .until = until};
+	outages[more->outage_count++] =
+		(struct sim_outage){.port = port, .from = from, .until = until};
 	return 0;
 }
 
@@ -123,7 +124,8 @@ static uint32_t pick_flowlet(struct sim_switch *sw, const struct sim_pkt *pkt, c
 	return let->port;
 }
 
-/* The shortest queue, of all classes; of equal ones by chance of the packet. The ports are settled. */
+/* The shortest queue, of all classes; of equal ones by chance of the packet. The ports are
+ * settled. */
 static uint32_t pick_shortest(const struct sim_switch *sw, const struct sim_pkt *pkt,
 			      const uint16_t *set, uint32_t count)
 {

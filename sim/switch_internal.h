@@ -35,12 +35,12 @@ struct sim_switch_more {
 	struct sim_outage {
 		uint32_t port;
 		ps_t from, until;
-	} *outages;
+	} * outages;
 	uint32_t outage_count;
 	const struct sim_reroute *reroutes; /* those to come */
 	uint32_t reroute_count;
 	struct sim_weave *weave; /* switch_weave.c; NULL: does not reroute, or has no hosts */
-	uint16_t *choice; /* room for the ports of a set */
+	uint16_t *choice;	 /* room for the ports of a set */
 	uint16_t only;
 };
 
@@ -78,7 +78,8 @@ uint32_t sim_switch_turn(struct sim_switch *sw, const struct sim_port *port, uin
 int sim_switch_balance_init(struct sim_switch *sw); /* 0 or -ENOMEM */
 uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt);
 /* All ways of @pkt that are in order at its time; the set is good until the next call. */
-uint32_t sim_switch_ways(struct sim_switch *sw, const struct sim_pkt *pkt, const uint16_t **ret_set);
+uint32_t sim_switch_ways(struct sim_switch *sw, const struct sim_pkt *pkt,
+			 const uint16_t **ret_set);
 
 /* switch_late.c: @pkt comes again when all of it is here. */
 void sim_switch_wait(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);

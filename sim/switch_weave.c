@@ -19,7 +19,8 @@ struct sim_weave *sim_weave_create(const struct sim_switch *sw)
 
 	if (!weave)
 		return NULL;
-	weave->places = sw->more->params.weave.flows ? sw->more->params.weave.flows : SIM_WEAVE_FLOWS;
+	weave->places =
+		sw->more->params.weave.flows ? sw->more->params.weave.flows : SIM_WEAVE_FLOWS;
 	weave->tx = util_calloc(weave->places, sizeof(*weave->tx));
 	weave->rx = util_calloc(weave->places, sizeof(*weave->rx));
 	weave->rtt = util_calloc(groups + 1, sizeof(*weave->rtt));
@@ -75,8 +76,9 @@ static bool is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
 	return at - last_at > sw->more->params.weave.expiry;
 }
 
-/* NULL: unknown, and with @add there is no place, either. A place that was never used ends the search,
- * since nothing is ever taken out; of others the one that is over for the longest is used again. */
+/* NULL: unknown, and with @add there is no place, either. A place that was never used ends the
+ * search, since nothing is ever taken out; of others the one that is over for the longest is used
+ * again. */
 static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at,
 				    bool add)
 {
@@ -279,10 +281,10 @@ bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave
 		return true;
 	}
 	ahead = ((uint32_t)epoch - rx->epoch) & 3u;
-	/* What was lost sight of begins where it is now. But the next epoch is waited for however long
-	 * nothing came: after a pause, too, frames may overtake those that left before them. */
-	if (rx->count == 0 &&
-	    (ahead == 2 || (ahead == 3 && is_over(sw, rx->last_at, pkt->at)))) {
+	/* What was lost sight of begins where it is now. But the next epoch is waited for however
+	 * long nothing came: after a pause, too, frames may overtake those that left before
+	 * them. */
+	if (rx->count == 0 && (ahead == 2 || (ahead == 3 && is_over(sw, rx->last_at, pkt->at)))) {
 		rx->epoch = epoch;
 		ahead = 0;
 	}

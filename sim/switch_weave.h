@@ -13,9 +13,9 @@
  * own, right behind them in the same queues (but for the epoch's two bits); the deadline is the
  * least round trip so far and not a configured one, plus @reply; and a TAIL that does not come is
  * waited for @resume from the last frame of the old epoch on, not for an estimate. A way is a port
- * of the sender's switch; further switches choose by ECMP. The tables of flows are as large as is said:
- * the authors' program for Tofino2 has registers for 65536, by a hash, and who meets there shares one;
- * here a flow has a place to itself or none.
+ * of the sender's switch; further switches choose by ECMP. The tables of flows are as large as is
+ * said: the authors' program for Tofino2 has registers for 65536, by a hash, and who meets there
+ * shares one; here a flow has a place to itself or none.
  *
  * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
 #include "sim/switch_internal.h"

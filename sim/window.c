@@ -198,7 +198,8 @@ int sim_engine_make_room(struct engine_thread *et, uint32_t count)
 }
 
 /* Takes key @i, and its frame comes into the cache. */
-static inline uint64_t take_key(const struct engine_thread *et, const struct chunk *chunk, uint32_t i)
+static inline uint64_t take_key(const struct engine_thread *et, const struct chunk *chunk,
+				uint32_t i)
 {
 	__builtin_prefetch(engine_frame_of(et, chunk->keys[i]), 1);
 	return chunk->keys[i];

@@ -23,8 +23,7 @@ static ps_t stormed_for(const struct advice_run *run, const struct pause_place *
 	const struct result_port *row = advice_port(run, port->peer, port->link, place->priority);
 	const ps_t period = (ps_t)((u128)QUANTA_BITS * PS_S / port->rate_bps / 2);
 
-	const ps_t heard =
-		row && row->pause_received > 0 ? (row->pause_received - 1) * period : 0;
+	const ps_t heard = row && row->pause_received > 0 ? (row->pause_received - 1) * period : 0;
 	const ps_t last_at = place->last_at == PS_NEVER ? run->result->time : place->last_at;
 	const ps_t obeyed = last_at > place->first_at ? last_at - place->first_at : 0;
 
@@ -383,11 +382,10 @@ void advice_not_ready(struct advice_run *run)
 		   "RNR timer and sent again.",
 		   worst->node.name, refused, completions);
 	if (refused > completions) {
-		advice_say(
-			item,
-			"Each message was refused more than once, so it is the receiver's own "
-			"pace. Receives posted ahead of what may come help, or credits in the "
-			"program.");
+		advice_say(item,
+			   "Each message was refused more than once, so it is the receiver's own "
+			   "pace. Receives posted ahead of what may come help, or credits in the "
+			   "program.");
 		advice_key(item, advice_text("programs.%u.args", place),
 			   args_of(&run->scenario->programs[place]), "");
 	} else {

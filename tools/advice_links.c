@@ -224,11 +224,10 @@ static void say_retransmit(struct advice_run *run, uint64_t lost)
 		   " sent again, %.3g for each.",
 		   lost, run->again, (double)run->again / (double)lost);
 	if (mode == HCA_GO_BACK_0)
-		advice_say(
-			item,
-			"Go-back-0 starts the whole message again, so that one longer than the "
-			"distance of losses never ends; go-back-N sends again what was not yet "
-			"acknowledged.");
+		advice_say(item,
+			   "Go-back-0 starts the whole message again, so that one longer than the "
+			   "distance of losses never ends; go-back-N sends again what was not yet "
+			   "acknowledged.");
 	else
 		advice_say(item, "Go-back-N sends everything again that was under way; selective "
 				 "repeat sends what is missing.");

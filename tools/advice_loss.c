@@ -132,7 +132,9 @@ static void say_mapped(struct advice_run *run, const struct loss *loss, int mean
 		   "same map on every switch and adapter helps.",
 		   run->scenario->nic.dscp[meant], meant, loss->port->node, loss->port->priority);
 	advice_key(item, ADVICE_SWITCH_KEY(run, loss->port->node, "dscp", map),
-		   advice_text("DSCP %d to priority %u", run->scenario->nic.dscp[meant], loss->port->priority), "[]");
+		   advice_text("DSCP %d to priority %u", run->scenario->nic.dscp[meant],
+			       loss->port->priority),
+		   "[]");
 }
 
 static void say_lossy(struct advice_run *run, const struct loss *loss)

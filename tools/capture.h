@@ -31,8 +31,8 @@ int capture_close(struct capture *capture);
 
 /* Of a switch: a locally administered address from its name. */
 void capture_switch_mac(const struct sim_node *node, uint8_t ret_mac[6]);
-/* What comes for @host is addressed as its sender did it: a datagram's is @from, another's the one that
- * its queue pair knows; both ends of a queue pair use the same UDP source port. */
+/* What comes for @host is addressed as its sender did it: a datagram's is @from, another's the one
+ * that its queue pair knows; both ends of a queue pair use the same UDP source port. */
 struct wire_path capture_path_of(const struct host *host, const struct sim_pkt *frame,
 				 const struct wire_pkt *pkt, const struct packet_sender *from);
 

@@ -137,9 +137,8 @@ static size_t control_bytes(const struct capture_link *capture, const struct cap
 static size_t data_bytes(const struct capture_link *capture, const struct capture_link_end *end,
 			 const struct record *record, uint8_t *buf, size_t room)
 {
-	const struct wire_path path =
-		capture_path_of(host_at(capture, record->frame.dst), &record->frame, &record->pkt,
-				&record->from);
+	const struct wire_path path = capture_path_of(host_at(capture, record->frame.dst),
+						      &record->frame, &record->pkt, &record->from);
 	struct wire_pkt pkt = record->pkt;
 
 	pkt.synthetic = false;

@@ -34,8 +34,7 @@ static int check_one(const char *path, const struct command_options *options)
 	if (!ret && !options->quiet)
 		printf("%s: ok: %u nodes, %u links, %llu flows, %u programs, %u faults, %u "
 		       "expectations\n",
-		       path,
-		       scenario.topology.node_count, scenario.topology.link_count,
+		       path, scenario.topology.node_count, scenario.topology.link_count,
 		       (unsigned long long)scenario.flow_count, scenario.program_count,
 		       scenario.fault_count, scenario.expect_count);
 	scenario_fini(&scenario);

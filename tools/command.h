@@ -19,47 +19,50 @@ enum command_exit {
 
 struct command_options {
 	struct scenario_overrides overrides;
-	const char *out, *pcap, *pcap_port, *junit, *trace, *perfetto, *break_on, *why, *flows; /* NULL: not given */
-	const char *from, *to;	/* hosts */
-	ps_t series; /* 0: none */
+	const char *out, *pcap, *pcap_port, *junit, *trace, *perfetto, *break_on, *why,
+		*flows;		  /* NULL: not given */
+	const char *from, *to;	  /* hosts */
+	ps_t series;		  /* 0: none */
 	const char *series_flows; /* NULL: none */
 	bool json, quiet, through_wire, dot, schema, ethtool, hw;
 	uint32_t thread_count, job_count; /* jobs 0: as many as there are cores */
-	char **args; /* what is no option */
+	char **args;			  /* what is no option */
 	uint32_t arg_count;
 };
 
-enum command_option { /* for struct command.options */
-		      COMMAND_SEED = 1 << 0,
-		      COMMAND_SET = 1 << 1,
-		      COMMAND_OUT = 1 << 2,
-		      COMMAND_JSON = 1 << 3,
-		      COMMAND_JUNIT = 1 << 4,
-		      COMMAND_PCAP = 1 << 5,
-		      COMMAND_UNTIL = 1 << 6,
-		      COMMAND_THROUGH_WIRE = 1 << 7,
-		      COMMAND_THREADS = 1 << 8,
-		      COMMAND_QUIET = 1 << 9,
-		      COMMAND_DOT = 1 << 10,
-		      COMMAND_SCHEMA = 1 << 11,
-		      COMMAND_FROM = 1 << 12,
-		      COMMAND_TO = 1 << 13,
-		      COMMAND_ETHTOOL = 1 << 14,
-		      COMMAND_HW = 1 << 15,
-		      COMMAND_TRACE = 1 << 16,
-		      COMMAND_PERFETTO = 1 << 17,
-		      COMMAND_BREAK_ON = 1 << 18,
-		      COMMAND_WHY = 1 << 19,
-		      COMMAND_JOBS = 1 << 20,
-		      COMMAND_SERIES = 1 << 21,
-		      COMMAND_PCAP_PORT = 1 << 22,
-		      COMMAND_SERIES_FLOWS = 1 << 23,
-		      COMMAND_FLOWS = 1 << 24,
+/* for struct command.options */
+enum command_option {
+	COMMAND_SEED = 1 << 0,
+	COMMAND_SET = 1 << 1,
+	COMMAND_OUT = 1 << 2,
+	COMMAND_JSON = 1 << 3,
+	COMMAND_JUNIT = 1 << 4,
+	COMMAND_PCAP = 1 << 5,
+	COMMAND_UNTIL = 1 << 6,
+	COMMAND_THROUGH_WIRE = 1 << 7,
+	COMMAND_THREADS = 1 << 8,
+	COMMAND_QUIET = 1 << 9,
+	COMMAND_DOT = 1 << 10,
+	COMMAND_SCHEMA = 1 << 11,
+	COMMAND_FROM = 1 << 12,
+	COMMAND_TO = 1 << 13,
+	COMMAND_ETHTOOL = 1 << 14,
+	COMMAND_HW = 1 << 15,
+	COMMAND_TRACE = 1 << 16,
+	COMMAND_PERFETTO = 1 << 17,
+	COMMAND_BREAK_ON = 1 << 18,
+	COMMAND_WHY = 1 << 19,
+	COMMAND_JOBS = 1 << 20,
+	COMMAND_SERIES = 1 << 21,
+	COMMAND_PCAP_PORT = 1 << 22,
+	COMMAND_SERIES_FLOWS = 1 << 23,
+	COMMAND_FLOWS = 1 << 24,
 };
 
 struct command {
 	const char *name;
-	const char *arguments; /* "RUN [HOST|SWITCH]"; what stands for which words: completion_words.c */
+	const char *arguments; /* "RUN [HOST|SWITCH]"; what stands for which words:
+				  completion_words.c */
 	const char *summary;
 	const char *help; /* more about it; whole lines */
 	uint32_t options; /* enum command_option that it knows */
@@ -68,7 +71,8 @@ struct command {
 };
 
 extern const struct command command_run, command_check, command_topo, command_stat, command_diff,
-	command_explain, command_sweep, command_profiles, command_report, command_incidents, command_completion;
+	command_explain, command_sweep, command_profiles, command_report, command_incidents,
+	command_completion;
 
 /* Every word that may follow "verbena", in the order in which help shows them; NULL: no more. */
 const struct command *command_at(uint32_t i);

@@ -202,10 +202,9 @@ static json_t *object_of(const struct writer *w, uint64_t i, uint32_t port)
 	const struct result *result = w->result;
 	const struct result_link *own = &result->links[i];
 	const uint64_t far = find_port(result, own->peer, own->link);
-	const struct both both = {
-		own, &result->links[far], &result->ports[i * SIM_PRIORITIES],
-		&result->ports[far * SIM_PRIORITIES],
-		result->scenario->nic.ns3_headers ? 0 : PREAMBLE_AND_GAP};
+	const struct both both = {own, &result->links[far], &result->ports[i * SIM_PRIORITIES],
+				  &result->ports[far * SIM_PRIORITIES],
+				  result->scenario->nic.ns3_headers ? 0 : PREAMBLE_AND_GAP};
 	struct object object = {.json = json_object()};
 
 	put(&object, "ifindex", json_array_size(w->array) + 1);

@@ -261,9 +261,8 @@ static bool wants_packet(const struct event_filter *filter, const struct events 
 			 const struct event *event)
 {
 	uint64_t flow = 0;
-	const struct traffic_flow *own = filter->flow_count || filter->qpn_count
-						 ? events_flow(events, event, &flow)
-						 : NULL;
+	const struct traffic_flow *own =
+		filter->flow_count || filter->qpn_count ? events_flow(events, event, &flow) : NULL;
 
 	for (uint32_t i = 0; i < filter->qpn_count; i++)
 		if (filter->qpns[i] == event->qpn || (own && (filter->qpns[i] == own->source_qpn ||

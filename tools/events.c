@@ -310,12 +310,11 @@ const struct traffic_flow *events_flow(const struct events *events, const struct
 
 	const struct traffic_flow *flow =
 		key ? traffic_at_work(&events->scenario->flows[key->flow], event->psn)
-		    : traffic_streamed_at(events->traffic, event->dst, event->qpn,
-					  event->psn);
+		    : traffic_streamed_at(events->traffic, event->dst, event->qpn, event->psn);
 
 	if (flow)
-		*ret_number = flow->streamed ? flow->id
-					     : (uint64_t)(flow - events->scenario->flows);
+		*ret_number =
+			flow->streamed ? flow->id : (uint64_t)(flow - events->scenario->flows);
 	return flow;
 }
 

@@ -85,8 +85,8 @@ void events_listen(struct events *events, struct events_listener *listener);
 int events_end(struct events *events);
 void events_fini(struct events *events); /* zeroed: allowed */
 
-/* The flow whose packet @event, DATA, is; NULL: of none. @ret_number: as in flows.csv, the place among
- * scenario.flows or that of a flow of a stream, which is there until the next window. */
+/* The flow whose packet @event, DATA, is; NULL: of none. @ret_number: as in flows.csv, the place
+ * among scenario.flows or that of a flow of a stream, which is there until the next window. */
 const struct traffic_flow *events_flow(const struct events *events, const struct event *event,
 				       uint64_t *ret_number);
 

@@ -13,10 +13,11 @@
 
 static const struct {
 	const char *why;
-	void (*say)(const struct explain *explain); /* NULL: from the result instead of the events */
+	void (*say)(
+		const struct explain *explain); /* NULL: from the result instead of the events */
 	bool of_flow;
-} questions[] = {{"pfc", explain_pfc, false},	{"ecn", explain_ecn, false},
-		 {"drop", explain_drop, false}, {"slow", explain_slow, true},
+} questions[] = {{"pfc", explain_pfc, false},		{"ecn", explain_ecn, false},
+		 {"drop", explain_drop, false},		{"slow", explain_slow, true},
 		 {"deadlock", explain_deadlock, false}, {"cure", NULL, false}};
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
@@ -46,7 +47,8 @@ static bool flow_of(const char *text, const struct scenario *scenario, int64_t *
 
 	*ret_flow = (int64_t)number;
 	return *text >= '0' && *text <= '9' && *end == '\0' &&
-	       (number < scenario->flow_count || (scenario->stream_count > 0 && number < INT64_MAX));
+	       (number < scenario->flow_count ||
+		(scenario->stream_count > 0 && number < INT64_MAX));
 }
 
 /* Of a run in a folder the flow with the largest slowdown, the first of equals; -1: none. */
@@ -109,8 +111,9 @@ static int advise(struct replay *replay)
 		pause_tree_end(&pauses, result_time(&source));
 		error = result_collect(&source, &result);
 		error = error ? error
-			      : advice_make(&(struct advice_source){&result, replay->traffic, &pauses},
-					    &advice);
+			      : advice_make(
+					&(struct advice_source){&result, replay->traffic, &pauses},
+					&advice);
 	}
 	if (error) {
 		command_say("%s: %s", replay->name, strerror(-error));
@@ -166,8 +169,9 @@ static int explain_run(const struct command_options *options)
 	if (questions[question].of_flow && !has_flow) {
 		flow = slowest_of(options->args[0]);
 		if (flow < 0)
-			return usage("no flow", "the number of one, RUN FLOW, or the folder of a run "
-						"in which one has ended");
+			return usage("no flow",
+				     "the number of one, RUN FLOW, or the folder of a run "
+				     "in which one has ended");
 	}
 	ret = replay_open(&replay, options->args[0], options);
 	if (!ret && has_flow && !flow_of(options->args[1], &replay.scenario, &flow))
@@ -187,8 +191,10 @@ const struct command command_explain = {
 		"again: who\n"
 		"paused whom and why (--why pfc), what was marked (ecn), what was lost (drop), "
 		"where the\n"
-		"time of FLOW went (slow; without FLOW of the slowest in that folder), which ports wait for\n"
-		"each other (deadlock), or how near it came to it; and what would cure it, with the keys of\n"
+		"time of FLOW went (slow; without FLOW of the slowest in that folder), which ports "
+		"wait for\n"
+		"each other (deadlock), or how near it came to it; and what would cure it, with "
+		"the keys of\n"
 		"the scenario to change (cure).\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET | COMMAND_WHY,
 	.args_min = 1,

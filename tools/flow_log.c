@@ -21,7 +21,7 @@ struct histogram {
 	u128 sum;
 };
 
-struct class { /* of a stream */
+struct stream_class { /* of a stream */
 	uint64_t posted, bytes;
 	ps_t first_start, last_end;
 	struct histogram fct, slowdown; /* of those that are ok; the latter in millionths */
@@ -38,18 +38,17 @@ struct flow_log {
 	struct traffic_listener listener;
 	const struct scenario *scenario;
 	const struct traffic *traffic;
-	struct class **classes; /* NULL: without a stream */
-	int fd;			/* -1: no rows */
-	uint64_t row_count;	/* up to the largest number heard of */
+	struct stream_class **classes; /* NULL: without a stream */
+	int fd;			       /* -1: no rows */
+	uint64_t row_count;	       /* up to the largest number heard of */
 };
 
 /* ---- histograms ---- */
 
 static uint32_t place_of(uint64_t value)
 {
-	const uint32_t shift = value >> (FINE_BITS + 1)
-				       ? 63 - (uint32_t)__builtin_clzll(value) - FINE_BITS
-				       : 0;
+	const uint32_t shift =
+		value >> (FINE_BITS + 1) ? 63 - (uint32_t)__builtin_clzll(value) - FINE_BITS : 0;
 
 	return (shift << FINE_BITS) + (uint32_t)(value >> shift);
 }
@@ -91,7 +90,7 @@ static uint64_t mean_of(const struct histogram *histogram)
 
 /* ---- listening ---- */
 
-static void take(struct class *class, const struct traffic_flow *flow, ps_t ideal)
+static void take(struct stream_class *class, const struct traffic_flow *flow, ps_t ideal)
 {
 	const ps_t fct = flow->end_at - flow->start_at;
 
@@ -170,11 +169,11 @@ struct flow_log *flow_log_create(const struct scenario *scenario, const char *fo
 	log->scenario = scenario;
 	log->listener.on_flow = on_flow;
 	log->fd = folder ? open_rows(folder) : -1;
-	log->classes = calloc((size_t)scenario->class_count + 1, sizeof(struct class *));
+	log->classes = calloc((size_t)scenario->class_count + 1, sizeof(struct stream_class *));
 	if (!log->classes || (folder && log->fd < 0))
 		goto err;
 	for (uint32_t i = 0; i < scenario->stream_count; i++) {
-		struct class *class = calloc(1, sizeof(*class));
+		struct stream_class *class = calloc(1, sizeof(*class));
 
 		if (!class)
 			goto err;
@@ -213,7 +212,7 @@ void flow_log_attach(struct flow_log *log, const struct traffic *traffic)
 
 bool flow_log_class(const struct flow_log *log, uint32_t number, struct result_class *ret_class)
 {
-	const struct class *class = log ? log->classes[number] : NULL;
+	const struct stream_class *class = log ? log->classes[number] : NULL;
 
 	if (!class)
 		return false;
@@ -225,8 +224,8 @@ bool flow_log_class(const struct flow_log *log, uint32_t number, struct result_c
 	ret_class->p50 = rank_of(&class->fct, 500);
 	ret_class->p99 = rank_of(&class->fct, 990);
 	ret_class->p999 = rank_of(&class->fct, 999);
-	ret_class->goodput_bps = (uint64_t)((u128)class->bytes * 8 * PS_S /
-					    (class->last_end - class->first_start));
+	ret_class->goodput_bps =
+		(uint64_t)((u128) class->bytes * 8 * PS_S / (class->last_end - class->first_start));
 	if (class->slowdown.count == 0)
 		return true;
 	ret_class->slowdown_mean = (double)mean_of(&class->slowdown) / MICRO;
@@ -245,7 +244,8 @@ ps_t flow_log_last_end(const struct flow_log *log)
 }
 
 int flow_log_rows(const struct flow_log *log,
-		  int (*each)(void *owner, uint64_t id, const struct flow_log_row *row), void *owner)
+		  int (*each)(void *owner, uint64_t id, const struct flow_log_row *row),
+		  void *owner)
 {
 	enum { AT_ONCE = 1024 };
 	struct row rows[AT_ONCE];

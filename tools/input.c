@@ -19,7 +19,8 @@ int command_read(const char *path, const struct command_options *options,
 		 struct scenario *ret_scenario)
 {
 	struct bad_list errors = {.lines = NULL};
-	const int ret = scenario_read(incident_path(path), &options->overrides, ret_scenario, &errors);
+	const int ret =
+		scenario_read(incident_path(path), &options->overrides, ret_scenario, &errors);
 
 	command_print_bad(&errors, options->quiet);
 	bad_list_fini(&errors);

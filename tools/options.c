@@ -20,8 +20,8 @@ static const struct command_option_row table[] = {
 	{"junit", "FILE", "expectations and programs as JUnit XML, for CI", COMMAND_JUNIT},
 	{"pcap", "FILE", "capture of all host ports, PFC included, as pcapng", COMMAND_PCAP},
 	{"pcap-port", "LINK", "--pcap captures both ends of this link instead", COMMAND_PCAP_PORT},
-	{"trace", "FILTER", "a line for each event: all, or port= node= qp= flow= kind= from= until=",
-	 COMMAND_TRACE},
+	{"trace", "FILTER",
+	 "a line for each event: all, or port= node= qp= flow= kind= from= until=", COMMAND_TRACE},
 	{"break-on", "EVENT", "end where that happens first, and show what led to it",
 	 COMMAND_BREAK_ON},
 	{"series", "TIME", "series.csv: every port and priority, at this interval", COMMAND_SERIES},
@@ -169,8 +169,9 @@ static int take(const struct command *command, struct command_options *options,
 		return COMMAND_DONE;
 	case COMMAND_JOBS:
 		if (!number_of(value, THREADS_MAX, &number) || number == 0)
-			return usage(command, "--jobs: found \"%s\", expected a number from 1 to %d",
-				     value, THREADS_MAX);
+			return usage(command,
+				     "--jobs: found \"%s\", expected a number from 1 to %d", value,
+				     THREADS_MAX);
 		options->job_count = (uint32_t)number;
 		return COMMAND_DONE;
 	case COMMAND_FLOWS:
@@ -278,7 +279,8 @@ int command_parse(const struct command *command, int argc, char **argv,
 	if (ret_options->series_flows && !ret_options->series)
 		return usage(command, "--series-flows: expected --series TIME beside it");
 	if (ret_options->series && ret_options->json && !ret_options->out)
-		return usage(command, "--series: expected --out, since --json alone writes no file");
+		return usage(command,
+			     "--series: expected --out, since --json alone writes no file");
 	if (ret_options->arg_count < command->args_min && !ret_options->schema)
 		return usage(command, "expected %s", command->arguments);
 	if (ret_options->arg_count > command->args_max)

@@ -82,7 +82,8 @@ int output_flows(const struct result *result, FILE *file)
 void output_ports(const struct result *result, FILE *file)
 {
 	fputs("node,kind,link,peer,priority,rate_bps,sent_bytes,sent_packets,queue_bytes,"
-	      "queue_max_bytes,ingress_bytes,headroom_bytes,marked,dropped,paused_ps,paused_since_ps,"
+	      "queue_max_bytes,ingress_bytes,headroom_bytes,marked,dropped,paused_ps,paused_since_"
+	      "ps,"
 	      "storms,storms_over,storm_dropped,"
 	      "port_sent_bytes,port_sent_packets,pause_sent,pause_received,resume_sent,"
 	      "resume_received,credit_sent,credit_received,fault_lost,fault_corrupted,"
@@ -91,11 +92,12 @@ void output_ports(const struct result *result, FILE *file)
 	for (uint64_t i = 0; i < result->port_count; i++) {
 		const struct result_port *port = &result->ports[i];
 		const struct result_link *link = &result->links[i / SIM_PRIORITIES];
-		const uint64_t own[] = {port->rate_bps,	      port->sent_bytes, port->sent_packets,
-					port->queue_bytes,    port->queue_max,	port->ingress_bytes,
-					port->headroom_bytes, port->marked,	port->dropped,
-					port->paused,	      port->paused_since, port->storms,
-					port->storms_over,    port->storm_dropped};
+		const uint64_t own[] = {
+			port->rate_bps,	      port->sent_bytes,	  port->sent_packets,
+			port->queue_bytes,    port->queue_max,	  port->ingress_bytes,
+			port->headroom_bytes, port->marked,	  port->dropped,
+			port->paused,	      port->paused_since, port->storms,
+			port->storms_over,    port->storm_dropped};
 		const uint64_t common[] = {
 			link->sent_bytes,     link->sent_packets,    link->pause_sent,
 			link->pause_received, link->resume_sent,     link->resume_received,

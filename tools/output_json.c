@@ -112,7 +112,8 @@ json_t *output_json_value(const struct result *result)
 	char digest[17];
 
 	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)result->digest);
-	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,s:o},s:{s:o},"
+	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,"
+			 "s:o},s:{s:o},"
 			 "s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
 			 "schema", 1, "version", result->version, "scenario",
 			 result->scenario->name, "seed", whole(result->scenario->seed), "digest",
@@ -123,16 +124,15 @@ json_t *output_json_value(const struct result *result)
 			 "resume_sent", whole(result->pfc.resume_sent), "paused_ps",
 			 whole(result->pfc.paused), "paused_at_end",
 			 whole(result->pfc.paused_at_end), "storms", whole(result->pfc.storms),
-			 "storms_over", whole(result->pfc.storms_over), "ecn", "marked", whole(result->marked), "cnp",
-			 "sent", whole(result->cnp_sent), "handled", whole(result->cnp_handled),
-			 "ignored", whole(result->cnp_ignored),
-			 "queue", "max_bytes", whole(result->queue_max_bytes), "reroutes",
-			 "flows", whole(result->reroutes.rerouted), "kept",
-			 whole(result->reroutes.kept), "kept_max_bytes",
-			 whole(result->reroutes.kept_bytes_max), "overdue",
+			 "storms_over", whole(result->pfc.storms_over), "ecn", "marked",
+			 whole(result->marked), "cnp", "sent", whole(result->cnp_sent), "handled",
+			 whole(result->cnp_handled), "ignored", whole(result->cnp_ignored), "queue",
+			 "max_bytes", whole(result->queue_max_bytes), "reroutes", "flows",
+			 whole(result->reroutes.rerouted), "kept", whole(result->reroutes.kept),
+			 "kept_max_bytes", whole(result->reroutes.kept_bytes_max), "overdue",
 			 whole(result->reroutes.overdue), "untracked",
-			 whole(result->reroutes.untracked), "fct",
-			 fct_of(result), "programs", programs_of(result), "expect", expects_of(result));
+			 whole(result->reroutes.untracked), "fct", fct_of(result), "programs",
+			 programs_of(result), "expect", expects_of(result));
 }
 
 int output_json(const struct result *result, FILE *file)

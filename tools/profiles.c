@@ -35,7 +35,8 @@ const struct command command_profiles = {
 	.name = "profiles",
 	.arguments = "[PROFILE]",
 	.summary = "known switches and adapters",
-	.help = "Lists the switches and adapters that \"profiles: [NAME...]\" of a scenario may name,\n"
+	.help = "Lists the switches and adapters that \"profiles: [NAME...]\" of a scenario may "
+		"name,\n"
 		"or shows what one of them says, each figure with its source.\n",
 	.args_max = 1,
 	.run = print_profiles,

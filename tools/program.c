@@ -166,9 +166,15 @@ static int spawn(struct program_run *run, uint32_t i)
 	else
 		snprintf(name, sizeof(name), "%s", params->name);
 	run->ranks[i] = (struct rank){
-		.prog = {.rank = (int)i, .size = (int)params->size, .arg_count = params->arg_count,
-			 .args = params->args, .host = &run->ranks[i], .put = rank_put,
-			 .get = rank_get, .sleep_ns = rank_sleep_ns, .report = rank_report,
+		.prog = {.rank = (int)i,
+			 .size = (int)params->size,
+			 .arg_count = params->arg_count,
+			 .args = params->args,
+			 .host = &run->ranks[i],
+			 .put = rank_put,
+			 .get = rank_get,
+			 .sleep_ns = rank_sleep_ns,
+			 .report = rank_report,
 			 .say = rank_say},
 		.run = run,
 		.result = {.result = -1},

@@ -2,9 +2,10 @@
 #ifndef TOOLS_PROGRAM_H
 #define TOOLS_PROGRAM_H
 
-/* Programs for the hosts of a simulated fabric: functions prog_main() (tests/programs/prog.h), found
- * by name as modules beside the executable, or linked in. Many programs live in one process: each
- * module is loaded with symbols of its own, and its ibv_ and vb_ calls go to the executable. */
+/* Programs for the hosts of a simulated fabric: functions prog_main() (tests/programs/prog.h),
+ * found by name as modules beside the executable, or linked in. Many programs live in one process:
+ * each module is loaded with symbols of its own, and its ibv_ and vb_ calls go to the
+ * executable. */
 #include "models/fabric.h"
 #include "tests/programs/prog.h"
 
@@ -18,8 +19,8 @@ struct program {
 enum { PROGRAM_ERROR_MAX = 512 };
 
 /* @name: a path where it has a slash in it; else NAME.so beside the executable, in its folders
- * "programs" and "tests/programs", or where programs are installed. -ENOENT, -ENOEXEC (no module, no
- * prog_main in it, or it wants what we lack), with the reason in @ret_error, a line. */
+ * "programs" and "tests/programs", or where programs are installed. -ENOENT, -ENOEXEC (no module,
+ * no prog_main in it, or it wants what we lack), with the reason in @ret_error, a line. */
 int program_open(struct program *ret_program, const char *name, char ret_error[PROGRAM_ERROR_MAX]);
 void program_close(struct program *program); /* once no rank of it is left; zeroed: allowed */
 
@@ -34,8 +35,9 @@ struct program_watcher {
 
 struct program_run_params {
 	program_main_fn *main;
-	/* Unique among the programs of a fabric: the name of its tasks, from which follow queue pair
-	 * numbers, and of its part of the board. Further ranks on one host are called NAME.RANK. */
+	/* Unique among the programs of a fabric: the name of its tasks, from which follow queue
+	 * pair numbers, and of its part of the board. Further ranks on one host are called
+	 * NAME.RANK. */
 	const char *name;
 	struct host *const *hosts; /* of the ranks */
 	uint32_t size;
@@ -56,8 +58,8 @@ struct program_result {
  * parameters. */
 struct program_run;
 
-/* Before fabric_run(). -ENOMEM, -EEXIST (a task of that name); @ret_run is set in any case, to NULL or
- * to what has to be stopped: ranks that were started before the error point to it. */
+/* Before fabric_run(). -ENOMEM, -EEXIST (a task of that name); @ret_run is set in any case, to NULL
+ * or to what has to be stopped: ranks that were started before the error point to it. */
 int program_start(const struct program_run_params *params, struct program_run **ret_run);
 void program_stop(struct program_run *run); /* once the fabric is gone; NULL allowed */
 const struct program_result *program_result(const struct program_run *run, uint32_t rank);

@@ -134,8 +134,9 @@ int replay_build(struct replay *replay)
 	ret = scenario_build(&replay->scenario, &options, &replay->fabric, &replay->traffic);
 	if (!ret && replay->log)
 		flow_log_attach(replay->log, replay->traffic);
-	ret = ret ? ret : events_attach(&replay->events, &replay->scenario, &replay->fabric,
-					replay->traffic);
+	ret = ret ? ret
+		  : events_attach(&replay->events, &replay->scenario, &replay->fabric,
+				  replay->traffic);
 	if (!ret)
 		return COMMAND_DONE;
 	command_say("%s: %s", replay->name, strerror(-ret));

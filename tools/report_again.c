@@ -79,8 +79,9 @@ static int run_again(struct again *again, const struct choice *choice)
 	pause_tree_end(&again->pauses, result_time(&source));
 	ret = result_collect(&source, &again->result);
 	if (!ret && choice)
-		ret = advice_make(&(struct advice_source){&again->result, replay->traffic, &again->pauses},
-				  &again->advice);
+		ret = advice_make(
+			&(struct advice_source){&again->result, replay->traffic, &again->pauses},
+			&again->advice);
 	return refuse(again, ret ? ret : expect_judge(&again->result));
 }
 

@@ -257,8 +257,7 @@ ps_t result_time(const struct result_source *source)
 		last = flow_log_last_end(source->log);
 	for (uint32_t i = 0; i < scenario->program_count; i++)
 		for (uint32_t k = 0; k < scenario->programs[i].host_count; k++) {
-			const struct program_result *rank =
-				program_result(source->programs[i], k);
+			const struct program_result *rank = program_result(source->programs[i], k);
 
 			if (rank->ended && rank->end_at > last)
 				last = rank->end_at;
@@ -311,7 +310,8 @@ int result_zero(const struct scenario *scenario, struct result *ret_result)
 	int ret = 0;
 
 	*ret_result = (struct result){.scenario = scenario, .version = ""};
-	ret_result->classes = calloc((size_t)scenario->class_count + 1, sizeof(*ret_result->classes));
+	ret_result->classes =
+		calloc((size_t)scenario->class_count + 1, sizeof(*ret_result->classes));
 	ret_result->programs =
 		calloc((size_t)scenario->program_count + 1, sizeof(*ret_result->programs));
 	if (!ret_result->classes || !ret_result->programs)

@@ -48,7 +48,7 @@ struct result_port {
 	uint64_t dropped;			/* came in here and found no room */
 	uint64_t pause_sent, pause_received, resume_sent, resume_received; /* PFC frames */
 	uint64_t storms, storms_over, storm_dropped; /* of a watchdog; packets */
-	ps_t paused; /* how long the other end has kept it from sending */
+	ps_t paused;	   /* how long the other end has kept it from sending */
 	ps_t paused_since; /* and it still does at the end; PS_NEVER: it does not */
 };
 
@@ -101,7 +101,7 @@ struct result {
 	} pfc;
 	uint64_t marked, cnp_sent, cnp_handled, cnp_ignored, queue_max_bytes;
 	struct sim_weave_stats reroutes; /* of all switches; kept_bytes_max: of any */
-	struct result_flow *flows; /* of lists: those of streams are in the log */
+	struct result_flow *flows;	 /* of lists: those of streams are in the log */
 	uint64_t flow_count;
 	const struct flow_log *log; /* NULL: no streams */
 	struct result_class *classes;
@@ -129,8 +129,8 @@ struct result_source {
 	double wall_s;
 };
 
-/* After fabric_run(): when the last packet arrived or the last flow or program ended, which may be with a
- * timer. */
+/* After fabric_run(): when the last packet arrived or the last flow or program ended, which may be
+ * with a timer. */
 ps_t result_time(const struct result_source *source);
 /* After fabric_run(). -ENOMEM; @ret_result can be freed in any case. */
 int result_collect(const struct result_source *source, struct result *ret_result);

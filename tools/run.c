@@ -94,12 +94,10 @@ static int write_files(const struct run *run, struct result *result)
 		const char *name;
 		folder_write_fn *write;
 		const void *owner;
-	} files[] = {{"flows.csv", write_flows, result},
-		     {"ports.csv", write_ports, result},
-		     {"counters.json", write_counters, result},
-		     {"run.json", write_origin, run->options},
-		     {"report.html", write_report, &report},
-		     {"result.json", write_json, result}};
+	} files[] = {
+		{"flows.csv", write_flows, result},	   {"ports.csv", write_ports, result},
+		{"counters.json", write_counters, result}, {"run.json", write_origin, run->options},
+		{"report.html", write_report, &report},	   {"result.json", write_json, result}};
 	int ret = advice_make(&source, &advice) == 0 ? COMMAND_DONE : COMMAND_BROKEN;
 
 	if (ret)
@@ -266,11 +264,13 @@ static int build_and_run(struct run *run)
 	if (!ret && run->files)
 		ret = sampler_start(&run->sampler, &run->fabric);
 	if (!ret && run->options->pcap_port)
-		ret = capture_link_attach(&run->capture_link, &run->fabric, run->options->pcap_port);
+		ret = capture_link_attach(&run->capture_link, &run->fabric,
+					  run->options->pcap_port);
 	else if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
-	ret = ret ? ret : watch_attach(&run->watch, &run->scenario, &run->fabric, run->traffic,
-					run->files);
+	ret = ret ? ret
+		  : watch_attach(&run->watch, &run->scenario, &run->fabric, run->traffic,
+				 run->files);
 	if (!ret && run->options->series)
 		ret = series_start(&run->series, &run->fabric);
 	if (ret) {
@@ -283,8 +283,10 @@ static int build_and_run(struct run *run)
 	if (ret == -ENOMEM)
 		command_say("the run could not go on: the memory for packets under way is used up");
 	else if (ret == -ENOBUFS)
-		command_say("the run could not go on: more than %d flows of loads are under way at once, "
-			    "which with their headers are more than the links take", TRAFFIC_LIVE_MAX);
+		command_say("the run could not go on: more than %d flows of loads are under way at "
+			    "once, "
+			    "which with their headers are more than the links take",
+			    TRAFFIC_LIVE_MAX);
 	else if (ret && ret != -EIO) /* that was the capture */
 		command_say("the run could not go on: %s", strerror(-ret));
 	captured = capture_close(&run->capture); /* says what went wrong with it */
@@ -359,8 +361,8 @@ const struct command command_run = {
 		"n.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JSON | COMMAND_JUNIT |
 		   COMMAND_PCAP | COMMAND_UNTIL | COMMAND_THROUGH_WIRE | COMMAND_THREADS |
-		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO | COMMAND_SERIES |
-		   COMMAND_SERIES_FLOWS | COMMAND_PCAP_PORT,
+		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO |
+		   COMMAND_SERIES | COMMAND_SERIES_FLOWS | COMMAND_PCAP_PORT,
 	.args_min = 1,
 	.args_max = 1,
 	.run = run_scenario,

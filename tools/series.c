@@ -52,8 +52,8 @@ static void put_row(struct series *series, struct series_port *p, uint8_t priori
 	p->seen[priority] = now;
 	if (!is_something)
 		return;
-	fprintf(series->out.file, "%" PRIu64 ",%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%u", at, p->node->name,
-		p->port->link_name, priority, sent,
+	fprintf(series->out.file, "%" PRIu64 ",%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%u", at,
+		p->node->name, p->port->link_name, priority, sent,
 		(uint64_t)((u128)sent * 8 * PS_S / (at - series->last)), queue_bytes);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
 		fprintf(series->out.file, ",%" PRIu64, changes[i]);

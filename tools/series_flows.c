@@ -47,8 +47,8 @@ static bool take(struct series_flows *series, const char *text, size_t length, u
 	return last < count && add_range(series, first, last);
 }
 
-bool series_flows_check(struct series_flows *series, const char *text, const struct scenario *scenario,
-			struct bad_text *ret_why)
+bool series_flows_check(struct series_flows *series, const char *text,
+			const struct scenario *scenario, struct bad_text *ret_why)
 {
 	*series = (struct series_flows){.flows = calloc(SERIES_FLOWS_MAX, sizeof(*series->flows))};
 	if (!series->flows) {
@@ -56,12 +56,14 @@ bool series_flows_check(struct series_flows *series, const char *text, const str
 		return false;
 	}
 	if (scenario->nic.qp_per_pair && scenario->stream_count > 0) {
-		bad_text(ret_why, "found nic.qp: per-pair and traffic that is streamed, expected one of "
-				  "them: flows of both would share queue pairs");
+		bad_text(ret_why,
+			 "found nic.qp: per-pair and traffic that is streamed, expected one of "
+			 "them: flows of both would share queue pairs");
 		return false;
 	}
 	if (strcmp(text, "all") == 0)
-		return (scenario->flow_count > 0 && add_range(series, 0, scenario->flow_count - 1)) ||
+		return (scenario->flow_count > 0 &&
+			add_range(series, 0, scenario->flow_count - 1)) ||
 		       refuse(ret_why, text, strlen(text), scenario->flow_count);
 	for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
 		if (!take(series, at, strcspn(at, ","), scenario->flow_count))
@@ -78,12 +80,14 @@ static void put_row(const struct series_flows *series, const struct series_flow 
 	struct host *const *hosts = events->fabric->table.hosts;
 
 	fprintf(series->out.file,
-		"%" PRIu64 ",%" PRIu64 ",%s,%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%" PRIu64 "\n", at,
-		sums->number, events->scenario->classes[flow->class_index],
+		"%" PRIu64 ",%" PRIu64 ",%s,%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%" PRIu64
+		"\n",
+		at, sums->number, events->scenario->classes[flow->class_index],
 		hosts[flow->src]->node.name, hosts[flow->dst]->node.name, flow->priority,
 		sums->sent_bytes,
 		(uint64_t)((u128)sums->sent_bytes * 8 * PS_S / (at - series->last)),
-		sums->sent_packets, sums->resent_packets, sums->marked_packets, sums->arrived_bytes);
+		sums->sent_packets, sums->resent_packets, sums->marked_packets,
+		sums->arrived_bytes);
 }
 
 static void put_rows(struct series_flows *series, ps_t at)
@@ -126,7 +130,8 @@ static int on_event(struct events_listener *listener, const struct event *event)
 	struct series_flows *series = container_of(listener, struct series_flows, listener);
 	struct series_flow wanted = {.number = 0}, *sums;
 	const struct traffic_flow *flow =
-		event->kind == EVENT_DATA ? events_flow(series->events, event, &wanted.number) : NULL;
+		event->kind == EVENT_DATA ? events_flow(series->events, event, &wanted.number)
+					  : NULL;
 
 	/* What goes back to the source is no part of it. */
 	if (!flow || event->dst != flow->dst)

@@ -2,8 +2,9 @@
 #ifndef TOOLS_SERIES_FLOWS_H
 #define TOOLS_SERIES_FLOWS_H
 
-/* Flows over time, as CSV: what each sent in an interval, at which rate, what of it began its last hop,
- * what was marked and sent again. A row where anything of that is not 0. Intervals are exact. */
+/* Flows over time, as CSV: what each sent in an interval, at which rate, what of it began its last
+ * hop, what was marked and sent again. A row where anything of that is not 0. Intervals are
+ * exact. */
 #include "models/bad.h"
 #include "tools/events.h"
 #include "tools/series_file.h"
@@ -25,11 +26,12 @@ struct series_flows {
 	ps_t interval, last, due;
 };
 
-/* @text: "all", or numbers of flows as in flows.csv, "3,7,10-20". True, or @ret_why says what is wrong.
- * Can be finished in any case. */
-bool series_flows_check(struct series_flows *series, const char *text, const struct scenario *scenario,
-			struct bad_text *ret_why);
-/* It is checked. @folder stays the caller's. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
+/* @text: "all", or numbers of flows as in flows.csv, "3,7,10-20". True, or @ret_why says what is
+ * wrong. Can be finished in any case. */
+bool series_flows_check(struct series_flows *series, const char *text,
+			const struct scenario *scenario, struct bad_text *ret_why);
+/* It is checked. @folder stays the caller's. COMMAND_DONE or COMMAND_BROKEN, with a line on
+ * stderr. */
 int series_flows_open(struct series_flows *series, const char *folder, ps_t interval);
 void series_flows_start(struct series_flows *series, struct events *events); /* before the run */
 /* After the run, which ended at @at. As series_flows_open(); not open: allowed. */

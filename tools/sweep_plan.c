@@ -67,7 +67,8 @@ static void read_set(struct reader *r, const struct yaml_node *map)
 		struct sweep_key *key = &r->plan->keys[r->plan->key_count];
 
 		if (!is_scalars(node)) {
-			refuse(r, node, node->key, "a list of at least one value, all of them scalars");
+			refuse(r, node, node->key,
+			       "a list of at least one value, all of them scalars");
 			continue;
 		}
 		key->values = calloc(node->child_count, sizeof(*key->values));

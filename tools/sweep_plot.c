@@ -68,8 +68,8 @@ static void put_axes(const struct plot *p)
 		fputs("</text>\n", p->file);
 	}
 	if (p->plan->key_count) {
-		fprintf(p->file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
-			LEFT + PLOT / 2, HEIGHT - 14);
+		fprintf(p->file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", LEFT + PLOT / 2,
+			HEIGHT - 14);
 		html_text(p->plan->keys[0].name, p->file);
 		fputs("</text>\n", p->file);
 	}
@@ -84,9 +84,8 @@ static void put_line(const struct plot *p, uint64_t line)
 	/* Dashed, each in its own way, so that one that lies under it shows. */
 	snprintf(dashes, sizeof(dashes), " stroke-dasharray=\"%u 4\"",
 		 3 + 3 * (unsigned)(line % COLOURS));
-	fprintf(p->file,
-		"<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"", colour,
-		line > 0 ? dashes : "");
+	fprintf(p->file, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"",
+		colour, line > 0 ? dashes : "");
 	for (uint32_t i = 0; i < p->columns; i++)
 		if (sweep_mean(p->plan, p->runs, i * p->lines + line, p->show, &mean, &low, &high))
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, i), y_of(p, mean));
@@ -96,7 +95,8 @@ static void put_line(const struct plot *p, uint64_t line)
 			continue;
 		fprintf(p->file,
 			"<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n"
-			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"><title>%.6g%s%s</title>"
+			"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" "
+			"fill=\"%s\"><title>%.6g%s%s</title>"
 			"</circle>\n",
 			x_of(p, i), x_of(p, i), y_of(p, low), y_of(p, high), colour, x_of(p, i),
 			y_of(p, mean), colour, mean / p->unit.size, p->unit.name[0] ? " " : "",

@@ -16,9 +16,9 @@
 static const struct command command_help, command_version_word;
 
 static const struct command *const commands[] = {
-	&command_run,	   &command_check,	&command_topo,	&command_stat,
-	&command_diff,	   &command_explain,	&command_report, &command_sweep,
-	&command_incidents, &command_profiles,	&command_completion, &command_help,
+	&command_run,	      &command_check,	 &command_topo,	      &command_stat,
+	&command_diff,	      &command_explain,	 &command_report,     &command_sweep,
+	&command_incidents,   &command_profiles, &command_completion, &command_help,
 	&command_version_word};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 

@@ -54,7 +54,8 @@ int watch_check(struct watch *watch, const struct command_options *options,
 		return COMMAND_BAD;
 	}
 	if (options->perfetto && scenario->stream_count > 0 && options->json && !options->out) {
-		fputs("verbena: --perfetto: expected --out, since flows are streamed and --json alone "
+		fputs("verbena: --perfetto: expected --out, since flows are streamed and --json "
+		      "alone "
 		      "keeps nothing of them\n",
 		      stderr);
 		return COMMAND_BAD;
@@ -90,8 +91,8 @@ int watch_open(struct watch *watch, const struct command_options *options, const
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
 		 const struct traffic *traffic, bool pauses)
 {
-	const bool with_frames = watch->has_trace || watch->has_breakpoint ||
-				 watch->has_perfetto || watch->has_flows;
+	const bool with_frames = watch->has_trace || watch->has_breakpoint || watch->has_perfetto ||
+				 watch->has_flows;
 	int ret;
 
 	pauses = pauses && scenario->switches.fc == SCENARIO_FC_PFC;

@@ -3,7 +3,8 @@
 #define TOOLS_WATCH_H
 
 /* What of a run's events the options of the command ask for: --trace, --perfetto, --break-on,
- * --series-flows, and the report, which wants to know of pauses. Where none is given nothing listens. */
+ * --series-flows, and the report, which wants to know of pauses. Where none is given nothing
+ * listens. */
 #include "tools/breakpoint.h"
 #include "tools/pause_tree.h"
 #include "tools/perfetto.h"
@@ -30,7 +31,8 @@ int watch_open(struct watch *watch, const struct command_options *options, const
 /* Before the run; @pauses: for the report. -ENOMEM. */
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
 		 const struct traffic *traffic, bool pauses);
-/* After the run; @log: of flows of streams. COMMAND_DONE, COMMAND_FAILED: the breakpoint was never reached, COMMAND_BROKEN. */
+/* After the run; @log: of flows of streams. COMMAND_DONE, COMMAND_FAILED: the breakpoint was never
+ * reached, COMMAND_BROKEN. */
 int watch_close(struct watch *watch, const struct flow_log *log);
 bool watch_has_stopped(const struct watch *watch); /* the run, at the breakpoint */
 void watch_fini(struct watch *watch);		   /* zeroed: allowed */

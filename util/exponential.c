@@ -10,8 +10,8 @@ static const uint64_t middles[256] = {
 #include "util/neglog.inc"
 };
 
-/* u = 2^-n m with 1 <= m < 2, and m = c (1 + x) with |x| < 2^-9, where ln(1 + x) = x - x^2 / 2 within
- * 2^-28. */
+/* u = 2^-n m with 1 <= m < 2, and m = c (1 + x) with |x| < 2^-9, where ln(1 + x) = x - x^2 / 2
+ * within 2^-28. */
 uint64_t util_exponential(uint64_t draw)
 {
 	const uint64_t u = draw + 1; /* 0: 2^64 */

@@ -26,8 +26,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Each step of a lane is a bijection of the lane for a given word, and of the word for a given lane:
- * the multiplier is odd. Four lanes keep four multiplications under way. */
+/* Each step of a lane is a bijection of the lane for a given word, and of the word for a given
+ * lane: the multiplier is odd. Four lanes keep four multiplications under way. */
 uint64_t util_fold_bytes(const void *bytes, size_t length)
 {
 	const uint8_t *p = bytes;

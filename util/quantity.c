@@ -14,18 +14,16 @@ struct scale {
 	uint64_t factor;
 };
 
-static const struct scale times[] = {
-	{"s", 1000000000000u}, {"ms", 1000000000u}, {"us", 1000000u}, {"ns", 1000u}, {"ps", 1u}, {0}};
-static const struct scale sizes[] = {
-	{"TiB", 1ull << 40}, {"TB", 1000000000000u}, {"GiB", 1u << 30}, {"GB", 1000000000u},
-	{"MiB", 1u << 20},   {"MB", 1000000u},	     {"KiB", 1u << 10}, {"KB", 1000u},
-	{"B", 1u},	     {0}};
-static const struct scale rates[] = {{"Tbps", 1000000000000u},
-				     {"Gbps", 1000000000u},
-				     {"Mbps", 1000000u},
-				     {"Kbps", 1000u},
-				     {"bps", 1u},
-				     {0}};
+static const struct scale times[] = {{"s", 1000000000000u}, {"ms", 1000000000u}, {"us", 1000000u},
+				     {"ns", 1000u},	    {"ps", 1u},		 {0}};
+static const struct scale sizes[] = {{"TiB", 1ull << 40}, {"TB", 1000000000000u},
+				     {"GiB", 1u << 30},	  {"GB", 1000000000u},
+				     {"MiB", 1u << 20},	  {"MB", 1000000u},
+				     {"KiB", 1u << 10},	  {"KB", 1000u},
+				     {"B", 1u},		  {0}};
+static const struct scale rates[] = {
+	{"Tbps", 1000000000000u}, {"Gbps", 1000000000u}, {"Mbps", 1000000u},
+	{"Kbps", 1000u},	  {"bps", 1u},		 {0}};
 
 static const struct scale *scales_of(enum util_unit unit)
 {

@@ -4,8 +4,8 @@
 
 /* Numbers as people write them, read exactly: decimals with one unit behind ("1.5us", "106.25Gbps",
  * "32MiB"), fractions ("5%", "1/8", "0.05"), counts. KB is 1000, KiB 1024; rates go in powers of
- * 1000. What is not a whole number of picoseconds, bits a second or bytes is refused, never rounded.
- * No sign, no exponent, no blanks, no locale. */
+ * 1000. What is not a whole number of picoseconds, bits a second or bytes is refused, never
+ * rounded. No sign, no exponent, no blanks, no locale. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -13,7 +13,7 @@ struct util_rand {
 	uint64_t counter;
 };
 
-uint64_t util_rand_next(struct util_rand *rand); /* any of 2^64, each as likely */
+uint64_t util_rand_next(struct util_rand *rand);		  /* any of 2^64, each as likely */
 uint64_t util_rand_below(struct util_rand *rand, uint64_t limit); /* limit > 0; unbiased */
 
 #endif

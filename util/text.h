@@ -7,6 +7,6 @@
 
 /* As snprintf(); CHECKs that the text fitted. */
 __attribute__((format(printf, 3, 4))) void util_text(char *ret_text, size_t room,
-						      const char *format, ...);
+						     const char *format, ...);
 
 #endif

@@ -4,9 +4,9 @@
 
 /* What libibverbs lacks for programs that run in Verbena's virtual time: starting them, time, and a
  * place to meet before queue pairs are connected. Everything else a program does is libibverbs.
- * All functions but vb_spawn() are for the inside of a program (a task), on the thread that runs it:
- * anywhere else they end the process with a failed check. They take virtual time only, never wall
- * time; other programs run meanwhile. */
+ * All functions but vb_spawn() are for the inside of a program (a task), on the thread that runs
+ * it: anywhere else they end the process with a failed check. They take virtual time only, never
+ * wall time; other programs run meanwhile. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,9 +20,10 @@ struct vb_host; /* a host of the simulated fabric */
 
 typedef void vb_fn(void *arg);
 
-/* Starts @fn as a program of @host at virtual time @start_ps, or now where that is past: before the run
- * begins, or from inside a program of that host. @name is copied and unique on the host: from it, and
- * not from the order of calls, follow the program's queue pair numbers. 0, -EEXIST, -ENOMEM. */
+/* Starts @fn as a program of @host at virtual time @start_ps, or now where that is past: before the
+ * run begins, or from inside a program of that host. @name is copied and unique on the host: from
+ * it, and not from the order of calls, follow the program's queue pair numbers. 0, -EEXIST,
+ * -ENOMEM. */
 int vb_spawn(struct vb_host *host, const char *name, vb_fn *fn, void *arg, uint64_t start_ps);
 
 /* Picoseconds since the run began. */
@@ -34,8 +35,8 @@ void vb_sleep_ns(uint64_t ns);
  * delay later (20 us unless the scenario says otherwise). @key is a string of any length and is
  * copied, as are the bytes. It keeps what was put first. 0 or -ENOMEM. */
 int vb_put(const char *key, const void *bytes, size_t length);
-/* Waits for @key, for ever if nobody puts it. Returns how many bytes were put, of which at most @room
- * are copied; or -ENOMEM. */
+/* Waits for @key, for ever if nobody puts it. Returns how many bytes were put, of which at most
+ * @room are copied; or -ENOMEM. */
 int64_t vb_get(const char *key, void *ret_bytes, size_t room);
 
 /* Waits until the @length bytes at @address differ from @seen: what a loop that spins on memory is

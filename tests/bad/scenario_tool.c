@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* scenario_tool [--set K=V]... [--seed N] [--run] [--threads N] FILE...: what the reader says of each
- * file, a line an error; its hash, or with --run what came of it, or with --oracle the digest by the
- * plain engine of tests/oracle. For tests; runs no programs. */
+/* scenario_tool [--set K=V]... [--seed N] [--run] [--threads N] FILE...: what the reader says of
+ * each file, a line an error; its hash, or with --run what came of it, or with --oracle the digest
+ * by the plain engine of tests/oracle. For tests; runs no programs. */
 #include "models/scenario_read.h"
 #include "models/task.h"
 #include "models/traffic.h"
@@ -24,7 +24,8 @@ const struct vrb_provider *vrb_provider(void)
 static void print_errors(const struct bad_list *errors)
 {
 	for (uint32_t i = 0; i < errors->count; i++)
-		printf("%s%s\n", errors->lines[i].warning ? "warning: " : "", errors->lines[i].text);
+		printf("%s%s\n", errors->lines[i].warning ? "warning: " : "",
+		       errors->lines[i].text);
 }
 
 static void print_fabric(const struct fabric *fabric, const struct traffic *traffic)
@@ -42,7 +43,8 @@ static void print_fabric(const struct fabric *fabric, const struct traffic *traf
 				marked += sim_fc_class(fc, port, p)->marked;
 		}
 	}
-	printf("flows %llu/%llu mismatch %llu retransmitted %llu pauses %llu marked %llu dropped %llu "
+	printf("flows %llu/%llu mismatch %llu retransmitted %llu pauses %llu marked %llu dropped "
+	       "%llu "
 	       "end %llu\n",
 	       (unsigned long long)sums.completed, (unsigned long long)sums.posted,
 	       (unsigned long long)sums.mismatch_bytes,
@@ -62,7 +64,8 @@ static int run(const struct scenario *scenario, const struct scenario_options *o
 		return 3;
 	}
 	if (oracle) {
-		printf("digest %016llx ret 0\n", (unsigned long long)oracle_scenario(scenario, &fabric));
+		printf("digest %016llx ret 0\n",
+		       (unsigned long long)oracle_scenario(scenario, &fabric));
 	} else {
 		ret = fabric_run(&fabric, scenario->until);
 		print_fabric(&fabric, traffic);
@@ -86,14 +89,11 @@ static int print_schema(void)
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {{"set", required_argument, NULL, 's'},
-					      {"seed", required_argument, NULL, 'S'},
-					      {"threads", required_argument, NULL, 't'},
-					      {"run", no_argument, NULL, 'r'},
-					      {"oracle", no_argument, NULL, 'o'},
-					      {"through-wire", no_argument, NULL, 'w'},
-					      {"schema", no_argument, NULL, 'h'},
-					      {0}};
+	static const struct option names[] = {
+		{"set", required_argument, NULL, 's'},	   {"seed", required_argument, NULL, 'S'},
+		{"threads", required_argument, NULL, 't'}, {"run", no_argument, NULL, 'r'},
+		{"oracle", no_argument, NULL, 'o'},	   {"through-wire", no_argument, NULL, 'w'},
+		{"schema", no_argument, NULL, 'h'},	   {0}};
 	const char *sets[16];
 	struct scenario_overrides overrides = {.sets = sets};
 	struct scenario_options options = {.thread_count = 1};

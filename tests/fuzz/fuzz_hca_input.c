@@ -2,8 +2,8 @@
 /* One adapter among hostile peers: packets of any kind at any time to queue pairs in several
  * states, between posts, changes of state, regions that vanish and ports that are paused. Every
  * work request completes at most once, a silent adapter does not ask to be called at once, and no
- * packet carries more than the MTU. The bytes are a list of steps; the last one chooses how the adapter
- * retransmits and what congestion control it has. */
+ * packet carries more than the MTU. The bytes are a list of steps; the last one chooses how the
+ * adapter retransmits and what congestion control it has. */
 #include "transport/hca/device.h"
 #include "transport/wire/psn.h"
 #include "util/check.h"
@@ -12,7 +12,17 @@
 #include <string.h>
 
 /* Three queue pairs of RC, one of UC and one of UD. */
-enum { QPS = 5, UC = 3, UD = 4, MRS = 3, MTU = 256, ROOM = 2048, WRS = 4096, FIRST_QPN = 0x10, STEPS_MAX = 600 };
+enum {
+	QPS = 5,
+	UC = 3,
+	UD = 4,
+	MRS = 3,
+	MTU = 256,
+	ROOM = 2048,
+	WRS = 4096,
+	FIRST_QPN = 0x10,
+	STEPS_MAX = 600
+};
 enum {
 	QP_MASK_INIT = 0x39,
 	QP_MASK_RTR = 0x129181,
@@ -184,7 +194,8 @@ static void input(struct world *w)
 	pkt.word = take(w, 4);
 	if (pkt.synthetic)
 		pkt.pattern = wire_pattern(7, pkt.va - 0x1000);
-	if (wire_ops[pkt.opcode].seth || wire_ops[pkt.opcode].sacketh) { /* fields of 24 and 32 bits */
+	if (wire_ops[pkt.opcode].seth ||
+	    wire_ops[pkt.opcode].sacketh) { /* fields of 24 and 32 bits */
 		pkt.rkey &= WIRE_U24_MAX;
 		pkt.va &= UINT32_MAX;
 	}
@@ -202,7 +213,8 @@ static void input(struct world *w)
 					      .pkey = flags & 4 ? 0x7fff : WIRE_PKEY_DEFAULT};
 	if ((pkt.opcode & 0xe0) == WIRE_UD && !(flags & 16)) {
 		pkt.has_rare = true;
-		pkt.rare = (struct wire_rare){.qkey = (flags & 0xc4) == 4, .pkey = WIRE_PKEY_DEFAULT};
+		pkt.rare =
+			(struct wire_rare){.qkey = (flags & 0xc4) == 4, .pkey = WIRE_PKEY_DEFAULT};
 		rx.path = flags & 4 ? NULL : &path;
 	}
 	pkt.payload = malloc(pkt.length ? pkt.length : 1);
@@ -279,8 +291,8 @@ static void step(struct world *w)
 {
 	/* Mostly RC, as when there was nothing else: what the corpus found then it finds now. */
 	uint32_t choice = take(w, 1), i = choice / 16 == 14   ? UC
-					    : choice / 16 == 15 ? UD
-								: choice / 16 % UC;
+					  : choice / 16 == 15 ? UD
+							      : choice / 16 % UC;
 	struct hca_wc wc[4];
 
 	switch (choice % 16) {
@@ -326,7 +338,8 @@ static void step(struct world *w)
 
 static void start(struct world *w, uint8_t choice)
 {
-	static const enum hca_retransmit retransmits[] = {HCA_GO_BACK_N, HCA_SELECTIVE, HCA_GO_BACK_0};
+	static const enum hca_retransmit retransmits[] = {HCA_GO_BACK_N, HCA_SELECTIVE,
+							  HCA_GO_BACK_0};
 	static const struct cc_ops *const controls[] = {&cc_dcqcn, &cc_hpcc, &cc_swift, &cc_timely};
 	struct hca_device_params params = {
 		.key = {1, 2},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The scenario reader over any bytes: an error is reported or a sound scenario comes out, the same one
- * each time. Files that it names are not there. */
+/* The scenario reader over any bytes: an error is reported or a sound scenario comes out, the same
+ * one each time. Files that it names are not there. */
 #include "models/scenario_read.h"
 #include "models/task.h"
 #include "util/check.h"

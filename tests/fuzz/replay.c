@@ -35,7 +35,7 @@ static int replay(const char *path)
 	}
 	size = fread(data, 1, sizeof(data), f);
 	fclose(f);
-	for (size_t part = 0; part < size; part += size > LONG ? size / PREFIXES : 1)
+	for (size_t part = 0; part<size; part += size> LONG ? size / PREFIXES : 1)
 		give(data, part);
 	give(data, size);
 	return 0;

@@ -7,9 +7,9 @@
  * way, opcode, QP, PSN, syndrome or length, what became of it); stdout says at the end how many
  * whole RoCE packets went to and came from the guest, and what became of the rules
  * (tests/kernel/impair.h). Exit status 1: a rule did not hold, 2: usage, 3: no socket.
- * Every packet is read by transport/wire: one that it finds damaged (before a rule flips a bit) is in
- * the log with the reason, counted as "bad" and passed on. A whole packet that its receiver's socket
- * did not take is counted as "lost". */
+ * Every packet is read by transport/wire: one that it finds damaged (before a rule flips a bit) is
+ *in the log with the reason, counted as "bad" and passed on. A whole packet that its receiver's
+ *socket did not take is counted as "lost". */
 #include "tests/kernel/impair.h"
 #include "transport/wire/pcapng.h"
 

@@ -20,8 +20,8 @@ struct lab_params { /* zero: the default in brackets */
 	const struct lab_link *links;
 	uint32_t link_count;
 	uint64_t seed;
-	uint32_t mtu;		 /* [4096] */
-	uint32_t psn_window;	 /* [2^20] */
+	uint32_t mtu;	     /* [4096] */
+	uint32_t psn_window; /* [2^20] */
 	enum hca_retransmit retransmit;
 	uint32_t ack_every;	 /* 0: end of message */
 	const struct cc_ops *cc; /* [none], with @cc_params */
@@ -29,7 +29,7 @@ struct lab_params { /* zero: the default in brackets */
 	ps_t cnp_interval;
 	const struct ecn *ecn;
 	uint64_t buffer_bytes; /* [64 MiB] */
-	uint32_t head_bytes; /* switches cut through after so many; 0: they do not */
+	uint32_t head_bytes;   /* switches cut through after so many; 0: they do not */
 	ps_t latency;
 	bool ipv6, vlan, through_wire;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Anchor A11: flows on equal-cost paths fall like balls into bins. Flows are queue pairs of two hosts,
- * told apart by their UDP source ports alone; every seed has other numbers and other switches. */
+/* Anchor A11: flows on equal-cost paths fall like balls into bins. Flows are queue pairs of two
+ * hosts, told apart by their UDP source ports alone; every seed has other numbers and other
+ * switches. */
 #include "sim/route.h"
 #include "sim/sim.h"
 #include "tests/model/lab.h"

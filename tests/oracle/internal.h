@@ -43,7 +43,7 @@ struct lane {
 
 struct port {
 	bool busy;
-	ps_t end; /* of the frame on the wire */
+	ps_t end;		     /* of the frame on the wire */
 	uint64_t number, sent_bytes; /* of frames, control frames among them */
 	int turn;
 	bool begun;
@@ -64,8 +64,9 @@ struct node {
 	struct weave *weave; /* weave.c */
 };
 
-/* struct event.port of timers that are no port's: the watchdog's, weave.c's, and those of links that
- * go down (number 0) and come back (1), before all others of their instant; the port is the frame's. */
+/* struct event.port of timers that are no port's: the watchdog's, weave.c's, and those of links
+ * that go down (number 0) and come back (1), before all others of their instant; the port is the
+ * frame's. */
 #define ORACLE_WEAVE (UINT32_MAX - 1)
 #define ORACLE_OUTAGE (UINT32_MAX - 2)
 

@@ -10,7 +10,7 @@ struct ways {
 	ps_t *times; /* at which all switches learn of something, ascending */
 	uint32_t time_count, group_count;
 	const struct sim_node **roots; /* by group: the switch of its hosts, or a host alone */
-	uint32_t **distances;	       /* by place among the times, and group: by node; NULL: not yet */
+	uint32_t **distances; /* by place among the times, and group: by node; NULL: not yet */
 };
 
 static const struct net_routing *routing_of(const struct oracle *o)
@@ -28,9 +28,10 @@ static ps_t plus(ps_t at, ps_t delay)
 	return at == PS_NEVER ? PS_NEVER : at + delay;
 }
 
-/* Whether what @node sends by @port is known to be lost, @after so much more time than its ends need. */
-static bool is_down(const struct oracle *o, const struct sim_node *node, const struct sim_port *port,
-		    ps_t at, ps_t after)
+/* Whether what @node sends by @port is known to be lost, @after so much more time than its ends
+ * need. */
+static bool is_down(const struct oracle *o, const struct sim_node *node,
+		    const struct sim_port *port, ps_t at, ps_t after)
 {
 	for (uint32_t i = 0; i < routing_of(o)->down_count; i++) {
 		const struct net_down *down = &routing_of(o)->downs[i];
@@ -92,7 +93,8 @@ static const uint32_t *distances_to(const struct oracle *o, uint32_t group, ps_t
 	while (moved) {
 		moved = false;
 		for (uint32_t i = 0; i < count; i++)
-			moved |= move(o, sim_node_at(o->net->sim, i), w->roots[group], at, *distances);
+			moved |= move(o, sim_node_at(o->net->sim, i), w->roots[group], at,
+				      *distances);
 	}
 	return *distances;
 }
@@ -122,7 +124,8 @@ static uint32_t group_of(const struct oracle *o, const char *name)
 }
 
 /* What somebody has written down, UINT32_MAX: nothing. */
-static uint32_t written(const struct oracle *o, const struct sim_node *node, uint32_t group, ps_t at)
+static uint32_t written(const struct oracle *o, const struct sim_node *node, uint32_t group,
+			ps_t at)
 {
 	uint32_t found = UINT32_MAX;
 
@@ -184,8 +187,8 @@ static uint32_t shortest_ways(const struct oracle *o, const struct sim_node *nod
 	return routing_of(o)->weighted ? weigh(node, ret_ports, count) : count;
 }
 
-static uint32_t known_ways(const struct oracle *o, const struct sim_node *node, uint32_t dst, ps_t at,
-			   uint16_t *ret_ports)
+static uint32_t known_ways(const struct oracle *o, const struct sim_node *node, uint32_t dst,
+			   ps_t at, uint16_t *ret_ports)
 {
 	const uint32_t group = dst >> 16;
 	const uint16_t *set;

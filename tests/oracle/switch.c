@@ -186,22 +186,21 @@ static bool marks_arrivals(const struct oracle *o)
 }
 
 /* Whether @pkt is marked for the queue as it is. */
-static bool draws_mark(const struct oracle *o, const struct node *node, const struct lane *lane, int q,
-		       const struct sim_pkt *pkt)
+static bool draws_mark(const struct oracle *o, const struct node *node, const struct lane *lane,
+		       int q, const struct sim_pkt *pkt)
 {
 	const struct net_params *p = &o->net->params;
 	const struct ecn *ecn = &o->net->ecn;
 	uint64_t facts[2];
 	u128 share, draw;
 
-	if (!ecn->mark.mark || !(p->marked >> q & 1) || pkt->ecn == 0 ||
-	    pkt->ecn == 3 || lane->queue <= ecn->kmin_bytes)
+	if (!ecn->mark.mark || !(p->marked >> q & 1) || pkt->ecn == 0 || pkt->ecn == 3 ||
+	    lane->queue <= ecn->kmin_bytes)
 		return false;
 	o->net->body->facts(pkt, facts);
 	draw = sim_mark_draw(sim_mark_key(p->seed, node->sim->id), facts, pkt->flow_hash);
 	share = (u128)ecn->pmax_q32 * (lane->queue - ecn->kmin_bytes);
-	return lane->queue > ecn->kmax_bytes ||
-	       draw * (ecn->kmax_bytes - ecn->kmin_bytes) < share;
+	return lane->queue > ecn->kmax_bytes || draw * (ecn->kmax_bytes - ecn->kmin_bytes) < share;
 }
 
 static bool may_start(const struct oracle *o, const struct lane *lane, int q)
@@ -637,8 +636,8 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 	const uint32_t own_group = sim_route_table_of(o->net->routes, node->sim)->own_group;
 	const uint32_t limit = o->net->params.more.frame_limit;
 	const uint8_t q = class_here(o, pkt);
-	const bool weaves = o->net->params.extended &&
-			    o->net->params.more.balance == SIM_BALANCE_WEAVE;
+	const bool weaves =
+		o->net->params.extended && o->net->params.more.balance == SIM_BALANCE_WEAVE;
 	uint32_t index;
 
 	if (weaves && pkt->dst == (own_group << 16 | 0xffff)) {

@@ -85,8 +85,8 @@ void congest_print(const struct congest *congest)
 	}
 	fprintf(stderr, "flows: %llu/%llu pauses: %llu marked: %llu dropped: %llu lost: %llu\n",
 		(unsigned long long)sums.completed, (unsigned long long)sums.posted,
-		(unsigned long long)pauses, (unsigned long long)marked,
-		(unsigned long long)dropped, (unsigned long long)lost);
+		(unsigned long long)pauses, (unsigned long long)marked, (unsigned long long)dropped,
+		(unsigned long long)lost);
 }
 
 void congest_fini(struct congest *congest)

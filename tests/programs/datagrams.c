@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Datagrams: each rank has one UD queue pair and sends to every other one. One of them has the wrong
- * Q_Key and never arrives; the last is answered, by an address handle made from its header. The
- * region is what is sent, and behind it a place for each that comes. */
+/* Datagrams: each rank has one UD queue pair and sends to every other one. One of them has the
+ * wrong Q_Key and never arrives; the last is answered, by an address handle made from its header.
+ * The region is what is sent, and behind it a place for each that comes. */
 #include "tests/programs/util.h"
 
 #include <arpa/inet.h>
@@ -51,8 +51,7 @@ static int raise_qp(struct party *party)
 						.max_send_sge = 1,
 						.max_recv_sge = 1},
 					.qp_type = IBV_QPT_UD};
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1000 + rank};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1000 + rank};
 
 	party->qp = ibv_create_qp(party->ctx.pd, &init);
 	if (!party->qp)

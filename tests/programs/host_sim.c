@@ -39,7 +39,7 @@ struct world { /* of one run */
 	struct spin *spin;
 	struct program program;
 	struct program_run *run;
-	struct host **hosts;	      /* of the ranks */
+	struct host **hosts;	     /* of the ranks */
 	struct report_list *reports; /* of each rank: ranks may report at the same time */
 	uint64_t digest;
 };
@@ -100,9 +100,25 @@ static void usage(FILE *file)
 
 static bool parse(int argc, char **argv, struct options *ret)
 {
-	enum { SIZE = 256, HOSTS, LEAVES, SPINES, SEED, THREADS, WIRE, BACKEND, IPV6, NO_COST, QUIET,
-	       PROGRAM, BACKGROUND, LOSS, SPIN_LIMIT, MEMORY,
-	       ORACLE };
+	enum {
+		SIZE = 256,
+		HOSTS,
+		LEAVES,
+		SPINES,
+		SEED,
+		THREADS,
+		WIRE,
+		BACKEND,
+		IPV6,
+		NO_COST,
+		QUIET,
+		PROGRAM,
+		BACKGROUND,
+		LOSS,
+		SPIN_LIMIT,
+		MEMORY,
+		ORACLE
+	};
 	static const struct option names[] = {
 		{"size", required_argument, NULL, SIZE},
 		{"hosts", required_argument, NULL, HOSTS},
@@ -132,24 +148,60 @@ static bool parse(int argc, char **argv, struct options *ret)
 
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
 		switch (c) {
-		case SIZE: o.size = (uint32_t)atoi(optarg); break;
-		case HOSTS: o.hosts = (uint32_t)atoi(optarg); break;
-		case LEAVES: o.leaves = (uint32_t)atoi(optarg); break;
-		case SPINES: o.spines = (uint32_t)atoi(optarg); break;
-		case SEED: o.seed = strtoull(optarg, NULL, 0); break;
-		case THREADS: o.threads = (uint32_t)atoi(optarg); break;
-		case WIRE: o.through_wire = true; break;
-		case BACKEND: o.backend = strcmp(optarg, "thread") == 0 ? CORO_THREAD : CORO_STACK; break;
-		case IPV6: o.ipv6 = true; break;
-		case NO_COST: o.no_cost = true; break;
-		case QUIET: o.quiet = true; break;
-		case PROGRAM: o.program = optarg; break;
-		case ORACLE: o.oracle = true; break;
-		case MEMORY: o.packet_bytes_max = strtoull(optarg, NULL, 0); break;
-		case SPIN_LIMIT: o.spin_limit_ms = strtoull(optarg, NULL, 0); break;
-		case BACKGROUND: o.background_bytes = strtoull(optarg, NULL, 0); break;
-		case LOSS: o.loss_ppm = strtoull(optarg, NULL, 0); break;
-		default: usage(stderr); return false;
+		case SIZE:
+			o.size = (uint32_t)atoi(optarg);
+			break;
+		case HOSTS:
+			o.hosts = (uint32_t)atoi(optarg);
+			break;
+		case LEAVES:
+			o.leaves = (uint32_t)atoi(optarg);
+			break;
+		case SPINES:
+			o.spines = (uint32_t)atoi(optarg);
+			break;
+		case SEED:
+			o.seed = strtoull(optarg, NULL, 0);
+			break;
+		case THREADS:
+			o.threads = (uint32_t)atoi(optarg);
+			break;
+		case WIRE:
+			o.through_wire = true;
+			break;
+		case BACKEND:
+			o.backend = strcmp(optarg, "thread") == 0 ? CORO_THREAD : CORO_STACK;
+			break;
+		case IPV6:
+			o.ipv6 = true;
+			break;
+		case NO_COST:
+			o.no_cost = true;
+			break;
+		case QUIET:
+			o.quiet = true;
+			break;
+		case PROGRAM:
+			o.program = optarg;
+			break;
+		case ORACLE:
+			o.oracle = true;
+			break;
+		case MEMORY:
+			o.packet_bytes_max = strtoull(optarg, NULL, 0);
+			break;
+		case SPIN_LIMIT:
+			o.spin_limit_ms = strtoull(optarg, NULL, 0);
+			break;
+		case BACKGROUND:
+			o.background_bytes = strtoull(optarg, NULL, 0);
+			break;
+		case LOSS:
+			o.loss_ppm = strtoull(optarg, NULL, 0);
+			break;
+		default:
+			usage(stderr);
+			return false;
 		}
 	o.hosts = o.hosts > o.size ? o.hosts : o.size;
 	o.arg_count = argc - optind;
@@ -161,22 +213,29 @@ static bool parse(int argc, char **argv, struct options *ret)
 static struct host_params host_params_of(const struct options *o, struct spin *spin)
 {
 	struct host_params params = {
-		.profile = {
-			.line_rate_bps = 100000000000u,
-			.mtu_max = 4096,
-			.psn_window = 1u << 20,
-			.ack_every = 64,
-			.ack_on_data_priority = true,
-			.cnp_priority = 6,
-			.cnp_enabled = true,
-			.cnp_interval = 50 * PS_US,
-			.cc = &cc_dcqcn,
-			.cc_params = cc_dcqcn_params(100000000000u),
-			.wire_overhead = wire_frame_overhead(o->ipv6 ? WIRE_SHAPE_IPV6 : 0),
-			.qp_max = 4096, .cq_max = 4096, .mr_max = 4096, .pd_max = 4096,
-			.wr_max = 16384, .sge_max = 16, .cqe_max = 65536, .inline_max = 256,
-			.rd_atomic_max = 16,
-		},
+		.profile =
+			{
+				.line_rate_bps = 100000000000u,
+				.mtu_max = 4096,
+				.psn_window = 1u << 20,
+				.ack_every = 64,
+				.ack_on_data_priority = true,
+				.cnp_priority = 6,
+				.cnp_enabled = true,
+				.cnp_interval = 50 * PS_US,
+				.cc = &cc_dcqcn,
+				.cc_params = cc_dcqcn_params(100000000000u),
+				.wire_overhead = wire_frame_overhead(o->ipv6 ? WIRE_SHAPE_IPV6 : 0),
+				.qp_max = 4096,
+				.cq_max = 4096,
+				.mr_max = 4096,
+				.pd_max = 4096,
+				.wr_max = 16384,
+				.sge_max = 16,
+				.cqe_max = 65536,
+				.inline_max = 256,
+				.rd_atomic_max = 16,
+			},
 		.cost = o->no_cost ? host_cost_none() : host_cost_generic(),
 		.coro_backend = o->backend,
 		.loop_delay = 100 * PS_NS,
@@ -268,8 +327,7 @@ static int print(const struct world *world, int ret)
 	report_print(&all, stdout);
 	report_free(&all);
 	fprintf(stderr, "digest: %016llx time_ps: %llu hops: %llu ret: %d\n",
-		(unsigned long long)world->digest,
-		(unsigned long long)sim_now(world->fabric.sim),
+		(unsigned long long)world->digest, (unsigned long long)sim_now(world->fabric.sim),
 		(unsigned long long)sim_packet_hops(world->fabric.sim), ret);
 	congest_print(&world->congest);
 	return failed;
@@ -302,19 +360,20 @@ int main(int argc, char **argv)
 			return 3;
 	}
 	const struct host_params host = host_params_of(&o, world.spin);
-	const struct pfc_params pfc = {
-		.lossless = 1, .dynamic = true, .alpha_num = 1, .alpha_den = 8, .resume_bytes = 8400};
+	const struct pfc_params pfc = {.lossless = 1,
+				       .dynamic = true,
+				       .alpha_num = 1,
+				       .alpha_den = 8,
+				       .resume_bytes = 8400};
 	const struct ecn ecn = ecn_make(100000, 400000, 1, 5);
-	const struct fabric_params params = {.seed = o.seed,
-					     .thread_count = o.threads,
-					     .packet_bytes_max = o.packet_bytes_max,
-					     .oob_delay = 20 * PS_US,
-					     .ipv6 = o.ipv6,
-					     .switches = {.buffer_bytes = 4u << 20,
-							  .pfc = &pfc,
-							  .mtu_bytes = 4200,
-							  .ecn = &ecn},
-					     .host = &host};
+	const struct fabric_params params = {
+		.seed = o.seed,
+		.thread_count = o.threads,
+		.packet_bytes_max = o.packet_bytes_max,
+		.oob_delay = 20 * PS_US,
+		.ipv6 = o.ipv6,
+		.switches = {.buffer_bytes = 4u << 20, .pfc = &pfc, .mtu_bytes = 4200, .ecn = &ecn},
+		.host = &host};
 
 	world.hosts = calloc(o.size, sizeof(struct host *));
 	world.reports = calloc(o.size, sizeof(*world.reports));

@@ -91,11 +91,10 @@ static int run(const struct prog *prog, struct game *game, enum ibv_qp_type type
 
 	if (prog_open(&ctx, prog, 16, game->out, 2 * (size_t)game->length) != 0 ||
 	    prog_qp_open(&game->qp, &ctx,
-			 (struct prog_qp_params){
-				 .peer = prog->rank ^ 1,
-				 .send_depth = 2,
-				 .recv_depth = 2,
-				 .type = type}) != 0 ||
+			 (struct prog_qp_params){.peer = prog->rank ^ 1,
+						 .send_depth = 2,
+						 .recv_depth = 2,
+						 .type = type}) != 0 ||
 	    expect(game, 0) != 0 || prog_connect(&game->qp, 1) != 0 || play(game, iters) != 0)
 		return -1;
 	return prog_close(&ctx, &game->qp, 1);

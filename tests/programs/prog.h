@@ -30,8 +30,8 @@ struct prog {
 	void (*say)(const struct prog *prog, const char *line);
 };
 
-/* 0: the program did all it should and every check of its own held. Visible, so that the same object
- * also makes a module that is loaded at run time. */
+/* 0: the program did all it should and every check of its own held. Visible, so that the same
+ * object also makes a module that is loaded at run time. */
 __attribute__((visibility("default"))) int prog_main(const struct prog *prog);
 
 #endif

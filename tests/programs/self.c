@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Every rank talks to itself, over one QP whose other end is that QP: SENDs of several lengths, a
- * WRITE with immediate, a READ and an atomic, each checked. The region is what is sent, what comes in
- * (received, written or read), and a word for the atomic. */
+ * WRITE with immediate, a READ and an atomic, each checked. The region is what is sent, what comes
+ * in (received, written or read), and a word for the atomic. */
 #include "tests/programs/util.h"
 
 #include <stdlib.h>
@@ -89,9 +89,9 @@ int prog_main(const struct prog *prog)
 	int ret = -1;
 
 	if (self && prog_open(&ctx, prog, 8, self, sizeof(*self)) == 0 &&
-	    prog_qp_open(&qp, &ctx, (struct prog_qp_params){.peer = prog->rank,
-							    .send_depth = 2,
-							    .recv_depth = 2}) == 0 &&
+	    prog_qp_open(&qp, &ctx,
+			 (struct prog_qp_params){
+				 .peer = prog->rank, .send_depth = 2, .recv_depth = 2}) == 0 &&
 	    prog_connect(&qp, 1) == 0 && talk(&qp, self) == 0)
 		ret = prog_close(&ctx, &qp, 1);
 	free(self);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Rank 1 waits for a byte that rank 0 WRITEs: by spinning on it, which works wherever time is real and
- * can never end in virtual time; with yield=1 by spinning through libc; with cured=1 by
+/* Rank 1 waits for a byte that rank 0 WRITEs: by spinning on it, which works wherever time is real
+ * and can never end in virtual time; with yield=1 by spinning through libc; with cured=1 by
  * vb_wait_mem(). Runs in virtual time only. */
 #include "include/verbena/verbena.h"
 #include "tests/programs/util.h"
@@ -60,9 +60,9 @@ int prog_main(const struct prog *prog)
 	if (prog->rank > 1)
 		return prog_idle(prog);
 	if (prog_open(&ctx, prog, 4, bytes, sizeof(bytes)) != 0 ||
-	    prog_qp_open(&qp, &ctx, (struct prog_qp_params){.peer = 1 - prog->rank,
-							    .send_depth = 1,
-							    .recv_depth = 1}) != 0 ||
+	    prog_qp_open(&qp, &ctx,
+			 (struct prog_qp_params){
+				 .peer = 1 - prog->rank, .send_depth = 1, .recv_depth = 1}) != 0 ||
 	    prog_connect(&qp, 1) != 0)
 		return -1;
 	compute(ctx.cq, prog_arg(prog, "busy", 0));

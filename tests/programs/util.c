@@ -224,10 +224,10 @@ static int to_rtr(struct prog_qp *qp)
 			    .port_num = 1},
 	};
 	const int of_rc = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	int ret = ibv_modify_qp(qp->qp, &attr,
-				IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-					IBV_QP_RQ_PSN |
-					(qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));
+	int ret =
+		ibv_modify_qp(qp->qp, &attr,
+			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				      IBV_QP_RQ_PSN | (qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));
 
 	return ret != 0 ? failed(qp->ctx->prog, "to RTR", ret) : 0;
 }
@@ -240,8 +240,8 @@ static int to_rts(struct prog_qp *qp)
 				   .rnr_retry = 7, /* for ever */
 				   .sq_psn = qp->self.psn,
 				   .max_rd_atomic = 1};
-	const int of_rc = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			  IBV_QP_MAX_QP_RD_ATOMIC;
+	const int of_rc =
+		IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 	int ret = ibv_modify_qp(qp->qp, &attr,
 				IBV_QP_STATE | IBV_QP_SQ_PSN |
 					(qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));

@@ -2,9 +2,9 @@
 #ifndef TESTS_PROGRAMS_UTIL_H
 #define TESTS_PROGRAMS_UTIL_H
 
-/* What the test programs share: from a device to connected queue pairs that can talk, and completions
- * that are counted, checked and reported. Ordinary verbs code with nothing of Verbena in it. Every
- * function returns 0 or a negative number after having said why. */
+/* What the test programs share: from a device to connected queue pairs that can talk, and
+ * completions that are counted, checked and reported. Ordinary verbs code with nothing of Verbena
+ * in it. Every function returns 0 or a negative number after having said why. */
 #include "tests/programs/prog.h"
 #include <stdbool.h>
 

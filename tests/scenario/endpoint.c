@@ -45,8 +45,8 @@ static void body_note(struct sim_pkt *pkt, const struct sim_note *note)
 {
 	pkt->body_words[WORD_KIND] = (uint64_t)note->kind << 56 | (uint64_t)note->epoch << 48 |
 				     (uint64_t)note->priority << 40 | note->dst;
-	pkt->body_words[WORD_NUMBER] = (uint64_t)note->flow_hash << 32 |
-				       (uint64_t)note->group << 16 | note->way;
+	pkt->body_words[WORD_NUMBER] =
+		(uint64_t)note->flow_hash << 32 | (uint64_t)note->group << 16 | note->way;
 	pkt->body_words[4] = note->round;
 	pkt->bytes = 102;
 }

@@ -18,8 +18,8 @@ struct endpoint_flow {
 	uint8_t priority, ecn;
 	bool answer; /* the receiver answers to @reply_dst */
 	uint32_t reply_dst;
-	ps_t next_at; /* of the next packet */
-	ps_t gap;     /* between starts; 0: at line rate */
+	ps_t next_at;	    /* of the next packet */
+	ps_t gap;	    /* between starts; 0: at line rate */
 	const ps_t *starts; /* of each packet instead, ascending; NULL: none */
 };
 

@@ -79,13 +79,13 @@ static struct sim_fc *make_fc(const struct net *net, struct sim_node *node, bool
 	if (p->fc == NET_NONE)
 		return sim_fc_none(node, p->buffer_bytes);
 	if (p->fc == NET_CREDIT)
-		return credit_create(node,
-				     &(struct credit_params){.buffer_bytes = p->buffer_bytes,
-							     .buffers = p->buffers,
-							     .frame_bytes_max = p->frame_bytes_max
-											? p->frame_bytes_max
-											: NET_FRAME_MAX,
-							     .update_bytes = p->update_bytes});
+		return credit_create(node, &(struct credit_params){
+						   .buffer_bytes = p->buffer_bytes,
+						   .buffers = p->buffers,
+						   .frame_bytes_max = p->frame_bytes_max
+									      ? p->frame_bytes_max
+									      : NET_FRAME_MAX,
+						   .update_bytes = p->update_bytes});
 	if (host) {
 		pfc.buffer_bytes = 0;
 		pfc.headrooms = NULL;
@@ -265,8 +265,8 @@ uint64_t net_dropped(const struct net *net)
 		const struct sim_switch_stats *stats = sim_switch_stats(net->switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(net->switches[i]);
 
-		dropped += stats->dropped_route + stats->dropped_ttl + stats->dropped_watchdog + stats->dropped_mtu +
-			   fc->dropped_buffer + fc->dropped_headroom;
+		dropped += stats->dropped_route + stats->dropped_ttl + stats->dropped_watchdog +
+			   stats->dropped_mtu + fc->dropped_buffer + fc->dropped_headroom;
 	}
 	return dropped;
 }

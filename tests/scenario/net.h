@@ -18,16 +18,16 @@ struct net_params {
 	uint64_t seed;
 	uint32_t threads; /* 0: 1 */
 	enum net_fc fc;
-	struct pfc_params pfc; /* of switches; hosts get its times */
-	uint64_t buffer_bytes; /* NET_NONE: of a switch; NET_CREDIT: of a port and priority */
+	struct pfc_params pfc;	 /* of switches; hosts get its times */
+	uint64_t buffer_bytes;	 /* NET_NONE: of a switch; NET_CREDIT: of a port and priority */
 	const uint64_t *buffers; /* NET_CREDIT: by priority instead; NULL: all alike */
 	uint32_t kmin, kmax, pmax_num, pmax_den; /* pmax_den 0: no marking */
 	uint8_t marked;				 /* mask of priorities */
 	bool reverse_nodes, reverse_links;	 /* another order of addition */
 	bool extended;				 /* switches have @more */
 	struct sim_switch_params more;
-	/* Of the link of this number; its ends know at once, all others after @reconverge (PS_NEVER:
-	 * never). Frames arrive all the same. Only for extended switches. */
+	/* Of the link of this number; its ends know at once, all others after @reconverge
+	 * (PS_NEVER: never). Frames arrive all the same. Only for extended switches. */
 	struct net_outage {
 		uint32_t link;
 		ps_t from, until; /* until 0: none */
@@ -43,20 +43,21 @@ struct net_params {
 	void (*between)(const struct net *net); /* after each instant of a host; NULL: nothing */
 };
 
-/* What the oracle has to know of links that go down, and of ways that are not the shortest: it finds
- * its own routes. */
+/* What the oracle has to know of links that go down, and of ways that are not the shortest: it
+ * finds its own routes. */
 struct net_routing {
 	const struct net_down {
 		const char *link, *sender; /* sender NULL: both directions */
 		ps_t from, until;	   /* as its ends know it; until PS_NEVER: for ever */
 		ps_t back_at;		   /* when frames arrive again */
-	} *downs;
+	} * downs;
 	uint32_t down_count;
 	ps_t reconverge; /* until all others know it; PS_NEVER: they never do */
 	bool weighted;
 	const struct net_way {
-		const char *at, *to, *via; /* a switch, a host or a switch with hosts, a neighbour */
-	} *ways;
+		const char *at, *to,
+			*via; /* a switch, a host or a switch with hosts, a neighbour */
+	} * ways;
 	uint32_t way_count;
 };
 

@@ -21,8 +21,8 @@ struct net {
 	bool through_wire, reverse_flows, reverse_nodes;
 	const char *late_link; /* the @late_packet-th frame there is 1 ps later; 0: none */
 	uint32_t late_packet;
-	bool lose_cnp; /* the first */
-	uint32_t swap; /* which pair of deliveries of one instant, from 1; 0: none */
+	bool lose_cnp;	    /* the first */
+	uint32_t swap;	    /* which pair of deliveries of one instant, from 1; 0: none */
 	uint32_t flip_byte; /* of the message, from 1; 0: none */
 	ps_t until;	    /* 0: the end */
 };
@@ -84,8 +84,14 @@ static struct host_params host_of(const struct net *net)
 			    .cc = &cc_dcqcn,
 			    .cc_params = cc_dcqcn_params(line),
 			    .wire_overhead = wire_frame_overhead(0),
-			    .qp_max = 64, .cq_max = 8, .mr_max = 64, .pd_max = 8, .wr_max = 16,
-			    .sge_max = 1, .cqe_max = 64, .rd_atomic_max = 1},
+			    .qp_max = 64,
+			    .cq_max = 8,
+			    .mr_max = 64,
+			    .pd_max = 8,
+			    .wr_max = 16,
+			    .sge_max = 1,
+			    .cqe_max = 64,
+			    .rd_atomic_max = 1},
 		.cost = host_cost_none(),
 		.flow_timeout = 10,
 		.flow_retries = 7,
@@ -96,30 +102,46 @@ static struct host_params host_of(const struct net *net)
 static struct hca_qp *open_qp(struct host *host, struct host *peer, struct hca_pd *pd,
 			      struct hca_cq *cq, uint32_t qpn, uint32_t peer_qpn)
 {
-	const struct hca_qp_init init = {.type = HCA_QPT_RC, .pd = pd, .send_cq = cq, .recv_cq = cq,
+	const struct hca_qp_init init = {.type = HCA_QPT_RC,
+					 .pd = pd,
+					 .send_cq = cq,
+					 .recv_cq = cq,
 					 .cap = {.send_depth = 1, .send_sge_max = 1},
-					 .signal_all = true, .qpn = qpn};
-	struct hca_qp_attr attr = {.state = HCA_QPS_INIT, .access = HCA_ACCESS_REMOTE_WRITE,
-				   .mtu = 1024, .dest_qpn = peer_qpn, .timeout = 10, .retry_cnt = 7,
-				   .rnr_retry = 7, .port = 1, .path = {.ttl = 64}};
+					 .signal_all = true,
+					 .qpn = qpn};
+	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
+				   .access = HCA_ACCESS_REMOTE_WRITE,
+				   .mtu = 1024,
+				   .dest_qpn = peer_qpn,
+				   .timeout = 10,
+				   .retry_cnt = 7,
+				   .rnr_retry = 7,
+				   .port = 1,
+				   .path = {.ttl = 64}};
 	struct hca_qp *qp;
 
 	host_ip(peer, attr.path.dst_ip);
 	assert_int_equal(host_resolve(host, &attr.path, qpn, peer_qpn), 0);
 	assert_int_equal(hca_qp_create(host->hca, &init, &qp), 0);
-	assert_int_equal(hca_qp_modify(host->hca, qp, &attr,
-				       HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT |
-					       HCA_QP_ACCESS_FLAGS, 0), 0);
+	assert_int_equal(
+		hca_qp_modify(host->hca, qp, &attr,
+			      HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
+			      0),
+		0);
 	attr.state = HCA_QPS_RTR;
 	assert_int_equal(hca_qp_modify(host->hca, qp, &attr,
 				       HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU |
 					       HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
-					       HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER, 0), 0);
+					       HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
+				       0),
+			 0);
 	attr.state = HCA_QPS_RTS;
 	assert_int_equal(hca_qp_modify(host->hca, qp, &attr,
 				       HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT |
 					       HCA_QP_RNR_RETRY | HCA_QP_SQ_PSN |
-					       HCA_QP_MAX_QP_RD_ATOMIC, 0), 0);
+					       HCA_QP_MAX_QP_RD_ATOMIC,
+				       0),
+			 0);
 	return qp;
 }
 
@@ -129,7 +151,8 @@ static void post_message(struct fabric *fabric, struct message *message, uint32_
 	struct hca_pd *pd_a, *pd_b;
 	struct hca_mr *mr_a, *mr_b;
 	struct hca_cq *cq_b;
-	struct hca_mr_params region = {.ops = &hca_mem_host, .length = MESSAGE,
+	struct hca_mr_params region = {.ops = &hca_mem_host,
+				       .length = MESSAGE,
 				       .access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE};
 	struct hca_qp *qp;
 
@@ -147,8 +170,8 @@ static void post_message(struct fabric *fabric, struct message *message, uint32_
 	qp = open_qp(a, b, pd_a, message->cq, 0x1234, 0x4321);
 	open_qp(b, a, pd_b, cq_b, 0x4321, 0x1234);
 	const struct hca_sge sge = {.length = MESSAGE, .lkey = mr_a->lkey};
-	const struct hca_send_wr wr = {.opcode = HCA_WR_RDMA_WRITE, .sge = &sge, .sge_count = 1,
-				       .rkey = mr_b->rkey};
+	const struct hca_send_wr wr = {
+		.opcode = HCA_WR_RDMA_WRITE, .sge = &sge, .sge_count = 1, .rkey = mr_b->rkey};
 
 	assert_int_equal(hca_qp_post_send(a->hca, qp, &wr, 0), 0);
 }
@@ -253,12 +276,13 @@ static struct result run(const struct net *net, const char *watched, struct seen
 	const struct host_params host = host_of(net);
 	const struct pfc_params pfc = {.lossless = 1, .xoff_bytes = 30000, .resume_bytes = 2200};
 	const struct ecn ecn = ecn_make(10000, 40000, 1, 2);
-	const struct fabric_params params = {.seed = net->seed,
-					     .thread_count = net->threads,
-					     .packet_bytes_max = 1u << 26,
-					     .host = &host,
-					     .switches = {.buffer_bytes = 2u << 20, .pfc = &pfc,
-							  .mtu_bytes = 1120, .ecn = &ecn}};
+	const struct fabric_params params = {
+		.seed = net->seed,
+		.thread_count = net->threads,
+		.packet_bytes_max = 1u << 26,
+		.host = &host,
+		.switches = {
+			.buffer_bytes = 2u << 20, .pfc = &pfc, .mtu_bytes = 1120, .ecn = &ecn}};
 	struct sim_fault_params late = {.delay = 1}, lossy = {.lost_count = 1};
 	struct sim_fault fault;
 	struct message *message = calloc(1, sizeof(*message));
@@ -412,7 +436,8 @@ static void test_changes_when_one_payload_byte_flips(void **state)
 		assert_int_not_equal(digest_of(&net), digest);
 }
 
-/* Frames are under way and in queues: what they hold comes home, or fabric_fini() stops the test. */
+/* Frames are under way and in queues: what they hold comes home, or fabric_fini() stops the
+ * test. */
 static void test_a_run_may_end_in_the_middle(void **state)
 {
 	struct net net = plain();
@@ -426,5 +451,4 @@ RUN(T(test_the_fabric_is_congested), T(test_same_whatever_changes_nothing_in_the
     T(test_changes_with_the_seed), T(test_changes_when_one_packet_is_1_ps_later),
     T(test_changes_when_one_cnp_is_lost),
     T(test_changes_when_two_deliveries_of_one_instant_are_swapped),
-    T(test_changes_when_one_payload_byte_flips),
-    T(test_a_run_may_end_in_the_middle))
+    T(test_changes_when_one_payload_byte_flips), T(test_a_run_may_end_in_the_middle))

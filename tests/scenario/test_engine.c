@@ -88,7 +88,8 @@ static void make_more(struct plan *plan, struct util_rand *rand)
 			.from = 1 + below(rand, 10) * PS_US,
 			.reconverge = below(rand, 3) ? below(rand, 4) * PS_US : PS_NEVER,
 		};
-		plan->params.outage.until = plan->params.outage.from + (1 + below(rand, 20)) * PS_US;
+		plan->params.outage.until =
+			plan->params.outage.from + (1 + below(rand, 20)) * PS_US;
 	}
 	pfc->headroom_pool_bytes = below(rand, 2) * (60000 + below(rand, 200000));
 	if (below(rand, 2)) {

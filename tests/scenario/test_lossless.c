@@ -303,12 +303,12 @@ static void a_frame_that_is_refused_gives_its_room_back(void **state)
 {
 	static const struct net_link links[] = {{"h0", "s0", 100 * G, PS_US},
 						{"h1", "s0", 100 * G, PS_US}};
-	const struct net_params params = {.seed = 1,
-					  .fc = NET_CREDIT,
-					  .buffer_bytes = 20000,
-					  .extended = true,
-					  .more = {.frame_limit = 5000,
-						   .frame_bytes_max = NET_FRAME_MAX}};
+	const struct net_params params = {
+		.seed = 1,
+		.fc = NET_CREDIT,
+		.buffer_bytes = 20000,
+		.extended = true,
+		.more = {.frame_limit = 5000, .frame_bytes_max = NET_FRAME_MAX}};
 	struct net net;
 
 	(void)state;

@@ -178,8 +178,8 @@ static void one_packet_takes_what_a_hand_computes(void **state)
 	assert_int_equal(alone(&p, "h0", "h1", 1028), 2 * 89760 + 6880 + 2 * 6880 + 4 * PS_US);
 }
 
-/* UC: one way, and 4 bytes of ImmDt in the last packet. 1 byte: 66 + 12 + 16 + 4 + 4 + 4 = 106 bytes,
- * 8480 ps; 1028 bytes: 1122, then 66 + 12 + 4 + 4 + 4 = 90 bytes, 7200 ps. */
+/* UC: one way, and 4 bytes of ImmDt in the last packet. 1 byte: 66 + 12 + 16 + 4 + 4 + 4 = 106
+ * bytes, 8480 ps; 1028 bytes: 1122, then 66 + 12 + 4 + 4 + 4 = 90 bytes, 7200 ps. */
 static void unreliable_flows_end_when_they_are_there(void **state)
 {
 	struct net_params p = plain;
@@ -513,9 +513,9 @@ static void losses_are_made_good(void **state)
 }
 
 RUN(T(one_packet_takes_what_a_hand_computes), T(a_lone_flow_is_as_fast_as_can_be),
-    T(two_writes_are_one_pipeline),
-    T(unreliable_flows_end_when_they_are_there), T(unreliable_flows_are_lost),
-    T(headers_of_another_simulator), T(the_order_of_a_list_cannot_be_seen),
-    T(simultaneous_starts_favour_nobody), T(total_loss_is_retry_exceeded),
-    T(what_is_cut_off_is_unfinished), T(what_makes_no_sense_is_refused), T(losses_are_made_good),
+    T(two_writes_are_one_pipeline), T(unreliable_flows_end_when_they_are_there),
+    T(unreliable_flows_are_lost), T(headers_of_another_simulator),
+    T(the_order_of_a_list_cannot_be_seen), T(simultaneous_starts_favour_nobody),
+    T(total_loss_is_retry_exceeded), T(what_is_cut_off_is_unfinished),
+    T(what_makes_no_sense_is_refused), T(losses_are_made_good),
     T(no_memory_for_a_flow_ends_the_run))

@@ -62,14 +62,10 @@ const struct name_value wr_opcodes[] = {
 	{NULL, 0},
 };
 const struct name_value states[] = {
-	{"reset", HCA_QPS_RESET},
-	{"init", HCA_QPS_INIT},
-	{"rtr", HCA_QPS_RTR},
-	{"rts", HCA_QPS_RTS},
-	{"sqd", HCA_QPS_SQD},
-	{"sqe", HCA_QPS_SQE},
-	{"err", HCA_QPS_ERR},
-	{NULL, 0},
+	{"reset", HCA_QPS_RESET}, {"init", HCA_QPS_INIT},
+	{"rtr", HCA_QPS_RTR},	  {"rts", HCA_QPS_RTS},
+	{"sqd", HCA_QPS_SQD},	  {"sqe", HCA_QPS_SQE},
+	{"err", HCA_QPS_ERR},	  {NULL, 0},
 };
 static const struct name_value types[] = {{"uc", HCA_QPT_UC}, {"ud", HCA_QPT_UD}, {NULL, 0}};
 static const struct name_value retransmits[] = {
@@ -258,9 +254,9 @@ void expect_error(struct line *line, int error)
 
 static const struct cc_ops *cc_named(const struct line *line, const char *name)
 {
-	const struct cc_ops *const all[] = {
-		&cc_none,   &cc_dcqcn,	       &cc_dcqcn_hpcc, &cc_dcqcn_nv,
-		&cc_timely, &cc_timely_patched, &cc_swift,      &cc_dctcp};
+	const struct cc_ops *const all[] = {&cc_none,	  &cc_dcqcn,  &cc_dcqcn_hpcc,
+					    &cc_dcqcn_nv, &cc_timely, &cc_timely_patched,
+					    &cc_swift,	  &cc_dctcp};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (strcmp(all[i]->name, name) == 0)
@@ -299,7 +295,7 @@ void do_device(struct line *line)
 	text = line_get(line, "retransmit");
 	if (text)
 		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits,
-							     "go_back_0, selective");
+							       "go_back_0, selective");
 	text = line_get(line, "cnp_interval");
 	p->cnp_enabled = text != NULL;
 	if (text)
@@ -369,8 +365,8 @@ static void raise_qp(struct named_qp *named, enum hca_qp_state state)
 {
 	for (enum hca_qp_state s = HCA_QPS_INIT; s <= state; s++) {
 		named->attr.state = s;
-		CHECK(hca_qp_modify(dev, named->qp, &named->attr, mask_to(named->type, s),
-				    now) == 0);
+		CHECK(hca_qp_modify(dev, named->qp, &named->attr, mask_to(named->type, s), now) ==
+		      0);
 	}
 }
 
@@ -388,8 +384,8 @@ void do_qp(struct line *line)
 	init.qpn = (uint32_t)line_number(line, "qpn", 0x11 + (uint32_t)qp_count);
 	init.signal_all = line_flag(line, "signal_all");
 	if (line_get(line, "type"))
-		init.type = (enum hca_qp_type)text_name(line, line_get(line, "type"), types,
-							"uc, ud");
+		init.type =
+			(enum hca_qp_type)text_name(line, line_get(line, "type"), types, "uc, ud");
 	named->type = init.type;
 	init.cap = (struct hca_qp_cap){.send_depth = (uint32_t)line_number(line, "sq", 16),
 				       .recv_depth = (uint32_t)line_number(line, "rq", 16),

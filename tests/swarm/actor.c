@@ -446,9 +446,9 @@ static bool is_disturbed(const struct side_run *side)
 {
 	const struct run *run = side->run;
 	const struct hca_profile *profile = &run->plan->host.profile;
-	const ps_t patience = 2 * (profile->retransmit == HCA_SELECTIVE
-					   ? profile->rto_high
-					   : (ps_t)8192000 << side->plan->timeout);
+	const ps_t patience =
+		2 * (profile->retransmit == HCA_SELECTIVE ? profile->rto_high
+							  : (ps_t)8192000 << side->plan->timeout);
 	ps_t until = 0;
 
 	if (run->options.oracle || drops_of(run) > 0)

@@ -108,7 +108,8 @@ static int print_events(const struct events *e, uint64_t hits_min)
 	printf("timeouts %llu, naks %llu, implied %llu, rnr %llu, duplicates %llu, sent again "
 	       "%llu, "
 	       "marked %llu, cnps %llu, pauses %llu, credits %llu, dropped %llu\n"
-	       "rerouted %llu, kept %llu, tails overdue %llu; no route %llu, changes of routes %llu\n",
+	       "rerouted %llu, kept %llu, tails overdue %llu; no route %llu, changes of routes "
+	       "%llu\n",
 	       N(timeouts), N(naks), N(implied_naks), N(rnr_naks), N(duplicates), N(retransmitted),
 	       N(marked), N(cnps), N(pauses), N(credits), N(dropped), N(rerouted), N(kept),
 	       N(overdue), N(no_route), N(learned));
@@ -173,8 +174,7 @@ int main(int argc, char **argv)
 	poor = print_matrix(&swarm);
 	poor += print_events(&swarm.events, swarm.hits_min);
 	if (poor > 0)
-		printf("%d counts are below %llu hits\n", poor,
-		       (unsigned long long)swarm.hits_min);
+		printf("%d counts are below %llu hits\n", poor, (unsigned long long)swarm.hits_min);
 	printf("%llu failed\n", (unsigned long long)swarm.failed);
 	return swarm.failed > 0 || poor > 0;
 }

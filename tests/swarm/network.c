@@ -141,8 +141,8 @@ static void pfc(struct plan *plan, struct draw *draw)
 		p->headroom_bytes = bytes > p->headroom_bytes ? bytes : p->headroom_bytes;
 	}
 	plan->buffer_bytes = draw_range(draw, 20000, 100000) +
-			     (uint64_t)ports_max(&plan->topology) *
-				     2 * ((uint64_t)p->reserve_bytes + p->headroom_bytes);
+			     (uint64_t)ports_max(&plan->topology) * 2 *
+				     ((uint64_t)p->reserve_bytes + p->headroom_bytes);
 	p->buffer_bytes = plan->buffer_bytes;
 }
 
@@ -155,7 +155,8 @@ static void more(struct plan *plan, struct draw *draw)
 		.frame_bytes_max = FRAME_MAX,
 	};
 	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
-		plan->more.weights[q] = (uint8_t)(draw_one_in(draw, 2) ? draw_range(draw, 1, 50) : 0);
+		plan->more.weights[q] =
+			(uint8_t)(draw_one_in(draw, 2) ? draw_range(draw, 1, 50) : 0);
 }
 
 static void switches(struct plan *plan, struct draw *draw)

@@ -126,8 +126,7 @@ void plan_print(const struct plan *plan)
 	       "window %u, ack_every %u, ecn %d, ipv6 %d\n",
 	       (unsigned long long)plan->seed, plan->host_count, plan->topology.link_count,
 	       fc[plan->fc], (unsigned long long)plan->buffer_bytes, p->cc->name,
-	       (int)p->retransmit, p->psn_window,
-	       p->ack_every, plan->has_ecn, plan->ipv6);
+	       (int)p->retransmit, p->psn_window, p->ack_every, plan->has_ecn, plan->ipv6);
 	for (uint32_t i = 0; i < plan->fault_count; i++) {
 		const struct plan_fault *f = &plan->faults[i];
 

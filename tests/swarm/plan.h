@@ -113,7 +113,7 @@ struct plan {
 	uint32_t side_count;
 	struct plan_fault faults[PLAN_FAULTS_MAX];
 	uint32_t fault_count;
-	struct scenario_fault downs[PLAN_DOWNS_MAX]; /* links that are down; names are the topology's */
+	struct scenario_fault downs[PLAN_DOWNS_MAX]; /* of links; names are the topology's */
 	uint32_t down_count;
 	ps_t reconverge; /* as that of a scenario */
 	enum plan_fc fc;

@@ -103,9 +103,10 @@ static void take_links_down(struct run *run)
 			params.from = downs[i].from_at;
 			params.until = downs[i].until_at;
 			if (!downs[i].direction || strcmp(downs[i].direction, ends[end]) == 0)
-				sim_fault_attach(&run->down_faults[i][end],
-						 sim_port_find(run->fabric.sim, link->name, ends[end]),
-						 &params);
+				sim_fault_attach(
+					&run->down_faults[i][end],
+					sim_port_find(run->fabric.sim, link->name, ends[end]),
+					&params);
 		}
 		CHECK(scenario_take_out(&run->fabric, link, ends, &downs[i]) == 0);
 	}
@@ -159,7 +160,8 @@ static void add_counters(const struct run *run, struct events *events)
 	for (uint32_t i = 0; i < run->fabric.switch_count; i++) {
 		const struct sim_fc *fc = sim_switch_fc(run->fabric.switches[i]);
 
-		const struct sim_weave_stats weave = sim_switch_weave_stats(run->fabric.switches[i]);
+		const struct sim_weave_stats weave =
+			sim_switch_weave_stats(run->fabric.switches[i]);
 
 		events->rerouted += weave.rerouted;
 		events->kept += weave.kept;

@@ -2,8 +2,8 @@
 #ifndef TESTS_UNIT_MODELS_TEST_H
 #define TESTS_UNIT_MODELS_TEST_H
 
-/* A star of hosts h0, h1, ... at 100 Gb/s, 1 us a link, on which functions run as tasks. A test sets
- * it up, changes what it likes, opens, spawns, runs and closes. */
+/* A star of hosts h0, h1, ... at 100 Gb/s, 1 us a link, on which functions run as tasks. A test
+ * sets it up, changes what it likes, opens, spawns, runs and closes. */
 #include "tests/test.h"
 
 #include "include/verbena/verbena.h"

@@ -17,8 +17,8 @@ int parse_with(const char *text, const char *set, struct scenario *ret_scenario)
 {
 	const struct scenario_overrides overrides = {.sets = &set, .set_count = set != NULL};
 	struct bad_list errors = {0};
-	const int ret = scenario_parse("test.yaml", text, strlen(text), &overrides, ret_scenario,
-				       &errors);
+	const int ret =
+		scenario_parse("test.yaml", text, strlen(text), &overrides, ret_scenario, &errors);
 
 	if (ret == 0 && errors.count > 0)
 		fail_msg("%s", errors.lines[0].text);

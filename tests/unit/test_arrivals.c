@@ -26,8 +26,10 @@ static void means_are_those_of_the_papers(void **state)
 	static const struct {
 		const char *name;
 		double mean;
-	} cases[] = {{"websearch", 1711250.0},	     {"fb_hadoop", 120420.75},
-		     {"alistorage2019", 40869.8},    {"solar2022", 39423.50452},
+	} cases[] = {{"websearch", 1711250.0},
+		     {"fb_hadoop", 120420.75},
+		     {"alistorage2019", 40869.8},
+		     {"solar2022", 39423.50452},
 		     {"google_rpc", 2976.54005455}};
 
 	(void)state;
@@ -147,9 +149,9 @@ static struct seen play(const struct arrivals *a, const char *name, uint32_t oth
 	return seen;
 }
 
-/* 8 KB at 30 % of 100 Gb/s is a flow each 2.133 us: 468,750 in a second, and five standard deviations
- * are 5 * sqrt(468750). 1 / e of the gaps are longer than their mean: 172,443, within 5 * 330. Of 16
- * others each has its share, by chi-squared of 15 (0.9999: 44.3). */
+/* 8 KB at 30 % of 100 Gb/s is a flow each 2.133 us: 468,750 in a second, and five standard
+ * deviations are 5 * sqrt(468750). 1 / e of the gaps are longer than their mean: 172,443, within 5
+ * * 330. Of 16 others each has its share, by chi-squared of 15 (0.9999: 44.3). */
 static void the_rate_is_that_of_the_load(void **state)
 {
 	static const struct cdf_point alike[] = {{8000, 0}, {8000, CDF_WHOLE}};

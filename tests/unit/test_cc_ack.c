@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Controls that hear of ACKs, and NVIDIA's form of DCQCN, step by step. The literals come from
- * tests/model/cc_steps.py, exact rationals of the published formulas; integers may be off by 10^-6. */
+ * tests/model/cc_steps.py, exact rationals of the published formulas; integers may be off by
+ * 10^-6. */
 #include "tests/test.h"
 #include "transport/cc/cc.h"
 
@@ -68,8 +69,8 @@ static void test_timely_follows_the_gradient(void **state)
 static void test_patched_timely_follows_the_distance(void **state)
 {
 	static const struct round_trip steps[] = {
-		{60, 100000000000}, {60, 99925000000}, {64, 99736242800}, {62, 99671942040},
-		{60, 99629643081},  {55, 99636182831}, {40, 99646182831}, {600, 99513321253},
+		{60, 100000000000}, {60, 99925000000},	{64, 99736242800}, {62, 99671942040},
+		{60, 99629643081},  {55, 99636182831},	{40, 99646182831}, {600, 99513321253},
 		{400, 99523321253}, {402, 99533321253},
 	};
 
@@ -104,22 +105,14 @@ static void test_swift_keeps_its_target(void **state)
 	static const struct {
 		uint64_t now_us, rtt_us, packets, rate;
 	} steps[] = {
-		{100, 25, 100, 100000000000},
-		{110, 25, 100, 100000000000},
-		{120, 60, 60, 100000000000},
-		{130, 60, 60, 100000000000},
-		{190, 90, 60, 100000000000},
-		{300, 400, 60, 100000000000},
-		{800, 900, 60, 100000000000},
-		{2000, 1900, 60, 100000000000},
-		{5000, 2900, 30, 100000000000},
-		{9000, 3900, 15, 100000000000},
-		{15000, 4900, 7, 100000000000},
-		{21000, 35, 6, 100000000000},
-		{21100, 35, 6, 100000000000},
-		{30000, 8000, 3, 100000000000},
-		{40000, 9000, 1, 100000000000},
-		{50000, 9500, 1, 693893},
+		{100, 25, 100, 100000000000},	{110, 25, 100, 100000000000},
+		{120, 60, 60, 100000000000},	{130, 60, 60, 100000000000},
+		{190, 90, 60, 100000000000},	{300, 400, 60, 100000000000},
+		{800, 900, 60, 100000000000},	{2000, 1900, 60, 100000000000},
+		{5000, 2900, 30, 100000000000}, {9000, 3900, 15, 100000000000},
+		{15000, 4900, 7, 100000000000}, {21000, 35, 6, 100000000000},
+		{21100, 35, 6, 100000000000},	{30000, 8000, 3, 100000000000},
+		{40000, 9000, 1, 100000000000}, {50000, 9500, 1, 693893},
 		{60000, 9600, 1, 343332},
 	};
 
@@ -260,6 +253,7 @@ static void test_hpcc_follows_the_busiest_hop(void **state)
 	follow_hops(2, 1);
 }
 
-RUN(T(test_hpcc_follows_the_busiest_hop), T(test_timely_follows_the_gradient), T(test_patched_timely_follows_the_distance),
-    T(test_timely_waits_for_its_segment), T(test_swift_keeps_its_target),
-    T(test_dctcp_cuts_once_a_round), T(test_nvidia_cuts_and_recovers), T(test_nvidia_counts_bytes))
+RUN(T(test_hpcc_follows_the_busiest_hop), T(test_timely_follows_the_gradient),
+    T(test_patched_timely_follows_the_distance), T(test_timely_waits_for_its_segment),
+    T(test_swift_keeps_its_target), T(test_dctcp_cuts_once_a_round),
+    T(test_nvidia_cuts_and_recovers), T(test_nvidia_counts_bytes))

@@ -358,7 +358,8 @@ static void check_bytes(void)
 }
 
 /* What is rare takes more seeds. Where messages begin anew some seeds beyond these end with retries
- * exceeded, which is their livelock (about one in a thousand); with the others none of 20,000 does. */
+ * exceeded, which is their livelock (about one in a thousand); with the others none of 20,000
+ * does. */
 static void soak(const struct cc_ops *cc, enum hca_retransmit retransmit, uint64_t seeds)
 {
 	ps_t now = 0;
@@ -414,6 +415,5 @@ static void test_and_also_with_a_window(void **state)
 }
 
 RUN(T(test_every_request_ends_well_in_a_bad_network), T(test_and_also_when_paced),
-    T(test_and_also_when_messages_begin_anew),
-    T(test_and_also_when_packets_are_taken_early),
+    T(test_and_also_when_messages_begin_anew), T(test_and_also_when_packets_are_taken_early),
     T(test_and_also_with_a_window))

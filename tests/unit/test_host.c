@@ -61,10 +61,10 @@ static void test_ipv6_addresses(void **state)
 static void test_only_hosts_are_reached(void **state)
 {
 	static const uint8_t ips[][16] = {
-		{[10] = 0xff, 0xff, 10, 0, 0, 0},    {[10] = 0xff, 0xff, 10, 0, 0, 4},
-		{[10] = 0xff, 0xff, 10, 1, 0, 1},    {[10] = 0xff, 0xff, 11, 0, 0, 1},
-		{[9] = 1, 0xff, 0xff, 10, 0, 0, 1},  {[0] = 0xfd, [15] = 1},
-		{[10] = 0xff, 0xfe, 10, 0, 0, 1},    {[12] = 10, 0, 0, 1},
+		{[10] = 0xff, 0xff, 10, 0, 0, 0},   {[10] = 0xff, 0xff, 10, 0, 0, 4},
+		{[10] = 0xff, 0xff, 10, 1, 0, 1},   {[10] = 0xff, 0xff, 11, 0, 0, 1},
+		{[9] = 1, 0xff, 0xff, 10, 0, 0, 1}, {[0] = 0xfd, [15] = 1},
+		{[10] = 0xff, 0xfe, 10, 0, 0, 1},   {[12] = 10, 0, 0, 1},
 	};
 
 	(void)state;
@@ -123,8 +123,11 @@ static void run_out(const struct pfc_params *pfc, const struct ecn *ecn)
 
 static void test_no_memory_for_a_fabric(void **state)
 {
-	const struct pfc_params pfc = {
-		.lossless = 1, .dynamic = true, .alpha_num = 1, .alpha_den = 8, .resume_bytes = 8400};
+	const struct pfc_params pfc = {.lossless = 1,
+				       .dynamic = true,
+				       .alpha_num = 1,
+				       .alpha_den = 8,
+				       .resume_bytes = 8400};
 	const struct ecn ecn = ecn_make(100000, 400000, 1, 5);
 
 	(void)state;

@@ -27,9 +27,9 @@ static struct board *board(void)
 
 static void put(uint32_t thread, uint64_t host_id, const char *bytes, ps_t now)
 {
-	assert_int_equal(board_put(board(), &threads[thread], host_id, "key", bytes,
-				   strlen(bytes) + 1, now),
-			 0);
+	assert_int_equal(
+		board_put(board(), &threads[thread], host_id, "key", bytes, strlen(bytes) + 1, now),
+		0);
 }
 
 static void assert_visible(const char *bytes, ps_t at)

@@ -166,8 +166,8 @@ static void test_no_duplicate_beyond_the_memory_limit(void **state)
 	assert_int_equal(world_slabs_out(&world), 0);
 }
 
-/* Every bit of the frame once: where the receiver would take the packet, it is what was sent but for
- * what routers may change. */
+/* Every bit of the frame once: where the receiver would take the packet, it is what was sent but
+ * for what routers may change. */
 static void test_a_bit_error_is_seen_or_harmless(void **state)
 {
 	uint32_t taken = 0;

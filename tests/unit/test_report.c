@@ -230,8 +230,9 @@ static void expectations_are_in_the_verdict(void **state)
 	assert_int_equal(count(page, "class=\"verdict bad\""), 1);
 	assert_int_equal(count(page, "1 expectation did not hold"), 1);
 	assert_int_equal(count(page, "<code>.a &lt; 2 &amp; &quot;c&quot;</code>"), 1);
-	assert_int_equal(count(page, "<td class=\"text bad\">no</td><td class=\"text\">.a is 2 &lt;b&gt;"),
-			 1);
+	assert_int_equal(
+		count(page, "<td class=\"text bad\">no</td><td class=\"text\">.a is 2 &lt;b&gt;"),
+		1);
 	free(page);
 	expects[1].held = true;
 	page = page_of(&status);

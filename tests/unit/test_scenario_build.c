@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fabrics made from scenarios: what each key does to the model. Numbers of time are computed by hand
- * from wire sizes: a WRITE ONLY of 4096 bytes has 4096 + RETH 16 + BTH 12 + ICRC 4 + 66 around it
- * (IPv4, Ethernet, preamble, gap) = 4194, an ACK 86. */
+/* Fabrics made from scenarios: what each key does to the model. Numbers of time are computed by
+ * hand from wire sizes: a WRITE ONLY of 4096 bytes has 4096 + RETH 16 + BTH 12 + ICRC 4 + 66 around
+ * it (IPv4, Ethernet, preamble, gap) = 4194, an ACK 86. */
 #include "tests/unit/scenario_test.h"
 
 #include "sim/fault.h"
@@ -48,8 +48,8 @@ static void a_frame_takes_its_time_twice(void **state)
 	assert_int_equal(lone_flow(TWO ONE_FLOW), 2 * 335520 + 2 * 6880 + 4 * PS_US);
 }
 
-/* How much longer 400 packets of 4 KiB take for a host that has to look up their pages; a cache of 16, and
- * 500 ns a miss. */
+/* How much longer 400 packets of 4 KiB take for a host that has to look up their pages; a cache of
+ * 16, and 500 ns a miss. */
 static ps_t looked_up(const char *memory)
 {
 	static const char form[] = TWO "switch: {pfc: {}}\nnic: {rx: {hosts: h0, rate: 25Gbps%s}}\n"
@@ -70,8 +70,8 @@ static ps_t looked_up(const char *memory)
 	return times[1] - times[0];
 }
 
-/* Pages of their own are missed each; those of a memory that the cache holds once each; of four times as
- * many three of four. */
+/* Pages of their own are missed each; those of a memory that the cache holds once each; of four
+ * times as many three of four. */
 static void memory_that_is_used_again_is_looked_up_less(void **state)
 {
 	(void)state;
@@ -130,7 +130,8 @@ static void each_host_has_the_rate_of_its_link(void **state)
 	(void)state;
 	assert_int_equal(lone_flow(text), 335520 + 4 * 335520 + 6880 + 4 * 6880 + 4 * PS_US);
 	build(&w, text);
-	assert_int_equal(fabric_host(&w.fabric, "fast")->params.profile.line_rate_bps, 100000000000);
+	assert_int_equal(fabric_host(&w.fabric, "fast")->params.profile.line_rate_bps,
+			 100000000000);
 	assert_int_equal(fabric_host(&w.fabric, "slow")->params.profile.line_rate_bps, 25000000000);
 	assert_int_equal(fabric_host(&w.fabric, "slow")->params.profile.cc_params.line_rate_bps,
 			 25000000000);
@@ -189,8 +190,8 @@ static struct sums sums_of_run(const char *text)
 	"traffic: [{pattern: incast, to: h0, size: 2MB}]\n"
 #define STORM INCAST "nic: {timeout: 20}\n"
 
-/* Thresholds so low that every pause leaves its headroom nearly full: what is kept free by itself is
- * enough with latency and response delay, and four frames less are not. */
+/* Thresholds so low that every pause leaves its headroom nearly full: what is kept free by itself
+ * is enough with latency and response delay, and four frames less are not. */
 static void headroom_is_what_is_needed(void **state)
 {
 	static const char exact[] =
@@ -212,8 +213,8 @@ static void headroom_is_what_is_needed(void **state)
 	assert_true(sums_of_run(short_of_it).dropped_headroom > 0);
 }
 
-/* Between switches the pause is a matter of the ports: latency, which is on the way of data, must not
- * hold it up, or the headroom would be too small. */
+/* Between switches the pause is a matter of the ports: latency, which is on the way of data, must
+ * not hold it up, or the headroom would be too small. */
 static void a_pause_does_not_wait_for_the_switch(void **state)
 {
 	const struct sums sums = sums_of_run(
@@ -230,7 +231,8 @@ static void a_pause_does_not_wait_for_the_switch(void **state)
 
 static void credits_lose_nothing(void **state)
 {
-	const struct sums sums = sums_of_run(STORM "switch: {credit: {buffer: 8400B}, latency: 1us}\n");
+	const struct sums sums =
+		sums_of_run(STORM "switch: {credit: {buffer: 8400B}, latency: 1us}\n");
 
 	(void)state;
 	assert_true(sums.pauses > 0); /* updates */
@@ -301,13 +303,14 @@ static void marks_only_where_asked_for(void **state)
 {
 	(void)state;
 	assert_int_equal(sums_of_run(INCAST "switch: {pfc: {}}\nnic: {cc: dcqcn}\n").marked, 0);
-	assert_true(sums_of_run(INCAST "switch: {pfc: {}, ecn: {}}\nnic: {cc: dcqcn}\n").marked > 0);
+	assert_true(sums_of_run(INCAST "switch: {pfc: {}, ecn: {}}\nnic: {cc: dcqcn}\n").marked >
+		    0);
 	/* Nobody listens, so packets are not ECT. */
 	assert_int_equal(sums_of_run(STORM "switch: {pfc: {}, ecn: {}}\n").marked, 0);
 }
 
-/* 4190 bytes of 8 bits at 2 * 10^-6: 6.5 % of the packets; 2000 packets over two such links, 99.99 %
- * of all runs between. (ACKs add a few.) */
+/* 4190 bytes of 8 bits at 2 * 10^-6: 6.5 % of the packets; 2000 packets over two such links, 99.99
+ * % of all runs between. (ACKs add a few.) */
 static void bit_errors_by_length(void **state)
 {
 	const struct sums sums = sums_of_run(
@@ -322,18 +325,19 @@ static void bit_errors_by_length(void **state)
 
 static void several_faults_of_one_port(void **state)
 {
-	const struct sums sums = sums_of_run(
-		TWO "traffic: [{pattern: incast, to: h0, size: 8MB}]\n"
-		    "faults: [{link: h0-s0, sender: s0, drop_nth: [3, 4]}, "
-		    "{link: h0-s0, sender: s0, duplicate: 1/2, by: 1us}, "
-		    "{link: h1-s0, sender: h1, drop_nth: [3]}]\n");
+	const struct sums sums =
+		sums_of_run(TWO "traffic: [{pattern: incast, to: h0, size: 8MB}]\n"
+				"faults: [{link: h0-s0, sender: s0, drop_nth: [3, 4]}, "
+				"{link: h0-s0, sender: s0, duplicate: 1/2, by: 1us}, "
+				"{link: h1-s0, sender: h1, drop_nth: [3]}]\n");
 
 	(void)state;
 	assert_int_equal(sums.lost, 3);
 	assert_in_range(sums.duplicated, 900, 1100);
 }
 
-/* Each draws for itself: of two that lose 5 %, the second loses 5 % of what is left, 9.75 % in all. */
+/* Each draws for itself: of two that lose 5 %, the second loses 5 % of what is left, 9.75 % in
+ * all. */
 static void faults_of_one_port_are_independent(void **state)
 {
 	const struct sim_port *port;
@@ -365,7 +369,8 @@ static uint64_t digest_of(const char *text)
 
 #define FRAMES(what) STORM "faults: [{link: h0-s0, drop_nth: [3]" what "}]\n"
 
-/* Pause frames are counted and lost only where that is said; what is the default leaves no trace. */
+/* Pause frames are counted and lost only where that is said; what is the default leaves no
+ * trace. */
 static void faults_of_all_frames(void **state)
 {
 	(void)state;
@@ -412,8 +417,9 @@ static void true_is_yes(void **state)
 	for (int i = 0; i < 4; i++) {
 		char text[512];
 
-		snprintf(text, sizeof(text), "%sfaults: [{link: h0-s0, down: %s, from: 1us, until: 9us}]\n",
-			 STORM, words[i]);
+		snprintf(text, sizeof(text),
+			 "%sfaults: [{link: h0-s0, down: %s, from: 1us, until: 9us}]\n", STORM,
+			 words[i]);
 		digest[i] = digest_of(text);
 	}
 	assert_true(digest[0] == digest[1] && digest[2] == digest[3] && digest[0] != digest[2]);
@@ -426,14 +432,15 @@ static int compare_ends(const void *a, const void *b)
 	return x->end_at < y->end_at ? -1 : x->end_at > y->end_at;
 }
 
-/* Three flows of two packets (4194 and 4178 bytes on the wire) at once, over two links. In order on one
- * queue pair the packets go f l f l f l; in turn on three f f f l l l. The second link is never idle
- * once the first packet is there. */
+/* Three flows of two packets (4194 and 4178 bytes on the wire) at once, over two links. In order on
+ * one queue pair the packets go f l f l f l; in turn on three f f f l l l. The second link is never
+ * idle once the first packet is there. */
 static void flows_of_a_pair_take_turns_or_not(void **state)
 {
-	static const char text[] = TWO "traffic: [{pattern: incast, to: h0, size: 8192B, repeat: 3}]\n";
-	static const char pair[] =
-		TWO "nic: {qp: per-pair}\ntraffic: [{pattern: incast, to: h0, size: 8192B, repeat: 3}]\n";
+	static const char text[] =
+		TWO "traffic: [{pattern: incast, to: h0, size: 8192B, repeat: 3}]\n";
+	static const char pair[] = TWO "nic: {qp: per-pair}\ntraffic: [{pattern: incast, to: h0, "
+				       "size: 8192B, repeat: 3}]\n";
 	const ps_t first = 335520, last = 334240, rest = first + 2 * 6880 + 4 * PS_US;
 	struct world w;
 
@@ -454,11 +461,13 @@ static void flows_of_a_pair_take_turns_or_not(void **state)
 	world_end(&w);
 }
 
-/* More than a send queue takes wait for their turn; other priorities have queue pairs of their own. */
+/* More than a send queue takes wait for their turn; other priorities have queue pairs of their
+ * own. */
 static void a_pair_holds_more_than_its_send_queue(void **state)
 {
 	static const char text[] =
-		TWO "nic: {qp: per-pair}\ntraffic: [{class: a, pattern: incast, to: h0, size: 1B, repeat: "
+		TWO "nic: {qp: per-pair}\ntraffic: [{class: a, pattern: incast, to: h0, size: 1B, "
+		    "repeat: "
 		    "20000}, {class: b, pattern: incast, to: h0, size: 1B, priority: 1}]\n";
 	struct traffic_sums sums;
 	struct world w;
@@ -477,9 +486,9 @@ static void a_pair_holds_more_than_its_send_queue(void **state)
 /* What is lost on the shared queue pair is counted once. */
 static void a_pair_shares_out_what_it_sends_again(void **state)
 {
-	static const char text[] =
-		TWO "nic: {qp: per-pair}\ntraffic: [{pattern: ring, size: 100KB, repeat: 20, every: 3us}]\n"
-		    "faults: [{link: h0-s0, loss: 2%}]\n";
+	static const char text[] = TWO "nic: {qp: per-pair}\ntraffic: [{pattern: ring, size: "
+				       "100KB, repeat: 20, every: 3us}]\n"
+				       "faults: [{link: h0-s0, loss: 2%}]\n";
 	uint64_t again = 0, flows = 0;
 	struct traffic_sums sums;
 	struct world w;
@@ -500,7 +509,8 @@ static void a_pair_shares_out_what_it_sends_again(void **state)
 /* Memory that gives out while a stream is set up is given back; in the run it ends the run. */
 static void a_stream_may_find_no_memory(void **state)
 {
-	static const char text[] = TWO "traffic: [{load: 30%, size: 1KB, until: 20us, stream: always}]\n";
+	static const char text[] =
+		TWO "traffic: [{load: 30%, size: 1KB, until: 20us, stream: always}]\n";
 	/* Little is reserved for packets: an emulator of other processors keeps a table of it. */
 	const struct scenario_options options = {.thread_count = 1, .packet_bytes_max = 1 << 22};
 	struct bad_list errors = {0};
@@ -509,7 +519,8 @@ static void a_stream_may_find_no_memory(void **state)
 	int ret, built;
 
 	(void)state;
-	assert_int_equal(scenario_parse("test.yaml", text, strlen(text), NULL, &w.scenario, &errors), 0);
+	assert_int_equal(
+		scenario_parse("test.yaml", text, strlen(text), NULL, &w.scenario, &errors), 0);
 	assert_int_equal(w.scenario.stream_count, 1);
 	do {
 		n += n < 200 ? 1 : 5;
@@ -531,14 +542,16 @@ static void a_stream_may_find_no_memory(void **state)
 	scenario_fini(&w.scenario);
 }
 
-RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time), T(memory_that_is_used_again_is_looked_up_less), T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
-    T(latency_is_added_once_a_switch_and_way),
-    T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
-    T(headroom_is_what_is_needed),
+RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time),
+    T(memory_that_is_used_again_is_looked_up_less),
+    T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
+    T(latency_is_added_once_a_switch_and_way), T(ipv6_and_mtu_change_the_wire),
+    T(each_host_has_the_rate_of_its_link), T(headroom_is_what_is_needed),
     T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
-    T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own), T(without_either_a_small_buffer_drops),
-    T(marks_only_where_asked_for), T(bit_errors_by_length), T(several_faults_of_one_port),
-    T(faults_of_one_port_are_independent), T(the_order_of_faults_is_not_seen), T(true_is_yes), T(faults_of_all_frames),
-    T(what_a_host_sends_to_itself_takes_as_long_as_is_said),
-    T(a_stream_may_find_no_memory), T(flows_of_a_pair_take_turns_or_not),
-    T(a_pair_holds_more_than_its_send_queue), T(a_pair_shares_out_what_it_sends_again))
+    T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own),
+    T(without_either_a_small_buffer_drops), T(marks_only_where_asked_for), T(bit_errors_by_length),
+    T(several_faults_of_one_port), T(faults_of_one_port_are_independent),
+    T(the_order_of_faults_is_not_seen), T(true_is_yes), T(faults_of_all_frames),
+    T(what_a_host_sends_to_itself_takes_as_long_as_is_said), T(a_stream_may_find_no_memory),
+    T(flows_of_a_pair_take_turns_or_not), T(a_pair_holds_more_than_its_send_queue),
+    T(a_pair_shares_out_what_it_sends_again))

@@ -140,8 +140,8 @@ static uint64_t completed(const char *text, ps_t until)
 	return count;
 }
 
-/* Two leaves to the third over one spine, which pauses one and then the other; the link to the first is
- * down while that is paused, or while it is not. */
+/* Two leaves to the third over one spine, which pauses one and then the other; the link to the
+ * first is down while that is paused, or while it is not. */
 static void a_resume_that_was_lost_is_said_again(void **state)
 {
 	(void)state;
@@ -177,9 +177,9 @@ static void what_waits_for_a_dead_link_holds_up_nobody(void **state)
 	"  - {link: h4-leaf1, sender: h4, pause: [3], from: 50us}\n"
 	(void)state;
 	assert_int_equal(completed(STORM, 5 * PS_MS), 0);
-	assert_int_equal(completed(STORM "  - {link: leaf1-spine0, down: yes, from: 300us}\n",
-				   5 * PS_MS),
-			 1);
+	assert_int_equal(
+		completed(STORM "  - {link: leaf1-spine0, down: yes, from: 300us}\n", 5 * PS_MS),
+		1);
 #undef STORM
 }
 

@@ -63,7 +63,8 @@ static void what_a_profile_says_counts(void **state)
 		"switch: {classes: [{priorities: [3], alpha: 1/4}]}\n",
 		"switch: {classes: [{priorities: [3], alpha: 1/2}]}\n",
 		"switch: {classes: [{priorities: [3, 4], alpha: 1/2}]}\n",
-		"switch: {classes: [{priorities: [3], alpha: 1/2}, {priorities: [4], alpha: 1/4}]}\n",
+		"switch: {classes: [{priorities: [3], alpha: 1/2}, {priorities: [4], alpha: "
+		"1/4}]}\n",
 		"switch: {dscp: [{values: [26], priority: 3}]}\n",
 		"switch: {dscp: [{values: [26], priority: 4}]}\n",
 		"switch: {dscp: [{values: [27], priority: 3}]}\n",
@@ -86,8 +87,8 @@ static void the_order_of_entries_does_not(void **state)
 				   "{priorities: [3], alpha: 1/2}]}\n"));
 }
 
-/* What the scenario says of a control goes before what the profile says, key by key; of another control
- * the profile says nothing. */
+/* What the scenario says of a control goes before what the profile says, key by key; of another
+ * control the profile says nothing. */
 static void parameters_are_those_of_the_chosen_control(void **state)
 {
 	static const char profile[] = "nic:\n  cc: dcqcn_hpcc\n"

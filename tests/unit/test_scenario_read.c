@@ -16,11 +16,12 @@ static void values_arrive_with_their_units(void **state)
 	struct scenario s;
 
 	(void)state;
-	assert_good(STAR "switch: {buffer: 4MiB, latency: 250ns, xoff: 100KB, ecn: {kmin: 1KB, kmax: "
-			 "2KiB, pmax: 1/3}, pfc: {priorities: [0, 3], mode: quanta, headroom: 64KiB}}\n"
-			 "nic: {mtu: 1024, cc: dcqcn_hpcc, ack_every: message, window: 99, timeout: 9, "
-			 "retries: 2, ack_priority: 5, cnp_priority: 4, ip: 6, profile: none}\n"
-			 "until: 3ms\noob_delay: 7us\nseed: 42\nname: x\n",
+	assert_good(STAR
+		    "switch: {buffer: 4MiB, latency: 250ns, xoff: 100KB, ecn: {kmin: 1KB, kmax: "
+		    "2KiB, pmax: 1/3}, pfc: {priorities: [0, 3], mode: quanta, headroom: 64KiB}}\n"
+		    "nic: {mtu: 1024, cc: dcqcn_hpcc, ack_every: message, window: 99, timeout: 9, "
+		    "retries: 2, ack_priority: 5, cnp_priority: 4, ip: 6, profile: none}\n"
+		    "until: 3ms\noob_delay: 7us\nseed: 42\nname: x\n",
 		    NULL, &s);
 	assert_int_equal(s.switches.buffer_bytes, 4 << 20);
 	assert_int_equal(s.switches.latency, 250000);
@@ -70,9 +71,9 @@ static uint32_t acks(const char *nic)
 /* Who goes by ACKs has one a packet, unless the scenario says otherwise. */
 static void ACKs_are_as_many_as_are_lived_on(void **state)
 {
-	static const char *const by_acks[] = {"cc: hpcc", "cc: swift", "cc: timely",
-					      "cc: timely_patched", "cc: dctcp",
-					      "retransmit: selective"};
+	static const char *const by_acks[] = {"cc: hpcc",   "cc: swift",
+					      "cc: timely", "cc: timely_patched",
+					      "cc: dctcp",  "retransmit: selective"};
 	static const char *const others[] = {"cc: none", "cc: dcqcn", "cc: dcqcn_nv",
 					     "cc: dcqcn_hpcc", "retransmit: go_back_0"};
 
@@ -109,8 +110,10 @@ static void the_longest_round_trip_has_the_latencies_of_switches(void **state)
 	assert_true(none > 0);
 	assert_int_equal(round_trip("switch: {latency: 1us}") - none, 2 * PS_US);
 	assert_int_equal(round_trip("switches: [{names: [s0], latency: 3us}]") - none, 6 * PS_US);
-	assert_int_equal(round_trip("switch: {latency: 1us}\nswitches: [{names: [s0], latency: 3us}]") - none,
-			 6 * PS_US);
+	assert_int_equal(
+		round_trip("switch: {latency: 1us}\nswitches: [{names: [s0], latency: 3us}]") -
+			none,
+		6 * PS_US);
 }
 
 /* What the switch makes of priority 3. */
@@ -135,13 +138,16 @@ static void priorities_go_by_what_hosts_send(void **state)
 	assert_int_equal(priority_of_3("switch: {dscp: [{values: [24], priority: 5}]}"), 5);
 	assert_int_equal(priority_of_3("switch: {dscp: [{values: [26], priority: 5}]}"), 3);
 	assert_int_equal(priority_of_3("switch: {dscp: [{values: [26], priority: 5}]}\n"
-				       "nic: {dscp: [0, 8, 16, 26, 32, 40, 48, 56]}"), 5);
+				       "nic: {dscp: [0, 8, 16, 26, 32, 40, 48, 56]}"),
+			 5);
 	/* 46 is in the class of priority 5, wherever hosts use it. */
 	assert_int_equal(priority_of_3("nic: {dscp: [0, 8, 16, 46, 32, 40, 48, 56]}"), 5);
 	assert_int_equal(priority_of_3("nic: {dscp: [0, 8, 16, 46, 32, 40, 48, 56], vlan: 5}\n"
-				       "switch: {pcp: [{values: [1], priority: 0}]}"), 3);
+				       "switch: {pcp: [{values: [1], priority: 0}]}"),
+			 3);
 	assert_int_equal(priority_of_3("nic: {vlan: 5}\n"
-				       "switch: {pcp: [{values: [1, 3], priority: 0}]}"), 0);
+				       "switch: {pcp: [{values: [1, 3], priority: 0}]}"),
+			 0);
 }
 
 static void what_is_left_out_has_its_default(void **state)
@@ -216,8 +222,9 @@ static void patterns_have_their_pairs(void **state)
 	struct scenario s;
 
 	(void)state;
-	assert_good(STAR "traffic: [{class: b, pattern: all_to_all, size: 1KB, repeat: 3, every: 5us, "
-			 "start: 1us}, {class: a, pattern: incast, to: h2, size: 2KB, priority: 1}]\n",
+	assert_good(STAR
+		    "traffic: [{class: b, pattern: all_to_all, size: 1KB, repeat: 3, every: 5us, "
+		    "start: 1us}, {class: a, pattern: incast, to: h2, size: 2KB, priority: 1}]\n",
 		    NULL, &s);
 	assert_int_equal(s.flow_count, 6 * 5 * 3 + 5);
 	assert_int_equal(s.class_count, 2);
@@ -243,9 +250,11 @@ static void a_load_is_each_hosts_own(void **state)
 
 	(void)state;
 	assert_good(TOP "topology: {kind: star, hosts: 4}\n"
-			"traffic: [{load: 50%, cdf: fb_hadoop, until: 500us}]\n", NULL, &few);
+			"traffic: [{load: 50%, cdf: fb_hadoop, until: 500us}]\n",
+		    NULL, &few);
 	assert_good(TOP "topology: {kind: star, hosts: 5}\n"
-			"traffic: [{load: 50%, cdf: fb_hadoop, until: 500us}]\n", NULL, &many);
+			"traffic: [{load: 50%, cdf: fb_hadoop, until: 500us}]\n",
+		    NULL, &many);
 	for (uint64_t i = 0; i < few.flow_count; i++)
 		for (uint64_t k = 0; k < many.flow_count; k++)
 			same += few.flows[i].src == many.flows[k].src &&
@@ -262,8 +271,9 @@ static void ranks_are_in_the_order_of_their_hosts(void **state)
 	struct scenario s;
 
 	(void)state;
-	assert_good(STAR "programs: [{run: tests/ring, hosts: [h5, \"h[1-2]\", h5], args: [64KiB, ''], "
-			 "start: 3us}]\n",
+	assert_good(STAR
+		    "programs: [{run: tests/ring, hosts: [h5, \"h[1-2]\", h5], args: [64KiB, ''], "
+		    "start: 3us}]\n",
 		    NULL, &s);
 	assert_int_equal(s.program_count, 1);
 	assert_string_equal(s.programs[0].run, "tests/ring");
@@ -308,7 +318,8 @@ static void aliases_are_copies(void **state)
 	struct scenario s;
 
 	(void)state;
-	assert_good(TOP "topology: {hosts: &h \"h[0-3]\", switches: &s s0, links: [{a: *h, b: *s}]}\n",
+	assert_good(TOP
+		    "topology: {hosts: &h \"h[0-3]\", switches: &s s0, links: [{a: *h, b: *s}]}\n",
 		    NULL, &s);
 	assert_int_equal(s.topology.link_count, 4);
 	scenario_fini(&s);
@@ -316,13 +327,13 @@ static void aliases_are_copies(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-	static const char text[] =
-		LEAF "switch: {pfc: {}, ecn: {}}\ntraffic: [{class: b, pattern: all_to_all, size: 1KB},"
-		     " {class: a, pattern: incast, to: h0, from: [h1, h2], size: 1KB},"
-		     " {class: c, pattern: permutation, size: 1KB}, {pattern: ring, size: 1KB},"
-		     " {load: 20%, cdf: websearch, until: 500us}]\n"
-		     "programs: [{run: ring, hosts: \"h[0-1]\", args: [a, b]}]\n"
-		     "faults: [{link: h0-leaf0, sender: h0, loss: 1%, drop_nth: [1]}]\n";
+	static const char text[] = LEAF
+		"switch: {pfc: {}, ecn: {}}\ntraffic: [{class: b, pattern: all_to_all, size: 1KB},"
+		" {class: a, pattern: incast, to: h0, from: [h1, h2], size: 1KB},"
+		" {class: c, pattern: permutation, size: 1KB}, {pattern: ring, size: 1KB},"
+		" {load: 20%, cdf: websearch, until: 500us}]\n"
+		"programs: [{run: ring, hosts: \"h[0-1]\", args: [a, b]}]\n"
+		"faults: [{link: h0-leaf0, sender: h0, loss: 1%, drop_nth: [1]}]\n";
 	struct scenario s;
 	unsigned n = 1;
 	int ret;
@@ -340,8 +351,8 @@ static void every_allocation_may_fail(void **state)
 }
 
 RUN(T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
-    T(ACKs_are_as_many_as_are_lived_on),
-    T(the_longest_round_trip_has_the_latencies_of_switches), T(priorities_go_by_what_hosts_send),
-    T(a_ring_goes_as_people_count), T(a_permutation_moves_everybody), T(patterns_have_their_pairs),
-    T(a_load_is_each_hosts_own), T(ranks_are_in_the_order_of_their_hosts),
-    T(faults_are_one_kind_each), T(aliases_are_copies), T(every_allocation_may_fail))
+    T(ACKs_are_as_many_as_are_lived_on), T(the_longest_round_trip_has_the_latencies_of_switches),
+    T(priorities_go_by_what_hosts_send), T(a_ring_goes_as_people_count),
+    T(a_permutation_moves_everybody), T(patterns_have_their_pairs), T(a_load_is_each_hosts_own),
+    T(ranks_are_in_the_order_of_their_hosts), T(faults_are_one_kind_each), T(aliases_are_copies),
+    T(every_allocation_may_fail))

@@ -180,5 +180,4 @@ static void adapters_take_no_notes(void **state)
 }
 
 RUN(T(flows_leave_a_way_that_is_slow), T(what_is_rerouted_arrives_in_order),
-    T(threads_change_nothing), T(a_note_is_what_it_was_in_a_frame),
-    T(adapters_take_no_notes))
+    T(threads_change_nothing), T(a_note_is_what_it_was_in_a_frame), T(adapters_take_no_notes))

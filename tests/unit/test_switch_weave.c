@@ -110,8 +110,8 @@ static ps_t reroute(struct leaf *from, struct leaf *to, uint32_t *ret_way,
 	return at;
 }
 
-/* A link at the switch goes down just after a flow has moved to it: what the flow has sent before is
- * still waited for at the other end, so there is no third way yet. */
+/* A link at the switch goes down just after a flow has moved to it: what the flow has sent before
+ * is still waited for at the other end, so there is no third way yet. */
 static void a_way_that_is_gone_ends_no_clearing(void **state)
 {
 	struct leaf from, to;
@@ -177,7 +177,8 @@ static void what_was_lost_sight_of_goes_on(void **state)
 	}
 }
 
-/* Of two ways one is marked: a flow takes it only if it draws it twice, whatever is marked elsewhere. */
+/* Of two ways one is marked: a flow takes it only if it draws it twice, whatever is marked
+ * elsewhere. */
 static void marks_of_many_groups_are_apart(void **state)
 {
 	struct sim_note busy = {.kind = SIM_NOTE_BUSY, .way = both[0]};
@@ -240,7 +241,8 @@ static void as_many_flows_are_known_as_asked_for(void **state)
 	}
 	assert_int_equal(*untracked, 0);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_int_equal(leave(&from, 64, 3 * PS_US, both, 2, &pkt, &way).kind, SIM_NOTE_NONE);
+		assert_int_equal(leave(&from, 64, 3 * PS_US, both, 2, &pkt, &way).kind,
+				 SIM_NOTE_NONE);
 		assert_true(come(&to, &pkt));
 	}
 	assert_int_equal(*untracked, 3);
@@ -253,5 +255,5 @@ static void as_many_flows_are_known_as_asked_for(void **state)
 }
 
 RUN(T(a_way_that_is_gone_ends_no_clearing), T(the_next_epoch_waits_after_a_pause),
-    T(what_was_lost_sight_of_goes_on), T(marks_of_many_groups_are_apart), T(many_flows_find_their_places),
-    T(as_many_flows_are_known_as_asked_for))
+    T(what_was_lost_sight_of_goes_on), T(marks_of_many_groups_are_apart),
+    T(many_flows_find_their_places), T(as_many_flows_are_known_as_asked_for))

@@ -71,7 +71,8 @@ static void test_the_smaller_name_comes_first(void **state)
 
 static void test_parallel_links_are_numbered_by_what_they_are(void **state)
 {
-	static const uint32_t orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}};
+	static const uint32_t orders[][4] = {
+		{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}};
 
 	(void)state;
 	for (size_t o = 0; o < 4; o++) {
@@ -79,10 +80,17 @@ static void test_parallel_links_are_numbered_by_what_they_are(void **state)
 
 		for (int i = 0; i < 4; i++)
 			switch (orders[o][i]) {
-			case 0: add(&topology, A, B, 100, 5); break;
-			case 1: add(&topology, B, A, 100, 7); break;
-			case 2: add(&topology, A, B, 200, 1); break;
-			default: add(&topology, A, C, 1, 1);
+			case 0:
+				add(&topology, A, B, 100, 5);
+				break;
+			case 1:
+				add(&topology, B, A, 100, 7);
+				break;
+			case 2:
+				add(&topology, A, B, 200, 1);
+				break;
+			default:
+				add(&topology, A, C, 1, 1);
 			}
 		assert_int_equal(topology_name_links(&topology), 0);
 		assert_string_equal(name_of(&topology, 100, 5), "alpha-beta#0");
@@ -258,8 +266,8 @@ static void assert_shape(struct topology *topology, struct shape want)
 	}
 	for (uint32_t i = 0; i < topology->link_count; i++) {
 		const struct topology_link *link = &topology->links[i];
-		const bool fabric = topology->nodes[link->a].is_switch &&
-				    topology->nodes[link->b].is_switch;
+		const bool fabric =
+			topology->nodes[link->a].is_switch && topology->nodes[link->b].is_switch;
 
 		assert_int_equal(link->rate_bps, fabric ? 100 : 25);
 		assert_int_equal(link->delay, 3);
@@ -320,8 +328,8 @@ static void test_full_mesh(void **state)
 	topology_fini(&topology);
 }
 
-/* A dimension of n > 2 places has a link a switch and takes n / 2 steps at most; one of two has half
- * of that and takes one. And two to the hosts. */
+/* A dimension of n > 2 places has a link a switch and takes n / 2 steps at most; one of two has
+ * half of that and takes one. And two to the hosts. */
 static void test_torus(void **state)
 {
 	static const uint32_t flat[] = {3, 5}, deep[] = {4, 4, 2};
@@ -357,24 +365,25 @@ static uint32_t links_between(const struct topology *topology, const char *one, 
 	return count;
 }
 
-/* Kim et al. 2008, 3.1: a = 4, p = h = 2 gives at most g = a h + 1 = 9 groups, N = a p g = 72 hosts,
- * routers of radix p + a - 1 + h = 7, and ways of at most local, global, local. */
+/* Kim et al. 2008, 3.1: a = 4, p = h = 2 gives at most g = a h + 1 = 9 groups, N = a p g = 72
+ * hosts, routers of radix p + a - 1 + h = 7, and ways of at most local, global, local. */
 static void test_dragonfly(void **state)
 {
 	struct topology topology = {0};
 
 	(void)state;
-	assert_int_equal(topology_dragonfly(&topology, (struct topology_dragonfly){4, 2, 2, 9}, speed),
-			 0);
+	assert_int_equal(
+		topology_dragonfly(&topology, (struct topology_dragonfly){4, 2, 2, 9}, speed), 0);
 	assert_shape(&topology, (struct shape){72, 36, 72 + 9 * 6 + 9 * 8 / 2, 3 + 2});
 	for (uint32_t i = 72; i < 108; i++)
 		assert_int_equal(links_of(&topology, topology.nodes[i].name), 7);
 	assert_int_equal(links_between(&topology, "g0r", "g8r"), 1);
 	assert_int_equal(links_between(&topology, "g3r", "g4r"), 1);
 	topology_fini(&topology);
-	/* Three groups of 8 links: 4 to each of the two others, one of each router: global and local. */
-	assert_int_equal(topology_dragonfly(&topology, (struct topology_dragonfly){4, 2, 2, 3}, speed),
-			 0);
+	/* Three groups of 8 links: 4 to each of the two others, one of each router: global and
+	 * local. */
+	assert_int_equal(
+		topology_dragonfly(&topology, (struct topology_dragonfly){4, 2, 2, 3}, speed), 0);
 	assert_shape(&topology, (struct shape){24, 12, 24 + 3 * 6 + 3 * 4, 2 + 2});
 	for (uint32_t i = 24; i < 36; i++)
 		assert_int_equal(links_of(&topology, topology.nodes[i].name), 7);
@@ -422,5 +431,5 @@ static void test_clos(void **state)
 RUN(T(test_names_of_nodes_are_unique), T(test_the_smaller_name_comes_first),
     T(test_parallel_links_are_numbered_by_what_they_are), T(test_errors_of_a_link_tell_it_apart),
     T(test_names_of_ports_name_the_link), T(test_a_given_name_stays), T(test_star),
-    T(test_leaf_spine), T(test_fat_tree), T(test_clos), T(test_dumbbell),
-    T(test_rail), T(test_full_mesh), T(test_torus), T(test_dragonfly))
+    T(test_leaf_spine), T(test_fat_tree), T(test_clos), T(test_dumbbell), T(test_rail),
+    T(test_full_mesh), T(test_torus), T(test_dragonfly))

@@ -402,10 +402,10 @@ static void test_an_overrun_cq_is_an_event_of_its_own(void **state)
 }
 
 RUN(T(test_posts_that_are_refused), T(test_a_full_queue_refuses_and_says_which),
-    T(test_a_list_in_a_circle_fills_the_queue),
-    T(test_a_send_arrives_with_all_its_fields), T(test_a_write_reaches_the_address_of_its_region),
-    T(test_atomics_take_their_own_fields), T(test_many_completions_come_at_once),
-    T(test_an_armed_cq_tells_once), T(test_a_cq_armed_for_solicited_ones),
-    T(test_events_wait_unread_and_in_order), T(test_a_destroyed_cq_takes_its_unread_events_along),
+    T(test_a_list_in_a_circle_fills_the_queue), T(test_a_send_arrives_with_all_its_fields),
+    T(test_a_write_reaches_the_address_of_its_region), T(test_atomics_take_their_own_fields),
+    T(test_many_completions_come_at_once), T(test_an_armed_cq_tells_once),
+    T(test_a_cq_armed_for_solicited_ones), T(test_events_wait_unread_and_in_order),
+    T(test_a_destroyed_cq_takes_its_unread_events_along),
     T(test_destroy_cq_waits_for_acknowledgements), T(test_a_bad_key_is_an_event_of_the_responder),
     T(test_events_of_the_port_reach_every_context), T(test_an_overrun_cq_is_an_event_of_its_own))

@@ -223,7 +223,8 @@ static void test_headers_of_packets_out_of_order(void **state)
 /* Telemetry: a bit of the BTH, 44 bytes behind the headers, and more than five hops are refused. */
 static void test_telemetry_between_headers_and_payload(void **state)
 {
-	static const uint8_t hops[] = {2, 0, 0, 0, 0x90, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8};
+	static const uint8_t hops[] = {2, 0, 0, 0, 0x90, 0, 0, 0, 0, 0,
+				       0, 1, 1, 2, 3,	 4, 5, 6, 7, 8};
 	uint8_t payload[4] = {'a', 'b', 'c', 'd'}, out[100];
 	const struct wire_pkt pkt = {.opcode = WIRE_WRITE_MIDDLE,
 				     .length = 4,
@@ -257,8 +258,8 @@ static void test_a_hop_in_64_bits(void **state)
 {
 	const uint64_t word = wire_hop_pack(100000000000, 1000000, 1280 + 127, 8079);
 	const struct wire_hop hop = wire_hop_unpack(word);
-	const struct wire_hop end = wire_hop_unpack(
-		wire_hop_pack(UINT64_MAX, ((1ull << 24) + 5) * 1000, (1ull << 27) + 256, UINT64_MAX));
+	const struct wire_hop end = wire_hop_unpack(wire_hop_pack(
+		UINT64_MAX, ((1ull << 24) + 5) * 1000, (1ull << 27) + 256, UINT64_MAX));
 
 	(void)state;
 	assert_int_equal(word, 4ull << 61 | 1000ull << 37 | 10ull << 17 | 100);
@@ -356,7 +357,7 @@ static void test_values_too_wide_are_our_mistake(void **state)
 RUN(T(test_known_bytes), T(test_order_of_headers), T(test_parse_is_the_inverse_of_emit),
     T(test_synthetic_payload_becomes_its_bytes), T(test_payload_at_its_place_stays),
     T(test_rare_only_where_needed), T(test_each_rule_by_a_packet_that_breaks_only_it),
-    T(test_headers_of_packets_out_of_order),
-    T(test_telemetry_between_headers_and_payload), T(test_a_hop_in_64_bits),
-    T(test_payload_only_where_the_opcode_has_one), T(test_payload_ends_at_the_largest_mtu),
-    T(test_no_partition), T(test_values_too_wide_are_our_mistake))
+    T(test_headers_of_packets_out_of_order), T(test_telemetry_between_headers_and_payload),
+    T(test_a_hop_in_64_bits), T(test_payload_only_where_the_opcode_has_one),
+    T(test_payload_ends_at_the_largest_mtu), T(test_no_partition),
+    T(test_values_too_wide_are_our_mistake))

@@ -144,7 +144,8 @@ void report_expects(const struct report *report, FILE *file)
 	fputs("<section aria-labelledby=\"expects\"><h2 id=\"expects\">Expectations</h2>\n"
 	      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Expectations\">"
 	      "<table><thead><tr><th scope=\"col\" class=\"text\">expected</th>"
-	      "<th scope=\"col\" class=\"text\">held</th><th scope=\"col\" class=\"text\">found</th>"
+	      "<th scope=\"col\" class=\"text\">held</th><th scope=\"col\" "
+	      "class=\"text\">found</th>"
 	      "</tr></thead><tbody>\n",
 	      file);
 	for (uint32_t i = 0; i < result->expect_count; i++) {

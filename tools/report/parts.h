@@ -5,7 +5,8 @@
 /* The parts of the page, in their order. -ENOMEM where they return something. */
 #include "tools/report/report.h"
 
-/* report.c: of all pages, up to <body>. @more_policy: "", or "; ..." of what else a page may load. */
+/* report.c: of all pages, up to <body>. @more_policy: "", or "; ..." of what else a page may
+ * load. */
 void report_head(const char *title, const char *more_policy, FILE *file);
 
 /* Flows, the worst first; of very many the first ones. */

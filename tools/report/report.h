@@ -4,9 +4,10 @@
 
 /* report.html: a run on one page, for somebody who never saw Verbena. One file that needs no
  * network: styles, scripts and data are in it. What ran, whether it finished, what was lost, who
- * was paused, where queues grew and what would cure it is there as text; scripts add the drawing of the topology and
- * the charts. The data are in it as JSON, too: element "result" is result.json, element "data" the
- * rest. Names may hold anything (UTF-8): nothing in them becomes markup or script. */
+ * was paused, where queues grew and what would cure it is there as text; scripts add the drawing of
+ * the topology and the charts. The data are in it as JSON, too: element "result" is result.json,
+ * element "data" the rest. Names may hold anything (UTF-8): nothing in them becomes markup or
+ * script. */
 #include "models/sampler.h"
 #include "tools/advice.h"
 #include "tools/packet_log.h"
@@ -25,7 +26,8 @@ struct report {
 
 /* -ENOMEM, -EIO. */
 int report_write(const struct report *report, FILE *file);
-/* Two runs side by side: a table of what differs, and below it both pages, all in one file. As above. */
+/* Two runs side by side: a table of what differs, and below it both pages, all in one file. As
+ * above. */
 int report_write_pair(const struct report pair[2], const char *const names[2], FILE *file);
 
 #endif

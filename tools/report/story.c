@@ -371,8 +371,8 @@ static void how_did_senders_react(const struct report *report, FILE *file)
 	for (uint64_t i = 0; i < result->port_count; i++)
 		if (result->ports[i].marked > most->marked)
 			most = &result->ports[i];
-	html_put(file, " as congested (ECN), most of them, %n, at <b>%s</b> towards <b>%s</b>", most->marked,
-		 most->node, most->peer);
+	html_put(file, " as congested (ECN), most of them, %n, at <b>%s</b> towards <b>%s</b>",
+		 most->marked, most->node, most->peer);
 	fputs(". Receivers told the senders with ", file);
 	put_count(result->cnp_sent, "notification", file);
 	html_put(file, " (CNP), of which %n led to a lower rate.", result->cnp_handled);
@@ -383,7 +383,8 @@ static void put_part(const char *question, FILE *file)
 	html_put(file, "<div><dt>%s</dt><dd>", question);
 }
 
-/* Of the flows that completed the one with the largest slowdown: those that did not stand before it. */
+/* Of the flows that completed the one with the largest slowdown: those that did not stand before
+ * it. */
 static void put_slowest(const struct report_rows *rows, FILE *file)
 {
 	const struct result_flow *slowest = NULL;
@@ -402,15 +403,18 @@ static void put_slowest(const struct report_rows *rows, FILE *file)
 			 rows->rows[0].dst, rows->rows[0].id);
 	if (slowest) {
 		html_put(file, "%s %n of <b>%s</b>, <b>%s</b> to <b>%s</b>: %t for %b, ",
-			 rows->rows[0].ok ? "Flow" : "Of the others flow", slowest->id, slowest->class_name,
-			 slowest->src, slowest->dst, slowest->fct, slowest->bytes);
+			 rows->rows[0].ok ? "Flow" : "Of the others flow", slowest->id,
+			 slowest->class_name, slowest->src, slowest->dst, slowest->fct,
+			 slowest->bytes);
 		if (slowest->slowdown < 1.005)
 			fputs("as long as it takes alone on an idle fabric. ", file);
 		else
 			fprintf(file, "%.3g times what it takes alone on an idle fabric. ",
 				slowest->slowdown);
 		if (slowest->slowdown >= 2)
-			html_put(file, "Where its time went: <code>verbena explain RUN %n --why slow</code>.",
+			html_put(file,
+				 "Where its time went: <code>verbena explain RUN %n --why "
+				 "slow</code>.",
 				 slowest->id);
 	}
 	fputs("</dd></div>\n", file);

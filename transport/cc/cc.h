@@ -18,19 +18,19 @@ struct cc_ratio {
 
 /* NVIDIA's names and units (mlxconfig; sysfs roce_rp). */
 struct cc_nv_params {
-	bool clamp_tgt_rate;		   /* the target is set to the rate on every cut, else ... */
+	bool clamp_tgt_rate; /* the target is set to the rate on every cut, else ... */
 	bool clamp_tgt_rate_after_time_inc; /* ... after an increase by bytes, or by either */
-	ps_t rpg_time_reset;		   /* increase timer: 300 us */
-	uint32_t rpg_byte_reset;	   /* byte counter, in 64 bytes: 32767; 0: none */
-	uint32_t rpg_threshold;		   /* stages of fast recovery: 1 */
+	ps_t rpg_time_reset;		    /* increase timer: 300 us */
+	uint32_t rpg_byte_reset;	    /* byte counter, in 64 bytes: 32767; 0: none */
+	uint32_t rpg_threshold;		    /* stages of fast recovery: 1 */
 	uint64_t rpg_max_rate, rpg_ai_rate, rpg_hai_rate, rpg_min_rate; /* bit/s; max 0: line */
-	uint32_t rpg_gd;	  /* a cut takes rate * alpha >> rpg_gd: 11 */
-	uint32_t rpg_min_dec_fac; /* a cut leaves at least so many percent: 50 */
+	uint32_t rpg_gd;		   /* a cut takes rate * alpha >> rpg_gd: 11 */
+	uint32_t rpg_min_dec_fac;	   /* a cut leaves at least so many percent: 50 */
 	uint64_t rate_to_set_on_first_cnp; /* bit/s; 0: as it is */
-	uint32_t dce_tcp_g;	  /* alpha keeps so many 1024ths a period: 1019 */
-	ps_t dce_tcp_rtt;	  /* that period: 1 us */
-	ps_t rate_reduce_monitor_period; /* least time between two cuts: 4 us */
-	uint32_t initial_alpha_value;	 /* in 1/1024: 1023 */
+	uint32_t dce_tcp_g;		   /* alpha keeps so many 1024ths a period: 1019 */
+	ps_t dce_tcp_rtt;		   /* that period: 1 us */
+	ps_t rate_reduce_monitor_period;   /* least time between two cuts: 4 us */
+	uint32_t initial_alpha_value;	   /* in 1/1024: 1023 */
 };
 
 /* TIMELY, Mittal et al., SIGCOMM 2015, algorithm 1; patched: Zhu et al., CoNEXT 2016, section 5. */
@@ -58,20 +58,20 @@ struct cc_dctcp_params {
 
 /* HPCC, Li et al., SIGCOMM 2019, section 3. */
 struct cc_hpcc_params {
-	ps_t base_rtt;	       /* T */
-	struct cc_ratio eta;   /* 0.95 */
-	uint32_t max_stage;    /* 0, as in the published figures; 5 in the paper's text */
-	uint32_t w_ai;	       /* bytes a round trip: W_init * (1 - eta) / N for N flows; here 100 */
+	ps_t base_rtt;	     /* T */
+	struct cc_ratio eta; /* 0.95 */
+	uint32_t max_stage;  /* 0, as in the published figures; 5 in the paper's text */
+	uint32_t w_ai;	     /* bytes a round trip: W_init * (1 - eta) / N for N flows; here 100 */
 };
 
 struct cc_params {
 	uint64_t line_rate_bps, rate_min_bps;
 	uint64_t r_ai_bps, r_hai_bps;
-	ps_t alpha_period;    /* K of the paper, 55 us */
-	ps_t increase_period; /* T, 55 us */
-	ps_t decrease_period; /* HPCC form: least time between two cuts, 4 us */
-	uint64_t byte_counter; /* B, bytes on the wire: 10 MB; HPCC form: none */
-	uint32_t g_shift;     /* g = 2^-g_shift: 8 */
+	ps_t alpha_period;	       /* K of the paper, 55 us */
+	ps_t increase_period;	       /* T, 55 us */
+	ps_t decrease_period;	       /* HPCC form: least time between two cuts, 4 us */
+	uint64_t byte_counter;	       /* B, bytes on the wire: 10 MB; HPCC form: none */
+	uint32_t g_shift;	       /* g = 2^-g_shift: 8 */
 	uint32_t fast_recovery_stages; /* F: 5; HPCC form: 1 */
 	uint32_t mtu_bytes;
 	struct cc_nv_params nv;
@@ -93,25 +93,25 @@ struct cc_hop {
 /* What an ACK says. */
 struct cc_ack {
 	ps_t now;
-	ps_t rtt;	  /* of the packet that it acknowledges, by the sender's clock; 0: unknown */
-	uint32_t packets; /* acknowledged by it */
-	bool ecn;	  /* some of them were marked */
+	ps_t rtt; /* of the packet that it acknowledges, by the sender's clock; 0: unknown */
+	uint32_t packets;	   /* acknowledged by it */
+	bool ecn;		   /* some of them were marked */
 	const struct cc_hop *hops; /* of the packet that it acknowledges */
 	uint32_t hop_count;
 	uint64_t acked, sent; /* bytes of all packets acknowledged, and sent, so far */
 };
 
 struct cc_flow {
-	uint64_t rate_bps;   /* RC: at which to send now */
-	uint64_t target_bps; /* RT */
-	uint64_t alpha;	     /* Q0.48 */
+	uint64_t rate_bps;			 /* RC: at which to send now */
+	uint64_t target_bps;			 /* RT */
+	uint64_t alpha;				 /* Q0.48 */
 	ps_t alpha_at, increase_at, decrease_at; /* next expiry */
 	uint64_t byte_count;
 	uint32_t time_stage, byte_stage;
-	bool active;	     /* false: at line rate, nothing has ever happened; skip all calls */
+	bool active; /* false: at line rate, nothing has ever happened; skip all calls */
 	bool cnp_seen, alpha_cnp_seen; /* HPCC and NVIDIA form: since the last period */
-	uint64_t cwnd_bytes; /* so many may be under way; 0: any */
-	void *state;	     /* the control's own, ops->state_bytes */
+	uint64_t cwnd_bytes;	       /* so many may be under way; 0: any */
+	void *state;		       /* the control's own, ops->state_bytes */
 };
 
 struct cc_ops {

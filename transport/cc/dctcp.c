@@ -6,8 +6,8 @@
  * acknowledged. */
 
 struct dctcp_state {
-	uint64_t round_end; /* of the round at hand, in bytes sent */
-	uint64_t cut_end;   /* no other cut before that is acknowledged */
+	uint64_t round_end;	  /* of the round at hand, in bytes sent */
+	uint64_t cut_end;	  /* no other cut before that is acknowledged */
 	uint32_t marked, packets; /* in this round */
 	bool has_cut;
 };
@@ -16,7 +16,8 @@ struct cc_dctcp_params cc_dctcp_defaults(uint64_t line_rate_bps)
 {
 	return (struct cc_dctcp_params){
 		.g_shift = 4,
-		.rate_ai = (uint64_t)((u128)line_rate_bps * 615 / 100000), /* 615 Mb/s at 100 Gb/s */
+		.rate_ai =
+			(uint64_t)((u128)line_rate_bps * 615 / 100000), /* 615 Mb/s at 100 Gb/s */
 	};
 }
 

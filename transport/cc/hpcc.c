@@ -61,7 +61,8 @@ static uint64_t use_of(const struct cc_hop *now, const struct cc_hop *before, ps
 		       ps_t *ret_time)
 {
 	const uint64_t ns = (now->time_ns - before->time_ns) & TIME_MASK;
-	const uint64_t bits = 8 * BYTES_UNIT * (uint64_t)((now->bytes - before->bytes) & BYTES_MASK);
+	const uint64_t bits =
+		8 * BYTES_UNIT * (uint64_t)((now->bytes - before->bytes) & BYTES_MASK);
 	const uint64_t queue =
 		now->queue_bytes < before->queue_bytes ? now->queue_bytes : before->queue_bytes;
 	const u128 waiting = ((u128)queue * 8 * PS_S << Q) / now->rate_bps / base_rtt;
@@ -92,8 +93,7 @@ static void measure(struct hpcc_state *hpcc, const struct cc_params *params,
 	hpcc->use = (uint64_t)(((u128)hpcc->use * (whole - time) + (u128)most * time) / whole);
 }
 
-static void react(struct hpcc_state *hpcc, const struct cc_params *params,
-		  const struct cc_ack *ack)
+static void react(struct hpcc_state *hpcc, const struct cc_params *params, const struct cc_ack *ack)
 {
 	const struct cc_hpcc_params *p = &params->hpcc;
 	const bool is_new_round = ack->acked > hpcc->round_end;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/cc/internal.h"
 
-/* Swift (Kumar et al., SIGCOMM 2020, section 3): a window that follows the distance of the round trip
- * from a target, which is longer for small windows. The delays of the two hosts are not told apart
- * from that of the fabric, and the target does not count hops. A window below one packet is one
- * packet, paced. */
+/* Swift (Kumar et al., SIGCOMM 2020, section 3): a window that follows the distance of the round
+ * trip from a target, which is longer for small windows. The delays of the two hosts are not told
+ * apart from that of the fabric, and the target does not count hops. A window below one packet is
+ * one packet, paced. */
 
 enum { ONE = 1 << 16 };
 
@@ -50,7 +50,8 @@ static uint64_t inverse_root(uint64_t cwnd)
  * fs_range at fs_min_cwnd and 0 at fs_max_cwnd. */
 static ps_t target_of(const struct cc_swift_params *p, uint64_t cwnd)
 {
-	const uint64_t lowest = inverse_root(p->fs_max_cwnd), highest = inverse_root(p->fs_min_cwnd);
+	const uint64_t lowest = inverse_root(p->fs_max_cwnd),
+		       highest = inverse_root(p->fs_min_cwnd);
 	const uint64_t here = inverse_root(cwnd);
 
 	if (here <= lowest || highest <= lowest)
@@ -77,7 +78,8 @@ static void apply(struct cc_flow *flow, const struct cc_params *params)
 static void swift_init(struct cc_flow *flow, const struct cc_params *params)
 {
 	cc_init(flow, params);
-	*(struct swift_state *)flow->state = (struct swift_state){.cwnd = params->swift.fs_max_cwnd};
+	*(struct swift_state *)flow->state =
+		(struct swift_state){.cwnd = params->swift.fs_max_cwnd};
 	flow->active = true;
 	apply(flow, params);
 }

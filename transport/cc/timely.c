@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/cc/internal.h"
 
-/* TIMELY (Mittal et al., SIGCOMM 2015, algorithm 1): the rate follows the gradient of the round trip
- * time. Patched (Zhu et al., CoNEXT 2016, section 5): between the thresholds the step is a mean of
- * both terms by a weight of the gradient, and the decrease goes by the distance from a fixed round
- * trip, so that there is one fixed point. */
+/* TIMELY (Mittal et al., SIGCOMM 2015, algorithm 1): the rate follows the gradient of the round
+ * trip time. Patched (Zhu et al., CoNEXT 2016, section 5): between the thresholds the step is a
+ * mean of both terms by a weight of the gradient, and the decrease goes by the distance from a
+ * fixed round trip, so that there is one fixed point. */
 
 struct timely_state {
 	ps_t last_rtt;
-	int64_t diff; /* ps; moving average of what the round trip grows by */
-	uint32_t calm; /* updates in a row with a gradient that is not above 0 */
+	int64_t diff;	/* ps; moving average of what the round trip grows by */
+	uint32_t calm;	/* updates in a row with a gradient that is not above 0 */
 	uint32_t acked; /* bytes since the last update */
 };
 
@@ -35,8 +35,7 @@ static void timely_init(struct cc_flow *flow, const struct cc_params *params)
 }
 
 /* A new difference has the weight alpha. */
-static void take_difference(struct timely_state *timely, const struct cc_timely_params *p,
-			    ps_t rtt)
+static void take_difference(struct timely_state *timely, const struct cc_timely_params *p, ps_t rtt)
 {
 	const int64_t diff = (int64_t)(rtt - timely->last_rtt);
 	const int64_t den = (int64_t)p->alpha.den, num = (int64_t)p->alpha.num;

@@ -44,8 +44,8 @@ static bool find_piece(const struct hca_qp *qp, const struct hca_local_sge *sge,
 }
 
 static inline __attribute__((always_inline)) bool gather(const struct hca_qp *qp,
-							  const struct hca_wqe *wqe, uint32_t done,
-							  uint32_t length, struct wire_pkt *pkt)
+							 const struct hca_wqe *wqe, uint32_t done,
+							 uint32_t length, struct wire_pkt *pkt)
 {
 	struct piece piece;
 

@@ -34,8 +34,8 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->looks_closer = dev->selective || dev->metered || dev->profile.ns3_headers;
 	dev->wire_overhead = dev->profile.wire_overhead;
 	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);
-	CHECK(!dev->selective || (params->profile.rto_low > 0 &&
-				  params->profile.rto_low <= params->profile.rto_high));
+	CHECK(!dev->selective ||
+	      (params->profile.rto_low > 0 && params->profile.rto_low <= params->profile.rto_high));
 	if (!dev->profile.cc_params.line_rate_bps)
 		dev->profile.cc_params.line_rate_bps = dev->profile.line_rate_bps;
 	dev->psn_window = params->profile.psn_window;
@@ -124,8 +124,7 @@ static const bool takes_responses[] = {
 /* Opcodes besides those of RC that an RC queue pair hears. */
 static bool is_of_rc(const struct hca_device *dev, const struct wire_op *op, uint8_t opcode)
 {
-	return op &&
-	       (op->cnp || (opcode >= WIRE_IRN && opcode < WIRE_WAY_NOTE && dev->selective));
+	return op && (op->cnp || (opcode >= WIRE_IRN && opcode < WIRE_WAY_NOTE && dev->selective));
 }
 
 /* Its queue pair is gone, or never was. */

@@ -19,36 +19,37 @@
 enum hca_retransmit {
 	HCA_GO_BACK_N, /* everything from the lost packet on (IBTA 9.7.5.2) */
 	HCA_GO_BACK_0, /* the message from its first packet on: early RoCE adapters (Guo et al.,
-			* SIGCOMM 2016, section 4.1). The responder forgets what it has of the message */
+			* SIGCOMM 2016, section 4.1). The responder forgets what it has of the
+			* message */
 	HCA_SELECTIVE, /* the lost packets alone (IRN: Mittal et al., SIGCOMM 2018): the responder
 			* places what comes before its turn, and a NAK says what that was. Sequence
-			* NAKs count as no retries; psn_window bounds what is under way. Of two WRITEs
-			* under way to the same bytes either may be the last to be placed */
+			* NAKs count as no retries; psn_window bounds what is under way. Of two
+			* WRITEs under way to the same bytes either may be the last to be placed */
 };
 enum { HCA_SELECTIVE_WINDOW_MAX = 1 << 15, HCA_FEW_PACKETS = 3 };
 
 /* How this adapter behaves where IBTA leaves a choice; from a hardware profile. */
 struct hca_profile {
-	uint64_t line_rate_bps;	 /* of the port: the cap of pacing */
-	uint32_t mtu_max;	 /* bytes; a queue pair may have it, too, or a power of two below */
+	uint64_t line_rate_bps; /* of the port: the cap of pacing */
+	uint32_t mtu_max;	/* bytes; a queue pair may have it, too, or a power of two below */
 	enum hca_retransmit retransmit; /* both ends of a queue pair need the same */
 	/* HCA_SELECTIVE: the timeout with at most HCA_FEW_PACKETS under way, and with more, instead
 	 * of that of the queue pair (where that is 0, there is none). */
 	ps_t rto_low, rto_high;
-	uint32_t psn_window;	 /* unacknowledged packets a QP may have, 1..2^23 - 1 */
-	uint32_t ack_every;	 /* AckReq (so an ACK) at every N-th packet; 0: end of message only.
-				  * The last packet of a message always asks. rxe: 66; default 64 */
+	uint32_t psn_window; /* unacknowledged packets a QP may have, 1..2^23 - 1 */
+	uint32_t ack_every;  /* AckReq (so an ACK) at every N-th packet; 0: end of message only.
+			      * The last packet of a message always asks. rxe: 66; default 64 */
 	bool ack_on_data_priority; /* ACK, NAK and READ responses on the QP's priority, or ... */
-	uint8_t ack_priority;	 /* ... on this one */
-	uint8_t cnp_priority;	 /* NVIDIA: 6 */
-	bool cnp_enabled;	 /* answers CE with CNP (notification point) */
-	ps_t cnp_interval;	 /* least time between two CNPs of a QP: 50 us in the DCQCN paper, 4.1 */
-	bool cnp_keeps_marks;	 /* CE within it makes a CNP at its end; else it makes none */
-	bool cnp_on_gap;	 /* a packet that comes before its turn, and makes a NAK, is like CE */
+	uint8_t ack_priority;	   /* ... on this one */
+	uint8_t cnp_priority;	   /* NVIDIA: 6 */
+	bool cnp_enabled;	   /* answers CE with CNP (notification point) */
+	ps_t cnp_interval; /* least time between two CNPs of a QP: 50 us in the DCQCN paper, 4.1 */
+	bool cnp_keeps_marks; /* CE within it makes a CNP at its end; else it makes none */
+	bool cnp_on_gap;      /* a packet that comes before its turn, and makes a NAK, is like CE */
 	const struct cc_ops *cc; /* reaction point */
 	struct cc_params cc_params;
-	uint32_t wire_overhead;	 /* bytes around BTH..ICRC on the wire, preamble and gap included */
-	bool ns3_headers;	 /* packets take what transport/wire/ns3.h says instead */
+	uint32_t wire_overhead; /* bytes around BTH..ICRC on the wire, preamble and gap included */
+	bool ns3_headers;	/* packets take what transport/wire/ns3.h says instead */
 	uint32_t qp_max, cq_max, mr_max, pd_max; /* objects of the device */
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
 };
@@ -58,8 +59,8 @@ struct hca_profile {
 struct hca_observer {
 	void (*on_wc)(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now);
 	void (*on_cq_event)(void *world, void *cq_owner, ps_t now); /* an armed CQ fired */
-	/* Bytes of a request or a response were placed. @is_word: they are one number of 8 bytes, of
-	 * an atomic, in this machine's byte order; all else is the same bytes everywhere. */
+	/* Bytes of a request or a response were placed. @is_word: they are one number of 8 bytes,
+	 * of an atomic, in this machine's byte order; all else is the same bytes everywhere. */
 	void (*on_place)(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
 			 bool is_word, ps_t now);
 	/* enum ibv_event_type; @qp_owner as given at creation. */
@@ -78,15 +79,16 @@ struct hca_device_params {
 struct hca_counters {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* bytes: payload */
 	uint64_t rx_write_requests, rx_read_requests, rx_atomic_requests;
-	uint64_t out_of_buffer;	      /* receive queue empty: RNR NAK sent; UC, UD: dropped */
-	uint64_t out_of_sequence;     /* responder saw a gap, or on UC another PSN than the next */
+	uint64_t out_of_buffer;	  /* receive queue empty: RNR NAK sent; UC, UD: dropped */
+	uint64_t out_of_sequence; /* responder saw a gap, or on UC another PSN than the next */
 	uint64_t duplicate_request;
-	uint64_t packet_seq_err;      /* NAK 0x60 received */
+	uint64_t packet_seq_err; /* NAK 0x60 received */
 	uint64_t implied_nak_seq_err;
-	uint64_t rnr_nak_retry_err;   /* RNR NAKs received */
+	uint64_t rnr_nak_retry_err; /* RNR NAKs received */
 	uint64_t local_ack_timeout_err;
 	uint64_t req_transport_retries_exceeded, req_rnr_retries_exceeded;
-	uint64_t req_remote_access_errors, req_remote_invalid_request, req_cqe_error, resp_cqe_error;
+	uint64_t req_remote_access_errors, req_remote_invalid_request, req_cqe_error,
+		resp_cqe_error;
 	uint64_t resp_local_length_error;
 	uint64_t resp_remote_access_errors; /* refused: key, bounds or rights of the memory */
 	uint64_t np_ecn_marked_roce_packets, np_cnp_sent, rp_cnp_handled, rp_cnp_ignored;
@@ -106,8 +108,8 @@ int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd);	   /* -EBUSY */
 
 /* How a packet came; what queue pairs need of the network part. */
 struct hca_rx {
-	uint8_t ecn;			/* enum wire_ecn */
-	const struct wire_path *path;	/* of a datagram, whose receive gets it; others need none */
+	uint8_t ecn;		      /* enum wire_ecn */
+	const struct wire_path *path; /* of a datagram, whose receive gets it; others need none */
 };
 
 /* A packet for this device. Nothing in it is trusted. pkt->payload stays the caller's. */

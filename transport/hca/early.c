@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* The responder of HCA_SELECTIVE: packets before their turn. Their payload is placed at once; all
- * else that they do waits for what is missing. What cannot be taken early is as if it were lost, and
- * judged when it comes at its turn. */
+ * else that they do waits for what is missing. What cannot be taken early is as if it were lost,
+ * and judged when it comes at its turn. */
 
 int hca_early_create(struct hca_qp *qp)
 {
@@ -23,7 +23,9 @@ int hca_early_create(struct hca_qp *qp)
 	early->refused.words = util_calloc(count / 64, sizeof(uint64_t));
 	early->pkts = util_calloc(count, sizeof(*early->pkts));
 	early->kept_bytes = util_calloc(1, qp->dev->profile.mtu_max);
-	return early->here.words && early->refused.words && early->pkts && early->kept_bytes ? 0 : -ENOMEM;
+	return early->here.words && early->refused.words && early->pkts && early->kept_bytes
+		       ? 0
+		       : -ENOMEM;
 }
 
 void hca_early_destroy(struct hca_qp *qp)
@@ -175,8 +177,8 @@ bool hca_early_was_refused(struct hca_qp *qp)
 	return was;
 }
 
-/* What came last may have had its turn meanwhile; something behind the gap says the same. The packet
- * that is missing itself came in vain. */
+/* What came last may have had its turn meanwhile; something behind the gap says the same. The
+ * packet that is missing itself came in vain. */
 static uint32_t last_here(const struct hca_early *early, uint32_t expected_psn)
 {
 	uint32_t psn = early->sack_psn;

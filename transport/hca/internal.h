@@ -76,8 +76,8 @@ static inline void hca_list_remove(struct hca_list *node)
 	node->next->prev = node->prev;
 }
 
-/* What a QP may have to send: each kind waits for its own turn. At one instant the responses of a QP
- * go before its requests. */
+/* What a QP may have to send: each kind waits for its own turn. At one instant the responses of a
+ * QP go before its requests. */
 enum hca_turn_kind {
 	HCA_TURN_CNP,
 	HCA_TURN_RESPONSE,
@@ -127,7 +127,7 @@ struct hca_wqe { /* of a send queue; first what every packet of it reads */
 	uint32_t sge_count;
 	uint32_t word; /* immediate in host order, rkey to invalidate, or 0 */
 	struct hca_local_sge *sge;
-	uint8_t *inline_bytes; /* INLINE */
+	uint8_t *inline_bytes;	     /* INLINE */
 	uint64_t wr_id, remote_addr; /* UD: of the QP it is for, its number */
 	uint32_t rkey;		     /* UD: its Q_Key */
 	uint64_t compare_add, swap;
@@ -166,22 +166,22 @@ static inline void hca_psn_set_put(const struct hca_psn_set *set, uint32_t psn, 
  * something that has come, and has not come itself, is lost. */
 struct hca_recovery {
 	struct hca_psn_set done; /* need not be sent again */
-	uint64_t *sent;	     /* by PSN: the how manieth packet it was; or HCA_SENT_WAITS */
+	uint64_t *sent;		 /* by PSN: the how manieth packet it was; or HCA_SENT_WAITS */
 	uint64_t sent_count;
 	uint32_t done_count;
-	uint32_t receives;   /* that the posted requests use */
+	uint32_t receives;    /* that the posted requests use */
 	uint64_t lost_before; /* what was sent before that one and is not done is lost */
-	uint32_t acked_psn;  /* everything before it is executed */
-	uint32_t seen_psn;   /* READs: responses before it should have come ... */
-	uint32_t asked_psn;  /* ... and were asked for again up to there */
-	bool is_late;	     /* the short timeout is over, the long one not */
+	uint32_t acked_psn;   /* everything before it is executed */
+	uint32_t seen_psn;    /* READs: responses before it should have come ... */
+	uint32_t asked_psn;   /* ... and were asked for again up to there */
+	bool is_late;	      /* the short timeout is over, the long one not */
 };
 
 /* HCA_SELECTIVE, at the responder: requests that came before their turn. Their payload is in its
  * place, but for the end of a message that lacks something: of those one is kept. */
 struct hca_early {
 	struct hca_psn_set here, refused; /* refused: came, but could not be taken */
-	struct wire_pkt *pkts; /* by PSN, without payload */
+	struct wire_pkt *pkts;		  /* by PSN, without payload */
 	uint32_t count;
 	uint32_t sack_psn; /* which came last */
 	bool is_kept;
@@ -207,9 +207,9 @@ struct hca_sq {
 	bool retrying; /* a NAK was obeyed and nothing has moved since */
 	bool rnr_wait;
 	uint8_t unusual; /* enum hca_unusual: what makes the next packet another than @next_psn */
-	uint8_t failed_status; /* enum hca_wc_status */
-	ps_t timeout;	       /* 2T, PS_NEVER: none */
-	ps_t timer_at;	       /* when it fires; the alarm may be set earlier, never later */
+	uint8_t failed_status;	/* enum hca_wc_status */
+	ps_t timeout;		/* 2T, PS_NEVER: none */
+	ps_t timer_at;		/* when it fires; the alarm may be set earlier, never later */
 	uint32_t end_psn;	/* of the next WQE to be posted */
 	uint64_t retransmitted; /* packets */
 	uint32_t rd_count;	/* READs and atomics sent and not answered */
@@ -262,7 +262,7 @@ struct hca_rq {
 	bool wqe_taken;		  /* it uses the receive WQE at @head */
 	bool nak_state;		  /* a sequence or RNR NAK was sent; silence until expected_psn */
 	bool ack_due, ack_fatal, is_established;
-	bool is_placed;		  /* HCA_SELECTIVE: the payload of the packet at hand came early */
+	bool is_placed; /* HCA_SELECTIVE: the payload of the packet at hand came early */
 	uint8_t ack_syndrome;
 	uint32_t ack_psn, ack_msn;
 	uint32_t placed; /* bytes of the message so far */
@@ -273,9 +273,9 @@ struct hca_rq {
 	uint32_t mask, head, tail, depth;
 	struct hca_local_sge *sges;
 	struct hca_resource *resources;
-	uint32_t res_mask, res_max;		   /* res_max: how many are remembered */
+	uint32_t res_mask, res_max;   /* res_max: how many are remembered */
 	uint32_t res_first, res_next; /* first: none before it is pending */
-	struct hca_early *early;	   /* HCA_SELECTIVE */
+	struct hca_early *early;      /* HCA_SELECTIVE */
 };
 
 static inline uint32_t hca_repair_count(const struct hca_rq *rq)
@@ -305,7 +305,7 @@ struct hca_qp {
 	uint32_t gap_bytes;
 	ps_t gap;
 	struct hca_meter *meter; /* NULL: not metered */
-	ps_t cnp_next_at; /* the notification point sends none before */
+	ps_t cnp_next_at;	 /* the notification point sends none before */
 	struct hca_cq *send_cq, *recv_cq;
 	void *owner;
 	uint32_t send_sge_max, recv_sge_max, inline_max;
@@ -323,12 +323,12 @@ struct hca_mr_slot {
 };
 
 struct hca_device {
-	struct hca_agenda agenda; /* first: wake_at is the earliest of both heaps */
+	struct hca_agenda agenda;	/* first: wake_at is the earliest of both heaps */
 	uint32_t psn_window, ack_every; /* as in the profile */
 	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
 	bool selective, restarts, metered;
-	bool looks_closer; /* selective, metered, or headers of ns-3 */
-	uint8_t request_ecn;		/* enum wire_ecn */
+	bool looks_closer;   /* selective, metered, or headers of ns-3 */
+	uint8_t request_ecn; /* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
 	struct util_idmap qps;
@@ -415,8 +415,8 @@ enum {
 /* requester.c */
 bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
 void hca_requester_update(struct hca_qp *qp, ps_t now); /* local operations, then the turn */
-void hca_requester_go_back(struct hca_qp *qp); /* to the oldest PSN without an answer */
-void hca_requester_resend(struct hca_qp *qp);  /* from where the profile says */
+void hca_requester_go_back(struct hca_qp *qp);		/* to the oldest PSN without an answer */
+void hca_requester_resend(struct hca_qp *qp);		/* from where the profile says */
 void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum hca_wc_status status,
 			    ps_t now);
 void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now); /* WQE una */
@@ -440,7 +440,7 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 /* The WQE that is posted next is @wqe, as @wr says. */
 void hca_ud_posted(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_wr *wr, ps_t now);
 bool hca_ud_fill(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt);
-void hca_ud_look_at_head(struct hca_qp *qp, ps_t now); /* another WQE is the next */
+void hca_ud_look_at_head(struct hca_qp *qp, ps_t now);	/* another WQE is the next */
 void hca_ud_take_priority(struct hca_qp *qp, ps_t now); /* that of the next WQE */
 
 /* recover.c; HCA_SELECTIVE */
@@ -500,7 +500,8 @@ void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status 
 /* sched.c */
 void hca_sched_move(struct hca_turn *turn, ps_t at, ps_t now);
 void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now); /* cc is active */
-void hca_sched_measure(struct hca_device *dev, const struct wire_pkt *pkt); /* ns3_headers: before */
+void hca_sched_measure(struct hca_device *dev,
+		       const struct wire_pkt *pkt); /* ns3_headers: before */
 void hca_sched_wake(struct hca_device *dev, ps_t now);
 void hca_sched_heaps_changed(struct hca_device *dev);
 
@@ -541,7 +542,7 @@ void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 /* cnp.c */
 void hca_cnp_on_ce(struct hca_qp *qp, ps_t now);
 void hca_cnp_on_ce_apart(struct hca_qp *qp, ps_t now); /* see hca_gather_apart() */
-void hca_cnp_on_gap(struct hca_qp *qp, ps_t now); /* a NAK goes back */
+void hca_cnp_on_gap(struct hca_qp *qp, ps_t now);      /* a NAK goes back */
 void hca_cnp_on_cnp(struct hca_qp *qp, ps_t now);
 void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx);
 

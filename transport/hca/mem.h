@@ -26,7 +26,8 @@ struct hca_mem_ops {
 	void (*read)(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length);
 	/* The last (up to) 8 bytes become visible after all others. */
 	void (*write)(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length);
-	/* 8 aligned bytes: *ret_original, then + @swap_add, or @swap_add where equal to @compare. */
+	/* 8 aligned bytes: *ret_original, then + @swap_add, or @swap_add where equal to
+	 * @compare. */
 	void (*atomic)(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
 		       uint64_t compare, uint64_t *ret_original);
 };
@@ -42,10 +43,10 @@ struct hca_mr {
 	uint64_t iova;	 /* address that work requests and peers use for the first byte */
 	uint64_t length; /* bytes */
 	uint32_t lkey, rkey;
-	uint32_t access; /* enum hca_access */
-	uint32_t number; /* n-th region of the device, from 0: the digest's name for it */
-	uint8_t *host;	 /* kind host: the first byte */
-	uint64_t stream; /* kind synthetic */
+	uint32_t access;	 /* enum hca_access */
+	uint32_t number;	 /* n-th region of the device, from 0: the digest's name for it */
+	uint8_t *host;		 /* kind host: the first byte */
+	uint64_t stream;	 /* kind synthetic */
 	uint64_t mismatch_bytes; /* kind synthetic: written, but not what (stream, offset) says */
 };
 

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-/* What ACKs tell a congestion control: how much has come, how long that took, whether it was marked.
- * And what the control answers: a window. */
+/* What ACKs tell a congestion control: how much has come, how long that took, whether it was
+ * marked. And what the control answers: a window. */
 
 int hca_meter_create(struct hca_qp *qp)
 {
@@ -100,8 +100,8 @@ static uint32_t unpack_hops(const struct wire_pkt *pkt, struct cc_hop *ret_hops)
 	for (; count < pkt->rare.hop_count && count < CC_HOPS_MAX; count++) {
 		const struct wire_hop hop = wire_hop_unpack(pkt->rare.hops[count]);
 
-		ret_hops[count] = (struct cc_hop){
-			hop.rate_bps, hop.time_ns, hop.bytes, hop.queue_bytes};
+		ret_hops[count] =
+			(struct cc_hop){hop.rate_bps, hop.time_ns, hop.bytes, hop.queue_bytes};
 	}
 	return count;
 }

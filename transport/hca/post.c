@@ -16,16 +16,22 @@ static const struct kind {
 	bool answered, may_be_inline, has_imm, has_rkey, has_receive;
 } kinds[] = {
 	[HCA_WR_RDMA_WRITE] = {.types = RC | UC, .may_be_inline = true},
-	[HCA_WR_RDMA_WRITE_WITH_IMM] = {.types = RC | UC, .may_be_inline = true, .has_imm = true,
+	[HCA_WR_RDMA_WRITE_WITH_IMM] = {.types = RC | UC,
+					.may_be_inline = true,
+					.has_imm = true,
 					.has_receive = true},
 	[HCA_WR_SEND] = {.types = RC | UC | UD, .may_be_inline = true, .has_receive = true},
-	[HCA_WR_SEND_WITH_IMM] = {.types = RC | UC | UD, .may_be_inline = true, .has_imm = true,
+	[HCA_WR_SEND_WITH_IMM] = {.types = RC | UC | UD,
+				  .may_be_inline = true,
+				  .has_imm = true,
 				  .has_receive = true},
 	[HCA_WR_RDMA_READ] = {.types = RC, .answered = true},
 	[HCA_WR_ATOMIC_CMP_AND_SWP] = {.types = RC, .answered = true},
 	[HCA_WR_ATOMIC_FETCH_AND_ADD] = {.types = RC, .answered = true},
 	[HCA_WR_LOCAL_INV] = {.types = RC, .has_rkey = true},
-	[HCA_WR_SEND_WITH_INV] = {.types = RC, .may_be_inline = true, .has_rkey = true,
+	[HCA_WR_SEND_WITH_INV] = {.types = RC,
+				  .may_be_inline = true,
+				  .has_rkey = true,
 				  .has_receive = true},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -65,8 +71,8 @@ static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr,
 	if (wr->opcode >= KIND_COUNT || !(kind->types >> qp->type & 1) ||
 	    bytes > (uint64_t)1 << MESSAGE_BITS)
 		return false;
-	if (qp->sq.paths && (!wr->path || wr->path->priority >= HCA_PRIORITY_COUNT ||
-			     wr->dest_qpn > WIRE_U24_MAX))
+	if (qp->sq.paths &&
+	    (!wr->path || wr->path->priority >= HCA_PRIORITY_COUNT || wr->dest_qpn > WIRE_U24_MAX))
 		return false;
 	if (wr->flags & HCA_SEND_INLINE) {
 		if (!kind->may_be_inline || bytes > qp->inline_max)

@@ -11,7 +11,8 @@ enum { TIMEOUT_MAX = 31, RETRY_MAX = 7, RNR_TIMER_MAX = 31, MTU_MIN = 256 };
 
 static bool mtu_is_valid(const struct hca_qp *qp, uint32_t mtu)
 {
-	const uint32_t most = qp->dev->profile.mtu_max; /* of the port, which may be none of IBTA's */
+	const uint32_t most =
+		qp->dev->profile.mtu_max; /* of the port, which may be none of IBTA's */
 
 	return mtu >= MTU_MIN && mtu <= WIRE_MTU_MAX && mtu <= most &&
 	       (mtu == most || (mtu & (mtu - 1)) == 0);
@@ -278,10 +279,10 @@ static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init
 	const struct hca_profile *profile = &dev->profile;
 	const struct hca_qp_cap *cap = &init->cap;
 
-	return init->type >= HCA_QPT_RC && init->type <= HCA_QPT_UD && init->pd && init->send_cq && init->recv_cq &&
-	       cap->send_depth <= profile->wr_max && cap->recv_depth <= profile->wr_max &&
-	       cap->send_sge_max <= profile->sge_max && cap->recv_sge_max <= profile->sge_max &&
-	       cap->inline_max <= profile->inline_max &&
+	return init->type >= HCA_QPT_RC && init->type <= HCA_QPT_UD && init->pd && init->send_cq &&
+	       init->recv_cq && cap->send_depth <= profile->wr_max &&
+	       cap->recv_depth <= profile->wr_max && cap->send_sge_max <= profile->sge_max &&
+	       cap->recv_sge_max <= profile->sge_max && cap->inline_max <= profile->inline_max &&
 	       init->dest_rd_atomic_max <= profile->rd_atomic_max && init->qpn <= WIRE_U24_MAX;
 }
 
@@ -306,7 +307,8 @@ static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
 
 static int allocate_parts(struct hca_qp *qp, const struct hca_qp_cap *cap)
 {
-	if (hca_queues_create(qp, cap->send_depth, cap->recv_depth) != 0 || hca_meter_create(qp) != 0)
+	if (hca_queues_create(qp, cap->send_depth, cap->recv_depth) != 0 ||
+	    hca_meter_create(qp) != 0)
 		return -ENOMEM;
 	if (qp->type == HCA_QPT_RC && qp->dev->selective &&
 	    (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))

@@ -15,7 +15,8 @@ struct hca_qp;
 
 enum hca_qp_type { HCA_QPT_RC = 2, HCA_QPT_UC = 3, HCA_QPT_UD = 4 }; /* enum ibv_qp_type */
 
-enum hca_qp_state { /* enum ibv_qp_state */
+/* enum ibv_qp_state */
+enum hca_qp_state {
 	HCA_QPS_RESET = 0,
 	HCA_QPS_INIT = 1,
 	HCA_QPS_RTR = 2,
@@ -25,7 +26,8 @@ enum hca_qp_state { /* enum ibv_qp_state */
 	HCA_QPS_ERR = 6,
 };
 
-enum hca_qp_attr_mask { /* enum ibv_qp_attr_mask, those that this adapter knows */
+/* enum ibv_qp_attr_mask, those that this adapter knows */
+enum hca_qp_attr_mask {
 	HCA_QP_STATE = 1 << 0,
 	HCA_QP_CUR_STATE = 1 << 1,
 	HCA_QP_ACCESS_FLAGS = 1 << 3,
@@ -46,9 +48,9 @@ enum hca_qp_attr_mask { /* enum ibv_qp_attr_mask, those that this adapter knows 
 };
 
 struct hca_qp_cap {
-	uint32_t send_depth, recv_depth;	 /* work requests */
+	uint32_t send_depth, recv_depth;     /* work requests */
 	uint32_t send_sge_max, recv_sge_max; /* a work request */
-	uint32_t inline_max;		 /* bytes */
+	uint32_t inline_max;		     /* bytes */
 };
 
 struct hca_qp_init {
@@ -69,28 +71,29 @@ struct hca_qp_init {
 
 struct hca_qp_attr {
 	enum hca_qp_state state;
-	uint32_t access;	 /* enum hca_access */
-	uint32_t mtu;		 /* bytes: 256, 512, 1024, 2048, 4096 */
+	uint32_t access; /* enum hca_access */
+	uint32_t mtu;	 /* bytes: 256, 512, 1024, 2048, 4096 */
 	uint32_t dest_qpn;
 	uint32_t sq_psn, rq_psn; /* 24 bits */
-	uint8_t timeout;	 /* local ACK timeout code: T = 4.096 us * 2^n, 0 never; fires at 2T */
+	uint8_t timeout; /* local ACK timeout code: T = 4.096 us * 2^n, 0 never; fires at 2T */
 	uint8_t retry_cnt, rnr_retry; /* 3 bits; rnr_retry 7: for ever */
-	uint8_t min_rnr_timer;	 /* code, 5 bits */
+	uint8_t min_rnr_timer;	      /* code, 5 bits */
 	uint8_t max_rd_atomic, max_dest_rd_atomic;
 	uint32_t qkey;
 	uint16_t pkey_index;
 	uint8_t port;
-	struct wire_path path;	/* already resolved by the world underneath */
+	struct wire_path path; /* already resolved by the world underneath */
 };
 
 /* -EINVAL: over a device limit, no CQ; -ENOMEM; -EEXIST. Starts in RESET. */
 int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp);
 void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp);
-/* The send queue takes @depth work requests, all else stays (IBTA 11.2.5.2, outstanding work requests).
- * -EINVAL: fewer than now, or more than the device takes; -ENOMEM: as it was. */
+/* The send queue takes @depth work requests, all else stays (IBTA 11.2.5.2, outstanding work
+ * requests). -EINVAL: fewer than now, or more than the device takes; -ENOMEM: as it was. */
 int hca_qp_grow_send(struct hca_device *dev, struct hca_qp *qp, uint32_t depth);
 /* -EINVAL: a transition, a missing or a superfluous attribute that IBTA (11.2.5.2) does not allow.
- * -ENOMEM: for what READs leave behind. Nothing changes then. To ERR flushes both queues; to RESET empties them. */
+ * -ENOMEM: for what READs leave behind. Nothing changes then. To ERR flushes both queues; to RESET
+ * empties them. */
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
 		  uint32_t mask, ps_t now);
 void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* The requester of HCA_SELECTIVE: what is answered, what is lost, what is sent again. PSNs only grow
- * here; a packet that is lost is sent between two others. */
+/* The requester of HCA_SELECTIVE: what is answered, what is lost, what is sent again. PSNs only
+ * grow here; a packet that is lost is sent between two others. */
 
 int hca_recover_create(struct hca_qp *qp)
 {
@@ -217,7 +217,8 @@ void hca_recover_again(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire
 
 /* ---- answers ---- */
 
-/* The responder has executed everything before @psn; READs and atomics have still to be answered. */
+/* The responder has executed everything before @psn; READs and atomics have still to be
+ * answered. */
 static void acknowledge(struct hca_qp *qp, uint32_t psn)
 {
 	for (uint32_t p = qp->sq.una_psn; wire_psn_diff(p, psn) < 0 && is_under_way(qp, p);) {
@@ -351,7 +352,8 @@ static void advance(struct hca_qp *qp, ps_t now)
 }
 
 /* A packet after the oldest has come: the far end is alive, and what is lost is known without the
- * timer. Otherwise a queue that is longer than the timeout would have everything in it sent again. */
+ * timer. Otherwise a queue that is longer than the timeout would have everything in it sent
+ * again. */
 static void heard(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;

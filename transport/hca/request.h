@@ -29,7 +29,7 @@ static inline uint32_t packets_of(const struct hca_qp *qp, uint32_t length)
 
 /* Whether the payload is what the place in the message and the MTU demand. */
 static inline bool length_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
-			    const struct wire_op *op)
+				   const struct wire_op *op)
 {
 	const struct hca_rq *rq = &qp->rq;
 	uint32_t total = op->reth ? pkt->dma_length : rq->write_length;
@@ -51,7 +51,7 @@ static inline bool length_is_valid(const struct hca_qp *qp, const struct wire_pk
 }
 
 static inline bool fits_receive(const struct hca_rq *rq, const struct wire_pkt *pkt,
-			 const struct wire_op *op)
+				const struct wire_op *op)
 {
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
 	uint32_t placed = op->start ? 0 : rq->placed;
@@ -61,7 +61,7 @@ static inline bool fits_receive(const struct hca_rq *rq, const struct wire_pkt *
 
 /* The region that the request may touch as it wants to; NULL: none, unless nothing is touched. */
 static inline struct hca_mr *find_region(const struct hca_qp *qp, const struct wire_pkt *pkt,
-				  const struct wire_op *op)
+					 const struct wire_op *op)
 {
 	const struct hca_rq *rq = &qp->rq;
 	uint32_t right = right_of(op);
@@ -80,8 +80,8 @@ static inline bool touches_memory(const struct wire_pkt *pkt, const struct wire_
 	return op->atomic || (op->reth ? pkt->dma_length > 0 : op->write);
 }
 
-static inline void place_write(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-			struct hca_mr *mr, ps_t now)
+static inline void place_write(struct hca_qp *qp, const struct wire_pkt *pkt,
+			       const struct wire_op *op, struct hca_mr *mr, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 

@@ -268,7 +268,7 @@ static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 }
 
 static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
-			    struct wire_pkt *pkt)
+		     struct wire_pkt *pkt)
 {
 	uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
@@ -318,8 +318,8 @@ static inline void paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct h
 	}
 }
 
-__attribute__((cold)) void
-hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+__attribute__((cold)) void hca_requester_paced(struct hca_qp *qp, const struct wire_pkt *pkt,
+					       struct hca_tx *tx, ps_t now)
 {
 	hca_sched_measure(qp->dev, pkt);
 	paced(qp, pkt, tx, now);

@@ -40,8 +40,7 @@ static void repair(struct hca_qp *qp, const struct wire_pkt *pkt)
 {
 	struct hca_early *early = qp->rq.early;
 	const uint32_t room = sizeof(early->repairs) / sizeof(early->repairs[0]);
-	const uint32_t packets =
-		pkt->dma_length ? (pkt->dma_length - 1) / qp->mtu + 1 : 1;
+	const uint32_t packets = pkt->dma_length ? (pkt->dma_length - 1) / qp->mtu + 1 : 1;
 
 	if (early->repair_count == room) {
 		qp->dev->counters.rx_dropped++;

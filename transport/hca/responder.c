@@ -230,8 +230,7 @@ static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
 
 	rq->wqe_taken = true;
-	if (!rq->is_placed &&
-	    !hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
+	if (!rq->is_placed && !hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
 		hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_QP_OP_ERR, now);
 		return false;
 	}

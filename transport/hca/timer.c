@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
 
-/* One timer a QP: local ACK timeout, or the wait that an RNR NAK asks for; of datagrams, the change of
- * priority from one to the next. */
+/* One timer a QP: local ACK timeout, or the wait that an RNR NAK asks for; of datagrams, the change
+ * of priority from one to the next. */
 
 /* IBTA 9.7.5.2.8, table 45: in units of 10 us. */
 ps_t hca_timer_rnr(uint8_t code)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/request.h"
 
-/* The responder of an unreliable connection: IBTA 9.8.2.2. It answers nothing. A message that lacks a
- * packet, or that it may not take, is dropped in silence: its receive stays for the next one, and
+/* The responder of an unreliable connection: IBTA 9.8.2.2. It answers nothing. A message that lacks
+ * a packet, or that it may not take, is dropped in silence: its receive stays for the next one, and
  * nothing counts until a packet begins a message. */
 
 static void forget_message(struct hca_rq *rq)
@@ -66,8 +66,7 @@ static bool place(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 	return hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now);
 }
 
-void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		  ps_t now)
+void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	struct hca_mr *mr = NULL;

@@ -2,13 +2,13 @@
 #include "transport/hca/internal.h"
 #include "transport/wire/frame.h"
 
-/* Datagrams: each message one packet, to whom its work request says; in front of what is received the
- * global route header of its packet (IBTA 9.8.3). */
+/* Datagrams: each message one packet, to whom its work request says; in front of what is received
+ * the global route header of its packet (IBTA 9.8.3). */
 
 #define QKEY_OF_SENDER (1u << 31)
 
-/* What waits at the head of the queue decides which priority the QP waits for. The turn that has it now
- * may be the one that sends: it changes afterwards, before anybody else has a turn. */
+/* What waits at the head of the queue decides which priority the QP waits for. The turn that has it
+ * now may be the one that sends: it changes afterwards, before anybody else has a turn. */
 void hca_ud_look_at_head(struct hca_qp *qp, ps_t now)
 {
 	const struct hca_sq *sq = &qp->sq;

@@ -6,7 +6,8 @@
  * (checked in transport/verbs/convert.c), so that nothing is converted on the data path. */
 #include "transport/wire/path.h"
 
-enum hca_wr_opcode { /* enum ibv_wr_opcode */
+/* enum ibv_wr_opcode */
+enum hca_wr_opcode {
 	HCA_WR_RDMA_WRITE = 0,
 	HCA_WR_RDMA_WRITE_WITH_IMM = 1,
 	HCA_WR_SEND = 2,
@@ -18,14 +19,16 @@ enum hca_wr_opcode { /* enum ibv_wr_opcode */
 	HCA_WR_SEND_WITH_INV = 9,
 };
 
-enum hca_send_flags { /* enum ibv_send_flags */
+/* enum ibv_send_flags */
+enum hca_send_flags {
 	HCA_SEND_FENCE = 1,
 	HCA_SEND_SIGNALED = 2,
 	HCA_SEND_SOLICITED = 4,
 	HCA_SEND_INLINE = 8,
 };
 
-enum hca_wc_status { /* enum ibv_wc_status */
+/* enum ibv_wc_status */
+enum hca_wc_status {
 	HCA_WC_SUCCESS = 0,
 	HCA_WC_LOC_LEN_ERR = 1,
 	HCA_WC_LOC_QP_OP_ERR = 2,
@@ -42,7 +45,8 @@ enum hca_wc_status { /* enum ibv_wc_status */
 	HCA_WC_FATAL_ERR = 19,
 };
 
-enum hca_wc_opcode { /* enum ibv_wc_opcode */
+/* enum ibv_wc_opcode */
+enum hca_wc_opcode {
 	HCA_WC_SEND = 0,
 	HCA_WC_RDMA_WRITE = 1,
 	HCA_WC_RDMA_READ = 2,
@@ -67,12 +71,12 @@ struct hca_send_wr {
 	uint32_t flags; /* enum hca_send_flags */
 	const struct hca_sge *sge;
 	uint32_t sge_count;
-	uint32_t imm;	/* immediate in network order as the consumer gave it; or rkey to invalidate */
+	uint32_t imm; /* immediate in network order, as given; or rkey to invalidate */
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint64_t compare_add, swap; /* atomics, as struct ibv_send_wr */
-	/* UD: of the address handle, for this call; and whom it is for. A Q_Key with the highest bit
-	 * set stands for that of the sending queue pair (IBTA 10.2.5). */
+	/* UD: of the address handle, for this call; and whom it is for. A Q_Key with the highest
+	 * bit set stands for that of the sending queue pair (IBTA 10.2.5). */
 	const struct wire_path *path;
 	uint32_t dest_qpn, qkey;
 };

@@ -88,8 +88,8 @@ struct vrb_backend {
 			 const struct vrb_av *av, enum hca_qp_state cur_state);
 	int (*query_qp)(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
 			struct hca_qp_init *ret_init);
-	/* The first request that was refused is *ret_bad. Those of a UD queue pair have address handles
-	 * (vrb_ah_path()). */
+	/* The first request that was refused is *ret_bad. Those of a UD queue pair have address
+	 * handles (vrb_ah_path()). */
 	int (*post_send)(void *self, uint64_t qp, struct ibv_send_wr *wr,
 			 struct ibv_send_wr **ret_bad);
 	int (*post_recv)(void *self, uint64_t qp, struct ibv_recv_wr *wr,

@@ -51,20 +51,20 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 	profile = hca_device_profile(world->hca);
 	while (gid_count < 256 && world->ops->gid(world, gid_count, gid) == 0)
 		gid_count++;
-	*ret_limits = (struct vrb_limits){.line_rate_bps = profile->line_rate_bps,
-					  .mtu_max = profile->mtu_max,
-					  .gid_count = gid_count,
-					  .qp_max = profile->qp_max,
-					  .cq_max = profile->cq_max,
-					  .mr_max = profile->mr_max,
-					  .pd_max = profile->pd_max,
-					  .wr_max = profile->wr_max,
-					  .sge_max = profile->sge_max,
-					  .cqe_max = profile->cqe_max,
-					  .inline_max = profile->inline_max,
-					  .rd_atomic_max = profile->rd_atomic_max,
-					  .qkey_violations = (uint32_t)hca_device_counters(
-						  world->hca)->qkey_violations};
+	*ret_limits = (struct vrb_limits){
+		.line_rate_bps = profile->line_rate_bps,
+		.mtu_max = profile->mtu_max,
+		.gid_count = gid_count,
+		.qp_max = profile->qp_max,
+		.cq_max = profile->cq_max,
+		.mr_max = profile->mr_max,
+		.pd_max = profile->pd_max,
+		.wr_max = profile->wr_max,
+		.sge_max = profile->sge_max,
+		.cqe_max = profile->cqe_max,
+		.inline_max = profile->inline_max,
+		.rd_atomic_max = profile->rd_atomic_max,
+		.qkey_violations = (uint32_t)hca_device_counters(world->hca)->qkey_violations};
 	leave(world, false);
 	return 0;
 }

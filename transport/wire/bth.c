@@ -277,7 +277,8 @@ bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 	pkt->fecn = buf[4] & FECN;
 	pkt->becn = buf[4] & BECN;
 	pkt->synthetic = false;
-	pkt->has_rare = has_int || has_rare(op) || pkey != WIRE_PKEY_DEFAULT || (buf[1] & MIG_REQ) != 0;
+	pkt->has_rare =
+		has_int || has_rare(op) || pkey != WIRE_PKEY_DEFAULT || (buf[1] & MIG_REQ) != 0;
 	pkt->length = (uint16_t)(body - pad);
 	pkt->dest_qpn = get24(buf + 5);
 	pkt->psn = get24(buf + 9);

@@ -13,7 +13,8 @@ enum {
 	/* Of what an RC, UC or UD queue pair sends with payload: WRITE ONLY with immediate has BTH,
 	 * RETH and ImmDt. */
 	WIRE_DATA_HEADERS_MAX = 32,
-	WIRE_BTH_MAX = 44 + (int)WIRE_INT_BYTES + (int)WIRE_MTU_MAX, /* as wire_bth_emit() makes them, without the ICRC */
+	WIRE_BTH_MAX = 44 + (int)WIRE_INT_BYTES +
+		       (int)WIRE_MTU_MAX, /* as wire_bth_emit() makes them, without the ICRC */
 };
 
 /* Writes BTH, extension headers, payload and pad (zeros). Returns the bytes written,
@@ -33,8 +34,9 @@ size_t wire_bth_emit_headers(const struct wire_pkt *pkt, uint8_t *buf, size_t le
  * False, with @pkt as it was: unknown opcode, transport version not 0, P_Key of no partition (low
  * 15 bits 0), length not of whole words, shorter than the headers of the opcode, more pad than
  * bytes to pad, payload where the opcode has none, or above WIRE_MTU_MAX. Reserved bits (but the
- * one that says INT, see bth.c) and the values of the pad bytes are ignored, as IBTA asks. Which lengths an opcode may have within a
- * message is the adapter's to judge, which knows the path MTU. */
+ * one that says INT, see bth.c) and the values of the pad bytes are ignored, as IBTA asks. Which
+ * lengths an opcode may have within a message is the adapter's to judge, which knows the path
+ * MTU. */
 bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len);
 
 #endif

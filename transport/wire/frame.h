@@ -60,9 +60,10 @@ size_t wire_udp_emit(const struct wire_path *path, const struct wire_pkt *pkt, u
 enum wire_verdict wire_udp_parse(const struct wire_path *path, struct wire_pkt *pkt, uint8_t *buf,
 				 size_t len);
 
-/* The global route header that a datagram's receiver gets: the IPv6 header of the packet, or 20 zeros
- * and its IPv4 header (IBTA annex A17.4.5.1). @pkt_bytes: wire_pkt_bytes(). */
-void wire_frame_grh(const struct wire_path *path, size_t pkt_bytes, uint8_t ret_grh[WIRE_GRH_BYTES]);
+/* The global route header that a datagram's receiver gets: the IPv6 header of the packet, or 20
+ * zeros and its IPv4 header (IBTA annex A17.4.5.1). @pkt_bytes: wire_pkt_bytes(). */
+void wire_frame_grh(const struct wire_path *path, size_t pkt_bytes,
+		    uint8_t ret_grh[WIRE_GRH_BYTES]);
 
 /* What shapes the headers below BTH; for sizes alone. */
 enum { WIRE_SHAPE_IPV6 = 1, WIRE_SHAPE_VLAN = 2 };

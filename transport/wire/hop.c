@@ -8,8 +8,7 @@ static uint32_t low(uint64_t value, uint32_t bits)
 	return (uint32_t)(value & ((1u << bits) - 1));
 }
 
-uint64_t wire_hop_pack(uint64_t rate_bps, uint64_t at_ps, uint64_t sent_bytes,
-		       uint64_t queue_bytes)
+uint64_t wire_hop_pack(uint64_t rate_bps, uint64_t at_ps, uint64_t sent_bytes, uint64_t queue_bytes)
 {
 	const uint64_t queue = queue_bytes / WIRE_HOP_QUEUE_UNIT;
 	const uint64_t queue_max = (1u << WIRE_HOP_QUEUE_BITS) - 1;

@@ -2,9 +2,10 @@
 #ifndef WIRE_HOP_H
 #define WIRE_HOP_H
 
-/* A hop of in-band telemetry in 64 bits, as in the simulator of the HPCC authors (int-header.h): from
- * the top 3 bits of rate code, 24 of time in ns, 20 of bytes sent in 128, 17 of queue in 80 bytes.
- * Time and bytes wrap, so that only differences mean something; the queue ends at its largest. */
+/* A hop of in-band telemetry in 64 bits, as in the simulator of the HPCC authors (int-header.h):
+ * from the top 3 bits of rate code, 24 of time in ns, 20 of bytes sent in 128, 17 of queue in 80
+ * bytes. Time and bytes wrap, so that only differences mean something; the queue ends at its
+ * largest. */
 #include <stdint.h>
 
 enum {
@@ -16,7 +17,8 @@ enum {
 };
 
 struct wire_hop {
-	uint64_t rate_bps; /* one of 10, 25, 40, 50, 100, 200, 400, 800 Gb/s: the nearest not below */
+	uint64_t rate_bps; /* one of 10, 25, 40, 50, 100, 200, 400, 800 Gb/s: the nearest not
+			    * below */
 	uint32_t time_ns;  /* 24 bits */
 	uint32_t bytes;	   /* 20 bits, in units */
 	uint32_t queue_bytes;

@@ -14,8 +14,8 @@
  *	state = wire_icrc_bth(state, bth);
  *	state = wire_icrc_add(state, rest, bytes);   any number of times
  *	wire_icrc_put(place, wire_icrc_end(state));
- * A state may be kept: that of the network headers of a path and a length serves all its packets.
-*/
+ * A state may be kept: that of the network headers of a path and a length serves all its
+ * packets. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -6,7 +6,8 @@
  * (ConWeave's among them): no preamble, no gap, no check sequence, no pad; in front of data a link
  * header of 14 bytes, IPv4 20, UDP 8, sequence number and priority 6 (custom-header.cc,
  * GetStaticWholeHeaderSize()); an ACK is padded to 60 (rdma-hw.cc, ReceiveUdp()). In-band telemetry
- * is 42 bytes more of data; an ACK with it is 14 + 20 + 12 + 42. Sizes alone: the packets are ours. */
+ * is 42 bytes more of data; an ACK with it is 14 + 20 + 12 + 42. Sizes alone: the packets are
+ * ours. */
 #include "transport/wire/pkt.h"
 
 enum {

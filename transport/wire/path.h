@@ -13,12 +13,12 @@ enum wire_ecn { WIRE_NOT_ECT = 0, WIRE_ECT1 = 1, WIRE_ECT0 = 2, WIRE_CE = 3 }; /
 struct wire_path {
 	uint8_t src_ip[16], dst_ip[16]; /* network order */
 	uint8_t src_mac[6], dst_mac[6];
-	uint16_t vlan;	    /* VLAN id | PCP << 13; 0: untagged */
-	uint16_t udp_sport; /* 0xC000..0xFFFF for RoCEv2 */
+	uint16_t vlan;	     /* VLAN id | PCP << 13; 0: untagged */
+	uint16_t udp_sport;  /* 0xC000..0xFFFF for RoCEv2 */
 	uint32_t flow_label; /* IPv6, 20 bits */
-	uint16_t ip_id;	    /* IPv4 identification; covered by the ICRC */
-	uint8_t dscp;	    /* 6 bits */
-	uint8_t ecn;	    /* enum wire_ecn */
+	uint16_t ip_id;	     /* IPv4 identification; covered by the ICRC */
+	uint8_t dscp;	     /* 6 bits */
+	uint8_t ecn;	     /* enum wire_ecn */
 	uint8_t ttl;
 	uint8_t priority; /* 0..7, of the fabric's queues (PCP, or what the DSCP maps to) */
 	/* What the world underneath needs to reach the peer; set by its resolve(), opaque here.

@@ -45,11 +45,19 @@ enum {
  * IRN is none of IBTA's: opcodes from 0xc0 on are the manufacturers', and these carry what a
  * responder needs that takes packets out of order (Mittal et al., SIGCOMM 2018, section 4.3.1):
  * every WRITE packet a RETH of its own, with the address of its own bytes and the length of the
- * message from there on; every SEND packet a SETH, with which of the receives it is for and where in
- * it its bytes go; and an ACKNOWLEDGE that is a NAK a SACKETH, with the PSN that came (the
- * missing one itself: it came and could not be taken) and those before it. READs, atomics, their answers and plain ACKs are RC's. */
-enum { WIRE_RC = 0x00, WIRE_UC = 0x20, WIRE_RD = 0x40, WIRE_UD = 0x60, WIRE_CNP_CLASS = 0x80,
-       WIRE_XRC = 0xa0, WIRE_IRN = 0xc0 };
+ * message from there on; every SEND packet a SETH, with which of the receives it is for and where
+ * in it its bytes go; and an ACKNOWLEDGE that is a NAK a SACKETH, with the PSN that came (the
+ * missing one itself: it came and could not be taken) and those before it. READs, atomics, their
+ * answers and plain ACKs are RC's. */
+enum {
+	WIRE_RC = 0x00,
+	WIRE_UC = 0x20,
+	WIRE_RD = 0x40,
+	WIRE_UD = 0x60,
+	WIRE_CNP_CLASS = 0x80,
+	WIRE_XRC = 0xa0,
+	WIRE_IRN = 0xc0
+};
 
 /* What the low five bits say; RC_x is WIRE_RC | x and so on. */
 enum wire_operation {
@@ -80,8 +88,8 @@ enum wire_operation {
 	WIRE_ATOMIC_WRITE = 0x1d,
 };
 enum { WIRE_CNP = 0x81 }; /* IBTA annex A17 */
-/* A note from switch to switch about a flow, in the last of the manufacturers' opcodes: PSN, RETH and
- * ImmDt are its fields (models/packet.c). Adapters take none. */
+/* A note from switch to switch about a flow, in the last of the manufacturers' opcodes: PSN, RETH
+ * and ImmDt are its fields (models/packet.c). Adapters take none. */
 enum { WIRE_WAY_NOTE = 0xe0 };
 
 /* AETH syndrome: bits 7:5 type, bits 4:0 credit count, RNR timer or NAK code. */
@@ -101,14 +109,14 @@ enum {
 
 /* The protocol's facts, one bool a fact; the code asks the table. */
 struct wire_op {
-	const char *name;  /* "RC_WRITE_FIRST" */
-	bool request;	   /* goes from requester to responder */
-	bool response;	   /* READ response, ACK, atomic ACK */
-	bool start, end;   /* of a message */
+	const char *name;		/* "RC_WRITE_FIRST" */
+	bool request;			/* goes from requester to responder */
+	bool response;			/* READ response, ACK, atomic ACK */
+	bool start, end;		/* of a message */
 	bool send, write, read, atomic; /* family of a request; of the request that it answers */
-	bool payload;	   /* may carry payload bytes */
+	bool payload;			/* may carry payload bytes */
 	bool reth, aeth, imm, ieth, atomiceth, atomicacketh, deth, rdeth, xrceth, feth, cnp;
-	bool seth, sacketh; /* IRN */
+	bool seth, sacketh;   /* IRN */
 	uint8_t header_bytes; /* BTH and all extension headers (and a CNP's reserved bytes) */
 };
 
@@ -123,15 +131,15 @@ static inline const struct wire_op *wire_op_find(uint8_t opcode)
 
 /* Fields that most packets lack. They mean something only where pkt->has_rare. */
 struct wire_rare {
-	uint64_t swap_add, compare;  /* AtomicETH */
-	uint32_t qkey, src_qpn;	     /* DETH */
-	uint32_t ee_context;	     /* RDETH, 24 bits */
-	uint32_t xrc_srqn;	     /* XRCETH, 24 bits */
-	uint16_t pkey;		     /* where it is not WIRE_PKEY_DEFAULT */
+	uint64_t swap_add, compare; /* AtomicETH */
+	uint32_t qkey, src_qpn;	    /* DETH */
+	uint32_t ee_context;	    /* RDETH, 24 bits */
+	uint32_t xrc_srqn;	    /* XRCETH, 24 bits */
+	uint16_t pkey;		    /* where it is not WIRE_PKEY_DEFAULT */
 	bool mig_req;
 	/* In-band telemetry: what switches on the way have written (transport/wire/hop.h). */
 	bool has_int;
-	uint8_t hop_count;	     /* at most WIRE_INT_HOPS; later switches write nothing */
+	uint8_t hop_count; /* at most WIRE_INT_HOPS; later switches write nothing */
 	uint64_t hops[WIRE_INT_HOPS];
 };
 
@@ -145,10 +153,10 @@ struct wire_pkt {
 	bool solicited : 1, ack_req : 1, fecn : 1, becn : 1;
 	bool synthetic : 1; /* the payload is @pattern, not bytes */
 	bool has_rare : 1;
-	uint64_t va;	   /* RETH, AtomicETH; the original value in an AtomicAckETH; offset in a
-			    * SETH, 32 bits */
-	uint32_t rkey;	   /* RETH, AtomicETH; number of the receive in a SETH, 24 bits; PSN that
-			    * came in a SACKETH, 24 bits */
+	uint64_t va;	     /* RETH, AtomicETH; the original value in an AtomicAckETH; offset in a
+			      * SETH, 32 bits */
+	uint32_t rkey;	     /* RETH, AtomicETH; number of the receive in a SETH, 24 bits; PSN that
+			      * came in a SACKETH, 24 bits */
 	uint32_t dma_length; /* RETH; SACKETH: bit i: PSN - 1 - i came, too */
 	union {
 		uint8_t *payload; /* length bytes; whose they are says the function at hand */
