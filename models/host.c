@@ -96,7 +96,9 @@ static const struct hca_observer observer = {
 
 uint8_t host_dscp(const struct host *host, uint8_t priority)
 {
-	return host->params.has_dscp ? host->params.dscp[priority] : (uint8_t)(priority << 3);
+	if (host->params.has_dscp)
+		return host->params.dscp[priority];
+	return (uint8_t)(priority << 3);
 }
 
 void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path)

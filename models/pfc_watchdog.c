@@ -17,7 +17,8 @@ int pfc_watch_init(struct pfc *pfc)
 		return 0;
 	CHECK(pfc->params.watchdog->poll > 0);
 	pfc->watch = util_calloc(count, sizeof(*pfc->watch));
-	return pfc->watch ? 0 : -ENOMEM;
+	pfc->fc.storms_of = util_calloc(count, sizeof(*pfc->fc.storms_of));
+	return pfc->watch && pfc->fc.storms_of ? 0 : -ENOMEM;
 }
 
 /* The next look is at a multiple of the period, and a timer. */
@@ -54,7 +55,7 @@ static void begin_storm(struct pfc *pfc, struct sim_thread *th, uint32_t port, u
 
 	pfc->watch[port * SIM_PRIORITIES + priority].storm = true;
 	fc->storms++;
-	fc->gates[port].of[priority].storms++;
+	fc->storms_of[port * SIM_PRIORITIES + priority].found++;
 	if (pfc->params.watchdog->drops)
 		fc->user->shut(th, fc->node, port, priority, at);
 	pfc_set_until(pfc, port, priority, 0);
@@ -65,7 +66,7 @@ static void begin_storm(struct pfc *pfc, struct sim_thread *th, uint32_t port, u
 static void end_storm(struct pfc *pfc, uint32_t port, uint8_t priority)
 {
 	pfc->watch[port * SIM_PRIORITIES + priority].storm = false;
-	pfc->fc.gates[port].of[priority].storms_over++;
+	pfc->fc.storms_of[port * SIM_PRIORITIES + priority].over++;
 	sim_fc_class(&pfc->fc, port, priority)->shut = 0;
 }
 

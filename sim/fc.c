@@ -30,6 +30,7 @@ void sim_fc_fini(struct sim_fc *fc)
 {
 	util_free(fc->classes);
 	util_free(fc->gates);
+	util_free(fc->storms_of);
 }
 
 void sim_fc_destroy(struct sim_fc *fc)

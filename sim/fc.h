@@ -44,10 +44,13 @@ struct sim_gate {
 	uint64_t resumes_sent, resumes_received;
 	struct { /* the same by priority: frames that pause, frames that let go */
 		uint32_t pauses_sent, pauses_received, resumes_sent, resumes_received;
-		/* Storms that a watchdog has found here, those that are over, frames dropped for
-		 * them. */
-		uint32_t storms, storms_over, storm_dropped;
 	} of[SIM_PRIORITIES];
+};
+
+/* Storms that a watchdog has found at a port and priority, those that are over, frames dropped for
+ * them. */
+struct sim_storms {
+	uint32_t found, over, dropped;
 };
 
 enum sim_fc_verdict { SIM_FC_TAKEN, SIM_FC_DROPPED };
@@ -133,6 +136,7 @@ struct sim_fc {
 	bool full;
 	uint32_t reserve[SIM_PRIORITIES]; /* of each port: bytes that @used does not count */
 	uint64_t storms;		  /* that a watchdog has found */
+	struct sim_storms *storms_of; /* by port * SIM_PRIORITIES + priority; NULL: no watchdog */
 	uint64_t dropped_buffer, dropped_headroom; /* packets: shared buffer full, headroom full */
 	struct sim_fc_listener *listener; /* set between sim_seal() and sim_run(); NULL: none */
 };

@@ -107,9 +107,14 @@ static struct result_port port_of(const struct place *place, uint32_t number, ui
 	row.pause_received = gate->of[priority].pauses_received;
 	row.resume_sent = gate->of[priority].resumes_sent;
 	row.resume_received = gate->of[priority].resumes_received;
-	row.storms = gate->of[priority].storms;
-	row.storms_over = gate->of[priority].storms_over;
-	row.storm_dropped = gate->of[priority].storm_dropped;
+	if (place->fc->storms_of) {
+		const struct sim_storms *storms =
+			&place->fc->storms_of[number * SIM_PRIORITIES + priority];
+
+		row.storms = storms->found;
+		row.storms_over = storms->over;
+		row.storm_dropped = storms->dropped;
+	}
 	if (place->host) {
 		row.sent_bytes = place->host->stats.sent[priority].bytes;
 		row.sent_packets = place->host->stats.sent[priority].packets;

@@ -63,8 +63,7 @@ static void what_a_profile_says_counts(void **state)
 		"switch: {classes: [{priorities: [3], alpha: 1/4}]}\n",
 		"switch: {classes: [{priorities: [3], alpha: 1/2}]}\n",
 		"switch: {classes: [{priorities: [3, 4], alpha: 1/2}]}\n",
-		"switch: {classes: [{priorities: [3], alpha: 1/2}, {priorities: [4], alpha: "
-		"1/4}]}\n",
+		"switch: {classes: [{priorities: [3], alpha: 1/2}, {priorities: [4], alpha: 2}]}\n",
 		"switch: {dscp: [{values: [26], priority: 3}]}\n",
 		"switch: {dscp: [{values: [26], priority: 4}]}\n",
 		"switch: {dscp: [{values: [27], priority: 3}]}\n",
