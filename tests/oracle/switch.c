@@ -117,6 +117,7 @@ static void send_control(struct oracle *o, struct node *node, uint32_t port, enu
 	CHECK(item != NULL);
 	sim_control_make(&item->pkt, 84, kind, classes, value);
 	item->next = NULL;
+	item->to_mark = false;
 	*lane->tail = item;
 	lane->tail = &item->next;
 	if (now)
