@@ -3,7 +3,7 @@
 #define BENCH_WORK_H
 
 /* What the reference works put on a fabric: flows, or a program on every host. */
-#include "models/fabric.h"
+#include "models/fabric/fabric.h"
 
 struct load {
 	uint64_t posted, completed; /* flows, or ranks that returned 0 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/work.h"
-#include "models/arrivals.h"
-#include "models/traffic.h"
+#include "models/traffic/arrivals.h"
+#include "models/traffic/traffic.h"
 #include "util/siphash.h"
 
 #include <stdlib.h>

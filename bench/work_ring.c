@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/work.h"
-#include "models/task.h"
+#include "models/program/task.h"
 #include "tools/program.h"
 
 #include <stdio.h>

@@ -5,7 +5,8 @@
 /* The one seam for link-level flow control. Every node that takes part has a struct sim_fc: at the
  * sending end of its links it is the gate (may this frame start?), at the receiving end the buffer
  * (what happens when a frame is kept, and freed). What goes back is a SIM_CONTROL frame with its
- * own wire time. PFC decides at the buffer, credits at the gate (models/pfc.h, models/credit.h).
+ * own wire time. PFC decides at the buffer, credits at the gate (models/link/pfc.h,
+ * models/link/credit.h).
  *
  * A switch keeps the ordinary case away from the seam: the buffer's model gives bounds within which
  * nothing can happen, and says of which frames it wants to hear. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/command.h"
-#include "tools/expect.h"
+#include "tools/expect/expect.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>

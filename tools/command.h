@@ -4,7 +4,7 @@
 
 /* The verbena command: one struct command for each word behind it. docs/verbena.1 is the reference
  * for people. */
-#include "models/scenario_read.h"
+#include "models/scenario/read.h"
 #include "tools/program.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/completion.h"
 
-#include "models/profile.h"
-#include "models/scenario_schema.h"
+#include "models/profiles/profile.h"
+#include "models/scenario/schema.h"
 #include "tools/command.h"
-#include "tools/explain.h"
+#include "tools/explain/explain.h"
 #include "tools/incident.h"
 
 #include <dirent.h>

@@ -4,7 +4,7 @@
 
 /* Questions about a topology as a graph: how far, how many ways, how much fits through. As in the
  * fabric (sim/route.h), hosts do not forward. */
-#include "models/topology.h"
+#include "models/topology/topology.h"
 
 struct graph_edge { /* a link, seen from one end */
 	uint32_t to, link;

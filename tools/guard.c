@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/guard.h"
 
-#include "models/task.h"
+#include "models/program/task.h"
 #include "tools/command.h"
 #include "tools/symbol.h"
 

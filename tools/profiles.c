@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/profile.h"
+#include "models/profiles/profile.h"
 #include "tools/command.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "tools/program.h"
 
 #include "include/verbena/verbena.h"
-#include "models/task.h"
+#include "models/program/task.h"
 #include "util/check.h"
 
 #include <dlfcn.h>

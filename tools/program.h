@@ -6,7 +6,7 @@
  * found by name as modules beside the executable, or linked in. Many programs live in one process:
  * each module is loaded with symbols of its own, and its ibv_ and vb_ calls go to the
  * executable. */
-#include "models/fabric.h"
+#include "models/fabric/fabric.h"
 #include "tests/programs/prog.h"
 
 typedef int program_main_fn(const struct prog *prog);

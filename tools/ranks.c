@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/ranks.h"
 
-#include "models/spin.h"
+#include "models/program/spin.h"
 #include "tools/command.h"
 #include "tools/guard.h"
 #include "tools/run.h"

@@ -3,7 +3,7 @@
 #define TOOLS_RANKS_H
 
 /* The programs of a scenario, as tasks on the hosts of its fabric. */
-#include "models/scenario.h"
+#include "models/scenario/scenario.h"
 #include "tools/program.h"
 
 struct ranks {

@@ -6,8 +6,8 @@
  * this version, nobody has to have written down what happened. A run is named by its folder, or by
  * its scenario. */
 #include "tools/command.h"
-#include "tools/events.h"
-#include "tools/flow_log.h"
+#include "tools/observe/events.h"
+#include "tools/observe/flow_log.h"
 #include "tools/ranks.h"
 
 struct replay {

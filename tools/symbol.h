@@ -4,7 +4,7 @@
 
 /* Names for program counters of this process: "FILE:LINE (FUNCTION)" where the code has debug
  * information and Verbena was built with libdw, else "FUNCTION+0xOFFSET (MODULE)". */
-#include "models/spin.h"
+#include "models/program/spin.h"
 
 #include <stdbool.h>
 #include <stddef.h>

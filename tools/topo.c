@@ -2,7 +2,7 @@
 #include "tools/command.h"
 #include "tools/graph.h"
 #include "tools/incident.h"
-#include "tools/output.h"
+#include "tools/result/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

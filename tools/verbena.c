@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* The verbena command: which of its words was said. */
-#include "models/task.h"
+#include "models/program/task.h"
 #include "tools/command.h"
 #include "tools/run.h"
 #include "util/check.h"

@@ -2,9 +2,9 @@
 /* scenario_tool [--set K=V]... [--seed N] [--run] [--threads N] FILE...: what the reader says of
  * each file, a line an error; its hash, or with --run what came of it, or with --oracle the digest
  * by the plain engine of tests/oracle. For tests; runs no programs. */
-#include "models/scenario_read.h"
-#include "models/task.h"
-#include "models/traffic.h"
+#include "models/program/task.h"
+#include "models/scenario/read.h"
+#include "models/traffic/traffic.h"
 #include "sim/switch.h"
 #include "tests/oracle/oracle.h"
 #include "util/alloc.h"

@@ -20,10 +20,10 @@ done
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
 # Set with care: allocations cannot fail here, and only what reads is looked at.
-sources=$(cd "$root" && grep -lE '\b(bad|bad_warn|refuse|scenario_refuse|scenario_block_refuse)\(' models/*.c)
+sources=$(cd "$root" && grep -lE '\b(bad|bad_warn|refuse|scenario_refuse|scenario_block_refuse)\(' models/*/*.c)
 objects=''
 for s in $sources; do
-	o=$(basename "$s" .c).o
+	o=$(echo "${s%.c}" | tr / _).o
 	gcc -std=gnu11 -D_GNU_SOURCE -O0 --coverage -I"$root" -c "$root/$s" -o "$o"
 	objects="$objects $o"
 done
@@ -39,7 +39,7 @@ sh "$root/tests/bad/run.sh" ./tool "$root/tests/bad" >run.log || {
 	exit 1
 }
 # shellcheck disable=SC2086
-gcov $objects >gcov.log 2>&1
+gcov -p $objects >gcov.log 2>&1
 found=$(cat ./*.c.gcov | grep -cE '^ +[0-9]+\*?:.*\b(bad|bad_warn|refuse|scenario_refuse|scenario_block_refuse|not_so|disagree)\(')
 missed=$(grep -E '#####:.*\b(bad|bad_warn|refuse|scenario_refuse|scenario_block_refuse|not_so|disagree)\(' ./*.c.gcov || true)
 echo "$found places reached"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The reader of distributions over any bytes; what it takes can be drawn from. */
-#include "models/read_cdf.h"
+#include "models/trace/cdf_file.h"
 #include "util/alloc.h"
 #include "util/check.h"
 

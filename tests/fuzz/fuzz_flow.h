@@ -3,7 +3,7 @@
 #define FUZZ_FLOW_H
 
 /* A reader of flow files over any bytes: it says what is wrong, or its flows are sound. */
-#include "models/read_format.h"
+#include "models/trace/format.h"
 #include "util/alloc.h"
 #include "util/check.h"
 

@@ -2,7 +2,7 @@
 /* The reader of flow.txt over any bytes. */
 #include "tests/fuzz/fuzz_flow.h"
 
-#include "models/read_hpcc_flow.h"
+#include "models/trace/hpcc_flow.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* The reader of topology.txt over any bytes. */
 #include "tests/fuzz/fuzz_topology.h"
 
-#include "models/read_hpcc_topology.h"
+#include "models/topology/hpcc_topology.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* The reader of .cm over any bytes. */
 #include "tests/fuzz/fuzz_flow.h"
 
-#include "models/read_htsim_flow.h"
+#include "models/trace/htsim_cm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

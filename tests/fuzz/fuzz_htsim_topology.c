@@ -2,7 +2,7 @@
 /* The reader of .topo over any bytes. */
 #include "tests/fuzz/fuzz_topology.h"
 
-#include "models/read_htsim_topology.h"
+#include "models/topology/htsim_topo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The scenario reader over any bytes: an error is reported or a sound scenario comes out, the same
  * one each time. Files that it names are not there. */
-#include "models/scenario_read.h"
-#include "models/task.h"
+#include "models/program/task.h"
+#include "models/scenario/read.h"
 #include "util/check.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 #define FUZZ_TOPOLOGY_H
 
 /* A reader of topology files over any bytes: it says what is wrong, or its topology is sound. */
-#include "models/bad.h"
-#include "models/topology.h"
+#include "models/input/bad.h"
+#include "models/topology/topology.h"
 #include "util/check.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/model/lab.h"
 
-#include "models/task.h"
+#include "models/program/task.h"
 #include "sim/port.h"
 #include "sim/sim.h"
 #include "transport/wire/frame.h"

@@ -5,7 +5,7 @@
 /* A laboratory for anchors: a handful of hosts and switches, adapters with queue pairs in the state
  * that an anchor wants, work posted at given instants, completions with their times. Memory is
  * synthetic and the same everywhere, so what is placed is compared by the adapter itself. */
-#include "models/fabric.h"
+#include "models/fabric/fabric.h"
 #include "sim/switch.h"
 
 enum { LAB_HOSTS_MAX = 8, LAB_PAIRS_MAX = 8, LAB_DONE_MAX = 8192, LAB_WORK_MAX = 4096 };

@@ -3,8 +3,8 @@
 /* Anchor A16: at every sampled instant, by port and class, what came in has been sent, waits or was
  * dropped; what a port has taken in and not let go is what waits from it; what was said to pause,
  * to resume or about credits has been heard or flies. Counted beside the fabric, by taps. */
-#include "models/task.h"
-#include "models/traffic.h"
+#include "models/program/task.h"
+#include "models/traffic/traffic.h"
 #include "sim/switch.h"
 #include "sim/tap.h"
 #include "tests/test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/fabric.h"
+#include "models/fabric/fabric.h"
 
-#include "models/fabric_fc.h"
+#include "models/fabric/flow_control.h"
 #include "tests/oracle/oracle.h"
 #include "util/check.h"
 

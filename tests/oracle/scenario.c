@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/scenario.h"
+#include "models/scenario/scenario.h"
 
 #include "tests/oracle/oracle.h"
 #include "util/check.h"

@@ -3,8 +3,8 @@
 #define TESTS_PROGRAMS_CONGEST_H
 
 /* Trouble on the way of programs in virtual time: flows that fill the buffers, and lost frames. */
-#include "models/fabric.h"
-#include "models/traffic.h"
+#include "models/fabric/fabric.h"
+#include "models/traffic/traffic.h"
 
 struct sim_fault;
 

@@ -2,9 +2,9 @@
 
 /* Runs a program (the one it is linked with, or a module) as one task a host of a simulated fabric:
  * the first of the three worlds. Prints the reports, sorted, and the digest of the run. */
-#include "models/fabric.h"
-#include "models/spin.h"
-#include "models/task.h"
+#include "models/fabric/fabric.h"
+#include "models/program/spin.h"
+#include "models/program/task.h"
 #include "tests/oracle/oracle.h"
 #include "tests/programs/congest.h"
 #include "tests/programs/prog.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/scenario/net.h"
 
-#include "models/credit.h"
+#include "models/link/credit.h"
 #include "sim/port.h"
 #include "tests/oracle/oracle.h"
 #include "util/check.h"

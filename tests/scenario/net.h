@@ -4,8 +4,8 @@
 
 /* Small fabrics of endpoints and switches for tests: names and links are given in any order, the
  * flow control and the marking are the same everywhere. */
-#include "models/ecn.h"
-#include "models/pfc.h"
+#include "models/link/ecn.h"
+#include "models/link/pfc.h"
 #include "sim/switch.h"
 #include "tests/scenario/endpoint.h"
 

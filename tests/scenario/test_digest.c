@@ -2,8 +2,8 @@
 
 /* What the digest of a whole fabric (adapters, flow control, marking, congestion control) must see,
  * and what it must not see. */
-#include "models/fabric.h"
-#include "models/traffic.h"
+#include "models/fabric/fabric.h"
+#include "models/traffic/traffic.h"
 #include "sim/fault.h"
 #include "sim/switch.h"
 #include "sim/tap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Links, switch, flow control and marking against numbers computed elsewhere. */
-#include "models/credit.h"
+#include "models/link/credit.h"
 #include "sim/order.h"
 #include "tests/scenario/net.h"
 #include "tests/test.h"

@@ -3,7 +3,7 @@
 /* What flow control promises: with the computed headroom nothing is dropped whatever the phase,
  * with a frame less something is; pauses last as long as they say; credits never drop, and carry
  * what their buffer holds a round trip. */
-#include "models/credit.h"
+#include "models/link/credit.h"
 #include "sim/fault.h"
 #include "sim/tap.h"
 #include "tests/scenario/net.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Flows through the adapter, and how long each would take alone (models/traffic.h). */
-#include "models/traffic.h"
+/* Flows through the adapter, and how long each would take alone (models/traffic/traffic.h). */
+#include "models/traffic/traffic.h"
 #include "sim/fault.h"
 #include "sim/switch.h"
 #include "tests/test.h"

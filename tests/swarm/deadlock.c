@@ -9,10 +9,10 @@
  * round do have one: run until nothing happens any more they hold frames if and only if there is a
  * deadlock, and it must be found then; where there is none at the end there was none before. FILE:
  * a scenario in which there is one. */
-#include "models/scenario_read.h"
-#include "models/task.h"
+#include "models/program/task.h"
+#include "models/scenario/read.h"
 #include "sim/switch.h"
-#include "tools/explain.h"
+#include "tools/explain/explain.h"
 #include "util/check.h"
 
 #include <inttypes.h>

@@ -6,8 +6,8 @@
  * each end of each. Nothing here changes during a run, so every way of running the same seed reads
  * the same plan. Sizes and ranges are this test's own choice: small enough for a few milliseconds.
  */
-#include "models/fabric.h"
-#include "models/scenario.h"
+#include "models/fabric/fabric.h"
+#include "models/scenario/scenario.h"
 #include "sim/fault.h"
 
 enum {

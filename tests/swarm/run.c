@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/swarm/run.h"
 
-#include "models/task.h"
+#include "models/program/task.h"
 #include "sim/port.h"
 #include "sim/sim.h"
 #include "sim/switch.h"

@@ -3,7 +3,7 @@
 #define SWARM_RUN_H
 
 /* One way of running a plan, and everything that is checked on the way. */
-#include "models/scenario_build.h"
+#include "models/scenario/build.h"
 #include "sim/tap.h"
 #include "tests/swarm/plan.h"
 

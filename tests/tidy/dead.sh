@@ -14,15 +14,18 @@ say() {
 	[ ! -s "$dir/said" ] || { cat "$dir/said" && bad=1; }
 }
 
-grep -E '(^|/)meson\.build$' "$dir/all" | xargs cat >"$dir/meson"
+# What each meson.build names, by the folder where it lies.
+grep -E '(^|/)meson\.build$' "$dir/all" | xargs grep -H . >"$dir/meson"
 grep -E '\.([ch]|inc)$' "$dir/all" | xargs grep -hE '^#include "' >"$dir/includes"
-# NAME.c is named, or its name without test_ or fuzz_ is one of a list that builds such files.
+# NAME.c is named in the meson.build of its folder, or with a folder in front of it, or its name without
+# test_ or fuzz_ is one of a list that builds such files.
 for file in $(grep -E '\.c$' "$dir/all"); do
 	name=$(basename "$file")
+	folder=$(dirname "$file")
 	short=${name%.c}
 	short=${short#test_} short=${short#fuzz_}
-	grep -qE "['/]$name'|'$short'" "$dir/meson" || grep -qF "/$name\"" "$dir/includes" ||
-		echo "$file"
+	grep -qE "^$folder/meson\.build:.*'$name'|/$name'|'$short'" "$dir/meson" ||
+		grep -qF "/$name\"" "$dir/includes" || echo "$file"
 done | cat >"$dir/dead"
 say "in no meson.build" <"$dir/dead"
 for file in $(grep -E '\.(h|inc)$' "$dir/all"); do

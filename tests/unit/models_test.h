@@ -7,8 +7,8 @@
 #include "tests/test.h"
 
 #include "include/verbena/verbena.h"
-#include "models/fabric.h"
-#include "models/task.h"
+#include "models/fabric/fabric.h"
+#include "models/program/task.h"
 
 struct world {
 	uint32_t host_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/unit/scenario_test.h"
 
-#include "models/task.h"
+#include "models/program/task.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 /* Scenarios given as text, read, or built and ready to run; programs are tasks. */
 #include "tests/test.h"
 
-#include "models/scenario_read.h"
+#include "models/scenario/read.h"
 
 /* Reads @text with one --set, or NULL. A good one has no warnings, a bad one says why. */
 int parse_with(const char *text, const char *set, struct scenario *ret_scenario);

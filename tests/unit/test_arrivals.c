@@ -4,7 +4,7 @@
  * load that was asked for. */
 #include "tests/test.h"
 
-#include "models/arrivals.h"
+#include "models/traffic/arrivals.h"
 #include "util/rand.h"
 #include "util/siphash.h"
 

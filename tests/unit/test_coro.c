@@ -3,7 +3,7 @@
 /* Coroutines, on both back ends. */
 #include "tests/test.h"
 
-#include "models/coro.h"
+#include "models/program/coro.h"
 #include "util/alloc.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * expression, whatever it is up to. */
 #include "tests/test.h"
 
-#include "tools/expect_ask.h"
+#include "tools/expect/ask.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 /* Where programs in virtual time meet. */
 #include "tests/unit/models_test.h"
 
-#include "models/board.h"
+#include "models/program/board.h"
 
 #include <errno.h>
 #include <string.h>

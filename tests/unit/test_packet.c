@@ -3,7 +3,7 @@
 /* Packets of the adapter as frames of the fabric, and the slabs that they own. */
 #include "tests/unit/models_test.h"
 
-#include "models/packet.h"
+#include "models/machine/packet.h"
 #include "transport/wire/pkt.h"
 
 #include <string.h>

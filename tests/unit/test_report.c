@@ -3,7 +3,7 @@
 /* The page from a result made by hand: names may hold anything, numbers are those of the result. */
 #include "tests/test.h"
 
-#include "models/task.h"
+#include "models/program/task.h"
 #include "tools/program.h"
 #include "tools/report/html.h"
 #include "tools/report/report.h"

@@ -3,8 +3,8 @@
 /* What is seen over time, and that looking changes nothing. */
 #include "tests/test.h"
 
-#include "models/sampler.h"
-#include "models/traffic.h"
+#include "models/fabric/sampler.h"
+#include "models/traffic/traffic.h"
 #include "sim/fault.h"
 #include "sim/switch.h"
 #include "transport/wire/frame.h"

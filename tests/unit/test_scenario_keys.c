@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every key of the table: a value that holds anyway changes nothing, another one changes the hash,
  * a bad one is refused. Profiles. (Bad files: tests/bad.) */
-#include "models/profile.h"
-#include "models/scenario_schema.h"
+#include "models/profiles/profile.h"
+#include "models/scenario/schema.h"
 #include "tests/unit/scenario_test.h"
 #include "util/alloc.h"
 

@@ -3,7 +3,7 @@
  * lists, the latter in any order of their entries. The profiles here are the test's own. */
 #include "tests/unit/scenario_test.h"
 
-#include "models/profile.h"
+#include "models/profiles/profile.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "tests/unit/scenario_test.h"
 
-#include "models/packet.h"
+#include "models/machine/packet.h"
 #include "sim/port.h"
 #include "transport/wire/frame.h"
 

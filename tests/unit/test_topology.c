@@ -3,7 +3,7 @@
 /* Topologies: names of nodes and links, whatever order they come in. */
 #include "tests/test.h"
 
-#include "models/topology.h"
+#include "models/topology/topology.h"
 #include "util/alloc.h"
 
 #include <errno.h>

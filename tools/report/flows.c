@@ -4,7 +4,7 @@
  * and their slowdown by size. */
 #include "tools/report/parts.h"
 
-#include "tools/flow_log.h"
+#include "tools/observe/flow_log.h"
 #include "tools/report/columns.h"
 #include "tools/report/html.h"
 

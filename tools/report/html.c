@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/report/html.h"
 
-#include "tools/output.h"
+#include "tools/result/output.h"
 #include "util/check.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/report/report.h"
 
-#include "tools/output.h"
 #include "tools/report/html.h"
 #include "tools/report/parts.h"
+#include "tools/result/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

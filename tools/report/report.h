@@ -8,11 +8,11 @@
  * the topology and the charts. The data are in it as JSON, too: element "result" is result.json,
  * element "data" the rest. Names may hold anything (UTF-8): nothing in them becomes markup or
  * script. */
-#include "models/sampler.h"
-#include "tools/advice.h"
-#include "tools/packet_log.h"
-#include "tools/pause_tree.h"
-#include "tools/result.h"
+#include "models/fabric/sampler.h"
+#include "tools/explain/cure.h"
+#include "tools/explain/pause_tree.h"
+#include "tools/observe/packet_log.h"
+#include "tools/result/result.h"
 
 #include <stdio.h>
 

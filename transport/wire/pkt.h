@@ -89,7 +89,7 @@ enum wire_operation {
 };
 enum { WIRE_CNP = 0x81 }; /* IBTA annex A17 */
 /* A note from switch to switch about a flow, in the last of the manufacturers' opcodes: PSN, RETH
- * and ImmDt are its fields (models/packet.c). Adapters take none. */
+ * and ImmDt are its fields (models/machine/packet.c). Adapters take none. */
 enum { WIRE_WAY_NOTE = 0xe0 };
 
 /* AETH syndrome: bits 7:5 type, bits 4:0 credit count, RNR timer or NAK code. */

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/fabric/fabric.h"
+
+#include "models/fabric/flow_control.h"
+#include "sim/port.h"
+#include "sim/route.h"
+#include "sim/switch.h"
+#include "util/alloc.h"
+#include "util/check.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int between(struct sim *sim, void *owner)
+{
+	struct fabric *fabric = owner;
+	int ret;
+
+	(void)sim;
+	packet_pools_balance(&fabric->pools);
+	ret = fabric->pools.exhausted ? -ENOMEM : board_between(fabric->table.board);
+	for (struct fabric_watcher *w = fabric->watchers; w && !ret; w = w->next)
+		ret = w->between(w, fabric);
+	return ret;
+}
+
+void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher)
+{
+	watcher->next = fabric->watchers;
+	fabric->watchers = watcher;
+}
+
+/* @rate_bps: of its link. */
+static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
+		    struct sim_node **ret_node)
+{
+	struct host *host = &fabric->hosts[fabric->host_count];
+	struct host_params params = *fabric->params.host;
+	int ret;
+
+	if (fabric->params.cc_params_of && rate_bps > 0) {
+		params.profile.line_rate_bps = rate_bps;
+		params.profile.cc_params = fabric->params.cc_params
+						   ? *fabric->params.cc_params
+						   : fabric->params.cc_params_of(rate_bps);
+		params.profile.cc_params.line_rate_bps = rate_bps;
+	}
+	ret = host_init(host, name, fabric->params.seed, &params,
+			util_arena_get(&fabric->host_frames));
+	if (ret)
+		return ret;
+	fabric->host_count++;
+	*ret_node = &host->node;
+	return sim_add_node(fabric->sim, &host->node);
+}
+
+static int add_switch(struct fabric *fabric, const char *name, uint32_t place,
+		      struct sim_node **ret_node)
+{
+	const struct fabric_params *params = &fabric->params;
+	const struct fabric_switch_params *own =
+		params->switch_of ? params->switch_of[place] : NULL;
+	struct sim_switch *sw = sim_switch_create(name);
+
+	if (!sw)
+		return -ENOMEM;
+	fabric->switches[fabric->switch_count++] = sw;
+	*ret_node = sim_switch_node(sw);
+	fabric->switch_params[place] = own ? own : &params->switches;
+	return sim_add_node(fabric->sim, *ret_node);
+}
+
+const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
+							const struct sim_node *node)
+{
+	return fabric->switch_params[node->index];
+}
+
+/* By node, of the last of its links: a host has one. */
+static uint64_t *rates_of(const struct topology *topology)
+{
+	uint64_t *rates = util_calloc(topology->node_count, sizeof(*rates));
+
+	for (uint32_t i = 0; rates && i < topology->link_count; i++)
+		rates[topology->links[i].a] = rates[topology->links[i].b] =
+			topology->links[i].rate_bps;
+	return rates;
+}
+
+static int add_all(struct fabric *fabric, const struct topology *topology, struct sim_node **nodes)
+{
+	uint64_t *rates = rates_of(topology);
+	int ret = rates ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < topology->node_count && !ret; i++) {
+		const struct topology_node *node = &topology->nodes[i];
+
+		ret = node->is_switch ? add_switch(fabric, node->name, i, &nodes[i])
+				      : add_host(fabric, node->name, rates[i], &nodes[i]);
+	}
+	util_free(rates);
+	for (uint32_t i = 0; i < topology->link_count && !ret; i++) {
+		const struct topology_link *link = &topology->links[i];
+		const struct sim_link_params params = {
+			.name = link->name, .rate_bps = link->rate_bps, .delay = link->delay};
+
+		ret = sim_add_link(fabric->sim, nodes[link->a], nodes[link->b], &params);
+	}
+	return ret;
+}
+
+static int ready_hosts(struct fabric *fabric)
+{
+	for (uint32_t i = 0; i < fabric->host_count; i++) {
+		struct host *host = &fabric->hosts[i];
+		const struct host_rx_params *rx =
+			fabric->params.rx_of ? fabric->params.rx_of[host->number] : NULL;
+		struct sim_fc *fc;
+
+		if (host->node.port_count != 1)
+			return -EINVAL;
+		host->address = sim_route_address(fabric->routes, &host->node);
+		fc = fabric_host_fc(fabric, host, rx);
+		if (!fc)
+			return -ENOMEM;
+		host_attach(host, fc);
+		host->slow = rx != NULL;
+		if (rx && host_rx_create(host, rx) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int ready_switches(struct fabric *fabric)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < fabric->switch_count && !ret; i++) {
+		struct sim_switch *sw = fabric->switches[i];
+		struct sim_node *node = sim_switch_node(sw);
+		struct sim_fc *fc = fabric_switch_fc(fabric, node);
+
+		ret = fc ? sim_switch_ready(sw, sim_route_table_of(fabric->routes, node), fc)
+			 : -ENOMEM;
+		if (ret)
+			sim_fc_destroy(fc);
+		ret = ret ? ret : fabric_extend(fabric, sw);
+		ret = ret ? ret : fabric_mark(fabric, sw);
+	}
+	return ret;
+}
+
+/* What comes in at a switch is on its way for longer; but control frames are for the port, which
+ * has them at once. (Sums of delays are modulo 2^64.) */
+static void add_latency(struct fabric *fabric)
+{
+	for (uint32_t i = 0; i < sim_node_count(fabric->sim); i++) {
+		struct sim_node *node = sim_node_at(fabric->sim, i);
+
+		for (uint32_t p = 0; p < node->port_count; p++) {
+			const struct fabric_switch_params *params =
+				fabric_switch_params(fabric, node->ports[p].peer);
+
+			if (!params)
+				continue;
+			node->ports[p].delay += params->latency;
+			node->ports[p].control_delay -= params->latency;
+		}
+	}
+}
+
+static int seal(struct fabric *fabric)
+{
+	struct host **by_name = util_calloc(fabric->host_count, sizeof(struct host *));
+	int ret;
+
+	if (!by_name)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		by_name[i] = &fabric->hosts[i];
+	host_table_init(&fabric->table, by_name, fabric->host_count);
+	fabric->table.ipv6 = fabric->params.ipv6;
+	ret = sim_seal(fabric->sim);
+	ret = ret ? ret : sim_routes_create(fabric->sim, &sim_switch_ops, &fabric->routes);
+	if (!ret && fabric->params.weighted_routes)
+		ret = sim_routes_weigh(fabric->routes);
+	if (!ret && fabric->params.same_hash)
+		sim_routes_polarise(fabric->routes);
+	ret = ret ? ret : ready_hosts(fabric);
+	ret = ret ? ret : ready_switches(fabric);
+	ret = ret ? ret : fabric_introduce(fabric);
+	if (ret)
+		return ret;
+	add_latency(fabric);
+	fabric->table.board =
+		board_create(fabric->sim, fabric->params.thread_count, fabric->params.oob_delay);
+	fabric->sealed = true;
+	return fabric->table.board ? 0 : -ENOMEM;
+}
+
+static int build(struct fabric *fabric, const struct topology *topology)
+{
+	const struct sim_params params = {
+		.seed = fabric->params.seed,
+		.scenario_hash = fabric->params.scenario_hash,
+		.thread_count = fabric->params.thread_count,
+		.body_ops = &packet_body_ops,
+		.between = between,
+		.owner = fabric,
+	};
+	struct sim_node **nodes = util_calloc(topology->node_count, sizeof(*nodes));
+	int ret;
+
+	fabric->hosts = util_calloc(topology->node_count, sizeof(*fabric->hosts));
+	fabric->switches = util_calloc(topology->node_count, sizeof(*fabric->switches));
+	fabric->switch_params = util_calloc(topology->node_count, sizeof(*fabric->switch_params));
+	fabric->sim = sim_create(&params);
+	ret = util_arena_init(&fabric->host_frames, HOST_FRAMES * sizeof(struct sim_pkt),
+			      topology->node_count);
+	if (!nodes || ret || !fabric->switch_params || !fabric->hosts || !fabric->switches ||
+	    !fabric->sim)
+		ret = -ENOMEM;
+	else
+		ret = add_all(fabric, topology, nodes);
+	util_free(nodes);
+	return ret ? ret : seal(fabric);
+}
+
+int fabric_create(struct fabric *fabric, const struct topology *topology,
+		  const struct fabric_params *params)
+{
+	int ret;
+
+	*fabric = (struct fabric){.params = *params};
+	ret = packet_pools_init(&fabric->pools, params->thread_count, params->host->profile.mtu_max,
+				params->packet_bytes_max);
+	ret = ret ? ret : build(fabric, topology);
+	if (ret)
+		fabric_fini(fabric);
+	return ret;
+}
+
+/* Everything that still holds payload gives it back; then none may be missing. */
+static void collect_slabs(struct fabric *fabric)
+{
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		host_drain(&fabric->hosts[i], &fabric->pools);
+	/* A run that an error ended leaves frames where they were. */
+	if (fabric->error == 0)
+		CHECK(packet_pools_used(&fabric->pools) == 0);
+}
+
+void fabric_fini(struct fabric *fabric)
+{
+	for (uint32_t i = 0; fabric->sealed && i < fabric->switch_count; i++)
+		sim_switch_drain(fabric->switches[i]);
+	sim_destroy(fabric->sim);
+	collect_slabs(fabric);
+	for (uint32_t i = 0; i < fabric->host_count; i++)
+		host_fini(&fabric->hosts[i]);
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		sim_switch_destroy(fabric->switches[i]);
+	board_destroy(fabric->table.board);
+	sim_routes_destroy(fabric->routes);
+	util_free(fabric->table.hosts);
+	util_free(fabric->hosts);
+	util_arena_fini(&fabric->host_frames);
+	util_free(fabric->switches);
+	util_free(fabric->switch_params);
+	if (fabric->free_belongings)
+		fabric->free_belongings(fabric->belongings);
+	packet_pools_fini(&fabric->pools);
+	*fabric = (struct fabric){.sim = NULL};
+}
+
+struct sim_switch *fabric_switch(const struct fabric *fabric, const char *name)
+{
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		if (strcmp(sim_switch_node(fabric->switches[i])->name, name) == 0)
+			return fabric->switches[i];
+	return NULL;
+}
+
+int fabric_override(const struct fabric *fabric, const char *at, const char *to, const char *via)
+{
+	const struct sim_node *node = sim_switch_node(fabric_switch(fabric, at));
+	struct sim_switch *sw = fabric_switch(fabric, to);
+	const struct sim_node *end = sw ? sim_switch_node(sw) : &fabric_host(fabric, to)->node;
+
+	for (uint32_t p = 0; p < node->port_count; p++)
+		if (strcmp(node->ports[p].peer->name, via) == 0)
+			return sim_route_override(fabric->routes, node, end, p);
+	return -EINVAL;
+}
+
+struct host *fabric_host(const struct fabric *fabric, const char *name)
+{
+	uint32_t low = 0, high = fabric->host_count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const int order = strcmp(name, fabric->table.hosts[middle]->node.name);
+
+		if (order == 0)
+			return fabric->table.hosts[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+int fabric_run(struct fabric *fabric, ps_t until)
+{
+	fabric->error = sim_run(fabric->sim, until);
+	sim_finish(fabric->sim);
+	return fabric->error;
+}

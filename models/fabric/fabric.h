@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_FABRIC_H
+#define MODELS_FABRIC_H
+
+/* A whole simulated fabric: hosts and switches of a topology, joined by links, with the memory of
+ * its packets, its routes and the board on which programs meet. */
+#include "models/link/credit.h"
+#include "models/link/ecn.h"
+#include "models/link/pfc.h"
+#include "models/machine/host.h"
+#include "models/program/board.h"
+#include "models/topology/topology.h"
+#include "sim/sim.h"
+#include "sim/switch.h"
+
+/* A switch of the fabric. */
+struct fabric_switch_params {
+	uint64_t buffer_bytes;		    /* shared by all ports */
+	const struct pfc_params *pfc;	    /* NULL: no PFC. Its buffer and headroom are ... */
+	uint32_t mtu_bytes;		    /* ... filled in: frames of this size on the wire */
+	const struct credit_params *credit; /* without PFC; of hosts, too. NULL: none */
+	ps_t latency;	       /* of data, from its end at the port until it is in its queue */
+	const struct ecn *ecn; /* NULL: no marking; lives as long as the fabric */
+	const struct sim_switch_params *more; /* NULL: a plain switch */
+};
+
+struct fabric_params {
+	uint64_t seed, scenario_hash;
+	uint32_t thread_count;
+	uint64_t packet_bytes_max; /* memory for payloads of packets under way */
+	ps_t oob_delay;		   /* of the board; 20 us by default, never below the lookahead */
+	bool ipv6;
+	const struct host_params *host;
+	/* The rate of a host's link becomes its line rate, and with this its parameters of
+	 * congestion control follow; NULL: both as in @host. */
+	struct cc_params (*cc_params_of)(uint64_t line_rate_bps);
+	const struct cc_params *cc_params; /* instead of these, but for the line rate; NULL: none */
+	struct fabric_switch_params switches;	   /* all of them, unless ... */
+	bool weighted_routes, same_hash;	   /* sim_routes_weigh(), sim_routes_polarise() */
+	const struct host_rx_params *const *rx_of; /* by number of the host; NULL: none is slow */
+	/* ... by node of the topology; NULL, or NULL for a node: as all. */
+	const struct fabric_switch_params *const *switch_of;
+};
+
+struct fabric;
+
+/* Somebody who looks between windows, while nothing moves: series over time, captures, progress. He
+ * reads; whatever he changes in the model would be seen in the digest. */
+struct fabric_watcher {
+	/* 0 goes on, negative ends the run and is what fabric_run() returns. */
+	int (*between)(struct fabric_watcher *watcher, struct fabric *fabric);
+	struct fabric_watcher *next; /* the fabric's own */
+};
+
+struct fabric {
+	struct packet_pools pools; /* first: packet_pools_of() */
+	struct fabric_params params;
+	struct sim *sim;
+	struct sim_routes *routes;
+	struct host *hosts;	       /* in the order of the topology */
+	struct util_arena host_frames; /* HOST_FRAMES each, in memory once used */
+	struct sim_switch **switches;
+	const struct fabric_switch_params **switch_params; /* by node->index; NULL: a host */
+	struct host_table table;
+	uint32_t host_count, switch_count;
+	bool sealed;
+	int error; /* what fabric_run() returned */
+	struct fabric_watcher *watchers;
+	void *belongings; /* of whoever made the fabric: given to @free_belongings at the end */
+	void (*free_belongings)(void *belongings); /* NULL: nothing */
+};
+
+/* Builds and seals; @topology may go away afterwards, but not its names. -ENOMEM; -EINVAL: a host
+ * without or with more than one link, a link that the engine refuses. */
+int fabric_create(struct fabric *fabric, const struct topology *topology,
+		  const struct fabric_params *params);
+void fabric_fini(struct fabric *fabric);
+
+/* Before fabric_run(); @watcher stays the caller's until fabric_fini(). */
+void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher);
+
+/* What the switch @node is. */
+const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
+							const struct sim_node *node);
+
+/* NULL: no such switch. */
+struct sim_switch *fabric_switch(const struct fabric *fabric, const char *name);
+/* As sim_route_override(), out of the first port that leads to @via. All three are there. */
+int fabric_override(const struct fabric *fabric, const char *at, const char *to, const char *via);
+
+/* NULL: no such host. */
+struct host *fabric_host(const struct fabric *fabric, const char *name);
+
+/* As sim_run(), then the final facts of every node. Once. */
+int fabric_run(struct fabric *fabric, ps_t until);
+
+#endif

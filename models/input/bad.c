@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/input/bad.h"
+
+#include "util/alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bad_list_fini(struct bad_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		util_free(list->lines[i].text);
+		util_free(list->lines[i].file);
+	}
+	util_free(list->lines);
+	*list = (struct bad_list){0};
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct bad_line *x = a, *y = b;
+
+	if (x->number >> 16 != y->number >> 16)
+		return x->number < y->number ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* For the while of sorting, the number's high half is that of the file. */
+void bad_list_sort(struct bad_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		uint32_t first = 0;
+
+		while (strcmp(list->lines[first].file, list->lines[i].file) != 0)
+			first++;
+		list->lines[i].number = first << 16 | i;
+	}
+	if (list->count > 0)
+		qsort(list->lines, list->count, sizeof(*list->lines), compare_lines);
+}
+
+static bool grow(struct bad_list *list)
+{
+	const uint32_t room = list->room ? list->room * 2 : 16;
+	struct bad_line *lines;
+
+	if (list->count < list->room)
+		return true;
+	lines = util_realloc(list->lines, room, sizeof(*lines));
+	if (!lines)
+		return false;
+	list->lines = lines;
+	list->room = room;
+	return true;
+}
+
+static char *copy_of(const char *text)
+{
+	const size_t bytes = strlen(text) + 1;
+	char *copy = util_alloc(bytes);
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+static void add(struct bad_list *list, const struct bad_at *at, bool warning, const char *line)
+{
+	struct bad_line own = {.line = at->line, .warning = warning};
+
+	if (list->count >= BAD_LINES_MAX)
+		return;
+	own.text = copy_of(line);
+	own.file = copy_of(at->file);
+	if (!own.text || !own.file || !grow(list)) {
+		util_free(own.text);
+		util_free(own.file);
+		list->no_memory = true;
+		return;
+	}
+	list->lines[list->count++] = own;
+}
+
+static void report(struct bad_list *list, const struct bad_at *at, bool warning, const char *key,
+		   const char *found, const char *expected)
+{
+	char line[2560], namer[512] = "";
+
+	if (at->namer && strcmp(at->namer->file, at->file) != 0)
+		snprintf(namer, sizeof(namer), " (named at %s:%u)", at->namer->file,
+			 at->namer->line);
+	snprintf(line, sizeof(line), "%.500s:%u: %.200s: found %.400s, expected %.639s%s%s",
+		 at->file, at->line, key, found, expected, warning ? "; ignored" : "", namer);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	add(list, at, warning, line);
+}
+
+void bad(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
+	 const char *expected)
+{
+	list->error_count++;
+	report(list, at, false, key, found, expected);
+}
+
+void bad_warn(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
+	      const char *expected)
+{
+	report(list, at, true, key, found, expected);
+}
+
+const char *bad_text(struct bad_text *text, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text->text, sizeof(text->text), format, args);
+	va_end(args);
+	return text->text;
+}
+
+const char *bad_quote(struct bad_text *text, const char *bytes, size_t length)
+{
+	enum { SHOWN_MAX = 60 };
+	size_t at = 0;
+
+	if (length == 0)
+		return bad_text(text, "nothing");
+	text->text[at++] = '"';
+	for (size_t i = 0; i < length && i < SHOWN_MAX; i++) {
+		const unsigned char c = (unsigned char)bytes[i];
+
+		if (c >= ' ' && c < 0x7f && c != '\\' && c != '"')
+			text->text[at++] = (char)c;
+		else if (c == '\\' || c == '"')
+			at += (size_t)snprintf(text->text + at, 3, "\\%c", c);
+		else
+			at += (size_t)snprintf(text->text + at, 5, "\\x%02x", c);
+	}
+	snprintf(text->text + at, 5, "%s", length > SHOWN_MAX ? "...\"" : "\"");
+	return text->text;
+}

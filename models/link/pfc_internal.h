@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_PFC_INTERNAL_H
+#define MODELS_PFC_INTERNAL_H
+
+/* What the parts of priority flow control share.
+ *
+ *	pfc.c        the buffer: thresholds, headroom	pfc_pause.c   pause frames, sent and obeyed
+ *	pfc_watchdog.c  pauses that never end		pfc_outage.c  links that are down */
+#include "models/link/pfc.h"
+#include "util/check.h"
+
+struct pfc_watch {     /* of one port and priority */
+	ps_t heard_at; /* the last pause frame */
+	bool storm;    /* pauses are not obeyed */
+};
+
+struct pfc_outage {
+	ps_t at;
+	uint32_t port;
+	bool back;
+};
+
+struct pfc {
+	struct sim_fc fc; /* first */
+	struct pfc_params params;
+	struct pfc_class classes[SIM_PRIORITIES];
+	uint8_t kinds[SIM_PRIORITIES], kind_count; /* a priority of each threshold */
+	bool dynamic;				   /* one of them is a share of what is free */
+	uint64_t pool_bytes;			   /* the buffer less headrooms and reserves */
+	uint64_t headroom_left;			   /* of the pool that headrooms share */
+	uint32_t *headroom;			   /* by port */
+	ps_t *refresh_at;	    /* by port and priority, PS_NEVER: none; NULL: without quanta */
+	struct pfc_watch *watch;    /* by port and priority; NULL: no watchdog */
+	ps_t poll_at;		    /* PS_NEVER: nothing is paused */
+	struct pfc_outage *outages; /* ascending */
+	uint32_t outage_count, outage_next;
+	ps_t outage_at; /* of the next that has anything to change; PS_NEVER: none */
+};
+
+static inline struct pfc *pfc_of(struct sim_fc *fc)
+{
+	return container_of(fc, struct pfc, fc);
+}
+
+/* pfc_pause.c */
+int pfc_refresh_init(struct pfc *pfc); /* 0 or -ENOMEM */
+void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		   ps_t at);
+void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		      ps_t at);
+void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
+		    const struct sim_pkt *pkt);
+void pfc_on_timer(struct sim_fc *fc, struct sim_thread *th, ps_t at);
+void pfc_find_timer(struct pfc *pfc);
+void pfc_set_until(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t until);
+
+/* What the other end was told last of @priority, once more. */
+void pfc_say(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at);
+
+/* pfc_outage.c */
+void pfc_outage_find(struct pfc *pfc); /* sets outage_at */
+/* Those up to @at are over: to be called before anything changes that a later one would look at. */
+void pfc_outage_pass(struct pfc *pfc, ps_t at);
+void pfc_outage_timer(struct pfc *pfc, struct sim_thread *th, ps_t at);
+
+/* pfc_watchdog.c */
+int pfc_watch_init(struct pfc *pfc); /* 0 or -ENOMEM */
+/* A pause of @priority came in at @port. False: it is not obeyed. */
+bool pfc_watch_pause(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t at);
+void pfc_watch_poll(struct pfc *pfc, struct sim_thread *th, ps_t at);
+
+#endif

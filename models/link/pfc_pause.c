@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/link/pfc_internal.h"
+
+#include "util/alloc.h"
+
+#include <errno.h>
+
+enum { PAUSE_MAX = 65535, QUANTUM_BITS = 512 };
+
+static ps_t pause_time(const struct sim_port *port, uint64_t quanta)
+{
+	return (ps_t)(((u128)quanta * QUANTUM_BITS * PS_S + port->rate_bps - 1) / port->rate_bps);
+}
+
+static uint16_t pause_quanta(const struct pfc *pfc)
+{
+	return pfc->params.pause_quanta ? pfc->params.pause_quanta : PAUSE_MAX;
+}
+
+/* ---- sent ---- */
+
+static void send_pause(struct sim_fc *fc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		       uint16_t quanta, ps_t at)
+{
+	struct sim_pkt pkt;
+
+	sim_control_make(&pkt, PFC_FRAME_BYTES, SIM_CONTROL_PFC, (uint8_t)(1u << priority), quanta);
+	fc->gates[port].controls_sent += quanta > 0;
+	fc->gates[port].resumes_sent += quanta == 0;
+	fc->gates[port].of[priority].pauses_sent += quanta > 0;
+	fc->gates[port].of[priority].resumes_sent += quanta == 0;
+	fc->user->control(th, fc->node, port, &pkt, at);
+}
+
+int pfc_refresh_init(struct pfc *pfc)
+{
+	const size_t count = (size_t)pfc->fc.node->port_count * SIM_PRIORITIES;
+
+	if (!pfc->params.quanta)
+		return 0;
+	pfc->refresh_at = util_calloc(count, sizeof(ps_t));
+	for (size_t i = 0; pfc->refresh_at && i < count; i++)
+		pfc->refresh_at[i] = PS_NEVER;
+	return pfc->refresh_at ? 0 : -ENOMEM;
+}
+
+/* The earliest refresh, end of a pause, look of the watchdog or change of a link. */
+void pfc_find_timer(struct pfc *pfc)
+{
+	struct sim_fc *fc = &pfc->fc;
+
+	pfc_outage_find(pfc);
+	fc->timer_at = pfc->poll_at < pfc->outage_at ? pfc->poll_at : pfc->outage_at;
+	if (!pfc->params.quanta)
+		return;
+	for (uint32_t i = 0; i < fc->node->port_count * SIM_PRIORITIES; i++) {
+		const ps_t until = fc->gates[i / SIM_PRIORITIES].until[i % SIM_PRIORITIES];
+
+		if (pfc->refresh_at[i] < fc->timer_at)
+			fc->timer_at = pfc->refresh_at[i];
+		if (until > 0 && until < fc->timer_at)
+			fc->timer_at = until;
+	}
+}
+
+static void refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		    ps_t at)
+{
+	const struct sim_port *p = &pfc->fc.node->ports[port];
+
+	if (pfc->params.quanta)
+		pfc->refresh_at[port * SIM_PRIORITIES + priority] =
+			at + pause_time(p, pause_quanta(pfc)) / 2;
+	send_pause(&pfc->fc, th, port, priority, pause_quanta(pfc), at);
+}
+
+void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at)
+{
+	pfc_outage_pass(pfc, at);
+	sim_fc_class(&pfc->fc, port, priority)->watched = 1;
+	pfc->fc.eager_count++;
+	refresh(pfc, th, port, priority, at);
+	pfc_find_timer(pfc);
+}
+
+void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		      ps_t at)
+{
+	sim_fc_class(&pfc->fc, port, priority)->watched = 0;
+	CHECK(pfc->fc.eager_count > 0);
+	pfc->fc.eager_count--;
+	if (pfc->params.quanta)
+		pfc->refresh_at[port * SIM_PRIORITIES + priority] = PS_NEVER;
+	pfc_find_timer(pfc);
+	send_pause(&pfc->fc, th, port, priority, 0, at);
+}
+
+void pfc_say(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at)
+{
+	if (sim_fc_class(&pfc->fc, port, priority)->watched)
+		refresh(pfc, th, port, priority, at);
+	else
+		send_pause(&pfc->fc, th, port, priority, 0, at);
+}
+
+/* ---- obeyed ---- */
+
+/* A pause that runs out by itself is a timer, and timers are played in order. */
+void pfc_set_until(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t until)
+{
+	ps_t *old = &pfc->fc.gates[port].until[priority];
+
+	if (!pfc->params.quanta)
+		return;
+	pfc->fc.eager_count += until > 0;
+	pfc->fc.eager_count -= *old > 0;
+	*old = until;
+}
+
+void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
+		    const struct sim_pkt *pkt)
+{
+	struct pfc *pfc = pfc_of(fc);
+	const struct sim_control_body body = sim_control_read(pkt);
+	ps_t time = 0;
+
+	if (body.kind != SIM_CONTROL_PFC)
+		return;
+	pfc_outage_pass(pfc, pkt->at);
+	fc->gates[port].controls_received += body.value > 0;
+	fc->gates[port].resumes_received += body.value == 0;
+	if (pfc->params.quanta)
+		time = pause_time(&fc->node->ports[port], body.value & PAUSE_MAX);
+	for (uint32_t rest = body.classes; rest; rest &= rest - 1) {
+		const uint8_t q = (uint8_t)__builtin_ctz(rest);
+		bool paused = body.value > 0;
+
+		fc->gates[port].of[q].pauses_received += paused;
+		fc->gates[port].of[q].resumes_received += !paused;
+		if (paused && pfc->watch)
+			paused = pfc_watch_pause(pfc, port, q, pkt->at);
+		pfc_set_until(pfc, port, q, paused ? pkt->at + time : 0);
+		sim_fc_pause(fc, port, q, paused, pkt->at);
+	}
+	pfc_find_timer(pfc);
+	fc->user->gate(th, fc->node, port, pkt->at);
+}
+
+void pfc_on_timer(struct sim_fc *fc, struct sim_thread *th, ps_t at)
+{
+	struct pfc *pfc = pfc_of(fc);
+
+	if (pfc->outage_at == at)
+		pfc_outage_timer(pfc, th, at);
+	for (uint32_t port = 0; pfc->params.quanta && port < fc->node->port_count; port++)
+		for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+			if (pfc->refresh_at[port * SIM_PRIORITIES + q] == at)
+				refresh(pfc, th, port, q, at);
+			if (fc->gates[port].until[q] != at)
+				continue;
+			pfc_set_until(pfc, port, q, 0);
+			sim_fc_pause(fc, port, q, false, at);
+			fc->user->gate(th, fc->node, port, at);
+		}
+	if (pfc->poll_at == at)
+		pfc_watch_poll(pfc, th, at);
+	pfc_find_timer(pfc);
+}

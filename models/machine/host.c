@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/machine/host.h"
+
+#include "models/program/task.h"
+#include "sim/port.h"
+#include "sim/sim.h"
+#include "transport/wire/bth.h"
+#include "transport/wire/frame.h"
+#include "transport/wire/ns3.h"
+#include "util/check.h"
+#include "util/fold.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FACT_COMPLETION = 1, FACT_PLACED = 2, FACT_PLACED_SYNTHETIC = 3, FACT_FINAL = 4 };
+
+static ps_t later(ps_t a, ps_t b)
+{
+	return a > b ? a : b;
+}
+
+static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
+{
+	struct host *host = world;
+	const bool has_length = wc->opcode >= HCA_WC_RECV || wc->opcode == HCA_WC_RDMA_READ;
+	const uint32_t length = wc->status == HCA_WC_SUCCESS && has_length ? wc->byte_len : 0;
+
+	host->stats.completions++;
+	host->stats.completions_failed += wc->status != HCA_WC_SUCCESS;
+	sim_digest_add(&host->node, now, (uint64_t)FACT_COMPLETION << 56 | wc->qpn,
+		       (uint64_t)wc->status << 56 |
+			       (uint64_t)(wc->status == HCA_WC_SUCCESS ? wc->opcode : 0) << 40 |
+			       length);
+	if (wc->status == HCA_WC_SUCCESS && (wc->flags & HCA_WC_WITH_IMM))
+		sim_digest_add(&host->node, now, FACT_COMPLETION, util_from_be32(wc->imm));
+	if (host->client && host->client->cq == cq)
+		host->client->on_completion(host->client, now);
+	else
+		task_on_wc(host, cq, now);
+}
+
+static void on_cq_event(void *world, void *cq_owner, ps_t now)
+{
+	(void)now;
+	task_on_cq_event(world, cq_owner);
+}
+
+/* The bytes at @host; those of a word as a little-endian machine has them, so that the digest is
+ * the same everywhere. */
+static uint64_t fold_placed(const uint8_t *host, uint32_t length, bool is_word)
+{
+	uint64_t value;
+	uint8_t word[sizeof(value)];
+
+	if (!is_word)
+		return util_fold_bytes(host, length);
+	memcpy(&value, host, sizeof(value));
+	for (uint32_t i = 0; i < sizeof(word); i++)
+		word[i] = (uint8_t)(value >> 8 * i);
+	return util_fold_bytes(word, sizeof(word));
+}
+
+static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+		     bool is_word, ps_t now)
+{
+	struct host *host = world;
+
+	host->placed_bytes += length;
+	task_on_place(host, now);
+	if (mr->ops == &hca_mem_synthetic) {
+		sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED_SYNTHETIC << 56 | length,
+			       mr->stream);
+		sim_digest_add(&host->node, now, offset, length);
+		return;
+	}
+	sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED << 56 | mr->number,
+		       (uint64_t)length << 40 | (offset & 0xffffffffffu));
+	sim_digest_add(&host->node, now, length, fold_placed(mr->host + offset, length, is_word));
+}
+
+static void on_async(void *world, void *qp_owner, int event, ps_t now)
+{
+	(void)now;
+	task_on_async(world, qp_owner, event);
+}
+
+static const struct hca_observer observer = {
+	.on_wc = on_wc,
+	.on_cq_event = on_cq_event,
+	.on_place = on_place,
+	.on_async = on_async,
+};
+
+uint8_t host_dscp(const struct host *host, uint8_t priority)
+{
+	if (host->params.has_dscp)
+		return host->params.dscp[priority];
+	return (uint8_t)(priority << 3);
+}
+
+void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path)
+{
+	if (path->priority != priority)
+		path->dscp = host_dscp(host, priority);
+	path->priority = priority;
+	if (host->params.vlan)
+		path->vlan = (uint16_t)(host->params.vlan | priority << 13);
+}
+
+/* The debug mode of Law 4: nothing may get lost between a packet and its bytes. */
+static void through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
+			 uint8_t priority, struct wire_pkt *pkt)
+{
+	uint8_t buf[WIRE_FRAME_MAX], *bytes = pkt->payload;
+	struct wire_path sent = *path, seen;
+	struct wire_pkt parsed;
+	size_t len;
+
+	host_path_of_frame(host, priority, &sent);
+	sent.ecn = ecn;
+	len = wire_frame_emit(&sent, pkt, buf, sizeof(buf));
+	CHECK(len > 0);
+	CHECK(wire_frame_parse(&seen, &parsed, buf, len) == WIRE_OK);
+	CHECK(seen.ecn == sent.ecn && seen.ttl == sent.ttl);
+	CHECK(seen.dscp == sent.dscp && seen.vlan == sent.vlan);
+	parsed.synthetic = pkt->synthetic;
+	if (pkt->synthetic) {
+		uint8_t expected[WIRE_MTU_MAX];
+
+		wire_pattern_bytes(pkt->pattern, expected, pkt->length);
+		CHECK(memcmp(parsed.payload, expected, pkt->length) == 0);
+		parsed.pattern = pkt->pattern;
+	} else {
+		if (parsed.length > 0)
+			memcpy(bytes, parsed.payload, parsed.length);
+		parsed.payload = bytes;
+	}
+	*pkt = parsed;
+}
+
+static struct packet_sender sender_of(const struct host *host, const struct wire_path *path)
+{
+	return (struct packet_sender){.host = host->number,
+				      .flow_label = path->flow_label,
+				      .udp_sport = path->udp_sport,
+				      .dscp = path->dscp};
+}
+
+struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,
+				const struct packet_sender *from)
+{
+	const struct host *sender = host->table->hosts[from->host];
+	struct wire_path path = {.udp_sport = from->udp_sport,
+				 .flow_label = from->flow_label,
+				 .dscp = from->dscp,
+				 .ecn = frame->ecn,
+				 .ttl = frame->ttl,
+				 .priority = frame->priority};
+
+	host_ip(sender, path.src_ip);
+	host_mac(sender, path.src_mac);
+	host_ip(host, path.dst_ip);
+	host_mac(host, path.dst_mac);
+	return path;
+}
+
+static __attribute__((noinline, cold)) void look_closer(struct host *host,
+							const struct wire_path *path, uint8_t ecn,
+							uint8_t priority, struct wire_pkt *pkt)
+{
+	if (host->params.through_wire)
+		through_wire(host, path, ecn, priority, pkt);
+	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
+		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
+}
+
+/* The frame for @pkt, whose slab goes along with it. NULL: no memory. */
+static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pkt *pkt,
+					 const struct hca_tx *tx)
+{
+	struct sim_pkt *frame = sim_frame_get(host->th);
+
+	if (!frame)
+		return NULL;
+	frame->dst = tx->path->link_dst;
+	frame->flow_hash = tx->path->link_hash;
+	frame->bytes = (uint16_t)(wire_pkt_bytes(pkt) + host->wire_overhead);
+	frame->priority = tx->priority & 7u;
+	frame->ecn = tx->ecn & 3u;
+	frame->frame = SIM_DATA;
+	frame->epoch = 0;
+	frame->ttl = tx->path->ttl;
+	packet_pack(pkt, host->room, frame);
+	if (packet_uses_slab(pkt)) {
+		if (pkt->has_rare)
+			host->room->from = sender_of(host, tx->path);
+		host->room = NULL;
+	}
+	return frame;
+}
+
+/* Nothing more happens here: the run ends between this window and the next. */
+static void give_up(struct host *host)
+{
+	host->now = host->th->until;
+}
+
+static void transmit(struct host *host, uint32_t priorities)
+{
+	struct sim_pkt *frame;
+	struct wire_pkt pkt;
+	struct hca_tx tx;
+
+	if (!host->room)
+		host->room = packet_slab_get(host->th);
+	if (!host->room) {
+		give_up(host);
+		return;
+	}
+	pkt.payload = host->room->bytes;
+	if (!hca_output(host->hca, priorities, &pkt, &tx, host->now)) {
+		CHECK(hca_next_at(host->hca, priorities) > host->now);
+		return;
+	}
+	if (host->looks_closer)
+		look_closer(host, tx.path, tx.ecn, tx.priority, &pkt);
+	frame = make_frame(host, &pkt, &tx);
+	if (!frame) {
+		give_up(host);
+		return;
+	}
+	if (frame->dst == host->address) {
+		host_loop_send(host, frame);
+		sim_frame_put(host->th, frame);
+		return;
+	}
+	if (host->tapped)
+		host->tap->on_frame(host->tap, host, true, frame, tx.path, host->now);
+	host->stats.sent[frame->priority].bytes += frame->bytes;
+	host->stats.sent[frame->priority].packets++;
+	if (host->fc_heads)
+		sim_fc_sent(host->fc, 0, frame);
+	sim_port_forward(host->th, host->node.ports, frame, host->now);
+}
+
+/* What its receiver has to know of how a packet with @slab came; only datagrams tell. */
+static __attribute__((noinline)) const struct wire_path *
+find_path(const struct host *host, const struct sim_pkt *frame, const struct wire_pkt *pkt,
+	  const struct packet_slab *slab, struct wire_path *path)
+{
+	if (!wire_op_find(pkt->opcode)->deth)
+		return NULL;
+	*path = host_path_from(host, frame, &slab->from);
+	return path;
+}
+
+void host_deliver(struct host *host, const struct sim_pkt *frame)
+{
+	struct hca_rx rx = {.ecn = frame->ecn};
+	struct packet_slab *slab = NULL;
+	struct wire_path path;
+	struct wire_pkt pkt;
+
+	packet_unpack(frame, &pkt);
+	if (packet_uses_slab(&pkt)) {
+		slab = packet_slab_of(frame);
+		if (pkt.has_rare)
+			rx.path = find_path(host, frame, &pkt, slab, &path);
+	}
+	hca_input(host->hca, &pkt, &rx, host->now);
+	if (slab)
+		packet_slab_put(host->th, slab);
+}
+
+/* Control frames, and what a host has beside its adapter. */
+static __attribute__((noinline)) void receive_otherwise(struct host *host,
+							const struct sim_pkt *frame)
+{
+	if (host->tapped)
+		host->tap->on_frame(host->tap, host, false, frame, NULL, host->now);
+	if (frame->frame == SIM_CONTROL || (host->fc_all && !host->slow)) {
+		sim_fc_receive(host->fc, host->th, frame);
+		host->fc_timer_at = host->fc->timer_at;
+	}
+	if (frame->frame != SIM_DATA)
+		return;
+	if (host->slow)
+		host_rx_take(host, frame);
+	else
+		host_deliver(host, frame);
+}
+
+static inline void receive(struct host *host, const struct sim_pkt *frame)
+{
+	const bool plain = !(host->fc_all || host->tapped || host->slow);
+
+	if (__builtin_expect(plain && frame->frame != SIM_CONTROL, 1))
+		host_deliver(host, frame);
+	else
+		receive_otherwise(host, frame);
+}
+
+static void transmit_control(struct host *host)
+{
+	if (host->tapped)
+		host->tap->on_frame(host->tap, host, true, &host->control[0], NULL, host->now);
+	sim_port_send(host->th, host->node.ports, &host->control[0], host->now);
+	host->control_count--;
+	memmove(host->control, host->control + 1, host->control_count * sizeof(host->control[0]));
+}
+
+static void run_local(struct host *host, enum sim_local_phase phase)
+{
+	struct sim_local_event *event = sim_local_pop(&host->local, host->now, phase);
+
+	event->fn(event, host);
+}
+
+/* Where credits decide. */
+static __attribute__((noinline)) uint32_t open_by_heads(const struct host *host, uint32_t open)
+{
+	for (uint8_t i = 0; i < SIM_PRIORITIES; i++)
+		if (!host->fc->ops->may_send(host->fc, 0, i, host->packet_bytes_max))
+			open &= ~(1u << i);
+	return open;
+}
+
+/* Priorities whose next packet, however long, may start. */
+static inline uint32_t open_priorities(const struct host *host, const struct sim_port *port)
+{
+	const uint32_t open = ~(uint32_t)port->paused & 0xff;
+
+	return host->fc_heads ? open_by_heads(host, open) : open;
+}
+
+static void run_timers(struct host *host)
+{
+	if (host->fc_timer_at <= host->now) {
+		host->fc->ops->on_timer(host->fc, host->th, host->now);
+		host->fc_timer_at = host->fc->timer_at;
+	} else {
+		hca_advance(host->hca, host->now);
+	}
+}
+
+/* For a turn at @at. One that comes before that will ask again. */
+static inline void ask(struct host *host, ps_t at)
+{
+	if (host->asked_at >= host->th->until && host->asked_at <= at)
+		return;
+	host->asked_at = sim_wake(host->th, &host->node, at);
+}
+
+/* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
+static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pkt *const *arrivals,
+		     uint32_t count)
+{
+	struct host *host = container_of(node, struct host, node);
+	const struct hca_device *hca = host->hca;
+	struct sim_port *port = node->ports;
+	uint32_t i = 0;
+
+	host->th = th;
+	for (;;) {
+		const uint32_t priorities = open_priorities(host, port);
+		const struct sim_local_event *local = host->local.root;
+		const ps_t arrival_at = i < count ? arrivals[i]->at : PS_NEVER;
+		const ps_t adapter_at = hca_next_at(hca, 0);
+		ps_t timer_at = host->fc_timer_at, start_at = PS_NEVER, next;
+
+		timer_at = later(adapter_at < timer_at ? adapter_at : timer_at, host->now);
+		/* A packet whose rate does not let it go yet is a timer so far. */
+		if (host->control_count)
+			start_at = later(host->now, port->free_at);
+		else if (hca_next_at(hca, priorities) == 0)
+			start_at = later(later(host->now, port->free_at), host->loop_open_at);
+		next = arrival_at < timer_at ? arrival_at : timer_at;
+		next = start_at < next ? start_at : next;
+		if (local && local->at < next)
+			next = local->at;
+		if (next >= th->until) {
+			if (next != PS_NEVER)
+				ask(host, next);
+			break;
+		}
+		host->now = next;
+		if (local && local->at == next && local->phase == SIM_LOCAL_TIMER)
+			run_local(host, SIM_LOCAL_TIMER);
+		else if (timer_at == next)
+			run_timers(host);
+		else if (start_at == next && host->control_count)
+			transmit_control(host);
+		else if (start_at == next)
+			transmit(host, priorities);
+		else if (arrival_at == next)
+			receive(host, arrivals[i++]);
+		else
+			run_local(host, local->phase);
+	}
+	host->th = NULL;
+}
+
+static void host_finish(struct sim_node *node)
+{
+	struct host *host = container_of(node, struct host, node);
+	const struct hca_counters *c = hca_device_counters(host->hca);
+
+	sim_digest_add(node, FACT_FINAL, c->tx_packets, c->rx_packets);
+	sim_digest_add(node, FACT_FINAL, c->packets_retransmitted, c->np_cnp_sent);
+	sim_digest_add(node, FACT_FINAL, host->stats.completions, host->placed_bytes);
+}
+
+static const struct sim_node_ops host_ops = {
+	.kind = "host",
+	.run = host_run,
+	.finish = host_finish,
+};
+
+static uint32_t longest_frame(const struct hca_profile *profile)
+{
+	const bool has_int = profile->cc->takes_int;
+
+	if (profile->ns3_headers)
+		return wire_ns3_data_bytes(profile->mtu_max, has_int);
+	return profile->mtu_max + profile->wire_overhead + (uint32_t)WIRE_DATA_HEADERS_MAX +
+	       (has_int ? (uint32_t)WIRE_INT_BYTES : 0) + (uint32_t)WIRE_ICRC_BYTES;
+}
+
+int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params,
+	      struct sim_pkt *frames)
+{
+	const uint64_t id = util_hash_name(name);
+	const struct hca_device_params device = {
+		.key = {seed, id},
+		.qpn_slot_bits = 1, /* the other half of the numbers is for flows */
+		.profile = params->profile,
+		.observer = &observer,
+		.world = host,
+	};
+
+	*host = (struct host){
+		.node = {.ops = &host_ops, .name = name},
+		.params = *params,
+		.control = frames,
+		.packet_bytes_max = longest_frame(&params->profile),
+		.wire_overhead = (uint16_t)params->profile.wire_overhead,
+		.looks_closer = params->through_wire || params->profile.ns3_headers,
+	};
+	sim_local_init(&host->local, seed, id);
+	host_loop_init(host, frames + HOST_CONTROLS);
+	host->hca = hca_device_create(&device);
+	return host->hca ? 0 : -ENOMEM;
+}
+
+/* Waits for the port; a later value of the same kind takes the place of an earlier one. */
+static void on_control(struct sim_thread *th, struct sim_node *node, uint32_t port,
+		       const struct sim_pkt *pkt, ps_t at)
+{
+	struct host *host = container_of(node, struct host, node);
+	uint32_t i = 0;
+
+	(void)th;
+	(void)port;
+	(void)at;
+	while (i < host->control_count && host->control[i].body_words[0] != pkt->body_words[0])
+		i++;
+	CHECK(i < HOST_CONTROLS);
+	host->control[i] = *pkt;
+	if (i == host->control_count)
+		host->control_count++;
+}
+
+static void on_gate(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at)
+{
+	(void)th;
+	(void)node;
+	(void)port;
+	(void)at; /* host_run() looks at the gate before each step */
+}
+
+void host_attach(struct host *host, struct sim_fc *fc)
+{
+	static const struct sim_fc_user user = {.control = on_control, .gate = on_gate};
+
+	host->fc = fc;
+	host->fc_timer_at = fc->timer_at;
+	host->fc_heads = fc->ops->heads;
+	host->fc_all = fc->ops->all;
+	fc->user = &user;
+}
+
+void host_set_tap(struct host *host, struct host_tap *tap)
+{
+	host->tap = tap;
+	host->tapped = true;
+}
+
+void host_drain(struct host *host, struct packet_pools *pools)
+{
+	struct host_loop *loop = &host->loop;
+
+	for (; loop->count > 0; loop->count--, loop->first = (loop->first + 1) % HOST_LOOP_FRAMES) {
+		struct packet_slab *slab = packet_slab_of(&loop->frames[loop->first]);
+
+		if (slab)
+			packet_slab_return(pools, slab);
+	}
+	host_rx_drain(host->rx, pools);
+	if (host->room)
+		packet_slab_return(pools, host->room);
+	host->room = NULL;
+}
+
+void host_fini(struct host *host)
+{
+	host_rx_destroy(host->rx);
+	sim_fc_destroy(host->fc);
+	task_destroy_all(host);
+	hca_device_destroy(host->hca);
+	host->hca = NULL;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_HOST_H
+#define MODELS_HOST_H
+
+/* A host of the simulated fabric: one port, the adapter behind it, and the programs that use it.
+ * This is where the fabric and the adapter meet; the same adapter runs in real time under
+ * transport/nic. */
+#include "models/machine/loop.h"
+#include "models/machine/packet.h"
+#include "models/machine/rx.h"
+#include "models/program/coro.h"
+#include "models/program/cost.h"
+#include "sim/fc.h"
+#include "sim/local.h"
+#include "sim/node.h"
+#include "transport/hca/device.h"
+
+struct board;
+struct host;
+struct spin;
+struct task;
+
+/* All hosts of a simulation, in order of their names: an address is a position in this table, so
+ * that the order in which hosts were created cannot be seen. */
+struct host_table {
+	struct host **hosts;
+	uint32_t count;
+	bool ipv6; /* addresses are fd00::N instead of 10.x.y.z */
+	struct board *board;
+};
+
+/* Somebody besides programs who posts to the adapter: told of the completions of @cq, at their
+ * instant and from inside the adapter. */
+struct host_client {
+	const struct hca_cq *cq;
+	void (*on_completion)(struct host_client *client, ps_t now);
+};
+
+/* Hears of every frame that a host's port sends or receives, at its start and at its last bit. */
+struct host_tap {
+	/* @path: of data that is sent, as its sender addresses it; NULL otherwise. From the thread
+	 * that runs the host; the frame stays as it is. */
+	void (*on_frame)(struct host_tap *tap, const struct host *host, bool sent,
+			 const struct sim_pkt *frame, const struct wire_path *path, ps_t at);
+};
+
+struct host_params {
+	struct hca_profile profile;
+	struct host_cost cost;
+	enum coro_backend coro_backend;
+	/* Of the queue pairs of flows; codes as in libibverbs. */
+	bool flow_pairs; /* flows from one host to another share a queue pair, in order of their
+			    starts */
+	bool flow_uc;	 /* they are UC; not with flow_pairs */
+	uint8_t flow_timeout, flow_retries, flow_ttl; /* ttl 0: 64 */
+	uint16_t vlan;				      /* tag of all frames, for captures; 0: none */
+	bool has_dscp;
+	uint8_t dscp[SIM_PRIORITIES]; /* of each priority, if has_dscp; else 8 times the priority */
+	ps_t loop_delay;	      /* of what it sends to itself, beside the time on the wire */
+	struct spin *spin; /* watches programs (models/program/spin.h); NULL: nobody does */
+	bool through_wire; /* every packet to bytes and back before it is sent */
+};
+
+struct host_stats {
+	struct {
+		uint64_t bytes, packets; /* on the wire; what it sends to itself is not */
+	} sent[SIM_PRIORITIES];
+	uint64_t completions, completions_failed;
+};
+
+/* The embedded node is for sim_add_node(); everything else belongs to models/. First, in three
+ * cache lines, what every packet touches, and what it counts. */
+struct host {
+	struct sim_node node;  /* first */
+	struct sim_thread *th; /* while the node runs */
+	ps_t now;	       /* of the last thing that happened here */
+	struct hca_device *hca;
+	struct sim_local local;
+	ps_t fc_timer_at;  /* fc->timer_at, as it was when anybody last called into @fc */
+	ps_t loop_open_at; /* the next frame, wherever it goes, may start; PS_NEVER: once one of
+			    * those to itself arrives */
+	ps_t asked_at;	   /* an earlier turn asked the engine for one then */
+	struct packet_slab *room; /* for the next payload */
+	uint64_t placed_bytes;
+	uint32_t address;	       /* where switches send what is for it */
+	uint32_t placement_waiters;    /* tasks that wait for memory to change */
+	uint16_t wire_overhead;	       /* bytes, as in the profile; or of the packet at hand */
+	uint8_t control_count;	       /* of @control */
+	bool looks_closer;	       /* through_wire or ns3_headers, as in @params */
+	bool fc_heads : 1, fc_all : 1; /* as in fc->ops */
+	bool tapped : 1, slow : 1;     /* there is a @tap, an @rx */
+	struct host_stats stats;
+
+	struct host_tap *tap;
+	struct host_rx *rx;	    /* NULL: what it receives it has */
+	struct sim_fc *fc;	    /* of its port; set once the simulation is sealed */
+	uint32_t packet_bytes_max;  /* on the wire */
+	struct host_client *client; /* NULL: none */
+	struct task *tasks;
+	/* Control frames that wait for the port: of each kind and priority the latest, which says
+	 * all that those before it did. */
+	struct sim_pkt *control; /* HOST_CONTROLS */
+	struct host_loop loop;
+	struct host_params params;
+	const struct host_table *table;
+	uint32_t number; /* position in the table */
+};
+
+/* Room for frames that wait at a host. Few hosts ever need it, so it lies apart from them. */
+enum { HOST_CONTROLS = 2 * SIM_PRIORITIES, HOST_FRAMES = HOST_CONTROLS + HOST_LOOP_FRAMES };
+
+/* -ENOMEM. The name and the HOST_FRAMES @frames stay the caller's. */
+int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params,
+	      struct sim_pkt *frames);
+void host_fini(struct host *host);
+/* After the run: gives back the payload that the host still holds. */
+void host_drain(struct host *host, struct packet_pools *pools);
+/* The simulation is sealed: takes @fc over, the flow control of the host's port. */
+void host_attach(struct host *host, struct sim_fc *fc);
+
+/* Before the run. */
+void host_set_tap(struct host *host, struct host_tap *tap);
+
+/* DSCP of what @host sends in @priority, unless a program says otherwise. */
+uint8_t host_dscp(const struct host *host, uint8_t priority);
+/* @path as the headers of a frame of @priority have it: CNPs and ACKs may be in another than
+ * data. */
+void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path);
+
+/* How a frame of @from has come to @host. */
+struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,
+				const struct packet_sender *from);
+
+/* A data frame has come: to the adapter with it. Its slab comes home. */
+void host_deliver(struct host *host, const struct sim_pkt *frame);
+
+_Static_assert(offsetof(struct host, stats) == 192, "three cache lines");
+
+/* Puts hosts in order of their names and gives them their numbers. */
+void host_table_init(struct host_table *table, struct host **hosts, uint32_t count);
+void host_ip(const struct host *host, uint8_t ret_ip[16]);
+void host_mac(const struct host *host, uint8_t ret_mac[6]);
+/* Fills addresses, port and link_* of @path, whose dst_ip is set. -EHOSTUNREACH. */
+int host_resolve(const struct host *host, struct wire_path *path, uint32_t local_qpn,
+		 uint32_t remote_qpn);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/program/board.h"
+
+#include "models/program/task.h"
+#include "util/alloc.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { BUCKETS = 4096 };
+
+struct note { /* one key: put, waited for, or both */
+	struct note *next;
+	char *key;
+	void *bytes;
+	size_t length;
+	ps_t visible_at; /* PS_NEVER: not put yet */
+	uint64_t host_id;
+	struct task *waiting; /* task->board_next chains them */
+	struct note *next_touched;
+	bool touched; /* in this window */
+};
+
+struct request { /* of one window */
+	struct request *next;
+	struct note note;
+	struct task *task; /* NULL: a put */
+};
+
+struct board {
+	struct sim *sim;
+	ps_t delay;
+	uint32_t thread_count;
+	struct request **requests; /* a list a thread */
+	struct note *buckets[BUCKETS];
+};
+
+struct board *board_create(struct sim *sim, uint32_t thread_count, ps_t delay)
+{
+	struct board *board = util_calloc(1, sizeof(*board));
+
+	if (!board)
+		return NULL;
+	board->sim = sim;
+	board->delay = delay > sim_lookahead(sim) ? delay : sim_lookahead(sim);
+	board->thread_count = thread_count;
+	board->requests = util_calloc(thread_count, sizeof(*board->requests));
+	if (board->requests)
+		return board;
+	util_free(board);
+	return NULL;
+}
+
+static void request_free(struct request *request)
+{
+	util_free(request->note.key);
+	util_free(request->note.bytes);
+	util_free(request);
+}
+
+void board_destroy(struct board *board)
+{
+	if (!board)
+		return;
+	for (uint32_t i = 0; i < board->thread_count; i++)
+		while (board->requests[i]) {
+			struct request *request = board->requests[i];
+
+			board->requests[i] = request->next;
+			request_free(request);
+		}
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		while (board->buckets[i]) {
+			struct note *note = board->buckets[i];
+
+			board->buckets[i] = note->next;
+			util_free(note->key);
+			util_free(note->bytes);
+			util_free(note);
+		}
+	util_free(board->requests);
+	util_free(board);
+}
+
+static struct request *request_new(const char *key, const void *bytes, size_t length)
+{
+	struct request *request = util_calloc(1, sizeof(*request));
+	const size_t key_bytes = strlen(key) + 1;
+
+	if (!request)
+		return NULL;
+	request->note.key = util_alloc(key_bytes);
+	request->note.bytes = util_alloc(length);
+	if (!request->note.key || !request->note.bytes) {
+		request_free(request);
+		return NULL;
+	}
+	memcpy(request->note.key, key, key_bytes);
+	if (length)
+		memcpy(request->note.bytes, bytes, length);
+	request->note.length = length;
+	return request;
+}
+
+int board_put(struct board *board, struct sim_thread *th, uint64_t host_id, const char *key,
+	      const void *bytes, size_t length, ps_t now)
+{
+	struct request *request = request_new(key, bytes, length);
+
+	if (!request)
+		return -ENOMEM;
+	request->note.visible_at = now + board->delay;
+	request->note.host_id = host_id;
+	request->next = board->requests[th->number];
+	board->requests[th->number] = request;
+	return 0;
+}
+
+int board_wait(struct board *board, struct sim_thread *th, struct task *task, const char *key)
+{
+	struct request *request = request_new(key, NULL, 0);
+
+	if (!request)
+		return -ENOMEM;
+	request->note.visible_at = PS_NEVER;
+	request->task = task;
+	request->next = board->requests[th->number];
+	board->requests[th->number] = request;
+	return 0;
+}
+
+static struct note *find(const struct board *board, const char *key)
+{
+	struct note *note = board->buckets[util_hash_name(key) % BUCKETS];
+
+	while (note && strcmp(note->key, key) != 0)
+		note = note->next;
+	return note;
+}
+
+int64_t board_get(const struct board *board, const char *key, void *ret_bytes, size_t room,
+		  ps_t now, ps_t *ret_visible_at)
+{
+	const struct note *note = find(board, key);
+
+	if (!note || note->visible_at > now) {
+		*ret_visible_at = note ? note->visible_at : PS_NEVER;
+		return -ENOENT;
+	}
+	if (note->length && room)
+		memcpy(ret_bytes, note->bytes, note->length < room ? note->length : room);
+	return (int64_t)note->length;
+}
+
+/* The key, the bytes and their places go over to the board. */
+static struct note *find_or_add(struct board *board, struct request *request)
+{
+	struct note *note = find(board, request->note.key), **bucket;
+
+	if (note)
+		return note;
+	note = util_calloc(1, sizeof(*note));
+	if (!note)
+		return NULL;
+	bucket = &board->buckets[util_hash_name(request->note.key) % BUCKETS];
+	note->key = request->note.key;
+	request->note.key = NULL;
+	note->visible_at = PS_NEVER;
+	note->next = *bucket;
+	*bucket = note;
+	return note;
+}
+
+static bool comes_first(const struct note *a, const struct note *b)
+{
+	return a->visible_at != b->visible_at ? a->visible_at < b->visible_at
+					      : a->host_id < b->host_id;
+}
+
+static void take_put(struct note *note, struct request *request)
+{
+	void *swap = note->bytes;
+
+	if (note->visible_at != PS_NEVER && !comes_first(&request->note, note))
+		return;
+	note->bytes = request->note.bytes;
+	request->note.bytes = swap;
+	note->length = request->note.length;
+	note->visible_at = request->note.visible_at;
+	note->host_id = request->note.host_id;
+}
+
+static void wake_waiting(struct note *note)
+{
+	while (note->visible_at != PS_NEVER && note->waiting) {
+		struct task *task = note->waiting;
+
+		note->waiting = task->board_next;
+		task_wake_between(task, note->visible_at);
+	}
+}
+
+/* Joins one request; its note goes to the front of @touched. */
+static struct note *join(struct board *board, struct request *request, struct note *touched)
+{
+	struct note *note = find_or_add(board, request);
+
+	if (!note)
+		return NULL;
+	if (request->task) {
+		request->task->board_next = note->waiting;
+		note->waiting = request->task;
+	} else {
+		take_put(note, request);
+	}
+	if (note->touched)
+		return touched;
+	note->touched = true;
+	note->next_touched = touched;
+	return note;
+}
+
+/* The order of requests within a window is not seen: the earliest put wins, and only when all are
+ * joined is anyone woken. */
+static __attribute__((noinline)) int join_all(struct board *board)
+{
+	struct note end = {0}, *touched = &end;
+
+	for (uint32_t i = 0; i < board->thread_count; i++)
+		while (board->requests[i]) {
+			struct request *request = board->requests[i];
+
+			touched = join(board, request, touched);
+			if (!touched)
+				return -ENOMEM;
+			board->requests[i] = request->next;
+			request_free(request);
+		}
+	for (; touched != &end; touched = touched->next_touched) {
+		touched->touched = false;
+		wake_waiting(touched);
+	}
+	return 0;
+}
+
+int board_between(struct board *board)
+{
+	for (uint32_t i = 0; i < board->thread_count; i++)
+		if (board->requests[i])
+			return join_all(board);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_CORO_THREAD_H
+#define MODELS_CORO_THREAD_H
+
+/* The thread back end of models/program/coro.h: one thread a coroutine, one baton; ThreadSanitizer
+ * and debuggers see ordinary threads. */
+#include "models/program/coro.h"
+
+struct coro_thread;
+
+struct coro_thread *coro_thread_create(size_t stack_bytes, coro_fn *fn, void *arg);
+void coro_thread_destroy(struct coro_thread *thread); /* NULL allowed; ends an unfinished one */
+bool coro_thread_resume(struct coro_thread *thread);  /* false: it has returned */
+void coro_thread_yield(struct coro_thread *thread);
+
+#endif

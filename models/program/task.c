@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/program/task.h"
+
+#include "models/program/board.h"
+#include "models/program/spin.h"
+#include "models/program/task_world.h"
+#include "util/alloc.h"
+#include "util/check.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The one variable of this folder: libibverbs has no parameter that says who calls. */
+static _Thread_local struct task *running;
+
+struct task *task_current(void)
+{
+	return running;
+}
+
+/* The program's own code runs, on this thread, until task_leave(). */
+static void task_enter(struct task *task)
+{
+	const struct host *host = task->host;
+
+	if (host->params.spin)
+		spin_enter(host->params.spin, host->th->number, host->node.name, task->name);
+}
+
+static void task_leave(struct task *task)
+{
+	const struct host *host = task->host;
+
+	if (host->params.spin)
+		spin_leave(host->params.spin, host->th->number);
+}
+
+static void task_main(void *arg)
+{
+	struct task *task = arg;
+
+	running = task; /* on the thread back end this is a thread of its own */
+	task_enter(task);
+	task->fn(task->arg);
+	task_leave(task);
+}
+
+/* A step of the program: from here to its next wait. */
+static void task_step(struct sim_local_event *event, void *context)
+{
+	struct task *task = container_of(event, struct task, event);
+	struct task *before = running;
+
+	(void)context;
+	CHECK(!task->done);
+	running = task;
+	task->done = !coro_resume(task->coro);
+	running = before;
+}
+
+static bool name_is_taken(const struct host *host, const char *name)
+{
+	for (const struct task *task = host->tasks; task; task = task->next)
+		if (strcmp(task->name, name) == 0)
+			return true;
+	return false;
+}
+
+static void task_free(struct task *task)
+{
+	if (!task)
+		return;
+	coro_destroy(task->coro);
+	util_free(task->name);
+	util_free(task);
+}
+
+int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
+	       size_t stack_bytes)
+{
+	const size_t name_bytes = strlen(name) + 1;
+	struct task *task;
+
+	if (name_is_taken(host, name))
+		return -EEXIST;
+	task = util_calloc(1, sizeof(*task));
+	if (!task)
+		return -ENOMEM;
+	task->host = host;
+	task->fn = fn;
+	task->arg = arg;
+	task->event.fn = task_step;
+	task->event.phase = SIM_LOCAL_PROGRAM;
+	task->event.key = util_hash_name(name);
+	task_world_init(task);
+	task->name = util_alloc(name_bytes);
+	task->coro = coro_create(host->params.coro_backend, stack_bytes, task_main, task);
+	if (!task->name || !task->coro) {
+		task_free(task);
+		return -ENOMEM;
+	}
+	memcpy(task->name, name, name_bytes);
+	task->next = host->tasks;
+	host->tasks = task;
+	if (host->th)
+		sim_local_schedule(&host->local, &task->event,
+				   start > host->now ? start : host->now);
+	else
+		task_wake_between(task, start);
+	return 0;
+}
+
+void task_destroy_all(struct host *host)
+{
+	while (host->tasks) {
+		struct task *task = host->tasks;
+
+		host->tasks = task->next;
+		sim_local_cancel(&host->local, &task->event);
+		task_world_fini(task);
+		task_free(task);
+	}
+}
+
+uint32_t task_unfinished(const struct host *host)
+{
+	uint32_t count = 0;
+
+	for (const struct task *task = host->tasks; task; task = task->next)
+		count += !task->done;
+	return count;
+}
+
+void task_pause(struct task *task)
+{
+	CHECK(task == running);
+	task_leave(task);
+	coro_yield(task->coro);
+	task_enter(task);
+}
+
+void task_sleep(struct task *task, ps_t duration)
+{
+	const ps_t now = task->host->now;
+
+	if (duration == 0)
+		return;
+	/* Beyond the end of time: for ever. */
+	if (now < TASK_END_OF_TIME && duration < TASK_END_OF_TIME - now)
+		sim_local_schedule(&task->host->local, &task->event, now + duration);
+	task_pause(task);
+}
+
+int task_put(struct task *task, const char *key, const void *bytes, size_t length)
+{
+	return board_put(task->host->table->board, task->host->th, task->host->node.id, key, bytes,
+			 length, task->host->now);
+}
+
+int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t room)
+{
+	struct host *host = task->host;
+
+	for (;;) {
+		ps_t visible_at;
+		int64_t length =
+			board_get(host->table->board, key, ret_bytes, room, host->now, &visible_at);
+		int ret;
+
+		if (length >= 0)
+			return length;
+		if (visible_at != PS_NEVER) {
+			task_sleep(task, visible_at - host->now);
+			continue;
+		}
+		ret = board_wait(host->table->board, host->th, task, key);
+		if (ret)
+			return ret;
+		task_pause(task);
+	}
+}
+
+void task_wake_between(struct task *task, ps_t at)
+{
+	sim_local_schedule(&task->host->local, &task->event, at);
+	sim_wake_between(task->host->node.sim, &task->host->node, at);
+}
+
+void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now)
+{
+	const ps_t at = now + host->params.cost.cqe_write;
+
+	for (struct task *task = host->tasks; task; task = task->next)
+		if (task->waiting_cq == cq && at < task->event.at)
+			sim_local_schedule(&host->local, &task->event, at);
+}
+
+void task_wait_placement(struct task *task)
+{
+	task->waiting_placement = true;
+	task->host->placement_waiters++;
+	task_pause(task);
+}
+
+void task_on_place(struct host *host, ps_t now)
+{
+	if (host->placement_waiters == 0)
+		return;
+	host->placement_waiters = 0;
+	for (struct task *task = host->tasks; task; task = task->next)
+		if (task->waiting_placement) {
+			task->waiting_placement = false;
+			sim_local_schedule(&host->local, &task->event, now);
+		}
+}
+
+void task_on_cq_event(struct host *host, void *cq_owner)
+{
+	CHECK(host->tasks != NULL); /* only programs make CQs with owners */
+	vrb_on_cq_event(&host->tasks->world, cq_owner);
+}
+
+void task_on_async(struct host *host, void *qp_owner, int event)
+{
+	if (host->tasks)
+		vrb_on_async(&host->tasks->world, qp_owner, event);
+}
+
+uint32_t task_list_worlds(struct vrb_world **ret_worlds, uint32_t count)
+{
+	if (!running)
+		return 0;
+	if (count > 0)
+		ret_worlds[0] = &running->world;
+	return 1;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_TASK_H
+#define MODELS_TASK_H
+
+/* Programs in virtual time. A task is a function on a stack of its own that calls libibverbs; each
+ * call lets the time pass that the host profile says, and a wait takes no wall time at all. Tasks
+ * of one host see each other's memory and are told apart by name. */
+#include "models/machine/host.h"
+#include "transport/verbs/world.h"
+
+typedef void task_fn(void *arg);
+
+struct task {
+	struct task *next; /* of the host */
+	struct host *host;
+	char *name;
+	struct coro *coro;
+	task_fn *fn;
+	void *arg;
+	struct sim_local_event event; /* when it goes on */
+	struct vrb_world world;	      /* its adapter, as transport/verbs sees it */
+	const struct hca_cq *waiting_cq;
+	const struct vrb_channel *waiting_channel;
+	struct task *board_next;
+	uint64_t qp_count; /* created so far: identities of QPs */
+	bool waiting_placement, done;
+};
+
+/* @name is unique on its host and is copied; @fn begins at @start, or now where that is past.
+ * Before sim_run() or from inside a task of the same host. -EEXIST, -ENOMEM. */
+int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
+	       size_t stack_bytes);
+void task_destroy_all(struct host *host);
+uint32_t task_unfinished(const struct host *host);
+
+/* The task whose code runs on this thread now; NULL outside of tasks. */
+struct task *task_current(void);
+
+/* 106 days: times of results are signed numbers of 64 bits to many who read them. */
+#define TASK_END_OF_TIME ((ps_t)1 << 63)
+
+/* From inside the task. Whoever sleeps beyond the end of time never wakes up. */
+void task_sleep(struct task *task, ps_t duration);
+/* Until the adapter has placed bytes in memory of the host. */
+void task_wait_placement(struct task *task);
+int task_put(struct task *task, const char *key, const void *bytes, size_t length);
+/* Waits; the length, of which as much as fits into @room was copied; -ENOMEM. */
+int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t room);
+
+/* What the host tells: a completion came, an armed CQ fired, something else happened. */
+void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now);
+void task_on_place(struct host *host, ps_t now);
+void task_on_cq_event(struct host *host, void *cq_owner);
+void task_on_async(struct host *host, void *qp_owner, int event);
+/* Between windows: @task goes on at @at. */
+void task_wake_between(struct task *task, ps_t at);
+
+/* For the vrb_provider() of an artefact whose programs are tasks. */
+uint32_t task_list_worlds(struct vrb_world **ret_worlds, uint32_t count);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/program/task_world.h"
+
+#include "models/program/spin.h"
+#include "models/program/task.h"
+#include "util/check.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct task *task_of(struct vrb_world *world)
+{
+	return container_of(world, struct task, world);
+}
+
+static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
+{
+	struct task *task = task_of(world);
+	const struct host_cost *cost = &task->host->params.cost;
+
+	if (task->host->params.spin)
+		spin_touch(task->host->params.spin, task->host->th->number);
+	task_sleep(task, cost->call[call] + cost->each[call] * amount);
+	return task->host->now;
+}
+
+/* The host looks at its adapter again after each step of a program. */
+static void world_leave(struct vrb_world *world, bool posted)
+{
+	(void)world;
+	(void)posted;
+}
+
+static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
+{
+	struct task *task = task_of(world);
+	const struct host_cost *cost = &task->host->params.cost;
+
+	task->waiting_cq = cq;
+	task_sleep(task, cost->poll_quantum);
+	task->waiting_cq = NULL;
+	task_sleep(task, cost->call[VRB_CALL_POLL_CQ]);
+}
+
+static int world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
+{
+	channel->fd = -1; /* nothing that a system call could wait on: time there is real */
+	channel->waiter = world;
+	return 0;
+}
+
+static void world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
+{
+	(void)world;
+	channel->waiter = NULL;
+}
+
+/* The adapter does not know which of the host's programs it tells; the channel does. */
+static void world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
+{
+	struct task *task = task_of(channel->waiter);
+
+	(void)world;
+	if (task->waiting_channel != channel)
+		return;
+	task->waiting_channel = NULL;
+	sim_local_schedule(&task->host->local, &task->event,
+			   task->host->now + task->host->params.cost.interrupt);
+}
+
+static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel)
+{
+	struct task *task = task_of(world);
+
+	channel->waiter = world; /* not always the program that created it */
+	while (!channel->head) {
+		task->waiting_channel = channel;
+		task_pause(task);
+	}
+	return 0;
+}
+
+static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
+			 uint32_t local_qpn, uint32_t remote_qpn)
+{
+	if (sgid_index != 0)
+		return -EINVAL;
+	return host_resolve(task_of(world)->host, path, local_qpn, remote_qpn);
+}
+
+/* In virtual time nobody has to be asked. */
+static void world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
+			uint32_t remote_qpn)
+{
+	CHECK(host_resolve(task_of(world)->host, path, local_qpn, remote_qpn) == 0);
+}
+
+static int world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
+{
+	if (index != 0)
+		return -ENOENT;
+	host_ip(task_of(world)->host, ret_gid);
+	return 0;
+}
+
+/* The n-th QP of the program of this name: the same in every run. */
+static uint64_t world_qp_identity(struct vrb_world *world)
+{
+	struct task *task = task_of(world);
+	const uint64_t words[] = {task->event.key, task->qp_count++};
+
+	return util_hash_words((struct util_key){0}, words, 2);
+}
+
+static const struct vrb_world_ops world_ops = {
+	.name = "task",
+	.enter = world_enter,
+	.leave = world_leave,
+	.poll_empty = world_poll_empty,
+	.channel_init = world_channel_init,
+	.channel_fini = world_channel_fini,
+	.channel_signal = world_channel_signal,
+	.channel_wait = world_channel_wait,
+	.resolve = world_resolve,
+	.reuse = world_reuse,
+	.gid = world_gid,
+	.qp_identity = world_qp_identity,
+};
+
+void task_world_init(struct task *task)
+{
+	task->world = (struct vrb_world){
+		.ops = &world_ops,
+		.hca = task->host->hca,
+		.device_name = "verbena0",
+		.netdev = "eth0",
+		.guid = util_hash_name(task->host->node.name),
+	};
+}
+
+void task_world_fini(struct task *task)
+{
+	vrb_world_fini(&task->world);
+	task->world.hca = NULL;
+}

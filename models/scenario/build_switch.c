@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario/build.h"
+
+#include "transport/wire/bth.h"
+#include "transport/wire/frame.h"
+#include "transport/wire/ns3.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct pfc_class class_of(const struct scenario_class *class)
+{
+	return (struct pfc_class){
+		.alpha_num = class->alpha_num,
+		.alpha_den = class->alpha_den,
+		.xoff_bytes = class->xoff_bytes,
+		.resume_bytes = class->xoff_bytes - class->xon_bytes,
+		.reserve_bytes = class->reserve_bytes,
+		.queue_num = class->queue_num,
+		.queue_den = class->queue_den,
+	};
+}
+
+static void make_pfc(const struct scenario *s, const struct scenario_switch *sw,
+		     struct scenario_built_switch *built)
+{
+	const uint32_t gap = 2 * scenario_frame_bytes(s);
+
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		built->classes[q] = class_of(&sw->classes[q]);
+		if (sw->classes[q].alpha_den)
+			built->classes[q].resume_bytes = gap;
+	}
+	built->watchdog = sw->watchdog;
+	built->pfc = (struct pfc_params){
+		.lossless = sw->lossless,
+		.dynamic = sw->xoff_bytes == 0,
+		.alpha_num = sw->alpha_num,
+		.alpha_den = sw->alpha_den,
+		.xoff_bytes = sw->xoff_bytes,
+		.resume_bytes = sw->xoff_bytes > 0 ? sw->xoff_bytes - sw->xon_bytes : gap,
+		.reserve_bytes = sw->reserve_bytes,
+		.classes = sw->has_classes ? built->classes : NULL,
+		.headroom_bytes = sw->headroom_auto ? 0 : sw->headroom_bytes,
+		.headroom_pool_bytes = sw->headroom_pool_bytes,
+		.watchdog = sw->has_watchdog ? &built->watchdog : NULL,
+		.quanta = sw->pfc_quanta,
+		.response_delay = sw->response_delay,
+	};
+}
+
+/* Up to the end of the BTH: what has to be seen of a frame, preamble included. */
+static uint32_t head_bytes(const struct scenario *s)
+{
+	enum { TAIL = WIRE_ICRC_BYTES + 4 + 12 }; /* ICRC, FCS and gap */
+
+	if (s->nic.ns3_headers)
+		return WIRE_NS3_DATA_BYTES;
+	return wire_frame_overhead(scenario_wire_shape(s)) + (uint32_t)WIRE_BTH_BYTES +
+	       (uint32_t)WIRE_ICRC_BYTES - TAIL;
+}
+
+/* Bytes of a frame besides its IP packet. */
+static uint32_t around_ip(const struct scenario *s)
+{
+	return s->nic.ns3_headers ? 14 : 8 + 14 + (s->nic.vlan ? WIRE_VLAN_BYTES : 0) + 4 + 12;
+}
+
+static bool any_is_down(const struct scenario *s)
+{
+	for (uint32_t i = 0; i < s->fault_count; i++)
+		if (s->faults[i].kind == SCENARIO_FAULT_DOWN)
+			return true;
+	return false;
+}
+
+/* Whether a plain switch will not do. */
+static bool make_more(const struct scenario *s, const struct scenario_switch *sw,
+		      struct sim_switch_params *ret_more)
+{
+	bool more = sw->cut_through || sw->mapped || sw->mtu_bytes > 0 ||
+		    sw->balance != SIM_BALANCE_FLOW || sw->ecn.at_enqueue || any_is_down(s) ||
+		    scenario_cc_ops(s->nic.cc)->takes_int;
+
+	*ret_more = (struct sim_switch_params){
+		.head_bytes = sw->cut_through ? head_bytes(s) : 0,
+		.stamps = scenario_cc_ops(s->nic.cc)->takes_int,
+		.frame_bytes_max = scenario_frame_bytes(s),
+		.balance = sw->balance,
+		.flowlet_gap = sw->flowlet_gap,
+		.weave = sw->weave,
+		.marks_arrivals = sw->ecn.at_enqueue,
+		.mapped = sw->mapped,
+		/* Preamble, Ethernet, FCS and gap around the IP packet. */
+		.frame_limit = sw->mtu_bytes > 0 ? sw->mtu_bytes + around_ip(s) : 0,
+	};
+	memcpy(ret_more->map, sw->map, sizeof(ret_more->map));
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		ret_more->weights[q] = sw->weights[q];
+		more = more || sw->weights[q] > 0;
+	}
+	return more;
+}
+
+static void make_switch(const struct scenario *s, const struct scenario_switch *sw,
+			struct scenario_built_switch *built)
+{
+	make_pfc(s, sw, built);
+	built->credit = (struct credit_params){.buffers = sw->credit_bytes,
+					       .frame_bytes_max = scenario_frame_bytes(s),
+					       .response_delay = sw->response_delay};
+	if (sw->ecn.enabled)
+		built->ecn = ecn_make(sw->ecn.kmin_bytes, sw->ecn.kmax_bytes, sw->ecn.pmax_num,
+				      sw->ecn.pmax_den);
+	built->params = (struct fabric_switch_params){
+		.buffer_bytes = sw->buffer_bytes,
+		.pfc = sw->fc == SCENARIO_FC_PFC || sw->has_classes ? &built->pfc : NULL,
+		.credit = sw->fc == SCENARIO_FC_CREDIT ? &built->credit : NULL,
+		.mtu_bytes = scenario_frame_bytes(s),
+		.ecn = sw->ecn.enabled ? &built->ecn : NULL,
+		.latency = sw->latency,
+		.more = make_more(s, sw, &built->more) ? &built->more : NULL,
+	};
+}
+
+int scenario_build_switches(const struct scenario *s, struct scenario_built *ret_built)
+{
+	struct scenario_built *b = ret_built;
+
+	b->switches = util_calloc(1 + (size_t)s->group_count, sizeof(*b->switches));
+	b->switch_of = util_calloc(s->topology.node_count + 1, sizeof(*b->switch_of));
+	if (!b->switches || !b->switch_of)
+		return -ENOMEM;
+	make_switch(s, &s->switches, &b->switches[0]);
+	for (uint32_t g = 0; g < s->group_count; g++) {
+		make_switch(s, &s->groups[g].is, &b->switches[1 + g]);
+		for (uint32_t i = 0; i < s->groups[g].node_count; i++)
+			b->switch_of[s->groups[g].nodes[i]] = &b->switches[1 + g].params;
+	}
+	return 0;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario/internal.h"
+
+#include "util/alloc.h"
+#include "util/check.h"
+
+#include <string.h>
+
+/* ---- values in the tree ---- */
+
+const struct scenario_value *scenario_value_of(const struct yaml_node *node)
+{
+	static const struct scenario_value none = {.word = -1, .den = 1};
+
+	return node->meaning ? node->meaning : &none;
+}
+
+struct yaml_node *scenario_node(const struct yaml_node *map, const char *key)
+{
+	for (; map && map->kind == YAML_MAP; map = map->base) {
+		struct yaml_node *node = yaml_find(map, key);
+
+		if (node)
+			return node;
+	}
+	return NULL;
+}
+
+bool scenario_is_own(const struct yaml_node *map, const char *key)
+{
+	return map && map->kind == YAML_MAP && yaml_find(map, key);
+}
+
+void scenario_base(struct yaml_node *map, const struct yaml_node *base)
+{
+	if (map->kind != YAML_MAP)
+		return;
+	map->base = base;
+	for (struct yaml_node *node = map->child; node; node = node->next)
+		if (scenario_node(base, node->key))
+			scenario_base(node, scenario_node(base, node->key));
+}
+
+bool scenario_has(const struct yaml_node *map, const char *key)
+{
+	return scenario_node(map, key) != NULL;
+}
+
+struct scenario_value scenario_get(const struct yaml_node *map, const char *path)
+{
+	const struct scenario_row *row = scenario_row(path);
+	const struct yaml_node *node;
+
+	CHECK(row);
+	node = scenario_node(map, scenario_row_key(row));
+	return node && node->meaning ? *scenario_value_of(node) : scenario_value_unset(row);
+}
+
+char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, const char *key,
+		    const char *unset)
+{
+	const struct yaml_node *node = scenario_node(map, key);
+	const char *text = node && node->text ? node->text : unset;
+
+	return text ? scenario_copy(r, text) : NULL;
+}
+
+const char *scenario_shown(struct bad_text *text, const struct yaml_node *map, const char *path)
+{
+	const char *close = strchr(path, ']');
+
+	if (!close)
+		return bad_text(text, "%s", path);
+	return bad_text(text, "%.*s%u%s", (int)(close - path), path, map->place, close);
+}
+
+const char *scenario_content(struct bad_text *text, const struct yaml_node *node)
+{
+	if (node->kind == YAML_MAP)
+		return "a map";
+	if (node->kind == YAML_LIST)
+		return "a list";
+	return bad_quote(text, node->text, node->length);
+}
+
+void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
+		     const struct yaml_node *node, const char *map_path, const char *expected)
+{
+	struct bad_text shown, key, found;
+
+	scenario_shown(&shown, map, map_path);
+	bad(r->errors, &node->at, bad_text(&key, "%.100s.%.100s", shown.text, node->key),
+	    scenario_content(&found, node), expected);
+}
+
+/* ---- the walk ---- */
+
+struct here {		   /* a place in the tree */
+	const char *path;  /* of the table: "traffic[].size" */
+	const char *shown; /* for people: "traffic[2].size" */
+};
+
+static bool attach(struct scenario_reader *r, struct yaml_node *node, struct scenario_value value)
+{
+	struct scenario_value *own = util_alloc(sizeof(*own));
+
+	if (!own) {
+		r->no_memory = true;
+		return false;
+	}
+	*own = value;
+	node->meaning = own;
+	return true;
+}
+
+static void check_map(struct scenario_reader *r, struct yaml_node *map, struct here here);
+
+static void not_so(struct scenario_reader *r, const struct yaml_node *node,
+		   const struct scenario_row *row, struct here here, const char *found)
+{
+	struct bad_text expected;
+
+	bad(r->errors, &node->at, here.shown, found, scenario_row_expects(row, &expected));
+}
+
+static void check_scalar(struct scenario_reader *r, struct yaml_node *node,
+			 const struct scenario_row *row, struct here here)
+{
+	struct scenario_value value;
+	struct bad_text found;
+
+	if (node->kind != YAML_SCALAR)
+		not_so(r, node, row, here, scenario_content(&found, node));
+	else if (!scenario_value_parse(row, node->text, node->length, &value, &found))
+		not_so(r, node, row, here, found.text);
+	else
+		attach(r, node, value);
+}
+
+/* Scalars in a list; priorities become a mask. */
+static void check_scalars(struct scenario_reader *r, struct yaml_node *node,
+			  const struct scenario_row *row, struct here here)
+{
+	struct scenario_value mask = {.word = -1, .den = 1};
+	struct bad_text found;
+
+	if (node->kind != YAML_LIST) {
+		not_so(r, node, row, here, scenario_content(&found, node));
+		return;
+	}
+	for (struct yaml_node *child = node->child; child; child = child->next) {
+		check_scalar(r, child, row, here);
+		if (child->meaning && row->type == SCENARIO_PRIORITIES)
+			mask.number |= (uint64_t)1 << scenario_value_of(child)->number;
+	}
+	if (row->type != SCENARIO_TEXTS && node->child_count == 0)
+		not_so(r, node, row, here, "an empty list");
+	attach(r, node, mask);
+}
+
+static void check_names(struct scenario_reader *r, struct yaml_node *node,
+			const struct scenario_row *row, struct here here)
+{
+	struct bad_text found;
+
+	if (node->kind == YAML_LIST)
+		check_scalars(r, node, row, here);
+	else if (node->kind == YAML_SCALAR)
+		check_scalar(r, node, row, here);
+	else
+		not_so(r, node, row, here, scenario_content(&found, node));
+}
+
+static void check_list(struct scenario_reader *r, struct yaml_node *list,
+		       const struct scenario_row *row, struct here here)
+{
+	struct bad_text path, shown, found;
+	uint32_t i = 0;
+
+	if (list->kind != YAML_LIST) {
+		not_so(r, list, row, here, scenario_content(&found, list));
+		return;
+	}
+	bad_text(&path, "%s[]", here.path);
+	for (struct yaml_node *child = list->child; child; child = child->next, i++) {
+		bad_text(&shown, "%s[%u]", here.shown, i);
+		if (child->kind == YAML_MAP)
+			check_map(r, child, (struct here){path.text, shown.text});
+		else
+			bad(r->errors, &child->at, shown.text, scenario_content(&found, child),
+			    "a map of keys");
+	}
+}
+
+static void check_node(struct scenario_reader *r, struct yaml_node *node,
+		       const struct scenario_row *row, struct here here)
+{
+	struct bad_text found;
+
+	switch ((int)row->type) {
+	case SCENARIO_MAP:
+		if (node->kind == YAML_MAP)
+			check_map(r, node, here);
+		else
+			not_so(r, node, row, here, scenario_content(&found, node));
+		break;
+	case SCENARIO_LIST:
+		check_list(r, node, row, here);
+		break;
+	case SCENARIO_NAMES:
+		check_names(r, node, row, here);
+		break;
+	case SCENARIO_PRIORITIES:
+	case SCENARIO_COUNTS:
+	case SCENARIO_TEXTS:
+		check_scalars(r, node, row, here);
+		break;
+	default:
+		check_scalar(r, node, row, here);
+	}
+}
+
+static void unknown_key(struct scenario_reader *r, const struct yaml_node *node, struct here map,
+			const char *shown)
+{
+	const char *nearest = scenario_nearest_key(map.path, node->key);
+	struct bad_text expected, key;
+
+	bad_quote(&key, shown, strlen(shown));
+	key.text[strlen(key.text) - 1] = '\0'; /* printable, without the quotes */
+	if (nearest)
+		bad_text(&expected, "a known key such as \"%s\"", nearest);
+	else
+		scenario_keys(map.path, &expected);
+	bad(r->errors, &node->at, key.text + 1, "an unknown key", expected.text);
+}
+
+static void check_map(struct scenario_reader *r, struct yaml_node *map, struct here here)
+{
+	const char *dot = here.path[0] ? "." : "";
+	struct bad_text path, shown, expected;
+
+	for (struct yaml_node *node = map->child; node; node = node->next) {
+		const struct scenario_row *row;
+
+		bad_text(&path, "%s%s%s", here.path, dot, node->key);
+		bad_text(&shown, "%s%s%s", here.shown, dot, node->key);
+		row = scenario_row(path.text);
+		if (row && scenario_row_in(row, here.path))
+			check_node(r, node, row, (struct here){path.text, shown.text});
+		else
+			unknown_key(r, node, here, shown.text);
+	}
+	for (uint32_t i = 0; i < scenario_row_count(); i++) {
+		const struct scenario_row *row = scenario_row_at(i);
+
+		if (!row->required || !scenario_row_in(row, here.path) ||
+		    yaml_find(map, scenario_row_key(row)))
+			continue;
+		bad_text(&shown, "%s%s%s", here.shown, dot, scenario_row_key(row));
+		bad(r->errors, &map->at, shown.text, "nothing",
+		    scenario_row_expects(row, &expected));
+	}
+}
+
+void scenario_check_part(struct scenario_reader *r, struct yaml_node *map, const char *path)
+{
+	check_map(r, map, (struct here){path, path});
+}
+
+void scenario_check(struct scenario_reader *r)
+{
+	check_map(r, r->root, (struct here){"", ""});
+}

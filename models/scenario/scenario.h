@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_SCENARIO_H
+#define MODELS_SCENARIO_H
+
+/* A scenario as data: what a file describes, units resolved, everything checked. Made by
+ * scenario_read() (models/scenario/read.h), turned into a fabric with traffic by scenario_build().
+ * The order of lines in the file, and keys that say what is the default anyway, cannot be seen. */
+#include "models/fabric/fabric.h"
+#include "models/traffic/traffic.h"
+
+enum scenario_cc {
+	SCENARIO_CC_NONE,
+	SCENARIO_CC_DCQCN,
+	SCENARIO_CC_DCQCN_HPCC,
+	SCENARIO_CC_DCQCN_NV,
+	SCENARIO_CC_TIMELY,
+	SCENARIO_CC_TIMELY_PATCHED,
+	SCENARIO_CC_SWIFT,
+	SCENARIO_CC_DCTCP,
+	SCENARIO_CC_HPCC,
+};
+enum scenario_fc { SCENARIO_FC_NONE, SCENARIO_FC_PFC, SCENARIO_FC_CREDIT };
+
+struct scenario_ecn {
+	bool enabled, at_enqueue;
+	uint32_t kmin_bytes, kmax_bytes, pmax_num, pmax_den;
+};
+
+struct scenario_class {			/* of one priority at every port of a switch */
+	uint32_t alpha_num, alpha_den;	/* dynamic threshold ... */
+	uint32_t xoff_bytes, xon_bytes; /* ... or a static one (alpha_den 0) */
+	uint32_t reserve_bytes;
+	uint32_t queue_num, queue_den; /* limit of an egress queue; den 0: none */
+};
+
+struct scenario_switch {
+	uint64_t buffer_bytes;
+	ps_t latency;
+	bool cut_through;
+	uint32_t alpha_num, alpha_den;	/* dynamic thresholds ... */
+	uint32_t xoff_bytes, xon_bytes; /* ... or static ones (0: dynamic) */
+	uint32_t reserve_bytes;
+	struct scenario_class classes[SIM_PRIORITIES];
+	bool has_classes;		 /* they go before the five above */
+	uint8_t weights[SIM_PRIORITIES]; /* of turns; all 0: strict */
+	enum scenario_fc fc;
+	uint8_t lossless; /* mask of priorities */
+	bool headroom_auto;
+	uint32_t headroom_bytes;
+	uint64_t headroom_pool_bytes; /* 0: none */
+	bool pfc_quanta;
+	ps_t response_delay; /* of pauses or credits */
+	bool has_watchdog;
+	struct pfc_watchdog watchdog;
+	uint64_t credit_bytes[SIM_PRIORITIES];
+	struct scenario_ecn ecn;
+	enum sim_balance balance;
+	ps_t flowlet_gap;
+	struct sim_weave_params weave;
+	uint32_t mtu_bytes; /* of an IP packet; 0: any */
+	bool mapped;
+	uint8_t map[SIM_PRIORITIES]; /* the queue of what hosts send as that priority */
+};
+
+struct scenario_route { /* names are the topology's: positions in it */
+	uint32_t at, to, via;
+};
+
+struct scenario_group { /* switches that differ from the others */
+	struct scenario_switch is;
+	uint32_t *nodes; /* positions in the topology, ascending */
+	uint32_t node_count;
+};
+
+struct scenario_rx {		      /* hosts that receive slowly */
+	struct host_rx_params params; /* buffer_bytes 0: none does */
+	uint32_t *hosts;	      /* positions in the host table */
+	uint32_t host_count;
+};
+
+struct scenario_nic { /* of every host */
+	uint32_t mtu;
+	enum scenario_cc cc;
+	uint32_t ack_every; /* 0: message */
+	uint32_t psn_window;
+	bool qp_per_pair;
+	bool uc; /* flows are */
+	bool ns3_headers;
+	bool cnp_keeps_marks, cnp_on_gap;
+	enum hca_retransmit retransmit;
+	ps_t rto_low, rto_high; /* HCA_SELECTIVE */
+	ps_t base_rtt;		/* the longest; 0: nothing asks for it */
+	uint8_t timeout, retry_cnt;
+	int ack_priority; /* -1: that of the data */
+	uint8_t cnp_priority;
+	ps_t cnp_interval;
+	bool has_cc_params; /* else by the line rate of each host */
+	struct cc_params cc_params;
+	ps_t loop_delay;
+	uint8_t ttl; /* of flows */
+	struct scenario_rx rx;
+	bool ipv6;
+	uint16_t vlan;		      /* 0: untagged */
+	uint8_t dscp[SIM_PRIORITIES]; /* by priority */
+	char profile[32];	      /* host profile of costs: "generic" or "none" */
+};
+
+struct scenario_program {
+	char *run, *name;	     /* program, and its name in reports */
+	char *where;		     /* "FILE:LINE" of @run, for messages */
+	uint32_t *hosts, host_count; /* rank 0 first; positions in the host table */
+	char **args;
+	uint32_t arg_count;
+	ps_t start_at;
+};
+
+enum scenario_fault_kind {
+	SCENARIO_FAULT_LOSS,
+	SCENARIO_FAULT_CORRUPT,
+	SCENARIO_FAULT_DUPLICATE,
+	SCENARIO_FAULT_REORDER,
+	SCENARIO_FAULT_DELAY,
+	SCENARIO_FAULT_DROP_NTH,
+	SCENARIO_FAULT_DOWN,
+	SCENARIO_FAULT_RATE,
+	SCENARIO_FAULT_PAUSE,
+};
+
+struct scenario_fault {
+	uint32_t place; /* of what says so in the list "faults", from 0 */
+	char *link;	/* name; both directions unless @direction names the sending node */
+	char *direction;
+	enum scenario_fault_kind kind;
+	uint32_t num, den;  /* probability */
+	uint64_t nth;	    /* DROP_NTH: counted from 1, whenever that is */
+	ps_t delay;	    /* DELAY; DUPLICATE, REORDER: how far behind; DOWN: until it is known */
+	uint64_t rate_bps;  /* RATE */
+	uint8_t priorities; /* PAUSE: mask */
+	bool control;	    /* pause and resume frames, too */
+	ps_t from_at, until_at; /* PS_NEVER: for ever */
+};
+
+struct scenario_expect {
+	char *text; /* a jq expression over result.json */
+	char *file; /* where it stands; "--set" */
+	uint32_t line;
+};
+
+struct scenario {
+	char *file, *name;
+	char *settings; /* beside the file, as a shell takes them: " --set until=1ms"; "" */
+	uint64_t seed;
+	uint64_t hash; /* order-free, without defaults, without the seed and the name */
+	ps_t until;    /* PS_NEVER: until nothing is left to do */
+	ps_t oob_delay;
+	struct topology topology;
+	struct scenario_switch switches; /* all but those of @groups */
+	struct scenario_route *routes;
+	uint32_t route_count;
+	bool weighted_routes, same_hash;
+	ps_t reconverge; /* from when its ends know of a link's change until all do; PS_NEVER:
+			  * never */
+	struct scenario_group *groups;
+	uint32_t group_count;
+	struct scenario_nic nic;
+	char **classes; /* names of the traffic blocks, each present even when empty */
+	uint32_t class_count;
+	struct traffic_flow *flows; /* src, dst: positions in the host table */
+	uint64_t flow_count;
+	struct traffic_stream *streams; /* loads of many flows, made as they start */
+	uint32_t stream_count;
+	struct scenario_program *programs;
+	uint32_t program_count;
+	struct scenario_fault *faults;
+	uint32_t fault_count;
+	struct scenario_expect *expects; /* of the result; they change nothing in the run */
+	uint32_t expect_count;
+};
+
+void scenario_fini(struct scenario *scenario);
+
+struct scenario_options { /* of one run */
+	uint32_t thread_count;
+	bool through_wire;
+	uint64_t packet_bytes_max;	   /* memory for packets under way; 0: 4 GiB */
+	struct traffic_listener *listener; /* to flows of streams; NULL: nobody */
+};
+
+/* A fabric ready to run, with traffic and faults on it (programs are the command's, which loads
+ * them). -ENOMEM; -EINVAL never, since the reader has checked everything. */
+int scenario_build(const struct scenario *scenario, const struct scenario_options *options,
+		   struct fabric *ret_fabric, struct traffic **ret_traffic);
+
+#endif

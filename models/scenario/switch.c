@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario/internal.h"
+
+#include "util/alloc.h"
+#include "util/quantity.h"
+#include "util/siphash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What switches are: all of them by "switch", some by "switches". A place is one of these maps. */
+struct place {
+	struct scenario_reader *r;
+	const struct yaml_node *map;
+	const char *path; /* "switch" or "switches[]" */
+	struct scenario_switch *sw;
+	const bool *members; /* by node of the topology */
+};
+
+/* Reports @node, the value of PLACE.@key. */
+/* @key, from the place on ("classes[].xoff"), of which @map is the innermost map. */
+static void refuse(const struct place *p, const struct yaml_node *map, const char *key,
+		   const char *found, const char *expected)
+{
+	const char *dot = strrchr(key, '.');
+	const struct yaml_node *node = scenario_node(map, dot ? dot + 1 : key);
+	struct bad_text place, rest, path;
+
+	bad_text(&path, "%.100s.%.100s", scenario_shown(&place, p->map, p->path),
+		 scenario_shown(&rest, map, key));
+	bad(p->r->errors, node ? &node->at : &map->at, path.text, found, expected);
+}
+
+static void refuse_content(const struct place *p, const struct yaml_node *map, const char *key,
+			   const char *expected)
+{
+	const char *dot = strrchr(key, '.');
+	struct bad_text found;
+
+	refuse(p, map, key, scenario_content(&found, scenario_node(map, dot ? dot + 1 : key)),
+	       expected);
+}
+
+static void read_ecn(const struct place *p)
+{
+	const struct yaml_node *node = scenario_node(p->map, "ecn");
+	const struct scenario_value pmax = scenario_get(node, "switch.ecn.pmax");
+	struct scenario_ecn *ecn = &p->sw->ecn;
+	struct bad_text expected;
+	char kmin[32], kmax[32];
+
+	if (!node)
+		return;
+	*ecn = (struct scenario_ecn){
+		.enabled = true,
+		.at_enqueue = scenario_get(node, "switch.ecn.mark").word == 1,
+		.kmin_bytes = (uint32_t)scenario_get(node, "switch.ecn.kmin").number,
+		.kmax_bytes = (uint32_t)scenario_get(node, "switch.ecn.kmax").number,
+		.pmax_num = pmax.num,
+		.pmax_den = pmax.den,
+	};
+	if (ecn->kmin_bytes <= ecn->kmax_bytes)
+		return;
+	util_quantity_format(kmin, ecn->kmin_bytes, UTIL_UNIT_BYTES);
+	util_quantity_format(kmax, ecn->kmax_bytes, UTIL_UNIT_BYTES);
+	refuse(p, node, "ecn.kmin", kmin, bad_text(&expected, "at most kmax, which is %s", kmax));
+}
+
+/* ---- thresholds ---- */
+
+/* Bytes at which a pause ends: as given, or two frames below. @prefix is that of the keys. */
+static uint32_t xon_of(const struct place *p, const struct yaml_node *map, const char *prefix,
+		       uint32_t xoff)
+{
+	const uint32_t gap = 2 * scenario_frame_bytes(p->r->scenario);
+	uint32_t xon = xoff > gap ? xoff - gap : 0;
+	struct bad_text key;
+
+	if (!scenario_has(map, "xon"))
+		return xon;
+	xon = (uint32_t)scenario_get(map, "switch.xon").number;
+	if (xon > xoff)
+		refuse_content(p, map, bad_text(&key, "%sxon", prefix), "at most xoff");
+	return xon;
+}
+
+/* Fixed thresholds, or a share of what is free: what is nearest holds. */
+static void read_thresholds(const struct place *p)
+{
+	struct scenario_switch *sw = p->sw;
+	const struct scenario_value alpha = scenario_get(p->map, "switch.alpha");
+	const bool xoff = scenario_has(p->map, "xoff");
+
+	sw->alpha_num = alpha.num;
+	sw->alpha_den = alpha.den;
+	sw->reserve_bytes = (uint32_t)scenario_get(p->map, "switch.reserve").number;
+	if (scenario_is_own(p->map, "xoff") && scenario_is_own(p->map, "alpha"))
+		refuse_content(p, p->map, "xoff", "it without switch.alpha, or that without it");
+	if (!xoff && scenario_is_own(p->map, "xon"))
+		refuse_content(p, p->map, "xon", "switch.xoff beside it");
+	if (!xoff || scenario_is_own(p->map, "alpha"))
+		return;
+	sw->xoff_bytes = (uint32_t)scenario_get(p->map, "switch.xoff").number;
+	sw->xon_bytes = xon_of(p, p->map, "", sw->xoff_bytes);
+}
+
+/* What a priority has where no class says otherwise. */
+static struct scenario_class usual_class(const struct scenario_switch *sw, uint32_t priority)
+{
+	if (!(sw->lossless >> priority & 1))
+		return (struct scenario_class){.xoff_bytes = UINT32_MAX};
+	return (struct scenario_class){.alpha_num = sw->alpha_num,
+				       .alpha_den = sw->xoff_bytes ? 0 : sw->alpha_den,
+				       .xoff_bytes = sw->xoff_bytes,
+				       .xon_bytes = sw->xon_bytes,
+				       .reserve_bytes = sw->reserve_bytes};
+}
+
+static void read_class(const struct place *p, const struct yaml_node *map,
+		       struct scenario_class *class)
+{
+	const struct scenario_value alpha = scenario_get(map, "switch.classes[].alpha");
+	const struct scenario_value queue = scenario_get(map, "switch.classes[].queue_alpha");
+
+	if (scenario_has(map, "alpha")) {
+		class->alpha_num = alpha.num;
+		class->alpha_den = alpha.den;
+	}
+	if (scenario_has(map, "xoff")) {
+		class->alpha_den = 0;
+		class->xoff_bytes = (uint32_t)scenario_get(map, "switch.classes[].xoff").number;
+		class->xon_bytes = xon_of(p, map, "classes[].", class->xoff_bytes);
+	}
+	if (scenario_has(map, "reserve"))
+		class->reserve_bytes =
+			(uint32_t)scenario_get(map, "switch.classes[].reserve").number;
+	if (scenario_has(map, "queue_alpha")) {
+		class->queue_num = queue.num;
+		class->queue_den = queue.den;
+	}
+}
+
+static void read_classes(const struct place *p)
+{
+	const struct yaml_node *list = scenario_node(p->map, "classes");
+	struct scenario_switch *sw = p->sw;
+	uint32_t seen = 0;
+
+	if (!list || list->kind != YAML_LIST)
+		return;
+	sw->has_classes = true;
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->classes[q] = usual_class(sw, q);
+	for (const struct yaml_node *map = list->child; map; map = map->next) {
+		const struct yaml_node *which = scenario_node(map, "priorities");
+		const uint32_t mask = which ? (uint32_t)scenario_value_of(which)->number : 0;
+
+		if (mask & seen)
+			refuse_content(p, map, "classes[].priorities", "each priority once");
+		if (scenario_has(map, "alpha") && scenario_has(map, "xoff"))
+			refuse_content(p, map, "classes[].xoff",
+				       "it without alpha, or that without it");
+		seen |= mask;
+		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+			if (mask >> q & 1)
+				read_class(p, map, &sw->classes[q]);
+	}
+}
+
+static void read_weights(const struct place *p)
+{
+	const struct yaml_node *ets = scenario_node(p->map, "ets");
+	const struct yaml_node *list = scenario_node(ets, "weights");
+	uint32_t count = 0, taking = 0;
+	uint64_t weight;
+
+	if (!list || list->kind != YAML_LIST)
+		return;
+	for (const struct yaml_node *node = list->child; node; node = node->next, count++) {
+		if (!node->text ||
+		    util_count_parse(node->text, node->length, &weight) != UTIL_QUANTITY_OK ||
+		    weight > UINT8_MAX || count >= SIM_PRIORITIES)
+			break;
+		p->sw->weights[count] = (uint8_t)weight;
+		taking += weight > 0;
+	}
+	if (count != SIM_PRIORITIES || list->child_count != SIM_PRIORITIES || taking == 0)
+		refuse_content(p, ets, "ets.weights", "eight numbers up to 255, not all 0");
+}
+
+/* What a switch makes of the DSCPs that hosts send. */
+static void read_dscp(const struct place *p)
+{
+	const struct yaml_node *list = scenario_node(p->map, "dscp");
+	const uint8_t *sent = p->r->scenario->nic.dscp;
+	struct scenario_switch *sw = p->sw;
+
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->map[q] = sent[q] / 8;
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next) {
+		const struct yaml_node *values = scenario_node(map, "values");
+
+		for (const struct yaml_node *node =
+			     values && values->kind == YAML_LIST ? values->child : NULL;
+		     node; node = node->next) {
+			uint64_t dscp = 64;
+
+			if (node->text)
+				(void)util_count_parse(node->text, node->length, &dscp);
+			if (dscp > 63)
+				refuse_content(p, map, "dscp[].values", "a list of DSCPs, 0 to 63");
+			for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+				if (sent[q] == dscp)
+					sw->map[q] =
+						(uint8_t)scenario_get(map, "switch.dscp[].priority")
+							.number;
+		}
+	}
+}
+
+/* And of the PCPs, which are the hosts' priorities. */
+static void read_pcp(const struct place *p)
+{
+	const struct yaml_node *list = scenario_node(p->map, "pcp");
+	struct scenario_switch *sw = p->sw;
+
+	if (p->r->scenario->nic.vlan == 0)
+		refuse_content(p, p->map, "pcp", "nic.vlan beside it");
+	if (scenario_is_own(p->map, "dscp") && scenario_is_own(p->map, "pcp"))
+		refuse_content(p, p->map, "pcp", "either switch.dscp or switch.pcp");
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->map[q] = q;
+	for (const struct yaml_node *map = list->kind == YAML_LIST ? list->child : NULL; map;
+	     map = map->next) {
+		const struct yaml_node *values = scenario_node(map, "values");
+
+		for (uint32_t q = 0; values && q < SIM_PRIORITIES; q++)
+			if (scenario_value_of(values)->number >> q & 1)
+				sw->map[q] =
+					(uint8_t)scenario_get(map, "switch.pcp[].priority").number;
+	}
+}
+
+static void read_map(const struct place *p)
+{
+	static const char *const keys[] = {"dscp", "pcp"};
+	struct scenario_switch *sw = p->sw;
+
+	if (scenario_has(p->map, "credit")) {
+		for (int i = 0; i < 2; i++)
+			if (scenario_has(p->map, keys[i]))
+				refuse_content(
+					p, p->map, keys[i],
+					"no switch.credit beside it, whose counts go by priority");
+		return;
+	}
+	if (scenario_has(p->map, "pcp") &&
+	    (scenario_is_own(p->map, "pcp") || !scenario_is_own(p->map, "dscp")))
+		read_pcp(p);
+	else
+		read_dscp(p);
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		sw->mapped = sw->mapped || sw->map[q] != q;
+}
+
+/* ---- flow control ---- */
+
+static uint64_t reserves_of(const struct scenario_switch *sw)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		bytes += sw->has_classes ? sw->classes[q].reserve_bytes
+					 : usual_class(sw, q).reserve_bytes;
+	return bytes;
+}
+
+/* Each switch has more buffer than it keeps free. */
+static void check_headroom(const struct place *p, const struct yaml_node *map)
+{
+	const struct topology *topology = &p->r->scenario->topology;
+	const struct scenario_switch *sw = p->sw;
+	const uint32_t priorities = (uint32_t)__builtin_popcount(sw->lossless);
+	uint64_t *taken = scenario_alloc(p->r, topology->node_count + 1, sizeof(*taken));
+	struct bad_text found, expected;
+
+	if (!taken)
+		return;
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		const struct topology_link *link = &topology->links[i];
+		const uint64_t headroom = sw->headroom_pool_bytes > 0
+						  ? 0
+						  : priorities * (uint64_t)scenario_headroom_bytes(
+									 p->r->scenario, sw, link);
+
+		taken[link->a] += headroom + reserves_of(sw);
+		taken[link->b] += headroom + reserves_of(sw);
+	}
+	for (uint32_t i = 0; i < topology->node_count; i++) {
+		const uint64_t bytes = taken[i] + sw->headroom_pool_bytes;
+
+		if (!topology->nodes[i].is_switch || !p->members[i] || bytes < sw->buffer_bytes)
+			continue;
+		refuse(p, map, "buffer",
+		       bad_text(&found, "%lluB, of which %s %lluB at %s",
+				(unsigned long long)sw->buffer_bytes,
+				priorities == 0	  ? "reserves take"
+				: reserves_of(sw) ? "headroom and reserves take"
+						  : "headroom takes",
+				(unsigned long long)bytes, topology->nodes[i].name),
+		       bad_text(&expected, "more than %lluB", (unsigned long long)bytes));
+		break;
+	}
+	util_free(taken);
+}
+
+static void read_watchdog(const struct place *p, const struct yaml_node *dog)
+{
+	p->sw->has_watchdog = dog != NULL;
+	if (!dog)
+		return;
+	p->sw->watchdog = (struct pfc_watchdog){
+		.detection = scenario_get(dog, "switch.pfc.watchdog.detection").number,
+		.restoration = scenario_get(dog, "switch.pfc.watchdog.restoration").number,
+		.poll = scenario_get(dog, "switch.pfc.watchdog.poll").number,
+		.drops = scenario_get(dog, "switch.pfc.watchdog.action").word == 0,
+	};
+}
+
+static void read_pfc(const struct place *p)
+{
+	const struct yaml_node *pfc = scenario_node(p->map, "pfc");
+	const struct scenario_value headroom = scenario_get(pfc, "switch.pfc.headroom");
+	struct scenario_switch *sw = p->sw;
+
+	sw->fc = SCENARIO_FC_PFC;
+	sw->lossless = (uint8_t)scenario_get(pfc, "switch.pfc.priorities").number;
+	sw->headroom_auto = headroom.word == 0;
+	sw->headroom_bytes = headroom.word < 0 ? (uint32_t)headroom.number : 0;
+	sw->headroom_pool_bytes = scenario_get(pfc, "switch.pfc.headroom_pool").number;
+	sw->pfc_quanta = scenario_get(pfc, "switch.pfc.mode").word == 1;
+	sw->response_delay = scenario_get(pfc, "switch.pfc.response_delay").number;
+	read_thresholds(p);
+	read_classes(p);
+	read_watchdog(p, scenario_node(pfc, "watchdog"));
+	check_headroom(p, pfc);
+}
+
+/* Of the priorities of @mask; @key is that of the buffer in @map. */
+static void read_credit_buffer(const struct place *p, const struct yaml_node *map, const char *key,
+			       uint64_t bytes, uint32_t mask)
+{
+	const uint32_t frame = scenario_frame_bytes(p->r->scenario);
+	struct bad_text found, expected;
+
+	if (bytes < frame)
+		refuse(p, map, key, bad_text(&found, "%lluB", (unsigned long long)bytes),
+		       bad_text(&expected, "at least a frame, which has %uB", frame));
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		if (mask >> q & 1)
+			p->sw->credit_bytes[q] = bytes;
+}
+
+static void read_credit_classes(const struct place *p, const struct yaml_node *list)
+{
+	uint32_t seen = 0;
+
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next) {
+		const struct yaml_node *which = scenario_node(map, "priorities");
+		const uint32_t mask = which ? (uint32_t)scenario_value_of(which)->number : 0;
+
+		if (mask & seen)
+			refuse_content(p, map, "credit.classes[].priorities", "each priority once");
+		seen |= mask;
+		read_credit_buffer(p, map, "credit.classes[].buffer",
+				   scenario_get(map, "switch.credit.classes[].buffer").number,
+				   mask);
+	}
+}
+
+static void read_credit(const struct place *p)
+{
+	const struct yaml_node *credit = scenario_node(p->map, "credit");
+	struct scenario_reader *r = p->r;
+	struct bad_text found;
+
+	p->sw->fc = SCENARIO_FC_CREDIT;
+	read_credit_buffer(p, credit, "credit.buffer",
+			   scenario_get(credit, "switch.credit.buffer").number, 0xff);
+	read_credit_classes(p, scenario_node(credit, "classes"));
+	p->sw->response_delay = scenario_get(credit, "switch.credit.response_delay").number;
+	for (uint32_t i = 0; i < r->scenario->topology.link_count; i++) {
+		const struct topology_link *link = &r->scenario->topology.links[i];
+
+		if (link->error_ppt == 0 && link->loss_ppb == 0)
+			continue;
+		refuse(p, credit, "credit",
+		       bad_text(&found, "link %s, which loses frames", link->name),
+		       "links that lose nothing, for the counts must stay right");
+		break;
+	}
+}
+
+/* Keys of the map that mean something with pauses only. */
+static void refuse_thresholds(const struct place *p)
+{
+	static const char *const keys[] = {"alpha", "xoff", "xon", "reserve"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (scenario_has(p->map, keys[i]))
+			refuse_content(p, p->map, keys[i], "switch.pfc beside it");
+}
+
+/* Without pauses all priorities drop; classes say how much each may hold. */
+static void read_lossy(const struct place *p)
+{
+	read_classes(p);
+	if (p->sw->has_classes)
+		check_headroom(p, p->map);
+}
+
+/* Frames that are kept are here as a whole, and belong to no sender's credit. */
+static void read_weave(const struct place *p)
+{
+	const struct yaml_node *map = scenario_node(p->map, "conweave");
+
+	p->sw->weave = (struct sim_weave_params){
+		.reply = scenario_get(map, "switch.conweave.reply").number,
+		.busy = scenario_get(map, "switch.conweave.path_busy").number,
+		.resume = scenario_get(map, "switch.conweave.resume").number,
+		.expiry = scenario_get(map, "switch.conweave.inactive").number,
+		.flows = (uint32_t)scenario_get(map, "switch.conweave.flows").number,
+	};
+	if (p->sw->balance == SIM_BALANCE_WEAVE &&
+	    (p->sw->cut_through || scenario_has(p->map, "credit")))
+		refuse_content(p, p->map, "balance", "another one beside cut_through or credits");
+}
+
+static void read_place(const struct place *p)
+{
+	const struct yaml_node *map = p->map;
+	struct scenario_switch *sw = p->sw;
+
+	*sw = (struct scenario_switch){.alpha_num = 1, .alpha_den = 1};
+	sw->buffer_bytes = scenario_get(map, "switch.buffer").number;
+	sw->cut_through = scenario_get(map, "switch.mode").word == 1;
+	sw->latency = scenario_get(map, "switch.latency").number;
+	sw->balance = (enum sim_balance)scenario_get(map, "switch.balance").word;
+	sw->flowlet_gap = scenario_get(map, "switch.flowlet_gap").number;
+	read_weave(p);
+	sw->mtu_bytes = (uint32_t)scenario_get(map, "switch.mtu").number;
+	read_map(p);
+	read_ecn(p);
+	read_weights(p);
+	if (scenario_has(map, "pfc") && scenario_has(map, "credit"))
+		refuse_content(p, map, "credit", "either switch.pfc or switch.credit");
+	else if (scenario_has(map, "pfc"))
+		read_pfc(p);
+	else if (scenario_has(map, "credit"))
+		read_credit(p);
+	else
+		read_lossy(p);
+	if (!scenario_has(map, "pfc"))
+		refuse_thresholds(p);
+	if (scenario_has(map, "classes") && scenario_has(map, "credit"))
+		refuse_content(p, map, "classes",
+			       "no switch.credit beside it, whose buffers are apart");
+}
+
+/* ---- some switches ---- */
+
+struct members {
+	struct scenario_reader *r;
+	bool *mine, *taken; /* by node */
+	struct bad_text why;
+};
+
+static bool take_switch(void *owner, const char *name)
+{
+	struct members *m = owner;
+	const struct topology *topology = &m->r->scenario->topology;
+	const int64_t node = topology_find(topology, name);
+
+	if (node < 0 || !topology->nodes[node].is_switch || m->taken[node]) {
+		bad_text(&m->why,
+			 node >= 0 && m->taken[node] ? "%s a second time"
+						     : "%s, which is no switch",
+			 name);
+		return false;
+	}
+	m->mine[node] = m->taken[node] = true;
+	return true;
+}
+
+static void take_names(struct members *m, const struct yaml_node *map,
+		       const struct yaml_node *names)
+{
+	struct bad_text why, key;
+
+	for (const struct yaml_node *node = names->kind == YAML_LIST ? names->child : names; node;
+	     node = names->kind == YAML_LIST ? node->next : NULL) {
+		bad_text(&m->why, "%s", "");
+		if (!node->meaning ||
+		    scenario_names(node->text, node->length, take_switch, m, &why))
+			continue;
+		bad(m->r->errors, &node->at, scenario_shown(&key, map, "switches[].names"),
+		    m->why.text[0] ? m->why.text : why.text, "switches of the topology, each once");
+	}
+}
+
+/* By what it says and the names of its members. */
+static void hash_group(struct scenario_reader *r, const struct yaml_node *map,
+		       const struct scenario_group *group)
+{
+	struct scenario_hash hash = {0};
+
+	scenario_hash_map(r, &hash, map, "switches[]");
+	for (uint32_t i = 0; i < group->node_count; i++) {
+		const uint64_t words[] = {
+			util_hash_name(r->scenario->topology.nodes[group->nodes[i]].name)};
+
+		scenario_hash_words(r, &hash, "switches[].names", words, 1);
+	}
+	scenario_hash_add(r, &r->hash, scenario_hash_end(&hash));
+}
+
+static void read_group(struct members *m, struct yaml_node *map, const struct yaml_node *common)
+{
+	struct scenario_reader *r = m->r;
+	struct scenario *s = r->scenario;
+	const struct yaml_node *names = scenario_node(map, "names");
+	struct scenario_group *groups =
+				      scenario_grow(r, s->groups, s->group_count, sizeof(*groups)),
+			      *group;
+	struct bad_text key;
+
+	if (!groups)
+		return;
+	s->groups = groups;
+	group = &groups[s->group_count++];
+	*group = (struct scenario_group){
+		.nodes = scenario_alloc(r, s->topology.node_count + 1, sizeof(uint32_t))};
+	if (!group->nodes)
+		return;
+	memset(m->mine, 0, s->topology.node_count * sizeof(*m->mine));
+	if (names)
+		take_names(m, map, names);
+	for (uint32_t i = 0; i < s->topology.node_count; i++)
+		if (m->mine[i])
+			group->nodes[group->node_count++] = i;
+	scenario_base(map, common);
+	read_place(&(struct place){r, map, "switches[]", &group->is, m->mine});
+	if (group->is.fc != s->switches.fc)
+		bad(r->errors, &map->at, scenario_shown(&key, map, "switches[]"),
+		    "another kind of flow control", "that of switch");
+	hash_group(r, map, group);
+}
+
+static void read_groups(struct scenario_reader *r, bool *mine, bool *taken)
+{
+	const struct yaml_node *list = scenario_node(r->root, "switches");
+	struct members m = {.r = r, .mine = mine, .taken = taken};
+
+	for (struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
+	     map = map->next)
+		if (map->kind == YAML_MAP && !r->topology_bad)
+			read_group(&m, map, scenario_node(r->root, "switch"));
+}
+
+void scenario_read_switches(struct scenario_reader *r)
+{
+	struct yaml_node *map = scenario_node(r->root, "switch");
+	const uint32_t count = r->scenario->topology.node_count + 1;
+	bool *all = scenario_alloc(r, count, sizeof(*all)),
+	     *taken = scenario_alloc(r, count, sizeof(*taken));
+
+	if (all && taken) {
+		memset(all, 1, count * sizeof(*all));
+		read_place(&(struct place){r, map, "switch", &r->scenario->switches, all});
+		read_groups(r, all, taken);
+	}
+	util_free(all);
+	util_free(taken);
+	scenario_hash_map(r, &r->hash, map, "switch");
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario/block.h"
+
+#include "models/input/file.h"
+#include "models/trace/hpcc_flow.h"
+#include "models/trace/htsim_cm.h"
+#include "util/alloc.h"
+#include "util/rand.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum pattern { INCAST, PERMUTATION, ALL_TO_ALL, RING };
+static const char *const pattern_names[] = {"incast", "permutation", "all_to_all", "ring"};
+
+void scenario_block_refuse(const struct scenario_block *b, const struct yaml_node *node,
+			   const char *key, const char *found, const char *expected)
+{
+	struct bad_text path, shown;
+
+	bad_text(&path, "traffic[].%s", key);
+	bad(b->r->errors, node ? &node->at : &b->map->at, scenario_shown(&shown, b->map, path.text),
+	    found, expected);
+}
+
+/* A name for random draws: the scenario's seed, the block, a purpose. */
+static uint64_t draw(const struct scenario_block *b, const char *purpose, const char *src,
+		     const char *dst, uint64_t nth)
+{
+	const uint64_t words[] = {util_hash_name(b->class_name), util_hash_name(purpose),
+				  util_hash_name(src), util_hash_name(dst), nth};
+
+	return util_hash_words((struct util_key){.k0 = b->r->scenario->seed, .k1 = 3}, words, 5);
+}
+
+void scenario_block_add(struct scenario_block *b, struct traffic_flow flow)
+{
+	struct scenario *s = b->r->scenario;
+	struct traffic_flow *flows;
+
+	flows = scenario_grow(b->r, s->flows, s->flow_count, sizeof(*flows));
+	if (!flows)
+		return;
+	s->flows = flows;
+	flows[s->flow_count++] = flow;
+}
+
+/* Before any is made: a large number of flows takes a large amount of memory. */
+bool scenario_block_fits(struct scenario_block *b, uint64_t pairs)
+{
+	struct bad_text found;
+
+	if (pairs <= READ_FLOWS_MAX &&
+	    pairs * b->repeat + b->r->scenario->flow_count <= READ_FLOWS_MAX)
+		return true;
+	bad(b->r->errors, &b->map->at, "traffic",
+	    bad_text(&found, "%llu flows", (unsigned long long)(pairs * b->repeat)),
+	    "at most 4000000, all blocks together");
+	return false;
+}
+
+/* A flow of a pattern, as often as it is repeated. */
+static void add_pair(struct scenario_block *b, uint32_t src, uint32_t dst)
+{
+	const char *const *hosts = b->r->hosts;
+
+	for (uint64_t i = 0; i < b->repeat && !b->r->no_memory; i++) {
+		struct traffic_flow flow = b->flow;
+
+		flow.src = src;
+		flow.dst = dst;
+		flow.bytes = b->size;
+		flow.start_at += i * b->every;
+		if (b->spread > 0)
+			flow.start_at += (ps_t)((u128)draw(b, "spread", hosts[src], hosts[dst], i) *
+							(b->spread + 1) >>
+						64);
+		scenario_block_add(b, flow);
+	}
+}
+
+/* ---- patterns ---- */
+
+void scenario_block_hash_hosts(struct scenario_block *b, const char *path,
+			       const struct scenario_hosts *hosts, uint32_t all)
+{
+	if (hosts->count == all)
+		return; /* as if left out */
+	for (uint32_t i = 0; i < hosts->count; i++) {
+		const uint64_t words[] = {util_hash_name(b->r->hosts[hosts->hosts[i]])};
+
+		scenario_hash_words(b->r, &b->hash, path, words, 1);
+	}
+}
+
+struct scenario_hosts scenario_block_hosts(struct scenario_block *b, const char *key)
+{
+	struct bad_text path, shown;
+
+	bad_text(&path, "traffic[].%s", key);
+	return scenario_hosts_of(b->r, scenario_node(b->map, key),
+				 scenario_shown(&shown, b->map, path.text), true);
+}
+
+static void add_incast(struct scenario_block *b)
+{
+	const struct yaml_node *to_node = scenario_node(b->map, "to");
+	struct scenario_hosts to = {0}, from;
+	struct bad_text found;
+
+	if (!to_node) {
+		scenario_block_refuse(b, NULL, "to", "nothing", "a host");
+		return;
+	}
+	to = scenario_block_hosts(b, "to");
+	from = scenario_block_hosts(b, "from");
+	if (to.count == 1) {
+		uint32_t others = 0;
+
+		for (uint32_t i = 0; i < from.count; i++) {
+			if (from.hosts[i] != to.hosts[0])
+				from.hosts[others++] = from.hosts[i];
+			else if (scenario_has(b->map, "from"))
+				scenario_block_refuse(
+					b, scenario_node(b->map, "from"), "from",
+					bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
+					"hosts other than to");
+		}
+		from.count = others;
+		for (uint32_t i = 0;
+		     i < from.count && (i > 0 || scenario_block_fits(b, from.count)); i++)
+			add_pair(b, from.hosts[i], to.hosts[0]);
+		scenario_block_hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
+		scenario_block_hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
+	} else if (to.count > 1) {
+		scenario_block_refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count),
+				      "one host");
+	}
+	util_free(to.hosts);
+	util_free(from.hosts);
+}
+
+static int compare_positions(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* In order of position, so that nothing depends on how they were written. */
+void scenario_sort_hosts(struct scenario_hosts *hosts)
+{
+	for (uint32_t gap = hosts->count / 2; gap > 0; gap /= 2)
+		for (uint32_t i = gap; i < hosts->count; i++) {
+			const uint32_t host = hosts->hosts[i];
+			uint32_t j = i;
+
+			for (; j >= gap && compare_positions(host, hosts->hosts[j - gap]) < 0;
+			     j -= gap)
+				hosts->hosts[j] = hosts->hosts[j - gap];
+			hosts->hosts[j] = host;
+		}
+}
+
+/* In the order in which people count. */
+static void sort_naturally(const struct scenario_reader *r, struct scenario_hosts *hosts)
+{
+	uint32_t count = 0, *rank = util_calloc(r->host_count + 1, sizeof(*rank));
+
+	if (!rank)
+		return;
+	for (uint32_t i = 0; i < hosts->count; i++)
+		rank[hosts->hosts[i]] = 1;
+	for (uint32_t i = 0; i < r->host_count; i++)
+		if (rank[r->natural[i]])
+			hosts->hosts[count++] = r->natural[i];
+	util_free(rank);
+}
+
+/* Sattolo 1986: one cycle through all, so nobody keeps its place. */
+static void add_permutation(struct scenario_block *b, const struct scenario_hosts *hosts)
+{
+	uint32_t *to = scenario_alloc(b->r, hosts->count, sizeof(*to));
+
+	if (!to)
+		return;
+	for (uint32_t i = 0; i < hosts->count; i++)
+		to[i] = hosts->hosts[i];
+	for (uint32_t i = hosts->count - 1; i > 0; i--) {
+		struct util_rand rand = {.seed = b->r->scenario->seed,
+					 .entity = util_hash_name(b->class_name),
+					 .purpose = 0x7065726d,
+					 .counter = (uint64_t)i << 32};
+		const uint32_t j = (uint32_t)util_rand_below(&rand, i), own = to[i];
+
+		to[i] = to[j];
+		to[j] = own;
+	}
+	for (uint32_t i = 0; i < hosts->count; i++)
+		add_pair(b, hosts->hosts[i], to[i]);
+	util_free(to);
+}
+
+static void add_group(struct scenario_block *b, enum pattern pattern)
+{
+	const uint32_t errors = b->r->errors->error_count;
+	struct scenario_hosts hosts = scenario_block_hosts(b, "hosts");
+	struct bad_text found;
+	uint64_t pairs;
+
+	if (hosts.count < 2) {
+		if (b->r->errors->error_count == errors)
+			scenario_block_refuse(b, scenario_node(b->map, "hosts"), "hosts",
+					      bad_text(&found, "%u host", hosts.count),
+					      "at least two");
+		util_free(hosts.hosts);
+		return;
+	}
+	pairs = pattern == ALL_TO_ALL ? (uint64_t)hosts.count * (hosts.count - 1) : hosts.count;
+	if (!scenario_block_fits(b, pairs)) {
+		util_free(hosts.hosts);
+		return;
+	}
+	scenario_sort_hosts(&hosts);
+	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
+	if (pattern == PERMUTATION)
+		add_permutation(b, &hosts);
+	if (pattern == RING)
+		sort_naturally(b->r, &hosts);
+	for (uint32_t i = 0; i < hosts.count; i++) {
+		if (pattern == RING)
+			add_pair(b, hosts.hosts[i], hosts.hosts[(i + 1) % hosts.count]);
+		for (uint32_t j = 0; pattern == ALL_TO_ALL && j < hosts.count; j++)
+			if (j != i)
+				add_pair(b, hosts.hosts[i], hosts.hosts[j]);
+	}
+	util_free(hosts.hosts);
+}
+
+/* Keys that the pattern does not look at. */
+void scenario_block_refuse_keys(struct scenario_block *b, const char *const *keys,
+				const char *expected)
+{
+	for (; *keys; keys++)
+		if (scenario_has(b->map, *keys))
+			scenario_refuse(b->r, b->map, scenario_node(b->map, *keys), "traffic[]",
+					expected);
+}
+
+static void add_pattern(struct scenario_block *b, enum pattern pattern)
+{
+	static const char *const not_incast[] = {"hosts", "format", "until", "stream", NULL};
+	static const char *const not_group[] = {"to", "from", "format", "until", "stream", NULL};
+	struct bad_text expected;
+
+	if (b->repeat == 1 && scenario_has(b->map, "every"))
+		scenario_refuse(b->r, b->map, scenario_node(b->map, "every"), "traffic[]",
+				"repeat beside it");
+	scenario_block_refuse_keys(b, pattern == INCAST ? not_incast : not_group,
+				   "only keys of this pattern");
+	if (!scenario_has(b->map, "size")) {
+		scenario_block_refuse(
+			b, NULL, "size", "nothing",
+			scenario_row_expects(scenario_row("traffic[].size"), &expected));
+		return;
+	}
+	if (b->size == 0)
+		return; /* reported already */
+	if (pattern == INCAST)
+		add_incast(b);
+	else
+		add_group(b, pattern);
+}
+
+/* ---- a file ---- */
+
+/* Node @number of the file as a position; -1: reported. */
+static int64_t host_of(struct scenario_block *b, uint32_t number, const struct bad_at *at,
+		       const char *key)
+{
+	const struct scenario_reader *r = b->r;
+	struct bad_text name, found;
+	int64_t position;
+
+	if (r->hpcc_nodes && b->format == READ_FORMAT_HPCC)
+		position = scenario_host_find(r, bad_text(&name, "n%u", number));
+	else
+		position = number < r->host_count ? (int64_t)r->natural[number] : -1;
+	if (position < 0)
+		bad(r->errors, at, key, bad_text(&found, "%u", number), "a host of the topology");
+	return position;
+}
+
+static void add_file_flow(struct scenario_block *b, const struct read_flow *from, const char *path)
+{
+	const struct bad_at at = {path, from->line, &scenario_node(b->map, "file")->at};
+	const int64_t src = host_of(b, from->src, &at, "src");
+	const int64_t dst = host_of(b, from->dst, &at, "dst");
+	struct traffic_flow flow = b->flow;
+
+	if (src < 0 || dst < 0)
+		return;
+	flow.priority = b->format == READ_FORMAT_HPCC ? from->priority : b->flow.priority;
+	const uint64_t words[] = {util_hash_name(b->r->hosts[src]),
+				  util_hash_name(b->r->hosts[dst]), flow.priority, from->bytes,
+				  from->start_at};
+
+	flow.src = (uint32_t)src;
+	flow.dst = (uint32_t)dst;
+	flow.bytes = from->bytes;
+	flow.start_at += from->start_at;
+	scenario_hash_words(b->r, &b->hash, "flow", words, 5);
+	scenario_block_add(b, flow);
+}
+
+/* 0, -EINVAL: reported, -ENOMEM. */
+static int read_flows(struct scenario_block *b, const char *path, struct read_flow **ret_flows,
+		      uint64_t *ret_count)
+{
+	const struct yaml_node *node = scenario_node(b->map, "file");
+	const struct bad_at at = {path, 1, &node->at};
+	struct bad_list *errors = b->r->errors;
+	char *bytes = NULL;
+	size_t length;
+	int ret = read_file(path, &node->at, "traffic[].file", &bytes, &length, errors);
+
+	if (!ret && !yaml_text_is_good(bytes, length, &at, errors))
+		ret = -EINVAL;
+	if (!ret) {
+		b->format = read_format(b->format, bytes, length, &at, errors);
+		if (b->format == READ_FORMAT_HPCC)
+			ret = read_hpcc_flow(bytes, length, &at, ret_flows, ret_count, errors);
+		else if (b->format == READ_FORMAT_HTSIM)
+			ret = read_htsim_flow(bytes, length, &at, ret_flows, ret_count, errors);
+	}
+	util_free(bytes);
+	return ret;
+}
+
+static void add_file(struct scenario_block *b)
+{
+	static const char *const others[] = {"to",     "from",	 "hosts", "size",
+					     "spread", "repeat", "every", "pattern",
+					     "until",  "stream", NULL};
+	static const char *const of_the_file[] = {"priority", NULL};
+	const struct yaml_node *node = scenario_node(b->map, "file");
+	struct read_flow *flows = NULL;
+	uint64_t count = 0;
+	char *path;
+	int ret;
+
+	scenario_block_refuse_keys(b, others, "only class, start and format beside traffic[].file");
+	path = node->meaning ? read_file_beside(b->r->path, node->text) : NULL;
+	if (!path) {
+		b->r->no_memory |= node->meaning != NULL;
+		return;
+	}
+	ret = read_flows(b, path, &flows, &count);
+	if (b->format == READ_FORMAT_HPCC)
+		scenario_block_refuse_keys(b, of_the_file, "none beside flows that have their own");
+	b->r->no_memory |= ret == -ENOMEM;
+	for (uint64_t i = 0;
+	     i < count && b->r->host_count > 0 && (i > 0 || scenario_block_fits(b, count)); i++)
+		add_file_flow(b, &flows[i], path);
+	util_free(flows);
+	util_free(path);
+}
+
+/* ---- a block ---- */
+
+static bool name_class(struct scenario_block *b, int pattern)
+{
+	struct scenario *s = b->r->scenario;
+	const struct yaml_node *node = scenario_node(b->map, "class");
+	char *name = scenario_text(b->r, b->map, "class",
+				   pattern >= 0			  ? pattern_names[pattern]
+				   : scenario_has(b->map, "load") ? "load"
+								  : "trace");
+	struct bad_text found;
+	char **classes;
+
+	if (!name)
+		return false;
+	for (uint32_t i = 0; i < s->class_count; i++) {
+		if (strcmp(s->classes[i], name) != 0)
+			continue;
+		scenario_block_refuse(b, node, "class", bad_text(&found, "%s a second time", name),
+				      "another name for each block");
+		util_free(name);
+		return false;
+	}
+	classes = scenario_grow(b->r, s->classes, s->class_count, sizeof(char *));
+	if (!classes) {
+		util_free(name);
+		return false;
+	}
+	s->classes = classes;
+	b->class_index = s->class_count;
+	b->class_name = classes[s->class_count++] = name;
+	return true;
+}
+
+static void hash_block(struct scenario_block *b)
+{
+	const uint64_t name[] = {util_hash_name(b->class_name)};
+
+	scenario_hash_words(b->r, &b->hash, "class", name, 1);
+	scenario_hash_map(b->r, &b->hash, b->map, "traffic[]");
+	scenario_hash_add(b->r, &b->r->hash, scenario_hash_end(&b->hash));
+}
+
+static void read_block(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const int pattern = scenario_get(map, "traffic[].pattern").word;
+	struct scenario_block b = {
+		.r = r,
+		.map = map,
+		.spread = scenario_get(map, "traffic[].spread").number,
+		.every = scenario_get(map, "traffic[].every").number,
+		.repeat = scenario_get(map, "traffic[].repeat").number,
+		.size = scenario_get(map, "traffic[].size").number,
+		.format = (enum read_format)scenario_get(map, "traffic[].format").word,
+	};
+
+	if (!name_class(&b, pattern))
+		return;
+	b.flow = (struct traffic_flow){
+		.class_index = b.class_index,
+		.priority = (uint8_t)scenario_get(map, "traffic[].priority").number,
+		.start_at = scenario_get(map, "traffic[].start").number,
+	};
+	if (scenario_has(map, "load") || scenario_has(map, "cdf"))
+		scenario_read_load(&b);
+	else if (scenario_has(map, "file"))
+		add_file(&b);
+	else if (pattern >= 0 && r->host_count > 0)
+		add_pattern(&b, (enum pattern)pattern);
+	else if (!scenario_has(map, "pattern"))
+		scenario_block_refuse(&b, NULL, "pattern", "nothing",
+				      "a pattern, a file or a load");
+	hash_block(&b);
+}
+
+/* Classes by name, so that the order of blocks cannot be seen. */
+static void sort_classes(struct scenario_reader *r)
+{
+	struct scenario *s = r->scenario;
+	uint32_t *old = scenario_alloc(r, s->class_count + 1, sizeof(*old));
+	uint32_t *now = scenario_alloc(r, s->class_count + 1, sizeof(*now));
+
+	for (uint32_t i = 0; old && now && i < s->class_count; i++) {
+		char *name = s->classes[i];
+		uint32_t j = i;
+
+		for (; j > 0 && strcmp(s->classes[j - 1], name) > 0; j--) {
+			s->classes[j] = s->classes[j - 1];
+			old[j] = old[j - 1];
+		}
+		s->classes[j] = name;
+		old[j] = i;
+	}
+	for (uint32_t i = 0; old && now && i < s->class_count; i++)
+		now[old[i]] = i;
+	for (uint64_t f = 0; old && now && f < s->flow_count; f++)
+		s->flows[f].class_index = now[s->flows[f].class_index];
+	for (uint32_t i = 0; old && now && i < s->stream_count; i++)
+		s->streams[i].class_index = now[s->streams[i].class_index];
+	util_free(old);
+	util_free(now);
+}
+
+void scenario_read_traffic(struct scenario_reader *r)
+{
+	const struct yaml_node *list = scenario_node(r->root, "traffic");
+
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next)
+		if (map->kind == YAML_MAP)
+			read_block(r, map);
+	sort_classes(r);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/traffic/traffic.h"
+
+#include "models/traffic/internal.h"
+#include "util/alloc.h"
+#include "util/check.h"
+#include "util/siphash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+int traffic_compare_flows(const void *a, const void *b)
+{
+	const struct traffic_flow *x = a, *y = b;
+	int order = compare_u64(x->src, y->src);
+
+	order = order ? order : compare_u64(x->dst, y->dst);
+	order = order ? order : compare_u64(x->priority, y->priority);
+	order = order ? order : compare_u64(x->bytes, y->bytes);
+	order = order ? order : compare_u64(x->start_at, y->start_at);
+	return order ? order : compare_u64(x->class_index, y->class_index);
+}
+
+bool traffic_same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y)
+{
+	return x->src == y->src && x->dst == y->dst && x->priority == y->priority &&
+	       x->bytes == y->bytes && x->start_at == y->start_at;
+}
+
+uint64_t traffic_key_of(const struct traffic *traffic, const struct traffic_flow *flow, uint64_t k)
+{
+	struct host *const *hosts = traffic->fabric->table.hosts;
+	const uint64_t words[] = {hosts[flow->src]->node.id,
+				  hosts[flow->dst]->node.id,
+				  flow->priority,
+				  flow->bytes,
+				  flow->start_at,
+				  k};
+
+	return util_hash_words((struct util_key){0}, words, 6);
+}
+
+static void key_flows(struct traffic *traffic)
+{
+	uint64_t k = 0;
+
+	for (uint64_t i = 0; i < traffic->flow_count; i++) {
+		struct traffic_flow *flow = &traffic->flows[i];
+
+		k = i > 0 && traffic_same_but_for_class(flow, flow - 1) ? k + 1 : 0;
+		flow->key = traffic_key_of(traffic, flow, k);
+		flow->status = TRAFFIC_PENDING;
+	}
+}
+
+static int compare_by_qpn(const void *a, const void *b)
+{
+	const struct traffic_end *x = a, *y = b;
+	int order = compare_u64(x->host, y->host);
+
+	order = order ? order : compare_u64(x->qpn, y->qpn);
+	return order ? order : compare_u64(x->key, y->key);
+}
+
+int traffic_compare_ends(const void *a, const void *b)
+{
+	const struct traffic_end *x = a, *y = b;
+	int order = compare_u64(x->host, y->host);
+
+	order = order ? order : compare_u64(x->start.at, y->start.at);
+	order = order ? order : compare_u64(x->order, y->order);
+	return order ? order : compare_u64(x->key, y->key);
+}
+
+struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_flow *flow,
+				  bool is_sink)
+{
+	const uint32_t host = is_sink ? flow->dst : flow->src;
+	const uint64_t id = traffic->fabric->table.hosts[host]->node.id;
+	const struct util_key seed = {.k0 = traffic->fabric->params.seed};
+	const uint64_t numbers[] = {id, flow->pair ? flow->pair->key : flow->key, is_sink};
+	const uint64_t order[] = {id, flow->key, is_sink, flow->start_at};
+
+	return (struct traffic_end){
+		.key = flow->key ^ (is_sink ? UINT64_MAX : 0),
+		.order = util_hash_words(seed, order, 4),
+		.host = host,
+		.qpn = (uint32_t)util_hash_words(seed, numbers, 3) & (TRAFFIC_QPNS - 1),
+		.start = {.at = flow->start_at, .flow = flow, .is_sink = is_sink},
+	};
+}
+
+/* Numbers of one host that collide move up, in the order of their keys. Those of flows have the
+ * highest bit set, those of programs have not. */
+static int number_ends(struct traffic_end *ends, uint64_t count)
+{
+	qsort(ends, count, sizeof(*ends), compare_by_qpn);
+	for (uint64_t i = 0; i < count; i++) {
+		struct traffic_end *end = &ends[i];
+		struct traffic_flow *flow = end->start.flow;
+
+		if (i > 0 && ends[i - 1].host == end->host && end->qpn <= ends[i - 1].qpn)
+			end->qpn = ends[i - 1].qpn + 1;
+		if (end->qpn >= TRAFFIC_QPNS)
+			return -E2BIG;
+		if (end->start.is_sink)
+			flow->sink_qpn = end->qpn | TRAFFIC_QPNS;
+		else
+			flow->source_qpn = end->qpn | TRAFFIC_QPNS;
+	}
+	return 0;
+}
+
+static void share_out(struct traffic *traffic, struct traffic_end *ends, uint64_t count)
+{
+	qsort(ends, count, sizeof(*ends), traffic_compare_ends);
+	for (uint64_t i = 0; i < count; i++) {
+		struct traffic_host *th = &traffic->hosts[ends[i].host];
+
+		traffic->starts[i] = ends[i].start;
+		if (th->start_count++ == 0)
+			th->starts = &traffic->starts[i];
+		th->source_count += !ends[i].start.is_sink;
+	}
+}
+
+/* It is the first, or the only one, on its queue pair. */
+static bool opens(const struct traffic_flow *flow)
+{
+	return !flow->pair || flow->pair->first == flow;
+}
+
+static int plan(struct traffic *traffic)
+{
+	const uint64_t most = 2 * traffic->flow_count;
+	struct traffic_end *ends = util_calloc(most, sizeof(*ends));
+	uint64_t count = 0;
+	int ret;
+
+	traffic->starts = util_calloc(most, sizeof(*traffic->starts));
+	if (!ends || !traffic->starts) {
+		util_free(ends);
+		return -ENOMEM;
+	}
+	for (uint64_t i = 0; i < traffic->flow_count; i++)
+		if (opens(&traffic->flows[i])) {
+			ends[count++] = traffic_end_of(traffic, &traffic->flows[i], false);
+			ends[count++] = traffic_end_of(traffic, &traffic->flows[i], true);
+		}
+	ret = number_ends(ends, count);
+	if (!ret && traffic->pairs)
+		traffic_pairs_share_numbers(traffic);
+	for (uint64_t i = 0; i < traffic->flow_count; i++)
+		if (!opens(&traffic->flows[i]))
+			ends[count++] = traffic_end_of(traffic, &traffic->flows[i], false);
+	if (!ret)
+		share_out(traffic, ends, count);
+	util_free(ends);
+	return ret;
+}
+
+/* A sink's memory is one endless synthetic region; each flow has a stretch of its own. */
+static void lay_out(struct traffic *traffic)
+{
+	for (uint64_t i = 0; i < traffic->flow_count; i++) {
+		struct traffic_flow *flow = &traffic->flows[i];
+
+		flow->va = traffic->hosts[flow->dst].next_va;
+		traffic->hosts[flow->dst].next_va += flow->bytes;
+	}
+}
+
+/* A send queue holds all WRITEs of its flow. */
+static bool flow_is_valid(const struct fabric *fabric, const struct traffic_flow *flow)
+{
+	const uint64_t writes_max = fabric->table.hosts[flow->src]->params.profile.wr_max;
+
+	return flow->src != flow->dst && flow->bytes > 0 &&
+	       flow->bytes <= writes_max * TRAFFIC_WRITE_MAX;
+}
+
+int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t count,
+		   struct traffic **ret_traffic)
+{
+	struct traffic *traffic;
+	int ret = 0;
+
+	for (uint64_t i = 0; i < count; i++)
+		if (!flow_is_valid(fabric, &flows[i]))
+			return -EINVAL;
+	traffic = util_calloc(1, sizeof(*traffic));
+	if (!traffic)
+		return -ENOMEM;
+	traffic->fabric = fabric;
+	traffic->flows = flows;
+	traffic->flow_count = count;
+	traffic->host_count = fabric->host_count;
+	traffic->hosts = util_calloc(fabric->host_count, sizeof(*traffic->hosts));
+	if (!traffic->hosts) {
+		traffic_destroy(traffic);
+		return -ENOMEM;
+	}
+	if (count > 0)
+		qsort(flows, count, sizeof(*flows), traffic_compare_flows);
+	key_flows(traffic);
+	lay_out(traffic);
+	if (fabric->params.host->flow_pairs)
+		ret = traffic_pairs_make(traffic);
+	ret = ret ? ret : plan(traffic);
+	for (uint32_t i = 0; i < traffic->host_count && !ret; i++)
+		ret = traffic_host_init(traffic, i);
+	if (ret) {
+		traffic_destroy(traffic);
+		return ret;
+	}
+	*ret_traffic = traffic;
+	return 0;
+}
+
+void traffic_destroy(struct traffic *traffic)
+{
+	if (!traffic)
+		return;
+	traffic_stream_fini(traffic);
+	traffic_pairs_fini(traffic);
+	for (uint32_t i = 0; traffic->hosts && i < traffic->host_count; i++)
+		traffic_host_fini(&traffic->hosts[i]);
+	util_free(traffic->hosts);
+	util_free(traffic->starts);
+	util_free(traffic);
+}
+
+uint64_t traffic_retransmitted(const struct traffic_flow *flow)
+{
+	return flow->source.qp ? hca_qp_packets_retransmitted(flow->source.qp)
+			       : flow->packets_retransmitted;
+}
+
+struct traffic_sums traffic_sums(const struct traffic *traffic)
+{
+	struct traffic_sums sums = {.posted = traffic->flow_count};
+
+	for (uint64_t i = 0; i < traffic->flow_count; i++) {
+		const struct traffic_flow *flow = &traffic->flows[i];
+
+		sums.bytes_posted += flow->bytes;
+		sums.packets_retransmitted += traffic_retransmitted(flow);
+		sums.completed += flow->status == TRAFFIC_OK;
+		sums.failed += flow->status != TRAFFIC_OK;
+		if (flow->status == TRAFFIC_OK)
+			sums.bytes_delivered += flow->bytes;
+	}
+	for (uint32_t i = 0; i < traffic->host_count; i++)
+		if (traffic->hosts[i].sink_mr)
+			sums.mismatch_bytes += traffic->hosts[i].sink_mr->mismatch_bytes;
+	traffic_stream_add_sums(traffic, &sums);
+	return sums;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_EXPECT_H
+#define TOOLS_EXPECT_H
+
+/* What a scenario expects of its result: jq expressions, each of which must come out as true. They
+ * are tried before the run on a result of the scenario's shape in which all numbers are 0, so that
+ * a slip of the pen is bad input and not a false expectation an hour later. jq itself lets a field
+ * that is not there be null, which is less than any number; here every field that is named must
+ * exist. */
+#include "tools/result/result.h"
+
+enum {
+	EXPECT_LENGTH_MAX = 4096, /* bytes of an expression */
+	EXPECT_SECONDS_MAX = 1,	  /* of CPU, for one */
+};
+
+/* Compiles and tries all of a scenario: COMMAND_DONE; COMMAND_BAD or COMMAND_BROKEN, with lines on
+ * stderr. */
+int expect_check(const struct scenario *scenario);
+
+/* Fills result->expects. A result that is partial is judged by nobody: nothing holds. -ENOMEM. */
+int expect_judge(struct result *result);
+
+#endif

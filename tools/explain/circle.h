@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_CIRCLE_H
+#define TOOLS_CIRCLE_H
+
+/* Ports that wait for each other, each for the next one and the last for the first: a port is
+ * paused by a buffer, which holds what waits for further ports of its switch, which are paused by
+ * the next buffer. None of them will ever send again. */
+#include "tools/observe/events.h"
+
+struct circle {
+	uint32_t *ports, count; /* places in events.ports; count 0: there is none */
+	uint8_t priority;
+};
+
+/* After the run. @shut_since: by port * SIM_PRIORITIES + priority, PS_NEVER where it may send.
+ * -ENOMEM. The caller frees ret_circle->ports in any case. */
+int circle_find(const struct events *events, const ps_t *shut_since, struct circle *ret_circle);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Ports that wait for each other at the end of a run. */
+#include "tools/explain/explain.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int explain_find_circle(const struct explain *explain, struct circle *ret_circle)
+{
+	const struct events *events = explain->events;
+	ps_t *shut_since =
+		calloc((size_t)events->port_count * SIM_PRIORITIES + 1, sizeof(*shut_since));
+	int ret;
+
+	*ret_circle = (struct circle){.ports = NULL};
+	if (!shut_since)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < events->port_count; i++)
+		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+			shut_since[i * SIM_PRIORITIES + q] =
+				explain->ports[i].shut >> q & 1 ? explain->ports[i].shut_since[q]
+								: PS_NEVER;
+	ret = circle_find(events, shut_since, ret_circle);
+	free(shut_since);
+	return ret;
+}
+
+static void say_circle(const struct explain *explain, const struct circle *circle)
+{
+	printf("There is a deadlock: %u ports wait for each other, priority %u.\n", circle->count,
+	       circle->priority);
+	for (uint32_t i = 0; i < circle->count; i++) {
+		const struct events_port *port = &explain->events->ports[circle->ports[i]];
+		const struct explain_port *facts = &explain->ports[circle->ports[i]];
+
+		printf("  %s towards %s: %u bytes wait, paused by %s since ", port->node,
+		       port->peer, port->classes[circle->priority].queue_bytes, port->peer);
+		explain_time(facts->shut_since[circle->priority]);
+		putchar('\n');
+	}
+	printf("  and %s waits for the first of them.\n",
+	       explain->events->ports[circle->ports[circle->count - 1]].peer);
+}
+
+static void say_none(const struct explain *explain)
+{
+	const struct events *events = explain->events;
+	const bool is_done = sim_is_done(events->fabric->sim);
+	uint64_t shut = 0;
+	uint32_t one = 0;
+
+	for (uint32_t i = 0; i < events->port_count; i++) {
+		shut += (uint64_t)__builtin_popcount(explain->ports[i].shut);
+		one = explain->ports[i].shut ? i : one;
+	}
+	printf("There is no deadlock: ");
+	if (shut == 0) {
+		printf("no port is paused at the end of the run.\n");
+		return;
+	}
+	printf("no ports wait for each other in a circle.\n%" PRIu64
+	       " ports and priorities are paused at the end, such as %s towards %s",
+	       shut, events->ports[one].node, events->ports[one].peer);
+	printf(is_done ? ": it was never told to go on. A resume frame may have been lost.\n"
+		       : "; what for, --why pfc tells.\n");
+}
+
+void explain_deadlock(const struct explain *explain)
+{
+	struct circle circle;
+
+	if (explain_find_circle(explain, &circle) != 0)
+		printf("not enough memory to look for one\n");
+	else if (circle.count > 0)
+		say_circle(explain, &circle);
+	else
+		say_none(explain);
+	free(circle.ports);
+}

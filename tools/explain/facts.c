@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/explain/explain.h"
+
+#include "sim/switch.h"
+#include "tools/result/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void explain_time(ps_t at)
+{
+	printf("%llu.%06llu us", (unsigned long long)(at / PS_US),
+	       (unsigned long long)(at % PS_US));
+}
+
+/* A sentence holds a few of them. */
+static char *next_text(void)
+{
+	enum { TEXTS = 8 };
+	static char texts[TEXTS][OUTPUT_TEXT_MAX];
+	static unsigned last;
+
+	return texts[last++ % TEXTS];
+}
+
+const char *explain_length(ps_t time)
+{
+	return output_time(time, next_text());
+}
+
+/* ---- pauses ---- */
+
+static int add_xoff(struct explain *explain, const struct event *event)
+{
+	const struct explain_port *out = &explain->ports[event->word];
+	const uint32_t far = explain->events->ports[event->word].far;
+	struct explain_xoff xoff = {.at = event->at,
+				    .port = event->port,
+				    .priority = event->priority,
+				    .held = event->held,
+				    .limit = event->limit,
+				    .way_out = event->word,
+				    .queue_bytes = event->queue_bytes,
+				    .cause = -1,
+				    .depth = 1};
+
+	if (explain->xoff_count == explain->xoff_room) {
+		const uint64_t room = explain->xoff_room ? 2 * explain->xoff_room : 64;
+		struct explain_xoff *xoffs = realloc(explain->xoffs, room * sizeof(*xoffs));
+
+		if (!xoffs)
+			return -ENOMEM;
+		explain->xoffs = xoffs;
+		explain->xoff_room = room;
+	}
+	if (!explain->events->ports[event->port].is_host && out->shut >> event->priority & 1) {
+		xoff.cause = explain->ports[far].xoff[event->priority];
+		xoff.is_stormed = explain->ports[far].xoffs == 0;
+	}
+	if (xoff.cause >= 0)
+		xoff.depth += explain->xoffs[xoff.cause].depth;
+	else
+		xoff.depth += xoff.is_stormed;
+	explain->ports[event->port].xoff[event->priority] = (int64_t)explain->xoff_count;
+	explain->xoffs[explain->xoff_count++] = xoff;
+	explain->ports[event->port].xoffs++;
+	return 0;
+}
+
+/* ---- all events ---- */
+
+static void add_data(struct explain *explain, const struct event *event)
+{
+	struct explain_port *port = &explain->ports[event->port];
+
+	if (event->queue_bytes + event->bytes > port->queue_max[event->priority])
+		port->queue_max[event->priority] = event->queue_bytes + event->bytes;
+	port->retransmissions += event->again;
+	if (event->marked && port->marks++ == 0) {
+		port->first_mark_at = event->at;
+		port->first_mark_queue = event->queue_bytes;
+	}
+	explain->cnps += event->opcode == WIRE_CNP && explain->events->ports[event->port].is_host;
+	if (explain->account && explain_account_is_there(explain->account))
+		explain_account_add(explain->account, event);
+}
+
+static void add_drop(struct explain *explain, const struct event *event)
+{
+	struct explain_port *port = &explain->ports[event->port];
+
+	if (port->drops++ > 0)
+		return;
+	port->first_drop_at = event->at;
+	port->first_drop_priority = event->priority;
+}
+
+static int on_event(struct events_listener *listener, const struct event *event)
+{
+	struct explain *explain = container_of(listener, struct explain, listener);
+	struct explain_port *port = &explain->ports[event->port];
+	const uint8_t mask = (uint8_t)(1u << event->priority);
+
+	if (explain->account)
+		explain_account_find(explain->account, explain->ports);
+	switch ((enum event_kind)event->kind) {
+	case EVENT_DATA:
+		add_data(explain, event);
+		break;
+	case EVENT_XOFF:
+		return add_xoff(explain, event);
+	case EVENT_XON:
+		port->xoff[event->priority] = -1;
+		break;
+	case EVENT_SHUT:
+		port->shut |= mask;
+		port->shut_since[event->priority] = event->at;
+		break;
+	case EVENT_OPEN:
+		port->shut &= (uint8_t)~mask;
+		break;
+	case EVENT_DROP:
+		add_drop(explain, event);
+		break;
+	case EVENT_PAUSE:
+	case EVENT_RESUME:
+	case EVENT_CREDIT:
+	case EVENT_KINDS:
+		break;
+	}
+	if (explain->account && explain_account_is_there(explain->account) &&
+	    (event->kind == EVENT_SHUT || event->kind == EVENT_OPEN))
+		explain_account_add(explain->account, event);
+	return 0;
+}
+
+/* ---- what no event tells ---- */
+
+static bool is_nearer(const struct explain_near *old, uint64_t held, uint64_t limit)
+{
+	return limit > 0 && (old->limit == 0 || (u128)held * old->limit > (u128)old->held * limit);
+}
+
+static int on_window(struct events_listener *listener, ps_t at)
+{
+	struct explain *explain = container_of(listener, struct explain, listener);
+	const struct fabric *fabric = explain->events->fabric;
+
+	if (explain->account)
+		explain_account_keep(explain->account);
+	for (uint32_t i = 0; i < fabric->switch_count; i++) {
+		const struct sim_node *node = sim_switch_node(fabric->switches[i]);
+		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
+
+		if (fc && is_nearer(&explain->buffer, fc->used, fc->buffer_bytes))
+			explain->buffer = (struct explain_near){
+				fc->used, fc->buffer_bytes, at, node->name, NULL, 0};
+		for (uint32_t p = 0; fc && fc->ops->limit && p < node->port_count; p++)
+			for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+				const struct sim_class *class = sim_fc_class(fc, p, q);
+				const uint64_t limit =
+					class->ingress_bytes ? fc->ops->limit(fc, q) : 0;
+
+				if (is_nearer(&explain->pause, class->ingress_bytes, limit))
+					explain->pause = (struct explain_near){
+						class->ingress_bytes,	   limit, at, node->name,
+						node->ports[p].peer->name, q};
+			}
+	}
+	return 0;
+}
+
+int explain_start(struct explain *explain, struct events *events, int64_t flow)
+{
+	*explain = (struct explain){.events = events};
+	explain->ports = calloc((size_t)events->port_count + 1, sizeof(*explain->ports));
+	if (!explain->ports)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < events->port_count; i++)
+		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+			explain->ports[i].xoff[q] = -1;
+	if (flow >= 0) {
+		explain->account = explain_account_create(events, (uint64_t)flow);
+		if (!explain->account)
+			return -ENOMEM;
+		explain_account_find(explain->account, explain->ports);
+	}
+	explain->listener = (struct events_listener){.on_event = on_event, .on_window = on_window};
+	events_listen(events, &explain->listener);
+	return 0;
+}
+
+void explain_fini(struct explain *explain)
+{
+	explain_account_destroy(explain->account);
+	free(explain->ports);
+	free(explain->xoffs);
+	*explain = (struct explain){.events = NULL};
+}

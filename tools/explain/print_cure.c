@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* What would cure a run, in lines. */
+#include "tools/explain/explain.h"
+#include "tools/result/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* In lines of up to that width, each behind @margin. */
+static void put_wrapped(const char *text, const char *margin)
+{
+	enum { WIDTH = 100 };
+	size_t column = 0;
+
+	while (*text) {
+		const size_t length = strcspn(text, " ");
+
+		if (column == 0 || column + 1 + length > WIDTH) {
+			printf("%s%s", column ? "\n" : "", margin);
+			column = strlen(margin);
+		} else {
+			putchar(' ');
+			column++;
+		}
+		fwrite(text, 1, length, stdout);
+		column += length;
+		text += length + strspn(text + length, " ");
+	}
+	putchar('\n');
+}
+
+static void put_key(const struct advice_key *key)
+{
+	printf("    %s%s: found ", key->instead ? "or " : "", key->name);
+	output_line(key->found, stdout);
+	if (key->value[0])
+		printf(", try %s", key->value);
+	putchar('\n');
+}
+
+void explain_cure(const struct advice *advice)
+{
+	char options[ADVICE_OPTIONS_MAX];
+
+	for (uint32_t i = 0; i < advice->count; i++) {
+		const struct advice_item *item = &advice->items[i];
+
+		printf("%u. %s\n", i + 1, item->trouble);
+		put_wrapped(item->text, "  ");
+		for (uint32_t k = 0; k < item->key_count; k++)
+			put_key(&item->keys[k]);
+		if (advice_options(item, options)[0])
+			printf("  Try it: verbena run ... %s\n", options);
+	}
+	if (advice->count == 0)
+		put_wrapped(advice->rest, "");
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/observe/event_text.h"
+
+#include "util/quantity.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[EVENT_KINDS] = {
+	[EVENT_DATA] = "data",	   [EVENT_PAUSE] = "pause", [EVENT_RESUME] = "resume",
+	[EVENT_CREDIT] = "credit", [EVENT_XOFF] = "xoff",   [EVENT_XON] = "xon",
+	[EVENT_SHUT] = "shut",	   [EVENT_OPEN] = "open",   [EVENT_DROP] = "drop",
+};
+
+/* ---- a line ---- */
+
+void event_time(ps_t at, FILE *file)
+{
+	fprintf(file, "%" PRIu64 ".%06" PRIu64 " us", at / PS_US, at % PS_US);
+}
+
+static void put_data(const struct events *events, const struct event *event, FILE *file)
+{
+	const char *name = wire_ops[event->opcode].name;
+	uint64_t flow;
+
+	fprintf(file, "%s psn %u to qp 0x%06x of %s", name ? name : "?", event->psn, event->qpn,
+		events->fabric->table.hosts[event->dst]->node.name);
+	if (events_flow(events, event, &flow))
+		fprintf(file, ", flow %" PRIu64, flow);
+	if (wire_ops[event->opcode].aeth && wire_ops[event->opcode].response)
+		fprintf(file, ", %s",
+			(event->word >> 24 & WIRE_SYN_TYPE_MASK) == WIRE_SYN_NAK   ? "NAK"
+			: (event->word >> 24 & WIRE_SYN_TYPE_MASK) == WIRE_SYN_RNR ? "RNR NAK"
+										   : "ACK");
+	fprintf(file, ", %u bytes, priority %u%s%s", event->bytes, event->priority,
+		event->ecn == 3 ? ", CE" : "", event->marked ? " marked here" : "");
+	if (event->again)
+		fputs(", sent again", file);
+	if (event->queue_bytes)
+		fprintf(file, ", %u bytes behind it", event->queue_bytes);
+}
+
+static void put_classes(uint8_t classes, FILE *file)
+{
+	const char *comma = " ";
+
+	for (int q = 0; q < SIM_PRIORITIES; q++)
+		if (classes >> q & 1) {
+			fprintf(file, "%s%d", comma, q);
+			comma = ",";
+		}
+}
+
+static void put_control(const struct event *event, FILE *file)
+{
+	fputs(event->kind == EVENT_PAUSE    ? "PFC pause, priority"
+	      : event->kind == EVENT_RESUME ? "PFC resume, priority"
+					    : "credits, priority",
+	      file);
+	put_classes(event->classes, file);
+	if (event->kind == EVENT_PAUSE)
+		fprintf(file, ", %u quanta", event->quanta);
+}
+
+void event_text(const struct events *events, const struct event *event, FILE *file)
+{
+	const struct events_port *port = &events->ports[event->port];
+
+	event_time(event->at, file);
+	fprintf(file, "  %s > %s  ", port->node, port->peer);
+	switch ((enum event_kind)event->kind) {
+	case EVENT_DATA:
+		put_data(events, event, file);
+		break;
+	case EVENT_PAUSE:
+	case EVENT_RESUME:
+	case EVENT_CREDIT:
+		put_control(event, file);
+		break;
+	case EVENT_XOFF:
+		fprintf(file,
+			"XOFF, priority %u: %" PRIu64
+			" bytes from %s are held, the threshold is %" PRIu64,
+			event->priority, event->held, port->peer, event->limit);
+		break;
+	case EVENT_XON:
+		fprintf(file,
+			"XON, priority %u: %" PRIu64
+			" bytes from %s are held, the threshold is %" PRIu64,
+			event->priority, event->held, port->peer, event->limit);
+		break;
+	case EVENT_SHUT:
+		fprintf(file, "stops, priority %u", event->priority);
+		break;
+	case EVENT_OPEN:
+		fprintf(file, "goes on, priority %u", event->priority);
+		break;
+	case EVENT_DROP:
+		fprintf(file, "DROP of %u bytes from %s, priority %u: no room", event->bytes,
+			port->peer, event->priority);
+		break;
+	case EVENT_KINDS:
+		break;
+	}
+}
+
+/* ---- filters ---- */
+
+static bool take_text(char (*list)[EVENT_FILTER_TEXT_MAX], uint32_t *count, const char *value,
+		      size_t length)
+{
+	if (*count == EVENT_FILTER_MAX || length == 0 || length >= EVENT_FILTER_TEXT_MAX)
+		return false;
+	memcpy(list[*count], value, length);
+	list[*count][length] = '\0';
+	++*count;
+	return true;
+}
+
+static bool take_number(const char *value, size_t length, uint64_t max, uint64_t *ret_number)
+{
+	char text[32], *end;
+
+	if (length == 0 || length >= sizeof(text) || *value < '0' || *value > '9')
+		return false;
+	memcpy(text, value, length);
+	text[length] = '\0';
+	*ret_number = strtoull(text, &end, 0);
+	return *end == '\0' && *ret_number <= max;
+}
+
+static bool take_time(const char *value, size_t length, ps_t *ret_time)
+{
+	return util_quantity_parse(value, length, UTIL_UNIT_TIME, ret_time) == UTIL_QUANTITY_OK;
+}
+
+static bool take_kind(struct event_filter *filter, const char *value, size_t length)
+{
+	if (length == 4 && strncmp(value, "mark", 4) == 0) {
+		filter->marked = true;
+		filter->kinds |= 1u << EVENT_DATA;
+		return true;
+	}
+	if (length == 5 && strncmp(value, "again", 5) == 0) {
+		filter->again = true;
+		filter->kinds |= 1u << EVENT_DATA;
+		return true;
+	}
+	for (int k = 0; k < EVENT_KINDS; k++)
+		if (strlen(kind_names[k]) == length && strncmp(kind_names[k], value, length) == 0) {
+			filter->kinds |= 1u << k;
+			return true;
+		}
+	return false;
+}
+
+/* One "key=value". */
+static bool take(struct event_filter *filter, const char *key, size_t key_length, const char *value,
+		 size_t length)
+{
+	uint64_t number = 0;
+
+#define IS(word) (key_length == sizeof(word) - 1 && strncmp(key, word, key_length) == 0)
+	if (IS("port"))
+		return take_text(filter->ports, &filter->port_count, value, length);
+	if (IS("node"))
+		return take_text(filter->nodes, &filter->node_count, value, length);
+	if (IS("kind"))
+		return take_kind(filter, value, length);
+	if (IS("from"))
+		return take_time(value, length, &filter->from);
+	if (IS("until"))
+		return take_time(value, length, &filter->until);
+	if (IS("qp") && filter->qpn_count < EVENT_FILTER_MAX &&
+	    take_number(value, length, 0xffffff, &number)) {
+		filter->qpns[filter->qpn_count++] = (uint32_t)number;
+		return true;
+	}
+	if (IS("flow") && filter->flow_count < EVENT_FILTER_MAX &&
+	    take_number(value, length, INT64_MAX, &number)) {
+		filter->flows[filter->flow_count++] = number;
+		return true;
+	}
+	return false;
+#undef IS
+}
+
+bool event_filter_parse(const char *text, struct event_filter *ret_filter, struct bad_text *ret_why)
+{
+	*ret_filter = (struct event_filter){.until = PS_NEVER};
+	if (strcmp(text, "all") == 0)
+		return true;
+	for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		const size_t length = strcspn(at, ",");
+		const char *equals = memchr(at, '=', length);
+		struct bad_text quoted;
+
+		if (equals && take(ret_filter, at, (size_t)(equals - at), equals + 1,
+				   length - (size_t)(equals - at) - 1))
+			continue;
+		bad_text(ret_why,
+			 "found %s, expected \"all\" or KEY=VALUE,... of port node qp flow kind "
+			 "from until, with a kind of data pause resume credit xoff xon shut open "
+			 "drop mark again",
+			 bad_quote(&quoted, at, length));
+		return false;
+	}
+	return true;
+}
+
+static bool is_link(const char *name, const char *link)
+{
+	const size_t length = strlen(name);
+
+	return strncmp(name, link, length) == 0 &&
+	       (link[length] == '\0' || strcmp(link + length, "#0") == 0);
+}
+
+bool event_filter_check(const struct event_filter *filter, const struct scenario *scenario,
+			struct bad_text *ret_why)
+{
+	const struct topology *topology = &scenario->topology;
+
+	for (uint32_t i = 0; i < filter->port_count; i++) {
+		bool found = false;
+
+		for (uint32_t k = 0; k < topology->link_count && !found; k++)
+			found = is_link(filter->ports[i], topology->links[k].name);
+		if (!found) {
+			bad_text(ret_why, "found \"%s\", expected the name of a link",
+				 filter->ports[i]);
+			return false;
+		}
+	}
+	for (uint32_t i = 0; i < filter->node_count; i++) {
+		bool found = false;
+
+		for (uint32_t k = 0; k < topology->node_count && !found; k++)
+			found = strcmp(filter->nodes[i], topology->nodes[k].name) == 0;
+		if (!found) {
+			bad_text(ret_why, "found \"%s\", expected a host or a switch",
+				 filter->nodes[i]);
+			return false;
+		}
+	}
+	for (uint32_t i = 0; i < filter->flow_count && scenario->stream_count == 0; i++)
+		if (filter->flows[i] >= scenario->flow_count) {
+			bad_text(ret_why,
+				 "found flow %" PRIu64 ", expected a number below %" PRIu64
+				 ", that of flows",
+				 filter->flows[i], scenario->flow_count);
+			return false;
+		}
+	return true;
+}
+
+/* A queue pair is meant by its number at the end that receives, a flow by both of its. */
+static bool wants_packet(const struct event_filter *filter, const struct events *events,
+			 const struct event *event)
+{
+	uint64_t flow = 0;
+	const struct traffic_flow *own =
+		filter->flow_count || filter->qpn_count ? events_flow(events, event, &flow) : NULL;
+
+	for (uint32_t i = 0; i < filter->qpn_count; i++)
+		if (filter->qpns[i] == event->qpn || (own && (filter->qpns[i] == own->source_qpn ||
+							      filter->qpns[i] == own->sink_qpn)))
+			return true;
+	for (uint32_t i = 0; i < filter->flow_count; i++)
+		if (own && filter->flows[i] == flow)
+			return true;
+	return filter->qpn_count == 0 && filter->flow_count == 0;
+}
+
+bool event_filter_wants(const struct event_filter *filter, const struct events *events,
+			const struct event *event)
+{
+	const struct events_port *port = &events->ports[event->port];
+	const bool is_data = event->kind == EVENT_DATA;
+	bool wanted = filter->port_count == 0;
+
+	if (event->at < filter->from || event->at >= filter->until)
+		return false;
+	if (filter->kinds && !(filter->kinds >> event->kind & 1))
+		return false;
+	if (is_data && (filter->marked || filter->again) &&
+	    !((filter->marked && event->marked) || (filter->again && event->again)))
+		return false;
+	for (uint32_t i = 0; i < filter->port_count && !wanted; i++)
+		wanted = is_link(filter->ports[i], port->link);
+	for (uint32_t i = 0; i < filter->node_count; i++)
+		if (strcmp(filter->nodes[i], port->node) == 0)
+			break;
+		else if (i + 1 == filter->node_count)
+			wanted = false;
+	if (!wanted)
+		return false;
+	return is_data ? wants_packet(filter, events, event)
+		       : filter->qpn_count == 0 && filter->flow_count == 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PERFETTO_H
+#define TOOLS_PERFETTO_H
+
+/* A timeline in the Chrome trace event format (JSON), which ui.perfetto.dev and chrome://tracing
+ * open: a process for each node; flows as spans at their source, pauses as spans at the port that
+ * has to wait, queues as counters, and marks, drops, retransmissions and PFC frames as instants.
+ * Times are in microseconds, with the picoseconds behind the point. */
+#include "tools/observe/events.h"
+#include "tools/observe/flow_log.h"
+
+#include <stdio.h>
+
+struct perfetto {
+	struct events_listener listener;
+	const struct events *events;
+	const char *path;
+	FILE *file;
+	bool has_begun;
+	uint32_t *process; /* of each port */
+	uint32_t *queues;  /* last told, by port and priority */
+	uint8_t *shut;	   /* spans of pauses that are open, by port: a mask of priorities */
+	ps_t last;
+};
+
+/* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
+int perfetto_open(struct perfetto *perfetto, const char *path);
+int perfetto_start(struct perfetto *perfetto, struct events *events); /* before the run; -ENOMEM */
+/* With what became of the flows; @log: those of streams. As perfetto_open(). */
+int perfetto_close(struct perfetto *perfetto, const struct flow_log *log);
+void perfetto_fini(struct perfetto *perfetto); /* zeroed: allowed */
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/observe/series.h"
+
+#include "sim/switch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct totals { /* since the begin of the run */
+	uint64_t sent_bytes, paused, pause_sent, pause_received, marked, dropped;
+};
+
+struct series_port {
+	const struct sim_port *port;
+	const struct sim_node *node;
+	const struct sim_fc *fc;
+	const struct host *host; /* NULL: a switch */
+	uint32_t number;
+	struct totals seen[SIM_PRIORITIES];
+};
+
+/* ---- rows ---- */
+
+static struct totals totals_of(const struct series_port *p, uint8_t priority, ps_t at)
+{
+	const struct sim_class *class = sim_fc_class(p->fc, p->number, priority);
+	const struct sim_gate *gate = &p->fc->gates[p->number];
+
+	return (struct totals){
+		.sent_bytes = p->host ? p->host->stats.sent[priority].bytes : class->sent_bytes,
+		.paused = sim_fc_paused_time(p->fc, p->number, priority, at),
+		.pause_sent = gate->of[priority].pauses_sent,
+		.pause_received = gate->of[priority].pauses_received,
+		.marked = class->marked,
+		.dropped = class->dropped,
+	};
+}
+
+static void put_row(struct series *series, struct series_port *p, uint8_t priority, ps_t at)
+{
+	const struct totals now = totals_of(p, priority, at), *seen = &p->seen[priority];
+	const uint32_t queue_bytes = sim_fc_class(p->fc, p->number, priority)->queue_bytes;
+	const uint64_t sent = now.sent_bytes - seen->sent_bytes;
+	const uint64_t changes[] = {now.paused - seen->paused, now.pause_sent - seen->pause_sent,
+				    now.pause_received - seen->pause_received,
+				    now.marked - seen->marked, now.dropped - seen->dropped};
+	bool is_something = sent || queue_bytes;
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+		is_something = is_something || changes[i];
+	p->seen[priority] = now;
+	if (!is_something)
+		return;
+	fprintf(series->out.file, "%" PRIu64 ",%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%u", at,
+		p->node->name, p->port->link_name, priority, sent,
+		(uint64_t)((u128)sent * 8 * PS_S / (at - series->last)), queue_bytes);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+		fprintf(series->out.file, ",%" PRIu64, changes[i]);
+	fputc('\n', series->out.file);
+}
+
+static void put_rows(struct series *series, ps_t at)
+{
+	if (at <= series->last)
+		return;
+	for (uint32_t i = 0; i < series->port_count; i++)
+		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+			put_row(series, &series->ports[i], q, at);
+	series->last = at;
+}
+
+static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+{
+	struct series *series = container_of(watcher, struct series, watcher);
+	const ps_t end = sim_now(fabric->sim) + sim_lookahead(fabric->sim);
+	const ps_t next = sim_next_at(fabric->sim);
+
+	if (next == PS_NEVER || next < series->due)
+		return 0;
+	put_rows(series, series->due > end ? series->due : end);
+	/* Until then nothing happens, of which there are no rows. */
+	if (next / series->interval * series->interval > series->last)
+		series->last = next / series->interval * series->interval;
+	series->due = (series->last / series->interval + 1) * series->interval;
+	return ferror(series->out.file) ? -EIO : 0;
+}
+
+/* ---- the file ---- */
+
+int series_open(struct series *series, const char *folder, ps_t interval)
+{
+	*series = (struct series){.interval = interval, .due = interval};
+	return series_file_open(&series->out, folder, "series.csv");
+}
+
+int series_start(struct series *series, struct fabric *fabric)
+{
+	const uint32_t nodes = sim_node_count(fabric->sim);
+	const struct sim_fc **fcs = calloc((size_t)nodes + 1, sizeof(*fcs));
+	const struct host **hosts = calloc((size_t)nodes + 1, sizeof(*hosts));
+	uint32_t count = 0;
+	bool is_good;
+
+	for (uint32_t i = 0; i < nodes; i++)
+		count += sim_node_at(fabric->sim, i)->port_count;
+	series->fabric = fabric;
+	series->ports = calloc((size_t)count + 1, sizeof(*series->ports));
+	for (uint32_t i = 0; hosts && fcs && i < fabric->host_count; i++) {
+		hosts[fabric->hosts[i].node.index] = &fabric->hosts[i];
+		fcs[fabric->hosts[i].node.index] = fabric->hosts[i].fc;
+	}
+	for (uint32_t i = 0; fcs && i < fabric->switch_count; i++)
+		fcs[sim_switch_node(fabric->switches[i])->index] =
+			sim_switch_fc(fabric->switches[i]);
+	for (uint32_t i = 0; hosts && fcs && series->ports && i < nodes; i++) {
+		const struct sim_node *node = sim_node_at(fabric->sim, i);
+
+		for (uint32_t p = 0; p < node->port_count && fcs[node->index]; p++)
+			series->ports[series->port_count++] =
+				(struct series_port){.port = &node->ports[p],
+						     .node = node,
+						     .fc = fcs[node->index],
+						     .host = hosts[node->index],
+						     .number = p};
+	}
+	is_good = hosts && fcs && series->ports;
+	free((void *)fcs);
+	free((void *)hosts);
+	if (!is_good)
+		return -ENOMEM;
+	fputs("time_ps,node,link,priority,sent_bytes,rate_bps,queue_bytes,paused_ps,pause_sent,"
+	      "pause_received,marked,dropped\n",
+	      series->out.file);
+	series->watcher.between = between;
+	fabric_watch(fabric, &series->watcher);
+	return 0;
+}
+
+int series_close(struct series *series, ps_t at)
+{
+	if (series->out.file)
+		put_rows(series, at);
+	return series_file_close(&series->out);
+}
+
+void series_fini(struct series *series)
+{
+	series_file_fini(&series->out);
+	free(series->ports);
+	*series = (struct series){.interval = 0};
+}

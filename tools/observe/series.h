@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_SERIES_H
+#define TOOLS_SERIES_H
+
+/* Every port and priority over time, as CSV: what it sent in an interval, at which rate, what
+ * waited at its end, how long it was paused, and what was marked, dropped and paused. A row where
+ * anything of that is not 0. Intervals end with a window of the run: at the time asked for, or less
+ * than the least delay of a link later. */
+#include "models/fabric/fabric.h"
+#include "tools/observe/series_file.h"
+
+struct series_port;
+
+struct series {
+	struct fabric_watcher watcher;
+	const struct fabric *fabric;
+	struct series_file out;
+	struct series_port *ports; /* in order of node and link */
+	uint32_t port_count;
+	ps_t interval, due, last;
+};
+
+/* @folder stays the caller's. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
+int series_open(struct series *series, const char *folder, ps_t interval);
+int series_start(struct series *series, struct fabric *fabric); /* before the run; -ENOMEM */
+/* After the run, of which the last thing happened at @at. As series_open(); not open: allowed. */
+int series_close(struct series *series, ps_t at);
+void series_fini(struct series *series); /* zeroed: allowed */
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/result/junit.h"
+
+#include "tools/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- XML ---- */
+
+/* XML 1.0 (2.2) has no control characters but three, not even escaped, and neither U+FFFE nor
+ * U+FFFF. The rest is UTF-8 already. */
+static void put_text(const char *text, FILE *file)
+{
+	for (const char *c = text; *c; c++) {
+		const unsigned char byte = (unsigned char)*c;
+
+		if (byte == '&')
+			fputs("&amp;", file);
+		else if (byte == '<')
+			fputs("&lt;", file);
+		else if (byte == '>')
+			fputs("&gt;", file);
+		else if (byte == '"')
+			fputs("&quot;", file);
+		else if (byte == '\t' || byte == '\n' || byte == '\r')
+			fprintf(file, "&#%d;", byte);
+		else if (byte < ' ')
+			fputs("\xef\xbf\xbd", file);
+		else if (strncmp(c, "\xef\xbf\xbe", 3) == 0 || strncmp(c, "\xef\xbf\xbf", 3) == 0)
+			fputs("\xef\xbf\xbd", file), c += 2;
+		else
+			fputc(byte, file);
+	}
+}
+
+static void put_attribute(const char *name, const char *value, FILE *file)
+{
+	fprintf(file, " %s=\"", name);
+	put_text(value, file);
+	fputc('"', file);
+}
+
+/* ---- the document ---- */
+
+struct counts {
+	uint32_t tests, failures, errors;
+};
+
+static bool has_failed(const struct result_program *program, const struct result *result)
+{
+	return program->failed > 0 || (program->unfinished > 0 && !result->cut);
+}
+
+/* A partial run of a scenario that expects nothing has still something to tell. */
+static bool is_alone(const struct result *result)
+{
+	return result->partial && result->expect_count == 0 && result->program_count == 0;
+}
+
+static struct counts count(const struct result *result)
+{
+	struct counts counts = {.tests = result->expect_count + result->program_count +
+					 is_alone(result)};
+
+	if (result->partial) {
+		counts.errors = counts.tests;
+		return counts;
+	}
+	for (uint32_t i = 0; i < result->expect_count; i++)
+		counts.failures += !result->expects[i].held;
+	for (uint32_t i = 0; i < result->program_count; i++)
+		counts.failures += has_failed(&result->programs[i], result);
+	return counts;
+}
+
+static void put_counts(const struct counts *counts, const struct result *result, FILE *file)
+{
+	fprintf(file, " tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"0\" time=\"%.3f\"",
+		counts->tests, counts->failures, counts->errors, result->wall_s);
+}
+
+/* @found NULL: it is as it should be. */
+static void put_case(const struct result *result, const char *name, const char *found, FILE *file)
+{
+	const char *kind = result->partial ? "error" : "failure";
+
+	fputs("    <testcase", file);
+	put_attribute("classname", result->scenario->name, file);
+	put_attribute("name", name, file);
+	if (!found && !result->partial) {
+		fputs(" time=\"0\"/>\n", file);
+		return;
+	}
+	fprintf(file, " time=\"0\">\n      <%s type=\"%s\"", kind,
+		result->partial ? "partial" : "expectation");
+	put_attribute("message", result->partial ? "the run ended early" : found, file);
+	fprintf(file, "/>\n    </testcase>\n");
+}
+
+static void put_cases(const struct result *result, FILE *file)
+{
+	for (uint32_t i = 0; i < result->expect_count; i++) {
+		const struct result_expect *expect = &result->expects[i];
+
+		put_case(result, expect->text, expect->held ? NULL : expect->found, file);
+	}
+	for (uint32_t i = 0; i < result->program_count; i++) {
+		const struct result_program *program = &result->programs[i];
+		struct bad_text name, found;
+
+		bad_text(&found, "%u of %u ranks failed, %u never ended", program->failed,
+			 program->rank_count, program->unfinished);
+		put_case(result, bad_text(&name, "program %s", program->name),
+			 has_failed(program, result) ? found.text : NULL, file);
+	}
+	if (is_alone(result))
+		put_case(result, "the run", NULL, file);
+}
+
+static void put_property(const char *name, const char *value, FILE *file)
+{
+	fprintf(file, "      <property name=\"%s\"", name);
+	put_attribute("value", value, file);
+	fputs("/>\n", file);
+}
+
+static void put_document(const struct result *result, FILE *file)
+{
+	const struct counts counts = count(result);
+	char text[32];
+
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"verbena\"", file);
+	put_counts(&counts, result, file);
+	fputs(">\n  <testsuite", file);
+	put_attribute("name", result->scenario->name, file);
+	put_counts(&counts, result, file);
+	fputs(">\n    <properties>\n", file);
+	snprintf(text, sizeof(text), "%" PRIu64, result->scenario->seed);
+	put_property("seed", text, file);
+	snprintf(text, sizeof(text), "%016" PRIx64, result->digest);
+	put_property("digest", text, file);
+	put_property("version", result->version, file);
+	fputs("    </properties>\n", file);
+	put_cases(result, file);
+	fputs("  </testsuite>\n</testsuites>\n", file);
+}
+
+/* ---- the file ---- */
+
+static int refuse(const struct junit *junit, int error)
+{
+	command_say("%s: %s", junit->path, strerror(error));
+	return COMMAND_BROKEN;
+}
+
+int junit_open(struct junit *junit, const char *path)
+{
+	*junit = (struct junit){.path = path, .file = fopen(path, "w")};
+	return junit->file ? COMMAND_DONE : refuse(junit, errno);
+}
+
+int junit_write(struct junit *junit, const struct result *result)
+{
+	FILE *file = junit->file;
+	int error = 0;
+
+	if (!file)
+		return COMMAND_DONE;
+	junit->file = NULL;
+	errno = 0;
+	put_document(result, file);
+	if (ferror(file) || fflush(file) != 0)
+		error = errno ? errno : EIO;
+	if (fclose(file) != 0 && !error)
+		error = errno;
+	return error ? refuse(junit, error) : COMMAND_DONE;
+}
+
+void junit_close(struct junit *junit)
+{
+	if (junit->file)
+		fclose(junit->file);
+	junit->file = NULL;
+}

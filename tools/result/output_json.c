@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/result/output.h"
+
+#include "tools/program.h"
+#include "util/check.h"
+
+#include <errno.h>
+
+/* jansson's integers have a sign. */
+static json_t *whole(uint64_t value)
+{
+	CHECK(value <= INT64_MAX);
+	return json_integer((json_int_t)value);
+}
+
+static json_t *flows_of(const struct result *result)
+{
+	const struct traffic_sums *sums = &result->flow_sums;
+
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "posted", whole(sums->posted), "completed",
+			 whole(sums->completed), "failed", whole(sums->failed), "bytes_posted",
+			 whole(sums->bytes_posted), "bytes_delivered", whole(sums->bytes_delivered),
+			 "packets_retransmitted", whole(sums->packets_retransmitted));
+}
+
+static json_t *drops_of(const struct result *result)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "buffer", whole(result->drops.buffer),
+			 "fault", whole(result->drops.fault), "no_route",
+			 whole(result->drops.no_route), "icrc", whole(result->drops.icrc), "ttl",
+			 whole(result->drops.ttl), "mtu", whole(result->drops.mtu), "watchdog",
+			 whole(result->drops.watchdog));
+}
+
+static json_t *class_of(const struct result_class *class)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:o}", "count", whole(class->count),
+			 "mean_ps", whole(class->mean), "p50_ps", whole(class->p50), "p99_ps",
+			 whole(class->p99), "p999_ps", whole(class->p999), "slowdown_mean",
+			 class->slowdown_mean, "slowdown_p99", class->slowdown_p99, "goodput_bps",
+			 whole(class->goodput_bps));
+}
+
+static json_t *fct_of(const struct result *result)
+{
+	json_t *fct = json_object();
+
+	for (uint32_t i = 0; fct && i < result->class_count; i++)
+		if (json_object_set_new(fct, result->classes[i].name,
+					class_of(&result->classes[i])) != 0) {
+			json_decref(fct);
+			return NULL;
+		}
+	return fct;
+}
+
+static json_t *rank_of(const struct result_rank *rank)
+{
+	const struct program_result *r = rank->result;
+
+	return json_pack("{s:s,s:b,s:i,s:o,s:o,s:o}", "host", rank->host, "ended", (int)r->ended,
+			 "result", r->result, "end_ps", r->ended ? whole(r->end_at) : json_null(),
+			 "completions", whole(r->completions), "completions_failed",
+			 whole(r->completions_failed));
+}
+
+static json_t *program_of(const struct result_program *program)
+{
+	json_t *ranks = json_array();
+
+	for (uint32_t i = 0; ranks && i < program->rank_count; i++)
+		if (json_array_append_new(ranks, rank_of(&program->ranks[i])) != 0) {
+			json_decref(ranks);
+			return NULL;
+		}
+	return json_pack("{s:s,s:s,s:i,s:i,s:o}", "name", program->name, "run", program->run,
+			 "failed", (int)program->failed, "unfinished", (int)program->unfinished,
+			 "ranks", ranks);
+}
+
+static json_t *programs_of(const struct result *result)
+{
+	json_t *programs = json_array();
+
+	for (uint32_t i = 0; programs && i < result->program_count; i++)
+		if (json_array_append_new(programs, program_of(&result->programs[i])) != 0) {
+			json_decref(programs);
+			return NULL;
+		}
+	return programs;
+}
+
+static json_t *expects_of(const struct result *result)
+{
+	json_t *expects = json_array();
+
+	for (uint32_t i = 0; expects && i < result->expect_count; i++) {
+		const struct result_expect *expect = &result->expects[i];
+
+		if (json_array_append_new(expects, json_pack("{s:s,s:b,s:s}", "text", expect->text,
+							     "held", (int)expect->held, "found",
+							     expect->found)) != 0) {
+			json_decref(expects);
+			return NULL;
+		}
+	}
+	return expects;
+}
+
+json_t *output_json_value(const struct result *result)
+{
+	char digest[17];
+
+	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)result->digest);
+	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,"
+			 "s:o},s:{s:o},"
+			 "s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
+			 "schema", 1, "version", result->version, "scenario",
+			 result->scenario->name, "seed", whole(result->scenario->seed), "digest",
+			 digest, "partial", (int)result->partial, "time_ps", whole(result->time),
+			 "wall_s", result->wall_s, "events", whole(result->events), "packet_hops",
+			 whole(result->packet_hops), "flows", flows_of(result), "drops",
+			 drops_of(result), "pfc", "pause_sent", whole(result->pfc.pause_sent),
+			 "resume_sent", whole(result->pfc.resume_sent), "paused_ps",
+			 whole(result->pfc.paused), "paused_at_end",
+			 whole(result->pfc.paused_at_end), "storms", whole(result->pfc.storms),
+			 "storms_over", whole(result->pfc.storms_over), "ecn", "marked",
+			 whole(result->marked), "cnp", "sent", whole(result->cnp_sent), "handled",
+			 whole(result->cnp_handled), "ignored", whole(result->cnp_ignored), "queue",
+			 "max_bytes", whole(result->queue_max_bytes), "reroutes", "flows",
+			 whole(result->reroutes.rerouted), "kept", whole(result->reroutes.kept),
+			 "kept_max_bytes", whole(result->reroutes.kept_bytes_max), "overdue",
+			 whole(result->reroutes.overdue), "untracked",
+			 whole(result->reroutes.untracked), "fct", fct_of(result), "programs",
+			 programs_of(result), "expect", expects_of(result));
+}
+
+int output_json(const struct result *result, FILE *file)
+{
+	json_t *all = output_json_value(result);
+	int ret = 0;
+
+	if (!all)
+		return -ENOMEM;
+	/* 15 digits: what was rounded to millionths is shown as that. */
+	if (json_dumpf(all, file, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0 ||
+	    fputc('\n', file) == EOF)
+		ret = -EIO;
+	json_decref(all);
+	return ret;
+}

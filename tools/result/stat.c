@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* verbena stat: counters of a run, as the tools of a real machine show them. */
+#include "tools/command.h"
+#include "tools/result/counters.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <string.h>
+
+static json_t *load(const char *run)
+{
+	char path[PATH_MAX];
+	json_error_t error;
+	json_t *array;
+
+	if (snprintf(path, sizeof(path), "%s/counters.json", run) >= (int)sizeof(path)) {
+		command_say("%s: %s", run, strerror(ENAMETOOLONG));
+		return NULL;
+	}
+	array = json_load_file(path, 0, &error);
+	if (!json_is_array(array)) {
+		fprintf(stderr, "%s:%d: counters: found %s, expected the counters of a run\n", path,
+			!array && error.line > 0 ? error.line : 1,
+			array ? "another JSON value" : error.text);
+		json_decref(array);
+		return NULL;
+	}
+	return array;
+}
+
+static bool is_of(const json_t *object, const char *node)
+{
+	const char *name = json_string_value(json_object_get(object, "ifname"));
+
+	return name && (!node || strcmp(name, node) == 0);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static long long number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* As ethtool -S. */
+static void print_ethtool(json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	printf("%s %s\nNIC statistics:\n", text_of(object, "ifname"), text_of(object, "link"));
+	json_object_foreach(object, key, value) if (!counters_is_name(key) && !counters_is_hw(key))
+		printf("     %s: %lld\n", key, (long long)json_integer_value(value));
+}
+
+/* As rdma statistic. Switches have no adapter. */
+static void print_hw(json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_object_get(object, "rx_write_requests"))
+		return;
+	printf("link %s/%lld", text_of(object, "ifname"), number_of(object, "port"));
+	json_object_foreach(object, key, value) if (counters_is_hw(key))
+		printf(" %s %lld", key, (long long)json_integer_value(value));
+	putchar('\n');
+}
+
+/* All that are not 0. */
+static void print_short(json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	printf("%s/%lld %s\n", text_of(object, "ifname"), number_of(object, "port"),
+	       text_of(object, "link"));
+	json_object_foreach(object, key,
+			    value) if (!counters_is_name(key) && json_integer_value(value) != 0)
+		printf("  %-32s %lld\n", key, (long long)json_integer_value(value));
+}
+
+static int print_json(json_t *array, const char *node)
+{
+	json_t *chosen = json_array(), *object;
+	int ret = COMMAND_BROKEN;
+	size_t i;
+
+	json_array_foreach(array, i, object)
+	{
+		if (is_of(object, node) && json_array_append(chosen, object) != 0)
+			goto out;
+	}
+	if (chosen && json_dumpf(chosen, stdout, JSON_INDENT(1)) == 0)
+		ret = COMMAND_DONE;
+	putchar('\n');
+out:
+	json_decref(chosen);
+	return ret;
+}
+
+static int print(json_t *array, const struct command_options *options, const char *node)
+{
+	void (*const each)(json_t * object) = options->ethtool ? print_ethtool
+					      : options->hw    ? print_hw
+							       : print_short;
+	json_t *object;
+	size_t i;
+
+	if (options->json)
+		return print_json(array, node);
+	json_array_foreach(array, i, object)
+	{
+		if (is_of(object, node))
+			each(object);
+	}
+	return COMMAND_DONE;
+}
+
+static bool has_node(json_t *array, const char *node)
+{
+	json_t *object;
+	size_t i;
+
+	json_array_foreach(array, i, object)
+	{
+		if (is_of(object, node))
+			return true;
+	}
+	return false;
+}
+
+static int stat_run(const struct command_options *options)
+{
+	const char *node = options->arg_count > 1 ? options->args[1] : NULL;
+	json_t *array;
+	int ret;
+
+	if (options->ethtool + options->hw + options->json > 1) {
+		fprintf(stderr, "verbena stat: found several forms, expected one of --ethtool, "
+				"--hw and --json\n");
+		return COMMAND_BAD;
+	}
+	array = load(options->args[0]);
+	if (!array)
+		return COMMAND_BAD;
+	if (!has_node(array, node)) {
+		fprintf(stderr,
+			"verbena stat: found \"%s\", expected a host or a switch of the run\n",
+			node ? node : "nobody");
+		ret = COMMAND_BAD;
+	} else {
+		ret = print(array, options, node);
+	}
+	json_decref(array);
+	return ret;
+}
+
+const struct command command_stat = {
+	.name = "stat",
+	.arguments = "RUN [HOST|SWITCH]",
+	.summary = "counters of a run",
+	.help = "Shows the counters in the folder RUN that a run has left behind, of all ports or "
+		"of one\n"
+		"host or switch: those that are not 0; as \"ethtool -S\" (--ethtool), as \"rdma "
+		"statistic\"\n"
+		"(--hw) or as \"rdma -j statistic\" (--json) show all of them.\n",
+	.options = COMMAND_ETHTOOL | COMMAND_HW | COMMAND_JSON,
+	.args_min = 1,
+	.args_max = 2,
+	.run = stat_run,
+};
