@@ -83,6 +83,7 @@ __attribute__((noinline)) void sim_engine_far_post(struct engine_thread *et, uin
 	};
 	void *heap = et->far_frames;
 
+	CHECK(far.window > et->window); /* or it would have been known when the window began */
 	if (far.window <= et->window + et->window_mask) {
 		post(et, slot, far.number, far.window);
 		return;
@@ -106,8 +107,12 @@ static void far_wake(struct engine_thread *et, uint32_t slot, uint64_t window)
 
 ps_t sim_engine_wake(struct engine_thread *et, uint32_t slot, ps_t at)
 {
-	const uint64_t windows = 1 + (at - et->pub.until) / et->look;
+	const uint64_t windows = 1 + (at - et->end) / et->look;
 
+	if (at < et->end) {
+		engine_activate(et, slot, et->window);
+		return at;
+	}
 	if (windows < WAKE_SLOTS) {
 		engine_activate(et, slot, et->window + windows);
 		return at;

@@ -2,7 +2,8 @@
 #ifndef SIM_INTERNAL_H
 #define SIM_INTERNAL_H
 
-/* The engine's own: windows, inboxes, threads. Window number w is [w * look, (w + 1) * look). */
+/* The engine's own: windows, inboxes, threads. Window number w is [w * look, (w + 1) * look); it is
+ * played at once, or in parts where the run ends in it or somebody wants to look at an instant. */
 #include "sim/order.h"
 #include "sim/port.h"
 #include "sim/sim.h"
@@ -66,6 +67,7 @@ struct far_wake {
 struct engine_thread {
 	struct sim_thread pub; /* first */
 	uint64_t window;
+	ps_t end; /* of the window; pub.until may come before */
 	ps_t look, two_looks;
 	struct inbox *near[2]; /* of the next window and the one after */
 	uint64_t window_mask;  /* of the inbox ring */
@@ -122,10 +124,12 @@ struct sim {
 	struct id_set ids;
 	struct engine_thread *threads;
 	struct util_arena store; /* of frames */
-	ps_t look;
+	ps_t look, delay_min;
 	uint32_t inbox_slots;
-	uint64_t window; /* the next to run */
-	ps_t until;
+	uint64_t window;  /* at hand */
+	ps_t from, until; /* the part of it that is played */
+	ps_t run_until;
+	ps_t cut_at; /* sim_cut() */
 	bool sealed, running, finished, done;
 	int error;
 	volatile int stop;
@@ -177,7 +181,7 @@ static inline void engine_activate(struct engine_thread *et, uint32_t slot, uint
 /* As sim_wake() */
 static inline ps_t engine_wake(struct engine_thread *et, uint32_t slot, ps_t at)
 {
-	if (at - et->pub.until >= et->look)
+	if (at - et->end >= et->look)
 		return sim_engine_wake(et, slot, at);
 	engine_activate(et, slot, et->window + 1);
 	return at;
@@ -233,7 +237,7 @@ static inline uint32_t engine_chunk_keys(const struct inbox *box, const struct c
 static inline void engine_post(struct engine_thread *et, uint32_t slot, struct sim_pkt *frame,
 			       ps_t at)
 {
-	const ps_t ahead = at - et->pub.until;
+	const ps_t ahead = at - et->end;
 	const bool second = ahead >= et->look;
 	struct inbox *box = et->near[second] + slot;
 

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* The first window after @window in which anyone has something to do. */
+/* The first window from @window on in which anyone has something to do. */
 static uint64_t next_busy(const struct sim *sim, uint64_t window)
 {
-	const uint32_t turn = (window + 1) % WAKE_SLOTS;
+	const uint32_t turn = window % WAKE_SLOTS;
 	uint64_t any = 0, first = UINT64_MAX;
 
 	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
@@ -20,11 +20,17 @@ static uint64_t next_busy(const struct sim *sim, uint64_t window)
 	}
 	any = turn ? any >> turn | any << (WAKE_SLOTS - turn) : any;
 	if (any) {
-		const uint64_t near = window + 1 + (uint64_t)__builtin_ctzll(any);
+		const uint64_t near = window + (uint64_t)__builtin_ctzll(any);
 
 		first = near < first ? near : first;
 	}
 	return first;
+}
+
+/* The window at hand, where some of it is not played yet, or the one behind it. */
+static uint64_t window_left(const struct sim *sim)
+{
+	return sim->until / sim->look;
 }
 
 static int first_error(const struct sim *sim)
@@ -60,7 +66,14 @@ static __attribute__((noinline)) void balance(struct sim *sim)
 
 static void enter_window(struct sim *sim, uint64_t window)
 {
+	const ps_t begin = window * sim->look;
+
 	sim->window = window;
+	sim->from = begin > sim->until ? begin : sim->until;
+	sim->until = sim->run_until < sim->cut_at ? sim->run_until : sim->cut_at;
+	if (sim->until - begin > sim->look)
+		sim->until = begin + sim->look;
+	sim->cut_at = PS_NEVER;
 	for (uint32_t t = 0; t < sim->params.thread_count; t++)
 		sim_engine_far_near(&sim->threads[t], window);
 }
@@ -70,8 +83,6 @@ bool sim_engine_next_window(struct sim *sim)
 {
 	uint64_t window;
 
-	for (uint32_t t = 0; t < sim->params.thread_count; t++)
-		sim->threads[t].any &= ~((uint64_t)1 << sim->window % WAKE_SLOTS);
 	if (sim->params.thread_count > 1)
 		balance(sim);
 	if (sim->params.between)
@@ -80,9 +91,10 @@ bool sim_engine_next_window(struct sim *sim)
 		sim->error = first_error(sim);
 	if (sim->error < 0 || sim->stop)
 		return false;
-	window = next_busy(sim, sim->window);
+	window = next_busy(sim, window_left(sim));
 	/* By division: the last window of time must not overflow. */
-	if (window == UINT64_MAX || window > (sim->until - 1) / sim->look) {
+	if (window == UINT64_MAX || sim->until >= sim->run_until ||
+	    window > (sim->run_until - 1) / sim->look) {
 		sim->done = window == UINT64_MAX;
 		return false;
 	}
@@ -93,11 +105,11 @@ bool sim_engine_next_window(struct sim *sim)
 /* Everyone is asked in the first window of a run. */
 static bool begin(struct sim *sim, ps_t until)
 {
-	const uint64_t window = sim->window;
+	const uint64_t window = window_left(sim);
 
-	if (until == 0 || window > (until - 1) / sim->look)
+	if (until <= sim->until)
 		return false;
-	sim->until = until;
+	sim->run_until = until;
 	sim->stop = 0;
 	sim->running = true;
 	for (uint32_t i = 0; i < sim->node_count; i++)
@@ -127,16 +139,24 @@ KEPT_APART int sim_run(struct sim *sim, ps_t until)
 		do
 			sim_engine_window(&sim->threads[0]);
 		while (sim_engine_next_window(sim));
-	sim->window++;
 	sim->running = false;
 	return ret != 0 ? ret : sim->error;
 }
 
 ps_t sim_next_at(const struct sim *sim)
 {
-	const uint64_t window = next_busy(sim, sim->window);
+	const uint64_t window = next_busy(sim, window_left(sim));
 
-	return window > (PS_NEVER - 1) / sim->look ? PS_NEVER : window * sim->look;
+	if (window > (PS_NEVER - 1) / sim->look)
+		return PS_NEVER;
+	return window * sim->look > sim->until ? window * sim->look : sim->until;
+}
+
+void sim_cut(struct sim *sim, ps_t at)
+{
+	CHECK(!sim->running || at > sim->until);
+	if (at < sim->cut_at)
+		sim->cut_at = at;
 }
 
 void sim_stop(struct sim *sim)

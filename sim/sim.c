@@ -69,6 +69,7 @@ struct sim *sim_create(const struct sim_params *params)
 	sim = util_calloc(1, sizeof(*sim));
 	if (sim) {
 		sim->params = *params;
+		sim->cut_at = PS_NEVER;
 		if (sim->params.frames_max == 0)
 			sim->params.frames_max = FRAMES_DEFAULT;
 		if (sim->params.frames_max > FRAMES_MAX / params->thread_count)
@@ -336,11 +337,15 @@ static int assign_slots(struct sim *sim)
 /* The window, and how many of them the inboxes reach ahead. */
 static void choose_windows(struct sim *sim)
 {
-	ps_t look = LOOK_MAX, reach = 0; /* the times of a window fit */
+	ps_t reach = 0;
 
+	sim->delay_min = sim->link_count > 0 ? PS_NEVER : PS_MS;
 	for (uint32_t i = 0; i < sim->link_count; i++)
-		look = sim->links[i].delay < look ? sim->links[i].delay : look;
-	sim->look = sim->link_count > 0 ? look : PS_MS;
+		if (sim->links[i].delay < sim->delay_min)
+			sim->delay_min = sim->links[i].delay;
+	sim->look = sim->delay_min < LOOK_MAX ? sim->delay_min : LOOK_MAX; /* its times fit */
+	if (sim->params.window_max > 0 && sim->params.window_max < sim->look)
+		sim->look = sim->params.window_max;
 	for (uint32_t i = 0; i < sim->link_count; i++) {
 		const struct link *link = &sim->links[i];
 		const ps_t far = link->delay + SEAL_BYTES * 8 * PS_S / link->rate_bps + 1;
@@ -362,7 +367,7 @@ static int thread_init(struct sim *sim, uint32_t number)
 
 	et->pub.sim = sim;
 	et->pub.number = number;
-	et->look = sim->look;
+	et->end = et->look = sim->look;
 	et->two_looks = 2 * sim->look;
 	et->window_mask = sim->inbox_slots - 1;
 	while ((sim->look - 1) >> et->sort_shift >= 64)
@@ -507,6 +512,11 @@ ps_t sim_lookahead(const struct sim *sim)
 	return sim->look;
 }
 
+ps_t sim_delay_min(const struct sim *sim)
+{
+	return sim->delay_min;
+}
+
 uint32_t sim_node_count(const struct sim *sim)
 {
 	return sim->node_count;
@@ -528,10 +538,15 @@ ps_t sim_now(const struct sim *sim)
 	ps_t last = 0;
 
 	if (sim->running)
-		return sim->window * sim->look;
+		return sim->from;
 	for (uint32_t i = 0; i < sim->params.thread_count; i++)
 		last = sim->threads[i].last_at > last ? sim->threads[i].last_at : last;
 	return last;
+}
+
+ps_t sim_played(const struct sim *sim)
+{
+	return sim->until;
 }
 
 uint64_t sim_packet_hops(const struct sim *sim)

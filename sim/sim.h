@@ -2,10 +2,10 @@
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
-/* A simulation: nodes joined by links, run window by window. A window is as long as the least delay
- * of a link between nodes, so everything that a node receives in it is known when it begins; there
- * is no global queue. Order comes from the model alone, so threads, the order of nodes and the
- * order of lines in a file change nothing.
+/* A simulation: nodes joined by links, run window by window. A window is no longer than the least
+ * delay of a link between nodes, so everything that a node receives in it is known when it begins;
+ * there is no global queue. Order comes from the model alone, so windows, threads, the order of
+ * nodes and the order of lines in a file change nothing.
  *
  * One thread makes, runs and reads a simulation; sim_run() has threads of its own, which call a
  * node's run() one at a time, and between() while all others wait. sim_stop() is for anybody. */
@@ -21,6 +21,7 @@ struct sim_params {
 	int (*between)(struct sim *sim, void *owner);
 	void *owner;
 	uint64_t frames_max; /* in flight at once, a thread; 0: 2^24. Beyond: -ENOMEM */
+	ps_t window_max;     /* between() is called at least so often; 0: no matter */
 };
 
 struct sim_link_params {
@@ -44,9 +45,9 @@ int sim_add_link(struct sim *sim, struct sim_node *a, struct sim_node *b,
  * inboxes. -ENOMEM. Routes are computed after it (sim/route.h). */
 int sim_seal(struct sim *sim);
 
-/* Runs until nothing is left to do or all of [0, @until) is done; the last window is run to its
- * end. Every node is visited in the first window, so whoever has been given something to do in
- * between finds it. 0, or negative errno (-ENOMEM: the memory limit). One noinline function, kept
+/* Runs until nothing is left to do or all of [0, @until) is done, and nothing of what comes later.
+ * Every node is visited in the first window, so whoever has been given something to do in between
+ * finds it. 0, or negative errno (-ENOMEM: the memory limit). One noinline function, kept
  * out of LTO: what benchmarks count. */
 int sim_run(struct sim *sim, ps_t until);
 /* The run has ended: every node adds its final facts to the digest. Once. */
@@ -54,9 +55,13 @@ void sim_finish(struct sim *sim);
 /* As sim_wake(), from inside the between() callback, at or after the end of the window that has
  * just been run; it counts when the next window is chosen. */
 void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at);
-/* From inside the between() callback: begin of the next window in which anything happens; the state
- * of the model is the same all the time until then. PS_NEVER: none. */
+/* From inside the between() callback: not after the next instant at which anything happens; the
+ * state of the model is the same all the time until then. PS_NEVER: nothing will. */
 ps_t sim_next_at(const struct sim *sim);
+/* Before a run or from inside the between() callback: it is called when all before @at is done and
+ * nothing after it, or earlier; when nothing happens any more before @at, perhaps not at all. Of
+ * several the earliest counts. The model cannot see it. */
+void sim_cut(struct sim *sim, ps_t at);
 /* From a signal handler or the other side of a wall clock: end at the next window. */
 void sim_stop(struct sim *sim);
 /* From a node's turn: it cannot go on, and sim_run() returns @error, negative errno. */
@@ -64,12 +69,14 @@ void sim_fail(struct sim_thread *th, int error);
 
 bool sim_is_done(const struct sim *sim); /* the last run has left nothing to do */
 ps_t sim_now(const struct sim *sim); /* begin of the window at hand; after a run the last instant */
+ps_t sim_played(const struct sim *sim); /* between() windows: all before that is done */
 uint64_t sim_seed(const struct sim *sim);
 void *sim_owner(const struct sim *sim);
 uint64_t sim_packet_hops(const struct sim *sim); /* frames that finished a link */
 uint64_t sim_events(const struct sim *sim);	 /* node visits */
 uint64_t sim_digest(const struct sim *sim);	 /* all entities, in order of name */
-ps_t sim_lookahead(const struct sim *sim);
+ps_t sim_lookahead(const struct sim *sim);	 /* the longest window; no fact of the model */
+ps_t sim_delay_min(const struct sim *sim);	 /* the least delay of a link; without links 1 ms */
 /* The nodes in order of their names, after sim_seal(). */
 uint32_t sim_node_count(const struct sim *sim);
 struct sim_node *sim_node_at(const struct sim *sim, uint32_t i);

@@ -277,6 +277,31 @@ static inline uint32_t collect(struct engine_thread *et, uint32_t slot, struct i
 	return count;
 }
 
+/* Of a window that is not played to its end: what arrives in the rest stays in the inbox, which is
+ * empty. How many are left. */
+static __attribute__((noinline)) uint32_t hold_back(struct engine_thread *et, uint32_t slot,
+						    uint32_t count)
+{
+	const uint64_t limit = (et->look - (et->end - et->pub.until)) << KEY_BITS;
+	struct inbox *box = &et->inboxes[et->window & et->window_mask][slot];
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t key = et->keys[i];
+
+		if (key < limit) {
+			et->keys[kept++] = key;
+			continue;
+		}
+		if (((uintptr_t)box->write & (CHUNK_BYTES - 1)) == (uintptr_t)INBOX_FULL)
+			sim_engine_chunk_new(et, box, slot, et->window);
+		*box->write++ = key;
+	}
+	if (kept > 0 && kept <= SMALL)
+		sort_nearly(et->keys, kept);
+	return kept;
+}
+
 /* @ops: NULL where the facts are where body ops say, under @mask. */
 static inline uint64_t digest_one(const struct sim_body_ops *ops, uint64_t mask,
 				  const struct sim_node *node, uint64_t digest,
@@ -356,8 +381,10 @@ static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t co
 
 /* ---- the window ---- */
 
+/* Whoever has asked for a turn in the window has one in each part of it. */
 static uint32_t list_visits(struct engine_thread *et)
 {
+	const bool in_parts = et->pub.until < et->end;
 	const struct sim *sim = et->pub.sim;
 	const uint64_t ring = et->window % WAKE_SLOTS;
 	uint32_t count = 0;
@@ -367,7 +394,8 @@ static uint32_t list_visits(struct engine_thread *et)
 
 		for (uint32_t t = 0; t < sim->params.thread_count; t++) {
 			word |= sim->threads[t].active[ring][w];
-			sim->threads[t].active[ring][w] = 0;
+			if (!in_parts)
+				sim->threads[t].active[ring][w] = 0;
 		}
 		for (; word; word &= word - 1)
 			et->visits[count++] = w * 64 + (uint32_t)__builtin_ctzll(word);
@@ -383,8 +411,11 @@ void sim_engine_window(struct engine_thread *et)
 	uint32_t visits;
 
 	et->window = sim->window;
-	et->pub.from = sim->window * sim->look;
-	et->pub.until = et->pub.from + sim->look;
+	et->end = (sim->window + 1) * sim->look;
+	et->pub.from = sim->from;
+	et->pub.until = sim->until;
+	if (et->pub.until == et->end)
+		et->any &= ~((uint64_t)1 << et->window % WAKE_SLOTS);
 	if (sim->params.thread_count == 1)
 		alone = et->inboxes[et->window & et->window_mask];
 	for (uint32_t i = 0; i < 2; i++)
@@ -395,8 +426,10 @@ void sim_engine_window(struct engine_thread *et)
 	for (uint32_t i = 0; i < visits; i++) {
 		struct sim_node *node = sim->by_slot[et->visits[i]];
 		const struct sim_node_ops *ops = node->ops;
-		const uint32_t count = collect(et, et->visits[i], alone);
+		uint32_t count = collect(et, et->visits[i], alone);
 
+		if (unlikely(et->pub.until < et->end))
+			count = hold_back(et, et->visits[i], count);
 		__builtin_prefetch(sim->by_slot[et->visits[i + 2]]);
 		if (count > 0)
 			arrange(et, node, count);

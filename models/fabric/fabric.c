@@ -18,7 +18,9 @@ static int between(struct sim *sim, void *owner)
 
 	(void)sim;
 	packet_pools_balance(&fabric->pools);
-	ret = fabric->pools.exhausted ? -ENOMEM : board_between(fabric->table.board);
+	ret = fabric->pools.exhausted ? -ENOMEM : 0;
+	if (!ret && fabric->table.board)
+		ret = board_between(fabric->table.board);
 	for (struct fabric_watcher *w = fabric->watchers; w && !ret; w = w->next)
 		ret = w->between(w, fabric);
 	return ret;
@@ -192,9 +194,11 @@ static int seal(struct fabric *fabric)
 	if (ret)
 		return ret;
 	add_latency(fabric);
+	fabric->sealed = true;
+	if (fabric->params.oob_delay == 0)
+		return 0;
 	fabric->table.board =
 		board_create(fabric->sim, fabric->params.thread_count, fabric->params.oob_delay);
-	fabric->sealed = true;
 	return fabric->table.board ? 0 : -ENOMEM;
 }
 
@@ -207,6 +211,7 @@ static int build(struct fabric *fabric, const struct topology *topology)
 		.body_ops = &packet_body_ops,
 		.between = between,
 		.owner = fabric,
+		.window_max = fabric->params.oob_delay,
 	};
 	struct sim_node **nodes = util_calloc(topology->node_count, sizeof(*nodes));
 	int ret;

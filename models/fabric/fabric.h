@@ -28,7 +28,7 @@ struct fabric_params {
 	uint64_t seed, scenario_hash;
 	uint32_t thread_count;
 	uint64_t packet_bytes_max; /* memory for payloads of packets under way */
-	ps_t oob_delay;		   /* of the board; 20 us by default, never below the lookahead */
+	ps_t oob_delay;		   /* of the board; 0: no programs meet */
 	bool ipv6;
 	const struct host_params *host;
 	/* The rate of a host's link becomes its line rate, and with this its parameters of

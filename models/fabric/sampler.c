@@ -12,10 +12,11 @@
 
 enum {
 	POINTS_MAX = 1000,
-	POINTS_MIN = 100,      /* of the largest fabrics */
-	PORTS_A_WINDOW = 2048, /* of larger fabrics not every window has a point */
-	QUEUES_MAX = 3 << 18,  /* points times ports of switches: 3 MiB, and 12 to 24 of traces */
+	POINTS_MIN = 100,     /* of the largest fabrics */
+	PORTS_A_DELAY = 2048, /* larger fabrics have a point after several delays */
+	QUEUES_MAX = 3 << 18, /* points times ports of switches: 3 MiB, and 12 to 24 of traces */
 };
+#define INTERVAL_MIN (100 * PS_NS)
 #define PAUSED_MAX (((uint64_t)1 << 60) - 1) /* thirteen days */
 
 /* Little more than a cache line, one of the port's and one of its gate's are all that an idle port
@@ -213,6 +214,11 @@ static void move_point(struct sampler *sampler, uint32_t number, ps_t at)
 		traces[i].paused = (traces[i].paused + more * traces[i].queues_paused) & PAUSED_MAX;
 }
 
+static ps_t round_up(ps_t at, ps_t interval)
+{
+	return (at + interval - 1) / interval * interval;
+}
+
 /* Every point moves to the end of its new interval. Between it and there nothing has happened, or
  * there is another point, which it joins. */
 static void coarsen(struct sampler *sampler)
@@ -221,7 +227,7 @@ static void coarsen(struct sampler *sampler)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < sampler->point_count; i++) {
-		const ps_t at = (sampler->points[i].at + interval - 1) / interval * interval;
+		const ps_t at = round_up(sampler->points[i].at, interval);
 
 		move_point(sampler, i, at);
 		if (kept > 0 && sampler->points[kept - 1].at == at) {
@@ -253,37 +259,45 @@ static void add_point(struct sampler *sampler, ps_t at, bool all)
 		join(sampler, sampler->point_count - 2, sampler->point_count - 1);
 }
 
-/* At every window: most of the time not due. */
-static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+/* That which is due, and, where nothing happens for long, the last one before @next. */
+static void add_points(struct sampler *sampler, ps_t next)
 {
-	struct sampler *sampler = container_of(watcher, struct sampler, watcher);
-	const ps_t end = sim_now(fabric->sim) + sim_lookahead(fabric->sim);
-	const ps_t next = sim_next_at(fabric->sim);
 	ps_t last;
 
-	if (next == PS_NEVER || next < sampler->due)
-		return 0;
 	while (sampler->point_count + 2 >= sampler->point_max)
 		coarsen(sampler);
-	sampler->due = (end + sampler->interval - 1) / sampler->interval * sampler->interval;
+	sampler->due = round_up(sampler->due, sampler->interval);
 	if (next < sampler->due)
-		return 0;
+		return;
 	add_point(sampler, sampler->due, false);
 	last = next / sampler->interval * sampler->interval;
 	if (last > sampler->due)
 		add_point(sampler, last, false);
 	sampler->due = last + sampler->interval;
+}
+
+static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+{
+	struct sampler *sampler = container_of(watcher, struct sampler, watcher);
+	const ps_t next = sim_next_at(fabric->sim);
+
+	if (next == PS_NEVER)
+		return 0;
+	if (next >= sampler->due)
+		add_points(sampler, next);
+	sim_cut(fabric->sim, sampler->due);
 	return 0;
 }
 
 int sampler_start(struct sampler *sampler, struct fabric *fabric)
 {
 	const uint32_t ports = count_ports(fabric);
+	const ps_t delay = sim_delay_min(fabric->sim);
 
 	*sampler = (struct sampler){.watcher = {.between = between},
 				    .fabric = fabric,
-				    .interval = sim_lookahead(fabric->sim) *
-						(1 + ports / PORTS_A_WINDOW)};
+				    .interval = (delay < INTERVAL_MIN ? INTERVAL_MIN : delay) *
+						(1 + ports / PORTS_A_DELAY)};
 	sampler->ports = util_calloc((size_t)ports + 1, sizeof(*sampler->ports));
 	if (!sampler->ports)
 		return -ENOMEM;
@@ -298,6 +312,7 @@ int sampler_start(struct sampler *sampler, struct fabric *fabric)
 		return -ENOMEM;
 	add_point(sampler, 0, true);
 	sampler->due = sampler->interval;
+	sim_cut(fabric->sim, sampler->due);
 	fabric_watch(fabric, &sampler->watcher);
 	return 0;
 }

@@ -2,10 +2,11 @@
 #ifndef MODELS_SAMPLER_H
 #define MODELS_SAMPLER_H
 
-/* What a fabric looks like over time: counters, read between windows at fixed instants. It only
- * reads, so a run with it has the same digest as one without.
+/* What a fabric looks like over time: counters, read at fixed instants. It only reads, so a run
+ * with it has the same digest as one without.
  *
- * It begins with a point at every window (of very large fabrics, every few). When there are too
+ * It begins with a point after every least delay of a link (100 ns at least; of very large fabrics
+ * after several). When there are too
  * many, the interval doubles and the points that it no longer has are joined, so that a run of any
  * length keeps some hundred of them. While nothing happens there are no points but the last before
  * and the first after. */

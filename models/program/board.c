@@ -3,6 +3,7 @@
 
 #include "models/program/task.h"
 #include "util/alloc.h"
+#include "util/check.h"
 #include "util/siphash.h"
 
 #include <errno.h>
@@ -43,7 +44,8 @@ struct board *board_create(struct sim *sim, uint32_t thread_count, ps_t delay)
 	if (!board)
 		return NULL;
 	board->sim = sim;
-	board->delay = delay > sim_lookahead(sim) ? delay : sim_lookahead(sim);
+	CHECK(delay >= sim_lookahead(sim));
+	board->delay = delay;
 	board->thread_count = thread_count;
 	board->requests = util_calloc(thread_count, sizeof(*board->requests));
 	if (board->requests)

@@ -3,16 +3,16 @@
 #define MODELS_BOARD_H
 
 /* Where programs of different hosts meet before their queue pairs are connected: named byte
- * strings. What is put is visible everywhere a fixed delay later, never less than the simulation's
- * lookahead, so hosts exchange nothing within a window: puts and waits are collected by thread and
- * joined between windows. */
+ * strings. What is put is visible everywhere a fixed delay later. No window of the simulation is
+ * longer than that, so hosts exchange nothing within a window: puts and waits are collected by
+ * thread and joined between windows. */
 #include "sim/sim.h"
 
 struct board;
 struct host;
 struct task;
 
-/* @delay is raised to the simulation's lookahead. NULL: no memory. */
+/* @delay: no less than sim_lookahead(). NULL: no memory. */
 struct board *board_create(struct sim *sim, uint32_t thread_count, ps_t delay);
 void board_destroy(struct board *board); /* NULL allowed */
 

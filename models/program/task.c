@@ -154,6 +154,7 @@ void task_sleep(struct task *task, ps_t duration)
 
 int task_put(struct task *task, const char *key, const void *bytes, size_t length)
 {
+	CHECK(task->host->table->board != NULL);
 	return board_put(task->host->table->board, task->host->th, task->host->node.id, key, bytes,
 			 length, task->host->now);
 }
@@ -162,6 +163,7 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 {
 	struct host *host = task->host;
 
+	CHECK(host->table->board != NULL);
 	for (;;) {
 		ps_t visible_at;
 		int64_t length =

@@ -83,7 +83,7 @@ static struct fabric_params params_of(const struct scenario *s,
 		.thread_count = options->thread_count > 0 ? options->thread_count : 1,
 		.packet_bytes_max = options->packet_bytes_max > 0 ? options->packet_bytes_max
 								  : (uint64_t)4 << 30,
-		.oob_delay = s->oob_delay,
+		.oob_delay = s->program_count > 0 ? s->oob_delay : 0,
 		.ipv6 = s->nic.ipv6,
 		.host = &own->host,
 		.cc_params = s->nic.has_cc_params ? &s->nic.cc_params : NULL,

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Flows are made in slices of time, each before the window in which its first flow starts, while
- * nothing runs. A slice is made from what is known for certain by then: all that happened up to a
- * window's length before it. So neither threads nor which windows are empty can be seen. */
+/* Flows are made in slices of time, each at its begin, while nothing runs. A slice is made from
+ * what happened up to HINDSIGHT before it: a model fact, as windows and threads are not. */
+#define HINDSIGHT PS_US
 
 /* A slice has so many flows on average. */
 enum { SLICE_FLOWS = 4096, SLAB_FLOWS = 1024 };
@@ -333,14 +333,14 @@ static void give_up_old(struct traffic_feed *feed, ps_t now)
 
 /* ---- slice by slice ---- */
 
-static int make_slice(struct traffic_feed *feed, ps_t look)
+static int make_slice(struct traffic_feed *feed)
 {
 	const ps_t from = feed->made_until, until = from + feed->slice;
 	bool more = false;
 	int ret = report_ended(feed);
 
-	if (from > look)
-		give_up_old(feed, from - look);
+	if (from > HINDSIGHT)
+		give_up_old(feed, from - HINDSIGHT);
 	if (feed->live_count > TRAFFIC_LIVE_MAX)
 		return -ENOBUFS;
 	feed->made_count = 0;
@@ -356,28 +356,24 @@ static int make_slice(struct traffic_feed *feed, ps_t look)
 	return ret;
 }
 
-/* Whatever the next window holds is there before it begins. */
+/* What has begun is there before anything of that time is played. */
 static int feed_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct traffic_feed *feed = container_of(watcher, struct traffic_feed, watcher);
-	const ps_t look = sim_lookahead(fabric->sim);
 	int ret = 0;
 
 	feed->running = true;
-	while (feed->made_until != PS_NEVER && !ret) {
-		const ps_t next = sim_next_at(fabric->sim);
-
-		if (next < feed->made_until && feed->made_until - next > look)
-			break;
-		ret = make_slice(feed, look);
-	}
+	while (feed->made_until != PS_NEVER && sim_next_at(fabric->sim) >= feed->made_until && !ret)
+		ret = make_slice(feed);
+	if (feed->made_until != PS_NEVER && !ret)
+		sim_cut(fabric->sim, feed->made_until);
 	return ret;
 }
 
 /* ---- begin and end ---- */
 
-/* How long it takes until SLICE_FLOWS have started, all sources together, and a window at least. */
-static ps_t slice_of(const struct traffic_feed *feed, ps_t look)
+/* How long it takes until SLICE_FLOWS have started, all sources together. */
+static ps_t slice_of(const struct traffic_feed *feed)
 {
 	const u128 one = (u128)1 << 60;
 	u128 rate = 0, slice;
@@ -385,7 +381,7 @@ static ps_t slice_of(const struct traffic_feed *feed, ps_t look)
 	for (uint64_t i = 0; i < feed->source_count; i++)
 		rate += one / feed->sources[i].host.gap;
 	slice = one * SLICE_FLOWS / (rate ? rate : 1);
-	slice = slice < look ? look : slice;
+	slice = slice < HINDSIGHT ? HINDSIGHT : slice;
 	return slice < PS_S ? (ps_t)slice : PS_S;
 }
 
@@ -422,7 +418,6 @@ static int add_sources(struct traffic_feed *feed, const struct traffic_stream *s
 int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *streams,
 			 uint32_t count, struct traffic_listener *listener)
 {
-	struct sim *sim = traffic->fabric->sim;
 	struct traffic_feed *feed = util_calloc(1, sizeof(*feed));
 	int ret;
 
@@ -442,9 +437,12 @@ int traffic_stream_start(struct traffic *traffic, const struct traffic_stream *s
 			ret = traffic_host_init(traffic, i);
 	if (ret)
 		return ret;
-	feed->slice = slice_of(feed, sim_lookahead(sim));
+	feed->slice = slice_of(feed);
 	fabric_watch(traffic->fabric, &feed->watcher);
-	return feed->source_count > 0 ? make_slice(feed, sim_lookahead(sim)) : 0;
+	ret = feed->source_count > 0 ? make_slice(feed) : 0;
+	if (feed->made_until != PS_NEVER)
+		sim_cut(traffic->fabric->sim, feed->made_until);
+	return ret;
 }
 
 int traffic_stream_end(struct traffic *traffic)

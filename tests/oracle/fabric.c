@@ -33,17 +33,20 @@ static uint32_t headroom_of(const struct net *net, const struct sim_node *node, 
 
 static void between(const struct net *net)
 {
-	CHECK(board_between(fabric_net_of(net)->fabric->table.board) == 0);
+	struct board *board = fabric_net_of(net)->fabric->table.board;
+
+	CHECK(!board || board_between(board) == 0);
 }
 
-uint64_t oracle_fabric(struct fabric *fabric, const struct net_routing *routing)
+uint64_t oracle_fabric(struct fabric *fabric, const struct net_routing *routing, ps_t until)
 {
 	const struct fabric_switch_params *switches = &fabric->params.switches;
 	struct fabric_net all = {
 		.net = {.params = {.seed = fabric->params.seed,
 				   .scenario_hash = fabric->params.scenario_hash,
 				   .buffer_bytes = switches->buffer_bytes,
-				   .between = between},
+				   .between = between,
+				   .until = until},
 			.body = &packet_body_ops,
 			.sim = fabric->sim,
 			.routes = fabric->routes,

@@ -285,6 +285,8 @@ uint64_t oracle_run(struct net *net)
 		struct event event = pop(&o);
 		struct node *node = &o.nodes[event.node->index];
 
+		if (net->params.until > 0 && event.at >= net->params.until)
+			break;
 		o.now = event.at;
 		if (node->host) {
 			host_instant(&o, node, event);
@@ -305,6 +307,8 @@ uint64_t oracle_run(struct net *net)
 		sim_digest_add(&all, s->id, s->arrivals, s->digest);
 		free(o.nodes[s->index].ports);
 	}
+	for (uint32_t i = 0; i < o.count; i++)
+		free(o.heap[i]);
 	oracle_ways_fini(&o);
 	free(o.nodes);
 	free(o.heap);

@@ -11,9 +11,9 @@
 
 /* Plays the net to its end; the digest. */
 uint64_t oracle_run(struct net *net);
-/* The same for a fabric instead of fabric_run(); @routing lives as long. */
+/* The same for a fabric instead of fabric_run(); @routing lives as long. @until as there. */
 struct fabric;
-uint64_t oracle_fabric(struct fabric *fabric, const struct net_routing *routing);
+uint64_t oracle_fabric(struct fabric *fabric, const struct net_routing *routing, ps_t until);
 /* For the fabric of a scenario. */
 struct scenario;
 uint64_t oracle_scenario(const struct scenario *s, struct fabric *fabric);

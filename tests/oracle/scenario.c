@@ -35,7 +35,7 @@ uint64_t oracle_scenario(const struct scenario *s, struct fabric *fabric)
 		ways[i] = (struct net_way){.at = nodes[s->routes[i].at].name,
 					   .to = nodes[s->routes[i].to].name,
 					   .via = nodes[s->routes[i].via].name};
-	digest = oracle_fabric(fabric, &routing);
+	digest = oracle_fabric(fabric, &routing, s->until);
 	free(downs);
 	free(ways);
 	return digest;

@@ -299,8 +299,8 @@ static int start(struct world *world)
 	if (ret)
 		return ret;
 	if (o->oracle) {
-		world->digest = oracle_fabric(&world->fabric,
-					      &(struct net_routing){.reconverge = PS_NEVER});
+		world->digest = oracle_fabric(
+			&world->fabric, &(struct net_routing){.reconverge = PS_NEVER}, PS_NEVER);
 		return 0;
 	}
 	ret = fabric_run(&world->fabric, 100 * PS_S);

@@ -153,6 +153,22 @@ static void make_outage(struct net *net, const struct net_link *link)
 		sim_switch_reroute(net->switches[i], net->reroutes, 2);
 }
 
+/* All before each look is done, and nothing after it. */
+static int look(struct sim *sim, void *owner)
+{
+	struct net *net = owner;
+	const ps_t every = net->params.cut_every;
+
+	CHECK(sim_played(sim) <= net->look_at);
+	net->looks += sim_played(sim) == net->look_at;
+	if (sim_next_at(sim) == PS_NEVER)
+		return 0;
+	if (sim_next_at(sim) >= net->look_at)
+		net->look_at = (sim_next_at(sim) / every + 1) * every;
+	sim_cut(sim, net->look_at);
+	return 0;
+}
+
 void net_make(struct net *net, const struct net_params *params, const struct net_link *links,
 	      uint32_t link_count)
 {
@@ -162,6 +178,9 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 		.thread_count = params->threads ? params->threads : 1,
 		.body_ops = &endpoint_body,
 		.frames_max = 1 << 20,
+		.window_max = params->window_max,
+		.between = params->cut_every ? look : NULL,
+		.owner = net,
 	};
 
 	*net = (struct net){.params = *params, .body = &endpoint_body, .sim = sim_create(&sim)};
@@ -169,6 +188,9 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 	net->hosts = calloc(2 * link_count, sizeof(*net->hosts));
 	net->switches = calloc(2 * link_count, sizeof(struct sim_switch *));
 	CHECK(net->sim && net->hosts && net->switches);
+	net->look_at = params->cut_every;
+	if (params->cut_every)
+		sim_cut(net->sim, params->cut_every);
 	for (uint32_t i = 0; i < link_count; i++) {
 		add_node(net, links[i].a);
 		add_node(net, links[i].b);

@@ -24,7 +24,9 @@ struct net_params {
 	uint32_t kmin, kmax, pmax_num, pmax_den; /* pmax_den 0: no marking */
 	uint8_t marked;				 /* mask of priorities */
 	bool reverse_nodes, reverse_links;	 /* another order of addition */
-	bool extended;				 /* switches have @more */
+	ps_t window_max,
+		cut_every; /* windows no longer than that; looks at these instants; 0: no */
+	bool extended;	   /* switches have @more */
 	struct sim_switch_params more;
 	/* Of the link of this number; its ends know at once, all others after @reconverge
 	 * (PS_NEVER: never). Frames arrive all the same. Only for extended switches. */
@@ -41,6 +43,7 @@ struct net_params {
 	/* NULL: that of @pfc. */
 	uint32_t (*headroom_of)(const struct net *net, const struct sim_node *node, uint32_t port);
 	void (*between)(const struct net *net); /* after each instant of a host; NULL: nothing */
+	ps_t until; /* the run ends before that; 0, PS_NEVER: when nothing is left */
 };
 
 /* What the oracle has to know of links that go down, and of ways that are not the shortest: it
@@ -82,6 +85,8 @@ struct net {
 	struct sim_switch **switches;
 	char (*names)[24];
 	uint32_t host_count, switch_count;
+	ps_t look_at;	/* the next one */
+	uint64_t looks; /* so many came at their instants */
 };
 
 void net_make(struct net *net, const struct net_params *params, const struct net_link *links,

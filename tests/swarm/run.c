@@ -126,9 +126,11 @@ static uint64_t play_by_oracle(struct run *run)
 			.until = plan->downs[i].until_at + plan->downs[i].delay,
 			.back_at = plan->downs[i].until_at,
 		};
-	return oracle_fabric(&run->fabric, &(struct net_routing){.downs = downs,
-								 .down_count = plan->down_count,
-								 .reconverge = plan->reconverge});
+	return oracle_fabric(&run->fabric,
+			     &(struct net_routing){.downs = downs,
+						   .down_count = plan->down_count,
+						   .reconverge = plan->reconverge},
+			     PS_NEVER);
 }
 
 static void play(struct run *run)

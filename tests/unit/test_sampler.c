@@ -300,8 +300,8 @@ static void points_are_few_and_where_something_happens(void **state)
 	(void)state;
 	net_run(&net, &choice);
 	assert_in_range(net.sampler.point_count, 300, 1000);
-	assert_int_equal(net.sampler.interval % sim_lookahead(net.fabric.sim), 0);
-	assert_true(net.sampler.interval > sim_lookahead(net.fabric.sim));
+	assert_int_equal(net.sampler.interval % sim_delay_min(net.fabric.sim), 0);
+	assert_true(net.sampler.interval > sim_delay_min(net.fabric.sim));
 	assert_last_point_is_the_counters(&net);
 	assert_series_hold(&net.sampler);
 	net_free(&net);
@@ -309,7 +309,7 @@ static void points_are_few_and_where_something_happens(void **state)
 	choice.late = 10 * PS_S;
 	net_run(&net, &choice);
 	assert_in_range(net.sampler.point_count, 100, 1000);
-	assert_true(net.sampler.interval == sim_lookahead(net.fabric.sim));
+	assert_true(net.sampler.interval == sim_delay_min(net.fabric.sim));
 	net_free(&net);
 }
 
@@ -326,7 +326,7 @@ struct witness {
 static int bear_witness(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct witness *witness = container_of(watcher, struct witness, watcher);
-	const ps_t at = sim_now(fabric->sim) + sim_lookahead(fabric->sim);
+	const ps_t at = sim_played(fabric->sim);
 	ps_t paused = 0;
 	uint64_t bytes = 0;
 

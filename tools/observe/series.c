@@ -73,16 +73,17 @@ static void put_rows(struct series *series, ps_t at)
 static int between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct series *series = container_of(watcher, struct series, watcher);
-	const ps_t end = sim_now(fabric->sim) + sim_lookahead(fabric->sim);
 	const ps_t next = sim_next_at(fabric->sim);
 
-	if (next == PS_NEVER || next < series->due)
+	if (next == PS_NEVER)
 		return 0;
-	put_rows(series, series->due > end ? series->due : end);
-	/* Until then nothing happens, of which there are no rows. */
-	if (next / series->interval * series->interval > series->last)
+	if (next >= series->due) {
+		put_rows(series, series->due);
+		/* Until then nothing happens, of which there are no rows. */
 		series->last = next / series->interval * series->interval;
-	series->due = (series->last / series->interval + 1) * series->interval;
+		series->due = series->last + series->interval;
+	}
+	sim_cut(fabric->sim, series->due);
 	return ferror(series->out.file) ? -EIO : 0;
 }
 
@@ -133,6 +134,7 @@ int series_start(struct series *series, struct fabric *fabric)
 	      "pause_received,marked,dropped\n",
 	      series->out.file);
 	series->watcher.between = between;
+	sim_cut(fabric->sim, series->due);
 	fabric_watch(fabric, &series->watcher);
 	return 0;
 }

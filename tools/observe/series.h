@@ -4,8 +4,7 @@
 
 /* Every port and priority over time, as CSV: what it sent in an interval, at which rate, what
  * waited at its end, how long it was paused, and what was marked, dropped and paused. A row where
- * anything of that is not 0. Intervals end with a window of the run: at the time asked for, or less
- * than the least delay of a link later. */
+ * anything of that is not 0. Intervals are exact. */
 #include "models/fabric/fabric.h"
 #include "tools/observe/series_file.h"
 
