@@ -83,7 +83,7 @@ __attribute__((noinline)) void sim_engine_far_post(struct engine_thread *et, uin
 	};
 	void *heap = et->far_frames;
 
-	CHECK(far.window > et->window); /* or it would have been known when the window began */
+	CHECK(frame->at >= et->pub.until); /* or it should have been known when that began */
 	if (far.window <= et->window + et->window_mask) {
 		post(et, slot, far.number, far.window);
 		return;
@@ -137,11 +137,18 @@ ps_t sim_wake(struct sim_thread *th, struct sim_node *node, ps_t at)
 void sim_wake_between(struct sim *sim, struct sim_node *node, ps_t at)
 {
 	struct engine_thread *et = &sim->threads[node->thread];
+	uint32_t slot = node->slot;
 
-	if (sim->other)
+	if (sim->other) {
 		sim->other->wake(sim->other->context, node, at);
-	else
-		engine_wake(et, node->slot, at < et->pub.until ? et->pub.until : at);
+		return;
+	}
+	at = at < et->pub.until ? et->pub.until : at;
+	if (node->island > 0) {
+		sim_engine_wake(&sim->islands[node->island - 1].own, slot, at);
+		slot = sim->islands[node->island - 1].first_slot;
+	}
+	engine_wake(et, slot, at);
 }
 
 uint64_t sim_engine_far_first(const struct engine_thread *et)

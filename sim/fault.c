@@ -140,6 +140,20 @@ static bool gets_through(const struct work *w, struct sim_pkt *pkt)
 	return true;
 }
 
+/* A copy of @pkt reaches the other end of @port. */
+static void deliver(struct engine_thread *et, const struct sim_port *port,
+		    const struct sim_pkt *pkt, uint16_t number, ps_t at)
+{
+	struct sim_pkt *frame = engine_frame_get(et);
+
+	if (!frame)
+		return;
+	*frame = *pkt;
+	frame->port = port->peer_port;
+	frame->number = number;
+	engine_post(port->hooked & SIM_HOOK_OUT ? et->outer : et, port->peer_slot, frame, at);
+}
+
 static void send_again(const struct work *w, const struct sim_pkt *pkt, ps_t at, uint16_t number)
 {
 	const struct sim_body_ops *body = w->et->pub.sim->params.body_ops;
@@ -147,7 +161,7 @@ static void send_again(const struct work *w, const struct sim_pkt *pkt, ps_t at,
 
 	w->first->duplicated++;
 	if (pkt->frame != SIM_DATA || body->duplicate(&w->et->pub, pkt, &copy))
-		engine_deliver(w->et, w->port->peer_slot, &copy, w->port->peer_port, number, at);
+		deliver(w->et, w->port, &copy, number, at);
 }
 
 static void send_faulty(struct engine_thread *et, struct sim_port *port, const struct sim_pkt *pkt,
@@ -174,7 +188,7 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 			copy_at += w.fault->params.duplicate_delay;
 			send_again(&w, &own, copy_at, number);
 		}
-	engine_deliver(et, port->peer_slot, &own, port->peer_port, number, at);
+	deliver(et, port, &own, number, at);
 }
 
 /* How much longer than on a link in order the frame takes, if it starts at @start. */
@@ -230,7 +244,7 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 	if (port->fault)
 		send_faulty(et, port, pkt, start, at, number);
 	else
-		engine_deliver(et, port->peer_slot, pkt, port->peer_port, number, at);
+		deliver(et, port, pkt, number, at);
 }
 
 void sim_take_over(struct sim *sim, const struct sim_other *other)

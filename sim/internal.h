@@ -64,6 +64,8 @@ struct far_wake {
 	uint32_t slot;
 };
 
+/* Whoever plays windows: a thread of the engine those of its nodes, an island within them those of
+ * its members. */
 struct engine_thread {
 	struct sim_thread pub; /* first */
 	uint64_t window;
@@ -80,9 +82,9 @@ struct engine_thread {
 	struct sim_pkt *frame_free; /* a list through the first word */
 	uint64_t frame_free_count;
 	uint32_t frame_fresh, frame_end; /* never used so far: numbers in the store */
-	struct util_arena chunks;
-	struct chunk *spill;	     /* for keys beyond the memory limit, never read */
-	uint64_t *keys, *keys_other; /* to be sorted; the other place */
+	struct util_arena *chunks;	 /* the thread's; an island's are those of its thread */
+	struct chunk *spill;		 /* for keys beyond the memory limit, never read */
+	uint64_t *keys, *keys_other;	 /* to be sorted; the other place */
 	struct sim_pkt **arrivals;
 	uint32_t arrivals_max;
 	uint32_t *visits; /* the nodes of this window */
@@ -90,12 +92,31 @@ struct engine_thread {
 	struct far_wake *far_wakes;
 	uint32_t far_frame_count, far_frame_max, far_wake_count, far_wake_max;
 	uint64_t *far_wake_at; /* by node slot: the window of its far wake-up, or UINT64_MAX */
-	uint32_t first_slot, end_slot;
+	uint32_t slot_count;
+	uint32_t first_slot, end_slot; /* of nodes that are in no island */
+	struct sim_node **by_slot;
+	/* Who writes to the inboxes of these nodes: all threads; in an island only itself. */
+	struct engine_thread *writers;
+	uint32_t writer_count;
+	struct engine_thread *outer; /* an island's thread; NULL: a thread */
+	struct island *islands;	     /* of the thread */
+	uint32_t island_count;
 	uint32_t sort_shift;
 	uint64_t hops, events;
 	ps_t last_at;
 	int error;
+	struct util_arena own_chunks;
 	uint8_t apart[128]; /* from the next thread's */
+};
+
+/* Nodes joined by links far shorter than those around them. What comes from outside lies in the
+ * inboxes of its thread and goes to its own when a window of the thread begins. */
+struct island {
+	struct engine_thread own; /* slots are places among the members */
+	uint32_t count;
+	uint32_t first_slot; /* of the thread: that of the first member, the others behind it */
+	ps_t look;
+	uint32_t ports; /* of its members */
 };
 
 struct link {
@@ -125,9 +146,13 @@ struct sim {
 	struct engine_thread *threads;
 	struct util_arena store; /* of frames */
 	ps_t look, delay_min;
-	uint32_t inbox_slots;
-	uint64_t window;  /* at hand */
-	ps_t from, until; /* the part of it that is played */
+	struct island *islands; /* in order of their threads */
+	uint32_t island_count;
+	/* While it is sealed, by node index: the least index of its island, UINT32_MAX: none. */
+	uint32_t *island_of;
+	ps_t *island_look; /* by that index: its windows */
+	uint64_t window;   /* at hand */
+	ps_t from, until;  /* the part of it that is played */
 	ps_t run_until;
 	ps_t cut_at; /* sim_cut() */
 	bool sealed, running, finished, done;
@@ -139,6 +164,12 @@ struct sim {
 
 /* sim/window.c: everything that one thread does in its window. */
 void sim_engine_window(struct engine_thread *et);
+/* The part of @window that is [@from, @until), for all nodes but those in islands. */
+void sim_engine_play(struct engine_thread *et, uint64_t window, ps_t from, ps_t until);
+/* What has arrived at the node of @slot in that part: keys, in et->keys. */
+uint32_t sim_engine_collect(struct engine_thread *et, uint32_t slot);
+/* Which of the 64 nodes from 64 * @word on have a turn in that part. */
+uint64_t sim_engine_turns(struct engine_thread *et, uint32_t word);
 /* For the keys of @count frames; 0 or -ENOMEM. There is always some. */
 int sim_engine_make_room(struct engine_thread *et, uint32_t count);
 void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box, uint32_t slot,
@@ -147,9 +178,21 @@ void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box, uint32_t 
 /* sim/place.c: @ret_order[node_count]. 0 or -ENOMEM. */
 int sim_engine_place(const struct sim *sim, struct sim_node **ret_order);
 
+/* sim/island.c: which nodes form islands, and how long the windows of all others are; 0 or
+ * -ENOMEM. */
+int sim_engine_find_islands(struct sim *sim);
+/* The islands of @et have their turns in the part of the window that it has just played. */
+void sim_engine_islands(struct engine_thread *et);
+
+/* sim/seal.c: inboxes and bitmaps for @slots nodes. 0 or -ENOMEM. */
+int sim_engine_lay_out(struct engine_thread *et, ps_t look, uint32_t inbox_slots, uint32_t slots);
+
+/* sim/run.c: the first window from @window on in which anything is to be done; UINT64_MAX: none. */
+uint64_t sim_engine_next_busy(const struct engine_thread *et, uint32_t count, uint64_t window);
+
 /* sim/far.c */
 ps_t sim_engine_wake(struct engine_thread *et, uint32_t slot, ps_t at);
-/* frame->at lies two windows ahead or more. */
+/* Whatever window frame->at is in. */
 void sim_engine_far_post(struct engine_thread *et, uint32_t slot, struct sim_pkt *frame);
 /* The earliest window beyond the ring, UINT64_MAX: none. */
 uint64_t sim_engine_far_first(const struct engine_thread *et);
@@ -251,21 +294,6 @@ static inline void engine_post(struct engine_thread *et, uint32_t slot, struct s
 	*box->write++ = engine_key(et, frame, second ? ahead - et->look : ahead);
 }
 
-/* A copy of @pkt. */
-static inline void engine_deliver(struct engine_thread *et, uint32_t slot,
-				  const struct sim_pkt *pkt, uint16_t port, uint16_t number,
-				  ps_t at)
-{
-	struct sim_pkt *frame = engine_frame_get(et);
-
-	if (unlikely(!frame))
-		return;
-	*frame = *pkt;
-	frame->port = port;
-	frame->number = number;
-	engine_post(et, slot, frame, at);
-}
-
 /* ---- ports ---- */
 
 /* A frame of @bytes starts at @start; when it has left, and its number. */
@@ -287,13 +315,15 @@ static inline void engine_forward(struct engine_thread *et, struct sim_port *por
 	uint16_t number;
 	const ps_t end = engine_start(port, frame->bytes, start, &number);
 
-	if (unlikely(port->hooked)) {
+	if (unlikely(port->hooked & ~(SIM_HOOK_WITHIN | SIM_HOOK_OUT))) {
 		sim_engine_send_hooked(et, port, frame, start, end + delay);
 		engine_frame_put(et, frame);
 		return;
 	}
 	frame->port = port->peer_port;
 	frame->number = number;
+	if (unlikely(port->hooked & SIM_HOOK_OUT))
+		et = et->outer;
 	engine_post(et, port->peer_slot, frame, end + delay);
 }
 

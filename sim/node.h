@@ -47,7 +47,8 @@ struct sim_node {
 	uint64_t tie_key;	  /* of sim_tie() */
 	uint32_t slot;		  /* the engine's own */
 	uint32_t port_count;
-	uint32_t thread; /* that runs the node */
+	uint16_t thread; /* that runs the node */
+	uint16_t island; /* one more than its number; 0: none */
 	uint32_t index;	 /* in order of sim_add_node(); no model fact */
 
 	struct sim *sim;

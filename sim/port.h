@@ -14,7 +14,14 @@ struct sim_tap;
 enum { SIM_CONTROL_QUEUE = SIM_PRIORITIES, SIM_QUEUES };
 
 /* Why port->hooked is not 0. */
-enum { SIM_HOOK_FAULT = 1, SIM_HOOK_TAP = 2, SIM_HOOK_ENGINE = 4, SIM_HOOK_HEAD = 8 };
+enum {
+	SIM_HOOK_FAULT = 1,
+	SIM_HOOK_TAP = 2,
+	SIM_HOOK_ENGINE = 4,
+	SIM_HOOK_HEAD = 8,
+	SIM_HOOK_WITHIN = 16, /* both ends are of one island */
+	SIM_HOOK_OUT = 32     /* the sender is of an island, and the peer is not */
+};
 
 /* The first line is what a frame costs; the second is seldom read. */
 struct sim_port {

@@ -6,16 +6,15 @@
 #include <errno.h>
 #include <string.h>
 
-/* The first window from @window on in which anyone has something to do. */
-static uint64_t next_busy(const struct sim *sim, uint64_t window)
+uint64_t sim_engine_next_busy(const struct engine_thread *et, uint32_t count, uint64_t window)
 {
 	const uint32_t turn = window % WAKE_SLOTS;
 	uint64_t any = 0, first = UINT64_MAX;
 
-	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
-		const uint64_t far = sim_engine_far_first(&sim->threads[t]);
+	for (uint32_t t = 0; t < count; t++) {
+		const uint64_t far = sim_engine_far_first(&et[t]);
 
-		any |= sim->threads[t].any;
+		any |= et[t].any;
 		first = far < first ? far : first;
 	}
 	any = turn ? any >> turn | any << (WAKE_SLOTS - turn) : any;
@@ -31,6 +30,11 @@ static uint64_t next_busy(const struct sim *sim, uint64_t window)
 static uint64_t window_left(const struct sim *sim)
 {
 	return sim->until / sim->look;
+}
+
+static uint64_t next_busy(const struct sim *sim)
+{
+	return sim_engine_next_busy(sim->threads, sim->params.thread_count, window_left(sim));
 }
 
 static int first_error(const struct sim *sim)
@@ -59,7 +63,7 @@ static void balance_frames(struct engine_thread *a, struct engine_thread *b)
 static __attribute__((noinline)) void balance(struct sim *sim)
 {
 	for (uint32_t t = 1; t < sim->params.thread_count; t++) {
-		util_arena_balance(&sim->threads[t - 1].chunks, &sim->threads[t].chunks);
+		util_arena_balance(sim->threads[t - 1].chunks, sim->threads[t].chunks);
 		balance_frames(&sim->threads[t - 1], &sim->threads[t]);
 	}
 }
@@ -91,7 +95,7 @@ bool sim_engine_next_window(struct sim *sim)
 		sim->error = first_error(sim);
 	if (sim->error < 0 || sim->stop)
 		return false;
-	window = next_busy(sim, window_left(sim));
+	window = next_busy(sim);
 	/* By division: the last window of time must not overflow. */
 	if (window == UINT64_MAX || sim->until >= sim->run_until ||
 	    window > (sim->run_until - 1) / sim->look) {
@@ -100,6 +104,16 @@ bool sim_engine_next_window(struct sim *sim)
 	}
 	enter_window(sim, window);
 	return true;
+}
+
+static void ask(const struct sim *sim, const struct sim_node *node, uint64_t window)
+{
+	struct engine_thread *et = &sim->threads[node->thread];
+	struct island *island = node->island ? &sim->islands[node->island - 1] : NULL;
+
+	if (island)
+		sim_engine_wake(&island->own, node->slot, sim->until);
+	engine_activate(et, island ? island->first_slot : node->slot, window);
 }
 
 /* Everyone is asked in the first window of a run. */
@@ -113,7 +127,7 @@ static bool begin(struct sim *sim, ps_t until)
 	sim->stop = 0;
 	sim->running = true;
 	for (uint32_t i = 0; i < sim->node_count; i++)
-		engine_activate(&sim->threads[sim->nodes[i]->thread], sim->nodes[i]->slot, window);
+		ask(sim, sim->nodes[i], window);
 	enter_window(sim, window);
 	return true;
 }
@@ -145,7 +159,7 @@ KEPT_APART int sim_run(struct sim *sim, ps_t until)
 
 ps_t sim_next_at(const struct sim *sim)
 {
-	const uint64_t window = next_busy(sim, window_left(sim));
+	const uint64_t window = next_busy(sim);
 
 	if (window > (PS_NEVER - 1) / sim->look)
 		return PS_NEVER;

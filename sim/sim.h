@@ -4,7 +4,9 @@
 
 /* A simulation: nodes joined by links, run window by window. A window is no longer than the least
  * delay of a link between nodes, so everything that a node receives in it is known when it begins;
- * there is no global queue. Order comes from the model alone, so windows, threads, the order of
+ * there is no global queue. Nodes joined by links that are far shorter than the rest form islands,
+ * each with short windows of its own within the long ones, so that a short cable costs only those
+ * at its ends. Order comes from the model alone, so windows, threads, the order of
  * nodes and the order of lines in a file change nothing.
  *
  * One thread makes, runs and reads a simulation; sim_run() has threads of its own, which call a
@@ -22,6 +24,8 @@ struct sim_params {
 	void *owner;
 	uint64_t frames_max; /* in flight at once, a thread; 0: 2^24. Beyond: -ENOMEM */
 	ps_t window_max;     /* between() is called at least so often; 0: no matter */
+	/* No frame takes less on the wire, and none is heard of before so much of it is there. */
+	uint32_t frame_bytes_min;
 };
 
 struct sim_link_params {
@@ -74,9 +78,10 @@ uint64_t sim_seed(const struct sim *sim);
 void *sim_owner(const struct sim *sim);
 uint64_t sim_packet_hops(const struct sim *sim); /* frames that finished a link */
 uint64_t sim_events(const struct sim *sim);	 /* node visits */
-uint64_t sim_digest(const struct sim *sim);	 /* all entities, in order of name */
-ps_t sim_lookahead(const struct sim *sim);	 /* the longest window; no fact of the model */
-ps_t sim_delay_min(const struct sim *sim);	 /* the least delay of a link; without links 1 ms */
+uint32_t sim_island_count(const struct sim *sim);
+uint64_t sim_digest(const struct sim *sim); /* all entities, in order of name */
+ps_t sim_lookahead(const struct sim *sim);  /* the longest window; no fact of the model */
+ps_t sim_delay_min(const struct sim *sim);  /* the least delay of a link; without links 1 ms */
 /* The nodes in order of their names, after sim_seal(). */
 uint32_t sim_node_count(const struct sim *sim);
 struct sim_node *sim_node_at(const struct sim *sim, uint32_t i);

@@ -14,7 +14,7 @@ enum { SMALL = 16, BUCKETS = 64, BUCKETS_MAX = 4096 };
 __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, struct inbox *box,
 						    uint32_t slot, uint64_t window)
 {
-	struct chunk *chunk = util_arena_get(&et->chunks);
+	struct chunk *chunk = util_arena_get(et->chunks);
 
 	if (!chunk) {
 		/* What is written from here on is lost, and the run ends. */
@@ -219,7 +219,7 @@ static inline void take_chunk(struct engine_thread *et, struct chunk *chunk, uin
 		for (uint32_t i = 0; i < count; i++)
 			to[i] = take_key(et, chunk, i);
 	}
-	util_arena_put(&et->chunks, chunk);
+	util_arena_put(et->chunks, chunk);
 }
 
 /* Empties @box to behind @done keys; its chunks go back. 0: no memory. */
@@ -246,11 +246,10 @@ static __attribute__((noinline)) uint32_t take_keys(struct engine_thread *et, st
 /* Keys of all that threads have sent to the node for this window. */
 static __attribute__((noinline)) uint32_t collect_all(struct engine_thread *et, uint32_t slot)
 {
-	const struct sim *sim = et->pub.sim;
 	uint32_t count = 0;
 
-	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
-		struct inbox *box = &sim->threads[t].inboxes[et->window & et->window_mask][slot];
+	for (uint32_t t = 0; t < et->writer_count; t++) {
+		struct inbox *box = &et->writers[t].inboxes[et->window & et->window_mask][slot];
 
 		if (box->first)
 			count = take_keys(et, box, count);
@@ -258,7 +257,7 @@ static __attribute__((noinline)) uint32_t collect_all(struct engine_thread *et, 
 	return count;
 }
 
-/* The same where there is but one thread, with its inboxes of this window; or NULL. */
+/* The same where there is but one writer, with its inboxes of this window; or NULL. */
 static inline uint32_t collect(struct engine_thread *et, uint32_t slot, struct inbox *alone)
 {
 	struct chunk *chunk, *next;
@@ -300,6 +299,13 @@ static __attribute__((noinline)) uint32_t hold_back(struct engine_thread *et, ui
 	if (kept > 0 && kept <= SMALL)
 		sort_nearly(et->keys, kept);
 	return kept;
+}
+
+uint32_t sim_engine_collect(struct engine_thread *et, uint32_t slot)
+{
+	const uint32_t count = collect_all(et, slot);
+
+	return et->pub.until < et->end ? hold_back(et, slot, count) : count;
 }
 
 /* @ops: NULL where the facts are where body ops say, under @mask. */
@@ -382,55 +388,57 @@ static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t co
 /* ---- the window ---- */
 
 /* Whoever has asked for a turn in the window has one in each part of it. */
-static uint32_t list_visits(struct engine_thread *et)
+uint64_t sim_engine_turns(struct engine_thread *et, uint32_t word)
 {
 	const bool in_parts = et->pub.until < et->end;
-	const struct sim *sim = et->pub.sim;
 	const uint64_t ring = et->window % WAKE_SLOTS;
+	uint64_t turns = 0;
+
+	for (uint32_t t = 0; t < et->writer_count; t++) {
+		turns |= et->writers[t].active[ring][word];
+		if (!in_parts)
+			et->writers[t].active[ring][word] = 0;
+	}
+	return turns;
+}
+
+static uint32_t list_visits(struct engine_thread *et)
+{
 	uint32_t count = 0;
 
-	for (uint32_t w = et->first_slot / 64; w < (et->end_slot + 63) / 64; w++) {
-		uint64_t word = 0;
-
-		for (uint32_t t = 0; t < sim->params.thread_count; t++) {
-			word |= sim->threads[t].active[ring][w];
-			if (!in_parts)
-				sim->threads[t].active[ring][w] = 0;
-		}
-		for (; word; word &= word - 1)
+	for (uint32_t w = et->first_slot / 64; w < (et->end_slot + 63) / 64; w++)
+		for (uint64_t word = sim_engine_turns(et, w); word; word &= word - 1)
 			et->visits[count++] = w * 64 + (uint32_t)__builtin_ctzll(word);
-	}
 	return count;
 }
 
-void sim_engine_window(struct engine_thread *et)
+void sim_engine_play(struct engine_thread *et, uint64_t window, ps_t from, ps_t until)
 {
-	struct sim *sim = et->pub.sim;
 	struct inbox *alone = NULL;
 	uint64_t hops = 0;
 	uint32_t visits;
 
-	et->window = sim->window;
-	et->end = (sim->window + 1) * sim->look;
-	et->pub.from = sim->from;
-	et->pub.until = sim->until;
-	if (et->pub.until == et->end)
-		et->any &= ~((uint64_t)1 << et->window % WAKE_SLOTS);
-	if (sim->params.thread_count == 1)
-		alone = et->inboxes[et->window & et->window_mask];
+	et->window = window;
+	et->end = (window + 1) * et->look;
+	et->pub.from = from;
+	et->pub.until = until;
+	if (until == et->end)
+		et->any &= ~((uint64_t)1 << window % WAKE_SLOTS);
+	if (et->writer_count == 1)
+		alone = et->inboxes[window & et->window_mask];
 	for (uint32_t i = 0; i < 2; i++)
-		et->near[i] = et->inboxes[(et->window + 1 + i) & et->window_mask];
+		et->near[i] = et->inboxes[(window + 1 + i) & et->window_mask];
 	visits = list_visits(et);
 	for (uint32_t i = 0; i < 2; i++)
 		et->visits[visits + i] = visits > 0 ? et->visits[visits - 1] : 0;
 	for (uint32_t i = 0; i < visits; i++) {
-		struct sim_node *node = sim->by_slot[et->visits[i]];
+		struct sim_node *node = et->by_slot[et->visits[i]];
 		const struct sim_node_ops *ops = node->ops;
 		uint32_t count = collect(et, et->visits[i], alone);
 
-		if (unlikely(et->pub.until < et->end))
+		if (unlikely(until < et->end))
 			count = hold_back(et, et->visits[i], count);
-		__builtin_prefetch(sim->by_slot[et->visits[i + 2]]);
+		__builtin_prefetch(et->by_slot[et->visits[i + 2]]);
 		if (count > 0)
 			arrange(et, node, count);
 		hops += count;
@@ -441,4 +449,13 @@ void sim_engine_window(struct engine_thread *et)
 	}
 	et->hops += hops;
 	et->events += visits;
+}
+
+void sim_engine_window(struct engine_thread *et)
+{
+	const struct sim *sim = et->pub.sim;
+
+	sim_engine_play(et, sim->window, sim->from, sim->until);
+	if (et->island_count > 0)
+		sim_engine_islands(et);
 }

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { HEAD_BYTES_MIN = 46 }; /* preamble, Ethernet, IPv4 and a bit: shorter than any header */
+
 static int between(struct sim *sim, void *owner)
 {
 	struct fabric *fabric = owner;
@@ -202,6 +204,18 @@ static int seal(struct fabric *fabric)
 	return fabric->table.board ? 0 : -ENOMEM;
 }
 
+/* PFC frames and updates of credits are the shortest, unless ACKs have ns-3's headers; where
+ * switches cut through, the head of a frame is heard of. */
+static uint32_t shortest_frame(const struct fabric_params *params)
+{
+	const struct sim_switch_params *more = params->switches.more;
+	const uint32_t head = more ? more->head_bytes : 0;
+
+	if (params->host->profile.ns3_headers || params->switch_of)
+		return HEAD_BYTES_MIN;
+	return head > 0 && head < PFC_FRAME_BYTES ? head : PFC_FRAME_BYTES;
+}
+
 static int build(struct fabric *fabric, const struct topology *topology)
 {
 	const struct sim_params params = {
@@ -212,6 +226,7 @@ static int build(struct fabric *fabric, const struct topology *topology)
 		.between = between,
 		.owner = fabric,
 		.window_max = fabric->params.oob_delay,
+		.frame_bytes_min = shortest_frame(&fabric->params),
 	};
 	struct sim_node **nodes = util_calloc(topology->node_count, sizeof(*nodes));
 	int ret;

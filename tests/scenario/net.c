@@ -179,6 +179,8 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 		.body_ops = &endpoint_body,
 		.frames_max = 1 << 20,
 		.window_max = params->window_max,
+		.frame_bytes_min =
+			params->extended && params->more.head_bytes ? params->more.head_bytes : 80,
 		.between = params->cut_every ? look : NULL,
 		.owner = net,
 	};

@@ -105,9 +105,14 @@ static void make_more(struct plan *plan, struct util_rand *rand)
 static void make_plan(struct plan *plan, uint64_t seed)
 {
 	static const uint64_t rates[] = {100000000000, 25000000000, 106250000000, 400000000000};
-	static const ps_t delays[] = {PS_US, PS_US / 2, 300 * PS_NS, 5 * PS_US};
+	static const ps_t long_delays[] = {PS_US, PS_US / 2, 300 * PS_NS, 5 * PS_US};
+	/* Islands: of a few nodes, of whole racks, of everything. */
+	static const ps_t short_delays[][4] = {{PS_US, 5 * PS_NS, PS_US, PS_US / 2},
+					       {500 * PS_NS, 10 * PS_NS, 1, 5 * PS_US},
+					       {7 * PS_NS, 5 * PS_NS, 9 * PS_NS, 50 * PS_NS}};
 	static const uint16_t sizes[] = {4178, 1106, 86, 9100};
 	struct util_rand rand = {.seed = seed, .purpose = 77};
+	const ps_t *delays = seed % 2 ? long_delays : short_delays[seed / 2 % 3];
 	const uint32_t switches = 1 + below(&rand, 6), variety = 1 + below(&rand, 4);
 
 	*plan = (struct plan){.params.seed = seed};
@@ -171,7 +176,7 @@ static void make_plan(struct plan *plan, uint64_t seed)
 }
 
 struct outcome {
-	uint64_t digest, hops, looks;
+	uint64_t digest, hops, looks, islands;
 	struct sim_weave_stats weave;
 };
 
@@ -216,6 +221,7 @@ static struct outcome play(const struct plan *plan, struct net_params params)
 	outcome.digest = net_run(&net);
 	outcome.hops = sim_packet_hops(net.sim);
 	outcome.looks = net.looks;
+	outcome.islands = sim_island_count(net.sim);
 	outcome.weave = (struct sim_weave_stats){0};
 	for (uint32_t i = 0; i < net.switch_count; i++) {
 		const struct sim_weave_stats stats = sim_switch_weave_stats(net.switches[i]);
@@ -248,7 +254,8 @@ static uint64_t windows_are_not_seen(const struct plan *plan, uint64_t seed, uin
 
 static void engine_and_oracle_agree(void **state)
 {
-	uint64_t hops = 0, looks = 0, first = 1, last = 2500, rerouted = 0, kept = 0, overdue = 0;
+	uint64_t hops = 0, looks = 0, islands = 0, first = 1, last = 2500, rerouted = 0, kept = 0,
+		 overdue = 0;
 	const char *only = getenv("SEED");
 
 	(void)state;
@@ -270,6 +277,7 @@ static void engine_and_oracle_agree(void **state)
 		params.oracle = true;
 		oracle = play(&plan, params);
 		hops += plain.hops;
+		islands += plain.islands;
 		rerouted += plain.weave.rerouted;
 		kept += plain.weave.kept;
 		overdue += plain.weave.overdue;
@@ -279,6 +287,7 @@ static void engine_and_oracle_agree(void **state)
 	}
 	assert_true(only || hops > 1000000);
 	assert_true(only || looks > 1000);
+	assert_true(only || islands > 1000);
 	assert_true(only || (rerouted > 200 && kept > 200 && overdue > 20));
 }
 

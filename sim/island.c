@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Islands: which nodes form them, and their turns. Real cables are short, too, and with one of a
+ * metre windows would be a few nanoseconds long for everybody; so its ends, and whoever else is
+ * joined to them by such links, have short windows of their own within the long ones of the rest.
+ */
+#include "sim/internal.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- which ---- */
+
+enum {
+	FAR = 2,       /* so much longer the next longer links are, or nothing is tried there */
+	MEETING = 100, /* what the end of a window costs, in turns of ports */
+};
+#define TINY (100 * PS_NS)   /* where all windows are shorter, one island is everything ... */
+#define AT_ONCE (10 * PS_US) /* ... in windows of that */
+
+struct search {
+	const struct sim *sim;
+	uint32_t *of; /* by node index: one of the same island with a lesser index, or itself */
+	ps_t *look;   /* by the least index of an island: its windows; PS_NEVER: a node alone */
+};
+
+static uint32_t find(struct search *s, uint32_t node)
+{
+	while (s->of[node] != node) {
+		s->of[node] = s->of[s->of[node]];
+		node = s->of[node];
+	}
+	return node;
+}
+
+static void join(struct search *s, uint32_t a, uint32_t b, ps_t look)
+{
+	const uint32_t x = find(s, a), y = find(s, b), least = x < y ? x : y;
+
+	look = s->look[x] < look ? s->look[x] : look;
+	s->look[least] = s->look[y] < look ? s->look[y] : look;
+	s->of[x] = s->of[y] = least;
+}
+
+/* After so much at the earliest the other end hears of a frame that starts. */
+static ps_t ahead(const struct sim *sim, const struct link *link)
+{
+	const ps_t wire = (ps_t)((u128)sim->params.frame_bytes_min * 8 * PS_S / link->rate_bps);
+	const ps_t all = link->delay + wire;
+
+	return all < LOOK_MAX ? all : LOOK_MAX;
+}
+
+/* Islands of all links shorter than @below. Returns what that costs: turns of ports a second. */
+static u128 try(struct search *s, ps_t below, ps_t look)
+{
+	const struct sim *sim = s->sim;
+	u128 cost = (u128)MEETING * PS_S / look;
+
+	for (uint32_t i = 0; i < sim->node_count; i++) {
+		s->of[i] = i;
+		s->look[i] = PS_NEVER;
+	}
+	for (uint32_t i = 0; i < sim->link_count; i++)
+		if (sim->links[i].delay < below)
+			join(s, sim->links[i].ends[0]->index, sim->links[i].ends[1]->index,
+			     ahead(sim, &sim->links[i]));
+	for (uint32_t i = 0; i < sim->link_count; i++)
+		for (int end = 0; end < 2; end++) {
+			const ps_t own = s->look[find(s, sim->links[i].ends[end]->index)];
+
+			cost += own == PS_NEVER ? PS_S / look : PS_S / own * 5 / 4;
+		}
+	return cost;
+}
+
+static int compare_delays(const void *a, const void *b)
+{
+	const ps_t x = *(const ps_t *)a, y = *(const ps_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static ps_t limited(const struct sim *sim, ps_t look)
+{
+	look = look < LOOK_MAX ? look : LOOK_MAX; /* its times fit */
+	return sim->params.window_max > 0 && sim->params.window_max < look ? sim->params.window_max
+									   : look;
+}
+
+/* The links that are no shorter than this are those between islands. @delays are in order. */
+static ps_t choose(struct search *s, const ps_t *delays, ps_t *ret_look)
+{
+	const uint32_t links = s->sim->link_count;
+	ps_t best = delays[0];
+	u128 cost;
+
+	*ret_look = limited(s->sim, best);
+	cost = try(s, best, *ret_look);
+	for (uint32_t i = 1; i <= links; i++) {
+		const ps_t below = i < links ? delays[i] : PS_NEVER;
+		const ps_t look = limited(s->sim, i < links ? below : AT_ONCE);
+		u128 other;
+
+		if (i == links ? delays[0] >= TINY : below / FAR < delays[i - 1])
+			continue;
+		other = try(s, below, look);
+		if (other >= cost)
+			continue;
+		cost = other;
+		best = below;
+		*ret_look = look;
+	}
+	return best;
+}
+
+static uint32_t count(struct search *s)
+{
+	uint32_t islands = 0;
+
+	for (uint32_t i = 0; i < s->sim->node_count; i++)
+		islands += find(s, i) == i && s->look[i] != PS_NEVER;
+	return islands;
+}
+
+/* Keeps what the last try() has found. */
+static int keep(struct sim *sim, struct search *s)
+{
+	sim->island_count = count(s);
+	sim->islands = util_calloc((size_t)sim->island_count + 1, sizeof(*sim->islands));
+	if (!sim->islands)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sim->node_count; i++)
+		s->of[i] = find(s, i);
+	for (uint32_t i = 0; i < sim->node_count; i++)
+		if (s->look[s->of[i]] == PS_NEVER)
+			s->of[i] = UINT32_MAX;
+	return 0;
+}
+
+int sim_engine_find_islands(struct sim *sim)
+{
+	ps_t *delays = util_calloc((size_t)sim->link_count + 1, sizeof(*delays));
+	struct search s = {.sim = sim,
+			   .of = util_calloc((size_t)sim->node_count + 1, sizeof(*s.of)),
+			   .look = util_calloc((size_t)sim->node_count + 1, sizeof(*s.look))};
+	int ret = delays && s.of && s.look ? 0 : -ENOMEM;
+
+	sim->island_of = s.of;
+	sim->look = limited(sim, PS_MS);
+	sim->delay_min = PS_MS;
+	for (uint32_t i = 0; !ret && i < sim->link_count; i++)
+		delays[i] = sim->links[i].delay;
+	if (!ret && sim->link_count > 0) {
+		ps_t below;
+
+		qsort(delays, sim->link_count, sizeof(*delays), compare_delays);
+		sim->delay_min = delays[0];
+		below = choose(&s, delays, &sim->look);
+		try(&s, below, sim->look);
+		if (count(&s) > UINT16_MAX) { /* no room for their numbers */
+			sim->look = limited(sim, delays[0]);
+			try(&s, delays[0], sim->look);
+		}
+	} else if (!ret) {
+		for (uint32_t i = 0; i < sim->node_count; i++) {
+			s.of[i] = i;
+			s.look[i] = PS_NEVER;
+		}
+	}
+	ret = ret ? ret : keep(sim, &s);
+	sim->island_look = s.look;
+	util_free(delays);
+	return ret;
+}
+
+/* ---- their turns ---- */
+
+/* What has come from outside for a part of a window goes to the members' own inboxes. False: nobody
+ * has a turn. */
+static bool take_turns(struct engine_thread *et, struct island *island)
+{
+	const uint32_t first = island->first_slot;
+	bool any = false;
+
+	for (uint32_t w = first / 64; w < (first + island->count + 63) / 64; w++)
+		for (uint64_t turns = sim_engine_turns(et, w); turns; turns &= turns - 1) {
+			const uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(turns);
+			const uint32_t count = sim_engine_collect(et, slot);
+
+			any = true;
+			for (uint32_t i = 0; i < count; i++)
+				sim_engine_far_post(&island->own, slot - first,
+						    engine_frame_of(et, et->keys[i]));
+		}
+	return any;
+}
+
+/* One thread runs both, one after the other: it is either that has the free frames and the room. */
+static void hand_over(struct engine_thread *to, struct engine_thread *from)
+{
+	to->frame_free = from->frame_free;
+	to->frame_free_count = from->frame_free_count;
+	to->frame_fresh = from->frame_fresh;
+	to->frame_end = from->frame_end;
+	to->spill = from->spill;
+	to->keys = from->keys;
+	to->keys_other = from->keys_other;
+	to->arrivals = from->arrivals;
+	to->arrivals_max = from->arrivals_max;
+	to->error = from->error;
+	from->frame_free = NULL;
+	from->keys = from->keys_other = NULL;
+	from->arrivals = NULL;
+	from->arrivals_max = 0;
+}
+
+/* Up to @until. Returns when it has something to do next. */
+static ps_t play(struct engine_thread *own, ps_t from, ps_t until)
+{
+	uint64_t window = from / own->look;
+
+	for (;;) {
+		ps_t begin, end;
+
+		window = sim_engine_next_busy(own, 1, window);
+		if (window > (PS_NEVER - 1) / own->look)
+			return PS_NEVER;
+		begin = window * own->look;
+		if (begin >= until || from >= until)
+			return begin;
+		end = begin + own->look < until ? begin + own->look : until;
+		sim_engine_far_near(own, window);
+		sim_engine_play(own, window, begin > from ? begin : from, end);
+		if (own->error != 0)
+			return PS_NEVER;
+		from = end;
+		window = end / own->look;
+	}
+}
+
+void sim_engine_islands(struct engine_thread *et)
+{
+	for (uint32_t i = 0; i < et->island_count; i++) {
+		struct island *island = &et->islands[i];
+		struct engine_thread *own = &island->own;
+		ps_t next;
+
+		own->window = et->pub.from / own->look;
+		own->end = (own->window + 1) * own->look;
+		if (!take_turns(et, island))
+			continue;
+		hand_over(own, et);
+		next = play(own, et->pub.from, et->pub.until);
+		hand_over(et, own);
+		if (next != PS_NEVER)
+			engine_wake(et, island->first_slot,
+				    next > et->pub.until ? next : et->pub.until);
+	}
+}
