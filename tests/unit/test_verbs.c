@@ -3,6 +3,8 @@
 /* Devices, regions, queue pairs and their states: what is granted and what is refused, and how. */
 #include "tests/unit/verbs_test.h"
 
+#include <sys/mman.h>
+
 /* Devices */
 
 static void test_device_pointers_are_the_same_every_time(void **state)
@@ -190,6 +192,35 @@ static void test_rights_of_regions(void **state)
 	assert_fails(EINVAL, !ibv_reg_mr(a.pd, bytes, 64, IBV_ACCESS_ON_DEMAND));
 	assert_fails(EINVAL, !ibv_reg_mr(a.pd, bytes, 64, 1 << 15));
 	assert_fails(EINVAL, !ibv_reg_mr(a.pd, bytes, SIZE_MAX, 0));
+}
+
+/* Three pages: one to read, one to read and write, one that may not be touched; behind them none.
+ */
+static void test_what_cannot_be_pinned_is_no_region(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *pages = mmap(NULL, 4 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	assert_int_equal(mprotect(pages + page, page, PROT_READ | PROT_WRITE), 0);
+	assert_int_equal(mprotect(pages + 2 * page, page, PROT_NONE), 0);
+	assert_int_equal(munmap(pages + 3 * page, page), 0);
+
+	mr = ibv_reg_mr(a.pd, pages, 2 * page, IBV_ACCESS_REMOTE_READ);
+	assert_non_null(mr);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	mr = ibv_reg_mr(a.pd, pages + page, page, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages, 1, IBV_ACCESS_LOCAL_WRITE));
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + page - 1, 2, IBV_ACCESS_LOCAL_WRITE));
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + page, page + 1, 0));
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + 2 * page, 1, 0));
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + 3 * page, 1, 0));
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, NULL, 1, 0));
+	assert_int_equal(munmap(pages, 3 * page), 0);
 }
 
 static void test_rereg_leaves_the_region_as_it_was(void **state)
@@ -399,7 +430,8 @@ static void test_rates_there_and_back(void **state)
 RUN(T(test_device_pointers_are_the_same_every_time), T(test_no_device_is_an_empty_list),
     T(test_a_closed_context_waits_for_its_objects), T(test_device_attributes_and_sizes),
     T(test_port_in_both_forms), T(test_gids_and_pkeys), T(test_what_there_is_not_is_refused),
-    T(test_a_pd_in_use_stays), T(test_rights_of_regions), T(test_rereg_leaves_the_region_as_it_was),
+    T(test_a_pd_in_use_stays), T(test_rights_of_regions),
+    T(test_what_cannot_be_pinned_is_no_region), T(test_rereg_leaves_the_region_as_it_was),
     T(test_creation_of_a_cq), T(test_creation_of_a_qp), T(test_transitions_that_are_refused),
     T(test_the_current_state_can_be_a_condition), T(test_query_gives_back_what_was_set),
     T(test_the_path_of_a_qp), T(test_every_value_has_a_name), T(test_rates_there_and_back))

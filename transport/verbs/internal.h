@@ -109,6 +109,10 @@ void vrb_channel_remove(struct vrb_channel *channel, struct vrb_cq_event *event)
 void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *acked,
 		   const uint32_t *got);
 
+/* Whether the process may read [@addr, @addr + @length), which does not wrap, and where it @writes,
+ * write it: 0 or -EFAULT. Touches none of it. Where the system does not tell, all is well. */
+int vrb_mapped_check(uint64_t addr, uint64_t length, bool writes);
+
 /* The data path; reached through ibv_context.ops. */
 int vrb_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 int vrb_req_notify_cq(struct ibv_cq *cq, int solicited_only);

@@ -45,12 +45,17 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, u
 		.addr = (uint64_t)(uintptr_t)addr, .iova = iova, .length = length};
 	struct vrb_mr_info info;
 	struct vrb_mr *mr;
+	const unsigned int writing = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
 	int ret = vrb_access(access, &init.access);
 
 	if (ret < 0)
 		return vrb_null(ret);
 	if (init.addr + length < init.addr)
 		return vrb_null(-EINVAL);
+	ret = vrb_mapped_check(init.addr, length, access & writing);
+	if (ret < 0)
+		return vrb_null(ret);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return vrb_null(-ENOMEM);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/verbs/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A kernel pins what is registered, and says EFAULT where it cannot. Here nothing is pinned, nor
+ * touched: buffers may be far larger than what is ever used of them. The list of mappings says
+ * what is there, in the order of addresses. */
+
+enum { LIST_BUFFER = 1 << 16 };
+
+/* One line of the list: "start-end rwxp ..." */
+static bool parse(const char *line, uint64_t *ret_start, uint64_t *ret_end, const char **ret_rights)
+{
+	char *end;
+
+	*ret_start = strtoull(line, &end, 16);
+	if (*end != '-')
+		return false;
+	*ret_end = strtoull(end + 1, &end, 16);
+	*ret_rights = end + 1;
+	return *end == ' ' && end[1] != '\0';
+}
+
+static int search(FILE *list, uint64_t addr, uint64_t length, bool writes)
+{
+	const uint64_t last = addr + (length - 1);
+	char *line = NULL;
+	size_t room = 0;
+	int ret = -EFAULT;
+
+	while (getline(&line, &room, list) > 0) {
+		uint64_t start, end;
+		const char *rights;
+
+		if (!parse(line, &start, &end, &rights) || end - 1 < addr)
+			continue;
+		if (start > addr || rights[0] != 'r' || (writes && rights[1] != 'w'))
+			break;
+		if (end - 1 >= last) {
+			ret = 0;
+			break;
+		}
+		addr = end;
+	}
+	free(line);
+	return ret;
+}
+
+int vrb_mapped_check(uint64_t addr, uint64_t length, bool writes)
+{
+	FILE *list;
+	int ret;
+
+	if (length == 0)
+		return 0;
+	list = fopen("/proc/self/maps", "re");
+	if (!list)
+		return 0;
+	setvbuf(list, NULL, _IOFBF, LIST_BUFFER);
+	ret = search(list, addr, length, writes);
+	fclose(list);
+	return ret;
+}
