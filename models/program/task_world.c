@@ -133,6 +133,7 @@ void task_world_init(struct task *task)
 	task->world = (struct vrb_world){
 		.ops = &world_ops,
 		.hca = task->host->hca,
+		.memory = &hca_mem_host,
 		.device_name = "verbena0",
 		.netdev = "eth0",
 		.guid = util_hash_name(task->host->node.name),

@@ -265,6 +265,7 @@ void toy_init(struct toy *toy, uint32_t count)
 		       16);
 		host->world = (struct vrb_world){.ops = &world_ops,
 						 .hca = host->hca,
+						 .memory = &hca_mem_host,
 						 .device_name = host->name,
 						 .netdev = "toy",
 						 .guid = 0x0200000000000000u + i};

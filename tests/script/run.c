@@ -428,6 +428,36 @@ static void do_destroy(struct line *line)
 	CHECK(hca_mr_destroy(dev, named->mr) == 0);
 }
 
+/* Memory that the program has given back under a region that still names it. */
+
+static bool no_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
+{
+	(void)mr, (void)offset, (void)ret_bytes, (void)length;
+	return false;
+}
+
+static bool no_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+{
+	(void)mr, (void)offset, (void)bytes, (void)length;
+	return false;
+}
+
+static bool no_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+		      uint64_t compare, uint64_t *ret_original)
+{
+	(void)mr, (void)offset, (void)is_swap, (void)swap_add, (void)compare, (void)ret_original;
+	return false;
+}
+
+static void do_unmap(struct line *line)
+{
+	static const struct hca_mem_ops none = {"none", no_read, no_write, no_atomic};
+	const char *name = line_word(line, "a region");
+
+	line_end(line);
+	find_mr(line, name, strlen(name))->mr->ops = &none;
+}
+
 static void do_arm(struct line *line)
 {
 	hca_cq_arm(cq, line_flag(line, "solicited") ? HCA_CQ_ARM_SOLICITED : HCA_CQ_ARM_ANY);
@@ -505,6 +535,8 @@ static void do_at(struct line *line)
 		do_modify(line);
 	else if (strcmp(what, "destroy") == 0)
 		do_destroy(line);
+	else if (strcmp(what, "unmap") == 0)
+		do_unmap(line);
 	else if (strcmp(what, "arm") == 0)
 		do_arm(line);
 	else if (strcmp(what, "priorities") == 0)

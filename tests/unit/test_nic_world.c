@@ -9,11 +9,15 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
-enum { BYTES = 5000 };
+enum { BYTES = 5000, ALL_RIGHTS = 15, GONE_BYTES = 3 * 4096 };
 
 const struct vrb_provider *vrb_provider(void)
 {
@@ -62,24 +66,28 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A queue pair that talks to itself, through the socket. */
-static struct ibv_qp *open_qp(struct ibv_cq *cq)
+static struct ibv_qp *create_qp(struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq, .cap = {8, 8, 1, 1, 0}};
 	struct ibv_qp *qp = ibv_create_qp(t.pd, &init);
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-				   .port_num = 1,
-				   .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
 	assert_non_null(qp);
+	return qp;
+}
+
+static void connect_to(struct ibv_qp *qp, const struct ibv_qp *peer)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ALL_RIGHTS};
+
 	assert_int_equal(
 		ibv_modify_qp(qp, &attr,
 			      IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS),
 		0);
 	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
 				    .path_mtu = IBV_MTU_1024,
-				    .dest_qp_num = qp->qp_num,
+				    .dest_qp_num = peer->qp_num,
 				    .max_dest_rd_atomic = 1,
 				    .min_rnr_timer = 1,
 				    .ah_attr = {.is_global = 1,
@@ -101,6 +109,14 @@ static struct ibv_qp *open_qp(struct ibv_cq *cq)
 					       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 					       IBV_QP_MAX_QP_RD_ATOMIC),
 			 0);
+}
+
+/* A queue pair that talks to itself, through the socket. */
+static struct ibv_qp *open_qp(struct ibv_cq *cq)
+{
+	struct ibv_qp *qp = create_qp(cq);
+
+	connect_to(qp, qp);
 	return qp;
 }
 
@@ -230,6 +246,93 @@ static void the_descriptor_is_readable_while_an_event_waits(void **state)
 	assert_int_equal(ibv_destroy_comp_channel(channel), 0);
 }
 
+static struct ibv_wc wait_one(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(cq, 1, &wc) == 0)
+		;
+	return wc;
+}
+
+/* How @opcode between @here and @addr ends, on queue pairs of its own. */
+static enum ibv_wc_status status_of(enum ibv_wr_opcode opcode, struct ibv_sge here,
+				    const struct ibv_mr *there, const void *addr)
+{
+	struct ibv_cq *cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
+	struct ibv_qp *qp = create_qp(cq), *peer = create_qp(cq);
+	struct ibv_send_wr wr = {.opcode = opcode,
+				 .send_flags = IBV_SEND_SIGNALED,
+				 .sg_list = &here,
+				 .num_sge = 1},
+			   *bad;
+	enum ibv_wc_status status;
+
+	connect_to(qp, peer);
+	connect_to(peer, qp);
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)addr;
+		wr.wr.atomic.rkey = there->rkey;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)addr;
+		wr.wr.rdma.rkey = there->rkey;
+	}
+	assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+	status = wait_one(cq).status;
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_qp(peer), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	return status;
+}
+
+static sigjmp_buf caught;
+
+static void on_own_fault(int number)
+{
+	siglongjmp(caught, number);
+}
+
+static bool own_fault_is_heard(volatile uint8_t *page)
+{
+	if (sigsetjmp(caught, 1) != 0)
+		return true;
+	page[0] = 1;
+	return false;
+}
+
+/* A peer asks for memory that the program has unmapped since: an error on the wire, and the program
+ * goes on, whatever it does about signals; faults of its own it hears as before. */
+static void unmapped_memory_is_an_error_of_the_request(void **state)
+{
+	const struct sigaction action = {.sa_handler = on_own_fault},
+			       standard = {.sa_handler = SIG_DFL};
+	uint8_t *gone =
+		mmap(NULL, GONE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(t.pd, gone, GONE_BYTES, ALL_RIGHTS);
+	struct ibv_sge here = {(uintptr_t)t.memory, 5000, t.mr->lkey},
+		       word = {(uintptr_t)t.memory, 8, t.mr->lkey},
+		       lost = {(uintptr_t)gone, 100, mr->lkey};
+	sigset_t faults;
+
+	(void)state;
+	assert_non_null(mr);
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	assert_int_equal(status_of(IBV_WR_RDMA_WRITE, here, mr, gone), IBV_WC_SUCCESS);
+	assert_int_equal(sigaction(SIGSEGV, &action, NULL), 0);
+	assert_int_equal(munmap(gone, GONE_BYTES), 0);
+	assert_int_equal(status_of(IBV_WR_RDMA_WRITE, here, mr, gone), IBV_WC_REM_OP_ERR);
+	assert_int_equal(status_of(IBV_WR_ATOMIC_FETCH_AND_ADD, word, mr, gone), IBV_WC_REM_OP_ERR);
+	assert_int_equal(status_of(IBV_WR_RDMA_READ, here, mr, gone), IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(status_of(IBV_WR_SEND, lost, mr, gone), IBV_WC_LOC_PROT_ERR);
+	assert_int_equal(pthread_sigmask(SIG_BLOCK, &faults, NULL), 0);
+	assert_int_equal(status_of(IBV_WR_RDMA_WRITE, here, mr, gone), IBV_WC_REM_OP_ERR);
+	assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &faults, NULL), 0);
+	assert_true(own_fault_is_heard(gone));
+	assert_int_equal(sigaction(SIGSEGV, &standard, NULL), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+}
+
 static void gids_are_those_of_the_nic(void **state)
 {
 	union ibv_gid gid;
@@ -248,6 +351,7 @@ int main(void)
 		T(memory_changes_while_nobody_polls),
 		T(an_event_ends_a_blocking_wait),
 		T(the_descriptor_is_readable_while_an_event_waits),
+		T(unmapped_memory_is_an_error_of_the_request),
 		T(gids_are_those_of_the_nic),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);

@@ -5,15 +5,16 @@
 
 /* Bytes between packets and memory. Every access is behind hca_mr_at(). */
 
-void hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt)
+bool hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt)
 {
 	pkt->length = (uint16_t)length;
 	if (mr->ops == &hca_mem_synthetic) {
 		pkt->synthetic = true;
 		pkt->pattern = wire_pattern(mr->stream, offset);
 	} else {
-		mr->ops->read(mr, offset, pkt->payload, length);
+		return mr->ops->read(mr, offset, pkt->payload, length);
 	}
+	return true;
 }
 
 /* A piece of a list that begins at byte @done of it and does not cross an entry's end. */
@@ -63,19 +64,16 @@ static inline __attribute__((always_inline)) bool gather(const struct hca_qp *qp
 		piece.mr = hca_mr_at(qp->dev, sge->slot, qp->pd, sge->lkey, va, length, 0);
 		if (!piece.mr)
 			return false;
-		hca_fetch(piece.mr, va - piece.mr->iova, length, pkt);
-		return true;
+		return hca_fetch(piece.mr, va - piece.mr->iova, length, pkt);
 	}
 	if (!find_piece(qp, wqe->sge, wqe->sge_count, done, length, 0, &piece))
 		return false;
-	if (piece.length == length) {
-		hca_fetch(piece.mr, piece.offset, length, pkt);
-		return true;
-	}
+	if (piece.length == length)
+		return hca_fetch(piece.mr, piece.offset, length, pkt);
 	for (uint32_t at = 0; at < length; at += piece.length) {
-		if (!find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece))
+		if (!find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece) ||
+		    !piece.mr->ops->read(piece.mr, piece.offset, pkt->payload + at, piece.length))
 			return false;
-		piece.mr->ops->read(piece.mr, piece.offset, pkt->payload + at, piece.length);
 	}
 	pkt->length = (uint16_t)length;
 	return true;
@@ -94,7 +92,8 @@ __attribute__((cold)) bool hca_gather_apart(const struct hca_qp *qp, const struc
 }
 
 /* Synthetic bytes into memory that is not: made here, in order, so that the last come last. */
-static void place_pattern(struct hca_mr *mr, uint64_t offset, uint64_t pattern, uint32_t length)
+static __attribute__((noinline)) bool place_pattern(struct hca_mr *mr, uint64_t offset,
+						    uint64_t pattern, uint32_t length)
 {
 	uint8_t bytes[256];
 
@@ -103,24 +102,30 @@ static void place_pattern(struct hca_mr *mr, uint64_t offset, uint64_t pattern, 
 			length - done < sizeof(bytes) ? length - done : (uint32_t)sizeof(bytes);
 
 		wire_pattern_bytes(wire_pattern_add(pattern, done), bytes, n);
-		mr->ops->write(mr, offset + done, bytes, n);
+		if (!mr->ops->write(mr, offset + done, bytes, n))
+			return false;
 	}
+	return true;
 }
 
-void hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
+bool hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
 	       const struct wire_pkt *pkt, uint32_t from, uint32_t length, ps_t now)
 {
 	const bool is_word = pkt->opcode == WIRE_ATOMIC_ACKNOWLEDGE && length == sizeof(uint64_t);
 
-	if (!pkt->synthetic)
-		mr->ops->write(mr, offset, pkt->payload + from, length);
-	else if (mr->ops != &hca_mem_synthetic ||
-		 wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset))
-		place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
+	if (!pkt->synthetic) {
+		if (!mr->ops->write(mr, offset, pkt->payload + from, length))
+			return false;
+	} else if (mr->ops != &hca_mem_synthetic ||
+		   wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset)) {
+		if (!place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length))
+			return false;
+	}
 	dev->observer->on_place(dev->world, mr, offset, length, is_word, now);
+	return true;
 }
 
-/* Nothing is placed where any piece is refused. */
+/* Nothing is placed where any piece is refused; what is gone is met while placing. */
 bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
 		 uint32_t done, const struct wire_pkt *pkt, ps_t now)
 {
@@ -130,14 +135,14 @@ bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sg
 	for (uint32_t at = 0; at < pkt->length; at += piece.length) {
 		if (!find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece))
 			return false;
-		if (piece.length == pkt->length) {
-			hca_place(qp->dev, piece.mr, piece.offset, pkt, 0, piece.length, now);
-			return true;
-		}
+		if (piece.length == pkt->length)
+			return hca_place(qp->dev, piece.mr, piece.offset, pkt, 0, piece.length,
+					 now);
 	}
 	for (uint32_t at = 0; at < pkt->length; at += piece.length) {
 		CHECK(find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece));
-		hca_place(qp->dev, piece.mr, piece.offset, pkt, at, piece.length, now);
+		if (!hca_place(qp->dev, piece.mr, piece.offset, pkt, at, piece.length, now))
+			return false;
 	}
 	return true;
 }

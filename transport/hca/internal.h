@@ -378,8 +378,9 @@ bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32
 		      uint32_t length, struct wire_pkt *pkt);
 bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
 		 uint32_t done, const struct wire_pkt *pkt, ps_t now);
-void hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt);
-void hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
+/* Of a region that was found; false: its bytes are gone. */
+bool hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt);
+bool hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
 	       const struct wire_pkt *pkt, uint32_t from, uint32_t length, ps_t now);
 
 /* cq.c */

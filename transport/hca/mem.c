@@ -152,9 +152,10 @@ void hca_mem_fini(struct hca_device *dev)
 	util_free(dev->mrs);
 }
 
-static void host_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
+static bool host_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
 {
 	memcpy(ret_bytes, mr->host + offset, length);
+	return true;
 }
 
 /* The most bytes, up to 8, that one aligned store puts at the end of [@host, @host + @length). */
@@ -170,7 +171,7 @@ static uint32_t tail_of(const uint8_t *host, uint32_t length)
 }
 
 /* Programs poll the end of a buffer to see that all of it is there: it comes last, in one store. */
-static void host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+static bool host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
 {
 	uint8_t *host = mr->host + offset;
 	uint32_t tail = tail_of(host, length);
@@ -183,7 +184,7 @@ static void host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
 	} last;
 
 	if (!length)
-		return;
+		return true;
 	to = host + length - tail;
 	memcpy(host, bytes, length - tail);
 	memcpy(&last, bytes + length - tail, tail);
@@ -195,11 +196,12 @@ static void host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
 		__atomic_store_n((uint16_t *)to, last.u16, __ATOMIC_RELEASE);
 	else
 		__atomic_store_n((uint8_t *)to, last.u8, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* The program's own threads may touch the same word; where the host address is not aligned, they
  * cannot do so atomically either. */
-static void host_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+static bool host_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
 			uint64_t compare, uint64_t *ret_original)
 {
 	uint8_t *host = mr->host + offset;
@@ -215,12 +217,13 @@ static void host_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64
 			__atomic_compare_exchange_n(word, &value, swap_add, false, __ATOMIC_SEQ_CST,
 						    __ATOMIC_SEQ_CST);
 		*ret_original = value;
-		return;
+		return true;
 	}
 	memcpy(&value, host, sizeof(value));
 	result = is_swap ? (value == compare ? swap_add : value) : value + swap_add;
 	memcpy(host, &result, sizeof(result));
 	*ret_original = value;
+	return true;
 }
 
 const struct hca_mem_ops hca_mem_host = {
@@ -230,19 +233,20 @@ const struct hca_mem_ops hca_mem_host = {
 	.atomic = host_atomic,
 };
 
-static void synthetic_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes,
+static bool synthetic_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes,
 			   uint32_t length)
 {
 	wire_pattern_bytes(wire_pattern(mr->stream, offset), ret_bytes, length);
+	return true;
 }
 
-static void synthetic_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
+static bool synthetic_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
 			    uint32_t length)
 {
 	uint8_t want[64];
 
 	if (wire_pattern_matches(wire_pattern(mr->stream, offset), bytes, length))
-		return;
+		return true;
 	for (uint32_t done = 0; done < length; done += (uint32_t)sizeof(want)) {
 		uint32_t n = length - done < sizeof(want) ? length - done : (uint32_t)sizeof(want);
 
@@ -250,16 +254,17 @@ static void synthetic_write(struct hca_mr *mr, uint64_t offset, const uint8_t *b
 		for (uint32_t i = 0; i < n; i++)
 			mr->mismatch_bytes += want[i] != bytes[done + i];
 	}
+	return true;
 }
 
 /* Bytes that are a function of their place cannot change: an atomic only reads them. */
-static void synthetic_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+static bool synthetic_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
 			     uint64_t compare, uint64_t *ret_original)
 {
 	(void)is_swap;
 	(void)swap_add;
 	(void)compare;
-	synthetic_read(mr, offset, (uint8_t *)ret_original, sizeof(*ret_original));
+	return synthetic_read(mr, offset, (uint8_t *)ret_original, sizeof(*ret_original));
 }
 
 const struct hca_mem_ops hca_mem_synthetic = {

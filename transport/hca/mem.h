@@ -20,18 +20,20 @@ enum hca_access {
 	HCA_ACCESS_REMOTE_ATOMIC = 8,
 };
 
-/* What one kind of memory can do; called only with ranges that hca_mr_find() passed. */
+/* What one kind of memory can do; called only with ranges that hca_mr_find() passed. False: the
+ * bytes are not there any more, for a kind that can tell; some of them may have been reached. */
 struct hca_mem_ops {
 	const char *name;
-	void (*read)(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length);
+	bool (*read)(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length);
 	/* The last (up to) 8 bytes become visible after all others. */
-	void (*write)(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length);
+	bool (*write)(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length);
 	/* 8 aligned bytes: *ret_original, then + @swap_add, or @swap_add where equal to
 	 * @compare. */
-	void (*atomic)(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+	bool (*atomic)(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
 		       uint64_t compare, uint64_t *ret_original);
 };
 
+/* The program's own; what it has unmapped meanwhile faults. */
 extern const struct hca_mem_ops hca_mem_host;
 /* Bytes that are a function of (stream, offset), carried as a reference (struct wire_pkt,
  * synthetic) unless asked for as bytes; a write compares what comes with what should come. */

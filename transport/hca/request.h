@@ -80,7 +80,8 @@ static inline bool touches_memory(const struct wire_pkt *pkt, const struct wire_
 	return op->atomic || (op->reth ? pkt->dma_length > 0 : op->write);
 }
 
-static inline void place_write(struct hca_qp *qp, const struct wire_pkt *pkt,
+/* False: the memory behind the region is gone. */
+static inline bool place_write(struct hca_qp *qp, const struct wire_pkt *pkt,
 			       const struct wire_op *op, struct hca_mr *mr, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
@@ -92,11 +93,11 @@ static inline void place_write(struct hca_qp *qp, const struct wire_pkt *pkt,
 		rq->write_slot = hca_mr_slot_of(qp->dev, pkt->rkey);
 		rq->write_length = pkt->dma_length + rq->placed;
 	}
-	if (mr && !rq->is_placed)
-		hca_place(qp->dev, mr, rq->write_va + rq->placed - mr->iova, pkt, 0, pkt->length,
-			  now);
 	if (op->imm)
 		rq->wqe_taken = true;
+	return !mr || rq->is_placed ||
+	       hca_place(qp->dev, mr, rq->write_va + rq->placed - mr->iova, pkt, 0, pkt->length,
+			 now);
 }
 
 #endif

@@ -98,7 +98,7 @@ void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res)
 		rq->res_first++;
 }
 
-/* The payload as it is now; false: the region is gone, or no longer readable. */
+/* The payload as it is now; false: the region or its memory is gone, or no longer readable. */
 static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint32_t psn,
 			 struct wire_pkt *pkt)
 {
@@ -116,9 +116,7 @@ static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint
 	hca_pkt_init(pkt, opcodes[first + 2 * last], qp->dest_qpn, psn);
 	if (first || last)
 		pkt->word = wire_aeth(WIRE_SYN_ACK_UNLIMITED, res->msn);
-	if (length > 0)
-		hca_fetch(mr, res->va + done - mr->iova, length, pkt);
-	return true;
+	return length == 0 || hca_fetch(mr, res->va + done - mr->iova, length, pkt);
 }
 
 static bool fill_read(struct hca_qp *qp, const struct hca_resource *res, struct wire_pkt *pkt)

@@ -155,6 +155,14 @@ void hca_qp_flush_recv(struct hca_qp *qp, ps_t now)
 		hca_responder_complete(qp, HCA_WC_WR_FLUSH_ERR, NULL, NULL, now);
 }
 
+/* IBTA 11.6.3.2: what a responder without a receive at hand tells its consumer. */
+static int event_of(uint8_t syndrome)
+{
+	if (syndrome == WIRE_NAK_REMOTE_ACCESS)
+		return HCA_EVENT_QP_ACCESS_ERR;
+	return syndrome == WIRE_NAK_REMOTE_OPERATION ? HCA_EVENT_QP_FATAL : HCA_EVENT_QP_REQ_ERR;
+}
+
 /* The request is refused for good: who asked hears it, the receive at hand fails, all else is
  * flushed. */
 void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status status, ps_t now)
@@ -166,10 +174,7 @@ void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status 
 	if (rq->wqe_taken)
 		hca_responder_complete(qp, status, NULL, NULL, now);
 	else
-		hca_qp_async(qp,
-			     syndrome == WIRE_NAK_REMOTE_ACCESS ? HCA_EVENT_QP_ACCESS_ERR
-								: HCA_EVENT_QP_REQ_ERR,
-			     now);
+		hca_qp_async(qp, event_of(syndrome), now);
 	hca_qp_fail(qp, now);
 }
 
@@ -210,6 +215,12 @@ static void remember(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	rq->msn = res->msn;
 }
 
+/* Memory that was found to be right is not there after all. */
+static __attribute__((noinline, cold)) void fail_gone(struct hca_qp *qp, ps_t now)
+{
+	hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_QP_OP_ERR, now);
+}
+
 static void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			   struct hca_mr *mr, ps_t now)
 {
@@ -217,8 +228,11 @@ static void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, const 
 	uint64_t offset = pkt->va - mr->iova, original;
 
 	dev->counters.rx_atomic_requests++;
-	mr->ops->atomic(mr, offset, pkt->opcode == WIRE_COMPARE_SWAP, pkt->rare.swap_add,
-			pkt->rare.compare, &original);
+	if (!mr->ops->atomic(mr, offset, pkt->opcode == WIRE_COMPARE_SWAP, pkt->rare.swap_add,
+			     pkt->rare.compare, &original)) {
+		fail_gone(qp, now);
+		return;
+	}
 	dev->observer->on_place(dev->world, mr, offset, ATOMIC_BYTES, true, now);
 	remember(qp, pkt, op, original);
 }
@@ -231,7 +245,7 @@ static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 
 	rq->wqe_taken = true;
 	if (!rq->is_placed && !hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
-		hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_QP_OP_ERR, now);
+		fail_gone(qp, now);
 		return false;
 	}
 	if (op->ieth && !hca_mr_invalidate(qp->dev, qp->pd, pkt->word)) {
@@ -258,10 +272,14 @@ static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct 
 	}
 	if (op->start)
 		rq->placed = 0;
-	if (op->write)
-		place_write(qp, pkt, op, mr, now);
-	else if (!place_send(qp, pkt, op, now))
+	if (op->write) {
+		if (!place_write(qp, pkt, op, mr, now)) {
+			fail_gone(qp, now);
+			return;
+		}
+	} else if (!place_send(qp, pkt, op, now)) {
 		return;
+	}
 	rq->placed += pkt->length;
 	rq->is_send = op->send;
 	rq->in_message = !op->end;

@@ -51,17 +51,15 @@ static bool may_execute(struct hca_qp *qp, const struct wire_pkt *pkt, const str
 	return *ret_mr;
 }
 
-/* False: the memory of the receive is not as it was said to be. */
+/* False: the memory of the receive is not as it was said to be, or that of the region is gone. */
 static bool place(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		  struct hca_mr *mr, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
 
-	if (op->write) {
-		place_write(qp, pkt, op, mr, now);
-		return true;
-	}
+	if (op->write)
+		return place_write(qp, pkt, op, mr, now);
 	rq->wqe_taken = true;
 	return hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now);
 }
@@ -83,6 +81,11 @@ void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 	if (op->start)
 		rq->placed = 0;
 	if (!place(qp, pkt, op, mr, now)) {
+		if (!op->send) {
+			qp->dev->counters.rx_dropped++;
+			forget_message(rq);
+			return;
+		}
 		hca_responder_complete(qp, HCA_WC_LOC_QP_OP_ERR, NULL, NULL, now);
 		hca_qp_fail(qp, now);
 		return;

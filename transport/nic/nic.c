@@ -47,6 +47,7 @@ bool nic_trylock(struct nic *nic)
 void nic_unlock(struct nic *nic)
 {
 	CHECK(nic->locked);
+	nic_memory_rest();
 	nic->locked = false;
 	CHECK(pthread_mutex_unlock(&nic->lock) == 0);
 }

@@ -251,6 +251,7 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 	}
 	w->world = (struct vrb_world){.ops = &world_ops,
 				      .hca = nic_device(w->nic),
+				      .memory = &nic_memory,
 				      .device_name = "verbena0",
 				      .netdev = nic_netdev(w->nic),
 				      .guid = nic_guid(w->nic)};

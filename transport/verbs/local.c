@@ -101,7 +101,7 @@ static int local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *in
 			   struct vrb_mr_info *ret_info)
 {
 	struct vrb_world *world = self;
-	const struct hca_mr_params params = {.ops = &hca_mem_host,
+	const struct hca_mr_params params = {.ops = world->memory,
 					     .iova = init->iova,
 					     .length = init->length,
 					     .access = init->access,

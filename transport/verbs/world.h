@@ -61,8 +61,9 @@ struct vrb_world_ops {
 struct vrb_world {
 	const struct vrb_world_ops *ops;
 	struct hca_device *hca;
-	const char *device_name; /* "verbena0" */
-	const char *netdev;	 /* "eth0" */
+	const struct hca_mem_ops *memory; /* how the adapter reaches what the program registers */
+	const char *device_name;	  /* "verbena0" */
+	const char *netdev;		  /* "eth0" */
 	uint64_t guid;
 	struct vrb_device *device; /* belongs to transport/verbs; NULL at first */
 };
