@@ -25,6 +25,11 @@ static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t am
 	return task->host->now;
 }
 
+static ps_t world_now(struct vrb_world *world)
+{
+	return task_of(world)->host->now;
+}
+
 /* The host looks at its adapter again after each step of a program. */
 static void world_leave(struct vrb_world *world, bool posted)
 {
@@ -116,6 +121,7 @@ static uint64_t world_qp_identity(struct vrb_world *world)
 static const struct vrb_world_ops world_ops = {
 	.name = "task",
 	.enter = world_enter,
+	.now = world_now,
 	.leave = world_leave,
 	.poll_empty = world_poll_empty,
 	.channel_init = world_channel_init,

@@ -89,6 +89,11 @@ static ps_t toy_enter(struct vrb_world *world, enum vrb_call call, uint64_t amou
 	return toy->now;
 }
 
+static ps_t toy_time(struct vrb_world *world)
+{
+	return host_of(world)->toy->now;
+}
+
 static void toy_leave(struct vrb_world *world, bool posted)
 {
 	struct toy *toy = host_of(world)->toy;
@@ -156,6 +161,7 @@ static int toy_resolve(struct vrb_world *world, struct wire_path *path, uint32_t
 		return -EINVAL;
 	if (!find(host->toy, path->dst_ip))
 		return -EHOSTUNREACH;
+	host->toy->now += host->toy->resolve_takes;
 	memcpy(path->src_ip, host->gid[sgid_index], 16);
 	host->toy->path = *path;
 	path->udp_sport = (uint16_t)(0xc000 | (local_qpn & 0x3fff));
@@ -186,6 +192,7 @@ static uint64_t toy_qp_identity(struct vrb_world *world)
 static const struct vrb_world_ops world_ops = {
 	.name = "toy",
 	.enter = toy_enter,
+	.now = toy_time,
 	.leave = toy_leave,
 	.poll_empty = toy_poll_empty,
 	.channel_init = toy_channel_init,

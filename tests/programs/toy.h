@@ -26,6 +26,7 @@ struct toy {
 	uint32_t drop_every; /* every n-th packet is lost; 0: none */
 	pthread_mutex_t lock;
 	ps_t now;
+	ps_t resolve_takes; /* to find a peer */
 	uint64_t packets, calls[VRB_CALL_COUNT], amounts[VRB_CALL_COUNT];
 	struct wire_path path; /* the last that was resolved */
 	bool idle;

@@ -347,6 +347,31 @@ static void test_the_current_state_can_be_a_condition(void **state)
 		0);
 }
 
+/* The way to the peer is looked for while the last timeout passes. */
+static void test_time_passes_while_an_address_is_looked_for(void **state)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .retry_cnt = 0, .timeout = 1};
+	struct ibv_qp_attr way = rtr_attr(&b);
+
+	(void)state;
+	connect_both();
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(
+		ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_RETRY_CNT | IBV_QP_TIMEOUT), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	toy.drop_every = 1;
+	assert_int_equal(post_send(&a, (struct ibv_send_wr){.opcode = IBV_WR_SEND}), 0);
+	assert_true(toy_pump(&toy));
+	attr.qp_state = way.qp_state = IBV_QPS_SQD;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	toy.resolve_takes = PS_S;
+	assert_fails(EINVAL, ibv_modify_qp(a.qp, &way, IBV_QP_STATE | IBV_QP_AV) == EINVAL);
+	assert_int_equal(ibv_query_qp(a.qp, &attr, IBV_QP_STATE, NULL), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_ERR);
+	assert_int_equal(poll_one(&a).status, IBV_WC_RETRY_EXC_ERR);
+}
+
 static void test_query_gives_back_what_was_set(void **state)
 {
 	struct ibv_qp_attr attr, want = rtr_attr(&b);
@@ -433,5 +458,6 @@ RUN(T(test_device_pointers_are_the_same_every_time), T(test_no_device_is_an_empt
     T(test_a_pd_in_use_stays), T(test_rights_of_regions),
     T(test_what_cannot_be_pinned_is_no_region), T(test_rereg_leaves_the_region_as_it_was),
     T(test_creation_of_a_cq), T(test_creation_of_a_qp), T(test_transitions_that_are_refused),
-    T(test_the_current_state_can_be_a_condition), T(test_query_gives_back_what_was_set),
+    T(test_the_current_state_can_be_a_condition),
+    T(test_time_passes_while_an_address_is_looked_for), T(test_query_gives_back_what_was_set),
     T(test_the_path_of_a_qp), T(test_every_value_has_a_name), T(test_rates_there_and_back))

@@ -140,12 +140,12 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 	uint64_t bytes = list_bytes(wr->sge, wr->sge_count);
 	struct hca_wqe *wqe = &sq->ring[sq->tail & sq->mask];
 
+	if (dev->agenda.wake_at <= now)
+		hca_sched_wake(dev, now);
 	if (!send_is_valid(qp, wr, bytes))
 		return -EINVAL;
 	if (sq->tail - sq->una == sq->depth)
 		return -ENOMEM;
-	if (dev->agenda.wake_at <= now)
-		hca_sched_wake(dev, now);
 	fill(qp, wqe, wr, (uint32_t)bytes);
 	if (sq->paths)
 		hca_ud_posted(qp, wqe, wr, now);
@@ -166,13 +166,13 @@ int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca
 	uint64_t bytes = list_bytes(wr->sge, wr->sge_count);
 	struct hca_rwqe *wqe = &rq->ring[index];
 
+	if (dev->agenda.wake_at <= now)
+		hca_sched_wake(dev, now);
 	if (qp->state == HCA_QPS_RESET || wr->sge_count > qp->recv_sge_max ||
 	    bytes > (uint64_t)1 << MESSAGE_BITS)
 		return -EINVAL;
 	if (rq->tail - rq->head == rq->depth)
 		return -ENOMEM;
-	if (dev->agenda.wake_at <= now)
-		hca_sched_wake(dev, now);
 	*wqe = (struct hca_rwqe){
 		.wr_id = wr->wr_id,
 		.length = (uint32_t)bytes,

@@ -186,15 +186,17 @@ void hca_qp_async(struct hca_qp *qp, int event, ps_t now)
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
 		  uint32_t mask, ps_t now)
 {
-	enum hca_qp_state next = mask & HCA_QP_STATE ? attr->state : qp->state;
+	enum hca_qp_state next;
 
+	/* The timer that is due may be the one that ends the queue pair. */
+	if (dev->agenda.wake_at <= now)
+		hca_sched_wake(dev, now);
+	next = mask & HCA_QP_STATE ? attr->state : qp->state;
 	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask))
 		return -EINVAL;
 	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
 	    hca_resources_create(qp) != 0)
 		return -ENOMEM;
-	if (dev->agenda.wake_at <= now)
-		hca_sched_wake(dev, now);
 	if (next == HCA_QPS_RESET)
 		reset(qp, now);
 	set_attributes(qp, attr, mask, now);

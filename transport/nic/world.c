@@ -54,6 +54,11 @@ out:
 	return nic_now(w->nic);
 }
 
+static ps_t world_now(struct vrb_world *world)
+{
+	return nic_now(to_nic_world(world)->nic);
+}
+
 static void sync_channels(struct nic_world *w)
 {
 	for (struct channel *c = w->channels; c; c = c->next) {
@@ -193,6 +198,7 @@ static uint64_t world_qp_identity(struct vrb_world *world)
 static const struct vrb_world_ops world_ops = {
 	.name = "nic",
 	.enter = world_enter,
+	.now = world_now,
 	.leave = world_leave,
 	.poll_empty = world_poll_empty,
 	.channel_init = world_channel_init,

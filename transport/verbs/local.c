@@ -319,11 +319,14 @@ static int local_modify_qp(void *self, uint64_t handle, struct hca_qp_attr *attr
 	ps_t now;
 
 	now = enter(world, VRB_CALL_CONTROL, 0);
-	hca_qp_query(qp, &is, &init);
-	if (mask & HCA_QP_CUR_STATE && cur_state != is.state)
-		ret = -EINVAL;
-	if (ret == 0 && mask & HCA_QP_AV)
+	if (mask & HCA_QP_AV) {
 		ret = resolve(world, qp, attr, mask, av);
+		now = world->ops->now(world);
+	}
+	hca_advance(world->hca, now);
+	hca_qp_query(qp, &is, &init);
+	if (ret == 0 && mask & HCA_QP_CUR_STATE && cur_state != is.state)
+		ret = -EINVAL;
 	if (ret == 0)
 		ret = hca_qp_modify(world->hca, qp, attr, mask, now);
 	leave(world, true);
@@ -335,7 +338,7 @@ static int local_query_qp(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
 {
 	struct vrb_world *world = self;
 
-	enter(world, VRB_CALL_CONTROL, 0);
+	hca_advance(world->hca, enter(world, VRB_CALL_CONTROL, 0));
 	hca_qp_query(from_handle(qp), ret_attr, ret_init);
 	leave(world, false);
 	return 0;

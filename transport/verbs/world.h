@@ -29,6 +29,8 @@ struct vrb_world_ops {
 	/* Begins a call: takes the adapter's lock, or lets virtual time pass up to the end of what
 	 * the call costs. Returns the time at which it acts. */
 	ps_t (*enter)(struct vrb_world *world, enum vrb_call call, uint64_t amount);
+	/* Inside a call, after one of those below that wait: the time now. */
+	ps_t (*now)(struct vrb_world *world);
 	/* Ends a call. @posted: the adapter may have something to send. */
 	void (*leave)(struct vrb_world *world, bool posted);
 	/* Inside a call: ibv_poll_cq() found @cq empty. Virtual time: waits for its next
