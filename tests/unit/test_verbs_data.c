@@ -3,6 +3,8 @@
 /* Posting, polling and events. */
 #include "tests/unit/verbs_test.h"
 
+#include <sys/mman.h>
+
 /* Posting and polling */
 
 static void test_posts_that_are_refused(void **state)
@@ -401,6 +403,29 @@ static void test_an_overrun_cq_is_an_event_of_its_own(void **state)
 	ibv_ack_async_event(&event);
 }
 
+/* The list ends with its page, and says that it goes on. */
+static void test_a_list_is_not_read_before_its_length_is_known(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *pages =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_sge *last = (void *)(pages + page - sizeof(*last));
+	struct ibv_send_wr send = {.opcode = IBV_WR_SEND, .sg_list = last, .num_sge = 1 << 28},
+			   *bad_send;
+	struct ibv_recv_wr recv = {.sg_list = last, .num_sge = 1 << 28}, *bad_recv;
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	*last = (struct ibv_sge){(uintptr_t)a.bytes, 1, a.mr->lkey};
+	assert_int_equal(munmap(pages + page, page), 0);
+	connect_both();
+	assert_fails(EINVAL, ibv_post_send(a.qp, &send, &bad_send) == EINVAL);
+	send.send_flags = IBV_SEND_INLINE;
+	assert_fails(EINVAL, ibv_post_send(a.qp, &send, &bad_send) == EINVAL);
+	assert_fails(EINVAL, ibv_post_recv(a.qp, &recv, &bad_recv) == EINVAL);
+	assert_int_equal(munmap(pages, page), 0);
+}
+
 RUN(T(test_posts_that_are_refused), T(test_a_full_queue_refuses_and_says_which),
     T(test_a_list_in_a_circle_fills_the_queue), T(test_a_send_arrives_with_all_its_fields),
     T(test_a_write_reaches_the_address_of_its_region), T(test_atomics_take_their_own_fields),
@@ -408,4 +433,5 @@ RUN(T(test_posts_that_are_refused), T(test_a_full_queue_refuses_and_says_which),
     T(test_a_cq_armed_for_solicited_ones), T(test_events_wait_unread_and_in_order),
     T(test_a_destroyed_cq_takes_its_unread_events_along),
     T(test_destroy_cq_waits_for_acknowledgements), T(test_a_bad_key_is_an_event_of_the_responder),
-    T(test_events_of_the_port_reach_every_context), T(test_an_overrun_cq_is_an_event_of_its_own))
+    T(test_events_of_the_port_reach_every_context), T(test_an_overrun_cq_is_an_event_of_its_own),
+    T(test_a_list_is_not_read_before_its_length_is_known))

@@ -36,6 +36,7 @@ static const struct kind {
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
+/* Of a list that has been found to be no longer than the queue pair takes. */
 static uint64_t list_bytes(const struct hca_sge *sge, uint32_t sge_count)
 {
 	uint64_t bytes = 0;
@@ -77,8 +78,6 @@ static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr,
 	if (wr->flags & HCA_SEND_INLINE) {
 		if (!kind->may_be_inline || bytes > qp->inline_max)
 			return false;
-	} else if (wr->sge_count > qp->send_sge_max) {
-		return false;
 	}
 	if (wr->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wr->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
 		return bytes == ATOMIC_BYTES;
@@ -137,11 +136,14 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		     ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
-	uint64_t bytes = list_bytes(wr->sge, wr->sge_count);
+	uint64_t bytes;
 	struct hca_wqe *wqe = &sq->ring[sq->tail & sq->mask];
 
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
+	if (wr->sge_count > qp->send_sge_max)
+		return -EINVAL;
+	bytes = list_bytes(wr->sge, wr->sge_count);
 	if (!send_is_valid(qp, wr, bytes))
 		return -EINVAL;
 	if (sq->tail - sq->una == sq->depth)
@@ -163,13 +165,15 @@ int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca
 {
 	struct hca_rq *rq = &qp->rq;
 	uint32_t index = rq->tail & rq->mask;
-	uint64_t bytes = list_bytes(wr->sge, wr->sge_count);
+	uint64_t bytes;
 	struct hca_rwqe *wqe = &rq->ring[index];
 
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	if (qp->state == HCA_QPS_RESET || wr->sge_count > qp->recv_sge_max ||
-	    bytes > (uint64_t)1 << MESSAGE_BITS)
+	if (qp->state == HCA_QPS_RESET || wr->sge_count > qp->recv_sge_max)
+		return -EINVAL;
+	bytes = list_bytes(wr->sge, wr->sge_count);
+	if (bytes > (uint64_t)1 << MESSAGE_BITS)
 		return -EINVAL;
 	if (rq->tail - rq->head == rq->depth)
 		return -ENOMEM;

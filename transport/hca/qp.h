@@ -106,8 +106,9 @@ const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn);
 enum hca_qp_state hca_qp_state_of(const struct hca_device *dev, uint32_t qpn);
 uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp); /* since RESET */
 
-/* One work request. -EINVAL: state, opcode, inline too long, too many SGEs, over 2^31 bytes (the
- * send queue in ERR accepts and flushes); -ENOMEM: queue full. Inline bytes are taken now. */
+/* One work request. -EINVAL: state, opcode, inline too long, too many SGEs (none is read then),
+ * over 2^31 bytes (the send queue in ERR accepts and flushes); -ENOMEM: queue full. Inline bytes
+ * are taken now. */
 int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca_send_wr *wr,
 		     ps_t now);
 int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca_recv_wr *wr,
