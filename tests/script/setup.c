@@ -332,6 +332,7 @@ void do_mr(struct line *line)
 	p.iova = line_number(line, "va", 0);
 	p.length = line_number(line, "len", 0);
 	p.access = access_of(line, line_get(line, "access") ? line_get(line, "access") : "lwra");
+	p.is_fast = line_flag(line, "fast");
 	if (line_get(line, "stream")) {
 		p.ops = &hca_mem_synthetic;
 		p.stream = line_number(line, "stream", 0);

@@ -395,6 +395,7 @@ static void open_side(struct run *run, uint32_t number)
 						     .host = host->memory,
 						     .iova = host->iova,
 						     .length = host->bytes,
+						     .is_fast = true,
 						     .access = HCA_ACCESS_LOCAL_WRITE |
 							       HCA_ACCESS_REMOTE_WRITE};
 		struct hca_mr *mr;

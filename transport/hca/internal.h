@@ -352,7 +352,8 @@ _Static_assert(offsetof(struct hca_device, agenda) == 0, "hca_next_at() reads it
 
 /* mem.c */
 uint32_t hca_mr_slot_of(const struct hca_device *dev, uint32_t key);
-bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t key);
+/* False: no such key, or a region that stays as it is, for whoever asks. */
+bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t key, bool remote);
 void hca_mem_fini(struct hca_device *dev);
 
 /* hca_mr_find() for a key whose slot is known. */

@@ -106,6 +106,7 @@ int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr
 		.lkey = key,
 		.rkey = key,
 		.access = params->access,
+		.is_fast = params->is_fast,
 		.number = dev->mr_number++,
 		.host = params->host,
 		.stream = params->stream,
@@ -135,11 +136,13 @@ int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr)
 	return 0;
 }
 
-bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t key)
+bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t key, bool remote)
 {
+	const uint32_t remote_rights =
+		HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ | HCA_ACCESS_REMOTE_ATOMIC;
 	struct hca_mr *mr = hca_mr_find(dev, pd, key, 0, 0, 0);
 
-	if (!mr)
+	if (!mr || !mr->is_fast || (remote && !(mr->access & remote_rights)))
 		return false;
 	dev->mrs[hca_mr_slot_of(dev, key)].mr = NULL;
 	return true;

@@ -46,6 +46,7 @@ struct hca_mr {
 	uint64_t length; /* bytes */
 	uint32_t lkey, rkey;
 	uint32_t access;	 /* enum hca_access */
+	bool is_fast;		 /* of struct hca_mr_params */
 	uint32_t number;	 /* n-th region of the device, from 0: the digest's name for it */
 	uint8_t *host;		 /* kind host: the first byte */
 	uint64_t stream;	 /* kind synthetic */
@@ -56,6 +57,10 @@ struct hca_mr_params {
 	const struct hca_mem_ops *ops;
 	uint64_t iova, length;
 	uint32_t access;
+	/* Work requests make it invalid: LOCAL_INV, and where @access has a remote right, the other
+	 * end's SEND with Invalidate (IBTA 10.6.7: what Fast Register made). Ordinary regions stay
+	 * valid whoever asks; so on mlx5 (mkc.en_rinval) and rxe (rxe_invalidate_mr()). */
+	bool is_fast;
 	uint8_t *host;
 	uint64_t stream;
 };

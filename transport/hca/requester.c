@@ -146,7 +146,7 @@ static void local_invalidate(struct hca_qp *qp, ps_t now)
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = next_wqe(qp);
 
-	if (!hca_mr_invalidate(qp->dev, qp->pd, wqe->word)) {
+	if (!hca_mr_invalidate(qp->dev, qp->pd, wqe->word, false)) {
 		hca_requester_fail(qp, HCA_WC_LOC_QP_OP_ERR, now);
 		return;
 	}

@@ -248,7 +248,7 @@ static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 		fail_gone(qp, now);
 		return false;
 	}
-	if (op->ieth && !hca_mr_invalidate(qp->dev, qp->pd, pkt->word)) {
+	if (op->ieth && !hca_mr_invalidate(qp->dev, qp->pd, pkt->word, true)) {
 		hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
 		return false;
 	}
