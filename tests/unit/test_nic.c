@@ -250,6 +250,37 @@ static void bad_datagrams_are_dropped_and_counted(void **state)
 	side_close(&a);
 }
 
+/* Somebody who knows number and PSN, and sends from another address than the peer's. */
+static void a_connected_queue_pair_hears_its_peer_alone(void **state)
+{
+	struct side a;
+	struct plain peer, stranger;
+	struct nic_stats stats;
+	struct forged f;
+
+	(void)state;
+	side_open_udp(&a, 1);
+	plain_open(&peer, 2, 0);
+	plain_open(&stranger, 3, 0);
+	side_join_plain(&a, peer.ip);
+	side_recv(&a, 5, 0, BIG);
+	forge(&f, &a, &stranger);
+	expect_verdict(&a, &stranger, f.buf, f.length, WIRE_OK);
+	nic_stats(a.nic, &stats);
+	assert_int_equal(stats.rx_stranger, 1);
+	assert_true(hca_cq_is_empty(a.cq));
+	f.pkt = (struct wire_pkt){.opcode = WIRE_CNP, .dest_qpn = hca_qp_qpn(a.qp)};
+	f.length = wire_udp_emit(&f.path, &f.pkt, f.buf, sizeof(f.buf));
+	expect_verdict(&a, &stranger, f.buf, f.length, WIRE_OK);
+	assert_int_equal(hca_device_counters(a.hca)->rx_packets, 0);
+	forge(&f, &a, &peer);
+	expect_verdict(&a, &peer, f.buf, f.length, WIRE_OK);
+	assert_int_equal(side_wait(&a, &a).wr_id, 5);
+	plain_close(&stranger);
+	plain_close(&peer);
+	side_close(&a);
+}
+
 static void a_congestion_mark_reaches_the_adapter(void **state)
 {
 	struct side a;
@@ -577,6 +608,7 @@ int main(void)
 		T(link_local_gid_reaches_an_ipv4_peer_over_udp),
 		T(a_path_of_another_family_is_refused),
 		T(bad_datagrams_are_dropped_and_counted),
+		T(a_connected_queue_pair_hears_its_peer_alone),
 		T(a_congestion_mark_reaches_the_adapter),
 		T(packets_leave_as_the_icrc_has_them),
 		T(ip_identification_is_always_zero),

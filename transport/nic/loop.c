@@ -69,6 +69,19 @@ void nic_loop_flush(struct nic *nic, uint32_t *moved)
 	}
 }
 
+/* A connected queue pair hears its peer alone; whom a datagram is from, its receiver is told. The
+ * ICRC proves nothing about who sent a packet: numbers and PSNs are all that there is to guess. */
+static bool is_of_a_stranger(const struct nic *nic, const struct wire_path *path,
+			     const struct wire_pkt *pkt)
+{
+	const struct wire_path *way;
+
+	if ((pkt->opcode & 0xe0) == WIRE_UD)
+		return false;
+	way = hca_qp_path(nic->hca, pkt->dest_qpn);
+	return way && memcmp(way->dst_ip, path->src_ip, sizeof(way->dst_ip)) != 0;
+}
+
 static void input(struct nic *nic, struct nic_slot *slot, ps_t now)
 {
 	struct wire_pkt pkt;
@@ -83,6 +96,10 @@ static void input(struct nic *nic, struct nic_slot *slot, ps_t now)
 		return;
 	if (nic->capture)
 		nic_capture_pkt(nic->capture, true, &slot->path, &pkt, now);
+	if (is_of_a_stranger(nic, &slot->path, &pkt)) {
+		nic->stats.rx_stranger++;
+		return;
+	}
 	rx.ecn = slot->path.ecn;
 	hca_input(nic->hca, &pkt, &rx, now);
 }

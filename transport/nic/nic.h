@@ -52,6 +52,7 @@ struct nic_params {
 struct nic_stats {
 	uint64_t rx[WIRE_VERDICT_COUNT];
 	uint64_t rx_not_ours; /* frame: whole, but for another address */
+	uint64_t rx_stranger; /* whole, but not from the peer of its queue pair: dropped */
 	uint64_t rx_neigh;    /* frame: ARP and neighbour discovery */
 	uint64_t tx_packets;
 	uint64_t tx_full; /* times that a packet had to wait for room in the socket */
