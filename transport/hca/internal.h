@@ -252,6 +252,7 @@ struct hca_resource {
 	uint32_t first_psn, packets, msn;
 	uint32_t start_psn, cursor_psn, end_psn; /* of the stream of responses; end: one past */
 	uint32_t stream_end;			 /* bytes from @va */
+	uint8_t opcode;
 	bool is_atomic, pending, replay;
 };
 

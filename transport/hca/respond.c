@@ -65,7 +65,7 @@ void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 
 		if (index >= res->packets)
 			continue;
-		if (res->is_atomic != op->atomic || pkt->va != res->va + done ||
+		if (res->opcode != pkt->opcode || pkt->va != res->va + done ||
 		    pkt->rkey != res->rkey || (op->read && (pkt->dma_length > res->length - done)))
 			break;
 		if (rq->early && op->read && !is_whole(res, pkt)) {

@@ -205,6 +205,7 @@ static void remember(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 		.cursor_psn = pkt->psn,
 		.end_psn = wire_psn_add(pkt->psn, packets),
 		.stream_end = op->atomic ? 0 : pkt->dma_length,
+		.opcode = pkt->opcode,
 		.is_atomic = op->atomic,
 		.pending = true,
 	};
