@@ -256,6 +256,9 @@ struct hca_resource {
 	bool is_atomic, pending, replay;
 };
 
+/* The first number of a READ or an atomic: that counters wrap shows early, and everywhere. */
+#define HCA_RES_START UINT32_MAX
+
 /* The responder. */
 struct hca_rq {
 	uint32_t expected_psn, msn;
@@ -275,7 +278,7 @@ struct hca_rq {
 	struct hca_local_sge *sges;
 	struct hca_resource *resources;
 	uint32_t res_mask, res_max;   /* res_max: how many are remembered */
-	uint32_t res_first, res_next; /* first: none before it is pending */
+	uint32_t res_first, res_next; /* wrap; first: none before it is pending */
 	struct hca_early *early;      /* HCA_SELECTIVE */
 };
 

@@ -6,6 +6,7 @@
 #include "util/siphash.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { TIMEOUT_MAX = 31, RETRY_MAX = 7, RNR_TIMER_MAX = 31, MTU_MIN = 256 };
 
@@ -141,7 +142,12 @@ static void reset(struct hca_qp *qp, ps_t now)
 				 .sges = qp->rq.sges,
 				 .resources = qp->rq.resources,
 				 .res_mask = qp->rq.res_mask,
+				 .res_first = HCA_RES_START,
+				 .res_next = HCA_RES_START,
 				 .early = qp->rq.early};
+	if (qp->rq.resources)
+		memset(qp->rq.resources, 0,
+		       (qp->rq.res_mask + (size_t)1) * sizeof(*qp->rq.resources));
 	if (qp->sq.recovery) {
 		hca_recover_reset(qp);
 		hca_early_reset(qp);

@@ -56,8 +56,9 @@ static void repair(struct hca_qp *qp, const struct wire_pkt *pkt)
 void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op)
 {
 	struct hca_rq *rq = &qp->rq;
-	uint32_t oldest = rq->res_next > rq->res_max ? rq->res_next - rq->res_max : 0;
+	const uint32_t oldest = rq->res_next - rq->res_max;
 
+	/* Those that were never used have no packets. */
 	for (uint32_t i = rq->res_next; i != oldest; i--) {
 		struct hca_resource *res = &rq->resources[(i - 1) & rq->res_mask];
 		uint32_t index = (pkt->psn - res->first_psn) & WIRE_U24_MAX;
@@ -163,7 +164,7 @@ static void fill_atomic(struct hca_qp *qp, const struct hca_resource *res, struc
 /* The READ that a repair is of, as it was asked for first; NULL: forgotten. */
 static struct hca_resource *read_of(const struct hca_rq *rq, uint32_t psn)
 {
-	const uint32_t oldest = rq->res_next > rq->res_max ? rq->res_next - rq->res_max : 0;
+	const uint32_t oldest = rq->res_next - rq->res_max;
 
 	for (uint32_t i = rq->res_next; i != oldest; i--) {
 		struct hca_resource *res = &rq->resources[(i - 1) & rq->res_mask];

@@ -43,7 +43,7 @@ static bool resource_is_free(const struct hca_rq *rq)
 		return false;
 	oldest = &rq->resources[(rq->res_next - rq->res_max) & rq->res_mask];
 	/* The peer waits for more answers than it may; an answer given again is none of them. */
-	return rq->res_next < rq->res_max || !oldest->pending || oldest->replay;
+	return !oldest->pending || oldest->replay;
 }
 
 static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
@@ -183,15 +183,11 @@ static void remember(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 {
 	struct hca_rq *rq = &qp->rq;
 	struct hca_resource *res = &rq->resources[rq->res_next & rq->res_mask];
+	struct hca_resource *oldest = &rq->resources[(rq->res_next - rq->res_max) & rq->res_mask];
 	uint32_t packets = op->atomic ? 1 : packets_of(qp, pkt->dma_length);
 
-	if (rq->res_next >= rq->res_max) {
-		struct hca_resource *oldest =
-			&rq->resources[(rq->res_next - rq->res_max) & rq->res_mask];
-
-		if (oldest->pending)
-			hca_responder_answered(rq, oldest);
-	}
+	if (oldest->pending)
+		hca_responder_answered(rq, oldest);
 	*res = (struct hca_resource){
 		.va = pkt->va,
 		.original = original,
