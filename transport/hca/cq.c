@@ -74,14 +74,48 @@ void hca_cq_arm(struct hca_cq *cq, enum hca_cq_arm arm)
 		cq->arm = arm;
 }
 
-/* IBTA 10.2.3.3: a CQ that overflows is in error; what it holds can still be polled. */
-static void overflow(struct hca_cq *cq, ps_t now)
+/* IBTA 10.2.3.3: a CQ that overflows is in error; what it holds can still be polled. A completion
+ * is lost, and with it what its queue pair and all others of this CQ can be trusted with. They fail
+ * at this instant, but not in the middle of what they are at. */
+static __attribute__((noinline, cold)) void overflow(struct hca_cq *cq, ps_t now)
 {
 	struct hca_device *dev = cq->dev;
 
 	if (!cq->overflowed)
 		dev->observer->on_async(dev->world, cq->owner, HCA_EVENT_CQ_ERR, now);
-	cq->overflowed = true;
+	cq->overflowed = cq->lost = true;
+	hca_heap_set(&dev->timers, &dev->cq_alarm, now);
+	hca_sched_heaps_changed(dev);
+}
+
+/* The first from @qpn on that has to fail: the order is that of numbers, whatever the map's is. */
+static struct hca_qp *next_user(const struct hca_device *dev, uint32_t qpn)
+{
+	struct hca_qp *first = NULL;
+
+	for (uint32_t i = 0; i <= dev->qps.mask; i++) {
+		struct hca_qp *qp = dev->qps.slots[i].object;
+
+		if (qp && qp->qpn >= qpn && (qp->send_cq->lost || qp->recv_cq->lost) &&
+		    qp->state != HCA_QPS_RESET && qp->state != HCA_QPS_ERR &&
+		    (!first || qp->qpn < first->qpn))
+			first = qp;
+	}
+	return first;
+}
+
+void hca_cq_fail_users(struct hca_device *dev, ps_t now)
+{
+	struct hca_qp *qp;
+
+	hca_heap_remove(&dev->timers, &dev->cq_alarm);
+	hca_sched_heaps_changed(dev);
+	for (uint32_t qpn = 0; (qp = next_user(dev, qpn)); qpn = qp->qpn + 1) {
+		hca_qp_async(qp, HCA_EVENT_QP_FATAL, now);
+		hca_qp_fail(qp, now);
+	}
+	for (struct hca_list *n = dev->cq_list.next; n != &dev->cq_list; n = n->next)
+		container_of(n, struct hca_cq, node)->lost = false;
 }
 
 void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now)

@@ -108,7 +108,7 @@ struct hca_cq {
 	uint32_t mask, depth, head, tail; /* counters that wrap */
 	uint32_t use_count;
 	enum hca_cq_arm arm;
-	bool overflowed;
+	bool overflowed, lost; /* lost: a completion, and its users live still */
 };
 
 /* A local scatter/gather entry; @slot saves the permutation of the key. */
@@ -342,6 +342,7 @@ struct hca_device {
 	/* Requests; responses and CNPs: the two of a priority in one cache line. */
 	struct hca_list ready[HCA_PRIORITY_COUNT][2] __attribute__((aligned(64)));
 	struct hca_heap paced, timers;
+	struct hca_alarm cq_alarm; /* among the timers: a CQ has lost a completion */
 	uint32_t wire_overhead; /* as in the profile; with ns3_headers that of the packet at hand */
 	struct hca_profile profile;
 	uint32_t mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
@@ -391,6 +392,7 @@ bool hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
 /* cq.c */
 void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now);
 void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
+void hca_cq_fail_users(struct hca_device *dev, ps_t now); /* of CQs that overflowed */
 
 /* queues.c */
 /* Of so many places, empty, with lists and inline bytes as @qp has them; 0 or -ENOMEM. */

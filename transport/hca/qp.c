@@ -365,7 +365,7 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 		return -ENOMEM;
 	/* A QP may be in the heap of paced turns with all of them. */
 	if (util_idmap_reserve(&dev->qps) != 0 ||
-	    hca_heap_reserve(&dev->timers, dev->qp_count + 1) != 0 ||
+	    hca_heap_reserve(&dev->timers, dev->qp_count + 2) != 0 || /* and dev->cq_alarm */
 	    hca_heap_reserve(&dev->paced, HCA_TURN_COUNT * (dev->qp_count + 1)) != 0)
 		return -ENOMEM;
 	qp = util_calloc(1, sizeof(*qp));

@@ -95,6 +95,10 @@ void hca_sched_wake(struct hca_device *dev, ps_t now)
 			struct hca_alarm *alarm = dev->timers.entries[1].alarm;
 			struct hca_qp *qp = container_of(alarm, struct hca_qp, timer);
 
+			if (__builtin_expect(alarm == &dev->cq_alarm, false)) {
+				hca_cq_fail_users(dev, now);
+				continue;
+			}
 			if (qp->sq.timer_at > alarm->at && qp->sq.timer_at != PS_NEVER) {
 				hca_heap_set(&dev->timers, alarm, qp->sq.timer_at);
 				hca_sched_heaps_changed(dev);
