@@ -28,6 +28,7 @@ const struct name_value statuses[] = {
 	{"loc_prot", HCA_WC_LOC_PROT_ERR},
 	{"flush", HCA_WC_WR_FLUSH_ERR},
 	{"bad_resp", HCA_WC_BAD_RESP_ERR},
+	{"loc_access", HCA_WC_LOC_ACCESS_ERR},
 	{"rem_inv_req", HCA_WC_REM_INV_REQ_ERR},
 	{"rem_access", HCA_WC_REM_ACCESS_ERR},
 	{"rem_op", HCA_WC_REM_OP_ERR},

@@ -212,10 +212,12 @@ static void remember(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	rq->msn = res->msn;
 }
 
-/* Memory that was found to be right is not there after all. */
-static __attribute__((noinline, cold)) void fail_gone(struct hca_qp *qp, ps_t now)
+/* The memory of a receive is not as it was said to be, or what was found to be right is gone. */
+static __attribute__((noinline, cold)) void fail_here(struct hca_qp *qp, const struct wire_op *op,
+						      ps_t now)
 {
-	hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_QP_OP_ERR, now);
+	hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION,
+			   op->send ? HCA_WC_LOC_PROT_ERR : HCA_WC_LOC_ACCESS_ERR, now);
 }
 
 static void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
@@ -227,7 +229,7 @@ static void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, const 
 	dev->counters.rx_atomic_requests++;
 	if (!mr->ops->atomic(mr, offset, pkt->opcode == WIRE_COMPARE_SWAP, pkt->rare.swap_add,
 			     pkt->rare.compare, &original)) {
-		fail_gone(qp, now);
+		fail_here(qp, op, now);
 		return;
 	}
 	dev->observer->on_place(dev->world, mr, offset, ATOMIC_BYTES, true, now);
@@ -242,7 +244,7 @@ static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 
 	rq->wqe_taken = true;
 	if (!rq->is_placed && !hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
-		fail_gone(qp, now);
+		fail_here(qp, op, now);
 		return false;
 	}
 	if (op->ieth && !hca_mr_invalidate(qp->dev, qp->pd, pkt->word, true)) {
@@ -271,7 +273,7 @@ static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct 
 		rq->placed = 0;
 	if (op->write) {
 		if (!place_write(qp, pkt, op, mr, now)) {
-			fail_gone(qp, now);
+			fail_here(qp, op, now);
 			return;
 		}
 	} else if (!place_send(qp, pkt, op, now)) {
@@ -297,14 +299,16 @@ static void refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict ver
 	/* The receive that it would have used fails with it, once it has been found. */
 	if (verdict != RX_INVALID && needs_receive(rq, op))
 		rq->wqe_taken = true;
+	/* IBTA 11.6.2: what the receive says is what was wrong at this end. */
 	if (verdict == RX_ACCESS) {
 		qp->dev->counters.resp_remote_access_errors++;
-		hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
-		return;
-	}
-	if (verdict == RX_TOO_LONG)
+		hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_LOC_ACCESS_ERR, now);
+	} else if (verdict == RX_TOO_LONG) {
 		qp->dev->counters.resp_local_length_error++;
-	hca_responder_fail(qp, WIRE_NAK_INVALID_REQUEST, HCA_WC_REM_INV_REQ_ERR, now);
+		hca_responder_fail(qp, WIRE_NAK_INVALID_REQUEST, HCA_WC_LOC_LEN_ERR, now);
+	} else {
+		hca_responder_fail(qp, WIRE_NAK_INVALID_REQUEST, HCA_WC_REM_INV_REQ_ERR, now);
+	}
 }
 
 /* The profile says so: what there is of the message at hand is forgotten, its receive is free. */

@@ -99,7 +99,7 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 		return;
 	}
 	if (!place(qp, wqe, pkt, path, now)) {
-		hca_responder_complete(qp, HCA_WC_LOC_QP_OP_ERR, NULL, NULL, now);
+		hca_responder_complete(qp, HCA_WC_LOC_PROT_ERR, NULL, NULL, now);
 		hca_qp_fail(qp, now);
 		return;
 	}
