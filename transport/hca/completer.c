@@ -250,7 +250,7 @@ static bool bring_read(struct hca_qp *qp, const struct hca_wqe *wqe, const struc
 {
 	uint32_t done = ((pkt->psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
-	*ret_status = HCA_WC_FATAL_ERR;
+	*ret_status = HCA_WC_BAD_RESP_ERR;
 	if (!read_is_valid(qp, wqe, pkt, op, done))
 		return false;
 	*ret_status = HCA_WC_LOC_PROT_ERR;
@@ -265,7 +265,7 @@ static bool bring_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, const str
 
 	memcpy(bytes, &pkt->va, sizeof(bytes));
 	original.payload = bytes;
-	*ret_status = HCA_WC_FATAL_ERR;
+	*ret_status = HCA_WC_BAD_RESP_ERR;
 	if (!wqe->answered || wqe->opcode == HCA_WR_RDMA_READ)
 		return false;
 	*ret_status = HCA_WC_LOC_PROT_ERR;
