@@ -46,6 +46,8 @@ static bool held_may_start(const struct hca_qp *qp, const struct hca_wqe *wqe)
 		return sq->una == sq->next;
 	if (!wqe->answered)
 		return true;
+	if (sq->rd_max == 0) /* it would wait for ever: its turn comes, and it fails */
+		return true;
 	/* All PSNs of the responses are outstanding at once: keep them comparable. */
 	return sq->rd_count < sq->rd_max && outstanding + wqe->packets < 1u << 23;
 }
@@ -267,6 +269,7 @@ static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 	return hca_gather(qp, wqe, done, length, pkt);
 }
 
+/* False: local memory refused, or READs and atomics are not enabled at all. */
 static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
 		     struct wire_pkt *pkt)
 {
@@ -274,6 +277,8 @@ static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
 
 	if (!wqe->answered)
 		return fill_data(qp, wqe, psn, done, pkt);
+	if (qp->sq.rd_max == 0)
+		return false;
 	if (wqe->opcode == HCA_WR_RDMA_READ)
 		fill_read(qp, wqe, psn, done, pkt);
 	else
@@ -350,12 +355,12 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	else
 		CHECK(sq->next != sq->tail);
 	if (!fill_pkt(qp, wqe, psn, pkt)) {
+		sq->failed_status = wqe->answered ? HCA_WC_LOC_QP_OP_ERR : HCA_WC_LOC_PROT_ERR;
 		if (again) {
-			hca_requester_fail(qp, HCA_WC_LOC_PROT_ERR, now);
+			hca_requester_fail(qp, sq->failed_status, now);
 			return false;
 		}
 		sq->unusual = HCA_SQ_FAILED;
-		sq->failed_status = HCA_WC_LOC_PROT_ERR;
 		hca_requester_update(qp, now);
 		return false;
 	}
