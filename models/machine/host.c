@@ -123,7 +123,7 @@ static void through_wire(const struct host *host, const struct wire_path *path, 
 	sent.ecn = ecn;
 	len = wire_frame_emit(&sent, pkt, buf, sizeof(buf));
 	CHECK(len > 0);
-	CHECK(wire_frame_parse(&seen, &parsed, buf, len) == WIRE_OK);
+	CHECK(wire_frame_parse_stamped(&seen, &parsed, buf, len) == WIRE_OK);
 	CHECK(seen.ecn == sent.ecn && seen.ttl == sent.ttl);
 	CHECK(seen.dscp == sent.dscp && seen.vlan == sent.vlan);
 	parsed.synthetic = pkt->synthetic;

@@ -135,7 +135,7 @@ static bool body_corrupt(struct sim_thread *th, struct sim_pkt *frame, uint64_t 
 	len = wire_frame_emit(&path, &pkt, buf, sizeof(buf));
 	CHECK(len > 0);
 	buf[draw / 8 % len] ^= (uint8_t)(1u << (draw % 8));
-	if (wire_frame_parse(&path, &parsed, buf, len) != WIRE_OK)
+	if (wire_frame_parse_stamped(&path, &parsed, buf, len) != WIRE_OK)
 		return false;
 	/* The ICRC let it pass: only fields that may change on the way can differ. */
 	parsed.synthetic = pkt.synthetic;

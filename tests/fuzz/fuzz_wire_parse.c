@@ -80,12 +80,12 @@ static void frame(uint8_t *buf, size_t len)
 	struct wire_path path, path_again;
 	struct wire_pkt pkt, again;
 
-	if (wire_frame_parse(&path, &pkt, buf, len) != WIRE_OK)
+	if (wire_frame_parse_stamped(&path, &pkt, buf, len) != WIRE_OK)
 		return;
 	inside(&pkt, buf, len);
 	len = wire_frame_emit(&path, &pkt, out, sizeof(out));
 	CHECK(len > 0);
-	CHECK(wire_frame_parse(&path_again, &again, out, len) == WIRE_OK);
+	CHECK(wire_frame_parse_stamped(&path_again, &again, out, len) == WIRE_OK);
 	same_pkt(&pkt, &again);
 	same_path(&path, &path_again);
 }
@@ -95,11 +95,11 @@ static void transport(uint8_t *buf, size_t len)
 	static uint8_t out[WIRE_BTH_MAX];
 	struct wire_pkt pkt, again;
 
-	if (!wire_bth_parse(&pkt, buf, len))
+	if (!wire_bth_parse_stamped(&pkt, buf, len))
 		return;
 	inside(&pkt, buf, len);
 	CHECK(wire_bth_emit(&pkt, out, sizeof(out)) == len);
-	CHECK(wire_bth_parse(&again, out, len));
+	CHECK(wire_bth_parse_stamped(&again, out, len));
 	same_pkt(&pkt, &again);
 }
 

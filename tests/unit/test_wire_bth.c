@@ -97,7 +97,7 @@ static void test_parse_is_the_inverse_of_emit(void **state)
 		len = wire_bth_emit(&in, buf, sizeof(buf));
 		assert_int_equal(len, wire_pkt_bytes(&in) - WIRE_ICRC_BYTES);
 		memset(&out, 0xee, sizeof(out));
-		assert_true(wire_bth_parse(&out, buf, len));
+		assert_true(wire_bth_parse_stamped(&out, buf, len));
 		assert_same_pkt(&in, &out);
 		assert_int_equal(wire_bth_emit(&in, buf, len - 1), 0);
 	}
@@ -242,15 +242,20 @@ static void test_telemetry_between_headers_and_payload(void **state)
 	assert_int_equal(out[8], 0x40);
 	assert_memory_equal(out + 12, hops, sizeof(hops));
 	assert_memory_equal(out + 56, "abcd", 4);
-	assert_true(wire_bth_parse(&parsed, out, 60));
+	assert_true(wire_bth_parse_stamped(&parsed, out, 60));
 	assert_true(parsed.has_rare && parsed.rare.has_int);
 	assert_int_equal(parsed.rare.hop_count, 2);
 	assert_int_equal(parsed.rare.hops[1], 0x0102030405060708);
 	assert_memory_equal(parsed.payload, "abcd", 4);
 	assert_int_equal(wire_bth_emit(&pkt, out, 59), 0);
-	assert_false(wire_bth_parse(&parsed, out, 52)); /* shorter than the hops */
+	assert_false(wire_bth_parse_stamped(&parsed, out, 52)); /* shorter than the hops */
 	out[12] = 6;
-	assert_false(wire_bth_parse(&parsed, out, 60));
+	assert_false(wire_bth_parse_stamped(&parsed, out, 60));
+	/* To whoever knows nothing of it the bit is reserved, and all else is payload. */
+	assert_true(wire_bth_parse(&parsed, out, 60));
+	assert_false(parsed.has_rare);
+	assert_int_equal(parsed.length, 48);
+	assert_ptr_equal(parsed.payload, out + 12);
 }
 
 /* 100 Gb/s is code 4; 1 us; 1,280 bytes are 10; 8,000 are 100. Then everything at its end. */

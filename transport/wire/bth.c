@@ -250,7 +250,7 @@ size_t wire_bth_emit(const struct wire_pkt *pkt, uint8_t *buf, size_t len)
 	return total;
 }
 
-bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
+static bool parse(struct wire_pkt *pkt, uint8_t *buf, size_t len, bool is_stamped)
 {
 	const struct wire_op *op = len > 0 ? wire_op_find(buf[0]) : NULL;
 	size_t headers, body, pad;
@@ -259,7 +259,7 @@ bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 
 	if (!op || len % 4 != 0 || len < op->header_bytes)
 		return false;
-	has_int = buf[8] & HAS_INT;
+	has_int = is_stamped && buf[8] & HAS_INT;
 	headers = op->header_bytes + (has_int ? (size_t)WIRE_INT_BYTES : 0);
 	if (len < headers || (has_int && buf[op->header_bytes] > WIRE_INT_HOPS))
 		return false;
@@ -292,4 +292,14 @@ bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 		parse_int(buf + op->header_bytes, &pkt->rare);
 	CHECK(parse_extensions(buf + WIRE_BTH_BYTES, op, pkt) == buf + op->header_bytes);
 	return true;
+}
+
+bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
+{
+	return parse(pkt, buf, len, false);
+}
+
+bool wire_bth_parse_stamped(struct wire_pkt *pkt, uint8_t *buf, size_t len)
+{
+	return parse(pkt, buf, len, true);
 }

@@ -33,10 +33,13 @@ size_t wire_bth_emit_headers(const struct wire_pkt *pkt, uint8_t *buf, size_t le
  * is set.
  * False, with @pkt as it was: unknown opcode, transport version not 0, P_Key of no partition (low
  * 15 bits 0), length not of whole words, shorter than the headers of the opcode, more pad than
- * bytes to pad, payload where the opcode has none, or above WIRE_MTU_MAX. Reserved bits (but the
- * one that says INT, see bth.c) and the values of the pad bytes are ignored, as IBTA asks. Which
+ * bytes to pad, payload where the opcode has none, or above WIRE_MTU_MAX. Reserved bits and the
+ * values of the pad bytes are ignored, as IBTA asks. Which
  * lengths an opcode may have within a message is the adapter's to judge, which knows the path
  * MTU. */
 bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len);
+/* The same of a packet that switches of ours have stamped: with what says INT. A stranger's packet
+ * has a reserved bit there. */
+bool wire_bth_parse_stamped(struct wire_pkt *pkt, uint8_t *buf, size_t len);
 
 #endif

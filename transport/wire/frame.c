@@ -206,16 +206,18 @@ static enum wire_verdict parse_network(struct wire_path *path, uint8_t *ip, size
 
 /* @len: from BTH to ICRC. */
 static enum wire_verdict parse_transport(struct wire_pkt *pkt, const uint8_t *ip_udp, uint8_t *bth,
-					 size_t len)
+					 size_t len, bool is_stamped)
 {
 	len -= WIRE_ICRC_BYTES;
 	if (wire_icrc_get(bth + len) != icrc_of(ip_udp, bth, len))
 		return WIRE_BAD_ICRC;
-	return wire_bth_parse(pkt, bth, len) ? WIRE_OK : WIRE_BAD_TRANSPORT;
+	if (is_stamped ? wire_bth_parse_stamped(pkt, bth, len) : wire_bth_parse(pkt, bth, len))
+		return WIRE_OK;
+	return WIRE_BAD_TRANSPORT;
 }
 
-enum wire_verdict wire_frame_parse(struct wire_path *ret_path, struct wire_pkt *pkt, uint8_t *buf,
-				   size_t len)
+static enum wire_verdict parse_frame(struct wire_path *ret_path, struct wire_pkt *pkt, uint8_t *buf,
+				     size_t len, bool is_stamped)
 {
 	struct wire_path path = {0};
 	enum wire_verdict verdict;
@@ -227,7 +229,7 @@ enum wire_verdict wire_frame_parse(struct wire_path *ret_path, struct wire_pkt *
 		return WIRE_MALFORMED;
 	verdict = parse_network(&path, buf + at, len - at, eth.type, &bth, &bytes);
 	if (verdict == WIRE_OK)
-		verdict = parse_transport(pkt, buf + at, bth, bytes);
+		verdict = parse_transport(pkt, buf + at, bth, bytes, is_stamped);
 	if (verdict != WIRE_OK)
 		return verdict;
 	memcpy(path.dst_mac, eth.dst_mac, 6);
@@ -236,6 +238,18 @@ enum wire_verdict wire_frame_parse(struct wire_path *ret_path, struct wire_pkt *
 	path.priority = at > WIRE_ETH_BYTES ? (uint8_t)(eth.vlan >> 13) : path.dscp >> 3;
 	*ret_path = path;
 	return WIRE_OK;
+}
+
+enum wire_verdict wire_frame_parse(struct wire_path *ret_path, struct wire_pkt *pkt, uint8_t *buf,
+				   size_t len)
+{
+	return parse_frame(ret_path, pkt, buf, len, false);
+}
+
+enum wire_verdict wire_frame_parse_stamped(struct wire_path *ret_path, struct wire_pkt *pkt,
+					   uint8_t *buf, size_t len)
+{
+	return parse_frame(ret_path, pkt, buf, len, true);
 }
 
 size_t wire_udp_emit(const struct wire_path *path, const struct wire_pkt *pkt, uint8_t *buf,
@@ -260,5 +274,5 @@ enum wire_verdict wire_udp_parse(const struct wire_path *path, struct wire_pkt *
 	if (len < MIN_PKT_BYTES || len > WIRE_UDP_PAYLOAD_MAX)
 		return WIRE_MALFORMED;
 	put_ip_udp(headers, path, len);
-	return parse_transport(pkt, headers, buf, len);
+	return parse_transport(pkt, headers, buf, len, false);
 }

@@ -49,6 +49,9 @@ size_t wire_frame_emit(const struct wire_path *path, const struct wire_pkt *pkt,
  * path->priority is the tag's, else the upper three bits of the DSCP; link_dst, link_hash are 0. */
 enum wire_verdict wire_frame_parse(struct wire_path *ret_path, struct wire_pkt *pkt, uint8_t *buf,
 				   size_t len);
+/* The same of a frame on a link of a simulated fabric, see wire_bth_parse_stamped(). */
+enum wire_verdict wire_frame_parse_stamped(struct wire_path *ret_path, struct wire_pkt *pkt,
+					   uint8_t *buf, size_t len);
 
 /* The same for the payload of a UDP datagram to port WIRE_UDP_PORT: BTH to ICRC. The ICRC covers
  * headers that only the kernel sees, so @path must say what it writes (or wrote) there: both
