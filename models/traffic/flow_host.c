@@ -59,6 +59,25 @@ static void post_receives(struct traffic_host *th, struct traffic_flow *flow, st
 		CHECK(hca_qp_post_recv(th->host->hca, qp, &wr, th->host->now) == 0);
 }
 
+static uint64_t packets_of(const struct traffic_host *th, const struct traffic_flow *flow)
+{
+	const uint32_t mtu = th->host->params.profile.mtu_max;
+	const uint64_t whole = flow->bytes / TRAFFIC_WRITE_MAX,
+		       rest = flow->bytes % TRAFFIC_WRITE_MAX;
+
+	return whole * ((TRAFFIC_WRITE_MAX - 1) / mtu + 1) + (rest + mtu - 1) / mtu;
+}
+
+/* Those of a flow with a queue pair of its own; others share theirs with those to come. */
+static uint32_t awaited_packets(const struct traffic_host *th, const struct traffic_flow *flow,
+				bool is_sink)
+{
+	if (!is_sink)
+		return HCA_REQUESTS_NONE;
+	return flow->pair || packets_of(th, flow) > WIRE_U24_MAX ? 0
+								 : (uint32_t)packets_of(th, flow);
+}
+
 /* -ENOMEM */
 static int open_qp(struct traffic_host *th, struct traffic_flow *flow, bool is_sink,
 		   struct hca_qp **ret_qp)
@@ -88,6 +107,7 @@ static int open_qp(struct traffic_host *th, struct traffic_flow *flow, bool is_s
 			.send_sge_max = !is_sink},
 		.signal_all = true,
 		.dest_rd_atomic_max = 1,
+		.request_packets = awaited_packets(th, flow, is_sink),
 		.qpn = is_sink ? flow->sink_qpn : flow->source_qpn,
 	};
 	struct hca_qp_attr attr = attr_of(th, flow, is_sink);
@@ -182,11 +202,7 @@ static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_
 static void number_packets(const struct traffic_host *th, struct traffic_pair *pair,
 			   struct traffic_flow *flow)
 {
-	const uint32_t mtu = th->host->params.profile.mtu_max;
-	const uint64_t whole = flow->bytes / TRAFFIC_WRITE_MAX,
-		       rest = flow->bytes % TRAFFIC_WRITE_MAX;
-	const uint64_t packets =
-		whole * ((TRAFFIC_WRITE_MAX - 1) / mtu + 1) + (rest + mtu - 1) / mtu;
+	const uint64_t packets = packets_of(th, flow);
 
 	flow->first_psn = pair->end_psn;
 	flow->packets = packets > WIRE_U24_MAX ? WIRE_U24_MAX + 1 : (uint32_t)packets;

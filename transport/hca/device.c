@@ -65,6 +65,7 @@ void hca_device_destroy(struct hca_device *dev)
 	if (!dev)
 		return;
 	hca_qp_destroy_all(dev);
+	hca_early_free_given_back(dev);
 	while (!hca_list_is_empty(&dev->cq_list))
 		hca_cq_free(dev, container_of(dev->cq_list.next, struct hca_cq, node));
 	hca_mem_fini(dev);

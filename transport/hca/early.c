@@ -9,45 +9,98 @@
  * else that they do waits for what is missing. What cannot be taken early is as if it were lost,
  * and judged when it comes at its turn. */
 
-int hca_early_create(struct hca_qp *qp)
+/* One piece: packets, which are written before they are read, bits, the bytes of one. */
+int hca_early_allocate(struct hca_qp *qp)
 {
-	const uint32_t window = hca_pow2(qp->dev->psn_window), count = window < 64 ? 64 : window;
+	struct hca_early *early = qp->rq.early;
+	const size_t count = early->here.mask + (size_t)1, words = count / 64;
+
+	if (early->pkts || early->packets == HCA_REQUESTS_NONE)
+		return 0;
+	early->pkts = util_alloc(count * sizeof(*early->pkts) + 2 * words * sizeof(uint64_t) +
+				 qp->dev->profile.mtu_max);
+	if (!early->pkts)
+		return -ENOMEM;
+	early->here.words = (uint64_t *)(void *)(early->pkts + count);
+	early->refused.words = early->here.words + words;
+	early->kept_bytes = (uint8_t *)(early->refused.words + words);
+	memset(early->here.words, 0, 2 * words * sizeof(uint64_t));
+	return 0;
+}
+_Static_assert(sizeof(struct wire_pkt) % sizeof(uint64_t) == 0, "words follow packets");
+
+int hca_early_create(struct hca_qp *qp, uint32_t request_packets)
+{
+	const uint32_t window = qp->dev->psn_window;
+	const uint32_t most =
+		request_packets > 0 && request_packets < window ? request_packets : window;
+	const uint32_t count = most < 64 ? 64 : hca_pow2(most);
 	struct hca_early *early = util_calloc(1, sizeof(*early));
 
 	qp->rq.early = early;
 	if (!early)
 		return -ENOMEM;
-	early->here.mask = count - 1;
-	early->refused.mask = count - 1;
-	early->here.words = util_calloc(count / 64, sizeof(uint64_t));
-	early->refused.words = util_calloc(count / 64, sizeof(uint64_t));
-	early->pkts = util_calloc(count, sizeof(*early->pkts));
-	early->kept_bytes = util_calloc(1, qp->dev->profile.mtu_max);
-	return early->here.words && early->refused.words && early->pkts && early->kept_bytes
-		       ? 0
-		       : -ENOMEM;
+	early->here.mask = early->refused.mask = count - 1;
+	early->packets = request_packets;
+	return 0;
+}
+
+static void give_back(struct hca_qp *qp)
+{
+	struct hca_early *early = qp->rq.early;
+
+	if (!early->pkts)
+		return;
+	memcpy(early->pkts, &qp->dev->given_back, sizeof(qp->dev->given_back));
+	qp->dev->given_back = early->pkts;
+	early->pkts = NULL;
+	early->here.words = early->refused.words = NULL;
+	early->kept_bytes = NULL;
+}
+
+void hca_early_free_given_back(struct hca_device *dev)
+{
+	while (dev->given_back) {
+		void *piece = dev->given_back;
+
+		memcpy(&dev->given_back, piece, sizeof(dev->given_back));
+		util_free(piece);
+	}
 }
 
 void hca_early_destroy(struct hca_qp *qp)
 {
 	if (!qp->rq.early)
 		return;
-	util_free(qp->rq.early->here.words);
-	util_free(qp->rq.early->refused.words);
 	util_free(qp->rq.early->pkts);
-	util_free(qp->rq.early->kept_bytes);
 	util_free(qp->rq.early);
+}
+
+void hca_early_start(struct hca_qp *qp)
+{
+	qp->rq.early->end_psn = wire_psn_add(qp->rq.expected_psn, qp->rq.early->packets);
+}
+
+void hca_early_end(struct hca_qp *qp)
+{
+	struct hca_early *early = qp->rq.early;
+
+	/* More than half the numbers: the end could not be told from what is past. */
+	if (early->packets > 0 && early->packets < 1u << 23 &&
+	    qp->rq.expected_psn == early->end_psn)
+		give_back(qp);
 }
 
 void hca_early_reset(struct hca_qp *qp)
 {
 	struct hca_early *early = qp->rq.early;
 
-	memset(early->here.words, 0, (early->here.mask + 1) / 8);
-	memset(early->refused.words, 0, (early->refused.mask + 1) / 8);
+	if (early->pkts)
+		memset(early->here.words, 0, 2 * (early->here.mask + (size_t)1) / 8);
 	*early = (struct hca_early){.here = early->here,
 				    .refused = early->refused,
 				    .pkts = early->pkts,
+				    .packets = early->packets,
 				    .kept_bytes = early->kept_bytes};
 }
 
@@ -126,7 +179,7 @@ bool hca_early_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	struct hca_early *early = qp->rq.early;
 	const uint32_t ahead = (uint32_t)wire_psn_diff(pkt->psn, qp->rq.expected_psn);
 
-	if (ahead > early->here.mask)
+	if (ahead > early->here.mask || !early->pkts)
 		return false;
 	if (hca_psn_set_has(&early->here, pkt->psn)) {
 		qp->dev->counters.duplicate_request++;
@@ -167,8 +220,11 @@ bool hca_early_take(struct hca_qp *qp, struct wire_pkt *ret_pkt)
 bool hca_early_was_refused(struct hca_qp *qp)
 {
 	struct hca_early *early = qp->rq.early;
-	const bool was = hca_psn_set_has(&early->refused, qp->rq.expected_psn);
+	bool was;
 
+	if (!early->pkts)
+		return false;
+	was = hca_psn_set_has(&early->refused, qp->rq.expected_psn);
 	hca_psn_set_put(&early->refused, qp->rq.expected_psn, false);
 	if (was)
 		early->sack_psn = qp->rq.expected_psn;
@@ -197,6 +253,8 @@ void hca_early_fill_nak(const struct hca_qp *qp, struct wire_pkt *pkt)
 
 	pkt->opcode |= WIRE_IRN;
 	pkt->rkey = last_psn;
+	if (!early->pkts)
+		return;
 	for (uint32_t i = 0; i < 32; i++) {
 		const uint32_t psn = wire_psn_add(last_psn, -1u - i);
 

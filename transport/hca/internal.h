@@ -181,7 +181,8 @@ struct hca_recovery {
  * place, but for the end of a message that lacks something: of those one is kept. */
 struct hca_early {
 	struct hca_psn_set here, refused; /* refused: came, but could not be taken */
-	struct wire_pkt *pkts;		  /* by PSN, without payload */
+	struct wire_pkt *pkts;		  /* by PSN, without payload; NULL: none is awaited */
+	uint32_t packets, end_psn;	  /* that are awaited in all, 0: not known; one past them */
 	uint32_t count;
 	uint32_t sack_psn; /* which came last */
 	bool is_kept;
@@ -343,6 +344,7 @@ struct hca_device {
 	struct hca_list ready[HCA_PRIORITY_COUNT][2] __attribute__((aligned(64)));
 	struct hca_heap paced, timers;
 	struct hca_alarm cq_alarm; /* among the timers: a CQ has lost a completion */
+	void *given_back;	   /* a list through their first words; freed off the packet path */
 	uint32_t wire_overhead; /* as in the profile; with ns3_headers that of the packet at hand */
 	struct hca_profile profile;
 	uint32_t mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
@@ -467,9 +469,14 @@ bool hca_recover_waits(struct hca_qp *qp, ps_t now); /* the timer: not lost yet 
 void hca_recover_timeout(struct hca_qp *qp);
 
 /* early.c; HCA_SELECTIVE */
-int hca_early_create(struct hca_qp *qp); /* -ENOMEM */
+int hca_early_create(struct hca_qp *qp, uint32_t request_packets); /* -ENOMEM */
 void hca_early_destroy(struct hca_qp *qp);
 void hca_early_reset(struct hca_qp *qp);
+int hca_early_allocate(struct hca_qp *qp); /* where there is none; 0 or -ENOMEM */
+void hca_early_start(struct hca_qp *qp);   /* the first PSN is known */
+/* All that is awaited has come. */
+void hca_early_end(struct hca_qp *qp);
+void hca_early_free_given_back(struct hca_device *dev); /* not on the packet path */
 /* @pkt comes before its turn; false: it cannot be taken yet, as if it were lost. */
 bool hca_early_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		     ps_t now);

@@ -108,8 +108,11 @@ static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, ui
 	}
 	if (mask & HCA_QP_DEST_QPN)
 		qp->dest_qpn = attr->dest_qpn;
-	if (mask & HCA_QP_RQ_PSN)
+	if (mask & HCA_QP_RQ_PSN) {
 		qp->rq_psn = qp->rq.expected_psn = attr->rq_psn & WIRE_U24_MAX;
+		if (qp->rq.early)
+			hca_early_start(qp);
+	}
 	if (mask & HCA_QP_MIN_RNR_TIMER)
 		qp->min_rnr_timer = attr->min_rnr_timer;
 	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC)
@@ -148,10 +151,10 @@ static void reset(struct hca_qp *qp, ps_t now)
 	if (qp->rq.resources)
 		memset(qp->rq.resources, 0,
 		       (qp->rq.res_mask + (size_t)1) * sizeof(*qp->rq.resources));
-	if (qp->sq.recovery) {
+	if (qp->sq.recovery)
 		hca_recover_reset(qp);
+	if (qp->rq.early)
 		hca_early_reset(qp);
-	}
 	qp->path = (struct wire_path){.ttl = 0};
 	qp->mtu = dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
 	qp->dest_qpn = qp->access = qp->sq_psn = qp->rq_psn = qp->qkey = 0;
@@ -197,11 +200,14 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 	/* The timer that is due may be the one that ends the queue pair. */
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
+	hca_early_free_given_back(dev);
 	next = mask & HCA_QP_STATE ? attr->state : qp->state;
 	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask))
 		return -EINVAL;
 	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
 	    hca_resources_create(qp) != 0)
+		return -ENOMEM;
+	if (mask & HCA_QP_RQ_PSN && qp->rq.early && hca_early_allocate(qp) != 0)
 		return -ENOMEM;
 	if (next == HCA_QPS_RESET)
 		reset(qp, now);
@@ -313,15 +319,18 @@ static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
 	}
 }
 
-static int allocate_parts(struct hca_qp *qp, const struct hca_qp_cap *cap)
+static int allocate_parts(struct hca_qp *qp, const struct hca_qp_init *init)
 {
+	const struct hca_qp_cap *cap = &init->cap;
+
 	if (hca_queues_create(qp, cap->send_depth, cap->recv_depth) != 0 ||
 	    hca_meter_create(qp) != 0)
 		return -ENOMEM;
-	if (qp->type == HCA_QPT_RC && qp->dev->selective &&
-	    (hca_recover_create(qp) != 0 || hca_early_create(qp) != 0))
+	if (qp->type != HCA_QPT_RC || !qp->dev->selective)
+		return 0;
+	if (cap->send_depth > 0 && hca_recover_create(qp) != 0)
 		return -ENOMEM;
-	return 0;
+	return hca_early_create(qp, init->request_packets);
 }
 
 static void free_qp(struct hca_qp *qp)
@@ -363,6 +372,7 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 		return -EEXIST;
 	if (dev->qp_count == dev->profile.qp_max)
 		return -ENOMEM;
+	hca_early_free_given_back(dev);
 	/* A QP may be in the heap of paced turns with all of them. */
 	if (util_idmap_reserve(&dev->qps) != 0 ||
 	    hca_heap_reserve(&dev->timers, dev->qp_count + 2) != 0 || /* and dev->cq_alarm */
@@ -385,7 +395,7 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 	qp->signal_all = init->signal_all;
 	qp->opcodes_end = init->type == HCA_QPT_RC ? WIRE_UC : 0;
 	qp->owner = init->owner;
-	if (allocate_parts(qp, &init->cap) != 0) {
+	if (allocate_parts(qp, init) != 0) {
 		free_qp(qp);
 		return -ENOMEM;
 	}
@@ -398,6 +408,7 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
 {
 	if (!qp)
 		return;
+	hca_early_free_given_back(dev);
 	reset(qp, 0);
 	util_idmap_remove(&dev->qps, qp->qpn);
 	dev->qp_count--;

@@ -367,12 +367,14 @@ static void heard(struct hca_qp *qp, ps_t now)
 void hca_recover_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		       ps_t now)
 {
-	const uint32_t una_psn = qp->sq.una_psn, done_count = qp->sq.recovery->done_count;
+	const uint32_t una_psn = qp->sq.una_psn;
+	const uint32_t done_count = qp->sq.recovery ? qp->sq.recovery->done_count : 0;
 	const uint8_t type = wire_aeth_syndrome(pkt->word) & WIRE_SYN_TYPE_MASK;
 	const bool is_answer = op->read || op->atomic;
 
-	if (op->sacketh ? wire_psn_diff(pkt->psn, qp->sq.high_psn) > 0
-			: !is_under_way(qp, pkt->psn)) {
+	/* Nothing was ever sent by who has no room to post it. */
+	if (!qp->sq.recovery || (op->sacketh ? wire_psn_diff(pkt->psn, qp->sq.high_psn) > 0
+					     : !is_under_way(qp, pkt->psn))) {
 		qp->dev->counters.rx_dropped++;
 		return;
 	}

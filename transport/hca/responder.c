@@ -393,7 +393,7 @@ static __attribute__((cold)) bool next_early(struct hca_qp *qp, const struct wir
 	const bool came_early = *pkt == room;
 
 	rq->is_placed = false;
-	if (wire_psn_diff((*pkt)->psn, rq->expected_psn) < 0)
+	if (rq->early->pkts && wire_psn_diff((*pkt)->psn, rq->expected_psn) < 0)
 		hca_psn_set_put(&rq->early->refused, (*pkt)->psn, false);
 	if (qp->state == HCA_QPS_ERR)
 		return false;
@@ -401,6 +401,8 @@ static __attribute__((cold)) bool next_early(struct hca_qp *qp, const struct wir
 		*pkt = room;
 		return true;
 	}
+	if (rq->early->count == 0)
+		hca_early_end(qp);
 	if (rq->nak_state)
 		return false;
 	if (hca_early_was_refused(qp) || (came_early && rq->early->count > 0))
