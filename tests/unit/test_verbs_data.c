@@ -403,6 +403,22 @@ static void test_an_overrun_cq_is_an_event_of_its_own(void **state)
 	ibv_ack_async_event(&event);
 }
 
+/* A CQ in use is refused at once, whatever else its destruction would wait for. */
+static void test_a_used_cq_is_refused_before_its_events_are_acknowledged(void **state)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	(void)state;
+	connect_both();
+	assert_int_equal(ibv_req_notify_cq(b.cq, 0), 0);
+	assert_int_equal(post_recv(&b, 1, 0, 100), 0);
+	assert_int_equal(post_send(&a, (struct ibv_send_wr){.opcode = IBV_WR_SEND}), 0);
+	assert_int_equal(ibv_get_cq_event(b.channel, &cq, &context), 0);
+	assert_fails(EBUSY, ibv_destroy_cq(b.cq) == EBUSY);
+	ibv_ack_cq_events(b.cq, 1);
+}
+
 /* The list ends with its page, and says that it goes on. */
 static void test_a_list_is_not_read_before_its_length_is_known(void **state)
 {
@@ -434,4 +450,5 @@ RUN(T(test_posts_that_are_refused), T(test_a_full_queue_refuses_and_says_which),
     T(test_a_destroyed_cq_takes_its_unread_events_along),
     T(test_destroy_cq_waits_for_acknowledgements), T(test_a_bad_key_is_an_event_of_the_responder),
     T(test_events_of_the_port_reach_every_context), T(test_an_overrun_cq_is_an_event_of_its_own),
+    T(test_a_used_cq_is_refused_before_its_events_are_acknowledged),
     T(test_a_list_is_not_read_before_its_length_is_known))

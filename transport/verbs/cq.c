@@ -41,7 +41,8 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	return vrb_positive(-ENOSYS);
 }
 
-/* Waits until every event that the program got is acknowledged; drops those it did not get. */
+/* Refused at once where a QP uses it. Else waits until every event that the program got is
+ * acknowledged; drops those it did not get. */
 int ibv_destroy_cq(struct ibv_cq *ibv)
 {
 	struct ibv_context *context = ibv->context;
@@ -50,8 +51,6 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 	void *self = vrb_self(context);
 	int ret;
 
-	vrb_wait_acks(context, cq->handle, &ibv->comp_events_completed, &cq->events_got);
-	vrb_wait_acks(context, cq->handle, &ibv->async_events_completed, &cq->async_got);
 	ret = backend->destroy_cq(self, cq->handle);
 	if (ret < 0)
 		return vrb_positive(ret);
@@ -61,7 +60,6 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 		vrb_channel_remove(&VRB_TO(vrb_comp_channel, ibv, ibv->channel)->channel,
 				   &cq->event);
 	backend->end(self);
-	/* Another thread may have taken an event since. */
 	vrb_wait_acks(context, 0, &ibv->comp_events_completed, &cq->events_got);
 	vrb_wait_acks(context, 0, &ibv->async_events_completed, &cq->async_got);
 	if (ibv->channel)

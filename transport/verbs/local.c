@@ -229,8 +229,7 @@ static void local_relax(void *self, uint64_t cq)
 	struct vrb_world *world = self;
 
 	enter(world, VRB_CALL_CHANNEL, 0);
-	if (cq != 0)
-		world->ops->poll_empty(world, from_handle(cq));
+	world->ops->poll_empty(world, from_handle(cq));
 	leave(world, false);
 }
 

@@ -33,8 +33,9 @@ struct vrb_world_ops {
 	ps_t (*now)(struct vrb_world *world);
 	/* Ends a call. @posted: the adapter may have something to send. */
 	void (*leave)(struct vrb_world *world, bool posted);
-	/* Inside a call: ibv_poll_cq() found @cq empty. Virtual time: waits for its next
-	 * completion, the program's own timer or a quantum. Real time: one turn of the loop. */
+	/* Inside a call: ibv_poll_cq() found @cq empty; NULL: another thread is waited for. Virtual
+	 * time: waits for its next completion, the program's own timer or a quantum. Real time: one
+	 * turn of the loop. */
 	void (*poll_empty)(struct vrb_world *world, struct hca_cq *cq);
 	/* Completion channels and the asynchronous events of a context: set up (channel->fd), take
 	 * down, an event was queued (called from inside the adapter, once for each event), wait
