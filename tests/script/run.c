@@ -416,6 +416,8 @@ static void do_modify(struct line *line)
 	named->attr.sq_psn = (uint32_t)line_number(line, "sq_psn", named->attr.sq_psn);
 	named->attr.rq_psn = (uint32_t)line_number(line, "rq_psn", named->attr.rq_psn);
 	mask = mask ? mask : mask_to(named->type, named->attr.state);
+	named->attr.en_sqd_async_notify = line_flag(line, "notify");
+	mask |= named->attr.en_sqd_async_notify ? HCA_QP_EN_SQD_ASYNC_NOTIFY : 0;
 	expect_error(line, hca_qp_modify(dev, named->qp, &named->attr, mask, now));
 }
 

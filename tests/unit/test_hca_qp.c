@@ -86,6 +86,7 @@ static struct hca_qp *create(void)
 enum {
 	ST = 1 << 0,
 	CUR = 1 << 1,
+	NTF = 1 << 2,
 	ACC = 1 << 3,
 	PKEY = 1 << 4,
 	PORT = 1 << 5,
@@ -102,8 +103,8 @@ enum {
 	DRD = 1 << 17,
 	DST = 1 << 20
 };
-static const uint32_t bits[] = {CUR, ACC, PKEY, PORT, QKEY, AV,	 MTU, TMO,
-				RTY, RNR, RQP,	RDA,  MIN,  SQP, DRD, DST};
+static const uint32_t bits[] = {CUR, NTF, ACC, PKEY, PORT, QKEY, AV,  MTU, TMO,
+				RTY, RNR, RQP, RDA,  MIN,  SQP,	 DRD, DST};
 enum { BIT_COUNT = sizeof(bits) / sizeof(bits[0]) };
 
 static const struct {
@@ -115,7 +116,7 @@ static const struct {
 	{1, 2, AV | MTU | DST | RQP | DRD | MIN, PKEY | ACC},
 	{2, 3, TMO | RTY | RNR | SQP | RDA, CUR | ACC | MIN},
 	{3, 3, 0, CUR | ACC | MIN},
-	{3, 4, 0, CUR},
+	{3, 4, 0, CUR | NTF},
 	{4, 3, 0, CUR | ACC | MIN},
 	{4, 4, 0, CUR | PORT | AV | TMO | RTY | RNR | RDA | DRD | ACC | PKEY | MIN},
 };

@@ -216,7 +216,7 @@ struct hca_sq {
 	uint32_t rd_count;	/* READs and atomics sent and not answered */
 	uint32_t resume_psn;	/* of the last READ that was resumed: a response may start here */
 	uint8_t rd_max;
-	bool drained; /* SQD: the event was raised */
+	bool tells_drained; /* SQD: an event was asked for, and not raised yet */
 	uint32_t depth;
 	struct hca_local_sge *sges;
 	uint8_t *inline_bytes;

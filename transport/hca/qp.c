@@ -218,7 +218,8 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 		return 0;
 	}
 	if (next == HCA_QPS_SQD && qp->state == HCA_QPS_RTS)
-		qp->sq.drained = false;
+		qp->sq.tells_drained =
+			mask & HCA_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify;
 	qp->state = (uint8_t)next;
 	hca_qp_update(qp, now);
 	return 0;

@@ -30,6 +30,7 @@ enum hca_qp_state {
 enum hca_qp_attr_mask {
 	HCA_QP_STATE = 1 << 0,
 	HCA_QP_CUR_STATE = 1 << 1,
+	HCA_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
 	HCA_QP_ACCESS_FLAGS = 1 << 3,
 	HCA_QP_PKEY_INDEX = 1 << 4,
 	HCA_QP_PORT = 1 << 5,
@@ -90,7 +91,8 @@ struct hca_qp_attr {
 	uint32_t qkey;
 	uint16_t pkey_index;
 	uint8_t port;
-	struct wire_path path; /* already resolved by the world underneath */
+	bool en_sqd_async_notify; /* on the way to SQD: an event tells when all is drained */
+	struct wire_path path;	  /* already resolved by the world underneath */
 };
 
 /* -EINVAL: over a device limit, no CQ; -ENOMEM; -EEXIST. Starts in RESET. */

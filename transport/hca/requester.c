@@ -161,9 +161,9 @@ static void check_drained(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
-	if (sq->drained || sq->una_psn != sq->high_psn || may_send(qp))
+	if (!sq->tells_drained || sq->una_psn != sq->high_psn || may_send(qp))
 		return;
-	sq->drained = true;
+	sq->tells_drained = false;
 	hca_qp_async(qp, HCA_EVENT_SQ_DRAINED, now);
 }
 

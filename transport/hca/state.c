@@ -43,7 +43,7 @@ static bool find(const struct hca_qp *qp, enum hca_qp_state next, uint32_t *ret_
 		{HCA_QPS_INIT, HCA_QPS_RTR, r->rtr, r->rtr_may},
 		{HCA_QPS_RTR, HCA_QPS_RTS, r->rts, r->rts_may},
 		{HCA_QPS_RTS, HCA_QPS_RTS, 0, r->rts_may},
-		{HCA_QPS_RTS, HCA_QPS_SQD, 0, 0},
+		{HCA_QPS_RTS, HCA_QPS_SQD, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
 		{HCA_QPS_SQD, HCA_QPS_RTS, 0, r->rts_may},
 		{HCA_QPS_SQD, HCA_QPS_SQD, 0, r->sqd_may},
 		{HCA_QPS_SQE, HCA_QPS_RTS, 0, r->rts_may},

@@ -88,11 +88,12 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 /* What the adapter knows of, and what of @attr only this layer can judge. */
 static int check_modify(const struct ibv_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
-	const int known = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS |
-			  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_AV |
-			  IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			  IBV_QP_RQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER |
-			  IBV_QP_SQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN;
+	const int known = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY |
+			  IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY |
+			  IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			  IBV_QP_RNR_RETRY | IBV_QP_RQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC |
+			  IBV_QP_MIN_RNR_TIMER | IBV_QP_SQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			  IBV_QP_DEST_QPN;
 
 	if (mask & ~known)
 		return -EINVAL;
@@ -122,6 +123,7 @@ static int modify_qp(struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mas
 		.qkey = attr->qkey,
 		.pkey_index = attr->pkey_index,
 		.port = attr->port_num,
+		.en_sqd_async_notify = attr->en_sqd_async_notify != 0,
 	};
 	struct vrb_qp *qp = VRB_TO(vrb_qp, ibv, ibv);
 	struct vrb_av av = {0};
