@@ -270,6 +270,7 @@ static int report(struct traffic_feed *feed, const struct traffic_flow *flow)
 	sums->packets_retransmitted += traffic_retransmitted(flow);
 	sums->completed += flow->status == TRAFFIC_OK;
 	sums->failed += flow->status != TRAFFIC_OK;
+	sums->unfinished += flow->status == TRAFFIC_PENDING && !traffic_is_lost(flow);
 	if (flow->status == TRAFFIC_OK)
 		sums->bytes_delivered += flow->bytes;
 	return feed->listener ? feed->listener->on_flow(feed->listener, flow, flow->id) : 0;
@@ -487,6 +488,7 @@ void traffic_stream_add_sums(const struct traffic *traffic, struct traffic_sums 
 	sums->posted += more->posted;
 	sums->completed += more->completed;
 	sums->failed += more->failed;
+	sums->unfinished += more->unfinished;
 	sums->bytes_posted += more->bytes_posted;
 	sums->bytes_delivered += more->bytes_delivered;
 	sums->packets_retransmitted += more->packets_retransmitted;

@@ -253,6 +253,7 @@ struct traffic_sums traffic_sums(const struct traffic *traffic)
 		sums.packets_retransmitted += traffic_retransmitted(flow);
 		sums.completed += flow->status == TRAFFIC_OK;
 		sums.failed += flow->status != TRAFFIC_OK;
+		sums.unfinished += flow->status == TRAFFIC_PENDING && !traffic_is_lost(flow);
 		if (flow->status == TRAFFIC_OK)
 			sums.bytes_delivered += flow->bytes;
 	}

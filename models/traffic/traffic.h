@@ -104,6 +104,7 @@ const struct traffic_flow *traffic_streamed(const struct traffic *traffic, uint6
 
 struct traffic_sums {
 	uint64_t posted, completed, failed; /* failed: every status but ok, unfinished included */
+	uint64_t unfinished;		    /* neither ended nor lost */
 	uint64_t bytes_posted, bytes_delivered; /* of flows that are ok */
 	uint64_t packets_retransmitted;
 	uint64_t mismatch_bytes; /* placed, but not what (stream, offset) says: must be 0 */

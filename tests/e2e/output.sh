@@ -20,9 +20,9 @@ result="verbena-out/small/result.json"
 
 # Every key of the interface, with its type, and figures that agree with each other.
 holds $result 'list(r)[:10] == ["schema", "version", "scenario", "seed", "digest", "partial", "time_ps", "wall_s", "events", "packet_hops"]'
-holds $result 'r["schema"] == 1 and r["scenario"] == "small" and r["seed"] == 1'
+holds $result 'r["schema"] == 2 and r["scenario"] == "small" and r["seed"] == 1'
 holds $result "r['digest'] == '$digest' and r['partial'] is False and isinstance(r['wall_s'], float)"
-holds $result 'r["flows"] == {"posted": 15, "completed": 15, "failed": 0, "bytes_posted": 860000, "bytes_delivered": 860000, "packets_retransmitted": 0}'
+holds $result 'r["flows"] == {"posted": 15, "completed": 15, "failed": 0, "unfinished": 0, "bytes_posted": 860000, "bytes_delivered": 860000, "packets_retransmitted": 0}'
 holds $result 'set(r["drops"]) == {"buffer", "fault", "no_route", "icrc", "ttl", "mtu", "watchdog"}'
 holds $result 'set(r["drops"].values()) == {0}'
 holds $result 'set(r["pfc"]) == {"pause_sent", "resume_sent", "paused_ps", "paused_at_end", "storms", "storms_over"} and r["ecn"]["marked"] > 0'

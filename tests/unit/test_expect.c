@@ -125,13 +125,15 @@ static void paths_are_kept_with_their_values(void **state)
 
 static struct expect_answer answer_of(const char *expression)
 {
-	json_t *root = root_of(shape);
+	json_t *root = root_of(shape), *roots = json_pack("[O]", root);
+	struct expect_question question = {.expression = expression};
 	struct expect_answer answer;
-	struct expect_scan scan;
 
-	assert_int_equal(expect_scan(expression, root, &scan), 0);
-	assert_int_equal(expect_ask(expression, &scan, root, &answer), 0);
-	expect_scan_fini(&scan);
+	assert_non_null(roots);
+	assert_int_equal(expect_scan(expression, root, &question.scan), 0);
+	assert_int_equal(expect_ask(&question, 1, roots, &answer), 0);
+	expect_scan_fini(&question.scan);
+	json_decref(roots);
 	json_decref(root);
 	if (answer.kind == EXPECT_NO_JQ) {
 		print_message("built without libjq\n");
@@ -204,6 +206,154 @@ static void nothing_goes_on_for_ever(void **state)
 	is("last(range(1e12)) == 0", EXPECT_ENDLESS, "");
 }
 
+static void flows_are_named(const char *expression, bool named)
+{
+	json_t *root = root_of("{\"flows\": {\"n\": 0}, \"a\": {\"flows\": 0}}");
+	struct expect_scan scan;
+
+	assert_int_equal(expect_scan(expression, root, &scan), 0);
+	if (scan.names_flows != named)
+		fail_msg("%s: names flows: %d", expression, scan.names_flows);
+	expect_scan_fini(&scan);
+	json_decref(root);
+}
+
+static void whether_flows_are_named_is_seen(void **state)
+{
+	(void)state;
+	flows_are_named(".flows.n == 0", true);
+	flows_are_named(".a.flows == 0 and (.flows | .n) == 0", true);
+	flows_are_named(". as $r | $r.flows.n == 0", true);
+	flows_are_named(".[\"flows\"].n == 0", true);
+	flows_are_named("def f: .flows.n; f == 0", true);
+	flows_are_named(".a.flows == 0", false);
+	flows_are_named(".a | .flows == 0", false);
+	flows_are_named(".flow == 0 or .flowss == 0", false);
+	flows_are_named("\".flows\" == .a # .flows", false);
+}
+
+static void closed_is(const char *expression, bool closed)
+{
+	json_t *root = root_of(shape);
+	struct expect_scan scan;
+
+	assert_int_equal(expect_scan(expression, root, &scan), 0);
+	if (scan.is_closed != closed)
+		fail_msg("%s: closed: %d", expression, scan.is_closed);
+	expect_scan_fini(&scan);
+	json_decref(root);
+}
+
+static void what_may_stand_in_brackets_is_known(void **state)
+{
+	(void)state;
+	closed_is(".a == 0", true);
+	closed_is("if (.a == 0) then [.b] else {c: \"\\(.a)\"} end | . == 0", true);
+	closed_is("def f: 1; f == 1 # )", true);
+	closed_is("\")\" == .text", true);
+	closed_is(".a == 0) | (true", false);
+	closed_is("(.a == 0", false);
+	closed_is(".text == \"", false);
+	closed_is(".text == \"\\(.a\"", false);
+	closed_is("if .a then .b", false);
+	closed_is("def f: 1", false);
+}
+
+/* Each gets its own answers, over each root, whatever stands beside it. */
+static void many_at_once_are_as_each_alone(void **state)
+{
+	static const struct {
+		const char *text;
+		enum expect_kind kinds[2];
+	} all[] = {
+		{".a == 0", {EXPECT_TRUE, EXPECT_FALSE}},
+		{".b.c > 5", {EXPECT_FALSE, EXPECT_TRUE}},
+		{".a == 0) | (true", {EXPECT_SYNTAX, EXPECT_SYNTAX}},
+		{"def f: 1; f == 1 # )", {EXPECT_TRUE, EXPECT_TRUE}},
+		{"no(1)", {EXPECT_SYNTAX, EXPECT_SYNTAX}},
+		{"if .a == 0 then last(range(1e12)) else true end",
+		 {EXPECT_ENDLESS, EXPECT_ENDLESS}},
+		{".a", {EXPECT_NO_BOOLEAN, EXPECT_NO_BOOLEAN}},
+		{"true, .a == 0", {EXPECT_SEVERAL, EXPECT_SEVERAL}},
+		{"[.list[] | {q: .f}] | map(.z == 0) | all", {EXPECT_MISSING, EXPECT_MISSING}},
+		{"empty", {EXPECT_NOTHING, EXPECT_NOTHING}},
+		{"$__which == 0 or $__nope == 0", {EXPECT_SYNTAX, EXPECT_SYNTAX}},
+		{"1 / .a == 1", {EXPECT_ERROR, EXPECT_TRUE}},
+		{".a == 1", {EXPECT_FALSE, EXPECT_TRUE}},
+	};
+	enum { COUNT = sizeof(all) / sizeof(all[0]), ALL = 3 * COUNT };
+	json_t *root = root_of(shape);
+	json_t *other = root_of("{\"a\": 1, \"b\": {\"c\": 9}, \"list\": [{\"f\": 0}]}");
+	json_t *roots = json_pack("[o,o]", root, other);
+	struct expect_question questions[ALL] = {{.expression = NULL}};
+	struct expect_answer answers[2 * ALL];
+	size_t count = 0;
+
+	(void)state;
+	assert_non_null(roots);
+	if (answer_of("true").kind == EXPECT_NO_JQ)
+		skip();
+	for (size_t i = 0; i < ALL; i++) {
+		/* One that takes a second will do. */
+		if (i > COUNT && all[i % COUNT].kinds[0] == EXPECT_ENDLESS)
+			continue;
+		questions[count].expression = all[i % COUNT].text;
+		assert_int_equal(
+			expect_scan(questions[count].expression, root, &questions[count].scan), 0);
+		count++;
+	}
+	assert_int_equal(expect_ask(questions, count, roots, answers), 0);
+	for (size_t i = 0; i < count; i++) {
+		size_t k = 0;
+
+		while (strcmp(all[k].text, questions[i].expression) != 0)
+			k++;
+		for (size_t r = 0; r < 2; r++)
+			if (answers[2 * i + r].kind != all[k].kinds[r])
+				fail_msg("%zu: %s: root %zu: kind %d, not %d: \"%s\"", i,
+					 all[k].text, r, answers[2 * i + r].kind, all[k].kinds[r],
+					 answers[2 * i + r].text);
+		expect_scan_fini(&questions[i].scan);
+	}
+	json_decref(roots);
+}
+
+static void too_many_that_do_not_end_end_it(void **state)
+{
+	enum { ALL = EXPECT_ENDLESS_MAX + 2 };
+	json_t *root = root_of(shape), *roots = json_pack("[o]", root);
+	struct expect_question questions[ALL] = {{.expression = NULL}};
+	struct expect_answer answers[ALL];
+
+	(void)state;
+	assert_non_null(roots);
+	if (answer_of("true").kind == EXPECT_NO_JQ)
+		skip();
+	for (size_t i = 0; i < ALL; i++) {
+		/* It dies at once of too much memory. */
+		questions[i].expression = "[range(1e12)] == 0";
+		assert_int_equal(expect_scan(questions[i].expression, root, &questions[i].scan), 0);
+	}
+	assert_int_equal(expect_ask(questions, ALL, roots, answers), 0);
+	for (size_t i = 0; i < ALL; i++) {
+		assert_int_equal(answers[i].kind,
+				 i < EXPECT_ENDLESS_MAX ? EXPECT_ENDLESS : EXPECT_UNTRIED);
+		expect_scan_fini(&questions[i].scan);
+	}
+	json_decref(roots);
+}
+
+/* The zone of the process, and of whoever started it, is nothing that a verdict may depend on. */
+static void time_is_that_of_greenwich(void **state)
+{
+	(void)state;
+	setenv("TZ", "JST-9", 1);
+	is("(0 | strftime(\"%H %Z\")) == \"00 UTC\"", EXPECT_TRUE, "");
+	is("(\"1970-01-01T00:00:00Z\" | strptime(\"%Y-%m-%dT%H:%M:%SZ\") | mktime) == 0",
+	   EXPECT_TRUE, "");
+	unsetenv("TZ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +364,11 @@ int main(void)
 		cmocka_unit_test(fields_that_are_not_there_are_told),
 		cmocka_unit_test(units_are_those_of_the_smallest),
 		cmocka_unit_test(nothing_goes_on_for_ever),
+		cmocka_unit_test(whether_flows_are_named_is_seen),
+		cmocka_unit_test(what_may_stand_in_brackets_is_known),
+		cmocka_unit_test(many_at_once_are_as_each_alone),
+		cmocka_unit_test(too_many_that_do_not_end_end_it),
+		cmocka_unit_test(time_is_that_of_greenwich),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,7 +216,8 @@ static void what_went_wrong_is_told(void **state)
 static void expectations_are_in_the_verdict(void **state)
 {
 	static char yes[] = ".a is 1", no[] = ".a is 2 <b>";
-	struct result_expect expects[] = {{".a == 1", true, yes}, {".a < 2 & \"c\"", false, no}};
+	struct result_expect expects[] = {{".a == 1", true, false, yes},
+					  {".a < 2 & \"c\"", false, false, no}};
 	int status;
 	char *page;
 

@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/expect/ask.h"
 
-#include "tools/expect/expect.h"
 #include "tools/expect/jq.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MEMORY_MAX = 1 << 30 }; /* bytes, more than the process has already */
+enum {
+	MEMORY_MAX = 1 << 30,	 /* bytes, more than the process has already */
+	COMPILE_SECONDS_MAX = 5, /* of CPU */
+	TOGETHER_MAX = 64,	 /* expressions in a program */
+};
+
+struct asking {
+	const struct expect_question *questions;
+	const char *json; /* the roots */
+	size_t root_count;
+	struct expect_answer *answers;
+	uint32_t endless_count;
+};
 
 static void limit(int what, rlim_t most)
 {
@@ -37,63 +52,170 @@ static rlim_t data_bytes(void)
 	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-static void child(int pipe, const char *expression, const struct expect_scan *scan,
-		  const char *json)
+/* ---- the child ---- */
+
+/* What takes longer is ended by SIGPROF. */
+static void allow_seconds(time_t seconds)
 {
+	const struct itimerval timer = {.it_value = {.tv_sec = seconds}};
+
+	if (setitimer(ITIMER_PROF, &timer, NULL) != 0)
+		_exit(1);
+}
+
+struct voice {
+	int pipe;
+	bool begun; /* has said that the program is a good one: a byte before all answers */
+};
+
+static void say(struct voice *voice, const void *bytes, size_t length)
+{
+	if (!voice->begun && write(voice->pipe, "", 1) != 1)
+		_exit(1);
+	voice->begun = true;
+	if (length > 0 && write(voice->pipe, bytes, length) != (ssize_t)length)
+		_exit(1);
+}
+
+static void on_begin(void *owner)
+{
+	say(owner, NULL, 0);
+	allow_seconds(EXPECT_SECONDS_MAX);
+}
+
+static void on_answer(void *owner, const struct expect_answer *answer)
+{
+	say(owner, answer, sizeof(*answer));
+}
+
+static void child(int pipe, const struct asking *asking, size_t first, size_t count)
+{
+	struct voice voice = {.pipe = pipe};
+	const struct expect_jq_ops ops = {on_begin, on_answer, &voice};
 	const int null = open("/dev/null", O_WRONLY);
-	struct expect_answer answer;
+	sigset_t none;
 
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(null, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_DATA, data_bytes() + MEMORY_MAX);
-	limit(RLIMIT_CPU, EXPECT_SECONDS_MAX);
-	expect_jq(expression, scan, json, &answer);
-	_exit(write(pipe, &answer, sizeof(answer)) == sizeof(answer) ? 0 : 1);
+	setenv("TZ", "UTC0", 1); /* what strftime and its like say is the same everywhere */
+	tzset();
+	allow_seconds(COMPILE_SECONDS_MAX);
+	expect_jq(&asking->questions[first], count, asking->json, &ops);
+	_exit(0);
 }
 
-static int hear(int pipe, pid_t pid, struct expect_answer *ret_answer)
-{
-	struct expect_answer answer;
-	ssize_t got;
-	int status;
+/* ---- the parent ---- */
 
-	do
-		got = read(pipe, &answer, sizeof(answer));
-	while (got < 0 && errno == EINTR);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -EIO;
-	if (got == sizeof(answer)) /* less than PIPE_BUF: whole or not at all */
-		*ret_answer = answer;
-	else
-		*ret_answer = (struct expect_answer){.kind = EXPECT_ENDLESS};
-	return 0;
+static size_t hear_bytes(int pipe, void *ret_bytes, size_t count)
+{
+	size_t have = 0;
+
+	while (have < count) {
+		const ssize_t got = read(pipe, (char *)ret_bytes + have, count - have);
+
+		if (got == 0 || (got < 0 && errno != EINTR))
+			break;
+		have += got > 0 ? (size_t)got : 0;
+	}
+	return have;
 }
 
-int expect_ask(const char *expression, const struct expect_scan *scan, const json_t *root,
-	       struct expect_answer *ret_answer)
+/* @ret_heard: as many answers as came; @ret_apart: there was no program, but there may be one of
+ * each. */
+static int ask_child(const struct asking *asking, size_t first, size_t count, size_t *ret_heard,
+		     bool *ret_apart)
 {
-	char *json = json_dumps(root, JSON_REAL_PRECISION(15));
-	int pipes[2], ret;
+	struct expect_answer *answers = &asking->answers[first * asking->root_count];
+	int pipes[2], status;
+	char begun;
 	pid_t pid;
 
-	if (!json)
-		return -ENOMEM;
-	if (pipe(pipes) != 0) {
-		free(json);
+	if (pipe(pipes) != 0)
 		return -EIO;
-	}
 	pid = fork();
 	if (pid == 0) {
 		close(pipes[0]);
-		child(pipes[1], expression, scan, json);
+		child(pipes[1], asking, first, count);
 	}
 	close(pipes[1]);
-	ret = pid < 0 ? -EIO : hear(pipes[0], pid, ret_answer);
+	*ret_apart = hear_bytes(pipes[0], &begun, 1) == 0 && count > 1;
+	*ret_heard = hear_bytes(pipes[0], answers, count * asking->root_count * sizeof(*answers)) /
+		     sizeof(*answers);
 	close(pipes[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -EIO;
+	return pid < 0 ? -EIO : 0;
+}
+
+static void fill(struct asking *asking, size_t first, size_t end, enum expect_kind kind)
+{
+	for (size_t i = first; i < end; i++)
+		asking->answers[i] = (struct expect_answer){.kind = kind};
+}
+
+/* What a child dies of has no answer; those behind it are asked again. */
+static int ask_together(struct asking *asking, size_t first, size_t count)
+{
+	const size_t roots = asking->root_count;
+	size_t heard;
+	bool apart;
+	int ret;
+
+	while (count > 0) {
+		size_t dead;
+
+		if (asking->endless_count == EXPECT_ENDLESS_MAX) {
+			fill(asking, first * roots, (first + count) * roots, EXPECT_UNTRIED);
+			return 0;
+		}
+		ret = ask_child(asking, first, count, &heard, &apart);
+		if (ret || heard == count * roots)
+			return ret;
+		if (apart) {
+			ret = ask_together(asking, first, count / 2);
+			return ret ? ret
+				   : ask_together(asking, first + count / 2, count - count / 2);
+		}
+		dead = first + heard / roots;
+		fill(asking, first * roots + heard, (dead + 1) * roots, EXPECT_ENDLESS);
+		asking->endless_count++;
+		count -= dead + 1 - first;
+		first = dead + 1;
+	}
+	return 0;
+}
+
+/* How many from @first on may share a program. */
+static size_t together(const struct expect_question *questions, size_t first, size_t count)
+{
+	size_t end = first;
+
+	while (end < count && end - first < TOGETHER_MAX && questions[end].scan.is_closed)
+		end++;
+	return end > first ? end - first : 1;
+}
+
+int expect_ask(const struct expect_question *questions, size_t count, const json_t *roots,
+	       struct expect_answer *ret_answers)
+{
+	char *json = json_dumps(roots, JSON_REAL_PRECISION(15));
+	struct asking asking = {.questions = questions,
+				.json = json,
+				.root_count = json_array_size(roots),
+				.answers = ret_answers};
+	int ret = json ? 0 : -ENOMEM;
+
+	for (size_t i = 0, next; i < count && !ret; i += next) {
+		next = together(questions, i, count);
+		ret = ask_together(&asking, i, next);
+	}
 	free(json);
 	return ret;
 }

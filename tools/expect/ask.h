@@ -2,9 +2,15 @@
 #ifndef TOOLS_EXPECT_ASK_H
 #define TOOLS_EXPECT_ASK_H
 
-/* One expression over one result, by libjq, in a child process: whatever it does, it does there,
- * and for a second of CPU at most. */
+/* Expressions over results, by libjq, in child processes: whatever one does, it does there, and for
+ * a second of CPU at most. Many share a child and a program, since most of what jq does with one is
+ * to compile its own library. */
 #include "tools/expect/scan.h"
+
+enum {
+	EXPECT_SECONDS_MAX = 1, /* of CPU, for one expression over one result */
+	EXPECT_ENDLESS_MAX = 4, /* so many may take more, then no other is tried */
+};
 
 enum expect_kind {
 	EXPECT_TRUE,
@@ -16,6 +22,7 @@ enum expect_kind {
 	EXPECT_SYNTAX,	   /* text: what jq says */
 	EXPECT_ERROR,	   /* text: what jq says */
 	EXPECT_ENDLESS,	   /* more than its time or memory */
+	EXPECT_UNTRIED,	   /* after EXPECT_ENDLESS_MAX of those */
 	EXPECT_NO_JQ,	   /* this version was built without libjq */
 };
 
@@ -24,8 +31,15 @@ struct expect_answer {
 	char text[256];
 };
 
-/* @scan is that of @expression, with @root. 0; -ENOMEM, -EIO: there is no child to be had. */
-int expect_ask(const char *expression, const struct expect_scan *scan, const json_t *root,
-	       struct expect_answer *ret_answer);
+struct expect_question {
+	const char *expression;
+	struct expect_scan scan; /* of @expression */
+};
+
+/* Every question over every element of the array @roots: the answers of the first question, in the
+ * order of the roots, then those of the next. @ret_answers has room for them. 0; -ENOMEM, -EIO:
+ * there is no child to be had. */
+int expect_ask(const struct expect_question *questions, size_t count, const json_t *roots,
+	       struct expect_answer *ret_answers);
 
 #endif

@@ -6,13 +6,105 @@
 #include "tools/result/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	ROOTS = 2, /* values over nothing as the least and as the greatest numbers */
+	TRIAL_ROOTS = 2 * ROOTS,
+	TRIED_AT_ONCE = 64,
+	WRONG_MAX = 50, /* then no more of a scenario are tried */
+};
+
+static const double FAR = 1e290;
+
+/* Every null below @json becomes a number of the sign of @*far, further from 0 than anything that
+ * is measured, and no two the same: nothing may come out of how two of them compare. */
+static int fill_nulls(json_t *json, double *far);
+
+static json_t *number_for(json_t *part, double *far)
+{
+	const double value = *far;
+
+	if (!json_is_null(part))
+		return fill_nulls(part, far) == 0 ? json_incref(part) : NULL;
+	*far += value < 0 ? -FAR : FAR;
+	return json_real(value);
+}
+
+static int fill_nulls(json_t *json, double *far)
+{
+	const char *key;
+	json_t *part;
+	void *next;
+	size_t i;
+
+	json_object_foreach_safe(json, next, key, part)
+	{
+		if (json_object_set_new(json, key, number_for(part, far)) != 0)
+			return -ENOMEM;
+	}
+	json_array_foreach(json, i, part)
+	{
+		if (json_array_set_new(json, i, number_for(part, far)) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Appends @root as it is read by expectations. */
+static int add_roots(json_t *roots, const json_t *root)
+{
+	double least = -FAR, greatest = FAR;
+	json_t *low = json_deep_copy(root), *high = json_deep_copy(root);
+	int ret = low && high && fill_nulls(low, &least) == 0 && fill_nulls(high, &greatest) == 0
+			  ? 0
+			  : -ENOMEM;
+
+	if (!ret && json_array_append(roots, low) != 0)
+		ret = -ENOMEM;
+	if (!ret && json_array_append(roots, high) != 0)
+		ret = -ENOMEM;
+	json_decref(low);
+	json_decref(high);
+	return ret;
+}
+
+/* Of all roots: only what all say is true or false. */
+static const struct expect_answer *join(const struct expect_answer answers[ROOTS])
+{
+	const struct expect_answer *ret = &answers[0];
+
+	for (int i = 0; i < ROOTS; i++) {
+		if (answers[i].kind != EXPECT_TRUE && answers[i].kind != EXPECT_FALSE)
+			return &answers[i];
+		if (answers[i].kind == EXPECT_FALSE)
+			ret = &answers[i];
+	}
+	return ret;
+}
+
+static struct expect_question *questions_make(uint32_t count)
+{
+	return calloc((size_t)count + 1, sizeof(struct expect_question));
+}
+
+static void questions_free(struct expect_question *questions, uint32_t count)
+{
+	for (uint32_t i = 0; questions && i < count; i++)
+		expect_scan_fini(&questions[i].scan);
+	free(questions);
+}
 
 /* ---- before the run ---- */
 
 struct trial {
-	json_t *zeros, *ones; /* results of the scenario's shape */
+	const struct scenario *scenario;
+	json_t *zeros; /* a result of the scenario's shape */
+	json_t *roots; /* with 0 and with 1 */
+	struct expect_question *questions;
+	struct expect_answer *answers;
 	struct bad_list errors;
 };
 
@@ -32,20 +124,42 @@ static int make_ones(json_t *json)
 	return 0;
 }
 
-static int make_trial(const struct scenario *scenario, struct trial *trial)
+static int make_roots(struct trial *trial)
+{
+	json_t *ones = json_deep_copy(trial->zeros);
+	int ret = ones && trial->roots ? add_roots(trial->roots, trial->zeros) : -ENOMEM;
+
+	ret = ret ? ret : make_ones(ones);
+	ret = ret ? ret : add_roots(trial->roots, ones);
+	json_decref(ones);
+	return ret;
+}
+
+static int trial_init(struct trial *trial, const struct scenario *scenario)
 {
 	struct result result;
 	int ret = result_zero(scenario, &result);
 
-	*trial = (struct trial){.zeros = NULL};
-	if (!ret) {
+	*trial = (struct trial){
+		.scenario = scenario,
+		.roots = json_array(),
+		.questions = questions_make(scenario->expect_count),
+		.answers = calloc((size_t)TRIAL_ROOTS * TRIED_AT_ONCE, sizeof(*trial->answers))};
+	if (!ret)
 		trial->zeros = output_json_value(&result);
-		trial->ones = json_deep_copy(trial->zeros);
-	}
 	result_free(&result);
-	if (ret || !trial->zeros || !trial->ones || make_ones(trial->ones) != 0)
+	if (ret || !trial->zeros || !trial->questions || !trial->answers)
 		return -ENOMEM;
-	return 0;
+	return make_roots(trial);
+}
+
+static void trial_fini(struct trial *trial)
+{
+	questions_free(trial->questions, trial->scenario->expect_count);
+	free(trial->answers);
+	bad_list_fini(&trial->errors);
+	json_decref(trial->zeros);
+	json_decref(trial->roots);
 }
 
 /* What is wrong, and what would not be. False: nothing. */
@@ -88,6 +202,9 @@ static bool is_wrong(const struct expect_scan *scan, const struct expect_answer 
 		bad_text(ret_found, "an expression that does not end within %d s or 1 GiB",
 			 EXPECT_SECONDS_MAX);
 		break;
+	case EXPECT_UNTRIED:
+		bad_text(ret_found, "%d expressions that do not end before it", EXPECT_ENDLESS_MAX);
+		break;
 	case EXPECT_NO_JQ:
 		bad_text(ret_found, "an expectation");
 		*ret_expected = "none: this verbena was built without libjq";
@@ -96,29 +213,66 @@ static bool is_wrong(const struct expect_scan *scan, const struct expect_answer 
 	return true;
 }
 
-static int try_one(struct trial *trial, const struct scenario_expect *expect, uint32_t number)
+static void refuse(struct trial *trial, uint32_t number, const char *found, const char *expected)
 {
+	const struct scenario_expect *expect = &trial->scenario->expects[number];
 	const struct bad_at at = {expect->file, expect->line, NULL};
-	struct expect_answer answer = {.kind = EXPECT_NOTHING};
-	struct bad_text key, found;
-	struct expect_scan scan;
-	const char *expected;
-	int ret;
+	struct bad_text key;
 
-	bad_text(&key, "expect[%u]", number);
-	if (strlen(expect->text) > EXPECT_LENGTH_MAX) {
-		bad(&trial->errors, &at, key.text, "a very long expression", "at most 4096 bytes");
-		return 0;
+	bad(&trial->errors, &at, bad_text(&key, "expect[%u]", number), found, expected);
+}
+
+static void judge_trial(struct trial *trial, uint32_t number, const struct expect_answer *answers)
+{
+	const struct expect_answer *answer = join(answers);
+	struct bad_text found;
+	const char *expected;
+
+	if (answer->kind == EXPECT_ERROR)
+		answer = join(answers + ROOTS);
+	if (is_wrong(&trial->questions[number].scan, answer, &found, &expected))
+		refuse(trial, number, found.text, expected);
+}
+
+/* False: there is nothing to ask about it. */
+static bool read_one(struct trial *trial, uint32_t number, int *ret_error)
+{
+	const char *text = trial->scenario->expects[number].text;
+	struct expect_question *question = &trial->questions[number];
+	const struct expect_answer none = {.kind = EXPECT_TRUE};
+	struct bad_text found;
+	const char *expected;
+
+	question->expression = text;
+	if (strlen(text) > EXPECT_LENGTH_MAX) {
+		refuse(trial, number, "a very long expression", "at most 4096 bytes");
+		return false;
 	}
-	ret = expect_scan(expect->text, trial->zeros, &scan);
-	if (!ret && !scan.word[0] && !scan.missing[0])
-		ret = expect_ask(expect->text, &scan, trial->zeros, &answer);
-	if (!ret && answer.kind == EXPECT_ERROR)
-		ret = expect_ask(expect->text, &scan, trial->ones, &answer);
-	if (!ret && is_wrong(&scan, &answer, &found, &expected))
-		bad(&trial->errors, &at, key.text, found.text, expected);
-	expect_scan_fini(&scan);
-	return ret;
+	*ret_error = expect_scan(text, trial->zeros, &question->scan);
+	if (*ret_error)
+		return false;
+	if (!is_wrong(&question->scan, &none, &found, &expected))
+		return true;
+	refuse(trial, number, found.text, expected);
+	return false;
+}
+
+/* As many as can be asked at once, from @first on; returns the one behind them. */
+static uint32_t try_some(struct trial *trial, uint32_t first, int *ret_error)
+{
+	const uint32_t count = trial->scenario->expect_count;
+	uint32_t end = first;
+
+	while (end < count && end - first < TRIED_AT_ONCE && read_one(trial, end, ret_error))
+		end++;
+	if (*ret_error)
+		return count;
+	*ret_error =
+		expect_ask(&trial->questions[first], end - first, trial->roots, trial->answers);
+	for (uint32_t i = first; i < end && !*ret_error; i++)
+		judge_trial(trial, i, &trial->answers[(size_t)(i - first) * TRIAL_ROOTS]);
+	/* The one that stands behind them has been refused, unless they were as many as may be. */
+	return end < count && end - first < TRIED_AT_ONCE ? end + 1 : end;
 }
 
 int expect_check(const struct scenario *scenario)
@@ -128,9 +282,15 @@ int expect_check(const struct scenario *scenario)
 
 	if (scenario->expect_count == 0)
 		return COMMAND_DONE;
-	error = make_trial(scenario, &trial);
-	for (uint32_t i = 0; i < scenario->expect_count && !error; i++)
-		error = try_one(&trial, &scenario->expects[i], i);
+	error = trial_init(&trial, scenario);
+	for (uint32_t i = 0; i < scenario->expect_count && !error;) {
+		i = try_some(&trial, i, &error);
+		if (trial.errors.error_count >= WRONG_MAX && i < scenario->expect_count) {
+			refuse(&trial, i, "many errors before it: it was not tried",
+			       "fewer at once");
+			break;
+		}
+	}
 	if (error || trial.errors.no_memory) {
 		command_say("the expectations could not be tried: %s",
 			    strerror(error ? -error : ENOMEM));
@@ -139,9 +299,7 @@ int expect_check(const struct scenario *scenario)
 		command_print_bad(&trial.errors, false);
 		ret = COMMAND_BAD;
 	}
-	bad_list_fini(&trial.errors);
-	json_decref(trial.zeros);
-	json_decref(trial.ones);
+	trial_fini(&trial);
 	return ret;
 }
 
@@ -158,7 +316,8 @@ static int describe_paths(const struct expect_scan *scan, FILE *file)
 
 		if (!value)
 			return -ENOMEM;
-		fprintf(file, "%s%s is %s", i ? ", " : "", path->text, value);
+		fprintf(file, "%s%s is %s%s", i ? ", " : "", path->text, value,
+			json_is_null(path->value) ? " (over nothing)" : "");
 		if (json_is_integer(path->value) && length > 3 &&
 		    strcmp(path->text + length - 3, "_ps") == 0)
 			fprintf(file, " (%s)",
@@ -188,49 +347,94 @@ static int describe(const struct expect_scan *scan, const struct expect_answer *
 	return describe_paths(scan, file);
 }
 
-static int judge_one(struct result_expect *expect, const json_t *root)
+/* Why a verdict about anything but the flows themselves is worth nothing; "": it is worth
+ * something.
+ */
+static void find_remark(const struct result *result, struct bad_text *ret_remark)
 {
-	struct expect_answer answer;
-	struct expect_scan scan;
-	size_t length;
-	FILE *file;
-	int ret = expect_scan(expect->text, root, &scan);
+	const struct traffic_sums *sums = &result->flow_sums;
+	uint64_t completions = 0;
 
-	ret = ret ? ret : expect_ask(expect->text, &scan, root, &answer);
-	file = ret ? NULL : open_memstream(&expect->found, &length);
-	if (!ret && !file)
-		ret = -ENOMEM;
-	if (file) {
-		expect->held = answer.kind == EXPECT_TRUE;
-		ret = describe(&scan, &answer, file);
-		if (fclose(file) != 0)
-			ret = -ENOMEM;
+	for (uint32_t i = 0; i < result->program_count; i++)
+		for (uint32_t k = 0; k < result->programs[i].rank_count; k++)
+			completions += result->programs[i].ranks[k].result->completions;
+	if (sums->posted == 0 && result->class_count > 0)
+		bad_text(ret_remark, "no flow was sent");
+	else if (sums->unfinished > 0)
+		bad_text(ret_remark, "%" PRIu64 " of %" PRIu64 " flows are unfinished",
+			 sums->unfinished, sums->posted);
+	else if (result->packet_hops == 0 && completions == 0)
+		bad_text(ret_remark, "nothing was sent");
+	else
+		ret_remark->text[0] = '\0';
+}
+
+static int judge_one(struct result_expect *expect, const struct expect_scan *scan,
+		     const struct expect_answer *answer, const char *remark)
+{
+	size_t length;
+	FILE *file = open_memstream(&expect->found, &length);
+	int ret;
+
+	if (!file)
+		return -ENOMEM;
+	expect->held = answer->kind == EXPECT_TRUE && (!remark[0] || scan->names_flows);
+	expect->is_remarked = remark[0] != '\0';
+	ret = describe(scan, answer, file);
+	if (remark[0])
+		fprintf(file, "%s%s", scan->names_flows ? "; " : ", but ", remark);
+	return fclose(file) != 0 || ret ? -ENOMEM : 0;
+}
+
+static int judge_all(struct result *result, const json_t *root, struct expect_question *questions,
+		     struct expect_answer *answers)
+{
+	const uint32_t count = result->scenario->expect_count;
+	json_t *roots = json_array();
+	struct bad_text remark;
+	int ret = roots ? add_roots(roots, root) : -ENOMEM;
+
+	for (uint32_t i = 0; i < count && !ret; i++) {
+		questions[i].expression = result->scenario->expects[i].text;
+		ret = expect_scan(questions[i].expression, root, &questions[i].scan);
 	}
-	expect_scan_fini(&scan);
+	ret = ret ? ret : expect_ask(questions, count, roots, answers);
+	find_remark(result, &remark);
+	for (uint32_t i = 0; i < count && !ret; i++)
+		ret = judge_one(&result->expects[i], &questions[i].scan,
+				join(&answers[(size_t)i * ROOTS]), remark.text);
+	json_decref(roots);
 	return ret;
+}
+
+static int judge_none(struct result *result)
+{
+	for (uint32_t i = 0; i < result->expect_count; i++) {
+		result->expects[i].found = strdup("not judged: the run ended early");
+		if (!result->expects[i].found)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int expect_judge(struct result *result)
 {
-	const struct scenario *scenario = result->scenario;
-	json_t *root;
-	int ret = 0;
+	const uint32_t count = result->scenario->expect_count;
+	struct expect_question *questions = questions_make(count);
+	struct expect_answer *answers = calloc((size_t)count * ROOTS + 1, sizeof(*answers));
+	json_t *root = output_json_value(result);
+	int ret = -ENOMEM;
 
-	result->expects = calloc((size_t)scenario->expect_count + 1, sizeof(*result->expects));
-	root = result->expects ? output_json_value(result) : NULL;
-	if (!root)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < scenario->expect_count && !ret; i++) {
-		struct result_expect *expect = &result->expects[result->expect_count++];
-
-		expect->text = scenario->expects[i].text;
-		if (!result->partial) {
-			ret = judge_one(expect, root);
-			continue;
-		}
-		expect->found = strdup("not judged: the run ended early");
-		ret = expect->found ? 0 : -ENOMEM;
+	result->expects = calloc((size_t)count + 1, sizeof(*result->expects));
+	if (questions && answers && root && result->expects) {
+		result->expect_count = count;
+		for (uint32_t i = 0; i < count; i++)
+			result->expects[i].text = result->scenario->expects[i].text;
+		ret = result->partial ? judge_none(result)
+				      : judge_all(result, root, questions, answers);
 	}
 	json_decref(root);
+	questions_free(questions, count);
+	free(answers);
 	return ret;
 }

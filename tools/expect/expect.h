@@ -6,12 +6,16 @@
  * are tried before the run on a result of the scenario's shape in which all numbers are 0, so that
  * a slip of the pen is bad input and not a false expectation an hour later. jq itself lets a field
  * that is not there be null, which is less than any number; here every field that is named must
- * exist. */
+ * exist.
+ *
+ * A value over nothing is null, which is less than any number, too. An expression therefore counts
+ * twice: with every such value as a number below all that are measured, and above. It holds where
+ * both are true. And what is said of a run of which flows are unfinished, or in which nothing was
+ * sent, holds only where it names .flows: it has been thought of. */
 #include "tools/result/result.h"
 
 enum {
 	EXPECT_LENGTH_MAX = 4096, /* bytes of an expression */
-	EXPECT_SECONDS_MAX = 1,	  /* of CPU, for one */
 };
 
 /* Compiles and tries all of a scenario: COMMAND_DONE; COMMAND_BAD or COMMAND_BROKEN, with lines on

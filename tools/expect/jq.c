@@ -19,7 +19,6 @@ static const char prelude[] =
 	" elif type == \"object\" or type == \"null\" then _missing($k), null else .[$k] end;\n";
 
 struct heard {
-	struct expect_answer *answer;
 	char error[256]; /* the first */
 };
 
@@ -50,24 +49,46 @@ static void on_error(void *owner, jv message)
 
 static void on_debug(void *owner, jv message)
 {
-	struct heard *heard = owner;
+	struct expect_answer *missing = owner;
 
-	if (heard->answer->kind != EXPECT_MISSING)
-		keep_text(heard->answer->text, sizeof(heard->answer->text), jv_copy(message));
-	heard->answer->kind = EXPECT_MISSING;
+	if (missing->kind != EXPECT_MISSING)
+		keep_text(missing->text, sizeof(missing->text), jv_copy(message));
+	missing->kind = EXPECT_MISSING;
 	jv_free(message);
 }
 
-static bool compile(jq_state *jq, const char *expression)
+static bool compile(jq_state *jq, const char *program)
 {
-	const size_t room = sizeof(prelude) + strlen(expression) + 1;
-	char *program = malloc(room);
+	const size_t room = sizeof(prelude) + strlen(program) + 1;
+	char *whole = malloc(room);
 	bool done;
 
-	if (!program)
+	if (!whole)
 		abort(); /* the parent knows what that means */
-	snprintf(program, room, "%s%s", prelude, expression);
-	done = jq_compile(jq, program);
+	snprintf(whole, room, "%s%s", prelude, program);
+	done = jq_compile(jq, whole);
+	free(whole);
+	return done;
+}
+
+/* Several in one: its input is [which of them, over what]. */
+static bool compile_all(jq_state *jq, const struct expect_question *questions, size_t count)
+{
+	char *program = NULL;
+	size_t length;
+	FILE *file = open_memstream(&program, &length);
+	bool done;
+
+	if (!file)
+		abort();
+	fputs(".[0] as $__which | .[1] | ", file);
+	for (size_t i = 0; i < count; i++)
+		fprintf(file, "%sif $__which == %zu then (%s)", i ? " el" : "", i,
+			questions[i].scan.program);
+	fputs(" else empty end", file);
+	if (fclose(file) != 0)
+		abort();
+	done = compile(jq, program);
 	free(program);
 	return done;
 }
@@ -98,12 +119,13 @@ static enum expect_kind kind_of(jq_state *jq, jv value, struct expect_answer *an
 	return EXPECT_NO_BOOLEAN;
 }
 
-static void evaluate(jq_state *jq, const char *json, struct expect_answer *ret_answer)
+static struct expect_answer evaluate(jq_state *jq, jv input)
 {
-	struct expect_answer answer = {.kind = EXPECT_NOTHING};
+	struct expect_answer answer = {.kind = EXPECT_NOTHING}, missing = {.kind = EXPECT_NOTHING};
 	jv value;
 
-	jq_start(jq, jv_parse(json), 0);
+	jq_set_debug_cb(jq, on_debug, &missing);
+	jq_start(jq, input, 0);
 	value = jq_next(jq);
 	if (jv_is_valid(value)) {
 		answer.kind = kind_of(jq, value, &answer);
@@ -113,26 +135,55 @@ static void evaluate(jq_state *jq, const char *json, struct expect_answer *ret_a
 	} else {
 		jv_free(value);
 	}
-	if (ret_answer->kind != EXPECT_MISSING)
-		*ret_answer = answer;
+	return missing.kind == EXPECT_MISSING ? missing : answer;
 }
 
-void expect_jq(const char *expression, const struct expect_scan *scan, const char *json,
-	       struct expect_answer *ret_answer)
+static void answer_all(jq_state *jq, size_t count, jv roots, const struct expect_jq_ops *ops)
 {
-	struct heard heard = {.answer = ret_answer};
-	jq_state *jq = jq_init();
+	const int root_count = jv_array_length(jv_copy(roots));
 
-	*ret_answer = (struct expect_answer){.kind = EXPECT_NOTHING};
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < root_count; k++) {
+			jv input = jv_array_get(jv_copy(roots), k);
+			struct expect_answer answer;
+
+			if (count > 1)
+				input = jv_array_append(
+					jv_array_append(jv_array(), jv_number((double)i)), input);
+			ops->on_begin(ops->owner);
+			answer = evaluate(jq, input);
+			ops->on_answer(ops->owner, &answer);
+		}
+	jv_free(roots);
+}
+
+static void refuse_all(const char *error, jv roots, const struct expect_jq_ops *ops)
+{
+	const int root_count = jv_array_length(roots);
+	struct expect_answer answer = {.kind = EXPECT_SYNTAX};
+
+	snprintf(answer.text, sizeof(answer.text), "%s", error);
+	for (int k = 0; k < root_count; k++)
+		ops->on_answer(ops->owner, &answer);
+}
+
+bool expect_jq(const struct expect_question *questions, size_t count, const char *roots,
+	       const struct expect_jq_ops *ops)
+{
+	struct heard heard = {.error = ""};
+	jq_state *jq = jq_init();
+	bool done;
+
 	if (!jq)
 		abort();
 	jq_set_error_cb(jq, on_error, &heard);
-	jq_set_debug_cb(jq, on_debug, &heard);
-	if (compile(jq, scan->program) || compile(jq, expression)) {
-		evaluate(jq, json, ret_answer);
-	} else {
-		ret_answer->kind = EXPECT_SYNTAX;
-		snprintf(ret_answer->text, sizeof(ret_answer->text), "%s", heard.error);
-	}
+	done = count > 1
+		       ? compile_all(jq, questions, count)
+		       : compile(jq, questions->scan.program) || compile(jq, questions->expression);
+	if (done)
+		answer_all(jq, count, jv_parse(roots), ops);
+	else if (count == 1)
+		refuse_all(heard.error, jv_parse(roots), ops);
 	jq_teardown(&jq);
+	return done || count == 1;
 }

@@ -144,6 +144,9 @@ static struct value field_of(struct scanner *s, const struct value *of, const ch
 	struct value value = {.literal = of->literal};
 	char key[EXPECT_PATH_MAX];
 
+	if ((!of->json || (of->literal && of->path[0] == '\0')) && length == 5 &&
+	    strncmp(name, "flows", 5) == 0)
+		s->scan->names_flows = true;
 	if (!json_is_object(of->json) || length >= sizeof(key))
 		return unknown;
 	memcpy(key, name, length);
@@ -302,6 +305,8 @@ static const char *string_rest(struct scanner *s, const char *at)
 	} else if (*at) {
 		open_group(s, GROUP_STRING, group_of(s)->input);
 		at += 2;
+	} else {
+		s->broken = true;
 	}
 	put(s, begin, (size_t)(at - begin));
 	return at;
@@ -615,6 +620,7 @@ int expect_scan(const char *expression, const json_t *root, struct expect_scan *
 		s->length = 0;
 		put_text(s, expression);
 	}
+	ret_scan->is_closed = !s->broken && s->depth == 0;
 	ret_scan->program = s->out;
 	if (s->no_memory)
 		expect_scan_fini(ret_scan);

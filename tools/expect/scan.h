@@ -27,6 +27,8 @@ struct expect_scan {
 	char word[EXPECT_PATH_MAX];    /* the first word that is not allowed; "": none */
 	struct expect_path paths[EXPECT_PATHS_MAX];
 	size_t path_count; /* the first of them */
+	bool names_flows;  /* .flows of the root, or of what nothing is known of */
+	bool is_closed;	   /* every bracket and string: may stand in brackets itself */
 };
 
 /* What looks at anything but the result (the clock, the environment, further input) is not allowed.

@@ -226,6 +226,7 @@ bool flow_log_class(const struct flow_log *log, uint32_t number, struct result_c
 	ret_class->p999 = rank_of(&class->fct, 999);
 	ret_class->goodput_bps =
 		(uint64_t)((u128) class->bytes * 8 * PS_S / (class->last_end - class->first_start));
+	ret_class->slowdown_count = class->slowdown.count;
 	if (class->slowdown.count == 0)
 		return true;
 	ret_class->slowdown_mean = (double)mean_of(&class->slowdown) / MICRO;

@@ -57,7 +57,11 @@ static void put_class(const struct result_class *class, FILE *file)
 	}
 	html_put(file, "<td>%t</td><td>%t</td><td>%t</td><td>%t</td>", class->mean, class->p50,
 		 class->p99, class->p999);
-	fprintf(file, "<td>%.2f</td><td>%.2f</td>", class->slowdown_mean, class->slowdown_p99);
+	if (class->slowdown_count == 0)
+		fputs("<td>–</td><td>–</td>", file);
+	else
+		fprintf(file, "<td>%.2f</td><td>%.2f</td>", class->slowdown_mean,
+			class->slowdown_p99);
 	html_put(file, "<td>%r</td></tr>\n", class->goodput_bps);
 }
 

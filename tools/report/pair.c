@@ -23,6 +23,15 @@ static void put_cell(const char *format, uint64_t value, FILE *file)
 	fputs("</td>", file);
 }
 
+/* Over nothing, where @count is 0. */
+static void put_cell_of(const char *format, uint64_t count, uint64_t value, FILE *file)
+{
+	if (count)
+		put_cell(format, value, file);
+	else
+		fputs("<td>–</td>", file);
+}
+
 static void put_row(const char *label, const char *format, uint64_t a, uint64_t b, FILE *file)
 {
 	html_put(file, "<tr class=\"%s\"><th scope=\"row\">%s</th>", a == b ? "same" : "other",
@@ -46,17 +55,23 @@ static void put_class(const struct result_class *a, const struct result_class *b
 		const char *what, *format;
 		uint64_t a, b;
 	} rows[] = {
-		{"flows completed", "%n", a->count, b->count},
 		{"FCT mean", "%t", a->mean, b->mean},
 		{"FCT p99", "%t", a->p99, b->p99},
 		{"goodput", "%r", a->goodput_bps, b->goodput_bps},
 	};
+	char label[256];
 
+	snprintf(label, sizeof(label), "%.200s: flows completed", a->name);
+	put_row(label, "%n", a->count, b->count, file);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char label[256];
+		const bool is_same = !a->count == !b->count && rows[i].a == rows[i].b;
 
 		snprintf(label, sizeof(label), "%.200s: %s", a->name, rows[i].what);
-		put_row(label, rows[i].format, rows[i].a, rows[i].b, file);
+		html_put(file, "<tr class=\"%s\"><th scope=\"row\">%s</th>",
+			 is_same ? "same" : "other", label);
+		put_cell_of(rows[i].format, a->count, rows[i].a, file);
+		put_cell_of(rows[i].format, b->count, rows[i].b, file);
+		fputs("</tr>\n", file);
 	}
 }
 

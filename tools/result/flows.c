@@ -147,6 +147,7 @@ static void summarise(struct samples *samples, struct result_class *ret)
 	ret->p999 = rank_of(samples->fcts, samples->count, 999);
 	ret->goodput_bps = (uint64_t)((u128)samples->bytes * 8 * PS_S /
 				      (samples->last_end - samples->first_start));
+	ret->slowdown_count = samples->slowdown_count;
 	if (samples->slowdown_count == 0)
 		return;
 	qsort(samples->slowdowns, samples->slowdown_count, sizeof(uint64_t), compare_u64);

@@ -81,14 +81,21 @@ static void put_counts(const struct counts *counts, const struct result *result,
 		counts->tests, counts->failures, counts->errors, result->wall_s);
 }
 
-/* @found NULL: it is as it should be. */
-static void put_case(const struct result *result, const char *name, const char *found, FILE *file)
+/* @found NULL: it is as it should be, and then @remark, unless NULL, is told beside it. */
+static void put_case(const struct result *result, const char *name, const char *found,
+		     const char *remark, FILE *file)
 {
 	const char *kind = result->partial ? "error" : "failure";
 
 	fputs("    <testcase", file);
 	put_attribute("classname", result->scenario->name, file);
 	put_attribute("name", name, file);
+	if (!found && !result->partial && remark) {
+		fputs(" time=\"0\">\n      <system-out>", file);
+		put_text(remark, file);
+		fputs("</system-out>\n    </testcase>\n", file);
+		return;
+	}
 	if (!found && !result->partial) {
 		fputs(" time=\"0\"/>\n", file);
 		return;
@@ -104,7 +111,8 @@ static void put_cases(const struct result *result, FILE *file)
 	for (uint32_t i = 0; i < result->expect_count; i++) {
 		const struct result_expect *expect = &result->expects[i];
 
-		put_case(result, expect->text, expect->held ? NULL : expect->found, file);
+		put_case(result, expect->text, expect->held ? NULL : expect->found,
+			 expect->is_remarked ? expect->found : NULL, file);
 	}
 	for (uint32_t i = 0; i < result->program_count; i++) {
 		const struct result_program *program = &result->programs[i];
@@ -113,10 +121,10 @@ static void put_cases(const struct result *result, FILE *file)
 		bad_text(&found, "%u of %u ranks failed, %u never ended", program->failed,
 			 program->rank_count, program->unfinished);
 		put_case(result, bad_text(&name, "program %s", program->name),
-			 has_failed(program, result) ? found.text : NULL, file);
+			 has_failed(program, result) ? found.text : NULL, NULL, file);
 	}
 	if (is_alone(result))
-		put_case(result, "the run", NULL, file);
+		put_case(result, "the run", NULL, NULL, file);
 }
 
 static void put_property(const char *name, const char *value, FILE *file)

@@ -13,12 +13,24 @@ static json_t *whole(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
+/* A value over nothing is null: any number would be one that nobody has measured. */
+static json_t *whole_of(uint64_t count, uint64_t value)
+{
+	return count ? whole(value) : json_null();
+}
+
+static json_t *real_of(uint64_t count, double value)
+{
+	return count ? json_real(value) : json_null();
+}
+
 static json_t *flows_of(const struct result *result)
 {
 	const struct traffic_sums *sums = &result->flow_sums;
 
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "posted", whole(sums->posted), "completed",
-			 whole(sums->completed), "failed", whole(sums->failed), "bytes_posted",
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "posted", whole(sums->posted),
+			 "completed", whole(sums->completed), "failed", whole(sums->failed),
+			 "unfinished", whole(sums->unfinished), "bytes_posted",
 			 whole(sums->bytes_posted), "bytes_delivered", whole(sums->bytes_delivered),
 			 "packets_retransmitted", whole(sums->packets_retransmitted));
 }
@@ -34,11 +46,15 @@ static json_t *drops_of(const struct result *result)
 
 static json_t *class_of(const struct result_class *class)
 {
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:f,s:f,s:o}", "count", whole(class->count),
-			 "mean_ps", whole(class->mean), "p50_ps", whole(class->p50), "p99_ps",
-			 whole(class->p99), "p999_ps", whole(class->p999), "slowdown_mean",
-			 class->slowdown_mean, "slowdown_p99", class->slowdown_p99, "goodput_bps",
-			 whole(class->goodput_bps));
+	const uint64_t count = class->count, slowdowns = class->slowdown_count;
+
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "count", whole(count), "mean_ps",
+			 whole_of(count, class->mean), "p50_ps", whole_of(count, class->p50),
+			 "p99_ps", whole_of(count, class->p99), "p999_ps",
+			 whole_of(count, class->p999), "slowdown_mean",
+			 real_of(slowdowns, class->slowdown_mean), "slowdown_p99",
+			 real_of(slowdowns, class->slowdown_p99), "goodput_bps",
+			 whole_of(count, class->goodput_bps));
 }
 
 static json_t *fct_of(const struct result *result)
@@ -115,7 +131,7 @@ json_t *output_json_value(const struct result *result)
 	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,"
 			 "s:o},s:{s:o},"
 			 "s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
-			 "schema", 1, "version", result->version, "scenario",
+			 "schema", 2, "version", result->version, "scenario",
 			 result->scenario->name, "seed", whole(result->scenario->seed), "digest",
 			 digest, "partial", (int)result->partial, "time_ps", whole(result->time),
 			 "wall_s", result->wall_s, "events", whole(result->events), "packet_hops",

@@ -69,10 +69,21 @@ const char *output_bytes(uint64_t bytes, char ret_text[OUTPUT_TEXT_MAX])
 	return scaled((double)bytes, sizes, ret_text);
 }
 
+/* In nine places. */
+static const char *slowdown(const struct result_class *class, double value,
+			    char ret_text[OUTPUT_TEXT_MAX])
+{
+	if (class->slowdown_count == 0)
+		snprintf(ret_text, OUTPUT_TEXT_MAX, "%11s", "–");
+	else
+		snprintf(ret_text, OUTPUT_TEXT_MAX, "%9.2f", value);
+	return ret_text;
+}
+
 static void print_classes(const struct result *result, FILE *file)
 {
 	char mean[OUTPUT_TEXT_MAX], p50[OUTPUT_TEXT_MAX], p99[OUTPUT_TEXT_MAX];
-	char rate[OUTPUT_TEXT_MAX];
+	char rate[OUTPUT_TEXT_MAX], slow[OUTPUT_TEXT_MAX], slow99[OUTPUT_TEXT_MAX];
 
 	if (result->class_count == 0)
 		return;
@@ -83,14 +94,17 @@ static void print_classes(const struct result *result, FILE *file)
 
 		fprintf(file, "%-16s %9" PRIu64 " %9" PRIu64, class->name, class->posted,
 			class->count);
-		if (class->count == 0)
-			fprintf(file, " %10s %10s %10s %9s %9s %11s\n", "-", "-", "-", "-", "-",
-				"-");
-		else
-			fprintf(file, " %10s %10s %10s %9.2f %9.2f %11s\n",
-				output_time(class->mean, mean), output_time(class->p50, p50),
-				output_time(class->p99, p99), class->slowdown_mean,
-				class->slowdown_p99, output_rate(class->goodput_bps, rate));
+		if (class->count == 0) {
+			/* A dash is three bytes, and printf() counts those. */
+			fprintf(file, " %12s %12s %12s %11s %11s %13s\n", "–", "–", "–", "–", "–",
+				"–");
+			continue;
+		}
+		fprintf(file, " %10s %10s %10s %s %s %11s\n", output_time(class->mean, mean),
+			output_time(class->p50, p50), output_time(class->p99, p99),
+			slowdown(class, class->slowdown_mean, slow),
+			slowdown(class, class->slowdown_p99, slow99),
+			output_rate(class->goodput_bps, rate));
 	}
 	fputc('\n', file);
 }

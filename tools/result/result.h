@@ -27,7 +27,8 @@ struct result_flow {
 
 struct result_class { /* of traffic: over its flows that are ok */
 	const char *name;
-	uint64_t posted, count;	   /* flows; @count of them ok */
+	uint64_t posted, count;	 /* flows; @count of them ok: without any nothing below is known */
+	uint64_t slowdown_count; /* of @count: have an ideal; without any there is no slowdown */
 	ps_t mean, p50, p99, p999; /* flow completion times: nearest rank, the mean rounded down */
 	double slowdown_mean, slowdown_p99;
 	/* Bytes of the flows that are ok, over the time from the first start of one of the class to
@@ -76,6 +77,7 @@ struct result_program {
 struct result_expect {
 	const char *text;
 	bool held;
+	bool is_remarked; /* @found says that flows are unfinished, or that nothing was sent */
 	char *found;
 };
 

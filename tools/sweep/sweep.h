@@ -58,9 +58,10 @@ const json_t *sweep_find(const json_t *result, const char *path);
 /* sweep_table.c: a row per run, and one per point with means over the seeds. */
 void sweep_csv(const struct sweep_plan *plan, const struct sweep_run *runs, FILE *file);
 void sweep_markdown(const struct sweep_plan *plan, const struct sweep_run *runs, FILE *file);
-/* The mean over the seeds of a point. False: no number. */
-bool sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs, uint64_t point,
-		const char *show, double *ret_mean, double *ret_low, double *ret_high);
+/* The mean, the least and the most over those seeds of a point that have a number there; how many
+ * these are. 0: there is no mean, and nothing is set. */
+uint32_t sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs, uint64_t point,
+		    const char *show, double *ret_mean, double *ret_low, double *ret_high);
 
 /* sweep_plot.c: means over the values of the first key, a line for each combination of the others,
  * as SVG. */

@@ -31,8 +31,8 @@ static bool number_of(const json_t *value, double *ret_number)
 	return true;
 }
 
-bool sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs, uint64_t point,
-		const char *show, double *ret_mean, double *ret_low, double *ret_high)
+uint32_t sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs, uint64_t point,
+		    const char *show, double *ret_mean, double *ret_low, double *ret_high)
 {
 	double sum = 0, number;
 	uint32_t count = 0;
@@ -47,8 +47,9 @@ bool sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs, uin
 		*ret_high = count == 0 || number > *ret_high ? number : *ret_high;
 		count++;
 	}
-	*ret_mean = count ? sum / count : 0;
-	return count > 0;
+	if (count)
+		*ret_mean = sum / count;
+	return count;
 }
 
 /* ---- CSV ---- */
@@ -77,7 +78,9 @@ static uint64_t unmet(const json_t *result)
 
 static void put_value(const json_t *value, FILE *file)
 {
-	char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) : NULL;
+	char *text = value && !json_is_null(value)
+			     ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
+			     : NULL;
 
 	put_cell(text ? text : "", file);
 	free(text);
@@ -121,8 +124,9 @@ static void put_mean(const struct sweep_plan *plan, const struct sweep_run *runs
 	const char *space;
 	struct output_unit unit;
 	double mean, low, high;
+	const uint32_t count = sweep_mean(plan, runs, point, show, &mean, &low, &high);
 
-	if (!sweep_mean(plan, runs, point, show, &mean, &low, &high)) {
+	if (count == 0) {
 		fputs("| – ", file);
 		return;
 	}
@@ -132,6 +136,8 @@ static void put_mean(const struct sweep_plan *plan, const struct sweep_run *runs
 	if (plan->seed_count > 1)
 		fprintf(file, " (%.6g – %.6g)", low / unit.size, high / unit.size);
 	fprintf(file, "%s%s ", space, unit.name);
+	if (count < plan->seed_count)
+		fprintf(file, "of %u of %u seeds ", count, plan->seed_count);
 }
 
 void sweep_markdown(const struct sweep_plan *plan, const struct sweep_run *runs, FILE *file)
