@@ -37,7 +37,6 @@ struct run {
 	struct progress progress;
 	struct capture capture;
 	struct capture_link capture_link;
-	struct junit junit;
 	struct watch watch;
 	struct series series;
 	struct sampler sampler;
@@ -191,7 +190,8 @@ static int give_results(struct run *run)
 		ret = run->files ? write_files(run, &result) : COMMAND_DONE;
 		printed = print(run, &result, run->files && !ret);
 		ret = ret ? ret : printed;
-		printed = junit_write(&run->junit, &result);
+		printed = run->options->junit ? junit_write(run->options->junit, &result)
+					      : COMMAND_DONE;
 		ret = ret ? ret : printed;
 		ret = ret ? ret : judge(&result);
 	}
@@ -208,6 +208,11 @@ void run_rescue(void)
 	guard_end();
 	progress_end(&run->progress);
 	run->partial = true;
+	/* They end with the run, which has none. */
+	if (run->files && run->options->series) {
+		folder_drop(&run->folder, "series.csv");
+		folder_drop(&run->folder, "series_flows.csv");
+	}
 	give_results(run);
 	fflush(stdout);
 }
@@ -316,6 +321,7 @@ static void fini(struct run *run)
 		fabric_fini(&run->fabric);
 	watch_fini(&run->watch);
 	series_fini(&run->series);
+	folder_close(&run->folder);
 	ranks_fini(&run->ranks);
 	scenario_fini(&run->scenario);
 }
@@ -323,8 +329,9 @@ static void fini(struct run *run)
 static int run_scenario(const struct command_options *options)
 {
 	struct run run = {.options = options, .path = options->args[0]};
-	int ret = command_read(run.path, options, &run.scenario);
+	int ret = options->junit ? junit_clear(options->junit) : COMMAND_DONE;
 
+	ret = ret ? ret : command_read(run.path, options, &run.scenario);
 	if (ret)
 		return ret;
 	run.files = !options->json || options->out;
@@ -338,14 +345,13 @@ static int run_scenario(const struct command_options *options)
 		ret = options->pcap_port ? capture_link_open(&run.capture_link, options->pcap)
 					 : capture_open(&run.capture, options->pcap);
 	if (!ret && options->junit)
-		ret = junit_open(&run.junit, options->junit);
-	ret = ret ? ret : watch_open(&run.watch, options, run.folder.path);
+		ret = junit_try(options->junit);
+	ret = ret ? ret : watch_open(&run.watch, options, &run.folder);
 	if (!ret && options->series)
-		ret = series_open(&run.series, run.folder.path, options->series);
+		ret = series_open(&run.series, &run.folder, options->series);
 	ret = ret ? ret : build_and_run(&run);
 	capture_close(&run.capture);
 	capture_link_close(&run.capture_link);
-	junit_close(&run.junit);
 	fini(&run);
 	return ret;
 }

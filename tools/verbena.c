@@ -3,6 +3,7 @@
 /* The verbena command: which of its words was said. */
 #include "models/program/task.h"
 #include "tools/command.h"
+#include "tools/result/junit.h"
 #include "tools/run.h"
 #include "util/check.h"
 
@@ -121,6 +122,16 @@ static const struct command command_version_word = {
 	.run = say_version,
 };
 
+/* Of a command line that is wrong, wherever in it the file was named. */
+static void clear_junit(const struct command *command, int argc, char **argv)
+{
+	for (int i = 1; i < argc && command->options & COMMAND_JUNIT; i++)
+		if (strncmp(argv[i], "--junit=", 8) == 0)
+			junit_clear(argv[i] + 8);
+		else if (strcmp(argv[i], "--junit") == 0 && i + 1 < argc)
+			junit_clear(argv[i + 1]);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct command_options options;
@@ -130,7 +141,10 @@ static int run(const struct command *command, int argc, char **argv)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return help(command->name);
 	ret = command_parse(command, argc, argv, &options);
-	ret = ret ? ret : command->run(&options);
+	if (ret)
+		clear_junit(command, argc, argv);
+	else
+		ret = command->run(&options);
 	command_options_free(&options);
 	return ret;
 }

@@ -89,10 +89,11 @@ static int between(struct fabric_watcher *watcher, struct fabric *fabric)
 
 /* ---- the file ---- */
 
-int series_open(struct series *series, const char *folder, ps_t interval)
+int series_open(struct series *series, const struct folder *folder, ps_t interval)
 {
 	*series = (struct series){.interval = interval, .due = interval};
-	return series_file_open(&series->out, folder, "series.csv");
+	series->folder = folder;
+	return folder_begin(folder, "series.csv", &series->out);
 }
 
 int series_start(struct series *series, struct fabric *fabric)
@@ -143,12 +144,12 @@ int series_close(struct series *series, ps_t at)
 {
 	if (series->out.file)
 		put_rows(series, at);
-	return series_file_close(&series->out);
+	return folder_end(series->folder, &series->out, true);
 }
 
 void series_fini(struct series *series)
 {
-	series_file_fini(&series->out);
+	part_close(&series->out, false);
 	free(series->ports);
 	*series = (struct series){.interval = 0};
 }

@@ -6,21 +6,22 @@
  * waited at its end, how long it was paused, and what was marked, dropped and paused. A row where
  * anything of that is not 0. Intervals are exact. */
 #include "models/fabric/fabric.h"
-#include "tools/observe/series_file.h"
+#include "tools/result/folder.h"
 
 struct series_port;
 
 struct series {
 	struct fabric_watcher watcher;
 	const struct fabric *fabric;
-	struct series_file out;
+	const struct folder *folder;
+	struct part out;
 	struct series_port *ports; /* in order of node and link */
 	uint32_t port_count;
 	ps_t interval, due, last;
 };
 
 /* @folder stays the caller's. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
-int series_open(struct series *series, const char *folder, ps_t interval);
+int series_open(struct series *series, const struct folder *folder, ps_t interval);
 int series_start(struct series *series, struct fabric *fabric); /* before the run; -ENOMEM */
 /* After the run, of which the last thing happened at @at. As series_open(); not open: allowed. */
 int series_close(struct series *series, ps_t at);

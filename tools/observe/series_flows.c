@@ -152,10 +152,11 @@ static int on_event(struct events_listener *listener, const struct event *event)
 
 /* ---- the file ---- */
 
-int series_flows_open(struct series_flows *series, const char *folder, ps_t interval)
+int series_flows_open(struct series_flows *series, const struct folder *folder, ps_t interval)
 {
 	series->interval = series->due = interval;
-	return series_file_open(&series->out, folder, "series_flows.csv");
+	series->folder = folder;
+	return folder_begin(folder, "series_flows.csv", &series->out);
 }
 
 void series_flows_start(struct series_flows *series, struct events *events)
@@ -172,12 +173,12 @@ int series_flows_close(struct series_flows *series, ps_t at)
 {
 	if (series->out.file && series->active_count > 0)
 		put_rows(series, at < series->due && at > series->last ? at : series->due);
-	return series_file_close(&series->out);
+	return folder_end(series->folder, &series->out, true);
 }
 
 void series_flows_fini(struct series_flows *series)
 {
-	series_file_fini(&series->out);
+	part_close(&series->out, false);
 	free(series->flows);
 	*series = (struct series_flows){.interval = 0};
 }

@@ -7,7 +7,7 @@
  * exact. */
 #include "models/input/bad.h"
 #include "tools/observe/events.h"
-#include "tools/observe/series_file.h"
+#include "tools/result/folder.h"
 
 enum { SERIES_FLOWS_MAX = 10000 };
 
@@ -20,7 +20,8 @@ struct series_flow {
 struct series_flows {
 	struct events_listener listener;
 	const struct events *events;
-	struct series_file out;
+	const struct folder *folder;
+	struct part out;
 	struct series_flow *flows; /* in order of number */
 	uint64_t flow_count, active_count;
 	ps_t interval, last, due;
@@ -32,7 +33,7 @@ bool series_flows_check(struct series_flows *series, const char *text,
 			const struct scenario *scenario, struct bad_text *ret_why);
 /* It is checked. @folder stays the caller's. COMMAND_DONE or COMMAND_BROKEN, with a line on
  * stderr. */
-int series_flows_open(struct series_flows *series, const char *folder, ps_t interval);
+int series_flows_open(struct series_flows *series, const struct folder *folder, ps_t interval);
 void series_flows_start(struct series_flows *series, struct events *events); /* before the run */
 /* After the run, which ended at @at. As series_flows_open(); not open: allowed. */
 int series_flows_close(struct series_flows *series, ps_t at);

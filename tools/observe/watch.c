@@ -77,7 +77,8 @@ int watch_check(struct watch *watch, const struct command_options *options,
 	return watch->has_trace ? open_trace(&watch->trace, options->json) : COMMAND_DONE;
 }
 
-int watch_open(struct watch *watch, const struct command_options *options, const char *folder)
+int watch_open(struct watch *watch, const struct command_options *options,
+	       const struct folder *folder)
 {
 	int ret = COMMAND_DONE;
 

@@ -27,7 +27,8 @@ struct command_options;
 int watch_check(struct watch *watch, const struct command_options *options,
 		const struct scenario *scenario);
 /* Makes the files. COMMAND_DONE or COMMAND_BROKEN. */
-int watch_open(struct watch *watch, const struct command_options *options, const char *folder);
+int watch_open(struct watch *watch, const struct command_options *options,
+	       const struct folder *folder);
 /* Before the run; @pauses: for the report. -ENOMEM. */
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
 		 const struct traffic *traffic, bool pauses);

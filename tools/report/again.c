@@ -245,12 +245,13 @@ static int page_of_one(struct again *again, const struct command_options *option
 	int ret = open_folder(&folder, again, options);
 
 	ret = ret ? ret : one(again, options, &folder);
-	if (ret)
-		return ret;
-	report = report_of(again);
-	ret = folder_put(&folder, "report.html", write_report, &report);
+	if (!ret) {
+		report = report_of(again);
+		ret = folder_put(&folder, "report.html", write_report, &report);
+	}
 	if (!ret)
 		printf("report: %s/report.html\n", folder.path);
+	folder_close(&folder);
 	return ret;
 }
 
@@ -278,15 +279,14 @@ static int page_of_two(struct again *again, const struct command_options *option
 	ret = folder_open(&folder, options->out, name);
 	for (int i = 0; i < 2 && !ret; i++)
 		ret = one(&again[i], options, &folder);
-	if (ret)
-		return ret;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 && !ret; i++) {
 		both.reports[i] = report_of(&again[i]);
 		both.names[i] = again[i].name;
 	}
-	ret = folder_put(&folder, "report.html", write_both, &both);
+	ret = ret ? ret : folder_put(&folder, "report.html", write_both, &both);
 	if (!ret)
 		printf("report: %s/report.html\n", folder.path);
+	folder_close(&folder);
 	return ret;
 }
 

@@ -4,7 +4,9 @@
 #include "tools/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,10 +54,46 @@ static void set_default(struct folder *folder, const char *name)
 	folder->path[at] = '\0';
 }
 
+/* Who has locked the file, by the list of the kernel; 0: somebody. */
+static unsigned holder_of(int fd)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	unsigned pid, found = 0;
+	unsigned long long inode;
+	struct stat stat_of;
+	char line[256];
+
+	if (fstat(fd, &stat_of) != 0)
+		stat_of.st_ino = 0;
+	while (locks && !found && fgets(line, sizeof(line), locks))
+		if (sscanf(line, "%*u: FLOCK %*s %*s %u %*x:%*x:%llu ", &pid, &inode) == 2 &&
+		    inode == stat_of.st_ino)
+			found = pid;
+	if (locks)
+		fclose(locks);
+	return found;
+}
+
+/* For as long as the folder is open. The kernel lets go of it however the process ends. */
+static int lock(const struct folder *folder)
+{
+	unsigned pid;
+
+	if (flock(folder->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return COMMAND_DONE; /* or a file system that knows no locks */
+	pid = holder_of(folder->fd);
+	if (pid)
+		command_say("%s: process %u is writing its results there", folder->path, pid);
+	else
+		command_say("%s: another run is writing its results there", folder->path);
+	return COMMAND_BROKEN;
+}
+
 int folder_open(struct folder *folder, const char *out, const char *name)
 {
-	int error;
+	int error, ret;
 
+	*folder = (struct folder){.fd = -1};
 	if (!out)
 		set_default(folder, name);
 	else if (snprintf(folder->path, sizeof(folder->path), "%s", out) >=
@@ -64,42 +102,68 @@ int folder_open(struct folder *folder, const char *out, const char *name)
 	error = make_all(folder->path);
 	if (!error && access(folder->path, W_OK | X_OK) != 0)
 		error = errno;
-	return error ? refuse(folder->path, error) : COMMAND_DONE;
+	if (!error) {
+		folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		error = folder->fd < 0 ? errno : 0;
+	}
+	if (error)
+		return refuse(folder->path, error);
+	folder->is_open = true;
+	ret = lock(folder);
+	if (ret)
+		folder_close(folder);
+	return ret;
+}
+
+void folder_close(struct folder *folder)
+{
+	if (!folder->is_open)
+		return;
+	flock(folder->fd, LOCK_UN); /* also where a child of a program has it still open */
+	close(folder->fd);
+	folder->is_open = false;
+}
+
+static int refuse_in(const struct folder *folder, const char *name, int error)
+{
+	command_say("%s/%s: %s", folder->path, name, strerror(error));
+	return COMMAND_BROKEN;
+}
+
+int folder_begin(const struct folder *folder, const char *name, struct part *ret_part)
+{
+	const int ret = part_open(ret_part, folder->fd, name);
+
+	return ret ? refuse_in(folder, name, -ret) : COMMAND_DONE;
+}
+
+int folder_end(const struct folder *folder, struct part *part, bool is_good)
+{
+	const int ret = part_close(part, is_good);
+
+	return ret ? refuse_in(folder, part->name, -ret) : COMMAND_DONE;
 }
 
 int folder_put(const struct folder *folder, const char *name, folder_write_fn *write,
 	       const void *owner)
 {
-	char path[PATH_MAX + NAME_MAX], part[PATH_MAX + NAME_MAX + 8];
-	int error = 0, ret;
-	FILE *file;
+	struct part part;
+	int ret = part_open(&part, folder->fd, name), error;
 
-	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
-	snprintf(part, sizeof(part), "%s.part", path);
-	file = fopen(part, "w");
-	if (!file)
-		return refuse(path, errno);
-	errno = 0;
-	ret = write(file, owner);
-	if (ret == -ENOMEM)
-		error = ENOMEM;
-	else if (ret || ferror(file) || fflush(file) != 0)
-		error = errno ? errno : EIO;
-	if (fclose(file) != 0 && !error)
-		error = errno;
-	if (!error && rename(part, path) != 0)
-		error = errno;
-	if (error) {
-		unlink(part);
-		unlink(path); /* of a run before this one */
+	if (!ret) {
+		errno = 0;
+		ret = write(part.file, owner);
+		if (ret && ret != -ENOMEM && errno)
+			ret = -errno;
+		error = part_close(&part, !ret);
+		ret = ret ? ret : error;
 	}
-	return error ? refuse(path, error) : COMMAND_DONE;
+	return ret ? refuse_in(folder, name, -ret) : COMMAND_DONE;
 }
 
 int folder_drop(const struct folder *folder, const char *name)
 {
-	char path[PATH_MAX + NAME_MAX];
+	const int ret = part_remove(folder->fd, name);
 
-	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
-	return unlink(path) == 0 || errno == ENOENT ? COMMAND_DONE : refuse(path, errno);
+	return ret ? refuse_in(folder, name, -ret) : COMMAND_DONE;
 }

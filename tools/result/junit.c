@@ -2,10 +2,14 @@
 #include "tools/result/junit.h"
 
 #include "tools/command.h"
+#include "tools/result/part.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- XML ---- */
 
@@ -157,38 +161,99 @@ static void put_document(const struct result *result, FILE *file)
 
 /* ---- the file ---- */
 
-static int refuse(const struct junit *junit, int error)
+/* What is no file of the folder that it seems to lie in, such as /dev/stdout, a FIFO or a link, is
+ * written as it stands. */
+static bool is_special(const char *path)
 {
-	command_say("%s: %s", junit->path, strerror(error));
+	struct stat stat_of;
+
+	return lstat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode);
+}
+
+/* Of this process, and nothing that another may find later. */
+static bool is_stream(const char *path)
+{
+	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+static int refuse(const char *path, int error)
+{
+	command_say("%s: %s", path, strerror(error));
 	return COMMAND_BROKEN;
 }
 
-int junit_open(struct junit *junit, const char *path)
+int junit_clear(const char *path)
 {
-	*junit = (struct junit){.path = path, .file = fopen(path, "w")};
-	return junit->file ? COMMAND_DONE : refuse(junit, errno);
+	struct stat stat_of;
+	int ret = 0;
+
+	if (!is_special(path))
+		ret = unlink(path);
+	else if (stat(path, &stat_of) == 0 && S_ISREG(stat_of.st_mode) && !is_stream(path))
+		ret = truncate(path, 0);
+	return ret == 0 || errno == ENOENT || errno == ENOTDIR ? COMMAND_DONE : refuse(path, errno);
 }
 
-int junit_write(struct junit *junit, const struct result *result)
+/* The folder that the file is to lie in, open, or negative errno; and its name there. */
+static int folder_of(const char *path, const char **ret_name)
 {
-	FILE *file = junit->file;
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	int fd;
+
+	*ret_name = slash ? slash + 1 : path;
+	if (snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1,
+		     slash ? path : ".") >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* As a file of its folder that appears whole. @result NULL: it does not. */
+static int write_part(const char *path, const struct result *result)
+{
+	const char *name;
+	const int folder = folder_of(path, &name);
+	struct part part;
+	int ret = folder < 0 ? folder : part_open(&part, folder, name);
+
+	if (!ret) {
+		if (result)
+			put_document(result, part.file);
+		ret = part_close(&part, result != NULL);
+	}
+	if (folder >= 0)
+		close(folder);
+	return ret ? refuse(path, -ret) : COMMAND_DONE;
+}
+
+int junit_try(const char *path)
+{
+	struct stat stat_of;
+
+	if (!is_special(path))
+		return write_part(path, NULL);
+	if (stat(path, &stat_of) == 0 && S_ISDIR(stat_of.st_mode))
+		return refuse(path, EISDIR);
+	return access(path, W_OK) == 0 ? COMMAND_DONE : refuse(path, errno);
+}
+
+int junit_write(const char *path, const struct result *result)
+{
+	FILE *file;
 	int error = 0;
 
+	if (!is_special(path))
+		return write_part(path, result);
+	fflush(stdout); /* which it may be */
+	file = fopen(path, is_stream(path) ? "ae" : "we");
 	if (!file)
-		return COMMAND_DONE;
-	junit->file = NULL;
+		return refuse(path, errno);
 	errno = 0;
 	put_document(result, file);
 	if (ferror(file) || fflush(file) != 0)
 		error = errno ? errno : EIO;
 	if (fclose(file) != 0 && !error)
 		error = errno;
-	return error ? refuse(junit, error) : COMMAND_DONE;
-}
-
-void junit_close(struct junit *junit)
-{
-	if (junit->file)
-		fclose(junit->file);
-	junit->file = NULL;
+	return error ? refuse(path, error) : COMMAND_DONE;
 }

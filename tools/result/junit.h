@@ -7,17 +7,14 @@
  * ended early, so that nothing can be said, all are errors. */
 #include "tools/result/result.h"
 
-#include <stdio.h>
+/* Each: COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
 
-struct junit {
-	const char *path;
-	FILE *file;
-};
-
-/* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
-int junit_open(struct junit *junit, const char *path);
-/* Fills and closes it, once; not opened: allowed. As junit_open(). */
-int junit_write(struct junit *junit, const struct result *result);
-void junit_close(struct junit *junit); /* without a result; closed already, zeroed: allowed */
+/* First of all, so that nobody ever takes what an older run left at @path for what this one has to
+ * say, however it ends. */
+int junit_clear(const char *path);
+/* Before the run: whether it could be written. */
+int junit_try(const char *path);
+/* Whole or, where that fails, not at all. */
+int junit_write(const char *path, const struct result *result);
 
 #endif

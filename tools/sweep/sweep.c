@@ -20,7 +20,7 @@
 struct sweep {
 	const struct command_options *options;
 	struct sweep_plan plan;
-	struct folder folder;
+	struct folder folder, runs_folder;
 	struct sweep_run *runs;
 	uint64_t run_count, had; /* already, from before */
 	uint64_t done, failed;
@@ -195,7 +195,8 @@ static void become(const struct sweep *sweep, const struct sweep_run *run)
 	}
 	args[count] = NULL;
 	path_of(sweep, run, ".part", path);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	unlink(path); /* whatever it is */
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
 	if (sets && fd >= 0 && null >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
 	    dup2(null, STDERR_FILENO) >= 0)
 		execv("/proc/self/exe", (char *const *)(uintptr_t)args);
@@ -360,7 +361,6 @@ static int open_sweep(struct sweep *sweep)
 {
 	const char *path = sweep->options->args[0], *slash = strrchr(path, '/');
 	struct bad_list errors = {.lines = NULL};
-	struct folder runs;
 	char name[128], below[PATH_MAX + 8];
 	int ret = sweep_plan_read(path, &sweep->plan, &errors);
 
@@ -383,7 +383,7 @@ static int open_sweep(struct sweep *sweep)
 		*strrchr(name, '.') = '\0';
 	ret = folder_open(&sweep->folder, sweep->options->out, name);
 	snprintf(below, sizeof(below), "%s/runs", sweep->folder.path);
-	return ret ? ret : folder_open(&runs, below, "");
+	return ret ? ret : folder_open(&sweep->runs_folder, below, "");
 }
 
 static int sweep_run(const struct command_options *options)
@@ -409,6 +409,8 @@ static int sweep_run(const struct command_options *options)
 	free(sweep.runs);
 	free(sweep.pids);
 	free(sweep.run_of);
+	folder_close(&sweep.runs_folder);
+	folder_close(&sweep.folder);
 	sweep_plan_free(&sweep.plan);
 	return ret;
 }
