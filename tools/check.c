@@ -32,11 +32,12 @@ static int check_one(const char *path, const struct command_options *options)
 	expects = expect_check(&scenario);
 	ret = expects > ret ? expects : ret;
 	if (!ret && !options->quiet)
-		printf("%s: ok: %u nodes, %u links, %llu flows, %u programs, %u faults, %u "
-		       "expectations\n",
-		       path, scenario.topology.node_count, scenario.topology.link_count,
-		       (unsigned long long)scenario.flow_count, scenario.program_count,
-		       scenario.fault_count, scenario.expect_count);
+		command_line(stdout,
+			     "%s: ok: %u nodes, %u links, %llu flows, %u programs, %u faults, %u "
+			     "expectations",
+			     path, scenario.topology.node_count, scenario.topology.link_count,
+			     (unsigned long long)scenario.flow_count, scenario.program_count,
+			     scenario.fault_count, scenario.expect_count);
 	scenario_fini(&scenario);
 	return ret;
 }

@@ -105,7 +105,10 @@ int command_read(const char *path, const struct command_options *options,
 int command_open_programs(const char *path, const struct scenario *scenario,
 			  struct program *ret_programs);
 
-/* A line for stderr, as "verbena: ...". */
+/* A line, of which everything is shown as output_line() does: the one way for what comes from files
+ * or from the command line, paths included, to a terminal. */
+__attribute__((format(printf, 2, 3))) void command_line(FILE *file, const char *format, ...);
+/* One for stderr, as "verbena: ...". */
 __attribute__((format(printf, 1, 2))) void command_say(const char *format, ...);
 
 extern const char command_version[];

@@ -11,8 +11,8 @@ void command_print_bad(struct bad_list *errors, bool quiet)
 	bad_list_sort(errors);
 	for (uint32_t i = 0; i < errors->count; i++)
 		if (!errors->lines[i].warning || !quiet)
-			fprintf(stderr, "%s%s\n", errors->lines[i].warning ? "warning: " : "",
-				errors->lines[i].text);
+			command_line(stderr, "%s%s", errors->lines[i].warning ? "warning: " : "",
+				     errors->lines[i].text);
 }
 
 int command_read(const char *path, const struct command_options *options,
@@ -57,8 +57,8 @@ int command_open_programs(const char *path, const struct scenario *scenario,
 
 		if (open_program(path, program->run, &ret_programs[i], error) == 0)
 			continue;
-		fprintf(stderr, "%s: programs.%u.run: found \"%s\", expected a program (%s)\n",
-			program->where, i, program->run, error);
+		command_line(stderr, "%s: programs.%u.run: found \"%s\", expected a program (%s)",
+			     program->where, i, program->run, error);
 		ret = COMMAND_BAD;
 	}
 	return ret;

@@ -67,12 +67,15 @@ __attribute__((format(printf, 2, 3))) static int usage(const struct command *com
 						       const char *format, ...)
 {
 	va_list args;
+	char *text = NULL;
 
-	fprintf(stderr, "verbena %s: ", command->name);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	fprintf(stderr, " (see \"verbena help %s\")\n", command->name);
+	command_line(stderr, "verbena %s: %s (see \"verbena help %s\")", command->name,
+		     text ? text : "no memory", command->name);
+	free(text);
 	return COMMAND_BAD;
 }
 

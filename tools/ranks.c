@@ -4,6 +4,7 @@
 #include "models/program/spin.h"
 #include "tools/command.h"
 #include "tools/guard.h"
+#include "tools/result/output.h"
 #include "tools/run.h"
 #include "tools/symbol.h"
 
@@ -29,8 +30,7 @@ static void on_say(void *owner, int rank, const char *line)
 
 	flockfile(stderr);
 	fprintf(stderr, "%s, rank %d: ", program->name, rank);
-	for (; *line; line++)
-		fputc((unsigned char)*line < ' ' || *line == 0x7f ? '?' : *line, stderr);
+	output_line(line, stderr);
 	fputc('\n', stderr);
 	funlockfile(stderr);
 }

@@ -2,6 +2,7 @@
 #include "tools/replay.h"
 
 #include "tools/guard.h"
+#include "tools/result/back.h"
 #include "tools/run.h"
 
 #include <errno.h>
@@ -36,45 +37,40 @@ int replay_write(const struct command_options *options, FILE *file)
 
 static int bad_folder(const char *path, const char *found)
 {
-	fprintf(stderr, "%s:1: run: found %s, expected the folder of a run, or a scenario\n", path,
-		found);
+	command_line(stderr, "%s:1: run: found %s, expected the folder of a run, or a scenario",
+		     path, found);
 	return COMMAND_BAD;
 }
 
 /* The texts of @overrides point into @json, which therefore stays. */
-static int read_origin(struct replay *replay, json_t *json, struct scenario_overrides *overrides)
+static int read_origin(struct replay *replay, const char *path, const json_t *json,
+		       struct scenario_overrides *overrides)
 {
-	const char *scenario = json_string_value(json_object_get(json, "scenario"));
+	const json_t *scenario = json_object_get(json, "scenario");
 	const json_t *seed = json_object_get(json, "seed"), *sets = json_object_get(json, "set");
 	const size_t count = json_array_size(sets);
 	const char **texts = calloc(count + 1, sizeof(*texts));
 
 	overrides->sets = texts;
-	if (!scenario || !json_is_array(sets) || !texts)
-		return bad_folder(replay->name, "a run.json that says nothing");
+	if (!texts)
+		return COMMAND_BROKEN;
+	if (!json_is_string(scenario))
+		return back_refuse(path, "scenario", scenario, "a file");
+	if (!json_is_array(sets))
+		return back_refuse(path, "set", sets, "a list of texts");
 	for (; overrides->set_count < count; overrides->set_count++) {
-		texts[overrides->set_count] =
-			json_string_value(json_array_get(sets, overrides->set_count));
-		if (!texts[overrides->set_count])
-			return bad_folder(replay->name, "a run.json that says nothing");
+		const json_t *set = json_array_get(sets, overrides->set_count);
+
+		if (!json_is_string(set))
+			return back_refuse(path, "set", set, "a text such as \"until=1ms\"");
+		texts[overrides->set_count] = json_string_value(set);
 	}
+	if (!json_is_null(seed) && !back_is_count(seed))
+		return back_refuse(path, "seed", seed, "null or a number from 0 to 2^63 - 1");
 	overrides->has_seed = json_is_integer(seed);
 	overrides->seed = (uint64_t)json_integer_value(seed);
-	replay->path = strdup(scenario);
+	replay->path = strdup(json_string_value(scenario));
 	return replay->path ? COMMAND_DONE : COMMAND_BROKEN;
-}
-
-static void read_digest(struct replay *replay)
-{
-	char path[PATH_MAX];
-	json_t *json = NULL;
-	const char *digest;
-
-	if (snprintf(path, sizeof(path), "%s/result.json", replay->name) < (int)sizeof(path))
-		json = json_load_file(path, 0, NULL);
-	digest = json_string_value(json_object_get(json, "digest"));
-	snprintf(replay->digest, sizeof(replay->digest), "%s", digest ? digest : "");
-	json_decref(json);
 }
 
 static int open_folder(struct replay *replay, bool quiet)
@@ -90,9 +86,9 @@ static int open_folder(struct replay *replay, bool quiet)
 		return bad_folder(replay->name, access(path, F_OK) == 0
 							? "a run.json that is no JSON"
 							: "no run.json in it");
-	ret = read_origin(replay, json, &options.overrides);
+	ret = read_origin(replay, path, json, &options.overrides);
+	ret = ret ? ret : back_digest(replay->name, replay->digest);
 	ret = ret ? ret : command_read(replay->path, &options, &replay->scenario);
-	read_digest(replay);
 	free((void *)(uintptr_t)options.overrides.sets);
 	json_decref(json);
 	return ret;

@@ -127,7 +127,7 @@ static int print(const struct run *run, const struct result *result, bool writte
 		output_table(result, stdout);
 	printf("digest: %016llx\n", (unsigned long long)result->digest);
 	if (written)
-		printf("report: %s/report.html\n", run->folder.path);
+		command_line(stdout, "report: %s/report.html", run->folder.path);
 	return COMMAND_DONE;
 }
 

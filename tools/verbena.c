@@ -4,6 +4,7 @@
 #include "models/program/task.h"
 #include "tools/command.h"
 #include "tools/result/junit.h"
+#include "tools/result/output.h"
 #include "tools/run.h"
 #include "util/check.h"
 
@@ -39,15 +40,34 @@ void util_check_failed(const char *cond, const char *file, int line)
 	_exit(COMMAND_BROKEN);
 }
 
+static void put_line(FILE *file, const char *format, va_list args)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	output_line(text ? text : "no memory for a message", file);
+	fputc('\n', file);
+	free(text);
+}
+
+void command_line(FILE *file, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_line(file, format, args);
+	va_end(args);
+}
+
 void command_say(const char *format, ...)
 {
 	va_list args;
 
 	fputs("verbena: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	put_line(stderr, format, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 const struct command *command_at(uint32_t i)
@@ -73,7 +93,7 @@ static void print_usage(FILE *file)
 
 static int unknown(const char *word)
 {
-	fprintf(stderr, "verbena: found \"%s\", expected a command (see \"verbena help\")\n", word);
+	command_say("found \"%s\", expected a command (see \"verbena help\")", word);
 	return COMMAND_BAD;
 }
 

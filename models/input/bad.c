@@ -2,6 +2,7 @@
 #include "models/input/bad.h"
 
 #include "util/alloc.h"
+#include "util/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,17 +87,18 @@ static void add(struct bad_list *list, const struct bad_at *at, bool warning, co
 static void report(struct bad_list *list, const struct bad_at *at, bool warning, const char *key,
 		   const char *found, const char *expected)
 {
-	char line[2560], namer[512] = "";
+	char line[2560], shown[4 * sizeof(line)], namer[512] = "";
+	size_t length = 0;
 
 	if (at->namer && strcmp(at->namer->file, at->file) != 0)
 		snprintf(namer, sizeof(namer), " (named at %s:%u)", at->namer->file,
 			 at->namer->line);
 	snprintf(line, sizeof(line), "%.500s:%u: %.200s: found %.400s, expected %.639s%s%s",
 		 at->file, at->line, key, found, expected, warning ? "; ignored" : "", namer);
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	add(list, at, warning, line);
+	for (const char *c = line; *c; length += strlen(shown + length))
+		c += util_text_show(c, shown + length);
+	shown[length] = '\0';
+	add(list, at, warning, shown);
 }
 
 void bad(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,

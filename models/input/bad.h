@@ -17,7 +17,7 @@ struct bad_at {
 };
 
 struct bad_line {
-	char *text; /* without a newline; printable ASCII and UTF-8 only */
+	char *text; /* without a newline; as util_text_show() shows it */
 	uint32_t line, number;
 	char *file;
 	bool warning;

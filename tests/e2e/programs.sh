@@ -71,7 +71,7 @@ done
 scenario print >print.yaml
 expect 0 run print.yaml --json
 holds out 'r["partial"] is False and r["programs"][0]["failed"] == 0'
-printf 'mine, rank 1: two?lines?[31m\nprinted\n' >want
+printf 'mine, rank 1: two\\x0alines\\x1b[31m\nprinted\n' >want
 cmp -s want err || fail "print: something else on stderr"
 rm want
 expect 0 run print.yaml --json --quiet

@@ -4,9 +4,9 @@
 #include "tools/explain/explain.h"
 
 #include "tools/replay.h"
+#include "tools/result/back.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ const char *explain_question(uint32_t i)
 
 static int usage(const char *found, const char *expected)
 {
-	fprintf(stderr, "verbena explain: found %s, expected %s\n", found, expected);
+	command_line(stderr, "verbena explain: found %s, expected %s", found, expected);
 	return COMMAND_BAD;
 }
 
@@ -49,32 +49,6 @@ static bool flow_of(const char *text, const struct scenario *scenario, int64_t *
 	return *text >= '0' && *text <= '9' && *end == '\0' &&
 	       (number < scenario->flow_count ||
 		(scenario->stream_count > 0 && number < INT64_MAX));
-}
-
-/* Of a run in a folder the flow with the largest slowdown, the first of equals; -1: none. */
-static int64_t slowest_of(const char *run)
-{
-	enum { SLOWDOWN = 10 }; /* column of flows.csv, from 0 */
-	char path[PATH_MAX], line[1024];
-	double most = 0;
-	int64_t flow = -1;
-	FILE *file = NULL;
-
-	if (snprintf(path, sizeof(path), "%s/flows.csv", run) < (int)sizeof(path))
-		file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		const char *at = line;
-
-		for (int i = 0; at && i < SLOWDOWN; i++)
-			at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-		if (at && strtod(at, NULL) > most) {
-			most = strtod(at, NULL);
-			flow = strtoll(line, NULL, 10);
-		}
-	}
-	if (file)
-		fclose(file);
-	return flow;
 }
 
 static void warn_of_change(const struct replay *replay)
@@ -167,7 +141,9 @@ static int explain_run(const struct command_options *options)
 	if (has_flow && !questions[question].of_flow)
 		return usage("a flow", "none, but with --why slow");
 	if (questions[question].of_flow && !has_flow) {
-		flow = slowest_of(options->args[0]);
+		ret = back_slowest(options->args[0], &flow);
+		if (ret)
+			return ret;
 		if (flow < 0)
 			return usage("no flow",
 				     "the number of one, RUN FLOW, or the folder of a run "

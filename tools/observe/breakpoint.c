@@ -2,6 +2,7 @@
 #include "tools/observe/breakpoint.h"
 
 #include "sim/switch.h"
+#include "tools/result/output.h"
 #include "util/quantity.h"
 
 #include <errno.h>
@@ -221,8 +222,9 @@ static int reach(struct breakpoint *b, const char *node, ps_t at, const struct e
 	const bool is_exact = event || b->kind == BREAKPOINT_FLOW;
 
 	b->reached = true;
-	fprintf(stderr, "stopped: %s, %s ", b->text,
-		is_exact ? "at" : "in the window that begins at");
+	fputs("stopped: ", stderr);
+	output_line(b->text, stderr);
+	fprintf(stderr, ", %s ", is_exact ? "at" : "in the window that begins at");
 	event_time(at, stderr);
 	fputc('\n', stderr);
 	show_context(b, node);

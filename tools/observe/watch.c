@@ -45,12 +45,12 @@ int watch_check(struct watch *watch, const struct command_options *options,
 				.has_flows = options->series_flows};
 	if (options->trace && (!event_filter_parse(options->trace, &watch->trace.filter, &why) ||
 			       !event_filter_check(&watch->trace.filter, scenario, &why))) {
-		fprintf(stderr, "verbena: --trace: %s\n", why.text);
+		command_say("--trace: %s", why.text);
 		return COMMAND_BAD;
 	}
 	if (options->break_on &&
 	    !breakpoint_parse(&watch->breakpoint, options->break_on, scenario, &why)) {
-		fprintf(stderr, "verbena: --break-on: %s\n", why.text);
+		command_say("--break-on: %s", why.text);
 		return COMMAND_BAD;
 	}
 	if (options->perfetto && scenario->stream_count > 0 && options->json && !options->out) {
@@ -62,7 +62,7 @@ int watch_check(struct watch *watch, const struct command_options *options,
 	}
 	if (options->series_flows &&
 	    !series_flows_check(&watch->flows, options->series_flows, scenario, &why)) {
-		fprintf(stderr, "verbena: --series-flows: %s\n", why.text);
+		command_say("--series-flows: %s", why.text);
 		return COMMAND_BAD;
 	}
 	if (options->pcap_port) {
@@ -70,7 +70,7 @@ int watch_check(struct watch *watch, const struct command_options *options,
 
 		snprintf(link.ports[0], sizeof(link.ports[0]), "%s", options->pcap_port);
 		if (!event_filter_check(&link, scenario, &why)) {
-			fprintf(stderr, "verbena: --pcap-port: %s\n", why.text);
+			command_say("--pcap-port: %s", why.text);
 			return COMMAND_BAD;
 		}
 	}

@@ -250,7 +250,7 @@ static int page_of_one(struct again *again, const struct command_options *option
 		ret = folder_put(&folder, "report.html", write_report, &report);
 	}
 	if (!ret)
-		printf("report: %s/report.html\n", folder.path);
+		command_line(stdout, "report: %s/report.html", folder.path);
 	folder_close(&folder);
 	return ret;
 }
@@ -285,7 +285,7 @@ static int page_of_two(struct again *again, const struct command_options *option
 	}
 	ret = ret ? ret : folder_put(&folder, "report.html", write_both, &both);
 	if (!ret)
-		printf("report: %s/report.html\n", folder.path);
+		command_line(stdout, "report: %s/report.html", folder.path);
 	folder_close(&folder);
 	return ret;
 }

@@ -22,7 +22,7 @@ void output_ports(const struct result *result, FILE *file);
 /* For people. */
 void output_table(const struct result *result, FILE *file);
 
-/* @text in one line, whatever is in it; no newline behind it. */
+/* @text in one line, whatever is in it, as util_text_show() shows it; no newline behind it. */
 void output_line(const char *text, FILE *file);
 
 /* "12.3 us", three digits; for tables. */

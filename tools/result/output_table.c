@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/result/output.h"
 
+#include "util/text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -171,8 +173,12 @@ static void print_fabric(const struct result *result, FILE *file)
 
 void output_line(const char *text, FILE *file)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, file);
+	char shown[UTIL_TEXT_SHOWN_MAX];
+
+	while (*text) {
+		text += util_text_show(text, shown);
+		fputs(shown, file);
+	}
 }
 
 static void print_expects(const struct result *result, FILE *file)

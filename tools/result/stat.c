@@ -2,12 +2,53 @@
 
 /* verbena stat: counters of a run, as the tools of a real machine show them. */
 #include "tools/command.h"
+#include "tools/result/back.h"
 #include "tools/result/counters.h"
+#include "tools/result/output.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <string.h>
+
+static bool is_text(const char *key)
+{
+	return strcmp(key, "ifname") == 0 || strcmp(key, "link") == 0;
+}
+
+static bool check_port(const char *path, json_t *object)
+{
+	static const char *const needed[] = {"ifindex", "ifname", "port", "link"};
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(object))
+		return back_refuse(path, "counters", object, "an object for each port"), false;
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!json_object_get(object, needed[i]))
+			return back_refuse(path, needed[i], NULL, "the name of a port"), false;
+	json_object_foreach(object, key, value)
+	{
+		if (is_text(key) ? !json_is_string(value) : !back_is_count(value)) {
+			back_refuse(path, key, value, is_text(key) ? "a name" : "a count");
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool check_all(const char *path, json_t *array)
+{
+	json_t *object;
+	size_t i;
+
+	json_array_foreach(array, i, object)
+	{
+		if (!check_port(path, object))
+			return false;
+	}
+	return true;
+}
 
 static json_t *load(const char *run)
 {
@@ -21,9 +62,13 @@ static json_t *load(const char *run)
 	}
 	array = json_load_file(path, 0, &error);
 	if (!json_is_array(array)) {
-		fprintf(stderr, "%s:%d: counters: found %s, expected the counters of a run\n", path,
-			!array && error.line > 0 ? error.line : 1,
-			array ? "another JSON value" : error.text);
+		command_line(stderr, "%s:%d: counters: found %s, expected the counters of a run",
+			     path, !array && error.line > 0 ? error.line : 1,
+			     array ? "another JSON value" : error.text);
+		json_decref(array);
+		return NULL;
+	}
+	if (!check_all(path, array)) {
 		json_decref(array);
 		return NULL;
 	}
@@ -55,9 +100,10 @@ static void print_ethtool(json_t *object)
 	const char *key;
 	json_t *value;
 
-	printf("%s %s\nNIC statistics:\n", text_of(object, "ifname"), text_of(object, "link"));
+	command_line(stdout, "%s %s", text_of(object, "ifname"), text_of(object, "link"));
+	puts("NIC statistics:");
 	json_object_foreach(object, key, value) if (!counters_is_name(key) && !counters_is_hw(key))
-		printf("     %s: %lld\n", key, (long long)json_integer_value(value));
+		command_line(stdout, "     %s: %lld", key, (long long)json_integer_value(value));
 }
 
 /* As rdma statistic. Switches have no adapter. */
@@ -68,7 +114,9 @@ static void print_hw(json_t *object)
 
 	if (!json_object_get(object, "rx_write_requests"))
 		return;
-	printf("link %s/%lld", text_of(object, "ifname"), number_of(object, "port"));
+	fputs("link ", stdout);
+	output_line(text_of(object, "ifname"), stdout);
+	printf("/%lld", number_of(object, "port"));
 	json_object_foreach(object, key, value) if (counters_is_hw(key))
 		printf(" %s %lld", key, (long long)json_integer_value(value));
 	putchar('\n');
@@ -80,11 +128,11 @@ static void print_short(json_t *object)
 	const char *key;
 	json_t *value;
 
-	printf("%s/%lld %s\n", text_of(object, "ifname"), number_of(object, "port"),
-	       text_of(object, "link"));
+	command_line(stdout, "%s/%lld %s", text_of(object, "ifname"), number_of(object, "port"),
+		     text_of(object, "link"));
 	json_object_foreach(object, key,
 			    value) if (!counters_is_name(key) && json_integer_value(value) != 0)
-		printf("  %-32s %lld\n", key, (long long)json_integer_value(value));
+		command_line(stdout, "  %-32s %lld", key, (long long)json_integer_value(value));
 }
 
 static int print_json(json_t *array, const char *node)
@@ -152,9 +200,9 @@ static int stat_run(const struct command_options *options)
 	if (!array)
 		return COMMAND_BAD;
 	if (!has_node(array, node)) {
-		fprintf(stderr,
-			"verbena stat: found \"%s\", expected a host or a switch of the run\n",
-			node ? node : "nobody");
+		command_line(stderr,
+			     "verbena stat: found \"%s\", expected a host or a switch of the run",
+			     node ? node : "nobody");
 		ret = COMMAND_BAD;
 	} else {
 		ret = print(array, options, node);

@@ -338,8 +338,10 @@ static int finish(const struct sweep *sweep)
 
 	if (!sweep->options->quiet)
 		sweep_markdown(&sweep->plan, sweep->runs, stdout);
-	printf("%s%" PRIu64 " runs, %" PRIu64 " of them from before: %s/sweep.csv\n",
-	       sweep->options->quiet ? "" : "\n", sweep->run_count, sweep->had, sweep->folder.path);
+	if (!sweep->options->quiet)
+		putchar('\n');
+	command_line(stdout, "%" PRIu64 " runs, %" PRIu64 " of them from before: %s/sweep.csv",
+		     sweep->run_count, sweep->had, sweep->folder.path);
 	if (sweep->failed)
 		ret = COMMAND_BROKEN;
 	return ret;

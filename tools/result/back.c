@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/result/back.h"
+
+#include "models/input/bad.h"
+#include "tools/command.h"
+#include "util/quantity.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SCHEMA_MAX = 2, DIGEST_DIGITS = 16 };
+
+int back_refuse(const char *path, const char *key, const json_t *found, const char *expected)
+{
+	char *text = found ? json_dumps(found, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) : NULL;
+
+	command_line(stderr, "%s:1: %s: found %.200s, expected %s", path, key,
+		     text ? text : "nothing", expected);
+	free(text);
+	return COMMAND_BAD;
+}
+
+bool back_is_count(const json_t *value)
+{
+	return json_is_integer(value) && json_integer_value(value) >= 0;
+}
+
+/* ---- result.json ---- */
+
+static bool is_digest(const char *text)
+{
+	return text && strlen(text) == DIGEST_DIGITS &&
+	       strspn(text, "0123456789abcdef") == DIGEST_DIGITS;
+}
+
+static int check_result(const char *path, const json_t *json, char ret_digest[24])
+{
+	const json_t *schema = json_object_get(json, "schema");
+	const json_t *seed = json_object_get(json, "seed");
+	const json_t *digest = json_object_get(json, "digest");
+
+	if (!back_is_count(schema) || json_integer_value(schema) < 1 ||
+	    json_integer_value(schema) > SCHEMA_MAX)
+		return back_refuse(path, "schema", schema, "1 or 2");
+	if (!back_is_count(seed))
+		return back_refuse(path, "seed", seed, "a number from 0 to 2^63 - 1");
+	if (!is_digest(json_string_value(digest)))
+		return back_refuse(path, "digest", digest, "16 hexadecimal digits");
+	snprintf(ret_digest, 24, "%s", json_string_value(digest));
+	return COMMAND_DONE;
+}
+
+int back_digest(const char *run, char ret_digest[24])
+{
+	char path[PATH_MAX];
+	json_error_t error;
+	json_t *json;
+	int ret;
+
+	ret_digest[0] = '\0';
+	if (snprintf(path, sizeof(path), "%s/result.json", run) >= (int)sizeof(path) ||
+	    access(path, F_OK) != 0)
+		return COMMAND_DONE;
+	json = json_load_file(path, 0, &error);
+	if (!json) {
+		command_line(stderr, "%s:%d: result: found %s, expected the result of a run", path,
+			     error.line > 0 ? error.line : 1, error.text);
+		return COMMAND_BAD;
+	}
+	ret = check_result(path, json, ret_digest);
+	json_decref(json);
+	return ret;
+}
+
+/* ---- flows.csv ---- */
+
+struct row {
+	uint64_t id;
+	const char *slowdown; /* empty: none */
+	size_t slowdown_length;
+};
+
+/* Names have neither commas nor quotes in them. */
+static bool read_row(char *line, struct row *ret_row, const char **ret_key, const char **ret_found)
+{
+	enum { SLOWDOWN = 10, COLUMNS = 13 };
+	char *columns[COLUMNS], *rest = line;
+	size_t count = 0;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	for (char *column; count < COLUMNS && (column = strsep(&rest, ",")) != NULL; count++)
+		columns[count] = column;
+	*ret_key = "id";
+	*ret_found = columns[0];
+	if (util_count_parse(columns[0], strlen(columns[0]), &ret_row->id) != UTIL_QUANTITY_OK ||
+	    ret_row->id > INT64_MAX)
+		return false;
+	*ret_key = "status";
+	*ret_found = "";
+	if (count < COLUMNS || rest)
+		return false;
+	*ret_key = "slowdown";
+	*ret_found = ret_row->slowdown = columns[SLOWDOWN];
+	ret_row->slowdown_length = strlen(columns[SLOWDOWN]);
+	return strspn(columns[SLOWDOWN], "0123456789.") == ret_row->slowdown_length;
+}
+
+static int read_rows(const char *path, FILE *file, int64_t *ret_flow)
+{
+	char *line = NULL;
+	size_t room = 0;
+	unsigned number = 1; /* the first has the names */
+	double most = 0;
+	int ret = COMMAND_DONE;
+
+	if (getline(&line, &room, file) < 0 || strncmp(line, "id,class,", 9) != 0) {
+		command_line(stderr, "%s:1: id: found nothing, expected the flows of a run", path);
+		ret = COMMAND_BAD;
+	}
+	while (!ret && getline(&line, &room, file) >= 0) {
+		const char *key, *found;
+		struct bad_text quoted;
+		struct row row;
+
+		number++;
+		if (!read_row(line, &row, &key, &found)) {
+			command_line(stderr, "%s:%u: %s: found %s, expected %s", path, number, key,
+				     bad_quote(&quoted, found, strlen(found)),
+				     strcmp(key, "id") == 0	  ? "the number of a flow"
+				     : strcmp(key, "status") == 0 ? "a row of 13 columns"
+								  : "a number, or nothing");
+			ret = COMMAND_BAD;
+		} else if (row.slowdown_length > 0 && strtod(row.slowdown, NULL) > most) {
+			most = strtod(row.slowdown, NULL);
+			*ret_flow = (int64_t)row.id;
+		}
+	}
+	free(line);
+	return ret;
+}
+
+int back_slowest(const char *run, int64_t *ret_flow)
+{
+	char path[PATH_MAX];
+	FILE *file = NULL;
+	int ret = COMMAND_DONE;
+
+	*ret_flow = -1;
+	if (snprintf(path, sizeof(path), "%s/flows.csv", run) < (int)sizeof(path))
+		file = fopen(path, "re");
+	if (file) {
+		ret = read_rows(path, file, ret_flow);
+		fclose(file);
+	}
+	return ret;
+}

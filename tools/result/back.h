@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_BACK_H
+#define TOOLS_BACK_H
+
+/* What a run has left in its folder, read back. Anybody may have written into it since, so nothing
+ * is taken for what it does not say: each refusal is a line "FILE:LINE: KEY: found X, expected Y"
+ * on stderr, and COMMAND_BAD. */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* @found NULL: nothing. JSON does not tell where a value stood: its line is 1. */
+int back_refuse(const char *path, const char *key, const json_t *found, const char *expected);
+/* A whole number from 0 to 2^63 - 1, for JSON. */
+bool back_is_count(const json_t *value);
+
+/* Whether result.json in the folder @run is one of ours, if there is one; its digest, 16 digits,
+ * else "". COMMAND_DONE or COMMAND_BAD. */
+int back_digest(const char *run, char ret_digest[24]);
+
+/* The number of the flow with the largest slowdown in flows.csv of the folder @run, the first of
+ * equals; -1: there is none, or no such file. COMMAND_DONE or COMMAND_BAD. */
+int back_slowest(const char *run, int64_t *ret_flow);
+
+#endif
