@@ -71,8 +71,6 @@ static void add(struct bad_list *list, const struct bad_at *at, bool warning, co
 {
 	struct bad_line own = {.line = at->line, .warning = warning};
 
-	if (list->count >= BAD_LINES_MAX)
-		return;
 	own.text = copy_of(line);
 	own.file = copy_of(at->file);
 	if (!own.text || !own.file || !grow(list)) {
@@ -90,6 +88,8 @@ static void report(struct bad_list *list, const struct bad_at *at, bool warning,
 	char line[2560], shown[4 * sizeof(line)], namer[512] = "";
 	size_t length = 0;
 
+	if (bad_is_full(list))
+		return;
 	if (at->namer && strcmp(at->namer->file, at->file) != 0)
 		snprintf(namer, sizeof(namer), " (named at %s:%u)", at->namer->file,
 			 at->namer->line);
@@ -104,7 +104,7 @@ static void report(struct bad_list *list, const struct bad_at *at, bool warning,
 void bad(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
 	 const char *expected)
 {
-	list->error_count++;
+	bad_count(list);
 	report(list, at, false, key, found, expected);
 }
 

@@ -31,6 +31,14 @@ struct bad_list {
 };
 
 enum { BAD_LINES_MAX = 1000 }; /* further errors are counted only */
+static inline bool bad_is_full(const struct bad_list *list)
+{
+	return list->count >= BAD_LINES_MAX;
+}
+static inline void bad_count(struct bad_list *list)
+{
+	list->error_count++;
+}
 
 void bad_list_fini(struct bad_list *list);
 /* Lines of one file in the order of their numbers, files in the order in which they were met. */

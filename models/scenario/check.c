@@ -192,11 +192,32 @@ static void check_list(struct scenario_reader *r, struct yaml_node *list,
 	}
 }
 
+/* Lists are as long as the table lets them be. One that is longer is not read. */
+static bool is_too_long(struct scenario_reader *r, struct yaml_node *list,
+			const struct scenario_row *row, struct here here)
+{
+	struct bad_text found, expected;
+
+	if (row->count_max == 0 || list->child_count <= row->count_max)
+		return false;
+	bad(r->errors, &list->at, here.shown, bad_text(&found, "%u of them", list->child_count),
+	    bad_text(&expected, "at most %u", row->count_max));
+	for (struct yaml_node *child = list->child, *next; child; child = next) {
+		next = child->next;
+		yaml_free(child);
+	}
+	list->child = list->last = NULL;
+	list->child_count = 0;
+	return true;
+}
+
 static void check_node(struct scenario_reader *r, struct yaml_node *node,
 		       const struct scenario_row *row, struct here here)
 {
 	struct bad_text found;
 
+	if (is_too_long(r, node, row, here))
+		return;
 	switch ((int)row->type) {
 	case SCENARIO_MAP:
 		if (node->kind == YAML_MAP)
@@ -223,9 +244,14 @@ static void check_node(struct scenario_reader *r, struct yaml_node *node,
 static void unknown_key(struct scenario_reader *r, const struct yaml_node *node, struct here map,
 			const char *shown)
 {
-	const char *nearest = scenario_nearest_key(map.path, node->key);
+	const char *nearest;
 	struct bad_text expected, key;
 
+	if (bad_is_full(r->errors)) { /* nobody sees what would be near it */
+		bad_count(r->errors);
+		return;
+	}
+	nearest = scenario_nearest_key(map.path, node->key);
 	bad_quote(&key, shown, strlen(shown));
 	key.text[strlen(key.text) - 1] = '\0'; /* printable, without the quotes */
 	if (nearest)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LIST_MAX = 10000 }; /* blocks, programs, expectations: more come from files and loads */
+
 #define KB 1000ull
 #define KIB 1024ull
 #define MIB (1ull << 20)
@@ -388,7 +390,8 @@ static const struct scenario_row rows[] = {
 	{"nic.profile", SCENARIO_WORD, "generic", 0, 0, "generic none",
 	 .help = "what the calls of programs cost; none: nothing"},
 
-	{"traffic", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "blocks of flows, each one RDMA WRITE"},
+	{"traffic", SCENARIO_LIST, NULL, 0, 0, NULL, .count_max = LIST_MAX,
+	 .help = "blocks of flows, each one RDMA WRITE; at most 10000"},
 	{"traffic[].class", SCENARIO_NAME, NULL, 0, 0, NULL,
 	 .help = "name in the results; that of the pattern by default"},
 	{"traffic[].pattern", SCENARIO_WORD, NULL, 0, 0, "incast permutation all_to_all ring",
@@ -426,7 +429,8 @@ static const struct scenario_row rows[] = {
 	{"traffic[].priority", SCENARIO_COUNT, "3", 0, 7, NULL,
 	 .help = "of the flows, where a file does not say"},
 
-	{"programs", SCENARIO_LIST, NULL, 0, 0, NULL, .help = "verbs programs on hosts"},
+	{"programs", SCENARIO_LIST, NULL, 0, 0, NULL, .count_max = LIST_MAX,
+	 .help = "verbs programs on hosts; at most 10000"},
 	{"programs[].run", SCENARIO_TEXT, NULL, 0, 0, NULL, .help = "the program", .required = true},
 	{"programs[].name", SCENARIO_NAME, NULL, 0, 0, NULL, .help = "in the results; run by default"},
 	{"programs[].hosts", SCENARIO_NAMES, NULL, 0, 0, NULL, .help = "of rank 0, 1, ...",
@@ -465,7 +469,7 @@ static const struct scenario_row rows[] = {
 	{"faults[].from", SCENARIO_TIME, "0s", 0, 1000 * PS_S, NULL, .help = "from then on"},
 	{"faults[].until", SCENARIO_TIME, NULL, 1, 1000 * PS_S, NULL, .help = "until then; always by default"},
 
-	{"expect", SCENARIO_TEXTS, NULL, 0, 0, NULL,
+	{"expect", SCENARIO_TEXTS, NULL, 0, 0, NULL, .count_max = LIST_MAX,
 	 .help = "jq expressions over result.json that must be true after the run; "
 	 "units ns us ms s KB KiB MB MiB GB GiB Mbps Gbps Tbps are defined: .fct.a.p99_ps < (2|ms)"},
 };

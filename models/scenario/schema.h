@@ -32,6 +32,7 @@ struct scenario_row {
 	uint64_t min, max;   /* of the value; both 0: any */
 	const char *choices; /* words that are taken (besides numbers, but for SCENARIO_WORD) */
 	const char *help;
+	uint32_t count_max; /* of what is in a list; 0: any */
 	bool required;
 	bool block;   /* a map that switches something on by being there */
 	bool reading; /* how to read something: no part of what is said */

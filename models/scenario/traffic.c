@@ -9,6 +9,7 @@
 #include "util/siphash.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum pattern { INCAST, PERMUTATION, ALL_TO_ALL, RING };
@@ -440,31 +441,37 @@ static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 	hash_block(&b);
 }
 
+struct class_place {
+	char *name;
+	uint32_t old;
+};
+
+static int compare_classes(const void *a, const void *b)
+{
+	return strcmp(((const struct class_place *)a)->name,
+		      ((const struct class_place *)b)->name); /* names are unique */
+}
+
 /* Classes by name, so that the order of blocks cannot be seen. */
 static void sort_classes(struct scenario_reader *r)
 {
 	struct scenario *s = r->scenario;
-	uint32_t *old = scenario_alloc(r, s->class_count + 1, sizeof(*old));
+	struct class_place *places = scenario_alloc(r, s->class_count + 1, sizeof(*places));
 	uint32_t *now = scenario_alloc(r, s->class_count + 1, sizeof(*now));
 
-	for (uint32_t i = 0; old && now && i < s->class_count; i++) {
-		char *name = s->classes[i];
-		uint32_t j = i;
-
-		for (; j > 0 && strcmp(s->classes[j - 1], name) > 0; j--) {
-			s->classes[j] = s->classes[j - 1];
-			old[j] = old[j - 1];
-		}
-		s->classes[j] = name;
-		old[j] = i;
+	for (uint32_t i = 0; places && i < s->class_count; i++)
+		places[i] = (struct class_place){s->classes[i], i};
+	if (places && s->class_count > 0)
+		qsort(places, s->class_count, sizeof(*places), compare_classes);
+	for (uint32_t i = 0; places && now && i < s->class_count; i++) {
+		s->classes[i] = places[i].name;
+		now[places[i].old] = i;
 	}
-	for (uint32_t i = 0; old && now && i < s->class_count; i++)
-		now[old[i]] = i;
-	for (uint64_t f = 0; old && now && f < s->flow_count; f++)
+	for (uint64_t f = 0; places && now && f < s->flow_count; f++)
 		s->flows[f].class_index = now[s->flows[f].class_index];
-	for (uint32_t i = 0; old && now && i < s->stream_count; i++)
+	for (uint32_t i = 0; places && now && i < s->stream_count; i++)
 		s->streams[i].class_index = now[s->streams[i].class_index];
-	util_free(old);
+	util_free(places);
 	util_free(now);
 }
 
