@@ -3,24 +3,6 @@
 #include "tools/expect/expect.h"
 #include "util/alloc.h"
 
-#include <stdlib.h>
-
-static int check_programs(const char *path, const struct scenario *scenario)
-{
-	struct program *programs = calloc((size_t)scenario->program_count + 1, sizeof(*programs));
-	int ret;
-
-	if (!programs) {
-		command_say("no memory");
-		return COMMAND_BROKEN;
-	}
-	ret = command_open_programs(path, scenario, programs);
-	for (uint32_t i = 0; i < scenario->program_count; i++)
-		program_close(&programs[i]);
-	free(programs);
-	return ret;
-}
-
 static int check_one(const char *path, const struct command_options *options)
 {
 	struct scenario scenario;
@@ -28,7 +10,7 @@ static int check_one(const char *path, const struct command_options *options)
 
 	if (ret)
 		return ret;
-	ret = check_programs(path, &scenario);
+	ret = command_open_programs(path, &scenario, NULL);
 	expects = expect_check(&scenario);
 	ret = expects > ret ? expects : ret;
 	if (!ret && !options->quiet)

@@ -29,6 +29,14 @@ int command_read(const char *path, const struct command_options *options,
 	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
 }
 
+/* @ret_program NULL: only whether it could be opened. */
+static int open_or_check(const char *path, struct program *ret_program,
+			 char ret_error[PROGRAM_ERROR_MAX])
+{
+	return ret_program ? program_open(ret_program, path, ret_error)
+			   : program_check(path, ret_error);
+}
+
 /* A path in a scenario is relative to it, as that of every file there. */
 static int open_program(const char *scenario, const char *run, struct program *ret_program,
 			char ret_error[PROGRAM_ERROR_MAX])
@@ -37,13 +45,13 @@ static int open_program(const char *scenario, const char *run, struct program *r
 	char path[PATH_MAX];
 
 	if (run[0] == '/' || !strchr(run, '/') || !slash)
-		return program_open(ret_program, run, ret_error);
+		return open_or_check(run, ret_program, ret_error);
 	if (snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - scenario), scenario, run) >=
 	    (int)sizeof(path)) {
 		snprintf(ret_error, PROGRAM_ERROR_MAX, "its path is too long");
 		return -ENOENT;
 	}
-	return program_open(ret_program, path, ret_error);
+	return open_or_check(path, ret_program, ret_error);
 }
 
 int command_open_programs(const char *path, const struct scenario *scenario,
@@ -55,7 +63,8 @@ int command_open_programs(const char *path, const struct scenario *scenario,
 		const struct scenario_program *program = &scenario->programs[i];
 		char error[PROGRAM_ERROR_MAX];
 
-		if (open_program(path, program->run, &ret_programs[i], error) == 0)
+		if (open_program(path, program->run, ret_programs ? &ret_programs[i] : NULL,
+				 error) == 0)
 			continue;
 		command_line(stderr, "%s: programs.%u.run: found \"%s\", expected a program (%s)",
 			     program->where, i, program->run, error);

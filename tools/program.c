@@ -3,6 +3,7 @@
 
 #include "include/verbena/verbena.h"
 #include "models/program/task.h"
+#include "tools/module.h"
 #include "util/check.h"
 
 #include <dlfcn.h>
@@ -51,6 +52,16 @@ static bool find(const char *name, char ret_path[PATH_MAX])
 			return true;
 	}
 	return false;
+}
+
+int program_check(const char *name, char ret_error[PROGRAM_ERROR_MAX])
+{
+	char path[PATH_MAX];
+
+	if (find(name, path) && access(path, R_OK) == 0)
+		return module_check(path, "prog_main", ret_error, PROGRAM_ERROR_MAX);
+	snprintf(ret_error, PROGRAM_ERROR_MAX, "no program \"%s\"", name);
+	return -ENOENT;
 }
 
 int program_open(struct program *ret_program, const char *name, char ret_error[PROGRAM_ERROR_MAX])

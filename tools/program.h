@@ -22,6 +22,9 @@ enum { PROGRAM_ERROR_MAX = 512 };
  * "programs" and "tests/programs", or where programs are installed. -ENOENT, -ENOEXEC (no module,
  * no prog_main in it, or it wants what we lack), with the reason in @ret_error, a line. */
 int program_open(struct program *ret_program, const char *name, char ret_error[PROGRAM_ERROR_MAX]);
+/* Whether program_open() would, as far as the file tells: nothing of the module is loaded, so that
+ * nothing of it runs. As program_open(). */
+int program_check(const char *name, char ret_error[PROGRAM_ERROR_MAX]);
 void program_close(struct program *program); /* once no rank of it is left; zeroed: allowed */
 
 /* Both may be called from several threads of the simulation at once, for one rank from one. */

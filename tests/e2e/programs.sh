@@ -90,6 +90,61 @@ expect 2 run empty.yaml
 grep -q '^empty.yaml:5: programs.0.run: found "./empty.so", expected a program (.*)$' err ||
 	fail "no line about a file that is no program"
 
+# check looks at programs and lets nothing of them run: not before there is a run.
+cat >ctor.c <<'END'
+#include <stdio.h>
+__attribute__((constructor)) static void first(void) { fclose(fopen("constructed", "w")); }
+#ifdef WANTS
+int nobody_has_this(void);
+int prog_main(const void *prog) { return prog ? nobody_has_this() : 0; }
+#elif !defined(NOTHING)
+int prog_main(const void *prog) { return prog == 0; }
+#else
+int prog_main = 5;
+#endif
+END
+for how in GOOD WANTS NOTHING; do
+	${CC:-cc} -shared -fPIC -D$how -o $how.so ctor.c || fail "no module to try"
+	scenario fail | sed "s,$stuck,./$how.so," >$how.yaml
+done
+expect 0 check GOOD.yaml
+expect 2 check WANTS.yaml NOTHING.yaml
+[ ! -e constructed ] || fail "check has run a constructor"
+cat >want <<'END'
+WANTS.yaml:5: programs.0.run: found "./WANTS.so", expected a program (undefined symbol: nobody_has_this)
+NOTHING.yaml:5: programs.0.run: found "./NOTHING.so", expected a program (it defines no function prog_main)
+END
+cmp -s want err || fail "not what is missing in them"
+expect 0 run GOOD.yaml --json
+[ -e constructed ] || fail "run has run none"
+expect 2 run WANTS.yaml --json
+# Whatever is cut off or changed: a line, and nothing else.
+python3 - "$verbena" <<'END' || fail "a damaged module"
+import random, subprocess, sys
+whole = open("GOOD.so", "rb").read()
+random.seed(1)
+heads = [whole[:n] for n in (0, 3, 4, 16, 63, 64, 65, 500, len(whole) // 2, len(whole) - 1)]
+for i in range(120):
+    odd = bytearray(whole)
+    sections = int.from_bytes(whole[40:48], "little")
+    for _ in range(4):
+        at = random.randrange(64) if i % 2 else random.randrange(sections, len(whole))
+        odd[at] = random.choice([0, 1, 0x7f, 0x80, 0xff, random.randrange(256)])
+    heads.append(bytes(odd))
+for n, head in enumerate(heads):
+    open("GOOD.so", "wb").write(head)
+    done = subprocess.run([sys.argv[1], "check", "GOOD.yaml"], capture_output=True)
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode in (0, 2) and len(lines) == (done.returncode == 2), (n, done)
+    assert n >= 10 or done.returncode == 2, n
+END
+printf '\177ELF' >GOOD.so
+mkfifo fifo.so
+scenario fail | sed "s,$stuck,./fifo.so," >fifo.yaml
+timeout 20 "$verbena" check fifo.yaml >out 2>err && fail "a FIFO is a program"
+grep -q '^fifo.yaml:5: programs.0.run: .* (no shared object)$' err || fail "a FIFO: another line"
+rm -f GOOD.* WANTS.* NOTHING.* ctor.c constructed fifo.* want
+
 # A path is relative to the scenario.
 mkdir below
 cp "$stuck" below/mine.so
