@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/fc.h"
 
+#include "sim/sim.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -12,13 +13,23 @@ _Static_assert(sizeof(struct sim_control_body) == 16, "two words of the body");
 int sim_fc_init(struct sim_fc *fc, const struct sim_fc_ops *ops, struct sim_node *node,
 		uint64_t buffer_bytes)
 {
-	const size_t classes = (size_t)node->port_count * SIM_QUEUES;
+	static const uint32_t no_reserve[SIM_PRIORITIES_MAX];
+	uint32_t priorities;
+	size_t classes;
 
 	CHECK(node->sim != NULL);
-	*fc = (struct sim_fc){
-		.ops = ops, .node = node, .buffer_bytes = buffer_bytes, .timer_at = PS_NEVER};
+	priorities = sim_priority_count(node->sim);
+	classes = (size_t)node->port_count * (priorities + 1);
+	*fc = (struct sim_fc){.ops = ops,
+			      .node = node,
+			      .buffer_bytes = buffer_bytes,
+			      .timer_at = PS_NEVER,
+			      .priority_count = priorities,
+			      .full = priorities > SIM_PRIORITIES,
+			      .reserve = no_reserve};
 	fc->classes = util_calloc(classes, sizeof(*fc->classes));
-	fc->gates = util_calloc(node->port_count, sizeof(*fc->gates));
+	fc->gate_bytes = sizeof(struct sim_gate) + priorities * sizeof(struct sim_lane);
+	fc->gates = util_calloc(node->port_count, fc->gate_bytes);
 	if (!fc->classes || !fc->gates)
 		return -ENOMEM;
 	for (size_t i = 0; i < classes; i++)
@@ -42,27 +53,27 @@ void sim_fc_destroy(struct sim_fc *fc)
 void sim_fc_pause(struct sim_fc *fc, uint32_t port, uint8_t priority, bool paused, ps_t at)
 {
 	struct sim_port *p = &fc->node->ports[port];
-	struct sim_gate *gate = &fc->gates[port];
+	struct sim_lane *lane = sim_fc_lane(fc, port, priority);
 
 	if ((p->paused >> priority & 1) == paused)
 		return;
-	p->paused ^= (uint8_t)(1u << priority);
+	p->paused ^= (uint16_t)(1u << priority);
 	if (fc->listener)
 		fc->listener->on_gate(fc->listener, fc, port, priority, paused, at);
 	if (paused)
-		gate->paused_since[priority] = at;
+		lane->paused_since = at;
 	else
-		gate->paused_time[priority] += at - gate->paused_since[priority];
+		lane->paused_time += at - lane->paused_since;
 }
 
 ps_t sim_fc_paused_time(const struct sim_fc *fc, uint32_t port, uint8_t priority, ps_t now)
 {
-	const struct sim_gate *gate = &fc->gates[port];
-	ps_t time = gate->paused_time[priority];
+	const struct sim_lane *lane = sim_fc_lane(fc, port, priority);
+	ps_t time = lane->paused_time;
 
 	/* A gate that waits for credit may have closed when a frame left, after @now. */
-	if (fc->node->ports[port].paused >> priority & 1 && now > gate->paused_since[priority])
-		time += now - gate->paused_since[priority];
+	if (fc->node->ports[port].paused >> priority & 1 && now > lane->paused_since)
+		time += now - lane->paused_since;
 	return time;
 }
 
@@ -71,11 +82,12 @@ void sim_fc_receive(struct sim_fc *fc, struct sim_thread *th, const struct sim_p
 	if (pkt->frame == SIM_CONTROL) {
 		fc->ops->on_control(fc, th, pkt->port, pkt);
 	} else if (fc->ops->all) {
+		const uint8_t priority = sim_pkt_priority(pkt, fc->priority_count);
 		const enum sim_fc_verdict verdict =
-			fc->ops->on_buffered(fc, th, pkt->port, pkt->priority, pkt->bytes, pkt->at);
+			fc->ops->on_buffered(fc, th, pkt->port, priority, pkt->bytes, pkt->at);
 
 		CHECK(verdict == SIM_FC_TAKEN);
-		fc->ops->on_freed(fc, th, pkt->port, pkt->priority, pkt->bytes, pkt->at);
+		fc->ops->on_freed(fc, th, pkt->port, priority, pkt->bytes, pkt->at);
 	}
 }
 
@@ -124,7 +136,7 @@ static void none_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t p
 {
 	(void)th;
 	(void)pkt;
-	fc->gates[port].controls_received++;
+	sim_fc_gate(fc, port)->controls_received++;
 }
 
 static bool none_quiet(struct sim_fc *fc, uint8_t priority, uint64_t used, uint32_t ingress)

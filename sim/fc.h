@@ -14,8 +14,8 @@
 
 struct sim_fc;
 
-/* One priority (or the control frames) of one port: the ingress side counts what came in here and
- * is still in the node, the egress side what waits to leave. One cache line. */
+/* One priority (or, the last, the control frames) of one port: the ingress side counts what came in
+ * here and is still in the node, the egress side what waits to leave. One cache line. */
 struct sim_class {
 	/* Egress queue, the switch's. */
 	/* Linked through the first word: the time of arrival is past. */
@@ -35,17 +35,21 @@ struct sim_class {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct sim_class) == 64, "one cache line");
 
-/* What a port has been told by the other end, and what came of it. */
+/* What a port has been told by the other end of one priority, and what came of it. */
+struct sim_lane {
+	ps_t until;	/* PFC: paused until; PS_NEVER: until a resume */
+	uint64_t limit; /* credits: bytes that may be sent in all */
+	uint64_t sent;	/* credits: bytes sent so far */
+	ps_t paused_since, paused_time;
+	/* Frames that pause, frames that let go. */
+	uint32_t pauses_sent, pauses_received, resumes_sent, resumes_received;
+};
+
+/* Of all together. */
 struct sim_gate {
-	ps_t until[SIM_PRIORITIES];	/* PFC: paused until; PS_NEVER: until a resume */
-	uint64_t limit[SIM_PRIORITIES]; /* credits: bytes that may be sent in all */
-	uint64_t sent[SIM_PRIORITIES];	/* credits: bytes sent so far */
-	ps_t paused_since[SIM_PRIORITIES], paused_time[SIM_PRIORITIES];
 	uint64_t controls_sent, controls_received; /* pause frames, credit updates */
 	uint64_t resumes_sent, resumes_received;
-	struct { /* the same by priority: frames that pause, frames that let go */
-		uint32_t pauses_sent, pauses_received, resumes_sent, resumes_received;
-	} of[SIM_PRIORITIES];
+	struct sim_lane lanes[]; /* by priority */
 };
 
 /* Storms that a watchdog has found at a port and priority, those that are over, frames dropped for
@@ -123,21 +127,24 @@ struct sim_fc_listener {
 /* Embedded by the model. */
 struct sim_fc {
 	const struct sim_fc_ops *ops;
-	struct sim_class *classes; /* by port * SIM_QUEUES + queue */
+	struct sim_class *classes; /* sim_fc_class() */
 	uint64_t used;		   /* bytes charged to the shared buffer; an upper bound */
 	uint64_t quiet_used;	   /* used' <= quiet_used and ingress' <= quiet_ingress, and ... */
 	uint32_t quiet_ingress;	   /* ... the class is not watched: nothing can happen */
 	uint32_t eager_count;	   /* while > 0 every departure and timer is played in its order */
 	ps_t timer_at;		   /* PS_NEVER: none */
-	struct sim_gate *gates;	   /* by port */
+	void *gates;		   /* sim_fc_gate(): so many ... */
+	size_t gate_bytes;	   /* ... bytes each */
 	struct sim_node *node;
 	const struct sim_fc_user *user;
 	uint64_t buffer_bytes;
-	/* Asks more of a switch than a plain one does: reserves, may_queue(), shut classes. */
+	uint32_t priority_count; /* the fabric's */
+	/* Asks more of a switch than a plain one does: reserves, may_queue(), shut classes, more
+	 * priorities than eight. */
 	bool full;
-	uint32_t reserve[SIM_PRIORITIES]; /* of each port: bytes that @used does not count */
-	uint64_t storms;		  /* that a watchdog has found */
-	struct sim_storms *storms_of; /* by port * SIM_PRIORITIES + priority; NULL: no watchdog */
+	const uint32_t *reserve; /* by priority, of each port: bytes that @used does not count */
+	uint64_t storms;	 /* that a watchdog has found */
+	struct sim_storms *storms_of; /* by port * priority_count + priority; NULL: no watchdog */
 	uint64_t dropped_buffer, dropped_headroom; /* packets: shared buffer full, headroom full */
 	struct sim_fc_listener *listener; /* set between sim_seal() and sim_run(); NULL: none */
 };
@@ -150,9 +157,27 @@ void sim_fc_fini(struct sim_fc *fc);
 struct sim_fc *sim_fc_none(struct sim_node *node, uint64_t buffer_bytes);
 void sim_fc_destroy(struct sim_fc *fc); /* NULL allowed */
 
-static inline struct sim_class *sim_fc_class(const struct sim_fc *fc, uint32_t port, uint32_t queue)
+static inline struct sim_class *sim_fc_class(const struct sim_fc *fc, uint32_t port,
+					     uint32_t priority)
 {
-	return &fc->classes[port * SIM_QUEUES + queue];
+	return &fc->classes[port * (fc->priority_count + 1) + priority];
+}
+
+/* That of the control frames. */
+static inline struct sim_class *sim_fc_control(const struct sim_fc *fc, uint32_t port)
+{
+	return sim_fc_class(fc, port, fc->priority_count);
+}
+
+static inline struct sim_gate *sim_fc_gate(const struct sim_fc *fc, uint32_t port)
+{
+	return (struct sim_gate *)(void *)((char *)fc->gates + port * fc->gate_bytes);
+}
+
+static inline struct sim_lane *sim_fc_lane(const struct sim_fc *fc, uint32_t port,
+					   uint32_t priority)
+{
+	return &sim_fc_gate(fc, port)->lanes[priority];
 }
 
 /* What of @bytes lies in the shared buffer, where they are on top of what @class holds. */
@@ -183,7 +208,7 @@ static inline bool sim_fc_may_send(const struct sim_fc *fc, uint32_t port, uint8
 static inline void sim_fc_sent(struct sim_fc *fc, uint32_t port, const struct sim_pkt *pkt)
 {
 	if (fc->ops->heads)
-		fc->ops->on_sent(fc, port, pkt->priority, pkt->bytes);
+		fc->ops->on_sent(fc, port, sim_pkt_priority(pkt, fc->priority_count), pkt->bytes);
 }
 /* ... and of each frame that it receives, which it keeps no longer than this call. Control frames
  * end here; fc->user hears what comes of them. */

@@ -11,7 +11,9 @@
 
 struct sim_thread;
 
-enum { SIM_BODY_BYTES = 40, SIM_PRIORITIES = 8 };
+/* A fabric has eight priorities, as Ethernet has, or sixteen, as InfiniBand has virtual lanes
+ * (struct sim_params). */
+enum { SIM_BODY_BYTES = 40, SIM_PRIORITIES = 8, SIM_PRIORITIES_MAX = 16 };
 
 /* What a frame is to a port. Control frames belong to link-level flow control: they are made and
  * eaten at the two ends of one link, go ahead of everything and are never paused. */
@@ -25,8 +27,10 @@ struct sim_pkt {
 	uint16_t port;	    /* at which it arrived: index in the node's ports */
 	uint16_t number;    /* low bits of the packet's number on the link it came by; waiting where
 			     * arrivals are marked: whether it is marked as it leaves */
-	uint8_t priority : 3, ecn : 2, frame : 1; /* ecn as in RFC 3168 */
-	uint8_t epoch : 2; /* between switches that reroute (sim/switch_weave.h); otherwise 0 */
+	uint8_t priority : 3;	    /* three bits of it: sim_pkt_priority() */
+	uint8_t ecn : 2, frame : 1; /* ecn as in RFC 3168 */
+	uint8_t epoch : 2; /* between switches that reroute (sim/switch_weave.h); with sixteen
+			    * priorities, where none does, the fourth bit of the priority; else 0 */
 	uint8_t ttl;
 	union {
 		uint8_t body[SIM_BODY_BYTES];
@@ -34,6 +38,19 @@ struct sim_pkt {
 	};
 };
 _Static_assert(sizeof(struct sim_pkt) == 64, "one cache line");
+
+/* The priority of a data frame in a fabric that has @priority_count of them, 8 or 16. */
+static inline uint8_t sim_pkt_priority(const struct sim_pkt *pkt, uint32_t priority_count)
+{
+	return (uint8_t)((pkt->priority | pkt->epoch << 3) & (priority_count - 1));
+}
+
+/* @priority is one of the fabric's; the frame is in no epoch. */
+static inline void sim_pkt_set_priority(struct sim_pkt *pkt, uint8_t priority)
+{
+	pkt->priority = priority & 7u;
+	pkt->epoch = priority >> 3 & 3u;
+}
 
 /* What a switch tells of itself as a data frame starts: in-band telemetry. */
 struct sim_hop {

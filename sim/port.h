@@ -10,8 +10,8 @@
 struct sim_fault;
 struct sim_tap;
 
-/* The queue index of control frames beside the eight priorities. */
-enum { SIM_CONTROL_QUEUE = SIM_PRIORITIES, SIM_QUEUES };
+/* Of control frames beside the priorities: their bit in port->waiting. */
+enum { SIM_CONTROL_QUEUE = SIM_PRIORITIES_MAX };
 
 /* Why port->hooked is not 0. */
 enum {
@@ -31,13 +31,13 @@ struct sim_port {
 	uint64_t sent_bytes, sent_packets; /* frames started on this link so far */
 	uint32_t peer_slot;
 	uint16_t peer_port, index;
-	uint16_t waiting; /* the owner's: queues that hold a frame, bit SIM_CONTROL_QUEUE for
+	uint32_t waiting; /* the owner's: queues that hold a frame, bit SIM_CONTROL_QUEUE for
 			     control */
-	uint8_t paused;	  /* the gate's (sim/fc.h): priorities that may not start */
+	uint16_t paused;  /* the gate's (sim/fc.h): priorities that may not start */
 	uint8_t hooked;
 	uint32_t head_bytes; /* SIM_HOOK_HEAD: the peer hears of a data frame when so much is there
 			      */
-	uint32_t unused[2];
+	uint32_t unused;
 
 	struct sim_node *peer;
 	uint64_t rate_bps;

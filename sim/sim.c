@@ -66,10 +66,14 @@ struct sim *sim_create(const struct sim_params *params)
 	CHECK(params->thread_count >= 1);
 	CHECK(params->thread_count <= THREADS_MAX);
 	CHECK(params->body_ops != NULL);
+	CHECK(params->priority_count == 0 || params->priority_count == SIM_PRIORITIES ||
+	      params->priority_count == SIM_PRIORITIES_MAX);
 	sim = util_calloc(1, sizeof(*sim));
 	if (sim) {
 		sim->params = *params;
 		sim->cut_at = PS_NEVER;
+		if (sim->params.priority_count == 0)
+			sim->params.priority_count = SIM_PRIORITIES;
 		if (sim->params.frames_max == 0)
 			sim->params.frames_max = FRAMES_DEFAULT;
 		if (sim->params.frames_max > FRAMES_MAX / params->thread_count)
@@ -241,6 +245,11 @@ void sim_destroy(struct sim *sim)
 uint64_t sim_seed(const struct sim *sim)
 {
 	return sim->params.seed;
+}
+
+uint32_t sim_priority_count(const struct sim *sim)
+{
+	return sim->params.priority_count;
 }
 
 void *sim_owner(const struct sim *sim)

@@ -15,8 +15,10 @@
 
 struct sim_params {
 	uint64_t seed;
-	uint64_t scenario_hash; /* the digest starts from it and the seed */
-	uint32_t thread_count;	/* >= 1 */
+	uint64_t scenario_hash;	 /* the digest starts from it and the seed */
+	uint32_t thread_count;	 /* >= 1 */
+	uint32_t priority_count; /* of the fabric: SIM_PRIORITIES or SIM_PRIORITIES_MAX; 0: the
+				    former */
 	const struct sim_body_ops *body_ops;
 	/* Called between windows by one thread while all others wait: memory is topped up here.
 	 * 0 goes on; negative ends the run and is what sim_run() returns. */
@@ -75,6 +77,7 @@ bool sim_is_done(const struct sim *sim); /* the last run has left nothing to do 
 ps_t sim_now(const struct sim *sim); /* begin of the window at hand; after a run the last instant */
 ps_t sim_played(const struct sim *sim); /* between() windows: all before that is done */
 uint64_t sim_seed(const struct sim *sim);
+uint32_t sim_priority_count(const struct sim *sim);
 void *sim_owner(const struct sim *sim);
 uint64_t sim_packet_hops(const struct sim *sim); /* frames that finished a link */
 uint64_t sim_events(const struct sim *sim);	 /* node visits */

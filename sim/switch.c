@@ -31,7 +31,7 @@ static void switch_finish(struct sim_node *node)
 		sim_digest_add(node, 3, sw->more->weave->stats.rerouted,
 			       sw->more->weave->stats.kept);
 	for (uint32_t p = 0; p < node->port_count; p++)
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint32_t q = 0; q < sw->priority_count; q++)
 			if (class_of(sw, p, q)->sent_packets > 0)
 				sim_digest_add(node, node->ports[p].link_id + q,
 					       class_of(sw, p, q)->sent_bytes,
@@ -80,6 +80,7 @@ int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table,
 		return -ENOMEM;
 	sw->fc = fc;
 	sw->classes = fc->classes;
+	sw->priority_count = fc->priority_count;
 	sw->heads = fc->ops->heads;
 	sw->all = fc->ops->all;
 	sw->table = *table;
@@ -93,11 +94,11 @@ int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
 {
 	CHECK(port < sw->node.port_count);
 	if (!sw->marks)
-		sw->marks = util_calloc((size_t)sw->node.port_count * SIM_PRIORITIES,
+		sw->marks = util_calloc((size_t)sw->node.port_count * sw->priority_count,
 					sizeof(*sw->marks));
 	if (!sw->marks)
 		return -ENOMEM;
-	sw->marks[port * SIM_PRIORITIES + priority] = mark;
+	sw->marks[port * sw->priority_count + priority] = mark;
 	if (!sw->more || !sw->more->params.marks_arrivals)
 		class_of(sw, port, priority)->mark_above = mark->quiet_bytes;
 	return 0;
@@ -177,7 +178,7 @@ void sim_switch_drain(struct sim_switch *sw)
 	while (sw->more && sw->more->late_count > 0)
 		sim_switch_drop(et, sw, sim_switch_late_take(sw));
 	for (uint32_t p = 0; sw->fc && p < sw->node.port_count; p++)
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		for (uint32_t q = 0; q < sw->priority_count; q++) {
 			struct sim_class *class = class_of(sw, p, q);
 
 			while (class->count > 0)
@@ -237,7 +238,7 @@ uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes)
 	uint64_t count = 0, bytes = 0;
 
 	for (uint32_t p = 0; sw->fc && p < sw->node.port_count; p++)
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		for (uint32_t q = 0; q < sw->priority_count; q++) {
 			count += class_of(sw, p, q)->count;
 			bytes += class_of(sw, p, q)->queue_bytes;
 		}

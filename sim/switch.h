@@ -2,10 +2,10 @@
 #ifndef SIM_SWITCH_H
 #define SIM_SWITCH_H
 
-/* A switch with output queues in one shared buffer: store-and-forward, eight priorities in strict
- * order (7 first), control frames before them; or what struct sim_switch_params makes of it. A
- * frame that finds its port free starts at once and takes no buffer. What happens to the buffer's
- * limits is the business of sim/fc.h, marking that of the ecn seam below.
+/* A switch with output queues in one shared buffer: store-and-forward, the fabric's priorities
+ * in strict order (the highest first), control frames before them; or what struct sim_switch_params
+ * makes of it. A frame that finds its port free starts at once and takes no buffer. What happens to
+ * the buffer's limits is the business of sim/fc.h, marking that of the ecn seam below.
  *
  * Ports are settled lazily: frames start only when somebody looks. As long as nothing that leaves
  * has an effect beyond its own port, they may be settled in any order; while fc->eager_count > 0
@@ -31,7 +31,7 @@ enum sim_balance {
 	SIM_BALANCE_SPRAY,
 	SIM_BALANCE_FLOWLET,
 	SIM_BALANCE_SHORTEST,
-	SIM_BALANCE_WEAVE /* neither with cut-through nor with credits */
+	SIM_BALANCE_WEAVE /* not with cut-through, credits or sixteen priorities */
 };
 
 /* Of SIM_BALANCE_WEAVE, by the names of the paper theta_reply (beyond the round trip),
@@ -52,7 +52,7 @@ struct sim_switch_params {
 	/* Enhanced transmission selection (IEEE 802.1Qaz): shares of the classes that take turns,
 	 * by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), while no strict class may
 	 * send. 0: strict. The class with the largest share gets @frame_bytes_max a round. */
-	uint8_t weights[SIM_PRIORITIES];
+	uint8_t weights[SIM_PRIORITIES_MAX];
 	uint32_t frame_bytes_max; /* on the wire */
 	bool stamps;		  /* struct sim_hop for every data frame that starts */
 	enum sim_balance balance;
@@ -61,7 +61,7 @@ struct sim_switch_params {
 	bool marks_arrivals; /* by the queue that a frame finds, instead of the one that it
 			      * leaves */
 	bool mapped;	     /* the priority of a frame here is @map's; it keeps its own */
-	uint8_t map[SIM_PRIORITIES];
+	uint8_t map[SIM_PRIORITIES_MAX];
 	uint32_t frame_limit; /* longer frames are dropped; on the wire; 0: none */
 };
 

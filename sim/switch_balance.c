@@ -21,6 +21,7 @@ int sim_switch_balance_init(struct sim_switch *sw)
 	more->balanced = more->params.balance != SIM_BALANCE_FLOW;
 	if (more->params.balance == SIM_BALANCE_WEAVE) {
 		CHECK(more->params.head_bytes == 0 && !sw->fc->ops->heads);
+		CHECK(sw->priority_count == SIM_PRIORITIES); /* epochs are in the fourth bit */
 		CHECK(sw->node.sim->params.body_ops->note != NULL);
 		if (sw->table.own_group == UINT32_MAX)
 			return 0; /* no flow begins or ends here */
@@ -137,7 +138,7 @@ static uint32_t pick_shortest(const struct sim_switch *sw, const struct sim_pkt 
 		const uint32_t port = set[(first + i) % count];
 		uint64_t bytes = 0;
 
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint32_t q = 0; q < sw->priority_count; q++)
 			bytes += class_of(sw, port, q)->queue_bytes;
 		/* A frame on the wire is in no queue. */
 		bytes += sw->node.ports[port].free_at > pkt->at;

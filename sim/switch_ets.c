@@ -13,15 +13,16 @@ int sim_switch_turns_init(struct sim_switch *sw)
 	const struct sim_switch_params *params = &more->params;
 	uint32_t most = 0;
 
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint32_t q = 0; q < sw->priority_count; q++)
 		most = params->weights[q] > most ? params->weights[q] : most;
 	if (most == 0)
 		return 0;
 	CHECK(params->frame_bytes_max >= most);
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint32_t q = 0; q < sw->priority_count; q++)
 		more->quantum[q] = params->frame_bytes_max * params->weights[q] / most;
-	for (uint32_t q = 0; q < SIM_QUEUES; q++)
-		if (q == SIM_CONTROL_QUEUE || params->weights[q] == 0)
+	more->strict = 1u << SIM_CONTROL_QUEUE;
+	for (uint32_t q = 0; q < sw->priority_count; q++)
+		if (params->weights[q] == 0)
 			more->strict |= 1u << q;
 	more->turns = util_calloc(sw->node.port_count, sizeof(*more->turns));
 	return more->turns ? 0 : -ENOMEM;
@@ -74,9 +75,9 @@ uint32_t sim_switch_turn(struct sim_switch *sw, const struct sim_port *port, uin
 		} else if (class_of(sw, port->index, q)->count == 0) {
 			turns->deficit[q] = 0;
 		}
-		turns->at = (uint8_t)((q + 1) % SIM_PRIORITIES);
+		turns->at = (uint8_t)((q + 1) % sw->priority_count);
 		turns->begun = false;
-		if (++passed == SIM_PRIORITIES) {
+		if (++passed == sw->priority_count) {
 			skip_rounds(sw, port, turns, ready);
 			passed = 0;
 		}

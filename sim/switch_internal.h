@@ -15,16 +15,16 @@
 
 /* Deficit round robin of one port (switch_ets.c). */
 struct sim_turns {
-	uint32_t deficit[SIM_PRIORITIES]; /* bytes that a class may still send in its turn */
-	uint8_t at;			  /* the class whose turn it is */
-	bool begun;			  /* it has had its quantum */
+	uint32_t deficit[SIM_PRIORITIES_MAX]; /* bytes that a class may still send in its turn */
+	uint8_t at;			      /* the class whose turn it is */
+	bool begun;			      /* it has had its quantum */
 };
 
 struct sim_switch_more {
 	struct sim_switch_params params;
-	uint32_t quantum[SIM_PRIORITIES]; /* bytes a round; 0: strict */
-	uint32_t strict;		  /* mask of queues, the control queue among them */
-	struct sim_turns *turns;	  /* by port; NULL: all are strict */
+	uint32_t quantum[SIM_PRIORITIES_MAX]; /* bytes a round; 0: strict */
+	uint32_t strict;		      /* mask of queues, the control queue among them */
+	struct sim_turns *turns;	      /* by port; NULL: all are strict */
 	/* Frames whose head is here and whose rest has to come first: a heap, in order of arrival.
 	 */
 	struct sim_pkt **late;
@@ -50,12 +50,13 @@ struct sim_switch {
 	struct sim_class *classes; /* fc->classes */
 	uint64_t *pending;	   /* bitmap: ports that could start a frame if they were free */
 	uint32_t pending_words;
-	bool heads, all; /* fc->ops */
-	bool holding;	 /* timers are at work: nothing starts before they are done */
+	uint32_t priority_count; /* of @fc; a plain switch has eight */
+	bool heads, all;	 /* fc->ops */
+	bool holding;		 /* timers are at work: nothing starts before they are done */
 	struct sim_route_table table;
 	uint64_t mark_key;
 	ps_t now;		       /* of the last thing that was played in order */
-	const struct sim_mark **marks; /* by port * SIM_PRIORITIES + priority; may be NULL */
+	const struct sim_mark **marks; /* by port * priority_count + priority; may be NULL */
 	struct sim_switch_stats stats;
 	struct sim_switch_more *more; /* NULL: a plain switch */
 };
@@ -88,9 +89,10 @@ bool sim_switch_before(const struct sim_switch *sw, const struct sim_pkt *a,
 		       const struct sim_pkt *b);
 struct sim_pkt *sim_switch_late_take(struct sim_switch *sw);
 
-static inline struct sim_class *class_of(const struct sim_switch *sw, uint32_t port, uint32_t queue)
+static inline struct sim_class *class_of(const struct sim_switch *sw, uint32_t port,
+					 uint32_t priority)
 {
-	return &sw->classes[port * SIM_QUEUES + queue];
+	return &sw->classes[port * (sw->priority_count + 1) + priority];
 }
 
 static inline uint32_t ready(const struct sim_port *port)
@@ -113,7 +115,7 @@ static inline void put(struct sim_switch *sw, struct sim_port *port, struct sim_
 {
 	if (class->count++ == 0) {
 		class->head = pkt;
-		port->waiting |= (uint16_t)(1u << queue);
+		port->waiting |= 1u << queue;
 		refresh(sw, port);
 	} else {
 		memcpy((void *)class->tail, &pkt, sizeof(pkt));
@@ -131,7 +133,7 @@ static inline struct sim_pkt *take(struct sim_switch *sw, struct sim_port *port,
 
 	class->queue_bytes -= pkt->bytes;
 	if (--class->count == 0) {
-		port->waiting &= (uint16_t) ~(1u << queue);
+		port->waiting &= ~(1u << queue);
 		refresh(sw, port);
 	} else {
 		memcpy(&class->head, (const void *)pkt, sizeof(pkt));

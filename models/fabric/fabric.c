@@ -40,8 +40,13 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 {
 	struct host *host = &fabric->hosts[fabric->host_count];
 	struct host_params params = *fabric->params.host;
+	const struct host_memory memory = {
+		.frames = util_arena_get(&fabric->host_frames),
+		.sent = &fabric->host_sent[(size_t)fabric->host_count *
+					   sim_priority_count(fabric->sim)]};
 	int ret;
 
+	params.priority_count = sim_priority_count(fabric->sim);
 	if (fabric->params.cc_params_of && rate_bps > 0) {
 		params.profile.line_rate_bps = rate_bps;
 		params.profile.cc_params = fabric->params.cc_params
@@ -49,8 +54,7 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 						   : fabric->params.cc_params_of(rate_bps);
 		params.profile.cc_params.line_rate_bps = rate_bps;
 	}
-	ret = host_init(host, name, fabric->params.seed, &params,
-			util_arena_get(&fabric->host_frames));
+	ret = host_init(host, name, fabric->params.seed, &params, &memory);
 	if (ret)
 		return ret;
 	fabric->host_count++;
@@ -222,6 +226,7 @@ static int build(struct fabric *fabric, const struct topology *topology)
 		.seed = fabric->params.seed,
 		.scenario_hash = fabric->params.scenario_hash,
 		.thread_count = fabric->params.thread_count,
+		.priority_count = fabric->params.priority_count,
 		.body_ops = &packet_body_ops,
 		.between = between,
 		.owner = fabric,
@@ -229,16 +234,22 @@ static int build(struct fabric *fabric, const struct topology *topology)
 		.frame_bytes_min = shortest_frame(&fabric->params),
 	};
 	struct sim_node **nodes = util_calloc(topology->node_count, sizeof(*nodes));
+	size_t hosts = 0;
 	int ret;
 
-	fabric->hosts = util_calloc(topology->node_count, sizeof(*fabric->hosts));
+	fabric->sim = sim_create(&params);
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		hosts += !topology->nodes[i].is_switch;
+	fabric->hosts = util_calloc(hosts + 1, sizeof(*fabric->hosts));
+	if (fabric->sim)
+		fabric->host_sent = util_calloc(hosts * sim_priority_count(fabric->sim) + 1,
+						sizeof(*fabric->host_sent));
 	fabric->switches = util_calloc(topology->node_count, sizeof(*fabric->switches));
 	fabric->switch_params = util_calloc(topology->node_count, sizeof(*fabric->switch_params));
-	fabric->sim = sim_create(&params);
 	ret = util_arena_init(&fabric->host_frames, HOST_FRAMES * sizeof(struct sim_pkt),
 			      topology->node_count);
-	if (!nodes || ret || !fabric->switch_params || !fabric->hosts || !fabric->switches ||
-	    !fabric->sim)
+	if (!nodes || ret || !fabric->switch_params || !fabric->hosts || !fabric->host_sent ||
+	    !fabric->switches || !fabric->sim)
 		ret = -ENOMEM;
 	else
 		ret = add_all(fabric, topology, nodes);
@@ -284,6 +295,7 @@ void fabric_fini(struct fabric *fabric)
 	sim_routes_destroy(fabric->routes);
 	util_free(fabric->table.hosts);
 	util_free(fabric->hosts);
+	util_free(fabric->host_sent);
 	util_arena_fini(&fabric->host_frames);
 	util_free(fabric->switches);
 	util_free(fabric->switch_params);

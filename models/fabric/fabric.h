@@ -27,6 +27,7 @@ struct fabric_switch_params {
 struct fabric_params {
 	uint64_t seed, scenario_hash;
 	uint32_t thread_count;
+	uint32_t priority_count;   /* as in struct sim_params */
 	uint64_t packet_bytes_max; /* memory for payloads of packets under way */
 	ps_t oob_delay;		   /* of the board; 0: no programs meet */
 	bool ipv6;
@@ -59,6 +60,7 @@ struct fabric {
 	struct sim_routes *routes;
 	struct host *hosts;	       /* in the order of the topology */
 	struct util_arena host_frames; /* HOST_FRAMES each, in memory once used */
+	struct host_sent *host_sent;   /* of each host the fabric's priorities */
 	struct sim_switch **switches;
 	const struct fabric_switch_params **switch_params; /* by node->index; NULL: a host */
 	struct host_table table;

@@ -134,7 +134,8 @@ int fabric_mark(const struct fabric *fabric, struct sim_switch *sw)
 	int ret = 0;
 
 	for (uint32_t port = 0; ecn && port < node->port_count; port++)
-		for (uint8_t priority = 0; priority < SIM_PRIORITIES && !ret; priority++)
+		for (uint8_t priority = 0; priority < sim_priority_count(fabric->sim) && !ret;
+		     priority++)
 			ret = sim_switch_mark(sw, port, priority, &ecn->mark);
 	return ret;
 }

@@ -17,7 +17,7 @@ enum {
 	QUEUES_MAX = 3 << 18, /* points times ports of switches: 3 MiB, and 12 to 24 of traces */
 };
 #define INTERVAL_MIN (100 * PS_NS)
-#define PAUSED_MAX (((uint64_t)1 << 60) - 1) /* thirteen days */
+#define PAUSED_MAX (((uint64_t)1 << 59) - 1) /* six days */
 
 /* Little more than a cache line, one of the port's and one of its gate's are all that an idle port
  * costs. */
@@ -95,7 +95,8 @@ static void look_at_classes(struct sampler_port *seen, uint32_t used, uint32_t *
 static uint32_t look_at_port(struct sampler_port *seen, uint32_t used, bool all)
 {
 	const struct sim_port *port = seen->port;
-	const struct sim_gate *gate = &seen->fc->gates[port->index];
+	const struct sim_gate *gate = sim_fc_gate(seen->fc, port->index);
+	const uint32_t priorities = seen->fc->priority_count;
 	uint32_t peak = 0;
 
 	if (!all && seen->sent_packets == port->sent_packets && port->waiting == 0 &&
@@ -107,8 +108,8 @@ static uint32_t look_at_port(struct sampler_port *seen, uint32_t used, bool all)
 	seen->was_paused = port->paused != 0;
 	look_at_classes(seen, used, &peak);
 	seen->paused = 0;
-	for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
-		seen->paused += gate->paused_time[p];
+	for (uint32_t p = 0; p < priorities; p++)
+		seen->paused += sim_fc_lane(seen->fc, port->index, p)->paused_time;
 	/* Both come from frames that were sent. */
 	seen->pause_sent = seen->fc->ops->heads ? 0 : gate->controls_sent;
 	seen->dropped = port->fault ? port->fault->lost + port->fault->refused : 0;
@@ -119,12 +120,13 @@ static uint32_t look_at_port(struct sampler_port *seen, uint32_t used, bool all)
 static void add_pauses(const struct sampler_port *seen, struct sampler_point *point,
 		       struct sampler_trace *trace)
 {
-	const struct sim_gate *gate = &seen->fc->gates[seen->port->index];
 	ps_t all = seen->paused;
 
-	trace->queues_paused = (unsigned)__builtin_popcount(seen->port->paused) & 15;
+	trace->queues_paused = (unsigned)__builtin_popcount(seen->port->paused) & 31;
 	for (uint32_t paused = seen->port->paused; paused; paused &= paused - 1) {
-		const ps_t since = gate->paused_since[__builtin_ctz(paused)];
+		const ps_t since =
+			sim_fc_lane(seen->fc, seen->port->index, (uint32_t)__builtin_ctz(paused))
+				->paused_since;
 
 		if (point->at > since)
 			all += point->at - since;
@@ -139,7 +141,7 @@ static void look_at_ports(struct sampler *sampler, struct sampler_point *point, 
 {
 	uint32_t used = 0;
 
-	for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
+	for (uint32_t p = 0; p < sim_priority_count(sampler->fabric->sim); p++)
 		used |= (uint32_t)(point->sent_bytes[p] > 0) << p;
 	for (uint32_t i = 0; i < sampler->port_count; i++) {
 		struct sampler_port *seen = &sampler->ports[i];
@@ -162,7 +164,7 @@ static void look_at_nodes(const struct fabric *fabric, struct sampler_point *poi
 		const struct host *host = &fabric->hosts[i];
 		const struct hca_counters *c = hca_device_counters(host->hca);
 
-		for (uint32_t p = 0; p < SIM_PRIORITIES; p++)
+		for (uint32_t p = 0; p < sim_priority_count(fabric->sim); p++)
 			point->sent_bytes[p] += host->stats.sent[p].bytes;
 		point->placed_bytes += host->placed_bytes;
 		point->cnp_sent += c->np_cnp_sent;

@@ -15,7 +15,7 @@
 /* At an instant. Totals count from the begin of the run. */
 struct sampler_point {
 	ps_t at;
-	uint64_t sent_bytes[SIM_PRIORITIES];	  /* total: on the wire, by hosts */
+	uint64_t sent_bytes[SIM_PRIORITIES_MAX];  /* total: on the wire, by hosts */
 	uint64_t placed_bytes;			  /* total: payload that arrived in memory */
 	uint64_t marked, cnp_sent, retransmitted; /* totals: packets */
 	uint64_t dropped;			  /* total: no room in a buffer, and by faults */
@@ -29,7 +29,7 @@ struct sampler_point {
  * how long its priorities were paused together. */
 struct sampler_trace {
 	uint64_t sent_bytes;
-	uint64_t paused : 60, queues_paused : 4; /* now: priorities */
+	uint64_t paused : 59, queues_paused : 5; /* now: priorities */
 };
 
 struct sampler_port; /* what was last seen of a port */

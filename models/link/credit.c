@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/link/credit.h"
 
+#include "sim/sim.h"
 #include "util/alloc.h"
 #include "util/check.h"
-
-#include <string.h>
 
 enum { CONTROL_BYTES = 84 };
 
@@ -16,10 +15,10 @@ struct room {
 
 struct credit {
 	struct sim_fc fc; /* first */
-	uint64_t buffers[SIM_PRIORITIES];
-	uint32_t update_bytes[SIM_PRIORITIES];
+	uint64_t buffers[SIM_PRIORITIES_MAX];
+	uint32_t update_bytes[SIM_PRIORITIES_MAX];
 	uint32_t control_bytes;
-	struct room *rooms; /* by port * SIM_PRIORITIES + priority */
+	struct room *rooms; /* by port * priority_count + priority */
 };
 
 static struct credit *credit_of(struct sim_fc *fc)
@@ -32,30 +31,31 @@ static struct credit *credit_of(struct sim_fc *fc)
 static bool credit_may_send(const struct sim_fc *fc, uint32_t port, uint8_t priority,
 			    uint32_t bytes)
 {
-	const struct sim_gate *gate = &fc->gates[port];
+	const struct sim_lane *lane = sim_fc_lane(fc, port, priority);
 
-	return gate->sent[priority] + bytes <= gate->limit[priority];
+	return lane->sent + bytes <= lane->limit;
 }
 
 static void credit_on_sent(struct sim_fc *fc, uint32_t port, uint8_t priority, uint32_t bytes)
 {
-	struct sim_gate *gate = &fc->gates[port];
+	struct sim_lane *lane = sim_fc_lane(fc, port, priority);
 
-	gate->sent[priority] += bytes;
-	CHECK(gate->sent[priority] <= gate->limit[priority]);
+	lane->sent += bytes;
+	CHECK(lane->sent <= lane->limit);
 }
 
 static void credit_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
 			      const struct sim_pkt *pkt)
 {
 	const struct sim_control_body body = sim_control_read(pkt);
-	struct sim_gate *gate = &fc->gates[port];
+	struct sim_lane *lane;
 
-	if (body.kind != SIM_CONTROL_CREDIT || body.classes >= SIM_PRIORITIES)
+	if (body.kind != SIM_CONTROL_CREDIT || body.classes >= fc->priority_count)
 		return;
-	gate->controls_received++;
-	if (body.value > gate->limit[body.classes])
-		gate->limit[body.classes] = body.value;
+	sim_fc_gate(fc, port)->controls_received++;
+	lane = sim_fc_lane(fc, port, body.classes);
+	if (body.value > lane->limit)
+		lane->limit = body.value;
 	fc->user->gate(th, fc->node, port, pkt->at);
 }
 
@@ -93,7 +93,7 @@ static void credit_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t p
 			    uint8_t priority, uint32_t bytes, ps_t at)
 {
 	struct credit *credit = credit_of(fc);
-	struct room *room = &credit->rooms[port * SIM_PRIORITIES + priority];
+	struct room *room = &credit->rooms[port * fc->priority_count + priority];
 	struct sim_class *class = sim_fc_class(fc, port, priority);
 	struct sim_pkt pkt;
 	uint64_t limit;
@@ -107,7 +107,7 @@ static void credit_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t p
 		return;
 	room->stated = limit;
 	sim_control_make(&pkt, credit->control_bytes, SIM_CONTROL_CREDIT, priority, limit);
-	fc->gates[port].controls_sent++;
+	sim_fc_gate(fc, port)->controls_sent++;
 	fc->user->control(th, fc->node, port, &pkt, at);
 }
 
@@ -154,11 +154,12 @@ static uint32_t update_bytes(const struct credit_params *params, uint64_t buffer
 }
 
 /* Returns the bytes of a port's buffers. */
-static uint64_t divide(struct credit *credit, const struct credit_params *params)
+static uint64_t divide(struct credit *credit, const struct credit_params *params,
+		       uint32_t priority_count)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint32_t q = 0; q < priority_count; q++) {
 		const uint64_t buffer = params->buffers ? params->buffers[q] : params->buffer_bytes;
 
 		CHECK(buffer >= params->frame_bytes_max);
@@ -171,14 +172,15 @@ static uint64_t divide(struct credit *credit, const struct credit_params *params
 
 struct sim_fc *credit_create(struct sim_node *node, const struct credit_params *params)
 {
-	const uint32_t count = node->port_count * SIM_PRIORITIES;
+	const uint32_t priorities = sim_priority_count(node->sim);
+	const uint32_t count = node->port_count * priorities;
 	struct credit *credit = util_calloc(1, sizeof(*credit));
 	uint64_t bytes;
 
 	CHECK(params->frame_bytes_max > 0);
 	if (!credit)
 		return NULL;
-	bytes = node->port_count * divide(credit, params);
+	bytes = node->port_count * divide(credit, params, priorities);
 	credit->control_bytes = params->control_bytes ? params->control_bytes : CONTROL_BYTES;
 	credit->rooms = util_calloc(count, sizeof(*credit->rooms));
 	if (sim_fc_init(&credit->fc, &credit_ops, node, bytes) != 0 || !credit->rooms) {
@@ -186,8 +188,8 @@ struct sim_fc *credit_create(struct sim_node *node, const struct credit_params *
 		return NULL;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		credit->rooms[i].stated = credit->buffers[i % SIM_PRIORITIES];
-		sim_fc_class(&credit->fc, i / SIM_PRIORITIES, i % SIM_PRIORITIES)->watched = 1;
+		credit->rooms[i].stated = credit->buffers[i % priorities];
+		sim_fc_class(&credit->fc, i / priorities, i % priorities)->watched = 1;
 	}
 	for (uint32_t i = 0; i < node->port_count; i++) {
 		credit_meet(&credit->fc, i, &credit->fc);
@@ -202,5 +204,6 @@ void credit_meet(struct sim_fc *fc, uint32_t port, const struct sim_fc *peer)
 	const struct credit *other = (const struct credit *)(const void *)peer;
 
 	CHECK(peer->ops == &credit_ops);
-	memcpy(fc->gates[port].limit, other->buffers, sizeof(other->buffers));
+	for (uint32_t q = 0; q < fc->priority_count; q++)
+		sim_fc_lane(fc, port, q)->limit = other->buffers[q];
 }

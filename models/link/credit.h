@@ -10,7 +10,7 @@
 
 struct credit_params {
 	uint64_t buffer_bytes;	  /* of each port and priority, at least one frame */
-	const uint64_t *buffers;  /* by priority instead, eight; NULL: all alike. Copied */
+	const uint64_t *buffers;  /* by priority instead; NULL: all alike. Copied */
 	uint32_t frame_bytes_max; /* the largest frame on the wire */
 	uint32_t update_bytes;	  /* an update goes back when so much was freed; 0: see credit.c */
 	uint32_t control_bytes;	  /* of an update on the wire; 0: 84 */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/link/pfc_internal.h"
 
+#include "sim/sim.h"
 #include "util/alloc.h"
+
+#include <errno.h>
 
 static bool lossless(const struct pfc *pfc, uint8_t priority)
 {
-	return pfc->params.lossless >> priority & 1;
+	return (uint32_t)pfc->params.lossless >> priority & 1;
 }
 
 /* ---- thresholds ---- */
@@ -185,6 +188,7 @@ static void pfc_destroy(struct sim_fc *fc)
 	struct pfc *pfc = pfc_of(fc);
 
 	sim_fc_fini(fc);
+	util_free(pfc->reserve);
 	util_free(pfc->headroom);
 	util_free(pfc->refresh_at);
 	util_free(pfc->watch);
@@ -212,7 +216,7 @@ static void classify(struct pfc *pfc)
 {
 	const struct pfc_params *p = &pfc->params;
 
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint8_t q = 0; q < pfc->fc.priority_count; q++) {
 		struct pfc_class *class = &pfc->classes[q];
 
 		if (p->classes)
@@ -225,12 +229,27 @@ static void classify(struct pfc *pfc)
 						    .xoff_bytes = p->xoff_bytes,
 						    .resume_bytes = p->resume_bytes,
 						    .reserve_bytes = p->reserve_bytes};
-		pfc->fc.reserve[q] = class->reserve_bytes;
 		pfc->fc.full |= class->reserve_bytes > 0 || class->queue_den > 0;
 		pfc->dynamic = pfc->dynamic || class->alpha_den > 0;
 	}
 	pfc->fc.full |= p->watchdog != NULL;
 	pfc->params.classes = NULL;
+}
+
+/* Once they are classified. -ENOMEM. */
+static int set_reserves(struct pfc *pfc)
+{
+	bool any = false;
+
+	for (uint32_t q = 0; q < pfc->fc.priority_count; q++)
+		any = any || pfc->classes[q].reserve_bytes > 0;
+	if (!any)
+		return 0;
+	pfc->reserve = util_calloc(pfc->fc.priority_count, sizeof(*pfc->reserve));
+	for (uint32_t q = 0; pfc->reserve && q < pfc->fc.priority_count; q++)
+		pfc->reserve[q] = pfc->classes[q].reserve_bytes;
+	pfc->fc.reserve = pfc->reserve;
+	return pfc->reserve ? 0 : -ENOMEM;
 }
 
 static bool same_threshold(const struct pfc_class *a, const struct pfc_class *b)
@@ -242,7 +261,7 @@ static bool same_threshold(const struct pfc_class *a, const struct pfc_class *b)
 /* One priority for each threshold that there is. */
 static void find_kinds(struct pfc *pfc)
 {
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint8_t q = 0; q < pfc->fc.priority_count; q++) {
 		const struct pfc_class *class = &pfc->classes[q];
 		bool known = !class->alpha_den && class->xoff_bytes == UINT32_MAX;
 
@@ -260,7 +279,7 @@ static void divide_buffer(struct pfc *pfc, uint32_t port_count)
 
 	if (p->buffer_bytes == 0)
 		return;
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint8_t q = 0; q < pfc->fc.priority_count; q++)
 		reserves += (uint64_t)pfc->classes[q].reserve_bytes * port_count;
 	for (uint32_t i = 0; i < port_count; i++) {
 		pfc->headroom[i] = p->headrooms ? p->headrooms[i] : p->headroom_bytes;
@@ -275,8 +294,10 @@ static void divide_buffer(struct pfc *pfc, uint32_t port_count)
 
 struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params)
 {
-	struct pfc *pfc = util_calloc(1, sizeof(*pfc));
+	const uint32_t priorities = sim_priority_count(node->sim);
+	struct pfc *pfc = util_calloc(1, sizeof(*pfc) + priorities * sizeof(pfc->classes[0]));
 
+	CHECK(priorities == SIM_PRIORITIES || params->lossless == 0);
 	if (!pfc)
 		return NULL;
 	pfc->params = *params;
@@ -290,6 +311,10 @@ struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params
 	for (uint32_t i = 0; i < node->port_count; i++)
 		node->ports[i].control_delay = params->response_delay;
 	classify(pfc);
+	if (set_reserves(pfc) != 0) {
+		pfc_destroy(&pfc->fc);
+		return NULL;
+	}
 	divide_buffer(pfc, node->port_count);
 	pfc->params.headrooms = NULL;
 	return &pfc->fc;

@@ -2,10 +2,12 @@
 #ifndef MODELS_PFC_H
 #define MODELS_PFC_H
 
-/* Priority flow control (IEEE 802.1Qbb) behind sim/fc.h. The buffer of a switch is a shared pool
- * less the headrooms and reserves; what came in at one port and priority may hold up to a threshold
- * of it, fixed or a fraction of what is free. Beyond, XOFF goes back, and what still arrives in
- * excess is kept in the headroom of that port and priority. A host uses the gate alone. */
+/* Priority flow control (IEEE 802.1Qbb), which knows eight priorities, behind sim/fc.h. In a fabric
+ * of sixteen none is lossless, and this is the buffer alone. The buffer of a switch is a shared
+ * pool less the headrooms and reserves; what came in at one port and priority may hold up to a
+ * threshold of it, fixed or a fraction of what is free. Beyond, XOFF goes back, and what still
+ * arrives in excess is kept in the headroom of that port and priority. A host uses the gate alone.
+ */
 #include "sim/fc.h"
 
 enum { PFC_FRAME_BYTES = 84 }; /* 64, preamble and gap */
@@ -32,7 +34,8 @@ struct pfc_watchdog {
 
 struct pfc_params {
 	uint64_t buffer_bytes;
-	uint8_t lossless; /* mask of priorities; the others share the pool until it is full */
+	uint8_t lossless; /* mask of priorities; the others share the pool until it is full. 0 in a
+			   * fabric of sixteen priorities */
 	bool dynamic;
 	uint32_t alpha_num, alpha_den;	 /* dynamic: threshold = free * num / den */
 	uint32_t xoff_bytes;		 /* static */

@@ -23,18 +23,19 @@ struct pfc_outage {
 struct pfc {
 	struct sim_fc fc; /* first */
 	struct pfc_params params;
-	struct pfc_class classes[SIM_PRIORITIES];
-	uint8_t kinds[SIM_PRIORITIES], kind_count; /* a priority of each threshold */
-	bool dynamic;				   /* one of them is a share of what is free */
-	uint64_t pool_bytes;			   /* the buffer less headrooms and reserves */
-	uint64_t headroom_left;			   /* of the pool that headrooms share */
-	uint32_t *headroom;			   /* by port */
+	uint32_t *reserve;			       /* fc.reserve; NULL: there is none */
+	uint8_t kinds[SIM_PRIORITIES_MAX], kind_count; /* a priority of each threshold */
+	bool dynamic;				       /* one of them is a share of what is free */
+	uint64_t pool_bytes;			       /* the buffer less headrooms and reserves */
+	uint64_t headroom_left;			       /* of the pool that headrooms share */
+	uint32_t *headroom;			       /* by port */
 	ps_t *refresh_at;	    /* by port and priority, PS_NEVER: none; NULL: without quanta */
 	struct pfc_watch *watch;    /* by port and priority; NULL: no watchdog */
 	ps_t poll_at;		    /* PS_NEVER: nothing is paused */
 	struct pfc_outage *outages; /* ascending */
 	uint32_t outage_count, outage_next;
-	ps_t outage_at; /* of the next that has anything to change; PS_NEVER: none */
+	ps_t outage_at;		    /* of the next that has anything to change; PS_NEVER: none */
+	struct pfc_class classes[]; /* of the fabric's priorities */
 };
 
 static inline struct pfc *pfc_of(struct sim_fc *fc)

@@ -27,7 +27,7 @@ int pfc_outage(struct sim_fc *fc, uint32_t port, ps_t at, bool back)
 
 static bool has_said(const struct pfc *pfc, uint32_t port, uint8_t priority)
 {
-	return pfc->fc.gates[port].of[priority].pauses_sent > 0;
+	return sim_fc_lane(&pfc->fc, port, priority)->pauses_sent > 0;
 }
 
 /* Whether anything would come of it, as things are. */
@@ -35,7 +35,7 @@ static bool matters(const struct pfc *pfc, const struct pfc_outage *outage)
 {
 	bool said = false;
 
-	for (uint8_t q = 0; outage->back && q < SIM_PRIORITIES; q++)
+	for (uint8_t q = 0; outage->back && q < pfc->fc.priority_count; q++)
 		said = said || has_said(pfc, outage->port, q);
 	return said || (!outage->back && pfc->fc.node->ports[outage->port].paused != 0);
 }
@@ -62,7 +62,7 @@ static void forget(struct pfc *pfc, struct sim_thread *th, uint32_t port, ps_t a
 {
 	struct sim_fc *fc = &pfc->fc;
 
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint8_t q = 0; q < pfc->fc.priority_count; q++) {
 		pfc_set_until(pfc, port, q, 0);
 		sim_fc_pause(fc, port, q, false, at);
 	}
@@ -71,7 +71,7 @@ static void forget(struct pfc *pfc, struct sim_thread *th, uint32_t port, ps_t a
 
 static void say_again(struct pfc *pfc, struct sim_thread *th, uint32_t port, ps_t at)
 {
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint8_t q = 0; q < pfc->fc.priority_count; q++)
 		if (has_said(pfc, port, q))
 			pfc_say(pfc, th, port, q, at);
 }

@@ -25,16 +25,16 @@ static void send_pause(struct sim_fc *fc, struct sim_thread *th, uint32_t port, 
 	struct sim_pkt pkt;
 
 	sim_control_make(&pkt, PFC_FRAME_BYTES, SIM_CONTROL_PFC, (uint8_t)(1u << priority), quanta);
-	fc->gates[port].controls_sent += quanta > 0;
-	fc->gates[port].resumes_sent += quanta == 0;
-	fc->gates[port].of[priority].pauses_sent += quanta > 0;
-	fc->gates[port].of[priority].resumes_sent += quanta == 0;
+	sim_fc_gate(fc, port)->controls_sent += quanta > 0;
+	sim_fc_gate(fc, port)->resumes_sent += quanta == 0;
+	sim_fc_lane(fc, port, priority)->pauses_sent += quanta > 0;
+	sim_fc_lane(fc, port, priority)->resumes_sent += quanta == 0;
 	fc->user->control(th, fc->node, port, &pkt, at);
 }
 
 int pfc_refresh_init(struct pfc *pfc)
 {
-	const size_t count = (size_t)pfc->fc.node->port_count * SIM_PRIORITIES;
+	const size_t count = (size_t)pfc->fc.node->port_count * pfc->fc.priority_count;
 
 	if (!pfc->params.quanta)
 		return 0;
@@ -53,8 +53,9 @@ void pfc_find_timer(struct pfc *pfc)
 	fc->timer_at = pfc->poll_at < pfc->outage_at ? pfc->poll_at : pfc->outage_at;
 	if (!pfc->params.quanta)
 		return;
-	for (uint32_t i = 0; i < fc->node->port_count * SIM_PRIORITIES; i++) {
-		const ps_t until = fc->gates[i / SIM_PRIORITIES].until[i % SIM_PRIORITIES];
+	for (uint32_t i = 0; i < fc->node->port_count * fc->priority_count; i++) {
+		const ps_t until =
+			sim_fc_lane(fc, i / fc->priority_count, i % fc->priority_count)->until;
 
 		if (pfc->refresh_at[i] < fc->timer_at)
 			fc->timer_at = pfc->refresh_at[i];
@@ -69,7 +70,7 @@ static void refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8
 	const struct sim_port *p = &pfc->fc.node->ports[port];
 
 	if (pfc->params.quanta)
-		pfc->refresh_at[port * SIM_PRIORITIES + priority] =
+		pfc->refresh_at[port * pfc->fc.priority_count + priority] =
 			at + pause_time(p, pause_quanta(pfc)) / 2;
 	send_pause(&pfc->fc, th, port, priority, pause_quanta(pfc), at);
 }
@@ -90,7 +91,7 @@ void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uin
 	CHECK(pfc->fc.eager_count > 0);
 	pfc->fc.eager_count--;
 	if (pfc->params.quanta)
-		pfc->refresh_at[port * SIM_PRIORITIES + priority] = PS_NEVER;
+		pfc->refresh_at[port * pfc->fc.priority_count + priority] = PS_NEVER;
 	pfc_find_timer(pfc);
 	send_pause(&pfc->fc, th, port, priority, 0, at);
 }
@@ -108,7 +109,7 @@ void pfc_say(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t prio
 /* A pause that runs out by itself is a timer, and timers are played in order. */
 void pfc_set_until(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t until)
 {
-	ps_t *old = &pfc->fc.gates[port].until[priority];
+	ps_t *old = &sim_fc_lane(&pfc->fc, port, priority)->until;
 
 	if (!pfc->params.quanta)
 		return;
@@ -127,16 +128,16 @@ void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
 	if (body.kind != SIM_CONTROL_PFC)
 		return;
 	pfc_outage_pass(pfc, pkt->at);
-	fc->gates[port].controls_received += body.value > 0;
-	fc->gates[port].resumes_received += body.value == 0;
+	sim_fc_gate(fc, port)->controls_received += body.value > 0;
+	sim_fc_gate(fc, port)->resumes_received += body.value == 0;
 	if (pfc->params.quanta)
 		time = pause_time(&fc->node->ports[port], body.value & PAUSE_MAX);
 	for (uint32_t rest = body.classes; rest; rest &= rest - 1) {
 		const uint8_t q = (uint8_t)__builtin_ctz(rest);
 		bool paused = body.value > 0;
 
-		fc->gates[port].of[q].pauses_received += paused;
-		fc->gates[port].of[q].resumes_received += !paused;
+		sim_fc_lane(fc, port, q)->pauses_received += paused;
+		sim_fc_lane(fc, port, q)->resumes_received += !paused;
 		if (paused && pfc->watch)
 			paused = pfc_watch_pause(pfc, port, q, pkt->at);
 		pfc_set_until(pfc, port, q, paused ? pkt->at + time : 0);
@@ -153,10 +154,10 @@ void pfc_on_timer(struct sim_fc *fc, struct sim_thread *th, ps_t at)
 	if (pfc->outage_at == at)
 		pfc_outage_timer(pfc, th, at);
 	for (uint32_t port = 0; pfc->params.quanta && port < fc->node->port_count; port++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
-			if (pfc->refresh_at[port * SIM_PRIORITIES + q] == at)
+		for (uint8_t q = 0; q < fc->priority_count; q++) {
+			if (pfc->refresh_at[port * pfc->fc.priority_count + q] == at)
 				refresh(pfc, th, port, q, at);
-			if (fc->gates[port].until[q] != at)
+			if (sim_fc_lane(fc, port, q)->until != at)
 				continue;
 			pfc_set_until(pfc, port, q, 0);
 			sim_fc_pause(fc, port, q, false, at);

@@ -10,7 +10,7 @@
 
 int pfc_watch_init(struct pfc *pfc)
 {
-	const size_t count = (size_t)pfc->fc.node->port_count * SIM_PRIORITIES;
+	const size_t count = (size_t)pfc->fc.node->port_count * pfc->fc.priority_count;
 
 	pfc->poll_at = PS_NEVER;
 	if (!pfc->params.watchdog)
@@ -40,7 +40,7 @@ static void look_no_more(struct pfc *pfc)
 
 bool pfc_watch_pause(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t at)
 {
-	struct pfc_watch *watch = &pfc->watch[port * SIM_PRIORITIES + priority];
+	struct pfc_watch *watch = &pfc->watch[port * pfc->fc.priority_count + priority];
 
 	watch->heard_at = at;
 	if (pfc->poll_at == PS_NEVER)
@@ -53,9 +53,9 @@ static void begin_storm(struct pfc *pfc, struct sim_thread *th, uint32_t port, u
 {
 	struct sim_fc *fc = &pfc->fc;
 
-	pfc->watch[port * SIM_PRIORITIES + priority].storm = true;
+	pfc->watch[port * pfc->fc.priority_count + priority].storm = true;
 	fc->storms++;
-	fc->storms_of[port * SIM_PRIORITIES + priority].found++;
+	fc->storms_of[port * pfc->fc.priority_count + priority].found++;
 	if (pfc->params.watchdog->drops)
 		fc->user->shut(th, fc->node, port, priority, at);
 	pfc_set_until(pfc, port, priority, 0);
@@ -65,8 +65,8 @@ static void begin_storm(struct pfc *pfc, struct sim_thread *th, uint32_t port, u
 
 static void end_storm(struct pfc *pfc, uint32_t port, uint8_t priority)
 {
-	pfc->watch[port * SIM_PRIORITIES + priority].storm = false;
-	pfc->fc.storms_of[port * SIM_PRIORITIES + priority].over++;
+	pfc->watch[port * pfc->fc.priority_count + priority].storm = false;
+	pfc->fc.storms_of[port * pfc->fc.priority_count + priority].over++;
 	sim_fc_class(&pfc->fc, port, priority)->shut = 0;
 }
 
@@ -77,14 +77,14 @@ void pfc_watch_poll(struct pfc *pfc, struct sim_thread *th, ps_t at)
 	bool more = false;
 
 	for (uint32_t port = 0; port < fc->node->port_count; port++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
-			struct pfc_watch *watch = &pfc->watch[port * SIM_PRIORITIES + q];
+		for (uint8_t q = 0; q < fc->priority_count; q++) {
+			struct pfc_watch *watch = &pfc->watch[port * pfc->fc.priority_count + q];
 			const bool paused = fc->node->ports[port].paused >> q & 1;
 
 			if (watch->storm && at - watch->heard_at >= dog->restoration)
 				end_storm(pfc, port, q);
 			else if (!watch->storm && paused && sim_fc_class(fc, port, q)->count > 0 &&
-				 at - fc->gates[port].paused_since[q] >= dog->detection)
+				 at - sim_fc_lane(fc, port, q)->paused_since >= dog->detection)
 				begin_storm(pfc, th, port, q, at);
 			more = more || paused || watch->storm;
 		}

@@ -98,7 +98,8 @@ uint8_t host_dscp(const struct host *host, uint8_t priority)
 {
 	if (host->params.has_dscp)
 		return host->params.dscp[priority];
-	return (uint8_t)(priority << 3);
+	return host->params.priority_count > SIM_PRIORITIES ? (uint8_t)(priority << 2)
+							    : (uint8_t)(priority << 3);
 }
 
 void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path)
@@ -158,7 +159,7 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 				 .dscp = from->dscp,
 				 .ecn = frame->ecn,
 				 .ttl = frame->ttl,
-				 .priority = frame->priority};
+				 .priority = host_priority(host, frame)};
 
 	host_ip(sender, path.src_ip);
 	host_mac(sender, path.src_mac);
@@ -188,10 +189,9 @@ static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pk
 	frame->dst = tx->path->link_dst;
 	frame->flow_hash = tx->path->link_hash;
 	frame->bytes = (uint16_t)(wire_pkt_bytes(pkt) + host->wire_overhead);
-	frame->priority = tx->priority & 7u;
+	sim_pkt_set_priority(frame, tx->priority);
 	frame->ecn = tx->ecn & 3u;
 	frame->frame = SIM_DATA;
-	frame->epoch = 0;
 	frame->ttl = tx->path->ttl;
 	packet_pack(pkt, host->room, frame);
 	if (packet_uses_slab(pkt)) {
@@ -239,8 +239,8 @@ static void transmit(struct host *host, uint32_t priorities)
 	}
 	if (host->tapped)
 		host->tap->on_frame(host->tap, host, true, frame, tx.path, host->now);
-	host->stats.sent[frame->priority].bytes += frame->bytes;
-	host->stats.sent[frame->priority].packets++;
+	host->stats.sent[tx.priority].bytes += frame->bytes;
+	host->stats.sent[tx.priority].packets++;
 	if (host->fc_heads)
 		sim_fc_sent(host->fc, 0, frame);
 	sim_port_forward(host->th, host->node.ports, frame, host->now);
@@ -322,7 +322,7 @@ static void run_local(struct host *host, enum sim_local_phase phase)
 /* Where credits decide. */
 static __attribute__((noinline)) uint32_t open_by_heads(const struct host *host, uint32_t open)
 {
-	for (uint8_t i = 0; i < SIM_PRIORITIES; i++)
+	for (uint8_t i = 0; i < host->fc->priority_count; i++)
 		if (!host->fc->ops->may_send(host->fc, 0, i, host->packet_bytes_max))
 			open &= ~(1u << i);
 	return open;
@@ -331,7 +331,7 @@ static __attribute__((noinline)) uint32_t open_by_heads(const struct host *host,
 /* Priorities whose next packet, however long, may start. */
 static inline uint32_t open_priorities(const struct host *host, const struct sim_port *port)
 {
-	const uint32_t open = ~(uint32_t)port->paused & 0xff;
+	const uint32_t open = ~(uint32_t)port->paused & 0xffff;
 
 	return host->fc_heads ? open_by_heads(host, open) : open;
 }
@@ -430,12 +430,13 @@ static uint32_t longest_frame(const struct hca_profile *profile)
 }
 
 int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params,
-	      struct sim_pkt *frames)
+	      const struct host_memory *memory)
 {
 	const uint64_t id = util_hash_name(name);
 	const struct hca_device_params device = {
 		.key = {seed, id},
 		.qpn_slot_bits = 1, /* the other half of the numbers is for flows */
+		.priority_count = params->priority_count,
 		.profile = params->profile,
 		.observer = &observer,
 		.world = host,
@@ -444,13 +445,14 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 	*host = (struct host){
 		.node = {.ops = &host_ops, .name = name},
 		.params = *params,
-		.control = frames,
+		.control = memory->frames,
+		.stats.sent = memory->sent,
 		.packet_bytes_max = longest_frame(&params->profile),
 		.wire_overhead = (uint16_t)params->profile.wire_overhead,
 		.looks_closer = params->through_wire || params->profile.ns3_headers,
 	};
 	sim_local_init(&host->local, seed, id);
-	host_loop_init(host, frames + HOST_CONTROLS);
+	host_loop_init(host, memory->frames + HOST_CONTROLS);
 	host->hca = hca_device_create(&device);
 	return host->hca ? 0 : -ENOMEM;
 }

@@ -45,6 +45,7 @@ struct host_tap {
 };
 
 struct host_params {
+	uint32_t priority_count; /* of the fabric; 0: eight */
 	struct hca_profile profile;
 	struct host_cost cost;
 	enum coro_backend coro_backend;
@@ -55,16 +56,20 @@ struct host_params {
 	uint8_t flow_timeout, flow_retries, flow_ttl; /* ttl 0: 64 */
 	uint16_t vlan;				      /* tag of all frames, for captures; 0: none */
 	bool has_dscp;
-	uint8_t dscp[SIM_PRIORITIES]; /* of each priority, if has_dscp; else 8 times the priority */
-	ps_t loop_delay;	      /* of what it sends to itself, beside the time on the wire */
+	/* Of each priority, if has_dscp; else 8 times the priority, or of sixteen 4 times. */
+	uint8_t dscp[SIM_PRIORITIES_MAX];
+	ps_t loop_delay;   /* of what it sends to itself, beside the time on the wire */
 	struct spin *spin; /* watches programs (models/program/spin.h); NULL: nobody does */
 	bool through_wire; /* every packet to bytes and back before it is sent */
 };
 
+/* Of one priority, on the wire; what it sends to itself is not. */
+struct host_sent {
+	uint64_t bytes, packets;
+};
+
 struct host_stats {
-	struct {
-		uint64_t bytes, packets; /* on the wire; what it sends to itself is not */
-	} sent[SIM_PRIORITIES];
+	struct host_sent *sent; /* by priority */
 	uint64_t completions, completions_failed;
 };
 
@@ -107,11 +112,17 @@ struct host {
 };
 
 /* Room for frames that wait at a host. Few hosts ever need it, so it lies apart from them. */
-enum { HOST_CONTROLS = 2 * SIM_PRIORITIES, HOST_FRAMES = HOST_CONTROLS + HOST_LOOP_FRAMES };
+enum { HOST_CONTROLS = SIM_PRIORITIES_MAX, HOST_FRAMES = HOST_CONTROLS + HOST_LOOP_FRAMES };
 
-/* -ENOMEM. The name and the HOST_FRAMES @frames stay the caller's. */
+/* What a host has of its owner's memory. */
+struct host_memory {
+	struct sim_pkt *frames; /* HOST_FRAMES */
+	struct host_sent *sent; /* of each of the fabric's priorities, zeroed */
+};
+
+/* -ENOMEM. The name and what @memory points to stay the caller's. */
 int host_init(struct host *host, const char *name, uint64_t seed, const struct host_params *params,
-	      struct sim_pkt *frames);
+	      const struct host_memory *memory);
 void host_fini(struct host *host);
 /* After the run: gives back the payload that the host still holds. */
 void host_drain(struct host *host, struct packet_pools *pools);
@@ -120,6 +131,12 @@ void host_attach(struct host *host, struct sim_fc *fc);
 
 /* Before the run. */
 void host_set_tap(struct host *host, struct host_tap *tap);
+
+/* Of a data frame that it sends or receives. */
+static inline uint8_t host_priority(const struct host *host, const struct sim_pkt *frame)
+{
+	return sim_pkt_priority(frame, host->fc->priority_count);
+}
 
 /* DSCP of what @host sends in @priority, unless a program says otherwise. */
 uint8_t host_dscp(const struct host *host, uint8_t priority);

@@ -62,15 +62,16 @@ static void serve(struct host *host)
 static void let_go(struct host *host, const struct sim_pkt *frame)
 {
 	struct sim_fc *fc = host->fc;
-	struct sim_class *class = sim_fc_class(fc, 0, frame->priority);
+	const uint8_t priority = host_priority(host, frame);
+	struct sim_class *class = sim_fc_class(fc, 0, priority);
 
 	if (class->watched) {
-		fc->ops->on_freed(fc, host->th, 0, frame->priority, frame->bytes, host->now);
+		fc->ops->on_freed(fc, host->th, 0, priority, frame->bytes, host->now);
 		host->fc_timer_at = fc->timer_at;
 		return;
 	}
 	class->ingress_bytes -= frame->bytes;
-	fc->used -= sim_fc_shared(fc, class, frame->priority, frame->bytes);
+	fc->used -= sim_fc_shared(fc, class, priority, frame->bytes);
 }
 
 static void on_served(struct sim_local_event *event, void *context)
@@ -104,8 +105,8 @@ void host_rx_take(struct host *host, const struct sim_pkt *frame)
 	struct sim_fc *fc = host->fc;
 
 	if (rx->count == rx->room ||
-	    fc->ops->on_buffered(fc, host->th, 0, frame->priority, frame->bytes, host->now) ==
-		    SIM_FC_DROPPED) {
+	    fc->ops->on_buffered(fc, host->th, 0, host_priority(host, frame), frame->bytes,
+				 host->now) == SIM_FC_DROPPED) {
 		drop(host, frame);
 		return;
 	}

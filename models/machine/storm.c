@@ -16,8 +16,8 @@ static void blow(struct sim_local_event *event, void *context)
 	struct sim_pkt pkt;
 
 	sim_control_make(&pkt, PFC_FRAME_BYTES, SIM_CONTROL_PFC, storm->priorities, quanta);
-	host->fc->gates[0].controls_sent += !over;
-	host->fc->gates[0].resumes_sent += over;
+	sim_fc_gate(host->fc, 0)->controls_sent += !over;
+	sim_fc_gate(host->fc, 0)->resumes_sent += over;
 	host->fc->user->control(host->th, &host->node, 0, &pkt, host->now);
 	if (over)
 		return;

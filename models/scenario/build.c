@@ -80,6 +80,7 @@ static struct fabric_params params_of(const struct scenario *s,
 	return (struct fabric_params){
 		.seed = s->seed,
 		.scenario_hash = s->hash,
+		.priority_count = s->priority_count,
 		.thread_count = options->thread_count > 0 ? options->thread_count : 1,
 		.packet_bytes_max = options->packet_bytes_max > 0 ? options->packet_bytes_max
 								  : (uint64_t)4 << 30,

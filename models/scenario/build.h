@@ -9,7 +9,7 @@
 
 struct scenario_built_switch {
 	struct pfc_params pfc;
-	struct pfc_class classes[SIM_PRIORITIES];
+	struct pfc_class classes[SIM_PRIORITIES_MAX];
 	struct pfc_watchdog watchdog;
 	struct credit_params credit;
 	struct ecn ecn;

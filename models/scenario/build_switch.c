@@ -27,7 +27,7 @@ static void make_pfc(const struct scenario *s, const struct scenario_switch *sw,
 {
 	const uint32_t gap = 2 * scenario_frame_bytes(s);
 
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint32_t q = 0; q < s->priority_count; q++) {
 		built->classes[q] = class_of(&sw->classes[q]);
 		if (sw->classes[q].alpha_den)
 			built->classes[q].resume_bytes = gap;
@@ -96,7 +96,7 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		.frame_limit = sw->mtu_bytes > 0 ? sw->mtu_bytes + around_ip(s) : 0,
 	};
 	memcpy(ret_more->map, sw->map, sizeof(ret_more->map));
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint32_t q = 0; q < s->priority_count; q++) {
 		ret_more->weights[q] = sw->weights[q];
 		more = more || sw->weights[q] > 0;
 	}

@@ -131,7 +131,8 @@ static void check_scalar(struct scenario_reader *r, struct yaml_node *node,
 
 	if (node->kind != YAML_SCALAR)
 		not_so(r, node, row, here, scenario_content(&found, node));
-	else if (!scenario_value_parse(row, node->text, node->length, &value, &found))
+	else if (!scenario_value_parse(row, node->text, node->length, &value, &found) ||
+		 (row->of_fabric && value.number >= r->scenario->priority_count))
 		not_so(r, node, row, here, found.text);
 	else
 		attach(r, node, value);

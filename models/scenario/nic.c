@@ -209,8 +209,8 @@ static void read_dscp(struct scenario_reader *r, const struct yaml_node *map)
 	uint32_t count = 0;
 	uint64_t value;
 
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
-		dscp[q] = (uint8_t)(q << 3);
+	for (uint8_t q = 0; q < r->scenario->priority_count; q++)
+		dscp[q] = (uint8_t)(r->scenario->priority_count > SIM_PRIORITIES ? q << 2 : q << 3);
 	if (!list || list->kind != YAML_LIST)
 		return;
 	for (const struct yaml_node *node = list->child; node; node = node->next, count++) {
@@ -226,6 +226,7 @@ static void read_dscp(struct scenario_reader *r, const struct yaml_node *map)
 
 void scenario_read_nic(struct scenario_reader *r)
 {
+	static const char *const of_ethernet[] = {"dscp", "vlan"};
 	static const char *const rto[] = {"rto_low", "rto_high"};
 	static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096, 1000};
 	const struct yaml_node *map = scenario_node(r->root, "nic");
@@ -257,6 +258,8 @@ void scenario_read_nic(struct scenario_reader *r)
 	if (nic->retransmit != HCA_SELECTIVE)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
 	read_dscp(r, map);
+	if (r->scenario->priority_count > SIM_PRIORITIES)
+		refuse_alone(r, map, of_ethernet, 2, "priorities: 8, for it knows no more");
 	if (nic->uc)
 		check_uc(r, map);
 	if (nic->vlan && nic->ns3_headers)

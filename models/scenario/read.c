@@ -151,17 +151,30 @@ static void hash_top(struct scenario_reader *r)
 {
 	const struct scenario_value unset = scenario_value_unset(scenario_row("oob_delay"));
 	const uint64_t until[] = {r->scenario->until}, delay[] = {r->scenario->oob_delay};
+	const uint64_t priorities[] = {r->scenario->priority_count};
 
 	if (r->scenario->until != PS_NEVER)
 		scenario_hash_words(r, &r->hash, "until", until, 1);
+	if (r->scenario->priority_count != SIM_PRIORITIES)
+		scenario_hash_words(r, &r->hash, "priorities", priorities, 1);
 	if (r->scenario->oob_delay != unset.number)
 		scenario_hash_words(r, &r->hash, "oob_delay", delay, 1);
+}
+
+/* Before all others: how many priorities there are says which values are good. */
+static void read_priorities(struct scenario_reader *r)
+{
+	const struct yaml_node *node = scenario_node(r->root, "priorities");
+	const bool many = node && node->kind == YAML_SCALAR && strcmp(node->text, "16") == 0;
+
+	r->scenario->priority_count = many ? SIM_PRIORITIES_MAX : SIM_PRIORITIES;
 }
 
 static void read_all(struct scenario_reader *r, const struct scenario_overrides *overrides)
 {
 	for (uint32_t i = 0; overrides && i < overrides->set_count; i++)
 		scenario_set(r, overrides->sets[i], i + 1);
+	read_priorities(r);
 	scenario_check(r);
 	scenario_read_profiles(r);
 	read_top(r, overrides);

@@ -40,9 +40,9 @@ struct scenario_switch {
 	uint32_t alpha_num, alpha_den;	/* dynamic thresholds ... */
 	uint32_t xoff_bytes, xon_bytes; /* ... or static ones (0: dynamic) */
 	uint32_t reserve_bytes;
-	struct scenario_class classes[SIM_PRIORITIES];
-	bool has_classes;		 /* they go before the five above */
-	uint8_t weights[SIM_PRIORITIES]; /* of turns; all 0: strict */
+	struct scenario_class classes[SIM_PRIORITIES_MAX];
+	bool has_classes;		     /* they go before the five above */
+	uint8_t weights[SIM_PRIORITIES_MAX]; /* of turns; all 0: strict */
 	enum scenario_fc fc;
 	uint8_t lossless; /* mask of priorities */
 	bool headroom_auto;
@@ -52,14 +52,14 @@ struct scenario_switch {
 	ps_t response_delay; /* of pauses or credits */
 	bool has_watchdog;
 	struct pfc_watchdog watchdog;
-	uint64_t credit_bytes[SIM_PRIORITIES];
+	uint64_t credit_bytes[SIM_PRIORITIES_MAX];
 	struct scenario_ecn ecn;
 	enum sim_balance balance;
 	ps_t flowlet_gap;
 	struct sim_weave_params weave;
 	uint32_t mtu_bytes; /* of an IP packet; 0: any */
 	bool mapped;
-	uint8_t map[SIM_PRIORITIES]; /* the queue of what hosts send as that priority */
+	uint8_t map[SIM_PRIORITIES_MAX]; /* the queue of what hosts send as that priority */
 };
 
 struct scenario_route { /* names are the topology's: positions in it */
@@ -100,9 +100,9 @@ struct scenario_nic { /* of every host */
 	uint8_t ttl; /* of flows */
 	struct scenario_rx rx;
 	bool ipv6;
-	uint16_t vlan;		      /* 0: untagged */
-	uint8_t dscp[SIM_PRIORITIES]; /* by priority */
-	char profile[32];	      /* host profile of costs: "generic" or "none" */
+	uint16_t vlan;			  /* 0: untagged */
+	uint8_t dscp[SIM_PRIORITIES_MAX]; /* by priority */
+	char profile[32];		  /* host profile of costs: "generic" or "none" */
 };
 
 struct scenario_program {
@@ -153,6 +153,7 @@ struct scenario {
 	uint64_t hash; /* order-free, without defaults, without the seed and the name */
 	ps_t until;    /* PS_NEVER: until nothing is left to do */
 	ps_t oob_delay;
+	uint32_t priority_count; /* of the fabric: SIM_PRIORITIES or SIM_PRIORITIES_MAX */
 	struct topology topology;
 	struct scenario_switch switches; /* all but those of @groups */
 	struct scenario_route *routes;

@@ -36,8 +36,8 @@ enum { LIST_MAX = 10000 }; /* blocks, programs, expectations: more come from fil
 	 .help = "of each port and lossless priority, beside what is shared"},                    \
 	{P ".classes", SCENARIO_LIST, NULL, 0, 0, NULL,                                           \
 	 .help = "priorities that differ in what they may hold"},                                 \
-	{P ".classes[].priorities", SCENARIO_PRIORITIES, NULL, 0, 7, NULL, .help = "which",       \
-	 .required = true},                                                                       \
+	{P ".classes[].priorities", SCENARIO_PRIORITIES, NULL, 0, 15, NULL, .help = "which",      \
+	 .required = true, .of_fabric = true},                                                                       \
 	{P ".classes[].alpha", SCENARIO_RATIO, NULL, 1, 256000000, NULL,                          \
 	 .help = "a port may hold this share of what is free; lossless ones pause, others drop"}, \
 	{P ".classes[].xoff", SCENARIO_BYTES, NULL, 1, GIB, NULL, .help = "so many bytes instead"}, \
@@ -51,7 +51,7 @@ enum { LIST_MAX = 10000 }; /* blocks, programs, expectations: more come from fil
 	 .help = "priorities that take turns; without it, and in hosts, the highest goes first",  \
 	 .block = true},                                                                          \
 	{P ".ets.weights", SCENARIO_TEXTS, NULL, 0, 0, NULL,                                      \
-	 .help = "eight numbers up to 255, for priorities 0 to 7: their shares; 0: strict",       \
+	 .help = "a number up to 255 for each priority, from 0 on: their shares; 0: strict",      \
 	 .required = true},                                                                       \
 	{P ".balance", SCENARIO_WORD, "ecmp", 0, 0,                                               \
 	 "ecmp spray flowlet shortest conweave",                                                   \
@@ -123,8 +123,8 @@ enum { LIST_MAX = 10000 }; /* blocks, programs, expectations: more come from fil
 	 "of it is free again"},                                                                  \
 	{P ".credit.classes", SCENARIO_LIST, NULL, 0, 0, NULL,                                    \
 	 .help = "priorities whose buffer is another"},                                           \
-	{P ".credit.classes[].priorities", SCENARIO_PRIORITIES, NULL, 0, 7, NULL, .help = "which", \
-	 .required = true},                                                                       \
+	{P ".credit.classes[].priorities", SCENARIO_PRIORITIES, NULL, 0, 15, NULL, .help = "which", \
+	 .required = true, .of_fabric = true},                                                                       \
 	{P ".credit.classes[].buffer", SCENARIO_BYTES, NULL, KIB, GIB, NULL,                      \
 	 .help = "of each port", .required = true},                                               \
 	{P ".credit.response_delay", SCENARIO_TIME, "0s", 0, PS_MS, NULL,                         \
@@ -138,6 +138,10 @@ static const struct scenario_row rows[] = {
 	 .help = "end of the run; without it, when nothing is left to do"},
 	{"oob_delay", SCENARIO_TIME, "20us", 1, PS_S, NULL,
 	 .help = "of what programs tell each other out of band"},
+
+	{"priorities", SCENARIO_WORD, "8", 0, 0, "8 16",
+	 .help = "of the fabric. 16, as InfiniBand has virtual lanes: with switch.credit, or where nothing is "
+	 "lossless, for PFC, PCP and DSCP know eight"},
 
 	{"profiles", SCENARIO_TEXTS, NULL, 0, 0, NULL,
 	 .help = "known switches and adapters, whose keys hold where the scenario says nothing: verbena "
@@ -337,11 +341,12 @@ static const struct scenario_row rows[] = {
 	 "DCQCN says"},
 	{"nic.cnp_gaps", SCENARIO_WORD, "no", 0, 0, "no yes",
 	 .help = "a packet that comes before its turn makes a CNP, too, as adapters do (Song et al., SIGCOMM 2023)"},
-	{"nic.cnp_priority", SCENARIO_COUNT, "6", 0, 7, NULL, .help = "of CNPs"},
+	{"nic.cnp_priority", SCENARIO_COUNT, "6", 0, 15, NULL, .help = "of CNPs", .of_fabric = true},
 	{"nic.ack_every", SCENARIO_COUNT, "auto", 1, 1u << 23, "message auto",
 	 .help = "an ACK at least every so many packets; message: at its end only; auto: 64, but 1 with retransmit: "
 	 "selective and where cc goes by ACKs (timely, timely_patched, swift, dctcp, hpcc)"},
-	{"nic.ack_priority", SCENARIO_COUNT, "data", 0, 7, "data", .help = "of ACKs; data: as the data"},
+	{"nic.ack_priority", SCENARIO_COUNT, "data", 0, 15, "data", .help = "of ACKs; data: as the data",
+	 .of_fabric = true},
 	{"nic.window", SCENARIO_COUNT, "1048576", 1, (1u << 23) - 1, NULL,
 	 .help = "packets without an ACK that a queue pair may have; with selective by default what fits into "
 	 "the longest round trip"},
@@ -426,8 +431,8 @@ static const struct scenario_row rows[] = {
 	 .help = "starts are up to this much later, by the seed"},
 	{"traffic[].repeat", SCENARIO_COUNT, "1", 1, 1000000, NULL, .help = "so often"},
 	{"traffic[].every", SCENARIO_TIME, "0s", 0, 1000 * PS_S, NULL, .help = "one after another"},
-	{"traffic[].priority", SCENARIO_COUNT, "3", 0, 7, NULL,
-	 .help = "of the flows, where a file does not say"},
+	{"traffic[].priority", SCENARIO_COUNT, "3", 0, 15, NULL,
+	 .help = "of the flows, where a file does not say", .of_fabric = true},
 
 	{"programs", SCENARIO_LIST, NULL, 0, 0, NULL, .count_max = LIST_MAX,
 	 .help = "verbs programs on hosts; at most 10000"},

@@ -20,7 +20,7 @@ enum scenario_type {
 	SCENARIO_TEXT,
 	SCENARIO_FILE,	     /* relative to the scenario */
 	SCENARIO_NAMES,	     /* patterns of names, "h[0-7,9]", one or a list; or a count */
-	SCENARIO_PRIORITIES, /* a list of 0..7 */
+	SCENARIO_PRIORITIES, /* a list of priorities, which becomes a mask */
 	SCENARIO_COUNTS,     /* a list of counts */
 	SCENARIO_TEXTS,	     /* a list of texts */
 };
@@ -34,8 +34,9 @@ struct scenario_row {
 	const char *help;
 	uint32_t count_max; /* of what is in a list; 0: any */
 	bool required;
-	bool block;   /* a map that switches something on by being there */
-	bool reading; /* how to read something: no part of what is said */
+	bool block;	/* a map that switches something on by being there */
+	bool reading;	/* how to read something: no part of what is said */
+	bool of_fabric; /* priorities, of which the fabric has eight unless it says sixteen */
 };
 
 uint32_t scenario_row_count(void);

@@ -149,7 +149,7 @@ static void read_classes(const struct place *p)
 	if (!list || list->kind != YAML_LIST)
 		return;
 	sw->has_classes = true;
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint32_t q = 0; q < p->r->scenario->priority_count; q++)
 		sw->classes[q] = usual_class(sw, q);
 	for (const struct yaml_node *map = list->child; map; map = map->next) {
 		const struct yaml_node *which = scenario_node(map, "priorities");
@@ -161,7 +161,7 @@ static void read_classes(const struct place *p)
 			refuse_content(p, map, "classes[].xoff",
 				       "it without alpha, or that without it");
 		seen |= mask;
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint32_t q = 0; q < p->r->scenario->priority_count; q++)
 			if (mask >> q & 1)
 				read_class(p, map, &sw->classes[q]);
 	}
@@ -171,7 +171,9 @@ static void read_weights(const struct place *p)
 {
 	const struct yaml_node *ets = scenario_node(p->map, "ets");
 	const struct yaml_node *list = scenario_node(ets, "weights");
+	const uint32_t priorities = p->r->scenario->priority_count;
 	uint32_t count = 0, taking = 0;
+	struct bad_text expected;
 	uint64_t weight;
 
 	if (!list || list->kind != YAML_LIST)
@@ -179,14 +181,19 @@ static void read_weights(const struct place *p)
 	for (const struct yaml_node *node = list->child; node; node = node->next, count++) {
 		if (!node->text ||
 		    util_count_parse(node->text, node->length, &weight) != UTIL_QUANTITY_OK ||
-		    weight > UINT8_MAX || count >= SIM_PRIORITIES)
+		    weight > UINT8_MAX || count >= priorities)
 			break;
 		p->sw->weights[count] = (uint8_t)weight;
 		taking += weight > 0;
 	}
-	if (count != SIM_PRIORITIES || list->child_count != SIM_PRIORITIES || taking == 0)
-		refuse_content(p, ets, "ets.weights", "eight numbers up to 255, not all 0");
+	if (count != priorities || list->child_count != priorities || taking == 0)
+		refuse_content(p, ets, "ets.weights",
+			       bad_text(&expected, "%s numbers up to 255, not all 0",
+					priorities == SIM_PRIORITIES ? "eight" : "sixteen"));
 }
+
+/* Why a fabric of sixteen priorities has not what Ethernet has. */
+static const char of_ethernet[] = "priorities: 8, for it knows no more";
 
 /* What a switch makes of the DSCPs that hosts send. */
 static void read_dscp(const struct place *p)
@@ -247,6 +254,12 @@ static void read_map(const struct place *p)
 	static const char *const keys[] = {"dscp", "pcp"};
 	struct scenario_switch *sw = p->sw;
 
+	if (p->r->scenario->priority_count > SIM_PRIORITIES) {
+		for (int i = 0; i < 2; i++)
+			if (scenario_has(p->map, keys[i]))
+				refuse_content(p, p->map, keys[i], of_ethernet);
+		return;
+	}
 	if (scenario_has(p->map, "credit")) {
 		for (int i = 0; i < 2; i++)
 			if (scenario_has(p->map, keys[i]))
@@ -270,7 +283,7 @@ static uint64_t reserves_of(const struct scenario_switch *sw)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint32_t q = 0; q < SIM_PRIORITIES_MAX; q++)
 		bytes += sw->has_classes ? sw->classes[q].reserve_bytes
 					 : usual_class(sw, q).reserve_bytes;
 	return bytes;
@@ -357,7 +370,7 @@ static void read_credit_buffer(const struct place *p, const struct yaml_node *ma
 	if (bytes < frame)
 		refuse(p, map, key, bad_text(&found, "%lluB", (unsigned long long)bytes),
 		       bad_text(&expected, "at least a frame, which has %uB", frame));
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint32_t q = 0; q < p->r->scenario->priority_count; q++)
 		if (mask >> q & 1)
 			p->sw->credit_bytes[q] = bytes;
 }
@@ -388,7 +401,7 @@ static void read_credit(const struct place *p)
 
 	p->sw->fc = SCENARIO_FC_CREDIT;
 	read_credit_buffer(p, credit, "credit.buffer",
-			   scenario_get(credit, "switch.credit.buffer").number, 0xff);
+			   scenario_get(credit, "switch.credit.buffer").number, UINT32_MAX);
 	read_credit_classes(p, scenario_node(credit, "classes"));
 	p->sw->response_delay = scenario_get(credit, "switch.credit.response_delay").number;
 	for (uint32_t i = 0; i < r->scenario->topology.link_count; i++) {
@@ -436,6 +449,9 @@ static void read_weave(const struct place *p)
 	if (p->sw->balance == SIM_BALANCE_WEAVE &&
 	    (p->sw->cut_through || scenario_has(p->map, "credit")))
 		refuse_content(p, p->map, "balance", "another one beside cut_through or credits");
+	else if (p->sw->balance == SIM_BALANCE_WEAVE &&
+		 p->r->scenario->priority_count > SIM_PRIORITIES)
+		refuse_content(p, p->map, "balance", "another one beside priorities: 16");
 }
 
 static void read_place(const struct place *p)
@@ -456,6 +472,8 @@ static void read_place(const struct place *p)
 	read_weights(p);
 	if (scenario_has(map, "pfc") && scenario_has(map, "credit"))
 		refuse_content(p, map, "credit", "either switch.pfc or switch.credit");
+	else if (scenario_has(map, "pfc") && p->r->scenario->priority_count > SIM_PRIORITIES)
+		refuse_content(p, map, "pfc", of_ethernet);
 	else if (scenario_has(map, "pfc"))
 		read_pfc(p);
 	else if (scenario_has(map, "credit"))

@@ -201,6 +201,8 @@ const char *scenario_row_expects(const struct scenario_row *row, struct bad_text
 		number_text(row, row->max, max);
 		if (row->max == 0)
 			util_text(range, sizeof(range), ", at least %s", min);
+		else if (row->of_fabric)
+			util_text(range, sizeof(range), ", 0 to 7, or to 15 with priorities: 16");
 		else if (row->max == row->min)
 			util_text(range, sizeof(range), " %s", min);
 		else

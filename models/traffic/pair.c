@@ -65,7 +65,7 @@ void traffic_pairs_share_numbers(struct traffic *traffic)
 /* Of a pair among those of its source. */
 static uint32_t id_of(const struct traffic_flow *flow)
 {
-	return flow->dst * SIM_PRIORITIES + flow->priority;
+	return flow->dst * SIM_PRIORITIES_MAX + flow->priority;
 }
 
 static int enter(struct util_idmap *map, uint32_t id, void *object)

@@ -38,7 +38,7 @@ static void print_fabric(const struct fabric *fabric, const struct traffic *traf
 
 		dropped += fc->dropped_buffer + fc->dropped_headroom;
 		for (uint32_t port = 0; port < fc->node->port_count; port++) {
-			pauses += fc->gates[port].controls_sent;
+			pauses += sim_fc_gate(fc, port)->controls_sent;
 			for (uint8_t p = 0; p < SIM_PRIORITIES; p++)
 				marked += sim_fc_class(fc, port, p)->marked;
 		}

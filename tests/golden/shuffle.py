@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuffle.py FILE.yaml: the same scenario with everything in another order whose order says nothing:
 keys, blocks, hosts, switches, links, flows, faults, and what is in lists, but for the ranks of
-a program and the sizes of a torus. Knows as much YAML as the golden scenarios use."""
+a program, the sizes of a torus and the weights of turns. Knows as much YAML as the golden scenarios use."""
 import random
 import re
 import sys
 
-IN_ORDER = {"hosts of programs", "dims of topology"}
+IN_ORDER = {"hosts of programs", "dims of topology", "weights of ets"}
 
 
 def split(text, at=","):

@@ -158,9 +158,9 @@ static struct sim_fc *fc_of(const struct sim_node *node)
 static void check_controls(const struct way *way)
 {
 	const struct sim_port *port = way->port, *back = &port->peer->ports[port->peer_port];
-	const struct sim_gate *far = &fc_of(port->peer)->gates[port->peer_port];
+	const struct sim_gate *far = sim_fc_gate(fc_of(port->peer), port->peer_port);
 	const struct sim_fc *fc = fc_of(back->peer);
-	const struct sim_gate *near = &fc->gates[port->index];
+	const struct sim_gate *near = sim_fc_gate(fc, port->index);
 	uint64_t flying = 0;
 
 	for (uint32_t i = 0; i < way->flying_count; i++)
@@ -169,8 +169,7 @@ static void check_controls(const struct way *way)
 	if (fc->node->ops != &sim_switch_ops)
 		return;
 	assert_true(near->controls_sent + near->resumes_sent ==
-		    way->arrived_controls + flying +
-			    sim_fc_class(fc, port->index, SIM_CONTROL_QUEUE)->count);
+		    way->arrived_controls + flying + sim_fc_control(fc, port->index)->count);
 	audit.paused += near->controls_sent;
 }
 

@@ -73,7 +73,7 @@ uint64_t oracle_fabric(struct fabric *fabric, const struct net_routing *routing,
 	}
 	if (switches->ecn) {
 		all.net.ecn = *switches->ecn;
-		params->marked = 0xff;
+		params->marked = 0xffff;
 	}
 	return oracle_run(&all.net);
 }

@@ -47,7 +47,7 @@ struct port {
 	uint64_t number, sent_bytes; /* of frames, control frames among them */
 	int turn;
 	bool begun;
-	struct lane lanes[SIM_QUEUES];
+	struct lane lanes[SIM_CONTROL_QUEUE + 1];
 };
 
 struct node {
@@ -87,6 +87,7 @@ void oracle_at_port(struct oracle *o, enum phase phase, struct sim_node *node, u
 ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 		     const struct sim_pkt *pkt, ps_t at);
 uint32_t oracle_head_bytes(const struct oracle *o);
+int oracle_priorities(const struct oracle *o);		/* of the fabric */
 uint64_t oracle_credits(const struct oracle *o, int q); /* bytes of each port's buffer */
 
 /* route.c: what a frame that comes to @node at @at for @dst may leave by, in order of ports' links;

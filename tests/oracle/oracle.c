@@ -73,11 +73,16 @@ void oracle_at_port(struct oracle *o, enum phase phase, struct sim_node *node, u
 
 /* ---- links ---- */
 
+int oracle_priorities(const struct oracle *o)
+{
+	return (int)sim_priority_count(o->net->sim);
+}
+
 uint64_t oracle_credits(const struct oracle *o, int q)
 {
 	const struct net_params *p = &o->net->params;
 
-	return p->buffers && q < SIM_PRIORITIES ? p->buffers[q] : p->buffer_bytes;
+	return p->buffers && q < oracle_priorities(o) ? p->buffers[q] : p->buffer_bytes;
 }
 
 uint32_t oracle_head_bytes(const struct oracle *o)
@@ -206,7 +211,7 @@ static void finish(struct node *node, const struct sim_routes *routes, bool weav
 	if (weaves && sim_route_table_of(routes, s)->own_group != UINT32_MAX)
 		oracle_weave_finish(node);
 	for (uint32_t p = 0; p < s->port_count; p++)
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		for (uint32_t q = 0; q < SIM_PRIORITIES_MAX; q++) {
 			const struct lane *lane = &node->ports[p].lanes[q];
 
 			if (lane->out_packets > 0)
@@ -260,7 +265,7 @@ static void begin(struct oracle *o)
 			.sim = s, .host = s->ops != &sim_switch_ops, .poll_at = PS_NEVER};
 		node->ports = calloc(s->port_count, sizeof(*node->ports));
 		for (uint32_t p = 0; p < s->port_count; p++)
-			for (int q = 0; q < SIM_QUEUES; q++) {
+			for (int q = 0; q <= SIM_CONTROL_QUEUE; q++) {
 				struct lane *lane = &node->ports[p].lanes[q];
 
 				lane->tail = &lane->head;

@@ -67,7 +67,7 @@ static uint64_t pool(const struct oracle *o, const struct sim_node *node)
 	if (!p)
 		return o->net->params.fc == NET_CREDIT ? UINT64_MAX : o->net->params.buffer_bytes;
 	left = p->buffer_bytes - p->headroom_pool_bytes;
-	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+	for (uint32_t q = 0; (int)q < oracle_priorities(o); q++)
 		for (uint32_t port = 0; port < node->port_count; port++) {
 			left -= class_of(o, q).reserve_bytes;
 			if (p->lossless >> q & 1 && !p->headroom_pool_bytes)
@@ -82,7 +82,7 @@ static uint64_t used(const struct oracle *o, const struct node *node)
 	uint64_t bytes = 0;
 
 	for (uint32_t port = 0; port < node->sim->port_count; port++)
-		for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		for (uint32_t q = 0; (int)q < oracle_priorities(o); q++) {
 			const uint64_t ingress = node->ports[port].lanes[q].ingress;
 			const uint64_t reserve = class_of(o, q).reserve_bytes;
 
@@ -214,14 +214,15 @@ static bool may_start(const struct oracle *o, const struct lane *lane, int q)
 
 static uint32_t weight(const struct oracle *o, int q)
 {
-	return o->net->params.extended && q < SIM_PRIORITIES ? o->net->params.more.weights[q] : 0;
+	return o->net->params.extended && q < oracle_priorities(o) ? o->net->params.more.weights[q]
+								   : 0;
 }
 
 static uint64_t quantum(const struct oracle *o, int q)
 {
 	uint32_t most = 0;
 
-	for (int i = 0; i < SIM_PRIORITIES; i++)
+	for (int i = 0; i < oracle_priorities(o); i++)
 		most = weight(o, i) > most ? weight(o, i) : most;
 	return (uint64_t)o->net->params.more.frame_bytes_max * weight(o, q) / most;
 }
@@ -229,7 +230,7 @@ static uint64_t quantum(const struct oracle *o, int q)
 /* Round by round, as the book has it. */
 static int take_turns(const struct oracle *o, struct port *port)
 {
-	for (;; port->turn = (port->turn + 1) % SIM_PRIORITIES, port->begun = false) {
+	for (;; port->turn = (port->turn + 1) % oracle_priorities(o), port->begun = false) {
 		const int q = port->turn;
 		struct lane *lane = &port->lanes[q];
 
@@ -358,7 +359,7 @@ static void poll(struct oracle *o, struct node *node, ps_t at)
 	bool more = false;
 
 	for (uint32_t p = 0; p < node->sim->port_count; p++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+		for (uint8_t q = 0; q < SIM_PRIORITIES_MAX; q++) {
 			struct lane *lane = &node->ports[p].lanes[q];
 			const bool paused = lane->paused;
 
@@ -382,7 +383,7 @@ static void take_control(struct oracle *o, struct node *node, uint32_t index,
 
 	if (body.kind == SIM_CONTROL_CREDIT && port->lanes[body.classes].limit < body.value)
 		port->lanes[body.classes].limit = body.value;
-	for (int q = 0; body.kind == SIM_CONTROL_PFC && q < SIM_PRIORITIES; q++) {
+	for (int q = 0; body.kind == SIM_CONTROL_PFC && q < 8; q++) {
 		struct lane *lane = &port->lanes[q];
 		const bool was = lane->paused;
 
@@ -442,8 +443,11 @@ static void drop(struct oracle *o, struct sim_pkt *pkt)
 static uint8_t class_here(const struct oracle *o, const struct sim_pkt *pkt)
 {
 	const struct sim_switch_params *more = &o->net->params.more;
+	uint8_t q = pkt->priority;
 
-	return o->net->params.extended && more->mapped ? more->map[pkt->priority] : pkt->priority;
+	if (oracle_priorities(o) == 16 && pkt->epoch == 1)
+		q += 8;
+	return o->net->params.extended && more->mapped ? more->map[q] : q;
 }
 
 /* It came in, and goes nowhere; who counts credits has the room of it back. */
@@ -522,7 +526,7 @@ static uint32_t shortest(const struct node *node, const uint16_t *set, uint32_t 
 	CHECK(count <= 64);
 	for (uint32_t i = 0; i < count; i++) {
 		lengths[i] = node->ports[set[i]].busy;
-		for (int q = 0; q < SIM_PRIORITIES; q++)
+		for (int q = 0; q < SIM_PRIORITIES_MAX; q++)
 			lengths[i] += node->ports[set[i]].lanes[q].queue;
 	}
 	for (uint32_t i = 1; i < count; i++)
@@ -671,7 +675,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 
 static void timer(struct oracle *o, struct node *node, uint32_t index, ps_t at)
 {
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint8_t q = 0; q < SIM_PRIORITIES_MAX; q++) {
 		struct lane *lane = &node->ports[index].lanes[q];
 
 		if (lane->stopped && lane->refresh == at)
@@ -686,7 +690,7 @@ static void timer(struct oracle *o, struct node *node, uint32_t index, ps_t at)
 /* The link of port @index has gone down, and nobody obeys who is not heard; or it is @back. */
 static void outage(struct oracle *o, struct node *node, uint32_t index, bool back, ps_t at)
 {
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint8_t q = 0; q < SIM_PRIORITIES_MAX; q++) {
 		struct lane *lane = &node->ports[index].lanes[q];
 
 		if (!back)

@@ -143,7 +143,7 @@ static void send_flow(struct endpoint *ep, struct sim_thread *th, struct endpoin
 		.ttl = 64,
 	};
 
-	pkt.priority = flow->priority & 7u;
+	sim_pkt_set_priority(&pkt, flow->priority);
 	pkt.ecn = flow->ecn & 3u;
 	pkt.body_words[WORD_KIND] =
 		(uint64_t)KIND_DATA << 56 | (uint64_t)flow->answer << 48 | flow->id;
@@ -173,7 +173,8 @@ static ps_t next_start(struct endpoint *ep, struct endpoint_flow **ret_flow)
 
 	*ret_flow = NULL;
 	if (ep->head != ep->tail &&
-	    (front->frame == SIM_CONTROL || may_send(ep, front->priority, front->bytes)))
+	    (front->frame == SIM_CONTROL ||
+	     may_send(ep, sim_pkt_priority(front, sim_priority_count(ep->node.sim)), front->bytes)))
 		return at;
 	*ret_flow = flow = pick(ep);
 	if (!flow)
@@ -220,6 +221,8 @@ static void answer(struct endpoint *ep, const struct sim_pkt *pkt)
 		.ttl = 64,
 	};
 
+	if (sim_priority_count(ep->node.sim) > SIM_PRIORITIES)
+		sim_pkt_set_priority(&back, 14);
 	back.body_words[WORD_KIND] =
 		(uint64_t)KIND_ANSWER << 56 | (uint32_t)pkt->body_words[WORD_KIND];
 	back.body_words[WORD_NUMBER] = pkt->body_words[WORD_NUMBER];

@@ -111,7 +111,7 @@ static void make_ready(struct net *net)
 				       make_fc(net, node, false)) == 0);
 		CHECK(!p->extended || sim_switch_extend(sw, &p->more) == 0);
 		for (uint32_t port = 0; p->pmax_den && port < node->port_count; port++)
-			for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+			for (uint8_t q = 0; q < sim_priority_count(net->sim); q++)
 				if (p->marked >> q & 1)
 					CHECK(sim_switch_mark(sw, port, q, &net->ecn.mark) == 0);
 	}
@@ -176,6 +176,7 @@ void net_make(struct net *net, const struct net_params *params, const struct net
 		.seed = params->seed,
 		.scenario_hash = SCENARIO_HASH,
 		.thread_count = params->threads ? params->threads : 1,
+		.priority_count = params->priority_count,
 		.body_ops = &endpoint_body,
 		.frames_max = 1 << 20,
 		.window_max = params->window_max,

@@ -16,13 +16,14 @@ enum net_fc { NET_NONE, NET_PFC, NET_CREDIT };
 struct net;
 struct net_params {
 	uint64_t seed;
-	uint32_t threads; /* 0: 1 */
+	uint32_t threads;	 /* 0: 1 */
+	uint32_t priority_count; /* 0: 8 */
 	enum net_fc fc;
 	struct pfc_params pfc;	 /* of switches; hosts get its times */
 	uint64_t buffer_bytes;	 /* NET_NONE: of a switch; NET_CREDIT: of a port and priority */
 	const uint64_t *buffers; /* NET_CREDIT: by priority instead; NULL: all alike */
 	uint32_t kmin, kmax, pmax_num, pmax_den; /* pmax_den 0: no marking */
-	uint8_t marked;				 /* mask of priorities */
+	uint16_t marked;			 /* mask of priorities */
 	bool reverse_nodes, reverse_links;	 /* another order of addition */
 	ps_t window_max,
 		cut_every; /* windows no longer than that; looks at these instants; 0: no */

@@ -264,7 +264,7 @@ static void collect(const struct fabric *fabric, const struct traffic *traffic,
 		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
 
 		for (uint32_t port = 0; port < fc->node->port_count; port++)
-			ret_result->pauses += fc->gates[port].controls_sent;
+			ret_result->pauses += sim_fc_gate(fc, port)->controls_sent;
 	}
 }
 

@@ -264,13 +264,13 @@ static void lossless_with_headroom_and_lossy_without(void **state)
 	assert_int_equal(net_host(&net, "h2")->received_packets, 800);
 	for (uint32_t p = 0; p < 3; p++) {
 		const struct sim_port *port = &sim_switch_node(net.switches[0])->ports[p];
-		const struct sim_gate *gate = &sim_switch_fc(net.switches[0])->gates[p];
+		const struct sim_gate *gate = sim_fc_gate(sim_switch_fc(net.switches[0]), p);
 		const struct endpoint *host = container_of(port->peer, struct endpoint, node);
 
 		sent += gate->controls_sent;
 		resumed += gate->resumes_sent;
-		assert_int_equal(host->fc->gates[0].controls_received, gate->controls_sent);
-		assert_int_equal(host->fc->gates[0].resumes_received, gate->resumes_sent);
+		assert_int_equal(sim_fc_gate(host->fc, 0)->controls_received, gate->controls_sent);
+		assert_int_equal(sim_fc_gate(host->fc, 0)->resumes_received, gate->resumes_sent);
 		assert_int_equal(host->port->paused, 0);
 		assert_true((gate->controls_sent > 0) ==
 			    (sim_fc_paused_time(host->fc, 0, 3, sim_now(net.sim)) > 0));
@@ -327,8 +327,8 @@ static void quanta_run_out_and_are_refreshed(void **state)
 	net_run(&net);
 	assert_int_equal(net_dropped(&net), 0);
 	assert_int_equal(net_host(&net, "h2")->received_packets, 800);
-	assert_true(sim_switch_fc(net.switches[0])->gates[0].controls_sent >
-		    sim_switch_fc(net.switches[0])->gates[0].resumes_sent);
+	assert_true(sim_fc_gate(sim_switch_fc(net.switches[0]), 0)->controls_sent >
+		    sim_fc_gate(sim_switch_fc(net.switches[0]), 0)->resumes_sent);
 	net_free(&net);
 }
 
@@ -380,8 +380,8 @@ static void packets_are_conserved(struct net_params params)
 			sent += net.hosts[i].sent_packets;
 			received += net.hosts[i].received_packets;
 			started += net.hosts[i].port->sent_packets;
-			control += net.hosts[i].fc->gates[0].controls_received +
-				   net.hosts[i].fc->gates[0].resumes_received;
+			control += sim_fc_gate(net.hosts[i].fc, 0)->controls_received +
+				   sim_fc_gate(net.hosts[i].fc, 0)->resumes_received;
 		}
 		for (uint32_t i = 0; i < net.switch_count; i++) {
 			struct sim_node *node = sim_switch_node(net.switches[i]);
@@ -390,9 +390,9 @@ static void packets_are_conserved(struct net_params params)
 			queued += sim_switch_queued(net.switches[i], &bytes);
 			for (uint32_t p = 0; p < node->port_count; p++) {
 				started += node->ports[p].sent_packets;
-				control += fc->gates[p].controls_received +
-					   fc->gates[p].resumes_received;
-				control -= sim_fc_class(fc, p, SIM_CONTROL_QUEUE)->sent_packets;
+				control += sim_fc_gate(fc, p)->controls_received +
+					   sim_fc_gate(fc, p)->resumes_received;
+				control -= sim_fc_control(fc, p)->sent_packets;
 			}
 		}
 		/* On a wire: all that started less all that arrived; without control frames. */

@@ -103,7 +103,7 @@ static struct outcome pause_late(const struct line *line, uint32_t headroom, uin
 	peak.port = net_port(&net, "h0");
 	sim_tap_attach(&peak.tap, &sim_switch_node(net.switches[0])->ports[peak.port]);
 	net_run(&net);
-	assert_true(sim_switch_fc(net.switches[0])->gates[peak.port].controls_sent > 0);
+	assert_true(sim_fc_gate(sim_switch_fc(net.switches[0]), peak.port)->controls_sent > 0);
 	outcome = (struct outcome){net_dropped(&net), peak.bytes};
 	net_free(&net);
 	return outcome;

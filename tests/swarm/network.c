@@ -365,6 +365,26 @@ static void downs(struct plan *plan, struct draw *draw)
 	}
 }
 
+/* Sixteen priorities where nobody pauses and nothing is rerouted: what was in one of eight is there
+ * or eight above. */
+void plan_widen(struct plan *plan, struct draw *draw)
+{
+	plan->priority_count = SIM_PRIORITIES;
+	if (plan->fc == PLAN_FC_PFC || plan->more.balance == SIM_BALANCE_WEAVE ||
+	    draw_one_in(draw, 2))
+		return;
+	plan->priority_count = SIM_PRIORITIES_MAX;
+	plan->host.profile.ack_priority += (uint8_t)(8 * draw_below(draw, 2));
+	plan->host.profile.cnp_priority += (uint8_t)(8 * draw_below(draw, 2));
+	for (uint32_t i = 0; i < plan->side_count; i += 2) {
+		plan->sides[i].priority += (uint8_t)(8 * draw_below(draw, 2));
+		plan->sides[i + 1].priority = plan->sides[i].priority;
+	}
+	for (uint32_t q = SIM_PRIORITIES; q < SIM_PRIORITIES_MAX; q++)
+		plan->more.weights[q] =
+			(uint8_t)(draw_one_in(draw, 2) ? draw_range(draw, 1, 50) : 0);
+}
+
 void plan_network(struct plan *plan, struct draw *draw)
 {
 	plan->fc = (enum plan_fc)draw_below(draw, 3);

@@ -83,12 +83,14 @@ void pieces_put(const struct pieces *pieces, uint8_t *memory, const uint8_t *byt
 void plan_make(struct plan *plan, uint64_t seed)
 {
 	struct draw network = {.seed = seed, .state = 1},
-		    programs = {.seed = seed, .state = 1ull << 32};
+		    programs = {.seed = seed, .state = 1ull << 32},
+		    classes = {.seed = seed, .state = 1ull << 33};
 
 	memset(plan, 0, sizeof(*plan));
 	plan->seed = seed;
 	plan_network(plan, &network);
 	plan_programs(plan, &programs);
+	plan_widen(plan, &classes);
 }
 
 void plan_fini(struct plan *plan)
@@ -122,11 +124,13 @@ void plan_print(const struct plan *plan)
 	static const char *const fc[] = {"none", "pfc", "credit"};
 	const struct hca_profile *p = &plan->host.profile;
 
-	printf("seed %llu: %u hosts, %u links, flow control %s, buffer %llu, cc %s, retransmit %d, "
+	printf("seed %llu: %u hosts, %u links, priorities %u, flow control %s, buffer %llu, cc %s, "
+	       "retransmit %d, "
 	       "window %u, ack_every %u, ecn %d, ipv6 %d\n",
 	       (unsigned long long)plan->seed, plan->host_count, plan->topology.link_count,
-	       fc[plan->fc], (unsigned long long)plan->buffer_bytes, p->cc->name,
-	       (int)p->retransmit, p->psn_window, p->ack_every, plan->has_ecn, plan->ipv6);
+	       plan->priority_count, fc[plan->fc], (unsigned long long)plan->buffer_bytes,
+	       p->cc->name, (int)p->retransmit, p->psn_window, p->ack_every, plan->has_ecn,
+	       plan->ipv6);
 	for (uint32_t i = 0; i < plan->fault_count; i++) {
 		const struct plan_fault *f = &plan->faults[i];
 

@@ -125,6 +125,7 @@ struct plan {
 	uint64_t buffer_bytes;
 	struct host_params host;
 	bool ipv6;
+	uint32_t priority_count; /* 8 or 16 */
 };
 
 void plan_make(struct plan *plan, uint64_t seed);
@@ -140,6 +141,7 @@ uint64_t draw_range(struct draw *draw, uint64_t first, uint64_t last);
 bool draw_one_in(struct draw *draw, uint64_t n);
 void plan_network(struct plan *plan, struct draw *draw);
 void plan_programs(struct plan *plan, struct draw *draw);
+void plan_widen(struct plan *plan, struct draw *draw); /* after both */
 
 extern const char *const plan_op_names[OP_KINDS];
 extern const char *const plan_fault_names[FAULT_KINDS];

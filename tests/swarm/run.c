@@ -46,6 +46,7 @@ static void build(struct run *run)
 		.thread_count = run->options.threads,
 		.packet_bytes_max = 1u << 28,
 		.oob_delay = 20 * PS_US,
+		.priority_count = plan->priority_count,
 		.ipv6 = plan->ipv6,
 		.host = &host,
 		.switches = {.buffer_bytes = plan->buffer_bytes,
@@ -172,7 +173,7 @@ static void add_counters(const struct run *run, struct events *events)
 		events->dropped += fc->dropped_buffer + fc->dropped_headroom;
 		for (uint32_t p = 0; p < fc->node->port_count; p++)
 			*(run->plan->fc == PLAN_FC_PFC ? &events->pauses : &events->credits) +=
-				fc->gates[p].controls_sent;
+				sim_fc_gate(fc, p)->controls_sent;
 	}
 }
 

@@ -89,6 +89,7 @@ static void make(void)
 				   .classes = &m.class,
 				   .class_count = 1,
 				   .ports = m.ports,
+				   .priority_count = SIM_PRIORITIES,
 				   .port_count = 2 * SIM_PRIORITIES,
 				   .links = m.links,
 				   .link_count = 2,

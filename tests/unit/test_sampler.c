@@ -178,7 +178,7 @@ static void assert_last_point_is_the_counters(const struct net *net)
 		sum.cnp_sent += hca_device_counters(host->hca)->np_cnp_sent;
 		for (uint8_t p = 0; p < SIM_PRIORITIES; p++)
 			sum.paused += sim_fc_paused_time(host->fc, 0, p, sum.at);
-		sum.pause_sent += host->fc->gates[0].controls_sent;
+		sum.pause_sent += sim_fc_gate(host->fc, 0)->controls_sent;
 	}
 	for (uint32_t i = 0; i < net->fabric.switch_count; i++) {
 		const struct sim_fc *fc = sim_switch_fc(net->fabric.switches[i]);
@@ -188,7 +188,7 @@ static void assert_last_point_is_the_counters(const struct net *net)
 				sum.marked += sim_fc_class(fc, k, p)->marked;
 				sum.paused += sim_fc_paused_time(fc, k, p, sum.at);
 			}
-			sum.pause_sent += fc->gates[k].controls_sent;
+			sum.pause_sent += sim_fc_gate(fc, k)->controls_sent;
 		}
 	}
 	assert_int_equal(last->at, sum.at);

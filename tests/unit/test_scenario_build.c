@@ -153,7 +153,7 @@ static struct sums sums_of(const struct fabric *fabric)
 		sums.dropped += fc->dropped_buffer;
 		sums.dropped_headroom += fc->dropped_headroom;
 		for (uint32_t port = 0; port < fc->node->port_count; port++) {
-			sums.pauses += fc->gates[port].controls_sent;
+			sums.pauses += sim_fc_gate(fc, port)->controls_sent;
 			for (uint8_t p = 0; p < SIM_PRIORITIES; p++)
 				sums.marked += sim_fc_class(fc, port, p)->marked;
 		}
@@ -288,6 +288,59 @@ static void a_priority_may_have_a_buffer_of_its_own(void **state)
 	(void)state;
 	assert_int_equal(time_of(small, 4, 65) - time_of(small, 4, 33), 32 * 2340960);
 	assert_int_equal(time_of(small, 3, 65) - time_of(small, 3, 33), 32 * 334240);
+}
+
+/* A flow of 10 packets in one priority and two of 17 in another at once: that many leave the switch
+ * for h0 in each, and in no other. */
+static void sixteen_priorities_keep_apart(void **state)
+{
+	struct world w;
+	struct sim_port *port;
+	const struct sim_fc *fc;
+
+	(void)state;
+	run(&w, "version: 1\npriorities: 16\ntopology: {kind: star, hosts: 3}\n"
+		"switch: {credit: {buffer: 64KiB, classes: [{priorities: [11], buffer: 5KB}]}}\n"
+		"nic: {timeout: 20, ack_priority: 14}\n"
+		"traffic:\n"
+		"- {class: a, pattern: incast, to: h0, from: h1, size: 40960B, priority: 3}\n"
+		"- {class: b, pattern: incast, to: h0, size: 69632B, priority: 11}\n");
+	port = sim_port_find(w.fabric.sim, "h0-s0#0", "s0");
+	fc = sim_switch_fc(w.fabric.switches[0]);
+	assert_int_equal(fc->priority_count, 16);
+	for (uint32_t q = 0; q < 16; q++) {
+		const uint32_t packets = q == 3 ? 10 : q == 11 ? 17 : 0;
+		const struct sim_class *class = sim_fc_class(fc, port->index, q);
+
+		assert_int_equal(class->sent_packets, q == 11 ? 2 * packets : packets);
+		assert_int_equal(fabric_host(&w.fabric, "h1")->stats.sent[q].packets, packets);
+		assert_int_equal(fabric_host(&w.fabric, "h0")->stats.sent[q].packets > 0, q == 14);
+		/* Only what has room for one frame at a time waits for room. */
+		assert_int_equal(sim_fc_lane(fc, port->index, q)->paused_time > 0, q == 11);
+	}
+	world_end(&w);
+}
+
+/* Classes that drop: the thresholds of each of sixteen are its own. */
+static void sixteen_priorities_drop_apart(void **state)
+{
+	struct world w;
+	const struct sim_fc *fc;
+	uint32_t dropped[16] = {0};
+
+	(void)state;
+	run(&w, "version: 1\npriorities: 16\ntopology: {kind: star, hosts: 8}\n"
+		"switch: {classes: [{priorities: [11], xoff: 9KB}]}\n"
+		"traffic:\n"
+		"- {class: a, pattern: incast, to: h0, size: 200KB, priority: 3}\n"
+		"- {class: b, pattern: incast, to: h0, size: 200KB, priority: 11}\n");
+	fc = sim_switch_fc(w.fabric.switches[0]);
+	for (uint32_t p = 0; p < fc->node->port_count; p++)
+		for (uint32_t q = 0; q < 16; q++)
+			dropped[q] += sim_fc_class(fc, p, q)->dropped;
+	for (uint32_t q = 0; q < 16; q++)
+		assert_int_equal(dropped[q] > 0, q == 11);
+	world_end(&w);
 }
 
 static void without_either_a_small_buffer_drops(void **state)
@@ -549,6 +602,7 @@ RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time),
     T(each_host_has_the_rate_of_its_link), T(headroom_is_what_is_needed),
     T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
     T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own),
+    T(sixteen_priorities_keep_apart), T(sixteen_priorities_drop_apart),
     T(without_either_a_small_buffer_drops), T(marks_only_where_asked_for), T(bit_errors_by_length),
     T(several_faults_of_one_port), T(faults_of_one_port_are_independent),
     T(the_order_of_faults_is_not_seen), T(true_is_yes), T(faults_of_all_frames),

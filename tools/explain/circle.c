@@ -30,7 +30,8 @@ static bool waits(const struct search *search, uint32_t port)
 	const struct fabric *fabric = events->fabric;
 	const ps_t until = events->scenario->until;
 	const ps_t now = until == PS_NEVER ? sim_now(fabric->sim) : until;
-	const ps_t since = search->shut_since[(size_t)port * SIM_PRIORITIES + search->priority];
+	const ps_t since =
+		search->shut_since[(size_t)port * events->priority_count + search->priority];
 
 	return since != PS_NEVER && !events->ports[port].is_host &&
 	       events->ports[port].classes[search->priority].queue_bytes > 0 &&
@@ -120,7 +121,8 @@ int circle_find(const struct events *events, const ps_t *shut_since, struct circ
 		free(stuck);
 		return -ENOMEM;
 	}
-	for (; search.priority < SIM_PRIORITIES && ret_circle->count == 0; search.priority++) {
+	for (; search.priority < events->priority_count && ret_circle->count == 0;
+	     search.priority++) {
 		ret_circle->priority = search.priority;
 		if (find_stuck(&search, stuck) > 0)
 			go_round(&search, stuck, ret_circle);

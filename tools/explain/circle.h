@@ -12,8 +12,8 @@ struct circle {
 	uint8_t priority;
 };
 
-/* After the run. @shut_since: by port * SIM_PRIORITIES + priority, PS_NEVER where it may send.
- * -ENOMEM. The caller frees ret_circle->ports in any case. */
+/* After the run. @shut_since: by port * events->priority_count + priority, PS_NEVER where it may
+ * send. -ENOMEM. The caller frees ret_circle->ports in any case. */
 int circle_find(const struct events *events, const ps_t *shut_since, struct circle *ret_circle);
 
 #endif

@@ -35,7 +35,7 @@ const struct result_port *advice_port(const struct advice_run *run, const char *
 {
 	const struct result *result = run->result;
 
-	for (uint64_t i = priority; i < result->port_count; i += SIM_PRIORITIES)
+	for (uint64_t i = priority; i < result->port_count; i += result->priority_count)
 		if (strcmp(result->ports[i].node, node) == 0 &&
 		    strcmp(result->ports[i].link, link) == 0)
 			return &result->ports[i];
@@ -47,14 +47,14 @@ bool advice_is_lossless(const struct scenario_switch *sw, uint8_t priority)
 	return sw->fc == SCENARIO_FC_PFC && sw->lossless >> priority & 1;
 }
 
-uint8_t advice_flow_priorities(const struct advice_run *run)
+uint16_t advice_flow_priorities(const struct advice_run *run)
 {
-	uint8_t mask = 0;
+	uint16_t mask = 0;
 
 	for (uint64_t i = 0; i < run->scenario->flow_count; i++)
-		mask |= (uint8_t)(1u << run->scenario->flows[i].priority);
+		mask |= (uint16_t)(1u << run->scenario->flows[i].priority);
 	for (uint32_t i = 0; i < run->scenario->stream_count; i++)
-		mask |= (uint8_t)(1u << run->scenario->streams[i].priority);
+		mask |= (uint16_t)(1u << run->scenario->streams[i].priority);
 	return mask;
 }
 

@@ -213,7 +213,7 @@ static uint64_t intervals_late(const struct advice_run *run, const struct result
 	return port->queue_max / (port->sent_bytes / port->sent_packets) / flows;
 }
 
-static uint8_t highest(uint8_t mask)
+static uint8_t highest(uint16_t mask)
 {
 	return mask ? (uint8_t)(31 - __builtin_clz(mask)) : 0;
 }
@@ -222,7 +222,8 @@ static uint8_t highest(uint8_t mask)
 void advice_notifications(struct advice_run *run)
 {
 	const struct scenario_nic *nic = &run->scenario->nic;
-	const uint8_t data = advice_flow_priorities(run), top = highest(data);
+	const uint16_t data = advice_flow_priorities(run);
+	const uint8_t top = highest(data);
 	const struct result_port *worst = NULL;
 	struct advice_item *item;
 	uint64_t late;
@@ -230,7 +231,8 @@ void advice_notifications(struct advice_run *run)
 	if (nic->cnp_priority >= top || data >> nic->cnp_priority & 1 ||
 	    nic->ack_priority == nic->cnp_priority || run->scenario->stream_count > 0)
 		return;
-	for (uint64_t i = nic->cnp_priority; i < run->result->port_count; i += SIM_PRIORITIES)
+	for (uint64_t i = nic->cnp_priority; i < run->result->port_count;
+	     i += run->result->priority_count)
 		if (!worst ||
 		    intervals_late(run, &run->result->ports[i]) > intervals_late(run, worst))
 			worst = &run->result->ports[i];

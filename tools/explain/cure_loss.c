@@ -111,7 +111,7 @@ static void say_headroom(struct advice_run *run, const struct loss *loss)
 static int mapped_here(const struct advice_run *run, const struct scenario_switch *sw,
 		       uint8_t priority)
 {
-	const uint8_t used = advice_flow_priorities(run);
+	const uint16_t used = advice_flow_priorities(run);
 
 	for (int q = 0; sw->mapped && q < SIM_PRIORITIES; q++)
 		if (sw->map[q] == priority && q != priority && used >> q & 1 &&
@@ -196,7 +196,7 @@ static struct loss loss_at(const struct result *result, uint64_t first, uint8_t 
 	for (uint64_t i = first + priority;
 	     i < result->port_count &&
 	     strcmp(result->ports[i].node, result->ports[first].node) == 0;
-	     i += SIM_PRIORITIES) {
+	     i += result->priority_count) {
 		loss.dropped += result->ports[i].dropped;
 		if (result->ports[i].dropped > loss.port->dropped)
 			loss.port = &result->ports[i];
@@ -209,11 +209,11 @@ void advice_buffers(struct advice_run *run)
 {
 	const struct result *result = run->result;
 
-	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+	for (uint8_t q = 0; q < result->priority_count; q++) {
 		struct loss worst = {.dropped = 0};
 		const char *node = "";
 
-		for (uint64_t i = 0; i < result->port_count; i += SIM_PRIORITIES) {
+		for (uint64_t i = 0; i < result->port_count; i += result->priority_count) {
 			struct loss loss;
 
 			if (strcmp(result->ports[i].node, node) == 0)

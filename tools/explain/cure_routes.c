@@ -242,7 +242,7 @@ static uint64_t sent_by(const struct advice_run *run, const struct sim_port *por
 	const struct result_port *rows = advice_port(run, node, port->link_name, 0);
 	uint64_t sent = 0;
 
-	for (uint32_t q = 0; rows && q < SIM_PRIORITIES; q++)
+	for (uint32_t q = 0; rows && q < run->result->priority_count; q++)
 		sent += rows[q].sent_packets;
 	return sent;
 }

@@ -57,7 +57,7 @@ const char *advice_bytes(uint64_t bytes);
 const char *advice_rate(uint64_t bps);
 const char *advice_set_time(ps_t time); /* "12us", as a scenario has it, to three digits */
 const char *advice_set_bytes(uint64_t bytes);
-const char *advice_set_priorities(uint8_t mask); /* "[0, 3]" */
+const char *advice_set_priorities(uint16_t mask); /* "[0, 3]" */
 /* The next 1, 2 or 5 times a power of ten. */
 uint64_t advice_round_down(uint64_t value);
 uint64_t advice_round_up(uint64_t value);
@@ -76,7 +76,7 @@ const char *advice_switch_key(const struct advice_run *run, const char *node, co
 const struct result_port *advice_port(const struct advice_run *run, const char *node,
 				      const char *link, uint8_t priority); /* NULL: none */
 bool advice_is_lossless(const struct scenario_switch *sw, uint8_t priority);
-uint8_t advice_flow_priorities(const struct advice_run *run); /* mask; programs use 0 to 7 unseen */
+uint16_t advice_flow_priorities(const struct advice_run *run); /* mask; programs use any unseen */
 /* The fault of that kind on a link, from @sender or any (NULL); NULL: none. Links by their full
  * names. */
 const struct scenario_fault *advice_fault(const struct advice_run *run,

@@ -112,11 +112,11 @@ const char *advice_set_bytes(uint64_t bytes)
 						    : advice_text("%" PRIu64 "B", bytes);
 }
 
-const char *advice_set_priorities(uint8_t mask)
+const char *advice_set_priorities(uint16_t mask)
 {
-	char text[32] = "[";
+	char text[64] = "[";
 
-	for (unsigned q = 0; q < SIM_PRIORITIES; q++)
+	for (unsigned q = 0; q < SIM_PRIORITIES_MAX; q++)
 		if (mask >> q & 1)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u",
 				 text[1] ? ", " : "", q);

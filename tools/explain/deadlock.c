@@ -11,18 +11,18 @@
 int explain_find_circle(const struct explain *explain, struct circle *ret_circle)
 {
 	const struct events *events = explain->events;
-	ps_t *shut_since =
-		calloc((size_t)events->port_count * SIM_PRIORITIES + 1, sizeof(*shut_since));
+	const uint32_t priorities = events->priority_count;
+	ps_t *shut_since = calloc((size_t)events->port_count * priorities + 1, sizeof(*shut_since));
 	int ret;
 
 	*ret_circle = (struct circle){.ports = NULL};
 	if (!shut_since)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < events->port_count; i++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
-			shut_since[i * SIM_PRIORITIES + q] =
-				explain->ports[i].shut >> q & 1 ? explain->ports[i].shut_since[q]
-								: PS_NEVER;
+		for (uint8_t q = 0; q < priorities; q++)
+			shut_since[i * priorities + q] = explain->ports[i].shut >> q & 1
+								 ? explain->ports[i].shut_since[q]
+								 : PS_NEVER;
 	ret = circle_find(events, shut_since, ret_circle);
 	free(shut_since);
 	return ret;

@@ -20,10 +20,10 @@ struct explain_xoff { /* a buffer had somebody pause */
 };
 
 struct explain_port { /* by place in events.ports */
-	uint32_t queue_max[SIM_PRIORITIES];
-	int64_t xoff[SIM_PRIORITIES]; /* the last one, that is not taken back yet; -1: none */
-	uint8_t shut;		      /* priorities */
-	ps_t shut_since[SIM_PRIORITIES];
+	uint32_t queue_max[SIM_PRIORITIES_MAX];
+	int64_t xoff[SIM_PRIORITIES_MAX]; /* the last one, that is not taken back yet; -1: none */
+	uint16_t shut;			  /* priorities */
+	ps_t shut_since[SIM_PRIORITIES_MAX];
 	uint64_t xoffs, marks, drops, retransmissions;
 	ps_t first_mark_at, first_drop_at;
 	uint32_t first_mark_queue;

@@ -101,7 +101,7 @@ static int on_event(struct events_listener *listener, const struct event *event)
 {
 	struct explain *explain = container_of(listener, struct explain, listener);
 	struct explain_port *port = &explain->ports[event->port];
-	const uint8_t mask = (uint8_t)(1u << event->priority);
+	const uint16_t mask = (uint16_t)(1u << event->priority);
 
 	if (explain->account)
 		explain_account_find(explain->account, explain->ports);
@@ -119,7 +119,7 @@ static int on_event(struct events_listener *listener, const struct event *event)
 		port->shut_since[event->priority] = event->at;
 		break;
 	case EVENT_OPEN:
-		port->shut &= (uint8_t)~mask;
+		port->shut &= (uint16_t)~mask;
 		break;
 	case EVENT_DROP:
 		add_drop(explain, event);
@@ -158,7 +158,7 @@ static int on_window(struct events_listener *listener, ps_t at)
 			explain->buffer = (struct explain_near){
 				fc->used, fc->buffer_bytes, at, node->name, NULL, 0};
 		for (uint32_t p = 0; fc && fc->ops->limit && p < node->port_count; p++)
-			for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+			for (uint8_t q = 0; q < fc->priority_count; q++) {
 				const struct sim_class *class = sim_fc_class(fc, p, q);
 				const uint64_t limit =
 					class->ingress_bytes ? fc->ops->limit(fc, q) : 0;
@@ -179,7 +179,7 @@ int explain_start(struct explain *explain, struct events *events, int64_t flow)
 	if (!explain->ports)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < events->port_count; i++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint8_t q = 0; q < events->priority_count; q++)
 			explain->ports[i].xoff[q] = -1;
 	if (flow >= 0) {
 		explain->account = explain_account_create(events, (uint64_t)flow);

@@ -17,7 +17,7 @@ struct pause_state {		/* of a port and a priority */
 
 static struct pause_state *state_of(const struct pause_tree *tree, uint32_t port, uint8_t priority)
 {
-	return &tree->states[(size_t)port * SIM_PRIORITIES + priority];
+	return &tree->states[(size_t)port * tree->events->priority_count + priority];
 }
 
 /* ---- places ---- */
@@ -168,7 +168,7 @@ static int on_event(struct events_listener *listener, const struct event *event)
 
 int pause_tree_start(struct pause_tree *tree, struct events *events)
 {
-	const size_t states = (size_t)events->port_count * SIM_PRIORITIES;
+	const size_t states = (size_t)events->port_count * events->priority_count;
 
 	*tree = (struct pause_tree){.events = events, .first_root = NONE};
 	tree->places = calloc(PAUSE_PLACES_MAX, sizeof(*tree->places));
@@ -185,7 +185,8 @@ int pause_tree_start(struct pause_tree *tree, struct events *events)
 
 void pause_tree_end(struct pause_tree *tree, ps_t at)
 {
-	const size_t states = tree->states ? (size_t)tree->events->port_count * SIM_PRIORITIES : 0;
+	const size_t states =
+		tree->states ? (size_t)tree->events->port_count * tree->events->priority_count : 0;
 
 	for (size_t i = 0; i < states; i++) {
 		const struct pause_state *state = &tree->states[i];

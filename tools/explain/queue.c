@@ -129,7 +129,7 @@ static void say_no_mark(const struct explain *explain)
 	uint8_t priority = 0;
 
 	for (uint32_t i = 0; i < explain->events->port_count; i++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint8_t q = 0; q < explain->events->priority_count; q++)
 			if (!explain->events->ports[i].is_host &&
 			    explain->ports[i].queue_max[q] >
 				    explain->ports[longest].queue_max[priority]) {

@@ -257,18 +257,20 @@ static int look_at_queue(struct breakpoint *b, ps_t at)
 		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
 		const struct sim_node *node = sim_switch_node(fabric->switches[i]);
 
-		for (uint32_t p = 0; fc && p < node->port_count * SIM_PRIORITIES; p++) {
-			const char *link = node->ports[p / SIM_PRIORITIES].link_name;
+		const uint32_t priorities = b->events->priority_count;
+
+		for (uint32_t p = 0; fc && p < node->port_count * priorities; p++) {
+			const char *link = node->ports[p / priorities].link_name;
 			const struct sim_class *class =
-				sim_fc_class(fc, p / SIM_PRIORITIES, p % SIM_PRIORITIES);
+				sim_fc_class(fc, p / priorities, p % priorities);
 
 			if (strncmp(link, b->link, length) != 0 ||
 			    (link[length] && strcmp(link + length, "#0") != 0) ||
 			    class->queue_max <= b->number)
 				continue;
 			fprintf(stderr, "%s towards %s, priority %u: %u bytes in the queue\n",
-				node->name, node->ports[p / SIM_PRIORITIES].peer->name,
-				p % SIM_PRIORITIES, class->queue_max);
+				node->name, node->ports[p / priorities].peer->name, p % priorities,
+				class->queue_max);
 			return reach(b, node->name, at, NULL);
 		}
 	}

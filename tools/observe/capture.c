@@ -122,7 +122,7 @@ struct wire_path capture_path_of(const struct host *host, const struct sim_pkt *
 		path = host_path_from(host, frame, from);
 	else
 		path = path_to(host, pkt->dest_qpn);
-	host_path_of_frame(host, frame->priority, &path);
+	host_path_of_frame(host, host_priority(host, frame), &path);
 	path.ecn = frame->ecn;
 	path.ttl = frame->ttl;
 	return path;
@@ -140,7 +140,7 @@ static size_t data_bytes(const struct host *host, const struct sim_pkt *frame,
 	slab = packet_slab_of(frame);
 	path = sent_path ? *sent_path
 			 : capture_path_of(host, frame, &pkt, slab ? &slab->from : NULL);
-	host_path_of_frame(host, frame->priority, &path);
+	host_path_of_frame(host, host_priority(host, frame), &path);
 	path.ecn = frame->ecn;
 	path.ttl = frame->ttl;
 	if (pkt.synthetic) {

@@ -42,11 +42,11 @@ static void put_data(const struct events *events, const struct event *event, FIL
 		fprintf(file, ", %u bytes behind it", event->queue_bytes);
 }
 
-static void put_classes(uint8_t classes, FILE *file)
+static void put_classes(uint16_t classes, FILE *file)
 {
 	const char *comma = " ";
 
-	for (int q = 0; q < SIM_PRIORITIES; q++)
+	for (int q = 0; q < SIM_PRIORITIES_MAX; q++)
 		if (classes >> q & 1) {
 			fprintf(file, "%s%d", comma, q);
 			comma = ",";

@@ -21,7 +21,7 @@ struct port_source {
 	uint32_t place;
 	struct record *records;
 	uint32_t count, room;
-	uint32_t marked[SIM_PRIORITIES]; /* so far */
+	uint32_t marked[SIM_PRIORITIES_MAX]; /* so far */
 	uint64_t retransmitted;
 	struct events_source *source;
 	bool no_memory;
@@ -88,12 +88,13 @@ static void add_control(struct port_source *source, const struct sim_pkt *pkt, p
 	const enum event_kind kind = body.kind != SIM_CONTROL_PFC ? EVENT_CREDIT
 				     : body.value > 0		  ? EVENT_PAUSE
 								  : EVENT_RESUME;
-	struct event *event =
-		add(source, kind, body.classes ? (uint8_t)__builtin_ctz(body.classes) : 0, at);
+	const uint16_t classes =
+		kind == EVENT_CREDIT ? (uint16_t)(1u << body.classes) : body.classes;
+	struct event *event = add(source, kind, classes ? (uint8_t)__builtin_ctz(classes) : 0, at);
 
 	if (!event)
 		return;
-	event->classes = body.classes;
+	event->classes = classes;
 	event->bytes = pkt->bytes;
 	event->quanta = kind == EVENT_CREDIT ? 0 : (uint16_t)body.value;
 }
@@ -117,7 +118,8 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 		     const struct sim_pkt *pkt, ps_t start)
 {
 	struct port_source *source = container_of(tap, struct port_source, tap);
-	const struct sim_class *class = sim_fc_class(source->fc, port->index, pkt->priority);
+	const uint8_t priority = sim_pkt_priority(pkt, source->fc->priority_count);
+	const struct sim_class *class = sim_fc_class(source->fc, port->index, priority);
 	struct wire_pkt body;
 	struct event *event;
 
@@ -126,7 +128,7 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 		add_control(source, pkt, start);
 		return;
 	}
-	event = add(source, EVENT_DATA, pkt->priority, start);
+	event = add(source, EVENT_DATA, priority, start);
 	if (!event)
 		return;
 	packet_unpack(pkt, &body);
@@ -138,8 +140,8 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 	event->word = body.word;
 	event->dst = host_at(source->source, pkt->dst);
 	event->queue_bytes = class->queue_bytes;
-	event->marked = class->marked != source->marked[pkt->priority];
-	source->marked[pkt->priority] = class->marked;
+	event->marked = class->marked != source->marked[priority];
+	source->marked[priority] = class->marked;
 	if (source->host) {
 		const uint64_t again =
 			hca_device_counters(source->host->hca)->packets_retransmitted;
@@ -431,7 +433,9 @@ static int attach(struct events *events, const struct scenario *scenario, struct
 	struct layout layout = {.first = NULL};
 	int ret;
 
-	*events = (struct events){.fabric = fabric, .scenario = scenario};
+	*events = (struct events){.fabric = fabric,
+				  .scenario = scenario,
+				  .priority_count = sim_priority_count(fabric->sim)};
 	events->source = calloc(1, sizeof(*events->source));
 	if (!events->source)
 		return -ENOMEM;

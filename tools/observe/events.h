@@ -35,10 +35,10 @@ struct event {
 	uint32_t bytes, psn, qpn, word, dst;
 	uint32_t queue_bytes; /* DATA: waiting behind it in the queue of its priority */
 	uint16_t quanta;      /* PAUSE */
-	uint8_t classes;      /* PAUSE, RESUME, CREDIT */
+	uint16_t classes;     /* PAUSE, RESUME, CREDIT: a mask */
 	bool marked;	      /* DATA: ECN, here */
 	bool again;	      /* DATA: a retransmission, as it leaves its host */
-	uint8_t unused[3];
+	uint8_t unused[2];
 	/* XOFF, XON: bytes in the buffer from there, and the threshold. Then @word is the port of
 	 * that node with the longest queue of this priority, and @queue_bytes that queue. */
 	uint64_t held, limit;
@@ -70,6 +70,7 @@ struct events {
 	const struct traffic *traffic; /* NULL: there are no flows */
 	struct events_port *ports;
 	uint32_t port_count;
+	uint32_t priority_count; /* of the fabric */
 	struct events_source *source;
 };
 

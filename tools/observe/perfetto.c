@@ -56,7 +56,7 @@ static void put_instant(struct perfetto *p, const struct event *event, const cha
 static void put_queue(struct perfetto *p, const struct event *event)
 {
 	const struct events_port *port = &p->events->ports[event->port];
-	uint32_t *last = &p->queues[event->port * SIM_PRIORITIES + event->priority];
+	uint32_t *last = &p->queues[event->port * p->events->priority_count + event->priority];
 	char name[160];
 	FILE *file;
 
@@ -78,8 +78,8 @@ static void put_span(struct perfetto *p, uint32_t port, uint8_t priority, bool i
 		 priority);
 	put_name("name", name, file);
 	fprintf(file, ",\"cat\":\"pause\",\"id\":\"p%u.%u\"}", port, priority);
-	p->shut[port] = (uint8_t)(is_begin ? p->shut[port] | 1u << priority
-					   : p->shut[port] & ~(1u << priority));
+	p->shut[port] = (uint16_t)(is_begin ? p->shut[port] | 1u << priority
+					    : p->shut[port] & ~(1u << priority));
 }
 
 static int on_event(struct events_listener *listener, const struct event *event)
@@ -138,7 +138,7 @@ int perfetto_start(struct perfetto *perfetto, struct events *events)
 
 	perfetto->events = events;
 	perfetto->process = calloc(count, sizeof(*perfetto->process));
-	perfetto->queues = calloc(count * SIM_PRIORITIES, sizeof(*perfetto->queues));
+	perfetto->queues = calloc(count * events->priority_count, sizeof(*perfetto->queues));
 	perfetto->shut = calloc(count, sizeof(*perfetto->shut));
 	if (!perfetto->process || !perfetto->queues || !perfetto->shut)
 		return -ENOMEM;
@@ -219,7 +219,7 @@ int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 	if (perfetto->shut)
 		error = -flow_log_rows(log, put_streamed, perfetto);
 	for (uint32_t i = 0; perfetto->shut && i < perfetto->events->port_count; i++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint8_t q = 0; q < perfetto->events->priority_count; q++)
 			if (perfetto->shut[i] >> q & 1)
 				put_span(perfetto, i, q, false, perfetto->last);
 	fputs("\n]}\n", file);

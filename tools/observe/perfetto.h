@@ -19,7 +19,7 @@ struct perfetto {
 	bool has_begun;
 	uint32_t *process; /* of each port */
 	uint32_t *queues;  /* last told, by port and priority */
-	uint8_t *shut;	   /* spans of pauses that are open, by port: a mask of priorities */
+	uint16_t *shut;	   /* spans of pauses that are open, by port: a mask of priorities */
 	ps_t last;
 };
 

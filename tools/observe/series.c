@@ -17,7 +17,7 @@ struct series_port {
 	const struct sim_fc *fc;
 	const struct host *host; /* NULL: a switch */
 	uint32_t number;
-	struct totals seen[SIM_PRIORITIES];
+	struct totals seen[SIM_PRIORITIES_MAX];
 };
 
 /* ---- rows ---- */
@@ -25,13 +25,13 @@ struct series_port {
 static struct totals totals_of(const struct series_port *p, uint8_t priority, ps_t at)
 {
 	const struct sim_class *class = sim_fc_class(p->fc, p->number, priority);
-	const struct sim_gate *gate = &p->fc->gates[p->number];
+	const struct sim_lane *lane = sim_fc_lane(p->fc, p->number, priority);
 
 	return (struct totals){
 		.sent_bytes = p->host ? p->host->stats.sent[priority].bytes : class->sent_bytes,
 		.paused = sim_fc_paused_time(p->fc, p->number, priority, at),
-		.pause_sent = gate->of[priority].pauses_sent,
-		.pause_received = gate->of[priority].pauses_received,
+		.pause_sent = lane->pauses_sent,
+		.pause_received = lane->pauses_received,
 		.marked = class->marked,
 		.dropped = class->dropped,
 	};
@@ -65,7 +65,7 @@ static void put_rows(struct series *series, ps_t at)
 	if (at <= series->last)
 		return;
 	for (uint32_t i = 0; i < series->port_count; i++)
-		for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
+		for (uint8_t q = 0; q < series->ports[i].fc->priority_count; q++)
 			put_row(series, &series->ports[i], q, at);
 	series->last = at;
 }

@@ -49,11 +49,11 @@ static json_t *ports_of(const struct result *result)
 
 	for (uint64_t i = 0; i < result->link_count; i++) {
 		const struct result_link *link = &result->links[i];
-		const struct result_port *port = &result->ports[i * SIM_PRIORITIES];
+		const struct result_port *port = &result->ports[i * result->priority_count];
 		uint64_t queue_max = 0, marks = 0, drops = link->lost + link->refused;
 		ps_t longest = 0;
 
-		for (uint32_t p = 0; p < SIM_PRIORITIES; p++) {
+		for (uint32_t p = 0; p < result->priority_count; p++) {
 			queue_max = port[p].queue_max > queue_max ? port[p].queue_max : queue_max;
 			longest = port[p].paused > longest ? port[p].paused : longest;
 			marks += port[p].marked;
@@ -100,10 +100,11 @@ static json_t *sent_of(const struct sampler *sampler)
 	const struct sampler_point *last = &sampler->points[sampler->point_count - 1];
 	json_t *all = json_object();
 
-	for (uint32_t p = 0; p < SIM_PRIORITIES; p++) {
-		const char name[] = {(char)('0' + p), '\0'};
+	for (uint32_t p = 0; p < SIM_PRIORITIES_MAX; p++) {
+		char name[4];
 		json_t *bytes = json_array();
 
+		snprintf(name, sizeof(name), "%u", p);
 		for (uint32_t k = 0; k < sampler->point_count; k++)
 			bytes = column_add_number(bytes, sampler->points[k].sent_bytes[p]);
 		if (last->sent_bytes[p] == 0)

@@ -108,7 +108,8 @@ static void put_hw(struct object *object, const struct hca_counters *counters, u
 
 struct both { /* a port and the other end of its link */
 	const struct result_link *own, *peer;
-	const struct result_port *own_rows, *peer_rows; /* eight each */
+	const struct result_port *own_rows, *peer_rows; /* of each priority */
+	uint32_t priority_count;
 	uint64_t around; /* bytes of a packet on the wire that its frame has not */
 };
 
@@ -122,7 +123,7 @@ static void put_port_sums(struct object *object, const struct both *b)
 	const uint64_t lost = b->peer->lost + b->peer->refused;
 	uint64_t discards = 0;
 
-	for (int p = 0; p < SIM_PRIORITIES; p++)
+	for (uint32_t p = 0; p < b->priority_count; p++)
 		discards += b->own_rows[p].dropped;
 	put(object, "tx_packets_phy", b->own->sent_packets);
 	put(object, "tx_bytes_phy", frame_bytes(b, b->own->sent_bytes, b->own->sent_packets));
@@ -136,7 +137,7 @@ static void put_port_sums(struct object *object, const struct both *b)
 static void put_port(struct object *object, const struct both *b, uint32_t priorities)
 {
 	put_port_sums(object, b);
-	for (uint8_t p = 0; p < SIM_PRIORITIES; p++) {
+	for (uint8_t p = 0; p < b->priority_count; p++) {
 		const struct result_port *own = &b->own_rows[p], *peer = &b->peer_rows[p];
 
 		if (!(priorities >> p & 1))
@@ -202,9 +203,14 @@ static json_t *object_of(const struct writer *w, uint64_t i, uint32_t port)
 	const struct result *result = w->result;
 	const struct result_link *own = &result->links[i];
 	const uint64_t far = find_port(result, own->peer, own->link);
-	const struct both both = {own, &result->links[far], &result->ports[i * SIM_PRIORITIES],
-				  &result->ports[far * SIM_PRIORITIES],
-				  result->scenario->nic.ns3_headers ? 0 : PREAMBLE_AND_GAP};
+	const struct both both = {
+		.own = own,
+		.peer = &result->links[far],
+		.own_rows = &result->ports[i * result->priority_count],
+		.peer_rows = &result->ports[far * result->priority_count],
+		.priority_count = result->priority_count,
+		.around = result->scenario->nic.ns3_headers ? 0 : PREAMBLE_AND_GAP,
+	};
 	struct object object = {.json = json_object()};
 
 	put(&object, "ifindex", json_array_size(w->array) + 1);
@@ -232,7 +238,7 @@ static int append(const struct writer *w, bool hosts)
 			i > 0 && strcmp(result->links[i].node, result->links[i - 1].node) == 0;
 
 		port = is_next ? port + 1 : 1;
-		if (result->ports[i * SIM_PRIORITIES].is_host == hosts &&
+		if (result->ports[i * result->priority_count].is_host == hosts &&
 		    json_array_append_new(w->array, object_of(w, i, port)) != 0)
 			return -ENOMEM;
 	}

@@ -91,7 +91,7 @@ void output_ports(const struct result *result, FILE *file)
 	      file);
 	for (uint64_t i = 0; i < result->port_count; i++) {
 		const struct result_port *port = &result->ports[i];
-		const struct result_link *link = &result->links[i / SIM_PRIORITIES];
+		const struct result_link *link = &result->links[i / result->priority_count];
 		const uint64_t own[] = {
 			port->rate_bps,	      port->sent_bytes,	  port->sent_packets,
 			port->queue_bytes,    port->queue_max,	  port->ingress_bytes,

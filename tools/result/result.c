@@ -51,7 +51,7 @@ static struct place *places_of(const struct fabric *fabric, uint32_t *ret_count)
 static struct result_link link_of(const struct place *place, uint32_t number)
 {
 	const struct sim_port *port = &place->node->ports[number];
-	const struct sim_gate *gate = &place->fc->gates[number];
+	const struct sim_gate *gate = sim_fc_gate(place->fc, number);
 	const bool credits = place->fc->ops->heads;
 	struct result_link link = {
 		.node = place->node->name,
@@ -81,7 +81,7 @@ static struct result_port port_of(const struct place *place, uint32_t number, ui
 {
 	const struct sim_port *port = &place->node->ports[number];
 	const struct sim_class *class = sim_fc_class(place->fc, number, priority);
-	const struct sim_gate *gate = &place->fc->gates[number];
+	const struct sim_lane *lane = sim_fc_lane(place->fc, number, priority);
 	struct result_port row = {
 		.node = place->node->name,
 		.link = port->link_name,
@@ -98,18 +98,16 @@ static struct result_port port_of(const struct place *place, uint32_t number, ui
 		.marked = class->marked,
 		.dropped = class->dropped,
 		.paused = sim_fc_paused_time(place->fc, number, priority, now),
-		.paused_since = port->paused >> priority & 1
-					? place->fc->gates[number].paused_since[priority]
-					: PS_NEVER,
+		.paused_since = port->paused >> priority & 1 ? lane->paused_since : PS_NEVER,
 	};
 
-	row.pause_sent = gate->of[priority].pauses_sent;
-	row.pause_received = gate->of[priority].pauses_received;
-	row.resume_sent = gate->of[priority].resumes_sent;
-	row.resume_received = gate->of[priority].resumes_received;
+	row.pause_sent = lane->pauses_sent;
+	row.pause_received = lane->pauses_received;
+	row.resume_sent = lane->resumes_sent;
+	row.resume_received = lane->resumes_received;
 	if (place->fc->storms_of) {
 		const struct sim_storms *storms =
-			&place->fc->storms_of[number * SIM_PRIORITIES + priority];
+			&place->fc->storms_of[number * place->fc->priority_count + priority];
 
 		row.storms = storms->found;
 		row.storms_over = storms->over;
@@ -150,7 +148,8 @@ static int collect_ports(struct result *result)
 	for (uint32_t i = 0; places && i < place_count; i++)
 		links += places[i].node->port_count;
 	result->links = calloc(links + 1, sizeof(*result->links));
-	result->ports = calloc(links * SIM_PRIORITIES + 1, sizeof(*result->ports));
+	result->priority_count = sim_priority_count(result->fabric->sim);
+	result->ports = calloc(links * result->priority_count + 1, sizeof(*result->ports));
 	if (!places || !result->links || !result->ports) {
 		free(places);
 		return -ENOMEM;
@@ -161,7 +160,7 @@ static int collect_ports(struct result *result)
 
 			*link = link_of(&places[i], number);
 			sum_link(result, link);
-			for (uint8_t p = 0; p < SIM_PRIORITIES; p++) {
+			for (uint8_t p = 0; p < result->priority_count; p++) {
 				struct result_port *port = &result->ports[result->port_count++];
 
 				*port = port_of(&places[i], number, p, result->time);

@@ -108,9 +108,10 @@ struct result {
 	const struct flow_log *log; /* NULL: no streams */
 	struct result_class *classes;
 	uint32_t class_count;
-	struct result_port *ports; /* by node, link, priority; eight rows a port */
+	uint32_t priority_count;   /* of the fabric */
+	struct result_port *ports; /* by node, link, priority: so many rows a port */
 	uint64_t port_count;
-	struct result_link *links; /* by node and link: port i / 8 */
+	struct result_link *links; /* by node and link: port i / priority_count */
 	uint64_t link_count;
 	struct result_program *programs;
 	uint32_t program_count;

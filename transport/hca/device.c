@@ -18,15 +18,19 @@ static uint64_t derive(const struct hca_device *dev, uint64_t purpose, uint64_t 
 
 struct hca_device *hca_device_create(const struct hca_device_params *params)
 {
-	struct hca_device *dev = util_calloc(1, sizeof(*dev));
+	const uint32_t priorities =
+		params->priority_count > 0 ? params->priority_count : HCA_PRIORITY_COUNT;
+	struct hca_device *dev = util_calloc(1, sizeof(*dev) + priorities * sizeof(dev->ready[0]));
 
+	CHECK(priorities <= HCA_PRIORITY_COUNT_MAX);
 	if (!dev)
 		return NULL;
 	CHECK(params->profile.cc != NULL);
 	CHECK(params->profile.psn_window > 0);
 	CHECK(params->profile.psn_window < 1u << 23);
-	CHECK(params->profile.ack_priority < HCA_PRIORITY_COUNT);
-	CHECK(params->profile.cnp_priority < HCA_PRIORITY_COUNT);
+	CHECK(params->profile.ack_priority < priorities);
+	CHECK(params->profile.cnp_priority < priorities);
+	dev->priority_count = priorities;
 	dev->profile = params->profile;
 	dev->selective = params->profile.retransmit == HCA_SELECTIVE;
 	dev->restarts = params->profile.retransmit == HCA_GO_BACK_0;
@@ -51,7 +55,7 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	for (uint32_t i = 0; i < 4; i++)
 		dev->mr_keys[i] = (uint32_t)derive(dev, PURPOSE_RKEY, i);
 	dev->paced.key = dev->timers.key = derive(dev, PURPOSE_TIES, 0);
-	for (int i = 0; i < HCA_PRIORITY_COUNT; i++) {
+	for (uint32_t i = 0; i < priorities; i++) {
 		hca_list_init(&dev->ready[i][0]);
 		hca_list_init(&dev->ready[i][1]);
 	}

@@ -67,9 +67,12 @@ struct hca_observer {
 	void (*on_async)(void *world, void *qp_owner, int event, ps_t now);
 };
 
+enum { HCA_PRIORITY_COUNT = 8, HCA_PRIORITY_COUNT_MAX = 16 };
+
 struct hca_device_params {
 	uint64_t key[2]; /* of QPNs and rkeys: the seed and the host's name, or getrandom() */
 	uint32_t qpn_slot, qpn_slot_bits; /* fixed high bits of every QPN (several processes) */
+	uint32_t priority_count;	  /* of the fabric, 1..16; 0: HCA_PRIORITY_COUNT */
 	struct hca_profile profile;
 	const struct hca_observer *observer;
 	void *world;

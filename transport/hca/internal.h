@@ -18,7 +18,7 @@
 #include "util/check.h"
 #include "util/idmap.h"
 
-enum { HCA_PRIORITY_COUNT = 8, HCA_QPN_BITS = 24 };
+enum { HCA_QPN_BITS = 24 };
 
 /* A binary heap of instants. An alarm is in at most one heap. */
 struct hca_alarm {
@@ -340,8 +340,6 @@ struct hca_device {
 	const struct hca_observer *observer;
 	void *world;
 	struct hca_counters counters;
-	/* Requests; responses and CNPs: the two of a priority in one cache line. */
-	struct hca_list ready[HCA_PRIORITY_COUNT][2] __attribute__((aligned(64)));
 	struct hca_heap paced, timers;
 	struct hca_alarm cq_alarm; /* among the timers: a CQ has lost a completion */
 	void *given_back;	   /* a list through their first words; freed off the packet path */
@@ -354,6 +352,9 @@ struct hca_device {
 	uint32_t qpn_slot, qpn_slot_bits;
 	uint32_t qp_count, cq_count, pd_count;
 	struct hca_list pd_list, cq_list;
+	uint32_t priority_count;
+	/* By priority: requests; responses and CNPs. The two in one cache line. */
+	struct hca_list ready[][2] __attribute__((aligned(64)));
 };
 _Static_assert(offsetof(struct hca_device, agenda) == 0, "hca_next_at() reads it there");
 

@@ -72,8 +72,8 @@ static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr,
 	if (wr->opcode >= KIND_COUNT || !(kind->types >> qp->type & 1) ||
 	    bytes > (uint64_t)1 << MESSAGE_BITS)
 		return false;
-	if (qp->sq.paths &&
-	    (!wr->path || wr->path->priority >= HCA_PRIORITY_COUNT || wr->dest_qpn > WIRE_U24_MAX))
+	if (qp->sq.paths && (!wr->path || wr->path->priority >= qp->dev->priority_count ||
+			     wr->dest_qpn > WIRE_U24_MAX))
 		return false;
 	if (wr->flags & HCA_SEND_INLINE) {
 		if (!kind->may_be_inline || bytes > qp->inline_max)

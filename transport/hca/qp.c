@@ -39,7 +39,7 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 		return false;
 	if (mask & HCA_QP_DEST_QPN && attr->dest_qpn > WIRE_U24_MAX)
 		return false;
-	if (mask & HCA_QP_AV && attr->path.priority >= HCA_PRIORITY_COUNT)
+	if (mask & HCA_QP_AV && attr->path.priority >= qp->dev->priority_count)
 		return false;
 	return true;
 }
