@@ -60,8 +60,8 @@ struct sim_hop {
 	uint32_t queue_bytes; /* behind it, of its class */
 };
 
-/* What switches that reroute tell each other of a flow (sim/switch_weave.h), in data frames that
- * end at a switch. */
+/* What switches that reroute tell each other of a flow (sim/switch_weave.h), in data frames for the
+ * switch itself (struct sim_agent). */
 enum sim_note_kind {
 	SIM_NOTE_NONE,
 	SIM_NOTE_REQUEST, /* the answer is awaited */

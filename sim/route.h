@@ -25,6 +25,7 @@ enum {
 	SIM_ROUTE_LOCAL = 0xfffe,
 	SIM_ROUTE_NONE = 0xffff,
 	SIM_ROUTE_WEIGHT_MAX = 32, /* times that a port may stand in a set */
+	SIM_ROUTE_HERE = 0xffff,   /* a place that no host has: the group's switch itself */
 };
 
 static inline uint32_t sim_address(uint32_t group, uint32_t local)

@@ -131,6 +131,14 @@ int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *par
 	return sim_switch_turns_init(sw);
 }
 
+void sim_switch_agent(struct sim_switch *sw, struct sim_agent *agent)
+{
+	CHECK(sw->more && !sw->more->agent);
+	CHECK(sw->table.own_group != UINT32_MAX);
+	sw->more->agent = agent;
+	sw->more->own_address = sim_address(sw->table.own_group, SIM_ROUTE_HERE);
+}
+
 void sim_switch_destroy(struct sim_switch *sw)
 {
 	if (!sw)

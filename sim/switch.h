@@ -102,6 +102,17 @@ struct sim_reroute {
 /* It is extended; before sim_run(). Once: all changes of its routes, in order of time. @steps and
  * the routes stay the caller's. */
 void sim_switch_reroute(struct sim_switch *sw, const struct sim_reroute *steps, uint32_t count);
+/* The management of a switch, or whatever else speaks with it: hears of the data frames that are
+ * for the switch itself, at sim_address(its group, SIM_ROUTE_HERE). */
+struct sim_agent {
+	/* @frame has come in, at frame->at, and takes no room any more. The agent takes over what
+	 * its body holds. From the thread that runs the switch. */
+	void (*on_frame)(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
+			 const struct sim_pkt *frame);
+};
+/* It is extended and has hosts; before sim_run(). Once, and not where it reroutes, whose notes are
+ * for an agent of its own. @agent stays the caller's. Without one such frames have no route. */
+void sim_switch_agent(struct sim_switch *sw, struct sim_agent *agent);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
 		    const struct sim_mark *mark);

@@ -26,7 +26,11 @@ int sim_switch_balance_init(struct sim_switch *sw)
 		if (sw->table.own_group == UINT32_MAX)
 			return 0; /* no flow begins or ends here */
 		more->weave = sim_weave_create(sw);
-		return more->weave ? 0 : -ENOMEM;
+		if (!more->weave)
+			return -ENOMEM;
+		more->weave->agent.on_frame = sim_weave_on_frame;
+		sim_switch_agent(sw, &more->weave->agent);
+		return 0;
 	}
 	if (more->params.balance != SIM_BALANCE_FLOWLET)
 		return 0;

@@ -39,6 +39,8 @@ struct sim_switch_more {
 	uint32_t outage_count;
 	const struct sim_reroute *reroutes; /* those to come */
 	uint32_t reroute_count;
+	struct sim_agent *agent; /* NULL: none */
+	uint32_t own_address;	 /* of the agent */
 	struct sim_weave *weave; /* switch_weave.c; NULL: does not reroute, or has no hosts */
 	uint16_t *choice;	 /* room for the ports of a set */
 	uint16_t only;

@@ -20,8 +20,6 @@
  * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
 #include "sim/switch_internal.h"
 
-enum { SIM_WEAVE_HERE = 0xffff };
-
 /* One flow, as a switch sees it: address, hash and priority. */
 struct sim_weave_key {
 	uint32_t dst, hash;
@@ -55,7 +53,8 @@ struct sim_weave_rx {
 };
 
 struct sim_weave {
-	uint32_t places; /* of both tables */
+	struct sim_agent agent; /* hears notes */
+	uint32_t places;	/* of both tables */
 	struct sim_weave_tx *tx;
 	struct sim_weave_rx *rx;
 	ps_t *busy; /* by group * ports + port: until then */
@@ -65,6 +64,10 @@ struct sim_weave {
 	uint32_t kept_count;
 	struct sim_weave_stats stats;
 };
+
+/* switch_full.c: the agent's. */
+void sim_weave_on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
+			const struct sim_pkt *frame);
 
 struct sim_weave *sim_weave_create(const struct sim_switch *sw); /* NULL: no memory */
 void sim_weave_destroy(struct sim_weave *weave);		 /* NULL allowed */

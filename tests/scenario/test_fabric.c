@@ -355,6 +355,62 @@ static void credits_never_drop_at_any_buffer_size(void **state)
 	}
 }
 
+/* ---- frames for a switch itself ---- */
+
+struct ear {
+	struct sim_agent agent; /* first */
+	uint32_t count, bytes;
+};
+
+static void on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
+		     const struct sim_pkt *frame)
+{
+	struct ear *ear = (struct ear *)(void *)agent;
+
+	(void)th;
+	assert_int_equal(sim_pkt_priority(frame, sim_switch_fc(sw)->priority_count), 11);
+	ear->count++;
+	ear->bytes += frame->bytes;
+}
+
+/* With room for one frame at a time: were the room of one not given back, the next would never
+ * come. Without an agent there is nobody. */
+static void a_switch_hears_what_is_for_itself(void **state)
+{
+	static const enum net_fc fcs[] = {NET_NONE, NET_CREDIT};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct net_params params = {.seed = i,
+						  .fc = fcs[i / 2],
+						  .priority_count = SIM_PRIORITIES_MAX,
+						  .extended = true,
+						  .buffer_bytes = i / 2 ? NET_FRAME_MAX : 1u << 20};
+		struct ear ear = {.agent.on_frame = on_frame};
+		struct endpoint_flow *flow;
+		uint64_t bytes;
+		struct net net;
+
+		incast(&net, &params, 0);
+		flow = net_flow(&net, "h0", "h2", 50, 9000, 0);
+		flow->priority = 11;
+		flow->dst = sim_address(
+			sim_route_table_of(net.routes, sim_switch_node(net.switches[0]))->own_group,
+			SIM_ROUTE_HERE);
+		net_flow(&net, "h0", "h2", 50, 9000, 0);
+		if (i % 2)
+			sim_switch_agent(net.switches[0], &ear.agent);
+		net_run(&net);
+		assert_int_equal(ear.count, i % 2 ? 50 : 0);
+		assert_int_equal(ear.bytes, i % 2 ? 50 * 9000 : 0);
+		assert_int_equal(sim_switch_stats(net.switches[0])->dropped_route, i % 2 ? 0 : 50);
+		assert_int_equal(sim_switch_queued(net.switches[0], &bytes), 0);
+		assert_int_equal(sim_switch_fc(net.switches[0])->used, 0);
+		assert_int_equal(net_host(&net, "h2")->received_packets, 50);
+		net_free(&net);
+	}
+}
+
 /* ---- conservation ---- */
 
 /* Anchor A16: at every instant what was sent is delivered, dropped, queued or on a wire. */
@@ -450,5 +506,5 @@ RUN(T(serialisation_is_exact_and_rounded_up), T(bursts_take_the_time_of_store_an
     T(marks_by_the_queue_without_the_frame), T(marks_the_share_of_red),
     T(headroom_is_that_of_the_formula), T(lossless_with_headroom_and_lossy_without),
     T(a_pause_begins_and_ends_at_its_thresholds), T(quanta_run_out_and_are_refreshed),
-    T(credits_never_drop_at_any_buffer_size), T(packets_are_conserved_with_pfc_and_with_drops),
-    T(a_thousand_ports))
+    T(credits_never_drop_at_any_buffer_size), T(a_switch_hears_what_is_for_itself),
+    T(packets_are_conserved_with_pfc_and_with_drops), T(a_thousand_ports))
