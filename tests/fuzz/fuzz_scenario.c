@@ -35,7 +35,7 @@ static void is_sound(const struct scenario *s)
 
 		CHECK(flow->src < hosts && flow->dst < hosts && flow->src != flow->dst);
 		CHECK(flow->bytes > 0 && flow->class_index < s->class_count);
-		CHECK(flow->priority < SIM_PRIORITIES);
+		CHECK(flow->priority < s->priority_count);
 	}
 	for (uint32_t i = 0; i < s->program_count; i++)
 		for (uint32_t rank = 0; rank < s->programs[i].host_count; rank++)

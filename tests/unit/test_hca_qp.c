@@ -226,6 +226,31 @@ static void test_values_out_of_range(void **state)
 	REFUSED(HCA_QPS_RTR, HCA_QPS_RTS, rts, rnr_retry, 8);
 }
 
+/* In a fabric of sixteen, up to 15; what is posted there goes out in it, and in no other. */
+static void test_priorities_are_those_of_the_fabric(void **state)
+{
+	const uint32_t rtr = AV | MTU | DST | RQP | DRD | MIN;
+	struct hca_send_wr wr = {.opcode = HCA_WR_SEND};
+	const struct hca_qp_attr good = attr;
+	uint8_t room[2048];
+	struct wire_pkt pkt = {.payload = room};
+	struct hca_qp *qp;
+	struct hca_tx tx;
+
+	teardown(state);
+	params.priority_count = 16;
+	assert_int_equal(setup(state), 0);
+	params.priority_count = 0;
+	qp = create();
+	REFUSED(HCA_QPS_INIT, HCA_QPS_RTR, rtr, path.priority, 16);
+	attr.path.priority = 11;
+	raise_to(qp, HCA_QPS_RTS);
+	assert_int_equal(hca_qp_post_send(dev, qp, &wr, 0), 0);
+	assert_false(hca_output(dev, 0xffff & ~(1u << 11), &pkt, &tx, 0));
+	assert_true(hca_output(dev, 1u << 11, &pkt, &tx, 0));
+	assert_int_equal(tx.priority, 11);
+}
+
 static void test_what_is_asked_for_is_checked_at_creation(void **state)
 {
 	const struct hca_qp_init good = init;
@@ -379,5 +404,6 @@ static void test_ties_favour_nobody(void **state)
 
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN(S(test_every_transition_with_every_attribute), S(test_values_out_of_range),
-    S(test_what_is_asked_for_is_checked_at_creation), S(test_numbers_come_from_key_and_identity),
-    S(test_alarms_of_many_qps), S(test_ties_favour_nobody))
+    S(test_priorities_are_those_of_the_fabric), S(test_what_is_asked_for_is_checked_at_creation),
+    S(test_numbers_come_from_key_and_identity), S(test_alarms_of_many_qps),
+    S(test_ties_favour_nobody))
