@@ -44,8 +44,8 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 
 static void on_cq_event(void *world, void *cq_owner, ps_t now)
 {
-	(void)now;
-	task_on_cq_event(world, cq_owner);
+	(void)world, (void)now;
+	task_on_cq_event(cq_owner);
 }
 
 /* The bytes at @host; those of a word as a little-endian machine has them, so that the digest is

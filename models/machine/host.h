@@ -58,9 +58,10 @@ struct host_params {
 	bool has_dscp;
 	/* Of each priority, if has_dscp; else 8 times the priority, or of sixteen 4 times. */
 	uint8_t dscp[SIM_PRIORITIES_MAX];
-	ps_t loop_delay;   /* of what it sends to itself, beside the time on the wire */
-	struct spin *spin; /* watches programs (models/program/spin.h); NULL: nobody does */
-	bool through_wire; /* every packet to bytes and back before it is sent */
+	ps_t loop_delay;    /* of what it sends to itself, beside the time on the wire */
+	struct spin *spin;  /* watches programs (models/program/spin.h); NULL: nobody does */
+	bool through_wire;  /* every packet to bytes and back before it is sent */
+	bool through_bytes; /* every call of a program to bytes and back before it is made */
 };
 
 /* Of one priority, on the wire; what it sends to itself is not. */

@@ -217,16 +217,16 @@ void task_on_place(struct host *host, ps_t now)
 		}
 }
 
-void task_on_cq_event(struct host *host, void *cq_owner)
+void task_on_cq_event(void *cq_owner)
 {
-	CHECK(host->tasks != NULL); /* only programs make CQs with owners */
-	vrb_on_cq_event(&host->tasks->world, cq_owner);
+	vrb_on_cq_event(cq_owner);
 }
 
-void task_on_async(struct host *host, void *qp_owner, int event)
+/* Queue pairs of traffic have no owner, and nobody who would listen. */
+void task_on_async(struct host *host, void *owner, int event)
 {
-	if (host->tasks)
-		vrb_on_async(&host->tasks->world, qp_owner, event);
+	if (host->tasks && owner)
+		vrb_on_async(&host->tasks->world, owner, event);
 }
 
 uint32_t task_list_worlds(struct vrb_world **ret_worlds, uint32_t count)

@@ -50,8 +50,8 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 /* What the host tells: a completion came, an armed CQ fired, something else happened. */
 void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now);
 void task_on_place(struct host *host, ps_t now);
-void task_on_cq_event(struct host *host, void *cq_owner);
-void task_on_async(struct host *host, void *qp_owner, int event);
+void task_on_cq_event(void *cq_owner);
+void task_on_async(struct host *host, void *owner, int event);
 /* Between windows: @task goes on at @at. */
 void task_wake_between(struct task *task, ps_t at);
 

@@ -50,23 +50,20 @@ static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
 
 static int world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
 {
+	(void)world;
 	channel->fd = -1; /* nothing that a system call could wait on: time there is real */
-	channel->waiter = world;
 	return 0;
 }
 
 static void world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
 {
-	(void)world;
-	channel->waiter = NULL;
+	(void)world, (void)channel;
 }
 
-/* The adapter does not know which of the host's programs it tells; the channel does. */
 static void world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
 {
-	struct task *task = task_of(channel->waiter);
+	struct task *task = task_of(world);
 
-	(void)world;
 	if (task->waiting_channel != channel)
 		return;
 	task->waiting_channel = NULL;
@@ -74,12 +71,11 @@ static void world_channel_signal(struct vrb_world *world, struct vrb_channel *ch
 			   task->host->now + task->host->params.cost.interrupt);
 }
 
-static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel)
+static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel, uint32_t seen)
 {
 	struct task *task = task_of(world);
 
-	channel->waiter = world; /* not always the program that created it */
-	while (!channel->head) {
+	while (channel->events == seen) {
 		task->waiting_channel = channel;
 		task_pause(task);
 	}
@@ -143,6 +139,7 @@ void task_world_init(struct task *task)
 		.device_name = "verbena0",
 		.netdev = "eth0",
 		.guid = util_hash_name(task->host->node.name),
+		.through_bytes = task->host->params.through_bytes,
 	};
 }
 

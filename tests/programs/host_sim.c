@@ -23,7 +23,7 @@
 struct options {
 	uint32_t size, hosts, threads, leaves, spines;
 	uint64_t seed, background_bytes, loss_ppm;
-	bool through_wire, ipv6, no_cost, quiet, oracle;
+	bool through_wire, through_bytes, ipv6, no_cost, quiet, oracle;
 	enum coro_backend backend;
 	uint64_t spin_limit_ms, packet_bytes_max;
 	const char *program; /* a module; NULL: what is linked in */
@@ -88,6 +88,7 @@ static void usage(FILE *file)
 	      "  --size N          ranks (2)        --hosts N     hosts of the star (ranks)\n"
 	      "  --leaves N --spines N              a leaf-spine instead of a star\n"
 	      "  --seed N (1)      --threads N (1)  --through-wire\n"
+	      "  --through-bytes\n"
 	      "  --backend stack|thread             --ipv6 --no-cost --quiet\n"
 	      "  --background N    every host without a rank writes N bytes to each rank's host\n"
 	      "  --loss PPM        of data frames, on every link and in both directions\n"
@@ -108,6 +109,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		SEED,
 		THREADS,
 		WIRE,
+		BYTES,
 		BACKEND,
 		IPV6,
 		NO_COST,
@@ -127,6 +129,7 @@ static bool parse(int argc, char **argv, struct options *ret)
 		{"seed", required_argument, NULL, SEED},
 		{"threads", required_argument, NULL, THREADS},
 		{"through-wire", no_argument, NULL, WIRE},
+		{"through-bytes", no_argument, NULL, BYTES},
 		{"backend", required_argument, NULL, BACKEND},
 		{"ipv6", no_argument, NULL, IPV6},
 		{"no-cost", no_argument, NULL, NO_COST},
@@ -168,6 +171,9 @@ static bool parse(int argc, char **argv, struct options *ret)
 			break;
 		case WIRE:
 			o.through_wire = true;
+			break;
+		case BYTES:
+			o.through_bytes = true;
 			break;
 		case BACKEND:
 			o.backend = strcmp(optarg, "thread") == 0 ? CORO_THREAD : CORO_STACK;
@@ -243,6 +249,7 @@ static struct host_params host_params_of(const struct options *o, struct spin *s
 		.flow_timeout = 10,
 		.flow_retries = 7,
 		.through_wire = o->through_wire,
+		.through_bytes = o->through_bytes,
 	};
 
 	return params;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # sim.sh COMPARE HOST_TOY_PROGRAM HOST_SIM_PROGRAM SIZE [ARG=VALUE ...]: the same reports in virtual
 # time over one switch and over a leaf-spine as over the toy world; the same digest on both back ends
-# of tasks, on two threads and with every packet through bytes; another one with another seed.
+# of tasks, on two threads, with every packet and with every call through bytes; another one with another
+# seed.
 set -eu
 compare=$1 toy=$2 sim=$3 size=$4
 shift 4
@@ -24,7 +25,7 @@ star=$(run star)
 "$compare" "$dir/toy" "$dir/star"
 run leaf_spine --leaves 2 --spines 2 >/dev/null
 "$compare" "$dir/toy" "$dir/leaf_spine"
-for same in "--backend thread" "--threads 2" "--through-wire"; do
+for same in "--backend thread" "--threads 2" "--through-wire" "--through-bytes"; do
 	# shellcheck disable=SC2086
 	found=$(run same $same)
 	[ "$found" = "$star" ] || {

@@ -5,7 +5,6 @@
 #include "util/check.h"
 #include "util/siphash.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,16 +130,17 @@ static void toy_channel_fini(struct vrb_world *world, struct vrb_channel *channe
 
 static void toy_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
 {
-	(void)world, (void)channel;
+	const uint64_t one = 1;
+
+	(void)world;
+	(void)!write(channel->fd, &one, sizeof(one));
 }
 
-static int toy_channel_wait(struct vrb_world *world, struct vrb_channel *channel)
+static int toy_channel_wait(struct vrb_world *world, struct vrb_channel *channel, uint32_t seen)
 {
 	struct toy *toy = host_of(world)->toy;
 
-	while (!channel->head) {
-		if (fcntl(channel->fd, F_GETFL) & O_NONBLOCK)
-			return -EAGAIN;
+	while (channel->events == seen) {
 		if (toy_pump(toy))
 			continue;
 		toy_skip(toy);
@@ -212,8 +212,8 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 
 static void on_cq_event(void *world, void *cq_owner, ps_t now)
 {
-	(void)now;
-	vrb_on_cq_event(world, cq_owner);
+	(void)world, (void)now;
+	vrb_on_cq_event(cq_owner);
 }
 
 static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
@@ -249,6 +249,8 @@ static const struct hca_profile profile = {
 	.rd_atomic_max = 4,
 };
 
+bool toy_through_bytes;
+
 void toy_init(struct toy *toy, uint32_t count)
 {
 	CHECK(count <= TOY_MAX);
@@ -275,6 +277,7 @@ void toy_init(struct toy *toy, uint32_t count)
 						 .memory = &hca_mem_host,
 						 .device_name = host->name,
 						 .netdev = "toy",
+						 .through_bytes = toy_through_bytes,
 						 .guid = 0x0200000000000000u + i};
 	}
 }

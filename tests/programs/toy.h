@@ -32,6 +32,8 @@ struct toy {
 	bool idle;
 };
 
+/* Of those that are made from now on: every call of their programs goes to bytes and back. */
+extern bool toy_through_bytes;
 void toy_init(struct toy *toy, uint32_t count);
 void toy_fini(struct toy *toy);
 /* Carries every packet there is to carry now; false: there was none. Inside a call or without

@@ -60,6 +60,16 @@ int post_recv(struct end *end, uint64_t wr_id, uint32_t offset, uint32_t length)
 int post_send(struct end *end, struct ibv_send_wr wr);
 struct ibv_wc poll_one(struct end *end);
 
+/* With an argument every call goes through bytes (transport/verbs/bytes.h). */
+#undef RUN
+#define RUN(...)                                                                                   \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		const struct CMUnitTest tests[] = {__VA_ARGS__};                                   \
+		(void)argv;                                                                        \
+		toy_through_bytes = argc > 1;                                                      \
+		return cmocka_run_group_tests(tests, NULL, NULL);                                  \
+	}
 #undef T
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 

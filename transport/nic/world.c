@@ -6,29 +6,17 @@
 #include "util/units.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 #include <unistd.h>
-
-/* A completion channel's descriptor is readable exactly while its list of events has one, seen from
- * outside a call. */
-struct channel {
-	struct vrb_channel *verbs;
-	bool signalled;
-	struct channel *next;
-};
 
 struct nic_world {
 	struct vrb_world world;
 	struct nic *nic;
-	struct channel *channels;
-	enum vrb_call call;
 	bool idle; /* this call turned the loop for nothing */
 };
 
@@ -41,7 +29,7 @@ static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t am
 {
 	struct nic_world *w = to_nic_world(world);
 
-	(void)amount;
+	(void)call, (void)amount;
 	/* The holder may have lost its core: who spins on the lock keeps it from coming back. */
 	for (int i = 0; i < 100; i++) {
 		if (nic_trylock(w->nic))
@@ -50,7 +38,6 @@ static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t am
 	}
 	nic_lock(w->nic);
 out:
-	w->call = call;
 	w->idle = false;
 	return nic_now(w->nic);
 }
@@ -60,37 +47,11 @@ static ps_t world_now(struct vrb_world *world)
 	return nic_now(to_nic_world(world)->nic);
 }
 
-/* The application may have read it itself, or do so at this moment: who waits for that here has the
- * lock that the next event needs. Whether the descriptor blocks is the application's to say. */
-static void drain(int fd)
-{
-	struct pollfd pfd = {.fd = fd, .events = POLLIN};
-	uint64_t count;
-	const struct iovec iov = {&count, sizeof(count)};
-
-	if (preadv2(fd, &iov, 1, -1, RWF_NOWAIT) >= 0 || errno != EOPNOTSUPP)
-		return;
-	if (poll(&pfd, 1, 0) == 1) /* before Linux 5.8 */
-		(void)!read(fd, &count, sizeof(count));
-}
-
-static void sync_channels(struct nic_world *w)
-{
-	for (struct channel *c = w->channels; c; c = c->next) {
-		if (!c->signalled || c->verbs->head)
-			continue;
-		c->signalled = false;
-		drain(c->verbs->fd);
-	}
-}
-
 static void world_leave(struct vrb_world *world, bool posted)
 {
 	struct nic_world *w = to_nic_world(world);
 	const bool idle = w->idle;
 
-	if (w->call == VRB_CALL_CONTROL || w->call == VRB_CALL_CHANNEL)
-		sync_channels(w);
 	if (posted)
 		nic_flush(w->nic);
 	else
@@ -112,68 +73,39 @@ static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
 
 static int world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
 {
-	struct nic_world *w = to_nic_world(world);
-	struct channel *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return -ENOMEM;
+	(void)world;
 	channel->fd = eventfd(0, EFD_CLOEXEC);
-	if (channel->fd < 0) {
-		int ret = -errno;
-
-		free(c);
-		return ret;
-	}
-	c->verbs = channel;
-	c->next = w->channels;
-	w->channels = c;
-	channel->waiter = c;
-	return 0;
+	return channel->fd < 0 ? -errno : 0;
 }
 
 static void world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
 {
-	struct nic_world *w = to_nic_world(world);
-	struct channel **c = &w->channels;
-
-	while (*c != channel->waiter) {
-		CHECK(*c);
-		c = &(*c)->next;
-	}
-	*c = (*c)->next;
-	free(channel->waiter);
-	channel->waiter = NULL;
+	(void)world;
 	close(channel->fd);
 	channel->fd = -1;
 }
 
 static void world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
 {
-	struct channel *c = channel->waiter;
 	const uint64_t one = 1;
 
 	(void)world;
 	/* Again for every event: who waits for edges sees one. */
-	c->signalled = true;
 	(void)!write(channel->fd, &one, sizeof(one));
 }
 
-static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel)
+static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel, uint32_t seen)
 {
 	struct nic_world *w = to_nic_world(world);
 	struct pollfd pfd = {.fd = channel->fd, .events = POLLIN};
 	int ret = 0;
 
-	while (!channel->head && ret == 0) {
-		sync_channels(w); /* another reader was faster */
-		if (fcntl(channel->fd, F_GETFL) & O_NONBLOCK)
-			return -EAGAIN;
+	while (channel->events == seen && ret == 0) {
 		nic_flush(w->nic);
 		nic_unlock(w->nic);
 		if (poll(&pfd, 1, -1) < 0)
 			ret = -errno;
 		nic_lock(w->nic);
-		w->call = VRB_CALL_CHANNEL; /* others made theirs meanwhile */
 	}
 	return ret;
 }
@@ -184,7 +116,6 @@ static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32
 	struct nic_world *w = to_nic_world(world);
 	int ret = nic_resolve(w->nic, path, sgid_index, local_qpn, remote_qpn);
 
-	w->call = VRB_CALL_CONTROL;
 	return ret == -ENETUNREACH ? -EINVAL : ret;
 }
 
@@ -228,10 +159,8 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 
 static void on_cq_event(void *world, void *cq_owner, ps_t now)
 {
-	struct nic_world *w = world;
-
-	(void)now;
-	vrb_on_cq_event(&w->world, cq_owner);
+	(void)world, (void)now;
+	vrb_on_cq_event(cq_owner);
 }
 
 static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,

@@ -36,12 +36,6 @@ int ibv_destroy_ah(struct ibv_ah *ibv)
 	return 0;
 }
 
-_Static_assert(offsetof(struct vrb_ah, ibv) == 0, "a handle begins with what programs see");
-const struct wire_path *vrb_ah_path(const struct ibv_ah *ah)
-{
-	return &((const struct vrb_ah *)(const void *)ah)->path;
-}
-
 static void gid_of_ipv4(const uint8_t ipv4[4], union ibv_gid *ret_gid)
 {
 	*ret_gid = (union ibv_gid){.raw = {[10] = 0xff, [11] = 0xff}};

@@ -1,72 +1,92 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/verbs/internal.h"
 
-#include "util/check.h"
-
-static void push(struct vrb_context *context, struct vrb_cq_event *event, int type)
+static void push(struct vrb_context *context, struct vrb_unread *event, uint32_t type)
 {
-	struct vrb_world *world = context->device->world;
-
-	CHECK(type >= 0 && type < 32);
 	/* One that waits unread already: the program learns nothing from a second. */
-	if (event->types >> type & 1)
+	if (type > 31 || event->types >> type & 1)
 		return;
 	event->types |= 1u << type;
-	vrb_channel_append(&context->async, event);
-	world->ops->channel_signal(world, &context->async);
+	vrb_queue_append(&context->async, event);
 }
 
-void vrb_on_async(struct vrb_world *world, void *owner, int event)
+static void completion(struct vrb_cq *cq, uint32_t count)
 {
-	if (owner && event == IBV_EVENT_CQ_ERR) {
-		struct vrb_cq *cq = owner;
+	if (!cq->ibv.channel || count == 0)
+		return;
+	cq->event.count += count;
+	vrb_queue_append(&VRB_TO(vrb_comp_channel, ibv, cq->ibv.channel)->queue, &cq->event);
+}
 
-		push(vrb_context(cq->ibv.context), &cq->async_event, event);
-	} else if (owner) {
-		struct vrb_qp *qp = owner;
+/* An event whose object has gone finds none. */
+static void deliver(struct vrb_device *device, const struct vrb_event *event)
+{
+	const enum vrb_kind kind = vrb_kind_of(event->object);
+	void *object = vrb_table_find(&device->objects, event->object, kind);
+	struct vrb_cq *cq = object;
+	struct vrb_qp *qp = object;
+	struct vrb_context *context = object;
 
-		push(vrb_context(qp->ibv.context), &qp->event, event);
-	} else if (world->device) {
-		for (struct vrb_context *c = world->device->contexts; c; c = c->next)
-			push(c, &c->port_event, event);
+	if (!object)
+		return;
+	if (kind == VRB_CQ && event->kind == VRB_EVENT_COMPLETION)
+		completion(cq, event->value);
+	else if (kind == VRB_CQ && event->kind == VRB_EVENT_ASYNC)
+		push(vrb_context(cq->ibv.context), &cq->async_event, event->value);
+	else if (kind == VRB_QP && event->kind == VRB_EVENT_ASYNC)
+		push(vrb_context(qp->ibv.context), &qp->event, event->value);
+	else if (kind == VRB_CHANNEL && event->kind == VRB_EVENT_ASYNC)
+		push(context, &context->port_event, event->value);
+}
+
+void vrb_events_take(struct vrb_device *device)
+{
+	struct vrb_event event;
+
+	for (;;) {
+		while (vrb_ring_take(device->ring, &event))
+			deliver(device, &event);
+		if (!vrb_ring_has_more(device->ring))
+			return;
+		device->backend->refill(device->self);
 	}
 }
 
 int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_event)
 {
-	struct vrb_channel *channel = &vrb_context(ibv)->async;
-	const struct vrb_backend *backend = vrb_backend(ibv);
-	void *self = vrb_self(ibv);
-	struct vrb_cq_event *event;
-	int ret;
+	struct vrb_queue *queue = &vrb_context(ibv)->async;
+	struct vrb_device *device = vrb_device(ibv);
+	struct vrb_unread *event;
+	int ret = vrb_queue_get(device, queue, &event);
 
-	backend->begin(self);
-	ret = backend->wait_channel(self, channel);
-	if (ret == 0) {
-		event = vrb_channel_pop(channel);
-		*ret_event = (struct ibv_async_event){.event_type = __builtin_ctz(event->types)};
-		event->types &= event->types - 1;
-		if (event->types != 0)
-			vrb_channel_append(channel, event);
-		if (event->cq) {
-			event->cq->async_got++;
-			ret_event->element.cq = &event->cq->ibv;
-		} else if (event->qp) {
-			event->qp->events_got++;
-			ret_event->element.qp = &event->qp->ibv;
-		} else {
-			ret_event->element.port_num = 1;
-		}
+	if (ret < 0)
+		return vrb_minus_one(ret);
+	*ret_event = (struct ibv_async_event){.event_type = __builtin_ctz(event->types)};
+	event->types &= event->types - 1;
+	if (event->types != 0)
+		vrb_queue_append(queue, event);
+	if (event->cq) {
+		event->cq->async_got++;
+		ret_event->element.cq = &event->cq->ibv;
+	} else if (event->qp) {
+		event->qp->events_got++;
+		ret_event->element.qp = &event->qp->ibv;
+	} else {
+		ret_event->element.port_num = 1;
 	}
-	backend->end(self);
-	return vrb_minus_one(ret);
+	vrb_queue_settle(device, queue);
+	pthread_mutex_unlock(&device->lock);
+	return 0;
 }
 
 static void ack(struct ibv_context *context, uint32_t *completed)
 {
-	vrb_backend(context)->begin(vrb_self(context));
+	struct vrb_device *device = vrb_device(context);
+
+	device->backend->charge_event(device->self);
+	pthread_mutex_lock(&device->lock);
 	++*completed;
-	vrb_backend(context)->end(vrb_self(context));
+	pthread_mutex_unlock(&device->lock);
 }
 
 void ibv_ack_async_event(struct ibv_async_event *event)

@@ -1,63 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/verbs/internal.h"
 
-#include "util/check.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 
-/* Puts @event at the end, or does nothing where it waits there already. */
-void vrb_channel_append(struct vrb_channel *channel, struct vrb_cq_event *event)
-{
-	if (event->queued)
-		return;
-	event->queued = true;
-	event->next = NULL;
-	*channel->tail = event;
-	channel->tail = &event->next;
-}
-
-struct vrb_cq_event *vrb_channel_pop(struct vrb_channel *channel)
-{
-	struct vrb_cq_event *event = channel->head;
-
-	CHECK(event);
-	channel->head = event->next;
-	if (!channel->head)
-		channel->tail = &channel->head;
-	event->queued = false;
-	return event;
-}
-
-void vrb_channel_remove(struct vrb_channel *channel, struct vrb_cq_event *event)
-{
-	struct vrb_cq_event **at = &channel->head;
-
-	if (!event->queued)
-		return;
-	while (*at != event)
-		at = &(*at)->next;
-	*at = event->next;
-	if (channel->tail == &event->next)
-		channel->tail = at;
-	event->queued = false;
-}
-
 void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *acked,
 		   const uint32_t *got)
 {
-	const struct vrb_backend *backend = vrb_backend(context);
-	void *self = vrb_self(context);
+	struct vrb_device *device = vrb_device(context);
 
 	for (;;) {
 		bool done;
 
-		backend->begin(self);
+		device->backend->charge_event(device->self);
+		pthread_mutex_lock(&device->lock);
 		done = (int32_t)(*acked - *got) >= 0;
-		backend->end(self);
+		pthread_mutex_unlock(&device->lock);
 		if (done)
 			return;
-		backend->relax(self, cq);
+		device->backend->relax(device->self, cq);
 		sched_yield();
 	}
 }
@@ -69,13 +31,13 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 
 	if (!channel)
 		return vrb_null(-ENOMEM);
-	ret = vrb_backend(context)->create_channel(vrb_self(context), &channel->channel);
+	ret = vrb_queue_init(vrb_device(context), &channel->queue, VRB_CHANNEL_COMPLETION);
 	if (ret < 0) {
 		free(channel);
 		return vrb_null(ret);
 	}
 	channel->ibv.context = context;
-	channel->ibv.fd = channel->channel.fd;
+	channel->ibv.fd = channel->queue.fd;
 	vrb_context_get(context);
 	return &channel->ibv;
 }
@@ -87,52 +49,39 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 
 	if (__atomic_load_n(&ibv->refcnt, __ATOMIC_ACQUIRE) != 0)
 		return vrb_positive(-EBUSY);
-	vrb_backend(context)->destroy_channel(vrb_self(context), &channel->channel);
+	vrb_queue_fini(vrb_device(context), &channel->queue);
 	free(channel);
 	vrb_context_put(context);
 	return 0;
 }
 
-void vrb_on_cq_event(struct vrb_world *world, void *cq_owner)
-{
-	struct vrb_cq *cq = cq_owner;
-	struct vrb_channel *channel;
-
-	if (!cq->ibv.channel)
-		return;
-	/* Several programs may share an adapter, whose observer knows one of their worlds. */
-	world = vrb_context(cq->ibv.context)->device->world;
-	channel = &VRB_TO(vrb_comp_channel, ibv, cq->ibv.channel)->channel;
-	cq->event.unread++;
-	vrb_channel_append(channel, &cq->event);
-	world->ops->channel_signal(world, channel);
-}
-
 int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **ret_cq, void **ret_context)
 {
-	struct vrb_channel *channel = &VRB_TO(vrb_comp_channel, ibv, ibv)->channel;
-	const struct vrb_backend *backend = vrb_backend(ibv->context);
-	void *self = vrb_self(ibv->context);
+	struct vrb_queue *queue = &VRB_TO(vrb_comp_channel, ibv, ibv)->queue;
+	struct vrb_device *device = vrb_device(ibv->context);
+	struct vrb_unread *event;
 	struct vrb_cq *cq;
-	int ret;
+	int ret = vrb_queue_get(device, queue, &event);
 
-	backend->begin(self);
-	ret = backend->wait_channel(self, channel);
-	if (ret == 0) {
-		cq = vrb_channel_pop(channel)->cq;
-		cq->events_got++;
-		if (--cq->event.unread != 0)
-			vrb_channel_append(channel, &cq->event);
-		*ret_cq = &cq->ibv;
-		*ret_context = cq->ibv.cq_context;
-	}
-	backend->end(self);
-	return vrb_minus_one(ret);
+	if (ret < 0)
+		return vrb_minus_one(ret);
+	cq = event->cq;
+	cq->events_got++;
+	if (--event->count != 0)
+		vrb_queue_append(queue, event);
+	vrb_queue_settle(device, queue);
+	*ret_cq = &cq->ibv;
+	*ret_context = cq->ibv.cq_context;
+	pthread_mutex_unlock(&device->lock);
+	return 0;
 }
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 {
-	vrb_backend(cq->context)->begin(vrb_self(cq->context));
+	struct vrb_device *device = vrb_device(cq->context);
+
+	device->backend->charge_event(device->self);
+	pthread_mutex_lock(&device->lock);
 	cq->comp_events_completed += nevents;
-	vrb_backend(cq->context)->end(vrb_self(cq->context));
+	pthread_mutex_unlock(&device->lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "transport/verbs/convert.h"
+#include "transport/verbs/internal.h"
 
 #include "transport/hca/wr.h"
 #include <errno.h>
@@ -168,7 +168,7 @@ int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr, bool is_d
 				    .sge_count = (uint32_t)wr->num_sge,
 				    .imm = wr->imm_data};
 	if (is_datagram) {
-		hca->path = wr->wr.ud.ah ? vrb_ah_path(wr->wr.ud.ah) : NULL;
+		hca->path = wr->wr.ud.ah ? &VRB_TO(vrb_ah, ibv, wr->wr.ud.ah)->path : NULL;
 		hca->dest_qpn = wr->wr.ud.remote_qpn;
 		hca->qkey = wr->wr.ud.remote_qkey;
 	} else if (is_atomic(wr->opcode)) {

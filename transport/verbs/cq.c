@@ -7,6 +7,8 @@
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int comp_vector)
 {
+	struct vrb_cq_init init = {.depth = (uint32_t)cqe,
+				   .async = vrb_context(context)->async.handle};
 	struct vrb_cq *cq;
 	uint32_t depth;
 	int ret;
@@ -20,8 +22,14 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	cq->ibv.context = context;
 	cq->ibv.channel = channel;
 	cq->ibv.cq_context = cq_context;
-	ret = vrb_backend(context)->create_cq(vrb_self(context), (uint32_t)cqe, cq, &cq->handle,
-					      &depth);
+	if (channel)
+		init.channel = VRB_TO(vrb_comp_channel, ibv, channel)->queue.handle;
+	ret = vrb_backend(context)->create_cq(vrb_self(context), &init, &cq->handle, &depth);
+	if (ret == 0) {
+		ret = vrb_note(vrb_device(context), cq->handle, cq);
+		if (ret < 0)
+			(void)vrb_backend(context)->destroy_cq(vrb_self(context), cq->handle);
+	}
 	if (ret < 0) {
 		free(cq);
 		return vrb_null(ret);
@@ -46,20 +54,19 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 int ibv_destroy_cq(struct ibv_cq *ibv)
 {
 	struct ibv_context *context = ibv->context;
-	const struct vrb_backend *backend = vrb_backend(context);
+	struct vrb_device *device = vrb_device(context);
 	struct vrb_cq *cq = VRB_TO(vrb_cq, ibv, ibv);
-	void *self = vrb_self(context);
 	int ret;
 
-	ret = backend->destroy_cq(self, cq->handle);
+	ret = device->backend->destroy_cq(device->self, cq->handle);
 	if (ret < 0)
 		return vrb_positive(ret);
-	backend->begin(self);
-	vrb_channel_remove(&vrb_context(context)->async, &cq->async_event);
+	device->backend->charge_event(device->self);
+	vrb_drop(device, cq->handle);
+	vrb_queue_forget(device, &vrb_context(context)->async, &cq->async_event);
 	if (ibv->channel)
-		vrb_channel_remove(&VRB_TO(vrb_comp_channel, ibv, ibv->channel)->channel,
-				   &cq->event);
-	backend->end(self);
+		vrb_queue_forget(device, &VRB_TO(vrb_comp_channel, ibv, ibv->channel)->queue,
+				 &cq->event);
 	vrb_wait_acks(context, 0, &ibv->comp_events_completed, &cq->events_got);
 	vrb_wait_acks(context, 0, &ibv->async_events_completed, &cq->async_got);
 	if (ibv->channel)

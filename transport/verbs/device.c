@@ -6,76 +6,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The device of @world, made at the first call: programs compare these pointers. NULL: no memory.
- */
-static struct vrb_device *device_of(struct vrb_world *world)
+struct vrb_device *vrb_device_create(const struct vrb_backend *backend, void *self)
 {
-	struct vrb_device *device = __atomic_load_n(&world->device, __ATOMIC_ACQUIRE), *none = NULL;
+	struct vrb_device *device = calloc(1, sizeof(*device));
 
-	if (device)
-		return device;
-	device = calloc(1, sizeof(*device));
 	if (!device)
 		return NULL;
-	device->backend = &vrb_local;
-	device->self = world;
-	device->world = world;
+	device->backend = backend;
+	device->self = self;
+	if (backend->attach(self, &device->info, &device->ring) < 0) {
+		free(device);
+		return NULL;
+	}
+	pthread_mutex_init(&device->lock, NULL);
 	device->ibv.node_type = IBV_NODE_CA;
 	device->ibv.transport_type = IBV_TRANSPORT_IB;
-	snprintf(device->ibv.name, sizeof(device->ibv.name), "%s", world->device_name);
+	snprintf(device->ibv.name, sizeof(device->ibv.name), "%s", device->info.name);
 	snprintf(device->ibv.dev_name, sizeof(device->ibv.dev_name), "uverbs-%.50s",
-		 world->device_name);
+		 device->info.name);
 	snprintf(device->ibv.dev_path, sizeof(device->ibv.dev_path),
 		 "/sys/class/infiniband_verbs/%s", device->ibv.dev_name);
 	snprintf(device->ibv.ibdev_path, sizeof(device->ibv.ibdev_path), "/sys/class/infiniband/%s",
 		 device->ibv.name);
-	if (__atomic_compare_exchange_n(&world->device, &none, device, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return device;
+	return device;
+}
+
+void vrb_device_destroy(struct vrb_device *device)
+{
+	device->backend->detach(device->self);
+	vrb_table_fini(&device->objects);
+	pthread_mutex_destroy(&device->lock);
 	free(device);
-	return none;
-}
-
-void vrb_world_fini(struct vrb_world *world)
-{
-	free(world->device);
-	world->device = NULL;
-}
-
-struct ibv_device **ibv_get_device_list(int *num_devices)
-{
-	const struct vrb_provider *provider = vrb_provider();
-	uint32_t count = provider->list(NULL, 0), got;
-	struct vrb_world **worlds = calloc((size_t)count + 1, sizeof(struct vrb_world *));
-	struct ibv_device **list = calloc((size_t)count + 1, sizeof(struct ibv_device *));
-
-	if (num_devices)
-		*num_devices = 0;
-	if (!worlds || !list)
-		goto no_memory;
-	got = provider->list(worlds, count);
-	for (uint32_t i = 0; i < got && i < count; i++) {
-		struct vrb_device *device = device_of(worlds[i]);
-
-		if (!device)
-			goto no_memory;
-		list[i] = &device->ibv;
-		if (num_devices)
-			*num_devices = (int)i + 1;
-	}
-	free(worlds);
-	return list;
-no_memory:
-	if (num_devices)
-		*num_devices = 0;
-	free(worlds);
-	free(list);
-	return vrb_null(-ENOMEM);
-}
-
-void ibv_free_device_list(struct ibv_device **list)
-{
-	free(list);
 }
 
 const char *ibv_get_device_name(struct ibv_device *device)
@@ -91,7 +52,7 @@ int ibv_get_device_index(struct ibv_device *device)
 
 __be64 ibv_get_device_guid(struct ibv_device *device)
 {
-	return htobe64(VRB_TO(vrb_device, ibv, device)->world->guid);
+	return htobe64(VRB_TO(vrb_device, ibv, device)->info.guid);
 }
 
 static int query_device_compat(struct ibv_context *context, struct ibv_device_attr *attr)
@@ -108,7 +69,12 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 
 	if (!context)
 		return vrb_null(-ENOMEM);
-	ret = device->backend->create_channel(device->self, &context->async);
+	ret = vrb_queue_init(device, &context->async, VRB_CHANNEL_ASYNC);
+	if (ret == 0) {
+		ret = vrb_note(device, context->async.handle, context);
+		if (ret < 0)
+			vrb_queue_fini(device, &context->async);
+	}
 	if (ret < 0) {
 		free(context);
 		return vrb_null(ret);
@@ -133,10 +99,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 		.post_recv = vrb_post_recv,
 	};
 	pthread_mutex_init(&verbs->context.mutex, NULL);
-	device->backend->begin(device->self);
-	context->next = device->contexts;
-	device->contexts = context;
-	device->backend->end(device->self);
+	device->backend->charge_event(device->self);
 	return &verbs->context;
 }
 
@@ -147,17 +110,14 @@ void vrb_context_get(struct ibv_context *context)
 
 void vrb_context_put(struct ibv_context *ibv)
 {
-	struct vrb_context *context = vrb_context(ibv), **at;
+	struct vrb_context *context = vrb_context(ibv);
 	struct vrb_device *device = context->device;
 
 	if (__atomic_sub_fetch(&context->ref_count, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
-	device->backend->begin(device->self);
-	for (at = &device->contexts; *at != context; at = &(*at)->next)
-		;
-	*at = context->next;
-	device->backend->end(device->self);
-	device->backend->destroy_channel(device->self, &context->async);
+	device->backend->charge_event(device->self);
+	vrb_drop(device, context->async.handle);
+	vrb_queue_fini(device, &context->async);
 	pthread_mutex_destroy(&ibv->mutex);
 	free(context);
 }

@@ -1,53 +1,112 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "transport/verbs/backend.h"
+#include "transport/verbs/local.h"
 
 #include "transport/verbs/convert.h"
-#include "transport/verbs/world.h"
+#include "util/check.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Every operation: enter, one call of the adapter, leave. */
+/* Every operation: enter, one call of the adapter, leave. Handles are looked up inside, where
+ * nobody else changes the table. */
 
-static ps_t enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
+struct vrb_local *vrb_local_create(struct vrb_world *world)
 {
-	return world->ops->enter(world, call, amount);
+	struct vrb_local *local = calloc(1, sizeof(*local));
+
+	if (!local)
+		return NULL;
+	local->world = world;
+	local->late_tail = &local->late;
+	world->local = local;
+	return local;
 }
 
-static void leave(struct vrb_world *world, bool posted)
+static int local_attach(void *self, struct vrb_info *ret_info, struct vrb_ring **ret_ring)
 {
-	world->ops->leave(world, posted);
+	struct vrb_local *local = self;
+	const struct vrb_world *world = local->world;
+	const size_t length = strlen(world->device_name);
+
+	*ret_info = (struct vrb_info){.guid = world->guid,
+				      .wr_max = hca_device_profile(world->hca)->wr_max,
+				      .sge_max = hca_device_profile(world->hca)->sge_max};
+	memcpy(ret_info->name, world->device_name,
+	       length < sizeof(ret_info->name) ? length : sizeof(ret_info->name) - 1);
+	*ret_ring = &local->ring;
+	return 0;
 }
 
-static struct vrb_world *begin_control(void *self)
+static void local_detach(void *self)
 {
-	enter(self, VRB_CALL_CONTROL, 0);
-	return self;
+	struct vrb_local *local = self;
+
+	for (uint32_t i = 0; i < local->table.count; i++)
+		free(local->table.slots[i].object);
+	vrb_table_fini(&local->table);
+	local->world->local = NULL;
+	free(local);
 }
 
-static int end_control(struct vrb_world *world, int ret)
+int vrb_local_add(struct vrb_local *local, enum vrb_kind kind, struct vrb_object **ret_object)
 {
-	leave(world, false);
-	return ret;
+	struct vrb_object *object = calloc(1, sizeof(*object));
+
+	if (!object || vrb_table_add(&local->table, object, kind, &object->handle) < 0) {
+		free(object);
+		return -ENOMEM;
+	}
+	object->local = local;
+	*ret_object = object;
+	return 0;
 }
 
-static uint64_t to_handle(const void *object)
+void vrb_local_remove(struct vrb_object *object)
 {
-	return (uint64_t)(uintptr_t)object;
+	vrb_local_forget(object);
+	if (object->channel)
+		object->channel->use_count--;
+	if (object->async)
+		object->async->use_count--;
+	vrb_table_remove(&object->local->table, object->handle);
+	free(object);
 }
 
-static void *from_handle(uint64_t handle)
+/* Whom @object tells; 0: nobody. */
+static int set_channels(struct vrb_object *object, uint64_t channel, uint64_t async)
 {
-	return (void *)(uintptr_t)handle;
+	struct vrb_object *to[2] = {vrb_local_find(object->local, channel, VRB_CHANNEL),
+				    vrb_local_find(object->local, async, VRB_CHANNEL)};
+
+	if ((channel != 0 && !to[0]) || !to[1])
+		return -EINVAL;
+	if (to[0])
+		to[0]->use_count++;
+	to[1]->use_count++;
+	object->channel = to[0];
+	object->async = to[1];
+	return 0;
+}
+
+static ps_t enter(struct vrb_local *local, enum vrb_call call, uint64_t amount)
+{
+	return local->world->ops->enter(local->world, call, amount);
+}
+
+static void leave(struct vrb_local *local, bool posted)
+{
+	local->world->ops->leave(local->world, posted);
 }
 
 static int local_query(void *self, struct vrb_limits *ret_limits)
 {
-	struct vrb_world *world = self;
+	struct vrb_local *local = self;
+	struct vrb_world *world = local->world;
 	const struct hca_profile *profile;
 	uint8_t gid[16];
 	uint32_t gid_count = 0;
 
-	enter(world, VRB_CALL_CONTROL, 0);
+	enter(local, VRB_CALL_CONTROL, 0);
 	profile = hca_device_profile(world->hca);
 	while (gid_count < 256 && world->ops->gid(world, gid_count, gid) == 0)
 		gid_count++;
@@ -65,87 +124,171 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 		.inline_max = profile->inline_max,
 		.rd_atomic_max = profile->rd_atomic_max,
 		.qkey_violations = (uint32_t)hca_device_counters(world->hca)->qkey_violations};
-	leave(world, false);
+	leave(local, false);
 	return 0;
 }
 
 static int local_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
 {
-	struct vrb_world *world = begin_control(self);
+	struct vrb_local *local = self;
+	int ret;
 
-	return end_control(world, world->ops->gid(world, index, ret_gid));
+	enter(local, VRB_CALL_CONTROL, 0);
+	ret = local->world->ops->gid(local->world, index, ret_gid);
+	leave(local, false);
+	return ret;
 }
 
 static int local_create_pd(void *self, uint64_t *ret_pd)
 {
-	struct vrb_world *world = self;
+	struct vrb_local *local = self;
+	struct vrb_object *object;
 	struct hca_pd *pd;
 	int ret;
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	ret = hca_pd_create(world->hca, &pd);
-	leave(world, false);
-	if (ret == 0)
-		*ret_pd = to_handle(pd);
+	enter(local, VRB_CALL_CONTROL, 0);
+	ret = vrb_local_add(local, VRB_PD, &object);
+	if (ret == 0) {
+		ret = hca_pd_create(local->world->hca, &pd);
+		if (ret < 0)
+			vrb_local_remove(object);
+	}
+	if (ret == 0) {
+		object->hca = pd;
+		*ret_pd = object->handle;
+	}
+	leave(local, false);
 	return ret;
 }
 
 static int local_destroy_pd(void *self, uint64_t pd)
 {
-	struct vrb_world *world = begin_control(self);
+	struct vrb_local *local = self;
+	struct vrb_object *object;
+	int ret = -EINVAL;
 
-	return end_control(world, hca_pd_destroy(world->hca, from_handle(pd)));
+	enter(local, VRB_CALL_CONTROL, 0);
+	object = vrb_local_find(local, pd, VRB_PD);
+	if (object)
+		ret = hca_pd_destroy(local->world->hca, object->hca);
+	if (ret == 0)
+		vrb_local_remove(object);
+	leave(local, false);
+	return ret;
+}
+
+static int create_mr(struct vrb_local *local, struct vrb_object *pd, const struct vrb_mr_init *init,
+		     struct vrb_object **ret_object)
+{
+	const struct hca_mr_params params = {.ops = local->world->memory,
+					     .iova = init->iova,
+					     .length = init->length,
+					     .access = init->access,
+					     .host = (void *)(uintptr_t)init->addr};
+	struct vrb_object *object;
+	struct hca_mr *mr;
+	int ret = vrb_local_add(local, VRB_MR, &object);
+
+	if (ret < 0)
+		return ret;
+	ret = hca_mr_create(local->world->hca, pd->hca, &params, &mr);
+	if (ret < 0) {
+		vrb_local_remove(object);
+		return ret;
+	}
+	object->hca = mr;
+	*ret_object = object;
+	return 0;
 }
 
 static int local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
 			   struct vrb_mr_info *ret_info)
 {
-	struct vrb_world *world = self;
-	const struct hca_mr_params params = {.ops = world->memory,
-					     .iova = init->iova,
-					     .length = init->length,
-					     .access = init->access,
-					     .host = from_handle(init->addr)};
-	struct hca_mr *mr;
-	int ret;
+	struct vrb_local *local = self;
+	struct vrb_object *in, *object;
+	int ret = -EINVAL;
 
-	enter(world, VRB_CALL_REG_MR, init->length);
-	ret = hca_mr_create(world->hca, from_handle(pd), &params, &mr);
-	if (ret == 0)
-		*ret_info = (struct vrb_mr_info){to_handle(mr), mr->lkey, mr->rkey, mr->number};
-	leave(world, false);
+	enter(local, VRB_CALL_REG_MR, init->length);
+	in = vrb_local_find(local, pd, VRB_PD);
+	if (in)
+		ret = create_mr(local, in, init, &object);
+	if (ret == 0) {
+		const struct hca_mr *mr = object->hca;
+
+		*ret_info = (struct vrb_mr_info){object->handle, mr->lkey, mr->rkey, mr->number};
+	}
+	leave(local, false);
 	return ret;
 }
 
 static int local_destroy_mr(void *self, uint64_t mr)
 {
-	struct vrb_world *world = begin_control(self);
+	struct vrb_local *local = self;
+	struct vrb_object *object;
+	int ret = -EINVAL;
 
-	return end_control(world, hca_mr_destroy(world->hca, from_handle(mr)));
+	enter(local, VRB_CALL_CONTROL, 0);
+	object = vrb_local_find(local, mr, VRB_MR);
+	if (object)
+		ret = hca_mr_destroy(local->world->hca, object->hca);
+	if (ret == 0)
+		vrb_local_remove(object);
+	leave(local, false);
+	return ret;
 }
 
-static int local_create_cq(void *self, uint32_t depth, void *owner, uint64_t *ret_cq,
+static int create_cq(struct vrb_local *local, const struct vrb_cq_init *init,
+		     struct vrb_object **ret_object)
+{
+	struct vrb_object *object;
+	struct hca_cq *cq;
+	int ret = vrb_local_add(local, VRB_CQ, &object);
+
+	if (ret < 0)
+		return ret;
+	ret = set_channels(object, init->channel, init->async);
+	if (ret == 0)
+		ret = hca_cq_create(local->world->hca, init->depth, object, &cq);
+	if (ret < 0) {
+		vrb_local_remove(object);
+		return ret;
+	}
+	object->hca = cq;
+	*ret_object = object;
+	return 0;
+}
+
+static int local_create_cq(void *self, const struct vrb_cq_init *init, uint64_t *ret_cq,
 			   uint32_t *ret_depth)
 {
-	struct vrb_world *world = self;
-	struct hca_cq *cq;
+	struct vrb_local *local = self;
+	struct vrb_object *object;
 	int ret;
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	ret = hca_cq_create(world->hca, depth, owner, &cq);
+	enter(local, VRB_CALL_CONTROL, 0);
+	ret = create_cq(local, init, &object);
 	if (ret == 0) {
-		*ret_cq = to_handle(cq);
-		*ret_depth = hca_cq_depth(cq);
+		*ret_cq = object->handle;
+		*ret_depth = hca_cq_depth(object->hca);
 	}
-	leave(world, false);
+	leave(local, false);
 	return ret;
 }
 
 static int local_destroy_cq(void *self, uint64_t cq)
 {
-	struct vrb_world *world = begin_control(self);
+	struct vrb_local *local = self;
+	struct vrb_object *object;
+	int ret = -EINVAL;
 
-	return end_control(world, hca_cq_destroy(world->hca, from_handle(cq)));
+	enter(local, VRB_CALL_CONTROL, 0);
+	object = vrb_local_find(local, cq, VRB_CQ);
+	if (object)
+		ret = hca_cq_destroy(local->world->hca, object->hca);
+	if (ret == 0)
+		vrb_local_remove(object);
+	leave(local, false);
+	return ret;
 }
 
 /* Number of completions taken from @cq. */
@@ -166,106 +309,100 @@ static uint32_t take(struct hca_cq *cq, uint32_t count, struct ibv_wc *wc)
 
 static int local_poll_cq(void *self, uint64_t handle, uint32_t count, struct ibv_wc *ret_wc)
 {
-	struct vrb_world *world = self;
-	struct hca_cq *cq = from_handle(handle);
-	uint32_t done;
+	struct vrb_local *local = self;
+	struct vrb_object *cq;
+	int done = -EINVAL;
 
-	enter(world, VRB_CALL_POLL_CQ, count);
-	done = take(cq, count, ret_wc);
-	if (done == 0) {
-		world->ops->poll_empty(world, cq);
-		done = take(cq, count, ret_wc);
+	enter(local, VRB_CALL_POLL_CQ, count);
+	cq = vrb_local_find(local, handle, VRB_CQ);
+	if (cq) {
+		done = (int)take(cq->hca, count, ret_wc);
+		if (done == 0) {
+			local->world->ops->poll_empty(local->world, cq->hca);
+			done = (int)take(cq->hca, count, ret_wc);
+		}
 	}
-	leave(world, false);
-	return (int)done;
+	leave(local, false);
+	return done;
 }
 
-static int local_arm_cq(void *self, uint64_t cq, bool solicited_only)
+static int local_arm_cq(void *self, uint64_t handle, bool solicited_only)
 {
-	struct vrb_world *world = self;
+	struct vrb_local *local = self;
+	struct vrb_object *cq;
 
-	enter(world, VRB_CALL_REQ_NOTIFY, 0);
-	hca_cq_arm(from_handle(cq), solicited_only ? HCA_CQ_ARM_SOLICITED : HCA_CQ_ARM_ANY);
-	leave(world, false);
+	enter(local, VRB_CALL_REQ_NOTIFY, 0);
+	cq = vrb_local_find(local, handle, VRB_CQ);
+	if (cq)
+		hca_cq_arm(cq->hca, solicited_only ? HCA_CQ_ARM_SOLICITED : HCA_CQ_ARM_ANY);
+	leave(local, false);
+	return cq ? 0 : -EINVAL;
+}
+
+static int create_qp(struct vrb_local *local, const struct vrb_qp_init *init,
+		     struct vrb_object **ret_object)
+{
+	struct vrb_object *pd = vrb_local_find(local, init->pd, VRB_PD);
+	struct vrb_object *send_cq = vrb_local_find(local, init->send_cq, VRB_CQ);
+	struct vrb_object *recv_cq = vrb_local_find(local, init->recv_cq, VRB_CQ);
+	struct hca_qp_init hca = {
+		.type = init->type, .cap = init->cap, .signal_all = init->signal_all};
+	struct vrb_object *object;
+	struct hca_qp *qp;
+	int ret;
+
+	if (!pd || !send_cq || !recv_cq)
+		return -EINVAL;
+	ret = vrb_local_add(local, VRB_QP, &object);
+	if (ret < 0)
+		return ret;
+	hca.pd = pd->hca;
+	hca.send_cq = send_cq->hca;
+	hca.recv_cq = recv_cq->hca;
+	hca.owner = object;
+	hca.identity = local->world->ops->qp_identity(local->world);
+	ret = set_channels(object, 0, init->async);
+	if (ret == 0)
+		ret = hca_qp_create(local->world->hca, &hca, &qp);
+	if (ret < 0) {
+		vrb_local_remove(object);
+		return ret;
+	}
+	object->hca = qp;
+	*ret_object = object;
 	return 0;
-}
-
-static int local_create_channel(void *self, struct vrb_channel *channel)
-{
-	struct vrb_world *world = begin_control(self);
-
-	*channel = (struct vrb_channel){.fd = -1, .tail = &channel->head};
-	return end_control(world, world->ops->channel_init(world, channel));
-}
-
-static void local_destroy_channel(void *self, struct vrb_channel *channel)
-{
-	struct vrb_world *world = self;
-
-	enter(world, VRB_CALL_CONTROL, 0);
-	world->ops->channel_fini(world, channel);
-	leave(world, false);
-}
-
-static int local_wait_channel(void *self, struct vrb_channel *channel)
-{
-	struct vrb_world *world = self;
-
-	return world->ops->channel_wait(world, channel);
-}
-
-static void local_begin(void *self)
-{
-	enter(self, VRB_CALL_CHANNEL, 0);
-}
-
-static void local_end(void *self)
-{
-	leave(self, false);
-}
-
-static void local_relax(void *self, uint64_t cq)
-{
-	struct vrb_world *world = self;
-
-	enter(world, VRB_CALL_CHANNEL, 0);
-	world->ops->poll_empty(world, from_handle(cq));
-	leave(world, false);
 }
 
 static int local_create_qp(void *self, const struct vrb_qp_init *init, uint64_t *ret_qp,
 			   uint32_t *ret_qpn)
 {
-	struct vrb_world *world = self;
-	struct hca_qp_init hca = {.type = init->type,
-				  .pd = from_handle(init->pd),
-				  .send_cq = from_handle(init->send_cq),
-				  .recv_cq = from_handle(init->recv_cq),
-				  .cap = init->cap,
-				  .signal_all = init->signal_all,
-				  .owner = init->owner};
-	struct hca_qp *qp;
+	struct vrb_local *local = self;
+	struct vrb_object *object;
 	int ret;
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	hca.identity = world->ops->qp_identity(world);
-	ret = hca_qp_create(world->hca, &hca, &qp);
+	enter(local, VRB_CALL_CONTROL, 0);
+	ret = create_qp(local, init, &object);
 	if (ret == 0) {
-		*ret_qp = to_handle(qp);
-		*ret_qpn = hca_qp_qpn(qp);
+		*ret_qp = object->handle;
+		*ret_qpn = hca_qp_qpn(object->hca);
 	}
-	leave(world, false);
+	leave(local, false);
 	return ret;
 }
 
 static int local_destroy_qp(void *self, uint64_t qp)
 {
-	struct vrb_world *world = self;
+	struct vrb_local *local = self;
+	struct vrb_object *object;
 
-	enter(world, VRB_CALL_CONTROL, 0);
-	hca_qp_destroy(world->hca, from_handle(qp));
-	leave(world, true);
-	return 0;
+	enter(local, VRB_CALL_CONTROL, 0);
+	object = vrb_local_find(local, qp, VRB_QP);
+	if (object) {
+		hca_qp_destroy(local->world->hca, object->hca);
+		vrb_local_remove(object);
+	}
+	leave(local, true);
+	return object ? 0 : -EINVAL;
 }
 
 /* Without a service level the DSCP decides, by its class selector: what switches that trust DSCP
@@ -284,13 +421,16 @@ static struct wire_path path_of(const struct vrb_av *av)
 
 static int local_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
 {
-	struct vrb_world *world = begin_control(self);
+	struct vrb_local *local = self;
 	struct wire_path path = path_of(av);
-	int ret = world->ops->resolve(world, &path, av->sgid_index, 0, 0);
+	int ret;
 
+	enter(local, VRB_CALL_CONTROL, 0);
+	ret = local->world->ops->resolve(local->world, &path, av->sgid_index, 0, 0);
+	leave(local, false);
 	if (ret == 0)
 		*ret_path = path;
-	return end_control(world, ret);
+	return ret;
 }
 
 static int resolve(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_attr *attr,
@@ -307,17 +447,13 @@ static int resolve(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_att
 				   mask & HCA_QP_DEST_QPN ? attr->dest_qpn : now.dest_qpn);
 }
 
-static int local_modify_qp(void *self, uint64_t handle, struct hca_qp_attr *attr, uint32_t mask,
-			   const struct vrb_av *av, enum hca_qp_state cur_state)
+static int modify(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_attr *attr,
+		  uint32_t mask, const struct vrb_av *av, enum hca_qp_state cur_state, ps_t now)
 {
-	struct vrb_world *world = self;
-	struct hca_qp *qp = from_handle(handle);
 	struct hca_qp_attr is;
 	struct hca_qp_init init;
 	int ret = 0;
-	ps_t now;
 
-	now = enter(world, VRB_CALL_CONTROL, 0);
 	if (mask & HCA_QP_AV) {
 		ret = resolve(world, qp, attr, mask, av);
 		now = world->ops->now(world);
@@ -326,95 +462,101 @@ static int local_modify_qp(void *self, uint64_t handle, struct hca_qp_attr *attr
 	hca_qp_query(qp, &is, &init);
 	if (ret == 0 && mask & HCA_QP_CUR_STATE && cur_state != is.state)
 		ret = -EINVAL;
-	if (ret == 0)
-		ret = hca_qp_modify(world->hca, qp, attr, mask, now);
-	leave(world, true);
+	return ret ? ret : hca_qp_modify(world->hca, qp, attr, mask, now);
+}
+
+static int local_modify_qp(void *self, uint64_t handle, const struct hca_qp_attr *attr,
+			   uint32_t mask, const struct vrb_av *av, enum hca_qp_state cur_state)
+{
+	struct vrb_local *local = self;
+	struct hca_qp_attr copy = *attr;
+	struct vrb_object *qp;
+	int ret = -EINVAL;
+	ps_t now;
+
+	now = enter(local, VRB_CALL_CONTROL, 0);
+	qp = vrb_local_find(local, handle, VRB_QP);
+	if (qp)
+		ret = modify(local->world, qp->hca, &copy, mask, av, cur_state, now);
+	leave(local, true);
 	return ret;
 }
 
-static int local_query_qp(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
-			  struct hca_qp_init *ret_init)
+static int local_query_qp(void *self, uint64_t handle, struct hca_qp_attr *ret_attr,
+			  struct hca_qp_cap *ret_cap)
 {
-	struct vrb_world *world = self;
+	struct vrb_local *local = self;
+	struct hca_qp_init init;
+	struct vrb_object *qp;
 
-	hca_advance(world->hca, enter(world, VRB_CALL_CONTROL, 0));
-	hca_qp_query(from_handle(qp), ret_attr, ret_init);
-	leave(world, false);
-	return 0;
-}
-
-/* No queue takes more work requests than this: a list that goes in a circle ends, too. */
-static uint64_t queue_max(const struct vrb_world *world)
-{
-	return hca_device_profile(world->hca)->wr_max;
+	hca_advance(local->world->hca, enter(local, VRB_CALL_CONTROL, 0));
+	qp = vrb_local_find(local, handle, VRB_QP);
+	if (qp) {
+		hca_qp_query(qp->hca, ret_attr, &init);
+		*ret_cap = init.cap;
+	}
+	leave(local, false);
+	return qp ? 0 : -EINVAL;
 }
 
 /* A datagram's way is that of its handle, but for what depends on the queue pairs. */
-static int post_one(struct vrb_world *world, struct hca_qp *qp, const struct ibv_send_wr *wr,
+static int post_one(struct vrb_world *world, struct hca_qp *qp, const struct hca_send_wr *wr,
 		    ps_t now)
 {
-	const bool is_datagram = hca_qp_type_of(qp) == HCA_QPT_UD;
+	struct hca_send_wr copy;
 	struct wire_path path;
-	struct hca_send_wr hca;
-	int ret = vrb_send_wr(&hca, wr, is_datagram);
 
-	if (ret == 0 && hca.path) {
-		path = *hca.path;
-		hca.path = &path;
-		world->ops->reuse(world, &path, hca_qp_qpn(qp), hca.dest_qpn);
-	}
-	return ret ? ret : hca_qp_post_send(world->hca, qp, &hca, now);
+	if (!wr->path)
+		return hca_qp_post_send(world->hca, qp, wr, now);
+	path = *wr->path;
+	world->ops->reuse(world, &path, hca_qp_qpn(qp), wr->dest_qpn);
+	copy = *wr;
+	copy.path = &path;
+	return hca_qp_post_send(world->hca, qp, &copy, now);
 }
 
-static int local_post_send(void *self, uint64_t qp, struct ibv_send_wr *wr,
-			   struct ibv_send_wr **ret_bad)
+static int local_post_send(void *self, uint64_t handle, uint32_t listed,
+			   const struct hca_send_wr *wr, uint32_t count, uint32_t *ret_done)
 {
-	struct vrb_world *world = self;
-	uint64_t count = 0;
-	int ret = 0;
+	struct vrb_local *local = self;
+	struct vrb_object *qp;
+	uint32_t done = 0;
+	int ret;
 	ps_t now;
 
-	for (const struct ibv_send_wr *w = wr; w && count <= queue_max(world); w = w->next)
-		count++;
-	now = enter(world, VRB_CALL_POST_SEND, count);
-	for (; wr; wr = wr->next) {
-		ret = post_one(world, from_handle(qp), wr, now);
-		if (ret != 0)
-			break;
-	}
-	leave(world, true);
-	if (ret != 0)
-		*ret_bad = wr;
+	now = enter(local, VRB_CALL_POST_SEND, listed);
+	qp = vrb_local_find(local, handle, VRB_QP);
+	ret = qp ? 0 : -EINVAL;
+	for (; ret == 0 && done < count; done += ret == 0)
+		ret = post_one(local->world, qp->hca, &wr[done], now);
+	leave(local, true);
+	*ret_done = done;
 	return ret;
 }
 
-static int local_post_recv(void *self, uint64_t qp, struct ibv_recv_wr *wr,
-			   struct ibv_recv_wr **ret_bad)
+static int local_post_recv(void *self, uint64_t handle, uint32_t listed,
+			   const struct hca_recv_wr *wr, uint32_t count, uint32_t *ret_done)
 {
-	struct vrb_world *world = self;
-	struct hca_recv_wr hca;
-	uint64_t count = 0;
-	int ret = 0;
+	struct vrb_local *local = self;
+	struct vrb_object *qp;
+	uint32_t done = 0;
+	int ret;
 	ps_t now;
 
-	for (const struct ibv_recv_wr *w = wr; w && count <= queue_max(world); w = w->next)
-		count++;
-	now = enter(world, VRB_CALL_POST_RECV, count);
-	for (; wr; wr = wr->next) {
-		ret = vrb_recv_wr(&hca, wr);
-		if (ret == 0)
-			ret = hca_qp_post_recv(world->hca, from_handle(qp), &hca, now);
-		if (ret != 0)
-			break;
-	}
-	leave(world, false);
-	if (ret != 0)
-		*ret_bad = wr;
+	now = enter(local, VRB_CALL_POST_RECV, listed);
+	qp = vrb_local_find(local, handle, VRB_QP);
+	ret = qp ? 0 : -EINVAL;
+	for (; ret == 0 && done < count; done += ret == 0)
+		ret = hca_qp_post_recv(local->world->hca, qp->hca, &wr[done], now);
+	leave(local, false);
+	*ret_done = done;
 	return ret;
 }
 
 const struct vrb_backend vrb_local = {
 	.name = "local",
+	.attach = local_attach,
+	.detach = local_detach,
 	.query = local_query,
 	.query_gid = local_query_gid,
 	.create_pd = local_create_pd,
@@ -422,16 +564,16 @@ const struct vrb_backend vrb_local = {
 	.create_mr = local_create_mr,
 	.destroy_mr = local_destroy_mr,
 	.resolve_ah = local_resolve_ah,
+	.create_channel = vrb_local_create_channel,
+	.destroy_channel = vrb_local_destroy_channel,
+	.wait_channel = vrb_local_wait_channel,
+	.charge_event = vrb_local_charge_event,
+	.refill = vrb_local_refill,
+	.relax = vrb_local_relax,
 	.create_cq = local_create_cq,
 	.destroy_cq = local_destroy_cq,
 	.poll_cq = local_poll_cq,
 	.arm_cq = local_arm_cq,
-	.create_channel = local_create_channel,
-	.destroy_channel = local_destroy_channel,
-	.wait_channel = local_wait_channel,
-	.begin = local_begin,
-	.end = local_end,
-	.relax = local_relax,
 	.create_qp = local_create_qp,
 	.destroy_qp = local_destroy_qp,
 	.modify_qp = local_modify_qp,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/verbs/internal.h"
+#include "transport/wire/pkt.h"
 
 #include <endian.h>
 #include <errno.h>

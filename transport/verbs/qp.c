@@ -40,8 +40,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 					    .send_sge_max = attr->cap.max_send_sge,
 					    .recv_sge_max = attr->cap.max_recv_sge,
 					    .inline_max = attr->cap.max_inline_data},
-				    .signal_all = attr->sq_sig_all != 0,
-				    .owner = qp};
+				    .async = vrb_context(pd->context)->async.handle,
+				    .signal_all = attr->sq_sig_all != 0};
 	qp->event.qp = qp;
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->ibv = (struct ibv_qp){.context = pd->context,
@@ -53,6 +53,12 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 				  .qp_type = attr->qp_type};
 	ret = vrb_backend(pd->context)
 		      ->create_qp(vrb_self(pd->context), &init, &qp->handle, &qp->ibv.qp_num);
+	if (ret == 0) {
+		ret = vrb_note(vrb_device(pd->context), qp->handle, qp);
+		if (ret < 0)
+			(void)vrb_backend(pd->context)
+				->destroy_qp(vrb_self(pd->context), qp->handle);
+	}
 	if (ret < 0) {
 		free(qp);
 		return vrb_null(ret);
@@ -67,16 +73,15 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
 	struct ibv_context *context = ibv->context;
-	const struct vrb_backend *backend = vrb_backend(context);
+	struct vrb_device *device = vrb_device(context);
 	struct vrb_qp *qp = VRB_TO(vrb_qp, ibv, ibv);
-	void *self = vrb_self(context);
-	int ret = backend->destroy_qp(self, qp->handle);
+	int ret = device->backend->destroy_qp(device->self, qp->handle);
 
 	if (ret < 0)
 		return vrb_positive(ret);
-	backend->begin(self);
-	vrb_channel_remove(&vrb_context(context)->async, &qp->event);
-	backend->end(self);
+	device->backend->charge_event(device->self);
+	vrb_drop(device, qp->handle);
+	vrb_queue_forget(device, &vrb_context(context)->async, &qp->event);
 	vrb_wait_acks(context, cq_handle(ibv->send_cq), &ibv->events_completed, &qp->events_got);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
@@ -161,19 +166,19 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
 {
 	struct vrb_qp *qp = VRB_TO(vrb_qp, ibv, ibv);
 	struct hca_qp_attr hca;
-	struct hca_qp_init init;
+	struct hca_qp_cap has;
 	struct ibv_qp_cap cap;
-	int ret = vrb_backend(ibv->context)
-			  ->query_qp(vrb_self(ibv->context), qp->handle, &hca, &init);
+	int ret =
+		vrb_backend(ibv->context)->query_qp(vrb_self(ibv->context), qp->handle, &hca, &has);
 
 	(void)attr_mask;
 	if (ret < 0)
 		return vrb_positive(ret);
-	cap = (struct ibv_qp_cap){.max_send_wr = init.cap.send_depth,
-				  .max_recv_wr = init.cap.recv_depth,
-				  .max_send_sge = init.cap.send_sge_max,
-				  .max_recv_sge = init.cap.recv_sge_max,
-				  .max_inline_data = init.cap.inline_max};
+	cap = (struct ibv_qp_cap){.max_send_wr = has.send_depth,
+				  .max_recv_wr = has.recv_depth,
+				  .max_send_sge = has.send_sge_max,
+				  .max_recv_sge = has.recv_sge_max,
+				  .max_inline_data = has.inline_max};
 	ibv->state = (enum ibv_qp_state)hca.state;
 	*attr = (struct ibv_qp_attr){.qp_state = ibv->state,
 				     .cur_qp_state = ibv->state,

@@ -2,14 +2,20 @@
 #ifndef VERBS_WORLD_H
 #define VERBS_WORLD_H
 
-/* What the verbs front needs from the world in which its adapter lives: virtual time (models/task)
- * or real time (transport/nic). The ibv_ functions exist once, in this folder, over struct
- * vrb_backend (transport/verbs/backend.h); transport/verbs/local.c implements that table for an
- * adapter in this address space, through the few calls below. */
+/* What the adapter's side of the seam needs from the world in which the adapter lives: virtual time
+ * (models/program) or real time (transport/nic). The ibv_ functions exist once, in this folder,
+ * over struct vrb_backend (transport/verbs/backend.h); transport/verbs/local.c implements that
+ * table for an adapter in this address space, through the few calls below. Of the front only
+ * provider.c knows that there are worlds. */
 #include "transport/hca/device.h"
 
-struct vrb_channel;
 struct vrb_world;
+
+/* Where a program waits for events: completions of some CQs, or what is asynchronous. */
+struct vrb_channel {
+	int fd;		 /* the world's to set, and to write to; -1: none */
+	uint32_t events; /* so far; goes in a circle */
+};
 
 /* What a program is about to do; the world charges for it (virtual time) or makes progress. */
 enum vrb_call {
@@ -20,6 +26,7 @@ enum vrb_call {
 	VRB_CALL_POLL_CQ,    /* amount: completions asked for */
 	VRB_CALL_REQ_NOTIFY, /* amount 0 */
 	VRB_CALL_CHANNEL,    /* get or acknowledge an event */
+	VRB_CALL_WAIT,	     /* what belongs to a call that was charged for; free */
 	VRB_CALL_COUNT,
 };
 
@@ -37,14 +44,13 @@ struct vrb_world_ops {
 	 * time: waits for its next completion, the program's own timer or a quantum. Real time: one
 	 * turn of the loop. */
 	void (*poll_empty)(struct vrb_world *world, struct hca_cq *cq);
-	/* Completion channels and the asynchronous events of a context: set up (channel->fd), take
-	 * down, an event was queued (called from inside the adapter, once for each event), wait
-	 * until channel->head is set: 0, -EAGAIN (fd is non-blocking), -EINTR. All inside a call;
-	 * while channel_wait() waits, others may make theirs. */
+	/* Channels: set up (channel->fd), take down, an event more (called from inside the adapter,
+	 * once for each event), wait until channel->events is not @seen: 0, -EINTR. All inside a
+	 * call; while channel_wait() waits, others may make theirs. */
 	int (*channel_init)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_fini)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_signal)(struct vrb_world *world, struct vrb_channel *channel);
-	int (*channel_wait)(struct vrb_world *world, struct vrb_channel *channel);
+	int (*channel_wait)(struct vrb_world *world, struct vrb_channel *channel, uint32_t seen);
 	/* Inside a call, as the two below. Fills addresses, ports and link_* of @path, whose
 	 * dst_ip, dscp, ttl, flow_label and priority are set, for the QP pair (local, remote).
 	 * -EHOSTUNREACH, -EINVAL (gid index). */
@@ -68,7 +74,10 @@ struct vrb_world {
 	const char *device_name;	  /* "verbena0" */
 	const char *netdev;		  /* "eth0" */
 	uint64_t guid;
-	struct vrb_device *device; /* belongs to transport/verbs; NULL at first */
+	/* A test's: each call goes to bytes and back (transport/verbs/bytes.c), to no effect. */
+	bool through_bytes;
+	struct vrb_device *device; /* the front's; NULL at first */
+	struct vrb_local *local;   /* the adapter's side of the seam; NULL at first */
 };
 
 /* The adapters that the calling program has. Defined once by each final artefact. */
@@ -81,16 +90,11 @@ const struct vrb_provider *vrb_provider(void);
 /* Gives world->device back, when the program has ended. */
 void vrb_world_fini(struct vrb_world *world);
 
-/* For the world's struct hca_observer: pass on_cq_event() and on_async() to these. @owner is a CQ's
- * for IBV_EVENT_CQ_ERR, a QP's for its events, NULL for those of the port. */
-void vrb_on_cq_event(struct vrb_world *world, void *cq_owner);
+/* For the world's struct hca_observer: pass on_cq_event() and on_async() to these. @owner is what
+ * hca_cq_create() and hca_qp_create() were given here; NULL: the port's event, which all programs
+ * in
+ * @world hear of. */
+void vrb_on_cq_event(void *cq_owner);
 void vrb_on_async(struct vrb_world *world, void *owner, int event);
-
-/* The queue of a completion channel; the world may use @fd and @waiter. */
-struct vrb_channel {
-	int fd;
-	void *waiter;
-	struct vrb_cq_event *head, **tail; /* queued, unread */
-};
 
 #endif

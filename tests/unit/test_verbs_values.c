@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Values that cross the seam as bytes: every field, and nothing else; requests that are none. */
+#include "tests/test.h"
+
+#include "transport/verbs/bytes_call.h"
+#include "transport/verbs/world.h"
+#include <errno.h>
+#include <string.h>
+
+enum { ROOM = 256, UNTOUCHED = 0xa5 };
+
+const struct vrb_provider *vrb_provider(void)
+{
+	return NULL; /* nobody asks */
+}
+
+typedef void pass_fn(struct vrb_cursor *c, void *value);
+
+/* One bit at a time: where it was it is again, but for @size - @carried bytes (gaps between members
+ * and pointers), which stay as they were. */
+static void expect_carried(pass_fn *pass, size_t size, size_t carried)
+{
+	uint8_t from[ROOM], to[ROOM], bytes[ROOM];
+	size_t found = 0;
+
+	assert_true(size <= ROOM);
+	for (size_t at = 0; at < size; at++) {
+		struct vrb_cursor c = vrb_cursor_emit(bytes, sizeof(bytes));
+
+		memset(from, 0, sizeof(from));
+		memset(to, UNTOUCHED, sizeof(to));
+		from[at] = 1;
+		pass(&c, from);
+		assert_false(c.is_bad);
+		assert_int_equal(c.at - bytes, carried);
+		c = vrb_cursor_parse(bytes, (size_t)(c.at - bytes));
+		pass(&c, to);
+		assert_false(c.is_bad);
+		assert_ptr_equal(c.at, c.end);
+		for (size_t i = 0; i < size; i++)
+			assert_true(to[i] == UNTOUCHED || to[i] == (i == at));
+		found += to[at] == 1;
+	}
+	assert_int_equal(found, carried);
+}
+
+#define PASS(name, type)                                                                           \
+	static void name(struct vrb_cursor *c, void *value)                                        \
+	{                                                                                          \
+		vrb_pass_##name(c, (type *)value);                                                 \
+	}
+PASS(info, struct vrb_info)
+PASS(limits, struct vrb_limits)
+PASS(av, struct vrb_av)
+PASS(path, struct wire_path)
+PASS(mr_init, struct vrb_mr_init)
+PASS(mr_info, struct vrb_mr_info)
+PASS(cq_init, struct vrb_cq_init)
+PASS(qp_init, struct vrb_qp_init)
+PASS(qp_cap, struct hca_qp_cap)
+PASS(qp_attr, struct hca_qp_attr)
+PASS(sge, struct hca_sge)
+PASS(recv_wr, struct hca_recv_wr)
+PASS(wc, struct ibv_wc)
+
+static void send_wr(struct vrb_cursor *c, void *value)
+{
+	bool has_path = false;
+
+	vrb_pass_send_wr(c, value, &has_path);
+}
+
+/* What a structure has less than its size: gaps of the compiler's, pointers, and the path of
+ * attributes. */
+static void every_field_survives(void **state)
+{
+	(void)state;
+	expect_carried(info, sizeof(struct vrb_info), sizeof(struct vrb_info));
+	expect_carried(limits, sizeof(struct vrb_limits), sizeof(struct vrb_limits));
+	expect_carried(av, sizeof(struct vrb_av), sizeof(struct vrb_av) - 1);
+	expect_carried(path, sizeof(struct wire_path), sizeof(struct wire_path) - 2);
+	expect_carried(mr_init, sizeof(struct vrb_mr_init), sizeof(struct vrb_mr_init) - 4);
+	expect_carried(mr_info, sizeof(struct vrb_mr_info), sizeof(struct vrb_mr_info) - 4);
+	expect_carried(cq_init, sizeof(struct vrb_cq_init), sizeof(struct vrb_cq_init) - 4);
+	expect_carried(qp_init, sizeof(struct vrb_qp_init), sizeof(struct vrb_qp_init) - 7);
+	expect_carried(qp_cap, sizeof(struct hca_qp_cap), sizeof(struct hca_qp_cap));
+	expect_carried(qp_attr, sizeof(struct hca_qp_attr),
+		       sizeof(struct hca_qp_attr) - sizeof(struct wire_path) - 2);
+	expect_carried(sge, sizeof(struct hca_sge), sizeof(struct hca_sge));
+	expect_carried(recv_wr, sizeof(struct hca_recv_wr), sizeof(struct hca_recv_wr) - 12);
+	expect_carried(wc, sizeof(struct ibv_wc), sizeof(struct ibv_wc) - 2);
+}
+
+/* One byte more than its fields: whether there is a path. */
+static void every_field_of_a_request_survives(void **state)
+{
+	const size_t fields = sizeof(struct hca_send_wr) - 2 * sizeof(void *) - 4;
+	struct hca_send_wr from, to;
+	uint8_t bytes[ROOM];
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(from); at++) {
+		struct vrb_cursor c = vrb_cursor_emit(bytes, sizeof(bytes));
+
+		memset(&from, 0, sizeof(from));
+		memset(&to, 0, sizeof(to));
+		((uint8_t *)&from)[at] = 1;
+		send_wr(&c, &from);
+		assert_int_equal(c.at - bytes, fields + 1);
+		c = vrb_cursor_parse(bytes, fields + 1);
+		send_wr(&c, &to);
+		if (at >= offsetof(struct hca_send_wr, sge) &&
+		    at < offsetof(struct hca_send_wr, sge) + sizeof(void *))
+			continue;
+		if (at >= offsetof(struct hca_send_wr, path) &&
+		    at < offsetof(struct hca_send_wr, path) + sizeof(void *))
+			continue;
+		if (at >= offsetof(struct hca_send_wr, rkey) + 4 &&
+		    at < offsetof(struct hca_send_wr, compare_add))
+			continue;
+		assert_memory_equal(&from, &to, sizeof(from));
+	}
+}
+
+static void literal_bytes(void **state)
+{
+	const uint8_t literal[16] = {8, 7, 6, 5, 4, 3, 2, 1, 0x0c, 0x0b, 0x0a, 0x09, 4, 3, 2, 1};
+	struct hca_sge sge = {0x0102030405060708, 0x090a0b0c, 0x01020304};
+	uint8_t bytes[16];
+	struct vrb_cursor c = vrb_cursor_emit(bytes, sizeof(bytes));
+
+	(void)state;
+	vrb_pass_sge(&c, &sge);
+	assert_false(c.is_bad);
+	assert_memory_equal(bytes, literal, 16);
+}
+
+static void what_does_not_fit_is_bad(void **state)
+{
+	uint8_t bytes[4] = {0xff, 0xff, 0xff, 2};
+	struct vrb_cursor c = vrb_cursor_emit(bytes, 4);
+	uint64_t word = 1;
+	uint32_t half = 7;
+	bool flag;
+
+	(void)state;
+	vrb_pass_u64(&c, &word);
+	assert_true(c.is_bad);
+	assert_int_equal(bytes[0], 0xff);
+	c = vrb_cursor_parse(bytes, 3);
+	vrb_pass_u32(&c, &half);
+	assert_true(c.is_bad);
+	assert_int_equal(half, 0);
+	c = vrb_cursor_parse(bytes + 3, 1);
+	vrb_pass_bool(&c, &flag);
+	assert_true(c.is_bad);
+}
+
+/* Calls that are cut off, that are longer than they are (lists are empty in zeros), and that there
+ * are not, are refused before anybody hears of them: there is nobody. */
+static void requests_that_are_none(void **state)
+{
+	const struct vrb_backend none = {0};
+	const struct vrb_bytes nobody = {.inner = &none};
+	const size_t lengths[] = {0, 1, 2, 3, 5, 250};
+
+	(void)state;
+	for (uint32_t call = 0; call < VRB_BYTES_COUNT + 2; call++)
+		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+			uint8_t request[ROOM] = {(uint8_t)call}, answer[ROOM];
+			struct vrb_cursor q = vrb_cursor_parse(request, lengths[i]);
+			struct vrb_cursor a = vrb_cursor_emit(answer, sizeof(answer));
+			int ret = 0;
+
+			vrb_bytes_answer(&nobody, &q, &a);
+			q = vrb_cursor_parse(answer, (size_t)(a.at - answer));
+			VRB_PASS_INT(&q, &ret);
+			assert_int_equal(ret, -EPROTO);
+		}
+}
+
+RUN(T(every_field_survives), T(every_field_of_a_request_survives), T(literal_bytes),
+    T(what_does_not_fit_is_bad), T(requests_that_are_none))

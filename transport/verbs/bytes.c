@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The front's end: a call becomes a request, its answer what the call fills. */
+#include "transport/verbs/bytes_call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { ROOM = 512, WR_ROOM = 256, SGE_ROOM = 16, WC_ROOM = 64 };
+
+/* A call on its way: first the cursor emits the request, then it parses the answer. */
+struct passage {
+	const struct vrb_bytes *bytes;
+	size_t room; /* of the request, and of the answer */
+	uint8_t *request, *answer;
+	struct vrb_cursor c;
+};
+
+static struct passage begin(void *self, enum vrb_bytes_call call, size_t room)
+{
+	struct passage p = {.bytes = self, .room = room, .request = malloc(2 * room)};
+	uint32_t number = call;
+
+	p.answer = p.request ? p.request + room : NULL;
+	p.c = vrb_cursor_emit(p.request, p.request ? room : 0);
+	vrb_pass_u32(&p.c, &number);
+	return p;
+}
+
+/* What the call returned; its outputs come next, with the values' own functions. */
+static int carry(struct passage *p)
+{
+	struct vrb_cursor request, answer = vrb_cursor_emit(p->answer, p->room);
+	int ret = 0;
+
+	if (!p->request)
+		return -ENOMEM;
+	if (p->c.is_bad)
+		return -EPROTO;
+	request = vrb_cursor_parse(p->request, (size_t)(p->c.at - p->request));
+	vrb_bytes_answer(p->bytes, &request, &answer);
+	p->c = vrb_cursor_parse(p->answer, (size_t)(answer.at - p->answer));
+	p->c.is_bad = answer.is_bad;
+	VRB_PASS_INT(&p->c, &ret);
+	return p->c.is_bad ? -EPROTO : ret;
+}
+
+static int end(struct passage *p, int ret)
+{
+	if (ret >= 0 && (p->c.is_bad || p->c.at != p->c.end))
+		ret = -EPROTO;
+	free(p->request);
+	return ret;
+}
+
+static int bytes_attach(void *self, struct vrb_info *ret_info, struct vrb_ring **ret_ring)
+{
+	struct passage p = begin(self, VRB_BYTES_ATTACH, ROOM);
+	struct vrb_bytes *bytes = self;
+	int ret = carry(&p);
+
+	if (ret == 0) {
+		vrb_pass_info(&p.c, ret_info);
+		bytes->sge_max = ret_info->sge_max;
+		vrb_pass_bytes(&p.c, (uint8_t *)ret_ring, sizeof(*ret_ring));
+	}
+	return end(&p, ret);
+}
+
+static void bytes_detach(void *self)
+{
+	struct vrb_bytes *bytes = self;
+
+	bytes->inner->detach(bytes->self);
+	free(bytes);
+}
+
+static int bytes_query(void *self, struct vrb_limits *ret_limits)
+{
+	struct passage p = begin(self, VRB_BYTES_QUERY, ROOM);
+	int ret = carry(&p);
+
+	if (ret == 0)
+		vrb_pass_limits(&p.c, ret_limits);
+	return end(&p, ret);
+}
+
+static int bytes_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
+{
+	struct passage p = begin(self, VRB_BYTES_QUERY_GID, ROOM);
+	int ret;
+
+	vrb_pass_u32(&p.c, &index);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_bytes(&p.c, ret_gid, 16);
+	return end(&p, ret);
+}
+
+static int bytes_create_pd(void *self, uint64_t *ret_pd)
+{
+	struct passage p = begin(self, VRB_BYTES_CREATE_PD, ROOM);
+	int ret = carry(&p);
+
+	if (ret == 0)
+		vrb_pass_u64(&p.c, ret_pd);
+	return end(&p, ret);
+}
+
+static int destroy(void *self, enum vrb_bytes_call call, uint64_t handle)
+{
+	struct passage p = begin(self, call, ROOM);
+
+	vrb_pass_u64(&p.c, &handle);
+	return end(&p, carry(&p));
+}
+
+static int bytes_destroy_pd(void *self, uint64_t pd)
+{
+	return destroy(self, VRB_BYTES_DESTROY_PD, pd);
+}
+
+static int bytes_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
+			   struct vrb_mr_info *ret_info)
+{
+	struct passage p = begin(self, VRB_BYTES_CREATE_MR, ROOM);
+	struct vrb_mr_init copy = *init;
+	int ret;
+
+	vrb_pass_u64(&p.c, &pd);
+	vrb_pass_mr_init(&p.c, &copy);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_mr_info(&p.c, ret_info);
+	return end(&p, ret);
+}
+
+static int bytes_destroy_mr(void *self, uint64_t mr)
+{
+	return destroy(self, VRB_BYTES_DESTROY_MR, mr);
+}
+
+static int bytes_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
+{
+	struct passage p = begin(self, VRB_BYTES_RESOLVE_AH, ROOM);
+	struct vrb_av copy = *av;
+	int ret;
+
+	vrb_pass_av(&p.c, &copy);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_path(&p.c, ret_path);
+	return end(&p, ret);
+}
+
+static int bytes_create_channel(void *self, enum vrb_channel_use use, uint64_t *ret_channel,
+				int *ret_fd)
+{
+	struct passage p = begin(self, VRB_BYTES_CREATE_CHANNEL, ROOM);
+	int ret;
+
+	VRB_PASS_INT(&p.c, &use);
+	ret = carry(&p);
+	if (ret == 0) {
+		vrb_pass_u64(&p.c, ret_channel);
+		VRB_PASS_INT(&p.c, ret_fd);
+	}
+	return end(&p, ret);
+}
+
+static int bytes_destroy_channel(void *self, uint64_t channel)
+{
+	return destroy(self, VRB_BYTES_DESTROY_CHANNEL, channel);
+}
+
+static int bytes_wait_channel(void *self, uint64_t channel, uint32_t *seen)
+{
+	struct passage p = begin(self, VRB_BYTES_WAIT_CHANNEL, ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &channel);
+	vrb_pass_u32(&p.c, seen);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_u32(&p.c, seen);
+	return end(&p, ret);
+}
+
+static void bytes_charge_event(void *self)
+{
+	struct passage p = begin(self, VRB_BYTES_CHARGE_EVENT, ROOM);
+
+	(void)end(&p, carry(&p));
+}
+
+static void bytes_refill(void *self)
+{
+	struct passage p = begin(self, VRB_BYTES_REFILL, ROOM);
+
+	(void)end(&p, carry(&p));
+}
+
+static void bytes_relax(void *self, uint64_t cq)
+{
+	struct passage p = begin(self, VRB_BYTES_RELAX, ROOM);
+
+	vrb_pass_u64(&p.c, &cq);
+	(void)end(&p, carry(&p));
+}
+
+static int bytes_create_cq(void *self, const struct vrb_cq_init *init, uint64_t *ret_cq,
+			   uint32_t *ret_depth)
+{
+	struct passage p = begin(self, VRB_BYTES_CREATE_CQ, ROOM);
+	struct vrb_cq_init copy = *init;
+	int ret;
+
+	vrb_pass_cq_init(&p.c, &copy);
+	ret = carry(&p);
+	if (ret == 0) {
+		vrb_pass_u64(&p.c, ret_cq);
+		vrb_pass_u32(&p.c, ret_depth);
+	}
+	return end(&p, ret);
+}
+
+static int bytes_destroy_cq(void *self, uint64_t cq)
+{
+	return destroy(self, VRB_BYTES_DESTROY_CQ, cq);
+}
+
+static int bytes_poll_cq(void *self, uint64_t cq, uint32_t count, struct ibv_wc *ret_wc)
+{
+	struct passage p = begin(self, VRB_BYTES_POLL_CQ, ROOM + (size_t)count * WC_ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &cq);
+	vrb_pass_u32(&p.c, &count);
+	ret = carry(&p);
+	for (int i = 0; i < ret && i < (int)count; i++)
+		vrb_pass_wc(&p.c, &ret_wc[i]);
+	return end(&p, ret);
+}
+
+static int bytes_arm_cq(void *self, uint64_t cq, bool solicited_only)
+{
+	struct passage p = begin(self, VRB_BYTES_ARM_CQ, ROOM);
+
+	vrb_pass_u64(&p.c, &cq);
+	vrb_pass_bool(&p.c, &solicited_only);
+	return end(&p, carry(&p));
+}
+
+static int bytes_create_qp(void *self, const struct vrb_qp_init *init, uint64_t *ret_qp,
+			   uint32_t *ret_qpn)
+{
+	struct passage p = begin(self, VRB_BYTES_CREATE_QP, ROOM);
+	struct vrb_qp_init copy = *init;
+	int ret;
+
+	vrb_pass_qp_init(&p.c, &copy);
+	ret = carry(&p);
+	if (ret == 0) {
+		vrb_pass_u64(&p.c, ret_qp);
+		vrb_pass_u32(&p.c, ret_qpn);
+	}
+	return end(&p, ret);
+}
+
+static int bytes_destroy_qp(void *self, uint64_t qp)
+{
+	return destroy(self, VRB_BYTES_DESTROY_QP, qp);
+}
+
+static int bytes_modify_qp(void *self, uint64_t qp, const struct hca_qp_attr *attr, uint32_t mask,
+			   const struct vrb_av *av, enum hca_qp_state cur_state)
+{
+	struct passage p = begin(self, VRB_BYTES_MODIFY_QP, ROOM);
+	struct hca_qp_attr attr_copy = *attr;
+	struct vrb_av av_copy = *av;
+
+	vrb_pass_u64(&p.c, &qp);
+	vrb_pass_qp_attr(&p.c, &attr_copy);
+	vrb_pass_u32(&p.c, &mask);
+	vrb_pass_av(&p.c, &av_copy);
+	VRB_PASS_INT(&p.c, &cur_state);
+	return end(&p, carry(&p));
+}
+
+static int bytes_query_qp(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
+			  struct hca_qp_cap *ret_cap)
+{
+	struct passage p = begin(self, VRB_BYTES_QUERY_QP, ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &qp);
+	ret = carry(&p);
+	if (ret == 0) {
+		vrb_pass_qp_attr(&p.c, ret_attr);
+		vrb_pass_qp_cap(&p.c, ret_cap);
+	}
+	return end(&p, ret);
+}
+
+/* Of a list that is too long for any queue nothing is read: it may not be there. */
+static uint32_t list_length(const struct vrb_bytes *bytes, uint32_t sge_count)
+{
+	return sge_count <= bytes->sge_max ? sge_count : 0;
+}
+
+static void pass_list(struct vrb_cursor *c, const struct hca_sge *sge, uint32_t count)
+{
+	vrb_pass_u32(c, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct hca_sge copy = sge[i];
+
+		vrb_pass_sge(c, &copy);
+	}
+}
+
+/* The answer to a post says how far it came, whatever it returns. */
+static int end_post(struct passage *p, uint32_t *ret_done)
+{
+	int ret = carry(p);
+
+	*ret_done = 0;
+	if (p->request)
+		vrb_pass_u32(&p->c, ret_done);
+	return end(p, ret);
+}
+
+static int bytes_post_send(void *self, uint64_t qp, uint32_t listed, const struct hca_send_wr *wr,
+			   uint32_t count, uint32_t *ret_done)
+{
+	struct passage p;
+	size_t room = ROOM;
+
+	for (uint32_t i = 0; i < count; i++)
+		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM;
+	p = begin(self, VRB_BYTES_POST_SEND, room);
+	vrb_pass_u64(&p.c, &qp);
+	vrb_pass_u32(&p.c, &listed);
+	vrb_pass_u32(&p.c, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct hca_send_wr copy = wr[i];
+		bool has_path = wr[i].path != NULL;
+
+		vrb_pass_send_wr(&p.c, &copy, &has_path);
+		pass_list(&p.c, wr[i].sge, list_length(self, wr[i].sge_count));
+		if (has_path) {
+			struct wire_path path = *wr[i].path;
+
+			vrb_pass_path(&p.c, &path);
+		}
+	}
+	return end_post(&p, ret_done);
+}
+
+static int bytes_post_recv(void *self, uint64_t qp, uint32_t listed, const struct hca_recv_wr *wr,
+			   uint32_t count, uint32_t *ret_done)
+{
+	struct passage p;
+	size_t room = ROOM;
+
+	for (uint32_t i = 0; i < count; i++)
+		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM;
+	p = begin(self, VRB_BYTES_POST_RECV, room);
+	vrb_pass_u64(&p.c, &qp);
+	vrb_pass_u32(&p.c, &listed);
+	vrb_pass_u32(&p.c, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct hca_recv_wr copy = wr[i];
+
+		vrb_pass_recv_wr(&p.c, &copy);
+		pass_list(&p.c, wr[i].sge, list_length(self, wr[i].sge_count));
+	}
+	return end_post(&p, ret_done);
+}
+
+void *vrb_bytes_create(const struct vrb_backend *inner, void *self)
+{
+	struct vrb_bytes *bytes = calloc(1, sizeof(*bytes));
+
+	if (bytes)
+		*bytes = (struct vrb_bytes){.inner = inner, .self = self};
+	return bytes;
+}
+
+const struct vrb_backend vrb_bytes = {
+	.name = "bytes",
+	.attach = bytes_attach,
+	.detach = bytes_detach,
+	.query = bytes_query,
+	.query_gid = bytes_query_gid,
+	.create_pd = bytes_create_pd,
+	.destroy_pd = bytes_destroy_pd,
+	.create_mr = bytes_create_mr,
+	.destroy_mr = bytes_destroy_mr,
+	.resolve_ah = bytes_resolve_ah,
+	.create_channel = bytes_create_channel,
+	.destroy_channel = bytes_destroy_channel,
+	.wait_channel = bytes_wait_channel,
+	.charge_event = bytes_charge_event,
+	.refill = bytes_refill,
+	.relax = bytes_relax,
+	.create_cq = bytes_create_cq,
+	.destroy_cq = bytes_destroy_cq,
+	.poll_cq = bytes_poll_cq,
+	.arm_cq = bytes_arm_cq,
+	.create_qp = bytes_create_qp,
+	.destroy_qp = bytes_destroy_qp,
+	.modify_qp = bytes_modify_qp,
+	.query_qp = bytes_query_qp,
+	.post_send = bytes_post_send,
+	.post_recv = bytes_post_recv,
+};

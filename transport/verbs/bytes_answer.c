@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The adapter's end: a request is parsed and made, its result becomes an answer. */
+#include "transport/verbs/bytes_call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void answer_fn(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a);
+
+/* What is not in the bytes must not be there by chance. */
+#define FOREIGN(value) memset(&(value), 0xa5, sizeof(value))
+
+/* The whole request has been parsed, and was one. */
+static bool is_sound(const struct vrb_cursor *q)
+{
+	return !q->is_bad && q->at == q->end;
+}
+
+static bool give(struct vrb_cursor *a, int ret)
+{
+	VRB_PASS_INT(a, &ret);
+	return ret >= 0;
+}
+
+static void attach(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct vrb_ring *ring; /* memory that both have */
+	struct vrb_info info;
+
+	if (!give(a, is_sound(q) ? b->inner->attach(b->self, &info, &ring) : -EPROTO))
+		return;
+	vrb_pass_info(a, &info);
+	vrb_pass_bytes(a, (uint8_t *)&ring, sizeof(ring));
+}
+
+static void query(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct vrb_limits limits;
+
+	if (give(a, is_sound(q) ? b->inner->query(b->self, &limits) : -EPROTO))
+		vrb_pass_limits(a, &limits);
+}
+
+static void query_gid(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	uint32_t index;
+	uint8_t gid[16];
+
+	vrb_pass_u32(q, &index);
+	if (give(a, is_sound(q) ? b->inner->query_gid(b->self, index, gid) : -EPROTO))
+		vrb_pass_bytes(a, gid, sizeof(gid));
+}
+
+static void create_pd(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	uint64_t pd;
+
+	if (give(a, is_sound(q) ? b->inner->create_pd(b->self, &pd) : -EPROTO))
+		vrb_pass_u64(a, &pd);
+}
+
+static void create_mr(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct vrb_mr_init init;
+	struct vrb_mr_info info;
+	uint64_t pd;
+
+	FOREIGN(init);
+	vrb_pass_u64(q, &pd);
+	vrb_pass_mr_init(q, &init);
+	if (give(a, is_sound(q) ? b->inner->create_mr(b->self, pd, &init, &info) : -EPROTO))
+		vrb_pass_mr_info(a, &info);
+}
+
+static void resolve_ah(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct wire_path path;
+	struct vrb_av av;
+
+	FOREIGN(av);
+	vrb_pass_av(q, &av);
+	if (give(a, is_sound(q) ? b->inner->resolve_ah(b->self, &av, &path) : -EPROTO))
+		vrb_pass_path(a, &path);
+}
+
+static void create_channel(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	enum vrb_channel_use use;
+	uint64_t channel;
+	int fd;
+
+	FOREIGN(use);
+	VRB_PASS_INT(q, &use);
+	if (!give(a, is_sound(q) ? b->inner->create_channel(b->self, use, &channel, &fd) : -EPROTO))
+		return;
+	vrb_pass_u64(a, &channel);
+	VRB_PASS_INT(a, &fd);
+}
+
+static void wait_channel(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	uint64_t channel;
+	uint32_t seen;
+
+	vrb_pass_u64(q, &channel);
+	vrb_pass_u32(q, &seen);
+	if (give(a, is_sound(q) ? b->inner->wait_channel(b->self, channel, &seen) : -EPROTO))
+		vrb_pass_u32(a, &seen);
+}
+
+static void charge_event(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	if (is_sound(q))
+		b->inner->charge_event(b->self);
+	give(a, is_sound(q) ? 0 : -EPROTO);
+}
+
+static void refill(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	if (is_sound(q))
+		b->inner->refill(b->self);
+	give(a, is_sound(q) ? 0 : -EPROTO);
+}
+
+static void relax(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	uint64_t cq;
+
+	vrb_pass_u64(q, &cq);
+	if (is_sound(q))
+		b->inner->relax(b->self, cq);
+	give(a, is_sound(q) ? 0 : -EPROTO);
+}
+
+static void create_cq(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct vrb_cq_init init;
+	uint64_t cq;
+	uint32_t depth;
+
+	FOREIGN(init);
+	vrb_pass_cq_init(q, &init);
+	if (!give(a, is_sound(q) ? b->inner->create_cq(b->self, &init, &cq, &depth) : -EPROTO))
+		return;
+	vrb_pass_u64(a, &cq);
+	vrb_pass_u32(a, &depth);
+}
+
+static void poll_cq(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct ibv_wc *wc;
+	uint64_t cq;
+	uint32_t count;
+	int done = -EPROTO;
+
+	vrb_pass_u64(q, &cq);
+	vrb_pass_u32(q, &count);
+	wc = calloc(count, sizeof(*wc));
+	if (!wc)
+		done = -ENOMEM;
+	else if (is_sound(q))
+		done = b->inner->poll_cq(b->self, cq, count, wc);
+	give(a, done);
+	for (int i = 0; i < done; i++)
+		vrb_pass_wc(a, &wc[i]);
+	free(wc);
+}
+
+static void arm_cq(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	uint64_t cq;
+	bool solicited_only;
+
+	vrb_pass_u64(q, &cq);
+	vrb_pass_bool(q, &solicited_only);
+	give(a, is_sound(q) ? b->inner->arm_cq(b->self, cq, solicited_only) : -EPROTO);
+}
+
+static void create_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct vrb_qp_init init;
+	uint64_t qp;
+	uint32_t qpn;
+
+	FOREIGN(init);
+	vrb_pass_qp_init(q, &init);
+	if (!give(a, is_sound(q) ? b->inner->create_qp(b->self, &init, &qp, &qpn) : -EPROTO))
+		return;
+	vrb_pass_u64(a, &qp);
+	vrb_pass_u32(a, &qpn);
+}
+
+static void modify_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct hca_qp_attr attr;
+	struct vrb_av av;
+	enum hca_qp_state cur_state;
+	uint64_t qp;
+	uint32_t mask;
+
+	FOREIGN(attr);
+	FOREIGN(av);
+	FOREIGN(cur_state);
+	vrb_pass_u64(q, &qp);
+	vrb_pass_qp_attr(q, &attr);
+	vrb_pass_u32(q, &mask);
+	vrb_pass_av(q, &av);
+	VRB_PASS_INT(q, &cur_state);
+	give(a,
+	     is_sound(q) ? b->inner->modify_qp(b->self, qp, &attr, mask, &av, cur_state) : -EPROTO);
+}
+
+static void query_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct hca_qp_attr attr;
+	struct hca_qp_cap cap;
+	uint64_t qp;
+
+	vrb_pass_u64(q, &qp);
+	if (!give(a, is_sound(q) ? b->inner->query_qp(b->self, qp, &attr, &cap) : -EPROTO))
+		return;
+	vrb_pass_qp_attr(a, &attr);
+	vrb_pass_qp_cap(a, &cap);
+}
+
+/* A list with its length, which is less than its request says where that is refused anyway; NULL:
+ * it cannot be that long, or there is no memory. */
+static struct hca_sge *parse_list(const struct vrb_bytes *b, struct vrb_cursor *q,
+				  uint32_t sge_count)
+{
+	struct hca_sge *sge;
+	uint32_t count;
+
+	vrb_pass_u32(q, &count);
+	q->is_bad |= count != sge_count && sge_count <= b->sge_max;
+	if (q->is_bad || count > (size_t)(q->end - q->at) / sizeof(*sge)) {
+		q->is_bad = true;
+		return NULL;
+	}
+	sge = malloc((count ? count : 1) * sizeof(*sge));
+	for (uint32_t i = 0; sge && i < count; i++) {
+		FOREIGN(sge[i]);
+		vrb_pass_sge(q, &sge[i]);
+	}
+	q->is_bad |= !sge;
+	return sge;
+}
+
+static struct wire_path *parse_path(struct vrb_cursor *q, bool is_there)
+{
+	struct wire_path *path = is_there ? malloc(sizeof(*path)) : NULL;
+
+	if (path) {
+		FOREIGN(*path);
+		vrb_pass_path(q, path);
+	}
+	q->is_bad |= is_there && !path;
+	return path;
+}
+
+static void post_send(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct hca_send_wr *wr;
+	uint64_t qp;
+	uint32_t listed, count, done = 0;
+
+	vrb_pass_u64(q, &qp);
+	vrb_pass_u32(q, &listed);
+	vrb_pass_u32(q, &count);
+	wr = calloc(count + 1, sizeof(*wr));
+	q->is_bad |= !wr;
+	for (uint32_t i = 0; i < count && !q->is_bad; i++) {
+		bool has_path = false;
+
+		FOREIGN(wr[i]);
+		vrb_pass_send_wr(q, &wr[i], &has_path);
+		wr[i].sge = parse_list(b, q, wr[i].sge_count);
+		wr[i].path = parse_path(q, has_path);
+	}
+	give(a, is_sound(q) ? b->inner->post_send(b->self, qp, listed, wr, count, &done) : -EPROTO);
+	vrb_pass_u32(a, &done);
+	for (uint32_t i = 0; wr && i < count; i++) {
+		free((void *)(uintptr_t)wr[i].sge);
+		free((void *)(uintptr_t)wr[i].path);
+	}
+	free(wr);
+}
+
+static void post_recv(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	struct hca_recv_wr *wr;
+	uint64_t qp;
+	uint32_t listed, count, done = 0;
+
+	vrb_pass_u64(q, &qp);
+	vrb_pass_u32(q, &listed);
+	vrb_pass_u32(q, &count);
+	wr = calloc(count + 1, sizeof(*wr));
+	q->is_bad |= !wr;
+	for (uint32_t i = 0; i < count && !q->is_bad; i++) {
+		FOREIGN(wr[i]);
+		vrb_pass_recv_wr(q, &wr[i]);
+		wr[i].sge = parse_list(b, q, wr[i].sge_count);
+	}
+	give(a, is_sound(q) ? b->inner->post_recv(b->self, qp, listed, wr, count, &done) : -EPROTO);
+	vrb_pass_u32(a, &done);
+	for (uint32_t i = 0; wr && i < count; i++)
+		free((void *)(uintptr_t)wr[i].sge);
+	free(wr);
+}
+
+/* Those that take a handle away. */
+static void destroy(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a,
+		    int (*call)(void *self, uint64_t handle))
+{
+	uint64_t handle;
+
+	vrb_pass_u64(q, &handle);
+	give(a, is_sound(q) ? call(b->self, handle) : -EPROTO);
+}
+
+static void destroy_pd(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	destroy(b, q, a, b->inner->destroy_pd);
+}
+
+static void destroy_mr(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	destroy(b, q, a, b->inner->destroy_mr);
+}
+
+static void destroy_channel(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	destroy(b, q, a, b->inner->destroy_channel);
+}
+
+static void destroy_cq(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	destroy(b, q, a, b->inner->destroy_cq);
+}
+
+static void destroy_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	destroy(b, q, a, b->inner->destroy_qp);
+}
+
+static answer_fn *const calls[VRB_BYTES_COUNT] = {
+	[VRB_BYTES_ATTACH] = attach,
+	[VRB_BYTES_QUERY] = query,
+	[VRB_BYTES_QUERY_GID] = query_gid,
+	[VRB_BYTES_CREATE_PD] = create_pd,
+	[VRB_BYTES_DESTROY_PD] = destroy_pd,
+	[VRB_BYTES_CREATE_MR] = create_mr,
+	[VRB_BYTES_DESTROY_MR] = destroy_mr,
+	[VRB_BYTES_RESOLVE_AH] = resolve_ah,
+	[VRB_BYTES_CREATE_CHANNEL] = create_channel,
+	[VRB_BYTES_DESTROY_CHANNEL] = destroy_channel,
+	[VRB_BYTES_WAIT_CHANNEL] = wait_channel,
+	[VRB_BYTES_CHARGE_EVENT] = charge_event,
+	[VRB_BYTES_REFILL] = refill,
+	[VRB_BYTES_RELAX] = relax,
+	[VRB_BYTES_CREATE_CQ] = create_cq,
+	[VRB_BYTES_DESTROY_CQ] = destroy_cq,
+	[VRB_BYTES_POLL_CQ] = poll_cq,
+	[VRB_BYTES_ARM_CQ] = arm_cq,
+	[VRB_BYTES_CREATE_QP] = create_qp,
+	[VRB_BYTES_DESTROY_QP] = destroy_qp,
+	[VRB_BYTES_MODIFY_QP] = modify_qp,
+	[VRB_BYTES_QUERY_QP] = query_qp,
+	[VRB_BYTES_POST_SEND] = post_send,
+	[VRB_BYTES_POST_RECV] = post_recv,
+};
+
+void vrb_bytes_answer(const struct vrb_bytes *bytes, struct vrb_cursor *request,
+		      struct vrb_cursor *answer)
+{
+	uint32_t call;
+
+	vrb_pass_u32(request, &call);
+	if (request->is_bad || call >= VRB_BYTES_COUNT)
+		give(answer, -EPROTO);
+	else
+		calls[call](bytes, request, answer);
+}

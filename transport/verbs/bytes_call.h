@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_BYTES_CALL_H
+#define VERBS_BYTES_CALL_H
+
+/* Between the two ends of transport/verbs/bytes.h: which calls there are, and how a request is
+ * answered. */
+#include "transport/verbs/bytes.h"
+
+enum vrb_bytes_call {
+	VRB_BYTES_ATTACH,
+	VRB_BYTES_QUERY,
+	VRB_BYTES_QUERY_GID,
+	VRB_BYTES_CREATE_PD,
+	VRB_BYTES_DESTROY_PD,
+	VRB_BYTES_CREATE_MR,
+	VRB_BYTES_DESTROY_MR,
+	VRB_BYTES_RESOLVE_AH,
+	VRB_BYTES_CREATE_CHANNEL,
+	VRB_BYTES_DESTROY_CHANNEL,
+	VRB_BYTES_WAIT_CHANNEL,
+	VRB_BYTES_CHARGE_EVENT,
+	VRB_BYTES_REFILL,
+	VRB_BYTES_RELAX,
+	VRB_BYTES_CREATE_CQ,
+	VRB_BYTES_DESTROY_CQ,
+	VRB_BYTES_POLL_CQ,
+	VRB_BYTES_ARM_CQ,
+	VRB_BYTES_CREATE_QP,
+	VRB_BYTES_DESTROY_QP,
+	VRB_BYTES_MODIFY_QP,
+	VRB_BYTES_QUERY_QP,
+	VRB_BYTES_POST_SEND,
+	VRB_BYTES_POST_RECV,
+	VRB_BYTES_COUNT,
+};
+
+struct vrb_bytes {
+	const struct vrb_backend *inner;
+	void *self;	  /* of @inner */
+	uint32_t sge_max; /* as attach() has it */
+};
+
+/* Makes the call that @request describes, whoever wrote it, and writes the answer. */
+void vrb_bytes_answer(const struct vrb_bytes *bytes, struct vrb_cursor *request,
+		      struct vrb_cursor *answer);
+
+#endif

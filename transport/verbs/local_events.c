@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the adapter tells: into the ring, or noted with the object until there is room. */
+#include "transport/verbs/local.h"
+
+#include "util/check.h"
+#include <errno.h>
+
+static bool put(struct vrb_object *object, enum vrb_event_kind kind, uint32_t value)
+{
+	const struct vrb_event event = {.object = object->handle, .kind = kind, .value = value};
+
+	return vrb_ring_put(&object->local->ring, &event);
+}
+
+static void note(struct vrb_object *object, enum vrb_event_kind kind, uint32_t value)
+{
+	struct vrb_local *local = object->local;
+
+	if (kind == VRB_EVENT_COMPLETION)
+		object->late_completions += value;
+	else
+		object->late_types |= 1u << value;
+	if (!object->is_late) {
+		object->is_late = true;
+		object->later = NULL;
+		*local->late_tail = object;
+		local->late_tail = &object->later;
+	}
+	__atomic_store_n(&local->ring.more, 1, __ATOMIC_RELEASE);
+}
+
+static void raise_event(struct vrb_object *object, struct vrb_object *channel,
+			enum vrb_event_kind kind, uint32_t value)
+{
+	struct vrb_world *world = object->local->world;
+
+	if (object->is_late || !put(object, kind, value))
+		note(object, kind, value);
+	channel->wait.events++;
+	world->ops->channel_signal(world, &channel->wait);
+}
+
+void vrb_on_cq_event(void *cq_owner)
+{
+	struct vrb_object *cq = cq_owner;
+
+	if (cq->channel)
+		raise_event(cq, cq->channel, VRB_EVENT_COMPLETION, 1);
+}
+
+void vrb_on_async(struct vrb_world *world, void *owner, int event)
+{
+	struct vrb_object *object = owner;
+
+	CHECK(event >= 0 && event < 32);
+	if (object) {
+		raise_event(object, object->async, VRB_EVENT_ASYNC, (uint32_t)event);
+		return;
+	}
+	object = world->local ? world->local->async_channels : NULL;
+	for (; object; object = object->next)
+		raise_event(object, object, VRB_EVENT_ASYNC, (uint32_t)event);
+}
+
+/* False: the ring is full again. */
+static bool put_late(struct vrb_object *object)
+{
+	if (object->late_completions != 0 &&
+	    !put(object, VRB_EVENT_COMPLETION, object->late_completions))
+		return false;
+	object->late_completions = 0;
+	while (object->late_types != 0) {
+		if (!put(object, VRB_EVENT_ASYNC, (uint32_t)__builtin_ctz(object->late_types)))
+			return false;
+		object->late_types &= object->late_types - 1;
+	}
+	return true;
+}
+
+static void remove_late(struct vrb_local *local, struct vrb_object **at)
+{
+	struct vrb_object *object = *at;
+
+	*at = object->later;
+	if (!*at)
+		local->late_tail = at;
+	object->is_late = false;
+}
+
+void vrb_local_refill(void *self)
+{
+	struct vrb_local *local = self;
+	struct vrb_world *world = local->world;
+
+	world->ops->enter(world, VRB_CALL_WAIT, 0);
+	while (local->late && put_late(local->late))
+		remove_late(local, &local->late);
+	if (!local->late)
+		__atomic_store_n(&local->ring.more, 0, __ATOMIC_RELEASE);
+	world->ops->leave(world, false);
+}
+
+void vrb_local_forget(struct vrb_object *object)
+{
+	struct vrb_local *local = object->local;
+	struct vrb_object **at = &local->late;
+
+	if (!object->is_late)
+		return;
+	while (*at != object)
+		at = &(*at)->later;
+	remove_late(local, at);
+}
+
+int vrb_local_create_channel(void *self, enum vrb_channel_use use, uint64_t *ret_channel,
+			     int *ret_fd)
+{
+	struct vrb_local *local = self;
+	struct vrb_world *world = local->world;
+	struct vrb_object *channel;
+	int ret;
+
+	world->ops->enter(world, VRB_CALL_CONTROL, 0);
+	ret = vrb_local_add(local, VRB_CHANNEL, &channel);
+	if (ret == 0) {
+		channel->wait.fd = -1;
+		ret = world->ops->channel_init(world, &channel->wait);
+		if (ret < 0)
+			vrb_local_remove(channel);
+	}
+	if (ret == 0) {
+		*ret_channel = channel->handle;
+		*ret_fd = channel->wait.fd;
+		channel->is_async = use == VRB_CHANNEL_ASYNC;
+	}
+	if (ret == 0 && channel->is_async) {
+		channel->next = local->async_channels;
+		local->async_channels = channel;
+	}
+	world->ops->leave(world, false);
+	return ret;
+}
+
+int vrb_local_destroy_channel(void *self, uint64_t handle)
+{
+	struct vrb_local *local = self;
+	struct vrb_world *world = local->world;
+	struct vrb_object *channel, **at = &local->async_channels;
+	int ret = 0;
+
+	world->ops->enter(world, VRB_CALL_CONTROL, 0);
+	channel = vrb_local_find(local, handle, VRB_CHANNEL);
+	if (!channel)
+		ret = -EINVAL;
+	else if (channel->use_count != 0)
+		ret = -EBUSY;
+	if (ret == 0 && channel->is_async) {
+		while (*at != channel)
+			at = &(*at)->next;
+		*at = channel->next;
+	}
+	if (ret == 0) {
+		world->ops->channel_fini(world, &channel->wait);
+		vrb_local_remove(channel);
+	}
+	world->ops->leave(world, false);
+	return ret;
+}
+
+int vrb_local_wait_channel(void *self, uint64_t handle, uint32_t *seen)
+{
+	struct vrb_local *local = self;
+	struct vrb_world *world = local->world;
+	struct vrb_object *channel;
+	int ret = -EINVAL;
+
+	world->ops->enter(world, VRB_CALL_WAIT, 0);
+	channel = vrb_local_find(local, handle, VRB_CHANNEL);
+	if (channel) {
+		channel->use_count++;
+		ret = world->ops->channel_wait(world, &channel->wait, *seen);
+		if (ret == 0)
+			*seen = channel->wait.events;
+		channel->use_count--;
+	}
+	world->ops->leave(world, false);
+	return ret;
+}
+
+void vrb_local_charge_event(void *self)
+{
+	struct vrb_local *local = self;
+
+	local->world->ops->enter(local->world, VRB_CALL_CHANNEL, 0);
+	local->world->ops->leave(local->world, false);
+}
+
+void vrb_local_relax(void *self, uint64_t cq)
+{
+	struct vrb_local *local = self;
+	struct vrb_world *world = local->world;
+	struct vrb_object *object;
+
+	world->ops->enter(world, VRB_CALL_CHANNEL, 0);
+	object = vrb_local_find(local, cq, VRB_CQ);
+	world->ops->poll_empty(world, object ? object->hca : NULL);
+	world->ops->leave(world, false);
+}

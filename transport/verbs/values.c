@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What crosses the seam, field by field (transport/verbs/bytes.h). */
+#include "transport/verbs/bytes.h"
+
+void vrb_pass_info(struct vrb_cursor *c, struct vrb_info *info)
+{
+	vrb_pass_bytes(c, (uint8_t *)info->name, sizeof(info->name));
+	vrb_pass_u64(c, &info->guid);
+	vrb_pass_u32(c, &info->wr_max);
+	vrb_pass_u32(c, &info->sge_max);
+}
+
+void vrb_pass_limits(struct vrb_cursor *c, struct vrb_limits *limits)
+{
+	vrb_pass_u64(c, &limits->line_rate_bps);
+	vrb_pass_u32(c, &limits->mtu_max);
+	vrb_pass_u32(c, &limits->gid_count);
+	vrb_pass_u32(c, &limits->qp_max);
+	vrb_pass_u32(c, &limits->cq_max);
+	vrb_pass_u32(c, &limits->mr_max);
+	vrb_pass_u32(c, &limits->pd_max);
+	vrb_pass_u32(c, &limits->wr_max);
+	vrb_pass_u32(c, &limits->sge_max);
+	vrb_pass_u32(c, &limits->cqe_max);
+	vrb_pass_u32(c, &limits->inline_max);
+	vrb_pass_u32(c, &limits->rd_atomic_max);
+	vrb_pass_u32(c, &limits->qkey_violations);
+}
+
+void vrb_pass_av(struct vrb_cursor *c, struct vrb_av *av)
+{
+	vrb_pass_bytes(c, av->dgid, sizeof(av->dgid));
+	vrb_pass_u32(c, &av->sgid_index);
+	vrb_pass_u32(c, &av->flow_label);
+	vrb_pass_u8(c, &av->hop_limit);
+	vrb_pass_u8(c, &av->traffic_class);
+	vrb_pass_u8(c, &av->sl);
+}
+
+void vrb_pass_path(struct vrb_cursor *c, struct wire_path *path)
+{
+	vrb_pass_bytes(c, path->src_ip, sizeof(path->src_ip));
+	vrb_pass_bytes(c, path->dst_ip, sizeof(path->dst_ip));
+	vrb_pass_bytes(c, path->src_mac, sizeof(path->src_mac));
+	vrb_pass_bytes(c, path->dst_mac, sizeof(path->dst_mac));
+	vrb_pass_u16(c, &path->vlan);
+	vrb_pass_u16(c, &path->udp_sport);
+	vrb_pass_u32(c, &path->flow_label);
+	vrb_pass_u16(c, &path->ip_id);
+	vrb_pass_u8(c, &path->dscp);
+	vrb_pass_u8(c, &path->ecn);
+	vrb_pass_u8(c, &path->ttl);
+	vrb_pass_u8(c, &path->priority);
+	vrb_pass_u32(c, &path->link_dst);
+	vrb_pass_u32(c, &path->link_hash);
+}
+
+void vrb_pass_mr_init(struct vrb_cursor *c, struct vrb_mr_init *init)
+{
+	vrb_pass_u64(c, &init->addr);
+	vrb_pass_u64(c, &init->iova);
+	vrb_pass_u64(c, &init->length);
+	vrb_pass_u32(c, &init->access);
+}
+
+void vrb_pass_mr_info(struct vrb_cursor *c, struct vrb_mr_info *info)
+{
+	vrb_pass_u64(c, &info->mr);
+	vrb_pass_u32(c, &info->lkey);
+	vrb_pass_u32(c, &info->rkey);
+	vrb_pass_u32(c, &info->number);
+}
+
+void vrb_pass_cq_init(struct vrb_cursor *c, struct vrb_cq_init *init)
+{
+	vrb_pass_u32(c, &init->depth);
+	vrb_pass_u64(c, &init->channel);
+	vrb_pass_u64(c, &init->async);
+}
+
+void vrb_pass_qp_init(struct vrb_cursor *c, struct vrb_qp_init *init)
+{
+	VRB_PASS_INT(c, &init->type);
+	vrb_pass_u64(c, &init->pd);
+	vrb_pass_u64(c, &init->send_cq);
+	vrb_pass_u64(c, &init->recv_cq);
+	vrb_pass_u64(c, &init->async);
+	vrb_pass_qp_cap(c, &init->cap);
+	vrb_pass_bool(c, &init->signal_all);
+}
+
+void vrb_pass_qp_cap(struct vrb_cursor *c, struct hca_qp_cap *cap)
+{
+	vrb_pass_u32(c, &cap->send_depth);
+	vrb_pass_u32(c, &cap->recv_depth);
+	vrb_pass_u32(c, &cap->send_sge_max);
+	vrb_pass_u32(c, &cap->recv_sge_max);
+	vrb_pass_u32(c, &cap->inline_max);
+}
+
+void vrb_pass_qp_attr(struct vrb_cursor *c, struct hca_qp_attr *attr)
+{
+	VRB_PASS_INT(c, &attr->state);
+	vrb_pass_u32(c, &attr->access);
+	vrb_pass_u32(c, &attr->mtu);
+	vrb_pass_u32(c, &attr->dest_qpn);
+	vrb_pass_u32(c, &attr->sq_psn);
+	vrb_pass_u32(c, &attr->rq_psn);
+	vrb_pass_u8(c, &attr->timeout);
+	vrb_pass_u8(c, &attr->retry_cnt);
+	vrb_pass_u8(c, &attr->rnr_retry);
+	vrb_pass_u8(c, &attr->min_rnr_timer);
+	vrb_pass_u8(c, &attr->max_rd_atomic);
+	vrb_pass_u8(c, &attr->max_dest_rd_atomic);
+	vrb_pass_u32(c, &attr->qkey);
+	vrb_pass_u16(c, &attr->pkey_index);
+	vrb_pass_u8(c, &attr->port);
+	vrb_pass_bool(c, &attr->en_sqd_async_notify);
+}
+
+void vrb_pass_sge(struct vrb_cursor *c, struct hca_sge *sge)
+{
+	vrb_pass_u64(c, &sge->addr);
+	vrb_pass_u32(c, &sge->length);
+	vrb_pass_u32(c, &sge->lkey);
+}
+
+void vrb_pass_send_wr(struct vrb_cursor *c, struct hca_send_wr *wr, bool *has_path)
+{
+	vrb_pass_u64(c, &wr->wr_id);
+	VRB_PASS_INT(c, &wr->opcode);
+	vrb_pass_u32(c, &wr->flags);
+	vrb_pass_u32(c, &wr->sge_count);
+	vrb_pass_u32(c, &wr->imm);
+	vrb_pass_u64(c, &wr->remote_addr);
+	vrb_pass_u32(c, &wr->rkey);
+	vrb_pass_u64(c, &wr->compare_add);
+	vrb_pass_u64(c, &wr->swap);
+	vrb_pass_bool(c, has_path);
+	vrb_pass_u32(c, &wr->dest_qpn);
+	vrb_pass_u32(c, &wr->qkey);
+}
+
+void vrb_pass_recv_wr(struct vrb_cursor *c, struct hca_recv_wr *wr)
+{
+	vrb_pass_u64(c, &wr->wr_id);
+	vrb_pass_u32(c, &wr->sge_count);
+}
+
+void vrb_pass_wc(struct vrb_cursor *c, struct ibv_wc *wc)
+{
+	vrb_pass_u64(c, &wc->wr_id);
+	VRB_PASS_INT(c, &wc->status);
+	VRB_PASS_INT(c, &wc->opcode);
+	vrb_pass_u32(c, &wc->vendor_err);
+	vrb_pass_u32(c, &wc->byte_len);
+	vrb_pass_u32(c, &wc->imm_data);
+	vrb_pass_u32(c, &wc->qp_num);
+	vrb_pass_u32(c, &wc->src_qp);
+	vrb_pass_u32(c, &wc->wc_flags);
+	vrb_pass_u16(c, &wc->pkey_index);
+	vrb_pass_u16(c, &wc->slid);
+	vrb_pass_u8(c, &wc->sl);
+	vrb_pass_u8(c, &wc->dlid_path_bits);
+}
