@@ -3,8 +3,8 @@
 #define UTIL_CHECK_H
 
 /* Our own mistake. Stays on in release builds: a wrong simulator that keeps running is worse than
- * one that stops. Inside other people's processes the drop-in links its own util_check_failed(),
- * which makes the device fatal instead of ending the process. */
+ * one that stops. Inside other people's processes a trap (util/trap.h) makes the device fatal
+ * instead. */
 #define CHECK(cond) ((cond) ? (void)0 : util_check_failed(#cond, __FILE__, __LINE__))
 
 _Noreturn void util_check_failed(const char *cond, const char *file, int line);

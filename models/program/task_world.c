@@ -114,6 +114,18 @@ static uint64_t world_qp_identity(struct vrb_world *world)
 	return util_hash_words((struct util_key){0}, words, 2);
 }
 
+static int world_open(struct vrb_world *world)
+{
+	(void)world;
+	return 0;
+}
+
+/* Nothing was opened; nothing that fails here goes on. */
+static void world_no_more(struct vrb_world *world)
+{
+	(void)world;
+}
+
 static const struct vrb_world_ops world_ops = {
 	.name = "task",
 	.enter = world_enter,
@@ -128,6 +140,9 @@ static const struct vrb_world_ops world_ops = {
 	.reuse = world_reuse,
 	.gid = world_gid,
 	.qp_identity = world_qp_identity,
+	.open = world_open,
+	.close = world_no_more,
+	.abandon = world_no_more,
 };
 
 void task_world_init(struct task *task)

@@ -189,6 +189,18 @@ static uint64_t toy_qp_identity(struct vrb_world *world)
 	return 0;
 }
 
+static int toy_open(struct vrb_world *world)
+{
+	(void)world;
+	return 0;
+}
+
+/* Nothing was opened; nothing that fails here goes on. */
+static void toy_no_more(struct vrb_world *world)
+{
+	(void)world;
+}
+
 static const struct vrb_world_ops world_ops = {
 	.name = "toy",
 	.enter = toy_enter,
@@ -203,6 +215,9 @@ static const struct vrb_world_ops world_ops = {
 	.reuse = toy_reuse,
 	.gid = toy_gid,
 	.qp_identity = toy_qp_identity,
+	.open = toy_open,
+	.close = toy_no_more,
+	.abandon = toy_no_more,
 };
 
 static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The seam of transport/verbs: the front (the ibv_ functions) knows no adapter, the adapter's side (local*.c)
+# The seam of transport/verbs: the front (the ibv_ functions) knows no adapter, the adapter's side (local*.c, guard.c)
 # nothing of the front's, and what goes between them as bytes (bytes*.c, values.c, cursor.c, ring.c) neither.
 # Seen in the symbols that an object needs and in all that its source includes. provider.c alone joins them.
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
@@ -22,12 +22,12 @@ adapter='transport/hca/(device|cq|internal)\.h|transport/verbs/(world|local)\.h'
 for file in transport/verbs/*.c; do
 	case ${file##*/} in
 	provider.c) ;;
-	local*.c) unknown "$file" 'ibv_.*|vrb_(queue|events|device)_.*' 'transport/verbs/internal\.h' ;;
+	local*.c | guard.c) unknown "$file" 'ibv_.*|vrb_(queue|events|device)_.*' 'transport/verbs/internal\.h' ;;
 	bytes*.c | values.c | cursor.c | ring.c | table.c)
 		unknown "$file" 'hca_.*|ibv_.*|vrb_(local|queue|events|device|on)_.*' \
 			"transport/verbs/internal\\.h|$adapter"
 		;;
-	*) unknown "$file" 'hca_.*|vrb_(local|bytes|on|world).*' "$adapter" ;;
+	*) unknown "$file" 'hca_.*|vrb_(local|bytes|guard|on|world).*' "$adapter" ;;
 	esac
 done
 exit $bad

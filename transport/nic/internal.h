@@ -27,7 +27,9 @@ struct nic {
 
 	pthread_mutex_t lock;
 	bool lock_ready;
-	bool locked; /* for CHECKs; touched only by the holder */
+	bool locked;	  /* for CHECKs; touched only by the holder */
+	pthread_t holder; /* where @locked */
+	atomic_bool dead;
 
 	uint8_t *memory; /* of all slots */
 	struct nic_slot rx[NIC_BATCH], tx[NIC_BATCH];
@@ -55,9 +57,5 @@ void nic_loop_wake(struct nic *nic);
  * has reached it says so at the end of what it does with the lock. */
 extern const struct hca_mem_ops nic_memory;
 void nic_memory_rest(void);
-
-/* progress.c */
-int nic_progress_start(struct nic *nic);
-void nic_progress_stop(struct nic *nic); /* without the lock */
 
 #endif

@@ -50,7 +50,7 @@ static void fill(struct nic *nic)
 void nic_loop_flush(struct nic *nic, uint32_t *moved)
 {
 	CHECK(nic->locked);
-	for (int i = 0; i < TURN_BATCHES; i++) {
+	for (int i = 0; i < TURN_BATCHES && !nic_is_dead(nic); i++) {
 		uint32_t done;
 
 		if (!tx_waits(nic))
@@ -109,7 +109,7 @@ uint32_t nic_loop_turn(struct nic *nic)
 	uint32_t moved = 0;
 
 	CHECK(nic->locked);
-	for (int i = 0; i < TURN_BATCHES; i++) {
+	for (int i = 0; i < TURN_BATCHES && !nic_is_dead(nic); i++) {
 		uint32_t got = nic->link->ops->recv(nic->link, nic->rx, NIC_BATCH);
 		ps_t now = nic_now(nic);
 
@@ -175,7 +175,7 @@ void nic_loop_wake(struct nic *nic)
 	const uint64_t one = 1;
 
 	CHECK(nic->locked);
-	if (nic->asleep_until == 0)
+	if (nic->asleep_until == 0 || nic_is_dead(nic))
 		return;
 	if (!tx_waits(nic) && hca_next_at(nic->hca, ALL_PRIORITIES) >= nic->asleep_until)
 		return;

@@ -34,6 +34,7 @@ void nic_lock(struct nic *nic)
 {
 	CHECK(pthread_mutex_lock(&nic->lock) == 0);
 	nic->locked = true;
+	nic->holder = pthread_self();
 }
 
 bool nic_trylock(struct nic *nic)
@@ -41,6 +42,7 @@ bool nic_trylock(struct nic *nic)
 	if (pthread_mutex_trylock(&nic->lock) != 0)
 		return false;
 	nic->locked = true;
+	nic->holder = pthread_self();
 	return true;
 }
 
@@ -50,6 +52,29 @@ void nic_unlock(struct nic *nic)
 	nic_memory_rest();
 	nic->locked = false;
 	CHECK(pthread_mutex_unlock(&nic->lock) == 0);
+}
+
+void nic_kill(struct nic *nic)
+{
+	const uint64_t one = 1;
+
+	atomic_store(&nic->dead, true);
+	(void)!write(nic->wake_fd, &one, sizeof(one));
+	/* Of another thread's lock both may be seen at odds, but never as this one's. */
+	if (nic->locked && pthread_equal(nic->holder, pthread_self()))
+		nic_unlock(nic);
+}
+
+bool nic_is_dead(const struct nic *nic)
+{
+	return atomic_load(&nic->dead);
+}
+
+void nic_forked(struct nic *nic)
+{
+	atomic_store(&nic->dead, true);
+	nic->thread_ready = false; /* threads stay with the parent */
+	nic_unlock(nic);
 }
 
 static void no_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
@@ -194,7 +219,7 @@ static int open_parts(struct nic *nic)
 	if (ret == 0 && nic->params.pcap[0] != '\0')
 		ret = nic_capture_open(nic->params.pcap, nic->link->netdev, &nic->capture);
 	if (ret == 0 && nic->params.progress_thread)
-		ret = nic_progress_start(nic);
+		ret = nic_start(nic);
 	return ret;
 }
 
@@ -225,8 +250,9 @@ void nic_close(struct nic *nic)
 {
 	if (!nic)
 		return;
-	nic_progress_stop(nic);
-	hca_device_destroy(nic->hca);
+	nic_stop(nic);
+	if (!nic_is_dead(nic)) /* else who knows what it would find */
+		hca_device_destroy(nic->hca);
 	if (nic->link)
 		nic->link->ops->close(nic->link);
 	nic_capture_close(nic->capture);

@@ -20,6 +20,8 @@
  *	VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what
  *			fits the interface that has the address (frame: 1024)
  *	VERBENA_PCAP	writes all packets to this file (pcapng)
+ *	VERBENA_ABORT	1: a failed check of our own ends the process, for a core dump; else the
+ *			device is dead from then on and the process goes on
  */
 #include "transport/hca/device.h"
 #include "transport/wire/frame.h"
@@ -42,10 +44,14 @@ struct nic_params {
 	uint32_t mtu;		    /* 0: what fits the interface */
 	char pcap[4096];	    /* "": no capture */
 	bool progress_thread;	    /* a thread of its own moves packets while nobody polls */
+	bool aborts;		    /* where a CHECK fails in that thread; see on_fatal */
 	uint32_t resolve_ms;	    /* how long to look for a peer's MAC address; 0: 5 s */
 	struct hca_profile profile; /* line_rate_bps 0: nic_profile_default() */
 	const struct hca_observer *observer; /* NULL: nobody listens */
 	void *world;			     /* handed to it */
+	/* From the progress thread, without the lock, as its last act: a CHECK has failed in it,
+	 * and nic_kill() was called. NULL: the process is aborted. */
+	void (*on_fatal)(void *world);
 };
 
 /* Every datagram that came, by verdict, and what became of those to be sent. */
@@ -69,6 +75,17 @@ struct hca_profile nic_profile_default(uint32_t mtu, bool ipv6);
 /* 0 or -errno: -EADDRINUSE (another process is that host), -EADDRNOTAVAIL, -EINVAL, -EACCES ... */
 int nic_open(const struct nic_params *params, struct nic **ret_nic);
 void nic_close(struct nic *nic); /* NULL allowed; takes the adapter along */
+/* The progress thread, for who opened the NIC without: 0 or -errno. Both without the lock, one
+ * thread at a time. */
+int nic_start(struct nic *nic);
+void nic_stop(struct nic *nic); /* not running: nothing */
+/* It neither sends nor hears any more, and its thread ends. Gives the lock back where this thread
+ * has it. */
+void nic_kill(struct nic *nic);
+bool nic_is_dead(const struct nic *nic);
+/* In the child of a fork(), whose parent held the lock: the NIC is the parent's, here it is dead.
+ */
+void nic_forked(struct nic *nic);
 
 struct hca_device *nic_device(const struct nic *nic);
 const char *nic_netdev(const struct nic *nic); /* the interface: "lo", "eth0", "verbena" */

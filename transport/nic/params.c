@@ -134,12 +134,21 @@ static int parse_pcap(const char *text, struct nic_params *params)
 	return 0;
 }
 
+static int parse_abort(const char *text, struct nic_params *params)
+{
+	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+		return -EINVAL;
+	params->aborts = text[0] == '1';
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*parse)(const char *text, struct nic_params *params);
 } variables[] = {
-	{"VERBENA_LINK", parse_link}, {"VERBENA_ADDR", parse_addresses}, {"VERBENA_MAC", parse_mac},
-	{"VERBENA_MTU", parse_mtu},   {"VERBENA_PCAP", parse_pcap},
+	{"VERBENA_LINK", parse_link}, {"VERBENA_ADDR", parse_addresses},
+	{"VERBENA_MAC", parse_mac},   {"VERBENA_MTU", parse_mtu},
+	{"VERBENA_PCAP", parse_pcap}, {"VERBENA_ABORT", parse_abort},
 };
 
 int nic_params_from_env(struct nic_params *ret_params, const char **ret_bad)

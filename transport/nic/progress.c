@@ -2,9 +2,11 @@
 /* The progress thread: a peer's READ is answered and a lost packet repeated while the application
  * computes, sleeps, or watches its memory. It gives way to an application that polls. */
 #include "transport/nic/internal.h"
+#include "util/trap.h"
 
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,12 +31,10 @@ static void drain_wakes(struct nic *nic)
 	(void)!read(nic->wake_fd, &count, sizeof(count));
 }
 
-static void *progress(void *arg)
+static void work(struct nic *nic)
 {
-	struct nic *nic = arg;
-
 	nic_lock(nic);
-	while (!atomic_load(&nic->stop)) {
+	while (!atomic_load(&nic->stop) && !nic_is_dead(nic)) {
 		if (app_polls(nic)) {
 			nap(nic);
 		} else if (nic_loop_turn(nic) == 0) {
@@ -49,14 +49,34 @@ static void *progress(void *arg)
 		}
 	}
 	nic_unlock(nic);
+}
+
+static void *progress(void *arg)
+{
+	struct nic *nic = arg;
+	struct util_trap trap;
+
+	if (!nic->params.on_fatal || nic->params.aborts) {
+		work(nic);
+	} else if (UTIL_TRAP_SET(&trap)) {
+		work(nic);
+		util_trap_clear(&trap);
+	} else {
+		fprintf(stderr,
+			"verbena: an internal check failed: %s:%d: %s: the device is dead\n",
+			trap.file, trap.line, trap.cond);
+		nic_kill(nic);
+		nic->params.on_fatal(nic->params.world);
+	}
 	return NULL;
 }
 
-int nic_progress_start(struct nic *nic)
+int nic_start(struct nic *nic)
 {
 	sigset_t all, old;
 	int ret;
 
+	atomic_store(&nic->stop, false);
 	/* Signals are the application's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -66,7 +86,7 @@ int nic_progress_start(struct nic *nic)
 	return -ret;
 }
 
-void nic_progress_stop(struct nic *nic)
+void nic_stop(struct nic *nic)
 {
 	const uint64_t one = 1;
 

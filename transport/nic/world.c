@@ -17,8 +17,12 @@
 struct nic_world {
 	struct vrb_world world;
 	struct nic *nic;
-	bool idle; /* this call turned the loop for nothing */
+	bool idle;	   /* this call turned the loop for nothing */
+	uint32_t contexts; /* that programs have open; the thread runs while there are any */
 };
+
+/* Of the counts of contexts. Held by nobody who waits for the adapter's lock. */
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct nic_world *to_nic_world(struct vrb_world *world)
 {
@@ -101,6 +105,8 @@ static int world_channel_wait(struct vrb_world *world, struct vrb_channel *chann
 	int ret = 0;
 
 	while (channel->events == seen && ret == 0) {
+		if (nic_is_dead(w->nic))
+			return -EIO;
 		nic_flush(w->nic);
 		nic_unlock(w->nic);
 		if (poll(&pfd, 1, -1) < 0)
@@ -136,6 +142,34 @@ static uint64_t world_qp_identity(struct vrb_world *world)
 	return 0;
 }
 
+static int world_open(struct vrb_world *world)
+{
+	struct nic_world *w = to_nic_world(world);
+	int ret = 0;
+
+	pthread_mutex_lock(&contexts_lock);
+	if (w->contexts == 0)
+		ret = nic_start(w->nic);
+	w->contexts += ret == 0;
+	pthread_mutex_unlock(&contexts_lock);
+	return ret;
+}
+
+static void world_close(struct vrb_world *world)
+{
+	struct nic_world *w = to_nic_world(world);
+
+	pthread_mutex_lock(&contexts_lock);
+	if (--w->contexts == 0)
+		nic_stop(w->nic);
+	pthread_mutex_unlock(&contexts_lock);
+}
+
+static void world_abandon(struct vrb_world *world)
+{
+	nic_kill(to_nic_world(world)->nic);
+}
+
 static const struct vrb_world_ops world_ops = {
 	.name = "nic",
 	.enter = world_enter,
@@ -150,6 +184,9 @@ static const struct vrb_world_ops world_ops = {
 	.reuse = world_reuse,
 	.gid = world_gid,
 	.qp_identity = world_qp_identity,
+	.open = world_open,
+	.close = world_close,
+	.abandon = world_abandon,
 };
 
 static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
@@ -177,6 +214,13 @@ static void on_async(void *world, void *qp_owner, int event, ps_t now)
 	vrb_on_async(&w->world, qp_owner, event);
 }
 
+static void on_fatal(void *world)
+{
+	struct nic_world *w = world;
+
+	vrb_on_fatal(&w->world);
+}
+
 static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
 
 static int open_world(const struct nic_params *params, struct vrb_world **ret_world)
@@ -189,6 +233,8 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 		return -ENOMEM;
 	own.observer = &observer;
 	own.world = w;
+	own.on_fatal = on_fatal;
+	own.progress_thread = false; /* world_open() */
 	ret = nic_open(&own, &w->nic);
 	if (ret != 0) {
 		free(w);
@@ -199,12 +245,33 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 				      .memory = &nic_memory,
 				      .device_name = "verbena0",
 				      .netdev = nic_netdev(w->nic),
-				      .guid = nic_guid(w->nic)};
+				      .guid = nic_guid(w->nic),
+				      .is_guarded = !params->aborts};
 	*ret_world = &w->world;
 	return 0;
 }
 
 static struct vrb_world *environment_world;
+
+/* Whatever other threads are at is done when the process doubles; the child's copy is dead. */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&contexts_lock);
+	nic_lock(to_nic_world(environment_world)->nic);
+}
+
+static void after_fork_parent(void)
+{
+	nic_unlock(to_nic_world(environment_world)->nic);
+	pthread_mutex_unlock(&contexts_lock);
+}
+
+static void after_fork_child(void)
+{
+	environment_world->is_child = environment_world->is_dead = true;
+	nic_forked(to_nic_world(environment_world)->nic);
+	pthread_mutex_unlock(&contexts_lock);
+}
 
 static void open_environment(void)
 {
@@ -219,6 +286,8 @@ static void open_environment(void)
 	ret = open_world(&params, &environment_world);
 	if (ret != 0)
 		fprintf(stderr, "verbena: no device: %s\n", strerror(-ret));
+	else
+		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 static uint32_t list(struct vrb_world **ret_worlds, uint32_t count)

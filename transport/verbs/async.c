@@ -72,7 +72,7 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_eve
 		event->qp->events_got++;
 		ret_event->element.qp = &event->qp->ibv;
 	} else {
-		ret_event->element.port_num = 1;
+		ret_event->element.port_num = 1; /* which DEVICE_FATAL does not look at */
 	}
 	vrb_queue_settle(device, queue);
 	pthread_mutex_unlock(&device->lock);

@@ -28,8 +28,12 @@
  *program's mistake, and one of them gets -EINVAL. The front holds no lock of its own but around
  *refill().
  *
+ * An adapter that is dead (a CHECK in it failed, or it is the parent's of a fork) refuses with -EIO
+ * what would use it; what is destroyed goes, and completions that are there can be polled.
+ *
  * transport/verbs/local.c implements it for an adapter in this address space; transport/verbs/
- * bytes.c stands in front of another one and sends every call through bytes and back. */
+ * bytes.c stands in front of another one and sends every call through bytes and back; guard.c keeps
+ * what goes wrong in another one from the process. */
 #include "transport/hca/mem.h"
 #include "transport/hca/qp.h"
 #include "transport/verbs/ring.h"
@@ -97,6 +101,9 @@ struct vrb_backend {
 	 * which takes along what was not destroyed. */
 	int (*attach)(void *self, struct vrb_info *ret_info, struct vrb_ring **ret_ring);
 	void (*detach)(void *self);
+	/* The program has one context more, or less. An adapter without any needs no threads. */
+	int (*open)(void *self);
+	void (*close)(void *self);
 
 	int (*query)(void *self, struct vrb_limits *ret_limits);
 	int (*query_gid)(void *self, uint32_t index, uint8_t ret_gid[16]); /* -ENOENT: none */

@@ -74,6 +74,20 @@ static void bytes_detach(void *self)
 	free(bytes);
 }
 
+static int bytes_open(void *self)
+{
+	struct passage p = begin(self, VRB_BYTES_OPEN, ROOM);
+
+	return end(&p, carry(&p));
+}
+
+static void bytes_close(void *self)
+{
+	struct passage p = begin(self, VRB_BYTES_CLOSE, ROOM);
+
+	(void)end(&p, carry(&p));
+}
+
 static int bytes_query(void *self, struct vrb_limits *ret_limits)
 {
 	struct passage p = begin(self, VRB_BYTES_QUERY, ROOM);
@@ -389,6 +403,8 @@ const struct vrb_backend vrb_bytes = {
 	.name = "bytes",
 	.attach = bytes_attach,
 	.detach = bytes_detach,
+	.open = bytes_open,
+	.close = bytes_close,
 	.query = bytes_query,
 	.query_gid = bytes_query_gid,
 	.create_pd = bytes_create_pd,

@@ -34,6 +34,18 @@ static void attach(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_c
 	vrb_pass_bytes(a, (uint8_t *)&ring, sizeof(ring));
 }
 
+static void open_context(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	give(a, is_sound(q) ? b->inner->open(b->self) : -EPROTO);
+}
+
+static void close_context(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+{
+	if (is_sound(q))
+		b->inner->close(b->self);
+	give(a, is_sound(q) ? 0 : -EPROTO);
+}
+
 static void query(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
 {
 	struct vrb_limits limits;
@@ -347,6 +359,8 @@ static void destroy_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct v
 
 static answer_fn *const calls[VRB_BYTES_COUNT] = {
 	[VRB_BYTES_ATTACH] = attach,
+	[VRB_BYTES_OPEN] = open_context,
+	[VRB_BYTES_CLOSE] = close_context,
 	[VRB_BYTES_QUERY] = query,
 	[VRB_BYTES_QUERY_GID] = query_gid,
 	[VRB_BYTES_CREATE_PD] = create_pd,

@@ -80,11 +80,16 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 
 int vrb_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
+	int done;
+
 	if (count <= 0)
 		return count == 0 ? 0 : -EINVAL;
-	return vrb_backend(cq->context)
-		->poll_cq(vrb_self(cq->context), VRB_TO(vrb_cq, ibv, cq)->handle, (uint32_t)count,
-			  wc);
+	done = vrb_backend(cq->context)
+		       ->poll_cq(vrb_self(cq->context), VRB_TO(vrb_cq, ibv, cq)->handle,
+				 (uint32_t)count, wc);
+	if (done < 0)
+		errno = -done;
+	return done;
 }
 
 int vrb_req_notify_cq(struct ibv_cq *cq, int solicited_only)

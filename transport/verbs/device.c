@@ -69,6 +69,11 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 
 	if (!context)
 		return vrb_null(-ENOMEM);
+	ret = device->backend->open(device->self);
+	if (ret < 0) {
+		free(context);
+		return vrb_null(ret);
+	}
 	ret = vrb_queue_init(device, &context->async, VRB_CHANNEL_ASYNC);
 	if (ret == 0) {
 		ret = vrb_note(device, context->async.handle, context);
@@ -76,6 +81,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 			vrb_queue_fini(device, &context->async);
 	}
 	if (ret < 0) {
+		device->backend->close(device->self);
 		free(context);
 		return vrb_null(ret);
 	}
@@ -118,6 +124,7 @@ void vrb_context_put(struct ibv_context *ibv)
 	device->backend->charge_event(device->self);
 	vrb_drop(device, context->async.handle);
 	vrb_queue_fini(device, &context->async);
+	device->backend->close(device->self);
 	pthread_mutex_destroy(&ibv->mutex);
 	free(context);
 }

@@ -23,6 +23,7 @@ struct vrb_device {
 	/* Of everything below, and of the queues of events and what is counted about them. Never
 	 * held in a call of the backend but refill(). */
 	pthread_mutex_t lock;
+	struct vrb_device *next;  /* provider.c's */
 	struct vrb_table objects; /* CQs, QPs, and contexts by their channel */
 };
 _Static_assert(offsetof(struct vrb_device, ibv) == 0 &&

@@ -48,6 +48,20 @@ static void local_detach(void *self)
 	free(local);
 }
 
+static int local_open(void *self)
+{
+	struct vrb_local *local = self;
+
+	return local->world->ops->open(local->world);
+}
+
+static void local_close(void *self)
+{
+	struct vrb_local *local = self;
+
+	local->world->ops->close(local->world);
+}
+
 int vrb_local_add(struct vrb_local *local, enum vrb_kind kind, struct vrb_object **ret_object)
 {
 	struct vrb_object *object = calloc(1, sizeof(*object));
@@ -557,6 +571,8 @@ const struct vrb_backend vrb_local = {
 	.name = "local",
 	.attach = local_attach,
 	.detach = local_detach,
+	.open = local_open,
+	.close = local_close,
 	.query = local_query,
 	.query_gid = local_query_gid,
 	.create_pd = local_create_pd,

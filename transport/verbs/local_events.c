@@ -3,6 +3,7 @@
 #include "transport/verbs/local.h"
 
 #include "util/check.h"
+#include "util/trap.h"
 #include <errno.h>
 
 static bool put(struct vrb_object *object, enum vrb_event_kind kind, uint32_t value)
@@ -60,6 +61,36 @@ void vrb_on_async(struct vrb_world *world, void *owner, int event)
 	object = world->local ? world->local->async_channels : NULL;
 	for (; object; object = object->next)
 		raise_event(object, object, VRB_EVENT_ASYNC, (uint32_t)event);
+}
+
+/* Flushes one queue pair; what fails in it by now stays as it is. */
+static void flush(struct vrb_local *local, struct vrb_object *qp, ps_t now)
+{
+	const struct hca_qp_attr to_err = {.state = HCA_QPS_ERR};
+	struct util_trap trap;
+
+	if (UTIL_TRAP_SET(&trap)) {
+		(void)hca_qp_modify(local->world->hca, qp->hca, &to_err, HCA_QP_STATE, now);
+		util_trap_clear(&trap);
+	}
+}
+
+void vrb_on_fatal(struct vrb_world *world)
+{
+	struct vrb_local *local = world->local;
+	ps_t now;
+
+	if (__atomic_exchange_n(&world->is_dead, true, __ATOMIC_ACQ_REL) || !local)
+		return;
+	now = world->ops->enter(world, VRB_CALL_CONTROL, 0);
+	for (uint32_t i = 0; i < local->table.count; i++) {
+		struct vrb_object *object = local->table.slots[i].object;
+
+		if (object && object->hca && vrb_kind_of(object->handle) == VRB_QP)
+			flush(local, object, now);
+	}
+	vrb_on_async(world, NULL, IBV_EVENT_DEVICE_FATAL);
+	world->ops->leave(world, false);
 }
 
 /* False: the ring is full again. */

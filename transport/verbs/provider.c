@@ -1,50 +1,98 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which devices there are: the one place that joins the front and an adapter. */
 #include "transport/verbs/bytes.h"
+#include "transport/verbs/guard.h"
 #include "transport/verbs/internal.h"
 #include "transport/verbs/local.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* @front, made for what is behind it, becomes the backend; NULL: no memory, all is given back. */
+static void *stand_in_front(void *front, const struct vrb_backend *ops,
+			    const struct vrb_backend **backend, void *behind)
+{
+	if (!front)
+		(*backend)->detach(behind);
+	*backend = ops;
+	return front;
+}
+
 static struct vrb_device *create(struct vrb_world *world)
 {
 	const struct vrb_backend *backend = &vrb_local;
 	struct vrb_device *device = NULL;
-	void *local = vrb_local_create(world), *self = local;
+	void *self = vrb_local_create(world);
 
-	if (local && world->through_bytes) {
-		self = vrb_bytes_create(backend, local);
-		backend = &vrb_bytes;
-	}
+	if (self && world->is_guarded)
+		self = stand_in_front(vrb_guard_create(backend, self, world), &vrb_guard, &backend,
+				      self);
+	if (self && world->through_bytes)
+		self = stand_in_front(vrb_bytes_create(backend, self), &vrb_bytes, &backend, self);
 	if (self)
 		device = vrb_device_create(backend, self);
 	if (self && !device)
 		backend->detach(self);
-	else if (local && !self)
-		vrb_local.detach(local);
 	return device;
+}
+
+/* Made so far, for a fork(): the locks of the front are nobody's in the child. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vrb_device *devices;
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+	for (struct vrb_device *device = devices; device; device = device->next)
+		pthread_mutex_lock(&device->lock);
+}
+
+static void after_fork(void)
+{
+	for (struct vrb_device *device = devices; device; device = device->next)
+		pthread_mutex_unlock(&device->lock);
+	pthread_mutex_unlock(&lock);
+}
+
+/* After the adapter's, which are taken inside the front's. */
+static void mind_forks(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 /* The device of @world, made at the first call: programs compare these pointers. NULL: no memory.
  */
 static struct vrb_device *device_of(struct vrb_world *world)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct vrb_device *device;
 
+	pthread_once(&once, mind_forks);
 	pthread_mutex_lock(&lock);
-	if (!world->device)
-		world->device = create(world);
 	device = world->device;
+	if (!device) {
+		world->device = device = create(world);
+		if (device) {
+			device->next = devices;
+			devices = device;
+		}
+	}
 	pthread_mutex_unlock(&lock);
 	return device;
 }
 
 void vrb_world_fini(struct vrb_world *world)
 {
-	if (world->device)
-		vrb_device_destroy(world->device);
+	struct vrb_device **at = &devices;
+
+	if (!world->device)
+		return;
+	pthread_mutex_lock(&lock);
+	while (*at != world->device)
+		at = &(*at)->next;
+	*at = world->device->next;
+	pthread_mutex_unlock(&lock);
+	vrb_device_destroy(world->device);
 	world->device = NULL;
 }
 

@@ -64,6 +64,12 @@ struct vrb_world_ops {
 	/* A number that tells the n-th QP of this program apart, the same in every run
 	 * (simulation); 0 where numbers are random. */
 	uint64_t (*qp_identity)(struct vrb_world *world);
+	/* The program opens a context, and closes it: outside of calls. 0 or -EXXX. */
+	int (*open)(struct vrb_world *world);
+	void (*close)(struct vrb_world *world);
+	/* Outside of calls. A CHECK failed in a call of this thread: gives back what that call
+	 * held; the adapter neither sends nor hears any more. Only where is_guarded. */
+	void (*abandon)(struct vrb_world *world);
 };
 
 /* One adapter as a program sees it. Lives as long as the program. */
@@ -76,6 +82,10 @@ struct vrb_world {
 	uint64_t guid;
 	/* A test's: each call goes to bytes and back (transport/verbs/bytes.c), to no effect. */
 	bool through_bytes;
+	/* A failed CHECK does not end the process (transport/verbs/guard.c). */
+	bool is_guarded;
+	bool is_dead;		   /* an adapter of this process in which a CHECK failed */
+	bool is_child;		   /* a fork()'s copy of the parent's adapter; is_dead as well */
 	struct vrb_device *device; /* the front's; NULL at first */
 	struct vrb_local *local;   /* the adapter's side of the seam; NULL at first */
 };
@@ -96,5 +106,9 @@ void vrb_world_fini(struct vrb_world *world);
  * @world hear of. */
 void vrb_on_cq_event(void *cq_owner);
 void vrb_on_async(struct vrb_world *world, void *owner, int event);
+
+/* A CHECK has failed, and what the thread held was given back: the adapter is dead from now on. All
+ * its queue pairs are flushed, IBV_EVENT_DEVICE_FATAL is raised. Outside of calls; not twice. */
+void vrb_on_fatal(struct vrb_world *world);
 
 #endif

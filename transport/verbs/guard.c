@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/verbs/guard.h"
+
+#include "util/trap.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct guard {
+	const struct vrb_backend *inner;
+	void *self; /* of @inner */
+	struct vrb_world *world;
+	struct vrb_ring *ring;
+};
+
+static bool is_dead(const struct guard *guard)
+{
+	return __atomic_load_n(&guard->world->is_dead, __ATOMIC_ACQUIRE);
+}
+
+/* The call is over where it failed. */
+static void fail(const struct guard *guard, const struct util_trap *trap)
+{
+	struct vrb_world *world = guard->world;
+
+	if (!is_dead(guard))
+		fprintf(stderr, "verbena: an internal check failed: %s:%d: %s: device %s is dead\n",
+			trap->file, trap->line, trap->cond, world->device_name);
+	world->ops->abandon(world);
+	vrb_on_fatal(world);
+}
+
+/* Makes a call that returns an int; @failed instead where a CHECK in it fails. */
+#define CAUGHT(guard, call, failed)                                                                \
+	({                                                                                         \
+		struct util_trap trap_;                                                            \
+		int ret_;                                                                          \
+                                                                                                   \
+		if (UTIL_TRAP_SET(&trap_)) {                                                       \
+			ret_ = (guard)->inner->call;                                               \
+			util_trap_clear(&trap_);                                                   \
+		} else {                                                                           \
+			fail(guard, &trap_);                                                       \
+			ret_ = (failed);                                                           \
+		}                                                                                  \
+		ret_;                                                                              \
+	})
+
+/* One that needs the adapter. */
+#define CALL(call)                                                                                 \
+	const struct guard *const g = self;                                                        \
+                                                                                                   \
+	if (is_dead(g))                                                                            \
+		return -EIO;                                                                       \
+	return CAUGHT(g, call, -EIO)
+
+/* One that takes something away: of a dead adapter it is gone already. */
+#define DESTROY(call)                                                                              \
+	const struct guard *const g = self;                                                        \
+                                                                                                   \
+	if (is_dead(g))                                                                            \
+		return 0;                                                                          \
+	return CAUGHT(g, call, 0)
+
+/* One that returns nothing. */
+#define TELL(call)                                                                                 \
+	const struct guard *const g = self;                                                        \
+	struct util_trap trap;                                                                     \
+                                                                                                   \
+	if (UTIL_TRAP_SET(&trap)) {                                                                \
+		g->inner->call;                                                                    \
+		util_trap_clear(&trap);                                                            \
+	} else {                                                                                   \
+		fail(g, &trap);                                                                    \
+	}
+
+static int guard_attach(void *self, struct vrb_info *ret_info, struct vrb_ring **ret_ring)
+{
+	struct guard *g = self;
+	int ret = g->inner->attach(g->self, ret_info, ret_ring);
+
+	if (ret == 0)
+		g->ring = *ret_ring;
+	return ret;
+}
+
+static void guard_detach(void *self)
+{
+	struct guard *g = self;
+
+	g->inner->detach(g->self);
+	free(g);
+}
+
+static int guard_open(void *self)
+{
+	CALL(open(g->self));
+}
+
+static void guard_close(void *self)
+{
+	TELL(close(g->self));
+}
+
+static int guard_query(void *self, struct vrb_limits *ret_limits)
+{
+	CALL(query(g->self, ret_limits));
+}
+
+static int guard_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
+{
+	CALL(query_gid(g->self, index, ret_gid));
+}
+
+static int guard_create_pd(void *self, uint64_t *ret_pd)
+{
+	CALL(create_pd(g->self, ret_pd));
+}
+
+static int guard_destroy_pd(void *self, uint64_t pd)
+{
+	DESTROY(destroy_pd(g->self, pd));
+}
+
+static int guard_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
+			   struct vrb_mr_info *ret_info)
+{
+	CALL(create_mr(g->self, pd, init, ret_info));
+}
+
+static int guard_destroy_mr(void *self, uint64_t mr)
+{
+	DESTROY(destroy_mr(g->self, mr));
+}
+
+static int guard_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
+{
+	CALL(resolve_ah(g->self, av, ret_path));
+}
+
+static int guard_create_channel(void *self, enum vrb_channel_use use, uint64_t *ret_channel,
+				int *ret_fd)
+{
+	CALL(create_channel(g->self, use, ret_channel, ret_fd));
+}
+
+/* A channel is no part of the adapter: its descriptor is closed in any case. */
+static int guard_destroy_channel(void *self, uint64_t channel)
+{
+	const struct guard *const g = self;
+	const int ret = CAUGHT(g, destroy_channel(g->self, channel), 0);
+
+	return is_dead(g) ? 0 : ret;
+}
+
+/* The last events of a dead adapter are waited for as others are. */
+static int guard_wait_channel(void *self, uint64_t channel, uint32_t *seen)
+{
+	const struct guard *const g = self;
+
+	return CAUGHT(g, wait_channel(g->self, channel, seen), -EIO);
+}
+
+static void guard_charge_event(void *self)
+{
+	const struct guard *const dead = self;
+
+	if (is_dead(dead))
+		return;
+	TELL(charge_event(g->self));
+}
+
+/* The front asks until there is nothing more. */
+static void guard_refill(void *self)
+{
+	TELL(refill(g->self));
+	if (trap.cond)
+		__atomic_store_n(&g->ring->more, 0, __ATOMIC_RELEASE);
+}
+
+static void guard_relax(void *self, uint64_t cq)
+{
+	const struct guard *const dead = self;
+
+	if (is_dead(dead))
+		return;
+	TELL(relax(g->self, cq));
+}
+
+static int guard_create_cq(void *self, const struct vrb_cq_init *init, uint64_t *ret_cq,
+			   uint32_t *ret_depth)
+{
+	CALL(create_cq(g->self, init, ret_cq, ret_depth));
+}
+
+static int guard_destroy_cq(void *self, uint64_t cq)
+{
+	DESTROY(destroy_cq(g->self, cq));
+}
+
+/* What was completed and flushed is there, but not in the child of a fork. */
+static int guard_poll_cq(void *self, uint64_t cq, uint32_t count, struct ibv_wc *ret_wc)
+{
+	const struct guard *const g = self;
+
+	if (is_dead(g) && g->world->is_child)
+		return -EIO;
+	return CAUGHT(g, poll_cq(g->self, cq, count, ret_wc), -EIO);
+}
+
+static int guard_arm_cq(void *self, uint64_t cq, bool solicited_only)
+{
+	CALL(arm_cq(g->self, cq, solicited_only));
+}
+
+static int guard_create_qp(void *self, const struct vrb_qp_init *init, uint64_t *ret_qp,
+			   uint32_t *ret_qpn)
+{
+	CALL(create_qp(g->self, init, ret_qp, ret_qpn));
+}
+
+static int guard_destroy_qp(void *self, uint64_t qp)
+{
+	DESTROY(destroy_qp(g->self, qp));
+}
+
+static int guard_modify_qp(void *self, uint64_t qp, const struct hca_qp_attr *attr, uint32_t mask,
+			   const struct vrb_av *av, enum hca_qp_state cur_state)
+{
+	CALL(modify_qp(g->self, qp, attr, mask, av, cur_state));
+}
+
+static int guard_query_qp(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
+			  struct hca_qp_cap *ret_cap)
+{
+	CALL(query_qp(g->self, qp, ret_attr, ret_cap));
+}
+
+static int guard_post_send(void *self, uint64_t qp, uint32_t listed, const struct hca_send_wr *wr,
+			   uint32_t count, uint32_t *ret_done)
+{
+	*ret_done = 0;
+	CALL(post_send(g->self, qp, listed, wr, count, ret_done));
+}
+
+static int guard_post_recv(void *self, uint64_t qp, uint32_t listed, const struct hca_recv_wr *wr,
+			   uint32_t count, uint32_t *ret_done)
+{
+	*ret_done = 0;
+	CALL(post_recv(g->self, qp, listed, wr, count, ret_done));
+}
+
+void *vrb_guard_create(const struct vrb_backend *inner, void *self, struct vrb_world *world)
+{
+	struct guard *guard = calloc(1, sizeof(*guard));
+
+	if (guard)
+		*guard = (struct guard){.inner = inner, .self = self, .world = world};
+	return guard;
+}
+
+const struct vrb_backend vrb_guard = {
+	.name = "guard",
+	.attach = guard_attach,
+	.detach = guard_detach,
+	.open = guard_open,
+	.close = guard_close,
+	.query = guard_query,
+	.query_gid = guard_query_gid,
+	.create_pd = guard_create_pd,
+	.destroy_pd = guard_destroy_pd,
+	.create_mr = guard_create_mr,
+	.destroy_mr = guard_destroy_mr,
+	.resolve_ah = guard_resolve_ah,
+	.create_channel = guard_create_channel,
+	.destroy_channel = guard_destroy_channel,
+	.wait_channel = guard_wait_channel,
+	.charge_event = guard_charge_event,
+	.refill = guard_refill,
+	.relax = guard_relax,
+	.create_cq = guard_create_cq,
+	.destroy_cq = guard_destroy_cq,
+	.poll_cq = guard_poll_cq,
+	.arm_cq = guard_arm_cq,
+	.create_qp = guard_create_qp,
+	.destroy_qp = guard_destroy_qp,
+	.modify_qp = guard_modify_qp,
+	.query_qp = guard_query_qp,
+	.post_send = guard_post_send,
+	.post_recv = guard_post_recv,
+};
