@@ -3,6 +3,7 @@
  * sleeps; what never comes ends in the alarm. Addresses are those of this process, so that tests
  * may run side by side. */
 #include "tests/unit/nic_test.h"
+#include "transport/nic/internal.h"
 
 #include "transport/wire/frame.h"
 
@@ -13,6 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 enum { BIG = 10000 };
 
@@ -440,6 +442,91 @@ static void progress_thread_repeats_for_an_idle_program(void **state)
 	side_close(&a);
 }
 
+/* As if it had been opened 200 days less a second ago. */
+static void make_old(struct nic *nic)
+{
+	nic_lock(nic);
+	nic->epoch_ns -= (200 * 86400 - 1) * (uint64_t)1000000000;
+	nic_unlock(nic);
+}
+
+static bool is_old(struct nic *nic)
+{
+	bool old;
+
+	nic_lock(nic);
+	old = nic_now(nic) > 86400 * PS_S;
+	nic_unlock(nic);
+	return old;
+}
+
+static void messages_pass_the_200th_day(void **state)
+{
+	struct side a, b;
+	uint32_t young = 0;
+
+	(void)state;
+	side_open_udp(&a, 1);
+	side_open_udp(&b, 2);
+	make_old(a.nic);
+	make_old(b.nic);
+	side_join(&a, &b, 1);
+	assert_true(is_old(a.nic) && is_old(b.nic));
+	while (young < 100) {
+		side_recv(&b, 7, 0, BIG);
+		side_send(&a, &(struct hca_send_wr){.opcode = HCA_WR_SEND}, 0, BIG);
+		assert_int_equal(side_wait(&a, &b).status, HCA_WC_SUCCESS);
+		assert_int_equal(side_wait(&b, &a).status, HCA_WC_SUCCESS);
+		young += !is_old(a.nic) && !is_old(b.nic);
+	}
+	side_close(&b);
+	side_close(&a);
+}
+
+/* Eight times 268 ms without an answer, from a second before the 200th day is over: the timer that
+ * was set in the old time fires in the new one, in the thread that sleeps on it. */
+static void a_timer_passes_the_200th_day(void **state)
+{
+	struct plain silent;
+	struct timespec began, ended;
+	struct hca_wc wc;
+	uint32_t count = 0;
+	struct side a;
+
+	(void)state;
+	plain_open(&silent, 2, WIRE_UDP_PORT);
+	side_open_udp_thread(&a, 1);
+	make_old(a.nic);
+	a.timeout = 15;
+	side_join_plain(&a, silent.ip);
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	side_send(&a, &(struct hca_send_wr){.opcode = HCA_WR_SEND}, 0, 8);
+	while (count == 0) {
+		nic_lock(a.nic);
+		count = hca_cq_poll(a.cq, 1, &wc);
+		nic_unlock(a.nic);
+		usleep(1000);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	assert_int_equal(wc.status, HCA_WC_RETRY_EXC_ERR);
+	assert_true(ended.tv_sec - began.tv_sec >= 1);
+	assert_true(ended.tv_sec - began.tv_sec <= 20);
+	assert_false(is_old(a.nic));
+	side_close(&a);
+	plain_close(&silent);
+}
+
+static void a_control_that_remembers_times_is_refused(void **state)
+{
+	struct nic_params params = {.addr_count = 1, .profile = nic_profile_default(1024, false)};
+	struct nic *nic;
+
+	(void)state;
+	host_ip(1, params.addr[0]);
+	params.profile.cc = &cc_swift;
+	assert_int_equal(nic_open(&params, &nic), -EINVAL);
+}
+
 static void an_address_belongs_to_one(void **state)
 {
 	struct side a;
@@ -615,6 +702,9 @@ int main(void)
 		T(a_lost_packet_is_sent_again_in_time),
 		T(progress_thread_answers_for_an_idle_program),
 		T(progress_thread_repeats_for_an_idle_program),
+		T(messages_pass_the_200th_day),
+		T(a_timer_passes_the_200th_day),
+		T(a_control_that_remembers_times_is_refused),
 		T(an_address_belongs_to_one),
 		T(gids_name_the_address),
 		T(a_capture_has_every_packet_as_a_frame),

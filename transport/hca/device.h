@@ -152,4 +152,9 @@ static inline ps_t hca_next_at(const struct hca_device *dev, uint32_t priorities
  * port is paused or busy calls this, so that time passes for the timers too. */
 void hca_advance(struct hca_device *dev, ps_t now);
 
+/* Time begins @by later: what was at t is at t - @by from now on, before every call. For worlds
+ * that outlive ps_t (transport/nic). hca_advance() has been called for @by or later; the congestion
+ * control has no memory of its own (state_bytes 0: none, or a form of DCQCN but NVIDIA's). */
+void hca_device_move_epoch(struct hca_device *dev, ps_t by);
+
 #endif

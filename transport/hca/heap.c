@@ -104,3 +104,12 @@ void hca_heap_remove(struct hca_heap *heap, struct hca_alarm *alarm)
 	else
 		sift_down(heap, place, last);
 }
+
+/* The order of what is due at one instant depends on the instant: the heap is made anew. */
+void hca_heap_move(struct hca_heap *heap, ps_t by)
+{
+	for (uint32_t i = 1; i <= heap->count; i++)
+		heap->entries[i].at = heap->entries[i].alarm->at -= by;
+	for (uint32_t i = heap->count; i >= 1; i--)
+		sift_down(heap, i, heap->entries[i]);
+}

@@ -41,7 +41,8 @@ struct hca_heap {
 int hca_heap_reserve(struct hca_heap *heap, uint32_t capacity); /* 0 or -ENOMEM */
 void hca_heap_fini(struct hca_heap *heap);
 void hca_heap_set(struct hca_heap *heap, struct hca_alarm *alarm, ps_t at); /* in it or not */
-void hca_heap_remove(struct hca_heap *heap, struct hca_alarm *alarm);	    /* not in it: nothing */
+void hca_heap_move(struct hca_heap *heap, ps_t by); /* all are later than @by, and now less */
+void hca_heap_remove(struct hca_heap *heap, struct hca_alarm *alarm); /* not in it: nothing */
 
 static inline ps_t hca_heap_first_at(const struct hca_heap *heap)
 {

@@ -20,7 +20,9 @@ struct nic {
 	struct hca_device *hca;
 	struct nic_capture *capture; /* NULL: none */
 	struct nic_stats stats;
-	uint64_t epoch_ns;
+	uint64_t epoch_ns;   /* where the device's time begins */
+	uint32_t time_users; /* calls that know an instant and let go of the lock; until none does
+			      * the epoch stays */
 	uint8_t mac[6];
 	uint8_t gids[NIC_GID_MAX][16];
 	uint32_t gid_count;

@@ -154,6 +154,7 @@ void nic_loop_wait(struct nic *nic, int64_t wait_ns)
 	nic_unlock(nic);
 	(void)ppoll(fds, 2, wait_ns < 0 ? NULL : &timeout, NULL);
 	nic_lock(nic);
+	nic_mind_epoch(nic);
 }
 
 uint32_t nic_turn(struct nic *nic, int64_t wait_ns)
@@ -161,6 +162,7 @@ uint32_t nic_turn(struct nic *nic, int64_t wait_ns)
 	uint32_t moved;
 
 	nic_lock(nic);
+	nic_mind_epoch(nic);
 	moved = nic_loop_turn(nic);
 	if (moved == 0 && wait_ns != 0) {
 		nic_loop_wait(nic, wait_ns);

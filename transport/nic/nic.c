@@ -12,7 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define UPTIME_MAX (200 * 86400 * PS_S)
+/* Time begins anew after AGE_NEW; it never gets to AGE_END, where 64 bits of picoseconds end. */
+#define AGE_NEW_NS (200 * 86400 * (uint64_t)1000000000)
+#define AGE_END_NS (213 * 86400 * (uint64_t)1000000000)
+#define SECOND_NS ((uint64_t)1000000000)
 
 static uint64_t monotonic_ns(void)
 {
@@ -24,10 +27,34 @@ static uint64_t monotonic_ns(void)
 
 ps_t nic_now(const struct nic *nic)
 {
-	ps_t now = (monotonic_ns() - nic->epoch_ns) * PS_NS;
+	const uint64_t age_ns = monotonic_ns() - nic->epoch_ns;
 
-	CHECK(now < UPTIME_MAX);
-	return now;
+	CHECK(age_ns < AGE_END_NS);
+	return age_ns * PS_NS;
+}
+
+static void move(ps_t *at, ps_t by, ps_t least)
+{
+	if (*at != 0 && *at != PS_NEVER)
+		*at = *at > by ? *at - by : least;
+}
+
+/* The new time begins with a second that is past, so that little of what is remembered falls before
+ * it. Who slept through the end of the old one finds that as late as could be. */
+void nic_mind_epoch(struct nic *nic)
+{
+	const uint64_t age_ns = monotonic_ns() - nic->epoch_ns;
+	const ps_t now = (age_ns < AGE_END_NS ? age_ns : AGE_END_NS - 1) * PS_NS;
+	const ps_t by = now - PS_S;
+
+	CHECK(nic->locked);
+	if (age_ns < AGE_NEW_NS || nic->time_users != 0 || nic_is_dead(nic))
+		return;
+	hca_advance(nic->hca, now);
+	hca_device_move_epoch(nic->hca, by);
+	move(&nic->asleep_until, by, 1);
+	move(&nic->app_turn_at, by, 0);
+	nic->epoch_ns += age_ns - SECOND_NS;
 }
 
 void nic_lock(struct nic *nic)
@@ -230,6 +257,8 @@ int nic_open(const struct nic_params *params, struct nic **ret_nic)
 
 	if (params->addr_count == 0 || params->addr_count > NIC_ADDR_MAX)
 		return -EINVAL;
+	if (params->profile.cc && params->profile.cc->state_bytes != 0)
+		return -EINVAL;
 	nic = calloc(1, sizeof(*nic));
 	if (!nic)
 		return -ENOMEM;
@@ -322,12 +351,32 @@ void nic_reuse_path(const struct nic *nic, struct wire_path *path, uint32_t loca
 				  : udp_sport(path->flow_label, local_qpn, remote_qpn);
 }
 
-int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
-		uint32_t remote_qpn)
+/* Until the link knows the way, or nobody has answered in time. */
+static int ask_for(struct nic *nic, struct wire_path *path)
 {
 	const uint32_t wait_ms = nic->params.resolve_ms ? nic->params.resolve_ms : 5000;
 	const ps_t give_up_at = nic_now(nic) + wait_ms * PS_MS;
 	ps_t ask_at = 0;
+
+	for (;;) {
+		ps_t now = nic_now(nic);
+		int ret = nic->link->ops->resolve(nic->link, path, now >= ask_at);
+
+		if (ret != -EAGAIN)
+			return ret;
+		if (now >= give_up_at)
+			return -EHOSTUNREACH;
+		if (now >= ask_at)
+			ask_at = now + 100 * PS_MS;
+		/* Not longer, since the progress thread may be the one that hears the answer. */
+		nic_loop_wait(nic, 1000000);
+		nic_loop_turn(nic);
+	}
+}
+
+int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
+		uint32_t remote_qpn)
+{
 	int ret;
 
 	CHECK(nic->locked);
@@ -343,18 +392,8 @@ int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, ui
 	path->vlan = 0;
 	path->ip_id = 0;
 	nic_reuse_path(nic, path, local_qpn, remote_qpn);
-	for (;;) {
-		ps_t now = nic_now(nic);
-
-		ret = nic->link->ops->resolve(nic->link, path, now >= ask_at);
-		if (ret != -EAGAIN)
-			return ret;
-		if (now >= give_up_at)
-			return -EHOSTUNREACH;
-		if (now >= ask_at)
-			ask_at = now + 100 * PS_MS;
-		/* Not longer, since the progress thread may be the one that hears the answer. */
-		nic_loop_wait(nic, 1000000);
-		nic_loop_turn(nic);
-	}
+	nic->time_users++;
+	ret = ask_for(nic, path);
+	nic->time_users--;
+	return ret;
 }

@@ -19,9 +19,9 @@
  *	VERBENA_MAC	frame: own MAC address; else 02:00 and the end of the first address
  *	VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what
  *			fits the interface that has the address (frame: 1024)
- *	VERBENA_PCAP	writes all packets to this file (pcapng)
- *	VERBENA_ABORT	1: a failed check of our own ends the process, for a core dump; else the
- *			device is dead from then on and the process goes on
+ *	VERBENA_PCAP	writes all packets to this file (pcapng), with the device's time, which
+ *begins anew every 200 days VERBENA_ABORT	1: a failed check of our own ends the process, for a
+ *core dump; else the device is dead from then on and the process goes on
  */
 #include "transport/hca/device.h"
 #include "transport/wire/frame.h"
@@ -72,7 +72,8 @@ int nic_params_from_env(struct nic_params *ret_params, const char **ret_bad);
 int nic_addr_parse(const char *text, uint8_t ret_ip[16], uint32_t *ret_scope_id);
 struct hca_profile nic_profile_default(uint32_t mtu, bool ipv6);
 
-/* 0 or -errno: -EADDRINUSE (another process is that host), -EADDRNOTAVAIL, -EINVAL, -EACCES ... */
+/* 0 or -errno: -EINVAL, also a congestion control that remembers times (hca_device_move_epoch());
+ * -EADDRINUSE (another process is that host), -EADDRNOTAVAIL, -EACCES ... */
 int nic_open(const struct nic_params *params, struct nic **ret_nic);
 void nic_close(struct nic *nic); /* NULL allowed; takes the adapter along */
 /* The progress thread, for who opened the NIC without: 0 or -errno. Both without the lock, one
@@ -91,7 +92,11 @@ struct hca_device *nic_device(const struct nic *nic);
 const char *nic_netdev(const struct nic *nic); /* the interface: "lo", "eth0", "verbena" */
 uint64_t nic_guid(const struct nic *nic);
 void nic_stats(struct nic *nic, struct nic_stats *ret_stats);
-ps_t nic_now(const struct nic *nic); /* since nic_open() */
+/* Since nic_open(), or since the device's time began anew: it does after 200 days, since ps_t ends
+ * after 213. That happens only where the lock is taken by nic_turn(), nic_mind_epoch() and the
+ * progress thread. */
+ps_t nic_now(const struct nic *nic);
+void nic_mind_epoch(struct nic *nic); /* with the lock held; if it is time, time begins anew */
 
 /* One thread at a time has the adapter. Who calls hca_ functions on nic_device() holds the lock,
  * unless there is no progress thread and no other thread. */

@@ -35,6 +35,7 @@ static void work(struct nic *nic)
 {
 	nic_lock(nic);
 	while (!atomic_load(&nic->stop) && !nic_is_dead(nic)) {
+		nic_mind_epoch(nic);
 		if (app_polls(nic)) {
 			nap(nic);
 		} else if (nic_loop_turn(nic) == 0) {

@@ -43,6 +43,7 @@ static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t am
 	nic_lock(w->nic);
 out:
 	w->idle = false;
+	nic_mind_epoch(w->nic);
 	return nic_now(w->nic);
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/hca/internal.h"
+
+/* A device that lives longer than 64 bits of picoseconds: its time begins later, and every instant
+ * that it remembers moves. What would lie before the beginning is long ago, like never: 0. */
+
+static void move(ps_t *at, ps_t by)
+{
+	if (*at != PS_NEVER)
+		*at = *at > by ? *at - by : 0;
+}
+
+static void move_qp(struct hca_qp *qp, ps_t by)
+{
+	move(&qp->next_start, by);
+	move(&qp->cnp_next_at, by);
+	move(&qp->sq.timer_at, by);
+	move(&qp->cc.alpha_at, by);
+	move(&qp->cc.increase_at, by);
+	move(&qp->cc.decrease_at, by);
+}
+
+void hca_device_move_epoch(struct hca_device *dev, ps_t by)
+{
+	CHECK(!dev->metered && dev->profile.cc->state_bytes == 0);
+	CHECK(dev->agenda.wake_at > by);
+	hca_heap_move(&dev->paced, by);
+	hca_heap_move(&dev->timers, by);
+	hca_sched_heaps_changed(dev);
+	for (uint32_t i = 0; dev->qps.slots && i <= dev->qps.mask; i++)
+		if (dev->qps.slots[i].object)
+			move_qp(dev->qps.slots[i].object, by);
+}
