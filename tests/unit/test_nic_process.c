@@ -161,8 +161,21 @@ static int post_receive(struct ibv_qp *qp, uint64_t wr_id)
 	return ibv_post_recv(qp, &wr, &bad);
 }
 
+static struct ibv_comp_channel *channel;
+
+static void *wait_for_completions(void *arg)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	(void)arg;
+	HOLDS(ibv_get_cq_event(channel, &cq, &context) == -1 && errno == EIO);
+	return NULL;
+}
+
 static void fail_in_call(void)
 {
+	pthread_t waiter;
 	struct vrb_world *world;
 	struct vrb_world_ops broken;
 	struct ibv_async_event event;
@@ -175,6 +188,9 @@ static void fail_in_call(void)
 	cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
 	qp = open_qp(cq);
 	HOLDS(post_receive(qp, 71) == 0 && post_receive(qp, 72) == 0);
+	channel = ibv_create_comp_channel(t.context);
+	HOLDS(pthread_create(&waiter, NULL, wait_for_completions, NULL) == 0);
+	other_threads_sleep();
 	fcntl(t.context->async_fd, F_SETFL, O_NONBLOCK);
 	world = world_of_environment();
 	broken = *world->ops;
@@ -196,6 +212,8 @@ static void fail_in_call(void)
 	HOLDS(ibv_get_async_event(t.context, &event) == -1 && errno == EAGAIN);
 	fcntl(t.context->async_fd, F_SETFL, 0);
 	HOLDS(ibv_get_async_event(t.context, &event) == -1 && errno == EIO);
+	HOLDS(pthread_join(waiter, NULL) == 0);
+	HOLDS(ibv_destroy_comp_channel(channel) == 0);
 	HOLDS(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0);
 	HOLDS(ibv_dereg_mr(t.mr) == 0 && ibv_dealloc_pd(t.pd) == 0);
 	HOLDS(ibv_close_device(t.context) == 0);

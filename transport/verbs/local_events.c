@@ -88,6 +88,9 @@ void vrb_on_fatal(struct vrb_world *world)
 
 		if (object && object->hca && vrb_kind_of(object->handle) == VRB_QP)
 			flush(local, object, now);
+		/* Who waits for completions would wait for ever. */
+		if (object && vrb_kind_of(object->handle) == VRB_CHANNEL)
+			world->ops->channel_signal(world, &object->wait);
 	}
 	vrb_on_async(world, NULL, IBV_EVENT_DEVICE_FATAL);
 	world->ops->leave(world, false);

@@ -45,8 +45,9 @@ struct vrb_world_ops {
 	 * turn of the loop. */
 	void (*poll_empty)(struct vrb_world *world, struct hca_cq *cq);
 	/* Channels: set up (channel->fd), take down, an event more (called from inside the adapter,
-	 * once for each event), wait until channel->events is not @seen: 0, -EINTR. All inside a
-	 * call; while channel_wait() waits, others may make theirs. */
+	 * once for each event), wait until channel->events is not @seen: 0, -EINTR, -EIO: the
+	 * adapter is dead. All inside a call; while channel_wait() waits, others may make theirs.
+	 */
 	int (*channel_init)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_fini)(struct vrb_world *world, struct vrb_channel *channel);
 	void (*channel_signal)(struct vrb_world *world, struct vrb_channel *channel);
