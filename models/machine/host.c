@@ -63,6 +63,21 @@ static uint64_t fold_placed(const uint8_t *host, uint32_t length, bool is_word)
 	return util_fold_bytes(word, sizeof(word));
 }
 
+static void placed_synthetic(struct host *host, uint64_t stream, uint64_t offset, uint32_t length,
+			     ps_t now)
+{
+	sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED_SYNTHETIC << 56 | length, stream);
+	sim_digest_add(&host->node, now, offset, length);
+}
+
+static void placed_bytes(struct host *host, uint32_t region, uint64_t offset, uint32_t length,
+			 uint64_t fold, ps_t now)
+{
+	sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED << 56 | region,
+		       (uint64_t)length << 40 | (offset & 0xffffffffffu));
+	sim_digest_add(&host->node, now, length, fold);
+}
+
 static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
 		     bool is_word, ps_t now)
 {
@@ -70,15 +85,24 @@ static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint
 
 	host->placed_bytes += length;
 	task_on_place(host, now);
-	if (mr->ops == &hca_mem_synthetic) {
-		sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED_SYNTHETIC << 56 | length,
-			       mr->stream);
-		sim_digest_add(&host->node, now, offset, length);
-		return;
-	}
-	sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED << 56 | mr->number,
-		       (uint64_t)length << 40 | (offset & 0xffffffffffu));
-	sim_digest_add(&host->node, now, length, fold_placed(mr->host + offset, length, is_word));
+	if (mr->ops == &hca_mem_synthetic)
+		placed_synthetic(host, mr->stream, offset, length, now);
+	else
+		placed_bytes(host, mr->number, offset, length,
+			     fold_placed(hca_mem_host_at(mr->address + offset), length, is_word),
+			     now);
+}
+
+void host_note_placement(struct host *host, const struct hca_dma *dma)
+{
+	host->placed_bytes += dma->length;
+	task_on_place(host, host->now);
+	if (dma->synthetic)
+		placed_synthetic(host, dma->stream, dma->offset, dma->length, host->now);
+	else
+		placed_bytes(host, dma->region, dma->offset, dma->length,
+			     fold_placed(hca_mem_host_at(dma->address), dma->length, dma->is_word),
+			     host->now);
 }
 
 static void on_async(void *world, void *qp_owner, int event, ps_t now)
@@ -168,24 +192,27 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 	return path;
 }
 
+static void measure(struct host *host, const struct wire_pkt *pkt)
+{
+	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
+		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
+}
+
 static __attribute__((noinline, cold)) void look_closer(struct host *host,
 							const struct wire_path *path, uint8_t ecn,
 							uint8_t priority, struct wire_pkt *pkt)
 {
 	if (host->params.through_wire)
 		through_wire(host, path, ecn, priority, pkt);
-	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
-		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
+	measure(host, pkt);
 }
 
-/* The frame for @pkt, whose slab goes along with it. NULL: no memory. */
-static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pkt *pkt,
-					 const struct hca_tx *tx)
+/* @frame becomes that of @pkt, whose slab goes along with it. */
+static inline __attribute__((always_inline)) void fill_frame(struct host *host,
+							     const struct wire_pkt *pkt,
+							     const struct hca_tx *tx,
+							     struct sim_pkt *frame)
 {
-	struct sim_pkt *frame = sim_frame_get(host->th);
-
-	if (!frame)
-		return NULL;
 	frame->dst = tx->path->link_dst;
 	frame->flow_hash = tx->path->link_hash;
 	frame->bytes = (uint16_t)(wire_pkt_bytes(pkt) + host->wire_overhead);
@@ -199,13 +226,29 @@ static inline struct sim_pkt *make_frame(struct host *host, const struct wire_pk
 			host->room->from = sender_of(host, tx->path);
 		host->room = NULL;
 	}
-	return frame;
 }
 
-/* Nothing more happens here: the run ends between this window and the next. */
-static void give_up(struct host *host)
+void host_give_up(struct host *host)
 {
 	host->now = host->th->until;
+}
+
+/* @frame starts now. */
+static inline __attribute__((always_inline)) void
+start(struct host *host, struct sim_pkt *frame, const struct wire_path *path, uint8_t priority)
+{
+	if (frame->dst == host->address) {
+		host_loop_send(host, frame);
+		sim_frame_put(host->th, frame);
+		return;
+	}
+	if (host->tapped)
+		host->tap->on_frame(host->tap, host, true, frame, path, host->now);
+	host->stats.sent[priority].bytes += frame->bytes;
+	host->stats.sent[priority].packets++;
+	if (host->fc_heads)
+		sim_fc_sent(host->fc, 0, frame);
+	sim_port_forward(host->th, host->node.ports, frame, host->now);
 }
 
 static void transmit(struct host *host, uint32_t priorities)
@@ -217,7 +260,7 @@ static void transmit(struct host *host, uint32_t priorities)
 	if (!host->room)
 		host->room = packet_slab_get(host->th);
 	if (!host->room) {
-		give_up(host);
+		host_give_up(host);
 		return;
 	}
 	pkt.payload = host->room->bytes;
@@ -227,23 +270,93 @@ static void transmit(struct host *host, uint32_t priorities)
 	}
 	if (host->looks_closer)
 		look_closer(host, tx.path, tx.ecn, tx.priority, &pkt);
-	frame = make_frame(host, &pkt, &tx);
+	frame = sim_frame_get(host->th);
 	if (!frame) {
-		give_up(host);
+		host_give_up(host);
 		return;
 	}
-	if (frame->dst == host->address) {
-		host_loop_send(host, frame);
+	fill_frame(host, &pkt, &tx, frame);
+	start(host, frame, tx.path, tx.priority);
+}
+
+/* ---- with a bus: a packet is decided, waits, and starts ---- */
+
+static __attribute__((cold)) void decide(struct host *host)
+{
+	struct hca_dma_ticket ticket;
+	struct sim_pkt frame = {0};
+	struct wire_pkt pkt;
+	struct hca_tx tx;
+
+	if (!host->room)
+		host->room = packet_slab_get(host->th);
+	if (!host->room) {
+		host_give_up(host);
+		return;
+	}
+	pkt.payload = host->room->bytes;
+	if (!hca_dma_output(host->hca, host_dma_open(host), &pkt, &tx, &ticket, host->now))
+		return;
+	measure(host, &pkt);
+	fill_frame(host, &pkt, &tx, &frame);
+	host_dma_keep(host, &frame, tx.path, &ticket);
+}
+
+static void drop(struct host *host, const struct sim_pkt *frame)
+{
+	struct packet_slab *slab = packet_slab_of(frame);
+
+	if (slab)
+		packet_slab_put(host->th, slab);
+}
+
+static __attribute__((cold)) void start_waiting(struct host *host, uint32_t priorities)
+{
+	struct sim_pkt *frame = sim_frame_get(host->th);
+	struct wire_path path;
+	struct wire_pkt pkt;
+
+	if (!frame) {
+		host_give_up(host);
+		return;
+	}
+	if (!host_dma_take(host, priorities, frame, &path)) {
+		drop(host, frame);
 		sim_frame_put(host->th, frame);
 		return;
 	}
-	if (host->tapped)
-		host->tap->on_frame(host->tap, host, true, frame, tx.path, host->now);
-	host->stats.sent[tx.priority].bytes += frame->bytes;
-	host->stats.sent[tx.priority].packets++;
-	if (host->fc_heads)
-		sim_fc_sent(host->fc, 0, frame);
-	sim_port_forward(host->th, host->node.ports, frame, host->now);
+	if (host->params.through_wire) {
+		packet_unpack(frame, &pkt);
+		through_wire(host, &path, frame->ecn, host_priority(host, frame), &pkt);
+		packet_pack(&pkt, packet_slab_of(frame), frame);
+	}
+	start(host, frame, &path, host_priority(host, frame));
+}
+
+/* When the next of both is due. */
+static __attribute__((cold)) ps_t bus_start_at(const struct host *host, uint32_t priorities)
+{
+	const struct sim_port *port = host->node.ports;
+
+	if (hca_next_at(host->hca, host_dma_open(host)) == 0)
+		return host->now;
+	if (host->control_count)
+		return later(host->now, port->free_at);
+	if (host_dma_ready(host) & priorities)
+		return later(later(host->now, port->free_at), host->loop_open_at);
+	return PS_NEVER;
+}
+
+static void transmit_control(struct host *host);
+
+static __attribute__((cold)) void bus_transmit(struct host *host, uint32_t priorities)
+{
+	if (hca_next_at(host->hca, host_dma_open(host)) == 0)
+		decide(host);
+	else if (host->control_count)
+		transmit_control(host);
+	else
+		start_waiting(host, host_dma_ready(host) & priorities);
 }
 
 /* What its receiver has to know of how a packet with @slab came; only datagrams tell. */
@@ -355,8 +468,9 @@ static inline void ask(struct host *host, ps_t at)
 }
 
 /* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
-static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pkt *const *arrivals,
-		     uint32_t count)
+static inline __attribute__((always_inline)) void run(struct sim_thread *th, struct sim_node *node,
+						      struct sim_pkt *const *arrivals,
+						      uint32_t count, const bool has_bus)
 {
 	struct host *host = container_of(node, struct host, node);
 	const struct hca_device *hca = host->hca;
@@ -373,7 +487,9 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 
 		timer_at = later(adapter_at < timer_at ? adapter_at : timer_at, host->now);
 		/* A packet whose rate does not let it go yet is a timer so far. */
-		if (host->control_count)
+		if (has_bus)
+			start_at = bus_start_at(host, priorities);
+		else if (host->control_count)
 			start_at = later(host->now, port->free_at);
 		else if (hca_next_at(hca, priorities) == 0)
 			start_at = later(later(host->now, port->free_at), host->loop_open_at);
@@ -391,6 +507,8 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 			run_local(host, SIM_LOCAL_TIMER);
 		else if (timer_at == next)
 			run_timers(host);
+		else if (start_at == next && has_bus)
+			bus_transmit(host, priorities);
 		else if (start_at == next && host->control_count)
 			transmit_control(host);
 		else if (start_at == next)
@@ -401,6 +519,18 @@ static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pk
 			run_local(host, local->phase);
 	}
 	host->th = NULL;
+}
+
+static void host_run(struct sim_thread *th, struct sim_node *node, struct sim_pkt *const *arrivals,
+		     uint32_t count)
+{
+	run(th, node, arrivals, count, false);
+}
+
+static void host_run_with_bus(struct sim_thread *th, struct sim_node *node,
+			      struct sim_pkt *const *arrivals, uint32_t count)
+{
+	run(th, node, arrivals, count, true);
 }
 
 static void host_finish(struct sim_node *node)
@@ -416,6 +546,11 @@ static void host_finish(struct sim_node *node)
 static const struct sim_node_ops host_ops = {
 	.kind = "host",
 	.run = host_run,
+	.finish = host_finish,
+};
+static const struct sim_node_ops host_ops_with_bus = {
+	.kind = "host",
+	.run = host_run_with_bus,
 	.finish = host_finish,
 };
 
@@ -439,11 +574,12 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.priority_count = params->priority_count,
 		.profile = params->profile,
 		.observer = &observer,
+		.dma = params->bus ? &host_dma_ops : NULL,
 		.world = host,
 	};
 
 	*host = (struct host){
-		.node = {.ops = &host_ops, .name = name},
+		.node = {.ops = params->bus ? &host_ops_with_bus : &host_ops, .name = name},
 		.params = *params,
 		.control = memory->frames,
 		.stats.sent = memory->sent,
@@ -454,7 +590,9 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 	sim_local_init(&host->local, seed, id);
 	host_loop_init(host, memory->frames + HOST_CONTROLS);
 	host->hca = hca_device_create(&device);
-	return host->hca ? 0 : -ENOMEM;
+	if (!host->hca)
+		return -ENOMEM;
+	return params->bus ? host_dma_create(host) : 0;
 }
 
 /* Waits for the port; a later value of the same kind takes the place of an earlier one. */
@@ -511,6 +649,7 @@ void host_drain(struct host *host, struct packet_pools *pools)
 			packet_slab_return(pools, slab);
 	}
 	host_rx_drain(host->rx, pools);
+	host_dma_drain(host->dma, pools);
 	if (host->room)
 		packet_slab_return(pools, host->room);
 	host->room = NULL;
@@ -522,5 +661,6 @@ void host_fini(struct host *host)
 	sim_fc_destroy(host->fc);
 	task_destroy_all(host);
 	hca_device_destroy(host->hca);
+	host_dma_destroy(host->dma);
 	host->hca = NULL;
 }

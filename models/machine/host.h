@@ -5,6 +5,7 @@
 /* A host of the simulated fabric: one port, the adapter behind it, and the programs that use it.
  * This is where the fabric and the adapter meet; the same adapter runs in real time under
  * transport/nic. */
+#include "models/machine/dma.h"
 #include "models/machine/loop.h"
 #include "models/machine/packet.h"
 #include "models/machine/rx.h"
@@ -62,6 +63,7 @@ struct host_params {
 	struct spin *spin;  /* watches programs (models/program/spin.h); NULL: nobody does */
 	bool through_wire;  /* every packet to bytes and back before it is sent */
 	bool through_bytes; /* every call of a program to bytes and back before it is made */
+	const struct host_bus *bus; /* between adapter and memory; NULL: memory answers at once */
 };
 
 /* Of one priority, on the wire; what it sends to itself is not. */
@@ -99,6 +101,7 @@ struct host {
 
 	struct host_tap *tap;
 	struct host_rx *rx;	    /* NULL: what it receives it has */
+	struct host_dma *dma;	    /* NULL: there is no bus */
 	struct sim_fc *fc;	    /* of its port; set once the simulation is sealed */
 	uint32_t packet_bytes_max;  /* on the wire */
 	struct host_client *client; /* NULL: none */
@@ -148,6 +151,12 @@ void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_p
 /* How a frame of @from has come to @host. */
 struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,
 				const struct packet_sender *from);
+
+/* Nothing more happens at this host, for lack of memory: the run ends between this window and the
+ * next. */
+void host_give_up(struct host *host);
+/* Bytes of @dma are in memory now, and seen. */
+void host_note_placement(struct host *host, const struct hca_dma *dma);
 
 /* A data frame has come: to the adapter with it. Its slab comes home. */
 void host_deliver(struct host *host, const struct sim_pkt *frame);

@@ -94,7 +94,7 @@ static void create_mr(struct world *w, uint32_t i)
 		.iova = i == 1 ? UINT64_MAX - ROOM + 1 : 0x1000,
 		.length = ROOM,
 		.access = 15,
-		.host = i == 2 ? NULL : w->memory + i * ROOM,
+		.address = i == 2 ? 0 : (uintptr_t)(w->memory + i * ROOM),
 		.stream = 7,
 	};
 

@@ -163,9 +163,9 @@ static void post_message(struct fabric *fabric, struct message *message, uint32_
 	assert_int_equal(hca_pd_create(a->hca, &pd_a) | hca_pd_create(b->hca, &pd_b), 0);
 	assert_int_equal(hca_cq_create(a->hca, 4, NULL, &message->cq), 0);
 	assert_int_equal(hca_cq_create(b->hca, 4, NULL, &cq_b), 0);
-	region.host = message->from;
+	region.address = (uintptr_t)message->from;
 	assert_int_equal(hca_mr_create(a->hca, pd_a, &region, &mr_a), 0);
-	region.host = message->to;
+	region.address = (uintptr_t)message->to;
 	assert_int_equal(hca_mr_create(b->hca, pd_b, &region, &mr_b), 0);
 	qp = open_qp(a, b, pd_a, message->cq, 0x1234, 0x4321);
 	open_qp(b, a, pd_b, cq_b, 0x4321, 0x1234);

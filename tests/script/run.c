@@ -28,7 +28,7 @@ static uint32_t parse_sges(struct line *line, bool is_inline, struct hca_sge *sg
 		if (!length || count == 8)
 			line_bad(line, one, "REGION+OFFSET:LENGTH, at most 8 of them");
 		sge[count++] = (struct hca_sge){
-			.addr = is_inline ? (uintptr_t)named->mr->host + offset
+			.addr = is_inline ? (uintptr_t)(named->host + offset)
 					  : named->mr->iova + offset,
 			.length = (uint32_t)text_number(line, length + 1),
 			.lkey = named->key,
@@ -331,10 +331,10 @@ static void do_mem(struct line *line, bool is_set)
 	}
 	line_end(line);
 	if (is_set) {
-		memcpy(named->mr->host + offset, p.bytes, p.pkt.length);
-	} else if (memcmp(named->mr->host + offset, p.bytes, p.pkt.length) != 0) {
+		memcpy(named->host + offset, p.bytes, p.pkt.length);
+	} else if (memcmp(named->host + offset, p.bytes, p.pkt.length) != 0) {
 		snprintf(found, sizeof(found), "bytes that begin %.16s",
-			 (char *)named->mr->host + offset);
+			 (char *)named->host + offset);
 		line_bad(line, found, "the bytes of the script");
 	}
 }

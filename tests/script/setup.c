@@ -338,16 +338,17 @@ void do_mr(struct line *line)
 		p.ops = &hca_mem_synthetic;
 		p.stream = line_number(line, "stream", 0);
 	} else {
-		p.host = named->host = malloc(p.length + 8);
-		CHECK(p.host != NULL);
+		named->host = malloc(p.length + 8);
+		CHECK(named->host != NULL);
+		p.address = (uintptr_t)named->host;
 	}
-	for (uint64_t i = 0; p.host && i < p.length; i++)
-		p.host[i] = first_byte(named, i);
+	for (uint64_t i = 0; named->host && i < p.length; i++)
+		named->host[i] = first_byte(named, i);
 	error = hca_mr_create(dev, pds[line_number(line, "pd", 0)], &p, &named->mr);
 	if (!error)
 		named->key = named->mr->rkey;
 	else
-		free(p.host);
+		free(named->host);
 	mr_count += !error;
 	expect_error(line, error);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Random fabrics, programs and faults. Each seed is run as it is, on two threads, with every packet
- * through bytes and by the plain engine of tests/oracle: all held and one digest. A seed that fails
- * prints the line that runs it again. */
+/* Random fabrics, programs and faults; one in three, or with --bus each, with a bus between
+ * adapters and memory. Each seed is run as it is, on two threads, with every packet through bytes
+ * and by the plain engine of tests/oracle: all held and one digest. A seed that fails prints the
+ * line that runs it again. */
 #include "tests/swarm/run.h"
 
 #include <getopt.h>
@@ -24,7 +25,7 @@ enum { VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 struct swarm {
 	uint64_t first, count, hits_min, failures_max;
 	const char *only;
-	bool verbose;
+	bool verbose, bus;
 	struct plan plan;
 	struct run run;
 	struct matrix matrix;
@@ -35,8 +36,8 @@ struct swarm {
 static void failed(struct swarm *swarm, const char *variant, const char *what)
 {
 	swarm->failed++;
-	printf("FAILED %s: %s\n  build/tests/swarm --seed %llu --only %s --verbose\n", variant,
-	       what, (unsigned long long)swarm->plan.seed, variant);
+	printf("FAILED %s: %s\n  build/tests/swarm --seed %llu --only %s%s --verbose\n", variant,
+	       what, (unsigned long long)swarm->plan.seed, variant, swarm->bus ? " --bus" : "");
 	fflush(stdout);
 }
 
@@ -47,6 +48,7 @@ static void one_variant(struct swarm *swarm, const struct variant *v, uint64_t *
 	char what[80];
 
 	options.verbose = swarm->verbose;
+	options.bus = swarm->bus;
 	swarm->events.oracles += v->options.oracle;
 	if (!run_plan(&swarm->run, &swarm->plan, &options, is_base ? &swarm->matrix : NULL,
 		      &swarm->events))
@@ -95,16 +97,17 @@ static int print_matrix(const struct swarm *swarm)
 /* Returns how many of those that not every fabric brings about are too few. */
 static int print_events(const struct events *e, uint64_t hits_min)
 {
-	const uint64_t rare[] = {e->rerouted, e->kept, e->no_route, e->learned};
+	const uint64_t rare[] = {e->rerouted, e->kept, e->no_route, e->learned, e->buses};
 	int poor = 0;
 
 	for (size_t i = 0; i < sizeof(rare) / sizeof(rare[0]); i++)
 		poor += rare[i] < hits_min;
 #define N(member) (unsigned long long)e->member
-	printf("seeds %llu (oracle %llu), ends of queue pairs %llu, completions %llu; failed by "
+	printf("seeds %llu (oracle %llu, over a bus %llu), ends of queue pairs %llu, completions "
+	       "%llu; failed by "
 	       "retries %llu, rnr %llu, plan %llu, flush %llu\n",
-	       N(seeds), N(oracles), N(sides), N(completions), N(failed_retry), N(failed_rnr),
-	       N(failed_fatal), N(failed_flush));
+	       N(seeds), N(oracles), N(buses), N(sides), N(completions), N(failed_retry),
+	       N(failed_rnr), N(failed_fatal), N(failed_flush));
 	printf("timeouts %llu, naks %llu, implied %llu, rnr %llu, duplicates %llu, sent again "
 	       "%llu, "
 	       "marked %llu, cnps %llu, pauses %llu, credits %llu, dropped %llu\n"
@@ -119,13 +122,11 @@ static int print_events(const struct events *e, uint64_t hits_min)
 
 static bool parse(int argc, char **argv, struct swarm *swarm)
 {
-	static const struct option names[] = {{"seed", required_argument, NULL, 's'},
-					      {"count", required_argument, NULL, 'c'},
-					      {"only", required_argument, NULL, 'o'},
-					      {"hits", required_argument, NULL, 'h'},
-					      {"failures", required_argument, NULL, 'f'},
-					      {"verbose", no_argument, NULL, 'v'},
-					      {0}};
+	static const struct option names[] = {
+		{"seed", required_argument, NULL, 's'},	    {"count", required_argument, NULL, 'c'},
+		{"only", required_argument, NULL, 'o'},	    {"hits", required_argument, NULL, 'h'},
+		{"failures", required_argument, NULL, 'f'}, {"bus", no_argument, NULL, 'b'},
+		{"verbose", no_argument, NULL, 'v'},	    {0}};
 	int c;
 
 	swarm->first = 1;
@@ -148,13 +149,16 @@ static bool parse(int argc, char **argv, struct swarm *swarm)
 		case 'f':
 			swarm->failures_max = strtoull(optarg, NULL, 0);
 			break;
+		case 'b':
+			swarm->bus = true;
+			break;
 		case 'v':
 			swarm->verbose = true;
 			break;
 		default:
 			fputs("usage: swarm [--seed N] [--count M] [--only "
 			      "base|threads|wire|oracle]\n"
-			      "             [--hits MIN] [--failures MAX] [--verbose]\n",
+			      "             [--hits MIN] [--failures MAX] [--bus] [--verbose]\n",
 			      stderr);
 			return false;
 		}

@@ -395,4 +395,6 @@ void plan_network(struct plan *plan, struct draw *draw)
 	faults(plan, draw);
 	balance(plan, draw);
 	downs(plan, draw);
+	plan->has_bus = draw_one_in(draw, 3);
+	plan->bus_tx_bytes = (uint32_t)draw_range(draw, 4200, 32000);
 }

@@ -131,6 +131,8 @@ void plan_print(const struct plan *plan)
 	       plan->priority_count, fc[plan->fc], (unsigned long long)plan->buffer_bytes,
 	       p->cc->name, (int)p->retransmit, p->psn_window, p->ack_every, plan->has_ecn,
 	       plan->ipv6);
+	if (plan->has_bus)
+		printf("bus: %u bytes wait in each priority\n", plan->bus_tx_bytes);
 	for (uint32_t i = 0; i < plan->fault_count; i++) {
 		const struct plan_fault *f = &plan->faults[i];
 

@@ -126,6 +126,8 @@ struct plan {
 	struct host_params host;
 	bool ipv6;
 	uint32_t priority_count; /* 8 or 16 */
+	bool has_bus;		 /* between adapters and memory */
+	uint32_t bus_tx_bytes;
 };
 
 void plan_make(struct plan *plan, uint64_t seed);

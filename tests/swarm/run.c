@@ -58,6 +58,9 @@ static void build(struct run *run)
 	};
 
 	host.through_wire = run->options.through_wire;
+	run->has_bus = plan->has_bus || run->options.bus;
+	run_bus_init(&run->bus, plan);
+	host.bus = run->has_bus ? &run->bus.bus : NULL;
 	CHECK(fabric_create(&run->fabric, &plan->topology, &params) == 0);
 }
 
@@ -184,6 +187,7 @@ static void add_up(const struct run *run, struct matrix *sum, struct events *eve
 			for (int f = 0; f < FAULT_KINDS; f++)
 				sum->hits[op][f] += run->tallies[i].matrix.hits[op][f];
 	events->seeds++;
+	events->buses += run->has_bus;
 	events->sides += run->plan->side_count;
 	for (uint32_t i = 0; i < run->plan->side_count; i++) {
 		const struct side_run *side = &run->sides[i];

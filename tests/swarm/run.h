@@ -17,7 +17,7 @@ struct matrix {
 struct events {
 	uint64_t seeds, sides, completions, failed_retry, failed_rnr, failed_fatal, failed_flush;
 	uint64_t timeouts, naks, implied_naks, rnr_naks, duplicates, retransmitted, cnps, marked;
-	uint64_t pauses, credits, dropped, oracles;
+	uint64_t pauses, credits, dropped, oracles, buses;
 	uint64_t rerouted, kept, overdue; /* frames and flows of switches that reroute */
 	uint64_t no_route, learned;	  /* frames; changes of routes that all have heard of */
 };
@@ -63,6 +63,12 @@ struct host_run {
 struct run_options {
 	uint32_t threads;
 	bool through_wire, oracle, verbose;
+	bool bus; /* whether the plan has one or not */
+};
+
+struct run_bus {
+	struct host_bus bus; /* first */
+	uint64_t seed;
 };
 
 struct run {
@@ -77,6 +83,8 @@ struct run {
 	struct tally tallies[RUN_PORTS_MAX];
 	uint32_t tally_count;
 	uint64_t digest;
+	bool has_bus;
+	struct run_bus bus;
 	bool violated;
 	char violation[256]; /* the first */
 };
@@ -86,6 +94,9 @@ bool run_plan(struct run *run, const struct plan *plan, const struct run_options
 	      struct matrix *sum, struct events *events);
 
 void run_violation(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* tests/swarm/bus.c */
+void run_bus_init(struct run_bus *bus, const struct plan *plan);
 
 /* tests/swarm/actor.c: the programs. */
 void actors_start(struct run *run);

@@ -127,7 +127,7 @@ static void open_objects(struct side *side, struct nic *nic, uint32_t bytes)
 	assert_int_equal(nic_gid(nic, 1, side->ip), 0);
 	side->memory = aligned_alloc(64, bytes);
 	memset(side->memory, 0, bytes);
-	mr.host = side->memory;
+	mr.address = (uintptr_t)side->memory;
 	mr.iova = (uintptr_t)side->memory;
 	nic_lock(nic);
 	assert_int_equal(hca_pd_create(side->hca, &side->pd), 0);

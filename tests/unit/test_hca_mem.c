@@ -88,7 +88,7 @@ static struct hca_mr *region(uint64_t iova, uint64_t length, uint32_t access)
 					     .iova = iova,
 					     .length = length,
 					     .access = access,
-					     .host = bytes};
+					     .address = (uintptr_t)bytes};
 	struct hca_mr *mr = NULL;
 
 	assert_int_equal(hca_mr_create(dev, pd, &params, &mr), 0);
@@ -256,7 +256,8 @@ static void test_placement_at_any_address(void **state)
  * the same call succeeds afterwards. */
 static void test_no_memory_at_any_point(void **state)
 {
-	const struct hca_mr_params params = {.ops = &hca_mem_host, .length = 64, .host = bytes};
+	const struct hca_mr_params params = {
+		.ops = &hca_mem_host, .length = 64, .address = (uintptr_t)bytes};
 	bool done = false;
 
 	(void)state;

@@ -82,8 +82,11 @@ static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_as
 
 static struct hca_mr *region(struct side *side, uint64_t iova, void *host, uint64_t length)
 {
-	const struct hca_mr_params params = {
-		.ops = &hca_mem_host, .iova = iova, .length = length, .access = 15, .host = host};
+	const struct hca_mr_params params = {.ops = &hca_mem_host,
+					     .iova = iova,
+					     .length = length,
+					     .access = 15,
+					     .address = (uintptr_t)host};
 	struct hca_mr *mr = NULL;
 
 	assert_int_equal(hca_mr_create(side->dev, side->pd, &params, &mr), 0);

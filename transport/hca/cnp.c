@@ -52,7 +52,7 @@ void hca_cnp_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx)
 	hca_pkt_init(pkt, WIRE_CNP, qp->dest_qpn, 0);
 	pkt->becn = true;
 	tx->ecn = WIRE_NOT_ECT;
-	qp->dev->counters.np_cnp_sent++;
+	qp->dev->counters.np_cnp_sent += !qp->dev->ticket; /* else when it starts */
 }
 
 /* The reaction point. */

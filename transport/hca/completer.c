@@ -131,7 +131,7 @@ static inline void progress(struct hca_qp *qp, ps_t now)
 	sq->retrying = false;
 	if (sq->rnr_wait)
 		return;
-	if (sq->una_psn == sq->high_psn || sq->timeout == PS_NEVER)
+	if (sq->una_psn == sq->high_psn || sq->timeout == PS_NEVER || hca_dma_holds_all(qp))
 		sq->timer_at = PS_NEVER;
 	else
 		hca_timer_set(qp, now + sq->timeout);

@@ -5,16 +5,23 @@
 
 /* Bytes between packets and memory. Every access is behind hca_mr_at(). */
 
-bool hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt)
+bool hca_fetch_part(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+		    uint32_t length, uint32_t at, bool fenced, struct wire_pkt *pkt)
 {
-	pkt->length = (uint16_t)length;
+	if (!qp->dev->dma)
+		return mr->ops->read(mr, offset, pkt->payload + at, length);
+	hca_dma_fetch(qp, mr, offset, length, at, fenced);
+	return true;
+}
+
+bool hca_fetch_moved(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+		     uint32_t length, bool fenced, struct wire_pkt *pkt)
+{
 	if (mr->ops == &hca_mem_synthetic) {
 		pkt->synthetic = true;
 		pkt->pattern = wire_pattern(mr->stream, offset);
-	} else {
-		return mr->ops->read(mr, offset, pkt->payload, length);
 	}
-	return true;
+	return hca_fetch_part(qp, mr, offset, length, 0, fenced, pkt);
 }
 
 /* A piece of a list that begins at byte @done of it and does not cross an entry's end. */
@@ -64,15 +71,18 @@ static inline __attribute__((always_inline)) bool gather(const struct hca_qp *qp
 		piece.mr = hca_mr_at(qp->dev, sge->slot, qp->pd, sge->lkey, va, length, 0);
 		if (!piece.mr)
 			return false;
-		return hca_fetch(piece.mr, va - piece.mr->iova, length, pkt);
+		return hca_fetch(qp, piece.mr, va - piece.mr->iova, length, false, pkt);
 	}
 	if (!find_piece(qp, wqe->sge, wqe->sge_count, done, length, 0, &piece))
 		return false;
 	if (piece.length == length)
-		return hca_fetch(piece.mr, piece.offset, length, pkt);
+		return hca_fetch(qp, piece.mr, piece.offset, length, false, pkt);
+	for (uint32_t at = 0; at < length; at += piece.length)
+		if (!find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece))
+			return false;
 	for (uint32_t at = 0; at < length; at += piece.length) {
-		if (!find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece) ||
-		    !piece.mr->ops->read(piece.mr, piece.offset, pkt->payload + at, piece.length))
+		CHECK(find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece));
+		if (!hca_fetch_part(qp, piece.mr, piece.offset, piece.length, at, false, pkt))
 			return false;
 	}
 	pkt->length = (uint16_t)length;
@@ -108,20 +118,57 @@ static __attribute__((noinline)) bool place_pattern(struct hca_mr *mr, uint64_t 
 	return true;
 }
 
-bool hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
-	       const struct wire_pkt *pkt, uint32_t from, uint32_t length, ps_t now)
+/* Of an atomic: the number that it brings home. */
+static bool is_word(const struct wire_pkt *pkt, uint32_t length)
 {
-	const bool is_word = pkt->opcode == WIRE_ATOMIC_ACKNOWLEDGE && length == sizeof(uint64_t);
+	return pkt->opcode == WIRE_ATOMIC_ACKNOWLEDGE && length == sizeof(uint64_t);
+}
 
-	if (!pkt->synthetic) {
-		if (!mr->ops->write(mr, offset, pkt->payload + from, length))
-			return false;
-	} else if (mr->ops != &hca_mem_synthetic ||
-		   wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset)) {
-		if (!place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length))
+/* What goes into memory without bytes is only compared, and that needs no bus. */
+static __attribute__((cold)) void place_by_dma(struct hca_qp *qp, struct hca_mr *mr,
+					       uint64_t offset, const struct wire_pkt *pkt,
+					       uint32_t from, uint32_t length)
+{
+	const bool keeps_bytes = mr->ops != &hca_mem_synthetic;
+	const uint64_t pattern = pkt->synthetic ? wire_pattern_add(pkt->pattern, from) : 0;
+	const uint8_t *bytes = pkt->synthetic ? NULL : pkt->payload + from;
+	uint8_t made[WIRE_MTU_MAX];
+
+	if (keeps_bytes && pkt->synthetic) {
+		wire_pattern_bytes(pattern, made, length);
+		bytes = made;
+	} else if (!keeps_bytes && bytes) {
+		mr->ops->write(mr, offset, bytes, length);
+		bytes = NULL;
+	} else if (!keeps_bytes && pattern != wire_pattern(mr->stream, offset)) {
+		place_pattern(mr, offset, pattern, length);
+	}
+	hca_dma_place(qp, mr, offset, length, bytes, is_word(pkt, length));
+}
+
+static bool place_moved(struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,
+			uint32_t from, uint32_t length)
+{
+	if (!pkt->synthetic)
+		return mr->ops->write(mr, offset, pkt->payload + from, length);
+	return place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
+}
+
+bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,
+	       uint32_t from, uint32_t length, ps_t now)
+{
+	const struct hca_device *dev = qp->dev;
+
+	if (!pkt->synthetic || !mr->is_pattern ||
+	    wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset)) {
+		if (dev->dma) {
+			place_by_dma(qp, mr, offset, pkt, from, length);
+			return true;
+		}
+		if (!place_moved(mr, offset, pkt, from, length))
 			return false;
 	}
-	dev->observer->on_place(dev->world, mr, offset, length, is_word, now);
+	dev->observer->on_place(dev->world, mr, offset, length, is_word(pkt, length), now);
 	return true;
 }
 
@@ -136,12 +183,11 @@ bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sg
 		if (!find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece))
 			return false;
 		if (piece.length == pkt->length)
-			return hca_place(qp->dev, piece.mr, piece.offset, pkt, 0, piece.length,
-					 now);
+			return hca_place(qp, piece.mr, piece.offset, pkt, 0, piece.length, now);
 	}
 	for (uint32_t at = 0; at < pkt->length; at += piece.length) {
 		CHECK(find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece));
-		if (!hca_place(qp->dev, piece.mr, piece.offset, pkt, at, piece.length, now))
+		if (!hca_place(qp, piece.mr, piece.offset, pkt, at, piece.length, now))
 			return false;
 	}
 	return true;

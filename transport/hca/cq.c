@@ -18,7 +18,8 @@ int hca_cq_create(struct hca_device *dev, uint32_t depth, void *owner, struct hc
 	if (!cq)
 		return -ENOMEM;
 	cq->ring = util_calloc(hca_pow2(depth), sizeof(*cq->ring));
-	if (!cq->ring) {
+	if (!cq->ring || (dev->dma && util_idmap_reserve(&dev->cqs) != 0)) {
+		util_free(cq->ring);
 		util_free(cq);
 		return -ENOMEM;
 	}
@@ -28,6 +29,10 @@ int hca_cq_create(struct hca_device *dev, uint32_t depth, void *owner, struct hc
 	cq->mask = hca_pow2(depth) - 1;
 	hca_list_add_tail(&dev->cq_list, &cq->node);
 	dev->cq_count++;
+	if (dev->dma) {
+		cq->cqn = ++dev->cqn;
+		util_idmap_add(&dev->cqs, cq->cqn, cq);
+	}
 	*ret_cq = cq;
 	return 0;
 }
@@ -36,6 +41,8 @@ void hca_cq_free(struct hca_device *dev, struct hca_cq *cq)
 {
 	hca_list_remove(&cq->node);
 	dev->cq_count--;
+	if (dev->dma)
+		util_idmap_remove(&dev->cqs, cq->cqn);
 	util_free(cq->ring);
 	util_free(cq);
 }
@@ -118,19 +125,57 @@ void hca_cq_fail_users(struct hca_device *dev, ps_t now)
 		container_of(n, struct hca_cq, node)->lost = false;
 }
 
-void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now)
-{
-	struct hca_device *dev = cq->dev;
+/* A completion that the memory side has not shown yet is solicited: only here. */
+#define FLAG_SOLICITED (1u << 31)
 
-	if (cq->overflowed || cq->tail - cq->head == cq->depth) {
+static __attribute__((cold)) void write_by_dma(struct hca_cq *cq, const struct hca_wc *wc,
+					       bool is_solicited, ps_t now)
+{
+	struct hca_wc *place = &cq->ring[cq->written & cq->mask];
+
+	if (cq->overflowed || cq->written - cq->head == cq->depth) {
 		overflow(cq, now);
 		return;
 	}
-	cq->ring[cq->tail++ & cq->mask] = *wc;
+	cq->written++;
+	*place = *wc;
+	place->flags |= is_solicited ? FLAG_SOLICITED : 0;
+	hca_dma_complete(cq, wc->qpn);
+}
+
+static inline void show(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now)
+{
+	struct hca_device *dev = cq->dev;
+
+	cq->tail++;
 	dev->observer->on_wc(dev->world, cq, wc, now);
 	if (cq->arm == HCA_CQ_ARM_ANY ||
 	    (cq->arm == HCA_CQ_ARM_SOLICITED && (is_solicited || wc->status != HCA_WC_SUCCESS))) {
 		cq->arm = HCA_CQ_DISARMED;
 		dev->observer->on_cq_event(dev->world, cq->owner, now);
 	}
+}
+
+void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now)
+{
+	if (__builtin_expect(cq->dev->dma != NULL, false)) {
+		write_by_dma(cq, wc, is_solicited, now);
+		return;
+	}
+	if (cq->overflowed || cq->tail - cq->head == cq->depth) {
+		overflow(cq, now);
+		return;
+	}
+	cq->ring[cq->tail & cq->mask] = *wc;
+	show(cq, wc, is_solicited, now);
+}
+
+void hca_cq_show(struct hca_cq *cq, ps_t now)
+{
+	struct hca_wc *wc = &cq->ring[cq->tail & cq->mask];
+	const bool is_solicited = wc->flags & FLAG_SOLICITED;
+
+	CHECK(cq->tail != cq->written);
+	wc->flags &= ~FLAG_SOLICITED;
+	show(cq, wc, is_solicited, now);
 }

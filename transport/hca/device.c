@@ -35,7 +35,8 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->selective = params->profile.retransmit == HCA_SELECTIVE;
 	dev->restarts = params->profile.retransmit == HCA_GO_BACK_0;
 	dev->metered = params->profile.cc->takes_acks;
-	dev->looks_closer = dev->selective || dev->metered || dev->profile.ns3_headers;
+	dev->dma = params->dma;
+	dev->looks_closer = dev->selective || dev->metered || dev->profile.ns3_headers || dev->dma;
 	dev->wire_overhead = dev->profile.wire_overhead;
 	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);
 	CHECK(!dev->selective ||
@@ -80,6 +81,7 @@ void hca_device_destroy(struct hca_device *dev)
 		util_free(pd);
 	}
 	util_idmap_fini(&dev->qps);
+	util_idmap_fini(&dev->cqs);
 	hca_heap_fini(&dev->paced);
 	hca_heap_fini(&dev->timers);
 	util_free(dev);

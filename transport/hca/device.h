@@ -11,6 +11,7 @@
  *	hca_next_at(dev, ...)		when to ask again, if nothing happens before */
 #include "transport/cc/cc.h"
 #include "transport/hca/cq.h"
+#include "transport/hca/dma.h"
 #include "transport/hca/mem.h"
 #include "transport/hca/qp.h"
 #include "transport/wire/pkt.h"
@@ -59,8 +60,9 @@ struct hca_profile {
 struct hca_observer {
 	void (*on_wc)(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now);
 	void (*on_cq_event)(void *world, void *cq_owner, ps_t now); /* an armed CQ fired */
-	/* Bytes of a request or a response were placed. @is_word: they are one number of 8 bytes,
-	 * of an atomic, in this machine's byte order; all else is the same bytes everywhere. */
+	/* Bytes of a request or a response were placed; not where there is a memory side, which
+	 * knows it before the adapter. @is_word: they are one number of 8 bytes, of an atomic, in
+	 * this machine's byte order; all else is the same bytes everywhere. */
 	void (*on_place)(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
 			 bool is_word, ps_t now);
 	/* enum ibv_event_type; @qp_owner as given at creation. */
@@ -75,6 +77,7 @@ struct hca_device_params {
 	uint32_t priority_count;	  /* of the fabric, 1..16; 0: HCA_PRIORITY_COUNT */
 	struct hca_profile profile;
 	const struct hca_observer *observer;
+	const struct hca_dma_ops *dma; /* the memory side; NULL: memory answers at once */
 	void *world;
 };
 
@@ -129,7 +132,8 @@ struct hca_tx {
 /* The packet that the port sends at @now, among those whose priority is in @priorities (bit mask):
  * the highest priority first, responses before requests, QPs in turn. The caller gives room for a
  * payload of the MTU at pkt->payload; it holds bytes afterwards where pkt->length > 0 and not
- * pkt->synthetic. False: nothing to send now. The bytes are those in memory at @now. */
+ * pkt->synthetic. False: nothing to send now. The bytes are those in memory at @now. Of a device
+ * with a memory side: hca_dma_output(). */
 bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
 		struct hca_tx *ret_tx, ps_t now);
 

@@ -144,7 +144,7 @@ static bool place_write(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 		return true;
 	mr = hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_length,
 			 HCA_ACCESS_REMOTE_WRITE);
-	return mr && hca_place(qp->dev, mr, pkt->va - mr->iova, pkt, 0, pkt->length, now);
+	return mr && hca_place(qp, mr, pkt->va - mr->iova, pkt, 0, pkt->length, now);
 }
 
 /* The last bytes of a message are placed last. */

@@ -12,7 +12,9 @@
  *	sched.c      whose turn it is, and when           timer.c      retransmission, RNR
  *	early.c      requests before their turn       recover.c    which packets were lost
  *	meter.c      ACKs -> congestion control
- *	cnp.c        CE -> CNP, CNP -> congestion control */
+ *	cnp.c        CE -> CNP, CNP -> congestion control
+ *	copy.c       packets <-> memory, at once, or by
+ *	dma.c        operations for a memory side */
 #include "transport/hca/device.h"
 #include "transport/wire/psn.h"
 #include "util/check.h"
@@ -107,6 +109,7 @@ struct hca_cq {
 	void *owner;
 	struct hca_wc *ring;
 	uint32_t mask, depth, head, tail; /* counters that wrap */
+	uint32_t cqn, written; /* with a memory side: its number; written >= tail, as it sees it */
 	uint32_t use_count;
 	enum hca_cq_arm arm;
 	bool overflowed, lost; /* lost: a completion, and its users live still */
@@ -216,6 +219,7 @@ struct hca_sq {
 	uint64_t retransmitted; /* packets */
 	uint32_t rd_count;	/* READs and atomics sent and not answered */
 	uint32_t resume_psn;	/* of the last READ that was resumed: a response may start here */
+	uint32_t wire_psn; /* with a memory side: one past the last that has started on the wire */
 	uint8_t rd_max;
 	bool tells_drained; /* SQD: an event was asked for, and not raised yet */
 	uint32_t depth;
@@ -256,6 +260,7 @@ struct hca_resource {
 	uint32_t stream_end;			 /* bytes from @va */
 	uint8_t opcode;
 	bool is_atomic, pending, replay;
+	bool awaits; /* atomic: the memory side has not read the word yet */
 };
 
 /* The first number of a READ or an atomic: that counters wrap shows early, and everywhere. */
@@ -316,6 +321,8 @@ struct hca_qp {
 	void *owner;
 	uint32_t send_sge_max, recv_sge_max, inline_max;
 	uint32_t sq_psn, rq_psn, qkey; /* as asked for; so the next ones */
+	/* With a memory side: packets decided before these do not start any more. */
+	uint64_t request_from, response_from;
 	uint16_t pkey_index;
 	uint8_t port, timeout, min_rnr_timer;
 	uint8_t res_most; /* that rq.res_max may be */
@@ -333,13 +340,14 @@ struct hca_device {
 	uint32_t psn_window, ack_every; /* as in the profile */
 	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
 	bool selective, restarts, metered;
-	bool looks_closer;   /* selective, metered, or headers of ns-3 */
+	bool looks_closer;   /* selective, metered, headers of ns-3, or a memory side */
 	uint8_t request_ecn; /* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
 	struct util_idmap qps;
 	const struct hca_observer *observer;
 	void *world;
+	const struct hca_dma_ops *dma; /* NULL: memory answers at once */
 	struct hca_counters counters;
 	struct hca_heap paced, timers;
 	struct hca_alarm cq_alarm; /* among the timers: a CQ has lost a completion */
@@ -353,6 +361,11 @@ struct hca_device {
 	uint32_t qpn_slot, qpn_slot_bits;
 	uint32_t qp_count, cq_count, pd_count;
 	struct hca_list pd_list, cq_list;
+	/* With a memory side. */
+	uint64_t dma_sequence;
+	struct hca_dma_ticket *ticket; /* of the packet that is being decided; else NULL */
+	struct util_idmap cqs;
+	uint32_t cqn;
 	uint32_t priority_count;
 	/* By priority: requests; responses and CNPs. The two in one cache line. */
 	struct hca_list ready[][2] __attribute__((aligned(64)));
@@ -388,15 +401,57 @@ bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32
 		      uint32_t length, struct wire_pkt *pkt);
 bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
 		 uint32_t done, const struct wire_pkt *pkt, ps_t now);
-/* Of a region that was found; false: its bytes are gone. */
-bool hca_fetch(const struct hca_mr *mr, uint64_t offset, uint32_t length, struct wire_pkt *pkt);
-bool hca_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
-	       const struct wire_pkt *pkt, uint32_t from, uint32_t length, ps_t now);
+bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,
+	       uint32_t from, uint32_t length, ps_t now);
+/* Payload from byte @at on; @fenced: behind what @qp has placed. */
+bool hca_fetch_part(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+		    uint32_t length, uint32_t at, bool fenced, struct wire_pkt *pkt);
+bool hca_fetch_moved(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+		     uint32_t length, bool fenced, struct wire_pkt *pkt);
+
+/* All of the payload, of a region that was found; false, as above: its bytes are gone. */
+static inline bool hca_fetch(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+			     uint32_t length, bool fenced, struct wire_pkt *pkt)
+{
+	pkt->length = (uint16_t)length;
+	if (!mr->is_pattern)
+		return hca_fetch_moved(qp, mr, offset, length, fenced, pkt);
+	pkt->synthetic = true;
+	pkt->pattern = wire_pattern(mr->stream, offset);
+	return true;
+}
+
+/* dma.c; where there is a memory side */
+void hca_dma_fetch(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+		   uint32_t length, uint32_t at, bool fenced);
+void hca_dma_place(struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+		   const uint8_t *bytes, bool is_word);
+void hca_dma_read_word(struct hca_qp *qp, const struct hca_mr *mr, const struct wire_pkt *pkt);
+void hca_dma_complete(const struct hca_cq *cq, uint32_t qpn);
+
+/* What has no answer yet has not even started on the wire: no timer runs. */
+static inline bool hca_dma_holds_all(const struct hca_qp *qp)
+{
+	return __builtin_expect(qp->dev->dma != NULL, false) &&
+	       wire_psn_diff(qp->sq.una_psn, qp->sq.wire_psn) >= 0;
+}
+
+/* The packet at hand was sent before: it counts when it starts on the wire. */
+static inline void hca_count_again(struct hca_qp *qp)
+{
+	if (qp->dev->ticket) {
+		qp->dev->ticket->again = true;
+		return;
+	}
+	qp->dev->counters.packets_retransmitted++;
+	qp->sq.retransmitted++;
+}
 
 /* cq.c */
 void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now);
 void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
 void hca_cq_fail_users(struct hca_device *dev, ps_t now); /* of CQs that overflowed */
+void hca_cq_show(struct hca_cq *cq, ps_t now);		  /* the oldest that is written */
 
 /* queues.c */
 /* Of so many places, empty, with lists and inline bytes as @qp has them; 0 or -ENOMEM. */
@@ -426,6 +481,9 @@ enum {
 
 /* requester.c */
 bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+/* The same where it waits before it starts (hca_dma_output()). */
+bool hca_requester_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx,
+				ps_t now);
 void hca_requester_update(struct hca_qp *qp, ps_t now); /* local operations, then the turn */
 void hca_requester_go_back(struct hca_qp *qp);		/* to the oldest PSN without an answer */
 void hca_requester_resend(struct hca_qp *qp);		/* from where the profile says */
@@ -442,6 +500,9 @@ uint32_t hca_requester_fill(const struct hca_qp *qp, const struct hca_wqe *wqe, 
 
 /* unreliable.c, uc.c, ud.c */
 bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+/* With a memory side: the packet starts on the wire. */
+void hca_unreliable_started(struct hca_qp *qp, const struct hca_dma_ticket *ticket, ps_t now);
+void hca_unreliable_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now); /* WQE una */
 /* Nothing about @pkt is checked yet, and @op may be NULL. */
 void hca_unreliable_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			  struct hca_rx rx, ps_t now);
@@ -504,6 +565,9 @@ void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			 ps_t now);
 bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now);
+/* The same for hca_dma_output(), apart: the other one has a single caller, and is part of it. */
+bool hca_responder_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx,
+				ps_t now);
 void hca_responder_update(struct hca_qp *qp, ps_t now);
 ps_t hca_responder_next_at(const struct hca_qp *qp); /* something is waiting: since or until when */
 /* The receive at hand is used up; without an error, by @pkt. */
@@ -551,6 +615,8 @@ void hca_meter_destroy(struct hca_qp *qp);
 void hca_meter_reset(struct hca_qp *qp);
 void hca_meter_set_window(struct hca_qp *qp); /* from qp->cc */
 void hca_meter_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now);
+void hca_meter_stamp(struct hca_qp *qp, uint32_t psn,
+		     ps_t now); /* it leaves, and asks for an ACK */
 void hca_meter_take_hops(struct hca_qp *qp, const struct wire_pkt *pkt);
 void hca_meter_fill_ack(struct hca_qp *qp, struct wire_pkt *pkt);
 void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,

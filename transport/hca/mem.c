@@ -108,7 +108,8 @@ int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr
 		.access = params->access,
 		.is_fast = params->is_fast,
 		.number = dev->mr_number++,
-		.host = params->host,
+		.address = params->address,
+		.is_pattern = params->ops == &hca_mem_synthetic && !dev->dma,
 		.stream = params->stream,
 	};
 	dev->mr_free = slot->next_free;
@@ -126,6 +127,8 @@ int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr)
 
 	CHECK(number < dev->mr_slots);
 	CHECK(slot->owner == mr);
+	if (dev->dma)
+		dev->dma->release(dev->world, mr->number);
 	slot->mr = slot->owner = NULL;
 	slot->tag++;
 	slot->next_free = dev->mr_free;
@@ -155,9 +158,14 @@ void hca_mem_fini(struct hca_device *dev)
 	util_free(dev->mrs);
 }
 
+void hca_mem_host_read(uint64_t address, uint8_t *ret_bytes, uint32_t length)
+{
+	memcpy(ret_bytes, hca_mem_host_at(address), length);
+}
+
 static bool host_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
 {
-	memcpy(ret_bytes, mr->host + offset, length);
+	hca_mem_host_read(mr->address + offset, ret_bytes, length);
 	return true;
 }
 
@@ -174,9 +182,9 @@ static uint32_t tail_of(const uint8_t *host, uint32_t length)
 }
 
 /* Programs poll the end of a buffer to see that all of it is there: it comes last, in one store. */
-static bool host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+void hca_mem_host_write(uint64_t address, const uint8_t *bytes, uint32_t length)
 {
-	uint8_t *host = mr->host + offset;
+	uint8_t *host = hca_mem_host_at(address);
 	uint32_t tail = tail_of(host, length);
 	void *to;
 	union {
@@ -187,7 +195,7 @@ static bool host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
 	} last;
 
 	if (!length)
-		return true;
+		return;
 	to = host + length - tail;
 	memcpy(host, bytes, length - tail);
 	memcpy(&last, bytes + length - tail, tail);
@@ -199,6 +207,11 @@ static bool host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
 		__atomic_store_n((uint16_t *)to, last.u16, __ATOMIC_RELEASE);
 	else
 		__atomic_store_n((uint8_t *)to, last.u8, __ATOMIC_RELEASE);
+}
+
+static bool host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+{
+	hca_mem_host_write(mr->address + offset, bytes, length);
 	return true;
 }
 
@@ -207,7 +220,7 @@ static bool host_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes,
 static bool host_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
 			uint64_t compare, uint64_t *ret_original)
 {
-	uint8_t *host = mr->host + offset;
+	uint8_t *host = hca_mem_host_at(mr->address + offset);
 	uint64_t value, result;
 
 	if ((uintptr_t)host % 8 == 0) {

@@ -4,7 +4,8 @@
 
 /* Memory as the adapter reaches it: regions behind keys. Bounds, rights, protection domain and key
  * are checked in one place (hca_mr_find()); behind it the bytes are reached through the operations
- * of the region's kind. */
+ * of the region's kind, at once, or where the device has a memory side through that
+ * (transport/hca/dma.h). */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,6 +36,14 @@ struct hca_mem_ops {
 
 /* The program's own; what it has unmapped meanwhile faults. */
 extern const struct hca_mem_ops hca_mem_host;
+/* What it does, for a memory side that lives in the same process. */
+void hca_mem_host_read(uint64_t address, uint8_t *ret_bytes, uint32_t length);
+void hca_mem_host_write(uint64_t address, const uint8_t *bytes, uint32_t length);
+/* Where @address is, in this process. */
+static inline uint8_t *hca_mem_host_at(uint64_t address)
+{
+	return (uint8_t *)(uintptr_t)address;
+}
 /* Bytes that are a function of (stream, offset), carried as a reference (struct wire_pkt,
  * synthetic) unless asked for as bytes; a write compares what comes with what should come. */
 extern const struct hca_mem_ops hca_mem_synthetic;
@@ -45,12 +54,15 @@ struct hca_mr {
 	uint64_t iova;	 /* address that work requests and peers use for the first byte */
 	uint64_t length; /* bytes */
 	uint32_t lkey, rkey;
-	uint32_t access;	 /* enum hca_access */
-	bool is_fast;		 /* of struct hca_mr_params */
-	uint32_t number;	 /* n-th region of the device, from 0: the digest's name for it */
-	uint8_t *host;		 /* kind host: the first byte */
+	uint32_t access; /* enum hca_access */
+	bool is_fast;	 /* of struct hca_mr_params */
+	uint32_t number; /* n-th region of the device, from 0: the digest's name for it */
+	/* Of the first byte, for whoever owns the memory: the adapter adds offsets, and never looks
+	 * behind it. Kind host: an address of this process. */
+	uint64_t address;
 	uint64_t stream;	 /* kind synthetic */
 	uint64_t mismatch_bytes; /* kind synthetic: written, but not what (stream, offset) says */
+	bool is_pattern; /* nothing has to be moved: kind synthetic, without a memory side */
 };
 
 struct hca_mr_params {
@@ -61,8 +73,7 @@ struct hca_mr_params {
 	 * end's SEND with Invalidate (IBTA 10.6.7: what Fast Register made). Ordinary regions stay
 	 * valid whoever asks; so on mlx5 (mkc.en_rinval) and rxe (rxe_invalidate_mr()). */
 	bool is_fast;
-	uint8_t *host;
-	uint64_t stream;
+	uint64_t address, stream; /* as in struct hca_mr */
 };
 
 /* -ENOMEM: no memory or device limit; -EINVAL: iova + length wraps, remote write or atomic without

@@ -47,17 +47,22 @@ void hca_meter_set_window(struct hca_qp *qp)
 /* @is_new: never sent before; of others an ACK may be that of the first time. */
 void hca_meter_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now)
 {
-	struct hca_meter *meter = qp->meter;
-	const uint32_t room = sizeof(meter->stamps) / sizeof(meter->stamps[0]);
-
 	if (qp->dev->profile.cc->takes_int && pkt->length > 0 && !pkt->has_rare) {
 		pkt->has_rare = true;
 		pkt->rare = (struct wire_rare){.pkey = WIRE_PKEY_DEFAULT, .has_int = true};
 	}
-	if (!is_new || !pkt->ack_req || meter->count == room)
-		return;
-	meter->stamps[(meter->first + meter->count++) % room] =
-		(struct hca_stamp){pkt->psn, now + 1};
+	if (is_new && pkt->ack_req && !qp->dev->ticket)
+		hca_meter_stamp(qp, pkt->psn, now);
+}
+
+void hca_meter_stamp(struct hca_qp *qp, uint32_t psn, ps_t now)
+{
+	struct hca_meter *meter = qp->meter;
+	const uint32_t room = sizeof(meter->stamps) / sizeof(meter->stamps[0]);
+
+	if (meter->count < room)
+		meter->stamps[(meter->first + meter->count++) % room] =
+			(struct hca_stamp){psn, now + 1};
 }
 
 _Static_assert((int)CC_HOPS_MAX == (int)WIRE_INT_HOPS, "every hop reaches the control");

@@ -82,6 +82,7 @@ static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 	if (mask & HCA_QP_SQ_PSN) {
 		qp->sq_psn = attr->sq_psn & WIRE_U24_MAX;
 		sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn = qp->sq_psn;
+		sq->wire_psn = qp->sq_psn;
 		if (sq->recovery)
 			hca_recover_start(qp);
 	}
@@ -160,6 +161,7 @@ static void reset(struct hca_qp *qp, ps_t now)
 	qp->dest_qpn = qp->access = qp->sq_psn = qp->rq_psn = qp->qkey = 0;
 	qp->pkey_index = qp->port = qp->timeout = qp->min_rnr_timer = 0;
 	qp->next_start = qp->cnp_next_at = 0;
+	qp->request_from = qp->response_from = dev->dma_sequence;
 	hca_meter_reset(qp);
 	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
 }
@@ -169,9 +171,11 @@ void hca_qp_fail(struct hca_qp *qp, ps_t now)
 	qp->state = HCA_QPS_ERR;
 	qp->sq.timer_at = PS_NEVER;
 	qp->sq.unusual = 0;
+	qp->request_from = qp->dev->dma_sequence;
 	if (!qp->rq.ack_fatal) { /* else the NAK still goes out, behind what was promised before */
 		qp->rq.ack_due = false;
 		qp->rq.res_pending = 0;
+		qp->response_from = qp->dev->dma_sequence;
 		if (qp->rq.early)
 			qp->rq.early->repair_count = 0;
 	}

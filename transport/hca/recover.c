@@ -211,8 +211,7 @@ void hca_recover_again(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire
 		sq->recovery->asked_psn = wire_psn_add(lost.psn, lost.packets);
 	pkt->ack_req = true;
 	sq->since_ack = 0;
-	sq->retransmitted++;
-	qp->dev->counters.packets_retransmitted++;
+	hca_count_again(qp);
 }
 
 /* ---- answers ---- */

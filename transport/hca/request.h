@@ -96,8 +96,7 @@ static inline bool place_write(struct hca_qp *qp, const struct wire_pkt *pkt,
 	if (op->imm)
 		rq->wqe_taken = true;
 	return !mr || rq->is_placed ||
-	       hca_place(qp->dev, mr, rq->write_va + rq->placed - mr->iova, pkt, 0, pkt->length,
-			 now);
+	       hca_place(qp, mr, rq->write_va + rq->placed - mr->iova, pkt, 0, pkt->length, now);
 }
 
 #endif

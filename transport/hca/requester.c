@@ -186,7 +186,10 @@ static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 		return;
 	}
 	if (sq->unusual && sq->una == sq->next) {
-		hca_requester_fail(qp, sq->failed_status, now);
+		if (qp->type != HCA_QPT_RC)
+			hca_unreliable_fail(qp, sq->failed_status, now);
+		else
+			hca_requester_fail(qp, sq->failed_status, now);
 		return;
 	}
 	if (qp->state == HCA_QPS_SQD)
@@ -261,22 +264,26 @@ __attribute__((cold)) uint32_t hca_requester_fill(const struct hca_qp *qp,
 }
 
 /* False: local memory refused. */
-static bool fill_data(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn, uint32_t done,
-		      struct wire_pkt *pkt)
+static inline __attribute__((always_inline)) bool fill_data(struct hca_qp *qp,
+							    const struct hca_wqe *wqe, uint32_t psn,
+							    uint32_t done, struct wire_pkt *pkt,
+							    bool is_ahead)
 {
 	const uint32_t length = fill_headers(qp, wqe, psn, done, pkt);
 
-	return hca_gather(qp, wqe, done, length, pkt);
+	return is_ahead ? hca_gather_apart(qp, wqe, done, length, pkt)
+			: hca_gather(qp, wqe, done, length, pkt);
 }
 
 /* False: local memory refused, or READs and atomics are not enabled at all. */
-static bool fill_pkt(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
-		     struct wire_pkt *pkt)
+static inline __attribute__((always_inline)) bool fill_pkt(struct hca_qp *qp,
+							   const struct hca_wqe *wqe, uint32_t psn,
+							   struct wire_pkt *pkt, bool is_ahead)
 {
 	uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
 	if (!wqe->answered)
-		return fill_data(qp, wqe, psn, done, pkt);
+		return fill_data(qp, wqe, psn, done, pkt, is_ahead);
 	if (qp->sq.rd_max == 0)
 		return false;
 	if (wqe->opcode == HCA_WR_RDMA_READ)
@@ -296,15 +303,14 @@ static bool wants_ack(const struct hca_qp *qp, bool is_end)
 	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= sq->window;
 }
 
-static void advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
+static inline __attribute__((always_inline)) void
+advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
 {
 	struct hca_sq *sq = &qp->sq;
 	uint32_t end_psn = wire_psn_add(wqe->first_psn, wqe->packets);
 
-	if (wire_psn_diff(sq->next_psn, sq->high_psn) < 0) {
-		qp->dev->counters.packets_retransmitted++;
-		sq->retransmitted++;
-	}
+	if (wire_psn_diff(sq->next_psn, sq->high_psn) < 0)
+		hca_count_again(qp);
 	sq->next_psn = wqe->answered ? end_psn : wire_psn_add(sq->next_psn, 1);
 	if (wire_psn_diff(sq->next_psn, sq->high_psn) > 0)
 		sq->high_psn = sq->next_psn;
@@ -340,9 +346,13 @@ static __attribute__((noinline, cold)) void look_closer(struct hca_qp *qp,
 	if (qp->dev->metered)
 		hca_meter_sent(qp, pkt, is_new, now);
 	hca_sched_measure(qp->dev, pkt);
+	if (qp->dev->ticket) /* of one that was lost: nothing new */
+		qp->dev->ticket->end_psn = is_new ? qp->sq.next_psn : pkt->psn;
 }
 
-bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+/* @is_ahead: the packet is only decided, and the timer counts from its start on the wire. */
+static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, struct wire_pkt *pkt,
+							 struct hca_tx *tx, bool is_ahead, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = next_wqe(qp);
@@ -354,7 +364,7 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 		wqe = hca_recover_next(qp, &psn);
 	else
 		CHECK(sq->next != sq->tail);
-	if (!fill_pkt(qp, wqe, psn, pkt)) {
+	if (!fill_pkt(qp, wqe, psn, pkt, is_ahead)) {
 		sq->failed_status = wqe->answered ? HCA_WC_LOC_QP_OP_ERR : HCA_WC_LOC_PROT_ERR;
 		if (again) {
 			hca_requester_fail(qp, sq->failed_status, now);
@@ -373,8 +383,19 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	if (__builtin_expect(qp->dev->looks_closer, false))
 		look_closer(qp, wqe, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
 	paced(qp, pkt, tx, now);
-	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
+	if (!is_ahead && sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);
 	hca_requester_update(qp, now);
 	return true;
+}
+
+bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	return output(qp, pkt, tx, false, now);
+}
+
+__attribute__((cold)) bool hca_requester_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt,
+						      struct hca_tx *tx, ps_t now)
+{
+	return output(qp, pkt, tx, true, now);
 }

@@ -27,7 +27,11 @@ ps_t hca_responder_next_at(const struct hca_qp *qp)
 {
 	const struct hca_resource *res = first_pending(&qp->rq);
 
-	return ack_is_first(&qp->rq, res) || (res && res->is_atomic) ? 0 : qp->next_start;
+	if (ack_is_first(&qp->rq, res))
+		return 0;
+	if (res && res->awaits && hca_repair_count(&qp->rq) == 0)
+		return PS_NEVER;
+	return res && res->is_atomic && !res->awaits ? 0 : qp->next_start;
 }
 
 static bool is_whole(const struct hca_resource *res, const struct wire_pkt *pkt)
@@ -117,7 +121,7 @@ static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint
 	hca_pkt_init(pkt, opcodes[first + 2 * last], qp->dest_qpn, psn);
 	if (first || last)
 		pkt->word = wire_aeth(WIRE_SYN_ACK_UNLIMITED, res->msn);
-	return length == 0 || hca_fetch(mr, res->va + done - mr->iova, length, pkt);
+	return length == 0 || hca_fetch(qp, mr, res->va + done - mr->iova, length, true, pkt);
 }
 
 static bool fill_read(struct hca_qp *qp, const struct hca_resource *res, struct wire_pkt *pkt)
@@ -210,15 +214,15 @@ static __attribute__((cold)) bool repair_output(struct hca_qp *qp, struct wire_p
 	part->psn = wire_psn_add(part->psn, 1);
 	if (part->psn == part->end_psn)
 		end_repair(rq);
-	qp->sq.retransmitted++;
-	qp->dev->counters.packets_retransmitted++;
+	hca_count_again(qp);
 	hca_requester_paced(qp, pkt, tx, now);
 	hca_requester_update(qp, now);
 	hca_responder_update(qp, now);
 	return true;
 }
 
-bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, struct wire_pkt *pkt,
+							 struct hca_tx *tx, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	struct hca_resource *res = first_pending(rq);
@@ -247,4 +251,15 @@ bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	}
 	hca_responder_update(qp, now);
 	return true;
+}
+
+bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+{
+	return output(qp, pkt, tx, now);
+}
+
+__attribute__((cold)) bool hca_responder_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt,
+						      struct hca_tx *tx, ps_t now)
+{
+	return output(qp, pkt, tx, now);
 }

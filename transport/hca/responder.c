@@ -220,13 +220,20 @@ static __attribute__((noinline, cold)) void fail_here(struct hca_qp *qp, const s
 			   op->send ? HCA_WC_LOC_PROT_ERR : HCA_WC_LOC_ACCESS_ERR, now);
 }
 
-static void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-			   struct hca_mr *mr, ps_t now)
+static __attribute__((noinline)) void execute_atomic(struct hca_qp *qp, const struct wire_pkt *pkt,
+						     const struct wire_op *op, struct hca_mr *mr,
+						     ps_t now)
 {
 	struct hca_device *dev = qp->dev;
 	uint64_t offset = pkt->va - mr->iova, original;
 
 	dev->counters.rx_atomic_requests++;
+	if (dev->dma) {
+		hca_dma_read_word(qp, mr, pkt);
+		remember(qp, pkt, op, 0);
+		qp->rq.resources[(qp->rq.res_next - 1) & qp->rq.res_mask].awaits = true;
+		return;
+	}
 	if (!mr->ops->atomic(mr, offset, pkt->opcode == WIRE_COMPARE_SWAP, pkt->rare.swap_add,
 			     pkt->rare.compare, &original)) {
 		fail_here(qp, op, now);

@@ -118,15 +118,18 @@ void hca_sched_wake(struct hca_device *dev, ps_t now)
 	}
 }
 
-static bool turn_output(struct hca_turn *turn, struct wire_pkt *pkt, struct hca_tx *tx, ps_t now)
+static inline __attribute__((always_inline)) bool
+turn_output(struct hca_turn *turn, struct wire_pkt *pkt, struct hca_tx *tx, bool is_ahead, ps_t now)
 {
 	struct hca_qp *qp = turn->qp;
 
 	switch ((enum hca_turn_kind)turn->kind) {
 	case HCA_TURN_REQUEST:
-		return hca_requester_output(qp, pkt, tx, now);
+		return is_ahead ? hca_requester_output_ahead(qp, pkt, tx, now)
+				: hca_requester_output(qp, pkt, tx, now);
 	case HCA_TURN_RESPONSE:
-		return hca_responder_output(qp, pkt, tx, now);
+		return is_ahead ? hca_responder_output_ahead(qp, pkt, tx, now)
+				: hca_responder_output(qp, pkt, tx, now);
 	case HCA_TURN_CNP:
 		hca_cnp_output(qp, pkt, tx);
 		hca_sched_set(turn, PS_NEVER, now);
@@ -137,8 +140,10 @@ static bool turn_output(struct hca_turn *turn, struct wire_pkt *pkt, struct hca_
 	return hca_unreliable_output(qp, pkt, tx, now);
 }
 
-bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
-		struct hca_tx *ret_tx, ps_t now)
+/* The turn that has a packet, which is @pkt; NULL: none has. */
+static inline __attribute__((always_inline)) const struct hca_turn *
+next_packet(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
+	    struct hca_tx *ret_tx, bool is_ahead, ps_t now)
 {
 	uint8_t *payload = pkt->payload;
 	uint32_t mask;
@@ -152,15 +157,44 @@ bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pk
 
 		rotate(list, turn);
 		pkt->payload = payload;
-		if (turn_output(turn, pkt, ret_tx, now)) {
+		if (turn_output(turn, pkt, ret_tx, is_ahead, now)) {
 			ret_tx->path = &turn->qp->path;
 			ret_tx->priority = turn->priority;
-			dev->counters.tx_packets++;
-			dev->counters.tx_bytes += pkt->length;
-			return true;
+			return turn;
 		}
 	}
-	return false;
+	return NULL;
+}
+
+bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
+		struct hca_tx *ret_tx, ps_t now)
+{
+	if (!next_packet(dev, priorities, pkt, ret_tx, false, now))
+		return false;
+	dev->counters.tx_packets++;
+	dev->counters.tx_bytes += pkt->length;
+	return true;
+}
+
+__attribute__((cold)) bool hca_dma_output(struct hca_device *dev, uint32_t priorities,
+					  struct wire_pkt *pkt, struct hca_tx *ret_tx,
+					  struct hca_dma_ticket *ret_ticket, ps_t now)
+{
+	const struct hca_turn *turn;
+
+	CHECK(dev->dma != NULL);
+	*ret_ticket = (struct hca_dma_ticket){.sequence = ++dev->dma_sequence};
+	dev->ticket = ret_ticket;
+	turn = next_packet(dev, priorities, pkt, ret_tx, true, now);
+	dev->ticket = NULL;
+	if (!turn)
+		return false;
+	ret_ticket->qpn = turn->qp->qpn;
+	ret_ticket->psn = pkt->psn;
+	ret_ticket->length = pkt->length;
+	ret_ticket->kind = turn->kind;
+	ret_ticket->ack_req = pkt->ack_req;
+	return true;
 }
 
 void hca_advance(struct hca_device *dev, ps_t now)

@@ -6,13 +6,50 @@
  * complete when its last packet is on its way. Their receive queues: uc.c, ud.c. */
 
 /* IBTA 10.3.1.6: the send queue stops and is flushed, the receive queue goes on. */
-static void fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now)
+void hca_unreliable_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
+	sq->unusual = 0;
 	hca_requester_complete(qp, &sq->ring[sq->una++ & sq->mask], status, now);
 	qp->state = HCA_QPS_SQE;
 	hca_qp_flush_send(qp, now);
+	hca_requester_update(qp, now);
+}
+
+/* A datagram that is too long is none, and is done when all before it are. */
+static void retire_silent(struct hca_qp *qp, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	while (sq->paths && sq->una != sq->next && sq->ring[sq->una & sq->mask].length > qp->mtu) {
+		sq->una_psn = wire_psn_add(sq->una_psn, 1);
+		hca_requester_complete(qp, &sq->ring[sq->una++ & sq->mask], HCA_WC_SUCCESS, now);
+	}
+}
+
+/* With a memory side the bytes may still have to be read: what is decided now is done when it
+ * starts on the wire. */
+static __attribute__((cold)) void decide(struct hca_qp *qp, bool is_end, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	qp->dev->ticket->is_end = is_end;
+	sq->next_psn = sq->high_psn = wire_psn_add(sq->next_psn, 1);
+	sq->next += is_end;
+	if (is_end && sq->paths)
+		hca_ud_look_at_head(qp, now);
+	retire_silent(qp, now);
+}
+
+void hca_unreliable_started(struct hca_qp *qp, const struct hca_dma_ticket *ticket, ps_t now)
+{
+	struct hca_sq *sq = &qp->sq;
+
+	sq->una_psn = wire_psn_add(ticket->psn, 1);
+	if (ticket->is_end)
+		hca_requester_complete(qp, &sq->ring[sq->una++ & sq->mask], HCA_WC_SUCCESS, now);
+	retire_silent(qp, now);
 	hca_requester_update(qp, now);
 }
 
@@ -21,6 +58,10 @@ static void advance(struct hca_qp *qp, const struct hca_wqe *wqe, bool is_end, p
 {
 	struct hca_sq *sq = &qp->sq;
 
+	if (qp->dev->ticket) {
+		decide(qp, is_end, now);
+		return;
+	}
 	sq->next_psn = wire_psn_add(sq->next_psn, 1);
 	sq->una_psn = sq->high_psn = sq->next_psn;
 	if (!is_end)
@@ -50,7 +91,7 @@ bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_t
 	const uint32_t done = ((sq->next_psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
 	CHECK(sq->next != sq->tail);
-	CHECK(sq->una == sq->next);
+	CHECK(sq->una == sq->next || qp->dev->ticket);
 	/* IBTA C10-93.1.1: no packet, and no error. */
 	if (sq->paths && wqe->length > qp->mtu) {
 		advance(qp, wqe, true, now);
@@ -59,7 +100,9 @@ bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_t
 		return false;
 	}
 	if (!fill(qp, wqe, done, pkt)) {
-		fail(qp, HCA_WC_LOC_PROT_ERR, now);
+		sq->unusual = HCA_SQ_FAILED; /* when all before it is done */
+		sq->failed_status = HCA_WC_LOC_PROT_ERR;
+		hca_requester_update(qp, now);
 		return false;
 	}
 	/* Datagrams go to many, and no rate is kept for each. */

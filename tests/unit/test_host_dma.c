@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hosts with a bus between adapter and memory: what is placed takes 2 us or as a test
+ * says, all else 100 ns a way. */
+#include "tests/unit/models_test.h"
+
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
+	TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
+		 HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
+	TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
+		 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
+	ROOM = 32768,
+	IOVA = 0x100000,
+};
+
+struct end { /* a host */
+	struct host *host;
+	struct hca_pd *pd;
+	struct hca_cq *cq;
+	struct hca_mr *mr, *other; /* two regions of the same size */
+	_Alignas(64) uint8_t memory[ROOM], apart[ROOM];
+	struct host_client client;
+	struct sim_local_event event;
+	uint32_t completions;
+	bool was_there; /* what @looks_at was waited for, at the last completion */
+	const uint8_t *looks_at;
+};
+
+static struct world world;
+static uint64_t packet_bytes_max; /* 0: enough */
+static struct end ends[3];
+static ps_t place_delay, first_delay; /* first: at the beginning of a region */
+
+static ps_t delay(const struct host_bus *bus, const struct host *host, const struct hca_dma *dma,
+		  enum host_bus_leg leg)
+{
+	(void)bus, (void)host;
+	if (dma->kind != HCA_DMA_PLACE && leg != HOST_BUS_AGAIN)
+		return 100 * PS_NS;
+	return dma->kind == HCA_DMA_PLACE && dma->offset == 0 ? first_delay : place_delay;
+}
+
+static const struct host_bus_ops ops = {.name = "fixed", .delay = delay};
+static const struct host_bus bus = {.ops = &ops, .tx_bytes = 8000};
+
+static void on_completion(struct host_client *client, ps_t now)
+{
+	struct end *e = container_of(client, struct end, client);
+
+	(void)now;
+	e->completions++;
+	e->was_there = e->looks_at && *e->looks_at == 'x';
+}
+
+static struct hca_mr *region(struct end *e, uint8_t *bytes, uint64_t iova)
+{
+	const struct hca_mr_params params = {.ops = &hca_mem_host,
+					     .access = 15,
+					     .address = (uintptr_t)bytes,
+					     .iova = iova,
+					     .length = ROOM};
+	struct hca_mr *mr = NULL;
+
+	assert_int_equal(hca_mr_create(e->host->hca, e->pd, &params, &mr), 0);
+	return mr;
+}
+
+static void open_ends(uint32_t count)
+{
+	world_set_up(&world, count);
+	world.host.bus = &bus;
+	if (packet_bytes_max)
+		world.params.packet_bytes_max = packet_bytes_max;
+	world_open(&world);
+	memset(ends, 0, sizeof(ends));
+	place_delay = first_delay = 2 * PS_US;
+	for (uint32_t i = 0; i < count; i++) {
+		struct end *e = &ends[i];
+
+		e->host = world_host(&world, i);
+		assert_int_equal(hca_pd_create(e->host->hca, &e->pd), 0);
+		assert_int_equal(hca_cq_create(e->host->hca, 64, NULL, &e->cq), 0);
+		e->mr = region(e, e->memory, IOVA);
+		e->other = region(e, e->apart, 2 * IOVA);
+		e->client = (struct host_client){.cq = e->cq, .on_completion = on_completion};
+		e->host->client = &e->client;
+	}
+}
+
+static struct hca_qp *make(struct end *e, struct end *peer, uint32_t qpn, uint32_t peer_qpn,
+			   uint8_t priority)
+{
+	struct hca_device *hca = e->host->hca;
+	const struct hca_qp_init init = {.type = HCA_QPT_RC,
+					 .pd = e->pd,
+					 .send_cq = e->cq,
+					 .recv_cq = e->cq,
+					 .signal_all = true,
+					 .qpn = qpn,
+					 .cap = {16, 16, 4, 4, 0}};
+	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
+				   .access = 14,
+				   .mtu = 4096,
+				   .dest_qpn = peer_qpn,
+				   .timeout = 10,
+				   .retry_cnt = 7,
+				   .max_rd_atomic = 16,
+				   .max_dest_rd_atomic = 16,
+				   .port = 1,
+				   .path = {.ttl = 64, .priority = priority}};
+	struct hca_qp *qp = NULL;
+
+	host_ip(peer->host, attr.path.dst_ip);
+	assert_int_equal(host_resolve(e->host, &attr.path, qpn, peer_qpn), 0);
+	assert_int_equal(hca_qp_create(hca, &init, &qp), 0);
+	assert_int_equal(hca_qp_modify(hca, qp, &attr, TO_INIT, 0), 0);
+	attr.state = HCA_QPS_RTR;
+	assert_int_equal(hca_qp_modify(hca, qp, &attr, TO_RTR, 0), 0);
+	attr.state = HCA_QPS_RTS;
+	assert_int_equal(hca_qp_modify(hca, qp, &attr, TO_RTS, 0), 0);
+	return qp;
+}
+
+/* The end of @a. */
+static struct hca_qp *join(struct end *a, struct end *b, uint32_t number, uint8_t priority)
+{
+	make(b, a, 0x200 + number, 0x100 + number, priority);
+	return make(a, b, 0x100 + number, 0x200 + number, priority);
+}
+
+static void post(struct end *e, struct hca_qp *qp, enum hca_wr_opcode opcode, uint32_t at,
+		 uint32_t length, uint64_t remote, uint32_t rkey)
+{
+	const struct hca_sge sge = {.addr = IOVA + at, .length = length, .lkey = e->mr->lkey};
+	const struct hca_send_wr wr = {.opcode = opcode,
+				       .sge = &sge,
+				       .sge_count = 1,
+				       .remote_addr = remote,
+				       .rkey = rkey,
+				       .compare_add = 1};
+
+	assert_int_equal(hca_qp_post_send(e->host->hca, qp, &wr, 0), 0);
+}
+
+static uint64_t packets_sent(uint32_t i)
+{
+	return hca_device_counters(ends[i].host->hca)->tx_packets;
+}
+
+/* Three packets of a priority that is paused fill its share; one of a lower one is sent. */
+static void test_a_paused_priority_stops_no_other(void **state)
+{
+	struct hca_qp *paused, *open;
+
+	(void)state;
+	open_ends(2);
+	paused = join(&ends[0], &ends[1], 0, 3);
+	open = join(&ends[0], &ends[1], 1, 1);
+	ends[0].host->node.ports[0].paused |= 1u << 3;
+	memset(ends[0].memory, 'x', ROOM);
+	post(&ends[0], paused, HCA_WR_RDMA_WRITE, 0, 12288, IOVA, ends[1].mr->rkey);
+	post(&ends[0], open, HCA_WR_RDMA_WRITE, 0, 4096, IOVA + 16384, ends[1].mr->rkey);
+	world_run(&world);
+	assert_int_equal(ends[1].memory[0], 0);
+	assert_int_equal(ends[1].memory[16384 + 4095], 'x');
+	assert_int_equal(packets_sent(0), 1);
+	assert_int_equal(ends[0].completions, 1);
+	world_close(&world); /* what waits comes home */
+}
+
+static void write_letter(struct sim_local_event *event, void *context)
+{
+	struct end *e = container_of(event, struct end, event);
+	const bool is_early = e->host->now < 100 * PS_NS;
+
+	(void)context;
+	memset(e->memory, is_early ? 'y' : 'z', 64);
+	if (is_early)
+		sim_local_schedule(&e->host->local, event, 150 * PS_NS);
+}
+
+/* Posted at 0, and read at 100 ns. */
+static void test_memory_is_read_when_the_read_reaches_it(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	qp = join(&ends[0], &ends[1], 0, 0);
+	memset(ends[0].memory, 'x', 64);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 64, IOVA, ends[1].mr->rkey);
+	ends[0].event =
+		(struct sim_local_event){.key = 77, .phase = SIM_LOCAL_PROGRAM, .fn = write_letter};
+	sim_local_schedule(&ends[0].host->local, &ends[0].event, 50 * PS_NS);
+	world_run(&world);
+	assert_int_equal(ends[0].memory[0], 'z');
+	assert_int_equal(ends[1].memory[0], 'y');
+	world_close(&world);
+}
+
+/* The data takes 2 us, the completion 100 ns: it is seen behind it. */
+static void test_a_completion_is_behind_its_data(void **state)
+{
+	const struct hca_sge sge = {.addr = 2 * IOVA, .length = 64};
+	struct hca_sge own = sge;
+	struct hca_qp *qp, *peer;
+
+	(void)state;
+	open_ends(2);
+	peer = make(&ends[1], &ends[0], 0x200, 0x100, 0);
+	qp = make(&ends[0], &ends[1], 0x100, 0x200, 0);
+	own.lkey = ends[1].other->lkey;
+	assert_int_equal(hca_qp_post_recv(ends[1].host->hca, peer,
+					  &(struct hca_recv_wr){.sge = &own, .sge_count = 1}, 0),
+			 0);
+	memset(ends[0].memory, 'x', 64);
+	ends[1].looks_at = &ends[1].apart[63];
+	ends[0].looks_at = &ends[1].apart[63];
+	post(&ends[0], qp, HCA_WR_SEND, 0, 64, 0, 0);
+	world_run(&world);
+	assert_int_equal(ends[1].completions, 1);
+	assert_true(ends[1].was_there);
+	assert_int_equal(ends[0].completions, 1);
+	world_close(&world);
+}
+
+/* An ACK says no more than that memory will have it. */
+static void test_an_ack_does_not_wait_for_memory(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	first_delay = 20 * PS_US;
+	qp = join(&ends[0], &ends[1], 0, 0);
+	memset(ends[0].memory, 'x', 64);
+	ends[0].looks_at = &ends[1].memory[63];
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 64, IOVA, ends[1].mr->rkey);
+	world_run(&world);
+	assert_int_equal(ends[0].completions, 1);
+	assert_false(ends[0].was_there);
+	assert_int_equal(ends[1].memory[63], 'x');
+	world_close(&world);
+}
+
+/* A READ of anything, by the same queue pair, makes sure of it. */
+static void test_a_read_waits_for_the_write_before_it(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	first_delay = 20 * PS_US;
+	qp = join(&ends[0], &ends[1], 0, 0);
+	memset(ends[0].memory, 'x', 64);
+	memset(ends[1].apart, 'r', 64);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 64, IOVA, ends[1].mr->rkey);
+	post(&ends[0], qp, HCA_WR_RDMA_READ, 4096, 8, 2 * IOVA, ends[1].other->rkey);
+	ends[0].looks_at = &ends[1].memory[63];
+	world_run(&world);
+	assert_int_equal(ends[0].completions, 2);
+	assert_true(ends[0].was_there);
+	assert_int_equal(ends[0].memory[4096], 'r');
+	world_close(&world);
+}
+
+static void look(struct sim_local_event *event, void *context)
+{
+	struct end *e = container_of(event, struct end, event);
+
+	(void)context;
+	assert_int_equal(e->memory[0], 0);
+	assert_int_equal(e->memory[8191], 0);
+	e->was_there = true;
+}
+
+/* Of two packets the first takes 20 us to memory and the second 2: its last bytes are seen last. */
+static void test_last_bytes_are_placed_last(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	first_delay = 20 * PS_US;
+	qp = join(&ends[0], &ends[1], 0, 0);
+	memset(ends[0].memory, 'x', ROOM);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 8192, IOVA, ends[1].mr->rkey);
+	ends[1].event = (struct sim_local_event){.key = 77, .phase = SIM_LOCAL_PROGRAM, .fn = look};
+	sim_local_schedule(&ends[1].host->local, &ends[1].event, 15 * PS_US);
+	world_run(&world);
+	assert_true(ends[1].was_there);
+	assert_int_equal(ends[1].memory[0], 'x');
+	assert_int_equal(ends[1].memory[8191], 'x');
+	world_close(&world);
+}
+
+/* Two hosts add to one word at once, eight times each: no addition is lost. */
+static void test_an_atomic_holds_its_word(void **state)
+{
+	uint64_t word, seen = 0, before;
+
+	(void)state;
+	open_ends(3);
+	for (uint32_t i = 1; i < 3; i++) {
+		struct hca_qp *qp = join(&ends[i], &ends[0], i, 0);
+
+		for (uint32_t n = 0; n < 8; n++)
+			post(&ends[i], qp, HCA_WR_ATOMIC_FETCH_AND_ADD, 8 * n, 8, IOVA,
+			     ends[0].mr->rkey);
+	}
+	world_run(&world);
+	memcpy(&word, ends[0].memory, sizeof(word));
+	assert_int_equal(word, 16);
+	for (uint32_t i = 1; i < 3; i++)
+		for (uint32_t n = 0; n < 8; n++) {
+			memcpy(&before, ends[i].memory + 8 * (size_t)n, sizeof(before));
+			seen |= 1ull << before;
+		}
+	assert_int_equal(seen, 0xffff);
+	world_close(&world);
+}
+
+static void deregister(struct sim_local_event *event, void *context)
+{
+	struct end *e = container_of(event, struct end, event);
+
+	(void)context;
+	assert_int_equal(e->memory[63], 0);
+	assert_int_equal(hca_mr_destroy(e->host->hca, e->mr), 0);
+	assert_int_equal(e->memory[63], 'x');
+	memset(e->memory, 'z', 64); /* the program's own again */
+}
+
+/* 200 ns for the fetch, 2 us on two links, 2 us to memory: at 3 us it is on its way there. */
+static void test_what_is_under_way_happens_before_its_region_goes(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	qp = join(&ends[0], &ends[1], 0, 0);
+	memset(ends[0].memory, 'x', 64);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 64, IOVA, ends[1].mr->rkey);
+	ends[1].event =
+		(struct sim_local_event){.key = 77, .phase = SIM_LOCAL_PROGRAM, .fn = deregister};
+	sim_local_schedule(&ends[1].host->local, &ends[1].event, 3 * PS_US);
+	world_run(&world);
+	assert_int_equal(ends[1].memory[63], 'z');
+	assert_int_equal(ends[0].completions, 1);
+	world_close(&world);
+}
+
+/* A slab more each time, and never enough. */
+static void test_the_run_ends_where_memory_does(void **state)
+{
+	(void)state;
+	for (uint32_t slabs = 1; slabs < 8; slabs++) {
+		struct hca_qp *qp;
+
+		packet_bytes_max = slabs * packet_slab_bytes(4096);
+		open_ends(2);
+		packet_bytes_max = 0;
+		qp = join(&ends[0], &ends[1], 0, 0);
+		for (int i = 0; i < 4; i++)
+			post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 12288, IOVA, ends[1].mr->rkey);
+		assert_int_equal(fabric_run(&world.fabric, PS_S), -ENOMEM);
+		world_close(&world);
+	}
+}
+
+static void test_no_memory_for_a_host(void **state)
+{
+	int ret = -ENOMEM;
+
+	(void)state;
+	for (unsigned n = 1; ret != 0; n++) {
+		assert_true(n < 2000);
+		world_set_up(&world, 2);
+		world.host.bus = &bus;
+		util_alloc_fail_after(n);
+		ret = world_try_open(&world);
+		util_alloc_fail_after(0);
+		assert_true(ret == 0 || ret == -ENOMEM);
+	}
+	world_close(&world);
+}
+
+RUN(T(test_a_paused_priority_stops_no_other), T(test_memory_is_read_when_the_read_reaches_it),
+    T(test_a_completion_is_behind_its_data), T(test_an_ack_does_not_wait_for_memory),
+    T(test_a_read_waits_for_the_write_before_it), T(test_last_bytes_are_placed_last),
+    T(test_an_atomic_holds_its_word), T(test_what_is_under_way_happens_before_its_region_goes),
+    T(test_the_run_ends_where_memory_does), T(test_no_memory_for_a_host))
