@@ -127,10 +127,12 @@ static uint32_t count(struct search *s)
 /* Keeps what the last try() has found. */
 static int keep(struct sim *sim, struct search *s)
 {
-	sim->island_count = count(s);
-	sim->islands = util_calloc((size_t)sim->island_count + 1, sizeof(*sim->islands));
+	const uint32_t islands = count(s);
+
+	sim->islands = util_calloc((size_t)islands + 1, sizeof(*sim->islands));
 	if (!sim->islands)
 		return -ENOMEM;
+	sim->island_count = islands;
 	for (uint32_t i = 0; i < sim->node_count; i++)
 		s->of[i] = find(s, i);
 	for (uint32_t i = 0; i < sim->node_count; i++)

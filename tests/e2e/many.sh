@@ -18,7 +18,7 @@ END
 
 head='version: 1\ntopology: {kind: star, hosts: 3}\n'
 blocks() { # COUNT
-	printf "$head"'traffic:\n'
+	printf '%btraffic:\n' "$head"
 	seq "$1" | sed 's/.*/  - {class: c&, pattern: incast, to: h0, from: h1, size: 1KB}/'
 }
 blocks 10000 >blocks.yaml
@@ -31,14 +31,14 @@ expect 2 run blocks.yaml --json
 # Keys that nobody knows: the first thousand are told, with what is near; the rest costs little more than
 # reading it.
 {
-	printf "$head"'expect:\n'
+	printf '%bexpect:\n' "$head"
 	seq 300000 | sed 's/.*/  - key&/'
 } >texts.yaml
 cpu 2 check texts.yaml
 grep -qx 'texts.yaml:4: expect: found 300000 of them, expected at most 10000' err || fail "texts: another line"
 few=$took
 {
-	printf "$head"
+	printf '%b' "$head"
 	seq 300000 | sed 's/.*/seef&: 1/'
 } >keys.yaml
 cpu 2 check keys.yaml
@@ -47,7 +47,7 @@ cpu 2 check keys.yaml
 
 # Expectations.
 expects() { # COUNT
-	printf "$head"'traffic: [{class: c, pattern: incast, to: h0, size: 1KB}]\nexpect:\n'
+	printf '%btraffic: [{class: c, pattern: incast, to: h0, size: 1KB}]\nexpect:\n' "$head"
 	seq "$1" | sed 's/.*/  - .drops.buffer <= & and .fct.c.p99_ps < (&|s)/'
 }
 expects 1 >one.yaml

@@ -22,20 +22,13 @@ uint32_t priorities = 0xff;
 ps_t now;
 
 const struct name_value statuses[] = {
-	{"success", HCA_WC_SUCCESS},
-	{"loc_len", HCA_WC_LOC_LEN_ERR},
-	{"loc_qp_op", HCA_WC_LOC_QP_OP_ERR},
-	{"loc_prot", HCA_WC_LOC_PROT_ERR},
-	{"flush", HCA_WC_WR_FLUSH_ERR},
-	{"bad_resp", HCA_WC_BAD_RESP_ERR},
-	{"loc_access", HCA_WC_LOC_ACCESS_ERR},
-	{"rem_inv_req", HCA_WC_REM_INV_REQ_ERR},
-	{"rem_access", HCA_WC_REM_ACCESS_ERR},
-	{"rem_op", HCA_WC_REM_OP_ERR},
-	{"retry_exc", HCA_WC_RETRY_EXC_ERR},
-	{"rnr_exc", HCA_WC_RNR_RETRY_EXC_ERR},
-	{"fatal", HCA_WC_FATAL_ERR},
-	{NULL, 0},
+	{"success", HCA_WC_SUCCESS},	       {"loc_len", HCA_WC_LOC_LEN_ERR},
+	{"loc_qp_op", HCA_WC_LOC_QP_OP_ERR},   {"loc_prot", HCA_WC_LOC_PROT_ERR},
+	{"flush", HCA_WC_WR_FLUSH_ERR},	       {"bad_resp", HCA_WC_BAD_RESP_ERR},
+	{"loc_access", HCA_WC_LOC_ACCESS_ERR}, {"rem_inv_req", HCA_WC_REM_INV_REQ_ERR},
+	{"rem_access", HCA_WC_REM_ACCESS_ERR}, {"rem_op", HCA_WC_REM_OP_ERR},
+	{"retry_exc", HCA_WC_RETRY_EXC_ERR},   {"rnr_exc", HCA_WC_RNR_RETRY_EXC_ERR},
+	{"fatal", HCA_WC_FATAL_ERR},	       {NULL, 0},
 };
 const struct name_value wc_opcodes[] = {
 	{"send", HCA_WC_SEND},

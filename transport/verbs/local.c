@@ -198,7 +198,7 @@ static int create_mr(struct vrb_local *local, struct vrb_object *pd, const struc
 					     .iova = init->iova,
 					     .length = init->length,
 					     .access = init->access,
-					     .host = (void *)(uintptr_t)init->addr};
+					     .address = init->addr};
 	struct vrb_object *object;
 	struct hca_mr *mr;
 	int ret = vrb_local_add(local, VRB_MR, &object);
