@@ -5,6 +5,7 @@
 #include "sim/port.h"
 #include "sim/route.h"
 #include "sim/switch.h"
+#include "transport/wire/icrc.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -208,16 +209,24 @@ static int seal(struct fabric *fabric)
 	return fabric->table.board ? 0 : -ENOMEM;
 }
 
-/* PFC frames and updates of credits are the shortest, unless ACKs have ns-3's headers; where
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A SEND of nothing has no more than a BTH, which frames of the model are not padded for; where
  * switches cut through, the head of a frame is heard of. */
 static uint32_t shortest_frame(const struct fabric_params *params)
 {
+	const struct hca_profile *profile = &params->host->profile;
 	const struct sim_switch_params *more = params->switches.more;
-	const uint32_t head = more ? more->head_bytes : 0;
+	const uint32_t packet =
+		profile->wire_overhead + (uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES;
+	const uint32_t head = more && more->head_bytes > 0 ? more->head_bytes : packet;
 
-	if (params->host->profile.ns3_headers || params->switch_of)
+	if (profile->ns3_headers || params->switch_of)
 		return HEAD_BYTES_MIN;
-	return head > 0 && head < PFC_FRAME_BYTES ? head : PFC_FRAME_BYTES;
+	return least(least(head, packet), PFC_FRAME_BYTES);
 }
 
 static int build(struct fabric *fabric, const struct topology *topology)
