@@ -101,8 +101,7 @@ int command_read(const char *path, const struct command_options *options,
 
 /* The programs that a scenario names, in its order; @ret_programs is zeroed and has room for them,
  * and what is open in it has to be closed in any case; NULL: they are only looked at, and nothing
- * of them runs. COMMAND_DONE or COMMAND_BAD, with its
- * messages. */
+ * of them runs. COMMAND_DONE, or COMMAND_BAD or COMMAND_BROKEN with its messages. */
 int command_open_programs(const char *path, const struct scenario *scenario,
 			  struct program *ret_programs);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 void command_print_bad(struct bad_list *errors, bool quiet)
@@ -54,15 +55,49 @@ static int open_program(const char *scenario, const char *run, struct program *r
 	return open_or_check(path, ret_program, ret_error);
 }
 
+static int compare_runs(const void *left, const void *right)
+{
+	const struct scenario_program *const *a = left, *const *b = right;
+
+	return strcmp((*a)->run, (*b)->run);
+}
+
+/* In order of their names, so that where their modules lie does not depend on that of the
+ * scenario's lines. Those that cannot be had are told after that. False: no memory. */
+static bool open_all(const char *path, const struct scenario *scenario,
+		     struct program *ret_programs)
+{
+	const uint32_t count = scenario->program_count;
+	const struct scenario_program **sorted = calloc((size_t)count + 1, sizeof(*sorted));
+	char error[PROGRAM_ERROR_MAX];
+
+	if (!sorted)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = &scenario->programs[i];
+	qsort(sorted, count, sizeof(*sorted), compare_runs);
+	for (uint32_t i = 0; i < count; i++)
+		open_program(path, sorted[i]->run, &ret_programs[sorted[i] - scenario->programs],
+			     error);
+	free(sorted);
+	return true;
+}
+
 int command_open_programs(const char *path, const struct scenario *scenario,
 			  struct program *ret_programs)
 {
 	int ret = COMMAND_DONE;
 
+	if (ret_programs && !open_all(path, scenario, ret_programs)) {
+		command_say("no memory");
+		return COMMAND_BROKEN;
+	}
 	for (uint32_t i = 0; i < scenario->program_count; i++) {
 		const struct scenario_program *program = &scenario->programs[i];
 		char error[PROGRAM_ERROR_MAX];
 
+		if (ret_programs && ret_programs[i].module)
+			continue;
 		if (open_program(path, program->run, ret_programs ? &ret_programs[i] : NULL,
 				 error) == 0)
 			continue;

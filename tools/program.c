@@ -3,6 +3,8 @@
 
 #include "include/verbena/verbena.h"
 #include "models/program/task.h"
+#include "tools/load.h"
+#include "tools/memory.h"
 #include "tools/module.h"
 #include "util/check.h"
 
@@ -14,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 256 * 1024, KEY_MAX = 256 };
+enum { KEY_MAX = 256 };
 
 struct rank {
 	struct prog prog;
@@ -25,6 +27,7 @@ struct rank {
 struct program_run {
 	struct program_run_params params;
 	pid_t process;
+	bool fixed;
 	struct rank ranks[];
 };
 
@@ -68,12 +71,13 @@ int program_open(struct program *ret_program, const char *name, char ret_error[P
 {
 	char path[PATH_MAX];
 	void *module, *symbol;
+	bool fixed;
 
 	if (!find(name, path) || access(path, R_OK) != 0) {
 		snprintf(ret_error, PROGRAM_ERROR_MAX, "no program \"%s\"", name);
 		return -ENOENT;
 	}
-	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	module = load_open(path, &fixed);
 	symbol = module ? dlsym(module, "prog_main") : NULL;
 	if (!symbol) {
 		snprintf(ret_error, PROGRAM_ERROR_MAX, "%s", dlerror());
@@ -81,7 +85,7 @@ int program_open(struct program *ret_program, const char *name, char ret_error[P
 			dlclose(module);
 		return -ENOEXEC;
 	}
-	*ret_program = (struct program){.module = module};
+	*ret_program = (struct program){.module = module, .fixed = fixed};
 	memcpy(&ret_program->main, &symbol, sizeof(symbol)); /* POSIX: a function fits */
 	return 0;
 }
@@ -148,11 +152,34 @@ static void rank_report(const struct prog *prog, int peer, int nth_qp, const str
 
 /* ---- ranks ---- */
 
+/* What a program is given lies in its own memory, too, which goes as a whole. NULL: there is not
+ * enough. */
+static const char *const *own_args(const struct prog *prog)
+{
+	const size_t pointers = ((size_t)prog->arg_count + 1) * sizeof(char *);
+	size_t bytes = pointers;
+	char **args, *at;
+
+	for (int i = 0; i < prog->arg_count; i++)
+		bytes += strlen(prog->args[i]) + 1;
+	args = memory_calloc(1, bytes);
+	at = (char *)args + pointers;
+	for (int i = 0; args && i < prog->arg_count; i++) {
+		args[i] = at;
+		at = stpcpy(at, prog->args[i]) + 1;
+	}
+	return (const char *const *)args;
+}
+
 static void rank_main(void *arg)
 {
 	struct rank *rank = arg;
+	struct prog prog = rank->prog;
 
-	rank->result.result = rank->run->params.main(&rank->prog);
+	if (task_current()->space)
+		prog.args = own_args(&rank->prog);
+	rank->result.result =
+		prog.args || prog.arg_count == 0 ? rank->run->params.main(&prog) : -ENOMEM;
 	if (getpid() != rank->run->process)
 		_exit(0); /* a child of the program: the run goes on in its parent */
 	rank->result.ended = true;
@@ -170,6 +197,7 @@ static bool host_has_lower_rank(const struct program_run_params *params, uint32_
 static int spawn(struct program_run *run, uint32_t i)
 {
 	const struct program_run_params *params = &run->params;
+	struct space *space = params->has_spaces ? memory_space(params->first_space + i) : NULL;
 	char name[KEY_MAX];
 
 	if (host_has_lower_rank(params, i))
@@ -190,8 +218,10 @@ static int spawn(struct program_run *run, uint32_t i)
 		.run = run,
 		.result = {.result = -1},
 	};
-	return task_spawn(params->hosts[i], name, rank_main, &run->ranks[i], params->start_at,
-			  STACK_BYTES);
+	return space ? task_spawn_in(params->hosts[i], name, rank_main, &run->ranks[i],
+				     params->start_at, space)
+		     : task_spawn(params->hosts[i], name, rank_main, &run->ranks[i],
+				  params->start_at, PROGRAM_STACK_BYTES);
 }
 
 int program_start(const struct program_run_params *params, struct program_run **ret_run)
@@ -208,6 +238,7 @@ int program_start(const struct program_run_params *params, struct program_run **
 		return -ENOMEM;
 	run->params = *params;
 	run->process = getpid();
+	run->fixed = params->fixed && params->has_spaces;
 	for (uint32_t i = 0; i < params->size && !ret; i++)
 		ret = spawn(run, i);
 	return ret;
@@ -222,4 +253,9 @@ const struct program_result *program_result(const struct program_run *run, uint3
 {
 	CHECK(rank < run->params.size);
 	return &run->ranks[rank].result;
+}
+
+bool program_is_fixed(const struct program_run *run)
+{
+	return run->fixed;
 }

@@ -9,11 +9,15 @@
 #include "models/fabric/fabric.h"
 #include "tests/programs/prog.h"
 
+/* Of each rank, in bytes. */
+enum { PROGRAM_STACK_BYTES = 256 * 1024 };
+
 typedef int program_main_fn(const struct prog *prog);
 
 struct program {
 	program_main_fn *main;
 	void *module; /* NULL: linked in */
+	bool fixed;   /* @module lies where it does in every run */
 };
 
 enum { PROGRAM_ERROR_MAX = 512 };
@@ -47,6 +51,10 @@ struct program_run_params {
 	int arg_count;
 	const char *const *args;
 	ps_t start_at;
+	/* Of memory_space(), of rank 0; the others' follow. */
+	uint32_t first_space;
+	bool has_spaces; /* or their memory lies anywhere */
+	bool fixed;	 /* as in struct program */
 	struct program_watcher watcher;
 };
 
@@ -65,6 +73,8 @@ struct program_run;
  * or to what has to be stopped: ranks that were started before the error point to it. */
 int program_start(const struct program_run_params *params, struct program_run **ret_run);
 void program_stop(struct program_run *run); /* once the fabric is gone; NULL allowed */
+/* Its memory, that of its module included, lies where it does in every run. */
+bool program_is_fixed(const struct program_run *run);
 const struct program_result *program_result(const struct program_run *run, uint32_t rank);
 
 #endif

@@ -4,6 +4,8 @@
 #include "models/program/spin.h"
 #include "tools/command.h"
 #include "tools/guard.h"
+#include "tools/load.h"
+#include "tools/memory.h"
 #include "tools/result/output.h"
 #include "tools/run.h"
 #include "tools/symbol.h"
@@ -11,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void on_report(void *owner, int rank, int peer, int nth_qp, const struct ibv_wc *wc,
@@ -63,9 +66,10 @@ int ranks_open(struct ranks *ranks, const char *path, const struct scenario *sce
 	ranks->programs = calloc(count + 1, sizeof(*ranks->programs));
 	ranks->runs = calloc(count + 1, sizeof(*ranks->runs));
 	ranks->hosts = calloc(count + 1, sizeof(*ranks->hosts));
+	ranks->spaces = calloc(count + 1, sizeof(*ranks->spaces));
 	if (count > 0)
 		guard_begin(quiet, run_rescue);
-	if (ranks->programs && ranks->runs && ranks->hosts)
+	if (ranks->programs && ranks->runs && ranks->hosts && ranks->spaces)
 		return command_open_programs(path, scenario, ranks->programs);
 	command_say("no memory");
 	return COMMAND_BROKEN;
@@ -83,6 +87,9 @@ static int start_program(struct ranks *ranks, struct fabric *fabric, uint32_t nu
 		.arg_count = (int)program->arg_count,
 		.args = (const char *const *)program->args,
 		.start_at = program->start_at,
+		.first_space = ranks->spaces[number],
+		.has_spaces = ranks->has_spaces,
+		.fixed = ranks->programs[number].fixed,
 		.watcher = {on_report, ranks->quiet ? on_hush : on_say, program},
 	};
 
@@ -94,9 +101,66 @@ static int start_program(struct ranks *ranks, struct fabric *fabric, uint32_t nu
 	return program_start(&params, &ranks->runs[number]);
 }
 
+static int compare_names(const void *left, const void *right)
+{
+	const struct scenario_program *const *a = left, *const *b = right;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+/* In order of their names, in which they are the same however the scenario lists them. */
+static int number_spaces(struct ranks *ranks, uint32_t *ret_count)
+{
+	const struct scenario *scenario = ranks->scenario;
+	const uint32_t count = scenario->program_count;
+	const struct scenario_program **sorted = calloc((size_t)count + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = &scenario->programs[i];
+	qsort(sorted, count, sizeof(*sorted), compare_names);
+	*ret_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		ranks->spaces[sorted[i] - scenario->programs] = *ret_count;
+		*ret_count += sorted[i]->host_count;
+	}
+	free(sorted);
+	return 0;
+}
+
+static int give_spaces(struct ranks *ranks)
+{
+	const struct scenario *scenario = ranks->scenario;
+	const char *why = "a library or a limit is in the way";
+	static uint32_t run; /* of this process */
+	uint32_t count;
+	bool is_first = true, fixed;
+	int ret = number_spaces(ranks, &count);
+
+	if (ret)
+		return ret;
+	run++;
+	for (uint32_t i = 0; i < scenario->program_count; i++)
+		is_first = load_use(ranks->programs[i].module, run) && is_first;
+	ret = is_first ? memory_open(count, PROGRAM_STACK_BYTES) : -EBUSY;
+	ranks->has_spaces = fixed = ret == 0;
+	for (uint32_t i = 0; i < scenario->program_count; i++)
+		fixed = fixed && ranks->programs[i].fixed;
+	if (ret == -EEXIST)
+		why = "something else is where it should be";
+	else if (ret == -ENOSPC)
+		why = "they have too many ranks";
+	if (!fixed && !ranks->quiet && space_is_supported())
+		command_say("the memory of programs does not lie where it does in other runs (%s): "
+			    "where they send addresses, the digest is of this run alone",
+			    why);
+	return 0;
+}
+
 int ranks_start(struct ranks *ranks, struct fabric *fabric, uint32_t thread_count)
 {
-	int ret = 0;
+	int ret;
 
 	if (ranks->scenario->program_count == 0)
 		return 0;
@@ -105,6 +169,7 @@ int ranks_start(struct ranks *ranks, struct fabric *fabric, uint32_t thread_coun
 		return -ENOMEM;
 	for (uint32_t i = 0; i < fabric->host_count; i++)
 		fabric->hosts[i].params.spin = ranks->spin;
+	ret = give_spaces(ranks);
 	for (uint32_t i = 0; i < ranks->scenario->program_count && !ret; i++)
 		ret = start_program(ranks, fabric, i);
 	return ret;
@@ -129,5 +194,6 @@ void ranks_fini(struct ranks *ranks)
 	free(ranks->programs);
 	free(ranks->runs);
 	free(ranks->hosts);
+	free(ranks->spaces);
 	*ranks = (struct ranks){.scenario = NULL};
 }

@@ -11,6 +11,8 @@ struct ranks {
 	struct program *programs; /* as many as the scenario has */
 	struct program_run **runs;
 	struct host ***hosts; /* of the ranks of each */
+	uint32_t *spaces;     /* of each, the number of its first */
+	bool has_spaces;
 	struct spin *spin;
 	bool quiet; /* what they say is not shown */
 };

@@ -2,10 +2,10 @@
 #include "tools/replay.h"
 
 #include "tools/guard.h"
-#include "tools/result/back.h"
 #include "tools/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,18 +15,20 @@
 
 /* ---- the folder ---- */
 
-int replay_write(const struct command_options *options, FILE *file)
+int replay_write(const struct command_options *options, const struct scenario *scenario, FILE *file)
 {
 	const struct scenario_overrides *overrides = &options->overrides;
 	json_t *sets = json_array(), *all;
+	char hash[BACK_HASH_DIGITS + 1];
 	int ret = 0;
 
+	snprintf(hash, sizeof(hash), "%016" PRIx64, scenario->hash);
 	for (uint32_t i = 0; i < overrides->set_count && !ret; i++)
 		ret = json_array_append_new(sets, json_string(overrides->sets[i]));
-	all = json_pack("{s:s,s:o,s:o}", "scenario", options->args[0], "seed",
+	all = json_pack("{s:s,s:o,s:o,s:s}", "scenario", options->args[0], "seed",
 			overrides->has_seed ? json_integer((json_int_t)overrides->seed)
 					    : json_null(),
-			"set", sets);
+			"set", sets, "hash", hash);
 	if (ret || !all)
 		ret = -ENOMEM;
 	else if (json_dumpf(all, file, JSON_INDENT(1)) != 0 || fputc('\n', file) == EOF)
@@ -48,6 +50,7 @@ static int read_origin(struct replay *replay, const char *path, const json_t *js
 {
 	const json_t *scenario = json_object_get(json, "scenario");
 	const json_t *seed = json_object_get(json, "seed"), *sets = json_object_get(json, "set");
+	const json_t *hash = json_object_get(json, "hash");
 	const size_t count = json_array_size(sets);
 	const char **texts = calloc(count + 1, sizeof(*texts));
 
@@ -67,10 +70,22 @@ static int read_origin(struct replay *replay, const char *path, const json_t *js
 	}
 	if (!json_is_null(seed) && !back_is_count(seed))
 		return back_refuse(path, "seed", seed, "null or a number from 0 to 2^63 - 1");
+	if (hash && !back_is_hash(hash))
+		return back_refuse(path, "hash", hash, "16 hexadecimal digits");
 	overrides->has_seed = json_is_integer(seed);
 	overrides->seed = (uint64_t)json_integer_value(seed);
 	replay->path = strdup(json_string_value(scenario));
 	return replay->path ? COMMAND_DONE : COMMAND_BROKEN;
+}
+
+/* False, too, where @json, of an older run, does not say it. */
+static bool has_hash(const json_t *json, uint64_t hash)
+{
+	const char *before = json_string_value(json_object_get(json, "hash"));
+	char text[BACK_HASH_DIGITS + 1];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, hash);
+	return before && strcmp(before, text) == 0;
 }
 
 static int open_folder(struct replay *replay, bool quiet)
@@ -87,8 +102,9 @@ static int open_folder(struct replay *replay, bool quiet)
 							? "a run.json that is no JSON"
 							: "no run.json in it");
 	ret = read_origin(replay, path, json, &options.overrides);
-	ret = ret ? ret : back_digest(replay->name, replay->digest);
+	ret = ret ? ret : back_result(replay->name, &replay->before);
 	ret = ret ? ret : command_read(replay->path, &options, &replay->scenario);
+	replay->same_scenario = !ret && has_hash(json, replay->scenario.hash);
 	free((void *)(uintptr_t)options.overrides.sets);
 	json_decref(json);
 	return ret;
@@ -155,6 +171,35 @@ int replay_run(struct replay *replay)
 	guard_end();
 	ranks_stop(&replay->ranks);
 	return ret ? ret : events_end(&replay->events);
+}
+
+bool replay_is_fixed(const struct replay *replay)
+{
+	for (uint32_t i = 0; i < replay->scenario.program_count; i++)
+		if (!program_is_fixed(replay->ranks.runs[i]))
+			return false;
+	return true;
+}
+
+const char *replay_change(const struct replay *replay, uint64_t digest, bool is_fixed)
+{
+	const struct back_run *before = &replay->before;
+	char text[BACK_HASH_DIGITS + 1];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, digest);
+	if (!before->digest[0] || strcmp(text, before->digest) == 0)
+		return NULL;
+	if (before->partial)
+		return "that run was ended before its time; this is of all of it";
+	if (!replay->same_scenario || !before->same_version || replay->scenario.program_count == 0)
+		return "its scenario or this program has changed since; this is of the run as it "
+		       "would be now";
+	if (!before->fixed_programs || !is_fixed)
+		return "its scenario has not changed, but its programs do not have their memory "
+		       "where they had it then, and send addresses of it; this is of the run as it "
+		       "is now";
+	return "its scenario has not changed, but its programs have, or send what is not the same "
+	       "in each run; this is of the run as it is now";
 }
 
 void replay_fini(struct replay *replay)

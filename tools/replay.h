@@ -9,6 +9,7 @@
 #include "tools/observe/events.h"
 #include "tools/observe/flow_log.h"
 #include "tools/ranks.h"
+#include "tools/result/back.h"
 
 struct replay {
 	const char *name; /* as given: folder or scenario */
@@ -18,13 +19,15 @@ struct replay {
 	struct traffic *traffic;
 	struct ranks ranks;
 	struct events events;
-	const char *rows_in;  /* folder for the rows of streamed flows; NULL: they are not kept */
-	struct flow_log *log; /* NULL: no streams, or not kept */
-	char digest[24];      /* of the run in the folder; "": not known */
+	const char *rows_in;	/* folder for the rows of streamed flows; NULL: they are not kept */
+	struct flow_log *log;	/* NULL: no streams, or not kept */
+	struct back_run before; /* what the folder says of the run in it */
+	bool same_scenario;	/* as that run had */
 };
 
 /* run.json: what a folder says about where it comes from. 0, -ENOMEM, -EIO. */
-int replay_write(const struct command_options *options, FILE *file);
+int replay_write(const struct command_options *options, const struct scenario *scenario,
+		 FILE *file);
 
 /* Reads everything; @options: overrides, where @name is a scenario. COMMAND_DONE, or COMMAND_BAD or
  * COMMAND_BROKEN with lines on stderr; can be finished in any case. */
@@ -34,6 +37,11 @@ int replay_open(struct replay *replay, const char *name, const struct command_op
 int replay_build(struct replay *replay);
 /* Runs it. 0, or what a listener has returned, or negative errno. */
 int replay_run(struct replay *replay);
+/* Once it has run: whether the memory of all its programs lay where it does in every run. */
+bool replay_is_fixed(const struct replay *replay);
+/* Where it has @digest and @is_fixed now: why the run in the folder had another one, as one says it
+ * behind "NAME: "; NULL: it had not, or there is none. */
+const char *replay_change(const struct replay *replay, uint64_t digest, bool is_fixed);
 void replay_fini(struct replay *replay); /* zeroed: allowed */
 
 #endif

@@ -72,7 +72,9 @@ static int write_counters(FILE *file, const void *owner)
 
 static int write_origin(FILE *file, const void *owner)
 {
-	return replay_write(owner, file);
+	const struct run *run = owner;
+
+	return replay_write(run->options, &run->scenario, file);
 }
 
 static int write_report(FILE *file, const void *owner)
@@ -95,7 +97,7 @@ static int write_files(const struct run *run, struct result *result)
 		const void *owner;
 	} files[] = {
 		{"flows.csv", write_flows, result},	   {"ports.csv", write_ports, result},
-		{"counters.json", write_counters, result}, {"run.json", write_origin, run->options},
+		{"counters.json", write_counters, result}, {"run.json", write_origin, run},
 		{"report.html", write_report, &report},	   {"result.json", write_json, result}};
 	int ret = advice_make(&source, &advice) == 0 ? COMMAND_DONE : COMMAND_BROKEN;
 

@@ -3,6 +3,7 @@
 /* The verbena command: which of its words was said. */
 #include "models/program/task.h"
 #include "tools/command.h"
+#include "tools/memory.h"
 #include "tools/result/junit.h"
 #include "tools/result/output.h"
 #include "tools/run.h"
@@ -27,7 +28,8 @@ enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 /* Programs of a run are tasks. */
 const struct vrb_provider *vrb_provider(void)
 {
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
+	static const struct vrb_provider tasks = {
+		.list = task_list_worlds, .calloc = memory_calloc, .free = memory_free};
 
 	return &tasks;
 }

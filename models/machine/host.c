@@ -76,6 +76,9 @@ static void placed_bytes(struct host *host, uint32_t region, uint64_t offset, ui
 	sim_digest_add(&host->node, now, (uint64_t)FACT_PLACED << 56 | region,
 		       (uint64_t)length << 40 | (offset & 0xffffffffffu));
 	sim_digest_add(&host->node, now, length, fold);
+	if (host->memory_tap)
+		host->memory_tap->on_place(host->memory_tap, host, region, offset, length, fold,
+					   now);
 }
 
 static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
@@ -630,6 +633,11 @@ void host_attach(struct host *host, struct sim_fc *fc)
 	host->fc_heads = fc->ops->heads;
 	host->fc_all = fc->ops->all;
 	fc->user = &user;
+}
+
+void host_set_memory_tap(struct host *host, struct host_memory_tap *tap)
+{
+	host->memory_tap = tap;
 }
 
 void host_set_tap(struct host *host, struct host_tap *tap)

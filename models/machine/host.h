@@ -45,6 +45,13 @@ struct host_tap {
 			 const struct sim_pkt *frame, const struct wire_path *path, ps_t at);
 };
 
+/* Hears of every placement into memory of the host's programs, from the thread that runs it. */
+struct host_memory_tap {
+	/* @region: the n-th of the host, from 0; @fold: what the digest takes of the bytes. */
+	void (*on_place)(struct host_memory_tap *tap, const struct host *host, uint64_t region,
+			 uint64_t offset, uint32_t length, uint64_t fold, ps_t at);
+};
+
 struct host_params {
 	uint32_t priority_count; /* of the fabric; 0: eight */
 	struct hca_profile profile;
@@ -100,11 +107,12 @@ struct host {
 	struct host_stats stats;
 
 	struct host_tap *tap;
-	struct host_rx *rx;	    /* NULL: what it receives it has */
-	struct host_dma *dma;	    /* NULL: there is no bus */
-	struct sim_fc *fc;	    /* of its port; set once the simulation is sealed */
-	uint32_t packet_bytes_max;  /* on the wire */
-	struct host_client *client; /* NULL: none */
+	struct host_memory_tap *memory_tap; /* NULL: nobody hears */
+	struct host_rx *rx;		    /* NULL: what it receives it has */
+	struct host_dma *dma;		    /* NULL: there is no bus */
+	struct sim_fc *fc;		    /* of its port; set once the simulation is sealed */
+	uint32_t packet_bytes_max;	    /* on the wire */
+	struct host_client *client;	    /* NULL: none */
 	struct task *tasks;
 	/* Control frames that wait for the port: of each kind and priority the latest, which says
 	 * all that those before it did. */
@@ -135,6 +143,7 @@ void host_attach(struct host *host, struct sim_fc *fc);
 
 /* Before the run. */
 void host_set_tap(struct host *host, struct host_tap *tap);
+void host_set_memory_tap(struct host *host, struct host_memory_tap *tap);
 
 /* Of a data frame that it sends or receives. */
 static inline uint8_t host_priority(const struct host *host, const struct sim_pkt *frame)

@@ -25,13 +25,18 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+/* Of a thread that runs on another. */
+enum { THREAD_STACK_BYTES = 64 * 1024 };
+
 struct coro {
 	coro_fn *fn;
 	void *arg;
 	struct coro_thread *thread; /* back end thread; NULL: a stack */
 	ucontext_t inside, outside;
-	uint8_t *map;
-	size_t map_bytes, guard_bytes;
+	uint8_t *stack;
+	size_t stack_bytes;
+	uint8_t *map; /* with its guard; NULL: the stack is somebody else's */
+	size_t map_bytes;
 	bool done;
 	/* AddressSanitizer must be told which stack runs. */
 	void *fake_inside, *fake_outside;
@@ -78,42 +83,68 @@ static bool stack_create(struct coro *coro, size_t stack_bytes)
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *map;
 
-	coro->guard_bytes = page;
 	coro->map_bytes = (stack_bytes + page - 1) / page * page + page;
 	map = mmap(NULL, coro->map_bytes, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 	if (map == MAP_FAILED)
 		return false;
 	coro->map = map;
-	if (mprotect(map, page, PROT_NONE) != 0 || getcontext(&coro->inside) != 0)
+	coro->stack = coro->map + page;
+	coro->stack_bytes = coro->map_bytes - page;
+	return mprotect(map, page, PROT_NONE) == 0;
+}
+
+static bool context_create(struct coro *coro)
+{
+	if (getcontext(&coro->inside) != 0)
 		return false;
-	coro->inside.uc_stack.ss_sp = coro->map + page;
-	coro->inside.uc_stack.ss_size = coro->map_bytes - page;
+	coro->inside.uc_stack.ss_sp = coro->stack;
+	coro->inside.uc_stack.ss_size = coro->stack_bytes;
 	coro->inside.uc_link = NULL;
 	makecontext(&coro->inside, (void (*)(void))stack_main, 2, (unsigned)((uintptr_t)coro >> 32),
 		    (unsigned)(uintptr_t)coro);
 	return true;
 }
 
-struct coro *coro_create(enum coro_backend backend, size_t stack_bytes, coro_fn *fn, void *arg)
+/* On a thread, whose own stack is not the one that was asked for. */
+static void thread_main(void *arg)
+{
+	struct coro *coro = arg;
+
+	CHECK(swapcontext(&coro->outside, &coro->inside) == 0);
+}
+
+struct coro *coro_create_on(enum coro_backend backend, void *stack, size_t stack_bytes, coro_fn *fn,
+			    void *arg)
 {
 	struct coro *coro = util_calloc(1, sizeof(*coro));
-	bool ok;
+	bool ok = true;
 
 	if (!coro)
 		return NULL;
 	coro->fn = fn;
 	coro->arg = arg;
-	if (backend == CORO_THREAD) {
-		coro->thread = coro_thread_create(stack_bytes, fn, arg);
-		ok = coro->thread != NULL;
-	} else {
+	coro->stack = stack;
+	coro->stack_bytes = stack_bytes;
+	if (!stack && backend != CORO_THREAD)
 		ok = stack_create(coro, stack_bytes);
+	if (ok && coro->stack)
+		ok = context_create(coro);
+	if (ok && backend == CORO_THREAD) {
+		coro->thread = stack ? coro_thread_create(THREAD_STACK_BYTES, thread_main, coro,
+							  &coro->outside)
+				     : coro_thread_create(stack_bytes, fn, arg, NULL);
+		ok = coro->thread != NULL;
 	}
 	if (ok)
 		return coro;
 	coro_destroy(coro);
 	return NULL;
+}
+
+struct coro *coro_create(enum coro_backend backend, size_t stack_bytes, coro_fn *fn, void *arg)
+{
+	return coro_create_on(backend, NULL, stack_bytes, fn, arg);
 }
 
 void coro_destroy(struct coro *coro)
@@ -133,8 +164,7 @@ bool coro_resume(struct coro *coro)
 		coro->done = !coro_thread_resume(coro->thread);
 		return !coro->done;
 	}
-	switch_begin(&coro->fake_outside, coro->map + coro->guard_bytes,
-		     coro->map_bytes - coro->guard_bytes);
+	switch_begin(&coro->fake_outside, coro->stack, coro->stack_bytes);
 	CHECK(swapcontext(&coro->outside, &coro->inside) == 0);
 	switch_end(coro->fake_outside, NULL, NULL);
 	return !coro->done;

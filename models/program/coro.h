@@ -16,6 +16,10 @@ typedef void coro_fn(void *arg);
 
 /* NULL: no memory or no thread. @stack_bytes is rounded up to pages; below it lies a guard page. */
 struct coro *coro_create(enum coro_backend backend, size_t stack_bytes, coro_fn *fn, void *arg);
+/* The same on a stack of the caller's, which stays until coro_destroy(): @fn and what it calls have
+ * their variables at the same places on both back ends. */
+struct coro *coro_create_on(enum coro_backend backend, void *stack, size_t stack_bytes, coro_fn *fn,
+			    void *arg);
 /* A coroutine that has not finished is abandoned where it is (its stack frames are not unwound). */
 void coro_destroy(struct coro *coro);
 

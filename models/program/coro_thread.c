@@ -17,6 +17,7 @@ struct coro_thread {
 	bool done, abandoned;
 	coro_fn *fn;
 	void *arg;
+	const ucontext_t *home;
 };
 
 static void pass(struct coro_thread *thread, enum baton to)
@@ -31,17 +32,16 @@ static void wait_for(struct coro_thread *thread, enum baton baton)
 		pthread_cond_wait(&thread->passed, &thread->lock);
 }
 
-static void unlock(void *lock)
-{
-	pthread_mutex_unlock(lock);
-}
-
-/* Inside, holding the lock: an abandoned coroutine ends here instead of going on. */
+/* Inside, giving the lock back: an abandoned coroutine ends here instead of going on. */
 static void wait_inside(struct coro_thread *thread)
 {
 	wait_for(thread, BATON_INSIDE);
-	if (thread->abandoned)
-		pthread_exit(NULL);
+	pthread_mutex_unlock(&thread->lock);
+	if (!thread->abandoned)
+		return;
+	if (thread->home)
+		setcontext(thread->home);
+	pthread_exit(NULL);
 }
 
 static void *thread_main(void *arg)
@@ -49,10 +49,10 @@ static void *thread_main(void *arg)
 	struct coro_thread *thread = arg;
 
 	pthread_mutex_lock(&thread->lock);
-	pthread_cleanup_push(unlock, &thread->lock);
-	wait_inside(thread);
-	pthread_cleanup_pop(1);
-	thread->fn(thread->arg);
+	wait_for(thread, BATON_INSIDE);
+	pthread_mutex_unlock(&thread->lock);
+	if (!thread->abandoned)
+		thread->fn(thread->arg);
 	pthread_mutex_lock(&thread->lock);
 	thread->done = true;
 	pass(thread, BATON_OUTSIDE);
@@ -60,7 +60,8 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-struct coro_thread *coro_thread_create(size_t stack_bytes, coro_fn *fn, void *arg)
+struct coro_thread *coro_thread_create(size_t stack_bytes, coro_fn *fn, void *arg,
+				       const ucontext_t *home)
 {
 	struct coro_thread *thread = util_calloc(1, sizeof(*thread));
 	pthread_attr_t attr;
@@ -70,6 +71,7 @@ struct coro_thread *coro_thread_create(size_t stack_bytes, coro_fn *fn, void *ar
 		return NULL;
 	thread->fn = fn;
 	thread->arg = arg;
+	thread->home = home;
 	pthread_mutex_init(&thread->lock, NULL);
 	pthread_cond_init(&thread->passed, NULL);
 	CHECK(pthread_attr_init(&attr) == 0);
@@ -115,8 +117,6 @@ bool coro_thread_resume(struct coro_thread *thread)
 void coro_thread_yield(struct coro_thread *thread)
 {
 	pthread_mutex_lock(&thread->lock);
-	pthread_cleanup_push(unlock, &thread->lock);
 	pass(thread, BATON_OUTSIDE);
 	wait_inside(thread);
-	pthread_cleanup_pop(1);
 }

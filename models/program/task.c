@@ -76,8 +76,8 @@ static void task_free(struct task *task)
 	util_free(task);
 }
 
-int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
-	       size_t stack_bytes)
+static int spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
+		 size_t stack_bytes, struct space *space)
 {
 	const size_t name_bytes = strlen(name) + 1;
 	struct task *task;
@@ -90,12 +90,14 @@ int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t
 	task->host = host;
 	task->fn = fn;
 	task->arg = arg;
+	task->space = space;
 	task->event.fn = task_step;
 	task->event.phase = SIM_LOCAL_PROGRAM;
 	task->event.key = util_hash_name(name);
 	task_world_init(task);
 	task->name = util_alloc(name_bytes);
-	task->coro = coro_create(host->params.coro_backend, stack_bytes, task_main, task);
+	task->coro = coro_create_on(host->params.coro_backend, space ? space->stack : NULL,
+				    stack_bytes, task_main, task);
 	if (!task->name || !task->coro) {
 		task_free(task);
 		return -ENOMEM;
@@ -109,6 +111,18 @@ int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t
 	else
 		task_wake_between(task, start);
 	return 0;
+}
+
+int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
+	       size_t stack_bytes)
+{
+	return spawn(host, name, fn, arg, start, stack_bytes, NULL);
+}
+
+int task_spawn_in(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
+		  struct space *space)
+{
+	return spawn(host, name, fn, arg, start, space->stack_bytes, space);
 }
 
 void task_destroy_all(struct host *host)

@@ -6,6 +6,7 @@
  * call lets the time pass that the host profile says, and a wait takes no wall time at all. Tasks
  * of one host see each other's memory and are told apart by name. */
 #include "models/machine/host.h"
+#include "models/program/space.h"
 #include "transport/verbs/world.h"
 
 typedef void task_fn(void *arg);
@@ -15,6 +16,7 @@ struct task {
 	struct host *host;
 	char *name;
 	struct coro *coro;
+	struct space *space; /* where its memory lies; NULL: anywhere */
 	task_fn *fn;
 	void *arg;
 	struct sim_local_event event; /* when it goes on */
@@ -30,6 +32,9 @@ struct task {
  * Before sim_run() or from inside a task of the same host. -EEXIST, -ENOMEM. */
 int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 	       size_t stack_bytes);
+/* The same with its stack in @space, which stays until task_destroy_all(). */
+int task_spawn_in(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
+		  struct space *space);
 void task_destroy_all(struct host *host);
 uint32_t task_unfinished(const struct host *host);
 

@@ -37,6 +37,8 @@ edit run.json 's/"set": \[\]/"set": [7]/'
 everywhere 'odd/run.json:1: set: found 7, expected a text such as "until=1ms"'
 edit run.json 's/"scenario": .*,/"scenario": 5,/'
 everywhere 'odd/run.json:1: scenario: found 5, expected a file'
+edit run.json 's/"hash": ".*"/"hash": "0123456789ABCDEF"/'
+everywhere 'odd/run.json:1: hash: found "0123456789ABCDEF", expected 16 hexadecimal digits'
 edit run.json 's/"seed": null/"seed": 7/'
 expect 0 explain odd --why pfc
 for seed in -5 1.5 '"7"'; do
@@ -47,6 +49,12 @@ edit result.json 's/"schema": 2/"schema": 3/'
 everywhere 'odd/result.json:1: schema: found 3, expected 1 or 2'
 edit result.json 's/"digest": "./"digest": "X/'
 refused "$(sed -n 's/ *"digest": \(".*"\),/odd\/result.json:1: digest: found \1, expected 16 hexadecimal digits/p' odd/result.json)" explain odd --why pfc
+edit result.json 's/"partial": false/"partial": "no"/'
+everywhere 'odd/result.json:1: partial: found "no", expected true or false'
+for addresses in 5 '"somewhere"'; do
+	edit result.json "s/\"addresses\": \"[a-z]*\"/\"addresses\": $addresses/"
+	everywhere "odd/result.json:1: addresses: found $addresses, expected \"fixed\" or \"anywhere\""
+done
 edit result.json '1s/{/[/'
 expect 2 explain odd --why pfc
 grep -q '^odd/result.json:[0-9]*: result: found .*, expected the result of a run$' err || fail "no JSON: another line"
@@ -109,6 +117,8 @@ plain err run small.yaml --junit "$evil/x.xml" --json
 plain err stat run "$evil"
 plain out run small.yaml --out "$evil"
 plain out report "$evil"
+sed -i 's/"digest": "[0-9a-f]*"/"digest": "0123456789abcdef"/' "$evil/result.json"
+plain out diff "$evil" "$evil"
 cp small.yaml "$evil.yaml"
 plain out check "$evil.yaml"
 sed "s,run: ring,run: \"./\\\\e[31m\"," small.yaml >program.yaml

@@ -9,6 +9,7 @@
 #include "tests/programs/congest.h"
 #include "tests/programs/prog.h"
 #include "tests/programs/report.h"
+#include "tools/memory.h"
 #include "tools/program.h"
 #include "tools/symbol.h"
 #include "transport/wire/frame.h"
@@ -49,7 +50,8 @@ extern __typeof__(prog_main) prog_main __attribute__((weak));
 
 const struct vrb_provider *vrb_provider(void)
 {
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
+	static const struct vrb_provider tasks = {
+		.list = task_list_worlds, .calloc = memory_calloc, .free = memory_free};
 
 	return &tasks;
 }
@@ -301,6 +303,7 @@ static int start(struct world *world)
 		snprintf(host, sizeof(host), "h%u", i);
 		world->hosts[i] = fabric_host(&world->fabric, host);
 	}
+	params.has_spaces = memory_open(o->size, PROGRAM_STACK_BYTES) == 0;
 	ret = program_start(&params, &world->run);
 	ret = ret ? ret : congest_start(&world->congest, &world->fabric, &congest);
 	if (ret)

@@ -4,6 +4,7 @@
 #include "tests/test.h"
 
 #include "models/program/coro.h"
+#include "models/program/space.h"
 #include "util/alloc.h"
 
 #include <stdbool.h>
@@ -232,7 +233,44 @@ static void test_no_memory(void **state)
 	}
 }
 
+struct place {
+	struct coro *coro;
+	uintptr_t at;
+};
+
+__attribute__((noinline)) static void stand(void *arg)
+{
+	struct place *place = arg;
+	volatile uint8_t variable = 1;
+
+	place->at = (uintptr_t)&variable;
+	coro_yield(place->coro);
+	coro_yield(place->coro);
+}
+
+/* On a stack that it is given: the same place on both back ends, and it ends there as anywhere. */
+static void test_a_stack_may_be_given(void **state)
+{
+	static _Alignas(4096) uint8_t stack[4 * STACK];
+	struct place places[2];
+
+	(void)state;
+	if (!space_is_supported())
+		skip(); /* then nobody gives one */
+	FOR_BACKENDS(b)
+	{
+		places[b].coro =
+			coro_create_on(backends[b], stack, sizeof(stack), stand, &places[b]);
+		assert_non_null(places[b].coro);
+		assert_true(coro_resume(places[b].coro));
+		assert_true(coro_resume(places[b].coro));
+		coro_destroy(places[b].coro);
+		assert_in_range(places[b].at, (uintptr_t)stack, (uintptr_t)stack + sizeof(stack));
+	}
+	assert_int_equal(places[0].at, places[1].at);
+}
+
 RUN(T(test_runs_from_yield_to_yield), T(test_many_go_on_in_any_order),
     T(test_may_be_abandoned_anywhere), T(test_each_has_a_stack_of_its_own),
     T(test_a_guard_page_ends_what_runs_over), T(test_one_that_returned_is_not_resumed),
-    T(test_no_memory))
+    T(test_no_memory), T(test_a_stack_may_be_given))

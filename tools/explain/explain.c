@@ -53,13 +53,11 @@ static bool flow_of(const char *text, const struct scenario *scenario, int64_t *
 
 static void warn_of_change(const struct replay *replay)
 {
-	char digest[24];
+	const char *change =
+		replay_change(replay, sim_digest(replay->fabric.sim), replay_is_fixed(replay));
 
-	snprintf(digest, sizeof(digest), "%016" PRIx64, sim_digest(replay->fabric.sim));
-	if (replay->digest[0] && strcmp(digest, replay->digest) != 0)
-		command_say("%s: its scenario or this program has changed since; this is of the "
-			    "run as it would be now",
-			    replay->name);
+	if (change)
+		command_say("%s: %s", replay->name, change);
 }
 
 /* As the report page has it. */

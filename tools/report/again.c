@@ -97,13 +97,11 @@ static void fini(struct again *again)
 
 static void warn_of_change(const struct again *again)
 {
-	char digest[24];
+	const char *change = replay_change(&again->replay, again->result.digest,
+					   replay_is_fixed(&again->replay));
 
-	snprintf(digest, sizeof(digest), "%016" PRIx64, again->result.digest);
-	if (again->replay.digest[0] && strcmp(digest, again->replay.digest) != 0)
-		command_say("%s: its scenario or this program has changed since; this is of the "
-			    "run as it would be now",
-			    again->name);
+	if (change)
+		command_say("%s: %s", again->name, change);
 }
 
 /* ---- which flows ---- */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SCHEMA_MAX = 2, DIGEST_DIGITS = 16 };
+enum { SCHEMA_MAX = 2 };
 
 int back_refuse(const char *path, const char *key, const json_t *found, const char *expected)
 {
@@ -28,39 +28,72 @@ bool back_is_count(const json_t *value)
 	return json_is_integer(value) && json_integer_value(value) >= 0;
 }
 
-/* ---- result.json ---- */
-
-static bool is_digest(const char *text)
+bool back_is_hash(const json_t *value)
 {
-	return text && strlen(text) == DIGEST_DIGITS &&
-	       strspn(text, "0123456789abcdef") == DIGEST_DIGITS;
+	const char *text = json_string_value(value);
+
+	return text && strlen(text) == BACK_HASH_DIGITS &&
+	       strspn(text, "0123456789abcdef") == BACK_HASH_DIGITS;
 }
 
-static int check_result(const char *path, const json_t *json, char ret_digest[24])
+/* ---- result.json ---- */
+
+/* Older runs do not say where the memory of their programs lay. */
+static int check_programs(const char *path, const json_t *programs, bool *ret_fixed)
+{
+	const json_t *program;
+	size_t i;
+
+	*ret_fixed = true;
+	json_array_foreach(programs, i, program)
+	{
+		const json_t *addresses = json_object_get(program, "addresses");
+		const char *text = json_string_value(addresses);
+
+		if (addresses && (!text || (strcmp(text, "fixed") && strcmp(text, "anywhere"))))
+			return back_refuse(path, "addresses", addresses,
+					   "\"fixed\" or \"anywhere\"");
+		*ret_fixed = *ret_fixed && text && strcmp(text, "fixed") == 0;
+	}
+	return COMMAND_DONE;
+}
+
+static int check_result(const char *path, const json_t *json, struct back_run *ret_run)
 {
 	const json_t *schema = json_object_get(json, "schema");
 	const json_t *seed = json_object_get(json, "seed");
 	const json_t *digest = json_object_get(json, "digest");
+	const json_t *partial = json_object_get(json, "partial");
+	const char *version = json_string_value(json_object_get(json, "version"));
+	struct back_run run = {.partial = json_is_true(partial)};
+	int ret;
 
 	if (!back_is_count(schema) || json_integer_value(schema) < 1 ||
 	    json_integer_value(schema) > SCHEMA_MAX)
 		return back_refuse(path, "schema", schema, "1 or 2");
 	if (!back_is_count(seed))
 		return back_refuse(path, "seed", seed, "a number from 0 to 2^63 - 1");
-	if (!is_digest(json_string_value(digest)))
+	if (!back_is_hash(digest))
 		return back_refuse(path, "digest", digest, "16 hexadecimal digits");
-	snprintf(ret_digest, 24, "%s", json_string_value(digest));
+	if (partial && !json_is_boolean(partial))
+		return back_refuse(path, "partial", partial, "true or false");
+	ret = check_programs(path, json_object_get(json, "programs"), &run.fixed_programs);
+	if (ret)
+		return ret;
+	run.same_version = version && strcmp(version, command_version) == 0;
+	snprintf(run.digest, sizeof(run.digest), "%s", json_string_value(digest));
+	*ret_run = run;
 	return COMMAND_DONE;
 }
 
-int back_digest(const char *run, char ret_digest[24])
+int back_result(const char *run, struct back_run *ret_run)
 {
 	char path[PATH_MAX];
 	json_error_t error;
 	json_t *json;
 	int ret;
 
-	ret_digest[0] = '\0';
+	*ret_run = (struct back_run){.digest = ""};
 	if (snprintf(path, sizeof(path), "%s/result.json", run) >= (int)sizeof(path) ||
 	    access(path, F_OK) != 0)
 		return COMMAND_DONE;
@@ -70,7 +103,7 @@ int back_digest(const char *run, char ret_digest[24])
 			     error.line > 0 ? error.line : 1, error.text);
 		return COMMAND_BAD;
 	}
-	ret = check_result(path, json, ret_digest);
+	ret = check_result(path, json, ret_run);
 	json_decref(json);
 	return ret;
 }

@@ -14,9 +14,21 @@ int back_refuse(const char *path, const char *key, const json_t *found, const ch
 /* A whole number from 0 to 2^63 - 1, for JSON. */
 bool back_is_count(const json_t *value);
 
-/* Whether result.json in the folder @run is one of ours, if there is one; its digest, 16 digits,
- * else "". COMMAND_DONE or COMMAND_BAD. */
-int back_digest(const char *run, char ret_digest[24]);
+/* Hashes and digests of runs, as text. */
+enum { BACK_HASH_DIGITS = 16 };
+bool back_is_hash(const json_t *value);
+
+/* What result.json in the folder of a run says of it. */
+struct back_run {
+	char digest[BACK_HASH_DIGITS + 1]; /* "": there is no such file, and all below is false */
+	bool same_version;		   /* of this command */
+	bool partial;			   /* it did not come to its end */
+	bool fixed_programs; /* the memory of its programs lay where it does in every run */
+};
+
+/* Of the folder @run: whether its result.json is one of ours, if there is one. COMMAND_DONE or
+ * COMMAND_BAD. */
+int back_result(const char *run, struct back_run *ret_run);
 
 /* The number of the flow with the largest slowdown in flows.csv of the folder @run, the first of
  * equals; -1: there is none, or no such file. COMMAND_DONE or COMMAND_BAD. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* verbena diff: where two runs part. Both are run again, each in a process of its own, and their
- * events compared one by one as they come. */
+ * events, and the bytes that come into memory, compared one by one as they come. */
 #include "tools/observe/event_text.h"
 #include "tools/replay.h"
 
@@ -12,14 +12,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LAST_EVENT = 0xff, KEPT = 64, SHOWN = 5 };
+/* Beside events go: what was placed in memory (@port: the host, @word: the region, @limit: the
+ * offset, @held: a hash of the bytes), and the end (@held: the digest, @marked: all addresses are
+ * fixed). */
+enum { PLACEMENT = 0xfe, LAST_EVENT = 0xff, KEPT = 64, SHOWN = 5 };
 
 struct side {
 	struct replay replay;
 	pid_t pid;
 	FILE *pipe; /* events, then one of kind LAST_EVENT */
+	struct {
+		struct event *all; /* placements that the other side has not had yet */
+		size_t first, count, room;
+	} placed;
 	/* The other end, in the child. */
 	struct events_listener listener;
+	struct host_memory_tap tap;
 	FILE *out;
 };
 
@@ -30,6 +38,22 @@ static int send_event(struct events_listener *listener, const struct event *even
 	struct side *side = container_of(listener, struct side, listener);
 
 	return fwrite(event, sizeof(*event), 1, side->out) == 1 ? 0 : -EPIPE;
+}
+
+/* The next event says that the pipe is broken. */
+static void send_placement(struct host_memory_tap *tap, const struct host *host, uint64_t region,
+			   uint64_t offset, uint32_t length, uint64_t fold, ps_t at)
+{
+	struct side *side = container_of(tap, struct side, tap);
+	const struct event event = {.kind = PLACEMENT,
+				    .at = at,
+				    .port = host->number,
+				    .word = (uint32_t)region,
+				    .limit = offset,
+				    .bytes = length,
+				    .held = fold};
+
+	fwrite(&event, sizeof(event), 1, side->out);
 }
 
 /* The end: its digest, and when nothing more happened. */
@@ -43,11 +67,15 @@ static int child(struct side *side, int pipe)
 		return COMMAND_BROKEN;
 	side->listener = (struct events_listener){.on_event = send_event};
 	events_listen(&side->replay.events, &side->listener);
+	side->tap = (struct host_memory_tap){.on_place = send_placement};
+	for (uint32_t i = 0; i < side->replay.fabric.host_count; i++)
+		host_set_memory_tap(&side->replay.fabric.hosts[i], &side->tap);
 	ret = replay_run(&side->replay);
 	if (ret)
 		return COMMAND_BROKEN;
 	last.at = sim_now(side->replay.fabric.sim);
 	last.held = sim_digest(side->replay.fabric.sim);
+	last.marked = replay_is_fixed(&side->replay);
 	return send_event(&side->listener, &last) == 0 && fflush(side->out) == 0 ? COMMAND_DONE
 										 : COMMAND_BROKEN;
 }
@@ -76,12 +104,55 @@ static int start(struct side *side)
 struct comparison {
 	struct side *a, *b;
 	struct event seen[KEPT];
-	uint64_t count; /* events that are the same */
+	uint64_t count;		       /* events that are the same */
+	struct event place_a, place_b; /* the first placements that are not; kind 0: none */
 };
 
+static bool keep(struct side *side, const struct event *placement)
+{
+	if (side->placed.count == side->placed.room) {
+		const size_t room = side->placed.room ? 2 * side->placed.room : KEPT;
+		struct event *all = realloc(side->placed.all, room * sizeof(*all));
+
+		if (!all)
+			return false;
+		side->placed.all = all;
+		side->placed.room = room;
+	}
+	side->placed.all[side->placed.count++] = *placement;
+	return true;
+}
+
+/* The next that is no placement. */
 static bool next(struct side *side, struct event *ret_event)
 {
-	return fread(ret_event, sizeof(*ret_event), 1, side->pipe) == 1;
+	while (fread(ret_event, sizeof(*ret_event), 1, side->pipe) == 1) {
+		if (ret_event->kind != PLACEMENT)
+			return true;
+		if (!keep(side, ret_event))
+			return false;
+	}
+	return false;
+}
+
+/* Those that both sides have had by now. */
+static void compare_placements(struct comparison *c)
+{
+	struct side *const sides[] = {c->a, c->b};
+
+	while (sides[0]->placed.first < sides[0]->placed.count &&
+	       sides[1]->placed.first < sides[1]->placed.count) {
+		const struct event *x = &sides[0]->placed.all[sides[0]->placed.first++];
+		const struct event *y = &sides[1]->placed.all[sides[1]->placed.first++];
+
+		if (c->place_a.kind == 0 && memcmp(x, y, sizeof(*x)) != 0) {
+			c->place_a = *x;
+			c->place_b = *y;
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		if (sides[i]->placed.first == sides[i]->placed.count)
+			sides[i]->placed.first = sides[i]->placed.count = 0;
 }
 
 static void show(const struct side *side, const char *mark, const struct event *event)
@@ -127,6 +198,55 @@ static void show_rest(const struct event *x, const struct event *y)
 		printf("  AETH or immediate data is %08x in A and %08x in B\n", x->word, y->word);
 }
 
+static void show_placement(const struct side *side, const char *mark, const struct event *event)
+{
+	printf("%s ", mark);
+	event_time(event->at, stdout);
+	printf("  %s  %u bytes to region %u, offset %" PRIu64 "\n",
+	       side->replay.fabric.table.hosts[event->port]->node.name, event->bytes, event->word,
+	       event->limit);
+}
+
+/* What was placed in memory, where it is not the same by @until. True: it is not. */
+static bool show_placements(const struct comparison *c, ps_t until)
+{
+	struct event b = c->place_b;
+
+	if (c->place_a.kind == 0 || (c->place_a.at > until && c->place_b.at > until))
+		return false;
+	b.held = c->place_a.held;
+	if (memcmp(&c->place_a, &b, sizeof(b)) == 0) {
+		printf("other bytes were placed in memory, first:\n");
+		show_placement(c->a, "A, B", &c->place_a);
+		return true;
+	}
+	printf("what was placed in memory is not the same, first:\n");
+	show_placement(c->a, "A", &c->place_a);
+	show_placement(c->b, "B", &c->place_b);
+	return true;
+}
+
+/* Where a run in a folder was another one than it is now. True: one was. */
+static bool show_changes(const struct comparison *c, const struct event *x, const struct event *y)
+{
+	const struct {
+		const struct replay *replay;
+		const struct event *last;
+	} sides[] = {{&c->a->replay, x}, {&c->b->replay, y}};
+	bool changed = false;
+
+	for (int i = 0; i < 2; i++) {
+		const char *change =
+			replay_change(sides[i].replay, sides[i].last->held, sides[i].last->marked);
+
+		if (change)
+			command_line(stdout, "%s had digest %s: %s", sides[i].replay->name,
+				     sides[i].replay->before.digest, change);
+		changed = changed || change;
+	}
+	return changed;
+}
+
 /* What may be the reason for all of it. False: nothing is known. */
 static bool show_inputs(const struct comparison *c)
 {
@@ -154,20 +274,25 @@ static int report(const struct comparison *c, const struct event *x, const struc
 	show(c->a, "A", x);
 	show(c->b, "B", y);
 	show_rest(x, y);
+	show_placements(c, first->at);
 	show_inputs(c);
 	return COMMAND_FAILED;
 }
 
 static int report_end(const struct comparison *c, const struct event *x, const struct event *y)
 {
+	bool placed;
+
 	printf("all %" PRIu64 " events are the same; ", c->count);
 	if (x->held == y->held) {
 		printf("the digest, too: %016" PRIx64 "\n", x->held);
-		return COMMAND_DONE;
+		return show_changes(c, x, y) ? COMMAND_FAILED : COMMAND_DONE;
 	}
 	printf("the digests are %016" PRIx64 " and %016" PRIx64 ":\n", x->held, y->held);
-	if (!show_inputs(c))
-		printf("what was placed in memory, or a completion, is not the same\n");
+	placed = show_placements(c, PS_NEVER);
+	if (!show_inputs(c) && !placed)
+		printf("a completion is not the same\n");
+	show_changes(c, x, y);
 	return COMMAND_FAILED;
 }
 
@@ -180,6 +305,7 @@ static int compare(struct comparison *c)
 			command_say("a run could not be repeated to its end");
 			return COMMAND_BROKEN;
 		}
+		compare_placements(c);
 		if (x.kind == LAST_EVENT && y.kind == LAST_EVENT)
 			return report_end(c, &x, &y);
 		if (memcmp(&x, &y, sizeof(x)) != 0)
@@ -235,6 +361,7 @@ static int diff(const struct command_options *options)
 		if (sides[i].pid > 0)
 			waitpid(sides[i].pid, NULL, 0);
 		replay_fini(&sides[i].replay);
+		free(sides[i].placed.all);
 	}
 	return ret;
 }

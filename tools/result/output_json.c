@@ -89,9 +89,9 @@ static json_t *program_of(const struct result_program *program)
 			json_decref(ranks);
 			return NULL;
 		}
-	return json_pack("{s:s,s:s,s:i,s:i,s:o}", "name", program->name, "run", program->run,
+	return json_pack("{s:s,s:s,s:i,s:i,s:s,s:o}", "name", program->name, "run", program->run,
 			 "failed", (int)program->failed, "unfinished", (int)program->unfinished,
-			 "ranks", ranks);
+			 "addresses", program->fixed ? "fixed" : "anywhere", "ranks", ranks);
 }
 
 static json_t *programs_of(const struct result *result)

@@ -219,6 +219,7 @@ static int collect_program(const struct scenario_program *program, struct progra
 	if (!ret->ranks)
 		return -ENOMEM;
 	ret->rank_count = program->host_count;
+	ret->fixed = program_is_fixed(run);
 	for (uint32_t i = 0; i < ret->rank_count; i++) {
 		const struct program_result *rank = program_result(run, i);
 

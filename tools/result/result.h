@@ -72,6 +72,7 @@ struct result_program {
 	uint32_t rank_count;
 	struct result_rank *ranks;
 	uint32_t failed, unfinished; /* ranks */
+	bool fixed;		     /* its memory lay where it does in every run */
 };
 
 struct result_expect {

@@ -305,7 +305,7 @@ static uint32_t list(struct vrb_world **ret_worlds, uint32_t count)
 
 const struct vrb_provider *vrb_provider_nic(void)
 {
-	static const struct vrb_provider provider = {list};
+	static const struct vrb_provider provider = {.list = list};
 
 	return &provider;
 }

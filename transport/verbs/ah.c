@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Address handles: where datagrams go, and where those that have come are from. */
@@ -19,7 +18,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 		ret = vrb_backend(pd->context)->resolve_ah(vrb_self(pd->context), &av, &path);
 	if (ret < 0)
 		return vrb_null(ret);
-	ah = calloc(1, sizeof(*ah));
+	ah = vrb_calloc(1, sizeof(*ah));
 	if (!ah)
 		return vrb_null(-ENOMEM);
 	ah->path = path;
@@ -32,7 +31,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 int ibv_destroy_ah(struct ibv_ah *ibv)
 {
 	__atomic_sub_fetch(&VRB_TO(vrb_pd, ibv, ibv->pd)->ah_count, 1, __ATOMIC_RELEASE);
-	free(VRB_TO(vrb_ah, ibv, ibv));
+	vrb_free(VRB_TO(vrb_ah, ibv, ibv));
 	return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 
 void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *acked,
 		   const uint32_t *got)
@@ -26,14 +25,14 @@ void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *ack
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
-	struct vrb_comp_channel *channel = calloc(1, sizeof(*channel));
+	struct vrb_comp_channel *channel = vrb_calloc(1, sizeof(*channel));
 	int ret;
 
 	if (!channel)
 		return vrb_null(-ENOMEM);
 	ret = vrb_queue_init(vrb_device(context), &channel->queue, VRB_CHANNEL_COMPLETION);
 	if (ret < 0) {
-		free(channel);
+		vrb_free(channel);
 		return vrb_null(ret);
 	}
 	channel->ibv.context = context;
@@ -50,7 +49,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 	if (__atomic_load_n(&ibv->refcnt, __ATOMIC_ACQUIRE) != 0)
 		return vrb_positive(-EBUSY);
 	vrb_queue_fini(vrb_device(context), &channel->queue);
-	free(channel);
+	vrb_free(channel);
 	vrb_context_put(context);
 	return 0;
 }

@@ -2,7 +2,6 @@
 #include "transport/verbs/internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int comp_vector)
@@ -15,7 +14,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 
 	if (cqe <= 0 || comp_vector < 0 || comp_vector >= context->num_comp_vectors)
 		return vrb_null(-EINVAL);
-	cq = calloc(1, sizeof(*cq));
+	cq = vrb_calloc(1, sizeof(*cq));
 	if (!cq)
 		return vrb_null(-ENOMEM);
 	cq->event.cq = cq->async_event.cq = cq;
@@ -31,7 +30,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 			(void)vrb_backend(context)->destroy_cq(vrb_self(context), cq->handle);
 	}
 	if (ret < 0) {
-		free(cq);
+		vrb_free(cq);
 		return vrb_null(ret);
 	}
 	cq->ibv.cqe = (int)depth;
@@ -73,7 +72,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 		__atomic_sub_fetch(&ibv->channel->refcnt, 1, __ATOMIC_RELEASE);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
-	free(cq);
+	vrb_free(cq);
 	vrb_context_put(context);
 	return 0;
 }

@@ -6,29 +6,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void name(struct ibv_device *ibv, const char *text)
+{
+	snprintf(ibv->name, sizeof(ibv->name), "%s", text);
+	snprintf(ibv->dev_name, sizeof(ibv->dev_name), "uverbs-%.50s", text);
+	snprintf(ibv->dev_path, sizeof(ibv->dev_path), "/sys/class/infiniband_verbs/%s",
+		 ibv->dev_name);
+	snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "/sys/class/infiniband/%s", ibv->name);
+}
+
 struct vrb_device *vrb_device_create(const struct vrb_backend *backend, void *self)
 {
 	struct vrb_device *device = calloc(1, sizeof(*device));
+	struct vrb_shown *shown = vrb_calloc(1, sizeof(*shown));
 
-	if (!device)
-		return NULL;
-	device->backend = backend;
-	device->self = self;
-	if (backend->attach(self, &device->info, &device->ring) < 0) {
-		free(device);
-		return NULL;
-	}
+	if (!device || !shown)
+		goto fail;
+	*device = (struct vrb_device){.shown = shown, .backend = backend, .self = self};
+	if (backend->attach(self, &device->info, &device->ring) < 0)
+		goto fail;
 	pthread_mutex_init(&device->lock, NULL);
-	device->ibv.node_type = IBV_NODE_CA;
-	device->ibv.transport_type = IBV_TRANSPORT_IB;
-	snprintf(device->ibv.name, sizeof(device->ibv.name), "%s", device->info.name);
-	snprintf(device->ibv.dev_name, sizeof(device->ibv.dev_name), "uverbs-%.50s",
-		 device->info.name);
-	snprintf(device->ibv.dev_path, sizeof(device->ibv.dev_path),
-		 "/sys/class/infiniband_verbs/%s", device->ibv.dev_name);
-	snprintf(device->ibv.ibdev_path, sizeof(device->ibv.ibdev_path), "/sys/class/infiniband/%s",
-		 device->ibv.name);
+	shown->device = device;
+	shown->ibv.node_type = IBV_NODE_CA;
+	shown->ibv.transport_type = IBV_TRANSPORT_IB;
+	name(&shown->ibv, device->info.name);
 	return device;
+fail:
+	vrb_free(shown);
+	free(device);
+	return NULL;
 }
 
 void vrb_device_destroy(struct vrb_device *device)
@@ -36,6 +42,7 @@ void vrb_device_destroy(struct vrb_device *device)
 	device->backend->detach(device->self);
 	vrb_table_fini(&device->objects);
 	pthread_mutex_destroy(&device->lock);
+	vrb_free(device->shown);
 	free(device);
 }
 
@@ -52,7 +59,7 @@ int ibv_get_device_index(struct ibv_device *device)
 
 __be64 ibv_get_device_guid(struct ibv_device *device)
 {
-	return htobe64(VRB_TO(vrb_device, ibv, device)->info.guid);
+	return htobe64(VRB_TO(vrb_shown, ibv, device)->device->info.guid);
 }
 
 static int query_device_compat(struct ibv_context *context, struct ibv_device_attr *attr)
@@ -62,8 +69,8 @@ static int query_device_compat(struct ibv_context *context, struct ibv_device_at
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 {
-	struct vrb_device *device = VRB_TO(vrb_device, ibv, ibv);
-	struct vrb_context *context = calloc(1, sizeof(*context));
+	struct vrb_device *device = VRB_TO(vrb_shown, ibv, ibv)->device;
+	struct vrb_context *context = vrb_calloc(1, sizeof(*context));
 	struct verbs_context *verbs;
 	int ret;
 
@@ -71,7 +78,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 		return vrb_null(-ENOMEM);
 	ret = device->backend->open(device->self);
 	if (ret < 0) {
-		free(context);
+		vrb_free(context);
 		return vrb_null(ret);
 	}
 	ret = vrb_queue_init(device, &context->async, VRB_CHANNEL_ASYNC);
@@ -82,7 +89,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 	}
 	if (ret < 0) {
 		device->backend->close(device->self);
-		free(context);
+		vrb_free(context);
 		return vrb_null(ret);
 	}
 	context->device = device;
@@ -126,7 +133,7 @@ void vrb_context_put(struct ibv_context *ibv)
 	vrb_queue_fini(device, &context->async);
 	device->backend->close(device->self);
 	pthread_mutex_destroy(&ibv->mutex);
-	free(context);
+	vrb_free(context);
 }
 
 int ibv_close_device(struct ibv_context *context)

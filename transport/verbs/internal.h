@@ -12,10 +12,7 @@
 #include <pthread.h>
 
 struct vrb_device {
-	struct ibv_device ibv;
-	/* Vendor libraries compare a member of their own right behind the public struct with their
-	 * own address; here they find zeros. */
-	uint8_t foreign[512];
+	struct vrb_shown *shown;
 	const struct vrb_backend *backend;
 	void *self; /* of the backend */
 	struct vrb_info info;
@@ -26,8 +23,17 @@ struct vrb_device {
 	struct vrb_device *next;  /* provider.c's */
 	struct vrb_table objects; /* CQs, QPs, and contexts by their channel */
 };
-_Static_assert(offsetof(struct vrb_device, ibv) == 0 &&
-		       offsetof(struct vrb_device, foreign) == sizeof(struct ibv_device),
+
+/* What the program gets of it, in the program's memory, which may be gone before the device is. */
+struct vrb_shown {
+	struct ibv_device ibv;
+	/* Vendor libraries compare a member of their own right behind the public struct with their
+	 * own address; here they find zeros. */
+	uint8_t foreign[512];
+	struct vrb_device *device;
+};
+_Static_assert(offsetof(struct vrb_shown, ibv) == 0 &&
+		       offsetof(struct vrb_shown, foreign) == sizeof(struct ibv_device),
 	       "foreign is what follows the public struct");
 
 /* What waits in a queue: at most one node an object, so that an event needs no memory. */
@@ -117,6 +123,10 @@ static inline void *vrb_self(struct ibv_context *context)
 {
 	return vrb_context(context)->device->self;
 }
+
+/* provider.c: as calloc() and free(), in memory that is the program's own. */
+void *vrb_calloc(size_t count, size_t bytes);
+void vrb_free(void *ptr);
 
 /* A context outlives ibv_close_device() until its last object is gone. */
 void vrb_context_get(struct ibv_context *context);

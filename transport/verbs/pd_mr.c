@@ -2,18 +2,17 @@
 #include "transport/verbs/internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-	struct vrb_pd *pd = calloc(1, sizeof(*pd));
+	struct vrb_pd *pd = vrb_calloc(1, sizeof(*pd));
 	int ret;
 
 	if (!pd)
 		return vrb_null(-ENOMEM);
 	ret = vrb_backend(context)->create_pd(vrb_self(context), &pd->handle);
 	if (ret < 0) {
-		free(pd);
+		vrb_free(pd);
 		return vrb_null(ret);
 	}
 	pd->ibv.context = context;
@@ -32,7 +31,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 	ret = vrb_backend(context)->destroy_pd(vrb_self(context), pd->handle);
 	if (ret < 0)
 		return vrb_positive(ret);
-	free(pd);
+	vrb_free(pd);
 	vrb_context_put(context);
 	return 0;
 }
@@ -56,13 +55,13 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, u
 	ret = vrb_mapped_check(init.addr, length, access & writing);
 	if (ret < 0)
 		return vrb_null(ret);
-	mr = calloc(1, sizeof(*mr));
+	mr = vrb_calloc(1, sizeof(*mr));
 	if (!mr)
 		return vrb_null(-ENOMEM);
 	ret = vrb_backend(ibv->context)
 		      ->create_mr(vrb_self(ibv->context), pd->handle, &init, &info);
 	if (ret < 0) {
-		free(mr);
+		vrb_free(mr);
 		return vrb_null(ret);
 	}
 	mr->handle = info.mr;
@@ -107,7 +106,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 
 	if (ret < 0)
 		return vrb_positive(ret);
-	free(mr);
+	vrb_free(mr);
 	vrb_context_put(context);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which devices there are: the one place that joins the front and an adapter. */
+/* Which devices there are, and where programs have their objects: the one place that joins the
+ * front and an adapter. */
 #include "transport/verbs/bytes.h"
 #include "transport/verbs/guard.h"
 #include "transport/verbs/internal.h"
@@ -7,6 +8,23 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
+void *vrb_calloc(size_t count, size_t bytes)
+{
+	const struct vrb_provider *provider = vrb_provider();
+
+	return provider->calloc ? provider->calloc(count, bytes) : calloc(count, bytes);
+}
+
+void vrb_free(void *ptr)
+{
+	const struct vrb_provider *provider = vrb_provider();
+
+	if (provider->free)
+		provider->free(ptr);
+	else
+		free(ptr);
+}
 
 /* @front, made for what is behind it, becomes the backend; NULL: no memory, all is given back. */
 static void *stand_in_front(void *front, const struct vrb_backend *ops,
@@ -100,8 +118,8 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	const struct vrb_provider *provider = vrb_provider();
 	uint32_t count = provider->list(NULL, 0), got;
-	struct vrb_world **worlds = calloc((size_t)count + 1, sizeof(struct vrb_world *));
-	struct ibv_device **list = calloc((size_t)count + 1, sizeof(struct ibv_device *));
+	struct vrb_world **worlds = vrb_calloc((size_t)count + 1, sizeof(struct vrb_world *));
+	struct ibv_device **list = vrb_calloc((size_t)count + 1, sizeof(struct ibv_device *));
 
 	if (num_devices)
 		*num_devices = 0;
@@ -113,21 +131,21 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 
 		if (!device)
 			goto no_memory;
-		list[i] = &device->ibv;
+		list[i] = &device->shown->ibv;
 		if (num_devices)
 			*num_devices = (int)i + 1;
 	}
-	free(worlds);
+	vrb_free(worlds);
 	return list;
 no_memory:
 	if (num_devices)
 		*num_devices = 0;
-	free(worlds);
-	free(list);
+	vrb_free(worlds);
+	vrb_free(list);
 	return vrb_null(-ENOMEM);
 }
 
 void ibv_free_device_list(struct ibv_device **list)
 {
-	free(list);
+	vrb_free(list);
 }

@@ -2,7 +2,6 @@
 #include "transport/verbs/internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static uint64_t cq_handle(struct ibv_cq *cq)
 {
@@ -28,7 +27,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 
 	if (ret < 0)
 		return vrb_null(ret);
-	qp = calloc(1, sizeof(*qp));
+	qp = vrb_calloc(1, sizeof(*qp));
 	if (!qp)
 		return vrb_null(-ENOMEM);
 	init = (struct vrb_qp_init){.type = (enum hca_qp_type)attr->qp_type,
@@ -60,7 +59,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 				->destroy_qp(vrb_self(pd->context), qp->handle);
 	}
 	if (ret < 0) {
-		free(qp);
+		vrb_free(qp);
 		return vrb_null(ret);
 	}
 	qp->ibv.handle = qp->ibv.qp_num;
@@ -85,7 +84,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	vrb_wait_acks(context, cq_handle(ibv->send_cq), &ibv->events_completed, &qp->events_got);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
-	free(qp);
+	vrb_free(qp);
 	vrb_context_put(context);
 	return 0;
 }

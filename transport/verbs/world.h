@@ -95,6 +95,10 @@ struct vrb_world {
 struct vrb_provider {
 	/* Fills up to @count (0: @ret_worlds is NULL), returns how many there are. */
 	uint32_t (*list)(struct vrb_world **ret_worlds, uint32_t count);
+	/* Memory for the objects that programs get pointers to: as calloc() and free(), which both
+	 * are where these are NULL. */
+	void *(*calloc)(size_t count, size_t bytes);
+	void (*free)(void *ptr);
 };
 const struct vrb_provider *vrb_provider(void);
 
