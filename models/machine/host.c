@@ -580,6 +580,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.dma = params->bus ? &host_dma_ops : NULL,
 		.world = host,
 	};
+	int ret;
 
 	*host = (struct host){
 		.node = {.ops = params->bus ? &host_ops_with_bus : &host_ops, .name = name},
@@ -595,7 +596,10 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 	host->hca = hca_device_create(&device);
 	if (!host->hca)
 		return -ENOMEM;
-	return params->bus ? host_dma_create(host) : 0;
+	ret = params->bus ? host_dma_create(host) : 0;
+	if (ret)
+		host_fini(host);
+	return ret;
 }
 
 /* Waits for the port; a later value of the same kind takes the place of an earlier one. */

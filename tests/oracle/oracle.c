@@ -278,6 +278,16 @@ static void begin(struct oracle *o)
 	}
 }
 
+/* What waits where the run ends before all is done. */
+static void free_waiting(struct port *port)
+{
+	for (int q = 0; q <= SIM_CONTROL_QUEUE; q++)
+		for (struct item *item = port->lanes[q].head, *next; item; item = next) {
+			next = item->next;
+			free(item);
+		}
+}
+
 uint64_t oracle_run(struct net *net)
 {
 	struct oracle o = {.net = net};
@@ -310,6 +320,8 @@ uint64_t oracle_run(struct net *net)
 		finish(&o.nodes[s->index], net->routes,
 		       net->params.extended && net->params.more.balance == SIM_BALANCE_WEAVE);
 		sim_digest_add(&all, s->id, s->arrivals, s->digest);
+		for (uint32_t p = 0; p < s->port_count; p++)
+			free_waiting(&o.nodes[s->index].ports[p]);
 		free(o.nodes[s->index].ports);
 	}
 	for (uint32_t i = 0; i < o.count; i++)

@@ -241,7 +241,7 @@ static struct shares saturate(const uint8_t *weights, const uint16_t *sizes,
 	struct net net;
 
 	params.more.frame_bytes_max = QUANTUM;
-	memcpy(params.more.weights, weights, sizeof(params.more.weights));
+	memcpy(params.more.weights, weights, SIM_PRIORITIES);
 	links[0].rate_bps = 100 * G;
 	net_make(&net, &params, links, count);
 	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
