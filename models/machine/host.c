@@ -125,8 +125,7 @@ uint8_t host_dscp(const struct host *host, uint8_t priority)
 {
 	if (host->params.has_dscp)
 		return host->params.dscp[priority];
-	return host->params.priority_count > SIM_PRIORITIES ? (uint8_t)(priority << 2)
-							    : (uint8_t)(priority << 3);
+	return (uint8_t)(priority << (host->params.priority_count > SIM_PRIORITIES ? 2 : 3));
 }
 
 void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path)

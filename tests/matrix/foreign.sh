@@ -74,7 +74,7 @@ unset CC
 configure --cross-file "$work/cross" -Doptimization=2 -Dauto_features=disabled
 
 # chosen WHAT: the programs to build, or the tests to run: those that are one program of ours and
-# need neither sockets, a shell around them, nor a library.
+# need neither sockets, processes of their own, a shell around them, nor a library.
 chosen() {
 	python3 - "$1" "$build" <<'END'
 import json, os, subprocess, sys
@@ -84,7 +84,7 @@ def introspect(what):
 
 what, build = sys.argv[1:]
 programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "executable"}
-sockets = {"nic", "nic_frame", "nic_world", "board"}
+sockets = {"nic", "nic_frame", "nic_process", "nic_world", "board"}
 tests = [t for t in introspect("--tests") if t["name"] not in sockets
          and {s.split(":")[-1] for s in t["suite"]} & {"unit", "script", "scenario", "fuzz"}]
 run = [(t["name"], p) for t in tests for p in t["cmd"][:4] if p in programs

@@ -45,7 +45,7 @@ static int post_send(struct ibv_qp *qp, uint32_t listed, struct ibv_send_wr *wr,
 	}
 	ret = vrb_backend(qp->context)
 		      ->post_send(vrb_self(qp->context), VRB_TO(vrb_qp, ibv, qp)->handle, listed,
-				  hca, count, ret_done);
+				  count > 0 ? hca : NULL, count, ret_done);
 	if (ret == 0 && bad == 0 && wr)
 		return -ENOMEM; /* more than any queue takes */
 	return ret ? ret : bad;
@@ -86,7 +86,7 @@ static int post_recv(struct ibv_qp *qp, uint32_t listed, struct ibv_recv_wr *wr,
 	}
 	ret = vrb_backend(qp->context)
 		      ->post_recv(vrb_self(qp->context), VRB_TO(vrb_qp, ibv, qp)->handle, listed,
-				  hca, count, ret_done);
+				  count > 0 ? hca : NULL, count, ret_done);
 	if (ret == 0 && bad == 0 && wr)
 		return -ENOMEM; /* more than any queue takes */
 	return ret ? ret : bad;
