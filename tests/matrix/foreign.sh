@@ -73,9 +73,9 @@ END
 unset CC
 configure --cross-file "$work/cross" -Doptimization=2 -Dauto_features=disabled
 
-# chosen WHAT: the programs to build, or the tests to run: those that are one program of ours and
-# need neither sockets, processes of their own, a shell around them, nor a library.
-chosen() {
+# ours WHAT: the tests, or their programs, that are one program of ours and need neither sockets,
+# processes of their own, a shell around them, nor a library.
+ours() {
 	python3 - "$1" "$build" <<'END'
 import json, os, subprocess, sys
 
@@ -85,24 +85,17 @@ def introspect(what):
 what, build = sys.argv[1:]
 programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "executable"}
 sockets = {"nic", "nic_frame", "nic_process", "nic_world", "board"}
-tests = [t for t in introspect("--tests") if t["name"] not in sockets
-         and {s.split(":")[-1] for s in t["suite"]} & {"unit", "script", "scenario", "fuzz"}]
-run = [(t["name"], p) for t in tests for p in t["cmd"][:4] if p in programs
-       and not t["cmd"][0].endswith(("sh", ".py"))]
-if what == "tests":
-    print("\n".join(name for name, _ in run))
-else:
-    # What tests/golden/check runs, and the programs that scenarios name.
-    golden = {p for p in programs
-              if os.path.basename(p).startswith(("sim_", "verbena", "scenario_tool"))}
-    modules = {t["filename"][0] for t in introspect("--targets") if t["type"] == "shared module"}
-    print("\n".join(sorted(os.path.relpath(p, build)
-                           for p in golden | modules | {p for _, p in run})))
+for t in introspect("--tests"):
+    if t["name"] in sockets or t["cmd"][0].endswith(("sh", ".py")):
+        continue
+    if {s.split(":")[-1] for s in t["suite"]} & {"unit", "script", "scenario", "fuzz"}:
+        for program in programs & set(t["cmd"][:4]):
+            print(t["name"] if what == "tests" else os.path.relpath(program, build))
 END
 }
 # shellcheck disable=SC2046
-quietly ninja -C "$build" $(chosen programs)
+quietly ninja -C "$build" $(golden_programs) $(ours programs | sort -u)
 # shellcheck disable=SC2046
-tests --timeout-multiplier 10 $(chosen tests)
+tests --timeout-multiplier 10 $(ours tests)
 export RUN="qemu-$cpu -L $sysroot"
 golden

@@ -94,6 +94,20 @@ golden() {
 	$fixed "$tree/tests/golden/check" "$build"
 }
 
+# golden_programs: what golden() runs, and the programs that its scenarios name
+golden_programs() {
+	python3 - "$build" <<'END'
+import json, os, subprocess, sys
+
+build = sys.argv[1]
+for t in json.loads(subprocess.check_output(["meson", "introspect", "--targets", build])):
+    name = os.path.relpath(t["filename"][0], build)
+    if t["type"] == "shared module" or t["type"] == "executable" and os.path.basename(
+            name).startswith(("sim_", "verbena", "scenario_tool")):
+        print(name)
+END
+}
+
 # everyday: build all of it, run the suites that decide (one of their tests compares the digests of
 # record); SLOWER=N gives each test N times its time
 everyday() {

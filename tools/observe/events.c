@@ -89,7 +89,7 @@ static void add_control(struct port_source *source, const struct sim_pkt *pkt, p
 				     : body.value > 0		  ? EVENT_PAUSE
 								  : EVENT_RESUME;
 	const uint16_t classes =
-		kind == EVENT_CREDIT ? (uint16_t)(1u << body.classes) : body.classes;
+		(uint16_t)(kind == EVENT_CREDIT ? 1u << body.classes : body.classes);
 	struct event *event = add(source, kind, classes ? (uint8_t)__builtin_ctz(classes) : 0, at);
 
 	if (!event)
