@@ -29,7 +29,7 @@ struct sim_pkt {
 			     * arrivals are marked: whether it is marked as it leaves */
 	uint8_t priority : 3;	    /* three bits of it: sim_pkt_priority() */
 	uint8_t ecn : 2, frame : 1; /* ecn as in RFC 3168 */
-	uint8_t epoch : 2; /* between switches that reroute (sim/switch_weave.h); with sixteen
+	uint8_t epoch : 2; /* between switches that reroute (sim/switch_conweave.h); with sixteen
 			    * priorities, where none does, the fourth bit of the priority; else 0 */
 	uint8_t ttl;
 	union {
@@ -60,8 +60,8 @@ struct sim_hop {
 	uint32_t queue_bytes; /* behind it, of its class */
 };
 
-/* What switches that reroute tell each other of a flow (sim/switch_weave.h), in data frames for the
- * switch itself (struct sim_agent). */
+/* What switches that reroute tell each other of a flow (sim/switch_conweave.h), in data frames for
+ * the switch itself (struct sim_agent). */
 enum sim_note_kind {
 	SIM_NOTE_NONE,
 	SIM_NOTE_REQUEST, /* the answer is awaited */

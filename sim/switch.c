@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/switch.h"
 
-#include "sim/switch_weave.h"
+#include "sim/switch_conweave.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -27,9 +27,9 @@ static void switch_finish(struct sim_node *node)
 		sim_digest_add(node, 1, sw->stats.dropped_watchdog, sw->fc->storms);
 	if (sw->stats.dropped_mtu > 0)
 		sim_digest_add(node, 2, sw->stats.dropped_mtu, 0);
-	if (sw->more && sw->more->weave)
-		sim_digest_add(node, 3, sw->more->weave->stats.rerouted,
-			       sw->more->weave->stats.kept);
+	if (sw->more && sw->more->conweave)
+		sim_digest_add(node, 3, sw->more->conweave->stats.rerouted,
+			       sw->more->conweave->stats.kept);
 	for (uint32_t p = 0; p < node->port_count; p++)
 		for (uint32_t q = 0; q < sw->priority_count; q++)
 			if (class_of(sw, p, q)->sent_packets > 0)
@@ -148,11 +148,11 @@ void sim_switch_destroy(struct sim_switch *sw)
 	util_free(sw->marks);
 	if (sw->more) {
 		util_free(sw->more->turns);
-		util_free(sw->more->late);
+		util_free(sw->more->partial);
 		util_free(sw->more->flowlets);
 		util_free(sw->more->outages);
 		util_free(sw->more->choice);
-		sim_weave_destroy(sw->more->weave);
+		sim_conweave_destroy(sw->more->conweave);
 		util_free(sw->more);
 	}
 	util_free(sw);
@@ -160,11 +160,11 @@ void sim_switch_destroy(struct sim_switch *sw)
 
 static void drop_kept(struct engine_thread *et, struct sim_switch *sw)
 {
-	struct sim_weave *weave = sw->more->weave;
+	struct sim_conweave *conweave = sw->more->conweave;
 
-	while (weave->keeping) {
+	while (conweave->keeping) {
 		uint32_t count;
-		struct sim_pkt *pkt = sim_weave_let_go(weave, weave->keeping, &count);
+		struct sim_pkt *pkt = sim_conweave_let_go(conweave, conweave->keeping, &count);
 
 		while (count-- > 0) {
 			struct sim_pkt *next;
@@ -174,17 +174,17 @@ static void drop_kept(struct engine_thread *et, struct sim_switch *sw)
 			pkt = next;
 		}
 	}
-	weave->kept_bytes = 0;
+	conweave->kept_bytes = 0;
 }
 
 void sim_switch_drain(struct sim_switch *sw)
 {
 	struct engine_thread *et = &sw->node.sim->threads[0];
 
-	if (sw->more && sw->more->weave)
+	if (sw->more && sw->more->conweave)
 		drop_kept(et, sw);
-	while (sw->more && sw->more->late_count > 0)
-		sim_switch_drop(et, sw, sim_switch_late_take(sw));
+	while (sw->more && sw->more->partial_count > 0)
+		sim_switch_drop(et, sw, sim_switch_partial_take(sw));
 	for (uint32_t p = 0; sw->fc && p < sw->node.port_count; p++)
 		for (uint32_t q = 0; q < sw->priority_count; q++) {
 			struct sim_class *class = class_of(sw, p, q);
@@ -250,19 +250,20 @@ uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes)
 			count += class_of(sw, p, q)->count;
 			bytes += class_of(sw, p, q)->queue_bytes;
 		}
-	for (uint32_t i = 0; sw->more && i < sw->more->late_count; i++) {
+	for (uint32_t i = 0; sw->more && i < sw->more->partial_count; i++) {
 		count++;
-		bytes += sw->more->late[i]->bytes;
+		bytes += sw->more->partial[i]->bytes;
 	}
-	if (sw->more && sw->more->weave) {
-		count += sw->more->weave->kept_count;
-		bytes += sw->more->weave->kept_bytes;
+	if (sw->more && sw->more->conweave) {
+		count += sw->more->conweave->kept_count;
+		bytes += sw->more->conweave->kept_bytes;
 	}
 	*ret_bytes = bytes;
 	return count;
 }
 
-struct sim_weave_stats sim_switch_weave_stats(const struct sim_switch *sw)
+struct sim_conweave_stats sim_switch_conweave_stats(const struct sim_switch *sw)
 {
-	return sw->more && sw->more->weave ? sw->more->weave->stats : (struct sim_weave_stats){0};
+	return sw->more && sw->more->conweave ? sw->more->conweave->stats
+					      : (struct sim_conweave_stats){0};
 }

@@ -25,7 +25,7 @@ struct sim_mark {
 /* Which of several shortest ways a frame takes: that of its flow (ECMP); one drawn for each packet;
  * one drawn for each flowlet, that is after a gap in the flow; that with the shortest queues;
  * another when that of the flow is slow, with order restored at the other end
- * (sim/switch_weave.h). */
+ * (sim/switch_conweave.h). */
 enum sim_balance {
 	SIM_BALANCE_FLOW,
 	SIM_BALANCE_SPRAY,
@@ -36,7 +36,7 @@ enum sim_balance {
 
 /* Of SIM_BALANCE_WEAVE, by the names of the paper theta_reply (beyond the round trip),
  * theta_path_busy, theta_resume and theta_inactive. */
-struct sim_weave_params {
+struct sim_conweave_params {
 	ps_t reply, busy, resume, expiry;
 	uint32_t flows; /* places for flows at each end; 0: SIM_WEAVE_FLOWS */
 };
@@ -57,7 +57,7 @@ struct sim_switch_params {
 	bool stamps;		  /* struct sim_hop for every data frame that starts */
 	enum sim_balance balance;
 	ps_t flowlet_gap;
-	struct sim_weave_params weave;
+	struct sim_conweave_params conweave;
 	bool marks_arrivals; /* by the queue that a frame finds, instead of the one that it
 			      * leaves */
 	bool mapped;	     /* the priority of a frame here is @map's; it keeps its own */
@@ -71,7 +71,7 @@ struct sim_switch_stats {
 };
 
 /* Of SIM_BALANCE_WEAVE. */
-struct sim_weave_stats {
+struct sim_conweave_stats {
 	uint64_t rerouted;	 /* flows, times */
 	uint64_t kept, overdue;	 /* frames kept for order; times that a TAIL did not come */
 	uint64_t kept_bytes_max; /* at once */
@@ -127,7 +127,7 @@ const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
 bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out,
 		      uint8_t priority);
 /* Zeroes where the switch does not reroute, or has no hosts. */
-struct sim_weave_stats sim_switch_weave_stats(const struct sim_switch *sw);
+struct sim_conweave_stats sim_switch_conweave_stats(const struct sim_switch *sw);
 /* Frames that wait, and their bytes: with what was sent, delivered and dropped they must add up. */
 uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sim/switch_weave.h"
+#include "sim/switch_conweave.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -25,11 +25,11 @@ int sim_switch_balance_init(struct sim_switch *sw)
 		CHECK(sw->node.sim->params.body_ops->note != NULL);
 		if (sw->table.own_group == UINT32_MAX)
 			return 0; /* no flow begins or ends here */
-		more->weave = sim_weave_create(sw);
-		if (!more->weave)
+		more->conweave = sim_conweave_create(sw);
+		if (!more->conweave)
 			return -ENOMEM;
-		more->weave->agent.on_frame = sim_weave_on_frame;
-		sim_switch_agent(sw, &more->weave->agent);
+		more->conweave->agent.on_frame = sim_conweave_on_frame;
+		sim_switch_agent(sw, &more->conweave->agent);
 		return 0;
 	}
 	if (more->params.balance != SIM_BALANCE_FLOWLET)

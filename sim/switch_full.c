@@ -2,17 +2,17 @@
 #define FULL true
 #include "sim/switch_run.inc"
 
-void sim_weave_on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
-			const struct sim_pkt *frame)
+void sim_conweave_on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
+			   const struct sim_pkt *frame)
 {
 	const struct sim_note note = sw->node.sim->params.body_ops->read_note(frame);
 	struct engine_thread *et = engine_of(th);
 	struct sim_note answer;
-	struct sim_weave_rx *rx;
+	struct sim_conweave_rx *rx;
 
 	(void)agent;
-	sw->more->weave->stats.notes_heard++;
-	sim_weave_hear(sw, &note, frame->at, &rx, &answer);
+	sw->more->conweave->stats.notes_heard++;
+	sim_conweave_hear(sw, &note, frame->at, &rx, &answer);
 	if (rx) {
 		settle(et, sw, &sw->node.ports[sim_route_port(&sw->table, rx->key.dst, 0)],
 		       frame->at);

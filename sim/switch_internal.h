@@ -5,8 +5,8 @@
 /* What the parts of the switch share; never leaves this folder.
  *
  *	switch.c       creation and questions	switch_run.inc   departures, arrivals, windows
- *	switch_ets.c   whose turn it is		switch_late.c  frames that have to come in whole
- *	switch_balance.c  which of several ways	switch_weave.c  ways that change
+ *	switch_ets.c   whose turn it is		switch_partial.c  frames that have to come in whole
+ *	switch_balance.c  which of several ways	switch_conweave.c  ways that change
  *
  * switch_run.inc is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
  * sim_switch_more. */
@@ -27,8 +27,8 @@ struct sim_switch_more {
 	struct sim_turns *turns;	      /* by port; NULL: all are strict */
 	/* Frames whose head is here and whose rest has to come first: a heap, in order of arrival.
 	 */
-	struct sim_pkt **late;
-	uint32_t late_count, late_max;
+	struct sim_pkt **partial;
+	uint32_t partial_count, partial_max;
 	/* switch_balance.c */
 	bool balanced; /* sim_switch_balance() is to be asked */
 	struct sim_flowlet *flowlets;
@@ -41,8 +41,9 @@ struct sim_switch_more {
 	uint32_t reroute_count;
 	struct sim_agent *agent; /* NULL: none */
 	uint32_t own_address;	 /* of the agent */
-	struct sim_weave *weave; /* switch_weave.c; NULL: does not reroute, or has no hosts */
-	uint16_t *choice;	 /* room for the ports of a set */
+	struct sim_conweave
+		*conweave; /* switch_conweave.c; NULL: does not reroute, or has no hosts */
+	uint16_t *choice;  /* room for the ports of a set */
 	uint16_t only;
 };
 
@@ -84,12 +85,12 @@ uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt);
 uint32_t sim_switch_ways(struct sim_switch *sw, const struct sim_pkt *pkt,
 			 const uint16_t **ret_set);
 
-/* switch_late.c: @pkt comes again when all of it is here. */
+/* switch_partial.c: @pkt comes again when all of it is here. */
 void sim_switch_wait(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);
 /* Of two frames that arrive, which is first. */
 bool sim_switch_before(const struct sim_switch *sw, const struct sim_pkt *a,
 		       const struct sim_pkt *b);
-struct sim_pkt *sim_switch_late_take(struct sim_switch *sw);
+struct sim_pkt *sim_switch_partial_take(struct sim_switch *sw);
 
 static inline struct sim_class *class_of(const struct sim_switch *sw, uint32_t port,
 					 uint32_t priority)

@@ -89,7 +89,7 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		.frame_bytes_max = scenario_frame_bytes(s),
 		.balance = sw->balance,
 		.flowlet_gap = sw->flowlet_gap,
-		.weave = sw->weave,
+		.conweave = sw->conweave,
 		.marks_arrivals = sw->ecn.at_enqueue,
 		.mapped = sw->mapped,
 		/* Preamble, Ethernet, FCS and gap around the IP packet. */

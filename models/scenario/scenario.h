@@ -56,7 +56,7 @@ struct scenario_switch {
 	struct scenario_ecn ecn;
 	enum sim_balance balance;
 	ps_t flowlet_gap;
-	struct sim_weave_params weave;
+	struct sim_conweave_params conweave;
 	uint32_t mtu_bytes; /* of an IP packet; 0: any */
 	bool mapped;
 	uint8_t map[SIM_PRIORITIES_MAX]; /* the queue of what hosts send as that priority */

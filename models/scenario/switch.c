@@ -435,11 +435,11 @@ static void read_lossy(const struct place *p)
 }
 
 /* Frames that are kept are here as a whole, and belong to no sender's credit. */
-static void read_weave(const struct place *p)
+static void read_conweave(const struct place *p)
 {
 	const struct yaml_node *map = scenario_node(p->map, "conweave");
 
-	p->sw->weave = (struct sim_weave_params){
+	p->sw->conweave = (struct sim_conweave_params){
 		.reply = scenario_get(map, "switch.conweave.reply").number,
 		.busy = scenario_get(map, "switch.conweave.path_busy").number,
 		.resume = scenario_get(map, "switch.conweave.resume").number,
@@ -465,7 +465,7 @@ static void read_place(const struct place *p)
 	sw->latency = scenario_get(map, "switch.latency").number;
 	sw->balance = (enum sim_balance)scenario_get(map, "switch.balance").word;
 	sw->flowlet_gap = scenario_get(map, "switch.flowlet_gap").number;
-	read_weave(p);
+	read_conweave(p);
 	sw->mtu_bytes = (uint32_t)scenario_get(map, "switch.mtu").number;
 	read_map(p);
 	read_ecn(p);

@@ -272,15 +272,15 @@ static int start_source(struct traffic_host *th, struct traffic_flow *flow)
 static int end_of_pair(struct traffic_host *th, struct traffic_flow *flow)
 {
 	struct traffic_pair *pair = flow->pair;
-	const uint64_t again = hca_qp_packets_retransmitted(pair->qp);
+	const uint64_t retransmitted = hca_qp_packets_retransmitted(pair->qp);
 
 	CHECK(pair->open == flow);
 	pair->open = flow->next_of_pair;
 	/* What a list holds is there to the end. */
 	if (th->traffic->feed && th->host->now > TRAFFIC_TIME_WAIT)
 		traffic_pair_forget_ended(pair, th->host->now - TRAFFIC_TIME_WAIT);
-	flow->packets_retransmitted = again - pair->retransmitted;
-	pair->retransmitted = again;
+	flow->packets_retransmitted = retransmitted - pair->retransmitted;
+	pair->retransmitted = retransmitted;
 	return post_waiting(th, pair);
 }
 

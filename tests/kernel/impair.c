@@ -69,18 +69,18 @@ static void watch(struct impair_rule *rule, const struct impair_frame *frame)
 	int32_t ahead = wire_psn_diff(pkt->psn, rule->psn);
 	bool was_request = wire_op_find(rule->fired_opcode)->request;
 
-	if (rule->again)
+	if (rule->retransmitted)
 		return;
 	if (frame->from_guest != rule->from_guest) {
 		if (was_request && ahead >= 0 && acknowledges(pkt))
-			rule->early = true;
+			rule->too_early = true;
 		return;
 	}
 	if (pkt->dest_qpn != rule->dest_qpn || wire_op_find(pkt->opcode)->request != was_request)
 		return;
 	if (ahead == 0 || (rule->fired_opcode == (WIRE_RC | WIRE_ACKNOWLEDGE) && ahead > 0)) {
-		rule->again = true;
-		rule->again_us = frame->now_us;
+		rule->retransmitted = true;
+		rule->retransmitted_us = frame->now_us;
 	}
 }
 
@@ -119,7 +119,7 @@ bool impair_report(const struct impair *impair, FILE *file)
 
 	for (uint32_t i = 0; i < impair->count; i++) {
 		const struct impair_rule *rule = &impair->rules[i];
-		bool good = rule->fired && rule->again && !rule->early;
+		bool good = rule->fired && rule->retransmitted && !rule->too_early;
 
 		held &= good;
 		if (!rule->fired) {
@@ -129,13 +129,13 @@ bool impair_report(const struct impair *impair, FILE *file)
 		}
 		fprintf(file, "rule %s: %s: qp %#x psn %#x", rule->text, good ? "held" : "NOT HELD",
 			rule->dest_qpn, rule->psn);
-		if (rule->again)
+		if (rule->retransmitted)
 			fprintf(file, ", again after %llu us",
-				(unsigned long long)(rule->again_us - rule->fired_us));
+				(unsigned long long)(rule->retransmitted_us - rule->fired_us));
 		else
 			fprintf(file, ", never again");
 		fprintf(file, ", %s in between\n",
-			rule->early ? "ACKNOWLEDGED" : "not acknowledged");
+			rule->too_early ? "ACKNOWLEDGED" : "not acknowledged");
 	}
 	return held;
 }

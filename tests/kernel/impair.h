@@ -36,10 +36,10 @@ struct impair_rule {
 	bool from_guest;
 	char opcode[32];
 	uint32_t nth, seen;
-	bool fired, again, early;
+	bool fired, retransmitted, too_early;
 	uint8_t fired_opcode;
 	uint32_t dest_qpn, psn;
-	uint64_t fired_us, again_us;
+	uint64_t fired_us, retransmitted_us;
 };
 
 struct impair {

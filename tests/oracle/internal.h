@@ -61,7 +61,7 @@ struct node {
 		ps_t at;
 	} flowlets[4096]; /* port: one more than it is; 0: none yet */
 	ps_t poll_at;
-	struct weave *weave; /* weave.c */
+	struct conweave *conweave; /* weave.c */
 };
 
 /* struct event.port of timers that are no port's: the watchdog's, weave.c's, and those of links
@@ -99,12 +99,12 @@ void oracle_ways_init(struct oracle *o);
 void oracle_ways_fini(struct oracle *o);
 
 /* weave.c: the first switch of a frame, the last, a note for the switch, a timer, the end. */
-void oracle_weave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt,
-			const uint16_t *set, uint32_t count, uint64_t key, uint32_t own_group);
-void oracle_weave_last(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t way);
-void oracle_weave_note(struct oracle *o, struct node *node, const struct sim_pkt *pkt);
-void oracle_weave_timer(struct oracle *o, struct node *node, ps_t at);
-void oracle_weave_finish(struct node *node);
+void oracle_conweave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt,
+			   const uint16_t *set, uint32_t count, uint64_t key, uint32_t own_group);
+void oracle_conweave_last(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t way);
+void oracle_conweave_note(struct oracle *o, struct node *node, const struct sim_pkt *pkt);
+void oracle_conweave_timer(struct oracle *o, struct node *node, ps_t at);
+void oracle_conweave_finish(struct node *node);
 
 /* switch.c */
 uint32_t oracle_way(const struct oracle *o, struct node *node, const struct sim_pkt *pkt);

@@ -194,7 +194,7 @@ static void host_instant(struct oracle *o, struct node *node, struct event first
 
 /* ---- the run ---- */
 
-static void finish(struct node *node, const struct sim_routes *routes, bool weaves)
+static void finish(struct node *node, const struct sim_routes *routes, bool conweaves)
 {
 	struct sim_node *s = node->sim;
 
@@ -208,8 +208,8 @@ static void finish(struct node *node, const struct sim_routes *routes, bool weav
 		sim_digest_add(s, 1, node->dropped_watchdog, node->storms);
 	if (node->dropped_mtu > 0)
 		sim_digest_add(s, 2, node->dropped_mtu, 0);
-	if (weaves && sim_route_table_of(routes, s)->own_group != UINT32_MAX)
-		oracle_weave_finish(node);
+	if (conweaves && sim_route_table_of(routes, s)->own_group != UINT32_MAX)
+		oracle_conweave_finish(node);
 	for (uint32_t p = 0; p < s->port_count; p++)
 		for (uint32_t q = 0; q < SIM_PRIORITIES_MAX; q++) {
 			const struct lane *lane = &node->ports[p].lanes[q];

@@ -617,7 +617,7 @@ void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *p
 }
 
 /* To its way on, by a switch that reroutes. */
-static void weave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t index)
+static void conweave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t index)
 {
 	const struct sim_route_table *table = sim_route_table_of(o->net->routes, node->sim);
 	const bool from_host = node->sim->ports[pkt->port].peer->ops != &sim_switch_ops;
@@ -628,10 +628,10 @@ static void weave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint
 	if (from_host == stays) {
 		oracle_pass_on(o, node, pkt, index);
 	} else if (stays) {
-		oracle_weave_last(o, node, pkt, index);
+		oracle_conweave_last(o, node, pkt, index);
 	} else {
 		count = oracle_ways(o, node, pkt->dst, pkt->at, set);
-		oracle_weave_first(o, node, pkt, set, count, table->key, table->own_group);
+		oracle_conweave_first(o, node, pkt, set, count, table->key, table->own_group);
 	}
 }
 
@@ -641,12 +641,12 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 	const uint32_t own_group = sim_route_table_of(o->net->routes, node->sim)->own_group;
 	const uint32_t limit = o->net->params.more.frame_limit;
 	const uint8_t q = class_here(o, pkt);
-	const bool weaves =
+	const bool conweaves =
 		o->net->params.extended && o->net->params.more.balance == SIM_BALANCE_WEAVE;
 	uint32_t index;
 
-	if (weaves && pkt->dst == (own_group << 16 | 0xffff)) {
-		oracle_weave_note(o, node, pkt);
+	if (conweaves && pkt->dst == (own_group << 16 | 0xffff)) {
+		oracle_conweave_note(o, node, pkt);
 		return;
 	}
 	index = oracle_way(o, node, pkt);
@@ -667,8 +667,8 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 		return;
 	pkt->ttl--;
 	node->forwarded++;
-	if (weaves)
-		weave(o, node, pkt, index);
+	if (conweaves)
+		conweave(o, node, pkt, index);
 	else
 		oracle_pass_on(o, node, pkt, index);
 }
@@ -709,7 +709,7 @@ void oracle_switch_event(struct oracle *o, struct node *node, struct event *even
 	if (event->phase == TIMER && event->port == UINT32_MAX) {
 		poll(o, node, event->at);
 	} else if (event->phase == TIMER && event->port == ORACLE_WEAVE) {
-		oracle_weave_timer(o, node, event->at);
+		oracle_conweave_timer(o, node, event->at);
 	} else if (event->phase == TIMER && event->port == ORACLE_OUTAGE) {
 		outage(o, node, event->pkt.port, event->number == 1, event->at);
 	} else if (event->phase == TIMER) {

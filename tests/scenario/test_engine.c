@@ -71,10 +71,11 @@ static void make_more(struct plan *plan, struct util_rand *rand)
 	if (below(rand, 3) == 0 && plan->params.fc != NET_CREDIT) {
 		more->balance = SIM_BALANCE_WEAVE;
 		more->head_bytes = 0;
-		more->weave = (struct sim_weave_params){.reply = below(rand, 4) * PS_US / 2,
-							.busy = below(rand, 3) * 8 * PS_US,
-							.resume = (1 + below(rand, 20)) * PS_US,
-							.expiry = (1 + below(rand, 40)) * PS_US};
+		more->conweave =
+			(struct sim_conweave_params){.reply = below(rand, 4) * PS_US / 2,
+						     .busy = below(rand, 3) * 8 * PS_US,
+						     .resume = (1 + below(rand, 20)) * PS_US,
+						     .expiry = (1 + below(rand, 40)) * PS_US};
 	}
 	more->flowlet_gap = below(rand, 3) * PS_US;
 	more->mapped = below(rand, 3) == 0 && plan->params.fc != NET_CREDIT;
@@ -204,7 +205,7 @@ static void make_plan(struct plan *plan, uint64_t seed)
 
 struct outcome {
 	uint64_t digest, hops, looks, islands;
-	struct sim_weave_stats weave;
+	struct sim_conweave_stats conweave;
 };
 
 /* What was sent was received, is queued (credits may wait for each other in a ring of switches) or
@@ -221,7 +222,7 @@ static void nothing_is_lost(const struct net *net)
 	for (uint32_t i = 0; i < net->switch_count; i++)
 		queued += sim_switch_queued(net->switches[i], &bytes);
 	for (uint32_t i = 0; i < net->switch_count; i++) {
-		const struct sim_weave_stats stats = sim_switch_weave_stats(net->switches[i]);
+		const struct sim_conweave_stats stats = sim_switch_conweave_stats(net->switches[i]);
 
 		notes += stats.notes_sent - stats.notes_heard;
 	}
@@ -249,13 +250,13 @@ static struct outcome play(const struct plan *plan, struct net_params params)
 	outcome.hops = sim_packet_hops(net.sim);
 	outcome.looks = net.looks;
 	outcome.islands = sim_island_count(net.sim);
-	outcome.weave = (struct sim_weave_stats){0};
+	outcome.conweave = (struct sim_conweave_stats){0};
 	for (uint32_t i = 0; i < net.switch_count; i++) {
-		const struct sim_weave_stats stats = sim_switch_weave_stats(net.switches[i]);
+		const struct sim_conweave_stats stats = sim_switch_conweave_stats(net.switches[i]);
 
-		outcome.weave.rerouted += stats.rerouted;
-		outcome.weave.kept += stats.kept;
-		outcome.weave.overdue += stats.overdue;
+		outcome.conweave.rerouted += stats.rerouted;
+		outcome.conweave.kept += stats.kept;
+		outcome.conweave.overdue += stats.overdue;
 	}
 	if (!params.oracle)
 		nothing_is_lost(&net);
@@ -307,9 +308,9 @@ static void engine_and_oracle_agree(void **state)
 		hops += plain.hops;
 		islands += plain.islands;
 		wide += params.priority_count > SIM_PRIORITIES;
-		rerouted += plain.weave.rerouted;
-		kept += plain.weave.kept;
-		overdue += plain.weave.overdue;
+		rerouted += plain.conweave.rerouted;
+		kept += plain.conweave.kept;
+		overdue += plain.conweave.overdue;
 		if (plain.digest != oracle.digest)
 			fail_msg("SEED=%llu fc %d: the oracle differs", (unsigned long long)seed,
 				 (int)params.fc);

@@ -326,10 +326,11 @@ static void balance(struct plan *plan, struct draw *draw)
 	plan->has_more = true;
 	plan->more.head_bytes = 0;
 	plan->more.balance = SIM_BALANCE_WEAVE;
-	plan->more.weave = (struct sim_weave_params){.reply = draw_range(draw, 0, 3000) * PS_NS,
-						     .busy = draw_range(draw, 0, 20) * PS_US,
-						     .resume = draw_range(draw, 1, 200) * PS_US,
-						     .expiry = draw_range(draw, 1, 300) * PS_US};
+	plan->more.conweave =
+		(struct sim_conweave_params){.reply = draw_range(draw, 0, 3000) * PS_NS,
+					     .busy = draw_range(draw, 0, 20) * PS_US,
+					     .resume = draw_range(draw, 1, 200) * PS_US,
+					     .expiry = draw_range(draw, 1, 300) * PS_US};
 }
 
 /* Links that go down and come back; those between switches are of interest. With PFC switches far

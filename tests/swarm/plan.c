@@ -155,10 +155,10 @@ void plan_print(const struct plan *plan)
 	}
 	if (plan->more.balance == SIM_BALANCE_WEAVE)
 		printf("conweave: reply %llu busy %llu resume %llu inactive %llu\n",
-		       (unsigned long long)plan->more.weave.reply,
-		       (unsigned long long)plan->more.weave.busy,
-		       (unsigned long long)plan->more.weave.resume,
-		       (unsigned long long)plan->more.weave.expiry);
+		       (unsigned long long)plan->more.conweave.reply,
+		       (unsigned long long)plan->more.conweave.busy,
+		       (unsigned long long)plan->more.conweave.resume,
+		       (unsigned long long)plan->more.conweave.expiry);
 	for (uint32_t i = 0; i < plan->side_count; i++)
 		print_side(plan, i);
 }

@@ -166,12 +166,12 @@ static void add_counters(const struct run *run, struct events *events)
 	for (uint32_t i = 0; i < run->fabric.switch_count; i++) {
 		const struct sim_fc *fc = sim_switch_fc(run->fabric.switches[i]);
 
-		const struct sim_weave_stats weave =
-			sim_switch_weave_stats(run->fabric.switches[i]);
+		const struct sim_conweave_stats conweave =
+			sim_switch_conweave_stats(run->fabric.switches[i]);
 
-		events->rerouted += weave.rerouted;
-		events->kept += weave.kept;
-		events->overdue += weave.overdue;
+		events->rerouted += conweave.rerouted;
+		events->kept += conweave.kept;
+		events->overdue += conweave.overdue;
 		events->no_route += sim_switch_stats(run->fabric.switches[i])->dropped_route;
 		events->dropped += fc->dropped_buffer + fc->dropped_headroom;
 		for (uint32_t p = 0; p < fc->node->port_count; p++)

@@ -156,8 +156,8 @@ void tally_check(struct run *run)
 		received += c->rx_packets;
 	}
 	for (uint32_t i = 0; i < run->fabric.switch_count; i++) {
-		const struct sim_weave_stats stats =
-			sim_switch_weave_stats(run->fabric.switches[i]);
+		const struct sim_conweave_stats stats =
+			sim_switch_conweave_stats(run->fabric.switches[i]);
 
 		sent += stats.notes_sent;
 		received += stats.notes_heard;

@@ -297,7 +297,7 @@ static void test_an_ack_of_all_that_is_on_the_wire_stops_the_timer(void **state)
 static void test_what_was_fetched_before_a_nak_still_goes_out(void **state)
 {
 	struct hca_dma_ticket tickets[3];
-	uint64_t again = hca_device_counters(dev)->packets_retransmitted;
+	uint64_t retransmitted = hca_device_counters(dev)->packets_retransmitted;
 
 	(void)state;
 	connect_qp(HCA_QPT_RC);
@@ -309,9 +309,9 @@ static void test_what_was_fetched_before_a_nak_still_goes_out(void **state)
 	bring_nak(100, WIRE_NAK_PSN_SEQ, PS_US);
 	assert_true(hca_dma_start(dev, &tickets[2], PS_US));
 	tickets[0] = decided(PS_US);
-	assert_int_equal(hca_device_counters(dev)->packets_retransmitted, again);
+	assert_int_equal(hca_device_counters(dev)->packets_retransmitted, retransmitted);
 	assert_true(hca_dma_start(dev, &tickets[0], 2 * PS_US));
-	assert_int_equal(hca_device_counters(dev)->packets_retransmitted, again + 1);
+	assert_int_equal(hca_device_counters(dev)->packets_retransmitted, retransmitted + 1);
 }
 
 static void test_nothing_of_a_queue_pair_that_is_no_more_starts(void **state)

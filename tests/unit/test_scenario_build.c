@@ -542,7 +542,7 @@ static void a_pair_shares_out_what_it_sends_again(void **state)
 	static const char text[] = TWO "nic: {qp: per-pair}\ntraffic: [{pattern: ring, size: "
 				       "100KB, repeat: 20, every: 3us}]\n"
 				       "faults: [{link: h0-s0, loss: 2%}]\n";
-	uint64_t again = 0, flows = 0;
+	uint64_t retransmitted = 0, flows = 0;
 	struct traffic_sums sums;
 	struct world w;
 
@@ -550,12 +550,12 @@ static void a_pair_shares_out_what_it_sends_again(void **state)
 	run(&w, text);
 	sums = traffic_sums(w.traffic);
 	for (uint32_t i = 0; i < 2; i++)
-		again += hca_device_counters(w.fabric.hosts[i].hca)->packets_retransmitted;
+		retransmitted += hca_device_counters(w.fabric.hosts[i].hca)->packets_retransmitted;
 	for (uint64_t i = 0; i < w.scenario.flow_count; i++)
 		flows += w.scenario.flows[i].packets_retransmitted > 0;
 	assert_int_equal(sums.completed, 40);
-	assert_int_equal(sums.packets_retransmitted, again);
-	assert_true(again > 5 && flows > 2);
+	assert_int_equal(sums.packets_retransmitted, retransmitted);
+	assert_true(retransmitted > 5 && flows > 2);
 	world_end(&w);
 }
 

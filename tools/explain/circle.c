@@ -72,20 +72,20 @@ static uint32_t find_stuck(const struct search *search, bool *ret_stuck)
 {
 	const uint32_t port_count = search->events->port_count;
 	uint32_t count = 0;
-	bool again = true;
+	bool removed = true;
 
 	for (uint32_t i = 0; i < port_count; i++) {
 		ret_stuck[i] = waits(search, i);
 		count += ret_stuck[i];
 	}
-	while (again) {
-		again = false;
+	while (removed) {
+		removed = false;
 		for (uint32_t i = 0; i < port_count; i++) {
 			if (!ret_stuck[i] || is_stuck(search, ret_stuck, i))
 				continue;
 			ret_stuck[i] = false;
 			count--;
-			again = true;
+			removed = true;
 		}
 	}
 	return count;

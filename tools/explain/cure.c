@@ -123,7 +123,7 @@ static bool is_troubled(const struct advice_run *run)
 			return true;
 	return result->drops.buffer + result->drops.fault + result->drops.no_route +
 			       result->drops.icrc + result->drops.ttl + result->drops.mtu +
-			       result->drops.watchdog + run->again + result->pfc.paused +
+			       result->drops.watchdog + run->retransmitted + result->pfc.paused +
 			       result->flow_sums.mismatch_bytes >
 		       0 ||
 	       (result->flow_sums.failed > 0 && !result->cut);
@@ -175,7 +175,8 @@ int advice_make(const struct advice_source *source, struct advice *ret_advice)
 			     : NULL;
 	run.rtt = longest_rtt(run.scenario, source->traffic);
 	for (uint32_t i = 0; i < run.fabric->host_count; i++)
-		run.again += hca_device_counters(run.fabric->hosts[i].hca)->packets_retransmitted;
+		run.retransmitted +=
+			hca_device_counters(run.fabric->hosts[i].hca)->packets_retransmitted;
 	ret = advice_routes(&run);
 	advice_size(&run);
 	advice_storms(&run);

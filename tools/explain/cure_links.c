@@ -138,7 +138,7 @@ static void say_outage(struct advice_run *run, const struct scenario_fault *outa
 		   ends ? advice_text("came back after %s",
 				      advice_time(outage->until_at - outage->from_at))
 			: "never came back",
-		   run->again);
+		   run->retransmitted);
 	advice_key(item, advice_text("faults.%u.down", outage->place),
 		   ends ? advice_text("for %s", advice_time(outage->until_at - outage->from_at))
 			: "for ever",
@@ -150,7 +150,7 @@ void advice_timeouts(struct advice_run *run)
 	const struct scenario_nic *nic = &run->scenario->nic;
 	const struct scenario_fault *outage = longest_outage(run->scenario);
 
-	if (!outage || run->again == 0)
+	if (!outage || run->retransmitted == 0)
 		return;
 	if (given_up(run) > 0 && run->result->drops.mtu == 0 && nic->timeout > 0 &&
 	    outage->until_at != PS_NEVER &&
@@ -195,7 +195,7 @@ static const char *source_of(const struct advice_run *run, const char *link, con
  * mended anyway. */
 static bool is_costly(const struct advice_run *run)
 {
-	uint64_t sent = 0, again = 0;
+	uint64_t sent = 0, retransmitted = 0;
 
 	for (uint32_t i = 0; i < run->fabric->host_count; i++) {
 		const struct hca_counters *counters =
@@ -203,10 +203,10 @@ static bool is_costly(const struct advice_run *run)
 
 		if (counters->packets_retransmitted > 0) {
 			sent += counters->tx_packets;
-			again += counters->packets_retransmitted;
+			retransmitted += counters->packets_retransmitted;
 		}
 	}
-	return 10 * again > sent;
+	return 10 * retransmitted > sent;
 }
 
 /* What a lost packet costs. */
@@ -215,14 +215,14 @@ static void say_retransmit(struct advice_run *run, uint64_t lost)
 	const enum hca_retransmit mode = run->scenario->nic.retransmit;
 	struct advice_item *item;
 
-	if (mode == HCA_SELECTIVE || run->again < 2 * lost || !is_costly(run))
+	if (mode == HCA_SELECTIVE || run->retransmitted < 2 * lost || !is_costly(run))
 		return;
 	item = advice_add(run, mode == HCA_GO_BACK_0 ? "Each loss begins the message anew"
 						     : "Each loss sends again what had arrived");
 	advice_say(item,
 		   "%" PRIu64 " packets were lost on links and %" PRIu64
 		   " sent again, %.3g for each.",
-		   lost, run->again, (double)run->again / (double)lost);
+		   lost, run->retransmitted, (double)run->retransmitted / (double)lost);
 	if (mode == HCA_GO_BACK_0)
 		advice_say(item,
 			   "Go-back-0 starts the whole message again, so that one longer than the "

@@ -18,8 +18,8 @@ struct advice_run {
 	const struct pause_tree *pauses; /* NULL: none */
 	struct advice *advice;
 	struct advice_item spare; /* where there is no room for more */
-	ps_t rtt;	/* the longest of a small packet between hosts with flows; 0: not known */
-	uint64_t again; /* packets sent again, of programs, too */
+	ps_t rtt; /* the longest of a small packet between hosts with flows; 0: not known */
+	uint64_t retransmitted; /* packets sent again, of programs, too */
 	/* As rules before have found. */
 	bool has_endless_storm, has_dead_route;
 };

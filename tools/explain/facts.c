@@ -77,7 +77,7 @@ static void add_data(struct explain *explain, const struct event *event)
 
 	if (event->queue_bytes + event->bytes > port->queue_max[event->priority])
 		port->queue_max[event->priority] = event->queue_bytes + event->bytes;
-	port->retransmissions += event->again;
+	port->retransmissions += event->retransmitted;
 	if (event->marked && port->marks++ == 0) {
 		port->first_mark_at = event->at;
 		port->first_mark_queue = event->queue_bytes;

@@ -258,14 +258,14 @@ static void say_buffer_drops(const struct explain *explain, uint64_t drops, uint
 void explain_drop(const struct explain *explain)
 {
 	const struct events *events = explain->events;
-	uint64_t drops = 0, again = 0, others;
+	uint64_t drops = 0, retransmitted = 0, others;
 	uint32_t first = UINT32_MAX, most = 0;
 
 	for (uint32_t i = 0; i < events->port_count; i++) {
 		const struct explain_port *port = &explain->ports[i];
 
 		drops += port->drops;
-		again += port->retransmissions;
+		retransmitted += port->retransmissions;
 		if (port->drops > explain->ports[most].drops)
 			most = i;
 		if (port->drops && (first == UINT32_MAX ||
@@ -276,7 +276,7 @@ void explain_drop(const struct explain *explain)
 		say_buffer_drops(explain, drops, first, most);
 	others = say_switch_drops(explain) + say_fault_drops(explain);
 	if (drops + others > 0) {
-		printf("%" PRIu64 " packets were sent again.\n", again);
+		printf("%" PRIu64 " packets were sent again.\n", retransmitted);
 		return;
 	}
 	printf("Nothing was dropped.\n");

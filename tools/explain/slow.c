@@ -35,9 +35,9 @@ struct explain_account {
 	ps_t free_at;	 /* the end of its last packet, or its start */
 	/* Since then. */
 	ps_t shut_since, paused, others;
-	uint64_t packets, again;
-	ps_t own_sum, again_sum, paused_sum, others_sum, lost_sum, held_sum;
-	bool is_last_again; /* its last packet was sent again */
+	uint64_t packets, retransmitted;
+	ps_t own_sum, retransmitted_sum, paused_sum, others_sum, lost_sum, held_sum;
+	bool is_last_retransmitted; /* its last packet was sent again */
 	struct slot *slots;
 	struct hop hops[HOPS_MAX];
 	uint32_t hop_count;
@@ -126,7 +126,7 @@ static void close_pause(struct explain_account *a, ps_t at)
 }
 
 /* What lies between its last packet and @at, where it was sent again or could be sent. */
-static void close_gap(struct explain_account *a, ps_t at, bool again)
+static void close_gap(struct explain_account *a, ps_t at, bool retransmitted)
 {
 	ps_t gap = at > a->free_at ? at - a->free_at : 0, part;
 
@@ -137,7 +137,7 @@ static void close_gap(struct explain_account *a, ps_t at, bool again)
 	part = a->others < gap ? a->others : gap;
 	a->others_sum += part;
 	gap -= part;
-	*(again ? &a->lost_sum : &a->held_sum) += gap;
+	*(retransmitted ? &a->lost_sum : &a->held_sum) += gap;
 	a->paused = a->others = 0;
 }
 
@@ -146,10 +146,10 @@ static void add_own(struct explain_account *a, const struct event *event)
 	const ps_t time = wire_time(a, event);
 
 	a->packets++;
-	a->again += event->again;
-	close_gap(a, event->at, event->again);
-	*(event->again ? &a->again_sum : &a->own_sum) += time;
-	a->is_last_again = event->again;
+	a->retransmitted += event->retransmitted;
+	close_gap(a, event->at, event->retransmitted);
+	*(event->retransmitted ? &a->retransmitted_sum : &a->own_sum) += time;
+	a->is_last_retransmitted = event->retransmitted;
 	a->free_at = event->at + time;
 }
 
@@ -158,14 +158,15 @@ static bool is_all_sent(const struct explain_account *a)
 {
 	const uint32_t mtu = a->events->scenario->nic.mtu;
 
-	return a->packets - a->again >= (a->flow->bytes + mtu - 1) / mtu;
+	return a->packets - a->retransmitted >= (a->flow->bytes + mtu - 1) / mtu;
 }
 
 /* At the end of the flow or of the run: what lies behind its last packet. */
 static ps_t close_all(struct explain_account *a, ps_t end)
 {
 	if (a->free_at > end) { /* with a packet on the wire that nobody needs any more */
-		*(a->is_last_again ? &a->again_sum : &a->own_sum) -= a->free_at - end;
+		*(a->is_last_retransmitted ? &a->retransmitted_sum : &a->own_sum) -=
+			a->free_at - end;
 		a->free_at = end;
 	}
 	if (a->flow->status == TRAFFIC_PENDING && !is_all_sent(a)) {
@@ -298,9 +299,9 @@ void explain_slow(const struct explain *explain)
 	       explain_length(whole));
 	printf("%" PRIu64 " packets left its host, %" PRIu64
 	       " of them were sent again. Where its time went at the source:\n",
-	       a->packets, a->again);
+	       a->packets, a->retransmitted);
 	say_part("its packets on the wire", a->own_sum, whole);
-	say_part("packets that were sent again, on the wire", a->again_sum, whole);
+	say_part("packets that were sent again, on the wire", a->retransmitted_sum, whole);
 	say_part("paused", a->paused_sum, whole);
 	say_part("frames of others at its port", a->others_sum, whole);
 	say_part("waiting before something was sent again", a->lost_sum, whole);

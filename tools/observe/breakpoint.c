@@ -161,7 +161,7 @@ static bool is_packet(const struct breakpoint *b, const struct event *event)
 		return false;
 	return b->kind == BREAKPOINT_CNP   ? event->opcode == WIRE_CNP
 	       : b->kind == BREAKPOINT_NAK ? is_nak(event)
-					   : event->again;
+					   : event->retransmitted;
 }
 
 static bool is_it(const struct breakpoint *b, const struct event *event)

@@ -36,7 +36,7 @@ static void put_data(const struct events *events, const struct event *event, FIL
 										   : "ACK");
 	fprintf(file, ", %u bytes, priority %u%s%s", event->bytes, event->priority,
 		event->ecn == 3 ? ", CE" : "", event->marked ? " marked here" : "");
-	if (event->again)
+	if (event->retransmitted)
 		fputs(", sent again", file);
 	if (event->queue_bytes)
 		fprintf(file, ", %u bytes behind it", event->queue_bytes);
@@ -144,7 +144,7 @@ static bool take_kind(struct event_filter *filter, const char *value, size_t len
 		return true;
 	}
 	if (length == 5 && strncmp(value, "again", 5) == 0) {
-		filter->again = true;
+		filter->retransmitted = true;
 		filter->kinds |= 1u << EVENT_DATA;
 		return true;
 	}
@@ -285,8 +285,8 @@ bool event_filter_wants(const struct event_filter *filter, const struct events *
 		return false;
 	if (filter->kinds && !(filter->kinds >> event->kind & 1))
 		return false;
-	if (is_data && (filter->marked || filter->again) &&
-	    !((filter->marked && event->marked) || (filter->again && event->again)))
+	if (is_data && (filter->marked || filter->retransmitted) &&
+	    !((filter->marked && event->marked) || (filter->retransmitted && event->retransmitted)))
 		return false;
 	for (uint32_t i = 0; i < filter->port_count && !wanted; i++)
 		wanted = is_link(filter->ports[i], port->link);

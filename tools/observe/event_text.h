@@ -27,8 +27,8 @@ struct event_filter {
 	char nodes[EVENT_FILTER_MAX][EVENT_FILTER_TEXT_MAX];
 	uint32_t qpns[EVENT_FILTER_MAX];
 	uint64_t flows[EVENT_FILTER_MAX];
-	uint32_t kinds;	    /* bit mask of enum event_kind; 0: all */
-	bool marked, again; /* only those */
+	uint32_t kinds;		    /* bit mask of enum event_kind; 0: all */
+	bool marked, retransmitted; /* only those */
 	ps_t from, until;
 };
 

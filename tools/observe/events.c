@@ -143,11 +143,11 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 	event->marked = class->marked != source->marked[priority];
 	source->marked[priority] = class->marked;
 	if (source->host) {
-		const uint64_t again =
+		const uint64_t retransmitted =
 			hca_device_counters(source->host->hca)->packets_retransmitted;
 
-		event->again = again != source->retransmitted;
-		source->retransmitted = again;
+		event->retransmitted = retransmitted != source->retransmitted;
+		source->retransmitted = retransmitted;
 	}
 }
 

@@ -37,7 +37,7 @@ struct event {
 	uint16_t quanta;      /* PAUSE */
 	uint16_t classes;     /* PAUSE, RESUME, CREDIT: a mask */
 	bool marked;	      /* DATA: ECN, here */
-	bool again;	      /* DATA: a retransmission, as it leaves its host */
+	bool retransmitted;   /* DATA: a retransmission, as it leaves its host */
 	uint8_t unused[2];
 	/* XOFF, XON: bytes in the buffer from there, and the threshold. Then @word is the port of
 	 * that node with the longest queue of this priority, and @queue_bytes that queue. */

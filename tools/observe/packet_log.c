@@ -28,7 +28,7 @@ static uint8_t flags_of(const struct event *event)
 		flags |= PACKET_MARKED;
 	if (event->ecn == 3)
 		flags |= PACKET_CE;
-	if (event->again)
+	if (event->retransmitted)
 		flags |= PACKET_AGAIN;
 	if (event->opcode == WIRE_CNP)
 		flags |= PACKET_CNP;

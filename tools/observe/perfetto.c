@@ -92,7 +92,7 @@ static int on_event(struct events_listener *listener, const struct event *event)
 		put_queue(p, event);
 		if (event->marked)
 			put_instant(p, event, "ECN mark");
-		if (event->again)
+		if (event->retransmitted)
 			put_instant(p, event, "sent again");
 		break;
 	case EVENT_PAUSE:

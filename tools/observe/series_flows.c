@@ -118,7 +118,7 @@ static void add(struct series_flow *sums, const struct events *events, const str
 	if (port->is_host) {
 		sums->sent_bytes += event->bytes;
 		sums->sent_packets++;
-		sums->resent_packets += event->again;
+		sums->resent_packets += event->retransmitted;
 	}
 	if (events->ports[port->far].is_host)
 		sums->arrived_bytes += event->bytes;

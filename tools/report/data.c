@@ -171,7 +171,7 @@ static json_t *series_of(const struct report *report)
 	const struct sampler *sampler = report->sampler;
 	json_t *at = json_array(), *placed = json_array(), *marked = json_array();
 	json_t *cnps = json_array(), *dropped = json_array(), *paused = json_array();
-	json_t *pauses = json_array(), *again = json_array(), *queued = json_array();
+	json_t *pauses = json_array(), *retransmitted = json_array(), *queued = json_array();
 
 	for (uint32_t i = 0; i < sampler->point_count; i++) {
 		const struct sampler_point *point = &sampler->points[i];
@@ -183,14 +183,14 @@ static json_t *series_of(const struct report *report)
 		dropped = column_add_number(dropped, point->dropped);
 		paused = column_add_number(paused, point->paused);
 		pauses = column_add_number(pauses, point->pause_sent);
-		again = column_add_number(again, point->retransmitted);
+		retransmitted = column_add_number(retransmitted, point->retransmitted);
 		queued = column_add_number(queued, point->queue_bytes);
 	}
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "at_ps", at,
 			 "placed_bytes", placed, "marked", marked, "cnp_sent", cnps, "dropped",
-			 dropped, "paused_ps", paused, "pause_sent", pauses, "retransmitted", again,
-			 "queue_bytes", queued, "queues", queues_of(sampler), "sent_bytes",
-			 sent_of(sampler), "active", actives_of(report));
+			 dropped, "paused_ps", paused, "pause_sent", pauses, "retransmitted",
+			 retransmitted, "queue_bytes", queued, "queues", queues_of(sampler),
+			 "sent_bytes", sent_of(sampler), "active", actives_of(report));
 }
 
 /* ---- flow completion times ---- */

@@ -223,7 +223,7 @@ static json_t *columns_of(const struct result *result, const struct report_rows 
 	json_t *ids = json_array(), *classes = json_array(), *from = json_array();
 	json_t *to = json_array(), *priorities = json_array(), *bytes = json_array();
 	json_t *starts = json_array(), *fcts = json_array(), *ideals = json_array();
-	json_t *slowdowns = json_array(), *again = json_array(), *statuses = json_array();
+	json_t *slowdowns = json_array(), *retransmitted = json_array(), *statuses = json_array();
 
 	for (uint64_t i = 0; i < rows->count && i < DATA_MAX; i++) {
 		const struct result_flow *flow = &rows->rows[i];
@@ -240,7 +240,7 @@ static json_t *columns_of(const struct result *result, const struct report_rows 
 		slowdowns = column_add(slowdowns, flow->ok && flow->slowdown > 0
 							  ? json_integer((json_int_t)micro_of(flow))
 							  : json_integer(-1));
-		again = column_add_number(again, flow->packets_retransmitted);
+		retransmitted = column_add_number(retransmitted, flow->packets_retransmitted);
 		statuses = column_add(statuses,
 				      flow->ok ? json_integer(0) : json_string(flow->status));
 	}
@@ -249,7 +249,7 @@ static json_t *columns_of(const struct result *result, const struct report_rows 
 			 classes_of(result), "id", ids, "class", classes, "src", from, "dst", to,
 			 "priority", priorities, "bytes", bytes, "start_ps", starts, "fct_ps", fcts,
 			 "ideal_ps", ideals, "slowdown_millionths", slowdowns,
-			 "packets_retransmitted", again, "status", statuses);
+			 "packets_retransmitted", retransmitted, "status", statuses);
 }
 
 json_t *report_flow_data(const struct result *result, const struct report_rows *rows)

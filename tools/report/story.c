@@ -198,7 +198,7 @@ static void put_reason(uint64_t count, const char *reason, bool *first, FILE *fi
 static void was_anything_lost(const struct report *report, FILE *file)
 {
 	const struct result *result = report->result;
-	const uint64_t lost = report_lost(result), again = report_retransmitted(report);
+	const uint64_t lost = report_lost(result), retransmitted = report_retransmitted(report);
 	bool first = true;
 
 	if (lost == 0) {
@@ -215,9 +215,9 @@ static void was_anything_lost(const struct report *report, FILE *file)
 		put_reason(result->drops.watchdog, "discarded by a watchdog", &first, file);
 		fputs(". ", file);
 	}
-	if (again) {
-		put_count(again, "packet", file);
-		fputs(again == 1 ? " was" : " were", file);
+	if (retransmitted) {
+		put_count(retransmitted, "packet", file);
+		fputs(retransmitted == 1 ? " was" : " were", file);
 		fputs(" sent more than once.", file);
 	} else {
 		fputs("Nothing had to be sent twice.", file);

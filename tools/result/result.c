@@ -171,9 +171,9 @@ static int collect_ports(struct result *result)
 	return 0;
 }
 
-static void add_reroutes(struct sim_weave_stats *sum, const struct sim_switch *sw)
+static void add_reroutes(struct sim_conweave_stats *sum, const struct sim_switch *sw)
 {
-	const struct sim_weave_stats stats = sim_switch_weave_stats(sw);
+	const struct sim_conweave_stats stats = sim_switch_conweave_stats(sw);
 
 	sum->rerouted += stats.rerouted;
 	sum->kept += stats.kept;

@@ -103,8 +103,8 @@ struct result {
 		uint64_t storms, storms_over;
 	} pfc;
 	uint64_t marked, cnp_sent, cnp_handled, cnp_ignored, queue_max_bytes;
-	struct sim_weave_stats reroutes; /* of all switches; kept_bytes_max: of any */
-	struct result_flow *flows;	 /* of lists: those of streams are in the log */
+	struct sim_conweave_stats reroutes; /* of all switches; kept_bytes_max: of any */
+	struct result_flow *flows;	    /* of lists: those of streams are in the log */
 	uint64_t flow_count;
 	const struct flow_log *log; /* NULL: no streams */
 	struct result_class *classes;

@@ -17,7 +17,7 @@ struct vrb_local *vrb_local_create(struct vrb_world *world)
 	if (!local)
 		return NULL;
 	local->world = world;
-	local->late_tail = &local->late;
+	local->pending_tail = &local->pending;
 	world->local = local;
 	return local;
 }

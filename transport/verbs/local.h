@@ -16,10 +16,10 @@ struct vrb_object {
 	uint32_t use_count;		    /* of a channel */
 
 	/* What found no room in the ring. */
-	struct vrb_object *later;
+	struct vrb_object *next_pending;
 	bool is_late;
-	uint32_t late_completions;
-	uint32_t late_types; /* a bit for each enum ibv_event_type */
+	uint32_t pending_completions;
+	uint32_t pending_types; /* a bit for each enum ibv_event_type */
 
 	struct vrb_channel wait; /* of a channel */
 	bool is_async;
@@ -31,7 +31,8 @@ struct vrb_local {
 	struct vrb_world *world;
 	struct vrb_table table;
 	struct vrb_ring ring;
-	struct vrb_object *late, **late_tail; /* those with something left to tell, in order */
+	struct vrb_object *pending,
+		**pending_tail; /* those with something left to tell, in order */
 	struct vrb_object *async_channels;
 };
 

@@ -18,14 +18,14 @@ static void note(struct vrb_object *object, enum vrb_event_kind kind, uint32_t v
 	struct vrb_local *local = object->local;
 
 	if (kind == VRB_EVENT_COMPLETION)
-		object->late_completions += value;
+		object->pending_completions += value;
 	else
-		object->late_types |= 1u << value;
+		object->pending_types |= 1u << value;
 	if (!object->is_late) {
 		object->is_late = true;
-		object->later = NULL;
-		*local->late_tail = object;
-		local->late_tail = &object->later;
+		object->next_pending = NULL;
+		*local->pending_tail = object;
+		local->pending_tail = &object->next_pending;
 	}
 	__atomic_store_n(&local->ring.more, 1, __ATOMIC_RELEASE);
 }
@@ -97,27 +97,27 @@ void vrb_on_fatal(struct vrb_world *world)
 }
 
 /* False: the ring is full again. */
-static bool put_late(struct vrb_object *object)
+static bool put_pending(struct vrb_object *object)
 {
-	if (object->late_completions != 0 &&
-	    !put(object, VRB_EVENT_COMPLETION, object->late_completions))
+	if (object->pending_completions != 0 &&
+	    !put(object, VRB_EVENT_COMPLETION, object->pending_completions))
 		return false;
-	object->late_completions = 0;
-	while (object->late_types != 0) {
-		if (!put(object, VRB_EVENT_ASYNC, (uint32_t)__builtin_ctz(object->late_types)))
+	object->pending_completions = 0;
+	while (object->pending_types != 0) {
+		if (!put(object, VRB_EVENT_ASYNC, (uint32_t)__builtin_ctz(object->pending_types)))
 			return false;
-		object->late_types &= object->late_types - 1;
+		object->pending_types &= object->pending_types - 1;
 	}
 	return true;
 }
 
-static void remove_late(struct vrb_local *local, struct vrb_object **at)
+static void remove_pending(struct vrb_local *local, struct vrb_object **at)
 {
 	struct vrb_object *object = *at;
 
-	*at = object->later;
+	*at = object->next_pending;
 	if (!*at)
-		local->late_tail = at;
+		local->pending_tail = at;
 	object->is_late = false;
 }
 
@@ -127,9 +127,9 @@ void vrb_local_refill(void *self)
 	struct vrb_world *world = local->world;
 
 	world->ops->enter(world, VRB_CALL_WAIT, 0);
-	while (local->late && put_late(local->late))
-		remove_late(local, &local->late);
-	if (!local->late)
+	while (local->pending && put_pending(local->pending))
+		remove_pending(local, &local->pending);
+	if (!local->pending)
 		__atomic_store_n(&local->ring.more, 0, __ATOMIC_RELEASE);
 	world->ops->leave(world, false);
 }
@@ -137,13 +137,13 @@ void vrb_local_refill(void *self)
 void vrb_local_forget(struct vrb_object *object)
 {
 	struct vrb_local *local = object->local;
-	struct vrb_object **at = &local->late;
+	struct vrb_object **at = &local->pending;
 
 	if (!object->is_late)
 		return;
 	while (*at != object)
-		at = &(*at)->later;
-	remove_late(local, at);
+		at = &(*at)->next_pending;
+	remove_pending(local, at);
 }
 
 int vrb_local_create_channel(void *self, enum vrb_channel_use use, uint64_t *ret_channel,

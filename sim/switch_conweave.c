@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sim/switch_weave.h"
+#include "sim/switch_conweave.h"
 
 #include "util/alloc.h"
 
@@ -12,82 +12,83 @@ static uint8_t after(uint8_t epoch)
 	return (uint8_t)((epoch + 1u) & 3u);
 }
 
-struct sim_weave *sim_weave_create(const struct sim_switch *sw)
+struct sim_conweave *sim_conweave_create(const struct sim_switch *sw)
 {
-	struct sim_weave *weave = util_calloc(1, sizeof(*weave));
+	struct sim_conweave *conweave = util_calloc(1, sizeof(*conweave));
 	const uint32_t groups = sw->table.group_count;
 
-	if (!weave)
+	if (!conweave)
 		return NULL;
-	weave->places =
-		sw->more->params.weave.flows ? sw->more->params.weave.flows : SIM_WEAVE_FLOWS;
-	weave->tx = util_calloc(weave->places, sizeof(*weave->tx));
-	weave->rx = util_calloc(weave->places, sizeof(*weave->rx));
-	weave->rtt = util_calloc(groups + 1, sizeof(*weave->rtt));
-	weave->busy = util_calloc((size_t)groups * sw->node.port_count + 1, sizeof(*weave->busy));
-	if (!weave->tx || !weave->rx || !weave->rtt || !weave->busy) {
-		sim_weave_destroy(weave);
+	conweave->places =
+		sw->more->params.conweave.flows ? sw->more->params.conweave.flows : SIM_WEAVE_FLOWS;
+	conweave->tx = util_calloc(conweave->places, sizeof(*conweave->tx));
+	conweave->rx = util_calloc(conweave->places, sizeof(*conweave->rx));
+	conweave->rtt = util_calloc(groups + 1, sizeof(*conweave->rtt));
+	conweave->busy =
+		util_calloc((size_t)groups * sw->node.port_count + 1, sizeof(*conweave->busy));
+	if (!conweave->tx || !conweave->rx || !conweave->rtt || !conweave->busy) {
+		sim_conweave_destroy(conweave);
 		return NULL;
 	}
 	for (uint32_t g = 0; g < groups; g++)
-		weave->rtt[g] = PS_NEVER;
-	return weave;
+		conweave->rtt[g] = PS_NEVER;
+	return conweave;
 }
 
-void sim_weave_destroy(struct sim_weave *weave)
+void sim_conweave_destroy(struct sim_conweave *conweave)
 {
-	if (!weave)
+	if (!conweave)
 		return;
-	util_free(weave->tx);
-	util_free(weave->rx);
-	util_free(weave->rtt);
-	util_free(weave->busy);
-	util_free(weave);
+	util_free(conweave->tx);
+	util_free(conweave->rx);
+	util_free(conweave->rtt);
+	util_free(conweave->busy);
+	util_free(conweave);
 }
 
 /* ---- tables of flows ---- */
 
-static struct sim_weave_key key_of(const struct sim_pkt *pkt)
+static struct sim_conweave_key key_of(const struct sim_pkt *pkt)
 {
-	return (struct sim_weave_key){
+	return (struct sim_conweave_key){
 		.dst = pkt->dst, .hash = pkt->flow_hash, .priority = pkt->priority};
 }
 
-static struct sim_weave_key key_in(const struct sim_note *note)
+static struct sim_conweave_key key_in(const struct sim_note *note)
 {
-	return (struct sim_weave_key){
+	return (struct sim_conweave_key){
 		.dst = note->dst, .hash = note->flow_hash, .priority = note->priority};
 }
 
-static bool same(const struct sim_weave_key *a, const struct sim_weave_key *b)
+static bool same(const struct sim_conweave_key *a, const struct sim_conweave_key *b)
 {
 	return a->dst == b->dst && a->hash == b->hash && a->priority == b->priority;
 }
 
-static uint32_t place_of(const struct sim_weave *weave, const struct sim_weave_key *key)
+static uint32_t place_of(const struct sim_conweave *conweave, const struct sim_conweave_key *key)
 {
 	const u128 x = (u128)((uint64_t)key->dst << 32 | key->hash) * 0x9e3779b97f4a7c15u;
 
-	return (uint32_t)((uint64_t)x ^ (uint64_t)(x >> 64) ^ key->priority) % weave->places;
+	return (uint32_t)((uint64_t)x ^ (uint64_t)(x >> 64) ^ key->priority) % conweave->places;
 }
 
 static bool is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
 {
-	return at - last_at > sw->more->params.weave.expiry;
+	return at - last_at > sw->more->params.conweave.expiry;
 }
 
 /* NULL: unknown, and with @add there is no place, either. A place that was never used ends the
  * search, since nothing is ever taken out; of others the one that is over for the longest is used
  * again. */
-static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at,
-				    bool add)
+static struct sim_conweave_tx *find_tx(struct sim_switch *sw, const struct sim_conweave_key *key,
+				       ps_t at, bool add)
 {
-	const struct sim_weave *weave = sw->more->weave;
-	const uint32_t first = place_of(weave, key);
-	struct sim_weave_tx *free = NULL;
+	const struct sim_conweave *conweave = sw->more->conweave;
+	const uint32_t first = place_of(conweave, key);
+	struct sim_conweave_tx *free = NULL;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct sim_weave_tx *tx = &weave->tx[(first + i) % weave->places];
+		struct sim_conweave_tx *tx = &conweave->tx[(first + i) % conweave->places];
 
 		if (!tx->used) {
 			free = tx;
@@ -100,18 +101,19 @@ static struct sim_weave_tx *find_tx(struct sim_switch *sw, const struct sim_weav
 	}
 	if (!add || !free)
 		return NULL;
-	*free = (struct sim_weave_tx){.key = *key};
+	*free = (struct sim_conweave_tx){.key = *key};
 	return free;
 }
 
-static struct sim_weave_rx *find_rx(struct sim_switch *sw, const struct sim_weave_key *key, ps_t at)
+static struct sim_conweave_rx *find_rx(struct sim_switch *sw, const struct sim_conweave_key *key,
+				       ps_t at)
 {
-	const struct sim_weave *weave = sw->more->weave;
-	const uint32_t first = place_of(weave, key);
-	struct sim_weave_rx *free = NULL;
+	const struct sim_conweave *conweave = sw->more->conweave;
+	const uint32_t first = place_of(conweave, key);
+	struct sim_conweave_rx *free = NULL;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct sim_weave_rx *rx = &weave->rx[(first + i) % weave->places];
+		struct sim_conweave_rx *rx = &conweave->rx[(first + i) % conweave->places];
 
 		if (!rx->used) {
 			free = rx;
@@ -124,7 +126,7 @@ static struct sim_weave_rx *find_rx(struct sim_switch *sw, const struct sim_weav
 			free = rx;
 	}
 	if (free)
-		*free = (struct sim_weave_rx){.key = *key, .used = true, .last_at = at};
+		*free = (struct sim_conweave_rx){.key = *key, .used = true, .last_at = at};
 	return free;
 }
 
@@ -135,7 +137,7 @@ static ps_t *busy_until(const struct sim_switch *sw, uint32_t group, uint32_t po
 {
 	CHECK(group < sw->table.group_count);
 	CHECK(port < sw->node.port_count);
-	return &sw->more->weave->busy[(size_t)group * sw->node.port_count + port];
+	return &sw->more->conweave->busy[(size_t)group * sw->node.port_count + port];
 }
 
 /* The first of two drawn that is good; otherwise the first. */
@@ -164,7 +166,7 @@ static bool is_among(const uint16_t *set, uint32_t count, uint32_t port)
 	return false;
 }
 
-static void ask(struct sim_weave_tx *tx, ps_t at, struct sim_note *ret_note)
+static void ask(struct sim_conweave_tx *tx, ps_t at, struct sim_note *ret_note)
 {
 	tx->state = SIM_WEAVE_ASKING;
 	tx->round++;
@@ -174,19 +176,19 @@ static void ask(struct sim_weave_tx *tx, ps_t at, struct sim_note *ret_note)
 	ret_note->round = tx->round;
 }
 
-static bool is_late(const struct sim_switch *sw, const struct sim_weave_tx *tx, ps_t at)
+static bool is_late(const struct sim_switch *sw, const struct sim_conweave_tx *tx, ps_t at)
 {
-	const ps_t rtt = sw->more->weave->rtt[tx->key.dst >> 16];
+	const ps_t rtt = sw->more->conweave->rtt[tx->key.dst >> 16];
 
 	return tx->state == SIM_WEAVE_ASKING && rtt != PS_NEVER &&
-	       at - tx->asked_at > rtt + sw->more->params.weave.reply;
+	       at - tx->asked_at > rtt + sw->more->params.conweave.reply;
 }
 
-bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
-		     uint32_t count, uint32_t *ret_way, struct sim_note *ret_note)
+bool sim_conweave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
+			uint32_t count, uint32_t *ret_way, struct sim_note *ret_note)
 {
-	const struct sim_weave_key key = key_of(pkt);
-	struct sim_weave_tx *tx = find_tx(sw, &key, pkt->at, true);
+	const struct sim_conweave_key key = key_of(pkt);
+	struct sim_conweave_tx *tx = find_tx(sw, &key, pkt->at, true);
 	uint32_t way;
 
 	*ret_note = (struct sim_note){.dst = pkt->dst,
@@ -194,7 +196,7 @@ bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t 
 				      .priority = pkt->priority,
 				      .group = (uint16_t)sw->table.own_group};
 	if (!tx) {
-		sw->more->weave->stats.untracked++;
+		sw->more->conweave->stats.untracked++;
 		*ret_way = set[sim_route_pick(sw->table.key, pkt->flow_hash, count)];
 		return false;
 	}
@@ -226,26 +228,26 @@ bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t 
 		tx->state = SIM_WEAVE_CLEARING;
 		tx->asked_at = pkt->at;
 		tx->epoch = after(tx->epoch);
-		sw->more->weave->stats.rerouted++;
+		sw->more->conweave->stats.rerouted++;
 	}
 	return ret_note->kind != SIM_NOTE_NONE;
 }
 
 static void hear_answer(struct sim_switch *sw, const struct sim_note *note, ps_t at)
 {
-	struct sim_weave *weave = sw->more->weave;
-	const struct sim_weave_key key = key_in(note);
+	struct sim_conweave *conweave = sw->more->conweave;
+	const struct sim_conweave_key key = key_in(note);
 	const uint32_t group = note->dst >> 16;
-	struct sim_weave_tx *tx = find_tx(sw, &key, at, false);
+	struct sim_conweave_tx *tx = find_tx(sw, &key, at, false);
 
 	if (note->kind == SIM_NOTE_BUSY) {
-		*busy_until(sw, group, note->way) = at + sw->more->params.weave.busy;
+		*busy_until(sw, group, note->way) = at + sw->more->params.conweave.busy;
 	} else if (tx && note->kind == SIM_NOTE_REPLY && tx->state == SIM_WEAVE_ASKING &&
 		   tx->round == note->round) {
 		if (!is_late(sw, tx, at))
 			tx->state = SIM_WEAVE_STABLE;
-		if (at - tx->asked_at < weave->rtt[group])
-			weave->rtt[group] = at - tx->asked_at;
+		if (at - tx->asked_at < conweave->rtt[group])
+			conweave->rtt[group] = at - tx->asked_at;
 	} else if (tx && note->kind == SIM_NOTE_CLEAR && tx->state == SIM_WEAVE_CLEARING &&
 		   tx->epoch == after(note->epoch)) {
 		tx->state = SIM_WEAVE_STABLE;
@@ -254,7 +256,7 @@ static void hear_answer(struct sim_switch *sw, const struct sim_note *note, ps_t
 
 /* ---- the receiver's ---- */
 
-static void answer(const struct sim_weave_rx *rx, enum sim_note_kind kind, uint8_t epoch,
+static void answer(const struct sim_conweave_rx *rx, enum sim_note_kind kind, uint8_t epoch,
 		   struct sim_note *ret_note)
 {
 	*ret_note = (struct sim_note){.kind = (uint8_t)kind,
@@ -266,18 +268,18 @@ static void answer(const struct sim_weave_rx *rx, enum sim_note_kind kind, uint8
 				      .dst = rx->key.dst};
 }
 
-bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave_rx **ret_rx,
-		    struct sim_note *ret_note)
+bool sim_conweave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_conweave_rx **ret_rx,
+		       struct sim_note *ret_note)
 {
-	const struct sim_weave_key key = key_of(pkt);
+	const struct sim_conweave_key key = key_of(pkt);
 	const uint8_t epoch = pkt->epoch;
-	struct sim_weave_rx *rx = find_rx(sw, &key, pkt->at);
+	struct sim_conweave_rx *rx = find_rx(sw, &key, pkt->at);
 	uint32_t ahead;
 
 	ret_note->kind = SIM_NOTE_NONE;
 	pkt->epoch = 0;
 	if (!rx) {
-		sw->more->weave->stats.untracked++;
+		sw->more->conweave->stats.untracked++;
 		return true;
 	}
 	ahead = ((uint32_t)epoch - rx->epoch) & 3u;
@@ -290,42 +292,42 @@ bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave
 	}
 	rx->last_at = pkt->at;
 	if (pkt->ecn == 3 && rx->known >> epoch & 1 &&
-	    pkt->at - rx->notified_at >= sw->more->params.weave.busy / 2) {
+	    pkt->at - rx->notified_at >= sw->more->params.conweave.busy / 2) {
 		rx->notified_at = pkt->at;
 		answer(rx, SIM_NOTE_BUSY, epoch, ret_note);
 	}
 	if (ahead == 0 && rx->count > 0)
-		rx->resume_at = pkt->at + sw->more->params.weave.resume;
+		rx->resume_at = pkt->at + sw->more->params.conweave.resume;
 	*ret_rx = rx;
 	return ahead != 1;
 }
 
-void sim_weave_keep(struct sim_switch *sw, struct sim_weave_rx *rx, struct sim_pkt *pkt)
+void sim_conweave_keep(struct sim_switch *sw, struct sim_conweave_rx *rx, struct sim_pkt *pkt)
 {
-	struct sim_weave *weave = sw->more->weave;
+	struct sim_conweave *conweave = sw->more->conweave;
 
 	if (rx->count++ == 0) {
-		rx->resume_at = pkt->at + sw->more->params.weave.resume;
-		rx->next = weave->keeping;
-		weave->keeping = rx;
+		rx->resume_at = pkt->at + sw->more->params.conweave.resume;
+		rx->next = conweave->keeping;
+		conweave->keeping = rx;
 		rx->head = pkt;
 	} else {
 		memcpy((void *)rx->tail, &pkt, sizeof(pkt));
 	}
 	rx->tail = pkt;
-	weave->kept_count++;
-	weave->kept_bytes += pkt->bytes;
-	weave->stats.kept++;
-	if (weave->kept_bytes > weave->stats.kept_bytes_max)
-		weave->stats.kept_bytes_max = weave->kept_bytes;
+	conweave->kept_count++;
+	conweave->kept_bytes += pkt->bytes;
+	conweave->stats.kept++;
+	if (conweave->kept_bytes > conweave->stats.kept_bytes_max)
+		conweave->stats.kept_bytes_max = conweave->kept_bytes;
 }
 
-void sim_weave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
-		    struct sim_weave_rx **ret_rx, struct sim_note *ret_note)
+void sim_conweave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
+		       struct sim_conweave_rx **ret_rx, struct sim_note *ret_note)
 {
-	const struct sim_weave_key key = key_in(note);
+	const struct sim_conweave_key key = key_in(note);
 	const uint8_t next = after(note->epoch);
-	struct sim_weave_rx *rx;
+	struct sim_conweave_rx *rx;
 
 	*ret_rx = NULL;
 	ret_note->kind = SIM_NOTE_NONE;
@@ -356,12 +358,12 @@ void sim_weave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
 		rx->epoch = next;
 }
 
-struct sim_weave_rx *sim_weave_first(const struct sim_weave *weave, ps_t *ret_at)
+struct sim_conweave_rx *sim_conweave_first(const struct sim_conweave *conweave, ps_t *ret_at)
 {
-	struct sim_weave_rx *first = NULL;
+	struct sim_conweave_rx *first = NULL;
 
 	*ret_at = PS_NEVER;
-	for (struct sim_weave_rx *rx = weave->keeping; rx; rx = rx->next) {
+	for (struct sim_conweave_rx *rx = conweave->keeping; rx; rx = rx->next) {
 		const uint64_t mine = (uint64_t)rx->key.dst << 32 | rx->key.hash;
 		const uint64_t other = first ? (uint64_t)first->key.dst << 32 | first->key.hash : 0;
 
@@ -376,16 +378,16 @@ struct sim_weave_rx *sim_weave_first(const struct sim_weave *weave, ps_t *ret_at
 	return first;
 }
 
-struct sim_pkt *sim_weave_let_go(struct sim_weave *weave, struct sim_weave_rx *rx,
-				 uint32_t *ret_count)
+struct sim_pkt *sim_conweave_let_go(struct sim_conweave *conweave, struct sim_conweave_rx *rx,
+				    uint32_t *ret_count)
 {
-	struct sim_weave_rx **link = &weave->keeping;
+	struct sim_conweave_rx **link = &conweave->keeping;
 
 	while (*link != rx)
 		link = &(*link)->next;
 	*link = rx->next;
 	*ret_count = rx->count;
-	weave->kept_count -= rx->count;
+	conweave->kept_count -= rx->count;
 	rx->count = 0;
 	rx->epoch = after(rx->epoch);
 	return rx->head;

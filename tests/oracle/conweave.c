@@ -20,7 +20,7 @@ struct receiving {
 	struct item *head, **tail; /* NULL: nothing is kept */
 };
 
-struct weave {
+struct conweave {
 	struct sending *sending;
 	struct receiving *receiving;
 	struct {
@@ -32,17 +32,17 @@ struct weave {
 	uint64_t rerouted, kept;
 };
 
-static const struct sim_weave_params *params(const struct oracle *o)
+static const struct sim_conweave_params *params(const struct oracle *o)
 {
-	return &o->net->params.more.weave;
+	return &o->net->params.more.conweave;
 }
 
-static struct weave *weave_of(struct node *node)
+static struct conweave *conweave_of(struct node *node)
 {
-	if (!node->weave)
-		node->weave = calloc(1, sizeof(*node->weave));
-	CHECK(node->weave != NULL);
-	return node->weave;
+	if (!node->conweave)
+		node->conweave = calloc(1, sizeof(*node->conweave));
+	CHECK(node->conweave != NULL);
+	return node->conweave;
 }
 
 static bool alike(const struct sim_pkt *a, uint32_t dst, uint32_t hash, uint32_t priority)
@@ -50,8 +50,8 @@ static bool alike(const struct sim_pkt *a, uint32_t dst, uint32_t hash, uint32_t
 	return a->dst == dst && a->flow_hash == hash && a->priority == priority;
 }
 
-static struct receiving *receiver(struct weave *w, uint32_t dst, uint32_t hash, uint32_t priority,
-				  ps_t at)
+static struct receiving *receiver(struct conweave *w, uint32_t dst, uint32_t hash,
+				  uint32_t priority, ps_t at)
 {
 	struct receiving *r = w->receiving;
 
@@ -69,7 +69,7 @@ static struct receiving *receiver(struct weave *w, uint32_t dst, uint32_t hash, 
 	return w->receiving = r;
 }
 
-static struct sending *sender(struct weave *w, uint32_t dst, uint32_t hash, uint32_t priority)
+static struct sending *sender(struct conweave *w, uint32_t dst, uint32_t hash, uint32_t priority)
 {
 	for (struct sending *s = w->sending; s; s = s->next)
 		if (alike(&s->like, dst, hash, priority))
@@ -115,7 +115,7 @@ static void answer(struct oracle *o, struct node *node, const struct receiving *
 
 /* ---- at the sender's switch ---- */
 
-static bool was_marked(const struct weave *w, uint32_t group, uint32_t way, ps_t at)
+static bool was_marked(const struct conweave *w, uint32_t group, uint32_t way, ps_t at)
 {
 	for (uint32_t i = 0; i < w->marked_count; i++)
 		if (w->marked[i].group == group && w->marked[i].way == way)
@@ -124,8 +124,8 @@ static bool was_marked(const struct weave *w, uint32_t group, uint32_t way, ps_t
 }
 
 /* One of the two that are drawn, UINT32_MAX: both were marked; *ret_first is the first. */
-static uint32_t draw(struct weave *w, uint64_t key, const struct sim_pkt *pkt, const uint16_t *set,
-		     uint32_t count, uint32_t *ret_first)
+static uint32_t draw(struct conweave *w, uint64_t key, const struct sim_pkt *pkt,
+		     const uint16_t *set, uint32_t count, uint32_t *ret_first)
 {
 	const uint64_t one = key ^ pkt->at * 0xd6e8feb86659fd93u, two = one + 0x9e3779b97f4a7c15u;
 	const uint32_t a = set[sim_route_pick(one, pkt->flow_hash, count)],
@@ -146,7 +146,7 @@ static void ask(struct sending *s, struct sim_note *note, ps_t at)
 	note->round = ++s->round;
 }
 
-static bool late(const struct oracle *o, const struct weave *w, const struct sending *s, ps_t at)
+static bool late(const struct oracle *o, const struct conweave *w, const struct sending *s, ps_t at)
 {
 	const ps_t least = w->least[s->like.dst >> 16];
 
@@ -161,10 +161,10 @@ static bool stays(const struct sending *s, const uint16_t *set, uint32_t count)
 	return false;
 }
 
-void oracle_weave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt,
-			const uint16_t *set, uint32_t count, uint64_t key, uint32_t own_group)
+void oracle_conweave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt,
+			   const uint16_t *set, uint32_t count, uint64_t key, uint32_t own_group)
 {
-	struct weave *w = weave_of(node);
+	struct conweave *w = conweave_of(node);
 	struct sending *s = sender(w, pkt->dst, pkt->flow_hash, pkt->priority);
 	struct sim_note note = {.dst = pkt->dst,
 				.flow_hash = pkt->flow_hash,
@@ -218,7 +218,7 @@ void oracle_weave_first(struct oracle *o, struct node *node, struct sim_pkt *pkt
 		send_note(o, node, &note, &cause, pkt->dst | 0xffff, pkt->priority, way);
 }
 
-static void hear_answer(struct oracle *o, struct weave *w, const struct sim_note *note, ps_t at)
+static void hear_answer(struct oracle *o, struct conweave *w, const struct sim_note *note, ps_t at)
 {
 	const uint32_t group = note->dst >> 16;
 	struct sending *s = sender(w, note->dst, note->flow_hash, note->priority);
@@ -261,9 +261,9 @@ static void let_go(struct oracle *o, struct node *node, struct receiving *r, ps_
 	}
 }
 
-void oracle_weave_timer(struct oracle *o, struct node *node, ps_t at)
+void oracle_conweave_timer(struct oracle *o, struct node *node, ps_t at)
 {
-	for (struct receiving *r = node->weave->receiving; r; r = r->next)
+	for (struct receiving *r = node->conweave->receiving; r; r = r->next)
 		if (r->head && r->resume_at == at)
 			let_go(o, node, r, at, false);
 }
@@ -281,9 +281,9 @@ static void resume_after(struct oracle *o, struct node *node, struct receiving *
 				      .port = ORACLE_WEAVE});
 }
 
-void oracle_weave_last(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t way)
+void oracle_conweave_last(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t way)
 {
-	struct weave *w = weave_of(node);
+	struct conweave *w = conweave_of(node);
 	struct receiving *r = receiver(w, pkt->dst, pkt->flow_hash, pkt->priority, pkt->at);
 	const struct sim_pkt cause = *pkt;
 	const uint32_t epoch = pkt->epoch;
@@ -319,10 +319,10 @@ void oracle_weave_last(struct oracle *o, struct node *node, struct sim_pkt *pkt,
 	}
 }
 
-void oracle_weave_note(struct oracle *o, struct node *node, const struct sim_pkt *pkt)
+void oracle_conweave_note(struct oracle *o, struct node *node, const struct sim_pkt *pkt)
 {
 	const struct sim_note note = o->net->body->read_note(pkt);
-	struct weave *w = weave_of(node);
+	struct conweave *w = conweave_of(node);
 	struct receiving *r;
 	const uint32_t next = (note.epoch + 1u) % 4;
 
@@ -347,23 +347,23 @@ void oracle_weave_note(struct oracle *o, struct node *node, const struct sim_pkt
 	answer(o, node, r, SIM_NOTE_CLEAR, note.epoch, 0, pkt);
 }
 
-void oracle_weave_finish(struct node *node)
+void oracle_conweave_finish(struct node *node)
 {
-	const struct weave *w = weave_of(node);
+	const struct conweave *w = conweave_of(node);
 
 	sim_digest_add(node->sim, 3, w->rerouted, w->kept);
-	while (node->weave->sending) {
-		struct sending *s = node->weave->sending;
+	while (node->conweave->sending) {
+		struct sending *s = node->conweave->sending;
 
-		node->weave->sending = s->next;
+		node->conweave->sending = s->next;
 		free(s);
 	}
-	while (node->weave->receiving) {
-		struct receiving *r = node->weave->receiving;
+	while (node->conweave->receiving) {
+		struct receiving *r = node->conweave->receiving;
 
-		node->weave->receiving = r->next;
+		node->conweave->receiving = r->next;
 		free(r);
 	}
-	free(node->weave);
-	node->weave = NULL;
+	free(node->conweave);
+	node->conweave = NULL;
 }

@@ -37,11 +37,11 @@
 
 struct seen {
 	uint64_t slow; /* frames that leaf0 has sent to spine1 */
-	uint64_t again, nacked,
+	uint64_t retransmitted, nacked,
 		answered; /* by hosts: retransmitted; NAKs heard and sent for gaps */
 	uint64_t completed;
 	uint64_t digest;
-	struct sim_weave_stats weave;
+	struct sim_conweave_stats conweave;
 };
 
 static struct seen play(const char *text, uint32_t threads, ps_t until)
@@ -56,20 +56,21 @@ static struct seen play(const char *text, uint32_t threads, ps_t until)
 	for (uint32_t i = 0; i < w.fabric.host_count; i++) {
 		const struct hca_counters *c = hca_device_counters(w.fabric.hosts[i].hca);
 
-		seen.again += c->packets_retransmitted;
+		seen.retransmitted += c->packets_retransmitted;
 		seen.nacked += c->packet_seq_err;
 		seen.answered += c->out_of_sequence;
 	}
 	for (uint64_t i = 0; i < w.scenario.flow_count; i++)
 		seen.completed += w.scenario.flows[i].status == TRAFFIC_OK;
 	for (uint32_t i = 0; i < w.fabric.switch_count; i++) {
-		const struct sim_weave_stats stats = sim_switch_weave_stats(w.fabric.switches[i]);
+		const struct sim_conweave_stats stats =
+			sim_switch_conweave_stats(w.fabric.switches[i]);
 
-		seen.weave.rerouted += stats.rerouted;
-		seen.weave.kept += stats.kept;
-		seen.weave.overdue += stats.overdue;
-		seen.weave.notes_sent += stats.notes_sent;
-		seen.weave.notes_heard += stats.notes_heard;
+		seen.conweave.rerouted += stats.rerouted;
+		seen.conweave.kept += stats.kept;
+		seen.conweave.overdue += stats.overdue;
+		seen.conweave.notes_sent += stats.notes_sent;
+		seen.conweave.notes_heard += stats.notes_heard;
 	}
 	world_end(&w);
 	return seen;
@@ -85,7 +86,7 @@ static void flows_leave_a_way_that_is_slow(void **state)
 
 	(void)state;
 	assert_in_range(stay_on.slow - stay.slow, 140, 151);
-	assert_true(leave.weave.rerouted > 0);
+	assert_true(leave.conweave.rerouted > 0);
 	/* Tried now and then, once the marks of the last time are forgotten. */
 	assert_true(leave_on.slow - leave.slow < 50);
 }
@@ -97,14 +98,14 @@ static void what_is_rerouted_arrives_in_order(void **state)
 			  pairs = play(WEAVE PAIRS, 1, PS_NEVER);
 
 	(void)state;
-	assert_true(slow.weave.rerouted > 0 && slow.weave.kept > 0);
-	assert_int_equal(slow.again + slow.nacked + slow.answered, 0);
-	assert_true(load.weave.rerouted > 50 && load.weave.kept > 100);
-	assert_int_equal(load.weave.overdue, 0);
-	assert_int_equal(load.again + load.nacked + load.answered, 0);
-	assert_int_equal(load.weave.notes_sent, load.weave.notes_heard);
-	assert_true(pairs.weave.rerouted > 500 && pairs.weave.kept > 5000);
-	assert_int_equal(pairs.again + pairs.nacked + pairs.answered, 0);
+	assert_true(slow.conweave.rerouted > 0 && slow.conweave.kept > 0);
+	assert_int_equal(slow.retransmitted + slow.nacked + slow.answered, 0);
+	assert_true(load.conweave.rerouted > 50 && load.conweave.kept > 100);
+	assert_int_equal(load.conweave.overdue, 0);
+	assert_int_equal(load.retransmitted + load.nacked + load.answered, 0);
+	assert_int_equal(load.conweave.notes_sent, load.conweave.notes_heard);
+	assert_true(pairs.conweave.rerouted > 500 && pairs.conweave.kept > 5000);
+	assert_int_equal(pairs.retransmitted + pairs.nacked + pairs.answered, 0);
 }
 
 static void threads_change_nothing(void **state)

@@ -20,7 +20,7 @@ struct choice {
 	uint32_t count;
 };
 
-struct again {
+struct rerun {
 	const char *name;
 	struct replay replay;
 	struct sampler sampler;
@@ -32,16 +32,16 @@ struct again {
 
 /* ---- the run ---- */
 
-static int refuse(const struct again *again, int error)
+static int refuse(const struct rerun *rerun, int error)
 {
 	if (error)
-		command_say("%s: %s", again->name, strerror(-error));
+		command_say("%s: %s", rerun->name, strerror(-error));
 	return error ? COMMAND_BROKEN : COMMAND_DONE;
 }
 
-static struct result_source source_of(const struct again *again, double began)
+static struct result_source source_of(const struct rerun *rerun, double began)
 {
-	const struct replay *replay = &again->replay;
+	const struct replay *replay = &rerun->replay;
 
 	return (struct result_source){.scenario = &replay->scenario,
 				      .fabric = &replay->fabric,
@@ -53,9 +53,9 @@ static struct result_source source_of(const struct again *again, double began)
 }
 
 /* @choice: whose packets are kept; NULL: only the result is wanted. */
-static int run_again(struct again *again, const struct choice *choice)
+static int rerun_once(struct rerun *rerun, const struct choice *choice)
 {
-	struct replay *replay = &again->replay;
+	struct replay *replay = &rerun->replay;
 	const double began = progress_clock();
 	struct result_source source;
 	int ret = replay_build(replay);
@@ -63,45 +63,45 @@ static int run_again(struct again *again, const struct choice *choice)
 	if (ret)
 		return ret;
 	if (choice) {
-		ret = sampler_start(&again->sampler, &replay->fabric);
+		ret = sampler_start(&rerun->sampler, &replay->fabric);
 		if (!ret && replay->scenario.switches.fc == SCENARIO_FC_PFC)
-			ret = pause_tree_start(&again->pauses, &replay->events);
+			ret = pause_tree_start(&rerun->pauses, &replay->events);
 		ret = ret ? ret
-			  : packet_log_start(&again->packets, &replay->events, choice->flows,
+			  : packet_log_start(&rerun->packets, &replay->events, choice->flows,
 					     choice->count);
 	}
 	ret = ret ? ret : replay_run(replay);
 	if (ret)
-		return refuse(again, ret);
-	source = source_of(again, began);
+		return refuse(rerun, ret);
+	source = source_of(rerun, began);
 	if (choice)
-		sampler_end(&again->sampler, result_time(&source));
-	pause_tree_end(&again->pauses, result_time(&source));
-	ret = result_collect(&source, &again->result);
+		sampler_end(&rerun->sampler, result_time(&source));
+	pause_tree_end(&rerun->pauses, result_time(&source));
+	ret = result_collect(&source, &rerun->result);
 	if (!ret && choice)
 		ret = advice_make(
-			&(struct advice_source){&again->result, replay->traffic, &again->pauses},
-			&again->advice);
-	return refuse(again, ret ? ret : expect_judge(&again->result));
+			&(struct advice_source){&rerun->result, replay->traffic, &rerun->pauses},
+			&rerun->advice);
+	return refuse(rerun, ret ? ret : expect_judge(&rerun->result));
 }
 
-static void fini(struct again *again)
+static void fini(struct rerun *rerun)
 {
-	result_free(&again->result);
-	packet_log_fini(&again->packets);
-	pause_tree_fini(&again->pauses);
-	sampler_fini(&again->sampler);
-	replay_fini(&again->replay);
-	*again = (struct again){.name = again->name};
+	result_free(&rerun->result);
+	packet_log_fini(&rerun->packets);
+	pause_tree_fini(&rerun->pauses);
+	sampler_fini(&rerun->sampler);
+	replay_fini(&rerun->replay);
+	*rerun = (struct rerun){.name = rerun->name};
 }
 
-static void warn_of_change(const struct again *again)
+static void warn_of_change(const struct rerun *rerun)
 {
-	const char *change = replay_change(&again->replay, again->result.digest,
-					   replay_is_fixed(&again->replay));
+	const char *change = replay_change(&rerun->replay, rerun->result.digest,
+					   replay_is_fixed(&rerun->replay));
 
 	if (change)
-		command_say("%s: %s", again->name, change);
+		command_say("%s: %s", rerun->name, change);
 }
 
 /* ---- which flows ---- */
@@ -164,23 +164,23 @@ static void add_worst(const struct result *result, const char *class, struct cho
 		choice->flows[choice->count++] = worst->id;
 }
 
-static int choose(struct again *again, const struct command_options *options,
+static int choose(struct rerun *rerun, const struct command_options *options,
 		  struct choice *ret_choice)
 {
-	const struct scenario *scenario = &again->replay.scenario;
+	const struct scenario *scenario = &rerun->replay.scenario;
 	int ret;
 
 	if (options->flows)
 		return read_flows(options->flows, scenario->flow_count, ret_choice);
 	if (scenario->flow_count == 0)
 		return COMMAND_DONE;
-	ret = run_again(again, NULL);
+	ret = rerun_once(rerun, NULL);
 	for (int i = 0; i < WORST && !ret; i++)
-		add_worst(&again->result, NULL, ret_choice);
-	for (uint32_t i = 0; i < again->result.class_count && !ret; i++)
-		add_worst(&again->result, again->result.classes[i].name, ret_choice);
-	fini(again);
-	return ret ? ret : replay_open(&again->replay, again->name, options);
+		add_worst(&rerun->result, NULL, ret_choice);
+	for (uint32_t i = 0; i < rerun->result.class_count && !ret; i++)
+		add_worst(&rerun->result, rerun->result.classes[i].name, ret_choice);
+	fini(rerun);
+	return ret ? ret : replay_open(&rerun->replay, rerun->name, options);
 }
 
 /* ---- the page ---- */
@@ -197,54 +197,54 @@ static int write_report(FILE *file, const void *owner)
 	return report_write(owner, file);
 }
 
-static struct report report_of(const struct again *again)
+static struct report report_of(const struct rerun *rerun)
 {
-	return (struct report){.result = &again->result,
-			       .sampler = &again->sampler,
-			       .pauses = &again->pauses,
-			       .packets = &again->packets,
-			       .advice = &again->advice};
+	return (struct report){.result = &rerun->result,
+			       .sampler = &rerun->sampler,
+			       .pauses = &rerun->pauses,
+			       .packets = &rerun->packets,
+			       .advice = &rerun->advice};
 }
 
-static int one(struct again *again, const struct command_options *options,
+static int one(struct rerun *rerun, const struct command_options *options,
 	       const struct folder *folder)
 {
 	struct choice choice = {.count = 0};
-	int ret = choose(again, options, &choice);
+	int ret = choose(rerun, options, &choice);
 
-	again->replay.rows_in = folder->path;
-	ret = ret ? ret : run_again(again, &choice);
+	rerun->replay.rows_in = folder->path;
+	ret = ret ? ret : rerun_once(rerun, &choice);
 	if (!ret)
-		warn_of_change(again);
+		warn_of_change(rerun);
 	return ret;
 }
 
-static int open_folder(struct folder *folder, const struct again *again,
+static int open_folder(struct folder *folder, const struct rerun *rerun,
 		       const struct command_options *options)
 {
-	const char *out = options->out ? options->out : is_folder(again->name) ? again->name : NULL;
+	const char *out = options->out ? options->out : is_folder(rerun->name) ? rerun->name : NULL;
 
-	return folder_open(folder, out, again->replay.scenario.name);
+	return folder_open(folder, out, rerun->replay.scenario.name);
 }
 
-static int open_one(struct again *again, const char *name, const struct command_options *options)
+static int open_one(struct rerun *rerun, const char *name, const struct command_options *options)
 {
 	int ret;
 
-	again->name = name;
-	ret = replay_open(&again->replay, name, options);
-	return ret ? ret : expect_check(&again->replay.scenario);
+	rerun->name = name;
+	ret = replay_open(&rerun->replay, name, options);
+	return ret ? ret : expect_check(&rerun->replay.scenario);
 }
 
-static int page_of_one(struct again *again, const struct command_options *options)
+static int page_of_one(struct rerun *rerun, const struct command_options *options)
 {
 	struct folder folder;
 	struct report report;
-	int ret = open_folder(&folder, again, options);
+	int ret = open_folder(&folder, rerun, options);
 
-	ret = ret ? ret : one(again, options, &folder);
+	ret = ret ? ret : one(rerun, options, &folder);
 	if (!ret) {
-		report = report_of(again);
+		report = report_of(rerun);
 		ret = folder_put(&folder, "report.html", write_report, &report);
 	}
 	if (!ret)
@@ -265,21 +265,21 @@ static int write_both(FILE *file, const void *owner)
 	return report_write_pair(both->reports, both->names, file);
 }
 
-static int page_of_two(struct again *again, const struct command_options *options)
+static int page_of_two(struct rerun *rerun, const struct command_options *options)
 {
 	struct both both;
 	struct folder folder;
 	char name[256];
 	int ret;
 
-	snprintf(name, sizeof(name), "%.100s-and-%.100s", again[0].replay.scenario.name,
-		 again[1].replay.scenario.name);
+	snprintf(name, sizeof(name), "%.100s-and-%.100s", rerun[0].replay.scenario.name,
+		 rerun[1].replay.scenario.name);
 	ret = folder_open(&folder, options->out, name);
 	for (int i = 0; i < 2 && !ret; i++)
-		ret = one(&again[i], options, &folder);
+		ret = one(&rerun[i], options, &folder);
 	for (int i = 0; i < 2 && !ret; i++) {
-		both.reports[i] = report_of(&again[i]);
-		both.names[i] = again[i].name;
+		both.reports[i] = report_of(&rerun[i]);
+		both.names[i] = rerun[i].name;
 	}
 	ret = ret ? ret : folder_put(&folder, "report.html", write_both, &both);
 	if (!ret)
@@ -288,18 +288,18 @@ static int page_of_two(struct again *again, const struct command_options *option
 	return ret;
 }
 
-static int report_again(const struct command_options *options)
+static int report_rerun(const struct command_options *options)
 {
-	struct again again[2] = {{.name = NULL}};
+	struct rerun rerun[2] = {{.name = NULL}};
 	int ret = 0;
 
 	for (uint32_t i = 0; i < options->arg_count && !ret; i++)
-		ret = open_one(&again[i], options->args[i], options);
+		ret = open_one(&rerun[i], options->args[i], options);
 	if (!ret)
-		ret = options->arg_count == 2 ? page_of_two(again, options)
-					      : page_of_one(&again[0], options);
+		ret = options->arg_count == 2 ? page_of_two(rerun, options)
+					      : page_of_one(&rerun[0], options);
 	for (int i = 0; i < 2; i++)
-		fini(&again[i]);
+		fini(&rerun[i]);
 	return ret;
 }
 
@@ -317,5 +317,5 @@ const struct command command_report = {
 		   COMMAND_FLOWS,
 	.args_min = 1,
 	.args_max = 2,
-	.run = report_again,
+	.run = report_rerun,
 };

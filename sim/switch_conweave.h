@@ -21,16 +21,16 @@
 #include "sim/switch_internal.h"
 
 /* One flow, as a switch sees it: address, hash and priority. */
-struct sim_weave_key {
+struct sim_conweave_key {
 	uint32_t dst, hash;
 	uint8_t priority;
 };
 
-enum sim_weave_state { SIM_WEAVE_STABLE, SIM_WEAVE_ASKING, SIM_WEAVE_CLEARING };
+enum sim_conweave_state { SIM_WEAVE_STABLE, SIM_WEAVE_ASKING, SIM_WEAVE_CLEARING };
 
 /* At the sender's switch. */
-struct sim_weave_tx {
-	struct sim_weave_key key;
+struct sim_conweave_tx {
+	struct sim_conweave_key key;
 	uint16_t way;
 	uint8_t epoch, state;
 	bool used;
@@ -39,8 +39,8 @@ struct sim_weave_tx {
 };
 
 /* At the receiver's. */
-struct sim_weave_rx {
-	struct sim_weave_key key;
+struct sim_conweave_rx {
+	struct sim_conweave_key key;
 	uint8_t epoch; /* whose frames go on */
 	uint8_t known; /* mask of epochs whose ways are known */
 	bool used;
@@ -48,47 +48,47 @@ struct sim_weave_rx {
 	ps_t last_at, notified_at;
 	struct sim_pkt *head, *tail; /* of the next epoch */
 	uint32_t count;
-	ps_t resume_at;		   /* where count > 0 */
-	struct sim_weave_rx *next; /* among those with frames */
+	ps_t resume_at;		      /* where count > 0 */
+	struct sim_conweave_rx *next; /* among those with frames */
 };
 
-struct sim_weave {
+struct sim_conweave {
 	struct sim_agent agent; /* hears notes */
 	uint32_t places;	/* of both tables */
-	struct sim_weave_tx *tx;
-	struct sim_weave_rx *rx;
+	struct sim_conweave_tx *tx;
+	struct sim_conweave_rx *rx;
 	ps_t *busy; /* by group * ports + port: until then */
 	ps_t *rtt;  /* by group: the least so far, PS_NEVER: none */
-	struct sim_weave_rx *keeping;
+	struct sim_conweave_rx *keeping;
 	uint64_t kept_bytes;
 	uint32_t kept_count;
-	struct sim_weave_stats stats;
+	struct sim_conweave_stats stats;
 };
 
 /* switch_full.c: the agent's. */
-void sim_weave_on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
-			const struct sim_pkt *frame);
+void sim_conweave_on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
+			   const struct sim_pkt *frame);
 
-struct sim_weave *sim_weave_create(const struct sim_switch *sw); /* NULL: no memory */
-void sim_weave_destroy(struct sim_weave *weave);		 /* NULL allowed */
+struct sim_conweave *sim_conweave_create(const struct sim_switch *sw); /* NULL: no memory */
+void sim_conweave_destroy(struct sim_conweave *conweave);	       /* NULL allowed */
 
 /* The way of @pkt, which a host here has sent to another switch's, among @count of @set; its epoch
  * is set. True: @ret_note follows it on that way. */
-bool sim_weave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
-		     uint32_t count, uint32_t *ret_way, struct sim_note *ret_note);
+bool sim_conweave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
+			uint32_t count, uint32_t *ret_way, struct sim_note *ret_note);
 /* @pkt is for a host here. False: it is kept, once it is charged, in *ret_rx. @ret_note, which has
  * a kind or not, goes to its group. */
-bool sim_weave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_weave_rx **ret_rx,
-		    struct sim_note *ret_note);
-void sim_weave_keep(struct sim_switch *sw, struct sim_weave_rx *rx, struct sim_pkt *pkt);
+bool sim_conweave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_conweave_rx **ret_rx,
+		       struct sim_note *ret_note);
+void sim_conweave_keep(struct sim_switch *sw, struct sim_conweave_rx *rx, struct sim_pkt *pkt);
 /* A note for this switch. What is kept in *ret_rx goes on now; NULL: nothing. @ret_note as above.
  */
-void sim_weave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
-		    struct sim_weave_rx **ret_rx, struct sim_note *ret_note);
+void sim_conweave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
+		       struct sim_conweave_rx **ret_rx, struct sim_note *ret_note);
 /* The one whose time is first, at *ret_at; NULL: none, PS_NEVER. */
-struct sim_weave_rx *sim_weave_first(const struct sim_weave *weave, ps_t *ret_at);
+struct sim_conweave_rx *sim_conweave_first(const struct sim_conweave *conweave, ps_t *ret_at);
 /* @rx keeps nothing more, and its next epoch begins: its frames, a list through the first word. */
-struct sim_pkt *sim_weave_let_go(struct sim_weave *weave, struct sim_weave_rx *rx,
-				 uint32_t *ret_count);
+struct sim_pkt *sim_conweave_let_go(struct sim_conweave *conweave, struct sim_conweave_rx *rx,
+				    uint32_t *ret_count);
 
 #endif

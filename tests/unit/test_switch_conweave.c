@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a switch that reroutes decides, frame by frame: no frame is moved here. */
-#include "sim/switch_weave.h"
+#include "sim/switch_conweave.h"
 
 #include "tests/test.h"
 
@@ -15,17 +15,17 @@ struct leaf {
 
 static void make_leaf_of(struct leaf *leaf, uint32_t group, uint32_t flows)
 {
-	*leaf = (struct leaf){.more.params.weave = {.reply = 4 * PS_US,
-						    .busy = 16 * PS_US,
-						    .resume = 200 * PS_US,
-						    .expiry = 300 * PS_US,
-						    .flows = flows}};
+	*leaf = (struct leaf){.more.params.conweave = {.reply = 4 * PS_US,
+						       .busy = 16 * PS_US,
+						       .resume = 200 * PS_US,
+						       .expiry = 300 * PS_US,
+						       .flows = flows}};
 	leaf->sw.more = &leaf->more;
 	leaf->sw.table.group_count = 40;
 	leaf->sw.node.port_count = 5;
 	leaf->sw.table.own_group = group;
-	leaf->more.weave = sim_weave_create(&leaf->sw);
-	assert_non_null(leaf->more.weave);
+	leaf->more.conweave = sim_conweave_create(&leaf->sw);
+	assert_non_null(leaf->more.conweave);
 }
 
 static void make_leaf(struct leaf *leaf, uint32_t group)
@@ -35,7 +35,7 @@ static void make_leaf(struct leaf *leaf, uint32_t group)
 
 static void end_leaf(struct leaf *leaf)
 {
-	sim_weave_destroy(leaf->more.weave);
+	sim_conweave_destroy(leaf->more.conweave);
 }
 
 static struct sim_pkt frame(uint32_t flow, uint8_t epoch, ps_t at)
@@ -54,7 +54,7 @@ static struct sim_note leave(struct leaf *leaf, uint32_t flow, ps_t at, const ui
 	struct sim_note note;
 
 	*ret_pkt = frame(flow, 0, at);
-	if (!sim_weave_leave(&leaf->sw, ret_pkt, set, count, ret_way, &note))
+	if (!sim_conweave_leave(&leaf->sw, ret_pkt, set, count, ret_way, &note))
 		note.kind = SIM_NOTE_NONE;
 	return note;
 }
@@ -63,24 +63,24 @@ static struct sim_note leave(struct leaf *leaf, uint32_t flow, ps_t at, const ui
 static struct sim_note hear(struct leaf *leaf, const struct sim_note *note, ps_t at)
 {
 	struct sim_note answer;
-	struct sim_weave_rx *rx;
+	struct sim_conweave_rx *rx;
 	uint32_t count;
 
-	sim_weave_hear(&leaf->sw, note, at, &rx, &answer);
+	sim_conweave_hear(&leaf->sw, note, at, &rx, &answer);
 	if (rx)
-		sim_weave_let_go(leaf->more.weave, rx, &count);
+		sim_conweave_let_go(leaf->more.conweave, rx, &count);
 	return answer;
 }
 
 /* Whether it goes on at once. */
 static bool come(struct leaf *leaf, struct sim_pkt *pkt)
 {
-	struct sim_weave_rx *rx;
+	struct sim_conweave_rx *rx;
 	struct sim_note note;
 
-	if (sim_weave_come(&leaf->sw, pkt, &rx, &note))
+	if (sim_conweave_come(&leaf->sw, pkt, &rx, &note))
 		return true;
-	sim_weave_keep(&leaf->sw, rx, pkt);
+	sim_conweave_keep(&leaf->sw, rx, pkt);
 	return false;
 }
 
@@ -216,7 +216,7 @@ static void many_flows_find_their_places(void **state)
 		note = hear(&to, &note, 3 * PS_US);
 		assert_int_equal(note.kind, SIM_NOTE_REPLY);
 	}
-	assert_int_equal(from.more.weave->stats.untracked, 0);
+	assert_int_equal(from.more.conweave->stats.untracked, 0);
 	end_leaf(&from);
 	end_leaf(&to);
 }
@@ -233,7 +233,7 @@ static void as_many_flows_are_known_as_asked_for(void **state)
 	(void)state;
 	make_leaf_of(&from, HERE, 64);
 	make_leaf_of(&to, THERE, 64);
-	untracked = &from.more.weave->stats.untracked;
+	untracked = &from.more.conweave->stats.untracked;
 	for (uint32_t flow = 0; flow < 64; flow++) {
 		note = leave(&from, flow, PS_US, both, 2, &pkt, &way);
 		assert_int_equal(note.kind, SIM_NOTE_REQUEST);
@@ -246,7 +246,7 @@ static void as_many_flows_are_known_as_asked_for(void **state)
 		assert_true(come(&to, &pkt));
 	}
 	assert_int_equal(*untracked, 3);
-	assert_int_equal(to.more.weave->stats.untracked, 3);
+	assert_int_equal(to.more.conweave->stats.untracked, 3);
 	note = leave(&from, 64, 302 * PS_US, both, 2, &pkt, &way);
 	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
 	assert_int_equal(*untracked, 3);

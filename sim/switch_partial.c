@@ -28,44 +28,44 @@ void sim_switch_wait(struct engine_thread *et, struct sim_switch *sw, struct sim
 {
 	struct sim_switch_more *more = sw->more;
 	const struct sim_port *in = &sw->node.ports[pkt->port];
-	uint32_t i = more->late_count;
+	uint32_t i = more->partial_count;
 
-	if (more->late_count == more->late_max) {
-		const uint32_t max = more->late_max ? 2 * more->late_max : 16;
-		void *late = util_realloc(more->late, max, sizeof(struct sim_pkt *));
+	if (more->partial_count == more->partial_max) {
+		const uint32_t max = more->partial_max ? 2 * more->partial_max : 16;
+		void *partial = util_realloc(more->partial, max, sizeof(struct sim_pkt *));
 
-		if (!late) {
+		if (!partial) {
 			sim_fail(&et->pub, -ENOMEM);
 			sim_switch_drop(et, sw, pkt);
 			return;
 		}
-		more->late = late;
-		more->late_max = max;
+		more->partial = partial;
+		more->partial_max = max;
 	}
 	pkt->at += sim_port_tx_time(in, pkt->bytes) - sim_port_tx_time(in, more->params.head_bytes);
-	for (more->late_count++; i > 0; i = (i - 1) / 2) {
-		if (!sim_switch_before(sw, pkt, more->late[(i - 1) / 2]))
+	for (more->partial_count++; i > 0; i = (i - 1) / 2) {
+		if (!sim_switch_before(sw, pkt, more->partial[(i - 1) / 2]))
 			break;
-		more->late[i] = more->late[(i - 1) / 2];
+		more->partial[i] = more->partial[(i - 1) / 2];
 	}
-	more->late[i] = pkt;
+	more->partial[i] = pkt;
 }
 
-struct sim_pkt *sim_switch_late_take(struct sim_switch *sw)
+struct sim_pkt *sim_switch_partial_take(struct sim_switch *sw)
 {
 	struct sim_switch_more *more = sw->more;
-	struct sim_pkt *first = more->late[0], *last = more->late[--more->late_count];
+	struct sim_pkt *first = more->partial[0], *last = more->partial[--more->partial_count];
 	uint32_t i = 0, child;
 
-	while ((child = 2 * i + 1) < more->late_count) {
-		if (child + 1 < more->late_count &&
-		    sim_switch_before(sw, more->late[child + 1], more->late[child]))
+	while ((child = 2 * i + 1) < more->partial_count) {
+		if (child + 1 < more->partial_count &&
+		    sim_switch_before(sw, more->partial[child + 1], more->partial[child]))
 			child++;
-		if (!sim_switch_before(sw, more->late[child], last))
+		if (!sim_switch_before(sw, more->partial[child], last))
 			break;
-		more->late[i] = more->late[child];
+		more->partial[i] = more->partial[child];
 		i = child;
 	}
-	more->late[i] = last;
+	more->partial[i] = last;
 	return first;
 }
