@@ -32,6 +32,11 @@ void *util_calloc(size_t count, size_t bytes)
 	return posix_memalign(&ptr, CACHE_LINE, size) == 0 ? memset(ptr, 0, size) : NULL;
 }
 
+void *util_zalloc(size_t bytes)
+{
+	return fails() ? NULL : calloc(1, bytes ? bytes : 1);
+}
+
 void *util_realloc(void *ptr, size_t count, size_t bytes)
 {
 	if (fails() || (bytes && count > SIZE_MAX / bytes))

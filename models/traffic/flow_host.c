@@ -106,6 +106,9 @@ static int open_qp(struct traffic_host *th, struct traffic_flow *flow, bool is_s
 			.recv_depth = is_sink && is_uc ? depth : 0,
 			.send_sge_max = !is_sink},
 		.signal_all = true,
+		.half = is_uc	  ? HCA_BOTH_HALVES
+			: is_sink ? HCA_RESPONDER
+				  : HCA_REQUESTER,
 		.dest_rd_atomic_max = 1,
 		.request_packets = awaited_packets(th, flow, is_sink),
 		.qpn = is_sink ? flow->sink_qpn : flow->source_qpn,
@@ -151,7 +154,7 @@ static void post_writes(struct traffic_host *th, struct traffic_flow *flow, stru
 		};
 
 		CHECK(hca_qp_post_send(th->host->hca, qp, &wr, th->host->now) == 0);
-		flow->source.writes_left++;
+		flow->writes_left++;
 	}
 }
 
@@ -311,7 +314,7 @@ static int source_completion(struct traffic_host *th, struct traffic_flow *flow)
 {
 	if (flow->pair)
 		flow->pair->writes_posted--;
-	if (--flow->source.writes_left > 0)
+	if (--flow->writes_left > 0)
 		return 0;
 	if (th->host->params.flow_uc)
 		flow->is_sent = true;
@@ -361,10 +364,11 @@ static int start_one(struct traffic_host *th, const struct traffic_start *start)
 static ps_t next_start_at(const struct traffic_host *th)
 {
 	const struct traffic_queue *queue = &th->queue;
-	ps_t at = th->next_start < th->start_count ? th->starts[th->next_start].at : PS_NEVER;
+	ps_t at = th->next_start < th->start_count ? traffic_start_at(&th->starts[th->next_start])
+						   : PS_NEVER;
 
-	if (queue->first < queue->count && queue->starts[queue->first].at < at)
-		at = queue->starts[queue->first].at;
+	if (queue->first < queue->count && traffic_start_at(&queue->starts[queue->first]) < at)
+		at = traffic_start_at(&queue->starts[queue->first]);
 	return at;
 }
 
@@ -375,10 +379,12 @@ static int start_due(struct traffic_host *th)
 	const ps_t now = th->host->now;
 	int ret = 0;
 
-	for (; th->next_start < th->start_count && th->starts[th->next_start].at <= now && !ret;
+	for (; th->next_start < th->start_count &&
+	       traffic_start_at(&th->starts[th->next_start]) <= now && !ret;
 	     th->next_start++)
 		ret = start_one(th, &th->starts[th->next_start]);
-	for (; queue->first < queue->count && queue->starts[queue->first].at <= now && !ret;
+	for (; queue->first < queue->count &&
+	       traffic_start_at(&queue->starts[queue->first]) <= now && !ret;
 	     queue->first++)
 		ret = start_one(th, &queue->starts[queue->first]);
 	return ret;
@@ -451,7 +457,7 @@ int traffic_host_init(struct traffic *traffic, uint32_t number)
 	th->client = (struct host_client){.cq = th->cq, .on_completion = on_completion};
 	host->client = &th->client;
 	if (th->start_count > 0)
-		sim_local_schedule(&host->local, &th->event, th->starts[0].at);
+		sim_local_schedule(&host->local, &th->event, traffic_start_at(&th->starts[0]));
 	return 0;
 }
 

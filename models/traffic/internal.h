@@ -9,10 +9,14 @@
 enum { TRAFFIC_WRITE_MAX = 1 << 30 }; /* bytes of one work request */
 
 struct traffic_start { /* an end of a flow comes into being */
-	ps_t at;
 	struct traffic_flow *flow;
 	bool is_sink;
 };
+
+static inline ps_t traffic_start_at(const struct traffic_start *start)
+{
+	return start->flow->start_at;
+}
 
 /* One end of one flow, as its host meets it. */
 struct traffic_end {

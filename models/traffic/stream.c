@@ -220,9 +220,10 @@ static int queue_end(struct traffic_feed *feed, const struct traffic_end *end)
 	if (reserve_start(&th->queue) != 0)
 		return -ENOMEM;
 	th->queue.starts[th->queue.count++] = end->start;
-	traffic_host_wake(th, end->start.at);
+	traffic_host_wake(th, traffic_start_at(&end->start));
 	if (feed->running) /* the first window visits every node */
-		sim_wake_between(feed->traffic->fabric->sim, &th->host->node, end->start.at);
+		sim_wake_between(feed->traffic->fabric->sim, &th->host->node,
+				 traffic_start_at(&end->start));
 	return 0;
 }
 

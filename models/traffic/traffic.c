@@ -73,7 +73,8 @@ int traffic_compare_ends(const void *a, const void *b)
 	const struct traffic_end *x = a, *y = b;
 	int order = compare_u64(x->host, y->host);
 
-	order = order ? order : compare_u64(x->start.at, y->start.at);
+	order = order ? order
+		      : compare_u64(traffic_start_at(&x->start), traffic_start_at(&y->start));
 	order = order ? order : compare_u64(x->order, y->order);
 	return order ? order : compare_u64(x->key, y->key);
 }
@@ -92,7 +93,7 @@ struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_
 		.order = util_hash_words(seed, order, 4),
 		.host = host,
 		.qpn = (uint32_t)util_hash_words(seed, numbers, 3) & (TRAFFIC_QPNS - 1),
-		.start = {.at = flow->start_at, .flow = flow, .is_sink = is_sink},
+		.start = {.flow = flow, .is_sink = is_sink},
 	};
 }
 

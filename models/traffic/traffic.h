@@ -26,6 +26,8 @@ struct traffic_flow {
 	uint32_t src, dst; /* positions in the host table */
 	uint32_t class_index;
 	uint8_t priority;
+	bool is_sent;  /* the traffic module's own; UC: the requester has completed it */
+	bool streamed; /* its own, too */
 	uint64_t bytes;
 	ps_t start_at;
 	/* What became of it. */
@@ -36,11 +38,10 @@ struct traffic_flow {
 	/* The traffic module's own. */
 	uint64_t key, va;
 	uint32_t source_qpn, sink_qpn;
-	bool is_sent;		   /* UC: the requester has completed it */
+	uint32_t writes_left;	   /* of its WRITEs, not complete */
 	uint32_t writes_here;	   /* UC: of its WRITEs, whole at the sink */
 	struct traffic_pair *pair; /* whose queue pair it shares; NULL: it has its own */
 	struct hca_qp *sink_qp;
-	bool streamed;
 	uint64_t id;
 	struct traffic_flow *next, *next_ended; /* of a stream */
 	struct traffic_flow *next_of_pair;	/* that is to end after this one */
@@ -49,7 +50,6 @@ struct traffic_flow {
 	struct traffic_source {
 		struct hca_qp *qp;
 		struct hca_mr *mr;
-		uint32_t writes_left;
 	} source;
 };
 

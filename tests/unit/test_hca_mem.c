@@ -49,7 +49,7 @@ static struct hca_device_params device_params(uint64_t key)
 			    .psn_window = 16,
 			    .ack_every = 64,
 			    .cc = &cc_none,
-			    .qp_max = 8,
+			    .qp_max = 16,
 			    .cq_max = 3,
 			    .mr_max = 3000,
 			    .pd_max = 2,
@@ -268,7 +268,7 @@ static void test_no_memory_at_any_point(void **state)
 		struct hca_mr *mr;
 		struct hca_qp *qp;
 
-		assert_true(n < 100);
+		assert_true(n < 200);
 		util_alloc_fail_after(n);
 		other = device(3);
 		done = other && hca_pd_create(other, &init.pd) == 0 &&
@@ -277,6 +277,12 @@ static void test_no_memory_at_any_point(void **state)
 		init.send_cq = init.recv_cq = cq;
 		for (int i = 0; done && i < 5; i++) /* the map and the heaps grow */
 			done = hca_qp_create(other, &init, &qp) == 0;
+		for (int i = 0; done && i < 10; i++) { /* and so do slabs */
+			init.half = i % 2 ? HCA_REQUESTER : HCA_RESPONDER;
+			init.cap =
+				(struct hca_qp_cap){.send_depth = i % 2, .recv_depth = 1 - i % 2};
+			done = hca_qp_create(other, &init, &qp) == 0;
+		}
 		util_alloc_fail_after(0);
 		if (other && !init.pd)
 			assert_int_equal(hca_pd_create(other, &init.pd), 0);

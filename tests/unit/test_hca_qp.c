@@ -402,8 +402,158 @@ static void test_ties_favour_nobody(void **state)
 	assert_in_range(rising[1], 3, 12);
 }
 
+/* ---- queue pairs of one half: of the other one there is no memory (address sanitizer) ---- */
+
+static const uint32_t to_rtr = ST | AV | MTU | DST | RQP | DRD | MIN,
+		      to_rts = ST | TMO | RTY | RNR | SQP | RDA;
+
+static struct hca_qp *half(enum hca_qp_half of, uint32_t qpn)
+{
+	init.half = of;
+	init.qpn = qpn;
+	init.cap = of == HCA_REQUESTER ? (struct hca_qp_cap){1, 0, 1, 0, 8}
+				       : (struct hca_qp_cap){0, 4, 0, 1, 0};
+	attr.max_dest_rd_atomic = 0;
+	attr.access = HCA_ACCESS_REMOTE_WRITE;
+	return create();
+}
+
+static void step(struct hca_qp *qp, enum hca_qp_state state, uint32_t mask, int want)
+{
+	attr.state = state;
+	assert_int_equal(hca_qp_modify(dev, qp, &attr, mask, 0), want);
+}
+
+static void arrive(uint8_t opcode, uint32_t qpn, uint32_t psn, uint8_t ecn)
+{
+	const struct wire_pkt pkt = {
+		.opcode = opcode, .dest_qpn = qpn, .psn = psn, .ack_req = true};
+	const struct hca_rx rx = {.ecn = ecn};
+
+	hca_input(dev, &pkt, &rx, 0);
+}
+
+static void test_halves_that_cannot_be(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	init.half = HCA_REQUESTER;
+	assert_int_equal(hca_qp_create(dev, &init, &qp), -EINVAL); /* it could receive */
+	init.half = HCA_RESPONDER;
+	assert_int_equal(hca_qp_create(dev, &init, &qp), -EINVAL);
+	init.half = (enum hca_qp_half)3;
+	assert_int_equal(hca_qp_create(dev, &init, &qp), -EINVAL);
+	init.half = HCA_REQUESTER;
+	init.cap = (struct hca_qp_cap){.send_depth = 1};
+	init.type = HCA_QPT_UC;
+	assert_int_equal(hca_qp_create(dev, &init, &qp), -EINVAL);
+	init.half = HCA_RESPONDER;
+	init.cap.send_depth = 0;
+	assert_int_equal(hca_qp_create(dev, &init, &qp), -EINVAL);
+}
+
+static void test_a_responder_alone(void **state)
+{
+	const struct hca_recv_wr recv = {.wr_id = 9};
+	const struct hca_send_wr send = {.opcode = HCA_WR_SEND};
+	struct hca_qp *qp = half(HCA_RESPONDER, 77);
+	struct hca_qp_attr as;
+	struct hca_qp_init made;
+	struct wire_pkt pkt;
+	struct hca_wc wc;
+
+	(void)state;
+	step(qp, HCA_QPS_INIT, ST | PKEY | PORT | ACC, 0);
+	assert_int_equal(hca_qp_post_recv(dev, qp, &recv, 0), 0);
+	attr.max_dest_rd_atomic = 1; /* READs would have to be paced */
+	step(qp, HCA_QPS_RTR, to_rtr, -EINVAL);
+	attr.max_dest_rd_atomic = 0;
+	step(qp, HCA_QPS_RTR, to_rtr, 0);
+	step(qp, HCA_QPS_RTS, to_rts, -EINVAL);
+	assert_int_equal(hca_qp_post_send(dev, qp, &send, 0), -EINVAL);
+	assert_int_equal(hca_qp_grow_send(dev, qp, 4), -EINVAL);
+	arrive(WIRE_SEND_ONLY, 77, 0, WIRE_NOT_ECT);
+	assert_true(output(0, &pkt));
+	assert_int_equal(pkt.opcode, WIRE_ACKNOWLEDGE);
+	assert_int_equal(hca_cq_poll(init.recv_cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 9);
+	arrive(WIRE_CNP, 77, 0, WIRE_NOT_ECT);
+	assert_int_equal(hca_device_counters(dev)->rp_cnp_ignored, 1);
+	arrive(WIRE_ACKNOWLEDGE, 77, 0, WIRE_NOT_ECT);
+	assert_int_equal(hca_device_counters(dev)->rx_wrong_state, 1);
+	hca_qp_query(qp, &as, &made);
+	assert_int_equal(made.half, HCA_RESPONDER);
+	assert_int_equal(made.cap.recv_depth, 4);
+	assert_int_equal(made.cap.send_depth, 0);
+	assert_int_equal(hca_qp_packets_retransmitted(qp), 0);
+	hca_device_move_epoch(dev, 0);
+	assert_int_equal(hca_qp_post_recv(dev, qp, &recv, 0), 0);
+	step(qp, HCA_QPS_ERR, ST, 0);
+	assert_int_equal(hca_cq_poll(init.recv_cq, 1, &wc), 1);
+	assert_int_equal(wc.status, HCA_WC_WR_FLUSH_ERR);
+	step(qp, HCA_QPS_RESET, ST, 0);
+	hca_qp_destroy(dev, qp);
+}
+
+static void test_a_requester_alone(void **state)
+{
+	const struct hca_recv_wr recv = {.wr_id = 9};
+	const struct hca_send_wr send = {.opcode = HCA_WR_SEND, .flags = HCA_SEND_SIGNALED};
+	struct hca_qp *qp = half(HCA_REQUESTER, 78);
+	struct hca_qp_attr as;
+	struct hca_qp_init made;
+	struct wire_pkt pkt;
+	struct hca_wc wc;
+
+	(void)state;
+	step(qp, HCA_QPS_INIT, ST | PKEY | PORT | ACC, 0);
+	step(qp, HCA_QPS_RTR, to_rtr, 0);
+	step(qp, HCA_QPS_RTS, to_rts, 0);
+	assert_int_equal(hca_qp_post_recv(dev, qp, &recv, 0), -EINVAL);
+	assert_int_equal(hca_qp_post_send(dev, qp, &send, 0), 0);
+	assert_int_equal(hca_qp_grow_send(dev, qp, 4), 0);
+	assert_true(output(0, &pkt));
+	arrive(WIRE_SEND_ONLY, 78, 0, WIRE_CE);
+	arrive(WIRE_READ_REQUEST, 78, 0, WIRE_CE);
+	assert_int_equal(hca_device_counters(dev)->rx_wrong_state, 2);
+	assert_false(output(0, &pkt));
+	arrive(WIRE_ACKNOWLEDGE, 78, 0, WIRE_CE);
+	assert_false(output(0, &pkt));
+	assert_int_equal(hca_cq_poll(init.send_cq, 1, &wc), 1);
+	assert_int_equal(wc.status, HCA_WC_SUCCESS);
+	hca_qp_query(qp, &as, &made);
+	assert_int_equal(made.half, HCA_REQUESTER);
+	assert_int_equal(made.cap.send_depth, 4);
+	assert_int_equal(as.retry_cnt, 7);
+	assert_int_equal(hca_qp_post_send(dev, qp, &send, 0), 0);
+	step(qp, HCA_QPS_ERR, ST, 0);
+	assert_int_equal(hca_cq_poll(init.send_cq, 1, &wc), 1);
+	assert_int_equal(wc.status, HCA_WC_WR_FLUSH_ERR);
+	step(qp, HCA_QPS_RESET, ST, 0);
+	hca_qp_destroy(dev, qp);
+}
+
+/* Their memory is used again, and begins as new each time. */
+static void test_halves_come_and_go(void **state)
+{
+	struct hca_qp *qps[100];
+
+	(void)state;
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < 100; i++) {
+			qps[i] = half(i % 2 ? HCA_REQUESTER : HCA_RESPONDER, 100 + i);
+			step(qps[i], HCA_QPS_INIT, ST | PKEY | PORT | ACC, 0);
+			step(qps[i], HCA_QPS_RTR, to_rtr, 0);
+		}
+		for (uint32_t i = 0; i < 100; i++)
+			hca_qp_destroy(dev, qps[(i * 37 + round) % 100]);
+	}
+}
+
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN(S(test_every_transition_with_every_attribute), S(test_values_out_of_range),
     S(test_priorities_are_those_of_the_fabric), S(test_what_is_asked_for_is_checked_at_creation),
     S(test_numbers_come_from_key_and_identity), S(test_alarms_of_many_qps),
-    S(test_ties_favour_nobody))
+    S(test_ties_favour_nobody), S(test_halves_that_cannot_be), S(test_a_responder_alone),
+    S(test_a_requester_alone), S(test_halves_come_and_go))

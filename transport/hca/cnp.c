@@ -7,10 +7,10 @@ static inline __attribute__((always_inline)) void notify(struct hca_qp *qp, ps_t
 {
 	struct hca_device *dev = qp->dev;
 	const ps_t interval = dev->profile.cnp_interval;
-	struct hca_turn *turn = &qp->turns[HCA_TURN_CNP];
+	struct hca_turn *turn = &qp->cnp_turn;
 	ps_t at = now;
 
-	if (!dev->profile.cnp_enabled)
+	if (!dev->profile.cnp_enabled || !hca_has_responder(qp))
 		return;
 	if (now < qp->cnp_next_at) {
 		/* A CNP that is still to leave, or leaves now, tells of this mark, too. */
@@ -60,7 +60,7 @@ void hca_cnp_on_cnp(struct hca_qp *qp, ps_t now)
 {
 	struct hca_device *dev = qp->dev;
 
-	if (!dev->profile.cc->listens) {
+	if (!dev->profile.cc->listens || !hca_has_requester(qp)) {
 		dev->counters.rp_cnp_ignored++;
 		return;
 	}

@@ -95,6 +95,11 @@ static __attribute__((noinline, cold)) void overflow(struct hca_cq *cq, ps_t now
 	hca_sched_heaps_changed(dev);
 }
 
+static bool uses_lost(const struct hca_qp *qp)
+{
+	return qp->send_cq->lost || (hca_has_responder(qp) && qp->recv_cq->lost);
+}
+
 /* The first from @qpn on that has to fail: the order is that of numbers, whatever the map's is. */
 static struct hca_qp *next_user(const struct hca_device *dev, uint32_t qpn)
 {
@@ -103,9 +108,8 @@ static struct hca_qp *next_user(const struct hca_device *dev, uint32_t qpn)
 	for (uint32_t i = 0; i <= dev->qps.mask; i++) {
 		struct hca_qp *qp = dev->qps.slots[i].object;
 
-		if (qp && qp->qpn >= qpn && (qp->send_cq->lost || qp->recv_cq->lost) &&
-		    qp->state != HCA_QPS_RESET && qp->state != HCA_QPS_ERR &&
-		    (!first || qp->qpn < first->qpn))
+		if (qp && qp->qpn >= qpn && uses_lost(qp) && qp->state != HCA_QPS_RESET &&
+		    qp->state != HCA_QPS_ERR && (!first || qp->qpn < first->qpn))
 			first = qp;
 	}
 	return first;

@@ -74,6 +74,9 @@ void hca_device_destroy(struct hca_device *dev)
 	while (!hca_list_is_empty(&dev->cq_list))
 		hca_cq_free(dev, container_of(dev->cq_list.next, struct hca_cq, node));
 	hca_mem_fini(dev);
+	hca_pool_fini(&dev->requesters);
+	hca_pool_fini(&dev->responders);
+	hca_pool_fini(&dev->regions);
 	while (!hca_list_is_empty(&dev->pd_list)) {
 		struct hca_pd *pd = container_of(dev->pd_list.next, struct hca_pd, node);
 
@@ -122,16 +125,24 @@ int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd)
 	return 0;
 }
 
-/* States in which requests (and CNPs) are heard, and in which answers to one's own are awaited. */
-static const bool takes_requests[] = {
-	[HCA_QPS_RTR] = true, [HCA_QPS_RTS] = true, [HCA_QPS_SQD] = true, [HCA_QPS_ERR] = false};
-static const bool takes_responses[] = {
-	[HCA_QPS_RTS] = true, [HCA_QPS_SQD] = true, [HCA_QPS_ERR] = false};
-
 /* Opcodes besides those of RC that an RC queue pair hears. */
 static bool is_of_rc(const struct hca_device *dev, const struct wire_op *op, uint8_t opcode)
 {
-	return op && (op->cnp || (opcode >= WIRE_IRN && opcode < WIRE_WAY_NOTE && dev->selective));
+	return op && opcode >= WIRE_IRN && opcode < WIRE_WAY_NOTE && dev->selective;
+}
+
+/* Heard in the same states as requests, by who has sent something. */
+static __attribute__((noinline, cold)) void cnp_input(struct hca_qp *qp, const struct wire_pkt *pkt,
+						      const struct wire_op *op, ps_t now)
+{
+	struct hca_counters *counters = &qp->dev->counters;
+
+	if (!hca_pkt_is_sound(pkt, op))
+		counters->rx_dropped++;
+	else if (qp->state < HCA_QPS_RTR || qp->state > HCA_QPS_SQD)
+		counters->rx_wrong_state++;
+	else
+		hca_cnp_on_cnp(qp, now);
 }
 
 /* Its queue pair is gone, or never was. */
@@ -161,6 +172,10 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 			hca_unreliable_input(qp, pkt, op, *rx, now);
 			return;
 		}
+		if (op && op->cnp) {
+			cnp_input(qp, pkt, op, now);
+			return;
+		}
 		if (!is_of_rc(dev, op, pkt->opcode))
 			op = NULL;
 	}
@@ -168,16 +183,14 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 		dev->counters.rx_dropped++;
 		return;
 	}
-	if (op->response ? !takes_responses[qp->state] : !takes_requests[qp->state]) {
+	if (!(qp->hears & (op->response ? HCA_HEARS_RESPONSES : HCA_HEARS_REQUESTS))) {
 		dev->counters.rx_wrong_state++;
 		return;
 	}
-	if (rx->ecn == WIRE_CE && !op->cnp)
+	if (rx->ecn == WIRE_CE)
 		hca_cnp_on_ce(qp, now);
 	if (op->request)
 		hca_responder_input(qp, pkt, op, now);
-	else if (op->response)
-		hca_completer_input(qp, pkt, op, now);
 	else
-		hca_cnp_on_cnp(qp, now);
+		hca_completer_input(qp, pkt, op, now);
 }

@@ -109,8 +109,11 @@ uint64_t hca_dma_atomic(struct hca_device *dev, const struct hca_dma *dma, uint6
 
 static bool may_start(const struct hca_qp *qp, const struct hca_dma_ticket *ticket)
 {
-	return qp && ticket->sequence > (ticket->kind == HCA_TURN_RESPONSE ? qp->response_from
-									   : qp->request_from);
+	if (!qp)
+		return false;
+	if (ticket->kind == HCA_TURN_RESPONSE || !hca_has_requester(qp))
+		return ticket->sequence > qp->response_from;
+	return ticket->sequence > qp->request_from;
 }
 
 static void request_started(struct hca_qp *qp, const struct hca_dma_ticket *ticket, ps_t now)
@@ -137,7 +140,8 @@ bool hca_dma_start(struct hca_device *dev, const struct hca_dma_ticket *ticket, 
 	dev->counters.tx_packets++;
 	dev->counters.tx_bytes += ticket->length;
 	dev->counters.packets_retransmitted += ticket->again;
-	qp->sq.retransmitted += ticket->again;
+	if (ticket->again)
+		qp->sq.retransmitted++;
 	if (ticket->kind == HCA_TURN_REQUEST)
 		request_started(qp, ticket, now);
 	else if (ticket->kind == HCA_TURN_UNRELIABLE)

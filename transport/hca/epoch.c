@@ -12,8 +12,11 @@ static void move(ps_t *at, ps_t by)
 
 static void move_qp(struct hca_qp *qp, ps_t by)
 {
+	if (hca_has_responder(qp))
+		move(&qp->cnp_next_at, by);
+	if (!hca_has_requester(qp))
+		return;
 	move(&qp->next_start, by);
-	move(&qp->cnp_next_at, by);
 	move(&qp->sq.timer_at, by);
 	move(&qp->cc.alpha_at, by);
 	move(&qp->cc.increase_at, by);

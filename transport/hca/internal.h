@@ -13,6 +13,7 @@
  *	early.c      requests before their turn       recover.c    which packets were lost
  *	meter.c      ACKs -> congestion control
  *	cnp.c        CE -> CNP, CNP -> congestion control
+ *	slab.c       memory of what there are many of
  *	copy.c       packets <-> memory, at once, or by
  *	dma.c        operations for a memory side */
 #include "transport/hca/device.h"
@@ -91,9 +92,11 @@ enum hca_turn_kind {
 enum hca_turn_state { HCA_TURN_IDLE, HCA_TURN_READY, HCA_TURN_PACED };
 
 struct hca_turn {
-	struct hca_list node;	/* of the device's list for (priority, kind): READY */
-	struct hca_alarm alarm; /* PACED */
-	struct hca_list *list;	/* that of (priority, kind) */
+	union {
+		struct hca_list node;	/* of the device's list for (priority, kind): READY */
+		struct hca_alarm alarm; /* PACED */
+	};
+	struct hca_list *list; /* that of (priority, kind) */
 	struct hca_qp *qp;
 	uint8_t kind, state, priority;
 };
@@ -201,7 +204,7 @@ struct hca_early {
 /* The requester. PSNs grow: una <= next <= high, and a go-back moves next back to una. Counters of
  * the ring: una (oldest not completed) <= next (to be sent) <= tail. */
 struct hca_sq {
-	struct hca_wqe *ring;
+	struct hca_wqe *ring; /* behind it lists, paths and inline bytes: queues.c */
 	uint32_t mask;
 	uint32_t tail, next, una;
 	uint32_t next_psn, una_psn,
@@ -212,19 +215,19 @@ struct hca_sq {
 	bool retrying; /* a NAK was obeyed and nothing has moved since */
 	bool rnr_wait;
 	uint8_t unusual; /* enum hca_unusual: what makes the next packet another than @next_psn */
-	uint8_t failed_status;	/* enum hca_wc_status */
+	uint8_t failed_status; /* enum hca_wc_status */
+	uint8_t rd_max;
+	bool tells_drained;	/* SQD: an event was asked for, and not raised yet */
+	uint8_t timeout_code;	/* as asked for; so @start_psn */
 	ps_t timeout;		/* 2T, PS_NEVER: none */
 	ps_t timer_at;		/* when it fires; the alarm may be set earlier, never later */
-	uint32_t end_psn;	/* of the next WQE to be posted */
 	uint64_t retransmitted; /* packets */
+	uint32_t end_psn;	/* of the next WQE to be posted */
 	uint32_t rd_count;	/* READs and atomics sent and not answered */
 	uint32_t resume_psn;	/* of the last READ that was resumed: a response may start here */
 	uint32_t wire_psn; /* with a memory side: one past the last that has started on the wire */
-	uint8_t rd_max;
-	bool tells_drained; /* SQD: an event was asked for, and not raised yet */
 	uint32_t depth;
-	struct hca_local_sge *sges;
-	uint8_t *inline_bytes;
+	uint32_t start_psn;
 	struct hca_recovery *recovery; /* HCA_SELECTIVE */
 	struct wire_path *paths;       /* UD: where each WQE of the ring goes */
 };
@@ -282,7 +285,6 @@ struct hca_rq {
 	uint64_t write_va;
 	struct hca_rwqe *ring;
 	uint32_t mask, head, tail, depth;
-	struct hca_local_sge *sges;
 	struct hca_resource *resources;
 	uint32_t res_mask, res_max;   /* res_max: how many are remembered */
 	uint32_t res_first, res_next; /* wrap; first: none before it is pending */
@@ -294,38 +296,70 @@ static inline uint32_t hca_repair_count(const struct hca_rq *rq)
 	return __builtin_expect(rq->early != NULL, false) ? rq->early->repair_count : 0;
 }
 
-/* In the order in which packets touch it: what all need, what a responder needs, what a requester
- * needs, and then what is seldom read. The path comes first for its end. */
+/* What a queue pair hears, by its state and its halves. */
+enum { HCA_HEARS_REQUESTS = 1, HCA_HEARS_RESPONSES = 2 };
+
+/* Three stretches: the responder, what both need, the requester. Of a queue pair that has one half
+ * alone (struct hca_qp_init) memory holds two of them, and a pointer to it is what a pointer to the
+ * whole would be: nothing of the other half may be touched. Within each what packets touch stands
+ * together. The path comes first for its end. */
 struct hca_qp {
-	struct wire_path path;
-	struct hca_device *dev;
-	uint32_t qpn, dest_qpn;
-	struct hca_pd *pd;
-	uint32_t mtu;
-	uint8_t opcodes_end; /* all below are for it: RC 0x20; UC, UD 0, and others look closer */
-	uint8_t state, type, priority;
-	bool signal_all;
-	uint32_t access;
-	ps_t next_start; /* pacing: of requests and READ responses */
+	/* The responder. */
+	ps_t cnp_next_at;	/* the notification point sends none before */
+	uint64_t response_from; /* see request_from */
+	uint32_t recv_sge_max;
+	uint32_t rq_psn; /* as asked for, as are the next ones */
+	uint8_t min_rnr_timer;
+	uint8_t res_most; /* that rq.res_max may be */
+	struct hca_cq *recv_cq;
+	struct hca_turn cnp_turn, response_turn;
 	struct hca_rq rq;
-	struct hca_turn turns[HCA_TURN_COUNT];
-	struct hca_alarm timer;
+	/* Both. */
+	struct wire_path path;
+	uint32_t mtu;
+	struct hca_device *dev;
+	struct hca_pd *pd;
+	uint32_t qpn, dest_qpn;
+	uint8_t opcodes_end; /* all below are for it: RC 0x20; UC, UD 0, and others look closer */
+	uint8_t state, hears, type, priority;
+	uint8_t half; /* enum hca_qp_half */
+	bool signal_all;
+	uint8_t port;
+	uint32_t access;
+	uint16_t pkey_index;
+	struct hca_meter *meter; /* NULL: not metered */
+	struct hca_cq *send_cq;	 /* here, for a responder has room for it */
+	void *owner;
+	/* The requester. */
 	struct hca_sq sq;
+	struct hca_turn request_turn;
+	struct hca_alarm timer;
+	ps_t next_start; /* pacing: of requests and READ responses */
 	struct cc_flow cc;
 	uint64_t gap_rate_bps; /* the last gap computed */
-	uint32_t gap_bytes;
 	ps_t gap;
-	struct hca_meter *meter; /* NULL: not metered */
-	ps_t cnp_next_at;	 /* the notification point sends none before */
-	struct hca_cq *send_cq, *recv_cq;
-	void *owner;
-	uint32_t send_sge_max, recv_sge_max, inline_max;
-	uint32_t sq_psn, rq_psn, qkey; /* as asked for; so the next ones */
-	/* With a memory side: packets decided before these do not start any more. */
-	uint64_t request_from, response_from;
-	uint16_t pkey_index;
-	uint8_t port, timeout, min_rnr_timer;
-	uint8_t res_most; /* that rq.res_max may be */
+	uint32_t gap_bytes;
+	uint32_t send_sge_max, inline_max;
+	uint32_t qkey;
+	/* With a memory side: packets decided before this one do not start any more. */
+	uint64_t request_from;
+};
+
+static inline bool hca_has_requester(const struct hca_qp *qp)
+{
+	return qp->half != HCA_RESPONDER;
+}
+
+static inline bool hca_has_responder(const struct hca_qp *qp)
+{
+	return qp->half != HCA_REQUESTER;
+}
+
+/* Objects of one size, many of which a device may have (slab.c). */
+struct hca_pool {
+	void *free; /* a list through their first words */
+	void **slabs;
+	uint32_t slab_count, object_count;
 };
 
 struct hca_mr_slot {
@@ -360,6 +394,8 @@ struct hca_device {
 	uint64_t key[2], qpn_drawn;
 	uint32_t qpn_slot, qpn_slot_bits;
 	uint32_t qp_count, cq_count, pd_count;
+	struct hca_pool requesters, responders, regions;
+	uint32_t timer_count, pace_count; /* that may be in the heaps, of all QPs */
 	struct hca_list pd_list, cq_list;
 	/* With a memory side. */
 	uint64_t dma_sequence;
@@ -447,6 +483,11 @@ static inline void hca_count_again(struct hca_qp *qp)
 	qp->sq.retransmitted++;
 }
 
+/* slab.c; @bytes: of an object, the same for all calls with a pool. */
+void *hca_pool_get(struct hca_pool *pool, size_t bytes); /* all zero; NULL: no memory */
+void hca_pool_put(struct hca_pool *pool, void *object);
+void hca_pool_fini(struct hca_pool *pool); /* takes all objects along */
+
 /* cq.c */
 void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now);
 void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
@@ -456,6 +497,9 @@ void hca_cq_show(struct hca_cq *cq, ps_t now);		  /* the oldest that is written 
 /* queues.c */
 /* Of so many places, empty, with lists and inline bytes as @qp has them; 0 or -ENOMEM. */
 int hca_queues_create(struct hca_qp *qp, uint32_t send_depth, uint32_t recv_depth);
+struct hca_local_sge *hca_sq_list(const struct hca_qp *qp, uint32_t number); /* of a WQE */
+uint8_t *hca_sq_inline(const struct hca_qp *qp, uint32_t number);
+struct hca_local_sge *hca_rq_list(const struct hca_qp *qp, uint32_t number);
 int hca_resources_create(struct hca_qp *qp); /* where there are none; 0 or -ENOMEM */
 void hca_queues_destroy(struct hca_qp *qp);
 
@@ -465,6 +509,7 @@ bool hca_state_allows(const struct hca_qp *qp, uint32_t mask, enum hca_qp_state 
 /* qp.c */
 void hca_qp_destroy_all(struct hca_device *dev);
 void hca_qp_set_priority(struct hca_qp *qp, uint8_t priority, ps_t now); /* then update it */
+void hca_qp_set_state(struct hca_qp *qp, enum hca_qp_state state);
 void hca_qp_fail(struct hca_qp *qp, ps_t now);	 /* to ERR: both queues are flushed */
 void hca_qp_update(struct hca_qp *qp, ps_t now); /* all turns, from the state as it is */
 void hca_qp_flush_send(struct hca_qp *qp, ps_t now);

@@ -10,6 +10,10 @@
 /* A key is the slot of its region, through a permutation of 24 bits, and a tag: each use of a slot
  * has another one, so that an old key does not open a new region. */
 
+/* Of a region in its pool: so none takes part in more than two cache lines. */
+enum { REGION_BYTES = 96 };
+_Static_assert(sizeof(struct hca_mr) <= REGION_BYTES, "it has room");
+
 enum { KEY_TAG_BITS = 8, SLOT_HALF_BITS = 12, SLOT_HALF_MAX = 0xfff, SLOT_MAX = 0xffffff };
 
 /* Luby and Rackoff 1988: four rounds. */
@@ -93,7 +97,7 @@ int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr
 		return -EINVAL;
 	if (dev->mr_count == dev->profile.mr_max || reserve_slot(dev) != 0)
 		return -ENOMEM;
-	mr = util_calloc(1, sizeof(*mr));
+	mr = hca_pool_get(&dev->regions, REGION_BYTES);
 	if (!mr)
 		return -ENOMEM;
 	slot = &dev->mrs[dev->mr_free - 1];
@@ -135,7 +139,7 @@ int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr)
 	dev->mr_free = number + 1;
 	dev->mr_count--;
 	mr->pd->use_count--;
-	util_free(mr);
+	hca_pool_put(&dev->regions, mr);
 	return 0;
 }
 
@@ -153,8 +157,6 @@ bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t
 
 void hca_mem_fini(struct hca_device *dev)
 {
-	for (uint32_t i = 0; i < dev->mr_slots; i++)
-		util_free(dev->mrs[i].owner);
 	util_free(dev->mrs);
 }
 

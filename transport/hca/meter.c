@@ -12,7 +12,7 @@ int hca_meter_create(struct hca_qp *qp)
 {
 	const struct cc_ops *cc = qp->dev->profile.cc;
 
-	if (cc->state_bytes > 0) {
+	if (cc->state_bytes > 0 && hca_has_requester(qp)) {
 		qp->cc.state = util_calloc(1, cc->state_bytes);
 		if (!qp->cc.state)
 			return -ENOMEM;
@@ -25,7 +25,8 @@ int hca_meter_create(struct hca_qp *qp)
 
 void hca_meter_destroy(struct hca_qp *qp)
 {
-	util_free(qp->cc.state);
+	if (hca_has_requester(qp))
+		util_free(qp->cc.state);
 	util_free(qp->meter);
 }
 

@@ -98,7 +98,6 @@ static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_w
 		 uint32_t bytes)
 {
 	struct hca_sq *sq = &qp->sq;
-	uint32_t index = sq->tail & sq->mask;
 
 	*wqe = (struct hca_wqe){
 		.wr_id = wr->wr_id,
@@ -111,7 +110,7 @@ static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_w
 		.flags = (uint8_t)wr->flags,
 		.answered = kinds[wr->opcode].answered,
 		.sge_count = wr->sge_count,
-		.sge = sq->sges + (size_t)index * qp->send_sge_max,
+		.sge = hca_sq_list(qp, sq->tail),
 		.compare_add = wr->compare_add,
 		.swap = wr->swap,
 	};
@@ -125,7 +124,7 @@ static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_w
 		number_receive(sq->recovery, wqe);
 	wqe->held = wqe->answered || wqe->flags & HCA_SEND_FENCE || wqe->packets == 0;
 	if (wr->flags & HCA_SEND_INLINE) {
-		wqe->inline_bytes = sq->inline_bytes + (size_t)index * qp->inline_max;
+		wqe->inline_bytes = hca_sq_inline(qp, sq->tail);
 		copy_inline(wqe->inline_bytes, wr->sge, wr->sge_count);
 	} else {
 		copy_list(qp->dev, wqe->sge, wr->sge, wr->sge_count);
@@ -136,18 +135,19 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		     ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
+	struct hca_wqe *wqe;
 	uint64_t bytes;
-	struct hca_wqe *wqe = &sq->ring[sq->tail & sq->mask];
 
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	if (wr->sge_count > qp->send_sge_max)
+	if (!hca_has_requester(qp) || wr->sge_count > qp->send_sge_max)
 		return -EINVAL;
 	bytes = list_bytes(wr->sge, wr->sge_count);
 	if (!send_is_valid(qp, wr, bytes))
 		return -EINVAL;
 	if (sq->tail - sq->una == sq->depth)
 		return -ENOMEM;
+	wqe = &sq->ring[sq->tail & sq->mask];
 	fill(qp, wqe, wr, (uint32_t)bytes);
 	if (sq->paths)
 		hca_ud_posted(qp, wqe, wr, now);
@@ -164,24 +164,25 @@ int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		     ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
-	uint32_t index = rq->tail & rq->mask;
+	struct hca_rwqe *wqe;
 	uint64_t bytes;
-	struct hca_rwqe *wqe = &rq->ring[index];
 
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	if (qp->state == HCA_QPS_RESET || wr->sge_count > qp->recv_sge_max)
+	if (!hca_has_responder(qp) || qp->state == HCA_QPS_RESET ||
+	    wr->sge_count > qp->recv_sge_max)
 		return -EINVAL;
 	bytes = list_bytes(wr->sge, wr->sge_count);
 	if (bytes > (uint64_t)1 << MESSAGE_BITS)
 		return -EINVAL;
 	if (rq->tail - rq->head == rq->depth)
 		return -ENOMEM;
+	wqe = &rq->ring[rq->tail & rq->mask];
 	*wqe = (struct hca_rwqe){
 		.wr_id = wr->wr_id,
 		.length = (uint32_t)bytes,
 		.sge_count = wr->sge_count,
-		.sge = rq->sges + (size_t)index * qp->recv_sge_max,
+		.sge = hca_rq_list(qp, rq->tail),
 	};
 	copy_list(dev, wqe->sge, wr->sge, wr->sge_count);
 	rq->tail++;

@@ -35,7 +35,8 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 		return false;
 	if (mask & HCA_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > profile->rd_atomic_max)
 		return false;
-	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > qp->res_most)
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && hca_has_responder(qp) &&
+	    attr->max_dest_rd_atomic > qp->res_most)
 		return false;
 	if (mask & HCA_QP_DEST_QPN && attr->dest_qpn > WIRE_U24_MAX)
 		return false;
@@ -44,30 +45,38 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 	return true;
 }
 
+static void set_turn(struct hca_turn *turn, uint8_t priority, bool is_request, ps_t now)
+{
+	hca_sched_set(turn, PS_NEVER, now);
+	turn->priority = priority;
+	turn->list = &turn->qp->dev->ready[priority][!is_request];
+}
+
 void hca_qp_set_priority(struct hca_qp *qp, uint8_t priority, ps_t now)
 {
 	const struct hca_profile *profile = &qp->dev->profile;
 
-	for (int i = 0; i < HCA_TURN_COUNT; i++)
-		hca_sched_set(&qp->turns[i], PS_NEVER, now);
 	qp->priority = priority;
-	qp->turns[HCA_TURN_REQUEST].priority = priority;
-	qp->turns[HCA_TURN_RESPONSE].priority =
-		profile->ack_on_data_priority ? priority : profile->ack_priority;
-	qp->turns[HCA_TURN_CNP].priority = profile->cnp_priority;
-	for (int i = 0; i < HCA_TURN_COUNT; i++) {
-		struct hca_turn *turn = &qp->turns[i];
-
-		turn->list = &qp->dev->ready[turn->priority][i != HCA_TURN_REQUEST];
+	if (hca_has_responder(qp)) {
+		set_turn(&qp->cnp_turn, profile->cnp_priority, false, now);
+		set_turn(&qp->response_turn,
+			 profile->ack_on_data_priority ? priority : profile->ack_priority, false,
+			 now);
 	}
+	if (hca_has_requester(qp))
+		set_turn(&qp->request_turn, priority, true, now);
 }
 
 static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
 {
 	struct hca_sq *sq = &qp->sq;
 
+	if (mask & HCA_QP_PATH_MTU)
+		hca_meter_set_window(qp);
+	if (mask & HCA_QP_QKEY)
+		qp->qkey = attr->qkey;
 	if (mask & HCA_QP_TIMEOUT) {
-		qp->timeout = attr->timeout;
+		sq->timeout_code = attr->timeout;
 		/* T = 4.096 us * 2^n, and it fires at 2T. */
 		sq->timeout = attr->timeout ? (ps_t)8192000 << attr->timeout : PS_NEVER;
 		if (attr->timeout && qp->dev->selective)
@@ -80,12 +89,25 @@ static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 	if (mask & HCA_QP_MAX_QP_RD_ATOMIC)
 		sq->rd_max = attr->max_rd_atomic;
 	if (mask & HCA_QP_SQ_PSN) {
-		qp->sq_psn = attr->sq_psn & WIRE_U24_MAX;
-		sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn = qp->sq_psn;
-		sq->wire_psn = qp->sq_psn;
+		qp->sq.start_psn = attr->sq_psn & WIRE_U24_MAX;
+		sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn = qp->sq.start_psn;
+		sq->wire_psn = qp->sq.start_psn;
 		if (sq->recovery)
 			hca_recover_start(qp);
 	}
+}
+
+static void set_recv_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
+{
+	if (mask & HCA_QP_RQ_PSN) {
+		qp->rq_psn = qp->rq.expected_psn = attr->rq_psn & WIRE_U24_MAX;
+		if (qp->rq.early)
+			hca_early_start(qp);
+	}
+	if (mask & HCA_QP_MIN_RNR_TIMER)
+		qp->min_rnr_timer = attr->min_rnr_timer;
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC)
+		qp->rq.res_max = attr->max_dest_rd_atomic;
 }
 
 static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask,
@@ -97,53 +119,64 @@ static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, ui
 		qp->pkey_index = attr->pkey_index;
 	if (mask & HCA_QP_PORT)
 		qp->port = attr->port;
-	if (mask & HCA_QP_QKEY)
-		qp->qkey = attr->qkey;
 	if (mask & HCA_QP_AV) {
 		qp->path = attr->path;
 		hca_qp_set_priority(qp, attr->path.priority, now);
 	}
-	if (mask & HCA_QP_PATH_MTU) {
+	if (mask & HCA_QP_PATH_MTU)
 		qp->mtu = attr->mtu;
-		hca_meter_set_window(qp);
-	}
 	if (mask & HCA_QP_DEST_QPN)
 		qp->dest_qpn = attr->dest_qpn;
-	if (mask & HCA_QP_RQ_PSN) {
-		qp->rq_psn = qp->rq.expected_psn = attr->rq_psn & WIRE_U24_MAX;
-		if (qp->rq.early)
-			hca_early_start(qp);
-	}
-	if (mask & HCA_QP_MIN_RNR_TIMER)
-		qp->min_rnr_timer = attr->min_rnr_timer;
-	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC)
-		qp->rq.res_max = attr->max_dest_rd_atomic;
-	set_send_attributes(qp, attr, mask);
+	if (hca_has_responder(qp))
+		set_recv_attributes(qp, attr, mask);
+	if (hca_has_requester(qp))
+		set_send_attributes(qp, attr, mask);
 }
 
-/* As new, but for what was allocated; queued work vanishes without completions. */
-static void reset(struct hca_qp *qp, ps_t now)
+/* States in which requests are heard, and in which answers to one's own are awaited. */
+void hca_qp_set_state(struct hca_qp *qp, enum hca_qp_state state)
+{
+	static const uint8_t hears[] = {[HCA_QPS_RTR] = HCA_HEARS_REQUESTS,
+					[HCA_QPS_RTS] = HCA_HEARS_REQUESTS | HCA_HEARS_RESPONSES,
+					[HCA_QPS_SQD] = HCA_HEARS_REQUESTS | HCA_HEARS_RESPONSES,
+					[HCA_QPS_ERR] = 0};
+
+	qp->state = (uint8_t)state;
+	qp->hears = hears[state];
+	if (!hca_has_responder(qp))
+		qp->hears &= (uint8_t)~HCA_HEARS_REQUESTS;
+}
+
+static void reset_requester(struct hca_qp *qp, ps_t now)
 {
 	struct hca_device *dev = qp->dev;
 
-	for (int i = 0; i < HCA_TURN_COUNT; i++)
-		hca_sched_set(&qp->turns[i], PS_NEVER, now);
+	hca_sched_set(&qp->request_turn, PS_NEVER, now);
 	hca_heap_remove(&dev->timers, &qp->timer);
 	hca_sched_heaps_changed(dev);
 	qp->sq = (struct hca_sq){.ring = qp->sq.ring,
 				 .mask = qp->sq.mask,
 				 .depth = qp->sq.depth,
-				 .sges = qp->sq.sges,
-				 .inline_bytes = qp->sq.inline_bytes,
 				 .recovery = qp->sq.recovery,
 				 .paths = qp->sq.paths,
 				 .window = dev->psn_window,
 				 .timeout = PS_NEVER,
 				 .timer_at = PS_NEVER};
+	if (qp->sq.recovery)
+		hca_recover_reset(qp);
+	qp->qkey = 0;
+	qp->next_start = 0;
+	qp->request_from = dev->dma_sequence;
+	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
+}
+
+static void reset_responder(struct hca_qp *qp, ps_t now)
+{
+	hca_sched_set(&qp->cnp_turn, PS_NEVER, now);
+	hca_sched_set(&qp->response_turn, PS_NEVER, now);
 	qp->rq = (struct hca_rq){.ring = qp->rq.ring,
 				 .mask = qp->rq.mask,
 				 .depth = qp->rq.depth,
-				 .sges = qp->rq.sges,
 				 .resources = qp->rq.resources,
 				 .res_mask = qp->rq.res_mask,
 				 .res_first = HCA_RES_START,
@@ -152,48 +185,89 @@ static void reset(struct hca_qp *qp, ps_t now)
 	if (qp->rq.resources)
 		memset(qp->rq.resources, 0,
 		       (qp->rq.res_mask + (size_t)1) * sizeof(*qp->rq.resources));
-	if (qp->sq.recovery)
-		hca_recover_reset(qp);
 	if (qp->rq.early)
 		hca_early_reset(qp);
-	qp->path = (struct wire_path){.ttl = 0};
-	qp->mtu = dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
-	qp->dest_qpn = qp->access = qp->sq_psn = qp->rq_psn = qp->qkey = 0;
-	qp->pkey_index = qp->port = qp->timeout = qp->min_rnr_timer = 0;
-	qp->next_start = qp->cnp_next_at = 0;
-	qp->request_from = qp->response_from = dev->dma_sequence;
+	qp->rq_psn = qp->min_rnr_timer = 0;
+	qp->cnp_next_at = 0;
+	qp->response_from = qp->dev->dma_sequence;
+}
+
+/* As new, but for what was allocated; queued work vanishes without completions. */
+static void reset(struct hca_qp *qp, ps_t now)
+{
+	if (hca_has_responder(qp))
+		reset_responder(qp, now);
+	if (hca_has_requester(qp))
+		reset_requester(qp, now);
 	hca_meter_reset(qp);
-	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
+	qp->path = (struct wire_path){.ttl = 0};
+	qp->mtu = qp->dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
+	qp->dest_qpn = qp->access = 0;
+	qp->pkey_index = qp->port = 0;
+}
+
+/* What was promised before a fatal NAK goes out, and the NAK behind it; else nothing does. */
+static void forget_answers(struct hca_qp *qp)
+{
+	if (qp->rq.ack_fatal)
+		return;
+	qp->rq.ack_due = false;
+	qp->rq.res_pending = 0;
+	qp->response_from = qp->dev->dma_sequence;
+	if (qp->rq.early)
+		qp->rq.early->repair_count = 0;
 }
 
 void hca_qp_fail(struct hca_qp *qp, ps_t now)
 {
-	qp->state = HCA_QPS_ERR;
-	qp->sq.timer_at = PS_NEVER;
-	qp->sq.unusual = 0;
-	qp->request_from = qp->dev->dma_sequence;
-	if (!qp->rq.ack_fatal) { /* else the NAK still goes out, behind what was promised before */
-		qp->rq.ack_due = false;
-		qp->rq.res_pending = 0;
-		qp->response_from = qp->dev->dma_sequence;
-		if (qp->rq.early)
-			qp->rq.early->repair_count = 0;
+	hca_qp_set_state(qp, HCA_QPS_ERR);
+	if (hca_has_responder(qp))
+		forget_answers(qp);
+	if (hca_has_requester(qp)) {
+		qp->sq.timer_at = PS_NEVER;
+		qp->sq.unusual = 0;
+		qp->request_from = qp->dev->dma_sequence;
+		hca_qp_flush_send(qp, now);
 	}
-	hca_qp_flush_send(qp, now);
-	hca_qp_flush_recv(qp, now);
-	hca_sched_set(&qp->turns[HCA_TURN_CNP], PS_NEVER, now);
+	if (hca_has_responder(qp)) {
+		hca_qp_flush_recv(qp, now);
+		hca_sched_set(&qp->cnp_turn, PS_NEVER, now);
+	}
 	hca_qp_update(qp, now);
 }
 
 void hca_qp_update(struct hca_qp *qp, ps_t now)
 {
-	hca_responder_update(qp, now);
-	hca_requester_update(qp, now);
+	if (hca_has_responder(qp))
+		hca_responder_update(qp, now);
+	if (hca_has_requester(qp))
+		hca_requester_update(qp, now);
 }
 
 void hca_qp_async(struct hca_qp *qp, int event, ps_t now)
 {
 	qp->dev->observer->on_async(qp->dev->world, qp->owner, event, now);
+}
+
+/* Who only answers sends nothing of its own, and who reads would have to be paced. */
+static bool half_allows(const struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask,
+			enum hca_qp_state next)
+{
+	if (qp->half != HCA_RESPONDER)
+		return true;
+	return next != HCA_QPS_RTS && next != HCA_QPS_SQD &&
+	       !(mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0);
+}
+
+/* For what @attr lets the other end ask. 0 or -ENOMEM. */
+static int make_room(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
+{
+	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
+	    hca_resources_create(qp) != 0)
+		return -ENOMEM;
+	if (mask & HCA_QP_RQ_PSN && qp->rq.early && hca_early_allocate(qp) != 0)
+		return -ENOMEM;
+	return 0;
 }
 
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
@@ -206,25 +280,24 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 		hca_sched_wake(dev, now);
 	hca_early_free_given_back(dev);
 	next = mask & HCA_QP_STATE ? attr->state : qp->state;
-	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask))
+	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask) ||
+	    !half_allows(qp, attr, mask, next))
 		return -EINVAL;
-	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
-	    hca_resources_create(qp) != 0)
-		return -ENOMEM;
-	if (mask & HCA_QP_RQ_PSN && qp->rq.early && hca_early_allocate(qp) != 0)
+	if (hca_has_responder(qp) && make_room(qp, attr, mask) != 0)
 		return -ENOMEM;
 	if (next == HCA_QPS_RESET)
 		reset(qp, now);
 	set_attributes(qp, attr, mask, now);
 	if (next == HCA_QPS_ERR) {
-		qp->rq.ack_fatal = false;
+		if (hca_has_responder(qp))
+			qp->rq.ack_fatal = false;
 		hca_qp_fail(qp, now);
 		return 0;
 	}
 	if (next == HCA_QPS_SQD && qp->state == HCA_QPS_RTS)
 		qp->sq.tells_drained =
 			mask & HCA_QP_EN_SQD_ASYNC_NOTIFY && attr->en_sqd_async_notify;
-	qp->state = (uint8_t)next;
+	hca_qp_set_state(qp, next);
 	hca_qp_update(qp, now);
 	return 0;
 }
@@ -237,15 +310,6 @@ void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		.access = qp->access,
 		.mtu = qp->mtu,
 		.dest_qpn = qp->dest_qpn,
-		.sq_psn = qp->sq_psn,
-		.rq_psn = qp->rq_psn,
-		.timeout = qp->timeout,
-		.retry_cnt = qp->sq.retry_cnt,
-		.rnr_retry = qp->sq.rnr_retry,
-		.min_rnr_timer = qp->min_rnr_timer,
-		.max_rd_atomic = qp->sq.rd_max,
-		.max_dest_rd_atomic = (uint8_t)qp->rq.res_max,
-		.qkey = qp->qkey,
 		.pkey_index = qp->pkey_index,
 		.port = qp->port,
 		.path = qp->path,
@@ -254,19 +318,36 @@ void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		.type = qp->type,
 		.pd = qp->pd,
 		.send_cq = qp->send_cq,
-		.recv_cq = qp->recv_cq,
-		.cap = {qp->sq.depth, qp->rq.depth, qp->send_sge_max, qp->recv_sge_max,
-			qp->inline_max},
 		.signal_all = qp->signal_all,
-		.dest_rd_atomic_max = qp->res_most,
+		.half = qp->half,
 		.qpn = qp->qpn,
 		.owner = qp->owner,
 	};
+	if (hca_has_responder(qp)) {
+		ret_attr->rq_psn = qp->rq_psn;
+		ret_attr->min_rnr_timer = qp->min_rnr_timer;
+		ret_attr->max_dest_rd_atomic = (uint8_t)qp->rq.res_max;
+		ret_init->recv_cq = qp->recv_cq;
+		ret_init->cap.recv_depth = qp->rq.depth;
+		ret_init->cap.recv_sge_max = qp->recv_sge_max;
+		ret_init->dest_rd_atomic_max = qp->res_most;
+	}
+	if (hca_has_requester(qp)) {
+		ret_attr->sq_psn = qp->sq.start_psn;
+		ret_attr->timeout = qp->sq.timeout_code;
+		ret_attr->retry_cnt = qp->sq.retry_cnt;
+		ret_attr->rnr_retry = qp->sq.rnr_retry;
+		ret_attr->max_rd_atomic = qp->sq.rd_max;
+		ret_attr->qkey = qp->qkey;
+		ret_init->cap.send_depth = qp->sq.depth;
+		ret_init->cap.send_sge_max = qp->send_sge_max;
+		ret_init->cap.inline_max = qp->inline_max;
+	}
 }
 
 uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp)
 {
-	return qp->sq.retransmitted;
+	return hca_has_requester(qp) ? qp->sq.retransmitted : 0;
 }
 
 uint32_t hca_qp_qpn(const struct hca_qp *qp)
@@ -293,13 +374,30 @@ enum hca_qp_state hca_qp_state_of(const struct hca_device *dev, uint32_t qpn)
 	return qp ? qp->state : HCA_QPS_RESET;
 }
 
+static bool half_is_valid(const struct hca_qp_init *init)
+{
+	const bool sends_too =
+		init->cap.send_depth || init->cap.send_sge_max || init->cap.inline_max;
+	const bool receives_too = init->cap.recv_depth || init->cap.recv_sge_max;
+
+	switch (init->half) {
+	case HCA_BOTH_HALVES:
+		return true;
+	case HCA_REQUESTER:
+		return init->type == HCA_QPT_RC && !receives_too;
+	case HCA_RESPONDER:
+		return init->type == HCA_QPT_RC && !sends_too;
+	}
+	return false;
+}
+
 static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init *init)
 {
 	const struct hca_profile *profile = &dev->profile;
 	const struct hca_qp_cap *cap = &init->cap;
 
-	return init->type >= HCA_QPT_RC && init->type <= HCA_QPT_UD && init->pd && init->send_cq &&
-	       init->recv_cq && cap->send_depth <= profile->wr_max &&
+	return half_is_valid(init) && init->type >= HCA_QPT_RC && init->type <= HCA_QPT_UD &&
+	       init->pd && init->send_cq && init->recv_cq && cap->send_depth <= profile->wr_max &&
 	       cap->recv_depth <= profile->wr_max && cap->send_sge_max <= profile->sge_max &&
 	       cap->recv_sge_max <= profile->sge_max && cap->inline_max <= profile->inline_max &&
 	       init->dest_rd_atomic_max <= profile->rd_atomic_max && init->qpn <= WIRE_U24_MAX;
@@ -324,6 +422,28 @@ static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
 	}
 }
 
+/* Of one half, in its pool: whole cache lines. */
+enum { REQUESTER_BYTES = 448, RESPONDER_BYTES = 384 };
+_Static_assert(sizeof(struct hca_qp) - offsetof(struct hca_qp, path) <= REQUESTER_BYTES &&
+		       offsetof(struct hca_qp, sq) <= RESPONDER_BYTES,
+	       "each half has room");
+
+/* Where the memory of a queue pair of that half begins, seen from the whole. */
+static size_t begin_of(enum hca_qp_half half)
+{
+	return half == HCA_REQUESTER ? offsetof(struct hca_qp, path) : 0;
+}
+
+/* One with both halves is alone, since few programs have many; NULL: no memory. */
+static struct hca_qp *allocate(struct hca_device *dev, enum hca_qp_half half)
+{
+	void *memory = half == HCA_REQUESTER   ? hca_pool_get(&dev->requesters, REQUESTER_BYTES)
+		       : half == HCA_RESPONDER ? hca_pool_get(&dev->responders, RESPONDER_BYTES)
+					       : util_calloc(1, sizeof(struct hca_qp));
+
+	return memory ? (struct hca_qp *)((uintptr_t)memory - begin_of(half)) : NULL;
+}
+
 static int allocate_parts(struct hca_qp *qp, const struct hca_qp_init *init)
 {
 	const struct hca_qp_cap *cap = &init->cap;
@@ -335,36 +455,91 @@ static int allocate_parts(struct hca_qp *qp, const struct hca_qp_init *init)
 		return 0;
 	if (cap->send_depth > 0 && hca_recover_create(qp) != 0)
 		return -ENOMEM;
-	return hca_early_create(qp, init->request_packets);
+	return hca_has_responder(qp) ? hca_early_create(qp, init->request_packets) : 0;
 }
 
 static void free_qp(struct hca_qp *qp)
 {
 	hca_queues_destroy(qp);
 	hca_meter_destroy(qp);
-	hca_recover_destroy(qp);
-	hca_early_destroy(qp);
-	util_free(qp);
+	if (hca_has_requester(qp))
+		hca_recover_destroy(qp);
+	if (hca_has_responder(qp))
+		hca_early_destroy(qp);
+	if (qp->half == HCA_REQUESTER)
+		hca_pool_put(&qp->dev->requesters, &qp->path);
+	else if (qp->half == HCA_RESPONDER)
+		hca_pool_put(&qp->dev->responders, qp);
+	else
+		util_free(qp);
+}
+
+/* Of whom only answers come nothing but CNPs is paced; who only asks has one turn. */
+static uint32_t paces_of(enum hca_qp_half half)
+{
+	return half == HCA_BOTH_HALVES ? HCA_TURN_COUNT : 1;
+}
+
+static uint32_t timers_of(enum hca_qp_half half)
+{
+	return half != HCA_RESPONDER;
+}
+
+/* Alarms that all queue pairs may have at once, and that of overflown CQs. 0 or -ENOMEM. */
+static int reserve(struct hca_device *dev, enum hca_qp_half half)
+{
+	if (util_idmap_reserve(&dev->qps) != 0 ||
+	    hca_heap_reserve(&dev->timers, dev->timer_count + timers_of(half) + 1) != 0 ||
+	    hca_heap_reserve(&dev->paced, dev->pace_count + paces_of(half)) != 0)
+		return -ENOMEM;
+	return 0;
 }
 
 static void enter(struct hca_device *dev, struct hca_qp *qp)
 {
-	for (int i = 0; i < HCA_TURN_COUNT; i++) {
-		qp->turns[i].qp = qp;
-		qp->turns[i].kind = (uint8_t)i;
-		qp->turns[i].alarm.qpn = qp->qpn;
+	if (hca_has_responder(qp)) {
+		qp->cnp_turn = (struct hca_turn){.qp = qp, .kind = HCA_TURN_CNP};
+		qp->response_turn = (struct hca_turn){.qp = qp, .kind = HCA_TURN_RESPONSE};
 	}
-	if (qp->type != HCA_QPT_RC)
-		qp->turns[HCA_TURN_REQUEST].kind = HCA_TURN_UNRELIABLE;
-	qp->timer.qpn = qp->qpn;
+	if (hca_has_requester(qp)) {
+		qp->request_turn = (struct hca_turn){
+			.qp = qp,
+			.kind = qp->type == HCA_QPT_RC ? HCA_TURN_REQUEST : HCA_TURN_UNRELIABLE};
+		qp->timer.qpn = qp->qpn;
+	}
 	util_idmap_add(&dev->qps, qp->qpn, qp);
 	dev->qp_count++;
+	dev->timer_count += timers_of(qp->half);
+	dev->pace_count += paces_of(qp->half);
 	qp->pd->use_count++;
 	qp->send_cq->use_count++;
-	qp->recv_cq->use_count++;
+	if (hca_has_responder(qp))
+		qp->recv_cq->use_count++;
 	reset(qp, 0);
-	if (qp->sq.paths)
+	if (qp->type == HCA_QPT_UD)
 		hca_qp_set_priority(qp, 0, 0); /* others get theirs with the path */
+}
+
+/* What @init says, into new memory. */
+static void take_init(struct hca_qp *qp, const struct hca_qp_init *init)
+{
+	qp->half = (uint8_t)init->half;
+	qp->type = (uint8_t)init->type;
+	qp->pd = init->pd;
+	qp->send_cq = init->send_cq;
+	qp->signal_all = init->signal_all;
+	qp->opcodes_end = init->type == HCA_QPT_RC ? WIRE_UC : 0;
+	qp->owner = init->owner;
+	if (hca_has_requester(qp)) {
+		qp->send_sge_max = init->cap.send_sge_max;
+		qp->inline_max = init->cap.inline_max;
+	}
+	if (hca_has_responder(qp)) {
+		qp->recv_cq = init->recv_cq;
+		qp->recv_sge_max = init->cap.recv_sge_max;
+		qp->res_most = init->dest_rd_atomic_max ? init->dest_rd_atomic_max
+							: (uint8_t)qp->dev->profile.rd_atomic_max;
+	}
 }
 
 int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp)
@@ -378,28 +553,14 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 	if (dev->qp_count == dev->profile.qp_max)
 		return -ENOMEM;
 	hca_early_free_given_back(dev);
-	/* A QP may be in the heap of paced turns with all of them. */
-	if (util_idmap_reserve(&dev->qps) != 0 ||
-	    hca_heap_reserve(&dev->timers, dev->qp_count + 2) != 0 || /* and dev->cq_alarm */
-	    hca_heap_reserve(&dev->paced, HCA_TURN_COUNT * (dev->qp_count + 1)) != 0)
+	if (reserve(dev, init->half) != 0)
 		return -ENOMEM;
-	qp = util_calloc(1, sizeof(*qp));
+	qp = allocate(dev, init->half);
 	if (!qp)
 		return -ENOMEM;
 	qp->dev = dev;
 	qp->qpn = init->qpn ? init->qpn : draw_qpn(dev, init->identity);
-	qp->type = (uint8_t)init->type;
-	qp->send_sge_max = init->cap.send_sge_max;
-	qp->recv_sge_max = init->cap.recv_sge_max;
-	qp->inline_max = init->cap.inline_max;
-	qp->res_most = init->dest_rd_atomic_max ? init->dest_rd_atomic_max
-						: (uint8_t)dev->profile.rd_atomic_max;
-	qp->pd = init->pd;
-	qp->send_cq = init->send_cq;
-	qp->recv_cq = init->recv_cq;
-	qp->signal_all = init->signal_all;
-	qp->opcodes_end = init->type == HCA_QPT_RC ? WIRE_UC : 0;
-	qp->owner = init->owner;
+	take_init(qp, init);
 	if (allocate_parts(qp, init) != 0) {
 		free_qp(qp);
 		return -ENOMEM;
@@ -417,9 +578,12 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
 	reset(qp, 0);
 	util_idmap_remove(&dev->qps, qp->qpn);
 	dev->qp_count--;
+	dev->timer_count -= timers_of(qp->half);
+	dev->pace_count -= paces_of(qp->half);
 	qp->pd->use_count--;
 	qp->send_cq->use_count--;
-	qp->recv_cq->use_count--;
+	if (hca_has_responder(qp))
+		qp->recv_cq->use_count--;
 	free_qp(qp);
 }
 

@@ -56,12 +56,24 @@ struct hca_qp_cap {
 
 #define HCA_REQUESTS_NONE UINT32_MAX
 
+/* What a queue pair is for. One that has but one half takes about half the memory. */
+enum hca_qp_half {
+	HCA_BOTH_HALVES = 0,
+	/* RC, recv_depth 0: requests of the other end are dropped, and counted as rx_wrong_state.
+	 */
+	HCA_REQUESTER,
+	/* RC, send_depth 0: takes SENDs and WRITEs, no READs and atomics, and goes no further than
+	 * RTR. */
+	HCA_RESPONDER,
+};
+
 struct hca_qp_init {
 	enum hca_qp_type type;
 	struct hca_pd *pd;
 	struct hca_cq *send_cq, *recv_cq;
 	struct hca_qp_cap cap; /* granted exactly as asked, or refused */
 	bool signal_all;
+	enum hca_qp_half half;
 	/* READs and atomics of the other end that it can answer at once, the most that
 	 * max_dest_rd_atomic may be; 0: as many as the device. */
 	uint8_t dest_rd_atomic_max;
@@ -95,7 +107,8 @@ struct hca_qp_attr {
 	struct wire_path path;	  /* already resolved by the world underneath */
 };
 
-/* -EINVAL: over a device limit, no CQ; -ENOMEM; -EEXIST. Starts in RESET. */
+/* -EINVAL: over a device limit, no CQ, a half that the type or the depths do not allow; -ENOMEM;
+ * -EEXIST. Starts in RESET. */
 int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp);
 void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp);
 /* The send queue takes @depth work requests, all else stays (IBTA 11.2.5.2, outstanding work

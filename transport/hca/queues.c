@@ -11,51 +11,87 @@ _Static_assert(sizeof(struct hca_wqe) % 8 == 0 && sizeof(struct hca_local_sge) %
 		       sizeof(struct hca_rwqe) % 8 == 0,
 	       "parts of one piece of memory");
 
-/* One piece of memory, cut up: the first part is for util_free(). Sizes are multiples of 8 but for
- * that of paths: behind it come bytes. */
+/* One piece of memory, cut up: the first part is for util_free(). Sizes are rounded up to words. */
 static bool allocate_parts(const size_t *sizes, size_t count, void **ret_parts)
 {
 	size_t bytes = 0;
 	uint8_t *at;
 
 	for (size_t i = 0; i < count; i++)
-		bytes += sizes[i];
-	at = util_calloc(1, bytes);
-	if (!at)
+		bytes += (sizes[i] + 7) / 8 * 8;
+	at = bytes ? util_zalloc(bytes) : NULL;
+	if (bytes && !at)
 		return false;
-	for (size_t i = 0; i < count; at += sizes[i++])
+	for (size_t i = 0; i < count; at += (sizes[i++] + 7) / 8 * 8)
 		ret_parts[i] = at;
 	return true;
 }
 
+/* Of a queue of nothing there is nothing. */
+static uint32_t places(uint32_t depth)
+{
+	return depth ? hca_pow2(depth) : 0;
+}
+
+static uint32_t mask_of(uint32_t depth)
+{
+	return hca_pow2(depth) - 1;
+}
+
 int hca_queues_create(struct hca_qp *qp, uint32_t send_depth, uint32_t recv_depth)
 {
-	const uint32_t send = hca_pow2(send_depth), recv = hca_pow2(recv_depth);
+	const size_t send = places(send_depth), recv = places(recv_depth);
+	const bool sends = hca_has_requester(qp), receives = hca_has_responder(qp);
 	const bool is_ud = qp->type == HCA_QPT_UD;
-
 	const size_t sizes[] = {
-		send_depth ? send * sizeof(*qp->sq.ring) : 0,
-		(size_t)send * qp->send_sge_max * sizeof(*qp->sq.sges),
-		recv * sizeof(*qp->rq.ring),
-		(size_t)recv * qp->recv_sge_max * sizeof(*qp->rq.sges),
-		is_ud ? send * sizeof(*qp->sq.paths) : 0,
-		(size_t)send * qp->inline_max,
+		send * sizeof(struct hca_wqe),
+		sends ? send * qp->send_sge_max * sizeof(struct hca_local_sge) : 0,
+		is_ud ? hca_pow2(send_depth) * sizeof(struct wire_path) : 0,
+		sends ? send * qp->inline_max : 0,
+		recv * sizeof(struct hca_rwqe),
+		receives ? recv * qp->recv_sge_max * sizeof(struct hca_local_sge) : 0,
 	};
 	void *parts[sizeof(sizes) / sizeof(sizes[0])];
 
 	if (!allocate_parts(sizes, sizeof(sizes) / sizeof(sizes[0]), parts))
 		return -ENOMEM;
-	qp->sq.ring = parts[0];
-	qp->sq.sges = parts[1];
-	qp->rq.ring = parts[2];
-	qp->rq.sges = parts[3];
-	qp->sq.paths = is_ud ? parts[4] : NULL;
-	qp->sq.inline_bytes = parts[5];
-	qp->sq.mask = send - 1;
-	qp->sq.depth = send_depth;
-	qp->rq.mask = recv - 1;
-	qp->rq.depth = recv_depth;
+	if (sends) {
+		qp->sq.ring = parts[0];
+		qp->sq.paths = is_ud ? parts[2] : NULL;
+		qp->sq.mask = mask_of(send_depth);
+		qp->sq.depth = send_depth;
+	}
+	if (receives) {
+		qp->rq.ring = parts[4];
+		qp->rq.mask = mask_of(recv_depth);
+		qp->rq.depth = recv_depth;
+	}
 	return 0;
+}
+
+struct hca_local_sge *hca_sq_list(const struct hca_qp *qp, uint32_t number)
+{
+	struct hca_local_sge *lists = (void *)(qp->sq.ring + places(qp->sq.depth));
+
+	return lists + (size_t)(number & qp->sq.mask) * qp->send_sge_max;
+}
+
+uint8_t *hca_sq_inline(const struct hca_qp *qp, uint32_t number)
+{
+	void *lists_end = (struct hca_local_sge *)(void *)(qp->sq.ring + places(qp->sq.depth)) +
+			  (size_t)places(qp->sq.depth) * qp->send_sge_max;
+	uint8_t *bytes = lists_end;
+
+	if (qp->sq.paths)
+		bytes += (places(qp->sq.depth) * sizeof(struct wire_path) + 7) / 8 * 8;
+	return bytes + (size_t)(number & qp->sq.mask) * qp->inline_max;
+}
+
+struct hca_local_sge *hca_rq_list(const struct hca_qp *qp, uint32_t number)
+{
+	struct hca_local_sge *lists = (void *)(qp->rq.ring + places(qp->rq.depth));
+
+	return lists + (size_t)(number & qp->rq.mask) * qp->recv_sge_max;
 }
 
 int hca_resources_create(struct hca_qp *qp)
@@ -74,8 +110,10 @@ int hca_resources_create(struct hca_qp *qp)
 
 void hca_queues_destroy(struct hca_qp *qp)
 {
-	util_free(qp->sq.ring); /* and all that was made with it */
-	util_free(qp->rq.resources);
+	/* The first part, and all that was made with it. */
+	util_free(hca_has_requester(qp) ? (void *)qp->sq.ring : qp->rq.ring);
+	if (hca_has_responder(qp))
+		util_free(qp->rq.resources);
 }
 
 static void move_wqe(struct hca_qp *qp, const struct hca_sq *from, uint32_t number)
@@ -85,9 +123,9 @@ static void move_wqe(struct hca_qp *qp, const struct hca_sq *from, uint32_t numb
 	struct hca_wqe *wqe = &qp->sq.ring[index];
 
 	*wqe = *old;
-	wqe->sge = qp->sq.sges + (size_t)index * qp->send_sge_max;
+	wqe->sge = hca_sq_list(qp, number);
 	if (old->inline_bytes) {
-		wqe->inline_bytes = qp->sq.inline_bytes + (size_t)index * qp->inline_max;
+		wqe->inline_bytes = hca_sq_inline(qp, number);
 		memcpy(wqe->inline_bytes, old->inline_bytes, qp->inline_max);
 	} else if (old->sge_count > 0) {
 		memcpy(wqe->sge, old->sge, old->sge_count * sizeof(*wqe->sge));
@@ -98,13 +136,11 @@ static void move_wqe(struct hca_qp *qp, const struct hca_sq *from, uint32_t numb
 
 static void move_receives(struct hca_qp *qp, const struct hca_rq *from)
 {
-	const size_t sges = qp->recv_sge_max;
-
-	for (uint32_t i = 0; i <= from->mask; i++) {
+	for (uint32_t i = 0; i < places(from->depth); i++) {
 		struct hca_rwqe *wqe = &qp->rq.ring[i];
 
 		*wqe = from->ring[i];
-		wqe->sge = qp->rq.sges + i * sges;
+		wqe->sge = hca_rq_list(qp, i);
 		if (wqe->sge_count > 0)
 			memcpy(wqe->sge, from->ring[i].sge, wqe->sge_count * sizeof(*wqe->sge));
 	}
@@ -112,11 +148,14 @@ static void move_receives(struct hca_qp *qp, const struct hca_rq *from)
 
 int hca_qp_grow_send(struct hca_device *dev, struct hca_qp *qp, uint32_t depth)
 {
-	const struct hca_sq sq = qp->sq;
-	const struct hca_rq rq = qp->rq;
+	struct hca_sq sq;
+	struct hca_rq rq = {.ring = NULL};
 
-	if (depth < sq.depth || depth > dev->profile.wr_max)
+	if (!hca_has_requester(qp) || depth < qp->sq.depth || depth > dev->profile.wr_max)
 		return -EINVAL;
+	sq = qp->sq;
+	if (hca_has_responder(qp))
+		rq = qp->rq;
 	if (hca_queues_create(qp, depth, rq.depth) != 0)
 		return -ENOMEM;
 	for (uint32_t i = sq.una; i != sq.tail; i++)

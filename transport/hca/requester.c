@@ -169,7 +169,7 @@ static void check_drained(struct hca_qp *qp, ps_t now)
 
 static void set_turn(struct hca_qp *qp, bool may, ps_t now)
 {
-	hca_sched_set(&qp->turns[HCA_TURN_REQUEST], may ? qp->next_start : PS_NEVER, now);
+	hca_sched_set(&qp->request_turn, may ? qp->next_start : PS_NEVER, now);
 }
 
 static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
@@ -325,7 +325,8 @@ static inline void paced(struct hca_qp *qp, const struct wire_pkt *pkt, struct h
 	tx->ecn = qp->dev->request_ecn;
 	if (qp->cc.active) {
 		hca_sched_pace(qp, pkt, now);
-		hca_responder_update(qp, now); /* one pace for both */
+		if (hca_has_responder(qp))
+			hca_responder_update(qp, now); /* one pace for both */
 	}
 }
 

@@ -75,7 +75,7 @@ static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt
 void hca_responder_update(struct hca_qp *qp, ps_t now)
 {
 	const struct hca_rq *rq = &qp->rq;
-	struct hca_turn *turn = &qp->turns[HCA_TURN_RESPONSE];
+	struct hca_turn *turn = &qp->response_turn;
 
 	if (rq->ack_due && rq->res_pending == 0)
 		hca_sched_set(turn, now, now);

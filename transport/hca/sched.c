@@ -48,6 +48,8 @@ void hca_sched_move(struct hca_turn *turn, ps_t at, ps_t now)
 	if (at <= now) {
 		join(turn);
 	} else if (at != PS_NEVER) {
+		if (turn->state != HCA_TURN_PACED)
+			turn->alarm = (struct hca_alarm){.qpn = turn->qp->qpn};
 		turn->state = HCA_TURN_PACED;
 		hca_heap_set(&dev->paced, &turn->alarm, at);
 		hca_sched_heaps_changed(dev);

@@ -12,7 +12,7 @@ void hca_unreliable_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now)
 
 	sq->unusual = 0;
 	hca_requester_complete(qp, &sq->ring[sq->una++ & sq->mask], status, now);
-	qp->state = HCA_QPS_SQE;
+	hca_qp_set_state(qp, HCA_QPS_SQE);
 	hca_qp_flush_send(qp, now);
 	hca_requester_update(qp, now);
 }
