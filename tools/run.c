@@ -288,7 +288,8 @@ static int build_and_run(struct run *run)
 	if (watch_has_stopped(&run->watch))
 		ret = 0;
 	if (ret == -ENOMEM)
-		command_say("the run could not go on: the memory for packets under way is used up");
+		command_say("the run could not go on: the memory for packets under way is used up; "
+			    "the scenario's key memory says how much they may have");
 	else if (ret == -ENOBUFS)
 		command_say("the run could not go on: more than %d flows of loads are under way at "
 			    "once, "

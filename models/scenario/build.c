@@ -83,7 +83,7 @@ static struct fabric_params params_of(const struct scenario *s,
 		.priority_count = s->priority_count,
 		.thread_count = options->thread_count > 0 ? options->thread_count : 1,
 		.packet_bytes_max = options->packet_bytes_max > 0 ? options->packet_bytes_max
-								  : (uint64_t)4 << 30,
+								  : s->packet_bytes_max,
 		.oob_delay = s->program_count > 0 ? s->oob_delay : 0,
 		.ipv6 = s->nic.ipv6,
 		.host = &own->host,

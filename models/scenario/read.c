@@ -144,21 +144,27 @@ static void read_top(struct scenario_reader *r, const struct scenario_overrides 
 	s->until =
 		scenario_has(r->root, "until") ? scenario_get(r->root, "until").number : PS_NEVER;
 	s->oob_delay = scenario_get(r->root, "oob_delay").number;
+	s->packet_bytes_max = scenario_get(r->root, "memory").number;
+}
+
+static void hash_unless_unset(struct scenario_reader *r, const char *key, uint64_t value)
+{
+	if (value != scenario_value_unset(scenario_row(key)).number)
+		scenario_hash_words(r, &r->hash, key, &value, 1);
 }
 
 /* What is no list or map of its own; neither name nor seed. */
 static void hash_top(struct scenario_reader *r)
 {
-	const struct scenario_value unset = scenario_value_unset(scenario_row("oob_delay"));
-	const uint64_t until[] = {r->scenario->until}, delay[] = {r->scenario->oob_delay};
+	const uint64_t until[] = {r->scenario->until};
 	const uint64_t priorities[] = {r->scenario->priority_count};
 
 	if (r->scenario->until != PS_NEVER)
 		scenario_hash_words(r, &r->hash, "until", until, 1);
 	if (r->scenario->priority_count != SIM_PRIORITIES)
 		scenario_hash_words(r, &r->hash, "priorities", priorities, 1);
-	if (r->scenario->oob_delay != unset.number)
-		scenario_hash_words(r, &r->hash, "oob_delay", delay, 1);
+	hash_unless_unset(r, "oob_delay", r->scenario->oob_delay);
+	hash_unless_unset(r, "memory", r->scenario->packet_bytes_max);
 }
 
 /* Before all others: how many priorities there are says which values are good. */

@@ -153,6 +153,7 @@ struct scenario {
 	uint64_t hash; /* order-free, without defaults, without the seed and the name */
 	ps_t until;    /* PS_NEVER: until nothing is left to do */
 	ps_t oob_delay;
+	uint64_t packet_bytes_max; /* memory for packets under way */
 	uint32_t priority_count; /* of the fabric: SIM_PRIORITIES or SIM_PRIORITIES_MAX */
 	struct topology topology;
 	struct scenario_switch switches; /* all but those of @groups */
@@ -183,7 +184,7 @@ void scenario_fini(struct scenario *scenario);
 struct scenario_options { /* of one run */
 	uint32_t thread_count;
 	bool through_wire;
-	uint64_t packet_bytes_max;	   /* memory for packets under way; 0: 4 GiB */
+	uint64_t packet_bytes_max;	   /* 0: the scenario's */
 	struct traffic_listener *listener; /* to flows of streams; NULL: nobody */
 };
 

@@ -138,6 +138,8 @@ static const struct scenario_row rows[] = {
 	 .help = "end of the run; without it, when nothing is left to do"},
 	{"oob_delay", SCENARIO_TIME, "20us", 1, PS_S, NULL,
 	 .help = "of what programs tell each other out of band"},
+	{"memory", SCENARIO_BYTES, "4GiB", 64 * KIB, 1024 * GIB, NULL,
+	 .help = "for packets under way, of all hosts; a run that needs more ends there, with status 3"},
 
 	{"priorities", SCENARIO_WORD, "8", 0, 0, "8 16",
 	 .help = "of the fabric. 16, as InfiniBand has virtual lanes: with switch.credit, or where nothing is "

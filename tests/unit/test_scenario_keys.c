@@ -64,6 +64,7 @@ static const struct key_case cases[] = {
 	{"until", STAR, "until", "1ms", "1"},
 	{"profiles", STAR, "profiles", "[msn2700]", "[cisco]"},
 	{"oob_delay", STAR, "oob_delay", "10us", "0us"},
+	{"memory", STAR, "memory", "1MiB", "1KiB"},
 	{"priorities", STAR, "priorities", "16", "12"},
 	{"topology.kind", FAT, "topology.kind", NULL, "ring"},
 	{"topology.file", TOP, "topology.file", NULL, "none.txt"},

@@ -21,7 +21,7 @@ static void values_arrive_with_their_units(void **state)
 		    "2KiB, pmax: 1/3}, pfc: {priorities: [0, 3], mode: quanta, headroom: 64KiB}}\n"
 		    "nic: {mtu: 1024, cc: dcqcn_hpcc, ack_every: message, window: 99, timeout: 9, "
 		    "retries: 2, ack_priority: 5, cnp_priority: 4, ip: 6, profile: none}\n"
-		    "until: 3ms\noob_delay: 7us\nseed: 42\nname: x\n",
+		    "until: 3ms\noob_delay: 7us\nmemory: 3MiB\nseed: 42\nname: x\n",
 		    NULL, &s);
 	assert_int_equal(s.switches.buffer_bytes, 4 << 20);
 	assert_int_equal(s.switches.latency, 250000);
@@ -50,6 +50,7 @@ static void values_arrive_with_their_units(void **state)
 	assert_string_equal(s.nic.profile, "none");
 	assert_int_equal(s.until, 3 * PS_MS);
 	assert_int_equal(s.oob_delay, 7 * PS_US);
+	assert_int_equal(s.packet_bytes_max, 3 << 20);
 	assert_int_equal(s.seed, 42);
 	assert_string_equal(s.name, "x");
 	scenario_fini(&s);
@@ -160,6 +161,7 @@ static void what_is_left_out_has_its_default(void **state)
 	assert_int_equal(s.seed, 1);
 	assert_true(s.until == PS_NEVER);
 	assert_int_equal(s.oob_delay, 20 * PS_US);
+	assert_int_equal(s.packet_bytes_max, (uint64_t)4 << 30);
 	assert_int_equal(s.switches.fc, SCENARIO_FC_NONE);
 	assert_false(s.switches.ecn.enabled);
 	assert_int_equal(s.nic.mtu, 4096);
