@@ -245,6 +245,7 @@ void scenario_read_nic(struct scenario_reader *r)
 		.ack_priority = ack.word < 0 ? (int)ack.number : -1,
 		.cnp_keeps_marks = scenario_get(map, "nic.cnp_marks").word == 1,
 		.cnp_on_gap = scenario_get(map, "nic.cnp_gaps").word == 1,
+		.statuses = (enum hca_statuses)scenario_get(map, "nic.statuses").word,
 		.cnp_priority = (uint8_t)scenario_get(map, "nic.cnp_priority").number,
 		.loop_delay = scenario_get(map, "nic.loop_delay").number,
 		.ttl = (uint8_t)scenario_get(map, "nic.ttl").number,

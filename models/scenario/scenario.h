@@ -87,6 +87,7 @@ struct scenario_nic { /* of every host */
 	bool uc; /* flows are */
 	bool ns3_headers;
 	bool cnp_keeps_marks, cnp_on_gap;
+	enum hca_statuses statuses;
 	enum hca_retransmit retransmit;
 	ps_t rto_low, rto_high; /* HCA_SELECTIVE */
 	ps_t base_rtt;		/* the longest; 0: nothing asks for it */

@@ -343,6 +343,9 @@ static const struct scenario_row rows[] = {
 	 "DCQCN says"},
 	{"nic.cnp_gaps", SCENARIO_WORD, "no", 0, 0, "no yes",
 	 .help = "a packet that comes before its turn makes a CNP, too, as adapters do (Song et al., SIGCOMM 2023)"},
+	{"nic.statuses", SCENARIO_WORD, "hardware", 0, 0, "hardware rxe",
+	 .help = "of completions that fail: a message too long for its receive, for instance, gives the receiver "
+	 "LOC_LEN_ERR on adapters, REM_INV_REQ_ERR on the kernel's rxe"},
 	{"nic.cnp_priority", SCENARIO_COUNT, "6", 0, 15, NULL, .help = "of CNPs", .of_fabric = true},
 	{"nic.ack_every", SCENARIO_COUNT, "auto", 1, 1u << 23, "message auto",
 	 .help = "an ACK at least every so many packets; message: at its end only; auto: 64, but 1 with retransmit: "

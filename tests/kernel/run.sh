@@ -145,8 +145,9 @@ run_job() {
 	r=0
 	while [ $r -lt "$size" ]; do
 		if [ $r != "$guest_rank" ]; then
-			# The addresses of ranks outside end in 10 + rank, the guest's in 1.
-			VERBENA_LINK=frame:$dir/n$r,$dir/r$r VERBENA_MTU=$mtu \
+			# The addresses of ranks outside end in 10 + rank, the guest's in 1. What fails has
+			# the status that rxe gives it.
+			VERBENA_STATUSES=rxe VERBENA_LINK=frame:$dir/n$r,$dir/r$r VERBENA_MTU=$mtu \
 				VERBENA_ADDR=10.7.0.$((10 + r)),fd07::$((10 + r)) \
 				timeout -k 1 $job_limit_s "$programs/proc_$program" --rank $r \
 				--size "$size" --board "127.0.0.1:$port" -- "$@" \

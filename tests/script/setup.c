@@ -286,6 +286,7 @@ void do_device(struct line *line)
 	p->ns3_headers = line_flag(line, "ns3");
 	p->cnp_keeps_marks = line_flag(line, "keep_marks");
 	p->cnp_on_gap = line_flag(line, "cnp_on_gap");
+	p->statuses = line_flag(line, "rxe") ? HCA_STATUSES_RXE : HCA_STATUSES_HARDWARE;
 	text = line_get(line, "retransmit");
 	if (text)
 		p->retransmit = (enum hca_retransmit)text_name(line, text, retransmits,

@@ -647,6 +647,9 @@ static void environment_is_read_or_refused(void **state)
 		{"VERBENA_MTU", "1024", true},
 		{"VERBENA_MTU", "1025", false},
 		{"VERBENA_MTU", "0", false},
+		{"VERBENA_STATUSES", "hardware", true},
+		{"VERBENA_STATUSES", "mlx5", false},
+		{"VERBENA_STATUSES", "rxe", true},
 		{"VERBENA_PCAP", "/tmp/x", true},
 	};
 	struct nic_params params;

@@ -118,6 +118,20 @@ static void ipv6_and_mtu_change_the_wire(void **state)
 			 2 * 89760 + 3 * 88480 + 2 * 6880 + 4 * PS_US);
 }
 
+static void statuses_are_those_that_are_asked_for(void **state)
+{
+	struct world w;
+
+	(void)state;
+	build(&w, TWO ONE_FLOW);
+	assert_int_equal(fabric_host(&w.fabric, "h0")->params.profile.statuses,
+			 HCA_STATUSES_HARDWARE);
+	world_end(&w);
+	build(&w, TWO ONE_FLOW "nic: {statuses: rxe}\n");
+	assert_int_equal(fabric_host(&w.fabric, "h0")->params.profile.statuses, HCA_STATUSES_RXE);
+	world_end(&w);
+}
+
 /* A slow host's adapter paces at its own link's rate: 4194 bytes take four times as long there. */
 static void each_host_has_the_rate_of_its_link(void **state)
 {
@@ -599,8 +613,8 @@ RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time),
     T(memory_that_is_used_again_is_looked_up_less),
     T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
     T(latency_is_added_once_a_switch_and_way), T(ipv6_and_mtu_change_the_wire),
-    T(each_host_has_the_rate_of_its_link), T(headroom_is_what_is_needed),
-    T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
+    T(each_host_has_the_rate_of_its_link), T(statuses_are_those_that_are_asked_for),
+    T(headroom_is_what_is_needed), T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
     T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own),
     T(sixteen_priorities_keep_apart), T(sixteen_priorities_drop_apart),
     T(without_either_a_small_buffer_drops), T(marks_only_where_asked_for), T(bit_errors_by_length),

@@ -245,12 +245,18 @@ static bool read_is_valid(const struct hca_qp *qp, const struct hca_wqe *wqe,
 	return pkt->length == (last ? wqe->length - done : qp->mtu);
 }
 
+static enum hca_wc_status bad_response(const struct hca_qp *qp)
+{
+	return qp->dev->profile.statuses == HCA_STATUSES_RXE ? HCA_WC_FATAL_ERR
+							     : HCA_WC_BAD_RESP_ERR;
+}
+
 static bool bring_read(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,
 		       const struct wire_op *op, enum hca_wc_status *ret_status, ps_t now)
 {
 	uint32_t done = ((pkt->psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
-	*ret_status = HCA_WC_BAD_RESP_ERR;
+	*ret_status = bad_response(qp);
 	if (!read_is_valid(qp, wqe, pkt, op, done))
 		return false;
 	*ret_status = HCA_WC_LOC_PROT_ERR;
@@ -265,7 +271,7 @@ static bool bring_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, const str
 
 	memcpy(bytes, &pkt->va, sizeof(bytes));
 	original.payload = bytes;
-	*ret_status = HCA_WC_BAD_RESP_ERR;
+	*ret_status = bad_response(qp);
 	if (!wqe->answered || wqe->opcode == HCA_WR_RDMA_READ)
 		return false;
 	*ret_status = HCA_WC_LOC_PROT_ERR;

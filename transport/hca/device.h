@@ -27,6 +27,14 @@ enum hca_retransmit {
 			* NAKs count as no retries; psn_window bounds what is under way. Of two
 			* WRITEs under way to the same bytes either may be the last to be placed */
 };
+/* Which status an error has where adapters differ. */
+enum hca_statuses {
+	HCA_STATUSES_HARDWARE, /* IBTA 11.6.2: what was wrong at the end that is told */
+	/* Linux' rxe (rxe_resp.c, rxe_comp.c): a receive fails with the status of the NAK that goes
+	 * back (REM_INV_REQ_ERR, REM_ACCESS_ERR), LOC_QP_OP_ERR where its memory refuses; a
+	 * response that does not fit gives FATAL_ERR. */
+	HCA_STATUSES_RXE,
+};
 enum { HCA_SELECTIVE_WINDOW_MAX = 1 << 15, HCA_FEW_PACKETS = 3 };
 
 /* How this adapter behaves where IBTA leaves a choice; from a hardware profile. */
@@ -51,6 +59,7 @@ struct hca_profile {
 	struct cc_params cc_params;
 	uint32_t wire_overhead; /* bytes around BTH..ICRC on the wire, preamble and gap included */
 	bool ns3_headers;	/* packets take what transport/wire/ns3.h says instead */
+	enum hca_statuses statuses;
 	uint32_t qp_max, cq_max, mr_max, pd_max; /* objects of the device */
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
 };

@@ -618,6 +618,10 @@ ps_t hca_responder_next_at(const struct hca_qp *qp); /* something is waiting: si
 /* The receive at hand is used up; without an error, by @pkt. */
 void hca_responder_complete(struct hca_qp *qp, enum hca_wc_status status,
 			    const struct wire_pkt *pkt, const struct wire_op *op, ps_t now);
+/* What a receive whose request is refused with @syndrome says: @status, or as the profile has it.
+ */
+enum hca_wc_status hca_responder_status(const struct hca_qp *qp, uint8_t syndrome,
+					enum hca_wc_status status);
 /* @res is waiting no more. */
 void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res);
 void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op);

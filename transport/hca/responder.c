@@ -163,6 +163,16 @@ static int event_of(uint8_t syndrome)
 	return syndrome == WIRE_NAK_REMOTE_OPERATION ? HCA_EVENT_QP_FATAL : HCA_EVENT_QP_REQ_ERR;
 }
 
+enum hca_wc_status hca_responder_status(const struct hca_qp *qp, uint8_t syndrome,
+					enum hca_wc_status status)
+{
+	if (qp->dev->profile.statuses != HCA_STATUSES_RXE)
+		return status;
+	if (syndrome == WIRE_NAK_REMOTE_OPERATION)
+		return HCA_WC_LOC_QP_OP_ERR;
+	return syndrome == WIRE_NAK_REMOTE_ACCESS ? HCA_WC_REM_ACCESS_ERR : HCA_WC_REM_INV_REQ_ERR;
+}
+
 /* The request is refused for good: who asked hears it, the receive at hand fails, all else is
  * flushed. */
 void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status status, ps_t now)
@@ -172,7 +182,8 @@ void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status 
 	answer_nak(qp, syndrome);
 	rq->ack_fatal = true;
 	if (rq->wqe_taken)
-		hca_responder_complete(qp, status, NULL, NULL, now);
+		hca_responder_complete(qp, hca_responder_status(qp, syndrome, status), NULL, NULL,
+				       now);
 	else
 		hca_qp_async(qp, event_of(syndrome), now);
 	hca_qp_fail(qp, now);

@@ -68,6 +68,7 @@ void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 {
 	struct hca_rq *rq = &qp->rq;
 	struct hca_mr *mr = NULL;
+	enum hca_wc_status status;
 
 	if (qp->state == HCA_QPS_RTR && !rq->is_established) {
 		rq->is_established = true;
@@ -86,7 +87,8 @@ void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 			forget_message(rq);
 			return;
 		}
-		hca_responder_complete(qp, HCA_WC_LOC_PROT_ERR, NULL, NULL, now);
+		status = hca_responder_status(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_PROT_ERR);
+		hca_responder_complete(qp, status, NULL, NULL, now);
 		hca_qp_fail(qp, now);
 		return;
 	}

@@ -87,6 +87,7 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 		  const struct wire_path *path, ps_t now)
 {
 	const struct hca_rwqe *wqe;
+	enum hca_wc_status status;
 	struct hca_wc wc;
 
 	if (pkt->rare.qkey != qp->qkey) {
@@ -99,7 +100,8 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 		return;
 	}
 	if (!place(qp, wqe, pkt, path, now)) {
-		hca_responder_complete(qp, HCA_WC_LOC_PROT_ERR, NULL, NULL, now);
+		status = hca_responder_status(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_PROT_ERR);
+		hca_responder_complete(qp, status, NULL, NULL, now);
 		hca_qp_fail(qp, now);
 		return;
 	}

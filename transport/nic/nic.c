@@ -208,6 +208,7 @@ static int create_adapter(struct nic *nic)
 
 		params.profile = nic_profile_default(mtu ? mtu : fitting_mtu(nic->link),
 						     !wire_ip_is_ipv4(nic->gids[1]));
+		params.profile.statuses = nic->params.statuses;
 	}
 	if (getrandom(params.key, sizeof(params.key), 0) != (ssize_t)sizeof(params.key))
 		return -EIO;

@@ -19,9 +19,11 @@
  *	VERBENA_MAC	frame: own MAC address; else 02:00 and the end of the first address
  *	VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what
  *			fits the interface that has the address (frame: 1024)
+ *	VERBENA_STATUSES	"hardware" (default) or "rxe": see enum hca_statuses
  *	VERBENA_PCAP	writes all packets to this file (pcapng), with the device's time, which
- *begins anew every 200 days VERBENA_ABORT	1: a failed check of our own ends the process, for a
- *core dump; else the device is dead from then on and the process goes on
+ *			begins anew every 200 days
+ *	VERBENA_ABORT	1: a failed check of our own ends the process, for a core dump; else the
+ *			device is dead from then on and the process goes on
  */
 #include "transport/hca/device.h"
 #include "transport/wire/frame.h"
@@ -46,6 +48,7 @@ struct nic_params {
 	bool progress_thread;	    /* a thread of its own moves packets while nobody polls */
 	bool aborts;		    /* where a CHECK fails in that thread; see on_fatal */
 	uint32_t resolve_ms;	    /* how long to look for a peer's MAC address; 0: 5 s */
+	enum hca_statuses statuses; /* of nic_profile_default() */
 	struct hca_profile profile; /* line_rate_bps 0: nic_profile_default() */
 	const struct hca_observer *observer; /* NULL: nobody listens */
 	void *world;			     /* handed to it */

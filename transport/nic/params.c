@@ -126,6 +126,14 @@ static int parse_mtu(const char *text, struct nic_params *params)
 	return -EINVAL;
 }
 
+static int parse_statuses(const char *text, struct nic_params *params)
+{
+	if (strcmp(text, "hardware") != 0 && strcmp(text, "rxe") != 0)
+		return -EINVAL;
+	params->statuses = text[0] == 'r' ? HCA_STATUSES_RXE : HCA_STATUSES_HARDWARE;
+	return 0;
+}
+
 static int parse_pcap(const char *text, struct nic_params *params)
 {
 	if (strlen(text) >= sizeof(params->pcap))
@@ -146,9 +154,10 @@ static const struct {
 	const char *name;
 	int (*parse)(const char *text, struct nic_params *params);
 } variables[] = {
-	{"VERBENA_LINK", parse_link}, {"VERBENA_ADDR", parse_addresses},
-	{"VERBENA_MAC", parse_mac},   {"VERBENA_MTU", parse_mtu},
-	{"VERBENA_PCAP", parse_pcap}, {"VERBENA_ABORT", parse_abort},
+	{"VERBENA_LINK", parse_link},	      {"VERBENA_ADDR", parse_addresses},
+	{"VERBENA_MAC", parse_mac},	      {"VERBENA_MTU", parse_mtu},
+	{"VERBENA_PCAP", parse_pcap},	      {"VERBENA_ABORT", parse_abort},
+	{"VERBENA_STATUSES", parse_statuses},
 };
 
 int nic_params_from_env(struct nic_params *ret_params, const char **ret_bad)
