@@ -107,8 +107,11 @@ static void far_wake(struct engine_thread *et, uint32_t slot, uint64_t window)
 
 ps_t sim_engine_wake(struct engine_thread *et, uint32_t slot, ps_t at)
 {
-	const uint64_t windows = 1 + (at - et->end) / et->look;
+	uint64_t windows;
 
+	if (et->outer)
+		return sim_engine_island_wake(island_of(et), slot, at);
+	windows = 1 + (at - et->end) / et->look;
 	if (at < et->end) {
 		engine_activate(et, slot, et->window);
 		return at;

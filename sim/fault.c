@@ -140,6 +140,18 @@ static bool gets_through(const struct work *w, struct sim_pkt *pkt)
 	return true;
 }
 
+static inline void arrive(struct engine_thread *et, const struct sim_port *port,
+			  struct sim_pkt *frame, uint16_t number, ps_t at)
+{
+	frame->port = port->peer_port;
+	frame->number = number;
+	if (port->hooked & SIM_HOOK_WITHIN)
+		sim_engine_island_post(island_of(et), port->peer_slot, frame, at);
+	else
+		engine_post(port->hooked & SIM_HOOK_OUT ? et->outer : et, port->peer_slot, frame,
+			    at);
+}
+
 /* A copy of @pkt reaches the other end of @port. */
 static void deliver(struct engine_thread *et, const struct sim_port *port,
 		    const struct sim_pkt *pkt, uint16_t number, ps_t at)
@@ -149,9 +161,7 @@ static void deliver(struct engine_thread *et, const struct sim_port *port,
 	if (!frame)
 		return;
 	*frame = *pkt;
-	frame->port = port->peer_port;
-	frame->number = number;
-	engine_post(port->hooked & SIM_HOOK_OUT ? et->outer : et, port->peer_slot, frame, at);
+	arrive(et, port, frame, number, at);
 }
 
 static void send_again(const struct work *w, const struct sim_pkt *pkt, ps_t at, uint16_t number)
@@ -245,6 +255,18 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 		send_faulty(et, port, pkt, start, at, number);
 	else
 		deliver(et, port, pkt, number, at);
+}
+
+__attribute__((noinline)) void sim_engine_forward_hooked(struct engine_thread *et,
+							 struct sim_port *port,
+							 struct sim_pkt *frame, ps_t start, ps_t at)
+{
+	if (likely(!(port->hooked & ~(SIM_HOOK_WITHIN | SIM_HOOK_OUT)))) {
+		arrive(et, port, frame, (uint16_t)(port->sent_packets - 1), at);
+		return;
+	}
+	sim_engine_send_hooked(et, port, frame, start, at);
+	engine_frame_put(et, frame);
 }
 
 void sim_take_over(struct sim *sim, const struct sim_other *other)

@@ -64,8 +64,8 @@ struct far_wake {
 	uint32_t slot;
 };
 
-/* Whoever plays windows: a thread of the engine those of its nodes, an island within them those of
- * its members. */
+/* A thread of the engine, which plays windows; or an island within them, which has neither windows
+ * nor inboxes of its own (struct island). */
 struct engine_thread {
 	struct sim_thread pub; /* first */
 	uint64_t window;
@@ -109,14 +109,35 @@ struct engine_thread {
 	uint8_t apart[128]; /* from the next thread's */
 };
 
+struct arrival {
+	ps_t at;
+	struct sim_pkt *frame;
+};
+
+/* One of an island: what comes to it, and when it has a turn. */
+struct member {
+	ps_t wake;   /* it has asked for a turn then; PS_NEVER: for none */
+	ps_t played; /* all before that is done */
+	/* From others of the island: a binary heap by time. From outside, all of the part of the
+	 * thread's window that is played: in order. Behind both is one at PS_NEVER. */
+	struct arrival *inner, *outer;
+	uint32_t inner_count, inner_max, outer_first, outer_count, outer_max;
+	uint32_t link_count;		   /* to others of the island */
+	const struct sim_port *near, *far; /* the ends of one of them */
+};
+
 /* Nodes joined by links far shorter than those around them. What comes from outside lies in the
- * inboxes of its thread and goes to its own when a window of the thread begins. */
+ * inboxes of its thread and goes to its members when a window of the thread begins. */
 struct island {
 	struct engine_thread own; /* slots are places among the members */
 	uint32_t count;
 	uint32_t first_slot; /* of the thread: that of the first member, the others behind it */
-	ps_t look;
-	uint32_t ports; /* of its members */
+	ps_t look;	     /* so late at the earliest one of them hears of another */
+	uint32_t ports;	     /* of its members */
+	struct member *members;
+	/* When something is to be done, PS_NEVER: nothing is. A tournament: [n] is the first of
+	 * [2 n] and [2 n + 1], [1] of all; those of the members are from [count] on. */
+	ps_t *next;
 };
 
 struct link {
@@ -168,6 +189,9 @@ void sim_engine_window(struct engine_thread *et);
 void sim_engine_play(struct engine_thread *et, uint64_t window, ps_t from, ps_t until);
 /* What has arrived at the node of @slot in that part: keys, in et->keys. */
 uint32_t sim_engine_collect(struct engine_thread *et, uint32_t slot);
+/* The turn of @node in the part of time of et->pub, with what @count keys in et->keys say, which
+ * are in order. */
+void sim_engine_turn(struct engine_thread *et, struct sim_node *node, uint32_t count);
 /* Which of the 64 nodes from 64 * @word on have a turn in that part. */
 uint64_t sim_engine_turns(struct engine_thread *et, uint32_t word);
 /* For the keys of @count frames; 0 or -ENOMEM. There is always some. */
@@ -181,11 +205,16 @@ int sim_engine_place(const struct sim *sim, struct sim_node **ret_order);
 /* sim/island.c: which nodes form islands, and how long the windows of all others are; 0 or
  * -ENOMEM. */
 int sim_engine_find_islands(struct sim *sim);
+
+/* sim/island_play.c: room for the members, whose number is known; 0 or -ENOMEM. */
+int sim_engine_island_init(struct island *island);
+void sim_engine_island_fini(struct island *island);
 /* The islands of @et have their turns in the part of the window that it has just played. */
 void sim_engine_islands(struct engine_thread *et);
-
-/* sim/seal.c: inboxes and bitmaps for @slots nodes. 0 or -ENOMEM. */
-int sim_engine_lay_out(struct engine_thread *et, ps_t look, uint32_t inbox_slots, uint32_t slots);
+/* @frame reaches a member at @at. */
+void sim_engine_island_post(struct island *island, uint32_t slot, struct sim_pkt *frame, ps_t at);
+/* As sim_wake() */
+ps_t sim_engine_island_wake(struct island *island, uint32_t slot, ps_t at);
 
 /* sim/run.c: the first window from @window on in which anything is to be done; UINT64_MAX: none. */
 uint64_t sim_engine_next_busy(const struct engine_thread *et, uint32_t count, uint64_t window);
@@ -204,13 +233,21 @@ bool sim_engine_next_window(struct sim *sim);
 /* sim/threads.c */
 int sim_engine_run_threads(struct sim *sim);
 
-/* sim/fault.c: faults, taps, another engine. */
+/* sim/fault.c: islands, faults, taps, another engine. The frame started at @start and is there at
+ * @at. */
 void sim_engine_send_hooked(struct engine_thread *et, struct sim_port *port,
 			    const struct sim_pkt *pkt, ps_t start, ps_t at);
+void sim_engine_forward_hooked(struct engine_thread *et, struct sim_port *port,
+			       struct sim_pkt *frame, ps_t start, ps_t at);
 
 static inline struct engine_thread *engine_of(struct sim_thread *th)
 {
 	return container_of(th, struct engine_thread, pub);
+}
+
+static inline struct island *island_of(struct engine_thread *own)
+{
+	return container_of(own, struct island, own);
 }
 
 /* ---- wake-ups ---- */
@@ -315,15 +352,12 @@ static inline void engine_forward(struct engine_thread *et, struct sim_port *por
 	uint16_t number;
 	const ps_t end = engine_start(port, frame->bytes, start, &number);
 
-	if (unlikely(port->hooked & ~(SIM_HOOK_WITHIN | SIM_HOOK_OUT))) {
-		sim_engine_send_hooked(et, port, frame, start, end + delay);
-		engine_frame_put(et, frame);
+	if (unlikely(port->hooked)) {
+		sim_engine_forward_hooked(et, port, frame, start, end + delay);
 		return;
 	}
 	frame->port = port->peer_port;
 	frame->number = number;
-	if (unlikely(port->hooked & SIM_HOOK_OUT))
-		et = et->outer;
 	engine_post(et, port->peer_slot, frame, end + delay);
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Islands: which nodes form them, and their turns. Real cables are short, too, and with one of a
- * metre windows would be a few nanoseconds long for everybody; so its ends, and whoever else is
- * joined to them by such links, have short windows of their own within the long ones of the rest.
- */
+/* Islands: which nodes form them. Real cables are short, too, and with one of a metre windows would
+ * be a few nanoseconds long for everybody; so its ends, and whoever else is joined to them by such
+ * links, have turns of their own within the long windows of the rest (sim/island_play.c). */
 #include "sim/internal.h"
 #include "util/alloc.h"
 
@@ -175,89 +174,4 @@ int sim_engine_find_islands(struct sim *sim)
 	sim->island_look = s.look;
 	util_free(delays);
 	return ret;
-}
-
-/* ---- their turns ---- */
-
-/* What has come from outside for a part of a window goes to the members' own inboxes. False: nobody
- * has a turn. */
-static bool take_turns(struct engine_thread *et, struct island *island)
-{
-	const uint32_t first = island->first_slot;
-	bool any = false;
-
-	for (uint32_t w = first / 64; w < (first + island->count + 63) / 64; w++)
-		for (uint64_t turns = sim_engine_turns(et, w); turns; turns &= turns - 1) {
-			const uint32_t slot = w * 64 + (uint32_t)__builtin_ctzll(turns);
-			const uint32_t count = sim_engine_collect(et, slot);
-
-			any = true;
-			for (uint32_t i = 0; i < count; i++)
-				sim_engine_far_post(&island->own, slot - first,
-						    engine_frame_of(et, et->keys[i]));
-		}
-	return any;
-}
-
-/* One thread runs both, one after the other: it is either that has the free frames and the room. */
-static void hand_over(struct engine_thread *to, struct engine_thread *from)
-{
-	to->frame_free = from->frame_free;
-	to->frame_free_count = from->frame_free_count;
-	to->frame_fresh = from->frame_fresh;
-	to->frame_end = from->frame_end;
-	to->spill = from->spill;
-	to->keys = from->keys;
-	to->keys_other = from->keys_other;
-	to->arrivals = from->arrivals;
-	to->arrivals_max = from->arrivals_max;
-	to->error = from->error;
-	from->frame_free = NULL;
-	from->keys = from->keys_other = NULL;
-	from->arrivals = NULL;
-	from->arrivals_max = 0;
-}
-
-/* Up to @until. Returns when it has something to do next. */
-static ps_t play(struct engine_thread *own, ps_t from, ps_t until)
-{
-	uint64_t window = from / own->look;
-
-	for (;;) {
-		ps_t begin, end;
-
-		window = sim_engine_next_busy(own, 1, window);
-		if (window > (PS_NEVER - 1) / own->look)
-			return PS_NEVER;
-		begin = window * own->look;
-		if (begin >= until || from >= until)
-			return begin;
-		end = begin + own->look < until ? begin + own->look : until;
-		sim_engine_far_near(own, window);
-		sim_engine_play(own, window, begin > from ? begin : from, end);
-		if (own->error != 0)
-			return PS_NEVER;
-		from = end;
-		window = end / own->look;
-	}
-}
-
-void sim_engine_islands(struct engine_thread *et)
-{
-	for (uint32_t i = 0; i < et->island_count; i++) {
-		struct island *island = &et->islands[i];
-		struct engine_thread *own = &island->own;
-		ps_t next;
-
-		own->window = et->pub.from / own->look;
-		own->end = (own->window + 1) * own->look;
-		if (!take_turns(et, island))
-			continue;
-		hand_over(own, et);
-		next = play(own, et->pub.from, et->pub.until);
-		hand_over(et, own);
-		if (next != PS_NEVER)
-			engine_wake(et, island->first_slot,
-				    next > et->pub.until ? next : et->pub.until);
-	}
 }

@@ -273,7 +273,8 @@ static uint32_t choose_reach(const struct sim *sim, ps_t look)
 	return slots;
 }
 
-int sim_engine_lay_out(struct engine_thread *et, ps_t look, uint32_t inbox_slots, uint32_t slots)
+/* Inboxes and bitmaps for @slots nodes. 0 or -ENOMEM. */
+static int lay_out(struct engine_thread *et, ps_t look, uint32_t inbox_slots, uint32_t slots)
 {
 	const size_t words = slots / 64 + 1, boxes = (size_t)inbox_slots * (slots + 1);
 
@@ -319,9 +320,7 @@ static int thread_init(struct sim *sim, uint32_t number)
 			      sim->store.count_max / CHUNK_KEYS +
 				      (uint64_t)INBOX_SLOTS_MAX * (sim->slot_count + 1) * 2 + 2);
 	et->spill = ret == 0 ? util_arena_get(&et->own_chunks) : NULL;
-	ret = ret ? ret
-		  : sim_engine_lay_out(et, sim->look, choose_reach(sim, sim->look),
-				       sim->slot_count);
+	ret = ret ? ret : lay_out(et, sim->look, choose_reach(sim, sim->look), sim->slot_count);
 	return ret ? ret : sim_engine_make_room(et, CHUNK_KEYS);
 }
 
@@ -331,12 +330,8 @@ static int island_init(struct sim *sim, struct island *island)
 
 	own->pub = own->outer->pub;
 	own->by_slot = sim->by_slot + island->first_slot;
-	own->writers = own;
-	own->writer_count = 1;
-	own->chunks = own->outer->chunks;
 	own->store = own->outer->store;
-	own->end_slot = island->count;
-	return sim_engine_lay_out(own, island->look, INBOX_SLOTS_MAX, island->count);
+	return sim_engine_island_init(island);
 }
 
 int sim_seal(struct sim *sim)

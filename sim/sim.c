@@ -195,6 +195,22 @@ static void thread_release(struct engine_thread *et)
 		release(et, &et->store[et->far_frames[i].number]);
 }
 
+static void island_release(struct island *island)
+{
+	const struct sim *sim = island->own.pub.sim;
+
+	if (!sim || !sim->sealed || sim->error != 0)
+		return;
+	for (uint32_t i = 0; i < island->count; i++) {
+		const struct member *member = &island->members[i];
+
+		for (uint32_t k = 0; k < member->inner_count; k++)
+			release(&island->own, member->inner[k].frame);
+		for (uint32_t k = member->outer_first; k < member->outer_count; k++)
+			release(&island->own, member->outer[k].frame);
+	}
+}
+
 static void thread_fini(struct engine_thread *et)
 {
 	util_arena_fini(&et->own_chunks);
@@ -214,13 +230,12 @@ void sim_destroy(struct sim *sim)
 	if (!sim)
 		return;
 	for (uint32_t i = 0; i < sim->island_count; i++)
-		if (sim->islands[i].own.pub.sim)
-			thread_release(&sim->islands[i].own);
+		island_release(&sim->islands[i]);
 	for (uint32_t i = 0; sim->threads && i < sim->params.thread_count; i++)
 		if (sim->threads[i].pub.sim)
 			thread_release(&sim->threads[i]);
 	for (uint32_t i = 0; i < sim->island_count; i++)
-		thread_fini(&sim->islands[i].own);
+		sim_engine_island_fini(&sim->islands[i]);
 	util_free(sim->islands);
 	util_free(sim->island_of);
 	util_free(sim->island_look);

@@ -5,9 +5,9 @@
 /* A simulation: nodes joined by links, run window by window. A window is no longer than the least
  * delay of a link between nodes, so everything that a node receives in it is known when it begins;
  * there is no global queue. Nodes joined by links that are far shorter than the rest form islands,
- * each with short windows of its own within the long ones, so that a short cable costs only those
- * at its ends. Order comes from the model alone, so windows, threads, the order of
- * nodes and the order of lines in a file change nothing.
+ * whose members have turns within the window, each up to where another can reach it, so that a
+ * short cable costs only those at its ends. Order comes from the model alone, so windows, islands,
+ * threads, the order of nodes and the order of lines in a file change nothing.
  *
  * One thread makes, runs and reads a simulation; sim_run() has threads of its own, which call a
  * node's run() one at a time, and between() while all others wait. sim_stop() is for anybody. */

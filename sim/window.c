@@ -303,9 +303,15 @@ static __attribute__((noinline)) uint32_t hold_back(struct engine_thread *et, ui
 
 uint32_t sim_engine_collect(struct engine_thread *et, uint32_t slot)
 {
-	const uint32_t count = collect_all(et, slot);
+	uint32_t count = collect_all(et, slot);
+	const uint64_t *keys;
 
-	return et->pub.until < et->end ? hold_back(et, slot, count) : count;
+	if (et->pub.until < et->end)
+		count = hold_back(et, slot, count);
+	keys = count <= SMALL ? et->keys : sort_many(et, count);
+	for (uint32_t i = 0; i < count; i++)
+		et->arrivals[i] = engine_frame_of(et, keys[i]);
+	return count;
 }
 
 /* @ops: NULL where the facts are where body ops say, under @mask. */
@@ -385,6 +391,29 @@ static void arrange(struct engine_thread *et, struct sim_node *node, uint32_t co
 	et->last_at = last_at > et->last_at ? last_at : et->last_at;
 }
 
+/* The same of et->arrivals, which lack but the order of ties. */
+static inline void arrange_frames(struct engine_thread *et, struct sim_node *node, uint32_t count)
+{
+	const struct sim_body_ops *ops = et->pub.sim->params.body_ops;
+	const uint64_t mask = ops->fact_mask[1];
+	struct sim_pkt **frames = et->arrivals;
+	uint64_t digest = node->arrivals;
+
+	ops = ops->fact_mask[0] ? NULL : ops;
+	for (uint32_t i = 0, sorted = 0; i < count; i++) {
+		const ps_t at = frames[i]->at;
+
+		if (unlikely(i + 1 < count && frames[i + 1]->at == at && i >= sorted)) {
+			for (sorted = i + 2; sorted < count && frames[sorted]->at == at;)
+				sorted++;
+			sort_tie(node, frames + i, sorted - i, et->keys);
+		}
+		digest = digest_one(ops, mask, node, digest, frames[i]);
+		et->last_at = at > et->last_at ? at : et->last_at;
+	}
+	node->arrivals = digest;
+}
+
 /* ---- the window ---- */
 
 /* Whoever has asked for a turn in the window has one in each part of it. */
@@ -449,6 +478,17 @@ void sim_engine_play(struct engine_thread *et, uint64_t window, ps_t from, ps_t 
 	}
 	et->hops += hops;
 	et->events += visits;
+}
+
+void sim_engine_turn(struct engine_thread *et, struct sim_node *node, uint32_t count)
+{
+	arrange_frames(et, node, count);
+	node->ops->run(&et->pub, node, et->arrivals, count);
+	if (!node->ops->keeps_frames)
+		for (uint32_t k = 0; k < count; k++)
+			engine_frame_put(et, et->arrivals[k]);
+	et->hops += count;
+	et->events++;
 }
 
 void sim_engine_window(struct engine_thread *et)
