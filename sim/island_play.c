@@ -198,16 +198,9 @@ static inline ps_t after(ps_t at, ps_t delay)
 	return PS_NEVER - at > delay ? at + delay : PS_NEVER;
 }
 
-/* When another than @slot, whose turn at @at is the first, can start something: one of them has its
- * own turn, or hears of this one. */
-static inline ps_t others_start(const struct island *island, uint32_t slot, ps_t at)
-{
-	const ps_t other = first_other(island, slot), own = after(at, island->look);
-
-	return other < own ? other : own;
-}
-
-/* The same of what @slot hears by its only link, whose ends are @near and @far. */
+/* The first turn is that of @slot, at @at. When something starts that it hears of by its only link,
+ * whose ends are @near and @far: the other one has a turn of its own, or hears of this one, or of a
+ * third; and the link is free. */
 static inline ps_t answer_starts(const struct island *island, uint32_t slot, ps_t at,
 				 const struct sim_port *near, const struct sim_port *far)
 {
@@ -224,12 +217,13 @@ static inline ps_t answer_starts(const struct island *island, uint32_t slot, ps_
 	return start > far->free_at ? start : far->free_at;
 }
 
-/* The turn of @slot at @at is first: when it hears of others, or @until. */
+/* When it hears of others; or @until. With several links no others are asked: they may have their
+ * turns at once. */
 static inline ps_t horizon(const struct island *island, uint32_t slot, ps_t at, ps_t until)
 {
 	const struct member *member = &island->members[slot];
 	const ps_t start = member->link_count > 1
-				   ? others_start(island, slot, at)
+				   ? at
 				   : answer_starts(island, slot, at, member->near, member->far);
 	const ps_t heard = after(start, island->look);
 

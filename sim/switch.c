@@ -78,6 +78,9 @@ int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table,
 	sw->pending = util_calloc(sw->pending_words, sizeof(uint64_t));
 	if (!sw->pending || (fc->full && make_full(sw) != 0))
 		return -ENOMEM;
+	for (uint32_t p = 0; p < sw->node.port_count && p < 64; p++)
+		if (sw->node.ports[p].hooked & SIM_HOOK_WITHIN)
+			sw->inner |= (uint64_t)1 << p;
 	sw->fc = fc;
 	sw->classes = fc->classes;
 	sw->priority_count = fc->priority_count;

@@ -59,6 +59,7 @@ struct sim_switch {
 	struct sim_route_table table;
 	uint64_t mark_key;
 	ps_t now;		       /* of the last thing that was played in order */
+	uint64_t inner;		       /* of the first 64 ports: those to others of its island */
 	const struct sim_mark **marks; /* by port * priority_count + priority; may be NULL */
 	struct sim_switch_stats stats;
 	struct sim_switch_more *more; /* NULL: a plain switch */
