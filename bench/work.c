@@ -13,6 +13,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
+/* Of the fabric of W7: which links are short. */
+enum cables { ALL_LONG, ONE_TO_A_HOST, ONE_BETWEEN_SWITCHES, RACKS, ALL_SHORT };
+
 struct work {
 	const char *name;
 	uint32_t k;	 /* of the fat tree */
@@ -24,10 +27,18 @@ struct work {
 	bool programs;	   /* a ring of programs with real bytes instead of flows */
 	uint32_t fan_out;  /* queue pairs of one host of a star of 17 */
 	uint64_t streamed; /* flows, made as they start, on a star of 128 hosts */
-	uint32_t live; /* flows that all begin at once, on the same star; the run ends soon after */
-	bool pairs;    /* flows from one host to another share a queue pair */
+	uint32_t live;	   /* flows that all begin at once, on the same star */
+	bool pairs;	   /* flows from one host to another share a queue pair */
 	ps_t load_until; /* on the 320 hosts of the HPCC authors, a load instead of one flow each */
+	uint32_t leaves; /* with as many spines and 16 hosts each, the load is on these */
+	enum cables cables;
+	ps_t until; /* the run ends then, whatever is under way; 0: with the last flow */
 };
+
+#define LIVE (10 * PS_US)
+#define LEAF_SPINE(short_ones)                                                                     \
+	.mtu = 4096, .dcqcn = true, .leaves = 4, .cables = (short_ones),                           \
+	.load_until = 1500 * PS_US, .until = 1500 * PS_US
 
 /* The parameters are those of docs/performance.md. */
 static const struct work works[] = {
@@ -39,16 +50,24 @@ static const struct work works[] = {
 	{.name = "W3", .mtu = 1024, .load_until = 10 * PS_MS, .dcqcn = true},
 	{.name = "W4", .mtu = 4096, .bytes = 1000, .streamed = 10000000},
 	{.name = "W4p", .mtu = 4096, .bytes = 1000, .streamed = 10000000, .pairs = true},
-	{.name = "live", .mtu = 4096, .bytes = 1000000, .live = 1000000},
-	{.name = "livep", .mtu = 4096, .bytes = 1000000, .live = 1000000, .pairs = true},
+	{.name = "live", .mtu = 4096, .bytes = 1000000, .live = 1000000, .until = LIVE},
+	{.name = "livep",
+	 .mtu = 4096,
+	 .bytes = 1000000,
+	 .live = 1000000,
+	 .pairs = true,
+	 .until = LIVE},
 	{.name = "W5", .k = 32, .mtu = 4096, .bytes = 2000000},
 	{.name = "Q10", .mtu = 4096, .fan_out = 10, .bytes = 200000000, .dcqcn = true},
 	{.name = "Q10k", .mtu = 4096, .fan_out = 10000, .bytes = 200000, .dcqcn = true},
 	{.name = "W6", .k = 16, .mtu = 1024, .bytes = 1000000, .programs = true},
 	{.name = "W6j", .k = 16, .mtu = 4096, .bytes = 1000000, .programs = true},
+	{.name = "W7", LEAF_SPINE(ALL_LONG)},
+	{.name = "W7h", LEAF_SPINE(ONE_TO_A_HOST)},
+	{.name = "W7s", LEAF_SPINE(ONE_BETWEEN_SWITCHES)},
+	{.name = "W7r", LEAF_SPINE(RACKS)},
+	{.name = "W7a", LEAF_SPINE(ALL_SHORT)},
 };
-
-#define LIVE_UNTIL (10 * PS_US)
 
 /* Preamble to gap around the payload, with a RETH. */
 static uint32_t wire_mtu(const struct work *work)
@@ -151,7 +170,7 @@ static int play(const struct work *work, struct options options, struct fabric *
 
 	if (!flows && !ring)
 		return 3;
-	ret = fabric_run(fabric, work->live ? LIVE_UNTIL : PS_NEVER);
+	ret = fabric_run(fabric, work->until ? work->until : PS_NEVER);
 	done = seconds();
 	load = ring ? ring_load(ring) : flows_end(flows);
 	print(work, fabric->sim, load, ready - began, done - ready);
@@ -162,8 +181,32 @@ static int play(const struct work *work, struct options options, struct fabric *
 	if (ret != 0)
 		fprintf(stderr, "bench_work: %s: the run ended early: %s\n", work->name,
 			ret < 0 ? strerror(-ret) : "stopped");
-	return ret != 0 ? 3
-			: load.completed != (work->live ? 0 : load.posted) || load.wrong_bytes > 0;
+	if (ret != 0)
+		return 3;
+	if (work->live ? load.completed > 0 : work->until && load.completed == 0)
+		return 1;
+	return (!work->until && load.completed < load.posted) || load.wrong_bytes > 0;
+}
+
+/* W7: the first link to a host, or the first between switches, or the first kind, or all. */
+static void cut_cables(struct topology *topology, enum cables cables)
+{
+	bool is_first[2] = {true, true};
+
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		struct topology_link *link = &topology->links[i];
+		const bool is_fabric =
+			topology->nodes[link->a].is_switch && topology->nodes[link->b].is_switch;
+
+		if (cables == ALL_SHORT || (cables == RACKS && !is_fabric))
+			link->delay = 10 * PS_NS;
+		else if (cables == RACKS)
+			link->delay = 500 * PS_NS;
+		else if (cables == (is_fabric ? ONE_BETWEEN_SWITCHES : ONE_TO_A_HOST) &&
+			 is_first[is_fabric])
+			link->delay = 5 * PS_NS;
+		is_first[is_fabric] = false;
+	}
 }
 
 /* Fat trees; and 5 pods of 4 racks of 16 hosts at 100 Gb/s, 4 aggregation switches each, 16 cores,
@@ -182,12 +225,17 @@ static int make_topology(const struct work *work, struct topology *topology)
 		.edge = fabric,
 		.core = fabric,
 	};
-	const int ret = work->load_until	       ? topology_clos(topology, &clos)
-			: work->streamed || work->live ? topology_star(topology, 128, speed)
-			: work->fan_out		       ? topology_star(topology, 17, speed)
-					: topology_fat_tree(topology, work->k, speed);
+	const int ret =
+		work->leaves ? topology_leaf_spine(topology, work->leaves, work->leaves, 16, speed)
+		: work->load_until	       ? topology_clos(topology, &clos)
+		: work->streamed || work->live ? topology_star(topology, 128, speed)
+		: work->fan_out		       ? topology_star(topology, 17, speed)
+					       : topology_fat_tree(topology, work->k, speed);
 
-	return ret ? ret : topology_name_links(topology);
+	if (ret)
+		return ret;
+	cut_cables(topology, work->cables);
+	return topology_name_links(topology);
 }
 
 static int run(const struct work *work, struct options options)
@@ -202,14 +250,15 @@ static int run(const struct work *work, struct options options)
 		.xoff_bytes = work->is_static ? 15 * wire_mtu(work) : 0,
 		.resume_bytes = (work->is_static ? 3 : 2) * wire_mtu(work),
 	};
-	const struct ecn ecn = ecn_make(400000, 1600000, 1, 5);
+	const struct ecn ecn =
+		work->leaves ? ecn_make(100000, 400000, 1, 5) : ecn_make(400000, 1600000, 1, 5);
 	const struct fabric_params params = {
 		.seed = 1,
 		.thread_count = options.threads,
 		.packet_bytes_max = 1u << 30,
 		.oob_delay = 20 * PS_US,
 		.host = &host,
-		.switches = {.buffer_bytes = (work->load_until ? 32u : 16u) << 20,
+		.switches = {.buffer_bytes = (work->load_until && !work->leaves ? 32u : 16u) << 20,
 			     .pfc = &pfc,
 			     .mtu_bytes = wire_mtu(work),
 			     .ecn = &ecn},
@@ -245,8 +294,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; optind < argc && i < sizeof(works) / sizeof(works[0]); i++)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
-	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|live|livep|W5|Q10|Q10k|W6|W6j "
-	      "[--threads N] [--scale N]\n",
+	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|live|livep|W5|Q10|Q10k|W6|W6j|W7|W7h|"
+	      "W7s|W7r|W7a [--threads N] [--scale N]\n",
 	      stderr);
 	return 2;
 }
