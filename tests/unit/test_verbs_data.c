@@ -33,6 +33,11 @@ static void test_posts_that_are_refused(void **state)
 	assert_fails(EINVAL, post_send(&a, send) == EINVAL);
 	send.num_sge = -1;
 	assert_fails(EINVAL, post_send(&a, send) == EINVAL);
+	/* None of so many is read. */
+	send.num_sge = 1 << 28;
+	assert_fails(EINVAL, post_send(&a, send) == EINVAL);
+	send.send_flags = IBV_SEND_INLINE;
+	assert_fails(EINVAL, post_send(&a, send) == EINVAL);
 	sge[0].length = 65;
 	send = (struct ibv_send_wr){
 		.opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 1, .send_flags = IBV_SEND_INLINE};
