@@ -143,7 +143,7 @@ static bool gets_through(const struct work *w, struct sim_pkt *pkt)
 static inline void arrive(struct engine_thread *et, const struct sim_port *port,
 			  struct sim_pkt *frame, uint16_t number, ps_t at)
 {
-	frame->port = port->peer_port;
+	frame->port = port->peer_place;
 	frame->number = number;
 	if (port->hooked & SIM_HOOK_WITHIN)
 		sim_engine_island_post(island_of(et), port->peer_slot, frame, at);

@@ -147,6 +147,11 @@ struct link {
 	struct sim_node *ends[2];
 };
 
+struct part { /* @node has its turns with @lead */
+	struct sim_node *lead, *node;
+	struct part *next; /* of the lead */
+};
+
 struct id_set {
 	uint64_t *ids;
 	uint32_t count, mask;
@@ -163,6 +168,12 @@ struct sim {
 	struct sim_port *ports;
 	uint64_t *link_ids; /* of the ports, in their order */
 	uint32_t node_count, node_max, link_count, link_max, slot_count;
+	struct part *parts; /* in the order of sim_add_part() */
+	uint32_t part_count, part_max;
+	/* By node index: the first of its parts; the index of its lead, or its own. Where there
+	 * are no parts, NULL. */
+	struct part **first_part;
+	uint32_t *lead_of;
 	struct id_set ids;
 	struct engine_thread *threads;
 	struct util_arena store; /* of frames */
@@ -248,6 +259,17 @@ static inline struct engine_thread *engine_of(struct sim_thread *th)
 static inline struct island *island_of(struct engine_thread *own)
 {
 	return container_of(own, struct island, own);
+}
+
+/* Index of the node in whose turns @node has its own. */
+static inline uint32_t engine_lead(const struct sim *sim, const struct sim_node *node)
+{
+	return sim->lead_of ? sim->lead_of[node->index] : node->index;
+}
+
+static inline struct part *engine_first_part(const struct sim *sim, const struct sim_node *node)
+{
+	return sim->first_part ? sim->first_part[node->index] : NULL;
 }
 
 /* ---- wake-ups ---- */
@@ -356,7 +378,7 @@ static inline void engine_forward(struct engine_thread *et, struct sim_port *por
 		sim_engine_forward_hooked(et, port, frame, start, end + delay);
 		return;
 	}
-	frame->port = port->peer_port;
+	frame->port = port->peer_place;
 	frame->number = number;
 	engine_post(et, port->peer_slot, frame, end + delay);
 }

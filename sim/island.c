@@ -61,6 +61,8 @@ static u128 try(struct search *s, ps_t below, ps_t look)
 		s->of[i] = i;
 		s->look[i] = PS_NEVER;
 	}
+	for (uint32_t i = 0; i < sim->part_count; i++)
+		join(s, sim->parts[i].lead->index, sim->parts[i].node->index, PS_NEVER);
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		if (sim->links[i].delay < below)
 			join(s, sim->links[i].ends[0]->index, sim->links[i].ends[1]->index,

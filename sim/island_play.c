@@ -322,9 +322,12 @@ int sim_engine_island_init(struct island *island)
 		island->next[i] = PS_NEVER;
 	for (uint32_t i = 0; i < island->count; i++) {
 		struct member *member = &island->members[i];
+		const struct sim_node *node = island->own.by_slot[i];
 
 		member->wake = PS_NEVER;
-		find_links(member, island->own.by_slot[i]);
+		find_links(member, node);
+		for (const struct part *p = engine_first_part(node->sim, node); p; p = p->next)
+			find_links(member, p->node);
 		if (make_room(&member->inner, &member->inner_max, 0) != 0 ||
 		    make_room(&member->outer, &member->outer_max, 0) != 0)
 			return -ENOMEM;

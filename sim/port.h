@@ -37,7 +37,8 @@ struct sim_port {
 	uint8_t hooked;
 	uint32_t head_bytes; /* SIM_HOOK_HEAD: the peer hears of a data frame when so much is there
 			      */
-	uint32_t unused;
+	uint16_t peer_place; /* what frames have as their port: peer_port, but for parts */
+	uint16_t unused;
 
 	struct sim_node *peer;
 	uint64_t rate_bps;

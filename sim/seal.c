@@ -61,6 +61,36 @@ static void node_swap(void *array, uint32_t a, uint32_t b)
 	nodes[b] = node;
 }
 
+/* ---- parts ---- */
+
+static int find_leads(struct sim *sim)
+{
+	if (sim->part_count == 0)
+		return 0;
+	sim->first_part = util_calloc(sim->node_count, sizeof(struct part *));
+	sim->lead_of = util_calloc(sim->node_count, sizeof(*sim->lead_of));
+	if (!sim->first_part || !sim->lead_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sim->node_count; i++)
+		sim->lead_of[i] = i;
+	for (uint32_t i = sim->part_count; i-- > 0;) {
+		struct part *part = &sim->parts[i];
+
+		CHECK(sim->lead_of[part->node->index] == part->node->index);
+		sim->lead_of[part->node->index] = part->lead->index;
+		part->next = sim->first_part[part->lead->index];
+		sim->first_part[part->lead->index] = part;
+	}
+	for (uint32_t i = 0; i < sim->part_count; i++)
+		CHECK(sim->lead_of[sim->parts[i].lead->index] == sim->parts[i].lead->index);
+	return 0;
+}
+
+static bool is_part(const struct sim *sim, const struct sim_node *node)
+{
+	return engine_lead(sim, node) != node->index;
+}
+
 /* ---- places ---- */
 
 /* The islands get their numbers in the order in which their first members come. */
@@ -115,6 +145,8 @@ static void share_out(struct sim *sim, struct sim_node *const *order)
 		}
 		node->thread = (uint16_t)(island->own.outer - sim->threads);
 	}
+	for (uint32_t i = 0; i < sim->part_count; i++)
+		sim->parts[i].node->thread = sim->parts[i].lead->thread;
 }
 
 static uint32_t outer_slot(const struct sim *sim, const struct sim_node *node)
@@ -132,7 +164,7 @@ static uint32_t number_slots(struct sim *sim, struct sim_node *const *order)
 
 		et->first_slot = slot;
 		for (uint32_t i = 0; i < sim->node_count; i++)
-			if (order[i]->thread == t && !order[i]->island)
+			if (order[i]->thread == t && !order[i]->island && !is_part(sim, order[i]))
 				order[i]->slot = slot++;
 		et->end_slot = slot;
 		slot = (slot + 63) / 64 * 64;
@@ -146,8 +178,10 @@ static uint32_t number_slots(struct sim *sim, struct sim_node *const *order)
 	for (uint32_t i = 0; i < sim->island_count; i++)
 		sim->islands[i].count = 0;
 	for (uint32_t i = 0; i < sim->node_count; i++)
-		if (order[i]->island)
+		if (order[i]->island && !is_part(sim, order[i]))
 			order[i]->slot = sim->islands[order[i]->island - 1].count++;
+	for (uint32_t i = 0; i < sim->part_count; i++)
+		sim->parts[i].node->slot = sim->parts[i].lead->slot;
 	return slot;
 }
 
@@ -169,7 +203,8 @@ static int assign_slots(struct sim *sim)
 		ret = sim->by_slot ? 0 : -ENOMEM;
 	}
 	for (uint32_t i = 0; ret == 0 && i < sim->node_count; i++)
-		sim->by_slot[outer_slot(sim, order[i])] = order[i];
+		if (!is_part(sim, order[i]))
+			sim->by_slot[outer_slot(sim, order[i])] = order[i];
 	util_free(order);
 	return ret;
 }
@@ -215,7 +250,30 @@ static void fill_port(const struct sim *sim, struct sim_port *port, const struct
 	};
 }
 
-/* Ports of a node lie together, in order of link name; nodes in that of their slots. */
+/* Ports that are not filled yet. Returns what comes behind them. */
+static struct sim_port *give_ports(const struct sim *sim, struct sim_node *node,
+				   struct sim_port *ports)
+{
+	struct sim_port *behind = ports + node->port_count;
+
+	node->ports = ports;
+	node->link_ids = sim->link_ids + (ports - sim->ports);
+	CHECK(node->port_count <= UINT16_MAX);
+	node->port_count = 0;
+	return behind;
+}
+
+static uint16_t place_of(const struct sim *sim, const struct sim_node *node,
+			 const struct sim_port *port)
+{
+	const ptrdiff_t place = port - sim->nodes[engine_lead(sim, node)]->ports;
+
+	CHECK(place >= 0 && place <= UINT16_MAX);
+	return (uint16_t)place;
+}
+
+/* Ports of a node lie together, in order of link name; nodes in that of their slots, and parts
+ * behind their lead. */
 static int lay_out_ports(struct sim *sim)
 {
 	const size_t count = 2 * (size_t)sim->link_count;
@@ -230,11 +288,9 @@ static int lay_out_ports(struct sim *sim)
 
 		if (!node)
 			continue;
-		node->ports = next;
-		node->link_ids = sim->link_ids + (next - sim->ports);
-		next += node->port_count;
-		CHECK(node->port_count <= UINT16_MAX);
-		node->port_count = 0;
+		next = give_ports(sim, node, next);
+		for (struct part *part = engine_first_part(sim, node); part; part = part->next)
+			next = give_ports(sim, part->node, next);
 	}
 	for (uint32_t i = 0; i < sim->link_count; i++) {
 		struct link *link = &sim->links[i];
@@ -246,8 +302,10 @@ static int lay_out_ports(struct sim *sim)
 			port[end] = &node->ports[node->port_count++];
 			fill_port(sim, port[end], link, end);
 		}
-		port[0]->peer_port = port[1]->index;
-		port[1]->peer_port = port[0]->index;
+		for (int end = 0; end < 2; end++) {
+			port[end]->peer_port = port[1 - end]->index;
+			port[end]->peer_place = place_of(sim, link->ends[1 - end], port[1 - end]);
+		}
 	}
 	for (size_t i = 0; i < count; i++)
 		sim->link_ids[i] = sim->ports[i].link_id;
@@ -347,7 +405,9 @@ int sim_seal(struct sim *sim)
 	if (sim->node_count > 0)
 		memcpy(sim->by_name, sim->nodes, sim->node_count * sizeof(*sim->nodes));
 	sort(sim->by_name, sim->node_count, node_before, node_swap);
-	ret = sim_engine_find_islands(sim);
+	ret = find_leads(sim);
+	if (ret == 0)
+		ret = sim_engine_find_islands(sim);
 	if (ret == 0)
 		ret = assign_slots(sim);
 	if (ret == 0)

@@ -126,6 +126,20 @@ int sim_add_node(struct sim *sim, struct sim_node *node)
 	return 0;
 }
 
+int sim_add_part(struct sim *sim, struct sim_node *lead, struct sim_node *part)
+{
+	void *array = sim->parts;
+	int ret;
+
+	CHECK(!sim->sealed);
+	CHECK(lead->sim == sim && part->sim == sim);
+	ret = grow(&array, sim->part_count, &sim->part_max, sizeof(*sim->parts));
+	sim->parts = array;
+	if (ret == 0)
+		sim->parts[sim->part_count++] = (struct part){lead, part, NULL};
+	return ret;
+}
+
 int sim_add_link(struct sim *sim, struct sim_node *a, struct sim_node *b,
 		 const struct sim_link_params *params)
 {
@@ -245,6 +259,9 @@ void sim_destroy(struct sim *sim)
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		util_free(sim->links[i].name);
 	util_free(sim->links);
+	util_free(sim->parts);
+	util_free(sim->first_part);
+	util_free(sim->lead_of);
 	util_free(sim->nodes);
 	util_free(sim->by_name);
 	util_free(sim->by_slot);
@@ -291,6 +308,11 @@ struct sim_node *sim_node_at(const struct sim *sim, uint32_t i)
 {
 	CHECK(i < sim->node_count);
 	return sim->by_name[i];
+}
+
+struct sim_node *sim_turn_of(const struct sim *sim, const struct sim_node *node)
+{
+	return sim->nodes[engine_lead(sim, node)];
 }
 
 bool sim_is_done(const struct sim *sim)

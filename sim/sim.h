@@ -43,6 +43,12 @@ void sim_destroy(struct sim *sim);
 /* @node has ops and name; storage stays the caller's until sim_destroy(). -EEXIST: the name (or its
  * hash) is taken; -ENOMEM. */
 int sim_add_node(struct sim *sim, struct sim_node *node);
+/* @part and @lead, both added, have their turns together, on one thread and in order of time:
+ * several adapters of one machine. run() is that of @lead; a frame's port counts the ports of @lead
+ * and then those of its parts, in the order of these calls. All else of a part is its own: name,
+ * links, ports, address and facts of the digest, but arrivals, which are in that of @lead. Neither
+ * is a switch, and a lead is nobody's part. -ENOMEM. */
+int sim_add_part(struct sim *sim, struct sim_node *lead, struct sim_node *part);
 /* A full-duplex link. -EEXIST, -ENOMEM, -EINVAL: delay 0, rate 0, a node with itself, one that was
  * not added. */
 int sim_add_link(struct sim *sim, struct sim_node *a, struct sim_node *b,
@@ -88,5 +94,7 @@ ps_t sim_delay_min(const struct sim *sim);  /* the least delay of a link; withou
 /* The nodes in order of their names, after sim_seal(). */
 uint32_t sim_node_count(const struct sim *sim);
 struct sim_node *sim_node_at(const struct sim *sim, uint32_t i);
+/* In whose turns @node has its own: sim_add_part(), or itself. After sim_seal(). */
+struct sim_node *sim_turn_of(const struct sim *sim, const struct sim_node *node);
 
 #endif

@@ -96,6 +96,46 @@ static uint64_t *rates_of(const struct topology *topology)
 	return rates;
 }
 
+/* Adapters of one machine, once all hosts are there. */
+static int join_machines(struct fabric *fabric, const struct topology *topology,
+			 struct sim_node *const *nodes)
+{
+	uint32_t machines = 0, nics = 0, m = 0;
+	struct machine **of;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		if (topology->nodes[i].nic_count > 1) {
+			machines++;
+			nics += topology->nodes[i].nic_count;
+		}
+	if (machines == 0)
+		return 0;
+	of = util_calloc(topology->node_count, sizeof(struct machine *));
+	fabric->machines = util_calloc(machines, sizeof(*fabric->machines));
+	fabric->nics = util_calloc(nics, sizeof(struct host *));
+	if (!of || !fabric->machines || !fabric->nics)
+		ret = -ENOMEM;
+	for (uint32_t i = 0, n = 0; i < topology->node_count && !ret; i++)
+		if (topology->nodes[i].nic_count > 1) {
+			of[i] = &fabric->machines[m++];
+			*of[i] = (struct machine){.nics = fabric->nics + n,
+						  .count = topology->nodes[i].nic_count};
+			n += topology->nodes[i].nic_count;
+		}
+	for (uint32_t i = 0; i < topology->node_count && !ret; i++) {
+		const struct topology_node *node = &topology->nodes[i];
+
+		if (!node->is_switch && of[node->machine])
+			of[node->machine]->nics[node->nic] =
+				container_of(nodes[i], struct host, node);
+	}
+	for (uint32_t i = 0; i < machines && !ret; i++)
+		ret = machine_join(&fabric->machines[i], i, fabric->sim);
+	util_free(of);
+	return ret;
+}
+
 static int add_all(struct fabric *fabric, const struct topology *topology, struct sim_node **nodes)
 {
 	uint64_t *rates = rates_of(topology);
@@ -108,6 +148,7 @@ static int add_all(struct fabric *fabric, const struct topology *topology, struc
 				      : add_host(fabric, node->name, rates[i], &nodes[i]);
 	}
 	util_free(rates);
+	ret = ret ? ret : join_machines(fabric, topology, nodes);
 	for (uint32_t i = 0; i < topology->link_count && !ret; i++) {
 		const struct topology_link *link = &topology->links[i];
 		const struct sim_link_params params = {
@@ -187,7 +228,7 @@ static int seal(struct fabric *fabric)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < fabric->host_count; i++)
 		by_name[i] = &fabric->hosts[i];
-	host_table_init(&fabric->table, by_name, fabric->host_count);
+	host_table_init(&fabric->table, by_name, fabric->host_count, fabric->machines);
 	fabric->table.ipv6 = fabric->params.ipv6;
 	ret = sim_seal(fabric->sim);
 	ret = ret ? ret : sim_routes_create(fabric->sim, &sim_switch_ops, &fabric->routes);
@@ -304,6 +345,8 @@ void fabric_fini(struct fabric *fabric)
 	sim_routes_destroy(fabric->routes);
 	util_free(fabric->table.hosts);
 	util_free(fabric->hosts);
+	util_free(fabric->machines);
+	util_free(fabric->nics);
 	util_free(fabric->host_sent);
 	util_arena_fini(&fabric->host_frames);
 	util_free(fabric->switches);
@@ -336,20 +379,7 @@ int fabric_override(const struct fabric *fabric, const char *at, const char *to,
 
 struct host *fabric_host(const struct fabric *fabric, const char *name)
 {
-	uint32_t low = 0, high = fabric->host_count;
-
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		const int order = strcmp(name, fabric->table.hosts[middle]->node.name);
-
-		if (order == 0)
-			return fabric->table.hosts[middle];
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return NULL;
+	return host_table_find(&fabric->table, name);
 }
 
 int fabric_run(struct fabric *fabric, ps_t until)

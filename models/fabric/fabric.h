@@ -7,7 +7,7 @@
 #include "models/link/credit.h"
 #include "models/link/ecn.h"
 #include "models/link/pfc.h"
-#include "models/machine/host.h"
+#include "models/machine/machine.h"
 #include "models/program/board.h"
 #include "models/topology/topology.h"
 #include "sim/sim.h"
@@ -58,7 +58,9 @@ struct fabric {
 	struct fabric_params params;
 	struct sim *sim;
 	struct sim_routes *routes;
-	struct host *hosts;	       /* in the order of the topology */
+	struct host *hosts;	       /* in the order of the topology: adapters of machines */
+	struct machine *machines;      /* those with several adapters; NULL: there are none */
+	struct host **nics;	       /* of all these */
 	struct util_arena host_frames; /* HOST_FRAMES each, in memory once used */
 	struct host_sent *host_sent;   /* of each host the fabric's priorities */
 	struct sim_switch **switches;

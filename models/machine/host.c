@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/machine/host.h"
 
+#include "models/machine/machine.h"
 #include "models/program/task.h"
 #include "sim/port.h"
 #include "sim/sim.h"
@@ -87,7 +88,8 @@ static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint
 	struct host *host = world;
 
 	host->placed_bytes += length;
-	task_on_place(host, now);
+	if (host->placement_waiters > 0)
+		task_on_place(host, now);
 	if (mr->ops == &hca_mem_synthetic)
 		placed_synthetic(host, mr->stream, offset, length, now);
 	else
@@ -99,7 +101,8 @@ static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint
 void host_note_placement(struct host *host, const struct hca_dma *dma)
 {
 	host->placed_bytes += dma->length;
-	task_on_place(host, host->now);
+	if (host->placement_waiters > 0)
+		task_on_place(host, host->now);
 	if (dma->synthetic)
 		placed_synthetic(host, dma->stream, dma->offset, dma->length, host->now);
 	else
@@ -461,12 +464,37 @@ static void run_timers(struct host *host)
 	}
 }
 
-/* For a turn at @at. One that comes before that will ask again. */
-static inline void ask(struct host *host, ps_t at)
+struct due { /* next, at a host: the earliest of these times and of the first local event */
+	ps_t at, arrival_at, timer_at, start_at;
+	const struct sim_local_event *local; /* NULL: none */
+	uint32_t priorities;		     /* whose next packet may start */
+};
+
+static inline __attribute__((always_inline)) struct due
+look_ahead(const struct host *host, ps_t arrival_at, const bool has_bus)
 {
-	if (host->asked_at >= host->th->until && host->asked_at <= at)
-		return;
-	host->asked_at = sim_wake(host->th, &host->node, at);
+	const struct hca_device *hca = host->hca;
+	const struct sim_port *port = host->node.ports;
+	const ps_t adapter_at = hca_next_at(hca, 0);
+	struct due due = {.local = host->local.root,
+			  .priorities = open_priorities(host, port),
+			  .arrival_at = arrival_at,
+			  .timer_at = host->fc_timer_at,
+			  .start_at = PS_NEVER};
+
+	due.timer_at = later(adapter_at < due.timer_at ? adapter_at : due.timer_at, host->now);
+	/* A packet whose rate does not let it go yet is a timer so far. */
+	if (has_bus)
+		due.start_at = bus_start_at(host, due.priorities);
+	else if (host->control_count)
+		due.start_at = later(host->now, port->free_at);
+	else if (hca_next_at(hca, due.priorities) == 0)
+		due.start_at = later(later(host->now, port->free_at), host->loop_open_at);
+	due.at = arrival_at < due.timer_at ? arrival_at : due.timer_at;
+	due.at = due.start_at < due.at ? due.start_at : due.at;
+	if (due.local && due.local->at < due.at)
+		due.at = due.local->at;
+	return due;
 }
 
 /* One thing at a time, the earliest; at one instant timers, starts, arrivals, programs. */
@@ -475,50 +503,33 @@ static inline __attribute__((always_inline)) void run(struct sim_thread *th, str
 						      uint32_t count, const bool has_bus)
 {
 	struct host *host = container_of(node, struct host, node);
-	const struct hca_device *hca = host->hca;
-	struct sim_port *port = node->ports;
 	uint32_t i = 0;
 
 	host->th = th;
 	for (;;) {
-		const uint32_t priorities = open_priorities(host, port);
-		const struct sim_local_event *local = host->local.root;
-		const ps_t arrival_at = i < count ? arrivals[i]->at : PS_NEVER;
-		const ps_t adapter_at = hca_next_at(hca, 0);
-		ps_t timer_at = host->fc_timer_at, start_at = PS_NEVER, next;
+		const struct due due =
+			look_ahead(host, i < count ? arrivals[i]->at : PS_NEVER, has_bus);
 
-		timer_at = later(adapter_at < timer_at ? adapter_at : timer_at, host->now);
-		/* A packet whose rate does not let it go yet is a timer so far. */
-		if (has_bus)
-			start_at = bus_start_at(host, priorities);
-		else if (host->control_count)
-			start_at = later(host->now, port->free_at);
-		else if (hca_next_at(hca, priorities) == 0)
-			start_at = later(later(host->now, port->free_at), host->loop_open_at);
-		next = arrival_at < timer_at ? arrival_at : timer_at;
-		next = start_at < next ? start_at : next;
-		if (local && local->at < next)
-			next = local->at;
-		if (next >= th->until) {
-			if (next != PS_NEVER)
-				ask(host, next);
+		if (due.at >= th->until) {
+			if (due.at != PS_NEVER)
+				host_ask(host, due.at);
 			break;
 		}
-		host->now = next;
-		if (local && local->at == next && local->phase == SIM_LOCAL_TIMER)
+		host->now = due.at;
+		if (due.local && due.local->at == due.at && due.local->phase == SIM_LOCAL_TIMER)
 			run_local(host, SIM_LOCAL_TIMER);
-		else if (timer_at == next)
+		else if (due.timer_at == due.at)
 			run_timers(host);
-		else if (start_at == next && has_bus)
-			bus_transmit(host, priorities);
-		else if (start_at == next && host->control_count)
+		else if (due.start_at == due.at && has_bus)
+			bus_transmit(host, due.priorities);
+		else if (due.start_at == due.at && host->control_count)
 			transmit_control(host);
-		else if (start_at == next)
-			transmit(host, priorities);
-		else if (arrival_at == next)
+		else if (due.start_at == due.at)
+			transmit(host, due.priorities);
+		else if (due.arrival_at == due.at)
 			receive(host, arrivals[i++]);
 		else
-			run_local(host, local->phase);
+			run_local(host, due.local->phase);
 	}
 	host->th = NULL;
 }
@@ -535,7 +546,21 @@ static void host_run_with_bus(struct sim_thread *th, struct sim_node *node,
 	run(th, node, arrivals, count, true);
 }
 
-static void host_finish(struct sim_node *node)
+ps_t host_due_at(const struct host *host)
+{
+	return look_ahead(host, PS_NEVER, host->dma != NULL).at;
+}
+
+void host_play(struct host *host, struct sim_thread *th, struct sim_pkt *const *arrivals,
+	       uint32_t count)
+{
+	if (host->dma)
+		host_run_with_bus(th, &host->node, arrivals, count);
+	else
+		host_run(th, &host->node, arrivals, count);
+}
+
+void host_finish(struct sim_node *node)
 {
 	struct host *host = container_of(node, struct host, node);
 	const struct hca_counters *c = hca_device_counters(host->hca);

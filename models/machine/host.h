@@ -4,7 +4,8 @@
 
 /* A host of the simulated fabric: one port, the adapter behind it, and the programs that use it.
  * This is where the fabric and the adapter meet; the same adapter runs in real time under
- * transport/nic. */
+ * transport/nic. Where a machine has several adapters (models/machine/machine.h), each is a host of
+ * its own here, and the programs are those of the first. */
 #include "models/machine/dma.h"
 #include "models/machine/loop.h"
 #include "models/machine/packet.h"
@@ -18,15 +19,18 @@
 
 struct board;
 struct host;
+struct machine;
 struct spin;
 struct task;
 
-/* All hosts of a simulation, in order of their names: an address is a position in this table, so
- * that the order in which hosts were created cannot be seen. */
+/* All hosts of a simulation: an address is a position in this table, so that the order in which
+ * hosts were created cannot be seen. First adapters of machines come first, in order of their
+ * names, then all others in order of theirs: one adapter more changes nobody else's address. */
 struct host_table {
 	struct host **hosts;
-	uint32_t count;
-	bool ipv6; /* addresses are fd00::N instead of 10.x.y.z */
+	uint32_t count, machine_count; /* the latter: first adapters, which come first */
+	struct machine *machines;      /* those with several adapters */
+	bool ipv6;		       /* addresses are fd00::N instead of 10.x.y.z */
 	struct board *board;
 };
 
@@ -120,7 +124,8 @@ struct host {
 	struct host_loop loop;
 	struct host_params params;
 	const struct host_table *table;
-	uint32_t number; /* position in the table */
+	uint32_t number;  /* position in the table */
+	uint32_t machine; /* one more than its place in table->machines; 0: its only adapter */
 };
 
 /* Room for frames that wait at a host. Few hosts ever need it, so it lies apart from them. */
@@ -172,8 +177,11 @@ void host_deliver(struct host *host, const struct sim_pkt *frame);
 
 _Static_assert(offsetof(struct host, stats) == 192, "three cache lines");
 
-/* Puts hosts in order of their names and gives them their numbers. */
-void host_table_init(struct host_table *table, struct host **hosts, uint32_t count);
+/* Puts hosts in order and gives them their numbers. Machines are joined already. */
+void host_table_init(struct host_table *table, struct host **hosts, uint32_t count,
+		     struct machine *machines);
+/* NULL: no such host. */
+struct host *host_table_find(const struct host_table *table, const char *name);
 void host_ip(const struct host *host, uint8_t ret_ip[16]);
 void host_mac(const struct host *host, uint8_t ret_mac[6]);
 /* Fills addresses, port and link_* of @path, whose dst_ip is set. -EHOSTUNREACH. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/machine/host.h"
+#include "models/machine/machine.h"
 
 #include "util/siphash.h"
 
@@ -10,18 +10,48 @@
 static int compare_names(const void *a, const void *b)
 {
 	const struct host *const *x = a, *const *y = b;
+	const bool x_is_further = host_is_further(*x), y_is_further = host_is_further(*y);
 
+	if (x_is_further != y_is_further)
+		return x_is_further ? 1 : -1;
 	return strcmp((*x)->node.name, (*y)->node.name); /* names are unique: a total order */
 }
 
-void host_table_init(struct host_table *table, struct host **hosts, uint32_t count)
+void host_table_init(struct host_table *table, struct host **hosts, uint32_t count,
+		     struct machine *machines)
 {
-	*table = (struct host_table){.hosts = hosts, .count = count};
+	*table = (struct host_table){.hosts = hosts, .count = count, .machines = machines};
+	for (uint32_t i = 0; i < count; i++)
+		hosts[i]->table = table;
 	qsort(hosts, count, sizeof(struct host *), compare_names);
 	for (uint32_t i = 0; i < count; i++) {
-		hosts[i]->table = table;
 		hosts[i]->number = i;
+		table->machine_count += !host_is_further(hosts[i]);
 	}
+}
+
+static struct host *find_in(const struct host_table *table, uint32_t low, uint32_t high,
+			    const char *name)
+{
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const int order = strcmp(name, table->hosts[middle]->node.name);
+
+		if (order == 0)
+			return table->hosts[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+struct host *host_table_find(const struct host_table *table, const char *name)
+{
+	struct host *host = find_in(table, 0, table->machine_count, name);
+
+	return host ? host : find_in(table, table->machine_count, table->count, name);
 }
 
 static void ip_of(const struct host_table *table, uint32_t number, uint8_t ret_ip[16])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/program/task.h"
 
+#include "models/machine/machine.h"
 #include "models/program/board.h"
 #include "models/program/spin.h"
 #include "models/program/task_world.h"
@@ -17,6 +18,17 @@ static _Thread_local struct task *running;
 struct task *task_current(void)
 {
 	return running;
+}
+
+/* Where the steps of programs of @host wait. */
+static struct sim_local *steps_of(struct host *host)
+{
+	return host->machine ? &host_machine(host)->programs : &host->local;
+}
+
+void task_wake(struct task *task, ps_t at)
+{
+	sim_local_schedule(steps_of(task->host), &task->event, at);
 }
 
 /* The program's own code runs, on this thread, until task_leave(). */
@@ -72,6 +84,7 @@ static void task_free(struct task *task)
 	if (!task)
 		return;
 	coro_destroy(task->coro);
+	util_free(task->devices);
 	util_free(task->name);
 	util_free(task);
 }
@@ -82,6 +95,7 @@ static int spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps
 	const size_t name_bytes = strlen(name) + 1;
 	struct task *task;
 
+	CHECK(!host_is_further(host));
 	if (name_is_taken(host, name))
 		return -EEXIST;
 	task = util_calloc(1, sizeof(*task));
@@ -94,11 +108,10 @@ static int spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps
 	task->event.fn = task_step;
 	task->event.phase = SIM_LOCAL_PROGRAM;
 	task->event.key = util_hash_name(name);
-	task_world_init(task);
 	task->name = util_alloc(name_bytes);
 	task->coro = coro_create_on(host->params.coro_backend, space ? space->stack : NULL,
 				    stack_bytes, task_main, task);
-	if (!task->name || !task->coro) {
+	if (!task->name || !task->coro || task_world_init(task) != 0) {
 		task_free(task);
 		return -ENOMEM;
 	}
@@ -106,8 +119,7 @@ static int spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps
 	task->next = host->tasks;
 	host->tasks = task;
 	if (host->th)
-		sim_local_schedule(&host->local, &task->event,
-				   start > host->now ? start : host->now);
+		task_wake(task, start > host->now ? start : host->now);
 	else
 		task_wake_between(task, start);
 	return 0;
@@ -131,7 +143,7 @@ void task_destroy_all(struct host *host)
 		struct task *task = host->tasks;
 
 		host->tasks = task->next;
-		sim_local_cancel(&host->local, &task->event);
+		sim_local_cancel(steps_of(host), &task->event);
 		task_world_fini(task);
 		task_free(task);
 	}
@@ -162,7 +174,7 @@ void task_sleep(struct task *task, ps_t duration)
 		return;
 	/* Beyond the end of time: for ever. */
 	if (now < TASK_END_OF_TIME && duration < TASK_END_OF_TIME - now)
-		sim_local_schedule(&task->host->local, &task->event, now + duration);
+		task_wake(task, now + duration);
 	task_pause(task);
 }
 
@@ -199,7 +211,7 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 
 void task_wake_between(struct task *task, ps_t at)
 {
-	sim_local_schedule(&task->host->local, &task->event, at);
+	task_wake(task, at);
 	sim_wake_between(task->host->node.sim, &task->host->node, at);
 }
 
@@ -207,27 +219,37 @@ void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now)
 {
 	const ps_t at = now + host->params.cost.cqe_write;
 
+	host = host_first(host);
 	for (struct task *task = host->tasks; task; task = task->next)
 		if (task->waiting_cq == cq && at < task->event.at)
-			sim_local_schedule(&host->local, &task->event, at);
+			task_wake(task, at);
 }
 
 void task_wait_placement(struct task *task)
 {
 	task->waiting_placement = true;
-	task->host->placement_waiters++;
+	for (uint32_t i = 0; i < task->device_count; i++)
+		task->devices[i].host->placement_waiters++;
 	task_pause(task);
 }
 
-void task_on_place(struct host *host, ps_t now)
+static void forget_waiters(struct host *host)
 {
-	if (host->placement_waiters == 0)
-		return;
+	const struct machine *machine = host_machine(host);
+
 	host->placement_waiters = 0;
+	for (uint32_t i = 0; machine && i < machine->count; i++)
+		machine->nics[i]->placement_waiters = 0;
+}
+
+__attribute__((noinline)) void task_on_place(struct host *host, ps_t now)
+{
+	forget_waiters(host);
+	host = host_first(host);
 	for (struct task *task = host->tasks; task; task = task->next)
 		if (task->waiting_placement) {
 			task->waiting_placement = false;
-			sim_local_schedule(&host->local, &task->event, now);
+			task_wake(task, now);
 		}
 }
 
@@ -239,15 +261,17 @@ void task_on_cq_event(void *cq_owner)
 /* Queue pairs of traffic have no owner, and nobody who would listen. */
 void task_on_async(struct host *host, void *owner, int event)
 {
-	if (host->tasks && owner)
-		vrb_on_async(&host->tasks->world, owner, event);
+	const struct task *task = host_first(host)->tasks;
+
+	if (task && owner)
+		vrb_on_async(&task->devices[0].world, owner, event);
 }
 
 uint32_t task_list_worlds(struct vrb_world **ret_worlds, uint32_t count)
 {
 	if (!running)
 		return 0;
-	if (count > 0)
-		ret_worlds[0] = &running->world;
-	return 1;
+	for (uint32_t i = 0; i < running->device_count && i < count; i++)
+		ret_worlds[i] = &running->devices[i].world;
+	return running->device_count;
 }

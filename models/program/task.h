@@ -4,12 +4,20 @@
 
 /* Programs in virtual time. A task is a function on a stack of its own that calls libibverbs; each
  * call lets the time pass that the host profile says, and a wait takes no wall time at all. Tasks
- * of one host see each other's memory and are told apart by name. */
+ * of one host see each other's memory and are told apart by name. Of a machine with several
+ * adapters they are those of its first, and see all of them. */
 #include "models/machine/host.h"
 #include "models/program/space.h"
 #include "transport/verbs/world.h"
 
 typedef void task_fn(void *arg);
+
+struct task_device {
+	struct vrb_world world; /* an adapter as transport/verbs sees it */
+	struct task *task;
+	struct host *host; /* the adapter */
+	char name[16], netdev[16];
+};
 
 struct task {
 	struct task *next; /* of the host */
@@ -20,16 +28,18 @@ struct task {
 	task_fn *fn;
 	void *arg;
 	struct sim_local_event event; /* when it goes on */
-	struct vrb_world world;	      /* its adapter, as transport/verbs sees it */
+	struct task_device *devices;  /* the adapters of its machine, in their order */
+	uint32_t device_count;
 	const struct hca_cq *waiting_cq;
 	const struct vrb_channel *waiting_channel;
 	struct task *board_next;
-	uint64_t qp_count; /* created so far: identities of QPs */
+	uint64_t qp_count; /* created so far, on all devices: identities of QPs */
 	bool waiting_placement, done;
 };
 
-/* @name is unique on its host and is copied; @fn begins at @start, or now where that is past.
- * Before sim_run() or from inside a task of the same host. -EEXIST, -ENOMEM. */
+/* @host: the first adapter of its machine. @name is unique there and is copied; @fn begins at
+ * @start, or now where that is past. Before sim_run() or from inside a task of the same host.
+ * -EEXIST, -ENOMEM. */
 int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 	       size_t stack_bytes);
 /* The same with its stack in @space, which stays until task_destroy_all(). */
@@ -46,18 +56,21 @@ struct task *task_current(void);
 
 /* From inside the task. Whoever sleeps beyond the end of time never wakes up. */
 void task_sleep(struct task *task, ps_t duration);
-/* Until the adapter has placed bytes in memory of the host. */
+/* Until an adapter of the machine has placed bytes in its memory. */
 void task_wait_placement(struct task *task);
 int task_put(struct task *task, const char *key, const void *bytes, size_t length);
 /* Waits; the length, of which as much as fits into @room was copied; -ENOMEM. */
 int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t room);
 
-/* What the host tells: a completion came, an armed CQ fired, something else happened. */
+/* What the host tells, any adapter of the machine: a completion came, bytes were placed and tasks
+ * wait for that, an armed CQ fired, something else happened. */
 void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now);
 void task_on_place(struct host *host, ps_t now);
 void task_on_cq_event(void *cq_owner);
 void task_on_async(struct host *host, void *owner, int event);
-/* Between windows: @task goes on at @at. */
+/* @task goes on at @at, from inside its machine's turn. */
+void task_wake(struct task *task, ps_t at);
+/* The same between windows. */
 void task_wake_between(struct task *task, ps_t at);
 
 /* For the vrb_provider() of an artefact whose programs are tasks. */

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/program/task_world.h"
 
+#include "models/machine/machine.h"
 #include "models/program/spin.h"
 #include "models/program/task.h"
+#include "util/alloc.h"
 #include "util/check.h"
 #include "util/siphash.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <string.h>
 
+static struct task_device *device_of(struct vrb_world *world)
+{
+	return container_of(world, struct task_device, world);
+}
+
 static struct task *task_of(struct vrb_world *world)
 {
-	return container_of(world, struct task, world);
+	return device_of(world)->task;
 }
 
 static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
@@ -67,8 +75,7 @@ static void world_channel_signal(struct vrb_world *world, struct vrb_channel *ch
 	if (task->waiting_channel != channel)
 		return;
 	task->waiting_channel = NULL;
-	sim_local_schedule(&task->host->local, &task->event,
-			   task->host->now + task->host->params.cost.interrupt);
+	task_wake(task, task->host->now + task->host->params.cost.interrupt);
 }
 
 static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel, uint32_t seen)
@@ -87,21 +94,21 @@ static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32
 {
 	if (sgid_index != 0)
 		return -EINVAL;
-	return host_resolve(task_of(world)->host, path, local_qpn, remote_qpn);
+	return host_resolve(device_of(world)->host, path, local_qpn, remote_qpn);
 }
 
 /* In virtual time nobody has to be asked. */
 static void world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
 			uint32_t remote_qpn)
 {
-	CHECK(host_resolve(task_of(world)->host, path, local_qpn, remote_qpn) == 0);
+	CHECK(host_resolve(device_of(world)->host, path, local_qpn, remote_qpn) == 0);
 }
 
 static int world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
 {
 	if (index != 0)
 		return -ENOENT;
-	host_ip(task_of(world)->host, ret_gid);
+	host_ip(device_of(world)->host, ret_gid);
 	return 0;
 }
 
@@ -145,21 +152,43 @@ static const struct vrb_world_ops world_ops = {
 	.abandon = world_no_more,
 };
 
-void task_world_init(struct task *task)
+static void device_init(struct task_device *device, struct task *task, struct host *host,
+			uint32_t number)
 {
-	task->world = (struct vrb_world){
+	util_text(device->name, sizeof(device->name), "verbena%u", number);
+	util_text(device->netdev, sizeof(device->netdev), "eth%u", number);
+	device->task = task;
+	device->host = host;
+	device->world = (struct vrb_world){
 		.ops = &world_ops,
-		.hca = task->host->hca,
+		.hca = host->hca,
 		.memory = &hca_mem_host,
-		.device_name = "verbena0",
-		.netdev = "eth0",
-		.guid = util_hash_name(task->host->node.name),
-		.through_bytes = task->host->params.through_bytes,
+		.device_name = device->name,
+		.netdev = device->netdev,
+		.guid = util_hash_name(host->node.name),
+		.through_bytes = host->params.through_bytes,
 	};
+}
+
+int task_world_init(struct task *task)
+{
+	const struct machine *machine = host_machine(task->host);
+	const uint32_t count = machine ? machine->count : 1;
+
+	task->devices = util_calloc(count, sizeof(*task->devices));
+	if (!task->devices)
+		return -ENOMEM;
+	for (; task->device_count < count; task->device_count++)
+		device_init(&task->devices[task->device_count], task,
+			    machine ? machine->nics[task->device_count] : task->host,
+			    task->device_count);
+	return 0;
 }
 
 void task_world_fini(struct task *task)
 {
-	vrb_world_fini(&task->world);
-	task->world.hca = NULL;
+	for (uint32_t i = 0; i < task->device_count; i++) {
+		vrb_world_fini(&task->devices[i].world);
+		task->devices[i].world.hca = NULL;
+	}
 }

@@ -5,7 +5,8 @@
 /* The world of a task: what libibverbs' calls do to virtual time. */
 struct task;
 
-void task_world_init(struct task *task);
+/* The devices of the task, those of its machine. -ENOMEM. */
+int task_world_init(struct task *task);
 void task_world_fini(struct task *task);
 
 /* Gives the host back to the simulation until task->event fires. From inside the task. */

@@ -13,6 +13,8 @@ struct scenario_block { /* one item of the list */
 	struct traffic_flow flow; /* what all have in common */
 	ps_t spread, every;
 	uint64_t repeat, size; /* of a file: once */
+	bool on_rails;	/* of a pattern: over machines, once for each adapter that they have */
+	uint32_t rails; /* so often: 1, or what the machines have */
 	uint32_t class_index;
 	const char *class_name;
 	enum read_format format; /* of a file */

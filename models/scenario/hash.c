@@ -57,7 +57,8 @@ static void add_scalar(struct scenario_reader *r, struct scenario_hash *hash,
 {
 	const struct scenario_value *value = scenario_value_of(node);
 	const struct scenario_value unset = scenario_value_unset(row);
-	const bool is_text = row->type == SCENARIO_TEXT || row->type == SCENARIO_NAME;
+	const bool is_text = row->type == SCENARIO_TEXT || row->type == SCENARIO_NAME ||
+			     row->type == SCENARIO_NODE;
 
 	if (!node->meaning)
 		return; /* reported already */

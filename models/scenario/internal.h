@@ -18,11 +18,12 @@ struct scenario_reader {
 	uint32_t profile_count;
 	bool topology_bad; /* an error that would only bring others */
 	bool hpcc_nodes;   /* the topology names its nodes n0, n1 ... */
-	/* Once the topology stands: the names of hosts in order (a position is one in the host
-	 * table), and positions in the order in which people count (h2 before h10). */
+	/* Once the topology stands: the names of hosts, which are adapters of machines, in order (a
+	 * position is one in the host table: first adapters, then all others), and positions in
+	 * the order in which people count (h2 before h10, and both before h2.nic1). */
 	const char **hosts;
 	uint32_t *natural;
-	uint32_t host_count;
+	uint32_t host_count, machine_count; /* the latter: first adapters */
 	struct scenario_hash {
 		uint64_t *parts;
 		uint64_t count, room;

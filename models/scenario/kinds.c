@@ -19,19 +19,21 @@ enum kind {
 	KINDS,
 };
 
-static const char *const keys_of_kind[KINDS][10] = {
-	[STAR] = {"kind", "hosts", "host_rate", "delay"},
-	[LEAF_SPINE] = {"kind", "leaves", "spines", "hosts_per_leaf", "oversubscription",
+static const char *const keys_of_kind[KINDS][11] = {
+	[STAR] = {"kind", "nics", "hosts", "host_rate", "delay"},
+	[LEAF_SPINE] = {"kind", "nics", "leaves", "spines", "hosts_per_leaf", "oversubscription",
 			"host_rate", "fabric_rate", "delay"},
-	[FAT_TREE] = {"kind", "k", "host_rate", "fabric_rate", "delay"},
-	[CLOS] = {"kind", "pods", "leaves", "spines", "cores", "hosts_per_leaf", "host_rate",
-		  "fabric_rate", "delay"},
-	[RAIL] = {"kind", "servers", "rails", "servers_per_unit", "spines", "oversubscription",
+	[FAT_TREE] = {"kind", "nics", "k", "host_rate", "fabric_rate", "delay"},
+	[CLOS] = {"kind", "nics", "pods", "leaves", "spines", "cores", "hosts_per_leaf",
 		  "host_rate", "fabric_rate", "delay"},
-	[DUMBBELL] = {"kind", "hosts_per_switch", "host_rate", "fabric_rate", "delay"},
-	[TORUS] = {"kind", "dims", "hosts_per_switch", "host_rate", "fabric_rate", "delay"},
-	[DRAGONFLY] = {"kind", "a", "p", "h", "groups", "host_rate", "fabric_rate", "delay"},
-	[FULL_MESH] = {"kind", "switches", "hosts_per_switch", "host_rate", "fabric_rate", "delay"},
+	[RAIL] = {"kind", "nics", "servers", "rails", "servers_per_unit", "spines",
+		  "oversubscription", "host_rate", "fabric_rate", "delay"},
+	[DUMBBELL] = {"kind", "nics", "hosts_per_switch", "host_rate", "fabric_rate", "delay"},
+	[TORUS] = {"kind", "nics", "dims", "hosts_per_switch", "host_rate", "fabric_rate", "delay"},
+	[DRAGONFLY] = {"kind", "nics", "a", "p", "h", "groups", "host_rate", "fabric_rate",
+		       "delay"},
+	[FULL_MESH] = {"kind", "nics", "switches", "hosts_per_switch", "host_rate", "fabric_rate",
+		       "delay"},
 };
 
 void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
@@ -96,11 +98,18 @@ static struct topology_speed speed_of(const struct yaml_node *map)
 	};
 }
 
+/* Adapters a machine. */
+static uint32_t nics_of(const struct yaml_node *map)
+{
+	return (uint32_t)scenario_get(map, "topology.nics").number;
+}
+
 /* Before any of it is made. */
 static bool fits(struct scenario_reader *r, const struct yaml_node *map, u128 hosts, u128 links)
 {
 	struct bad_text found;
 
+	hosts *= scenario_get(map, "topology.kind").word == RAIL ? 1 : nics_of(map);
 	if (hosts <= 500000 && links <= 2000000)
 		return true;
 	bad(r->errors, &map->at, "topology",
@@ -216,6 +225,7 @@ static int read_rail(struct scenario_reader *r, const struct yaml_node *map)
 		.servers = servers,
 		.rails = needed(r, map, "topology.rails"),
 		.servers_per_unit = count_or(map, "topology.servers_per_unit", servers),
+		.machines = nics_of(map) > 1,
 	};
 	struct topology_speed speed = speed_of(map);
 	struct bad_text found;
@@ -226,6 +236,12 @@ static int read_rail(struct scenario_reader *r, const struct yaml_node *map)
 	if (servers % rail.servers_per_unit != 0) {
 		bad(r->errors, &map->at, "topology.servers", bad_text(&found, "%u", servers),
 		    "a multiple of servers_per_unit");
+		return 0;
+	}
+	if (rail.machines && nics_of(map) != rail.rails) {
+		bad(r->errors, &yaml_find(map, "nics")->at, "topology.nics",
+		    bad_text(&found, "%u for %u rails", nics_of(map), rail.rails),
+		    "as many as rails, one on each, or 1");
 		return 0;
 	}
 	if (!fits(r, map, (u128)servers * rail.rails,
@@ -324,13 +340,21 @@ int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map)
 		[FULL_MESH] = read_full_mesh,
 	};
 	const int kind = scenario_get(map, "topology.kind").word;
+	struct topology *topology = &r->scenario->topology;
 	uint32_t hosts;
+	int ret = 0;
 
 	if (kind < 0)
 		return 0;
 	scenario_only_these(r, map, keys_of_kind[kind], "only keys of this kind");
-	if (kind != STAR)
-		return readers[kind](r, map);
-	hosts = how_many(r, map, "topology.hosts", 32000);
-	return hosts > 0 ? topology_star(&r->scenario->topology, hosts, speed_of(map)) : 0;
+	if (kind == STAR) {
+		hosts = how_many(r, map, "topology.hosts", 32000);
+		if (hosts > 0 && fits(r, map, hosts, 0))
+			ret = topology_star(topology, hosts, speed_of(map));
+	} else {
+		ret = readers[kind](r, map);
+	}
+	if (ret || kind == RAIL)
+		return ret;
+	return topology_add_nics(topology, nics_of(map));
 }

@@ -182,7 +182,7 @@ static void add_stream(struct scenario_block *b, const struct arrivals *arrivals
 void scenario_read_load(struct scenario_block *b)
 {
 	static const char *const others[] = {"to",   "from",	"spread", "repeat", "every",
-					     "file", "pattern", "format", NULL};
+					     "file", "pattern", "format", "rails",  NULL};
 	const struct scenario_value load = scenario_get(b->map, "traffic[].load");
 	struct arrivals arrivals = {
 		.seed = b->r->scenario->seed,

@@ -27,7 +27,7 @@ static bool refuse(struct expand *e, const char *what)
 static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '-';
+	       c == '_' || c == '-' || c == '.';
 }
 
 static bool expand(struct expand *e, size_t at, const char *rest, const char *end);
@@ -164,12 +164,14 @@ static int compare_natural(const char *a, const char *b)
 struct counted {
 	const char *name;
 	uint32_t position;
+	bool is_further;
 };
 
 static int compare_counted(const void *a, const void *b)
 {
 	const struct counted *x = a, *y = b;
-	const int order = compare_natural(x->name, y->name);
+	const int order = x->is_further != y->is_further ? x->is_further - y->is_further
+							 : compare_natural(x->name, y->name);
 
 	return order ? order : strcmp(x->name, y->name);
 }
@@ -186,21 +188,26 @@ void scenario_hosts_index(struct scenario_reader *r)
 		return;
 	}
 	for (uint32_t i = 0; i < topology->node_count; i++)
-		if (!topology->nodes[i].is_switch)
+		if (topology->nodes[i].nic_count > 0)
 			r->hosts[r->host_count++] = topology->nodes[i].name;
-	qsort(r->hosts, r->host_count, sizeof(char *), compare_names);
+	r->machine_count = r->host_count;
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		if (topology->nodes[i].nic > 0)
+			r->hosts[r->host_count++] = topology->nodes[i].name;
+	qsort(r->hosts, r->machine_count, sizeof(char *), compare_names);
+	qsort(r->hosts + r->machine_count, r->host_count - r->machine_count, sizeof(char *),
+	      compare_names);
 	for (uint32_t i = 0; i < r->host_count; i++)
-		counted[i] = (struct counted){r->hosts[i], i};
+		counted[i] = (struct counted){r->hosts[i], i, i >= r->machine_count};
 	qsort(counted, r->host_count, sizeof(*counted), compare_counted);
 	for (uint32_t i = 0; i < r->host_count; i++)
 		r->natural[i] = counted[i].position;
 	util_free(counted);
 }
 
-int64_t scenario_host_find(const struct scenario_reader *r, const char *name)
+static int64_t find_in(const struct scenario_reader *r, uint32_t low, uint32_t high,
+		       const char *name)
 {
-	uint32_t low = 0, high = r->host_count;
-
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 		const int order = strcmp(name, r->hosts[middle]);
@@ -213,6 +220,18 @@ int64_t scenario_host_find(const struct scenario_reader *r, const char *name)
 			low = middle + 1;
 	}
 	return -1;
+}
+
+int64_t scenario_host_find(const struct scenario_reader *r, const char *name)
+{
+	const struct topology *topology = &r->scenario->topology;
+	const int64_t node = topology_find(topology, name); /* which knows other names, too */
+
+	if (node < 0 || topology->nodes[node].is_switch)
+		return -1;
+	name = topology->nodes[node].name;
+	return topology->nodes[node].nic == 0 ? find_in(r, 0, r->machine_count, name)
+					      : find_in(r, r->machine_count, r->host_count, name);
 }
 
 struct collect {

@@ -57,6 +57,22 @@ static void name_program(struct scenario_reader *r, const struct yaml_node *map,
 			    "another name for each program");
 }
 
+/* A program is on the machine, and opens whatever adapter it likes. */
+static void only_machines(struct scenario_reader *r, const struct yaml_node *map,
+			  const struct scenario_hosts *hosts)
+{
+	struct bad_text key, found;
+
+	for (uint32_t i = 0; i < hosts->count; i++)
+		if (hosts->hosts[i] >= r->machine_count) {
+			bad(r->errors, &scenario_node(map, "hosts")->at,
+			    scenario_shown(&key, map, "programs[].hosts"),
+			    bad_text(&found, "%s, which is an adapter", r->hosts[hosts->hosts[i]]),
+			    "machines: programs see all their adapters");
+			return;
+		}
+}
+
 static void read_program(struct scenario_reader *r, const struct yaml_node *map)
 {
 	struct scenario *s = r->scenario;
@@ -75,6 +91,7 @@ static void read_program(struct scenario_reader *r, const struct yaml_node *map)
 				  scenario_shown(&key, map, "programs[].hosts"), false);
 	program.hosts = hosts.hosts;
 	program.host_count = hosts.count;
+	only_machines(r, map, &hosts);
 	program.arg_count = read_args(r, map, &program.args);
 	programs[s->program_count++] = program;
 	hash_program(r, map, &program);
@@ -152,6 +169,7 @@ static bool find_ends(struct fault_reader *f)
 	const struct yaml_node *sender = scenario_node(f->map, "sender");
 	const struct topology_link *link;
 	struct bad_text key, found;
+	int64_t end;
 
 	if (!link_node || !link_node->meaning || (sender && !sender->meaning))
 		return false; /* reported already */
@@ -165,10 +183,11 @@ static bool find_ends(struct fault_reader *f)
 	f->common.link = link->name;
 	if (!sender)
 		return true;
-	f->common.direction = sender->text;
-	if (strcmp(sender->text, topology->nodes[link->a].name) == 0 ||
-	    strcmp(sender->text, topology->nodes[link->b].name) == 0)
+	end = topology_find(topology, sender->text);
+	if (end == (int64_t)link->a || end == (int64_t)link->b) {
+		f->common.direction = topology->nodes[end].name;
 		return true;
+	}
 	bad(f->r->errors, &sender->at, scenario_shown(&key, f->map, "faults[].sender"),
 	    bad_quote(&found, sender->text, sender->length), "one end of the link");
 	return false;

@@ -17,6 +17,7 @@ enum scenario_type {
 	SCENARIO_CHANCE_PPT, /* a decimal in 10^-12 */
 	SCENARIO_WORD,	     /* one of the choices */
 	SCENARIO_NAME,	     /* letters, digits, - and _ */
+	SCENARIO_NODE,	     /* the same of a node, with a dot where it is an adapter */
 	SCENARIO_TEXT,
 	SCENARIO_FILE,	     /* relative to the scenario */
 	SCENARIO_NAMES,	     /* patterns of names, "h[0-7,9]", one or a list; or a count */

@@ -6,6 +6,7 @@
 #include "models/trace/format.h"
 
 #include "util/alloc.h"
+#include "util/quantity.h"
 
 #include <errno.h>
 #include <string.h>
@@ -72,6 +73,11 @@ static bool add_named(void *owner, const char *name)
 {
 	struct naming *n = owner;
 
+	if (strchr(name, '.')) {
+		n->ret = -EINVAL;
+		bad_text(&n->why, "%s, with a dot, which stands before an adapter", name);
+		return false;
+	}
 	n->ret = topology_add_node(&n->r->scenario->topology, name, n->is_switch);
 	if (n->ret == -EEXIST)
 		bad_text(&n->why, "%s a second time", name);
@@ -102,12 +108,38 @@ struct ends {
 	struct bad_text why;
 };
 
+/* NAME.nicK of a host NAME is there because it is named, and with it all of lesser numbers. -1: it
+ * is none. */
+static int64_t find_nic(struct scenario_reader *r, const char *name)
+{
+	struct topology *topology = &r->scenario->topology;
+	const char *dot = strrchr(name, '.');
+	struct bad_text machine;
+	uint64_t nic;
+	int64_t first;
+
+	if (!dot || strncmp(dot, ".nic", 4) != 0 || (dot[4] == '0' && dot[5]) ||
+	    util_count_parse(dot + 4, strlen(dot + 4), &nic) != UTIL_QUANTITY_OK ||
+	    nic >= TOPOLOGY_NICS_MAX)
+		return -1;
+	first = topology_find(topology, bad_text(&machine, "%.*s", (int)(dot - name), name));
+	if (first < 0 || topology->nodes[first].nic_count == 0)
+		return -1;
+	while (topology->nodes[first].nic_count <= nic)
+		if (topology_add_nic(topology, (uint32_t)first) != 0) {
+			r->no_memory = true;
+			return -1;
+		}
+	return topology_find(topology, name);
+}
+
 static bool add_end(void *owner, const char *name)
 {
 	struct ends *ends = owner;
-	const int64_t node = topology_find(&ends->r->scenario->topology, name);
+	int64_t node = topology_find(&ends->r->scenario->topology, name);
 	uint32_t *nodes;
 
+	node = node >= 0 ? node : find_nic(ends->r, name);
 	if (node < 0) {
 		bad_text(&ends->why, "%s, which is neither host nor switch", name);
 		return false;

@@ -52,6 +52,7 @@ bool scenario_block_fits(struct scenario_block *b, uint64_t pairs)
 {
 	struct bad_text found;
 
+	pairs = pairs <= READ_FLOWS_MAX ? pairs * b->rails : pairs;
 	if (pairs <= READ_FLOWS_MAX &&
 	    pairs * b->repeat + b->r->scenario->flow_count <= READ_FLOWS_MAX)
 		return true;
@@ -61,8 +62,17 @@ bool scenario_block_fits(struct scenario_block *b, uint64_t pairs)
 	return false;
 }
 
-/* A flow of a pattern, as often as it is repeated. */
-static void add_pair(struct scenario_block *b, uint32_t src, uint32_t dst)
+/* The @nic-th adapter of the machine at @host. */
+static uint32_t nic_of(const struct scenario_reader *r, uint32_t host, uint32_t nic)
+{
+	struct bad_text name;
+
+	return (uint32_t)scenario_host_find(
+		r, bad_text(&name, "%s.nic%u", r->hosts[host], (unsigned)nic));
+}
+
+/* A flow between two adapters, as often as it is repeated. */
+static void add_flow(struct scenario_block *b, uint32_t src, uint32_t dst)
 {
 	const char *const *hosts = b->r->hosts;
 
@@ -81,7 +91,65 @@ static void add_pair(struct scenario_block *b, uint32_t src, uint32_t dst)
 	}
 }
 
+static void add_pair(struct scenario_block *b, uint32_t src, uint32_t dst)
+{
+	if (!b->on_rails)
+		add_flow(b, src, dst);
+	for (uint32_t nic = 0; b->on_rails && nic < b->rails; nic++)
+		add_flow(b, nic_of(b->r, src, nic), nic_of(b->r, dst, nic));
+}
+
 /* ---- patterns ---- */
+
+static uint32_t nic_count(const struct scenario_reader *r, uint32_t host)
+{
+	const struct topology *topology = &r->scenario->topology;
+
+	return topology->nodes[topology_find(topology, r->hosts[host])].nic_count;
+}
+
+/* Whether these can be on rails: machines, with as many adapters each. */
+static bool are_alike(struct scenario_block *b, const struct scenario_hosts *hosts, const char *key)
+{
+	const struct yaml_node *node = scenario_node(b->map, key);
+	struct bad_text found;
+
+	for (uint32_t i = 0; i < hosts->count; i++) {
+		const uint32_t host = hosts->hosts[i], count = nic_count(b->r, host);
+
+		b->rails = b->rails > 0 ? b->rails : count;
+		if (count > 0 && count == b->rails)
+			continue;
+		if (count > 0)
+			bad_text(&found, "%s with %u adapters", b->r->hosts[host], count);
+		else
+			bad_text(&found, "%s, which is an adapter", b->r->hosts[host]);
+		scenario_block_refuse(b, node ? node : scenario_node(b->map, "rails"),
+				      node ? key : "rails", found.text,
+				      "machines with as many adapters each");
+		return false;
+	}
+	return true;
+}
+
+/* Those that a key of a pattern names. None: reported. */
+static struct scenario_hosts pattern_hosts(struct scenario_block *b, const char *key)
+{
+	struct scenario_hosts hosts = scenario_block_hosts(b, key);
+
+	if (!b->on_rails)
+		return hosts;
+	if (!scenario_has(b->map, key))
+		hosts.count = b->r->machine_count; /* which come first */
+	if (!are_alike(b, &hosts, key))
+		hosts.count = 0;
+	return hosts;
+}
+
+static uint32_t all_of(const struct scenario_block *b)
+{
+	return b->on_rails ? b->r->machine_count : b->r->host_count;
+}
 
 void scenario_block_hash_hosts(struct scenario_block *b, const char *path,
 			       const struct scenario_hosts *hosts, uint32_t all)
@@ -114,8 +182,8 @@ static void add_incast(struct scenario_block *b)
 		scenario_block_refuse(b, NULL, "to", "nothing", "a host");
 		return;
 	}
-	to = scenario_block_hosts(b, "to");
-	from = scenario_block_hosts(b, "from");
+	to = pattern_hosts(b, "to");
+	from = pattern_hosts(b, "from");
 	if (to.count == 1) {
 		uint32_t others = 0;
 
@@ -133,7 +201,7 @@ static void add_incast(struct scenario_block *b)
 		     i < from.count && (i > 0 || scenario_block_fits(b, from.count)); i++)
 			add_pair(b, from.hosts[i], to.hosts[0]);
 		scenario_block_hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
-		scenario_block_hash_hosts(b, "traffic[].from", &from, b->r->host_count - 1);
+		scenario_block_hash_hosts(b, "traffic[].from", &from, all_of(b) - 1);
 	} else if (to.count > 1) {
 		scenario_block_refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count),
 				      "one host");
@@ -204,7 +272,7 @@ static void add_permutation(struct scenario_block *b, const struct scenario_host
 static void add_group(struct scenario_block *b, enum pattern pattern)
 {
 	const uint32_t errors = b->r->errors->error_count;
-	struct scenario_hosts hosts = scenario_block_hosts(b, "hosts");
+	struct scenario_hosts hosts = pattern_hosts(b, "hosts");
 	struct bad_text found;
 	uint64_t pairs;
 
@@ -222,7 +290,7 @@ static void add_group(struct scenario_block *b, enum pattern pattern)
 		return;
 	}
 	scenario_sort_hosts(&hosts);
-	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
+	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, all_of(b));
 	if (pattern == PERMUTATION)
 		add_permutation(b, &hosts);
 	if (pattern == RING)
@@ -341,7 +409,7 @@ static void add_file(struct scenario_block *b)
 {
 	static const char *const others[] = {"to",     "from",	 "hosts", "size",
 					     "spread", "repeat", "every", "pattern",
-					     "until",  "stream", NULL};
+					     "until",  "stream", "rails", NULL};
 	static const char *const of_the_file[] = {"priority", NULL};
 	const struct yaml_node *node = scenario_node(b->map, "file");
 	struct read_flow *flows = NULL;
@@ -420,7 +488,10 @@ static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 		.repeat = scenario_get(map, "traffic[].repeat").number,
 		.size = scenario_get(map, "traffic[].size").number,
 		.format = (enum read_format)scenario_get(map, "traffic[].format").word,
+		.on_rails = scenario_get(map, "traffic[].rails").word == 1,
 	};
+
+	b.rails = b.on_rails ? 0 : 1; /* not known yet */
 
 	if (!name_class(&b, pattern))
 		return;

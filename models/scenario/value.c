@@ -24,11 +24,12 @@ static int word_of(const char *choices, const char *text, size_t length)
 	return choices && strcmp(choices, "no yes") == 0 ? word_of("false true", text, length) : -1;
 }
 
-static bool is_name(const char *text, size_t length)
+static bool is_name(const char *text, size_t length, bool may_have_dot)
 {
 	for (size_t i = 0; i < length; i++)
 		if (!((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
-		      (text[i] >= '0' && text[i] <= '9') || text[i] == '_' || text[i] == '-'))
+		      (text[i] >= '0' && text[i] <= '9') || text[i] == '_' || text[i] == '-' ||
+		      (text[i] == '.' && may_have_dot)))
 			return false;
 	return length > 0 && length < 64;
 }
@@ -79,7 +80,8 @@ bool scenario_value_parse(const struct scenario_row *row, const char *text, size
 	case SCENARIO_WORD:
 		return value.word >= 0;
 	case SCENARIO_NAME:
-		return is_name(text, length);
+	case SCENARIO_NODE:
+		return is_name(text, length, row->type == SCENARIO_NODE);
 	case SCENARIO_TEXT:
 	case SCENARIO_TEXTS:
 	case SCENARIO_FILE:
@@ -137,6 +139,8 @@ static const char *type_text(enum scenario_type type)
 		return "a chance such as 0.000000001";
 	case SCENARIO_NAME:
 		return "a name of letters, digits, - and _";
+	case SCENARIO_NODE:
+		return "a name such as h0 or h0.nic1";
 	case SCENARIO_TEXT:
 		return "a text";
 	case SCENARIO_FILE:

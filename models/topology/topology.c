@@ -86,11 +86,27 @@ static int reserve_index(struct topology *topology)
 	return 0;
 }
 
-int64_t topology_find(const struct topology *topology, const char *name)
+static int64_t find_exactly(const struct topology *topology, const char *name)
 {
 	if (!topology->index)
 		return -1;
 	return (int64_t)(uint32_t)*index_slot(topology, name, (uint32_t)util_hash_name(name)) - 1;
+}
+
+int64_t topology_find(const struct topology *topology, const char *name)
+{
+	static const char first[] = ".nic0";
+	const size_t length = strlen(name), tail = sizeof(first) - 1;
+	int64_t found = find_exactly(topology, name);
+	char machine[256];
+
+	if (found >= 0 || length <= tail || length - tail >= sizeof(machine) ||
+	    strcmp(name + length - tail, first) != 0)
+		return found;
+	memcpy(machine, name, length - tail);
+	machine[length - tail] = '\0';
+	found = find_exactly(topology, machine);
+	return found >= 0 && topology->nodes[found].is_switch ? -1 : found;
 }
 
 static int add_node(struct topology *topology, const char *name, bool is_switch)
@@ -106,7 +122,8 @@ static int add_node(struct topology *topology, const char *name, bool is_switch)
 		util_free(copy);
 		return -ENOMEM;
 	}
-	nodes[topology->node_count] = (struct topology_node){copy, is_switch};
+	nodes[topology->node_count] =
+		(struct topology_node){copy, is_switch, topology->node_count, 0, !is_switch};
 	topology->node_count++;
 	*index_slot(topology, name, hash) = (uint64_t)hash << 32 | topology->node_count;
 	return 0;
@@ -115,6 +132,44 @@ static int add_node(struct topology *topology, const char *name, bool is_switch)
 int topology_add_node(struct topology *topology, const char *name, bool is_switch)
 {
 	return topology_find(topology, name) >= 0 ? -EEXIST : add_node(topology, name, is_switch);
+}
+
+int topology_add_nic(struct topology *topology, uint32_t first)
+{
+	const uint32_t nic = topology->nodes[first].nic_count;
+	char name[256];
+	int ret;
+
+	util_text(name, sizeof(name), "%s.nic%u", topology->nodes[first].name, nic);
+	ret = topology_add_node(topology, name, false);
+	if (ret)
+		return ret;
+	topology->nodes[topology->node_count - 1].machine = first;
+	topology->nodes[topology->node_count - 1].nic = nic;
+	topology->nodes[topology->node_count - 1].nic_count = 0;
+	topology->nodes[first].nic_count++;
+	return 0;
+}
+
+int topology_add_nics(struct topology *topology, uint32_t count)
+{
+	const uint32_t links = topology->link_count;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < links && !ret; i++) {
+		struct topology_link link = topology->links[i];
+		const bool is_a = !topology->nodes[link.a].is_switch;
+		const uint32_t host = is_a ? link.a : link.b;
+
+		if (topology->nodes[host].is_switch)
+			continue;
+		for (uint32_t nic = 1; nic < count && !ret; nic++) {
+			ret = topology_add_nic(topology, host);
+			*(is_a ? &link.a : &link.b) = topology->node_count - 1;
+			ret = ret ? ret : topology_add_link(topology, &link);
+		}
+	}
+	return ret;
 }
 
 int topology_add_link(struct topology *topology, const struct topology_link *link)

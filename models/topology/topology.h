@@ -11,6 +11,10 @@
 struct topology_node {
 	char *name;
 	bool is_switch;
+	/* A host is an adapter of a machine: the machine's first adapter, which has its name, and
+	 * which of them this is. Mostly itself and 0. */
+	uint32_t machine, nic;
+	uint32_t nic_count; /* of a first adapter: its machine's */
 };
 
 struct topology_link {
@@ -41,7 +45,14 @@ void topology_fini(struct topology *topology);
 
 /* -EEXIST: the name is taken; -ENOMEM. The name is copied. */
 int topology_add_node(struct topology *topology, const char *name, bool is_switch);
-/* Position of the node, or -1. */
+/* One more adapter for the machine of the host @first, its first adapter: NAME.nic1, NAME.nic2 ...
+ * Behind all nodes, without a link. -EEXIST, -ENOMEM. */
+int topology_add_nic(struct topology *topology, uint32_t first);
+/* Every host becomes the first of @count adapters of its machine, the others joined to the same
+ * switch by links like its own. Each has one link so far. -EEXIST, -ENOMEM. */
+int topology_add_nics(struct topology *topology, uint32_t count);
+enum { TOPOLOGY_NICS_MAX = 64 };
+/* Position of the node, or -1. NAME.nic0 is NAME, if that is a host. */
 int64_t topology_find(const struct topology *topology, const char *name);
 /* -ENOMEM. */
 int topology_add_link(struct topology *topology, const struct topology_link *link);
@@ -81,9 +92,11 @@ int topology_clos(struct topology *topology, const struct topology_clos *clos);
 
 /* Servers with a NIC for each of @rails, a host each: hSgR is the one of server S on rail R. In a
  * unit of @servers_per_unit servers those of a rail share the leaf suUrR, and every leaf is joined
- * to each of spine0... */
+ * to each of spine0... @machines: the NICs of a server are adapters of one machine instead, hS,
+ * hS.nic1 and so on. */
 struct topology_rail {
 	uint32_t servers, rails, servers_per_unit, spines;
+	bool machines;
 };
 int topology_rail(struct topology *topology, struct topology_rail rail,
 		  struct topology_speed speed);

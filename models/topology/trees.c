@@ -82,11 +82,29 @@ int topology_leaf_spine(struct topology *topology, uint32_t leaves, uint32_t spi
 
 /* ---- rails ---- */
 
+static int add_machines(struct topology *topology, struct topology_rail rail)
+{
+	const uint32_t first = topology->node_count;
+	char name[32];
+	int ret = 0;
+
+	/* A server's adapters lie together, as hosts of servers do. */
+	for (uint32_t server = 0; server < rail.servers && !ret; server++) {
+		util_text(name, sizeof(name), "h%u", server);
+		ret = topology_add_node(topology, name, false);
+		for (uint32_t nic = 1; nic < rail.rails && !ret; nic++)
+			ret = topology_add_nic(topology, first + server * rail.rails);
+	}
+	return ret;
+}
+
 static int add_servers(struct topology *topology, struct topology_rail rail)
 {
 	char prefix[32];
 	int ret = 0;
 
+	if (rail.machines)
+		return add_machines(topology, rail);
 	for (uint32_t server = 0; server < rail.servers && !ret; server++) {
 		util_text(prefix, sizeof(prefix), "h%ug", server);
 		ret = topology_add_nodes(topology, prefix, rail.rails, false);

@@ -117,13 +117,13 @@ ps_t oracle_transmit(struct oracle *o, struct sim_node *node, uint32_t index,
 	struct sim_port *port = &node->ports[index];
 	const ps_t end = at + oracle_tx_time(port, pkt->bytes, at);
 	const ps_t delay = port->delay + (pkt->frame == SIM_CONTROL ? port->control_delay : 0);
-	struct sim_node *peer = port->peer;
+	struct sim_node *peer = sim_turn_of(o->net->sim, port->peer);
 	struct event event = {.node_id = peer->id,
-			      .link_id = peer->ports[port->peer_port].link_id,
+			      .link_id = port->peer->ports[port->peer_port].link_id,
 			      .number = o->nodes[node->index].ports[index].number++,
 			      .phase = ARRIVE,
 			      .node = peer,
-			      .port = port->peer_port};
+			      .port = port->peer_place};
 	struct oracle_copy copies[ORACLE_COPIES] = {{.pkt = *pkt}};
 	struct sim_pkt own = *pkt;
 	uint32_t count = 1;
@@ -157,6 +157,7 @@ static void oracle_wake(void *context, struct sim_node *node, ps_t at)
 {
 	struct oracle *o = context;
 
+	node = sim_turn_of(o->net->sim, node);
 	oracle_push(o, (struct event){.at = at, .node_id = node->id, .phase = WAKE, .node = node});
 }
 

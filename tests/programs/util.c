@@ -78,21 +78,39 @@ static int pick_gid(struct prog_ctx *ctx, bool want_ipv6)
 	return best != 0 ? 0 : -1;
 }
 
-int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *bytes, size_t length)
+int prog_count_devices(const struct prog *prog)
 {
-	int count = 0, ret;
+	struct ibv_device **list;
+	int count = 0;
+
+	list = ibv_get_device_list(&count);
+	if (!list)
+		return failed(prog, "ibv_get_device_list", errno);
+	ibv_free_device_list(list);
+	return count;
+}
+
+static int open_context(struct prog_ctx *ctx, int device)
+{
+	int count = 0;
 	struct ibv_device **list = ibv_get_device_list(&count);
 
-	*ctx = (struct prog_ctx){.prog = prog};
-	if (!list || count == 0) {
+	if (!list || device >= count) {
 		if (list)
 			ibv_free_device_list(list);
-		return failed(prog, "no device", ENODEV);
+		return failed(ctx->prog, "no device", ENODEV);
 	}
-	ctx->context = ibv_open_device(list[0]);
+	ctx->context = ibv_open_device(list[device]);
 	ibv_free_device_list(list);
-	if (!ctx->context)
-		return failed(prog, "ibv_open_device", errno);
+	return ctx->context ? 0 : failed(ctx->prog, "ibv_open_device", errno);
+}
+
+/* On the context that is open. */
+static int open_rest(struct prog_ctx *ctx, int cqe, void *bytes, size_t length)
+{
+	const struct prog *prog = ctx->prog;
+	int ret;
+
 	ret = ibv_query_port(ctx->context, 1, &ctx->port);
 	if (ret != 0)
 		return failed(prog, "ibv_query_port", ret);
@@ -108,6 +126,19 @@ int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *byte
 			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	return ctx->mr ? 0 : failed(prog, "ibv_reg_mr", errno);
+}
+
+int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *bytes, size_t length)
+{
+	*ctx = (struct prog_ctx){.prog = prog};
+	return open_context(ctx, 0) != 0 ? -1 : open_rest(ctx, cqe, bytes, length);
+}
+
+int prog_open_device(struct prog_ctx *ctx, const struct prog *prog, int device, void *bytes,
+		     size_t length)
+{
+	*ctx = (struct prog_ctx){.prog = prog};
+	return open_context(ctx, device) != 0 ? -1 : open_rest(ctx, 16, bytes, length);
 }
 
 /* All ranks have come here. */
@@ -132,11 +163,16 @@ int prog_idle(const struct prog *prog)
 
 int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count)
 {
-	const struct prog *prog = ctx->prog;
-	int ret = barrier(prog);
+	int ret = barrier(ctx->prog);
 
-	if (ret != 0)
-		return ret;
+	return ret != 0 ? ret : prog_destroy(ctx, qps, qp_count);
+}
+
+int prog_destroy(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count)
+{
+	const struct prog *prog = ctx->prog;
+	int ret;
+
 	for (int i = 0; i < qp_count; i++) {
 		ret = ibv_destroy_qp(qps[i].qp);
 		if (ret != 0)

@@ -8,7 +8,7 @@
 #include "tests/programs/prog.h"
 #include <stdbool.h>
 
-/* The first device, one PD, one CQ, one region with every right. */
+/* A device, one PD, one CQ, one region with every right. */
 struct prog_ctx {
 	const struct prog *prog;
 	struct ibv_context *context;
@@ -56,8 +56,15 @@ void prog_say(const struct prog *prog, const char *format, ...)
 
 /* Registers @bytes. Argument ip=6: an IPv6 GID, else an IPv4-mapped one, where there is one. */
 int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *bytes, size_t length);
+/* The same with 16 CQEs on the @device-th of the list, from 0. */
+int prog_open_device(struct prog_ctx *ctx, const struct prog *prog, int device, void *bytes,
+		     size_t length);
+/* How many there are; -1. */
+int prog_count_devices(const struct prog *prog);
 /* Waits for all ranks (a peer may still need our acknowledgements), then destroys everything. */
 int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count);
+/* Destroys everything; nobody is waited for. */
+int prog_destroy(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count);
 /* What a rank without work does: waits for the others as prog_close() does. */
 int prog_idle(const struct prog *prog);
 

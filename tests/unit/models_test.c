@@ -47,6 +47,8 @@ int world_try_open(struct world *world)
 	int ret = topology_star(&world->topology, world->host_count, speed);
 
 	world->params.host = &world->host;
+	if (!ret && world->nic_count > 0)
+		ret = topology_add_nics(&world->topology, world->nic_count);
 	ret = ret ? ret : topology_name_links(&world->topology);
 	ret = ret ? ret : fabric_create(&world->fabric, &world->topology, &world->params);
 	if (ret)

@@ -12,6 +12,7 @@
 
 struct world {
 	uint32_t host_count;
+	uint32_t nic_count; /* of each host: a machine with so many adapters; 0: one */
 	struct host_params host;
 	struct fabric_params params;
 	struct topology topology;

@@ -38,8 +38,8 @@ static struct {
 /* Two nodes, one link, a flow that is ok and one that is not, a program. */
 static void make(void)
 {
-	m.nodes[0] = (struct topology_node){evil, false};
-	m.nodes[1] = (struct topology_node){plain, true};
+	m.nodes[0] = (struct topology_node){.name = evil, .nic_count = 1};
+	m.nodes[1] = (struct topology_node){.name = plain, .is_switch = true};
 	m.link = (struct topology_link){
 		.name = uplink, .a = 0, .b = 1, .rate_bps = 100000000000u, .delay = PS_US};
 	m.scenario = (struct scenario){

@@ -5,9 +5,8 @@
  * Ethernet, 20 IPv4, 8 UDP, 12 BTH, 4 ICRC, 4 FCS, 12 gap make 82; RETH is 16 more, AETH 4):
  *	a WRITE of 8 bytes	106 bytes	 8480 ps
  *	an ACK			 86 bytes	 6880 ps */
-#include "tests/unit/models_test.h"
+#include "tests/unit/task_end.h"
 
-#include <infiniband/verbs.h>
 #include <string.h>
 
 enum { WRITE_PS = 8480, ACK_PS = 6880, LINK_PS = 1000000, LOOP_PS = 70000 };
@@ -18,101 +17,6 @@ enum {
 };
 
 static struct world world;
-
-struct end {
-	struct ibv_context *context;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
-	struct ibv_mr *mr;
-	struct ibv_qp *qp;
-	uint64_t words[4];
-};
-
-struct address {
-	uint64_t addr;
-	uint32_t qpn, rkey;
-	union ibv_gid gid;
-};
-
-static struct address end_open(struct end *end)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_qp_init_attr init = {.cap = {8, 8, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-	struct address address;
-
-	end->context = ibv_open_device(list[0]);
-	ibv_free_device_list(list);
-	end->pd = ibv_alloc_pd(end->context);
-	end->channel = ibv_create_comp_channel(end->context);
-	end->cq = ibv_create_cq(end->context, 16, NULL, end->channel, 0);
-	end->mr = ibv_reg_mr(end->pd, end->words, sizeof(end->words),
-			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	init.send_cq = init.recv_cq = end->cq;
-	end->qp = ibv_create_qp(end->pd, &init);
-	assert_non_null(end->qp);
-	address = (struct address){(uintptr_t)end->words, end->qp->qp_num, end->mr->rkey, {{0}}};
-	assert_int_equal(ibv_query_gid(end->context, 1, 0, &address.gid), 0);
-	return address;
-}
-
-static void end_connect(struct end *end, const struct address *peer)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-				   .port_num = 1,
-				   .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
-				   .path_mtu = IBV_MTU_4096,
-				   .dest_qp_num = peer->qpn,
-				   .timeout = 14,
-				   .retry_cnt = 7,
-				   .rnr_retry = 7,
-				   .ah_attr = {.is_global = 1,
-					       .port_num = 1,
-					       .grh = {.dgid = peer->gid, .hop_limit = 64}}};
-
-	assert_int_equal(
-		ibv_modify_qp(end->qp, &attr,
-			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-	attr.qp_state = IBV_QPS_RTR;
-	assert_int_equal(ibv_modify_qp(end->qp, &attr,
-				       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-			 0);
-	attr.qp_state = IBV_QPS_RTS;
-	assert_int_equal(ibv_modify_qp(end->qp, &attr,
-				       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-					       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-					       IBV_QP_MAX_QP_RD_ATOMIC),
-			 0);
-}
-
-static void end_close(struct end *end)
-{
-	assert_int_equal(ibv_destroy_qp(end->qp), 0);
-	assert_int_equal(ibv_dereg_mr(end->mr), 0);
-	assert_int_equal(ibv_destroy_cq(end->cq), 0);
-	assert_int_equal(ibv_destroy_comp_channel(end->channel), 0);
-	assert_int_equal(ibv_dealloc_pd(end->pd), 0);
-	assert_int_equal(ibv_close_device(end->context), 0);
-}
-
-/* The first word to the peer's second; the time at which the call returned. */
-static ps_t post_write(struct end *end, const struct address *peer)
-{
-	struct ibv_sge sge = {(uintptr_t)end->words, 8, end->mr->lkey};
-	struct ibv_send_wr wr = {.sg_list = &sge,
-				 .num_sge = 1,
-				 .opcode = IBV_WR_RDMA_WRITE,
-				 .send_flags = IBV_SEND_SIGNALED},
-			   *bad;
-
-	wr.wr.rdma.remote_addr = peer->addr + 8;
-	wr.wr.rdma.rkey = peer->rkey;
-	assert_int_equal(ibv_post_send(end->qp, &wr, &bad), 0);
-	return vb_now_ps();
-}
 
 static ps_t since(ps_t *from)
 {
@@ -128,7 +32,7 @@ static void pays(void *arg)
 {
 	struct end end = {0};
 	struct ibv_recv_wr recvs[3] = {{.next = &recvs[1]}, {.next = &recvs[2]}, {0}}, *bad;
-	const struct address self = end_open(&end);
+	const struct address self = end_open(&end, 0);
 	struct ibv_wc wc;
 	ps_t at = vb_now_ps();
 
@@ -139,7 +43,7 @@ static void pays(void *arg)
 	assert_int_equal(since(&at), 110000); /* 20 ns and three times 30 */
 	assert_int_equal(ibv_req_notify_cq(end.cq, 0), 0);
 	assert_int_equal(since(&at), 50000);
-	post_write(&end, &self);
+	end_write(&end, &self);
 	assert_int_equal(since(&at), 100000); /* 50 ns and 50 for the one */
 	vb_sleep_ns(1000);
 	assert_int_equal(since(&at), 1000000);
@@ -155,7 +59,7 @@ static void pays_odd_prices(void *arg)
 {
 	struct end end = {0};
 	struct ibv_recv_wr recvs[3] = {{.next = &recvs[1]}, {.next = &recvs[2]}, {0}}, *bad;
-	const struct address self = end_open(&end);
+	const struct address self = end_open(&end, 0);
 	struct ibv_wc wc[5];
 	ps_t at = vb_now_ps();
 
@@ -166,7 +70,7 @@ static void pays_odd_prices(void *arg)
 	assert_int_equal(since(&at), 4001 + 3 * 41);
 	assert_int_equal(ibv_req_notify_cq(end.cq, 0), 0);
 	assert_int_equal(since(&at), 6001);
-	post_write(&end, &self);
+	end_write(&end, &self);
 	assert_int_equal(since(&at), 3001 + 31);
 	vb_sleep_ns(1000);
 	since(&at);
@@ -210,13 +114,13 @@ static void test_calls_cost_what_the_table_says(void **state)
 static void polls_itself(void *arg)
 {
 	struct end end = {0};
-	const struct address self = end_open(&end);
+	const struct address self = end_open(&end, 0);
 	struct ibv_wc wc;
 	ps_t at;
 
 	(void)arg;
 	end_connect(&end, &self);
-	at = post_write(&end, &self);
+	at = end_write(&end, &self);
 	assert_int_equal(ibv_poll_cq(end.cq, 1, &wc), 1);
 	/* The completion, 200 ns to the program, 20 for the poll that finds it. */
 	assert_int_equal(since(&at), SELF_PS + 200000 + 20000);
@@ -248,7 +152,7 @@ static void test_an_empty_poll_waits_for_a_completion_or_the_quantum(void **stat
 static void peer(void *arg)
 {
 	struct end end = {0};
-	struct address self = end_open(&end), other;
+	struct address self = end_open(&end, 0), other;
 	uint64_t before = 0;
 
 	(void)arg;
@@ -265,7 +169,7 @@ static void peer(void *arg)
 
 static void connect_to_peer(struct end *end, struct address *ret_peer)
 {
-	struct address self = end_open(end);
+	struct address self = end_open(end, 0);
 
 	assert_int_equal(vb_put("us", &self, sizeof(self)), 0);
 	assert_int_equal(vb_get("peer", ret_peer, sizeof(*ret_peer)), sizeof(*ret_peer));
@@ -298,7 +202,7 @@ static void polls_peer(void *arg)
 	(void)arg;
 	connect_to_peer(&end, &other);
 	end.words[0] = vb_now_ps() + 100000;
-	at = post_write(&end, &other);
+	at = end_write(&end, &other);
 	assert_int_equal(ibv_poll_cq(end.cq, 1, &wc), 1);
 	assert_int_equal(since(&at), STAR_PS + 200000 + 20000);
 	done(&end);
@@ -315,7 +219,7 @@ static void sleeps_on_a_channel(void *arg)
 	connect_to_peer(&end, &other);
 	assert_int_equal(ibv_req_notify_cq(end.cq, 0), 0);
 	end.words[0] = vb_now_ps() + 100000;
-	at = post_write(&end, &other);
+	at = end_write(&end, &other);
 	wait_asleep(&end);
 	assert_int_equal(since(&at), STAR_PS + 3000000); /* the interrupt */
 	ibv_ack_cq_events(end.cq, 1);
@@ -324,7 +228,7 @@ static void sleeps_on_a_channel(void *arg)
 	/* Not armed any more: the second one is not told, but for the one armed before it. */
 	assert_int_equal(ibv_req_notify_cq(end.cq, 0), 0);
 	since(&at);
-	post_write(&end, &other);
+	end_write(&end, &other);
 	vb_sleep_ns(20000);
 	since(&at);
 	wait_asleep(&end); /* it waits there already: the call alone */
@@ -343,7 +247,7 @@ static void overwrites_what_is_under_way(void *arg)
 	(void)arg;
 	connect_to_peer(&end, &other);
 	end.words[0] = vb_now_ps() + 100000;
-	post_write(&end, &other);
+	end_write(&end, &other);
 	vb_sleep_ns(1000); /* on the first of two links */
 	end.words[0] = 0;
 	while (ibv_poll_cq(end.cq, 1, &wc) == 0)
@@ -387,7 +291,7 @@ static void opens_two(void *arg)
 	uint32_t *qpn = arg;
 
 	for (int i = 0; i < 2; i++)
-		qpn[i] = end_open(&ends[i]).qpn;
+		qpn[i] = end_open(&ends[i], 0).qpn;
 	for (int i = 0; i < 2; i++)
 		end_close(&ends[i]);
 }

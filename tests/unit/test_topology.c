@@ -306,7 +306,8 @@ static void test_rail(void **state)
 	struct topology topology = {0};
 
 	(void)state;
-	assert_int_equal(topology_rail(&topology, (struct topology_rail){4, 2, 2, 3}, speed), 0);
+	assert_int_equal(topology_rail(&topology, (struct topology_rail){4, 2, 2, 3, false}, speed),
+			 0);
 	assert_shape(&topology, (struct shape){8, 4 + 3, 8 + 4 * 3, 4});
 	assert_int_equal(links_of(&topology, "su1r0"), 2 + 3);
 	assert_int_equal(between(&topology, "h2g1", "h3g1"), 2); /* a rail of a unit */

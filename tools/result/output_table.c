@@ -200,13 +200,16 @@ static void print_expects(const struct result *result, FILE *file)
 void output_table(const struct result *result, FILE *file)
 {
 	const struct scenario *scenario = result->scenario;
-	const uint32_t hosts = result->fabric->host_count, switches = result->fabric->switch_count,
+	const struct fabric *fabric = result->fabric;
+	const uint32_t hosts = fabric->table.machine_count, switches = fabric->switch_count,
 		       links = scenario->topology.link_count;
-	char text[OUTPUT_TEXT_MAX];
+	char text[OUTPUT_TEXT_MAX], nics[48] = "";
 
-	fprintf(file, "%s: %u host%s, %u switch%s, %u link%s, seed %" PRIu64 "%s\n", scenario->name,
-		hosts, hosts == 1 ? "" : "s", switches, switches == 1 ? "" : "es", links,
-		links == 1 ? "" : "s", scenario->seed,
+	if (fabric->host_count > hosts)
+		snprintf(nics, sizeof(nics), " with %u adapters", fabric->host_count);
+	fprintf(file, "%s: %u host%s%s, %u switch%s, %u link%s, seed %" PRIu64 "%s\n",
+		scenario->name, hosts, hosts == 1 ? "" : "s", nics, switches,
+		switches == 1 ? "" : "es", links, links == 1 ? "" : "s", scenario->seed,
 		result->partial ? "; ended early, partial" : "");
 	fprintf(file, "%s of virtual time, %" PRIu64 " packet hops in %.2f s\n\n",
 		output_time(result->time, text), result->packet_hops, result->wall_s);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/machine/machine.h"
+
+#include "sim/order.h"
+#include "sim/sim.h"
+#include "util/check.h"
+
+struct turn {		  /* what comes next: an adapter, or a step of a program */
+	struct host *nic; /* NULL: a program, if anything */
+	ps_t at;
+};
+
+static bool goes_before(const struct machine *machine, const struct host *a, const struct host *b,
+			ps_t at)
+{
+	const uint64_t key = machine->nics[0]->node.tie_key;
+
+	return sim_tie(key, a->node.id, at) < sim_tie(key, b->node.id, at);
+}
+
+/* @arrival: the next of the machine; NULL: none. */
+static struct turn next_turn(const struct machine *machine, const struct sim_pkt *arrival)
+{
+	struct turn best = {.at = PS_NEVER};
+
+	for (uint32_t i = 0; i < machine->count; i++) {
+		struct host *nic = machine->nics[i];
+		ps_t at = host_due_at(nic);
+
+		if (arrival && arrival->port == i && arrival->at < at)
+			at = arrival->at;
+		if (at < best.at ||
+		    (at == best.at && best.nic && goes_before(machine, nic, best.nic, at)))
+			best = (struct turn){nic, at};
+	}
+	if (machine->programs.root && machine->programs.root->at < best.at)
+		best = (struct turn){NULL, machine->programs.root->at};
+	return best;
+}
+
+/* Its part of this instant. Returns how many of @arrivals it takes. */
+static uint32_t play_nic(struct sim_thread *th, const struct turn *turn, uint32_t place,
+			 struct sim_pkt *const *arrivals, uint32_t count)
+{
+	const ps_t until = th->until;
+	uint32_t taken = 0;
+
+	for (; taken < count && arrivals[taken]->at == turn->at && arrivals[taken]->port == place;
+	     taken++)
+		arrivals[taken]->port = 0; /* of its own */
+	th->until = turn->at + 1;
+	turn->nic->asked_at = th->until; /* it is the machine that asks */
+	host_play(turn->nic, th, arrivals, taken);
+	th->until = until;
+	turn->nic->th = th;
+	return taken;
+}
+
+static uint32_t place_of(const struct machine *machine, const struct host *nic)
+{
+	uint32_t place = 0;
+
+	while (machine->nics[place] != nic)
+		place++;
+	return place;
+}
+
+static void play_program(struct machine *machine, ps_t at)
+{
+	struct sim_local_event *event = sim_local_pop(&machine->programs, at, SIM_LOCAL_PROGRAM);
+
+	event->fn(event, machine->nics[0]);
+}
+
+/* Programs call any of the adapters, who tell each of them of anything. */
+static void set_time(struct machine *machine, struct sim_thread *th, ps_t now)
+{
+	for (uint32_t i = 0; i < machine->count; i++) {
+		machine->nics[i]->th = th;
+		machine->nics[i]->now = now;
+	}
+}
+
+/* host_give_up(): for lack of memory the run ends. */
+static bool has_given_up(const struct machine *machine, ps_t now)
+{
+	for (uint32_t i = 0; i < machine->count; i++)
+		if (machine->nics[i]->now != now)
+			return true;
+	return false;
+}
+
+static void machine_run(struct sim_thread *th, struct sim_node *node,
+			struct sim_pkt *const *arrivals, uint32_t count)
+{
+	struct host *lead = container_of(node, struct host, node);
+	struct machine *machine = host_machine(lead);
+	uint32_t i = 0;
+	ps_t asked_at = lead->asked_at;
+
+	for (;;) {
+		const struct turn turn = next_turn(machine, i < count ? arrivals[i] : NULL);
+
+		if (turn.at >= th->until) {
+			if (turn.at == PS_NEVER)
+				break;
+			lead->th = th;
+			lead->asked_at = asked_at;
+			host_ask(lead, turn.at);
+			asked_at = lead->asked_at;
+			break;
+		}
+		set_time(machine, th, turn.at);
+		if (turn.nic)
+			i += play_nic(th, &turn, place_of(machine, turn.nic), arrivals + i,
+				      count - i);
+		else
+			play_program(machine, turn.at);
+		if (has_given_up(machine, turn.at))
+			break;
+	}
+	lead->asked_at = asked_at;
+	for (uint32_t n = 0; n < machine->count; n++)
+		machine->nics[n]->th = NULL;
+}
+
+static const struct sim_node_ops machine_ops = {
+	.kind = "host",
+	.run = machine_run,
+	.finish = host_finish,
+};
+
+int machine_join(struct machine *machine, uint32_t place, struct sim *sim)
+{
+	const struct sim_local *of_lead = &machine->nics[0]->local;
+	int ret = 0;
+
+	sim_local_init(&machine->programs, of_lead->seed, of_lead->node);
+	CHECK(machine->count >= 2);
+	CHECK(machine->count <= MACHINE_NICS_MAX);
+	for (uint32_t i = 0; i < machine->count; i++) {
+		machine->nics[i]->machine = place + 1;
+		machine->nics[i]->node.ops = &machine_ops;
+	}
+	for (uint32_t i = 1; i < machine->count && !ret; i++)
+		ret = sim_add_part(sim, &machine->nics[0]->node, &machine->nics[i]->node);
+	return ret;
+}
