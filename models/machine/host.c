@@ -88,7 +88,7 @@ static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint
 	struct host *host = world;
 
 	host->placed_bytes += length;
-	if (host->placement_waiters > 0)
+	if (__builtin_expect(host->placement_waiters > 0, 0))
 		task_on_place(host, now);
 	if (mr->ops == &hca_mem_synthetic)
 		placed_synthetic(host, mr->stream, offset, length, now);
@@ -101,7 +101,7 @@ static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint
 void host_note_placement(struct host *host, const struct hca_dma *dma)
 {
 	host->placed_bytes += dma->length;
-	if (host->placement_waiters > 0)
+	if (__builtin_expect(host->placement_waiters > 0, 0))
 		task_on_place(host, host->now);
 	if (dma->synthetic)
 		placed_synthetic(host, dma->stream, dma->offset, dma->length, host->now);
