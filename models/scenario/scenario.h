@@ -155,7 +155,7 @@ struct scenario {
 	ps_t until;    /* PS_NEVER: until nothing is left to do */
 	ps_t oob_delay;
 	uint64_t packet_bytes_max; /* memory for packets under way */
-	uint32_t priority_count; /* of the fabric: SIM_PRIORITIES or SIM_PRIORITIES_MAX */
+	uint32_t priority_count;   /* of the fabric: SIM_PRIORITIES or SIM_PRIORITIES_MAX */
 	struct topology topology;
 	struct scenario_switch switches; /* all but those of @groups */
 	struct scenario_route *routes;
