@@ -99,7 +99,7 @@ void program_close(struct program *program)
 
 /* ---- what a program sees ---- */
 
-/* Programs of one fabric share its board: each has a part of its own. */
+/* Programs of one fabric share its rendezvous: each has a part of its own. */
 static bool own_key(const struct prog *prog, const char *key, char ret_key[KEY_MAX])
 {
 	const struct rank *rank = prog->host;

@@ -43,7 +43,7 @@ struct program_watcher {
 struct program_run_params {
 	program_main_fn *main;
 	/* Unique among the programs of a fabric: the name of its tasks, from which follow queue
-	 * pair numbers, and of its part of the board. Further ranks on one host are called
+	 * pair numbers, and of its part of the rendezvous. Further ranks on one host are called
 	 * NAME.RANK. */
 	const char *name;
 	struct host *const *hosts; /* of the ranks */

@@ -22,8 +22,8 @@ static int between(struct sim *sim, void *owner)
 	(void)sim;
 	packet_pools_balance(&fabric->pools);
 	ret = fabric->pools.exhausted ? -ENOMEM : 0;
-	if (!ret && fabric->table.board)
-		ret = board_between(fabric->table.board);
+	if (!ret && fabric->table.rendezvous)
+		ret = rendezvous_between(fabric->table.rendezvous);
 	for (struct fabric_watcher *w = fabric->watchers; w && !ret; w = w->next)
 		ret = w->between(w, fabric);
 	return ret;
@@ -245,9 +245,9 @@ static int seal(struct fabric *fabric)
 	fabric->sealed = true;
 	if (fabric->params.oob_delay == 0)
 		return 0;
-	fabric->table.board =
-		board_create(fabric->sim, fabric->params.thread_count, fabric->params.oob_delay);
-	return fabric->table.board ? 0 : -ENOMEM;
+	fabric->table.rendezvous = rendezvous_create(fabric->sim, fabric->params.thread_count,
+						     fabric->params.oob_delay);
+	return fabric->table.rendezvous ? 0 : -ENOMEM;
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -341,7 +341,7 @@ void fabric_fini(struct fabric *fabric)
 		host_fini(&fabric->hosts[i]);
 	for (uint32_t i = 0; i < fabric->switch_count; i++)
 		sim_switch_destroy(fabric->switches[i]);
-	board_destroy(fabric->table.board);
+	rendezvous_destroy(fabric->table.rendezvous);
 	sim_routes_destroy(fabric->routes);
 	util_free(fabric->table.hosts);
 	util_free(fabric->hosts);

@@ -3,12 +3,12 @@
 #define MODELS_FABRIC_H
 
 /* A whole simulated fabric: hosts and switches of a topology, joined by links, with the memory of
- * its packets, its routes and the board on which programs meet. */
+ * its packets, its routes and the rendezvous on which programs meet. */
 #include "models/link/credit.h"
 #include "models/link/ecn.h"
 #include "models/link/pfc.h"
 #include "models/machine/machine.h"
-#include "models/program/board.h"
+#include "models/program/rendezvous.h"
 #include "models/topology/topology.h"
 #include "sim/sim.h"
 #include "sim/switch.h"
@@ -29,7 +29,7 @@ struct fabric_params {
 	uint32_t thread_count;
 	uint32_t priority_count;   /* as in struct sim_params */
 	uint64_t packet_bytes_max; /* memory for payloads of packets under way */
-	ps_t oob_delay;		   /* of the board; 0: no programs meet */
+	ps_t oob_delay;		   /* of the rendezvous; 0: no programs meet */
 	bool ipv6;
 	const struct host_params *host;
 	/* The rate of a host's link becomes its line rate, and with this its parameters of

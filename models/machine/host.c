@@ -273,7 +273,7 @@ static void transmit(struct host *host, uint32_t priorities)
 		CHECK(hca_next_at(host->hca, priorities) > host->now);
 		return;
 	}
-	if (host->looks_closer)
+	if (host->parses_frames)
 		look_closer(host, tx.path, tx.ecn, tx.priority, &pkt);
 	frame = sim_frame_get(host->th);
 	if (!frame) {
@@ -613,7 +613,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.stats.sent = memory->sent,
 		.packet_bytes_max = longest_frame(&params->profile),
 		.wire_overhead = (uint16_t)params->profile.wire_overhead,
-		.looks_closer = params->through_wire || params->profile.ns3_headers,
+		.parses_frames = params->through_wire || params->profile.ns3_headers,
 	};
 	sim_local_init(&host->local, seed, id);
 	host_loop_init(host, memory->frames + HOST_CONTROLS);

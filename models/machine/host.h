@@ -17,7 +17,7 @@
 #include "sim/node.h"
 #include "transport/hca/device.h"
 
-struct board;
+struct rendezvous;
 struct host;
 struct machine;
 struct spin;
@@ -31,7 +31,7 @@ struct host_table {
 	uint32_t count, machine_count; /* the latter: first adapters, which come first */
 	struct machine *machines;      /* those with several adapters */
 	bool ipv6;		       /* addresses are fd00::N instead of 10.x.y.z */
-	struct board *board;
+	struct rendezvous *rendezvous;
 };
 
 /* Somebody besides programs who posts to the adapter: told of the completions of @cq, at their
@@ -105,7 +105,7 @@ struct host {
 	uint32_t placement_waiters;    /* tasks that wait for memory to change */
 	uint16_t wire_overhead;	       /* bytes, as in the profile; or of the packet at hand */
 	uint8_t control_count;	       /* of @control */
-	bool looks_closer;	       /* through_wire or ns3_headers, as in @params */
+	bool parses_frames;	       /* through_wire or ns3_headers, as in @params */
 	bool fc_heads : 1, fc_all : 1; /* as in fc->ops */
 	bool tapped : 1, slow : 1;     /* there is a @tap, an @rx */
 	struct host_stats stats;

@@ -2,7 +2,7 @@
 #include "models/program/task.h"
 
 #include "models/machine/machine.h"
-#include "models/program/board.h"
+#include "models/program/rendezvous.h"
 #include "models/program/spin.h"
 #include "models/program/task_world.h"
 #include "util/alloc.h"
@@ -180,20 +180,20 @@ void task_sleep(struct task *task, ps_t duration)
 
 int task_put(struct task *task, const char *key, const void *bytes, size_t length)
 {
-	CHECK(task->host->table->board != NULL);
-	return board_put(task->host->table->board, task->host->th, task->host->node.id, key, bytes,
-			 length, task->host->now);
+	CHECK(task->host->table->rendezvous != NULL);
+	return rendezvous_put(task->host->table->rendezvous, task->host->th, task->host->node.id,
+			      key, bytes, length, task->host->now);
 }
 
 int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t room)
 {
 	struct host *host = task->host;
 
-	CHECK(host->table->board != NULL);
+	CHECK(host->table->rendezvous != NULL);
 	for (;;) {
 		ps_t visible_at;
-		int64_t length =
-			board_get(host->table->board, key, ret_bytes, room, host->now, &visible_at);
+		int64_t length = rendezvous_get(host->table->rendezvous, key, ret_bytes, room,
+						host->now, &visible_at);
 		int ret;
 
 		if (length >= 0)
@@ -202,7 +202,7 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 			task_sleep(task, visible_at - host->now);
 			continue;
 		}
-		ret = board_wait(host->table->board, host->th, task, key);
+		ret = rendezvous_wait(host->table->rendezvous, host->th, task, key);
 		if (ret)
 			return ret;
 		task_pause(task);

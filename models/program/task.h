@@ -32,7 +32,7 @@ struct task {
 	uint32_t device_count;
 	const struct hca_cq *waiting_cq;
 	const struct vrb_channel *waiting_channel;
-	struct task *board_next;
+	struct task *rendezvous_next;
 	uint64_t qp_count; /* created so far, on all devices: identities of QPs */
 	bool waiting_placement, done;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Programs that do not end well, for the tests of the command: "fail" returns 7 at rank 1, "wait"
- * waits for what nobody puts on the board, "sleep" sleeps beyond the end of time, "spin" computes
- * for ever, "exit" and "crash" end the process, "deep" uses up its stack, "print" prints and says,
- * "fork" leaves a child behind. */
+ * waits for what nobody puts on the rendezvous, "sleep" sleeps beyond the end of time, "spin"
+ * computes for ever, "exit" and "crash" end the process, "deep" uses up its stack, "print" prints
+ * and says, "fork" leaves a child behind. */
 #include "tests/programs/prog.h"
 
 #include <stdio.h>

@@ -33,9 +33,9 @@ static uint32_t headroom_of(const struct net *net, const struct sim_node *node, 
 
 static void between(const struct net *net)
 {
-	struct board *board = fabric_net_of(net)->fabric->table.board;
+	struct rendezvous *rendezvous = fabric_net_of(net)->fabric->table.rendezvous;
 
-	CHECK(!board || board_between(board) == 0);
+	CHECK(!rendezvous || rendezvous_between(rendezvous) == 0);
 }
 
 uint64_t oracle_fabric(struct fabric *fabric, const struct net_routing *routing, ps_t until)

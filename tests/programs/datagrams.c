@@ -14,7 +14,7 @@
 enum { GRH = 40, LENGTH_MAX = 1024, PLACE = GRH + LENGTH_MAX, COUNT = 4, ANSWER = 100, WRONG = 50 };
 static const uint32_t lengths[COUNT] = {1, 0, LENGTH_MAX, 333};
 
-struct address { /* on the board */
+struct address { /* on the rendezvous */
 	union ibv_gid gid;
 	uint32_t qpn, qkey;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Runs the program it is linked with as one rank, in a process of its own:
- *	--rank R --size N --board ADDR:PORT [--serve] [--wait SECONDS] [-- ARG=VALUE ...]
- * --serve keeps the board here as well, and without --rank nothing else; its port goes to
+ *	--rank R --size N --rendezvous ADDR:PORT [--serve] [--wait SECONDS] [-- ARG=VALUE ...]
+ * --serve keeps the rendezvous here as well, and without --rank nothing else; its port goes to
  * --port-file FILE (for port 0). The reports of this rank go to stdout, sorted. Linked with
  * Verbena's verbs and NIC, or with rdma-core: knows neither. */
-#include "tests/programs/board.h"
 #include "tests/programs/prog.h"
+#include "tests/programs/rendezvous.h"
 #include "tests/programs/report.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct host {
-	int board;
+	int rendezvous;
 	struct report_list reports;
 };
 
@@ -29,12 +29,12 @@ static struct host *host_of(const struct prog *prog)
 
 static int host_put(const struct prog *prog, const char *key, const void *bytes, size_t length)
 {
-	return board_put(host_of(prog)->board, key, bytes, length);
+	return rendezvous_put(host_of(prog)->rendezvous, key, bytes, length);
 }
 
 static int host_get(const struct prog *prog, const char *key, void *ret_bytes, size_t length)
 {
-	return board_get(host_of(prog)->board, key, ret_bytes, length);
+	return rendezvous_get(host_of(prog)->rendezvous, key, ret_bytes, length);
 }
 
 static void host_sleep_ns(const struct prog *prog, uint64_t ns)
@@ -61,7 +61,7 @@ static void host_say(const struct prog *prog, const char *line)
 
 struct options {
 	int rank, size, wait_s;
-	const char *board, *port_file;
+	const char *rendezvous, *port_file;
 	int serve;
 };
 
@@ -77,7 +77,7 @@ static int serve(const struct options *options, int listener, uint16_t port)
 			return 1;
 		}
 	}
-	ret = board_serve(listener, options->size);
+	ret = rendezvous_serve(listener, options->size);
 	if (ret < 0)
 		fprintf(stderr, "board: %s\n", strerror(-ret));
 	return ret < 0;
@@ -85,7 +85,7 @@ static int serve(const struct options *options, int listener, uint16_t port)
 
 static int run(const struct options *options, const char *where, int arg_count, char **args)
 {
-	struct host host = {.board = board_connect(where, options->wait_s)};
+	struct host host = {.rendezvous = rendezvous_connect(where, options->wait_s)};
 	const struct prog prog = {.rank = options->rank,
 				  .size = options->size,
 				  .arg_count = arg_count,
@@ -98,15 +98,16 @@ static int run(const struct options *options, const char *where, int arg_count, 
 				  .say = host_say};
 	int ret;
 
-	if (host.board < 0) {
-		fprintf(stderr, "%s: %s\n", where, strerror(-host.board));
+	if (host.rendezvous < 0) {
+		fprintf(stderr, "%s: %s\n", where, strerror(-host.rendezvous));
 		return 1;
 	}
 	ret = prog_main(&prog);
-	/* A rank that fails goes without a word to the board, which ends the others' waiting. */
+	/* A rank that fails goes without a word to the rendezvous, which ends the others' waiting.
+	 */
 	if (ret == 0)
-		ret = board_end(host.board);
-	close(host.board);
+		ret = rendezvous_end(host.rendezvous);
+	close(host.rendezvous);
 	report_sort(&host.reports);
 	report_print(&host.reports, stdout);
 	report_free(&host.reports);
@@ -119,11 +120,11 @@ static int serve_and_run(const struct options *options, int arg_count, char **ar
 {
 	char where[64];
 	uint16_t port;
-	int listener = board_listen(options->board, &port), status = 0, ret;
+	int listener = rendezvous_listen(options->rendezvous, &port), status = 0, ret;
 	pid_t child;
 
 	if (listener < 0) {
-		fprintf(stderr, "%s: %s\n", options->board, strerror(-listener));
+		fprintf(stderr, "%s: %s\n", options->rendezvous, strerror(-listener));
 		return 1;
 	}
 	if (options->rank < 0)
@@ -135,7 +136,8 @@ static int serve_and_run(const struct options *options, int arg_count, char **ar
 	if (child < 0)
 		return 1;
 	snprintf(where, sizeof(where), "%.*s:%u",
-		 (int)(strrchr(options->board, ':') - options->board), options->board, port);
+		 (int)(strrchr(options->rendezvous, ':') - options->rendezvous),
+		 options->rendezvous, port);
 	ret = run(options, where, arg_count, args);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -163,7 +165,7 @@ int main(int argc, char **argv)
 			options.size = atoi(optarg);
 			break;
 		case 'b':
-			options.board = optarg;
+			options.rendezvous = optarg;
 			break;
 		case 'S':
 			options.serve = 1;
@@ -178,7 +180,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (!options.board || !strrchr(options.board, ':') || options.size < 1 ||
+	if (!options.rendezvous || !strrchr(options.rendezvous, ':') || options.size < 1 ||
 	    options.rank >= options.size || (options.rank < 0 && !options.serve)) {
 		fprintf(stderr,
 			"usage: %s --rank R --size N --board ADDR:PORT [--serve] "
@@ -187,5 +189,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	return options.serve ? serve_and_run(&options, argc - optind, argv + optind)
-			     : run(&options, options.board, argc - optind, argv + optind);
+			     : run(&options, options.rendezvous, argc - optind, argv + optind);
 }

@@ -25,7 +25,7 @@ struct host {
 	struct toy toy;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct entry board[ENTRIES];
+	struct entry rendezvous[ENTRIES];
 	size_t entry_count;
 	struct report_list reports;
 };
@@ -38,8 +38,8 @@ static struct host *host_of(const struct prog *prog)
 static struct entry *find(struct host *host, const char *key)
 {
 	for (size_t i = 0; i < host->entry_count; i++)
-		if (strcmp(host->board[i].key, key) == 0)
-			return &host->board[i];
+		if (strcmp(host->rendezvous[i].key, key) == 0)
+			return &host->rendezvous[i];
 	return NULL;
 }
 
@@ -49,12 +49,12 @@ static int host_put(const struct prog *prog, const char *key, const void *bytes,
 	int ret = 0;
 
 	pthread_mutex_lock(&host->lock);
-	if (find(host, key) || strlen(key) >= sizeof(host->board->key)) {
+	if (find(host, key) || strlen(key) >= sizeof(host->rendezvous->key)) {
 		ret = -EEXIST;
 	} else if (host->entry_count == ENTRIES) {
 		ret = -ENOMEM;
 	} else {
-		struct entry *entry = &host->board[host->entry_count++];
+		struct entry *entry = &host->rendezvous[host->entry_count++];
 
 		*entry = (struct entry){.bytes = malloc(length + 1), .length = length};
 		strcpy(entry->key, key);
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 	report_print(&host->reports, stdout);
 	report_free(&host->reports);
 	for (size_t i = 0; i < host->entry_count; i++)
-		free(host->board[i].bytes);
+		free(host->rendezvous[i].bytes);
 	toy_fini(&host->toy);
 	free(host);
 	return 0;

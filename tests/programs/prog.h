@@ -15,7 +15,8 @@ struct prog {
 	const char *const *args;
 	void *host; /* of the implementation */
 
-	/* The board: publishes @bytes under @key (once), and waits for what somebody publishes.
+	/* The rendezvous: publishes @bytes under @key (once), and waits for what somebody
+	 * publishes.
 	 * @bytes may be NULL where @length is 0. 0, or a negative errno (-EMSGSIZE: the lengths
 	 * differ). */
 	int (*put)(const struct prog *prog, const char *key, const void *bytes, size_t length);

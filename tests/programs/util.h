@@ -20,7 +20,7 @@ struct prog_ctx {
 	int gid_index;
 };
 
-/* What one side tells the other, through the board. */
+/* What one side tells the other, through the rendezvous. */
 struct prog_peer {
 	union ibv_gid gid;
 	uint64_t addr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* Rank 0 writes bytes=10000 bytes to rank 1 with one RDMA WRITE and says so on the board; rank 1
- * checks every byte. Other ranks do nothing. */
+/* Rank 0 writes bytes=10000 bytes to rank 1 with one RDMA WRITE and says so on the rendezvous; rank
+ * 1 checks every byte. Other ranks do nothing. */
 #include "tests/programs/util.h"
 
 #include <stdlib.h>

@@ -19,7 +19,7 @@ struct world {
 	struct fabric fabric;
 };
 
-/* Costs: none; board: 20 us; one thread; coroutines on stacks. */
+/* Costs: none; rendezvous: 20 us; one thread; coroutines on stacks. */
 void world_set_up(struct world *world, uint32_t host_count);
 int world_try_open(struct world *world);
 void world_open(struct world *world);

@@ -176,11 +176,11 @@ static void test_a_paused_priority_stops_no_other(void **state)
 static void write_letter(struct sim_local_event *event, void *context)
 {
 	struct end *e = container_of(event, struct end, event);
-	const bool is_early = e->host->now < 100 * PS_NS;
+	const bool is_ooo = e->host->now < 100 * PS_NS;
 
 	(void)context;
-	memset(e->memory, is_early ? 'y' : 'z', 64);
-	if (is_early)
+	memset(e->memory, is_ooo ? 'y' : 'z', 64);
+	if (is_ooo)
 		sim_local_schedule(&e->host->local, event, 150 * PS_NS);
 }
 

@@ -26,8 +26,8 @@ static inline __attribute__((always_inline)) void notify(struct hca_qp *qp, ps_t
 static inline __attribute__((always_inline)) void on_ce(struct hca_qp *qp, ps_t now)
 {
 	qp->dev->counters.np_ecn_marked_roce_packets++;
-	if (qp->meter)
-		qp->meter->is_marked = true;
+	if (qp->rtt)
+		qp->rtt->is_marked = true;
 	notify(qp, now);
 }
 

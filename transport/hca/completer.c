@@ -332,9 +332,9 @@ void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 {
 	enum verdict verdict;
 
-	if (__builtin_expect(qp->dev->looks_closer, false)) {
-		if (qp->dev->metered)
-			hca_meter_input(qp, pkt, op, now);
+	if (__builtin_expect(qp->dev->full_path, false)) {
+		if (qp->dev->takes_rtt)
+			hca_rtt_input(qp, pkt, op, now);
 		if (qp->dev->selective) {
 			hca_recover_input(qp, pkt, op, now);
 			return;

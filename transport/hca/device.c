@@ -34,9 +34,9 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->profile = params->profile;
 	dev->selective = params->profile.retransmit == HCA_SELECTIVE;
 	dev->restarts = params->profile.retransmit == HCA_GO_BACK_0;
-	dev->metered = params->profile.cc->takes_acks;
+	dev->takes_rtt = params->profile.cc->takes_acks;
 	dev->dma = params->dma;
-	dev->looks_closer = dev->selective || dev->metered || dev->profile.ns3_headers || dev->dma;
+	dev->full_path = dev->selective || dev->takes_rtt || dev->profile.ns3_headers || dev->dma;
 	dev->wire_overhead = dev->profile.wire_overhead;
 	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);
 	CHECK(!dev->selective ||
@@ -70,7 +70,7 @@ void hca_device_destroy(struct hca_device *dev)
 	if (!dev)
 		return;
 	hca_qp_destroy_all(dev);
-	hca_early_free_given_back(dev);
+	hca_ooo_free_given_back(dev);
 	while (!hca_list_is_empty(&dev->cq_list))
 		hca_cq_free(dev, container_of(dev->cq_list.next, struct hca_cq, node));
 	hca_mem_fini(dev);

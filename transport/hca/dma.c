@@ -122,8 +122,8 @@ static void request_started(struct hca_qp *qp, const struct hca_dma_ticket *tick
 
 	if (wire_psn_diff(ticket->end_psn, sq->wire_psn) > 0)
 		sq->wire_psn = ticket->end_psn;
-	if (qp->meter && ticket->ack_req && !ticket->again)
-		hca_meter_stamp(qp, ticket->psn, now);
+	if (qp->rtt && ticket->ack_req && !ticket->again)
+		hca_rtt_stamp(qp, ticket->psn, now);
 	/* After a NAK the answer may be here already. */
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER && sq->una_psn != sq->high_psn)
 		hca_timer_set(qp, now + sq->timeout);

@@ -25,7 +25,7 @@ static void move_qp(struct hca_qp *qp, ps_t by)
 
 void hca_device_move_epoch(struct hca_device *dev, ps_t by)
 {
-	CHECK(!dev->metered && dev->profile.cc->state_bytes == 0);
+	CHECK(!dev->takes_rtt && dev->profile.cc->state_bytes == 0);
 	CHECK(dev->agenda.wake_at > by);
 	hca_heap_move(&dev->paced, by);
 	hca_heap_move(&dev->timers, by);

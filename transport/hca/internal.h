@@ -10,8 +10,8 @@
  *	unreliable.c UC and UD, both sides: uc.c, ud.c the responders
  *	state.c      which attributes a transition needs
  *	sched.c      whose turn it is, and when           timer.c      retransmission, RNR
- *	early.c      requests before their turn       recover.c    which packets were lost
- *	meter.c      ACKs -> congestion control
+ *	ooo.c      requests before their turn       recover.c    which packets were lost
+ *	rtt.c      ACKs -> congestion control
  *	cnp.c        CE -> CNP, CNP -> congestion control
  *	slab.c       memory of what there are many of
  *	copy.c       packets <-> memory, at once, or by
@@ -186,7 +186,7 @@ struct hca_recovery {
 
 /* HCA_SELECTIVE, at the responder: requests that came before their turn. Their payload is in its
  * place, but for the end of a message that lacks something: of those one is kept. */
-struct hca_early {
+struct hca_ooo {
 	struct hca_psn_set here, refused; /* refused: came, but could not be taken */
 	struct wire_pkt *pkts;		  /* by PSN, without payload; NULL: none is awaited */
 	uint32_t packets, end_psn;	  /* that are awaited in all, 0: not known; one past them */
@@ -214,7 +214,8 @@ struct hca_sq {
 	uint8_t retry_cnt, rnr_retry, retry_left, rnr_left;
 	bool retrying; /* a NAK was obeyed and nothing has moved since */
 	bool rnr_wait;
-	uint8_t unusual; /* enum hca_unusual: what makes the next packet another than @next_psn */
+	uint8_t exceptions;    /* enum hca_sq_exception: what makes the next packet another than
+				  @next_psn */
 	uint8_t failed_status; /* enum hca_wc_status */
 	uint8_t rd_max;
 	bool tells_drained;	/* SQD: an event was asked for, and not raised yet */
@@ -234,7 +235,7 @@ struct hca_sq {
 
 /* For a congestion control that takes ACKs: when packets that ask for one were sent, oldest first.
  * Where there are too many, the latest are not kept, and their ACKs tell no round trip. */
-struct hca_meter {
+struct hca_rtt {
 	struct hca_stamp {
 		uint32_t psn;
 		ps_t sent_at; /* and 1 ps */
@@ -247,7 +248,7 @@ struct hca_meter {
 	uint64_t hops[WIRE_INT_HOPS];
 };
 
-enum hca_unusual {
+enum hca_sq_exception {
 	HCA_SQ_FAILED = 1, /* the WQE at @next cannot be sent: it fails when all before are done */
 	HCA_SQ_LOST = 2,   /* HCA_SELECTIVE: there are lost packets */
 };
@@ -288,12 +289,12 @@ struct hca_rq {
 	struct hca_resource *resources;
 	uint32_t res_mask, res_max;   /* res_max: how many are remembered */
 	uint32_t res_first, res_next; /* wrap; first: none before it is pending */
-	struct hca_early *early;      /* HCA_SELECTIVE */
+	struct hca_ooo *ooo;	      /* HCA_SELECTIVE */
 };
 
 static inline uint32_t hca_repair_count(const struct hca_rq *rq)
 {
-	return __builtin_expect(rq->early != NULL, false) ? rq->early->repair_count : 0;
+	return __builtin_expect(rq->ooo != NULL, false) ? rq->ooo->repair_count : 0;
 }
 
 /* What a queue pair hears, by its state and its halves. */
@@ -327,8 +328,8 @@ struct hca_qp {
 	uint8_t port;
 	uint32_t access;
 	uint16_t pkey_index;
-	struct hca_meter *meter; /* NULL: not metered */
-	struct hca_cq *send_cq;	 /* here, for a responder has room for it */
+	struct hca_rtt *rtt;	/* NULL: not metered */
+	struct hca_cq *send_cq; /* here, for a responder has room for it */
 	void *owner;
 	/* The requester. */
 	struct hca_sq sq;
@@ -373,8 +374,8 @@ struct hca_device {
 	struct hca_agenda agenda;	/* first: wake_at is the earliest of both heaps */
 	uint32_t psn_window, ack_every; /* as in the profile */
 	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
-	bool selective, restarts, metered;
-	bool looks_closer;   /* selective, metered, headers of ns-3, or a memory side */
+	bool selective, restarts, takes_rtt;
+	bool full_path;	     /* selective, metered, headers of ns-3, or a memory side */
 	uint8_t request_ecn; /* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
@@ -576,25 +577,25 @@ void hca_recover_input(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 bool hca_recover_waits(struct hca_qp *qp, ps_t now); /* the timer: not lost yet */
 void hca_recover_timeout(struct hca_qp *qp);
 
-/* early.c; HCA_SELECTIVE */
-int hca_early_create(struct hca_qp *qp, uint32_t request_packets); /* -ENOMEM */
-void hca_early_destroy(struct hca_qp *qp);
-void hca_early_reset(struct hca_qp *qp);
-int hca_early_allocate(struct hca_qp *qp); /* where there is none; 0 or -ENOMEM */
-void hca_early_start(struct hca_qp *qp);   /* the first PSN is known */
+/* ooo.c; HCA_SELECTIVE */
+int hca_ooo_create(struct hca_qp *qp, uint32_t request_packets); /* -ENOMEM */
+void hca_ooo_destroy(struct hca_qp *qp);
+void hca_ooo_reset(struct hca_qp *qp);
+int hca_ooo_allocate(struct hca_qp *qp); /* where there is none; 0 or -ENOMEM */
+void hca_ooo_start(struct hca_qp *qp);	 /* the first PSN is known */
 /* All that is awaited has come. */
-void hca_early_end(struct hca_qp *qp);
-void hca_early_free_given_back(struct hca_device *dev); /* not on the packet path */
+void hca_ooo_end(struct hca_qp *qp);
+void hca_ooo_free_given_back(struct hca_device *dev); /* not on the packet path */
 /* @pkt comes before its turn; false: it cannot be taken yet, as if it were lost. */
-bool hca_early_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		     ps_t now);
+bool hca_ooo_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		   ps_t now);
 /* Whether the packet that is expected now is here; then it is @ret_pkt, and gone. rq.is_placed says
  * whether its payload is where it belongs. */
-bool hca_early_take(struct hca_qp *qp, struct wire_pkt *ret_pkt);
+bool hca_ooo_take(struct hca_qp *qp, struct wire_pkt *ret_pkt);
 /* Makes the NAK @pkt say what came. */
 /* Whether the packet that is expected now was refused. */
-bool hca_early_was_refused(struct hca_qp *qp);
-void hca_early_fill_nak(const struct hca_qp *qp, struct wire_pkt *pkt);
+bool hca_ooo_was_refused(struct hca_qp *qp);
+void hca_ooo_fill_nak(const struct hca_qp *qp, struct wire_pkt *pkt);
 
 /* completer.c, for recover.c */
 void hca_completer_retire(struct hca_qp *qp, ps_t now); /* the oldest WQE has all its answers */
@@ -658,18 +659,17 @@ static inline void hca_timer_set(struct hca_qp *qp, ps_t at)
 	hca_sched_heaps_changed(qp->dev);
 }
 
-/* meter.c */
-int hca_meter_create(struct hca_qp *qp); /* and the state of its control; -ENOMEM */
-void hca_meter_destroy(struct hca_qp *qp);
-void hca_meter_reset(struct hca_qp *qp);
-void hca_meter_set_window(struct hca_qp *qp); /* from qp->cc */
-void hca_meter_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now);
-void hca_meter_stamp(struct hca_qp *qp, uint32_t psn,
-		     ps_t now); /* it leaves, and asks for an ACK */
-void hca_meter_take_hops(struct hca_qp *qp, const struct wire_pkt *pkt);
-void hca_meter_fill_ack(struct hca_qp *qp, struct wire_pkt *pkt);
-void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		     ps_t now);
+/* rtt.c */
+int hca_rtt_create(struct hca_qp *qp); /* and the state of its control; -ENOMEM */
+void hca_rtt_destroy(struct hca_qp *qp);
+void hca_rtt_reset(struct hca_qp *qp);
+void hca_rtt_set_window(struct hca_qp *qp); /* from qp->cc */
+void hca_rtt_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now);
+void hca_rtt_stamp(struct hca_qp *qp, uint32_t psn, ps_t now); /* it leaves, and asks for an ACK */
+void hca_rtt_take_hops(struct hca_qp *qp, const struct wire_pkt *pkt);
+void hca_rtt_fill_ack(struct hca_qp *qp, struct wire_pkt *pkt);
+void hca_rtt_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		   ps_t now);
 
 /* cnp.c */
 void hca_cnp_on_ce(struct hca_qp *qp, ps_t now);

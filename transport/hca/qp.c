@@ -72,7 +72,7 @@ static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 	struct hca_sq *sq = &qp->sq;
 
 	if (mask & HCA_QP_PATH_MTU)
-		hca_meter_set_window(qp);
+		hca_rtt_set_window(qp);
 	if (mask & HCA_QP_QKEY)
 		qp->qkey = attr->qkey;
 	if (mask & HCA_QP_TIMEOUT) {
@@ -101,8 +101,8 @@ static void set_recv_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 {
 	if (mask & HCA_QP_RQ_PSN) {
 		qp->rq_psn = qp->rq.expected_psn = attr->rq_psn & WIRE_U24_MAX;
-		if (qp->rq.early)
-			hca_early_start(qp);
+		if (qp->rq.ooo)
+			hca_ooo_start(qp);
 	}
 	if (mask & HCA_QP_MIN_RNR_TIMER)
 		qp->min_rnr_timer = attr->min_rnr_timer;
@@ -181,12 +181,12 @@ static void reset_responder(struct hca_qp *qp, ps_t now)
 				 .res_mask = qp->rq.res_mask,
 				 .res_first = HCA_RES_START,
 				 .res_next = HCA_RES_START,
-				 .early = qp->rq.early};
+				 .ooo = qp->rq.ooo};
 	if (qp->rq.resources)
 		memset(qp->rq.resources, 0,
 		       (qp->rq.res_mask + (size_t)1) * sizeof(*qp->rq.resources));
-	if (qp->rq.early)
-		hca_early_reset(qp);
+	if (qp->rq.ooo)
+		hca_ooo_reset(qp);
 	qp->rq_psn = qp->min_rnr_timer = 0;
 	qp->cnp_next_at = 0;
 	qp->response_from = qp->dev->dma_sequence;
@@ -199,7 +199,7 @@ static void reset(struct hca_qp *qp, ps_t now)
 		reset_responder(qp, now);
 	if (hca_has_requester(qp))
 		reset_requester(qp, now);
-	hca_meter_reset(qp);
+	hca_rtt_reset(qp);
 	qp->path = (struct wire_path){.ttl = 0};
 	qp->mtu = qp->dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
 	qp->dest_qpn = qp->access = 0;
@@ -214,8 +214,8 @@ static void forget_answers(struct hca_qp *qp)
 	qp->rq.ack_due = false;
 	qp->rq.res_pending = 0;
 	qp->response_from = qp->dev->dma_sequence;
-	if (qp->rq.early)
-		qp->rq.early->repair_count = 0;
+	if (qp->rq.ooo)
+		qp->rq.ooo->repair_count = 0;
 }
 
 void hca_qp_fail(struct hca_qp *qp, ps_t now)
@@ -225,7 +225,7 @@ void hca_qp_fail(struct hca_qp *qp, ps_t now)
 		forget_answers(qp);
 	if (hca_has_requester(qp)) {
 		qp->sq.timer_at = PS_NEVER;
-		qp->sq.unusual = 0;
+		qp->sq.exceptions = 0;
 		qp->request_from = qp->dev->dma_sequence;
 		hca_qp_flush_send(qp, now);
 	}
@@ -265,7 +265,7 @@ static int make_room(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t
 	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
 	    hca_resources_create(qp) != 0)
 		return -ENOMEM;
-	if (mask & HCA_QP_RQ_PSN && qp->rq.early && hca_early_allocate(qp) != 0)
+	if (mask & HCA_QP_RQ_PSN && qp->rq.ooo && hca_ooo_allocate(qp) != 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -278,7 +278,7 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 	/* The timer that is due may be the one that ends the queue pair. */
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	hca_early_free_given_back(dev);
+	hca_ooo_free_given_back(dev);
 	next = mask & HCA_QP_STATE ? attr->state : qp->state;
 	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask) ||
 	    !half_allows(qp, attr, mask, next))
@@ -448,24 +448,23 @@ static int allocate_parts(struct hca_qp *qp, const struct hca_qp_init *init)
 {
 	const struct hca_qp_cap *cap = &init->cap;
 
-	if (hca_queues_create(qp, cap->send_depth, cap->recv_depth) != 0 ||
-	    hca_meter_create(qp) != 0)
+	if (hca_queues_create(qp, cap->send_depth, cap->recv_depth) != 0 || hca_rtt_create(qp) != 0)
 		return -ENOMEM;
 	if (qp->type != HCA_QPT_RC || !qp->dev->selective)
 		return 0;
 	if (cap->send_depth > 0 && hca_recover_create(qp) != 0)
 		return -ENOMEM;
-	return hca_has_responder(qp) ? hca_early_create(qp, init->request_packets) : 0;
+	return hca_has_responder(qp) ? hca_ooo_create(qp, init->request_packets) : 0;
 }
 
 static void free_qp(struct hca_qp *qp)
 {
 	hca_queues_destroy(qp);
-	hca_meter_destroy(qp);
+	hca_rtt_destroy(qp);
 	if (hca_has_requester(qp))
 		hca_recover_destroy(qp);
 	if (hca_has_responder(qp))
-		hca_early_destroy(qp);
+		hca_ooo_destroy(qp);
 	if (qp->half == HCA_REQUESTER)
 		hca_pool_put(&qp->dev->requesters, &qp->path);
 	else if (qp->half == HCA_RESPONDER)
@@ -552,7 +551,7 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 		return -EEXIST;
 	if (dev->qp_count == dev->profile.qp_max)
 		return -ENOMEM;
-	hca_early_free_given_back(dev);
+	hca_ooo_free_given_back(dev);
 	if (reserve(dev, init->half) != 0)
 		return -ENOMEM;
 	qp = allocate(dev, init->half);
@@ -574,7 +573,7 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
 {
 	if (!qp)
 		return;
-	hca_early_free_given_back(dev);
+	hca_ooo_free_given_back(dev);
 	reset(qp, 0);
 	util_idmap_remove(&dev->qps, qp->qpn);
 	dev->qp_count--;

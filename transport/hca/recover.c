@@ -161,9 +161,9 @@ static void look_for_lost(struct hca_qp *qp)
 {
 	struct lost lost;
 
-	qp->sq.unusual &= (uint8_t)~HCA_SQ_LOST;
+	qp->sq.exceptions &= (uint8_t)~HCA_SQ_LOST;
 	if (find_lost(qp, &lost))
-		qp->sq.unusual |= HCA_SQ_LOST;
+		qp->sq.exceptions |= HCA_SQ_LOST;
 }
 
 /* ---- sending ---- */
@@ -176,7 +176,7 @@ void hca_recover_sent(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 	const uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
 	*sent(qp, psn) = ++qp->sq.recovery->sent_count;
-	if (qp->sq.unusual)
+	if (qp->sq.exceptions)
 		look_for_lost(qp);
 	if (wqe->answered)
 		return;
@@ -234,7 +234,7 @@ static void acknowledge(struct hca_qp *qp, uint32_t psn)
 }
 
 /* That packet has come, before its turn. */
-static void came_early(struct hca_qp *qp, uint32_t psn)
+static void came_ooo(struct hca_qp *qp, uint32_t psn)
 {
 	struct hca_recovery *recovery = qp->sq.recovery;
 
@@ -269,10 +269,10 @@ static void on_sack(struct hca_qp *qp, const struct wire_pkt *pkt)
 		send_again(qp, pkt->psn);
 		return;
 	}
-	came_early(qp, pkt->rkey);
+	came_ooo(qp, pkt->rkey);
 	for (uint32_t i = 0; i < 32; i++)
 		if (pkt->dma_length >> i & 1)
-			came_early(qp, wire_psn_add(pkt->rkey, -1u - i));
+			came_ooo(qp, wire_psn_add(pkt->rkey, -1u - i));
 }
 
 /* Whether all before @psn of the READ have come. */

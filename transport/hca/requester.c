@@ -66,7 +66,7 @@ static inline bool may_send(const struct hca_qp *qp)
 	const struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe;
 
-	if (sq->next == sq->tail || sq->rnr_wait || sq->unusual)
+	if (sq->next == sq->tail || sq->rnr_wait || sq->exceptions)
 		return false;
 	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= sq->window)
 		return false;
@@ -130,7 +130,7 @@ void hca_requester_go_back(struct hca_qp *qp)
 	sq->rd_count = 0;
 	sq->since_ack = 0;
 	sq->timer_at = PS_NEVER;
-	sq->unusual = 0; /* a WQE that fails will be met again */
+	sq->exceptions = 0; /* a WQE that fails will be met again */
 }
 
 /* What a lost packet makes necessary. A message that begins anew lacks every answer. */
@@ -181,11 +181,11 @@ static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 		local_invalidate(qp, now);
 		may = may_send(qp);
 	}
-	if (sq->unusual & HCA_SQ_LOST) {
+	if (sq->exceptions & HCA_SQ_LOST) {
 		set_turn(qp, !sq->rnr_wait, now);
 		return;
 	}
-	if (sq->unusual && sq->una == sq->next) {
+	if (sq->exceptions && sq->una == sq->next) {
 		if (qp->type != HCA_QPT_RC)
 			hca_unreliable_fail(qp, sq->failed_status, now);
 		else
@@ -201,7 +201,7 @@ void hca_requester_update(struct hca_qp *qp, ps_t now)
 {
 	const bool may = may_send(qp);
 
-	if (qp->sq.unusual || qp->state == HCA_QPS_SQD || (may && next_wqe(qp)->packets == 0))
+	if (qp->sq.exceptions || qp->state == HCA_QPS_SQD || (may && next_wqe(qp)->packets == 0))
 		update_rare(qp, now);
 	else
 		set_turn(qp, may, now);
@@ -344,8 +344,8 @@ static __attribute__((noinline, cold)) void look_closer(struct hca_qp *qp,
 {
 	if (qp->dev->selective)
 		hca_recover_sent(qp, wqe, pkt->psn, pkt);
-	if (qp->dev->metered)
-		hca_meter_sent(qp, pkt, is_new, now);
+	if (qp->dev->takes_rtt)
+		hca_rtt_sent(qp, pkt, is_new, now);
 	hca_sched_measure(qp->dev, pkt);
 	if (qp->dev->ticket) /* of one that was lost: nothing new */
 		qp->dev->ticket->end_psn = is_new ? qp->sq.next_psn : pkt->psn;
@@ -357,7 +357,7 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 {
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = next_wqe(qp);
-	const bool again = sq->unusual;
+	const bool again = sq->exceptions;
 	const uint32_t high_psn = sq->high_psn;
 	uint32_t psn = sq->next_psn;
 
@@ -371,7 +371,7 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 			hca_requester_fail(qp, sq->failed_status, now);
 			return false;
 		}
-		sq->unusual = HCA_SQ_FAILED;
+		sq->exceptions = HCA_SQ_FAILED;
 		hca_requester_update(qp, now);
 		return false;
 	}
@@ -381,7 +381,7 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 		sq->rd_count += wqe->answered;
 		advance_next(qp, wqe, pkt);
 	}
-	if (__builtin_expect(qp->dev->looks_closer, false))
+	if (__builtin_expect(qp->dev->full_path, false))
 		look_closer(qp, wqe, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
 	paced(qp, pkt, tx, now);
 	if (!is_ahead && sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)

@@ -20,7 +20,7 @@ static struct hca_resource *first_pending(const struct hca_rq *rq)
 static bool ack_is_first(const struct hca_rq *rq, const struct hca_resource *res)
 {
 	return rq->ack_due && (!res || wire_psn_diff(rq->ack_psn, res->first_psn) < 0 ||
-			       (rq->early && rq->ack_syndrome == WIRE_NAK_PSN_SEQ));
+			       (rq->ooo && rq->ack_syndrome == WIRE_NAK_PSN_SEQ));
 }
 
 ps_t hca_responder_next_at(const struct hca_qp *qp)
@@ -42,15 +42,15 @@ static bool is_whole(const struct hca_resource *res, const struct wire_pkt *pkt)
 /* HCA_SELECTIVE: a part of a READ is sent beside what is being sent already. */
 static void repair(struct hca_qp *qp, const struct wire_pkt *pkt)
 {
-	struct hca_early *early = qp->rq.early;
-	const uint32_t room = sizeof(early->repairs) / sizeof(early->repairs[0]);
+	struct hca_ooo *ooo = qp->rq.ooo;
+	const uint32_t room = sizeof(ooo->repairs) / sizeof(ooo->repairs[0]);
 	const uint32_t packets = pkt->dma_length ? (pkt->dma_length - 1) / qp->mtu + 1 : 1;
 
-	if (early->repair_count == room) {
+	if (ooo->repair_count == room) {
 		qp->dev->counters.rx_dropped++;
 		return;
 	}
-	early->repairs[(early->repair_first + early->repair_count++) % room] =
+	ooo->repairs[(ooo->repair_first + ooo->repair_count++) % room] =
 		(struct hca_repair){pkt->psn, wire_psn_add(pkt->psn, packets)};
 	qp->rq.res_pending++;
 }
@@ -73,7 +73,7 @@ void hca_responder_replay(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 		if (res->opcode != pkt->opcode || pkt->va != res->va + done ||
 		    pkt->rkey != res->rkey || (op->read && (pkt->dma_length > res->length - done)))
 			break;
-		if (rq->early && op->read && !is_whole(res, pkt)) {
+		if (rq->ooo && op->read && !is_whole(res, pkt)) {
 			repair(qp, pkt);
 			return;
 		}
@@ -137,8 +137,8 @@ static void refuse_read(struct hca_qp *qp, uint32_t psn, ps_t now)
 	for (uint32_t i = rq->res_first; i != rq->res_next; i++)
 		rq->resources[i & rq->res_mask].pending = false;
 	rq->res_pending = 0;
-	if (rq->early)
-		rq->early->repair_count = 0;
+	if (rq->ooo)
+		rq->ooo->repair_count = 0;
 	hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
 	rq->ack_psn = psn;
 }
@@ -149,11 +149,11 @@ static void fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
 
 	hca_pkt_init(pkt, WIRE_ACKNOWLEDGE, qp->dest_qpn, rq->ack_psn);
 	pkt->word = wire_aeth(rq->ack_syndrome, rq->ack_msn);
-	if (__builtin_expect(qp->dev->looks_closer, false)) {
-		if (rq->early && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
-			hca_early_fill_nak(qp, pkt);
-		if (qp->meter)
-			hca_meter_fill_ack(qp, pkt);
+	if (__builtin_expect(qp->dev->full_path, false)) {
+		if (rq->ooo && rq->ack_syndrome == WIRE_NAK_PSN_SEQ)
+			hca_ooo_fill_nak(qp, pkt);
+		if (qp->rtt)
+			hca_rtt_fill_ack(qp, pkt);
 	}
 	rq->ack_due = rq->ack_fatal = false;
 }
@@ -181,11 +181,11 @@ static struct hca_resource *read_of(const struct hca_rq *rq, uint32_t psn)
 
 static void end_repair(struct hca_rq *rq)
 {
-	struct hca_early *early = rq->early;
+	struct hca_ooo *ooo = rq->ooo;
 
-	early->repair_first =
-		(early->repair_first + 1) % (sizeof(early->repairs) / sizeof(early->repairs[0]));
-	early->repair_count--;
+	ooo->repair_first =
+		(ooo->repair_first + 1) % (sizeof(ooo->repairs) / sizeof(ooo->repairs[0]));
+	ooo->repair_count--;
 	rq->res_pending--;
 }
 
@@ -194,7 +194,7 @@ static __attribute__((cold)) bool repair_output(struct hca_qp *qp, struct wire_p
 						struct hca_tx *tx, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
-	struct hca_repair *part = &rq->early->repairs[rq->early->repair_first];
+	struct hca_repair *part = &rq->ooo->repairs[rq->ooo->repair_first];
 	const struct hca_resource *res = read_of(rq, part->psn);
 	struct hca_resource whole;
 

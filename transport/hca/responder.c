@@ -342,12 +342,12 @@ static __attribute__((cold)) void forget_message(struct hca_qp *qp)
 }
 
 /* The NAK says which packet is missing, and which came. One that waits for a receive goes first. */
-static __attribute__((cold)) void on_early(struct hca_qp *qp, const struct wire_pkt *pkt,
-					   const struct wire_op *op, ps_t now)
+static __attribute__((cold)) void on_ooo(struct hca_qp *qp, const struct wire_pkt *pkt,
+					 const struct wire_op *op, ps_t now)
 {
 	const struct hca_rq *rq = &qp->rq;
 
-	if (!hca_early_input(qp, pkt, op, now))
+	if (!hca_ooo_input(qp, pkt, op, now))
 		qp->dev->counters.rx_dropped++;
 	else if (!rq->ack_due || (rq->ack_syndrome & WIRE_SYN_TYPE_MASK) != WIRE_SYN_RNR)
 		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
@@ -357,10 +357,10 @@ static __attribute__((noinline, cold)) void on_gap(struct hca_qp *qp, const stru
 						   const struct wire_op *op, ps_t now)
 {
 	qp->dev->counters.out_of_sequence++;
-	if (!qp->rq.nak_state || qp->rq.early)
+	if (!qp->rq.nak_state || qp->rq.ooo)
 		hca_cnp_on_gap(qp, now);
-	if (qp->rq.early) {
-		on_early(qp, pkt, op, now);
+	if (qp->rq.ooo) {
+		on_ooo(qp, pkt, op, now);
 		return;
 	}
 	if (qp->rq.nak_state)
@@ -404,28 +404,28 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 
 /* After *@pkt: the next one that came before its turn and has it now, into @room; false: none. What
  * is still missing shall be heard of at once. */
-static __attribute__((cold)) bool next_early(struct hca_qp *qp, const struct wire_pkt **pkt,
-					     struct wire_pkt *room)
+static __attribute__((cold)) bool next_ooo(struct hca_qp *qp, const struct wire_pkt **pkt,
+					   struct wire_pkt *room)
 {
 	struct hca_rq *rq = &qp->rq;
-	const bool came_early = *pkt == room;
+	const bool came_ooo = *pkt == room;
 
 	rq->is_placed = false;
-	if (rq->early->pkts && wire_psn_diff((*pkt)->psn, rq->expected_psn) < 0)
-		hca_psn_set_put(&rq->early->refused, (*pkt)->psn, false);
+	if (rq->ooo->pkts && wire_psn_diff((*pkt)->psn, rq->expected_psn) < 0)
+		hca_psn_set_put(&rq->ooo->refused, (*pkt)->psn, false);
 	if (qp->state == HCA_QPS_ERR)
 		return false;
-	if (hca_early_take(qp, room)) {
+	if (hca_ooo_take(qp, room)) {
 		*pkt = room;
 		return true;
 	}
-	if (rq->early->count == 0)
-		hca_early_end(qp);
+	if (rq->ooo->count == 0)
+		hca_ooo_end(qp);
 	if (rq->nak_state)
 		return false;
-	if (hca_early_was_refused(qp) || (came_early && rq->early->count > 0))
+	if (hca_ooo_was_refused(qp) || (came_ooo && rq->ooo->count > 0))
 		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
-	else if (came_early)
+	else if (came_ooo)
 		answer_ack(qp, wire_psn_add(rq->expected_psn, WIRE_U24_MAX));
 	return false;
 }
@@ -436,8 +436,8 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 	const bool selective = qp->dev->selective;
 	struct wire_pkt room;
 
-	if (__builtin_expect(qp->dev->metered, false))
-		hca_meter_take_hops(qp, pkt);
+	if (__builtin_expect(qp->dev->takes_rtt, false))
+		hca_rtt_take_hops(qp, pkt);
 	if (qp->state == HCA_QPS_RTR && !qp->rq.is_established) {
 		qp->rq.is_established = true;
 		hca_qp_async(qp, HCA_EVENT_COMM_EST, now);
@@ -447,7 +447,7 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 		enum verdict verdict = classify(qp, pkt, op, &mr);
 
 		act(qp, pkt, op, verdict, mr, now);
-		if (__builtin_expect(!selective, true) || !next_early(qp, &pkt, &room))
+		if (__builtin_expect(!selective, true) || !next_ooo(qp, &pkt, &room))
 			break;
 	}
 	hca_responder_update(qp, now);

@@ -10,7 +10,7 @@ void hca_unreliable_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
-	sq->unusual = 0;
+	sq->exceptions = 0;
 	hca_requester_complete(qp, &sq->ring[sq->una++ & sq->mask], status, now);
 	hca_qp_set_state(qp, HCA_QPS_SQE);
 	hca_qp_flush_send(qp, now);
@@ -100,7 +100,7 @@ bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_t
 		return false;
 	}
 	if (!fill(qp, wqe, done, pkt)) {
-		sq->unusual = HCA_SQ_FAILED; /* when all before it is done */
+		sq->exceptions = HCA_SQ_FAILED; /* when all before it is done */
 		sq->failed_status = HCA_WC_LOC_PROT_ERR;
 		hca_requester_update(qp, now);
 		return false;

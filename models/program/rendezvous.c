@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/program/board.h"
+#include "models/program/rendezvous.h"
 
 #include "models/program/task.h"
 #include "util/alloc.h"
@@ -18,7 +18,7 @@ struct note { /* one key: put, waited for, or both */
 	size_t length;
 	ps_t visible_at; /* PS_NEVER: not put yet */
 	uint64_t host_id;
-	struct task *waiting; /* task->board_next chains them */
+	struct task *waiting; /* task->rendezvous_next chains them */
 	struct note *next_touched;
 	bool touched; /* in this window */
 };
@@ -29,7 +29,7 @@ struct request { /* of one window */
 	struct task *task; /* NULL: a put */
 };
 
-struct board {
+struct rendezvous {
 	struct sim *sim;
 	ps_t delay;
 	uint32_t thread_count;
@@ -37,20 +37,20 @@ struct board {
 	struct note *buckets[BUCKETS];
 };
 
-struct board *board_create(struct sim *sim, uint32_t thread_count, ps_t delay)
+struct rendezvous *rendezvous_create(struct sim *sim, uint32_t thread_count, ps_t delay)
 {
-	struct board *board = util_calloc(1, sizeof(*board));
+	struct rendezvous *rendezvous = util_calloc(1, sizeof(*rendezvous));
 
-	if (!board)
+	if (!rendezvous)
 		return NULL;
-	board->sim = sim;
+	rendezvous->sim = sim;
 	CHECK(delay >= sim_lookahead(sim));
-	board->delay = delay;
-	board->thread_count = thread_count;
-	board->requests = util_calloc(thread_count, sizeof(*board->requests));
-	if (board->requests)
-		return board;
-	util_free(board);
+	rendezvous->delay = delay;
+	rendezvous->thread_count = thread_count;
+	rendezvous->requests = util_calloc(thread_count, sizeof(*rendezvous->requests));
+	if (rendezvous->requests)
+		return rendezvous;
+	util_free(rendezvous);
 	return NULL;
 }
 
@@ -61,28 +61,28 @@ static void request_free(struct request *request)
 	util_free(request);
 }
 
-void board_destroy(struct board *board)
+void rendezvous_destroy(struct rendezvous *rendezvous)
 {
-	if (!board)
+	if (!rendezvous)
 		return;
-	for (uint32_t i = 0; i < board->thread_count; i++)
-		while (board->requests[i]) {
-			struct request *request = board->requests[i];
+	for (uint32_t i = 0; i < rendezvous->thread_count; i++)
+		while (rendezvous->requests[i]) {
+			struct request *request = rendezvous->requests[i];
 
-			board->requests[i] = request->next;
+			rendezvous->requests[i] = request->next;
 			request_free(request);
 		}
 	for (uint32_t i = 0; i < BUCKETS; i++)
-		while (board->buckets[i]) {
-			struct note *note = board->buckets[i];
+		while (rendezvous->buckets[i]) {
+			struct note *note = rendezvous->buckets[i];
 
-			board->buckets[i] = note->next;
+			rendezvous->buckets[i] = note->next;
 			util_free(note->key);
 			util_free(note->bytes);
 			util_free(note);
 		}
-	util_free(board->requests);
-	util_free(board);
+	util_free(rendezvous->requests);
+	util_free(rendezvous);
 }
 
 static struct request *request_new(const char *key, const void *bytes, size_t length)
@@ -105,21 +105,22 @@ static struct request *request_new(const char *key, const void *bytes, size_t le
 	return request;
 }
 
-int board_put(struct board *board, struct sim_thread *th, uint64_t host_id, const char *key,
-	      const void *bytes, size_t length, ps_t now)
+int rendezvous_put(struct rendezvous *rendezvous, struct sim_thread *th, uint64_t host_id,
+		   const char *key, const void *bytes, size_t length, ps_t now)
 {
 	struct request *request = request_new(key, bytes, length);
 
 	if (!request)
 		return -ENOMEM;
-	request->note.visible_at = now + board->delay;
+	request->note.visible_at = now + rendezvous->delay;
 	request->note.host_id = host_id;
-	request->next = board->requests[th->number];
-	board->requests[th->number] = request;
+	request->next = rendezvous->requests[th->number];
+	rendezvous->requests[th->number] = request;
 	return 0;
 }
 
-int board_wait(struct board *board, struct sim_thread *th, struct task *task, const char *key)
+int rendezvous_wait(struct rendezvous *rendezvous, struct sim_thread *th, struct task *task,
+		    const char *key)
 {
 	struct request *request = request_new(key, NULL, 0);
 
@@ -127,24 +128,24 @@ int board_wait(struct board *board, struct sim_thread *th, struct task *task, co
 		return -ENOMEM;
 	request->note.visible_at = PS_NEVER;
 	request->task = task;
-	request->next = board->requests[th->number];
-	board->requests[th->number] = request;
+	request->next = rendezvous->requests[th->number];
+	rendezvous->requests[th->number] = request;
 	return 0;
 }
 
-static struct note *find(const struct board *board, const char *key)
+static struct note *find(const struct rendezvous *rendezvous, const char *key)
 {
-	struct note *note = board->buckets[util_hash_name(key) % BUCKETS];
+	struct note *note = rendezvous->buckets[util_hash_name(key) % BUCKETS];
 
 	while (note && strcmp(note->key, key) != 0)
 		note = note->next;
 	return note;
 }
 
-int64_t board_get(const struct board *board, const char *key, void *ret_bytes, size_t room,
-		  ps_t now, ps_t *ret_visible_at)
+int64_t rendezvous_get(const struct rendezvous *rendezvous, const char *key, void *ret_bytes,
+		       size_t room, ps_t now, ps_t *ret_visible_at)
 {
-	const struct note *note = find(board, key);
+	const struct note *note = find(rendezvous, key);
 
 	if (!note || note->visible_at > now) {
 		*ret_visible_at = note ? note->visible_at : PS_NEVER;
@@ -155,17 +156,17 @@ int64_t board_get(const struct board *board, const char *key, void *ret_bytes, s
 	return (int64_t)note->length;
 }
 
-/* The key, the bytes and their places go over to the board. */
-static struct note *find_or_add(struct board *board, struct request *request)
+/* The key, the bytes and their places go over to the rendezvous. */
+static struct note *find_or_add(struct rendezvous *rendezvous, struct request *request)
 {
-	struct note *note = find(board, request->note.key), **bucket;
+	struct note *note = find(rendezvous, request->note.key), **bucket;
 
 	if (note)
 		return note;
 	note = util_calloc(1, sizeof(*note));
 	if (!note)
 		return NULL;
-	bucket = &board->buckets[util_hash_name(request->note.key) % BUCKETS];
+	bucket = &rendezvous->buckets[util_hash_name(request->note.key) % BUCKETS];
 	note->key = request->note.key;
 	request->note.key = NULL;
 	note->visible_at = PS_NEVER;
@@ -198,20 +199,21 @@ static void wake_waiting(struct note *note)
 	while (note->visible_at != PS_NEVER && note->waiting) {
 		struct task *task = note->waiting;
 
-		note->waiting = task->board_next;
+		note->waiting = task->rendezvous_next;
 		task_wake_between(task, note->visible_at);
 	}
 }
 
 /* Joins one request; its note goes to the front of @touched. */
-static struct note *join(struct board *board, struct request *request, struct note *touched)
+static struct note *join(struct rendezvous *rendezvous, struct request *request,
+			 struct note *touched)
 {
-	struct note *note = find_or_add(board, request);
+	struct note *note = find_or_add(rendezvous, request);
 
 	if (!note)
 		return NULL;
 	if (request->task) {
-		request->task->board_next = note->waiting;
+		request->task->rendezvous_next = note->waiting;
 		note->waiting = request->task;
 	} else {
 		take_put(note, request);
@@ -225,18 +227,18 @@ static struct note *join(struct board *board, struct request *request, struct no
 
 /* The order of requests within a window is not seen: the earliest put wins, and only when all are
  * joined is anyone woken. */
-static __attribute__((noinline)) int join_all(struct board *board)
+static __attribute__((noinline)) int join_all(struct rendezvous *rendezvous)
 {
 	struct note end = {0}, *touched = &end;
 
-	for (uint32_t i = 0; i < board->thread_count; i++)
-		while (board->requests[i]) {
-			struct request *request = board->requests[i];
+	for (uint32_t i = 0; i < rendezvous->thread_count; i++)
+		while (rendezvous->requests[i]) {
+			struct request *request = rendezvous->requests[i];
 
-			touched = join(board, request, touched);
+			touched = join(rendezvous, request, touched);
 			if (!touched)
 				return -ENOMEM;
-			board->requests[i] = request->next;
+			rendezvous->requests[i] = request->next;
 			request_free(request);
 		}
 	for (; touched != &end; touched = touched->next_touched) {
@@ -246,10 +248,10 @@ static __attribute__((noinline)) int join_all(struct board *board)
 	return 0;
 }
 
-int board_between(struct board *board)
+int rendezvous_between(struct rendezvous *rendezvous)
 {
-	for (uint32_t i = 0; i < board->thread_count; i++)
-		if (board->requests[i])
-			return join_all(board);
+	for (uint32_t i = 0; i < rendezvous->thread_count; i++)
+		if (rendezvous->requests[i])
+			return join_all(rendezvous);
 	return 0;
 }

@@ -3,7 +3,7 @@
 /* Where programs in virtual time meet. */
 #include "tests/unit/models_test.h"
 
-#include "models/program/board.h"
+#include "models/program/rendezvous.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,16 +20,16 @@ static void set_up_threads(uint32_t thread_count)
 		threads[i] = (struct sim_thread){.sim = world.fabric.sim, .number = i};
 }
 
-static struct board *board(void)
+static struct rendezvous *rendezvous(void)
 {
-	return world.fabric.table.board;
+	return world.fabric.table.rendezvous;
 }
 
 static void put(uint32_t thread, uint64_t host_id, const char *bytes, ps_t now)
 {
-	assert_int_equal(
-		board_put(board(), &threads[thread], host_id, "key", bytes, strlen(bytes) + 1, now),
-		0);
+	assert_int_equal(rendezvous_put(rendezvous(), &threads[thread], host_id, "key", bytes,
+					strlen(bytes) + 1, now),
+			 0);
 }
 
 static void assert_visible(const char *bytes, ps_t at)
@@ -37,10 +37,11 @@ static void assert_visible(const char *bytes, ps_t at)
 	char got[16] = "";
 	ps_t visible_at = 0;
 
-	assert_int_equal(board_get(board(), "key", got, sizeof(got), at - 1, &visible_at), -ENOENT);
+	assert_int_equal(rendezvous_get(rendezvous(), "key", got, sizeof(got), at - 1, &visible_at),
+			 -ENOENT);
 	assert_int_equal(visible_at, at);
 	assert_string_equal(got, "");
-	assert_int_equal(board_get(board(), "key", got, sizeof(got), at, &visible_at),
+	assert_int_equal(rendezvous_get(rendezvous(), "key", got, sizeof(got), at, &visible_at),
 			 (int64_t)strlen(bytes) + 1);
 	assert_string_equal(got, bytes);
 }
@@ -52,9 +53,9 @@ static void test_visible_one_delay_later(void **state)
 	(void)state;
 	set_up_threads(1);
 	put(0, 1, "x", 5);
-	assert_int_equal(board_get(board(), "key", NULL, 0, PS_S, &visible_at), -ENOENT);
+	assert_int_equal(rendezvous_get(rendezvous(), "key", NULL, 0, PS_S, &visible_at), -ENOENT);
 	assert_int_equal(visible_at, PS_NEVER); /* not before the window ends */
-	assert_int_equal(board_between(board()), 0);
+	assert_int_equal(rendezvous_between(rendezvous()), 0);
 	assert_visible("x", 20000005);
 	world_close(&world);
 }
@@ -68,7 +69,7 @@ static void test_windows_are_no_longer_than_the_delay(void **state)
 	assert_int_equal(sim_lookahead(world.fabric.sim), 300 * PS_NS);
 	threads[0] = (struct sim_thread){.sim = world.fabric.sim};
 	put(0, 1, "x", 0);
-	assert_int_equal(board_between(board()), 0);
+	assert_int_equal(rendezvous_between(rendezvous()), 0);
 	assert_visible("x", 300000);
 	world_close(&world);
 }
@@ -85,10 +86,10 @@ static void test_the_first_put_stays(void **state)
 			put(first, 9, "earlier", 6);
 			if (!turned)
 				put(1 - first, 1, "later", 7);
-			assert_int_equal(board_between(board()), 0);
+			assert_int_equal(rendezvous_between(rendezvous()), 0);
 			assert_visible("earlier", 20000006);
 			put(0, 0, "much later", 1000000);
-			assert_int_equal(board_between(board()), 0);
+			assert_int_equal(rendezvous_between(rendezvous()), 0);
 			assert_visible("earlier", 20000006);
 			world_close(&world);
 		}
@@ -101,7 +102,7 @@ static void test_at_one_instant_the_smaller_host_wins(void **state)
 		set_up_threads(2);
 		put(first, 9, "nine", 6);
 		put(1 - first, 3, "three", 6);
-		assert_int_equal(board_between(board()), 0);
+		assert_int_equal(rendezvous_between(rendezvous()), 0);
 		assert_visible("three", 20000006);
 		world_close(&world);
 	}
@@ -115,12 +116,12 @@ static void test_lengths(void **state)
 	(void)state;
 	set_up_threads(1);
 	put(0, 1, "abcdef", 0);
-	assert_int_equal(board_put(board(), &threads[0], 1, "empty", NULL, 0, 0), 0);
-	assert_int_equal(board_between(board()), 0);
-	assert_int_equal(board_get(board(), "key", got, 2, PS_S, &visible_at), 7);
+	assert_int_equal(rendezvous_put(rendezvous(), &threads[0], 1, "empty", NULL, 0, 0), 0);
+	assert_int_equal(rendezvous_between(rendezvous()), 0);
+	assert_int_equal(rendezvous_get(rendezvous(), "key", got, 2, PS_S, &visible_at), 7);
 	assert_string_equal(got, "ab.");
-	assert_int_equal(board_get(board(), "empty", got, 2, PS_S, &visible_at), 0);
-	assert_int_equal(board_get(board(), "other", got, 2, PS_S, &visible_at), -ENOENT);
+	assert_int_equal(rendezvous_get(rendezvous(), "empty", got, 2, PS_S, &visible_at), 0);
+	assert_int_equal(rendezvous_get(rendezvous(), "other", got, 2, PS_S, &visible_at), -ENOENT);
 	world_close(&world);
 }
 

@@ -8,27 +8,28 @@
  * thread and joined between windows. */
 #include "sim/sim.h"
 
-struct board;
+struct rendezvous;
 struct host;
 struct task;
 
 /* @delay: no less than sim_lookahead(). NULL: no memory. */
-struct board *board_create(struct sim *sim, uint32_t thread_count, ps_t delay);
-void board_destroy(struct board *board); /* NULL allowed */
+struct rendezvous *rendezvous_create(struct sim *sim, uint32_t thread_count, ps_t delay);
+void rendezvous_destroy(struct rendezvous *rendezvous); /* NULL allowed */
 
 /* Within a window, by @task of a host that @th runs. -ENOMEM. A key that is put twice keeps what
  * was put first: the earlier time, then the smaller host name. */
-int board_put(struct board *board, struct sim_thread *th, uint64_t host_id, const char *key,
-	      const void *bytes, size_t length, ps_t now);
+int rendezvous_put(struct rendezvous *rendezvous, struct sim_thread *th, uint64_t host_id,
+		   const char *key, const void *bytes, size_t length, ps_t now);
 /* Visible at @now: its length, the first of it copied to @ret_bytes; -ENOENT otherwise, and
  * @ret_visible_at says from when on, PS_NEVER: nothing was put before this window. */
-int64_t board_get(const struct board *board, const char *key, void *ret_bytes, size_t room,
-		  ps_t now, ps_t *ret_visible_at);
+int64_t rendezvous_get(const struct rendezvous *rendezvous, const char *key, void *ret_bytes,
+		       size_t room, ps_t now, ps_t *ret_visible_at);
 /* Asks that @task be woken when @key, which nobody had put before this window, becomes visible.
  * -ENOMEM. */
-int board_wait(struct board *board, struct sim_thread *th, struct task *task, const char *key);
+int rendezvous_wait(struct rendezvous *rendezvous, struct sim_thread *th, struct task *task,
+		    const char *key);
 
 /* For the simulation's between(). 0 or -ENOMEM. */
-int board_between(struct board *board);
+int rendezvous_between(struct rendezvous *rendezvous);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tests/programs/board.h"
+#include "tests/programs/rendezvous.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -93,7 +93,7 @@ static int parse(const char *where, struct sockaddr_in *addr)
 	return inet_pton(AF_INET, host, &addr->sin_addr) == 1 ? 0 : -EINVAL;
 }
 
-int board_listen(const char *where, uint16_t *ret_port)
+int rendezvous_listen(const char *where, uint16_t *ret_port)
 {
 	struct sockaddr_in addr;
 	socklen_t length = sizeof(addr);
@@ -235,7 +235,7 @@ static void turn(struct server *server, int listener)
 	wake(server);
 }
 
-int board_serve(int listener, int size)
+int rendezvous_serve(int listener, int size)
 {
 	struct server *server = calloc(1, sizeof(*server));
 	int ret;
@@ -253,7 +253,7 @@ int board_serve(int listener, int size)
 	return ret;
 }
 
-int board_connect(const char *where, int seconds)
+int rendezvous_connect(const char *where, int seconds)
 {
 	const struct timespec nap = {.tv_nsec = 50000000};
 	struct sockaddr_in addr;
@@ -273,7 +273,8 @@ int board_connect(const char *where, int seconds)
 	return ret < 0 ? ret : -ETIMEDOUT;
 }
 
-static int request(int board, char operation, const char *key, const void *bytes, size_t length)
+static int request(int rendezvous, char operation, const char *key, const void *bytes,
+		   size_t length)
 {
 	uint8_t head[HEAD_BYTES + BOARD_KEY_MAX];
 	size_t key_length = strlen(key);
@@ -285,39 +286,39 @@ static int request(int board, char operation, const char *key, const void *bytes
 	put_u32(head + 4, (uint32_t)key_length);
 	put_u32(head + 8, (uint32_t)length);
 	memcpy(head + HEAD_BYTES, key, key_length);
-	ret = send_all(board, head, HEAD_BYTES + key_length);
-	return ret == 0 && bytes ? send_all(board, bytes, length) : ret;
+	ret = send_all(rendezvous, head, HEAD_BYTES + key_length);
+	return ret == 0 && bytes ? send_all(rendezvous, bytes, length) : ret;
 }
 
-int board_put(int board, const char *key, const void *bytes, size_t length)
+int rendezvous_put(int rendezvous, const char *key, const void *bytes, size_t length)
 {
 	uint8_t head[8];
-	int ret = request(board, 'P', key, bytes, length);
+	int ret = request(rendezvous, 'P', key, bytes, length);
 
 	if (ret == 0)
-		ret = recv_all(board, head, sizeof(head));
+		ret = recv_all(rendezvous, head, sizeof(head));
 	return ret < 0 ? ret : -(int)get_u32(head);
 }
 
-int board_get(int board, const char *key, void *ret_bytes, size_t length)
+int rendezvous_get(int rendezvous, const char *key, void *ret_bytes, size_t length)
 {
 	uint8_t head[8], byte;
-	int ret = request(board, 'G', key, NULL, 0);
+	int ret = request(rendezvous, 'G', key, NULL, 0);
 
 	if (ret == 0)
-		ret = recv_all(board, head, sizeof(head));
+		ret = recv_all(rendezvous, head, sizeof(head));
 	if (ret < 0)
 		return ret;
 	if (get_u32(head) != 0)
 		return -(int)get_u32(head);
 	if (get_u32(head + 4) == length)
-		return recv_all(board, ret_bytes, length);
+		return recv_all(rendezvous, ret_bytes, length);
 	for (uint32_t i = 0; i < get_u32(head + 4) && ret == 0; i++)
-		ret = recv_all(board, &byte, 1);
+		ret = recv_all(rendezvous, &byte, 1);
 	return ret < 0 ? ret : -EMSGSIZE;
 }
 
-int board_end(int board)
+int rendezvous_end(int rendezvous)
 {
-	return request(board, 'E', "", NULL, 0);
+	return request(rendezvous, 'E', "", NULL, 0);
 }

@@ -8,7 +8,7 @@
 /* What ACKs tell a congestion control: how much has come, how long that took, whether it was
  * marked. And what the control answers: a window. */
 
-int hca_meter_create(struct hca_qp *qp)
+int hca_rtt_create(struct hca_qp *qp)
 {
 	const struct cc_ops *cc = qp->dev->profile.cc;
 
@@ -17,26 +17,26 @@ int hca_meter_create(struct hca_qp *qp)
 		if (!qp->cc.state)
 			return -ENOMEM;
 	}
-	if (!qp->dev->metered || qp->type != HCA_QPT_RC)
+	if (!qp->dev->takes_rtt || qp->type != HCA_QPT_RC)
 		return 0;
-	qp->meter = util_calloc(1, sizeof(*qp->meter));
-	return qp->meter ? 0 : -ENOMEM;
+	qp->rtt = util_calloc(1, sizeof(*qp->rtt));
+	return qp->rtt ? 0 : -ENOMEM;
 }
 
-void hca_meter_destroy(struct hca_qp *qp)
+void hca_rtt_destroy(struct hca_qp *qp)
 {
 	if (hca_has_requester(qp))
 		util_free(qp->cc.state);
-	util_free(qp->meter);
+	util_free(qp->rtt);
 }
 
-void hca_meter_reset(struct hca_qp *qp)
+void hca_rtt_reset(struct hca_qp *qp)
 {
-	if (qp->meter)
-		*qp->meter = (struct hca_meter){.first = 0};
+	if (qp->rtt)
+		*qp->rtt = (struct hca_rtt){.first = 0};
 }
 
-void hca_meter_set_window(struct hca_qp *qp)
+void hca_rtt_set_window(struct hca_qp *qp)
 {
 	const uint64_t packets = qp->mtu ? qp->cc.cwnd_bytes / qp->mtu : 0;
 
@@ -46,55 +46,54 @@ void hca_meter_set_window(struct hca_qp *qp)
 }
 
 /* @is_new: never sent before; of others an ACK may be that of the first time. */
-void hca_meter_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now)
+void hca_rtt_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now)
 {
 	if (qp->dev->profile.cc->takes_int && pkt->length > 0 && !pkt->has_rare) {
 		pkt->has_rare = true;
 		pkt->rare = (struct wire_rare){.pkey = WIRE_PKEY_DEFAULT, .has_int = true};
 	}
 	if (is_new && pkt->ack_req && !qp->dev->ticket)
-		hca_meter_stamp(qp, pkt->psn, now);
+		hca_rtt_stamp(qp, pkt->psn, now);
 }
 
-void hca_meter_stamp(struct hca_qp *qp, uint32_t psn, ps_t now)
+void hca_rtt_stamp(struct hca_qp *qp, uint32_t psn, ps_t now)
 {
-	struct hca_meter *meter = qp->meter;
-	const uint32_t room = sizeof(meter->stamps) / sizeof(meter->stamps[0]);
+	struct hca_rtt *rtt = qp->rtt;
+	const uint32_t room = sizeof(rtt->stamps) / sizeof(rtt->stamps[0]);
 
-	if (meter->count < room)
-		meter->stamps[(meter->first + meter->count++) % room] =
-			(struct hca_stamp){psn, now + 1};
+	if (rtt->count < room)
+		rtt->stamps[(rtt->first + rtt->count++) % room] = (struct hca_stamp){psn, now + 1};
 }
 
 _Static_assert((int)CC_HOPS_MAX == (int)WIRE_INT_HOPS, "every hop reaches the control");
 
-void hca_meter_take_hops(struct hca_qp *qp, const struct wire_pkt *pkt)
+void hca_rtt_take_hops(struct hca_qp *qp, const struct wire_pkt *pkt)
 {
-	struct hca_meter *meter = qp->meter;
+	struct hca_rtt *rtt = qp->rtt;
 
 	if (!pkt->has_rare || !pkt->rare.has_int)
 		return;
-	meter->hop_count =
+	rtt->hop_count =
 		pkt->rare.hop_count < WIRE_INT_HOPS ? pkt->rare.hop_count : (uint8_t)WIRE_INT_HOPS;
-	for (uint32_t i = 0; i < meter->hop_count; i++)
-		meter->hops[i] = pkt->rare.hops[i];
+	for (uint32_t i = 0; i < rtt->hop_count; i++)
+		rtt->hops[i] = pkt->rare.hops[i];
 }
 
 /* The mark and the hops go back, once. */
-void hca_meter_fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
+void hca_rtt_fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
 {
-	struct hca_meter *meter = qp->meter;
+	struct hca_rtt *rtt = qp->rtt;
 
-	pkt->becn = meter->is_marked;
-	meter->is_marked = false;
-	if (meter->hop_count == 0)
+	pkt->becn = rtt->is_marked;
+	rtt->is_marked = false;
+	if (rtt->hop_count == 0)
 		return;
 	pkt->has_rare = true;
 	pkt->rare = (struct wire_rare){
-		.pkey = WIRE_PKEY_DEFAULT, .has_int = true, .hop_count = meter->hop_count};
-	for (uint32_t i = 0; i < meter->hop_count; i++)
-		pkt->rare.hops[i] = meter->hops[i];
-	meter->hop_count = 0;
+		.pkey = WIRE_PKEY_DEFAULT, .has_int = true, .hop_count = rtt->hop_count};
+	for (uint32_t i = 0; i < rtt->hop_count; i++)
+		pkt->rare.hops[i] = rtt->hops[i];
+	rtt->hop_count = 0;
 }
 
 static uint32_t unpack_hops(const struct wire_pkt *pkt, struct cc_hop *ret_hops)
@@ -113,29 +112,29 @@ static uint32_t unpack_hops(const struct wire_pkt *pkt, struct cc_hop *ret_hops)
 }
 
 /* When @psn was sent, and 1 ps; 0: unknown. Those before it are forgotten. */
-static ps_t take_stamp(struct hca_meter *meter, uint32_t psn)
+static ps_t take_stamp(struct hca_rtt *rtt, uint32_t psn)
 {
-	const uint32_t room = sizeof(meter->stamps) / sizeof(meter->stamps[0]);
+	const uint32_t room = sizeof(rtt->stamps) / sizeof(rtt->stamps[0]);
 
-	while (meter->count > 0) {
-		const struct hca_stamp *stamp = &meter->stamps[meter->first];
+	while (rtt->count > 0) {
+		const struct hca_stamp *stamp = &rtt->stamps[rtt->first];
 
 		if (wire_psn_diff(stamp->psn, psn) > 0)
 			return 0;
-		meter->first = (meter->first + 1) % room;
-		meter->count--;
+		rtt->first = (rtt->first + 1) % room;
+		rtt->count--;
 		if (stamp->psn == psn)
 			return stamp->sent_at;
 	}
 	return 0;
 }
 
-void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		     ps_t now)
+void hca_rtt_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		   ps_t now)
 {
 	const struct hca_sq *sq = &qp->sq;
 	const int32_t packets = wire_psn_diff(pkt->psn, sq->una_psn) + 1;
-	struct hca_meter *meter = qp->meter;
+	struct hca_rtt *rtt = qp->rtt;
 	struct cc_hop hops[CC_HOPS_MAX];
 	struct cc_ack ack = {.now = now, .ecn = pkt->becn, .hops = hops};
 	ps_t sent_at;
@@ -144,14 +143,14 @@ void hca_meter_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	    wire_psn_diff(pkt->psn, sq->high_psn) >= 0 ||
 	    (wire_aeth_syndrome(pkt->word) & WIRE_SYN_TYPE_MASK) != WIRE_SYN_ACK)
 		return;
-	sent_at = take_stamp(meter, pkt->psn);
-	meter->acked += (uint64_t)packets * qp->mtu;
+	sent_at = take_stamp(rtt, pkt->psn);
+	rtt->acked += (uint64_t)packets * qp->mtu;
 	ack.rtt = sent_at ? now + 1 - sent_at : 0;
 	ack.hop_count = unpack_hops(pkt, hops);
 	ack.packets = (uint32_t)packets;
-	ack.acked = meter->acked;
-	ack.sent = meter->acked +
+	ack.acked = rtt->acked;
+	ack.sent = rtt->acked +
 		   (uint64_t)(wire_psn_diff(sq->high_psn, sq->una_psn) - packets) * qp->mtu;
 	qp->dev->profile.cc->on_ack(&qp->cc, &qp->dev->profile.cc_params, &ack);
-	hca_meter_set_window(qp);
+	hca_rtt_set_window(qp);
 }
