@@ -17,7 +17,7 @@ static uint64_t window_at(const char *heap, size_t bytes, uint32_t i)
 	return window;
 }
 
-static void sift_up(char *heap, size_t bytes, uint32_t i, const void *element, uint64_t window)
+static void far_sift_up(char *heap, size_t bytes, uint32_t i, const void *element, uint64_t window)
 {
 	while (i > 0 && window_at(heap, bytes, (i - 1) / 2) > window) {
 		memcpy(heap + bytes * i, heap + bytes * ((i - 1) / 2), bytes);
@@ -89,7 +89,7 @@ __attribute__((noinline)) void sim_engine_far_post(struct engine_thread *et, uin
 		return;
 	}
 	if (room(et, &heap, et->far_frame_count, &et->far_frame_max, sizeof(far)))
-		sift_up(heap, sizeof(far), et->far_frame_count++, &far, far.window);
+		far_sift_up(heap, sizeof(far), et->far_frame_count++, &far, far.window);
 	et->far_frames = heap;
 }
 
@@ -99,7 +99,7 @@ static void far_wake(struct engine_thread *et, uint32_t slot, uint64_t window)
 	void *heap = et->far_wakes;
 
 	if (room(et, &heap, et->far_wake_count, &et->far_wake_max, sizeof(far))) {
-		sift_up(heap, sizeof(far), et->far_wake_count++, &far, window);
+		far_sift_up(heap, sizeof(far), et->far_wake_count++, &far, window);
 		et->far_wake_at[slot] = window;
 	}
 	et->far_wakes = heap;

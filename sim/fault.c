@@ -36,7 +36,7 @@ struct work {
 	struct sim_fault *first, *fault;
 };
 
-static struct util_rand stream(const struct work *w, enum purpose purpose)
+static struct util_rand fault_stream(const struct work *w, enum purpose purpose)
 {
 	return (struct util_rand){.seed = w->et->pub.sim->params.seed,
 				  .entity = w->port->link_id,
@@ -46,7 +46,7 @@ static struct util_rand stream(const struct work *w, enum purpose purpose)
 
 static bool happens(const struct work *w, enum purpose purpose, uint32_t ppb)
 {
-	struct util_rand rand = stream(w, purpose);
+	struct util_rand rand = fault_stream(w, purpose);
 
 	return ppb > 0 && util_rand_below(&rand, 1000000000) < ppb;
 }
@@ -55,7 +55,7 @@ static bool happens(const struct work *w, enum purpose purpose, uint32_t ppb)
 static bool bit_is_wrong(const struct work *w, uint32_t bytes)
 {
 	const uint64_t ppt = w->fault->params.bit_error_ppt;
-	struct util_rand rand = stream(w, BITS);
+	struct util_rand rand = fault_stream(w, BITS);
 	u128 right, all = (u128)1 << 64;
 
 	if (ppt == 0)
@@ -101,7 +101,7 @@ static void lose(struct engine_thread *et, struct sim_pkt *pkt)
 /* False: the receiver would drop it. A control frame has a check sequence, so it is lost. */
 static bool survives_corruption(const struct work *w, struct sim_pkt *pkt)
 {
-	struct util_rand bit = stream(w, BIT);
+	struct util_rand bit = fault_stream(w, BIT);
 
 	w->first->corrupted++;
 	if (pkt->frame == SIM_DATA &&
@@ -114,7 +114,7 @@ static bool survives_corruption(const struct work *w, struct sim_pkt *pkt)
 static ps_t more_delay(const struct work *w)
 {
 	const struct sim_fault_params *params = &w->fault->params;
-	struct util_rand jitter = stream(w, JITTER);
+	struct util_rand jitter = fault_stream(w, JITTER);
 	ps_t delay = params->delay;
 
 	if (params->jitter > 0)
@@ -140,8 +140,8 @@ static bool gets_through(const struct work *w, struct sim_pkt *pkt)
 	return true;
 }
 
-static inline void arrive(struct engine_thread *et, const struct sim_port *port,
-			  struct sim_pkt *frame, uint16_t number, ps_t at)
+static inline void fault_arrive(struct engine_thread *et, const struct sim_port *port,
+				struct sim_pkt *frame, uint16_t number, ps_t at)
 {
 	frame->port = port->peer_place;
 	frame->number = number;
@@ -153,25 +153,26 @@ static inline void arrive(struct engine_thread *et, const struct sim_port *port,
 }
 
 /* A copy of @pkt reaches the other end of @port. */
-static void deliver(struct engine_thread *et, const struct sim_port *port,
-		    const struct sim_pkt *pkt, uint16_t number, ps_t at)
+static void fault_deliver(struct engine_thread *et, const struct sim_port *port,
+			  const struct sim_pkt *pkt, uint16_t number, ps_t at)
 {
 	struct sim_pkt *frame = engine_frame_get(et);
 
 	if (!frame)
 		return;
 	*frame = *pkt;
-	arrive(et, port, frame, number, at);
+	fault_arrive(et, port, frame, number, at);
 }
 
-static void send_again(const struct work *w, const struct sim_pkt *pkt, ps_t at, uint16_t number)
+static void fault_send_again(const struct work *w, const struct sim_pkt *pkt, ps_t at,
+			     uint16_t number)
 {
 	const struct sim_body_ops *body = w->et->pub.sim->params.body_ops;
 	struct sim_pkt copy = *pkt;
 
 	w->first->duplicated++;
 	if (pkt->frame != SIM_DATA || body->duplicate(&w->et->pub, pkt, &copy))
-		deliver(w->et, w->port, &copy, number, at);
+		fault_deliver(w->et, w->port, &copy, number, at);
 }
 
 static void send_faulty(struct engine_thread *et, struct sim_port *port, const struct sim_pkt *pkt,
@@ -196,9 +197,9 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 		if (applies(w.fault, pkt, start) &&
 		    happens(&w, DUPLICATE, w.fault->params.duplicate_ppb)) {
 			copy_at += w.fault->params.duplicate_delay;
-			send_again(&w, &own, copy_at, number);
+			fault_send_again(&w, &own, copy_at, number);
 		}
-	deliver(et, port, &own, number, at);
+	fault_deliver(et, port, &own, number, at);
 }
 
 /* How much longer than on a link in order the frame takes, if it starts at @start. */
@@ -254,7 +255,7 @@ __attribute__((noinline)) void sim_engine_send_hooked(struct engine_thread *et,
 	if (port->fault)
 		send_faulty(et, port, pkt, start, at, number);
 	else
-		deliver(et, port, pkt, number, at);
+		fault_deliver(et, port, pkt, number, at);
 }
 
 __attribute__((noinline)) void sim_engine_forward_hooked(struct engine_thread *et,
@@ -262,7 +263,7 @@ __attribute__((noinline)) void sim_engine_forward_hooked(struct engine_thread *e
 							 struct sim_pkt *frame, ps_t start, ps_t at)
 {
 	if (likely(!(port->hooked & ~(SIM_HOOK_WITHIN | SIM_HOOK_OUT)))) {
-		arrive(et, port, frame, (uint16_t)(port->sent_packets - 1), at);
+		fault_arrive(et, port, frame, (uint16_t)(port->sent_packets - 1), at);
 		return;
 	}
 	sim_engine_send_hooked(et, port, frame, start, at);

@@ -24,7 +24,7 @@ struct search {
 	ps_t *look;   /* by the least index of an island: its windows; PS_NEVER: a node alone */
 };
 
-static uint32_t find(struct search *s, uint32_t node)
+static uint32_t island_find(struct search *s, uint32_t node)
 {
 	while (s->of[node] != node) {
 		s->of[node] = s->of[s->of[node]];
@@ -33,9 +33,9 @@ static uint32_t find(struct search *s, uint32_t node)
 	return node;
 }
 
-static void join(struct search *s, uint32_t a, uint32_t b, ps_t look)
+static void island_join(struct search *s, uint32_t a, uint32_t b, ps_t look)
 {
-	const uint32_t x = find(s, a), y = find(s, b), least = x < y ? x : y;
+	const uint32_t x = island_find(s, a), y = island_find(s, b), least = x < y ? x : y;
 
 	look = s->look[x] < look ? s->look[x] : look;
 	s->look[least] = s->look[y] < look ? s->look[y] : look;
@@ -62,14 +62,14 @@ static u128 try(struct search *s, ps_t below, ps_t look)
 		s->look[i] = PS_NEVER;
 	}
 	for (uint32_t i = 0; i < sim->part_count; i++)
-		join(s, sim->parts[i].lead->index, sim->parts[i].node->index, PS_NEVER);
+		island_join(s, sim->parts[i].lead->index, sim->parts[i].node->index, PS_NEVER);
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		if (sim->links[i].delay < below)
-			join(s, sim->links[i].ends[0]->index, sim->links[i].ends[1]->index,
-			     ahead(sim, &sim->links[i]));
+			island_join(s, sim->links[i].ends[0]->index, sim->links[i].ends[1]->index,
+				    ahead(sim, &sim->links[i]));
 	for (uint32_t i = 0; i < sim->link_count; i++)
 		for (int end = 0; end < 2; end++) {
-			const ps_t own = s->look[find(s, sim->links[i].ends[end]->index)];
+			const ps_t own = s->look[island_find(s, sim->links[i].ends[end]->index)];
 
 			cost += own == PS_NEVER ? PS_S / look : PS_S / own * 5 / 4;
 		}
@@ -91,7 +91,7 @@ static ps_t limited(const struct sim *sim, ps_t look)
 }
 
 /* The links that are no shorter than this are those between islands. @delays are in order. */
-static ps_t choose(struct search *s, const ps_t *delays, ps_t *ret_look)
+static ps_t island_choose(struct search *s, const ps_t *delays, ps_t *ret_look)
 {
 	const uint32_t links = s->sim->link_count;
 	ps_t best = delays[0];
@@ -116,26 +116,26 @@ static ps_t choose(struct search *s, const ps_t *delays, ps_t *ret_look)
 	return best;
 }
 
-static uint32_t count(struct search *s)
+static uint32_t island_count_all(struct search *s)
 {
 	uint32_t islands = 0;
 
 	for (uint32_t i = 0; i < s->sim->node_count; i++)
-		islands += find(s, i) == i && s->look[i] != PS_NEVER;
+		islands += island_find(s, i) == i && s->look[i] != PS_NEVER;
 	return islands;
 }
 
 /* Keeps what the last try() has found. */
-static int keep(struct sim *sim, struct search *s)
+static int island_keep(struct sim *sim, struct search *s)
 {
-	const uint32_t islands = count(s);
+	const uint32_t islands = island_count_all(s);
 
 	sim->islands = util_calloc((size_t)islands + 1, sizeof(*sim->islands));
 	if (!sim->islands)
 		return -ENOMEM;
 	sim->island_count = islands;
 	for (uint32_t i = 0; i < sim->node_count; i++)
-		s->of[i] = find(s, i);
+		s->of[i] = island_find(s, i);
 	for (uint32_t i = 0; i < sim->node_count; i++)
 		if (s->look[s->of[i]] == PS_NEVER)
 			s->of[i] = UINT32_MAX;
@@ -160,9 +160,9 @@ int sim_engine_find_islands(struct sim *sim)
 
 		qsort(delays, sim->link_count, sizeof(*delays), compare_delays);
 		sim->delay_min = delays[0];
-		below = choose(&s, delays, &sim->look);
+		below = island_choose(&s, delays, &sim->look);
 		try(&s, below, sim->look);
-		if (count(&s) > UINT16_MAX) { /* no room for their numbers */
+		if (island_count_all(&s) > UINT16_MAX) { /* no room for their numbers */
 			sim->look = limited(sim, delays[0]);
 			try(&s, delays[0], sim->look);
 		}
@@ -172,7 +172,7 @@ int sim_engine_find_islands(struct sim *sim)
 			s.look[i] = PS_NEVER;
 		}
 	}
-	ret = ret ? ret : keep(sim, &s);
+	ret = ret ? ret : island_keep(sim, &s);
 	sim->island_look = s.look;
 	util_free(delays);
 	return ret;

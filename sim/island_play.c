@@ -14,7 +14,7 @@ enum { ROOM = 8 }; /* for so many that arrive, at first */
 /* ---- whose turn is next ---- */
 
 /* Something is to be done at @slot at @at, perhaps before all that was known. */
-static inline void advance(struct island *island, uint32_t slot, ps_t at)
+static inline void island_play_advance(struct island *island, uint32_t slot, ps_t at)
 {
 	ps_t *next = island->next;
 
@@ -93,7 +93,7 @@ void sim_engine_island_post(struct island *island, uint32_t slot, struct sim_pkt
 		heap[i] = heap[(i - 1) / 2];
 	heap[i] = (struct arrival){at, frame};
 	heap[++member->inner_count].at = PS_NEVER;
-	advance(island, slot, at);
+	island_play_advance(island, slot, at);
 }
 
 /* Takes the first out of @heap, of which @count are left. */
@@ -134,7 +134,7 @@ static void post_outer(struct engine_thread *et, struct island *island, uint32_t
 	member->outer[count].at = PS_NEVER;
 	member->outer_first = 0;
 	member->outer_count = count;
-	advance(island, slot, member->outer[0].at);
+	island_play_advance(island, slot, member->outer[0].at);
 }
 
 /* All that arrives before @until goes to own->arrivals. */
@@ -169,7 +169,7 @@ ps_t sim_engine_island_wake(struct island *island, uint32_t slot, ps_t at)
 
 	if (at < member->wake)
 		member->wake = at;
-	advance(island, slot, at);
+	island_play_advance(island, slot, at);
 	return member->wake;
 }
 
@@ -193,7 +193,7 @@ static void turn(struct island *island, uint32_t slot, ps_t until)
 	put_back(island, slot, member->wake < next ? member->wake : next);
 }
 
-static inline ps_t after(ps_t at, ps_t delay)
+static inline ps_t island_play_after(ps_t at, ps_t delay)
 {
 	return PS_NEVER - at > delay ? at + delay : PS_NEVER;
 }
@@ -205,12 +205,12 @@ static inline ps_t answer_starts(const struct island *island, uint32_t slot, ps_
 				 const struct sim_port *near, const struct sim_port *far)
 {
 	const ps_t look = island->look, next = island->next[island->count + near->peer_slot];
-	ps_t start = after(near->free_at > at ? near->free_at : at, look);
+	ps_t start = island_play_after(near->free_at > at ? near->free_at : at, look);
 
 	if (next < start)
 		start = next;
-	if (start > after(at, look)) {
-		const ps_t others = after(first_other(island, slot), look);
+	if (start > island_play_after(at, look)) {
+		const ps_t others = island_play_after(first_other(island, slot), look);
 
 		start = others < start ? others : start;
 	}
@@ -225,7 +225,7 @@ static inline ps_t horizon(const struct island *island, uint32_t slot, ps_t at, 
 	const ps_t start = member->link_count > 1
 				   ? at
 				   : answer_starts(island, slot, at, member->near, member->far);
-	const ps_t heard = after(start, island->look);
+	const ps_t heard = island_play_after(start, island->look);
 
 	return heard < until ? heard : until;
 }

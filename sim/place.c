@@ -43,7 +43,7 @@ static int find_neighbours(const struct sim *sim, struct places *p)
 }
 
 /* @node, and whoever has only waited for it. */
-static void place(const struct sim *sim, struct places *p, uint32_t index)
+static void sim_place(const struct sim *sim, struct places *p, uint32_t index)
 {
 	uint32_t next = p->count;
 
@@ -72,10 +72,10 @@ int sim_engine_place(const struct sim *sim, struct sim_node **ret_order)
 
 	for (uint32_t i = 0; ret == 0 && i < sim->node_count; i++)
 		if (p.first[i + 1] - p.first[i] <= 1 && !p.done[i])
-			place(sim, &p, i);
+			sim_place(sim, &p, i);
 	for (uint32_t i = 0; ret == 0 && i < sim->node_count; i++)
 		if (!p.done[i])
-			place(sim, &p, i);
+			sim_place(sim, &p, i);
 	util_free(p.first);
 	util_free(p.neighbour);
 	util_free(p.placed);

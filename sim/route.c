@@ -118,7 +118,7 @@ static int number_groups(struct sim_routes *r)
 /* ---- shortest paths ---- */
 
 /* Distances of all nodes to @root; only switches pass on. */
-static void measure(struct sim_routes *r, uint32_t root)
+static void route_measure(struct sim_routes *r, uint32_t root)
 {
 	uint32_t head = 0, tail = 0;
 
@@ -280,7 +280,7 @@ static int fill_tables(struct sim_routes *r)
 	if (!r->memory)
 		return -ENOMEM;
 	for (uint32_t g = 0; g < r->group_count; g++) {
-		measure(r, r->group_root[g]);
+		route_measure(r, r->group_root[g]);
 		for (uint32_t i = 0; ret == 0 && i < r->node_count; i++)
 			ret = entry_for(r, sim_node_at(r->sim, i), r->group_root[g],
 					&r->memory[(size_t)i * r->group_count + g]);
@@ -307,7 +307,7 @@ void sim_routes_polarise(struct sim_routes *routes)
 			(struct util_key){.k0 = sim_seed(routes->sim), .k1 = 4}, NULL, 0);
 }
 
-static void apply(struct sim_routes *r, const struct override *o)
+static void route_apply(struct sim_routes *r, const struct override *o)
 {
 	r->memory[(size_t)o->at * r->group_count + o->group] = o->port;
 }
@@ -328,13 +328,13 @@ int sim_route_override(struct sim_routes *routes, const struct sim_node *at,
 	routes->overrides = overrides;
 	overrides[routes->override_count] =
 		(struct override){.at = rank(routes, at), .group = group, .port = (uint16_t)port};
-	apply(routes, &overrides[routes->override_count++]);
+	route_apply(routes, &overrides[routes->override_count++]);
 	return 0;
 }
 
 /* Groups and addresses, no ways yet. */
-static int make(const struct sim *sim, const struct sim_node_ops *switch_ops,
-		struct sim_routes **ret_routes)
+static int route_make(const struct sim *sim, const struct sim_node_ops *switch_ops,
+		      struct sim_routes **ret_routes)
 {
 	const uint32_t count = sim_node_count(sim);
 	struct sim_routes *r = util_calloc(1, sizeof(*r));
@@ -365,7 +365,7 @@ int sim_routes_create(const struct sim *sim, const struct sim_node_ops *switch_o
 		      struct sim_routes **ret_routes)
 {
 	struct sim_routes *r;
-	int ret = make(sim, switch_ops, &r);
+	int ret = route_make(sim, switch_ops, &r);
 
 	ret = ret ? ret : fill_tables(r);
 	if (ret)
@@ -404,7 +404,7 @@ static void take_overrides(struct sim_routes *r, const struct sim_routes *from)
 		const struct override *o = &from->overrides[i];
 
 		if (!is_cut(r, sim_node_at(r->sim, o->at), o->port))
-			apply(r, o);
+			route_apply(r, o);
 	}
 }
 
@@ -412,7 +412,7 @@ int sim_routes_without(const struct sim_routes *routes, const struct sim_port *c
 		       uint32_t count, struct sim_routes **ret_routes)
 {
 	struct sim_routes *r;
-	int ret = make(routes->sim, routes->switch_ops, &r);
+	int ret = route_make(routes->sim, routes->switch_ops, &r);
 
 	ret = ret ? ret : mark_cuts(r, cuts, count);
 	if (!ret) {

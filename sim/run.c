@@ -106,7 +106,7 @@ bool sim_engine_next_window(struct sim *sim)
 	return true;
 }
 
-static void ask(const struct sim *sim, const struct sim_node *node, uint64_t window)
+static void sim_run_ask(const struct sim *sim, const struct sim_node *node, uint64_t window)
 {
 	struct engine_thread *et = &sim->threads[node->thread];
 	struct island *island = node->island ? &sim->islands[node->island - 1] : NULL;
@@ -117,7 +117,7 @@ static void ask(const struct sim *sim, const struct sim_node *node, uint64_t win
 }
 
 /* Everyone is asked in the first window of a run. */
-static bool begin(struct sim *sim, ps_t until)
+static bool sim_run_begin(struct sim *sim, ps_t until)
 {
 	const uint64_t window = window_left(sim);
 
@@ -127,7 +127,7 @@ static bool begin(struct sim *sim, ps_t until)
 	sim->stop = 0;
 	sim->running = true;
 	for (uint32_t i = 0; i < sim->node_count; i++)
-		ask(sim, sim->nodes[i], window);
+		sim_run_ask(sim, sim->nodes[i], window);
 	enter_window(sim, window);
 	return true;
 }
@@ -145,7 +145,7 @@ KEPT_APART int sim_run(struct sim *sim, ps_t until)
 	CHECK(sim->sealed);
 	CHECK(!sim->running);
 	CHECK(!sim->finished);
-	if (!begin(sim, until))
+	if (!sim_run_begin(sim, until))
 		return 0;
 	if (sim->params.thread_count > 1)
 		ret = sim_engine_run_threads(sim);

@@ -121,7 +121,7 @@ static void number_islands(struct sim *sim, struct sim_node *const *order)
 
 /* To which thread each node belongs: contiguous parts of about equal numbers of ports. Islands stay
  * whole. */
-static void share_out(struct sim *sim, struct sim_node *const *order)
+static void seal_share_out(struct sim *sim, struct sim_node *const *order)
 {
 	const uint32_t threads = sim->params.thread_count;
 	const uint64_t total = sim->node_count + 2 * (uint64_t)sim->link_count;
@@ -197,7 +197,7 @@ static int assign_slots(struct sim *sim)
 		sim->nodes[i]->slot = 0;
 	if (ret == 0) {
 		number_islands(sim, order);
-		share_out(sim, order);
+		seal_share_out(sim, order);
 		sim->slot_count = number_slots(sim, order);
 		sim->by_slot = util_calloc(sim->slot_count + 1, sizeof(*sim->by_slot));
 		ret = sim->by_slot ? 0 : -ENOMEM;
@@ -263,8 +263,8 @@ static struct sim_port *give_ports(const struct sim *sim, struct sim_node *node,
 	return behind;
 }
 
-static uint16_t place_of(const struct sim *sim, const struct sim_node *node,
-			 const struct sim_port *port)
+static uint16_t seal_place_of(const struct sim *sim, const struct sim_node *node,
+			      const struct sim_port *port)
 {
 	const ptrdiff_t place = port - sim->nodes[engine_lead(sim, node)]->ports;
 
@@ -304,7 +304,8 @@ static int lay_out_ports(struct sim *sim)
 		}
 		for (int end = 0; end < 2; end++) {
 			port[end]->peer_port = port[1 - end]->index;
-			port[end]->peer_place = place_of(sim, link->ends[1 - end], port[1 - end]);
+			port[end]->peer_place =
+				seal_place_of(sim, link->ends[1 - end], port[1 - end]);
 		}
 	}
 	for (size_t i = 0; i < count; i++)
@@ -332,7 +333,7 @@ static uint32_t choose_reach(const struct sim *sim, ps_t look)
 }
 
 /* Inboxes and bitmaps for @slots nodes. 0 or -ENOMEM. */
-static int lay_out(struct engine_thread *et, ps_t look, uint32_t inbox_slots, uint32_t slots)
+static int seal_lay_out(struct engine_thread *et, ps_t look, uint32_t inbox_slots, uint32_t slots)
 {
 	const size_t words = slots / 64 + 1, boxes = (size_t)inbox_slots * (slots + 1);
 
@@ -378,7 +379,8 @@ static int thread_init(struct sim *sim, uint32_t number)
 			      sim->store.count_max / CHUNK_KEYS +
 				      (uint64_t)INBOX_SLOTS_MAX * (sim->slot_count + 1) * 2 + 2);
 	et->spill = ret == 0 ? util_arena_get(&et->own_chunks) : NULL;
-	ret = ret ? ret : lay_out(et, sim->look, choose_reach(sim, sim->look), sim->slot_count);
+	ret = ret ? ret
+		  : seal_lay_out(et, sim->look, choose_reach(sim, sim->look), sim->slot_count);
 	return ret ? ret : sim_engine_make_room(et, CHUNK_KEYS);
 }
 

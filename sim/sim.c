@@ -82,7 +82,7 @@ struct sim *sim_create(const struct sim_params *params)
 	return sim;
 }
 
-static int grow(void **array, uint32_t count, uint32_t *max, size_t bytes)
+static int sim_grow(void **array, uint32_t count, uint32_t *max, size_t bytes)
 {
 	uint32_t more = *max ? *max * 2 : 16;
 	void *grown;
@@ -109,7 +109,7 @@ int sim_add_node(struct sim *sim, struct sim_node *node)
 
 	CHECK(!sim->sealed);
 	CHECK(node->ops != NULL);
-	ret = grow(&array, sim->node_count, &sim->node_max, sizeof(*sim->nodes));
+	ret = sim_grow(&array, sim->node_count, &sim->node_max, sizeof(*sim->nodes));
 	sim->nodes = array;
 	if (ret == 0)
 		ret = id_set_add(&sim->ids, util_hash_name(node->name));
@@ -133,7 +133,7 @@ int sim_add_part(struct sim *sim, struct sim_node *lead, struct sim_node *part)
 
 	CHECK(!sim->sealed);
 	CHECK(lead->sim == sim && part->sim == sim);
-	ret = grow(&array, sim->part_count, &sim->part_max, sizeof(*sim->parts));
+	ret = sim_grow(&array, sim->part_count, &sim->part_max, sizeof(*sim->parts));
 	sim->parts = array;
 	if (ret == 0)
 		sim->parts[sim->part_count++] = (struct part){lead, part, NULL};
@@ -152,7 +152,7 @@ int sim_add_link(struct sim *sim, struct sim_node *a, struct sim_node *b,
 	CHECK(!sim->sealed);
 	if (a == b || a->sim != sim || b->sim != sim || params->delay < 1 || params->rate_bps < 1)
 		return -EINVAL;
-	ret = grow(&array, sim->link_count, &sim->link_max, sizeof(*sim->links));
+	ret = sim_grow(&array, sim->link_count, &sim->link_max, sizeof(*sim->links));
 	sim->links = array;
 	if (ret != 0)
 		return ret;
@@ -177,7 +177,7 @@ int sim_add_link(struct sim *sim, struct sim_node *a, struct sim_node *b,
 
 /* ---- the end ---- */
 
-static void release(struct engine_thread *et, struct sim_pkt *pkt)
+static void sim_release(struct engine_thread *et, struct sim_pkt *pkt)
 {
 	if (pkt->frame == SIM_DATA)
 		et->pub.sim->params.body_ops->release(&et->pub, pkt);
@@ -191,7 +191,7 @@ static void release_inbox(struct engine_thread *et, struct inbox *box)
 		const uint32_t count = engine_chunk_keys(box, chunk, &next);
 
 		for (uint32_t i = 0; i < count; i++)
-			release(et, engine_frame_of(et, chunk->keys[i]));
+			sim_release(et, engine_frame_of(et, chunk->keys[i]));
 	}
 }
 
@@ -206,7 +206,7 @@ static void thread_release(struct engine_thread *et)
 	for (size_t i = 0; i < (et->window_mask + 1) * (et->slot_count + 1); i++)
 		release_inbox(et, &et->inboxes[0][i]);
 	for (uint32_t i = 0; i < et->far_frame_count; i++)
-		release(et, &et->store[et->far_frames[i].number]);
+		sim_release(et, &et->store[et->far_frames[i].number]);
 }
 
 static void island_release(struct island *island)
@@ -219,9 +219,9 @@ static void island_release(struct island *island)
 		const struct member *member = &island->members[i];
 
 		for (uint32_t k = 0; k < member->inner_count; k++)
-			release(&island->own, member->inner[k].frame);
+			sim_release(&island->own, member->inner[k].frame);
 		for (uint32_t k = member->outer_first; k < member->outer_count; k++)
-			release(&island->own, member->outer[k].frame);
+			sim_release(&island->own, member->outer[k].frame);
 	}
 }
 

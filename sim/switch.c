@@ -215,7 +215,7 @@ const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw)
 	return &sw->stats;
 }
 
-static uint32_t port_of(const struct sim_switch *sw, const char *link)
+static uint32_t sim_switch_port_of(const struct sim_switch *sw, const char *link)
 {
 	uint32_t p = 0;
 
@@ -227,7 +227,7 @@ static uint32_t port_of(const struct sim_switch *sw, const char *link)
 bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out,
 		      uint8_t priority)
 {
-	const uint32_t from = port_of(sw, in), to = port_of(sw, out);
+	const uint32_t from = sim_switch_port_of(sw, in), to = sim_switch_port_of(sw, out);
 	const struct sim_class *class;
 	const struct sim_pkt *pkt;
 

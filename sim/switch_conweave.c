@@ -7,7 +7,7 @@
  * finds one. What finds none stays on its way, or arrives as it comes. */
 enum { PROBES = 64 };
 
-static uint8_t after(uint8_t epoch)
+static uint8_t switch_conweave_after(uint8_t epoch)
 {
 	return (uint8_t)((epoch + 1u) & 3u);
 }
@@ -48,7 +48,7 @@ void sim_conweave_destroy(struct sim_conweave *conweave)
 
 /* ---- tables of flows ---- */
 
-static struct sim_conweave_key key_of(const struct sim_pkt *pkt)
+static struct sim_conweave_key switch_conweave_key_of(const struct sim_pkt *pkt)
 {
 	return (struct sim_conweave_key){
 		.dst = pkt->dst, .hash = pkt->flow_hash, .priority = pkt->priority};
@@ -60,19 +60,20 @@ static struct sim_conweave_key key_in(const struct sim_note *note)
 		.dst = note->dst, .hash = note->flow_hash, .priority = note->priority};
 }
 
-static bool same(const struct sim_conweave_key *a, const struct sim_conweave_key *b)
+static bool switch_conweave_same(const struct sim_conweave_key *a, const struct sim_conweave_key *b)
 {
 	return a->dst == b->dst && a->hash == b->hash && a->priority == b->priority;
 }
 
-static uint32_t place_of(const struct sim_conweave *conweave, const struct sim_conweave_key *key)
+static uint32_t switch_conweave_place_of(const struct sim_conweave *conweave,
+					 const struct sim_conweave_key *key)
 {
 	const u128 x = (u128)((uint64_t)key->dst << 32 | key->hash) * 0x9e3779b97f4a7c15u;
 
 	return (uint32_t)((uint64_t)x ^ (uint64_t)(x >> 64) ^ key->priority) % conweave->places;
 }
 
-static bool is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
+static bool switch_conweave_is_over(const struct sim_switch *sw, ps_t last_at, ps_t at)
 {
 	return at - last_at > sw->more->params.conweave.expiry;
 }
@@ -84,7 +85,7 @@ static struct sim_conweave_tx *find_tx(struct sim_switch *sw, const struct sim_c
 				       ps_t at, bool add)
 {
 	const struct sim_conweave *conweave = sw->more->conweave;
-	const uint32_t first = place_of(conweave, key);
+	const uint32_t first = switch_conweave_place_of(conweave, key);
 	struct sim_conweave_tx *free = NULL;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
@@ -94,9 +95,10 @@ static struct sim_conweave_tx *find_tx(struct sim_switch *sw, const struct sim_c
 			free = tx;
 			break;
 		}
-		if (same(&tx->key, key))
+		if (switch_conweave_same(&tx->key, key))
 			return tx;
-		if (is_over(sw, tx->last_at, at) && (!free || tx->last_at < free->last_at))
+		if (switch_conweave_is_over(sw, tx->last_at, at) &&
+		    (!free || tx->last_at < free->last_at))
 			free = tx;
 	}
 	if (!add || !free)
@@ -109,7 +111,7 @@ static struct sim_conweave_rx *find_rx(struct sim_switch *sw, const struct sim_c
 				       ps_t at)
 {
 	const struct sim_conweave *conweave = sw->more->conweave;
-	const uint32_t first = place_of(conweave, key);
+	const uint32_t first = switch_conweave_place_of(conweave, key);
 	struct sim_conweave_rx *free = NULL;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
@@ -119,9 +121,9 @@ static struct sim_conweave_rx *find_rx(struct sim_switch *sw, const struct sim_c
 			free = rx;
 			break;
 		}
-		if (same(&rx->key, key))
+		if (switch_conweave_same(&rx->key, key))
 			return rx;
-		if (rx->count == 0 && is_over(sw, rx->last_at, at) &&
+		if (rx->count == 0 && switch_conweave_is_over(sw, rx->last_at, at) &&
 		    (!free || rx->last_at < free->last_at))
 			free = rx;
 	}
@@ -166,7 +168,7 @@ static bool is_among(const uint16_t *set, uint32_t count, uint32_t port)
 	return false;
 }
 
-static void ask(struct sim_conweave_tx *tx, ps_t at, struct sim_note *ret_note)
+static void switch_conweave_ask(struct sim_conweave_tx *tx, ps_t at, struct sim_note *ret_note)
 {
 	tx->state = SIM_WEAVE_ASKING;
 	tx->round++;
@@ -187,7 +189,7 @@ static bool is_late(const struct sim_switch *sw, const struct sim_conweave_tx *t
 bool sim_conweave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
 			uint32_t count, uint32_t *ret_way, struct sim_note *ret_note)
 {
-	const struct sim_conweave_key key = key_of(pkt);
+	const struct sim_conweave_key key = switch_conweave_key_of(pkt);
 	struct sim_conweave_tx *tx = find_tx(sw, &key, pkt->at, true);
 	uint32_t way;
 
@@ -200,7 +202,8 @@ bool sim_conweave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16
 		*ret_way = set[sim_route_pick(sw->table.key, pkt->flow_hash, count)];
 		return false;
 	}
-	if (!tx->used || is_over(sw, tx->last_at, pkt->at) || !is_among(set, count, tx->way)) {
+	if (!tx->used || switch_conweave_is_over(sw, tx->last_at, pkt->at) ||
+	    !is_among(set, count, tx->way)) {
 		/* Nothing of it is on the way any more, or what is will not come. */
 		if (draw_way(sw, pkt, set, count, &way) || !tx->used ||
 		    !is_among(set, count, tx->way))
@@ -214,20 +217,20 @@ bool sim_conweave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16
 	pkt->epoch = tx->epoch & 3u;
 	ret_note->epoch = tx->epoch;
 	*ret_way = tx->way;
-	if (tx->state == SIM_WEAVE_CLEARING && is_over(sw, tx->asked_at, pkt->at))
+	if (tx->state == SIM_WEAVE_CLEARING && switch_conweave_is_over(sw, tx->asked_at, pkt->at))
 		tx->state = SIM_WEAVE_STABLE;
 	if (tx->state == SIM_WEAVE_STABLE) {
-		ask(tx, pkt->at, ret_note);
+		switch_conweave_ask(tx, pkt->at, ret_note);
 	} else if (is_late(sw, tx, pkt->at)) {
 		if (!draw_way(sw, pkt, set, count, &way) || way == tx->way) {
-			ask(tx, pkt->at, ret_note);
+			switch_conweave_ask(tx, pkt->at, ret_note);
 			return true;
 		}
 		ret_note->kind = SIM_NOTE_TAIL;
 		ret_note->way = tx->way = (uint16_t)way;
 		tx->state = SIM_WEAVE_CLEARING;
 		tx->asked_at = pkt->at;
-		tx->epoch = after(tx->epoch);
+		tx->epoch = switch_conweave_after(tx->epoch);
 		sw->more->conweave->stats.rerouted++;
 	}
 	return ret_note->kind != SIM_NOTE_NONE;
@@ -249,15 +252,15 @@ static void hear_answer(struct sim_switch *sw, const struct sim_note *note, ps_t
 		if (at - tx->asked_at < conweave->rtt[group])
 			conweave->rtt[group] = at - tx->asked_at;
 	} else if (tx && note->kind == SIM_NOTE_CLEAR && tx->state == SIM_WEAVE_CLEARING &&
-		   tx->epoch == after(note->epoch)) {
+		   tx->epoch == switch_conweave_after(note->epoch)) {
 		tx->state = SIM_WEAVE_STABLE;
 	}
 }
 
 /* ---- the receiver's ---- */
 
-static void answer(const struct sim_conweave_rx *rx, enum sim_note_kind kind, uint8_t epoch,
-		   struct sim_note *ret_note)
+static void switch_conweave_answer(const struct sim_conweave_rx *rx, enum sim_note_kind kind,
+				   uint8_t epoch, struct sim_note *ret_note)
 {
 	*ret_note = (struct sim_note){.kind = (uint8_t)kind,
 				      .epoch = epoch,
@@ -271,7 +274,7 @@ static void answer(const struct sim_conweave_rx *rx, enum sim_note_kind kind, ui
 bool sim_conweave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_conweave_rx **ret_rx,
 		       struct sim_note *ret_note)
 {
-	const struct sim_conweave_key key = key_of(pkt);
+	const struct sim_conweave_key key = switch_conweave_key_of(pkt);
 	const uint8_t epoch = pkt->epoch;
 	struct sim_conweave_rx *rx = find_rx(sw, &key, pkt->at);
 	uint32_t ahead;
@@ -286,7 +289,8 @@ bool sim_conweave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_co
 	/* What was lost sight of begins where it is now. But the next epoch is waited for however
 	 * long nothing came: after a pause, too, frames may overtake those that left before
 	 * them. */
-	if (rx->count == 0 && (ahead == 2 || (ahead == 3 && is_over(sw, rx->last_at, pkt->at)))) {
+	if (rx->count == 0 &&
+	    (ahead == 2 || (ahead == 3 && switch_conweave_is_over(sw, rx->last_at, pkt->at)))) {
 		rx->epoch = epoch;
 		ahead = 0;
 	}
@@ -294,7 +298,7 @@ bool sim_conweave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_co
 	if (pkt->ecn == 3 && rx->known >> epoch & 1 &&
 	    pkt->at - rx->notified_at >= sw->more->params.conweave.busy / 2) {
 		rx->notified_at = pkt->at;
-		answer(rx, SIM_NOTE_BUSY, epoch, ret_note);
+		switch_conweave_answer(rx, SIM_NOTE_BUSY, epoch, ret_note);
 	}
 	if (ahead == 0 && rx->count > 0)
 		rx->resume_at = pkt->at + sw->more->params.conweave.resume;
@@ -326,7 +330,7 @@ void sim_conweave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t 
 		       struct sim_conweave_rx **ret_rx, struct sim_note *ret_note)
 {
 	const struct sim_conweave_key key = key_in(note);
-	const uint8_t next = after(note->epoch);
+	const uint8_t next = switch_conweave_after(note->epoch);
 	struct sim_conweave_rx *rx;
 
 	*ret_rx = NULL;
@@ -343,13 +347,13 @@ void sim_conweave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t 
 	if (note->kind == SIM_NOTE_REQUEST) {
 		rx->ways[note->epoch] = note->way;
 		rx->known |= (uint8_t)(1u << note->epoch);
-		answer(rx, SIM_NOTE_REPLY, note->epoch, ret_note);
+		switch_conweave_answer(rx, SIM_NOTE_REPLY, note->epoch, ret_note);
 		ret_note->round = note->round;
 		return;
 	}
 	rx->ways[next] = note->way;
 	rx->known = (uint8_t)(1u << note->epoch | 1u << next);
-	answer(rx, SIM_NOTE_CLEAR, note->epoch, ret_note);
+	switch_conweave_answer(rx, SIM_NOTE_CLEAR, note->epoch, ret_note);
 	if (rx->epoch != note->epoch)
 		return; /* it was not waited for any more */
 	if (rx->count > 0)
@@ -389,6 +393,6 @@ struct sim_pkt *sim_conweave_let_go(struct sim_conweave *conweave, struct sim_co
 	*ret_count = rx->count;
 	conweave->kept_count -= rx->count;
 	rx->count = 0;
-	rx->epoch = after(rx->epoch);
+	rx->epoch = switch_conweave_after(rx->epoch);
 	return rx->head;
 }

@@ -28,7 +28,8 @@ int sim_switch_turns_init(struct sim_switch *sw)
 	return more->turns ? 0 : -ENOMEM;
 }
 
-static uint32_t head_bytes(const struct sim_switch *sw, const struct sim_port *port, uint32_t queue)
+static uint32_t switch_ets_head_bytes(const struct sim_switch *sw, const struct sim_port *port,
+				      uint32_t queue)
 {
 	return class_of(sw, port->index, queue)->head->bytes;
 }
@@ -41,7 +42,7 @@ static void skip_rounds(struct sim_switch *sw, const struct sim_port *port, stru
 
 	for (uint32_t rest = ready; rest; rest &= rest - 1) {
 		const uint32_t q = (uint32_t)__builtin_ctz(rest);
-		const uint32_t lack = head_bytes(sw, port, q) - turns->deficit[q];
+		const uint32_t lack = switch_ets_head_bytes(sw, port, q) - turns->deficit[q];
 		const uint32_t rounds = (lack - 1) / sw->more->quantum[q];
 
 		least = rounds < least ? rounds : least;
@@ -68,8 +69,8 @@ uint32_t sim_switch_turn(struct sim_switch *sw, const struct sim_port *port, uin
 			if (!turns->begun)
 				turns->deficit[q] += sw->more->quantum[q];
 			turns->begun = true;
-			if (turns->deficit[q] >= head_bytes(sw, port, q)) {
-				turns->deficit[q] -= head_bytes(sw, port, q);
+			if (turns->deficit[q] >= switch_ets_head_bytes(sw, port, q)) {
+				turns->deficit[q] -= switch_ets_head_bytes(sw, port, q);
 				return q;
 			}
 		} else if (class_of(sw, port->index, q)->count == 0) {

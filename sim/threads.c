@@ -30,12 +30,12 @@ struct worker {
 	pthread_t thread;
 };
 
-static bool is_over(const struct barrier *barrier, uint32_t round)
+static bool threads_is_over(const struct barrier *barrier, uint32_t round)
 {
 	return __atomic_load_n(&barrier->round, __ATOMIC_SEQ_CST) != round;
 }
 
-static void let_go(struct barrier *barrier, uint32_t round)
+static void threads_let_go(struct barrier *barrier, uint32_t round)
 {
 	__atomic_store_n(&barrier->waiting, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&barrier->round, round + 1, __ATOMIC_SEQ_CST);
@@ -46,13 +46,13 @@ static void let_go(struct barrier *barrier, uint32_t round)
 static void await(struct barrier *barrier, uint32_t round)
 {
 	for (uint32_t i = 0; i < SPINS + YIELDS; i++) {
-		if (is_over(barrier, round))
+		if (threads_is_over(barrier, round))
 			return;
 		if (i >= SPINS)
 			sched_yield();
 	}
 	__atomic_add_fetch(&barrier->sleeping, 1, __ATOMIC_SEQ_CST);
-	while (!is_over(barrier, round))
+	while (!threads_is_over(barrier, round))
 		syscall(SYS_futex, &barrier->round, FUTEX_WAIT_PRIVATE, round, NULL);
 	__atomic_sub_fetch(&barrier->sleeping, 1, __ATOMIC_SEQ_CST);
 }
@@ -64,14 +64,14 @@ static bool meet(struct barrier *barrier)
 
 	if (__atomic_add_fetch(&barrier->waiting, 1, __ATOMIC_ACQ_REL) == barrier->count) {
 		barrier->go_on = sim_engine_next_window(barrier->sim);
-		let_go(barrier, round);
+		threads_let_go(barrier, round);
 	} else {
 		await(barrier, round);
 	}
 	return barrier->go_on;
 }
 
-static void *work(void *arg)
+static void *threads_work(void *arg)
 {
 	struct worker *worker = arg;
 	struct engine_thread *et = &worker->barrier->sim->threads[worker->number];
@@ -96,10 +96,10 @@ int sim_engine_run_threads(struct sim *sim)
 	for (uint32_t i = 0; i < count; i++)
 		workers[i] = (struct worker){.barrier = &barrier, .number = i};
 	while (started < count &&
-	       pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
+	       pthread_create(&workers[started].thread, NULL, threads_work, &workers[started]) == 0)
 		started++;
 	CHECK(started == count);
-	work(&workers[0]);
+	threads_work(&workers[0]);
 	for (uint32_t i = 1; i < count; i++)
 		pthread_join(workers[i].thread, NULL);
 	util_free(workers);

@@ -99,7 +99,7 @@ static uint64_t *scatter_large(struct engine_thread *et, uint64_t *keys, uint32_
 }
 
 /* @key behind @done keys in order; to[-1] is 0. */
-static inline void insert(uint64_t *to, uint32_t done, uint64_t key)
+static inline void window_insert(uint64_t *to, uint32_t done, uint64_t key)
 {
 	uint64_t *at = to + done;
 
@@ -116,7 +116,7 @@ static inline void sort_nearly(uint64_t *keys, uint32_t count)
 		const uint64_t key = keys[i];
 
 		if (unlikely(key < last))
-			insert(keys, i, key);
+			window_insert(keys, i, key);
 		else
 			last = key;
 	}
@@ -213,7 +213,7 @@ static inline void take_chunk(struct engine_thread *et, struct chunk *chunk, uin
 
 	if (done + count <= SMALL) {
 		for (uint32_t i = 0; i < count; i++)
-			insert(to, i, take_key(et, chunk, i));
+			window_insert(to, i, take_key(et, chunk, i));
 	} else {
 		UNROLL
 		for (uint32_t i = 0; i < count; i++)

@@ -37,7 +37,7 @@ static int print_schema(void)
 	return COMMAND_DONE;
 }
 
-static int check(const struct command_options *options)
+static int tools_check(const struct command_options *options)
 {
 	int ret = options->schema ? print_schema() : COMMAND_DONE;
 
@@ -59,5 +59,5 @@ const struct command command_check = {
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET | COMMAND_SCHEMA,
 	.args_min = 1,
 	.args_max = UINT32_MAX,
-	.run = check,
+	.run = tools_check,
 };

@@ -21,7 +21,7 @@ static int natural_order(const char *a, const char *b)
 	return strcmp(x, y);
 }
 
-static int compare_hosts(const void *a, const void *b, void *context)
+static int graph_compare_hosts(const void *a, const void *b, void *context)
 {
 	const struct topology *topology = context;
 
@@ -38,7 +38,8 @@ static int compare_edges(const void *a, const void *b, void *context)
 	return order ? order : (x->to > y->to) - (x->to < y->to);
 }
 
-static void add(struct graph *graph, uint32_t *fill, uint32_t from, uint32_t to, uint32_t link)
+static void graph_add(struct graph *graph, uint32_t *fill, uint32_t from, uint32_t to,
+		      uint32_t link)
 {
 	graph->edges[graph->first[from] + fill[from]++] = (struct graph_edge){to, link};
 }
@@ -56,8 +57,8 @@ static void lay_edges(struct graph *graph, uint32_t *fill)
 	for (uint32_t i = 0; i < topology->link_count; i++) {
 		const struct topology_link *link = &topology->links[i];
 
-		add(graph, fill, link->a, link->b, i);
-		add(graph, fill, link->b, link->a, i);
+		graph_add(graph, fill, link->a, link->b, i);
+		graph_add(graph, fill, link->b, link->a, i);
 	}
 	for (uint32_t i = 0; i < topology->node_count; i++)
 		qsort_r(graph->edges + graph->first[i], graph->first[i + 1] - graph->first[i],
@@ -84,7 +85,7 @@ int graph_make(struct graph *graph, const struct topology *topology)
 	for (uint32_t i = 0; i < topology->node_count; i++)
 		if (!topology->nodes[i].is_switch)
 			graph->hosts[graph->host_count++] = i;
-	qsort_r(graph->hosts, graph->host_count, sizeof(*graph->hosts), compare_hosts,
+	qsort_r(graph->hosts, graph->host_count, sizeof(*graph->hosts), graph_compare_hosts,
 		(void *)(uintptr_t)topology);
 	return 0;
 }
@@ -162,7 +163,7 @@ struct net {
 	uint32_t arc_count, node_count, source, sink;
 };
 
-static void join(struct net *net, uint32_t a, uint32_t b, uint64_t there, uint64_t back)
+static void graph_join(struct net *net, uint32_t a, uint32_t b, uint64_t there, uint64_t back)
 {
 	const uint32_t n = net->arc_count;
 
@@ -196,7 +197,7 @@ static bool find_levels(struct net *net)
 }
 
 /* As deep as the fabric is wide in links: shortest ways only. */
-static uint64_t push(struct net *net, uint32_t node, uint64_t limit)
+static uint64_t graph_push(struct net *net, uint32_t node, uint64_t limit)
 {
 	if (node == net->sink)
 		return limit;
@@ -207,7 +208,7 @@ static uint64_t push(struct net *net, uint32_t node, uint64_t limit)
 
 		if (arc->room == 0 || net->levels[arc->to] != net->levels[node] + 1)
 			continue;
-		pushed = push(net, arc->to, limit < arc->room ? limit : arc->room);
+		pushed = graph_push(net, arc->to, limit < arc->room ? limit : arc->room);
 		if (pushed == 0)
 			continue;
 		arc->room -= pushed;
@@ -223,13 +224,13 @@ static void lay_net(struct net *net, const struct graph *graph)
 
 	memset(net->heads, 0xff, net->node_count * sizeof(*net->heads));
 	for (uint32_t i = 0; i < topology->link_count; i++)
-		join(net, topology->links[i].a, topology->links[i].b, topology->links[i].rate_bps,
-		     topology->links[i].rate_bps);
+		graph_join(net, topology->links[i].a, topology->links[i].b,
+			   topology->links[i].rate_bps, topology->links[i].rate_bps);
 	for (uint32_t i = 0; i < graph->host_count; i++)
 		if (i < graph->host_count / 2)
-			join(net, net->source, graph->hosts[i], UINT64_MAX / 2, 0);
+			graph_join(net, net->source, graph->hosts[i], UINT64_MAX / 2, 0);
 		else
-			join(net, graph->hosts[i], net->sink, UINT64_MAX / 2, 0);
+			graph_join(net, graph->hosts[i], net->sink, UINT64_MAX / 2, 0);
 }
 
 static uint64_t greatest_flow(struct net *net)
@@ -238,7 +239,7 @@ static uint64_t greatest_flow(struct net *net)
 
 	while (find_levels(net)) {
 		memcpy(net->turns, net->heads, net->node_count * sizeof(*net->turns));
-		while ((pushed = push(net, net->source, UINT64_MAX / 2)) > 0)
+		while ((pushed = graph_push(net, net->source, UINT64_MAX / 2)) > 0)
 			flow += pushed;
 	}
 	return flow;

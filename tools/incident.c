@@ -19,7 +19,7 @@ enum { FOLDERS = sizeof(folders) / sizeof(folders[0]) };
 static const char suffix[] = ".yaml";
 
 /* The i-th folder with @name in it; false: the path would be too long. */
-static bool path_of(size_t i, const char *name, char ret_path[PATH_MAX])
+static bool incident_path_of(size_t i, const char *name, char ret_path[PATH_MAX])
 {
 	char exe[PATH_MAX];
 	const ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -45,7 +45,7 @@ const char *incident_find(const char *name)
 	    snprintf(file, sizeof(file), "%s%s", name, suffix) >= (int)sizeof(file))
 		return NULL;
 	for (size_t i = 0; i < FOLDERS; i++)
-		if (path_of(i, file, path) && access(path, F_OK) == 0)
+		if (incident_path_of(i, file, path) && access(path, F_OK) == 0)
 			return path;
 	return NULL;
 }
@@ -78,7 +78,8 @@ int incident_each(void (*each)(void *owner, const char *name), void *owner)
 	int count = -1;
 
 	for (size_t i = 0; i < FOLDERS && count < 0; i++)
-		count = path_of(i, "", path) ? scandir(path, &entries, is_incident, NULL) : -1;
+		count = incident_path_of(i, "", path) ? scandir(path, &entries, is_incident, NULL)
+						      : -1;
 	if (count < 0)
 		return -errno;
 	for (int i = 0; i < count; i++)

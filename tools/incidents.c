@@ -16,7 +16,7 @@ static FILE *open_incident(const char *name)
 }
 
 /* What its comments say is seen, line by line, up to why. */
-static void print_summary(void *owner, const char *name)
+static void incidents_print_summary(void *owner, const char *name)
 {
 	static const char seen[] = "# Seen: ", why[] = "# Why: ";
 	FILE *file = strstr(name, "-cure") ? NULL : open_incident(name);
@@ -38,7 +38,7 @@ static void print_summary(void *owner, const char *name)
 
 static int print_all(void)
 {
-	const int error = incident_each(print_summary, NULL);
+	const int error = incident_each(incidents_print_summary, NULL);
 
 	if (error == 0)
 		return COMMAND_DONE;

@@ -55,7 +55,7 @@ static int open_program(const char *scenario, const char *run, struct program *r
 	return open_or_check(path, ret_program, ret_error);
 }
 
-static int compare_runs(const void *left, const void *right)
+static int input_compare_runs(const void *left, const void *right)
 {
 	const struct scenario_program *const *a = left, *const *b = right;
 
@@ -75,7 +75,7 @@ static bool open_all(const char *path, const struct scenario *scenario,
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		sorted[i] = &scenario->programs[i];
-	qsort(sorted, count, sizeof(*sorted), compare_runs);
+	qsort(sorted, count, sizeof(*sorted), input_compare_runs);
 	for (uint32_t i = 0; i < count; i++)
 		open_program(path, sorted[i]->run, &ret_programs[sorted[i] - scenario->programs],
 			     error);

@@ -187,7 +187,7 @@ static bool find_holes(struct holes *holes, struct range keep)
 	return file && holes->count > 0 && holes->count < HOLES - 1; /* one more may come */
 }
 
-static void fill(struct range *hole)
+static void tools_load_fill(struct range *hole)
 {
 	void *got = mmap((void *)hole->start, hole->end - hole->start, PROT_NONE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -207,7 +207,7 @@ static void clear(const struct holes *holes)
 			       holes->all[i].end - holes->all[i].start);
 }
 
-static const struct link_map *map_of(void *module)
+static const struct link_map *tools_load_map_of(void *module)
 {
 	struct link_map *map = NULL;
 
@@ -217,7 +217,7 @@ static const struct link_map *map_of(void *module)
 /* Where it was linked to, or in the range for modules. */
 static bool is_fixed(void *module)
 {
-	const struct link_map *map = map_of(module);
+	const struct link_map *map = tools_load_map_of(module);
 
 	return map && (map->l_addr == 0 || (map->l_addr >= SPACE_MODULES &&
 					    map->l_addr < SPACE_MODULES + SPACE_MODULES_BYTES));
@@ -260,7 +260,7 @@ static bool fill_side(struct holes *holes, uintptr_t place, size_t bytes, size_t
 		*side = (struct range){place - room, place};
 	else
 		return false;
-	fill(side);
+	tools_load_fill(side);
 	holes->count++;
 	return true;
 }
@@ -277,20 +277,20 @@ static void *open_at(const char *path, uintptr_t place, size_t bytes, size_t roo
 	spare_begin(&spare);
 	if (find_holes(holes, keep)) {
 		for (uint32_t i = 0; i < holes->count; i++)
-			fill(&holes->all[i]);
+			tools_load_fill(&holes->all[i]);
 		if (room == 0 || fill_side(holes, place, bytes, room))
 			module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		clear(holes);
 	}
 	spare_end(&spare);
-	if (module && map_of(module)->l_addr != place) {
+	if (module && tools_load_map_of(module)->l_addr != place) {
 		dlclose(module);
 		return NULL;
 	}
 	return module;
 }
 
-static uintptr_t place_of(const char *path, uint32_t turn)
+static uintptr_t tools_load_place_of(const char *path, uint32_t turn)
 {
 	const char *slash = strrchr(path, '/');
 	const uint64_t slot = util_hash_name(slash ? slash + 1 : path) + turn;
@@ -324,7 +324,7 @@ static void *open_fixed(const char *path, uintptr_t bytes)
 
 	if (bytes > ROOM || !has_kernel())
 		return NULL;
-	while (place = place_of(path, turn), turn < SLOTS && !is_free(place, bytes))
+	while (place = tools_load_place_of(path, turn), turn < SLOTS && !is_free(place, bytes))
 		turn++; /* another module, whose name has the same hash */
 	holes = malloc(sizeof(*holes));
 	module = holes ? open_at(path, place, bytes, ROOM, holes) : NULL;
@@ -335,7 +335,7 @@ static void *open_fixed(const char *path, uintptr_t bytes)
 	return module;
 }
 
-static struct use *use_of(const struct link_map *map)
+static struct use *tools_load_use_of(const struct link_map *map)
 {
 	for (uint32_t i = 0; i < use_count; i++)
 		if (uses[i].map == map)
@@ -345,7 +345,7 @@ static struct use *use_of(const struct link_map *map)
 
 bool load_use(void *module, uint32_t run)
 {
-	struct use *use = use_of(map_of(module)), *more;
+	struct use *use = tools_load_use_of(tools_load_map_of(module)), *more;
 
 	if (!use || use->run == 0) {
 		more = use ? uses : realloc(uses, (use_count + 1) * sizeof(*uses));
@@ -353,7 +353,7 @@ bool load_use(void *module, uint32_t run)
 			return false;
 		uses = more;
 		use = use ? use : &uses[use_count++];
-		*use = (struct use){map_of(module), run};
+		*use = (struct use){tools_load_map_of(module), run};
 	}
 	return use->run == run;
 }
@@ -368,11 +368,12 @@ void *load_open(const char *path, bool *ret_fixed)
 		module = open_fixed(path, extent.end);
 	if (!module)
 		module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (is_new && module && use_of(map_of(module)))
-		use_of(map_of(module))->run = 0; /* that was another one, which is gone */
+	if (is_new && module && tools_load_use_of(tools_load_map_of(module)))
+		tools_load_use_of(tools_load_map_of(module))->run =
+			0; /* that was another one, which is gone */
 	*ret_fixed = module && space_is_supported() && is_fixed(module);
 	/* With the libraries that it has brought. */
-	for (const struct link_map *map = is_new && module ? map_of(module) : NULL;
+	for (const struct link_map *map = is_new && module ? tools_load_map_of(module) : NULL;
 	     map && space_is_supported(); map = map->l_next)
 		hook_object(map);
 	return module;

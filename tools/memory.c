@@ -32,7 +32,7 @@ static uint32_t memory_count;
 
 /* ---- spaces ---- */
 
-static void close_all(void)
+static void tools_memory_close_all(void)
 {
 	for (uint32_t i = 0; i < memory_count; i++) {
 		space_close(&memories[i].space);
@@ -47,7 +47,7 @@ int memory_open(uint32_t count, size_t stack_bytes)
 {
 	int ret = 0;
 
-	close_all();
+	tools_memory_close_all();
 	memories = calloc((size_t)count + 1, sizeof(*memories));
 	if (!memories)
 		return -ENOMEM;
@@ -58,7 +58,7 @@ int memory_open(uint32_t count, size_t stack_bytes)
 		ret = space_open(&memory->space, memory_count, count, stack_bytes);
 	}
 	if (ret)
-		close_all();
+		tools_memory_close_all();
 	return ret;
 }
 
@@ -87,7 +87,7 @@ static struct memory *owner_of(const void *ptr)
 
 /* ---- the heap ---- */
 
-static void *allocate(struct memory *memory, size_t bytes, size_t align, bool zero)
+static void *tools_memory_allocate(struct memory *memory, size_t bytes, size_t align, bool zero)
 {
 	void *ptr;
 
@@ -100,7 +100,7 @@ static void *allocate(struct memory *memory, size_t bytes, size_t align, bool ze
 }
 
 /* As libc does it: whoever gives back what he has not goes no further. */
-static void refuse(const char *call, const void *ptr)
+static void tools_memory_refuse(const char *call, const void *ptr)
 {
 	fprintf(stderr, "%s(): %p is no block in use\n", call, ptr);
 	abort();
@@ -120,14 +120,14 @@ void memory_free(void *ptr)
 	pthread_mutex_unlock(&memory->lock);
 	/* Outside of ranks: an earlier run in this process, whose memory is gone, is taken down. */
 	if (!ok && task_current())
-		refuse("free", ptr);
+		tools_memory_refuse("free", ptr);
 }
 
 static void *memory_malloc(size_t bytes)
 {
 	struct memory *memory = own();
 
-	return memory ? allocate(memory, bytes, HEAP_ALIGN, false) : malloc(bytes);
+	return memory ? tools_memory_allocate(memory, bytes, HEAP_ALIGN, false) : malloc(bytes);
 }
 
 void *memory_calloc(size_t count, size_t bytes)
@@ -141,7 +141,7 @@ void *memory_calloc(size_t count, size_t bytes)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return allocate(memory, all, HEAP_ALIGN, true);
+	return tools_memory_allocate(memory, all, HEAP_ALIGN, true);
 }
 
 static size_t memory_size(void *ptr)
@@ -168,7 +168,7 @@ static void *memory_realloc(void *ptr, size_t bytes)
 		return realloc(ptr, bytes);
 	before = memory_size(ptr);
 	if (before == 0)
-		refuse("realloc", ptr);
+		tools_memory_refuse("realloc", ptr);
 	if (bytes == 0) {
 		memory_free(ptr);
 		return NULL;
@@ -203,7 +203,7 @@ static void *memory_aligned(size_t align, size_t bytes)
 		errno = EINVAL;
 		return NULL;
 	}
-	return allocate(memory, bytes, align, false);
+	return tools_memory_allocate(memory, bytes, align, false);
 }
 
 static int memory_posix_memalign(void **ret_ptr, size_t align, size_t bytes)
@@ -215,7 +215,7 @@ static int memory_posix_memalign(void **ret_ptr, size_t align, size_t bytes)
 		return posix_memalign(ret_ptr, align, bytes);
 	if (align % sizeof(void *) != 0 || align == 0 || (align & (align - 1)) != 0)
 		return EINVAL;
-	ptr = allocate(memory, bytes, align, false);
+	ptr = tools_memory_allocate(memory, bytes, align, false);
 	if (!ptr)
 		return ENOMEM;
 	*ret_ptr = ptr;

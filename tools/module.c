@@ -52,7 +52,7 @@ static int read_range(const struct module *module, uint64_t offset, uint64_t len
 	return 0;
 }
 
-static int read_header(struct module *module)
+static int module_read_header(struct module *module)
 {
 	struct table header = {.bytes = NULL};
 	const int ret = read_range(module, 0, sizeof(module->header), &header);
@@ -78,7 +78,7 @@ static bool open_file(struct module *module, const char *path)
 static bool is_ours(const ElfW(Ehdr) * header)
 {
 	struct module self = {.fd = -1};
-	bool is_same = open_file(&self, "/proc/self/exe") && read_header(&self) == 0;
+	bool is_same = open_file(&self, "/proc/self/exe") && module_read_header(&self) == 0;
 
 	is_same = is_same && self.header.e_ident[EI_CLASS] == header->e_ident[EI_CLASS] &&
 		  self.header.e_ident[EI_DATA] == header->e_ident[EI_DATA] &&
@@ -199,7 +199,7 @@ int module_check(const char *path, const char *symbol, char *ret_error, size_t r
 	int ret = -ENOEXEC;
 
 	snprintf(ret_error, room, "no shared object");
-	if (!open_file(&module, path) || read_header(&module) != 0 ||
+	if (!open_file(&module, path) || module_read_header(&module) != 0 ||
 	    memcmp(module.header.e_ident, ELFMAG, SELFMAG) != 0 || module.header.e_type != ET_DYN)
 		goto out;
 	if (!is_ours(&module.header)) {

@@ -81,7 +81,7 @@ __attribute__((format(printf, 2, 3))) static int usage(const struct command *com
 
 /* Decimal digits and nothing else; the result is at most INT64_MAX, so that every JSON reader that
  * knows 64 bits has it exactly. */
-static bool number_of(const char *text, uint64_t max, uint64_t *ret_value)
+static bool options_number_of(const char *text, uint64_t max, uint64_t *ret_value)
 {
 	uint64_t value = 0;
 
@@ -118,21 +118,21 @@ static int add_set(struct command_options *options, const char *prefix, const ch
 	return COMMAND_DONE;
 }
 
-static int take(const struct command *command, struct command_options *options,
-		enum command_option option, const char *value)
+static int options_take(const struct command *command, struct command_options *options,
+			enum command_option option, const char *value)
 {
 	uint64_t number;
 
 	switch (option) {
 	case COMMAND_SEED:
-		if (!number_of(value, INT64_MAX, &options->overrides.seed))
+		if (!options_number_of(value, INT64_MAX, &options->overrides.seed))
 			return usage(command,
 				     "--seed: found \"%s\", expected a number from 0 to 2^63 - 1",
 				     value);
 		options->overrides.has_seed = true;
 		return COMMAND_DONE;
 	case COMMAND_THREADS:
-		if (!number_of(value, THREADS_MAX, &number) || number == 0)
+		if (!options_number_of(value, THREADS_MAX, &number) || number == 0)
 			return usage(command,
 				     "--threads: found \"%s\", expected a number from 1 to %d",
 				     value, THREADS_MAX);
@@ -171,7 +171,7 @@ static int take(const struct command *command, struct command_options *options,
 		options->pcap_port = value;
 		return COMMAND_DONE;
 	case COMMAND_JOBS:
-		if (!number_of(value, THREADS_MAX, &number) || number == 0)
+		if (!options_number_of(value, THREADS_MAX, &number) || number == 0)
 			return usage(command,
 				     "--jobs: found \"%s\", expected a number from 1 to %d", value,
 				     THREADS_MAX);
@@ -256,7 +256,7 @@ static int parse_all(const struct command *command, int argc, char **argv,
 			 !(command->options & table[c - 256].option))
 			ret = usage(command, "found \"%s\", expected one of its options", given);
 		else
-			ret = take(command, options, table[c - 256].option, optarg);
+			ret = options_take(command, options, table[c - 256].option, optarg);
 	}
 	for (; !ret && optind < argc; optind++)
 		options->args[options->arg_count++] = argv[optind];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The first line of its text, without the sign of a comment. */
-static void print_summary(const struct profile *profile)
+static void profiles_print_summary(const struct profile *profile)
 {
 	const char *text = profile->text + strspn(profile->text, "# ");
 
@@ -18,7 +18,7 @@ static int print_profiles(const struct command_options *options)
 	const struct profile *profile;
 
 	for (uint32_t i = 0; options->arg_count == 0 && i < profile_count(); i++)
-		print_summary(profile_at(i));
+		profiles_print_summary(profile_at(i));
 	if (options->arg_count == 0)
 		return COMMAND_DONE;
 	profile = profile_find(options->args[0]);

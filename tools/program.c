@@ -36,7 +36,7 @@ struct program_run {
 /* Relative to the executable's folder; the last is for an installed one. */
 static const char *const folders[] = {"", "programs/", "tests/programs/", PROGRAM_LIBEXEC};
 
-static bool find(const char *name, char ret_path[PATH_MAX])
+static bool program_find(const char *name, char ret_path[PATH_MAX])
 {
 	char exe[PATH_MAX];
 	const ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -61,7 +61,7 @@ int program_check(const char *name, char ret_error[PROGRAM_ERROR_MAX])
 {
 	char path[PATH_MAX];
 
-	if (find(name, path) && access(path, R_OK) == 0)
+	if (program_find(name, path) && access(path, R_OK) == 0)
 		return module_check(path, "prog_main", ret_error, PROGRAM_ERROR_MAX);
 	snprintf(ret_error, PROGRAM_ERROR_MAX, "no program \"%s\"", name);
 	return -ENOENT;
@@ -73,7 +73,7 @@ int program_open(struct program *ret_program, const char *name, char ret_error[P
 	void *module, *symbol;
 	bool fixed;
 
-	if (!find(name, path) || access(path, R_OK) != 0) {
+	if (!program_find(name, path) || access(path, R_OK) != 0) {
 		snprintf(ret_error, PROGRAM_ERROR_MAX, "no program \"%s\"", name);
 		return -ENOENT;
 	}
@@ -194,7 +194,7 @@ static bool host_has_lower_rank(const struct program_run_params *params, uint32_
 	return false;
 }
 
-static int spawn(struct program_run *run, uint32_t i)
+static int program_spawn(struct program_run *run, uint32_t i)
 {
 	const struct program_run_params *params = &run->params;
 	struct space *space = params->has_spaces ? memory_space(params->first_space + i) : NULL;
@@ -240,7 +240,7 @@ int program_start(const struct program_run_params *params, struct program_run **
 	run->process = getpid();
 	run->fixed = params->fixed && params->has_spaces;
 	for (uint32_t i = 0; i < params->size && !ret; i++)
-		ret = spawn(run, i);
+		ret = program_spawn(run, i);
 	return ret;
 }
 

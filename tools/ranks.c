@@ -101,7 +101,7 @@ static int start_program(struct ranks *ranks, struct fabric *fabric, uint32_t nu
 	return program_start(&params, &ranks->runs[number]);
 }
 
-static int compare_names(const void *left, const void *right)
+static int ranks_compare_names(const void *left, const void *right)
 {
 	const struct scenario_program *const *a = left, *const *b = right;
 
@@ -119,7 +119,7 @@ static int number_spaces(struct ranks *ranks, uint32_t *ret_count)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		sorted[i] = &scenario->programs[i];
-	qsort(sorted, count, sizeof(*sorted), compare_names);
+	qsort(sorted, count, sizeof(*sorted), ranks_compare_names);
 	*ret_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		ranks->spaces[sorted[i] - scenario->programs] = *ret_count;

@@ -88,7 +88,7 @@ static bool has_hash(const json_t *json, uint64_t hash)
 	return before && strcmp(before, text) == 0;
 }
 
-static int open_folder(struct replay *replay, bool quiet)
+static int replay_open_folder(struct replay *replay, bool quiet)
 {
 	struct command_options options = {.quiet = quiet};
 	char path[PATH_MAX] = "";
@@ -119,7 +119,7 @@ int replay_open(struct replay *replay, const char *name, const struct command_op
 
 	*replay = (struct replay){.name = name};
 	if (stat(name, &stat_of) == 0 && S_ISDIR(stat_of.st_mode)) {
-		ret = open_folder(replay, options->quiet);
+		ret = replay_open_folder(replay, options->quiet);
 	} else {
 		replay->path = strdup(name);
 		ret = replay->path ? command_read(name, options, &replay->scenario)

@@ -77,13 +77,13 @@ static int write_origin(FILE *file, const void *owner)
 	return replay_write(run->options, &run->scenario, file);
 }
 
-static int write_report(FILE *file, const void *owner)
+static int tools_run_write_report(FILE *file, const void *owner)
 {
 	return report_write(owner, file);
 }
 
 /* result.json comes last: where something could not be written it says so. */
-static int write_files(const struct run *run, struct result *result)
+static int tools_run_write_files(const struct run *run, struct result *result)
 {
 	const struct advice_source source = {result, run->traffic, &run->watch.pauses};
 	struct advice advice;
@@ -95,10 +95,12 @@ static int write_files(const struct run *run, struct result *result)
 		const char *name;
 		folder_write_fn *write;
 		const void *owner;
-	} files[] = {
-		{"flows.csv", write_flows, result},	   {"ports.csv", write_ports, result},
-		{"counters.json", write_counters, result}, {"run.json", write_origin, run},
-		{"report.html", write_report, &report},	   {"result.json", write_json, result}};
+	} files[] = {{"flows.csv", write_flows, result},
+		     {"ports.csv", write_ports, result},
+		     {"counters.json", write_counters, result},
+		     {"run.json", write_origin, run},
+		     {"report.html", tools_run_write_report, &report},
+		     {"result.json", write_json, result}};
 	int ret = advice_make(&source, &advice) == 0 ? COMMAND_DONE : COMMAND_BROKEN;
 
 	if (ret)
@@ -117,7 +119,7 @@ static int write_files(const struct run *run, struct result *result)
 	return ret;
 }
 
-static int print(const struct run *run, const struct result *result, bool written)
+static int tools_run_print(const struct run *run, const struct result *result, bool written)
 {
 	if (run->options->json) {
 		if (output_json(result, stdout) == 0)
@@ -166,7 +168,7 @@ static int judge(const struct result *result)
 	return COMMAND_BROKEN;
 }
 
-static struct result_source source_of(const struct run *run)
+static struct result_source tools_run_source_of(const struct run *run)
 {
 	return (struct result_source){
 		.scenario = &run->scenario,
@@ -182,15 +184,15 @@ static struct result_source source_of(const struct run *run)
 
 static int give_results(struct run *run)
 {
-	const struct result_source source = source_of(run);
+	const struct result_source source = tools_run_source_of(run);
 	struct result result;
 	int ret = COMMAND_BROKEN, printed;
 
 	if (result_collect(&source, &result) != 0 || expect_judge(&result) != 0) {
 		command_say("not enough memory for the result");
 	} else {
-		ret = run->files ? write_files(run, &result) : COMMAND_DONE;
-		printed = print(run, &result, run->files && !ret);
+		ret = run->files ? tools_run_write_files(run, &result) : COMMAND_DONE;
+		printed = tools_run_print(run, &result, run->files && !ret);
 		ret = ret ? ret : printed;
 		printed = run->options->junit ? junit_write(run->options->junit, &result)
 					      : COMMAND_DONE;
@@ -237,7 +239,7 @@ static int run_fabric(struct run *run)
 	}
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
 	guard_end();
-	source = source_of(run);
+	source = tools_run_source_of(run);
 	sampler_end(&run->sampler, result_time(&source));
 	run->sampled = run->files;
 	progress_end(&run->progress);
@@ -300,7 +302,7 @@ static int build_and_run(struct run *run)
 	captured = capture_close(&run->capture); /* says what went wrong with it */
 	captured = captured ? captured : capture_link_close(&run->capture_link);
 	watched = watch_close(&run->watch, run->log);
-	source = source_of(run);
+	source = tools_run_source_of(run);
 	pause_tree_end(&run->watch.pauses, result_time(&source));
 	if (series_close(&run->series, sim_now(run->fabric.sim)) != COMMAND_DONE)
 		watched = COMMAND_BROKEN;
@@ -313,7 +315,7 @@ static int build_and_run(struct run *run)
 	return results ? results : watched;
 }
 
-static void fini(struct run *run)
+static void tools_run_fini(struct run *run)
 {
 	guard_end();
 	ranks_stop(&run->ranks);
@@ -355,7 +357,7 @@ static int run_scenario(const struct command_options *options)
 	ret = ret ? ret : build_and_run(&run);
 	capture_close(&run.capture);
 	capture_link_close(&run.capture_link);
-	fini(&run);
+	tools_run_fini(&run);
 	return ret;
 }
 

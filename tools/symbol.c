@@ -45,7 +45,7 @@ static int no_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwar
 	return -1;
 }
 
-static const char *line_of(Dwfl_Module *module, Dwarf_Addr at, int *ret_line)
+static const char *symbol_line_of(Dwfl_Module *module, Dwarf_Addr at, int *ret_line)
 {
 	Dwfl_Line *known = dwfl_module_getsrc(module, at);
 	Dwarf_Die *unit = NULL;
@@ -68,7 +68,7 @@ static const char *line_of(Dwfl_Module *module, Dwarf_Addr at, int *ret_line)
 static int by_module(Dwfl_Module *module, Dwarf_Addr at, char *ret_text, size_t room)
 {
 	int line_number = 0;
-	const char *file = module ? line_of(module, at, &line_number) : NULL;
+	const char *file = module ? symbol_line_of(module, at, &line_number) : NULL;
 	const char *function = NULL, *name;
 	GElf_Off offset = 0;
 	GElf_Sym sym;

@@ -221,7 +221,7 @@ static void print_distances(const struct graph *graph, uint32_t *distances, uint
 		printf("%-10s none between %" PRIu64 " pairs of hosts\n", "path", apart);
 }
 
-static int print_summary(const struct graph *graph, uint32_t *distances, uint32_t *queue)
+static int topo_print_summary(const struct graph *graph, uint32_t *distances, uint32_t *queue)
 {
 	const struct topology *topology = graph->topology;
 	char rate[OUTPUT_TEXT_MAX];
@@ -242,7 +242,7 @@ static int print_summary(const struct graph *graph, uint32_t *distances, uint32_
 	return COMMAND_DONE;
 }
 
-static int show(const struct topology *topology, const struct command_options *options)
+static int topo_show(const struct topology *topology, const struct command_options *options)
 {
 	uint32_t *distances = calloc((size_t)topology->node_count + 1, sizeof(*distances));
 	uint32_t *queue = calloc((size_t)topology->node_count + 1, sizeof(*queue));
@@ -254,7 +254,7 @@ static int show(const struct topology *topology, const struct command_options *o
 		if (options->from || options->to)
 			ret = print_paths(&graph, options, distances, queue, counts);
 		else
-			ret = print_summary(&graph, distances, queue);
+			ret = topo_print_summary(&graph, distances, queue);
 	}
 	if (ret == COMMAND_BROKEN)
 		command_say("no memory");
@@ -275,7 +275,7 @@ static int topo(const struct command_options *options)
 	if (options->dot)
 		print_dot(&scenario.topology);
 	else
-		ret = show(&scenario.topology, options);
+		ret = topo_show(&scenario.topology, options);
 	scenario_fini(&scenario);
 	return ret;
 }

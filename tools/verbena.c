@@ -42,7 +42,7 @@ void util_check_failed(const char *cond, const char *file, int line)
 	_exit(COMMAND_BROKEN);
 }
 
-static void put_line(FILE *file, const char *format, va_list args)
+static void verbena_put_line(FILE *file, const char *format, va_list args)
 {
 	char *text = NULL;
 
@@ -58,7 +58,7 @@ void command_line(FILE *file, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	put_line(file, format, args);
+	verbena_put_line(file, format, args);
 	va_end(args);
 }
 
@@ -68,7 +68,7 @@ void command_say(const char *format, ...)
 
 	fputs("verbena: ", stderr);
 	va_start(args, format);
-	put_line(stderr, format, args);
+	verbena_put_line(stderr, format, args);
 	va_end(args);
 }
 
@@ -154,7 +154,7 @@ static void clear_junit(const struct command *command, int argc, char **argv)
 			junit_clear(argv[i + 1]);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int verbena_run(const struct command *command, int argc, char **argv)
 {
 	struct command_options options;
 	int ret;
@@ -172,7 +172,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 /* What was said on stdout must have arrived. */
-static int finish(int ret)
+static int verbena_finish(int ret)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return ret;
@@ -203,8 +203,8 @@ int main(int argc, char **argv)
 		return COMMAND_BAD;
 	}
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-		return finish(help(NULL));
+		return verbena_finish(help(NULL));
 	if (!command_find(word))
 		return unknown(word);
-	return finish(run(command_find(word), argc - 1, argv + 1));
+	return verbena_finish(verbena_run(command_find(word), argc - 1, argv + 1));
 }

@@ -14,7 +14,7 @@
 
 enum { HEAD_BYTES_MIN = 46 }; /* preamble, Ethernet, IPv4 and a bit: shorter than any header */
 
-static int between(struct sim *sim, void *owner)
+static int fabric_between(struct sim *sim, void *owner)
 {
 	struct fabric *fabric = owner;
 	int ret;
@@ -86,7 +86,7 @@ const struct fabric_switch_params *fabric_switch_params(const struct fabric *fab
 }
 
 /* By node, of the last of its links: a host has one. */
-static uint64_t *rates_of(const struct topology *topology)
+static uint64_t *fabric_rates_of(const struct topology *topology)
 {
 	uint64_t *rates = util_calloc(topology->node_count, sizeof(*rates));
 
@@ -138,7 +138,7 @@ static int join_machines(struct fabric *fabric, const struct topology *topology,
 
 static int add_all(struct fabric *fabric, const struct topology *topology, struct sim_node **nodes)
 {
-	uint64_t *rates = rates_of(topology);
+	uint64_t *rates = fabric_rates_of(topology);
 	int ret = rates ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < topology->node_count && !ret; i++) {
@@ -270,7 +270,7 @@ static uint32_t shortest_frame(const struct fabric_params *params)
 	return least(least(head, packet), PFC_FRAME_BYTES);
 }
 
-static int build(struct fabric *fabric, const struct topology *topology)
+static int fabric_build(struct fabric *fabric, const struct topology *topology)
 {
 	const struct sim_params params = {
 		.seed = fabric->params.seed,
@@ -278,7 +278,7 @@ static int build(struct fabric *fabric, const struct topology *topology)
 		.thread_count = fabric->params.thread_count,
 		.priority_count = fabric->params.priority_count,
 		.body_ops = &packet_body_ops,
-		.between = between,
+		.between = fabric_between,
 		.owner = fabric,
 		.window_max = fabric->params.oob_delay,
 		.frame_bytes_min = shortest_frame(&fabric->params),
@@ -315,7 +315,7 @@ int fabric_create(struct fabric *fabric, const struct topology *topology,
 	*fabric = (struct fabric){.params = *params};
 	ret = packet_pools_init(&fabric->pools, params->thread_count, params->host->profile.mtu_max,
 				params->packet_bytes_max);
-	ret = ret ? ret : build(fabric, topology);
+	ret = ret ? ret : fabric_build(fabric, topology);
 	if (ret)
 		fabric_fini(fabric);
 	return ret;

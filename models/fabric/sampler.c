@@ -39,7 +39,7 @@ static void add_ports(struct sampler *sampler, const struct sim_node *node, cons
 			(struct sampler_port){.port = &node->ports[i], .fc = fc};
 }
 
-static uint32_t count_ports(const struct fabric *fabric)
+static uint32_t sampler_count_ports(const struct fabric *fabric)
 {
 	uint32_t count = fabric->host_count;
 
@@ -180,7 +180,7 @@ static void look_at_nodes(const struct fabric *fabric, struct sampler_point *poi
 
 /* ---- points ---- */
 
-static uint32_t *queues_of(const struct sampler *sampler, uint32_t point)
+static uint32_t *sampler_queues_of(const struct sampler *sampler, uint32_t point)
 {
 	return &sampler->queues[(size_t)point * sampler->queue_count];
 }
@@ -191,10 +191,10 @@ static struct sampler_trace *traces_of(const struct sampler *sampler, uint32_t p
 }
 
 /* The later of two points of one instant has the totals, both have the peaks. */
-static void join(struct sampler *sampler, uint32_t to, uint32_t from)
+static void sampler_join(struct sampler *sampler, uint32_t to, uint32_t from)
 {
-	uint32_t *a = queues_of(sampler, to);
-	const uint32_t *b = queues_of(sampler, from);
+	uint32_t *a = sampler_queues_of(sampler, to);
+	const uint32_t *b = sampler_queues_of(sampler, from);
 
 	sampler->points[to] = sampler->points[from];
 	memcpy(traces_of(sampler, to), traces_of(sampler, from),
@@ -233,11 +233,11 @@ static void coarsen(struct sampler *sampler)
 
 		move_point(sampler, i, at);
 		if (kept > 0 && sampler->points[kept - 1].at == at) {
-			join(sampler, kept - 1, i);
+			sampler_join(sampler, kept - 1, i);
 			continue;
 		}
 		sampler->points[kept] = sampler->points[i];
-		memmove(queues_of(sampler, kept), queues_of(sampler, i),
+		memmove(sampler_queues_of(sampler, kept), sampler_queues_of(sampler, i),
 			sampler->queue_count * sizeof(uint32_t));
 		memmove(traces_of(sampler, kept), traces_of(sampler, i),
 			sampler->port_count * sizeof(struct sampler_trace));
@@ -255,10 +255,11 @@ static void add_point(struct sampler *sampler, ps_t at, bool all)
 
 	*point = (struct sampler_point){.at = at};
 	look_at_nodes(sampler->fabric, point);
-	look_at_ports(sampler, point, queues_of(sampler, number), traces_of(sampler, number), all);
+	look_at_ports(sampler, point, sampler_queues_of(sampler, number),
+		      traces_of(sampler, number), all);
 	for (; sampler->point_count > 1 && sampler->points[sampler->point_count - 2].at >= at;
 	     sampler->point_count--)
-		join(sampler, sampler->point_count - 2, sampler->point_count - 1);
+		sampler_join(sampler, sampler->point_count - 2, sampler->point_count - 1);
 }
 
 /* That which is due, and, where nothing happens for long, the last one before @next. */
@@ -278,7 +279,7 @@ static void add_points(struct sampler *sampler, ps_t next)
 	sampler->due = last + sampler->interval;
 }
 
-static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+static int sampler_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct sampler *sampler = container_of(watcher, struct sampler, watcher);
 	const ps_t next = sim_next_at(fabric->sim);
@@ -293,10 +294,10 @@ static int between(struct fabric_watcher *watcher, struct fabric *fabric)
 
 int sampler_start(struct sampler *sampler, struct fabric *fabric)
 {
-	const uint32_t ports = count_ports(fabric);
+	const uint32_t ports = sampler_count_ports(fabric);
 	const ps_t delay = sim_delay_min(fabric->sim);
 
-	*sampler = (struct sampler){.watcher = {.between = between},
+	*sampler = (struct sampler){.watcher = {.between = sampler_between},
 				    .fabric = fabric,
 				    .interval = (delay < INTERVAL_MIN ? INTERVAL_MIN : delay) *
 						(1 + ports / PORTS_A_DELAY)};
@@ -357,8 +358,8 @@ uint32_t sampler_busiest(const struct sampler *sampler, struct sampler_queue *re
 		uint32_t at;
 
 		for (uint32_t k = 0; k < sampler->point_count; k++)
-			if (queues_of(sampler, k)[i] > queue.bytes_max)
-				queue.bytes_max = queues_of(sampler, k)[i];
+			if (sampler_queues_of(sampler, k)[i] > queue.bytes_max)
+				queue.bytes_max = sampler_queues_of(sampler, k)[i];
 		if (queue.bytes_max == 0 || (count == max && !busier(&queue, &ret_queues[max - 1])))
 			continue;
 		at = count < max ? count++ : max - 1;

@@ -44,7 +44,7 @@ void bad_list_sort(struct bad_list *list)
 		qsort(list->lines, list->count, sizeof(*list->lines), compare_lines);
 }
 
-static bool grow(struct bad_list *list)
+static bool bad_grow(struct bad_list *list)
 {
 	const uint32_t room = list->room ? list->room * 2 : 16;
 	struct bad_line *lines;
@@ -59,7 +59,7 @@ static bool grow(struct bad_list *list)
 	return true;
 }
 
-static char *copy_of(const char *text)
+static char *bad_copy_of(const char *text)
 {
 	const size_t bytes = strlen(text) + 1;
 	char *copy = util_alloc(bytes);
@@ -67,13 +67,13 @@ static char *copy_of(const char *text)
 	return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
-static void add(struct bad_list *list, const struct bad_at *at, bool warning, const char *line)
+static void bad_add(struct bad_list *list, const struct bad_at *at, bool warning, const char *line)
 {
 	struct bad_line own = {.line = at->line, .warning = warning};
 
-	own.text = copy_of(line);
-	own.file = copy_of(at->file);
-	if (!own.text || !own.file || !grow(list)) {
+	own.text = bad_copy_of(line);
+	own.file = bad_copy_of(at->file);
+	if (!own.text || !own.file || !bad_grow(list)) {
 		util_free(own.text);
 		util_free(own.file);
 		list->no_memory = true;
@@ -82,8 +82,8 @@ static void add(struct bad_list *list, const struct bad_at *at, bool warning, co
 	list->lines[list->count++] = own;
 }
 
-static void report(struct bad_list *list, const struct bad_at *at, bool warning, const char *key,
-		   const char *found, const char *expected)
+static void bad_report(struct bad_list *list, const struct bad_at *at, bool warning,
+		       const char *key, const char *found, const char *expected)
 {
 	char line[2560], shown[4 * sizeof(line)], namer[512] = "";
 	size_t length = 0;
@@ -98,20 +98,20 @@ static void report(struct bad_list *list, const struct bad_at *at, bool warning,
 	for (const char *c = line; *c; length += strlen(shown + length))
 		c += util_text_show(c, shown + length);
 	shown[length] = '\0';
-	add(list, at, warning, shown);
+	bad_add(list, at, warning, shown);
 }
 
 void bad(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
 	 const char *expected)
 {
 	bad_count(list);
-	report(list, at, false, key, found, expected);
+	bad_report(list, at, false, key, found, expected);
 }
 
 void bad_warn(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
 	      const char *expected)
 {
-	report(list, at, true, key, found, expected);
+	bad_report(list, at, true, key, found, expected);
 }
 
 const char *bad_text(struct bad_text *text, const char *format, ...)

@@ -27,7 +27,7 @@ static const char *reason(int error)
 }
 
 /* 0, an errno, or -ENOMEM. */
-static int fill(int fd, char **bytes, size_t *length)
+static int file_fill(int fd, char **bytes, size_t *length)
 {
 	size_t room = 1 << 16;
 
@@ -66,7 +66,7 @@ int read_file(const char *path, const struct bad_at *at, const char *key, char *
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = fd < 0 ? errno : 0;
 
 	if (fd >= 0) {
-		ret = fill(fd, &bytes, &length);
+		ret = file_fill(fd, &bytes, &length);
 		close(fd);
 	}
 	if (ret == 0) {

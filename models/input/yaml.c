@@ -71,7 +71,7 @@ struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)
 	return NULL;
 }
 
-static char *copy_of(const char *text, size_t length)
+static char *yaml_copy_of(const char *text, size_t length)
 {
 	char *copy = util_alloc(length + 1);
 
@@ -103,21 +103,21 @@ struct build {
 	int ret;
 };
 
-static void give_up(struct build *b, int ret)
+static void yaml_give_up(struct build *b, int ret)
 {
 	b->ret = b->ret ? b->ret : ret;
 	b->stopped = true;
 }
 
-static void refuse(struct build *b, uint32_t line, const char *found, const char *expected)
+static void yaml_refuse(struct build *b, uint32_t line, const char *found, const char *expected)
 {
 	const struct bad_at at = {b->at->file, b->is_value ? b->at->line : line, b->at->namer};
 
 	bad(b->errors, &at, b->key ? b->key : "document", found, expected);
-	give_up(b, -EINVAL);
+	yaml_give_up(b, -EINVAL);
 }
 
-static uint32_t line_of(const struct build *b, struct fy_event *event)
+static uint32_t yaml_line_of(const struct build *b, struct fy_event *event)
 {
 	const struct fy_mark *mark = fy_event_start_mark(event);
 
@@ -126,7 +126,7 @@ static uint32_t line_of(const struct build *b, struct fy_event *event)
 	return b->key ? b->key_line : b->at->line;
 }
 
-static const char *text_of(struct fy_token *token, size_t *ret_length)
+static const char *yaml_text_of(struct fy_token *token, size_t *ret_length)
 {
 	const char *text = token ? fy_token_get_text(token, ret_length) : NULL;
 
@@ -136,7 +136,7 @@ static const char *text_of(struct fy_token *token, size_t *ret_length)
 }
 
 /* The node is complete but for its children: into its parent. */
-static void place(struct build *b, struct yaml_node *node)
+static void yaml_place(struct build *b, struct yaml_node *node)
 {
 	struct yaml_node *parent = b->depth > 0 ? b->stack[b->depth - 1] : NULL;
 
@@ -174,23 +174,24 @@ static void add_anchor(struct build *b, struct fy_event *event, const struct yam
 	if (!token)
 		return;
 	if (b->anchor_count == ANCHORS_MAX) {
-		refuse(b, node->at.line, "too many anchors", "at most 4096");
+		yaml_refuse(b, node->at.line, "too many anchors", "at most 4096");
 		return;
 	}
 	if (b->anchor_count == b->anchor_room) {
 		anchors = util_realloc(b->anchors, room, sizeof(*anchors));
 		if (!anchors) {
-			give_up(b, -ENOMEM);
+			yaml_give_up(b, -ENOMEM);
 			return;
 		}
 		b->anchors = anchors;
 		b->anchor_room = room;
 	}
-	name = text_of(token, &length);
-	b->anchors[b->anchor_count] = (struct anchor){
-		.name = copy_of(name, length), .node = node, .open = node->kind != YAML_SCALAR};
+	name = yaml_text_of(token, &length);
+	b->anchors[b->anchor_count] = (struct anchor){.name = yaml_copy_of(name, length),
+						      .node = node,
+						      .open = node->kind != YAML_SCALAR};
 	if (!b->anchors[b->anchor_count].name)
-		give_up(b, -ENOMEM);
+		yaml_give_up(b, -ENOMEM);
 	else
 		b->anchor_count++;
 }
@@ -204,9 +205,10 @@ static bool has_tag(struct build *b, struct fy_event *event, uint32_t line)
 
 	if (!tag)
 		return false;
-	text = text_of(tag, &length);
-	refuse(b, line, bad_text(&found, "a tag \"%.*s\"", length < 40 ? (int)length : 40, text),
-	       "no tags");
+	text = yaml_text_of(tag, &length);
+	yaml_refuse(b, line,
+		    bad_text(&found, "a tag \"%.*s\"", length < 40 ? (int)length : 40, text),
+		    "no tags");
 	return true;
 }
 
@@ -222,26 +224,26 @@ static void on_key(struct build *b, const char *text, size_t length, uint32_t li
 	struct bad_text found;
 
 	if (length == 2 && memcmp(text, "<<", 2) == 0) {
-		refuse(b, line, "a merge key \"<<\"", "each key by itself");
+		yaml_refuse(b, line, "a merge key \"<<\"", "each key by itself");
 		return;
 	}
 	if (length == 0) {
-		refuse(b, line, "an empty key", "a name");
+		yaml_refuse(b, line, "an empty key", "a name");
 		return;
 	}
 	if (length > 200) {
-		refuse(b, line, bad_quote(&found, text, length), "a key of this format");
+		yaml_refuse(b, line, bad_quote(&found, text, length), "a key of this format");
 		return;
 	}
-	b->key = copy_of(text, length);
+	b->key = yaml_copy_of(text, length);
 	b->key_line = line;
 	if (!b->key)
-		give_up(b, -ENOMEM);
+		yaml_give_up(b, -ENOMEM);
 }
 
 static void on_scalar(struct build *b, struct fy_event *event)
 {
-	const uint32_t line = line_of(b, event);
+	const uint32_t line = yaml_line_of(b, event);
 	const struct bad_at at = {b->at->file, line, b->at->namer};
 	struct yaml_node *node;
 	const char *text;
@@ -249,9 +251,9 @@ static void on_scalar(struct build *b, struct fy_event *event)
 
 	if (has_tag(b, event, line))
 		return;
-	text = text_of(fy_event_get_token(event), &length);
+	text = yaml_text_of(fy_event_get_token(event), &length);
 	if (memchr(text, '\0', length)) {
-		refuse(b, line, "a NUL byte", "text");
+		yaml_refuse(b, line, "a NUL byte", "text");
 		return;
 	}
 	if (wants_key(b)) {
@@ -260,44 +262,44 @@ static void on_scalar(struct build *b, struct fy_event *event)
 	}
 	node = yaml_new(YAML_SCALAR, &at);
 	if (node)
-		node->text = copy_of(text, length);
+		node->text = yaml_copy_of(text, length);
 	if (!node || !node->text) {
 		yaml_free(node);
-		give_up(b, -ENOMEM);
+		yaml_give_up(b, -ENOMEM);
 		return;
 	}
 	node->length = length;
-	place(b, node);
+	yaml_place(b, node);
 	add_anchor(b, event, node);
 }
 
-static void on_start(struct build *b, struct fy_event *event, enum yaml_kind kind)
+static void yaml_on_start(struct build *b, struct fy_event *event, enum yaml_kind kind)
 {
-	const uint32_t line = line_of(b, event);
+	const uint32_t line = yaml_line_of(b, event);
 	const struct bad_at at = {b->at->file, line, b->at->namer};
 	struct yaml_node *node;
 
 	if (has_tag(b, event, line))
 		return;
 	if (wants_key(b)) {
-		refuse(b, line, "a map or list as a key", "a name");
+		yaml_refuse(b, line, "a map or list as a key", "a name");
 		return;
 	}
 	if (b->depth == YAML_DEPTH_MAX) {
-		refuse(b, line, "too many levels", "at most 32");
+		yaml_refuse(b, line, "too many levels", "at most 32");
 		return;
 	}
 	node = yaml_new(kind, &at);
 	if (!node) {
-		give_up(b, -ENOMEM);
+		yaml_give_up(b, -ENOMEM);
 		return;
 	}
-	place(b, node);
+	yaml_place(b, node);
 	add_anchor(b, event, node);
 	b->stack[b->depth++] = node;
 }
 
-static int compare_keys(const void *a, const void *b)
+static int yaml_compare_keys(const void *a, const void *b)
 {
 	const struct yaml_node *const *x = a, *const *y = b;
 	const int order = strcmp((*x)->key, (*y)->key);
@@ -313,12 +315,12 @@ static void find_doubles(struct build *b, const struct yaml_node *map)
 	uint32_t count = 0;
 
 	if (!nodes) {
-		give_up(b, -ENOMEM);
+		yaml_give_up(b, -ENOMEM);
 		return;
 	}
 	for (struct yaml_node *child = map->child; child; child = child->next)
 		nodes[count++] = child;
-	qsort(nodes, count, sizeof(*nodes), compare_keys);
+	qsort(nodes, count, sizeof(*nodes), yaml_compare_keys);
 	for (uint32_t i = 1; i < count; i++) {
 		if (strcmp(nodes[i]->key, nodes[i - 1]->key) != 0)
 			continue;
@@ -353,8 +355,8 @@ static struct yaml_node *copy_tree(struct build *b, const struct yaml_node *from
 	node = yaml_new(from->kind, &from->at);
 	if (!node)
 		return NULL;
-	node->key = from->key ? copy_of(from->key, strlen(from->key)) : NULL;
-	node->text = from->text ? copy_of(from->text, from->length) : NULL;
+	node->key = from->key ? yaml_copy_of(from->key, strlen(from->key)) : NULL;
+	node->text = from->text ? yaml_copy_of(from->text, from->length) : NULL;
 	node->length = from->length;
 	if ((from->key && !node->key) || (from->text && !node->text)) {
 		yaml_free(node);
@@ -373,39 +375,39 @@ static struct yaml_node *copy_tree(struct build *b, const struct yaml_node *from
 
 static void on_alias(struct build *b, struct fy_event *event)
 {
-	const uint32_t line = line_of(b, event);
+	const uint32_t line = yaml_line_of(b, event);
 	struct yaml_node *node;
 	struct anchor *anchor;
 	const char *name;
 	size_t length;
 
-	name = text_of(fy_event_get_token(event), &length);
+	name = yaml_text_of(fy_event_get_token(event), &length);
 	if (wants_key(b)) {
-		refuse(b, line, "an alias as a key", "a name");
+		yaml_refuse(b, line, "an alias as a key", "a name");
 		return;
 	}
 	anchor = find_anchor(b, name, length);
 	if (!anchor) {
-		refuse(b, line, "an alias of nothing", "an anchor before it");
+		yaml_refuse(b, line, "an alias of nothing", "an anchor before it");
 		return;
 	}
 	if (anchor->open) {
-		refuse(b, line, "an alias inside of what it stands for", "no circle");
+		yaml_refuse(b, line, "an alias inside of what it stands for", "no circle");
 		return;
 	}
 	node = copy_tree(b, anchor->node, b->depth + 1);
 	if (!node && b->aliased > YAML_ALIASED_MAX) {
-		refuse(b, line, "aliases of aliases without end",
-		       "at most 100000 nodes by aliases");
+		yaml_refuse(b, line, "aliases of aliases without end",
+			    "at most 100000 nodes by aliases");
 		return;
 	}
 	if (!node) {
-		give_up(b, -ENOMEM);
+		yaml_give_up(b, -ENOMEM);
 		return;
 	}
 	util_free(node->key);
 	node->key = NULL;
-	place(b, node);
+	yaml_place(b, node);
 }
 
 static void on_document(struct build *b, struct fy_event *event)
@@ -414,21 +416,21 @@ static void on_document(struct build *b, struct fy_event *event)
 
 	if (++b->documents == 1)
 		return;
-	refuse(b, mark && mark->line >= 0 ? b->at->line + (uint32_t)mark->line : b->at->line,
-	       "a second document", "one");
+	yaml_refuse(b, mark && mark->line >= 0 ? b->at->line + (uint32_t)mark->line : b->at->line,
+		    "a second document", "one");
 }
 
-static void on_event(struct build *b, struct fy_event *event)
+static void yaml_on_event(struct build *b, struct fy_event *event)
 {
 	switch (event->type) {
 	case FYET_DOCUMENT_START:
 		on_document(b, event);
 		break;
 	case FYET_MAPPING_START:
-		on_start(b, event, YAML_MAP);
+		yaml_on_start(b, event, YAML_MAP);
 		break;
 	case FYET_SEQUENCE_START:
-		on_start(b, event, YAML_LIST);
+		yaml_on_start(b, event, YAML_LIST);
 		break;
 	case FYET_MAPPING_END:
 	case FYET_SEQUENCE_END:
@@ -465,26 +467,26 @@ static void take_errors(struct build *b, struct fy_diag *diag)
 		any = true;
 		util_free(b->key);
 		b->key = NULL;
-		refuse(b, b->at->line + (error->line > 0 ? (uint32_t)error->line - 1 : 0),
-		       bad_text(&found, "%.200s", error->msg), "YAML");
+		yaml_refuse(b, b->at->line + (error->line > 0 ? (uint32_t)error->line - 1 : 0),
+			    bad_text(&found, "%.200s", error->msg), "YAML");
 	}
 	if (any || b->ret)
 		return;
 	util_free(b->key);
 	b->key = NULL;
 	if (fy_parser_get_stream_error(b->parser) || b->depth > 0)
-		refuse(b, b->at->line, "something that cannot be read", "YAML");
+		yaml_refuse(b, b->at->line, "something that cannot be read", "YAML");
 	else if (!b->root)
-		refuse(b, b->at->line, "nothing", "a map of keys");
+		yaml_refuse(b, b->at->line, "nothing", "a map of keys");
 	else if (b->root->kind != YAML_MAP && !b->is_value)
-		refuse(b, b->root->at.line,
-		       b->root->kind == YAML_LIST
-			       ? "a list"
-			       : bad_quote(&found, b->root->text, b->root->length),
-		       "a map of keys");
+		yaml_refuse(b, b->root->at.line,
+			    b->root->kind == YAML_LIST
+				    ? "a list"
+				    : bad_quote(&found, b->root->text, b->root->length),
+			    "a map of keys");
 }
 
-static int run(struct build *b, const char *bytes, size_t length, struct fy_diag *diag)
+static int yaml_run(struct build *b, const char *bytes, size_t length, struct fy_diag *diag)
 {
 	const struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG,
 					    .diag = diag};
@@ -498,7 +500,7 @@ static int run(struct build *b, const char *bytes, size_t length, struct fy_diag
 		return -ENOMEM;
 	}
 	while (!b->stopped && (event = fy_parser_parse(b->parser))) {
-		on_event(b, event);
+		yaml_on_event(b, event);
 		fy_parser_event_free(b->parser, event);
 	}
 	if (!b->stopped)
@@ -521,7 +523,7 @@ int yaml_parse(const char *bytes, size_t length, const struct bad_at *at, bool i
 	if (!diag)
 		return -ENOMEM;
 	fy_diag_set_collect_errors(diag, true);
-	ret = run(&b, bytes, length, diag);
+	ret = yaml_run(&b, bytes, length, diag);
 	fy_diag_destroy(diag);
 	for (uint32_t i = 0; i < b.anchor_count; i++)
 		util_free(b.anchors[i].name);

@@ -79,8 +79,8 @@ static uint64_t pfc_limit(const struct sim_fc *fc, uint8_t priority)
 
 /* ---- the buffer ---- */
 
-static enum sim_fc_verdict drop(struct sim_fc *fc, uint32_t port, uint8_t priority, uint32_t bytes,
-				ps_t at, uint64_t *counter)
+static enum sim_fc_verdict link_pfc_drop(struct sim_fc *fc, uint32_t port, uint8_t priority,
+					 uint32_t bytes, ps_t at, uint64_t *counter)
 {
 	sim_fc_class(fc, port, priority)->dropped++;
 	++*counter;
@@ -124,9 +124,9 @@ static enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread 
 		/* What comes after XOFF and is in excess has its own place. */
 		shared = class->watched ? below : fits;
 		if (!shared && !headroom_fits(pfc, port, class, bytes))
-			return drop(fc, port, priority, bytes, at, &fc->dropped_headroom);
+			return link_pfc_drop(fc, port, priority, bytes, at, &fc->dropped_headroom);
 	} else if (!below) {
-		return drop(fc, port, priority, bytes, at, &fc->dropped_buffer);
+		return link_pfc_drop(fc, port, priority, bytes, at, &fc->dropped_buffer);
 	}
 	if (shared) {
 		fc->used = used;
@@ -212,7 +212,7 @@ static const struct sim_fc_ops pfc_ops = {
 };
 
 /* Where the classes are not given, lossless ones have the common threshold and others none. */
-static void classify(struct pfc *pfc)
+static void link_pfc_classify(struct pfc *pfc)
 {
 	const struct pfc_params *p = &pfc->params;
 
@@ -310,7 +310,7 @@ struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params
 	}
 	for (uint32_t i = 0; i < node->port_count; i++)
 		node->ports[i].control_delay = params->response_delay;
-	classify(pfc);
+	link_pfc_classify(pfc);
 	if (set_reserves(pfc) != 0) {
 		pfc_destroy(&pfc->fc);
 		return NULL;

@@ -53,7 +53,7 @@ static struct packet_slab *slab_of(struct request *r)
 	return container_of((uint8_t *)r, struct packet_slab, bytes[0]);
 }
 
-static void append(struct host_dma *dma, struct request *r)
+static void machine_dma_append(struct host_dma *dma, struct request *r)
 {
 	r->next = NULL;
 	r->prev = dma->newest;
@@ -61,7 +61,7 @@ static void append(struct host_dma *dma, struct request *r)
 	dma->newest = r;
 }
 
-static void take_out(struct host_dma *dma, struct request *r)
+static void machine_dma_take_out(struct host_dma *dma, struct request *r)
 {
 	*(r->prev ? &r->prev->next : &dma->oldest) = r->next;
 	*(r->next ? &r->next->prev : &dma->newest) = r->prev;
@@ -103,9 +103,9 @@ static void set_off(struct host *host, struct request *r, enum host_bus_leg leg)
 			   host->now + bus->ops->delay(bus, host, &r->dma, leg));
 }
 
-static void end(struct host *host, struct request *r)
+static void machine_dma_end(struct host *host, struct request *r)
 {
-	take_out(host->dma, r);
+	machine_dma_take_out(host->dma, r);
 	if (r->payload)
 		packet_slab_put(host->th, r->payload);
 	packet_slab_put(host->th, slab_of(r));
@@ -142,7 +142,7 @@ static void read_payload(struct host *host, const struct request *r)
 		hca_mem_host_read(r->dma.address, slab->bytes + r->dma.at, r->dma.length);
 }
 
-static void read_word(struct request *r)
+static void machine_dma_read_word(struct request *r)
 {
 	uint8_t *word = (void *)&r->word;
 
@@ -163,7 +163,7 @@ static void unblock(const struct request *r)
 }
 
 /* It is at the memory, and nothing is in its way. */
-static void act(struct host *host, struct request *r)
+static void machine_dma_act(struct host *host, struct request *r)
 {
 	r->arrived = false;
 	switch ((enum hca_dma_kind)r->dma.kind) {
@@ -174,7 +174,7 @@ static void act(struct host *host, struct request *r)
 		return;
 	case HCA_DMA_ATOMIC:
 		if (r->leg == HOST_BUS_THERE) {
-			read_word(r);
+			machine_dma_read_word(r);
 			set_off(host, r, HOST_BUS_BACK);
 			return;
 		}
@@ -188,21 +188,21 @@ static void act(struct host *host, struct request *r)
 		break;
 	}
 	unblock(r);
-	end(host, r);
+	machine_dma_end(host, r);
 }
 
 static void came_back(struct host *host, struct request *r)
 {
 	if (r->dma.kind == HCA_DMA_FETCH) {
 		host->dma->lanes[r->lane].ring[r->place].fetches--;
-		end(host, r);
+		machine_dma_end(host, r);
 		return;
 	}
 	r->word = hca_dma_atomic(host->hca, &r->dma, r->word, host->now);
 	set_off(host, r, HOST_BUS_AGAIN);
 }
 
-static void on_event(struct sim_local_event *event, void *context)
+static void machine_dma_on_event(struct sim_local_event *event, void *context)
 {
 	struct request *r = container_of(event, struct request, event);
 	struct host *host = context;
@@ -215,7 +215,7 @@ static void on_event(struct sim_local_event *event, void *context)
 	/* In their order, and again as long as one sets others free. */
 	for (r = host->dma->oldest; r;) {
 		if (r->arrived && r->blockers == 0) {
-			act(host, r);
+			machine_dma_act(host, r);
 			r = host->dma->oldest;
 		} else {
 			r = r->next;
@@ -236,15 +236,16 @@ static bool take_bytes(struct host *host, struct request *r, const uint8_t *byte
 	return true;
 }
 
-static void hand(void *world, const struct hca_dma *dma, const uint8_t *bytes)
+static void machine_dma_hand(void *world, const struct hca_dma *dma, const uint8_t *bytes)
 {
 	struct host *host = world;
 	struct packet_slab *slab = packet_slab_get(host->th);
 	struct request *r = slab ? (void *)slab->bytes : NULL;
 
 	if (r)
-		*r = (struct request){.dma = *dma,
-				      .event = {.phase = SIM_LOCAL_ARRIVAL, .fn = on_event}};
+		*r = (struct request){
+			.dma = *dma,
+			.event = {.phase = SIM_LOCAL_ARRIVAL, .fn = machine_dma_on_event}};
 	if (!r || !take_bytes(host, r, bytes)) {
 		if (slab)
 			packet_slab_put(host->th, slab);
@@ -254,13 +255,13 @@ static void hand(void *world, const struct hca_dma *dma, const uint8_t *bytes)
 	for (const struct request *e = host->dma->oldest; e; e = e->next)
 		if (e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE)
 			r->blockers += blocks(&e->dma, dma);
-	append(host->dma, r);
+	machine_dma_append(host->dma, r);
 	host->dma->fetched += dma->kind == HCA_DMA_FETCH;
 	set_off(host, r, HOST_BUS_THERE);
 }
 
 /* What is left to do with a region's bytes happens now, in its order; all else goes its way. */
-static void release(void *world, uint32_t region)
+static void machine_dma_release(void *world, uint32_t region)
 {
 	struct host *host = world;
 
@@ -273,7 +274,7 @@ static void release(void *world, uint32_t region)
 			uint64_t original;
 
 			if (r->leg == HOST_BUS_THERE)
-				read_word(r);
+				machine_dma_read_word(r);
 			original = r->word;
 			r->word = hca_dma_result(&r->dma, original);
 			write_bytes(host, r);
@@ -285,7 +286,8 @@ static void release(void *world, uint32_t region)
 	}
 }
 
-const struct hca_dma_ops host_dma_ops = {.name = "host", .hand = hand, .release = release};
+const struct hca_dma_ops host_dma_ops = {
+	.name = "host", .hand = machine_dma_hand, .release = machine_dma_release};
 
 /* ---- the transmit buffer ---- */
 
@@ -328,7 +330,7 @@ void host_dma_drain(struct host_dma *dma, struct packet_pools *pools)
 	while (dma && dma->oldest) {
 		struct request *r = dma->oldest;
 
-		take_out(dma, r);
+		machine_dma_take_out(dma, r);
 		return_slab(pools, r->payload);
 		packet_slab_return(pools, slab_of(r));
 	}

@@ -18,12 +18,12 @@
 
 enum { FACT_COMPLETION = 1, FACT_PLACED = 2, FACT_PLACED_SYNTHETIC = 3, FACT_FINAL = 4 };
 
-static ps_t later(ps_t a, ps_t b)
+static ps_t host_later(ps_t a, ps_t b)
 {
 	return a > b ? a : b;
 }
 
-static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
+static void host_on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
 {
 	struct host *host = world;
 	const bool has_length = wc->opcode >= HCA_WC_RECV || wc->opcode == HCA_WC_RDMA_READ;
@@ -43,7 +43,7 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 		task_on_wc(host, cq, now);
 }
 
-static void on_cq_event(void *world, void *cq_owner, ps_t now)
+static void host_on_cq_event(void *world, void *cq_owner, ps_t now)
 {
 	(void)world, (void)now;
 	task_on_cq_event(cq_owner);
@@ -82,8 +82,8 @@ static void placed_bytes(struct host *host, uint32_t region, uint64_t offset, ui
 					   now);
 }
 
-static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     bool is_word, ps_t now)
+static void host_on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+			  bool is_word, ps_t now)
 {
 	struct host *host = world;
 
@@ -111,17 +111,17 @@ void host_note_placement(struct host *host, const struct hca_dma *dma)
 			     host->now);
 }
 
-static void on_async(void *world, void *qp_owner, int event, ps_t now)
+static void host_on_async(void *world, void *qp_owner, int event, ps_t now)
 {
 	(void)now;
 	task_on_async(world, qp_owner, event);
 }
 
 static const struct hca_observer observer = {
-	.on_wc = on_wc,
-	.on_cq_event = on_cq_event,
-	.on_place = on_place,
-	.on_async = on_async,
+	.on_wc = host_on_wc,
+	.on_cq_event = host_on_cq_event,
+	.on_place = host_on_place,
+	.on_async = host_on_async,
 };
 
 uint8_t host_dscp(const struct host *host, uint8_t priority)
@@ -197,7 +197,7 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 	return path;
 }
 
-static void measure(struct host *host, const struct wire_pkt *pkt)
+static void host_measure(struct host *host, const struct wire_pkt *pkt)
 {
 	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
 		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
@@ -209,7 +209,7 @@ static __attribute__((noinline, cold)) void look_closer(struct host *host,
 {
 	if (host->params.through_wire)
 		through_wire(host, path, ecn, priority, pkt);
-	measure(host, pkt);
+	host_measure(host, pkt);
 }
 
 /* @frame becomes that of @pkt, whose slab goes along with it. */
@@ -302,12 +302,12 @@ static __attribute__((cold)) void decide(struct host *host)
 	pkt.payload = host->room->bytes;
 	if (!hca_dma_output(host->hca, host_dma_open(host), &pkt, &tx, &ticket, host->now))
 		return;
-	measure(host, &pkt);
+	host_measure(host, &pkt);
 	fill_frame(host, &pkt, &tx, &frame);
 	host_dma_keep(host, &frame, tx.path, &ticket);
 }
 
-static void drop(struct host *host, const struct sim_pkt *frame)
+static void host_drop(struct host *host, const struct sim_pkt *frame)
 {
 	struct packet_slab *slab = packet_slab_of(frame);
 
@@ -326,7 +326,7 @@ static __attribute__((cold)) void start_waiting(struct host *host, uint32_t prio
 		return;
 	}
 	if (!host_dma_take(host, priorities, frame, &path)) {
-		drop(host, frame);
+		host_drop(host, frame);
 		sim_frame_put(host->th, frame);
 		return;
 	}
@@ -346,9 +346,9 @@ static __attribute__((cold)) ps_t bus_start_at(const struct host *host, uint32_t
 	if (hca_next_at(host->hca, host_dma_open(host)) == 0)
 		return host->now;
 	if (host->control_count)
-		return later(host->now, port->free_at);
+		return host_later(host->now, port->free_at);
 	if (host_dma_ready(host) & priorities)
-		return later(later(host->now, port->free_at), host->loop_open_at);
+		return host_later(host_later(host->now, port->free_at), host->loop_open_at);
 	return PS_NEVER;
 }
 
@@ -482,14 +482,14 @@ look_ahead(const struct host *host, ps_t arrival_at, const bool has_bus)
 			  .timer_at = host->fc_timer_at,
 			  .start_at = PS_NEVER};
 
-	due.timer_at = later(adapter_at < due.timer_at ? adapter_at : due.timer_at, host->now);
+	due.timer_at = host_later(adapter_at < due.timer_at ? adapter_at : due.timer_at, host->now);
 	/* A packet whose rate does not let it go yet is a timer so far. */
 	if (has_bus)
 		due.start_at = bus_start_at(host, due.priorities);
 	else if (host->control_count)
-		due.start_at = later(host->now, port->free_at);
+		due.start_at = host_later(host->now, port->free_at);
 	else if (hca_next_at(hca, due.priorities) == 0)
-		due.start_at = later(later(host->now, port->free_at), host->loop_open_at);
+		due.start_at = host_later(host_later(host->now, port->free_at), host->loop_open_at);
 	due.at = arrival_at < due.timer_at ? arrival_at : due.timer_at;
 	due.at = due.start_at < due.at ? due.start_at : due.at;
 	if (due.local && due.local->at < due.at)
@@ -644,7 +644,7 @@ static void on_control(struct sim_thread *th, struct sim_node *node, uint32_t po
 		host->control_count++;
 }
 
-static void on_gate(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at)
+static void host_on_gate(struct sim_thread *th, struct sim_node *node, uint32_t port, ps_t at)
 {
 	(void)th;
 	(void)node;
@@ -654,7 +654,7 @@ static void on_gate(struct sim_thread *th, struct sim_node *node, uint32_t port,
 
 void host_attach(struct host *host, struct sim_fc *fc)
 {
-	static const struct sim_fc_user user = {.control = on_control, .gate = on_gate};
+	static const struct sim_fc_user user = {.control = on_control, .gate = host_on_gate};
 
 	host->fc = fc;
 	host->fc_timer_at = fc->timer_at;

@@ -6,7 +6,7 @@
 #include "sim/port.h"
 #include "util/check.h"
 
-static void arrive(struct sim_local_event *event, void *context)
+static void machine_loop_arrive(struct sim_local_event *event, void *context)
 {
 	struct host *host = context;
 	struct host_loop *loop = &host->loop;
@@ -27,7 +27,7 @@ static void arrive(struct sim_local_event *event, void *context)
 void host_loop_init(struct host *host, struct sim_pkt *frames)
 {
 	host->loop.frames = frames;
-	host->loop.event.fn = arrive;
+	host->loop.event.fn = machine_loop_arrive;
 	host->loop.event.phase = SIM_LOCAL_ARRIVAL;
 }
 

@@ -56,7 +56,7 @@ static uint32_t play_nic(struct sim_thread *th, const struct turn *turn, uint32_
 	return taken;
 }
 
-static uint32_t place_of(const struct machine *machine, const struct host *nic)
+static uint32_t machine_place_of(const struct machine *machine, const struct host *nic)
 {
 	uint32_t place = 0;
 
@@ -112,7 +112,7 @@ static void machine_run(struct sim_thread *th, struct sim_node *node,
 		}
 		set_time(machine, th, turn.at);
 		if (turn.nic)
-			i += play_nic(th, &turn, place_of(machine, turn.nic), arrivals + i,
+			i += play_nic(th, &turn, machine_place_of(machine, turn.nic), arrivals + i,
 				      count - i);
 		else
 			play_program(machine, turn.at);

@@ -59,7 +59,7 @@ static void serve(struct host *host)
 	sim_local_schedule(&host->local, &rx->event, host->now + time);
 }
 
-static void let_go(struct host *host, const struct sim_pkt *frame)
+static void machine_rx_let_go(struct host *host, const struct sim_pkt *frame)
 {
 	struct sim_fc *fc = host->fc;
 	const uint8_t priority = host_priority(host, frame);
@@ -86,11 +86,11 @@ static void on_served(struct sim_local_event *event, void *context)
 	rx->waiting_bytes -= frame.bytes;
 	if (rx->count > 0)
 		serve(host);
-	let_go(host, &frame);
+	machine_rx_let_go(host, &frame);
 	host_deliver(host, &frame);
 }
 
-static void drop(struct host *host, const struct sim_pkt *frame)
+static void machine_rx_drop(struct host *host, const struct sim_pkt *frame)
 {
 	struct packet_slab *slab = packet_slab_of(frame);
 
@@ -107,7 +107,7 @@ void host_rx_take(struct host *host, const struct sim_pkt *frame)
 	if (rx->count == rx->room ||
 	    fc->ops->on_buffered(fc, host->th, 0, host_priority(host, frame), frame->bytes,
 				 host->now) == SIM_FC_DROPPED) {
-		drop(host, frame);
+		machine_rx_drop(host, frame);
 		return;
 	}
 	host->fc_timer_at = fc->timer_at;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_names(const void *a, const void *b)
+static int machine_table_compare_names(const void *a, const void *b)
 {
 	const struct host *const *x = a, *const *y = b;
 	const bool x_is_further = host_is_further(*x), y_is_further = host_is_further(*y);
@@ -23,15 +23,15 @@ void host_table_init(struct host_table *table, struct host **hosts, uint32_t cou
 	*table = (struct host_table){.hosts = hosts, .count = count, .machines = machines};
 	for (uint32_t i = 0; i < count; i++)
 		hosts[i]->table = table;
-	qsort(hosts, count, sizeof(struct host *), compare_names);
+	qsort(hosts, count, sizeof(struct host *), machine_table_compare_names);
 	for (uint32_t i = 0; i < count; i++) {
 		hosts[i]->number = i;
 		table->machine_count += !host_is_further(hosts[i]);
 	}
 }
 
-static struct host *find_in(const struct host_table *table, uint32_t low, uint32_t high,
-			    const char *name)
+static struct host *machine_table_find_in(const struct host_table *table, uint32_t low,
+					  uint32_t high, const char *name)
 {
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
@@ -49,9 +49,9 @@ static struct host *find_in(const struct host_table *table, uint32_t low, uint32
 
 struct host *host_table_find(const struct host_table *table, const char *name)
 {
-	struct host *host = find_in(table, 0, table->machine_count, name);
+	struct host *host = machine_table_find_in(table, 0, table->machine_count, name);
 
-	return host ? host : find_in(table, table->machine_count, table->count, name);
+	return host ? host : machine_table_find_in(table, table->machine_count, table->count, name);
 }
 
 static void ip_of(const struct host_table *table, uint32_t number, uint8_t ret_ip[16])
@@ -82,7 +82,7 @@ void host_mac(const struct host *host, uint8_t ret_mac[6])
 	memcpy(ret_mac, mac, 6);
 }
 
-static const struct host *find(const struct host_table *table, const uint8_t ip[16])
+static const struct host *machine_table_find(const struct host_table *table, const uint8_t ip[16])
 {
 	const uint32_t n = (uint32_t)ip[13] << 16 | (uint32_t)ip[14] << 8 | ip[15];
 	uint8_t expected[16];
@@ -108,7 +108,7 @@ static uint16_t udp_sport_of(uint32_t local_qpn, uint32_t remote_qpn)
 int host_resolve(const struct host *host, struct wire_path *path, uint32_t local_qpn,
 		 uint32_t remote_qpn)
 {
-	const struct host *peer = find(host->table, path->dst_ip);
+	const struct host *peer = machine_table_find(host->table, path->dst_ip);
 	uint8_t tuple[34];
 
 	if (!peer)

@@ -107,7 +107,7 @@ static bool context_create(struct coro *coro)
 }
 
 /* On a thread, whose own stack is not the one that was asked for. */
-static void thread_main(void *arg)
+static void coro_thread_main(void *arg)
 {
 	struct coro *coro = arg;
 
@@ -131,8 +131,8 @@ struct coro *coro_create_on(enum coro_backend backend, void *stack, size_t stack
 	if (ok && coro->stack)
 		ok = context_create(coro);
 	if (ok && backend == CORO_THREAD) {
-		coro->thread = stack ? coro_thread_create(THREAD_STACK_BYTES, thread_main, coro,
-							  &coro->outside)
+		coro->thread = stack ? coro_thread_create(THREAD_STACK_BYTES, coro_thread_main,
+							  coro, &coro->outside)
 				     : coro_thread_create(stack_bytes, fn, arg, NULL);
 		ok = coro->thread != NULL;
 	}

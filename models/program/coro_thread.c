@@ -20,7 +20,7 @@ struct coro_thread {
 	const ucontext_t *home;
 };
 
-static void pass(struct coro_thread *thread, enum baton to)
+static void coro_thread_pass(struct coro_thread *thread, enum baton to)
 {
 	thread->baton = to;
 	pthread_cond_broadcast(&thread->passed);
@@ -44,7 +44,7 @@ static void wait_inside(struct coro_thread *thread)
 	pthread_exit(NULL);
 }
 
-static void *thread_main(void *arg)
+static void *coro_thread_entry(void *arg)
 {
 	struct coro_thread *thread = arg;
 
@@ -55,7 +55,7 @@ static void *thread_main(void *arg)
 		thread->fn(thread->arg);
 	pthread_mutex_lock(&thread->lock);
 	thread->done = true;
-	pass(thread, BATON_OUTSIDE);
+	coro_thread_pass(thread, BATON_OUTSIDE);
 	pthread_mutex_unlock(&thread->lock);
 	return NULL;
 }
@@ -78,7 +78,7 @@ struct coro_thread *coro_thread_create(size_t stack_bytes, coro_fn *fn, void *ar
 	if (stack_bytes < (size_t)PTHREAD_STACK_MIN)
 		stack_bytes = (size_t)PTHREAD_STACK_MIN;
 	CHECK(pthread_attr_setstacksize(&attr, (stack_bytes + 4095) / 4096 * 4096) == 0);
-	ret = pthread_create(&thread->id, &attr, thread_main, thread);
+	ret = pthread_create(&thread->id, &attr, coro_thread_entry, thread);
 	pthread_attr_destroy(&attr);
 	if (ret == 0)
 		return thread;
@@ -94,7 +94,7 @@ void coro_thread_destroy(struct coro_thread *thread)
 		return;
 	pthread_mutex_lock(&thread->lock);
 	thread->abandoned = true;
-	pass(thread, BATON_INSIDE);
+	coro_thread_pass(thread, BATON_INSIDE);
 	pthread_mutex_unlock(&thread->lock);
 	CHECK(pthread_join(thread->id, NULL) == 0);
 	pthread_cond_destroy(&thread->passed);
@@ -107,7 +107,7 @@ bool coro_thread_resume(struct coro_thread *thread)
 	bool done;
 
 	pthread_mutex_lock(&thread->lock);
-	pass(thread, BATON_INSIDE);
+	coro_thread_pass(thread, BATON_INSIDE);
 	wait_for(thread, BATON_OUTSIDE);
 	done = thread->done;
 	pthread_mutex_unlock(&thread->lock);
@@ -117,6 +117,6 @@ bool coro_thread_resume(struct coro_thread *thread)
 void coro_thread_yield(struct coro_thread *thread)
 {
 	pthread_mutex_lock(&thread->lock);
-	pass(thread, BATON_OUTSIDE);
+	coro_thread_pass(thread, BATON_OUTSIDE);
 	wait_inside(thread);
 }

@@ -41,7 +41,7 @@ static uint64_t seal_of(const void *place, uint64_t state, uint64_t what)
 
 /* ---- sizes ---- */
 
-static uint32_t class_of(size_t bytes)
+static uint32_t program_heap_class_of(size_t bytes)
 {
 	const uint64_t units = (bytes + HEAP_ALIGN - 1) / HEAP_ALIGN;
 	uint32_t doubling;
@@ -63,7 +63,7 @@ static size_t class_bytes(uint32_t class)
 
 /* ---- memory ---- */
 
-static bool grow(struct heap *heap, size_t bytes)
+static bool program_heap_grow(struct heap *heap, size_t bytes)
 {
 	const size_t missing = bytes - (size_t)(heap->mapped - heap->top);
 	const size_t room = (size_t)(heap->end - heap->mapped);
@@ -98,7 +98,7 @@ void heap_fini(struct heap *heap)
 }
 
 /* Whole grains inside of it, so that pages of every size leave the same bytes. */
-static void give_back(uint8_t *block, size_t bytes)
+static void program_heap_give_back(uint8_t *block, size_t bytes)
 {
 	const uintptr_t start = ((uintptr_t)block + sizeof(struct heap_free) + GRAIN - 1) / GRAIN;
 	const uintptr_t end = ((uintptr_t)block + bytes) / GRAIN;
@@ -119,7 +119,7 @@ static uint64_t seal_of_head(const struct head *head)
 	return seal_of(head, in_use, (uint64_t)head->class << 32 | head->offset);
 }
 
-static uint8_t *take(struct heap *heap, uint32_t class, bool *ret_fresh)
+static uint8_t *program_heap_take(struct heap *heap, uint32_t class, bool *ret_fresh)
 {
 	struct heap_free *first = heap->free[class];
 	const size_t bytes = class_bytes(class);
@@ -131,7 +131,7 @@ static uint8_t *take(struct heap *heap, uint32_t class, bool *ret_fresh)
 		heap->free[class] = first->next;
 		return (uint8_t *)first;
 	}
-	if (bytes > (size_t)(heap->mapped - heap->top) && !grow(heap, bytes))
+	if (bytes > (size_t)(heap->mapped - heap->top) && !program_heap_grow(heap, bytes))
 		return NULL;
 	heap->top += bytes;
 	return block;
@@ -150,8 +150,8 @@ void *heap_alloc(struct heap *heap, size_t bytes, size_t align, bool zero)
 	if (bytes > SIZE_MAX / 4 || slack > UINT32_MAX / 2 ||
 	    bytes + slack > (size_t)(heap->end - heap->base))
 		return NULL;
-	class = class_of(sizeof(*head) + (bytes ? bytes : 1) + slack);
-	block = class < HEAP_CLASSES ? take(heap, class, &is_fresh) : NULL;
+	class = program_heap_class_of(sizeof(*head) + (bytes ? bytes : 1) + slack);
+	block = class < HEAP_CLASSES ? program_heap_take(heap, class, &is_fresh) : NULL;
 	if (!block)
 		return NULL;
 	place = (uintptr_t)block + sizeof(*head);
@@ -188,7 +188,7 @@ bool heap_free(struct heap *heap, void *ptr)
 	block = (struct heap_free *)((uintptr_t)head - head->offset);
 	class = head->class;
 	head->seal = 0;
-	give_back((uint8_t *)block, class_bytes(class));
+	program_heap_give_back((uint8_t *)block, class_bytes(class));
 	block->next = heap->free[class];
 	block->seal = seal_of(block, is_free, class);
 	heap->free[class] = block;

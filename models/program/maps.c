@@ -24,7 +24,7 @@ void maps_fini(struct maps *maps)
 }
 
 /* Puts @range in as the @i-th. */
-static bool insert(struct maps *maps, size_t i, struct maps_range range)
+static bool maps_insert(struct maps *maps, size_t i, struct maps_range range)
 {
 	if (maps->count == maps->room) {
 		const size_t room = maps->room ? 2 * maps->room : 16;
@@ -41,7 +41,7 @@ static bool insert(struct maps *maps, size_t i, struct maps_range range)
 	return true;
 }
 
-static void take_out(struct maps *maps, size_t i)
+static void maps_take_out(struct maps *maps, size_t i)
 {
 	maps->count--;
 	memmove(&maps->taken[i], &maps->taken[i + 1], (maps->count - i) * sizeof(maps->taken[0]));
@@ -59,7 +59,8 @@ uintptr_t maps_take(struct maps *maps, size_t bytes, size_t align)
 	at = up(maps->all.start, align);
 	for (i = 0; i < maps->count && at + bytes > maps->taken[i].start; i++)
 		at = up(maps->taken[i].end, align);
-	if (at + bytes > maps->all.end || !insert(maps, i, (struct maps_range){at, at + bytes}))
+	if (at + bytes > maps->all.end ||
+	    !maps_insert(maps, i, (struct maps_range){at, at + bytes}))
 		return 0;
 	return at;
 }
@@ -74,13 +75,13 @@ bool maps_drop(struct maps *maps, uintptr_t start, size_t bytes)
 		if (start >= range->end || end <= range->start) {
 			i++;
 		} else if (start <= range->start && end >= range->end) {
-			take_out(maps, i);
+			maps_take_out(maps, i);
 		} else if (start <= range->start) {
 			range->start = end;
 		} else if (end >= range->end) {
 			range->end = start;
 		} else {
-			if (!insert(maps, i + 1, (struct maps_range){end, range->end}))
+			if (!maps_insert(maps, i + 1, (struct maps_range){end, range->end}))
 				return false;
 			maps->taken[i].end = start;
 		}

@@ -133,7 +133,7 @@ int rendezvous_wait(struct rendezvous *rendezvous, struct sim_thread *th, struct
 	return 0;
 }
 
-static struct note *find(const struct rendezvous *rendezvous, const char *key)
+static struct note *rendezvous_find(const struct rendezvous *rendezvous, const char *key)
 {
 	struct note *note = rendezvous->buckets[util_hash_name(key) % BUCKETS];
 
@@ -145,7 +145,7 @@ static struct note *find(const struct rendezvous *rendezvous, const char *key)
 int64_t rendezvous_get(const struct rendezvous *rendezvous, const char *key, void *ret_bytes,
 		       size_t room, ps_t now, ps_t *ret_visible_at)
 {
-	const struct note *note = find(rendezvous, key);
+	const struct note *note = rendezvous_find(rendezvous, key);
 
 	if (!note || note->visible_at > now) {
 		*ret_visible_at = note ? note->visible_at : PS_NEVER;
@@ -159,7 +159,7 @@ int64_t rendezvous_get(const struct rendezvous *rendezvous, const char *key, voi
 /* The key, the bytes and their places go over to the rendezvous. */
 static struct note *find_or_add(struct rendezvous *rendezvous, struct request *request)
 {
-	struct note *note = find(rendezvous, request->note.key), **bucket;
+	struct note *note = rendezvous_find(rendezvous, request->note.key), **bucket;
 
 	if (note)
 		return note;
@@ -205,8 +205,8 @@ static void wake_waiting(struct note *note)
 }
 
 /* Joins one request; its note goes to the front of @touched. */
-static struct note *join(struct rendezvous *rendezvous, struct request *request,
-			 struct note *touched)
+static struct note *rendezvous_join(struct rendezvous *rendezvous, struct request *request,
+				    struct note *touched)
 {
 	struct note *note = find_or_add(rendezvous, request);
 
@@ -235,7 +235,7 @@ static __attribute__((noinline)) int join_all(struct rendezvous *rendezvous)
 		while (rendezvous->requests[i]) {
 			struct request *request = rendezvous->requests[i];
 
-			touched = join(rendezvous, request, touched);
+			touched = rendezvous_join(rendezvous, request, touched);
 			if (!touched)
 				return -ENOMEM;
 			rendezvous->requests[i] = request->next;

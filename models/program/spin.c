@@ -62,7 +62,7 @@ static int own_tid(void)
 	return tid;
 }
 
-static void set(struct mark *mark, const char *host, const char *program, int tid)
+static void spin_set(struct mark *mark, const char *host, const char *program, int tid)
 {
 	__atomic_store_n(&mark->host, host, __ATOMIC_RELAXED);
 	__atomic_store_n(&mark->program, program, __ATOMIC_RELAXED);
@@ -73,7 +73,7 @@ static void set(struct mark *mark, const char *host, const char *program, int ti
 void spin_enter(struct spin *spin, uint32_t number, const char *host, const char *program)
 {
 	CHECK(number < spin->thread_count);
-	set(&spin->marks[number], host, program, own_tid());
+	spin_set(&spin->marks[number], host, program, own_tid());
 }
 
 void spin_touch(struct spin *spin, uint32_t number)
@@ -85,7 +85,7 @@ void spin_touch(struct spin *spin, uint32_t number)
 
 void spin_leave(struct spin *spin, uint32_t number)
 {
-	set(&spin->marks[number], NULL, NULL, 0);
+	spin_set(&spin->marks[number], NULL, NULL, 0);
 }
 
 /* ---- where a program is ---- */
@@ -120,7 +120,7 @@ uint32_t spin_places(const void *context, void *ret_places[SPIN_PLACES])
 
 /* On the stack of the program. The unwinder was loaded by spin_create(), so that it needs no memory
  * here. */
-static void on_signal(int number, siginfo_t *info, void *context)
+static void spin_on_signal(int number, siginfo_t *info, void *context)
 {
 	struct answer *answer = info->si_value.sival_ptr;
 
@@ -131,7 +131,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	__atomic_store_n(&answer->ready, true, __ATOMIC_RELEASE);
 }
 
-static bool ask(struct spin *spin, int tid)
+static bool spin_ask(struct spin *spin, int tid)
 {
 	siginfo_t info = {.si_signo = SIGRTMIN + SIGNAL_OFFSET, .si_code = SI_QUEUE};
 
@@ -182,7 +182,7 @@ static bool is_still(const struct mark *mark, uint64_t steps)
 }
 
 /* Fills the report and returns true where the program of @mark has been at it for too long. */
-static bool is_stuck(struct spin *spin, const struct mark *mark, struct seen *seen)
+static bool spin_is_stuck(struct spin *spin, const struct mark *mark, struct seen *seen)
 {
 	struct spin_report *report = &spin->answer.report;
 	const uint64_t steps = __atomic_load_n(&mark->steps, __ATOMIC_ACQUIRE);
@@ -199,7 +199,7 @@ static bool is_stuck(struct spin *spin, const struct mark *mark, struct seen *se
 		*seen = (struct seen){.steps = steps, .since_ns = now_ns, .running = true};
 		return false;
 	}
-	if (now_ns - seen->since_ns < spin->limit_ns || !ask(spin, tid))
+	if (now_ns - seen->since_ns < spin->limit_ns || !spin_ask(spin, tid))
 		return false;
 	for (int i = 0; i < ANSWER_MS && !__atomic_load_n(&spin->answer.ready, __ATOMIC_ACQUIRE);
 	     i++)
@@ -219,7 +219,7 @@ static void *watch(void *arg)
 
 	while (!pause_ms(spin, PERIOD_MS))
 		for (uint32_t i = 0; i < spin->thread_count; i++)
-			if (is_stuck(spin, &spin->marks[i], &spin->seen[i])) {
+			if (spin_is_stuck(spin, &spin->marks[i], &spin->seen[i])) {
 				spin->fn(spin->owner, &spin->answer.report);
 				return NULL;
 			}
@@ -227,7 +227,7 @@ static void *watch(void *arg)
 }
 
 /* Signals are for the program's threads: not for ours. */
-static bool start(struct spin *spin)
+static bool spin_start(struct spin *spin)
 {
 	sigset_t all, before;
 	bool ok;
@@ -242,7 +242,8 @@ static bool start(struct spin *spin)
 struct spin *spin_create(uint32_t thread_count, uint64_t limit_ms, spin_fn *fn, void *owner)
 {
 	struct spin *spin = util_calloc(1, sizeof(*spin));
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction action = {.sa_sigaction = spin_on_signal,
+				   .sa_flags = SA_SIGINFO | SA_RESTART};
 	void *frames[2];
 
 	if (!spin)
@@ -258,7 +259,7 @@ struct spin *spin_create(uint32_t thread_count, uint64_t limit_ms, spin_fn *fn, 
 	backtrace(frames, 2);
 	sigemptyset(&action.sa_mask);
 	CHECK(sigaction(SIGRTMIN + SIGNAL_OFFSET, &action, &spin->before) == 0);
-	spin->has_thread = spin->marks && spin->seen && start(spin);
+	spin->has_thread = spin->marks && spin->seen && spin_start(spin);
 	if (spin->has_thread)
 		return spin;
 	spin_destroy(spin);

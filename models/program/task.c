@@ -89,8 +89,8 @@ static void task_free(struct task *task)
 	util_free(task);
 }
 
-static int spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
-		 size_t stack_bytes, struct space *space)
+static int program_task_spawn(struct host *host, const char *name, task_fn *fn, void *arg,
+			      ps_t start, size_t stack_bytes, struct space *space)
 {
 	const size_t name_bytes = strlen(name) + 1;
 	struct task *task;
@@ -128,13 +128,13 @@ static int spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps
 int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 	       size_t stack_bytes)
 {
-	return spawn(host, name, fn, arg, start, stack_bytes, NULL);
+	return program_task_spawn(host, name, fn, arg, start, stack_bytes, NULL);
 }
 
 int task_spawn_in(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 		  struct space *space)
 {
-	return spawn(host, name, fn, arg, start, space->stack_bytes, space);
+	return program_task_spawn(host, name, fn, arg, start, space->stack_bytes, space);
 }
 
 void task_destroy_all(struct host *host)

@@ -12,17 +12,17 @@
 #include <errno.h>
 #include <string.h>
 
-static struct task_device *device_of(struct vrb_world *world)
+static struct task_device *task_world_device_of(struct vrb_world *world)
 {
 	return container_of(world, struct task_device, world);
 }
 
 static struct task *task_of(struct vrb_world *world)
 {
-	return device_of(world)->task;
+	return task_world_device_of(world)->task;
 }
 
-static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
+static ps_t task_world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
 {
 	struct task *task = task_of(world);
 	const struct host_cost *cost = &task->host->params.cost;
@@ -33,19 +33,19 @@ static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t am
 	return task->host->now;
 }
 
-static ps_t world_now(struct vrb_world *world)
+static ps_t task_world_now(struct vrb_world *world)
 {
 	return task_of(world)->host->now;
 }
 
 /* The host looks at its adapter again after each step of a program. */
-static void world_leave(struct vrb_world *world, bool posted)
+static void task_world_leave(struct vrb_world *world, bool posted)
 {
 	(void)world;
 	(void)posted;
 }
 
-static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
+static void task_world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
 {
 	struct task *task = task_of(world);
 	const struct host_cost *cost = &task->host->params.cost;
@@ -56,19 +56,19 @@ static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
 	task_sleep(task, cost->call[VRB_CALL_POLL_CQ]);
 }
 
-static int world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
+static int task_world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
 {
 	(void)world;
 	channel->fd = -1; /* nothing that a system call could wait on: time there is real */
 	return 0;
 }
 
-static void world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
+static void task_world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
 {
 	(void)world, (void)channel;
 }
 
-static void world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
+static void task_world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
 {
 	struct task *task = task_of(world);
 
@@ -78,7 +78,8 @@ static void world_channel_signal(struct vrb_world *world, struct vrb_channel *ch
 	task_wake(task, task->host->now + task->host->params.cost.interrupt);
 }
 
-static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel, uint32_t seen)
+static int task_world_channel_wait(struct vrb_world *world, struct vrb_channel *channel,
+				   uint32_t seen)
 {
 	struct task *task = task_of(world);
 
@@ -89,31 +90,31 @@ static int world_channel_wait(struct vrb_world *world, struct vrb_channel *chann
 	return 0;
 }
 
-static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
-			 uint32_t local_qpn, uint32_t remote_qpn)
+static int task_world_resolve(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
+			      uint32_t local_qpn, uint32_t remote_qpn)
 {
 	if (sgid_index != 0)
 		return -EINVAL;
-	return host_resolve(device_of(world)->host, path, local_qpn, remote_qpn);
+	return host_resolve(task_world_device_of(world)->host, path, local_qpn, remote_qpn);
 }
 
 /* In virtual time nobody has to be asked. */
-static void world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
-			uint32_t remote_qpn)
+static void task_world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
+			     uint32_t remote_qpn)
 {
-	CHECK(host_resolve(device_of(world)->host, path, local_qpn, remote_qpn) == 0);
+	CHECK(host_resolve(task_world_device_of(world)->host, path, local_qpn, remote_qpn) == 0);
 }
 
-static int world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
+static int task_world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
 {
 	if (index != 0)
 		return -ENOENT;
-	host_ip(device_of(world)->host, ret_gid);
+	host_ip(task_world_device_of(world)->host, ret_gid);
 	return 0;
 }
 
 /* The n-th QP of the program of this name: the same in every run. */
-static uint64_t world_qp_identity(struct vrb_world *world)
+static uint64_t task_world_qp_identity(struct vrb_world *world)
 {
 	struct task *task = task_of(world);
 	const uint64_t words[] = {task->event.key, task->qp_count++};
@@ -121,7 +122,7 @@ static uint64_t world_qp_identity(struct vrb_world *world)
 	return util_hash_words((struct util_key){0}, words, 2);
 }
 
-static int world_open(struct vrb_world *world)
+static int task_world_open(struct vrb_world *world)
 {
 	(void)world;
 	return 0;
@@ -135,19 +136,19 @@ static void world_no_more(struct vrb_world *world)
 
 static const struct vrb_world_ops world_ops = {
 	.name = "task",
-	.enter = world_enter,
-	.now = world_now,
-	.leave = world_leave,
-	.poll_empty = world_poll_empty,
-	.channel_init = world_channel_init,
-	.channel_fini = world_channel_fini,
-	.channel_signal = world_channel_signal,
-	.channel_wait = world_channel_wait,
-	.resolve = world_resolve,
-	.reuse = world_reuse,
-	.gid = world_gid,
-	.qp_identity = world_qp_identity,
-	.open = world_open,
+	.enter = task_world_enter,
+	.now = task_world_now,
+	.leave = task_world_leave,
+	.poll_empty = task_world_poll_empty,
+	.channel_init = task_world_channel_init,
+	.channel_fini = task_world_channel_fini,
+	.channel_signal = task_world_channel_signal,
+	.channel_wait = task_world_channel_wait,
+	.resolve = task_world_resolve,
+	.reuse = task_world_reuse,
+	.gid = task_world_gid,
+	.qp_identity = task_world_qp_identity,
+	.open = task_world_open,
 	.close = world_no_more,
 	.abandon = world_no_more,
 };

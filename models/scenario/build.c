@@ -52,7 +52,8 @@ static struct hca_profile profile_of(const struct scenario *s)
 	};
 }
 
-static struct host_params host_of(const struct scenario *s, const struct scenario_options *options)
+static struct host_params build_host_of(const struct scenario *s,
+					const struct scenario_options *options)
 {
 	struct host_params params = {
 		.profile = profile_of(s),
@@ -164,8 +165,8 @@ static struct sim_fault_params fault_params_of(const struct scenario_fault *faul
 	return params;
 }
 
-static uint32_t attach(struct sim_fault *fault, const struct fabric *fabric, const char *link,
-		       const char *from, const struct sim_fault_params *params)
+static uint32_t build_attach(struct sim_fault *fault, const struct fabric *fabric, const char *link,
+			     const char *from, const struct sim_fault_params *params)
 {
 	struct sim_port *port = sim_port_find(fabric->sim, link, from);
 
@@ -242,8 +243,10 @@ static int attach_faults(const struct scenario *s, const struct fabric *fabric,
 
 		if (link->loss_ppb == 0 && link->error_ppt == 0)
 			continue;
-		n += attach(&faults[n], fabric, link->name, topology->nodes[link->a].name, &params);
-		n += attach(&faults[n], fabric, link->name, topology->nodes[link->b].name, &params);
+		n += build_attach(&faults[n], fabric, link->name, topology->nodes[link->a].name,
+				  &params);
+		n += build_attach(&faults[n], fabric, link->name, topology->nodes[link->b].name,
+				  &params);
 	}
 	if (s->fault_count > 0)
 		qsort(s->faults, s->fault_count, sizeof(*s->faults), compare_faults);
@@ -260,8 +263,8 @@ static int attach_faults(const struct scenario *s, const struct fabric *fabric,
 				continue;
 			for (int end = 0; end < 2; end++)
 				if (!fault->direction || strcmp(fault->direction, ends[end]) == 0)
-					n += attach(&faults[n], fabric, link->name, ends[end],
-						    &params);
+					n += build_attach(&faults[n], fabric, link->name, ends[end],
+							  &params);
 			if (fault->kind == SCENARIO_FAULT_DOWN &&
 			    scenario_take_out(fabric, link, ends, fault) != 0)
 				return -ENOMEM;
@@ -310,7 +313,7 @@ static struct scenario_built *make_built(const struct scenario *s,
 			fault_count += 2;
 	own->faults = util_calloc(fault_count + 1, sizeof(*own->faults));
 	own->storms = util_calloc((size_t)s->fault_count + 1, sizeof(*own->storms));
-	own->host = host_of(s, options);
+	own->host = build_host_of(s, options);
 	if (own->faults && own->storms && find_slow(s, own) == 0 &&
 	    scenario_build_switches(s, own) == 0)
 		return own;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-static struct pfc_class class_of(const struct scenario_class *class)
+static struct pfc_class build_switch_class_of(const struct scenario_class *class)
 {
 	return (struct pfc_class){
 		.alpha_num = class->alpha_num,
@@ -28,7 +28,7 @@ static void make_pfc(const struct scenario *s, const struct scenario_switch *sw,
 	const uint32_t gap = 2 * scenario_frame_bytes(s);
 
 	for (uint32_t q = 0; q < s->priority_count; q++) {
-		built->classes[q] = class_of(&sw->classes[q]);
+		built->classes[q] = build_switch_class_of(&sw->classes[q]);
 		if (sw->classes[q].alpha_den)
 			built->classes[q].resume_bytes = gap;
 	}
@@ -51,7 +51,7 @@ static void make_pfc(const struct scenario *s, const struct scenario_switch *sw,
 }
 
 /* Up to the end of the BTH: what has to be seen of a frame, preamble included. */
-static uint32_t head_bytes(const struct scenario *s)
+static uint32_t build_switch_head_bytes(const struct scenario *s)
 {
 	enum { TAIL = WIRE_ICRC_BYTES + 4 + 12 }; /* ICRC, FCS and gap */
 
@@ -84,7 +84,7 @@ static bool make_more(const struct scenario *s, const struct scenario_switch *sw
 		    scenario_cc_ops(s->nic.cc)->takes_int;
 
 	*ret_more = (struct sim_switch_params){
-		.head_bytes = sw->cut_through ? head_bytes(s) : 0,
+		.head_bytes = sw->cut_through ? build_switch_head_bytes(s) : 0,
 		.stamps = scenario_cc_ops(s->nic.cc)->takes_int,
 		.frame_bytes_max = scenario_frame_bytes(s),
 		.balance = sw->balance,

@@ -111,7 +111,8 @@ static struct cc_params defaults_of(const struct scenario_nic *nic, uint64_t rat
 	return params;
 }
 
-static void set(struct cc_params *params, const struct key *key, const struct scenario_value *value)
+static void scenario_cc_set(struct cc_params *params, const struct key *key,
+			    const struct scenario_value *value)
 {
 	char *at = (char *)params + key->at;
 	const struct cc_ratio ratio = {value->num, value->den};
@@ -151,7 +152,7 @@ static const struct key *find_key(const char *name, enum scenario_cc cc)
 }
 
 /* Values that the control cannot work with. */
-static void check(struct scenario_reader *r, const struct yaml_node *map)
+static void scenario_cc_check(struct scenario_reader *r, const struct yaml_node *map)
 {
 	const struct scenario_nic *nic = &r->scenario->nic;
 	const struct cc_params *p = &nic->cc_params;
@@ -184,7 +185,7 @@ static void read_params(struct scenario_reader *r, const struct yaml_node *map, 
 		if (!node->meaning)
 			continue; /* reported already */
 		if (key)
-			set(&nic->cc_params, key, scenario_value_of(node));
+			scenario_cc_set(&nic->cc_params, key, scenario_value_of(node));
 		else if (own)
 			scenario_refuse(r, map, node, "nic.cc_params", "a parameter of nic.cc");
 	}
@@ -205,5 +206,5 @@ void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map
 	nic->has_cc_params = map != NULL || nic->cc > SCENARIO_CC_DCQCN_HPCC;
 	if (map)
 		read_params(r, map, scenario_is_own(nic_map, "cc_params"));
-	check(r, map);
+	scenario_cc_check(r, map);
 }

@@ -100,7 +100,8 @@ struct here {		   /* a place in the tree */
 	const char *shown; /* for people: "traffic[2].size" */
 };
 
-static bool attach(struct scenario_reader *r, struct yaml_node *node, struct scenario_value value)
+static bool scenario_check_attach(struct scenario_reader *r, struct yaml_node *node,
+				  struct scenario_value value)
 {
 	struct scenario_value *own = util_alloc(sizeof(*own));
 
@@ -135,7 +136,7 @@ static void check_scalar(struct scenario_reader *r, struct yaml_node *node,
 		 (row->of_fabric && value.number >= r->scenario->priority_count))
 		not_so(r, node, row, here, found.text);
 	else
-		attach(r, node, value);
+		scenario_check_attach(r, node, value);
 }
 
 /* Scalars in a list; priorities become a mask. */
@@ -156,11 +157,11 @@ static void check_scalars(struct scenario_reader *r, struct yaml_node *node,
 	}
 	if (row->type != SCENARIO_TEXTS && node->child_count == 0)
 		not_so(r, node, row, here, "an empty list");
-	attach(r, node, mask);
+	scenario_check_attach(r, node, mask);
 }
 
-static void check_names(struct scenario_reader *r, struct yaml_node *node,
-			const struct scenario_row *row, struct here here)
+static void scenario_check_names(struct scenario_reader *r, struct yaml_node *node,
+				 const struct scenario_row *row, struct here here)
 {
 	struct bad_text found;
 
@@ -230,7 +231,7 @@ static void check_node(struct scenario_reader *r, struct yaml_node *node,
 		check_list(r, node, row, here);
 		break;
 	case SCENARIO_NAMES:
-		check_names(r, node, row, here);
+		scenario_check_names(r, node, row, here);
 		break;
 	case SCENARIO_PRIORITIES:
 	case SCENARIO_COUNTS:

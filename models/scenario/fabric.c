@@ -14,7 +14,7 @@
 
 enum { PORTS_MAX = 32000 };
 
-static void count_ports(const struct topology *topology, uint32_t *ports)
+static void scenario_fabric_count_ports(const struct topology *topology, uint32_t *ports)
 {
 	for (uint32_t i = 0; i < topology->link_count; i++) {
 		ports[topology->links[i].a]++;
@@ -45,14 +45,15 @@ static void check_ports(struct scenario_reader *r, const struct bad_at *at, cons
 		bad(r->errors, at, key, "no host", "at least one");
 }
 
-static int compare_names(const void *a, const void *b)
+static int scenario_fabric_compare_names(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 
 	return strcmp(*x, *y);
 }
 
-static void check_names(struct scenario_reader *r, const struct bad_at *at, const char *key)
+static void scenario_fabric_check_names(struct scenario_reader *r, const struct bad_at *at,
+					const char *key)
 {
 	const struct topology *topology = &r->scenario->topology;
 	const char **names = scenario_alloc(r, topology->link_count + 1, sizeof(char *));
@@ -62,7 +63,7 @@ static void check_names(struct scenario_reader *r, const struct bad_at *at, cons
 		return;
 	for (uint32_t i = 0; i < topology->link_count; i++)
 		names[i] = topology->links[i].name;
-	qsort(names, topology->link_count, sizeof(char *), compare_names);
+	qsort(names, topology->link_count, sizeof(char *), scenario_fabric_compare_names);
 	for (uint32_t i = 1; i < topology->link_count; i++)
 		if (strcmp(names[i], names[i - 1]) == 0)
 			bad(r->errors, at, key, bad_text(&found, "two links %s", names[i]),
@@ -111,11 +112,11 @@ void scenario_check_topology(struct scenario_reader *r, const struct bad_at *at,
 
 	if (!ports)
 		return;
-	count_ports(&r->scenario->topology, ports);
+	scenario_fabric_count_ports(&r->scenario->topology, ports);
 	check_ports(r, at, key, ports);
 	if (r->errors->error_count == errors)
 		check_one_piece(r, at, key);
-	check_names(r, at, key);
+	scenario_fabric_check_names(r, at, key);
 	util_free(ports);
 }
 

@@ -47,7 +47,7 @@ uint64_t scenario_hash_end(struct scenario_hash *hash)
 	return value;
 }
 
-static bool same(const struct scenario_value *a, const struct scenario_value *b)
+static bool hash_same(const struct scenario_value *a, const struct scenario_value *b)
 {
 	return a->number == b->number && a->num == b->num && a->den == b->den && a->word == b->word;
 }
@@ -65,7 +65,7 @@ static void add_scalar(struct scenario_reader *r, struct scenario_hash *hash,
 	const uint64_t words[] = {is_text ? util_hash_name(node->text) : value->number, value->num,
 				  value->den, (uint64_t)(int64_t)value->word};
 
-	if (!is_text && row->unset && same(value, &unset))
+	if (!is_text && row->unset && hash_same(value, &unset))
 		return;
 	scenario_hash_words(r, hash, row->path, words, 4);
 }

@@ -102,7 +102,7 @@ static void hash_sizes(struct scenario_block *b, const struct cdf *cdf)
 }
 
 /* Of each host, by position, the rate of its link; NULL: no memory. */
-static uint64_t *rates_of(struct scenario_reader *r)
+static uint64_t *scenario_load_rates_of(struct scenario_reader *r)
 {
 	const struct topology *topology = &r->scenario->topology;
 	uint64_t *rates = scenario_alloc(r, r->host_count, sizeof(*rates));
@@ -205,7 +205,7 @@ void scenario_read_load(struct scenario_block *b)
 		goto out;
 	arrivals.sizes = sizes.cdf;
 	hosts = scenario_block_hosts(b, "hosts");
-	rates = rates_of(b->r);
+	rates = scenario_load_rates_of(b->r);
 	if (!rates || hosts.count < 2) {
 		if (rates && hosts.count == 1)
 			scenario_block_refuse(b, scenario_node(b->map, "hosts"), "hosts",

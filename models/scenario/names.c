@@ -18,7 +18,7 @@ struct expand {
 	char name[NAME_MAX_BYTES];
 };
 
-static bool refuse(struct expand *e, const char *what)
+static bool scenario_names_refuse(struct expand *e, const char *what)
 {
 	bad_text(e->why, "%s", what);
 	return false;
@@ -43,20 +43,20 @@ static bool expand_range(struct expand *e, size_t at, const char *from, const ch
 	uint64_t low, high;
 
 	if (width > 9 || util_count_parse(from, low_length, &low) != UTIL_QUANTITY_OK)
-		return refuse(e, "a range that is none");
+		return scenario_names_refuse(e, "a range that is none");
 	high = low;
 	if (dash && util_count_parse(dash + 1, (size_t)(to - dash - 1), &high) != UTIL_QUANTITY_OK)
-		return refuse(e, "a range that is none");
+		return scenario_names_refuse(e, "a range that is none");
 	if (memchr(from, '.', (size_t)(to - from)))
-		return refuse(e, "a range that is none");
+		return scenario_names_refuse(e, "a range that is none");
 	if (high < low || high > UINT32_MAX)
-		return refuse(e, "a range that ends before it begins, or too far");
+		return scenario_names_refuse(e, "a range that ends before it begins, or too far");
 	for (uint64_t i = low; i <= high; i++) {
 		char digits[24];
 
 		util_text(digits, sizeof(digits), "%0*llu", (int)width, (unsigned long long)i);
 		if (at + strlen(digits) >= NAME_MAX_BYTES)
-			return refuse(e, "a name of more than 63 letters");
+			return scenario_names_refuse(e, "a name of more than 63 letters");
 		memcpy(e->name + at, digits, strlen(digits));
 		if (!expand(e, at + strlen(digits), rest, end))
 			return false;
@@ -69,7 +69,7 @@ static bool expand_bracket(struct expand *e, size_t at, const char *open, const 
 	const char *close = memchr(open, ']', (size_t)(end - open));
 
 	if (!close)
-		return refuse(e, "a \"[\" without \"]\"");
+		return scenario_names_refuse(e, "a \"[\" without \"]\"");
 	for (const char *from = open + 1, *to; from <= close; from = to + 1) {
 		to = memchr(from, ',', (size_t)(close - from));
 		to = to ? to : close;
@@ -86,15 +86,15 @@ static bool expand(struct expand *e, size_t at, const char *rest, const char *en
 		if (*rest == '[')
 			return expand_bracket(e, at, rest, end);
 		if (!is_name_char(*rest))
-			return refuse(e, "a letter that names do not have");
+			return scenario_names_refuse(e, "a letter that names do not have");
 		if (at + 1 >= NAME_MAX_BYTES)
-			return refuse(e, "a name of more than 63 letters");
+			return scenario_names_refuse(e, "a name of more than 63 letters");
 		e->name[at++] = *rest;
 	}
 	if (at == 0)
-		return refuse(e, "an empty name");
+		return scenario_names_refuse(e, "an empty name");
 	if (++e->count > SCENARIO_NAMES_MAX)
-		return refuse(e, "more than 200000 names");
+		return scenario_names_refuse(e, "more than 200000 names");
 	e->name[at] = '\0';
 	return e->each(e->owner, e->name);
 }
@@ -110,7 +110,7 @@ bool scenario_names(const char *pattern, size_t length, bool (*each)(void *owner
 	for (const char *at = pattern; at < end; at++)
 		brackets_max += *at == '[';
 	if (brackets_max > 64)
-		return refuse(&e, "too many brackets");
+		return scenario_names_refuse(&e, "too many brackets");
 	for (const char *at = pattern; at <= end; at++) {
 		if (at < end)
 			brackets += (*at == '[') - (*at == ']');
@@ -125,7 +125,7 @@ bool scenario_names(const char *pattern, size_t length, bool (*each)(void *owner
 
 /* ---- hosts ---- */
 
-static int compare_names(const void *a, const void *b)
+static int scenario_names_compare_names(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 
@@ -194,9 +194,9 @@ void scenario_hosts_index(struct scenario_reader *r)
 	for (uint32_t i = 0; i < topology->node_count; i++)
 		if (topology->nodes[i].nic > 0)
 			r->hosts[r->host_count++] = topology->nodes[i].name;
-	qsort(r->hosts, r->machine_count, sizeof(char *), compare_names);
+	qsort(r->hosts, r->machine_count, sizeof(char *), scenario_names_compare_names);
 	qsort(r->hosts + r->machine_count, r->host_count - r->machine_count, sizeof(char *),
-	      compare_names);
+	      scenario_names_compare_names);
 	for (uint32_t i = 0; i < r->host_count; i++)
 		counted[i] = (struct counted){r->hosts[i], i, i >= r->machine_count};
 	qsort(counted, r->host_count, sizeof(*counted), compare_counted);
@@ -205,8 +205,8 @@ void scenario_hosts_index(struct scenario_reader *r)
 	util_free(counted);
 }
 
-static int64_t find_in(const struct scenario_reader *r, uint32_t low, uint32_t high,
-		       const char *name)
+static int64_t scenario_names_find_in(const struct scenario_reader *r, uint32_t low, uint32_t high,
+				      const char *name)
 {
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
@@ -230,8 +230,9 @@ int64_t scenario_host_find(const struct scenario_reader *r, const char *name)
 	if (node < 0 || topology->nodes[node].is_switch)
 		return -1;
 	name = topology->nodes[node].name;
-	return topology->nodes[node].nic == 0 ? find_in(r, 0, r->machine_count, name)
-					      : find_in(r, r->machine_count, r->host_count, name);
+	return topology->nodes[node].nic == 0
+		       ? scenario_names_find_in(r, 0, r->machine_count, name)
+		       : scenario_names_find_in(r, r->machine_count, r->host_count, name);
 }
 
 struct collect {

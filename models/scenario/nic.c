@@ -202,7 +202,7 @@ static void check_uc(struct scenario_reader *r, const struct yaml_node *map)
 				"per-flow with nic.transport: uc");
 }
 
-static void read_dscp(struct scenario_reader *r, const struct yaml_node *map)
+static void scenario_nic_read_dscp(struct scenario_reader *r, const struct yaml_node *map)
 {
 	const struct yaml_node *list = scenario_node(map, "dscp");
 	uint8_t *dscp = r->scenario->nic.dscp;
@@ -258,7 +258,7 @@ void scenario_read_nic(struct scenario_reader *r)
 	nic->ack_every = ack_every(nic, scenario_get(map, "nic.ack_every"));
 	if (nic->retransmit != HCA_SELECTIVE)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
-	read_dscp(r, map);
+	scenario_nic_read_dscp(r, map);
 	if (r->scenario->priority_count > SIM_PRIORITIES)
 		refuse_alone(r, map, of_ethernet, 2, "priorities: 8, for it knows no more");
 	if (nic->uc)

@@ -28,7 +28,7 @@ struct changes {
 	uint32_t cut_count;
 };
 
-static ps_t later(ps_t at, ps_t delay)
+static ps_t outage_later(ps_t at, ps_t delay)
 {
 	return at == PS_NEVER ? PS_NEVER : at + delay;
 }
@@ -63,7 +63,7 @@ int scenario_take_out(const struct fabric *fabric, const struct topology_link *l
 			continue;
 		sw = fabric_switch(fabric, ends[end]);
 		ret = sw ? sim_switch_outage(sw, port->index, fault->from_at + fault->delay,
-					     later(fault->until_at, fault->delay))
+					     outage_later(fault->until_at, fault->delay))
 			 : 0;
 		ret = ret ? ret
 			  : tell(sw ? sim_switch_fc(sw) : fabric_host(fabric, ends[end])->fc,
@@ -74,9 +74,9 @@ int scenario_take_out(const struct fabric *fabric, const struct topology_link *l
 
 /* ---- when the routing hears of what ---- */
 
-static void add_fault(const struct scenario *s, const struct fabric *fabric,
-		      const struct scenario_fault *fault, const struct topology_link *link,
-		      struct changes *changes)
+static void outage_add_fault(const struct scenario *s, const struct fabric *fabric,
+			     const struct scenario_fault *fault, const struct topology_link *link,
+			     struct changes *changes)
 {
 	const struct topology_node *nodes = s->topology.nodes;
 	const uint32_t ends[] = {link->a, link->b};
@@ -90,7 +90,7 @@ static void add_fault(const struct scenario *s, const struct fabric *fabric,
 		if (fault->direction && strcmp(fault->direction, name) != 0)
 			continue;
 		change[0] = (struct change){fault->from_at + delay, port, true};
-		change[1] = (struct change){later(fault->until_at, delay), port, false};
+		change[1] = (struct change){outage_later(fault->until_at, delay), port, false};
 		changes->count += fault->until_at == PS_NEVER ? 1 : 2;
 	}
 }
@@ -118,14 +118,14 @@ static void find_changes(const struct scenario *s, const struct fabric *fabric,
 			    strcmp(link->name, s->faults[i].link) == 0 &&
 			    topology->nodes[link->a].is_switch &&
 			    topology->nodes[link->b].is_switch)
-				add_fault(s, fabric, &s->faults[i], link, changes);
+				outage_add_fault(s, fabric, &s->faults[i], link, changes);
 		}
 	if (changes->count > 0)
 		qsort(changes->list, changes->count, sizeof(*changes->list), compare_changes);
 }
 
 /* Keeps the cuts in the order of their addresses, so that the same are the same list. */
-static void cut(struct changes *c, const struct change *change)
+static void outage_cut(struct changes *c, const struct change *change)
 {
 	uint32_t i = 0;
 
@@ -185,7 +185,7 @@ static int make_steps(const struct fabric *fabric, struct changes *changes,
 		const ps_t at = changes->list[i].at;
 
 		while (i < changes->count && changes->list[i].at == at)
-			cut(changes, &changes->list[i++]);
+			outage_cut(changes, &changes->list[i++]);
 		r->steps[r->step_count].at = at;
 		ret = find_routes(fabric, changes, r, &r->steps[r->step_count++].routes);
 	}

@@ -116,7 +116,7 @@ struct fault_reader {
 	uint32_t added;
 };
 
-static void add_fault(struct fault_reader *f, struct scenario_fault fault)
+static void parts_add_fault(struct fault_reader *f, struct scenario_fault fault)
 {
 	struct scenario *s = f->r->scenario;
 	struct scenario_fault *faults =
@@ -147,7 +147,7 @@ static const struct topology_link *find_link(const struct topology *topology, co
 }
 
 /* "B-A" as well as "A-B". */
-static const struct topology_link *link_of(struct scenario_reader *r, const char *name)
+static const struct topology_link *parts_link_of(struct scenario_reader *r, const char *name)
 {
 	const struct topology *topology = &r->scenario->topology;
 	const struct topology_link *link = find_link(topology, name);
@@ -162,7 +162,7 @@ static const struct topology_link *link_of(struct scenario_reader *r, const char
 	return link;
 }
 
-static bool find_ends(struct fault_reader *f)
+static bool parts_find_ends(struct fault_reader *f)
 {
 	const struct topology *topology = &f->r->scenario->topology;
 	const struct yaml_node *link_node = scenario_node(f->map, "link");
@@ -173,7 +173,7 @@ static bool find_ends(struct fault_reader *f)
 
 	if (!link_node || !link_node->meaning || (sender && !sender->meaning))
 		return false; /* reported already */
-	link = link_of(f->r, link_node->text);
+	link = parts_link_of(f->r, link_node->text);
 	if (!link) {
 		bad(f->r->errors, &link_node->at, scenario_shown(&key, f->map, "faults[].link"),
 		    bad_quote(&found, link_node->text, link_node->length),
@@ -218,7 +218,7 @@ static void add_chances(struct fault_reader *f)
 		fault.den = chance.den;
 		fault.delay = chances[i].behind ? scenario_get(f->map, "faults[].by").number : 0;
 		behind |= chances[i].behind;
-		add_fault(f, fault);
+		parts_add_fault(f, fault);
 	}
 	if (!behind && scenario_has(f->map, "by"))
 		scenario_refuse(f->r, f->map, scenario_node(f->map, "by"), "faults[]",
@@ -234,7 +234,7 @@ static void add_down(struct fault_reader *f)
 	fault.control = true;
 	fault.delay = scenario_get(f->map, "faults[].detect").number;
 	if (scenario_get(f->map, "faults[].down").word == 1)
-		add_fault(f, fault);
+		parts_add_fault(f, fault);
 	else if (scenario_has(f->map, "detect"))
 		scenario_refuse(f->r, f->map, scenario_node(f->map, "detect"), "faults[]",
 				"down: yes beside it");
@@ -260,7 +260,7 @@ static void add_pause(struct fault_reader *f)
 	else if (f->r->scenario->switches.fc != SCENARIO_FC_PFC)
 		scenario_refuse(f->r, f->map, pause, "faults[]", "switch.pfc beside it");
 	else
-		add_fault(f, fault);
+		parts_add_fault(f, fault);
 }
 
 static void add_others(struct fault_reader *f)
@@ -272,19 +272,19 @@ static void add_others(struct fault_reader *f)
 	fault.kind = SCENARIO_FAULT_DELAY;
 	fault.delay = scenario_get(f->map, "faults[].delay").number;
 	if (fault.delay > 0)
-		add_fault(f, fault);
+		parts_add_fault(f, fault);
 	fault.kind = SCENARIO_FAULT_RATE;
 	fault.delay = 0;
 	fault.rate_bps = scenario_get(f->map, "faults[].rate").number;
 	if (fault.rate_bps > 0)
-		add_fault(f, fault);
+		parts_add_fault(f, fault);
 	fault.rate_bps = 0;
 	add_down(f);
 	add_pause(f);
 	fault.kind = SCENARIO_FAULT_DROP_NTH;
 	for (const struct yaml_node *node = nth ? nth->child : NULL; node; node = node->next) {
 		fault.nth = scenario_value_of(node)->number;
-		add_fault(f, fault);
+		parts_add_fault(f, fault);
 	}
 	/* If bad, it was reported. */
 	f->added += nth != NULL || scenario_has(f->map, "delay") || scenario_has(f->map, "rate");
@@ -337,7 +337,7 @@ static void read_fault(struct scenario_reader *r, const struct yaml_node *map, u
 		scenario_refuse(r, map, scenario_node(map, "until"), "faults[]",
 				"a time after from");
 	check_credit(r, map);
-	if (!find_ends(&f))
+	if (!parts_find_ends(&f))
 		return;
 	add_chances(&f);
 	add_others(&f);

@@ -13,7 +13,7 @@
 static const char *const parts[] = {"switch", "nic"};
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
-static void refuse(struct scenario_reader *r, const struct yaml_node *node)
+static void scenario_profile_refuse(struct scenario_reader *r, const struct yaml_node *node)
 {
 	struct bad_text found, known;
 
@@ -26,7 +26,8 @@ static void refuse(struct scenario_reader *r, const struct yaml_node *node)
 }
 
 /* The scenario's map of that name, made if it has none. NULL: no memory, or no map. */
-static struct yaml_node *map_of(struct scenario_reader *r, const char *key, const struct bad_at *at)
+static struct yaml_node *scenario_profile_map_of(struct scenario_reader *r, const char *key,
+						 const struct bad_at *at)
 {
 	struct yaml_node *map = yaml_find(r->root, key);
 
@@ -51,7 +52,7 @@ static void read_profile(struct scenario_reader *r, const struct yaml_node *node
 	struct yaml_node **roots, *root = NULL;
 
 	if (!profile) {
-		refuse(r, node);
+		scenario_profile_refuse(r, node);
 		return;
 	}
 	roots = scenario_grow(r, r->profiles, r->profile_count, sizeof(struct yaml_node *));
@@ -88,7 +89,7 @@ static void put_behind(struct scenario_reader *r, const char *key, const struct 
 			scenario_base(part, base);
 		base = part;
 	}
-	map = base ? map_of(r, key, at) : NULL;
+	map = base ? scenario_profile_map_of(r, key, at) : NULL;
 	if (map)
 		scenario_base(map, base);
 }

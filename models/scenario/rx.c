@@ -5,8 +5,8 @@
 
 /* Hosts that receive slowly. */
 
-static void refuse(struct scenario_reader *r, const struct yaml_node *map, const char *key,
-		   const char *expected)
+static void scenario_rx_refuse(struct scenario_reader *r, const struct yaml_node *map,
+			       const char *key, const char *expected)
 {
 	const struct yaml_node *node = scenario_node(map, key);
 
@@ -40,12 +40,12 @@ void scenario_read_rx(struct scenario_reader *r)
 		.mtt_miss = scenario_get(map, "nic.rx.mtt_miss").number,
 	};
 	if (rx->params.xoff_bytes >= rx->params.buffer_bytes)
-		refuse(r, map, scenario_has(map, "xoff") ? "xoff" : "buffer",
-		       "xoff less than buffer");
+		scenario_rx_refuse(r, map, scenario_has(map, "xoff") ? "xoff" : "buffer",
+				   "xoff less than buffer");
 	if (rx->params.page_bytes & (rx->params.page_bytes - 1))
-		refuse(r, map, "page", "a power of two");
+		scenario_rx_refuse(r, map, "page", "a power of two");
 	if (r->scenario->switches.fc == SCENARIO_FC_CREDIT)
-		refuse(r, map, "rate", "no switch.credit beside it");
+		scenario_rx_refuse(r, map, "rate", "no switch.credit beside it");
 	hosts = scenario_hosts_of(r, scenario_node(map, "hosts"), "nic.rx.hosts", true);
 	rx->hosts = hosts.hosts;
 	rx->host_count = hosts.count;

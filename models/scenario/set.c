@@ -40,8 +40,8 @@ static struct yaml_node *child_of(struct yaml_node *node, const char *part, size
 	return NULL;
 }
 
-static void put(struct scenario_reader *r, struct yaml_node *map, const char *key, size_t length,
-		struct yaml_node *value)
+static void set_put(struct scenario_reader *r, struct yaml_node *map, const char *key,
+		    size_t length, struct yaml_node *value)
 {
 	struct yaml_node *old = child_of(map, key, length);
 
@@ -61,8 +61,8 @@ static void put(struct scenario_reader *r, struct yaml_node *map, const char *ke
 }
 
 /* The map that @part leads to, made where there is none; NULL: reported, or no memory. */
-static struct yaml_node *step(struct scenario_reader *r, struct yaml_node *node, const char *part,
-			      size_t length, const struct bad_at *at)
+static struct yaml_node *set_step(struct scenario_reader *r, struct yaml_node *node,
+				  const char *part, size_t length, const struct bad_at *at)
 {
 	struct yaml_node *child = node->kind == YAML_SCALAR ? NULL : child_of(node, part, length);
 	struct bad_text key;
@@ -73,7 +73,7 @@ static struct yaml_node *step(struct scenario_reader *r, struct yaml_node *node,
 			r->no_memory = true;
 			return NULL;
 		}
-		put(r, node, part, length, child);
+		set_put(r, node, part, length, child);
 		return r->no_memory ? NULL : child;
 	}
 	if (child)
@@ -90,12 +90,12 @@ static void set_value(struct scenario_reader *r, const char *key, size_t length,
 	const char *dot;
 
 	while (node && (dot = memchr(key, '.', length))) {
-		node = step(r, node, key, (size_t)(dot - key), at);
+		node = set_step(r, node, key, (size_t)(dot - key), at);
 		length -= (size_t)(dot - key) + 1;
 		key = dot + 1;
 	}
 	if (node && node->kind == YAML_MAP) {
-		put(r, node, key, length, value);
+		set_put(r, node, key, length, value);
 		return;
 	}
 	yaml_free(value);

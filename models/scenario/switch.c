@@ -19,8 +19,8 @@ struct place {
 
 /* Reports @node, the value of PLACE.@key. */
 /* @key, from the place on ("classes[].xoff"), of which @map is the innermost map. */
-static void refuse(const struct place *p, const struct yaml_node *map, const char *key,
-		   const char *found, const char *expected)
+static void scenario_switch_refuse(const struct place *p, const struct yaml_node *map,
+				   const char *key, const char *found, const char *expected)
 {
 	const char *dot = strrchr(key, '.');
 	const struct yaml_node *node = scenario_node(map, dot ? dot + 1 : key);
@@ -37,8 +37,9 @@ static void refuse_content(const struct place *p, const struct yaml_node *map, c
 	const char *dot = strrchr(key, '.');
 	struct bad_text found;
 
-	refuse(p, map, key, scenario_content(&found, scenario_node(map, dot ? dot + 1 : key)),
-	       expected);
+	scenario_switch_refuse(p, map, key,
+			       scenario_content(&found, scenario_node(map, dot ? dot + 1 : key)),
+			       expected);
 }
 
 static void read_ecn(const struct place *p)
@@ -63,7 +64,8 @@ static void read_ecn(const struct place *p)
 		return;
 	util_quantity_format(kmin, ecn->kmin_bytes, UTIL_UNIT_BYTES);
 	util_quantity_format(kmax, ecn->kmax_bytes, UTIL_UNIT_BYTES);
-	refuse(p, node, "ecn.kmin", kmin, bad_text(&expected, "at most kmax, which is %s", kmax));
+	scenario_switch_refuse(p, node, "ecn.kmin", kmin,
+			       bad_text(&expected, "at most kmax, which is %s", kmax));
 }
 
 /* ---- thresholds ---- */
@@ -196,7 +198,7 @@ static void read_weights(const struct place *p)
 static const char of_ethernet[] = "priorities: 8, for it knows no more";
 
 /* What a switch makes of the DSCPs that hosts send. */
-static void read_dscp(const struct place *p)
+static void scenario_switch_read_dscp(const struct place *p)
 {
 	const struct yaml_node *list = scenario_node(p->map, "dscp");
 	const uint8_t *sent = p->r->scenario->nic.dscp;
@@ -272,7 +274,7 @@ static void read_map(const struct place *p)
 	    (scenario_is_own(p->map, "pcp") || !scenario_is_own(p->map, "dscp")))
 		read_pcp(p);
 	else
-		read_dscp(p);
+		scenario_switch_read_dscp(p);
 	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
 		sw->mapped = sw->mapped || sw->map[q] != q;
 }
@@ -315,14 +317,15 @@ static void check_headroom(const struct place *p, const struct yaml_node *map)
 
 		if (!topology->nodes[i].is_switch || !p->members[i] || bytes < sw->buffer_bytes)
 			continue;
-		refuse(p, map, "buffer",
-		       bad_text(&found, "%lluB, of which %s %lluB at %s",
-				(unsigned long long)sw->buffer_bytes,
-				priorities == 0	  ? "reserves take"
-				: reserves_of(sw) ? "headroom and reserves take"
-						  : "headroom takes",
-				(unsigned long long)bytes, topology->nodes[i].name),
-		       bad_text(&expected, "more than %lluB", (unsigned long long)bytes));
+		scenario_switch_refuse(
+			p, map, "buffer",
+			bad_text(&found, "%lluB, of which %s %lluB at %s",
+				 (unsigned long long)sw->buffer_bytes,
+				 priorities == 0   ? "reserves take"
+				 : reserves_of(sw) ? "headroom and reserves take"
+						   : "headroom takes",
+				 (unsigned long long)bytes, topology->nodes[i].name),
+			bad_text(&expected, "more than %lluB", (unsigned long long)bytes));
 		break;
 	}
 	util_free(taken);
@@ -368,8 +371,9 @@ static void read_credit_buffer(const struct place *p, const struct yaml_node *ma
 	struct bad_text found, expected;
 
 	if (bytes < frame)
-		refuse(p, map, key, bad_text(&found, "%lluB", (unsigned long long)bytes),
-		       bad_text(&expected, "at least a frame, which has %uB", frame));
+		scenario_switch_refuse(
+			p, map, key, bad_text(&found, "%lluB", (unsigned long long)bytes),
+			bad_text(&expected, "at least a frame, which has %uB", frame));
 	for (uint32_t q = 0; q < p->r->scenario->priority_count; q++)
 		if (mask >> q & 1)
 			p->sw->credit_bytes[q] = bytes;
@@ -409,9 +413,9 @@ static void read_credit(const struct place *p)
 
 		if (link->error_ppt == 0 && link->loss_ppb == 0)
 			continue;
-		refuse(p, credit, "credit",
-		       bad_text(&found, "link %s, which loses frames", link->name),
-		       "links that lose nothing, for the counts must stay right");
+		scenario_switch_refuse(p, credit, "credit",
+				       bad_text(&found, "link %s, which loses frames", link->name),
+				       "links that lose nothing, for the counts must stay right");
 		break;
 	}
 }

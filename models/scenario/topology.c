@@ -200,7 +200,7 @@ static int add_links(struct scenario_reader *r, const struct yaml_node *node, co
 	return ret;
 }
 
-static int read_link(struct scenario_reader *r, const struct yaml_node *node)
+static int scenario_topology_read_link(struct scenario_reader *r, const struct yaml_node *node)
 {
 	struct ends a = ends_of(r, node, "a"), b = ends_of(r, node, "b");
 	const bool ports = scenario_has(node, "port_a");
@@ -235,7 +235,7 @@ static int read_lists(struct scenario_reader *r, const struct yaml_node *map)
 	for (const struct yaml_node *link = links && links->kind == YAML_LIST ? links->child : NULL;
 	     link && !ret; link = link->next)
 		if (link->kind == YAML_MAP)
-			ret = read_link(r, link);
+			ret = scenario_topology_read_link(r, link);
 	return ret;
 }
 

@@ -343,8 +343,8 @@ static void add_pattern(struct scenario_block *b, enum pattern pattern)
 /* ---- a file ---- */
 
 /* Node @number of the file as a position; -1: reported. */
-static int64_t host_of(struct scenario_block *b, uint32_t number, const struct bad_at *at,
-		       const char *key)
+static int64_t scenario_traffic_host_of(struct scenario_block *b, uint32_t number,
+					const struct bad_at *at, const char *key)
 {
 	const struct scenario_reader *r = b->r;
 	struct bad_text name, found;
@@ -362,8 +362,8 @@ static int64_t host_of(struct scenario_block *b, uint32_t number, const struct b
 static void add_file_flow(struct scenario_block *b, const struct read_flow *from, const char *path)
 {
 	const struct bad_at at = {path, from->line, &scenario_node(b->map, "file")->at};
-	const int64_t src = host_of(b, from->src, &at, "src");
-	const int64_t dst = host_of(b, from->dst, &at, "dst");
+	const int64_t src = scenario_traffic_host_of(b, from->src, &at, "src");
+	const int64_t dst = scenario_traffic_host_of(b, from->dst, &at, "dst");
 	struct traffic_flow flow = b->flow;
 
 	if (src < 0 || dst < 0)
@@ -382,8 +382,8 @@ static void add_file_flow(struct scenario_block *b, const struct read_flow *from
 }
 
 /* 0, -EINVAL: reported, -ENOMEM. */
-static int read_flows(struct scenario_block *b, const char *path, struct read_flow **ret_flows,
-		      uint64_t *ret_count)
+static int scenario_traffic_read_flows(struct scenario_block *b, const char *path,
+				       struct read_flow **ret_flows, uint64_t *ret_count)
 {
 	const struct yaml_node *node = scenario_node(b->map, "file");
 	const struct bad_at at = {path, 1, &node->at};
@@ -423,7 +423,7 @@ static void add_file(struct scenario_block *b)
 		b->r->no_memory |= node->meaning != NULL;
 		return;
 	}
-	ret = read_flows(b, path, &flows, &count);
+	ret = scenario_traffic_read_flows(b, path, &flows, &count);
 	if (b->format == READ_FORMAT_HPCC)
 		scenario_block_refuse_keys(b, of_the_file, "none beside flows that have their own");
 	b->r->no_memory |= ret == -ENOMEM;

@@ -43,7 +43,7 @@ struct place { /* of a switch in the grid */
 };
 
 /* The last dimension is the fastest. */
-static struct place place_of(const uint32_t *dims, uint32_t dim_count, uint32_t number)
+static struct place direct_place_of(const uint32_t *dims, uint32_t dim_count, uint32_t number)
 {
 	struct place place = {{0}};
 
@@ -52,7 +52,7 @@ static struct place place_of(const uint32_t *dims, uint32_t dim_count, uint32_t 
 	return place;
 }
 
-static uint32_t number_of(const uint32_t *dims, uint32_t dim_count, struct place place)
+static uint32_t direct_number_of(const uint32_t *dims, uint32_t dim_count, struct place place)
 {
 	uint32_t number = 0;
 
@@ -68,7 +68,7 @@ static int add_grid(struct topology *topology, const uint32_t *dims, uint32_t di
 	int ret = 0;
 
 	for (uint32_t i = 0; i < switches && !ret; i++) {
-		const struct place p = place_of(dims, dim_count, i);
+		const struct place p = direct_place_of(dims, dim_count, i);
 
 		if (dim_count == 2)
 			util_text(name, sizeof(name), "s%u_%u", p.at[0], p.at[1]);
@@ -91,12 +91,12 @@ int topology_torus(struct topology *topology, const uint32_t *dims, uint32_t dim
 	ret = ret ? ret : topology_join_hosts(topology, first, grid, switches, per_switch, speed);
 	for (uint32_t i = 0; i < switches * dim_count && !ret; i++) {
 		const uint32_t d = i % dim_count;
-		struct place next = place_of(dims, dim_count, i / dim_count);
+		struct place next = direct_place_of(dims, dim_count, i / dim_count);
 
 		next.at[d] = (next.at[d] + 1) % dims[d];
 		if (dims[d] > 2 || next.at[d] == 1)
 			ret = join_fabric(topology, grid + i / dim_count,
-					  grid + number_of(dims, dim_count, next), speed);
+					  grid + direct_number_of(dims, dim_count, next), speed);
 	}
 	return ret;
 }

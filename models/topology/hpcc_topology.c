@@ -17,8 +17,8 @@ struct reader {
 	bool failed;
 };
 
-static void refuse(struct reader *r, const struct bad_at *at, const char *key, struct field field,
-		   const char *expected)
+static void hpcc_topology_refuse(struct reader *r, const struct bad_at *at, const char *key,
+				 struct field field, const char *expected)
 {
 	struct bad_text found;
 
@@ -27,20 +27,20 @@ static void refuse(struct reader *r, const struct bad_at *at, const char *key, s
 }
 
 /* A number below @limit; UINT64_MAX: reported. */
-static uint64_t number(struct reader *r, const struct bad_at *at, const char *key,
-		       struct field field, uint64_t limit)
+static uint64_t hpcc_topology_number(struct reader *r, const struct bad_at *at, const char *key,
+				     struct field field, uint64_t limit)
 {
 	struct bad_text expected;
 	uint64_t value;
 
 	if (util_count_parse(field.text, field.length, &value) == UTIL_QUANTITY_OK && value < limit)
 		return value;
-	refuse(r, at, key, field,
-	       bad_text(&expected, "a number below %llu", (unsigned long long)limit));
+	hpcc_topology_refuse(r, at, key, field,
+			     bad_text(&expected, "a number below %llu", (unsigned long long)limit));
 	return UINT64_MAX;
 }
 
-static bool read_header(struct reader *r)
+static bool hpcc_topology_read_header(struct reader *r)
 {
 	struct bad_text found;
 	struct fields line;
@@ -54,9 +54,12 @@ static bool read_header(struct reader *r)
 		    "NODES SWITCHES LINKS");
 		return false;
 	}
-	r->nodes = number(r, &line.at, "nodes", line.field[0], READ_HPCC_NODES_MAX + 1);
-	r->switches = number(r, &line.at, "switches", line.field[1], READ_HPCC_NODES_MAX + 1);
-	r->links = number(r, &line.at, "links", line.field[2], (uint64_t)READ_HPCC_NODES_MAX * 8);
+	r->nodes =
+		hpcc_topology_number(r, &line.at, "nodes", line.field[0], READ_HPCC_NODES_MAX + 1);
+	r->switches = hpcc_topology_number(r, &line.at, "switches", line.field[1],
+					   READ_HPCC_NODES_MAX + 1);
+	r->links = hpcc_topology_number(r, &line.at, "links", line.field[2],
+					(uint64_t)READ_HPCC_NODES_MAX * 8);
 	return !r->failed;
 }
 
@@ -76,11 +79,11 @@ static bool read_switches(struct reader *r)
 				     (unsigned long long)r->switches));
 			return false;
 		}
-		id = number(r, &at, "switch", field, r->nodes);
+		id = hpcc_topology_number(r, &at, "switch", field, r->nodes);
 		if (id == UINT64_MAX)
 			return false;
 		if (r->is_switch[id]) {
-			refuse(r, &at, "switch", field, "each switch once");
+			hpcc_topology_refuse(r, &at, "switch", field, "each switch once");
 			return false;
 		}
 		r->is_switch[id] = true;
@@ -107,7 +110,8 @@ static void read_rate(struct reader *r, const struct fields *line, struct topolo
 	if (util_quantity_parse(field.text, field.length, UTIL_UNIT_RATE, &link->rate_bps) !=
 		    UTIL_QUANTITY_OK ||
 	    link->rate_bps < 1000000 || link->rate_bps > 10 * 1000000000000ull)
-		refuse(r, &line->at, "rate", field, "a rate such as 100Gbps, 1Mbps to 10Tbps");
+		hpcc_topology_refuse(r, &line->at, "rate", field,
+				     "a rate such as 100Gbps, 1Mbps to 10Tbps");
 }
 
 static void read_delay(struct reader *r, const struct fields *line, struct topology_link *link)
@@ -117,7 +121,8 @@ static void read_delay(struct reader *r, const struct fields *line, struct topol
 	if (util_quantity_parse(field.text, field.length, UTIL_UNIT_TIME, &link->delay) !=
 		    UTIL_QUANTITY_OK ||
 	    link->delay < 1 || link->delay > PS_S)
-		refuse(r, &line->at, "delay", field, "a time such as 0.001ms, 1ps to 1s");
+		hpcc_topology_refuse(r, &line->at, "delay", field,
+				     "a time such as 0.001ms, 1ps to 1s");
 }
 
 static void read_loss(struct reader *r, const struct fields *line, struct topology_link *link)
@@ -127,11 +132,12 @@ static void read_loss(struct reader *r, const struct fields *line, struct topolo
 
 	if (util_decimal_parse(field.text, field.length, 9, &ppb) != UTIL_QUANTITY_OK ||
 	    ppb > 1000000000)
-		refuse(r, &line->at, "loss", field, "a chance such as 0.001, in steps of 10^-9");
+		hpcc_topology_refuse(r, &line->at, "loss", field,
+				     "a chance such as 0.001, in steps of 10^-9");
 	link->loss_ppb = (uint32_t)ppb;
 }
 
-static int read_link(struct reader *r, const struct fields *line)
+static int hpcc_topology_read_link(struct reader *r, const struct fields *line)
 {
 	struct topology_link link = {0};
 	struct bad_text found;
@@ -143,10 +149,10 @@ static int read_link(struct reader *r, const struct fields *line)
 		r->failed = true;
 		return 0;
 	}
-	a = number(r, &line->at, "link", line->field[0], r->nodes);
-	b = number(r, &line->at, "link", line->field[1], r->nodes);
+	a = hpcc_topology_number(r, &line->at, "link", line->field[0], r->nodes);
+	b = hpcc_topology_number(r, &line->at, "link", line->field[1], r->nodes);
 	if (a == b && a != UINT64_MAX)
-		refuse(r, &line->at, "link", line->field[1], "another node");
+		hpcc_topology_refuse(r, &line->at, "link", line->field[1], "another node");
 	read_rate(r, line, &link);
 	read_delay(r, line, &link);
 	read_loss(r, line, &link);
@@ -172,12 +178,12 @@ static int read_links(struct reader *r)
 			r->failed = true;
 			break;
 		}
-		ret = read_link(r, &line);
+		ret = hpcc_topology_read_link(r, &line);
 	}
 	return ret;
 }
 
-static void warn_of_rest(struct reader *r)
+static void hpcc_topology_warn_of_rest(struct reader *r)
 {
 	const uint64_t left = fields_left(r->fields);
 	struct bad_text found;
@@ -198,7 +204,7 @@ int read_hpcc_topology(const char *bytes, size_t length, const struct bad_at *at
 		.fields = {bytes, bytes + length, *at}, .topology = topology, .errors = errors};
 	int ret = 0;
 
-	if (!read_header(&r))
+	if (!hpcc_topology_read_header(&r))
 		return -EINVAL;
 	r.is_switch = util_calloc(r.nodes + 1, sizeof(bool));
 	if (!r.is_switch)
@@ -208,7 +214,7 @@ int read_hpcc_topology(const char *bytes, size_t length, const struct bad_at *at
 	ret = ret ? ret : add_nodes(&r);
 	ret = ret ? ret : read_links(&r);
 	if (!ret)
-		warn_of_rest(&r);
+		hpcc_topology_warn_of_rest(&r);
 	util_free(r.is_switch);
 	return ret ? ret : r.failed ? -EINVAL : 0;
 }

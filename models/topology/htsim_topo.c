@@ -49,8 +49,8 @@ struct reader {
 	bool failed, warned;
 };
 
-static void refuse(struct reader *r, const struct bad_at *at, const char *key, struct field field,
-		   const char *expected)
+static void htsim_topo_refuse(struct reader *r, const struct bad_at *at, const char *key,
+			      struct field field, const char *expected)
 {
 	struct bad_text found;
 
@@ -68,7 +68,7 @@ static void disagree(struct reader *r, const char *key, uint64_t is, const char 
 	r->failed = true;
 }
 
-static enum key key_of(struct field field)
+static enum key htsim_topo_key_of(struct field field)
 {
 	enum key key = NODES;
 
@@ -87,17 +87,18 @@ static void read_value(struct reader *r, const struct fields *line, enum key key
 	uint64_t value = 0;
 
 	if (*seen) {
-		refuse(r, &line->at, keys[key].shown, field, "each key once");
+		htsim_topo_refuse(r, &line->at, keys[key].shown, field, "each key once");
 		return;
 	}
 	*seen = true;
 	if (util_count_parse(field.text, field.length, &value) != UTIL_QUANTITY_OK ||
 	    value < keys[key].least || value > keys[key].most) {
-		refuse(r, &line->at, keys[key].shown, field,
-		       key == SWITCH_LATENCY ? "0: the scenario has switch.latency"
-					     : bad_text(&expected, "a number, %llu to %llu",
-							(unsigned long long)keys[key].least,
-							(unsigned long long)keys[key].most));
+		htsim_topo_refuse(r, &line->at, keys[key].shown, field,
+				  key == SWITCH_LATENCY
+					  ? "0: the scenario has switch.latency"
+					  : bad_text(&expected, "a number, %llu to %llu",
+						     (unsigned long long)keys[key].least,
+						     (unsigned long long)keys[key].most));
 		return;
 	}
 	*(of_tier ? &r->tiers[r->tier][key] : &r->top[key]) = value;
@@ -111,17 +112,17 @@ static void read_tier(struct reader *r, const struct fields *line)
 
 	if (util_count_parse(field.text, field.length, &tier) != UTIL_QUANTITY_OK || tier > 2 ||
 	    r->seen[tier][TIER]) {
-		refuse(r, &line->at, keys[TIER].shown, field, "0, 1 or 2, each once");
+		htsim_topo_refuse(r, &line->at, keys[TIER].shown, field, "0, 1 or 2, each once");
 		return;
 	}
 	r->tier = (int)tier;
 	r->seen[tier][TIER] = true;
 }
 
-static void read_line(struct reader *r, const struct fields *line)
+static void htsim_topo_read_line(struct reader *r, const struct fields *line)
 {
 	const struct field word = line->field[0];
-	const enum key key = key_of(word);
+	const enum key key = htsim_topo_key_of(word);
 
 	if (word.text[0] == '#')
 		return;
@@ -131,7 +132,8 @@ static void read_line(struct reader *r, const struct fields *line)
 		read_value(r, line, key);
 	} else if (r->tier < 0) {
 		if (!r->failed)
-			refuse(r, &line->at, "line", word, "Nodes, Tiers, Podsize or Tier");
+			htsim_topo_refuse(r, &line->at, "line", word,
+					  "Nodes, Tiers, Podsize or Tier");
 	} else if (key < KEYS) {
 		read_value(r, line, key);
 	} else if (!r->warned) {
@@ -225,7 +227,7 @@ static void check_fit(struct reader *r, const struct topology_clos *clos)
 	check_oversubscription(r, 1);
 }
 
-static int build(struct reader *r, struct topology *topology)
+static int htsim_topo_build(struct reader *r, struct topology *topology)
 {
 	const bool three = r->top[TIERS] == 3;
 	struct topology_clos clos = {
@@ -262,8 +264,8 @@ int read_htsim_topology(const char *bytes, size_t length, const struct bad_at *a
 	struct fields line;
 
 	while (fields_next(&r.fields, &line))
-		read_line(&r, &line);
+		htsim_topo_read_line(&r, &line);
 	if (!r.failed)
 		check_complete(&r);
-	return errors->error_count > before ? -EINVAL : build(&r, topology);
+	return errors->error_count > before ? -EINVAL : htsim_topo_build(&r, topology);
 }

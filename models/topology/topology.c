@@ -25,7 +25,7 @@ void topology_fini(struct topology *topology)
 }
 
 /* Room for one more of @bytes each; the new array, or NULL and the old one is as it was. */
-static void *make_room(void *array, uint32_t count, uint32_t *room, size_t bytes)
+static void *topology_make_room(void *array, uint32_t count, uint32_t *room, size_t bytes)
 {
 	const uint32_t more = *room ? *room * 2 : 64;
 	void *bigger;
@@ -38,7 +38,7 @@ static void *make_room(void *array, uint32_t count, uint32_t *room, size_t bytes
 	return bigger;
 }
 
-static char *copy_of(const char *text)
+static char *topology_copy_of(const char *text)
 {
 	const size_t bytes = strlen(text) + 1;
 	char *copy = util_alloc(bytes);
@@ -111,10 +111,10 @@ int64_t topology_find(const struct topology *topology, const char *name)
 
 static int add_node(struct topology *topology, const char *name, bool is_switch)
 {
-	struct topology_node *nodes = make_room(topology->nodes, topology->node_count,
-						&topology->node_room, sizeof(*nodes));
+	struct topology_node *nodes = topology_make_room(topology->nodes, topology->node_count,
+							 &topology->node_room, sizeof(*nodes));
 	const uint32_t hash = (uint32_t)util_hash_name(name);
-	char *copy = copy_of(name);
+	char *copy = topology_copy_of(name);
 
 	if (nodes)
 		topology->nodes = nodes;
@@ -174,8 +174,8 @@ int topology_add_nics(struct topology *topology, uint32_t count)
 
 int topology_add_link(struct topology *topology, const struct topology_link *link)
 {
-	struct topology_link *links = make_room(topology->links, topology->link_count,
-						&topology->link_room, sizeof(*links));
+	struct topology_link *links = topology_make_room(topology->links, topology->link_count,
+							 &topology->link_room, sizeof(*links));
 
 	if (!links)
 		return -ENOMEM;
@@ -184,7 +184,7 @@ int topology_add_link(struct topology *topology, const struct topology_link *lin
 	return 0;
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
+static int topology_compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -194,7 +194,7 @@ struct pair { /* a link by the names of its ends, the smaller first */
 	struct topology_link *link;
 };
 
-static int compare_ports(const char *a, const char *b)
+static int topology_compare_ports(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "");
 }
@@ -205,16 +205,16 @@ static int compare_pairs(const void *a, const void *b)
 	int order = strcmp(x->low, y->low);
 
 	order = order ? order : strcmp(x->high, y->high);
-	order = order ? order : compare_u64(x->link->rate_bps, y->link->rate_bps);
-	order = order ? order : compare_u64(x->link->delay, y->link->delay);
-	order = order ? order : compare_u64(x->link->error_ppt, y->link->error_ppt);
-	order = order ? order : compare_u64(x->link->loss_ppb, y->link->loss_ppb);
-	order = order ? order : compare_ports(x->link->port_a, y->link->port_a);
-	order = order ? order : compare_ports(x->link->port_b, y->link->port_b);
+	order = order ? order : topology_compare_u64(x->link->rate_bps, y->link->rate_bps);
+	order = order ? order : topology_compare_u64(x->link->delay, y->link->delay);
+	order = order ? order : topology_compare_u64(x->link->error_ppt, y->link->error_ppt);
+	order = order ? order : topology_compare_u64(x->link->loss_ppb, y->link->loss_ppb);
+	order = order ? order : topology_compare_ports(x->link->port_a, y->link->port_a);
+	order = order ? order : topology_compare_ports(x->link->port_b, y->link->port_b);
 	return order; /* links that are equal in all are interchangeable */
 }
 
-static char *name_of(const struct topology *topology, const struct pair *pair, uint32_t k)
+static char *topology_name_of(const struct topology *topology, const struct pair *pair, uint32_t k)
 {
 	const struct topology_link *link = pair->link;
 	const bool turned = pair->low != topology->nodes[link->a].name;
@@ -226,7 +226,7 @@ static char *name_of(const struct topology *topology, const struct pair *pair, u
 			  turned ? link->port_a : link->port_b);
 	else
 		util_text(text, sizeof(text), "%s-%s#%u", pair->low, pair->high, k);
-	return copy_of(text);
+	return topology_copy_of(text);
 }
 
 int topology_name_links(struct topology *topology)
@@ -249,7 +249,7 @@ int topology_name_links(struct topology *topology)
 			    ? k + 1
 			    : 0;
 		if (!pairs[i].link->name)
-			pairs[i].link->name = name_of(topology, &pairs[i], k);
+			pairs[i].link->name = topology_name_of(topology, &pairs[i], k);
 		ret = pairs[i].link->name ? 0 : -ENOMEM;
 	}
 	util_free(pairs);

@@ -9,8 +9,8 @@
 
 #define CDF_BYTES_MAX ((uint64_t)1 << 44) /* as TRAFFIC_BYTES_MAX */
 
-static bool refuse(const struct bad_at *at, const char *key, struct field field,
-		   const char *expected, struct bad_list *errors)
+static bool cdf_file_refuse(const struct bad_at *at, const char *key, struct field field,
+			    const char *expected, struct bad_list *errors)
 {
 	struct bad_text found;
 
@@ -33,16 +33,18 @@ static bool read_point(const struct fields *line, const struct cdf_point *before
 	}
 	if (util_count_parse(f[0].text, f[0].length, &bytes) != UTIL_QUANTITY_OK ||
 	    bytes > CDF_BYTES_MAX)
-		return refuse(&line->at, "bytes", f[0], "a number up to 2^44", errors);
+		return cdf_file_refuse(&line->at, "bytes", f[0], "a number up to 2^44", errors);
 	if (util_decimal_parse(f[1].text, f[1].length, 7, &share) != UTIL_QUANTITY_OK ||
 	    share > CDF_WHOLE)
-		return refuse(&line->at, "percent", f[1], "0 to 100, in steps of 10^-7", errors);
+		return cdf_file_refuse(&line->at, "percent", f[1], "0 to 100, in steps of 10^-7",
+				       errors);
 	if (before && bytes < before->bytes)
-		return refuse(&line->at, "bytes", f[0], "no less than in the line before", errors);
+		return cdf_file_refuse(&line->at, "bytes", f[0], "no less than in the line before",
+				       errors);
 	if (before ? share < before->share : share != 0)
-		return refuse(&line->at, "percent", f[1],
-			      before ? "no less than in the line before" : "0 in the first line",
-			      errors);
+		return cdf_file_refuse(
+			&line->at, "percent", f[1],
+			before ? "no less than in the line before" : "0 in the first line", errors);
 	*ret_point = (struct cdf_point){bytes, (uint32_t)share};
 	return true;
 }

@@ -15,8 +15,8 @@ static bool is_number(const struct field *field, uint64_t limit, uint64_t *ret_v
 	       *ret_value < limit;
 }
 
-static bool check(bool good, const struct fields *line, uint32_t i, const char *key,
-		  const char *expected, struct bad_list *errors)
+static bool hpcc_flow_check(bool good, const struct fields *line, uint32_t i, const char *key,
+			    const char *expected, struct bad_list *errors)
 {
 	struct bad_text found;
 
@@ -40,20 +40,25 @@ static bool read_flow(const struct fields *line, struct read_flow *ret_flow,
 		    "SRC DST PRIORITY PORT BYTES START");
 		return false;
 	}
-	good = check(is_number(&f[0], UINT32_MAX, &src), line, 0, "src", "a node", errors);
-	good &= check(is_number(&f[1], UINT32_MAX, &dst), line, 1, "dst", "a node", errors);
-	good &= check(is_number(&f[2], 8, &priority), line, 2, "priority", "0 to 7", errors);
+	good = hpcc_flow_check(is_number(&f[0], UINT32_MAX, &src), line, 0, "src", "a node",
+			       errors);
+	good &= hpcc_flow_check(is_number(&f[1], UINT32_MAX, &dst), line, 1, "dst", "a node",
+				errors);
+	good &= hpcc_flow_check(is_number(&f[2], 8, &priority), line, 2, "priority", "0 to 7",
+				errors);
 	if (line->count == 6)
-		good &= check(is_number(&f[3], 65536, &port), line, 3, "port", "0 to 65535",
-			      errors);
-	good &= check(is_number(&f[bytes_at], READ_FLOW_BYTES_MAX + 1, &bytes) && bytes > 0, line,
-		      bytes_at, "bytes", "1 to 2^44", errors);
-	good &= check(util_decimal_parse(f[start_at].text, f[start_at].length, 12, &start) ==
-				      UTIL_QUANTITY_OK &&
-			      start <= START_MAX_S * PS_S,
-		      line, start_at, "start", "seconds such as 2.000001, at most 1000", errors);
+		good &= hpcc_flow_check(is_number(&f[3], 65536, &port), line, 3, "port",
+					"0 to 65535", errors);
+	good &= hpcc_flow_check(is_number(&f[bytes_at], READ_FLOW_BYTES_MAX + 1, &bytes) &&
+					bytes > 0,
+				line, bytes_at, "bytes", "1 to 2^44", errors);
+	good &= hpcc_flow_check(util_decimal_parse(f[start_at].text, f[start_at].length, 12,
+						   &start) == UTIL_QUANTITY_OK &&
+					start <= START_MAX_S * PS_S,
+				line, start_at, "start", "seconds such as 2.000001, at most 1000",
+				errors);
 	if (good && src == dst)
-		good = check(false, line, 1, "dst", "another node than src", errors);
+		good = hpcc_flow_check(false, line, 1, "dst", "another node than src", errors);
 	*ret_flow = (struct read_flow){.src = (uint32_t)src,
 				       .dst = (uint32_t)dst,
 				       .priority = (uint8_t)priority,
@@ -63,7 +68,8 @@ static bool read_flow(const struct fields *line, struct read_flow *ret_flow,
 	return good;
 }
 
-static bool read_header(struct fields_reader *reader, uint64_t *ret_count, struct bad_list *errors)
+static bool hpcc_flow_read_header(struct fields_reader *reader, uint64_t *ret_count,
+				  struct bad_list *errors)
 {
 	struct bad_text found;
 	struct fields line;
@@ -77,11 +83,11 @@ static bool read_header(struct fields_reader *reader, uint64_t *ret_count, struc
 		    "the number of flows");
 		return false;
 	}
-	return check(is_number(&line.field[0], READ_FLOWS_MAX + 1, ret_count), &line, 0, "header",
-		     "the number of flows, at most 4000000", errors);
+	return hpcc_flow_check(is_number(&line.field[0], READ_FLOWS_MAX + 1, ret_count), &line, 0,
+			       "header", "the number of flows, at most 4000000", errors);
 }
 
-static void warn_of_rest(struct fields_reader *reader, struct bad_list *errors)
+static void hpcc_flow_warn_of_rest(struct fields_reader *reader, struct bad_list *errors)
 {
 	const uint64_t left = fields_left(*reader);
 	struct bad_text found;
@@ -96,7 +102,7 @@ static void warn_of_rest(struct fields_reader *reader, struct bad_list *errors)
 }
 
 /* Room for @count flows at most: a short file may lie. */
-static struct read_flow *make_room(uint64_t count, size_t length)
+static struct read_flow *hpcc_flow_make_room(uint64_t count, size_t length)
 {
 	enum { LINE_MIN = 10 };
 	const uint64_t most = length / LINE_MIN + 1;
@@ -114,9 +120,9 @@ int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,
 	struct fields line;
 	bool good = true;
 
-	if (!read_header(&reader, &count, errors))
+	if (!hpcc_flow_read_header(&reader, &count, errors))
 		return -EINVAL;
-	flows = make_room(count, length);
+	flows = hpcc_flow_make_room(count, length);
 	if (!flows)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < count; i++) {
@@ -137,7 +143,7 @@ int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,
 		util_free(flows);
 		return -EINVAL;
 	}
-	warn_of_rest(&reader, errors);
+	hpcc_flow_warn_of_rest(&reader, errors);
 	*ret_flows = flows;
 	*ret_count = done;
 	return 0;

@@ -17,8 +17,8 @@ struct reader {
 	bool failed;
 };
 
-static void refuse(struct reader *r, const struct bad_at *at, const char *key, struct field field,
-		   const char *expected)
+static void htsim_cm_refuse(struct reader *r, const struct bad_at *at, const char *key,
+			    struct field field, const char *expected)
 {
 	struct bad_text found;
 
@@ -37,9 +37,9 @@ static uint64_t value(struct reader *r, const struct fields *line, uint32_t i, c
 
 	if (util_count_parse(field.text, field.length, &number) != UTIL_QUANTITY_OK ||
 	    number < least || number > most)
-		refuse(r, &line->at, key, field,
-		       bad_text(&expected, "a number, %llu to %llu", (unsigned long long)least,
-				(unsigned long long)most));
+		htsim_cm_refuse(r, &line->at, key, field,
+				bad_text(&expected, "a number, %llu to %llu",
+					 (unsigned long long)least, (unsigned long long)most));
 	return number;
 }
 
@@ -49,7 +49,7 @@ static void read_header_word(struct reader *r, const struct fields *line)
 	bool *seen = is_nodes ? &r->has_nodes : &r->has_connections;
 
 	if (*seen) {
-		refuse(r, &line->at, "header", line->field[0], "each line of it once");
+		htsim_cm_refuse(r, &line->at, "header", line->field[0], "each line of it once");
 		return;
 	}
 	*seen = true;
@@ -80,9 +80,9 @@ static void read_pair(struct reader *r, const struct fields *line, struct read_f
 	if (util_count_parse(f.text, before, &src) != UTIL_QUANTITY_OK ||
 	    util_count_parse(arrow + 2, f.length - before - 2, &dst) != UTIL_QUANTITY_OK ||
 	    src >= r->nodes || dst >= r->nodes || src == dst) {
-		refuse(r, &line->at, "connection", f,
-		       bad_text(&expected, "SRC->DST, two nodes below %llu",
-				(unsigned long long)r->nodes));
+		htsim_cm_refuse(r, &line->at, "connection", f,
+				bad_text(&expected, "SRC->DST, two nodes below %llu",
+					 (unsigned long long)r->nodes));
 		return;
 	}
 	flow->src = (uint32_t)src;
@@ -98,8 +98,8 @@ static void warn_of_prio(struct reader *r, const struct fields *line)
 }
 
 /* Word @i of a connection and what belongs to it. Returns how many words that were. */
-static uint32_t read_word(struct reader *r, const struct fields *line, uint32_t i,
-			  struct read_flow *flow, bool *has_start)
+static uint32_t htsim_cm_read_word(struct reader *r, const struct fields *line, uint32_t i,
+				   struct read_flow *flow, bool *has_start)
 {
 	const struct field word = line->field[i];
 
@@ -114,14 +114,14 @@ static uint32_t read_word(struct reader *r, const struct fields *line, uint32_t 
 		value(r, line, i, "prio", 0, UINT32_MAX);
 		warn_of_prio(r, line);
 	} else {
-		refuse(r, &line->at, "connection", word,
-		       "id, start, size or prio: no triggers here");
+		htsim_cm_refuse(r, &line->at, "connection", word,
+				"id, start, size or prio: no triggers here");
 		return line->count;
 	}
 	return 2;
 }
 
-static int add(struct reader *r, const struct read_flow *flow)
+static int htsim_cm_add(struct reader *r, const struct read_flow *flow)
 {
 	if (r->count == r->room) {
 		const uint64_t more = r->room ? r->room * 2 : 64;
@@ -151,16 +151,16 @@ static int read_connection(struct reader *r, const struct fields *line)
 	}
 	read_pair(r, line, &flow);
 	for (uint32_t i = 1; i < line->count;)
-		i += read_word(r, line, i, &flow, &has_start);
+		i += htsim_cm_read_word(r, line, i, &flow, &has_start);
 	if (r->errors->error_count == errors && (!has_start || flow.bytes == 0)) {
 		bad(r->errors, &line->at, has_start ? "size" : "start", "nothing",
 		    "a number behind it");
 		r->failed = true;
 	}
-	return r->count < READ_FLOWS_MAX ? add(r, &flow) : 0;
+	return r->count < READ_FLOWS_MAX ? htsim_cm_add(r, &flow) : 0;
 }
 
-static int read_line(struct reader *r, const struct fields *line)
+static int htsim_cm_read_line(struct reader *r, const struct fields *line)
 {
 	const struct field first = line->field[0];
 
@@ -170,14 +170,15 @@ static int read_line(struct reader *r, const struct fields *line)
 		if (r->has_nodes)
 			return read_connection(r, line);
 		if (!r->failed)
-			refuse(r, &line->at, "connection", first, "\"Nodes N\" before it");
+			htsim_cm_refuse(r, &line->at, "connection", first, "\"Nodes N\" before it");
 	} else if (fields_is(first, "nodes") || fields_is(first, "connections")) {
 		read_header_word(r, line);
 	} else if (fields_is(first, "triggers") || fields_is(first, "failures")) {
 		if (value(r, line, 0, "header", 0, UINT32_MAX) > 0)
-			refuse(r, &line->at, "header", first, "none of them: flows start by time");
+			htsim_cm_refuse(r, &line->at, "header", first,
+					"none of them: flows start by time");
 	} else {
-		refuse(r, &line->at, "line", first, "Nodes, Connections or SRC->DST");
+		htsim_cm_refuse(r, &line->at, "line", first, "Nodes, Connections or SRC->DST");
 	}
 	return 0;
 }
@@ -191,7 +192,7 @@ int read_htsim_flow(const char *bytes, size_t length, const struct bad_at *at,
 	int ret = 0;
 
 	while (!ret && fields_next(&r.fields, &line))
-		ret = read_line(&r, &line);
+		ret = htsim_cm_read_line(&r, &line);
 	if (!ret && !r.failed && (!r.has_nodes || !r.has_connections)) {
 		bad(errors, &r.fields.at, "header", "no such line",
 		    r.has_nodes ? "\"Connections N\"" : "\"Nodes N\"");

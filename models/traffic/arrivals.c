@@ -8,8 +8,8 @@ enum purpose { GAP = 0x676170, SIZE = 0x73697a65, TO = 0x746f };
 
 /* A stream for each purpose in which flow @n has its own place, with room for draws that are thrown
  * away. */
-static struct util_rand stream(const struct arrivals *arrivals, const struct arrivals_host *host,
-			       enum purpose purpose)
+static struct util_rand arrivals_stream(const struct arrivals *arrivals,
+					const struct arrivals_host *host, enum purpose purpose)
 {
 	return (struct util_rand){.seed = arrivals->seed,
 				  .entity = host->id,
@@ -30,8 +30,9 @@ ps_t arrivals_gap(const struct arrivals *arrivals, uint64_t rate_bps)
 bool arrivals_next(const struct arrivals *arrivals, struct arrivals_host *host, uint32_t others,
 		   struct arrivals_flow *ret_flow)
 {
-	struct util_rand gap = stream(arrivals, host, GAP), size = stream(arrivals, host, SIZE);
-	struct util_rand to = stream(arrivals, host, TO);
+	struct util_rand gap = arrivals_stream(arrivals, host, GAP),
+			 size = arrivals_stream(arrivals, host, SIZE);
+	struct util_rand to = arrivals_stream(arrivals, host, TO);
 	const u128 wait = (u128)host->gap * util_exponential(util_rand_next(&gap)) >> 32;
 
 	if (wait >= arrivals->until - host->at)

@@ -59,7 +59,7 @@ static void post_receives(struct traffic_host *th, struct traffic_flow *flow, st
 		CHECK(hca_qp_post_recv(th->host->hca, qp, &wr, th->host->now) == 0);
 }
 
-static uint64_t packets_of(const struct traffic_host *th, const struct traffic_flow *flow)
+static uint64_t flow_host_packets_of(const struct traffic_host *th, const struct traffic_flow *flow)
 {
 	const uint32_t mtu = th->host->params.profile.mtu_max;
 	const uint64_t whole = flow->bytes / TRAFFIC_WRITE_MAX,
@@ -74,8 +74,9 @@ static uint32_t awaited_packets(const struct traffic_host *th, const struct traf
 {
 	if (!is_sink)
 		return HCA_REQUESTS_NONE;
-	return flow->pair || packets_of(th, flow) > WIRE_U24_MAX ? 0
-								 : (uint32_t)packets_of(th, flow);
+	return flow->pair || flow_host_packets_of(th, flow) > WIRE_U24_MAX
+		       ? 0
+		       : (uint32_t)flow_host_packets_of(th, flow);
 }
 
 /* -ENOMEM */
@@ -183,8 +184,8 @@ static uint32_t writes_most(const struct traffic_host *th, const struct traffic_
 }
 
 /* Room for @writes more, where there may be so much: *ret_fits. -ENOMEM. */
-static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_t writes,
-		     bool *ret_fits)
+static int flow_host_make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_t writes,
+			       bool *ret_fits)
 {
 	const uint32_t most = writes_most(th, pair), all = pair->writes_posted + writes;
 	uint32_t depth = pair->writes_max;
@@ -205,7 +206,7 @@ static int make_room(struct traffic_host *th, struct traffic_pair *pair, uint32_
 static void number_packets(const struct traffic_host *th, struct traffic_pair *pair,
 			   struct traffic_flow *flow)
 {
-	const uint64_t packets = packets_of(th, flow);
+	const uint64_t packets = flow_host_packets_of(th, flow);
 
 	flow->first_psn = pair->end_psn;
 	flow->packets = packets > WIRE_U24_MAX ? WIRE_U24_MAX + 1 : (uint32_t)packets;
@@ -219,7 +220,7 @@ static int post_waiting(struct traffic_host *th, struct traffic_pair *pair)
 		struct traffic_flow *flow = pair->waiting;
 		const uint32_t writes = traffic_writes_of(flow);
 		bool fits;
-		int ret = make_room(th, pair, writes, &fits);
+		int ret = flow_host_make_room(th, pair, writes, &fits);
 
 		if (ret || !fits)
 			return ret;

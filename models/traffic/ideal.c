@@ -23,8 +23,8 @@ struct trip { /* the ports that a packet leaves by */
 	ps_t delays; /* of links and switches together */
 };
 
-static uint32_t head_bytes(const struct fabric *fabric, const struct sim_node *node,
-			   const struct sim_port *out, const struct trip *trip)
+static uint32_t ideal_head_bytes(const struct fabric *fabric, const struct sim_node *node,
+				 const struct sim_port *out, const struct trip *trip)
 {
 	const struct fabric_switch_params *params = fabric_switch_params(fabric, node);
 
@@ -49,7 +49,7 @@ static bool find_trip(const struct traffic *traffic, const struct host *from, co
 
 		if (trip.count == LINKS_MAX)
 			return false;
-		trip.head_bytes[trip.count] = head_bytes(traffic->fabric, node, port, &trip);
+		trip.head_bytes[trip.count] = ideal_head_bytes(traffic->fabric, node, port, &trip);
 		trip.ports[trip.count++] = port;
 		trip.delays += port->delay;
 		node = port->peer;
@@ -68,7 +68,7 @@ static bool find_trip(const struct traffic *traffic, const struct host *from, co
 
 /* One packet more: E(i, .) from E(i - 1, .). Returns the step of each link where all are equal, 0
  * where they are not. */
-static ps_t step(const struct trip *trip, uint32_t bytes, ps_t *through)
+static ps_t ideal_step(const struct trip *trip, uint32_t bytes, ps_t *through)
 {
 	ps_t before = 0, before_begin = 0, common = 0;
 	bool alike = true;
@@ -93,7 +93,7 @@ static ps_t step(const struct trip *trip, uint32_t bytes, ps_t *through)
 static void run_alike(const struct trip *trip, uint64_t count, uint32_t bytes, ps_t *through)
 {
 	for (; count > 0; count--) {
-		const ps_t common = step(trip, bytes, through);
+		const ps_t common = ideal_step(trip, bytes, through);
 
 		if (!common)
 			continue;
@@ -130,7 +130,7 @@ static struct packets ns3_packets_of(const struct host_params *params, uint64_t 
 				.last = last};
 }
 
-static struct packets packets_of(const struct host_params *params, uint64_t bytes)
+static struct packets ideal_packets_of(const struct host_params *params, uint64_t bytes)
 {
 	const uint32_t mtu = params->profile.mtu_max;
 	const uint32_t around = params->profile.wire_overhead + int_bytes(params) +
@@ -155,14 +155,15 @@ static void write_through(const struct trip *trip, const struct host_params *par
 			  ps_t *through)
 {
 	const uint64_t bytes = left < TRAFFIC_WRITE_MAX ? left : TRAFFIC_WRITE_MAX;
-	const struct packets packets = params->profile.ns3_headers ? ns3_packets_of(params, bytes)
-								   : packets_of(params, bytes);
+	const struct packets packets = params->profile.ns3_headers
+					       ? ns3_packets_of(params, bytes)
+					       : ideal_packets_of(params, bytes);
 
-	step(trip, packets.first, through);
+	ideal_step(trip, packets.first, through);
 	if (packets.count == 1)
 		return;
 	run_alike(trip, packets.count - 2, packets.middle, through);
-	step(trip, packets.last, through);
+	ideal_step(trip, packets.last, through);
 }
 
 static ps_t ack_time(const struct trip *trip, const struct host_params *params)
@@ -175,7 +176,7 @@ static ps_t ack_time(const struct trip *trip, const struct host_params *params)
 		profile->ns3_headers ? wire_ns3_ack_bytes(profile->cc->takes_int) : roce;
 	ps_t through[LINKS_MAX] = {0};
 
-	step(trip, bytes, through);
+	ideal_step(trip, bytes, through);
 	return through[trip->count - 1] + trip->delays;
 }
 

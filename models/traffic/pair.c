@@ -11,7 +11,7 @@ static bool same_pair(const struct traffic_flow *x, const struct traffic_flow *y
 	return x->src == y->src && x->dst == y->dst && x->priority == y->priority;
 }
 
-static uint64_t key_of(const struct traffic *traffic, const struct traffic_flow *flow)
+static uint64_t traffic_pair_key_of(const struct traffic *traffic, const struct traffic_flow *flow)
 {
 	struct host *const *hosts = traffic->fabric->table.hosts;
 	const uint64_t words[] = {hosts[flow->src]->node.id, hosts[flow->dst]->node.id,
@@ -20,10 +20,10 @@ static uint64_t key_of(const struct traffic *traffic, const struct traffic_flow 
 	return util_hash_words((struct util_key){.k1 = 1}, words, 3);
 }
 
-static void begin(const struct traffic *traffic, struct traffic_pair *pair,
-		  const struct traffic_flow *flow)
+static void traffic_pair_begin(const struct traffic *traffic, struct traffic_pair *pair,
+			       const struct traffic_flow *flow)
 {
-	pair->key = key_of(traffic, flow);
+	pair->key = traffic_pair_key_of(traffic, flow);
 	pair->end_psn = traffic_psn_of(pair->key);
 }
 
@@ -42,7 +42,7 @@ int traffic_pairs_make(struct traffic *traffic)
 		if (i > 0 && !same_pair(flow, flow - 1))
 			pair++;
 		if (!pair->first)
-			begin(traffic, pair, flow);
+			traffic_pair_begin(traffic, pair, flow);
 		if (!pair->first || flow->start_at < pair->opens_at) {
 			pair->first = flow;
 			pair->opens_at = flow->start_at;
@@ -68,7 +68,7 @@ static uint32_t id_of(const struct traffic_flow *flow)
 	return flow->dst * SIM_PRIORITIES_MAX + flow->priority;
 }
 
-static int enter(struct util_idmap *map, uint32_t id, void *object)
+static int traffic_pair_enter(struct util_idmap *map, uint32_t id, void *object)
 {
 	if (util_idmap_find(map, id))
 		return 0;
@@ -86,12 +86,12 @@ static int enter_flow(struct traffic *traffic, struct traffic_flow *flow)
 	int ret;
 
 	if (!pair) {
-		ret = enter(&from->numbers, flow->source_qpn, flow);
-		return ret ? ret : enter(&to->numbers, flow->sink_qpn, flow);
+		ret = traffic_pair_enter(&from->numbers, flow->source_qpn, flow);
+		return ret ? ret : traffic_pair_enter(&to->numbers, flow->sink_qpn, flow);
 	}
-	ret = enter(&from->pairs, id_of(flow), pair);
-	ret = ret ? ret : enter(&from->pair_numbers, flow->source_qpn, pair);
-	return ret ? ret : enter(&to->pair_numbers, flow->sink_qpn, pair);
+	ret = traffic_pair_enter(&from->pairs, id_of(flow), pair);
+	ret = ret ? ret : traffic_pair_enter(&from->pair_numbers, flow->source_qpn, pair);
+	return ret ? ret : traffic_pair_enter(&to->pair_numbers, flow->sink_qpn, pair);
 }
 
 int traffic_pairs_enter(struct traffic *traffic)
@@ -112,11 +112,11 @@ int traffic_pair_find(struct traffic *traffic, struct traffic_flow *flow)
 		pair = util_calloc(1, sizeof(*pair));
 		if (!pair)
 			return -ENOMEM;
-		begin(traffic, pair, flow);
+		traffic_pair_begin(traffic, pair, flow);
 		pair->opens_at = PS_NEVER;
 		pair->next = traffic->streamed_pairs;
 		traffic->streamed_pairs = pair;
-		if (enter(pairs, id_of(flow), pair) != 0)
+		if (traffic_pair_enter(pairs, id_of(flow), pair) != 0)
 			return -ENOMEM;
 	}
 	flow->pair = pair;
@@ -142,8 +142,8 @@ void traffic_pair_forget(struct traffic_pair *pair, const struct traffic_flow *f
 }
 
 /* From @flow on, before @until, the one that @psn is of; NULL: none. */
-static const struct traffic_flow *search(const struct traffic_flow *flow,
-					 const struct traffic_flow *until, uint32_t psn)
+static const struct traffic_flow *
+traffic_pair_search(const struct traffic_flow *flow, const struct traffic_flow *until, uint32_t psn)
 {
 	while (flow != until && ((psn - flow->first_psn) & WIRE_U24_MAX) >= flow->packets)
 		flow = flow->next_of_pair;
@@ -152,9 +152,9 @@ static const struct traffic_flow *search(const struct traffic_flow *flow,
 
 const struct traffic_flow *traffic_pair_at(const struct traffic_pair *pair, uint32_t psn)
 {
-	const struct traffic_flow *flow = search(pair->open, pair->waiting, psn);
+	const struct traffic_flow *flow = traffic_pair_search(pair->open, pair->waiting, psn);
 
-	flow = flow ? flow : search(pair->kept, pair->open, psn);
+	flow = flow ? flow : traffic_pair_search(pair->kept, pair->open, psn);
 	if (flow)
 		return flow;
 	return pair->open ? pair->open : pair->kept;

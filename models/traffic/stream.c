@@ -120,7 +120,7 @@ static int reserve_start(struct traffic_queue *queue)
 
 /* ---- making ---- */
 
-static void advance(struct source *source)
+static void stream_advance(struct source *source)
 {
 	source->has_next = arrivals_next(&source->stream->arrivals, &source->host,
 					 source->stream->host_count - 1, &source->next);
@@ -262,7 +262,7 @@ static int lay_out_slice(struct traffic_feed *feed)
 
 /* ---- giving up ---- */
 
-static int report(struct traffic_feed *feed, const struct traffic_flow *flow)
+static int stream_report(struct traffic_feed *feed, const struct traffic_flow *flow)
 {
 	struct traffic_sums *sums = &feed->sums;
 
@@ -285,7 +285,7 @@ static int report_ended(struct traffic_feed *feed)
 		struct traffic_host *th = &feed->traffic->hosts[i];
 
 		for (; th->ended && !ret; th->ended = th->ended->next_ended)
-			ret = report(feed, th->ended);
+			ret = stream_report(feed, th->ended);
 	}
 	return ret;
 }
@@ -299,7 +299,7 @@ static ps_t time_wait(const struct traffic_feed *feed, const struct traffic_flow
 	return TRAFFIC_TIME_WAIT + (profile->cnp_keeps_marks ? profile->cnp_interval : 0);
 }
 
-static void give_up(struct traffic_feed *feed, struct traffic_flow *flow)
+static void stream_give_up(struct traffic_feed *feed, struct traffic_flow *flow)
 {
 	struct traffic_host *from = &feed->traffic->hosts[flow->src];
 	struct traffic_host *to = &feed->traffic->hosts[flow->dst];
@@ -328,7 +328,7 @@ static void give_up_old(struct traffic_feed *feed, ps_t now)
 			continue;
 		}
 		*link = flow->next;
-		give_up(feed, flow);
+		stream_give_up(feed, flow);
 	}
 	feed->live_tail = link;
 }
@@ -349,7 +349,8 @@ static int make_slice(struct traffic_feed *feed)
 	for (uint64_t i = 0; i < feed->source_count && !ret; i++) {
 		struct source *source = &feed->sources[i];
 
-		for (; source->has_next && source->next.start_at < until && !ret; advance(source))
+		for (; source->has_next && source->next.start_at < until && !ret;
+		     stream_advance(source))
 			ret = make_flow(feed, source);
 		more |= source->has_next;
 	}
@@ -412,7 +413,7 @@ static int add_sources(struct traffic_feed *feed, const struct traffic_stream *s
 							     host->params.profile.line_rate_bps),
 					 .at = arrivals->start_at},
 			};
-			advance(source);
+			stream_advance(source);
 		}
 	return 0;
 }
@@ -455,7 +456,7 @@ int traffic_stream_end(struct traffic *traffic)
 
 	for (struct traffic_flow *flow = feed ? feed->live : NULL; flow && !ret; flow = flow->next)
 		if (flow->status == TRAFFIC_PENDING && flow->start_at <= end)
-			ret = report(feed, flow);
+			ret = stream_report(feed, flow);
 	return ret;
 }
 

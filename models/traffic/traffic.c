@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_u64(uint64_t a, uint64_t b)
+static int traffic_compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -18,13 +18,13 @@ static int compare_u64(uint64_t a, uint64_t b)
 int traffic_compare_flows(const void *a, const void *b)
 {
 	const struct traffic_flow *x = a, *y = b;
-	int order = compare_u64(x->src, y->src);
+	int order = traffic_compare_u64(x->src, y->src);
 
-	order = order ? order : compare_u64(x->dst, y->dst);
-	order = order ? order : compare_u64(x->priority, y->priority);
-	order = order ? order : compare_u64(x->bytes, y->bytes);
-	order = order ? order : compare_u64(x->start_at, y->start_at);
-	return order ? order : compare_u64(x->class_index, y->class_index);
+	order = order ? order : traffic_compare_u64(x->dst, y->dst);
+	order = order ? order : traffic_compare_u64(x->priority, y->priority);
+	order = order ? order : traffic_compare_u64(x->bytes, y->bytes);
+	order = order ? order : traffic_compare_u64(x->start_at, y->start_at);
+	return order ? order : traffic_compare_u64(x->class_index, y->class_index);
 }
 
 bool traffic_same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y)
@@ -62,21 +62,22 @@ static void key_flows(struct traffic *traffic)
 static int compare_by_qpn(const void *a, const void *b)
 {
 	const struct traffic_end *x = a, *y = b;
-	int order = compare_u64(x->host, y->host);
+	int order = traffic_compare_u64(x->host, y->host);
 
-	order = order ? order : compare_u64(x->qpn, y->qpn);
-	return order ? order : compare_u64(x->key, y->key);
+	order = order ? order : traffic_compare_u64(x->qpn, y->qpn);
+	return order ? order : traffic_compare_u64(x->key, y->key);
 }
 
 int traffic_compare_ends(const void *a, const void *b)
 {
 	const struct traffic_end *x = a, *y = b;
-	int order = compare_u64(x->host, y->host);
+	int order = traffic_compare_u64(x->host, y->host);
 
 	order = order ? order
-		      : compare_u64(traffic_start_at(&x->start), traffic_start_at(&y->start));
-	order = order ? order : compare_u64(x->order, y->order);
-	return order ? order : compare_u64(x->key, y->key);
+		      : traffic_compare_u64(traffic_start_at(&x->start),
+					    traffic_start_at(&y->start));
+	order = order ? order : traffic_compare_u64(x->order, y->order);
+	return order ? order : traffic_compare_u64(x->key, y->key);
 }
 
 struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_flow *flow,
@@ -118,7 +119,7 @@ static int number_ends(struct traffic_end *ends, uint64_t count)
 	return 0;
 }
 
-static void share_out(struct traffic *traffic, struct traffic_end *ends, uint64_t count)
+static void traffic_share_out(struct traffic *traffic, struct traffic_end *ends, uint64_t count)
 {
 	qsort(ends, count, sizeof(*ends), traffic_compare_ends);
 	for (uint64_t i = 0; i < count; i++) {
@@ -161,13 +162,13 @@ static int plan(struct traffic *traffic)
 		if (!opens(&traffic->flows[i]))
 			ends[count++] = traffic_end_of(traffic, &traffic->flows[i], false);
 	if (!ret)
-		share_out(traffic, ends, count);
+		traffic_share_out(traffic, ends, count);
 	util_free(ends);
 	return ret;
 }
 
 /* A sink's memory is one endless synthetic region; each flow has a stretch of its own. */
-static void lay_out(struct traffic *traffic)
+static void traffic_lay_out(struct traffic *traffic)
 {
 	for (uint64_t i = 0; i < traffic->flow_count; i++) {
 		struct traffic_flow *flow = &traffic->flows[i];
@@ -210,7 +211,7 @@ int traffic_create(struct fabric *fabric, struct traffic_flow *flows, uint64_t c
 	if (count > 0)
 		qsort(flows, count, sizeof(*flows), traffic_compare_flows);
 	key_flows(traffic);
-	lay_out(traffic);
+	traffic_lay_out(traffic);
 	if (fabric->params.host->flow_pairs)
 		ret = traffic_pairs_make(traffic);
 	ret = ret ? ret : plan(traffic);

@@ -39,7 +39,7 @@ static void limit(int what, rlim_t most)
 }
 
 /* Pages of data that the process has mapped: the sixth figure of /proc/self/statm. */
-static rlim_t data_bytes(void)
+static rlim_t ask_data_bytes(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
 	unsigned long pages = 0;
@@ -83,15 +83,15 @@ static void on_begin(void *owner)
 	allow_seconds(EXPECT_SECONDS_MAX);
 }
 
-static void on_answer(void *owner, const struct expect_answer *answer)
+static void ask_on_answer(void *owner, const struct expect_answer *answer)
 {
 	say(owner, answer, sizeof(*answer));
 }
 
-static void child(int pipe, const struct asking *asking, size_t first, size_t count)
+static void expect_ask_child(int pipe, const struct asking *asking, size_t first, size_t count)
 {
 	struct voice voice = {.pipe = pipe};
-	const struct expect_jq_ops ops = {on_begin, on_answer, &voice};
+	const struct expect_jq_ops ops = {on_begin, ask_on_answer, &voice};
 	const int null = open("/dev/null", O_WRONLY);
 	sigset_t none;
 
@@ -102,7 +102,7 @@ static void child(int pipe, const struct asking *asking, size_t first, size_t co
 	dup2(null, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);
 	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_DATA, data_bytes() + MEMORY_MAX);
+	limit(RLIMIT_DATA, ask_data_bytes() + MEMORY_MAX);
 	setenv("TZ", "UTC0", 1); /* what strftime and its like say is the same everywhere */
 	tzset();
 	allow_seconds(COMPILE_SECONDS_MAX);
@@ -141,7 +141,7 @@ static int ask_child(const struct asking *asking, size_t first, size_t count, si
 	pid = fork();
 	if (pid == 0) {
 		close(pipes[0]);
-		child(pipes[1], asking, first, count);
+		expect_ask_child(pipes[1], asking, first, count);
 	}
 	close(pipes[1]);
 	*ret_apart = hear_bytes(pipes[0], &begun, 1) == 0 && count > 1;
@@ -154,7 +154,7 @@ static int ask_child(const struct asking *asking, size_t first, size_t count, si
 	return pid < 0 ? -EIO : 0;
 }
 
-static void fill(struct asking *asking, size_t first, size_t end, enum expect_kind kind)
+static void ask_fill(struct asking *asking, size_t first, size_t end, enum expect_kind kind)
 {
 	for (size_t i = first; i < end; i++)
 		asking->answers[i] = (struct expect_answer){.kind = kind};
@@ -172,7 +172,7 @@ static int ask_together(struct asking *asking, size_t first, size_t count)
 		size_t dead;
 
 		if (asking->endless_count == EXPECT_ENDLESS_MAX) {
-			fill(asking, first * roots, (first + count) * roots, EXPECT_UNTRIED);
+			ask_fill(asking, first * roots, (first + count) * roots, EXPECT_UNTRIED);
 			return 0;
 		}
 		ret = ask_child(asking, first, count, &heard, &apart);
@@ -184,7 +184,7 @@ static int ask_together(struct asking *asking, size_t first, size_t count)
 				   : ask_together(asking, first + count / 2, count - count / 2);
 		}
 		dead = first + heard / roots;
-		fill(asking, first * roots + heard, (dead + 1) * roots, EXPECT_ENDLESS);
+		ask_fill(asking, first * roots + heard, (dead + 1) * roots, EXPECT_ENDLESS);
 		asking->endless_count++;
 		count -= dead + 1 - first;
 		first = dead + 1;

@@ -72,7 +72,7 @@ static int add_roots(json_t *roots, const json_t *root)
 }
 
 /* Of all roots: only what all say is true or false. */
-static const struct expect_answer *join(const struct expect_answer answers[ROOTS])
+static const struct expect_answer *expect_join(const struct expect_answer answers[ROOTS])
 {
 	const struct expect_answer *ret = &answers[0];
 
@@ -213,7 +213,8 @@ static bool is_wrong(const struct expect_scan *scan, const struct expect_answer 
 	return true;
 }
 
-static void refuse(struct trial *trial, uint32_t number, const char *found, const char *expected)
+static void expect_refuse(struct trial *trial, uint32_t number, const char *found,
+			  const char *expected)
 {
 	const struct scenario_expect *expect = &trial->scenario->expects[number];
 	const struct bad_at at = {expect->file, expect->line, NULL};
@@ -224,14 +225,14 @@ static void refuse(struct trial *trial, uint32_t number, const char *found, cons
 
 static void judge_trial(struct trial *trial, uint32_t number, const struct expect_answer *answers)
 {
-	const struct expect_answer *answer = join(answers);
+	const struct expect_answer *answer = expect_join(answers);
 	struct bad_text found;
 	const char *expected;
 
 	if (answer->kind == EXPECT_ERROR)
-		answer = join(answers + ROOTS);
+		answer = expect_join(answers + ROOTS);
 	if (is_wrong(&trial->questions[number].scan, answer, &found, &expected))
-		refuse(trial, number, found.text, expected);
+		expect_refuse(trial, number, found.text, expected);
 }
 
 /* False: there is nothing to ask about it. */
@@ -245,7 +246,7 @@ static bool read_one(struct trial *trial, uint32_t number, int *ret_error)
 
 	question->expression = text;
 	if (strlen(text) > EXPECT_LENGTH_MAX) {
-		refuse(trial, number, "a very long expression", "at most 4096 bytes");
+		expect_refuse(trial, number, "a very long expression", "at most 4096 bytes");
 		return false;
 	}
 	*ret_error = expect_scan(text, trial->zeros, &question->scan);
@@ -253,7 +254,7 @@ static bool read_one(struct trial *trial, uint32_t number, int *ret_error)
 		return false;
 	if (!is_wrong(&question->scan, &none, &found, &expected))
 		return true;
-	refuse(trial, number, found.text, expected);
+	expect_refuse(trial, number, found.text, expected);
 	return false;
 }
 
@@ -286,8 +287,8 @@ int expect_check(const struct scenario *scenario)
 	for (uint32_t i = 0; i < scenario->expect_count && !error;) {
 		i = try_some(&trial, i, &error);
 		if (trial.errors.error_count >= WRONG_MAX && i < scenario->expect_count) {
-			refuse(&trial, i, "many errors before it: it was not tried",
-			       "fewer at once");
+			expect_refuse(&trial, i, "many errors before it: it was not tried",
+				      "fewer at once");
 			break;
 		}
 	}
@@ -402,7 +403,7 @@ static int judge_all(struct result *result, const json_t *root, struct expect_qu
 	find_remark(result, &remark);
 	for (uint32_t i = 0; i < count && !ret; i++)
 		ret = judge_one(&result->expects[i], &questions[i].scan,
-				join(&answers[(size_t)i * ROOTS]), remark.text);
+				expect_join(&answers[(size_t)i * ROOTS]), remark.text);
 	json_decref(roots);
 	return ret;
 }

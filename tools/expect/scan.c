@@ -56,7 +56,7 @@ struct scanner {
 
 /* ---- output ---- */
 
-static bool make_room(struct scanner *s, size_t more)
+static bool scan_make_room(struct scanner *s, size_t more)
 {
 	char *bigger;
 
@@ -72,23 +72,23 @@ static bool make_room(struct scanner *s, size_t more)
 	return true;
 }
 
-static void put(struct scanner *s, const char *bytes, size_t length)
+static void scan_put(struct scanner *s, const char *bytes, size_t length)
 {
-	if (!make_room(s, length + 1))
+	if (!scan_make_room(s, length + 1))
 		return;
 	memcpy(s->out + s->length, bytes, length);
 	s->length += length;
 	s->out[s->length] = '\0';
 }
 
-static void put_text(struct scanner *s, const char *text)
+static void scan_put_text(struct scanner *s, const char *text)
 {
-	put(s, text, strlen(text));
+	scan_put(s, text, strlen(text));
 }
 
-static void insert(struct scanner *s, size_t at, char c)
+static void scan_insert(struct scanner *s, size_t at, char c)
 {
-	if (!make_room(s, 2))
+	if (!scan_make_room(s, 2))
 		return;
 	memmove(s->out + at + 1, s->out + at, s->length - at + 1);
 	s->out[at] = c;
@@ -251,17 +251,17 @@ static void field(struct scanner *s, const char *name, size_t length)
 	struct group *group = group_of(s);
 
 	if (s->has_term) {
-		insert(s, s->term_at, '(');
-		put_text(s, "|_field(\"");
-		put(s, name, length);
-		put_text(s, "\"))");
+		scan_insert(s, s->term_at, '(');
+		scan_put_text(s, "|_field(\"");
+		scan_put(s, name, length);
+		scan_put_text(s, "\"))");
 		s->term = field_of(s, &s->term, name, length);
 		return;
 	}
 	begin_term(s, field_of(s, &group->input, name, length));
-	put_text(s, "_field(\"");
-	put(s, name, length);
-	put_text(s, "\")");
+	scan_put_text(s, "_field(\"");
+	scan_put(s, name, length);
+	scan_put_text(s, "\")");
 }
 
 /* ---- tokens: each returns what follows it ---- */
@@ -308,14 +308,14 @@ static const char *string_rest(struct scanner *s, const char *at)
 	} else {
 		s->broken = true;
 	}
-	put(s, begin, (size_t)(at - begin));
+	scan_put(s, begin, (size_t)(at - begin));
 	return at;
 }
 
 static const char *string(struct scanner *s, const char *at)
 {
 	begin_term(s, unknown);
-	put(s, at, 1);
+	scan_put(s, at, 1);
 	return string_rest(s, at + 1);
 }
 
@@ -342,7 +342,7 @@ static const char *variable(struct scanner *s, const char *at)
 	    (length > 3 && strncmp(at, "$__", 3) == 0))
 		forbid(s, length == 4 ? "$ENV" : "$__");
 	begin_term(s, unknown);
-	put(s, at, length);
+	scan_put(s, at, length);
 	return end;
 }
 
@@ -410,7 +410,7 @@ static const char *word(struct scanner *s, const char *at)
 		memcpy(text, at, length);
 	if (!is_key && is_one_of(text, forbidden))
 		forbid(s, text);
-	put(s, at, length);
+	scan_put(s, at, length);
 	if (is_key || keyword(s, text))
 		return end;
 	s->length -= length;
@@ -445,18 +445,18 @@ static const char *dot(struct scanner *s, const char *at)
 		begin_term(s, at[1] == '.' ? unknown : group_of(s)->input);
 		end = at + 1 + (at[1] == '.');
 	}
-	put(s, at, (size_t)(end - at));
+	scan_put(s, at, (size_t)(end - at));
 	return end;
 }
 
-static const char *number(struct scanner *s, const char *at)
+static const char *scan_number(struct scanner *s, const char *at)
 {
 	const char *end = at + strspn(at, "0123456789.");
 
 	if ((*end == 'e' || *end == 'E') && strspn(end + 1, "0123456789+-"))
 		end += 1 + strspn(end + 1, "0123456789+-");
 	begin_term(s, unknown);
-	put(s, at, (size_t)(end - at));
+	scan_put(s, at, (size_t)(end - at));
 	return end;
 }
 
@@ -472,11 +472,11 @@ static const char *square(struct scanner *s, const char *at)
 	}
 	if (s->has_term && digits > 0 && digits < 10 && inside[digits] == ']') {
 		s->term = element_of(s, &s->term, strtoul(inside, NULL, 10));
-		put(s, at, (size_t)(inside + digits + 1 - at));
+		scan_put(s, at, (size_t)(inside + digits + 1 - at));
 		return inside + digits + 1;
 	}
 	open_group(s, GROUP_SQUARE, group_of(s)->input);
-	put(s, at, 1);
+	scan_put(s, at, 1);
 	return at + 1;
 }
 
@@ -509,7 +509,7 @@ static const char *pipe(struct scanner *s, const char *at)
 	group->binding = false;
 	group->alone = true;
 	no_term(s);
-	put(s, at, is_update ? 2 : 1);
+	scan_put(s, at, is_update ? 2 : 1);
 	return at + (is_update ? 2 : 1);
 }
 
@@ -531,10 +531,10 @@ static void separator(struct scanner *s, char c)
 static const char *optional(struct scanner *s, const char *at)
 {
 	if (s->has_term) { /* made a term, to which more may be appended */
-		insert(s, s->term_at, '(');
-		put_text(s, "?)");
+		scan_insert(s, s->term_at, '(');
+		scan_put_text(s, "?)");
 	} else {
-		put(s, at, 1);
+		scan_put(s, at, 1);
 	}
 	return at + 1;
 }
@@ -557,7 +557,7 @@ static const char *punctuation(struct scanner *s, const char *at)
 	case ')':
 		if (group_of(s)->kind == GROUP_STRING) {
 			close_unknown(s, GROUP_STRING);
-			put(s, at, 1);
+			scan_put(s, at, 1);
 			return string_rest(s, at + 1);
 		}
 		close_unknown(s, GROUP_ROUND);
@@ -577,7 +577,7 @@ static const char *punctuation(struct scanner *s, const char *at)
 		group_of(s)->alone = false;
 		no_term(s);
 	}
-	put(s, at, 1);
+	scan_put(s, at, 1);
 	return at + 1;
 }
 
@@ -593,7 +593,7 @@ static const char *token(struct scanner *s, const char *at)
 	if (*at == '.')
 		return dot(s, at);
 	if (isdigit((unsigned char)*at))
-		return number(s, at);
+		return scan_number(s, at);
 	if (isalpha((unsigned char)*at) || *at == '_')
 		return word(s, at);
 	return punctuation(s, at);
@@ -610,15 +610,15 @@ int expect_scan(const char *expression, const json_t *root, struct expect_scan *
 	s->scan = ret_scan;
 	s->groups[0].outer = (struct value){.json = root, .literal = true};
 	begin_segment(&s->groups[0], &s->groups[0].outer);
-	put_text(s, "");
+	scan_put_text(s, "");
 	for (at = blank_end(at); *at && !s->no_memory && !s->broken; at = blank_end(at)) {
 		at = token(s, at);
 		if (isspace((unsigned char)*at) || *at == '#')
-			put_text(s, " ");
+			scan_put_text(s, " ");
 	}
 	if (s->broken) { /* jq will say what is wrong with it */
 		s->length = 0;
-		put_text(s, expression);
+		scan_put_text(s, expression);
 	}
 	ret_scan->is_closed = !s->broken && s->depth == 0;
 	ret_scan->program = s->out;

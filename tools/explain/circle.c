@@ -54,7 +54,7 @@ static uint32_t next_of(const struct search *search, uint32_t port, uint32_t aft
 }
 
 /* Whether something is behind @port and all of it waits for ports of @stuck. */
-static bool is_stuck(const struct search *search, const bool *stuck, uint32_t port)
+static bool circle_is_stuck(const struct search *search, const bool *stuck, uint32_t port)
 {
 	uint32_t next = next_of(search, port, 0);
 
@@ -81,7 +81,7 @@ static uint32_t find_stuck(const struct search *search, bool *ret_stuck)
 	while (removed) {
 		removed = false;
 		for (uint32_t i = 0; i < port_count; i++) {
-			if (!ret_stuck[i] || is_stuck(search, ret_stuck, i))
+			if (!ret_stuck[i] || circle_is_stuck(search, ret_stuck, i))
 				continue;
 			ret_stuck[i] = false;
 			count--;

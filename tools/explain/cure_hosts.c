@@ -325,8 +325,9 @@ static bool has_rank(const struct result_program *program, const char *host, uin
 }
 
 /* The program that has ranks on both hosts, the first such; what it has completed at @receiver. */
-static bool program_of(const struct advice_run *run, const char *sender, const char *receiver,
-		       uint32_t *ret_place, uint64_t *ret_completions)
+static bool cure_hosts_program_of(const struct advice_run *run, const char *sender,
+				  const char *receiver, uint32_t *ret_place,
+				  uint64_t *ret_completions)
 {
 	for (uint32_t i = 0; i < run->result->program_count; i++) {
 		const struct result_program *program = &run->result->programs[i];
@@ -374,7 +375,7 @@ void advice_not_ready(struct advice_run *run)
 		}
 	}
 	if (!worst || !sender ||
-	    !program_of(run, sender->node.name, worst->node.name, &place, &completions))
+	    !cure_hosts_program_of(run, sender->node.name, worst->node.name, &place, &completions))
 		return;
 	item = advice_add(run, refused > completions ? "The receiver posts its receives too slowly"
 						     : "Messages come before receives are posted");

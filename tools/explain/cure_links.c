@@ -163,7 +163,8 @@ void advice_timeouts(struct advice_run *run)
 /* ---- links that lose frames ---- */
 
 /* The fault or bit errors that the losses on @link come from; "": neither. */
-static const char *source_of(const struct advice_run *run, const char *link, const char **ret_found)
+static const char *cure_links_source_of(const struct advice_run *run, const char *link,
+					const char **ret_found)
 {
 	static const struct {
 		enum scenario_fault_kind kind;
@@ -268,7 +269,7 @@ void advice_bad_links(struct advice_run *run)
 		   "Links lost or corrupted %" PRIu64 " packets, %s most of them: %" PRIu64
 		   ". A new optic or cable is the cure; it was no congestion.",
 		   all, worst, most);
-	key = source_of(run, worst, &found);
+	key = cure_links_source_of(run, worst, &found);
 	if (key[0])
 		advice_key(item, key, found, "");
 }

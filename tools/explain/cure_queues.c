@@ -56,7 +56,8 @@ static bool find_root(const struct advice_run *run, struct root *ret_root)
 	return true;
 }
 
-static struct advice_item *add(struct advice_run *run, const struct root *root, const char *trouble)
+static struct advice_item *cure_queues_add(struct advice_run *run, const struct root *root,
+					   const char *trouble)
 {
 	struct advice_item *item = advice_add(run, trouble);
 	const struct pause_place *place = root->place;
@@ -109,7 +110,7 @@ static void say_no_control(struct advice_run *run, const struct root *root)
 {
 	const bool marks = root->sw->ecn.enabled;
 	struct advice_item *item =
-		add(run, root, "Nothing slows the senders down before they are paused");
+		cure_queues_add(run, root, "Nothing slows the senders down before they are paused");
 
 	advice_say(item,
 		   marks ? "Switches mark, and no host heeds it: nic.cc is none."
@@ -122,7 +123,7 @@ static void say_no_control(struct advice_run *run, const struct root *root)
 
 static void say_no_marks(struct advice_run *run, const struct root *root, const char *cc)
 {
-	struct advice_item *item = add(run, root, "Congestion control gets no marks");
+	struct advice_item *item = cure_queues_add(run, root, "Congestion control gets no marks");
 
 	advice_say(
 		item,
@@ -133,7 +134,7 @@ static void say_no_marks(struct advice_run *run, const struct root *root, const 
 
 static void say_late_marks(struct advice_run *run, const struct root *root)
 {
-	struct advice_item *item = add(run, root, "Marks begin behind the pauses");
+	struct advice_item *item = cure_queues_add(run, root, "Marks begin behind the pauses");
 
 	advice_say(item,
 		   "A queue is marked from %s on (kmin), and a neighbour is paused at %s: whoever "
@@ -168,7 +169,8 @@ static ps_t growth_of(const struct root *root)
 
 static void say_burst(struct advice_run *run, const struct root *root)
 {
-	struct advice_item *item = add(run, root, "The first burst is more than the buffer takes");
+	struct advice_item *item =
+		cure_queues_add(run, root, "The first burst is more than the buffer takes");
 
 	advice_say(item,
 		   "At %s in and %s out that queue grows within %s, and an answer to a mark needs "
@@ -180,7 +182,7 @@ static void say_burst(struct advice_run *run, const struct root *root)
 
 static void say_slow_control(struct advice_run *run, const struct root *root, const char *cc)
 {
-	struct advice_item *item = add(run, root, "Senders slow down too slowly");
+	struct advice_item *item = cure_queues_add(run, root, "Senders slow down too slowly");
 
 	if (run->result->marked > 0)
 		advice_say(item,
@@ -201,7 +203,8 @@ static void say_slow_control(struct advice_run *run, const struct root *root, co
 /* The senders have next to nothing under way, and still it is too much. */
 static void say_small_buffer(struct advice_run *run, const struct root *root)
 {
-	struct advice_item *item = add(run, root, "The buffer is small for so many senders");
+	struct advice_item *item =
+		cure_queues_add(run, root, "The buffer is small for so many senders");
 	const uint64_t buffer = root->sw->buffer_bytes;
 
 	advice_say(item,
@@ -233,7 +236,7 @@ static bool is_crowded_out(const struct root *root)
 
 static void say_crowd(struct advice_run *run, const struct root *root)
 {
-	struct advice_item *item = add(run, root, "Others fill the buffer");
+	struct advice_item *item = cure_queues_add(run, root, "Others fill the buffer");
 
 	advice_say(
 		item,

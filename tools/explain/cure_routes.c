@@ -38,7 +38,7 @@ static bool leads_back(const struct fabric *fabric, const struct sim_node *node,
 }
 
 /* The host, or the first one of the switch; NULL: none. */
-static const struct sim_node *host_at(const struct fabric *fabric, const char *name)
+static const struct sim_node *cure_routes_host_at(const struct fabric *fabric, const char *name)
 {
 	const struct host *host = fabric_host(fabric, name);
 	struct sim_switch *sw = host ? NULL : fabric_switch(fabric, name);
@@ -60,7 +60,8 @@ static const struct scenario_route *find_loop(const struct advice_run *run)
 	for (uint32_t i = 0; colours && i < run->scenario->route_count && !found; i++) {
 		const struct scenario_route *route = &run->scenario->routes[i];
 		struct sim_switch *at = fabric_switch(run->fabric, topology->nodes[route->at].name);
-		const struct sim_node *to = host_at(run->fabric, topology->nodes[route->to].name);
+		const struct sim_node *to =
+			cure_routes_host_at(run->fabric, topology->nodes[route->to].name);
 
 		memset(colours, NEW, sim_node_count(run->fabric->sim));
 		if (at && to &&
@@ -144,7 +145,7 @@ static void say_loop(struct advice_run *run, const struct scenario_route *route,
 
 /* ---- buffers that wait in a circle ---- */
 
-static void say_circle(struct advice_run *run, const struct circle *circle)
+static void cure_routes_say_circle(struct advice_run *run, const struct circle *circle)
 {
 	const struct events_port *ports = run->pauses->events->ports;
 	struct advice_item *item = advice_add(run, "Buffers wait for each other in a circle");
@@ -227,7 +228,7 @@ int advice_routes(struct advice_run *run)
 	if (loop && (run->result->drops.ttl > 0 || is_stuck))
 		say_loop(run, loop, is_stuck);
 	else if (circle.count > 0)
-		say_circle(run, &circle);
+		cure_routes_say_circle(run, &circle);
 	else if (is_stuck && !run->result->cut && run->pauses && !has_storm(run->pauses))
 		say_lost_resume(run);
 	free(circle.ports);

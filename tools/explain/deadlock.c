@@ -28,7 +28,7 @@ int explain_find_circle(const struct explain *explain, struct circle *ret_circle
 	return ret;
 }
 
-static void say_circle(const struct explain *explain, const struct circle *circle)
+static void deadlock_say_circle(const struct explain *explain, const struct circle *circle)
 {
 	printf("There is a deadlock: %u ports wait for each other, priority %u.\n", circle->count,
 	       circle->priority);
@@ -75,7 +75,7 @@ void explain_deadlock(const struct explain *explain)
 	if (explain_find_circle(explain, &circle) != 0)
 		printf("not enough memory to look for one\n");
 	else if (circle.count > 0)
-		say_circle(explain, &circle);
+		deadlock_say_circle(explain, &circle);
 	else
 		say_none(explain);
 	free(circle.ports);

@@ -40,7 +40,7 @@ static int find_question(const struct command_options *options)
 	return -1;
 }
 
-static bool flow_of(const char *text, const struct scenario *scenario, int64_t *ret_flow)
+static bool explain_flow_of(const char *text, const struct scenario *scenario, int64_t *ret_flow)
 {
 	char *end;
 	const unsigned long long number = strtoull(text, &end, 10);
@@ -51,7 +51,7 @@ static bool flow_of(const char *text, const struct scenario *scenario, int64_t *
 		(scenario->stream_count > 0 && number < INT64_MAX));
 }
 
-static void warn_of_change(const struct replay *replay)
+static void explain_warn_of_change(const struct replay *replay)
 {
 	const char *change =
 		replay_change(replay, sim_digest(replay->fabric.sim), replay_is_fixed(replay));
@@ -91,7 +91,7 @@ static int advise(struct replay *replay)
 		command_say("%s: %s", replay->name, strerror(-error));
 		ret = COMMAND_BROKEN;
 	} else {
-		warn_of_change(replay);
+		explain_warn_of_change(replay);
 		explain_cure(&advice);
 	}
 	result_free(&result);
@@ -99,7 +99,7 @@ static int advise(struct replay *replay)
 	return ret;
 }
 
-static int answer(struct replay *replay, int question, int64_t flow)
+static int explain_answer(struct replay *replay, int question, int64_t flow)
 {
 	struct explain explain;
 	char number[24];
@@ -116,7 +116,7 @@ static int answer(struct replay *replay, int question, int64_t flow)
 		snprintf(number, sizeof(number), "%" PRId64, flow);
 		ret = usage(number, "the number of a flow that has begun, as in flows.csv");
 	} else {
-		warn_of_change(replay);
+		explain_warn_of_change(replay);
 		questions[question].say(&explain);
 	}
 	explain_fini(&explain);
@@ -148,11 +148,12 @@ static int explain_run(const struct command_options *options)
 				     "in which one has ended");
 	}
 	ret = replay_open(&replay, options->args[0], options);
-	if (!ret && has_flow && !flow_of(options->args[1], &replay.scenario, &flow))
+	if (!ret && has_flow && !explain_flow_of(options->args[1], &replay.scenario, &flow))
 		ret = usage(bad_quote(&found, options->args[1], strlen(options->args[1])),
 			    "the number of a flow, as in flows.csv");
 	if (!ret)
-		ret = questions[question].say ? answer(&replay, question, flow) : advise(&replay);
+		ret = questions[question].say ? explain_answer(&replay, question, flow)
+					      : advise(&replay);
 	replay_fini(&replay);
 	return ret;
 }

@@ -97,7 +97,7 @@ static void add_drop(struct explain *explain, const struct event *event)
 	port->first_drop_priority = event->priority;
 }
 
-static int on_event(struct events_listener *listener, const struct event *event)
+static int facts_on_event(struct events_listener *listener, const struct event *event)
 {
 	struct explain *explain = container_of(listener, struct explain, listener);
 	struct explain_port *port = &explain->ports[event->port];
@@ -143,7 +143,7 @@ static bool is_nearer(const struct explain_near *old, uint64_t held, uint64_t li
 	return limit > 0 && (old->limit == 0 || (u128)held * old->limit > (u128)old->held * limit);
 }
 
-static int on_window(struct events_listener *listener, ps_t at)
+static int facts_on_window(struct events_listener *listener, ps_t at)
 {
 	struct explain *explain = container_of(listener, struct explain, listener);
 	const struct fabric *fabric = explain->events->fabric;
@@ -187,7 +187,8 @@ int explain_start(struct explain *explain, struct events *events, int64_t flow)
 			return -ENOMEM;
 		explain_account_find(explain->account, explain->ports);
 	}
-	explain->listener = (struct events_listener){.on_event = on_event, .on_window = on_window};
+	explain->listener =
+		(struct events_listener){.on_event = facts_on_event, .on_window = facts_on_window};
 	events_listen(events, &explain->listener);
 	return 0;
 }

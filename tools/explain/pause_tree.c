@@ -22,7 +22,8 @@ static struct pause_state *state_of(const struct pause_tree *tree, uint32_t port
 
 /* ---- places ---- */
 
-static int32_t find(const struct pause_tree *tree, int32_t first, uint32_t port, uint8_t priority)
+static int32_t pause_tree_find(const struct pause_tree *tree, int32_t first, uint32_t port,
+			       uint8_t priority)
 {
 	for (int32_t i = first; i != NONE; i = tree->places[i].next)
 		if (tree->places[i].port == port && tree->places[i].priority == priority)
@@ -34,7 +35,7 @@ static int32_t add_place(struct pause_tree *tree, const struct pause_place *like
 {
 	int32_t *first =
 		like->parent == NONE ? &tree->first_root : &tree->places[like->parent].child;
-	int32_t place = find(tree, *first, like->port, like->priority);
+	int32_t place = pause_tree_find(tree, *first, like->port, like->priority);
 
 	if (place != NONE || tree->place_count == PAUSE_PLACES_MAX)
 		return place;
@@ -148,7 +149,7 @@ static void on_open(struct pause_tree *tree, const struct event *event)
 	end_span(tree, other, event->at);
 }
 
-static int on_event(struct events_listener *listener, const struct event *event)
+static int pause_tree_on_event(struct events_listener *listener, const struct event *event)
 {
 	struct pause_tree *tree = container_of(listener, struct pause_tree, listener);
 	struct pause_state *state = state_of(tree, event->port, event->priority);
@@ -178,7 +179,7 @@ int pause_tree_start(struct pause_tree *tree, struct events *events)
 		return -ENOMEM;
 	for (size_t i = 0; i < states; i++)
 		tree->states[i].place = tree->states[i].span = tree->states[i].shut_by = NONE;
-	tree->listener.on_event = on_event;
+	tree->listener.on_event = pause_tree_on_event;
 	events_listen(events, &tree->listener);
 	return 0;
 }

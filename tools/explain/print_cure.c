@@ -30,7 +30,7 @@ static void put_wrapped(const char *text, const char *margin)
 	putchar('\n');
 }
 
-static void put_key(const struct advice_key *key)
+static void print_cure_put_key(const struct advice_key *key)
 {
 	printf("    %s%s: found ", key->instead ? "or " : "", key->name);
 	output_line(key->found, stdout);
@@ -49,7 +49,7 @@ void explain_cure(const struct advice *advice)
 		printf("%u. %s\n", i + 1, item->trouble);
 		put_wrapped(item->text, "  ");
 		for (uint32_t k = 0; k < item->key_count; k++)
-			put_key(&item->keys[k]);
+			print_cure_put_key(&item->keys[k]);
 		if (advice_options(item, options)[0])
 			printf("  Try it: verbena run ... %s\n", options);
 	}

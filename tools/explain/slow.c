@@ -109,7 +109,7 @@ static ps_t wire_time(const struct explain_account *a, const struct event *event
 	return (ps_t)(((u128)event->bytes * 8 * PS_S + rate - 1) / rate);
 }
 
-static ps_t later(ps_t a, ps_t b)
+static ps_t slow_later(ps_t a, ps_t b)
 {
 	return a > b ? a : b;
 }
@@ -120,8 +120,8 @@ static void close_pause(struct explain_account *a, ps_t at)
 {
 	if (a->shut_since == PS_NEVER)
 		return;
-	if (at > later(a->shut_since, a->free_at))
-		a->paused += at - later(a->shut_since, a->free_at);
+	if (at > slow_later(a->shut_since, a->free_at))
+		a->paused += at - slow_later(a->shut_since, a->free_at);
 	a->shut_since = at;
 }
 
@@ -162,7 +162,7 @@ static bool is_all_sent(const struct explain_account *a)
 }
 
 /* At the end of the flow or of the run: what lies behind its last packet. */
-static ps_t close_all(struct explain_account *a, ps_t end)
+static ps_t slow_close_all(struct explain_account *a, ps_t end)
 {
 	if (a->free_at > end) { /* with a packet on the wire that nobody needs any more */
 		*(a->is_last_retransmitted ? &a->retransmitted_sum : &a->own_sum) -=
@@ -204,7 +204,7 @@ static void follow(struct explain_account *a, const struct event *event)
 		if (hop) {
 			hop->count++;
 			hop->sum += wait;
-			hop->most = later(hop->most, wait);
+			hop->most = slow_later(hop->most, wait);
 		}
 	}
 	*slot = (struct slot){.psn = event->psn,
@@ -216,7 +216,7 @@ static void follow(struct explain_account *a, const struct event *event)
 			      .is_used = true};
 }
 
-static bool is_own(const struct explain_account *a, const struct event *event)
+static bool slow_is_own(const struct explain_account *a, const struct event *event)
 {
 	uint64_t number;
 
@@ -237,7 +237,7 @@ void explain_account_add(struct explain_account *a, const struct event *event)
 		a->shut_since = event->kind == EVENT_SHUT ? event->at : PS_NEVER;
 		return;
 	}
-	if (is_own(a, event)) {
+	if (slow_is_own(a, event)) {
 		if (is_source)
 			add_own(a, event);
 		follow(a, event);
@@ -285,8 +285,8 @@ void explain_slow(const struct explain *explain)
 	struct host *const *hosts = a->events->fabric->table.hosts;
 	const bool has_ended = flow->status != TRAFFIC_PENDING;
 	const ps_t now = has_ended ? flow->end_at : sim_now(a->events->fabric->sim);
-	const ps_t end = later(now, flow->start_at), whole = end - flow->start_at;
-	const ps_t tail = close_all(a, end);
+	const ps_t end = slow_later(now, flow->start_at), whole = end - flow->start_at;
+	const ps_t tail = slow_close_all(a, end);
 
 	printf("Flow %" PRIu64 ", %s, %s to %s, %" PRIu64 " bytes of priority %u: %s after %s.\n",
 	       a->number, a->events->scenario->classes[flow->class_index],

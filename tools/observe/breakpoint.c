@@ -71,7 +71,7 @@ static bool take_nodes(struct breakpoint *breakpoint, const struct words *words,
 	return true;
 }
 
-static bool take_number(const char *text, uint64_t *ret_number)
+static bool breakpoint_take_number(const char *text, uint64_t *ret_number)
 {
 	char *end;
 
@@ -104,12 +104,14 @@ static bool take_words(struct breakpoint *breakpoint, const struct words *words,
 		return take_queue(breakpoint, words, scenario);
 	if (strcmp(first, "qp") == 0) {
 		breakpoint->kind = BREAKPOINT_QP;
-		return words->count == 4 && take_number(words->text[1], &breakpoint->number) &&
+		return words->count == 4 &&
+		       breakpoint_take_number(words->text[1], &breakpoint->number) &&
 		       strcmp(words->text[2], "enters") == 0 && strcmp(words->text[3], "ERR") == 0;
 	}
 	if (strcmp(first, "flow") == 0) {
 		breakpoint->kind = BREAKPOINT_FLOW;
-		return words->count == 3 && take_number(words->text[1], &breakpoint->number) &&
+		return words->count == 3 &&
+		       breakpoint_take_number(words->text[1], &breakpoint->number) &&
 		       (breakpoint->number < scenario->flow_count || scenario->stream_count > 0) &&
 		       strcmp(words->text[2], "ends") == 0;
 	}
@@ -192,7 +194,7 @@ static bool is_it(const struct breakpoint *b, const struct event *event)
 /* ---- what is shown ---- */
 
 /* Of the last events those of the node; all of the last where it is NULL. */
-static void show_context(const struct breakpoint *b, const char *node)
+static void breakpoint_show_context(const struct breakpoint *b, const char *node)
 {
 	const uint64_t kept =
 		b->seen_count < BREAKPOINT_CONTEXT ? b->seen_count : BREAKPOINT_CONTEXT;
@@ -227,7 +229,7 @@ static int reach(struct breakpoint *b, const char *node, ps_t at, const struct e
 	fprintf(stderr, ", %s ", is_exact ? "at" : "in the window that begins at");
 	event_time(at, stderr);
 	fputc('\n', stderr);
-	show_context(b, node);
+	breakpoint_show_context(b, node);
 	if (event) {
 		fputs("> ", stderr);
 		event_text(b->events, event, stderr);
@@ -236,7 +238,7 @@ static int reach(struct breakpoint *b, const char *node, ps_t at, const struct e
 	return -ECANCELED;
 }
 
-static int on_event(struct events_listener *listener, const struct event *event)
+static int breakpoint_on_event(struct events_listener *listener, const struct event *event)
 {
 	struct breakpoint *b = container_of(listener, struct breakpoint, listener);
 
@@ -313,7 +315,7 @@ static int look_at_qps(struct breakpoint *b, ps_t at)
 	return 0;
 }
 
-static int on_window(struct events_listener *listener, ps_t at)
+static int breakpoint_on_window(struct events_listener *listener, ps_t at)
 {
 	struct breakpoint *b = container_of(listener, struct breakpoint, listener);
 	int ret = 0;
@@ -330,7 +332,7 @@ static int on_window(struct events_listener *listener, ps_t at)
 void breakpoint_start(struct breakpoint *breakpoint, struct events *events)
 {
 	breakpoint->events = events;
-	breakpoint->listener =
-		(struct events_listener){.on_event = on_event, .on_window = on_window};
+	breakpoint->listener = (struct events_listener){.on_event = breakpoint_on_event,
+							.on_window = breakpoint_on_window};
 	events_listen(events, &breakpoint->listener);
 }

@@ -32,7 +32,7 @@ struct capture_host {
 
 /* ---- in the window ---- */
 
-static void *grow(void *array, size_t *room, size_t needed, size_t size)
+static void *observe_capture_grow(void *array, size_t *room, size_t needed, size_t size)
 {
 	size_t more = *room ? 2 * *room : 64;
 	void *bigger;
@@ -45,19 +45,19 @@ static void *grow(void *array, size_t *room, size_t needed, size_t size)
 	return bigger;
 }
 
-static bool make_room(struct capture_host *ch)
+static bool observe_capture_make_room(struct capture_host *ch)
 {
 	if (ch->record_count == ch->record_room) {
-		struct record *records =
-			grow(ch->records, &ch->record_room, ch->record_count + 1, sizeof(*records));
+		struct record *records = observe_capture_grow(
+			ch->records, &ch->record_room, ch->record_count + 1, sizeof(*records));
 
 		if (!records)
 			return false;
 		ch->records = records;
 	}
 	if (ch->byte_room - ch->byte_count < WIRE_FRAME_MAX) {
-		uint8_t *bytes =
-			grow(ch->bytes, &ch->byte_room, ch->byte_count + WIRE_FRAME_MAX, 1);
+		uint8_t *bytes = observe_capture_grow(ch->bytes, &ch->byte_room,
+						      ch->byte_count + WIRE_FRAME_MAX, 1);
 
 		if (!bytes)
 			return false;
@@ -78,8 +78,8 @@ void capture_switch_mac(const struct sim_node *node, uint8_t ret_mac[6])
 	memcpy(ret_mac, mac, 6);
 }
 
-static size_t control_bytes(const struct host *host, bool sent, const struct sim_pkt *frame,
-			    uint8_t *buf, size_t room)
+static size_t observe_capture_control_bytes(const struct host *host, bool sent,
+					    const struct sim_pkt *frame, uint8_t *buf, size_t room)
 {
 	const struct sim_control_body body = sim_control_read(frame);
 	struct wire_pfc pfc = {.enabled = body.classes};
@@ -128,8 +128,9 @@ struct wire_path capture_path_of(const struct host *host, const struct sim_pkt *
 	return path;
 }
 
-static size_t data_bytes(const struct host *host, const struct sim_pkt *frame,
-			 const struct wire_path *sent_path, uint8_t *buf, size_t room)
+static size_t observe_capture_data_bytes(const struct host *host, const struct sim_pkt *frame,
+					 const struct wire_path *sent_path, uint8_t *buf,
+					 size_t room)
 {
 	uint8_t payload[WIRE_MTU_MAX];
 	const struct packet_slab *slab;
@@ -158,13 +159,14 @@ static void on_frame(struct host_tap *tap, const struct host *host, bool sent,
 	size_t length;
 	uint8_t *buf;
 
-	if (ch->no_memory || !make_room(ch)) {
+	if (ch->no_memory || !observe_capture_make_room(ch)) {
 		ch->no_memory = true;
 		return;
 	}
 	buf = ch->bytes + ch->byte_count;
-	length = frame->frame == SIM_DATA ? data_bytes(host, frame, path, buf, WIRE_FRAME_MAX)
-					  : control_bytes(host, sent, frame, buf, WIRE_FRAME_MAX);
+	length = frame->frame == SIM_DATA
+			 ? observe_capture_data_bytes(host, frame, path, buf, WIRE_FRAME_MAX)
+			 : observe_capture_control_bytes(host, sent, frame, buf, WIRE_FRAME_MAX);
 	if (length == 0)
 		return;
 	ch->records[ch->record_count++] = (struct record){.at = at,
@@ -177,7 +179,7 @@ static void on_frame(struct host_tap *tap, const struct host *host, bool sent,
 
 /* ---- between windows ---- */
 
-static int compare_records(const void *a, const void *b)
+static int observe_capture_compare_records(const void *a, const void *b)
 {
 	const struct record *const *x = a, *const *y = b;
 
@@ -188,13 +190,13 @@ static int compare_records(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y; /* of one host: in one array, as they happened */
 }
 
-static void put_block(struct capture *capture, const uint8_t *block, size_t length)
+static void observe_capture_put_block(struct capture *capture, const uint8_t *block, size_t length)
 {
 	if (!capture->error && fwrite(block, 1, length, capture->file) != length)
 		capture->error = errno ? errno : EIO;
 }
 
-static void put_record(struct capture *capture, const struct record *record)
+static void observe_capture_put_record(struct capture *capture, const struct record *record)
 {
 	const struct wire_pcapng_pkt pkt = {
 		.port = record->host,
@@ -206,10 +208,10 @@ static void put_record(struct capture *capture, const struct record *record)
 	};
 	uint8_t block[BLOCK_MAX];
 
-	put_block(capture, block, wire_pcapng_pkt(&pkt, block, sizeof(block)));
+	observe_capture_put_block(capture, block, wire_pcapng_pkt(&pkt, block, sizeof(block)));
 }
 
-static int flush_window(struct capture *capture)
+static int observe_capture_flush_window(struct capture *capture)
 {
 	const struct record **sorted;
 	size_t count = 0, at = 0;
@@ -228,26 +230,26 @@ static int flush_window(struct capture *capture)
 		for (size_t k = 0; k < capture->hosts[i].record_count; k++)
 			sorted[at++] = &capture->hosts[i].records[k];
 	}
-	qsort(sorted, count, sizeof(*sorted), compare_records);
+	qsort(sorted, count, sizeof(*sorted), observe_capture_compare_records);
 	for (size_t i = 0; i < count; i++)
-		put_record(capture, sorted[i]);
+		observe_capture_put_record(capture, sorted[i]);
 	free(sorted);
 	for (uint32_t i = 0; i < capture->host_count; i++)
 		capture->hosts[i].record_count = capture->hosts[i].byte_count = 0;
 	return capture->error ? -EIO : 0;
 }
 
-static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+static int observe_capture_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	(void)fabric;
-	return flush_window(container_of(watcher, struct capture, watcher));
+	return observe_capture_flush_window(container_of(watcher, struct capture, watcher));
 }
 
 /* ---- the file ---- */
 
 int capture_open(struct capture *capture, const char *path)
 {
-	*capture = (struct capture){.watcher = {.between = between}, .path = path};
+	*capture = (struct capture){.watcher = {.between = observe_capture_between}, .path = path};
 	capture->file = fopen(path, "wb");
 	if (capture->file)
 		return COMMAND_DONE;
@@ -263,16 +265,17 @@ int capture_attach(struct capture *capture, struct fabric *fabric)
 	if (!capture->hosts)
 		return -ENOMEM;
 	capture->host_count = fabric->host_count;
-	put_block(capture, block, wire_pcapng_section(block, sizeof(block)));
+	observe_capture_put_block(capture, block, wire_pcapng_section(block, sizeof(block)));
 	for (uint32_t i = 0; i < capture->host_count; i++) {
 		struct host *host = fabric->table.hosts[i];
 
 		capture->hosts[i] =
 			(struct capture_host){.tap = {.on_frame = on_frame}, .capture = capture};
 		host_set_tap(host, &capture->hosts[i].tap);
-		put_block(capture, block,
-			  wire_pcapng_port(host->node.name, host->node.ports[0].rate_bps, block,
-					   sizeof(block)));
+		observe_capture_put_block(capture, block,
+					  wire_pcapng_port(host->node.name,
+							   host->node.ports[0].rate_bps, block,
+							   sizeof(block)));
 	}
 	fabric_watch(fabric, &capture->watcher);
 	return capture->error ? -EIO : 0;
@@ -283,7 +286,7 @@ int capture_close(struct capture *capture)
 	if (!capture->file)
 		return COMMAND_DONE;
 	if (capture->hosts)
-		flush_window(capture);
+		observe_capture_flush_window(capture);
 	if (fclose(capture->file) != 0 && !capture->error)
 		capture->error = errno;
 	capture->file = NULL;

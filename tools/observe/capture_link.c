@@ -34,7 +34,7 @@ struct capture_link_end {
 
 /* ---- in the window ---- */
 
-static bool make_room(struct capture_link_end *end)
+static bool capture_link_make_room(struct capture_link_end *end)
 {
 	if (end->record_count == end->record_room) {
 		const size_t room = end->record_room ? 2 * end->record_room : 64;
@@ -57,8 +57,9 @@ static bool make_room(struct capture_link_end *end)
 	return true;
 }
 
-static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct sim_port *port,
-		     const struct sim_pkt *pkt, ps_t start)
+static void capture_link_on_start(struct sim_tap *tap, struct sim_thread *th,
+				  const struct sim_port *port, const struct sim_pkt *pkt,
+				  ps_t start)
 {
 	struct capture_link_end *end = container_of(tap, struct capture_link_end, tap);
 	const struct packet_slab *slab;
@@ -66,7 +67,7 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 
 	(void)th;
 	(void)port;
-	if (end->no_memory || !make_room(end)) {
+	if (end->no_memory || !capture_link_make_room(end)) {
 		end->no_memory = true;
 		return;
 	}
@@ -88,14 +89,14 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 
 /* ---- between windows ---- */
 
-static int compare_hosts(const void *a, const void *b)
+static int capture_link_compare_hosts(const void *a, const void *b)
 {
 	const struct host *x = *(const struct host *const *)a, *y = *(const struct host *const *)b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static const struct host *host_at(const struct capture_link *capture, uint32_t address)
+static const struct host *capture_link_host_at(const struct capture_link *capture, uint32_t address)
 {
 	uint32_t low = 0, high = capture->fabric->host_count;
 
@@ -110,16 +111,18 @@ static const struct host *host_at(const struct capture_link *capture, uint32_t a
 	return capture->hosts[low];
 }
 
-static const struct host *host_of(const struct capture_link *capture, const struct sim_node *node)
+static const struct host *capture_link_host_of(const struct capture_link *capture,
+					       const struct sim_node *node)
 {
 	return fabric_host(capture->fabric, node->name);
 }
 
-static size_t control_bytes(const struct capture_link *capture, const struct capture_link_end *end,
-			    const struct record *record, uint8_t *buf, size_t room)
+static size_t capture_link_control_bytes(const struct capture_link *capture,
+					 const struct capture_link_end *end,
+					 const struct record *record, uint8_t *buf, size_t room)
 {
 	const struct sim_control_body body = sim_control_read(&record->frame);
-	const struct host *host = host_of(capture, end->node);
+	const struct host *host = capture_link_host_of(capture, end->node);
 	struct wire_pfc pfc = {.enabled = body.classes};
 
 	if (body.kind != SIM_CONTROL_PFC)
@@ -134,11 +137,13 @@ static size_t control_bytes(const struct capture_link *capture, const struct cap
 	return wire_pfc_emit(&pfc, buf, room);
 }
 
-static size_t data_bytes(const struct capture_link *capture, const struct capture_link_end *end,
-			 const struct record *record, uint8_t *buf, size_t room)
+static size_t capture_link_data_bytes(const struct capture_link *capture,
+				      const struct capture_link_end *end,
+				      const struct record *record, uint8_t *buf, size_t room)
 {
-	const struct wire_path path = capture_path_of(host_at(capture, record->frame.dst),
-						      &record->frame, &record->pkt, &record->from);
+	const struct wire_path path =
+		capture_path_of(capture_link_host_at(capture, record->frame.dst), &record->frame,
+				&record->pkt, &record->from);
 	struct wire_pkt pkt = record->pkt;
 
 	pkt.synthetic = false;
@@ -146,19 +151,22 @@ static size_t data_bytes(const struct capture_link *capture, const struct captur
 	return wire_frame_emit(&path, &pkt, buf, room);
 }
 
-static void put_block(struct capture_link *capture, const uint8_t *block, size_t length)
+static void capture_link_put_block(struct capture_link *capture, const uint8_t *block,
+				   size_t length)
 {
 	if (!capture->error && fwrite(block, 1, length, capture->file) != length)
 		capture->error = errno ? errno : EIO;
 }
 
-static void put_record(struct capture_link *capture, uint32_t number, const struct record *record)
+static void capture_link_put_record(struct capture_link *capture, uint32_t number,
+				    const struct record *record)
 {
 	const struct capture_link_end *end = &capture->ends[number];
 	uint8_t bytes[WIRE_FRAME_MAX], block[BLOCK_MAX];
-	const size_t length = record->frame.frame == SIM_DATA
-				      ? data_bytes(capture, end, record, bytes, sizeof(bytes))
-				      : control_bytes(capture, end, record, bytes, sizeof(bytes));
+	const size_t length =
+		record->frame.frame == SIM_DATA
+			? capture_link_data_bytes(capture, end, record, bytes, sizeof(bytes))
+			: capture_link_control_bytes(capture, end, record, bytes, sizeof(bytes));
 	const struct wire_pcapng_pkt pkt = {.port = number,
 					    .at = record->at,
 					    .way = WIRE_PCAPNG_OUT,
@@ -167,11 +175,11 @@ static void put_record(struct capture_link *capture, uint32_t number, const stru
 					    .length = (uint32_t)length};
 
 	if (length > 0)
-		put_block(capture, block, wire_pcapng_pkt(&pkt, block, sizeof(block)));
+		capture_link_put_block(capture, block, wire_pcapng_pkt(&pkt, block, sizeof(block)));
 }
 
 /* Each end has its frames in order of their starts. */
-static int flush_window(struct capture_link *capture)
+static int capture_link_flush_window(struct capture_link *capture)
 {
 	struct capture_link_end *a = &capture->ends[0], *b = &capture->ends[1];
 	size_t x = 0, y = 0;
@@ -181,25 +189,26 @@ static int flush_window(struct capture_link *capture)
 	while (x < a->record_count || y < b->record_count) {
 		if (y == b->record_count ||
 		    (x < a->record_count && a->records[x].at <= b->records[y].at))
-			put_record(capture, 0, &a->records[x++]);
+			capture_link_put_record(capture, 0, &a->records[x++]);
 		else
-			put_record(capture, 1, &b->records[y++]);
+			capture_link_put_record(capture, 1, &b->records[y++]);
 	}
 	a->record_count = a->byte_count = b->record_count = b->byte_count = 0;
 	return capture->error ? -EIO : 0;
 }
 
-static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+static int capture_link_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	(void)fabric;
-	return flush_window(container_of(watcher, struct capture_link, watcher));
+	return capture_link_flush_window(container_of(watcher, struct capture_link, watcher));
 }
 
 /* ---- the file ---- */
 
 int capture_link_open(struct capture_link *capture, const char *path)
 {
-	*capture = (struct capture_link){.watcher = {.between = between}, .path = path};
+	*capture =
+		(struct capture_link){.watcher = {.between = capture_link_between}, .path = path};
 	capture->file = fopen(path, "wb");
 	if (capture->file)
 		return COMMAND_DONE;
@@ -207,7 +216,7 @@ int capture_link_open(struct capture_link *capture, const char *path)
 	return COMMAND_BROKEN;
 }
 
-static bool is_link(const char *name, const char *link)
+static bool capture_link_is_link(const char *name, const char *link)
 {
 	const size_t length = strlen(name);
 
@@ -216,7 +225,8 @@ static bool is_link(const char *name, const char *link)
 }
 
 /* The ends in order of their names. */
-static uint32_t find_ends(struct capture_link *capture, struct fabric *fabric, const char *link)
+static uint32_t capture_link_find_ends(struct capture_link *capture, struct fabric *fabric,
+				       const char *link)
 {
 	uint32_t count = 0;
 
@@ -225,9 +235,10 @@ static uint32_t find_ends(struct capture_link *capture, struct fabric *fabric, c
 			struct sim_node *node = sim_node_at(fabric->sim, i);
 			struct capture_link_end *end = &capture->ends[count];
 
-			if (count == CAPTURE_LINK_ENDS || !is_link(link, node->ports[p].link_name))
+			if (count == CAPTURE_LINK_ENDS ||
+			    !capture_link_is_link(link, node->ports[p].link_name))
 				continue;
-			*end = (struct capture_link_end){.tap = {.on_start = on_start},
+			*end = (struct capture_link_end){.tap = {.on_start = capture_link_on_start},
 							 .node = node,
 							 .port = &node->ports[p]};
 			sim_tap_attach(&end->tap, &node->ports[p]);
@@ -248,16 +259,18 @@ int capture_link_attach(struct capture_link *capture, struct fabric *fabric, con
 		return -ENOMEM;
 	for (uint32_t i = 0; i < fabric->host_count; i++)
 		capture->hosts[i] = &fabric->hosts[i];
-	qsort((void *)capture->hosts, fabric->host_count, sizeof(*capture->hosts), compare_hosts);
-	if (find_ends(capture, fabric, link) != CAPTURE_LINK_ENDS)
+	qsort((void *)capture->hosts, fabric->host_count, sizeof(*capture->hosts),
+	      capture_link_compare_hosts);
+	if (capture_link_find_ends(capture, fabric, link) != CAPTURE_LINK_ENDS)
 		return -ENOENT;
-	put_block(capture, block, wire_pcapng_section(block, sizeof(block)));
+	capture_link_put_block(capture, block, wire_pcapng_section(block, sizeof(block)));
 	for (int i = 0; i < CAPTURE_LINK_ENDS; i++) {
 		const struct capture_link_end *end = &capture->ends[i];
 
 		snprintf(name, sizeof(name), "%s of %s", end->port->link_name, end->node->name);
-		put_block(capture, block,
-			  wire_pcapng_port(name, end->port->rate_bps, block, sizeof(block)));
+		capture_link_put_block(
+			capture, block,
+			wire_pcapng_port(name, end->port->rate_bps, block, sizeof(block)));
 	}
 	fabric_watch(fabric, &capture->watcher);
 	return capture->error ? -EIO : 0;
@@ -268,7 +281,7 @@ int capture_link_close(struct capture_link *capture)
 	if (!capture->file)
 		return COMMAND_DONE;
 	if (capture->ends)
-		flush_window(capture);
+		capture_link_flush_window(capture);
 	if (fclose(capture->file) != 0 && !capture->error)
 		capture->error = errno;
 	capture->file = NULL;

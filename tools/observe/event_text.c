@@ -119,7 +119,8 @@ static bool take_text(char (*list)[EVENT_FILTER_TEXT_MAX], uint32_t *count, cons
 	return true;
 }
 
-static bool take_number(const char *value, size_t length, uint64_t max, uint64_t *ret_number)
+static bool event_text_take_number(const char *value, size_t length, uint64_t max,
+				   uint64_t *ret_number)
 {
 	char text[32], *end;
 
@@ -157,8 +158,8 @@ static bool take_kind(struct event_filter *filter, const char *value, size_t len
 }
 
 /* One "key=value". */
-static bool take(struct event_filter *filter, const char *key, size_t key_length, const char *value,
-		 size_t length)
+static bool event_text_take(struct event_filter *filter, const char *key, size_t key_length,
+			    const char *value, size_t length)
 {
 	uint64_t number = 0;
 
@@ -174,12 +175,12 @@ static bool take(struct event_filter *filter, const char *key, size_t key_length
 	if (IS("until"))
 		return take_time(value, length, &filter->until);
 	if (IS("qp") && filter->qpn_count < EVENT_FILTER_MAX &&
-	    take_number(value, length, 0xffffff, &number)) {
+	    event_text_take_number(value, length, 0xffffff, &number)) {
 		filter->qpns[filter->qpn_count++] = (uint32_t)number;
 		return true;
 	}
 	if (IS("flow") && filter->flow_count < EVENT_FILTER_MAX &&
-	    take_number(value, length, INT64_MAX, &number)) {
+	    event_text_take_number(value, length, INT64_MAX, &number)) {
 		filter->flows[filter->flow_count++] = number;
 		return true;
 	}
@@ -197,8 +198,8 @@ bool event_filter_parse(const char *text, struct event_filter *ret_filter, struc
 		const char *equals = memchr(at, '=', length);
 		struct bad_text quoted;
 
-		if (equals && take(ret_filter, at, (size_t)(equals - at), equals + 1,
-				   length - (size_t)(equals - at) - 1))
+		if (equals && event_text_take(ret_filter, at, (size_t)(equals - at), equals + 1,
+					      length - (size_t)(equals - at) - 1))
 			continue;
 		bad_text(ret_why,
 			 "found %s, expected \"all\" or KEY=VALUE,... of port node qp flow kind "
@@ -210,7 +211,7 @@ bool event_filter_parse(const char *text, struct event_filter *ret_filter, struc
 	return true;
 }
 
-static bool is_link(const char *name, const char *link)
+static bool event_text_is_link(const char *name, const char *link)
 {
 	const size_t length = strlen(name);
 
@@ -227,7 +228,7 @@ bool event_filter_check(const struct event_filter *filter, const struct scenario
 		bool found = false;
 
 		for (uint32_t k = 0; k < topology->link_count && !found; k++)
-			found = is_link(filter->ports[i], topology->links[k].name);
+			found = event_text_is_link(filter->ports[i], topology->links[k].name);
 		if (!found) {
 			bad_text(ret_why, "found \"%s\", expected the name of a link",
 				 filter->ports[i]);
@@ -289,7 +290,7 @@ bool event_filter_wants(const struct event_filter *filter, const struct events *
 	    !((filter->marked && event->marked) || (filter->retransmitted && event->retransmitted)))
 		return false;
 	for (uint32_t i = 0; i < filter->port_count && !wanted; i++)
-		wanted = is_link(filter->ports[i], port->link);
+		wanted = event_text_is_link(filter->ports[i], port->link);
 	for (uint32_t i = 0; i < filter->node_count; i++)
 		if (strcmp(filter->nodes[i], port->node) == 0)
 			break;

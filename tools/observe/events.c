@@ -56,8 +56,8 @@ struct events_source {
 
 /* ---- in the window ---- */
 
-static struct event *add(struct port_source *source, enum event_kind kind, uint8_t priority,
-			 ps_t at)
+static struct event *events_add(struct port_source *source, enum event_kind kind, uint8_t priority,
+				ps_t at)
 {
 	struct record *record;
 
@@ -90,7 +90,8 @@ static void add_control(struct port_source *source, const struct sim_pkt *pkt, p
 								  : EVENT_RESUME;
 	const uint16_t classes =
 		(uint16_t)(kind == EVENT_CREDIT ? 1u << body.classes : body.classes);
-	struct event *event = add(source, kind, classes ? (uint8_t)__builtin_ctz(classes) : 0, at);
+	struct event *event =
+		events_add(source, kind, classes ? (uint8_t)__builtin_ctz(classes) : 0, at);
 
 	if (!event)
 		return;
@@ -99,7 +100,7 @@ static void add_control(struct port_source *source, const struct sim_pkt *pkt, p
 	event->quanta = kind == EVENT_CREDIT ? 0 : (uint16_t)body.value;
 }
 
-static uint32_t host_at(const struct events_source *source, uint32_t address)
+static uint32_t events_host_at(const struct events_source *source, uint32_t address)
 {
 	uint32_t low = 0, high = source->host_count;
 
@@ -114,8 +115,8 @@ static uint32_t host_at(const struct events_source *source, uint32_t address)
 	return source->addresses[low].host;
 }
 
-static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct sim_port *port,
-		     const struct sim_pkt *pkt, ps_t start)
+static void events_on_start(struct sim_tap *tap, struct sim_thread *th, const struct sim_port *port,
+			    const struct sim_pkt *pkt, ps_t start)
 {
 	struct port_source *source = container_of(tap, struct port_source, tap);
 	const uint8_t priority = sim_pkt_priority(pkt, source->fc->priority_count);
@@ -128,7 +129,7 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 		add_control(source, pkt, start);
 		return;
 	}
-	event = add(source, EVENT_DATA, priority, start);
+	event = events_add(source, EVENT_DATA, priority, start);
 	if (!event)
 		return;
 	packet_unpack(pkt, &body);
@@ -138,7 +139,7 @@ static void on_start(struct sim_tap *tap, struct sim_thread *th, const struct si
 	event->psn = body.psn;
 	event->qpn = body.dest_qpn;
 	event->word = body.word;
-	event->dst = host_at(source->source, pkt->dst);
+	event->dst = events_host_at(source->source, pkt->dst);
 	event->queue_bytes = class->queue_bytes;
 	event->marked = class->marked != source->marked[priority];
 	source->marked[priority] = class->marked;
@@ -155,7 +156,7 @@ static void on_drop(struct sim_fc_listener *listener, const struct sim_fc *fc, u
 		    uint8_t priority, uint32_t bytes, ps_t at)
 {
 	struct node_source *node = container_of(listener, struct node_source, listener);
-	struct event *event = add(&node->ports[port], EVENT_DROP, priority, at);
+	struct event *event = events_add(&node->ports[port], EVENT_DROP, priority, at);
 
 	(void)fc;
 	if (event)
@@ -168,7 +169,7 @@ static void on_limit(struct sim_fc_listener *listener, const struct sim_fc *fc, 
 {
 	struct node_source *node = container_of(listener, struct node_source, listener);
 	struct event *event =
-		add(&node->ports[port], paused ? EVENT_XOFF : EVENT_XON, priority, at);
+		events_add(&node->ports[port], paused ? EVENT_XOFF : EVENT_XON, priority, at);
 
 	if (!event)
 		return;
@@ -185,18 +186,18 @@ static void on_limit(struct sim_fc_listener *listener, const struct sim_fc *fc, 
 	}
 }
 
-static void on_gate(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
-		    uint8_t priority, bool paused, ps_t at)
+static void events_on_gate(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
+			   uint8_t priority, bool paused, ps_t at)
 {
 	struct node_source *node = container_of(listener, struct node_source, listener);
 
 	(void)fc;
-	add(&node->ports[port], paused ? EVENT_SHUT : EVENT_OPEN, priority, at);
+	events_add(&node->ports[port], paused ? EVENT_SHUT : EVENT_OPEN, priority, at);
 }
 
 /* ---- between windows ---- */
 
-static int compare_records(const void *a, const void *b)
+static int events_compare_records(const void *a, const void *b)
 {
 	const struct record *x = *(const struct record *const *)a;
 	const struct record *y = *(const struct record *const *)b;
@@ -232,7 +233,8 @@ static int64_t sort_window(struct events_source *source)
 		for (uint32_t k = 0; k < source->ports[i].count; k++)
 			source->sorted[at++] = &source->ports[i].records[k];
 	if (count > 1)
-		qsort((void *)source->sorted, count, sizeof(*source->sorted), compare_records);
+		qsort((void *)source->sorted, count, sizeof(*source->sorted),
+		      events_compare_records);
 	return (int64_t)count;
 }
 
@@ -253,7 +255,7 @@ static int hand_out(struct events_source *source, ps_t now)
 	return ret;
 }
 
-static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+static int events_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct events_source *source = container_of(watcher, struct events_source, watcher);
 
@@ -277,7 +279,7 @@ void events_listen(struct events *events, struct events_listener *listener)
 
 /* ---- flows ---- */
 
-static int compare_keys(const void *a, const void *b)
+static int events_compare_keys(const void *a, const void *b)
 {
 	const struct flow_key *x = a, *y = b;
 
@@ -298,7 +300,7 @@ static int index_flows(struct events_source *source, const struct scenario *scen
 		source->keys[source->key_count++] =
 			(struct flow_key){flow->src, flow->source_qpn, i};
 	}
-	qsort(source->keys, source->key_count, sizeof(*source->keys), compare_keys);
+	qsort(source->keys, source->key_count, sizeof(*source->keys), events_compare_keys);
 	return 0;
 }
 
@@ -308,7 +310,7 @@ const struct traffic_flow *events_flow(const struct events *events, const struct
 	const struct events_source *source = events->source;
 	const struct flow_key wanted = {event->dst, event->qpn, 0};
 	const struct flow_key *key = bsearch(&wanted, source->keys, source->key_count,
-					     sizeof(*source->keys), compare_keys);
+					     sizeof(*source->keys), events_compare_keys);
 
 	const struct traffic_flow *flow =
 		key ? traffic_at_work(&events->scenario->flows[key->flow], event->psn)
@@ -377,7 +379,7 @@ static int make_layout(struct layout *layout, struct events *events)
 static void attach_node(struct events *events, const struct layout *layout, struct sim_node *node,
 			bool with_frames)
 {
-	static const struct sim_fc_listener listener = {on_drop, on_limit, on_gate};
+	static const struct sim_fc_listener listener = {on_drop, on_limit, events_on_gate};
 	struct events_source *source = events->source;
 	struct sim_fc *fc = layout->fcs[node->index];
 	const uint32_t first = layout->first[node->index];
@@ -398,11 +400,12 @@ static void attach_node(struct events *events, const struct layout *layout, stru
 			.classes = sim_fc_class(fc, p, 0),
 			.far = layout->first[port->peer->index] + port->peer_port,
 		};
-		source->ports[first + p] = (struct port_source){.tap = {.on_start = on_start},
-								.host = layout->hosts[node->index],
-								.fc = fc,
-								.place = first + p,
-								.source = source};
+		source->ports[first + p] =
+			(struct port_source){.tap = {.on_start = events_on_start},
+					     .host = layout->hosts[node->index],
+					     .fc = fc,
+					     .place = first + p,
+					     .source = source};
 		if (with_frames)
 			sim_tap_attach(&source->ports[first + p].tap, port);
 	}
@@ -422,13 +425,13 @@ static int attach_all(struct events *events, const struct layout *layout, bool w
 		if (layout->fcs[sim_node_at(events->fabric->sim, i)->index])
 			attach_node(events, layout, sim_node_at(events->fabric->sim, i),
 				    with_frames);
-	source->watcher.between = between;
+	source->watcher.between = events_between;
 	fabric_watch(events->fabric, &source->watcher);
 	return 0;
 }
 
-static int attach(struct events *events, const struct scenario *scenario, struct fabric *fabric,
-		  bool with_frames)
+static int observe_events_attach(struct events *events, const struct scenario *scenario,
+				 struct fabric *fabric, bool with_frames)
 {
 	struct layout layout = {.first = NULL};
 	int ret;
@@ -454,7 +457,7 @@ static int attach(struct events *events, const struct scenario *scenario, struct
 int events_attach(struct events *events, const struct scenario *scenario, struct fabric *fabric,
 		  const struct traffic *traffic)
 {
-	const int ret = attach(events, scenario, fabric, true);
+	const int ret = observe_events_attach(events, scenario, fabric, true);
 
 	events->traffic = traffic;
 	return ret;
@@ -463,7 +466,7 @@ int events_attach(struct events *events, const struct scenario *scenario, struct
 int events_attach_pauses(struct events *events, const struct scenario *scenario,
 			 struct fabric *fabric)
 {
-	return attach(events, scenario, fabric, false);
+	return observe_events_attach(events, scenario, fabric, false);
 }
 
 void events_fini(struct events *events)

@@ -45,7 +45,7 @@ struct flow_log {
 
 /* ---- histograms ---- */
 
-static uint32_t place_of(uint64_t value)
+static uint32_t flow_log_place_of(uint64_t value)
 {
 	const uint32_t shift =
 		value >> (FINE_BITS + 1) ? 63 - (uint32_t)__builtin_clzll(value) - FINE_BITS : 0;
@@ -62,15 +62,15 @@ static uint64_t value_of(uint32_t place)
 	return least + (shift ? (uint64_t)1 << (shift - 1) : 0);
 }
 
-static void add(struct histogram *histogram, uint64_t value)
+static void flow_log_add(struct histogram *histogram, uint64_t value)
 {
-	histogram->counts[place_of(value)]++;
+	histogram->counts[flow_log_place_of(value)]++;
 	histogram->count++;
 	histogram->sum += value;
 }
 
 /* As the smallest value that at least @per_mille of all are not above. */
-static uint64_t rank_of(const struct histogram *histogram, uint64_t per_mille)
+static uint64_t flow_log_rank_of(const struct histogram *histogram, uint64_t per_mille)
 {
 	const uint64_t rank = (histogram->count * per_mille + 999) / 1000;
 	uint64_t below = 0;
@@ -83,14 +83,14 @@ static uint64_t rank_of(const struct histogram *histogram, uint64_t per_mille)
 	return 0;
 }
 
-static uint64_t mean_of(const struct histogram *histogram)
+static uint64_t flow_log_mean_of(const struct histogram *histogram)
 {
 	return (uint64_t)(histogram->sum / histogram->count);
 }
 
 /* ---- listening ---- */
 
-static void take(struct stream_class *class, const struct traffic_flow *flow, ps_t ideal)
+static void flow_log_take(struct stream_class *class, const struct traffic_flow *flow, ps_t ideal)
 {
 	const ps_t fct = flow->end_at - flow->start_at;
 
@@ -102,9 +102,9 @@ static void take(struct stream_class *class, const struct traffic_flow *flow, ps
 	if (flow->end_at > class->last_end)
 		class->last_end = flow->end_at;
 	class->bytes += flow->bytes;
-	add(&class->fct, fct);
+	flow_log_add(&class->fct, fct);
 	if (ideal != PS_NEVER && ideal > 0)
-		add(&class->slowdown, (uint64_t)(((u128)fct * MICRO + ideal / 2) / ideal));
+		flow_log_add(&class->slowdown, (uint64_t)(((u128)fct * MICRO + ideal / 2) / ideal));
 }
 
 static int write_row(struct flow_log *log, const struct traffic_flow *flow, uint64_t id, ps_t ideal)
@@ -138,7 +138,7 @@ static int on_flow(struct traffic_listener *listener, const struct traffic_flow 
 	struct flow_log *log = container_of(listener, struct flow_log, listener);
 	const ps_t ideal = traffic_ideal(log->traffic, flow);
 
-	take(log->classes[flow->class_index], flow, ideal);
+	flow_log_take(log->classes[flow->class_index], flow, ideal);
 	errno = 0;
 	return log->fd >= 0 ? write_row(log, flow, id, ideal) : 0;
 }
@@ -220,17 +220,17 @@ bool flow_log_class(const struct flow_log *log, uint32_t number, struct result_c
 	ret_class->count = class->fct.count;
 	if (class->fct.count == 0)
 		return true;
-	ret_class->mean = mean_of(&class->fct);
-	ret_class->p50 = rank_of(&class->fct, 500);
-	ret_class->p99 = rank_of(&class->fct, 990);
-	ret_class->p999 = rank_of(&class->fct, 999);
+	ret_class->mean = flow_log_mean_of(&class->fct);
+	ret_class->p50 = flow_log_rank_of(&class->fct, 500);
+	ret_class->p99 = flow_log_rank_of(&class->fct, 990);
+	ret_class->p999 = flow_log_rank_of(&class->fct, 999);
 	ret_class->goodput_bps =
 		(uint64_t)((u128) class->bytes * 8 * PS_S / (class->last_end - class->first_start));
 	ret_class->slowdown_count = class->slowdown.count;
 	if (class->slowdown.count == 0)
 		return true;
-	ret_class->slowdown_mean = (double)mean_of(&class->slowdown) / MICRO;
-	ret_class->slowdown_p99 = (double)rank_of(&class->slowdown, 990) / MICRO;
+	ret_class->slowdown_mean = (double)flow_log_mean_of(&class->slowdown) / MICRO;
+	ret_class->slowdown_p99 = (double)flow_log_rank_of(&class->slowdown, 990) / MICRO;
 	return true;
 }
 

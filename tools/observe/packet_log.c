@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct packet_flow *flow_of(struct packet_log *log, const struct event *event)
+static struct packet_flow *packet_log_flow_of(struct packet_log *log, const struct event *event)
 {
 	uint64_t flow;
 
@@ -39,10 +39,11 @@ static uint8_t flags_of(const struct event *event)
 	return flags;
 }
 
-static int on_event(struct events_listener *listener, const struct event *event)
+static int packet_log_on_event(struct events_listener *listener, const struct event *event)
 {
 	struct packet_log *log = container_of(listener, struct packet_log, listener);
-	struct packet_flow *flow = event->kind == EVENT_DATA ? flow_of(log, event) : NULL;
+	struct packet_flow *flow =
+		event->kind == EVENT_DATA ? packet_log_flow_of(log, event) : NULL;
 	uint8_t flags;
 
 	if (!flow)
@@ -84,7 +85,7 @@ static void look_at_state(const struct packet_log *log, struct packet_flow *flow
 		flow->states[flow->state_count++] = (struct packet_state){at, is_responder, state};
 }
 
-static int on_window(struct events_listener *listener, ps_t at)
+static int packet_log_on_window(struct events_listener *listener, ps_t at)
 {
 	struct packet_log *log = container_of(listener, struct packet_log, listener);
 
@@ -99,8 +100,9 @@ int packet_log_start(struct packet_log *log, struct events *events, const uint64
 		     uint32_t count)
 {
 	CHECK(count <= PACKET_FLOWS_MAX);
-	*log = (struct packet_log){.listener = {.on_event = on_event, .on_window = on_window},
-				   .events = events};
+	*log = (struct packet_log){
+		.listener = {.on_event = packet_log_on_event, .on_window = packet_log_on_window},
+		.events = events};
 	for (; log->flow_count < count; log->flow_count++) {
 		struct packet_flow *flow = &log->flows[log->flow_count];
 

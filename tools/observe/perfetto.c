@@ -24,7 +24,7 @@ static void put_string(const char *text, FILE *file)
 }
 
 /* {"ph":"i","pid":3,"tid":0,"ts":1.500000 and the caller goes on. */
-static FILE *begin(struct perfetto *p, const char *phase, uint32_t process, ps_t at)
+static FILE *perfetto_begin(struct perfetto *p, const char *phase, uint32_t process, ps_t at)
 {
 	fprintf(p->file, "%s{\"ph\":\"%s\",\"pid\":%u,\"tid\":0,\"ts\":%" PRIu64 ".%06" PRIu64,
 		p->has_begun ? ",\n" : "", phase, process, at / PS_US, at % PS_US);
@@ -44,7 +44,7 @@ static void put_instant(struct perfetto *p, const struct event *event, const cha
 {
 	const struct events_port *port = &p->events->ports[event->port];
 	char name[160];
-	FILE *file = begin(p, "i", p->process[event->port], event->at);
+	FILE *file = perfetto_begin(p, "i", p->process[event->port], event->at);
 
 	snprintf(name, sizeof(name), "%s", what);
 	put_name("name", name, file);
@@ -63,7 +63,7 @@ static void put_queue(struct perfetto *p, const struct event *event)
 	if (port->is_host || *last == event->queue_bytes)
 		return;
 	*last = event->queue_bytes;
-	file = begin(p, "C", p->process[event->port], event->at);
+	file = perfetto_begin(p, "C", p->process[event->port], event->at);
 	snprintf(name, sizeof(name), "queue %s", port->link);
 	put_name("name", name, file);
 	fprintf(file, ",\"args\":{\"priority %u\":%u}}", event->priority, event->queue_bytes);
@@ -71,7 +71,7 @@ static void put_queue(struct perfetto *p, const struct event *event)
 
 static void put_span(struct perfetto *p, uint32_t port, uint8_t priority, bool is_begin, ps_t at)
 {
-	FILE *file = begin(p, is_begin ? "b" : "e", p->process[port], at);
+	FILE *file = perfetto_begin(p, is_begin ? "b" : "e", p->process[port], at);
 	char name[160];
 
 	snprintf(name, sizeof(name), "paused %s priority %u", p->events->ports[port].link,
@@ -82,7 +82,7 @@ static void put_span(struct perfetto *p, uint32_t port, uint8_t priority, bool i
 					    : p->shut[port] & ~(1u << priority));
 }
 
-static int on_event(struct events_listener *listener, const struct event *event)
+static int perfetto_on_event(struct events_listener *listener, const struct event *event)
 {
 	struct perfetto *p = container_of(listener, struct perfetto, listener);
 
@@ -119,7 +119,7 @@ static int on_event(struct events_listener *listener, const struct event *event)
 
 /* ---- the file ---- */
 
-static int refuse(const struct perfetto *p, int error)
+static int perfetto_refuse(const struct perfetto *p, int error)
 {
 	command_say("%s: %s", p->path, strerror(error));
 	return COMMAND_BROKEN;
@@ -128,7 +128,7 @@ static int refuse(const struct perfetto *p, int error)
 int perfetto_open(struct perfetto *perfetto, const char *path)
 {
 	*perfetto = (struct perfetto){.path = path, .file = fopen(path, "w")};
-	return perfetto->file ? COMMAND_DONE : refuse(perfetto, errno);
+	return perfetto->file ? COMMAND_DONE : perfetto_refuse(perfetto, errno);
 }
 
 int perfetto_start(struct perfetto *perfetto, struct events *events)
@@ -147,7 +147,7 @@ int perfetto_start(struct perfetto *perfetto, struct events *events)
 		const char *node = events->ports[i].node;
 
 		if (i == 0 || strcmp(events->ports[i - 1].node, node) != 0) {
-			FILE *file = begin(perfetto, "M", ++process, 0);
+			FILE *file = perfetto_begin(perfetto, "M", ++process, 0);
 
 			put_name("name", "process_name", file);
 			fputs(",\"args\":{\"name\":", file);
@@ -156,7 +156,7 @@ int perfetto_start(struct perfetto *perfetto, struct events *events)
 		}
 		perfetto->process[i] = process;
 	}
-	perfetto->listener = (struct events_listener){.on_event = on_event};
+	perfetto->listener = (struct events_listener){.on_event = perfetto_on_event};
 	events_listen(events, &perfetto->listener);
 	return 0;
 }
@@ -169,7 +169,7 @@ static uint32_t process_of(const struct perfetto *p, const char *node)
 	return 0;
 }
 
-static void put_flow(struct perfetto *p, const struct traffic_flow *flow, uint64_t number)
+static void perfetto_put_flow(struct perfetto *p, const struct traffic_flow *flow, uint64_t number)
 {
 	const struct scenario *scenario = p->events->scenario;
 	struct host *const *hosts = p->events->fabric->table.hosts;
@@ -183,8 +183,9 @@ static void put_flow(struct perfetto *p, const struct traffic_flow *flow, uint64
 		 scenario->classes[flow->class_index], number, hosts[flow->src]->node.name,
 		 hosts[flow->dst]->node.name);
 	for (int end = 0; end < 2; end++) {
-		FILE *file = begin(p, end ? "e" : "b", process,
-				   end ? (has_ended ? flow->end_at : p->last) : flow->start_at);
+		FILE *file =
+			perfetto_begin(p, end ? "e" : "b", process,
+				       end ? (has_ended ? flow->end_at : p->last) : flow->start_at);
 
 		put_name("name", name, file);
 		fprintf(file, ",\"cat\":\"flow\",\"id\":\"f%" PRIu64 "\"", number);
@@ -199,11 +200,11 @@ static void put_flow(struct perfetto *p, const struct traffic_flow *flow, uint64
 	}
 }
 
-static int put_streamed(void *owner, uint64_t id, const struct flow_log_row *row)
+static int perfetto_put_streamed(void *owner, uint64_t id, const struct flow_log_row *row)
 {
 	struct perfetto *p = owner;
 
-	put_flow(p, &row->flow, id);
+	perfetto_put_flow(p, &row->flow, id);
 	return ferror(p->file) ? -EIO : 0;
 }
 
@@ -215,9 +216,9 @@ int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 	if (!file)
 		return COMMAND_DONE;
 	for (uint64_t i = 0; perfetto->shut && i < perfetto->events->scenario->flow_count; i++)
-		put_flow(perfetto, &perfetto->events->scenario->flows[i], i);
+		perfetto_put_flow(perfetto, &perfetto->events->scenario->flows[i], i);
 	if (perfetto->shut)
-		error = -flow_log_rows(log, put_streamed, perfetto);
+		error = -flow_log_rows(log, perfetto_put_streamed, perfetto);
 	for (uint32_t i = 0; perfetto->shut && i < perfetto->events->port_count; i++)
 		for (uint8_t q = 0; q < perfetto->events->priority_count; q++)
 			if (perfetto->shut[i] >> q & 1)
@@ -228,7 +229,7 @@ int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 	if (fclose(file) != 0 && !error)
 		error = errno;
 	perfetto->file = NULL;
-	return error ? refuse(perfetto, error) : COMMAND_DONE;
+	return error ? perfetto_refuse(perfetto, error) : COMMAND_DONE;
 }
 
 void perfetto_fini(struct perfetto *perfetto)

@@ -12,7 +12,7 @@ enum { WINDOWS_A_LOOK = 256 };
 
 static volatile sig_atomic_t signal_seen;
 
-static void on_signal(int number)
+static void observe_progress_on_signal(int number)
 {
 	signal_seen = number;
 }
@@ -30,7 +30,8 @@ double progress_clock(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void show(struct progress *progress, const struct fabric *fabric, double now)
+static void observe_progress_show(struct progress *progress, const struct fabric *fabric,
+				  double now)
 {
 	const uint64_t hops = sim_packet_hops(fabric->sim);
 	const ps_t time = sim_now(fabric->sim);
@@ -47,7 +48,7 @@ static void show(struct progress *progress, const struct fabric *fabric, double 
 	progress->visible = true;
 }
 
-static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+static int observe_progress_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct progress *progress = container_of(watcher, struct progress, watcher);
 	double now;
@@ -58,7 +59,7 @@ static int between(struct fabric_watcher *watcher, struct fabric *fabric)
 		return 0;
 	now = progress_clock();
 	if (now - progress->last >= 0.2)
-		show(progress, fabric, now);
+		observe_progress_show(progress, fabric, now);
 	return 0;
 }
 
@@ -66,7 +67,7 @@ static int between(struct fabric_watcher *watcher, struct fabric *fabric)
  * may not grow is an error of the write. */
 static void catch_signals(void)
 {
-	const struct sigaction action = {.sa_handler = on_signal,
+	const struct sigaction action = {.sa_handler = observe_progress_on_signal,
 					 .sa_flags = (int)SA_RESETHAND | SA_RESTART};
 
 	struct sigaction before;
@@ -82,7 +83,7 @@ void progress_start(struct progress *progress, struct fabric *fabric, ps_t until
 {
 	const double now = progress_clock();
 
-	*progress = (struct progress){.watcher = {.between = between},
+	*progress = (struct progress){.watcher = {.between = observe_progress_between},
 				      .shown = !quiet && isatty(STDERR_FILENO),
 				      .until = until,
 				      .began = now,

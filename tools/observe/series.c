@@ -37,7 +37,7 @@ static struct totals totals_of(const struct series_port *p, uint8_t priority, ps
 	};
 }
 
-static void put_row(struct series *series, struct series_port *p, uint8_t priority, ps_t at)
+static void series_put_row(struct series *series, struct series_port *p, uint8_t priority, ps_t at)
 {
 	const struct totals now = totals_of(p, priority, at), *seen = &p->seen[priority];
 	const uint32_t queue_bytes = sim_fc_class(p->fc, p->number, priority)->queue_bytes;
@@ -60,17 +60,17 @@ static void put_row(struct series *series, struct series_port *p, uint8_t priori
 	fputc('\n', series->out.file);
 }
 
-static void put_rows(struct series *series, ps_t at)
+static void series_put_rows(struct series *series, ps_t at)
 {
 	if (at <= series->last)
 		return;
 	for (uint32_t i = 0; i < series->port_count; i++)
 		for (uint8_t q = 0; q < series->ports[i].fc->priority_count; q++)
-			put_row(series, &series->ports[i], q, at);
+			series_put_row(series, &series->ports[i], q, at);
 	series->last = at;
 }
 
-static int between(struct fabric_watcher *watcher, struct fabric *fabric)
+static int series_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct series *series = container_of(watcher, struct series, watcher);
 	const ps_t next = sim_next_at(fabric->sim);
@@ -78,7 +78,7 @@ static int between(struct fabric_watcher *watcher, struct fabric *fabric)
 	if (next == PS_NEVER)
 		return 0;
 	if (next >= series->due) {
-		put_rows(series, series->due);
+		series_put_rows(series, series->due);
 		/* Until then nothing happens, of which there are no rows. */
 		series->last = next / series->interval * series->interval;
 		series->due = series->last + series->interval;
@@ -134,7 +134,7 @@ int series_start(struct series *series, struct fabric *fabric)
 	fputs("time_ps,node,link,priority,sent_bytes,rate_bps,queue_bytes,paused_ps,pause_sent,"
 	      "pause_received,marked,dropped\n",
 	      series->out.file);
-	series->watcher.between = between;
+	series->watcher.between = series_between;
 	sim_cut(fabric->sim, series->due);
 	fabric_watch(fabric, &series->watcher);
 	return 0;
@@ -143,7 +143,7 @@ int series_start(struct series *series, struct fabric *fabric)
 int series_close(struct series *series, ps_t at)
 {
 	if (series->out.file)
-		put_rows(series, at);
+		series_put_rows(series, at);
 	return folder_end(series->folder, &series->out, true);
 }
 

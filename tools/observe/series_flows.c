@@ -10,7 +10,8 @@
 
 /* ---- which flows ---- */
 
-static bool refuse(struct bad_text *ret_why, const char *found, size_t length, uint64_t count)
+static bool series_flows_refuse(struct bad_text *ret_why, const char *found, size_t length,
+				uint64_t count)
 {
 	struct bad_text quoted;
 
@@ -33,7 +34,8 @@ static bool add_range(struct series_flows *series, uint64_t first, uint64_t last
 }
 
 /* "7" or "10-20", above all before it. */
-static bool take(struct series_flows *series, const char *text, size_t length, uint64_t count)
+static bool series_flows_take(struct series_flows *series, const char *text, size_t length,
+			      uint64_t count)
 {
 	const char *dash = memchr(text, '-', length);
 	const size_t head = dash ? (size_t)(dash - text) : length;
@@ -64,16 +66,18 @@ bool series_flows_check(struct series_flows *series, const char *text,
 	if (strcmp(text, "all") == 0)
 		return (scenario->flow_count > 0 &&
 			add_range(series, 0, scenario->flow_count - 1)) ||
-		       refuse(ret_why, text, strlen(text), scenario->flow_count);
+		       series_flows_refuse(ret_why, text, strlen(text), scenario->flow_count);
 	for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (!take(series, at, strcspn(at, ","), scenario->flow_count))
-			return refuse(ret_why, at, strcspn(at, ","), scenario->flow_count);
+		if (!series_flows_take(series, at, strcspn(at, ","), scenario->flow_count))
+			return series_flows_refuse(ret_why, at, strcspn(at, ","),
+						   scenario->flow_count);
 	return true;
 }
 
 /* ---- rows ---- */
 
-static void put_row(const struct series_flows *series, const struct series_flow *sums, ps_t at)
+static void series_flows_put_row(const struct series_flows *series, const struct series_flow *sums,
+				 ps_t at)
 {
 	const struct events *events = series->events;
 	const struct traffic_flow *flow = &events->scenario->flows[sums->number];
@@ -90,14 +94,14 @@ static void put_row(const struct series_flows *series, const struct series_flow 
 		sums->arrived_bytes);
 }
 
-static void put_rows(struct series_flows *series, ps_t at)
+static void series_flows_put_rows(struct series_flows *series, ps_t at)
 {
 	for (uint64_t i = 0; series->active_count > 0 && i < series->flow_count; i++) {
 		struct series_flow *sums = &series->flows[i];
 
 		if (!sums->active)
 			continue;
-		put_row(series, sums, at);
+		series_flows_put_row(series, sums, at);
 		*sums = (struct series_flow){.number = sums->number};
 		series->active_count--;
 	}
@@ -111,7 +115,8 @@ static int compare_numbers(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void add(struct series_flow *sums, const struct events *events, const struct event *event)
+static void series_flows_add(struct series_flow *sums, const struct events *events,
+			     const struct event *event)
 {
 	const struct events_port *port = &events->ports[event->port];
 
@@ -125,7 +130,7 @@ static void add(struct series_flow *sums, const struct events *events, const str
 	sums->marked_packets += event->marked;
 }
 
-static int on_event(struct events_listener *listener, const struct event *event)
+static int series_flows_on_event(struct events_listener *listener, const struct event *event)
 {
 	struct series_flows *series = container_of(listener, struct series_flows, listener);
 	struct series_flow wanted = {.number = 0}, *sums;
@@ -140,13 +145,13 @@ static int on_event(struct events_listener *listener, const struct event *event)
 	if (!sums)
 		return 0;
 	if (event->at >= series->due) {
-		put_rows(series, series->due);
+		series_flows_put_rows(series, series->due);
 		series->last = event->at / series->interval * series->interval;
 		series->due = series->last + series->interval;
 	}
 	series->active_count += !sums->active;
 	sums->active = true;
-	add(sums, series->events, event);
+	series_flows_add(sums, series->events, event);
 	return ferror(series->out.file) ? -EIO : 0;
 }
 
@@ -165,14 +170,15 @@ void series_flows_start(struct series_flows *series, struct events *events)
 	      "marked_packets,arrived_bytes\n",
 	      series->out.file);
 	series->events = events;
-	series->listener = (struct events_listener){.on_event = on_event};
+	series->listener = (struct events_listener){.on_event = series_flows_on_event};
 	events_listen(events, &series->listener);
 }
 
 int series_flows_close(struct series_flows *series, ps_t at)
 {
 	if (series->out.file && series->active_count > 0)
-		put_rows(series, at < series->due && at > series->last ? at : series->due);
+		series_flows_put_rows(series,
+				      at < series->due && at > series->last ? at : series->due);
 	return folder_end(series->folder, &series->out, true);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/observe/trace.h"
 
-static int on_event(struct events_listener *listener, const struct event *event)
+static int trace_on_event(struct events_listener *listener, const struct event *event)
 {
 	struct trace *trace = container_of(listener, struct trace, listener);
 
@@ -15,6 +15,6 @@ static int on_event(struct events_listener *listener, const struct event *event)
 void trace_start(struct trace *trace, struct events *events)
 {
 	trace->events = events;
-	trace->listener = (struct events_listener){.on_event = on_event};
+	trace->listener = (struct events_listener){.on_event = trace_on_event};
 	events_listen(events, &trace->listener);
 }

@@ -24,7 +24,7 @@ static const char *unit_at(const char *text)
 }
 
 /* As elsewhere on the page, a number and its unit stay on one line, and "us" has its sign. */
-static void put_words(const char *text, FILE *file)
+static void report_cure_put_words(const char *text, FILE *file)
 {
 	char one[2] = "";
 
@@ -43,13 +43,13 @@ static void put_words(const char *text, FILE *file)
 	}
 }
 
-static void put_key(const struct advice_key *key, FILE *file)
+static void report_cure_put_key(const struct advice_key *key, FILE *file)
 {
 	html_put(file,
 		 "<li data-key=\"%s\" data-found=\"%s\" data-value=\"%s\">%s<code>%s</code>: found "
 		 "<b>",
 		 key->name, key->found, key->value, key->instead ? "or " : "", key->name);
-	put_words(key->found, file);
+	report_cure_put_words(key->found, file);
 	fputs("</b>", file);
 	if (key->value[0])
 		html_put(file, ", try <b>%s</b>", key->value);
@@ -85,10 +85,10 @@ static void put_item(const struct report *report, const struct advice_item *item
 	char options[ADVICE_OPTIONS_MAX];
 
 	html_put(file, "<li><h3>%s</h3>\n<p>", item->trouble);
-	put_words(item->text, file);
+	report_cure_put_words(item->text, file);
 	fputs("</p>\n<ul>\n", file);
 	for (uint32_t i = 0; i < item->key_count; i++)
-		put_key(&item->keys[i], file);
+		report_cure_put_key(&item->keys[i], file);
 	fputs("</ul>\n", file);
 	if (advice_options(item, options)[0])
 		put_try(report, options, file);
@@ -104,7 +104,7 @@ void report_cure(const struct report *report, FILE *file)
 	fputs("<section aria-labelledby=\"cure\"><h2 id=\"cure\">What would cure it?</h2>\n", file);
 	if (advice->count == 0) {
 		fputs("<p>", file);
-		put_words(advice->rest, file);
+		report_cure_put_words(advice->rest, file);
 		fputs("</p>\n</section>\n", file);
 		return;
 	}

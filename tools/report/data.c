@@ -75,7 +75,7 @@ static json_t *ports_of(const struct result *result)
 
 /* ---- over time ---- */
 
-static json_t *queues_of(const struct sampler *sampler)
+static json_t *data_queues_of(const struct sampler *sampler)
 {
 	struct sampler_queue queues[QUEUES_SHOWN];
 	const uint32_t count = sampler_busiest(sampler, queues, QUEUES_SHOWN);
@@ -189,13 +189,13 @@ static json_t *series_of(const struct report *report)
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "at_ps", at,
 			 "placed_bytes", placed, "marked", marked, "cnp_sent", cnps, "dropped",
 			 dropped, "paused_ps", paused, "pause_sent", pauses, "retransmitted",
-			 retransmitted, "queue_bytes", queued, "queues", queues_of(sampler),
+			 retransmitted, "queue_bytes", queued, "queues", data_queues_of(sampler),
 			 "sent_bytes", sent_of(sampler), "active", actives_of(report));
 }
 
 /* ---- flow completion times ---- */
 
-static int compare_u64(const void *a, const void *b)
+static int data_compare_u64(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -231,7 +231,7 @@ static json_t *cdfs_of(const struct result *result)
 			if (result->flows[k].ok &&
 			    result->flows[k].class_name == result->classes[i].name)
 				times[count++] = result->flows[k].fct;
-		qsort(times, count, sizeof(*times), compare_u64);
+		qsort(times, count, sizeof(*times), data_compare_u64);
 		all = column_add(all, cdf_of(result->classes[i].name, times, count));
 	}
 	free(times);

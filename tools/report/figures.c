@@ -45,7 +45,7 @@ void report_figures(const struct report *report, FILE *file)
 	fputs("</dl>\n", file);
 }
 
-static void put_class(const struct result_class *class, FILE *file)
+static void figures_put_class(const struct result_class *class, FILE *file)
 {
 	html_put(file, "<tr><th scope=\"row\">%s</th><td>%n</td><td>%n</td>", class->name,
 		 class->posted, class->count);
@@ -79,7 +79,7 @@ void report_classes(const struct report *report, FILE *file)
 	      "<th scope=\"col\">goodput</th></tr></thead><tbody>\n",
 	      file);
 	for (uint32_t i = 0; i < report->result->class_count; i++)
-		put_class(&report->result->classes[i], file);
+		figures_put_class(&report->result->classes[i], file);
 	fputs("</tbody></table></div>\n", file);
 }
 

@@ -84,7 +84,7 @@ static void put_time(ps_t value, FILE *file)
 	}
 }
 
-static void put_flow(const struct result_flow *flow, FILE *file)
+static void report_flows_put_flow(const struct result_flow *flow, FILE *file)
 {
 	html_put(file,
 		 "<tr><td>%n</td><td class=\"text\">%s</td><td class=\"text\">%s</td>"
@@ -143,7 +143,7 @@ void report_flows(const struct report_rows *rows, FILE *file)
 		return;
 	put_head(shown, rows, file);
 	for (uint64_t i = 0; i < shown; i++)
-		put_flow(&rows->rows[i], file);
+		report_flows_put_flow(&rows->rows[i], file);
 	fputs("</tbody></table></div></section>\n", file);
 }
 
@@ -171,7 +171,7 @@ static int names_make(struct names *names, const struct topology *topology)
 	return 0;
 }
 
-static uint64_t place_of(const struct names *names, const char *name)
+static uint64_t report_flows_place_of(const struct names *names, const char *name)
 {
 	const char **found = bsearch(&name, (const void *)names->texts, names->count,
 				     sizeof(*names->texts), compare_texts);
@@ -197,7 +197,7 @@ static json_t *classes_of(const struct result *result)
 	return texts;
 }
 
-static uint32_t class_of(const struct result *result, const struct result_flow *flow)
+static uint32_t report_flows_class_of(const struct result *result, const struct result_flow *flow)
 {
 	uint32_t i = 0;
 
@@ -229,9 +229,9 @@ static json_t *columns_of(const struct result *result, const struct report_rows 
 		const struct result_flow *flow = &rows->rows[i];
 
 		ids = column_add_number(ids, flow->id);
-		classes = column_add_number(classes, class_of(result, flow));
-		from = column_add_number(from, place_of(names, flow->src));
-		to = column_add_number(to, place_of(names, flow->dst));
+		classes = column_add_number(classes, report_flows_class_of(result, flow));
+		from = column_add_number(from, report_flows_place_of(names, flow->src));
+		to = column_add_number(to, report_flows_place_of(names, flow->dst));
 		priorities = column_add_number(priorities, flow->priority);
 		bytes = column_add_number(bytes, flow->bytes);
 		starts = column_add_number(starts, flow->start_at);
@@ -286,7 +286,7 @@ static int by_slowdown(const void *a, const void *b)
 }
 
 /* The smallest that at least @per_cent of all are not above. */
-static uint64_t rank_of(const struct sample *sorted, uint64_t count, uint64_t per_cent)
+static uint64_t report_flows_rank_of(const struct sample *sorted, uint64_t count, uint64_t per_cent)
 {
 	return sorted[(count * per_cent + 99) / 100 - 1].micro;
 }
@@ -311,9 +311,12 @@ static json_t *bins_of(const char *name, struct sample *samples, uint64_t count)
 		most = column_add_number(most, samples[next - 1].bytes);
 		counts = column_add_number(counts, next - first);
 		qsort(&samples[first], next - first, sizeof(*samples), by_slowdown);
-		p50 = column_add_number(p50, rank_of(&samples[first], next - first, 50));
-		p95 = column_add_number(p95, rank_of(&samples[first], next - first, 95));
-		p99 = column_add_number(p99, rank_of(&samples[first], next - first, 99));
+		p50 = column_add_number(p50,
+					report_flows_rank_of(&samples[first], next - first, 50));
+		p95 = column_add_number(p95,
+					report_flows_rank_of(&samples[first], next - first, 95));
+		p99 = column_add_number(p99,
+					report_flows_rank_of(&samples[first], next - first, 99));
 	}
 	return json_pack("{s:s?,s:o,s:o,s:o,s:o,s:o,s:o}", "class", name, "least_bytes", least,
 			 "most_bytes", most, "count", counts, "p50_millionths", p50,

@@ -78,7 +78,7 @@ static json_t *column_of(const struct frames *frames, uint32_t port,
 	return column;
 }
 
-static int compare_names(const void *a, const void *b)
+static int frames_compare_names(const void *a, const void *b)
 {
 	const struct result_link *x = a, *y = b;
 	const int order = strcmp(x->node, y->node);
@@ -97,7 +97,7 @@ static uint32_t *numbers_of(const struct result *result, const struct sampler *s
 
 		sampler_name(sampler, i, &wanted.node, &wanted.link);
 		link = bsearch(&wanted, result->links, result->link_count, sizeof(wanted),
-			       compare_names);
+			       frames_compare_names);
 		if (link)
 			numbers[link - result->links] = i;
 	}

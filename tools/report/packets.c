@@ -30,7 +30,7 @@ static json_t *states_of(const struct packet_flow *flow)
 	return states;
 }
 
-static json_t *flow_of(const struct packet_log *log, const struct packet_flow *flow)
+static json_t *packets_flow_of(const struct packet_log *log, const struct packet_flow *flow)
 {
 	const struct traffic_flow *own = &log->events->scenario->flows[flow->flow];
 	json_t *at = json_array(), *ports = json_array(), *opcodes = json_array();
@@ -89,7 +89,7 @@ json_t *report_packets(const struct report *report)
 	links = json_array();
 	flows = json_array();
 	for (uint32_t i = 0; i < log->flow_count; i++)
-		flows = column_add(flows, flow_of(log, &log->flows[i]));
+		flows = column_add(flows, packets_flow_of(log, &log->flows[i]));
 	for (uint32_t i = 0; i < log->events->port_count; i++) {
 		nodes = column_add(nodes, json_string(log->events->ports[i].node));
 		links = column_add(links, json_string(log->events->ports[i].link));

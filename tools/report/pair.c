@@ -16,7 +16,7 @@ static const unsigned char script[] = {
 
 /* ---- what differs ---- */
 
-static void put_cell(const char *format, uint64_t value, FILE *file)
+static void report_pair_put_cell(const char *format, uint64_t value, FILE *file)
 {
 	fprintf(file, "<td data-value=\"%" PRIu64 "\">", value);
 	html_put(file, format, value);
@@ -27,21 +27,23 @@ static void put_cell(const char *format, uint64_t value, FILE *file)
 static void put_cell_of(const char *format, uint64_t count, uint64_t value, FILE *file)
 {
 	if (count)
-		put_cell(format, value, file);
+		report_pair_put_cell(format, value, file);
 	else
 		fputs("<td>–</td>", file);
 }
 
-static void put_row(const char *label, const char *format, uint64_t a, uint64_t b, FILE *file)
+static void report_pair_put_row(const char *label, const char *format, uint64_t a, uint64_t b,
+				FILE *file)
 {
 	html_put(file, "<tr class=\"%s\"><th scope=\"row\">%s</th>", a == b ? "same" : "other",
 		 label);
-	put_cell(format, a, file);
-	put_cell(format, b, file);
+	report_pair_put_cell(format, a, file);
+	report_pair_put_cell(format, b, file);
 	fputs("</tr>\n", file);
 }
 
-static const struct result_class *class_of(const struct result *result, const char *name)
+static const struct result_class *report_pair_class_of(const struct result *result,
+						       const char *name)
 {
 	for (uint32_t i = 0; i < result->class_count; i++)
 		if (strcmp(result->classes[i].name, name) == 0)
@@ -49,7 +51,8 @@ static const struct result_class *class_of(const struct result *result, const ch
 	return NULL;
 }
 
-static void put_class(const struct result_class *a, const struct result_class *b, FILE *file)
+static void report_pair_put_class(const struct result_class *a, const struct result_class *b,
+				  FILE *file)
 {
 	const struct {
 		const char *what, *format;
@@ -62,7 +65,7 @@ static void put_class(const struct result_class *a, const struct result_class *b
 	char label[256];
 
 	snprintf(label, sizeof(label), "%.200s: flows completed", a->name);
-	put_row(label, "%n", a->count, b->count, file);
+	report_pair_put_row(label, "%n", a->count, b->count, file);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const bool is_same = !a->count == !b->count && rows[i].a == rows[i].b;
 
@@ -85,22 +88,23 @@ static void put_table(const struct report *pair, const char *const *names, FILE 
 		 "<table><thead><tr><th scope=\"col\"></th><th scope=\"col\">%s</th>"
 		 "<th scope=\"col\">%s</th></tr></thead><tbody>\n",
 		 names[0], names[1]);
-	put_row("Flows posted", "%n", a->flow_sums.posted, b->flow_sums.posted, file);
-	put_row("Flows completed", "%n", a->flow_sums.completed, b->flow_sums.completed, file);
-	put_row("Packets lost", "%n", report_lost(a), report_lost(b), file);
-	put_row("Packets sent again", "%n", report_retransmitted(&pair[0]),
-		report_retransmitted(&pair[1]), file);
-	put_row("Pause frames", "%n", a->pfc.pause_sent, b->pfc.pause_sent, file);
-	put_row("Paused time", "%t", a->pfc.paused, b->pfc.paused, file);
-	put_row("ECN marks", "%n", a->marked, b->marked, file);
-	put_row("CNPs", "%n", a->cnp_sent, b->cnp_sent, file);
-	put_row("Longest queue", "%b", a->queue_max_bytes, b->queue_max_bytes, file);
-	put_row("Virtual time", "%t", a->time, b->time, file);
+	report_pair_put_row("Flows posted", "%n", a->flow_sums.posted, b->flow_sums.posted, file);
+	report_pair_put_row("Flows completed", "%n", a->flow_sums.completed, b->flow_sums.completed,
+			    file);
+	report_pair_put_row("Packets lost", "%n", report_lost(a), report_lost(b), file);
+	report_pair_put_row("Packets sent again", "%n", report_retransmitted(&pair[0]),
+			    report_retransmitted(&pair[1]), file);
+	report_pair_put_row("Pause frames", "%n", a->pfc.pause_sent, b->pfc.pause_sent, file);
+	report_pair_put_row("Paused time", "%t", a->pfc.paused, b->pfc.paused, file);
+	report_pair_put_row("ECN marks", "%n", a->marked, b->marked, file);
+	report_pair_put_row("CNPs", "%n", a->cnp_sent, b->cnp_sent, file);
+	report_pair_put_row("Longest queue", "%b", a->queue_max_bytes, b->queue_max_bytes, file);
+	report_pair_put_row("Virtual time", "%t", a->time, b->time, file);
 	for (uint32_t i = 0; i < a->class_count; i++) {
-		const struct result_class *other = class_of(b, a->classes[i].name);
+		const struct result_class *other = report_pair_class_of(b, a->classes[i].name);
 
 		if (other)
-			put_class(&a->classes[i], other, file);
+			report_pair_put_class(&a->classes[i], other, file);
 	}
 	fputs("</tbody></table></div>\n</section>\n", file);
 }

@@ -10,7 +10,7 @@ static json_t *time_or_null(ps_t at)
 	return at == PS_NEVER ? json_null() : json_integer((json_int_t)at);
 }
 
-static json_t *places_of(const struct pause_tree *tree)
+static json_t *pauses_places_of(const struct pause_tree *tree)
 {
 	static const char *const whys[] = {
 		[PAUSE_QUEUE] = "queue", [PAUSE_PAUSED] = "paused", [PAUSE_ALONE] = "alone"};
@@ -64,5 +64,5 @@ json_t *report_pauses(const struct report *report)
 		return json_null();
 	return json_pack("{s:I,s:I,s:I,s:o,s:o}", "count", (json_int_t)tree->pause_count, "deep",
 			 (json_int_t)tree->deep_count, "other", (json_int_t)tree->other_count,
-			 "places", places_of(tree), "spans", spans_of(tree));
+			 "places", pauses_places_of(tree), "spans", spans_of(tree));
 }

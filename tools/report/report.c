@@ -61,7 +61,7 @@ static void put_title(const struct result *result, FILE *file)
 	      file);
 }
 
-static void put_topology(FILE *file)
+static void report_put_topology(FILE *file)
 {
 	fputs("<section aria-labelledby=\"topology\"><h2 id=\"topology\">Topology</h2>\n"
 	      "<p class=\"hint\">Each half of a link is coloured by the load of what leaves there, "
@@ -141,7 +141,7 @@ static int put_result(const struct result *result, FILE *file)
 	return ret;
 }
 
-static void put_words(FILE *file)
+static void report_put_words(FILE *file)
 {
 	static const struct {
 		const char *word, *meaning;
@@ -200,7 +200,7 @@ static void put_keys(FILE *file)
 static void put_foot(const struct result *result, FILE *file)
 {
 	fputs("<footer>\n", file);
-	put_words(file);
+	report_put_words(file);
 	put_keys(file);
 	if (result->scenario->file) {
 		fprintf(file, "<p>To get the same again: <code>verbena run --seed %llu ",
@@ -226,7 +226,7 @@ static int put_body(const struct report *report, const struct report_rows *rows,
 	report_cure(report, file);
 	report_figures(report, file);
 	report_expects(report, file);
-	put_topology(file);
+	report_put_topology(file);
 	put_pauses(report, file);
 	put_charts(report, file);
 	if (report->result->class_count)

@@ -32,14 +32,14 @@ struct rerun {
 
 /* ---- the run ---- */
 
-static int refuse(const struct rerun *rerun, int error)
+static int rerun_refuse(const struct rerun *rerun, int error)
 {
 	if (error)
 		command_say("%s: %s", rerun->name, strerror(-error));
 	return error ? COMMAND_BROKEN : COMMAND_DONE;
 }
 
-static struct result_source source_of(const struct rerun *rerun, double began)
+static struct result_source rerun_source_of(const struct rerun *rerun, double began)
 {
 	const struct replay *replay = &rerun->replay;
 
@@ -72,8 +72,8 @@ static int rerun_once(struct rerun *rerun, const struct choice *choice)
 	}
 	ret = ret ? ret : replay_run(replay);
 	if (ret)
-		return refuse(rerun, ret);
-	source = source_of(rerun, began);
+		return rerun_refuse(rerun, ret);
+	source = rerun_source_of(rerun, began);
 	if (choice)
 		sampler_end(&rerun->sampler, result_time(&source));
 	pause_tree_end(&rerun->pauses, result_time(&source));
@@ -82,10 +82,10 @@ static int rerun_once(struct rerun *rerun, const struct choice *choice)
 		ret = advice_make(
 			&(struct advice_source){&rerun->result, replay->traffic, &rerun->pauses},
 			&rerun->advice);
-	return refuse(rerun, ret ? ret : expect_judge(&rerun->result));
+	return rerun_refuse(rerun, ret ? ret : expect_judge(&rerun->result));
 }
 
-static void fini(struct rerun *rerun)
+static void rerun_fini(struct rerun *rerun)
 {
 	result_free(&rerun->result);
 	packet_log_fini(&rerun->packets);
@@ -95,7 +95,7 @@ static void fini(struct rerun *rerun)
 	*rerun = (struct rerun){.name = rerun->name};
 }
 
-static void warn_of_change(const struct rerun *rerun)
+static void rerun_warn_of_change(const struct rerun *rerun)
 {
 	const char *change = replay_change(&rerun->replay, rerun->result.digest,
 					   replay_is_fixed(&rerun->replay));
@@ -117,7 +117,7 @@ static int bad_flows(const char *text, uint64_t count)
 	return COMMAND_BAD;
 }
 
-static int read_flows(const char *text, uint64_t count, struct choice *ret_choice)
+static int rerun_read_flows(const char *text, uint64_t count, struct choice *ret_choice)
 {
 	for (const char *at = text;; at++) {
 		char *end;
@@ -164,14 +164,14 @@ static void add_worst(const struct result *result, const char *class, struct cho
 		choice->flows[choice->count++] = worst->id;
 }
 
-static int choose(struct rerun *rerun, const struct command_options *options,
-		  struct choice *ret_choice)
+static int rerun_choose(struct rerun *rerun, const struct command_options *options,
+			struct choice *ret_choice)
 {
 	const struct scenario *scenario = &rerun->replay.scenario;
 	int ret;
 
 	if (options->flows)
-		return read_flows(options->flows, scenario->flow_count, ret_choice);
+		return rerun_read_flows(options->flows, scenario->flow_count, ret_choice);
 	if (scenario->flow_count == 0)
 		return COMMAND_DONE;
 	ret = rerun_once(rerun, NULL);
@@ -179,7 +179,7 @@ static int choose(struct rerun *rerun, const struct command_options *options,
 		add_worst(&rerun->result, NULL, ret_choice);
 	for (uint32_t i = 0; i < rerun->result.class_count && !ret; i++)
 		add_worst(&rerun->result, rerun->result.classes[i].name, ret_choice);
-	fini(rerun);
+	rerun_fini(rerun);
 	return ret ? ret : replay_open(&rerun->replay, rerun->name, options);
 }
 
@@ -192,7 +192,7 @@ static bool is_folder(const char *name)
 	return stat(name, &stat_of) == 0 && S_ISDIR(stat_of.st_mode);
 }
 
-static int write_report(FILE *file, const void *owner)
+static int rerun_write_report(FILE *file, const void *owner)
 {
 	return report_write(owner, file);
 }
@@ -210,17 +210,17 @@ static int one(struct rerun *rerun, const struct command_options *options,
 	       const struct folder *folder)
 {
 	struct choice choice = {.count = 0};
-	int ret = choose(rerun, options, &choice);
+	int ret = rerun_choose(rerun, options, &choice);
 
 	rerun->replay.rows_in = folder->path;
 	ret = ret ? ret : rerun_once(rerun, &choice);
 	if (!ret)
-		warn_of_change(rerun);
+		rerun_warn_of_change(rerun);
 	return ret;
 }
 
-static int open_folder(struct folder *folder, const struct rerun *rerun,
-		       const struct command_options *options)
+static int rerun_open_folder(struct folder *folder, const struct rerun *rerun,
+			     const struct command_options *options)
 {
 	const char *out = options->out ? options->out : is_folder(rerun->name) ? rerun->name : NULL;
 
@@ -240,12 +240,12 @@ static int page_of_one(struct rerun *rerun, const struct command_options *option
 {
 	struct folder folder;
 	struct report report;
-	int ret = open_folder(&folder, rerun, options);
+	int ret = rerun_open_folder(&folder, rerun, options);
 
 	ret = ret ? ret : one(rerun, options, &folder);
 	if (!ret) {
 		report = report_of(rerun);
-		ret = folder_put(&folder, "report.html", write_report, &report);
+		ret = folder_put(&folder, "report.html", rerun_write_report, &report);
 	}
 	if (!ret)
 		command_line(stdout, "report: %s/report.html", folder.path);
@@ -299,7 +299,7 @@ static int report_rerun(const struct command_options *options)
 		ret = options->arg_count == 2 ? page_of_two(rerun, options)
 					      : page_of_one(&rerun[0], options);
 	for (int i = 0; i < 2; i++)
-		fini(&rerun[i]);
+		rerun_fini(&rerun[i]);
 	return ret;
 }
 

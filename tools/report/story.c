@@ -115,7 +115,7 @@ void report_verdict(const struct report *report, FILE *file)
 
 /* ---- what ran ---- */
 
-static void put_topology(const struct topology *topology, FILE *file)
+static void story_put_topology(const struct topology *topology, FILE *file)
 {
 	uint64_t switches = 0, slowest = UINT64_MAX, fastest = 0;
 
@@ -161,7 +161,7 @@ static void put_traffic(const struct result *result, FILE *file)
 
 static void what_ran(const struct report *report, FILE *file)
 {
-	put_topology(&report->result->scenario->topology, file);
+	story_put_topology(&report->result->scenario->topology, file);
 	put_traffic(report->result, file);
 }
 

@@ -28,7 +28,7 @@ static int by_pause(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void put_port(const struct result_port *port, ps_t time, FILE *file)
+static void tables_put_port(const struct result_port *port, ps_t time, FILE *file)
 {
 	html_put(file,
 		 "<tr><td class=\"text\">%s</td><td class=\"text\">%s</td><td>%n</td><td>%b</td>"
@@ -54,7 +54,7 @@ static void put_ports(const struct report *report, const char *caption,
 	      "<th scope=\"col\">of the run</th><th scope=\"col\">sent</th></tr></thead><tbody>\n",
 	      file);
 	for (uint64_t i = 0; i < count; i++)
-		put_port(ports[i], report->result->time, file);
+		tables_put_port(ports[i], report->result->time, file);
 	fputs("</tbody></table></div>\n", file);
 }
 

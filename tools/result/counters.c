@@ -73,13 +73,13 @@ struct object {
 	bool no_memory;
 };
 
-static void put(struct object *object, const char *name, uint64_t value)
+static void counters_put(struct object *object, const char *name, uint64_t value)
 {
 	if (json_object_set_new(object->json, name, json_integer((json_int_t)value)) != 0)
 		object->no_memory = true;
 }
 
-static void put_text(struct object *object, const char *name, const char *value)
+static void counters_put_text(struct object *object, const char *name, const char *value)
 {
 	if (json_object_set_new(object->json, name, json_string(value)) != 0)
 		object->no_memory = true;
@@ -92,16 +92,16 @@ static void put_priority(struct object *object, const char *format, uint8_t prio
 	const char *mark = strchr(format, '%');
 
 	snprintf(name, sizeof(name), "%.*s%u%s", (int)(mark - format), format, priority, mark + 1);
-	put(object, name, value);
+	counters_put(object, name, value);
 }
 
 static void put_hw(struct object *object, const struct hca_counters *counters, uint64_t refused)
 {
 	for (size_t i = 0; i < HW_COUNT; i++)
-		put(object, hw_counters[i].name,
-		    *(const uint64_t *)(const void *)((const char *)counters +
-						      hw_counters[i].offset));
-	put(object, icrc_name, refused);
+		counters_put(object, hw_counters[i].name,
+			     *(const uint64_t *)(const void *)((const char *)counters +
+							       hw_counters[i].offset));
+	counters_put(object, icrc_name, refused);
 }
 
 /* ---- ports ---- */
@@ -125,16 +125,17 @@ static void put_port_sums(struct object *object, const struct both *b)
 
 	for (uint32_t p = 0; p < b->priority_count; p++)
 		discards += b->own_rows[p].dropped;
-	put(object, "tx_packets_phy", b->own->sent_packets);
-	put(object, "tx_bytes_phy", frame_bytes(b, b->own->sent_bytes, b->own->sent_packets));
-	put(object, "rx_packets_phy", b->peer->sent_packets - lost + b->peer->duplicated);
-	put(object, "rx_discards_phy", discards);
-	put(object, "rx_crc_errors_phy", b->peer->refused);
-	put(object, "tx_pause_ctrl_phy", b->own->pause_sent + b->own->resume_sent);
-	put(object, "rx_pause_ctrl_phy", b->own->pause_received + b->own->resume_received);
+	counters_put(object, "tx_packets_phy", b->own->sent_packets);
+	counters_put(object, "tx_bytes_phy",
+		     frame_bytes(b, b->own->sent_bytes, b->own->sent_packets));
+	counters_put(object, "rx_packets_phy", b->peer->sent_packets - lost + b->peer->duplicated);
+	counters_put(object, "rx_discards_phy", discards);
+	counters_put(object, "rx_crc_errors_phy", b->peer->refused);
+	counters_put(object, "tx_pause_ctrl_phy", b->own->pause_sent + b->own->resume_sent);
+	counters_put(object, "rx_pause_ctrl_phy", b->own->pause_received + b->own->resume_received);
 }
 
-static void put_port(struct object *object, const struct both *b, uint32_t priorities)
+static void counters_put_port(struct object *object, const struct both *b, uint32_t priorities)
 {
 	put_port_sums(object, b);
 	for (uint8_t p = 0; p < b->priority_count; p++) {
@@ -174,7 +175,7 @@ static uint64_t find_port(const struct result *result, const char *name, const c
 	return low;
 }
 
-static const struct host *host_of(const struct result *result, const char *name)
+static const struct host *counters_host_of(const struct result *result, const char *name)
 {
 	return fabric_host(result->fabric, name);
 }
@@ -213,14 +214,14 @@ static json_t *object_of(const struct writer *w, uint64_t i, uint32_t port)
 	};
 	struct object object = {.json = json_object()};
 
-	put(&object, "ifindex", json_array_size(w->array) + 1);
-	put_text(&object, "ifname", own->node);
-	put(&object, "port", port);
-	put_text(&object, "link", own->link);
+	counters_put(&object, "ifindex", json_array_size(w->array) + 1);
+	counters_put_text(&object, "ifname", own->node);
+	counters_put(&object, "port", port);
+	counters_put_text(&object, "link", own->link);
 	if (both.own_rows->is_host)
-		put_hw(&object, hca_device_counters(host_of(result, own->node)->hca),
+		put_hw(&object, hca_device_counters(counters_host_of(result, own->node)->hca),
 		       both.peer->refused);
-	put_port(&object, &both, w->priorities);
+	counters_put_port(&object, &both, w->priorities);
 	if (!object.no_memory)
 		return object.json;
 	json_decref(object.json);
@@ -228,7 +229,7 @@ static json_t *object_of(const struct writer *w, uint64_t i, uint32_t port)
 }
 
 /* Those of hosts or those of switches; ports of a node are numbered from 1. */
-static int append(const struct writer *w, bool hosts)
+static int counters_append(const struct writer *w, bool hosts)
 {
 	const struct result *result = w->result;
 	uint32_t port = 0;
@@ -249,7 +250,7 @@ static json_t *counters_value(const struct result *result)
 {
 	const struct writer w = {result, used_priorities(result), json_array()};
 
-	if (w.array && append(&w, true) == 0 && append(&w, false) == 0)
+	if (w.array && counters_append(&w, true) == 0 && counters_append(&w, false) == 0)
 		return w.array;
 	json_decref(w.array);
 	return NULL;

@@ -57,7 +57,7 @@ static void send_placement(struct host_memory_tap *tap, const struct host *host,
 }
 
 /* The end: its digest, and when nothing more happened. */
-static int child(struct side *side, int pipe)
+static int diff_child(struct side *side, int pipe)
 {
 	struct event last = {.kind = LAST_EVENT};
 	int ret;
@@ -80,7 +80,7 @@ static int child(struct side *side, int pipe)
 										 : COMMAND_BROKEN;
 }
 
-static int start(struct side *side)
+static int diff_start(struct side *side)
 {
 	int pipes[2];
 
@@ -90,7 +90,7 @@ static int start(struct side *side)
 	side->pid = fork();
 	if (side->pid == 0) {
 		close(pipes[0]);
-		_exit(child(side, pipes[1]));
+		_exit(diff_child(side, pipes[1]));
 	}
 	close(pipes[1]);
 	side->pipe = side->pid > 0 ? fdopen(pipes[0], "rb") : NULL;
@@ -108,7 +108,7 @@ struct comparison {
 	struct event place_a, place_b; /* the first placements that are not; kind 0: none */
 };
 
-static bool keep(struct side *side, const struct event *placement)
+static bool diff_keep(struct side *side, const struct event *placement)
 {
 	if (side->placed.count == side->placed.room) {
 		const size_t room = side->placed.room ? 2 * side->placed.room : KEPT;
@@ -129,7 +129,7 @@ static bool next(struct side *side, struct event *ret_event)
 	while (fread(ret_event, sizeof(*ret_event), 1, side->pipe) == 1) {
 		if (ret_event->kind != PLACEMENT)
 			return true;
-		if (!keep(side, ret_event))
+		if (!diff_keep(side, ret_event))
 			return false;
 	}
 	return false;
@@ -155,7 +155,7 @@ static void compare_placements(struct comparison *c)
 			sides[i]->placed.first = sides[i]->placed.count = 0;
 }
 
-static void show(const struct side *side, const char *mark, const struct event *event)
+static void diff_show(const struct side *side, const char *mark, const struct event *event)
 {
 	printf("%s ", mark);
 	if (event->kind == LAST_EVENT)
@@ -173,7 +173,7 @@ static bool is_near(const struct events *events, const struct event *event, cons
 }
 
 /* The last that were the same, at the node where it happens. */
-static void show_context(const struct comparison *c, const struct event *at)
+static void diff_show_context(const struct comparison *c, const struct event *at)
 {
 	const uint64_t kept = c->count < KEPT ? c->count : KEPT;
 	const struct events *events = &c->a->replay.events;
@@ -184,7 +184,7 @@ static void show_context(const struct comparison *c, const struct event *at)
 		shown += is_near(events, &c->seen[--first % KEPT], at);
 	for (; first < c->count; first++)
 		if (is_near(events, &c->seen[first % KEPT], at))
-			show(c->a, " ", &c->seen[first % KEPT]);
+			diff_show(c->a, " ", &c->seen[first % KEPT]);
 }
 
 /* What a line does not tell. */
@@ -259,7 +259,7 @@ static bool show_inputs(const struct comparison *c)
 	return a->seed != b->seed || a->hash != b->hash;
 }
 
-static int report(const struct comparison *c, const struct event *x, const struct event *y)
+static int diff_report(const struct comparison *c, const struct event *x, const struct event *y)
 {
 	const bool has_x = x->kind != LAST_EVENT, has_y = y->kind != LAST_EVENT;
 	const struct event *first = has_x && (!has_y || x->at <= y->at) ? x : y;
@@ -270,9 +270,9 @@ static int report(const struct comparison *c, const struct event *x, const struc
 		printf("the first event is not the same, at ");
 	event_time(first->at, stdout);
 	printf(", at %s:\n", (first == x ? c->a : c->b)->replay.events.ports[first->port].node);
-	show_context(c, first);
-	show(c->a, "A", x);
-	show(c->b, "B", y);
+	diff_show_context(c, first);
+	diff_show(c->a, "A", x);
+	diff_show(c->b, "B", y);
 	show_rest(x, y);
 	show_placements(c, first->at);
 	show_inputs(c);
@@ -309,13 +309,13 @@ static int compare(struct comparison *c)
 		if (x.kind == LAST_EVENT && y.kind == LAST_EVENT)
 			return report_end(c, &x, &y);
 		if (memcmp(&x, &y, sizeof(x)) != 0)
-			return report(c, &x, &y);
+			return diff_report(c, &x, &y);
 		c->seen[c->count++ % KEPT] = x;
 	}
 }
 
 /* Events name ports by their place. */
-static int compare_ports(const struct events *a, const struct events *b)
+static int diff_compare_ports(const struct events *a, const struct events *b)
 {
 	for (uint32_t i = 0; i < a->port_count || i < b->port_count; i++) {
 		const struct events_port *x = i < a->port_count ? &a->ports[i] : NULL;
@@ -331,7 +331,7 @@ static int compare_ports(const struct events *a, const struct events *b)
 	return COMMAND_DONE;
 }
 
-static int compare_runs(struct side sides[2], const struct command_options *options)
+static int diff_compare_runs(struct side sides[2], const struct command_options *options)
 {
 	struct comparison comparison = {.a = &sides[0], .b = &sides[1]};
 	int ret = COMMAND_DONE;
@@ -340,9 +340,9 @@ static int compare_runs(struct side sides[2], const struct command_options *opti
 		ret = replay_open(&sides[i].replay, options->args[i], options);
 	for (int i = 0; i < 2 && !ret; i++)
 		ret = replay_build(&sides[i].replay);
-	ret = ret ? ret : compare_ports(&sides[0].replay.events, &sides[1].replay.events);
+	ret = ret ? ret : diff_compare_ports(&sides[0].replay.events, &sides[1].replay.events);
 	for (int i = 0; i < 2 && !ret; i++)
-		if (start(&sides[i]) != 0) {
+		if (diff_start(&sides[i]) != 0) {
 			command_say("%s: %s", options->args[i], strerror(errno));
 			ret = COMMAND_BROKEN;
 		}
@@ -352,7 +352,7 @@ static int compare_runs(struct side sides[2], const struct command_options *opti
 static int diff(const struct command_options *options)
 {
 	struct side sides[2] = {{.pid = 0}, {.pid = 0}};
-	int ret = compare_runs(sides, options);
+	int ret = diff_compare_runs(sides, options);
 
 	for (int i = 0; i < 2; i++)
 		if (sides[i].pipe)

@@ -90,7 +90,7 @@ static struct result_flow row_of(const struct result *result, const struct traff
 	return result_row(result, flow, id, traffic_ideal(traffic, flow));
 }
 
-static int compare_u64(const void *a, const void *b)
+static int result_flows_compare_u64(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -98,7 +98,7 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* The smallest value that at least @per_mille of all are not above. */
-static uint64_t rank_of(const uint64_t *sorted, uint64_t count, uint64_t per_mille)
+static uint64_t result_flows_rank_of(const uint64_t *sorted, uint64_t count, uint64_t per_mille)
 {
 	const uint64_t rank = (count * per_mille + 999) / 1000;
 
@@ -111,7 +111,7 @@ struct samples {		    /* of one class */
 	ps_t first_start, last_end;
 };
 
-static void take(struct samples *samples, const struct result_flow *flow)
+static void result_flows_take(struct samples *samples, const struct result_flow *flow)
 {
 	if (flow->start_at < samples->first_start)
 		samples->first_start = flow->start_at;
@@ -126,7 +126,7 @@ static void take(struct samples *samples, const struct result_flow *flow)
 			slowdown_micro(flow->fct, flow->ideal);
 }
 
-static uint64_t mean_of(const uint64_t *values, uint64_t count)
+static uint64_t result_flows_mean_of(const uint64_t *values, uint64_t count)
 {
 	u128 sum = 0;
 
@@ -140,20 +140,23 @@ static void summarise(struct samples *samples, struct result_class *ret)
 	ret->count = samples->count;
 	if (samples->count == 0)
 		return;
-	qsort(samples->fcts, samples->count, sizeof(uint64_t), compare_u64);
-	ret->mean = mean_of(samples->fcts, samples->count);
-	ret->p50 = rank_of(samples->fcts, samples->count, 500);
-	ret->p99 = rank_of(samples->fcts, samples->count, 990);
-	ret->p999 = rank_of(samples->fcts, samples->count, 999);
+	qsort(samples->fcts, samples->count, sizeof(uint64_t), result_flows_compare_u64);
+	ret->mean = result_flows_mean_of(samples->fcts, samples->count);
+	ret->p50 = result_flows_rank_of(samples->fcts, samples->count, 500);
+	ret->p99 = result_flows_rank_of(samples->fcts, samples->count, 990);
+	ret->p999 = result_flows_rank_of(samples->fcts, samples->count, 999);
 	ret->goodput_bps = (uint64_t)((u128)samples->bytes * 8 * PS_S /
 				      (samples->last_end - samples->first_start));
 	ret->slowdown_count = samples->slowdown_count;
 	if (samples->slowdown_count == 0)
 		return;
-	qsort(samples->slowdowns, samples->slowdown_count, sizeof(uint64_t), compare_u64);
-	ret->slowdown_mean = (double)mean_of(samples->slowdowns, samples->slowdown_count) / MICRO;
+	qsort(samples->slowdowns, samples->slowdown_count, sizeof(uint64_t),
+	      result_flows_compare_u64);
+	ret->slowdown_mean =
+		(double)result_flows_mean_of(samples->slowdowns, samples->slowdown_count) / MICRO;
 	ret->slowdown_p99 =
-		(double)rank_of(samples->slowdowns, samples->slowdown_count, 990) / MICRO;
+		(double)result_flows_rank_of(samples->slowdowns, samples->slowdown_count, 990) /
+		MICRO;
 }
 
 static int collect_class(struct result *result, uint32_t number)
@@ -175,7 +178,7 @@ static int collect_class(struct result *result, uint32_t number)
 	}
 	for (uint64_t i = 0; i < result->flow_count; i++)
 		if (result->scenario->flows[i].class_index == number)
-			take(&samples, &result->flows[i]);
+			result_flows_take(&samples, &result->flows[i]);
 	summarise(&samples, class);
 	free(samples.fcts);
 	free(samples.slowdowns);

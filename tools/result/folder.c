@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int refuse(const char *path, int error)
+static int folder_refuse(const char *path, int error)
 {
 	command_say("%s: %s", path, strerror(error));
 	return COMMAND_BROKEN;
 }
 
-static int make(const char *path)
+static int folder_make(const char *path)
 {
 	struct stat stat_of;
 
@@ -35,10 +35,10 @@ static int make_all(char *path)
 
 	for (char *slash = strchr(path + 1, '/'); slash && !ret; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		ret = make(path);
+		ret = folder_make(path);
 		*slash = '/';
 	}
-	return ret ? ret : make(path);
+	return ret ? ret : folder_make(path);
 }
 
 /* A scenario's name is not a way out of verbena-out. */
@@ -98,7 +98,7 @@ int folder_open(struct folder *folder, const char *out, const char *name)
 		set_default(folder, name);
 	else if (snprintf(folder->path, sizeof(folder->path), "%s", out) >=
 		 (int)sizeof(folder->path))
-		return refuse(out, ENAMETOOLONG);
+		return folder_refuse(out, ENAMETOOLONG);
 	error = make_all(folder->path);
 	if (!error && access(folder->path, W_OK | X_OK) != 0)
 		error = errno;
@@ -107,7 +107,7 @@ int folder_open(struct folder *folder, const char *out, const char *name)
 		error = folder->fd < 0 ? errno : 0;
 	}
 	if (error)
-		return refuse(folder->path, error);
+		return folder_refuse(folder->path, error);
 	folder->is_open = true;
 	ret = lock(folder);
 	if (ret)

@@ -15,7 +15,7 @@
 
 /* XML 1.0 (2.2) has no control characters but three, not even escaped, and neither U+FFFE nor
  * U+FFFF. The rest is UTF-8 already. */
-static void put_text(const char *text, FILE *file)
+static void junit_put_text(const char *text, FILE *file)
 {
 	for (const char *c = text; *c; c++) {
 		const unsigned char byte = (unsigned char)*c;
@@ -42,7 +42,7 @@ static void put_text(const char *text, FILE *file)
 static void put_attribute(const char *name, const char *value, FILE *file)
 {
 	fprintf(file, " %s=\"", name);
-	put_text(value, file);
+	junit_put_text(value, file);
 	fputc('"', file);
 }
 
@@ -63,7 +63,7 @@ static bool is_alone(const struct result *result)
 	return result->partial && result->expect_count == 0 && result->program_count == 0;
 }
 
-static struct counts count(const struct result *result)
+static struct counts junit_count(const struct result *result)
 {
 	struct counts counts = {.tests = result->expect_count + result->program_count +
 					 is_alone(result)};
@@ -96,7 +96,7 @@ static void put_case(const struct result *result, const char *name, const char *
 	put_attribute("name", name, file);
 	if (!found && !result->partial && remark) {
 		fputs(" time=\"0\">\n      <system-out>", file);
-		put_text(remark, file);
+		junit_put_text(remark, file);
 		fputs("</system-out>\n    </testcase>\n", file);
 		return;
 	}
@@ -140,7 +140,7 @@ static void put_property(const char *name, const char *value, FILE *file)
 
 static void put_document(const struct result *result, FILE *file)
 {
-	const struct counts counts = count(result);
+	const struct counts counts = junit_count(result);
 	char text[32];
 
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"verbena\"", file);
@@ -176,7 +176,7 @@ static bool is_stream(const char *path)
 	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
-static int refuse(const char *path, int error)
+static int junit_refuse(const char *path, int error)
 {
 	command_say("%s: %s", path, strerror(error));
 	return COMMAND_BROKEN;
@@ -191,7 +191,8 @@ int junit_clear(const char *path)
 		ret = unlink(path);
 	else if (stat(path, &stat_of) == 0 && S_ISREG(stat_of.st_mode) && !is_stream(path))
 		ret = truncate(path, 0);
-	return ret == 0 || errno == ENOENT || errno == ENOTDIR ? COMMAND_DONE : refuse(path, errno);
+	return ret == 0 || errno == ENOENT || errno == ENOTDIR ? COMMAND_DONE
+							       : junit_refuse(path, errno);
 }
 
 /* The folder that the file is to lie in, open, or negative errno; and its name there. */
@@ -224,7 +225,7 @@ static int write_part(const char *path, const struct result *result)
 	}
 	if (folder >= 0)
 		close(folder);
-	return ret ? refuse(path, -ret) : COMMAND_DONE;
+	return ret ? junit_refuse(path, -ret) : COMMAND_DONE;
 }
 
 int junit_try(const char *path)
@@ -234,8 +235,8 @@ int junit_try(const char *path)
 	if (!is_special(path))
 		return write_part(path, NULL);
 	if (stat(path, &stat_of) == 0 && S_ISDIR(stat_of.st_mode))
-		return refuse(path, EISDIR);
-	return access(path, W_OK) == 0 ? COMMAND_DONE : refuse(path, errno);
+		return junit_refuse(path, EISDIR);
+	return access(path, W_OK) == 0 ? COMMAND_DONE : junit_refuse(path, errno);
 }
 
 int junit_write(const char *path, const struct result *result)
@@ -248,12 +249,12 @@ int junit_write(const char *path, const struct result *result)
 	fflush(stdout); /* which it may be */
 	file = fopen(path, is_stream(path) ? "ae" : "we");
 	if (!file)
-		return refuse(path, errno);
+		return junit_refuse(path, errno);
 	errno = 0;
 	put_document(result, file);
 	if (ferror(file) || fflush(file) != 0)
 		error = errno ? errno : EIO;
 	if (fclose(file) != 0 && !error)
 		error = errno;
-	return error ? refuse(path, error) : COMMAND_DONE;
+	return error ? junit_refuse(path, error) : COMMAND_DONE;
 }

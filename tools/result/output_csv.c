@@ -36,7 +36,7 @@ static void comma_time(ps_t value, FILE *file)
 		fprintf(file, "%" PRIu64, value);
 }
 
-static void put_flow(const struct result_flow *flow, FILE *file)
+static void output_csv_put_flow(const struct result_flow *flow, FILE *file)
 {
 	fprintf(file, "%" PRIu64, flow->id);
 	comma_text(flow->class_name, file);
@@ -58,12 +58,12 @@ struct streamed {
 	FILE *file;
 };
 
-static int put_streamed(void *owner, uint64_t id, const struct flow_log_row *row)
+static int output_csv_put_streamed(void *owner, uint64_t id, const struct flow_log_row *row)
 {
 	const struct streamed *streamed = owner;
 	const struct result_flow flow = result_row(streamed->result, &row->flow, id, row->ideal);
 
-	put_flow(&flow, streamed->file);
+	output_csv_put_flow(&flow, streamed->file);
 	return ferror(streamed->file) ? -EIO : 0;
 }
 
@@ -75,8 +75,8 @@ int output_flows(const struct result *result, FILE *file)
 	      "packets_retransmitted,status\n",
 	      file);
 	for (uint64_t i = 0; i < result->flow_count; i++)
-		put_flow(&result->flows[i], file);
-	return flow_log_rows(result->log, put_streamed, &streamed);
+		output_csv_put_flow(&result->flows[i], file);
+	return flow_log_rows(result->log, output_csv_put_streamed, &streamed);
 }
 
 void output_ports(const struct result *result, FILE *file)

@@ -44,7 +44,7 @@ static json_t *drops_of(const struct result *result)
 			 whole(result->drops.watchdog));
 }
 
-static json_t *class_of(const struct result_class *class)
+static json_t *output_json_class_of(const struct result_class *class)
 {
 	const uint64_t count = class->count, slowdowns = class->slowdown_count;
 
@@ -63,14 +63,14 @@ static json_t *fct_of(const struct result *result)
 
 	for (uint32_t i = 0; fct && i < result->class_count; i++)
 		if (json_object_set_new(fct, result->classes[i].name,
-					class_of(&result->classes[i])) != 0) {
+					output_json_class_of(&result->classes[i])) != 0) {
 			json_decref(fct);
 			return NULL;
 		}
 	return fct;
 }
 
-static json_t *rank_of(const struct result_rank *rank)
+static json_t *output_json_rank_of(const struct result_rank *rank)
 {
 	const struct program_result *r = rank->result;
 
@@ -80,12 +80,12 @@ static json_t *rank_of(const struct result_rank *rank)
 			 whole(r->completions_failed));
 }
 
-static json_t *program_of(const struct result_program *program)
+static json_t *output_json_program_of(const struct result_program *program)
 {
 	json_t *ranks = json_array();
 
 	for (uint32_t i = 0; ranks && i < program->rank_count; i++)
-		if (json_array_append_new(ranks, rank_of(&program->ranks[i])) != 0) {
+		if (json_array_append_new(ranks, output_json_rank_of(&program->ranks[i])) != 0) {
 			json_decref(ranks);
 			return NULL;
 		}
@@ -99,7 +99,8 @@ static json_t *programs_of(const struct result *result)
 	json_t *programs = json_array();
 
 	for (uint32_t i = 0; programs && i < result->program_count; i++)
-		if (json_array_append_new(programs, program_of(&result->programs[i])) != 0) {
+		if (json_array_append_new(programs, output_json_program_of(&result->programs[i])) !=
+		    0) {
 			json_decref(programs);
 			return NULL;
 		}

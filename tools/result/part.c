@@ -8,7 +8,7 @@
 
 enum { ROOM = NAME_MAX + 8 };
 
-static const char *name_of(const char *name, char ret_part[ROOM])
+static const char *part_name_of(const char *name, char ret_part[ROOM])
 {
 	snprintf(ret_part, ROOM, "%s.part", name);
 	return ret_part;
@@ -28,7 +28,7 @@ int part_open(struct part *part, int folder, const char *name)
 	if (strlen(name) >= sizeof(part->name))
 		return -ENAMETOOLONG;
 	memcpy(part->name, name, strlen(name) + 1);
-	ret = unlink_at(folder, name_of(name, temporary));
+	ret = unlink_at(folder, part_name_of(name, temporary));
 	if (ret)
 		return ret;
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -57,7 +57,7 @@ int part_close(struct part *part, bool is_good)
 		error = errno ? errno : EIO;
 	if (fclose(file) != 0 && !error)
 		error = errno;
-	name_of(part->name, temporary);
+	part_name_of(part->name, temporary);
 	if (is_good && !error && renameat(part->folder, temporary, part->folder, part->name) != 0)
 		error = errno;
 	if (error || !is_good) {
@@ -70,7 +70,7 @@ int part_close(struct part *part, bool is_good)
 int part_remove(int folder, const char *name)
 {
 	char temporary[ROOM];
-	const int ret = unlink_at(folder, name_of(name, temporary));
+	const int ret = unlink_at(folder, part_name_of(name, temporary));
 	const int whole = unlink_at(folder, name);
 
 	return whole ? whole : ret;

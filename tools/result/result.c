@@ -24,7 +24,7 @@ static int compare_places(const void *a, const void *b)
 	return strcmp(x->node->name, y->node->name); /* names are unique */
 }
 
-static struct place *places_of(const struct fabric *fabric, uint32_t *ret_count)
+static struct place *result_places_of(const struct fabric *fabric, uint32_t *ret_count)
 {
 	struct place *places =
 		calloc((size_t)fabric->host_count + fabric->switch_count + 1, sizeof(*places));
@@ -48,7 +48,7 @@ static struct place *places_of(const struct fabric *fabric, uint32_t *ret_count)
 	return places;
 }
 
-static struct result_link link_of(const struct place *place, uint32_t number)
+static struct result_link result_link_of(const struct place *place, uint32_t number)
 {
 	const struct sim_port *port = &place->node->ports[number];
 	const struct sim_gate *gate = sim_fc_gate(place->fc, number);
@@ -76,8 +76,8 @@ static struct result_link link_of(const struct place *place, uint32_t number)
 	return link;
 }
 
-static struct result_port port_of(const struct place *place, uint32_t number, uint8_t priority,
-				  ps_t now)
+static struct result_port result_port_of(const struct place *place, uint32_t number,
+					 uint8_t priority, ps_t now)
 {
 	const struct sim_port *port = &place->node->ports[number];
 	const struct sim_class *class = sim_fc_class(place->fc, number, priority);
@@ -142,7 +142,7 @@ static void sum_port(struct result *result, const struct result_port *port)
 static int collect_ports(struct result *result)
 {
 	uint32_t place_count;
-	struct place *places = places_of(result->fabric, &place_count);
+	struct place *places = result_places_of(result->fabric, &place_count);
 	size_t links = 0;
 
 	for (uint32_t i = 0; places && i < place_count; i++)
@@ -158,12 +158,12 @@ static int collect_ports(struct result *result)
 		for (uint32_t number = 0; number < places[i].node->port_count; number++) {
 			struct result_link *link = &result->links[result->link_count++];
 
-			*link = link_of(&places[i], number);
+			*link = result_link_of(&places[i], number);
 			sum_link(result, link);
 			for (uint8_t p = 0; p < result->priority_count; p++) {
 				struct result_port *port = &result->ports[result->port_count++];
 
-				*port = port_of(&places[i], number, p, result->time);
+				*port = result_port_of(&places[i], number, p, result->time);
 				sum_port(result, port);
 			}
 		}

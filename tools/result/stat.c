@@ -50,7 +50,7 @@ static bool check_all(const char *path, json_t *array)
 	return true;
 }
 
-static json_t *load(const char *run)
+static json_t *stat_load(const char *run)
 {
 	char path[PATH_MAX];
 	json_error_t error;
@@ -75,21 +75,21 @@ static json_t *load(const char *run)
 	return array;
 }
 
-static bool is_of(const json_t *object, const char *node)
+static bool stat_is_of(const json_t *object, const char *node)
 {
 	const char *name = json_string_value(json_object_get(object, "ifname"));
 
 	return name && (!node || strcmp(name, node) == 0);
 }
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *stat_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : "";
 }
 
-static long long number_of(const json_t *object, const char *key)
+static long long stat_number_of(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
 }
@@ -100,7 +100,7 @@ static void print_ethtool(json_t *object)
 	const char *key;
 	json_t *value;
 
-	command_line(stdout, "%s %s", text_of(object, "ifname"), text_of(object, "link"));
+	command_line(stdout, "%s %s", stat_text_of(object, "ifname"), stat_text_of(object, "link"));
 	puts("NIC statistics:");
 	json_object_foreach(object, key, value) if (!counters_is_name(key) && !counters_is_hw(key))
 		command_line(stdout, "     %s: %lld", key, (long long)json_integer_value(value));
@@ -115,8 +115,8 @@ static void print_hw(json_t *object)
 	if (!json_object_get(object, "rx_write_requests"))
 		return;
 	fputs("link ", stdout);
-	output_line(text_of(object, "ifname"), stdout);
-	printf("/%lld", number_of(object, "port"));
+	output_line(stat_text_of(object, "ifname"), stdout);
+	printf("/%lld", stat_number_of(object, "port"));
 	json_object_foreach(object, key, value) if (counters_is_hw(key))
 		printf(" %s %lld", key, (long long)json_integer_value(value));
 	putchar('\n');
@@ -128,8 +128,8 @@ static void print_short(json_t *object)
 	const char *key;
 	json_t *value;
 
-	command_line(stdout, "%s/%lld %s", text_of(object, "ifname"), number_of(object, "port"),
-		     text_of(object, "link"));
+	command_line(stdout, "%s/%lld %s", stat_text_of(object, "ifname"),
+		     stat_number_of(object, "port"), stat_text_of(object, "link"));
 	json_object_foreach(object, key,
 			    value) if (!counters_is_name(key) && json_integer_value(value) != 0)
 		command_line(stdout, "  %-32s %lld", key, (long long)json_integer_value(value));
@@ -143,7 +143,7 @@ static int print_json(json_t *array, const char *node)
 
 	json_array_foreach(array, i, object)
 	{
-		if (is_of(object, node) && json_array_append(chosen, object) != 0)
+		if (stat_is_of(object, node) && json_array_append(chosen, object) != 0)
 			goto out;
 	}
 	if (chosen && json_dumpf(chosen, stdout, JSON_INDENT(1)) == 0)
@@ -154,7 +154,7 @@ out:
 	return ret;
 }
 
-static int print(json_t *array, const struct command_options *options, const char *node)
+static int stat_print(json_t *array, const struct command_options *options, const char *node)
 {
 	void (*const each)(json_t * object) = options->ethtool ? print_ethtool
 					      : options->hw    ? print_hw
@@ -166,7 +166,7 @@ static int print(json_t *array, const struct command_options *options, const cha
 		return print_json(array, node);
 	json_array_foreach(array, i, object)
 	{
-		if (is_of(object, node))
+		if (stat_is_of(object, node))
 			each(object);
 	}
 	return COMMAND_DONE;
@@ -179,7 +179,7 @@ static bool has_node(json_t *array, const char *node)
 
 	json_array_foreach(array, i, object)
 	{
-		if (is_of(object, node))
+		if (stat_is_of(object, node))
 			return true;
 	}
 	return false;
@@ -196,7 +196,7 @@ static int stat_run(const struct command_options *options)
 				"--hw and --json\n");
 		return COMMAND_BAD;
 	}
-	array = load(options->args[0]);
+	array = stat_load(options->args[0]);
 	if (!array)
 		return COMMAND_BAD;
 	if (!has_node(array, node)) {
@@ -205,7 +205,7 @@ static int stat_run(const struct command_options *options)
 			     node ? node : "nobody");
 		ret = COMMAND_BAD;
 	} else {
-		ret = print(array, options, node);
+		ret = stat_print(array, options, node);
 	}
 	json_decref(array);
 	return ret;

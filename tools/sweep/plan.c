@@ -25,8 +25,8 @@ static char *copy(struct reader *r, const char *text)
 	return own;
 }
 
-static void refuse(struct reader *r, const struct yaml_node *node, const char *key,
-		   const char *expected)
+static void plan_refuse(struct reader *r, const struct yaml_node *node, const char *key,
+			const char *expected)
 {
 	struct bad_text found;
 
@@ -47,10 +47,10 @@ static bool is_scalars(const struct yaml_node *list)
 	return true;
 }
 
-static void read_scenario(struct reader *r, const struct yaml_node *node)
+static void plan_read_scenario(struct reader *r, const struct yaml_node *node)
 {
 	if (node->kind != YAML_SCALAR || node->length == 0) {
-		refuse(r, node, "scenario", "a file");
+		plan_refuse(r, node, "scenario", "a file");
 		return;
 	}
 	r->plan->scenario = read_file_beside(node->at.file, node->text);
@@ -60,15 +60,15 @@ static void read_scenario(struct reader *r, const struct yaml_node *node)
 static void read_set(struct reader *r, const struct yaml_node *map)
 {
 	if (map->kind != YAML_MAP || map->child_count > SWEEP_KEYS_MAX) {
-		refuse(r, map, "set", "a map of at most 8 keys, each with a list of values");
+		plan_refuse(r, map, "set", "a map of at most 8 keys, each with a list of values");
 		return;
 	}
 	for (const struct yaml_node *node = map->child; node; node = node->next) {
 		struct sweep_key *key = &r->plan->keys[r->plan->key_count];
 
 		if (!is_scalars(node)) {
-			refuse(r, node, node->key,
-			       "a list of at least one value, all of them scalars");
+			plan_refuse(r, node, node->key,
+				    "a list of at least one value, all of them scalars");
 			continue;
 		}
 		key->values = calloc(node->child_count, sizeof(*key->values));
@@ -89,11 +89,11 @@ static void read_seeds(struct reader *r, const struct yaml_node *node)
 	if (node->kind == YAML_SCALAR &&
 	    (util_count_parse(node->text, node->length, &count) != UTIL_QUANTITY_OK || count == 0 ||
 	     count > SWEEP_RUNS_MAX)) {
-		refuse(r, node, "seeds", "a number from 1 to 100000, or a list of seeds");
+		plan_refuse(r, node, "seeds", "a number from 1 to 100000, or a list of seeds");
 		return;
 	}
 	if (node->kind != YAML_SCALAR && !is_scalars(node)) {
-		refuse(r, node, "seeds", "a number from 1 to 100000, or a list of seeds");
+		plan_refuse(r, node, "seeds", "a number from 1 to 100000, or a list of seeds");
 		return;
 	}
 	plan->seeds = calloc(count, sizeof(*plan->seeds));
@@ -107,13 +107,13 @@ static void read_seeds(struct reader *r, const struct yaml_node *node)
 		if (util_count_parse(seed->text, seed->length, &plan->seeds[plan->seed_count++]) !=
 			    UTIL_QUANTITY_OK ||
 		    plan->seeds[plan->seed_count - 1] > INT64_MAX)
-			refuse(r, seed, "seeds", "a number from 0 to 2^63 - 1");
+			plan_refuse(r, seed, "seeds", "a number from 0 to 2^63 - 1");
 }
 
 static void read_show(struct reader *r, const struct yaml_node *list)
 {
 	if (!is_scalars(list) || list->child_count > SWEEP_SHOWS_MAX) {
-		refuse(r, list, "show", "a list of at most 16 paths such as .drops.buffer");
+		plan_refuse(r, list, "show", "a list of at most 16 paths such as .drops.buffer");
 		return;
 	}
 	for (const struct yaml_node *node = list->child; node; node = node->next) {
@@ -125,7 +125,7 @@ static void read_show(struct reader *r, const struct yaml_node *list)
 static void read_key(struct reader *r, const struct yaml_node *node)
 {
 	if (strcmp(node->key, "scenario") == 0)
-		read_scenario(r, node);
+		plan_read_scenario(r, node);
 	else if (strcmp(node->key, "set") == 0)
 		read_set(r, node);
 	else if (strcmp(node->key, "seeds") == 0)
@@ -137,7 +137,7 @@ static void read_key(struct reader *r, const struct yaml_node *node)
 		    "scenario, set, seeds or show");
 }
 
-static void finish(struct reader *r, const struct yaml_node *root)
+static void plan_finish(struct reader *r, const struct yaml_node *root)
 {
 	static const char *const usual[] = {".drops.buffer", ".pfc.pause_sent", ".ecn.marked",
 					    ".queue.max_bytes"};
@@ -175,7 +175,7 @@ int sweep_plan_read(const char *path, struct sweep_plan *ret_plan, struct bad_li
 	if (!ret) {
 		for (const struct yaml_node *node = root->child; node; node = node->next)
 			read_key(&r, node);
-		finish(&r, root);
+		plan_finish(&r, root);
 		ret = r.no_memory ? -ENOMEM : errors->error_count > 0 ? -EINVAL : 0;
 	}
 	yaml_free(root);

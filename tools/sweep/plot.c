@@ -75,7 +75,7 @@ static void put_axes(const struct plot *p)
 	}
 }
 
-static void put_line(const struct plot *p, uint64_t line)
+static void plot_put_line(const struct plot *p, uint64_t line)
 {
 	const char *colour = colours[line % COLOURS];
 	double mean, low, high;
@@ -163,7 +163,7 @@ void sweep_plot(const struct sweep_plan *plan, const struct sweep_run *runs, uin
 	fprintf(file, "%s%s</text>\n", p.unit.name[0] ? ", " : "", p.unit.name);
 	put_axes(&p);
 	for (uint64_t line = 0; line < p.lines; line++) {
-		put_line(&p, line);
+		plot_put_line(&p, line);
 		put_legend(&p, line);
 	}
 	fputs("</svg>\n", file);

@@ -53,7 +53,7 @@ static void free_sets(char **sets)
 }
 
 /* All that decides what the result says, by what it means and not by how it is written. */
-static uint64_t key_of(const struct scenario *scenario, uint64_t seed)
+static uint64_t sweep_key_of(const struct scenario *scenario, uint64_t seed)
 {
 	const uint64_t words[] = {util_hash_name(command_version), scenario->hash, seed,
 				  util_hash_name(scenario->name)};
@@ -112,8 +112,8 @@ static void name_lines(const struct sweep *sweep, struct bad_list *errors)
 	}
 }
 
-static int read_scenario(const struct sweep *sweep, const struct command_options *options,
-			 struct scenario *ret_scenario)
+static int sweep_read_scenario(const struct sweep *sweep, const struct command_options *options,
+			       struct scenario *ret_scenario)
 {
 	const char *path = sweep->plan.scenario;
 	struct bad_list errors = {.lines = NULL};
@@ -141,11 +141,12 @@ static int check_point(struct sweep *sweep, uint64_t point)
 
 	if (!sets)
 		return COMMAND_BROKEN;
-	ret = read_scenario(sweep, &options, &scenario);
+	ret = sweep_read_scenario(sweep, &options, &scenario);
 	if (!ret) {
 		for (uint32_t i = 0; i < plan->seed_count; i++)
-			sweep->runs[point * plan->seed_count + i] = (struct sweep_run){
-				point, plan->seeds[i], key_of(&scenario, plan->seeds[i]), NULL};
+			sweep->runs[point * plan->seed_count + i] =
+				(struct sweep_run){point, plan->seeds[i],
+						   sweep_key_of(&scenario, plan->seeds[i]), NULL};
 		ret = expect_check(&scenario);
 		if (!ret && point == 0)
 			ret = check_shows(sweep, &scenario);
@@ -157,19 +158,19 @@ static int check_point(struct sweep *sweep, uint64_t point)
 
 /* ---- the runs ---- */
 
-static void path_of(const struct sweep *sweep, const struct sweep_run *run, const char *ending,
-		    char ret_path[PATH_MAX + 64])
+static void sweep_path_of(const struct sweep *sweep, const struct sweep_run *run,
+			  const char *ending, char ret_path[PATH_MAX + 64])
 {
 	snprintf(ret_path, PATH_MAX + 64, "%s/runs/%016" PRIx64 ".json%s", sweep->folder.path,
 		 run->key, ending);
 }
 
-static json_t *load(const struct sweep *sweep, const struct sweep_run *run)
+static json_t *sweep_load(const struct sweep *sweep, const struct sweep_run *run)
 {
 	char path[PATH_MAX + 64];
 	json_t *json;
 
-	path_of(sweep, run, "", path);
+	sweep_path_of(sweep, run, "", path);
 	json = json_load_file(path, 0, NULL);
 	if (json_is_object(json) && !json_is_true(json_object_get(json, "partial")))
 		return json;
@@ -194,7 +195,7 @@ static void become(const struct sweep *sweep, const struct sweep_run *run)
 		args[count++] = sets[i];
 	}
 	args[count] = NULL;
-	path_of(sweep, run, ".part", path);
+	sweep_path_of(sweep, run, ".part", path);
 	unlink(path); /* whatever it is */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
 	if (sets && fd >= 0 && null >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
@@ -204,15 +205,15 @@ static void become(const struct sweep *sweep, const struct sweep_run *run)
 }
 
 /* 1 is a result, too: something that was expected did not hold. */
-static void take(struct sweep *sweep, struct sweep_run *run, int status)
+static void sweep_take(struct sweep *sweep, struct sweep_run *run, int status)
 {
 	char part[PATH_MAX + 64], path[PATH_MAX + 64];
 	const bool is_good = WIFEXITED(status) && WEXITSTATUS(status) <= COMMAND_FAILED;
 
-	path_of(sweep, run, ".part", part);
-	path_of(sweep, run, "", path);
+	sweep_path_of(sweep, run, ".part", part);
+	sweep_path_of(sweep, run, "", path);
 	if (is_good && rename(part, path) == 0)
-		run->result = load(sweep, run);
+		run->result = sweep_load(sweep, run);
 	if (!run->result) {
 		unlink(part);
 		sweep->failed++;
@@ -240,13 +241,13 @@ static int wait_for_one(struct sweep *sweep)
 	for (uint32_t i = 0; i < sweep->job_count; i++)
 		if (sweep->pids[i] == pid) {
 			sweep->pids[i] = 0;
-			take(sweep, &sweep->runs[sweep->run_of[i]], status);
+			sweep_take(sweep, &sweep->runs[sweep->run_of[i]], status);
 			show_progress(sweep, false);
 		}
 	return 0;
 }
 
-static int start(struct sweep *sweep, uint64_t number)
+static int sweep_start(struct sweep *sweep, uint64_t number)
 {
 	for (uint32_t i = 0; i < sweep->job_count; i++) {
 		if (sweep->pids[i] > 0)
@@ -268,7 +269,7 @@ static int run_all(struct sweep *sweep)
 	for (uint64_t i = 0; i < sweep->run_count && !ret; i++) {
 		struct sweep_run *run = &sweep->runs[i];
 
-		run->result = load(sweep, run);
+		run->result = sweep_load(sweep, run);
 		if (run->result) {
 			sweep->had++;
 			sweep->done++;
@@ -278,7 +279,7 @@ static int run_all(struct sweep *sweep)
 			ret = wait_for_one(sweep);
 		else
 			busy++;
-		ret = ret ? ret : start(sweep, i);
+		ret = ret ? ret : sweep_start(sweep, i);
 	}
 	while (busy-- > 0 && !ret)
 		ret = wait_for_one(sweep);
@@ -317,7 +318,7 @@ static int write_plot(FILE *file, const void *owner)
 	return 0;
 }
 
-static int write_files(const struct sweep *sweep)
+static int sweep_write_files(const struct sweep *sweep)
 {
 	int ret = folder_put(&sweep->folder, "sweep.csv", write_csv, sweep);
 
@@ -332,9 +333,9 @@ static int write_files(const struct sweep *sweep)
 	return ret;
 }
 
-static int finish(const struct sweep *sweep)
+static int sweep_finish(const struct sweep *sweep)
 {
-	int ret = write_files(sweep);
+	int ret = sweep_write_files(sweep);
 
 	if (!sweep->options->quiet)
 		sweep_markdown(&sweep->plan, sweep->runs, stdout);
@@ -401,7 +402,7 @@ static int sweep_run(const struct command_options *options)
 		error = run_all(&sweep);
 		if (error)
 			command_say("%s: %s", options->args[0], strerror(-error));
-		ret = finish(&sweep);
+		ret = sweep_finish(&sweep);
 		ret = error ? COMMAND_BROKEN : ret;
 		if (!ret && has_unmet(&sweep))
 			ret = COMMAND_FAILED;

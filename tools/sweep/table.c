@@ -23,7 +23,7 @@ const json_t *sweep_find(const json_t *result, const char *path)
 	return *path == '\0' ? result : NULL;
 }
 
-static bool number_of(const json_t *value, double *ret_number)
+static bool sweep_table_number_of(const json_t *value, double *ret_number)
 {
 	if (!json_is_number(value) && !json_is_boolean(value))
 		return false;
@@ -40,7 +40,7 @@ uint32_t sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs,
 	for (uint32_t i = 0; i < plan->seed_count; i++) {
 		const struct sweep_run *run = &runs[point * plan->seed_count + i];
 
-		if (!run->result || !number_of(sweep_find(run->result, show), &number))
+		if (!run->result || !sweep_table_number_of(sweep_find(run->result, show), &number))
 			continue;
 		sum += number;
 		*ret_low = count == 0 || number < *ret_low ? number : *ret_low;
@@ -54,7 +54,7 @@ uint32_t sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs,
 
 /* ---- CSV ---- */
 
-static void put_cell(const char *text, FILE *file)
+static void sweep_table_put_cell(const char *text, FILE *file)
 {
 	if (!strpbrk(text, ",\"\r\n")) {
 		fputs(text, file);
@@ -82,25 +82,25 @@ static void put_value(const json_t *value, FILE *file)
 			     ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
 			     : NULL;
 
-	put_cell(text ? text : "", file);
+	sweep_table_put_cell(text ? text : "", file);
 	free(text);
 }
 
 void sweep_csv(const struct sweep_plan *plan, const struct sweep_run *runs, FILE *file)
 {
 	for (uint32_t i = 0; i < plan->key_count; i++) {
-		put_cell(plan->keys[i].name, file);
+		sweep_table_put_cell(plan->keys[i].name, file);
 		fputc(',', file);
 	}
 	fputs("seed", file);
 	for (uint32_t i = 0; i < plan->show_count; i++) {
 		fputc(',', file);
-		put_cell(plan->shows[i] + 1, file);
+		sweep_table_put_cell(plan->shows[i] + 1, file);
 	}
 	fputs(",expectations_failed,digest\n", file);
 	for (uint64_t r = 0; r < plan->point_count * plan->seed_count; r++) {
 		for (uint32_t i = 0; i < plan->key_count; i++) {
-			put_cell(sweep_value(plan, runs[r].point, i), file);
+			sweep_table_put_cell(sweep_value(plan, runs[r].point, i), file);
 			fputc(',', file);
 		}
 		fprintf(file, "%" PRIu64, runs[r].seed);

@@ -20,7 +20,7 @@ struct cc_params cc_dcqcn_params(uint64_t line_rate_bps)
 }
 
 /* The timer or the byte counter has counted a stage of its own: equations 3 and 4. */
-static void increase(struct cc_flow *flow, const struct cc_params *params)
+static void dcqcn_increase(struct cc_flow *flow, const struct cc_params *params)
 {
 	uint32_t time = flow->time_stage, byte = flow->byte_stage;
 	uint32_t least = time < byte ? time : byte, most = time < byte ? byte : time;
@@ -48,7 +48,7 @@ static void dcqcn_advance(struct cc_flow *flow, const struct cc_params *params, 
 				cc_skip(flow->increase_at, params->increase_period, now);
 		} else {
 			flow->time_stage++;
-			increase(flow, params);
+			dcqcn_increase(flow, params);
 			flow->increase_at += params->increase_period;
 		}
 	}
@@ -77,7 +77,7 @@ static void dcqcn_on_sent(struct cc_flow *flow, const struct cc_params *params, 
 		if (cc_is_full(flow, params))
 			continue;
 		flow->byte_stage++;
-		increase(flow, params);
+		dcqcn_increase(flow, params);
 	}
 }
 

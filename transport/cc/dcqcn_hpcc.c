@@ -19,7 +19,7 @@ struct cc_params cc_dcqcn_hpcc_params(uint64_t line_rate_bps)
 	};
 }
 
-static void alpha_timer(struct cc_flow *flow, const struct cc_params *params, ps_t now)
+static void dcqcn_hpcc_alpha_timer(struct cc_flow *flow, const struct cc_params *params, ps_t now)
 {
 	flow->alpha = cc_alpha_decay(flow->alpha, params->g_shift);
 	if (flow->alpha_cnp_seen)
@@ -45,7 +45,8 @@ static void decrease_timer(struct cc_flow *flow, const struct cc_params *params,
 	flow->decrease_at += params->decrease_period;
 }
 
-static void increase_timer(struct cc_flow *flow, const struct cc_params *params, ps_t now)
+static void dcqcn_hpcc_increase_timer(struct cc_flow *flow, const struct cc_params *params,
+				      ps_t now)
 {
 	uint64_t step = 0;
 
@@ -69,11 +70,11 @@ static void hpcc_advance(struct cc_flow *flow, const struct cc_params *params, p
 		return;
 	while (flow->alpha_at <= now || flow->decrease_at <= now || flow->increase_at <= now) {
 		if (flow->alpha_at <= flow->decrease_at && flow->alpha_at <= flow->increase_at)
-			alpha_timer(flow, params, now);
+			dcqcn_hpcc_alpha_timer(flow, params, now);
 		else if (flow->decrease_at <= flow->increase_at)
 			decrease_timer(flow, params, now);
 		else
-			increase_timer(flow, params, now);
+			dcqcn_hpcc_increase_timer(flow, params, now);
 	}
 }
 

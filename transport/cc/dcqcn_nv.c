@@ -51,7 +51,7 @@ static bool is_full(const struct cc_flow *flow, const struct cc_params *params)
 	       (flow->rate_bps + flow->target_bps) / 2 == flow->rate_bps;
 }
 
-static void increase(struct cc_flow *flow, const struct cc_params *params)
+static void dcqcn_nv_increase(struct cc_flow *flow, const struct cc_params *params)
 {
 	const uint32_t time = flow->time_stage, byte = flow->byte_stage;
 	const uint32_t least = time < byte ? time : byte, most = time < byte ? byte : time;
@@ -65,7 +65,7 @@ static void increase(struct cc_flow *flow, const struct cc_params *params)
 	flow->rate_bps = (flow->rate_bps + flow->target_bps) / 2;
 }
 
-static void alpha_timer(struct cc_flow *flow, const struct cc_params *params, ps_t now)
+static void dcqcn_nv_alpha_timer(struct cc_flow *flow, const struct cc_params *params, ps_t now)
 {
 	struct nv_state *nv = flow->state;
 	const uint32_t keep = params->nv.dce_tcp_g;
@@ -76,7 +76,7 @@ static void alpha_timer(struct cc_flow *flow, const struct cc_params *params, ps
 					: flow->alpha_at + params->nv.dce_tcp_rtt;
 }
 
-static void increase_timer(struct cc_flow *flow, const struct cc_params *params, ps_t now)
+static void dcqcn_nv_increase_timer(struct cc_flow *flow, const struct cc_params *params, ps_t now)
 {
 	struct nv_state *nv = flow->state;
 
@@ -86,7 +86,7 @@ static void increase_timer(struct cc_flow *flow, const struct cc_params *params,
 	}
 	nv->raised_by_time = true;
 	flow->time_stage++;
-	increase(flow, params);
+	dcqcn_nv_increase(flow, params);
 	flow->increase_at += params->nv.rpg_time_reset;
 }
 
@@ -94,13 +94,13 @@ static void nv_advance(struct cc_flow *flow, const struct cc_params *params, ps_
 {
 	while (flow->alpha_at <= now || flow->increase_at <= now) {
 		if (flow->alpha_at <= flow->increase_at)
-			alpha_timer(flow, params, now);
+			dcqcn_nv_alpha_timer(flow, params, now);
 		else
-			increase_timer(flow, params, now);
+			dcqcn_nv_increase_timer(flow, params, now);
 	}
 }
 
-static void cut(struct cc_flow *flow, const struct cc_params *params, ps_t now)
+static void dcqcn_nv_cut(struct cc_flow *flow, const struct cc_params *params, ps_t now)
 {
 	struct nv_state *nv = flow->state;
 	const struct cc_nv_params *p = &params->nv;
@@ -136,7 +136,7 @@ static void nv_on_cnp(struct cc_flow *flow, const struct cc_params *params, ps_t
 	nv_advance(flow, params, now);
 	flow->alpha_cnp_seen = true;
 	if (now >= flow->decrease_at)
-		cut(flow, params, now);
+		dcqcn_nv_cut(flow, params, now);
 }
 
 static void nv_on_sent(struct cc_flow *flow, const struct cc_params *params, uint32_t bytes,
@@ -153,7 +153,7 @@ static void nv_on_sent(struct cc_flow *flow, const struct cc_params *params, uin
 			continue;
 		nv->raised_by_bytes = true;
 		flow->byte_stage++;
-		increase(flow, params);
+		dcqcn_nv_increase(flow, params);
 	}
 }
 

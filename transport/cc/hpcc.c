@@ -33,7 +33,7 @@ static uint64_t first_window(const struct cc_params *params)
 	return (uint64_t)(((u128)params->line_rate_bps * params->hpcc.base_rtt << 8) / (8 * PS_S));
 }
 
-static void apply(struct cc_flow *flow, const struct cc_params *params)
+static void hpcc_apply(struct cc_flow *flow, const struct cc_params *params)
 {
 	const struct hpcc_state *hpcc = flow->state;
 	const uint64_t bytes = hpcc->window >> 8;
@@ -53,12 +53,12 @@ static void hpcc_init(struct cc_flow *flow, const struct cc_params *params)
 	*(struct hpcc_state *)flow->state =
 		(struct hpcc_state){.window = first, .reference = first, .use = 1 << Q};
 	flow->active = true;
-	apply(flow, params);
+	hpcc_apply(flow, params);
 }
 
 /* txRate / B + min(q, q of before) / (B * T), Q20; and the time between both. */
-static uint64_t use_of(const struct cc_hop *now, const struct cc_hop *before, ps_t base_rtt,
-		       ps_t *ret_time)
+static uint64_t hpcc_use_of(const struct cc_hop *now, const struct cc_hop *before, ps_t base_rtt,
+			    ps_t *ret_time)
 {
 	const uint64_t ns = (now->time_ns - before->time_ns) & TIME_MASK;
 	const uint64_t bits =
@@ -74,8 +74,8 @@ static uint64_t use_of(const struct cc_hop *now, const struct cc_hop *before, ps
 }
 
 /* The busiest hop moves the average by the share of a round trip that has passed there. */
-static void measure(struct hpcc_state *hpcc, const struct cc_params *params,
-		    const struct cc_ack *ack)
+static void hpcc_measure(struct hpcc_state *hpcc, const struct cc_params *params,
+			 const struct cc_ack *ack)
 {
 	const ps_t whole = params->hpcc.base_rtt;
 	uint64_t most = 0;
@@ -83,7 +83,7 @@ static void measure(struct hpcc_state *hpcc, const struct cc_params *params,
 
 	for (uint32_t i = 0; i < ack->hop_count; i++) {
 		ps_t here;
-		const uint64_t use = use_of(&ack->hops[i], &hpcc->last[i], whole, &here);
+		const uint64_t use = hpcc_use_of(&ack->hops[i], &hpcc->last[i], whole, &here);
 
 		if (use <= most)
 			continue;
@@ -121,9 +121,9 @@ static void hpcc_on_ack(struct cc_flow *flow, const struct cc_params *params,
 	if (ack->hop_count == 0)
 		return;
 	if (hpcc->hop_count == ack->hop_count) {
-		measure(hpcc, params, ack);
+		hpcc_measure(hpcc, params, ack);
 		react(hpcc, params, ack);
-		apply(flow, params);
+		hpcc_apply(flow, params);
 	} else { /* the first, or another way */
 		hpcc->round_end = ack->sent;
 	}

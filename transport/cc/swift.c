@@ -62,7 +62,7 @@ static ps_t target_of(const struct cc_swift_params *p, uint64_t cwnd)
 }
 
 /* What may be under way, and, below a packet, how far apart packets are. */
-static void apply(struct cc_flow *flow, const struct cc_params *params)
+static void swift_apply(struct cc_flow *flow, const struct cc_params *params)
 {
 	const struct swift_state *swift = flow->state;
 	const uint64_t whole = swift->cwnd < ONE ? 1 : swift->cwnd / ONE;
@@ -81,10 +81,10 @@ static void swift_init(struct cc_flow *flow, const struct cc_params *params)
 	*(struct swift_state *)flow->state =
 		(struct swift_state){.cwnd = params->swift.fs_max_cwnd};
 	flow->active = true;
-	apply(flow, params);
+	swift_apply(flow, params);
 }
 
-static void grow(struct swift_state *swift, const struct cc_swift_params *p, uint32_t packets)
+static void swift_grow(struct swift_state *swift, const struct cc_swift_params *p, uint32_t packets)
 {
 	const uint64_t step = (uint64_t)ONE * p->ai.num * packets / p->ai.den;
 
@@ -114,11 +114,11 @@ static void swift_on_ack(struct cc_flow *flow, const struct cc_params *params,
 	swift->rtt = ack->rtt;
 	target = target_of(p, swift->cwnd);
 	if (ack->rtt < target)
-		grow(swift, p, ack->packets);
+		swift_grow(swift, p, ack->packets);
 	else if (swift->cut_at == 0 || ack->now - swift->cut_at >= ack->rtt)
 		shrink(swift, p, ack, target);
 	swift->cwnd = cc_clamp(swift->cwnd, p->min_cwnd, p->max_cwnd);
-	apply(flow, params);
+	swift_apply(flow, params);
 }
 
 const struct cc_ops cc_swift = {

@@ -109,8 +109,8 @@ static void update(struct cc_flow *flow, const struct cc_params *params, ps_t rt
 	flow->rate_bps = cc_clamp(rate, params->rate_min_bps, params->line_rate_bps);
 }
 
-static void take(struct cc_flow *flow, const struct cc_params *params, const struct cc_ack *ack,
-		 bool patched)
+static void timely_take(struct cc_flow *flow, const struct cc_params *params,
+			const struct cc_ack *ack, bool patched)
 {
 	struct timely_state *timely = flow->state;
 
@@ -124,13 +124,13 @@ static void take(struct cc_flow *flow, const struct cc_params *params, const str
 static void timely_on_ack(struct cc_flow *flow, const struct cc_params *params,
 			  const struct cc_ack *ack)
 {
-	take(flow, params, ack, false);
+	timely_take(flow, params, ack, false);
 }
 
 static void patched_on_ack(struct cc_flow *flow, const struct cc_params *params,
 			   const struct cc_ack *ack)
 {
-	take(flow, params, ack, true);
+	timely_take(flow, params, ack, true);
 }
 
 const struct cc_ops cc_timely = {

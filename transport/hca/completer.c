@@ -59,8 +59,8 @@ static bool is_restart(const struct hca_qp *qp, const struct wire_pkt *pkt,
 	       wire_aeth_syndrome(pkt->word) == WIRE_NAK_PSN_SEQ;
 }
 
-static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
-			     const struct wire_op *op)
+static enum verdict completer_classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
+				       const struct wire_op *op)
 {
 	if (wire_psn_diff(pkt->psn, qp->sq.una_psn) < 0)
 		return is_restart(qp, pkt, op) ? RX_RESTART : RX_OLD;
@@ -94,7 +94,7 @@ static bool begins_anew(const struct hca_qp *qp, uint32_t psn)
 
 /* Everything before @psn is acknowledged, as far as no READ or atomic lacks its response; whether
  * none does. */
-static bool acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
+static bool completer_acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
@@ -118,7 +118,7 @@ static bool acknowledge(struct hca_qp *qp, uint32_t psn, ps_t now)
 }
 
 /* The answers have moved on from @una_psn: retries start from zero, the timer from now. */
-static inline void progress(struct hca_qp *qp, ps_t now)
+static inline void completer_progress(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
@@ -139,7 +139,7 @@ static inline void progress(struct hca_qp *qp, ps_t now)
 
 __attribute__((cold)) void hca_completer_progress(struct hca_qp *qp, ps_t now)
 {
-	progress(qp, now);
+	completer_progress(qp, now);
 }
 
 /* A sequence NAK, or what amounts to one. One at a time: while the packets it asked for are on
@@ -291,7 +291,8 @@ bool hca_completer_take(struct hca_qp *qp, const struct hca_wqe *wqe, const stru
 }
 
 /* False: the QP has failed. */
-static bool take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
+static bool completer_take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			   ps_t now)
 {
 	if (!hca_completer_take(qp, una_wqe(qp), pkt, op, now))
 		return false;
@@ -302,17 +303,18 @@ static bool take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wir
 }
 
 /* Everything that a response acknowledges comes first, then what it is itself. */
-static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		enum verdict verdict, ps_t now)
+static void completer_act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			  enum verdict verdict, ps_t now)
 {
 	uint32_t una_psn = qp->sq.una_psn;
 	uint32_t psn = verdict == RX_ACK ? wire_psn_add(pkt->psn, 1) : pkt->psn;
-	bool complete = acknowledge(qp, psn, now);
+	bool complete = completer_acknowledge(qp, psn, now);
 
-	if (complete && (verdict == RX_READ || verdict == RX_ATOMIC) && !take(qp, pkt, op, now))
+	if (complete && (verdict == RX_READ || verdict == RX_ATOMIC) &&
+	    !completer_take(qp, pkt, op, now))
 		return;
 	if (qp->sq.una_psn != una_psn)
-		progress(qp, now);
+		completer_progress(qp, now);
 	if (!complete)
 		implied_nak(qp, now);
 	else if (verdict != RX_ACK && verdict != RX_READ && verdict != RX_ATOMIC)
@@ -340,11 +342,11 @@ void hca_completer_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 			return;
 		}
 	}
-	verdict = classify(qp, pkt, op);
+	verdict = completer_classify(qp, pkt, op);
 	if (verdict == RX_OLD || verdict == RX_GHOST || verdict == RX_UNKNOWN)
 		qp->dev->counters.rx_dropped++;
 	else if (verdict == RX_RESTART)
 		restart(qp, now);
 	else
-		act(qp, pkt, op, verdict, now);
+		completer_act(qp, pkt, op, verdict, now);
 }

@@ -147,7 +147,8 @@ static __attribute__((cold)) void write_by_dma(struct hca_cq *cq, const struct h
 	hca_dma_complete(cq, wc->qpn);
 }
 
-static inline void show(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now)
+static inline void cq_show_one(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited,
+			       ps_t now)
 {
 	struct hca_device *dev = cq->dev;
 
@@ -171,7 +172,7 @@ void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, 
 		return;
 	}
 	cq->ring[cq->tail & cq->mask] = *wc;
-	show(cq, wc, is_solicited, now);
+	cq_show_one(cq, wc, is_solicited, now);
 }
 
 void hca_cq_show(struct hca_cq *cq, ps_t now)
@@ -181,5 +182,5 @@ void hca_cq_show(struct hca_cq *cq, ps_t now)
 
 	CHECK(cq->tail != cq->written);
 	wc->flags &= ~FLAG_SOLICITED;
-	show(cq, wc, is_solicited, now);
+	cq_show_one(cq, wc, is_solicited, now);
 }

@@ -6,7 +6,7 @@
 /* What is handed to a memory side, and what comes back from it. Devices without one never get
  * here. */
 
-static void hand(struct hca_device *dev, struct hca_dma *dma, const uint8_t *bytes)
+static void hca_dma_hand(struct hca_device *dev, struct hca_dma *dma, const uint8_t *bytes)
 {
 	dma->sequence = ++dev->dma_sequence;
 	dev->dma->hand(dev->world, dma, bytes);
@@ -34,7 +34,7 @@ void hca_dma_fetch(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t of
 
 	dma.at = at;
 	dma.fenced = fenced;
-	hand(qp->dev, &dma, NULL);
+	hca_dma_hand(qp->dev, &dma, NULL);
 }
 
 void hca_dma_place(struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset, uint32_t length,
@@ -43,7 +43,7 @@ void hca_dma_place(struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset, 
 	struct hca_dma dma = touch(qp, HCA_DMA_PLACE, mr, offset, length);
 
 	dma.is_word = is_word;
-	hand(qp->dev, &dma, bytes);
+	hca_dma_hand(qp->dev, &dma, bytes);
 }
 
 void hca_dma_read_word(struct hca_qp *qp, const struct hca_mr *mr, const struct wire_pkt *pkt)
@@ -57,14 +57,14 @@ void hca_dma_read_word(struct hca_qp *qp, const struct hca_mr *mr, const struct 
 	dma.psn = pkt->psn;
 	dma.swap_add = pkt->rare.swap_add;
 	dma.compare = pkt->rare.compare;
-	hand(qp->dev, &dma, NULL);
+	hca_dma_hand(qp->dev, &dma, NULL);
 }
 
 void hca_dma_complete(const struct hca_cq *cq, uint32_t qpn)
 {
 	struct hca_dma dma = {.qpn = qpn, .kind = HCA_DMA_COMPLETE, .fenced = true, .cqn = cq->cqn};
 
-	hand(cq->dev, &dma, NULL);
+	hca_dma_hand(cq->dev, &dma, NULL);
 }
 
 void hca_dma_completed(struct hca_device *dev, uint32_t cqn, ps_t now)

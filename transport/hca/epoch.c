@@ -4,7 +4,7 @@
 /* A device that lives longer than 64 bits of picoseconds: its time begins later, and every instant
  * that it remembers moves. What would lie before the beginning is long ago, like never: 0. */
 
-static void move(ps_t *at, ps_t by)
+static void epoch_move(ps_t *at, ps_t by)
 {
 	if (*at != PS_NEVER)
 		*at = *at > by ? *at - by : 0;
@@ -13,14 +13,14 @@ static void move(ps_t *at, ps_t by)
 static void move_qp(struct hca_qp *qp, ps_t by)
 {
 	if (hca_has_responder(qp))
-		move(&qp->cnp_next_at, by);
+		epoch_move(&qp->cnp_next_at, by);
 	if (!hca_has_requester(qp))
 		return;
-	move(&qp->next_start, by);
-	move(&qp->sq.timer_at, by);
-	move(&qp->cc.alpha_at, by);
-	move(&qp->cc.increase_at, by);
-	move(&qp->cc.decrease_at, by);
+	epoch_move(&qp->next_start, by);
+	epoch_move(&qp->sq.timer_at, by);
+	epoch_move(&qp->cc.alpha_at, by);
+	epoch_move(&qp->cc.increase_at, by);
+	epoch_move(&qp->cc.decrease_at, by);
 }
 
 void hca_device_move_epoch(struct hca_device *dev, ps_t by)

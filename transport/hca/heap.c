@@ -45,17 +45,17 @@ static bool is_before(const struct hca_heap *heap, struct hca_heap_entry a, stru
 	return a.alarm < b.alarm; /* of one QP: by kind, in whose order they stand */
 }
 
-static void put(struct hca_heap *heap, uint32_t place, struct hca_heap_entry entry)
+static void hca_heap_put(struct hca_heap *heap, uint32_t place, struct hca_heap_entry entry)
 {
 	heap->entries[place] = entry;
 	entry.alarm->place = place;
 }
 
-static void sift_up(struct hca_heap *heap, uint32_t place, struct hca_heap_entry entry)
+static void hca_heap_sift_up(struct hca_heap *heap, uint32_t place, struct hca_heap_entry entry)
 {
 	for (; place > 1 && is_before(heap, entry, heap->entries[place / 2]); place /= 2)
-		put(heap, place, heap->entries[place / 2]);
-	put(heap, place, entry);
+		hca_heap_put(heap, place, heap->entries[place / 2]);
+	hca_heap_put(heap, place, entry);
 }
 
 static void sift_down(struct hca_heap *heap, uint32_t place, struct hca_heap_entry entry)
@@ -66,9 +66,9 @@ static void sift_down(struct hca_heap *heap, uint32_t place, struct hca_heap_ent
 			child++;
 		if (!is_before(heap, heap->entries[child], entry))
 			break;
-		put(heap, place, heap->entries[child]);
+		hca_heap_put(heap, place, heap->entries[child]);
 	}
-	put(heap, place, entry);
+	hca_heap_put(heap, place, entry);
 }
 
 void hca_heap_set(struct hca_heap *heap, struct hca_alarm *alarm, ps_t at)
@@ -83,7 +83,7 @@ void hca_heap_set(struct hca_heap *heap, struct hca_alarm *alarm, ps_t at)
 	}
 	alarm->at = at;
 	if (place > 1 && is_before(heap, entry, heap->entries[place / 2]))
-		sift_up(heap, place, entry);
+		hca_heap_sift_up(heap, place, entry);
 	else
 		sift_down(heap, place, entry);
 }
@@ -100,7 +100,7 @@ void hca_heap_remove(struct hca_heap *heap, struct hca_alarm *alarm)
 	if (last.alarm == alarm)
 		return;
 	if (place > 1 && is_before(heap, last, heap->entries[place / 2]))
-		sift_up(heap, place, last);
+		hca_heap_sift_up(heap, place, last);
 	else
 		sift_down(heap, place, last);
 }

@@ -45,7 +45,7 @@ int hca_ooo_create(struct hca_qp *qp, uint32_t request_packets)
 	return 0;
 }
 
-static void give_back(struct hca_qp *qp)
+static void ooo_give_back(struct hca_qp *qp)
 {
 	struct hca_ooo *ooo = qp->rq.ooo;
 
@@ -87,7 +87,7 @@ void hca_ooo_end(struct hca_qp *qp)
 
 	/* More than half the numbers: the end could not be told from what is past. */
 	if (ooo->packets > 0 && ooo->packets < 1u << 23 && qp->rq.expected_psn == ooo->end_psn)
-		give_back(qp);
+		ooo_give_back(qp);
 }
 
 void hca_ooo_reset(struct hca_qp *qp)
@@ -119,7 +119,7 @@ static bool is_message_here(const struct hca_qp *qp, uint32_t psn)
 	}
 }
 
-static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
+static bool ooo_place_send(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	const uint32_t ahead = (pkt->rkey - rq->head) & WIRE_U24_MAX;
@@ -147,7 +147,7 @@ static bool place_write(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 }
 
 /* The last bytes of a message are placed last. */
-static bool keep(struct hca_ooo *ooo, const struct wire_pkt *pkt)
+static bool ooo_keep(struct hca_ooo *ooo, const struct wire_pkt *pkt)
 {
 	if (ooo->is_kept)
 		return false;
@@ -160,7 +160,8 @@ static bool keep(struct hca_ooo *ooo, const struct wire_pkt *pkt)
 	return true;
 }
 
-static bool take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
+static bool ooo_take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     ps_t now)
 {
 	if (op->read || op->atomic)
 		return true;
@@ -168,8 +169,8 @@ static bool take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wir
 	    (op->end ? pkt->length > qp->mtu : pkt->length != qp->mtu))
 		return false;
 	if (op->end && !op->start && !is_message_here(qp, pkt->psn))
-		return keep(qp->rq.ooo, pkt);
-	return op->send ? place_send(qp, pkt, now) : place_write(qp, pkt, now);
+		return ooo_keep(qp->rq.ooo, pkt);
+	return op->send ? ooo_place_send(qp, pkt, now) : place_write(qp, pkt, now);
 }
 
 bool hca_ooo_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
@@ -182,7 +183,7 @@ bool hca_ooo_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct w
 		return false;
 	if (hca_psn_set_has(&ooo->here, pkt->psn)) {
 		qp->dev->counters.duplicate_request++;
-	} else if (take(qp, pkt, op, now)) {
+	} else if (ooo_take(qp, pkt, op, now)) {
 		hca_psn_set_put(&ooo->here, pkt->psn, true);
 		hca_psn_set_put(&ooo->refused, pkt->psn, false);
 		ooo->pkts[pkt->psn & ooo->here.mask] = *pkt;

@@ -94,8 +94,8 @@ static void number_receive(struct hca_recovery *recovery, struct hca_wqe *wqe)
 	recovery->receives++;
 }
 
-static void fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_wr *wr,
-		 uint32_t bytes)
+static void hca_post_fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct hca_send_wr *wr,
+			  uint32_t bytes)
 {
 	struct hca_sq *sq = &qp->sq;
 
@@ -148,7 +148,7 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 	if (sq->tail - sq->una == sq->depth)
 		return -ENOMEM;
 	wqe = &sq->ring[sq->tail & sq->mask];
-	fill(qp, wqe, wr, (uint32_t)bytes);
+	hca_post_fill(qp, wqe, wr, (uint32_t)bytes);
 	if (sq->paths)
 		hca_ud_posted(qp, wqe, wr, now);
 	sq->end_psn = wire_psn_add(sq->end_psn, wqe->packets);

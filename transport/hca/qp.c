@@ -45,7 +45,7 @@ static bool values_are_valid(const struct hca_qp *qp, const struct hca_qp_attr *
 	return true;
 }
 
-static void set_turn(struct hca_turn *turn, uint8_t priority, bool is_request, ps_t now)
+static void hca_qp_set_turn(struct hca_turn *turn, uint8_t priority, bool is_request, ps_t now)
 {
 	hca_sched_set(turn, PS_NEVER, now);
 	turn->priority = priority;
@@ -58,13 +58,13 @@ void hca_qp_set_priority(struct hca_qp *qp, uint8_t priority, ps_t now)
 
 	qp->priority = priority;
 	if (hca_has_responder(qp)) {
-		set_turn(&qp->cnp_turn, profile->cnp_priority, false, now);
-		set_turn(&qp->response_turn,
-			 profile->ack_on_data_priority ? priority : profile->ack_priority, false,
-			 now);
+		hca_qp_set_turn(&qp->cnp_turn, profile->cnp_priority, false, now);
+		hca_qp_set_turn(&qp->response_turn,
+				profile->ack_on_data_priority ? priority : profile->ack_priority,
+				false, now);
 	}
 	if (hca_has_requester(qp))
-		set_turn(&qp->request_turn, priority, true, now);
+		hca_qp_set_turn(&qp->request_turn, priority, true, now);
 }
 
 static void set_send_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
@@ -260,7 +260,7 @@ static bool half_allows(const struct hca_qp *qp, const struct hca_qp_attr *attr,
 }
 
 /* For what @attr lets the other end ask. 0 or -ENOMEM. */
-static int make_room(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
+static int hca_qp_make_room(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
 {
 	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
 	    hca_resources_create(qp) != 0)
@@ -283,7 +283,7 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask) ||
 	    !half_allows(qp, attr, mask, next))
 		return -EINVAL;
-	if (hca_has_responder(qp) && make_room(qp, attr, mask) != 0)
+	if (hca_has_responder(qp) && hca_qp_make_room(qp, attr, mask) != 0)
 		return -ENOMEM;
 	if (next == HCA_QPS_RESET)
 		reset(qp, now);
@@ -435,7 +435,7 @@ static size_t begin_of(enum hca_qp_half half)
 }
 
 /* One with both halves is alone, since few programs have many; NULL: no memory. */
-static struct hca_qp *allocate(struct hca_device *dev, enum hca_qp_half half)
+static struct hca_qp *hca_qp_allocate(struct hca_device *dev, enum hca_qp_half half)
 {
 	void *memory = half == HCA_REQUESTER   ? hca_pool_get(&dev->requesters, REQUESTER_BYTES)
 		       : half == HCA_RESPONDER ? hca_pool_get(&dev->responders, RESPONDER_BYTES)
@@ -444,7 +444,7 @@ static struct hca_qp *allocate(struct hca_device *dev, enum hca_qp_half half)
 	return memory ? (struct hca_qp *)((uintptr_t)memory - begin_of(half)) : NULL;
 }
 
-static int allocate_parts(struct hca_qp *qp, const struct hca_qp_init *init)
+static int hca_qp_allocate_parts(struct hca_qp *qp, const struct hca_qp_init *init)
 {
 	const struct hca_qp_cap *cap = &init->cap;
 
@@ -494,7 +494,7 @@ static int reserve(struct hca_device *dev, enum hca_qp_half half)
 	return 0;
 }
 
-static void enter(struct hca_device *dev, struct hca_qp *qp)
+static void hca_qp_enter(struct hca_device *dev, struct hca_qp *qp)
 {
 	if (hca_has_responder(qp)) {
 		qp->cnp_turn = (struct hca_turn){.qp = qp, .kind = HCA_TURN_CNP};
@@ -554,17 +554,17 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 	hca_ooo_free_given_back(dev);
 	if (reserve(dev, init->half) != 0)
 		return -ENOMEM;
-	qp = allocate(dev, init->half);
+	qp = hca_qp_allocate(dev, init->half);
 	if (!qp)
 		return -ENOMEM;
 	qp->dev = dev;
 	qp->qpn = init->qpn ? init->qpn : draw_qpn(dev, init->identity);
 	take_init(qp, init);
-	if (allocate_parts(qp, init) != 0) {
+	if (hca_qp_allocate_parts(qp, init) != 0) {
 		free_qp(qp);
 		return -ENOMEM;
 	}
-	enter(dev, qp);
+	hca_qp_enter(dev, qp);
 	*ret_qp = qp;
 	return 0;
 }

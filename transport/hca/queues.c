@@ -12,7 +12,7 @@ _Static_assert(sizeof(struct hca_wqe) % 8 == 0 && sizeof(struct hca_local_sge) %
 	       "parts of one piece of memory");
 
 /* One piece of memory, cut up: the first part is for util_free(). Sizes are rounded up to words. */
-static bool allocate_parts(const size_t *sizes, size_t count, void **ret_parts)
+static bool queues_allocate_parts(const size_t *sizes, size_t count, void **ret_parts)
 {
 	size_t bytes = 0;
 	uint8_t *at;
@@ -53,7 +53,7 @@ int hca_queues_create(struct hca_qp *qp, uint32_t send_depth, uint32_t recv_dept
 	};
 	void *parts[sizeof(sizes) / sizeof(sizes[0])];
 
-	if (!allocate_parts(sizes, sizeof(sizes) / sizeof(sizes[0]), parts))
+	if (!queues_allocate_parts(sizes, sizeof(sizes) / sizeof(sizes[0]), parts))
 		return -ENOMEM;
 	if (sends) {
 		qp->sq.ring = parts[0];

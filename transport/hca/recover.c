@@ -218,7 +218,7 @@ void hca_recover_again(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire
 
 /* The responder has executed everything before @psn; READs and atomics have still to be
  * answered. */
-static void acknowledge(struct hca_qp *qp, uint32_t psn)
+static void recover_acknowledge(struct hca_qp *qp, uint32_t psn)
 {
 	for (uint32_t p = qp->sq.una_psn; wire_psn_diff(p, psn) < 0 && is_under_way(qp, p);) {
 		const struct hca_wqe *wqe = wqe_of(qp, p);
@@ -248,7 +248,7 @@ static void came_ooo(struct hca_qp *qp, uint32_t psn)
 		mark_done(qp, psn, true);
 }
 
-static void send_again(struct hca_qp *qp, uint32_t psn)
+static void recover_send_again(struct hca_qp *qp, uint32_t psn)
 {
 	struct hca_recovery *recovery = qp->sq.recovery;
 
@@ -264,9 +264,9 @@ static void send_again(struct hca_qp *qp, uint32_t psn)
 static void on_sack(struct hca_qp *qp, const struct wire_pkt *pkt)
 {
 	qp->dev->counters.packet_seq_err++;
-	acknowledge(qp, pkt->psn);
+	recover_acknowledge(qp, pkt->psn);
 	if (pkt->rkey == pkt->psn) {
-		send_again(qp, pkt->psn);
+		recover_send_again(qp, pkt->psn);
 		return;
 	}
 	came_ooo(qp, pkt->rkey);
@@ -288,13 +288,13 @@ static bool is_complete_before(const struct hca_qp *qp, const struct hca_wqe *wq
 
 /* A READ response or the result of an atomic. The last bytes of a READ go last: what comes before
  * its time there is asked for again. False: the QP has failed. */
-static bool on_answer(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		      ps_t now)
+static bool recover_on_answer(struct hca_qp *qp, const struct wire_pkt *pkt,
+			      const struct wire_op *op, ps_t now)
 {
 	struct hca_recovery *recovery = qp->sq.recovery;
 	const struct hca_wqe *wqe = wqe_of(qp, pkt->psn);
 
-	acknowledge(qp, wqe->first_psn);
+	recover_acknowledge(qp, wqe->first_psn);
 	mark_later(&recovery->acked_psn, wire_psn_add(wqe->first_psn, wqe->packets));
 	mark_later(&recovery->seen_psn, wire_psn_add(pkt->psn, 1));
 	if (hca_psn_set_has(&recovery->done, pkt->psn)) {
@@ -313,19 +313,19 @@ static void on_ack(struct hca_qp *qp, const struct wire_pkt *pkt)
 {
 	const uint32_t end = wire_psn_add(pkt->psn, 1);
 
-	acknowledge(qp, end);
+	recover_acknowledge(qp, end);
 	mark_later(&qp->sq.recovery->seen_psn, end);
 }
 
 /* RNR, or refused for good: everything before is executed. */
 static void on_refusal(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 {
-	send_again(qp, pkt->psn);
+	recover_send_again(qp, pkt->psn);
 	hca_completer_refused(qp, wire_aeth_syndrome(pkt->word), now);
 }
 
 /* The window moves on over everything that is done: executed, not only here. */
-static void advance(struct hca_qp *qp, ps_t now)
+static void recover_advance(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 	struct hca_recovery *recovery = sq->recovery;
@@ -377,15 +377,15 @@ void hca_recover_input(struct hca_qp *qp, const struct wire_pkt *pkt, const stru
 		qp->dev->counters.rx_dropped++;
 		return;
 	}
-	if (is_answer && !on_answer(qp, pkt, op, now))
+	if (is_answer && !recover_on_answer(qp, pkt, op, now))
 		return;
 	if (op->sacketh)
 		on_sack(qp, pkt);
 	else if (!is_answer && type == WIRE_SYN_ACK)
 		on_ack(qp, pkt);
 	else if (!is_answer)
-		acknowledge(qp, pkt->psn);
-	advance(qp, now);
+		recover_acknowledge(qp, pkt->psn);
+	recover_advance(qp, now);
 	if (qp->sq.una_psn == una_psn && qp->sq.recovery->done_count > done_count)
 		heard(qp, now);
 	if (!is_answer && !op->sacketh && type != WIRE_SYN_ACK && qp->sq.una_psn == pkt->psn)

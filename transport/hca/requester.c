@@ -167,7 +167,7 @@ static void check_drained(struct hca_qp *qp, ps_t now)
 	hca_qp_async(qp, HCA_EVENT_SQ_DRAINED, now);
 }
 
-static void set_turn(struct hca_qp *qp, bool may, ps_t now)
+static void requester_set_turn(struct hca_qp *qp, bool may, ps_t now)
 {
 	hca_sched_set(&qp->request_turn, may ? qp->next_start : PS_NEVER, now);
 }
@@ -182,7 +182,7 @@ static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 		may = may_send(qp);
 	}
 	if (sq->exceptions & HCA_SQ_LOST) {
-		set_turn(qp, !sq->rnr_wait, now);
+		requester_set_turn(qp, !sq->rnr_wait, now);
 		return;
 	}
 	if (sq->exceptions && sq->una == sq->next) {
@@ -194,7 +194,7 @@ static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 	}
 	if (qp->state == HCA_QPS_SQD)
 		check_drained(qp, now);
-	set_turn(qp, may, now);
+	requester_set_turn(qp, may, now);
 }
 
 void hca_requester_update(struct hca_qp *qp, ps_t now)
@@ -204,11 +204,11 @@ void hca_requester_update(struct hca_qp *qp, ps_t now)
 	if (qp->sq.exceptions || qp->state == HCA_QPS_SQD || (may && next_wqe(qp)->packets == 0))
 		update_rare(qp, now);
 	else
-		set_turn(qp, may, now);
+		requester_set_turn(qp, may, now);
 }
 
-static void fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn, uint32_t done,
-		      struct wire_pkt *pkt)
+static void requester_fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+				uint32_t done, struct wire_pkt *pkt)
 {
 	hca_pkt_init(pkt, WIRE_READ_REQUEST, qp->dest_qpn, psn);
 	pkt->va = wqe->remote_addr + done;
@@ -218,8 +218,8 @@ static void fill_read(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 		qp->sq.resume_psn = psn;
 }
 
-static void fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
-			struct wire_pkt *pkt)
+static void requester_fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn,
+				  struct wire_pkt *pkt)
 {
 	bool is_swap = wqe->opcode == HCA_WR_ATOMIC_CMP_AND_SWP;
 
@@ -287,9 +287,9 @@ static inline __attribute__((always_inline)) bool fill_pkt(struct hca_qp *qp,
 	if (qp->sq.rd_max == 0)
 		return false;
 	if (wqe->opcode == HCA_WR_RDMA_READ)
-		fill_read(qp, wqe, psn, done, pkt);
+		requester_fill_read(qp, wqe, psn, done, pkt);
 	else
-		fill_atomic(qp, wqe, psn, pkt);
+		requester_fill_atomic(qp, wqe, psn, pkt);
 	return true;
 }
 

@@ -124,7 +124,8 @@ static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint
 	return length == 0 || hca_fetch(qp, mr, res->va + done - mr->iova, length, true, pkt);
 }
 
-static bool fill_read(struct hca_qp *qp, const struct hca_resource *res, struct wire_pkt *pkt)
+static bool respond_fill_read(struct hca_qp *qp, const struct hca_resource *res,
+			      struct wire_pkt *pkt)
 {
 	return fill_read_at(qp, res, res->cursor_psn, pkt);
 }
@@ -158,7 +159,8 @@ static void fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
 	rq->ack_due = rq->ack_fatal = false;
 }
 
-static void fill_atomic(struct hca_qp *qp, const struct hca_resource *res, struct wire_pkt *pkt)
+static void respond_fill_atomic(struct hca_qp *qp, const struct hca_resource *res,
+				struct wire_pkt *pkt)
 {
 	hca_pkt_init(pkt, WIRE_ATOMIC_ACKNOWLEDGE, qp->dest_qpn, res->first_psn);
 	pkt->word = wire_aeth(WIRE_SYN_ACK_UNLIMITED, res->msn);
@@ -233,9 +235,9 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 	} else if (hca_repair_count(rq) > 0) {
 		return repair_output(qp, pkt, tx, now);
 	} else if (res->is_atomic) {
-		fill_atomic(qp, res, pkt);
+		respond_fill_atomic(qp, res, pkt);
 		hca_responder_answered(rq, res);
-	} else if (fill_read(qp, res, pkt)) {
+	} else if (respond_fill_read(qp, res, pkt)) {
 		tx->ecn = qp->dev->request_ecn;
 		if (qp->cc.active) {
 			hca_sched_measure(qp->dev, pkt);

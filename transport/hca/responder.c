@@ -46,8 +46,8 @@ static bool resource_is_free(const struct hca_rq *rq)
 	return !oldest->pending || oldest->replay;
 }
 
-static enum verdict classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
-			     const struct wire_op *op, struct hca_mr **ret_mr)
+static enum verdict responder_classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
+				       const struct wire_op *op, struct hca_mr **ret_mr)
 {
 	const struct hca_rq *rq = &qp->rq;
 	int32_t ahead = wire_psn_diff(pkt->psn, rq->expected_psn);
@@ -86,7 +86,7 @@ void hca_responder_update(struct hca_qp *qp, ps_t now)
 }
 
 /* An answer after everything that is waiting: a later one of the same kind stands for both. */
-static void answer(struct hca_qp *qp, uint8_t syndrome, uint32_t psn)
+static void responder_answer(struct hca_qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct hca_rq *rq = &qp->rq;
 
@@ -98,7 +98,7 @@ static void answer(struct hca_qp *qp, uint8_t syndrome, uint32_t psn)
 
 static void answer_nak(struct hca_qp *qp, uint8_t syndrome)
 {
-	answer(qp, syndrome, qp->rq.expected_psn);
+	responder_answer(qp, syndrome, qp->rq.expected_psn);
 	qp->rq.nak_state = true;
 }
 
@@ -110,9 +110,9 @@ static void answer_ack(struct hca_qp *qp, uint32_t psn)
 	const bool is_rnr = (rq->ack_syndrome & WIRE_SYN_TYPE_MASK) == WIRE_SYN_RNR;
 
 	if (rq->ack_due && (rq->ack_syndrome == WIRE_NAK_PSN_SEQ || (is_rnr && rq->nak_state)))
-		answer(qp, rq->ack_syndrome, rq->expected_psn);
+		responder_answer(qp, rq->ack_syndrome, rq->expected_psn);
 	else
-		answer(qp, WIRE_SYN_ACK_UNLIMITED, psn);
+		responder_answer(qp, WIRE_SYN_ACK_UNLIMITED, psn);
 }
 
 void hca_responder_complete(struct hca_qp *qp, enum hca_wc_status status,
@@ -254,8 +254,8 @@ static __attribute__((noinline)) void execute_atomic(struct hca_qp *qp, const st
 	remember(qp, pkt, op, original);
 }
 
-static bool place_send(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		       ps_t now)
+static bool responder_place_send(struct hca_qp *qp, const struct wire_pkt *pkt,
+				 const struct wire_op *op, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
@@ -294,7 +294,7 @@ static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct 
 			fail_here(qp, op, now);
 			return;
 		}
-	} else if (!place_send(qp, pkt, op, now)) {
+	} else if (!responder_place_send(qp, pkt, op, now)) {
 		return;
 	}
 	rq->placed += pkt->length;
@@ -310,7 +310,8 @@ static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct 
 		answer_ack(qp, pkt->psn);
 }
 
-static void refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict verdict, ps_t now)
+static void responder_refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict verdict,
+			     ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 
@@ -350,7 +351,7 @@ static __attribute__((cold)) void on_ooo(struct hca_qp *qp, const struct wire_pk
 	if (!hca_ooo_input(qp, pkt, op, now))
 		qp->dev->counters.rx_dropped++;
 	else if (!rq->ack_due || (rq->ack_syndrome & WIRE_SYN_TYPE_MASK) != WIRE_SYN_RNR)
-		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
+		responder_answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
 }
 
 static __attribute__((noinline, cold)) void on_gap(struct hca_qp *qp, const struct wire_pkt *pkt,
@@ -370,8 +371,8 @@ static __attribute__((noinline, cold)) void on_gap(struct hca_qp *qp, const stru
 	answer_nak(qp, WIRE_NAK_PSN_SEQ);
 }
 
-static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		enum verdict verdict, struct hca_mr *mr, ps_t now)
+static void responder_act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			  enum verdict verdict, struct hca_mr *mr, ps_t now)
 {
 	struct hca_counters *counters = &qp->dev->counters;
 
@@ -397,7 +398,7 @@ static void act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire
 	case RX_LENGTH:
 	case RX_TOO_LONG:
 	case RX_ACCESS:
-		refuse(qp, op, verdict, now);
+		responder_refuse(qp, op, verdict, now);
 		break;
 	}
 }
@@ -424,7 +425,7 @@ static __attribute__((cold)) bool next_ooo(struct hca_qp *qp, const struct wire_
 	if (rq->nak_state)
 		return false;
 	if (hca_ooo_was_refused(qp) || (came_ooo && rq->ooo->count > 0))
-		answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
+		responder_answer(qp, WIRE_NAK_PSN_SEQ, rq->expected_psn);
 	else if (came_ooo)
 		answer_ack(qp, wire_psn_add(rq->expected_psn, WIRE_U24_MAX));
 	return false;
@@ -444,9 +445,9 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 	}
 	for (;; op = wire_op_find(pkt->opcode)) {
 		struct hca_mr *mr = NULL;
-		enum verdict verdict = classify(qp, pkt, op, &mr);
+		enum verdict verdict = responder_classify(qp, pkt, op, &mr);
 
-		act(qp, pkt, op, verdict, mr, now);
+		responder_act(qp, pkt, op, verdict, mr, now);
 		if (__builtin_expect(!selective, true) || !next_ooo(qp, &pkt, &room))
 			break;
 	}

@@ -14,7 +14,7 @@ void hca_sched_heaps_changed(struct hca_device *dev)
 	dev->agenda.wake_at = paced_at < timer_at ? paced_at : timer_at;
 }
 
-static inline void leave(struct hca_turn *turn)
+static inline void sched_leave(struct hca_turn *turn)
 {
 	struct hca_device *dev = turn->qp->dev;
 
@@ -31,7 +31,7 @@ static inline void leave(struct hca_turn *turn)
 	turn->state = HCA_TURN_IDLE;
 }
 
-static void join(struct hca_turn *turn)
+static void sched_join(struct hca_turn *turn)
 {
 	hca_list_add_tail(turn->list, &turn->node);
 	turn->qp->dev->agenda.ready |= 1u << turn->priority;
@@ -44,9 +44,9 @@ void hca_sched_move(struct hca_turn *turn, ps_t at, ps_t now)
 
 	/* From one place in the heap to another it goes without leaving it. */
 	if (turn->state == HCA_TURN_READY || at <= now || at == PS_NEVER)
-		leave(turn);
+		sched_leave(turn);
 	if (at <= now) {
-		join(turn);
+		sched_join(turn);
 	} else if (at != PS_NEVER) {
 		if (turn->state != HCA_TURN_PACED)
 			turn->alarm = (struct hca_alarm){.qpn = turn->qp->qpn};
@@ -114,8 +114,8 @@ void hca_sched_wake(struct hca_device *dev, ps_t now)
 			struct hca_alarm *alarm = dev->paced.entries[1].alarm;
 			struct hca_turn *turn = container_of(alarm, struct hca_turn, alarm);
 
-			leave(turn);
-			join(turn);
+			sched_leave(turn);
+			sched_join(turn);
 		}
 	}
 }

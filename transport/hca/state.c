@@ -30,8 +30,8 @@ static const struct rules {
 };
 
 /* Besides the state itself; false: no transition. */
-static bool find(const struct hca_qp *qp, enum hca_qp_state next, uint32_t *ret_needs,
-		 uint32_t *ret_may)
+static bool state_find(const struct hca_qp *qp, enum hca_qp_state next, uint32_t *ret_needs,
+		       uint32_t *ret_may)
 {
 	const struct rules *r = &rules[qp->type];
 	const struct {
@@ -65,7 +65,7 @@ bool hca_state_allows(const struct hca_qp *qp, uint32_t mask, enum hca_qp_state 
 {
 	uint32_t needs, may, extra = HCA_QP_STATE;
 
-	if (next > HCA_QPS_ERR || !find(qp, next, &needs, &may))
+	if (next > HCA_QPS_ERR || !state_find(qp, next, &needs, &may))
 		return false;
 	if (next != HCA_QPS_RESET && next != HCA_QPS_ERR && qp->state >= HCA_QPS_RTR)
 		extra |= HCA_QP_CUR_STATE;

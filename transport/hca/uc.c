@@ -52,8 +52,8 @@ static bool may_execute(struct hca_qp *qp, const struct wire_pkt *pkt, const str
 }
 
 /* False: the memory of the receive is not as it was said to be, or that of the region is gone. */
-static bool place(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
-		  struct hca_mr *mr, ps_t now)
+static bool uc_place(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+		     struct hca_mr *mr, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
@@ -81,7 +81,7 @@ void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 	}
 	if (op->start)
 		rq->placed = 0;
-	if (!place(qp, pkt, op, mr, now)) {
+	if (!uc_place(qp, pkt, op, mr, now)) {
 		if (!op->send) {
 			qp->dev->counters.rx_dropped++;
 			forget_message(rq);

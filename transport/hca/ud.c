@@ -70,8 +70,8 @@ static const struct hca_rwqe *receive_for(struct hca_qp *qp, const struct wire_p
 	return wqe;
 }
 
-static bool place(struct hca_qp *qp, const struct hca_rwqe *wqe, const struct wire_pkt *pkt,
-		  const struct wire_path *path, ps_t now)
+static bool ud_place(struct hca_qp *qp, const struct hca_rwqe *wqe, const struct wire_pkt *pkt,
+		     const struct wire_path *path, ps_t now)
 {
 	uint8_t bytes[WIRE_GRH_BYTES] = {0};
 	const struct wire_pkt grh = {
@@ -99,7 +99,7 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 		qp->dev->counters.rx_dropped++;
 		return;
 	}
-	if (!place(qp, wqe, pkt, path, now)) {
+	if (!ud_place(qp, wqe, pkt, path, now)) {
 		status = hca_responder_status(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_PROT_ERR);
 		hca_responder_complete(qp, status, NULL, NULL, now);
 		hca_qp_fail(qp, now);

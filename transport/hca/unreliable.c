@@ -54,7 +54,7 @@ void hca_unreliable_started(struct hca_qp *qp, const struct hca_dma_ticket *tick
 }
 
 /* A PSN is done with; @is_end: and the WQE with it. */
-static void advance(struct hca_qp *qp, const struct hca_wqe *wqe, bool is_end, ps_t now)
+static void unreliable_advance(struct hca_qp *qp, const struct hca_wqe *wqe, bool is_end, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 
@@ -73,7 +73,8 @@ static void advance(struct hca_qp *qp, const struct hca_wqe *wqe, bool is_end, p
 	hca_requester_complete(qp, wqe, HCA_WC_SUCCESS, now);
 }
 
-static bool fill(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, struct wire_pkt *pkt)
+static bool unreliable_fill(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+			    struct wire_pkt *pkt)
 {
 	uint32_t length;
 
@@ -94,12 +95,12 @@ bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_t
 	CHECK(sq->una == sq->next || qp->dev->ticket);
 	/* IBTA C10-93.1.1: no packet, and no error. */
 	if (sq->paths && wqe->length > qp->mtu) {
-		advance(qp, wqe, true, now);
+		unreliable_advance(qp, wqe, true, now);
 		hca_requester_update(qp, now);
 		hca_sched_wake(qp->dev, now); /* the next one may have another priority */
 		return false;
 	}
-	if (!fill(qp, wqe, done, pkt)) {
+	if (!unreliable_fill(qp, wqe, done, pkt)) {
 		sq->exceptions = HCA_SQ_FAILED; /* when all before it is done */
 		sq->failed_status = HCA_WC_LOC_PROT_ERR;
 		hca_requester_update(qp, now);
@@ -109,12 +110,13 @@ bool hca_unreliable_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_t
 	tx->ecn = WIRE_NOT_ECT;
 	if (!sq->paths)
 		hca_requester_paced(qp, pkt, tx, now);
-	advance(qp, wqe, wqe->length - done <= qp->mtu, now);
+	unreliable_advance(qp, wqe, wqe->length - done <= qp->mtu, now);
 	hca_requester_update(qp, now);
 	return true;
 }
 
-static bool is_of(const struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op)
+static bool unreliable_is_of(const struct hca_qp *qp, const struct wire_pkt *pkt,
+			     const struct wire_op *op)
 {
 	const uint8_t class = pkt->opcode & 0xe0;
 
@@ -128,7 +130,7 @@ void hca_unreliable_input(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 {
 	struct hca_counters *counters = &qp->dev->counters;
 
-	if (!hca_pkt_is_sound(pkt, op) || !is_of(qp, pkt, op)) {
+	if (!hca_pkt_is_sound(pkt, op) || !unreliable_is_of(qp, pkt, op)) {
 		counters->rx_dropped++;
 		return;
 	}

@@ -15,7 +15,7 @@ struct nic_capture {
 	uint8_t frame[WIRE_FRAME_MAX], block[BLOCK_MAX];
 };
 
-static void put(struct nic_capture *capture, size_t length)
+static void nic_capture_put(struct nic_capture *capture, size_t length)
 {
 	CHECK(length > 0);
 	/* A full disk ends the capture, not the program. */
@@ -35,8 +35,8 @@ int nic_capture_open(const char *file, const char *port, struct nic_capture **re
 		free(capture);
 		return ret;
 	}
-	put(capture, wire_pcapng_section(capture->block, sizeof(capture->block)));
-	put(capture, wire_pcapng_port(port, 0, capture->block, sizeof(capture->block)));
+	nic_capture_put(capture, wire_pcapng_section(capture->block, sizeof(capture->block)));
+	nic_capture_put(capture, wire_pcapng_port(port, 0, capture->block, sizeof(capture->block)));
 	*ret_capture = capture;
 	return 0;
 }
@@ -60,5 +60,5 @@ void nic_capture_pkt(struct nic_capture *capture, bool in, const struct wire_pat
 					      .length = (uint32_t)length};
 
 	CHECK(length > 0);
-	put(capture, wire_pcapng_pkt(&block, capture->block, sizeof(capture->block)));
+	nic_capture_put(capture, wire_pcapng_pkt(&block, capture->block, sizeof(capture->block)));
 }

@@ -43,7 +43,7 @@ static struct link_frame *to_frame(struct nic_link *link)
 	return container_of(link, struct link_frame, link);
 }
 
-static bool is_own(const struct link_frame *frame, const uint8_t ip[16])
+static bool link_frame_is_own(const struct link_frame *frame, const uint8_t ip[16])
 {
 	for (uint32_t i = 0; i < frame->gid_count; i++)
 		if (memcmp(frame->gids[i], ip, 16) == 0)
@@ -66,7 +66,7 @@ static void neigh_learn(struct link_frame *frame, const uint8_t ip[16], const ui
 
 	if (memcmp(ip, unspecified, 16) == 0 || memcmp(ip, unspecified_ipv4, 16) == 0)
 		return;
-	if (is_own(frame, ip))
+	if (link_frame_is_own(frame, ip))
 		return;
 	if (!neigh) {
 		neigh = &frame->neighs[frame->neigh_next];
@@ -110,7 +110,7 @@ static void on_neigh(struct link_frame *frame, const struct wire_neigh *neigh)
 
 	/* As RFC 826 has it for ARP, and here for both kinds: what is known is renewed by all that
 	 * pass, what is new is learnt from who speaks to us. */
-	if (!is_own(frame, neigh->peer_ip)) {
+	if (!link_frame_is_own(frame, neigh->peer_ip)) {
 		if (neigh_find(frame, neigh->sender_ip))
 			neigh_learn(frame, neigh->sender_ip, neigh->sender_mac);
 		return;
@@ -156,7 +156,8 @@ static enum wire_verdict frame_parse(struct nic_link *link, struct nic_slot *slo
 	}
 	if (verdict != WIRE_OK)
 		return verdict;
-	if (memcmp(slot->path.dst_mac, frame->mac, 6) == 0 && is_own(frame, slot->path.dst_ip))
+	if (memcmp(slot->path.dst_mac, frame->mac, 6) == 0 &&
+	    link_frame_is_own(frame, slot->path.dst_ip))
 		return WIRE_OK;
 	link->stats->rx_not_ours++;
 	return WIRE_NOT_ROCE;
@@ -195,7 +196,7 @@ static int frame_resolve(struct nic_link *link, struct wire_path *path, bool ask
 
 	if (wire_ip_is_ipv4(path->src_ip) != wire_ip_is_ipv4(path->dst_ip))
 		return -ENETUNREACH;
-	if (is_own(frame, path->dst_ip)) {
+	if (link_frame_is_own(frame, path->dst_ip)) {
 		memcpy(path->dst_mac, frame->mac, 6);
 		return 0;
 	}

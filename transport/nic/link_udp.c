@@ -255,7 +255,7 @@ static void find_interface(struct link_udp *udp)
 	freeifaddrs(all);
 }
 
-static int set(int fd, int level, int option, int value)
+static int link_udp_set(int fd, int level, int option, int value)
 {
 	return setsockopt(fd, level, option, &value, sizeof(value));
 }
@@ -265,19 +265,19 @@ static int set_options(const struct link_udp *udp)
 	int fd = udp->link.fd;
 
 	/* As large as allowed; root may pass the limit. */
-	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES) != 0)
-		(void)set(fd, SOL_SOCKET, SO_RCVBUF, BUFFER_BYTES);
-	if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_BYTES) != 0)
-		(void)set(fd, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
+	if (link_udp_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES) != 0)
+		(void)link_udp_set(fd, SOL_SOCKET, SO_RCVBUF, BUFFER_BYTES);
+	if (link_udp_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_BYTES) != 0)
+		(void)link_udp_set(fd, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
 	if (!udp->ipv6)
-		return set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) != 0 ||
-		       set(fd, IPPROTO_IP, IP_RECVTOS, 1) != 0;
-	return set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0 ||
-	       set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) != 0 ||
-	       set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) != 0 ||
+		return link_udp_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) != 0 ||
+		       link_udp_set(fd, IPPROTO_IP, IP_RECVTOS, 1) != 0;
+	return link_udp_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0 ||
+	       link_udp_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) != 0 ||
+	       link_udp_set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) != 0 ||
 	       /* rxe sends and takes checksum 0: the ICRC covers more. */
-	       set(fd, IPPROTO_UDP, UDP_NO_CHECK6_TX, 1) != 0 ||
-	       set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1) != 0;
+	       link_udp_set(fd, IPPROTO_UDP, UDP_NO_CHECK6_TX, 1) != 0 ||
+	       link_udp_set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1) != 0;
 }
 
 int nic_link_udp_open(const struct nic_link_params *params, struct nic_link **ret_link)

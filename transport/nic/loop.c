@@ -23,7 +23,7 @@ static bool tx_waits(const struct nic *nic)
 /* Makes packets as long as the adapter has any. The clock is read for each: the adapter paces every
  * QP, so that at one instant it has but one packet of each, and making a packet takes longer than
  * the gap to the next. */
-static void fill(struct nic *nic)
+static void nic_loop_fill(struct nic *nic)
 {
 	nic->tx_head = 0;
 	while (nic->tx_count < NIC_BATCH) {
@@ -54,7 +54,7 @@ void nic_loop_flush(struct nic *nic, uint32_t *moved)
 		uint32_t done;
 
 		if (!tx_waits(nic))
-			fill(nic);
+			nic_loop_fill(nic);
 		if (!tx_waits(nic))
 			return;
 		done = nic->link->ops->send(nic->link, nic->tx + nic->tx_head, nic->tx_count);

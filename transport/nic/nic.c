@@ -33,7 +33,7 @@ ps_t nic_now(const struct nic *nic)
 	return age_ns * PS_NS;
 }
 
-static void move(ps_t *at, ps_t by, ps_t least)
+static void nic_move(ps_t *at, ps_t by, ps_t least)
 {
 	if (*at != 0 && *at != PS_NEVER)
 		*at = *at > by ? *at - by : least;
@@ -52,8 +52,8 @@ void nic_mind_epoch(struct nic *nic)
 		return;
 	hca_advance(nic->hca, now);
 	hca_device_move_epoch(nic->hca, by);
-	move(&nic->asleep_until, by, 1);
-	move(&nic->app_turn_at, by, 0);
+	nic_move(&nic->asleep_until, by, 1);
+	nic_move(&nic->app_turn_at, by, 0);
 	nic->epoch_ns += age_ns - SECOND_NS;
 }
 

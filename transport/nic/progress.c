@@ -31,7 +31,7 @@ static void drain_wakes(struct nic *nic)
 	(void)!read(nic->wake_fd, &count, sizeof(count));
 }
 
-static void work(struct nic *nic)
+static void nic_progress_work(struct nic *nic)
 {
 	nic_lock(nic);
 	while (!atomic_load(&nic->stop) && !nic_is_dead(nic)) {
@@ -52,15 +52,15 @@ static void work(struct nic *nic)
 	nic_unlock(nic);
 }
 
-static void *progress(void *arg)
+static void *nic_progress(void *arg)
 {
 	struct nic *nic = arg;
 	struct util_trap trap;
 
 	if (!nic->params.on_fatal || nic->params.aborts) {
-		work(nic);
+		nic_progress_work(nic);
 	} else if (UTIL_TRAP_SET(&trap)) {
-		work(nic);
+		nic_progress_work(nic);
 		util_trap_clear(&trap);
 	} else {
 		fprintf(stderr,
@@ -81,7 +81,7 @@ int nic_start(struct nic *nic)
 	/* Signals are the application's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&nic->thread, NULL, progress, nic);
+	ret = pthread_create(&nic->thread, NULL, nic_progress, nic);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	nic->thread_ready = ret == 0;
 	return -ret;

@@ -29,7 +29,7 @@ static struct nic_world *to_nic_world(struct vrb_world *world)
 	return container_of(world, struct nic_world, world);
 }
 
-static ps_t world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
+static ps_t nic_world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
 {
 	struct nic_world *w = to_nic_world(world);
 
@@ -47,12 +47,12 @@ out:
 	return nic_now(w->nic);
 }
 
-static ps_t world_now(struct vrb_world *world)
+static ps_t nic_world_now(struct vrb_world *world)
 {
 	return nic_now(to_nic_world(world)->nic);
 }
 
-static void world_leave(struct vrb_world *world, bool posted)
+static void nic_world_leave(struct vrb_world *world, bool posted)
 {
 	struct nic_world *w = to_nic_world(world);
 	const bool idle = w->idle;
@@ -67,7 +67,7 @@ static void world_leave(struct vrb_world *world, bool posted)
 		sched_yield();
 }
 
-static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
+static void nic_world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
 {
 	struct nic_world *w = to_nic_world(world);
 
@@ -76,21 +76,21 @@ static void world_poll_empty(struct vrb_world *world, struct hca_cq *cq)
 	w->idle = nic_loop_turn(w->nic) == 0;
 }
 
-static int world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
+static int nic_world_channel_init(struct vrb_world *world, struct vrb_channel *channel)
 {
 	(void)world;
 	channel->fd = eventfd(0, EFD_CLOEXEC);
 	return channel->fd < 0 ? -errno : 0;
 }
 
-static void world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
+static void nic_world_channel_fini(struct vrb_world *world, struct vrb_channel *channel)
 {
 	(void)world;
 	close(channel->fd);
 	channel->fd = -1;
 }
 
-static void world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
+static void nic_world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
 {
 	const uint64_t one = 1;
 
@@ -99,7 +99,8 @@ static void world_channel_signal(struct vrb_world *world, struct vrb_channel *ch
 	(void)!write(channel->fd, &one, sizeof(one));
 }
 
-static int world_channel_wait(struct vrb_world *world, struct vrb_channel *channel, uint32_t seen)
+static int nic_world_channel_wait(struct vrb_world *world, struct vrb_channel *channel,
+				  uint32_t seen)
 {
 	struct nic_world *w = to_nic_world(world);
 	struct pollfd pfd = {.fd = channel->fd, .events = POLLIN};
@@ -117,8 +118,8 @@ static int world_channel_wait(struct vrb_world *world, struct vrb_channel *chann
 	return ret;
 }
 
-static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
-			 uint32_t local_qpn, uint32_t remote_qpn)
+static int nic_world_resolve(struct vrb_world *world, struct wire_path *path, uint32_t sgid_index,
+			     uint32_t local_qpn, uint32_t remote_qpn)
 {
 	struct nic_world *w = to_nic_world(world);
 	int ret = nic_resolve(w->nic, path, sgid_index, local_qpn, remote_qpn);
@@ -126,24 +127,24 @@ static int world_resolve(struct vrb_world *world, struct wire_path *path, uint32
 	return ret == -ENETUNREACH ? -EINVAL : ret;
 }
 
-static void world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
-			uint32_t remote_qpn)
+static void nic_world_reuse(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
+			    uint32_t remote_qpn)
 {
 	nic_reuse_path(to_nic_world(world)->nic, path, local_qpn, remote_qpn);
 }
 
-static int world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
+static int nic_world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
 {
 	return nic_gid(to_nic_world(world)->nic, index, ret_gid);
 }
 
-static uint64_t world_qp_identity(struct vrb_world *world)
+static uint64_t nic_world_qp_identity(struct vrb_world *world)
 {
 	(void)world;
 	return 0;
 }
 
-static int world_open(struct vrb_world *world)
+static int nic_world_open(struct vrb_world *world)
 {
 	struct nic_world *w = to_nic_world(world);
 	int ret = 0;
@@ -173,41 +174,41 @@ static void world_abandon(struct vrb_world *world)
 
 static const struct vrb_world_ops world_ops = {
 	.name = "nic",
-	.enter = world_enter,
-	.now = world_now,
-	.leave = world_leave,
-	.poll_empty = world_poll_empty,
-	.channel_init = world_channel_init,
-	.channel_fini = world_channel_fini,
-	.channel_signal = world_channel_signal,
-	.channel_wait = world_channel_wait,
-	.resolve = world_resolve,
-	.reuse = world_reuse,
-	.gid = world_gid,
-	.qp_identity = world_qp_identity,
-	.open = world_open,
+	.enter = nic_world_enter,
+	.now = nic_world_now,
+	.leave = nic_world_leave,
+	.poll_empty = nic_world_poll_empty,
+	.channel_init = nic_world_channel_init,
+	.channel_fini = nic_world_channel_fini,
+	.channel_signal = nic_world_channel_signal,
+	.channel_wait = nic_world_channel_wait,
+	.resolve = nic_world_resolve,
+	.reuse = nic_world_reuse,
+	.gid = nic_world_gid,
+	.qp_identity = nic_world_qp_identity,
+	.open = nic_world_open,
 	.close = world_close,
 	.abandon = world_abandon,
 };
 
-static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
+static void world_on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
 {
 	(void)world, (void)cq, (void)wc, (void)now;
 }
 
-static void on_cq_event(void *world, void *cq_owner, ps_t now)
+static void world_on_cq_event(void *world, void *cq_owner, ps_t now)
 {
 	(void)world, (void)now;
 	vrb_on_cq_event(cq_owner);
 }
 
-static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     bool is_word, ps_t now)
+static void world_on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+			   bool is_word, ps_t now)
 {
 	(void)world, (void)mr, (void)offset, (void)length, (void)is_word, (void)now;
 }
 
-static void on_async(void *world, void *qp_owner, int event, ps_t now)
+static void world_on_async(void *world, void *qp_owner, int event, ps_t now)
 {
 	struct nic_world *w = world;
 
@@ -222,7 +223,8 @@ static void on_fatal(void *world)
 	vrb_on_fatal(&w->world);
 }
 
-static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
+static const struct hca_observer observer = {world_on_wc, world_on_cq_event, world_on_place,
+					     world_on_async};
 
 static int open_world(const struct nic_params *params, struct vrb_world **ret_world)
 {
@@ -235,7 +237,7 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 	own.observer = &observer;
 	own.world = w;
 	own.on_fatal = on_fatal;
-	own.progress_thread = false; /* world_open() */
+	own.progress_thread = false; /* nic_world_open() */
 	ret = nic_open(&own, &w->nic);
 	if (ret != 0) {
 		free(w);
@@ -255,7 +257,7 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 static struct vrb_world *environment_world;
 
 /* Whatever other threads are at is done when the process doubles; the child's copy is dead. */
-static void before_fork(void)
+static void world_before_fork(void)
 {
 	pthread_mutex_lock(&contexts_lock);
 	nic_lock(to_nic_world(environment_world)->nic);
@@ -288,7 +290,7 @@ static void open_environment(void)
 	if (ret != 0)
 		fprintf(stderr, "verbena: no device: %s\n", strerror(-ret));
 	else
-		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+		pthread_atfork(world_before_fork, after_fork_parent, after_fork_child);
 }
 
 static uint32_t list(struct vrb_world **ret_worlds, uint32_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/verbs/internal.h"
 
-static void push(struct vrb_context *context, struct vrb_unread *event, uint32_t type)
+static void async_push(struct vrb_context *context, struct vrb_unread *event, uint32_t type)
 {
 	/* One that waits unread already: the program learns nothing from a second. */
 	if (type > 31 || event->types >> type & 1)
@@ -19,7 +19,7 @@ static void completion(struct vrb_cq *cq, uint32_t count)
 }
 
 /* An event whose object has gone finds none. */
-static void deliver(struct vrb_device *device, const struct vrb_event *event)
+static void async_deliver(struct vrb_device *device, const struct vrb_event *event)
 {
 	const enum vrb_kind kind = vrb_kind_of(event->object);
 	void *object = vrb_table_find(&device->objects, event->object, kind);
@@ -32,11 +32,11 @@ static void deliver(struct vrb_device *device, const struct vrb_event *event)
 	if (kind == VRB_CQ && event->kind == VRB_EVENT_COMPLETION)
 		completion(cq, event->value);
 	else if (kind == VRB_CQ && event->kind == VRB_EVENT_ASYNC)
-		push(vrb_context(cq->ibv.context), &cq->async_event, event->value);
+		async_push(vrb_context(cq->ibv.context), &cq->async_event, event->value);
 	else if (kind == VRB_QP && event->kind == VRB_EVENT_ASYNC)
-		push(vrb_context(qp->ibv.context), &qp->event, event->value);
+		async_push(vrb_context(qp->ibv.context), &qp->event, event->value);
 	else if (kind == VRB_CHANNEL && event->kind == VRB_EVENT_ASYNC)
-		push(context, &context->port_event, event->value);
+		async_push(context, &context->port_event, event->value);
 }
 
 void vrb_events_take(struct vrb_device *device)
@@ -45,7 +45,7 @@ void vrb_events_take(struct vrb_device *device)
 
 	for (;;) {
 		while (vrb_ring_take(device->ring, &event))
-			deliver(device, &event);
+			async_deliver(device, &event);
 		if (!vrb_ring_has_more(device->ring))
 			return;
 		device->backend->refill(device->self);

@@ -15,7 +15,7 @@ struct passage {
 	struct vrb_cursor c;
 };
 
-static struct passage begin(void *self, enum vrb_bytes_call call, size_t room)
+static struct passage bytes_begin(void *self, enum vrb_bytes_call call, size_t room)
 {
 	struct passage p = {.bytes = self, .room = room, .request = malloc(2 * room)};
 	uint32_t number = call;
@@ -44,7 +44,7 @@ static int carry(struct passage *p)
 	return p->c.is_bad ? -EPROTO : ret;
 }
 
-static int end(struct passage *p, int ret)
+static int bytes_end(struct passage *p, int ret)
 {
 	if (ret >= 0 && (p->c.is_bad || p->c.at != p->c.end))
 		ret = -EPROTO;
@@ -54,7 +54,7 @@ static int end(struct passage *p, int ret)
 
 static int bytes_attach(void *self, struct vrb_info *ret_info, struct vrb_ring **ret_ring)
 {
-	struct passage p = begin(self, VRB_BYTES_ATTACH, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_ATTACH, ROOM);
 	struct vrb_bytes *bytes = self;
 	int ret = carry(&p);
 
@@ -63,7 +63,7 @@ static int bytes_attach(void *self, struct vrb_info *ret_info, struct vrb_ring *
 		bytes->sge_max = ret_info->sge_max;
 		vrb_pass_bytes(&p.c, (uint8_t *)ret_ring, sizeof(*ret_ring));
 	}
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static void bytes_detach(void *self)
@@ -76,67 +76,67 @@ static void bytes_detach(void *self)
 
 static int bytes_open(void *self)
 {
-	struct passage p = begin(self, VRB_BYTES_OPEN, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_OPEN, ROOM);
 
-	return end(&p, carry(&p));
+	return bytes_end(&p, carry(&p));
 }
 
 static void bytes_close(void *self)
 {
-	struct passage p = begin(self, VRB_BYTES_CLOSE, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_CLOSE, ROOM);
 
-	(void)end(&p, carry(&p));
+	(void)bytes_end(&p, carry(&p));
 }
 
 static int bytes_query(void *self, struct vrb_limits *ret_limits)
 {
-	struct passage p = begin(self, VRB_BYTES_QUERY, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_QUERY, ROOM);
 	int ret = carry(&p);
 
 	if (ret == 0)
 		vrb_pass_limits(&p.c, ret_limits);
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
 {
-	struct passage p = begin(self, VRB_BYTES_QUERY_GID, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_QUERY_GID, ROOM);
 	int ret;
 
 	vrb_pass_u32(&p.c, &index);
 	ret = carry(&p);
 	if (ret == 0)
 		vrb_pass_bytes(&p.c, ret_gid, 16);
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_create_pd(void *self, uint64_t *ret_pd)
 {
-	struct passage p = begin(self, VRB_BYTES_CREATE_PD, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_PD, ROOM);
 	int ret = carry(&p);
 
 	if (ret == 0)
 		vrb_pass_u64(&p.c, ret_pd);
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
-static int destroy(void *self, enum vrb_bytes_call call, uint64_t handle)
+static int bytes_destroy(void *self, enum vrb_bytes_call call, uint64_t handle)
 {
-	struct passage p = begin(self, call, ROOM);
+	struct passage p = bytes_begin(self, call, ROOM);
 
 	vrb_pass_u64(&p.c, &handle);
-	return end(&p, carry(&p));
+	return bytes_end(&p, carry(&p));
 }
 
 static int bytes_destroy_pd(void *self, uint64_t pd)
 {
-	return destroy(self, VRB_BYTES_DESTROY_PD, pd);
+	return bytes_destroy(self, VRB_BYTES_DESTROY_PD, pd);
 }
 
 static int bytes_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
 			   struct vrb_mr_info *ret_info)
 {
-	struct passage p = begin(self, VRB_BYTES_CREATE_MR, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_MR, ROOM);
 	struct vrb_mr_init copy = *init;
 	int ret;
 
@@ -145,17 +145,17 @@ static int bytes_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *in
 	ret = carry(&p);
 	if (ret == 0)
 		vrb_pass_mr_info(&p.c, ret_info);
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_destroy_mr(void *self, uint64_t mr)
 {
-	return destroy(self, VRB_BYTES_DESTROY_MR, mr);
+	return bytes_destroy(self, VRB_BYTES_DESTROY_MR, mr);
 }
 
 static int bytes_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
 {
-	struct passage p = begin(self, VRB_BYTES_RESOLVE_AH, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_RESOLVE_AH, ROOM);
 	struct vrb_av copy = *av;
 	int ret;
 
@@ -163,13 +163,13 @@ static int bytes_resolve_ah(void *self, const struct vrb_av *av, struct wire_pat
 	ret = carry(&p);
 	if (ret == 0)
 		vrb_pass_path(&p.c, ret_path);
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_create_channel(void *self, enum vrb_channel_use use, uint64_t *ret_channel,
 				int *ret_fd)
 {
-	struct passage p = begin(self, VRB_BYTES_CREATE_CHANNEL, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_CHANNEL, ROOM);
 	int ret;
 
 	VRB_PASS_INT(&p.c, &use);
@@ -178,17 +178,17 @@ static int bytes_create_channel(void *self, enum vrb_channel_use use, uint64_t *
 		vrb_pass_u64(&p.c, ret_channel);
 		VRB_PASS_INT(&p.c, ret_fd);
 	}
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_destroy_channel(void *self, uint64_t channel)
 {
-	return destroy(self, VRB_BYTES_DESTROY_CHANNEL, channel);
+	return bytes_destroy(self, VRB_BYTES_DESTROY_CHANNEL, channel);
 }
 
 static int bytes_wait_channel(void *self, uint64_t channel, uint32_t *seen)
 {
-	struct passage p = begin(self, VRB_BYTES_WAIT_CHANNEL, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_WAIT_CHANNEL, ROOM);
 	int ret;
 
 	vrb_pass_u64(&p.c, &channel);
@@ -196,35 +196,35 @@ static int bytes_wait_channel(void *self, uint64_t channel, uint32_t *seen)
 	ret = carry(&p);
 	if (ret == 0)
 		vrb_pass_u32(&p.c, seen);
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static void bytes_charge_event(void *self)
 {
-	struct passage p = begin(self, VRB_BYTES_CHARGE_EVENT, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_CHARGE_EVENT, ROOM);
 
-	(void)end(&p, carry(&p));
+	(void)bytes_end(&p, carry(&p));
 }
 
 static void bytes_refill(void *self)
 {
-	struct passage p = begin(self, VRB_BYTES_REFILL, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_REFILL, ROOM);
 
-	(void)end(&p, carry(&p));
+	(void)bytes_end(&p, carry(&p));
 }
 
 static void bytes_relax(void *self, uint64_t cq)
 {
-	struct passage p = begin(self, VRB_BYTES_RELAX, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_RELAX, ROOM);
 
 	vrb_pass_u64(&p.c, &cq);
-	(void)end(&p, carry(&p));
+	(void)bytes_end(&p, carry(&p));
 }
 
 static int bytes_create_cq(void *self, const struct vrb_cq_init *init, uint64_t *ret_cq,
 			   uint32_t *ret_depth)
 {
-	struct passage p = begin(self, VRB_BYTES_CREATE_CQ, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_CQ, ROOM);
 	struct vrb_cq_init copy = *init;
 	int ret;
 
@@ -234,17 +234,17 @@ static int bytes_create_cq(void *self, const struct vrb_cq_init *init, uint64_t 
 		vrb_pass_u64(&p.c, ret_cq);
 		vrb_pass_u32(&p.c, ret_depth);
 	}
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_destroy_cq(void *self, uint64_t cq)
 {
-	return destroy(self, VRB_BYTES_DESTROY_CQ, cq);
+	return bytes_destroy(self, VRB_BYTES_DESTROY_CQ, cq);
 }
 
 static int bytes_poll_cq(void *self, uint64_t cq, uint32_t count, struct ibv_wc *ret_wc)
 {
-	struct passage p = begin(self, VRB_BYTES_POLL_CQ, ROOM + (size_t)count * WC_ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_POLL_CQ, ROOM + (size_t)count * WC_ROOM);
 	int ret;
 
 	vrb_pass_u64(&p.c, &cq);
@@ -252,22 +252,22 @@ static int bytes_poll_cq(void *self, uint64_t cq, uint32_t count, struct ibv_wc 
 	ret = carry(&p);
 	for (int i = 0; i < ret && i < (int)count; i++)
 		vrb_pass_wc(&p.c, &ret_wc[i]);
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_arm_cq(void *self, uint64_t cq, bool solicited_only)
 {
-	struct passage p = begin(self, VRB_BYTES_ARM_CQ, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_ARM_CQ, ROOM);
 
 	vrb_pass_u64(&p.c, &cq);
 	vrb_pass_bool(&p.c, &solicited_only);
-	return end(&p, carry(&p));
+	return bytes_end(&p, carry(&p));
 }
 
 static int bytes_create_qp(void *self, const struct vrb_qp_init *init, uint64_t *ret_qp,
 			   uint32_t *ret_qpn)
 {
-	struct passage p = begin(self, VRB_BYTES_CREATE_QP, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_QP, ROOM);
 	struct vrb_qp_init copy = *init;
 	int ret;
 
@@ -277,18 +277,18 @@ static int bytes_create_qp(void *self, const struct vrb_qp_init *init, uint64_t 
 		vrb_pass_u64(&p.c, ret_qp);
 		vrb_pass_u32(&p.c, ret_qpn);
 	}
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_destroy_qp(void *self, uint64_t qp)
 {
-	return destroy(self, VRB_BYTES_DESTROY_QP, qp);
+	return bytes_destroy(self, VRB_BYTES_DESTROY_QP, qp);
 }
 
 static int bytes_modify_qp(void *self, uint64_t qp, const struct hca_qp_attr *attr, uint32_t mask,
 			   const struct vrb_av *av, enum hca_qp_state cur_state)
 {
-	struct passage p = begin(self, VRB_BYTES_MODIFY_QP, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_MODIFY_QP, ROOM);
 	struct hca_qp_attr attr_copy = *attr;
 	struct vrb_av av_copy = *av;
 
@@ -297,13 +297,13 @@ static int bytes_modify_qp(void *self, uint64_t qp, const struct hca_qp_attr *at
 	vrb_pass_u32(&p.c, &mask);
 	vrb_pass_av(&p.c, &av_copy);
 	VRB_PASS_INT(&p.c, &cur_state);
-	return end(&p, carry(&p));
+	return bytes_end(&p, carry(&p));
 }
 
 static int bytes_query_qp(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
 			  struct hca_qp_cap *ret_cap)
 {
-	struct passage p = begin(self, VRB_BYTES_QUERY_QP, ROOM);
+	struct passage p = bytes_begin(self, VRB_BYTES_QUERY_QP, ROOM);
 	int ret;
 
 	vrb_pass_u64(&p.c, &qp);
@@ -312,7 +312,7 @@ static int bytes_query_qp(void *self, uint64_t qp, struct hca_qp_attr *ret_attr,
 		vrb_pass_qp_attr(&p.c, ret_attr);
 		vrb_pass_qp_cap(&p.c, ret_cap);
 	}
-	return end(&p, ret);
+	return bytes_end(&p, ret);
 }
 
 /* Of a list that is too long for any queue nothing is read: it may not be there. */
@@ -339,7 +339,7 @@ static int end_post(struct passage *p, uint32_t *ret_done)
 	*ret_done = 0;
 	if (p->request)
 		vrb_pass_u32(&p->c, ret_done);
-	return end(p, ret);
+	return bytes_end(p, ret);
 }
 
 static int bytes_post_send(void *self, uint64_t qp, uint32_t listed, const struct hca_send_wr *wr,
@@ -350,7 +350,7 @@ static int bytes_post_send(void *self, uint64_t qp, uint32_t listed, const struc
 
 	for (uint32_t i = 0; i < count; i++)
 		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM;
-	p = begin(self, VRB_BYTES_POST_SEND, room);
+	p = bytes_begin(self, VRB_BYTES_POST_SEND, room);
 	vrb_pass_u64(&p.c, &qp);
 	vrb_pass_u32(&p.c, &listed);
 	vrb_pass_u32(&p.c, &count);
@@ -377,7 +377,7 @@ static int bytes_post_recv(void *self, uint64_t qp, uint32_t listed, const struc
 
 	for (uint32_t i = 0; i < count; i++)
 		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM;
-	p = begin(self, VRB_BYTES_POST_RECV, room);
+	p = bytes_begin(self, VRB_BYTES_POST_RECV, room);
 	vrb_pass_u64(&p.c, &qp);
 	vrb_pass_u32(&p.c, &listed);
 	vrb_pass_u32(&p.c, &count);

@@ -23,7 +23,8 @@ static bool give(struct vrb_cursor *a, int ret)
 	return ret >= 0;
 }
 
-static void attach(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_attach(const struct vrb_bytes *b, struct vrb_cursor *q,
+				struct vrb_cursor *a)
 {
 	struct vrb_ring *ring; /* memory that both have */
 	struct vrb_info info;
@@ -54,7 +55,8 @@ static void query(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cu
 		vrb_pass_limits(a, &limits);
 }
 
-static void query_gid(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_query_gid(const struct vrb_bytes *b, struct vrb_cursor *q,
+				   struct vrb_cursor *a)
 {
 	uint32_t index;
 	uint8_t gid[16];
@@ -72,7 +74,8 @@ static void create_pd(const struct vrb_bytes *b, struct vrb_cursor *q, struct vr
 		vrb_pass_u64(a, &pd);
 }
 
-static void create_mr(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_create_mr(const struct vrb_bytes *b, struct vrb_cursor *q,
+				   struct vrb_cursor *a)
 {
 	struct vrb_mr_init init;
 	struct vrb_mr_info info;
@@ -145,7 +148,8 @@ static void relax(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cu
 	give(a, is_sound(q) ? 0 : -EPROTO);
 }
 
-static void create_cq(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_create_cq(const struct vrb_bytes *b, struct vrb_cursor *q,
+				   struct vrb_cursor *a)
 {
 	struct vrb_cq_init init;
 	uint64_t cq;
@@ -189,7 +193,8 @@ static void arm_cq(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_c
 	give(a, is_sound(q) ? b->inner->arm_cq(b->self, cq, solicited_only) : -EPROTO);
 }
 
-static void create_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_create_qp(const struct vrb_bytes *b, struct vrb_cursor *q,
+				   struct vrb_cursor *a)
 {
 	struct vrb_qp_init init;
 	uint64_t qp;
@@ -203,7 +208,8 @@ static void create_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vr
 	vrb_pass_u32(a, &qpn);
 }
 
-static void modify_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_modify_qp(const struct vrb_bytes *b, struct vrb_cursor *q,
+				   struct vrb_cursor *a)
 {
 	struct hca_qp_attr attr;
 	struct vrb_av av;
@@ -271,7 +277,8 @@ static struct wire_path *parse_path(struct vrb_cursor *q, bool is_there)
 	return path;
 }
 
-static void post_send(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_post_send(const struct vrb_bytes *b, struct vrb_cursor *q,
+				   struct vrb_cursor *a)
 {
 	struct hca_send_wr *wr;
 	uint64_t qp;
@@ -299,7 +306,8 @@ static void post_send(const struct vrb_bytes *b, struct vrb_cursor *q, struct vr
 	free(wr);
 }
 
-static void post_recv(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
+static void bytes_answer_post_recv(const struct vrb_bytes *b, struct vrb_cursor *q,
+				   struct vrb_cursor *a)
 {
 	struct hca_recv_wr *wr;
 	uint64_t qp;
@@ -323,8 +331,8 @@ static void post_recv(const struct vrb_bytes *b, struct vrb_cursor *q, struct vr
 }
 
 /* Those that take a handle away. */
-static void destroy(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a,
-		    int (*call)(void *self, uint64_t handle))
+static void bytes_answer_destroy(const struct vrb_bytes *b, struct vrb_cursor *q,
+				 struct vrb_cursor *a, int (*call)(void *self, uint64_t handle))
 {
 	uint64_t handle;
 
@@ -334,38 +342,38 @@ static void destroy(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_
 
 static void destroy_pd(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
 {
-	destroy(b, q, a, b->inner->destroy_pd);
+	bytes_answer_destroy(b, q, a, b->inner->destroy_pd);
 }
 
 static void destroy_mr(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
 {
-	destroy(b, q, a, b->inner->destroy_mr);
+	bytes_answer_destroy(b, q, a, b->inner->destroy_mr);
 }
 
 static void destroy_channel(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
 {
-	destroy(b, q, a, b->inner->destroy_channel);
+	bytes_answer_destroy(b, q, a, b->inner->destroy_channel);
 }
 
 static void destroy_cq(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
 {
-	destroy(b, q, a, b->inner->destroy_cq);
+	bytes_answer_destroy(b, q, a, b->inner->destroy_cq);
 }
 
 static void destroy_qp(const struct vrb_bytes *b, struct vrb_cursor *q, struct vrb_cursor *a)
 {
-	destroy(b, q, a, b->inner->destroy_qp);
+	bytes_answer_destroy(b, q, a, b->inner->destroy_qp);
 }
 
 static answer_fn *const calls[VRB_BYTES_COUNT] = {
-	[VRB_BYTES_ATTACH] = attach,
+	[VRB_BYTES_ATTACH] = bytes_answer_attach,
 	[VRB_BYTES_OPEN] = open_context,
 	[VRB_BYTES_CLOSE] = close_context,
 	[VRB_BYTES_QUERY] = query,
-	[VRB_BYTES_QUERY_GID] = query_gid,
+	[VRB_BYTES_QUERY_GID] = bytes_answer_query_gid,
 	[VRB_BYTES_CREATE_PD] = create_pd,
 	[VRB_BYTES_DESTROY_PD] = destroy_pd,
-	[VRB_BYTES_CREATE_MR] = create_mr,
+	[VRB_BYTES_CREATE_MR] = bytes_answer_create_mr,
 	[VRB_BYTES_DESTROY_MR] = destroy_mr,
 	[VRB_BYTES_RESOLVE_AH] = resolve_ah,
 	[VRB_BYTES_CREATE_CHANNEL] = create_channel,
@@ -374,16 +382,16 @@ static answer_fn *const calls[VRB_BYTES_COUNT] = {
 	[VRB_BYTES_CHARGE_EVENT] = charge_event,
 	[VRB_BYTES_REFILL] = refill,
 	[VRB_BYTES_RELAX] = relax,
-	[VRB_BYTES_CREATE_CQ] = create_cq,
+	[VRB_BYTES_CREATE_CQ] = bytes_answer_create_cq,
 	[VRB_BYTES_DESTROY_CQ] = destroy_cq,
 	[VRB_BYTES_POLL_CQ] = poll_cq,
 	[VRB_BYTES_ARM_CQ] = arm_cq,
-	[VRB_BYTES_CREATE_QP] = create_qp,
+	[VRB_BYTES_CREATE_QP] = bytes_answer_create_qp,
 	[VRB_BYTES_DESTROY_QP] = destroy_qp,
-	[VRB_BYTES_MODIFY_QP] = modify_qp,
+	[VRB_BYTES_MODIFY_QP] = bytes_answer_modify_qp,
 	[VRB_BYTES_QUERY_QP] = query_qp,
-	[VRB_BYTES_POST_SEND] = post_send,
-	[VRB_BYTES_POST_RECV] = post_recv,
+	[VRB_BYTES_POST_SEND] = bytes_answer_post_send,
+	[VRB_BYTES_POST_RECV] = bytes_answer_post_recv,
 };
 
 void vrb_bytes_answer(const struct vrb_bytes *bytes, struct vrb_cursor *request,

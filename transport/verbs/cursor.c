@@ -14,7 +14,7 @@ struct vrb_cursor vrb_cursor_parse(uint8_t *bytes, size_t length)
 }
 
 /* The @count low bytes of @value; those that were parsed. */
-static uint64_t pass(struct vrb_cursor *c, uint64_t value, size_t count)
+static uint64_t cursor_pass(struct vrb_cursor *c, uint64_t value, size_t count)
 {
 	uint64_t parsed = 0;
 
@@ -33,22 +33,22 @@ static uint64_t pass(struct vrb_cursor *c, uint64_t value, size_t count)
 
 void vrb_pass_u8(struct vrb_cursor *c, uint8_t *value)
 {
-	*value = (uint8_t)pass(c, *value, sizeof(*value));
+	*value = (uint8_t)cursor_pass(c, *value, sizeof(*value));
 }
 
 void vrb_pass_u16(struct vrb_cursor *c, uint16_t *value)
 {
-	*value = (uint16_t)pass(c, *value, sizeof(*value));
+	*value = (uint16_t)cursor_pass(c, *value, sizeof(*value));
 }
 
 void vrb_pass_u32(struct vrb_cursor *c, uint32_t *value)
 {
-	*value = (uint32_t)pass(c, *value, sizeof(*value));
+	*value = (uint32_t)cursor_pass(c, *value, sizeof(*value));
 }
 
 void vrb_pass_u64(struct vrb_cursor *c, uint64_t *value)
 {
-	*value = pass(c, *value, sizeof(*value));
+	*value = cursor_pass(c, *value, sizeof(*value));
 }
 
 void vrb_pass_bool(struct vrb_cursor *c, bool *value)

@@ -102,12 +102,12 @@ static int set_channels(struct vrb_object *object, uint64_t channel, uint64_t as
 	return 0;
 }
 
-static ps_t enter(struct vrb_local *local, enum vrb_call call, uint64_t amount)
+static ps_t verbs_local_enter(struct vrb_local *local, enum vrb_call call, uint64_t amount)
 {
 	return local->world->ops->enter(local->world, call, amount);
 }
 
-static void leave(struct vrb_local *local, bool posted)
+static void verbs_local_leave(struct vrb_local *local, bool posted)
 {
 	local->world->ops->leave(local->world, posted);
 }
@@ -120,7 +120,7 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 	uint8_t gid[16];
 	uint32_t gid_count = 0;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	profile = hca_device_profile(world->hca);
 	while (gid_count < 256 && world->ops->gid(world, gid_count, gid) == 0)
 		gid_count++;
@@ -138,7 +138,7 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 		.inline_max = profile->inline_max,
 		.rd_atomic_max = profile->rd_atomic_max,
 		.qkey_violations = (uint32_t)hca_device_counters(world->hca)->qkey_violations};
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return 0;
 }
 
@@ -147,9 +147,9 @@ static int local_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
 	struct vrb_local *local = self;
 	int ret;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	ret = local->world->ops->gid(local->world, index, ret_gid);
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
@@ -160,7 +160,7 @@ static int local_create_pd(void *self, uint64_t *ret_pd)
 	struct hca_pd *pd;
 	int ret;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	ret = vrb_local_add(local, VRB_PD, &object);
 	if (ret == 0) {
 		ret = hca_pd_create(local->world->hca, &pd);
@@ -171,7 +171,7 @@ static int local_create_pd(void *self, uint64_t *ret_pd)
 		object->hca = pd;
 		*ret_pd = object->handle;
 	}
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
@@ -181,18 +181,18 @@ static int local_destroy_pd(void *self, uint64_t pd)
 	struct vrb_object *object;
 	int ret = -EINVAL;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	object = vrb_local_find(local, pd, VRB_PD);
 	if (object)
 		ret = hca_pd_destroy(local->world->hca, object->hca);
 	if (ret == 0)
 		vrb_local_remove(object);
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
-static int create_mr(struct vrb_local *local, struct vrb_object *pd, const struct vrb_mr_init *init,
-		     struct vrb_object **ret_object)
+static int verbs_local_create_mr(struct vrb_local *local, struct vrb_object *pd,
+				 const struct vrb_mr_init *init, struct vrb_object **ret_object)
 {
 	const struct hca_mr_params params = {.ops = local->world->memory,
 					     .iova = init->iova,
@@ -222,16 +222,16 @@ static int local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *in
 	struct vrb_object *in, *object;
 	int ret = -EINVAL;
 
-	enter(local, VRB_CALL_REG_MR, init->length);
+	verbs_local_enter(local, VRB_CALL_REG_MR, init->length);
 	in = vrb_local_find(local, pd, VRB_PD);
 	if (in)
-		ret = create_mr(local, in, init, &object);
+		ret = verbs_local_create_mr(local, in, init, &object);
 	if (ret == 0) {
 		const struct hca_mr *mr = object->hca;
 
 		*ret_info = (struct vrb_mr_info){object->handle, mr->lkey, mr->rkey, mr->number};
 	}
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
@@ -241,18 +241,18 @@ static int local_destroy_mr(void *self, uint64_t mr)
 	struct vrb_object *object;
 	int ret = -EINVAL;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	object = vrb_local_find(local, mr, VRB_MR);
 	if (object)
 		ret = hca_mr_destroy(local->world->hca, object->hca);
 	if (ret == 0)
 		vrb_local_remove(object);
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
-static int create_cq(struct vrb_local *local, const struct vrb_cq_init *init,
-		     struct vrb_object **ret_object)
+static int verbs_local_create_cq(struct vrb_local *local, const struct vrb_cq_init *init,
+				 struct vrb_object **ret_object)
 {
 	struct vrb_object *object;
 	struct hca_cq *cq;
@@ -279,13 +279,13 @@ static int local_create_cq(void *self, const struct vrb_cq_init *init, uint64_t 
 	struct vrb_object *object;
 	int ret;
 
-	enter(local, VRB_CALL_CONTROL, 0);
-	ret = create_cq(local, init, &object);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	ret = verbs_local_create_cq(local, init, &object);
 	if (ret == 0) {
 		*ret_cq = object->handle;
 		*ret_depth = hca_cq_depth(object->hca);
 	}
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
@@ -295,18 +295,18 @@ static int local_destroy_cq(void *self, uint64_t cq)
 	struct vrb_object *object;
 	int ret = -EINVAL;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	object = vrb_local_find(local, cq, VRB_CQ);
 	if (object)
 		ret = hca_cq_destroy(local->world->hca, object->hca);
 	if (ret == 0)
 		vrb_local_remove(object);
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
 /* Number of completions taken from @cq. */
-static uint32_t take(struct hca_cq *cq, uint32_t count, struct ibv_wc *wc)
+static uint32_t verbs_local_take(struct hca_cq *cq, uint32_t count, struct ibv_wc *wc)
 {
 	struct hca_wc some[16];
 	uint32_t done = 0, want, got;
@@ -327,16 +327,16 @@ static int local_poll_cq(void *self, uint64_t handle, uint32_t count, struct ibv
 	struct vrb_object *cq;
 	int done = -EINVAL;
 
-	enter(local, VRB_CALL_POLL_CQ, count);
+	verbs_local_enter(local, VRB_CALL_POLL_CQ, count);
 	cq = vrb_local_find(local, handle, VRB_CQ);
 	if (cq) {
-		done = (int)take(cq->hca, count, ret_wc);
+		done = (int)verbs_local_take(cq->hca, count, ret_wc);
 		if (done == 0) {
 			local->world->ops->poll_empty(local->world, cq->hca);
-			done = (int)take(cq->hca, count, ret_wc);
+			done = (int)verbs_local_take(cq->hca, count, ret_wc);
 		}
 	}
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return done;
 }
 
@@ -345,16 +345,16 @@ static int local_arm_cq(void *self, uint64_t handle, bool solicited_only)
 	struct vrb_local *local = self;
 	struct vrb_object *cq;
 
-	enter(local, VRB_CALL_REQ_NOTIFY, 0);
+	verbs_local_enter(local, VRB_CALL_REQ_NOTIFY, 0);
 	cq = vrb_local_find(local, handle, VRB_CQ);
 	if (cq)
 		hca_cq_arm(cq->hca, solicited_only ? HCA_CQ_ARM_SOLICITED : HCA_CQ_ARM_ANY);
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return cq ? 0 : -EINVAL;
 }
 
-static int create_qp(struct vrb_local *local, const struct vrb_qp_init *init,
-		     struct vrb_object **ret_object)
+static int verbs_local_create_qp(struct vrb_local *local, const struct vrb_qp_init *init,
+				 struct vrb_object **ret_object)
 {
 	struct vrb_object *pd = vrb_local_find(local, init->pd, VRB_PD);
 	struct vrb_object *send_cq = vrb_local_find(local, init->send_cq, VRB_CQ);
@@ -394,13 +394,13 @@ static int local_create_qp(void *self, const struct vrb_qp_init *init, uint64_t 
 	struct vrb_object *object;
 	int ret;
 
-	enter(local, VRB_CALL_CONTROL, 0);
-	ret = create_qp(local, init, &object);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	ret = verbs_local_create_qp(local, init, &object);
 	if (ret == 0) {
 		*ret_qp = object->handle;
 		*ret_qpn = hca_qp_qpn(object->hca);
 	}
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return ret;
 }
 
@@ -409,19 +409,19 @@ static int local_destroy_qp(void *self, uint64_t qp)
 	struct vrb_local *local = self;
 	struct vrb_object *object;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	object = vrb_local_find(local, qp, VRB_QP);
 	if (object) {
 		hca_qp_destroy(local->world->hca, object->hca);
 		vrb_local_remove(object);
 	}
-	leave(local, true);
+	verbs_local_leave(local, true);
 	return object ? 0 : -EINVAL;
 }
 
 /* Without a service level the DSCP decides, by its class selector: what switches that trust DSCP
  * do by default. */
-static struct wire_path path_of(const struct vrb_av *av)
+static struct wire_path verbs_local_path_of(const struct vrb_av *av)
 {
 	const uint8_t dscp = av->traffic_class >> 2;
 	struct wire_path path = {.dscp = dscp,
@@ -436,12 +436,12 @@ static struct wire_path path_of(const struct vrb_av *av)
 static int local_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
 {
 	struct vrb_local *local = self;
-	struct wire_path path = path_of(av);
+	struct wire_path path = verbs_local_path_of(av);
 	int ret;
 
-	enter(local, VRB_CALL_CONTROL, 0);
+	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	ret = local->world->ops->resolve(local->world, &path, av->sgid_index, 0, 0);
-	leave(local, false);
+	verbs_local_leave(local, false);
 	if (ret == 0)
 		*ret_path = path;
 	return ret;
@@ -456,7 +456,7 @@ static int resolve(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_att
 	hca_qp_query(qp, &now, &init);
 	if (init.type == HCA_QPT_UD)
 		return -EINVAL;
-	attr->path = path_of(av);
+	attr->path = verbs_local_path_of(av);
 	return world->ops->resolve(world, &attr->path, av->sgid_index, hca_qp_qpn(qp),
 				   mask & HCA_QP_DEST_QPN ? attr->dest_qpn : now.dest_qpn);
 }
@@ -488,11 +488,11 @@ static int local_modify_qp(void *self, uint64_t handle, const struct hca_qp_attr
 	int ret = -EINVAL;
 	ps_t now;
 
-	now = enter(local, VRB_CALL_CONTROL, 0);
+	now = verbs_local_enter(local, VRB_CALL_CONTROL, 0);
 	qp = vrb_local_find(local, handle, VRB_QP);
 	if (qp)
 		ret = modify(local->world, qp->hca, &copy, mask, av, cur_state, now);
-	leave(local, true);
+	verbs_local_leave(local, true);
 	return ret;
 }
 
@@ -503,13 +503,13 @@ static int local_query_qp(void *self, uint64_t handle, struct hca_qp_attr *ret_a
 	struct hca_qp_init init;
 	struct vrb_object *qp;
 
-	hca_advance(local->world->hca, enter(local, VRB_CALL_CONTROL, 0));
+	hca_advance(local->world->hca, verbs_local_enter(local, VRB_CALL_CONTROL, 0));
 	qp = vrb_local_find(local, handle, VRB_QP);
 	if (qp) {
 		hca_qp_query(qp->hca, ret_attr, &init);
 		*ret_cap = init.cap;
 	}
-	leave(local, false);
+	verbs_local_leave(local, false);
 	return qp ? 0 : -EINVAL;
 }
 
@@ -538,12 +538,12 @@ static int local_post_send(void *self, uint64_t handle, uint32_t listed,
 	int ret;
 	ps_t now;
 
-	now = enter(local, VRB_CALL_POST_SEND, listed);
+	now = verbs_local_enter(local, VRB_CALL_POST_SEND, listed);
 	qp = vrb_local_find(local, handle, VRB_QP);
 	ret = qp ? 0 : -EINVAL;
 	for (; ret == 0 && done < count; done += ret == 0)
 		ret = post_one(local->world, qp->hca, &wr[done], now);
-	leave(local, true);
+	verbs_local_leave(local, true);
 	*ret_done = done;
 	return ret;
 }
@@ -557,12 +557,12 @@ static int local_post_recv(void *self, uint64_t handle, uint32_t listed,
 	int ret;
 	ps_t now;
 
-	now = enter(local, VRB_CALL_POST_RECV, listed);
+	now = verbs_local_enter(local, VRB_CALL_POST_RECV, listed);
 	qp = vrb_local_find(local, handle, VRB_QP);
 	ret = qp ? 0 : -EINVAL;
 	for (; ret == 0 && done < count; done += ret == 0)
 		ret = hca_qp_post_recv(local->world->hca, qp->hca, &wr[done], now);
-	leave(local, false);
+	verbs_local_leave(local, false);
 	*ret_done = done;
 	return ret;
 }

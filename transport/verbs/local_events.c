@@ -6,7 +6,7 @@
 #include "util/trap.h"
 #include <errno.h>
 
-static bool put(struct vrb_object *object, enum vrb_event_kind kind, uint32_t value)
+static bool local_events_put(struct vrb_object *object, enum vrb_event_kind kind, uint32_t value)
 {
 	const struct vrb_event event = {.object = object->handle, .kind = kind, .value = value};
 
@@ -35,7 +35,7 @@ static void raise_event(struct vrb_object *object, struct vrb_object *channel,
 {
 	struct vrb_world *world = object->local->world;
 
-	if (object->is_late || !put(object, kind, value))
+	if (object->is_late || !local_events_put(object, kind, value))
 		note(object, kind, value);
 	channel->wait.events++;
 	world->ops->channel_signal(world, &channel->wait);
@@ -100,11 +100,12 @@ void vrb_on_fatal(struct vrb_world *world)
 static bool put_pending(struct vrb_object *object)
 {
 	if (object->pending_completions != 0 &&
-	    !put(object, VRB_EVENT_COMPLETION, object->pending_completions))
+	    !local_events_put(object, VRB_EVENT_COMPLETION, object->pending_completions))
 		return false;
 	object->pending_completions = 0;
 	while (object->pending_types != 0) {
-		if (!put(object, VRB_EVENT_ASYNC, (uint32_t)__builtin_ctz(object->pending_types)))
+		if (!local_events_put(object, VRB_EVENT_ASYNC,
+				      (uint32_t)__builtin_ctz(object->pending_types)))
 			return false;
 		object->pending_types &= object->pending_types - 1;
 	}

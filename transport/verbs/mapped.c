@@ -12,7 +12,8 @@
 enum { LIST_BUFFER = 1 << 16 };
 
 /* One line of the list: "start-end rwxp ..." */
-static bool parse(const char *line, uint64_t *ret_start, uint64_t *ret_end, const char **ret_rights)
+static bool mapped_parse(const char *line, uint64_t *ret_start, uint64_t *ret_end,
+			 const char **ret_rights)
 {
 	char *end;
 
@@ -24,7 +25,7 @@ static bool parse(const char *line, uint64_t *ret_start, uint64_t *ret_end, cons
 	return *end == ' ' && end[1] != '\0';
 }
 
-static int search(FILE *list, uint64_t addr, uint64_t length, bool writes)
+static int mapped_search(FILE *list, uint64_t addr, uint64_t length, bool writes)
 {
 	const uint64_t last = addr + (length - 1);
 	char *line = NULL;
@@ -35,7 +36,7 @@ static int search(FILE *list, uint64_t addr, uint64_t length, bool writes)
 		uint64_t start, end;
 		const char *rights;
 
-		if (!parse(line, &start, &end, &rights) || end - 1 < addr)
+		if (!mapped_parse(line, &start, &end, &rights) || end - 1 < addr)
 			continue;
 		if (start > addr || rights[0] != 'r' || (writes && rights[1] != 'w'))
 			break;
@@ -60,7 +61,7 @@ int vrb_mapped_check(uint64_t addr, uint64_t length, bool writes)
 	if (!list)
 		return 0;
 	setvbuf(list, NULL, _IOFBF, LIST_BUFFER);
-	ret = search(list, addr, length, writes);
+	ret = mapped_search(list, addr, length, writes);
 	fclose(list);
 	return ret;
 }

@@ -77,8 +77,8 @@ int ibv_query_port(struct ibv_context *context, uint8_t port_num,
 	return vrb_query_port_compat(context, port_num, attr);
 }
 
-static int query_gid(struct ibv_context *context, uint32_t port_num, uint32_t index,
-		     union ibv_gid *ret_gid)
+static int verbs_port_query_gid(struct ibv_context *context, uint32_t port_num, uint32_t index,
+				union ibv_gid *ret_gid)
 {
 	if (port_num != 1)
 		return -EINVAL;
@@ -87,8 +87,9 @@ static int query_gid(struct ibv_context *context, uint32_t port_num, uint32_t in
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid)
 {
-	return vrb_minus_one(index < 0 ? -EINVAL
-				       : query_gid(context, port_num, (uint32_t)index, gid));
+	return vrb_minus_one(
+		index < 0 ? -EINVAL
+			  : verbs_port_query_gid(context, port_num, (uint32_t)index, gid));
 }
 
 static int gid_entry(struct ibv_context *context, uint32_t port_num, uint32_t index,
@@ -96,7 +97,7 @@ static int gid_entry(struct ibv_context *context, uint32_t port_num, uint32_t in
 {
 	*ret_entry = (struct ibv_gid_entry){
 		.gid_index = index, .port_num = port_num, .gid_type = IBV_GID_TYPE_ROCE_V2};
-	return query_gid(context, port_num, index, &ret_entry->gid);
+	return verbs_port_query_gid(context, port_num, index, &ret_entry->gid);
 }
 
 int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,

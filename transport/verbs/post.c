@@ -29,8 +29,8 @@ static struct ibv_recv_wr *recv_at(struct ibv_recv_wr *wr, uint32_t index)
 }
 
 /* Of the requests before the first that is none at all, those that the adapter takes. */
-static int post_send(struct ibv_qp *qp, uint32_t listed, struct ibv_send_wr *wr,
-		     struct hca_send_wr *hca, uint32_t *ret_done)
+static int verbs_post_send(struct ibv_qp *qp, uint32_t listed, struct ibv_send_wr *wr,
+			   struct hca_send_wr *hca, uint32_t *ret_done)
 {
 	const bool is_datagram = qp->qp_type == IBV_QPT_UD;
 	uint32_t count = 0;
@@ -63,7 +63,7 @@ int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	if (listed > FEW)
 		hca = malloc(listed * sizeof(*hca));
 	if (hca)
-		ret = post_send(qp, listed, wr, hca, &done);
+		ret = verbs_post_send(qp, listed, wr, hca, &done);
 	if (hca != few)
 		free(hca);
 	if (ret != 0)
@@ -71,8 +71,8 @@ int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	return vrb_positive(ret);
 }
 
-static int post_recv(struct ibv_qp *qp, uint32_t listed, struct ibv_recv_wr *wr,
-		     struct hca_recv_wr *hca, uint32_t *ret_done)
+static int verbs_post_recv(struct ibv_qp *qp, uint32_t listed, struct ibv_recv_wr *wr,
+			   struct hca_recv_wr *hca, uint32_t *ret_done)
 {
 	uint32_t count = 0;
 	int bad = 0, ret;
@@ -104,7 +104,7 @@ int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	if (listed > FEW)
 		hca = malloc(listed * sizeof(*hca));
 	if (hca)
-		ret = post_recv(qp, listed, wr, hca, &done);
+		ret = verbs_post_recv(qp, listed, wr, hca, &done);
 	if (hca != few)
 		free(hca);
 	if (ret != 0)

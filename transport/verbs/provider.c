@@ -58,7 +58,7 @@ static struct vrb_device *create(struct vrb_world *world)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vrb_device *devices;
 
-static void before_fork(void)
+static void provider_before_fork(void)
 {
 	pthread_mutex_lock(&lock);
 	for (struct vrb_device *device = devices; device; device = device->next)
@@ -75,12 +75,12 @@ static void after_fork(void)
 /* After the adapter's, which are taken inside the front's. */
 static void mind_forks(void)
 {
-	pthread_atfork(before_fork, after_fork, after_fork);
+	pthread_atfork(provider_before_fork, after_fork, after_fork);
 }
 
 /* The device of @world, made at the first call: programs compare these pointers. NULL: no memory.
  */
-static struct vrb_device *device_of(struct vrb_world *world)
+static struct vrb_device *provider_device_of(struct vrb_world *world)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct vrb_device *device;
@@ -127,7 +127,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 		goto no_memory;
 	got = provider->list(worlds, count);
 	for (uint32_t i = 0; i < got && i < count; i++) {
-		struct vrb_device *device = device_of(worlds[i]);
+		struct vrb_device *device = provider_device_of(worlds[i]);
 
 		if (!device)
 			goto no_memory;

@@ -111,7 +111,7 @@ static int check_modify(const struct ibv_qp *qp, const struct ibv_qp_attr *attr,
 	return 0;
 }
 
-static int modify_qp(struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
+static int verbs_qp_modify_qp(struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
 {
 	struct hca_qp_attr hca = {
 		.state = (enum hca_qp_state)attr->qp_state,
@@ -156,7 +156,7 @@ static int modify_qp(struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mas
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 {
-	return vrb_positive(modify_qp(qp, attr, attr_mask));
+	return vrb_positive(verbs_qp_modify_qp(qp, attr, attr_mask));
 }
 
 /* Every attribute, whatever @attr_mask asks for. */

@@ -7,7 +7,7 @@
 
 enum { KIND_BITS = 8, INDEX_MASK = (1 << VRB_TABLE_INDEX_BITS) - 1 };
 
-static int make_room(struct vrb_table *table, uint32_t index)
+static int verbs_table_make_room(struct vrb_table *table, uint32_t index)
 {
 	struct vrb_slot *slots;
 	uint32_t room = table->room ? table->room : 8;
@@ -40,7 +40,7 @@ int vrb_table_add(struct vrb_table *table, void *object, enum vrb_kind kind, uin
 	uint32_t index = table->free - 1;
 
 	if (table->free == 0) {
-		int ret = make_room(table, table->count);
+		int ret = verbs_table_make_room(table, table->count);
 
 		if (ret < 0)
 			return ret;
@@ -58,7 +58,7 @@ int vrb_table_add(struct vrb_table *table, void *object, enum vrb_kind kind, uin
 int vrb_table_note(struct vrb_table *table, uint64_t handle, void *object)
 {
 	const uint32_t index = (uint32_t)handle & INDEX_MASK;
-	int ret = make_room(table, index);
+	int ret = verbs_table_make_room(table, index);
 
 	if (ret < 0)
 		return ret;

@@ -250,7 +250,7 @@ size_t wire_bth_emit(const struct wire_pkt *pkt, uint8_t *buf, size_t len)
 	return total;
 }
 
-static bool parse(struct wire_pkt *pkt, uint8_t *buf, size_t len, bool is_stamped)
+static bool bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len, bool is_stamped)
 {
 	const struct wire_op *op = len > 0 ? wire_op_find(buf[0]) : NULL;
 	size_t headers, body, pad;
@@ -296,10 +296,10 @@ static bool parse(struct wire_pkt *pkt, uint8_t *buf, size_t len, bool is_stampe
 
 bool wire_bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 {
-	return parse(pkt, buf, len, false);
+	return bth_parse(pkt, buf, len, false);
 }
 
 bool wire_bth_parse_stamped(struct wire_pkt *pkt, uint8_t *buf, size_t len)
 {
-	return parse(pkt, buf, len, true);
+	return bth_parse(pkt, buf, len, true);
 }
