@@ -220,7 +220,29 @@ static void test_what_cannot_be_pinned_is_no_region(void **state)
 	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + 2 * page, 1, 0));
 	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + 3 * page, 1, 0));
 	assert_fails(EFAULT, !ibv_reg_mr(a.pd, NULL, 1, 0));
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + 2 * page - 1, 2, IBV_ACCESS_LOCAL_WRITE));
 	assert_int_equal(munmap(pages, 3 * page), 0);
+}
+
+/* More than is asked for page by page; it says the same. */
+static void test_a_large_region_needs_all_its_pages(void **state)
+{
+	const size_t bytes = 16 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *pages =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	mr = ibv_reg_mr(a.pd, pages, bytes, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(mprotect(pages + bytes - page, page, PROT_READ), 0);
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages, bytes, IBV_ACCESS_LOCAL_WRITE));
+	mr = ibv_reg_mr(a.pd, pages, bytes - page, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+	assert_int_equal(munmap(pages, bytes), 0);
 }
 
 static void test_rereg_leaves_the_region_as_it_was(void **state)
@@ -456,8 +478,8 @@ RUN(T(test_device_pointers_are_the_same_every_time), T(test_no_device_is_an_empt
     T(test_a_closed_context_waits_for_its_objects), T(test_device_attributes_and_sizes),
     T(test_port_in_both_forms), T(test_gids_and_pkeys), T(test_what_there_is_not_is_refused),
     T(test_a_pd_in_use_stays), T(test_rights_of_regions),
-    T(test_what_cannot_be_pinned_is_no_region), T(test_rereg_leaves_the_region_as_it_was),
-    T(test_creation_of_a_cq), T(test_creation_of_a_qp), T(test_transitions_that_are_refused),
-    T(test_the_current_state_can_be_a_condition),
+    T(test_what_cannot_be_pinned_is_no_region), T(test_a_large_region_needs_all_its_pages),
+    T(test_rereg_leaves_the_region_as_it_was), T(test_creation_of_a_cq), T(test_creation_of_a_qp),
+    T(test_transitions_that_are_refused), T(test_the_current_state_can_be_a_condition),
     T(test_time_passes_while_an_address_is_looked_for), T(test_query_gives_back_what_was_set),
     T(test_the_path_of_a_qp), T(test_every_value_has_a_name), T(test_rates_there_and_back))

@@ -22,8 +22,10 @@ static bool queues_allocate_parts(const size_t *sizes, size_t count, void **ret_
 	at = bytes ? util_zalloc(bytes) : NULL;
 	if (bytes && !at)
 		return false;
-	for (size_t i = 0; i < count; at += (sizes[i++] + 7) / 8 * 8)
+	for (size_t i = 0; i < count; i++) {
 		ret_parts[i] = at;
+		at = at ? at + (sizes[i] + 7) / 8 * 8 : NULL;
+	}
 	return true;
 }
 

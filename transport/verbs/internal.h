@@ -163,7 +163,8 @@ struct vrb_device *vrb_device_create(const struct vrb_backend *backend, void *se
 void vrb_device_destroy(struct vrb_device *device);
 
 /* Whether the process may read [@addr, @addr + @length), which does not wrap, and where it @writes,
- * write it: 0 or -EFAULT. Touches none of it. Where the system does not tell, all is well. */
+ * write it: 0 or -EFAULT. Changes none of it; pages of a small one may be made. Where the system
+ * does not tell, all is well. */
 int vrb_mapped_check(uint64_t addr, uint64_t length, bool writes);
 
 /* The data path; reached through ibv_context.ops. */
