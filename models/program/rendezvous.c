@@ -225,14 +225,29 @@ static struct note *rendezvous_join(struct rendezvous *rendezvous, struct reques
 	return note;
 }
 
-/* The order of requests within a window is not seen: the earliest put wins, and only when all are
- * joined is anyone woken. */
+/* The oldest first: of what a host puts at one instant, the first stays. */
+static void put_in_order(struct request **list)
+{
+	struct request *ordered = NULL;
+
+	while (*list) {
+		struct request *request = *list;
+
+		*list = request->next;
+		request->next = ordered;
+		ordered = request;
+	}
+	*list = ordered;
+}
+
+/* The order in which hosts had their turns is not seen: the earliest put wins, and only when all
+ * are joined is anyone woken. */
 static __attribute__((noinline)) int join_all(struct rendezvous *rendezvous)
 {
 	struct note end = {0}, *touched = &end;
 
 	for (uint32_t i = 0; i < rendezvous->thread_count; i++)
-		while (rendezvous->requests[i]) {
+		for (put_in_order(&rendezvous->requests[i]); rendezvous->requests[i];) {
 			struct request *request = rendezvous->requests[i];
 
 			touched = rendezvous_join(rendezvous, request, touched);

@@ -17,7 +17,8 @@ struct rendezvous *rendezvous_create(struct sim *sim, uint32_t thread_count, ps_
 void rendezvous_destroy(struct rendezvous *rendezvous); /* NULL allowed */
 
 /* Within a window, by @task of a host that @th runs. -ENOMEM. A key that is put twice keeps what
- * was put first: the earlier time, then the smaller host name. */
+ * was put first: the earlier time, then the host with the smaller number, a hash of its name, then
+ * the earlier call. */
 int rendezvous_put(struct rendezvous *rendezvous, struct sim_thread *th, uint64_t host_id,
 		   const char *key, const void *bytes, size_t length, ps_t now);
 /* Visible at @now: its length, the first of it copied to @ret_bytes; -ENOENT otherwise, and

@@ -108,6 +108,18 @@ static void test_at_one_instant_the_smaller_host_wins(void **state)
 	}
 }
 
+static void test_of_one_host_at_one_instant_the_first_call_wins(void **state)
+{
+	(void)state;
+	set_up_threads(2);
+	put(1, 3, "first", 6);
+	put(1, 3, "second", 6);
+	put(1, 3, "third", 6);
+	assert_int_equal(rendezvous_between(rendezvous()), 0);
+	assert_visible("first", 20000006);
+	world_close(&world);
+}
+
 static void test_lengths(void **state)
 {
 	char got[4] = "...";
@@ -192,5 +204,6 @@ static void test_who_waits_goes_on_when_it_is_visible(void **state)
 }
 
 RUN(T(test_visible_one_delay_later), T(test_windows_are_no_longer_than_the_delay),
-    T(test_the_first_put_stays), T(test_at_one_instant_the_smaller_host_wins), T(test_lengths),
+    T(test_the_first_put_stays), T(test_at_one_instant_the_smaller_host_wins),
+    T(test_of_one_host_at_one_instant_the_first_call_wins), T(test_lengths),
     T(test_who_waits_goes_on_when_it_is_visible))
