@@ -31,6 +31,9 @@ struct work {
 	bool pairs;	   /* flows from one host to another share a queue pair */
 	ps_t load_until; /* on the 320 hosts of the HPCC authors, a load instead of one flow each */
 	uint32_t leaves; /* with as many spines and 16 hosts each, the load is on these */
+	uint32_t rails;	 /* of as many adapters of 16 machines each, with two spines, the load on
+			    them */
+	bool bus;	 /* between adapters and memory: 5 ns there, 5 ns back */
 	enum cables cables;
 	ps_t until; /* the run ends then, whatever is under way; 0: with the last flow */
 };
@@ -38,6 +41,9 @@ struct work {
 #define LIVE (10 * PS_US)
 #define LEAF_SPINE(short_ones)                                                                     \
 	.mtu = 4096, .dcqcn = true, .leaves = 4, .cables = (short_ones),                           \
+	.load_until = 1500 * PS_US, .until = 1500 * PS_US
+#define RAILS(short_ones)                                                                          \
+	.mtu = 4096, .dcqcn = true, .rails = 8, .cables = (short_ones),                            \
 	.load_until = 1500 * PS_US, .until = 1500 * PS_US
 
 /* The parameters are those of docs/performance.md. */
@@ -67,7 +73,20 @@ static const struct work works[] = {
 	{.name = "W7s", LEAF_SPINE(ONE_BETWEEN_SWITCHES)},
 	{.name = "W7r", LEAF_SPINE(RACKS)},
 	{.name = "W7a", LEAF_SPINE(ALL_SHORT)},
+	{.name = "W7d", LEAF_SPINE(ALL_LONG), .bus = true},
+	{.name = "W8", RAILS(ALL_LONG)},
+	{.name = "W8a", RAILS(ALL_SHORT)},
 };
+
+static ps_t bus_delay(const struct host_bus *bus, const struct host *host,
+		      const struct hca_dma *dma, enum host_bus_leg leg)
+{
+	(void)bus, (void)host, (void)dma, (void)leg;
+	return 5 * PS_NS;
+}
+
+static const struct host_bus_ops bus_ops = {.name = "5 ns", .delay = bus_delay};
+static const struct host_bus near_memory = {.ops = &bus_ops, .tx_bytes = 32768};
 
 /* Preamble to gap around the payload, with a RETH. */
 static uint32_t wire_mtu(const struct work *work)
@@ -114,6 +133,7 @@ static struct host_params host_of(const struct work *work)
 		.flow_timeout = 14,
 		.flow_retries = 7,
 		.flow_pairs = work->pairs,
+		.bus = work->bus ? &near_memory : NULL,
 	};
 
 	return host;
@@ -225,12 +245,14 @@ static int make_topology(const struct work *work, struct topology *topology)
 		.edge = fabric,
 		.core = fabric,
 	};
-	const int ret =
-		work->leaves ? topology_leaf_spine(topology, work->leaves, work->leaves, 16, speed)
-		: work->load_until	       ? topology_clos(topology, &clos)
-		: work->streamed || work->live ? topology_star(topology, 128, speed)
-		: work->fan_out		       ? topology_star(topology, 17, speed)
-					       : topology_fat_tree(topology, work->k, speed);
+	const struct topology_rail rail = {16, work->rails, 16, 2, true};
+	const int ret = work->rails    ? topology_rail(topology, rail, speed)
+			: work->leaves ? topology_leaf_spine(topology, work->leaves, work->leaves,
+							     16, speed)
+			: work->load_until	       ? topology_clos(topology, &clos)
+			: work->streamed || work->live ? topology_star(topology, 128, speed)
+			: work->fan_out		       ? topology_star(topology, 17, speed)
+					: topology_fat_tree(topology, work->k, speed);
 
 	if (ret)
 		return ret;
@@ -250,15 +272,17 @@ static int run(const struct work *work, struct options options)
 		.xoff_bytes = work->is_static ? 15 * wire_mtu(work) : 0,
 		.resume_bytes = (work->is_static ? 3 : 2) * wire_mtu(work),
 	};
-	const struct ecn ecn =
-		work->leaves ? ecn_make(100000, 400000, 1, 5) : ecn_make(400000, 1600000, 1, 5);
+	const struct ecn ecn = work->leaves || work->rails ? ecn_make(100000, 400000, 1, 5)
+							   : ecn_make(400000, 1600000, 1, 5);
 	const struct fabric_params params = {
 		.seed = 1,
 		.thread_count = options.threads,
 		.packet_bytes_max = 1u << 30,
 		.oob_delay = 20 * PS_US,
 		.host = &host,
-		.switches = {.buffer_bytes = (work->load_until && !work->leaves ? 32u : 16u) << 20,
+		.switches = {.buffer_bytes =
+				     (work->load_until && !work->leaves && !work->rails ? 32u : 16u)
+				     << 20,
 			     .pfc = &pfc,
 			     .mtu_bytes = wire_mtu(work),
 			     .ecn = &ecn},
@@ -295,7 +319,7 @@ int main(int argc, char **argv)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
 	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|live|livep|W5|Q10|Q10k|W6|W6j|W7|W7h|"
-	      "W7s|W7r|W7a [--threads N] [--scale N]\n",
+	      "W7s|W7r|W7a|W7d|W8|W8a [--threads N] [--scale N]\n",
 	      stderr);
 	return 2;
 }

@@ -41,6 +41,9 @@ struct lane {
 struct host_dma {
 	struct request *oldest, *newest;
 	struct lane lanes[SIM_PRIORITIES_MAX];
+	/* Bit masks of lanes: with room for another packet; whose first packet has all its bytes.
+	 */
+	uint32_t open, ready;
 	uint32_t room;	  /* of each ring: no frame is shorter than FRAME_MIN */
 	uint32_t fetched; /* operations of the packet that is being decided: the newest ones */
 	struct waiting *memory;
@@ -126,6 +129,18 @@ static void write_bytes(struct host *host, const struct request *r)
 	host_note_placement(host, &r->dma);
 }
 
+/* Something of the lane of @priority has changed. */
+static void note_lane(struct host *host, uint32_t priority)
+{
+	struct host_dma *dma = host->dma;
+	const struct lane *lane = &dma->lanes[priority];
+	const uint32_t bit = 1u << priority;
+	const bool is_ready = lane->count > 0 && lane->ring[lane->first].fetches == 0;
+
+	dma->open = lane->bytes < host->params.bus->tx_bytes ? dma->open | bit : dma->open & ~bit;
+	dma->ready = is_ready ? dma->ready | bit : dma->ready & ~bit;
+}
+
 static void read_payload(struct host *host, const struct request *r)
 {
 	struct waiting *w = &host->dma->lanes[r->lane].ring[r->place];
@@ -195,6 +210,7 @@ static void came_back(struct host *host, struct request *r)
 {
 	if (r->dma.kind == HCA_DMA_FETCH) {
 		host->dma->lanes[r->lane].ring[r->place].fetches--;
+		note_lane(host, r->lane);
 		machine_dma_end(host, r);
 		return;
 	}
@@ -302,6 +318,7 @@ int host_dma_create(struct host *host)
 	dma->memory = util_calloc((size_t)dma->room * SIM_PRIORITIES_MAX, sizeof(*dma->memory));
 	for (uint32_t i = 0; dma->memory && i < SIM_PRIORITIES_MAX; i++)
 		dma->lanes[i].ring = dma->memory + (size_t)i * dma->room;
+	dma->open = (1u << SIM_PRIORITIES_MAX) - 1;
 	return dma->memory ? 0 : -ENOMEM;
 }
 
@@ -338,26 +355,12 @@ void host_dma_drain(struct host_dma *dma, struct packet_pools *pools)
 
 uint32_t host_dma_open(const struct host *host)
 {
-	const struct host_dma *dma = host->dma;
-	uint32_t open = 0;
-
-	for (uint32_t i = 0; i < SIM_PRIORITIES_MAX; i++)
-		if (dma->lanes[i].bytes < host->params.bus->tx_bytes)
-			open |= 1u << i;
-	return open;
+	return host->dma->open;
 }
 
 uint32_t host_dma_ready(const struct host *host)
 {
-	uint32_t ready = 0;
-
-	for (uint32_t i = 0; i < SIM_PRIORITIES_MAX; i++) {
-		const struct lane *lane = &host->dma->lanes[i];
-
-		if (lane->count > 0 && lane->ring[lane->first].fetches == 0)
-			ready |= 1u << i;
-	}
-	return ready;
+	return host->dma->ready;
 }
 
 void host_dma_keep(struct host *host, const struct sim_pkt *frame, const struct wire_path *path,
@@ -378,13 +381,15 @@ void host_dma_keep(struct host *host, const struct sim_pkt *frame, const struct 
 		r->lane = priority;
 		r->place = place;
 	}
+	note_lane(host, priority);
 }
 
 bool host_dma_take(struct host *host, uint32_t priorities, struct sim_pkt *ret_frame,
 		   struct wire_path *ret_path)
 {
 	struct host_dma *dma = host->dma;
-	struct lane *lane = &dma->lanes[31 - __builtin_clz(priorities)];
+	const uint32_t priority = 31 - __builtin_clz(priorities);
+	struct lane *lane = &dma->lanes[priority];
 	const struct waiting *w = &lane->ring[lane->first];
 
 	CHECK(lane->count > 0 && w->fetches == 0);
@@ -393,5 +398,6 @@ bool host_dma_take(struct host *host, uint32_t priorities, struct sim_pkt *ret_f
 	lane->first = (lane->first + 1) % dma->room;
 	lane->count--;
 	lane->bytes -= ret_frame->bytes;
+	note_lane(host, priority);
 	return hca_dma_start(host->hca, &w->ticket, host->now);
 }
