@@ -453,6 +453,18 @@ static void test_halves_that_cannot_be(void **state)
 	assert_int_equal(hca_qp_create(dev, &init, &qp), -EINVAL);
 }
 
+/* One request is left on @qp. */
+static void flush_and_destroy(struct hca_qp *qp, struct hca_cq *cq)
+{
+	struct hca_wc wc;
+
+	step(qp, HCA_QPS_ERR, ST, 0);
+	assert_int_equal(hca_cq_poll(cq, 1, &wc), 1);
+	assert_int_equal(wc.status, HCA_WC_WR_FLUSH_ERR);
+	step(qp, HCA_QPS_RESET, ST, 0);
+	hca_qp_destroy(dev, qp);
+}
+
 static void test_a_responder_alone(void **state)
 {
 	const struct hca_recv_wr recv = {.wr_id = 9};
@@ -489,11 +501,7 @@ static void test_a_responder_alone(void **state)
 	assert_int_equal(hca_qp_packets_retransmitted(qp), 0);
 	hca_device_move_epoch(dev, 0);
 	assert_int_equal(hca_qp_post_recv(dev, qp, &recv, 0), 0);
-	step(qp, HCA_QPS_ERR, ST, 0);
-	assert_int_equal(hca_cq_poll(init.recv_cq, 1, &wc), 1);
-	assert_int_equal(wc.status, HCA_WC_WR_FLUSH_ERR);
-	step(qp, HCA_QPS_RESET, ST, 0);
-	hca_qp_destroy(dev, qp);
+	flush_and_destroy(qp, init.recv_cq);
 }
 
 static void test_a_requester_alone(void **state)
@@ -527,11 +535,7 @@ static void test_a_requester_alone(void **state)
 	assert_int_equal(made.cap.send_depth, 4);
 	assert_int_equal(as.retry_cnt, 7);
 	assert_int_equal(hca_qp_post_send(dev, qp, &send, 0), 0);
-	step(qp, HCA_QPS_ERR, ST, 0);
-	assert_int_equal(hca_cq_poll(init.send_cq, 1, &wc), 1);
-	assert_int_equal(wc.status, HCA_WC_WR_FLUSH_ERR);
-	step(qp, HCA_QPS_RESET, ST, 0);
-	hca_qp_destroy(dev, qp);
+	flush_and_destroy(qp, init.send_cq);
 }
 
 /* Their memory is used again, and begins as new each time. */
