@@ -7,56 +7,29 @@
 
 #include <errno.h>
 
-enum { FRAME_MIN = 64 };
-
 /* An operation under way, in the bytes of a slab. */
-struct request {
+struct host_dma_request {
 	struct sim_local_event event;
 	struct hca_dma dma;
-	struct request *next, *prev; /* in the order in which they were handed over */
-	struct packet_slab *payload; /* of a placement; NULL: it has no bytes */
-	uint32_t blockers;	     /* what was handed over before and has to happen first */
-	uint32_t place;		     /* fetch: of its packet, in the ring of its lane */
-	uint8_t lane;
-	uint8_t leg;   /* enum host_bus_leg */
-	bool arrived;  /* is at the memory, but for blockers */
-	bool released; /* the region is gone, and what there was to do is done */
-	uint64_t word; /* atomic: what was there, then what is to be there */
+	struct host_dma_request *next, *prev; /* in the order in which they were handed over */
+	struct packet_slab *payload;	      /* of a placement; NULL: it has no bytes */
+	struct tx_packet *packet;	      /* fetch: whose */
+	uint32_t blockers; /* what was handed over before and has to happen first */
+	uint8_t leg;	   /* enum host_bus_leg */
+	bool arrived;	   /* is at the memory, but for blockers */
+	bool released;	   /* the region is gone, and what there was to do is done */
+	uint64_t word;	   /* atomic: what was there, then what is to be there */
 };
-_Static_assert(sizeof(struct request) <= 256, "the least MTU");
-
-struct waiting { /* a packet */
-	struct sim_pkt frame;
-	struct wire_path path;
-	struct hca_dma_ticket ticket;
-	uint32_t fetches; /* that have not come */
-};
-
-struct lane {
-	struct waiting *ring;
-	uint32_t first, count;
-	uint64_t bytes;
-};
-
-struct host_dma {
-	struct request *oldest, *newest;
-	struct lane lanes[SIM_PRIORITIES_MAX];
-	/* Bit masks of lanes: with room for another packet; whose first packet has all its bytes.
-	 */
-	uint32_t open, ready;
-	uint32_t room;	  /* of each ring: no frame is shorter than FRAME_MIN */
-	uint32_t fetched; /* operations of the packet that is being decided: the newest ones */
-	struct waiting *memory;
-};
+_Static_assert(sizeof(struct host_dma_request) <= 256, "the least MTU");
 
 /* ---- what is under way ---- */
 
-static struct packet_slab *slab_of(struct request *r)
+static struct packet_slab *slab_of(struct host_dma_request *r)
 {
 	return container_of((uint8_t *)r, struct packet_slab, bytes[0]);
 }
 
-static void machine_dma_append(struct host_dma *dma, struct request *r)
+static void machine_dma_append(struct host_dma *dma, struct host_dma_request *r)
 {
 	r->next = NULL;
 	r->prev = dma->newest;
@@ -64,7 +37,7 @@ static void machine_dma_append(struct host_dma *dma, struct request *r)
 	dma->newest = r;
 }
 
-static void machine_dma_take_out(struct host_dma *dma, struct request *r)
+static void machine_dma_take_out(struct host_dma *dma, struct host_dma_request *r)
 {
 	*(r->prev ? &r->prev->next : &dma->oldest) = r->next;
 	*(r->next ? &r->next->prev : &dma->newest) = r->prev;
@@ -95,18 +68,26 @@ static bool blocks(const struct hca_dma *a, const struct hca_dma *b)
 	return (is_write(a) || is_write(b)) && touch_same_bytes(a, b);
 }
 
-static void set_off(struct host *host, struct request *r, enum host_bus_leg leg)
+static ps_t bus_delay(const struct host *host, const struct hca_dma *dma, enum host_bus_leg leg)
 {
-	const struct host_bus *bus = host->params.bus;
-	const uint64_t words[] = {r->dma.sequence, leg};
-
-	r->leg = (uint8_t)leg;
-	r->event.key = util_hash_words((struct util_key){.k0 = 11}, words, 2);
-	sim_local_schedule(&host->local, &r->event,
-			   host->now + bus->ops->delay(bus, host, &r->dma, leg));
+	return host->params.bus->ops->delay(host->params.bus, host, dma, leg);
 }
 
-static void machine_dma_end(struct host *host, struct request *r)
+/* @r is at the other end of the bus at @at. */
+static void machine_dma_arrive(struct host *host, struct host_dma_request *r, enum host_bus_leg leg,
+			       ps_t at)
+{
+	r->leg = (uint8_t)leg;
+	r->event.key = (r->dma.sequence << 2 | leg) * 0x9e3779b97f4a7c15u;
+	sim_local_schedule(&host->local, &r->event, at);
+}
+
+static void set_off(struct host *host, struct host_dma_request *r, enum host_bus_leg leg)
+{
+	machine_dma_arrive(host, r, leg, host->now + bus_delay(host, &r->dma, leg));
+}
+
+static void machine_dma_end(struct host *host, struct host_dma_request *r)
 {
 	machine_dma_take_out(host->dma, r);
 	if (r->payload)
@@ -116,7 +97,7 @@ static void machine_dma_end(struct host *host, struct request *r)
 
 /* ---- at the memory ---- */
 
-static void write_bytes(struct host *host, const struct request *r)
+static void write_bytes(struct host *host, const struct host_dma_request *r)
 {
 	const uint8_t *word = (const void *)&r->word;
 
@@ -129,27 +110,13 @@ static void write_bytes(struct host *host, const struct request *r)
 	host_note_placement(host, &r->dma);
 }
 
-/* Something of the lane of @priority has changed. */
-static void note_lane(struct host *host, uint32_t priority)
+static void read_payload(const struct host_dma_request *r)
 {
-	struct host_dma *dma = host->dma;
-	const struct lane *lane = &dma->lanes[priority];
-	const uint32_t bit = 1u << priority;
-	const bool is_ready = lane->count > 0 && lane->ring[lane->first].fetches == 0;
+	struct packet_slab *slab;
 
-	dma->open = lane->bytes < host->params.bus->tx_bytes ? dma->open | bit : dma->open & ~bit;
-	dma->ready = is_ready ? dma->ready | bit : dma->ready & ~bit;
-}
-
-static void read_payload(struct host *host, const struct request *r)
-{
-	struct waiting *w = &host->dma->lanes[r->lane].ring[r->place];
-	struct packet_slab *slab = packet_slab_of(&w->frame);
-	struct wire_pkt pkt;
-
-	packet_unpack(&w->frame, &pkt);
-	if (r->released || pkt.synthetic)
+	if (r->released || r->dma.by_reference)
 		return;
+	slab = packet_slab_of(&r->packet->frame);
 	if (r->dma.synthetic)
 		wire_pattern_bytes(wire_pattern(r->dma.stream, r->dma.offset),
 				   slab->bytes + r->dma.at, r->dma.length);
@@ -157,7 +124,7 @@ static void read_payload(struct host *host, const struct request *r)
 		hca_mem_host_read(r->dma.address, slab->bytes + r->dma.at, r->dma.length);
 }
 
-static void machine_dma_read_word(struct request *r)
+static void machine_dma_read_word(struct host_dma_request *r)
 {
 	uint8_t *word = (void *)&r->word;
 
@@ -171,19 +138,19 @@ static void machine_dma_read_word(struct request *r)
 }
 
 /* What waited for @r only is not held any more. */
-static void unblock(const struct request *r)
+static void unblock(const struct host_dma_request *r)
 {
-	for (struct request *later = r->next; later; later = later->next)
+	for (struct host_dma_request *later = r->next; later; later = later->next)
 		later->blockers -= blocks(&r->dma, &later->dma);
 }
 
 /* It is at the memory, and nothing is in its way. */
-static void machine_dma_act(struct host *host, struct request *r)
+static void machine_dma_act(struct host *host, struct host_dma_request *r)
 {
 	r->arrived = false;
 	switch ((enum hca_dma_kind)r->dma.kind) {
 	case HCA_DMA_FETCH:
-		read_payload(host, r);
+		read_payload(r);
 		unblock(r);
 		set_off(host, r, HOST_BUS_BACK);
 		return;
@@ -206,11 +173,10 @@ static void machine_dma_act(struct host *host, struct request *r)
 	machine_dma_end(host, r);
 }
 
-static void came_back(struct host *host, struct request *r)
+static void came_back(struct host *host, struct host_dma_request *r)
 {
 	if (r->dma.kind == HCA_DMA_FETCH) {
-		host->dma->lanes[r->lane].ring[r->place].fetches--;
-		note_lane(host, r->lane);
+		tx_buffer_fetched(&host->dma->tx, r->packet);
 		machine_dma_end(host, r);
 		return;
 	}
@@ -220,7 +186,7 @@ static void came_back(struct host *host, struct request *r)
 
 static void machine_dma_on_event(struct sim_local_event *event, void *context)
 {
-	struct request *r = container_of(event, struct request, event);
+	struct host_dma_request *r = container_of(event, struct host_dma_request, event);
 	struct host *host = context;
 
 	if (r->leg == HOST_BUS_BACK) {
@@ -239,9 +205,111 @@ static void machine_dma_on_event(struct sim_local_event *event, void *context)
 	}
 }
 
+/* ---- what takes no event ---- */
+
+static const struct host_dma_known *known_place(const struct host_dma *dma, uint32_t i)
+{
+	return &dma->known[(dma->known_first + i) % HOST_DMA_KNOWN];
+}
+
+bool host_dma_tell(struct host *host, ps_t until)
+{
+	struct host_dma *dma = host->dma;
+	const bool somebody_waits = host->placement_waiters > 0;
+
+	while (dma->known_count > 0 && known_place(dma, 0)->at <= until) {
+		const struct host_dma_known *k = known_place(dma, 0);
+
+		host->now = k->at;
+		dma->known_first = (dma->known_first + 1) % HOST_DMA_KNOWN;
+		dma->known_count--;
+		host_note_pattern(host, k->stream, k->offset, k->length, k->at);
+		if (somebody_waits)
+			return true;
+	}
+	return false;
+}
+
+/* The region is about to go: what is on its way into it has happened. */
+static void tell_region(struct host *host, uint32_t region)
+{
+	struct host_dma *dma = host->dma;
+	const uint32_t count = dma->known_count;
+
+	dma->known_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct host_dma_known k = *known_place(dma, i);
+
+		if (k.region == region)
+			host_note_pattern(host, k.stream, k.offset, k.length, host->now);
+		else
+			dma->known[(dma->known_first + dma->known_count++) % HOST_DMA_KNOWN] = k;
+	}
+}
+
+/* Nothing that is under way and takes an event holds @dma up. */
+static bool nothing_blocks(const struct host_dma *all, const struct hca_dma *dma)
+{
+	for (const struct host_dma_request *e = all->oldest; e; e = e->next)
+		if ((e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE) &&
+		    blocks(&e->dma, dma))
+			return false;
+	return true;
+}
+
+/* Whether all that is to be known of @dma is known. */
+static bool is_known(struct host *host, const struct hca_dma *dma)
+{
+	struct host_dma *all = host->dma;
+	struct tx_packet *packet = all->tx.spare; /* that is being decided */
+	ps_t at;
+
+	if (dma->fenced || !dma->synthetic)
+		return false;
+	if (dma->kind == HCA_DMA_FETCH) {
+		if (!dma->by_reference)
+			return false;
+		at = host->now + bus_delay(host, dma, HOST_BUS_THERE) +
+		     bus_delay(host, dma, HOST_BUS_BACK);
+		packet->ready_at = at > packet->ready_at ? at : packet->ready_at;
+		return true;
+	}
+	at = host->now + bus_delay(host, dma, HOST_BUS_THERE);
+	if (all->known_count == HOST_DMA_KNOWN ||
+	    (all->known_count > 0 && known_place(all, all->known_count - 1)->at > at) ||
+	    !nothing_blocks(all, dma))
+		return false;
+	all->known[(all->known_first + all->known_count++) % HOST_DMA_KNOWN] =
+		(struct host_dma_known){.at = at,
+					.stream = dma->stream,
+					.offset = dma->offset,
+					.length = dma->length,
+					.region = dma->region,
+					.qpn = dma->qpn};
+	return true;
+}
+
+/* The last of those that hold @dma up and whose time is known has happened. */
+static ps_t known_before(const struct host_dma *all, const struct hca_dma *dma)
+{
+	ps_t at = 0;
+
+	for (uint32_t i = 0; i < all->known_count; i++) {
+		const struct host_dma_known *k = known_place(all, i);
+		const struct hca_dma place = {.kind = HCA_DMA_PLACE,
+					      .synthetic = true,
+					      .region = k->region,
+					      .qpn = k->qpn};
+
+		if (blocks(&place, dma))
+			at = k->at;
+	}
+	return at;
+}
+
 /* ---- the seam ---- */
 
-static bool take_bytes(struct host *host, struct request *r, const uint8_t *bytes)
+static bool take_bytes(struct host *host, struct host_dma_request *r, const uint8_t *bytes)
 {
 	if (!bytes)
 		return true;
@@ -252,14 +320,14 @@ static bool take_bytes(struct host *host, struct request *r, const uint8_t *byte
 	return true;
 }
 
-static void machine_dma_hand(void *world, const struct hca_dma *dma, const uint8_t *bytes)
+static void hand_unknown(struct host *host, const struct hca_dma *dma, const uint8_t *bytes)
 {
-	struct host *host = world;
 	struct packet_slab *slab = packet_slab_get(host->th);
-	struct request *r = slab ? (void *)slab->bytes : NULL;
+	struct host_dma_request *r = slab ? (void *)slab->bytes : NULL;
+	ps_t at, before;
 
 	if (r)
-		*r = (struct request){
+		*r = (struct host_dma_request){
 			.dma = *dma,
 			.event = {.phase = SIM_LOCAL_ARRIVAL, .fn = machine_dma_on_event}};
 	if (!r || !take_bytes(host, r, bytes)) {
@@ -268,12 +336,25 @@ static void machine_dma_hand(void *world, const struct hca_dma *dma, const uint8
 		host_give_up(host);
 		return;
 	}
-	for (const struct request *e = host->dma->oldest; e; e = e->next)
+	for (const struct host_dma_request *e = host->dma->oldest; e; e = e->next)
 		if (e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE)
 			r->blockers += blocks(&e->dma, dma);
 	machine_dma_append(host->dma, r);
-	host->dma->fetched += dma->kind == HCA_DMA_FETCH;
-	set_off(host, r, HOST_BUS_THERE);
+	if (dma->kind == HCA_DMA_FETCH) {
+		r->packet = host->dma->tx.spare;
+		r->packet->fetches++;
+	}
+	at = host->now + bus_delay(host, dma, HOST_BUS_THERE);
+	before = known_before(host->dma, dma);
+	machine_dma_arrive(host, r, HOST_BUS_THERE, at > before ? at : before);
+}
+
+static void machine_dma_hand(void *world, const struct hca_dma *dma, const uint8_t *bytes)
+{
+	struct host *host = world;
+
+	if (!is_known(host, dma))
+		hand_unknown(host, dma, bytes);
 }
 
 /* What is left to do with a region's bytes happens now, in its order; all else goes its way. */
@@ -281,11 +362,12 @@ static void machine_dma_release(void *world, uint32_t region)
 {
 	struct host *host = world;
 
-	for (struct request *r = host->dma->oldest; r; r = r->next) {
+	tell_region(host, region);
+	for (struct host_dma_request *r = host->dma->oldest; r; r = r->next) {
 		if (r->dma.region != region || r->dma.kind == HCA_DMA_COMPLETE)
 			continue;
 		if (r->dma.kind == HCA_DMA_FETCH && r->leg == HOST_BUS_THERE) {
-			read_payload(host, r);
+			read_payload(r);
 		} else if (r->dma.kind == HCA_DMA_ATOMIC && r->leg != HOST_BUS_AGAIN) {
 			uint64_t original;
 
@@ -305,28 +387,22 @@ static void machine_dma_release(void *world, uint32_t region)
 const struct hca_dma_ops host_dma_ops = {
 	.name = "host", .hand = machine_dma_hand, .release = machine_dma_release};
 
-/* ---- the transmit buffer ---- */
+/* ---- the host's ---- */
 
 int host_dma_create(struct host *host)
 {
-	struct host_dma *dma = util_calloc(1, sizeof(*dma));
-
-	host->dma = dma;
-	if (!dma)
+	host->dma = util_calloc(1, sizeof(*host->dma));
+	if (!host->dma)
 		return -ENOMEM;
-	dma->room = host->params.bus->tx_bytes / FRAME_MIN + 1;
-	dma->memory = util_calloc((size_t)dma->room * SIM_PRIORITIES_MAX, sizeof(*dma->memory));
-	for (uint32_t i = 0; dma->memory && i < SIM_PRIORITIES_MAX; i++)
-		dma->lanes[i].ring = dma->memory + (size_t)i * dma->room;
-	dma->open = (1u << SIM_PRIORITIES_MAX) - 1;
-	return dma->memory ? 0 : -ENOMEM;
+	tx_buffer_init(&host->dma->tx, host->params.bus->tx_bytes);
+	return 0;
 }
 
 void host_dma_destroy(struct host_dma *dma)
 {
 	if (!dma)
 		return;
-	util_free(dma->memory);
+	tx_buffer_fini(&dma->tx);
 	util_free(dma);
 }
 
@@ -338,66 +414,19 @@ static void return_slab(struct packet_pools *pools, struct packet_slab *slab)
 
 void host_dma_drain(struct host_dma *dma, struct packet_pools *pools)
 {
-	for (uint32_t i = 0; dma && i < SIM_PRIORITIES_MAX; i++) {
-		struct lane *lane = &dma->lanes[i];
+	if (!dma)
+		return;
+	for (uint32_t i = 0; i < SIM_PRIORITIES_MAX; i++) {
+		const struct tx_packet *packet = dma->tx.lanes[i].first;
 
-		for (; lane->count > 0; lane->count--, lane->first = (lane->first + 1) % dma->room)
-			return_slab(pools, packet_slab_of(&lane->ring[lane->first].frame));
+		for (; packet; packet = packet->next)
+			return_slab(pools, packet_slab_of(&packet->frame));
 	}
-	while (dma && dma->oldest) {
-		struct request *r = dma->oldest;
+	while (dma->oldest) {
+		struct host_dma_request *r = dma->oldest;
 
 		machine_dma_take_out(dma, r);
 		return_slab(pools, r->payload);
 		packet_slab_return(pools, slab_of(r));
 	}
-}
-
-uint32_t host_dma_open(const struct host *host)
-{
-	return host->dma->open;
-}
-
-uint32_t host_dma_ready(const struct host *host)
-{
-	return host->dma->ready;
-}
-
-void host_dma_keep(struct host *host, const struct sim_pkt *frame, const struct wire_path *path,
-		   const struct hca_dma_ticket *ticket)
-{
-	struct host_dma *dma = host->dma;
-	const uint8_t priority = host_priority(host, frame);
-	struct lane *lane = &dma->lanes[priority];
-	const uint32_t place = (lane->first + lane->count) % dma->room;
-	struct request *r = dma->newest;
-
-	CHECK(lane->count < dma->room);
-	lane->ring[place] = (struct waiting){*frame, *path, *ticket, dma->fetched};
-	lane->count++;
-	lane->bytes += frame->bytes;
-	for (; dma->fetched > 0; dma->fetched--, r = r->prev) {
-		CHECK(r && r->dma.kind == HCA_DMA_FETCH);
-		r->lane = priority;
-		r->place = place;
-	}
-	note_lane(host, priority);
-}
-
-bool host_dma_take(struct host *host, uint32_t priorities, struct sim_pkt *ret_frame,
-		   struct wire_path *ret_path)
-{
-	struct host_dma *dma = host->dma;
-	const uint32_t priority = 31 - __builtin_clz(priorities);
-	struct lane *lane = &dma->lanes[priority];
-	const struct waiting *w = &lane->ring[lane->first];
-
-	CHECK(lane->count > 0 && w->fetches == 0);
-	*ret_frame = w->frame;
-	*ret_path = w->path;
-	lane->first = (lane->first + 1) % dma->room;
-	lane->count--;
-	lane->bytes -= ret_frame->bytes;
-	note_lane(host, priority);
-	return hca_dma_start(host->hca, &w->ticket, host->now);
 }

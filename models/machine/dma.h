@@ -3,22 +3,20 @@
 #define MODELS_HOST_DMA_H
 
 /* The memory side of a host whose adapter reaches memory over a bus: keeps what is under way
- * between the two, in the order that transport/hca/dma.h promises, and the packets that wait for
- * their bytes and for the port. How long anything takes is the bus's to say. A host without a bus
- * has none of this.
+ * between the two, in the order that transport/hca/dma.h promises. Packets wait for their bytes in
+ * the transmit buffer (models/machine/tx_buffer.h). How long anything takes is the bus's to say. A
+ * host without a bus has none of this.
  *
- * The transmit buffer has a share for each priority: packets are decided as long as those of their
- * priority that wait take less than it, so that one that is paused does not stop the others. Within
- * a priority packets leave in the order in which they were decided.
- *
- * Everything that is under way takes a slab of the packets' memory, and its bytes another one. */
+ * Memory without bytes (synthetic) is never read or written: all that can be seen of it is when
+ * something has happened. Where nothing older can hold such an operation up, that time is known as
+ * soon as it is handed over, and it costs no event: a fetch by reference is a time in its packet, a
+ * placement is one of the few that are told in their order as time passes them. Everything else
+ * takes a slab of the packets' memory while it is under way, and its bytes another one. */
+#include "models/machine/tx_buffer.h"
 #include "sim/local.h"
-#include "sim/packet.h"
 #include "transport/hca/dma.h"
-#include "transport/wire/path.h"
 
 struct host;
-struct host_dma; /* opaque */
 struct packet_pools;
 
 /* Ways between adapter and memory. A fetch goes there and back, a placement and a completion only
@@ -29,7 +27,8 @@ struct host_bus;
 struct host_bus_ops {
 	const char *name;
 	/* Of @dma, which @host hands over now, on that way. A function of its arguments and of
-	 * model facts; from the thread that runs the host. */
+	 * model facts; from the thread that runs the host. Asked once for each way, of the later
+	 * ones at any time before. */
 	ps_t (*delay)(const struct host_bus *bus, const struct host *host,
 		      const struct hca_dma *dma, enum host_bus_leg leg);
 };
@@ -40,26 +39,38 @@ struct host_bus {
 	uint32_t tx_bytes; /* share of each priority in the transmit buffer, on the wire; > 0 */
 };
 
+/* A placement into memory without bytes, whose time is known. */
+struct host_dma_known {
+	ps_t at;
+	uint64_t stream, offset;
+	uint32_t length, region, qpn;
+};
+enum { HOST_DMA_KNOWN = 64 }; /* more than these take events */
+
+struct host_dma_request;
+struct host_dma {
+	struct tx_buffer tx;
+	struct host_dma_request *oldest, *newest; /* under way */
+	/* A ring, in the order of hand-over and of time. */
+	uint32_t known_first, known_count;
+	struct host_dma_known known[HOST_DMA_KNOWN];
+};
+
 extern const struct hca_dma_ops host_dma_ops; /* world: the host */
 
 /* The host has a bus. -ENOMEM. */
 int host_dma_create(struct host *host);
 void host_dma_destroy(struct host_dma *dma); /* NULL allowed */
-/* After the run: gives back what is under way. NULL allowed. */
+/* After the run: gives back what is under way and what waits. NULL allowed. */
 void host_dma_drain(struct host_dma *dma, struct packet_pools *pools);
 
-/* Priorities in which packets may be decided, and those whose first packet may start, as bit
- * masks. */
-uint32_t host_dma_open(const struct host *host);
-uint32_t host_dma_ready(const struct host *host);
-
-/* @frame was decided just now: it waits for the bytes that were fetched meanwhile. Its slab passes
- * along. */
-void host_dma_keep(struct host *host, const struct sim_pkt *frame, const struct wire_path *path,
-		   const struct hca_dma_ticket *ticket);
-/* The first packet of the highest of @priorities, which have one that is ready: whether it may
- * start. Its slab is the caller's either way. */
-bool host_dma_take(struct host *host, uint32_t priorities, struct sim_pkt *ret_frame,
-		   struct wire_path *ret_path);
+/* The first placement whose time is known happens then; PS_NEVER: there is none. */
+static inline ps_t host_dma_known_at(const struct host_dma *dma)
+{
+	return dma->known_count > 0 ? dma->known[dma->known_first].at : PS_NEVER;
+}
+/* Those until @until have happened. True: somebody who waits for memory to change has heard of one,
+ * and there may be something to do before @until. */
+bool host_dma_tell(struct host *host, ps_t until);
 
 #endif

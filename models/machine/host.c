@@ -23,6 +23,11 @@ static ps_t host_later(ps_t a, ps_t b)
 	return a > b ? a : b;
 }
 
+static ps_t host_earlier(ps_t a, ps_t b)
+{
+	return a < b ? a : b;
+}
+
 static void host_on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
 {
 	struct host *host = world;
@@ -98,17 +103,27 @@ static void host_on_place(void *world, const struct hca_mr *mr, uint64_t offset,
 			     now);
 }
 
+void host_note_pattern(struct host *host, uint64_t stream, uint64_t offset, uint32_t length,
+		       ps_t at)
+{
+	host->placed_bytes += length;
+	if (__builtin_expect(host->placement_waiters > 0, 0))
+		task_on_place(host, at);
+	placed_synthetic(host, stream, offset, length, at);
+}
+
 void host_note_placement(struct host *host, const struct hca_dma *dma)
 {
+	if (dma->synthetic) {
+		host_note_pattern(host, dma->stream, dma->offset, dma->length, host->now);
+		return;
+	}
 	host->placed_bytes += dma->length;
 	if (__builtin_expect(host->placement_waiters > 0, 0))
 		task_on_place(host, host->now);
-	if (dma->synthetic)
-		placed_synthetic(host, dma->stream, dma->offset, dma->length, host->now);
-	else
-		placed_bytes(host, dma->region, dma->offset, dma->length,
-			     fold_placed(hca_mem_host_at(dma->address), dma->length, dma->is_word),
-			     host->now);
+	placed_bytes(host, dma->region, dma->offset, dma->length,
+		     fold_placed(hca_mem_host_at(dma->address), dma->length, dma->is_word),
+		     host->now);
 }
 
 static void host_on_async(void *world, void *qp_owner, int event, ps_t now)
@@ -286,25 +301,32 @@ static void transmit(struct host *host, uint32_t priorities)
 
 /* ---- with a bus: a packet is decided, waits, and starts ---- */
 
-static __attribute__((cold)) void decide(struct host *host)
+/* False: none is, for what the adapter has to send now or for lack of memory. */
+static inline __attribute__((always_inline)) bool decide(struct host *host)
 {
-	struct hca_dma_ticket ticket;
-	struct sim_pkt frame = {0};
+	struct tx_buffer *buffer = &host->dma->tx;
+	struct tx_packet *packet = tx_buffer_next(buffer);
 	struct wire_pkt pkt;
 	struct hca_tx tx;
 
 	if (!host->room)
 		host->room = packet_slab_get(host->th);
-	if (!host->room) {
+	if (!host->room || !packet) {
 		host_give_up(host);
-		return;
+		return false;
 	}
 	pkt.payload = host->room->bytes;
-	if (!hca_dma_output(host->hca, host_dma_open(host), &pkt, &tx, &ticket, host->now))
-		return;
-	host_measure(host, &pkt);
-	fill_frame(host, &pkt, &tx, &frame);
-	host_dma_keep(host, &frame, tx.path, &ticket);
+	if (!hca_dma_output(host->hca, buffer->open, &pkt, &tx, &packet->ticket, host->now)) {
+		CHECK(packet->fetches == 0);
+		return false;
+	}
+	if (host->params.profile.ns3_headers)
+		host_measure(host, &pkt);
+	fill_frame(host, &pkt, &tx, &packet->frame);
+	if (host->tapped || host->params.through_wire)
+		packet->path = *tx.path;
+	tx_buffer_keep(buffer, tx.priority);
+	return host->now < host->th->until; /* or there was no memory for a fetch */
 }
 
 static void host_drop(struct host *host, const struct sim_pkt *frame)
@@ -315,53 +337,71 @@ static void host_drop(struct host *host, const struct sim_pkt *frame)
 		packet_slab_put(host->th, slab);
 }
 
-static __attribute__((cold)) void start_waiting(struct host *host, uint32_t priorities)
+static void start_waiting(struct host *host, uint32_t priorities)
 {
 	struct sim_pkt *frame = sim_frame_get(host->th);
-	struct wire_path path;
+	struct tx_packet *packet;
 	struct wire_pkt pkt;
 
 	if (!frame) {
 		host_give_up(host);
 		return;
 	}
-	if (!host_dma_take(host, priorities, frame, &path)) {
+	packet = tx_buffer_take(&host->dma->tx, priorities, host->now);
+	*frame = packet->frame;
+	if (!hca_dma_start(host->hca, &packet->ticket, host->now)) {
 		host_drop(host, frame);
 		sim_frame_put(host->th, frame);
 		return;
 	}
-	if (host->params.through_wire) {
+	if (__builtin_expect(host->params.through_wire, false)) {
 		packet_unpack(frame, &pkt);
-		through_wire(host, &path, frame->ecn, host_priority(host, frame), &pkt);
+		through_wire(host, &packet->path, frame->ecn, packet->priority, &pkt);
 		packet_pack(&pkt, packet_slab_of(frame), frame);
 	}
-	start(host, frame, &path, host_priority(host, frame));
+	start(host, frame, &packet->path, packet->priority);
 }
 
 /* When the next of both is due. */
-static __attribute__((cold)) ps_t bus_start_at(const struct host *host, uint32_t priorities)
+static inline ps_t bus_start_at(const struct host *host, uint32_t priorities)
 {
 	const struct sim_port *port = host->node.ports;
+	const struct tx_buffer *buffer = &host->dma->tx;
+	ps_t at;
 
-	if (hca_next_at(host->hca, host_dma_open(host)) == 0)
+	if (hca_next_at(host->hca, buffer->open) == 0)
 		return host->now;
 	if (host->control_count)
 		return host_later(host->now, port->free_at);
-	if (host_dma_ready(host) & priorities)
-		return host_later(host_later(host->now, port->free_at), host->loop_open_at);
-	return PS_NEVER;
+	at = tx_buffer_ready_at(buffer, priorities);
+	if (at == PS_NEVER)
+		return at;
+	return host_later(host_later(host_later(at, host->now), port->free_at), host->loop_open_at);
 }
 
 static void transmit_control(struct host *host);
 
-static __attribute__((cold)) void bus_transmit(struct host *host, uint32_t priorities)
+/* Decides what there is room for; starts one frame, if the port is free; and decides what has room
+ * now. */
+static void bus_transmit(struct host *host, uint32_t priorities)
 {
-	if (hca_next_at(host->hca, host_dma_open(host)) == 0)
-		decide(host);
-	else if (host->control_count)
-		transmit_control(host);
-	else
-		start_waiting(host, host_dma_ready(host) & priorities);
+	const struct sim_port *port = host->node.ports;
+	const struct tx_buffer *buffer = &host->dma->tx;
+
+	for (bool starts = true;; starts = false) {
+		while (hca_next_at(host->hca, buffer->open) == 0)
+			if (!decide(host))
+				return;
+		if (!starts || port->free_at > host->now)
+			return;
+		if (host->control_count)
+			transmit_control(host);
+		else if (host->loop_open_at <= host->now &&
+			 tx_buffer_ready_at(buffer, priorities) <= host->now)
+			start_waiting(host, priorities);
+		else
+			return;
+	}
 }
 
 /* What its receiver has to know of how a packet with @slab came; only datagrams tell. */
@@ -507,9 +547,13 @@ static inline __attribute__((always_inline)) void run(struct sim_thread *th, str
 
 	host->th = th;
 	for (;;) {
-		const struct due due =
-			look_ahead(host, i < count ? arrivals[i]->at : PS_NEVER, has_bus);
+		struct due due = look_ahead(host, i < count ? arrivals[i]->at : PS_NEVER, has_bus);
 
+		if (has_bus && host->dma->known_count > 0) {
+			if (host_dma_tell(host, host_earlier(due.at, th->until - 1)))
+				continue;
+			due.at = host_earlier(due.at, host_dma_known_at(host->dma));
+		}
 		if (due.at >= th->until) {
 			if (due.at != PS_NEVER)
 				host_ask(host, due.at);
@@ -548,7 +592,9 @@ static void host_run_with_bus(struct sim_thread *th, struct sim_node *node,
 
 ps_t host_due_at(const struct host *host)
 {
-	return look_ahead(host, PS_NEVER, host->dma != NULL).at;
+	const ps_t at = look_ahead(host, PS_NEVER, host->dma != NULL).at;
+
+	return host->dma ? host_earlier(at, host_dma_known_at(host->dma)) : at;
 }
 
 void host_play(struct host *host, struct sim_thread *th, struct sim_pkt *const *arrivals,

@@ -171,6 +171,9 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 void host_give_up(struct host *host);
 /* Bytes of @dma are in memory now, and seen. */
 void host_note_placement(struct host *host, const struct hca_dma *dma);
+/* The same of memory without bytes, at @at. */
+void host_note_pattern(struct host *host, uint64_t stream, uint64_t offset, uint32_t length,
+		       ps_t at);
 
 /* A data frame has come: to the adapter with it. Its slab comes home. */
 void host_deliver(struct host *host, const struct sim_pkt *frame);

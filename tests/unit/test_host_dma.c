@@ -27,7 +27,9 @@ struct end { /* a host */
 	struct host_client client;
 	struct sim_local_event event;
 	uint32_t completions;
-	bool was_there; /* what @looks_at was waited for, at the last completion */
+	ps_t completed_at;     /* the last of them */
+	uint64_t placed_bytes; /* then */
+	bool was_there;	       /* what @looks_at was waited for, at the last completion */
 	const uint8_t *looks_at;
 };
 
@@ -52,8 +54,9 @@ static void on_completion(struct host_client *client, ps_t now)
 {
 	struct end *e = container_of(client, struct end, client);
 
-	(void)now;
 	e->completions++;
+	e->completed_at = now;
+	e->placed_bytes = e->host->placed_bytes;
 	e->was_there = e->looks_at && *e->looks_at == 'x';
 }
 
@@ -355,6 +358,105 @@ static void test_what_is_under_way_happens_before_its_region_goes(void **state)
 	world_close(&world);
 }
 
+static struct hca_mr *region_without_bytes(struct end *e)
+{
+	const struct hca_mr_params params = {.ops = &hca_mem_synthetic,
+					     .access = 15,
+					     .iova = 4 * IOVA,
+					     .length = ROOM,
+					     .stream = 7};
+	struct hca_mr *mr = NULL;
+
+	assert_int_equal(hca_mr_create(e->host->hca, e->pd, &params, &mr), 0);
+	return mr;
+}
+
+struct times {
+	ps_t sent_at, received_at;
+};
+
+/* A SEND of three packets. Neither end is told before its bytes are where they belong. */
+static struct times send_three(bool has_bytes, ps_t first)
+{
+	struct hca_sge from, to;
+	struct hca_qp *qp, *peer;
+	struct times times;
+
+	open_ends(2);
+	first_delay = first;
+	peer = make(&ends[1], &ends[0], 0x200, 0x100, 0);
+	qp = make(&ends[0], &ends[1], 0x100, 0x200, 0);
+	from = (struct hca_sge){.addr = IOVA, .length = 12288, .lkey = ends[0].mr->lkey};
+	to = (struct hca_sge){.addr = IOVA, .length = 12288, .lkey = ends[1].mr->lkey};
+	if (!has_bytes) {
+		from.addr = to.addr = 4 * IOVA;
+		from.lkey = region_without_bytes(&ends[0])->lkey;
+		to.lkey = region_without_bytes(&ends[1])->lkey;
+	}
+	assert_int_equal(hca_qp_post_recv(ends[1].host->hca, peer,
+					  &(struct hca_recv_wr){.sge = &to, .sge_count = 1}, 0),
+			 0);
+	assert_int_equal(
+		hca_qp_post_send(
+			ends[0].host->hca, qp,
+			&(struct hca_send_wr){.opcode = HCA_WR_SEND, .sge = &from, .sge_count = 1},
+			0),
+		0);
+	world_run(&world);
+	assert_int_equal(ends[0].completions, 1);
+	assert_int_equal(ends[1].completions, 1);
+	assert_int_equal(ends[1].placed_bytes, 12288);
+	times = (struct times){ends[0].completed_at, ends[1].completed_at};
+	world_close(&world);
+	return times;
+}
+
+/* Of memory without bytes times are known in advance; they are the same. Where the first placement
+ * takes 20 us and the others 2, all are there when the first is; where it takes none, 2 us after
+ * the last packet. */
+static void test_memory_without_bytes_takes_as_long(void **state)
+{
+	static const ps_t firsts[] = {0, 2 * PS_US, 20 * PS_US};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct times bytes = send_three(true, firsts[i]);
+		const struct times none = send_three(false, firsts[i]);
+
+		assert_int_equal(bytes.sent_at, none.sent_at);
+		assert_int_equal(bytes.received_at, none.received_at);
+		assert_true(bytes.received_at > 2 * PS_US + firsts[i]);
+	}
+}
+
+static void deregister_without_bytes(struct sim_local_event *event, void *context)
+{
+	struct end *e = container_of(event, struct end, event);
+
+	(void)context;
+	assert_int_equal(e->host->placed_bytes, 0);
+	assert_int_equal(hca_mr_destroy(e->host->hca, e->other), 0);
+	assert_int_equal(e->host->placed_bytes, 64);
+}
+
+static void test_what_is_known_to_come_happens_before_its_region_goes(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	qp = join(&ends[0], &ends[1], 0, 0);
+	ends[1].other = region_without_bytes(&ends[1]);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 64, 4 * IOVA, ends[1].other->rkey);
+	ends[1].event = (struct sim_local_event){
+		.key = 77, .phase = SIM_LOCAL_PROGRAM, .fn = deregister_without_bytes};
+	sim_local_schedule(&ends[1].host->local, &ends[1].event, 3 * PS_US);
+	world_run(&world);
+	assert_int_equal(ends[1].host->placed_bytes, 64);
+	assert_int_equal(ends[0].completions, 1);
+	world_close(&world);
+}
+
 /* A slab more each time, and never enough. */
 static void test_the_run_ends_where_memory_does(void **state)
 {
@@ -394,4 +496,6 @@ RUN(T(test_a_paused_priority_stops_no_other), T(test_memory_is_read_when_the_rea
     T(test_a_completion_is_behind_its_data), T(test_an_ack_does_not_wait_for_memory),
     T(test_a_read_waits_for_the_write_before_it), T(test_last_bytes_are_placed_last),
     T(test_an_atomic_holds_its_word), T(test_what_is_under_way_happens_before_its_region_goes),
+    T(test_memory_without_bytes_takes_as_long),
+    T(test_what_is_known_to_come_happens_before_its_region_goes),
     T(test_the_run_ends_where_memory_does), T(test_no_memory_for_a_host))

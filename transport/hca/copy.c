@@ -10,7 +10,7 @@ bool hca_fetch_part(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t o
 {
 	if (!qp->dev->dma)
 		return mr->ops->read(mr, offset, pkt->payload + at, length);
-	hca_dma_fetch(qp, mr, offset, length, at, fenced);
+	hca_dma_fetch(qp, mr, offset, length, at, fenced, false);
 	return true;
 }
 
@@ -20,6 +20,8 @@ bool hca_fetch_moved(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t 
 	if (mr->ops == &hca_mem_synthetic) {
 		pkt->synthetic = true;
 		pkt->pattern = wire_pattern(mr->stream, offset);
+		hca_dma_fetch(qp, mr, offset, length, 0, fenced, true);
+		return true;
 	}
 	return hca_fetch_part(qp, mr, offset, length, 0, fenced, pkt);
 }
@@ -95,8 +97,9 @@ bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t don
 	return gather(qp, wqe, done, length, pkt);
 }
 
-__attribute__((cold)) bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe,
-					    uint32_t done, uint32_t length, struct wire_pkt *pkt)
+__attribute__((noinline)) bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe,
+						uint32_t done, uint32_t length,
+						struct wire_pkt *pkt)
 {
 	return gather(qp, wqe, done, length, pkt);
 }
@@ -124,26 +127,38 @@ static bool is_word(const struct wire_pkt *pkt, uint32_t length)
 	return pkt->opcode == WIRE_ATOMIC_ACKNOWLEDGE && length == sizeof(uint64_t);
 }
 
-/* What goes into memory without bytes is only compared, and that needs no bus. */
-static __attribute__((cold)) void place_by_dma(struct hca_qp *qp, struct hca_mr *mr,
-					       uint64_t offset, const struct wire_pkt *pkt,
-					       uint32_t from, uint32_t length)
+/* Bytes that are only said, into memory that has some. */
+static __attribute__((noinline)) void place_made(struct hca_qp *qp, struct hca_mr *mr,
+						 uint64_t offset, uint64_t pattern, uint32_t length)
 {
-	const bool keeps_bytes = mr->ops != &hca_mem_synthetic;
-	const uint64_t pattern = pkt->synthetic ? wire_pattern_add(pkt->pattern, from) : 0;
-	const uint8_t *bytes = pkt->synthetic ? NULL : pkt->payload + from;
 	uint8_t made[WIRE_MTU_MAX];
 
-	if (keeps_bytes && pkt->synthetic) {
-		wire_pattern_bytes(pattern, made, length);
-		bytes = made;
-	} else if (!keeps_bytes && bytes) {
-		mr->ops->write(mr, offset, bytes, length);
-		bytes = NULL;
-	} else if (!keeps_bytes && pattern != wire_pattern(mr->stream, offset)) {
-		place_pattern(mr, offset, pattern, length);
+	wire_pattern_bytes(pattern, made, length);
+	hca_dma_place(qp, mr, offset, length, made, false);
+}
+
+/* What goes into memory without bytes is only compared, and that needs no bus. */
+static inline void place_by_dma(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset,
+				const struct wire_pkt *pkt, uint32_t from, uint32_t length)
+{
+	const bool keeps_bytes = mr->ops != &hca_mem_synthetic;
+
+	if (!pkt->synthetic) {
+		const uint8_t *bytes = pkt->payload + from;
+
+		if (!keeps_bytes)
+			mr->ops->write(mr, offset, bytes, length);
+		hca_dma_place(qp, mr, offset, length, keeps_bytes ? bytes : NULL,
+			      is_word(pkt, length));
+		return;
 	}
-	hca_dma_place(qp, mr, offset, length, bytes, is_word(pkt, length));
+	if (keeps_bytes) {
+		place_made(qp, mr, offset, wire_pattern_add(pkt->pattern, from), length);
+		return;
+	}
+	if (wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset))
+		place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
+	hca_dma_place(qp, mr, offset, length, NULL, false);
 }
 
 static bool place_moved(struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,

@@ -28,12 +28,13 @@ static struct hca_dma touch(const struct hca_qp *qp, enum hca_dma_kind kind,
 }
 
 void hca_dma_fetch(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
-		   uint32_t length, uint32_t at, bool fenced)
+		   uint32_t length, uint32_t at, bool fenced, bool by_reference)
 {
 	struct hca_dma dma = touch(qp, HCA_DMA_FETCH, mr, offset, length);
 
 	dma.at = at;
 	dma.fenced = fenced;
+	dma.by_reference = by_reference;
 	hca_dma_hand(qp->dev, &dma, NULL);
 }
 

@@ -57,8 +57,9 @@ struct hca_dma {
 	bool synthetic; /* the region has no bytes: they are a function of (stream, offset) */
 	bool is_word;	/* what is placed is one number of 8 bytes in this machine's byte order */
 	bool is_swap;	/* atomic: compare and swap; else fetch and add */
-	uint32_t cqn;	/* complete: the queue's number */
-	uint32_t psn;	/* atomic: of its request */
+	bool by_reference; /* fetch, synthetic: the packet carries (stream, offset) instead */
+	uint32_t cqn;	   /* complete: the queue's number */
+	uint32_t psn;	   /* atomic: of its request */
 	/* The bytes: all kinds but complete. */
 	uint32_t region;  /* struct hca_mr, number */
 	uint64_t address; /* as its owner gave it to hca_mr_create(), and ... */

@@ -375,7 +375,7 @@ struct hca_device {
 	uint32_t psn_window, ack_every; /* as in the profile */
 	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
 	bool selective, restarts, takes_rtt;
-	bool full_path;	     /* selective, metered, headers of ns-3, or a memory side */
+	bool full_path;	     /* selective, metered, or headers of ns-3 */
 	uint8_t request_ecn; /* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
@@ -460,7 +460,7 @@ static inline bool hca_fetch(const struct hca_qp *qp, const struct hca_mr *mr, u
 
 /* dma.c; where there is a memory side */
 void hca_dma_fetch(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
-		   uint32_t length, uint32_t at, bool fenced);
+		   uint32_t length, uint32_t at, bool fenced, bool by_reference);
 void hca_dma_place(struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset, uint32_t length,
 		   const uint8_t *bytes, bool is_word);
 void hca_dma_read_word(struct hca_qp *qp, const struct hca_mr *mr, const struct wire_pkt *pkt);

@@ -347,8 +347,6 @@ static __attribute__((noinline, cold)) void look_closer(struct hca_qp *qp,
 	if (qp->dev->takes_rtt)
 		hca_rtt_sent(qp, pkt, is_new, now);
 	hca_sched_measure(qp->dev, pkt);
-	if (qp->dev->ticket) /* of one that was lost: nothing new */
-		qp->dev->ticket->end_psn = is_new ? qp->sq.next_psn : pkt->psn;
 }
 
 /* @is_ahead: the packet is only decided, and the timer counts from its start on the wire. */
@@ -360,6 +358,7 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 	const bool again = sq->exceptions;
 	const uint32_t high_psn = sq->high_psn;
 	uint32_t psn = sq->next_psn;
+	bool is_new;
 
 	if (again)
 		wqe = hca_recover_next(qp, &psn);
@@ -381,8 +380,11 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 		sq->rd_count += wqe->answered;
 		advance_next(qp, wqe, pkt);
 	}
+	is_new = wire_psn_diff(psn, high_psn) >= 0;
 	if (__builtin_expect(qp->dev->full_path, false))
-		look_closer(qp, wqe, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
+		look_closer(qp, wqe, pkt, is_new, now);
+	if (is_ahead) /* of one that was lost: nothing new */
+		qp->dev->ticket->end_psn = is_new ? sq->next_psn : pkt->psn;
 	paced(qp, pkt, tx, now);
 	if (!is_ahead && sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);
@@ -395,8 +397,8 @@ bool hca_requester_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	return output(qp, pkt, tx, false, now);
 }
 
-__attribute__((cold)) bool hca_requester_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt,
-						      struct hca_tx *tx, ps_t now)
+bool hca_requester_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx *tx,
+				ps_t now)
 {
 	return output(qp, pkt, tx, true, now);
 }

@@ -178,9 +178,8 @@ bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pk
 	return true;
 }
 
-__attribute__((cold)) bool hca_dma_output(struct hca_device *dev, uint32_t priorities,
-					  struct wire_pkt *pkt, struct hca_tx *ret_tx,
-					  struct hca_dma_ticket *ret_ticket, ps_t now)
+bool hca_dma_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
+		    struct hca_tx *ret_tx, struct hca_dma_ticket *ret_ticket, ps_t now)
 {
 	const struct hca_turn *turn;
 
