@@ -547,12 +547,14 @@ static inline __attribute__((always_inline)) void run(struct sim_thread *th, str
 
 	host->th = th;
 	for (;;) {
-		struct due due = look_ahead(host, i < count ? arrivals[i]->at : PS_NEVER, has_bus);
+		const struct due due =
+			look_ahead(host, i < count ? arrivals[i]->at : PS_NEVER, has_bus);
 
 		if (has_bus && host->dma->known_count > 0) {
 			if (host_dma_tell(host, host_earlier(due.at, th->until - 1)))
 				continue;
-			due.at = host_earlier(due.at, host_dma_known_at(host->dma));
+			if (due.at >= th->until && host->dma->known_count > 0)
+				host_ask(host, host_dma_known_at(host->dma));
 		}
 		if (due.at >= th->until) {
 			if (due.at != PS_NEVER)

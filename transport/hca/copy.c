@@ -97,9 +97,8 @@ bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t don
 	return gather(qp, wqe, done, length, pkt);
 }
 
-__attribute__((noinline)) bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe,
-						uint32_t done, uint32_t length,
-						struct wire_pkt *pkt)
+__attribute__((cold)) bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe,
+					    uint32_t done, uint32_t length, struct wire_pkt *pkt)
 {
 	return gather(qp, wqe, done, length, pkt);
 }
@@ -138,8 +137,9 @@ static __attribute__((noinline)) void place_made(struct hca_qp *qp, struct hca_m
 }
 
 /* What goes into memory without bytes is only compared, and that needs no bus. */
-static inline void place_by_dma(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset,
-				const struct wire_pkt *pkt, uint32_t from, uint32_t length)
+static __attribute__((noinline)) void place_by_dma(struct hca_qp *qp, struct hca_mr *mr,
+						   uint64_t offset, const struct wire_pkt *pkt,
+						   uint32_t from, uint32_t length)
 {
 	const bool keeps_bytes = mr->ops != &hca_mem_synthetic;
 

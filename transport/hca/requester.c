@@ -358,7 +358,6 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 	const bool again = sq->exceptions;
 	const uint32_t high_psn = sq->high_psn;
 	uint32_t psn = sq->next_psn;
-	bool is_new;
 
 	if (again)
 		wqe = hca_recover_next(qp, &psn);
@@ -380,11 +379,11 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 		sq->rd_count += wqe->answered;
 		advance_next(qp, wqe, pkt);
 	}
-	is_new = wire_psn_diff(psn, high_psn) >= 0;
 	if (__builtin_expect(qp->dev->full_path, false))
-		look_closer(qp, wqe, pkt, is_new, now);
+		look_closer(qp, wqe, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
 	if (is_ahead) /* of one that was lost: nothing new */
-		qp->dev->ticket->end_psn = is_new ? sq->next_psn : pkt->psn;
+		qp->dev->ticket->end_psn =
+			wire_psn_diff(psn, high_psn) >= 0 ? sq->next_psn : pkt->psn;
 	paced(qp, pkt, tx, now);
 	if (!is_ahead && sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);
