@@ -106,7 +106,7 @@ static void connect_qp(enum hca_qp_type type)
 	assert_int_equal(hca_qp_modify(dev, qp, &attr, is_rc ? TO_RTS : UC_TO_RTS, 0), 0);
 }
 
-static int setup(void **state)
+static int open_device(const struct cc_ops *cc, uint32_t ack_every)
 {
 	const struct hca_device_params params = {
 		.key = {1, 7},
@@ -115,9 +115,9 @@ static int setup(void **state)
 		.profile = {.line_rate_bps = 100000000000u,
 			    .mtu_max = MTU,
 			    .psn_window = 64,
-			    .ack_every = 64,
+			    .ack_every = ack_every,
 			    .ack_on_data_priority = true,
-			    .cc = &cc_none,
+			    .cc = cc,
 			    .qp_max = 8,
 			    .cq_max = 4,
 			    .mr_max = 8,
@@ -134,13 +134,18 @@ static int setup(void **state)
 					     .access = 15,
 					     .address = (uintptr_t)memory};
 
-	(void)state;
 	handed_count = wc_count = event_count = place_count = 0;
 	memset(room, '-', sizeof(room));
 	memset(memory, 'm', sizeof(memory));
 	dev = hca_device_create(&params);
 	return !dev || hca_pd_create(dev, &pd) || hca_cq_create(dev, 16, NULL, &cq) ||
 	       hca_mr_create(dev, pd, &region, &mr);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return open_device(&cc_none, 64);
 }
 
 static int teardown(void **state)
@@ -536,6 +541,65 @@ static void test_an_unreliable_send_fails_in_its_turn(void **state)
 	assert_int_equal(hca_qp_state_of(dev, QPN), HCA_QPS_SQE);
 }
 
+static ps_t heard_rtt;
+static uint32_t heard_count;
+
+static void begin(struct cc_flow *flow, const struct cc_params *params)
+{
+	(void)flow, (void)params;
+}
+
+static void advance(struct cc_flow *flow, const struct cc_params *params, ps_t now)
+{
+	(void)flow, (void)params, (void)now;
+}
+
+static void hear_ack(struct cc_flow *flow, const struct cc_params *params, const struct cc_ack *ack)
+{
+	(void)flow, (void)params;
+	heard_rtt = ack->rtt;
+	heard_count++;
+}
+
+/* Karn's rule: of a packet that was sent twice nobody knows which one the ACK is of. A round trip
+ * begins on the wire. */
+static void test_only_what_was_sent_once_gives_a_round_trip(void **state)
+{
+	static const struct cc_ops listener = {.name = "listener",
+					       .takes_acks = true,
+					       .init = begin,
+					       .advance = advance,
+					       .on_ack = hear_ack};
+	struct hca_dma_ticket ticket;
+
+	hca_device_destroy(dev);
+	assert_int_equal(open_device(&listener, 2), 0);
+	(void)state;
+	heard_count = 0;
+	connect_qp(HCA_QPT_RC);
+	post_bytes(HCA_WR_SEND, 4 * MTU);
+	for (uint32_t i = 0; i < 3; i++) { /* of which only the second asks for an ACK */
+		ticket = decided(0);
+		assert_true(ticket.ack_req == (i == 1));
+		assert_true(hca_dma_start(dev, &ticket, 0));
+	}
+	bring_nak(101, WIRE_NAK_PSN_SEQ, PS_US);
+	for (uint32_t i = 0; i < 2; i++) { /* and now the third */
+		ticket = decided(PS_US);
+		assert_true(ticket.again && ticket.ack_req == (i == 1));
+		assert_true(hca_dma_start(dev, &ticket, 2 * PS_US));
+	}
+	bring_nak(102, WIRE_SYN_ACK_UNLIMITED, 3 * PS_US);
+	assert_int_equal(heard_count, 1);
+	assert_int_equal(heard_rtt, 0);
+	ticket = decided(3 * PS_US);
+	assert_true(ticket.ack_req && !ticket.again);
+	assert_true(hca_dma_start(dev, &ticket, 4 * PS_US));
+	bring_nak(103, WIRE_SYN_ACK_UNLIMITED, 11 * PS_US);
+	assert_int_equal(heard_count, 2);
+	assert_int_equal(heard_rtt, 7 * PS_US);
+}
+
 static void test_memory_is_let_go_before_its_region_is(void **state)
 {
 	(void)state;
@@ -559,4 +623,6 @@ RUN(S(test_a_packet_is_decided_and_its_bytes_are_asked_for),
     S(test_the_word_of_an_atomic_whose_connection_is_no_more),
     S(test_an_unreliable_send_is_done_when_it_starts),
     S(test_a_datagram_that_is_none_is_done_in_its_turn),
-    S(test_an_unreliable_send_fails_in_its_turn), S(test_memory_is_let_go_before_its_region_is))
+    S(test_an_unreliable_send_fails_in_its_turn),
+    S(test_only_what_was_sent_once_gives_a_round_trip),
+    S(test_memory_is_let_go_before_its_region_is))
