@@ -12,7 +12,10 @@ struct scenario_block { /* one item of the list */
 	struct scenario_hash hash;
 	struct traffic_flow flow; /* what all have in common */
 	ps_t spread, every;
-	uint64_t repeat, size; /* of a file: once */
+	uint64_t repeat, size;	     /* of a file: once */
+	uint32_t load_num, load_den; /* of a load: 0: none said */
+	ps_t until;
+	enum { STREAM_AUTO, STREAM_ALWAYS, STREAM_NEVER } stream;
 	bool on_rails;	/* of a pattern: over machines, once for each adapter that they have */
 	uint32_t rails; /* so often: 1, or what the machines have */
 	uint32_t class_index;
@@ -22,14 +25,14 @@ struct scenario_block { /* one item of the list */
 
 /* Reports what was found under a key of the block; @node: that of the key, NULL: there is none. */
 void scenario_block_refuse(const struct scenario_block *b, const struct yaml_node *node,
-			   const char *key, const char *found, const char *expected);
-/* Keys (to NULL) that would have no effect. */
-void scenario_block_refuse_keys(struct scenario_block *b, const char *const *keys,
-				const char *expected);
+			   enum scenario_key key, const char *found, const char *expected);
+/* Refuses the keys that would have no effect, being those of other forms. */
+void scenario_block_only_of(struct scenario_block *b, enum scenario_form form,
+			    const char *expected);
 /* The hosts that a key names; all where it is left out. For util_free(). */
-struct scenario_hosts scenario_block_hosts(struct scenario_block *b, const char *key);
+struct scenario_hosts scenario_block_hosts(struct scenario_block *b, enum scenario_key key);
 /* They are part of what the block says, unless they are @all. */
-void scenario_block_hash_hosts(struct scenario_block *b, const char *path,
+void scenario_block_hash_hosts(struct scenario_block *b, enum scenario_key key,
 			       const struct scenario_hosts *hosts, uint32_t all);
 /* Before any is made: so many pairs, each as often as the block repeats; false: reported. */
 bool scenario_block_fits(struct scenario_block *b, uint64_t pairs);

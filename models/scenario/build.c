@@ -57,8 +57,7 @@ static struct host_params build_host_of(const struct scenario *s,
 {
 	struct host_params params = {
 		.profile = profile_of(s),
-		.cost = strcmp(s->nic.profile, "none") == 0 ? host_cost_none()
-							    : host_cost_generic(),
+		.cost = s->nic.free_calls ? host_cost_none() : host_cost_generic(),
 		.coro_backend = CORO_STACK,
 		.loop_delay = s->nic.loop_delay,
 		.flow_timeout = s->nic.timeout,

@@ -15,10 +15,10 @@ const struct scenario_value *scenario_value_of(const struct yaml_node *node)
 	return node->meaning ? node->meaning : &none;
 }
 
-struct yaml_node *scenario_node(const struct yaml_node *map, const char *key)
+struct yaml_node *scenario_named(const struct yaml_node *map, const char *name)
 {
 	for (; map && map->kind == YAML_MAP; map = map->base) {
-		struct yaml_node *node = yaml_find(map, key);
+		struct yaml_node *node = yaml_find(map, name);
 
 		if (node)
 			return node;
@@ -26,9 +26,15 @@ struct yaml_node *scenario_node(const struct yaml_node *map, const char *key)
 	return NULL;
 }
 
-bool scenario_is_own(const struct yaml_node *map, const char *key)
+struct yaml_node *scenario_node(const struct yaml_node *map, enum scenario_key key)
 {
-	return map && map->kind == YAML_MAP && yaml_find(map, key);
+	return scenario_named(map, scenario_row_key(scenario_row_at(key)));
+}
+
+bool scenario_is_own(const struct yaml_node *map, enum scenario_key key)
+{
+	return map && map->kind == YAML_MAP &&
+	       yaml_find(map, scenario_row_key(scenario_row_at(key)));
 }
 
 void scenario_base(struct yaml_node *map, const struct yaml_node *base)
@@ -37,26 +43,46 @@ void scenario_base(struct yaml_node *map, const struct yaml_node *base)
 		return;
 	map->base = base;
 	for (struct yaml_node *node = map->child; node; node = node->next)
-		if (scenario_node(base, node->key))
-			scenario_base(node, scenario_node(base, node->key));
+		if (scenario_named(base, node->key))
+			scenario_base(node, scenario_named(base, node->key));
 }
 
-bool scenario_has(const struct yaml_node *map, const char *key)
+bool scenario_has(const struct yaml_node *map, enum scenario_key key)
 {
 	return scenario_node(map, key) != NULL;
 }
 
-struct scenario_value scenario_get(const struct yaml_node *map, const char *path)
+struct scenario_value scenario_get(const struct yaml_node *map, enum scenario_key key)
 {
-	const struct scenario_row *row = scenario_row(path);
-	const struct yaml_node *node;
+	const struct yaml_node *node = scenario_node(map, key);
 
-	CHECK(row);
-	node = scenario_node(map, scenario_row_key(row));
-	return node && node->meaning ? *scenario_value_of(node) : scenario_value_unset(row);
+	return node && node->meaning ? *scenario_value_of(node)
+				     : scenario_value_unset(scenario_row_at(key));
 }
 
-char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, const char *key,
+void scenario_put(const struct yaml_node *map, enum scenario_key of, bool said_only, void *into)
+{
+	struct bad_text text;
+	const char *inside = scenario_inside(of, &text);
+
+	for (uint32_t i = 0; i < scenario_row_count(); i++) {
+		const struct scenario_row *row = scenario_row_at(i);
+		struct scenario_value value;
+		bool said;
+
+		if (row->place.bytes == 0 || !scenario_row_in(row, inside))
+			continue;
+		said = scenario_has(map, (enum scenario_key)i);
+		if (said_only && !said)
+			continue;
+		value = scenario_get(map, (enum scenario_key)i);
+		if (!said && !row->unset)
+			value.number = row->left_out;
+		scenario_row_put(row, &value, into);
+	}
+}
+
+char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, enum scenario_key key,
 		    const char *unset)
 {
 	const struct yaml_node *node = scenario_node(map, key);
@@ -65,13 +91,27 @@ char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, cons
 	return text ? scenario_copy(r, text) : NULL;
 }
 
-const char *scenario_shown(struct bad_text *text, const struct yaml_node *map, const char *path)
+static const char *numbered(struct bad_text *text, const struct yaml_node *map, const char *path)
 {
 	const char *close = strchr(path, ']');
 
 	if (!close)
 		return bad_text(text, "%s", path);
 	return bad_text(text, "%.*s%u%s", (int)(close - path), path, map->place, close);
+}
+
+const char *scenario_shown(struct bad_text *text, const struct yaml_node *map,
+			   enum scenario_key key)
+{
+	return numbered(text, map, scenario_path(key));
+}
+
+const char *scenario_shown_map(struct bad_text *text, const struct yaml_node *map,
+			       enum scenario_key of)
+{
+	struct bad_text inside;
+
+	return numbered(text, map, scenario_inside(of, &inside));
 }
 
 const char *scenario_content(struct bad_text *text, const struct yaml_node *node)
@@ -84,12 +124,12 @@ const char *scenario_content(struct bad_text *text, const struct yaml_node *node
 }
 
 void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
-		     const struct yaml_node *node, const char *map_path, const char *expected)
+		     const struct yaml_node *node, enum scenario_key of, const char *expected)
 {
-	struct bad_text shown, key, found;
+	struct bad_text place, key, found;
 
-	scenario_shown(&shown, map, map_path);
-	bad(r->errors, &node->at, bad_text(&key, "%.100s.%.100s", shown.text, node->key),
+	scenario_shown_map(&place, map, of);
+	bad(r->errors, &node->at, bad_text(&key, "%.100s.%.100s", place.text, node->key),
 	    scenario_content(&found, node), expected);
 }
 
@@ -291,9 +331,9 @@ static void check_map(struct scenario_reader *r, struct yaml_node *map, struct h
 	}
 }
 
-void scenario_check_part(struct scenario_reader *r, struct yaml_node *map, const char *path)
+void scenario_check_part(struct scenario_reader *r, struct yaml_node *map, enum scenario_key of)
 {
-	check_map(r, map, (struct here){path, path});
+	check_map(r, map, (struct here){scenario_path(of), scenario_path(of)});
 }
 
 void scenario_check(struct scenario_reader *r)

@@ -87,6 +87,9 @@ static void add_scalars(struct scenario_reader *r, struct scenario_hash *hash,
 	}
 }
 
+static void hash_inside(struct scenario_reader *r, struct scenario_hash *hash,
+			const struct yaml_node *map, const char *path);
+
 static void add_block(struct scenario_reader *r, struct scenario_hash *hash,
 		      const struct scenario_row *row, const struct yaml_node *map)
 {
@@ -94,7 +97,7 @@ static void add_block(struct scenario_reader *r, struct scenario_hash *hash,
 
 	if (row->block)
 		scenario_hash_words(r, hash, row->path, here, 1);
-	scenario_hash_map(r, hash, map, row->path);
+	hash_inside(r, hash, map, row->path);
 }
 
 /* Its entries in any order. */
@@ -107,13 +110,13 @@ static void add_list(struct scenario_reader *r, struct scenario_hash *hash,
 	for (const struct yaml_node *node = list->child; node; node = node->next) {
 		struct scenario_hash entry = {0};
 
-		scenario_hash_map(r, &entry, node, path.text);
+		hash_inside(r, &entry, node, path.text);
 		scenario_hash_add(r, hash, scenario_hash_end(&entry));
 	}
 }
 
-void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
-		       const struct yaml_node *map, const char *path)
+static void hash_inside(struct scenario_reader *r, struct scenario_hash *hash,
+			const struct yaml_node *map, const char *path)
 {
 	const struct yaml_node *node = map && map->kind == YAML_MAP ? map->child : NULL;
 
@@ -136,4 +139,12 @@ void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
 		else
 			add_scalar(r, hash, row, node);
 	}
+}
+
+void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
+		       const struct yaml_node *map, enum scenario_key of)
+{
+	struct bad_text inside;
+
+	hash_inside(r, hash, map, scenario_inside(of, &inside));
 }

@@ -34,34 +34,43 @@ struct scenario_reader {
 
 /* Every key known, every value good; attaches the values to the nodes. */
 void scenario_check(struct scenario_reader *r);
-/* The same of a map from elsewhere that stands for the one at @path. */
-void scenario_check_part(struct scenario_reader *r, struct yaml_node *map, const char *path);
+/* The same of a map from elsewhere that stands for that of the key @of. */
+void scenario_check_part(struct scenario_reader *r, struct yaml_node *map, enum scenario_key of);
 /* --set KEY=VALUE, @number from 1, into the tree. */
 void scenario_set(struct scenario_reader *r, const char *set, uint32_t number);
 
-/* The value of the key at @path ("switch.ecn.kmin") in @map (the node of "switch.ecn"; NULL: not
- * there), or what holds where it is left out. */
-struct scenario_value scenario_get(const struct yaml_node *map, const char *path);
-bool scenario_has(const struct yaml_node *map, const char *key);
+/* Puts the value of each key right inside of @of whose row has a place there in the structure
+ * @into: what @map (NULL: not there) says, or what holds where it is left out; @said_only: that
+ * stays as it is. */
+void scenario_put(const struct yaml_node *map, enum scenario_key of, bool said_only, void *into);
+/* The value of a key in @map, or what holds where it is left out: for keys without a place. */
+struct scenario_value scenario_get(const struct yaml_node *map, enum scenario_key key);
+bool scenario_has(const struct yaml_node *map, enum scenario_key key);
 /* The node of a key of @map; NULL: none, or @map is NULL. */
-struct yaml_node *scenario_node(const struct yaml_node *map, const char *key);
+struct yaml_node *scenario_node(const struct yaml_node *map, enum scenario_key key);
+struct yaml_node *scenario_named(const struct yaml_node *map, const char *name);
 /* Whether @key is in @map itself, not in its base. */
-bool scenario_is_own(const struct yaml_node *map, const char *key);
+bool scenario_is_own(const struct yaml_node *map, enum scenario_key key);
 /* From now on the keys of @base, a map or NULL, hold where they are not in @map; and so on, map by
  * map. */
 void scenario_base(struct yaml_node *map, const struct yaml_node *base);
 /* Its text, copied; @unset (may be NULL) where it is left out. */
-char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, const char *key,
+char *scenario_text(struct scenario_reader *r, const struct yaml_node *map, enum scenario_key key,
 		    const char *unset);
 const struct scenario_value *scenario_value_of(const struct yaml_node *node);
 
-/* "traffic[2].size" for "traffic[].size" and the map that is traffic[2]. */
-const char *scenario_shown(struct bad_text *text, const struct yaml_node *map, const char *path);
+/* "traffic[2].size" for KEY_TRAFFIC_SIZE and the map that is traffic[2]. */
+const char *scenario_shown(struct bad_text *text, const struct yaml_node *map,
+			   enum scenario_key key);
+/* "traffic[2]" for KEY_TRAFFIC and that map. */
+const char *scenario_shown_map(struct bad_text *text, const struct yaml_node *map,
+			       enum scenario_key of);
 /* What a node holds, in a few words. */
 const char *scenario_content(struct bad_text *text, const struct yaml_node *node);
-/* Reports that @node, a key of @map (@map_path in the table), is of no use there. */
+/* Reports that @node, a key of @map, which is that of the key @of or in its list, is of no use
+ * there. */
 void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
-		     const struct yaml_node *node, const char *map_path, const char *expected);
+		     const struct yaml_node *node, enum scenario_key of, const char *expected);
 
 /* ---- scenario_names.c ---- */
 
@@ -92,9 +101,9 @@ void scenario_free_profiles(struct scenario_reader *r);
 void scenario_read_topology(struct scenario_reader *r);
 /* scenario_kinds.c: a topology of a kind. -ENOMEM. */
 int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map);
-/* Of the topology: keys that would have no effect, being none of @keys (to NULL), are errors. */
+/* Of the topology: keys that would have no effect, since @kind has them not, are errors. */
 void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
-			 const char *const *keys, const char *expected);
+			 enum scenario_kind kind, const char *expected);
 void scenario_read_nic(struct scenario_reader *r);
 /* After the switches, whose latencies they need: the longest round trip, and what goes by it. */
 void scenario_read_windows(struct scenario_reader *r);
@@ -127,10 +136,10 @@ void scenario_hash_add(struct scenario_reader *r, struct scenario_hash *hash, ui
 /* One key with its value, as words. */
 void scenario_hash_words(struct scenario_reader *r, struct scenario_hash *hash, const char *path,
 			 const uint64_t *words, size_t count);
-/* Every value in @map (of the table's @path) that is not what holds anyway; neither names of hosts
- * nor files, which count by what they mean. */
+/* Every value in @map (that of the key @of, or in its list) that is not what holds anyway; neither
+ * names of hosts nor files, which count by what they mean. */
 void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
-		       const struct yaml_node *map, const char *path);
+		       const struct yaml_node *map, enum scenario_key of);
 /* Of all parts, in any order; empties it. */
 uint64_t scenario_hash_end(struct scenario_hash *hash);
 

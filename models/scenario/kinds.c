@@ -1,82 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario/internal.h"
 
-#include <string.h>
-
 /* Topologies that a few numbers describe. Each reader returns -ENOMEM, or 0 whether it has made one
  * or said why not. */
 
-enum kind {
-	STAR,
-	LEAF_SPINE,
-	FAT_TREE,
-	CLOS,
-	RAIL,
-	DUMBBELL,
-	TORUS,
-	DRAGONFLY,
-	FULL_MESH,
-	KINDS,
-};
-
-static const char *const keys_of_kind[KINDS][11] = {
-	[STAR] = {"kind", "nics", "hosts", "host_rate", "delay"},
-	[LEAF_SPINE] = {"kind", "nics", "leaves", "spines", "hosts_per_leaf", "oversubscription",
-			"host_rate", "fabric_rate", "delay"},
-	[FAT_TREE] = {"kind", "nics", "k", "host_rate", "fabric_rate", "delay"},
-	[CLOS] = {"kind", "nics", "pods", "leaves", "spines", "cores", "hosts_per_leaf",
-		  "host_rate", "fabric_rate", "delay"},
-	[RAIL] = {"kind", "nics", "servers", "rails", "servers_per_unit", "spines",
-		  "oversubscription", "host_rate", "fabric_rate", "delay"},
-	[DUMBBELL] = {"kind", "nics", "hosts_per_switch", "host_rate", "fabric_rate", "delay"},
-	[TORUS] = {"kind", "nics", "dims", "hosts_per_switch", "host_rate", "fabric_rate", "delay"},
-	[DRAGONFLY] = {"kind", "nics", "a", "p", "h", "groups", "host_rate", "fabric_rate",
-		       "delay"},
-	[FULL_MESH] = {"kind", "nics", "switches", "hosts_per_switch", "host_rate", "fabric_rate",
-		       "delay"},
-};
-
 void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
-			 const char *const *keys, const char *expected)
+			 enum scenario_kind kind, const char *expected)
 {
 	for (const struct yaml_node *node = map->child; node; node = node->next) {
-		bool known = false;
+		struct bad_text path;
+		const struct scenario_row *row = scenario_row(
+			bad_text(&path, "%s.%s", scenario_path(KEY_TOPOLOGY), node->key));
 
-		for (const char *const *key = keys; *key; key++)
-			known = known || strcmp(*key, node->key) == 0;
-		if (!known && scenario_has(map, node->key))
-			scenario_refuse(r, map, node, "topology", expected);
+		if (!row || !(row->of >> kind & 1))
+			scenario_refuse(r, map, node, KEY_TOPOLOGY, expected);
 	}
 }
 
 /* A count that the kind needs; 0: reported. */
-static uint32_t needed(struct scenario_reader *r, const struct yaml_node *map, const char *path)
+static uint32_t needed(struct scenario_reader *r, const struct yaml_node *map,
+		       enum scenario_key key)
 {
-	const struct scenario_row *row = scenario_row(path);
-	const struct yaml_node *node = yaml_find(map, scenario_row_key(row));
 	struct bad_text expected;
 
-	if (node)
-		return (uint32_t)scenario_get(map, path).number;
-	bad(r->errors, &map->at, path, "nothing", scenario_row_expects(row, &expected));
+	if (scenario_has(map, key))
+		return (uint32_t)scenario_get(map, key).number;
+	bad(r->errors, &map->at, scenario_path(key), "nothing",
+	    scenario_row_expects(scenario_row_at(key), &expected));
 	return 0;
 }
 
 /* One that has a default. */
-static uint32_t count_or(const struct yaml_node *map, const char *path, uint64_t unset)
+static uint32_t count_or(const struct yaml_node *map, enum scenario_key key, uint64_t unset)
 {
-	const struct scenario_row *row = scenario_row(path);
-
-	return (uint32_t)(yaml_find(map, scenario_row_key(row)) ? scenario_get(map, path).number
-								: unset);
+	return (uint32_t)(scenario_has(map, key) ? scenario_get(map, key).number : unset);
 }
 
 /* A key that takes names where there is no kind: how many; 0: reported. */
-static uint32_t how_many(struct scenario_reader *r, const struct yaml_node *map, const char *path,
-			 uint64_t most)
+static uint32_t how_many(struct scenario_reader *r, const struct yaml_node *map,
+			 enum scenario_key key, uint64_t most)
 {
-	const struct scenario_row row = {path, SCENARIO_COUNT, NULL, 1, most, NULL, .help = ""};
-	const struct yaml_node *node = yaml_find(map, scenario_row_key(&row));
+	const struct scenario_row row = {scenario_path(key), SCENARIO_COUNT, NULL, 1, most, NULL,
+					 .help = ""};
+	const struct yaml_node *node = scenario_node(map, key);
 	struct bad_text found = {"nothing"}, expected;
 	struct scenario_value value;
 
@@ -91,17 +57,16 @@ static uint32_t how_many(struct scenario_reader *r, const struct yaml_node *map,
 
 static struct topology_speed speed_of(const struct yaml_node *map)
 {
-	return (struct topology_speed){
-		.host_rate_bps = scenario_get(map, "topology.host_rate").number,
-		.fabric_rate_bps = scenario_get(map, "topology.fabric_rate").number,
-		.delay = scenario_get(map, "topology.delay").number,
-	};
+	struct topology_speed speed;
+
+	scenario_put(map, KEY_TOPOLOGY, false, &speed);
+	return speed;
 }
 
 /* Adapters a machine. */
 static uint32_t nics_of(const struct yaml_node *map)
 {
-	return (uint32_t)scenario_get(map, "topology.nics").number;
+	return (uint32_t)scenario_get(map, KEY_TOPOLOGY_NICS).number;
 }
 
 /* Before any of it is made. */
@@ -109,10 +74,10 @@ static bool fits(struct scenario_reader *r, const struct yaml_node *map, u128 ho
 {
 	struct bad_text found;
 
-	hosts *= scenario_get(map, "topology.kind").word == RAIL ? 1 : nics_of(map);
+	hosts *= scenario_get(map, KEY_TOPOLOGY_KIND).word == KIND_RAIL ? 1 : nics_of(map);
 	if (hosts <= 500000 && links <= 2000000)
 		return true;
-	bad(r->errors, &map->at, "topology",
+	bad(r->errors, &map->at, scenario_path(KEY_TOPOLOGY),
 	    hosts > UINT32_MAX || links > UINT32_MAX
 		    ? "more than 2^32 of them"
 		    : bad_text(&found, "%u hosts and %u links between switches", (uint32_t)hosts,
@@ -128,20 +93,20 @@ static bool fits(struct scenario_reader *r, const struct yaml_node *map, u128 ho
 static uint32_t spines_of(struct scenario_reader *r, const struct yaml_node *map, uint32_t hosts,
 			  struct topology_speed *speed)
 {
-	const struct yaml_node *node = scenario_node(map, "oversubscription");
-	const struct scenario_value over = scenario_get(map, "topology.oversubscription");
-	const bool has_spines = scenario_has(map, "spines");
+	const struct yaml_node *node = scenario_node(map, KEY_TOPOLOGY_OVERSUBSCRIPTION);
+	const struct scenario_value over = scenario_get(map, KEY_TOPOLOGY_OVERSUBSCRIPTION);
+	const bool has_spines = scenario_has(map, KEY_TOPOLOGY_SPINES);
 	const uint64_t up =
-		has_spines ? scenario_get(map, "topology.spines").number : speed->fabric_rate_bps;
+		has_spines ? scenario_get(map, KEY_TOPOLOGY_SPINES).number : speed->fabric_rate_bps;
 	const u128 share = (u128)hosts * speed->host_rate_bps * over.den;
 	struct bad_text found;
 
 	if (!node)
-		return needed(r, map, "topology.spines");
+		return needed(r, map, KEY_TOPOLOGY_SPINES);
 	if (!node->meaning || hosts == 0 || up == 0)
 		return 0; /* reported already */
-	if (has_spines && scenario_has(map, "fabric_rate")) {
-		scenario_refuse(r, map, node, "topology",
+	if (has_spines && scenario_has(map, KEY_TOPOLOGY_FABRIC_RATE)) {
+		scenario_refuse(r, map, node, KEY_TOPOLOGY,
 				"spines or fabric_rate beside it, not both");
 		return 0;
 	}
@@ -154,7 +119,7 @@ static uint32_t spines_of(struct scenario_reader *r, const struct yaml_node *map
 			speed->fabric_rate_bps = (uint64_t)whole;
 		return has_spines ? (uint32_t)up : (uint32_t)whole;
 	}
-	bad(r->errors, &node->at, "topology.oversubscription",
+	bad(r->errors, &node->at, scenario_path(KEY_TOPOLOGY_OVERSUBSCRIPTION),
 	    bad_text(&found, "%.32s for %u hosts a leaf", node->text, hosts),
 	    has_spines ? "a share that gives a rate of whole bits, 1Mbps to 10Tbps"
 		       : "a share that gives a whole number of spines, 1 to 16384");
@@ -163,8 +128,8 @@ static uint32_t spines_of(struct scenario_reader *r, const struct yaml_node *map
 
 static int read_leaf_spine(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const uint32_t leaves = needed(r, map, "topology.leaves");
-	const uint32_t hosts = needed(r, map, "topology.hosts_per_leaf");
+	const uint32_t leaves = needed(r, map, KEY_TOPOLOGY_LEAVES);
+	const uint32_t hosts = needed(r, map, KEY_TOPOLOGY_HOSTS_PER_LEAF);
 	struct topology_speed speed = speed_of(map);
 	const uint32_t spines = spines_of(r, map, hosts, &speed);
 
@@ -176,15 +141,15 @@ static int read_leaf_spine(struct scenario_reader *r, const struct yaml_node *ma
 
 static int read_fat_tree(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const uint32_t k = needed(r, map, "topology.k");
+	const uint32_t k = needed(r, map, KEY_TOPOLOGY_K);
 	struct bad_text found;
 
 	if (k == 0)
 		return 0;
 	if (k % 2 == 0)
 		return topology_fat_tree(&r->scenario->topology, k, speed_of(map));
-	bad(r->errors, &yaml_find(map, "k")->at, "topology.k", bad_text(&found, "%u", k),
-	    "an even number");
+	bad(r->errors, &scenario_node(map, KEY_TOPOLOGY_K)->at, scenario_path(KEY_TOPOLOGY_K),
+	    bad_text(&found, "%u", k), "an even number");
 	return 0;
 }
 
@@ -193,11 +158,11 @@ static int read_clos(struct scenario_reader *r, const struct yaml_node *map)
 	const struct topology_speed speed = speed_of(map);
 	const struct topology_tier fabric = {speed.fabric_rate_bps, speed.delay, 1};
 	const struct topology_clos clos = {
-		.pods = needed(r, map, "topology.pods"),
-		.edges = needed(r, map, "topology.leaves"),
-		.aggregations = needed(r, map, "topology.spines"),
-		.cores = needed(r, map, "topology.cores"),
-		.hosts_per_edge = needed(r, map, "topology.hosts_per_leaf"),
+		.pods = needed(r, map, KEY_TOPOLOGY_PODS),
+		.edges = needed(r, map, KEY_TOPOLOGY_LEAVES),
+		.aggregations = needed(r, map, KEY_TOPOLOGY_SPINES),
+		.cores = needed(r, map, KEY_TOPOLOGY_CORES),
+		.hosts_per_edge = needed(r, map, KEY_TOPOLOGY_HOSTS_PER_LEAF),
 		.host = {speed.host_rate_bps, speed.delay, 1},
 		.edge = fabric,
 		.core = fabric,
@@ -208,8 +173,9 @@ static int read_clos(struct scenario_reader *r, const struct yaml_node *map)
 	    clos.hosts_per_edge == 0)
 		return 0;
 	if (clos.cores % clos.aggregations != 0) {
-		bad(r->errors, &yaml_find(map, "cores")->at, "topology.cores",
-		    bad_text(&found, "%u", clos.cores), "a multiple of spines");
+		bad(r->errors, &scenario_node(map, KEY_TOPOLOGY_CORES)->at,
+		    scenario_path(KEY_TOPOLOGY_CORES), bad_text(&found, "%u", clos.cores),
+		    "a multiple of spines");
 		return 0;
 	}
 	if (!fits(r, map, (u128)clos.pods * clos.edges * clos.hosts_per_edge,
@@ -220,11 +186,11 @@ static int read_clos(struct scenario_reader *r, const struct yaml_node *map)
 
 static int read_rail(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const uint32_t servers = needed(r, map, "topology.servers");
+	const uint32_t servers = needed(r, map, KEY_TOPOLOGY_SERVERS);
 	struct topology_rail rail = {
 		.servers = servers,
-		.rails = needed(r, map, "topology.rails"),
-		.servers_per_unit = count_or(map, "topology.servers_per_unit", servers),
+		.rails = needed(r, map, KEY_TOPOLOGY_RAILS),
+		.servers_per_unit = count_or(map, KEY_TOPOLOGY_SERVERS_PER_UNIT, servers),
 		.machines = nics_of(map) > 1,
 	};
 	struct topology_speed speed = speed_of(map);
@@ -234,12 +200,13 @@ static int read_rail(struct scenario_reader *r, const struct yaml_node *map)
 	if (servers == 0 || rail.rails == 0 || rail.servers_per_unit == 0 || rail.spines == 0)
 		return 0;
 	if (servers % rail.servers_per_unit != 0) {
-		bad(r->errors, &map->at, "topology.servers", bad_text(&found, "%u", servers),
-		    "a multiple of servers_per_unit");
+		bad(r->errors, &map->at, scenario_path(KEY_TOPOLOGY_SERVERS),
+		    bad_text(&found, "%u", servers), "a multiple of servers_per_unit");
 		return 0;
 	}
 	if (rail.machines && nics_of(map) != rail.rails) {
-		bad(r->errors, &yaml_find(map, "nics")->at, "topology.nics",
+		bad(r->errors, &scenario_node(map, KEY_TOPOLOGY_NICS)->at,
+		    scenario_path(KEY_TOPOLOGY_NICS),
 		    bad_text(&found, "%u for %u rails", nics_of(map), rail.rails),
 		    "as many as rails, one on each, or 1");
 		return 0;
@@ -253,7 +220,7 @@ static int read_rail(struct scenario_reader *r, const struct yaml_node *map)
 static int read_dumbbell(struct scenario_reader *r, const struct yaml_node *map)
 {
 	return topology_dumbbell(&r->scenario->topology,
-				 (uint32_t)scenario_get(map, "topology.hosts_per_switch").number,
+				 (uint32_t)scenario_get(map, KEY_TOPOLOGY_HOSTS_PER_SWITCH).number,
 				 speed_of(map));
 }
 
@@ -261,8 +228,8 @@ static int read_dumbbell(struct scenario_reader *r, const struct yaml_node *map)
 
 static int read_torus(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const struct yaml_node *list = scenario_node(map, "dims");
-	const uint64_t per_switch = scenario_get(map, "topology.hosts_per_switch").number;
+	const struct yaml_node *list = scenario_node(map, KEY_TOPOLOGY_DIMS);
+	const uint64_t per_switch = scenario_get(map, KEY_TOPOLOGY_HOSTS_PER_SWITCH).number;
 	uint32_t dims[TOPOLOGY_DIMS_MAX] = {1, 1, 1}, count = 0;
 	struct bad_text found;
 	u128 switches = 1;
@@ -277,7 +244,7 @@ static int read_torus(struct scenario_reader *r, const struct yaml_node *map)
 		count++;
 	}
 	if (count != 2 && count != 3) {
-		bad(r->errors, list ? &list->at : &map->at, "topology.dims",
+		bad(r->errors, list ? &list->at : &map->at, scenario_path(KEY_TOPOLOGY_DIMS),
 		    bad_text(&found, "%u sizes", count), "two or three, such as [4, 4]");
 		return 0;
 	}
@@ -291,21 +258,21 @@ static int read_torus(struct scenario_reader *r, const struct yaml_node *map)
 
 static int read_dragonfly(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const uint32_t h = needed(r, map, "topology.h");
-	const uint32_t a = count_or(map, "topology.a", 2 * (uint64_t)h);
+	const uint32_t h = needed(r, map, KEY_TOPOLOGY_H);
+	const uint32_t a = count_or(map, KEY_TOPOLOGY_A, 2 * (uint64_t)h);
 	const struct topology_dragonfly d = {
 		.a = a,
-		.p = count_or(map, "topology.p", h),
+		.p = count_or(map, KEY_TOPOLOGY_P, h),
 		.h = h,
-		.groups = count_or(map, "topology.groups", (uint64_t)a * h + 1),
+		.groups = count_or(map, KEY_TOPOLOGY_GROUPS, (uint64_t)a * h + 1),
 	};
 	struct bad_text found, expected;
 
 	if (d.h == 0 || d.a == 0 || d.p == 0 || d.groups == 0)
 		return 0;
 	if (d.groups > d.a * d.h + 1) {
-		bad(r->errors, &yaml_find(map, "groups")->at, "topology.groups",
-		    bad_text(&found, "%u", d.groups),
+		bad(r->errors, &scenario_node(map, KEY_TOPOLOGY_GROUPS)->at,
+		    scenario_path(KEY_TOPOLOGY_GROUPS), bad_text(&found, "%u", d.groups),
 		    bad_text(&expected, "at most %u, a link to each other group", d.a * d.h + 1));
 		return 0;
 	}
@@ -316,8 +283,8 @@ static int read_dragonfly(struct scenario_reader *r, const struct yaml_node *map
 
 static int read_full_mesh(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const uint32_t switches = how_many(r, map, "topology.switches", 2000);
-	const uint64_t per_switch = scenario_get(map, "topology.hosts_per_switch").number;
+	const uint32_t switches = how_many(r, map, KEY_TOPOLOGY_SWITCHES, 2000);
+	const uint64_t per_switch = scenario_get(map, KEY_TOPOLOGY_HOSTS_PER_SWITCH).number;
 
 	if (switches == 0 ||
 	    !fits(r, map, (u128)switches * per_switch, (u128)switches * (switches - 1) / 2))
@@ -330,31 +297,31 @@ int scenario_read_kind(struct scenario_reader *r, const struct yaml_node *map)
 {
 	static int (*const readers[KINDS])(struct scenario_reader * r,
 					   const struct yaml_node *map) = {
-		[LEAF_SPINE] = read_leaf_spine,
-		[FAT_TREE] = read_fat_tree,
-		[CLOS] = read_clos,
-		[RAIL] = read_rail,
-		[DUMBBELL] = read_dumbbell,
-		[TORUS] = read_torus,
-		[DRAGONFLY] = read_dragonfly,
-		[FULL_MESH] = read_full_mesh,
+		[KIND_LEAF_SPINE] = read_leaf_spine,
+		[KIND_FAT_TREE] = read_fat_tree,
+		[KIND_CLOS] = read_clos,
+		[KIND_RAIL] = read_rail,
+		[KIND_DUMBBELL] = read_dumbbell,
+		[KIND_TORUS] = read_torus,
+		[KIND_DRAGONFLY] = read_dragonfly,
+		[KIND_FULL_MESH] = read_full_mesh,
 	};
-	const int kind = scenario_get(map, "topology.kind").word;
+	const int kind = scenario_get(map, KEY_TOPOLOGY_KIND).word;
 	struct topology *topology = &r->scenario->topology;
 	uint32_t hosts;
 	int ret = 0;
 
 	if (kind < 0)
 		return 0;
-	scenario_only_these(r, map, keys_of_kind[kind], "only keys of this kind");
-	if (kind == STAR) {
-		hosts = how_many(r, map, "topology.hosts", 32000);
+	scenario_only_these(r, map, (enum scenario_kind)kind, "only keys of this kind");
+	if (kind == KIND_STAR) {
+		hosts = how_many(r, map, KEY_TOPOLOGY_HOSTS, 32000);
 		if (hosts > 0 && fits(r, map, hosts, 0))
 			ret = topology_star(topology, hosts, speed_of(map));
 	} else {
 		ret = readers[kind](r, map);
 	}
-	if (ret || kind == RAIL)
+	if (ret || kind == KIND_RAIL)
 		return ret;
 	return topology_add_nics(topology, nics_of(map));
 }

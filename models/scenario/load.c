@@ -12,7 +12,6 @@
 
 /* A load of more flows than that is a stream unless it may not be. */
 enum { LISTED_MAX = 100000 };
-enum { AUTO, ALWAYS, NEVER }; /* traffic[].stream */
 
 /* The sizes of a load: of @cdf by name or file, or all alike. */
 struct sizes {
@@ -31,7 +30,8 @@ static int read_cdf_file(struct scenario_block *b, const struct yaml_node *node,
 
 	if (!path)
 		return -ENOMEM;
-	ret = read_file(path, &node->at, "traffic[].cdf", &bytes, &length, b->r->errors);
+	ret = read_file(path, &node->at, scenario_path(KEY_TRAFFIC_CDF), &bytes, &length,
+			b->r->errors);
 	if (!ret && !yaml_text_is_good(bytes, length, &at, b->r->errors))
 		ret = -EINVAL;
 	ret = ret ? ret : read_cdf(bytes, length, &at, &sizes->cdf, b->r->errors);
@@ -45,12 +45,12 @@ static int read_cdf_file(struct scenario_block *b, const struct yaml_node *node,
 /* False: reported. */
 static bool read_sizes(struct scenario_block *b, struct sizes *sizes)
 {
-	const struct yaml_node *node = scenario_node(b->map, "cdf");
-	const struct yaml_node *size = scenario_node(b->map, "size");
+	const struct yaml_node *node = scenario_node(b->map, KEY_TRAFFIC_CDF);
+	const struct yaml_node *size = scenario_node(b->map, KEY_TRAFFIC_SIZE);
 	int ret;
 
 	if (node && size) {
-		scenario_block_refuse(b, size, "size", "a size", "none beside cdf");
+		scenario_block_refuse(b, size, KEY_TRAFFIC_SIZE, "a size", "none beside cdf");
 		return false;
 	}
 	if (node) {
@@ -63,7 +63,7 @@ static bool read_sizes(struct scenario_block *b, struct sizes *sizes)
 		return !ret;
 	}
 	if (!size)
-		scenario_block_refuse(b, NULL, "cdf", "nothing", "cdf or size");
+		scenario_block_refuse(b, NULL, KEY_TRAFFIC_CDF, "nothing", "cdf or size");
 	sizes->alike[0] = (struct cdf_point){b->size, 0};
 	sizes->alike[1] = (struct cdf_point){b->size, CDF_WHOLE};
 	sizes->cdf = (struct cdf){sizes->alike, 2};
@@ -73,21 +73,20 @@ static bool read_sizes(struct scenario_block *b, struct sizes *sizes)
 /* False: reported. */
 static bool read_times(struct scenario_block *b, struct arrivals *arrivals)
 {
-	const struct yaml_node *node = scenario_node(b->map, "until");
+	const struct yaml_node *node = scenario_node(b->map, KEY_TRAFFIC_UNTIL);
 
 	arrivals->start_at = b->flow.start_at;
-	arrivals->until =
-		node ? scenario_get(b->map, "traffic[].until").number : b->r->scenario->until;
+	arrivals->until = node ? b->until : b->r->scenario->until;
 	if (node && !node->meaning)
 		return false;
 	if (arrivals->until == PS_NEVER) {
-		scenario_block_refuse(b, NULL, "until", "nothing",
+		scenario_block_refuse(b, NULL, KEY_TRAFFIC_UNTIL, "nothing",
 				      "a time, or one of the scenario");
 		return false;
 	}
 	if (arrivals->until > arrivals->start_at)
 		return true;
-	scenario_block_refuse(b, node, "until", "a time that start leaves no room for",
+	scenario_block_refuse(b, node, KEY_TRAFFIC_UNTIL, "a time that start leaves no room for",
 			      "a time after start");
 	return false;
 }
@@ -97,7 +96,7 @@ static void hash_sizes(struct scenario_block *b, const struct cdf *cdf)
 	for (uint32_t i = 0; i < cdf->count; i++) {
 		const uint64_t words[] = {i, cdf->points[i].bytes, cdf->points[i].share};
 
-		scenario_hash_words(b->r, &b->hash, "traffic[].cdf", words, 3);
+		scenario_hash_words(b->r, &b->hash, scenario_path(KEY_TRAFFIC_CDF), words, 3);
 	}
 }
 
@@ -181,43 +180,39 @@ static void add_stream(struct scenario_block *b, const struct arrivals *arrivals
 
 void scenario_read_load(struct scenario_block *b)
 {
-	static const char *const others[] = {"to",   "from",	"spread", "repeat", "every",
-					     "file", "pattern", "format", "rails",  NULL};
-	const struct scenario_value load = scenario_get(b->map, "traffic[].load");
 	struct arrivals arrivals = {
 		.seed = b->r->scenario->seed,
 		.class_id = util_hash_name(b->class_name),
-		.load_num = load.num,
-		.load_den = load.den,
+		.load_num = b->load_num,
+		.load_den = b->load_den,
 	};
 	struct scenario_hosts hosts = {NULL, 0};
 	struct sizes sizes = {.read = NULL};
 	uint64_t *rates = NULL;
-	const int stream = scenario_get(b->map, "traffic[].stream").word;
 	struct bad_text found;
 	uint64_t expected;
 
-	scenario_block_refuse_keys(b, others, "only keys of a load");
-	if (!scenario_has(b->map, "load"))
-		scenario_block_refuse(b, NULL, "load", "nothing", "a share such as 30%");
-	if (load.num == 0 || !read_sizes(b, &sizes) || !read_times(b, &arrivals) ||
+	scenario_block_only_of(b, FORM_LOAD, "only keys of a load");
+	if (!scenario_has(b->map, KEY_TRAFFIC_LOAD))
+		scenario_block_refuse(b, NULL, KEY_TRAFFIC_LOAD, "nothing", "a share such as 30%");
+	if (b->load_num == 0 || !read_sizes(b, &sizes) || !read_times(b, &arrivals) ||
 	    b->r->host_count == 0)
 		goto out;
 	arrivals.sizes = sizes.cdf;
-	hosts = scenario_block_hosts(b, "hosts");
+	hosts = scenario_block_hosts(b, KEY_TRAFFIC_HOSTS);
 	rates = scenario_load_rates_of(b->r);
 	if (!rates || hosts.count < 2) {
 		if (rates && hosts.count == 1)
-			scenario_block_refuse(b, scenario_node(b->map, "hosts"), "hosts",
-					      bad_text(&found, "%u host", hosts.count),
-					      "at least two");
+			scenario_block_refuse(
+				b, scenario_node(b->map, KEY_TRAFFIC_HOSTS), KEY_TRAFFIC_HOSTS,
+				bad_text(&found, "%u host", hosts.count), "at least two");
 		goto out;
 	}
 	scenario_sort_hosts(&hosts);
-	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, b->r->host_count);
+	scenario_block_hash_hosts(b, KEY_TRAFFIC_HOSTS, &hosts, b->r->host_count);
 	hash_sizes(b, &sizes.cdf);
 	expected = expected_count(&arrivals, &hosts, rates);
-	if (stream == ALWAYS || (stream != NEVER && expected > LISTED_MAX))
+	if (b->stream == STREAM_ALWAYS || (b->stream == STREAM_AUTO && expected > LISTED_MAX))
 		add_stream(b, &arrivals, &hosts);
 	else if (scenario_block_fits(b, expected))
 		for (uint32_t i = 0; i < hosts.count; i++)

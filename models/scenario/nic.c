@@ -5,7 +5,6 @@
 #include "transport/wire/ns3.h"
 #include "util/alloc.h"
 #include "util/quantity.h"
-#include "util/text.h"
 
 /* The adapters of a scenario, and the two figures that windows are made of: the longest round trip
  * of the idle fabric, and what fits into it. */
@@ -152,41 +151,34 @@ static void read_selective(struct scenario_reader *r, const struct yaml_node *ma
 	const u128 bits = (u128)nic->base_rtt * host_rate(&r->scenario->topology) / PS_S;
 	const uint64_t fits = (uint64_t)(bits / frame_bits) + 1;
 
-	nic->rto_low = scenario_get(map, "nic.rto_low").number;
-	nic->rto_high = scenario_get(map, "nic.rto_high").number;
 	if (nic->rto_high < nic->rto_low)
-		scenario_refuse(
-			r, map,
-			scenario_node(map, scenario_has(map, "rto_high") ? "rto_high" : "rto_low"),
-			"nic", "rto_low at most rto_high");
-	if (!scenario_has(map, "window"))
+		scenario_refuse(r, map,
+				scenario_node(map, scenario_has(map, KEY_NIC_RTO_HIGH)
+							   ? KEY_NIC_RTO_HIGH
+							   : KEY_NIC_RTO_LOW),
+				KEY_NIC, "rto_low at most rto_high");
+	if (!scenario_has(map, KEY_NIC_WINDOW))
 		nic->psn_window =
 			fits < HCA_SELECTIVE_WINDOW_MAX ? (uint32_t)fits : HCA_SELECTIVE_WINDOW_MAX;
 	else if (nic->psn_window > HCA_SELECTIVE_WINDOW_MAX)
-		scenario_refuse(r, map, scenario_node(map, "window"), "nic",
+		scenario_refuse(r, map, scenario_node(map, KEY_NIC_WINDOW), KEY_NIC,
 				"at most 32768 with nic.retransmit: selective");
 }
 
 /* What goes by ACKs, a window of a round trip or a control, hears of each packet unless told
  * otherwise: with fewer ACKs a lone flow waits for them. */
-static uint32_t ack_every(const struct scenario_nic *nic, struct scenario_value every)
+static uint32_t ack_every(const struct scenario_nic *nic)
 {
-	enum { MESSAGE };
-
-	if (every.word < 0)
-		return (uint32_t)every.number;
-	if (every.word == MESSAGE)
-		return 0;
 	return nic->retransmit == HCA_SELECTIVE || scenario_cc_ops(nic->cc)->takes_acks ? 1 : 64;
 }
 
 /* Keys that mean something beside another one only. */
 static void refuse_alone(struct scenario_reader *r, const struct yaml_node *map,
-			 const char *const *keys, size_t count, const char *expected)
+			 const enum scenario_key *keys, size_t count, const char *expected)
 {
 	for (size_t i = 0; i < count; i++)
 		if (scenario_has(map, keys[i]))
-			scenario_refuse(r, map, scenario_node(map, keys[i]), "nic", expected);
+			scenario_refuse(r, map, scenario_node(map, keys[i]), KEY_NIC, expected);
 }
 
 /* What ACKs would have to tell nobody tells; the order of receives would be that of arrivals. */
@@ -195,16 +187,16 @@ static void check_uc(struct scenario_reader *r, const struct yaml_node *map)
 	const struct scenario_nic *nic = &r->scenario->nic;
 
 	if (scenario_cc_ops(nic->cc)->takes_acks)
-		scenario_refuse(r, map, scenario_node(map, "cc"), "nic",
+		scenario_refuse(r, map, scenario_node(map, KEY_NIC_CC), KEY_NIC,
 				"none or a form of dcqcn with nic.transport: uc");
 	if (nic->qp_per_pair)
-		scenario_refuse(r, map, scenario_node(map, "qp"), "nic",
+		scenario_refuse(r, map, scenario_node(map, KEY_NIC_QP), KEY_NIC,
 				"per-flow with nic.transport: uc");
 }
 
 static void scenario_nic_read_dscp(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const struct yaml_node *list = scenario_node(map, "dscp");
+	const struct yaml_node *list = scenario_node(map, KEY_NIC_DSCP);
 	uint8_t *dscp = r->scenario->nic.dscp;
 	uint32_t count = 0;
 	uint64_t value;
@@ -221,41 +213,19 @@ static void scenario_nic_read_dscp(struct scenario_reader *r, const struct yaml_
 		dscp[count] = (uint8_t)value;
 	}
 	if (count != SIM_PRIORITIES || list->child_count != SIM_PRIORITIES)
-		scenario_refuse(r, map, list, "nic", "eight numbers up to 63");
+		scenario_refuse(r, map, list, KEY_NIC, "eight numbers up to 63");
 }
 
 void scenario_read_nic(struct scenario_reader *r)
 {
-	static const char *const of_ethernet[] = {"dscp", "vlan"};
-	static const char *const rto[] = {"rto_low", "rto_high"};
-	static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096, 1000};
-	const struct yaml_node *map = scenario_node(r->root, "nic");
+	static const enum scenario_key of_ethernet[] = {KEY_NIC_DSCP, KEY_NIC_VLAN};
+	static const enum scenario_key rto[] = {KEY_NIC_RTO_LOW, KEY_NIC_RTO_HIGH};
+	const struct yaml_node *map = scenario_node(r->root, KEY_NIC);
 	struct scenario_nic *nic = &r->scenario->nic;
-	const struct scenario_value ack = scenario_get(map, "nic.ack_priority");
 
-	*nic = (struct scenario_nic){
-		.mtu = mtus[scenario_get(map, "nic.mtu").word],
-		.psn_window = (uint32_t)scenario_get(map, "nic.window").number,
-		.retransmit = (enum hca_retransmit)scenario_get(map, "nic.retransmit").word,
-		.timeout = (uint8_t)scenario_get(map, "nic.timeout").number,
-		.qp_per_pair = scenario_get(map, "nic.qp").word == 1,
-		.uc = scenario_get(map, "nic.transport").word == 1,
-		.ns3_headers = scenario_get(map, "nic.headers").word == 1,
-		.retry_cnt = (uint8_t)scenario_get(map, "nic.retries").number,
-		.ack_priority = ack.word < 0 ? (int)ack.number : -1,
-		.cnp_keeps_marks = scenario_get(map, "nic.cnp_marks").word == 1,
-		.cnp_on_gap = scenario_get(map, "nic.cnp_gaps").word == 1,
-		.statuses = (enum hca_statuses)scenario_get(map, "nic.statuses").word,
-		.cnp_priority = (uint8_t)scenario_get(map, "nic.cnp_priority").number,
-		.loop_delay = scenario_get(map, "nic.loop_delay").number,
-		.ttl = (uint8_t)scenario_get(map, "nic.ttl").number,
-		.ipv6 = scenario_get(map, "nic.ip").word == 1,
-		.vlan = (uint16_t)scenario_get(map, "nic.vlan").number,
-	};
-	util_text(nic->profile, sizeof(nic->profile), "%s",
-		  scenario_get(map, "nic.profile").word == 0 ? "generic" : "none");
-	nic->cc = (enum scenario_cc)scenario_get(map, "nic.cc").word;
-	nic->ack_every = ack_every(nic, scenario_get(map, "nic.ack_every"));
+	scenario_put(map, KEY_NIC, false, nic);
+	if (nic->ack_every == UINT32_MAX) /* auto */
+		nic->ack_every = ack_every(nic);
 	if (nic->retransmit != HCA_SELECTIVE)
 		refuse_alone(r, map, rto, 2, "nic.retransmit: selective beside it");
 	scenario_nic_read_dscp(r, map);
@@ -264,17 +234,17 @@ void scenario_read_nic(struct scenario_reader *r)
 	if (nic->uc)
 		check_uc(r, map);
 	if (nic->vlan && nic->ns3_headers)
-		scenario_refuse(r, map, scenario_node(map, "vlan"), "nic",
+		scenario_refuse(r, map, scenario_node(map, KEY_NIC_VLAN), KEY_NIC,
 				"0 with nic.headers: ns3");
 	if (nic->mtu == 1000 && !nic->ns3_headers)
-		scenario_refuse(r, map, scenario_node(map, "mtu"), "nic",
+		scenario_refuse(r, map, scenario_node(map, KEY_NIC_MTU), KEY_NIC,
 				"a power of two, or nic.headers: ns3 beside it");
-	scenario_hash_map(r, &r->hash, map, "nic");
+	scenario_hash_map(r, &r->hash, map, KEY_NIC);
 }
 
 void scenario_read_windows(struct scenario_reader *r)
 {
-	const struct yaml_node *map = scenario_node(r->root, "nic");
+	const struct yaml_node *map = scenario_node(r->root, KEY_NIC);
 	struct scenario_nic *nic = &r->scenario->nic;
 
 	if (!r->topology_bad && (nic->retransmit == HCA_SELECTIVE || nic->cc == SCENARIO_CC_SWIFT ||

@@ -10,7 +10,7 @@
 
 static uint32_t read_args(struct scenario_reader *r, const struct yaml_node *map, char ***ret_args)
 {
-	const struct yaml_node *list = scenario_node(map, "args");
+	const struct yaml_node *list = scenario_node(map, KEY_PROGRAMS_ARGS);
 	uint32_t count = 0;
 
 	*ret_args = NULL;
@@ -28,11 +28,11 @@ static void hash_program(struct scenario_reader *r, const struct yaml_node *map,
 {
 	struct scenario_hash hash = {0};
 
-	scenario_hash_map(r, &hash, map, "programs[]");
+	scenario_hash_map(r, &hash, map, KEY_PROGRAMS);
 	for (uint64_t rank = 0; rank < program->host_count; rank++) {
 		const uint64_t words[] = {rank, util_hash_name(r->hosts[program->hosts[rank]])};
 
-		scenario_hash_words(r, &hash, "programs[].hosts", words, 2);
+		scenario_hash_words(r, &hash, scenario_path(KEY_PROGRAMS_HOSTS), words, 2);
 	}
 	scenario_hash_add(r, &r->hash, scenario_hash_end(&hash));
 }
@@ -41,18 +41,18 @@ static void name_program(struct scenario_reader *r, const struct yaml_node *map,
 			 struct scenario_program *program)
 {
 	const struct scenario *s = r->scenario;
-	const struct yaml_node *run = scenario_node(map, "run");
+	const struct yaml_node *run = scenario_node(map, KEY_PROGRAMS_RUN);
 	const char *slash = run && run->text ? strrchr(run->text, '/') : NULL;
 	struct bad_text key, found, where;
 
-	program->run = scenario_text(r, map, "run", "");
+	program->run = scenario_text(r, map, KEY_PROGRAMS_RUN, "");
 	if (run)
 		program->where =
 			scenario_copy(r, bad_text(&where, "%s:%u", run->at.file, run->at.line));
-	program->name = scenario_text(r, map, "name", slash ? slash + 1 : program->run);
+	program->name = scenario_text(r, map, KEY_PROGRAMS_NAME, slash ? slash + 1 : program->run);
 	for (uint32_t i = 0; program->name && i < s->program_count; i++)
 		if (s->programs[i].name && strcmp(s->programs[i].name, program->name) == 0)
-			bad(r->errors, &map->at, scenario_shown(&key, map, "programs[].name"),
+			bad(r->errors, &map->at, scenario_shown(&key, map, KEY_PROGRAMS_NAME),
 			    bad_text(&found, "%s a second time", program->name),
 			    "another name for each program");
 }
@@ -65,8 +65,8 @@ static void only_machines(struct scenario_reader *r, const struct yaml_node *map
 
 	for (uint32_t i = 0; i < hosts->count; i++)
 		if (hosts->hosts[i] >= r->machine_count) {
-			bad(r->errors, &scenario_node(map, "hosts")->at,
-			    scenario_shown(&key, map, "programs[].hosts"),
+			bad(r->errors, &scenario_node(map, KEY_PROGRAMS_HOSTS)->at,
+			    scenario_shown(&key, map, KEY_PROGRAMS_HOSTS),
 			    bad_text(&found, "%s, which is an adapter", r->hosts[hosts->hosts[i]]),
 			    "machines: programs see all their adapters");
 			return;
@@ -76,8 +76,7 @@ static void only_machines(struct scenario_reader *r, const struct yaml_node *map
 static void read_program(struct scenario_reader *r, const struct yaml_node *map)
 {
 	struct scenario *s = r->scenario;
-	struct scenario_program program = {.start_at =
-						   scenario_get(map, "programs[].start").number};
+	struct scenario_program program = {0};
 	struct scenario_program *programs;
 	struct scenario_hosts hosts;
 	struct bad_text key;
@@ -86,9 +85,10 @@ static void read_program(struct scenario_reader *r, const struct yaml_node *map)
 	if (!programs)
 		return;
 	s->programs = programs;
+	scenario_put(map, KEY_PROGRAMS, false, &program);
 	name_program(r, map, &program);
-	hosts = scenario_hosts_of(r, scenario_node(map, "hosts"),
-				  scenario_shown(&key, map, "programs[].hosts"), false);
+	hosts = scenario_hosts_of(r, scenario_node(map, KEY_PROGRAMS_HOSTS),
+				  scenario_shown(&key, map, KEY_PROGRAMS_HOSTS), false);
 	program.hosts = hosts.hosts;
 	program.host_count = hosts.count;
 	only_machines(r, map, &hosts);
@@ -99,7 +99,7 @@ static void read_program(struct scenario_reader *r, const struct yaml_node *map)
 
 void scenario_read_programs(struct scenario_reader *r)
 {
-	const struct yaml_node *list = scenario_node(r->root, "programs");
+	const struct yaml_node *list = scenario_node(r->root, KEY_PROGRAMS);
 
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next)
@@ -165,8 +165,8 @@ static const struct topology_link *parts_link_of(struct scenario_reader *r, cons
 static bool parts_find_ends(struct fault_reader *f)
 {
 	const struct topology *topology = &f->r->scenario->topology;
-	const struct yaml_node *link_node = scenario_node(f->map, "link");
-	const struct yaml_node *sender = scenario_node(f->map, "sender");
+	const struct yaml_node *link_node = scenario_node(f->map, KEY_FAULTS_LINK);
+	const struct yaml_node *sender = scenario_node(f->map, KEY_FAULTS_SENDER);
 	const struct topology_link *link;
 	struct bad_text key, found;
 	int64_t end;
@@ -175,7 +175,7 @@ static bool parts_find_ends(struct fault_reader *f)
 		return false; /* reported already */
 	link = parts_link_of(f->r, link_node->text);
 	if (!link) {
-		bad(f->r->errors, &link_node->at, scenario_shown(&key, f->map, "faults[].link"),
+		bad(f->r->errors, &link_node->at, scenario_shown(&key, f->map, KEY_FAULTS_LINK),
 		    bad_quote(&found, link_node->text, link_node->length),
 		    "the name of a link, such as h0-leaf0");
 		return false;
@@ -188,7 +188,7 @@ static bool parts_find_ends(struct fault_reader *f)
 		f->common.direction = topology->nodes[end].name;
 		return true;
 	}
-	bad(f->r->errors, &sender->at, scenario_shown(&key, f->map, "faults[].sender"),
+	bad(f->r->errors, &sender->at, scenario_shown(&key, f->map, KEY_FAULTS_SENDER),
 	    bad_quote(&found, sender->text, sender->length), "one end of the link");
 	return false;
 }
@@ -196,32 +196,32 @@ static bool parts_find_ends(struct fault_reader *f)
 static void add_chances(struct fault_reader *f)
 {
 	static const struct {
-		const char *path;
+		enum scenario_key key;
 		enum scenario_fault_kind kind;
 		bool behind;
 	} chances[] = {
-		{"faults[].loss", SCENARIO_FAULT_LOSS, false},
-		{"faults[].corrupt", SCENARIO_FAULT_CORRUPT, false},
-		{"faults[].duplicate", SCENARIO_FAULT_DUPLICATE, true},
-		{"faults[].reorder", SCENARIO_FAULT_REORDER, true},
+		{KEY_FAULTS_LOSS, SCENARIO_FAULT_LOSS, false},
+		{KEY_FAULTS_CORRUPT, SCENARIO_FAULT_CORRUPT, false},
+		{KEY_FAULTS_DUPLICATE, SCENARIO_FAULT_DUPLICATE, true},
+		{KEY_FAULTS_REORDER, SCENARIO_FAULT_REORDER, true},
 	};
 	bool behind = false;
 
 	for (size_t i = 0; i < sizeof(chances) / sizeof(chances[0]); i++) {
-		const struct scenario_value chance = scenario_get(f->map, chances[i].path);
+		const struct scenario_value chance = scenario_get(f->map, chances[i].key);
 		struct scenario_fault fault = f->common;
 
-		if (!scenario_has(f->map, chances[i].path + strlen("faults[].")))
+		if (!scenario_has(f->map, chances[i].key))
 			continue;
 		fault.kind = chances[i].kind;
 		fault.num = chance.num;
 		fault.den = chance.den;
-		fault.delay = chances[i].behind ? scenario_get(f->map, "faults[].by").number : 0;
+		fault.delay = chances[i].behind ? scenario_get(f->map, KEY_FAULTS_BY).number : 0;
 		behind |= chances[i].behind;
 		parts_add_fault(f, fault);
 	}
-	if (!behind && scenario_has(f->map, "by"))
-		scenario_refuse(f->r, f->map, scenario_node(f->map, "by"), "faults[]",
+	if (!behind && scenario_has(f->map, KEY_FAULTS_BY))
+		scenario_refuse(f->r, f->map, scenario_node(f->map, KEY_FAULTS_BY), KEY_FAULTS,
 				"duplicate or reorder beside it");
 }
 
@@ -232,20 +232,20 @@ static void add_down(struct fault_reader *f)
 	fault.kind = SCENARIO_FAULT_DOWN;
 	fault.num = fault.den = 1;
 	fault.control = true;
-	fault.delay = scenario_get(f->map, "faults[].detect").number;
-	if (scenario_get(f->map, "faults[].down").word == 1)
+	fault.delay = scenario_get(f->map, KEY_FAULTS_DETECT).number;
+	if (scenario_get(f->map, KEY_FAULTS_DOWN).word == 1)
 		parts_add_fault(f, fault);
-	else if (scenario_has(f->map, "detect"))
-		scenario_refuse(f->r, f->map, scenario_node(f->map, "detect"), "faults[]",
+	else if (scenario_has(f->map, KEY_FAULTS_DETECT))
+		scenario_refuse(f->r, f->map, scenario_node(f->map, KEY_FAULTS_DETECT), KEY_FAULTS,
 				"down: yes beside it");
-	f->added += scenario_has(f->map, "down");
+	f->added += scenario_has(f->map, KEY_FAULTS_DOWN);
 }
 
 /* From a host, since a switch pauses for reasons of its own. */
 static void add_pause(struct fault_reader *f)
 {
 	const struct topology *topology = &f->r->scenario->topology;
-	const struct yaml_node *pause = scenario_node(f->map, "pause");
+	const struct yaml_node *pause = scenario_node(f->map, KEY_FAULTS_PAUSE);
 	struct scenario_fault fault = f->common;
 	const int64_t node = fault.direction ? topology_find(topology, fault.direction) : -1;
 
@@ -256,26 +256,26 @@ static void add_pause(struct fault_reader *f)
 	fault.priorities = (uint8_t)scenario_value_of(pause)->number;
 	f->added++;
 	if (node < 0 || topology->nodes[node].is_switch)
-		scenario_refuse(f->r, f->map, pause, "faults[]", "sender beside it, a host");
+		scenario_refuse(f->r, f->map, pause, KEY_FAULTS, "sender beside it, a host");
 	else if (f->r->scenario->switches.fc != SCENARIO_FC_PFC)
-		scenario_refuse(f->r, f->map, pause, "faults[]", "switch.pfc beside it");
+		scenario_refuse(f->r, f->map, pause, KEY_FAULTS, "switch.pfc beside it");
 	else
 		parts_add_fault(f, fault);
 }
 
 static void add_others(struct fault_reader *f)
 {
-	const struct yaml_node *nth = scenario_node(f->map, "drop_nth");
+	const struct yaml_node *nth = scenario_node(f->map, KEY_FAULTS_DROP_NTH);
 	struct scenario_fault fault = f->common;
 
 	fault.den = 1;
 	fault.kind = SCENARIO_FAULT_DELAY;
-	fault.delay = scenario_get(f->map, "faults[].delay").number;
+	fault.delay = scenario_get(f->map, KEY_FAULTS_DELAY).number;
 	if (fault.delay > 0)
 		parts_add_fault(f, fault);
 	fault.kind = SCENARIO_FAULT_RATE;
 	fault.delay = 0;
-	fault.rate_bps = scenario_get(f->map, "faults[].rate").number;
+	fault.rate_bps = scenario_get(f->map, KEY_FAULTS_RATE).number;
 	if (fault.rate_bps > 0)
 		parts_add_fault(f, fault);
 	fault.rate_bps = 0;
@@ -287,19 +287,21 @@ static void add_others(struct fault_reader *f)
 		parts_add_fault(f, fault);
 	}
 	/* If bad, it was reported. */
-	f->added += nth != NULL || scenario_has(f->map, "delay") || scenario_has(f->map, "rate");
+	f->added += nth != NULL || scenario_has(f->map, KEY_FAULTS_DELAY) ||
+		    scenario_has(f->map, KEY_FAULTS_RATE);
 }
 
 /* Credits count what was sent and what was freed: the room of a frame that is lost never comes
  * back, and a second copy makes room that nobody has. */
 static void check_credit(struct scenario_reader *r, const struct yaml_node *map)
 {
-	static const char *const keys[] = {"loss",     "corrupt", "duplicate",
-					   "drop_nth", "frames",  "down"};
+	static const enum scenario_key keys[] = {KEY_FAULTS_LOSS,      KEY_FAULTS_CORRUPT,
+						 KEY_FAULTS_DUPLICATE, KEY_FAULTS_DROP_NTH,
+						 KEY_FAULTS_FRAMES,    KEY_FAULTS_DOWN};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (r->scenario->switches.fc == SCENARIO_FC_CREDIT && scenario_has(map, keys[i]))
-			scenario_refuse(r, map, scenario_node(map, keys[i]), "faults[]",
+			scenario_refuse(r, map, scenario_node(map, keys[i]), KEY_FAULTS,
 					"no switch.credit beside it, whose counts must stay right");
 }
 
@@ -317,10 +319,14 @@ static void hash_fault(struct scenario_reader *r, const struct scenario_fault *f
 				  fault->control,
 				  fault->rate_bps,
 				  fault->priorities};
+	struct bad_text inside;
 	const bool newer = fault->rate_bps > 0 || fault->priorities > 0;
 
 	/* A key at its default is as if it were not there. */
-	scenario_hash_words(r, &r->hash, "faults[]", words, newer ? 12 : fault->control ? 10 : 9);
+	scenario_hash_words(r, &r->hash, scenario_inside(KEY_FAULTS, &inside), words,
+			    newer	     ? 12
+			    : fault->control ? 10
+					     : 9);
 }
 
 static void read_fault(struct scenario_reader *r, const struct yaml_node *map, uint32_t place)
@@ -328,13 +334,9 @@ static void read_fault(struct scenario_reader *r, const struct yaml_node *map, u
 	struct fault_reader f = {.r = r, .map = map, .common.place = place};
 	struct bad_text key;
 
-	f.common.from_at = scenario_get(map, "faults[].from").number;
-	f.common.until_at = PS_NEVER;
-	f.common.control = scenario_get(map, "faults[].frames").word == 1;
-	if (scenario_has(map, "until"))
-		f.common.until_at = scenario_get(map, "faults[].until").number;
+	scenario_put(map, KEY_FAULTS, false, &f.common);
 	if (f.common.until_at <= f.common.from_at && f.common.until_at > 0)
-		scenario_refuse(r, map, scenario_node(map, "until"), "faults[]",
+		scenario_refuse(r, map, scenario_node(map, KEY_FAULTS_UNTIL), KEY_FAULTS,
 				"a time after from");
 	check_credit(r, map);
 	if (!parts_find_ends(&f))
@@ -342,13 +344,13 @@ static void read_fault(struct scenario_reader *r, const struct yaml_node *map, u
 	add_chances(&f);
 	add_others(&f);
 	if (f.added == 0)
-		bad(r->errors, &map->at, scenario_shown(&key, map, "faults[]"), "no fault",
+		bad(r->errors, &map->at, scenario_shown_map(&key, map, KEY_FAULTS), "no fault",
 		    "loss, corrupt, duplicate, reorder, delay, drop_nth, down, rate or pause");
 }
 
 void scenario_read_faults(struct scenario_reader *r)
 {
-	const struct yaml_node *list = scenario_node(r->root, "faults");
+	const struct yaml_node *list = scenario_node(r->root, KEY_FAULTS);
 	uint32_t place = 0;
 
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
@@ -363,7 +365,7 @@ void scenario_read_faults(struct scenario_reader *r)
 
 void scenario_read_expects(struct scenario_reader *r)
 {
-	const struct yaml_node *list = scenario_node(r->root, "expect");
+	const struct yaml_node *list = scenario_node(r->root, KEY_EXPECT);
 	struct scenario *s = r->scenario;
 
 	if (!list || list->kind != YAML_LIST)

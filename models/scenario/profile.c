@@ -10,7 +10,7 @@
 /* "profiles: [msn2700, connectx5]": what they say holds where the scenario says nothing; of two the
  * first that says something. */
 
-static const char *const parts[] = {"switch", "nic"};
+static const enum scenario_key parts[] = {KEY_SWITCH, KEY_NIC};
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
 static void scenario_profile_refuse(struct scenario_reader *r, const struct yaml_node *node)
@@ -22,20 +22,21 @@ static void scenario_profile_refuse(struct scenario_reader *r, const struct yaml
 		strncat(strncat(known.text, i ? ", " : " ",
 				sizeof(known.text) - strlen(known.text) - 1),
 			profile_at(i)->name, sizeof(known.text) - strlen(known.text) - 1);
-	bad(r->errors, &node->at, "profiles", scenario_content(&found, node), known.text);
+	bad(r->errors, &node->at, scenario_path(KEY_PROFILES), scenario_content(&found, node),
+	    known.text);
 }
 
 /* The scenario's map of that name, made if it has none. NULL: no memory, or no map. */
-static struct yaml_node *scenario_profile_map_of(struct scenario_reader *r, const char *key,
+static struct yaml_node *scenario_profile_map_of(struct scenario_reader *r, enum scenario_key key,
 						 const struct bad_at *at)
 {
-	struct yaml_node *map = yaml_find(r->root, key);
+	struct yaml_node *map = yaml_find(r->root, scenario_path(key));
 
 	if (map)
 		return map->kind == YAML_MAP ? map : NULL;
 	map = yaml_new(YAML_MAP, at);
 	if (map)
-		map->key = scenario_copy(r, key);
+		map->key = scenario_copy(r, scenario_path(key));
 	if (!map || !map->key) {
 		r->no_memory = true;
 		yaml_free(map);
@@ -65,7 +66,7 @@ static void read_profile(struct scenario_reader *r, const struct yaml_node *node
 	}
 	roots[r->profile_count++] = root;
 	for (uint32_t i = 0; i < PARTS; i++) {
-		struct yaml_node *part = yaml_find(root, parts[i]);
+		struct yaml_node *part = yaml_find(root, scenario_path(parts[i]));
 
 		if (!part)
 			continue;
@@ -75,13 +76,13 @@ static void read_profile(struct scenario_reader *r, const struct yaml_node *node
 }
 
 /* The scenario's map, then those of the profiles, each behind the one before. */
-static void put_behind(struct scenario_reader *r, const char *key, const struct bad_at *at)
+static void put_behind(struct scenario_reader *r, enum scenario_key key, const struct bad_at *at)
 {
 	const struct yaml_node *base = NULL;
 	struct yaml_node *map;
 
 	for (uint32_t i = r->profile_count; i-- > 0;) {
-		struct yaml_node *part = yaml_find(r->profiles[i], key);
+		struct yaml_node *part = yaml_find(r->profiles[i], scenario_path(key));
 
 		if (!part)
 			continue;
@@ -96,7 +97,7 @@ static void put_behind(struct scenario_reader *r, const char *key, const struct 
 
 void scenario_read_profiles(struct scenario_reader *r)
 {
-	const struct yaml_node *list = scenario_node(r->root, "profiles");
+	const struct yaml_node *list = scenario_node(r->root, KEY_PROFILES);
 
 	for (const struct yaml_node *node = list && list->kind == YAML_LIST ? list->child : NULL;
 	     node; node = node->next)

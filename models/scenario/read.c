@@ -137,20 +137,16 @@ static void read_top(struct scenario_reader *r, const struct scenario_overrides 
 	name_of_file(r->path, name);
 	s->file = scenario_copy(r, r->path);
 	s->settings = settings_of(r, overrides);
-	s->name = scenario_text(r, r->root, "name", name);
-	s->seed = scenario_get(r->root, "seed").number;
+	s->name = scenario_text(r, r->root, KEY_NAME, name);
+	scenario_put(r->root, KEY_ROOT, false, s);
 	if (overrides && overrides->has_seed)
 		s->seed = overrides->seed;
-	s->until =
-		scenario_has(r->root, "until") ? scenario_get(r->root, "until").number : PS_NEVER;
-	s->oob_delay = scenario_get(r->root, "oob_delay").number;
-	s->packet_bytes_max = scenario_get(r->root, "memory").number;
 }
 
-static void hash_unless_unset(struct scenario_reader *r, const char *key, uint64_t value)
+static void hash_unless_unset(struct scenario_reader *r, enum scenario_key key, uint64_t value)
 {
-	if (value != scenario_value_unset(scenario_row(key)).number)
-		scenario_hash_words(r, &r->hash, key, &value, 1);
+	if (value != scenario_value_unset(scenario_row_at(key)).number)
+		scenario_hash_words(r, &r->hash, scenario_path(key), &value, 1);
 }
 
 /* What is no list or map of its own; neither name nor seed. */
@@ -160,17 +156,17 @@ static void hash_top(struct scenario_reader *r)
 	const uint64_t priorities[] = {r->scenario->priority_count};
 
 	if (r->scenario->until != PS_NEVER)
-		scenario_hash_words(r, &r->hash, "until", until, 1);
+		scenario_hash_words(r, &r->hash, scenario_path(KEY_UNTIL), until, 1);
 	if (r->scenario->priority_count != SIM_PRIORITIES)
-		scenario_hash_words(r, &r->hash, "priorities", priorities, 1);
-	hash_unless_unset(r, "oob_delay", r->scenario->oob_delay);
-	hash_unless_unset(r, "memory", r->scenario->packet_bytes_max);
+		scenario_hash_words(r, &r->hash, scenario_path(KEY_PRIORITIES), priorities, 1);
+	hash_unless_unset(r, KEY_OOB_DELAY, r->scenario->oob_delay);
+	hash_unless_unset(r, KEY_MEMORY, r->scenario->packet_bytes_max);
 }
 
 /* Before all others: how many priorities there are says which values are good. */
 static void read_priorities(struct scenario_reader *r)
 {
-	const struct yaml_node *node = scenario_node(r->root, "priorities");
+	const struct yaml_node *node = scenario_node(r->root, KEY_PRIORITIES);
 	const bool many = node && node->kind == YAML_SCALAR && strcmp(node->text, "16") == 0;
 
 	r->scenario->priority_count = many ? SIM_PRIORITIES_MAX : SIM_PRIORITIES;

@@ -25,11 +25,11 @@ static bool has_hosts(const struct topology *topology, uint32_t node)
 }
 
 /* The node that the key names, -1: none, and that is reported. */
-static int64_t node_of(struct scenario_reader *r, const struct yaml_node *map, const char *path,
-		       bool is_switch)
+static int64_t node_of(struct scenario_reader *r, const struct yaml_node *map,
+		       enum scenario_key name, bool is_switch)
 {
 	const struct topology *topology = &r->scenario->topology;
-	const struct yaml_node *node = scenario_node(map, scenario_row_key(scenario_row(path)));
+	const struct yaml_node *node = scenario_node(map, name);
 	const int64_t place = node && node->meaning ? topology_find(topology, node->text) : -1;
 	struct bad_text key, found;
 
@@ -37,7 +37,7 @@ static int64_t node_of(struct scenario_reader *r, const struct yaml_node *map, c
 		return -1; /* reported already */
 	if (place >= 0 && (!is_switch || topology->nodes[place].is_switch))
 		return place;
-	bad(r->errors, &node->at, scenario_shown(&key, map, path),
+	bad(r->errors, &node->at, scenario_shown(&key, map, name),
 	    bad_quote(&found, node->text, node->length),
 	    is_switch ? "a switch of the topology" : "a host or switch of the topology");
 	return -1;
@@ -46,9 +46,9 @@ static int64_t node_of(struct scenario_reader *r, const struct yaml_node *map, c
 static void read_route(struct scenario_reader *r, const struct yaml_node *map)
 {
 	struct scenario *s = r->scenario;
-	const int64_t at = node_of(r, map, "routing.ways[].at", true);
-	const int64_t to = node_of(r, map, "routing.ways[].to", false);
-	const int64_t via = node_of(r, map, "routing.ways[].via", false);
+	const int64_t at = node_of(r, map, KEY_ROUTING_WAYS_AT, true);
+	const int64_t to = node_of(r, map, KEY_ROUTING_WAYS_TO, false);
+	const int64_t via = node_of(r, map, KEY_ROUTING_WAYS_VIA, false);
 	struct scenario_route *routes;
 	struct bad_text key, found;
 
@@ -56,11 +56,11 @@ static void read_route(struct scenario_reader *r, const struct yaml_node *map)
 		return;
 	bad_text(&found, "%s", s->topology.nodes[via].name);
 	if (!are_joined(&s->topology, (uint32_t)at, (uint32_t)via))
-		bad(r->errors, &map->at, scenario_shown(&key, map, "routing.ways[].via"),
+		bad(r->errors, &map->at, scenario_shown(&key, map, KEY_ROUTING_WAYS_VIA),
 		    found.text, "a neighbour of the switch");
 	bad_text(&found, "%s, which has no hosts", s->topology.nodes[to].name);
 	if (s->topology.nodes[to].is_switch && !has_hosts(&s->topology, (uint32_t)to))
-		bad(r->errors, &map->at, scenario_shown(&key, map, "routing.ways[].to"), found.text,
+		bad(r->errors, &map->at, scenario_shown(&key, map, KEY_ROUTING_WAYS_TO), found.text,
 		    "a host, or a switch with hosts");
 	routes = scenario_grow(r, s->routes, s->route_count, sizeof(*routes));
 	if (!routes)
@@ -71,25 +71,24 @@ static void read_route(struct scenario_reader *r, const struct yaml_node *map)
 	const uint64_t words[] = {util_hash_name(s->topology.nodes[at].name),
 				  util_hash_name(s->topology.nodes[to].name),
 				  util_hash_name(s->topology.nodes[via].name)};
-	scenario_hash_words(r, &r->hash, "routing.ways[]", words, 3);
+	scenario_hash_words(r, &r->hash, scenario_inside(KEY_ROUTING_WAYS, &key), words, 3);
 }
 
 void scenario_read_routes(struct scenario_reader *r)
 {
-	const struct yaml_node *routing = scenario_node(r->root, "routing");
-	const struct yaml_node *list = scenario_node(routing, "ways");
-	const struct scenario_value reconverge = scenario_get(routing, "routing.reconverge");
+	const struct yaml_node *routing = scenario_node(r->root, KEY_ROUTING);
+	const struct yaml_node *list = scenario_node(routing, KEY_ROUTING_WAYS);
+	struct scenario *s = r->scenario;
 	static const uint64_t yes[] = {1};
 
-	r->scenario->weighted_routes = scenario_get(routing, "routing.weighted").word == 1;
-	if (r->scenario->weighted_routes)
-		scenario_hash_words(r, &r->hash, "routing.weighted", yes, 1);
-	r->scenario->same_hash = scenario_get(routing, "routing.hash").word == 1;
-	if (r->scenario->same_hash)
-		scenario_hash_words(r, &r->hash, "routing.hash", yes, 1);
-	r->scenario->reconverge = reconverge.word == 0 ? PS_NEVER : reconverge.number;
-	if (r->scenario->reconverge != PS_NEVER)
-		scenario_hash_words(r, &r->hash, "routing.reconverge", &reconverge.number, 1);
+	scenario_put(routing, KEY_ROUTING, false, s);
+	if (s->weighted_routes)
+		scenario_hash_words(r, &r->hash, scenario_path(KEY_ROUTING_WEIGHTED), yes, 1);
+	if (s->same_hash)
+		scenario_hash_words(r, &r->hash, scenario_path(KEY_ROUTING_HASH), yes, 1);
+	if (s->reconverge != PS_NEVER)
+		scenario_hash_words(r, &r->hash, scenario_path(KEY_ROUTING_RECONVERGE),
+				    &s->reconverge, 1);
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next)
 		if (map->kind == YAML_MAP && !r->topology_bad && r->host_count > 0)

@@ -103,7 +103,7 @@ struct scenario_nic { /* of every host */
 	bool ipv6;
 	uint16_t vlan;			  /* 0: untagged */
 	uint8_t dscp[SIM_PRIORITIES_MAX]; /* by priority */
-	char profile[32];		  /* host profile of costs: "generic" or "none" */
+	bool free_calls;		  /* those of programs cost nothing */
 };
 
 struct scenario_program {

@@ -8,7 +8,8 @@
 
 /* --set KEY=VALUE: the value replaces what the file says, or is put where it says nothing. */
 
-static const char *const called[] = {"class", "name", "run", "link"};
+static const enum scenario_key called[] = {KEY_TRAFFIC_CLASS, KEY_PROGRAMS_NAME, KEY_PROGRAMS_RUN,
+					   KEY_FAULTS_LINK};
 
 /* The part of a list that is meant: by number, or by the name that it has. */
 static struct yaml_node *in_list(struct yaml_node *list, const char *part, size_t length)

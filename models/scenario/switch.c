@@ -12,77 +12,65 @@
 struct place {
 	struct scenario_reader *r;
 	const struct yaml_node *map;
-	const char *path; /* "switch" or "switches[]" */
+	enum scenario_key of; /* KEY_SWITCH or KEY_SWITCHES */
 	struct scenario_switch *sw;
 	const bool *members; /* by node of the topology */
 };
 
-/* Reports @node, the value of PLACE.@key. */
-/* @key, from the place on ("classes[].xoff"), of which @map is the innermost map. */
+/* Reports @key, one of "switch", as one of the place; @map is the innermost map that it is in. */
 static void scenario_switch_refuse(const struct place *p, const struct yaml_node *map,
-				   const char *key, const char *found, const char *expected)
+				   enum scenario_key key, const char *found, const char *expected)
 {
-	const char *dot = strrchr(key, '.');
-	const struct yaml_node *node = scenario_node(map, dot ? dot + 1 : key);
-	struct bad_text place, rest, path;
+	const struct yaml_node *node = scenario_node(map, key);
+	struct bad_text place, whole, path;
 
-	bad_text(&path, "%.100s.%.100s", scenario_shown(&place, p->map, p->path),
-		 scenario_shown(&rest, map, key));
+	bad_text(&path, "%.100s%.100s", scenario_shown_map(&place, p->map, p->of),
+		 scenario_shown(&whole, map, key) + strlen(scenario_path(KEY_SWITCH)));
 	bad(p->r->errors, node ? &node->at : &map->at, path.text, found, expected);
 }
 
-static void refuse_content(const struct place *p, const struct yaml_node *map, const char *key,
-			   const char *expected)
+static void refuse_content(const struct place *p, const struct yaml_node *map,
+			   enum scenario_key key, const char *expected)
 {
-	const char *dot = strrchr(key, '.');
 	struct bad_text found;
 
-	scenario_switch_refuse(p, map, key,
-			       scenario_content(&found, scenario_node(map, dot ? dot + 1 : key)),
+	scenario_switch_refuse(p, map, key, scenario_content(&found, scenario_node(map, key)),
 			       expected);
 }
 
 static void read_ecn(const struct place *p)
 {
-	const struct yaml_node *node = scenario_node(p->map, "ecn");
-	const struct scenario_value pmax = scenario_get(node, "switch.ecn.pmax");
+	const struct yaml_node *node = scenario_node(p->map, KEY_SWITCH_ECN);
 	struct scenario_ecn *ecn = &p->sw->ecn;
 	struct bad_text expected;
 	char kmin[32], kmax[32];
 
 	if (!node)
 		return;
-	*ecn = (struct scenario_ecn){
-		.enabled = true,
-		.at_enqueue = scenario_get(node, "switch.ecn.mark").word == 1,
-		.kmin_bytes = (uint32_t)scenario_get(node, "switch.ecn.kmin").number,
-		.kmax_bytes = (uint32_t)scenario_get(node, "switch.ecn.kmax").number,
-		.pmax_num = pmax.num,
-		.pmax_den = pmax.den,
-	};
+	ecn->enabled = true;
+	scenario_put(node, KEY_SWITCH_ECN, false, p->sw);
 	if (ecn->kmin_bytes <= ecn->kmax_bytes)
 		return;
 	util_quantity_format(kmin, ecn->kmin_bytes, UTIL_UNIT_BYTES);
 	util_quantity_format(kmax, ecn->kmax_bytes, UTIL_UNIT_BYTES);
-	scenario_switch_refuse(p, node, "ecn.kmin", kmin,
+	scenario_switch_refuse(p, node, KEY_SWITCH_ECN_KMIN, kmin,
 			       bad_text(&expected, "at most kmax, which is %s", kmax));
 }
 
 /* ---- thresholds ---- */
 
-/* Bytes at which a pause ends: as given, or two frames below. @prefix is that of the keys. */
-static uint32_t xon_of(const struct place *p, const struct yaml_node *map, const char *prefix,
+/* Bytes at which a pause ends: as @key gives them, or two frames below. */
+static uint32_t xon_of(const struct place *p, const struct yaml_node *map, enum scenario_key key,
 		       uint32_t xoff)
 {
 	const uint32_t gap = 2 * scenario_frame_bytes(p->r->scenario);
 	uint32_t xon = xoff > gap ? xoff - gap : 0;
-	struct bad_text key;
 
-	if (!scenario_has(map, "xon"))
+	if (!scenario_has(map, key))
 		return xon;
-	xon = (uint32_t)scenario_get(map, "switch.xon").number;
+	xon = (uint32_t)scenario_get(map, key).number;
 	if (xon > xoff)
-		refuse_content(p, map, bad_text(&key, "%sxon", prefix), "at most xoff");
+		refuse_content(p, map, key, "at most xoff");
 	return xon;
 }
 
@@ -90,20 +78,17 @@ static uint32_t xon_of(const struct place *p, const struct yaml_node *map, const
 static void read_thresholds(const struct place *p)
 {
 	struct scenario_switch *sw = p->sw;
-	const struct scenario_value alpha = scenario_get(p->map, "switch.alpha");
-	const bool xoff = scenario_has(p->map, "xoff");
+	const bool xoff = scenario_has(p->map, KEY_SWITCH_XOFF);
 
-	sw->alpha_num = alpha.num;
-	sw->alpha_den = alpha.den;
-	sw->reserve_bytes = (uint32_t)scenario_get(p->map, "switch.reserve").number;
-	if (scenario_is_own(p->map, "xoff") && scenario_is_own(p->map, "alpha"))
-		refuse_content(p, p->map, "xoff", "it without switch.alpha, or that without it");
-	if (!xoff && scenario_is_own(p->map, "xon"))
-		refuse_content(p, p->map, "xon", "switch.xoff beside it");
-	if (!xoff || scenario_is_own(p->map, "alpha"))
-		return;
-	sw->xoff_bytes = (uint32_t)scenario_get(p->map, "switch.xoff").number;
-	sw->xon_bytes = xon_of(p, p->map, "", sw->xoff_bytes);
+	if (scenario_is_own(p->map, KEY_SWITCH_XOFF) && scenario_is_own(p->map, KEY_SWITCH_ALPHA))
+		refuse_content(p, p->map, KEY_SWITCH_XOFF,
+			       "it without switch.alpha, or that without it");
+	if (!xoff && scenario_is_own(p->map, KEY_SWITCH_XON))
+		refuse_content(p, p->map, KEY_SWITCH_XON, "switch.xoff beside it");
+	if (scenario_is_own(p->map, KEY_SWITCH_ALPHA))
+		sw->xoff_bytes = 0;
+	else if (xoff)
+		sw->xon_bytes = xon_of(p, p->map, KEY_SWITCH_XON, sw->xoff_bytes);
 }
 
 /* What a priority has where no class says otherwise. */
@@ -121,30 +106,16 @@ static struct scenario_class usual_class(const struct scenario_switch *sw, uint3
 static void read_class(const struct place *p, const struct yaml_node *map,
 		       struct scenario_class *class)
 {
-	const struct scenario_value alpha = scenario_get(map, "switch.classes[].alpha");
-	const struct scenario_value queue = scenario_get(map, "switch.classes[].queue_alpha");
-
-	if (scenario_has(map, "alpha")) {
-		class->alpha_num = alpha.num;
-		class->alpha_den = alpha.den;
-	}
-	if (scenario_has(map, "xoff")) {
-		class->alpha_den = 0;
-		class->xoff_bytes = (uint32_t)scenario_get(map, "switch.classes[].xoff").number;
-		class->xon_bytes = xon_of(p, map, "classes[].", class->xoff_bytes);
-	}
-	if (scenario_has(map, "reserve"))
-		class->reserve_bytes =
-			(uint32_t)scenario_get(map, "switch.classes[].reserve").number;
-	if (scenario_has(map, "queue_alpha")) {
-		class->queue_num = queue.num;
-		class->queue_den = queue.den;
-	}
+	scenario_put(map, KEY_SWITCH_CLASSES, true, class);
+	if (!scenario_has(map, KEY_SWITCH_CLASSES_XOFF))
+		return;
+	class->alpha_den = 0;
+	class->xon_bytes = xon_of(p, map, KEY_SWITCH_CLASSES_XON, class->xoff_bytes);
 }
 
 static void read_classes(const struct place *p)
 {
-	const struct yaml_node *list = scenario_node(p->map, "classes");
+	const struct yaml_node *list = scenario_node(p->map, KEY_SWITCH_CLASSES);
 	struct scenario_switch *sw = p->sw;
 	uint32_t seen = 0;
 
@@ -154,13 +125,14 @@ static void read_classes(const struct place *p)
 	for (uint32_t q = 0; q < p->r->scenario->priority_count; q++)
 		sw->classes[q] = usual_class(sw, q);
 	for (const struct yaml_node *map = list->child; map; map = map->next) {
-		const struct yaml_node *which = scenario_node(map, "priorities");
+		const struct yaml_node *which = scenario_node(map, KEY_SWITCH_CLASSES_PRIORITIES);
 		const uint32_t mask = which ? (uint32_t)scenario_value_of(which)->number : 0;
 
 		if (mask & seen)
-			refuse_content(p, map, "classes[].priorities", "each priority once");
-		if (scenario_has(map, "alpha") && scenario_has(map, "xoff"))
-			refuse_content(p, map, "classes[].xoff",
+			refuse_content(p, map, KEY_SWITCH_CLASSES_PRIORITIES, "each priority once");
+		if (scenario_has(map, KEY_SWITCH_CLASSES_ALPHA) &&
+		    scenario_has(map, KEY_SWITCH_CLASSES_XOFF))
+			refuse_content(p, map, KEY_SWITCH_CLASSES_XOFF,
 				       "it without alpha, or that without it");
 		seen |= mask;
 		for (uint32_t q = 0; q < p->r->scenario->priority_count; q++)
@@ -171,8 +143,8 @@ static void read_classes(const struct place *p)
 
 static void read_weights(const struct place *p)
 {
-	const struct yaml_node *ets = scenario_node(p->map, "ets");
-	const struct yaml_node *list = scenario_node(ets, "weights");
+	const struct yaml_node *ets = scenario_node(p->map, KEY_SWITCH_ETS);
+	const struct yaml_node *list = scenario_node(ets, KEY_SWITCH_ETS_WEIGHTS);
 	const uint32_t priorities = p->r->scenario->priority_count;
 	uint32_t count = 0, taking = 0;
 	struct bad_text expected;
@@ -189,7 +161,7 @@ static void read_weights(const struct place *p)
 		taking += weight > 0;
 	}
 	if (count != priorities || list->child_count != priorities || taking == 0)
-		refuse_content(p, ets, "ets.weights",
+		refuse_content(p, ets, KEY_SWITCH_ETS_WEIGHTS,
 			       bad_text(&expected, "%s numbers up to 255, not all 0",
 					priorities == SIM_PRIORITIES ? "eight" : "sixteen"));
 }
@@ -200,7 +172,7 @@ static const char of_ethernet[] = "priorities: 8, for it knows no more";
 /* What a switch makes of the DSCPs that hosts send. */
 static void scenario_switch_read_dscp(const struct place *p)
 {
-	const struct yaml_node *list = scenario_node(p->map, "dscp");
+	const struct yaml_node *list = scenario_node(p->map, KEY_SWITCH_DSCP);
 	const uint8_t *sent = p->r->scenario->nic.dscp;
 	struct scenario_switch *sw = p->sw;
 
@@ -208,7 +180,7 @@ static void scenario_switch_read_dscp(const struct place *p)
 		sw->map[q] = sent[q] / 8;
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next) {
-		const struct yaml_node *values = scenario_node(map, "values");
+		const struct yaml_node *values = scenario_node(map, KEY_SWITCH_DSCP_VALUES);
 
 		for (const struct yaml_node *node =
 			     values && values->kind == YAML_LIST ? values->child : NULL;
@@ -218,11 +190,12 @@ static void scenario_switch_read_dscp(const struct place *p)
 			if (node->text)
 				(void)util_count_parse(node->text, node->length, &dscp);
 			if (dscp > 63)
-				refuse_content(p, map, "dscp[].values", "a list of DSCPs, 0 to 63");
+				refuse_content(p, map, KEY_SWITCH_DSCP_VALUES,
+					       "a list of DSCPs, 0 to 63");
 			for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
 				if (sent[q] == dscp)
 					sw->map[q] =
-						(uint8_t)scenario_get(map, "switch.dscp[].priority")
+						(uint8_t)scenario_get(map, KEY_SWITCH_DSCP_PRIORITY)
 							.number;
 		}
 	}
@@ -231,29 +204,29 @@ static void scenario_switch_read_dscp(const struct place *p)
 /* And of the PCPs, which are the hosts' priorities. */
 static void read_pcp(const struct place *p)
 {
-	const struct yaml_node *list = scenario_node(p->map, "pcp");
+	const struct yaml_node *list = scenario_node(p->map, KEY_SWITCH_PCP);
 	struct scenario_switch *sw = p->sw;
 
 	if (p->r->scenario->nic.vlan == 0)
-		refuse_content(p, p->map, "pcp", "nic.vlan beside it");
-	if (scenario_is_own(p->map, "dscp") && scenario_is_own(p->map, "pcp"))
-		refuse_content(p, p->map, "pcp", "either switch.dscp or switch.pcp");
+		refuse_content(p, p->map, KEY_SWITCH_PCP, "nic.vlan beside it");
+	if (scenario_is_own(p->map, KEY_SWITCH_DSCP) && scenario_is_own(p->map, KEY_SWITCH_PCP))
+		refuse_content(p, p->map, KEY_SWITCH_PCP, "either switch.dscp or switch.pcp");
 	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
 		sw->map[q] = q;
 	for (const struct yaml_node *map = list->kind == YAML_LIST ? list->child : NULL; map;
 	     map = map->next) {
-		const struct yaml_node *values = scenario_node(map, "values");
+		const struct yaml_node *values = scenario_node(map, KEY_SWITCH_PCP_VALUES);
 
 		for (uint32_t q = 0; values && q < SIM_PRIORITIES; q++)
 			if (scenario_value_of(values)->number >> q & 1)
 				sw->map[q] =
-					(uint8_t)scenario_get(map, "switch.pcp[].priority").number;
+					(uint8_t)scenario_get(map, KEY_SWITCH_PCP_PRIORITY).number;
 	}
 }
 
 static void read_map(const struct place *p)
 {
-	static const char *const keys[] = {"dscp", "pcp"};
+	static const enum scenario_key keys[] = {KEY_SWITCH_DSCP, KEY_SWITCH_PCP};
 	struct scenario_switch *sw = p->sw;
 
 	if (p->r->scenario->priority_count > SIM_PRIORITIES) {
@@ -262,7 +235,7 @@ static void read_map(const struct place *p)
 				refuse_content(p, p->map, keys[i], of_ethernet);
 		return;
 	}
-	if (scenario_has(p->map, "credit")) {
+	if (scenario_has(p->map, KEY_SWITCH_CREDIT)) {
 		for (int i = 0; i < 2; i++)
 			if (scenario_has(p->map, keys[i]))
 				refuse_content(
@@ -270,8 +243,8 @@ static void read_map(const struct place *p)
 					"no switch.credit beside it, whose counts go by priority");
 		return;
 	}
-	if (scenario_has(p->map, "pcp") &&
-	    (scenario_is_own(p->map, "pcp") || !scenario_is_own(p->map, "dscp")))
+	if (scenario_has(p->map, KEY_SWITCH_PCP) &&
+	    (scenario_is_own(p->map, KEY_SWITCH_PCP) || !scenario_is_own(p->map, KEY_SWITCH_DSCP)))
 		read_pcp(p);
 	else
 		scenario_switch_read_dscp(p);
@@ -318,7 +291,7 @@ static void check_headroom(const struct place *p, const struct yaml_node *map)
 		if (!topology->nodes[i].is_switch || !p->members[i] || bytes < sw->buffer_bytes)
 			continue;
 		scenario_switch_refuse(
-			p, map, "buffer",
+			p, map, KEY_SWITCH_BUFFER,
 			bad_text(&found, "%lluB, of which %s %lluB at %s",
 				 (unsigned long long)sw->buffer_bytes,
 				 priorities == 0   ? "reserves take"
@@ -336,36 +309,26 @@ static void read_watchdog(const struct place *p, const struct yaml_node *dog)
 	p->sw->has_watchdog = dog != NULL;
 	if (!dog)
 		return;
-	p->sw->watchdog = (struct pfc_watchdog){
-		.detection = scenario_get(dog, "switch.pfc.watchdog.detection").number,
-		.restoration = scenario_get(dog, "switch.pfc.watchdog.restoration").number,
-		.poll = scenario_get(dog, "switch.pfc.watchdog.poll").number,
-		.drops = scenario_get(dog, "switch.pfc.watchdog.action").word == 0,
-	};
+	scenario_put(dog, KEY_SWITCH_PFC_WATCHDOG, false, p->sw);
 }
 
 static void read_pfc(const struct place *p)
 {
-	const struct yaml_node *pfc = scenario_node(p->map, "pfc");
-	const struct scenario_value headroom = scenario_get(pfc, "switch.pfc.headroom");
+	const struct yaml_node *pfc = scenario_node(p->map, KEY_SWITCH_PFC);
 	struct scenario_switch *sw = p->sw;
 
 	sw->fc = SCENARIO_FC_PFC;
-	sw->lossless = (uint8_t)scenario_get(pfc, "switch.pfc.priorities").number;
-	sw->headroom_auto = headroom.word == 0;
-	sw->headroom_bytes = headroom.word < 0 ? (uint32_t)headroom.number : 0;
-	sw->headroom_pool_bytes = scenario_get(pfc, "switch.pfc.headroom_pool").number;
-	sw->pfc_quanta = scenario_get(pfc, "switch.pfc.mode").word == 1;
-	sw->response_delay = scenario_get(pfc, "switch.pfc.response_delay").number;
+	scenario_put(pfc, KEY_SWITCH_PFC, false, sw);
+	sw->headroom_auto = sw->headroom_bytes == 0;
 	read_thresholds(p);
 	read_classes(p);
-	read_watchdog(p, scenario_node(pfc, "watchdog"));
+	read_watchdog(p, scenario_node(pfc, KEY_SWITCH_PFC_WATCHDOG));
 	check_headroom(p, pfc);
 }
 
 /* Of the priorities of @mask; @key is that of the buffer in @map. */
-static void read_credit_buffer(const struct place *p, const struct yaml_node *map, const char *key,
-			       uint64_t bytes, uint32_t mask)
+static void read_credit_buffer(const struct place *p, const struct yaml_node *map,
+			       enum scenario_key key, uint64_t bytes, uint32_t mask)
 {
 	const uint32_t frame = scenario_frame_bytes(p->r->scenario);
 	struct bad_text found, expected;
@@ -385,49 +348,54 @@ static void read_credit_classes(const struct place *p, const struct yaml_node *l
 
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next) {
-		const struct yaml_node *which = scenario_node(map, "priorities");
+		const struct yaml_node *which =
+			scenario_node(map, KEY_SWITCH_CREDIT_CLASSES_PRIORITIES);
 		const uint32_t mask = which ? (uint32_t)scenario_value_of(which)->number : 0;
 
 		if (mask & seen)
-			refuse_content(p, map, "credit.classes[].priorities", "each priority once");
+			refuse_content(p, map, KEY_SWITCH_CREDIT_CLASSES_PRIORITIES,
+				       "each priority once");
 		seen |= mask;
-		read_credit_buffer(p, map, "credit.classes[].buffer",
-				   scenario_get(map, "switch.credit.classes[].buffer").number,
+		read_credit_buffer(p, map, KEY_SWITCH_CREDIT_CLASSES_BUFFER,
+				   scenario_get(map, KEY_SWITCH_CREDIT_CLASSES_BUFFER).number,
 				   mask);
 	}
 }
 
 static void read_credit(const struct place *p)
 {
-	const struct yaml_node *credit = scenario_node(p->map, "credit");
+	const struct yaml_node *credit = scenario_node(p->map, KEY_SWITCH_CREDIT);
 	struct scenario_reader *r = p->r;
 	struct bad_text found;
 
 	p->sw->fc = SCENARIO_FC_CREDIT;
-	read_credit_buffer(p, credit, "credit.buffer",
-			   scenario_get(credit, "switch.credit.buffer").number, UINT32_MAX);
-	read_credit_classes(p, scenario_node(credit, "classes"));
-	p->sw->response_delay = scenario_get(credit, "switch.credit.response_delay").number;
+	read_credit_buffer(p, credit, KEY_SWITCH_CREDIT_BUFFER,
+			   scenario_get(credit, KEY_SWITCH_CREDIT_BUFFER).number, UINT32_MAX);
+	read_credit_classes(p, scenario_node(credit, KEY_SWITCH_CREDIT_CLASSES));
+	scenario_put(credit, KEY_SWITCH_CREDIT, false, p->sw);
 	for (uint32_t i = 0; i < r->scenario->topology.link_count; i++) {
 		const struct topology_link *link = &r->scenario->topology.links[i];
 
 		if (link->error_ppt == 0 && link->loss_ppb == 0)
 			continue;
-		scenario_switch_refuse(p, credit, "credit",
+		scenario_switch_refuse(p, credit, KEY_SWITCH_CREDIT,
 				       bad_text(&found, "link %s, which loses frames", link->name),
 				       "links that lose nothing, for the counts must stay right");
 		break;
 	}
 }
 
-/* Keys of the map that mean something with pauses only. */
-static void refuse_thresholds(const struct place *p)
+/* Keys of the map that mean something with pauses only: where nothing pauses, a priority that drops
+ * may hold all that is free. */
+static void read_no_thresholds(const struct place *p)
 {
-	static const char *const keys[] = {"alpha", "xoff", "xon", "reserve"};
+	static const enum scenario_key keys[] = {KEY_SWITCH_ALPHA, KEY_SWITCH_XOFF, KEY_SWITCH_XON,
+						 KEY_SWITCH_RESERVE};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (scenario_has(p->map, keys[i]))
 			refuse_content(p, p->map, keys[i], "switch.pfc beside it");
+	p->sw->alpha_num = p->sw->alpha_den = 1;
 }
 
 /* Without pauses all priorities drop; classes say how much each may hold. */
@@ -441,21 +409,14 @@ static void read_lossy(const struct place *p)
 /* Frames that are kept are here as a whole, and belong to no sender's credit. */
 static void read_conweave(const struct place *p)
 {
-	const struct yaml_node *map = scenario_node(p->map, "conweave");
-
-	p->sw->conweave = (struct sim_conweave_params){
-		.reply = scenario_get(map, "switch.conweave.reply").number,
-		.busy = scenario_get(map, "switch.conweave.path_busy").number,
-		.resume = scenario_get(map, "switch.conweave.resume").number,
-		.expiry = scenario_get(map, "switch.conweave.inactive").number,
-		.flows = (uint32_t)scenario_get(map, "switch.conweave.flows").number,
-	};
+	scenario_put(scenario_node(p->map, KEY_SWITCH_CONWEAVE), KEY_SWITCH_CONWEAVE, false, p->sw);
 	if (p->sw->balance == SIM_BALANCE_WEAVE &&
-	    (p->sw->cut_through || scenario_has(p->map, "credit")))
-		refuse_content(p, p->map, "balance", "another one beside cut_through or credits");
+	    (p->sw->cut_through || scenario_has(p->map, KEY_SWITCH_CREDIT)))
+		refuse_content(p, p->map, KEY_SWITCH_BALANCE,
+			       "another one beside cut_through or credits");
 	else if (p->sw->balance == SIM_BALANCE_WEAVE &&
 		 p->r->scenario->priority_count > SIM_PRIORITIES)
-		refuse_content(p, p->map, "balance", "another one beside priorities: 16");
+		refuse_content(p, p->map, KEY_SWITCH_BALANCE, "another one beside priorities: 16");
 }
 
 static void read_place(const struct place *p)
@@ -463,31 +424,27 @@ static void read_place(const struct place *p)
 	const struct yaml_node *map = p->map;
 	struct scenario_switch *sw = p->sw;
 
-	*sw = (struct scenario_switch){.alpha_num = 1, .alpha_den = 1};
-	sw->buffer_bytes = scenario_get(map, "switch.buffer").number;
-	sw->cut_through = scenario_get(map, "switch.mode").word == 1;
-	sw->latency = scenario_get(map, "switch.latency").number;
-	sw->balance = (enum sim_balance)scenario_get(map, "switch.balance").word;
-	sw->flowlet_gap = scenario_get(map, "switch.flowlet_gap").number;
+	*sw = (struct scenario_switch){0};
+	scenario_put(map, KEY_SWITCH, false, sw);
 	read_conweave(p);
-	sw->mtu_bytes = (uint32_t)scenario_get(map, "switch.mtu").number;
 	read_map(p);
 	read_ecn(p);
 	read_weights(p);
-	if (scenario_has(map, "pfc") && scenario_has(map, "credit"))
-		refuse_content(p, map, "credit", "either switch.pfc or switch.credit");
-	else if (scenario_has(map, "pfc") && p->r->scenario->priority_count > SIM_PRIORITIES)
-		refuse_content(p, map, "pfc", of_ethernet);
-	else if (scenario_has(map, "pfc"))
+	if (scenario_has(map, KEY_SWITCH_PFC) && scenario_has(map, KEY_SWITCH_CREDIT))
+		refuse_content(p, map, KEY_SWITCH_CREDIT, "either switch.pfc or switch.credit");
+	else if (scenario_has(map, KEY_SWITCH_PFC) &&
+		 p->r->scenario->priority_count > SIM_PRIORITIES)
+		refuse_content(p, map, KEY_SWITCH_PFC, of_ethernet);
+	else if (scenario_has(map, KEY_SWITCH_PFC))
 		read_pfc(p);
-	else if (scenario_has(map, "credit"))
+	else if (scenario_has(map, KEY_SWITCH_CREDIT))
 		read_credit(p);
 	else
 		read_lossy(p);
-	if (!scenario_has(map, "pfc"))
-		refuse_thresholds(p);
-	if (scenario_has(map, "classes") && scenario_has(map, "credit"))
-		refuse_content(p, map, "classes",
+	if (!scenario_has(map, KEY_SWITCH_PFC))
+		read_no_thresholds(p);
+	if (scenario_has(map, KEY_SWITCH_CLASSES) && scenario_has(map, KEY_SWITCH_CREDIT))
+		refuse_content(p, map, KEY_SWITCH_CLASSES,
 			       "no switch.credit beside it, whose buffers are apart");
 }
 
@@ -527,7 +484,7 @@ static void take_names(struct members *m, const struct yaml_node *map,
 		if (!node->meaning ||
 		    scenario_names(node->text, node->length, take_switch, m, &why))
 			continue;
-		bad(m->r->errors, &node->at, scenario_shown(&key, map, "switches[].names"),
+		bad(m->r->errors, &node->at, scenario_shown(&key, map, KEY_SWITCHES_NAMES),
 		    m->why.text[0] ? m->why.text : why.text, "switches of the topology, each once");
 	}
 }
@@ -538,12 +495,12 @@ static void hash_group(struct scenario_reader *r, const struct yaml_node *map,
 {
 	struct scenario_hash hash = {0};
 
-	scenario_hash_map(r, &hash, map, "switches[]");
+	scenario_hash_map(r, &hash, map, KEY_SWITCHES);
 	for (uint32_t i = 0; i < group->node_count; i++) {
 		const uint64_t words[] = {
 			util_hash_name(r->scenario->topology.nodes[group->nodes[i]].name)};
 
-		scenario_hash_words(r, &hash, "switches[].names", words, 1);
+		scenario_hash_words(r, &hash, scenario_path(KEY_SWITCHES_NAMES), words, 1);
 	}
 	scenario_hash_add(r, &r->hash, scenario_hash_end(&hash));
 }
@@ -552,7 +509,7 @@ static void read_group(struct members *m, struct yaml_node *map, const struct ya
 {
 	struct scenario_reader *r = m->r;
 	struct scenario *s = r->scenario;
-	const struct yaml_node *names = scenario_node(map, "names");
+	const struct yaml_node *names = scenario_node(map, KEY_SWITCHES_NAMES);
 	struct scenario_group *groups =
 				      scenario_grow(r, s->groups, s->group_count, sizeof(*groups)),
 			      *group;
@@ -573,37 +530,37 @@ static void read_group(struct members *m, struct yaml_node *map, const struct ya
 		if (m->mine[i])
 			group->nodes[group->node_count++] = i;
 	scenario_base(map, common);
-	read_place(&(struct place){r, map, "switches[]", &group->is, m->mine});
+	read_place(&(struct place){r, map, KEY_SWITCHES, &group->is, m->mine});
 	if (group->is.fc != s->switches.fc)
-		bad(r->errors, &map->at, scenario_shown(&key, map, "switches[]"),
+		bad(r->errors, &map->at, scenario_shown_map(&key, map, KEY_SWITCHES),
 		    "another kind of flow control", "that of switch");
 	hash_group(r, map, group);
 }
 
 static void read_groups(struct scenario_reader *r, bool *mine, bool *taken)
 {
-	const struct yaml_node *list = scenario_node(r->root, "switches");
+	const struct yaml_node *list = scenario_node(r->root, KEY_SWITCHES);
 	struct members m = {.r = r, .mine = mine, .taken = taken};
 
 	for (struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
 	     map = map->next)
 		if (map->kind == YAML_MAP && !r->topology_bad)
-			read_group(&m, map, scenario_node(r->root, "switch"));
+			read_group(&m, map, scenario_node(r->root, KEY_SWITCH));
 }
 
 void scenario_read_switches(struct scenario_reader *r)
 {
-	struct yaml_node *map = scenario_node(r->root, "switch");
+	struct yaml_node *map = scenario_node(r->root, KEY_SWITCH);
 	const uint32_t count = r->scenario->topology.node_count + 1;
 	bool *all = scenario_alloc(r, count, sizeof(*all)),
 	     *taken = scenario_alloc(r, count, sizeof(*taken));
 
 	if (all && taken) {
 		memset(all, 1, count * sizeof(*all));
-		read_place(&(struct place){r, map, "switch", &r->scenario->switches, all});
+		read_place(&(struct place){r, map, KEY_SWITCH, &r->scenario->switches, all});
 		read_groups(r, all, taken);
 	}
 	util_free(all);
 	util_free(taken);
-	scenario_hash_map(r, &r->hash, map, "switch");
+	scenario_hash_map(r, &r->hash, map, KEY_SWITCH);
 }

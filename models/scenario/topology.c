@@ -13,9 +13,6 @@
 
 enum { LINKS_MAX = 8 << 20 };
 
-static const char *const keys_of_lists[] = {"hosts", "switches", "links", NULL};
-static const char *const keys_of_file[] = {"file", "format", NULL};
-
 /* ---- a file ---- */
 
 /* -EINVAL: reported; -ENOMEM. */
@@ -37,22 +34,23 @@ static int read_bytes(struct scenario_reader *r, enum read_format format, const 
 
 static int read_topology_file(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const struct yaml_node *node = yaml_find(map, "file");
+	const struct yaml_node *node = scenario_node(map, KEY_TOPOLOGY_FILE);
 	char *path, *bytes;
 	size_t length;
 	int ret;
 
-	scenario_only_these(r, map, keys_of_file, "nothing beside topology.file");
+	scenario_only_these(r, map, KIND_FILE, "nothing beside topology.file");
 	if (!node->meaning)
 		return 0;
 	path = read_file_beside(r->path, node->text);
 	if (!path)
 		return -ENOMEM;
-	ret = read_file(path, &node->at, "topology.file", &bytes, &length, r->errors);
+	ret = read_file(path, &node->at, scenario_path(KEY_TOPOLOGY_FILE), &bytes, &length,
+			r->errors);
 	if (!ret) {
 		const struct bad_at at = {path, 1, &node->at};
 
-		ret = read_bytes(r, (enum read_format)scenario_get(map, "topology.format").word,
+		ret = read_bytes(r, (enum read_format)scenario_get(map, KEY_TOPOLOGY_FORMAT).word,
 				 bytes, length, &at);
 		util_free(bytes);
 	}
@@ -84,9 +82,10 @@ static bool add_named(void *owner, const char *name)
 	return n->ret == 0;
 }
 
-static int read_nodes(struct scenario_reader *r, const struct yaml_node *node, const char *key,
+static int read_nodes(struct scenario_reader *r, const struct yaml_node *map, enum scenario_key key,
 		      bool is_switch)
 {
+	const struct yaml_node *node = scenario_node(map, key);
 	const struct yaml_node *item = node && node->kind == YAML_LIST ? node->child : node;
 	struct naming n = {.r = r, .is_switch = is_switch};
 	struct bad_text why;
@@ -96,7 +95,8 @@ static int read_nodes(struct scenario_reader *r, const struct yaml_node *node, c
 			continue;
 		if (n.ret == -ENOMEM)
 			return n.ret;
-		bad(r->errors, &item->at, key, n.ret ? n.why.text : why.text, "names, each once");
+		bad(r->errors, &item->at, scenario_path(key), n.ret ? n.why.text : why.text,
+		    "names, each once");
 		n.ret = 0;
 	}
 	return 0;
@@ -152,11 +152,12 @@ static bool add_end(void *owner, const char *name)
 	return true;
 }
 
-static struct ends ends_of(struct scenario_reader *r, const struct yaml_node *link, const char *key)
+static struct ends ends_of(struct scenario_reader *r, const struct yaml_node *link,
+			   enum scenario_key key)
 {
 	const struct yaml_node *node = scenario_node(link, key), *item;
 	struct ends ends = {.r = r};
-	struct bad_text why, shown, path;
+	struct bad_text why, shown;
 
 	for (item = node && node->kind == YAML_LIST ? node->child : node; item;
 	     item = item == node ? NULL : item->next) {
@@ -164,8 +165,7 @@ static struct ends ends_of(struct scenario_reader *r, const struct yaml_node *li
 		if (!item->meaning ||
 		    scenario_names(item->text, item->length, add_end, &ends, &why))
 			continue;
-		bad(r->errors, &item->at,
-		    scenario_shown(&shown, link, bad_text(&path, "topology.links[].%s", key)),
+		bad(r->errors, &item->at, scenario_shown(&shown, link, key),
 		    ends.why.text[0] ? ends.why.text : why.text, "names of the topology");
 	}
 	return ends;
@@ -175,26 +175,25 @@ static int add_links(struct scenario_reader *r, const struct yaml_node *node, co
 		     const struct ends *b)
 {
 	struct topology *topology = &r->scenario->topology;
-	struct topology_link link = {
-		.rate_bps = scenario_get(node, "topology.links[].rate").number,
-		.delay = scenario_get(node, "topology.links[].delay").number,
-		.error_ppt = scenario_get(node, "topology.links[].error").number,
-	};
-	const bool ports = scenario_has(node, "port_a");
+	struct topology_link link = {0};
+	const bool ports = scenario_has(node, KEY_TOPOLOGY_LINKS_PORT_A);
 	struct bad_text key, found;
 	int ret = 0;
 
+	scenario_put(node, KEY_TOPOLOGY_LINKS, false, &link);
 	for (uint64_t i = 0; i < (uint64_t)a->count * b->count && !ret; i++) {
 		link.a = a->nodes[i / b->count];
 		link.b = b->nodes[i % b->count];
 		if (link.a == link.b) {
-			bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[].b"),
+			bad(r->errors, &node->at, scenario_shown(&key, node, KEY_TOPOLOGY_LINKS_B),
 			    bad_text(&found, "%s", topology->nodes[link.a].name),
 			    "another node than a");
 			return 0;
 		}
-		link.port_a = ports ? scenario_text(r, node, "port_a", NULL) : NULL;
-		link.port_b = ports ? scenario_text(r, node, "port_b", NULL) : NULL;
+		link.port_a =
+			ports ? scenario_text(r, node, KEY_TOPOLOGY_LINKS_PORT_A, NULL) : NULL;
+		link.port_b =
+			ports ? scenario_text(r, node, KEY_TOPOLOGY_LINKS_PORT_B, NULL) : NULL;
 		ret = topology_add_link(topology, &link);
 	}
 	return ret;
@@ -202,21 +201,22 @@ static int add_links(struct scenario_reader *r, const struct yaml_node *node, co
 
 static int scenario_topology_read_link(struct scenario_reader *r, const struct yaml_node *node)
 {
-	struct ends a = ends_of(r, node, "a"), b = ends_of(r, node, "b");
-	const bool ports = scenario_has(node, "port_a");
+	struct ends a = ends_of(r, node, KEY_TOPOLOGY_LINKS_A),
+		    b = ends_of(r, node, KEY_TOPOLOGY_LINKS_B);
+	const bool ports = scenario_has(node, KEY_TOPOLOGY_LINKS_PORT_A);
 	struct bad_text key, found;
 	int ret = 0;
 
 	r->topology_bad |= a.count == 0 || b.count == 0;
 	if ((uint64_t)a.count * b.count + r->scenario->topology.link_count > LINKS_MAX)
-		bad(r->errors, &node->at, "topology.links",
+		bad(r->errors, &node->at, scenario_path(KEY_TOPOLOGY_LINKS),
 		    bad_text(&found, "%llu links", (unsigned long long)a.count * b.count),
 		    "at most 8388608");
-	else if (ports != scenario_has(node, "port_b"))
-		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"),
+	else if (ports != scenario_has(node, KEY_TOPOLOGY_LINKS_PORT_B))
+		bad(r->errors, &node->at, scenario_shown_map(&key, node, KEY_TOPOLOGY_LINKS),
 		    "a port at one end only", "port_a and port_b, or none");
 	else if (ports && (a.count > 1 || b.count > 1))
-		bad(r->errors, &node->at, scenario_shown(&key, node, "topology.links[]"),
+		bad(r->errors, &node->at, scenario_shown_map(&key, node, KEY_TOPOLOGY_LINKS),
 		    "ports of several links", "one link where ports have names");
 	else
 		ret = add_links(r, node, &a, &b);
@@ -227,11 +227,11 @@ static int scenario_topology_read_link(struct scenario_reader *r, const struct y
 
 static int read_lists(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const struct yaml_node *links = scenario_node(map, "links");
-	int ret = read_nodes(r, scenario_node(map, "hosts"), "topology.hosts", false);
+	const struct yaml_node *links = scenario_node(map, KEY_TOPOLOGY_LINKS);
+	int ret = read_nodes(r, map, KEY_TOPOLOGY_HOSTS, false);
 
-	scenario_only_these(r, map, keys_of_lists, "a kind, a file, or hosts, switches and links");
-	ret = ret ? ret : read_nodes(r, scenario_node(map, "switches"), "topology.switches", true);
+	scenario_only_these(r, map, KIND_LISTS, "a kind, a file, or hosts, switches and links");
+	ret = ret ? ret : read_nodes(r, map, KEY_TOPOLOGY_SWITCHES, true);
 	for (const struct yaml_node *link = links && links->kind == YAML_LIST ? links->child : NULL;
 	     link && !ret; link = link->next)
 		if (link->kind == YAML_MAP)
@@ -275,24 +275,25 @@ static void hash_topology(struct scenario_reader *r)
 
 void scenario_read_topology(struct scenario_reader *r)
 {
-	const struct yaml_node *map = scenario_node(r->root, "topology");
+	const struct yaml_node *map = scenario_node(r->root, KEY_TOPOLOGY);
 	const uint32_t errors = r->errors->error_count;
 	struct topology *topology = &r->scenario->topology;
 	int ret;
 
 	if (!map || map->kind != YAML_MAP)
 		return; /* reported already */
-	if (scenario_has(map, "kind"))
+	if (scenario_has(map, KEY_TOPOLOGY_KIND))
 		ret = scenario_read_kind(r, map);
 	else
-		ret = scenario_has(map, "file") ? read_topology_file(r, map) : read_lists(r, map);
+		ret = scenario_has(map, KEY_TOPOLOGY_FILE) ? read_topology_file(r, map)
+							   : read_lists(r, map);
 	if (r->errors->error_count == errors && !ret)
 		ret = topology_name_links(topology);
 	if (ret)
 		r->no_memory = true;
 	if (ret || r->errors->error_count != errors || r->topology_bad || !is_good(map))
 		return;
-	scenario_check_topology(r, &map->at, "topology");
+	scenario_check_topology(r, &map->at, scenario_path(KEY_TOPOLOGY));
 	if (r->errors->error_count != errors)
 		return;
 	hash_topology(r);

@@ -12,16 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum pattern { INCAST, PERMUTATION, ALL_TO_ALL, RING };
-static const char *const pattern_names[] = {"incast", "permutation", "all_to_all", "ring"};
-
 void scenario_block_refuse(const struct scenario_block *b, const struct yaml_node *node,
-			   const char *key, const char *found, const char *expected)
+			   enum scenario_key key, const char *found, const char *expected)
 {
-	struct bad_text path, shown;
+	struct bad_text shown;
 
-	bad_text(&path, "traffic[].%s", key);
-	bad(b->r->errors, node ? &node->at : &b->map->at, scenario_shown(&shown, b->map, path.text),
+	bad(b->r->errors, node ? &node->at : &b->map->at, scenario_shown(&shown, b->map, key),
 	    found, expected);
 }
 
@@ -56,7 +52,7 @@ bool scenario_block_fits(struct scenario_block *b, uint64_t pairs)
 	if (pairs <= READ_FLOWS_MAX &&
 	    pairs * b->repeat + b->r->scenario->flow_count <= READ_FLOWS_MAX)
 		return true;
-	bad(b->r->errors, &b->map->at, "traffic",
+	bad(b->r->errors, &b->map->at, scenario_path(KEY_TRAFFIC),
 	    bad_text(&found, "%llu flows", (unsigned long long)(pairs * b->repeat)),
 	    "at most 4000000, all blocks together");
 	return false;
@@ -109,7 +105,8 @@ static uint32_t nic_count(const struct scenario_reader *r, uint32_t host)
 }
 
 /* Whether these can be on rails: machines, with as many adapters each. */
-static bool are_alike(struct scenario_block *b, const struct scenario_hosts *hosts, const char *key)
+static bool are_alike(struct scenario_block *b, const struct scenario_hosts *hosts,
+		      enum scenario_key key)
 {
 	const struct yaml_node *node = scenario_node(b->map, key);
 	struct bad_text found;
@@ -124,8 +121,8 @@ static bool are_alike(struct scenario_block *b, const struct scenario_hosts *hos
 			bad_text(&found, "%s with %u adapters", b->r->hosts[host], count);
 		else
 			bad_text(&found, "%s, which is an adapter", b->r->hosts[host]);
-		scenario_block_refuse(b, node ? node : scenario_node(b->map, "rails"),
-				      node ? key : "rails", found.text,
+		scenario_block_refuse(b, node ? node : scenario_node(b->map, KEY_TRAFFIC_RAILS),
+				      node ? key : KEY_TRAFFIC_RAILS, found.text,
 				      "machines with as many adapters each");
 		return false;
 	}
@@ -133,7 +130,7 @@ static bool are_alike(struct scenario_block *b, const struct scenario_hosts *hos
 }
 
 /* Those that a key of a pattern names. None: reported. */
-static struct scenario_hosts pattern_hosts(struct scenario_block *b, const char *key)
+static struct scenario_hosts pattern_hosts(struct scenario_block *b, enum scenario_key key)
 {
 	struct scenario_hosts hosts = scenario_block_hosts(b, key);
 
@@ -151,7 +148,7 @@ static uint32_t all_of(const struct scenario_block *b)
 	return b->on_rails ? b->r->machine_count : b->r->host_count;
 }
 
-void scenario_block_hash_hosts(struct scenario_block *b, const char *path,
+void scenario_block_hash_hosts(struct scenario_block *b, enum scenario_key key,
 			       const struct scenario_hosts *hosts, uint32_t all)
 {
 	if (hosts->count == all)
@@ -159,40 +156,40 @@ void scenario_block_hash_hosts(struct scenario_block *b, const char *path,
 	for (uint32_t i = 0; i < hosts->count; i++) {
 		const uint64_t words[] = {util_hash_name(b->r->hosts[hosts->hosts[i]])};
 
-		scenario_hash_words(b->r, &b->hash, path, words, 1);
+		scenario_hash_words(b->r, &b->hash, scenario_path(key), words, 1);
 	}
 }
 
-struct scenario_hosts scenario_block_hosts(struct scenario_block *b, const char *key)
+struct scenario_hosts scenario_block_hosts(struct scenario_block *b, enum scenario_key key)
 {
-	struct bad_text path, shown;
+	struct bad_text shown;
 
-	bad_text(&path, "traffic[].%s", key);
 	return scenario_hosts_of(b->r, scenario_node(b->map, key),
-				 scenario_shown(&shown, b->map, path.text), true);
+				 scenario_shown(&shown, b->map, key), true);
 }
 
 static void add_incast(struct scenario_block *b)
 {
-	const struct yaml_node *to_node = scenario_node(b->map, "to");
+	const struct yaml_node *to_node = scenario_node(b->map, KEY_TRAFFIC_TO);
 	struct scenario_hosts to = {0}, from;
 	struct bad_text found;
 
 	if (!to_node) {
-		scenario_block_refuse(b, NULL, "to", "nothing", "a host");
+		scenario_block_refuse(b, NULL, KEY_TRAFFIC_TO, "nothing", "a host");
 		return;
 	}
-	to = pattern_hosts(b, "to");
-	from = pattern_hosts(b, "from");
+	to = pattern_hosts(b, KEY_TRAFFIC_TO);
+	from = pattern_hosts(b, KEY_TRAFFIC_FROM);
 	if (to.count == 1) {
 		uint32_t others = 0;
 
 		for (uint32_t i = 0; i < from.count; i++) {
 			if (from.hosts[i] != to.hosts[0])
 				from.hosts[others++] = from.hosts[i];
-			else if (scenario_has(b->map, "from"))
+			else if (scenario_has(b->map, KEY_TRAFFIC_FROM))
 				scenario_block_refuse(
-					b, scenario_node(b->map, "from"), "from",
+					b, scenario_node(b->map, KEY_TRAFFIC_FROM),
+					KEY_TRAFFIC_FROM,
 					bad_text(&found, "%s", b->r->hosts[to.hosts[0]]),
 					"hosts other than to");
 		}
@@ -200,11 +197,11 @@ static void add_incast(struct scenario_block *b)
 		for (uint32_t i = 0;
 		     i < from.count && (i > 0 || scenario_block_fits(b, from.count)); i++)
 			add_pair(b, from.hosts[i], to.hosts[0]);
-		scenario_block_hash_hosts(b, "traffic[].to", &to, UINT32_MAX);
-		scenario_block_hash_hosts(b, "traffic[].from", &from, all_of(b) - 1);
+		scenario_block_hash_hosts(b, KEY_TRAFFIC_TO, &to, UINT32_MAX);
+		scenario_block_hash_hosts(b, KEY_TRAFFIC_FROM, &from, all_of(b) - 1);
 	} else if (to.count > 1) {
-		scenario_block_refuse(b, to_node, "to", bad_text(&found, "%u hosts", to.count),
-				      "one host");
+		scenario_block_refuse(b, to_node, KEY_TRAFFIC_TO,
+				      bad_text(&found, "%u hosts", to.count), "one host");
 	}
 	util_free(to.hosts);
 	util_free(from.hosts);
@@ -269,75 +266,76 @@ static void add_permutation(struct scenario_block *b, const struct scenario_host
 	util_free(to);
 }
 
-static void add_group(struct scenario_block *b, enum pattern pattern)
+static void add_group(struct scenario_block *b, enum scenario_form form)
 {
 	const uint32_t errors = b->r->errors->error_count;
-	struct scenario_hosts hosts = pattern_hosts(b, "hosts");
+	struct scenario_hosts hosts = pattern_hosts(b, KEY_TRAFFIC_HOSTS);
 	struct bad_text found;
 	uint64_t pairs;
 
 	if (hosts.count < 2) {
 		if (b->r->errors->error_count == errors)
-			scenario_block_refuse(b, scenario_node(b->map, "hosts"), "hosts",
-					      bad_text(&found, "%u host", hosts.count),
-					      "at least two");
+			scenario_block_refuse(
+				b, scenario_node(b->map, KEY_TRAFFIC_HOSTS), KEY_TRAFFIC_HOSTS,
+				bad_text(&found, "%u host", hosts.count), "at least two");
 		util_free(hosts.hosts);
 		return;
 	}
-	pairs = pattern == ALL_TO_ALL ? (uint64_t)hosts.count * (hosts.count - 1) : hosts.count;
+	pairs = form == FORM_ALL_TO_ALL ? (uint64_t)hosts.count * (hosts.count - 1) : hosts.count;
 	if (!scenario_block_fits(b, pairs)) {
 		util_free(hosts.hosts);
 		return;
 	}
 	scenario_sort_hosts(&hosts);
-	scenario_block_hash_hosts(b, "traffic[].hosts", &hosts, all_of(b));
-	if (pattern == PERMUTATION)
+	scenario_block_hash_hosts(b, KEY_TRAFFIC_HOSTS, &hosts, all_of(b));
+	if (form == FORM_PERMUTATION)
 		add_permutation(b, &hosts);
-	if (pattern == RING)
+	if (form == FORM_RING)
 		sort_naturally(b->r, &hosts);
 	for (uint32_t i = 0; i < hosts.count; i++) {
-		if (pattern == RING)
+		if (form == FORM_RING)
 			add_pair(b, hosts.hosts[i], hosts.hosts[(i + 1) % hosts.count]);
-		for (uint32_t j = 0; pattern == ALL_TO_ALL && j < hosts.count; j++)
+		for (uint32_t j = 0; form == FORM_ALL_TO_ALL && j < hosts.count; j++)
 			if (j != i)
 				add_pair(b, hosts.hosts[i], hosts.hosts[j]);
 	}
 	util_free(hosts.hosts);
 }
 
-/* Keys that the pattern does not look at. */
-void scenario_block_refuse_keys(struct scenario_block *b, const char *const *keys,
-				const char *expected)
+void scenario_block_only_of(struct scenario_block *b, enum scenario_form form, const char *expected)
 {
-	for (; *keys; keys++)
-		if (scenario_has(b->map, *keys))
-			scenario_refuse(b->r, b->map, scenario_node(b->map, *keys), "traffic[]",
-					expected);
+	struct bad_text text;
+	const char *inside = scenario_inside(KEY_TRAFFIC, &text);
+
+	for (uint32_t i = 0; i < scenario_row_count(); i++) {
+		const struct scenario_row *row = scenario_row_at(i);
+		const struct yaml_node *node = scenario_node(b->map, (enum scenario_key)i);
+
+		if (node && row->of && !(row->of >> form & 1) && scenario_row_in(row, inside))
+			scenario_refuse(b->r, b->map, node, KEY_TRAFFIC, expected);
+	}
 }
 
-static void add_pattern(struct scenario_block *b, enum pattern pattern)
+static void add_pattern(struct scenario_block *b, enum scenario_form form)
 {
-	static const char *const not_incast[] = {"hosts", "format", "until", "stream", NULL};
-	static const char *const not_group[] = {"to", "from", "format", "until", "stream", NULL};
 	struct bad_text expected;
 
-	if (b->repeat == 1 && scenario_has(b->map, "every"))
-		scenario_refuse(b->r, b->map, scenario_node(b->map, "every"), "traffic[]",
+	if (b->repeat == 1 && scenario_has(b->map, KEY_TRAFFIC_EVERY))
+		scenario_refuse(b->r, b->map, scenario_node(b->map, KEY_TRAFFIC_EVERY), KEY_TRAFFIC,
 				"repeat beside it");
-	scenario_block_refuse_keys(b, pattern == INCAST ? not_incast : not_group,
-				   "only keys of this pattern");
-	if (!scenario_has(b->map, "size")) {
+	scenario_block_only_of(b, form, "only keys of this pattern");
+	if (!scenario_has(b->map, KEY_TRAFFIC_SIZE)) {
 		scenario_block_refuse(
-			b, NULL, "size", "nothing",
-			scenario_row_expects(scenario_row("traffic[].size"), &expected));
+			b, NULL, KEY_TRAFFIC_SIZE, "nothing",
+			scenario_row_expects(scenario_row_at(KEY_TRAFFIC_SIZE), &expected));
 		return;
 	}
 	if (b->size == 0)
 		return; /* reported already */
-	if (pattern == INCAST)
+	if (form == FORM_INCAST)
 		add_incast(b);
 	else
-		add_group(b, pattern);
+		add_group(b, form);
 }
 
 /* ---- a file ---- */
@@ -361,7 +359,7 @@ static int64_t scenario_traffic_host_of(struct scenario_block *b, uint32_t numbe
 
 static void add_file_flow(struct scenario_block *b, const struct read_flow *from, const char *path)
 {
-	const struct bad_at at = {path, from->line, &scenario_node(b->map, "file")->at};
+	const struct bad_at at = {path, from->line, &scenario_node(b->map, KEY_TRAFFIC_FILE)->at};
 	const int64_t src = scenario_traffic_host_of(b, from->src, &at, "src");
 	const int64_t dst = scenario_traffic_host_of(b, from->dst, &at, "dst");
 	struct traffic_flow flow = b->flow;
@@ -385,12 +383,13 @@ static void add_file_flow(struct scenario_block *b, const struct read_flow *from
 static int scenario_traffic_read_flows(struct scenario_block *b, const char *path,
 				       struct read_flow **ret_flows, uint64_t *ret_count)
 {
-	const struct yaml_node *node = scenario_node(b->map, "file");
+	const struct yaml_node *node = scenario_node(b->map, KEY_TRAFFIC_FILE);
 	const struct bad_at at = {path, 1, &node->at};
 	struct bad_list *errors = b->r->errors;
 	char *bytes = NULL;
 	size_t length;
-	int ret = read_file(path, &node->at, "traffic[].file", &bytes, &length, errors);
+	int ret = read_file(path, &node->at, scenario_path(KEY_TRAFFIC_FILE), &bytes, &length,
+			    errors);
 
 	if (!ret && !yaml_text_is_good(bytes, length, &at, errors))
 		ret = -EINVAL;
@@ -407,25 +406,23 @@ static int scenario_traffic_read_flows(struct scenario_block *b, const char *pat
 
 static void add_file(struct scenario_block *b)
 {
-	static const char *const others[] = {"to",     "from",	 "hosts", "size",
-					     "spread", "repeat", "every", "pattern",
-					     "until",  "stream", "rails", NULL};
-	static const char *const of_the_file[] = {"priority", NULL};
-	const struct yaml_node *node = scenario_node(b->map, "file");
+	const struct yaml_node *priority = scenario_node(b->map, KEY_TRAFFIC_PRIORITY);
+	const struct yaml_node *node = scenario_node(b->map, KEY_TRAFFIC_FILE);
 	struct read_flow *flows = NULL;
 	uint64_t count = 0;
 	char *path;
 	int ret;
 
-	scenario_block_refuse_keys(b, others, "only class, start and format beside traffic[].file");
+	scenario_block_only_of(b, FORM_FILE, "only class, start and format beside traffic[].file");
 	path = node->meaning ? read_file_beside(b->r->path, node->text) : NULL;
 	if (!path) {
 		b->r->no_memory |= node->meaning != NULL;
 		return;
 	}
 	ret = scenario_traffic_read_flows(b, path, &flows, &count);
-	if (b->format == READ_FORMAT_HPCC)
-		scenario_block_refuse_keys(b, of_the_file, "none beside flows that have their own");
+	if (b->format == READ_FORMAT_HPCC && priority)
+		scenario_refuse(b->r, b->map, priority, KEY_TRAFFIC,
+				"none beside flows that have their own");
 	b->r->no_memory |= ret == -ENOMEM;
 	for (uint64_t i = 0;
 	     i < count && b->r->host_count > 0 && (i > 0 || scenario_block_fits(b, count)); i++)
@@ -436,14 +433,16 @@ static void add_file(struct scenario_block *b)
 
 /* ---- a block ---- */
 
-static bool name_class(struct scenario_block *b, int pattern)
+/* By the name of the pattern, or of what is there instead. */
+static bool name_class(struct scenario_block *b)
 {
 	struct scenario *s = b->r->scenario;
-	const struct yaml_node *node = scenario_node(b->map, "class");
-	char *name = scenario_text(b->r, b->map, "class",
-				   pattern >= 0			  ? pattern_names[pattern]
-				   : scenario_has(b->map, "load") ? "load"
-								  : "trace");
+	const struct yaml_node *node = scenario_node(b->map, KEY_TRAFFIC_CLASS);
+	const struct yaml_node *pattern = scenario_node(b->map, KEY_TRAFFIC_PATTERN);
+	char *name = scenario_text(b->r, b->map, KEY_TRAFFIC_CLASS,
+				   pattern && pattern->meaning		    ? pattern->text
+				   : scenario_has(b->map, KEY_TRAFFIC_LOAD) ? "load"
+									    : "trace");
 	struct bad_text found;
 	char **classes;
 
@@ -452,7 +451,8 @@ static bool name_class(struct scenario_block *b, int pattern)
 	for (uint32_t i = 0; i < s->class_count; i++) {
 		if (strcmp(s->classes[i], name) != 0)
 			continue;
-		scenario_block_refuse(b, node, "class", bad_text(&found, "%s a second time", name),
+		scenario_block_refuse(b, node, KEY_TRAFFIC_CLASS,
+				      bad_text(&found, "%s a second time", name),
 				      "another name for each block");
 		util_free(name);
 		return false;
@@ -473,41 +473,28 @@ static void hash_block(struct scenario_block *b)
 	const uint64_t name[] = {util_hash_name(b->class_name)};
 
 	scenario_hash_words(b->r, &b->hash, "class", name, 1);
-	scenario_hash_map(b->r, &b->hash, b->map, "traffic[]");
+	scenario_hash_map(b->r, &b->hash, b->map, KEY_TRAFFIC);
 	scenario_hash_add(b->r, &b->r->hash, scenario_hash_end(&b->hash));
 }
 
 static void read_block(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const int pattern = scenario_get(map, "traffic[].pattern").word;
-	struct scenario_block b = {
-		.r = r,
-		.map = map,
-		.spread = scenario_get(map, "traffic[].spread").number,
-		.every = scenario_get(map, "traffic[].every").number,
-		.repeat = scenario_get(map, "traffic[].repeat").number,
-		.size = scenario_get(map, "traffic[].size").number,
-		.format = (enum read_format)scenario_get(map, "traffic[].format").word,
-		.on_rails = scenario_get(map, "traffic[].rails").word == 1,
-	};
+	const int pattern = scenario_get(map, KEY_TRAFFIC_PATTERN).word;
+	struct scenario_block b = {.r = r, .map = map};
 
+	scenario_put(map, KEY_TRAFFIC, false, &b);
 	b.rails = b.on_rails ? 0 : 1; /* not known yet */
-
-	if (!name_class(&b, pattern))
+	if (!name_class(&b))
 		return;
-	b.flow = (struct traffic_flow){
-		.class_index = b.class_index,
-		.priority = (uint8_t)scenario_get(map, "traffic[].priority").number,
-		.start_at = scenario_get(map, "traffic[].start").number,
-	};
-	if (scenario_has(map, "load") || scenario_has(map, "cdf"))
+	b.flow.class_index = b.class_index;
+	if (scenario_has(map, KEY_TRAFFIC_LOAD) || scenario_has(map, KEY_TRAFFIC_CDF))
 		scenario_read_load(&b);
-	else if (scenario_has(map, "file"))
+	else if (scenario_has(map, KEY_TRAFFIC_FILE))
 		add_file(&b);
 	else if (pattern >= 0 && r->host_count > 0)
-		add_pattern(&b, (enum pattern)pattern);
-	else if (!scenario_has(map, "pattern"))
-		scenario_block_refuse(&b, NULL, "pattern", "nothing",
+		add_pattern(&b, (enum scenario_form)pattern);
+	else if (!scenario_has(map, KEY_TRAFFIC_PATTERN))
+		scenario_block_refuse(&b, NULL, KEY_TRAFFIC_PATTERN, "nothing",
 				      "a pattern, a file or a load");
 	hash_block(&b);
 }
@@ -548,7 +535,7 @@ static void sort_classes(struct scenario_reader *r)
 
 void scenario_read_traffic(struct scenario_reader *r)
 {
-	const struct yaml_node *list = scenario_node(r->root, "traffic");
+	const struct yaml_node *list = scenario_node(r->root, KEY_TRAFFIC);
 
 	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
 	     map; map = map->next)

@@ -116,6 +116,63 @@ struct scenario_value scenario_value_unset(const struct scenario_row *row)
 	return value;
 }
 
+static void store_number(char *at, uint16_t bytes, uint64_t number)
+{
+	const uint32_t number32 = (uint32_t)number;
+	const uint16_t number16 = (uint16_t)number;
+	const uint8_t number8 = (uint8_t)number;
+
+	switch (bytes) {
+	case sizeof(number8):
+		memcpy(at, &number8, sizeof(number8));
+		break;
+	case sizeof(number16):
+		memcpy(at, &number16, sizeof(number16));
+		break;
+	case sizeof(number32):
+		memcpy(at, &number32, sizeof(number32));
+		break;
+	default:
+		CHECK(bytes == sizeof(number));
+		memcpy(at, &number, sizeof(number));
+	}
+}
+
+static uint64_t number_of(const struct scenario_row *row, const struct scenario_value *value)
+{
+	uint64_t q16;
+
+	if (row->q16) {
+		q16 = ((uint64_t)value->num << 16) / value->den;
+		return q16 > 0 ? q16 : 1;
+	}
+	if (value->word < 0)
+		return value->number;
+	return row->words ? row->words[value->word] : (uint64_t)value->word;
+}
+
+static void put_at(const struct scenario_row *row, struct scenario_place place,
+		   const struct scenario_value *value, void *into)
+{
+	char *at = (char *)into + place.at;
+
+	if (place.bytes == 0)
+		return;
+	if (row->type == SCENARIO_RATIO && !row->q16) {
+		store_number(at, sizeof(value->num), value->num);
+		store_number(at + sizeof(value->num), sizeof(value->den), value->den);
+	} else {
+		store_number(at, place.bytes, number_of(row, value));
+	}
+}
+
+void scenario_row_put(const struct scenario_row *row, const struct scenario_value *value,
+		      void *into)
+{
+	put_at(row, row->place, value, into);
+	put_at(row, row->also, value, into);
+}
+
 /* ---- what a key takes, in words ---- */
 
 static const char *type_text(enum scenario_type type)

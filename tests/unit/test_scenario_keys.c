@@ -439,6 +439,29 @@ static void every_row_is_sound(void **state)
 	}
 }
 
+static bool share_bytes(struct scenario_place a, struct scenario_place b)
+{
+	return a.at < b.at + b.bytes && b.at < a.at + a.bytes;
+}
+
+/* Of those in one map, which go into one structure. */
+static void every_value_has_a_place_of_its_own(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < scenario_row_count(); i++)
+		for (uint32_t j = 0; j < i; j++) {
+			const struct scenario_row *a = scenario_row_at(i), *b = scenario_row_at(j);
+			const size_t length =
+				strlen(a->path) - strlen(scenario_row_key(a)); /* to the dot */
+
+			if (strncmp(a->path, b->path, length) != 0 || strchr(b->path + length, '.'))
+				continue;
+			if (share_bytes(a->place, b->place) || share_bytes(a->place, b->also) ||
+			    share_bytes(a->also, b->place) || share_bytes(a->also, b->also))
+				fail_msg("%s is where %s is", a->path, b->path);
+		}
+}
+
 static void what_holds_anyway_changes_nothing(void **state)
 {
 	(void)state;
@@ -532,6 +555,6 @@ static void the_reference_names_every_key(void **state)
 	util_free(text);
 }
 
-RUN(T(every_key_has_a_case), T(every_row_is_sound), T(what_holds_anyway_changes_nothing),
-    T(every_other_value_is_seen), T(every_bad_value_is_refused), T(every_profile_is_good),
-    T(the_reference_names_every_key))
+RUN(T(every_key_has_a_case), T(every_row_is_sound), T(every_value_has_a_place_of_its_own),
+    T(what_holds_anyway_changes_nothing), T(every_other_value_is_seen),
+    T(every_bad_value_is_refused), T(every_profile_is_good), T(the_reference_names_every_key))

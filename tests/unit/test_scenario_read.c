@@ -47,7 +47,7 @@ static void values_arrive_with_their_units(void **state)
 	assert_int_equal(s.nic.ack_priority, 5);
 	assert_int_equal(s.nic.cnp_priority, 4);
 	assert_true(s.nic.ipv6);
-	assert_string_equal(s.nic.profile, "none");
+	assert_true(s.nic.free_calls);
 	assert_int_equal(s.until, 3 * PS_MS);
 	assert_int_equal(s.oob_delay, 7 * PS_US);
 	assert_int_equal(s.packet_bytes_max, 3 << 20);
