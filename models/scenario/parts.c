@@ -61,12 +61,13 @@ static void name_program(struct scenario_reader *r, const struct yaml_node *map,
 static void only_machines(struct scenario_reader *r, const struct yaml_node *map,
 			  const struct scenario_hosts *hosts)
 {
+	const struct yaml_node *node = scenario_node(map, KEY_PROGRAMS_HOSTS);
 	struct bad_text key, found;
 
-	for (uint32_t i = 0; i < hosts->count; i++)
+	/* All of them, if none is named, and that is reported already. */
+	for (uint32_t i = 0; node && i < hosts->count; i++)
 		if (hosts->hosts[i] >= r->machine_count) {
-			bad(r->errors, &scenario_node(map, KEY_PROGRAMS_HOSTS)->at,
-			    scenario_shown(&key, map, KEY_PROGRAMS_HOSTS),
+			bad(r->errors, &node->at, scenario_shown(&key, map, KEY_PROGRAMS_HOSTS),
 			    bad_text(&found, "%s, which is an adapter", r->hosts[hosts->hosts[i]]),
 			    "machines: programs see all their adapters");
 			return;
