@@ -4,8 +4,11 @@
 
 /* What the parts of priority flow control share.
  *
- *	pfc.c        the buffer: thresholds, headroom	pfc_pause.c   pause frames, sent and obeyed
- *	pfc_watchdog.c  pauses that never end		pfc_outage.c  links that are down */
+ *	pfc.c        the buffer: thresholds, headroom	pfc_peer.c    the other end, and the timer
+ *	pfc_watchdog.c  pauses that never end		pfc_outage.c  links that are down
+ *	pfc_pause.c  pause frames, and how long they hold
+ *
+ * Each calls only those behind it: the buffer, the other end, watchdog and outages, pauses. */
 #include "models/link/pfc.h"
 #include "util/check.h"
 
@@ -43,8 +46,9 @@ static inline struct pfc *pfc_of(struct sim_fc *fc)
 	return container_of(fc, struct pfc, fc);
 }
 
-/* pfc_pause.c */
-int pfc_refresh_init(struct pfc *pfc); /* 0 or -ENOMEM */
+enum { PFC_QUANTA_MAX = 65535 };
+
+/* pfc_peer.c */
 void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
 		   ps_t at);
 void pfc_release_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,
@@ -53,10 +57,18 @@ void pfc_on_control(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
 		    const struct sim_pkt *pkt);
 void pfc_on_timer(struct sim_fc *fc, struct sim_thread *th, ps_t at);
 void pfc_find_timer(struct pfc *pfc);
-void pfc_set_until(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t until);
 
+/* pfc_pause.c */
+int pfc_refresh_init(struct pfc *pfc); /* 0 or -ENOMEM */
+ps_t pfc_pause_time(const struct sim_port *port, uint64_t quanta);
+void pfc_send(struct sim_fc *fc, struct sim_thread *th, uint32_t port, uint8_t priority,
+	      uint16_t quanta, ps_t at);
+/* A pause that is sent again in time, if it runs out. */
+void pfc_refresh(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at);
 /* What the other end was told last of @priority, once more. */
 void pfc_say(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority, ps_t at);
+/* Until when @priority is paused; 0: it is not. */
+void pfc_set_until(struct pfc *pfc, uint32_t port, uint8_t priority, ps_t until);
 
 /* pfc_outage.c */
 void pfc_outage_find(struct pfc *pfc); /* sets outage_at */

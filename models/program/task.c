@@ -3,73 +3,14 @@
 
 #include "models/machine/machine.h"
 #include "models/program/rendezvous.h"
-#include "models/program/spin.h"
 #include "models/program/task_world.h"
+#include "models/program/turn.h"
 #include "util/alloc.h"
 #include "util/check.h"
 #include "util/siphash.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* The one variable of this folder: libibverbs has no parameter that says who calls. */
-static _Thread_local struct task *running;
-
-struct task *task_current(void)
-{
-	return running;
-}
-
-/* Where the steps of programs of @host wait. */
-static struct sim_local *steps_of(struct host *host)
-{
-	return host->machine ? &host_machine(host)->programs : &host->local;
-}
-
-void task_wake(struct task *task, ps_t at)
-{
-	sim_local_schedule(steps_of(task->host), &task->event, at);
-}
-
-/* The program's own code runs, on this thread, until task_leave(). */
-static void task_enter(struct task *task)
-{
-	const struct host *host = task->host;
-
-	if (host->params.spin)
-		spin_enter(host->params.spin, host->th->number, host->node.name, task->name);
-}
-
-static void task_leave(struct task *task)
-{
-	const struct host *host = task->host;
-
-	if (host->params.spin)
-		spin_leave(host->params.spin, host->th->number);
-}
-
-static void task_main(void *arg)
-{
-	struct task *task = arg;
-
-	running = task; /* on the thread back end this is a thread of its own */
-	task_enter(task);
-	task->fn(task->arg);
-	task_leave(task);
-}
-
-/* A step of the program: from here to its next wait. */
-static void task_step(struct sim_local_event *event, void *context)
-{
-	struct task *task = container_of(event, struct task, event);
-	struct task *before = running;
-
-	(void)context;
-	CHECK(!task->done);
-	running = task;
-	task->done = !coro_resume(task->coro);
-	running = before;
-}
 
 static bool name_is_taken(const struct host *host, const char *name)
 {
@@ -105,12 +46,12 @@ static int program_task_spawn(struct host *host, const char *name, task_fn *fn, 
 	task->fn = fn;
 	task->arg = arg;
 	task->space = space;
-	task->event.fn = task_step;
+	task->event.fn = task_turn;
 	task->event.phase = SIM_LOCAL_PROGRAM;
 	task->event.key = util_hash_name(name);
 	task->name = util_alloc(name_bytes);
 	task->coro = coro_create_on(host->params.coro_backend, space ? space->stack : NULL,
-				    stack_bytes, task_main, task);
+				    stack_bytes, task_turn_main, task);
 	if (!task->name || !task->coro || task_world_init(task) != 0) {
 		task_free(task);
 		return -ENOMEM;
@@ -143,7 +84,7 @@ void task_destroy_all(struct host *host)
 		struct task *task = host->tasks;
 
 		host->tasks = task->next;
-		sim_local_cancel(steps_of(host), &task->event);
+		task_cancel(task);
 		task_world_fini(task);
 		task_free(task);
 	}
@@ -156,26 +97,6 @@ uint32_t task_unfinished(const struct host *host)
 	for (const struct task *task = host->tasks; task; task = task->next)
 		count += !task->done;
 	return count;
-}
-
-void task_pause(struct task *task)
-{
-	CHECK(task == running);
-	task_leave(task);
-	coro_yield(task->coro);
-	task_enter(task);
-}
-
-void task_sleep(struct task *task, ps_t duration)
-{
-	const ps_t now = task->host->now;
-
-	if (duration == 0)
-		return;
-	/* Beyond the end of time: for ever. */
-	if (now < TASK_END_OF_TIME && duration < TASK_END_OF_TIME - now)
-		task_wake(task, now + duration);
-	task_pause(task);
 }
 
 int task_put(struct task *task, const char *key, const void *bytes, size_t length)
@@ -207,12 +128,6 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 			return ret;
 		task_pause(task);
 	}
-}
-
-void task_wake_between(struct task *task, ps_t at)
-{
-	task_wake(task, at);
-	sim_wake_between(task->host->node.sim, &task->host->node, at);
 }
 
 void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now)
@@ -269,9 +184,11 @@ void task_on_async(struct host *host, void *owner, int event)
 
 uint32_t task_list_worlds(struct vrb_world **ret_worlds, uint32_t count)
 {
-	if (!running)
+	struct task *task = task_current();
+
+	if (!task)
 		return 0;
-	for (uint32_t i = 0; i < running->device_count && i < count; i++)
-		ret_worlds[i] = &running->devices[i].world;
-	return running->device_count;
+	for (uint32_t i = 0; i < task->device_count && i < count; i++)
+		ret_worlds[i] = &task->devices[i].world;
+	return task->device_count;
 }

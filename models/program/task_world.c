@@ -3,7 +3,7 @@
 
 #include "models/machine/machine.h"
 #include "models/program/spin.h"
-#include "models/program/task.h"
+#include "models/program/turn.h"
 #include "util/alloc.h"
 #include "util/check.h"
 #include "util/siphash.h"

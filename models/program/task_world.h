@@ -9,7 +9,4 @@ struct task;
 int task_world_init(struct task *task);
 void task_world_fini(struct task *task);
 
-/* Gives the host back to the simulation until task->event fires. From inside the task. */
-void task_pause(struct task *task);
-
 #endif

@@ -2,7 +2,7 @@
 #ifndef MODELS_SCENARIO_BLOCK_H
 #define MODELS_SCENARIO_BLOCK_H
 
-/* A block of traffic while it is read: what patterns, files and loads share. */
+/* A block of traffic while it is read: what patterns, files and loads share (scenario_block.c). */
 #include "models/scenario/internal.h"
 #include "models/trace/format.h"
 

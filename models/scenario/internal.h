@@ -143,6 +143,8 @@ void scenario_hash_map(struct scenario_reader *r, struct scenario_hash *hash,
 /* Of all parts, in any order; empties it. */
 uint64_t scenario_hash_end(struct scenario_hash *hash);
 
+/* ---- scenario_memory.c ---- */
+
 /* Memory, or NULL and r->no_memory. */
 void *scenario_alloc(struct scenario_reader *r, size_t count, size_t bytes);
 char *scenario_copy(struct scenario_reader *r, const char *text);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/scenario/internal.h"
+
+#include "util/alloc.h"
+
+#include <string.h>
+
+void *scenario_alloc(struct scenario_reader *r, size_t count, size_t bytes)
+{
+	void *memory = util_calloc(count, bytes);
+
+	r->no_memory |= !memory;
+	return memory;
+}
+
+char *scenario_copy(struct scenario_reader *r, const char *text)
+{
+	const size_t bytes = strlen(text) + 1;
+	char *copy = scenario_alloc(r, bytes, 1);
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+void *scenario_grow(struct scenario_reader *r, void *array, uint64_t count, size_t bytes)
+{
+	void *bigger;
+
+	if (count > 0 && (count & (count - 1)) != 0)
+		return array;
+	bigger = util_realloc(array, count ? count * 2 : 1, bytes);
+	r->no_memory |= !bigger;
+	return bigger;
+}
