@@ -5,13 +5,11 @@
 #include "tools/command.h"
 #include "tools/memory.h"
 #include "tools/result/junit.h"
-#include "tools/result/output.h"
 #include "tools/run.h"
 #include "util/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,36 +38,6 @@ void util_check_failed(const char *cond, const char *file, int line)
 	fprintf(stderr, "verbena: an internal check failed: %s:%d: %s\n", file, line, cond);
 	run_rescue();
 	_exit(COMMAND_BROKEN);
-}
-
-static void verbena_put_line(FILE *file, const char *format, va_list args)
-{
-	char *text = NULL;
-
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	output_line(text ? text : "no memory for a message", file);
-	fputc('\n', file);
-	free(text);
-}
-
-void command_line(FILE *file, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	verbena_put_line(file, format, args);
-	va_end(args);
-}
-
-void command_say(const char *format, ...)
-{
-	va_list args;
-
-	fputs("verbena: ", stderr);
-	va_start(args, format);
-	verbena_put_line(stderr, format, args);
-	va_end(args);
 }
 
 const struct command *command_at(uint32_t i)

@@ -79,12 +79,6 @@ static int add_switch(struct fabric *fabric, const char *name, uint32_t place,
 	return sim_add_node(fabric->sim, *ret_node);
 }
 
-const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
-							const struct sim_node *node)
-{
-	return fabric->switch_params[node->index];
-}
-
 /* By node, of the last of its links: a host has one. */
 static uint64_t *fabric_rates_of(const struct topology *topology)
 {

@@ -84,8 +84,11 @@ void fabric_fini(struct fabric *fabric);
 void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher);
 
 /* What the switch @node is. */
-const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
-							const struct sim_node *node);
+static inline const struct fabric_switch_params *fabric_switch_params(const struct fabric *fabric,
+								      const struct sim_node *node)
+{
+	return fabric->switch_params[node->index];
+}
 
 /* NULL: no such switch. */
 struct sim_switch *fabric_switch(const struct fabric *fabric, const char *name);

@@ -82,6 +82,12 @@ struct traffic {
 	struct traffic_feed *feed; /* NULL: no streams */
 };
 
+/* ---- order.c ---- */
+
+static inline int traffic_compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
 struct traffic_end traffic_end_of(const struct traffic *traffic, struct traffic_flow *flow,
 				  bool is_sink);
 /* A total order of ends: by host, start, and a keyed mix, so that none is favoured. */
@@ -91,6 +97,8 @@ int traffic_compare_flows(const void *a, const void *b);
 bool traffic_same_but_for_class(const struct traffic_flow *x, const struct traffic_flow *y);
 /* The key of @flow, the @k-th of its equals. */
 uint64_t traffic_key_of(const struct traffic *traffic, const struct traffic_flow *flow, uint64_t k);
+/* ---- pair.c ---- */
+
 /* Gives every flow of the list its pair. -ENOMEM. */
 int traffic_pairs_make(struct traffic *traffic);
 /* The numbers of a pair's first flow are those of all. */
