@@ -259,7 +259,7 @@ static uint32_t shortest_frame(const struct fabric_params *params)
 		profile->wire_overhead + (uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_ICRC_BYTES;
 	const uint32_t head = more && more->head_bytes > 0 ? more->head_bytes : packet;
 
-	if (profile->ns3_headers || params->switch_of)
+	if (hca_framing_is_set(&profile->framing) || params->switch_of)
 		return HEAD_BYTES_MIN;
 	return least(least(head, packet), PFC_FRAME_BYTES);
 }

@@ -7,7 +7,6 @@
 #include "sim/sim.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
-#include "transport/wire/ns3.h"
 #include "util/check.h"
 #include "util/fold.h"
 #include "util/siphash.h"
@@ -214,8 +213,11 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 
 static void host_measure(struct host *host, const struct wire_pkt *pkt)
 {
-	if (host->params.profile.ns3_headers) /* 16 bits, which wrap back in the sum */
-		host->wire_overhead = (uint16_t)(wire_ns3_bytes(pkt) - wire_pkt_bytes(pkt));
+	const struct hca_framing *framing = &host->params.profile.framing;
+
+	if (hca_framing_is_set(framing)) /* 16 bits, which wrap back in the sum */
+		host->wire_overhead =
+			(uint16_t)(hca_framing_bytes(framing, pkt) - wire_pkt_bytes(pkt));
 }
 
 static __attribute__((noinline, cold)) void look_closer(struct host *host,
@@ -320,7 +322,7 @@ static inline __attribute__((always_inline)) bool decide(struct host *host)
 		CHECK(packet->fetches == 0);
 		return false;
 	}
-	if (host->params.profile.ns3_headers)
+	if (hca_framing_is_set(&host->params.profile.framing))
 		host_measure(host, &pkt);
 	fill_frame(host, &pkt, &tx, &packet->frame);
 	if (host->tapped || host->params.through_wire)
@@ -633,8 +635,8 @@ static uint32_t longest_frame(const struct hca_profile *profile)
 {
 	const bool has_int = profile->cc->takes_int;
 
-	if (profile->ns3_headers)
-		return wire_ns3_data_bytes(profile->mtu_max, has_int);
+	if (hca_framing_is_set(&profile->framing))
+		return profile->mtu_max + profile->framing.data[has_int];
 	return profile->mtu_max + profile->wire_overhead + (uint32_t)WIRE_DATA_HEADERS_MAX +
 	       (has_int ? (uint32_t)WIRE_INT_BYTES : 0) + (uint32_t)WIRE_ICRC_BYTES;
 }
@@ -661,7 +663,8 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.stats.sent = memory->sent,
 		.packet_bytes_max = longest_frame(&params->profile),
 		.wire_overhead = (uint16_t)params->profile.wire_overhead,
-		.parses_frames = params->through_wire || params->profile.ns3_headers,
+		.parses_frames =
+			params->through_wire || hca_framing_is_set(&params->profile.framing),
 	};
 	sim_local_init(&host->local, seed, id);
 	host_loop_init(host, memory->frames + HOST_CONTROLS);

@@ -105,7 +105,7 @@ struct host {
 	uint32_t placement_waiters;    /* tasks that wait for memory to change */
 	uint16_t wire_overhead;	       /* bytes, as in the profile; or of the packet at hand */
 	uint8_t control_count;	       /* of @control */
-	bool parses_frames;	       /* through_wire or ns3_headers, as in @params */
+	bool parses_frames;	       /* through_wire or a framing, as in @params */
 	bool fc_heads : 1, fc_all : 1; /* as in fc->ops */
 	bool tapped : 1, slow : 1;     /* there is a @tap, an @rx */
 	struct host_stats stats;

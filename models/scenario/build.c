@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario/scenario.h"
 
+#include "models/link/ns3.h"
 #include "models/scenario/build.h"
 #include "sim/port.h"
 #include "sim/route.h"
@@ -36,7 +37,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.cc = scenario_cc_ops(nic->cc),
 		.cc_params = cc_dcqcn_params(rate),
 		.wire_overhead = wire_frame_overhead(scenario_wire_shape(s)),
-		.ns3_headers = nic->ns3_headers,
+		.framing = nic->ns3_headers ? ns3_framing() : (struct hca_framing){.data = {0}},
 		.cnp_keeps_marks = nic->cnp_keeps_marks,
 		.cnp_on_gap = nic->cnp_on_gap,
 		.statuses = nic->statuses,

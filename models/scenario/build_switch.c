@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario/build.h"
 
+#include "models/link/ns3.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
-#include "transport/wire/ns3.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static uint32_t build_switch_head_bytes(const struct scenario *s)
 	enum { TAIL = WIRE_ICRC_BYTES + 4 + 12 }; /* ICRC, FCS and gap */
 
 	if (s->nic.ns3_headers)
-		return WIRE_NS3_DATA_BYTES;
+		return NS3_DATA_BYTES;
 	return wire_frame_overhead(scenario_wire_shape(s)) + (uint32_t)WIRE_BTH_BYTES +
 	       (uint32_t)WIRE_ICRC_BYTES - TAIL;
 }
@@ -64,7 +64,8 @@ static uint32_t build_switch_head_bytes(const struct scenario *s)
 /* Bytes of a frame besides its IP packet. */
 static uint32_t around_ip(const struct scenario *s)
 {
-	return s->nic.ns3_headers ? 14 : 8 + 14 + (s->nic.vlan ? WIRE_VLAN_BYTES : 0) + 4 + 12;
+	return s->nic.ns3_headers ? NS3_LINK_BYTES
+				  : 8 + 14 + (s->nic.vlan ? WIRE_VLAN_BYTES : 0) + 4 + 12;
 }
 
 static bool any_is_down(const struct scenario *s)

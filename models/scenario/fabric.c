@@ -2,9 +2,9 @@
 #include "models/scenario/internal.h"
 
 #include "models/fabric/flow_control.h"
+#include "models/link/ns3.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
-#include "transport/wire/ns3.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
@@ -132,7 +132,7 @@ uint32_t scenario_frame_bytes(const struct scenario *scenario)
 	const bool takes_int = scenario_cc_ops(scenario->nic.cc)->takes_int;
 
 	if (scenario->nic.ns3_headers)
-		return wire_ns3_data_bytes(scenario->nic.mtu, takes_int);
+		return scenario->nic.mtu + ns3_framing().data[takes_int];
 	return overhead + (takes_int ? WIRE_INT_BYTES : 0) +
 	       (uint32_t)(WIRE_DATA_HEADERS_MAX + WIRE_ICRC_BYTES) + scenario->nic.mtu;
 }

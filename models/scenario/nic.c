@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario/internal.h"
 
+#include "models/link/ns3.h"
 #include "transport/wire/frame.h"
-#include "transport/wire/ns3.h"
 #include "util/alloc.h"
 #include "util/quantity.h"
 
@@ -31,7 +31,7 @@ static ps_t link_time(const struct scenario *s, const struct topology_link *link
 {
 	const uint32_t roce = wire_frame_overhead(scenario_wire_shape(s)) +
 			      (uint32_t)(WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES);
-	const uint32_t ack = s->nic.ns3_headers ? wire_ns3_ack_bytes(false) : roce;
+	const uint32_t ack = s->nic.ns3_headers ? NS3_ACK_BYTES : roce;
 
 	return 2 * link->delay + frame_time(scenario_frame_bytes(s), link->rate_bps) +
 	       frame_time(ack, link->rate_bps);

@@ -5,7 +5,6 @@
 #include "sim/port.h"
 #include "sim/route.h"
 #include "sim/switch.h"
-#include "transport/wire/ns3.h"
 
 /* Packet i is through link k at E(i,k) = max(E(i,k-1), E(i-1,k)) + t(i,k): a store-and-forward
  * pipeline. A switch that cuts through has it at B(i,k-1) + t(head) instead of E(i,k-1), B being
@@ -114,20 +113,18 @@ static uint32_t int_bytes(const struct host_params *params)
 	return params->profile.cc->takes_int ? WIRE_INT_BYTES : 0;
 }
 
-/* In the sizes of ns-3 every packet has the same headers. */
-static struct packets ns3_packets_of(const struct host_params *params, uint64_t bytes)
+/* In a framing every packet of data has the same bytes around it. */
+static struct packets framed_packets_of(const struct host_params *params, uint64_t bytes)
 {
 	const uint32_t mtu = params->profile.mtu_max;
-	const bool has_int = params->profile.cc->takes_int;
+	const uint32_t around = params->profile.framing.data[params->profile.cc->takes_int];
 	const uint64_t count = (bytes - 1) / mtu + 1;
 	const uint32_t tail = (uint32_t)(bytes - (count - 1) * mtu);
-	const uint32_t last = wire_ns3_data_bytes(tail, has_int);
-	const uint32_t middle = wire_ns3_data_bytes(mtu, has_int);
 
 	return (struct packets){.count = count,
-				.first = count == 1 ? last : middle,
-				.middle = middle,
-				.last = last};
+				.first = around + (count == 1 ? tail : mtu),
+				.middle = around + mtu,
+				.last = around + tail};
 }
 
 static struct packets ideal_packets_of(const struct host_params *params, uint64_t bytes)
@@ -155,8 +152,8 @@ static void write_through(const struct trip *trip, const struct host_params *par
 			  ps_t *through)
 {
 	const uint64_t bytes = left < TRAFFIC_WRITE_MAX ? left : TRAFFIC_WRITE_MAX;
-	const struct packets packets = params->profile.ns3_headers
-					       ? ns3_packets_of(params, bytes)
+	const struct packets packets = hca_framing_is_set(&params->profile.framing)
+					       ? framed_packets_of(params, bytes)
 					       : ideal_packets_of(params, bytes);
 
 	ideal_step(trip, packets.first, through);
@@ -172,8 +169,9 @@ static ps_t ack_time(const struct trip *trip, const struct host_params *params)
 	const uint32_t roce = profile->wire_overhead + int_bytes(params) +
 			      (uint32_t)WIRE_BTH_BYTES + (uint32_t)WIRE_AETH_BYTES +
 			      (uint32_t)WIRE_ICRC_BYTES;
-	const uint32_t bytes =
-		profile->ns3_headers ? wire_ns3_ack_bytes(profile->cc->takes_int) : roce;
+	const uint32_t bytes = hca_framing_is_set(&profile->framing)
+				       ? profile->framing.ack[profile->cc->takes_int]
+				       : roce;
 	ps_t through[LINKS_MAX] = {0};
 
 	ideal_step(trip, bytes, through);

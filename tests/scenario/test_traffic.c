@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Flows through the adapter, and how long each would take alone (models/traffic/traffic.h). */
+#include "models/link/ns3.h"
 #include "models/traffic/traffic.h"
 #include "sim/fault.h"
 #include "sim/switch.h"
@@ -64,7 +65,7 @@ static struct host_params host_of(const struct net_params *p)
 			    .ack_on_data_priority = true,
 			    .cc = &cc_none,
 			    .wire_overhead = wire_frame_overhead(0),
-			    .ns3_headers = p->ns3,
+			    .framing = p->ns3 ? ns3_framing() : (struct hca_framing){.data = {0}},
 			    .qp_max = 4096,
 			    .cq_max = 8,
 			    .mr_max = 4096,

@@ -283,7 +283,8 @@ void do_device(struct line *line)
 	p->cc_params.swift = cc_swift_defaults(10 * PS_US);
 	p->cc_params.dctcp = cc_dctcp_defaults(p->line_rate_bps);
 	p->cc_params.nv = cc_nv_defaults();
-	p->ns3_headers = line_flag(line, "ns3");
+	p->framing.data[0] = (uint16_t)line_number(line, "around_data", 0);
+	p->framing.ack[0] = (uint16_t)line_number(line, "around_ack", 0);
 	p->cnp_keeps_marks = line_flag(line, "keep_marks");
 	p->cnp_on_gap = line_flag(line, "cnp_on_gap");
 	p->statuses = line_flag(line, "rxe") ? HCA_STATUSES_RXE : HCA_STATUSES_HARDWARE;

@@ -36,7 +36,8 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->restarts = params->profile.retransmit == HCA_GO_BACK_0;
 	dev->takes_rtt = params->profile.cc->takes_acks;
 	dev->dma = params->dma;
-	dev->full_path = dev->selective || dev->takes_rtt || dev->profile.ns3_headers;
+	dev->full_path =
+		dev->selective || dev->takes_rtt || hca_framing_is_set(&dev->profile.framing);
 	dev->wire_overhead = dev->profile.wire_overhead;
 	CHECK(!dev->selective || params->profile.psn_window <= HCA_SELECTIVE_WINDOW_MAX);
 	CHECK(!dev->selective ||

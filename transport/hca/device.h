@@ -12,6 +12,7 @@
 #include "transport/cc/cc.h"
 #include "transport/hca/cq.h"
 #include "transport/hca/dma.h"
+#include "transport/hca/framing.h"
 #include "transport/hca/mem.h"
 #include "transport/hca/qp.h"
 #include "transport/wire/pkt.h"
@@ -58,7 +59,7 @@ struct hca_profile {
 	const struct cc_ops *cc; /* reaction point */
 	struct cc_params cc_params;
 	uint32_t wire_overhead; /* bytes around BTH..ICRC on the wire, preamble and gap included */
-	bool ns3_headers;	/* packets take what transport/wire/ns3.h says instead */
+	struct hca_framing framing; /* what packets take on the wire instead, where it is set */
 	enum hca_statuses statuses;
 	uint32_t qp_max, cq_max, mr_max, pd_max; /* objects of the device */
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;

@@ -375,7 +375,7 @@ struct hca_device {
 	uint32_t psn_window, ack_every; /* as in the profile */
 	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
 	bool selective, restarts, takes_rtt;
-	bool full_path;	     /* selective, metered, or headers of ns-3 */
+	bool full_path;	     /* selective, metered, or a framing */
 	uint8_t request_ecn; /* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
@@ -387,7 +387,7 @@ struct hca_device {
 	struct hca_heap paced, timers;
 	struct hca_alarm cq_alarm; /* among the timers: a CQ has lost a completion */
 	void *given_back;	   /* a list through their first words; freed off the packet path */
-	uint32_t wire_overhead; /* as in the profile; with ns3_headers that of the packet at hand */
+	uint32_t wire_overhead; /* as in the profile; with a framing that of the packet at hand */
 	struct hca_profile profile;
 	uint32_t mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
 	uint32_t mr_count, mr_number;
@@ -631,8 +631,7 @@ void hca_responder_fail(struct hca_qp *qp, uint8_t syndrome, enum hca_wc_status 
 /* sched.c */
 void hca_sched_move(struct hca_turn *turn, ps_t at, ps_t now);
 void hca_sched_pace(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now); /* cc is active */
-void hca_sched_measure(struct hca_device *dev,
-		       const struct wire_pkt *pkt); /* ns3_headers: before */
+void hca_sched_measure(struct hca_device *dev, const struct wire_pkt *pkt); /* a framing: before */
 void hca_sched_wake(struct hca_device *dev, ps_t now);
 void hca_sched_heaps_changed(struct hca_device *dev);
 

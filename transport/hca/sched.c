@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
-#include "transport/wire/ns3.h"
 
 /* Whose turn it is. A QP that may send now stands in the list of its priority; one that may send
  * later, because of its rate, in a heap. The order within a list is that of becoming ready, and at
@@ -67,8 +66,11 @@ static void rotate(struct hca_list *list, struct hca_turn *turn)
 
 __attribute__((cold)) void hca_sched_measure(struct hca_device *dev, const struct wire_pkt *pkt)
 {
-	if (dev->profile.ns3_headers) /* less than nothing, perhaps: the sum wraps back */
-		dev->wire_overhead = wire_ns3_bytes(pkt) - (uint32_t)wire_pkt_bytes(pkt);
+	const struct hca_framing *framing = &dev->profile.framing;
+
+	if (hca_framing_is_set(framing)) /* less than nothing, perhaps: the sum wraps back */
+		dev->wire_overhead =
+			hca_framing_bytes(framing, pkt) - (uint32_t)wire_pkt_bytes(pkt);
 }
 
 /* The gap that follows the packet that starts now; the packet's own bytes can raise the rate only
