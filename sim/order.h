@@ -32,7 +32,7 @@ static inline uint64_t sim_mark_key(uint64_t seed, uint64_t node_id)
 	return util_hash_words((struct util_key){.k0 = seed, .k1 = 3}, &node_id, 1);
 }
 
-/* Priority, ECN, kind of frame and epoch as one number, the same on every machine. */
+/* Priority, ECN, kind of frame and tag as one number, the same on every machine. */
 static inline uint64_t sim_pkt_flags(const struct sim_pkt *pkt)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -40,7 +40,7 @@ static inline uint64_t sim_pkt_flags(const struct sim_pkt *pkt)
 	return ((const uint8_t *)pkt)[offsetof(struct sim_pkt, ttl) - 1];
 #else
 	return (uint64_t)pkt->priority | (uint64_t)pkt->ecn << 3 | (uint64_t)pkt->frame << 5 |
-	       (uint64_t)pkt->epoch << 6;
+	       (uint64_t)pkt->tag << 6;
 #endif
 }
 

@@ -29,8 +29,8 @@ struct sim_pkt {
 			     * arrivals are marked: whether it is marked as it leaves */
 	uint8_t priority : 3;	    /* three bits of it: sim_pkt_priority() */
 	uint8_t ecn : 2, frame : 1; /* ecn as in RFC 3168 */
-	uint8_t epoch : 2; /* between switches that reroute (sim/switch_conweave.h); with sixteen
-			    * priorities, where none does, the fourth bit of the priority; else 0 */
+	uint8_t tag : 2; /* what one switch tells the next ones in data frames, for hosts 0; with
+			  * sixteen priorities the fourth bit of the priority instead */
 	uint8_t ttl;
 	union {
 		uint8_t body[SIM_BODY_BYTES];
@@ -42,14 +42,14 @@ _Static_assert(sizeof(struct sim_pkt) == 64, "one cache line");
 /* The priority of a data frame in a fabric that has @priority_count of them, 8 or 16. */
 static inline uint8_t sim_pkt_priority(const struct sim_pkt *pkt, uint32_t priority_count)
 {
-	return (uint8_t)((pkt->priority | pkt->epoch << 3) & (priority_count - 1));
+	return (uint8_t)((pkt->priority | pkt->tag << 3) & (priority_count - 1));
 }
 
-/* @priority is one of the fabric's; the frame is in no epoch. */
+/* @priority is one of the fabric's; the frame has no tag. */
 static inline void sim_pkt_set_priority(struct sim_pkt *pkt, uint8_t priority)
 {
 	pkt->priority = priority & 7u;
-	pkt->epoch = priority >> 3 & 3u;
+	pkt->tag = priority >> 3 & 3u;
 }
 
 /* What a switch tells of itself as a data frame starts: in-band telemetry. */
@@ -60,28 +60,12 @@ struct sim_hop {
 	uint32_t queue_bytes; /* behind it, of its class */
 };
 
-/* What switches that reroute tell each other of a flow (sim/switch_conweave.h), in data frames for
- * the switch itself (struct sim_agent). */
-enum sim_note_kind {
-	SIM_NOTE_NONE,
-	SIM_NOTE_REQUEST, /* the answer is awaited */
-	SIM_NOTE_REPLY,
-	SIM_NOTE_TAIL, /* nothing of this epoch comes behind this */
-	SIM_NOTE_CLEAR,
-	SIM_NOTE_BUSY, /* a frame that came by this way was marked */
-};
-struct sim_note {
-	uint8_t kind;		 /* enum sim_note_kind */
-	uint8_t epoch;		 /* 2 bits; of a TAIL: that which ends */
-	uint8_t priority;	 /* 3 bits, of the flow */
-	uint16_t way;		 /* port of the sender's switch; of a TAIL: the new one */
-	uint16_t group;		 /* of the sender's switch */
-	uint32_t flow_hash, dst; /* of the flow */
-	uint32_t round;		 /* of REQUEST and REPLY */
-};
+/* What switches say to each other, in data frames of their own for a switch itself (struct
+ * sim_agent): so many words, which mean something to the two of them alone. */
+enum { SIM_AGENT_WORDS = 3 };
 
 /* What the maker of bodies does for a fabric that knows no protocol. Every function is filled but
- * stamp() and those of notes, which may be NULL. */
+ * stamp() and those of words, which may be NULL. */
 struct sim_body_ops {
 	/* The packet ends here undelivered: gives back what the body holds. */
 	void (*release)(struct sim_thread *th, struct sim_pkt *pkt);
@@ -96,9 +80,11 @@ struct sim_body_ops {
 	void (*facts)(const struct sim_pkt *pkt, uint64_t ret_words[2]);
 	/* Adds @hop to what the packet has gathered. Only where switches stamp. */
 	void (*stamp)(struct sim_thread *th, struct sim_pkt *pkt, const struct sim_hop *hop);
-	/* Makes a note of @pkt: body and bytes. Reads it. Only where switches reroute. */
-	void (*note)(struct sim_pkt *pkt, const struct sim_note *note);
-	struct sim_note (*read_note)(const struct sim_pkt *pkt);
+	/* Makes @pkt, body and bytes, a frame that says @words; its body holds nothing. Only where
+	 * switches say something. */
+	void (*put_words)(struct sim_pkt *pkt, const uint64_t words[SIM_AGENT_WORDS]);
+	/* False: @pkt is another frame and says none. */
+	bool (*get_words)(const struct sim_pkt *pkt, uint64_t ret_words[SIM_AGENT_WORDS]);
 	/* Where these words are, on this machine, the first two of the body under a mask (the first
 	 * whole): the mask. 0, 0 otherwise. */
 	uint64_t fact_mask[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/switch.h"
 
-#include "sim/switch_conweave.h"
+#include "sim/switch_internal.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -27,9 +27,8 @@ static void switch_finish(struct sim_node *node)
 		sim_digest_add(node, 1, sw->stats.dropped_watchdog, sw->fc->storms);
 	if (sw->stats.dropped_mtu > 0)
 		sim_digest_add(node, 2, sw->stats.dropped_mtu, 0);
-	if (sw->more && sw->more->conweave)
-		sim_digest_add(node, 3, sw->more->conweave->stats.rerouted,
-			       sw->more->conweave->stats.kept);
+	if (sw->more && sw->more->edge)
+		sw->more->edge->ops->finish(sw->more->edge, node);
 	for (uint32_t p = 0; p < node->port_count; p++)
 		for (uint32_t q = 0; q < sw->priority_count; q++)
 			if (class_of(sw, p, q)->sent_packets > 0)
@@ -155,37 +154,19 @@ void sim_switch_destroy(struct sim_switch *sw)
 		util_free(sw->more->flowlets);
 		util_free(sw->more->outages);
 		util_free(sw->more->choice);
-		sim_conweave_destroy(sw->more->conweave);
+		if (sw->more->edge)
+			sw->more->edge->ops->destroy(sw->more->edge);
 		util_free(sw->more);
 	}
 	util_free(sw);
-}
-
-static void drop_kept(struct engine_thread *et, struct sim_switch *sw)
-{
-	struct sim_conweave *conweave = sw->more->conweave;
-
-	while (conweave->keeping) {
-		uint32_t count;
-		struct sim_pkt *pkt = sim_conweave_let_go(conweave, conweave->keeping, &count);
-
-		while (count-- > 0) {
-			struct sim_pkt *next;
-
-			memcpy(&next, (const void *)pkt, sizeof(next));
-			sim_switch_drop(et, sw, pkt);
-			pkt = next;
-		}
-	}
-	conweave->kept_bytes = 0;
 }
 
 void sim_switch_drain(struct sim_switch *sw)
 {
 	struct engine_thread *et = &sw->node.sim->threads[0];
 
-	if (sw->more && sw->more->conweave)
-		drop_kept(et, sw);
+	if (sw->more && sw->more->edge)
+		sw->more->edge->ops->drain(sw->more->edge, et, sw);
 	while (sw->more && sw->more->partial_count > 0)
 		sim_switch_drop(et, sw, sim_switch_partial_take(sw));
 	for (uint32_t p = 0; sw->fc && p < sw->node.port_count; p++)
@@ -257,16 +238,10 @@ uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes)
 		count++;
 		bytes += sw->more->partial[i]->bytes;
 	}
-	if (sw->more && sw->more->conweave) {
-		count += sw->more->conweave->kept_count;
-		bytes += sw->more->conweave->kept_bytes;
+	if (sw->more && sw->more->edge) {
+		count += sw->more->edge->kept_count;
+		bytes += sw->more->edge->kept_bytes;
 	}
 	*ret_bytes = bytes;
 	return count;
-}
-
-struct sim_conweave_stats sim_switch_conweave_stats(const struct sim_switch *sw)
-{
-	return sw->more && sw->more->conweave ? sw->more->conweave->stats
-					      : (struct sim_conweave_stats){0};
 }

@@ -110,8 +110,8 @@ struct sim_agent {
 	void (*on_frame)(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
 			 const struct sim_pkt *frame);
 };
-/* It is extended and has hosts; before sim_run(). Once, and not where it reroutes, whose notes are
- * for an agent of its own. @agent stays the caller's. Without one such frames have no route. */
+/* It is extended and has hosts; before sim_run(). Once, and not with SIM_BALANCE_WEAVE, which has
+ * an agent of its own. @agent stays the caller's. Without one such frames have no route. */
 void sim_switch_agent(struct sim_switch *sw, struct sim_agent *agent);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
@@ -126,7 +126,7 @@ const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
 /* Whether a frame of @priority that came in by the link @in waits for the link @out. */
 bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out,
 		      uint8_t priority);
-/* Zeroes where the switch does not reroute, or has no hosts. */
+/* Zeroes without SIM_BALANCE_WEAVE, and where the switch has no hosts. */
 struct sim_conweave_stats sim_switch_conweave_stats(const struct sim_switch *sw);
 /* Frames that wait, and their bytes: with what was sent, delivered and dropped they must add up. */
 uint64_t sim_switch_queued(const struct sim_switch *sw, uint64_t *ret_bytes);

@@ -19,19 +19,8 @@ int sim_switch_balance_init(struct sim_switch *sw)
 	struct sim_switch_more *more = sw->more;
 
 	more->balanced = more->params.balance != SIM_BALANCE_FLOW;
-	if (more->params.balance == SIM_BALANCE_WEAVE) {
-		CHECK(more->params.head_bytes == 0 && !sw->fc->ops->heads);
-		CHECK(sw->priority_count == SIM_PRIORITIES); /* epochs are in the fourth bit */
-		CHECK(sw->node.sim->params.body_ops->note != NULL);
-		if (sw->table.own_group == UINT32_MAX)
-			return 0; /* no flow begins or ends here */
-		more->conweave = sim_conweave_create(sw);
-		if (!more->conweave)
-			return -ENOMEM;
-		more->conweave->agent.on_frame = sim_conweave_on_frame;
-		sim_switch_agent(sw, &more->conweave->agent);
-		return 0;
-	}
+	if (more->params.balance == SIM_BALANCE_WEAVE)
+		return sim_conweave_init(sw);
 	if (more->params.balance != SIM_BALANCE_FLOWLET)
 		return 0;
 	more->flowlets = util_calloc(FLOWLETS, sizeof(*more->flowlets));
@@ -183,7 +172,7 @@ uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt)
 	case SIM_BALANCE_SHORTEST:
 		return pick_shortest(sw, pkt, set, count);
 	case SIM_BALANCE_FLOW:
-	case SIM_BALANCE_WEAVE: /* where the flow neither begins nor ends */
+	case SIM_BALANCE_WEAVE: /* what its edge leaves to the flow's hash */
 		break;
 	}
 	return set[sim_route_pick(sw->table.key, pkt->flow_hash, count)];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SIM_SWITCH_WEAVE_H
-#define SIM_SWITCH_WEAVE_H
+#ifndef SIM_SWITCH_CONWEAVE_H
+#define SIM_SWITCH_CONWEAVE_H
 
 /* Rerouting as ConWeave has it (Song et al., "Network Load Balancing with In-network Reordering
  * Support for RDMA", SIGCOMM 2023). The switch of the sender's host asks once a round for an answer
@@ -17,8 +17,28 @@
  * said: the authors' program for Tofino2 has registers for 65536, by a hash, and who meets there
  * shares one; here a flow has a place to itself or none.
  *
- * Here is what is decided, without a frame moved; switch_run.inc does the rest. */
+ * To the rest of the switch this is its edge (struct sim_edge), and an agent that hears frames for
+ * the switch itself. The tag of a frame is its epoch. */
 #include "sim/switch_internal.h"
+
+/* What the two switches tell each other of a flow. */
+enum sim_conweave_kind {
+	SIM_WEAVE_NONE,
+	SIM_WEAVE_REQUEST, /* the answer is awaited */
+	SIM_WEAVE_REPLY,
+	SIM_WEAVE_TAIL, /* nothing of this epoch comes behind this */
+	SIM_WEAVE_CLEAR,
+	SIM_WEAVE_BUSY, /* a frame that came by this way was marked */
+};
+struct sim_conweave_note {
+	uint8_t kind;		 /* enum sim_conweave_kind; 3 bits */
+	uint8_t epoch;		 /* 2 bits; of a TAIL: that which ends */
+	uint8_t priority;	 /* 3 bits, of the flow */
+	uint16_t way;		 /* port of the sender's switch; of a TAIL: the new one */
+	uint16_t group;		 /* of the sender's switch */
+	uint32_t flow_hash, dst; /* of the flow */
+	uint32_t round;		 /* of REQUEST and REPLY */
+};
 
 /* One flow, as a switch sees it: address, hash and priority. */
 struct sim_conweave_key {
@@ -53,6 +73,7 @@ struct sim_conweave_rx {
 };
 
 struct sim_conweave {
+	struct sim_edge edge;
 	struct sim_agent agent; /* hears notes */
 	uint32_t places;	/* of both tables */
 	struct sim_conweave_tx *tx;
@@ -60,31 +81,30 @@ struct sim_conweave {
 	ps_t *busy; /* by group * ports + port: until then */
 	ps_t *rtt;  /* by group: the least so far, PS_NEVER: none */
 	struct sim_conweave_rx *keeping;
-	uint64_t kept_bytes;
-	uint32_t kept_count;
 	struct sim_conweave_stats stats;
 };
 
-/* switch_full.c: the agent's. */
-void sim_conweave_on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
-			   const struct sim_pkt *frame);
+/* The switch has it as its edge and its agent, unless no host is here; 0 or -ENOMEM. Before
+ * sim_run(). */
+int sim_conweave_init(struct sim_switch *sw);
 
-struct sim_conweave *sim_conweave_create(const struct sim_switch *sw); /* NULL: no memory */
-void sim_conweave_destroy(struct sim_conweave *conweave);	       /* NULL allowed */
-
+/* What is decided, without a frame moved; for tests. */
+int sim_conweave_create(struct sim_switch *sw); /* its edge; 0 or -ENOMEM */
+void sim_conweave_put(const struct sim_conweave_note *note, uint64_t ret_words[SIM_AGENT_WORDS]);
+struct sim_conweave_note sim_conweave_get(const uint64_t words[SIM_AGENT_WORDS]);
 /* The way of @pkt, which a host here has sent to another switch's, among @count of @set; its epoch
  * is set. True: @ret_note follows it on that way. */
 bool sim_conweave_leave(struct sim_switch *sw, struct sim_pkt *pkt, const uint16_t *set,
-			uint32_t count, uint32_t *ret_way, struct sim_note *ret_note);
+			uint32_t count, uint32_t *ret_way, struct sim_conweave_note *ret_note);
 /* @pkt is for a host here. False: it is kept, once it is charged, in *ret_rx. @ret_note, which has
  * a kind or not, goes to its group. */
 bool sim_conweave_come(struct sim_switch *sw, struct sim_pkt *pkt, struct sim_conweave_rx **ret_rx,
-		       struct sim_note *ret_note);
+		       struct sim_conweave_note *ret_note);
 void sim_conweave_keep(struct sim_switch *sw, struct sim_conweave_rx *rx, struct sim_pkt *pkt);
 /* A note for this switch. What is kept in *ret_rx goes on now; NULL: nothing. @ret_note as above.
  */
-void sim_conweave_hear(struct sim_switch *sw, const struct sim_note *note, ps_t at,
-		       struct sim_conweave_rx **ret_rx, struct sim_note *ret_note);
+void sim_conweave_hear(struct sim_switch *sw, const struct sim_conweave_note *note, ps_t at,
+		       struct sim_conweave_rx **ret_rx, struct sim_conweave_note *ret_note);
 /* The one whose time is first, at *ret_at; NULL: none, PS_NEVER. */
 struct sim_conweave_rx *sim_conweave_first(const struct sim_conweave *conweave, ps_t *ret_at);
 /* @rx keeps nothing more, and its next epoch begins: its frames, a list through the first word. */

@@ -2,23 +2,44 @@
 #define FULL true
 #include "sim/switch_run.inc"
 
-void sim_conweave_on_frame(struct sim_agent *agent, struct sim_thread *th, struct sim_switch *sw,
-			   const struct sim_pkt *frame)
+void sim_switch_pass(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt,
+		     uint32_t to)
 {
-	const struct sim_note note = sw->node.sim->params.body_ops->read_note(frame);
-	struct engine_thread *et = engine_of(th);
-	struct sim_note answer;
-	struct sim_conweave_rx *rx;
+	pass_on(et, sw, pkt, to, class_here(sw, priority_of(sw, pkt)));
+}
 
-	(void)agent;
-	sw->more->conweave->stats.notes_heard++;
-	sim_conweave_hear(sw, &note, frame->at, &rx, &answer);
-	if (rx) {
-		settle(et, sw, &sw->node.ports[sim_route_port(&sw->table, rx->key.dst, 0)],
-		       frame->at);
-		let_kept_go(et, sw, rx, frame->at);
-	}
-	send_answer(et, sw, &answer, frame);
+bool sim_switch_charge(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt)
+{
+	return charge(et, sw, pkt, class_here(sw, priority_of(sw, pkt)));
+}
+
+void sim_switch_settle(struct engine_thread *et, struct sim_switch *sw, uint32_t to, ps_t until)
+{
+	settle(et, sw, &sw->node.ports[to], until);
+}
+
+void sim_switch_resume(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt,
+		       uint32_t to, ps_t at)
+{
+	const uint32_t priority = class_here(sw, priority_of(sw, pkt));
+
+	queue_up(sw, &sw->node.ports[to], class_of(sw, to, priority), priority, pkt);
+	kick(et, sw, &sw->node.ports[to], at);
+}
+
+void sim_switch_say(struct engine_thread *et, struct sim_switch *sw, const struct sim_pkt *like,
+		    const uint64_t words[SIM_AGENT_WORDS], uint32_t to)
+{
+	enum { TTL = 64 };
+	struct sim_pkt *frame = engine_frame_get(et);
+
+	CHECK(!sw->all);
+	if (!frame)
+		return;
+	*frame = *like;
+	frame->ttl = TTL;
+	sw->node.sim->params.body_ops->put_words(frame, words);
+	sim_switch_pass(et, sw, frame, to);
 }
 
 const struct sim_fc_user sim_switch_user_full = {

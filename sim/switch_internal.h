@@ -20,6 +20,34 @@ struct sim_turns {
 	bool begun;			      /* it has had its quantum */
 };
 
+/* What the switch of a host does with the frames that begin or end there, besides passing them on:
+ * a way of balancing with a state of its own, which may tag frames, hold some of them back and
+ * speak with its like at other switches. The edge is part of its owner. */
+struct sim_edge {
+	const struct sim_edge_ops *ops;
+	uint64_t kept_bytes; /* of the frames that are held back, */
+	uint32_t kept_count; /* for which there is room taken */
+};
+
+/* Every member is filled. Frames that are passed on or charged are the switch's. */
+struct sim_edge_ops {
+	/* From a host here, for one elsewhere: goes on by any of its ways. */
+	void (*on_first)(struct sim_edge *edge, struct engine_thread *et, struct sim_switch *sw,
+			 struct sim_pkt *pkt);
+	/* From elsewhere, for a host here: goes on by the port @to, at once or later. */
+	void (*on_last)(struct sim_edge *edge, struct engine_thread *et, struct sim_switch *sw,
+			struct sim_pkt *pkt, uint32_t to);
+	/* When it wants on_timer(); asked only while it holds something back. */
+	ps_t (*timer_at)(struct sim_edge *edge);
+	void (*on_timer)(struct sim_edge *edge, struct engine_thread *et, struct sim_switch *sw,
+			 ps_t at);
+	/* The run has ended: facts for the digest. */
+	void (*finish)(struct sim_edge *edge, struct sim_node *node);
+	/* Drops what it holds back: after the last run. */
+	void (*drain)(struct sim_edge *edge, struct engine_thread *et, struct sim_switch *sw);
+	void (*destroy)(struct sim_edge *edge);
+};
+
 struct sim_switch_more {
 	struct sim_switch_params params;
 	uint32_t quantum[SIM_PRIORITIES_MAX]; /* bytes a round; 0: strict */
@@ -41,9 +69,8 @@ struct sim_switch_more {
 	uint32_t reroute_count;
 	struct sim_agent *agent; /* NULL: none */
 	uint32_t own_address;	 /* of the agent */
-	struct sim_conweave
-		*conweave; /* switch_conweave.c; NULL: does not reroute, or has no hosts */
-	uint16_t *choice;  /* room for the ports of a set */
+	struct sim_edge *edge;	 /* NULL: none */
+	uint16_t *choice;	 /* room for the ports of a set */
 	uint16_t only;
 };
 
@@ -71,6 +98,22 @@ void sim_switch_run_plain(struct sim_thread *th, struct sim_node *node,
 			  struct sim_pkt *const *arrivals, uint32_t count);
 void sim_switch_run_full(struct sim_thread *th, struct sim_node *node,
 			 struct sim_pkt *const *arrivals, uint32_t count);
+/* switch_full.c: for edges and agents, in the order of time in which they are called.
+ * @pkt leaves by the port @to, or waits for it, or is dropped. */
+void sim_switch_pass(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt,
+		     uint32_t to);
+/* There is room for @pkt, and it is taken; false: there was none, and the frame is gone. */
+bool sim_switch_charge(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);
+/* What may start at the port @to up to @until has started. */
+void sim_switch_settle(struct engine_thread *et, struct sim_switch *sw, uint32_t to, ps_t until);
+/* @pkt, which is charged, goes on by the port @to at @at, up to which the port is settled. */
+void sim_switch_resume(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt,
+		       uint32_t to, ps_t at);
+/* A frame of this switch's own that says @words leaves by the port @to. Of @like it has the time,
+ * destination, flow_hash, priority, and the port whose room it takes; all else is 0. Not where
+ * credits are counted. */
+void sim_switch_say(struct engine_thread *et, struct sim_switch *sw, const struct sim_pkt *like,
+		    const uint64_t words[SIM_AGENT_WORDS], uint32_t to);
 /* switch.c */
 void sim_switch_drop(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);
 

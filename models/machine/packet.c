@@ -188,39 +188,39 @@ static void body_stamp(struct sim_thread *th, struct sim_pkt *frame, const struc
 		wire_hop_pack(hop->rate_bps, hop->at, hop->sent_bytes, hop->queue_bytes);
 }
 
-/* A note is a packet like others, without payload: kind, epoch, priority and way are the PSN, the
- * sender's switch the QPN, which no adapter has given away, the flow's hash is the immediate. */
-enum { NOTE_QPN = 0xfe0000 };
+/* What switches say is a packet like others, without payload. The first word is the PSN, 16 bits of
+ * the QPN, which no adapter has given away, and bits of the length; the second the address; the
+ * third the immediate and the R_Key. */
+enum { AGENT_QPN = 0xfe0000 };
 
-static void body_note(struct sim_pkt *frame, const struct sim_note *note)
+static void body_put_words(struct sim_pkt *frame, const uint64_t words[SIM_AGENT_WORDS])
 {
 	const struct wire_pkt pkt = {
-		.opcode = WIRE_WAY_NOTE,
-		.psn = (uint32_t)note->kind << 21 | (uint32_t)note->epoch << 19 |
-		       (uint32_t)note->priority << 16 | note->way,
-		.dest_qpn = (uint32_t)NOTE_QPN | note->group,
-		.word = note->flow_hash,
-		.va = note->dst,
-		.rkey = note->round,
+		.opcode = WIRE_AGENT,
+		.psn = words[0] & 0xffffff,
+		.dest_qpn = (uint32_t)AGENT_QPN | (uint16_t)(words[0] >> 24),
+		.dma_length = (uint32_t)(words[0] >> 40),
+		.va = words[1],
+		.word = (uint32_t)words[2],
+		.rkey = (uint32_t)(words[2] >> 32),
 	};
 
 	memcpy(frame->body, &pkt, WIRE_HOT_BYTES);
 	frame->bytes = (uint16_t)wire_frame_wire_bytes(0, &pkt);
 }
 
-static struct sim_note body_read_note(const struct sim_pkt *frame)
+static bool body_get_words(const struct sim_pkt *frame, uint64_t ret_words[SIM_AGENT_WORDS])
 {
 	struct wire_pkt pkt;
 
 	memcpy(&pkt, frame->body, WIRE_HOT_BYTES);
-	return (struct sim_note){.kind = (uint8_t)(pkt.psn >> 21),
-				 .epoch = pkt.psn >> 19 & 3,
-				 .priority = pkt.psn >> 16 & 7,
-				 .way = (uint16_t)pkt.psn,
-				 .group = (uint16_t)pkt.dest_qpn,
-				 .flow_hash = pkt.word,
-				 .dst = (uint32_t)pkt.va,
-				 .round = pkt.rkey};
+	if (pkt.opcode != WIRE_AGENT)
+		return false;
+	ret_words[0] =
+		(uint64_t)pkt.dma_length << 40 | (uint64_t)(pkt.dest_qpn & 0xffff) << 24 | pkt.psn;
+	ret_words[1] = pkt.va;
+	ret_words[2] = (uint64_t)pkt.rkey << 32 | pkt.word;
+	return true;
 }
 
 const struct sim_body_ops packet_body_ops = {
@@ -229,8 +229,8 @@ const struct sim_body_ops packet_body_ops = {
 	.duplicate = body_duplicate,
 	.facts = body_facts,
 	.stamp = body_stamp,
-	.note = body_note,
-	.read_note = body_read_note,
+	.put_words = body_put_words,
+	.get_words = body_get_words,
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	/* The layout of struct wire_pkt, without the flags: see body_facts(). */
 	.fact_mask = {UINT64_MAX, UINT64_MAX >> 8},

@@ -3,6 +3,19 @@
 
 /* Rerouting with order restored: flows in plain lists that never forget. */
 
+enum note_kind {
+	NOTE_NONE,
+	NOTE_REQUEST,
+	NOTE_REPLY,
+	NOTE_TAIL,
+	NOTE_CLEAR,
+	NOTE_BUSY,
+};
+
+struct note {
+	uint32_t kind, epoch, priority, way, group, flow_hash, dst, round;
+};
+
 struct sending { /* at the sender's switch */
 	struct sending *next;
 	struct sim_pkt like; /* dst, flow_hash, priority */
@@ -79,7 +92,48 @@ static struct sending *sender(struct conweave *w, uint32_t dst, uint32_t hash, u
 
 /* ---- notes ---- */
 
-static void send_note(struct oracle *o, struct node *node, const struct sim_note *note,
+/* Fields of a word from its lowest bit on, and their widths. */
+static uint64_t join(const uint32_t fields[], const int bits[], int count)
+{
+	uint64_t word = 0;
+
+	while (count-- > 0)
+		word = word << bits[count] | fields[count];
+	return word;
+}
+
+static void split(uint64_t word, uint32_t *const ret_fields[], const int bits[], int count)
+{
+	for (int i = 0; i < count; i++) {
+		*ret_fields[i] = (uint32_t)(word & ((1ull << bits[i]) - 1));
+		word >>= bits[i];
+	}
+}
+
+static const int of_flow[] = {16, 3, 2, 3, 16}, of_round[] = {32, 32};
+
+static void write_note(const struct note *n, uint64_t words[SIM_AGENT_WORDS])
+{
+	words[0] = join((const uint32_t[]){n->way, n->priority, n->epoch, n->kind, n->group},
+			of_flow, 5);
+	words[1] = n->dst;
+	words[2] = join((const uint32_t[]){n->flow_hash, n->round}, of_round, 2);
+}
+
+static struct note read_note(const struct oracle *o, const struct sim_pkt *pkt)
+{
+	uint64_t words[SIM_AGENT_WORDS];
+	struct note n;
+
+	CHECK(o->net->body->get_words(pkt, words));
+	split(words[0], (uint32_t *const[]){&n.way, &n.priority, &n.epoch, &n.kind, &n.group},
+	      of_flow, 5);
+	n.dst = (uint32_t)words[1];
+	split(words[2], (uint32_t *const[]){&n.flow_hash, &n.round}, of_round, 2);
+	return n;
+}
+
+static void send_note(struct oracle *o, struct node *node, const struct note *note,
 		      const struct sim_pkt *cause, uint32_t dst, uint8_t priority, uint32_t way)
 {
 	struct sim_pkt pkt = {.at = cause->at,
@@ -88,23 +142,24 @@ static void send_note(struct oracle *o, struct node *node, const struct sim_note
 			      .flow_hash = note->flow_hash,
 			      .priority = priority & 7u,
 			      .ttl = 64};
+	uint64_t words[SIM_AGENT_WORDS];
 
-	o->net->body->note(&pkt, note);
+	write_note(note, words);
+	o->net->body->put_words(&pkt, words);
 	oracle_pass_on(o, node, &pkt, way);
 }
 
 static void answer(struct oracle *o, struct node *node, const struct receiving *r,
-		   enum sim_note_kind kind, uint32_t epoch, uint32_t round,
-		   const struct sim_pkt *cause)
+		   enum note_kind kind, uint32_t epoch, uint32_t round, const struct sim_pkt *cause)
 {
-	const struct sim_note note = {.kind = (uint8_t)kind,
-				      .epoch = (uint8_t)epoch,
-				      .priority = r->like.priority,
-				      .way = (uint16_t)r->ways[epoch],
-				      .group = (uint16_t)r->group,
-				      .flow_hash = r->like.flow_hash,
-				      .dst = r->like.dst,
-				      .round = round};
+	const struct note note = {.kind = kind,
+				  .epoch = epoch,
+				  .priority = r->like.priority,
+				  .way = r->ways[epoch],
+				  .group = r->group,
+				  .flow_hash = r->like.flow_hash,
+				  .dst = r->like.dst,
+				  .round = round};
 	const struct sim_pkt back = {
 		.at = cause->at, .dst = r->group << 16 | 0xffff, .flow_hash = note.flow_hash};
 	const uint32_t way = oracle_way(o, node, &back);
@@ -137,12 +192,12 @@ static uint32_t draw(struct conweave *w, uint64_t key, const struct sim_pkt *pkt
 	return was_marked(w, pkt->dst >> 16, b, pkt->at) ? UINT32_MAX : b;
 }
 
-static void ask(struct sending *s, struct sim_note *note, ps_t at)
+static void ask(struct sending *s, struct note *note, ps_t at)
 {
 	s->asking = true;
 	s->clearing = false;
 	s->since = at;
-	note->kind = SIM_NOTE_REQUEST;
+	note->kind = NOTE_REQUEST;
 	note->round = ++s->round;
 }
 
@@ -166,10 +221,10 @@ void oracle_conweave_first(struct oracle *o, struct node *node, struct sim_pkt *
 {
 	struct conweave *w = conweave_of(node);
 	struct sending *s = sender(w, pkt->dst, pkt->flow_hash, pkt->priority);
-	struct sim_note note = {.dst = pkt->dst,
-				.flow_hash = pkt->flow_hash,
-				.priority = pkt->priority,
-				.group = (uint16_t)own_group};
+	struct note note = {.dst = pkt->dst,
+			    .flow_hash = pkt->flow_hash,
+			    .priority = pkt->priority,
+			    .group = own_group};
 	const struct sim_pkt cause = *pkt;
 	uint32_t way, first;
 	bool new = !s;
@@ -190,8 +245,8 @@ void oracle_conweave_first(struct oracle *o, struct node *node, struct sim_pkt *
 		s->asking = false;
 	}
 	s->last_at = pkt->at;
-	pkt->epoch = s->epoch & 3u;
-	note.epoch = (uint8_t)s->epoch;
+	pkt->tag = s->epoch & 3u;
+	note.epoch = s->epoch;
 	way = s->way;
 	if (s->clearing && pkt->at - s->since > params(o)->expiry)
 		s->clearing = false;
@@ -203,7 +258,7 @@ void oracle_conweave_first(struct oracle *o, struct node *node, struct sim_pkt *
 		if (other == UINT32_MAX || other == way) {
 			ask(s, &note, pkt->at);
 		} else {
-			note.kind = SIM_NOTE_TAIL;
+			note.kind = NOTE_TAIL;
 			s->way = other;
 			s->asking = false;
 			s->clearing = true;
@@ -212,19 +267,19 @@ void oracle_conweave_first(struct oracle *o, struct node *node, struct sim_pkt *
 			w->rerouted++;
 		}
 	}
-	note.way = (uint16_t)s->way;
+	note.way = s->way;
 	oracle_pass_on(o, node, pkt, way);
-	if (note.kind != SIM_NOTE_NONE)
+	if (note.kind != NOTE_NONE)
 		send_note(o, node, &note, &cause, pkt->dst | 0xffff, pkt->priority, way);
 }
 
-static void hear_answer(struct oracle *o, struct conweave *w, const struct sim_note *note, ps_t at)
+static void hear_answer(struct oracle *o, struct conweave *w, const struct note *note, ps_t at)
 {
 	const uint32_t group = note->dst >> 16;
 	struct sending *s = sender(w, note->dst, note->flow_hash, note->priority);
 	uint32_t i = 0;
 
-	if (note->kind == SIM_NOTE_BUSY) {
+	if (note->kind == NOTE_BUSY) {
 		while (i < w->marked_count &&
 		       (w->marked[i].group != group || w->marked[i].way != note->way))
 			i++;
@@ -233,12 +288,12 @@ static void hear_answer(struct oracle *o, struct conweave *w, const struct sim_n
 		w->marked[i].group = group;
 		w->marked[i].way = note->way;
 		w->marked[i].until = at + params(o)->busy;
-	} else if (s && note->kind == SIM_NOTE_REPLY && s->asking && s->round == note->round) {
+	} else if (s && note->kind == NOTE_REPLY && s->asking && s->round == note->round) {
 		if (!late(o, w, s, at))
 			s->asking = false;
 		if (w->least[group] == 0 || at - s->since < w->least[group])
 			w->least[group] = at - s->since;
-	} else if (s && note->kind == SIM_NOTE_CLEAR && s->clearing &&
+	} else if (s && note->kind == NOTE_CLEAR && s->clearing &&
 		   s->epoch == (note->epoch + 1u) % 4) {
 		s->clearing = false;
 	}
@@ -286,14 +341,14 @@ void oracle_conweave_last(struct oracle *o, struct node *node, struct sim_pkt *p
 	struct conweave *w = conweave_of(node);
 	struct receiving *r = receiver(w, pkt->dst, pkt->flow_hash, pkt->priority, pkt->at);
 	const struct sim_pkt cause = *pkt;
-	const uint32_t epoch = pkt->epoch;
+	const uint32_t epoch = pkt->tag;
 	bool tell, restart;
 
 	if (!r->head && (epoch == (r->epoch + 2) % 4 ||
 			 (epoch == (r->epoch + 3) % 4 && pkt->at - r->last_at > params(o)->expiry)))
 		r->epoch = epoch;
 	r->last_at = pkt->at;
-	pkt->epoch = 0;
+	pkt->tag = 0;
 	tell = pkt->ecn == 3 && r->known[epoch] && pkt->at - r->told_at >= params(o)->busy / 2;
 	restart = r->head && epoch == r->epoch;
 	if (epoch != (r->epoch + 1) % 4) {
@@ -315,28 +370,28 @@ void oracle_conweave_last(struct oracle *o, struct node *node, struct sim_pkt *p
 		resume_after(o, node, r, cause.at);
 	if (tell) {
 		r->told_at = cause.at;
-		answer(o, node, r, SIM_NOTE_BUSY, epoch, 0, &cause);
+		answer(o, node, r, NOTE_BUSY, epoch, 0, &cause);
 	}
 }
 
 void oracle_conweave_note(struct oracle *o, struct node *node, const struct sim_pkt *pkt)
 {
-	const struct sim_note note = o->net->body->read_note(pkt);
+	const struct note note = read_note(o, pkt);
 	struct conweave *w = conweave_of(node);
 	struct receiving *r;
 	const uint32_t next = (note.epoch + 1u) % 4;
 
-	if (note.kind != SIM_NOTE_REQUEST && note.kind != SIM_NOTE_TAIL) {
+	if (note.kind != NOTE_REQUEST && note.kind != NOTE_TAIL) {
 		hear_answer(o, w, &note, pkt->at);
 		return;
 	}
 	r = receiver(w, note.dst, note.flow_hash, note.priority, pkt->at);
 	r->last_at = pkt->at;
 	r->group = note.group;
-	if (note.kind == SIM_NOTE_REQUEST) {
+	if (note.kind == NOTE_REQUEST) {
 		r->ways[note.epoch] = note.way;
 		r->known[note.epoch] = true;
-		answer(o, node, r, SIM_NOTE_REPLY, note.epoch, note.round, pkt);
+		answer(o, node, r, NOTE_REPLY, note.epoch, note.round, pkt);
 		return;
 	}
 	memset(r->known, 0, sizeof(r->known));
@@ -344,7 +399,7 @@ void oracle_conweave_note(struct oracle *o, struct node *node, const struct sim_
 	r->ways[next] = note.way;
 	if (r->epoch == note.epoch)
 		let_go(o, node, r, pkt->at, true);
-	answer(o, node, r, SIM_NOTE_CLEAR, note.epoch, 0, pkt);
+	answer(o, node, r, NOTE_CLEAR, note.epoch, 0, pkt);
 }
 
 void oracle_conweave_finish(struct node *node)

@@ -445,7 +445,7 @@ static uint8_t class_here(const struct oracle *o, const struct sim_pkt *pkt)
 	const struct sim_switch_params *more = &o->net->params.more;
 	uint8_t q = pkt->priority;
 
-	if (oracle_priorities(o) == 16 && pkt->epoch == 1)
+	if (oracle_priorities(o) == 16 && pkt->tag == 1)
 		q += 8;
 	return o->net->params.extended && more->mapped ? more->map[q] : q;
 }
@@ -616,7 +616,7 @@ void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *p
 	oracle_queue(o, node, item, index, pkt->at, true);
 }
 
-/* To its way on, by a switch that reroutes. */
+/* To its way on, by a switch that flows change their ways at. */
 static void conweave(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint32_t index)
 {
 	const struct sim_route_table *table = sim_route_table_of(o->net->routes, node->sim);

@@ -15,7 +15,7 @@ static void body_release(struct sim_thread *th, struct sim_pkt *pkt)
 	struct endpoint *ep = (struct endpoint *)(uintptr_t)pkt->body_words[WORD_SENDER];
 
 	(void)th;
-	if (ep) /* or it is a note */
+	if (ep) /* or it says words */
 		__atomic_fetch_add(&ep->returned, 1, __ATOMIC_RELAXED);
 }
 
@@ -41,28 +41,21 @@ static void body_facts(const struct sim_pkt *pkt, uint64_t ret_words[2])
 	ret_words[1] = pkt->body_words[WORD_NUMBER];
 }
 
-static void body_note(struct sim_pkt *pkt, const struct sim_note *note)
+static void body_put_words(struct sim_pkt *pkt, const uint64_t words[SIM_AGENT_WORDS])
 {
-	pkt->body_words[WORD_KIND] = (uint64_t)note->kind << 56 | (uint64_t)note->epoch << 48 |
-				     (uint64_t)note->priority << 40 | note->dst;
-	pkt->body_words[WORD_NUMBER] =
-		(uint64_t)note->flow_hash << 32 | (uint64_t)note->group << 16 | note->way;
-	pkt->body_words[4] = note->round;
+	pkt->body_words[WORD_KIND] = words[0];
+	pkt->body_words[WORD_NUMBER] = words[1];
+	pkt->body_words[WORD_REPLY] = words[2];
+	pkt->body_words[WORD_SENDER] = 0;
 	pkt->bytes = 102;
 }
 
-static struct sim_note body_read_note(const struct sim_pkt *pkt)
+static bool body_get_words(const struct sim_pkt *pkt, uint64_t ret_words[SIM_AGENT_WORDS])
 {
-	const uint64_t a = pkt->body_words[WORD_KIND], b = pkt->body_words[WORD_NUMBER];
-
-	return (struct sim_note){.kind = (uint8_t)(a >> 56),
-				 .epoch = (uint8_t)(a >> 48),
-				 .priority = (uint8_t)(a >> 40),
-				 .dst = (uint32_t)a,
-				 .flow_hash = (uint32_t)(b >> 32),
-				 .group = (uint16_t)(b >> 16),
-				 .way = (uint16_t)b,
-				 .round = (uint32_t)pkt->body_words[4]};
+	ret_words[0] = pkt->body_words[WORD_KIND];
+	ret_words[1] = pkt->body_words[WORD_NUMBER];
+	ret_words[2] = pkt->body_words[WORD_REPLY];
+	return !pkt->body_words[WORD_SENDER];
 }
 
 const struct sim_body_ops endpoint_body = {
@@ -70,8 +63,8 @@ const struct sim_body_ops endpoint_body = {
 	.corrupt = body_corrupt,
 	.duplicate = body_duplicate,
 	.facts = body_facts,
-	.note = body_note,
-	.read_note = body_read_note,
+	.put_words = body_put_words,
+	.get_words = body_get_words,
 };
 
 static void enqueue(struct endpoint *ep, const struct sim_pkt *pkt, bool in_front)

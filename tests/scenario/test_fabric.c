@@ -411,6 +411,35 @@ static void a_switch_hears_what_is_for_itself(void **state)
 	}
 }
 
+/* Whose agent understands nothing but its like: what a host says to it goes no further, and counts
+ * as what it is where there is no agent. */
+static void what_no_switch_has_said_has_no_route(void **state)
+{
+	const struct net_params params = {.seed = 1,
+					  .extended = true,
+					  .more.balance = SIM_BALANCE_WEAVE,
+					  .more.conweave = {.resume = PS_US, .expiry = PS_US},
+					  .buffer_bytes = 1u << 20};
+	struct endpoint_flow *flow;
+	uint64_t bytes;
+	struct net net;
+
+	(void)state;
+	incast(&net, &params, 0);
+	flow = net_flow(&net, "h0", "h2", 50, 9000, 0);
+	flow->dst = sim_address(
+		sim_route_table_of(net.routes, sim_switch_node(net.switches[0]))->own_group,
+		SIM_ROUTE_HERE);
+	net_flow(&net, "h0", "h2", 50, 9000, 0);
+	net_run(&net);
+	assert_int_equal(sim_switch_stats(net.switches[0])->dropped_route, 50);
+	assert_int_equal(sim_switch_conweave_stats(net.switches[0]).notes_heard, 0);
+	assert_int_equal(net_host(&net, "h0")->returned, 50);
+	assert_int_equal(sim_switch_queued(net.switches[0], &bytes), 0);
+	assert_int_equal(net_host(&net, "h2")->received_packets, 50);
+	net_free(&net);
+}
+
 /* ---- conservation ---- */
 
 /* Anchor A16: at every instant what was sent is delivered, dropped, queued or on a wire. */
@@ -507,4 +536,5 @@ RUN(T(serialisation_is_exact_and_rounded_up), T(bursts_take_the_time_of_store_an
     T(headroom_is_that_of_the_formula), T(lossless_with_headroom_and_lossy_without),
     T(a_pause_begins_and_ends_at_its_thresholds), T(quanta_run_out_and_are_refreshed),
     T(credits_never_drop_at_any_buffer_size), T(a_switch_hears_what_is_for_itself),
-    T(packets_are_conserved_with_pfc_and_with_drops), T(a_thousand_ports))
+    T(what_no_switch_has_said_has_no_route), T(packets_are_conserved_with_pfc_and_with_drops),
+    T(a_thousand_ports))

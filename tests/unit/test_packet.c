@@ -4,6 +4,7 @@
 #include "tests/unit/models_test.h"
 
 #include "models/machine/packet.h"
+#include "transport/wire/frame.h"
 #include "transport/wire/pkt.h"
 
 #include <string.h>
@@ -210,8 +211,55 @@ static void test_facts_tell_packets_apart(void **state)
 	packet_body_ops.release(&th, &frame);
 }
 
+/* What switches say: every bit of it, in the frame and in its bytes. */
+static void test_words_are_what_they_were(void **state)
+{
+	static const uint64_t said[][SIM_AGENT_WORDS] = {
+		{0x0123456789abcdef, 0xfedcba9876543210, 0x13579bdf02468ace},
+		{UINT64_MAX, UINT64_MAX, UINT64_MAX},
+		{0, 0, 0},
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct sim_pkt frame = {.ttl = 1}, parsed = {.ttl = 1};
+		struct wire_path path = {.ttl = 1};
+		uint8_t buf[WIRE_FRAME_MAX];
+		uint64_t words[SIM_AGENT_WORDS], facts[2];
+		struct wire_pkt pkt;
+		size_t len;
+
+		packet_body_ops.put_words(&frame, said[i]);
+		/* BTH 12, RETH 16, ImmDt 4, ICRC 4; IPv4, Ethernet, preamble and gap 66. */
+		assert_int_equal(frame.bytes, 102);
+		assert_null(packet_slab_of(&frame));
+		packet_body_ops.facts(&frame, facts);
+		assert_true(facts[1] >> 48 == WIRE_AGENT);
+		assert_true(packet_body_ops.get_words(&frame, words));
+		assert_memory_equal(words, said[i], sizeof(words));
+		packet_unpack(&frame, &pkt);
+		len = wire_frame_emit(&path, &pkt, buf, sizeof(buf));
+		assert_true(len > 0);
+		assert_int_equal(wire_frame_parse(&path, &pkt, buf, len), WIRE_OK);
+		packet_pack(&pkt, NULL, &parsed);
+		assert_true(packet_body_ops.get_words(&parsed, words));
+		assert_memory_equal(words, said[i], sizeof(words));
+	}
+}
+
+static void test_packets_of_adapters_say_nothing_to_switches(void **state)
+{
+	struct sim_pkt frame = data_frame();
+	uint64_t words[SIM_AGENT_WORDS];
+
+	(void)state;
+	assert_false(packet_body_ops.get_words(&frame, words));
+	packet_body_ops.release(&th, &frame);
+}
+
 #define P(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 RUN(P(test_what_is_packed_is_unpacked), P(test_a_payload_from_elsewhere_is_copied),
     P(test_packets_without_bytes_have_no_slab), P(test_rare_fields_ride_in_the_slab),
     P(test_a_duplicate_owns_its_bytes), P(test_no_duplicate_beyond_the_memory_limit),
-    P(test_a_bit_error_is_seen_or_harmless), P(test_facts_tell_packets_apart))
+    P(test_a_bit_error_is_seen_or_harmless), P(test_facts_tell_packets_apart),
+    P(test_words_are_what_they_were), P(test_packets_of_adapters_say_nothing_to_switches))

@@ -117,45 +117,13 @@ static void threads_change_nothing(void **state)
 	assert_true(play(ECMP LOAD, 1, PS_NEVER).digest != one.digest);
 }
 
-static void a_note_is_what_it_was_in_a_frame(void **state)
-{
-	const struct sim_note note = {.kind = SIM_NOTE_BUSY,
-				      .epoch = 3,
-				      .priority = 5,
-				      .way = 0xfffe,
-				      .group = 0xabcd,
-				      .flow_hash = 0x12345678,
-				      .dst = 0x9abcdef0,
-				      .round = 0xffffffff};
-	struct sim_note read;
-	struct sim_pkt frame = {.ttl = 1};
-	uint64_t facts[2];
-
-	(void)state;
-	packet_body_ops.note(&frame, &note);
-	/* BTH 12, RETH 16, ImmDt 4, ICRC 4; IPv4, Ethernet, preamble and gap 66. */
-	assert_int_equal(frame.bytes, 102);
-	read = packet_body_ops.read_note(&frame);
-	assert_int_equal(read.kind, note.kind);
-	assert_int_equal(read.epoch, note.epoch);
-	assert_int_equal(read.priority, note.priority);
-	assert_int_equal(read.way, note.way);
-	assert_int_equal(read.group, note.group);
-	assert_int_equal(read.flow_hash, note.flow_hash);
-	assert_int_equal(read.dst, note.dst);
-	assert_int_equal(read.round, note.round);
-	packet_body_ops.facts(&frame, facts);
-	assert_true(facts[1] >> 48 == 0xe0);
-	assert_null(packet_slab_of(&frame));
-}
-
 /* One that comes from outside is nothing to a queue pair, not even where it hears IRN's opcodes. */
 static void adapters_take_no_notes(void **state)
 {
 	static const char text[] = TOP "nic: {retransmit: selective}\n" SLOW;
 	const struct scenario_options options = {.thread_count = 1};
 	const struct hca_rx rx = {0};
-	struct wire_pkt note = {.opcode = WIRE_WAY_NOTE};
+	struct wire_pkt note = {.opcode = WIRE_AGENT};
 	struct hca_counters before;
 	const struct hca_counters *c;
 	struct bad_list errors = {0};
@@ -181,4 +149,4 @@ static void adapters_take_no_notes(void **state)
 }
 
 RUN(T(flows_leave_a_way_that_is_slow), T(what_is_rerouted_arrives_in_order),
-    T(threads_change_nothing), T(a_note_is_what_it_was_in_a_frame), T(adapters_take_no_notes))
+    T(threads_change_nothing), T(adapters_take_no_notes))

@@ -13,6 +13,11 @@ struct leaf {
 	struct sim_switch_more more;
 };
 
+static struct sim_conweave *conweave_of(struct leaf *leaf)
+{
+	return container_of(leaf->more.edge, struct sim_conweave, edge);
+}
+
 static void make_leaf_of(struct leaf *leaf, uint32_t group, uint32_t flows)
 {
 	*leaf = (struct leaf){.more.params.conweave = {.reply = 4 * PS_US,
@@ -24,8 +29,7 @@ static void make_leaf_of(struct leaf *leaf, uint32_t group, uint32_t flows)
 	leaf->sw.table.group_count = 40;
 	leaf->sw.node.port_count = 5;
 	leaf->sw.table.own_group = group;
-	leaf->more.conweave = sim_conweave_create(&leaf->sw);
-	assert_non_null(leaf->more.conweave);
+	assert_int_equal(sim_conweave_create(&leaf->sw), 0);
 }
 
 static void make_leaf(struct leaf *leaf, uint32_t group)
@@ -35,7 +39,7 @@ static void make_leaf(struct leaf *leaf, uint32_t group)
 
 static void end_leaf(struct leaf *leaf)
 {
-	sim_conweave_destroy(leaf->more.conweave);
+	leaf->more.edge->ops->destroy(leaf->more.edge);
 }
 
 static struct sim_pkt frame(uint32_t flow, uint8_t epoch, ps_t at)
@@ -44,31 +48,33 @@ static struct sim_pkt frame(uint32_t flow, uint8_t epoch, ps_t at)
 				.dst = sim_address(THERE, 0),
 				.flow_hash = flow * 2654435761u,
 				.bytes = 1106,
-				.epoch = epoch & 3u};
+				.tag = epoch & 3u};
 }
 
 /* The note that follows a frame of @flow on its way; *ret_pkt is the frame. */
-static struct sim_note leave(struct leaf *leaf, uint32_t flow, ps_t at, const uint16_t *set,
-			     uint32_t count, struct sim_pkt *ret_pkt, uint32_t *ret_way)
+static struct sim_conweave_note leave(struct leaf *leaf, uint32_t flow, ps_t at,
+				      const uint16_t *set, uint32_t count, struct sim_pkt *ret_pkt,
+				      uint32_t *ret_way)
 {
-	struct sim_note note;
+	struct sim_conweave_note note;
 
 	*ret_pkt = frame(flow, 0, at);
 	if (!sim_conweave_leave(&leaf->sw, ret_pkt, set, count, ret_way, &note))
-		note.kind = SIM_NOTE_NONE;
+		note.kind = SIM_WEAVE_NONE;
 	return note;
 }
 
 /* What is answered. */
-static struct sim_note hear(struct leaf *leaf, const struct sim_note *note, ps_t at)
+static struct sim_conweave_note hear(struct leaf *leaf, const struct sim_conweave_note *note,
+				     ps_t at)
 {
-	struct sim_note answer;
+	struct sim_conweave_note answer;
 	struct sim_conweave_rx *rx;
 	uint32_t count;
 
 	sim_conweave_hear(&leaf->sw, note, at, &rx, &answer);
 	if (rx)
-		sim_conweave_let_go(leaf->more.conweave, rx, &count);
+		sim_conweave_let_go(conweave_of(leaf), rx, &count);
 	return answer;
 }
 
@@ -76,7 +82,7 @@ static struct sim_note hear(struct leaf *leaf, const struct sim_note *note, ps_t
 static bool come(struct leaf *leaf, struct sim_pkt *pkt)
 {
 	struct sim_conweave_rx *rx;
-	struct sim_note note;
+	struct sim_conweave_note note;
 
 	if (sim_conweave_come(&leaf->sw, pkt, &rx, &note))
 		return true;
@@ -86,25 +92,25 @@ static bool come(struct leaf *leaf, struct sim_pkt *pkt)
 
 /* A request answered in time, another one not at all; then *ret_tail leaves. Returns when. */
 static ps_t reroute(struct leaf *from, struct leaf *to, uint32_t *ret_way,
-		    struct sim_note *ret_tail)
+		    struct sim_conweave_note *ret_tail)
 {
 	struct sim_pkt pkt;
-	struct sim_note note = leave(from, 1, PS_US, both, 2, &pkt, ret_way), answer;
+	struct sim_conweave_note note = leave(from, 1, PS_US, both, 2, &pkt, ret_way), answer;
 	ps_t at = 20 * PS_US;
 
-	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	assert_int_equal(note.kind, SIM_WEAVE_REQUEST);
 	assert_true(come(to, &pkt));
 	answer = hear(to, &note, 6 * PS_US);
-	assert_int_equal(answer.kind, SIM_NOTE_REPLY);
+	assert_int_equal(answer.kind, SIM_WEAVE_REPLY);
 	hear(from, &answer, 11 * PS_US);
 	note = leave(from, 1, at, both, 2, &pkt, ret_way);
-	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	assert_int_equal(note.kind, SIM_WEAVE_REQUEST);
 	/* A way that is drawn may be the old one: then it asks again. */
-	while (note.kind != SIM_NOTE_TAIL) {
+	while (note.kind != SIM_WEAVE_TAIL) {
 		at += 15 * PS_US;
 		note = leave(from, 1, at, both, 2, &pkt, ret_way);
 	}
-	assert_int_equal(pkt.epoch, 0);
+	assert_int_equal(pkt.tag, 0);
 	assert_int_equal(note.epoch, 0);
 	*ret_tail = note;
 	return at;
@@ -116,7 +122,7 @@ static void a_way_that_is_gone_ends_no_clearing(void **state)
 {
 	struct leaf from, to;
 	struct sim_pkt pkt;
-	struct sim_note tail, note, clear;
+	struct sim_conweave_note tail, note, clear;
 	uint32_t old, way;
 	uint16_t left;
 	ps_t at;
@@ -128,13 +134,13 @@ static void a_way_that_is_gone_ends_no_clearing(void **state)
 	left = (uint16_t)old;
 	note = leave(&from, 1, at + PS_US, &left, 1, &pkt, &way);
 	assert_int_equal(way, old);
-	assert_int_equal(pkt.epoch, 1);
-	assert_int_equal(note.kind, SIM_NOTE_NONE);
+	assert_int_equal(pkt.tag, 1);
+	assert_int_equal(note.kind, SIM_WEAVE_NONE);
 	clear = hear(&to, &tail, at + 50 * PS_US);
-	assert_int_equal(clear.kind, SIM_NOTE_CLEAR);
+	assert_int_equal(clear.kind, SIM_WEAVE_CLEAR);
 	hear(&from, &clear, at + 60 * PS_US);
 	note = leave(&from, 1, at + 61 * PS_US, &left, 1, &pkt, &way);
-	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	assert_int_equal(note.kind, SIM_WEAVE_REQUEST);
 	end_leaf(&from);
 	end_leaf(&to);
 }
@@ -181,7 +187,7 @@ static void what_was_lost_sight_of_goes_on(void **state)
  * elsewhere. */
 static void marks_of_many_groups_are_apart(void **state)
 {
-	struct sim_note busy = {.kind = SIM_NOTE_BUSY, .way = both[0]};
+	struct sim_conweave_note busy = {.kind = SIM_WEAVE_BUSY, .way = both[0]};
 	struct leaf leaf;
 	struct sim_pkt pkt;
 	uint32_t way, taken = 0;
@@ -203,7 +209,7 @@ static void marks_of_many_groups_are_apart(void **state)
 static void many_flows_find_their_places(void **state)
 {
 	struct leaf from, to;
-	struct sim_note note;
+	struct sim_conweave_note note;
 	struct sim_pkt pkt;
 	uint32_t way;
 
@@ -212,11 +218,11 @@ static void many_flows_find_their_places(void **state)
 	make_leaf(&to, THERE);
 	for (uint32_t flow = 0; flow < SIM_WEAVE_FLOWS / 10 * 7; flow++) {
 		note = leave(&from, flow, PS_US, both, 2, &pkt, &way);
-		assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+		assert_int_equal(note.kind, SIM_WEAVE_REQUEST);
 		note = hear(&to, &note, 3 * PS_US);
-		assert_int_equal(note.kind, SIM_NOTE_REPLY);
+		assert_int_equal(note.kind, SIM_WEAVE_REPLY);
 	}
-	assert_int_equal(from.more.conweave->stats.untracked, 0);
+	assert_int_equal(conweave_of(&from)->stats.untracked, 0);
 	end_leaf(&from);
 	end_leaf(&to);
 }
@@ -226,34 +232,78 @@ static void as_many_flows_are_known_as_asked_for(void **state)
 {
 	const uint64_t *untracked;
 	struct leaf from, to;
-	struct sim_note note;
+	struct sim_conweave_note note;
 	struct sim_pkt pkt;
 	uint32_t way;
 
 	(void)state;
 	make_leaf_of(&from, HERE, 64);
 	make_leaf_of(&to, THERE, 64);
-	untracked = &from.more.conweave->stats.untracked;
+	untracked = &conweave_of(&from)->stats.untracked;
 	for (uint32_t flow = 0; flow < 64; flow++) {
 		note = leave(&from, flow, PS_US, both, 2, &pkt, &way);
-		assert_int_equal(note.kind, SIM_NOTE_REQUEST);
-		assert_int_equal(hear(&to, &note, 2 * PS_US).kind, SIM_NOTE_REPLY);
+		assert_int_equal(note.kind, SIM_WEAVE_REQUEST);
+		assert_int_equal(hear(&to, &note, 2 * PS_US).kind, SIM_WEAVE_REPLY);
 	}
 	assert_int_equal(*untracked, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(leave(&from, 64, 3 * PS_US, both, 2, &pkt, &way).kind,
-				 SIM_NOTE_NONE);
+				 SIM_WEAVE_NONE);
 		assert_true(come(&to, &pkt));
 	}
 	assert_int_equal(*untracked, 3);
-	assert_int_equal(to.more.conweave->stats.untracked, 3);
+	assert_int_equal(conweave_of(&to)->stats.untracked, 3);
 	note = leave(&from, 64, 302 * PS_US, both, 2, &pkt, &way);
-	assert_int_equal(note.kind, SIM_NOTE_REQUEST);
+	assert_int_equal(note.kind, SIM_WEAVE_REQUEST);
 	assert_int_equal(*untracked, 3);
 	end_leaf(&from);
 	end_leaf(&to);
 }
 
-RUN(T(a_way_that_is_gone_ends_no_clearing), T(the_next_epoch_waits_after_a_pause),
-    T(what_was_lost_sight_of_goes_on), T(marks_of_many_groups_are_apart),
-    T(many_flows_find_their_places), T(as_many_flows_are_known_as_asked_for))
+/* Whoever joins the two and brings the frame along does not read it: each field is in its bits. */
+static void a_note_is_three_words(void **state)
+{
+	static const struct sim_conweave_note notes[] = {
+		{.kind = SIM_WEAVE_BUSY,
+		 .epoch = 3,
+		 .priority = 7,
+		 .way = 0xffff,
+		 .group = 0xffff,
+		 .flow_hash = UINT32_MAX,
+		 .dst = UINT32_MAX,
+		 .round = UINT32_MAX},
+		{.kind = SIM_WEAVE_REQUEST,
+		 .epoch = 2,
+		 .priority = 4,
+		 .way = 0x8001,
+		 .group = 0x4002,
+		 .flow_hash = 0x12345678,
+		 .dst = 0x20003,
+		 .round = 5},
+	};
+	uint64_t words[SIM_AGENT_WORDS];
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sim_conweave_note read;
+
+		sim_conweave_put(&notes[i], words);
+		read = sim_conweave_get(words);
+		assert_int_equal(read.kind, notes[i].kind);
+		assert_int_equal(read.epoch, notes[i].epoch);
+		assert_int_equal(read.priority, notes[i].priority);
+		assert_int_equal(read.way, notes[i].way);
+		assert_int_equal(read.group, notes[i].group);
+		assert_int_equal(read.flow_hash, notes[i].flow_hash);
+		assert_int_equal(read.dst, notes[i].dst);
+		assert_int_equal(read.round, notes[i].round);
+	}
+	assert_true(words[0] == 0x4002348001u);
+	assert_true(words[1] == 0x20003);
+	assert_true(words[2] == 0x512345678u);
+}
+
+RUN(T(a_note_is_three_words), T(a_way_that_is_gone_ends_no_clearing),
+    T(the_next_epoch_waits_after_a_pause), T(what_was_lost_sight_of_goes_on),
+    T(marks_of_many_groups_are_apart), T(many_flows_find_their_places),
+    T(as_many_flows_are_known_as_asked_for))

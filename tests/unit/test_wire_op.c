@@ -57,7 +57,7 @@ static void test_header_sizes(void **state)
 		{0xc9, 32, "IRN_WRITE_LAST_IMM"},
 		{0xd1, 24, "IRN_ACKNOWLEDGE"},
 		{0xd7, 24, "IRN_SEND_ONLY_INV"},
-		{0xe0, 32, "WAY_NOTE"},
+		{0xe0, 32, "AGENT"},
 	};
 
 	(void)state;
@@ -82,7 +82,7 @@ static void test_header_bytes_are_the_sum_of_the_headers(void **state)
 					 16 * op->cnp + 8 * op->seth + 8 * op->sacketh);
 		assert_true(op->aeth + op->imm + op->ieth + op->feth <= 1);
 		assert_true(op->send + op->write + op->read + op->atomic <= 1);
-		assert_int_equal(op->request + op->response, i != WIRE_CNP && i != WIRE_WAY_NOTE);
+		assert_int_equal(op->request + op->response, i != WIRE_CNP && i != WIRE_AGENT);
 		assert_true(!op->payload || !(op->aeth && !op->read));
 	}
 }

@@ -129,7 +129,7 @@ int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd)
 /* Opcodes besides those of RC that an RC queue pair hears. */
 static bool is_of_rc(const struct hca_device *dev, const struct wire_op *op, uint8_t opcode)
 {
-	return op && opcode >= WIRE_IRN && opcode < WIRE_WAY_NOTE && dev->selective;
+	return op && opcode >= WIRE_IRN && opcode < WIRE_AGENT && dev->selective;
 }
 
 /* Heard in the same states as requests, by who has sent something. */

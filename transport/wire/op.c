@@ -121,8 +121,8 @@ const struct wire_op wire_ops[256] = {
 	REQUEST(UD, SEND_ONLY_IMM, WIRE_IMM_BYTES, SEND, ONLY, IMM),
 	[WIRE_CNP] = {.name = "CNP", .start = true, .end = true, .cnp = true,
 		      .header_bytes = (int)WIRE_BTH_BYTES + (int)WIRE_CNP_BYTES},
-	[WIRE_WAY_NOTE] = {.name = "WAY_NOTE", .start = true, .end = true, .reth = true, .imm = true,
-			   .header_bytes = (int)WIRE_BTH_BYTES + (int)WIRE_RETH_BYTES +
-					   (int)WIRE_IMM_BYTES},
+	[WIRE_AGENT] = {.name = "AGENT", .start = true, .end = true, .reth = true, .imm = true,
+			.header_bytes = (int)WIRE_BTH_BYTES + (int)WIRE_RETH_BYTES +
+					(int)WIRE_IMM_BYTES},
 };
 /* clang-format on */

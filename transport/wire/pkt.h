@@ -88,9 +88,9 @@ enum wire_operation {
 	WIRE_ATOMIC_WRITE = 0x1d,
 };
 enum { WIRE_CNP = 0x81 }; /* IBTA annex A17 */
-/* A note from switch to switch about a flow, in the last of the manufacturers' opcodes: PSN, RETH
- * and ImmDt are its fields (models/machine/packet.c). Adapters take none. */
-enum { WIRE_WAY_NOTE = 0xe0 };
+/* From switch to switch, in the last of the manufacturers' opcodes: BTH, RETH and ImmDt hold what
+ * one says to the other (models/machine/packet.c). Adapters take none. */
+enum { WIRE_AGENT = 0xe0 };
 
 /* AETH syndrome: bits 7:5 type, bits 4:0 credit count, RNR timer or NAK code. */
 enum {
