@@ -424,16 +424,19 @@ static void send_note(struct engine_thread *et, struct sim_switch *sw,
 		      const struct sim_conweave_note *note, uint32_t group, uint8_t priority,
 		      uint32_t to, const struct sim_pkt *cause)
 {
-	const struct sim_pkt like = {.at = cause->at,
-				     .dst = sim_address(group, SIM_ROUTE_HERE),
-				     .flow_hash = note->flow_hash,
-				     .port = cause->port,
-				     .priority = priority & 7u};
+	enum { TTL = 64 };
+	struct sim_pkt frame = {.at = cause->at,
+				.dst = sim_address(group, SIM_ROUTE_HERE),
+				.flow_hash = note->flow_hash,
+				.port = cause->port,
+				.priority = priority & 7u,
+				.ttl = TTL};
 	uint64_t words[SIM_AGENT_WORDS];
 
 	sim_conweave_put(note, words);
+	sw->node.sim->params.body_ops->put_words(&frame, words);
 	conweave_of(sw)->stats.notes_sent++;
-	sim_switch_say(et, sw, &like, words, to);
+	sim_switch_send(et, sw, &frame, to);
 }
 
 /* To the switch that the flow comes from, before all data. */

@@ -27,19 +27,18 @@ void sim_switch_resume(struct engine_thread *et, struct sim_switch *sw, struct s
 	kick(et, sw, &sw->node.ports[to], at);
 }
 
-void sim_switch_say(struct engine_thread *et, struct sim_switch *sw, const struct sim_pkt *like,
-		    const uint64_t words[SIM_AGENT_WORDS], uint32_t to)
+void sim_switch_send(struct engine_thread *et, struct sim_switch *sw, const struct sim_pkt *frame,
+		     uint32_t to)
 {
-	enum { TTL = 64 };
-	struct sim_pkt *frame = engine_frame_get(et);
+	struct sim_pkt own = *frame, *pkt = engine_frame_get(et);
 
 	CHECK(!sw->all);
-	if (!frame)
+	if (!pkt) {
+		sw->node.sim->params.body_ops->release(&et->pub, &own);
 		return;
-	*frame = *like;
-	frame->ttl = TTL;
-	sw->node.sim->params.body_ops->put_words(frame, words);
-	sim_switch_pass(et, sw, frame, to);
+	}
+	*pkt = own;
+	sim_switch_pass(et, sw, pkt, to);
 }
 
 const struct sim_fc_user sim_switch_user_full = {

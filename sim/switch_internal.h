@@ -109,11 +109,11 @@ void sim_switch_settle(struct engine_thread *et, struct sim_switch *sw, uint32_t
 /* @pkt, which is charged, goes on by the port @to at @at, up to which the port is settled. */
 void sim_switch_resume(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt,
 		       uint32_t to, ps_t at);
-/* A frame of this switch's own that says @words leaves by the port @to. Of @like it has the time,
- * destination, flow_hash, priority, and the port whose room it takes; all else is 0. Not where
- * credits are counted. */
-void sim_switch_say(struct engine_thread *et, struct sim_switch *sw, const struct sim_pkt *like,
-		    const uint64_t words[SIM_AGENT_WORDS], uint32_t to);
+/* @frame, of this switch's own making, with what its body holds, leaves by the port @to at its
+ * time, or waits for it, or is dropped; it takes room of the port that it says it came by. Not
+ * where credits are counted. */
+void sim_switch_send(struct engine_thread *et, struct sim_switch *sw, const struct sim_pkt *frame,
+		     uint32_t to);
 /* switch.c */
 void sim_switch_drop(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);
 
