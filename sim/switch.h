@@ -95,13 +95,14 @@ int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *par
  * -ENOMEM. */
 int sim_switch_outage(struct sim_switch *sw, uint32_t port, ps_t from, ps_t until);
 /* From @at on the switch goes by its table of @routes. */
-struct sim_reroute {
+struct sim_route_change {
 	ps_t at;
 	const struct sim_routes *routes;
 };
 /* It is extended; before sim_run(). Once: all changes of its routes, in order of time. @steps and
  * the routes stay the caller's. */
-void sim_switch_reroute(struct sim_switch *sw, const struct sim_reroute *steps, uint32_t count);
+void sim_switch_change_routes(struct sim_switch *sw, const struct sim_route_change *steps,
+			      uint32_t count);
 /* The management of a switch, or whatever else speaks with it: hears of the data frames that are
  * for the switch itself, at sim_address(its group, SIM_ROUTE_HERE). */
 struct sim_agent {

@@ -48,15 +48,16 @@ int sim_switch_outage(struct sim_switch *sw, uint32_t port, ps_t from, ps_t unti
 	return 0;
 }
 
-void sim_switch_reroute(struct sim_switch *sw, const struct sim_reroute *steps, uint32_t count)
+void sim_switch_change_routes(struct sim_switch *sw, const struct sim_route_change *steps,
+			      uint32_t count)
 {
 	struct sim_switch_more *more = sw->more;
 
-	CHECK(more && more->reroute_count == 0);
+	CHECK(more && more->route_change_count == 0);
 	for (uint32_t i = 1; i < count; i++)
 		CHECK(steps[i - 1].at < steps[i].at);
-	more->reroutes = steps;
-	more->reroute_count = count;
+	more->route_changes = steps;
+	more->route_change_count = count;
 	more->balanced |= count > 0;
 }
 
@@ -65,8 +66,9 @@ static void keep_routes(struct sim_switch *sw, ps_t at)
 {
 	struct sim_switch_more *more = sw->more;
 
-	for (; more->reroute_count > 0 && more->reroutes->at <= at; more->reroute_count--)
-		sw->table = *sim_route_table_of(more->reroutes++->routes, &sw->node);
+	for (; more->route_change_count > 0 && more->route_changes->at <= at;
+	     more->route_change_count--)
+		sw->table = *sim_route_table_of(more->route_changes++->routes, &sw->node);
 }
 
 static bool is_up(const struct sim_switch_more *more, uint32_t port, ps_t at)

@@ -65,8 +65,8 @@ struct sim_switch_more {
 		ps_t from, until;
 	} * outages;
 	uint32_t outage_count;
-	const struct sim_reroute *reroutes; /* those to come */
-	uint32_t reroute_count;
+	const struct sim_route_change *route_changes; /* those to come */
+	uint32_t route_change_count;
 	struct sim_agent *agent; /* NULL: none */
 	uint32_t own_address;	 /* of the agent */
 	struct sim_edge *edge;	 /* NULL: none */

@@ -19,7 +19,7 @@ struct scenario_built_switch {
 
 /* Changes of the routes of all switches (scenario_outage.c). */
 struct scenario_reroutes {
-	struct sim_reroute *steps;
+	struct sim_route_change *steps;
 	uint32_t step_count;
 	struct scenario_state { /* of the links; that in which all are in order is the fabric's */
 		const struct sim_port **cuts;

@@ -213,7 +213,7 @@ int scenario_reroute(const struct scenario *s, const struct fabric *fabric,
 		ret = make_steps(fabric, &changes, r);
 	}
 	for (uint32_t i = 0; i < fabric->switch_count && !ret && r->step_count > 0; i++)
-		sim_switch_reroute(fabric->switches[i], r->steps, r->step_count);
+		sim_switch_change_routes(fabric->switches[i], r->steps, r->step_count);
 	util_free(changes.list);
 	util_free(changes.cuts);
 	util_free(changes.faults);

@@ -147,10 +147,10 @@ static void make_outage(struct net *net, const struct net_link *link)
 	if (out->reconverge == PS_NEVER)
 		return;
 	CHECK(sim_routes_without(net->routes, cuts, 2, &net->around) == 0);
-	net->reroutes[0] = (struct sim_reroute){out->from + out->reconverge, net->around};
-	net->reroutes[1] = (struct sim_reroute){out->until + out->reconverge, net->routes};
+	net->reroutes[0] = (struct sim_route_change){out->from + out->reconverge, net->around};
+	net->reroutes[1] = (struct sim_route_change){out->until + out->reconverge, net->routes};
 	for (uint32_t i = 0; i < net->switch_count; i++)
-		sim_switch_reroute(net->switches[i], net->reroutes, 2);
+		sim_switch_change_routes(net->switches[i], net->reroutes, 2);
 }
 
 /* All before each look is done, and nothing after it. */

@@ -80,7 +80,7 @@ struct net {
 	struct net_down out;
 	struct net_routing routing; /* the oracle's */
 	struct sim_routes *around;
-	struct sim_reroute reroutes[2]; /* away from it and back; at 0: there are none */
+	struct sim_route_change reroutes[2]; /* away from it and back; at 0: there are none */
 	struct ecn ecn;
 	struct endpoint *hosts;
 	struct sim_switch **switches;
