@@ -66,6 +66,20 @@ static void test_timely_follows_the_gradient(void **state)
 	follow(&cc_timely, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
+/* Five calm updates in a row raise the rate faster; one below the low threshold is not of the row.
+ */
+static void test_timely_counts_calm_updates_anew(void **state)
+{
+	static const struct round_trip steps[] = {
+		{300, 100000000000}, {310, 65000000000}, {300, 65010000000}, {290, 65020000000},
+		{280, 65030000000},  {270, 65040000000}, {40, 65050000000},  {50, 65060000000},
+		{50, 65070000000},   {50, 65080000000},	 {50, 65090000000},  {50, 65140000000},
+	};
+
+	(void)state;
+	follow(&cc_timely, steps, sizeof(steps) / sizeof(steps[0]));
+}
+
 static void test_patched_timely_follows_the_distance(void **state)
 {
 	static const struct round_trip steps[] = {
@@ -138,9 +152,9 @@ static void test_dctcp_cuts_once_a_round(void **state)
 		uint64_t rate;
 	} steps[] = {
 		{1000, 5000, true, 50000000000},    {2000, 6000, false, 50000000000},
-		{5000, 9000, false, 50000000000},   {6000, 10000, true, 26041666667},
-		{7000, 11000, true, 26041666667},   {11000, 15000, false, 26656666667},
-		{16000, 20000, false, 27271666667}, {21000, 25000, true, 15277476476},
+		{5000, 9000, true, 50000000000},    {6000, 10000, true, 25520833333},
+		{7000, 11000, true, 25520833333},   {11000, 15000, false, 26135833333},
+		{16000, 20000, false, 26750833333}, {21000, 25000, true, 14756103522},
 	};
 
 	(void)state;
@@ -254,6 +268,6 @@ static void test_hpcc_follows_the_busiest_hop(void **state)
 }
 
 RUN(T(test_hpcc_follows_the_busiest_hop), T(test_timely_follows_the_gradient),
-    T(test_patched_timely_follows_the_distance), T(test_timely_waits_for_its_segment),
-    T(test_swift_keeps_its_target), T(test_dctcp_cuts_once_a_round),
-    T(test_nvidia_cuts_and_recovers), T(test_nvidia_counts_bytes))
+    T(test_timely_counts_calm_updates_anew), T(test_patched_timely_follows_the_distance),
+    T(test_timely_waits_for_its_segment), T(test_swift_keeps_its_target),
+    T(test_dctcp_cuts_once_a_round), T(test_nvidia_cuts_and_recovers), T(test_nvidia_counts_bytes))
