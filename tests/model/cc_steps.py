@@ -37,13 +37,13 @@ def timely(rtts, patched, t_low=50, t_high=500, min_rtt=20, delta=10**7, hai=5):
 
 
 def swift(acks, cwnd, base=30, fs_range=20):
-    """acks: (now, rtt); one packet each."""
+    """acks: (now, rtt), of one packet, or (now, rtt, packets)."""
     low, high = 1 / sqrt(100), 1 / sqrt(0.1)
     cut_at = None
-    for now, rtt in acks:
+    for now, rtt, packets in (a if len(a) == 3 else (*a, 1) for a in acks):
         target = base + min(fs_range, max(0.0, fs_range * (1 / sqrt(cwnd) - low) / (high - low)))
         if rtt < target:
-            cwnd += 1 / cwnd if cwnd >= 1 else 1
+            cwnd += packets / cwnd if cwnd >= 1 else packets
         elif cut_at is None or now - cut_at >= rtt:
             cwnd *= max(1 - 0.8 * (rtt - target) / rtt, 0.5)
             cut_at = now
@@ -105,6 +105,8 @@ timely([60, 60, 64, 62, 60, 55, 40, 600, 400, 402], True)
 print("Swift, from a window of 100")
 swift([(100, 25), (110, 25), (120, 60), (130, 60), (190, 90), (300, 400), (800, 900), (2000, 1900),
        (5000, 2900), (9000, 3900), (15000, 4900), (21000, 35), (21100, 35), (30000, 8000), (40000, 9000), (50000, 9500), (60000, 9600)], 100.0)
+print("Swift, ACKs of many packets")
+swift([(100, 25, 250), (110, 25, 160)], 100.0)
 print("DCTCP")
 dctcp([(1000, 5000, 1), (2000, 6000, 0), (5000, 9000, 1), (6000, 10000, 1), (7000, 11000, 1),
        (11000, 15000, 0), (16000, 20000, 0), (21000, 25000, 1)])

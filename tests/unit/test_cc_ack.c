@@ -144,6 +144,21 @@ static void test_swift_keeps_its_target(void **state)
 	}
 }
 
+static void test_swift_grows_by_what_an_ack_acknowledges(void **state)
+{
+	static const uint32_t packets[] = {250, 160}, windows[] = {102, 104};
+
+	(void)state;
+	start(&cc_swift);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct cc_ack ack = {
+			.now = (100 + 10 * i) * PS_US, .rtt = 25 * PS_US, .packets = packets[i]};
+
+		cc_swift.on_ack(&flow, &params, &ack);
+		assert_int_equal(flow.cwnd_bytes, windows[i] * MTU);
+	}
+}
+
 static void test_dctcp_cuts_once_a_round(void **state)
 {
 	static const struct {
@@ -270,4 +285,5 @@ static void test_hpcc_follows_the_busiest_hop(void **state)
 RUN(T(test_hpcc_follows_the_busiest_hop), T(test_timely_follows_the_gradient),
     T(test_timely_counts_calm_updates_anew), T(test_patched_timely_follows_the_distance),
     T(test_timely_waits_for_its_segment), T(test_swift_keeps_its_target),
-    T(test_dctcp_cuts_once_a_round), T(test_nvidia_cuts_and_recovers), T(test_nvidia_counts_bytes))
+    T(test_swift_grows_by_what_an_ack_acknowledges), T(test_dctcp_cuts_once_a_round),
+    T(test_nvidia_cuts_and_recovers), T(test_nvidia_counts_bytes))

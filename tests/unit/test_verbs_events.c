@@ -340,9 +340,18 @@ static void test_handles_that_are_none(void **state)
 	assert_int_equal(d.backend->destroy_pd(d.self, d.channel), -EINVAL);
 	assert_int_equal(d.backend->create_cq(d.self, &init, &cq, &depth), -EINVAL);
 	assert_int_equal(d.backend->create_cq(d.self, &deaf, &cq, &depth), -EINVAL);
-	(void)new_cq();
+}
+
+static void test_a_channel_is_busy_as_long_as_it_is_used(void **state)
+{
+	const uint64_t cq = new_cq();
+
+	(void)state;
 	assert_int_equal(d.backend->destroy_channel(d.self, d.channel), -EBUSY);
 	assert_int_equal(d.backend->destroy_channel(d.self, d.async), -EBUSY);
+	assert_int_equal(d.backend->destroy_cq(d.self, cq), 0);
+	assert_int_equal(d.backend->destroy_channel(d.self, d.channel), 0);
+	assert_int_equal(d.backend->destroy_channel(d.self, d.async), 0);
 }
 
 #define BARE(name) cmocka_unit_test_setup_teardown(name, attach, detach)
@@ -350,4 +359,5 @@ static void test_handles_that_are_none(void **state)
 RUN(T(test_a_full_ring_loses_nothing), T(test_an_event_of_a_dead_object_is_nobodys),
     T(test_a_program_may_read_the_descriptor_itself), T(test_events_that_are_none),
     BARE(test_late_events_come_with_room_and_in_order), BARE(test_nothing_overtakes_what_is_late),
-    BARE(test_a_dead_object_has_nothing_late), BARE(test_handles_that_are_none))
+    BARE(test_a_dead_object_has_nothing_late), BARE(test_handles_that_are_none),
+    BARE(test_a_channel_is_busy_as_long_as_it_is_used))
