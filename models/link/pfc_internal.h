@@ -4,11 +4,12 @@
 
 /* What the parts of priority flow control share.
  *
- *	pfc.c        the buffer: thresholds, headroom	pfc_peer.c    the other end, and the timer
- *	pfc_watchdog.c  pauses that never end		pfc_outage.c  links that are down
- *	pfc_pause.c  pause frames, and how long they hold
+ *	pfc.c           made, with its buffer divided	pfc_xoff_xon.c  when the other end is to
+ *stop, pfc_watchdog.c  pauses that never end		                and when it may go on
+ *	pfc_pause.c     pause frames, how long they hold	pfc_peer.c      it is told, and the
+ *timer pfc_outage.c    links that are down
  *
- * Each calls only those behind it: the buffer, the other end, watchdog and outages, pauses. */
+ * Each calls only those behind it: made, when, told, watchdog and outages, pauses. */
 #include "models/link/pfc.h"
 #include "util/check.h"
 
@@ -47,6 +48,21 @@ static inline struct pfc *pfc_of(struct sim_fc *fc)
 }
 
 enum { PFC_QUANTA_MAX = 65535 };
+
+static inline bool pfc_is_lossless(const struct pfc *pfc, uint8_t priority)
+{
+	return (uint32_t)pfc->params.lossless >> priority & 1;
+}
+
+/* pfc_xoff_xon.c; all but the first as in struct sim_fc_ops */
+void pfc_move_bounds(struct pfc *pfc, uint64_t used); /* @used bytes of the pool are */
+bool pfc_quiet(struct sim_fc *fc, uint8_t priority, uint64_t used, uint32_t ingress);
+bool pfc_may_queue(const struct sim_fc *fc, uint8_t priority, uint32_t queue_bytes);
+uint64_t pfc_limit(const struct sim_fc *fc, uint8_t priority);
+enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
+				    uint8_t priority, uint32_t bytes, ps_t at);
+void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port, uint8_t priority,
+		  uint32_t bytes, ps_t at);
 
 /* pfc_peer.c */
 void pfc_stop_peer(struct pfc *pfc, struct sim_thread *th, uint32_t port, uint8_t priority,

@@ -142,48 +142,10 @@ __attribute__((cold)) void hca_completer_progress(struct hca_qp *qp, ps_t now)
 	completer_progress(qp, now);
 }
 
-/* A sequence NAK, or what amounts to one. One at a time: while the packets it asked for are on
- * their way, further ones tell nothing new. */
-static void retry(struct hca_qp *qp, ps_t now)
-{
-	struct hca_sq *sq = &qp->sq;
-
-	if (sq->retrying || sq->rnr_wait)
-		return;
-	if (sq->retry_left == 0) {
-		qp->dev->counters.req_transport_retries_exceeded++;
-		hca_requester_fail(qp, HCA_WC_RETRY_EXC_ERR, now);
-		return;
-	}
-	sq->retry_left--;
-	sq->retrying = true;
-	hca_requester_resend(qp);
-}
-
 static void implied_nak(struct hca_qp *qp, ps_t now)
 {
 	qp->dev->counters.implied_nak_seq_err++;
-	retry(qp, now);
-}
-
-static void on_rnr(struct hca_qp *qp, uint8_t code, ps_t now)
-{
-	struct hca_sq *sq = &qp->sq;
-
-	qp->dev->counters.rnr_nak_retry_err++;
-	if (sq->rnr_wait)
-		return;
-	if (sq->rnr_left == 0) {
-		qp->dev->counters.req_rnr_retries_exceeded++;
-		hca_requester_fail(qp, HCA_WC_RNR_RETRY_EXC_ERR, now);
-		return;
-	}
-	if (sq->rnr_retry != 7) /* 7: for ever */
-		sq->rnr_left--;
-	if (!sq->recovery)
-		hca_requester_go_back(qp);
-	sq->rnr_wait = true;
-	hca_timer_set(qp, now + hca_timer_rnr(code));
+	hca_retry(qp, now);
 }
 
 static void on_nak(struct hca_qp *qp, uint8_t syndrome, enum verdict verdict, ps_t now)
@@ -193,10 +155,10 @@ static void on_nak(struct hca_qp *qp, uint8_t syndrome, enum verdict verdict, ps
 	switch (verdict) {
 	case RX_NAK_SEQ:
 		counters->packet_seq_err++;
-		retry(qp, now);
+		hca_retry(qp, now);
 		break;
 	case RX_NAK_RNR:
-		on_rnr(qp, syndrome & WIRE_SYN_VALUE_MASK, now);
+		hca_retry_rnr(qp, syndrome & WIRE_SYN_VALUE_MASK, now);
 		break;
 	case RX_NAK_INVALID:
 		counters->req_remote_invalid_request++;
@@ -325,7 +287,7 @@ static void completer_act(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 static void restart(struct hca_qp *qp, ps_t now)
 {
 	qp->dev->counters.packet_seq_err++;
-	retry(qp, now);
+	hca_retry(qp, now);
 	hca_requester_update(qp, now);
 }
 

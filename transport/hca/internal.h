@@ -9,13 +9,11 @@
  *	responder.c  request packets -> memory            respond.c    -> response packets
  *	unreliable.c UC and UD, both sides: uc.c, ud.c the responders
  *	state.c      which attributes a transition needs
- *	sched.c      whose turn it is, and when           timer.c      retransmission, RNR
- *	ooo.c      requests before their turn       recover.c    which packets were lost
- *	rtt.c      ACKs -> congestion control
- *	cnp.c        CE -> CNP, CNP -> congestion control
- *	slab.c       memory of what there are many of
- *	copy.c       packets <-> memory, at once, or by
- *	dma.c        operations for a memory side */
+ *	sched.c      whose turn it is, and when           retry.c      what is sent again: timer,
+ *counters ooo.c      requests before their turn       recover.c    which packets were lost rtt.c
+ *ACKs -> congestion control cnp.c        CE -> CNP, CNP -> congestion control slab.c       memory
+ *of what there are many of copy.c       packets <-> memory, at once, or by dma.c        operations
+ *for a memory side */
 #include "transport/hca/device.h"
 #include "transport/wire/psn.h"
 #include "util/check.h"
@@ -644,9 +642,10 @@ static inline void hca_sched_set(struct hca_turn *turn, ps_t at, ps_t now)
 	hca_sched_move(turn, at, now);
 }
 
-/* timer.c */
+/* retry.c */
 void hca_timer_fire(struct hca_qp *qp, ps_t now);
-ps_t hca_timer_rnr(uint8_t code);
+void hca_retry(struct hca_qp *qp, ps_t now); /* a sequence NAK, or what amounts to one */
+void hca_retry_rnr(struct hca_qp *qp, uint8_t code, ps_t now); /* an RNR NAK */
 
 /* The deadline of @qp is @at: the alarm is touched only where it would ring too late. */
 static inline void hca_timer_set(struct hca_qp *qp, ps_t at)
