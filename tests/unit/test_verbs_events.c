@@ -121,6 +121,34 @@ static void test_a_program_may_read_the_descriptor_itself(void **state)
 	alarm(0);
 }
 
+/* Destroying a queue pair waits for what was got of it to be acknowledged, whatever it was. */
+static void test_every_event_of_a_queue_pair_is_acknowledged(void **state)
+{
+	static const enum ibv_event_type types[] = {
+		IBV_EVENT_QP_FATAL,	IBV_EVENT_QP_REQ_ERR,	      IBV_EVENT_QP_ACCESS_ERR,
+		IBV_EVENT_COMM_EST,	IBV_EVENT_SQ_DRAINED,	      IBV_EVENT_PATH_MIG,
+		IBV_EVENT_PATH_MIG_ERR, IBV_EVENT_QP_LAST_WQE_REACHED};
+	const uint64_t qp = VRB_TO(vrb_qp, ibv, a.qp)->handle;
+	struct ibv_async_event async;
+
+	(void)state;
+	set_nonblocking(a.context->async_fd);
+	alarm(10);
+	for (uint32_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const struct vrb_event event = {qp, VRB_EVENT_ASYNC, types[i]};
+
+		assert_true(vrb_ring_put(vrb_device(a.context)->ring, &event));
+		assert_int_equal(ibv_get_async_event(a.context, &async), 0);
+		assert_int_equal(async.event_type, types[i]);
+		assert_ptr_equal(async.element.qp, a.qp);
+		ibv_ack_async_event(&async);
+		assert_int_equal(a.qp->events_completed, i + 1);
+	}
+	assert_int_equal(ibv_destroy_qp(a.qp), 0);
+	a.qp = NULL;
+	alarm(0);
+}
+
 /* What is in the ring is not trusted. */
 static void test_events_that_are_none(void **state)
 {
@@ -357,7 +385,8 @@ static void test_a_channel_is_busy_as_long_as_it_is_used(void **state)
 #define BARE(name) cmocka_unit_test_setup_teardown(name, attach, detach)
 
 RUN(T(test_a_full_ring_loses_nothing), T(test_an_event_of_a_dead_object_is_nobodys),
-    T(test_a_program_may_read_the_descriptor_itself), T(test_events_that_are_none),
+    T(test_a_program_may_read_the_descriptor_itself),
+    T(test_every_event_of_a_queue_pair_is_acknowledged), T(test_events_that_are_none),
     BARE(test_late_events_come_with_room_and_in_order), BARE(test_nothing_overtakes_what_is_late),
     BARE(test_a_dead_object_has_nothing_late), BARE(test_handles_that_are_none),
     BARE(test_a_channel_is_busy_as_long_as_it_is_used))
