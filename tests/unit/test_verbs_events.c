@@ -316,6 +316,27 @@ static void test_nothing_overtakes_what_is_late(void **state)
 	expect_nothing();
 }
 
+/* One object, two kinds of news, and no room for either. */
+static void test_all_that_is_late_of_an_object_comes(void **state)
+{
+	(void)state;
+	for (int i = 0; i < VRB_RING_EVENTS / 2; i++)
+		fire(new_cq());
+	vrb_on_async(&bare.hosts[0].world, NULL, IBV_EVENT_PORT_ACTIVE);
+	vrb_on_async(&bare.hosts[0].world, NULL, IBV_EVENT_PORT_ERR);
+	for (int i = 0; i < VRB_RING_EVENTS; i++) {
+		struct vrb_event event;
+
+		assert_true(vrb_ring_take(d.ring, &event));
+		assert_true(event.object != d.async);
+	}
+	d.backend->refill(d.self);
+	expect(d.async, VRB_EVENT_ASYNC, IBV_EVENT_PORT_ACTIVE);
+	expect(d.async, VRB_EVENT_ASYNC, IBV_EVENT_PORT_ERR);
+	expect_nothing();
+	assert_false(vrb_ring_has_more(d.ring));
+}
+
 static void test_a_dead_object_has_nothing_late(void **state)
 {
 	uint64_t dead, next;
@@ -388,5 +409,5 @@ RUN(T(test_a_full_ring_loses_nothing), T(test_an_event_of_a_dead_object_is_nobod
     T(test_a_program_may_read_the_descriptor_itself),
     T(test_every_event_of_a_queue_pair_is_acknowledged), T(test_events_that_are_none),
     BARE(test_late_events_come_with_room_and_in_order), BARE(test_nothing_overtakes_what_is_late),
-    BARE(test_a_dead_object_has_nothing_late), BARE(test_handles_that_are_none),
-    BARE(test_a_channel_is_busy_as_long_as_it_is_used))
+    BARE(test_all_that_is_late_of_an_object_comes), BARE(test_a_dead_object_has_nothing_late),
+    BARE(test_handles_that_are_none), BARE(test_a_channel_is_busy_as_long_as_it_is_used))
