@@ -242,6 +242,13 @@ static void test_a_large_region_needs_all_its_pages(void **state)
 	mr = ibv_reg_mr(a.pd, pages, bytes - page, IBV_ACCESS_LOCAL_WRITE);
 	assert_non_null(mr);
 	assert_int_equal(ibv_dereg_mr(mr), 0);
+	/* And where one in the middle, or the first, is none. */
+	assert_int_equal(munmap(pages + bytes / 2, page), 0);
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages, bytes, IBV_ACCESS_REMOTE_READ));
+	assert_fails(EFAULT, !ibv_reg_mr(a.pd, pages + bytes / 2, 2 * page, 0));
+	mr = ibv_reg_mr(a.pd, pages + bytes / 2 + page, bytes / 2 - page, IBV_ACCESS_REMOTE_READ);
+	assert_non_null(mr);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
 	assert_int_equal(munmap(pages, bytes), 0);
 }
 
