@@ -86,6 +86,20 @@ static void bare_ask(int fd, const struct wire_neigh *neigh)
 	bare_send(fd, buf, wire_neigh_emit(neigh, buf, sizeof(buf)));
 }
 
+/* Host 1, at @from, asks for @peer_ip. */
+static void host_asks(struct side *a, int fd, const uint8_t from[6], const uint8_t ip[16],
+		      const uint8_t peer_ip[16])
+{
+	struct wire_neigh question = {0};
+
+	memcpy(question.sender_mac, from, 6);
+	memcpy(question.sender_ip, ip, 16);
+	memcpy(question.peer_ip, peer_ip, 16);
+	bare_ask(fd, &question);
+	while (nic_turn(a->nic, -1) == 0)
+		;
+}
+
 static bool bare_hears(int fd, struct wire_neigh *ret_neigh)
 {
 	uint8_t buf[5000];
@@ -249,6 +263,57 @@ static void silence_is_unreachable(void **state)
 	closed(fd);
 }
 
+/* Where a packet of @a to @ip would go; it asks, in vain, where it does not know. */
+static int mac_known(struct side *a, int fd, uint32_t gid, const uint8_t ip[16], uint8_t ret_mac[6])
+{
+	struct wire_path path = {0};
+	struct wire_neigh question;
+	bool asked = false;
+	int ret;
+
+	memcpy(path.dst_ip, ip, 16);
+	nic_lock(a->nic);
+	ret = nic_resolve(a->nic, &path, gid, 1, 2);
+	nic_unlock(a->nic);
+	while (bare_hears(fd, &question))
+		asked = true;
+	assert_true(asked == (ret != 0));
+	memcpy(ret_mac, path.dst_mac, 6);
+	return ret;
+}
+
+/* RFC 826: what others say to each other renews an address that is known and adds none. */
+static void what_others_say_adds_no_neighbour(void **state)
+{
+	static const uint8_t other_ipv6[16] = {0xfd, [15] = 3}, moved[6] = {2, 0, 0, 0, 0, 0xc};
+	struct nic_params params = frame_params(0);
+	int fd = bare_open();
+	struct side a;
+
+	(void)state;
+	params.resolve_ms = 1;
+	side_open(&a, &params);
+	for (uint32_t gid = 1; gid <= 2; gid++) {
+		const uint8_t *ip = gid == 1 ? ipv4[1] : ipv6[1];
+		const uint8_t *own = gid == 1 ? ipv4[0] : ipv6[0];
+		const uint8_t *other = gid == 1 ? ipv4[2] : other_ipv6;
+		struct wire_neigh answer;
+		uint8_t heard[6];
+
+		host_asks(&a, fd, mac[1], ip, other);
+		assert_int_equal(mac_known(&a, fd, gid, ip, heard), -EHOSTUNREACH);
+		host_asks(&a, fd, mac[1], ip, own);
+		assert_true(bare_hears(fd, &answer));
+		assert_int_equal(mac_known(&a, fd, gid, ip, heard), 0);
+		assert_memory_equal(heard, mac[1], 6);
+		host_asks(&a, fd, moved, ip, other);
+		assert_int_equal(mac_known(&a, fd, gid, ip, heard), 0);
+		assert_memory_equal(heard, moved, 6);
+	}
+	side_close(&a);
+	closed(fd);
+}
+
 struct late {
 	struct nic *asker;
 	struct side side;
@@ -297,14 +362,9 @@ static void a_peer_may_come_late(void **state)
 /* Brings a to RTS with the bare neighbour. */
 static void join_bare(struct side *a, int fd)
 {
-	struct wire_neigh hello = {0}, answer;
+	struct wire_neigh answer;
 
-	memcpy(hello.sender_mac, mac[1], 6);
-	memcpy(hello.sender_ip, ipv4[1], 16);
-	memcpy(hello.peer_ip, ipv4[0], 16);
-	bare_ask(fd, &hello);
-	while (nic_turn(a->nic, -1) == 0)
-		;
+	host_asks(a, fd, mac[1], ipv4[1], ipv4[0]);
 	assert_true(bare_hears(fd, &answer));
 	side_join_plain(a, ipv4[1]); /* learnt from the question */
 }
@@ -447,6 +507,7 @@ int main(void)
 		T(port_spreads_pairs_as_linux_does),
 		T(neighbours_are_answered_for_own_addresses_only),
 		T(silence_is_unreachable),
+		T(what_others_say_adds_no_neighbour),
 		T(a_peer_may_come_late),
 		T(a_full_socket_loses_nothing),
 		T(foreign_and_damaged_frames_are_ignored),
