@@ -308,6 +308,40 @@ static void a_congestion_mark_reaches_the_adapter(void **state)
 	side_close(&a);
 }
 
+/* What the peer of a marked packet gets back: the ACK in the class of the data, the CNP in the one
+ * of its priority, 6, whose class selector is 48 (RFC 2474). */
+static void a_cnp_travels_in_its_own_class(void **state)
+{
+	bool has_ack = false, has_cnp = false;
+	struct side a;
+	struct plain peer;
+	struct forged f;
+
+	(void)state;
+	side_open_udp(&a, 1);
+	plain_open(&peer, 2, 4791);
+	side_join_plain(&a, peer.ip);
+	side_recv(&a, 5, 0, BIG);
+	plain_tos(&peer, 26 << 2 | WIRE_CE);
+	forge(&f, &a, &peer);
+	expect_verdict(&a, &peer, f.buf, f.length, WIRE_OK);
+	while (!has_ack || !has_cnp) {
+		struct wire_path path = {.udp_sport = 4791};
+		struct wire_pkt pkt;
+		uint8_t buf[5000], tos;
+		size_t length = plain_recv(&peer, buf, sizeof(buf), NULL, &tos);
+
+		memcpy(path.src_ip, a.ip, 16);
+		memcpy(path.dst_ip, peer.ip, 16);
+		assert_int_equal(wire_udp_parse(&path, &pkt, buf, length), WIRE_OK);
+		assert_int_equal(tos >> 2, pkt.opcode == WIRE_CNP ? 48 : 26);
+		has_ack |= pkt.opcode == (WIRE_RC | WIRE_ACKNOWLEDGE);
+		has_cnp |= pkt.opcode == WIRE_CNP;
+	}
+	plain_close(&peer);
+	side_close(&a);
+}
+
 /* A receiver that sees the kernel's headers. */
 static void packets_leave_as_the_icrc_has_them(void **state)
 {
@@ -701,6 +735,7 @@ int main(void)
 		T(bad_datagrams_are_dropped_and_counted),
 		T(a_connected_queue_pair_hears_its_peer_alone),
 		T(a_congestion_mark_reaches_the_adapter),
+		T(a_cnp_travels_in_its_own_class),
 		T(packets_leave_as_the_icrc_has_them),
 		T(ip_identification_is_always_zero),
 		T(a_lost_packet_is_sent_again_in_time),
