@@ -720,6 +720,16 @@ static void environment_is_read_or_refused(void **state)
 	assert_int_equal(params.addr_count, 2);
 	assert_int_equal(params.addr[1][0] << 8 | params.addr[1][15], 0xfd01);
 	assert_memory_equal(params.mac, "\x02\x0a\x0b\x0c\x0d\xff", 6);
+	/* Four, and no more. */
+	setenv("VERBENA_ADDR", "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4", 1);
+	assert_int_equal(nic_params_from_env(&params, &bad), 0);
+	assert_int_equal(params.addr_count, 4);
+	assert_int_equal(params.addr[3][15], 4);
+	setenv("VERBENA_ADDR", "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5", 1);
+	bad = NULL;
+	assert_int_equal(nic_params_from_env(&params, &bad), -EINVAL);
+	assert_non_null(bad);
+	assert_string_equal(bad, "VERBENA_ADDR");
 	unsetenv("VERBENA_LINK");
 	unsetenv("VERBENA_ADDR");
 	unsetenv("VERBENA_MAC");
