@@ -107,6 +107,25 @@ static void latency_is_added_once_a_switch_and_way(void **state)
 			 4 * 335520 + 4 * 6880 + 8 * 500 * PS_NS + 6 * 7 * PS_NS);
 }
 
+#define THREE_SWITCHES                                                                             \
+	"version: 1\ntopology: {kind: leaf_spine, leaves: 2, spines: 1, hosts_per_leaf: 1}\n"
+
+/* Each switch takes one of it, the last one the last; with one less that one drops all. */
+static void a_ttl_of_as_many_as_there_are_switches_suffices(void **state)
+{
+	struct world w;
+
+	(void)state;
+	lone_flow(TWO ONE_FLOW "nic: {ttl: 1}\n");
+	lone_flow(THREE_SWITCHES ONE_FLOW "nic: {ttl: 3}\n");
+	run(&w, THREE_SWITCHES ONE_FLOW "nic: {ttl: 2}\n");
+	assert_int_not_equal(w.scenario.flows[0].status, TRAFFIC_OK);
+	/* The one packet and those that follow its seven timeouts. */
+	assert_int_equal(sim_switch_stats(fabric_switch(&w.fabric, "leaf0"))->dropped_ttl, 8);
+	assert_int_equal(sim_switch_stats(fabric_switch(&w.fabric, "spine0"))->dropped_ttl, 0);
+	world_end(&w);
+}
+
 static void ipv6_and_mtu_change_the_wire(void **state)
 {
 	(void)state;
@@ -612,9 +631,10 @@ static void a_stream_may_find_no_memory(void **state)
 RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time),
     T(memory_that_is_used_again_is_looked_up_less),
     T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
-    T(latency_is_added_once_a_switch_and_way), T(ipv6_and_mtu_change_the_wire),
-    T(each_host_has_the_rate_of_its_link), T(statuses_are_those_that_are_asked_for),
-    T(headroom_is_what_is_needed), T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
+    T(latency_is_added_once_a_switch_and_way), T(a_ttl_of_as_many_as_there_are_switches_suffices),
+    T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
+    T(statuses_are_those_that_are_asked_for), T(headroom_is_what_is_needed),
+    T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
     T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own),
     T(sixteen_priorities_keep_apart), T(sixteen_priorities_drop_apart),
     T(without_either_a_small_buffer_drops), T(marks_only_where_asked_for), T(bit_errors_by_length),
