@@ -244,6 +244,54 @@ static void steps_change_nothing(void **state)
 	assert_true(digests[0] == digests[1]);
 }
 
+/* The first call is all that counts. */
+static int note_played(struct sim *sim, void *owner)
+{
+	ps_t *first = owner;
+
+	if (*first == 0)
+		*first = sim_played(sim);
+	return 0;
+}
+
+/* Two who want to look, in either order: the one who is earlier does, in the middle of what would
+ * be a window of 50 us. */
+static void the_earliest_of_two_looks_counts(void **state)
+{
+	static const ps_t cuts[][2] = {{7 * PS_US, 9 * PS_US}, {9 * PS_US, 7 * PS_US}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		ps_t first = 0;
+		const struct sim_params params = {.thread_count = 1,
+						  .body_ops = &endpoint_body,
+						  .between = note_played,
+						  .owner = &first};
+		struct endpoint a, b;
+		struct sim *sim = sim_create(&params);
+
+		endpoint_init(&a, "a");
+		endpoint_init(&b, "b");
+		assert_int_equal(sim_add_node(sim, &a.node), 0);
+		assert_int_equal(sim_add_node(sim, &b.node), 0);
+		assert_int_equal(
+			sim_add_link(sim, &a.node, &b.node,
+				     &(struct sim_link_params){"a-b", 100000000000, 50 * PS_US}),
+			0);
+		assert_int_equal(sim_seal(sim), 0);
+		endpoint_ready(&a, NULL);
+		endpoint_ready(&b, NULL);
+		endpoint_add(&a, (struct endpoint_flow){.packets = 5000, .bytes = 86});
+		sim_cut(sim, cuts[i][0]);
+		sim_cut(sim, cuts[i][1]);
+		assert_int_equal(sim_run(sim, 20 * PS_US), 0);
+		assert_int_equal(first, 7 * PS_US);
+		sim_destroy(sim);
+		endpoint_fini(&a);
+		endpoint_fini(&b);
+	}
+}
+
 static void a_full_arena_ends_the_run(void **state)
 {
 	const struct sim_params params = {
@@ -341,4 +389,4 @@ static void every_allocation_may_fail(void **state)
 
 RUN(T(each_port_wins_as_often_as_any_other), T(the_digest_does_not_see), T(the_digest_sees),
     T(each_fact_of_a_delivery_counts), T(far_frames_and_wakes_are_exact), T(steps_change_nothing),
-    T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
+    T(the_earliest_of_two_looks_counts), T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
