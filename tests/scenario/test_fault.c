@@ -206,6 +206,45 @@ static void lost_control_frames_heal(void **state)
 	}
 }
 
+/* Pauses go by the same link as the packets of which one is to be lost: it is that one all the
+ * same, and the pauses are none of them. */
+static void packets_are_counted_without_pauses(void **state)
+{
+	static const uint64_t numbers[] = {150};
+	static const struct net_link links[] = {{"a", "s0", 100000000000, PS_US},
+						{"b", "s0", 100000000000, PS_US},
+						{"c", "s0", 100000000, PS_US}};
+	const struct net_params params = {.seed = 1,
+					  .fc = NET_PFC,
+					  .pfc = {.buffer_bytes = 4000000,
+						  .lossless = 8,
+						  .xoff_bytes = 10000,
+						  .resume_bytes = 4000,
+						  .headroom_bytes = 300000}};
+	struct sim_port *port;
+	struct seen seen = {0};
+	struct sim_fault fault;
+	struct net net;
+
+	(void)state;
+	net_make(&net, &params, links, 3);
+	port = sim_port_find(net.sim, "a-s0", "s0");
+	sim_fault_attach(&fault, port,
+			 &(struct sim_fault_params){.lost_numbers = numbers, .lost_count = 1});
+	net_flow(&net, "a", "c", 100, 1106, 0)->answer = false;
+	net_flow(&net, "b", "a", 200, 1106, 0)->answer = false;
+	net_host(&net, "b")->flows[0].priority = 0;
+	net_host(&net, "a")->seen = note;
+	net_host(&net, "a")->context = &seen;
+	net_run(&net);
+	assert_true(sim_fc_gate(sim_switch_fc(net.switches[0]), port->index)->resumes_sent > 0);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(seen.count[i], i != 149);
+	assert_int_equal(fault.lost, 1);
+	assert_int_equal(fault.number, 200);
+	net_free(&net);
+}
+
 struct meter {
 	struct sim_tap tap;
 	uint64_t frames, bytes;
@@ -251,4 +290,4 @@ static void a_tap_hears_every_start(void **state)
 RUN(T(exactly_the_listed_packets_are_lost), T(loss_is_of_its_rate_and_its_time),
     T(duplicates_reordering_and_delay), T(copies_come_one_behind_the_other),
     T(what_checks_refuse_is_lost), T(faults_are_the_same_for_any_threads),
-    T(lost_control_frames_heal), T(a_tap_hears_every_start))
+    T(lost_control_frames_heal), T(packets_are_counted_without_pauses), T(a_tap_hears_every_start))
