@@ -259,6 +259,32 @@ static void a_pause_is_refreshed_and_taken_back(void **state)
 	net_free(&net);
 }
 
+/* A lane is paused twice, told so again in between, and a third time that is not over. */
+static void paused_times_add_up(void **state)
+{
+	static const struct net_link links[] = {{"h0", "s0", 100 * G, PS_US},
+						{"h1", "s0", 100 * G, PS_US}};
+	const struct net_params params = {.seed = 1, .buffer_bytes = 1 << 20};
+	struct sim_fc *fc;
+	struct net net;
+
+	(void)state;
+	net_make(&net, &params, links, 2);
+	fc = sim_switch_fc(net.switches[0]);
+	sim_fc_pause(fc, 1, 3, true, 100);
+	sim_fc_pause(fc, 1, 3, true, 120);
+	sim_fc_pause(fc, 1, 3, false, 150);
+	assert_int_equal(sim_fc_paused_time(fc, 1, 3, 190), 50);
+	sim_fc_pause(fc, 1, 3, true, 200);
+	sim_fc_pause(fc, 1, 3, false, 207);
+	assert_int_equal(sim_fc_paused_time(fc, 1, 3, 300), 57);
+	sim_fc_pause(fc, 1, 3, true, 400);
+	assert_int_equal(sim_fc_paused_time(fc, 1, 3, 411), 68);
+	assert_int_equal(sim_fc_paused_time(fc, 1, 4, 411), 0);
+	assert_int_equal(sim_fc_paused_time(fc, 0, 3, 411), 0);
+	net_free(&net);
+}
+
 /* ---- credits ---- */
 
 /* An update for every frame: floor(B / F) frames a round trip of F, the update and two delays (and
@@ -322,5 +348,5 @@ static void a_frame_that_is_refused_gives_its_room_back(void **state)
 }
 
 RUN(T(headroom_is_enough_and_a_frame_less_is_not), T(headroom_has_its_known_values),
-    T(a_pause_lasts_its_quanta), T(a_pause_is_refreshed_and_taken_back),
+    T(a_pause_lasts_its_quanta), T(a_pause_is_refreshed_and_taken_back), T(paused_times_add_up),
     T(credits_carry_a_buffer_a_round_trip), T(a_frame_that_is_refused_gives_its_room_back))
