@@ -244,6 +244,77 @@ static void steps_change_nothing(void **state)
 	assert_true(digests[0] == digests[1]);
 }
 
+/* ---- turns in an island ---- */
+
+/* Wants one turn at a time of its own; what it has asked for it does not ask for again. */
+struct sleeper {
+	struct sim_node node; /* first */
+	ps_t wanted, asked;
+	ps_t until; /* of the last turn */
+};
+
+static void sleeper_run(struct sim_thread *th, struct sim_node *node,
+			struct sim_pkt *const *arrivals, uint32_t count)
+{
+	struct sleeper *sleeper = container_of(node, struct sleeper, node);
+
+	(void)arrivals;
+	(void)count;
+	sleeper->until = th->until;
+	if (sleeper->wanted >= th->until && sleeper->asked < th->until)
+		sleeper->asked = sim_wake(th, node, sleeper->wanted);
+}
+
+/* A frame comes over 5 ns of cable to one who wants a turn at @wanted, and nothing after it.
+ * Returns up to when its turns have gone. */
+static ps_t sleep_until(ps_t wanted)
+{
+	static const struct sim_node_ops ops = {.kind = "sleeper", .run = sleeper_run};
+	const struct sim_params params = {
+		.thread_count = 1, .body_ops = &endpoint_body, .frame_bytes_min = 80};
+	struct sleeper sleeper = {.node = {.ops = &ops, .name = "s"}, .wanted = wanted};
+	struct endpoint near, far;
+	struct sim *sim = sim_create(&params);
+
+	endpoint_init(&near, "near");
+	endpoint_init(&far, "far");
+	assert_int_equal(sim_add_node(sim, &near.node), 0);
+	assert_int_equal(sim_add_node(sim, &far.node), 0);
+	assert_int_equal(sim_add_node(sim, &sleeper.node), 0);
+	assert_int_equal(sim_add_link(sim, &near.node, &sleeper.node,
+				      &(struct sim_link_params){"near-s", 100000000000, 5 * PS_NS}),
+			 0);
+	assert_int_equal(sim_add_link(sim, &far.node, &sleeper.node,
+				      &(struct sim_link_params){"far-s", 100000000000, PS_US}),
+			 0);
+	assert_int_equal(sim_seal(sim), 0);
+	assert_int_equal(sim_island_count(sim), 1);
+	endpoint_ready(&near, NULL);
+	endpoint_ready(&far, NULL);
+	endpoint_add(&near,
+		     (struct endpoint_flow){.packets = 1, .bytes = 86, .next_at = 100 * PS_NS});
+	assert_int_equal(sim_run(sim, PS_NEVER), 0);
+	sim_destroy(sim);
+	endpoint_fini(&near);
+	endpoint_fini(&far);
+	return sleeper.until;
+}
+
+/* What is asked for at the very end of the turn in which the frame comes, or a picosecond to either
+ * side of it, comes, too. */
+static void a_turn_may_end_where_the_next_one_begins(void **state)
+{
+	const ps_t end = sleep_until(0);
+
+	(void)state;
+	assert_true(end > 100 * PS_NS + 6880 + 5 * PS_NS);
+	assert_true(sleep_until(end - 1) > end - 1);
+	assert_true(sleep_until(end) > end);
+	assert_true(sleep_until(end + 1) > end + 1);
+}
+
+/* ---- looks ---- */
+
 /* The first call is all that counts. */
 static int note_played(struct sim *sim, void *owner)
 {
@@ -389,4 +460,5 @@ static void every_allocation_may_fail(void **state)
 
 RUN(T(each_port_wins_as_often_as_any_other), T(the_digest_does_not_see), T(the_digest_sees),
     T(each_fact_of_a_delivery_counts), T(far_frames_and_wakes_are_exact), T(steps_change_nothing),
-    T(the_earliest_of_two_looks_counts), T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
+    T(a_turn_may_end_where_the_next_one_begins), T(the_earliest_of_two_looks_counts),
+    T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
