@@ -6,8 +6,11 @@
 #include "tests/test.h"
 #include "util/alloc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { SENDERS = 8, ROUNDS = 2000, STAR_MAX = 16 };
 
@@ -313,7 +316,36 @@ static void a_turn_may_end_where_the_next_one_begins(void **state)
 	assert_true(sleep_until(end + 1) > end + 1);
 }
 
-/* ---- looks ---- */
+/* ---- between windows ---- */
+
+struct pair {
+	struct sim *sim;
+	struct endpoint a, b;
+};
+
+/* One sends to the other for 34 us; windows are of 50 us. */
+static void make_pair(struct pair *pair, const struct sim_params *params)
+{
+	const struct sim_link_params link = {"a-b", 100000000000, 50 * PS_US};
+
+	pair->sim = sim_create(params);
+	endpoint_init(&pair->a, "a");
+	endpoint_init(&pair->b, "b");
+	assert_int_equal(sim_add_node(pair->sim, &pair->a.node), 0);
+	assert_int_equal(sim_add_node(pair->sim, &pair->b.node), 0);
+	assert_int_equal(sim_add_link(pair->sim, &pair->a.node, &pair->b.node, &link), 0);
+	assert_int_equal(sim_seal(pair->sim), 0);
+	endpoint_ready(&pair->a, NULL);
+	endpoint_ready(&pair->b, NULL);
+	endpoint_add(&pair->a, (struct endpoint_flow){.packets = 5000, .bytes = 86});
+}
+
+static void free_pair(struct pair *pair)
+{
+	sim_destroy(pair->sim);
+	endpoint_fini(&pair->a);
+	endpoint_fini(&pair->b);
+}
 
 /* The first call is all that counts. */
 static int note_played(struct sim *sim, void *owner)
@@ -326,7 +358,7 @@ static int note_played(struct sim *sim, void *owner)
 }
 
 /* Two who want to look, in either order: the one who is earlier does, in the middle of what would
- * be a window of 50 us. */
+ * be a window. */
 static void the_earliest_of_two_looks_counts(void **state)
 {
 	static const ps_t cuts[][2] = {{7 * PS_US, 9 * PS_US}, {9 * PS_US, 7 * PS_US}};
@@ -338,29 +370,73 @@ static void the_earliest_of_two_looks_counts(void **state)
 						  .body_ops = &endpoint_body,
 						  .between = note_played,
 						  .owner = &first};
-		struct endpoint a, b;
-		struct sim *sim = sim_create(&params);
+		struct pair pair;
 
-		endpoint_init(&a, "a");
-		endpoint_init(&b, "b");
-		assert_int_equal(sim_add_node(sim, &a.node), 0);
-		assert_int_equal(sim_add_node(sim, &b.node), 0);
-		assert_int_equal(
-			sim_add_link(sim, &a.node, &b.node,
-				     &(struct sim_link_params){"a-b", 100000000000, 50 * PS_US}),
-			0);
-		assert_int_equal(sim_seal(sim), 0);
-		endpoint_ready(&a, NULL);
-		endpoint_ready(&b, NULL);
-		endpoint_add(&a, (struct endpoint_flow){.packets = 5000, .bytes = 86});
-		sim_cut(sim, cuts[i][0]);
-		sim_cut(sim, cuts[i][1]);
-		assert_int_equal(sim_run(sim, 20 * PS_US), 0);
+		make_pair(&pair, &params);
+		sim_cut(pair.sim, cuts[i][0]);
+		sim_cut(pair.sim, cuts[i][1]);
+		assert_int_equal(sim_run(pair.sim, 20 * PS_US), 0);
 		assert_int_equal(first, 7 * PS_US);
-		sim_destroy(sim);
-		endpoint_fini(&a);
-		endpoint_fini(&b);
+		free_pair(&pair);
 	}
+}
+
+/* How many threads of this process run, this one among them. */
+static uint32_t count_awake(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	uint32_t awake = 0;
+
+	assert_non_null(tasks);
+	while ((task = readdir(tasks))) {
+		char path[300], text[400] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/stat", task->d_name);
+		file = task->d_name[0] == '.' ? NULL : fopen(path, "r");
+		if (!file)
+			continue;
+		/* NUMBER (NAME) STATE */
+		if (fgets(text, sizeof(text), file) && strrchr(text, ')'))
+			awake += strrchr(text, ')')[2] != 'S';
+		fclose(file);
+	}
+	closedir(tasks);
+	return awake;
+}
+
+/* Whoever is here waits for all others to go to sleep. */
+static int dawdle(struct sim *sim, void *owner)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	uint32_t *calls = owner;
+
+	(void)sim;
+	if (++*calls <= 3)
+		while (count_awake() > 1)
+			nanosleep(&nap, NULL);
+	return 0;
+}
+
+static void all_threads_wake_up(void **state)
+{
+	uint32_t calls = 0;
+	const struct sim_params params = {.thread_count = 4,
+					  .body_ops = &endpoint_body,
+					  .between = dawdle,
+					  .owner = &calls,
+					  .window_max = PS_US};
+	struct pair pair;
+
+	(void)state;
+	make_pair(&pair, &params);
+	alarm(60); /* or it would wait for ever */
+	assert_int_equal(sim_run(pair.sim, PS_NEVER), 0);
+	alarm(0);
+	assert_true(calls > 3);
+	assert_int_equal(pair.b.received_packets, 5000);
+	free_pair(&pair);
 }
 
 static void a_full_arena_ends_the_run(void **state)
@@ -461,4 +537,4 @@ static void every_allocation_may_fail(void **state)
 RUN(T(each_port_wins_as_often_as_any_other), T(the_digest_does_not_see), T(the_digest_sees),
     T(each_fact_of_a_delivery_counts), T(far_frames_and_wakes_are_exact), T(steps_change_nothing),
     T(a_turn_may_end_where_the_next_one_begins), T(the_earliest_of_two_looks_counts),
-    T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
+    T(all_threads_wake_up), T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
