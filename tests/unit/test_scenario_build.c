@@ -592,6 +592,49 @@ static void a_pair_shares_out_what_it_sends_again(void **state)
 	world_end(&w);
 }
 
+struct pairs {
+	struct traffic_listener listener; /* first */
+	uint32_t flows[3][3];		  /* by source and destination */
+};
+
+static int count_pair(struct traffic_listener *listener, const struct traffic_flow *flow,
+		      uint64_t id)
+{
+	struct pairs *pairs = container_of(listener, struct pairs, listener);
+
+	(void)id;
+	pairs->flows[flow->src][flow->dst]++;
+	return 0;
+}
+
+/* 20 Gbit/s of each host for 160 us are 100 flows of 4 KB, 50 to each other one; five standard
+ * deviations of 7 either way. */
+static void a_stream_goes_to_all_others(void **state)
+{
+	static const char text[] =
+		"version: 1\ntopology: {kind: star, hosts: 3}\n"
+		"traffic: [{load: 20%, size: 4KB, until: 160us, stream: always}]\n";
+	struct pairs pairs = {.listener.on_flow = count_pair};
+	const struct scenario_options options = {.thread_count = 1, .listener = &pairs.listener};
+	struct bad_list errors = {0};
+	struct world w;
+
+	(void)state;
+	assert_int_equal(
+		scenario_parse("test.yaml", text, strlen(text), NULL, &w.scenario, &errors), 0);
+	bad_list_fini(&errors);
+	assert_int_equal(scenario_build(&w.scenario, &options, &w.fabric, &w.traffic), 0);
+	assert_int_equal(fabric_run(&w.fabric, PS_NEVER), 0);
+	assert_int_equal(traffic_stream_end(w.traffic), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t j = 0; j < 3; j++)
+			if (i == j)
+				assert_int_equal(pairs.flows[i][j], 0);
+			else
+				assert_in_range(pairs.flows[i][j], 50 - 35, 50 + 35);
+	world_end(&w);
+}
+
 /* Memory that gives out while a stream is set up is given back; in the run it ends the run. */
 static void a_stream_may_find_no_memory(void **state)
 {
@@ -641,5 +684,5 @@ RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time),
     T(several_faults_of_one_port), T(faults_of_one_port_are_independent),
     T(the_order_of_faults_is_not_seen), T(true_is_yes), T(faults_of_all_frames),
     T(what_a_host_sends_to_itself_takes_as_long_as_is_said), T(a_stream_may_find_no_memory),
-    T(flows_of_a_pair_take_turns_or_not), T(a_pair_holds_more_than_its_send_queue),
-    T(a_pair_shares_out_what_it_sends_again))
+    T(a_stream_goes_to_all_others), T(flows_of_a_pair_take_turns_or_not),
+    T(a_pair_holds_more_than_its_send_queue), T(a_pair_shares_out_what_it_sends_again))
