@@ -15,7 +15,7 @@ import sys
 LISTED = [
     ("requester, completer and responder of a queue pair take turns within one packet, and each wakes"
      " the scheduler, which asks them what is next",
-     "transport/hca", "cnp completer copy cq dma ooo qp recover requester respond responder sched timer"
+     "transport/hca", "cnp completer copy cq dma ooo qp recover requester respond responder retry sched"
      " uc ud unreliable"),
     ("whoever waits in a call turns the loop, and so does the thread that stands in for him",
      "transport/nic", "loop nic progress"),
@@ -32,8 +32,9 @@ LISTED = [
      "sim", "fault port"),
     ("threads play windows, and the run says which is the next",
      "sim", "run threads"),
-    ("a switch runs as a plain or a full one, cutting through or not, and each of these drops by it",
-     "sim", "switch switch_balance switch_full switch_partial switch_plain"),
+    ("a switch runs as a plain or a full one, cutting through or not, and each of these drops by it; the"
+     " ways that ConWeave changes are its own",
+     "sim", "switch switch_balance switch_conweave switch_full switch_partial switch_plain"),
     ("a host gives what comes in to its bus, its loop or its slow receiver, and they give it back",
      "models/machine", "dma host loop rx"),
     ("each piece of advice asks of the run what all of them ask",
