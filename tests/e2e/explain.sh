@@ -103,7 +103,7 @@ says "^$(grep -c ' sent again' trace) packets were sent again\.$"
 expect 0 explain lossy.yaml --why ecn
 first=$(grep -m 1 ' marked here' trace)
 says "^$(grep -c ' marked here' trace) packets were marked"
-says "^The first at ${first%% *} us at s0 towards h0: "
+says "^The first at ${first%% *} us at s0 towards h0: [0-9]* bytes were queued behind it; kmin is 20000, kmax 80000\.$"
 
 # Three switches in a ring, each flow over two of their links: buffers wait for each other.
 cat >ring.yaml <<'END'
