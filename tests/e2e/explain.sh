@@ -62,6 +62,25 @@ assert f"{len(data)} packets left its host, 0 of them were sent again" in text
 assert re.search(r"^  at far towards sink: [\d.]+ us in the mean", text, re.M)
 END
 
+# Beside another flow of its host: paused is what its port stands still between its own packets, up to
+# the last, and no part of the time that these are on the wire themselves.
+sed '/^traffic:/s/]$/, {class: more, pattern: incast, to: sink, from: a, size: 1MB}]/' chain.yaml >pair.yaml
+trace_of pair.yaml
+expect 0 explain traced 0 --why slow
+python3 - <<'END' || fail "another time is paused"
+import re
+at = lambda line: int(line.split()[0].replace(".", ""))
+lines = [l for l in open("trace") if " us  a > near  " in l]
+own = [(at(l), at(l) + 80 * int(re.search(r", (\d+) bytes, prio", l)[1])) for l in lines if ", flow 0, " in l]
+shut = [at(l) for l in lines if l.endswith("  stops, priority 3\n")]
+go = [at(l) for l in lines if l.endswith("  goes on, priority 3\n")]
+gaps = [(before[1], after[0]) for before, after in zip(own, own[1:])]
+paused = sum(max(0, min(b, y) - max(a, x)) for a, b in zip(shut, go) for x, y in gaps)
+assert len(go) > 10 and any(begin < a < end for a in shut for begin, end in own)
+said = re.search(r"^  paused +(\d+)\.(\d{6}) us ", open("out").read(), re.M)
+assert int(said[1] + said[2]) == paused > 0, (said[0], paused)
+END
+
 # Nothing of the kind: how near it came.
 cat >calm.yaml <<'END'
 version: 1
