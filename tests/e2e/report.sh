@@ -193,6 +193,35 @@ expect 0 run lossy.yaml --until 1s --out lossy
 look lossy
 grep -q 'packets were lost on the way' lossy/report.html || fail "a loss is not told"
 
+# How long pauses lasted, from each XOFF to its XON, those without one until the run is cut off.
+cat >pauses.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 4}
+switch: {buffer: 1MiB, pfc: {}}
+traffic: [{class: in, pattern: incast, to: h0, size: 1MB}]
+END
+expect 0 run pauses.yaml --until 120us --quiet --out pauses --trace all
+look pauses
+python3 - <<'END' || fail "pauses have other lengths in the page than in the trace"
+import collections, json, re
+asked, wanted, lengths = {}, collections.Counter(), collections.Counter()
+over = 0
+for line in open("out"):
+    event = re.match(r"(\d+)\.(\d{6}) us  s0 > (h\d)  (XOFF|XON), priority 3:", line)
+    if event and event[4] == "XOFF":
+        asked[event[3]] = int(event[1] + event[2])
+    elif event:
+        wanted[event[3]] += int(event[1] + event[2]) - asked.pop(event[3])
+        over += 1
+for host, since in asked.items():
+    wanted[host] += json.load(open("pauses/result.json"))["time_ps"] - since
+text = open("pauses/report.html", encoding="utf-8").read()
+places = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["pauses"]["places"]
+for link, total in zip(places["link"], places["total_ps"]):
+    lengths[link.split("-")[0]] += total
+assert over > 0 and 0 < len(asked) < 3 and lengths == wanted, (over, asked, wanted, lengths)
+END
+
 # How to get the same again, or to try what is said, a shell can take as it stands.
 expect 0 run lossy.yaml --until 1s --seed 5 --set 'faults=[{link: h1-leaf0, drop_nth: [21]}]' --set nic.mtu=1024 --out settings
 again=$(sed -n 's/.*To get the same again: <code>verbena \([^<]*\).*/\1/p' settings/report.html |
