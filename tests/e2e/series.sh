@@ -36,6 +36,10 @@ times = [int(r["time_ps"]) for r in rows]
 assert times == sorted(times)
 end = max(times)
 assert all(t % step == 0 for t in times if t != end)
+for r in rows: # over what there is of the interval: the last one may be shorter
+    assert int(r["rate_bps"]) == int(r["sent_bytes"]) * 8 * 10**12 // ((int(r["time_ps"]) - 1) % step + 1), r
+if step == 3 * 10**11: # nothing but the last, of 20 of 300,000 us
+    assert end <= 2 * 10**7 and any(int(r["rate_bps"]) > 0 for r in rows)
 if step == 10**6:
     for r in rows:
         if int(r["time_ps"]) != end:
