@@ -222,3 +222,22 @@ expect 0 run watchdog --out discarded
 number=$(python3 -c 'import json; print(json.load(open("discarded/result.json"))["drops"]["watchdog"])')
 grep -q "^drops     .* ttl 0, mtu 0, watchdog $number\$" out || fail "no watchdog"
 grep -q '^watchdog: 9 hosts, 1 switch, 9 links, ' out || fail "a number and its word"
+
+# What a fault doubles and what it lets others overtake have columns of their own: each packet of its sender.
+cat >faults.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 3}
+nic: {mtu: 1024}
+traffic: [{class: in, pattern: incast, to: h0, size: 40KB}]
+faults: [{link: h1-s0, sender: h1, duplicate: 100%}, {link: h2-s0, sender: h2, reorder: 100%, by: 5us}]
+END
+expect 0 run faults.yaml --quiet --out faults
+python3 - <<'END' || fail "faults are counted elsewhere"
+import csv
+ports = {p["node"]: p for p in csv.DictReader(open("faults/ports.csv")) if p["kind"] == "host"}
+sent = {node: int(p["port_sent_packets"]) for node, p in ports.items()}
+count = lambda key: {node: int(p[key]) for node, p in ports.items()}
+assert sent["h1"] >= 40 and sent["h2"] >= 40
+assert count("fault_duplicated") == {"h0": 0, "h1": sent["h1"], "h2": 0}, (sent, count("fault_duplicated"))
+assert count("fault_reordered") == {"h0": 0, "h1": 0, "h2": sent["h2"]}, (sent, count("fault_reordered"))
+END
