@@ -47,6 +47,11 @@ for name in headroom_short dscp_mismatch lossy_optic go_back_0 mtu_mismatch watc
 	tell numbers "$name"
 done
 
+# Twice the 4.9 ms that the link is down are 9.8; eight tries of 2 * 4.096 us * 2^7 each take 8.4 ms, with 2^8
+# 16.8.
+expect 0 explain retry_exceeded --why cure
+grep -qx '    nic\.timeout: found 5, try 8' out || fail "another timeout outlasts the outage twice over"
+
 # A host that pauses from 50 to 400 us, of which a watchdog obeys the first and the last part.
 expect 0 explain watchdog --why cure
 tr '\n' ' ' <out | grep -q 'h0 paused s0 from 51\.0 us on, for about 350 us by its frames, ' || fail "another length of the storm"
