@@ -89,21 +89,35 @@ static int judge_rank(const struct prog *prog, const uint64_t *words, const uint
 	return words[PRIVATE + rank] == 7 ? 0 : -1;
 }
 
+/* Once all are done: until then somebody's atomic may be at a word. */
+static int judge_all(const struct prog *prog, const uint64_t *words, uint64_t *returned,
+		     uint8_t *seen)
+{
+	char key[32];
+
+	for (int r = 1; r < prog->size; r++) {
+		snprintf(key, sizeof(key), "returned/%d", r);
+		if (prog->get(prog, key, returned + (size_t)(r - 1) * CONTENDED,
+			      CONTENDED * sizeof(*returned)) != 0)
+			return -1;
+	}
+	for (int r = 1; r < prog->size; r++)
+		if (judge_rank(prog, words, returned + (size_t)(r - 1) * CONTENDED, (uint64_t)r,
+			       seen) != 0) {
+			prog_say(prog, "rank %d got values that no order explains", r);
+			return -1;
+		}
+	return 0;
+}
+
 static int judge(const struct prog *prog, const uint64_t *words)
 {
-	uint64_t total = (uint64_t)(prog->size - 1) * ADDS, returned[CONTENDED];
+	const uint64_t peers = (uint64_t)(prog->size - 1), total = peers * ADDS;
+	uint64_t *returned = calloc(peers * CONTENDED, sizeof(*returned));
 	uint8_t *seen = calloc(total, 1);
-	char key[32];
-	int ret = seen ? 0 : -1;
+	int ret = returned && seen ? judge_all(prog, words, returned, seen) : -1;
 
-	for (int r = 1; r < prog->size && ret == 0; r++) {
-		snprintf(key, sizeof(key), "returned/%d", r);
-		ret = prog->get(prog, key, returned, sizeof(returned));
-		if (ret == 0)
-			ret = judge_rank(prog, words, returned, (uint64_t)r, seen);
-		if (ret != 0)
-			prog_say(prog, "rank %d got values that no order explains", r);
-	}
+	free(returned);
 	free(seen);
 	if (words[COUNTER] != total)
 		ret = -1;
