@@ -247,14 +247,15 @@ static void tell_region(struct host *host, uint32_t region)
 	}
 }
 
-/* Nothing that is under way and takes an event holds @dma up. */
-static bool nothing_blocks(const struct host_dma *all, const struct hca_dma *dma)
+/* How much of what is under way and takes an event holds @dma up. */
+static uint32_t count_blockers(const struct host_dma *all, const struct hca_dma *dma)
 {
+	uint32_t count = 0;
+
 	for (const struct host_dma_request *e = all->oldest; e; e = e->next)
-		if ((e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE) &&
-		    blocks(&e->dma, dma))
-			return false;
-	return true;
+		if (e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE)
+			count += blocks(&e->dma, dma);
+	return count;
 }
 
 /* Whether all that is to be known of @dma is known. */
@@ -277,7 +278,7 @@ static bool is_known(struct host *host, const struct hca_dma *dma)
 	at = host->now + bus_delay(host, dma, HOST_BUS_THERE);
 	if (all->known_count == HOST_DMA_KNOWN ||
 	    (all->known_count > 0 && known_place(all, all->known_count - 1)->at > at) ||
-	    !nothing_blocks(all, dma))
+	    count_blockers(all, dma) > 0)
 		return false;
 	all->known[(all->known_first + all->known_count++) % HOST_DMA_KNOWN] =
 		(struct host_dma_known){.at = at,
@@ -336,9 +337,7 @@ static void hand_unknown(struct host *host, const struct hca_dma *dma, const uin
 		host_give_up(host);
 		return;
 	}
-	for (const struct host_dma_request *e = host->dma->oldest; e; e = e->next)
-		if (e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE)
-			r->blockers += blocks(&e->dma, dma);
+	r->blockers = count_blockers(host->dma, dma);
 	machine_dma_append(host->dma, r);
 	if (dma->kind == HCA_DMA_FETCH) {
 		r->packet = host->dma->tx.spare;

@@ -193,6 +193,15 @@ static void expect_verdict(struct side *a, const struct plain *from, const uint8
 		assert_int_equal(after.rx[v] - before.rx[v], v == (int)verdict);
 }
 
+/* An adapter that waits for a message, and a socket that it takes for its peer. */
+static void open_with_plain(struct side *a, struct plain *peer, uint16_t port)
+{
+	side_open_udp(a, 1);
+	plain_open(peer, 2, port);
+	side_join_plain(a, peer->ip);
+	side_recv(a, 5, 0, BIG);
+}
+
 static void bad_datagrams_are_dropped_and_counted(void **state)
 {
 	struct side a;
@@ -201,10 +210,7 @@ static void bad_datagrams_are_dropped_and_counted(void **state)
 	struct hca_wc wc;
 
 	(void)state;
-	side_open_udp(&a, 1);
-	plain_open(&peer, 2, 0);
-	side_join_plain(&a, peer.ip);
-	side_recv(&a, 5, 0, BIG);
+	open_with_plain(&a, &peer, 0);
 	forge(&f, &a, &peer);
 
 	f.buf[12 + 50] ^= 0x04; /* one bit of the payload */
@@ -290,10 +296,7 @@ static void a_congestion_mark_reaches_the_adapter(void **state)
 	struct forged f;
 
 	(void)state;
-	side_open_udp(&a, 1);
-	plain_open(&peer, 2, 0);
-	side_join_plain(&a, peer.ip);
-	side_recv(&a, 5, 0, BIG);
+	open_with_plain(&a, &peer, 0);
 	forge(&f, &a, &peer);
 	plain_tos(&peer, 26 << 2 | WIRE_ECT0);
 	f.pkt.dest_qpn ^= 0x800000;
@@ -318,10 +321,7 @@ static void a_cnp_travels_in_its_own_class(void **state)
 	struct forged f;
 
 	(void)state;
-	side_open_udp(&a, 1);
-	plain_open(&peer, 2, 4791);
-	side_join_plain(&a, peer.ip);
-	side_recv(&a, 5, 0, BIG);
+	open_with_plain(&a, &peer, 4791);
 	plain_tos(&peer, 26 << 2 | WIRE_CE);
 	forge(&f, &a, &peer);
 	expect_verdict(&a, &peer, f.buf, f.length, WIRE_OK);
