@@ -26,7 +26,7 @@ struct barrier {
 
 struct worker {
 	struct barrier *barrier;
-	uint32_t number;
+	struct engine_thread *et;
 	pthread_t thread;
 };
 
@@ -74,33 +74,46 @@ static bool meet(struct barrier *barrier)
 static void *threads_work(void *arg)
 {
 	struct worker *worker = arg;
-	struct engine_thread *et = &worker->barrier->sim->threads[worker->number];
 
 	do
-		sim_engine_window(et);
+		sim_engine_window(worker->et);
 	while (meet(worker->barrier));
 	return NULL;
 }
 
+/* A worker for each that has nodes; how many. An island is not split: where it is most of the
+ * fabric, some have none, and would only be waited for. */
+static uint32_t threads_employ(struct barrier *barrier, struct worker *workers)
+{
+	const struct sim *sim = barrier->sim;
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; t < sim->params.thread_count; t++) {
+		struct engine_thread *et = &sim->threads[t];
+
+		if (t == 0 || et->end_slot > et->first_slot || et->island_count > 0)
+			workers[count++] = (struct worker){.barrier = barrier, .et = et};
+	}
+	return count;
+}
+
 int sim_engine_run_threads(struct sim *sim)
 {
-	const uint32_t count = sim->params.thread_count;
-	struct worker *workers = util_calloc(count, sizeof(*workers));
-	struct barrier barrier = {.sim = sim, .count = count};
+	struct worker *workers = util_calloc(sim->params.thread_count, sizeof(*workers));
+	struct barrier barrier = {.sim = sim};
 	uint32_t started = 1;
 
 	if (!workers)
 		return -ENOMEM;
+	barrier.count = threads_employ(&barrier, workers);
 	/* Nobody passes the first barrier before all are there: a thread that cannot be had is
 	 * found before any work is done. */
-	for (uint32_t i = 0; i < count; i++)
-		workers[i] = (struct worker){.barrier = &barrier, .number = i};
-	while (started < count &&
+	while (started < barrier.count &&
 	       pthread_create(&workers[started].thread, NULL, threads_work, &workers[started]) == 0)
 		started++;
-	CHECK(started == count);
+	CHECK(started == barrier.count);
 	threads_work(&workers[0]);
-	for (uint32_t i = 1; i < count; i++)
+	for (uint32_t i = 1; i < barrier.count; i++)
 		pthread_join(workers[i].thread, NULL);
 	util_free(workers);
 	return 0;

@@ -318,33 +318,50 @@ static void a_turn_may_end_where_the_next_one_begins(void **state)
 
 /* ---- between windows ---- */
 
-struct pair {
+enum { PAIRS = 2 };
+
+struct pairs {
 	struct sim *sim;
-	struct endpoint a, b;
+	struct endpoint a[PAIRS], b[PAIRS];
 };
 
-/* One sends to the other for 34 us; windows are of 50 us. */
-static void make_pair(struct pair *pair, const struct sim_params *params)
+/* In each one sends to the other for 34 us, over a link of @delay. */
+static void make_pairs(struct pairs *pairs, const struct sim_params *params, ps_t delay)
 {
-	const struct sim_link_params link = {"a-b", 100000000000, 50 * PS_US};
+	static const char *const names[PAIRS][3] = {{"a", "b", "a-b"}, {"c", "d", "c-d"}};
 
-	pair->sim = sim_create(params);
-	endpoint_init(&pair->a, "a");
-	endpoint_init(&pair->b, "b");
-	assert_int_equal(sim_add_node(pair->sim, &pair->a.node), 0);
-	assert_int_equal(sim_add_node(pair->sim, &pair->b.node), 0);
-	assert_int_equal(sim_add_link(pair->sim, &pair->a.node, &pair->b.node, &link), 0);
-	assert_int_equal(sim_seal(pair->sim), 0);
-	endpoint_ready(&pair->a, NULL);
-	endpoint_ready(&pair->b, NULL);
-	endpoint_add(&pair->a, (struct endpoint_flow){.packets = 5000, .bytes = 86});
+	pairs->sim = sim_create(params);
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		struct endpoint *a = &pairs->a[i], *b = &pairs->b[i];
+		const struct sim_link_params link = {names[i][2], 100000000000, delay};
+
+		endpoint_init(a, names[i][0]);
+		endpoint_init(b, names[i][1]);
+		assert_int_equal(sim_add_node(pairs->sim, &a->node), 0);
+		assert_int_equal(sim_add_node(pairs->sim, &b->node), 0);
+		assert_int_equal(sim_add_link(pairs->sim, &a->node, &b->node, &link), 0);
+	}
+	assert_int_equal(sim_seal(pairs->sim), 0);
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		endpoint_ready(&pairs->a[i], NULL);
+		endpoint_ready(&pairs->b[i], NULL);
+		endpoint_add(&pairs->a[i], (struct endpoint_flow){.packets = 5000, .bytes = 86});
+	}
 }
 
-static void free_pair(struct pair *pair)
+static void free_pairs(struct pairs *pairs)
 {
-	sim_destroy(pair->sim);
-	endpoint_fini(&pair->a);
-	endpoint_fini(&pair->b);
+	sim_destroy(pairs->sim);
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		endpoint_fini(&pairs->a[i]);
+		endpoint_fini(&pairs->b[i]);
+	}
+}
+
+static void all_has_come(const struct pairs *pairs)
+{
+	for (uint32_t i = 0; i < PAIRS; i++)
+		assert_int_equal(pairs->b[i].received_packets, 5000);
 }
 
 /* The first call is all that counts. */
@@ -370,23 +387,23 @@ static void the_earliest_of_two_looks_counts(void **state)
 						  .body_ops = &endpoint_body,
 						  .between = note_played,
 						  .owner = &first};
-		struct pair pair;
+		struct pairs pairs;
 
-		make_pair(&pair, &params);
-		sim_cut(pair.sim, cuts[i][0]);
-		sim_cut(pair.sim, cuts[i][1]);
-		assert_int_equal(sim_run(pair.sim, 20 * PS_US), 0);
+		make_pairs(&pairs, &params, 50 * PS_US);
+		sim_cut(pairs.sim, cuts[i][0]);
+		sim_cut(pairs.sim, cuts[i][1]);
+		assert_int_equal(sim_run(pairs.sim, 20 * PS_US), 0);
 		assert_int_equal(first, 7 * PS_US);
-		free_pair(&pair);
+		free_pairs(&pairs);
 	}
 }
 
-/* How many threads of this process run, this one among them. */
-static uint32_t count_awake(void)
+/* How many threads this process has, and how many of them run, this one among them. */
+static uint32_t count_threads(uint32_t *ret_awake)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *task;
-	uint32_t awake = 0;
+	uint32_t count = 0, awake = 0;
 
 	assert_non_null(tasks);
 	while ((task = readdir(tasks))) {
@@ -397,12 +414,22 @@ static uint32_t count_awake(void)
 		file = task->d_name[0] == '.' ? NULL : fopen(path, "r");
 		if (!file)
 			continue;
+		count++;
 		/* NUMBER (NAME) STATE */
 		if (fgets(text, sizeof(text), file) && strrchr(text, ')'))
 			awake += strrchr(text, ')')[2] != 'S';
 		fclose(file);
 	}
 	closedir(tasks);
+	*ret_awake = awake;
+	return count;
+}
+
+static uint32_t count_awake(void)
+{
+	uint32_t awake;
+
+	count_threads(&awake);
 	return awake;
 }
 
@@ -427,16 +454,57 @@ static void all_threads_wake_up(void **state)
 					  .between = dawdle,
 					  .owner = &calls,
 					  .window_max = PS_US};
-	struct pair pair;
+	struct pairs pairs;
 
 	(void)state;
-	make_pair(&pair, &params);
+	make_pairs(&pairs, &params, 50 * PS_US);
 	alarm(60); /* or it would wait for ever */
-	assert_int_equal(sim_run(pair.sim, PS_NEVER), 0);
+	assert_int_equal(sim_run(pairs.sim, PS_NEVER), 0);
 	alarm(0);
 	assert_true(calls > 3);
-	assert_int_equal(pair.b.received_packets, 5000);
-	free_pair(&pair);
+	all_has_come(&pairs);
+	free_pairs(&pairs);
+}
+
+static int most_threads(struct sim *sim, void *owner)
+{
+	uint32_t *most = owner, awake;
+	const uint32_t count = count_threads(&awake);
+
+	(void)sim;
+	*most = count > *most ? count : *most;
+	return 0;
+}
+
+/* The most threads at once of a run that may have four, over those of a run that may have one. */
+static uint32_t threads_beside(ps_t delay, uint32_t islands)
+{
+	uint32_t most[2] = {0};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct sim_params params = {.thread_count = i ? 1 : 4,
+						  .body_ops = &endpoint_body,
+						  .between = most_threads,
+						  .owner = &most[i],
+						  .window_max = PS_US,
+						  .frame_bytes_min = 80};
+		struct pairs pairs;
+
+		make_pairs(&pairs, &params, delay);
+		assert_int_equal(sim_island_count(pairs.sim), islands);
+		assert_int_equal(sim_run(pairs.sim, PS_NEVER), 0);
+		all_has_come(&pairs);
+		free_pairs(&pairs);
+	}
+	return most[0] - most[1];
+}
+
+/* Where all links are short, each pair is an island, which one thread plays. */
+static void who_would_have_nothing_to_do_is_no_thread(void **state)
+{
+	(void)state;
+	assert_int_equal(threads_beside(50 * PS_US, 0), 3);
+	assert_int_equal(threads_beside(10 * PS_NS, 2), 1);
 }
 
 static void a_full_arena_ends_the_run(void **state)
@@ -537,4 +605,5 @@ static void every_allocation_may_fail(void **state)
 RUN(T(each_port_wins_as_often_as_any_other), T(the_digest_does_not_see), T(the_digest_sees),
     T(each_fact_of_a_delivery_counts), T(far_frames_and_wakes_are_exact), T(steps_change_nothing),
     T(a_turn_may_end_where_the_next_one_begins), T(the_earliest_of_two_looks_counts),
-    T(all_threads_wake_up), T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
+    T(all_threads_wake_up), T(who_would_have_nothing_to_do_is_no_thread),
+    T(a_full_arena_ends_the_run), T(every_allocation_may_fail))
