@@ -94,7 +94,7 @@ for t in introspect("--tests"):
 END
 }
 # shellcheck disable=SC2046
-quietly ninja -C "$build" $(golden_programs) $(ours programs | sort -u)
+compile $(golden_programs) $(ours programs | sort -u)
 # shellcheck disable=SC2046
 tests --timeout-multiplier 10 $(ours tests)
 export RUN="qemu-$cpu -L $sysroot"

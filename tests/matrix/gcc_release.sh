@@ -8,7 +8,7 @@ need gcc nm objdump
 export CC=gcc
 configure -Dbuildtype=release -Doptimization=3 -Db_lto=true
 # shellcheck disable=SC2046
-quietly ninja -C "$build" $(golden_programs)
+compile $(golden_programs)
 golden
 for program in "$build"/tests/programs/sim_*; do
 	[ -f "$program" ] || continue

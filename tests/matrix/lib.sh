@@ -4,6 +4,7 @@
 # tree (HEAD; the working tree where there is no git) in a folder that is thrown away, runs suites
 # there and compares the golden digests. Exit 77 and a reason on the last line: cannot be had here.
 #	TREE=DIR	build this folder instead
+#	JOBS=N		so much at once (default: 1, since several scripts run side by side)
 set -eu
 # An outer build's settings are not ours.
 unset CFLAGS LDFLAGS CPPFLAGS MAKEFLAGS NINJA_STATUS MESON_TESTTHREADS 2>/dev/null || true
@@ -12,6 +13,7 @@ work=$(mktemp -d)
 build=$work/build
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
+JOBS=${JOBS:-1}
 # Address-space randomisation is off where that is allowed: sanitizers of 2022 do not know the
 # layouts of newer kernels.
 fixed=
@@ -63,7 +65,7 @@ configure() {
 # tests ARG...: runs tests of the build folder; names the failed ones
 tests() {
 	# shellcheck disable=SC2086
-	$fixed meson test -C "$build" --no-rebuild "$@" >"$work/log" 2>&1 || {
+	$fixed meson test -C "$build" --no-rebuild --num-processes "$JOBS" "$@" >"$work/log" 2>&1 || {
 		grep -E 'FAIL|TIMEOUT|ERROR' "$work/log" | head -n 40
 		for name in $(grep -oE '[a-z0-9_]+ +(FAIL|TIMEOUT|ERROR)' "$work/log" |
 			cut -d' ' -f1 | head -n 5); do
@@ -108,9 +110,14 @@ for t in json.loads(subprocess.check_output(["meson", "introspect", "--targets",
 END
 }
 
+# compile TARGET...
+compile() {
+	quietly ninja -C "$build" -j "$JOBS" "$@"
+}
+
 # everyday: build all of it, run the suites that decide (one of their tests compares the digests of
 # record); SLOWER=N gives each test N times its time
 everyday() {
-	quietly ninja -C "$build"
+	compile all
 	tests --suite unit --suite script --suite scenario --timeout-multiplier "${SLOWER:-2}"
 }
