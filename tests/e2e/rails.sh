@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Machines of four adapters, one on each rail: a flow that is alone on its way takes as long as its
 # packets take over store-and-forward links one after the other, to the picosecond, on each rail and
-# across rails.
+# across rails; and so do the WRITEs of a program that has a queue pair on each.
 . "$(dirname "$0")/lib.sh"
 
 cat >one.yaml <<'END'
@@ -14,8 +14,15 @@ traffic:
   - {class: inside, pattern: incast, to: h0.nic2, from: "h0", size: 5000B, start: 100us}
 END
 expect 0 run one.yaml --out run
+cat >programs.yaml <<'END'
+version: 1
+topology: {kind: rail, servers: 2, rails: 4, spines: 1, nics: 4}
+programs: [{run: rails, hosts: [h0, h1], args: [bytes=20000]}]
+END
+expect 0 run programs.yaml --trace all
+mv out trace.txt
 python3 - <<'END' || fail "times on rails"
-import csv
+import collections, csv, re
 
 RATE_PS, DELAY = 80, 1000000  # a byte at 100 Gb/s; a link
 MTU, ETHERNET = 4096, 8 + 12 + 14 + 4  # preamble, gap, header, check sequence
@@ -32,9 +39,10 @@ def over(links, packets, start):
             at[i] = free + DELAY
     return at[-1]
 
-def write(links, size):
+def write(links, size, immediate=0):
     packets = [min(MTU, size - done) + ROCE for done in range(0, size, MTU)]
     packets[0] += RETH
+    packets[-1] += immediate
     return over(links, [ROCE + AETH], over(links, packets, 0))
 
 flows = list(csv.DictReader(open("run/flows.csv")))
@@ -47,4 +55,25 @@ assert ways == sorted([("own", nic(a, n), nic(b, n)) for a, b in (("h0", "h1"), 
 for f in flows:
     wanted = write(links[f["class"]], int(f["bytes"]))
     assert int(f["fct_ps"]) == wanted, (f, wanted)
+
+# Both ranks write at once, on one rail after another, and posting takes 100 ns. What comes the
+# other way is gone before the ACKs are there.
+LINE = re.compile(r"(\d+)\.(\d{6}) us  (\S+) > (\S+)  (\S+) psn .* (\d+) bytes")
+sent = collections.defaultdict(list)  # from where, to where: what, when it starts, when it has come
+for line in open("trace.txt"):
+    match = LINE.match(line)
+    if match:
+        us, ps, here, there, what, size = match.groups()
+        at = int(us) * 1000000 + int(ps)
+        sent[here, there].append((what, at, at + int(size) * RATE_PS + DELAY))
+assert len(sent) == 2 * 2 * 4, sent.keys()
+begun = collections.defaultdict(set)
+for own in (nic(h, n) for h in ("h0", "h1") for n in range(4)):
+    leaf = f"su0r{own[-1] if '.' in own else 0}"
+    begun[leaf].add(sent[own, leaf][0][1])
+    acks = [come for what, _, come in sent[leaf, own] if what == "RC_ACKNOWLEDGE"]
+    assert [what for what, _, _ in sent[own, leaf]].count("RC_WRITE_LAST_IMM") == 1, own
+    assert acks[-1] - sent[own, leaf][0][1] == write(2, 20000, immediate=4), (own, sent[own, leaf], acks)
+first = min(begun["su0r0"])
+assert begun == {f"su0r{n}": {first + n * 100000} for n in range(4)}, begun
 END
