@@ -12,7 +12,7 @@ void scenario_only_these(struct scenario_reader *r, const struct yaml_node *map,
 		const struct scenario_row *row = scenario_row(
 			bad_text(&path, "%s.%s", scenario_path(KEY_TOPOLOGY), node->key));
 
-		if (!row || !(row->of >> kind & 1))
+		if (row && !(row->of >> kind & 1)) /* an unknown one has been named */
 			scenario_refuse(r, map, node, KEY_TOPOLOGY, expected);
 	}
 }
