@@ -17,7 +17,7 @@ tests --timeout-multiplier 4 bad_input
 # The command as a person runs it, but for what counts its memory or its time, or looks at all that it
 # says.
 commands=$(meson test -C "$build" --list --suite e2e | grep -oE 'verbena_[a-z_]+' |
-	grep -vE '_(stream_memory|memory|many|programs|output|completion_zsh|report_browser)$')
+	grep -vE '_(stream_memory|memory|many|programs|output|completion_zsh|report_(browser|flows|ladder))$')
 export LSAN_OPTIONS="suppressions=$ROOT/tests/matrix/cut_off.lsan"
 # shellcheck disable=SC2086
 tests --timeout-multiplier 6 $commands
