@@ -357,6 +357,18 @@ static char *memory_getcwd(char *place, size_t bytes)
 
 /* ---- mappings ---- */
 
+/* Where something may be gone that adapters know: whole pages, of which the last may be named in
+ * part. */
+static void has_changed(const void *start, size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct task *task = task_current();
+
+	if (task)
+		task_memory_changed(task, (uintptr_t)start,
+				    bytes > SIZE_MAX - page ? bytes : bytes + page - 1);
+}
+
 /* Maps at a place that is free as far as the program knows. What is there in spite of it, mapped
  * behind our back, is left alone, and the next place tried. */
 static void *map_in(struct memory *memory, size_t bytes, int protection, int flags, int fd,
@@ -392,8 +404,12 @@ static void *memory_mmap(void *wish, size_t bytes, int protection, int flags, in
 	struct memory *memory = own();
 	void *got;
 
-	if (!memory || bytes == 0 || (flags & PLACED) != 0)
-		return mmap(wish, bytes, protection, flags, fd, offset);
+	if (!memory || bytes == 0 || (flags & PLACED) != 0) {
+		got = mmap(wish, bytes, protection, flags, fd, offset);
+		if (got != MAP_FAILED && flags & MAP_FIXED)
+			has_changed(got, bytes);
+		return got;
+	}
 	if (wish) {
 		got = mmap(wish, bytes, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
 		if (got == wish)
@@ -409,6 +425,8 @@ static int memory_munmap(void *start, size_t bytes)
 	struct memory *memory = owner_of(start);
 	const int ret = munmap(start, bytes);
 
+	if (ret == 0)
+		has_changed(start, bytes);
 	if (ret != 0 || !memory)
 		return ret;
 	pthread_mutex_lock(&memory->lock);
@@ -430,6 +448,8 @@ static void *memory_mremap(void *start, size_t before, size_t bytes, int flags, 
 	if (!memory || !own() || place || before == 0 || bytes <= before ||
 	    !(flags & MREMAP_MAYMOVE)) {
 		got = mremap(start, before, bytes, flags, place);
+		if (got != MAP_FAILED)
+			has_changed(start, before);
 		if (got == start && memory && bytes < before) {
 			pthread_mutex_lock(&memory->lock);
 			maps_drop(&memory->space.maps, (uintptr_t)start + bytes, before - bytes);
@@ -446,10 +466,39 @@ static void *memory_mremap(void *start, size_t before, size_t bytes, int flags, 
 		memory_munmap(place, bytes);
 		return MAP_FAILED;
 	}
+	has_changed(start, before);
 	pthread_mutex_lock(&memory->lock);
 	maps_drop(&memory->space.maps, (uintptr_t)start, before);
 	pthread_mutex_unlock(&memory->lock);
 	return got;
+}
+
+static int memory_mprotect(void *start, size_t bytes, int protection)
+{
+	const int ret = mprotect(start, bytes, protection);
+
+	if (ret == 0)
+		has_changed(start, bytes);
+	return ret;
+}
+
+/* Whatever is mapped of the file: it is not known here where. */
+static int memory_ftruncate(int fd, off_t length)
+{
+	const int ret = ftruncate(fd, length);
+
+	if (ret == 0)
+		has_changed(NULL, SIZE_MAX);
+	return ret;
+}
+
+static int memory_truncate(const char *path, off_t length)
+{
+	const int ret = truncate(path, length);
+
+	if (ret == 0)
+		has_changed(NULL, SIZE_MAX);
+	return ret;
 }
 
 #define CALL(name, fn)                                                                             \
@@ -487,5 +536,10 @@ const struct memory_call memory_calls[] = {
 	CALL("mmap64", memory_mmap),
 	CALL("munmap", memory_munmap),
 	CALL("mremap", memory_mremap),
+	CALL("mprotect", memory_mprotect),
+	CALL("ftruncate", memory_ftruncate),
+	CALL("ftruncate64", memory_ftruncate),
+	CALL("truncate", memory_truncate),
+	CALL("truncate64", memory_truncate),
 };
 const uint32_t memory_call_count = sizeof(memory_calls) / sizeof(memory_calls[0]);

@@ -62,6 +62,11 @@ int task_put(struct task *task, const char *key, const void *bytes, size_t lengt
 /* Waits; the length, of which as much as fits into @room was copied; -ENOMEM. */
 int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t room);
 
+/* The program of @task has unmapped or protected something of [@address, @address + @bytes), or cut
+ * it off: what its adapters do not find there any more they report, as hardware does. From inside
+ * the task. */
+void task_memory_changed(struct task *task, uint64_t address, uint64_t bytes);
+
 /* What the host tells, any adapter of the machine: a completion came, bytes were placed and tasks
  * wait for that, an armed CQ fired, something else happened. */
 void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now);

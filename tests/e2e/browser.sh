@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=sh
 # What the tests of the report in a browser share, behind lib.sh: . browser.sh
+# shellcheck disable=SC2154 # lib.sh sets root and work
 browser=
 for name in chromium chromium-browser google-chrome; do
 	[ -n "$browser" ] || browser=$(command -v "$name" || true)

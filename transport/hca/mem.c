@@ -155,6 +155,19 @@ bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t
 	return true;
 }
 
+void hca_mr_doubt(struct hca_device *dev, uint64_t address, uint64_t bytes,
+		  const struct hca_mem_ops *ops)
+{
+	for (uint32_t i = 0; i < dev->mr_slots; i++) {
+		struct hca_mr *mr = dev->mrs[i].owner;
+
+		if (mr && mr->ops == &hca_mem_host &&
+		    (mr->address < address ? address - mr->address < mr->length
+					   : mr->address - address < bytes))
+			mr->ops = ops;
+	}
+}
+
 void hca_mem_fini(struct hca_device *dev)
 {
 	util_free(dev->mrs);

@@ -36,6 +36,13 @@ struct hca_mem_ops {
 
 /* The program's own; what it has unmapped meanwhile faults. */
 extern const struct hca_mem_ops hca_mem_host;
+/* The same, some of which may be gone: unmapped, protected or cut off the end of a file since it
+ * was registered. False where that is so. The first access of a thread arms it: SIGSEGV and SIGBUS
+ * come here and are not blocked, and what is not of an access goes on to whoever had them before.
+ */
+extern const struct hca_mem_ops hca_mem_program;
+/* The thread reaches no memory for now: its signals are blocked as they were. */
+void hca_mem_program_rest(void);
 /* What it does, for a memory side that lives in the same process. */
 void hca_mem_host_read(uint64_t address, uint8_t *ret_bytes, uint32_t length);
 void hca_mem_host_write(uint64_t address, const uint8_t *bytes, uint32_t length);
@@ -82,6 +89,11 @@ struct hca_mr_params {
 int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr_params *params,
 		  struct hca_mr **ret_mr);
 int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr); /* -EBUSY: memory windows */
+
+/* Regions of kind host that hold some of [@address, @address + @bytes) are reached by @ops from now
+ * on, which can tell what is not there any more. */
+void hca_mr_doubt(struct hca_device *dev, uint64_t address, uint64_t bytes,
+		  const struct hca_mem_ops *ops);
 
 /* The one check: the region that @key names, where it belongs to @pd, holds [va, va + length) and
  * grants all of @access; NULL otherwise. A zero @length is not checked against bounds. */

@@ -55,9 +55,4 @@ void nic_loop_wait(struct nic *nic, int64_t wait_ns);
 /* The progress thread sleeps on the timers as they were: tells it if one is due earlier now. */
 void nic_loop_wake(struct nic *nic);
 
-/* memory.c: the program's memory, some of which may be gone. Only with the lock held. A thread that
- * has reached it says so at the end of what it does with the lock. */
-extern const struct hca_mem_ops nic_memory;
-void nic_memory_rest(void);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/nic/nic.h"
 
+#include "transport/hca/mem.h"
 #include "transport/nic/internal.h"
 #include "util/check.h"
 
@@ -76,7 +77,7 @@ bool nic_trylock(struct nic *nic)
 void nic_unlock(struct nic *nic)
 {
 	CHECK(nic->locked);
-	nic_memory_rest();
+	hca_mem_program_rest();
 	nic->locked = false;
 	CHECK(pthread_mutex_unlock(&nic->lock) == 0);
 }

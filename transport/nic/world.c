@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/nic/world.h"
 
+#include "transport/hca/mem.h"
 #include "transport/nic/internal.h"
 #include "util/check.h"
 #include "util/units.h"
@@ -245,7 +246,7 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 	}
 	w->world = (struct vrb_world){.ops = &world_ops,
 				      .hca = nic_device(w->nic),
-				      .memory = &nic_memory,
+				      .memory = &hca_mem_program,
 				      .device_name = "verbena0",
 				      .netdev = nic_netdev(w->nic),
 				      .guid = nic_guid(w->nic),

@@ -2,12 +2,14 @@
 /* The program's memory, which it may unmap while a region still names it. A system call that copies
  * would say so, but takes longer than the packet; a fault, caught, costs nothing while there is
  * none. What the program does about faults of its own stays as it is. */
-#include "transport/nic/internal.h"
+#include "transport/hca/mem.h"
 
 #include "util/check.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 enum { SIGNAL_COUNT = 2 };
 static const int signals[SIGNAL_COUNT] = {SIGSEGV, SIGBUS};
@@ -31,6 +33,8 @@ static void pass_on(const struct sigaction *to, int number, siginfo_t *info, voi
 {
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
 
+	if (to->sa_flags & (int)SA_RESETHAND)
+		(void)sigaction(number, &standard, NULL);
 	if (to->sa_flags & SA_SIGINFO) {
 		to->sa_sigaction(number, info, context);
 	} else if (to->sa_handler == SIG_IGN && info->si_code <= 0) {
@@ -96,7 +100,7 @@ static void arm(void)
 	was_blocked = sigismember(&blocked, SIGSEGV) || sigismember(&blocked, SIGBUS);
 }
 
-void nic_memory_rest(void)
+void hca_mem_program_rest(void)
 {
 	if (!is_armed)
 		return;
@@ -124,8 +128,8 @@ static bool trap_end(bool done)
 	return done;
 }
 
-static bool memory_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes,
-			uint32_t length)
+static bool program_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes,
+			 uint32_t length)
 {
 	sigjmp_buf here;
 
@@ -134,7 +138,7 @@ static bool memory_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_b
 	return trap_end(hca_mem_host.read(mr, offset, ret_bytes, length));
 }
 
-static bool memory_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+static bool program_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
 {
 	sigjmp_buf here;
 
@@ -143,8 +147,8 @@ static bool memory_write(struct hca_mr *mr, uint64_t offset, const uint8_t *byte
 	return trap_end(hca_mem_host.write(mr, offset, bytes, length));
 }
 
-static bool memory_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
-			  uint64_t compare, uint64_t *ret_original)
+static bool program_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+			   uint64_t compare, uint64_t *ret_original)
 {
 	sigjmp_buf here;
 
@@ -153,9 +157,9 @@ static bool memory_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint
 	return trap_end(hca_mem_host.atomic(mr, offset, is_swap, swap_add, compare, ret_original));
 }
 
-const struct hca_mem_ops nic_memory = {
+const struct hca_mem_ops hca_mem_program = {
 	.name = "program",
-	.read = memory_read,
-	.write = memory_write,
-	.atomic = memory_atomic,
+	.read = program_read,
+	.write = program_write,
+	.atomic = program_atomic,
 };
