@@ -78,15 +78,7 @@ static const struct work works[] = {
 	{.name = "W8a", RAILS(ALL_SHORT)},
 };
 
-static ps_t bus_delay(const struct host_bus *bus, const struct host *host,
-		      const struct hca_dma *dma, enum host_bus_leg leg)
-{
-	(void)bus, (void)host, (void)dma, (void)leg;
-	return 5 * PS_NS;
-}
-
-static const struct host_bus_ops bus_ops = {.name = "5 ns", .delay = bus_delay};
-static const struct host_bus near_memory = {.ops = &bus_ops, .tx_bytes = 32768};
+static const struct host_bus near_memory = {.way = 5 * PS_NS, .tx_bytes = 32768};
 
 /* Preamble to gap around the payload, with a RETH. */
 static uint32_t wire_mtu(const struct work *work)

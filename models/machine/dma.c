@@ -70,7 +70,9 @@ static bool blocks(const struct hca_dma *a, const struct hca_dma *b)
 
 static ps_t bus_delay(const struct host *host, const struct hca_dma *dma, enum host_bus_leg leg)
 {
-	return host->params.bus->ops->delay(host->params.bus, host, dma, leg);
+	const struct host_bus *bus = host->params.bus;
+
+	return bus->ops ? bus->ops->delay(bus, host, dma, leg) : bus->way;
 }
 
 /* @r is at the other end of the bus at @at. */
@@ -176,7 +178,7 @@ static void machine_dma_act(struct host *host, struct host_dma_request *r)
 static void came_back(struct host *host, struct host_dma_request *r)
 {
 	if (r->dma.kind == HCA_DMA_FETCH) {
-		tx_buffer_fetched(&host->dma->tx, r->packet);
+		tx_buffer_fetched(&host->dma->tx, r->packet, host->now);
 		machine_dma_end(host, r);
 		return;
 	}
@@ -207,9 +209,64 @@ static void machine_dma_on_event(struct sim_local_event *event, void *context)
 
 /* ---- what takes no event ---- */
 
-static const struct host_dma_known *known_place(const struct host_dma *dma, uint32_t i)
+static bool is_even(const struct host *host)
 {
-	return &dma->known[(dma->known_first + i) % HOST_DMA_KNOWN];
+	return host->params.bus->ops == NULL;
+}
+
+static struct host_dma_known *known_place(const struct host_dma *dma, uint32_t number)
+{
+	return &dma->known[number & dma->known_mask];
+}
+
+/* Room for twice as many; false: no memory. */
+static bool grow_known(struct host_dma *dma)
+{
+	const uint32_t mask = 2 * dma->known_mask + 1, count = dma->known_end - dma->known_first;
+	struct host_dma_known *known = util_calloc(mask + 1, sizeof(*known));
+
+	if (!known)
+		return false;
+	for (uint32_t i = 0; i < count + (dma->known != NULL); i++) /* and the end */
+		known[i] = *known_place(dma, dma->known_first + i);
+	util_free(dma->known);
+	dma->known = known;
+	dma->known_first = 0;
+	dma->known_end = count;
+	dma->known_mask = mask;
+	return true;
+}
+
+/* There is room for one more, always; where there is no memory the run is void. */
+static __attribute__((noinline)) void make_room(struct host *host)
+{
+	if (!grow_known(host->dma))
+		host_give_up(host);
+}
+
+static inline void expect(struct host *host, uint32_t region, uint64_t stream, uint64_t offset,
+			  uint32_t length)
+{
+	struct host_dma *dma = host->dma;
+	struct host_dma_known *place = known_place(dma, dma->known_end++);
+
+	place->at = host->now + dma->way;
+	place->stream = stream;
+	place->offset = offset;
+	place->length = length;
+	place->region = region;
+	known_place(dma, dma->known_end)->at = PS_NEVER;
+	if (place->at < dma->known_at)
+		dma->known_at = place->at;
+	if (dma->known_end - dma->known_first >= dma->known_mask)
+		make_room(host);
+}
+
+void host_dma_on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+		       bool is_word, ps_t now)
+{
+	(void)is_word, (void)now;
+	expect(world, mr->number, mr->stream, offset, length);
 }
 
 bool host_dma_tell(struct host *host, ps_t until)
@@ -217,12 +274,11 @@ bool host_dma_tell(struct host *host, ps_t until)
 	struct host_dma *dma = host->dma;
 	const bool somebody_waits = host->placement_waiters > 0;
 
-	while (dma->known_count > 0 && known_place(dma, 0)->at <= until) {
-		const struct host_dma_known *k = known_place(dma, 0);
+	while (dma->known_at <= until) {
+		const struct host_dma_known *k = known_place(dma, dma->known_first++);
 
+		dma->known_at = known_place(dma, dma->known_first)->at;
 		host->now = k->at;
-		dma->known_first = (dma->known_first + 1) % HOST_DMA_KNOWN;
-		dma->known_count--;
 		host_note_pattern(host, k->stream, k->offset, k->length, k->at);
 		if (somebody_waits)
 			return true;
@@ -234,78 +290,19 @@ bool host_dma_tell(struct host *host, ps_t until)
 static void tell_region(struct host *host, uint32_t region)
 {
 	struct host_dma *dma = host->dma;
-	const uint32_t count = dma->known_count;
+	uint32_t end = dma->known_first;
 
-	dma->known_count = 0;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = dma->known_first; i != dma->known_end; i++) {
 		const struct host_dma_known k = *known_place(dma, i);
 
 		if (k.region == region)
 			host_note_pattern(host, k.stream, k.offset, k.length, host->now);
 		else
-			dma->known[(dma->known_first + dma->known_count++) % HOST_DMA_KNOWN] = k;
+			*known_place(dma, end++) = k;
 	}
-}
-
-/* How much of what is under way and takes an event holds @dma up. */
-static uint32_t count_blockers(const struct host_dma *all, const struct hca_dma *dma)
-{
-	uint32_t count = 0;
-
-	for (const struct host_dma_request *e = all->oldest; e; e = e->next)
-		if (e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE)
-			count += blocks(&e->dma, dma);
-	return count;
-}
-
-/* Whether all that is to be known of @dma is known. */
-static bool is_known(struct host *host, const struct hca_dma *dma)
-{
-	struct host_dma *all = host->dma;
-	struct tx_packet *packet = all->tx.spare; /* that is being decided */
-	ps_t at;
-
-	if (dma->fenced || !dma->synthetic)
-		return false;
-	if (dma->kind == HCA_DMA_FETCH) {
-		if (!dma->by_reference)
-			return false;
-		at = host->now + bus_delay(host, dma, HOST_BUS_THERE) +
-		     bus_delay(host, dma, HOST_BUS_BACK);
-		packet->ready_at = at > packet->ready_at ? at : packet->ready_at;
-		return true;
-	}
-	at = host->now + bus_delay(host, dma, HOST_BUS_THERE);
-	if (all->known_count == HOST_DMA_KNOWN ||
-	    (all->known_count > 0 && known_place(all, all->known_count - 1)->at > at) ||
-	    count_blockers(all, dma) > 0)
-		return false;
-	all->known[(all->known_first + all->known_count++) % HOST_DMA_KNOWN] =
-		(struct host_dma_known){.at = at,
-					.stream = dma->stream,
-					.offset = dma->offset,
-					.length = dma->length,
-					.region = dma->region,
-					.qpn = dma->qpn};
-	return true;
-}
-
-/* The last of those that hold @dma up and whose time is known has happened. */
-static ps_t known_before(const struct host_dma *all, const struct hca_dma *dma)
-{
-	ps_t at = 0;
-
-	for (uint32_t i = 0; i < all->known_count; i++) {
-		const struct host_dma_known *k = known_place(all, i);
-		const struct hca_dma place = {.kind = HCA_DMA_PLACE,
-					      .synthetic = true,
-					      .region = k->region,
-					      .qpn = k->qpn};
-
-		if (blocks(&place, dma))
-			at = k->at;
-	}
-	return at;
+	dma->known_end = end;
+	known_place(dma, end)->at = PS_NEVER;
+	dma->known_at = known_place(dma, dma->known_first)->at;
 }
 
 /* ---- the seam ---- */
@@ -321,11 +318,10 @@ static bool take_bytes(struct host *host, struct host_dma_request *r, const uint
 	return true;
 }
 
-static void hand_unknown(struct host *host, const struct hca_dma *dma, const uint8_t *bytes)
+static void set_out(struct host *host, const struct hca_dma *dma, const uint8_t *bytes)
 {
 	struct packet_slab *slab = packet_slab_get(host->th);
 	struct host_dma_request *r = slab ? (void *)slab->bytes : NULL;
-	ps_t at, before;
 
 	if (r)
 		*r = (struct host_dma_request){
@@ -334,26 +330,30 @@ static void hand_unknown(struct host *host, const struct hca_dma *dma, const uin
 	if (!r || !take_bytes(host, r, bytes)) {
 		if (slab)
 			packet_slab_put(host->th, slab);
+		if (dma->kind == HCA_DMA_FETCH)
+			host->dma->tx.spare->fetches++; /* its packet never starts */
 		host_give_up(host);
 		return;
 	}
-	r->blockers = count_blockers(host->dma, dma);
+	for (const struct host_dma_request *e = host->dma->oldest; e; e = e->next)
+		if (e->dma.kind != HCA_DMA_FETCH || e->leg == HOST_BUS_THERE)
+			r->blockers += blocks(&e->dma, dma);
 	machine_dma_append(host->dma, r);
 	if (dma->kind == HCA_DMA_FETCH) {
 		r->packet = host->dma->tx.spare;
 		r->packet->fetches++;
 	}
-	at = host->now + bus_delay(host, dma, HOST_BUS_THERE);
-	before = known_before(host->dma, dma);
-	machine_dma_arrive(host, r, HOST_BUS_THERE, at > before ? at : before);
+	set_off(host, r, HOST_BUS_THERE);
 }
 
 static void machine_dma_hand(void *world, const struct hca_dma *dma, const uint8_t *bytes)
 {
 	struct host *host = world;
 
-	if (!is_known(host, dma))
-		hand_unknown(host, dma, bytes);
+	if (dma->kind == HCA_DMA_PLACE && dma->synthetic && is_even(host))
+		expect(host, dma->region, dma->stream, dma->offset, dma->length);
+	else
+		set_out(host, dma, bytes);
 }
 
 /* What is left to do with a region's bytes happens now, in its order; all else goes its way. */
@@ -383,8 +383,17 @@ static void machine_dma_release(void *world, uint32_t region)
 	}
 }
 
-const struct hca_dma_ops host_dma_ops = {
-	.name = "host", .hand = machine_dma_hand, .release = machine_dma_release};
+const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus)
+{
+	static const struct hca_dma_ops uneven = {
+		.name = "host", .hand = machine_dma_hand, .release = machine_dma_release};
+	static const struct hca_dma_ops even = {.name = "host, even",
+						.is_even = true,
+						.hand = machine_dma_hand,
+						.release = machine_dma_release};
+
+	return bus->ops ? &uneven : &even;
+}
 
 /* ---- the host's ---- */
 
@@ -394,7 +403,9 @@ int host_dma_create(struct host *host)
 	if (!host->dma)
 		return -ENOMEM;
 	tx_buffer_init(&host->dma->tx, host->params.bus->tx_bytes);
-	return 0;
+	host->dma->known_at = PS_NEVER;
+	host->dma->way = is_even(host) ? host->params.bus->way : 0;
+	return grow_known(host->dma) ? 0 : -ENOMEM;
 }
 
 void host_dma_destroy(struct host_dma *dma)
@@ -402,6 +413,7 @@ void host_dma_destroy(struct host_dma *dma)
 	if (!dma)
 		return;
 	tx_buffer_fini(&dma->tx);
+	util_free(dma->known);
 	util_free(dma);
 }
 

@@ -8,14 +8,15 @@
  * host without a bus has none of this.
  *
  * Memory without bytes (synthetic) is never read or written: all that can be seen of it is when
- * something has happened. Where nothing older can hold such an operation up, that time is known as
- * soon as it is handed over, and it costs no event: a fetch by reference is a time in its packet, a
- * placement is one of the few that are told in their order as time passes them. Everything else
- * takes a slab of the packets' memory while it is under way, and its bytes another one. */
+ * something has happened. Where every way takes the same time that is known in advance, and costs
+ * no event: a fetch by reference is a time in its packet, a placement is told when its time has
+ * come. Everything else takes a slab of the packets' memory while it is under way, and its bytes
+ * another one. */
 #include "models/machine/tx_buffer.h"
 #include "sim/local.h"
 #include "transport/hca/dma.h"
 
+struct hca_mr;
 struct host;
 struct packet_pools;
 
@@ -35,28 +36,32 @@ struct host_bus_ops {
 
 /* Several hosts may share one; it lives as long as they do. */
 struct host_bus {
-	const struct host_bus_ops *ops;
+	const struct host_bus_ops *ops; /* NULL: it is even, and ... */
+	ps_t way;			/* ... everything takes this on each of its ways */
 	uint32_t tx_bytes; /* share of each priority in the transmit buffer, on the wire; > 0 */
 };
 
-/* A placement into memory without bytes, whose time is known. */
+/* A placement into memory without bytes, on its way over an even bus. */
 struct host_dma_known {
 	ps_t at;
 	uint64_t stream, offset;
-	uint32_t length, region, qpn;
+	uint32_t length, region;
 };
-enum { HOST_DMA_KNOWN = 64 }; /* more than these take events */
 
 struct host_dma_request;
 struct host_dma {
 	struct tx_buffer tx;
 	struct host_dma_request *oldest, *newest; /* under way */
-	/* A ring, in the order of hand-over and of time. */
-	uint32_t known_first, known_count;
-	struct host_dma_known known[HOST_DMA_KNOWN];
+	/* A ring, in the order of hand-over and of time, one more of which has PS_NEVER; counters
+	 * that wrap. */
+	struct host_dma_known *known;
+	uint32_t known_first, known_end, known_mask;
+	ps_t known_at; /* the first one happens then; PS_NEVER: there is none */
+	ps_t way;      /* of an even bus; else 0 */
 };
 
-extern const struct hca_dma_ops host_dma_ops; /* world: the host */
+/* The memory side of hosts with that bus; world: the host. */
+const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus);
 
 /* The host has a bus. -ENOMEM. */
 int host_dma_create(struct host *host);
@@ -64,13 +69,11 @@ void host_dma_destroy(struct host_dma *dma); /* NULL allowed */
 /* After the run: gives back what is under way and what waits. NULL allowed. */
 void host_dma_drain(struct host_dma *dma, struct packet_pools *pools);
 
-/* The first placement whose time is known happens then; PS_NEVER: there is none. */
-static inline ps_t host_dma_known_at(const struct host_dma *dma)
-{
-	return dma->known_count > 0 ? dma->known[dma->known_first].at : PS_NEVER;
-}
-/* Those until @until have happened. True: somebody who waits for memory to change has heard of one,
- * and there may be something to do before @until. */
+/* The adapter places into memory without bytes, over an even bus: on_place() of its observer. */
+void host_dma_on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
+		       bool is_word, ps_t now);
+/* What is known to happen until @until has happened. True: somebody who waits for memory to change
+ * has heard of it, and there may be something to do before @until. */
 bool host_dma_tell(struct host *host, ps_t until);
 
 #endif

@@ -137,6 +137,12 @@ static const struct hca_observer observer = {
 	.on_place = host_on_place,
 	.on_async = host_on_async,
 };
+static const struct hca_observer observer_with_bus = {
+	.on_wc = host_on_wc,
+	.on_cq_event = host_on_cq_event,
+	.on_place = host_dma_on_place,
+	.on_async = host_on_async,
+};
 
 uint8_t host_dscp(const struct host *host, uint8_t priority)
 {
@@ -253,6 +259,9 @@ static inline __attribute__((always_inline)) void fill_frame(struct host *host,
 void host_give_up(struct host *host)
 {
 	host->now = host->th->until;
+	if (host->dma)
+		host->dma->tx.open = 0;
+	packet_pools_exhaust(packet_pools_of(host->th));
 }
 
 /* @frame starts now. */
@@ -301,10 +310,83 @@ static void transmit(struct host *host, uint32_t priorities)
 	start(host, frame, tx.path, tx.priority);
 }
 
+/* Where credits decide. */
+static __attribute__((noinline)) uint32_t open_by_heads(const struct host *host, uint32_t open)
+{
+	for (uint8_t i = 0; i < host->fc->priority_count; i++)
+		if (!host->fc->ops->may_send(host->fc, 0, i, host->packet_bytes_max))
+			open &= ~(1u << i);
+	return open;
+}
+
+/* Priorities whose next packet, however long, may start. */
+static inline uint32_t open_priorities(const struct host *host, const struct sim_port *port)
+{
+	const uint32_t open = ~(uint32_t)port->paused & 0xffff;
+
+	return host->fc_heads ? open_by_heads(host, open) : open;
+}
+
 /* ---- with a bus: a packet is decided, waits, and starts ---- */
 
-/* False: none is, for what the adapter has to send now or for lack of memory. */
-static inline __attribute__((always_inline)) bool decide(struct host *host)
+static void host_drop(struct host *host, const struct sim_pkt *frame)
+{
+	struct packet_slab *slab = packet_slab_of(frame);
+
+	if (slab)
+		packet_slab_put(host->th, slab);
+}
+
+static __attribute__((noinline, cold)) void
+decided_through_wire(struct host *host, const struct tx_packet *packet, struct sim_pkt *frame)
+{
+	struct wire_pkt pkt;
+
+	packet_unpack(frame, &pkt);
+	through_wire(host, &packet->path, frame->ecn, packet->priority, &pkt);
+	packet_pack(&pkt, packet_slab_of(frame), frame);
+}
+
+static void start_decided(struct host *host, const struct tx_packet *packet)
+{
+	struct sim_pkt *frame = sim_frame_get(host->th);
+
+	if (!frame || !hca_dma_start(host->hca, &packet->ticket, host->now)) {
+		host_drop(host, &packet->frame);
+		if (frame)
+			sim_frame_put(host->th, frame);
+		else
+			host_give_up(host);
+		return;
+	}
+	*frame = packet->frame;
+	if (__builtin_expect(host->params.through_wire, false))
+		decided_through_wire(host, packet, frame);
+	start(host, frame, &packet->path, packet->priority);
+}
+
+/* Whether at this instant nothing can go before a packet that is decided. */
+static inline bool is_idle(const struct host *host, uint8_t priority)
+{
+	const struct sim_port *port = host->node.ports;
+
+	return host->dma->tx.waiting == 0 && port->free_at <= host->now &&
+	       host->loop_open_at <= host->now && host->control_count == 0 &&
+	       host->fc_timer_at > host->now &&
+	       (!host->local.root || host->local.root->at > host->now) &&
+	       open_priorities(host, port) >> priority & 1;
+}
+
+/* When @packet, which is @pkt, has its bytes. Over an even bus nobody tells of a reference. */
+static inline ps_t bytes_at(const struct host *host, const struct tx_packet *packet,
+			    const struct wire_pkt *pkt)
+{
+	if (packet->fetches)
+		return PS_NEVER;
+	return pkt->synthetic ? host->now + 2 * host->dma->way : host->now;
+}
+
+static __attribute__((noinline)) void decide(struct host *host)
 {
 	struct tx_buffer *buffer = &host->dma->tx;
 	struct tx_packet *packet = tx_buffer_next(buffer);
@@ -315,95 +397,31 @@ static inline __attribute__((always_inline)) bool decide(struct host *host)
 		host->room = packet_slab_get(host->th);
 	if (!host->room || !packet) {
 		host_give_up(host);
-		return false;
+		return;
 	}
 	pkt.payload = host->room->bytes;
 	if (!hca_dma_output(host->hca, buffer->open, &pkt, &tx, &packet->ticket, host->now)) {
 		CHECK(packet->fetches == 0);
-		return false;
+		return;
 	}
-	if (hca_framing_is_set(&host->params.profile.framing))
+	if (__builtin_expect(host->parses_frames, false))
 		host_measure(host, &pkt);
+	packet->ready_at = bytes_at(host, packet, &pkt);
+	packet->priority = tx.priority;
 	fill_frame(host, &pkt, &tx, &packet->frame);
-	if (host->tapped || host->params.through_wire)
+	if (__builtin_expect(host->tapped || host->parses_frames, false))
 		packet->path = *tx.path;
-	tx_buffer_keep(buffer, tx.priority);
-	return host->now < host->th->until; /* or there was no memory for a fetch */
+	if (packet->ready_at <= host->now && is_idle(host, tx.priority))
+		start_decided(host, packet);
+	else
+		tx_buffer_keep(buffer);
 }
 
-static void host_drop(struct host *host, const struct sim_pkt *frame)
+/* All that there is room for. */
+static inline void decide_all(struct host *host)
 {
-	struct packet_slab *slab = packet_slab_of(frame);
-
-	if (slab)
-		packet_slab_put(host->th, slab);
-}
-
-static void start_waiting(struct host *host, uint32_t priorities)
-{
-	struct sim_pkt *frame = sim_frame_get(host->th);
-	struct tx_packet *packet;
-	struct wire_pkt pkt;
-
-	if (!frame) {
-		host_give_up(host);
-		return;
-	}
-	packet = tx_buffer_take(&host->dma->tx, priorities, host->now);
-	*frame = packet->frame;
-	if (!hca_dma_start(host->hca, &packet->ticket, host->now)) {
-		host_drop(host, frame);
-		sim_frame_put(host->th, frame);
-		return;
-	}
-	if (__builtin_expect(host->params.through_wire, false)) {
-		packet_unpack(frame, &pkt);
-		through_wire(host, &packet->path, frame->ecn, packet->priority, &pkt);
-		packet_pack(&pkt, packet_slab_of(frame), frame);
-	}
-	start(host, frame, &packet->path, packet->priority);
-}
-
-/* When the next of both is due. */
-static inline ps_t bus_start_at(const struct host *host, uint32_t priorities)
-{
-	const struct sim_port *port = host->node.ports;
-	const struct tx_buffer *buffer = &host->dma->tx;
-	ps_t at;
-
-	if (hca_next_at(host->hca, buffer->open) == 0)
-		return host->now;
-	if (host->control_count)
-		return host_later(host->now, port->free_at);
-	at = tx_buffer_ready_at(buffer, priorities);
-	if (at == PS_NEVER)
-		return at;
-	return host_later(host_later(host_later(at, host->now), port->free_at), host->loop_open_at);
-}
-
-static void transmit_control(struct host *host);
-
-/* Decides what there is room for; starts one frame, if the port is free; and decides what has room
- * now. */
-static void bus_transmit(struct host *host, uint32_t priorities)
-{
-	const struct sim_port *port = host->node.ports;
-	const struct tx_buffer *buffer = &host->dma->tx;
-
-	for (bool starts = true;; starts = false) {
-		while (hca_next_at(host->hca, buffer->open) == 0)
-			if (!decide(host))
-				return;
-		if (!starts || port->free_at > host->now)
-			return;
-		if (host->control_count)
-			transmit_control(host);
-		else if (host->loop_open_at <= host->now &&
-			 tx_buffer_ready_at(buffer, priorities) <= host->now)
-			start_waiting(host, priorities);
-		else
-			return;
-	}
+	while (hca_next_at(host->hca, host->dma->tx.open) == 0)
+		decide(host);
 }
 
 /* What its receiver has to know of how a packet with @slab came; only datagrams tell. */
@@ -479,23 +497,6 @@ static void run_local(struct host *host, enum sim_local_phase phase)
 	event->fn(event, host);
 }
 
-/* Where credits decide. */
-static __attribute__((noinline)) uint32_t open_by_heads(const struct host *host, uint32_t open)
-{
-	for (uint8_t i = 0; i < host->fc->priority_count; i++)
-		if (!host->fc->ops->may_send(host->fc, 0, i, host->packet_bytes_max))
-			open &= ~(1u << i);
-	return open;
-}
-
-/* Priorities whose next packet, however long, may start. */
-static inline uint32_t open_priorities(const struct host *host, const struct sim_port *port)
-{
-	const uint32_t open = ~(uint32_t)port->paused & 0xffff;
-
-	return host->fc_heads ? open_by_heads(host, open) : open;
-}
-
 static void run_timers(struct host *host)
 {
 	if (host->fc_timer_at <= host->now) {
@@ -524,16 +525,18 @@ look_ahead(const struct host *host, ps_t arrival_at, const bool has_bus)
 			  .timer_at = host->fc_timer_at,
 			  .start_at = PS_NEVER};
 
-	due.timer_at = host_later(adapter_at < due.timer_at ? adapter_at : due.timer_at, host->now);
+	due.timer_at = host_earlier(adapter_at, due.timer_at);
 	/* A packet whose rate does not let it go yet is a timer so far. */
-	if (has_bus)
-		due.start_at = bus_start_at(host, due.priorities);
-	else if (host->control_count)
-		due.start_at = host_later(host->now, port->free_at);
-	else if (hca_next_at(hca, due.priorities) == 0)
-		due.start_at = host_later(host_later(host->now, port->free_at), host->loop_open_at);
+	if (host->control_count)
+		due.start_at = port->free_at;
+	else if (has_bus && host->dma->tx.waiting)
+		due.start_at = host_later(tx_buffer_ready_at(&host->dma->tx, due.priorities),
+					  host_later(port->free_at, host->loop_open_at));
+	else if (!has_bus && hca_next_at(hca, due.priorities) == 0)
+		due.start_at = host_later(port->free_at, host->loop_open_at);
 	due.at = arrival_at < due.timer_at ? arrival_at : due.timer_at;
 	due.at = due.start_at < due.at ? due.start_at : due.at;
+	due.at = host_later(due.at, host->now);
 	if (due.local && due.local->at < due.at)
 		due.at = due.local->at;
 	return due;
@@ -549,30 +552,33 @@ static inline __attribute__((always_inline)) void run(struct sim_thread *th, str
 
 	host->th = th;
 	for (;;) {
+		if (has_bus)
+			decide_all(host);
 		const struct due due =
 			look_ahead(host, i < count ? arrivals[i]->at : PS_NEVER, has_bus);
 
-		if (has_bus && host->dma->known_count > 0) {
-			if (host_dma_tell(host, host_earlier(due.at, th->until - 1)))
-				continue;
-			if (due.at >= th->until && host->dma->known_count > 0)
-				host_ask(host, host_dma_known_at(host->dma));
-		}
+		if (has_bus && host->dma->known_at <= due.at &&
+		    host_dma_tell(host, host_earlier(due.at, th->until - 1)))
+			continue;
 		if (due.at >= th->until) {
-			if (due.at != PS_NEVER)
-				host_ask(host, due.at);
+			const ps_t at =
+				has_bus ? host_earlier(due.at, host->dma->known_at) : due.at;
+
+			if (at != PS_NEVER)
+				host_ask(host, at);
 			break;
 		}
 		host->now = due.at;
 		if (due.local && due.local->at == due.at && due.local->phase == SIM_LOCAL_TIMER)
 			run_local(host, SIM_LOCAL_TIMER);
-		else if (due.timer_at == due.at)
+		else if (due.timer_at <= due.at)
 			run_timers(host);
-		else if (due.start_at == due.at && has_bus)
-			bus_transmit(host, due.priorities);
-		else if (due.start_at == due.at && host->control_count)
+		else if (due.start_at <= due.at && host->control_count)
 			transmit_control(host);
-		else if (due.start_at == due.at)
+		else if (due.start_at <= due.at && has_bus)
+			start_decided(host,
+				      tx_buffer_take(&host->dma->tx, due.priorities, host->now));
+		else if (due.start_at <= due.at)
 			transmit(host, due.priorities);
 		else if (due.arrival_at == due.at)
 			receive(host, arrivals[i++]);
@@ -596,9 +602,11 @@ static void host_run_with_bus(struct sim_thread *th, struct sim_node *node,
 
 ps_t host_due_at(const struct host *host)
 {
-	const ps_t at = look_ahead(host, PS_NEVER, host->dma != NULL).at;
-
-	return host->dma ? host_earlier(at, host_dma_known_at(host->dma)) : at;
+	if (!host->dma)
+		return look_ahead(host, PS_NEVER, false).at;
+	if (hca_next_at(host->hca, host->dma->tx.open) == 0)
+		return host->now; /* to be decided */
+	return host_earlier(look_ahead(host, PS_NEVER, true).at, host->dma->known_at);
 }
 
 void host_play(struct host *host, struct sim_thread *th, struct sim_pkt *const *arrivals,
@@ -650,8 +658,8 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.qpn_slot_bits = 1, /* the other half of the numbers is for flows */
 		.priority_count = params->priority_count,
 		.profile = params->profile,
-		.observer = &observer,
-		.dma = params->bus ? &host_dma_ops : NULL,
+		.observer = params->bus ? &observer_with_bus : &observer,
+		.dma = params->bus ? host_dma_ops(params->bus) : NULL,
 		.world = host,
 	};
 	int ret;

@@ -63,7 +63,7 @@ struct packet_slab *packet_slab_get(struct sim_thread *th)
 	struct packet_slab *slab = util_arena_get(&pools->slabs[th->number]);
 
 	if (!slab)
-		__atomic_store_n(&pools->exhausted, true, __ATOMIC_RELAXED);
+		packet_pools_exhaust(pools);
 	return slab;
 }
 

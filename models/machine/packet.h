@@ -52,6 +52,11 @@ void packet_pools_balance(struct packet_pools *pools);
 /* The memory of the simulation's packets; sim_owner() begins with it. */
 struct packet_pools *packet_pools_of(const struct sim_thread *th);
 
+/* There is no memory: the run is void. */
+static inline void packet_pools_exhaust(struct packet_pools *pools)
+{
+	__atomic_store_n(&pools->exhausted, true, __ATOMIC_RELAXED);
+}
 /* NULL: the simulation's memory limit. */
 struct packet_slab *packet_slab_get(struct sim_thread *th);
 void packet_slab_put(struct sim_thread *th, struct packet_slab *slab);

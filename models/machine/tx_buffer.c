@@ -13,7 +13,8 @@ struct tx_chunk {
 
 void tx_buffer_init(struct tx_buffer *tx, uint64_t share)
 {
-	*tx = (struct tx_buffer){.share = share, .open = (1u << SIM_PRIORITIES_MAX) - 1};
+	*tx = (struct tx_buffer){
+		.share = share, .open = (1u << SIM_PRIORITIES_MAX) - 1, .ready_at = PS_NEVER};
 }
 
 void tx_buffer_fini(struct tx_buffer *tx)
@@ -29,8 +30,6 @@ void tx_buffer_fini(struct tx_buffer *tx)
 static void make_spare(struct tx_buffer *tx, struct tx_packet *packet)
 {
 	packet->next = tx->spare;
-	packet->fetches = 0;
-	packet->ready_at = 0;
 	tx->spare = packet;
 }
 
@@ -53,59 +52,85 @@ struct tx_packet *tx_buffer_next(struct tx_buffer *tx)
 	return tx->spare;
 }
 
-void tx_buffer_keep(struct tx_buffer *tx, uint8_t priority)
+static void may_be_next(struct tx_buffer *tx, const struct tx_packet *first)
+{
+	if (first->ready_at < tx->ready_at)
+		tx->ready_at = first->ready_at;
+}
+
+void tx_buffer_keep(struct tx_buffer *tx)
 {
 	struct tx_packet *packet = tx->spare;
-	struct tx_lane *lane = &tx->lanes[priority];
+	struct tx_lane *lane = &tx->lanes[packet->priority];
+	const uint32_t bit = 1u << packet->priority;
 
 	tx->spare = packet->next;
 	packet->next = NULL;
-	packet->priority = priority;
 	if (lane->first) {
 		lane->last->next = packet;
 	} else {
 		lane->first = packet;
-		tx->ready |= (uint32_t)(packet->fetches == 0) << priority;
+		tx->waiting |= bit;
+		may_be_next(tx, packet);
 	}
 	lane->last = packet;
 	lane->bytes += packet->frame.bytes;
 	if (lane->bytes >= tx->share)
-		tx->open &= ~(1u << priority);
+		tx->open &= ~bit;
 }
 
-void tx_buffer_fetched(struct tx_buffer *tx, struct tx_packet *packet)
+void tx_buffer_fetched(struct tx_buffer *tx, struct tx_packet *packet, ps_t now)
 {
 	CHECK(packet->fetches > 0);
 	packet->fetches--;
-	if (packet->fetches == 0 && tx->lanes[packet->priority].first == packet)
-		tx->ready |= 1u << packet->priority;
+	if (packet->fetches > 0)
+		return;
+	packet->ready_at = now;
+	if (tx->lanes[packet->priority].first == packet)
+		may_be_next(tx, packet);
 }
 
-static struct tx_packet *tx_buffer_find(const struct tx_buffer *tx, uint32_t priorities, ps_t now)
+ps_t tx_buffer_earliest(const struct tx_buffer *tx, uint32_t priorities)
 {
-	for (uint32_t mask = tx->ready & priorities; mask;) {
-		const uint32_t priority = 31 - (uint32_t)__builtin_clz(mask);
+	ps_t at = PS_NEVER;
 
+	for (uint32_t mask = tx->waiting & priorities; mask; mask &= mask - 1) {
+		const struct tx_packet *first = tx->lanes[__builtin_ctz(mask)].first;
+
+		at = first->ready_at < at ? first->ready_at : at;
+	}
+	return at;
+}
+
+static uint32_t highest_ready(const struct tx_buffer *tx, uint32_t priorities, ps_t now)
+{
+	uint32_t mask = tx->waiting & priorities;
+
+	for (;;) {
+		uint32_t priority;
+
+		CHECK(mask != 0);
+		priority = 31 - (uint32_t)__builtin_clz(mask);
 		if (tx->lanes[priority].first->ready_at <= now)
-			return tx->lanes[priority].first;
+			return priority;
 		mask &= ~(1u << priority);
 	}
-	return NULL;
 }
 
 struct tx_packet *tx_buffer_take(struct tx_buffer *tx, uint32_t priorities, ps_t now)
 {
-	struct tx_packet *packet = tx_buffer_find(tx, priorities, now);
-	struct tx_lane *lane;
+	const uint32_t priority = highest_ready(tx, priorities, now), bit = 1u << priority;
+	struct tx_lane *lane = &tx->lanes[priority];
+	struct tx_packet *packet = lane->first;
 
-	CHECK(packet != NULL);
-	lane = &tx->lanes[packet->priority];
 	lane->first = packet->next;
 	lane->bytes -= packet->frame.bytes;
 	if (lane->bytes < tx->share)
-		tx->open |= 1u << packet->priority;
-	if (!lane->first || lane->first->fetches > 0)
-		tx->ready &= ~(1u << packet->priority);
+		tx->open |= bit;
+	if (!lane->first)
+		tx->waiting &= ~bit;
+	tx->ready_at =
+		tx->waiting == bit ? lane->first->ready_at : tx_buffer_earliest(tx, tx->waiting);
 	make_spare(tx, packet);
 	return packet;
 }

@@ -13,8 +13,8 @@
 
 struct tx_packet {
 	struct tx_packet *next; /* in its lane, or among those that are spare */
-	ps_t ready_at;		/* the last of its bytes that nothing can hold up is here */
-	uint32_t fetches;	/* others, that have not come */
+	ps_t ready_at;		/* its bytes are here; PS_NEVER: it is not known when */
+	uint32_t fetches;	/* that tell it when they come */
 	uint8_t priority;
 	struct sim_pkt frame;
 	struct hca_dma_ticket ticket;
@@ -29,9 +29,9 @@ struct tx_lane {
 struct tx_chunk;
 struct tx_buffer {
 	uint64_t share; /* bytes of a priority */
-	/* Bit masks of priorities: with room for another packet; whose first packet has nothing to
-	 * wait for but its time and the port. */
-	uint32_t open, ready;
+	uint32_t open,
+		waiting; /* bit masks of priorities: with room for another packet; with one */
+	ps_t ready_at;	 /* of the first packets of all, the earliest; PS_NEVER: none is known */
 	struct tx_packet *spare;
 	struct tx_lane lanes[SIM_PRIORITIES_MAX];
 	struct tx_chunk *chunks;
@@ -43,22 +43,18 @@ void tx_buffer_fini(struct tx_buffer *tx);
 
 /* The packet that is decided next: the same one until tx_buffer_keep(). NULL: no memory. */
 struct tx_packet *tx_buffer_next(struct tx_buffer *tx);
-/* That one, whose frame, ticket and bytes on their way are filled, waits in its lane. */
-void tx_buffer_keep(struct tx_buffer *tx, uint8_t priority);
+/* That one, all of which is filled, waits in its lane. */
+void tx_buffer_keep(struct tx_buffer *tx);
 /* A fetch of @packet has come. */
-void tx_buffer_fetched(struct tx_buffer *tx, struct tx_packet *packet);
+void tx_buffer_fetched(struct tx_buffer *tx, struct tx_packet *packet, ps_t now);
 
-/* When the first packet of any of @priorities may start, as far as its bytes go; PS_NEVER. */
+/* When the first packet of any of @priorities has its bytes; PS_NEVER: none, or it is not known. */
+ps_t tx_buffer_earliest(const struct tx_buffer *tx, uint32_t priorities);
 static inline ps_t tx_buffer_ready_at(const struct tx_buffer *tx, uint32_t priorities)
 {
-	ps_t at = PS_NEVER;
-
-	for (uint32_t mask = tx->ready & priorities; mask; mask &= mask - 1) {
-		const struct tx_packet *first = tx->lanes[__builtin_ctz(mask)].first;
-
-		at = first->ready_at < at ? first->ready_at : at;
-	}
-	return at;
+	if (__builtin_expect(tx->waiting & ~priorities, 0))
+		return tx_buffer_earliest(tx, priorities);
+	return tx->ready_at;
 }
 
 /* The first packet of the highest of @priorities that may start at @now, one of which has one;

@@ -68,7 +68,10 @@ static void release(void *world, uint32_t region)
 }
 
 static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
-static const struct hca_dma_ops ops = {"told", hand, release};
+static const struct hca_dma_ops ops = {.name = "told", .hand = hand, .release = release};
+static const struct hca_dma_ops even = {
+	.name = "even", .is_even = true, .hand = hand, .release = release};
+static const struct hca_dma_ops *side = &ops;
 
 static void connect_qp(enum hca_qp_type type)
 {
@@ -111,7 +114,7 @@ static int open_device(const struct cc_ops *cc, uint32_t ack_every)
 	const struct hca_device_params params = {
 		.key = {1, 7},
 		.observer = &observer,
-		.dma = &ops,
+		.dma = side,
 		.profile = {.line_rate_bps = 100000000000u,
 			    .mtu_max = MTU,
 			    .psn_window = 64,
@@ -580,20 +583,20 @@ static void test_only_what_was_sent_once_gives_a_round_trip(void **state)
 	post_bytes(HCA_WR_SEND, 4 * MTU);
 	for (uint32_t i = 0; i < 3; i++) { /* of which only the second asks for an ACK */
 		ticket = decided(0);
-		assert_true(ticket.ack_req == (i == 1));
+		assert_true(ticket.is_timed == (i == 1));
 		assert_true(hca_dma_start(dev, &ticket, 0));
 	}
 	bring_nak(101, WIRE_NAK_PSN_SEQ, PS_US);
 	for (uint32_t i = 0; i < 2; i++) { /* and now the third */
 		ticket = decided(PS_US);
-		assert_true(ticket.again && ticket.ack_req == (i == 1));
+		assert_true(ticket.again && !ticket.is_timed);
 		assert_true(hca_dma_start(dev, &ticket, 2 * PS_US));
 	}
 	bring_nak(102, WIRE_SYN_ACK_UNLIMITED, 3 * PS_US);
 	assert_int_equal(heard_count, 1);
 	assert_int_equal(heard_rtt, 0);
 	ticket = decided(3 * PS_US);
-	assert_true(ticket.ack_req && !ticket.again);
+	assert_true(ticket.is_timed && !ticket.again);
 	assert_true(hca_dma_start(dev, &ticket, 4 * PS_US));
 	bring_nak(103, WIRE_SYN_ACK_UNLIMITED, 11 * PS_US);
 	assert_int_equal(heard_count, 2);
@@ -606,6 +609,49 @@ static void test_memory_is_let_go_before_its_region_is(void **state)
 	assert_int_equal(released, UINT32_MAX);
 	assert_int_equal(hca_mr_destroy(dev, mr), 0);
 	assert_int_equal(released, 0);
+}
+
+/* Of memory without bytes: what is sent says it, what is placed is told; only what has to wait for
+ * something else is handed over. */
+static void test_over_an_even_bus_only_what_waits_is_handed_over(void **state)
+{
+	const struct hca_mr_params params = {
+		.ops = &hca_mem_synthetic, .iova = 0x1000, .length = 256, .access = 15};
+	struct hca_dma_ticket ticket;
+	struct wire_pkt pkt;
+
+	(void)state;
+	hca_device_destroy(dev);
+	side = &even;
+	assert_int_equal(open_device(&cc_none, 64), 0);
+	side = &ops;
+	assert_int_equal(hca_mr_destroy(dev, mr), 0);
+	assert_int_equal(hca_mr_create(dev, pd, &params, &mr), 0);
+	connect_qp(HCA_QPT_RC);
+	post_bytes(HCA_WR_SEND, 40);
+	assert_true(decide(&pkt, &ticket, 0));
+	assert_true(pkt.synthetic);
+	pkt = (struct wire_pkt){.opcode = WIRE_WRITE_ONLY,
+				.psn = 200,
+				.dest_qpn = QPN,
+				.va = 0x1000,
+				.rkey = mr->rkey,
+				.length = 8,
+				.dma_length = 8,
+				.synthetic = true,
+				.pattern = wire_pattern(0, 0)};
+	hca_input(dev, &pkt, &(struct hca_rx){0}, 0);
+	pkt.payload = room;
+	assert_int_equal(place_count, 1);
+	assert_int_equal(handed_count, 0);
+	bring(
+		(struct wire_pkt){
+			.opcode = WIRE_READ_REQUEST, .psn = 201, .va = 0x1000, .dma_length = 8},
+		0);
+	assert_true(decide(&pkt, &ticket, 0));
+	assert_int_equal(pkt.opcode, WIRE_READ_RESPONSE_ONLY);
+	assert_int_equal(handed_count, 1);
+	assert_true(handed[0].fenced);
 }
 
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -625,4 +671,5 @@ RUN(S(test_a_packet_is_decided_and_its_bytes_are_asked_for),
     S(test_a_datagram_that_is_none_is_done_in_its_turn),
     S(test_an_unreliable_send_fails_in_its_turn),
     S(test_only_what_was_sent_once_gives_a_round_trip),
-    S(test_memory_is_let_go_before_its_region_is))
+    S(test_memory_is_let_go_before_its_region_is),
+    S(test_over_an_even_bus_only_what_waits_is_handed_over))

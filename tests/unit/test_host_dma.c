@@ -49,6 +49,8 @@ static ps_t delay(const struct host_bus *bus, const struct host *host, const str
 
 static const struct host_bus_ops ops = {.name = "fixed", .delay = delay};
 static const struct host_bus bus = {.ops = &ops, .tx_bytes = 8000};
+static const struct host_bus even = {.way = 2 * PS_US, .tx_bytes = 8000};
+static const struct host_bus *bus_at_hand = &bus;
 
 static void on_completion(struct host_client *client, ps_t now)
 {
@@ -76,7 +78,7 @@ static struct hca_mr *region(struct end *e, uint8_t *bytes, uint64_t iova)
 static void open_ends(uint32_t count)
 {
 	world_set_up(&world, count);
-	world.host.bus = &bus;
+	world.host.bus = bus_at_hand;
 	if (packet_bytes_max)
 		world.params.packet_bytes_max = packet_bytes_max;
 	world_open(&world);
@@ -429,6 +431,51 @@ static void test_memory_without_bytes_takes_as_long(void **state)
 	}
 }
 
+/* Two ways for the fetch, one to memory. */
+static void test_memory_without_bytes_takes_as_long_over_an_even_bus(void **state)
+{
+	struct times bytes, none;
+
+	(void)state;
+	bus_at_hand = &even;
+	bytes = send_three(true, 0);
+	none = send_three(false, 0);
+	bus_at_hand = &bus;
+	assert_int_equal(bytes.sent_at, none.sent_at);
+	assert_int_equal(bytes.received_at, none.received_at);
+	assert_true(bytes.received_at > 6 * PS_US);
+}
+
+/* What needs no fetch stays behind what does: or its PSN would come too early. */
+static void test_a_packet_without_bytes_overtakes_none(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	qp = join(&ends[0], &ends[1], 0, 0);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 64, IOVA, ends[1].mr->rkey);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 0, IOVA, ends[1].mr->rkey);
+	world_run(&world);
+	assert_int_equal(ends[0].completions, 2);
+	assert_int_equal(hca_device_counters(ends[1].host->hca)->out_of_sequence, 0);
+	world_close(&world);
+}
+
+static void test_a_packet_without_bytes_waits_while_its_priority_is_paused(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_ends(2);
+	qp = join(&ends[0], &ends[1], 0, 3);
+	ends[0].host->node.ports[0].paused |= 1u << 3;
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 0, IOVA, ends[1].mr->rkey);
+	world_run(&world);
+	assert_int_equal(packets_sent(0), 0);
+	world_close(&world);
+}
+
 static void deregister_without_bytes(struct sim_local_event *event, void *context)
 {
 	struct end *e = container_of(event, struct end, event);
@@ -439,18 +486,21 @@ static void deregister_without_bytes(struct sim_local_event *event, void *contex
 	assert_int_equal(e->host->placed_bytes, 64);
 }
 
+/* 4 us for the fetch, 2 us on two links: at 7 us it is on its way there. */
 static void test_what_is_known_to_come_happens_before_its_region_goes(void **state)
 {
 	struct hca_qp *qp;
 
 	(void)state;
+	bus_at_hand = &even;
 	open_ends(2);
+	bus_at_hand = &bus;
 	qp = join(&ends[0], &ends[1], 0, 0);
 	ends[1].other = region_without_bytes(&ends[1]);
 	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 64, 4 * IOVA, ends[1].other->rkey);
 	ends[1].event = (struct sim_local_event){
 		.key = 77, .phase = SIM_LOCAL_PROGRAM, .fn = deregister_without_bytes};
-	sim_local_schedule(&ends[1].host->local, &ends[1].event, 3 * PS_US);
+	sim_local_schedule(&ends[1].host->local, &ends[1].event, 7 * PS_US);
 	world_run(&world);
 	assert_int_equal(ends[1].host->placed_bytes, 64);
 	assert_int_equal(ends[0].completions, 1);
@@ -497,5 +547,8 @@ RUN(T(test_a_paused_priority_stops_no_other), T(test_memory_is_read_when_the_rea
     T(test_a_read_waits_for_the_write_before_it), T(test_last_bytes_are_placed_last),
     T(test_an_atomic_holds_its_word), T(test_what_is_under_way_happens_before_its_region_goes),
     T(test_memory_without_bytes_takes_as_long),
+    T(test_memory_without_bytes_takes_as_long_over_an_even_bus),
+    T(test_a_packet_without_bytes_overtakes_none),
+    T(test_a_packet_without_bytes_waits_while_its_priority_is_paused),
     T(test_what_is_known_to_come_happens_before_its_region_goes),
     T(test_the_run_ends_where_memory_does), T(test_no_memory_for_a_host))

@@ -97,6 +97,12 @@ bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t don
 	return gather(qp, wqe, done, length, pkt);
 }
 
+__attribute__((hot)) bool hca_gather_ahead(const struct hca_qp *qp, const struct hca_wqe *wqe,
+					   uint32_t done, uint32_t length, struct wire_pkt *pkt)
+{
+	return gather(qp, wqe, done, length, pkt);
+}
+
 __attribute__((cold)) bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe,
 					    uint32_t done, uint32_t length, struct wire_pkt *pkt)
 {

@@ -71,8 +71,9 @@ struct hca_observer {
 	void (*on_wc)(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now);
 	void (*on_cq_event)(void *world, void *cq_owner, ps_t now); /* an armed CQ fired */
 	/* Bytes of a request or a response were placed; not where there is a memory side, which
-	 * knows it before the adapter. @is_word: they are one number of 8 bytes, of an atomic, in
-	 * this machine's byte order; all else is the same bytes everywhere. */
+	 * knows it before the adapter (an even one: which is on its way to knowing it). @is_word:
+	 * they are one number of 8 bytes, of an atomic, in this machine's byte order; all else is
+	 * the same bytes everywhere. */
 	void (*on_place)(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
 			 bool is_word, ps_t now);
 	/* enum ibv_event_type; @qp_owner as given at creation. */

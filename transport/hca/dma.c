@@ -123,7 +123,7 @@ static void request_started(struct hca_qp *qp, const struct hca_dma_ticket *tick
 
 	if (wire_psn_diff(ticket->end_psn, sq->wire_psn) > 0)
 		sq->wire_psn = ticket->end_psn;
-	if (qp->rtt && ticket->ack_req && !ticket->again)
+	if (ticket->is_timed)
 		hca_rtt_stamp(qp, ticket->psn, now);
 	/* After a NAK the answer may be here already. */
 	if (sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER && sq->una_psn != sq->high_psn)
@@ -132,17 +132,21 @@ static void request_started(struct hca_qp *qp, const struct hca_dma_ticket *tick
 
 bool hca_dma_start(struct hca_device *dev, const struct hca_dma_ticket *ticket, ps_t now)
 {
-	struct hca_qp *qp = util_idmap_find(&dev->qps, ticket->qpn);
+	struct hca_qp *qp = ticket->qp;
 
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	if (!may_start(qp, ticket))
-		return false;
+	if (__builtin_expect(ticket->sequence <= dev->dma_ended, false)) {
+		qp = util_idmap_find(&dev->qps, ticket->qpn);
+		if (!may_start(qp, ticket))
+			return false;
+	}
 	dev->counters.tx_packets++;
 	dev->counters.tx_bytes += ticket->length;
-	dev->counters.packets_retransmitted += ticket->again;
-	if (ticket->again)
+	if (ticket->again) {
+		dev->counters.packets_retransmitted++;
 		qp->sq.retransmitted++;
+	}
 	if (ticket->kind == HCA_TURN_REQUEST)
 		request_started(qp, ticket, now);
 	else if (ticket->kind == HCA_TURN_UNRELIABLE)

@@ -43,6 +43,7 @@
 #include <stdint.h>
 
 struct hca_device;
+struct hca_qp;
 struct hca_tx;
 struct wire_pkt;
 
@@ -74,16 +75,24 @@ struct hca_dma {
  * it. */
 struct hca_dma_ticket {
 	uint64_t sequence;
-	uint32_t qpn, psn, end_psn; /* end: one past the last PSN that it stands for */
+	struct hca_qp *qp; /* as long as nothing of the device has ended since */
+	uint32_t qpn, psn; /* psn: unreliable, or @is_timed */
+	uint32_t end_psn;  /* a request: one past the last PSN that it stands for */
 	uint16_t length;
-	uint8_t kind; /* enum hca_turn_kind */
-	bool again;   /* was sent before */
-	bool is_end;  /* of its work request */
-	bool ack_req;
+	uint8_t kind;  /* enum hca_turn_kind */
+	bool again;    /* was sent before */
+	bool is_end;   /* of its work request */
+	bool is_timed; /* the ACK that it asks for says how long it took */
 };
 
 struct hca_dma_ops {
 	const char *name;
+	/* Every way takes the same time, always. Then nothing is overtaken, and of memory without
+	 * bytes there is nothing to say but when: the world counts from the packet that is sent
+	 * (synthetic) instead of an HCA_DMA_FETCH that is not fenced, and from on_place() of its
+	 * observer, which is called at once, instead of an HCA_DMA_PLACE. Both may still come, from
+	 * packets that carry what memory has not. */
+	bool is_even;
 	/* @bytes: of a placement into memory that has some; they are the caller's again
 	 * afterwards. From inside a call into the adapter, which must not be called back then. */
 	void (*hand)(void *world, const struct hca_dma *dma, const uint8_t *bytes);

@@ -397,8 +397,8 @@ struct hca_device {
 	uint32_t timer_count, pace_count; /* that may be in the heaps, of all QPs */
 	struct hca_list pd_list, cq_list;
 	/* With a memory side. */
-	uint64_t dma_sequence;
-	struct hca_dma_ticket *ticket; /* of the packet that is being decided; else NULL */
+	uint64_t dma_sequence, dma_ended; /* ended: at that time a QP was reset, failed or went */
+	struct hca_dma_ticket *ticket;	  /* of the packet that is being decided; else NULL */
 	struct util_idmap cqs;
 	uint32_t cqn;
 	uint32_t priority_count;
@@ -431,7 +431,10 @@ static inline struct hca_mr *hca_mr_at(const struct hca_device *dev, uint32_t sl
 /* copy.c: between packets and local scatter/gather lists */
 bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, uint32_t length,
 		struct wire_pkt *pkt);
-/* The same for who sends seldom: the other one has a single caller, and is part of it. */
+/* The same where the packet waits before it starts, and for who sends seldom: the others have a
+ * single caller, and are part of it. */
+bool hca_gather_ahead(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
+		      uint32_t length, struct wire_pkt *pkt);
 bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
 		      uint32_t length, struct wire_pkt *pkt);
 bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
@@ -449,7 +452,7 @@ static inline bool hca_fetch(const struct hca_qp *qp, const struct hca_mr *mr, u
 			     uint32_t length, bool fenced, struct wire_pkt *pkt)
 {
 	pkt->length = (uint16_t)length;
-	if (!mr->is_pattern)
+	if (!mr->is_pattern || (fenced && qp->dev->dma))
 		return hca_fetch_moved(qp, mr, offset, length, fenced, pkt);
 	pkt->synthetic = true;
 	pkt->pattern = wire_pattern(mr->stream, offset);

@@ -113,7 +113,7 @@ int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr
 		.is_fast = params->is_fast,
 		.number = dev->mr_number++,
 		.address = params->address,
-		.is_pattern = params->ops == &hca_mem_synthetic && !dev->dma,
+		.is_pattern = params->ops == &hca_mem_synthetic && (!dev->dma || dev->dma->is_even),
 		.stream = params->stream,
 	};
 	dev->mr_free = slot->next_free;

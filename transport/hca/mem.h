@@ -69,7 +69,7 @@ struct hca_mr {
 	uint64_t address;
 	uint64_t stream;	 /* kind synthetic */
 	uint64_t mismatch_bytes; /* kind synthetic: written, but not what (stream, offset) says */
-	bool is_pattern; /* nothing has to be moved: kind synthetic, without a memory side */
+	bool is_pattern; /* nothing has to be moved: kind synthetic, memory side none or even */
 };
 
 struct hca_mr_params {

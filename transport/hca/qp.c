@@ -147,6 +147,13 @@ void hca_qp_set_state(struct hca_qp *qp, enum hca_qp_state state)
 		qp->hears &= (uint8_t)~HCA_HEARS_REQUESTS;
 }
 
+/* Of what is decided up to now something may not start any more. */
+static uint64_t end_decided(struct hca_device *dev)
+{
+	dev->dma_ended = dev->dma_sequence;
+	return dev->dma_ended;
+}
+
 static void reset_requester(struct hca_qp *qp, ps_t now)
 {
 	struct hca_device *dev = qp->dev;
@@ -166,7 +173,7 @@ static void reset_requester(struct hca_qp *qp, ps_t now)
 		hca_recover_reset(qp);
 	qp->qkey = 0;
 	qp->next_start = 0;
-	qp->request_from = dev->dma_sequence;
+	qp->request_from = end_decided(dev);
 	dev->profile.cc->init(&qp->cc, &dev->profile.cc_params);
 }
 
@@ -189,7 +196,7 @@ static void reset_responder(struct hca_qp *qp, ps_t now)
 		hca_ooo_reset(qp);
 	qp->rq_psn = qp->min_rnr_timer = 0;
 	qp->cnp_next_at = 0;
-	qp->response_from = qp->dev->dma_sequence;
+	qp->response_from = end_decided(qp->dev);
 }
 
 /* As new, but for what was allocated; queued work vanishes without completions. */
@@ -213,7 +220,7 @@ static void forget_answers(struct hca_qp *qp)
 		return;
 	qp->rq.ack_due = false;
 	qp->rq.res_pending = 0;
-	qp->response_from = qp->dev->dma_sequence;
+	qp->response_from = end_decided(qp->dev);
 	if (qp->rq.ooo)
 		qp->rq.ooo->repair_count = 0;
 }
@@ -226,7 +233,7 @@ void hca_qp_fail(struct hca_qp *qp, ps_t now)
 	if (hca_has_requester(qp)) {
 		qp->sq.timer_at = PS_NEVER;
 		qp->sq.exceptions = 0;
-		qp->request_from = qp->dev->dma_sequence;
+		qp->request_from = end_decided(qp->dev);
 		hca_qp_flush_send(qp, now);
 	}
 	if (hca_has_responder(qp)) {

@@ -271,7 +271,7 @@ static inline __attribute__((always_inline)) bool fill_data(struct hca_qp *qp,
 {
 	const uint32_t length = fill_headers(qp, wqe, psn, done, pkt);
 
-	return is_ahead ? hca_gather_apart(qp, wqe, done, length, pkt)
+	return is_ahead ? hca_gather_ahead(qp, wqe, done, length, pkt)
 			: hca_gather(qp, wqe, done, length, pkt);
 }
 
@@ -382,8 +382,7 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 	if (__builtin_expect(qp->dev->full_path, false))
 		look_closer(qp, wqe, pkt, wire_psn_diff(psn, high_psn) >= 0, now);
 	if (is_ahead) /* of one that was lost: nothing new */
-		qp->dev->ticket->end_psn =
-			wire_psn_diff(psn, high_psn) >= 0 ? sq->next_psn : pkt->psn;
+		qp->dev->ticket->end_psn = again ? psn : sq->next_psn;
 	paced(qp, pkt, tx, now);
 	if (!is_ahead && sq->timer_at == PS_NEVER && sq->timeout != PS_NEVER)
 		hca_timer_set(qp, now + sq->timeout);

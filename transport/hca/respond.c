@@ -260,8 +260,8 @@ bool hca_responder_output(struct hca_qp *qp, struct wire_pkt *pkt, struct hca_tx
 	return output(qp, pkt, tx, now);
 }
 
-__attribute__((noinline)) bool hca_responder_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt,
-							  struct hca_tx *tx, ps_t now)
+__attribute__((hot)) bool hca_responder_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt,
+						     struct hca_tx *tx, ps_t now)
 {
 	return output(qp, pkt, tx, now);
 }

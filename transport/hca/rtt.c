@@ -52,8 +52,14 @@ void hca_rtt_sent(struct hca_qp *qp, struct wire_pkt *pkt, bool is_new, ps_t now
 		pkt->has_rare = true;
 		pkt->rare = (struct wire_rare){.pkey = WIRE_PKEY_DEFAULT, .has_int = true};
 	}
-	if (is_new && pkt->ack_req && !qp->dev->ticket)
+	if (!is_new || !pkt->ack_req)
+		return;
+	if (qp->dev->ticket) {
+		qp->dev->ticket->psn = pkt->psn;
+		qp->dev->ticket->is_timed = true;
+	} else {
 		hca_rtt_stamp(qp, pkt->psn, now);
+	}
 }
 
 void hca_rtt_stamp(struct hca_qp *qp, uint32_t psn, ps_t now)

@@ -192,11 +192,10 @@ bool hca_dma_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt
 	dev->ticket = NULL;
 	if (!turn)
 		return false;
+	ret_ticket->qp = turn->qp;
 	ret_ticket->qpn = turn->qp->qpn;
-	ret_ticket->psn = pkt->psn;
 	ret_ticket->length = pkt->length;
 	ret_ticket->kind = turn->kind;
-	ret_ticket->ack_req = pkt->ack_req;
 	return true;
 }
 

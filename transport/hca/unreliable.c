@@ -34,6 +34,7 @@ static __attribute__((cold)) void decide(struct hca_qp *qp, bool is_end, ps_t no
 {
 	struct hca_sq *sq = &qp->sq;
 
+	qp->dev->ticket->psn = sq->next_psn;
 	qp->dev->ticket->is_end = is_end;
 	sq->next_psn = sq->high_psn = wire_psn_add(sq->next_psn, 1);
 	sq->next += is_end;
