@@ -227,7 +227,7 @@ static bool grow_known(struct host_dma *dma)
 
 	if (!known)
 		return false;
-	for (uint32_t i = 0; i < count + (dma->known != NULL); i++) /* and the end */
+	for (uint32_t i = 0; i < count; i++)
 		known[i] = *known_place(dma, dma->known_first + i);
 	util_free(dma->known);
 	dma->known = known;
@@ -244,6 +244,12 @@ static __attribute__((noinline)) void make_room(struct host *host)
 		host_give_up(host);
 }
 
+static inline ps_t first_known_at(const struct host_dma *dma)
+{
+	return dma->known_first != dma->known_end ? known_place(dma, dma->known_first)->at
+						  : PS_NEVER;
+}
+
 static inline void expect(struct host *host, uint32_t region, uint64_t stream, uint64_t offset,
 			  uint32_t length)
 {
@@ -255,10 +261,9 @@ static inline void expect(struct host *host, uint32_t region, uint64_t stream, u
 	place->offset = offset;
 	place->length = length;
 	place->region = region;
-	known_place(dma, dma->known_end)->at = PS_NEVER;
 	if (place->at < dma->known_at)
 		dma->known_at = place->at;
-	if (dma->known_end - dma->known_first >= dma->known_mask)
+	if (dma->known_end - dma->known_first > dma->known_mask)
 		make_room(host);
 }
 
@@ -277,7 +282,7 @@ bool host_dma_tell(struct host *host, ps_t until)
 	while (dma->known_at <= until) {
 		const struct host_dma_known *k = known_place(dma, dma->known_first++);
 
-		dma->known_at = known_place(dma, dma->known_first)->at;
+		dma->known_at = first_known_at(dma);
 		host->now = k->at;
 		host_note_pattern(host, k->stream, k->offset, k->length, k->at);
 		if (somebody_waits)
@@ -301,8 +306,7 @@ static void tell_region(struct host *host, uint32_t region)
 			*known_place(dma, end++) = k;
 	}
 	dma->known_end = end;
-	known_place(dma, end)->at = PS_NEVER;
-	dma->known_at = known_place(dma, dma->known_first)->at;
+	dma->known_at = first_known_at(dma);
 }
 
 /* ---- the seam ---- */

@@ -52,8 +52,7 @@ struct host_dma_request;
 struct host_dma {
 	struct tx_buffer tx;
 	struct host_dma_request *oldest, *newest; /* under way */
-	/* A ring, in the order of hand-over and of time, one more of which has PS_NEVER; counters
-	 * that wrap. */
+	/* A ring, in the order of hand-over and of time; counters that wrap. */
 	struct host_dma_known *known;
 	uint32_t known_first, known_end, known_mask;
 	ps_t known_at; /* the first one happens then; PS_NEVER: there is none */

@@ -370,7 +370,7 @@ static inline bool is_idle(const struct host *host, uint8_t priority)
 {
 	const struct sim_port *port = host->node.ports;
 
-	return host->dma->tx.waiting == 0 && port->free_at <= host->now &&
+	return port->free_at <= host->now && host->dma->tx.waiting == 0 &&
 	       host->loop_open_at <= host->now && host->control_count == 0 &&
 	       host->fc_timer_at > host->now &&
 	       (!host->local.root || host->local.root->at > host->now) &&
@@ -404,13 +404,14 @@ static __attribute__((noinline)) void decide(struct host *host)
 		CHECK(packet->fetches == 0);
 		return;
 	}
-	if (__builtin_expect(host->parses_frames, false))
-		host_measure(host, &pkt);
+	if (__builtin_expect(host->tapped || host->parses_frames, false)) {
+		if (host->parses_frames)
+			host_measure(host, &pkt);
+		packet->path = *tx.path;
+	}
 	packet->ready_at = bytes_at(host, packet, &pkt);
 	packet->priority = tx.priority;
 	fill_frame(host, &pkt, &tx, &packet->frame);
-	if (__builtin_expect(host->tapped || host->parses_frames, false))
-		packet->path = *tx.path;
 	if (packet->ready_at <= host->now && is_idle(host, tx.priority))
 		start_decided(host, packet);
 	else
