@@ -177,7 +177,7 @@ static void fields_that_are_not_there_are_told(void **state)
 	is("[.list[].n.deep] == [null]", EXPECT_MISSING, "deep");
 	is(".fct | to_entries | all(.value.z // true)", EXPECT_MISSING, "z");
 	is(".fct | to_entries | all(.value.p == 0)", EXPECT_TRUE, "");
-	is("(.b | .c) == 0 and (.list[0].n == null)", EXPECT_TRUE, "");
+	is("(.b | .c) == 0 and (.list[0].f == 0)", EXPECT_TRUE, "");
 	is("[.b[\"d e\"], .b.\"d e\", (.b).\"d e\"] == [0, 0, 0]", EXPECT_TRUE, "");
 	is(".b?.c? == 0 and (.list?[0].f) == 0 and ([.list[].f?] | length == 1)", EXPECT_TRUE, "");
 	is("[paths] | length > 5", EXPECT_TRUE, "");
@@ -187,6 +187,29 @@ static void fields_that_are_not_there_are_told(void **state)
 	is("\"x\\(.b.c)y\\(\"\\(.a)\")\" == \"x0y0\"", EXPECT_TRUE, "");
 	is(".list[0:1] | length == 1", EXPECT_TRUE, "");
 	is("[.list[] as {f: $g} | $g] == [0] and 1.5e1 == 15 and .5 == 0.5", EXPECT_TRUE, "");
+}
+
+/* By whatever way it comes, and whatever is then made of it. */
+static void null_that_is_asked_for_is_told(void **state)
+{
+	(void)state;
+	is(".list[0].n < 5", EXPECT_NULL, "n");
+	is(".list[0].n == null or true", EXPECT_NULL, "n");
+	is("[.list[].n] == [null]", EXPECT_NULL, "n");
+	is("[.list[] | select(.n != null)] | length == 0", EXPECT_NULL, "n");
+	is(".list[0].n / .list[0].n < 5", EXPECT_NULL, "n");
+	is("(try (.list[0].n | error) catch true)", EXPECT_NULL, "n");
+	is("[.list[0][]] | length == 2", EXPECT_NULL, "");
+	is("[.list[0] | to_entries[].value] | length == 2", EXPECT_NULL, "value");
+	is("[0, null][1] == null", EXPECT_NULL, "");
+	is("[0, null] | .[1]? == null", EXPECT_NULL, "");
+	is(".list[0].n == null and .fct[\"x\" + \"\"].q.r == 1", EXPECT_MISSING, "q");
+	/* Not asked for. */
+	is(".list[0].f == 0 or .list[0].n > 0", EXPECT_TRUE, "");
+	is(".list | length == 1", EXPECT_TRUE, "");
+	is("[.list[] | select(.f > 0) | .n] == []", EXPECT_TRUE, "");
+	is("[.list[0][\"f\"], .fct[].p, .fct.x[]] == [0, 0, 0]", EXPECT_TRUE, "");
+	is("[paths(type == \"null\")] | length == 1", EXPECT_TRUE, "");
 }
 
 static void units_are_those_of_the_smallest(void **state)
@@ -206,30 +229,47 @@ static void nothing_goes_on_for_ever(void **state)
 	is("last(range(1e12)) == 0", EXPECT_ENDLESS, "");
 }
 
-static void flows_are_named(const char *expression, bool named)
+static void are_named(const char *expression, bool flows, bool programs)
 {
-	json_t *root = root_of("{\"flows\": {\"n\": 0}, \"a\": {\"flows\": 0}}");
+	json_t *root = root_of("{\"flows\": {\"n\": 0}, \"a\": {\"flows\": 0},"
+			       " \"programs\": [{\"flows\": 0}]}");
 	struct expect_scan scan;
 
 	assert_int_equal(expect_scan(expression, root, &scan), 0);
-	if (scan.names_flows != named)
-		fail_msg("%s: names flows: %d", expression, scan.names_flows);
+	if (scan.names_flows != flows || scan.names_programs != programs)
+		fail_msg("%s: names flows: %d, programs: %d", expression, scan.names_flows,
+			 scan.names_programs);
 	expect_scan_fini(&scan);
 	json_decref(root);
 }
 
-static void whether_flows_are_named_is_seen(void **state)
+/* Those of the result; what is called so elsewhere, or may be elsewhere, is nothing. */
+static void whether_flows_and_programs_are_named_is_seen(void **state)
 {
 	(void)state;
-	flows_are_named(".flows.n == 0", true);
-	flows_are_named(".a.flows == 0 and (.flows | .n) == 0", true);
-	flows_are_named(". as $r | $r.flows.n == 0", true);
-	flows_are_named(".[\"flows\"].n == 0", true);
-	flows_are_named("def f: .flows.n; f == 0", true);
-	flows_are_named(".a.flows == 0", false);
-	flows_are_named(".a | .flows == 0", false);
-	flows_are_named(".flow == 0 or .flowss == 0", false);
-	flows_are_named("\".flows\" == .a # .flows", false);
+	are_named(".flows.n == 0", true, false);
+	are_named(".a.flows == 0 and (.flows | .n) == 0", true, false);
+	are_named(". as $r | .flows.n == $r.a.flows", true, false);
+	are_named(".[\"flows\"].n == 0 and .\"programs\" == []", true, true);
+	are_named("[.programs[] | .flows] | add == 0", false, true);
+	are_named("select(.flows.n == 0) | .a.flows == 0", true, false);
+	are_named("if .a.flows == 0 then .flows.n == 0 else .programs == [] end", true, true);
+	are_named(". as $r | $r.flows.n == 0", false, false);
+	are_named("def f: .flows.n; f == 0", false, false);
+	are_named("def select(f): {flows: 1} | f; select(.flows == 1)", false, false);
+	are_named("{flows: .a.flows} | .flows < 5", false, false);
+	are_named("{\"flows\": 1, programs: 2} | .flows == 1 and .programs == 2", false, false);
+	are_named(".a as $f | $f.flows == 0", false, false);
+	are_named("[{flows: 1}] | all(.flows == 1) and (.[0] | .flows == 1)", false, false);
+	are_named("(., {flows: 1}) | .flows != 2", false, false);
+	are_named(". + {flows: 1} | .flows == 1", false, false);
+	are_named("reduce 1 as $i ({flows: 1}; .flows += $i) | .flows == 2", false, false);
+	are_named("try error({flows: 1}) catch .flows == 1", false, false);
+	are_named(".flows |= 1 | .a.flows == 0", true, false);
+	are_named(".a.flows == 0", false, false);
+	are_named(".a | .flows == 0", false, false);
+	are_named(".flow == 0 or .flowss == 0", false, false);
+	are_named("\".flows\" == .a # .flows", false, false);
 }
 
 static void closed_is(const char *expression, bool closed)
@@ -362,9 +402,10 @@ int main(void)
 		cmocka_unit_test(paths_are_kept_with_their_values),
 		cmocka_unit_test(values_are_judged),
 		cmocka_unit_test(fields_that_are_not_there_are_told),
+		cmocka_unit_test(null_that_is_asked_for_is_told),
 		cmocka_unit_test(units_are_those_of_the_smallest),
 		cmocka_unit_test(nothing_goes_on_for_ever),
-		cmocka_unit_test(whether_flows_are_named_is_seen),
+		cmocka_unit_test(whether_flows_and_programs_are_named_is_seen),
 		cmocka_unit_test(what_may_stand_in_brackets_is_known),
 		cmocka_unit_test(many_at_once_are_as_each_alone),
 		cmocka_unit_test(too_many_that_do_not_end_end_it),

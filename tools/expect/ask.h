@@ -19,6 +19,7 @@ enum expect_kind {
 	EXPECT_NOTHING,	   /* no value at all */
 	EXPECT_SEVERAL,	   /* values */
 	EXPECT_MISSING,	   /* text: a field that is not there was asked for */
+	EXPECT_NULL,	   /* text: a field that is null was asked for; "": a part of something */
 	EXPECT_SYNTAX,	   /* text: what jq says */
 	EXPECT_ERROR,	   /* text: what jq says */
 	EXPECT_ENDLESS,	   /* more than its time or memory */

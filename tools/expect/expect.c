@@ -11,29 +11,67 @@
 #include <string.h>
 
 enum {
-	ROOTS = 2, /* values over nothing as the least and as the greatest numbers */
-	TRIAL_ROOTS = 2 * ROOTS,
+	TRIAL_ROOTS = 4, /* least and greatest, over zeros and over ones */
 	TRIED_AT_ONCE = 64,
 	WRONG_MAX = 50, /* then no more of a scenario are tried */
 };
 
-static const double FAR = 1e290;
+/* What stands for values over nothing. */
+enum fill {
+	FILL_NULL, /* nothing, as in the result */
+	FILL_LEAST,
+	FILL_GREATEST,
+	FILL_MIXED, /* the least and the greatest in turn, */
+	FILL_OTHER, /* and the other way round */
+	FILL_ZERO,
+	FILL_TEXT, /* no number at all */
+	FILLS
+};
 
-/* Every null below @json becomes a number of the sign of @*far, further from 0 than anything that
- * is measured, and no two the same: nothing may come out of how two of them compare. */
-static int fill_nulls(json_t *json, double *far);
+struct filler {
+	enum fill fill;
+	uint64_t count; /* so far */
+};
 
-static json_t *number_for(json_t *part, double *far)
+/* A number further from 0 than anything that is measured, and no two the same nor of the same size:
+ * nothing may come out of how two of them compare, nor of their ratio. */
+static double far_from_zero(uint64_t number)
 {
-	const double value = *far;
+	double size = 1e30 * (1 + (double)number / 1e6);
 
-	if (!json_is_null(part))
-		return fill_nulls(part, far) == 0 ? json_incref(part) : NULL;
-	*far += value < 0 ? -FAR : FAR;
-	return json_real(value);
+	for (uint64_t i = 0; i < number * 7 % 41; i++)
+		size *= 1e6;
+	return size;
 }
 
-static int fill_nulls(json_t *json, double *far)
+static json_t *filling(struct filler *filler)
+{
+	static const char text[] = "nothing was measured";
+	const uint64_t number = filler->count++;
+	bool least = filler->fill == FILL_LEAST;
+
+	if (filler->fill == FILL_NULL)
+		return json_null();
+	if (filler->fill == FILL_ZERO)
+		return json_integer(0);
+	if (filler->fill == FILL_TEXT)
+		return json_string(text);
+	if (filler->fill == FILL_MIXED || filler->fill == FILL_OTHER)
+		least = number % 2 == (filler->fill == FILL_MIXED);
+	return json_real(least ? -far_from_zero(number) : far_from_zero(number));
+}
+
+/* Every null below @json becomes what @filler has for it. */
+static int fill_nulls(json_t *json, struct filler *filler);
+
+static json_t *filled(json_t *part, struct filler *filler)
+{
+	if (json_is_null(part))
+		return filling(filler);
+	return fill_nulls(part, filler) == 0 ? json_incref(part) : NULL;
+}
+
+static int fill_nulls(json_t *json, struct filler *filler)
 {
 	const char *key;
 	json_t *part;
@@ -42,46 +80,28 @@ static int fill_nulls(json_t *json, double *far)
 
 	json_object_foreach_safe(json, next, key, part)
 	{
-		if (json_object_set_new(json, key, number_for(part, far)) != 0)
+		if (json_object_set_new(json, key, filled(part, filler)) != 0)
 			return -ENOMEM;
 	}
 	json_array_foreach(json, i, part)
 	{
-		if (json_array_set_new(json, i, number_for(part, far)) != 0)
+		if (json_array_set_new(json, i, filled(part, filler)) != 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* Appends @root as it is read by expectations. */
-static int add_roots(json_t *roots, const json_t *root)
+/* Appends @root with @fill for its values over nothing; @ret_count: how many these are. */
+static int add_root(json_t *roots, const json_t *root, enum fill fill, uint64_t *ret_count)
 {
-	double least = -FAR, greatest = FAR;
-	json_t *low = json_deep_copy(root), *high = json_deep_copy(root);
-	int ret = low && high && fill_nulls(low, &least) == 0 && fill_nulls(high, &greatest) == 0
-			  ? 0
-			  : -ENOMEM;
+	struct filler filler = {.fill = fill};
+	json_t *copy = json_deep_copy(root);
+	int ret = copy ? fill_nulls(copy, &filler) : -ENOMEM;
 
-	if (!ret && json_array_append(roots, low) != 0)
+	if (!ret && json_array_append(roots, copy) != 0)
 		ret = -ENOMEM;
-	if (!ret && json_array_append(roots, high) != 0)
-		ret = -ENOMEM;
-	json_decref(low);
-	json_decref(high);
-	return ret;
-}
-
-/* Of all roots: only what all say is true or false. */
-static const struct expect_answer *expect_join(const struct expect_answer answers[ROOTS])
-{
-	const struct expect_answer *ret = &answers[0];
-
-	for (int i = 0; i < ROOTS; i++) {
-		if (answers[i].kind != EXPECT_TRUE && answers[i].kind != EXPECT_FALSE)
-			return &answers[i];
-		if (answers[i].kind == EXPECT_FALSE)
-			ret = &answers[i];
-	}
+	json_decref(copy);
+	*ret_count = filler.count;
 	return ret;
 }
 
@@ -124,13 +144,21 @@ static int make_ones(json_t *json)
 	return 0;
 }
 
+static int add_trial_roots(json_t *roots, const json_t *root)
+{
+	uint64_t count;
+	const int ret = add_root(roots, root, FILL_LEAST, &count);
+
+	return ret ? ret : add_root(roots, root, FILL_GREATEST, &count);
+}
+
 static int make_roots(struct trial *trial)
 {
 	json_t *ones = json_deep_copy(trial->zeros);
-	int ret = ones && trial->roots ? add_roots(trial->roots, trial->zeros) : -ENOMEM;
+	int ret = ones && trial->roots ? make_ones(ones) : -ENOMEM;
 
-	ret = ret ? ret : make_ones(ones);
-	ret = ret ? ret : add_roots(trial->roots, ones);
+	ret = ret ? ret : add_trial_roots(trial->roots, trial->zeros);
+	ret = ret ? ret : add_trial_roots(trial->roots, ones);
 	json_decref(ones);
 	return ret;
 }
@@ -180,6 +208,7 @@ static bool is_wrong(const struct expect_scan *scan, const struct expect_answer 
 	switch (answer->kind) {
 	case EXPECT_TRUE:
 	case EXPECT_FALSE:
+	case EXPECT_NULL:
 		return false;
 	case EXPECT_NO_BOOLEAN:
 		bad_text(ret_found, "%s", answer->text);
@@ -223,14 +252,19 @@ static void expect_refuse(struct trial *trial, uint32_t number, const char *foun
 	bad(&trial->errors, &at, bad_text(&key, "expect[%u]", number), found, expected);
 }
 
+static bool is_boolean(const struct expect_answer *answer)
+{
+	return answer->kind == EXPECT_TRUE || answer->kind == EXPECT_FALSE;
+}
+
 static void judge_trial(struct trial *trial, uint32_t number, const struct expect_answer *answers)
 {
-	const struct expect_answer *answer = expect_join(answers);
+	const struct expect_answer *answer = &answers[is_boolean(&answers[0])];
 	struct bad_text found;
 	const char *expected;
 
 	if (answer->kind == EXPECT_ERROR)
-		answer = expect_join(answers + ROOTS);
+		answer = &answers[2 + is_boolean(&answers[2])];
 	if (is_wrong(&trial->questions[number].scan, answer, &found, &expected))
 		expect_refuse(trial, number, found.text, expected);
 }
@@ -332,6 +366,14 @@ static int describe_paths(const struct expect_scan *scan, FILE *file)
 	return 0;
 }
 
+static bool has_null_path(const struct expect_scan *scan)
+{
+	for (size_t i = 0; i < scan->path_count; i++)
+		if (json_is_null(scan->paths[i].value))
+			return true;
+	return false;
+}
+
 static int describe(const struct expect_scan *scan, const struct expect_answer *answer, FILE *file)
 {
 	struct bad_text found;
@@ -343,67 +385,134 @@ static int describe(const struct expect_scan *scan, const struct expect_answer *
 		fputs(found.text, file);
 		return 0;
 	}
-	if (scan->path_count == 0)
+	if (answer->kind == EXPECT_NULL && !has_null_path(scan)) {
+		if (answer->text[0])
+			fprintf(file, "a .%s over nothing was asked for", answer->text);
+		else
+			fputs("values over nothing decide it", file);
+		fputs(scan->path_count ? "; " : "", file);
+	} else if (scan->path_count == 0) {
 		fputs(answer->kind == EXPECT_TRUE ? "true" : "false", file);
+	}
 	return describe_paths(scan, file);
 }
 
-/* Why a verdict about anything but the flows themselves is worth nothing; "": it is worth
- * something.
- */
-static void find_remark(const struct result *result, struct bad_text *ret_remark)
+/* Why a verdict is worth nothing unless it is about the flows themselves, or the programs. */
+struct remark {
+	struct bad_text text; /* empty: it is worth something */
+	bool of_flows, of_programs;
+};
+
+static struct remark remark_flows(const struct result *result)
 {
 	const struct traffic_sums *sums = &result->flow_sums;
-	uint64_t completions = 0;
+	const uint64_t failed = sums->failed - sums->unfinished;
+	struct remark remark = {.of_flows = true};
 
-	for (uint32_t i = 0; i < result->program_count; i++)
+	if (sums->posted == 0 && result->class_count > 0)
+		bad_text(&remark.text, "no flow was sent");
+	else if (sums->unfinished > 0 && failed > 0)
+		bad_text(&remark.text,
+			 "%" PRIu64 " of %" PRIu64 " flows are unfinished, %" PRIu64
+			 " have failed or are lost",
+			 sums->unfinished, sums->posted, failed);
+	else if (sums->unfinished > 0)
+		bad_text(&remark.text, "%" PRIu64 " of %" PRIu64 " flows are unfinished",
+			 sums->unfinished, sums->posted);
+	else if (failed > 0)
+		bad_text(&remark.text, "%" PRIu64 " of %" PRIu64 " flows have failed or are lost",
+			 failed, sums->posted);
+	else
+		remark.of_flows = false;
+	return remark;
+}
+
+static struct remark find_remark(const struct result *result)
+{
+	struct remark remark = remark_flows(result);
+	uint64_t completions = 0, ranks = 0, unfinished = 0;
+	struct bad_text flows;
+
+	for (uint32_t i = 0; i < result->program_count; i++) {
+		ranks += result->programs[i].rank_count;
+		unfinished += result->programs[i].unfinished;
 		for (uint32_t k = 0; k < result->programs[i].rank_count; k++)
 			completions += result->programs[i].ranks[k].result->completions;
-	if (sums->posted == 0 && result->class_count > 0)
-		bad_text(ret_remark, "no flow was sent");
-	else if (sums->unfinished > 0)
-		bad_text(ret_remark, "%" PRIu64 " of %" PRIu64 " flows are unfinished",
-			 sums->unfinished, sums->posted);
-	else if (result->packet_hops == 0 && completions == 0)
-		bad_text(ret_remark, "nothing was sent");
-	else
-		ret_remark->text[0] = '\0';
+	}
+	if (unfinished > 0) {
+		flows = remark.text;
+		bad_text(&remark.text, "%s%s%" PRIu64 " of %" PRIu64 " ranks are unfinished",
+			 remark.of_flows ? flows.text : "", remark.of_flows ? ", " : "", unfinished,
+			 ranks);
+		remark.of_programs = true;
+	}
+	if (!remark.text.text[0] && result->packet_hops == 0 && completions == 0) {
+		bad_text(&remark.text, "nothing was sent");
+		remark.of_flows = true;
+	}
+	return remark;
 }
 
 static int judge_one(struct result_expect *expect, const struct expect_scan *scan,
-		     const struct expect_answer *answer, const char *remark)
+		     const struct expect_answer *answer, const struct remark *remark)
 {
+	const bool has_thought = (!remark->of_flows || scan->names_flows) &&
+				 (!remark->of_programs || scan->names_programs);
 	size_t length;
 	FILE *file = open_memstream(&expect->found, &length);
 	int ret;
 
 	if (!file)
 		return -ENOMEM;
-	expect->held = answer->kind == EXPECT_TRUE && (!remark[0] || scan->names_flows);
-	expect->is_remarked = remark[0] != '\0';
+	expect->held = answer->kind == EXPECT_TRUE && has_thought;
+	expect->is_remarked = remark->text.text[0] != '\0';
 	ret = describe(scan, answer, file);
-	if (remark[0])
-		fprintf(file, "%s%s", scan->names_flows ? "; " : ", but ", remark);
+	if (expect->is_remarked)
+		fprintf(file, "%s%s", has_thought ? "; " : ", but ", remark->text.text);
 	return fclose(file) != 0 || ret ? -ENOMEM : 0;
 }
 
-static int judge_all(struct result *result, const json_t *root, struct expect_question *questions,
-		     struct expect_answer *answers)
+/* The result itself, and with each filling where there is something to be filled. */
+static int make_fillings(json_t *roots, const json_t *root)
+{
+	uint64_t nulls = 1;
+	int ret = 0;
+
+	for (int fill = FILL_NULL; fill < FILLS && nulls > 0 && !ret; fill++)
+		ret = add_root(roots, root, fill, &nulls);
+	return ret;
+}
+
+/* Over the result itself, unless what stands for its nulls makes a difference. */
+static const struct expect_answer *verdict_of(const struct expect_answer *answers, size_t count)
+{
+	static const struct expect_answer by_nothing = {.kind = EXPECT_NULL};
+
+	for (size_t i = 1; i < count && answers[0].kind == EXPECT_TRUE; i++)
+		if (answers[i].kind != EXPECT_TRUE)
+			return &by_nothing;
+	return &answers[0];
+}
+
+static int judge_all(struct result *result, const json_t *root, struct expect_question *questions)
 {
 	const uint32_t count = result->scenario->expect_count;
+	const struct remark remark = find_remark(result);
 	json_t *roots = json_array();
-	struct bad_text remark;
-	int ret = roots ? add_roots(roots, root) : -ENOMEM;
+	int ret = roots ? make_fillings(roots, root) : -ENOMEM;
+	const size_t root_count = json_array_size(roots);
+	struct expect_answer *answers = calloc(count * root_count + 1, sizeof(*answers));
 
+	ret = answers ? ret : -ENOMEM;
 	for (uint32_t i = 0; i < count && !ret; i++) {
 		questions[i].expression = result->scenario->expects[i].text;
 		ret = expect_scan(questions[i].expression, root, &questions[i].scan);
 	}
 	ret = ret ? ret : expect_ask(questions, count, roots, answers);
-	find_remark(result, &remark);
 	for (uint32_t i = 0; i < count && !ret; i++)
 		ret = judge_one(&result->expects[i], &questions[i].scan,
-				expect_join(&answers[(size_t)i * ROOTS]), remark.text);
+				verdict_of(&answers[i * root_count], root_count), &remark);
+	free(answers);
 	json_decref(roots);
 	return ret;
 }
@@ -422,20 +531,17 @@ int expect_judge(struct result *result)
 {
 	const uint32_t count = result->scenario->expect_count;
 	struct expect_question *questions = questions_make(count);
-	struct expect_answer *answers = calloc((size_t)count * ROOTS + 1, sizeof(*answers));
 	json_t *root = output_json_value(result);
 	int ret = -ENOMEM;
 
 	result->expects = calloc((size_t)count + 1, sizeof(*result->expects));
-	if (questions && answers && root && result->expects) {
+	if (questions && root && result->expects) {
 		result->expect_count = count;
 		for (uint32_t i = 0; i < count; i++)
 			result->expects[i].text = result->scenario->expects[i].text;
-		ret = result->partial ? judge_none(result)
-				      : judge_all(result, root, questions, answers);
+		ret = result->partial ? judge_none(result) : judge_all(result, root, questions);
 	}
 	json_decref(root);
 	questions_free(questions, count);
-	free(answers);
 	return ret;
 }

@@ -8,10 +8,14 @@
  * that is not there be null, which is less than any number; here every field that is named must
  * exist.
  *
- * A value over nothing is null, which is less than any number, too. An expression therefore counts
- * twice: with every such value as a number below all that are measured, and above. It holds where
- * both are true. And what is said of a run of which flows are unfinished, or in which nothing was
- * sent, holds only where it names .flows: it has been thought of. */
+ * A value over nothing is null, which is less than any number, too. An expression that asks for
+ * one, by its name or as a part of something, does not hold. jq has other ways to come to one,
+ * which cannot all be seen: it is therefore asked once more with other things in place of every
+ * null, and holds where it is true of all of them.
+ *
+ * And what is said of a run of which flows are unfinished, have failed or are lost, or in which
+ * nothing was sent, holds only where it names .flows: it has been thought of. So with .programs,
+ * where ranks have not ended. */
 #include "tools/result/result.h"
 
 enum {

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Units, in the smallest of what they measure. A field that is missing is told by way of jq's own
- * debug, which nothing that follows can catch. */
+ * debug, which nothing that follows can catch: by its name; one that is null, by its name in
+ * brackets. */
 static const char prelude[] =
 	"def ps: .; def ns: . * 1000; def us: . * 1000000; def ms: . * 1000000000;"
 	"def s: . * 1000000000000;"
@@ -15,7 +16,8 @@ static const char prelude[] =
 	"def KiB: . * 1024; def MiB: . * 1048576; def GiB: . * 1073741824;"
 	"def Mbps: . * 1000000; def Gbps: . * 1000000000; def Tbps: . * 1000000000000;"
 	"def _missing($k): $k | debug | empty;"
-	"def _field($k): if type == \"object\" and has($k) then .[$k]"
+	"def _value($k): if . == null then ([$k] | debug | empty), . else . end;"
+	"def _field($k): if type == \"object\" and has($k) then .[$k] | _value($k)"
 	" elif type == \"object\" or type == \"null\" then _missing($k), null else .[$k] end;\n";
 
 struct heard {
@@ -47,13 +49,19 @@ static void on_error(void *owner, jv message)
 	snprintf(heard->error, sizeof(heard->error), "%.*s", (int)(end - begin), begin);
 }
 
+/* The first that is missing, or else the first that is null. */
 static void on_debug(void *owner, jv message)
 {
-	struct expect_answer *missing = owner;
+	const bool is_null = jv_get_kind(message) == JV_KIND_ARRAY;
+	const enum expect_kind kind = is_null ? EXPECT_NULL : EXPECT_MISSING;
+	struct expect_answer *told = owner;
 
-	if (missing->kind != EXPECT_MISSING)
-		keep_text(missing->text, sizeof(missing->text), jv_copy(message));
-	missing->kind = EXPECT_MISSING;
+	if (is_null)
+		message = jv_array_get(message, 0);
+	if (told->kind != EXPECT_MISSING && told->kind != kind) {
+		keep_text(told->text, sizeof(told->text), jv_copy(message));
+		told->kind = kind;
+	}
 	jv_free(message);
 }
 
@@ -121,10 +129,10 @@ static enum expect_kind kind_of(jq_state *jq, jv value, struct expect_answer *an
 
 static struct expect_answer evaluate(jq_state *jq, jv input)
 {
-	struct expect_answer answer = {.kind = EXPECT_NOTHING}, missing = {.kind = EXPECT_NOTHING};
+	struct expect_answer answer = {.kind = EXPECT_NOTHING}, told = {.kind = EXPECT_NOTHING};
 	jv value;
 
-	jq_set_debug_cb(jq, on_debug, &missing);
+	jq_set_debug_cb(jq, on_debug, &told);
 	jq_start(jq, input, 0);
 	value = jq_next(jq);
 	if (jv_is_valid(value)) {
@@ -135,7 +143,7 @@ static struct expect_answer evaluate(jq_state *jq, jv input)
 	} else {
 		jv_free(value);
 	}
-	return missing.kind == EXPECT_MISSING ? missing : answer;
+	return told.kind == EXPECT_NOTHING ? answer : told;
 }
 
 static void answer_all(jq_state *jq, size_t count, jv roots, const struct expect_jq_ops *ops)
@@ -177,9 +185,10 @@ bool expect_jq(const struct expect_question *questions, size_t count, const char
 	if (!jq)
 		abort();
 	jq_set_error_cb(jq, on_error, &heard);
-	done = count > 1
-		       ? compile_all(jq, questions, count)
-		       : compile(jq, questions->scan.program) || compile(jq, questions->expression);
+	done = count > 1 ? compile_all(jq, questions, count) : compile(jq, questions->scan.program);
+	/* What the reader of paths has made of it is none of its own. */
+	if (!done && count == 1 && compile(jq, questions->expression))
+		snprintf(heard.error, sizeof(heard.error), "a form of jq that is not known here");
 	if (done)
 		answer_all(jq, count, jv_parse(roots), ops);
 	else if (count == 1)

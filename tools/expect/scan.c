@@ -45,6 +45,7 @@ struct scanner {
 	char *out;
 	size_t length, room;
 	bool no_memory, broken;
+	bool has_def; /* a name may no longer be jq's own */
 	struct group groups[DEPTH_MAX];
 	uint32_t depth;
 	/* The term that has just ended, if one has: a postfix may follow. */
@@ -144,13 +145,14 @@ static struct value field_of(struct scanner *s, const struct value *of, const ch
 	struct value value = {.literal = of->literal};
 	char key[EXPECT_PATH_MAX];
 
-	if ((!of->json || (of->literal && of->path[0] == '\0')) && length == 5 &&
-	    strncmp(name, "flows", 5) == 0)
-		s->scan->names_flows = true;
 	if (!json_is_object(of->json) || length >= sizeof(key))
 		return unknown;
 	memcpy(key, name, length);
 	key[length] = '\0';
+	if (of->literal && of->path[0] == '\0') {
+		s->scan->names_flows = s->scan->names_flows || strcmp(key, "flows") == 0;
+		s->scan->names_programs = s->scan->names_programs || strcmp(key, "programs") == 0;
+	}
 	if (snprintf(value.path, sizeof(value.path), format, of->path, (int)length, name) >=
 	    (int)sizeof(value.path))
 		value.literal = false;
@@ -239,9 +241,9 @@ static struct value input_of_round(struct scanner *s)
 		group->binding = false;
 		return unknown;
 	}
-	if (!s->after_name || strcmp(s->name, "select") == 0)
+	if (!s->after_name || (strcmp(s->name, "select") == 0 && !s->has_def))
 		return group->input;
-	if (strcmp(s->name, "map") == 0)
+	if (strcmp(s->name, "map") == 0 && !s->has_def)
 		return first_of(&group->input);
 	return unknown;
 }
@@ -363,6 +365,7 @@ static bool keyword(struct scanner *s, const char *word)
 		if (close_group(s, GROUP_IF))
 			s->after_end = true;
 	} else if (strcmp(word, "def") == 0) {
+		s->has_def = true;
 		open_group(s, GROUP_DEF, unknown);
 	} else if (strcmp(word, "as") == 0 || strcmp(word, "label") == 0) {
 		group->binding = true;
@@ -382,25 +385,12 @@ static bool keyword(struct scanner *s, const char *word)
 
 static const char *word(struct scanner *s, const char *at)
 {
-	static const char *const forbidden[] = {"now",
-						"env",
-						"input",
-						"inputs",
-						"debug",
-						"stderr",
-						"input_filename",
-						"input_line_number",
-						"halt",
-						"halt_error",
-						"import",
-						"include",
-						"modulemeta",
-						"localtime",
-						"strflocaltime",
-						"get_search_list",
-						"_field",
-						"_missing",
-						NULL};
+	static const char *const forbidden[] = {
+		"now",	      "env",	    "input",	      "inputs",
+		"debug",      "stderr",	    "input_filename", "input_line_number",
+		"halt",	      "halt_error", "import",	      "include",
+		"modulemeta", "localtime",  "strflocaltime",  "get_search_list",
+		"_field",     "_missing",   "_value",	      NULL};
 	const char *end = word_end(at), *next = blank_end(end);
 	const size_t length = (size_t)(end - at);
 	const bool is_key = group_of(s)->kind == GROUP_CURLY && group_of(s)->alone && *next == ':';
@@ -460,6 +450,13 @@ static const char *scan_number(struct scanner *s, const char *at)
 	return end;
 }
 
+/* Behind a term that may be null. */
+static void scan_put_value(struct scanner *s)
+{
+	scan_insert(s, s->term_at, '(');
+	scan_put_text(s, "|_value(\"\"))");
+}
+
 /* ["name"] is .name, and [5] is that part; of any other index the first part stands for all. */
 static const char *square(struct scanner *s, const char *at)
 {
@@ -473,6 +470,7 @@ static const char *square(struct scanner *s, const char *at)
 	if (s->has_term && digits > 0 && digits < 10 && inside[digits] == ']') {
 		s->term = element_of(s, &s->term, strtoul(inside, NULL, 10));
 		scan_put(s, at, (size_t)(inside + digits + 1 - at));
+		scan_put_value(s);
 		return inside + digits + 1;
 	}
 	open_group(s, GROUP_SQUARE, group_of(s)->input);
@@ -484,10 +482,13 @@ static void close_square(struct scanner *s)
 {
 	const struct group closed = *group_of(s);
 
+	scan_put(s, "]", 1);
 	if (!close_group(s, GROUP_SQUARE))
 		return;
 	s->has_term = true;
 	s->term = closed.is_index ? first_of(&closed.term) : unknown;
+	if (closed.is_index)
+		scan_put_value(s);
 }
 
 static void close_unknown(struct scanner *s, enum group_kind kind)
@@ -564,7 +565,7 @@ static const char *punctuation(struct scanner *s, const char *at)
 		break;
 	case ']':
 		close_square(s);
-		break;
+		return at + 1;
 	case '}':
 		close_unknown(s, GROUP_CURLY);
 		break;

@@ -20,15 +20,17 @@ struct expect_path { /* from the root to a value that is neither object nor arra
 
 struct expect_scan {
 	/* The expression again, each access to a field turned into a call: .a.b is
-	 * (_field("a")|_field("b")). For free(). */
+	 * (_field("a")|_field("b")), and what [] brings goes through another: .a[0] is
+	 * (_field("a")[0]|_value("")). For free(). */
 	char *program;
 	char missing[EXPECT_PATH_MAX]; /* the first path from the root that is not there; "": none
 					*/
 	char word[EXPECT_PATH_MAX];    /* the first word that is not allowed; "": none */
 	struct expect_path paths[EXPECT_PATHS_MAX];
 	size_t path_count; /* the first of them */
-	bool names_flows;  /* .flows of the root, or of what nothing is known of */
-	bool is_closed;	   /* every bracket and string: may stand in brackets itself */
+	/* .flows and .programs of the root, and of nothing that might be something else. */
+	bool names_flows, names_programs;
+	bool is_closed; /* every bracket and string: may stand in brackets itself */
 };
 
 /* What looks at anything but the result (the clock, the environment, further input) is not allowed.

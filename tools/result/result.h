@@ -78,7 +78,8 @@ struct result_program {
 struct result_expect {
 	const char *text;
 	bool held;
-	bool is_remarked; /* @found says that flows are unfinished, or that nothing was sent */
+	bool is_remarked; /* @found says that flows or ranks have not ended well, or of nothing sent
+			   */
 	char *found;
 };
 
