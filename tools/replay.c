@@ -93,14 +93,19 @@ static int replay_open_folder(struct replay *replay, bool quiet)
 	struct command_options options = {.quiet = quiet};
 	char path[PATH_MAX] = "";
 	json_t *json = NULL;
-	int ret;
+	FILE *file = NULL;
+	int ret = COMMAND_DONE;
 
 	if (snprintf(path, sizeof(path), "%s/run.json", replay->name) < (int)sizeof(path))
-		json = json_load_file(path, 0, NULL);
+		ret = back_open(path, &file);
+	if (ret)
+		return ret;
+	if (!file)
+		return bad_folder(replay->name, "no run.json in it");
+	json = json_loadf(file, 0, NULL);
+	fclose(file);
 	if (!json)
-		return bad_folder(replay->name, access(path, F_OK) == 0
-							? "a run.json that is no JSON"
-							: "no run.json in it");
+		return bad_folder(replay->name, "a run.json that is no JSON");
 	ret = read_origin(replay, path, json, &options.overrides);
 	ret = ret ? ret : back_result(replay->name, &replay->before);
 	ret = ret ? ret : command_read(replay->path, &options, &replay->scenario);

@@ -258,6 +258,16 @@ static int open_log(struct run *run)
 	return COMMAND_BROKEN;
 }
 
+/* Of a run that was ended where it was asked to: nobody knows what would have come. */
+static int not_judged(const struct run *run)
+{
+	if (!watch_has_stopped(&run->watch) ||
+	    (run->scenario.expect_count == 0 && !run->options->junit))
+		return COMMAND_DONE;
+	command_say("the run ended at the breakpoint: nothing that was expected is judged");
+	return COMMAND_FAILED;
+}
+
 static int build_and_run(struct run *run)
 {
 	const struct scenario_options options = {.thread_count = run->options->thread_count,
@@ -312,7 +322,8 @@ static int build_and_run(struct run *run)
 		return COMMAND_BROKEN;
 	if (progress_signal())
 		return COMMAND_SIGNAL + progress_signal();
-	return results ? results : watched;
+	results = results ? results : watched;
+	return results ? results : not_judged(run);
 }
 
 static void tools_run_fini(struct run *run)

@@ -124,3 +124,29 @@ plain out check "$evil.yaml"
 sed "s,run: ring,run: \"./\\\\e[31m\"," small.yaml >program.yaml
 expect 2 check program.yaml
 ! LC_ALL=C grep -q "$(printf '\033')" err || fail "a program's path: a control character"
+
+# What is no regular file is refused, and not waited for.
+not_waited() { # FILE ARG...
+	file=$1
+	shift
+	rm -rf odd
+	cp -r run odd
+	rm "odd/$file"
+	mkfifo "odd/$file"
+	status=0
+	timeout 60 "$verbena" "$@" >out 2>err || status=$?
+	[ $status = 2 ] || fail "$*: exit $status with a FIFO as $file"
+	[ "$(cat err)" = "odd/$file:1: file: found a FIFO, expected a regular file" ] || fail "$*: $file: another line"
+}
+for file in run.json result.json; do
+	not_waited "$file" explain odd --why pfc
+	not_waited "$file" report odd
+	not_waited "$file" diff run odd
+	not_waited "$file" diff odd run
+done
+not_waited flows.csv explain odd --why slow
+not_waited counters.json stat odd
+rm odd/counters.json
+mkdir odd/counters.json
+expect 2 stat odd
+[ "$(cat err)" = "odd/counters.json:1: file: found a folder, expected a regular file" ] || fail "stat: a folder: another line"

@@ -86,6 +86,26 @@ grep -q 'tests="2" failures="0" errors="2"' partial.xml || fail "a partial run i
 expect 3 run base.yaml --json --pcap /dev/full --junit partial.xml
 grep -q 'tests="1" failures="0" errors="1"' partial.xml || fail "a partial run leaves no trace"
 
+# Nor can anybody of one that ends where it was asked to: the exit status and the file say the same.
+for options in "held.yaml" "base.yaml --junit broken.xml" "held.yaml --junit broken.xml"; do
+	# shellcheck disable=SC2086
+	expect 1 run $options --json --break-on 'flow 1 ends'
+	grep -qx 'verbena: the run ended at the breakpoint: nothing that was expected is judged' err || fail "$options: no line"
+	holds out 'r["partial"] and not any(e["held"] for e in r["expect"])'
+done
+grep -q 'tests="2" failures="0" errors="2"' broken.xml || fail "a run that was ended is no error"
+expect 0 run base.yaml --json --break-on 'flow 1 ends'
+
+# A FIFO is refused before the run: it is not waited for who reads it.
+mkfifo junit.fifo
+status=0
+timeout 60 "$verbena" run held.yaml --json --junit junit.fifo >out 2>err || status=$?
+[ $status = 2 ] && [ ! -s out ] || fail "a FIFO for JUnit: exit $status"
+[ "$(cat err)" = 'verbena: --junit: found the FIFO junit.fifo, expected a file' ] || fail "a FIFO for JUnit: another line"
+[ -p junit.fifo ] || fail "the FIFO is gone"
+expect 0 run held.yaml --quiet --out held --junit /dev/stdout
+grep -q '^<testsuites ' out || fail "no JUnit on stdout"
+
 # A program that fails is a failure there, too.
 cat >program.yaml <<'END'
 version: 1

@@ -121,3 +121,52 @@ printf 'scenario: plans/lossy.yaml\nset:\n  nic.cc: [none]\n  switch.buffer: [1M
 expect 2 sweep bad.yaml --out refused
 [ "$(wc -l <err)" = 1 ] && grep -q '^bad.yaml:4: switch\.buffer: found "1Mb", ' err || fail "a value that is none"
 expect 2 sweep missing.yaml
+
+# What is there already and is no result of that run is refused before anything runs, with the file and the
+# key; a FIFO is not waited for.
+printf 'scenario: plans/lossy.yaml\nseeds: 2\nshow: [.drops.buffer]\n' >plan.yaml
+expect 0 sweep plan.yaml --out kept --quiet
+cp -r kept/runs runs
+one=$(grep -l '"seed": 1,' kept/runs/*.json)
+other=$(grep -l '"seed": 2,' kept/runs/*.json)
+odd() { # LINE: what is in $one is refused so
+	rm -f kept/sweep.csv
+	expect 2 sweep plan.yaml --out kept --quiet
+	[ "$(cat err)" = "$one:1: $1" ] || fail "another line than $1"
+	[ ! -s out ] && [ ! -e kept/sweep.csv ] || fail "$1: written all the same"
+}
+odd_value() { # KEY VALUE EXPECTED
+	sed "s/\(\"$1\":\) [^,[]*/\1 $2/" "runs/${one##*/}" >"$one"
+	odd "$3"
+}
+echo '{}' >"$one"
+odd 'schema: found nothing, expected 1 or 2'
+echo '{"expect":3}' >"$one"
+odd 'schema: found nothing, expected 1 or 2'
+echo '{"schema":1,"expect":[]}' >"$one"
+odd 'seed: found nothing, expected a number from 0 to 2^63 - 1'
+echo '[]' >"$one"
+odd 'schema: found nothing, expected 1 or 2'
+cp "$other" "$one"
+odd 'seed: found 2, expected that of the run'
+odd_value schema 1 'schema: found 1, expected 2'
+odd_value version '"0"' 'version: found "0", expected that of this command'
+odd_value digest '"0123"' 'digest: found "0123", expected 16 hexadecimal digits'
+odd_value buffer '[]' '.drops.buffer: found [], expected a value'
+odd_value expect '3, "x": ' 'expect: found 3, expected the expectations of the scenario'
+sed 's/"expect": \[\]/"expect": [{"held": true}]/' "runs/${one##*/}" >"$one"
+odd 'expect: found [{"held": true}], expected the expectations of the scenario'
+rm "$one"
+mkfifo "$one"
+timeout 60 "$verbena" sweep plan.yaml --out kept --quiet >out 2>err && fail "a FIFO is taken" || [ $? = 2 ] || fail "a FIFO: not refused"
+[ "$(cat err)" = "$one:1: file: found a FIFO, expected a regular file" ] || fail "a FIFO: another line"
+rm "$one"
+mkdir "$one"
+odd 'file: found a folder, expected a regular file'
+rmdir "$one"
+echo '{' >"$one"
+expect 2 sweep plan.yaml --out kept --quiet
+grep -q "^$one:[12]: result: found .*, expected the result of a run$" err || fail "no JSON: another line"
+cp runs/* kept/runs
+expect 0 sweep plan.yaml --out kept --quiet
+[ "$(cat out)" = '2 runs, 2 of them from before: kept/sweep.csv' ] || fail "made again"

@@ -6,12 +6,61 @@
 #include "util/quantity.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SCHEMA_MAX = 2 };
+
+static int refuse_file(const char *path, const char *found)
+{
+	command_line(stderr, "%s:1: file: found %s, expected a regular file", path, found);
+	return COMMAND_BAD;
+}
+
+int back_open(const char *path, FILE **ret_file)
+{
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat stat_of;
+	int ret = COMMAND_DONE;
+
+	*ret_file = NULL;
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? COMMAND_DONE
+							   : refuse_file(path, strerror(errno));
+	if (fstat(fd, &stat_of) != 0)
+		ret = refuse_file(path, strerror(errno));
+	else if (!S_ISREG(stat_of.st_mode))
+		ret = refuse_file(path, S_ISFIFO(stat_of.st_mode)  ? "a FIFO"
+					: S_ISDIR(stat_of.st_mode) ? "a folder"
+								   : "a device");
+	else if (!(*ret_file = fdopen(fd, "r")))
+		ret = refuse_file(path, strerror(errno));
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+int back_load(const char *path, const char *key, const char *expected, json_t **ret_json)
+{
+	json_error_t error;
+	FILE *file;
+	int ret = back_open(path, &file);
+
+	*ret_json = NULL;
+	if (!file)
+		return ret;
+	*ret_json = json_loadf(file, 0, &error);
+	fclose(file);
+	if (*ret_json)
+		return COMMAND_DONE;
+	command_line(stderr, "%s:%d: %s: found %s, expected %s", path,
+		     error.line > 0 ? error.line : 1, key, error.text, expected);
+	return COMMAND_BAD;
+}
 
 int back_refuse(const char *path, const char *key, const json_t *found, const char *expected)
 {
@@ -58,7 +107,7 @@ static int check_programs(const char *path, const json_t *programs, bool *ret_fi
 	return COMMAND_DONE;
 }
 
-static int check_result(const char *path, const json_t *json, struct back_run *ret_run)
+int back_check_result(const char *path, const json_t *json, struct back_run *ret_run)
 {
 	const json_t *schema = json_object_get(json, "schema");
 	const json_t *seed = json_object_get(json, "seed");
@@ -89,21 +138,15 @@ static int check_result(const char *path, const json_t *json, struct back_run *r
 int back_result(const char *run, struct back_run *ret_run)
 {
 	char path[PATH_MAX];
-	json_error_t error;
 	json_t *json;
 	int ret;
 
 	*ret_run = (struct back_run){.digest = ""};
-	if (snprintf(path, sizeof(path), "%s/result.json", run) >= (int)sizeof(path) ||
-	    access(path, F_OK) != 0)
+	if (snprintf(path, sizeof(path), "%s/result.json", run) >= (int)sizeof(path))
 		return COMMAND_DONE;
-	json = json_load_file(path, 0, &error);
-	if (!json) {
-		command_line(stderr, "%s:%d: result: found %s, expected the result of a run", path,
-			     error.line > 0 ? error.line : 1, error.text);
-		return COMMAND_BAD;
-	}
-	ret = check_result(path, json, ret_run);
+	ret = back_load(path, "result", "the result of a run", &json);
+	if (json)
+		ret = back_check_result(path, json, ret_run);
 	json_decref(json);
 	return ret;
 }
@@ -183,7 +226,7 @@ int back_slowest(const char *run, int64_t *ret_flow)
 
 	*ret_flow = -1;
 	if (snprintf(path, sizeof(path), "%s/flows.csv", run) < (int)sizeof(path))
-		file = fopen(path, "re");
+		ret = back_open(path, &file);
 	if (file) {
 		ret = read_rows(path, file, ret_flow);
 		fclose(file);

@@ -8,6 +8,13 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* Opens @path to be read; NULL: there is none. What is no regular file is refused, and a FIFO not
+ * waited for. COMMAND_DONE or COMMAND_BAD. */
+int back_open(const char *path, FILE **ret_file);
+/* The same, and reads it: what is no JSON is refused as @key, where @expected was expected. */
+int back_load(const char *path, const char *key, const char *expected, json_t **ret_json);
 
 /* @found NULL: nothing. JSON does not tell where a value stood: its line is 1. */
 int back_refuse(const char *path, const char *key, const json_t *found, const char *expected);
@@ -26,6 +33,8 @@ struct back_run {
 	bool fixed_programs; /* the memory of its programs lay where it does in every run */
 };
 
+/* Whether @json, read from @path, is a result.json of ours. COMMAND_DONE or COMMAND_BAD. */
+int back_check_result(const char *path, const json_t *json, struct back_run *ret_run);
 /* Of the folder @run: whether its result.json is one of ours, if there is one. COMMAND_DONE or
  * COMMAND_BAD. */
 int back_result(const char *run, struct back_run *ret_run);

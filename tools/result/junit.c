@@ -161,8 +161,8 @@ static void put_document(const struct result *result, FILE *file)
 
 /* ---- the file ---- */
 
-/* What is no file of the folder that it seems to lie in, such as /dev/stdout, a FIFO or a link, is
- * written as it stands. */
+/* What is no file of the folder that it seems to lie in, such as /dev/stdout or a link, is written
+ * as it stands. */
 static bool is_special(const char *path)
 {
 	struct stat stat_of;
@@ -174,6 +174,14 @@ static bool is_special(const char *path)
 static bool is_stream(const char *path)
 {
 	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* Which somebody would have to read for it to be opened. */
+static bool is_fifo(const char *path)
+{
+	struct stat stat_of;
+
+	return stat(path, &stat_of) == 0 && S_ISFIFO(stat_of.st_mode) && !is_stream(path);
 }
 
 static int junit_refuse(const char *path, int error)
@@ -234,6 +242,10 @@ int junit_try(const char *path)
 
 	if (!is_special(path))
 		return write_part(path, NULL);
+	if (is_fifo(path)) {
+		command_say("--junit: found the FIFO %s, expected a file", path);
+		return COMMAND_BAD;
+	}
 	if (stat(path, &stat_of) == 0 && S_ISDIR(stat_of.st_mode))
 		return junit_refuse(path, EISDIR);
 	return access(path, W_OK) == 0 ? COMMAND_DONE : junit_refuse(path, errno);
@@ -242,14 +254,22 @@ int junit_try(const char *path)
 int junit_write(const char *path, const struct result *result)
 {
 	FILE *file;
-	int error = 0;
+	int error = 0, fd;
 
 	if (!is_special(path))
 		return write_part(path, result);
 	fflush(stdout); /* which it may be */
-	file = fopen(path, is_stream(path) ? "ae" : "we");
-	if (!file)
-		return junit_refuse(path, errno);
+	/* A pipe that nobody reads any more is no reason to wait. */
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | (is_stream(path) ? O_APPEND : O_TRUNC));
+	file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!file || fcntl(fd, F_SETFL, is_stream(path) ? O_APPEND : 0) != 0) {
+		error = errno;
+		if (file)
+			fclose(file);
+		else if (fd >= 0)
+			close(fd);
+		return junit_refuse(path, error);
+	}
 	errno = 0;
 	put_document(result, file);
 	if (ferror(file) || fflush(file) != 0)

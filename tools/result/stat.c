@@ -52,19 +52,19 @@ static bool check_all(const char *path, json_t *array)
 
 static json_t *stat_load(const char *run)
 {
+	static const char expected[] = "the counters of a run";
 	char path[PATH_MAX];
-	json_error_t error;
 	json_t *array;
 
 	if (snprintf(path, sizeof(path), "%s/counters.json", run) >= (int)sizeof(path)) {
 		command_say("%s: %s", run, strerror(ENAMETOOLONG));
 		return NULL;
 	}
-	array = json_load_file(path, 0, &error);
+	if (back_load(path, "counters", expected, &array) != COMMAND_DONE)
+		return NULL;
 	if (!json_is_array(array)) {
-		command_line(stderr, "%s:%d: counters: found %s, expected the counters of a run",
-			     path, !array && error.line > 0 ? error.line : 1,
-			     array ? "another JSON value" : error.text);
+		command_line(stderr, "%s:1: counters: found %s, expected %s", path,
+			     array ? "another JSON value" : "no such file", expected);
 		json_decref(array);
 		return NULL;
 	}

@@ -4,6 +4,7 @@
 #include "tools/command.h"
 #include "tools/expect/expect.h"
 #include "tools/incident.h"
+#include "tools/result/back.h"
 #include "tools/result/folder.h"
 #include "tools/result/output.h"
 #include "util/alloc.h"
@@ -144,9 +145,9 @@ static int check_point(struct sweep *sweep, uint64_t point)
 	ret = sweep_read_scenario(sweep, &options, &scenario);
 	if (!ret) {
 		for (uint32_t i = 0; i < plan->seed_count; i++)
-			sweep->runs[point * plan->seed_count + i] =
-				(struct sweep_run){point, plan->seeds[i],
-						   sweep_key_of(&scenario, plan->seeds[i]), NULL};
+			sweep->runs[point * plan->seed_count + i] = (struct sweep_run){
+				point, plan->seeds[i], sweep_key_of(&scenario, plan->seeds[i]),
+				scenario.expect_count, NULL};
 		ret = expect_check(&scenario);
 		if (!ret && point == 0)
 			ret = check_shows(sweep, &scenario);
@@ -165,17 +166,81 @@ static void sweep_path_of(const struct sweep *sweep, const struct sweep_run *run
 		 run->key, ending);
 }
 
-static json_t *sweep_load(const struct sweep *sweep, const struct sweep_run *run)
+static int check_held(const char *path, const json_t *json, const struct sweep_run *run)
+{
+	const json_t *expects = json_object_get(json, "expect"), *expect;
+	size_t i;
+
+	if (!json_is_array(expects) || json_array_size(expects) != run->expect_count)
+		return back_refuse(path, "expect", expects, "the expectations of the scenario");
+	json_array_foreach(expects, i, expect)
+	{
+		const json_t *held = json_object_get(expect, "held");
+
+		if (!json_is_boolean(held))
+			return back_refuse(path, "held", held, "true or false");
+	}
+	return COMMAND_DONE;
+}
+
+/* All that is read of it: that it is the result of this run, its values, and what it says of what
+ * was expected. */
+static int check_run(const struct sweep *sweep, const char *path, const json_t *json,
+		     const struct sweep_run *run)
+{
+	const json_t *schema = json_object_get(json, "schema"), *seed;
+	struct back_run back;
+	int ret = back_check_result(path, json, &back);
+
+	if (ret)
+		return ret;
+	if (json_integer_value(schema) != 2)
+		return back_refuse(path, "schema", schema, "2");
+	if (!back.same_version)
+		return back_refuse(path, "version", json_object_get(json, "version"),
+				   "that of this command");
+	seed = json_object_get(json, "seed");
+	if ((uint64_t)json_integer_value(seed) != run->seed)
+		return back_refuse(path, "seed", seed, "that of the run");
+	for (uint32_t i = 0; i < sweep->plan.show_count; i++) {
+		const json_t *value = sweep_find(json, sweep->plan.shows[i]);
+
+		if (!value || json_is_object(value) || json_is_array(value))
+			return back_refuse(path, sweep->plan.shows[i], value, "a value");
+	}
+	return check_held(path, json, run);
+}
+
+/* run->result: NULL where there is none, or one that ended early. What is there and is none is
+ * nobody's to replace: COMMAND_BAD. */
+static int sweep_load(const struct sweep *sweep, struct sweep_run *run)
 {
 	char path[PATH_MAX + 64];
 	json_t *json;
+	int ret;
 
 	sweep_path_of(sweep, run, "", path);
-	json = json_load_file(path, 0, NULL);
-	if (json_is_object(json) && !json_is_true(json_object_get(json, "partial")))
-		return json;
+	ret = back_load(path, "result", "the result of a run", &json);
+	if (json && !json_is_true(json_object_get(json, "partial"))) {
+		ret = check_run(sweep, path, json, run);
+		if (!ret)
+			run->result = json_incref(json);
+	}
 	json_decref(json);
-	return NULL;
+	return ret;
+}
+
+/* What is there already, before anything runs. */
+static int load_all(struct sweep *sweep)
+{
+	int ret = COMMAND_DONE;
+
+	for (uint64_t i = 0; i < sweep->run_count; i++) {
+		const int one = sweep_load(sweep, &sweep->runs[i]);
+
+		ret = ret ? ret : one;
+	}
+	return ret;
 }
 
 /* In the child. */
@@ -212,9 +277,7 @@ static void sweep_take(struct sweep *sweep, struct sweep_run *run, int status)
 
 	sweep_path_of(sweep, run, ".part", part);
 	sweep_path_of(sweep, run, "", path);
-	if (is_good && rename(part, path) == 0)
-		run->result = sweep_load(sweep, run);
-	if (!run->result) {
+	if (!is_good || rename(part, path) != 0 || sweep_load(sweep, run) || !run->result) {
 		unlink(part);
 		sweep->failed++;
 		command_say("the run with seed %" PRIu64 " of point %" PRIu64 " could not be made",
@@ -269,8 +332,8 @@ static int run_all(struct sweep *sweep)
 	for (uint64_t i = 0; i < sweep->run_count && !ret; i++) {
 		struct sweep_run *run = &sweep->runs[i];
 
-		run->result = sweep_load(sweep, run);
-		if (run->result) {
+		/* Two points may be one run. */
+		if (run->result || (sweep_load(sweep, run) == COMMAND_DONE && run->result)) {
 			sweep->had++;
 			sweep->done++;
 			continue;
@@ -386,7 +449,8 @@ static int open_sweep(struct sweep *sweep)
 		*strrchr(name, '.') = '\0';
 	ret = folder_open(&sweep->folder, sweep->options->out, name);
 	snprintf(below, sizeof(below), "%s/runs", sweep->folder.path);
-	return ret ? ret : folder_open(&sweep->runs_folder, below, "");
+	ret = ret ? ret : folder_open(&sweep->runs_folder, below, "");
+	return ret ? ret : load_all(sweep);
 }
 
 static int sweep_run(const struct command_options *options)

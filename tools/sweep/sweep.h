@@ -42,8 +42,9 @@ struct sweep_plan {
 struct sweep_run {
 	uint64_t point;
 	uint64_t seed;
-	uint64_t key;	/* of all that decides the result */
-	json_t *result; /* NULL: there is none */
+	uint64_t key;	       /* of all that decides the result */
+	uint32_t expect_count; /* of its scenario */
+	json_t *result;	       /* NULL: there is none */
 };
 
 /* -EINVAL: @errors says why; -ENOMEM. @ret_plan can be freed in any case. */
