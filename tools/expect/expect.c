@@ -374,7 +374,10 @@ static bool has_null_path(const struct expect_scan *scan)
 	return false;
 }
 
-static int describe(const struct expect_scan *scan, const struct expect_answer *answer, FILE *file)
+/* @null_path: of a value over nothing; which of them an expression came to without naming it is not
+ * known. */
+static int describe(const struct expect_scan *scan, const struct expect_answer *answer,
+		    const char *null_path, FILE *file)
 {
 	struct bad_text found;
 	const char *expected;
@@ -389,7 +392,7 @@ static int describe(const struct expect_scan *scan, const struct expect_answer *
 		if (answer->text[0])
 			fprintf(file, "a .%s over nothing was asked for", answer->text);
 		else
-			fputs("values over nothing decide it", file);
+			fprintf(file, "values over nothing, such as %s, decide it", null_path);
 		fputs(scan->path_count ? "; " : "", file);
 	} else if (scan->path_count == 0) {
 		fputs(answer->kind == EXPECT_TRUE ? "true" : "false", file);
@@ -401,7 +404,35 @@ static int describe(const struct expect_scan *scan, const struct expect_answer *
 struct remark {
 	struct bad_text text; /* empty: it is worth something */
 	bool of_flows, of_programs;
+	char null_path[EXPECT_PATH_MAX]; /* the first value over nothing; "": none */
 };
+
+/* Appends to @path, which has EXPECT_PATH_MAX bytes, where below @json the first null is. False:
+ * there is none. */
+static bool find_null(json_t *json, char *path)
+{
+	const size_t length = strlen(path);
+	const char *key;
+	json_t *part;
+	size_t i;
+
+	if (json_is_null(json))
+		return true;
+	json_object_foreach(json, key, part)
+	{
+		snprintf(path + length, EXPECT_PATH_MAX - length, ".%s", key);
+		if (find_null(part, path))
+			return true;
+	}
+	json_array_foreach(json, i, part)
+	{
+		snprintf(path + length, EXPECT_PATH_MAX - length, "[%zu]", i);
+		if (find_null(part, path))
+			return true;
+	}
+	path[length] = '\0';
+	return false;
+}
 
 static struct remark remark_flows(const struct result *result)
 {
@@ -466,7 +497,7 @@ static int judge_one(struct result_expect *expect, const struct expect_scan *sca
 		return -ENOMEM;
 	expect->held = answer->kind == EXPECT_TRUE && has_thought;
 	expect->is_remarked = remark->text.text[0] != '\0';
-	ret = describe(scan, answer, file);
+	ret = describe(scan, answer, remark->null_path, file);
 	if (expect->is_remarked)
 		fprintf(file, "%s%s", has_thought ? "; " : ", but ", remark->text.text);
 	return fclose(file) != 0 || ret ? -ENOMEM : 0;
@@ -494,16 +525,17 @@ static const struct expect_answer *verdict_of(const struct expect_answer *answer
 	return &answers[0];
 }
 
-static int judge_all(struct result *result, const json_t *root, struct expect_question *questions)
+static int judge_all(struct result *result, json_t *root, struct expect_question *questions)
 {
 	const uint32_t count = result->scenario->expect_count;
-	const struct remark remark = find_remark(result);
+	struct remark remark = find_remark(result);
 	json_t *roots = json_array();
 	int ret = roots ? make_fillings(roots, root) : -ENOMEM;
 	const size_t root_count = json_array_size(roots);
 	struct expect_answer *answers = calloc(count * root_count + 1, sizeof(*answers));
 
 	ret = answers ? ret : -ENOMEM;
+	find_null(root, remark.null_path);
 	for (uint32_t i = 0; i < count && !ret; i++) {
 		questions[i].expression = result->scenario->expects[i].text;
 		ret = expect_scan(questions[i].expression, root, &questions[i].scan);
