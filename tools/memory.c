@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <wchar.h>
 
 /* Mappings whose place is the caller's choice. */
 #ifdef MAP_32BIT
@@ -355,6 +356,26 @@ static char *memory_getcwd(char *place, size_t bytes)
 	return place || !text ? text : adopt(text, bytes > 0 ? bytes : strlen(text) + 1);
 }
 
+static char *memory_canonicalize_file_name(const char *path)
+{
+	return memory_realpath(path, NULL);
+}
+
+static char *memory_get_current_dir_name(void)
+{
+	char *text = get_current_dir_name();
+
+	return text ? adopt(text, strlen(text) + 1) : NULL;
+}
+
+static wchar_t *memory_wcsdup(const wchar_t *text)
+{
+	const size_t bytes = (wcslen(text) + 1) * sizeof(*text);
+	wchar_t *copy = memory_malloc(bytes);
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
 /* ---- mappings ---- */
 
 /* Where something may be gone that adapters know: whole pages, of which the last may be named in
@@ -532,6 +553,9 @@ const struct memory_call memory_calls[] = {
 	CALL("__getdelim", memory_getdelim),
 	CALL("realpath", memory_realpath),
 	CALL("getcwd", memory_getcwd),
+	CALL("canonicalize_file_name", memory_canonicalize_file_name),
+	CALL("get_current_dir_name", memory_get_current_dir_name),
+	CALL("wcsdup", memory_wcsdup),
 	CALL("mmap", memory_mmap),
 	CALL("mmap64", memory_mmap),
 	CALL("munmap", memory_munmap),

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <wchar.h>
 
 enum { SLOTS = 32, ROUNDS = 40, PAGE = 1 << 16 };
 
@@ -67,6 +68,8 @@ static int add_heap(struct addresses *addresses)
 	add(addresses, calloc(3, 5));
 	add(addresses, posix_memalign(&aligned, 4096, 10000) == 0 ? aligned : NULL);
 	add(addresses, strdup("text"));
+	add(addresses, wcsdup(L"wide"));
+	add(addresses, canonicalize_file_name("/"));
 	add(addresses, asprintf(&text, "%d", 42) == 2 && strcmp(text, "42") == 0 ? text : NULL);
 	return 0;
 }
