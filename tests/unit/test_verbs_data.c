@@ -396,20 +396,29 @@ static void test_events_of_the_port_reach_every_context(void **state)
 	assert_int_equal(ibv_close_device(second), 0);
 }
 
-static struct ibv_qp *flush_into(struct ibv_cq *cq, uint32_t receives)
+/* A queue pair in INIT with receives posted. */
+static struct ibv_qp *receiver(struct ibv_cq *send_cq, struct ibv_cq *recv_cq, uint32_t receives)
 {
 	struct ibv_qp_init_attr init = qp_init(&a);
-	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
 	struct ibv_qp *own = a.qp, *qp;
 
-	init.recv_cq = cq;
+	init.send_cq = send_cq;
+	init.recv_cq = recv_cq;
 	a.qp = qp = ibv_create_qp(a.pd, &init);
 	assert_non_null(qp);
 	to_init(&a);
 	for (uint32_t i = 0; i < receives; i++)
 		assert_int_equal(post_recv(&a, i, 0, 8), 0);
-	assert_int_equal(ibv_modify_qp(qp, &err, IBV_QP_STATE), 0);
 	a.qp = own;
+	return qp;
+}
+
+static struct ibv_qp *flush_into(struct ibv_cq *cq, uint32_t receives)
+{
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+	struct ibv_qp *qp = receiver(a.cq, cq, receives);
+
+	assert_int_equal(ibv_modify_qp(qp, &err, IBV_QP_STATE), 0);
 	return qp;
 }
 
@@ -426,6 +435,47 @@ static void test_an_overrun_cq_is_an_event_of_its_own(void **state)
 	ibv_ack_async_event(&event);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	assert_int_equal(ibv_destroy_cq(cq), 0);
+}
+
+/* What the first CQ's loss flushes overruns the second, whose users have numbers on both sides of
+ * the one that uses both. */
+static void test_a_flush_that_overruns_another_cq(void **state)
+{
+	enum { USERS = 8, BOTH = 5, FLUSHED = USERS, COUNT };
+	struct ibv_cq *first = ibv_create_cq(a.context, 1, NULL, NULL, 0);
+	struct ibv_cq *second = ibv_create_cq(a.context, 1, NULL, NULL, 0);
+	uint32_t below = 0, fatal = 0, lost = 0;
+	struct ibv_async_event event;
+	struct ibv_qp *qp[COUNT];
+	struct ibv_wc wc;
+
+	(void)state;
+	for (int i = 0; i < USERS; i++)
+		qp[i] = i == BOTH ? receiver(first, second, 2) : receiver(a.cq, second, 0);
+	for (int i = 0; i < USERS; i++)
+		below += qp[i]->qp_num < qp[BOTH]->qp_num;
+	assert_in_range(below, 1, USERS - 2);
+	qp[FLUSHED] = flush_into(first, 2);
+	assert_int_equal(ibv_poll_cq(a.cq, 1, &wc), 0);
+	for (int i = 0; i < COUNT; i++) {
+		struct ibv_qp_init_attr init;
+		struct ibv_qp_attr attr;
+
+		assert_int_equal(ibv_query_qp(qp[i], &attr, IBV_QP_STATE, &init), 0);
+		assert_int_equal(attr.qp_state, IBV_QPS_ERR);
+	}
+	set_nonblocking(a.context->async_fd);
+	while (ibv_get_async_event(a.context, &event) == 0) {
+		lost += event.event_type == IBV_EVENT_CQ_ERR;
+		fatal += event.event_type == IBV_EVENT_QP_FATAL;
+		ibv_ack_async_event(&event);
+	}
+	assert_int_equal(lost, 2);
+	assert_int_equal(fatal, USERS);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(ibv_destroy_qp(qp[i]), 0);
+	assert_int_equal(ibv_destroy_cq(first), 0);
+	assert_int_equal(ibv_destroy_cq(second), 0);
 }
 
 /* A CQ in use is refused at once, whatever else its destruction would wait for. */
@@ -475,5 +525,6 @@ RUN(T(test_posts_that_are_refused), T(test_a_full_queue_refuses_and_says_which),
     T(test_a_destroyed_cq_takes_its_unread_events_along),
     T(test_destroy_cq_waits_for_acknowledgements), T(test_a_bad_key_is_an_event_of_the_responder),
     T(test_events_of_the_port_reach_every_context), T(test_an_overrun_cq_is_an_event_of_its_own),
+    T(test_a_flush_that_overruns_another_cq),
     T(test_a_used_cq_is_refused_before_its_events_are_acknowledged),
     T(test_a_list_is_not_read_before_its_length_is_known))

@@ -100,33 +100,34 @@ static bool uses_lost(const struct hca_qp *qp)
 	return qp->send_cq->lost || (hca_has_responder(qp) && qp->recv_cq->lost);
 }
 
-/* The first from @qpn on that has to fail: the order is that of numbers, whatever the map's is. */
-static struct hca_qp *next_user(const struct hca_device *dev, uint32_t qpn)
+/* The first that has to fail: the order is that of numbers, whatever the map's is. */
+static struct hca_qp *next_user(const struct hca_device *dev)
 {
 	struct hca_qp *first = NULL;
 
 	for (uint32_t i = 0; i <= dev->qps.mask; i++) {
 		struct hca_qp *qp = dev->qps.slots[i].object;
 
-		if (qp && qp->qpn >= qpn && uses_lost(qp) && qp->state != HCA_QPS_RESET &&
-		    qp->state != HCA_QPS_ERR && (!first || qp->qpn < first->qpn))
+		if (qp && uses_lost(qp) && qp->state != HCA_QPS_RESET && qp->state != HCA_QPS_ERR &&
+		    (!first || qp->qpn < first->qpn))
 			first = qp;
 	}
 	return first;
 }
 
+/* What is flushed may overflow another CQ, whose users have lower numbers, too. */
 void hca_cq_fail_users(struct hca_device *dev, ps_t now)
 {
 	struct hca_qp *qp;
 
-	hca_heap_remove(&dev->timers, &dev->cq_alarm);
-	hca_sched_heaps_changed(dev);
-	for (uint32_t qpn = 0; (qp = next_user(dev, qpn)); qpn = qp->qpn + 1) {
+	while ((qp = next_user(dev))) {
 		hca_qp_async(qp, HCA_EVENT_QP_FATAL, now);
 		hca_qp_fail(qp, now);
 	}
 	for (struct hca_list *n = dev->cq_list.next; n != &dev->cq_list; n = n->next)
 		container_of(n, struct hca_cq, node)->lost = false;
+	hca_heap_remove(&dev->timers, &dev->cq_alarm);
+	hca_sched_heaps_changed(dev);
 }
 
 /* A completion that the memory side has not shown yet is solicited: only here. */
