@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -336,6 +337,8 @@ static void *poll_always(void *arg)
 static void be_child(struct ibv_qp *qp, struct ibv_cq *cq)
 {
 	struct ibv_async_event event;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
 	struct ibv_wc wc;
 
 	alarm(20);
@@ -343,6 +346,12 @@ static void be_child(struct ibv_qp *qp, struct ibv_cq *cq)
 	HOLDS(post_receive(qp, 1) == EIO && errno == EIO);
 	errno = 0;
 	HOLDS(ibv_poll_cq(cq, 1, &wc) < 0 && errno == EIO);
+	HOLDS(ibv_req_notify_cq(cq, 0) == EIO);
+	HOLDS(ibv_query_port(t.context, 1, &port) == EIO);
+	HOLDS(ibv_query_gid(t.context, 1, 0, &gid) == -1 && errno == EIO);
+	HOLDS(!ibv_alloc_pd(t.context) && errno == EIO);
+	HOLDS(!ibv_reg_mr(t.pd, t.memory, sizeof(t.memory), 0) && errno == EIO);
+	HOLDS(!ibv_create_comp_channel(t.context) && errno == EIO);
 	HOLDS(!ibv_create_cq(t.context, 1, NULL, NULL, 0) && errno == EIO);
 	HOLDS(!ibv_open_device(t.context->device) && errno == EIO);
 	HOLDS(ibv_get_async_event(t.context, &event) == -1 && errno == EIO);
@@ -389,6 +398,172 @@ static void a_fork_leaves_both_sane(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void fork_often_and_abort(void)
+{
+	setenv("VERBENA_ABORT", "1", 1);
+	fork_often();
+}
+
+/* Which chooses how a failed CHECK ends, and nothing else. */
+static void a_fork_leaves_both_sane_with_verbena_abort(void **state)
+{
+	char said[1000];
+	int status;
+
+	(void)state;
+	status = in_process(fork_often_and_abort, said, sizeof(said));
+	assert_string_equal(said, "");
+	assert_int_equal(status, 0);
+}
+
+static void await_child(pid_t child)
+{
+	int status;
+
+	HOLDS(child > 0);
+	HOLDS(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static bool readable(int fd)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* The child has copies of the descriptors that the parent waits at, of @channel and of @cq's
+ * event that nobody has read. */
+static void ask_for_events(struct ibv_cq *cq, struct ibv_qp *qp)
+{
+	struct ibv_async_event event;
+	struct ibv_cq *got;
+	void *context;
+
+	(void)cq, (void)qp;
+	for (int again = 0; again < 2; again++) {
+		HOLDS(ibv_get_cq_event(channel, &got, &context) == -1 && errno == EIO);
+		HOLDS(ibv_get_async_event(t.context, &event) == -1 && errno == EIO);
+	}
+}
+
+static void destroy_all(struct ibv_cq *cq, struct ibv_qp *qp)
+{
+	HOLDS(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0);
+	HOLDS(ibv_destroy_comp_channel(channel) == 0);
+	HOLDS(ibv_dereg_mr(t.mr) == 0 && ibv_dealloc_pd(t.pd) == 0);
+	HOLDS(ibv_close_device(t.context) == 0);
+}
+
+static void fork_at_events(void)
+{
+	static void (*const children[])(struct ibv_cq *, struct ibv_qp *) = {ask_for_events,
+									     destroy_all};
+	struct ibv_cq *cq, *got;
+	struct ibv_qp *qp;
+	void *context;
+
+	nic_verbs_open(NULL);
+	channel = ibv_create_comp_channel(t.context);
+	cq = ibv_create_cq(t.context, 8, NULL, channel, 0);
+	qp = open_qp(cq);
+	/* The second child finds one that the parent has got and not acknowledged, too. */
+	for (uint8_t i = 0; i < 2; i++) {
+		pid_t child;
+
+		HOLDS(ibv_req_notify_cq(cq, 0) == 0);
+		write_to_self(qp, i + 1);
+		expect_write(cq, i + 1);
+		HOLDS(readable(channel->fd));
+		child = fork();
+		if (child == 0) {
+			alarm(20);
+			children[i](cq, qp);
+			_exit(0);
+		}
+		await_child(child);
+		HOLDS(readable(channel->fd));
+		HOLDS(ibv_get_cq_event(channel, &got, &context) == 0 && got == cq);
+		HOLDS(!readable(channel->fd));
+	}
+	ibv_ack_cq_events(cq, 2);
+	destroy_all(cq, qp);
+}
+
+static void a_child_takes_no_event_of_its_parent(void **state)
+{
+	char said[1000];
+	int status;
+
+	(void)state;
+	status = in_process(fork_at_events, said, sizeof(said));
+	assert_string_equal(said, "");
+	assert_int_equal(status, 0);
+}
+
+static const char *captured;
+
+/* Blocks of pcapng: type, length, content, length again. */
+static void count_blocks(uint32_t *ret_sections, uint32_t *ret_packets)
+{
+	enum { SECTION = 0x0a0d0d0a, ENHANCED_PACKET = 6 };
+	FILE *file = fopen(captured, "rb");
+	uint32_t head[2];
+
+	HOLDS(file);
+	*ret_sections = *ret_packets = 0;
+	while (fread(head, sizeof(head), 1, file) == 1) {
+		*ret_sections += head[0] == SECTION;
+		*ret_packets += head[0] == ENHANCED_PACKET;
+		HOLDS(head[1] >= sizeof(head));
+		HOLDS(fseek(file, (long)(head[1] - sizeof(head)), SEEK_CUR) == 0);
+	}
+	fclose(file);
+}
+
+/* Nothing moves from the close on, so that the file is what it will be. */
+static void fork_at_capture(void)
+{
+	uint32_t sections, packets, before;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	pid_t child;
+
+	setenv("VERBENA_PCAP", captured, 1);
+	nic_verbs_open(NULL);
+	cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
+	qp = open_qp(cq);
+	write_to_self(qp, 1);
+	expect_write(cq, 1);
+	HOLDS(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0);
+	nic_verbs_close(NULL);
+	count_blocks(&sections, &before);
+	HOLDS(sections == 1);
+	HOLDS(before >= 4); /* a request and an answer, out and in */
+	child = fork();
+	if (child == 0) {
+		fflush(NULL); /* as exit() does */
+		_exit(0);
+	}
+	await_child(child);
+	count_blocks(&sections, &packets);
+	HOLDS(sections == 1 && packets == before);
+}
+
+static void a_capture_is_there_at_once_and_only_once(void **state)
+{
+	char said[1000], name[] = "/tmp/verbena-XXXXXX";
+	int status, fd = mkstemp(name);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	captured = name;
+	status = in_process(fork_at_capture, said, sizeof(said));
+	unlink(name);
+	assert_string_equal(said, "");
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +573,9 @@ int main(void)
 		T(verbena_abort_wants_the_core_dump),
 		T(a_failed_check_of_the_thread_leaves_no_lock),
 		T(a_fork_leaves_both_sane),
+		T(a_fork_leaves_both_sane_with_verbena_abort),
+		T(a_child_takes_no_event_of_its_parent),
+		T(a_capture_is_there_at_once_and_only_once),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 

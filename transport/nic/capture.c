@@ -5,21 +5,39 @@
 #include "util/check.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { BLOCK_MAX = WIRE_FRAME_MAX + 256 };
 
 struct nic_capture {
-	FILE *file;
+	int fd; /* -1: the capture has ended */
 	uint8_t frame[WIRE_FRAME_MAX], block[BLOCK_MAX];
 };
 
+static void end(struct nic_capture *capture)
+{
+	if (capture->fd >= 0)
+		close(capture->fd);
+	capture->fd = -1;
+}
+
+/* Each block at once: what waited in a buffer would be lost where the program crashes, and written
+ * twice where it forks. */
 static void nic_capture_put(struct nic_capture *capture, size_t length)
 {
+	size_t done = 0;
+
 	CHECK(length > 0);
-	/* A full disk ends the capture, not the program. */
-	(void)!fwrite(capture->block, 1, length, capture->file);
+	while (capture->fd >= 0 && done < length) {
+		ssize_t got = write(capture->fd, capture->block + done, length - done);
+
+		if (got >= 0)
+			done += (size_t)got;
+		else if (errno != EINTR)
+			end(capture); /* a full disk, which is no end of the program */
+	}
 }
 
 int nic_capture_open(const char *file, const char *port, struct nic_capture **ret_capture)
@@ -29,8 +47,8 @@ int nic_capture_open(const char *file, const char *port, struct nic_capture **re
 
 	if (!capture)
 		return -ENOMEM;
-	capture->file = fopen(file, "wbe");
-	if (!capture->file) {
+	capture->fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (capture->fd < 0) {
 		ret = -errno;
 		free(capture);
 		return ret;
@@ -45,7 +63,7 @@ void nic_capture_close(struct nic_capture *capture)
 {
 	if (!capture)
 		return;
-	fclose(capture->file);
+	end(capture);
 	free(capture);
 }
 

@@ -250,7 +250,8 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 				      .device_name = "verbena0",
 				      .netdev = nic_netdev(w->nic),
 				      .guid = nic_guid(w->nic),
-				      .is_guarded = !params->aborts};
+				      .is_guarded = true,
+				      .aborts = params->aborts};
 	*ret_world = &w->world;
 	return 0;
 }

@@ -14,7 +14,7 @@ void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *ack
 
 		device->backend->charge_event(device->self);
 		pthread_mutex_lock(&device->lock);
-		done = (int32_t)(*acked - *got) >= 0;
+		done = device->is_child || (int32_t)(*acked - *got) >= 0;
 		pthread_mutex_unlock(&device->lock);
 		if (done)
 			return;

@@ -30,15 +30,24 @@ static void fail(const struct guard *guard, const struct util_trap *trap)
 	vrb_on_fatal(world);
 }
 
+/* As UTIL_TRAP_SET(): without a trap a failed CHECK ends the process, its stack as it is. */
+#define SET(guard, trap) ((trap)->cond = NULL, (guard)->world->aborts || UTIL_TRAP_SET(trap))
+
+static void guard_clear(const struct guard *guard, struct util_trap *trap)
+{
+	if (!guard->world->aborts)
+		util_trap_clear(trap);
+}
+
 /* Makes a call that returns an int; @failed instead where a CHECK in it fails. */
 #define CAUGHT(guard, call, failed)                                                                \
 	({                                                                                         \
 		struct util_trap trap_;                                                            \
 		int ret_;                                                                          \
                                                                                                    \
-		if (UTIL_TRAP_SET(&trap_)) {                                                       \
+		if (SET(guard, &trap_)) {                                                          \
 			ret_ = (guard)->inner->call;                                               \
-			util_trap_clear(&trap_);                                                   \
+			guard_clear(guard, &trap_);                                                \
 		} else {                                                                           \
 			fail(guard, &trap_);                                                       \
 			ret_ = (failed);                                                           \
@@ -67,9 +76,9 @@ static void fail(const struct guard *guard, const struct util_trap *trap)
 	const struct guard *const g = self;                                                        \
 	struct util_trap trap;                                                                     \
                                                                                                    \
-	if (UTIL_TRAP_SET(&trap)) {                                                                \
+	if (SET(g, &trap)) {                                                                       \
 		g->inner->call;                                                                    \
-		util_trap_clear(&trap);                                                            \
+		guard_clear(g, &trap);                                                             \
 	} else {                                                                                   \
 		fail(g, &trap);                                                                    \
 	}

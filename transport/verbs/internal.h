@@ -21,7 +21,11 @@ struct vrb_device {
 	 * held in a call of the backend but refill(). */
 	pthread_mutex_t lock;
 	struct vrb_device *next;  /* provider.c's */
+	struct vrb_world *world;  /* provider.c's */
 	struct vrb_table objects; /* CQs, QPs, and contexts by their channel */
+	/* A fork()'s copy. Descriptors are the parent's, too: what is read from them here is lost
+	 * there. Nobody acknowledges events of threads that have stayed with the parent. */
+	bool is_child;
 };
 
 /* What the program gets of it, in the program's memory, which may be gone before the device is. */
@@ -136,7 +140,7 @@ void vrb_context_put(struct ibv_context *context);
 int vrb_queue_init(struct vrb_device *device, struct vrb_queue *queue, enum vrb_channel_use use);
 void vrb_queue_fini(struct vrb_device *device, struct vrb_queue *queue);
 /* Waits for an event as the descriptor says and takes it; with the lock held on success, for the
- * caller to give back. -EAGAIN, -EINTR. */
+ * caller to give back. -EAGAIN, -EINTR, -EIO. */
 int vrb_queue_get(struct vrb_device *device, struct vrb_queue *queue,
 		  struct vrb_unread **ret_event);
 /* Both with the lock held. Puts @event at the end, or does nothing where it waits there already. */
@@ -154,7 +158,7 @@ void vrb_events_take(struct vrb_device *device);
 int vrb_note(struct vrb_device *device, uint64_t handle, void *object);
 void vrb_drop(struct vrb_device *device, uint64_t handle);
 
-/* Until *acked == *got; the one who acknowledges is another thread. */
+/* Until *acked == *got; the one who acknowledges is another thread. At once in a fork()'s child. */
 void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *acked,
 		   const uint32_t *got);
 

@@ -65,17 +65,24 @@ static void provider_before_fork(void)
 		pthread_mutex_lock(&device->lock);
 }
 
-static void after_fork(void)
+static void provider_after_fork(void)
 {
 	for (struct vrb_device *device = devices; device; device = device->next)
 		pthread_mutex_unlock(&device->lock);
 	pthread_mutex_unlock(&lock);
 }
 
-/* After the adapter's, which are taken inside the front's. */
+static void provider_after_fork_child(void)
+{
+	for (struct vrb_device *device = devices; device; device = device->next)
+		device->is_child = device->world->is_child;
+	provider_after_fork();
+}
+
+/* After the adapter's: its lock is taken inside the front's, and is_child is set by then. */
 static void mind_forks(void)
 {
-	pthread_atfork(provider_before_fork, after_fork, after_fork);
+	pthread_atfork(provider_before_fork, provider_after_fork, provider_after_fork_child);
 }
 
 /* The device of @world, made at the first call: programs compare these pointers. NULL: no memory.
@@ -91,6 +98,8 @@ static struct vrb_device *provider_device_of(struct vrb_world *world)
 	if (!device) {
 		world->device = device = create(world);
 		if (device) {
+			device->world = world;
+			device->is_child = world->is_child;
 			device->next = devices;
 			devices = device;
 		}

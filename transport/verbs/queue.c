@@ -86,7 +86,7 @@ static void write_wake(int fd)
 
 void vrb_queue_settle(struct vrb_device *device, struct vrb_queue *queue)
 {
-	if (queue->head || queue->fd < 0)
+	if (queue->head || queue->fd < 0 || device->is_child)
 		return;
 	read_wakes(queue->fd);
 	vrb_events_take(device);
@@ -110,6 +110,8 @@ static bool may_wait(const struct vrb_queue *queue)
 
 int vrb_queue_get(struct vrb_device *device, struct vrb_queue *queue, struct vrb_unread **ret_event)
 {
+	if (device->is_child)
+		return -EIO;
 	device->backend->charge_event(device->self);
 	for (;;) {
 		uint32_t seen;

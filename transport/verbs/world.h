@@ -69,7 +69,8 @@ struct vrb_world_ops {
 	int (*open)(struct vrb_world *world);
 	void (*close)(struct vrb_world *world);
 	/* Outside of calls. A CHECK failed in a call of this thread: gives back what that call
-	 * held; the adapter neither sends nor hears any more. Only where is_guarded. */
+	 * held; the adapter neither sends nor hears any more. Only where is_guarded and
+	 * not @aborts. */
 	void (*abandon)(struct vrb_world *world);
 };
 
@@ -83,8 +84,9 @@ struct vrb_world {
 	uint64_t guid;
 	/* A test's: each call goes to bytes and back (transport/verbs/bytes.c), to no effect. */
 	bool through_bytes;
-	/* A failed CHECK does not end the process (transport/verbs/guard.c). */
-	bool is_guarded;
+	/* The adapter can die before the process (transport/verbs/guard.c): in a fork()'s child,
+	 * and where a CHECK fails, unless that @aborts. */
+	bool is_guarded, aborts;
 	bool is_dead;		   /* an adapter of this process in which a CHECK failed */
 	bool is_child;		   /* a fork()'s copy of the parent's adapter; is_dead as well */
 	struct vrb_device *device; /* the front's; NULL at first */
