@@ -294,21 +294,22 @@ static int scenario_traffic_read_flows(struct scenario_block *b, const char *pat
 				       struct read_flow **ret_flows, uint64_t *ret_count)
 {
 	const struct yaml_node *node = scenario_node(b->map, KEY_TRAFFIC_FILE);
-	const struct bad_at at = {path, 1, &node->at};
+	struct read_flow_file file = {.at = {path, 1, &node->at},
+				      .priority_count = b->r->scenario->priority_count};
 	struct bad_list *errors = b->r->errors;
 	char *bytes = NULL;
-	size_t length;
-	int ret = read_file(path, &node->at, scenario_path(KEY_TRAFFIC_FILE), &bytes, &length,
+	int ret = read_file(path, &node->at, scenario_path(KEY_TRAFFIC_FILE), &bytes, &file.length,
 			    errors);
 
-	if (!ret && !yaml_text_is_good(bytes, length, &at, errors))
+	file.bytes = bytes;
+	if (!ret && !yaml_text_is_good(bytes, file.length, &file.at, errors))
 		ret = -EINVAL;
 	if (!ret) {
-		b->format = read_format(b->format, bytes, length, &at, errors);
+		b->format = read_format(b->format, bytes, file.length, &file.at, errors);
 		if (b->format == READ_FORMAT_HPCC)
-			ret = read_hpcc_flow(bytes, length, &at, ret_flows, ret_count, errors);
+			ret = read_hpcc_flow(&file, ret_flows, ret_count, errors);
 		else if (b->format == READ_FORMAT_HTSIM)
-			ret = read_htsim_flow(bytes, length, &at, ret_flows, ret_count, errors);
+			ret = read_htsim_flow(&file, ret_flows, ret_count, errors);
 	}
 	util_free(bytes);
 	return ret;

@@ -17,6 +17,14 @@ enum read_format {
 enum read_format read_format(enum read_format format, const char *bytes, size_t length,
 			     const struct bad_at *at, struct bad_list *errors);
 
+/* A file of flows as it is read. */
+struct read_flow_file {
+	const char *bytes;
+	size_t length;
+	struct bad_at at;	 /* its first line */
+	uint32_t priority_count; /* of the fabric: a flow's are smaller */
+};
+
 /* A flow as files have them. */
 struct read_flow {
 	uint32_t src, dst;

@@ -26,8 +26,8 @@ static bool hpcc_flow_check(bool good, const struct fields *line, uint32_t i, co
 	return good;
 }
 
-static bool read_flow(const struct fields *line, struct read_flow *ret_flow,
-		      struct bad_list *errors)
+static bool read_flow(const struct fields *line, uint32_t priority_count,
+		      struct read_flow *ret_flow, struct bad_list *errors)
 {
 	const struct field *f = line->field;
 	const uint32_t bytes_at = line->count - 2, start_at = line->count - 1;
@@ -44,8 +44,8 @@ static bool read_flow(const struct fields *line, struct read_flow *ret_flow,
 			       errors);
 	good &= hpcc_flow_check(is_number(&f[1], UINT32_MAX, &dst), line, 1, "dst", "a node",
 				errors);
-	good &= hpcc_flow_check(is_number(&f[2], 8, &priority), line, 2, "priority", "0 to 7",
-				errors);
+	good &= hpcc_flow_check(is_number(&f[2], priority_count, &priority), line, 2, "priority",
+				"0 to 7, or to 15 with priorities: 16", errors);
 	if (line->count == 6)
 		good &= hpcc_flow_check(is_number(&f[3], 65536, &port), line, 3, "port",
 					"0 to 65535", errors);
@@ -110,10 +110,10 @@ static struct read_flow *hpcc_flow_make_room(uint64_t count, size_t length)
 	return util_calloc((count < most ? count : most) + 1, sizeof(struct read_flow));
 }
 
-int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,
-		   struct read_flow **ret_flows, uint64_t *ret_count, struct bad_list *errors)
+int read_hpcc_flow(const struct read_flow_file *file, struct read_flow **ret_flows,
+		   uint64_t *ret_count, struct bad_list *errors)
 {
-	struct fields_reader reader = {bytes, bytes + length, *at};
+	struct fields_reader reader = {file->bytes, file->bytes + file->length, file->at};
 	struct bad_text found, expected;
 	struct read_flow *flows;
 	uint64_t count, done = 0;
@@ -122,7 +122,7 @@ int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,
 
 	if (!hpcc_flow_read_header(&reader, &count, errors))
 		return -EINVAL;
-	flows = hpcc_flow_make_room(count, length);
+	flows = hpcc_flow_make_room(count, file->length);
 	if (!flows)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < count; i++) {
@@ -134,7 +134,7 @@ int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,
 			good = false;
 			break;
 		}
-		if (read_flow(&line, &flows[done], errors))
+		if (read_flow(&line, file->priority_count, &flows[done], errors))
 			done++;
 		else
 			good = false;

@@ -8,8 +8,8 @@
  * is ignored, with one warning; less is bad input. Flows need not be in order. */
 #include "models/trace/format.h"
 
-/* @at: the file's first line. -EINVAL: in @errors; -ENOMEM. @ret_flows is for util_free(). */
-int read_hpcc_flow(const char *bytes, size_t length, const struct bad_at *at,
-		   struct read_flow **ret_flows, uint64_t *ret_count, struct bad_list *errors);
+/* -EINVAL: in @errors; -ENOMEM. @ret_flows is for util_free(). */
+int read_hpcc_flow(const struct read_flow_file *file, struct read_flow **ret_flows,
+		   uint64_t *ret_count, struct bad_list *errors);
 
 #endif

@@ -183,10 +183,11 @@ static int htsim_cm_read_line(struct reader *r, const struct fields *line)
 	return 0;
 }
 
-int read_htsim_flow(const char *bytes, size_t length, const struct bad_at *at,
-		    struct read_flow **ret_flows, uint64_t *ret_count, struct bad_list *errors)
+int read_htsim_flow(const struct read_flow_file *file, struct read_flow **ret_flows,
+		    uint64_t *ret_count, struct bad_list *errors)
 {
-	struct reader r = {.fields = {bytes, bytes + length, *at}, .errors = errors};
+	struct reader r = {.fields = {file->bytes, file->bytes + file->length, file->at},
+			   .errors = errors};
 	struct bad_text found, expected;
 	struct fields line;
 	int ret = 0;

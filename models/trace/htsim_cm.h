@@ -9,8 +9,8 @@
  * protocols and ignored, with one warning. Lines that begin with # are comments. */
 #include "models/trace/format.h"
 
-/* @at: the file's first line. -EINVAL: in @errors; -ENOMEM. @ret_flows is for util_free(). */
-int read_htsim_flow(const char *bytes, size_t length, const struct bad_at *at,
-		    struct read_flow **ret_flows, uint64_t *ret_count, struct bad_list *errors);
+/* -EINVAL: in @errors; -ENOMEM. @ret_flows is for util_free(). */
+int read_htsim_flow(const struct read_flow_file *file, struct read_flow **ret_flows,
+		    uint64_t *ret_count, struct bad_list *errors);
 
 #endif

@@ -43,6 +43,31 @@ grep -q 'credits, priority 3$' out || fail "no credits of priority 3"
 grep -q 'credits, priority .*,' out && fail "credits of several priorities in one frame"
 grep -q ', priority 12' out || fail "no frame of priority 12"
 
+# Whoever sends, and however he says so, a class is the same: a program by its service level or by the
+# DSCP of a flow in that class, a flow of a file by its number there.
+head='version: 1
+priorities: 16
+topology: {kind: star, hosts: 2}
+switch: {credit: {buffer: 64KiB}}'
+printf '2\n0 1 11 100 4096 0\n1 0 8 100 4096 0\n' >flows.flow
+for class in 3 8 11 15; do
+	for arg in sl=$class traffic_class=$((class * 16)); do
+		printf '%s\nprograms: [{run: write_once, hosts: [h0, h1], args: [%s]}]\n' "$head" "$arg" >program.yaml
+		expect 0 run program.yaml --quiet --out "$arg"
+		python3 - "$arg" $class <<'END' || fail "a program with $arg"
+import csv, sys
+ports = csv.DictReader(open(sys.argv[1] + "/ports.csv"))
+assert {p["priority"] for p in ports if int(p["sent_packets"])} == {sys.argv[2]}
+END
+	done
+done
+printf '%s\ntraffic: [{file: flows.flow}]\n' "$head" >file.yaml
+expect 0 run file.yaml --quiet --out file
+python3 - <<'END' || fail "flows of a file"
+import csv
+assert [f["priority"] for f in csv.DictReader(open("file/flows.csv"))] == ["11", "8"]
+END
+
 # One of eight says nothing of the others.
 expect 0 run "$root/tests/golden/credit_classes.yaml" --quiet --out eight
 python3 - <<'END' || fail "rows of a fabric of eight"

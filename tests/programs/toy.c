@@ -265,6 +265,7 @@ static const struct hca_profile profile = {
 };
 
 bool toy_through_bytes;
+uint32_t toy_priority_count;
 
 void toy_init(struct toy *toy, uint32_t count)
 {
@@ -274,6 +275,7 @@ void toy_init(struct toy *toy, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct toy_host *host = &toy->hosts[i];
 		const struct hca_device_params params = {.key = {1, i},
+							 .priority_count = toy_priority_count,
 							 .profile = profile,
 							 .observer = &observer,
 							 .world = &host->world};

@@ -34,6 +34,8 @@ struct toy {
 
 /* Of those that are made from now on: every call of their programs goes to bytes and back. */
 extern bool toy_through_bytes;
+/* Theirs, too: the priorities of the fabric; 0: eight. */
+extern uint32_t toy_priority_count;
 void toy_init(struct toy *toy, uint32_t count);
 void toy_fini(struct toy *toy);
 /* Carries every packet there is to carry now; false: there was none. Inside a call or without

@@ -244,6 +244,7 @@ int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params
 
 static int to_rtr(struct prog_qp *qp)
 {
+	const struct prog *prog = qp->ctx->prog;
 	const struct prog_peer *remote = &qp->remote;
 	uint32_t mtu = remote->mtu < qp->self.mtu ? remote->mtu : qp->self.mtu;
 	struct ibv_qp_attr attr = {
@@ -255,7 +256,9 @@ static int to_rtr(struct prog_qp *qp)
 		.min_rnr_timer = 12, /* 0.64 ms */
 		.ah_attr = {.grh = {.dgid = remote->gid,
 				    .sgid_index = (uint8_t)qp->ctx->gid_index,
+				    .traffic_class = (uint8_t)prog_arg(prog, "traffic_class", 0),
 				    .hop_limit = 64},
+			    .sl = (uint8_t)prog_arg(prog, "sl", 0),
 			    .is_global = 1,
 			    .port_num = 1},
 	};
@@ -265,7 +268,7 @@ static int to_rtr(struct prog_qp *qp)
 			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 				      IBV_QP_RQ_PSN | (qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));
 
-	return ret != 0 ? failed(qp->ctx->prog, "to RTR", ret) : 0;
+	return ret != 0 ? failed(prog, "to RTR", ret) : 0;
 }
 
 static int to_rts(struct prog_qp *qp)

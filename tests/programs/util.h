@@ -71,6 +71,7 @@ int prog_idle(const struct prog *prog);
 /* Creates the QP and publishes it; prog_connect() waits for the peers' and brings all to RTS.
  * Receives may be posted in between. */
 int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params params);
+/* Arguments sl=, traffic_class=: those of the paths; 0 where there are none. */
 int prog_connect(struct prog_qp *qps, int qp_count);
 
 int prog_post_recv(struct prog_qp *qp, uint64_t wr_id, void *bytes, uint32_t length);

@@ -449,6 +449,36 @@ static void test_the_path_of_a_qp(void **state)
 	assert_int_equal(toy.path.priority, 5);
 }
 
+/* A fabric has eight classes or sixteen, and a handle reaches each of them in two ways. */
+static void test_a_handle_reaches_every_class(void **state)
+{
+	tear_down(state);
+	for (uint8_t bits = 3; bits <= 4; bits++) {
+		toy_priority_count = 1u << bits;
+		set_up(state);
+		toy_priority_count = 0;
+		to_init(&a);
+		for (int value = 0; value < 256; value++) {
+			const int of_level = value & ((1 << bits) - 1);
+			const int of_class = value >> (8 - bits);
+			struct ibv_ah_attr attr = rtr_attr(&b).ah_attr;
+			struct ibv_ah *ah;
+
+			attr.grh.traffic_class = (uint8_t)value;
+			ah = ibv_create_ah(a.pd, &attr);
+			assert_int_equal(toy.path.priority, of_class);
+			assert_int_equal(ibv_destroy_ah(ah), 0);
+			attr.sl = (uint8_t)value;
+			ah = ibv_create_ah(a.pd, &attr);
+			assert_int_equal(toy.path.priority, of_level != 0 ? of_level : of_class);
+			assert_int_equal(toy.path.dscp, value >> 2);
+			assert_int_equal(ibv_destroy_ah(ah), 0);
+		}
+		if (bits == 3)
+			tear_down(state);
+	}
+}
+
 /* Names */
 
 static void test_every_value_has_a_name(void **state)
@@ -489,4 +519,5 @@ RUN(T(test_device_pointers_are_the_same_every_time), T(test_no_device_is_an_empt
     T(test_rereg_leaves_the_region_as_it_was), T(test_creation_of_a_cq), T(test_creation_of_a_qp),
     T(test_transitions_that_are_refused), T(test_the_current_state_can_be_a_condition),
     T(test_time_passes_while_an_address_is_looked_for), T(test_query_gives_back_what_was_set),
-    T(test_the_path_of_a_qp), T(test_every_value_has_a_name), T(test_rates_there_and_back))
+    T(test_the_path_of_a_qp), T(test_a_handle_reaches_every_class), T(test_every_value_has_a_name),
+    T(test_rates_there_and_back))

@@ -96,6 +96,11 @@ const struct hca_counters *hca_device_counters(const struct hca_device *dev)
 	return &dev->counters;
 }
 
+uint32_t hca_device_priorities(const struct hca_device *dev)
+{
+	return dev->priority_count;
+}
+
 const struct hca_profile *hca_device_profile(const struct hca_device *dev)
 {
 	return &dev->profile;

@@ -119,6 +119,7 @@ struct hca_device *hca_device_create(const struct hca_device_params *params);
 void hca_device_destroy(struct hca_device *dev); /* takes every object along; NULL allowed */
 const struct hca_counters *hca_device_counters(const struct hca_device *dev);
 const struct hca_profile *hca_device_profile(const struct hca_device *dev);
+uint32_t hca_device_priorities(const struct hca_device *dev); /* how many the fabric has, 1..16 */
 
 int hca_pd_create(struct hca_device *dev, struct hca_pd **ret_pd); /* -ENOMEM */
 int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd);	   /* -EBUSY */

@@ -62,7 +62,7 @@ struct vrb_limits {
 struct vrb_av {
 	uint8_t dgid[16];
 	uint32_t sgid_index, flow_label;
-	uint8_t hop_limit, traffic_class, sl;
+	uint8_t hop_limit, traffic_class, sl; /* of @sl what the fabric has bits for */
 };
 
 struct vrb_mr_init {

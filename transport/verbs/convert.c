@@ -138,7 +138,7 @@ int vrb_av_init(struct vrb_av *av, const struct ibv_ah_attr *attr)
 			      .flow_label = attr->grh.flow_label & 0xfffff,
 			      .hop_limit = attr->grh.hop_limit,
 			      .traffic_class = attr->grh.traffic_class,
-			      .sl = attr->sl & 7};
+			      .sl = attr->sl};
 	memcpy(av->dgid, attr->grh.dgid.raw, sizeof(av->dgid));
 	return 0;
 }

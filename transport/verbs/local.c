@@ -419,15 +419,17 @@ static int local_destroy_qp(void *self, uint64_t qp)
 	return object ? 0 : -EINVAL;
 }
 
-/* Without a service level the DSCP decides, by its class selector: what switches that trust DSCP
- * do by default. */
-static struct wire_path verbs_local_path_of(const struct vrb_av *av)
+/* Of a service level an adapter takes the bits that its fabric has: three of RoCE, IBTA's four.
+ * Without one the DSCP decides, by as many upper bits; the three are its class selector, what
+ * switches that trust DSCP go by. */
+static struct wire_path verbs_local_path_of(const struct vrb_local *local, const struct vrb_av *av)
 {
-	const uint8_t dscp = av->traffic_class >> 2;
+	const bool many = hca_device_priorities(local->world->hca) > HCA_PRIORITY_COUNT;
+	const uint8_t dscp = av->traffic_class >> 2, sl = av->sl & (many ? 15 : 7);
 	struct wire_path path = {.dscp = dscp,
 				 .ttl = av->hop_limit,
 				 .flow_label = av->flow_label,
-				 .priority = av->sl != 0 ? av->sl : dscp >> 3};
+				 .priority = sl != 0 ? sl : (uint8_t)(dscp >> (many ? 2 : 3))};
 
 	memcpy(path.dst_ip, av->dgid, sizeof(path.dst_ip));
 	return path;
@@ -436,7 +438,7 @@ static struct wire_path verbs_local_path_of(const struct vrb_av *av)
 static int local_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
 {
 	struct vrb_local *local = self;
-	struct wire_path path = verbs_local_path_of(av);
+	struct wire_path path = verbs_local_path_of(local, av);
 	int ret;
 
 	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
@@ -456,7 +458,7 @@ static int resolve(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_att
 	hca_qp_query(qp, &now, &init);
 	if (init.type == HCA_QPT_UD)
 		return -EINVAL;
-	attr->path = verbs_local_path_of(av);
+	attr->path = verbs_local_path_of(world->local, av);
 	return world->ops->resolve(world, &attr->path, av->sgid_index, hca_qp_qpn(qp),
 				   mask & HCA_QP_DEST_QPN ? attr->dest_qpn : now.dest_qpn);
 }

@@ -20,7 +20,7 @@ struct wire_path {
 	uint8_t dscp;	     /* 6 bits */
 	uint8_t ecn;	     /* enum wire_ecn */
 	uint8_t ttl;
-	uint8_t priority; /* 0..7, of the fabric's queues (PCP, or what the DSCP maps to) */
+	uint8_t priority; /* 0..15, of the fabric's queues (PCP, or what the DSCP maps to) */
 	/* What the world underneath needs to reach the peer; set by its resolve(), opaque here.
 	 * Simulation: destination node and flow hash. NIC: index of a resolved peer. */
 	uint32_t link_dst, link_hash;
