@@ -283,8 +283,9 @@ static int build_and_run(struct run *run)
 	if (!ret && run->files)
 		ret = sampler_start(&run->sampler, &run->fabric);
 	if (!ret && run->options->pcap_port)
-		ret = capture_link_attach(&run->capture_link, &run->fabric,
-					  run->options->pcap_port);
+		ret = capture_link_attach(
+			&run->capture_link, &run->fabric,
+			topology_find_link(&run->scenario.topology, run->options->pcap_port)->name);
 	else if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
 	ret = ret ? ret

@@ -132,37 +132,6 @@ static void parts_add_fault(struct fault_reader *f, struct scenario_fault fault)
 	faults[s->fault_count++] = fault;
 }
 
-/* The link of that name, "#0" perhaps left out; NULL: none. */
-static const struct topology_link *find_link(const struct topology *topology, const char *name)
-{
-	const size_t length = strlen(name);
-
-	for (uint32_t i = 0; i < topology->link_count; i++) {
-		const char *own = topology->links[i].name;
-
-		if (strncmp(own, name, length) == 0 &&
-		    (own[length] == '\0' || strcmp(own + length, "#0") == 0))
-			return &topology->links[i];
-	}
-	return NULL;
-}
-
-/* "B-A" as well as "A-B". */
-static const struct topology_link *parts_link_of(struct scenario_reader *r, const char *name)
-{
-	const struct topology *topology = &r->scenario->topology;
-	const struct topology_link *link = find_link(topology, name);
-	const char *hash = strchr(name, '#'), *rest = hash ? hash : name + strlen(name);
-	struct bad_text turned;
-
-	for (const char *dash = strchr(name, '-'); dash && !link; dash = strchr(dash + 1, '-'))
-		if (dash < rest)
-			link = find_link(topology,
-					 bad_text(&turned, "%.*s-%.*s%s", (int)(rest - dash - 1),
-						  dash + 1, (int)(dash - name), name, rest));
-	return link;
-}
-
 static bool parts_find_ends(struct fault_reader *f)
 {
 	const struct topology *topology = &f->r->scenario->topology;
@@ -174,7 +143,7 @@ static bool parts_find_ends(struct fault_reader *f)
 
 	if (!link_node || !link_node->meaning || (sender && !sender->meaning))
 		return false; /* reported already */
-	link = parts_link_of(f->r, link_node->text);
+	link = topology_find_link(topology, link_node->text);
 	if (!link) {
 		bad(f->r->errors, &link_node->at, scenario_shown(&key, f->map, KEY_FAULTS_LINK),
 		    bad_quote(&found, link_node->text, link_node->length),

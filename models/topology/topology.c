@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAME_ROOM = 256 };
+
 void topology_fini(struct topology *topology)
 {
 	for (uint32_t i = 0; i < topology->node_count; i++)
@@ -93,20 +95,84 @@ static int64_t find_exactly(const struct topology *topology, const char *name)
 	return (int64_t)(uint32_t)*index_slot(topology, name, (uint32_t)util_hash_name(name)) - 1;
 }
 
-int64_t topology_find(const struct topology *topology, const char *name)
+size_t topology_first_nic(const char *name)
 {
 	static const char first[] = ".nic0";
 	const size_t length = strlen(name), tail = sizeof(first) - 1;
-	int64_t found = find_exactly(topology, name);
-	char machine[256];
 
-	if (found >= 0 || length <= tail || length - tail >= sizeof(machine) ||
-	    strcmp(name + length - tail, first) != 0)
+	return length > tail && strcmp(name + length - tail, first) == 0 ? length - tail : 0;
+}
+
+int64_t topology_find(const struct topology *topology, const char *name)
+{
+	const size_t length = topology_first_nic(name);
+	int64_t found = find_exactly(topology, name);
+	char machine[NAME_ROOM];
+
+	if (found >= 0 || length == 0 || length >= sizeof(machine))
 		return found;
-	memcpy(machine, name, length - tail);
-	machine[length - tail] = '\0';
+	memcpy(machine, name, length);
+	machine[length] = '\0';
 	found = find_exactly(topology, machine);
 	return found >= 0 && topology->nodes[found].is_switch ? -1 : found;
+}
+
+static const struct topology_link *find_link_exactly(const struct topology *topology,
+						     const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (uint32_t i = 0; i < topology->link_count; i++) {
+		const char *own = topology->links[i].name;
+
+		if (strlen(own) >= length && memcmp(own, name, length) == 0 &&
+		    (own[length] == '\0' || strcmp(own + length, "#0") == 0))
+			return &topology->links[i];
+	}
+	return NULL;
+}
+
+/* One end of a link's name as it stands there: the node's own name, where it is a node. */
+static void link_end(const struct topology *topology, const char *text, size_t length,
+		     char ret_name[NAME_ROOM])
+{
+	int64_t node;
+
+	util_text(ret_name, NAME_ROOM, "%.*s", (int)length, text);
+	node = topology_find(topology, ret_name);
+	if (node >= 0)
+		util_text(ret_name, NAME_ROOM, "%s", topology->nodes[node].name);
+}
+
+static const struct topology_link *find_joined(const struct topology *topology, const char *left,
+					       const char *right, const char *rest)
+{
+	char name[3 * NAME_ROOM];
+
+	util_text(name, sizeof(name), "%s-%s%s", left, right, rest);
+	return find_link_exactly(topology, name);
+}
+
+const struct topology_link *topology_find_link(const struct topology *topology, const char *name)
+{
+	const struct topology_link *link = find_link_exactly(topology, name);
+	char left[NAME_ROOM], right[NAME_ROOM];
+	size_t ends = 0;
+
+	if (strlen(name) >= NAME_ROOM)
+		return link;
+	while (name[ends] && name[ends] != '#')
+		ends++;
+	/* A node's name may have dashes of its own. */
+	for (size_t dash = 0; dash < ends && !link; dash++) {
+		if (name[dash] != '-')
+			continue;
+		link_end(topology, name, dash, left);
+		link_end(topology, name + dash + 1, ends - dash - 1, right);
+		link = find_joined(topology, left, right, name + ends);
+		link = link ? link : find_joined(topology, right, left, name + ends);
+	}
+	return link;
 }
 
 static int add_node(struct topology *topology, const char *name, bool is_switch)

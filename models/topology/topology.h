@@ -7,6 +7,7 @@
 #include "util/units.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct topology_node {
 	char *name;
@@ -54,6 +55,12 @@ int topology_add_nics(struct topology *topology, uint32_t count);
 enum { TOPOLOGY_NICS_MAX = 64 };
 /* Position of the node, or -1. NAME.nic0 is NAME, if that is a host. */
 int64_t topology_find(const struct topology *topology, const char *name);
+/* Of the text NAME.nic0, which is another name of the host NAME, the length of NAME; 0: it is none.
+ */
+size_t topology_first_nic(const char *name);
+/* The link of that name, or NULL: its ends in either order, each by any of its names, "#0" perhaps
+ * left out. */
+const struct topology_link *topology_find_link(const struct topology *topology, const char *name);
 /* -ENOMEM. */
 int topology_add_link(struct topology *topology, const struct topology_link *link);
 

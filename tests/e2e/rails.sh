@@ -77,3 +77,38 @@ for own in (nic(h, n) for h in ("h0", "h1") for n in range(4)):
 first = min(begun["su0r0"])
 assert begun == {f"su0r{n}": {first + n * 100000} for n in range(4)}, begun
 END
+
+# The first adapter has two names, and either means the same wherever one may stand.
+# asked NAME: what is said of it, without the name
+asked() {
+	name=$1
+	sed "s/NAME/$name/g" >named.yaml <<-'END'
+		version: 1
+		topology: {kind: rail, servers: 3, rails: 2, spines: 1, nics: 2}
+		traffic:
+		  - {class: away, pattern: incast, from: NAME, to: h1, size: 100KB}
+		  - {class: here, pattern: incast, from: "h[1-2]", to: NAME, size: 100KB}
+		faults: [{link: NAME-su0r0, sender: NAME, drop_nth: [3]}]
+	END
+	rm -rf named named.pcapng
+	expect 0 run named.yaml --quiet --out named --pcap named.pcapng --pcap-port "$name-su0r0"
+	cat named/flows.csv named.pcapng
+	expect 0 stat named "$name"
+	cat out
+	for filter in "node=$name" "port=$name-su0r0" "port=su0r0-$name#0"; do
+		expect 0 run named.yaml --quiet --out named --trace "$filter"
+		cat out
+	done
+	for event in "retransmission from $name" "queue $name-su0r0 > 10KB" "nak to $name"; do
+		expect 0 run named.yaml --quiet --out named --break-on "$event"
+		sed "s/$name/NAME/g; s/h0\([^.]\)/NAME\1/g" err
+	done
+}
+asked h0 >as_host || { cat as_host; exit 1; }
+asked h0.nic0 >as_nic0 || { cat as_nic0; exit 1; }
+[ "$(wc -l <as_host)" -gt 100 ] || fail "too little is said of h0"
+grep -q '^stopped: retransmission from NAME' as_host || fail "no retransmission from h0"
+cmp as_host as_nic0 || fail "h0.nic0 is not h0"
+expect 2 stat named su0r0.nic0
+expect 2 run named.yaml --trace node=h0.nic2
+expect 2 run named.yaml --trace port=h0-su0r0.nic0

@@ -56,6 +56,54 @@ static void test_names_of_nodes_are_unique(void **state)
 	topology_fini(&topology);
 }
 
+/* A link by any of its names, and by no other. */
+static void test_links_are_found_by_all_their_names(void **state)
+{
+	static const char *const names[][2] = {
+		{"h-1.nic1-s-0#0", "h-1.nic1-s-0#0"},
+		{"h-1.nic1-s-0", "h-1.nic1-s-0#0"},
+		{"s-0-h-1.nic1", "h-1.nic1-s-0#0"},
+		{"h-1-s-0#0", "h-1-s-0#0"},
+		{"h-1-s-0", "h-1-s-0#0"},
+		{"h-1-s-0#1", "h-1-s-0#1"},
+		{"s-0-h-1#1", "h-1-s-0#1"},
+		{"h-1.nic0-s-0", "h-1-s-0#0"},
+		{"h-1.nic0-s-0#1", "h-1-s-0#1"},
+		{"s-0-h-1.nic0#1", "h-1-s-0#1"},
+	};
+	static const char *const none[] = {"",
+					   "-",
+					   "h-1",
+					   "h-1-s-0#2",
+					   "h-1.nic2-s-0",
+					   "h-1-s-0.nic0",
+					   "h-1.nic0.nic0-s-0",
+					   "h-1.nic0-",
+					   "h-1#0-s-0"};
+	struct topology topology = {0};
+
+	(void)state;
+	assert_int_equal(topology_add_node(&topology, "h-1", false), 0);
+	assert_int_equal(topology_add_node(&topology, "s-0", true), 0);
+	assert_int_equal(topology_add_nic(&topology, 0), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct topology_link link = {
+			.a = i == 2 ? 2 : 0, .b = 1, .rate_bps = 1000 + i, .delay = 1};
+
+		assert_int_equal(topology_add_link(&topology, &link), 0);
+	}
+	assert_int_equal(topology_name_links(&topology), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct topology_link *link = topology_find_link(&topology, names[i][0]);
+
+		assert_non_null(link);
+		assert_string_equal(link->name, names[i][1]);
+	}
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_null(topology_find_link(&topology, none[i]));
+	topology_fini(&topology);
+}
+
 static void test_the_smaller_name_comes_first(void **state)
 {
 	struct topology topology = three_nodes();
@@ -429,8 +477,8 @@ static void test_clos(void **state)
 	topology_fini(&topology);
 }
 
-RUN(T(test_names_of_nodes_are_unique), T(test_the_smaller_name_comes_first),
-    T(test_parallel_links_are_numbered_by_what_they_are), T(test_errors_of_a_link_tell_it_apart),
-    T(test_names_of_ports_name_the_link), T(test_a_given_name_stays), T(test_star),
-    T(test_leaf_spine), T(test_fat_tree), T(test_clos), T(test_dumbbell), T(test_rail),
-    T(test_full_mesh), T(test_torus), T(test_dragonfly))
+RUN(T(test_names_of_nodes_are_unique), T(test_links_are_found_by_all_their_names),
+    T(test_the_smaller_name_comes_first), T(test_parallel_links_are_numbered_by_what_they_are),
+    T(test_errors_of_a_link_tell_it_apart), T(test_names_of_ports_name_the_link),
+    T(test_a_given_name_stays), T(test_star), T(test_leaf_spine), T(test_fat_tree), T(test_clos),
+    T(test_dumbbell), T(test_rail), T(test_full_mesh), T(test_torus), T(test_dragonfly))

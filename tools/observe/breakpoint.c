@@ -47,26 +47,20 @@ static const struct {
 	{"retransmission", BREAKPOINT_AGAIN, "from to"},
 };
 
-static bool is_node(const char *name, const struct scenario *scenario)
-{
-	for (uint32_t i = 0; i < scenario->topology.node_count; i++)
-		if (strcmp(scenario->topology.nodes[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 static bool take_nodes(struct breakpoint *breakpoint, const struct words *words,
 		       const char *prepositions, const struct scenario *scenario)
 {
+	const struct topology *topology = &scenario->topology;
+
 	if (words->count % 2 == 0)
 		return false;
 	for (uint32_t i = 1; i < words->count; i += 2) {
 		const bool is_to = strcmp(words->text[i], "to") == 0;
+		const int64_t node = topology_find(topology, words->text[i + 1]);
 
-		if (!strstr(prepositions, words->text[i]) || !is_node(words->text[i + 1], scenario))
+		if (!strstr(prepositions, words->text[i]) || node < 0)
 			return false;
-		memcpy(is_to ? breakpoint->to : breakpoint->from, words->text[i + 1],
-		       EVENT_FILTER_TEXT_MAX);
+		*(is_to ? &breakpoint->to : &breakpoint->from) = topology->nodes[node].name;
 	}
 	return true;
 }
@@ -82,16 +76,13 @@ static bool breakpoint_take_number(const char *text, uint64_t *ret_number)
 static bool take_queue(struct breakpoint *breakpoint, const struct words *words,
 		       const struct scenario *scenario)
 {
-	struct event_filter filter = {.port_count = 1};
-	struct bad_text why;
+	const struct topology_link *link = topology_find_link(&scenario->topology, words->text[1]);
 
-	if (words->count != 4 || strcmp(words->text[2], ">") != 0)
+	if (!link || words->count != 4 || strcmp(words->text[2], ">") != 0)
 		return false;
 	breakpoint->kind = BREAKPOINT_QUEUE;
-	memcpy(breakpoint->link, words->text[1], EVENT_FILTER_TEXT_MAX);
-	memcpy(filter.ports[0], words->text[1], EVENT_FILTER_TEXT_MAX);
-	return event_filter_check(&filter, scenario, &why) &&
-	       util_quantity_parse(words->text[3], strlen(words->text[3]), UTIL_UNIT_BYTES,
+	breakpoint->link = link->name;
+	return util_quantity_parse(words->text[3], strlen(words->text[3]), UTIL_UNIT_BYTES,
 				   &breakpoint->number) == UTIL_QUANTITY_OK;
 }
 
@@ -144,7 +135,7 @@ bool breakpoint_parse(struct breakpoint *breakpoint, const char *text,
 
 static bool is_named(const char *wanted, const char *name)
 {
-	return wanted[0] == '\0' || strcmp(wanted, name) == 0;
+	return !wanted || strcmp(wanted, name) == 0;
 }
 
 static bool is_nak(const struct event *event)
@@ -253,7 +244,6 @@ static int breakpoint_on_event(struct events_listener *listener, const struct ev
 static int look_at_queue(struct breakpoint *b, ps_t at)
 {
 	const struct fabric *fabric = b->events->fabric;
-	const size_t length = strlen(b->link);
 
 	for (uint32_t i = 0; i < fabric->switch_count; i++) {
 		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
@@ -266,9 +256,7 @@ static int look_at_queue(struct breakpoint *b, ps_t at)
 			const struct sim_class *class =
 				sim_fc_class(fc, p / priorities, p % priorities);
 
-			if (strncmp(link, b->link, length) != 0 ||
-			    (link[length] && strcmp(link + length, "#0") != 0) ||
-			    class->queue_max <= b->number)
+			if (strcmp(link, b->link) != 0 || class->queue_max <= b->number)
 				continue;
 			fprintf(stderr, "%s towards %s, priority %u: %u bytes in the queue\n",
 				node->name, node->ports[p / priorities].peer->name, p % priorities,

@@ -32,8 +32,8 @@ struct breakpoint {
 		BREAKPOINT_QP,
 		BREAKPOINT_FLOW,
 	} kind;
-	char from[EVENT_FILTER_TEXT_MAX], to[EVENT_FILTER_TEXT_MAX]; /* "": any */
-	char link[EVENT_FILTER_TEXT_MAX];
+	const char *from, *to; /* the scenario's names; NULL: any */
+	const char *link;
 	uint64_t number; /* queue pair, flow, bytes */
 	/* The last events before it. */
 	struct event seen[BREAKPOINT_CONTEXT];

@@ -216,14 +216,6 @@ int capture_link_open(struct capture_link *capture, const char *path)
 	return COMMAND_BROKEN;
 }
 
-static bool capture_link_is_link(const char *name, const char *link)
-{
-	const size_t length = strlen(name);
-
-	return strncmp(name, link, length) == 0 &&
-	       (link[length] == '\0' || strcmp(link + length, "#0") == 0);
-}
-
 /* The ends in order of their names. */
 static uint32_t capture_link_find_ends(struct capture_link *capture, struct fabric *fabric,
 				       const char *link)
@@ -236,7 +228,7 @@ static uint32_t capture_link_find_ends(struct capture_link *capture, struct fabr
 			struct capture_link_end *end = &capture->ends[count];
 
 			if (count == CAPTURE_LINK_ENDS ||
-			    !capture_link_is_link(link, node->ports[p].link_name))
+			    strcmp(link, node->ports[p].link_name) != 0)
 				continue;
 			*end = (struct capture_link_end){.tap = {.on_start = capture_link_on_start},
 							 .node = node,

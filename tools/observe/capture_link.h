@@ -24,7 +24,7 @@ struct capture_link {
 
 /* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
 int capture_link_open(struct capture_link *capture, const char *path);
-/* Before the run. -ENOMEM, -EIO, -ENOENT: there is no such link. */
+/* Before the run. @link: its own name. -ENOMEM, -EIO, -ENOENT: there is no such link. */
 int capture_link_attach(struct capture_link *capture, struct fabric *fabric, const char *link);
 /* Zeroed: allowed. As capture_link_open(). */
 int capture_link_close(struct capture_link *capture);

@@ -211,40 +211,30 @@ bool event_filter_parse(const char *text, struct event_filter *ret_filter, struc
 	return true;
 }
 
-static bool event_text_is_link(const char *name, const char *link)
-{
-	const size_t length = strlen(name);
-
-	return strncmp(name, link, length) == 0 &&
-	       (link[length] == '\0' || strcmp(link + length, "#0") == 0);
-}
-
-bool event_filter_check(const struct event_filter *filter, const struct scenario *scenario,
+bool event_filter_check(struct event_filter *filter, const struct scenario *scenario,
 			struct bad_text *ret_why)
 {
 	const struct topology *topology = &scenario->topology;
 
 	for (uint32_t i = 0; i < filter->port_count; i++) {
-		bool found = false;
+		const struct topology_link *link = topology_find_link(topology, filter->ports[i]);
 
-		for (uint32_t k = 0; k < topology->link_count && !found; k++)
-			found = event_text_is_link(filter->ports[i], topology->links[k].name);
-		if (!found) {
+		if (!link) {
 			bad_text(ret_why, "found \"%s\", expected the name of a link",
 				 filter->ports[i]);
 			return false;
 		}
+		filter->own_ports[i] = link->name;
 	}
 	for (uint32_t i = 0; i < filter->node_count; i++) {
-		bool found = false;
+		const int64_t node = topology_find(topology, filter->nodes[i]);
 
-		for (uint32_t k = 0; k < topology->node_count && !found; k++)
-			found = strcmp(filter->nodes[i], topology->nodes[k].name) == 0;
-		if (!found) {
+		if (node < 0) {
 			bad_text(ret_why, "found \"%s\", expected a host or a switch",
 				 filter->nodes[i]);
 			return false;
 		}
+		filter->own_nodes[i] = topology->nodes[node].name;
 	}
 	for (uint32_t i = 0; i < filter->flow_count && scenario->stream_count == 0; i++)
 		if (filter->flows[i] >= scenario->flow_count) {
@@ -290,9 +280,9 @@ bool event_filter_wants(const struct event_filter *filter, const struct events *
 	    !((filter->marked && event->marked) || (filter->retransmitted && event->retransmitted)))
 		return false;
 	for (uint32_t i = 0; i < filter->port_count && !wanted; i++)
-		wanted = event_text_is_link(filter->ports[i], port->link);
+		wanted = strcmp(filter->own_ports[i], port->link) == 0;
 	for (uint32_t i = 0; i < filter->node_count; i++)
-		if (strcmp(filter->nodes[i], port->node) == 0)
+		if (strcmp(filter->own_nodes[i], port->node) == 0)
 			break;
 		else if (i + 1 == filter->node_count)
 			wanted = false;

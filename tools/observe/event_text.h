@@ -25,6 +25,9 @@ struct event_filter {
 	uint32_t port_count, node_count, qpn_count, flow_count;
 	char ports[EVENT_FILTER_MAX][EVENT_FILTER_TEXT_MAX]; /* links */
 	char nodes[EVENT_FILTER_MAX][EVENT_FILTER_TEXT_MAX];
+	/* What these are called in the run, which has one name for each; set by
+	 * event_filter_check(), the scenario's. */
+	const char *own_ports[EVENT_FILTER_MAX], *own_nodes[EVENT_FILTER_MAX];
 	uint32_t qpns[EVENT_FILTER_MAX];
 	uint64_t flows[EVENT_FILTER_MAX];
 	uint32_t kinds;		    /* bit mask of enum event_kind; 0: all */
@@ -35,8 +38,8 @@ struct event_filter {
 /* False: @ret_why says what was found and what was expected. */
 bool event_filter_parse(const char *text, struct event_filter *ret_filter,
 			struct bad_text *ret_why);
-/* Whether what it names is there. As above. */
-bool event_filter_check(const struct event_filter *filter, const struct scenario *scenario,
+/* Finds what it names, or as above. Before event_filter_wants(). */
+bool event_filter_check(struct event_filter *filter, const struct scenario *scenario,
 			struct bad_text *ret_why);
 bool event_filter_wants(const struct event_filter *filter, const struct events *events,
 			const struct event *event);

@@ -65,14 +65,10 @@ int watch_check(struct watch *watch, const struct command_options *options,
 		command_say("--series-flows: %s", why.text);
 		return COMMAND_BAD;
 	}
-	if (options->pcap_port) {
-		struct event_filter link = {.port_count = 1};
-
-		snprintf(link.ports[0], sizeof(link.ports[0]), "%s", options->pcap_port);
-		if (!event_filter_check(&link, scenario, &why)) {
-			command_say("--pcap-port: %s", why.text);
-			return COMMAND_BAD;
-		}
+	if (options->pcap_port && !topology_find_link(&scenario->topology, options->pcap_port)) {
+		command_say("--pcap-port: found \"%s\", expected the name of a link",
+			    options->pcap_port);
+		return COMMAND_BAD;
 	}
 	return watch->has_trace ? open_trace(&watch->trace, options->json) : COMMAND_DONE;
 }

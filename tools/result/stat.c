@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* verbena stat: counters of a run, as the tools of a real machine show them. */
+#include "models/topology/topology.h"
 #include "tools/command.h"
 #include "tools/result/back.h"
 #include "tools/result/counters.h"
@@ -10,6 +11,8 @@
 #include <jansson.h>
 #include <limits.h>
 #include <string.h>
+
+enum { NAME_ROOM = 256 };
 
 static bool is_text(const char *key)
 {
@@ -82,6 +85,12 @@ static bool stat_is_of(const json_t *object, const char *node)
 	return name && (!node || strcmp(name, node) == 0);
 }
 
+/* Switches have none. */
+static bool stat_has_adapter(const json_t *object)
+{
+	return json_object_get(object, "rx_write_requests") != NULL;
+}
+
 static const char *stat_text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -106,13 +115,13 @@ static void print_ethtool(json_t *object)
 		command_line(stdout, "     %s: %lld", key, (long long)json_integer_value(value));
 }
 
-/* As rdma statistic. Switches have no adapter. */
+/* As rdma statistic. */
 static void print_hw(json_t *object)
 {
 	const char *key;
 	json_t *value;
 
-	if (!json_object_get(object, "rx_write_requests"))
+	if (!stat_has_adapter(object))
 		return;
 	fputs("link ", stdout);
 	output_line(stat_text_of(object, "ifname"), stdout);
@@ -172,7 +181,8 @@ static int stat_print(json_t *array, const struct command_options *options, cons
 	return COMMAND_DONE;
 }
 
-static bool has_node(json_t *array, const char *node)
+/* A port of that host or switch; NULL: none. */
+static const json_t *port_of(json_t *array, const char *node)
 {
 	json_t *object;
 	size_t i;
@@ -180,14 +190,32 @@ static bool has_node(json_t *array, const char *node)
 	json_array_foreach(array, i, object)
 	{
 		if (stat_is_of(object, node))
-			return true;
+			return object;
 	}
-	return false;
+	return NULL;
+}
+
+/* What the run calls @node: for NAME.nic0 the host NAME, in @room. NULL: it has nothing so called.
+ */
+static const char *stat_own_name(json_t *array, const char *node, char room[NAME_ROOM])
+{
+	const size_t length = topology_first_nic(node);
+	const json_t *port = port_of(array, node);
+
+	if (port)
+		return node;
+	if (length == 0 || length >= NAME_ROOM)
+		return NULL;
+	memcpy(room, node, length);
+	room[length] = '\0';
+	port = port_of(array, room);
+	return port && stat_has_adapter(port) ? room : NULL;
 }
 
 static int stat_run(const struct command_options *options)
 {
-	const char *node = options->arg_count > 1 ? options->args[1] : NULL;
+	const char *asked = options->arg_count > 1 ? options->args[1] : NULL, *node = NULL;
+	char room[NAME_ROOM];
 	json_t *array;
 	int ret;
 
@@ -199,10 +227,12 @@ static int stat_run(const struct command_options *options)
 	array = stat_load(options->args[0]);
 	if (!array)
 		return COMMAND_BAD;
-	if (!has_node(array, node)) {
+	if (asked)
+		node = stat_own_name(array, asked, room);
+	if (asked ? !node : !port_of(array, NULL)) {
 		command_line(stderr,
 			     "verbena stat: found \"%s\", expected a host or a switch of the run",
-			     node ? node : "nobody");
+			     asked ? asked : "nobody");
 		ret = COMMAND_BAD;
 	} else {
 		ret = stat_print(array, options, node);
