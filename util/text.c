@@ -26,6 +26,19 @@ static size_t utf8_length(const unsigned char *at)
 	return length;
 }
 
+/* Of two or three bytes of UTF-8: U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069
+ * turn the direction of a line, U+2028 and U+2029 end it. */
+static bool text_turns_line(const unsigned char *at)
+{
+	if (at[0] == 0xd8)
+		return at[1] == 0x9c;
+	if (at[0] != 0xe2)
+		return false;
+	return (at[1] == 0x80 &&
+		(at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae))) ||
+	       (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
+}
+
 size_t util_text_show(const char *at, char ret_shown[UTIL_TEXT_SHOWN_MAX])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -33,7 +46,8 @@ size_t util_text_show(const char *at, char ret_shown[UTIL_TEXT_SHOWN_MAX])
 	const size_t length = utf8_length(bytes);
 	/* C0, DEL, and C1, which is U+0080 to U+009F. */
 	const bool is_control = bytes[0] < ' ' || bytes[0] == 0x7f ||
-				(bytes[0] == 0xc2 && length == 2 && bytes[1] < 0xa0);
+				(bytes[0] == 0xc2 && length == 2 && bytes[1] < 0xa0) ||
+				(length > 1 && text_turns_line(bytes));
 
 	if (length > 0 && !is_control) {
 		memcpy(ret_shown, at, length);

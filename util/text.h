@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 /* What comes from elsewhere, as it may be shown on a terminal: UTF-8 as it stands, and every byte
- * of a control character, or of what is no UTF-8, as "\xNN". Shows what stands at @at, which is not
- * its end; returns how many bytes of it that was. */
+ * of a control character, of one that ends a line or turns its direction (UAX #9), or of what is no
+ * UTF-8, as "\xNN". Shows what stands at @at, which is not its end; returns how many bytes of it
+ * that was. */
 enum { UTIL_TEXT_SHOWN_MAX = 5 };
 size_t util_text_show(const char *at, char ret_shown[UTIL_TEXT_SHOWN_MAX]);
 

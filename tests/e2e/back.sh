@@ -93,8 +93,8 @@ for how in --ethtool --hw ''; do
 	! LC_ALL=C grep -q "$(printf '\302\233')" out || fail "stat $how: a control character of C1"
 	grep -qF '\x1b[2J\xc2\x9b1m' out || fail "stat $how: not shown as it should be"
 done
-evil=$(printf 'a\033[31m\nverbena: good \233\302\205\303\251')
-shown='a\x1b[31m\x0averbena: good \x9b\xc2\x85'
+evil=$(printf 'a\033[31m\nverbena: good \233\302\205\342\200\256\303\251')
+shown='a\x1b[31m\x0averbena: good \x9b\xc2\x85\xe2\x80\xae'
 plain() { # WHERE ARG...: says the path, in one line
 	where=$1
 	shift
