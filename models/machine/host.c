@@ -537,9 +537,9 @@ look_ahead(const struct host *host, ps_t arrival_at, const bool has_bus)
 		due.start_at = host_later(port->free_at, host->loop_open_at);
 	due.at = arrival_at < due.timer_at ? arrival_at : due.timer_at;
 	due.at = due.start_at < due.at ? due.start_at : due.at;
-	due.at = host_later(due.at, host->now);
 	if (due.local && due.local->at < due.at)
 		due.at = due.local->at;
+	due.at = host_later(due.at, host->now);
 	return due;
 }
 
