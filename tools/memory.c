@@ -446,10 +446,11 @@ static int memory_munmap(void *start, size_t bytes)
 	struct memory *memory = owner_of(start);
 	const int ret = munmap(start, bytes);
 
-	if (ret == 0)
-		has_changed(start, bytes);
-	if (ret != 0 || !memory)
+	if (ret != 0)
 		return ret;
+	has_changed(start, bytes);
+	if (!memory)
+		return 0;
 	pthread_mutex_lock(&memory->lock);
 	maps_drop(&memory->space.maps, (uintptr_t)start, bytes);
 	pthread_mutex_unlock(&memory->lock);

@@ -4,7 +4,8 @@
  * but the first page of its own up, in the way that how=0 to 4 says (kept, unmapped, protected,
  * mapped anew without rights, cut off the end of its file); then rank 0 WRITEs into its second
  * page, reads from there, or adds to it (what=0, 1, 2), or it WRITEs from there itself (what=3);
- * and who posted says how that ended. */
+ * and who posted says how that ended. With crash=1 rank 1 then reaches for its own second
+ * page. */
 #include "tests/programs/util.h"
 
 #include <string.h>
@@ -72,6 +73,8 @@ static int run(const struct prog *prog, uint8_t *bytes, int fd, uint64_t how, ui
 		return -1;
 	if (prog->get(prog, "ended", NULL, 0) != 0)
 		return -1;
+	if (prog->rank == 1 && prog_arg(prog, "crash", 0))
+		*(volatile uint8_t *)(bytes + page) = 1;
 	return prog_close(&ctx, &qp, 1);
 }
 

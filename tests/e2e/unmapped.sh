@@ -36,3 +36,15 @@ for how in 1 2 3 4; do
 	ends $how 2 "remote operation error"
 	ends $how 3 "local protection error"
 done
+
+# The program's own fault behind that is its own: said once, and the end.
+cat >crash.yaml <<END
+version: 1
+topology: {kind: star, hosts: 2}
+programs: [{run: "$unmapped", name: it, hosts: "h[0-1]", args: [how=1, crash=1]}]
+END
+status=0
+(timeout 60 "$verbena" run crash.yaml --out crash >out 2>err) 2>/dev/null || status=$?
+[ $status = 139 ] || fail "crash: exit $status"
+[ "$(grep -c '^verbena: h1: program it crashed at .*: Segmentation fault$' err)" = 1 ] || fail "crash: not one line"
+holds crash/result.json 'r["partial"] is True'

@@ -210,6 +210,17 @@ static void bring_write(uint32_t psn)
 	      0);
 }
 
+/* A READ of 8 bytes comes, and its response is decided. */
+static void answer_read(uint32_t psn, struct wire_pkt *pkt, struct hca_dma_ticket *ticket)
+{
+	bring(
+		(struct wire_pkt){
+			.opcode = WIRE_READ_REQUEST, .psn = psn, .va = 0x1000, .dma_length = 8},
+		0);
+	assert_true(decide(pkt, ticket, 0));
+	assert_int_equal(pkt->opcode, WIRE_READ_RESPONSE_ONLY);
+}
+
 static void bring_add(uint32_t psn)
 {
 	bring((struct wire_pkt){.opcode = WIRE_FETCH_ADD,
@@ -417,12 +428,7 @@ static void test_an_ack_waits_for_no_memory_and_a_read_does(void **state)
 	bring_write(200);
 	assert_true(decide(&pkt, &ticket, 0));
 	assert_int_equal(pkt.opcode, WIRE_ACKNOWLEDGE);
-	bring(
-		(struct wire_pkt){
-			.opcode = WIRE_READ_REQUEST, .psn = 201, .va = 0x1000, .dma_length = 8},
-		0);
-	assert_true(decide(&pkt, &ticket, 0));
-	assert_int_equal(pkt.opcode, WIRE_READ_RESPONSE_ONLY);
+	answer_read(201, &pkt, &ticket);
 	assert_int_equal(handed_count, 2);
 	assert_int_equal(handed[1].kind, HCA_DMA_FETCH);
 	assert_true(handed[1].fenced);
@@ -644,12 +650,7 @@ static void test_over_an_even_bus_only_what_waits_is_handed_over(void **state)
 	pkt.payload = room;
 	assert_int_equal(place_count, 1);
 	assert_int_equal(handed_count, 0);
-	bring(
-		(struct wire_pkt){
-			.opcode = WIRE_READ_REQUEST, .psn = 201, .va = 0x1000, .dma_length = 8},
-		0);
-	assert_true(decide(&pkt, &ticket, 0));
-	assert_int_equal(pkt.opcode, WIRE_READ_RESPONSE_ONLY);
+	answer_read(201, &pkt, &ticket);
 	assert_int_equal(handed_count, 1);
 	assert_true(handed[0].fenced);
 }

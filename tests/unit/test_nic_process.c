@@ -47,6 +47,16 @@ static int in_process(void (*fn)(void), char *ret_said, size_t room)
 	return status;
 }
 
+/* In a process of its own, which says nothing. */
+static void assert_all_holds(void (*fn)(void))
+{
+	char said[1000];
+	const int status = in_process(fn, said, sizeof(said));
+
+	assert_string_equal(said, "");
+	assert_int_equal(status, 0);
+}
+
 static uint32_t lines(const char *text)
 {
 	uint32_t count = 0;
@@ -389,13 +399,8 @@ static void fork_often(void)
 
 static void a_fork_leaves_both_sane(void **state)
 {
-	char said[1000];
-	int status;
-
 	(void)state;
-	status = in_process(fork_often, said, sizeof(said));
-	assert_string_equal(said, "");
-	assert_int_equal(status, 0);
+	assert_all_holds(fork_often);
 }
 
 static void fork_often_and_abort(void)
@@ -407,13 +412,8 @@ static void fork_often_and_abort(void)
 /* Which chooses how a failed CHECK ends, and nothing else. */
 static void a_fork_leaves_both_sane_with_verbena_abort(void **state)
 {
-	char said[1000];
-	int status;
-
 	(void)state;
-	status = in_process(fork_often_and_abort, said, sizeof(said));
-	assert_string_equal(said, "");
-	assert_int_equal(status, 0);
+	assert_all_holds(fork_often_and_abort);
 }
 
 static void await_child(pid_t child)
@@ -491,13 +491,8 @@ static void fork_at_events(void)
 
 static void a_child_takes_no_event_of_its_parent(void **state)
 {
-	char said[1000];
-	int status;
-
 	(void)state;
-	status = in_process(fork_at_events, said, sizeof(said));
-	assert_string_equal(said, "");
-	assert_int_equal(status, 0);
+	assert_all_holds(fork_at_events);
 }
 
 static const char *captured;
@@ -551,17 +546,15 @@ static void fork_at_capture(void)
 
 static void a_capture_is_there_at_once_and_only_once(void **state)
 {
-	char said[1000], name[] = "/tmp/verbena-XXXXXX";
-	int status, fd = mkstemp(name);
+	char name[] = "/tmp/verbena-XXXXXX";
+	int fd = mkstemp(name);
 
 	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	captured = name;
-	status = in_process(fork_at_capture, said, sizeof(said));
+	assert_all_holds(fork_at_capture);
 	unlink(name);
-	assert_string_equal(said, "");
-	assert_int_equal(status, 0);
 }
 
 int main(void)
