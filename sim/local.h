@@ -11,7 +11,12 @@
 
 struct sim_local_event;
 
-enum sim_local_phase { SIM_LOCAL_TIMER, SIM_LOCAL_ARRIVAL, SIM_LOCAL_PROGRAM };
+enum sim_local_phase {
+	SIM_LOCAL_TIMER,
+	SIM_LOCAL_PAUSE, /* no event of a model: there a turn ends that goes on later */
+	SIM_LOCAL_ARRIVAL,
+	SIM_LOCAL_PROGRAM
+};
 
 struct sim_local {
 	struct sim_local_event *root; /* the earliest */

@@ -2,6 +2,7 @@
 #include "models/machine/host.h"
 
 #include "models/machine/machine.h"
+#include "models/machine/through_wire.h"
 #include "models/program/task.h"
 #include "sim/port.h"
 #include "sim/sim.h"
@@ -160,37 +161,6 @@ void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_p
 		path->vlan = (uint16_t)(host->params.vlan | priority << 13);
 }
 
-/* The debug mode of Law 4: nothing may get lost between a packet and its bytes. */
-static void through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
-			 uint8_t priority, struct wire_pkt *pkt)
-{
-	uint8_t buf[WIRE_FRAME_MAX], *bytes = pkt->payload;
-	struct wire_path sent = *path, seen;
-	struct wire_pkt parsed;
-	size_t len;
-
-	host_path_of_frame(host, priority, &sent);
-	sent.ecn = ecn;
-	len = wire_frame_emit(&sent, pkt, buf, sizeof(buf));
-	CHECK(len > 0);
-	CHECK(wire_frame_parse_stamped(&seen, &parsed, buf, len) == WIRE_OK);
-	CHECK(seen.ecn == sent.ecn && seen.ttl == sent.ttl);
-	CHECK(seen.dscp == sent.dscp && seen.vlan == sent.vlan);
-	parsed.synthetic = pkt->synthetic;
-	if (pkt->synthetic) {
-		uint8_t expected[WIRE_MTU_MAX];
-
-		wire_pattern_bytes(pkt->pattern, expected, pkt->length);
-		CHECK(memcmp(parsed.payload, expected, pkt->length) == 0);
-		parsed.pattern = pkt->pattern;
-	} else {
-		if (parsed.length > 0)
-			memcpy(bytes, parsed.payload, parsed.length);
-		parsed.payload = bytes;
-	}
-	*pkt = parsed;
-}
-
 static struct packet_sender sender_of(const struct host *host, const struct wire_path *path)
 {
 	return (struct packet_sender){.host = host->number,
@@ -231,7 +201,7 @@ static __attribute__((noinline, cold)) void look_closer(struct host *host,
 							uint8_t priority, struct wire_pkt *pkt)
 {
 	if (host->params.through_wire)
-		through_wire(host, path, ecn, priority, pkt);
+		host_through_wire(host, path, ecn, priority, pkt);
 	host_measure(host, pkt);
 }
 
@@ -343,7 +313,7 @@ decided_through_wire(struct host *host, const struct tx_packet *packet, struct s
 	struct wire_pkt pkt;
 
 	packet_unpack(frame, &pkt);
-	through_wire(host, &packet->path, frame->ecn, packet->priority, &pkt);
+	host_through_wire(host, &packet->path, frame->ecn, packet->priority, &pkt);
 	packet_pack(&pkt, packet_slab_of(frame), frame);
 }
 
@@ -608,6 +578,39 @@ ps_t host_due_at(const struct host *host)
 	if (hca_next_at(host->hca, host->dma->tx.open) == 0)
 		return host->now; /* to be decided */
 	return host_earlier(look_ahead(host, PS_NEVER, true).at, host->dma->known_at);
+}
+
+enum host_phase host_due_phase(const struct host *host, bool frame, ps_t at)
+{
+	const struct host_dma *dma = host->dma;
+	const struct due due =
+		dma ? look_ahead(host, PS_NEVER, true) : look_ahead(host, PS_NEVER, false);
+	const bool has_local = due.local && due.local->at <= at;
+
+	if (due.timer_at <= at || (has_local && due.local->phase == SIM_LOCAL_TIMER) ||
+	    (dma && dma->known_at <= at))
+		return HOST_TIMER;
+	if (due.start_at <= at || (dma && hca_next_at(host->hca, dma->tx.open) == 0))
+		return HOST_START;
+	if (frame)
+		return HOST_FRAME;
+	CHECK(has_local);
+	return due.local->phase == SIM_LOCAL_PROGRAM ? HOST_PROGRAM : HOST_ARRIVAL;
+}
+
+void host_play_event(struct host *host, struct sim_thread *th, ps_t at)
+{
+	const struct due due = look_ahead(host, PS_NEVER, false);
+	const bool is_local = due.local && due.local->at == at;
+
+	host->th = th;
+	host->now = at;
+	if (host->dma && host->dma->known_at <= at)
+		host_dma_tell(host, at);
+	else if (due.timer_at <= at && !(is_local && due.local->phase == SIM_LOCAL_TIMER))
+		run_timers(host);
+	else
+		run_local(host, due.local->phase);
 }
 
 void host_play(struct host *host, struct sim_thread *th, struct sim_pkt *const *arrivals,

@@ -8,7 +8,18 @@
 struct turn {		  /* what comes next: an adapter, or a step of a program */
 	struct host *nic; /* NULL: a program, if anything */
 	ps_t at;
+	bool is_alone;	       /* no other adapter has anything to do then */
+	enum host_phase phase; /* of what the adapter does, where others have something, too */
 };
+
+/* When something is due at the @place-th adapter. @arrival: the next of the machine; NULL: none. */
+static ps_t machine_due_at(const struct machine *machine, uint32_t place,
+			   const struct sim_pkt *arrival)
+{
+	const ps_t at = host_due_at(machine->nics[place]);
+
+	return arrival && arrival->port == place && arrival->at < at ? arrival->at : at;
+}
 
 static bool goes_before(const struct machine *machine, const struct host *a, const struct host *b,
 			ps_t at)
@@ -18,39 +29,93 @@ static bool goes_before(const struct machine *machine, const struct host *a, con
 	return sim_tie(key, a->node.id, at) < sim_tie(key, b->node.id, at);
 }
 
-/* @arrival: the next of the machine; NULL: none. */
+/* Of several adapters that have something to do at @at: by phase, then by chance. */
+static __attribute__((noinline)) struct turn
+first_of_several(const struct machine *machine, const struct sim_pkt *arrival, ps_t at)
+{
+	struct turn first = {.at = at};
+
+	for (uint32_t i = 0; i < machine->count; i++) {
+		const bool frame = arrival && arrival->port == i && arrival->at == at;
+		struct host *nic = machine->nics[i];
+		enum host_phase phase;
+
+		if (machine_due_at(machine, i, arrival) != at)
+			continue;
+		phase = host_due_phase(nic, frame, at);
+		if (!first.nic || phase < first.phase ||
+		    (phase == first.phase && goes_before(machine, nic, first.nic, at))) {
+			first.nic = nic;
+			first.phase = phase;
+		}
+	}
+	return first;
+}
+
 static struct turn next_turn(const struct machine *machine, const struct sim_pkt *arrival)
 {
 	struct turn best = {.at = PS_NEVER};
 
 	for (uint32_t i = 0; i < machine->count; i++) {
-		struct host *nic = machine->nics[i];
-		ps_t at = host_due_at(nic);
+		const ps_t at = machine_due_at(machine, i, arrival);
 
-		if (arrival && arrival->port == i && arrival->at < at)
-			at = arrival->at;
-		if (at < best.at ||
-		    (at == best.at && best.nic && goes_before(machine, nic, best.nic, at)))
-			best = (struct turn){nic, at};
+		if (at < best.at)
+			best = (struct turn){.nic = machine->nics[i], .at = at, .is_alone = true};
+		else if (at == best.at)
+			best.is_alone = false;
 	}
 	if (machine->programs.root && machine->programs.root->at < best.at)
-		best = (struct turn){NULL, machine->programs.root->at};
+		best = (struct turn){.at = machine->programs.root->at};
+	else if (best.nic && !best.is_alone)
+		best = first_of_several(machine, arrival, best.at);
 	return best;
 }
 
-/* Its part of this instant. Returns how many of @arrivals it takes. */
-static uint32_t play_nic(struct sim_thread *th, const struct turn *turn, uint32_t place,
-			 struct sim_pkt *const *arrivals, uint32_t count)
+static void on_pause(struct sim_local_event *event, void *context)
 {
+	struct host *nic = context;
+
+	(void)event;
+	nic->now = nic->th->until;
+}
+
+/* While it is the first of those that have something to do: what a start or a frame makes due at
+ * once is of an earlier phase than what the others wait with. */
+static void play_first(struct machine *machine, struct sim_thread *th, const struct turn *turn,
+		       struct sim_pkt *const *arrivals, uint32_t count)
+{
+	struct sim_local *local = &turn->nic->local;
+
+	if (turn->phase != HOST_START && turn->phase != HOST_FRAME) {
+		host_play_event(turn->nic, th, turn->at);
+		return;
+	}
+	sim_local_schedule(local, &machine->pause, turn->at);
+	host_play(turn->nic, th, arrivals, count);
+	if (machine->pause.pending)
+		sim_local_cancel(local, &machine->pause); /* host_give_up() */
+	else
+		turn->nic->now = turn->at;
+}
+
+/* Its part of this instant, or of this phase of it. Returns how many of @arrivals it takes. */
+static uint32_t play_nic(struct machine *machine, struct sim_thread *th, const struct turn *turn,
+			 uint32_t place, struct sim_pkt *const *arrivals, uint32_t count)
+{
+	const bool takes_frames = turn->is_alone || turn->phase == HOST_FRAME;
 	const ps_t until = th->until;
 	uint32_t taken = 0;
 
-	for (; taken < count && arrivals[taken]->at == turn->at && arrivals[taken]->port == place;
+	for (; takes_frames && taken < count && arrivals[taken]->at == turn->at &&
+	       arrivals[taken]->port == place;
 	     taken++)
 		arrivals[taken]->port = 0; /* of its own */
 	th->until = turn->at + 1;
 	turn->nic->asked_at = th->until; /* it is the machine that asks */
-	host_play(turn->nic, th, arrivals, taken);
+	if (turn->is_alone)
+		host_play(turn->nic, th, arrivals, taken);
+	else
+		play_first(machine, th, turn, arrivals, taken);
 	th->until = until;
 	turn->nic->th = th;
 	return taken;
@@ -112,8 +177,8 @@ static void machine_run(struct sim_thread *th, struct sim_node *node,
 		}
 		set_time(machine, th, turn.at);
 		if (turn.nic)
-			i += play_nic(th, &turn, machine_place_of(machine, turn.nic), arrivals + i,
-				      count - i);
+			i += play_nic(machine, th, &turn, machine_place_of(machine, turn.nic),
+				      arrivals + i, count - i);
 		else
 			play_program(machine, turn.at);
 		if (has_given_up(machine, turn.at))
@@ -136,6 +201,7 @@ int machine_join(struct machine *machine, uint32_t place, struct sim *sim)
 	int ret = 0;
 
 	sim_local_init(&machine->programs, of_lead->seed, of_lead->node);
+	machine->pause = (struct sim_local_event){.phase = SIM_LOCAL_PAUSE, .fn = on_pause};
 	CHECK(machine->count >= 2);
 	CHECK(machine->count <= MACHINE_NICS_MAX);
 	for (uint32_t i = 0; i < machine->count; i++) {

@@ -9,16 +9,19 @@
  * adapter has none of this, and pays for none of it.
  *
  * The first adapter has the machine's own name and may be called NAME.nic0, the others are
- * NAME.nic1, NAME.nic2 and so on. At one instant the adapters come first, in an order by chance of
- * (seed, machine, adapter, time), each with its timers, starts and arrivals; then the programs. */
+ * NAME.nic1, NAME.nic2 and so on. At one instant the timers of all adapters come first, then the
+ * packets that they start, the frames that reach them, what they have for themselves (frames of
+ * their own, memory, flows), and the programs last. Adapters of one phase go by chance of (seed,
+ * machine, adapter, time); frames in the order of the engine. */
 #include "models/machine/host.h"
 
 enum { MACHINE_NICS_MAX = 64 };
 
 struct machine {
-	struct host **nics;	   /* all of them, the first as well */
-	uint32_t count;		   /* 2 to MACHINE_NICS_MAX */
-	struct sim_local programs; /* steps of those of the machine */
+	struct host **nics;	      /* all of them, the first as well */
+	uint32_t count;		      /* 2 to MACHINE_NICS_MAX */
+	struct sim_local programs;    /* steps of those of the machine */
+	struct sim_local_event pause; /* of the adapter whose turn it is, where others wait */
 };
 
 /* NULL: it is the only adapter of its machine. */
@@ -47,9 +50,14 @@ int machine_join(struct machine *machine, uint32_t place, struct sim *sim);
 
 /* When something is due at @host, but for arrivals; PS_NEVER: nothing is. */
 ps_t host_due_at(const struct host *host);
+/* What is due first at @host at @at, before which nothing is; @frame: one arrives then. */
+enum host_phase { HOST_TIMER, HOST_START, HOST_FRAME, HOST_ARRIVAL, HOST_PROGRAM };
+enum host_phase host_due_phase(const struct host *host, bool frame, ps_t at);
 /* All that happens at @host until th->until, with @arrivals. */
 void host_play(struct host *host, struct sim_thread *th, struct sim_pkt *const *arrivals,
 	       uint32_t count);
+/* What is due first at @host at @at, and is neither a start nor a frame; that alone. */
+void host_play_event(struct host *host, struct sim_thread *th, ps_t at);
 void host_finish(struct sim_node *node);
 
 /* For a turn at @at. One that comes before that will ask again. */

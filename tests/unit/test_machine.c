@@ -303,6 +303,155 @@ static void test_a_channel_of_another_adapter_wakes_the_program(void **state)
 	world_close(&world);
 }
 
+/* ---- at one instant ---- */
+
+enum { OLD = 7, NEW = 9, FILLERS = 4, FRAME = 98 /* without the bytes of a WRITE */ };
+
+static void post(struct end *end, const struct address *peer, uint64_t addr, uint32_t lkey,
+		 uint32_t length, uint32_t offset)
+{
+	struct ibv_sge sge = {addr, length, lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE}, *bad;
+
+	wr.wr.rdma.remote_addr = peer->addr + offset;
+	wr.wr.rdma.rkey = peer->rkey;
+	assert_int_equal(ibv_post_send(end->qp, &wr, &bad), 0);
+}
+
+/* Adapter 0 hears of NEW at @at, and at @at adapter 1 starts a packet from the same place, since
+ * those before it on its port, which are of zeros, take until then. */
+static void starts_at(struct ends *ends, struct ibv_mr *shared, ps_t at)
+{
+	struct end *end = &ends->end[1];
+	const struct address *peer = &ends->peer[1];
+	uint32_t words = FILLERS; /* of 4 bytes, in all of the first packets */
+
+	while ((at - vb_now_ps() - 80 * (FILLERS * FRAME + 4 * words)) % 1000 != 0)
+		words++;
+	assert_true(words <= FILLERS * 8);
+	vb_sleep_ns((at - vb_now_ps() - 80 * (FILLERS * FRAME + 4 * words)) / 1000);
+	for (uint32_t left = FILLERS, length; left > 0; left--, words -= length) {
+		length = (words + left - 1) / left;
+		post(end, peer, (uintptr_t)end->words, end->mr->lkey, 4 * length, 0);
+	}
+	post(end, peer, (uintptr_t)&ends->end[0].words[1], shared->lkey, 8, 8);
+}
+
+static uint64_t seen_after_frames;
+static const uint64_t *seen_place;
+
+static void looks(struct sim_local_event *event, void *context)
+{
+	(void)event, (void)context;
+	seen_after_frames = *seen_place;
+}
+
+/* What adapter 1 has for itself at @at is later than frames to any adapter. */
+static void looks_at(const uint64_t *place, ps_t at)
+{
+	static struct sim_local_event look;
+
+	look = (struct sim_local_event){.key = 77, .phase = SIM_LOCAL_ARRIVAL, .fn = looks};
+	seen_place = place;
+	sim_local_schedule(&fabric_host(&world.fabric, "h1.nic1")->local, &look, at);
+}
+
+static void hears_and_starts(void *arg)
+{
+	struct ends ends = *(const struct ends *)arg;
+	struct ibv_mr *shared;
+	ps_t at;
+
+	meet(&ends, "receiver", "sender");
+	ends.end[0].words[1] = OLD;
+	shared = ibv_reg_mr(ends.end[1].pd, &ends.end[0].words[1], 8, IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(shared);
+	assert_int_equal(vb_get("at", &at, sizeof(at)), sizeof(at));
+	at += 2 * (WRITE_PS + LINK_PS);
+	looks_at(&ends.end[0].words[1], at);
+	starts_at(&ends, shared, at);
+	assert_int_equal(vb_get("done", NULL, 0), 0);
+	assert_int_equal(ends.end[0].words[1], NEW);
+	assert_int_equal(ibv_dereg_mr(shared), 0);
+	close_all(&ends);
+}
+
+static uint64_t went_out;
+
+static void tells_and_hears(void *arg)
+{
+	struct ends ends = *(const struct ends *)arg;
+	const uint64_t nothing = 0;
+	ps_t at;
+
+	meet(&ends, "sender", "receiver");
+	at = vb_now_ps() + 100 * PS_US;
+	assert_int_equal(vb_put("at", &at, sizeof(at)), 0);
+	vb_sleep_ns(100000);
+	ends.end[0].words[0] = NEW;
+	end_write(&ends.end[0], &ends.peer[0]);
+	vb_wait_mem(&ends.end[1].words[1], &nothing, 8);
+	went_out = ends.end[1].words[1];
+	vb_sleep_ns(100000);
+	assert_int_equal(vb_put("done", NULL, 0), 0);
+	close_all(&ends);
+}
+
+/* Whatever the seed, starts of all adapters come before frames to any, and these before the rest.
+ */
+static void test_at_one_instant_all_start_before_any_hears(void **state)
+{
+	static const struct ends both = {.count = 2, .device = {0, 1}};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 16; seed++) {
+		world_set_up(&world, 2);
+		world.nic_count = 2;
+		world.params.seed = seed;
+		world_open(&world);
+		world_spawn(&world, 0, "tells", tells_and_hears, (void *)(uintptr_t)&both, 0);
+		world_spawn(&world, 1, "hears", hears_and_starts, (void *)(uintptr_t)&both, 0);
+		world_run(&world);
+		world_close(&world);
+		assert_int_equal(went_out, OLD);
+		assert_int_equal(seen_after_frames, NEW);
+	}
+}
+
+static enum sim_local_phase order[6];
+static uint32_t order_length;
+
+static void notes_phase(struct sim_local_event *event, void *context)
+{
+	(void)context;
+	assert_true(order_length < 6);
+	order[order_length++] = event->phase;
+}
+
+/* With nothing but events of their own, too, adapters go by phase. */
+static void test_at_one_instant_adapters_go_by_phase(void **state)
+{
+	static const enum sim_local_phase phases[] = {SIM_LOCAL_TIMER, SIM_LOCAL_ARRIVAL,
+						      SIM_LOCAL_PROGRAM};
+	struct sim_local_event events[6];
+
+	(void)state;
+	open_machines(1, 2);
+	order_length = 0;
+	for (uint32_t i = 0; i < 6; i++) {
+		struct host *host = fabric_host(&world.fabric, i < 3 ? "h0" : "h0.nic1");
+
+		events[i] = (struct sim_local_event){
+			.key = i, .phase = phases[i % 3], .fn = notes_phase};
+		sim_local_schedule(&host->local, &events[i], PS_US);
+	}
+	world_run(&world);
+	assert_int_equal(order_length, 6);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(order[i], phases[i / 2]);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +462,8 @@ int main(void)
 		cmocka_unit_test(test_any_adapter_reaches_any_other),
 		cmocka_unit_test(test_between_two_adapters_of_one_machine_lies_the_switch),
 		cmocka_unit_test(test_a_channel_of_another_adapter_wakes_the_program),
+		cmocka_unit_test(test_at_one_instant_all_start_before_any_hears),
+		cmocka_unit_test(test_at_one_instant_adapters_go_by_phase),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
