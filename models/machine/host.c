@@ -161,6 +161,16 @@ void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_p
 		path->vlan = (uint16_t)(host->params.vlan | priority << 13);
 }
 
+static void host_through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
+			      uint8_t priority, struct wire_pkt *pkt)
+{
+	struct wire_path sent = *path;
+
+	host_path_of_frame(host, priority, &sent);
+	sent.ecn = ecn;
+	packet_through_wire(&sent, pkt);
+}
+
 static struct packet_sender sender_of(const struct host *host, const struct wire_path *path)
 {
 	return (struct packet_sender){.host = host->number,

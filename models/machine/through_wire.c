@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/machine/through_wire.h"
 
-#include "models/machine/host.h"
 #include "transport/wire/frame.h"
 #include "util/check.h"
 
 #include <string.h>
 
-void host_through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
-		       uint8_t priority, struct wire_pkt *pkt)
+void packet_through_wire(const struct wire_path *sent, struct wire_pkt *pkt)
 {
 	uint8_t buf[WIRE_FRAME_MAX], *bytes = pkt->payload;
-	struct wire_path sent = *path, seen;
+	struct wire_path seen;
 	struct wire_pkt parsed;
 	size_t len;
 
-	host_path_of_frame(host, priority, &sent);
-	sent.ecn = ecn;
-	len = wire_frame_emit(&sent, pkt, buf, sizeof(buf));
+	len = wire_frame_emit(sent, pkt, buf, sizeof(buf));
 	CHECK(len > 0);
 	CHECK(wire_frame_parse_stamped(&seen, &parsed, buf, len) == WIRE_OK);
-	CHECK(seen.ecn == sent.ecn && seen.ttl == sent.ttl);
-	CHECK(seen.dscp == sent.dscp && seen.vlan == sent.vlan);
+	CHECK(seen.ecn == sent->ecn && seen.ttl == sent->ttl);
+	CHECK(seen.dscp == sent->dscp && seen.vlan == sent->vlan);
 	parsed.synthetic = pkt->synthetic;
 	if (pkt->synthetic) {
 		uint8_t expected[WIRE_MTU_MAX];
