@@ -203,6 +203,15 @@ static void *wait_for_completions(void *arg)
 	return NULL;
 }
 
+static uint32_t descriptors(void)
+{
+	uint32_t count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 static void fail_in_call(void)
 {
 	const uint32_t before = threads_before();
@@ -214,16 +223,20 @@ static void fail_in_call(void)
 	union ibv_gid gid;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	uint32_t open;
 
 	nic_verbs_open(NULL);
-	cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
+	nic_verbs_close(NULL);
+	open = descriptors();
+	nic_verbs_open(NULL);
+	channel = ibv_create_comp_channel(t.context);
+	cq = ibv_create_cq(t.context, 8, NULL, channel, 0);
 	qp = open_qp(cq);
 	HOLDS(post_receive(qp, 71) == 0 && post_receive(qp, 72) == 0);
 	world = world_of_environment();
 	broken = *world->ops;
 	broken.gid = broken_gid;
 	world->ops = &broken;
-	channel = ibv_create_comp_channel(t.context);
 	HOLDS(pthread_create(&waiter, NULL, wait_for_completions, NULL) == 0);
 	other_threads_sleep();
 	fcntl(t.context->async_fd, F_SETFL, O_NONBLOCK);
@@ -244,11 +257,12 @@ static void fail_in_call(void)
 	fcntl(t.context->async_fd, F_SETFL, 0);
 	HOLDS(ibv_get_async_event(t.context, &event) == -1 && errno == EIO);
 	HOLDS(pthread_join(waiter, NULL) == 0);
-	HOLDS(ibv_destroy_comp_channel(channel) == 0);
 	HOLDS(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0);
+	HOLDS(ibv_destroy_comp_channel(channel) == 0);
 	HOLDS(ibv_dereg_mr(t.mr) == 0 && ibv_dealloc_pd(t.pd) == 0);
 	HOLDS(ibv_close_device(t.context) == 0);
 	HOLDS(thread_count() == before);
+	HOLDS(descriptors() == open);
 	HOLDS(!ibv_open_device(ibv_get_device_list(NULL)[0]) && errno == EIO);
 }
 

@@ -30,11 +30,14 @@ static void note(struct vrb_object *object, enum vrb_event_kind kind, uint32_t v
 	__atomic_store_n(&local->ring.more, 1, __ATOMIC_RELEASE);
 }
 
+/* @channel NULL: nobody is told. */
 static void raise_event(struct vrb_object *object, struct vrb_object *channel,
 			enum vrb_event_kind kind, uint32_t value)
 {
 	struct vrb_world *world = object->local->world;
 
+	if (!channel)
+		return;
 	if (object->is_late || !local_events_put(object, kind, value))
 		note(object, kind, value);
 	channel->wait.events++;
@@ -45,8 +48,7 @@ void vrb_on_cq_event(void *cq_owner)
 {
 	struct vrb_object *cq = cq_owner;
 
-	if (cq->channel)
-		raise_event(cq, cq->channel, VRB_EVENT_COMPLETION, 1);
+	raise_event(cq, cq->channel, VRB_EVENT_COMPLETION, 1);
 }
 
 void vrb_on_async(struct vrb_world *world, void *owner, int event)
@@ -176,6 +178,24 @@ int vrb_local_create_channel(void *self, enum vrb_channel_use use, uint64_t *ret
 	return ret;
 }
 
+/* What is left of a dead adapter, which its owner cannot take away any more, tells @channel
+ * nothing. */
+static void forget_channel(struct vrb_local *local, struct vrb_object *channel)
+{
+	for (uint32_t i = 0; i < local->table.count; i++) {
+		struct vrb_object *object = local->table.slots[i].object;
+
+		if (object && object->channel == channel) {
+			object->channel = NULL;
+			channel->use_count--;
+		}
+		if (object && object->async == channel) {
+			object->async = NULL;
+			channel->use_count--;
+		}
+	}
+}
+
 int vrb_local_destroy_channel(void *self, uint64_t handle)
 {
 	struct vrb_local *local = self;
@@ -185,6 +205,8 @@ int vrb_local_destroy_channel(void *self, uint64_t handle)
 
 	world->ops->enter(world, VRB_CALL_CONTROL, 0);
 	channel = vrb_local_find(local, handle, VRB_CHANNEL);
+	if (channel && world->is_dead)
+		forget_channel(local, channel);
 	if (!channel)
 		ret = -EINVAL;
 	else if (channel->use_count != 0)
