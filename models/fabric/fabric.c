@@ -44,7 +44,8 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 	const struct host_memory memory = {
 		.frames = util_arena_get(&fabric->host_frames),
 		.sent = &fabric->host_sent[(size_t)fabric->host_count *
-					   sim_priority_count(fabric->sim)]};
+					   sim_priority_count(fabric->sim)],
+		.room = &fabric->pools.room};
 	int ret;
 
 	params.priority_count = sim_priority_count(fabric->sim);

@@ -674,6 +674,7 @@ int host_init(struct host *host, const char *name, uint64_t seed, const struct h
 		.profile = params->profile,
 		.observer = params->bus ? &observer_with_bus : &observer,
 		.dma = params->bus ? host_dma_ops(params->bus) : NULL,
+		.room = memory->room,
 		.world = host,
 	};
 	int ret;

@@ -135,6 +135,7 @@ enum { HOST_CONTROLS = SIM_PRIORITIES_MAX, HOST_FRAMES = HOST_CONTROLS + HOST_LO
 struct host_memory {
 	struct sim_pkt *frames; /* HOST_FRAMES */
 	struct host_sent *sent; /* of each of the fabric's priorities, zeroed */
+	struct hca_room *room;	/* as in struct hca_device_params */
 };
 
 /* -ENOMEM. The name and what @memory points to stay the caller's. */

@@ -10,13 +10,36 @@
 #include <errno.h>
 #include <string.h>
 
+static void packet_room_give_back(struct hca_room *room, void *piece, size_t bytes)
+{
+	struct packet_pools *pools = container_of(room, struct packet_pools, room);
+
+	__atomic_fetch_sub(&pools->room_bytes, bytes, __ATOMIC_RELAXED);
+	util_free(piece);
+}
+
+static void *packet_room_take(struct hca_room *room, size_t bytes)
+{
+	struct packet_pools *pools = container_of(room, struct packet_pools, room);
+	const uint64_t all = __atomic_add_fetch(&pools->room_bytes, bytes, __ATOMIC_RELAXED);
+	void *piece = all <= pools->bytes_max ? util_alloc(bytes) : NULL;
+
+	if (piece)
+		return piece;
+	packet_room_give_back(room, NULL, bytes);
+	packet_pools_exhaust(pools);
+	return NULL;
+}
+
 int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint32_t mtu,
 		      uint64_t bytes_max)
 {
 	const uint64_t bytes = packet_slab_bytes(mtu), count = bytes_max / thread_count / bytes;
 	int ret = 0;
 
-	*pools = (struct packet_pools){.thread_count = thread_count};
+	*pools = (struct packet_pools){.thread_count = thread_count,
+				       .room = {packet_room_take, packet_room_give_back},
+				       .bytes_max = bytes_max};
 	pools->slabs = util_calloc(thread_count, sizeof(*pools->slabs));
 	if (!pools->slabs)
 		return -ENOMEM;
@@ -29,6 +52,7 @@ int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint32_
 
 void packet_pools_fini(struct packet_pools *pools)
 {
+	CHECK(pools->room_bytes == 0);
 	for (uint32_t i = 0; pools->slabs && i < pools->thread_count; i++)
 		util_arena_fini(&pools->slabs[i]);
 	util_free(pools->slabs);
@@ -46,10 +70,22 @@ uint64_t packet_pools_used(const struct packet_pools *pools)
 	return fresh - free;
 }
 
+/* Slabs that were given back are there for the next packets. */
+static uint64_t slab_bytes(const struct packet_pools *pools)
+{
+	uint64_t fresh = 0;
+
+	for (uint32_t i = 0; i < pools->thread_count; i++)
+		fresh += pools->slabs[i].fresh_count;
+	return fresh * pools->slabs[0].object_bytes;
+}
+
 void packet_pools_balance(struct packet_pools *pools)
 {
 	for (uint32_t i = 1; i < pools->thread_count; i++)
 		util_arena_balance(&pools->slabs[i - 1], &pools->slabs[i]);
+	if (pools->room_bytes > 0 && pools->room_bytes + slab_bytes(pools) > pools->bytes_max)
+		packet_pools_exhaust(pools);
 }
 
 struct packet_pools *packet_pools_of(const struct sim_thread *th)

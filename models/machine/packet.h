@@ -5,6 +5,7 @@
 /* Joins the fabric's packet and the adapter's: the body of a struct sim_pkt is the hot part of a
  * struct wire_pkt. Payload bytes and rare fields ride in a slab that the packet owns. */
 #include "sim/packet.h"
+#include "transport/hca/device.h"
 #include "transport/wire/pkt.h"
 #include "util/arena.h"
 #include "util/check.h"
@@ -33,20 +34,26 @@ static inline uint64_t packet_slab_bytes(uint32_t mtu)
 	return (offsetof(struct packet_slab, bytes) + mtu + 63) / 64 * 64;
 }
 
-/* One arena of slabs a thread; the owner of the simulation. */
+/* The memory for packets under way: one arena of slabs a thread, and what adapters know of those
+ * that may be lost. Between windows the two together are within the limit, and each always is. The
+ * owner of the simulation. */
 struct packet_pools {
 	uint32_t thread_count;
 	struct util_arena *slabs;
+	struct hca_room room; /* of all adapters; any thread */
+	uint64_t room_bytes;  /* that are taken of it */
+	uint64_t bytes_max;
 	bool exhausted; /* the memory limit was met: the run is void */
 };
 
-/* @mtu: bytes of the longest payload; @bytes_max: of all slabs together. -ENOMEM. */
+/* @mtu: bytes of the longest payload; @bytes_max: of everything together. -ENOMEM. @pools stays
+ * where it is. */
 int packet_pools_init(struct packet_pools *pools, uint32_t thread_count, uint32_t mtu,
 		      uint64_t bytes_max);
 void packet_pools_fini(struct packet_pools *pools);
 /* Slabs that somebody holds. */
 uint64_t packet_pools_used(const struct packet_pools *pools);
-/* For the simulation's between(): evens the threads' arenas out. */
+/* For the simulation's between(): evens the threads' arenas out, and looks at the limit. */
 void packet_pools_balance(struct packet_pools *pools);
 
 /* The memory of the simulation's packets; sim_owner() begins with it. */

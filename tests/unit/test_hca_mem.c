@@ -5,7 +5,6 @@
 #include "util/alloc.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
 
 static int wc_count, cq_event_count, async_count;
@@ -292,76 +291,9 @@ static void test_no_memory_at_any_point(void **state)
 	}
 }
 
-static size_t allocated(void)
-{
-	const struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
-}
-
-enum { SINKS = 64, SINK_PACKETS = 300, SINK_REST_BYTES = 4096 };
-
-static struct hca_qp *sink(struct hca_device *of, struct hca_qp_init *init)
-{
-	const uint32_t to_init =
-		HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS;
-	const uint32_t to_rtr = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN |
-				HCA_QP_RQ_PSN | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER;
-	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
-				   .access = HCA_ACCESS_REMOTE_WRITE,
-				   .mtu = 1024,
-				   .rq_psn = 0xffff00};
-	struct hca_qp *qp;
-
-	init->qpn++;
-	assert_int_equal(hca_qp_create(of, init, &qp), 0);
-	assert_int_equal(hca_qp_modify(of, qp, &attr, to_init, 0), 0);
-	attr.state = HCA_QPS_RTR;
-	assert_int_equal(hca_qp_modify(of, qp, &attr, to_rtr, 0), 0);
-	return qp;
-}
-
-/* A responder that places packets before their turn has room for a window of them, while they can
- * come: not for more than there are, and not after the last. */
-static void test_memory_of_early_packets_is_given_back(void **state)
-{
-	struct hca_device_params params = device_params(5);
-	struct hca_qp_init init = {.type = HCA_QPT_RC, .request_packets = SINK_PACKETS};
-	const struct hca_rx rx = {0};
-	struct hca_device *of;
-	size_t before;
-
-	(void)state;
-	params.profile.retransmit = HCA_SELECTIVE;
-	params.profile.psn_window = 1 << 14;
-	params.profile.rto_low = params.profile.rto_high = PS_MS;
-	params.profile.qp_max = SINKS + 1;
-	of = hca_device_create(&params);
-	assert_non_null(of);
-	assert_int_equal(hca_pd_create(of, &init.pd), 0);
-	assert_int_equal(hca_cq_create(of, 4, NULL, &init.send_cq), 0);
-	init.recv_cq = init.send_cq;
-	before = allocated();
-	for (uint32_t i = 0; i < SINKS; i++)
-		sink(of, &init);
-	assert_true(allocated() - before < SINKS * (512 * sizeof(struct wire_pkt) + 8192));
-	for (uint32_t i = 0; i < SINKS * SINK_PACKETS; i++) {
-		const struct wire_pkt pkt = {.opcode = WIRE_RC | WIRE_WRITE_ONLY,
-					     .dest_qpn = 1 + i % SINKS,
-					     .psn = (0xffff00 + i / SINKS) & 0xffffff};
-
-		hca_input(of, &pkt, &rx, 0);
-	}
-	assert_int_equal(hca_device_counters(of)->rx_write_requests, SINKS * SINK_PACKETS);
-	init.request_packets = HCA_REQUESTS_NONE;
-	sink(of, &init);
-	assert_true(allocated() - before < SINKS * SINK_REST_BYTES);
-	hca_device_destroy(of);
-}
-
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN(S(test_keys_are_unique_and_tell_no_order), S(test_keys_depend_on_the_device_key),
     S(test_an_old_key_does_not_open_the_next_region), S(test_every_wrong_bit_of_a_key_is_refused),
     S(test_the_one_check), S(test_regions_that_cannot_be), S(test_limits_and_busy_objects),
     S(test_host_atomics_at_any_address), S(test_placement_at_any_address),
-    S(test_no_memory_at_any_point), S(test_memory_of_early_packets_is_given_back))
+    S(test_no_memory_at_any_point))

@@ -3,6 +3,7 @@
  * request ends well, once, in order, and leaves the right bytes and sums. */
 #include "tests/test.h"
 #include "transport/hca/device.h"
+#include "util/alloc.h"
 #include "util/rand.h"
 
 #include <errno.h>
@@ -78,6 +79,21 @@ static void on_async(void *world, void *owner, int event, ps_t now)
 	assert_int_equal(event, 4); /* COMM_EST */
 }
 
+/* Of what is asked for, half is not there. */
+static void *take_scarce(struct hca_room *room, size_t bytes)
+{
+	(void)room;
+	return draw(2) ? util_alloc(bytes) : NULL;
+}
+
+static void give_back_scarce(struct hca_room *room, void *piece, size_t bytes)
+{
+	(void)room, (void)bytes;
+	util_free(piece);
+}
+
+static struct hca_room scarce_room = {take_scarce, give_back_scarce};
+
 static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
 
 static struct hca_mr *region(struct side *side, uint64_t iova, void *host, uint64_t length)
@@ -125,11 +141,12 @@ static void connect_qp(struct side *side, uint32_t i, uint32_t s)
 	}
 }
 
-static void start(const struct cc_ops *cc, enum hca_retransmit retransmit)
+static void start(const struct cc_ops *cc, enum hca_retransmit retransmit, struct hca_room *room)
 {
 	struct hca_device_params params = {
 		.key = {seed, 0},
 		.observer = &observer,
+		.room = room,
 		.profile = {.line_rate_bps = 100000000000,
 			    .mtu_max = 4096,
 			    .retransmit = retransmit,
@@ -363,7 +380,8 @@ static void check_bytes(void)
 /* What is rare takes more seeds. Where messages begin anew some seeds beyond these end with retries
  * exceeded, which is their livelock (about one in a thousand); with the others none of 20,000
  * does. */
-static void soak(const struct cc_ops *cc, enum hca_retransmit retransmit, uint64_t seeds)
+static void soak_in(struct hca_room *room, const struct cc_ops *cc, enum hca_retransmit retransmit,
+		    uint64_t seeds)
 {
 	ps_t now = 0;
 
@@ -371,7 +389,7 @@ static void soak(const struct cc_ops *cc, enum hca_retransmit retransmit, uint64
 		uint32_t steps = 0;
 
 		draws = (struct util_rand){.seed = seed};
-		start(cc, retransmit);
+		start(cc, retransmit, room);
 		for (now = 0; !all_done(); now += 50 * PS_NS) {
 			step(now, steps < 3000);
 			if (++steps > 2000000)
@@ -381,6 +399,11 @@ static void soak(const struct cc_ops *cc, enum hca_retransmit retransmit, uint64
 		for (uint32_t s = 0; s < SIDES; s++)
 			hca_device_destroy(sides[s].dev);
 	}
+}
+
+static void soak(const struct cc_ops *cc, enum hca_retransmit retransmit, uint64_t seeds)
+{
+	soak_in(NULL, cc, retransmit, seeds);
 }
 
 static void test_every_request_ends_well_in_a_bad_network(void **state)
@@ -409,6 +432,13 @@ static void test_and_also_when_packets_are_taken_early(void **state)
 	soak(&cc_dcqcn, HCA_SELECTIVE, SEEDS);
 }
 
+static void test_and_also_where_room_is_scarce(void **state)
+{
+	(void)state;
+	soak_in(&scarce_room, &cc_none, HCA_SELECTIVE, SEEDS);
+	soak_in(&scarce_room, &cc_swift, HCA_SELECTIVE, SEEDS);
+}
+
 static void test_and_also_with_a_window(void **state)
 {
 	(void)state;
@@ -419,4 +449,4 @@ static void test_and_also_with_a_window(void **state)
 
 RUN(T(test_every_request_ends_well_in_a_bad_network), T(test_and_also_when_paced),
     T(test_and_also_when_messages_begin_anew), T(test_and_also_when_packets_are_taken_early),
-    T(test_and_also_with_a_window))
+    T(test_and_also_with_a_window), T(test_and_also_where_room_is_scarce))

@@ -167,6 +167,35 @@ static void test_no_duplicate_beyond_the_memory_limit(void **state)
 	assert_int_equal(world_slabs_out(&world), 0);
 }
 
+/* What adapters know of packets under way counts beside the packets: at once, and with them between
+ * two windows. */
+static void test_no_room_beyond_the_memory_limit(void **state)
+{
+	struct packet_pools *pools = &world.fabric.pools;
+	struct hca_room *room = &pools->room;
+	const size_t half = 2 * packet_slab_bytes(WIRE_MTU_MAX);
+	void *first = room->take(room, half), *second = room->take(room, half);
+
+	(void)state;
+	assert_non_null(first);
+	assert_non_null(second);
+	packet_pools_balance(pools);
+	assert_false(pools->exhausted);
+	assert_null(room->take(room, 1));
+	assert_true(pools->exhausted);
+	pools->exhausted = false;
+	room->give_back(room, second, half);
+	packet_slab_put(&th, packet_slab_get(&th));
+	packet_pools_balance(pools);
+	assert_false(pools->exhausted);
+	second = room->take(room, half);
+	assert_non_null(second);
+	packet_pools_balance(pools);
+	assert_true(pools->exhausted);
+	room->give_back(room, first, half);
+	room->give_back(room, second, half);
+}
+
 /* Every bit of the frame once: where the receiver would take the packet, it is what was sent but
  * for what routers may change. */
 static void test_a_bit_error_is_seen_or_harmless(void **state)
@@ -261,5 +290,6 @@ static void test_packets_of_adapters_say_nothing_to_switches(void **state)
 RUN(P(test_what_is_packed_is_unpacked), P(test_a_payload_from_elsewhere_is_copied),
     P(test_packets_without_bytes_have_no_slab), P(test_rare_fields_ride_in_the_slab),
     P(test_a_duplicate_owns_its_bytes), P(test_no_duplicate_beyond_the_memory_limit),
-    P(test_a_bit_error_is_seen_or_harmless), P(test_facts_tell_packets_apart),
-    P(test_words_are_what_they_were), P(test_packets_of_adapters_say_nothing_to_switches))
+    P(test_no_room_beyond_the_memory_limit), P(test_a_bit_error_is_seen_or_harmless),
+    P(test_facts_tell_packets_apart), P(test_words_are_what_they_were),
+    P(test_packets_of_adapters_say_nothing_to_switches))

@@ -49,6 +49,7 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->request_ecn = params->profile.cc->listens ? WIRE_ECT0 : WIRE_NOT_ECT;
 	dev->observer = params->observer;
 	dev->world = params->world;
+	dev->room = params->room;
 	dev->key[0] = params->key[0];
 	dev->key[1] = params->key[1];
 	dev->qpn_slot = params->qpn_slot;
@@ -71,7 +72,6 @@ void hca_device_destroy(struct hca_device *dev)
 	if (!dev)
 		return;
 	hca_qp_destroy_all(dev);
-	hca_ooo_free_given_back(dev);
 	while (!hca_list_is_empty(&dev->cq_list))
 		hca_cq_free(dev, container_of(dev->cq_list.next, struct hca_cq, node));
 	hca_mem_fini(dev);

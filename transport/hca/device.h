@@ -80,6 +80,16 @@ struct hca_observer {
 	void (*on_async)(void *world, void *qp_owner, int event, ps_t now);
 };
 
+/* Where a device with HCA_SELECTIVE has the memory from for what it knows of packets under way: how
+ * much that is goes with them, and on the packet path nothing else is taken. Called from inside the
+ * calls below. */
+struct hca_room {
+	/* Undefined bytes, aligned for any object. NULL: there are none, and queue pairs know less:
+	 * what they have no room for is as if it were lost. */
+	void *(*take)(struct hca_room *room, size_t bytes);
+	void (*give_back)(struct hca_room *room, void *piece, size_t bytes); /* as it was taken */
+};
+
 enum { HCA_PRIORITY_COUNT = 8, HCA_PRIORITY_COUNT_MAX = 16 };
 
 struct hca_device_params {
@@ -89,6 +99,7 @@ struct hca_device_params {
 	struct hca_profile profile;
 	const struct hca_observer *observer;
 	const struct hca_dma_ops *dma; /* the memory side; NULL: memory answers at once */
+	struct hca_room *room;	       /* the caller's; NULL: that of the process */
 	void *world;
 };
 

@@ -144,11 +144,16 @@ struct hca_rwqe { /* of a receive queue */
 	struct hca_local_sge *sge;
 };
 
-/* One bit a PSN, of as many PSNs in a row as a window has; a power of two. */
+/* One bit a PSN, of some PSNs in a row; a power of two. */
 struct hca_psn_set {
 	uint64_t *words;
 	uint32_t mask;
 };
+
+static inline uint32_t hca_psn_set_words(uint32_t mask)
+{
+	return mask / 64 + 1;
+}
 
 static inline bool hca_psn_set_has(const struct hca_psn_set *set, uint32_t psn)
 {
@@ -168,10 +173,13 @@ static inline void hca_psn_set_put(const struct hca_psn_set *set, uint32_t psn, 
 
 /* HCA_SELECTIVE, at the requester: what is answered of the window that begins at una_psn, and when
  * each packet of it was last sent. Networks keep the order of a queue pair: what was sent before
- * something that has come, and has not come itself, is lost. */
+ * something that has come, and has not come itself, is lost. There is room for a few packets here,
+ * and for more of them while there are more under way. */
 struct hca_recovery {
 	struct hca_psn_set done; /* need not be sent again */
 	uint64_t *sent;		 /* by PSN: the how manieth packet it was; or HCA_SENT_WAITS */
+	uint32_t most;		 /* PSNs that there may be room for, by the window of the device */
+	uint64_t few_sent[16], few_done;
 	uint64_t sent_count;
 	uint32_t done_count;
 	uint32_t receives;    /* that the posted requests use */
@@ -183,12 +191,17 @@ struct hca_recovery {
 };
 
 /* HCA_SELECTIVE, at the responder: requests that came before their turn. Their payload is in its
- * place, but for the end of a message that lacks something: of those one is kept. */
+ * place, but for the end of a message that lacks something: of those one is kept. There is room for
+ * them while something is missing. */
 struct hca_ooo {
 	struct hca_psn_set here, refused; /* refused: came, but could not be taken */
-	struct wire_pkt *pkts;		  /* by PSN, without payload; NULL: none is awaited */
+	struct wire_pkt *pkts;		  /* by PSN, without payload; NULL: there is no room */
+	size_t piece_bytes;		  /* all of the room */
 	uint32_t packets, end_psn;	  /* that are awaited in all, 0: not known; one past them */
-	uint32_t count;
+	uint32_t ahead_max;		  /* so far before its turn may one come */
+	uint32_t count, refused_count;
+	uint32_t turn_psn; /* that was expected last */
+	bool is_over;	   /* all that are awaited have come */
 	uint32_t sack_psn; /* which came last */
 	bool is_kept;
 	struct wire_pkt kept;
@@ -384,7 +397,7 @@ struct hca_device {
 	struct hca_counters counters;
 	struct hca_heap paced, timers;
 	struct hca_alarm cq_alarm; /* among the timers: a CQ has lost a completion */
-	void *given_back;	   /* a list through their first words; freed off the packet path */
+	struct hca_room *room;	   /* see hca_room_take() */
 	uint32_t wire_overhead; /* as in the profile; with a framing that of the packet at hand */
 	struct hca_profile profile;
 	uint32_t mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
@@ -485,7 +498,10 @@ static inline void hca_count_again(struct hca_qp *qp)
 	qp->sq.retransmitted++;
 }
 
-/* slab.c; @bytes: of an object, the same for all calls with a pool. */
+/* slab.c; of struct hca_room: NULL: no memory; @piece NULL: nothing to give back. */
+void *hca_room_take(struct hca_device *dev, size_t bytes);
+void hca_room_give_back(struct hca_device *dev, void *piece, size_t bytes);
+/* @bytes: of an object, the same for all calls with a pool. */
 void *hca_pool_get(struct hca_pool *pool, size_t bytes); /* all zero; NULL: no memory */
 void hca_pool_put(struct hca_pool *pool, void *object);
 void hca_pool_fini(struct hca_pool *pool); /* takes all objects along */
@@ -582,11 +598,11 @@ void hca_recover_timeout(struct hca_qp *qp);
 int hca_ooo_create(struct hca_qp *qp, uint32_t request_packets); /* -ENOMEM */
 void hca_ooo_destroy(struct hca_qp *qp);
 void hca_ooo_reset(struct hca_qp *qp);
-int hca_ooo_allocate(struct hca_qp *qp); /* where there is none; 0 or -ENOMEM */
-void hca_ooo_start(struct hca_qp *qp);	 /* the first PSN is known */
-/* All that is awaited has come. */
-void hca_ooo_end(struct hca_qp *qp);
-void hca_ooo_free_given_back(struct hca_device *dev); /* not on the packet path */
+void hca_ooo_start(struct hca_qp *qp); /* the first PSN is known */
+/* The packet @psn was looked at, whatever became of it. */
+void hca_ooo_had_its_turn(struct hca_qp *qp, uint32_t psn);
+/* Nothing that came before its turn is left to be taken. */
+void hca_ooo_rest(struct hca_qp *qp);
 /* @pkt comes before its turn; false: it cannot be taken yet, as if it were lost. */
 bool hca_ooo_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 		   ps_t now);

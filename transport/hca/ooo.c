@@ -5,88 +5,116 @@
 #include <errno.h>
 #include <string.h>
 
+enum { OOO_LEAST = 16 }; /* packets there is room for, where there is any */
+
 /* The responder of HCA_SELECTIVE: packets before their turn. Their payload is placed at once; all
  * else that they do waits for what is missing. What cannot be taken early is as if it were lost,
  * and judged when it comes at its turn. */
 
-/* One piece: packets, which are written before they are read, bits, the bytes of one. */
-int hca_ooo_allocate(struct hca_qp *qp)
+static void ooo_give_back(struct hca_qp *qp)
 {
 	struct hca_ooo *ooo = qp->rq.ooo;
-	const size_t count = ooo->here.mask + (size_t)1, words = count / 64;
 
-	if (ooo->pkts || ooo->packets == HCA_REQUESTS_NONE)
-		return 0;
-	ooo->pkts = util_alloc(count * sizeof(*ooo->pkts) + 2 * words * sizeof(uint64_t) +
-			       qp->dev->profile.mtu_max);
-	if (!ooo->pkts)
-		return -ENOMEM;
-	ooo->here.words = (uint64_t *)(void *)(ooo->pkts + count);
-	ooo->refused.words = ooo->here.words + words;
-	ooo->kept_bytes = (uint8_t *)(ooo->refused.words + words);
-	memset(ooo->here.words, 0, 2 * words * sizeof(uint64_t));
-	return 0;
+	hca_room_give_back(qp->dev, ooo->pkts, ooo->piece_bytes);
+	ooo->pkts = NULL;
+	ooo->here = ooo->refused = (struct hca_psn_set){.words = NULL};
+	ooo->kept_bytes = NULL;
+	ooo->is_kept = false;
+	ooo->refused_count = 0;
+}
+
+/* From room that is to be given back. */
+static void move_packets(const struct hca_qp *qp, struct hca_ooo *to, const struct hca_ooo *from)
+{
+	for (uint32_t i = 0; i <= from->here.mask; i++) {
+		const uint32_t psn = wire_psn_add(qp->rq.expected_psn, i);
+
+		hca_psn_set_put(&to->refused, psn, hca_psn_set_has(&from->refused, psn));
+		if (!hca_psn_set_has(&from->here, psn))
+			continue;
+		hca_psn_set_put(&to->here, psn, true);
+		to->pkts[psn & to->here.mask] = from->pkts[psn & from->here.mask];
+	}
+	if (from->is_kept && !from->kept.synthetic) {
+		memcpy(to->kept_bytes, from->kept_bytes, from->kept.length);
+		to->kept.payload = to->kept_bytes;
+	}
+}
+
+/* One piece: packets, which are written before they are read, bits, the bytes of one. */
+static bool grow(struct hca_qp *qp, uint32_t count)
+{
+	struct hca_ooo *ooo = qp->rq.ooo, larger = *ooo;
+	const size_t words = hca_psn_set_words(count - 1);
+
+	larger.piece_bytes = count * sizeof(*ooo->pkts) + 2 * words * sizeof(uint64_t) + qp->mtu;
+	larger.pkts = hca_room_take(qp->dev, larger.piece_bytes);
+	if (!larger.pkts)
+		return false;
+	larger.here.mask = larger.refused.mask = count - 1;
+	larger.here.words = (uint64_t *)(void *)(larger.pkts + count);
+	larger.refused.words = larger.here.words + words;
+	larger.kept_bytes = (uint8_t *)(larger.refused.words + words);
+	memset(larger.here.words, 0, 2 * words * sizeof(uint64_t));
+	if (ooo->pkts)
+		move_packets(qp, &larger, ooo);
+	ooo_give_back(qp);
+	*ooo = larger;
+	return true;
 }
 _Static_assert(sizeof(struct wire_pkt) % sizeof(uint64_t) == 0, "words follow packets");
+
+/* For what comes @ahead of its turn. False: no memory. */
+static bool ooo_make_room(struct hca_qp *qp, uint32_t ahead)
+{
+	const struct hca_ooo *ooo = qp->rq.ooo;
+
+	if (ooo->pkts && ahead <= ooo->here.mask)
+		return true;
+	return grow(qp, ahead < OOO_LEAST ? (uint32_t)OOO_LEAST : hca_pow2(ahead + 1));
+}
 
 int hca_ooo_create(struct hca_qp *qp, uint32_t request_packets)
 {
 	const uint32_t window = qp->dev->psn_window;
 	const uint32_t most =
 		request_packets > 0 && request_packets < window ? request_packets : window;
-	const uint32_t count = most < 64 ? 64 : hca_pow2(most);
 	struct hca_ooo *ooo = util_calloc(1, sizeof(*ooo));
 
 	qp->rq.ooo = ooo;
 	if (!ooo)
 		return -ENOMEM;
-	ooo->here.mask = ooo->refused.mask = count - 1;
+	ooo->ahead_max = most < 64 ? 63 : hca_pow2(most) - 1;
 	ooo->packets = request_packets;
+	ooo->is_over = true;
 	return 0;
-}
-
-static void ooo_give_back(struct hca_qp *qp)
-{
-	struct hca_ooo *ooo = qp->rq.ooo;
-
-	if (!ooo->pkts)
-		return;
-	memcpy(ooo->pkts, &qp->dev->given_back, sizeof(qp->dev->given_back));
-	qp->dev->given_back = ooo->pkts;
-	ooo->pkts = NULL;
-	ooo->here.words = ooo->refused.words = NULL;
-	ooo->kept_bytes = NULL;
-}
-
-void hca_ooo_free_given_back(struct hca_device *dev)
-{
-	while (dev->given_back) {
-		void *piece = dev->given_back;
-
-		memcpy(&dev->given_back, piece, sizeof(dev->given_back));
-		util_free(piece);
-	}
 }
 
 void hca_ooo_destroy(struct hca_qp *qp)
 {
 	if (!qp->rq.ooo)
 		return;
-	util_free(qp->rq.ooo->pkts);
+	ooo_give_back(qp);
 	util_free(qp->rq.ooo);
 }
 
 void hca_ooo_start(struct hca_qp *qp)
 {
-	qp->rq.ooo->end_psn = wire_psn_add(qp->rq.expected_psn, qp->rq.ooo->packets);
+	struct hca_ooo *ooo = qp->rq.ooo;
+
+	ooo->turn_psn = qp->rq.expected_psn;
+	ooo->end_psn = wire_psn_add(qp->rq.expected_psn, ooo->packets);
+	ooo->is_over = ooo->packets == HCA_REQUESTS_NONE;
 }
 
-void hca_ooo_end(struct hca_qp *qp)
+void hca_ooo_rest(struct hca_qp *qp)
 {
 	struct hca_ooo *ooo = qp->rq.ooo;
 
 	/* More than half the numbers: the end could not be told from what is past. */
 	if (ooo->packets > 0 && ooo->packets < 1u << 23 && qp->rq.expected_psn == ooo->end_psn)
+		ooo->is_over = true;
+	if (ooo->pkts && (ooo->is_over || ooo->refused_count == 0))
 		ooo_give_back(qp);
 }
 
@@ -94,13 +122,17 @@ void hca_ooo_reset(struct hca_qp *qp)
 {
 	struct hca_ooo *ooo = qp->rq.ooo;
 
-	if (ooo->pkts)
-		memset(ooo->here.words, 0, 2 * (ooo->here.mask + (size_t)1) / 8);
-	*ooo = (struct hca_ooo){.here = ooo->here,
-				.refused = ooo->refused,
-				.pkts = ooo->pkts,
-				.packets = ooo->packets,
-				.kept_bytes = ooo->kept_bytes};
+	ooo_give_back(qp);
+	*ooo = (struct hca_ooo){
+		.packets = ooo->packets, .ahead_max = ooo->ahead_max, .is_over = true};
+}
+
+static void mark_refused(struct hca_ooo *ooo, uint32_t psn, bool refused)
+{
+	if (hca_psn_set_has(&ooo->refused, psn) == refused)
+		return;
+	hca_psn_set_put(&ooo->refused, psn, refused);
+	ooo->refused_count += refused ? 1 : -1u;
 }
 
 /* Whether everything of the message before its end @psn is here. */
@@ -179,17 +211,17 @@ bool hca_ooo_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct w
 	struct hca_ooo *ooo = qp->rq.ooo;
 	const uint32_t ahead = (uint32_t)wire_psn_diff(pkt->psn, qp->rq.expected_psn);
 
-	if (ahead > ooo->here.mask || !ooo->pkts)
+	if (ahead > ooo->ahead_max || ooo->is_over || !ooo_make_room(qp, ahead))
 		return false;
 	if (hca_psn_set_has(&ooo->here, pkt->psn)) {
 		qp->dev->counters.duplicate_request++;
 	} else if (ooo_take(qp, pkt, op, now)) {
 		hca_psn_set_put(&ooo->here, pkt->psn, true);
-		hca_psn_set_put(&ooo->refused, pkt->psn, false);
+		mark_refused(ooo, pkt->psn, false);
 		ooo->pkts[pkt->psn & ooo->here.mask] = *pkt;
 		ooo->count++;
 	} else {
-		hca_psn_set_put(&ooo->refused, pkt->psn, true);
+		mark_refused(ooo, pkt->psn, true);
 		return false;
 	}
 	ooo->sack_psn = pkt->psn;
@@ -217,6 +249,15 @@ bool hca_ooo_take(struct hca_qp *qp, struct wire_pkt *ret_pkt)
 	return true;
 }
 
+void hca_ooo_had_its_turn(struct hca_qp *qp, uint32_t psn)
+{
+	struct hca_ooo *ooo = qp->rq.ooo;
+
+	if (ooo->pkts && psn == ooo->turn_psn && psn != qp->rq.expected_psn)
+		mark_refused(ooo, psn, false);
+	ooo->turn_psn = qp->rq.expected_psn;
+}
+
 bool hca_ooo_was_refused(struct hca_qp *qp)
 {
 	struct hca_ooo *ooo = qp->rq.ooo;
@@ -225,7 +266,7 @@ bool hca_ooo_was_refused(struct hca_qp *qp)
 	if (!ooo->pkts)
 		return false;
 	was = hca_psn_set_has(&ooo->refused, qp->rq.expected_psn);
-	hca_psn_set_put(&ooo->refused, qp->rq.expected_psn, false);
+	mark_refused(ooo, qp->rq.expected_psn, false);
 	if (was)
 		ooo->sack_psn = qp->rq.expected_psn;
 	return was;

@@ -266,17 +266,6 @@ static bool half_allows(const struct hca_qp *qp, const struct hca_qp_attr *attr,
 	       !(mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0);
 }
 
-/* For what @attr lets the other end ask. 0 or -ENOMEM. */
-static int hca_qp_make_room(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask)
-{
-	if (mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0 &&
-	    hca_resources_create(qp) != 0)
-		return -ENOMEM;
-	if (mask & HCA_QP_RQ_PSN && qp->rq.ooo && hca_ooo_allocate(qp) != 0)
-		return -ENOMEM;
-	return 0;
-}
-
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
 		  uint32_t mask, ps_t now)
 {
@@ -285,12 +274,12 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 	/* The timer that is due may be the one that ends the queue pair. */
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	hca_ooo_free_given_back(dev);
 	next = mask & HCA_QP_STATE ? attr->state : qp->state;
 	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask) ||
 	    !half_allows(qp, attr, mask, next))
 		return -EINVAL;
-	if (hca_has_responder(qp) && hca_qp_make_room(qp, attr, mask) != 0)
+	if (hca_has_responder(qp) && mask & HCA_QP_MAX_DEST_RD_ATOMIC &&
+	    attr->max_dest_rd_atomic > 0 && hca_resources_create(qp) != 0)
 		return -ENOMEM;
 	if (next == HCA_QPS_RESET)
 		reset(qp, now);
@@ -558,7 +547,6 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 		return -EEXIST;
 	if (dev->qp_count == dev->profile.qp_max)
 		return -ENOMEM;
-	hca_ooo_free_given_back(dev);
 	if (reserve(dev, init->half) != 0)
 		return -ENOMEM;
 	qp = hca_qp_allocate(dev, init->half);
@@ -580,7 +568,6 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
 {
 	if (!qp)
 		return;
-	hca_ooo_free_given_back(dev);
 	reset(qp, 0);
 	util_idmap_remove(&dev->qps, qp->qpn);
 	dev->qp_count--;

@@ -78,10 +78,8 @@ struct hca_qp_init {
 	 * max_dest_rd_atomic may be; 0: as many as the device. */
 	uint8_t dest_rd_atomic_max;
 	/* HCA_SELECTIVE: of how many packets the requests of the other end are in all, from its
-	 * first PSN on. As many, or psn_window where that is less, can come before their turn; when
-	 * all have come, the memory for that is given back with the next QP that is created,
-	 * modified or destroyed on the device. 0: not known, and never given back;
-	 * HCA_REQUESTS_NONE. */
+	 * first PSN on: as many, or psn_window where that is less, can come before their turn, and
+	 * when all have come, none can. 0: not known; HCA_REQUESTS_NONE. */
 	uint32_t request_packets;
 	/* Where the QP number comes from: 0, the device draws one (keyed by @identity); otherwise
 	 * the number itself, 24 bits, refused with -EEXIST when taken. */

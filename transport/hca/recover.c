@@ -8,26 +8,50 @@
 /* The requester of HCA_SELECTIVE: what is answered, what is lost, what is sent again. PSNs only
  * grow here; a packet that is lost is sent between two others. */
 
+enum { FEW = sizeof(((struct hca_recovery *)NULL)->few_sent) / sizeof(uint64_t) };
+
+/* Of one piece: what was sent, then what is done. */
+static size_t piece_bytes(uint32_t count)
+{
+	return (count + (size_t)hca_psn_set_words(count - 1)) * sizeof(uint64_t);
+}
+
+static void begin_with_few(struct hca_recovery *recovery)
+{
+	recovery->few_done = 0;
+	recovery->done = (struct hca_psn_set){&recovery->few_done, FEW - 1};
+	recovery->sent = recovery->few_sent;
+}
+
 int hca_recover_create(struct hca_qp *qp)
 {
-	const uint32_t window = hca_pow2(qp->dev->psn_window), count = window < 64 ? 64 : window;
+	const uint32_t window = hca_pow2(qp->dev->psn_window);
 	struct hca_recovery *recovery = util_calloc(1, sizeof(*recovery));
 
 	qp->sq.recovery = recovery;
 	if (!recovery)
 		return -ENOMEM;
-	recovery->done.mask = count - 1;
-	recovery->done.words = util_calloc(count / 64, sizeof(uint64_t));
-	recovery->sent = util_calloc(count, sizeof(*recovery->sent));
-	return recovery->done.words && recovery->sent ? 0 : -ENOMEM;
+	recovery->most = window < 64 ? 64 : window;
+	begin_with_few(recovery);
+	return 0;
+}
+
+/* Nothing is under way. */
+static void recover_give_back(struct hca_qp *qp)
+{
+	struct hca_recovery *recovery = qp->sq.recovery;
+
+	if (recovery->sent == recovery->few_sent)
+		return;
+	hca_room_give_back(qp->dev, recovery->sent, piece_bytes(recovery->done.mask + 1));
+	begin_with_few(recovery);
 }
 
 void hca_recover_destroy(struct hca_qp *qp)
 {
 	if (!qp->sq.recovery)
 		return;
-	util_free(qp->sq.recovery->done.words);
-	util_free(qp->sq.recovery->sent);
+	recover_give_back(qp);
 	util_free(qp->sq.recovery);
 }
 
@@ -35,8 +59,9 @@ void hca_recover_reset(struct hca_qp *qp)
 {
 	struct hca_recovery *recovery = qp->sq.recovery;
 
-	memset(recovery->done.words, 0, (recovery->done.mask + 1) / 8);
-	*recovery = (struct hca_recovery){.done = recovery->done, .sent = recovery->sent};
+	recover_give_back(qp);
+	*recovery = (struct hca_recovery){.most = recovery->most};
+	begin_with_few(recovery);
 }
 
 void hca_recover_start(struct hca_qp *qp)
@@ -49,6 +74,38 @@ void hca_recover_start(struct hca_qp *qp)
 static uint64_t *sent(const struct hca_qp *qp, uint32_t psn)
 {
 	return &qp->sq.recovery->sent[psn & qp->sq.recovery->done.mask];
+}
+
+/* Where there is no memory, what there is no room for is not known to be under way, and counts as
+ * lost once there is. */
+static __attribute__((noinline)) void grow(struct hca_qp *qp, uint32_t count)
+{
+	struct hca_recovery *recovery = qp->sq.recovery;
+	uint64_t *room = hca_room_take(qp->dev, piece_bytes(count));
+	const struct hca_psn_set done = {room + count, count - 1};
+
+	if (!room)
+		return;
+	memset(room, 0, piece_bytes(count));
+	for (uint32_t i = 0; i <= recovery->done.mask; i++) {
+		const uint32_t psn = wire_psn_add(qp->sq.una_psn, i);
+
+		room[psn & done.mask] = *sent(qp, psn);
+		hca_psn_set_put(&done, psn, hca_psn_set_has(&recovery->done, psn));
+	}
+	recover_give_back(qp);
+	recovery->sent = room;
+	recovery->done = done;
+}
+
+/* Of the PSNs that are under way. */
+static inline void recover_make_room(struct hca_qp *qp)
+{
+	const struct hca_recovery *recovery = qp->sq.recovery;
+	const uint32_t count = (uint32_t)wire_psn_diff(qp->sq.high_psn, qp->sq.una_psn);
+
+	if (count > recovery->done.mask + 1 && recovery->done.mask + 1 < recovery->most)
+		grow(qp, count < recovery->most ? hca_pow2(count) : recovery->most);
 }
 
 /* Of the PSNs that are under way and that the set has room for. */
@@ -175,6 +232,7 @@ void hca_recover_sent(struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t psn
 {
 	const uint32_t done = ((psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
 
+	recover_make_room(qp);
 	*sent(qp, psn) = ++qp->sq.recovery->sent_count;
 	if (qp->sq.exceptions)
 		look_for_lost(qp);
@@ -347,6 +405,8 @@ static void recover_advance(struct hca_qp *qp, ps_t now)
 	mark_later(&recovery->seen_psn, sq->una_psn);
 	mark_later(&recovery->asked_psn, sq->una_psn);
 	recovery->is_late = false;
+	if (sq->una_psn == sq->high_psn)
+		recover_give_back(qp);
 	hca_completer_progress(qp, now);
 }
 

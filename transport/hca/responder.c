@@ -412,8 +412,7 @@ static __attribute__((cold)) bool next_ooo(struct hca_qp *qp, const struct wire_
 	const bool came_ooo = *pkt == room;
 
 	rq->is_placed = false;
-	if (rq->ooo->pkts && wire_psn_diff((*pkt)->psn, rq->expected_psn) < 0)
-		hca_psn_set_put(&rq->ooo->refused, (*pkt)->psn, false);
+	hca_ooo_had_its_turn(qp, (*pkt)->psn);
 	if (qp->state == HCA_QPS_ERR)
 		return false;
 	if (hca_ooo_take(qp, room)) {
@@ -421,7 +420,7 @@ static __attribute__((cold)) bool next_ooo(struct hca_qp *qp, const struct wire_
 		return true;
 	}
 	if (rq->ooo->count == 0)
-		hca_ooo_end(qp);
+		hca_ooo_rest(qp);
 	if (rq->nak_state)
 		return false;
 	if (hca_ooo_was_refused(qp) || (came_ooo && rq->ooo->count > 0))

@@ -30,6 +30,21 @@ static bool add_slab(struct hca_pool *pool, size_t bytes)
 	return true;
 }
 
+void *hca_room_take(struct hca_device *dev, size_t bytes)
+{
+	return dev->room ? dev->room->take(dev->room, bytes) : util_alloc(bytes);
+}
+
+void hca_room_give_back(struct hca_device *dev, void *piece, size_t bytes)
+{
+	if (!piece)
+		return;
+	if (dev->room)
+		dev->room->give_back(dev->room, piece, bytes);
+	else
+		util_free(piece);
+}
+
 void *hca_pool_get(struct hca_pool *pool, size_t bytes)
 {
 	void *object;
