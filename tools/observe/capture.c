@@ -192,7 +192,7 @@ static int observe_capture_compare_records(const void *a, const void *b)
 
 static void observe_capture_put_block(struct capture *capture, const uint8_t *block, size_t length)
 {
-	if (!capture->error && fwrite(block, 1, length, capture->file) != length)
+	if (!capture->error && fwrite(block, 1, length, capture->out.file) != length)
 		capture->error = errno ? errno : EIO;
 }
 
@@ -249,12 +249,8 @@ static int observe_capture_between(struct fabric_watcher *watcher, struct fabric
 
 int capture_open(struct capture *capture, const char *path)
 {
-	*capture = (struct capture){.watcher = {.between = observe_capture_between}, .path = path};
-	capture->file = fopen(path, "wb");
-	if (capture->file)
-		return COMMAND_DONE;
-	command_say("%s: %s", path, strerror(errno));
-	return COMMAND_BROKEN;
+	*capture = (struct capture){.watcher = {.between = observe_capture_between}};
+	return named_open(&capture->out, path);
 }
 
 int capture_attach(struct capture *capture, struct fabric *fabric)
@@ -283,20 +279,19 @@ int capture_attach(struct capture *capture, struct fabric *fabric)
 
 int capture_close(struct capture *capture)
 {
-	if (!capture->file)
+	int ret;
+
+	if (!capture->out.file)
 		return COMMAND_DONE;
-	if (capture->hosts)
-		observe_capture_flush_window(capture);
-	if (fclose(capture->file) != 0 && !capture->error)
-		capture->error = errno;
-	capture->file = NULL;
+	if (!capture->hosts)
+		named_drop(&capture->out);
+	if (capture->hosts && observe_capture_flush_window(capture) == -ENOMEM && !capture->error)
+		capture->error = ENOMEM;
+	ret = named_close(&capture->out, capture->error);
 	for (uint32_t i = 0; i < capture->host_count; i++) {
 		free(capture->hosts[i].records);
 		free(capture->hosts[i].bytes);
 	}
 	free(capture->hosts);
-	if (!capture->error)
-		return COMMAND_DONE;
-	command_say("%s: %s", capture->path, strerror(capture->error));
-	return COMMAND_BROKEN;
+	return ret;
 }

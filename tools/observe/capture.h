@@ -8,25 +8,24 @@
  * name, whatever the number of threads. Remote addresses of programs are those of their memory and
  * so not the same in every run. */
 #include "models/fabric/fabric.h"
-
-#include <stdio.h>
+#include "tools/result/named.h"
 
 struct capture_host;
 
 struct capture {
 	struct fabric_watcher watcher;
-	const char *path;
-	FILE *file;
+	struct named out;
 	struct capture_host *hosts;
 	uint32_t host_count;
 	int error; /* errno of a write; 0: none */
 };
 
-/* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
+/* Begins the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
 int capture_open(struct capture *capture, const char *path);
 int capture_attach(struct capture *capture,
 		   struct fabric *fabric); /* before the run; -ENOMEM, -EIO */
-/* Zeroed: allowed. As capture_open(): whether all could be written. */
+/* Whole, unless it was never attached or not all could be written: then there is none. Zeroed:
+ * allowed. As capture_open(). */
 int capture_close(struct capture *capture);
 
 /* Of a switch: a locally administered address from its name. */

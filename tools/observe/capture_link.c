@@ -154,7 +154,7 @@ static size_t capture_link_data_bytes(const struct capture_link *capture,
 static void capture_link_put_block(struct capture_link *capture, const uint8_t *block,
 				   size_t length)
 {
-	if (!capture->error && fwrite(block, 1, length, capture->file) != length)
+	if (!capture->error && fwrite(block, 1, length, capture->out.file) != length)
 		capture->error = errno ? errno : EIO;
 }
 
@@ -207,13 +207,8 @@ static int capture_link_between(struct fabric_watcher *watcher, struct fabric *f
 
 int capture_link_open(struct capture_link *capture, const char *path)
 {
-	*capture =
-		(struct capture_link){.watcher = {.between = capture_link_between}, .path = path};
-	capture->file = fopen(path, "wb");
-	if (capture->file)
-		return COMMAND_DONE;
-	command_say("%s: %s", path, strerror(errno));
-	return COMMAND_BROKEN;
+	*capture = (struct capture_link){.watcher = {.between = capture_link_between}};
+	return named_open(&capture->out, path);
 }
 
 /* The ends in order of their names. */
@@ -270,21 +265,20 @@ int capture_link_attach(struct capture_link *capture, struct fabric *fabric, con
 
 int capture_link_close(struct capture_link *capture)
 {
-	if (!capture->file)
+	int ret;
+
+	if (!capture->out.file)
 		return COMMAND_DONE;
-	if (capture->ends)
-		capture_link_flush_window(capture);
-	if (fclose(capture->file) != 0 && !capture->error)
-		capture->error = errno;
-	capture->file = NULL;
+	if (!capture->ends)
+		named_drop(&capture->out);
+	if (capture->ends && capture_link_flush_window(capture) == -ENOMEM && !capture->error)
+		capture->error = ENOMEM;
+	ret = named_close(&capture->out, capture->error);
 	for (int i = 0; capture->ends && i < CAPTURE_LINK_ENDS; i++) {
 		free(capture->ends[i].records);
 		free(capture->ends[i].bytes);
 	}
 	free(capture->ends);
 	free((void *)capture->hosts);
-	if (!capture->error)
-		return COMMAND_DONE;
-	command_say("%s: %s", capture->path, strerror(capture->error));
-	return COMMAND_BROKEN;
+	return ret;
 }

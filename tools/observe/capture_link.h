@@ -5,8 +5,7 @@
 /* Both ends of one link, wherever it is, as one pcapng: an interface for each end, with what that
  * end sends at the start of the frame, PFC frames among it. Between switches, too. */
 #include "models/fabric/fabric.h"
-
-#include <stdio.h>
+#include "tools/result/named.h"
 
 enum { CAPTURE_LINK_ENDS = 2 };
 
@@ -14,19 +13,18 @@ struct capture_link_end;
 
 struct capture_link {
 	struct fabric_watcher watcher;
-	const char *path;
-	FILE *file;
+	struct named out;
 	const struct fabric *fabric;
 	struct capture_link_end *ends;
 	const struct host **hosts; /* by address */
 	int error;		   /* errno of a write; 0: none */
 };
 
-/* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
+/* Begins the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
 int capture_link_open(struct capture_link *capture, const char *path);
 /* Before the run. @link: its own name. -ENOMEM, -EIO, -ENOENT: there is no such link. */
 int capture_link_attach(struct capture_link *capture, struct fabric *fabric, const char *link);
-/* Zeroed: allowed. As capture_link_open(). */
+/* As capture_close(). */
 int capture_link_close(struct capture_link *capture);
 
 #endif

@@ -26,10 +26,10 @@ static void put_string(const char *text, FILE *file)
 /* {"ph":"i","pid":3,"tid":0,"ts":1.500000 and the caller goes on. */
 static FILE *perfetto_begin(struct perfetto *p, const char *phase, uint32_t process, ps_t at)
 {
-	fprintf(p->file, "%s{\"ph\":\"%s\",\"pid\":%u,\"tid\":0,\"ts\":%" PRIu64 ".%06" PRIu64,
+	fprintf(p->out.file, "%s{\"ph\":\"%s\",\"pid\":%u,\"tid\":0,\"ts\":%" PRIu64 ".%06" PRIu64,
 		p->has_begun ? ",\n" : "", phase, process, at / PS_US, at % PS_US);
 	p->has_begun = true;
-	return p->file;
+	return p->out.file;
 }
 
 static void put_name(const char *key, const char *text, FILE *file)
@@ -114,21 +114,16 @@ static int perfetto_on_event(struct events_listener *listener, const struct even
 	case EVENT_KINDS:
 		break;
 	}
-	return ferror(p->file) ? -EIO : 0;
+	named_note(&p->out);
+	return ferror(p->out.file) ? -EIO : 0;
 }
 
 /* ---- the file ---- */
 
-static int perfetto_refuse(const struct perfetto *p, int error)
-{
-	command_say("%s: %s", p->path, strerror(error));
-	return COMMAND_BROKEN;
-}
-
 int perfetto_open(struct perfetto *perfetto, const char *path)
 {
-	*perfetto = (struct perfetto){.path = path, .file = fopen(path, "w")};
-	return perfetto->file ? COMMAND_DONE : perfetto_refuse(perfetto, errno);
+	*perfetto = (struct perfetto){.has_begun = false};
+	return named_open(&perfetto->out, path);
 }
 
 int perfetto_start(struct perfetto *perfetto, struct events *events)
@@ -142,7 +137,7 @@ int perfetto_start(struct perfetto *perfetto, struct events *events)
 	perfetto->shut = calloc(count, sizeof(*perfetto->shut));
 	if (!perfetto->process || !perfetto->queues || !perfetto->shut)
 		return -ENOMEM;
-	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", perfetto->file);
+	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", perfetto->out.file);
 	for (uint32_t i = 0; i < events->port_count; i++) {
 		const char *node = events->ports[i].node;
 
@@ -205,12 +200,13 @@ static int perfetto_put_streamed(void *owner, uint64_t id, const struct flow_log
 	struct perfetto *p = owner;
 
 	perfetto_put_flow(p, &row->flow, id);
-	return ferror(p->file) ? -EIO : 0;
+	named_note(&p->out);
+	return ferror(p->out.file) ? -EIO : 0;
 }
 
 int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 {
-	FILE *file = perfetto->file;
+	FILE *file = perfetto->out.file;
 	int error = 0;
 
 	if (!file)
@@ -224,20 +220,15 @@ int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 			if (perfetto->shut[i] >> q & 1)
 				put_span(perfetto, i, q, false, perfetto->last);
 	fputs("\n]}\n", file);
-	if (!error && (ferror(file) || fflush(file) != 0))
-		error = errno ? errno : EIO;
-	if (fclose(file) != 0 && !error)
-		error = errno;
-	perfetto->file = NULL;
-	return error ? perfetto_refuse(perfetto, error) : COMMAND_DONE;
+	named_note(&perfetto->out);
+	return named_close(&perfetto->out, error);
 }
 
 void perfetto_fini(struct perfetto *perfetto)
 {
-	if (perfetto->file)
-		fclose(perfetto->file);
+	named_drop(&perfetto->out);
 	free(perfetto->process);
 	free(perfetto->queues);
 	free(perfetto->shut);
-	*perfetto = (struct perfetto){.path = NULL};
+	*perfetto = (struct perfetto){.events = NULL};
 }

@@ -8,14 +8,12 @@
  * Times are in microseconds, with the picoseconds behind the point. */
 #include "tools/observe/events.h"
 #include "tools/observe/flow_log.h"
-
-#include <stdio.h>
+#include "tools/result/named.h"
 
 struct perfetto {
 	struct events_listener listener;
 	const struct events *events;
-	const char *path;
-	FILE *file;
+	struct named out;
 	bool has_begun;
 	uint32_t *process; /* of each port */
 	uint32_t *queues;  /* last told, by port and priority */
@@ -23,10 +21,11 @@ struct perfetto {
 	ps_t last;
 };
 
-/* Makes the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
+/* Begins the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
 int perfetto_open(struct perfetto *perfetto, const char *path);
 int perfetto_start(struct perfetto *perfetto, struct events *events); /* before the run; -ENOMEM */
-/* With what became of the flows; @log: those of streams. As perfetto_open(). */
+/* With what became of the flows; @log: those of streams. Whole, or where not all could be written
+ * not at all. As perfetto_open(). */
 int perfetto_close(struct perfetto *perfetto, const struct flow_log *log);
 void perfetto_fini(struct perfetto *perfetto); /* zeroed: allowed */
 

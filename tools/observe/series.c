@@ -82,6 +82,7 @@ static int series_between(struct fabric_watcher *watcher, struct fabric *fabric)
 		/* Until then nothing happens, of which there are no rows. */
 		series->last = next / series->interval * series->interval;
 		series->due = series->last + series->interval;
+		part_note(&series->out);
 	}
 	sim_cut(fabric->sim, series->due);
 	return ferror(series->out.file) ? -EIO : 0;
@@ -144,6 +145,7 @@ int series_close(struct series *series, ps_t at)
 {
 	if (series->out.file)
 		series_put_rows(series, at);
+	part_note(&series->out);
 	return folder_end(series->folder, &series->out, true);
 }
 

@@ -152,6 +152,7 @@ static int series_flows_on_event(struct events_listener *listener, const struct 
 	series->active_count += !sums->active;
 	sums->active = true;
 	series_flows_add(sums, series->events, event);
+	part_note(&series->out);
 	return ferror(series->out.file) ? -EIO : 0;
 }
 
@@ -179,6 +180,7 @@ int series_flows_close(struct series_flows *series, ps_t at)
 	if (series->out.file && series->active_count > 0)
 		series_flows_put_rows(series,
 				      at < series->due && at > series->last ? at : series->due);
+	part_note(&series->out);
 	return folder_end(series->folder, &series->out, true);
 }
 

@@ -70,6 +70,10 @@ int watch_check(struct watch *watch, const struct command_options *options,
 			    options->pcap_port);
 		return COMMAND_BAD;
 	}
+	if (options->pcap && named_check("--pcap", options->pcap) != COMMAND_DONE)
+		return COMMAND_BAD;
+	if (options->perfetto && named_check("--perfetto", options->perfetto) != COMMAND_DONE)
+		return COMMAND_BAD;
 	return watch->has_trace ? open_trace(&watch->trace, options->json) : COMMAND_DONE;
 }
 

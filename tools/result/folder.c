@@ -2,11 +2,11 @@
 #include "tools/result/folder.h"
 
 #include "tools/command.h"
+#include "tools/result/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,34 +54,13 @@ static void set_default(struct folder *folder, const char *name)
 	folder->path[at] = '\0';
 }
 
-/* Who has locked the file, by the list of the kernel; 0: somebody. */
-static unsigned holder_of(int fd)
-{
-	FILE *locks = fopen("/proc/locks", "re");
-	unsigned pid, found = 0;
-	unsigned long long inode;
-	struct stat stat_of;
-	char line[256];
-
-	if (fstat(fd, &stat_of) != 0)
-		stat_of.st_ino = 0;
-	while (locks && !found && fgets(line, sizeof(line), locks))
-		if (sscanf(line, "%*u: FLOCK %*s %*s %u %*x:%*x:%llu ", &pid, &inode) == 2 &&
-		    inode == stat_of.st_ino)
-			found = pid;
-	if (locks)
-		fclose(locks);
-	return found;
-}
-
-/* For as long as the folder is open. The kernel lets go of it however the process ends. */
+/* For as long as the folder is open. */
 static int lock(const struct folder *folder)
 {
 	unsigned pid;
 
-	if (flock(folder->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-		return COMMAND_DONE; /* or a file system that knows no locks */
-	pid = holder_of(folder->fd);
+	if (lock_take(folder->fd, &pid))
+		return COMMAND_DONE;
 	if (pid)
 		command_say("%s: process %u is writing its results there", folder->path, pid);
 	else
@@ -119,7 +98,7 @@ void folder_close(struct folder *folder)
 {
 	if (!folder->is_open)
 		return;
-	flock(folder->fd, LOCK_UN); /* also where a child of a program has it still open */
+	lock_give_back(folder->fd);
 	close(folder->fd);
 	folder->is_open = false;
 }
@@ -153,6 +132,7 @@ int folder_put(const struct folder *folder, const char *name, folder_write_fn *w
 	if (!ret) {
 		errno = 0;
 		ret = write(part.file, owner);
+		part_note(&part);
 		if (ret && ret != -ENOMEM && errno)
 			ret = -errno;
 		error = part_close(&part, !ret);

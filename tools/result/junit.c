@@ -203,32 +203,18 @@ int junit_clear(const char *path)
 							       : junit_refuse(path, errno);
 }
 
-/* The folder that the file is to lie in, open, or negative errno; and its name there. */
-static int folder_of(const char *path, const char **ret_name)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	int fd;
-
-	*ret_name = slash ? slash + 1 : path;
-	if (snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1,
-		     slash ? path : ".") >= (int)sizeof(folder))
-		return -ENAMETOOLONG;
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* As a file of its folder that appears whole. @result NULL: it does not. */
 static int write_part(const char *path, const struct result *result)
 {
 	const char *name;
-	const int folder = folder_of(path, &name);
+	const int folder = part_folder_of(path, &name);
 	struct part part;
 	int ret = folder < 0 ? folder : part_open(&part, folder, name);
 
 	if (!ret) {
 		if (result)
 			put_document(result, part.file);
+		part_note(&part);
 		ret = part_close(&part, result != NULL);
 	}
 	if (folder >= 0)

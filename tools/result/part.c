@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/result/part.h"
 
+#include "tools/result/lock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROOM = NAME_MAX + 8 };
@@ -19,16 +22,21 @@ static int unlink_at(int folder, const char *name)
 	return unlinkat(folder, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
-int part_open(struct part *part, int folder, const char *name)
+static int part_begin(struct part *part, int folder, const char *name)
 {
-	char temporary[ROOM];
-	int fd, ret;
-
 	*part = (struct part){.folder = folder};
 	if (strlen(name) >= sizeof(part->name))
 		return -ENAMETOOLONG;
 	memcpy(part->name, name, strlen(name) + 1);
-	ret = unlink_at(folder, part_name_of(name, temporary));
+	return 0;
+}
+
+int part_open(struct part *part, int folder, const char *name)
+{
+	char temporary[ROOM];
+	int ret = part_begin(part, folder, name), fd;
+
+	ret = ret ? ret : unlink_at(folder, part_name_of(name, temporary));
 	if (ret)
 		return ret;
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -43,28 +51,140 @@ int part_open(struct part *part, int folder, const char *name)
 	return ret;
 }
 
-int part_close(struct part *part, bool is_good)
+/* A file that nobody has under another name. */
+static bool has_one_name(const struct stat *stat_of)
+{
+	return S_ISREG(stat_of->st_mode) && stat_of->st_nlink == 1;
+}
+
+/* What another process is writing must not be removed: it is opened, to see whether it is locked.
+ * The file descriptor, or negative errno; -ESTALE: it has gone meanwhile. */
+static int open_locked(int folder, const char *temporary, unsigned *ret_pid)
+{
+	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	struct stat named, opened;
+	int fd, ret = 0;
+
+	if (fstatat(folder, temporary, &named, AT_SYMLINK_NOFOLLOW) == 0 && !has_one_name(&named))
+		ret = unlink_at(folder, temporary);
+	if (ret)
+		return ret;
+	fd = openat(folder, temporary, flags, 0666);
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO ? -ESTALE : -errno;
+	if (!lock_take(fd, ret_pid))
+		ret = -EWOULDBLOCK;
+	else if (fstatat(folder, temporary, &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+		 fstat(fd, &opened) != 0 || named.st_ino != opened.st_ino ||
+		 named.st_dev != opened.st_dev || !has_one_name(&opened))
+		ret = -ESTALE;
+	else if (ftruncate(fd, 0) != 0)
+		ret = -errno;
+	if (ret == 0)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+int part_open_alone(struct part *part, int folder, const char *name, unsigned *ret_pid)
+{
+	enum { TRIES = 100 }; /* at a name that somebody changes all the time */
+	char temporary[ROOM];
+	int ret = part_begin(part, folder, name), fd = -ESTALE;
+
+	*ret_pid = 0;
+	if (ret)
+		return ret;
+	part_name_of(name, temporary);
+	for (int i = 0; i < TRIES && fd == -ESTALE; i++)
+		fd = open_locked(folder, temporary, ret_pid);
+	if (fd < 0)
+		return fd;
+	part->lock_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	part->file = part->lock_fd < 0 ? NULL : fdopen(fd, "w");
+	if (part->file) {
+		part->is_alone = true;
+		return 0;
+	}
+	ret = -errno;
+	if (part->lock_fd >= 0)
+		close(part->lock_fd);
+	unlink_at(folder, temporary);
+	close(fd);
+	return ret;
+}
+
+int part_folder_of(const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	int fd;
+
+	*ret_name = slash ? slash + 1 : path;
+	if (snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1,
+		     slash ? path : ".") >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+void part_note(struct part *part)
+{
+	if (part->file && !part->error && ferror(part->file))
+		part->error = errno ? errno : EIO;
+}
+
+int part_end(struct part *part)
 {
 	FILE *file = part->file;
-	char temporary[ROOM];
-	int error = 0;
+	int error;
 
-	if (!file)
-		return 0;
 	part->file = NULL;
 	errno = 0;
-	if (ferror(file) || fflush(file) != 0)
-		error = errno ? errno : EIO;
+	if (fflush(file) != 0 && !part->error)
+		part->error = errno;
+	error = part->error ? part->error : ferror(file) ? EIO : 0;
 	if (fclose(file) != 0 && !error)
 		error = errno;
+	return -error;
+}
+
+/* Others may have the names from now on. */
+static void let_go(struct part *part)
+{
+	if (!part->is_alone)
+		return;
+	part->is_alone = false;
+	lock_give_back(part->lock_fd);
+	close(part->lock_fd);
+}
+
+int part_close(struct part *part, bool is_good)
+{
+	char temporary[ROOM];
+	int ret;
+
+	if (!part->file)
+		return 0;
+	ret = part_end(part);
 	part_name_of(part->name, temporary);
-	if (is_good && !error && renameat(part->folder, temporary, part->folder, part->name) != 0)
-		error = errno;
-	if (error || !is_good) {
+	if (is_good && !ret && renameat(part->folder, temporary, part->folder, part->name) != 0)
+		ret = -errno;
+	if (ret || !is_good) {
 		unlink_at(part->folder, temporary);
 		unlink_at(part->folder, part->name);
 	}
-	return -error;
+	let_go(part);
+	return ret;
+}
+
+void part_drop(struct part *part)
+{
+	char temporary[ROOM];
+
+	part_end(part);
+	unlink_at(part->folder, part_name_of(part->name, temporary));
+	let_go(part);
 }
 
 int part_remove(int folder, const char *name)

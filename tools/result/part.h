@@ -12,14 +12,30 @@
 struct part {
 	FILE *file; /* to be written to; NULL: not open */
 	int folder;
+	bool is_alone; /* @lock_fd: the same file, for its lock */
+	int lock_fd;
+	int error; /* errno of a write; 0: none */
 	char name[NAME_MAX + 1];
 };
 
 /* @folder, an open one, stays the caller's, and open. 0 or negative errno. */
 int part_open(struct part *part, int folder, const char *name);
+/* The same where another process may be writing it: then -EWOULDBLOCK, and *ret_pid is that one, or
+ * 0 where that is not known. */
+int part_open_alone(struct part *part, int folder, const char *name, unsigned *ret_pid);
+/* The folder that the file @path is to lie in, open, or negative errno; and its name there, which
+ * is part of @path. */
+int part_folder_of(const char *path, const char **ret_name);
+/* After something was written: keeps what went wrong with it, while errno still says so. Not open:
+ * allowed. */
+void part_note(struct part *part);
 /* Gives it its name, unless @is_good is false or something could not be written: then there is
  * neither of the two, and no NAME from before. 0 or negative errno; not open: allowed. */
 int part_close(struct part *part, bool is_good);
+/* There is no NAME.part any more, and a NAME from before stays. Open. */
+void part_drop(struct part *part);
+/* Ends part->file alone, whatever it is. 0 or negative errno. */
+int part_end(struct part *part);
 /* There is no NAME, nor a NAME.part, any more. 0 or negative errno. */
 int part_remove(int folder, const char *name);
 
