@@ -76,7 +76,7 @@ static void send_wr(struct vrb_cursor *c, void *value)
 static void every_field_survives(void **state)
 {
 	(void)state;
-	expect_carried(info, sizeof(struct vrb_info), sizeof(struct vrb_info));
+	expect_carried(info, sizeof(struct vrb_info), sizeof(struct vrb_info) - 4);
 	expect_carried(limits, sizeof(struct vrb_limits), sizeof(struct vrb_limits));
 	expect_carried(av, sizeof(struct vrb_av), sizeof(struct vrb_av) - 1);
 	expect_carried(path, sizeof(struct wire_path), sizeof(struct wire_path) - 2);
@@ -180,5 +180,131 @@ static void requests_that_are_none(void **state)
 		}
 }
 
+/* An adapter that says how much it takes, and keeps what it is given. */
+enum { INLINE_MAX = 20, LISTS_MAX = 3 };
+
+static struct {
+	uint32_t calls;
+	uint64_t addresses[LISTS_MAX];
+	uint8_t bytes[INLINE_MAX];
+	uint32_t length;
+} heard;
+
+static int hear_attach(void *self, struct vrb_info *ret_info, struct vrb_ring **ret_ring)
+{
+	(void)self;
+	*ret_info = (struct vrb_info){.sge_max = LISTS_MAX, .inline_max = INLINE_MAX};
+	*ret_ring = NULL;
+	return 0;
+}
+
+static void hear_detach(void *self)
+{
+	(void)self;
+}
+
+static int hear_post(void *self, uint64_t qp, uint32_t listed, const struct hca_send_wr *wr,
+		     uint32_t count, uint32_t *ret_done)
+{
+	uint64_t all = 0;
+
+	(void)self, (void)qp, (void)listed;
+	assert_int_equal(count, 1);
+	heard.calls++;
+	heard.length = 0;
+	*ret_done = 0;
+	for (uint32_t i = 0; i < wr->sge_count && i < LISTS_MAX; i++) {
+		heard.addresses[i] = wr->sge[i].addr;
+		all += wr->sge[i].length;
+	}
+	if (all > INLINE_MAX || wr->opcode == HCA_WR_RDMA_READ)
+		return -EINVAL;
+	for (uint32_t i = 0; i < wr->sge_count && wr->flags & HCA_SEND_INLINE; i++) {
+		if (wr->sge[i].length > 0)
+			memcpy(heard.bytes + heard.length, (const void *)(uintptr_t)wr->sge[i].addr,
+			       wr->sge[i].length);
+		heard.length += wr->sge[i].length;
+	}
+	*ret_done = 1;
+	return 0;
+}
+
+static const struct vrb_backend hearing = {
+	.attach = hear_attach, .detach = hear_detach, .post_send = hear_post};
+
+/* What is posted INLINE goes along, and nobody reads the program's memory behind the bytes; of
+ * others the addresses go. */
+static void inline_bytes_are_in_the_request(void **state)
+{
+	uint8_t first[8] = "abcdefg", second[12] = "hijklmnopqr";
+	struct hca_sge sge[] = {{(uintptr_t)first, 8, 1}, {0x10, 0, 1}, {(uintptr_t)second, 12, 1}};
+	struct hca_send_wr wr = {
+		.opcode = HCA_WR_SEND, .flags = HCA_SEND_INLINE, .sge = sge, .sge_count = 3};
+	void *self = vrb_bytes_create(&hearing, NULL);
+	struct vrb_ring *ring;
+	struct vrb_info said;
+	uint32_t done;
+
+	(void)state;
+	assert_int_equal(vrb_bytes.attach(self, &said, &ring), 0);
+	assert_int_equal(said.inline_max, INLINE_MAX);
+	assert_int_equal(vrb_bytes.post_send(self, 1, 1, &wr, 1, &done), 0);
+	assert_int_equal(heard.length, INLINE_MAX);
+	assert_memory_equal(heard.bytes, "abcdefg\0hijklmnopqr", INLINE_MAX);
+	assert_true(heard.addresses[0] != sge[0].addr && heard.addresses[2] != sge[2].addr);
+	/* Too long, or of a kind that is never INLINE: refused, and not read. */
+	sge[0].addr = sge[2].addr = 0x10;
+	sge[2].length = 13;
+	assert_int_equal(vrb_bytes.post_send(self, 1, 1, &wr, 1, &done), -EINVAL);
+	assert_int_equal(heard.addresses[0], 0);
+	sge[2].length = UINT32_MAX;
+	assert_int_equal(vrb_bytes.post_send(self, 1, 1, &wr, 1, &done), -EINVAL);
+	sge[2].length = 8;
+	wr.opcode = HCA_WR_RDMA_READ;
+	assert_int_equal(vrb_bytes.post_send(self, 1, 1, &wr, 1, &done), -EINVAL);
+	wr.opcode = HCA_WR_SEND;
+	wr.flags = 0;
+	assert_int_equal(vrb_bytes.post_send(self, 1, 1, &wr, 1, &done), 0);
+	assert_int_equal(heard.addresses[0], 0x10);
+	vrb_bytes.detach(self);
+}
+
+/* A request that has fewer bytes than it says. */
+static void inline_bytes_that_are_not_there(void **state)
+{
+	const struct vrb_bytes hears = {
+		.inner = &hearing, .sge_max = LISTS_MAX, .inline_max = INLINE_MAX};
+	const uint32_t calls = heard.calls;
+
+	(void)state;
+	for (uint32_t length = 0; length <= 8; length++) {
+		struct hca_send_wr wr = {
+			.opcode = HCA_WR_SEND, .flags = HCA_SEND_INLINE, .sge_count = 1};
+		struct hca_sge sge = {0x10, 8, 1};
+		uint32_t call = VRB_BYTES_POST_SEND, one = 1;
+		uint8_t request[ROOM] = {0}, answer[ROOM];
+		struct vrb_cursor q = vrb_cursor_emit(request, sizeof(request));
+		struct vrb_cursor a = vrb_cursor_emit(answer, sizeof(answer));
+		bool has_path = false;
+		uint64_t qp = 1;
+		int ret = 0;
+
+		vrb_pass_u32(&q, &call);
+		vrb_pass_u64(&q, &qp);
+		vrb_pass_u32(&q, &one);
+		vrb_pass_u32(&q, &one);
+		vrb_pass_send_wr(&q, &wr, &has_path);
+		vrb_pass_u32(&q, &one);
+		vrb_pass_sge(&q, &sge);
+		q = vrb_cursor_parse(request, (size_t)(q.at - request) + length);
+		vrb_bytes_answer(&hears, &q, &a);
+		q = vrb_cursor_parse(answer, (size_t)(a.at - answer));
+		VRB_PASS_INT(&q, &ret);
+		assert_int_equal(ret, length < 8 ? -EPROTO : 0);
+		assert_int_equal(heard.calls - calls, length == 8);
+	}
+}
+
 RUN(T(every_field_survives), T(every_field_of_a_request_survives), T(literal_bytes),
-    T(what_does_not_fit_is_bad), T(requests_that_are_none))
+    T(what_does_not_fit_is_bad), T(requests_that_are_none), T(inline_bytes_are_in_the_request),
+    T(inline_bytes_that_are_not_there))

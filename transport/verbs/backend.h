@@ -21,7 +21,8 @@
  *			so far, by which wait_channel() knows whether the caller has seen them all.
  *
  * Pointers in a call lead to values that it takes or fills before it returns, never further:
- * struct hca_send_wr to its list and its path, which end there.
+ * struct hca_send_wr to its list and its path, which end there; and where it is INLINE the list to
+ * its bytes, wherever these are by then, which are no memory of the program any more.
  *
  * All calls return 0 or -EXXX unless said otherwise; outputs are written only on success. Any
  *thread may call, several at once; two calls about one object of which one destroys it are the
@@ -46,8 +47,9 @@
 struct vrb_info {
 	char name[IBV_SYSFS_NAME_MAX]; /* "verbena0" */
 	uint64_t guid;
-	uint32_t wr_max;  /* work requests that any queue takes */
-	uint32_t sge_max; /* elements of a list of any request; longer ones need not be read */
+	uint32_t wr_max;     /* work requests that any queue takes */
+	uint32_t sge_max;    /* elements of a list of any request; longer ones need not be read */
+	uint32_t inline_max; /* bytes of any request that is INLINE; of more none need be read */
 };
 
 struct vrb_limits {

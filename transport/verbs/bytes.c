@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROOM = 512, WR_ROOM = 256, SGE_ROOM = 16, WC_ROOM = 64 };
 
@@ -61,6 +62,7 @@ static int bytes_attach(void *self, struct vrb_info *ret_info, struct vrb_ring *
 	if (ret == 0) {
 		vrb_pass_info(&p.c, ret_info);
 		bytes->sge_max = ret_info->sge_max;
+		bytes->inline_max = ret_info->inline_max;
 		vrb_pass_bytes(&p.c, (uint8_t *)ret_ring, sizeof(*ret_ring));
 	}
 	return bytes_end(&p, ret);
@@ -331,6 +333,23 @@ static void pass_list(struct vrb_cursor *c, const struct hca_sge *sge, uint32_t 
 	}
 }
 
+static uint32_t inline_length(const struct vrb_bytes *bytes, const struct hca_send_wr *wr)
+{
+	return vrb_bytes_inline(wr, wr->sge, list_length(bytes, wr->sge_count), bytes->inline_max);
+}
+
+/* The bytes themselves: their memory is the program's again when the call returns. */
+static void pass_inline(struct vrb_cursor *c, const struct hca_send_wr *wr, uint32_t length)
+{
+	uint8_t *to = vrb_cursor_take(c, length);
+
+	for (uint32_t i = 0; to && length > 0 && i < wr->sge_count; i++) {
+		if (wr->sge[i].length > 0)
+			memcpy(to, (const void *)(uintptr_t)wr->sge[i].addr, wr->sge[i].length);
+		to += wr->sge[i].length;
+	}
+}
+
 /* The answer to a post says how far it came, whatever it returns. */
 static int end_post(struct passage *p, uint32_t *ret_done)
 {
@@ -349,7 +368,8 @@ static int bytes_post_send(void *self, uint64_t qp, uint32_t listed, const struc
 	size_t room = ROOM;
 
 	for (uint32_t i = 0; i < count; i++)
-		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM;
+		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM +
+			inline_length(self, &wr[i]);
 	p = bytes_begin(self, VRB_BYTES_POST_SEND, room);
 	vrb_pass_u64(&p.c, &qp);
 	vrb_pass_u32(&p.c, &listed);
@@ -360,6 +380,7 @@ static int bytes_post_send(void *self, uint64_t qp, uint32_t listed, const struc
 
 		vrb_pass_send_wr(&p.c, &copy, &has_path);
 		pass_list(&p.c, wr[i].sge, list_length(self, wr[i].sge_count));
+		pass_inline(&p.c, &wr[i], inline_length(self, &wr[i]));
 		if (has_path) {
 			struct wire_path path = *wr[i].path;
 

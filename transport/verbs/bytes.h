@@ -19,6 +19,11 @@ extern const struct vrb_backend vrb_bytes;
 /* @inner, handed @self, gets the calls; detach() detaches it. NULL: no memory. */
 void *vrb_bytes_create(const struct vrb_backend *inner, void *self);
 
+/* How many bytes an INLINE request with the list @sge has behind that: what is refused anyway, as
+ * too long or because nothing of that kind is INLINE, has none, and its memory is not read. */
+uint32_t vrb_bytes_inline(const struct hca_send_wr *wr, const struct hca_sge *sge, uint32_t count,
+			  uint32_t inline_max);
+
 /* The values that cross, field by field. */
 void vrb_pass_info(struct vrb_cursor *c, struct vrb_info *info);
 void vrb_pass_limits(struct vrb_cursor *c, struct vrb_limits *limits);

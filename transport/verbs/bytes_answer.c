@@ -277,6 +277,21 @@ static struct wire_path *parse_path(struct vrb_cursor *q, bool is_there)
 	return path;
 }
 
+/* The bytes of an INLINE request are read where they are in the request. An address of the program
+ * says nothing here. */
+static void take_inline(const struct vrb_bytes *b, struct vrb_cursor *q,
+			const struct hca_send_wr *wr, struct hca_sge *sge)
+{
+	const uint32_t count = wr->sge_count <= b->sge_max ? wr->sge_count : 0;
+	bool has_bytes;
+
+	if (q->is_bad || !(wr->flags & HCA_SEND_INLINE))
+		return;
+	has_bytes = vrb_bytes_inline(wr, sge, count, b->inline_max) > 0;
+	for (uint32_t i = 0; i < count; i++)
+		sge[i].addr = has_bytes ? (uintptr_t)vrb_cursor_take(q, sge[i].length) : 0;
+}
+
 static void bytes_answer_post_send(const struct vrb_bytes *b, struct vrb_cursor *q,
 				   struct vrb_cursor *a)
 {
@@ -291,10 +306,12 @@ static void bytes_answer_post_send(const struct vrb_bytes *b, struct vrb_cursor 
 	q->is_bad |= !wr;
 	for (uint32_t i = 0; i < count && !q->is_bad; i++) {
 		bool has_path = false;
+		struct hca_sge *sge;
 
 		FOREIGN(wr[i]);
 		vrb_pass_send_wr(q, &wr[i], &has_path);
-		wr[i].sge = parse_list(b, q, wr[i].sge_count);
+		wr[i].sge = sge = parse_list(b, q, wr[i].sge_count);
+		take_inline(b, q, &wr[i], sge);
 		wr[i].path = parse_path(q, has_path);
 	}
 	give(a, is_sound(q) ? b->inner->post_send(b->self, qp, listed, wr, count, &done) : -EPROTO);

@@ -38,8 +38,8 @@ enum vrb_bytes_call {
 
 struct vrb_bytes {
 	const struct vrb_backend *inner;
-	void *self;	  /* of @inner */
-	uint32_t sge_max; /* as attach() has it */
+	void *self;		      /* of @inner */
+	uint32_t sge_max, inline_max; /* as attach() has them */
 };
 
 /* Makes the call that @request describes, whoever wrote it, and writes the answer. */

@@ -31,6 +31,17 @@ static uint64_t cursor_pass(struct vrb_cursor *c, uint64_t value, size_t count)
 	return parsed;
 }
 
+uint8_t *vrb_cursor_take(struct vrb_cursor *c, size_t count)
+{
+	uint8_t *bytes = c->at;
+
+	c->is_bad |= (size_t)(c->end - c->at) < count;
+	if (c->is_bad)
+		return NULL;
+	c->at += count;
+	return bytes;
+}
+
 void vrb_pass_u8(struct vrb_cursor *c, uint8_t *value)
 {
 	*value = (uint8_t)cursor_pass(c, *value, sizeof(*value));

@@ -25,6 +25,8 @@ void vrb_pass_u32(struct vrb_cursor *c, uint32_t *value);
 void vrb_pass_u64(struct vrb_cursor *c, uint64_t *value);
 void vrb_pass_bool(struct vrb_cursor *c, bool *value); /* 0 or 1 */
 void vrb_pass_bytes(struct vrb_cursor *c, uint8_t *bytes, size_t count);
+/* Where the next @count bytes are, to be written or read there; NULL: there are fewer. */
+uint8_t *vrb_cursor_take(struct vrb_cursor *c, size_t count);
 
 /* Enumerations and int, as 32 bits. */
 #define VRB_PASS_INT(c, value)                                                                     \

@@ -30,7 +30,8 @@ static int local_attach(void *self, struct vrb_info *ret_info, struct vrb_ring *
 
 	*ret_info = (struct vrb_info){.guid = world->guid,
 				      .wr_max = hca_device_profile(world->hca)->wr_max,
-				      .sge_max = hca_device_profile(world->hca)->sge_max};
+				      .sge_max = hca_device_profile(world->hca)->sge_max,
+				      .inline_max = hca_device_profile(world->hca)->inline_max};
 	memcpy(ret_info->name, world->device_name,
 	       length < sizeof(ret_info->name) ? length : sizeof(ret_info->name) - 1);
 	*ret_ring = &local->ring;

@@ -8,6 +8,32 @@ void vrb_pass_info(struct vrb_cursor *c, struct vrb_info *info)
 	vrb_pass_u64(c, &info->guid);
 	vrb_pass_u32(c, &info->wr_max);
 	vrb_pass_u32(c, &info->sge_max);
+	vrb_pass_u32(c, &info->inline_max);
+}
+
+uint32_t vrb_bytes_inline(const struct hca_send_wr *wr, const struct hca_sge *sge, uint32_t count,
+			  uint32_t inline_max)
+{
+	uint64_t bytes = 0;
+
+	if (!(wr->flags & HCA_SEND_INLINE))
+		return 0;
+	switch (wr->opcode) {
+	case HCA_WR_RDMA_READ:
+	case HCA_WR_ATOMIC_CMP_AND_SWP:
+	case HCA_WR_ATOMIC_FETCH_AND_ADD:
+	case HCA_WR_LOCAL_INV:
+		return 0;
+	case HCA_WR_RDMA_WRITE:
+	case HCA_WR_RDMA_WRITE_WITH_IMM:
+	case HCA_WR_SEND:
+	case HCA_WR_SEND_WITH_IMM:
+	case HCA_WR_SEND_WITH_INV:
+		break;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		bytes += sge[i].length;
+	return bytes <= inline_max ? (uint32_t)bytes : 0;
 }
 
 void vrb_pass_limits(struct vrb_cursor *c, struct vrb_limits *limits)
