@@ -63,6 +63,17 @@ void yaml_unlink(struct yaml_node *parent, struct yaml_node *child)
 	parent->child_count--;
 }
 
+void yaml_drop_behind(struct yaml_node *parent, struct yaml_node *before)
+{
+	struct yaml_node **link = before ? &before->next : &parent->child, *child = *link;
+
+	*link = child->next;
+	if (parent->last == child)
+		parent->last = before;
+	parent->child_count--;
+	yaml_free(child);
+}
+
 struct yaml_node *yaml_find(const struct yaml_node *map, const char *key)
 {
 	for (struct yaml_node *child = map->child; child; child = child->next)

@@ -40,6 +40,8 @@ struct yaml_node *yaml_find(const struct yaml_node *map, const char *key); /* NU
 void yaml_append(struct yaml_node *parent, struct yaml_node *child);
 /* Takes @child out, but does not free it. */
 void yaml_unlink(struct yaml_node *parent, struct yaml_node *child);
+/* The child behind @before, the first one where that is NULL, is gone. There is one. */
+void yaml_drop_behind(struct yaml_node *parent, struct yaml_node *before);
 struct yaml_node *yaml_new(enum yaml_kind kind, const struct bad_at *at); /* NULL: no memory */
 
 /* NUL, what is no UTF-8 and files beyond the limit: false, and it is reported. */

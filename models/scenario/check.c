@@ -284,17 +284,18 @@ static void check_node(struct scenario_reader *r, struct yaml_node *node,
 }
 
 static void unknown_key(struct scenario_reader *r, const struct yaml_node *node, struct here map,
-			const char *shown)
+			const char *dot)
 {
+	struct bad_text shown, expected, key;
 	const char *nearest;
-	struct bad_text expected, key;
 
 	if (bad_is_full(r->errors)) { /* nobody sees what would be near it */
 		bad_count(r->errors);
 		return;
 	}
 	nearest = scenario_nearest_key(map.path, node->key);
-	bad_quote(&key, shown, strlen(shown));
+	bad_text(&shown, "%s%s%s", map.shown, dot, node->key);
+	bad_quote(&key, shown.text, strlen(shown.text));
 	key.text[strlen(key.text) - 1] = '\0'; /* printable, without the quotes */
 	if (nearest)
 		bad_text(&expected, "a known key such as \"%s\"", nearest);
@@ -303,29 +304,65 @@ static void unknown_key(struct scenario_reader *r, const struct yaml_node *node,
 	bad(r->errors, &node->at, key.text + 1, "an unknown key", expected.text);
 }
 
-static void check_map(struct scenario_reader *r, struct yaml_node *map, struct here here)
+/* The keys right inside of a map. */
+struct known {
+	const struct scenario_row *rows[96];
+	const char *keys[96];
+	uint32_t count;
+};
+
+static struct known known_in(const char *path)
 {
-	const char *dot = here.path[0] ? "." : "";
-	struct bad_text path, shown, expected;
+	struct known known = {.count = 0};
 
-	for (struct yaml_node *node = map->child; node; node = node->next) {
-		const struct scenario_row *row;
-
-		bad_text(&path, "%s%s%s", here.path, dot, node->key);
-		bad_text(&shown, "%s%s%s", here.shown, dot, node->key);
-		row = scenario_row(path.text);
-		if (row && scenario_row_in(row, here.path))
-			check_node(r, node, row, (struct here){path.text, shown.text});
-		else
-			unknown_key(r, node, here, shown.text);
-	}
 	for (uint32_t i = 0; i < scenario_row_count(); i++) {
 		const struct scenario_row *row = scenario_row_at(i);
 
-		if (!row->required || !scenario_row_in(row, here.path) ||
-		    yaml_find(map, scenario_row_key(row)))
+		if (!scenario_row_in(row, path))
 			continue;
-		bad_text(&shown, "%s%s%s", here.shown, dot, scenario_row_key(row));
+		CHECK(known.count < sizeof(known.rows) / sizeof(known.rows[0]));
+		known.rows[known.count] = row;
+		known.keys[known.count++] = scenario_row_key(row);
+	}
+	return known;
+}
+
+/* NULL: nobody knows it. */
+static const struct scenario_row *find_row(const struct known *known, const char *key)
+{
+	for (uint32_t i = 0; i < known->count; i++)
+		if (known->keys[i][0] == key[0] && strcmp(known->keys[i], key) == 0)
+			return known->rows[i];
+	return NULL;
+}
+
+/* What nobody knows is dropped once it is told: there may be very much of it. */
+static void check_map(struct scenario_reader *r, struct yaml_node *map, struct here here)
+{
+	const char *dot = here.path[0] ? "." : "";
+	const struct known known = known_in(here.path);
+	struct yaml_node *before = NULL, *next;
+	struct bad_text shown, expected;
+
+	for (struct yaml_node *node = map->child; node; node = next) {
+		const struct scenario_row *row = find_row(&known, node->key);
+
+		next = node->next;
+		if (row) {
+			bad_text(&shown, "%s%s%s", here.shown, dot, node->key);
+			check_node(r, node, row, (struct here){row->path, shown.text});
+			before = node;
+		} else {
+			unknown_key(r, node, here, dot);
+			yaml_drop_behind(map, before);
+		}
+	}
+	for (uint32_t i = 0; i < known.count; i++) {
+		const struct scenario_row *row = known.rows[i];
+
+		if (!row->required || yaml_find(map, known.keys[i]))
+			continue;
+		bad_text(&shown, "%s%s%s", here.shown, dot, known.keys[i]);
 		bad(r->errors, &map->at, shown.text, "nothing",
 		    scenario_row_expects(row, &expected));
 	}

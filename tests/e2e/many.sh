@@ -44,6 +44,13 @@ few=$took
 cpu 2 check keys.yaml
 [ "$(wc -l <err)" = 1000 ] || fail "not a thousand lines"
 [ "$took" -lt $((few * 5 + 50)) ] || fail "keys: $took hundredths of a second, $few to read as much"
+{
+	printf '%bnic:\n' "$head"
+	seq 300000 | sed 's/.*/  seef&: 1/'
+} >inside.yaml
+cpu 2 check inside.yaml
+[ "$(wc -l <err)" = 1000 ] || fail "inside: not a thousand lines"
+[ "$took" -lt $((few * 4 + 50)) ] || fail "keys inside of a map: $took hundredths of a second, $few to read as much"
 
 # Expectations.
 expects() { # COUNT
