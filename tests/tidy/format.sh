@@ -8,10 +8,11 @@ for name in clang-format-14 clang-format; do
 	command -v "$name" >/dev/null && "$name" --version | grep -q 'version 14\.' && found=$name && break
 done
 [ -n "$found" ] || { echo "no clang-format 14" && exit 77; }
-bad=0
-for file in $(own_files | grep -E '\.[ch]$'); do
-	"$found" --style=file "$ROOT/$file" | cmp -s - "$ROOT/$file" && continue
+cd "$ROOT" || exit 1
+# shellcheck disable=SC2046
+said=$("$found" --style=file --dry-run -Werror $(own_files | grep -E '\.[ch]$') 2>&1) && exit
+echo "$said" | grep -E '^[^ ]+:[0-9]+:[0-9]+: ' | cut -d: -f1 | sort -u | while IFS= read -r file; do
 	echo "$file: not as $found would have it: $found -i $file"
-	bad=1
 done
-exit $bad
+echo "$said" | head -n 20
+exit 1
