@@ -766,6 +766,6 @@ int main(void)
 		return 77;
 	}
 	close(fd);
-	alarm(120);
+	alarm(40);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
