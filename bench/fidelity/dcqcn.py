@@ -4,7 +4,7 @@ CoNEXT 2016."""
 from functools import cache
 
 from dcqcn_alone import fixed_point, fluid, packets
-from lab import Run, jain, row, runs
+from lab import Run, each, each_computed, jain, row, runs
 
 CLOS = """version: 1
 topology: {kind: clos, pods: 2, leaves: 2, spines: 2, cores: 2, hosts_per_leaf: 5, host_rate: 40Gbps, fabric_rate: 40Gbps, delay: 500ns}
@@ -116,10 +116,14 @@ def settled(n, kmin, kmax, pmax):
 GENTLE, STEEP = (5, 200, .01), (40, 200, .1)
 
 
+def all_settled(cases):
+    return each(lambda case: settled(*case), cases)
+
+
 def settle(cases):
     found, good = [], True
-    for n, *ramp in cases:
-        queue, expected = settled(n, *ramp)[0], ramp[0] + fixed_point(40e9, n) / ramp[2] * (ramp[1] - ramp[0])
+    for (n, *ramp), (queue, _) in zip(cases, all_settled(cases)):
+        expected = ramp[0] + fixed_point(40e9, n) / ramp[2] * (ramp[1] - ramp[0])
         found.append(f"N={n}: {queue:.1f} KB ({expected:.1f})")
         good = good and abs(queue / expected - 1) <= .25
     return "; ".join(found), good
@@ -147,11 +151,11 @@ def hardly_settles():
      "a packet (+-2 %)", "50 ms to 1 s", hard=True)
 def as_the_algorithm():
     found, good = [], True
-    for ramp in (GENTLE, STEEP):
-        for n in (2, 4, 8) if ramp == GENTLE else (2, 4, 8, 16, 32):
-            (queue, cnps), (expected, answer) = settled(n, *ramp), packets(40e9, n, *ramp)
-            found.append(f"N={n}: {queue:.1f} KB ({expected:.1f}), {cnps:.5f} ({answer:.5f})")
-            good = good and abs(queue / expected - 1) <= .05 and abs(cnps / answer - 1) <= .02
+    cases = [(n, *GENTLE) for n in (2, 4, 8)] + [(n, *STEEP) for n in (2, 4, 8, 16, 32)]
+    alone = each_computed(packets, [(40e9, *case) for case in cases])
+    for (n, *_), (queue, cnps), (expected, answer) in zip(cases, all_settled(cases), alone):
+        found.append(f"N={n}: {queue:.1f} KB ({expected:.1f}), {cnps:.5f} ({answer:.5f})")
+        good = good and abs(queue / expected - 1) <= .05 and abs(cnps / answer - 1) <= .02
     return "; ".join(found), good
 
 
