@@ -52,8 +52,20 @@ first_of_several(const struct machine *machine, const struct sim_pkt *arrival, p
 	return first;
 }
 
-static struct turn next_turn(const struct machine *machine, const struct sim_pkt *arrival)
+/* Whether a frame of that instant is for another adapter. */
+static bool frames_for_others(struct sim_pkt *const *arrivals, uint32_t count, ps_t at)
 {
+	for (uint32_t i = 1; i < count && arrivals[i]->at == at; i++)
+		if (arrivals[i]->port != arrivals[0]->port)
+			return true;
+	return false;
+}
+
+/* @arrivals: what is left of them. */
+static struct turn next_turn(const struct machine *machine, struct sim_pkt *const *arrivals,
+			     uint32_t count)
+{
+	const struct sim_pkt *arrival = count > 0 ? arrivals[0] : NULL;
 	struct turn best = {.at = PS_NEVER};
 
 	for (uint32_t i = 0; i < machine->count; i++) {
@@ -66,7 +78,7 @@ static struct turn next_turn(const struct machine *machine, const struct sim_pkt
 	}
 	if (machine->programs.root && machine->programs.root->at < best.at)
 		best = (struct turn){.at = machine->programs.root->at};
-	else if (best.nic && !best.is_alone)
+	else if (best.nic && (!best.is_alone || frames_for_others(arrivals, count, best.at)))
 		best = first_of_several(machine, arrival, best.at);
 	return best;
 }
@@ -164,7 +176,7 @@ static void machine_run(struct sim_thread *th, struct sim_node *node,
 	ps_t asked_at = lead->asked_at;
 
 	for (;;) {
-		const struct turn turn = next_turn(machine, i < count ? arrivals[i] : NULL);
+		const struct turn turn = next_turn(machine, arrivals + i, count - i);
 
 		if (turn.at >= th->until) {
 			if (turn.at == PS_NEVER)

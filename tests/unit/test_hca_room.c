@@ -60,6 +60,7 @@ static int setup(void **state)
 {
 	static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
 	const struct hca_mr_params memory = {.ops = &hca_mem_synthetic,
+					     .access = HCA_ACCESS_REMOTE_READ,
 					     .length = (uint64_t)PACKETS * MTU};
 	static struct hca_room room = {room_take, room_give_back};
 	const struct hca_device_params params = {
@@ -105,7 +106,8 @@ static int teardown(void **state)
 static struct hca_qp *connected(void)
 {
 	static const uint32_t masks[] = {0, 0x39, 0x129181, 0x12e01};
-	struct hca_qp_attr attr = {.access = HCA_ACCESS_REMOTE_WRITE,
+	struct hca_qp_attr attr = {.access = HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ,
+				   .max_dest_rd_atomic = 1,
 				   .mtu = MTU,
 				   .dest_qpn = TO,
 				   .sq_psn = FIRST_PSN,
@@ -257,6 +259,31 @@ static void test_a_responder_has_room_while_something_is_missing(void **state)
 	assert_int_equal(taken, 0); /* beyond the window: as if it were lost */
 }
 
+/* All PSNs of a READ's response are its own: packets that a peer has sent under them have no turn.
+ */
+static void test_what_a_read_passes_over_is_forgotten(void **state)
+{
+	const struct hca_rx rx = {0};
+	const struct wire_pkt read = {.opcode = WIRE_RC | WIRE_READ_REQUEST,
+				      .dest_qpn = 1,
+				      .psn = FIRST_PSN,
+				      .rkey = region->rkey,
+				      .dma_length = 40 * MTU};
+
+	(void)state;
+	connected();
+	for (uint32_t i = 1; i < 6; i++)
+		comes(i);
+	assert_true(taken > 0);
+	hca_input(dev, &read, &rx, 0);
+	assert_int_equal(hca_device_counters(dev)->rx_read_requests, 1);
+	assert_int_equal(taken, 0);
+	comes(41);
+	comes(40);
+	assert_int_equal(taken, 0);
+	assert_int_equal(hca_device_counters(dev)->rx_write_requests, 2);
+}
+
 static void test_none_comes_behind_the_last(void **state)
 {
 	(void)state;
@@ -296,4 +323,5 @@ static void test_what_is_known_goes_with_the_queue_pair(void **state)
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN(S(test_who_does_nothing_takes_next_to_nothing), S(test_a_requester_knows_of_what_is_under_way),
     S(test_a_requester_sends_what_is_lost), S(test_a_responder_has_room_while_something_is_missing),
-    S(test_none_comes_behind_the_last), S(test_what_is_known_goes_with_the_queue_pair))
+    S(test_what_a_read_passes_over_is_forgotten), S(test_none_comes_behind_the_last),
+    S(test_what_is_known_goes_with_the_queue_pair))

@@ -337,23 +337,30 @@ static void starts_at(struct ends *ends, struct ibv_mr *shared, ps_t at)
 	post(end, peer, (uintptr_t)&ends->end[0].words[1], shared->lkey, 8, 8);
 }
 
-static uint64_t seen_after_frames;
-static const uint64_t *seen_place;
+struct look { /* for itself an adapter looks at a word */
+	struct sim_local_event event;
+	const uint64_t *at;
+	uint64_t seen;
+};
+static struct look look[2][2]; /* by adapter and word */
 
 static void looks(struct sim_local_event *event, void *context)
 {
-	(void)event, (void)context;
-	seen_after_frames = *seen_place;
+	struct look *of = container_of(event, struct look, event);
+
+	(void)context;
+	of->seen = *of->at;
 }
 
-/* What adapter 1 has for itself at @at is later than frames to any adapter. */
-static void looks_at(const uint64_t *place, ps_t at)
+/* What the adapter @nic of h1 has for itself at @at is later than frames to any adapter. */
+static void looks_at(int nic, int word, const uint64_t *place, ps_t at)
 {
-	static struct sim_local_event look;
+	struct look *of = &look[nic][word];
 
-	look = (struct sim_local_event){.key = 77, .phase = SIM_LOCAL_ARRIVAL, .fn = looks};
-	seen_place = place;
-	sim_local_schedule(&fabric_host(&world.fabric, "h1.nic1")->local, &look, at);
+	*of = (struct look){
+		{.key = 77 + (uint64_t)word, .phase = SIM_LOCAL_ARRIVAL, .fn = looks}, place, 0};
+	sim_local_schedule(&fabric_host(&world.fabric, nic == 0 ? "h1" : "h1.nic1")->local,
+			   &of->event, at);
 }
 
 static void hears_and_starts(void *arg)
@@ -368,7 +375,7 @@ static void hears_and_starts(void *arg)
 	assert_non_null(shared);
 	assert_int_equal(vb_get("at", &at, sizeof(at)), sizeof(at));
 	at += 2 * (WRITE_PS + LINK_PS);
-	looks_at(&ends.end[0].words[1], at);
+	looks_at(1, 0, &ends.end[0].words[1], at);
 	starts_at(&ends, shared, at);
 	assert_int_equal(vb_get("done", NULL, 0), 0);
 	assert_int_equal(ends.end[0].words[1], NEW);
@@ -414,7 +421,63 @@ static void test_at_one_instant_all_start_before_any_hears(void **state)
 		world_run(&world);
 		world_close(&world);
 		assert_int_equal(went_out, OLD);
-		assert_int_equal(seen_after_frames, NEW);
+		assert_int_equal(look[1][0].seen, NEW);
+	}
+}
+
+static void tells_both(void *arg)
+{
+	struct ends ends = *(const struct ends *)arg;
+	ps_t at;
+
+	meet(&ends, "sender", "receiver");
+	at = vb_now_ps() + 100 * PS_US;
+	assert_int_equal(vb_put("at", &at, sizeof(at)), 0);
+	vb_sleep_ns(100000);
+	for (int i = 0; i < 2; i++) {
+		ends.end[i].words[0] = NEW;
+		end_write(&ends.end[i], &ends.peer[i]);
+	}
+	vb_sleep_ns(100000);
+	assert_int_equal(vb_put("done", NULL, 0), 0);
+	close_all(&ends);
+}
+
+static int looking_nic;
+
+static void hears_both(void *arg)
+{
+	struct ends ends = *(const struct ends *)arg;
+	ps_t at;
+
+	meet(&ends, "receiver", "sender");
+	assert_int_equal(vb_get("at", &at, sizeof(at)), sizeof(at));
+	for (int word = 0; word < 2; word++)
+		looks_at(looking_nic, word, &ends.end[word].words[1],
+			 at + 2 * (WRITE_PS + LINK_PS));
+	assert_int_equal(vb_get("done", NULL, 0), 0);
+	close_all(&ends);
+}
+
+/* Frames of one instant to several adapters: whichever comes first, its adapter does not go on
+ * before the others have heard. */
+static void test_at_one_instant_all_hear_before_any_goes_on(void **state)
+{
+	static const struct ends both = {.count = 2, .device = {0, 1}};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 16; seed++) {
+		looking_nic = seed % 2;
+		world_set_up(&world, 2);
+		world.nic_count = 2;
+		world.params.seed = seed;
+		world_open(&world);
+		world_spawn(&world, 0, "tells", tells_both, (void *)(uintptr_t)&both, 0);
+		world_spawn(&world, 1, "hears", hears_both, (void *)(uintptr_t)&both, 0);
+		world_run(&world);
+		world_close(&world);
+		assert_int_equal(look[looking_nic][0].seen, NEW);
+		assert_int_equal(look[looking_nic][1].seen, NEW);
 	}
 }
 
@@ -463,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_between_two_adapters_of_one_machine_lies_the_switch),
 		cmocka_unit_test(test_a_channel_of_another_adapter_wakes_the_program),
 		cmocka_unit_test(test_at_one_instant_all_start_before_any_hears),
+		cmocka_unit_test(test_at_one_instant_all_hear_before_any_goes_on),
 		cmocka_unit_test(test_at_one_instant_adapters_go_by_phase),
 	};
 

@@ -180,6 +180,35 @@ static void requests_that_are_none(void **state)
 		}
 }
 
+/* More requests than there are bytes for, however many. */
+static void requests_without_end(void **state)
+{
+	static const uint32_t calls[] = {VRB_BYTES_POST_SEND, VRB_BYTES_POST_RECV};
+	static const uint32_t counts[] = {UINT32_MAX, UINT32_MAX - 1, 1u << 26, 32};
+	const struct vrb_backend none = {0};
+	const struct vrb_bytes nobody = {.inner = &none};
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		uint8_t request[ROOM] = {0}, answer[ROOM];
+		struct vrb_cursor q = vrb_cursor_emit(request, sizeof(request));
+		struct vrb_cursor a = vrb_cursor_emit(answer, sizeof(answer));
+		uint32_t call = calls[i / 4], count = counts[i % 4];
+		uint64_t qp = 1;
+		int ret = 0;
+
+		vrb_pass_u32(&q, &call);
+		vrb_pass_u64(&q, &qp);
+		vrb_pass_u32(&q, &count);
+		vrb_pass_u32(&q, &count);
+		q = vrb_cursor_parse(request, (size_t)(q.at - request) + 100);
+		vrb_bytes_answer(&nobody, &q, &a);
+		q = vrb_cursor_parse(answer, (size_t)(a.at - answer));
+		VRB_PASS_INT(&q, &ret);
+		assert_int_equal(ret, -EPROTO);
+	}
+}
+
 /* An adapter that says how much it takes, and keeps what it is given. */
 enum { INLINE_MAX = 20, LISTS_MAX = 3 };
 
@@ -306,5 +335,5 @@ static void inline_bytes_that_are_not_there(void **state)
 }
 
 RUN(T(every_field_survives), T(every_field_of_a_request_survives), T(literal_bytes),
-    T(what_does_not_fit_is_bad), T(requests_that_are_none), T(inline_bytes_are_in_the_request),
-    T(inline_bytes_that_are_not_there))
+    T(what_does_not_fit_is_bad), T(requests_that_are_none), T(requests_without_end),
+    T(inline_bytes_are_in_the_request), T(inline_bytes_that_are_not_there))

@@ -249,12 +249,31 @@ bool hca_ooo_take(struct hca_qp *qp, struct wire_pkt *ret_pkt)
 	return true;
 }
 
+/* A READ has the PSNs of its response: of what somebody sent under these, too, nothing is left. */
+static void forget_passed(struct hca_qp *qp, uint32_t first_psn)
+{
+	struct hca_ooo *ooo = qp->rq.ooo;
+	uint32_t count = (uint32_t)wire_psn_diff(qp->rq.expected_psn, first_psn);
+
+	count = count <= ooo->here.mask ? count : ooo->here.mask + 1;
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t psn = wire_psn_add(first_psn, i);
+
+		mark_refused(ooo, psn, false);
+		if (!hca_psn_set_has(&ooo->here, psn))
+			continue;
+		hca_psn_set_put(&ooo->here, psn, false);
+		ooo->count--;
+		ooo->is_kept = ooo->is_kept && ooo->kept.psn != psn;
+	}
+}
+
 void hca_ooo_had_its_turn(struct hca_qp *qp, uint32_t psn)
 {
 	struct hca_ooo *ooo = qp->rq.ooo;
 
 	if (ooo->pkts && psn == ooo->turn_psn && psn != qp->rq.expected_psn)
-		mark_refused(ooo, psn, false);
+		forget_passed(qp, psn);
 	ooo->turn_psn = qp->rq.expected_psn;
 }
 

@@ -82,10 +82,11 @@ static __attribute__((noinline)) void grow(struct hca_qp *qp, uint32_t count)
 {
 	struct hca_recovery *recovery = qp->sq.recovery;
 	uint64_t *room = hca_room_take(qp->dev, piece_bytes(count));
-	const struct hca_psn_set done = {room + count, count - 1};
+	struct hca_psn_set done = {.mask = count - 1};
 
 	if (!room)
 		return;
+	done.words = room + count;
 	memset(room, 0, piece_bytes(count));
 	for (uint32_t i = 0; i <= recovery->done.mask; i++) {
 		const uint32_t psn = wire_psn_add(qp->sq.una_psn, i);

@@ -47,9 +47,10 @@
 struct vrb_info {
 	char name[IBV_SYSFS_NAME_MAX]; /* "verbena0" */
 	uint64_t guid;
-	uint32_t wr_max;     /* work requests that any queue takes */
-	uint32_t sge_max;    /* elements of a list of any request; longer ones need not be read */
-	uint32_t inline_max; /* bytes of any request that is INLINE; of more none need be read */
+	uint32_t wr_max;  /* work requests that any queue takes */
+	uint32_t sge_max; /* elements of a list of any request; longer ones need not be read */
+	/* Bytes of an INLINE request on any queue pair; of more none need be read. */
+	uint32_t inline_max;
 };
 
 struct vrb_limits {

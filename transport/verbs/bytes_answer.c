@@ -292,6 +292,16 @@ static void take_inline(const struct vrb_bytes *b, struct vrb_cursor *q,
 		sge[i].addr = has_bytes ? (uintptr_t)vrb_cursor_take(q, sge[i].length) : 0;
 }
 
+/* Of posted requests; each of them begins with its 64 bits. */
+static uint32_t parse_count(struct vrb_cursor *q)
+{
+	uint32_t count;
+
+	vrb_pass_u32(q, &count);
+	q->is_bad |= count > (size_t)(q->end - q->at) / sizeof(uint64_t);
+	return q->is_bad ? 0 : count;
+}
+
 static void bytes_answer_post_send(const struct vrb_bytes *b, struct vrb_cursor *q,
 				   struct vrb_cursor *a)
 {
@@ -301,8 +311,8 @@ static void bytes_answer_post_send(const struct vrb_bytes *b, struct vrb_cursor 
 
 	vrb_pass_u64(q, &qp);
 	vrb_pass_u32(q, &listed);
-	vrb_pass_u32(q, &count);
-	wr = calloc(count + 1, sizeof(*wr));
+	count = parse_count(q);
+	wr = calloc((size_t)count + 1, sizeof(*wr));
 	q->is_bad |= !wr;
 	for (uint32_t i = 0; i < count && !q->is_bad; i++) {
 		bool has_path = false;
@@ -332,8 +342,8 @@ static void bytes_answer_post_recv(const struct vrb_bytes *b, struct vrb_cursor 
 
 	vrb_pass_u64(q, &qp);
 	vrb_pass_u32(q, &listed);
-	vrb_pass_u32(q, &count);
-	wr = calloc(count + 1, sizeof(*wr));
+	count = parse_count(q);
+	wr = calloc((size_t)count + 1, sizeof(*wr));
 	q->is_bad |= !wr;
 	for (uint32_t i = 0; i < count && !q->is_bad; i++) {
 		FOREIGN(wr[i]);

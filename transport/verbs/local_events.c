@@ -194,6 +194,8 @@ static void forget_channel(struct vrb_local *local, struct vrb_object *channel)
 			channel->use_count--;
 		}
 	}
+	if (local->world->is_child) /* where none of those is who waited in the parent */
+		channel->use_count = 0;
 }
 
 int vrb_local_destroy_channel(void *self, uint64_t handle)
@@ -205,7 +207,7 @@ int vrb_local_destroy_channel(void *self, uint64_t handle)
 
 	world->ops->enter(world, VRB_CALL_CONTROL, 0);
 	channel = vrb_local_find(local, handle, VRB_CHANNEL);
-	if (channel && world->is_dead)
+	if (channel && __atomic_load_n(&world->is_dead, __ATOMIC_ACQUIRE))
 		forget_channel(local, channel);
 	if (!channel)
 		ret = -EINVAL;
