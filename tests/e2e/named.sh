@@ -3,6 +3,10 @@
 # Files that the user names and that a run writes while it lasts, captures and timelines: whole or not at
 # all, by one run at a time, never waited for, and streams as ever.
 . "$(dirname "$0")/lib.sh"
+pids=
+# shellcheck disable=SC2086
+trap 'kill -KILL $pids 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 
 cat >small.yaml <<'END'
 version: 1
@@ -34,6 +38,24 @@ whole() { # FILE
 none() { # FILE
 	[ ! -e "$1" ] || fail "there is a $1"
 	[ ! -e "$1.part" ] && [ ! -h "$1.part" ] || fail "there is a $1.part"
+}
+begin() { # FILE: in the background a run, $pid, has begun to write it
+	# shellcheck disable=SC2086
+	"$verbena" run ../long.yaml --json "$option" "$1" $options >/dev/null 2>"$work/begun" &
+	pid=$!
+	pids="$pids $pid"
+	for _ in $(seq 300); do
+		[ ! -s "$1.part" ] || return 0
+		sleep 0.1
+	done
+	fail "$option $1: nothing while it runs"
+}
+finish() { # EXIT PID [TEXT]: ends that run, which says this
+	status=0
+	kill -TERM "$2"
+	wait "$2" || status=$?
+	[ $status = "$1" ] || fail "$option: ended with exit $status, expected $1"
+	[ -z "${3-}" ] || grep -qx "verbena: $3" "$4" || fail "$option: not told: $3"
 }
 options=
 scenario=../small.yaml
@@ -97,22 +119,46 @@ each() { # OPTION NAME: [options]
 	[ "$(cat old)" = old ] && [ ! -e old.part ] || fail "$option: written with bad input"
 
 	# While one run writes it another one is refused; of one that was killed nothing is in the way.
-	# shellcheck disable=SC2086
-	"$verbena" run ../long.yaml --json "$option" killed $options >/dev/null 2>&1 &
-	pid=$!
-	for _ in $(seq 300); do
-		[ ! -s killed.part ] || break
-		sleep 0.1
-	done
-	[ -s killed.part ] || fail "$option: nothing while it runs"
+	begin killed
 	run 3 "$option" killed
 	line "killed: process $pid is writing it"
+	ln killed.part another
+	run 3 "$option" killed
+	line "killed: process $pid is writing it"
+	[ -s killed.part ] || fail "$option: a part that is being written is gone"
 	kill -KILL $pid
 	wait $pid || true
 	[ ! -e killed ] || fail "$option: half a file after a run that was killed"
 	run 0 "$option" killed
 	whole killed
 	cmp killed "$model" || fail "$option: what a killed run has left is in it"
+
+	# A part that somebody removed is another run's now: it and what was there stay.
+	echo old >lost
+	begin lost
+	first=$pid
+	mv "$work/begun" first.err
+	rm lost.part
+	begin lost
+	finish 3 "$first" "lost: somebody has removed lost.part" first.err
+	[ "$(head -c 4 lost)" = old ] || fail "$option: written without a part"
+	[ -s lost.part ] || fail "$option: the part of another run is gone"
+	finish 143 "$pid"
+	whole lost
+	[ "$(head -c 4 lost)" != old ] || fail "$option: not written"
+
+	# What is whole and cannot have its name stays, and what has the name.
+	begin kept
+	mkdir kept
+	finish 3 "$pid" "kept: Is a directory; what was to be there is in kept.part" "$work/begun"
+	[ -s kept.part ] && [ -d kept ] || fail "$option: a whole file is gone"
+
+	# Somebody else's part, which can be no file.
+	echo old >foreign
+	mkdir foreign.part
+	run 3 "$option" foreign
+	line "foreign.part: Is a directory"
+	[ "$(cat foreign)" = old ] || fail "$option: removed without a part"
 
 	# Streams.
 	ln -s /dev/null null

@@ -103,9 +103,14 @@ void folder_close(struct folder *folder)
 	folder->is_open = false;
 }
 
-static int refuse_in(const struct folder *folder, const char *name, int error)
+/* @part: what failed to be opened or closed. */
+static int refuse_in(const struct folder *folder, const char *name, const struct part *part,
+		     int error)
 {
-	command_say("%s/%s: %s", folder->path, name, strerror(error));
+	char path[PATH_MAX + NAME_MAX + 2];
+
+	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+	part_say(part, path, error);
 	return COMMAND_BROKEN;
 }
 
@@ -113,14 +118,14 @@ int folder_begin(const struct folder *folder, const char *name, struct part *ret
 {
 	const int ret = part_open(ret_part, folder->fd, name);
 
-	return ret ? refuse_in(folder, name, -ret) : COMMAND_DONE;
+	return ret ? refuse_in(folder, name, ret_part, -ret) : COMMAND_DONE;
 }
 
 int folder_end(const struct folder *folder, struct part *part, bool is_good)
 {
 	const int ret = part_close(part, is_good);
 
-	return ret ? refuse_in(folder, part->name, -ret) : COMMAND_DONE;
+	return ret ? refuse_in(folder, part->name, part, -ret) : COMMAND_DONE;
 }
 
 int folder_put(const struct folder *folder, const char *name, folder_write_fn *write,
@@ -138,12 +143,13 @@ int folder_put(const struct folder *folder, const char *name, folder_write_fn *w
 		error = part_close(&part, !ret);
 		ret = ret ? ret : error;
 	}
-	return ret ? refuse_in(folder, name, -ret) : COMMAND_DONE;
+	return ret ? refuse_in(folder, name, &part, -ret) : COMMAND_DONE;
 }
 
 int folder_drop(const struct folder *folder, const char *name)
 {
+	const struct part part = {.trouble = PART_OF_FILE};
 	const int ret = part_remove(folder->fd, name);
 
-	return ret ? refuse_in(folder, name, -ret) : COMMAND_DONE;
+	return ret ? refuse_in(folder, name, &part, -ret) : COMMAND_DONE;
 }

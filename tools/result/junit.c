@@ -208,7 +208,7 @@ static int write_part(const char *path, const struct result *result)
 {
 	const char *name;
 	const int folder = part_folder_of(path, &name);
-	struct part part;
+	struct part part = {.trouble = PART_OF_FILE};
 	int ret = folder < 0 ? folder : part_open(&part, folder, name);
 
 	if (!ret) {
@@ -219,7 +219,9 @@ static int write_part(const char *path, const struct result *result)
 	}
 	if (folder >= 0)
 		close(folder);
-	return ret ? junit_refuse(path, -ret) : COMMAND_DONE;
+	if (ret)
+		part_say(&part, path, -ret);
+	return ret ? COMMAND_BROKEN : COMMAND_DONE;
 }
 
 int junit_try(const char *path)

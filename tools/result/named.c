@@ -56,9 +56,9 @@ int named_check(const char *option, const char *path)
 	return COMMAND_BAD;
 }
 
-static int named_refuse(const char *path, int error)
+static int named_refuse(const struct named *named, int error)
 {
-	command_say("%s: %s", path, strerror(error));
+	part_say(&named->part, named->path, error);
 	return COMMAND_BROKEN;
 }
 
@@ -109,7 +109,7 @@ int named_open(struct named *named, const char *path)
 	if (named->folder >= 0)
 		close(named->folder);
 	if (ret != -EWOULDBLOCK)
-		return named_refuse(path, -ret);
+		return named_refuse(named, -ret);
 	if (pid)
 		command_say("%s: process %u is writing it", path, pid);
 	else
@@ -133,7 +133,7 @@ int named_close(struct named *named, int error)
 	if (named->folder >= 0)
 		close(named->folder);
 	error = error ? error : -ret;
-	return error ? named_refuse(named->path, error) : COMMAND_DONE;
+	return error ? named_refuse(named, error) : COMMAND_DONE;
 }
 
 void named_drop(struct named *named)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/result/part.h"
 
+#include "tools/command.h"
 #include "tools/result/lock.h"
 
 #include <errno.h>
@@ -31,17 +32,29 @@ static int part_begin(struct part *part, int folder, const char *name)
 	return 0;
 }
 
+/* Opening has failed with @ret. */
+static int part_refuse(struct part *part, const char *temporary, int ret)
+{
+	struct stat stat_of;
+
+	if (fstatat(part->folder, temporary, &stat_of, AT_SYMLINK_NOFOLLOW) == 0)
+		part->trouble = PART_OF_FOREIGN;
+	return ret;
+}
+
 int part_open(struct part *part, int folder, const char *name)
 {
 	char temporary[ROOM];
 	int ret = part_begin(part, folder, name), fd;
 
-	ret = ret ? ret : unlink_at(folder, part_name_of(name, temporary));
 	if (ret)
 		return ret;
+	ret = unlink_at(folder, part_name_of(name, temporary));
+	if (ret)
+		return part_refuse(part, temporary, ret);
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return -errno;
+		return part_refuse(part, temporary, -errno);
 	part->file = fdopen(fd, "w");
 	if (part->file)
 		return 0;
@@ -57,29 +70,50 @@ static bool has_one_name(const struct stat *stat_of)
 	return S_ISREG(stat_of->st_mode) && stat_of->st_nlink == 1;
 }
 
-/* What another process is writing must not be removed: it is opened, to see whether it is locked.
- * The file descriptor, or negative errno; -ESTALE: it has gone meanwhile. */
+/* Whether the name still leads to what is open as @fd, *ret_opened. */
+static bool part_is_named(int folder, const char *temporary, int fd, struct stat *ret_opened)
+{
+	struct stat named;
+
+	return fstat(fd, ret_opened) == 0 &&
+	       fstatat(folder, temporary, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       named.st_ino == ret_opened->st_ino && named.st_dev == ret_opened->st_dev;
+}
+
+/* Makes what is open as @fd this process's own, and empty. What another process is writing stays as
+ * it is, however many names somebody gave it; what nobody is and has more than one is another file,
+ * too. Negative errno; -ESTALE: it has gone. */
+static int take(int folder, const char *temporary, int fd, unsigned *ret_pid)
+{
+	struct stat opened;
+	int ret;
+
+	if (!lock_take(fd, ret_pid))
+		return -EWOULDBLOCK;
+	if (!part_is_named(folder, temporary, fd, &opened))
+		return -ESTALE;
+	if (!has_one_name(&opened)) {
+		ret = unlink_at(folder, temporary);
+		return ret ? ret : -ESTALE;
+	}
+	return ftruncate(fd, 0) == 0 ? 0 : -errno;
+}
+
+/* The file descriptor, or as take(). A link or a FIFO is no file that somebody writes. */
 static int open_locked(int folder, const char *temporary, unsigned *ret_pid)
 {
 	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	struct stat named, opened;
+	struct stat named;
 	int fd, ret = 0;
 
-	if (fstatat(folder, temporary, &named, AT_SYMLINK_NOFOLLOW) == 0 && !has_one_name(&named))
+	if (fstatat(folder, temporary, &named, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(named.st_mode))
 		ret = unlink_at(folder, temporary);
 	if (ret)
 		return ret;
 	fd = openat(folder, temporary, flags, 0666);
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO ? -ESTALE : -errno;
-	if (!lock_take(fd, ret_pid))
-		ret = -EWOULDBLOCK;
-	else if (fstatat(folder, temporary, &named, AT_SYMLINK_NOFOLLOW) != 0 ||
-		 fstat(fd, &opened) != 0 || named.st_ino != opened.st_ino ||
-		 named.st_dev != opened.st_dev || !has_one_name(&opened))
-		ret = -ESTALE;
-	else if (ftruncate(fd, 0) != 0)
-		ret = -errno;
+	ret = take(folder, temporary, fd, ret_pid);
 	if (ret == 0)
 		return fd;
 	close(fd);
@@ -99,7 +133,7 @@ int part_open_alone(struct part *part, int folder, const char *name, unsigned *r
 	for (int i = 0; i < TRIES && fd == -ESTALE; i++)
 		fd = open_locked(folder, temporary, ret_pid);
 	if (fd < 0)
-		return fd;
+		return part_refuse(part, temporary, fd);
 	part->lock_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	part->file = part->lock_fd < 0 ? NULL : fdopen(fd, "w");
 	if (part->file) {
@@ -159,23 +193,47 @@ static void let_go(struct part *part)
 	close(part->lock_fd);
 }
 
+/* Somebody may have removed it, and another run may have made its own since. */
+static bool part_is_ours(const struct part *part, const char *temporary)
+{
+	struct stat opened;
+
+	return !part->is_alone || part_is_named(part->folder, temporary, part->lock_fd, &opened);
+}
+
+/* What was written gets its name or, where it is not whole, goes, and the one from before with it.
+ */
+static int settle(struct part *part, const char *temporary, bool is_good)
+{
+	int ret = 0;
+
+	if (is_good && renameat(part->folder, temporary, part->folder, part->name) != 0)
+		ret = -errno;
+	if (ret && ret != -ENOENT) {
+		part->trouble = PART_IS_KEPT;
+	} else if (ret || !is_good) {
+		unlink_at(part->folder, temporary);
+		unlink_at(part->folder, part->name);
+	}
+	return ret;
+}
+
 int part_close(struct part *part, bool is_good)
 {
 	char temporary[ROOM];
-	int ret;
+	int ret, error;
 
 	if (!part->file)
 		return 0;
 	ret = part_end(part);
-	part_name_of(part->name, temporary);
-	if (is_good && !ret && renameat(part->folder, temporary, part->folder, part->name) != 0)
-		ret = -errno;
-	if (ret || !is_good) {
-		unlink_at(part->folder, temporary);
-		unlink_at(part->folder, part->name);
+	if (part_is_ours(part, part_name_of(part->name, temporary))) {
+		error = settle(part, temporary, is_good && !ret);
+	} else {
+		part->trouble = PART_IS_LOST;
+		error = -ESTALE;
 	}
 	let_go(part);
-	return ret;
+	return ret ? ret : error;
 }
 
 void part_drop(struct part *part)
@@ -183,8 +241,28 @@ void part_drop(struct part *part)
 	char temporary[ROOM];
 
 	part_end(part);
-	unlink_at(part->folder, part_name_of(part->name, temporary));
+	if (part_is_ours(part, part_name_of(part->name, temporary)))
+		unlink_at(part->folder, temporary);
 	let_go(part);
+}
+
+void part_say(const struct part *part, const char *path, int error)
+{
+	switch (part->trouble) {
+	case PART_OF_FILE:
+		command_say("%s: %s", path, strerror(error));
+		break;
+	case PART_OF_FOREIGN:
+		command_say("%s.part: %s", path, strerror(error));
+		break;
+	case PART_IS_LOST:
+		command_say("%s: somebody has removed %s.part", path, path);
+		break;
+	case PART_IS_KEPT:
+		command_say("%s: %s; what was to be there is in %s.part", path, strerror(error),
+			    path);
+		break;
+	}
 }
 
 int part_remove(int folder, const char *name)
