@@ -126,6 +126,7 @@ each() { # OPTION NAME: [options]
 	run 3 "$option" killed
 	line "killed: process $pid is writing it"
 	[ -s killed.part ] || fail "$option: a part that is being written is gone"
+	rm another
 	kill -KILL $pid
 	wait $pid || true
 	[ ! -e killed ] || fail "$option: half a file after a run that was killed"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two NICs in one process, or one NIC and a plain socket that sees and says every byte. Nothing
- * sleeps; what never comes ends in the alarm. Addresses are those of this process, so that tests
- * may run side by side. */
+ * sleeps; what never comes ends in the alarm, after ALARM seconds (default: 120). Addresses are
+ * those of this process, so that tests may run side by side. */
 #include "tests/unit/nic_test.h"
 #include "transport/nic/internal.h"
 
@@ -759,6 +759,7 @@ int main(void)
 		T(a_capture_has_every_packet_as_a_frame),
 		T(environment_is_read_or_refused),
 	};
+	const char *seconds = getenv("ALARM");
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
 	if (fd < 0) {
@@ -766,6 +767,6 @@ int main(void)
 		return 77;
 	}
 	close(fd);
-	alarm(40);
+	alarm(seconds ? (unsigned)strtoul(seconds, NULL, 10) : 120);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
