@@ -280,7 +280,8 @@ static uint64_t windows_are_not_seen(const struct plan *plan, uint64_t seed, uin
 	return outcome.looks;
 }
 
-/* SEED=N: this one alone. SEED_STEP=N: each Nth; those on threads, too, are each hundredth. */
+/* SEED=N: this one alone. SEED_STEP=N: each Nth. Each hundredth seed is played on two or three
+ * threads, too, and each tenth, or any that is asked for, with other windows on one to three. */
 static void engine_and_oracle_agree(void **state)
 {
 	uint64_t hops = 0, looks = 0, islands = 0, first = 1, last = 2500, rerouted = 0, kept = 0,
