@@ -2,7 +2,7 @@
 /* The adapter before a memory side that answers only when it is told to: what is handed over, what
  * waits for what. */
 #include "tests/test.h"
-#include "transport/hca/device.h"
+#include "tests/unit/hca_test.h"
 
 #include <string.h>
 
@@ -49,11 +49,6 @@ static void on_place(void *world, const struct hca_mr *of, uint64_t offset, uint
 	place_count++;
 }
 
-static void on_async(void *world, void *owner, int event, ps_t now)
-{
-	(void)world, (void)owner, (void)event, (void)now;
-}
-
 static void hand(void *world, const struct hca_dma *dma, const uint8_t *bytes)
 {
 	(void)world, (void)bytes;
@@ -67,7 +62,7 @@ static void release(void *world, uint32_t region)
 	released = region;
 }
 
-static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
+static const struct hca_observer observer = {on_wc, on_cq_event, on_place, unheard_async};
 static const struct hca_dma_ops ops = {.name = "told", .hand = hand, .release = release};
 static const struct hca_dma_ops even = {
 	.name = "even", .is_even = true, .hand = hand, .release = release};

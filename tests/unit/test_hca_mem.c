@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Regions, keys and the one check, completion queues, protection domains. */
 #include "tests/test.h"
-#include "transport/hca/device.h"
+#include "tests/unit/hca_test.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -21,19 +21,13 @@ static void on_cq_event(void *world, void *owner, ps_t now)
 	cq_event_count++;
 }
 
-static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     bool is_word, ps_t now)
-{
-	(void)world, (void)mr, (void)offset, (void)length, (void)is_word, (void)now;
-}
-
 static void on_async(void *world, void *owner, int event, ps_t now)
 {
 	(void)world, (void)owner, (void)event, (void)now;
 	async_count++;
 }
 
-static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
+static const struct hca_observer observer = {on_wc, on_cq_event, unheard_place, on_async};
 static struct hca_device *dev;
 static struct hca_pd *pd;
 static uint8_t bytes[64];

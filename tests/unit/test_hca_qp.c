@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Queue pairs: every transition with every attribute, numbers, many QPs and their alarms. */
 #include "tests/test.h"
-#include "transport/hca/device.h"
+#include "tests/unit/hca_test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,24 +11,8 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 	(void)world, (void)cq, (void)wc, (void)now;
 }
 
-static void on_cq_event(void *world, void *owner, ps_t now)
-{
-	(void)world, (void)owner, (void)now;
-}
-
-static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     bool is_word, ps_t now)
-{
-	(void)world, (void)mr, (void)offset, (void)length, (void)is_word, (void)now;
-}
-
-static void on_async(void *world, void *owner, int event, ps_t now)
-{
-	(void)world, (void)owner, (void)event, (void)now;
-}
-
 enum { QPS_MAX = 2000 };
-static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
+static const struct hca_observer observer = {on_wc, unheard_cq_event, unheard_place, unheard_async};
 static struct hca_device_params params = {
 	.key = {1, 2},
 	.observer = &observer,

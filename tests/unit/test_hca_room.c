@@ -2,7 +2,7 @@
 /* The memory for what queue pairs with HCA_SELECTIVE know of packets under way: it goes with these,
  * however large the window is, and comes back. */
 #include "tests/test.h"
-#include "transport/hca/device.h"
+#include "tests/unit/hca_test.h"
 #include "transport/wire/psn.h"
 #include "util/alloc.h"
 
@@ -40,25 +40,10 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 	done++;
 }
 
-static void on_cq_event(void *world, void *owner, ps_t now)
-{
-	(void)world, (void)owner, (void)now;
-}
-
-static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     bool is_word, ps_t now)
-{
-	(void)world, (void)mr, (void)offset, (void)length, (void)is_word, (void)now;
-}
-
-static void on_async(void *world, void *owner, int event, ps_t now)
-{
-	(void)world, (void)owner, (void)event, (void)now;
-}
-
 static int setup(void **state)
 {
-	static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
+	static const struct hca_observer observer = {on_wc, unheard_cq_event, unheard_place,
+						     unheard_async};
 	const struct hca_mr_params memory = {.ops = &hca_mem_synthetic,
 					     .access = HCA_ACCESS_REMOTE_READ,
 					     .length = (uint64_t)PACKETS * MTU};

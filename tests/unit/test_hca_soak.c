@@ -2,7 +2,7 @@
 /* Two adapters and a network that loses, doubles, delays and reorders: whatever it does, every
  * request ends well, once, in order, and leaves the right bytes and sums. */
 #include "tests/test.h"
-#include "transport/hca/device.h"
+#include "tests/unit/hca_test.h"
 #include "util/alloc.h"
 #include "util/rand.h"
 
@@ -62,17 +62,6 @@ static void on_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t 
 		assert_int_equal(wc->wr_id, side->sends_done[qp]++);
 }
 
-static void on_cq_event(void *world, void *owner, ps_t now)
-{
-	(void)world, (void)owner, (void)now;
-}
-
-static void on_place(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
-		     bool is_word, ps_t now)
-{
-	(void)world, (void)mr, (void)offset, (void)length, (void)is_word, (void)now;
-}
-
 static void on_async(void *world, void *owner, int event, ps_t now)
 {
 	(void)world, (void)owner, (void)now;
@@ -94,7 +83,7 @@ static void give_back_scarce(struct hca_room *room, void *piece, size_t bytes)
 
 static struct hca_room scarce_room = {take_scarce, give_back_scarce};
 
-static const struct hca_observer observer = {on_wc, on_cq_event, on_place, on_async};
+static const struct hca_observer observer = {on_wc, unheard_cq_event, unheard_place, on_async};
 
 static struct hca_mr *region(struct side *side, uint64_t iova, void *host, uint64_t length)
 {

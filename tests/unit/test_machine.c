@@ -383,18 +383,39 @@ static void hears_and_starts(void *arg)
 	close_all(&ends);
 }
 
+/* Tells the other program when this one will write, and waits until then. */
+static void agree_and_wait(void)
+{
+	const ps_t at = vb_now_ps() + 100 * PS_US;
+
+	assert_int_equal(vb_put("at", &at, sizeof(at)), 0);
+	vb_sleep_ns(100000);
+}
+
+/* Over both adapters of two machines. */
+static void tell_and_hear(uint64_t seed, void (*tells)(void *arg), void (*hears)(void *arg))
+{
+	static const struct ends both = {.count = 2, .device = {0, 1}};
+
+	world_set_up(&world, 2);
+	world.nic_count = 2;
+	world.params.seed = seed;
+	world_open(&world);
+	world_spawn(&world, 0, "tells", tells, (void *)(uintptr_t)&both, 0);
+	world_spawn(&world, 1, "hears", hears, (void *)(uintptr_t)&both, 0);
+	world_run(&world);
+	world_close(&world);
+}
+
 static uint64_t went_out;
 
 static void tells_and_hears(void *arg)
 {
 	struct ends ends = *(const struct ends *)arg;
 	const uint64_t nothing = 0;
-	ps_t at;
 
 	meet(&ends, "sender", "receiver");
-	at = vb_now_ps() + 100 * PS_US;
-	assert_int_equal(vb_put("at", &at, sizeof(at)), 0);
-	vb_sleep_ns(100000);
+	agree_and_wait();
 	ends.end[0].words[0] = NEW;
 	end_write(&ends.end[0], &ends.peer[0]);
 	vb_wait_mem(&ends.end[1].words[1], &nothing, 8);
@@ -408,18 +429,9 @@ static void tells_and_hears(void *arg)
  */
 static void test_at_one_instant_all_start_before_any_hears(void **state)
 {
-	static const struct ends both = {.count = 2, .device = {0, 1}};
-
 	(void)state;
 	for (uint64_t seed = 1; seed <= 16; seed++) {
-		world_set_up(&world, 2);
-		world.nic_count = 2;
-		world.params.seed = seed;
-		world_open(&world);
-		world_spawn(&world, 0, "tells", tells_and_hears, (void *)(uintptr_t)&both, 0);
-		world_spawn(&world, 1, "hears", hears_and_starts, (void *)(uintptr_t)&both, 0);
-		world_run(&world);
-		world_close(&world);
+		tell_and_hear(seed, tells_and_hears, hears_and_starts);
 		assert_int_equal(went_out, OLD);
 		assert_int_equal(look[1][0].seen, NEW);
 	}
@@ -428,12 +440,9 @@ static void test_at_one_instant_all_start_before_any_hears(void **state)
 static void tells_both(void *arg)
 {
 	struct ends ends = *(const struct ends *)arg;
-	ps_t at;
 
 	meet(&ends, "sender", "receiver");
-	at = vb_now_ps() + 100 * PS_US;
-	assert_int_equal(vb_put("at", &at, sizeof(at)), 0);
-	vb_sleep_ns(100000);
+	agree_and_wait();
 	for (int i = 0; i < 2; i++) {
 		ends.end[i].words[0] = NEW;
 		end_write(&ends.end[i], &ends.peer[i]);
@@ -463,19 +472,10 @@ static void hears_both(void *arg)
  * before the others have heard. */
 static void test_at_one_instant_all_hear_before_any_goes_on(void **state)
 {
-	static const struct ends both = {.count = 2, .device = {0, 1}};
-
 	(void)state;
 	for (uint64_t seed = 1; seed <= 16; seed++) {
 		looking_nic = seed % 2;
-		world_set_up(&world, 2);
-		world.nic_count = 2;
-		world.params.seed = seed;
-		world_open(&world);
-		world_spawn(&world, 0, "tells", tells_both, (void *)(uintptr_t)&both, 0);
-		world_spawn(&world, 1, "hears", hears_both, (void *)(uintptr_t)&both, 0);
-		world_run(&world);
-		world_close(&world);
+		tell_and_hear(seed, tells_both, hears_both);
 		assert_int_equal(look[looking_nic][0].seen, NEW);
 		assert_int_equal(look[looking_nic][1].seen, NEW);
 	}
