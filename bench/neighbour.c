@@ -40,7 +40,7 @@ static void fill(const struct area *area, int rank)
 		memcpy(area->out + at, block, piece(area, at));
 }
 
-static int check(const struct prog *prog, const struct area *area, int rank)
+static int check(const struct vb_prog *prog, const struct area *area, int rank)
 {
 	uint64_t block[BLOCK_WORDS];
 
@@ -70,7 +70,7 @@ static int open_ring(struct prog_ctx *ctx, struct prog_qp qps[2])
 
 static int talk(struct prog_qp qps[2], const struct area *area)
 {
-	const struct prog *prog = qps[0].ctx->prog;
+	const struct vb_prog *prog = qps[0].ctx->prog;
 	const size_t bytes = area->words * sizeof(uint64_t);
 	struct prog_pending pending = {.sends = 1, .recvs = 1};
 
@@ -88,7 +88,7 @@ static int talk(struct prog_qp qps[2], const struct area *area)
 }
 
 /* Both neighbours are done with us: no need to wait for all the ring. */
-static int part(const struct prog *prog, const struct prog_qp qps[2])
+static int part(const struct vb_prog *prog, const struct prog_qp qps[2])
 {
 	char key[32];
 	int ret;
@@ -111,7 +111,7 @@ static int close_all(struct prog_ctx *ctx, struct prog_qp qps[2])
 	return ibv_close_device(ctx->context);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	const size_t words = prog_arg(prog, "bytes", 1000000) / sizeof(uint64_t);
 	struct area area = {.out = calloc(2 * words, sizeof(uint64_t)), .words = words};

@@ -51,8 +51,9 @@ struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes)
 	ring->args[0] = ring->bytes;
 	for (uint32_t i = 0; ring->hosts && i < size; i++)
 		ring->hosts[i] = &fabric->hosts[i % pods * (size / pods) + i / pods];
+	static const struct program neighbour = {.main = prog_main};
 	const struct program_run_params params = {
-		.main = prog_main,
+		.program = &neighbour,
 		.name = "neighbour",
 		.hosts = ring->hosts,
 		.size = size,

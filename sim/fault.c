@@ -2,6 +2,7 @@
 #include "sim/fault.h"
 
 #include "sim/internal.h"
+#include "sim/loss.h"
 #include "sim/tap.h"
 #include "util/rand.h"
 
@@ -34,6 +35,7 @@ struct work {
 	struct engine_thread *et;
 	struct sim_port *port;
 	struct sim_fault *first, *fault;
+	enum sim_loss why; /* it does not get through */
 };
 
 static struct util_rand fault_stream(const struct work *w, enum purpose purpose)
@@ -92,10 +94,14 @@ static bool applies(const struct sim_fault *fault, const struct sim_pkt *pkt, ps
 	       start < fault->params.until;
 }
 
-static void lose(struct engine_thread *et, struct sim_pkt *pkt)
+static void lose(const struct work *w, struct sim_pkt *pkt, enum sim_loss why, ps_t start)
 {
+	const struct engine_thread *et = w->et;
+	const struct sim_node *node = w->port->peer->ports[w->port->peer_port].peer;
+
+	sim_tell_loss(node, w->port->index, pkt, why, start);
 	if (pkt->frame == SIM_DATA)
-		et->pub.sim->params.body_ops->release(&et->pub, pkt);
+		et->pub.sim->params.body_ops->release(&w->et->pub, pkt);
 }
 
 /* False: the receiver would drop it. A control frame has a check sequence, so it is lost. */
@@ -127,14 +133,16 @@ static ps_t more_delay(const struct work *w)
 }
 
 /* False: nothing of it arrives. */
-static bool gets_through(const struct work *w, struct sim_pkt *pkt)
+static bool gets_through(struct work *w, struct sim_pkt *pkt)
 {
 	const struct sim_fault_params *params = &w->fault->params;
 
 	if (listed(w->fault) || happens(w, LOSS, params->loss_ppb)) {
 		w->first->lost++;
+		w->why = params->is_down ? SIM_LOSS_DOWN : SIM_LOSS_FAULT;
 		return false;
 	}
+	w->why = SIM_LOSS_CORRUPT;
 	if (happens(w, CORRUPT, params->corrupt_ppb) || bit_is_wrong(w, pkt->bytes))
 		return survives_corruption(w, pkt);
 	return true;
@@ -178,7 +186,7 @@ static void fault_send_again(const struct work *w, const struct sim_pkt *pkt, ps
 static void send_faulty(struct engine_thread *et, struct sim_port *port, const struct sim_pkt *pkt,
 			ps_t start, ps_t at, uint16_t number)
 {
-	struct work w = {et, port, port->fault, NULL};
+	struct work w = {.et = et, .port = port, .first = port->fault};
 	struct sim_pkt own = *pkt;
 	ps_t copy_at;
 
@@ -186,7 +194,7 @@ static void send_faulty(struct engine_thread *et, struct sim_port *port, const s
 		if (!applies(w.fault, pkt, start))
 			continue;
 		if (!gets_through(&w, &own)) {
-			lose(et, &own);
+			lose(&w, &own, w.why, start);
 			return;
 		}
 		at += more_delay(&w);

@@ -23,6 +23,7 @@ struct sim_fault_params {
 	const uint64_t *lost_numbers;
 	uint32_t lost_count;
 	bool control; /* control frames, too; otherwise they pass and are not counted */
+	bool is_down; /* what is lost is so because there is no link: SIM_LOSS_DOWN */
 };
 
 struct sim_fault {

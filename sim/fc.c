@@ -152,11 +152,10 @@ static enum sim_fc_verdict none_on_buffered(struct sim_fc *fc, struct sim_thread
 	struct sim_class *class = sim_fc_class(fc, port, priority);
 
 	(void)th;
+	(void)at;
 	if (fc->used + bytes > fc->buffer_bytes) {
 		class->dropped++;
 		fc->dropped_buffer++;
-		if (fc->listener)
-			fc->listener->on_drop(fc->listener, fc, port, priority, bytes, at);
 		return SIM_FC_DROPPED;
 	}
 	fc->used += bytes;

@@ -90,9 +90,9 @@ struct sim_fc_ops {
 	/* Whether the queue of @priority at a port may be @queue_bytes long. All ports are settled,
 	 * or what is used may be too large. */
 	bool (*may_queue)(const struct sim_fc *fc, uint8_t priority, uint32_t queue_bytes);
-	/* What a port and priority may hold before its other end has to pause, as of now; 0: it
+	/* What @port may hold of @priority before its other end has to pause, as of now; 0: it
 	 * never has to. NULL: nobody ever has. For those who only look. */
-	uint64_t (*limit)(const struct sim_fc *fc, uint8_t priority);
+	uint64_t (*limit)(const struct sim_fc *fc, uint32_t port, uint8_t priority);
 	/* All ports are settled: charges a frame of @bytes that came in at @port to where it
 	 * belongs, or drops it (and counts it). */
 	enum sim_fc_verdict (*on_buffered)(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
@@ -111,9 +111,6 @@ struct sim_fc_ops {
 /* Hears what the flow control of a node does, none of it on a frame's ordinary way; called by the
  * thread that runs the node. It only reads. */
 struct sim_fc_listener {
-	/* A frame that came in at @port found no room. */
-	void (*on_drop)(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
-			uint8_t priority, uint32_t bytes, ps_t at);
 	/* The buffer has the other end of @port pause or go on, since what came from there and is
 	 * held, @held_bytes, has passed @limit_bytes. */
 	void (*on_limit)(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,

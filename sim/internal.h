@@ -190,8 +190,9 @@ struct sim {
 	bool sealed, running, finished, done;
 	int error;
 	volatile int stop;
-	const struct sim_other *other; /* NULL: this engine */
-	struct sim_pkt other_frame;    /* for it: it has none of ours, and copies what it gets */
+	const struct sim_other *other;	  /* NULL: this engine */
+	struct sim_pkt other_frame;	  /* for it: it has none of ours, and copies what it gets */
+	struct sim_loss_listener *losses; /* NULL: nobody */
 };
 
 /* sim/window.c: everything that one thread does in its window. */

@@ -25,12 +25,13 @@ struct sim_pkt {
 	uint32_t flow_hash; /* what ECMP sees */
 	uint16_t bytes;	    /* on the wire, preamble and gap included */
 	uint16_t port;	    /* at which it arrived: index in the node's ports */
-	uint16_t number;    /* low bits of the packet's number on the link it came by; waiting where
-			     * arrivals are marked: whether it is marked as it leaves */
+	uint16_t number; /* low bits of the packet's number on the link it came by; while it waits
+			  * in a switch the switch's own */
 	uint8_t priority : 3;	    /* three bits of it: sim_pkt_priority() */
 	uint8_t ecn : 2, frame : 1; /* ecn as in RFC 3168 */
 	uint8_t tag : 2; /* what one switch tells the next ones in data frames, for hosts 0; with
-			  * sixteen priorities the fourth bit of the priority instead */
+			  * sixteen priorities the fourth bit of the priority instead, beside
+			  * SIM_TAG_FLOODED */
 	uint8_t ttl;
 	union {
 		uint8_t body[SIM_BODY_BYTES];
@@ -38,6 +39,10 @@ struct sim_pkt {
 	};
 };
 _Static_assert(sizeof(struct sim_pkt) == 64, "one cache line");
+
+/* The frame is one of a flood, with somebody else's MAC: the switch that it comes to, which routes,
+ * does not take it. Where switches flood nothing else is told by that bit. */
+enum { SIM_TAG_FLOODED = 2 };
 
 /* The priority of a data frame in a fabric that has @priority_count of them, 8 or 16. */
 static inline uint8_t sim_pkt_priority(const struct sim_pkt *pkt, uint32_t priority_count)

@@ -27,6 +27,13 @@ static void switch_finish(struct sim_node *node)
 		sim_digest_add(node, 1, sw->stats.dropped_watchdog, sw->fc->storms);
 	if (sw->stats.dropped_mtu > 0)
 		sim_digest_add(node, 2, sw->stats.dropped_mtu, 0);
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		if (sw->stats.rewritten[q] > 0)
+			sim_digest_add(node, 3, sw->stats.rewritten[q], q);
+	if (sw->stats.flooded + sw->stats.dropped_unknown > 0)
+		sim_digest_add(node, 4, sw->stats.flooded, sw->stats.dropped_unknown);
+	if (sw->stats.flood_copies + sw->stats.not_mine > 0)
+		sim_digest_add(node, 5, sw->stats.flood_copies, sw->stats.not_mine);
 	if (sw->more && sw->more->edge)
 		sw->more->edge->ops->finish(sw->more->edge, node);
 	for (uint32_t p = 0; p < node->port_count; p++)
@@ -141,6 +148,38 @@ void sim_switch_agent(struct sim_switch *sw, struct sim_agent *agent)
 	sw->more->own_address = sim_address(sw->table.own_group, SIM_ROUTE_HERE);
 }
 
+/* As the first one, every way leaves every priority as it is. */
+static int make_rewrites(struct sim_switch *sw)
+{
+	const size_t ways = (size_t)sw->node.port_count * sw->node.port_count;
+
+	sw->more->rewrites = util_calloc(ways, sizeof(*sw->more->rewrites));
+	for (size_t i = 0; sw->more->rewrites && i < ways; i++)
+		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+			sw->more->rewrites[i] |= q << 3 * q;
+	return sw->more->rewrites ? 0 : -ENOMEM;
+}
+
+int sim_switch_rewrite(struct sim_switch *sw, uint32_t in, uint32_t out,
+		       const uint8_t map[SIM_PRIORITIES])
+{
+	uint32_t *way;
+
+	CHECK(sw->more && !sw->more->edge);
+	CHECK(!sw->all);
+	CHECK(sw->priority_count == SIM_PRIORITIES);
+	CHECK(in < sw->node.port_count && out < sw->node.port_count);
+	if (!sw->more->rewrites && make_rewrites(sw) != 0)
+		return -ENOMEM;
+	way = &sw->more->rewrites[in * sw->node.port_count + out];
+	*way = 0;
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++) {
+		CHECK(map[q] < SIM_PRIORITIES);
+		*way |= (uint32_t)map[q] << 3 * q;
+	}
+	return 0;
+}
+
 void sim_switch_destroy(struct sim_switch *sw)
 {
 	if (!sw)
@@ -154,6 +193,8 @@ void sim_switch_destroy(struct sim_switch *sw)
 		util_free(sw->more->flowlets);
 		util_free(sw->more->outages);
 		util_free(sw->more->choice);
+		util_free(sw->more->rewrites);
+		util_free(sw->more->forgotten);
 		if (sw->more->edge)
 			sw->more->edge->ops->destroy(sw->more->edge);
 		util_free(sw->more);
@@ -196,6 +237,12 @@ const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw)
 	return &sw->stats;
 }
 
+bool sim_switch_hides_numbers(struct sim_node *node)
+{
+	return node->ops == &sim_switch_ops &&
+	       container_of(node, struct sim_switch, node)->more != NULL;
+}
+
 static uint32_t sim_switch_port_of(const struct sim_switch *sw, const char *link)
 {
 	uint32_t p = 0;
@@ -205,7 +252,14 @@ static uint32_t sim_switch_port_of(const struct sim_switch *sw, const char *link
 	return p;
 }
 
-bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out,
+const struct sim_switch *sim_switch_rewriting(struct sim_node *node)
+{
+	const struct sim_switch *sw = container_of(node, struct sim_switch, node);
+
+	return node->ops == &sim_switch_ops && sw->more && sw->more->rewrites ? sw : NULL;
+}
+
+bool sim_switch_holds(const struct sim_switch *sw, const char *in, uint8_t came, const char *out,
 		      uint8_t priority)
 {
 	const uint32_t from = sim_switch_port_of(sw, in), to = sim_switch_port_of(sw, out);
@@ -214,10 +268,12 @@ bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *o
 
 	CHECK(from < sw->node.port_count);
 	CHECK(to < sw->node.port_count);
+	if (came != priority && (!sw->more || !sw->more->rewrites))
+		return false;
 	class = class_of(sw, to, priority);
 	pkt = class->head;
 	for (uint32_t left = class->count; left > 0; left--) {
-		if (pkt->port == from)
+		if (pkt->port == from && (!sw->more || (pkt->number & SIM_WAITS_CLASS) == came))
 			return true;
 		if (left > 1)
 			memcpy(&pkt, (const void *)pkt, sizeof(pkt));

@@ -63,11 +63,21 @@ struct sim_switch_params {
 	bool mapped;	     /* the priority of a frame here is @map's; it keeps its own */
 	uint8_t map[SIM_PRIORITIES_MAX];
 	uint32_t frame_limit; /* longer frames are dropped; on the wire; 0: none */
+	/* Some switch of the fabric forgets hosts, maybe this one: sim_switch_forget(). Not with
+	 * SIM_BALANCE_WEAVE anywhere, nor credits. */
+	bool forgets;
+	uint16_t floods; /* classes here of which what is for a forgotten host is flooded; that of
+			  * others is dropped */
 };
 
 struct sim_switch_stats {
 	uint64_t dropped_route, dropped_ttl, dropped_watchdog, dropped_mtu;
-	uint64_t forwarded; /* data frames */
+	uint64_t dropped_unknown; /* for a forgotten host: of no class that is flooded, or there was
+				   * no port to flood to */
+	uint64_t flooded, flood_copies;	    /* frames, and how many more than these they became */
+	uint64_t not_mine;		    /* copies of another switch's flood that came here */
+	uint64_t forwarded;		    /* data frames */
+	uint64_t rewritten[SIM_PRIORITIES]; /* of these, by the priority that they got here */
 };
 
 /* Of SIM_BALANCE_WEAVE. */
@@ -94,6 +104,15 @@ int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *par
  * there is another way, and drops if there is none. What the link does then is its faults' affair.
  * -ENOMEM. */
 int sim_switch_outage(struct sim_switch *sw, uint32_t port, ps_t from, ps_t until);
+/* It is extended, with params.forgets; before sim_run(). What comes in [@from, @until) for the host
+ * at @address, which hangs on this switch, is for a MAC whose port the switch does not know, though
+ * it knows the MAC: the entry of the MAC table has expired and that of the ARP table has not, as
+ * for a host that has died (Guo et al., SIGCOMM 2016, section 4.2). It is dropped, or a copy goes
+ * out of every port that is in order but the one that it came by, the host's own among them: to
+ * hosts, which take only what is theirs, and to switches, which take none of it. Each copy waits,
+ * counts as what came in by that port and is marked, rewritten and dropped by itself. A switch that
+ * cuts through floods once it has the frame as a whole. -ENOMEM. */
+int sim_switch_forget(struct sim_switch *sw, uint32_t address, ps_t from, ps_t until);
 /* From @at on the switch goes by its table of @routes. */
 struct sim_route_change {
 	ps_t at;
@@ -114,6 +133,15 @@ struct sim_agent {
 /* It is extended and has hosts; before sim_run(). Once, and not with SIM_BALANCE_WEAVE, which has
  * an agent of its own. @agent stays the caller's. Without one such frames have no route. */
 void sim_switch_agent(struct sim_switch *sw, struct sim_agent *agent);
+/* It is extended; before sim_run(). Data frames that come in by @in and go out by @out leave as
+ * @map says of their priority, which is then that of all switches behind and of the receiver (a
+ * DSCP that is rewritten). The room that they take here while they wait stays that of the class
+ * that they came in as, so that its sender is paused, and the queue in which they wait is that of
+ * the new one, so that a pause of the next switch stops it (as Tagger needs it: Hu et al., CoNEXT
+ * 2017). Not with SIM_BALANCE_WEAVE, credits or sixteen priorities.
+ * -ENOMEM. */
+int sim_switch_rewrite(struct sim_switch *sw, uint32_t in, uint32_t out,
+		       const uint8_t map[SIM_PRIORITIES]);
 /* From now on @mark decides for the queue of @priority at @port; it stays the caller's. -ENOMEM. */
 int sim_switch_mark(struct sim_switch *sw, uint32_t port, uint8_t priority,
 		    const struct sim_mark *mark);
@@ -124,8 +152,14 @@ struct sim_fc *sim_switch_fc(const struct sim_switch *sw);
 const struct sim_class *sim_switch_class(const struct sim_switch *sw, uint32_t port,
 					 uint8_t priority);
 const struct sim_switch_stats *sim_switch_stats(const struct sim_switch *sw);
-/* Whether a frame of @priority that came in by the link @in waits for the link @out. */
-bool sim_switch_holds(const struct sim_switch *sw, const char *in, const char *out,
+/* Whether @node is a switch in which frames that wait lose struct sim_pkt's number of the link that
+ * they came by: one that is more than a plain one has its own there. */
+bool sim_switch_hides_numbers(struct sim_node *node);
+/* The switch that @node is, if it rewrites priorities; else NULL. */
+const struct sim_switch *sim_switch_rewriting(struct sim_node *node);
+/* Whether a frame that came in by the link @in as one of the class @came waits for the link @out in
+ * the queue of @priority. */
+bool sim_switch_holds(const struct sim_switch *sw, const char *in, uint8_t came, const char *out,
 		      uint8_t priority);
 /* Zeroes without SIM_BALANCE_WEAVE, and where the switch has no hosts. */
 struct sim_conweave_stats sim_switch_conweave_stats(const struct sim_switch *sw);

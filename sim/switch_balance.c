@@ -71,8 +71,10 @@ static void keep_routes(struct sim_switch *sw, ps_t at)
 		sw->table = *sim_route_table_of(more->route_changes++->routes, &sw->node);
 }
 
-static bool is_up(const struct sim_switch_more *more, uint32_t port, ps_t at)
+bool sim_switch_port_is_up(const struct sim_switch *sw, uint32_t port, ps_t at)
 {
+	const struct sim_switch_more *more = sw->more;
+
 	for (uint32_t i = 0; i < more->outage_count; i++) {
 		const struct sim_outage *outage = &more->outages[i];
 
@@ -89,7 +91,7 @@ static uint32_t leave_out(struct sim_switch *sw, const uint16_t *set, uint32_t c
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (is_up(sw->more, set[i], at))
+		if (sim_switch_port_is_up(sw, set[i], at))
 			up[left++] = set[i];
 	return left;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/switch_conweave.h"
 
+#include "sim/loss.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -516,6 +517,7 @@ static void conweave_on_frame(struct sim_agent *agent, struct sim_thread *th, st
 		struct sim_pkt unknown = *frame;
 
 		sw->stats.dropped_route++;
+		sim_tell_loss(&sw->node, frame->port, frame, SIM_LOSS_ROUTE, frame->at);
 		body->release(th, &unknown);
 		return;
 	}

@@ -5,7 +5,9 @@
 void sim_switch_pass(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt,
 		     uint32_t to)
 {
-	pass_on(et, sw, pkt, to, class_here(sw, priority_of(sw, pkt)));
+	const uint32_t priority = class_here(sw, priority_of(sw, pkt));
+
+	pass_on(et, sw, pkt, to, priority, priority);
 }
 
 bool sim_switch_charge(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt)
@@ -23,7 +25,7 @@ void sim_switch_resume(struct engine_thread *et, struct sim_switch *sw, struct s
 {
 	const uint32_t priority = class_here(sw, priority_of(sw, pkt));
 
-	queue_up(sw, &sw->node.ports[to], class_of(sw, to, priority), priority, pkt);
+	queue_up(sw, &sw->node.ports[to], class_of(sw, to, priority), priority, priority, pkt);
 	kick(et, sw, &sw->node.ports[to], at);
 }
 

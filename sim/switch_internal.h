@@ -7,6 +7,7 @@
  *	switch.c       creation and questions	switch_run.inc   departures, arrivals, windows
  *	switch_ets.c   whose turn it is		switch_partial.c  frames that have to come in whole
  *	switch_balance.c  which of several ways	switch_conweave.c  ways that change
+ *	switch_flood.c    hosts that are forgotten
  *
  * switch_run.inc is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
  * sim_switch_more. */
@@ -48,6 +49,10 @@ struct sim_edge_ops {
 	void (*destroy)(struct sim_edge *edge);
 };
 
+/* What number is of a frame that waits in a full switch: the class that it has come in as, which
+ * its room belongs to, and whether it is marked as it leaves (marks_arrivals). */
+enum { SIM_WAITS_CLASS = 15, SIM_WAITS_MARKED = 16 };
+
 struct sim_switch_more {
 	struct sim_switch_params params;
 	uint32_t quantum[SIM_PRIORITIES_MAX]; /* bytes a round; 0: strict */
@@ -70,7 +75,14 @@ struct sim_switch_more {
 	struct sim_agent *agent; /* NULL: none */
 	uint32_t own_address;	 /* of the agent */
 	struct sim_edge *edge;	 /* NULL: none */
-	uint16_t *choice;	 /* room for the ports of a set */
+	struct sim_forgotten {
+		uint32_t address;
+		ps_t from, until;
+	} * forgotten;
+	uint32_t forgotten_count;
+	uint32_t *rewrites; /* by port in * port_count + port out, three bits a priority; NULL: none
+			     */
+	uint16_t *choice;   /* room for the ports of a set */
 	uint16_t only;
 };
 
@@ -128,6 +140,21 @@ uint32_t sim_switch_balance(struct sim_switch *sw, const struct sim_pkt *pkt);
 /* All ways of @pkt that are in order at its time; the set is good until the next call. */
 uint32_t sim_switch_ways(struct sim_switch *sw, const struct sim_pkt *pkt,
 			 const uint16_t **ret_set);
+
+/* Whether the switch sends anything new out of @port. */
+bool sim_switch_port_is_up(const struct sim_switch *sw, uint32_t port, ps_t at);
+
+/* switch_flood.c: whether the port of the host at @address is not known. */
+bool sim_switch_has_forgotten(const struct sim_switch *sw, uint32_t address, ps_t at);
+/* Whether a copy of what came by the port @in goes out of the port @to. */
+static inline bool sim_switch_floods_to(const struct sim_switch *sw, uint32_t in, uint32_t to,
+					ps_t at)
+{
+	return to != in && sim_switch_port_is_up(sw, to, at);
+}
+/* NULL: no memory, and the run ends. */
+struct sim_pkt *sim_switch_copy(struct engine_thread *et, struct sim_switch *sw,
+				const struct sim_pkt *pkt);
 
 /* switch_partial.c: @pkt comes again when all of it is here. */
 void sim_switch_wait(struct engine_thread *et, struct sim_switch *sw, struct sim_pkt *pkt);

@@ -7,6 +7,7 @@
 #include "models/scenario/read.h"
 #include "tools/program.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 enum command_exit {
@@ -19,44 +20,73 @@ enum command_exit {
 
 struct command_options {
 	struct scenario_overrides overrides;
-	const char *out, *pcap, *pcap_port, *junit, *trace, *perfetto, *break_on, *why,
+	const char *out, *pcap, *pcap_port, *junit, *baseline, *trace, *perfetto, *break_on, *why,
 		*flows;		  /* NULL: not given */
 	const char *from, *to;	  /* hosts */
+	const char *host;	  /* of exec */
+	const char *impair;	  /* of exec: rules of transport/nic/impair.h */
+	const char *record;	  /* of exec: the file that its calls are kept in */
+	const char *topology;	  /* of replay: a scenario */
+	const char *hosts;	  /* of replay: names, with commas between them */
+	const char *loop;	  /* of exec: as VERBENA_LOOP */
+	const char *path;	  /* of exec: a name of nic_path_find() */
+	const char *profile;	  /* of exec: a name of transport/nic/kind.h */
+	const char *faults;	  /* of exec: a file of these */
+	uint32_t device_count;	  /* of exec; 0: not given */
+	uint64_t watch_ms;	  /* of stat; 0: not given */
 	ps_t series;		  /* 0: none */
 	const char *series_flows; /* NULL: none */
-	bool json, quiet, through_wire, dot, schema, ethtool, hw;
+	bool json, quiet, through_wire, dot, schema, ethtool, hw, addresses, html, check, list;
 	uint32_t thread_count, job_count; /* jobs 0: as many as there are cores */
+	uint32_t pcap_snaplen;		  /* 0: all */
 	char **args;			  /* what is no option */
 	uint32_t arg_count;
 };
 
 /* for struct command.options */
 enum command_option {
-	COMMAND_SEED = 1 << 0,
-	COMMAND_SET = 1 << 1,
-	COMMAND_OUT = 1 << 2,
-	COMMAND_JSON = 1 << 3,
-	COMMAND_JUNIT = 1 << 4,
-	COMMAND_PCAP = 1 << 5,
-	COMMAND_UNTIL = 1 << 6,
-	COMMAND_THROUGH_WIRE = 1 << 7,
-	COMMAND_THREADS = 1 << 8,
-	COMMAND_QUIET = 1 << 9,
-	COMMAND_DOT = 1 << 10,
-	COMMAND_SCHEMA = 1 << 11,
-	COMMAND_FROM = 1 << 12,
-	COMMAND_TO = 1 << 13,
-	COMMAND_ETHTOOL = 1 << 14,
-	COMMAND_HW = 1 << 15,
-	COMMAND_TRACE = 1 << 16,
-	COMMAND_PERFETTO = 1 << 17,
-	COMMAND_BREAK_ON = 1 << 18,
-	COMMAND_WHY = 1 << 19,
-	COMMAND_JOBS = 1 << 20,
-	COMMAND_SERIES = 1 << 21,
-	COMMAND_PCAP_PORT = 1 << 22,
-	COMMAND_SERIES_FLOWS = 1 << 23,
-	COMMAND_FLOWS = 1 << 24,
+	COMMAND_SEED = (uint64_t)1 << 0,
+	COMMAND_SET = (uint64_t)1 << 1,
+	COMMAND_OUT = (uint64_t)1 << 2,
+	COMMAND_JSON = (uint64_t)1 << 3,
+	COMMAND_JUNIT = (uint64_t)1 << 4,
+	COMMAND_PCAP = (uint64_t)1 << 5,
+	COMMAND_UNTIL = (uint64_t)1 << 6,
+	COMMAND_THROUGH_WIRE = (uint64_t)1 << 7,
+	COMMAND_THREADS = (uint64_t)1 << 8,
+	COMMAND_QUIET = (uint64_t)1 << 9,
+	COMMAND_DOT = (uint64_t)1 << 10,
+	COMMAND_SCHEMA = (uint64_t)1 << 11,
+	COMMAND_FROM = (uint64_t)1 << 12,
+	COMMAND_TO = (uint64_t)1 << 13,
+	COMMAND_ETHTOOL = (uint64_t)1 << 14,
+	COMMAND_HW = (uint64_t)1 << 15,
+	COMMAND_TRACE = (uint64_t)1 << 16,
+	COMMAND_PERFETTO = (uint64_t)1 << 17,
+	COMMAND_BREAK_ON = (uint64_t)1 << 18,
+	COMMAND_WHY = (uint64_t)1 << 19,
+	COMMAND_JOBS = (uint64_t)1 << 20,
+	COMMAND_SERIES = (uint64_t)1 << 21,
+	COMMAND_PCAP_PORT = (uint64_t)1 << 22,
+	COMMAND_SERIES_FLOWS = (uint64_t)1 << 23,
+	COMMAND_FLOWS = (uint64_t)1 << 24,
+	COMMAND_BASELINE = (uint64_t)1 << 25,
+	COMMAND_PCAP_SNAPLEN = (uint64_t)1 << 26,
+	COMMAND_ADDRESSES = (uint64_t)1 << 27,
+	COMMAND_HTML = (uint64_t)1 << 28,
+	COMMAND_CHECK = (uint64_t)1 << 29,
+	COMMAND_HOST = (uint64_t)1 << 32,
+	COMMAND_IMPAIR = (uint64_t)1 << 33,
+	COMMAND_PATH = (uint64_t)1 << 37,
+	COMMAND_RECORD = (uint64_t)1 << 40,
+	COMMAND_TOPOLOGY = (uint64_t)1 << 41,
+	COMMAND_HOSTS = (uint64_t)1 << 42,
+	COMMAND_LIST = (uint64_t)1 << 44,
+	COMMAND_LOOP = (uint64_t)1 << 45,
+	COMMAND_DEVICES = (uint64_t)1 << 46,
+	COMMAND_PROFILE = (uint64_t)1 << 47,
+	COMMAND_WATCH = (uint64_t)1 << 48,
+	COMMAND_FAULTS = (uint64_t)1 << 49,
 };
 
 struct command {
@@ -65,14 +95,16 @@ struct command {
 				  completion_words.c */
 	const char *summary;
 	const char *help; /* more about it; whole lines */
-	uint32_t options; /* enum command_option that it knows */
+	uint64_t options; /* enum command_option that it knows */
 	uint32_t args_min, args_max;
+	bool takes_command; /* its options end before the first word that is none */
 	int (*run)(const struct command_options *options); /* enum command_exit */
 };
 
 extern const struct command command_run, command_check, command_topo, command_stat, command_diff,
 	command_explain, command_sweep, command_profiles, command_report, command_incidents,
-	command_completion;
+	command_completion, command_lesson, command_exec, command_new, command_script,
+	command_doctor, command_replay, command_devices;
 
 /* Every word that may follow "verbena", in the order in which help shows them; NULL: no more. */
 const struct command *command_at(uint32_t i);
@@ -95,9 +127,19 @@ void command_print_options(const struct command *command, FILE *file);
 
 /* Prints errors, and warnings unless @quiet, to stderr. */
 void command_print_bad(struct bad_list *errors, bool quiet);
-/* scenario_read() and its messages: COMMAND_DONE, COMMAND_BAD or COMMAND_BROKEN. */
+/* scenario_read() and its messages: COMMAND_DONE, COMMAND_BAD or COMMAND_BROKEN. @path may be the
+ * name of an incident. */
 int command_read(const char *path, const struct command_options *options,
 		 struct scenario *ret_scenario);
+/* The same of a path alone. */
+int command_read_at(const char *path, const struct command_options *options,
+		    struct scenario *ret_scenario);
+
+/* What is wrong with overrides ("--set:N: ...") is told of line @lines[N - 1] of @file, which has
+ * them.
+ */
+void command_name_sets(struct bad_list *errors, const char *file, const uint32_t *lines,
+		       uint32_t count);
 
 /* The programs that a scenario names, in its order; @ret_programs is zeroed and has room for them,
  * and what is open in it has to be closed in any case; NULL: they are only looked at, and nothing
@@ -105,11 +147,23 @@ int command_read(const char *path, const struct command_options *options,
 int command_open_programs(const char *path, const struct scenario *scenario,
 			  struct program *ret_programs);
 
+/* A program that the scenario in the file @scenario names, as program_open() takes it: a path is
+ * relative to that file, as that of every file there, and so is a source that has no slash in it.
+ * False: it would be too long. */
+bool command_program_name(const char *scenario, const char *run, char ret_name[PATH_MAX]);
+
 /* A line, of which everything is shown as output_line() does: the one way for what comes from files
  * or from the command line, paths included, to a terminal. */
 __attribute__((format(printf, 2, 3))) void command_line(FILE *file, const char *format, ...);
 /* One for stderr, as "verbena: ...". */
 __attribute__((format(printf, 1, 2))) void command_say(const char *format, ...);
+
+/* What of a file, such as a scenario, could not be done, by positive errno; where the memory that
+ * is missing is that of a limit of this process, which one it is. */
+void command_say_error(const char *path, int error);
+/* COMMAND_DONE, or COMMAND_BROKEN with a line on stderr where /proc is not mounted, without which
+ * there is no @what. */
+int command_need_proc(const char *what);
 
 extern const char command_version[];
 

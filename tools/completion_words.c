@@ -6,6 +6,9 @@
 #include "tools/command.h"
 #include "tools/explain/explain.h"
 #include "tools/incident.h"
+#include "tools/lesson/lesson.h"
+#include "transport/nic/board.h"
+#include "transport/nic/kind.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -43,6 +46,29 @@ static void offer_profiles(const struct completion *c)
 		offer(c, profile_at(i)->name, "", NULL);
 }
 
+static void offer_kinds(const struct completion *c)
+{
+	for (uint32_t i = 0; nic_kind_at(i); i++)
+		offer(c, nic_kind_at(i)->name, "", nic_kind_at(i)->summary);
+}
+
+/* The processes and the hosts of those that run now. */
+static void offer_program(void *owner, const struct nic_board *board, int pid)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", pid);
+	offer(owner, number, "", board->command);
+	offer(owner, board->host, "", board->command);
+}
+
+static void offer_programs(const struct completion *c)
+{
+	struct completion of = *c;
+
+	(void)nic_board_each(offer_program, &of);
+}
+
 static void offer_questions(const struct completion *c)
 {
 	for (uint32_t i = 0; explain_question(i); i++)
@@ -59,6 +85,16 @@ static void offer_incidents(const struct completion *c)
 	struct completion of = *c;
 
 	incident_each(offer_incident, &of); /* where there are none, nothing is completed */
+}
+
+static void offer_lessons(const struct completion *c)
+{
+	for (uint32_t i = 1; lesson_at(i); i++) {
+		char number[16];
+
+		snprintf(number, sizeof(number), "%u", i);
+		offer(c, number, "", lesson_at(i)->title);
+	}
 }
 
 /* Keys that are in no list, and the words that one takes. */
@@ -86,7 +122,7 @@ static void offer_keys(const struct completion *c)
 	}
 }
 
-static int is_run(const struct dirent *entry)
+static int is_run_entry(const struct dirent *entry)
 {
 	char path[PATH_MAX];
 
@@ -105,7 +141,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 static void offer_own_runs(const struct completion *c)
 {
 	struct dirent **entries = NULL;
-	const int count = scandir("verbena-out", &entries, is_run, by_bytes);
+	const int count = scandir("verbena-out", &entries, is_run_entry, by_bytes);
 
 	for (int i = 0; i < count; i++) {
 		char path[PATH_MAX];
@@ -134,6 +170,12 @@ static void ask_yaml(const struct completion *c)
 {
 	(void)c;
 	puts(":files *.yaml");
+}
+
+static void ask_recordings(const struct completion *c)
+{
+	(void)c;
+	puts(":files *.vbt");
 }
 
 static void offer_scenarios(const struct completion *c)
@@ -165,10 +207,14 @@ static const struct {
 	     {"A", offer_runs_or_scenarios},
 	     {"B", offer_runs_or_scenarios},
 	     {"INCIDENT", offer_incidents},
+	     {"LESSON", offer_lessons},
 	     {"PROFILE", offer_profiles},
+	     {"KIND", offer_kinds},
+	     {"PROGRAM", offer_programs},
 	     {"WHAT", offer_questions},
 	     {"KEY=VALUE", offer_keys},
 	     {"PLAN", ask_yaml},
+	     {"RECORDING", ask_recordings},
 	     {"TOPOLOGY", ask_files},
 	     {"FILE", ask_files},
 	     {"DIR", ask_folders}};

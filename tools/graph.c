@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs of digits by their value, all else by its bytes. */
-static int natural_order(const char *a, const char *b)
+int graph_name_order(const char *a, const char *b)
 {
 	const char *x = a, *y = b;
 
@@ -25,8 +24,8 @@ static int graph_compare_hosts(const void *a, const void *b, void *context)
 {
 	const struct topology *topology = context;
 
-	return natural_order(topology->nodes[*(const uint32_t *)a].name,
-			     topology->nodes[*(const uint32_t *)b].name);
+	return graph_name_order(topology->nodes[*(const uint32_t *)a].name,
+				topology->nodes[*(const uint32_t *)b].name);
 }
 
 static int compare_edges(const void *a, const void *b, void *context)

@@ -20,6 +20,9 @@ struct graph {
 
 enum { GRAPH_FAR = UINT32_MAX };
 
+/* As strcmp(), but runs of digits go by their value: h2 before h10. */
+int graph_name_order(const char *a, const char *b);
+
 int graph_make(struct graph *graph, const struct topology *topology); /* -ENOMEM */
 void graph_free(struct graph *graph);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/incident.h"
 
+#include "models/input/bad.h"
+#include "tools/share.h"
+#include "util/text.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,30 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where it was installed, from the command's own folder; where it was built. */
-static const char *const folders[] = {"../share/verbena/incidents",
-				      PROJECT_SOURCE "/traces/incidents"};
-enum { FOLDERS = sizeof(folders) / sizeof(folders[0]) };
-
+static const struct share_room room = {"incidents", "traces/incidents"};
 static const char suffix[] = ".yaml";
-
-/* The i-th folder with @name in it; false: the path would be too long. */
-static bool incident_path_of(size_t i, const char *name, char ret_path[PATH_MAX])
-{
-	char exe[PATH_MAX];
-	const ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
-
-	if (folders[i][0] == '/')
-		return snprintf(ret_path, PATH_MAX, "%s/%s", folders[i], name) < PATH_MAX;
-	if (length <= 0)
-		return false;
-	exe[length] = '\0';
-	slash = strrchr(exe, '/');
-	if (slash)
-		*slash = '\0';
-	return slash && snprintf(ret_path, PATH_MAX, "%s/%s/%s", exe, folders[i], name) < PATH_MAX;
-}
 
 const char *incident_find(const char *name)
 {
@@ -44,10 +25,7 @@ const char *incident_find(const char *name)
 	if (strpbrk(name, "/.") ||
 	    snprintf(file, sizeof(file), "%s%s", name, suffix) >= (int)sizeof(file))
 		return NULL;
-	for (size_t i = 0; i < FOLDERS; i++)
-		if (incident_path_of(i, file, path) && access(path, F_OK) == 0)
-			return path;
-	return NULL;
+	return share_find(&room, file, path) ? path : NULL;
 }
 
 const char *incident_path(const char *arg)
@@ -77,9 +55,9 @@ int incident_each(void (*each)(void *owner, const char *name), void *owner)
 	struct dirent **entries = NULL;
 	int count = -1;
 
-	for (size_t i = 0; i < FOLDERS && count < 0; i++)
-		count = incident_path_of(i, "", path) ? scandir(path, &entries, is_incident, NULL)
-						      : -1;
+	for (unsigned i = 0; i < SHARE_PLACES && count < 0; i++)
+		count = share_path(&room, i, "", path) ? scandir(path, &entries, is_incident, NULL)
+						       : -1;
 	if (count < 0)
 		return -errno;
 	for (int i = 0; i < count; i++)
@@ -91,4 +69,29 @@ int incident_each(void (*each)(void *owner, const char *name), void *owner)
 	}
 	free(entries);
 	return 0;
+}
+
+struct nearest {
+	const char *to;
+	uint32_t best;
+	char name[NAME_MAX + 1];
+};
+
+static void note_nearer(void *owner, const char *name)
+{
+	struct nearest *nearest = owner;
+
+	if (bad_is_nearer(nearest->to, name, &nearest->best))
+		util_text(nearest->name, sizeof(nearest->name), "%s", name);
+}
+
+const char *incident_nearest(const char *name)
+{
+	static struct nearest nearest;
+
+	nearest = (struct nearest){.to = name};
+	if (strpbrk(name, "/.") || access(name, F_OK) == 0 ||
+	    incident_each(note_nearer, &nearest) != 0)
+		return NULL;
+	return nearest.name[0] ? nearest.name : NULL;
 }

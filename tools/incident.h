@@ -11,6 +11,10 @@ const char *incident_find(const char *name);
  * plain name and no file; otherwise @arg. As above. */
 const char *incident_path(const char *arg);
 
+/* The name of the incident that is most like @name, which is a plain name and no file; NULL: none
+ * is like it. Static, as above. */
+const char *incident_nearest(const char *name);
+
 /* Calls @each with the name of every incident, cures ("incast-cure") included, in order of their
  * bytes. 0, -ENOMEM, or the errno of a folder that cannot be read, negative. */
 int incident_each(void (*each)(void *owner, const char *name), void *owner);

@@ -48,12 +48,19 @@ static int print_all(void)
 
 static int print_incidents(const struct command_options *options)
 {
+	const char *nearest;
 	FILE *file;
 	char line[256];
 
 	if (options->arg_count == 0)
 		return print_all();
 	file = open_incident(options->args[0]);
+	nearest = file ? NULL : incident_nearest(options->args[0]);
+	if (nearest) {
+		command_say("found \"%s\", expected a known incident such as \"%s\"",
+			    options->args[0], nearest);
+		return COMMAND_BAD;
+	}
 	if (!file) {
 		command_say("found \"%s\", expected an incident (see \"verbena incidents\")",
 			    options->args[0]);

@@ -3,6 +3,7 @@
 
 #include "models/program/space.h"
 #include "tools/memory.h"
+#include "tools/threads.h"
 #include "util/siphash.h"
 
 #include <dlfcn.h>
@@ -42,6 +43,9 @@ static struct use {
 	uint32_t run;
 } * uses;
 static uint32_t use_count;
+/* A copy that was closed is still there, and may come to memory of its run when the process ends.
+ */
+static bool one_stays;
 
 /* ---- calls ---- */
 
@@ -75,12 +79,22 @@ static uintptr_t pointer_of(const struct link_map *map, uintptr_t value)
 	return value < map->l_addr ? value + map->l_addr : value;
 }
 
+static bool hook_call(uintptr_t *slot, const char *name, const struct memory_call *calls,
+		      uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(name, calls[i].name) == 0) {
+			if (*slot == (uintptr_t)dlsym(RTLD_DEFAULT, name))
+				*slot = (uintptr_t)calls[i].fn;
+			return true;
+		}
+	return false;
+}
+
 static void hook_slot(uintptr_t *slot, const char *name)
 {
-	for (uint32_t i = 0; i < memory_call_count; i++)
-		if (strcmp(name, memory_calls[i].name) == 0 &&
-		    *slot == (uintptr_t)dlsym(RTLD_DEFAULT, name))
-			*slot = (uintptr_t)memory_calls[i].fn;
+	if (!space_is_supported() || !hook_call(slot, name, memory_calls, memory_call_count))
+		hook_call(slot, name, thread_calls, thread_call_count);
 }
 
 static void hook_slots(const struct object *object, uintptr_t table, size_t bytes,
@@ -345,6 +359,9 @@ static struct use *tools_load_use_of(const struct link_map *map)
 
 bool load_use(void *module, uint32_t run)
 {
+	if (one_stays)
+		return false;
+
 	struct use *use = tools_load_use_of(tools_load_map_of(module)), *more;
 
 	if (!use || use->run == 0) {
@@ -356,6 +373,169 @@ bool load_use(void *module, uint32_t run)
 		*use = (struct use){tools_load_map_of(module), run};
 	}
 	return use->run == run;
+}
+
+/* ---- copies ---- */
+
+/* Copies in memory. */
+static struct copy_of {
+	void *module;
+	uint32_t number, users;
+	uintptr_t start, bytes, original;
+} * copies;
+static uint32_t copy_count;
+
+/* All of @path in a file without a name. -1: errno. */
+static int copy_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const int from = open(path, O_RDONLY | O_CLOEXEC);
+	const int to = from < 0 ? -1 : memfd_create(slash ? slash + 1 : path, MFD_CLOEXEC);
+	char bytes[65536];
+	ssize_t got = 1;
+
+	while (to >= 0 && got > 0) {
+		got = read(from, bytes, sizeof(bytes));
+		if (got > 0 && write(to, bytes, (size_t)got) != got)
+			got = -1;
+	}
+	if (from >= 0)
+		close(from);
+	if (to >= 0 && got < 0) {
+		close(to);
+		return -1;
+	}
+	return to;
+}
+
+/* Each time another name, since the loader goes by names, of which descriptors come again. */
+static void name_copy(int fd, char *ret_path, size_t room)
+{
+	static uint32_t serial;
+	char *at = stpcpy(ret_path, "/proc/self/fd");
+
+	for (uint32_t bits = ++serial; bits > 0; bits >>= 1)
+		at = stpcpy(at, bits & 1 ? "/." : "/");
+	snprintf(at, room - (size_t)(at - ret_path), "/%d", fd);
+}
+
+static void *open_copy(const char *path, const char *name, uint32_t number, uintptr_t bytes)
+{
+	const uintptr_t step = (bytes + GRAIN - 1) / GRAIN * GRAIN;
+	const uintptr_t place = tools_load_place_of(path, 0) + ROOM + number * step;
+	struct range behind = {place + bytes, place + step};
+	struct holes *holes;
+	void *module = NULL;
+
+	if (has_kernel() && space_is_supported() && number < ROOM / step) {
+		holes = malloc(sizeof(*holes));
+		module = holes ? open_at(name, place, bytes, 0, holes) : NULL;
+		free(holes);
+		if (module && bytes < step)
+			tools_load_fill(&behind); /* one hole less for the next */
+	}
+	return module ? module : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* One that is there and that no run has used; NULL: none. */
+static void *share_copy(const struct link_map *original, uint32_t number, bool *ret_fixed)
+{
+	for (uint32_t i = 0; i < copy_count; i++) {
+		struct copy_of *copy = &copies[i];
+		const struct use *use = tools_load_use_of(tools_load_map_of(copy->module));
+
+		if (copy->original != original->l_addr || copy->number != number ||
+		    (use && use->run != 0))
+			continue;
+		copy->users++;
+		*ret_fixed = space_is_supported() && is_fixed(copy->module);
+		return copy->module;
+	}
+	return NULL;
+}
+
+static bool note_copy(void *module, const struct link_map *original, uint32_t number,
+		      uintptr_t bytes)
+{
+	struct use *use = tools_load_use_of(tools_load_map_of(module));
+	struct copy_of *more = realloc(copies, (copy_count + 1) * sizeof(*copies));
+
+	if (!more)
+		return false;
+	copies = more;
+	copies[copy_count++] = (struct copy_of){
+		module, number, 1, tools_load_map_of(module)->l_addr, bytes, original->l_addr};
+	if (use)
+		use->run = 0; /* that was another one, which is gone */
+	return true;
+}
+
+/* A new one. NULL: errno or dlerror(). */
+static void *make_copy(const char *path, const struct link_map *original, uint32_t number)
+{
+	const int fd = copy_file(path);
+	void *module = NULL;
+	struct range extent;
+	char name[128];
+
+	if (fd >= 0 && read_extent(path, &extent)) {
+		name_copy(fd, name, sizeof(name));
+		module = open_copy(path, name, number, extent.end);
+	}
+	if (module && !note_copy(module, original, number, extent.end)) {
+		dlclose(module);
+		module = NULL;
+	}
+	if (module)
+		hook_object(tools_load_map_of(module));
+	if (fd >= 0)
+		close(fd);
+	return module;
+}
+
+void *load_copy(const char *path, uint32_t number, bool *ret_fixed)
+{
+	void *original = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD), *module;
+	const struct link_map *map = original ? tools_load_map_of(original) : NULL;
+
+	if (!map)
+		return NULL;
+	module = share_copy(map, number, ret_fixed);
+	if (!module) {
+		module = make_copy(path, map, number);
+		*ret_fixed = module && space_is_supported() && is_fixed(module);
+	}
+	dlclose(original);
+	return module;
+}
+
+void load_close_copy(void *module)
+{
+	char *name;
+
+	for (uint32_t i = 0; i < copy_count; i++)
+		if (copies[i].module == module) {
+			if (--copies[i].users > 0)
+				return;
+			copies[i] = copies[--copy_count];
+			break;
+		}
+	name = strdup(tools_load_map_of(module)->l_name);
+	dlclose(module);
+	module = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
+	one_stays = one_stays || module;
+	if (module)
+		dlclose(module);
+	free(name);
+}
+
+const void *load_original(const void *place)
+{
+	for (uint32_t i = 0; i < copy_count; i++)
+		if ((uintptr_t)place - copies[i].start < copies[i].bytes)
+			return (const void *)((uintptr_t)place - copies[i].start +
+					      copies[i].original);
+	return place;
 }
 
 void *load_open(const char *path, bool *ret_fixed)
@@ -373,8 +553,8 @@ void *load_open(const char *path, bool *ret_fixed)
 			0; /* that was another one, which is gone */
 	*ret_fixed = module && space_is_supported() && is_fixed(module);
 	/* With the libraries that it has brought. */
-	for (const struct link_map *map = is_new && module ? tools_load_map_of(module) : NULL;
-	     map && space_is_supported(); map = map->l_next)
+	for (const struct link_map *map = is_new && module ? tools_load_map_of(module) : NULL; map;
+	     map = map->l_next)
 		hook_object(map);
 	return module;
 }

@@ -441,6 +441,22 @@ static void *memory_mmap(void *wish, size_t bytes, int protection, int flags, in
 	return map_in(memory, bytes, protection, flags, fd, offset);
 }
 
+void *memory_map_stack(size_t *bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct memory *memory = own();
+	uint8_t *start;
+
+	*bytes = (*bytes + page - 1) / page * page;
+	start = memory ? map_in(memory, *bytes + page, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0)
+		       : MAP_FAILED;
+	if (start == MAP_FAILED)
+		return NULL;
+	mprotect(start, page, PROT_NONE);
+	return start + page;
+}
+
 static int memory_munmap(void *start, size_t bytes)
 {
 	struct memory *memory = owner_of(start);
@@ -455,6 +471,13 @@ static int memory_munmap(void *start, size_t bytes)
 	maps_drop(&memory->space.maps, (uintptr_t)start, bytes);
 	pthread_mutex_unlock(&memory->lock);
 	return ret;
+}
+
+void memory_unmap_stack(void *stack, size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	memory_munmap((uint8_t *)stack - page, bytes + page);
 }
 
 /* Where it has to move it goes where a new mapping would. */

@@ -26,4 +26,9 @@ struct space *memory_space(uint32_t number); /* NULL: there is none */
 void *memory_calloc(size_t count, size_t bytes);
 void memory_free(void *ptr);
 
+/* A stack for a thread of the rank that runs here, above a guard, of *@bytes, which are rounded up;
+ * NULL: the rank's memory lies anywhere, or there is none left. */
+void *memory_map_stack(size_t *bytes);
+void memory_unmap_stack(void *stack, size_t bytes);
+
 #endif

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -144,20 +145,38 @@ static const char *name_in(const struct table *names, uint64_t offset)
 
 /* ---- what it wants ---- */
 
-/* Whether it names a library that this process has not loaded. */
-static bool wants_others(const struct module *module)
+/* Of these all that we have is ours. */
+static const char verbs_library[] = "libibverbs.so.1", own_library[] = "libverbena.so.0";
+/* What these do goes past the adapter that a program has here. */
+static const char *const others_libraries[] = {"librdmacm.so.1", "libibumad.so.3", "libmlx4.so.1",
+					       "libmlx5.so.1",	 "libefa.so.1",	   "libmana.so.1"};
+
+/* The @nth library that it names, from 0; NULL: there are no more. */
+static const char *library_at(const struct module *module, size_t nth)
 {
 	for (size_t i = 0; i < module->dynamic.length / sizeof(ElfW(Dyn)); i++) {
 		ElfW(Dyn) entry;
-		void *library;
 
 		memcpy(&entry, module->dynamic.bytes + i * sizeof(entry), sizeof(entry));
 		if (entry.d_tag == DT_NULL)
 			break;
-		if (entry.d_tag != DT_NEEDED)
+		if (entry.d_tag == DT_NEEDED && nth-- == 0)
+			return name_in(&module->dynamic_names, entry.d_un.d_val);
+	}
+	return NULL;
+}
+
+/* Whether it names a library that this process has not loaded. */
+static bool wants_others(const struct module *module)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = library_at(module, i)) != NULL; i++) {
+		void *library;
+
+		if (strcmp(name, verbs_library) == 0 || strcmp(name, own_library) == 0)
 			continue;
-		library = dlopen(name_in(&module->dynamic_names, entry.d_un.d_val),
-				 RTLD_LAZY | RTLD_NOLOAD);
+		library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
 		if (!library)
 			return true;
 		dlclose(library);
@@ -165,9 +184,28 @@ static bool wants_others(const struct module *module)
 	return false;
 }
 
+static int check_libraries(const struct module *module, char *ret_error, size_t room)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = library_at(module, i)) != NULL; i++)
+		for (size_t k = 0; k < sizeof(others_libraries) / sizeof(*others_libraries); k++)
+			if (strcmp(name, others_libraries[k]) == 0) {
+				snprintf(ret_error, room,
+					 "it is linked with %s, which is not served", name);
+				return -ENOEXEC;
+			}
+	return 0;
+}
+
+static bool is_call_of_verbs(const char *name)
+{
+	return strncmp(name, "ibv_", 4) == 0 || strncmp(name, "_ibv_", 5) == 0 ||
+	       strncmp(name, "vb_", 3) == 0;
+}
+
 /* The bind and the type of a symbol lie in st_info in the same way for 32 and 64 bits. */
-static int check_symbols(const struct module *module, const char *symbol, char *ret_error,
-			 size_t room)
+static int check_symbols(const struct module *module, char *ret_error, size_t room)
 {
 	const bool all_known = !wants_others(module);
 	bool has_it = false;
@@ -179,46 +217,177 @@ static int check_symbols(const struct module *module, const char *symbol, char *
 		memcpy(&entry, module->symbols.bytes + i * sizeof(entry), sizeof(entry));
 		name = name_in(&module->names, entry.st_name);
 		if (entry.st_shndx != SHN_UNDEF) {
-			has_it = has_it || (ELF64_ST_TYPE(entry.st_info) == STT_FUNC &&
-					    strcmp(name, symbol) == 0);
-		} else if (all_known && name[0] && ELF64_ST_BIND(entry.st_info) == STB_GLOBAL &&
-			   !dlsym(RTLD_DEFAULT, name)) {
-			snprintf(ret_error, room, "undefined symbol: %s", name);
-			return -ENOEXEC;
+			has_it = has_it ||
+				 (ELF64_ST_TYPE(entry.st_info) == STT_FUNC &&
+				  (strcmp(name, "prog_main") == 0 || strcmp(name, "main") == 0));
+			continue;
 		}
+		if (!name[0] || ELF64_ST_BIND(entry.st_info) != STB_GLOBAL ||
+		    !(all_known || is_call_of_verbs(name)) || dlsym(RTLD_DEFAULT, name))
+			continue;
+		snprintf(ret_error, room,
+			 is_call_of_verbs(name) ? "%s() is not served" : "undefined symbol: %s",
+			 name);
+		return -ENOEXEC;
 	}
 	if (has_it)
 		return 0;
-	snprintf(ret_error, room, "it defines no function %s", symbol);
+	snprintf(ret_error, room, "it defines no function prog_main or main");
 	return -ENOEXEC;
 }
 
-int module_check(const char *path, const char *symbol, char *ret_error, size_t room)
+/* Whatever the outcome, for close_module(). */
+static int open_module(struct module *module, const char *path, char *ret_error, size_t room)
 {
-	struct module module = {.fd = -1};
-	int ret = -ENOEXEC;
+	int ret;
 
+	*module = (struct module){.fd = -1};
 	snprintf(ret_error, room, "no shared object");
-	if (!open_file(&module, path) || module_read_header(&module) != 0 ||
-	    memcmp(module.header.e_ident, ELFMAG, SELFMAG) != 0 || module.header.e_type != ET_DYN)
-		goto out;
-	if (!is_ours(&module.header)) {
+	if (!open_file(module, path) || module_read_header(module) != 0 ||
+	    memcmp(module->header.e_ident, ELFMAG, SELFMAG) != 0 || module->header.e_type != ET_DYN)
+		return -ENOEXEC;
+	if (!is_ours(&module->header)) {
 		snprintf(ret_error, room, "a shared object of another machine");
-		goto out;
+		return -ENOEXEC;
 	}
-	ret = read_tables(&module);
+	ret = read_tables(module);
 	if (ret)
 		snprintf(ret_error, room, "%s",
 			 ret == -ENOEXEC ? "its tables are not whole" : strerror(-ret));
-	else
-		ret = check_symbols(&module, symbol, ret_error, room);
-out:
-	free(module.sections.bytes);
-	free(module.symbols.bytes);
-	free(module.names.bytes);
-	free(module.dynamic.bytes);
-	free(module.dynamic_names.bytes);
-	if (module.fd >= 0)
-		close(module.fd);
 	return ret;
+}
+
+static void close_module(struct module *module)
+{
+	free(module->sections.bytes);
+	free(module->symbols.bytes);
+	free(module->names.bytes);
+	free(module->dynamic.bytes);
+	free(module->dynamic_names.bytes);
+	if (module->fd >= 0)
+		close(module->fd);
+}
+
+int module_check(const char *path, char *ret_error, size_t room)
+{
+	struct module module;
+	int ret = open_module(&module, path, ret_error, room);
+
+	ret = ret ? ret : check_libraries(&module, ret_error, room);
+	ret = ret ? ret : check_symbols(&module, ret_error, room);
+	close_module(&module);
+	return ret;
+}
+
+/* What is made constant once the loader is done with it. */
+static bool find_constant(const struct module *module, uint64_t *ret_start, uint64_t *ret_end)
+{
+	struct table parts = {.bytes = NULL};
+	const bool ok =
+		read_range(module, module->header.e_phoff,
+			   (uint64_t)module->header.e_phnum * sizeof(ElfW(Phdr)), &parts) == 0;
+
+	*ret_start = *ret_end = 0;
+	for (size_t i = 0; ok && i < module->header.e_phnum; i++) {
+		ElfW(Phdr) part;
+
+		memcpy(&part, parts.bytes + i * sizeof(part), sizeof(part));
+		if (part.p_type != PT_GNU_RELRO)
+			continue;
+		*ret_start = part.p_vaddr;
+		*ret_end = part.p_vaddr + part.p_memsz;
+	}
+	free(parts.bytes);
+	return ok;
+}
+
+/* What compilers put into every module, in writable memory. */
+static bool is_of_compiler(const char *name)
+{
+	return strncmp(name, "completed", 9) == 0 || strcmp(name, "__dso_handle") == 0 ||
+	       strncmp(name, "DW.ref.", 7) == 0 || strcmp(name, "_DYNAMIC") == 0 ||
+	       strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0;
+}
+
+static bool is_variable(const struct module *module, const ElfW(Sym) * symbol)
+{
+	const int type = ELF64_ST_TYPE(symbol->st_info);
+	ElfW(Shdr) section;
+
+	if ((type != STT_OBJECT && type != STT_TLS) || symbol->st_size == 0 ||
+	    symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= section_count(module))
+		return false;
+	section = section_at(module, symbol->st_shndx);
+	return (section.sh_flags & SHF_WRITE) != 0;
+}
+
+static bool has_variable(const struct module *module)
+{
+	uint64_t start, end;
+
+	if (!module->symbols.bytes || !find_constant(module, &start, &end))
+		return true;
+	for (size_t i = 0; i < module->symbols.length / sizeof(ElfW(Sym)); i++) {
+		ElfW(Sym) symbol;
+
+		memcpy(&symbol, module->symbols.bytes + i * sizeof(symbol), sizeof(symbol));
+		if (is_variable(module, &symbol) &&
+		    !is_of_compiler(name_in(&module->names, symbol.st_name)) &&
+		    (ELF64_ST_TYPE(symbol.st_info) == STT_TLS || symbol.st_value < start ||
+		     symbol.st_value >= end))
+			return true;
+	}
+	return false;
+}
+
+bool module_has_state(const char *path)
+{
+	struct module module;
+	char error[64];
+	bool has_it = true;
+
+	if (open_module(&module, path, error, sizeof(error)) == 0) {
+		free(module.symbols.bytes);
+		free(module.names.bytes);
+		module.symbols = module.names = (struct table){.bytes = NULL};
+		has_it = read_section(&module, SHT_SYMTAB, &module.symbols, &module.names) != 0 ||
+			 has_variable(&module);
+	}
+	close_module(&module);
+	return has_it;
+}
+
+/* Where it is installed, and where it is built; the loader has a look where the system keeps such
+ * things in any case. */
+static bool load_own_library(void)
+{
+	static const char *const folders[] = {LIBRARY_FROM_BIN, "transport/process"};
+	char exe[PATH_MAX], path[PATH_MAX + 64];
+	const ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	exe[length > 0 ? length : 0] = '\0';
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (snprintf(path, sizeof(path), "%s/%s/%s", exe, folders[i], own_library) <
+			    (int)sizeof(path) &&
+		    dlopen(path, RTLD_NOW | RTLD_LOCAL))
+			return true;
+	return false;
+}
+
+void module_bring(const char *path)
+{
+	static bool is_there;
+	struct module module;
+	const char *name;
+	char error[64];
+
+	if (open_module(&module, path, error, sizeof(error)) == 0)
+		for (size_t i = 0; !is_there && (name = library_at(&module, i)) != NULL; i++)
+			is_there = strcmp(name, own_library) == 0 && load_own_library();
+	close_module(&module);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/command.h"
 
+#include "tools/observe/capture_file.h"
+#include "transport/nic/counters.h"
 #include "util/quantity.h"
 
 #include <getopt.h>
@@ -18,8 +20,17 @@ static const struct command_option_row table[] = {
 	{"out", "DIR", "where results go (./verbena-out/NAME)", COMMAND_OUT},
 	{"json", NULL, "the result as JSON on stdout; no files without --out", COMMAND_JSON},
 	{"junit", "FILE", "expectations and programs as JUnit XML, for CI", COMMAND_JUNIT},
-	{"pcap", "FILE", "capture of all host ports, PFC included, as pcapng", COMMAND_PCAP},
+	{"baseline", "RUN",
+	 "what $baseline is in expectations: the result of RUN, a folder or file",
+	 COMMAND_BASELINE},
+	{"pcap", "FILE",
+	 "capture of all host ports, PFC included, as pcapng; of exec: of what its adapter sends "
+	 "and "
+	 "gets",
+	 COMMAND_PCAP},
 	{"pcap-port", "LINK", "--pcap captures both ends of this link instead", COMMAND_PCAP_PORT},
+	{"pcap-snaplen", "BYTES", "of each frame of --pcap that are kept at most (all)",
+	 COMMAND_PCAP_SNAPLEN},
 	{"trace", "FILTER",
 	 "a line for each event: all, or port= node= qp= flow= kind= from= until=", COMMAND_TRACE},
 	{"break-on", "EVENT", "end where that happens first, and show what led to it",
@@ -34,13 +45,41 @@ static const struct command_option_row table[] = {
 	{"from", "HOST", "beginning of a path", COMMAND_FROM},
 	{"to", "HOST", "end of a path", COMMAND_TO},
 	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
+	{"addresses", NULL, "hosts and their addresses, as captures and programs have them",
+	 COMMAND_ADDRESSES},
 	{"schema", NULL, "the reference of a scenario's keys", COMMAND_SCHEMA},
+	{"html", NULL, "with --schema: as a page for a browser", COMMAND_HTML},
 	{"jobs", "N", "runs at a time (as many as there are cores)", COMMAND_JOBS},
 	{"why", "WHAT", "pfc, ecn, drop, slow, deadlock or cure", COMMAND_WHY},
-	{"flows", "LIST", "flows whose packets the report shows, as 3,17 (those that fared worst)",
-	 COMMAND_FLOWS},
+	{"flows", "LIST",
+	 "flows and requests whose packets the report shows, as 3,wr17 (the worst)", COMMAND_FLOWS},
 	{"ethtool", NULL, "counters as ethtool -S shows them", COMMAND_ETHTOOL},
 	{"hw", NULL, "counters as rdma statistic shows them", COMMAND_HW},
+	{"check", NULL, "judge the answers in the current folder", COMMAND_CHECK},
+	{"host", "NAME", "the host that the program is on: a name or an address (127.0.0.1)",
+	 COMMAND_HOST},
+	{"devices", "N", "how many devices the program has, verbena0 and on (1)", COMMAND_DEVICES},
+	{"profile", "KIND", "whose limits the devices have (generic; see \"verbena devices\")",
+	 COMMAND_PROFILE},
+	{"impair", "RULES", "what becomes of packets that are sent, as \"loss 0.1% delay 10us\"",
+	 COMMAND_IMPAIR},
+	{"list", NULL, "say what they check, and play nothing", COMMAND_LIST},
+	{"record", "FILE", "verbs calls of all processes are kept there, for verbena replay",
+	 COMMAND_RECORD},
+	{"topology", "SCENARIO", "the fabric, with whatever else is on it", COMMAND_TOPOLOGY},
+	{"hosts", "LIST",
+	 "hosts of the fabric for the recorded ones, in their order (the first ones)",
+	 COMMAND_HOSTS},
+	{"loop", "WORD",
+	 "how packets go through a socket: auto, io_uring or epoll (auto: epoll, the cheaper)",
+	 COMMAND_LOOP},
+	{"path", "PATH",
+	 "to processes of this user on this machine: auto (shared memory where it can), udp or shm",
+	 COMMAND_PATH},
+	{"faults", "FILE", "what goes wrong in verbs: errors of posts, completions, the port",
+	 COMMAND_FAULTS},
+	{"watch", "SECONDS", "again and again, at this interval, as long as there is something",
+	 COMMAND_WATCH},
 	{"quiet", NULL, "no progress, warnings, tables or lines of programs", COMMAND_QUIET},
 };
 enum { OPTION_COUNT = sizeof(table) / sizeof(table[0]) };
@@ -150,6 +189,9 @@ static int options_take(const struct command *command, struct command_options *o
 	case COMMAND_OUT:
 		options->out = value;
 		return *value ? COMMAND_DONE : usage(command, "--out: expected a folder");
+	case COMMAND_BASELINE:
+		options->baseline = value;
+		return *value ? COMMAND_DONE : usage(command, "--baseline: expected a run");
 	case COMMAND_PCAP:
 		options->pcap = value;
 		return *value ? COMMAND_DONE : usage(command, "--pcap: expected a file");
@@ -169,6 +211,14 @@ static int options_take(const struct command *command, struct command_options *o
 		return COMMAND_DONE;
 	case COMMAND_PCAP_PORT:
 		options->pcap_port = value;
+		return COMMAND_DONE;
+	case COMMAND_PCAP_SNAPLEN:
+		if (!options_number_of(value, CAPTURE_SNAPLEN_MAX, &number) ||
+		    number < CAPTURE_SNAPLEN_MIN)
+			return usage(command,
+				     "--pcap-snaplen: found \"%s\", expected bytes from %d to %d",
+				     value, CAPTURE_SNAPLEN_MIN, CAPTURE_SNAPLEN_MAX);
+		options->pcap_snaplen = (uint32_t)number;
 		return COMMAND_DONE;
 	case COMMAND_JOBS:
 		if (!options_number_of(value, THREADS_MAX, &number) || number == 0)
@@ -192,6 +242,48 @@ static int options_take(const struct command *command, struct command_options *o
 	case COMMAND_FROM:
 		options->from = value;
 		return COMMAND_DONE;
+	case COMMAND_HOST:
+		options->host = value;
+		return COMMAND_DONE;
+	case COMMAND_TOPOLOGY:
+		options->topology = value;
+		return COMMAND_DONE;
+	case COMMAND_HOSTS:
+		options->hosts = value;
+		return COMMAND_DONE;
+	case COMMAND_RECORD:
+		options->record = value;
+		return COMMAND_DONE;
+	case COMMAND_LOOP:
+		options->loop = value;
+		return COMMAND_DONE;
+	case COMMAND_IMPAIR:
+		options->impair = value;
+		return COMMAND_DONE;
+	case COMMAND_PATH:
+		options->path = value;
+		return COMMAND_DONE;
+	case COMMAND_DEVICES:
+		if (!options_number_of(value, NIC_DEVICES_MAX, &number) || number == 0)
+			return usage(command,
+				     "--devices: found \"%s\", expected a number from 1 to %d",
+				     value, NIC_DEVICES_MAX);
+		options->device_count = (uint32_t)number;
+		return COMMAND_DONE;
+	case COMMAND_PROFILE:
+		options->profile = value;
+		return COMMAND_DONE;
+	case COMMAND_WATCH:
+		if (util_decimal_parse(value, strlen(value), 3, &options->watch_ms) !=
+			    UTIL_QUANTITY_OK ||
+		    options->watch_ms < 10 || options->watch_ms > 86400000)
+			return usage(command,
+				     "--watch: found \"%s\", expected seconds from 0.01 to 86400",
+				     value);
+		return COMMAND_DONE;
+	case COMMAND_FAULTS:
+		options->faults = value;
+		return *value ? COMMAND_DONE : usage(command, "--faults: expected a file");
 	case COMMAND_TO:
 		options->to = value;
 		return COMMAND_DONE;
@@ -207,11 +299,23 @@ static int options_take(const struct command *command, struct command_options *o
 	case COMMAND_DOT:
 		options->dot = true;
 		return COMMAND_DONE;
+	case COMMAND_ADDRESSES:
+		options->addresses = true;
+		return COMMAND_DONE;
+	case COMMAND_HTML:
+		options->html = true;
+		return COMMAND_DONE;
 	case COMMAND_ETHTOOL:
 		options->ethtool = true;
 		return COMMAND_DONE;
 	case COMMAND_HW:
 		options->hw = true;
+		return COMMAND_DONE;
+	case COMMAND_CHECK:
+		options->check = true;
+		return COMMAND_DONE;
+	case COMMAND_LIST:
+		options->list = true;
 		return COMMAND_DONE;
 	case COMMAND_SCHEMA:
 		options->schema = true;
@@ -233,6 +337,8 @@ static int parse_all(const struct command *command, int argc, char **argv,
 		     struct command_options *options)
 {
 	struct option names[OPTION_COUNT + 1] = {{NULL, 0, NULL, 0}};
+	/* "-": in their order, whatever the environment says; ":": a missing value is told. */
+	const char *order = command->takes_command ? "+:" : "-:";
 	int ret = COMMAND_DONE;
 
 	for (size_t i = 0; i < OPTION_COUNT; i++)
@@ -241,10 +347,9 @@ static int parse_all(const struct command *command, int argc, char **argv,
 					   (int)i + 256};
 	opterr = 0;
 	optind = 1;
-	/* "-": in their order, whatever the environment says; ":": a missing value is told. */
 	while (!ret) {
 		const char *given = optind < argc ? argv[optind] : "";
-		const int c = getopt_long(argc, argv, "-:", names, NULL);
+		const int c = getopt_long(argc, argv, order, names, NULL);
 
 		if (c == -1)
 			break;
@@ -279,6 +384,10 @@ int command_parse(const struct command *command, int argc, char **argv,
 		return ret;
 	if (ret_options->pcap_port && !ret_options->pcap)
 		return usage(command, "--pcap-port: expected --pcap FILE beside it");
+	if (ret_options->pcap_snaplen && !ret_options->pcap)
+		return usage(command, "--pcap-snaplen: expected --pcap FILE beside it");
+	if (ret_options->html && !ret_options->schema)
+		return usage(command, "--html: expected --schema beside it");
 	if (ret_options->series_flows && !ret_options->series)
 		return usage(command, "--series-flows: expected --series TIME beside it");
 	if (ret_options->series && ret_options->json && !ret_options->out)
@@ -288,7 +397,8 @@ int command_parse(const struct command *command, int argc, char **argv,
 		return usage(command, "expected %s", command->arguments);
 	if (ret_options->arg_count > command->args_max)
 		return usage(command, "found \"%s\", expected %s",
-			     ret_options->args[command->args_max], command->arguments);
+			     ret_options->args[command->args_max],
+			     command->args_max > 0 ? command->arguments : "nothing more");
 	return COMMAND_DONE;
 }
 

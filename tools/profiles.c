@@ -15,7 +15,7 @@ static void profiles_print_summary(const struct profile *profile)
 
 static int print_profiles(const struct command_options *options)
 {
-	const struct profile *profile;
+	const struct profile *profile, *nearest;
 
 	for (uint32_t i = 0; options->arg_count == 0 && i < profile_count(); i++)
 		profiles_print_summary(profile_at(i));
@@ -23,8 +23,13 @@ static int print_profiles(const struct command_options *options)
 		return COMMAND_DONE;
 	profile = profile_find(options->args[0]);
 	if (!profile) {
-		command_say("found \"%s\", expected a profile (see \"verbena profiles\")",
-			    options->args[0]);
+		nearest = profile_nearest(options->args[0]);
+		if (nearest)
+			command_say("found \"%s\", expected a known profile such as \"%s\"",
+				    options->args[0], nearest->name);
+		else
+			command_say("found \"%s\", expected a profile (see \"verbena profiles\")",
+				    options->args[0]);
 		return COMMAND_BAD;
 	}
 	fputs(profile->text, stdout);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/replay.h"
 
+#include "tools/code.h"
 #include "tools/guard.h"
+#include "tools/result/output.h"
 #include "tools/run.h"
 
 #include <errno.h>
@@ -15,67 +17,30 @@
 
 /* ---- the folder ---- */
 
-int replay_write(const struct command_options *options, const struct scenario *scenario, FILE *file)
+int replay_write(const struct replay_origin *origin, FILE *file)
 {
-	const struct scenario_overrides *overrides = &options->overrides;
+	const struct scenario_overrides *overrides = origin->overrides;
+	char *path = copies_text(origin->path);
+	char *baseline = origin->baseline ? copies_text(origin->baseline) : NULL;
 	json_t *sets = json_array(), *all;
 	char hash[BACK_HASH_DIGITS + 1];
-	int ret = 0;
+	int ret = path && (baseline || !origin->baseline) ? 0 : -ENOMEM;
 
-	snprintf(hash, sizeof(hash), "%016" PRIx64, scenario->hash);
+	snprintf(hash, sizeof(hash), "%016" PRIx64, origin->scenario->hash);
 	for (uint32_t i = 0; i < overrides->set_count && !ret; i++)
 		ret = json_array_append_new(sets, json_string(overrides->sets[i]));
-	all = json_pack("{s:s,s:o,s:o,s:s}", "scenario", options->args[0], "seed",
-			overrides->has_seed ? json_integer((json_int_t)overrides->seed)
-					    : json_null(),
-			"set", sets, "hash", hash);
-	if (ret || !all)
+	all = json_pack(
+		"{s:s?,s:o,s:o,s:s,s:s?,s:O}", "scenario", path, "seed",
+		overrides->has_seed ? json_integer((json_int_t)overrides->seed) : json_null(),
+		"set", sets, "hash", hash, "baseline", baseline, "programs", origin->programs);
+	if (ret || !all || copies_name(origin->copies, all) != 0)
 		ret = -ENOMEM;
 	else if (json_dumpf(all, file, JSON_INDENT(1)) != 0 || fputc('\n', file) == EOF)
 		ret = -EIO;
 	json_decref(all);
+	free(baseline);
+	free(path);
 	return ret;
-}
-
-static int bad_folder(const char *path, const char *found)
-{
-	command_line(stderr, "%s:1: run: found %s, expected the folder of a run, or a scenario",
-		     path, found);
-	return COMMAND_BAD;
-}
-
-/* The texts of @overrides point into @json, which therefore stays. */
-static int read_origin(struct replay *replay, const char *path, const json_t *json,
-		       struct scenario_overrides *overrides)
-{
-	const json_t *scenario = json_object_get(json, "scenario");
-	const json_t *seed = json_object_get(json, "seed"), *sets = json_object_get(json, "set");
-	const json_t *hash = json_object_get(json, "hash");
-	const size_t count = json_array_size(sets);
-	const char **texts = calloc(count + 1, sizeof(*texts));
-
-	overrides->sets = texts;
-	if (!texts)
-		return COMMAND_BROKEN;
-	if (!json_is_string(scenario))
-		return back_refuse(path, "scenario", scenario, "a file");
-	if (!json_is_array(sets))
-		return back_refuse(path, "set", sets, "a list of texts");
-	for (; overrides->set_count < count; overrides->set_count++) {
-		const json_t *set = json_array_get(sets, overrides->set_count);
-
-		if (!json_is_string(set))
-			return back_refuse(path, "set", set, "a text such as \"until=1ms\"");
-		texts[overrides->set_count] = json_string_value(set);
-	}
-	if (!json_is_null(seed) && !back_is_count(seed))
-		return back_refuse(path, "seed", seed, "null or a number from 0 to 2^63 - 1");
-	if (hash && !back_is_hash(hash))
-		return back_refuse(path, "hash", hash, "16 hexadecimal digits");
-	overrides->has_seed = json_is_integer(seed);
-	overrides->seed = (uint64_t)json_integer_value(seed);
-	replay->path = strdup(json_string_value(scenario));
-	return replay->path ? COMMAND_DONE : COMMAND_BROKEN;
 }
 
 /* False, too, where @json, of an older run, does not say it. */
@@ -88,30 +53,35 @@ static bool has_hash(const json_t *json, uint64_t hash)
 	return before && strcmp(before, text) == 0;
 }
 
-static int replay_open_folder(struct replay *replay, bool quiet)
+/* As the run in the folder has read it, or, where that has kept nothing, as it is. */
+static int read_again(struct replay *replay, const struct command_options *with)
 {
-	struct command_options options = {.quiet = quiet};
-	char path[PATH_MAX] = "";
-	json_t *json = NULL;
-	FILE *file = NULL;
-	int ret = COMMAND_DONE;
+	struct kept *kept = &replay->kept;
+	struct command_options options = {.overrides = kept->overrides, .quiet = with->quiet};
+	int ret;
 
-	if (snprintf(path, sizeof(path), "%s/run.json", replay->name) < (int)sizeof(path))
-		ret = back_open(path, &file);
-	if (ret)
-		return ret;
-	if (!file)
-		return bad_folder(replay->name, "no run.json in it");
-	json = json_loadf(file, 0, NULL);
-	fclose(file);
-	if (!json)
-		return bad_folder(replay->name, "a run.json that is no JSON");
-	ret = read_origin(replay, path, json, &options.overrides);
+	options.overrides.wants_said = with->overrides.wants_said;
+	if (kept->copies.count == 0) {
+		replay->path = strdup(kept->path);
+		return replay->path ? command_read(replay->path, &options, &replay->scenario)
+				    : COMMAND_BROKEN;
+	}
+	options.overrides.source = &kept->copies.source;
+	ret = command_read_at(kept->copies.all[0].path, &options, &replay->scenario);
+	replay->path = copies_path_of(&kept->copies, kept->path);
+	return ret || replay->path ? ret : COMMAND_BROKEN;
+}
+
+static int replay_open_folder(struct replay *replay, const struct command_options *with)
+{
+	struct kept *kept = &replay->kept;
+	int ret = kept_open(kept, replay->name);
+
 	ret = ret ? ret : back_result(replay->name, &replay->before);
-	ret = ret ? ret : command_read(replay->path, &options, &replay->scenario);
-	replay->same_scenario = !ret && has_hash(json, replay->scenario.hash);
-	free((void *)(uintptr_t)options.overrides.sets);
-	json_decref(json);
+	ret = ret ? ret : read_again(replay, with);
+	if (!ret && kept->baseline && kept->copies.count > 0)
+		ret = back_baseline(&kept->copies.source, kept->baseline, &replay->baseline);
+	replay->same_scenario = !ret && has_hash(kept->json, replay->scenario.hash);
 	return ret;
 }
 
@@ -124,7 +94,7 @@ int replay_open(struct replay *replay, const char *name, const struct command_op
 
 	*replay = (struct replay){.name = name};
 	if (stat(name, &stat_of) == 0 && S_ISDIR(stat_of.st_mode)) {
-		ret = replay_open_folder(replay, options->quiet);
+		ret = replay_open_folder(replay, options);
 	} else {
 		replay->path = strdup(name);
 		ret = replay->path ? command_read(name, options, &replay->scenario)
@@ -133,6 +103,35 @@ int replay_open(struct replay *replay, const char *name, const struct command_op
 	ret = ret ? ret : ranks_open(&replay->ranks, replay->path, &replay->scenario, true);
 	guard_end(); /* until they run */
 	return ret;
+}
+
+void replay_warn_of_edits(const struct replay *replay, const struct command_options *options)
+{
+	json_t *programs;
+
+	if (options->quiet)
+		return;
+	copies_warn_of_edits(&replay->kept.copies);
+	programs = code_describe(replay->path, &replay->scenario);
+	kept_warn_of_programs(&replay->kept, replay->name, programs);
+	json_decref(programs);
+}
+
+int replay_check_settings(const char *command, const struct command_options *options,
+			  uint32_t count)
+{
+	struct stat stat_of;
+
+	if (!options->overrides.has_seed && options->overrides.set_count == 0)
+		return COMMAND_DONE;
+	for (uint32_t i = 0; i < count; i++)
+		if (stat(options->args[i], &stat_of) != 0 || !S_ISDIR(stat_of.st_mode))
+			return COMMAND_DONE;
+	command_line(stderr,
+		     "verbena %s: found settings beside the folder of a run, expected a scenario "
+		     "for --seed, --set and --until: a run is as it was",
+		     command);
+	return COMMAND_BAD;
 }
 
 int replay_build(struct replay *replay)
@@ -156,7 +155,7 @@ int replay_build(struct replay *replay)
 				  replay->traffic);
 	if (!ret)
 		return COMMAND_DONE;
-	command_say("%s: %s", replay->name, strerror(-ret));
+	command_say_error(replay->name, -ret);
 	return COMMAND_BROKEN;
 }
 
@@ -167,6 +166,7 @@ int replay_run(struct replay *replay)
 	if (replay->scenario.program_count > 0)
 		guard_begin(true, run_rescue);
 	ret = ranks_start(&replay->ranks, &replay->fabric, 1);
+	replay->events.requests = replay->ranks.requests;
 	ret = ret ? ret : fabric_run(&replay->fabric, replay->scenario.until);
 	if (replay->log) {
 		const int ended = traffic_stream_end(replay->traffic);
@@ -175,7 +175,31 @@ int replay_run(struct replay *replay)
 	}
 	guard_end();
 	ranks_stop(&replay->ranks);
+	replay->is_cut = ret == -ENOMEM && replay->fabric.pools.exhausted;
+	ret = replay->is_cut ? 0 : ret;
 	return ret ? ret : events_end(&replay->events);
+}
+
+void replay_warn_of_cut(const struct replay *replay, ps_t at)
+{
+	char text[OUTPUT_TEXT_MAX];
+
+	command_say("%s: the run could not go on at %s: the memory for packets under way is used "
+		    "up; the scenario's key memory says how much they may have; this is of the run "
+		    "up to there",
+		    replay->name, output_time(at, text));
+}
+
+struct result_source replay_source(const struct replay *replay)
+{
+	return (struct result_source){.scenario = &replay->scenario,
+				      .fabric = &replay->fabric,
+				      .traffic = replay->traffic,
+				      .log = replay->log,
+				      .programs = replay->ranks.runs,
+				      .requests = replay->ranks.requests,
+				      .version = command_version,
+				      .partial = replay->is_cut};
 }
 
 bool replay_is_fixed(const struct replay *replay)
@@ -194,6 +218,8 @@ const char *replay_change(const struct replay *replay, uint64_t digest, bool is_
 	snprintf(text, sizeof(text), "%016" PRIx64, digest);
 	if (!before->digest[0] || strcmp(text, before->digest) == 0)
 		return NULL;
+	if (before->partial && replay->is_cut)
+		return "that run was ended before its time; this is of more of it, or of less";
 	if (before->partial)
 		return "that run was ended before its time; this is of all of it";
 	if (!replay->same_scenario || !before->same_version || replay->scenario.program_count == 0)
@@ -217,6 +243,8 @@ void replay_fini(struct replay *replay)
 	events_fini(&replay->events);
 	ranks_fini(&replay->ranks);
 	scenario_fini(&replay->scenario);
+	json_decref(replay->baseline);
+	kept_close(&replay->kept);
 	free(replay->path);
 	*replay = (struct replay){.name = NULL};
 }

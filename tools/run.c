@@ -2,6 +2,8 @@
 #include "tools/run.h"
 
 #include "models/fabric/sampler.h"
+#include "tools/again.h"
+#include "tools/code.h"
 #include "tools/command.h"
 #include "tools/expect/expect.h"
 #include "tools/explain/cure.h"
@@ -16,6 +18,7 @@
 #include "tools/replay.h"
 #include "tools/report/report.h"
 #include "tools/result/counters.h"
+#include "tools/result/failures.h"
 #include "tools/result/folder.h"
 #include "tools/result/junit.h"
 #include "tools/result/output.h"
@@ -27,7 +30,12 @@
 struct run {
 	const struct command_options *options;
 	const char *path;
+	struct again again;
 	struct scenario scenario;
+	char *baseline_file; /* NULL: none is given */
+	json_t *baseline;
+	json_t *programs;     /* code_describe(); NULL: no files are to be written */
+	struct copies copies; /* of what it was read from; zeroed: no files are to be written */
 	struct folder folder;
 	bool files; /* are to be written */
 	struct fabric fabric;
@@ -59,6 +67,12 @@ static int write_flows(FILE *file, const void *owner)
 	return output_flows(owner, file);
 }
 
+static int write_requests(FILE *file, const void *owner)
+{
+	output_requests(owner, file);
+	return 0;
+}
+
 static int write_ports(FILE *file, const void *owner)
 {
 	output_ports(owner, file);
@@ -74,7 +88,15 @@ static int write_origin(FILE *file, const void *owner)
 {
 	const struct run *run = owner;
 
-	return replay_write(run->options, &run->scenario, file);
+	const struct replay_origin origin = {.path = run->again.is_open ? run->again.kept.path
+									: run->options->args[0],
+					     .overrides = &run->options->overrides,
+					     .scenario = &run->scenario,
+					     .copies = &run->copies,
+					     .baseline = run->baseline_file,
+					     .programs = run->programs};
+
+	return replay_write(&origin, file);
 }
 
 static int tools_run_write_report(FILE *file, const void *owner)
@@ -90,12 +112,14 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 	const struct report report = {.result = result,
 				      .sampler = run->sampled ? &run->sampler : NULL,
 				      .pauses = &run->watch.pauses,
-				      .advice = &advice};
+				      .advice = &advice,
+				      .run = run->folder.path};
 	const struct {
 		const char *name;
 		folder_write_fn *write;
 		const void *owner;
 	} files[] = {{"flows.csv", write_flows, result},
+		     {"requests.csv", write_requests, result},
 		     {"ports.csv", write_ports, result},
 		     {"counters.json", write_counters, result},
 		     {"run.json", write_origin, run},
@@ -109,6 +133,10 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 		ret = folder_drop(&run->folder, "series.csv") ? COMMAND_BROKEN : ret;
 	if (!run->options->series_flows)
 		ret = folder_drop(&run->folder, "series_flows.csv") ? COMMAND_BROKEN : ret;
+	if (copies_write(&run->copies, &run->folder) != COMMAND_DONE) {
+		ret = COMMAND_BROKEN;
+		result->partial = true;
+	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const int one =
 			folder_put(&run->folder, files[i].name, files[i].write, files[i].owner);
@@ -124,7 +152,7 @@ static int tools_run_print(const struct run *run, const struct result *result, b
 	if (run->options->json) {
 		if (output_json(result, stdout) == 0)
 			return COMMAND_DONE;
-		command_say("the result could not be written");
+		command_say("the result could not be written: %s", strerror(errno));
 		return COMMAND_BROKEN;
 	}
 	if (!run->options->quiet)
@@ -135,7 +163,6 @@ static int tools_run_print(const struct run *run, const struct result *result, b
 	return COMMAND_DONE;
 }
 
-/* A program has failed when a rank says so, or waits although nothing can happen any more. */
 static int judge(const struct result *result)
 {
 	int ret = COMMAND_DONE;
@@ -153,12 +180,12 @@ static int judge(const struct result *result)
 		ret = COMMAND_FAILED;
 	}
 	for (uint32_t i = 0; i < result->program_count; i++) {
-		const struct result_program *program = &result->programs[i];
+		struct bad_text found;
 
-		if (program->failed == 0 && (result->cut || program->unfinished == 0))
+		if (!failures_has_program(result, i))
 			continue;
-		command_say("program %s: %u of %u ranks failed, %u never ended", program->name,
-			    program->failed, program->rank_count, program->unfinished);
+		command_say("program %s: %s", result->programs[i].name,
+			    failures_of_ranks(result, i, &found));
 		ret = COMMAND_FAILED;
 	}
 	if (result->flow_sums.mismatch_bytes == 0)
@@ -176,6 +203,7 @@ static struct result_source tools_run_source_of(const struct run *run)
 		.traffic = run->traffic,
 		.log = run->log,
 		.programs = run->ranks.runs,
+		.requests = run->ranks.requests,
 		.version = command_version,
 		.partial = run->partial,
 		.wall_s = progress_clock() - run->began,
@@ -188,13 +216,13 @@ static int give_results(struct run *run)
 	struct result result;
 	int ret = COMMAND_BROKEN, printed;
 
-	if (result_collect(&source, &result) != 0 || expect_judge(&result) != 0) {
+	if (result_collect(&source, &result) != 0 || expect_judge(&result, run->baseline) != 0) {
 		command_say("not enough memory for the result");
 	} else {
 		ret = run->files ? tools_run_write_files(run, &result) : COMMAND_DONE;
 		printed = tools_run_print(run, &result, run->files && !ret);
 		ret = ret ? ret : printed;
-		printed = run->options->junit ? junit_write(run->options->junit, &result)
+		printed = run->options->junit ? junit_write_run(run->options->junit, &result)
 					      : COMMAND_DONE;
 		ret = ret ? ret : printed;
 		ret = ret ? ret : judge(&result);
@@ -282,19 +310,23 @@ static int build_and_run(struct run *run)
 	ret = ret ? ret : ranks_start(&run->ranks, &run->fabric, run->options->thread_count);
 	if (!ret && run->files)
 		ret = sampler_start(&run->sampler, &run->fabric);
+	ret = ret ? ret
+		  : watch_attach(&run->watch, &run->scenario, &run->fabric, run->traffic,
+				 run->files);
+	if (run->watch.has_trace || run->watch.has_breakpoint || run->watch.has_perfetto)
+		run->watch.events.requests = run->ranks.requests;
+	if (!ret && run->options->series)
+		ret = series_start(&run->series, &run->fabric);
+	/* Last: one that is attached is whole when it is closed, and takes the place of an older
+	 * one. */
 	if (!ret && run->options->pcap_port)
 		ret = capture_link_attach(
 			&run->capture_link, &run->fabric,
 			topology_find_link(&run->scenario.topology, run->options->pcap_port)->name);
 	else if (!ret && run->options->pcap)
 		ret = capture_attach(&run->capture, &run->fabric);
-	ret = ret ? ret
-		  : watch_attach(&run->watch, &run->scenario, &run->fabric, run->traffic,
-				 run->files);
-	if (!ret && run->options->series)
-		ret = series_start(&run->series, &run->fabric);
 	if (ret) {
-		command_say("%s: %s", run->path, strerror(-ret));
+		command_say_error(run->path, -ret);
 		return COMMAND_BROKEN;
 	}
 	ret = run_fabric(run);
@@ -317,6 +349,8 @@ static int build_and_run(struct run *run)
 	pause_tree_end(&run->watch.pauses, result_time(&source));
 	if (series_close(&run->series, sim_now(run->fabric.sim)) != COMMAND_DONE)
 		watched = COMMAND_BROKEN;
+	if (!run->options->quiet)
+		ranks_warn(&run->ranks, run->path);
 	run->partial = run->partial || captured || watched == COMMAND_BROKEN;
 	results = give_results(run);
 	if (ret || captured || watched == COMMAND_BROKEN || results == COMMAND_BROKEN)
@@ -339,30 +373,116 @@ static void tools_run_fini(struct run *run)
 	watch_fini(&run->watch);
 	series_fini(&run->series);
 	folder_close(&run->folder);
+	copies_fini(&run->copies);
+	json_decref(run->baseline);
+	json_decref(run->programs);
+	free(run->baseline_file);
+	again_close(&run->again);
 	ranks_fini(&run->ranks);
 	scenario_fini(&run->scenario);
 }
 
+static int tools_run_read(struct run *run)
+{
+	struct command_options options = *run->options;
+	const struct copies *kept = &run->again.kept.copies;
+	int ret = 0;
+
+	if (run->again.is_open)
+		ret = copies_init_again(&run->copies, kept);
+	else if (run->files)
+		ret = copies_init(&run->copies);
+	if (ret) {
+		command_say("no memory");
+		return COMMAND_BROKEN;
+	}
+	options.overrides.source = run->copies.source.read ? &run->copies.source : NULL;
+	if (run->again.is_open)
+		return command_read_at(kept->all[0].path, &options, &run->scenario);
+	return command_read(run->path, &options, &run->scenario);
+}
+
+/* Kept with the scenario: the report of the run, made again, judges as the run has. */
+static int read_run_baseline(struct run *run)
+{
+	const char *given = run->options->baseline, *kept = run->again.kept.baseline;
+	int ret;
+
+	if (!given && !kept)
+		return COMMAND_DONE;
+	run->baseline_file = given ? back_baseline_file(given) : strdup(kept);
+	if (!run->baseline_file)
+		return COMMAND_BROKEN;
+	ret = back_baseline(run->copies.source.read ? &run->copies.source : NULL,
+			    run->baseline_file, &run->baseline);
+	if (!ret && !run->options->quiet)
+		back_warn_of_version(run->baseline_file, run->baseline);
+	return ret;
+}
+
+/* Before anything of them runs, and may be built anew meanwhile. */
+static int describe_programs(struct run *run)
+{
+	if (!run->files && !run->again.is_open)
+		return COMMAND_DONE;
+	run->programs = code_describe(run->path, &run->scenario);
+	if (!run->programs) {
+		command_say("no memory");
+		return COMMAND_BROKEN;
+	}
+	if (run->again.is_open && !run->options->quiet)
+		kept_warn_of_programs(&run->again.kept, run->options->args[0], run->programs);
+	return COMMAND_DONE;
+}
+
+/* A run that is killed leaves nothing, and least of all what the one before it has said. */
+static int drop_older_run(const struct folder *folder)
+{
+	static const char *const names[] = {"result.json", "report.html",     "flows.csv",
+					    "ports.csv",   "requests.csv",    "counters.json",
+					    "series.csv",  "series_flows.csv"};
+	int ret = COMMAND_DONE;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !ret; i++)
+		ret = folder_drop(folder, names[i]);
+	return ret ? ret : copies_drop(folder);
+}
+
 static int run_scenario(const struct command_options *options)
 {
-	struct run run = {.options = options, .path = options->args[0]};
+	struct run run = {.options = options,
+			  .path = options->args[0],
+			  .files = !options->json || options->out};
 	int ret = options->junit ? junit_clear(options->junit) : COMMAND_DONE;
 
-	ret = ret ? ret : command_read(run.path, options, &run.scenario);
-	if (ret)
-		return ret;
-	run.files = !options->json || options->out;
-	ret = expect_check(&run.scenario);
+	ret = ret ? ret : again_open(&run.again, options);
+	if (run.again.is_open) {
+		run.options = &run.again.options;
+		run.path = run.again.path;
+	}
+	ret = ret ? ret : tools_run_read(&run);
+	ret = ret ? ret : read_run_baseline(&run);
+	ret = ret ? ret : expect_check(&run.scenario, run.baseline, false);
 	ret = ret ? ret : watch_check(&run.watch, options, &run.scenario);
+	ret = ret ? ret : describe_programs(&run);
 	ret = ret ? ret : ranks_open(&run.ranks, run.path, &run.scenario, options->quiet);
 	if (!ret && run.files)
 		ret = folder_open(&run.folder, options->out, run.scenario.name);
+	if (!ret && run.files && !options->quiet)
+		copies_warn_of_limit(&run.copies, &run.folder);
 	ret = ret ? ret : open_log(&run);
 	if (!ret && options->pcap)
-		ret = options->pcap_port ? capture_link_open(&run.capture_link, options->pcap)
-					 : capture_open(&run.capture, options->pcap);
+		ret = options->pcap_port
+			      ? capture_link_open(&run.capture_link, options->pcap,
+						  options->pcap_snaplen)
+			      : capture_open(&run.capture, options->pcap, options->pcap_snaplen);
 	if (!ret && options->junit)
 		ret = junit_try(options->junit);
+	if (!ret && options->junit && run.scenario.expect_count == 0 &&
+	    run.scenario.program_count == 0)
+		junit_warn_of_nothing(options->junit, run.path);
+	if (!ret && run.files)
+		ret = drop_older_run(&run.folder);
 	ret = ret ? ret : watch_open(&run.watch, options, &run.folder);
 	if (!ret && options->series)
 		ret = series_open(&run.series, &run.folder, options->series);
@@ -375,17 +495,20 @@ static int run_scenario(const struct command_options *options)
 
 const struct command command_run = {
 	.name = "run",
-	.arguments = "SCENARIO",
+	.arguments = "SCENARIO|RUN",
 	.summary = "run a scenario",
-	.help = "Runs the scenario in the file SCENARIO and writes result.json, flows.csv, "
+	.help = "Runs the scenario in the file SCENARIO, or what the folder RUN has kept of a run, "
+		"with its\n"
+		"settings and into another folder, and writes result.json, flows.csv, "
 		"ports.csv\n"
 		"and report.html. Exit status: 0 done, 1 something expected did not hold, 2 bad\n"
 		"input (nothing was written), 3 the run could not go on, 128+n ended by signal "
 		"n.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JSON | COMMAND_JUNIT |
-		   COMMAND_PCAP | COMMAND_UNTIL | COMMAND_THROUGH_WIRE | COMMAND_THREADS |
-		   COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON | COMMAND_PERFETTO |
-		   COMMAND_SERIES | COMMAND_SERIES_FLOWS | COMMAND_PCAP_PORT,
+		   COMMAND_PCAP | COMMAND_PCAP_SNAPLEN | COMMAND_UNTIL | COMMAND_THROUGH_WIRE |
+		   COMMAND_THREADS | COMMAND_QUIET | COMMAND_TRACE | COMMAND_BREAK_ON |
+		   COMMAND_PERFETTO | COMMAND_SERIES | COMMAND_SERIES_FLOWS | COMMAND_PCAP_PORT |
+		   COMMAND_BASELINE,
 	.args_min = 1,
 	.args_max = 1,
 	.run = run_scenario,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/symbol.h"
 
+#include "tools/load.h"
+
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -114,6 +116,8 @@ static int by_libdw(const void *place, bool is_return, char *ret_text, size_t ro
 
 bool symbol_of(const void *place, bool is_return, char *ret_text, size_t room)
 {
+	place = load_original(place);
+
 	const int known = by_libdw(place, is_return, ret_text, room);
 
 	if (known < 0)
@@ -149,6 +153,13 @@ void symbol_spin(const struct spin_report *report, char *ret_text, size_t room)
 	char place[256];
 
 	symbol_places(report, place, sizeof(place));
+	if (report->is_stranger) {
+		snprintf(ret_text, room,
+			 "%s: a thread that program %s has not made with pthread_create() calls "
+			 "the adapter at %s: in virtual time there are only those",
+			 report->host, report->program, place);
+		return;
+	}
 	snprintf(
 		ret_text, room,
 		"%s: program %s spins at %s: no verbs call in %llu ms of its processor time. In "

@@ -2,8 +2,11 @@
 #include "tools/command.h"
 #include "tools/graph.h"
 #include "tools/incident.h"
+#include "tools/observe/capture_file.h"
 #include "tools/result/output.h"
+#include "transport/wire/path.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -27,6 +30,8 @@ static int read_topology(const char *arg, const struct command_options *options,
 		if (strlen(path) > strlen(endings[i]) &&
 		    strcmp(path + strlen(path) - strlen(endings[i]), endings[i]) == 0)
 			return command_read(path, options, ret_scenario);
+	if (path == arg && incident_nearest(arg)) /* which that tells */
+		return command_read(path, options, ret_scenario);
 	length = (size_t)snprintf(text, sizeof(text), "{version: 1, topology: {file: '");
 	for (base = base ? base + 1 : path; *base && length < sizeof(text) - 8; base++) {
 		if (*base == '\'')
@@ -265,6 +270,109 @@ static int topo_show(const struct topology *topology, const struct command_optio
 	return ret;
 }
 
+/* ---- addresses ---- */
+
+static const char *ip_text(const uint8_t ip[16], char ret_text[INET6_ADDRSTRLEN])
+{
+	const bool ipv4 = wire_ip_is_ipv4(ip);
+
+	return inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? ip + 12 : ip, ret_text,
+			 INET6_ADDRSTRLEN);
+}
+
+static void print_mac(const uint8_t mac[6])
+{
+	for (int i = 0; i < 6; i++)
+		printf("%s%02x", i ? ":" : "  ", mac[i]);
+}
+
+/* The GID is the IPv6 address, or ::ffff:a.b.c.d. */
+static void print_hosts(const struct fabric *fabric, const struct sim_node **nodes, int width)
+{
+	char ip[INET6_ADDRSTRLEN], gid[INET6_ADDRSTRLEN];
+
+	printf("%-*s  interface  %-17s  %-15s  %s\n", width, "host", "MAC", "IP", "GID");
+	for (uint32_t i = 0; i < sim_node_count(fabric->sim); i++) {
+		const struct host *host = fabric_host(fabric, nodes[i]->name);
+		uint8_t address[16], mac[6];
+
+		if (!host)
+			continue;
+		host_ip(host, address);
+		host_mac(host, mac);
+		printf("%-*s  %9u", width, host->node.name, host->number);
+		print_mac(mac);
+		printf("  %-15s  %s\n", ip_text(address, ip),
+		       inet_ntop(AF_INET6, address, gid, sizeof(gid)));
+	}
+}
+
+/* What they send are PFC frames. */
+static void print_switches(const struct fabric *fabric, const struct sim_node **nodes, int width)
+{
+	printf("\n%-*s  interface  %s\n", width, "switch", "MAC");
+	for (uint32_t i = 0; i < sim_node_count(fabric->sim); i++) {
+		uint8_t mac[6];
+
+		if (fabric_host(fabric, nodes[i]->name))
+			continue;
+		capture_switch_mac(nodes[i], mac);
+		printf("%-*s  %9s", width, nodes[i]->name, "-");
+		print_mac(mac);
+		printf("\n");
+	}
+}
+
+static int topo_compare_nodes(const void *a, const void *b)
+{
+	const struct sim_node *const *x = a, *const *y = b;
+
+	return graph_name_order((*x)->name, (*y)->name);
+}
+
+/* In natural order of names, which is not that of interfaces and addresses: those are told. */
+static int print_nodes(const struct fabric *fabric, int width)
+{
+	const uint32_t count = sim_node_count(fabric->sim);
+	const struct sim_node **nodes = calloc(count, sizeof(const struct sim_node *));
+
+	if (!nodes) {
+		command_say("no memory");
+		return COMMAND_BROKEN;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		nodes[i] = sim_node_at(fabric->sim, i);
+	qsort(nodes, count, sizeof(const struct sim_node *), topo_compare_nodes);
+	print_hosts(fabric, nodes, width);
+	print_switches(fabric, nodes, width);
+	free(nodes);
+	return COMMAND_DONE;
+}
+
+/* Of the fabric that a run has. */
+static int print_addresses(const char *path, const struct scenario *scenario)
+{
+	const struct scenario_options options = {.thread_count = 1};
+	struct traffic *traffic = NULL;
+	struct fabric fabric;
+	int width = (int)strlen("switch");
+	int ret = scenario_build(scenario, &options, &fabric, &traffic);
+
+	if (ret) {
+		command_say("%s: %s", path, strerror(-ret));
+		return COMMAND_BROKEN;
+	}
+	for (uint32_t i = 0; i < scenario->topology.node_count; i++) {
+		const int length = (int)strlen(scenario->topology.nodes[i].name);
+
+		width = length > width ? length : width;
+	}
+	ret = print_nodes(&fabric, width);
+	traffic_destroy(traffic);
+	fabric_fini(&fabric);
+	return ret;
+}
+
 static int topo(const struct command_options *options)
 {
 	struct scenario scenario;
@@ -272,7 +380,9 @@ static int topo(const struct command_options *options)
 
 	if (ret)
 		return ret;
-	if (options->dot)
+	if (options->addresses)
+		ret = print_addresses(options->args[0], &scenario);
+	else if (options->dot)
 		print_dot(&scenario.topology);
 	else
 		ret = topo_show(&scenario.topology, options);
@@ -286,10 +396,11 @@ const struct command command_topo = {
 	.summary = "say what a topology holds",
 	.help = "Shows nodes, links, lengths of paths and the bisection of the topology of a "
 		"scenario\n"
-		"(*.yaml) or of a topology file; the shortest ways between two hosts; or a "
-		"graph.\n",
+		"(*.yaml) or of a topology file; the shortest ways between two hosts; a "
+		"graph; or\nwhich host has which addresses, and which interface it is in a "
+		"capture.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_QUIET | COMMAND_FROM | COMMAND_TO |
-		   COMMAND_DOT,
+		   COMMAND_DOT | COMMAND_ADDRESSES,
 	.args_min = 1,
 	.args_max = 1,
 	.run = topo,

@@ -17,10 +17,11 @@
 static const struct command command_help, command_version_word;
 
 static const struct command *const commands[] = {
-	&command_run,	      &command_check,	 &command_topo,	      &command_stat,
-	&command_diff,	      &command_explain,	 &command_report,     &command_sweep,
-	&command_incidents,   &command_profiles, &command_completion, &command_help,
-	&command_version_word};
+	&command_run,	   &command_check,	&command_topo,	    &command_stat,
+	&command_diff,	   &command_explain,	&command_report,    &command_sweep,
+	&command_exec,	   &command_replay,	&command_devices,   &command_doctor,
+	&command_script,   &command_new,	&command_incidents, &command_lesson,
+	&command_profiles, &command_completion, &command_help,	    &command_version_word};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 /* Programs of a run are tasks. */
@@ -142,9 +143,13 @@ static int verbena_run(const struct command *command, int argc, char **argv)
 /* What was said on stdout must have arrived. */
 static int verbena_finish(int ret)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	const int flushed = fflush(stdout);
+
+	if (flushed == 0 && !ferror(stdout))
 		return ret;
-	if (ret < COMMAND_BROKEN)
+	if (ret < COMMAND_BROKEN && flushed != 0)
+		command_say("stdout: it could not be written: %s", strerror(errno));
+	else if (ret < COMMAND_BROKEN)
 		command_say("stdout: it could not be written");
 	return ret < COMMAND_BROKEN ? COMMAND_BROKEN : ret;
 }

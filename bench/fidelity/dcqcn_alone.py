@@ -55,15 +55,21 @@ class Sender:
         return gap
 
 
-def packets(line, count, kmin, kmax, pmax, begin=.05, end=1, way=.5e-6):
-    """Mean queue in KB and CNPs a packet of so many senders at a switch, @way of cable each, from @begin to @end."""
+def packets(line, count, kmin, kmax, pmax, mark="dequeue", begin=.05, end=1, way=.5e-6):
+    """Mean queue in KB and CNPs a packet of so many senders at a switch, @way of cable each, from @begin to @end.
+    @mark: by the queue that a packet leaves behind (dequeue), by that which it finds (enqueue), or by the one it
+    leaves behind, but its mark is as old when it leaves as one of its arrival would be (late). A packet on the wire
+    is not in the queue."""
     draw = random.Random(count)
+
+    def marks(length):
+        return length > kmin and (length > kmax or draw.random() < pmax * (length - kmin) / (kmax - kmin))
     senders = [Sender(line / count, line, draw.random() * TIMER) for _ in range(count)]
     events = [(draw.random() * PACKET / line * count, i, False) for i in range(count)]
     heapify(events)
     told = [-1] * count  # when the last CNP of each leaves or is to leave
     queue, free, look, lengths, looks, sent, cnps = deque(), 0, begin, 0, 0, 0, 0
-    there, back = way, 2 * way + 2 * 98 * 8 / line
+    there, back = way + PACKET / line, 2 * way + 2 * 98 * 8 / line
     to_switch = way + PACKET / line
     while events[0][0] < end:
         now, i, is_cnp = events[0]
@@ -78,18 +84,18 @@ def packets(line, count, kmin, kmax, pmax, begin=.05, end=1, way=.5e-6):
         while queue and queue[0][0] <= arrival:
             while look < queue[0][0]:
                 lengths, looks, look = lengths + len(queue), looks + 1, look + 5e-6
-            left, flow = queue.popleft()
-            length = len(queue) * PACKET / 8e3
-            if length <= kmin or length <= kmax and draw.random() >= pmax * (length - kmin) / (kmax - kmin):
+            left, flow, came, is_marked = queue.popleft()
+            if not (is_marked if mark == "enqueue" else marks(len(queue) * PACKET / 8e3)):
                 continue
-            marked = left + there
+            marked = left + there + (left - came if mark == "late" else 0)
             if marked > told[flow]:
                 told[flow] = max(marked, told[flow] + PACING)
                 heappush(events, (max(now, told[flow] + back), flow, True))
         while look < arrival:
             lengths, looks, look = lengths + len(queue), looks + 1, look + 5e-6
-        free = max(arrival, free) + PACKET / line
-        queue.append((free, i))
+        begins = max(arrival, free)
+        free = begins + PACKET / line
+        queue.append((begins, i, arrival, mark == "enqueue" and marks(len(queue) * PACKET / 8e3)))
     return lengths * PACKET / 8e3 / looks, cnps / sent
 
 

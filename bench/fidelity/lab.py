@@ -83,10 +83,12 @@ def runs(calls):
 ROWS = []
 
 
-def row(name, published, simplified="", hard=False):
-    """Registers a function that returns (what was obtained, whether it holds)."""
+def row(name, what, published, claim, simplified="", hard=False):
+    """Registers a function that returns (what was obtained, whether it holds) or, where the first has no room in a cell
+    of the table, (the short of it, whether it holds, all of it). @what, @published: cells; @claim, @simplified: for the
+    note under the table."""
     def add(function):
-        ROWS.append({"name": name, "published": published, "simplified": simplified, "hard": hard,
-                     "function": function})
+        ROWS.append({"name": name, "what": what, "published": published, "claim": claim, "simplified": simplified,
+                     "hard": hard, "function": function})
         return function
     return add

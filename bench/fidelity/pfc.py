@@ -16,10 +16,11 @@ faults: [{link: h0-p0e0, sender: h0, pause: [3], from: 1ms}]
 """
 
 
-@row("L2", "Sec. 4.3: one NIC that pauses for ever stops the whole fabric; with a switch watchdog (200 ms) those "
-     "that have nothing to do with it go on as before (>= 99 %)",
-     "a fat tree of 16 hosts at 10 Gb/s: 12 of them all-to-all, and all send 4 MB to the one that pauses; what the 12 "
-     "send from 600 to 650 ms, against the same without a storm", hard=True)
+@row("L2", "one NIC pauses for ever", "all stops; with a switch watchdog the others go on as before (>= 99 %)",
+     "Sec. 4.3: one NIC that pauses for ever stops the whole fabric; with a switch watchdog (200 ms) those "
+     "that have nothing to do with it go on as before (>= 99 %).",
+     "A fat tree of 16 hosts at 10 Gb/s: 12 of them all-to-all, and all send 4 MB to the one that pauses; what the 12 "
+     "send from 600 to 650 ms, against the same without a storm.", hard=True)
 def storm():
     dog = ", watchdog: {detection: 200ms, restoration: 200ms, poll: 100ms}"
     calm = STORM.split("faults:", maxsplit=1)[0] % ""
@@ -33,14 +34,15 @@ def storm():
             without < usual / 1000 and cured >= .99 * usual)
 
 
-@row("L5", "HotNets'16, sec. 3: a routing loop of n switches with rate B and TTL k: deadlock above n B / k, none below (+-5 %); n = 2, 3, 4, TTL 8, 16, "
-     "64; below for 1 s, above for 80 ms",
-     "two hosts of half that rate each at the first switch; where n does not divide k, the first link carries t = ceil(k / n) turns, so the threshold is "
+@row("L5", "routing loop of n switches, rate B, TTL k", "deadlock above n B / k, none below (+-5 %)",
+     "HotNets'16, sec. 3: a routing loop of n switches with rate B and TTL k: deadlock above n B / k, none below (+-5 %); n = 2, 3, 4, TTL 8, 16, "
+     "64; below for 1 s, above for 80 ms.",
+     "Two hosts of half that rate each at the first switch; where n does not divide k, the first link carries t = ceil(k / n) turns, so the threshold is "
      "B / t. One host in their place is not enough where t = 2: its packets and those of the ring then come to the first link at the same rate and have "
      "equal parts of its queue; above B / 2 the host's part comes to the threshold first, the host alone is paused, down to B / 2, and the ring's port "
      "never is for long enough to fill the switch before it. With t > 2, or where two hosts share the rate, the ring has the greatest part, its port is "
      "paused first and nobody slows the hosts: what is in the ring grows until it stands still. A rate-limited queue pair on a full link, other cables, "
-     "seeds and packets do not change that", hard=True)
+     "seeds and packets do not change that.", hard=True)
 def loop():
     cases = [(n, ttl) for n in (2, 3, 4) for ttl in (8, 16, 64)]
     below = runs([(ring(n, ttl, .95, 2), {"until": "1s"}) for n, ttl in cases])
@@ -48,9 +50,9 @@ def loop():
     above, one = ([case for case in cases if is_stuck(ring(*case, 1.05, hosts))] for hosts in (2, 1))
     twice = [sum(is_stuck(ring(n, 2 * n, 1.05, hosts)) for n in (2, 3, 4)) for hosts in (2, 1)]
     quiet = [case for case in cases if case not in one]
-    return (f"no pause below in {calm} of 9; deadlock above in {len(above)} of 9; from one host in {len(one)}, not for {quiet}; "
-            f"TTL 2 n: in {twice[0]} of 3, from one host in {twice[1]}",
-            calm == 9 and above == cases and quiet == [(4, 8)] and twice == [3, 0])
+    short = f"no pause below in {calm} of 9; deadlock above in {len(above)} of 9"
+    return (short, calm == 9 and above == cases and quiet == [(4, 8)] and twice == [3, 0],
+            f"{short}; from one host in {len(one)}, not for {quiet}; TTL 2 n: in {twice[0]} of 3, from one host in {twice[1]}")
 
 
 def is_stuck(scenario):
@@ -74,9 +76,10 @@ traffic: [{{class: f, pattern: incast, to: victim, size: 8GB}}]
 """
 
 
-@row("L1", "Sec. 4.1: of the packets each 256th is lost; 4 MB messages: go-back-0 keeps the link busy (> 95 %) and "
-     "delivers nothing, go-back-N gets (255 - W) / 256 (+-2 %)",
-     "WRITEs in packets of 1,024 bytes, one message of 4 MB, one of 100 MB; W: packets between a loss and its NAK",
+@row("L1", "each 256th packet lost, messages of 4 MB", "go-back-0 delivers nothing (link > 95 % busy); go-back-N (255 - W) / 256",
+     "Sec. 4.1: of the packets each 256th is lost; 4 MB messages: go-back-0 keeps the link busy (> 95 %) and "
+     "delivers nothing, go-back-N gets (255 - W) / 256 (+-2 %).",
+     "WRITEs in packets of 1,024 bytes, one message of 4 MB, one of 100 MB; W: packets between a loss and its NAK.",
      hard=True)
 def livelock():
     losses = ", ".join(str(256 * i) for i in range(1, 450))
@@ -94,8 +97,8 @@ until: %s
     packets = 100e6 / 1024
     expected = packets * packet / ((255 - behind) / 256) * 1e3
     took = int(n.flows[0]["end_ps"] or 0)
-    return (f"go-back-0: {zero.result['flows']['completed']} messages at {100 * busy:.1f} % of the link; "
-            f"go-back-N: {took / expected:.4f} of the time that the formula gives",
+    return (f"go-back-0: {zero.result['flows']['completed']} messages at {100 * busy:.1f} %; "
+            f"go-back-N: {took / expected:.4f} of the formula's time",
             zero.result["flows"]["completed"] == 0 and busy > .95 and abs(took / expected - 1) <= .02)
 
 
@@ -120,9 +123,10 @@ traffic:
 THIRD = "  - {class: third, pattern: incast, to: c, from: b, size: 4GB, start: 1ms, spread: 10us}\n"
 
 
-@row("L6", "HotNets'16, sec. 3: four switches in a ring, two flows over three links each that close the circle of buffers: pauses, but no "
-     "deadlock; with a third flow over one link: deadlock; with that one at 2 of 40 Gb/s: none (10 seeds)",
-     "links of 20 m, thresholds of 40 KB; with links of 200 m and the same thresholds the slow third flow is enough for a deadlock")
+@row("L6", "circle of buffers, with a third flow, with a slow third flow", "pauses but no deadlock; deadlock; none",
+     "HotNets'16, sec. 3: four switches in a ring, two flows over three links each that close the circle of buffers: pauses, but no "
+     "deadlock; with a third flow over one link: deadlock; with that one at 2 of 40 Gb/s: none (10 seeds).",
+     "Links of 20 m, thresholds of 40 KB; with links of 200 m and the same thresholds the slow third flow is enough for a deadlock.")
 def circle():
     found = []
     for text in (RING % "40Gbps", RING % "40Gbps" + THIRD, RING % "2Gbps" + THIRD):
@@ -130,7 +134,7 @@ def circle():
         stuck = sum(a.host("ha", "tx_bytes_phy") == b.host("ha", "tx_bytes_phy")
                     for a, b in zip(all_runs[::2], all_runs[1::2]))
         found.append((stuck, min(r.result["pfc"]["pause_sent"] for r in all_runs[::2])))
-    return (f"deadlock in {found[0][0]} (at least {found[0][1]} pauses in 20 ms), {found[1][0]} and {found[2][0]} of 10 seeds",
+    return (f"{found[0][0]} (at least {found[0][1]} pauses in 20 ms), {found[1][0]} and {found[2][0]} of 10 seeds",
             found[0][0] == 0 and found[0][1] > 0 and found[1][0] == 10 and found[2][0] == 0)
 
 
@@ -149,9 +153,10 @@ def podsets(size, until=None, seed=1):
     return Run(PODSETS, until=until, seed=seed, files=(("flows.txt", "\n".join(lines) + "\n"),))
 
 
-@row("L8", "Sec. 5.4: two podsets joined by 128 links of 40 Gb/s, about 3,000 connections: 3.0 of 5.12 Tb/s, 60 % (55 to 66 % counts), for ECMP's sake",
+@row("L8", "two podsets, 128 links of 40 Gb/s, about 3,000 connections", "3.0 of 5.12 Tb/s, 60 %, for ECMP's sake (55 to 66 % counts)",
+     "Sec. 5.4: two podsets joined by 128 links of 40 Gb/s, about 3,000 connections: 3.0 of 5.12 Tb/s, 60 % (55 to 66 % counts), for ECMP's sake.",
      "3,072 connections of 384 hosts; each moves 1 MB, and the last end counts, as if they had to keep step: the fullest link decides. "
-     "While all send without end and nobody waits, more gets through (second figure)")
+     "While all send without end and nobody waits, more gets through (second figure).")
 def podset():
     found = []
     for seed in range(1, 4):

@@ -55,6 +55,7 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 						   ? *fabric->params.cc_params
 						   : fabric->params.cc_params_of(rate_bps);
 		params.profile.cc_params.line_rate_bps = rate_bps;
+		params.profile.cc_params.start_rate_bps = fabric->params.start_rate_bps;
 	}
 	ret = host_init(host, name, fabric->params.seed, &params, &memory);
 	if (ret)
@@ -169,7 +170,7 @@ static int ready_hosts(struct fabric *fabric)
 		if (!fc)
 			return -ENOMEM;
 		host_attach(host, fc);
-		host->slow = rx != NULL;
+		host->sifts = rx != NULL;
 		if (rx && host_rx_create(host, rx) != 0)
 			return -ENOMEM;
 	}

@@ -13,6 +13,13 @@
 #include "sim/sim.h"
 #include "sim/switch.h"
 
+/* Ports of a switch whose link has this rate, or more. */
+struct fabric_at_rate {
+	uint64_t rate_bps;
+	struct ecn ecn;		/* where the switch marks */
+	struct pfc_share share; /* of the priorities in alpha_by_port of its struct pfc_params */
+};
+
 /* A switch of the fabric. */
 struct fabric_switch_params {
 	uint64_t buffer_bytes;		    /* shared by all ports */
@@ -21,6 +28,10 @@ struct fabric_switch_params {
 	const struct credit_params *credit; /* without PFC; of hosts, too. NULL: none */
 	ps_t latency;	       /* of data, from its end at the port until it is in its queue */
 	const struct ecn *ecn; /* NULL: no marking; lives as long as the fabric */
+	/* By rate, ascending; a port goes by the last that is not faster than its link, one that is
+	 * slower than all by @ecn and @pfc. They live as long as the fabric. */
+	const struct fabric_at_rate *rates;
+	uint32_t rate_count;
 	const struct sim_switch_params *more; /* NULL: a plain switch */
 };
 
@@ -36,6 +47,7 @@ struct fabric_params {
 	 * congestion control follow; NULL: both as in @host. */
 	struct cc_params (*cc_params_of)(uint64_t line_rate_bps);
 	const struct cc_params *cc_params; /* instead of these, but for the line rate; NULL: none */
+	uint64_t start_rate_bps;	   /* in either case, as in struct cc_params */
 	struct fabric_switch_params switches;	   /* all of them, unless ... */
 	bool weighted_routes, same_hash;	   /* sim_routes_weigh(), sim_routes_polarise() */
 	const struct host_rx_params *const *rx_of; /* by number of the host; NULL: none is slow */

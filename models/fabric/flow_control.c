@@ -22,7 +22,7 @@ static void give_buffer(struct pfc_params *gate, const struct fabric *fabric,
 	gate->reserve_bytes = 0;
 	gate->headroom_pool_bytes = 0;
 	gate->xoff_bytes = rx->xoff_bytes;
-	gate->resume_bytes = 2 * headroom.frame_bytes;
+	gate->resume_bytes = rx->xoff_bytes - rx->xon_bytes;
 	gate->headroom_bytes = fabric_headroom_bytes(&headroom);
 	gate->buffer_bytes =
 		rx->buffer_bytes +
@@ -81,12 +81,41 @@ static uint32_t *headrooms_of(const struct fabric_switch_params *params,
 	return headrooms;
 }
 
+/* NULL: the port goes by what all have. */
+static const struct fabric_at_rate *rate_of(const struct fabric_switch_params *params,
+					    const struct sim_port *port)
+{
+	const struct fabric_at_rate *own = NULL;
+
+	for (uint32_t i = 0; i < params->rate_count; i++)
+		if (params->rates[i].rate_bps <= port->rate_bps)
+			own = &params->rates[i];
+	return own;
+}
+
+/* By port. */
+static struct pfc_share *shares_of(const struct fabric_switch_params *params,
+				   const struct sim_node *node)
+{
+	struct pfc_share *shares = util_calloc(node->port_count, sizeof(*shares));
+
+	for (uint32_t i = 0; shares && i < node->port_count; i++) {
+		const struct fabric_at_rate *rate = rate_of(params, &node->ports[i]);
+
+		shares[i] =
+			rate ? rate->share
+			     : (struct pfc_share){params->pfc->alpha_num, params->pfc->alpha_den};
+	}
+	return shares;
+}
+
 struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *node)
 {
 	const struct fabric_switch_params *params = fabric_switch_params(fabric, node);
 	struct pfc_params pfc;
 	uint32_t *headrooms = NULL;
-	struct sim_fc *fc;
+	struct pfc_share *shares = NULL;
+	struct sim_fc *fc = NULL;
 
 	if (!params->pfc && params->credit)
 		return credit_create(node, params->credit);
@@ -100,7 +129,11 @@ struct sim_fc *fabric_switch_fc(const struct fabric *fabric, struct sim_node *no
 			return NULL;
 		pfc.headrooms = headrooms;
 	}
-	fc = pfc_create(node, &pfc);
+	if (params->rate_count > 0 && pfc.alpha_by_port)
+		pfc.shares = shares = shares_of(params, node);
+	if (params->rate_count == 0 || !pfc.alpha_by_port || shares)
+		fc = pfc_create(node, &pfc);
+	util_free(shares);
 	util_free(headrooms);
 	return fc;
 }
@@ -130,13 +163,17 @@ int fabric_introduce(const struct fabric *fabric)
 int fabric_mark(const struct fabric *fabric, struct sim_switch *sw)
 {
 	const struct sim_node *node = sim_switch_node(sw);
-	const struct ecn *ecn = fabric_switch_params(fabric, node)->ecn;
+	const struct fabric_switch_params *params = fabric_switch_params(fabric, node);
 	int ret = 0;
 
-	for (uint32_t port = 0; ecn && port < node->port_count; port++)
+	for (uint32_t port = 0; params->ecn && port < node->port_count; port++) {
+		const struct fabric_at_rate *rate = rate_of(params, &node->ports[port]);
+		const struct ecn *ecn = rate ? &rate->ecn : params->ecn;
+
 		for (uint8_t priority = 0; priority < sim_priority_count(fabric->sim) && !ret;
 		     priority++)
 			ret = sim_switch_mark(sw, port, priority, &ecn->mark);
+	}
 	return ret;
 }
 

@@ -85,7 +85,7 @@ static void bad_add(struct bad_list *list, const struct bad_at *at, bool warning
 static void bad_report(struct bad_list *list, const struct bad_at *at, bool warning,
 		       const char *key, const char *found, const char *expected)
 {
-	char line[2560], shown[4 * sizeof(line)], namer[512] = "";
+	char line[2560], shown[4 * sizeof(line)], namer[512] = "", number[16] = "";
 	size_t length = 0;
 
 	if (bad_is_full(list))
@@ -93,8 +93,10 @@ static void bad_report(struct bad_list *list, const struct bad_at *at, bool warn
 	if (at->namer && strcmp(at->namer->file, at->file) != 0)
 		snprintf(namer, sizeof(namer), " (named at %s:%u)", at->namer->file,
 			 at->namer->line);
-	snprintf(line, sizeof(line), "%.500s:%u: %.200s: found %.400s, expected %.639s%s%s",
-		 at->file, at->line, key, found, expected, warning ? "; ignored" : "", namer);
+	if (at->line > 0)
+		snprintf(number, sizeof(number), ":%u", at->line);
+	snprintf(line, sizeof(line), "%.500s%s: %.200s: found %.400s, expected %.639s%s%s",
+		 at->file, number, key, found, expected, warning ? "; ignored" : "", namer);
 	for (const char *c = line; *c; length += strlen(shown + length))
 		c += util_text_show(c, shown + length);
 	shown[length] = '\0';
@@ -144,4 +146,43 @@ const char *bad_quote(struct bad_text *text, const char *bytes, size_t length)
 	}
 	snprintf(text->text + at, 5, "%s", length > SHOWN_MAX ? "...\"" : "\"");
 	return text->text;
+}
+
+/* Letters to change, add, drop or exchange with a neighbour. */
+static uint32_t bad_distance(const char *a, const char *b)
+{
+	enum { LENGTH_MAX = 32 };
+	const size_t n = strlen(a), m = strlen(b);
+	uint32_t d[LENGTH_MAX + 1][LENGTH_MAX + 1];
+
+	if (n > LENGTH_MAX || m > LENGTH_MAX)
+		return UINT32_MAX;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t j = 0; j <= m; j++) {
+			uint32_t least;
+
+			if (i == 0 || j == 0) {
+				d[i][j] = (uint32_t)(i + j);
+				continue;
+			}
+			least = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			least = d[i - 1][j] + 1 < least ? d[i - 1][j] + 1 : least;
+			least = d[i][j - 1] + 1 < least ? d[i][j - 1] + 1 : least;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < least)
+				least = d[i - 2][j - 2] + 1;
+			d[i][j] = least;
+		}
+	return d[n][m];
+}
+
+bool bad_is_nearer(const char *word, const char *known, uint32_t *best)
+{
+	const uint32_t below = *best ? *best : (uint32_t)(strlen(word) + 2) / 3 + 1;
+	const uint32_t d = bad_distance(word, known);
+
+	if (d >= below)
+		return false;
+	*best = d;
+	return true;
 }

@@ -4,15 +4,15 @@
 
 /* Bad input. Readers go on after an error, so that a person sees all of them at once; every reader
  * reports through bad() and nothing else. A line is "FILE:LINE: KEY: found X, expected Y", in a
- * file that another one names with " (named at FILE:LINE)" behind it. A file that names itself was
- * named on the command line. */
+ * file that another one names with " (named at FILE:LINE)" behind it, and "FILE: KEY: ..." of a
+ * file as a whole. A file that names itself was named on the command line. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct bad_at {
 	const char *file;
-	uint32_t line;		    /* from 1 */
+	uint32_t line;		    /* from 1; 0: of the file as a whole */
 	const struct bad_at *namer; /* where @file was named; NULL: on the command line */
 };
 
@@ -57,6 +57,9 @@ struct bad_text {
 };
 __attribute__((format(printf, 2, 3))) const char *bad_text(struct bad_text *text,
 							   const char *format, ...);
+/* Whether @known is so much like @word that it may have been meant, and more so than what was
+ * before it: @best begins as 0 and is the caller's to keep. */
+bool bad_is_nearer(const char *word, const char *known, uint32_t *best);
 /* A piece of a file in quotes, cut off if long; an empty one is "nothing". */
 const char *bad_quote(struct bad_text *text, const char *bytes, size_t length);
 

@@ -57,28 +57,40 @@ static int file_fill(int fd, char **bytes, size_t *length)
 	}
 }
 
-int read_file(const char *path, const struct bad_at *at, const char *key, char **ret_bytes,
-	      size_t *ret_length, struct bad_list *errors)
+int read_file_bytes(const char *path, char **ret_bytes, size_t *ret_length)
 {
-	struct bad_text found, quoted;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *bytes = NULL;
 	size_t length = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = fd < 0 ? errno : 0;
+	int ret;
 
-	if (fd >= 0) {
-		ret = file_fill(fd, &bytes, &length);
-		close(fd);
-	}
-	if (ret == 0) {
-		*ret_bytes = bytes;
-		*ret_length = length;
-		return 0;
-	}
-	util_free(bytes);
-	if (ret == -ENOMEM)
+	if (fd < 0)
+		return errno;
+	ret = file_fill(fd, &bytes, &length);
+	close(fd);
+	if (ret) {
+		util_free(bytes);
 		return ret;
+	}
+	*ret_bytes = bytes;
+	*ret_length = length;
+	return 0;
+}
+
+int read_file(const struct read_source *source, const char *path, const struct bad_at *at,
+	      const char *key, char **ret_bytes, size_t *ret_length, struct bad_list *errors)
+{
+	struct bad_text found, quoted;
+	struct bad_at whole = *at;
+	const int ret = source ? source->read(source->owner, path, ret_bytes, ret_length)
+			       : read_file_bytes(path, ret_bytes, ret_length);
+
+	if (ret == 0 || ret == -ENOMEM)
+		return ret;
+	if (strcmp(at->file, path) == 0) /* nothing in it was read */
+		whole.line = 0;
 	bad_quote(&quoted, path, strlen(path));
-	bad(errors, at, key, bad_text(&found, "%s: %s", reason(ret), quoted.text),
+	bad(errors, &whole, key, bad_text(&found, "%s: %s", reason(ret), quoted.text),
 	    "a file that can be read");
 	return -EINVAL;
 }

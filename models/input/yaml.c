@@ -120,6 +120,15 @@ static void yaml_give_up(struct build *b, int ret)
 	b->stopped = true;
 }
 
+const char *yaml_content(struct bad_text *text, const struct yaml_node *node)
+{
+	if (node->kind == YAML_MAP)
+		return "a map";
+	if (node->kind == YAML_LIST)
+		return "a list";
+	return bad_quote(text, node->text, node->length);
+}
+
 static void yaml_refuse(struct build *b, uint32_t line, const char *found, const char *expected)
 {
 	const struct bad_at at = {b->at->file, b->is_value ? b->at->line : line, b->at->namer};
@@ -464,9 +473,37 @@ static void yaml_on_event(struct build *b, struct fy_event *event)
 
 /* ---- the whole text ---- */
 
-/* What the library says, or that it says nothing. */
-static void take_errors(struct build *b, struct fy_diag *diag)
+/* Whether a pattern such as h[1-8] stands bare in that line, counted from 1: within braces or
+ * brackets it is no text. */
+static bool has_bare_pattern(const char *bytes, size_t length, uint32_t line)
 {
+	char quote = '\0', before = ' ';
+
+	for (size_t i = 0; i < length && line > 0; before = bytes[i++]) {
+		const char c = bytes[i];
+
+		if (c == '\n') {
+			line--;
+			quote = '\0';
+		} else if (line != 1) {
+			continue;
+		} else if (quote) {
+			quote = c == quote ? '\0' : quote;
+		} else if (c == '"' || c == '\'') {
+			quote = c;
+		} else if (c == '[' &&
+			   ((before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') ||
+			    (before >= '0' && before <= '9') || before == '_')) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What the library says, or that it says nothing. */
+static void take_errors(struct build *b, const char *bytes, size_t length, struct fy_diag *diag)
+{
+	const char *expected = "YAML";
 	struct fy_diag_error *error;
 	struct bad_text found;
 	void *at = NULL;
@@ -478,8 +515,11 @@ static void take_errors(struct build *b, struct fy_diag *diag)
 		any = true;
 		util_free(b->key);
 		b->key = NULL;
+		if (has_bare_pattern(bytes, length, error->line > 0 ? (uint32_t)error->line : 1))
+			expected = "YAML, where a pattern in braces or brackets has quotes: "
+				   "\"h[1-8]\"";
 		yaml_refuse(b, b->at->line + (error->line > 0 ? (uint32_t)error->line - 1 : 0),
-			    bad_text(&found, "%.200s", error->msg), "YAML");
+			    bad_text(&found, "%.200s", error->msg), expected);
 	}
 	if (any || b->ret)
 		return;
@@ -490,11 +530,7 @@ static void take_errors(struct build *b, struct fy_diag *diag)
 	else if (!b->root)
 		yaml_refuse(b, b->at->line, "nothing", "a map of keys");
 	else if (b->root->kind != YAML_MAP && !b->is_value)
-		yaml_refuse(b, b->root->at.line,
-			    b->root->kind == YAML_LIST
-				    ? "a list"
-				    : bad_quote(&found, b->root->text, b->root->length),
-			    "a map of keys");
+		yaml_refuse(b, b->root->at.line, yaml_content(&found, b->root), "a map of keys");
 }
 
 static int yaml_run(struct build *b, const char *bytes, size_t length, struct fy_diag *diag)
@@ -515,7 +551,7 @@ static int yaml_run(struct build *b, const char *bytes, size_t length, struct fy
 		fy_parser_event_free(b->parser, event);
 	}
 	if (!b->stopped)
-		take_errors(b, diag);
+		take_errors(b, bytes, length, diag);
 	fy_parser_destroy(b->parser);
 	return b->ret;
 }

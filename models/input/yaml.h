@@ -42,6 +42,8 @@ void yaml_append(struct yaml_node *parent, struct yaml_node *child);
 void yaml_unlink(struct yaml_node *parent, struct yaml_node *child);
 /* The child behind @before, the first one where that is NULL, is gone. There is one. */
 void yaml_drop_behind(struct yaml_node *parent, struct yaml_node *before);
+/* What @node holds, as one says it to people: "a map", "a list", or its text in quotes. */
+const char *yaml_content(struct bad_text *text, const struct yaml_node *node);
 struct yaml_node *yaml_new(enum yaml_kind kind, const struct bad_at *at); /* NULL: no memory */
 
 /* NUL, what is no UTF-8 and files beyond the limit: false, and it is reported. */

@@ -77,11 +77,10 @@ static enum sim_fc_verdict credit_on_buffered(struct sim_fc *fc, struct sim_thre
 	struct sim_class *class = sim_fc_class(fc, port, priority);
 
 	(void)th;
+	(void)at;
 	if (class->ingress_bytes + bytes > credit_of(fc)->buffers[priority]) {
 		class->dropped++;
 		fc->dropped_buffer++;
-		if (fc->listener)
-			fc->listener->on_drop(fc->listener, fc, port, priority, bytes, at);
 		return SIM_FC_DROPPED;
 	}
 	class->ingress_bytes += bytes;

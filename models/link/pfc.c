@@ -5,6 +5,7 @@
 #include "util/alloc.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* ---- the gate ---- */
 
@@ -77,6 +78,43 @@ static void link_pfc_classify(struct pfc *pfc)
 	pfc->params.classes = NULL;
 }
 
+static bool less_share(const struct pfc_share *a, const struct pfc_share *b)
+{
+	return (uint64_t)a->num * b->den < (uint64_t)b->num * a->den;
+}
+
+/* Where shares go by port each has classes of its own; those of all have the least share, for
+ * bounds that hold at any. */
+static void classify_ports(struct pfc *pfc, uint32_t port_count)
+{
+	const struct pfc_params *p = &pfc->params;
+	const uint32_t priorities = pfc->fc.priority_count;
+	const struct pfc_share *least = p->shares;
+
+	pfc->at_port = pfc->classes;
+	if (!p->shares)
+		return;
+	pfc->at_port += priorities;
+	pfc->port_stride = priorities;
+	for (uint32_t port = 0; port < port_count; port++) {
+		struct pfc_class *own = &pfc->classes[(port + 1) * priorities];
+
+		memcpy(own, pfc->classes, priorities * sizeof(*own));
+		for (uint32_t q = 0; q < priorities; q++)
+			if ((uint32_t)p->alpha_by_port >> q & 1) {
+				own[q].alpha_num = p->shares[port].num;
+				own[q].alpha_den = p->shares[port].den;
+			}
+		least = less_share(&p->shares[port], least) ? &p->shares[port] : least;
+	}
+	for (uint32_t q = 0; q < priorities; q++)
+		if ((uint32_t)p->alpha_by_port >> q & 1) {
+			pfc->classes[q].alpha_num = least->num;
+			pfc->classes[q].alpha_den = least->den;
+		}
+	pfc->params.shares = NULL;
+}
+
 /* Once they are classified. -ENOMEM. */
 static int set_reserves(struct pfc *pfc)
 {
@@ -133,10 +171,17 @@ static void divide_buffer(struct pfc *pfc, uint32_t port_count)
 	pfc_move_bounds(pfc, 0);
 }
 
+uint64_t pfc_pool_bytes(const struct sim_fc *fc)
+{
+	return ((const struct pfc *)fc)->pool_bytes;
+}
+
 struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params)
 {
 	const uint32_t priorities = sim_priority_count(node->sim);
-	struct pfc *pfc = util_calloc(1, sizeof(*pfc) + priorities * sizeof(pfc->classes[0]));
+	const size_t rows = params->shares ? 1 + (size_t)node->port_count : 1;
+	struct pfc *pfc =
+		util_calloc(1, sizeof(*pfc) + rows * priorities * sizeof(pfc->classes[0]));
 
 	CHECK(priorities == SIM_PRIORITIES || params->lossless == 0);
 	if (!pfc)
@@ -152,6 +197,7 @@ struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params
 	for (uint32_t i = 0; i < node->port_count; i++)
 		node->ports[i].control_delay = params->response_delay;
 	link_pfc_classify(pfc);
+	classify_ports(pfc, node->port_count);
 	if (set_reserves(pfc) != 0) {
 		pfc_destroy(&pfc->fc);
 		return NULL;

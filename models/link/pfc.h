@@ -25,6 +25,10 @@ struct pfc_class {
 	uint32_t queue_num, queue_den;
 };
 
+struct pfc_share { /* of what is free of the pool; den > 0 */
+	uint32_t num, den;
+};
+
 /* For ports that are paused for ever (as the PFC watchdog of SONiC has it). */
 struct pfc_watchdog {
 	ps_t detection, restoration;
@@ -42,9 +46,12 @@ struct pfc_params {
 	uint32_t resume_bytes;		 /* XON this much below the threshold; 2 MTUs by default */
 	uint32_t reserve_bytes;		 /* of each port and lossless priority, beside the pool */
 	const struct pfc_class *classes; /* by priority, instead of the five above; NULL: none */
-	uint32_t headroom_bytes;	 /* of each port and lossless priority ... */
-	const uint32_t *headrooms;	 /* ... unless given by port */
-	uint64_t headroom_pool_bytes;	 /* that they share; 0: each has its own in full */
+	/* Mask of priorities whose alpha, which is set, is that of the port; NULL: none. */
+	const struct pfc_share *shares;
+	uint8_t alpha_by_port;
+	uint32_t headroom_bytes;	     /* of each port and lossless priority ... */
+	const uint32_t *headrooms;	     /* ... unless given by port */
+	uint64_t headroom_pool_bytes;	     /* that they share; 0: each has its own in full */
 	const struct pfc_watchdog *watchdog; /* NULL: none */
 	bool quanta;	       /* pauses run out and are refreshed at half their time */
 	uint16_t pause_quanta; /* of an XOFF; 0: 65535 */
@@ -54,6 +61,9 @@ struct pfc_params {
 /* For @node, which is sealed; buffer_bytes 0: a gate only. NULL: no memory. CHECKs that the pool is
  * larger than headrooms and reserves. */
 struct sim_fc *pfc_create(struct sim_node *node, const struct pfc_params *params);
+/* Of one that pfc_create() has made: the bytes of its buffer that all ports share, less headrooms
+ * and reserves; 0: a gate only. */
+uint64_t pfc_pool_bytes(const struct sim_fc *fc);
 
 /* Before the run: the link of @port changes at @at. What this end sends is lost from then on, and
  * it obeys no pause that it has heard; or, @back, it is heard again, and says once more what it has

@@ -38,9 +38,19 @@ struct pfc {
 	ps_t poll_at;		    /* PS_NEVER: nothing is paused */
 	struct pfc_outage *outages; /* ascending */
 	uint32_t outage_count, outage_next;
-	ps_t outage_at;		    /* of the next that has anything to change; PS_NEVER: none */
-	struct pfc_class classes[]; /* of the fabric's priorities */
+	ps_t outage_at; /* of the next that has anything to change; PS_NEVER: none */
+	const struct pfc_class *at_port; /* pfc_class_at() ... */
+	uint32_t port_stride;		 /* ... 0: the same at every port */
+	/* Of the fabric's priorities: what all ports have, with the least alpha of any; behind
+	 * them, where alpha differs, those of each port. */
+	struct pfc_class classes[];
 };
+
+static inline const struct pfc_class *pfc_class_at(const struct pfc *pfc, uint32_t port,
+						   uint8_t priority)
+{
+	return &pfc->at_port[port * pfc->port_stride + priority];
+}
 
 static inline struct pfc *pfc_of(struct sim_fc *fc)
 {
@@ -58,7 +68,7 @@ static inline bool pfc_is_lossless(const struct pfc *pfc, uint8_t priority)
 void pfc_move_bounds(struct pfc *pfc, uint64_t used); /* @used bytes of the pool are */
 bool pfc_quiet(struct sim_fc *fc, uint8_t priority, uint64_t used, uint32_t ingress);
 bool pfc_may_queue(const struct sim_fc *fc, uint8_t priority, uint32_t queue_bytes);
-uint64_t pfc_limit(const struct sim_fc *fc, uint8_t priority);
+uint64_t pfc_limit(const struct sim_fc *fc, uint32_t port, uint8_t priority);
 enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread *th, uint32_t port,
 				    uint8_t priority, uint32_t bytes, ps_t at);
 void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port, uint8_t priority,

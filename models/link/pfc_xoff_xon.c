@@ -11,18 +11,16 @@ static uint64_t share_of(const struct pfc *pfc, uint64_t used, uint32_t num, uin
 	return used < pfc->pool_bytes ? (pfc->pool_bytes - used) * num / den : 0;
 }
 
-static uint64_t xoff_threshold(const struct pfc *pfc, uint8_t priority, uint64_t used)
+static uint64_t xoff_threshold(const struct pfc *pfc, const struct pfc_class *class, uint64_t used)
 {
-	const struct pfc_class *class = &pfc->classes[priority];
-
 	return class->alpha_den ? share_of(pfc, used, class->alpha_num, class->alpha_den)
 				: class->xoff_bytes;
 }
 
-static uint64_t xon_threshold(const struct pfc *pfc, uint8_t priority, uint64_t used)
+static uint64_t xon_threshold(const struct pfc *pfc, const struct pfc_class *class, uint64_t used)
 {
-	const uint64_t xoff = xoff_threshold(pfc, priority, used);
-	const uint32_t below = pfc->classes[priority].resume_bytes;
+	const uint64_t xoff = xoff_threshold(pfc, class, used);
+	const uint32_t below = class->resume_bytes;
 
 	return xoff > below ? xoff - below : 0;
 }
@@ -36,7 +34,7 @@ void pfc_move_bounds(struct pfc *pfc, uint64_t used)
 	if (pfc->dynamic)
 		edge = used + (pfc->pool_bytes - used) / 16;
 	for (uint8_t i = 0; i < pfc->kind_count; i++) {
-		const uint64_t xoff = xoff_threshold(pfc, pfc->kinds[i], edge);
+		const uint64_t xoff = xoff_threshold(pfc, &pfc->classes[pfc->kinds[i]], edge);
 
 		ingress = xoff < ingress ? xoff : ingress;
 	}
@@ -48,7 +46,7 @@ bool pfc_quiet(struct sim_fc *fc, uint8_t priority, uint64_t used, uint32_t ingr
 {
 	struct pfc *pfc = pfc_of(fc);
 
-	if (used > pfc->pool_bytes || ingress > xoff_threshold(pfc, priority, used))
+	if (used > pfc->pool_bytes || ingress > xoff_threshold(pfc, &pfc->classes[priority], used))
 		return false;
 	pfc_move_bounds(pfc, used);
 	return true;
@@ -63,22 +61,22 @@ bool pfc_may_queue(const struct sim_fc *fc, uint8_t priority, uint32_t queue_byt
 	       queue_bytes <= share_of(pfc, fc->used, class->queue_num, class->queue_den);
 }
 
-uint64_t pfc_limit(const struct sim_fc *fc, uint8_t priority)
+uint64_t pfc_limit(const struct sim_fc *fc, uint32_t port, uint8_t priority)
 {
 	const struct pfc *pfc = (const struct pfc *)(const void *)fc;
 
-	return pfc_is_lossless(pfc, priority) ? xoff_threshold(pfc, priority, fc->used) : 0;
+	return pfc_is_lossless(pfc, priority)
+		       ? xoff_threshold(pfc, pfc_class_at(pfc, port, priority), fc->used)
+		       : 0;
 }
 
 /* ---- the buffer ---- */
 
 static enum sim_fc_verdict link_pfc_drop(struct sim_fc *fc, uint32_t port, uint8_t priority,
-					 uint32_t bytes, ps_t at, uint64_t *counter)
+					 uint64_t *counter)
 {
 	sim_fc_class(fc, port, priority)->dropped++;
 	++*counter;
-	if (fc->listener)
-		fc->listener->on_drop(fc->listener, fc, port, priority, bytes, at);
 	return SIM_FC_DROPPED;
 }
 
@@ -106,20 +104,21 @@ enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread *th, ui
 {
 	struct pfc *pfc = pfc_of(fc);
 	struct sim_class *class = sim_fc_class(fc, port, priority);
+	const struct pfc_class *rules = pfc_class_at(pfc, port, priority);
 	const uint64_t used =
 		fc->used + (fc->full ? sim_fc_shared(fc, class, priority, bytes) : bytes);
 	const uint32_t ingress = class->ingress_bytes + bytes;
 	const bool fits = used <= pfc->pool_bytes;
-	const bool below = fits && ingress <= xoff_threshold(pfc, priority, used);
+	const bool below = fits && ingress <= xoff_threshold(pfc, rules, used);
 	bool shared = fits;
 
 	if (pfc_is_lossless(pfc, priority)) {
 		/* What comes after XOFF and is in excess has its own place. */
 		shared = class->watched ? below : fits;
 		if (!shared && !headroom_fits(pfc, port, class, bytes))
-			return link_pfc_drop(fc, port, priority, bytes, at, &fc->dropped_headroom);
+			return link_pfc_drop(fc, port, priority, &fc->dropped_headroom);
 	} else if (!below) {
-		return link_pfc_drop(fc, port, priority, bytes, at, &fc->dropped_buffer);
+		return link_pfc_drop(fc, port, priority, &fc->dropped_buffer);
 	}
 	if (shared) {
 		fc->used = used;
@@ -131,7 +130,7 @@ enum sim_fc_verdict pfc_on_buffered(struct sim_fc *fc, struct sim_thread *th, ui
 	if (fits)
 		pfc_move_bounds(pfc, used);
 	if (pfc_is_lossless(pfc, priority) && !below && !class->watched) {
-		tell_limit(pfc, port, priority, true, xoff_threshold(pfc, priority, used), at);
+		tell_limit(pfc, port, priority, true, xoff_threshold(pfc, rules, used), at);
 		pfc_stop_peer(pfc, th, port, priority, at);
 	}
 	return SIM_FC_TAKEN;
@@ -143,6 +142,7 @@ void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port, uint8
 {
 	struct pfc *pfc = pfc_of(fc);
 	struct sim_class *class = sim_fc_class(fc, port, priority);
+	const struct pfc_class *rules = pfc_class_at(pfc, port, priority);
 	const uint32_t headroom = bytes < class->headroom_bytes ? bytes : class->headroom_bytes;
 
 	CHECK(class->ingress_bytes >= bytes - headroom);
@@ -152,8 +152,8 @@ void pfc_on_freed(struct sim_fc *fc, struct sim_thread *th, uint32_t port, uint8
 	fc->used -=
 		fc->full ? sim_fc_shared(fc, class, priority, bytes - headroom) : bytes - headroom;
 	if (class->headroom_bytes == 0 &&
-	    class->ingress_bytes <= xon_threshold(pfc, priority, fc->used)) {
-		tell_limit(pfc, port, priority, false, xon_threshold(pfc, priority, fc->used), at);
+	    class->ingress_bytes <= xon_threshold(pfc, rules, fc->used)) {
+		tell_limit(pfc, port, priority, false, xon_threshold(pfc, rules, fc->used), at);
 		pfc_release_peer(pfc, th, port, priority, at);
 	}
 }

@@ -14,6 +14,7 @@
 #include "models/program/cost.h"
 #include "sim/fc.h"
 #include "sim/local.h"
+#include "sim/loss.h"
 #include "sim/node.h"
 #include "transport/hca/device.h"
 
@@ -47,6 +48,18 @@ struct host_tap {
 	 * that runs the host; the frame stays as it is. */
 	void (*on_frame)(struct host_tap *tap, const struct host *host, bool sent,
 			 const struct sim_pkt *frame, const struct wire_path *path, ps_t at);
+};
+
+/* Why an adapter takes nothing of a frame that has reached it, for sim_tell_loss(), at its last
+ * bit. Answers that come too late are no loss. */
+enum host_loss {
+	HOST_LOSS_UNKNOWN = SIM_LOSS_OWN, /* there is no such queue pair, or ... */
+	HOST_LOSS_STATE,		  /* ... it does not hear it in its state, or ... */
+	HOST_LOSS_KEY,			  /* ... the datagram has another Q_Key, or ... */
+	HOST_LOSS_RECEIVE,		  /* ... no receive is posted, and nobody is told, or ... */
+	HOST_LOSS_REFUSED,		  /* ... it is nothing that it takes, or ... */
+	HOST_LOSS_OTHERS, /* ... a switch has flooded it, and it is for another host */
+	HOST_LOSSES
 };
 
 /* Hears of every placement into memory of the host's programs, from the thread that runs it. */
@@ -85,6 +98,7 @@ struct host_sent {
 struct host_stats {
 	struct host_sent *sent; /* by priority */
 	uint64_t completions, completions_failed;
+	uint64_t not_mine; /* data frames that were flooded to it, for others */
 };
 
 /* The embedded node is for sim_add_node(); everything else belongs to models/. First, in three
@@ -107,7 +121,9 @@ struct host {
 	uint8_t control_count;	       /* of @control */
 	bool parses_frames;	       /* through_wire or a framing, as in @params */
 	bool fc_heads : 1, fc_all : 1; /* as in fc->ops */
-	bool tapped : 1, slow : 1;     /* there is a @tap, an @rx */
+	bool tapped : 1;	       /* there is a @tap */
+	bool sifts : 1;		       /* there is an @rx, or host_set_overhears(), or ... */
+	bool tells_losses : 1;	       /* ... of what its adapter does not take */
 	struct host_stats stats;
 
 	struct host_tap *tap;
@@ -149,7 +165,12 @@ void host_attach(struct host *host, struct sim_fc *fc);
 
 /* Before the run. */
 void host_set_tap(struct host *host, struct host_tap *tap);
+/* Of what its adapter does not take, too: sim_hear_losses(). */
+void host_tell_losses(struct host *host);
 void host_set_memory_tap(struct host *host, struct host_memory_tap *tap);
+/* Frames for others may come here, since its switch floods: the adapter, which goes by the MAC,
+ * discards them before they take anything. */
+void host_set_overhears(struct host *host);
 
 /* Of a data frame that it sends or receives. */
 static inline uint8_t host_priority(const struct host *host, const struct sim_pkt *frame)
@@ -178,6 +199,8 @@ void host_note_pattern(struct host *host, uint64_t stream, uint64_t offset, uint
 
 /* A data frame has come: to the adapter with it. Its slab comes home. */
 void host_deliver(struct host *host, const struct sim_pkt *frame);
+/* The same, and who hears of losses is told where the adapter does not take it. */
+void host_hand_over(struct host *host, const struct sim_pkt *frame);
 
 _Static_assert(offsetof(struct host, stats) == 192, "three cache lines");
 

@@ -21,7 +21,7 @@ static void machine_loop_arrive(struct sim_local_event *event, void *context)
 		sim_local_schedule(&host->local, event, loop->frames[loop->first].at);
 	packet_body_ops.facts(&frame, facts);
 	host->node.digest = sim_digest_arrival(host->node.digest, &frame, host->node.id, facts);
-	host_deliver(host, &frame);
+	host_hand_over(host, &frame);
 }
 
 void host_loop_init(struct host *host, struct sim_pkt *frames)

@@ -18,7 +18,7 @@ struct packet_sender { /* what a receiver has to know of the path */
 	uint32_t host; /* position in the table */
 	uint32_t flow_label;
 	uint16_t udp_sport;
-	uint8_t dscp;
+	uint8_t dscp, priority; /* as it was sent: a switch may rewrite them */
 };
 
 struct packet_slab {

@@ -87,13 +87,14 @@ static void on_served(struct sim_local_event *event, void *context)
 	if (rx->count > 0)
 		serve(host);
 	machine_rx_let_go(host, &frame);
-	host_deliver(host, &frame);
+	host_hand_over(host, &frame);
 }
 
 static void machine_rx_drop(struct host *host, const struct sim_pkt *frame)
 {
 	struct packet_slab *slab = packet_slab_of(frame);
 
+	sim_tell_loss(&host->node, 0, frame, SIM_LOSS_ROOM, host->now);
 	host->rx->stats.dropped++;
 	if (slab)
 		packet_slab_put(host->th, slab);

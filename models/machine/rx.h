@@ -16,7 +16,8 @@ struct packet_pools;
 struct host_rx_params {
 	uint64_t rate_bps;     /* of what it takes */
 	uint32_t buffer_bytes; /* 0: there is none of this */
-	uint32_t xoff_bytes;   /* pauses above, resumes two frames below; < buffer_bytes */
+	uint32_t xoff_bytes;   /* pauses above; < buffer_bytes */
+	uint32_t xon_bytes;    /* and resumes at so many; <= xoff_bytes */
 	uint32_t mtt_entries;  /* pages that the cache holds; 0: it never misses */
 	uint32_t page_bytes;   /* a power of two */
 	uint64_t memory_bytes; /* registered, and used again; 0: what comes is for pages of its

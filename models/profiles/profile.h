@@ -13,5 +13,7 @@ struct profile {
 uint32_t profile_count(void);
 const struct profile *profile_at(uint32_t i);	      /* in order of name */
 const struct profile *profile_find(const char *name); /* NULL: none such */
+/* The one whose name is most like @name; NULL: none is like it. */
+const struct profile *profile_nearest(const char *name);
 
 #endif

@@ -200,7 +200,8 @@ static void wake_waiting(struct note *note)
 		struct task *task = note->waiting;
 
 		note->waiting = task->rendezvous_next;
-		task_wake_between(task, note->visible_at);
+		if (!task->done) /* a thread whose program has ended meanwhile */
+			task_wake_between(task, note->visible_at);
 	}
 }
 

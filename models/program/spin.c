@@ -131,6 +131,14 @@ static void spin_on_signal(int number, siginfo_t *info, void *context)
 	__atomic_store_n(&answer->ready, true, __ATOMIC_RELEASE);
 }
 
+void spin_stranger(struct spin *spin, const char *host, const char *program)
+{
+	struct spin_report report = {.host = host, .program = program, .is_stranger = true};
+
+	report.place_count = (uint32_t)backtrace(report.places, SPIN_PLACES);
+	spin->fn(spin->owner, &report);
+}
+
 static bool spin_ask(struct spin *spin, int tid)
 {
 	siginfo_t info = {.si_signo = SIGRTMIN + SIGNAL_OFFSET, .si_code = SI_QUEUE};

@@ -13,6 +13,7 @@ enum { SPIN_PLACES = 24, SPIN_LIMIT_MS = 2000 };
 
 struct spin_report {
 	const char *host, *program;
+	bool is_stranger; /* not of a program that spins: spin_stranger() */
 	uint64_t used_ms; /* of the processor, since its last call */
 	/* Program counters: where it was, then the return addresses around it. None where the
 	 * program did not take our signal. */
@@ -20,7 +21,8 @@ struct spin_report {
 	void *places[SPIN_PLACES];
 };
 
-/* From the watching thread, once; the program goes on spinning. */
+/* From the watching thread, once, while the program goes on spinning; of a stranger on its own
+ * thread. */
 typedef void spin_fn(void *owner, const struct spin_report *report);
 
 /* From the handler of a signal, with its ucontext_t: where the thread was, and its callers. Returns
@@ -28,6 +30,10 @@ typedef void spin_fn(void *owner, const struct spin_report *report);
 uint32_t spin_places(const void *context, void *ret_places[SPIN_PLACES]);
 
 struct spin;
+
+/* On a thread that a program has made and that is none of those in virtual time: it has called for
+ * the adapter of @program, and is reported with its place. */
+void spin_stranger(struct spin *spin, const char *host, const char *program);
 
 /* @thread_count: of the simulation. Programs that use @limit_ms without a call are reported. NULL:
  * no memory, no thread. One at a time in a process: it takes a signal, SIGRTMIN + 6. */

@@ -30,8 +30,16 @@ static void task_free(struct task *task)
 	util_free(task);
 }
 
+/* What tasks of their own and threads differ in. */
+struct task_kind {
+	struct space *space;
+	struct task *process; /* NULL: a task of its own */
+	void *stack;
+	size_t stack_bytes;
+};
+
 static int program_task_spawn(struct host *host, const char *name, task_fn *fn, void *arg,
-			      ps_t start, size_t stack_bytes, struct space *space)
+			      ps_t start, const struct task_kind *kind, struct task **ret_task)
 {
 	const size_t name_bytes = strlen(name) + 1;
 	struct task *task;
@@ -45,14 +53,15 @@ static int program_task_spawn(struct host *host, const char *name, task_fn *fn, 
 	task->host = host;
 	task->fn = fn;
 	task->arg = arg;
-	task->space = space;
+	task->space = kind->space;
+	task->process = kind->process ? kind->process : task;
 	task->event.fn = task_turn;
 	task->event.phase = SIM_LOCAL_PROGRAM;
 	task->event.key = util_hash_name(name);
 	task->name = util_alloc(name_bytes);
-	task->coro = coro_create_on(host->params.coro_backend, space ? space->stack : NULL,
-				    stack_bytes, task_turn_main, task);
-	if (!task->name || !task->coro || task_world_init(task) != 0) {
+	task->coro = coro_create_on(host->params.coro_backend, kind->stack, kind->stack_bytes,
+				    task_turn_main, task);
+	if (!task->name || !task->coro || (!kind->process && task_world_init(task) != 0)) {
 		task_free(task);
 		return -ENOMEM;
 	}
@@ -63,19 +72,50 @@ static int program_task_spawn(struct host *host, const char *name, task_fn *fn, 
 		task_wake(task, start > host->now ? start : host->now);
 	else
 		task_wake_between(task, start);
+	*ret_task = task;
 	return 0;
 }
 
 int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 	       size_t stack_bytes)
 {
-	return program_task_spawn(host, name, fn, arg, start, stack_bytes, NULL);
+	const struct task_kind kind = {.stack_bytes = stack_bytes};
+	struct task *task;
+
+	return program_task_spawn(host, name, fn, arg, start, &kind, &task);
 }
 
 int task_spawn_in(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 		  struct space *space)
 {
-	return program_task_spawn(host, name, fn, arg, start, space->stack_bytes, space);
+	const struct task_kind kind = {
+		.space = space, .stack = space->stack, .stack_bytes = space->stack_bytes};
+	struct task *task;
+
+	return program_task_spawn(host, name, fn, arg, start, &kind, &task);
+}
+
+int task_spawn_thread(struct task *process, const char *name, task_fn *fn, void *arg, void *stack,
+		      size_t stack_bytes, struct task **ret_task)
+{
+	const struct task_kind kind = {.space = process->space,
+				       .process = process,
+				       .stack = stack,
+				       .stack_bytes = stack_bytes};
+
+	CHECK(process->process == process);
+	return program_task_spawn(process->host, name, fn, arg, process->host->now, &kind,
+				  ret_task);
+}
+
+void task_end(struct task *task)
+{
+	CHECK(task != task_current());
+	task_cancel(task);
+	task->waiting_cq = NULL;
+	task->waiting_channel = NULL;
+	task->waiting_placement = false;
+	task->done = true;
 }
 
 void task_destroy_all(struct host *host)
@@ -97,6 +137,17 @@ uint32_t task_unfinished(const struct host *host)
 	for (const struct task *task = host->tasks; task; task = task->next)
 		count += !task->done;
 	return count;
+}
+
+uint8_t task_timeout_unheard(const struct host *host)
+{
+	uint8_t longest = 0;
+
+	for (const struct task *task = host->tasks; task; task = task->next)
+		for (uint32_t i = 0; i < task->device_count; i++)
+			if (task->devices[i].world.timeout_unheard > longest)
+				longest = task->devices[i].world.timeout_unheard;
+	return longest;
 }
 
 int task_put(struct task *task, const char *key, const void *bytes, size_t length)
@@ -142,9 +193,11 @@ void task_on_wc(struct host *host, const struct hca_cq *cq, ps_t now)
 
 void task_wait_placement(struct task *task)
 {
+	const struct task *process = task->process;
+
 	task->waiting_placement = true;
-	for (uint32_t i = 0; i < task->device_count; i++)
-		task->devices[i].host->placement_waiters++;
+	for (uint32_t i = 0; i < process->device_count; i++)
+		process->devices[i].host->placement_waiters++;
 	task_pause(task);
 }
 
@@ -179,7 +232,7 @@ void task_on_async(struct host *host, void *owner, int event)
 	const struct task *task = host_first(host)->tasks;
 
 	if (task && owner)
-		vrb_on_async(&task->devices[0].world, owner, event);
+		vrb_on_async(&task->process->devices[0].world, owner, event);
 }
 
 uint32_t task_list_worlds(struct vrb_world **ret_worlds, uint32_t count)
@@ -188,6 +241,7 @@ uint32_t task_list_worlds(struct vrb_world **ret_worlds, uint32_t count)
 
 	if (!task)
 		return 0;
+	task = task->process;
 	for (uint32_t i = 0; i < task->device_count && i < count; i++)
 		ret_worlds[i] = &task->devices[i].world;
 	return task->device_count;

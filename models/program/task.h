@@ -5,7 +5,9 @@
 /* Programs in virtual time. A task is a function on a stack of its own that calls libibverbs; each
  * call lets the time pass that the host profile says, and a wait takes no wall time at all. Tasks
  * of one host see each other's memory and are told apart by name. Of a machine with several
- * adapters they are those of its first, and see all of them. */
+ * adapters they are those of its first, and see all of them. A thread is a task that has the
+ * adapters of another one, its process: of all these one runs at a time, and only where it waits
+ * does another go on. */
 #include "models/machine/host.h"
 #include "models/program/space.h"
 #include "transport/verbs/world.h"
@@ -24,7 +26,9 @@ struct task {
 	struct host *host;
 	char *name;
 	struct coro *coro;
-	struct space *space; /* where its memory lies; NULL: anywhere */
+	struct space *space;  /* where its memory lies; NULL: anywhere */
+	struct task *process; /* whose adapters it has: itself, or it is a thread */
+	void *thread;	      /* of whoever serves threads */
 	task_fn *fn;
 	void *arg;
 	struct sim_local_event event; /* when it goes on */
@@ -45,8 +49,17 @@ int task_spawn(struct host *host, const char *name, task_fn *fn, void *arg, ps_t
 /* The same with its stack in @space, which stays until task_destroy_all(). */
 int task_spawn_in(struct host *host, const char *name, task_fn *fn, void *arg, ps_t start,
 		  struct space *space);
+/* A thread of @process, from inside of it: begins now. @stack: as long as the task; NULL: its own.
+ * -EEXIST, -ENOMEM. */
+int task_spawn_thread(struct task *process, const char *name, task_fn *fn, void *arg, void *stack,
+		      size_t stack_bytes, struct task **ret_task);
+/* From inside another one: it does not go on any more. */
+void task_end(struct task *task);
 void task_destroy_all(struct host *host);
 uint32_t task_unfinished(const struct host *host);
+/* The longest timeout that a task of the host gave a queue pair and that the adapter's own goes
+ * before: a code as in struct ibv_qp_attr; 0: none. */
+uint8_t task_timeout_unheard(const struct host *host);
 
 /* The task whose code runs on this thread now; NULL outside of tasks. */
 struct task *task_current(void);
@@ -56,6 +69,8 @@ struct task *task_current(void);
 
 /* From inside the task. Whoever sleeps beyond the end of time never wakes up. */
 void task_sleep(struct task *task, ps_t duration);
+/* Until somebody wakes it. */
+void task_block(struct task *task);
 /* Until an adapter of the machine has placed bytes in its memory. */
 void task_wait_placement(struct task *task);
 int task_put(struct task *task, const char *key, const void *bytes, size_t length);
@@ -65,6 +80,7 @@ int64_t task_get(struct task *task, const char *key, void *ret_bytes, size_t roo
 /* The program of @task has unmapped or protected something of [@address, @address + @bytes), or cut
  * it off: what its adapters do not find there any more they report, as hardware does. From inside
  * the task. */
+extern const struct hca_mem_ops task_memory_doubtful;
 void task_memory_changed(struct task *task, uint64_t address, uint64_t bytes);
 
 /* What the host tells, any adapter of the machine: a completion came, bytes were placed and tasks

@@ -35,7 +35,7 @@ static bool task_memory_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap,
 	return is_there;
 }
 
-static const struct hca_mem_ops doubtful = {
+const struct hca_mem_ops task_memory_doubtful = {
 	.name = "program",
 	.read = task_memory_read,
 	.write = task_memory_write,
@@ -44,6 +44,8 @@ static const struct hca_mem_ops doubtful = {
 
 void task_memory_changed(struct task *task, uint64_t address, uint64_t bytes)
 {
-	for (uint32_t i = 0; i < task->device_count; i++)
-		hca_mr_doubt(task->devices[i].host->hca, address, bytes, &doubtful);
+	const struct task *process = task->process;
+
+	for (uint32_t i = 0; i < process->device_count; i++)
+		hca_mr_doubt(process->devices[i].host->hca, address, bytes, &task_memory_doubtful);
 }

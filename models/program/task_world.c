@@ -17,9 +17,25 @@ static struct task_device *task_world_device_of(struct vrb_world *world)
 	return container_of(world, struct task_device, world);
 }
 
-static struct task *task_of(struct vrb_world *world)
+static struct task *task_process_of(struct vrb_world *world)
 {
 	return task_world_device_of(world)->task;
+}
+
+/* The one that calls: of the threads of the adapter's process the one that runs. A thread of the
+ * system's that a program has made is none of them: there is no virtual time for it. */
+static struct task *task_of(struct vrb_world *world)
+{
+	const struct task *process = task_process_of(world);
+	struct task *task = task_current();
+
+	if (!task || task->process != process) {
+		if (process->host->params.spin)
+			spin_stranger(process->host->params.spin, process->host->node.name,
+				      process->name);
+		CHECK(task && task->process == process); /* a thread of somebody else's calls */
+	}
+	return task;
 }
 
 static ps_t task_world_enter(struct vrb_world *world, enum vrb_call call, uint64_t amount)
@@ -35,7 +51,14 @@ static ps_t task_world_enter(struct vrb_world *world, enum vrb_call call, uint64
 
 static ps_t task_world_now(struct vrb_world *world)
 {
-	return task_of(world)->host->now;
+	return task_process_of(world)->host->now;
+}
+
+/* The adapter's time is that of the run. */
+static struct vrb_clocks task_world_clocks(struct vrb_world *world)
+{
+	(void)world;
+	return (struct vrb_clocks){0};
 }
 
 /* The host looks at its adapter again after each step of a program. */
@@ -70,12 +93,14 @@ static void task_world_channel_fini(struct vrb_world *world, struct vrb_channel 
 
 static void task_world_channel_signal(struct vrb_world *world, struct vrb_channel *channel)
 {
-	struct task *task = task_of(world);
+	const struct task *process = task_process_of(world);
 
-	if (task->waiting_channel != channel)
-		return;
-	task->waiting_channel = NULL;
-	task_wake(task, task->host->now + task->host->params.cost.interrupt);
+	for (struct task *task = process->host->tasks; task; task = task->next) {
+		if (task->waiting_channel != channel)
+			continue;
+		task->waiting_channel = NULL;
+		task_wake(task, task->host->now + task->host->params.cost.interrupt);
+	}
 }
 
 static int task_world_channel_wait(struct vrb_world *world, struct vrb_channel *channel,
@@ -105,6 +130,26 @@ static void task_world_reuse(struct vrb_world *world, struct wire_path *path, ui
 	CHECK(host_resolve(task_world_device_of(world)->host, path, local_qpn, remote_qpn) == 0);
 }
 
+/* Never called: the fabric has routes to hosts alone, and so there are no groups (mcast_max). */
+static void task_world_mcast_ip(struct vrb_world *world, const uint8_t gid[16], uint8_t ret_ip[16])
+{
+	(void)world;
+	memcpy(ret_ip, gid, 16);
+}
+
+static int task_world_hear_mcast(struct vrb_world *world, const uint8_t ip[16], bool hears)
+{
+	(void)world, (void)ip, (void)hears;
+	return -EOPNOTSUPP;
+}
+
+/* Nor has it frames that are no packets. */
+static int task_world_may_send_frames(struct vrb_world *world)
+{
+	(void)world;
+	return -EOPNOTSUPP;
+}
+
 static int task_world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
 {
 	if (index != 0)
@@ -116,8 +161,8 @@ static int task_world_gid(struct vrb_world *world, uint32_t index, uint8_t ret_g
 /* The n-th QP of the program of this name: the same in every run. */
 static uint64_t task_world_qp_identity(struct vrb_world *world)
 {
-	struct task *task = task_of(world);
-	const uint64_t words[] = {task->event.key, task->qp_count++};
+	struct task *process = task_process_of(world);
+	const uint64_t words[] = {process->event.key, process->qp_count++};
 
 	return util_hash_words((struct util_key){0}, words, 2);
 }
@@ -138,6 +183,7 @@ static const struct vrb_world_ops world_ops = {
 	.name = "task",
 	.enter = task_world_enter,
 	.now = task_world_now,
+	.clocks = task_world_clocks,
 	.leave = task_world_leave,
 	.poll_empty = task_world_poll_empty,
 	.channel_init = task_world_channel_init,
@@ -146,6 +192,9 @@ static const struct vrb_world_ops world_ops = {
 	.channel_wait = task_world_channel_wait,
 	.resolve = task_world_resolve,
 	.reuse = task_world_reuse,
+	.mcast_ip = task_world_mcast_ip,
+	.hear_mcast = task_world_hear_mcast,
+	.may_send_frames = task_world_may_send_frames,
 	.gid = task_world_gid,
 	.qp_identity = task_world_qp_identity,
 	.open = task_world_open,
@@ -164,6 +213,7 @@ static void device_init(struct task_device *device, struct task *task, struct ho
 		.ops = &world_ops,
 		.hca = host->hca,
 		.memory = &hca_mem_host,
+		.doubtful = &task_memory_doubtful,
 		.device_name = device->name,
 		.netdev = device->netdev,
 		.guid = util_hash_name(host->node.name),

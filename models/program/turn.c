@@ -77,6 +77,11 @@ void task_pause(struct task *task)
 	task_enter(task);
 }
 
+void task_block(struct task *task)
+{
+	task_pause(task);
+}
+
 void task_sleep(struct task *task, ps_t duration)
 {
 	const ps_t now = task->host->now;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "include/verbena/verbena.h"
 
+#include "models/program/spawn.h"
 #include "models/program/task.h"
 #include "util/check.h"
 
@@ -14,6 +15,11 @@ static struct task *current(void)
 
 	CHECK(task != NULL); /* called from outside of a program */
 	return task;
+}
+
+int vb_version(void)
+{
+	return VB_VERSION;
 }
 
 int vb_spawn(struct vb_host *host, const char *name, vb_fn *fn, void *arg, uint64_t start_ps)

@@ -45,6 +45,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.cq_max = 1u << 16,
 		.mr_max = 1u << 20,
 		.pd_max = 1u << 16,
+		.srq_max = 1u << 16,
 		.wr_max = 16384,
 		.sge_max = 16,
 		.cqe_max = 1u << 20,
@@ -90,6 +91,7 @@ static struct fabric_params params_of(const struct scenario *s,
 		.ipv6 = s->nic.ipv6,
 		.host = &own->host,
 		.cc_params = s->nic.has_cc_params ? &s->nic.cc_params : NULL,
+		.start_rate_bps = s->nic.start_rate_bps,
 		.cc_params_of = s->nic.cc == SCENARIO_CC_DCQCN_HPCC ? cc_dcqcn_hpcc_params
 								    : cc_dcqcn_params,
 		.switches = own->switches[0].params,
@@ -151,6 +153,7 @@ static struct sim_fault_params fault_params_of(const struct scenario_fault *faul
 		break;
 	case SCENARIO_FAULT_DOWN:
 		params.loss_ppb = 1000000000;
+		params.is_down = true;
 		break;
 	case SCENARIO_FAULT_RATE:
 		params.rate_bps = fault->rate_bps;
@@ -354,6 +357,8 @@ int scenario_build(const struct scenario *scenario, const struct scenario_option
 	ret_fabric->free_belongings = free_built;
 	ret = attach_faults(scenario, ret_fabric, own->faults);
 	ret = ret ? ret : set_routes(scenario, ret_fabric);
+	ret = ret ? ret : scenario_set_rewrites(scenario, ret_fabric);
+	ret = ret ? ret : scenario_forget_all(scenario, ret_fabric);
 	ret = ret ? ret : scenario_reroute(scenario, ret_fabric, &own->reroutes);
 	start_storms(scenario, ret_fabric, own->storms);
 	ret = ret ? ret : make_traffic(scenario, options, ret_fabric, ret_traffic);

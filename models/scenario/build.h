@@ -13,6 +13,7 @@ struct scenario_built_switch {
 	struct pfc_watchdog watchdog;
 	struct credit_params credit;
 	struct ecn ecn;
+	struct fabric_at_rate rates[SCENARIO_RATES_MAX];
 	struct sim_switch_params more;
 	struct fabric_switch_params params;
 };
@@ -41,6 +42,16 @@ struct scenario_built {
 
 /* Fills @ret_built->switches and switch_of. -ENOMEM. */
 int scenario_build_switches(const struct scenario *s, struct scenario_built *ret_built);
+
+/* The switches of @fabric rewrite DSCPs. -ENOMEM. */
+int scenario_set_rewrites(const struct scenario *s, const struct fabric *fabric);
+
+/* @at, the switch of @host, does not know its port in [@from, @until); sim_switch_forget(). The
+ * other hosts of the switch hear what is not theirs. -ENOMEM. */
+int scenario_forget(const struct fabric *fabric, const char *at, const char *host, ps_t from,
+		    ps_t until);
+/* All that @s says of that. -ENOMEM. */
+int scenario_forget_all(const struct scenario *s, const struct fabric *fabric);
 
 /* The switches at @ends of @link, which @fault takes down, use other ways once they have noticed.
  * -ENOMEM. */

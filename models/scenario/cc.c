@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario/internal.h"
 
+#include <string.h>
+
 /* Congestion controls and their parameters, by the names under which they were published. */
 
 static const struct cc_ops *const controls[] = {
@@ -18,6 +20,66 @@ static const struct cc_ops *const controls[] = {
 const struct cc_ops *scenario_cc_ops(enum scenario_cc cc)
 {
 	return controls[cc];
+}
+
+/* Takes the only key out of @cc, a map with a map in it; NULL: it is none. */
+static struct yaml_node *take_params(struct yaml_node *cc)
+{
+	struct yaml_node *params = cc->child;
+
+	if (cc->child_count != 1 || params->kind != YAML_MAP)
+		return NULL;
+	yaml_unlink(cc, params);
+	return params;
+}
+
+/* Whether @file says @map, or one of its keys. */
+static bool has_from(const struct yaml_node *map, const char *file)
+{
+	bool has = strcmp(map->at.file, file) == 0;
+
+	for (const struct yaml_node *node = map->child; node && !has; node = node->next)
+		has = strcmp(node->at.file, file) == 0;
+	return has;
+}
+
+/* @nic has a map as its key cc: a scalar takes its place, and the map in it that of cc_params. */
+static void unfold(struct scenario_reader *r, struct yaml_node *nic, struct yaml_node *cc)
+{
+	struct yaml_node *old =
+		yaml_find(nic, scenario_row_key(scenario_row_at(KEY_NIC_CC_PARAMS)));
+	struct yaml_node *params;
+
+	if (old && has_from(old, cc->at.file))
+		bad(r->errors, &cc->at, scenario_path(KEY_NIC_CC), "a map",
+		    "no nic.cc_params beside it, or a word");
+	params = take_params(cc);
+	if (!params)
+		return; /* and the check of its type says so */
+	cc->kind = YAML_SCALAR;
+	cc->text = params->key;
+	cc->length = strlen(cc->text);
+	params->key = scenario_copy(r, scenario_row_key(scenario_row_at(KEY_NIC_CC_PARAMS)));
+	if (old) {
+		yaml_unlink(nic, old);
+		yaml_free(old);
+	}
+	if (params->key)
+		yaml_append(nic, params);
+	else
+		yaml_free(params);
+}
+
+void scenario_unfold_cc(struct scenario_reader *r)
+{
+	struct yaml_node *nic = yaml_find(r->root, scenario_path(KEY_NIC));
+	struct yaml_node *cc =
+		nic && nic->kind == YAML_MAP
+			? yaml_find(nic, scenario_row_key(scenario_row_at(KEY_NIC_CC)))
+			: NULL;
+
+	if (cc && cc->kind == YAML_MAP)
+		unfold(r, nic, cc);
 }
 
 static struct cc_params defaults_of(const struct scenario_nic *nic, uint64_t rate_bps)
@@ -69,6 +131,15 @@ static void scenario_cc_check(struct scenario_reader *r, const struct yaml_node 
 				KEY_NIC_CC_PARAMS, "min_cwnd at most max_cwnd");
 }
 
+/* Whether what chose the control did not know of these parameters: the scenario says them, and
+ * --set another control. */
+static bool is_of_another(const struct scenario_reader *r, const struct yaml_node *node)
+{
+	const struct yaml_node *cc = scenario_node(scenario_node(r->root, KEY_NIC), KEY_NIC_CC);
+
+	return cc && strcmp(cc->at.file, "--set") == 0 && strcmp(node->at.file, "--set") != 0;
+}
+
 /* What a profile says first, as far as the chosen control has it; @own: the scenario says it. */
 static void read_params(struct scenario_reader *r, const struct yaml_node *map, bool own)
 {
@@ -85,6 +156,8 @@ static void read_params(struct scenario_reader *r, const struct yaml_node *map, 
 			continue; /* reported already */
 		if (row)
 			scenario_row_put(row, scenario_value_of(node), nic);
+		else if (own && is_of_another(r, node))
+			scenario_warn(r, map, node, KEY_NIC_CC_PARAMS, "a parameter of nic.cc");
 		else if (own)
 			scenario_refuse(r, map, node, KEY_NIC_CC_PARAMS, "a parameter of nic.cc");
 	}

@@ -28,7 +28,10 @@ struct yaml_node *scenario_named(const struct yaml_node *map, const char *name)
 
 struct yaml_node *scenario_node(const struct yaml_node *map, enum scenario_key key)
 {
-	return scenario_named(map, scenario_row_key(scenario_row_at(key)));
+	const struct scenario_row *row = scenario_row_at(key);
+	struct yaml_node *node = scenario_named(map, scenario_row_key(row));
+
+	return node && row->block && node->kind == YAML_SCALAR ? NULL : node; /* off */
 }
 
 bool scenario_is_own(const struct yaml_node *map, enum scenario_key key)
@@ -114,23 +117,32 @@ const char *scenario_shown_map(struct bad_text *text, const struct yaml_node *ma
 	return numbered(text, map, scenario_inside(of, &inside));
 }
 
-const char *scenario_content(struct bad_text *text, const struct yaml_node *node)
+/* "nic.timeout" */
+static const char *shown_child(struct bad_text *text, const struct yaml_node *map,
+			       const struct yaml_node *node, enum scenario_key of)
 {
-	if (node->kind == YAML_MAP)
-		return "a map";
-	if (node->kind == YAML_LIST)
-		return "a list";
-	return bad_quote(text, node->text, node->length);
+	struct bad_text place;
+
+	scenario_shown_map(&place, map, of);
+	return bad_text(text, "%.100s.%.100s", place.text, node->key);
 }
 
 void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
 		     const struct yaml_node *node, enum scenario_key of, const char *expected)
 {
-	struct bad_text place, key, found;
+	struct bad_text key, found;
 
-	scenario_shown_map(&place, map, of);
-	bad(r->errors, &node->at, bad_text(&key, "%.100s.%.100s", place.text, node->key),
-	    scenario_content(&found, node), expected);
+	bad(r->errors, &node->at, shown_child(&key, map, node, of), yaml_content(&found, node),
+	    expected);
+}
+
+void scenario_warn(struct scenario_reader *r, const struct yaml_node *map,
+		   const struct yaml_node *node, enum scenario_key of, const char *expected)
+{
+	struct bad_text key, found;
+
+	bad_warn(r->errors, &node->at, shown_child(&key, map, node, of), yaml_content(&found, node),
+		 expected);
 }
 
 /* ---- the walk ---- */
@@ -171,7 +183,7 @@ static void check_scalar(struct scenario_reader *r, struct yaml_node *node,
 	struct bad_text found;
 
 	if (node->kind != YAML_SCALAR)
-		not_so(r, node, row, here, scenario_content(&found, node));
+		not_so(r, node, row, here, yaml_content(&found, node));
 	else if (!scenario_value_parse(row, node->text, node->length, &value, &found) ||
 		 (row->of_fabric && value.number >= r->scenario->priority_count))
 		not_so(r, node, row, here, found.text);
@@ -187,7 +199,7 @@ static void check_scalars(struct scenario_reader *r, struct yaml_node *node,
 	struct bad_text found;
 
 	if (node->kind != YAML_LIST) {
-		not_so(r, node, row, here, scenario_content(&found, node));
+		not_so(r, node, row, here, yaml_content(&found, node));
 		return;
 	}
 	for (struct yaml_node *child = node->child; child; child = child->next) {
@@ -210,7 +222,7 @@ static void scenario_check_names(struct scenario_reader *r, struct yaml_node *no
 	else if (node->kind == YAML_SCALAR)
 		check_scalar(r, node, row, here);
 	else
-		not_so(r, node, row, here, scenario_content(&found, node));
+		not_so(r, node, row, here, yaml_content(&found, node));
 }
 
 static void check_list(struct scenario_reader *r, struct yaml_node *list,
@@ -220,7 +232,7 @@ static void check_list(struct scenario_reader *r, struct yaml_node *list,
 	uint32_t i = 0;
 
 	if (list->kind != YAML_LIST) {
-		not_so(r, list, row, here, scenario_content(&found, list));
+		not_so(r, list, row, here, yaml_content(&found, list));
 		return;
 	}
 	bad_text(&path, "%s[]", here.path);
@@ -229,7 +241,7 @@ static void check_list(struct scenario_reader *r, struct yaml_node *list,
 		if (child->kind == YAML_MAP)
 			check_map(r, child, (struct here){path.text, shown.text});
 		else
-			bad(r->errors, &child->at, shown.text, scenario_content(&found, child),
+			bad(r->errors, &child->at, shown.text, yaml_content(&found, child),
 			    "a map of keys");
 	}
 }
@@ -264,8 +276,8 @@ static void check_node(struct scenario_reader *r, struct yaml_node *node,
 	case SCENARIO_MAP:
 		if (node->kind == YAML_MAP)
 			check_map(r, node, here);
-		else
-			not_so(r, node, row, here, scenario_content(&found, node));
+		else if (!row->block || !scenario_is_off(node->text, node->length))
+			not_so(r, node, row, here, yaml_content(&found, node));
 		break;
 	case SCENARIO_LIST:
 		check_list(r, node, row, here);

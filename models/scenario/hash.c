@@ -90,12 +90,16 @@ static void add_scalars(struct scenario_reader *r, struct scenario_hash *hash,
 static void hash_inside(struct scenario_reader *r, struct scenario_hash *hash,
 			const struct yaml_node *map, const char *path);
 
+/* One that is off is as if it were not there, unless it would be there otherwise. @in: the map that
+ * it is in. */
 static void add_block(struct scenario_reader *r, struct scenario_hash *hash,
-		      const struct scenario_row *row, const struct yaml_node *map)
+		      const struct scenario_row *row, const struct yaml_node *map,
+		      const struct yaml_node *in)
 {
-	static const uint64_t here[] = {1};
+	const bool off = row->block && map->kind == YAML_SCALAR;
+	const uint64_t here[] = {!off};
 
-	if (row->block)
+	if (row->block && (!off || scenario_named(in->base, map->key)))
 		scenario_hash_words(r, hash, row->path, here, 1);
 	hash_inside(r, hash, map, row->path);
 }
@@ -131,7 +135,7 @@ static void hash_inside(struct scenario_reader *r, struct scenario_hash *hash,
 		    row->reading)
 			continue;
 		if (row->type == SCENARIO_MAP)
-			add_block(r, hash, row, node);
+			add_block(r, hash, row, node, map);
 		else if (row->type == SCENARIO_LIST)
 			add_list(r, hash, row, node);
 		else if (row->type == SCENARIO_COUNTS || row->type == SCENARIO_TEXTS)

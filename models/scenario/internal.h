@@ -12,7 +12,8 @@ struct scenario_reader {
 	struct scenario *scenario;
 	struct bad_list *errors;
 	struct yaml_node *root;
-	const char *path; /* of the scenario */
+	const char *path;		  /* of the scenario */
+	const struct read_source *source; /* of the files that it names; NULL: the file system */
 	bool no_memory;
 	struct yaml_node **profiles; /* their roots */
 	uint32_t profile_count;
@@ -46,7 +47,7 @@ void scenario_put(const struct yaml_node *map, enum scenario_key of, bool said_o
 /* The value of a key in @map, or what holds where it is left out: for keys without a place. */
 struct scenario_value scenario_get(const struct yaml_node *map, enum scenario_key key);
 bool scenario_has(const struct yaml_node *map, enum scenario_key key);
-/* The node of a key of @map; NULL: none, or @map is NULL. */
+/* The node of a key of @map; NULL: none, or it is a block that is off, or @map is NULL. */
 struct yaml_node *scenario_node(const struct yaml_node *map, enum scenario_key key);
 struct yaml_node *scenario_named(const struct yaml_node *map, const char *name);
 /* Whether @key is in @map itself, not in its base. */
@@ -65,12 +66,18 @@ const char *scenario_shown(struct bad_text *text, const struct yaml_node *map,
 /* "traffic[2]" for KEY_TRAFFIC and that map. */
 const char *scenario_shown_map(struct bad_text *text, const struct yaml_node *map,
 			       enum scenario_key of);
-/* What a node holds, in a few words. */
-const char *scenario_content(struct bad_text *text, const struct yaml_node *node);
 /* Reports that @node, a key of @map, which is that of the key @of or in its list, is of no use
  * there. */
 void scenario_refuse(struct scenario_reader *r, const struct yaml_node *map,
 		     const struct yaml_node *node, enum scenario_key of, const char *expected);
+/* The same where the run goes on without it. */
+void scenario_warn(struct scenario_reader *r, const struct yaml_node *map,
+		   const struct yaml_node *node, enum scenario_key of, const char *expected);
+
+/* ---- scenario_idle.c ---- */
+
+/* The whole scenario is read: warns of what it says and what has no effect beside other keys. */
+void scenario_warn_idle(struct scenario_reader *r);
 
 /* ---- scenario_names.c ---- */
 
@@ -110,6 +117,8 @@ void scenario_read_windows(struct scenario_reader *r);
 /* nic.cc_params; the rest of the adapter is read. @rate_bps: of its link. */
 void scenario_read_cc(struct scenario_reader *r, const struct yaml_node *nic_map,
 		      uint64_t rate_bps);
+/* Before anything is checked: "cc: {dcqcn: {...}}" becomes cc: dcqcn with these cc_params. */
+void scenario_unfold_cc(struct scenario_reader *r);
 const struct cc_ops *scenario_cc_ops(enum scenario_cc cc);
 void scenario_read_switches(struct scenario_reader *r);
 void scenario_read_routes(struct scenario_reader *r);
@@ -117,6 +126,9 @@ void scenario_read_rx(struct scenario_reader *r);
 void scenario_read_traffic(struct scenario_reader *r);
 void scenario_read_programs(struct scenario_reader *r);
 void scenario_read_faults(struct scenario_reader *r);
+/* forget.c: one of them, that of a switch; @common: place and times. */
+void scenario_read_forget(struct scenario_reader *r, const struct yaml_node *map,
+			  const struct scenario_forget *common);
 void scenario_read_expects(struct scenario_reader *r);
 
 /* The topology as it must be for a fabric: names once, hosts with one link, all in one piece.
@@ -129,6 +141,11 @@ unsigned scenario_wire_shape(const struct scenario *scenario); /* of all packets
 /* What PFC keeps free for what comes in at @link's end at a switch like @sw, per priority. */
 uint32_t scenario_headroom_bytes(const struct scenario *scenario, const struct scenario_switch *sw,
 				 const struct topology_link *link);
+
+/* ---- said.c ---- */
+
+/* scenario.said; NULL: no memory, which @r notes. */
+char *scenario_said(struct scenario_reader *r);
 
 /* ---- scenario_hash.c: what a scenario says, without regard to order ---- */
 

@@ -30,8 +30,8 @@ static int read_cdf_file(struct scenario_block *b, const struct yaml_node *node,
 
 	if (!path)
 		return -ENOMEM;
-	ret = read_file(path, &node->at, scenario_path(KEY_TRAFFIC_CDF), &bytes, &length,
-			b->r->errors);
+	ret = read_file(b->r->source, path, &node->at, scenario_path(KEY_TRAFFIC_CDF), &bytes,
+			&length, b->r->errors);
 	if (!ret && !yaml_text_is_good(bytes, length, &at, b->r->errors))
 		ret = -EINVAL;
 	ret = ret ? ret : read_cdf(bytes, length, &at, &sizes->cdf, b->r->errors);

@@ -231,6 +231,11 @@ void scenario_read_nic(struct scenario_reader *r)
 	scenario_nic_read_dscp(r, map);
 	if (r->scenario->priority_count > SIM_PRIORITIES)
 		refuse_alone(r, map, of_ethernet, 2, "priorities: 8, for it knows no more");
+	if (nic->start_rate_bps > 0 &&
+	    (nic->cc == SCENARIO_CC_NONE || nic->cc == SCENARIO_CC_SWIFT))
+		scenario_refuse(r, map, scenario_node(map, KEY_NIC_START_RATE), KEY_NIC,
+				"line with nic.cc: none, which has no rate, or swift, which has a "
+				"window");
 	if (nic->uc)
 		check_uc(r, map);
 	if (nic->vlan && nic->ns3_headers)

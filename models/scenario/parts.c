@@ -132,22 +132,38 @@ static void parts_add_fault(struct fault_reader *f, struct scenario_fault fault)
 	faults[s->fault_count++] = fault;
 }
 
+/* The link whose name is most like @name, or the first; of no topology one of a common shape. */
+static const char *nearest_link(const struct topology *topology, const char *name)
+{
+	const char *nearest = topology->link_count > 0 ? topology->links[0].name : "h0-leaf0";
+	uint32_t best = 0;
+
+	for (uint32_t i = 0; i < topology->link_count; i++)
+		if (bad_is_nearer(name, topology->links[i].name, &best))
+			nearest = topology->links[i].name;
+	return nearest;
+}
+
 static bool parts_find_ends(struct fault_reader *f)
 {
 	const struct topology *topology = &f->r->scenario->topology;
 	const struct yaml_node *link_node = scenario_node(f->map, KEY_FAULTS_LINK);
 	const struct yaml_node *sender = scenario_node(f->map, KEY_FAULTS_SENDER);
 	const struct topology_link *link;
-	struct bad_text key, found;
+	struct bad_text key, found, expected;
 	int64_t end;
 
+	if (!link_node)
+		bad(f->r->errors, &f->map->at, scenario_shown(&key, f->map, KEY_FAULTS_LINK),
+		    "nothing", "the name of a link, or switch and forget");
 	if (!link_node || !link_node->meaning || (sender && !sender->meaning))
-		return false; /* reported already */
+		return false; /* reported, if not before */
 	link = topology_find_link(topology, link_node->text);
 	if (!link) {
 		bad(f->r->errors, &link_node->at, scenario_shown(&key, f->map, KEY_FAULTS_LINK),
 		    bad_quote(&found, link_node->text, link_node->length),
-		    "the name of a link, such as h0-leaf0");
+		    bad_text(&expected, "the name of a link, such as %s",
+			     nearest_link(topology, link_node->text)));
 		return false;
 	}
 	f->common.link = link->name;
@@ -308,6 +324,13 @@ static void read_fault(struct scenario_reader *r, const struct yaml_node *map, u
 	if (f.common.until_at <= f.common.from_at && f.common.until_at > 0)
 		scenario_refuse(r, map, scenario_node(map, KEY_FAULTS_UNTIL), KEY_FAULTS,
 				"a time after from");
+	if (scenario_has(map, KEY_FAULTS_SWITCH) || scenario_has(map, KEY_FAULTS_FORGET)) {
+		scenario_read_forget(r, map,
+				     &(struct scenario_forget){.place = place,
+							       .from_at = f.common.from_at,
+							       .until_at = f.common.until_at});
+		return;
+	}
 	check_credit(r, map);
 	if (!parts_find_ends(&f))
 		return;

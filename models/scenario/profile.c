@@ -15,14 +15,18 @@ enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
 static void scenario_profile_refuse(struct scenario_reader *r, const struct yaml_node *node)
 {
+	const struct profile *nearest = node->text ? profile_nearest(node->text) : NULL;
 	struct bad_text found, known;
 
-	bad_text(&known, "one of");
-	for (uint32_t i = 0; i < profile_count(); i++)
+	if (nearest)
+		bad_text(&known, "a known profile such as \"%s\"", nearest->name);
+	else
+		bad_text(&known, "one of");
+	for (uint32_t i = 0; !nearest && i < profile_count(); i++)
 		strncat(strncat(known.text, i ? ", " : " ",
 				sizeof(known.text) - strlen(known.text) - 1),
 			profile_at(i)->name, sizeof(known.text) - strlen(known.text) - 1);
-	bad(r->errors, &node->at, scenario_path(KEY_PROFILES), scenario_content(&found, node),
+	bad(r->errors, &node->at, scenario_path(KEY_PROFILES), yaml_content(&found, node),
 	    known.text);
 }
 

@@ -3,6 +3,7 @@
 
 #include "models/input/file.h"
 #include "models/scenario/internal.h"
+#include "models/scenario/place.h"
 #include "util/alloc.h"
 #include "util/text.h"
 
@@ -35,9 +36,12 @@ void scenario_fini(struct scenario *scenario)
 		util_free(scenario->expects[i].file);
 	}
 	util_free(scenario->expects);
-	for (uint32_t i = 0; i < scenario->group_count; i++)
+	for (uint32_t i = 0; i < scenario->group_count; i++) {
+		scenario_free_rewrites(&scenario->groups[i].is);
 		util_free(scenario->groups[i].nodes);
+	}
 	util_free(scenario->groups);
+	scenario_free_rewrites(&scenario->switches);
 	util_free(scenario->routes);
 	util_free(scenario->nic.rx.hosts);
 	for (uint32_t i = 0; i < scenario->stream_count; i++) {
@@ -50,8 +54,10 @@ void scenario_fini(struct scenario *scenario)
 	util_free(scenario->flows);
 	util_free(scenario->programs);
 	util_free(scenario->faults);
+	util_free(scenario->forgets);
 	util_free(scenario->file);
 	util_free(scenario->settings);
+	util_free(scenario->said);
 	util_free(scenario->name);
 	*scenario = (struct scenario){0};
 }
@@ -147,6 +153,9 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 {
 	for (uint32_t i = 0; overrides && i < overrides->set_count; i++)
 		scenario_set(r, overrides->sets[i], i + 1);
+	if (overrides && overrides->wants_said)
+		r->scenario->said = scenario_said(r);
+	scenario_unfold_cc(r);
 	read_priorities(r);
 	scenario_check(r);
 	scenario_read_profiles(r);
@@ -161,6 +170,8 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	scenario_read_programs(r);
 	scenario_read_faults(r);
 	scenario_read_expects(r);
+	if (r->errors->error_count == 0)
+		scenario_warn_idle(r);
 	hash_top(r);
 	r->scenario->hash = scenario_hash_end(&r->hash);
 }
@@ -171,7 +182,10 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 {
 	const struct bad_at at = {path, 1, NULL};
 	struct scenario scenario = {0};
-	struct scenario_reader r = {.scenario = &scenario, .errors = errors, .path = path};
+	struct scenario_reader r = {.scenario = &scenario,
+				    .errors = errors,
+				    .path = path,
+				    .source = overrides ? overrides->source : NULL};
 	const uint32_t before = errors->error_count;
 	int ret = yaml_parse(bytes, length, &at, false, &r.root, errors);
 
@@ -199,7 +213,8 @@ int scenario_read(const char *path, const struct scenario_overrides *overrides,
 	const struct bad_at at = {path, 1, NULL};
 	char *bytes;
 	size_t length;
-	int ret = read_file(path, &at, "file", &bytes, &length, errors);
+	int ret = read_file(overrides ? overrides->source : NULL, path, &at, "file", &bytes,
+			    &length, errors);
 
 	if (ret)
 		return ret;
@@ -236,6 +251,25 @@ static void add_text(struct text *text, const char *line)
 	text->length += length;
 }
 
+/* Each line a little to the right. */
+static void add_example(struct text *text)
+{
+	char line[128];
+
+	for (const char *from = scenario_example; *from; from = strchr(from, '\n') + 1) {
+		snprintf(line, sizeof(line), "    %.*s", (int)(strchr(from, '\n') + 1 - from),
+			 from);
+		add_text(text, line);
+	}
+}
+
+static void add_part(struct text *text, const char *name)
+{
+	add_text(text, "\n==== ");
+	add_text(text, name);
+	add_text(text, " ====\n");
+}
+
 static void add_row(struct text *text, const struct scenario_row *row)
 {
 	struct bad_text expects;
@@ -251,8 +285,16 @@ int scenario_schema_text(char **ret_text)
 {
 	struct text text = {0};
 
-	for (uint32_t i = 0; i < scenario_row_count(); i++)
-		add_row(&text, scenario_row_at(i));
+	add_text(&text, "A whole scenario, first.yaml, for \"verbena run first.yaml\":\n\n");
+	add_example(&text);
+	add_part(&text, "the run");
+	for (uint32_t i = 0; i < scenario_row_count(); i++) {
+		const struct scenario_row *row = scenario_row_at(i);
+
+		if (scenario_row_is_part(row))
+			add_part(&text, row->path);
+		add_row(&text, row);
+	}
 	if (text.no_memory) {
 		util_free(text.bytes);
 		return -ENOMEM;

@@ -4,16 +4,18 @@
 
 /* From a scenario file (YAML) and the files that it names to a struct scenario. The keys, their
  * units, ranges and defaults stand in one table, models/scenario/schema.c. */
-#include "models/input/bad.h"
+#include "models/input/file.h"
 #include "models/scenario/scenario.h"
 
 /* What the command line says about a scenario; zeroed: nothing. */
 struct scenario_overrides {
+	const struct read_source *source; /* of all files; NULL: the file system */
 	/* "KEY=VALUE": a path as in errors ("switch.ecn.kmin", "traffic.0.size" or, by the name of
 	 * the class, "traffic.incast.size"), and YAML. Errors are at "--set:N:", N from 1. */
 	const char *const *sets;
 	uint32_t set_count;
 	bool has_seed;
+	bool wants_said; /* scenario.said */
 	uint64_t seed;
 };
 

@@ -13,6 +13,20 @@ static void scenario_rx_refuse(struct scenario_reader *r, const struct yaml_node
 	scenario_refuse(r, map, node ? node : map, KEY_NIC_RX, expected);
 }
 
+/* As it says, or two frames below xoff, as switches have it. */
+static void scenario_rx_read_xon(struct scenario_reader *r, const struct yaml_node *map)
+{
+	const uint32_t gap = 2 * scenario_frame_bytes(r->scenario);
+	struct host_rx_params *rx = &r->scenario->nic.rx.params;
+
+	rx->xon_bytes = rx->xoff_bytes > gap ? rx->xoff_bytes - gap : 0;
+	if (!scenario_has(map, KEY_NIC_RX_XON))
+		return;
+	rx->xon_bytes = (uint32_t)scenario_get(map, KEY_NIC_RX_XON).number;
+	if (rx->xon_bytes > rx->xoff_bytes)
+		scenario_rx_refuse(r, map, KEY_NIC_RX_XON, "at most xoff");
+}
+
 static void hash_hosts(struct scenario_reader *r, const struct scenario_rx *rx)
 {
 	for (uint32_t i = 0; i < rx->host_count; i++) {
@@ -36,6 +50,7 @@ void scenario_read_rx(struct scenario_reader *r)
 				   scenario_has(map, KEY_NIC_RX_XOFF) ? KEY_NIC_RX_XOFF
 								      : KEY_NIC_RX_BUFFER,
 				   "xoff less than buffer");
+	scenario_rx_read_xon(r, map);
 	if (rx->params.page_bytes & (rx->params.page_bytes - 1))
 		scenario_rx_refuse(r, map, KEY_NIC_RX_PAGE, "a power of two");
 	if (r->scenario->switches.fc == SCENARIO_FC_CREDIT)

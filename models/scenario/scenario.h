@@ -19,6 +19,12 @@ enum scenario_cc {
 	SCENARIO_CC_DCTCP,
 	SCENARIO_CC_HPCC,
 };
+/* What a switch does with a packet for a host that it has forgotten. */
+enum scenario_unknown {
+	SCENARIO_UNKNOWN_DROP,
+	SCENARIO_UNKNOWN_FLOOD,
+	SCENARIO_UNKNOWN_FLOOD_LOSSY /* what is lossless is dropped */
+};
 enum scenario_fc { SCENARIO_FC_NONE, SCENARIO_FC_PFC, SCENARIO_FC_CREDIT };
 
 struct scenario_ecn {
@@ -33,6 +39,24 @@ struct scenario_class {			/* of one priority at every port of a switch */
 	uint32_t queue_num, queue_den; /* limit of an egress queue; den 0: none */
 };
 
+/* What holds at ports whose link is so fast, up to the next faster one of the switch. */
+struct scenario_at_rate {
+	uint64_t rate_bps;
+	uint32_t kmin_bytes, kmax_bytes, pmax_num, pmax_den;
+	uint32_t alpha_num, alpha_den;
+};
+enum { SCENARIO_RATES_MAX = 16 };
+
+/* What comes to a switch by a link of @in and leaves by one of @out as one of the priorities of
+ * @from leaves as one of @to: their DSCP is rewritten. */
+struct scenario_rewrite {
+	uint8_t *in, *out; /* by link of the topology: SCENARIO_FROM_A where it is one to the switch
+			    * at its end a, SCENARIO_FROM_B to that at b; NULL: any */
+	uint8_t from;	   /* mask */
+	uint8_t to;
+};
+enum { SCENARIO_FROM_A = 1, SCENARIO_FROM_B = 2 };
+
 struct scenario_switch {
 	uint64_t buffer_bytes;
 	ps_t latency;
@@ -41,7 +65,10 @@ struct scenario_switch {
 	uint32_t xoff_bytes, xon_bytes; /* ... or static ones (0: dynamic) */
 	uint32_t reserve_bytes;
 	struct scenario_class classes[SIM_PRIORITIES_MAX];
-	bool has_classes;		     /* they go before the five above */
+	bool has_classes;				   /* they go before the five above */
+	struct scenario_at_rate rates[SCENARIO_RATES_MAX]; /* ascending */
+	uint32_t rate_count;
+	uint8_t alpha_by_rate;		     /* priorities whose share is that of the rate */
 	uint8_t weights[SIM_PRIORITIES_MAX]; /* of turns; all 0: strict */
 	enum scenario_fc fc;
 	uint8_t lossless; /* mask of priorities */
@@ -53,14 +80,22 @@ struct scenario_switch {
 	bool has_watchdog;
 	struct pfc_watchdog watchdog;
 	uint64_t credit_bytes[SIM_PRIORITIES_MAX];
+	uint32_t credit_update_bytes; /* 0: a quarter */
 	struct scenario_ecn ecn;
 	enum sim_balance balance;
 	ps_t flowlet_gap;
 	struct sim_conweave_params conweave;
 	uint32_t mtu_bytes; /* of an IP packet; 0: any */
+	enum scenario_unknown unknown;
 	bool mapped;
-	uint8_t map[SIM_PRIORITIES_MAX]; /* the queue of what hosts send as that priority */
+	uint8_t map[SIM_PRIORITIES_MAX];   /* the queue of what hosts send as that priority */
+	struct scenario_rewrite *rewrites; /* the first that knows a packet holds */
+	uint32_t rewrite_count;
 };
+
+/* What ports of links of @rate_bps have of their own; NULL: nothing. */
+const struct scenario_at_rate *scenario_rate_of(const struct scenario_switch *sw,
+						uint64_t rate_bps);
 
 struct scenario_route { /* names are the topology's: positions in it */
 	uint32_t at, to, via;
@@ -95,7 +130,8 @@ struct scenario_nic { /* of every host */
 	int ack_priority; /* -1: that of the data */
 	uint8_t cnp_priority;
 	ps_t cnp_interval;
-	bool has_cc_params; /* else by the line rate of each host */
+	uint64_t start_rate_bps; /* 0: that of the link */
+	bool has_cc_params;	 /* else by the line rate of each host */
 	struct cc_params cc_params;
 	ps_t loop_delay;
 	uint8_t ttl; /* of flows */
@@ -113,6 +149,7 @@ struct scenario_program {
 	char **args;
 	uint32_t arg_count;
 	ps_t start_at;
+	bool endless; /* @until may end it */
 };
 
 enum scenario_fault_kind {
@@ -141,6 +178,13 @@ struct scenario_fault {
 	ps_t from_at, until_at; /* PS_NEVER: for ever */
 };
 
+/* A switch that does not know the port of a host of its own any more. */
+struct scenario_forget {
+	uint32_t place;		/* as of struct scenario_fault */
+	uint32_t at, host;	/* positions in the topology and in the host table */
+	ps_t from_at, until_at; /* PS_NEVER: for ever */
+};
+
 struct scenario_expect {
 	char *text; /* a jq expression over result.json */
 	char *file; /* where it stands; "--set" */
@@ -150,6 +194,9 @@ struct scenario_expect {
 struct scenario {
 	char *file, *name;
 	char *settings; /* beside the file, as a shell takes them: " --set until=1ms"; "" */
+	/* Where it was asked for, else NULL: a line "KEY<tab>VALUE" for each value that the file
+	 * and settings name, in their order, control characters as blanks. */
+	char *said;
 	uint64_t seed;
 	uint64_t hash; /* order-free, without defaults, without the seed and the name */
 	ps_t until;    /* PS_NEVER: until nothing is left to do */
@@ -176,6 +223,8 @@ struct scenario {
 	uint32_t program_count;
 	struct scenario_fault *faults;
 	uint32_t fault_count;
+	struct scenario_forget *forgets;
+	uint32_t forget_count;
 	struct scenario_expect *expects; /* of the result; they change nothing in the run */
 	uint32_t expect_count;
 };

@@ -24,6 +24,7 @@ enum { LIST_MAX = 10000 }; /* blocks, programs, expectations: more come from fil
 #define SPEED(member) .place = PLACE(struct topology_speed, member)
 #define LINK(member) .place = PLACE(struct topology_link, member)
 #define SW(member) .place = PLACE(struct scenario_switch, member)
+#define AT_RATE(member) .place = PLACE(struct scenario_at_rate, member)
 #define CLASS(member) .place = PLACE(struct scenario_class, member)
 #define NIC(member) .place = PLACE(struct scenario_nic, member)
 #define PARAM(member) .place = PLACE(struct scenario_nic, cc_params.member)
@@ -51,9 +52,30 @@ static const struct scenario_row rows[] = {
 #include "models/scenario/keys.inc"
 };
 
+const char scenario_example[] =
+	"version: 1\n"
+	"name: first                        # results go to verbena-out/first\n"
+	"topology: {kind: star, hosts: 5}   # h0 to h4, at a switch s0\n"
+	"switch:\n"
+	"  buffer: 1MB\n"
+	"  pfc: {priorities: [3]}           # which flows have, too\n"
+	"nic: {cc: none}                    # or dcqcn\n"
+	"traffic:\n"
+	"  - {class: incast, pattern: incast, to: h0, size: 1MB}\n"
+	"until: 10ms\n";
+
 uint32_t scenario_row_count(void)
 {
 	return sizeof(rows) / sizeof(rows[0]);
+}
+
+bool scenario_row_is_part(const struct scenario_row *row)
+{
+	const struct scenario_row *first = rows;
+
+	while (first->type != SCENARIO_MAP)
+		first++;
+	return row >= first && !strchr(row->path, '.');
 }
 
 const struct scenario_row *scenario_row_at(uint32_t i)
@@ -101,49 +123,15 @@ bool scenario_row_in(const struct scenario_row *row, const char *prefix)
 	return strchr(rest, '.') == NULL;
 }
 
-/* Letters to change, add, drop or exchange with a neighbour. */
-static uint32_t distance(const char *a, const char *b)
-{
-	enum { LENGTH_MAX = 32 };
-	const size_t n = strlen(a), m = strlen(b);
-	uint32_t d[LENGTH_MAX + 1][LENGTH_MAX + 1];
-
-	if (n > LENGTH_MAX || m > LENGTH_MAX)
-		return UINT32_MAX;
-	for (size_t i = 0; i <= n; i++)
-		for (size_t j = 0; j <= m; j++) {
-			uint32_t least;
-
-			if (i == 0 || j == 0) {
-				d[i][j] = (uint32_t)(i + j);
-				continue;
-			}
-			least = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-			least = d[i - 1][j] + 1 < least ? d[i - 1][j] + 1 : least;
-			least = d[i][j - 1] + 1 < least ? d[i][j - 1] + 1 : least;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    d[i - 2][j - 2] + 1 < least)
-				least = d[i - 2][j - 2] + 1;
-			d[i][j] = least;
-		}
-	return d[n][m];
-}
-
 const char *scenario_nearest_key(const char *prefix, const char *key)
 {
 	const char *nearest = NULL;
-	uint32_t best = (uint32_t)(strlen(key) + 2) / 3 + 1;
+	uint32_t best = 0;
 
-	for (uint32_t i = 0; i < scenario_row_count(); i++) {
-		const uint32_t d = scenario_row_in(&rows[i], prefix)
-					   ? distance(key, scenario_row_key(&rows[i]))
-					   : UINT32_MAX;
-
-		if (d >= best)
-			continue;
-		best = d;
-		nearest = scenario_row_key(&rows[i]);
-	}
+	for (uint32_t i = 0; i < scenario_row_count(); i++)
+		if (scenario_row_in(&rows[i], prefix) &&
+		    bad_is_nearer(key, scenario_row_key(&rows[i]), &best))
+			nearest = scenario_row_key(&rows[i]);
 	return nearest;
 }
 

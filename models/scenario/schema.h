@@ -82,12 +82,16 @@ struct scenario_row {
 		of; /* bits: the kinds, forms or controls (enum scenario_cc) that have it; 0: any */
 	uint32_t count_max; /* of what is in a list; 0: any */
 	bool required;
-	bool block;	/* a map that switches something on by being there */
+	bool block;	/* a map that switches something on by being there, or the word off */
 	bool reading;	/* how to read something: no part of what is said */
 	bool of_fabric; /* priorities, of which the fabric has eight unless it says sixteen */
 };
 
 uint32_t scenario_row_count(void);
+/* A whole scenario in few lines, for who begins one. */
+extern const char scenario_example[];
+/* Whether @row begins a part of the reference: a key of the top, from the first map of them on. */
+bool scenario_row_is_part(const struct scenario_row *row);
 const struct scenario_row *scenario_row_at(uint32_t i); /* of an enum scenario_key, too */
 const char *scenario_path(enum scenario_key key);
 /* What stands before the dot of the keys inside of @map: "traffic[]" for KEY_TRAFFIC. */
@@ -101,6 +105,9 @@ bool scenario_row_in(const struct scenario_row *row, const char *prefix);
 const char *scenario_nearest_key(const char *prefix, const char *key);
 /* All keys inside of @prefix: "one of mtu, cc, ...". */
 const char *scenario_keys(const char *prefix, struct bad_text *text);
+
+/* Whether a block is said to be off, by a scalar in its place. @text: NULL allowed. */
+bool scenario_is_off(const char *text, size_t length);
 
 struct scenario_value {
 	uint64_t number;   /* in the smallest unit; the mask of priorities */

@@ -9,7 +9,7 @@
 /* --set KEY=VALUE: the value replaces what the file says, or is put where it says nothing. */
 
 static const enum scenario_key called[] = {KEY_TRAFFIC_CLASS, KEY_PROGRAMS_NAME, KEY_PROGRAMS_RUN,
-					   KEY_FAULTS_LINK};
+					   KEY_FAULTS_LINK, KEY_FAULTS_SWITCH};
 
 /* The part of a list that is meant: by number, or by the name that it has. */
 static struct yaml_node *in_list(struct yaml_node *list, const char *part, size_t length)
@@ -105,6 +105,26 @@ static void set_value(struct scenario_reader *r, const char *key, size_t length,
 		    "KEY=VALUE such as switch.ecn.kmin=100KB");
 }
 
+/* "traffic[0].size" is "traffic.0.size", as messages have it. */
+static void set_dot_numbers(char *key)
+{
+	char *to = key;
+
+	for (const char *from = key; *from; from++) {
+		const size_t digits = *from == '[' ? strspn(from + 1, "0123456789") : 0;
+
+		if (digits > 0 && from[digits + 1] == ']') {
+			*to++ = '.';
+			memmove(to, from + 1, digits);
+			to += digits;
+			from += digits + 1;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = '\0';
+}
+
 static bool is_path(const char *key, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -117,14 +137,24 @@ void scenario_set(struct scenario_reader *r, const char *set, uint32_t number)
 {
 	const struct bad_at at = {"--set", number, NULL};
 	const char *equals = strchr(set, '=');
+	const size_t length = equals ? (size_t)(equals - set) : 0;
+	char *key = util_alloc(length + 1);
 	struct yaml_node *value = NULL;
 	struct bad_text found;
 
-	if (!equals || !is_path(set, (size_t)(equals - set))) {
-		bad(r->errors, &at, "--set", bad_quote(&found, set, strlen(set)),
-		    "KEY=VALUE such as switch.ecn.kmin=100KB");
+	if (!key) {
+		r->no_memory = true;
 		return;
 	}
-	if (yaml_parse(equals + 1, strlen(equals + 1), &at, true, &value, r->errors) == 0)
-		set_value(r, set, (size_t)(equals - set), value, &at);
+	memcpy(key, set, length);
+	key[length] = '\0';
+	set_dot_numbers(key);
+	if (!equals || !is_path(key, strlen(key)))
+		bad(r->errors, &at, "--set", bad_quote(&found, set, strlen(set)),
+		    "KEY=VALUE such as switch.ecn.kmin=100KB");
+	else if (equals[1 + strspn(equals + 1, " \t")] == '\0')
+		bad(r->errors, &at, key, "nothing", "a value");
+	else if (yaml_parse(equals + 1, strlen(equals + 1), &at, true, &value, r->errors) == 0)
+		set_value(r, key, strlen(key), value, &at);
+	util_free(key);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/scenario/internal.h"
+#include "models/scenario/place.h"
 
 #include "util/alloc.h"
 #include "util/quantity.h"
@@ -8,34 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What switches are: all of them by "switch", some by "switches". A place is one of these maps. */
-struct place {
-	struct scenario_reader *r;
-	const struct yaml_node *map;
-	enum scenario_key of; /* KEY_SWITCH or KEY_SWITCHES */
-	struct scenario_switch *sw;
-	const bool *members; /* by node of the topology */
-};
-
-/* Reports @key, one of "switch", as one of the place; @map is the innermost map that it is in. */
-static void scenario_switch_refuse(const struct place *p, const struct yaml_node *map,
-				   enum scenario_key key, const char *found, const char *expected)
-{
-	const struct yaml_node *node = scenario_node(map, key);
-	struct bad_text place, whole, path;
-
-	bad_text(&path, "%.100s%.100s", scenario_shown_map(&place, p->map, p->of),
-		 scenario_shown(&whole, map, key) + strlen(scenario_path(KEY_SWITCH)));
-	bad(p->r->errors, node ? &node->at : &map->at, path.text, found, expected);
-}
-
 static void refuse_content(const struct place *p, const struct yaml_node *map,
 			   enum scenario_key key, const char *expected)
 {
-	struct bad_text found;
-
-	scenario_switch_refuse(p, map, key, scenario_content(&found, scenario_node(map, key)),
-			       expected);
+	scenario_switch_refuse(p, map, key, NULL, expected);
 }
 
 static void read_ecn(const struct place *p)
@@ -135,6 +111,9 @@ static void read_classes(const struct place *p)
 			refuse_content(p, map, KEY_SWITCH_CLASSES_XOFF,
 				       "it without alpha, or that without it");
 		seen |= mask;
+		if (scenario_has(map, KEY_SWITCH_CLASSES_ALPHA) ||
+		    scenario_has(map, KEY_SWITCH_CLASSES_XOFF))
+			sw->alpha_by_rate &= (uint8_t)~mask;
 		for (uint32_t q = 0; q < p->r->scenario->priority_count; q++)
 			if (mask >> q & 1)
 				read_class(p, map, &sw->classes[q]);
@@ -226,17 +205,18 @@ static void read_pcp(const struct place *p)
 
 static void read_map(const struct place *p)
 {
-	static const enum scenario_key keys[] = {KEY_SWITCH_DSCP, KEY_SWITCH_PCP};
+	static const enum scenario_key keys[] = {KEY_SWITCH_DSCP, KEY_SWITCH_PCP,
+						 KEY_SWITCH_REWRITE};
 	struct scenario_switch *sw = p->sw;
 
 	if (p->r->scenario->priority_count > SIM_PRIORITIES) {
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < 3; i++)
 			if (scenario_has(p->map, keys[i]))
 				refuse_content(p, p->map, keys[i], of_ethernet);
 		return;
 	}
 	if (scenario_has(p->map, KEY_SWITCH_CREDIT)) {
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < 3; i++)
 			if (scenario_has(p->map, keys[i]))
 				refuse_content(
 					p, p->map, keys[i],
@@ -250,6 +230,7 @@ static void read_map(const struct place *p)
 		scenario_switch_read_dscp(p);
 	for (uint8_t q = 0; q < SIM_PRIORITIES; q++)
 		sw->mapped = sw->mapped || sw->map[q] != q;
+	scenario_read_rewrites(p);
 }
 
 /* ---- flow control ---- */
@@ -320,6 +301,7 @@ static void read_pfc(const struct place *p)
 	sw->fc = SCENARIO_FC_PFC;
 	scenario_put(pfc, KEY_SWITCH_PFC, false, sw);
 	sw->headroom_auto = sw->headroom_bytes == 0;
+	sw->alpha_by_rate = sw->lossless;
 	read_thresholds(p);
 	read_classes(p);
 	read_watchdog(p, scenario_node(pfc, KEY_SWITCH_PFC_WATCHDOG));
@@ -392,9 +374,11 @@ static void read_no_thresholds(const struct place *p)
 	static const enum scenario_key keys[] = {KEY_SWITCH_ALPHA, KEY_SWITCH_XOFF, KEY_SWITCH_XON,
 						 KEY_SWITCH_RESERVE};
 
+	/* Where pauses are said to be off, so are they: those that have them there are warned. */
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (scenario_has(p->map, keys[i]))
+		if (scenario_has(p->map, keys[i]) && !scenario_is_own(p->map, KEY_SWITCH_PFC))
 			refuse_content(p, p->map, keys[i], "switch.pfc beside it");
+	p->sw->xoff_bytes = p->sw->reserve_bytes = 0;
 	p->sw->alpha_num = p->sw->alpha_den = 1;
 }
 
@@ -417,6 +401,69 @@ static void read_conweave(const struct place *p)
 	else if (p->sw->balance == SIM_BALANCE_WEAVE &&
 		 p->r->scenario->priority_count > SIM_PRIORITIES)
 		refuse_content(p, p->map, KEY_SWITCH_BALANCE, "another one beside priorities: 16");
+}
+
+/* ---- ports by their rates ---- */
+
+/* Keys of @map that say nothing without what they belong to; where that is said to be off, so are
+ * they. */
+static void check_rate_keys(const struct place *p, const struct yaml_node *map)
+{
+	static const enum scenario_key marks[] = {KEY_SWITCH_BY_RATE_KMIN, KEY_SWITCH_BY_RATE_KMAX,
+						  KEY_SWITCH_BY_RATE_PMAX};
+	/* Or it has been told where the list is. */
+	const bool own = scenario_is_own(p->map, KEY_SWITCH_BY_RATE);
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (scenario_has(map, marks[i]) && !p->sw->ecn.enabled && own &&
+		    !scenario_is_own(p->map, KEY_SWITCH_ECN))
+			refuse_content(p, map, marks[i], "switch.ecn beside it");
+	if (!scenario_has(map, KEY_SWITCH_BY_RATE_ALPHA))
+		return;
+	if (p->sw->fc != SCENARIO_FC_PFC && own && !scenario_is_own(p->map, KEY_SWITCH_PFC))
+		refuse_content(p, map, KEY_SWITCH_BY_RATE_ALPHA, "switch.pfc beside it");
+	else if (p->sw->xoff_bytes > 0 && (own || !scenario_is_own(p->map, KEY_SWITCH_XOFF)))
+		refuse_content(p, map, KEY_SWITCH_BY_RATE_ALPHA, "no switch.xoff beside it");
+}
+
+static void scenario_switch_read_rate(const struct place *p, const struct yaml_node *map)
+{
+	struct scenario_switch *sw = p->sw;
+	struct scenario_at_rate rate = {.kmin_bytes = sw->ecn.kmin_bytes,
+					.kmax_bytes = sw->ecn.kmax_bytes,
+					.pmax_num = sw->ecn.pmax_num,
+					.pmax_den = sw->ecn.pmax_den,
+					.alpha_num = sw->alpha_num,
+					.alpha_den = sw->alpha_den};
+	uint32_t i;
+
+	scenario_put(map, KEY_SWITCH_BY_RATE, true, &rate);
+	if (rate.rate_bps == 0)
+		return; /* reported already */
+	check_rate_keys(p, map);
+	if (sw->ecn.enabled && rate.kmin_bytes > rate.kmax_bytes &&
+	    sw->ecn.kmin_bytes <= sw->ecn.kmax_bytes)
+		refuse_content(p, map,
+			       scenario_has(map, KEY_SWITCH_BY_RATE_KMIN) ? KEY_SWITCH_BY_RATE_KMIN
+									  : KEY_SWITCH_BY_RATE_KMAX,
+			       "kmin at most kmax, each of switch.ecn where it is left out");
+	for (i = sw->rate_count; i > 0 && sw->rates[i - 1].rate_bps >= rate.rate_bps; i--) {
+		if (sw->rates[i - 1].rate_bps == rate.rate_bps)
+			refuse_content(p, map, KEY_SWITCH_BY_RATE_RATE, "each rate once");
+		sw->rates[i] = sw->rates[i - 1];
+	}
+	sw->rates[i] = rate;
+	sw->rate_count++;
+}
+
+static void read_rates(const struct place *p)
+{
+	const struct yaml_node *list = scenario_node(p->map, KEY_SWITCH_BY_RATE);
+
+	for (const struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL;
+	     map; map = map->next)
+		if (map->kind == YAML_MAP)
+			scenario_switch_read_rate(p, map);
 }
 
 static void read_place(const struct place *p)
@@ -446,6 +493,7 @@ static void read_place(const struct place *p)
 	if (scenario_has(map, KEY_SWITCH_CLASSES) && scenario_has(map, KEY_SWITCH_CREDIT))
 		refuse_content(p, map, KEY_SWITCH_CLASSES,
 			       "no switch.credit beside it, whose buffers are apart");
+	read_rates(p);
 }
 
 /* ---- some switches ---- */
@@ -496,6 +544,7 @@ static void hash_group(struct scenario_reader *r, const struct yaml_node *map,
 	struct scenario_hash hash = {0};
 
 	scenario_hash_map(r, &hash, map, KEY_SWITCHES);
+	scenario_hash_rewrites(r, &hash, map);
 	for (uint32_t i = 0; i < group->node_count; i++) {
 		const uint64_t words[] = {
 			util_hash_name(r->scenario->topology.nodes[group->nodes[i]].name)};
@@ -563,4 +612,5 @@ void scenario_read_switches(struct scenario_reader *r)
 	util_free(all);
 	util_free(taken);
 	scenario_hash_map(r, &r->hash, map, KEY_SWITCH);
+	scenario_hash_rewrites(r, &r->hash, map);
 }

@@ -45,8 +45,8 @@ static int read_topology_file(struct scenario_reader *r, const struct yaml_node 
 	path = read_file_beside(r->path, node->text);
 	if (!path)
 		return -ENOMEM;
-	ret = read_file(path, &node->at, scenario_path(KEY_TOPOLOGY_FILE), &bytes, &length,
-			r->errors);
+	ret = read_file(r->source, path, &node->at, scenario_path(KEY_TOPOLOGY_FILE), &bytes,
+			&length, r->errors);
 	if (!ret) {
 		const struct bad_at at = {path, 1, &node->at};
 

@@ -298,8 +298,8 @@ static int scenario_traffic_read_flows(struct scenario_block *b, const char *pat
 				      .priority_count = b->r->scenario->priority_count};
 	struct bad_list *errors = b->r->errors;
 	char *bytes = NULL;
-	int ret = read_file(path, &node->at, scenario_path(KEY_TRAFFIC_FILE), &bytes, &file.length,
-			    errors);
+	int ret = read_file(b->r->source, path, &node->at, scenario_path(KEY_TRAFFIC_FILE), &bytes,
+			    &file.length, errors);
 
 	file.bytes = bytes;
 	if (!ret && !yaml_text_is_good(bytes, file.length, &file.at, errors))

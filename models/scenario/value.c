@@ -24,6 +24,11 @@ static int word_of(const char *choices, const char *text, size_t length)
 	return choices && strcmp(choices, "no yes") == 0 ? word_of("false true", text, length) : -1;
 }
 
+bool scenario_is_off(const char *text, size_t length)
+{
+	return text && word_of("off none no false", text, length) >= 0;
+}
+
 static bool is_name(const char *text, size_t length, bool may_have_dot)
 {
 	for (size_t i = 0; i < length; i++)
@@ -269,6 +274,6 @@ const char *scenario_row_expects(const struct scenario_row *row, struct bad_text
 		else
 			util_text(range, sizeof(range), ", %s to %s", min, max);
 	}
-	return bad_text(text, "%s%s%s%s", choices, row->choices ? " or " : "", type_text(row->type),
-			range);
+	return bad_text(text, "%s%s%s%s%s", choices, row->choices ? " or " : "",
+			type_text(row->type), range, row->block ? ", or off" : "");
 }

@@ -32,6 +32,9 @@ cd "$folder"
 for yaml in *.yaml; do
 	refused "$yaml" "${yaml%.yaml}.err" "$yaml"
 done
+for vbt in *.vbt; do
+	refused "$vbt" "${vbt%.vbt}.err" "$vbt"
+done
 [ "$count" -ge 60 ] || {
 	echo "only $count files"
 	bad=1
@@ -48,6 +51,7 @@ set_refused() {
 }
 set_refused '--set:1: --set: found "x", expected KEY=VALUE such as switch.ecn.kmin=100KB' --set x
 set_refused '--set:1: --set: found "=3", expected KEY=VALUE such as switch.ecn.kmin=100KB' --set =3
+set_refused '--set:1: seed: found nothing, expected a value' --set seed=
 set_refused '--set:2: swich: found an unknown key, expected a known key such as "switch"' \
 	--set seed=3 --set swich.buffer=1MiB
 set_refused '--set:1: seed: found "x", which is no number, expected a number' --set seed=x
@@ -64,7 +68,15 @@ set_refused '--set:1: --set: found a key inside of what is no map, expected KEY=
 "$tool" --set traffic.a.size=2KB --set traffic.0.start=1us --set nic.mtu=1024 "$tmp/good.yaml" \
 	>/dev/null || bad=1
 
-printf '%s:1: file: found no such file: "%s", expected a file that can be read\n' \
+# What has no effect is told, and taken.
+"$tool" --set 'nic={timeout: 0, retransmit: selective, rto_low: 10us}' "$tmp/good.yaml" >"$tmp/out" || bad=1
+grep -qx 'warning: --set:1: nic.rto_low: found "10us", expected nic.timeout above 0 beside it; ignored' "$tmp/out" || {
+	cat "$tmp/out"
+	echo "nothing was said of nic.rto_low"
+	bad=1
+}
+
+printf '%s: file: found no such file: "%s", expected a file that can be read\n' \
 	"$tmp/none.yaml" "$tmp/none.yaml" | cut -c -200 >"$tmp/err"
 refused "no file" "$tmp/err" "$tmp/none.yaml"
 {

@@ -4,6 +4,7 @@
  * by the plain engine of tests/oracle. For tests; runs no programs. */
 #include "models/program/task.h"
 #include "models/scenario/read.h"
+#include "models/trace/vbt.h"
 #include "models/traffic/traffic.h"
 #include "sim/switch.h"
 #include "tests/oracle/oracle.h"
@@ -51,6 +52,33 @@ static void print_fabric(const struct fabric *fabric, const struct traffic *traf
 	       (unsigned long long)sums.packets_retransmitted, (unsigned long long)pauses,
 	       (unsigned long long)marked, (unsigned long long)dropped,
 	       (unsigned long long)sim_now(fabric->sim));
+}
+
+/* A recording (.vbt). */
+static int read_recording(const char *path)
+{
+	struct bad_list errors = {0};
+	struct vbt_reader reader;
+	struct vrb_record record;
+	char *bytes = NULL;
+	size_t length = 0;
+	int ret = read_file_bytes(path, &bytes, &length);
+
+	ret = ret ? ret : vbt_open(&reader, path, (uint8_t *)bytes, length, &errors);
+	while (ret == 0 && vbt_next(&reader, &record, NULL, &errors) == 1)
+		;
+	ret = errors.error_count > 0 ? 2 : ret;
+	print_errors(&errors);
+	bad_list_fini(&errors);
+	util_free(bytes);
+	return ret;
+}
+
+static bool is_recording(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && strcmp(dot, ".vbt") == 0;
 }
 
 static int run(const struct scenario *scenario, const struct scenario_options *options, bool oracle)
@@ -119,8 +147,13 @@ int main(int argc, char **argv)
 	for (int i = optind; i < argc; i++) {
 		struct bad_list errors = {0};
 		struct scenario scenario;
-		const int ret = scenario_read(argv[i], &overrides, &scenario, &errors);
+		int ret;
 
+		if (is_recording(argv[i])) {
+			status = read_recording(argv[i]);
+			continue;
+		}
+		ret = scenario_read(argv[i], &overrides, &scenario, &errors);
 		print_errors(&errors);
 		bad_list_fini(&errors);
 		if (ret) {

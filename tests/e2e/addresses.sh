@@ -120,7 +120,9 @@ grep -qE '^verbena: a: its scenario has not changed, but its programs have, or s
 sed 's/hosts: 4/hosts: 5/' pid.yaml >turned.yaml
 mv turned.yaml pid.yaml
 expect 0 explain a --why pfc
-grep -qE '^verbena: a: its scenario or this program has changed since' err || fail "nothing about the scenario"
+grep -qx "verbena: a: $work/pid.yaml was edited since; this is of the run as it was" err || fail "nothing about the edit"
+grep -qE '^verbena: a: its scenario has not changed, but its programs have, or send what' err ||
+	fail "explain takes the edited scenario"
 
 # Where the range cannot be had it is said, once, and kept.
 # shellcheck disable=SC3045 # as above

@@ -29,7 +29,7 @@ everywhere() { # LINE: refused by all that run it again
 for seed in -5 1.5 '"7"' true 9223372036854775808; do
 	edit run.json "s/\"seed\": null/\"seed\": $seed/"
 	case $seed in
-	9*) everywhere "odd:1: run: found a run.json that is no JSON, expected the folder of a run, or a scenario" ;;
+	9*) everywhere "odd: run: found a run.json that is no JSON, expected the folder of a run, or a scenario" ;;
 	*) everywhere "odd/run.json:1: seed: found $seed, expected null or a number from 0 to 2^63 - 1" ;;
 	esac
 done
@@ -37,7 +37,7 @@ edit run.json 's/"set": \[\]/"set": [7]/'
 everywhere 'odd/run.json:1: set: found 7, expected a text such as "until=1ms"'
 edit run.json 's/"scenario": .*,/"scenario": 5,/'
 everywhere 'odd/run.json:1: scenario: found 5, expected a file'
-edit run.json 's/"hash": ".*"/"hash": "0123456789ABCDEF"/'
+edit run.json 's/^ "hash": ".*"/ "hash": "0123456789ABCDEF"/' # the scenario's, not a copy's
 everywhere 'odd/run.json:1: hash: found "0123456789ABCDEF", expected 16 hexadecimal digits'
 edit run.json 's/"seed": null/"seed": 7/'
 expect 0 explain odd --why pfc
@@ -136,7 +136,7 @@ not_waited() { # FILE ARG...
 	status=0
 	timeout 60 "$verbena" "$@" >out 2>err || status=$?
 	[ $status = 2 ] || fail "$*: exit $status with a FIFO as $file"
-	[ "$(cat err)" = "odd/$file:1: file: found a FIFO, expected a regular file" ] || fail "$*: $file: another line"
+	[ "$(cat err)" = "odd/$file: file: found a FIFO, expected a regular file" ] || fail "$*: $file: another line"
 }
 for file in run.json result.json; do
 	not_waited "$file" explain odd --why pfc
@@ -149,4 +149,4 @@ not_waited counters.json stat odd
 rm odd/counters.json
 mkdir odd/counters.json
 expect 2 stat odd
-[ "$(cat err)" = "odd/counters.json:1: file: found a folder, expected a regular file" ] || fail "stat: a folder: another line"
+[ "$(cat err)" = "odd/counters.json: file: found a folder, expected a regular file" ] || fail "stat: a folder: another line"

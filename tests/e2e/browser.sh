@@ -26,3 +26,8 @@ page() {
 holds_in() {
 	python3 "$root/tests/e2e/report_browser.py" "$@" || fail "$*"
 }
+
+# look PART DIR: what that part looks at, in a real window
+look() {
+	python3 "$root/tests/e2e/report_look.py" "$browser" "$@" || fail "$*"
+}

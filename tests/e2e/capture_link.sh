@@ -55,6 +55,12 @@ for end, peer in (ends, ends[::-1]):
 assert both == len(rows) > 100
 END
 done
+tshark -N mn -r link.pcapng -c 20 2>/dev/null | grep -q 'a → sink ' || fail "no names"
+expect 0 run chain.yaml --json --pcap short.pcapng --pcap-port far-near#0 --pcap-snaplen 100
+[ "$(tshark -r short.pcapng -T fields -e frame.cap_len 2>/dev/null | sort -un | tail -n 1)" = 100 ] ||
+	fail "tshark sees longer frames"
+[ "$(tshark -r short.pcapng -T fields -e frame.len 2>/dev/null | md5sum)" = "$(tshark -r link.pcapng \
+	-T fields -e frame.len 2>/dev/null | md5sum)" ] || fail "other lengths"
 grep -q PFC trace && grep -q CE trace || fail "neither pauses nor marks"
 expect 2 run chain.yaml --json --pcap x.pcapng --pcap-port a-b
 [ ! -e x.pcapng ] && grep -q '^verbena: --pcap-port: found "a-b", expected the name of a link$' err || fail "another line"

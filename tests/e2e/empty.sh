@@ -22,9 +22,9 @@ with() { # FILE LINE... : base.yaml with these lines
 expect 0 run base.yaml --until 1us --out cut
 holds cut/result.json 'r["schema"] == 2 and r["flows"]["unfinished"] == r["flows"]["failed"] == r["flows"]["posted"] == 8'
 holds cut/result.json 'all(c.pop("count") == 0 and set(c.values()) == {None} for c in r["fct"].values())'
-[ "$(grep -cE '^(incast|one) +[71] +0 +– +– +– +– +– +–$' out)" = 2 ] || fail "not a dash for each value in the table"
+[ "$(grep -cE '^(incast|one) +[71] +0 +– +– +– +– +– +– +–$' out)" = 2 ] || fail "not a dash for each value in the table"
 [ "$(tail -n +2 cut/flows.csv | grep -c ',0,,,[0-9]*,,0,unfinished$')" = 8 ] || fail "flows.csv has values"
-[ "$(grep -cE 'class="text|>(incast|one)</th><td>[71]</td><td>0</td>(<td>–</td>){7}</tr>' cut/report.html)" -ge 2 ] || fail "the page has values"
+[ "$(grep -cE 'class="text|>(incast|one)</th><td>[71]</td><td>0</td>(<td>–</td>){8}</tr>' cut/report.html)" -ge 2 ] || fail "the page has values"
 expect 0 run base.yaml --quiet --out whole
 holds whole/result.json 'r["flows"]["unfinished"] == 0 and all(None not in c.values() for c in r["fct"].values())'
 expect 0 report cut whole --out pair
@@ -65,8 +65,7 @@ assert int(count) == len(values) and unit == "us" and abs(float(mean) * 1e6 - su
 END
 
 with held.yaml 'expect: ["true"]'
-"$verbena" check held.yaml >out 2>err || {
-	grep -q 'expected none: this verbena was built without libjq' err || fail "check: another reason"
+judges_expectations held.yaml || {
 	echo "SKIP: the rest: built without libjq"
 	exit 0
 }

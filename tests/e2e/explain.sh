@@ -9,10 +9,6 @@ says() { # PATTERN
 		fail "no line like \"$1\""
 	}
 }
-trace_of() { # ARG...: events into "trace"
-	expect 0 run "$@" --quiet --out traced --trace all
-	grep '^[0-9]*\.[0-9]\{6\} us  ' out >trace
-}
 
 # Two switches: near has far's port slow, so far pauses near, and near its hosts.
 cat >chain.yaml <<'END'
@@ -86,6 +82,7 @@ cat >calm.yaml <<'END'
 version: 1
 topology: {kind: star, hosts: 3}
 switch: {buffer: 1MiB, ecn: {kmin: 400KB}, pfc: {}}
+nic: {cc: dcqcn}
 traffic: [{class: in, pattern: incast, to: h0, size: 40KB}]
 END
 expect 0 explain calm.yaml --why pfc
@@ -94,6 +91,17 @@ says '^It came nearest at s0, in the window .*: [0-9]* bytes of priority 3 from 
 expect 0 explain calm.yaml --why ecn
 says '^No packet was ever marked\.$'
 says '^The longest queue was at s0 towards h0, [0-9]* bytes of priority 3; marks begin at kmin, 400000 bytes'
+# Where no packet may be marked that is the reason, however long the queue was.
+for cc in none swift; do
+	expect 0 explain calm.yaml --set nic.cc=$cc --set switch.ecn.kmin=1KB --why ecn
+	says '^No packet was ever marked\.$'
+	says "^No host sends packets that may be marked \\(ECT\\): nic\\.cc is $cc, which does not go by marks\\.$"
+	! grep -q 'kmin' out || fail "kmin is said to be the reason"
+	grep -q 'switch\.ecn: found .*; ignored$' err || fail "$cc: no warning"
+done
+sed 's/size: 40KB/size: 400KB/; s/nic: {cc: dcqcn}/nic: {cc: none}/' calm.yaml >deaf.yaml
+expect 0 explain deaf.yaml --why cure
+tr '\n' ' ' <out | tr -s ' ' | grep -q 'nic\.cc is none: no host sends packets that may be marked (ECT)' || fail "hosts are said not to heed marks"
 expect 0 explain calm.yaml --why drop
 says '^Nothing was dropped\.$'
 says '^The fullest buffer was that of s0, .* of 1048576 bytes'
@@ -162,6 +170,14 @@ for args in "chain.yaml" "chain.yaml --why nothing" "chain.yaml --why slow" "cha
 	expect 2 explain $args
 	[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || fail "explain $args: not one line"
 done
+# A run is as it was: settings are for scenarios, and where all is folders they are refused.
+for args in "explain traced --why pfc --seed 3" "explain traced 0 --why slow --set switch.buffer=2MiB" \
+	"report traced --until 1ms" "diff traced traced --seed 3" "explain nowhere --why slow"; do
+	# shellcheck disable=SC2086
+	expect 2 $args
+	[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || fail "$args: not one line"
+done
+expect 0 diff chain.yaml chain.yaml --seed 3
 # Without a number, of the flow that suffered most.
 python3 -c '
 import csv
@@ -169,6 +185,13 @@ rows = [r for r in csv.DictReader(open("traced/flows.csv")) if r["slowdown"]]
 print(max(rows, key=lambda r: (float(r["slowdown"]), -int(r["id"])))["id"])' >worst
 expect 0 explain traced --why slow
 says "^Flow $(cat worst), "
+# Those that failed or have not ended come before any that did, as in the report.
+for case in mtu_mismatch:1 lost_cnps:1; do
+	expect 0 run "${case%:*}" --quiet --out woe
+	expect 0 explain woe --why slow
+	says "^Flow ${case#*:}, "
+	grep -q "<code>verbena explain [^ ]* ${case#*:} --why slow</code>" woe/report.html || fail "$case: the report has another"
+done
 # Flows that have not ended, that failed and that sent much again: still all of their time, and the
 # last of it is no acknowledgement that never came.
 add_up() { # SCENARIO STATUS: the first flows of traced/flows.csv that are so
@@ -186,7 +209,7 @@ for flow in csv.DictReader(open("traced/flows.csv")):
     assert sum(times[:-1]) == times[-1] == int(flow["fct_ps"] or times[-1]), text
     again = dict(zip((name for name, _ in parts), times)).get("packets that were sent again, on the wire", 0)
     assert (again > 0) == (flow["packets_retransmitted"] != "0"), text
-    assert ("acknowledgement" in text) <= (flow["status"] == "ok"), text
+    assert ("acknowledgement" in text.split("On the way ")[0]) <= (flow["status"] == "ok"), text
 assert count > 0
 END
 }
@@ -195,8 +218,53 @@ for case in pfc_storm:unfinished cyclic_buffers:unfinished retry_exceeded:retry_
 	expect 0 run "$file" --quiet --out traced
 	add_up "$file" "${case#*:}"
 done
+# What was a pause of the last packet's waits is told beside these, and is what the account has.
+expect 0 explain "$root/traces/incidents/victim.yaml" 7 --why slow
+python3 - <<'END' || fail "the last packet was paused for another time"
+import re
+text = open("out").read()
+account = float(re.search(r"its last packet: at paused ports of switches +([\d.]+) us", text)[1])
+hops = re.findall(r", the last one ([\d.]+) us \(([\d.]+) % of it paused\)$", text, re.M)
+assert len(hops) == 2 and abs(sum(float(time) * float(part) / 100 for time, part in hops) - account) < 0.5, (hops, account)
+assert len(re.findall(r" in the mean \([\d.]+ % of it paused\), ", text)) == 2, text
+END
+
+# An acknowledgement that was dropped did not stand until the next one of the same packet went on.
+trace_of "$root/traces/incidents/link_flap.yaml"
+for flow in 0 1; do
+	expect 0 explain traced $flow --why slow
+	! grep -q '^The acknowledgement stood' out || fail "flow $flow: what was dropped stood"
+	python3 - $flow <<'END' || fail "flow $flow: another acknowledgement was lost"
+import re, sys
+at, left, there = re.search(r"^An acknowledgement before it was lost: it left (\S+) towards (\S+) at ([\d.]+) us, "
+    r"and \S+ never sent it on\.$", open("out").read(), re.M).group(3, 1, 2)
+answers = [l.split() for l in open("trace") if f"flow {sys.argv[1]}, ACK" in l]
+lost = [l for l in answers if l[0] == at and l[2] == left and l[4] == there]
+psn = lost[0][lost[0].index("psn") + 1]
+same = [l for l in answers if l[l.index("psn") + 1] == psn and float(l[0]) >= float(at)]
+came, went = ([float(l[0]) for l in same if l[i] == there] for i in (4, 2))
+assert len(lost) == 1 and len(came) > 1 and (not went or went[0] > came[1]), same
+END
+done
 expect 0 explain "$root/traces/incidents/pfc_storm.yaml" 0 --why slow
 says '^  paused  .* 100\.0 %$'
+
+# What waits when the scenario's time is over has waited up to then, however long nothing arrived before.
+expect 0 run lost_cnps --out woe
+grep -qx 'the last arrival was at 7\.50 ms, the end of the run at 20\.0 ms: 13 of 22 flows are unfinished' out || fail "the end is another"
+grep -q 'when the scenario.*s time was over, at 20.0&#8239;ms; the last arrival was at 7.50&#8239;ms\.' woe/report.html || fail "the report has another end"
+expect 0 explain woe 1 --why slow
+says '^Flow 1, back2, .*: unfinished after 20\.0 ms\.$'
+says '^The run ended at 20\.0 ms; the last arrival of all was at 7\.50 ms\.$'
+says '^  in all  *20000\.000000 us  100\.0 %$'
+expect 1 run lost_cnps --set nic.cnp_priority=6 --set until=200ms --out woe
+! grep -q 'the last arrival was at' out || fail "all has ended, and an end is told"
+
+# The same packets wait in a switch that could do more, and does not.
+expect 0 explain victim --why slow
+mv out plain
+expect 0 explain victim --set switch.mtu=9000 --why slow
+cmp -s plain out || fail "other waits where a switch has an MTU: $(diff plain out)"
 
 # What is lost at a switch for other reasons than room.
 for reason in mtu_mismatch:mtu watchdog:watchdog routing_loop:ttl; do
@@ -215,12 +283,37 @@ says '^    That is the root: h0 took packets in more slowly than its link brough
 expect 0 explain "$root/traces/incidents/pfc_storm.yaml" --why pfc
 says '^    That is the root: h0 had paused leaf0, although no buffer of it had asked for that: a pause storm\.$'
 
+says '^h0 had leaf0 pause, with [0-9]* PFC frames from [0-9.]* us on, priority 3: no buffer of it had asked for that, but a fault of the scenario, faults\.0\.pause\.$'
+
+# Nor is there none where nothing else paused: who, when, and by which fault; those that the run has counted.
+cat >fault.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 3}
+switch: {pfc: {priorities: [0]}}
+traffic: [{class: p, pattern: incast, to: h0, from: h1, size: 100KB, priority: 0}]
+faults: [{link: h1-s0, loss: 0%}, {link: h0-s0, sender: h0, from: 2us, until: 20us, pause: [0]}]
+END
+trace_of fault.yaml
+expect 0 explain fault.yaml --why pfc
+says '^No buffer ever had anybody pause\.$'
+first=$(grep -m 1 'PFC pause' trace)
+says "^h0 had s0 pause, with $(grep -c 'PFC pause' trace) PFC frames? from ${first%% *} us on, priority 0: .* faults\.1\.pause\.$"
 expect 0 explain "$root/traces/incidents/pfc_storm.yaml" --why deadlock
 says '^[0-9]* ports and priorities are paused at the end, such as .*; what for, --why pfc tells\.$'
 
-# A folder whose scenario is another one by now.
+# A folder whose scenario is another one by now: what was run is explained, unless it is of a version that
+# kept nothing.
 sed -i 's/size: 1MB/size: 900KB/' chain.yaml
 expect 0 run chain.yaml --quiet --out fresh
 sed -i 's/size: 900KB/size: 1MB/' chain.yaml
+expect 0 explain fresh --why pfc
+grep -qx "verbena: fresh: $work/chain.yaml was edited since; this is of the run as it was" err || fail "nothing about the edit"
+! grep -q 'has changed since' err || fail "not of the run as it was"
+python3 - <<'END'
+import json
+r = json.load(open("fresh/run.json"))
+del r["files"]
+json.dump(r, open("fresh/run.json", "w"))
+END
 expect 0 explain fresh --why pfc
 grep -q 'has changed since' err || fail "nothing about the change"

@@ -24,7 +24,11 @@ parts full
 expect 0 run small.yaml --out full --series 1us --series-flows all --quiet
 [ -s full/series.csv ] && [ -s full/series_flows.csv ] || fail "no series after a full disk"
 
-# A run that is killed, or crashes: the next one finds nothing of it in its way.
+# A run that is killed, or crashes: nothing is left that the run before it has said, which bad input leaves as it
+# is; and the next one finds nothing of it in its way.
+expect 0 run small.yaml --out killed --quiet
+expect 2 run small.yaml --out killed --quiet --set 'until=never'
+[ -e killed/result.json ] || fail "bad input: what was there is gone"
 "$verbena" run long.yaml --out killed --series 1us --series-flows all --quiet --set 'traffic=[{class: a, pattern: ring, size: 900MB}]' >out 2>err &
 pid=$!
 for _ in $(seq 300); do
@@ -36,9 +40,11 @@ done
 # While it lasts nobody else writes there, and is told who does.
 expect 3 run small.yaml --out killed --quiet
 grep -qx "verbena: killed: process $pid is writing its results there" err || fail "not told who has it"
-[ ! -e killed/result.json ] || fail "written all the same"
 kill -KILL $pid
 wait $pid || true
+for name in result.json report.html flows.csv requests.csv ports.csv counters.json run.json inputs/0-small.yaml; do
+	[ ! -e killed/$name ] || fail "killed, and $name is that of the run before"
+done
 expect 0 run small.yaml --out killed --quiet
 parts killed
 [ ! -e killed/series.csv ] || fail "series that nobody asked for"
@@ -57,6 +63,19 @@ parts odd
 for name in result.json flows.csv ports.csv counters.json run.json series.csv series_flows.csv; do
 	[ -f odd/$name ] && [ ! -h odd/$name ] || fail "odd/$name is no file"
 done
+# One that is put there while the run lasts.
+"$verbena" run long.yaml --out late --series 1us --series-flows all --quiet --set 'traffic=[{class: a, pattern: ring, size: 60MB}]' >out 2>err &
+pid=$!
+for _ in $(seq 300); do
+	[ ! -s late/series.csv.part ] || break
+	sleep 0.1
+done
+ln -s ../mine late/result.json.part
+[ ! -e late/result.json ] || fail "the run was over before the link was there"
+wait $pid || fail "exit $?: $(cat err)"
+[ "$(cat mine)" = mine ] || fail "written through a link that came late"
+[ -f late/result.json ] && [ ! -h late/result.json ] || fail "late/result.json is no file"
+parts late
 printf 'scenario: small.yaml\nseeds: 1\n' >plan.yaml
 expect 0 sweep plan.yaml --out sweep --quiet
 for run in sweep/runs/*.json; do

@@ -22,6 +22,8 @@ expect() {
 	shift
 	status=0
 	"$verbena" "$@" >"$work/out" 2>"$work/err" || status=$?
+	# Of a build with sanitizers, which say so of every program with stacks of its own.
+	sed -i "/WARNING: ASan doesn't fully support makecontext/d" "$work/err"
 	[ "$status" = "$want" ] || fail "verbena $*: exit $status, expected $want"
 }
 
@@ -32,6 +34,28 @@ import json, sys
 r = json.load(open(sys.argv[1]))
 sys.exit(0 if eval(sys.argv[2]) else 1)
 END
+}
+
+trace_of() { # ARG...: what happens in a run, whose folder is "traced", into "trace"
+	expect 0 run "$@" --quiet --out traced --trace all
+	grep '^[0-9]*\.[0-9]\{6\} us  ' out >trace
+}
+
+# with_expectations BASE FILE EXPRESSION...: FILE is BASE with these, each a line of its own
+with_expectations() {
+	cp "$1" "$2"
+	file=$2
+	shift 2
+	echo "expect:" >>"$file"
+	for expression in "$@"; do
+		printf "  - '%s'\n" "$expression" >>"$file"
+	done
+}
+
+judges_expectations() { # FILE, a good scenario with expectations: whether this verbena was built with libjq
+	"$verbena" check "$1" >out 2>err && return
+	grep -q 'expected none: this verbena was built without libjq' err || fail "check: another reason"
+	return 1
 }
 
 digest_of() { # FILE: what a run has printed

@@ -59,8 +59,7 @@ expects() { # COUNT
 	seq "$1" | sed 's/.*/  - .drops.buffer <= & and .fct.c.p99_ps < (&|s)/'
 }
 expects 1 >one.yaml
-"$verbena" check one.yaml >out 2>err || {
-	grep -q 'expected none: this verbena was built without libjq' err || fail "check: another reason"
+judges_expectations one.yaml || {
 	echo "SKIP: the rest: built without libjq"
 	exit 0
 }

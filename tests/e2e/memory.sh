@@ -23,6 +23,39 @@ for threads in 1 2; do
 	holds out 'r["partial"] is False'
 done
 
+# Of such a run everything that is known up to there can be asked for.
+cat >cut.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 3, delay: 100us}
+switch: {pfc: {priorities: [3]}}
+nic: {retransmit: selective, window: 32768}
+traffic: [{class: long, pattern: incast, to: h2, from: "h[0-1]", size: 8MB}]
+faults: [{link: h0-s0, sender: h0, loss: 1%}]
+memory: 64KiB
+END
+expect 3 run cut.yaml --out cut
+digest=$(digest_of out)
+told="^verbena: cut: the run could not go on at .*memory for packets under way is used up; the scenario's key memory .*this is of the run up to there$"
+for command in "explain cut --why cure" "explain cut --why pfc" "explain cut --why slow 0" "report cut --out page"; do
+	# shellcheck disable=SC2086
+	expect 0 $command
+	[ "$(wc -l <err)" = 1 ] && grep -q "$told" err || fail "$command: another line"
+done
+grep -q "<strong>Cut short.</strong>" page/report.html || fail "the report does not say that it is partial"
+expect 0 diff cut cut
+grep -q "the digest, too: $digest$" out || fail "not up to where the run was"
+[ "$(grep -c "$told" err)" = 2 ] && [ "$(wc -l <err)" = 2 ] || fail "diff: other lines"
+expect 1 diff cut cut.yaml --set memory=64MiB
+
+# A limit that is in the way is named. (Sanitizers do not begin below it.)
+# shellcheck disable=SC3045 # every shell here has it
+if (ulimit -v 700000 && "$verbena" --version) >out 2>err; then
+	# shellcheck disable=SC3045 # as above
+	(ulimit -v 700000 && expect 3 run cut.yaml --json)
+	grep -q '^verbena: cut.yaml: Cannot allocate memory; this process may have addresses for 683 MiB (ulimit -v), and a run reserves more' err ||
+		fail "a limit of addresses is not named"
+fi
+
 cat >lossy.yaml <<'END'
 version: 1
 topology: {kind: star, hosts: 3, delay: 100us}

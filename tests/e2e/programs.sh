@@ -22,13 +22,22 @@ grep -qx 'verbena: program mine: 1 of 2 ranks failed, 0 never ended' err || fail
 holds fail/result.json 'r["partial"] is False and r["flows"]["completed"] == 4'
 holds fail/result.json '[(k["host"], k["ended"], k["result"]) for k in r["programs"][0]["ranks"]] == [("h2", True, 0), ("h1", True, 7)]'
 
-# One that can never go on is a failure; one that the end of the run cuts off is not.
+# One that can never go on is a failure; one that the end of the run cuts off, too, unless it may be.
 scenario wait >wait.yaml
 expect 1 run wait.yaml --json
 grep -qx 'verbena: program mine: 0 of 2 ranks failed, 1 never ended' err || fail "wait: another line"
 holds out 'r["programs"][0]["unfinished"] == 1 and r["programs"][0]["ranks"][1]["end_ps"] is None'
-expect 0 run wait.yaml --json --until 2us
+expect 1 run wait.yaml --json --until 2us --junit wait.xml
+grep -qx 'verbena: program mine: 0 of 2 ranks failed, 1 had not ended at the end of the run' err || fail "cut: another line"
+grep -q 'tests="1" failures="1" ' wait.xml && grep -q '1 had not ended at the end of the run' wait.xml || fail "cut: another $(cat wait.xml)"
 holds out 'r["programs"][0]["unfinished"] == 1 and r["flows"]["failed"] == 4'
+expect 1 run wait.yaml --until 2us --out cut
+grep -q '^program mine  *2 ranks: 1 ended well, 0 failed, 1 unfinished at the end of the run; ' out || fail "cut: $(cat out)"
+expect 0 run wait.yaml --json --until 2us --set programs.0.endless=yes --junit wait.xml
+grep -q 'tests="1" failures="0" ' wait.xml || fail "endless: another $(cat wait.xml)"
+holds out 'r["programs"][0]["unfinished"] == 1 and r["flows"]["failed"] == 4'
+expect 1 run wait.yaml --json --set programs.0.endless=yes
+rm -rf wait.xml cut
 
 # Time goes on to the last end, whether a packet came then or not.
 holds fail/result.json 'r["time_ps"] >= max(k["end_ps"] for k in r["programs"][0]["ranks"])'
@@ -112,7 +121,7 @@ expect 2 check WANTS.yaml NOTHING.yaml
 [ ! -e constructed ] || fail "check has run a constructor"
 cat >want <<'END'
 WANTS.yaml:5: programs.0.run: found "./WANTS.so", expected a program (undefined symbol: nobody_has_this)
-NOTHING.yaml:5: programs.0.run: found "./NOTHING.so", expected a program (it defines no function prog_main)
+NOTHING.yaml:5: programs.0.run: found "./NOTHING.so", expected a program (it defines no function prog_main or main)
 END
 cmp -s want err || fail "not what is missing in them"
 expect 0 run GOOD.yaml --json
@@ -154,3 +163,17 @@ expect 1 run below/near.yaml --json
 expect 0 check below/near.yaml
 nothing_else below small.yaml fail.yaml fail wait.yaml sleep.yaml spin.yaml spin exit.yaml exit \
 	crash.yaml crash deep.yaml deep print.yaml fork.yaml empty.yaml empty.so
+
+# The timeout of ibv_modify_qp() where nic.rto_low and nic.rto_high are its length: said once, of the first host.
+cat >unheard.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 3}
+programs: [{run: ring, hosts: "h[0-2]"}]
+END
+expect 0 run unheard.yaml --json
+[ ! -s err ] || fail "a warning without a reason"
+expect 0 run unheard.yaml --json --set nic.retransmit=selective
+[ "$(cat err)" = "warning: unheard.yaml: ibv_modify_qp() at h0: found timeout 14, expected 0 or any: beside nic.retransmit: selective its length is nic.rto_low and nic.rto_high; ignored" ] ||
+	fail "nothing, or another line, about a timeout that nobody hears: $(cat err)"
+expect 0 run unheard.yaml --json --quiet --set nic.retransmit=selective
+[ ! -s err ] || fail "--quiet does not keep the warning"

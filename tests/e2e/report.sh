@@ -113,7 +113,7 @@ for cdf in data["cdf"]:
     assert cdf["count"] == len(mine) == result["fct"][cdf["class"]]["count"]
     assert cdf["fct_ps"] == [mine[r - 1] for r in cdf["rank"]] and len(cdf["rank"]) <= 256
     assert not mine or (cdf["rank"][0], cdf["rank"][-1]) == (1, len(mine))
-rows = [r for r in page.cells if len(r) == 11 and r[0][1] != "flow"]
+rows = [r for r in page.cells if len(r) == 11 and r[4][0]] # that sort by bytes: of flows
 assert len(rows) == min(300, len(flows))
 number = lambda cell: int(cell.replace("\u202f", ""))
 for row in rows:
@@ -177,6 +177,28 @@ expect 0 run small.yaml --out plain
 look plain ring
 grep -q 'Everything completed' plain/report.html || fail "no verdict"
 
+# A value that there is none of is a dash: no PFC, no ECN, no queue of a host; and one scale of colours for all.
+cat >bare.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 4}
+nic: {cc: none}
+traffic: [{class: in, pattern: incast, to: h0, size: 1MB}]
+END
+expect 0 run bare.yaml --quiet --out bare
+look bare
+for name in "Pause frames" "Paused time" "ECN marks" "CNPs"; do
+	grep -q ">$name</dt><dd>–</dd>" bare/report.html || fail "$name: not a dash"
+	grep -q ">$name</dt><dd>–</dd>" plain/report.html && fail "$name: a dash"
+done
+grep -q '>Longest queue</dt><dd>[0-9]' bare/report.html || fail "no queue"
+grep -qE -- '--(load|pause)-[0-9]|class="[^"]*(load|pause)-[0-9]' plain/report.html && fail "a second scale"
+[ "$(grep -o -- '--heat-[0-5]: #' plain/report.html | sort | uniq -c | awk '{ print $1 }' | uniq)" = 3 ] || fail "no scale of six steps"
+
+# What is not ours is there with its licence.
+for name in "Leon Sorokin" "Timmy Willison"; do
+	[ "$(grep -c "Copyright.* $name" plain/report.html)" -ge 1 ] || fail "no licence of $name"
+done
+
 # The reader lets no odd names in; that of the file is anybody's. (tests/unit/test_report.c has more.)
 evil='<img src=x onerror=alert(1)> & "quoted" '"'single'"' <!-- é 漢.yaml'
 cp small.yaml "$evil"
@@ -184,7 +206,7 @@ expect 0 run "$evil" --out evil
 look evil "$evil"
 
 # A run that is cut off says so, and so does one with losses.
-expect 0 run small.yaml --until 6us --out cut
+expect 1 run small.yaml --until 6us --out cut
 look cut
 grep -q "when the scenario’s time was over" cut/report.html || fail "it does not say why"
 grep -q 'Not everything completed' cut/report.html || fail "an unfinished run looks finished"
@@ -202,6 +224,8 @@ traffic: [{class: in, pattern: incast, to: h0, size: 1MB}]
 END
 expect 0 run pauses.yaml --until 120us --quiet --out pauses --trace all
 look pauses
+grep -q '<tr><td class="text">h[0-9]</td><td class="text">s0</td><td>3</td><td>–</td><td>–</td>' pauses/report.html ||
+	fail "a host has no queue and marks nothing"
 python3 - <<'END' || fail "pauses have other lengths in the page than in the trace"
 import collections, json, re
 asked, wanted, lengths = {}, collections.Counter(), collections.Counter()

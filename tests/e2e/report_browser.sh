@@ -14,10 +14,13 @@ for run in victim pfc_storm; do
 	holds_in $run pauses
 	holds_in $run flows
 	case $run in
-	victim) holds_in victim cure nic.cc dcqcn ;;
+	victim)
+		holds_in victim cure nic.cc dcqcn
+		grep -q '<code>verbena explain victim [0-9]* --why slow</code>' dom.html || fail "no command for the slowest"
+		;;
 	*)
 		holds_in $run cure switch.pfc.watchdog.detection 1ms
-		grep -q 'did not complete, such as flow 0 .*explain RUN 0 --why slow' dom.html || fail "nothing to ask about flow 0"
+		grep -q 'did not complete, such as flow 0 .*verbena explain pfc_storm 0 --why slow' dom.html || fail "nothing to ask about flow 0"
 		;;
 	esac
 done

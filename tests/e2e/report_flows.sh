@@ -54,7 +54,9 @@ press("d"); is("d", document.documentElement.dataset.theme, theme.isDark() ? "da
 press("."); press("."); is(".", moment.frame, 1);
 press(","); is(",", moment.frame, 0);
 press("w"); is("w", moment.frame, null);
-press("?"); is("?", document.getElementById("keys").open, true); is("its focus", id(), "keys-head");
+press("t"); press("?"); is("?", document.getElementById("help").open, true); is("its focus", document.getElementById("help").contains(document.activeElement), true);
+press("."); is("under the help", moment.frame, null);
+press("?"); is("? again", document.getElementById("help").open, false);
 press("ArrowRight", drawing); is("arrow", drawing.querySelectorAll("g.chosen").length, 1);
 press("Escape", drawing); is("none", drawing.querySelectorAll("g.chosen").length, 0);
 let count = 0;

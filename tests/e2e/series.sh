@@ -28,7 +28,9 @@ for r in rows:
         sums[at] = sums.get(at, 0) + int(r[k])
 for at, p in ports.items():
     for k in keys:
-        assert sums.get((*at, k), 0) == int(p[k]), (at, k)
+        missing = int(p[k]) - sums.get((*at, k), 0)
+        # What is on the wire as a run is cut has not all been sent.
+        assert missing == 0 or (k == "sent_bytes" and step == 3 * 10**11 and 0 < missing <= 1134), (at, k, missing)
 for node, link, _ in ports:
     for k in ("pause_sent", "pause_received"):
         assert sum(sums.get((node, link, str(q), k), 0) for q in range(8)) == int(ports[node, link, "0"][k])
@@ -44,7 +46,8 @@ if step == 10**6:
     for r in rows:
         if int(r["time_ps"]) != end:
             assert int(r["rate_bps"]) == int(r["sent_bytes"]) * 8 * 10**6
-            assert int(r["sent_bytes"]) <= 12500 + 1106
+            # 100 Gb/s: a frame counts in each interval with the bytes that it has on the wire there.
+            assert int(r["sent_bytes"]) <= 12500 + 1
     assert not any(4 * 10**9 < t < 5 * 10**9 for t in times) # nothing happens then
     assert max(int(r["queue_bytes"]) for r in rows) > 50000
 END
@@ -155,3 +158,27 @@ END
 echo '  - {class: load, size: 10KB, load: 10%, until: 1ms, stream: always}' >>lossy.yaml
 expect 2 run lossy.yaml --series 1ms --series-flows all --set nic.qp=per-pair
 grep -q '^verbena: --series-flows: found nic\.qp: per-pair and traffic that is streamed, ' err || fail "pairs beside streams are not refused"
+
+# Intervals shorter than a frame: it lies in several of them, and none has more than the link takes.
+cat >long.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 3, host_rate: 10Gbps}
+nic: {mtu: 4096}
+traffic: [{pattern: incast, to: h0, size: 100KB}]
+END
+expect 0 run long.yaml --quiet --out long --series 500ns
+python3 - <<'END' || fail "rates above that of the link"
+import collections, csv
+rows = list(csv.DictReader(open("long/series.csv")))
+bins = collections.Counter()
+sums = collections.Counter()
+for r in rows:
+    bins[r["node"], r["link"], r["time_ps"]] += int(r["sent_bytes"])
+    sums[r["node"], r["link"]] += int(r["sent_bytes"])
+ports = collections.Counter()
+for p in csv.DictReader(open("long/ports.csv")):
+    ports[p["node"], p["link"]] += int(p["sent_bytes"])
+assert max(bins.values()) in (625, 626), max(bins.values()) # 10 Gb/s for 500 ns
+assert all(sums[k] == v for k, v in ports.items()), (sums, ports)
+assert list(bins.values()).count(625) > 2 * len([v for v in bins.values() if 0 < v < 624])
+END

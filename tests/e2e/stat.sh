@@ -69,8 +69,25 @@ expect 0 stat run s0
 grep -q '^s0/1 h0-s0#0$' out && ! grep -q ' 0$' out || fail "not what is not 0"
 expect 2 stat run nobody
 expect 2 stat nowhere
-grep -q '^nowhere/counters.json:1: counters: found .*, expected ' err || fail "another line"
+grep -q 'found "nowhere", expected the folder of a run, or a process or a host ' err || fail "what is neither"
+expect 2 stat run --watch 1
+expect 2 stat ./nowhere
+grep -q '^./nowhere/counters.json: counters: found no such file, expected ' err || fail "another line"
 expect 2 stat run --hw --json
 echo '{}' >run/counters.json
 expect 2 stat run
 [ ! -s out ] || fail "something on stdout"
+
+# h2 before h10, in each form; what programs read stays in the order of addresses.
+cat >twelve.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 12}
+END
+expect 0 run twelve.yaml --out twelve
+for form in '' --ethtool --hw; do
+	expect 0 stat twelve $form
+	grep -o '^\(link \)*h[0-9]*' out | sed 's/^link //' | tr '\n' ' ' >names
+	grep -qx 'h0 h1 h2 h3 h4 h5 h6 h7 h8 h9 h10 h11 ' names || fail "$form: another order: $(cat names)"
+done
+expect 0 stat twelve --json
+holds out '[c["ifname"] for c in r][:4] == ["h0", "h1", "h10", "h11"]'

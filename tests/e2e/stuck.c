@@ -4,7 +4,7 @@
  * waits for what nobody puts on the rendezvous, "sleep" sleeps beyond the end of time, "spin"
  * computes for ever, "exit" and "crash" end the process, "deep" uses up its stack, "print" prints
  * and says, "fork" leaves a child behind. */
-#include "tests/programs/prog.h"
+#include "include/verbena/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +23,14 @@ static int deep(int depth)
 	return depth > 0 ? deeper(depth - 1) + room[0] : 0;
 }
 
-static int print(const struct prog *prog)
+static int print(const struct vb_prog *prog)
 {
 	printf("printed\n");
 	prog->say(prog, "two\nlines\033[31m");
 	return 0;
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	const char *how = prog->arg_count > 0 ? prog->args[0] : "";
 	uint8_t byte;

@@ -96,27 +96,98 @@ if "$verbena" run plans/lossy.yaml --json --set 'expect=["true"]' >out 2>err; th
 	sed -i '$d' plans/lossy.yaml
 fi
 
+# Values that are maps: a control with its parameters, and a block that is off.
+cat >maps.yaml <<'END'
+scenario: plans/lossy.yaml
+set:
+  nic.cc: [none, {dcqcn: {rate_ai: 10Mbps, g_shift: 7}}, {"swift": {}}]
+  switch.ecn: [off, {kmin: 20KB, kmax: 80KB}]
+show: [.ecn.marked, .digest]
+END
+expect 0 sweep maps.yaml --out maps
+cut -d, -f1,2 maps/sweep.csv >cells
+cat >wanted <<'END'
+nic.cc,switch.ecn
+none,off
+none,kmin=20KB kmax=80KB
+dcqcn rate_ai=10Mbps g_shift=7,off
+dcqcn rate_ai=10Mbps g_shift=7,kmin=20KB kmax=80KB
+swift,off
+swift,kmin=20KB kmax=80KB
+END
+cmp cells wanted && grep -q '^| dcqcn rate_ai=10Mbps g_shift=7 | off | 0 | ' maps/sweep.md || fail "other cells"
+expect 0 run plans/lossy.yaml --json --set nic.cc=dcqcn --set nic.cc_params.rate_ai=10Mbps --set nic.cc_params.g_shift=7
+holds out 'r["ecn"]["marked"] > 0'
+grep -q "g_shift=7,kmin=20KB kmax=80KB,1,[1-9].*,$(python3 -c 'import json; print(json.load(open("out"))["digest"])')" maps/sweep.csv ||
+	fail "another run than that with cc_params"
+printf 'scenario: plans/lossy.yaml\nset:\n  nic.cc: [none, {dcqcn: {rate_aj: 1Mbps}}]\n' >bad.yaml
+expect 2 sweep bad.yaml --out refused
+grep -q '^bad.yaml:3: nic.cc_params.rate_aj: found an unknown key, expected a known key such as "rate_ai"$' err ||
+	fail "a parameter that is none"
+
+# Points that come to the same are made once, however they are written, and are rows of their own.
+printf 'scenario: plans/lossy.yaml\nset: {switch.buffer: [1MiB, 1024KiB]}\nseeds: 3\nshow: [.digest]\n' >twins.yaml
+expect 0 sweep twins.yaml --out twins --quiet --jobs 6
+[ "$(cat out)" = '6 runs, 0 of them from before: twins/sweep.csv' ] || fail "not six runs"
+[ "$(find twins/runs -type f | wc -l)" = 3 ] || fail "not each made once"
+sed -n 's/^1MiB,//p' twins/sweep.csv >left
+sed -n 's/^1024KiB,//p' twins/sweep.csv >right
+[ "$(wc -l <left)" = 3 ] && cmp left right || fail "points that come to the same differ"
+
+# A plan is checked as a scenario is.
+expect 0 check twins.yaml plans/lossy.yaml
+[ "$(head -n 1 out)" = 'twins.yaml: ok: 6 runs of plans/lossy.yaml: 2 combinations of settings, 3 seeds, 0 expectations' ] ||
+	fail "check: another line"
+expect 2 check twins.yaml --seed 3
+[ "$(cat err)" = 'twins.yaml:1: scenario: found settings beside the plan of a sweep, expected a scenario for --seed, --set and --until' ] ||
+	fail "check: settings of a plan"
+
 refused() { # LINE: the plan in bad.yaml
+	expect 2 check bad.yaml
+	[ "$(head -n 1 err)" = "$1" ] || fail "check: another line than $1"
 	expect 2 sweep bad.yaml --out refused
 	[ "$(head -n 1 err)" = "$1" ] || fail "another line than $1"
 	[ ! -e refused ] || fail "something was written"
 }
 printf 'scenario: plans/lossy.yaml\nsed: 3\n' >bad.yaml
-refused 'bad.yaml:2: sed: found an unknown key, expected scenario, set, seeds or show'
+refused 'bad.yaml:2: sed: found an unknown key, expected scenario, set, seeds, hold or show'
 printf 'seeds: 3\n' >bad.yaml
-refused 'bad.yaml:1: scenario: found nothing, expected a file'
+expect 2 sweep bad.yaml --out refused
+[ "$(cat err)" = 'bad.yaml:1: scenario: found nothing, expected a file' ] || fail "a plan of nothing: another line"
 printf 'scenario: plans/lossy.yaml\nset: {switch.buffer: 1MiB}\n' >bad.yaml
-refused 'bad.yaml:2: switch.buffer: found "1MiB", expected a list of at least one value, all of them scalars'
+refused 'bad.yaml:2: switch.buffer: found "1MiB", expected a list of at least one value'
 printf 'scenario: plans/lossy.yaml\nseeds: 0\n' >bad.yaml
 refused 'bad.yaml:2: seeds: found "0", expected a number from 1 to 100000, or a list of seeds'
 printf 'scenario: plans/lossy.yaml\nshow:\n  - .drops.buffer\n  - .drops.none\n' >bad.yaml
 refused 'bad.yaml:4: show: found ".drops.none", expected a path to a value of the result, such as .drops.buffer'
+printf 'scenario: plans/lossy.yaml\nshow: [.fct.incst.p99_ps]\n' >bad.yaml
+refused 'bad.yaml:2: show: found ".fct.incst.p99_ps", expected a path to a value of the result, such as .fct.incast.p99_ps'
 printf 'scenario: plans/lossy.yaml\nset: {switch.nonsense: [1, 2]}\n' >bad.yaml
 expect 2 sweep bad.yaml --out refused
 grep -q '^bad.yaml:2: switch\.nonsense: found an unknown key, expected one of buffer, ' err || fail "a key that is none"
 [ ! -e refused ] || fail "something was written"
-printf 'scenario: plans/lossy.yaml\nset: {seed: [1, 2], a: [1, x]}\nseeds: 100000\n' >bad.yaml
+# What programs do, too: a row a run, a plot, and a path that is none.
+printf 'version: 1\ntopology: {kind: star, hosts: 3}\nprograms: [{run: ring, hosts: [h0, h1, h2]}]\n' >plans/ring.yaml
+printf 'scenario: plans/ring.yaml\nset: {nic.mtu: [1024, 4096]}\nshow: [".programs[0].requests.p99_ps", ".programs[0].ranks[2].completions"]\n' >ring.yaml
+expect 0 sweep ring.yaml --out ring
+for mtu in 1024 4096; do
+	expect 0 run plans/ring.yaml --json --set nic.mtu=$mtu
+	holds out "open('ring/sweep.csv').read().find(f',{r[\"programs\"][0][\"requests\"][\"p99_ps\"]},{r[\"programs\"][0][\"ranks\"][2][\"completions\"]},') > 0"
+done
+[ -s 'ring/programs[0].requests.p99_ps.svg' ] || fail "no plot of what programs do"
+sed 's/ranks\[2\]/ranks[3]/' ring.yaml >bad.yaml
+refused 'bad.yaml:3: show: found ".programs[0].ranks[3].completions", expected a path to a value of the result, such as .programs[0].ranks[2].completions'
+printf 'scenario: plans/program.yaml\n' >bad.yaml
+printf 'version: 1\ntopology: {kind: star, hosts: 3}\nprograms: [{run: ./none.so, hosts: [h0]}]\n' >plans/program.yaml
+refused 'plans/program.yaml:3: programs.0.run: found "./none.so", expected a program (no program "plans/./none.so")'
+printf 'scenario: plans/lossy.yaml\nset: {b: [1, 2], a: [1, x]}\nseeds: 100000\n' >bad.yaml
 refused 'bad.yaml:1: set: found too many combinations, expected at most 100000 runs'
+printf 'scenario: plans/lossy.yaml\nset:\n  nic.mtu: [1024, 4096]\n  seed: [1, 2]\n' >bad.yaml
+refused 'bad.yaml:4: seed: found it below set, expected seeds beside set, as in "seeds: [1, 2]"'
+printf 'scenario: plans/lossy.yaml\nseeds: [1, 2, 1]\n' >bad.yaml
+refused 'bad.yaml:2: seeds: found 1 twice, expected seeds that differ'
+printf 'scenario: plans/lossy.yaml\nseeds: []\n' >bad.yaml
+refused 'bad.yaml:2: seeds: found an empty list, expected a number from 1 to 100000, or a list of seeds'
 printf 'scenario: plans/lossy.yaml\nset:\n  nic.cc: [none]\n  switch.buffer: [1MiB, 1Mb]\n' >bad.yaml
 expect 2 sweep bad.yaml --out refused
 [ "$(wc -l <err)" = 1 ] && grep -q '^bad.yaml:4: switch\.buffer: found "1Mb", ' err || fail "a value that is none"
@@ -156,13 +227,20 @@ odd_value buffer '[]' '.drops.buffer: found [], expected a value'
 odd_value expect '3, "x": ' 'expect: found 3, expected the expectations of the scenario'
 sed 's/"expect": \[\]/"expect": [{"held": true}]/' "runs/${one##*/}" >"$one"
 odd 'expect: found [{"held": true}], expected the expectations of the scenario'
+# One number that fits as well as the right one, or a half of a file that was restored.
+sed 's/"pause_sent": [0-9]*/"pause_sent": 999999/' "runs/${one##*/}" >"$one"
+hash=$(sed -n 's/^  "kept_hash": "\([0-9a-f]\{16\}\)",*$/\1/p' "runs/${one##*/}")
+odd "kept_hash: found \"$hash\", expected that of the result as the sweep has kept it, unchanged"
+grep -v kept_hash "runs/${one##*/}" | sed 's/^\(  "expect": .*\),$/\1/' >"$one"
+odd "kept_hash: found nothing, expected that of the result as the sweep has kept it, unchanged"
 rm "$one"
 mkfifo "$one"
 timeout 60 "$verbena" sweep plan.yaml --out kept --quiet >out 2>err && fail "a FIFO is taken" || [ $? = 2 ] || fail "a FIFO: not refused"
-[ "$(cat err)" = "$one:1: file: found a FIFO, expected a regular file" ] || fail "a FIFO: another line"
+[ "$(cat err)" = "$one: file: found a FIFO, expected a regular file" ] || fail "a FIFO: another line"
 rm "$one"
 mkdir "$one"
-odd 'file: found a folder, expected a regular file'
+expect 2 sweep plan.yaml --out kept --quiet
+[ "$(cat err)" = "$one: file: found a folder, expected a regular file" ] || fail "a folder: another line"
 rmdir "$one"
 echo '{' >"$one"
 expect 2 sweep plan.yaml --out kept --quiet
@@ -170,3 +248,41 @@ grep -q "^$one:[12]: result: found .*, expected the result of a run$" err || fai
 cp runs/* kept/runs
 expect 0 sweep plan.yaml --out kept --quiet
 [ "$(cat out)" = '2 runs, 2 of them from before: kept/sweep.csv' ] || fail "made again"
+
+# A program that was built anew is another one, whatever its path is.
+programs=$(dirname "$verbena")/tests/programs
+cp "$programs/ring.so" plans/own.so
+printf 'version: 1\ntopology: {kind: star, hosts: 3}\nprograms: [{run: ./own.so, hosts: [h0, h1]}]\n' >plans/own.yaml
+printf 'scenario: plans/own.yaml\nseeds: 2\nshow: [.digest]\n' >own.yaml
+expect 0 sweep own.yaml --out own --quiet
+expect 0 sweep own.yaml --out own --quiet
+[ "$(cat out)" = '2 runs, 2 of them from before: own/sweep.csv' ] || fail "made again"
+cp own/sweep.csv ring.csv
+cp "$programs/pingpong_write.so" plans/own.so
+expect 0 sweep own.yaml --out own --quiet
+[ "$(cat out)" = '2 runs, 0 of them from before: own/sweep.csv' ] || fail "another program, old runs"
+cmp -s own/sweep.csv ring.csv && fail "another program, the same runs"
+expect 0 run plans/own.yaml --quiet --out one
+python3 - "$programs/pingpong_write.so" >sip <<'END'
+"""SipHash-2-4 with a key of zeros, of a file."""
+import sys
+data, mask = open(sys.argv[1], "rb").read(), 2**64 - 1
+v = [0x736f6d6570736575, 0x646f72616e646f6d, 0x6c7967656e657261, 0x7465646279746573]
+turn = lambda x, n: (x << n | x >> 64 - n) & mask
+def rounds(n):
+    for _ in range(n):
+        v[0] = v[0] + v[1] & mask; v[1] = turn(v[1], 13) ^ v[0]; v[0] = turn(v[0], 32)
+        v[2] = v[2] + v[3] & mask; v[3] = turn(v[3], 16) ^ v[2]
+        v[0] = v[0] + v[3] & mask; v[3] = turn(v[3], 21) ^ v[0]
+        v[2] = v[2] + v[1] & mask; v[1] = turn(v[1], 17) ^ v[2]; v[2] = turn(v[2], 32)
+words = data + bytes(-(len(data) + 1) % 8) + bytes([len(data) % 256])
+for at in range(0, len(words), 8):
+    word = int.from_bytes(words[at:at + 8], "little")
+    v[3] ^= word
+    rounds(2)
+    v[0] ^= word
+v[2] ^= 0xff
+rounds(4)
+print("%016x" % (v[0] ^ v[1] ^ v[2] ^ v[3]))
+END
+holds one/run.json "r['programs'] == [{'run': './own.so', 'hash': '$(cat sip)'}]"

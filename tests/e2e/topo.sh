@@ -77,10 +77,31 @@ expect 0 topo hpcc.txt --from n1 --to n3
 expect 2 topo fat.yaml --from h0
 expect 2 topo fat.yaml --from h0 --to p0e0
 expect 2 topo missing.txt
-grep -qx 'missing.txt:1: topology.file: found no such file: "missing.txt", expected a file that can be read' err ||
+grep -qx 'missing.txt: topology.file: found no such file: "missing.txt", expected a file that can be read' err ||
 	fail "another line about a file that is not there"
 echo 4 1 >short.txt
 expect 2 topo short.txt
 [ "$(wc -l <err)" = 1 ] && grep -q '^short.txt:1: header: found 2 fields, ' err && ! grep -q named err ||
 	fail "another line about a file that is no topology"
 expect 2 topo small.yaml --set topology.leaves=0
+# Who has which address, also of machines with several adapters and without a scenario.
+cat >rail.yaml <<'END'
+version: 1
+topology: {kind: rail, servers: 2, rails: 2, spines: 1, nics: 2}
+END
+expect 0 topo rail.yaml --addresses
+sed 's/  */ /g' out | head -n 5 >short
+diff - short <<'END' || fail "other addresses"
+host interface MAC IP GID
+h0 0 02:00:00:00:00:01 10.0.0.1 ::ffff:10.0.0.1
+h0.nic1 2 02:00:00:00:00:03 10.0.0.3 ::ffff:10.0.0.3
+h1 1 02:00:00:00:00:02 10.0.0.2 ::ffff:10.0.0.2
+h1.nic1 3 02:00:00:00:00:04 10.0.0.4 ::ffff:10.0.0.4
+END
+# h2 before h10, though interfaces and addresses go by plain order; switches, too.
+expect 0 topo rail.yaml --addresses --set 'topology={kind: torus, dims: [11, 3], hosts_per_switch: 1}'
+sed 's/  */ /g' out | cut -d ' ' -f 1-2 | sed -n '2,4p; 10,13p; 37,39p; 65,67p' | tr '\n' ';' >short
+grep -qx 'h0 0;h1 1;h2 12;h8 31;h9 32;h10 2;h11 3;s0_0 -;s0_1 -;s0_2 -;s9_1 -;s9_2 -;s10_0 -;' short ||
+	fail "another order of addresses: $(cat short)"
+expect 0 topo hpcc.txt --addresses
+grep -q '^n3  *2  02:00:00:00:00:03 ' out || fail "other addresses of a file"

@@ -24,12 +24,13 @@ assert times == sorted(times)
 has = lambda what: sum(what in l for l in lines)
 total = lambda key: sum(int(p[key]) for p in ports)
 assert has(": no room") == r["drops"]["buffer"] > 0
+assert has(": lost by a fault of the link") == r["drops"]["fault"] > 0
 assert has(" marked here") == r["ecn"]["marked"] > 0
 assert has("PFC pause") == has("XOFF") == has(" stops, ") == r["pfc"]["pause_sent"] > 0
 assert has("PFC resume") == has("XON") == has(" goes on, ") == r["pfc"]["resume_sent"] > 0
 assert has(" sent again") == r["flows"]["packets_retransmitted"] > 0
 assert has(" CNP psn") >= r["cnp"]["sent"] > 0
-data = [l for l in lines if " psn " in l]
+data = [l for l in lines if " psn " in l and " DROP of " not in l]
 assert len(data) == total("sent_packets")
 for p in ports:
     mine = [l for l in data if f"  {p['node']} > {p['peer']}  " in l and f"priority {p['priority']}" in l]
@@ -50,8 +51,8 @@ grep '^[0-9]*\.[0-9]\{6\} us  ' err >some
 holds out "r['digest'] == '$digest'"
 grep -E '^[12]?[0-9]\.[0-9]* us  (h4 > s0|s0 > h4)  .*flow '"$id," trace | cmp -s - some || fail "the filter lets others through"
 expect 0 run lossy.yaml --quiet --out traced --trace 'node=s0,kind=mark,kind=drop'
-[ "$(grep -c ' s0 > .* \(marked here\|no room\)' out)" = "$(grep -c ' us  ' out)" ] || fail "another kind"
-for filter in 'nonsense' 'port=h0-h1' 'node=nobody' 'qp=x' 'kind=nothing' 'until=5' 'flow=99999' ''; do
+[ "$(grep -c ' s0 > .* \(marked here\|no room\|fault of the link\)' out)" = "$(grep -c ' us  ' out)" ] || fail "another kind"
+for filter in 'flow=wr3' 'flow=wr' 'nonsense' 'port=h0-h1' 'node=nobody' 'qp=x' 'kind=nothing' 'until=5' 'flow=99999' ''; do
 	expect 2 run lossy.yaml --out refused --trace "$filter"
 	[ "$(wc -l <err)" = 1 ] && grep -q '^verbena: --trace: found .*, expected ' err || fail "--trace $filter: another line"
 done
@@ -68,7 +69,7 @@ events = json.load(open("time.json"))["traceEvents"]
 names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
 assert sorted(names.values()) == sorted([f"h{i}" for i in range(9)] + ["s0"])
 instants = collections.Counter(e["name"] for e in events if e["ph"] == "i")
-assert instants["drop"] == r["drops"]["buffer"] and instants["ECN mark"] == r["ecn"]["marked"]
+assert instants["drop"] == r["drops"]["buffer"] + r["drops"]["fault"] and instants["ECN mark"] == r["ecn"]["marked"]
 assert instants["sent again"] == r["flows"]["packets_retransmitted"]
 assert instants["PFC pause sent"] == r["pfc"]["pause_sent"]
 spans = collections.defaultdict(list)
@@ -88,6 +89,26 @@ assert sum(c == "flow" for c, _ in spans) == len(flows) and paused == r["pfc"]["
 queue = [v for e in events if e["ph"] == "C" for v in e["args"].values()]
 assert max(queue) <= r["queue"]["max_bytes"] and max(queue) > r["queue"]["max_bytes"] / 2
 END
+# Programs: a thread for each rank, and of each request a span as long as requests.csv has it.
+printf 'version: 1\ntopology: {kind: star, hosts: 3}\nprograms: [{run: pingpong_write, hosts: [h0, h1]}, {run: ring, hosts: [h2, h1, h0]}]\n' >two.yaml
+expect 0 run two.yaml --quiet --out two --perfetto two.json
+python3 - <<'END' || fail "not the requests of programs"
+import csv, json
+rows = {r["id"]: r for r in csv.DictReader(open("two/requests.csv"))}
+events = json.load(open("two.json"))["traceEvents"]
+hosts = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+assert sorted((hosts[pid], name) for (pid, _), name in threads.items()) == sorted(
+    [("h0", "pingpong_write rank 0"), ("h1", "pingpong_write rank 1"), ("h2", "ring rank 0"), ("h1", "ring rank 1"), ("h0", "ring rank 2")])
+spans = [e for e in events if e.get("cat") == "request"]
+assert len(spans) == 2 * len(rows) > 40
+for b, e in zip(spans[::2], spans[1::2]):
+    r = rows[b["id"]]
+    assert (b["ph"], e["ph"], e["id"], e["args"]["status"]) == ("b", "e", b["id"], r["status"])
+    assert (round(b["ts"] * 10**6), round(e["ts"] * 10**6)) == (int(r["posted_ps"]), int(r["end_ps"]))
+    assert threads[b["pid"], b["tid"]] == f"{r['program']} rank {r['rank']}" and hosts[b["pid"]] == r["src"]
+    assert b["name"] == f"{r['program']}.{r['rank']} QP {r['qpn']}" and e["args"]["opcode"] == r["opcode"]
+END
 expect 3 run lossy.yaml --json --perfetto /dev/full
 expect 3 run lossy.yaml --json --perfetto no/such/folder
 
@@ -100,7 +121,8 @@ stops() { # CONDITION LINE-OF-THE-TRACE: ends at the first such line
 	holds broken/result.json 'r["partial"] is True'
 }
 stops 'drop at s0' ': no room'
-stops 'drop' ': no room'
+stops 'drop' ' DROP of .*'
+stops 'drop at h2' '  h2 > s0  DROP .*: lost by a fault of the link'
 stops 'pause from s0 to h5' 's0 > h5  PFC pause'
 stops 'resume' 'PFC resume'
 stops 'mark' ' marked here'
@@ -114,14 +136,33 @@ expect 0 run lossy.yaml --quiet --out broken --break-on 'flow 5 ends'
 end=$(sed -n 's/^5,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,\([0-9]*\),.*/\1/p' plain/flows.csv)
 at=$(sed -n 's/^stopped: flow 5 ends, at \([0-9]*\)\.\([0-9]*\) us$/\1\2/p' err)
 [ "$((at))" = "$end" ] || fail "flow 5 ends at $end, not $at"
+# What led to it was before it, at the node where it was; the stop itself stands behind it.
+before() { # what stands in err: LINES-OF-THE-TRACE NODE
+	python3 - "$1" "$2" <<'END' || fail "other lines led to it: $(cat err)"
+import re, sys
+at = lambda line: int(re.match(r"(\d+)\.(\d{6}) us", line)[0].replace(".", "").split()[0])
+said = open("err").read().splitlines()
+stop = next(l for l in said if l.startswith("> "))[2:]
+lines = [l[2:] for l in said if l.startswith("  ")]
+node = sys.argv[2]
+own = [l for l in open(sys.argv[1]).read().splitlines()
+       if re.match(r"\d", l) and at(l) <= at(stop) and f" {node} " in f" {' '.join(l.split()[2:5])} "]
+assert said[-1] == "> " + stop and lines == own[-10:] and len(lines) == 10, (stop, lines, own[-10:])
+END
+}
+before trace "$(sed -n 's/^5,[^,]*,\([^,]*\),.*/\1/p' plain/flows.csv)"
+tail -n 1 err | grep -qx "> ${at%??????}\.[0-9]* us  h[0-9]  flow 5 ends" || fail "no stop: $(tail -n 1 err)"
 expect 1 run lossy.yaml --quiet --out broken --break-on 'queue h0-s0 > 1GB'
 grep -q 'it never came to that' err || fail "nothing about what never came"
 holds broken/result.json "r['partial'] is False and r['digest'] == '$digest'"
 for condition in 'drop on s0' 'drop at nobody' 'drop at' 'queue h0-s0 > 5' 'queue h0-h9 > 5KB' 'qp x enters ERR' \
-	'flow 99 ends' 'pause from' 'a b c d e f' ''; do
+	'flow 99 ends' 'wr3 ends' 'wr ends' 'wr3' 'pause from' 'a b c d e f' ''; do
 	expect 2 run lossy.yaml --out refused --break-on "$condition"
 	[ "$(wc -l <err)" = 1 ] && grep -q '^verbena: --break-on: found .*, expected ' err || fail "--break-on $condition: another line"
 done
+
+expect 2 run lossy.yaml --out refused --break-on 'queue h0-s0 > 200000'
+grep -qx 'verbena: --break-on: found "200000", which has no unit, expected bytes such as 100KB' err || fail "no word of the unit: $(cat err)"
 
 # Programs cannot take standard output away from it, nor a full disk.
 printf 'version: 1\ntopology: {kind: star, hosts: 2}\nprograms: [{run: pingpong_write, hosts: [h0, h1]}]\n' >pingpong.yaml
@@ -130,6 +171,30 @@ expect 0 run pingpong.yaml --quiet --trace kind=data
 status=0
 "$verbena" run pingpong.yaml --quiet --trace all >/dev/full 2>err || status=$?
 [ $status = 3 ] || fail "a trace onto a full disk: exit $status"
+
+# A work request of a program by its name, and a queue pair by its number at either end: all that goes there and back.
+expect 0 run pingpong.yaml --quiet --out named --trace all
+grep '^[0-9]*\.[0-9]\{6\} us  ' out >trace
+python3 - <<'END'
+import csv
+row = list(csv.DictReader(open("named/requests.csv")))[3]
+open("qpn", "w").write(row["qpn"])
+open("end", "w").write(f"{int(row['end_ps']) // 10**6}.{int(row['end_ps']) % 10**6:06} us  {row['src']}  wr3 ends")
+open("src", "w").write(row["src"])
+END
+expect 0 run pingpong.yaml --quiet --out named --trace "qp=$(cat qpn)"
+grep ' us  ' out | cmp -s - trace || fail "not both ways of a queue pair"
+expect 0 run pingpong.yaml --quiet --out named --trace flow=wr3
+grep -c 'RC_WRITE' out >writes
+grep -c 'RC_ACK' out >acks
+[ "$(cat writes)" -ge 2 ] && [ "$(cat acks)" = 2 ] || fail "another number of packets of wr3: $(cat out)"
+grep ' us  ' out >some
+grep -Fxf some trace | cmp -s - some || fail "wr3: others than in the trace"
+expect 0 run pingpong.yaml --quiet --out named --break-on 'wr3 ends'
+[ "$(tail -n 1 err)" = "> $(cat end)" ] || fail "wr3 ends elsewhere than $(cat end): $(tail -n 1 err)"
+before trace "$(cat src)"
+expect 1 run pingpong.yaml --quiet --out named --break-on 'wr99999 ends'
+grep -q 'it never came to that' err || fail "nothing about what never came"
 
 # A queue pair of a program that ends in error.
 cat >program.yaml <<'END'

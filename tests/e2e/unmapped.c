@@ -55,7 +55,7 @@ static int post(struct prog_qp *qp, uint8_t *bytes, uint64_t what)
 	return qp->ctx->prog->put(qp->ctx->prog, "ended", NULL, 0);
 }
 
-static int run(const struct prog *prog, uint8_t *bytes, int fd, uint64_t how, uint64_t what)
+static int run(const struct vb_prog *prog, uint8_t *bytes, int fd, uint64_t how, uint64_t what)
 {
 	const bool posts = prog->rank == (what == 3);
 	struct prog_ctx ctx;
@@ -78,7 +78,7 @@ static int run(const struct prog *prog, uint8_t *bytes, int fd, uint64_t how, ui
 	return prog_close(&ctx, &qp, 1);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	const uint64_t how = prog_arg(prog, "how", 0), what = prog_arg(prog, "what", 0);
 	int fd = memfd_create("unmapped", MFD_CLOEXEC);

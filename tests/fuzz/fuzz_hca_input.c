@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Three queue pairs of RC, one of UC and one of UD. */
+/* Three queue pairs of RC, one of UC and one of UD; where they share receives the first and the
+ * last have those of one queue, and the second and the third are of XRC, where the adapter has
+ * that. */
 enum {
 	QPS = 5,
 	UC = 3,
@@ -30,6 +32,7 @@ enum {
 	UC_MASK_RTR = 0x101181,
 	UD_MASK_INIT = 0x71,
 	UNRELIABLE_MASK_RTS = 0x10001,
+	XRC_MASK_RTS = 0x10201,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,6 +47,9 @@ struct world {
 	uint8_t *memory, *payload;
 	uint8_t done[WRS]; /* by wr_id */
 	uint32_t posted;
+	bool shares, has_xrc;
+	struct hca_srq *srq, *xrc_srq;
+	struct hca_xrcd *xrcd;
 	ps_t now;
 };
 
@@ -115,7 +121,10 @@ static void modify(struct world *w, uint32_t i, uint32_t state)
 		{1, QP_MASK_INIT, QP_MASK_RTR, QP_MASK_RTS, 1, 1, 1},
 		{1, QP_MASK_INIT, UC_MASK_RTR, UNRELIABLE_MASK_RTS, 1, 1, 1},
 		{1, UD_MASK_INIT, 1, UNRELIABLE_MASK_RTS, 1, 1, 1},
+		{1, QP_MASK_INIT, UC_MASK_RTR, QP_MASK_RTS, 1, 1, 1},
+		{1, QP_MASK_INIT, QP_MASK_RTR, XRC_MASK_RTS, 1, 1, 1},
 	};
+	const uint32_t kind = i >= UC ? i - UC + 1 : w->has_xrc && i > 0 ? i + 2 : 0;
 	const struct hca_qp_attr attr = {
 		.state = (enum hca_qp_state)state,
 		.access = 15,
@@ -133,23 +142,52 @@ static void modify(struct world *w, uint32_t i, uint32_t state)
 	};
 
 	/* With what the state needs, or as one who has nothing to say but the state. */
-	if (hca_qp_modify(w->dev, w->qps[i], &attr, masks[i < UC ? 0 : i - UC + 1][state % 7],
-			  w->now) != 0)
+	if (hca_qp_modify(w->dev, w->qps[i], &attr, masks[kind][state % 7], w->now) != 0)
 		(void)hca_qp_modify(w->dev, w->qps[i], &attr, 1, w->now);
+}
+
+static void create_xrc_srq(struct world *w)
+{
+	const struct hca_srq_init init = {
+		.pd = w->pds[0], .depth = 6, .sge_max = 3, .xrcd = w->xrcd, .cq = w->cq};
+
+	CHECK(hca_srq_create(w->dev, &init, &w->xrc_srq) == 0);
+}
+
+static void create_shared(struct world *w)
+{
+	const struct hca_srq_init init = {.pd = w->pds[0], .depth = 6, .sge_max = 3};
+	const struct hca_xrcd_init domain = {.is_shared = false};
+
+	CHECK(hca_srq_create(w->dev, &init, &w->srq) == 0);
+	w->has_xrc = hca_xrcd_open(w->dev, &domain, &w->xrcd) == 0;
+	if (w->has_xrc)
+		create_xrc_srq(w);
 }
 
 static void create_qp(struct world *w, uint32_t i)
 {
-	const struct hca_qp_init init = {.type = i == UC   ? HCA_QPT_UC
-						 : i == UD ? HCA_QPT_UD
-							   : HCA_QPT_RC,
-					 .pd = w->pds[0],
-					 .send_cq = w->cq,
-					 .recv_cq = w->cq,
-					 .cap = {5, 3, 3, 3, 32},
-					 .signal_all = i != 1,
-					 .qpn = FIRST_QPN + i};
+	struct hca_qp_init init = {.type = i == UC   ? HCA_QPT_UC
+					   : i == UD ? HCA_QPT_UD
+						     : HCA_QPT_RC,
+				   .pd = w->pds[0],
+				   .send_cq = w->cq,
+				   .recv_cq = w->cq,
+				   .cap = {5, 3, 3, 3, 32},
+				   .signal_all = i != 1,
+				   .qpn = FIRST_QPN + i};
 
+	if (w->shares && (i == 0 || i == UD))
+		init.srq = w->srq;
+	if (w->has_xrc && i == 1) {
+		init.type = HCA_QPT_XRC_SEND;
+		init.half = HCA_REQUESTER;
+		init.recv_cq = NULL;
+		init.cap.recv_depth = init.cap.recv_sge_max = 0;
+	} else if (w->has_xrc && i == 2) {
+		init = (struct hca_qp_init){
+			.type = HCA_QPT_XRC_RECV, .xrcd = w->xrcd, .qpn = FIRST_QPN + i};
+	}
 	CHECK(hca_qp_create(w->dev, &init, &w->qps[i]) == 0);
 	for (uint32_t state = HCA_QPS_INIT; state <= HCA_QPS_RTS - (i == 2); state++)
 		modify(w, i, state);
@@ -217,6 +255,11 @@ static void input(struct world *w)
 			(struct wire_rare){.qkey = (flags & 0xc4) == 4, .pkey = WIRE_PKEY_DEFAULT};
 		rx.path = flags & 4 ? NULL : &path;
 	}
+	if (w->has_xrc && (pkt.opcode & 0xe0) == WIRE_XRC && !(flags & 16)) {
+		pkt.has_rare = true;
+		pkt.rare.pkey = WIRE_PKEY_DEFAULT;
+		pkt.rare.xrc_srqn = hca_srq_number(w->xrc_srq) ^ (length == 12);
+	}
 	pkt.payload = malloc(pkt.length ? pkt.length : 1);
 	CHECK(pkt.payload != NULL);
 	memset(pkt.payload, 'x', pkt.length);
@@ -228,12 +271,18 @@ static void output(struct world *w, uint32_t count, uint32_t priorities)
 {
 	struct wire_pkt pkt = {.payload = w->payload};
 	struct hca_tx tx;
+	int silent = 0;
 
 	for (; count > 0; count--) {
 		if (!hca_output(w->dev, priorities, &pkt, &tx, w->now)) {
-			CHECK(hca_next_at(w->dev, priorities) > w->now);
-			return;
+			if (hca_next_at(w->dev, priorities) > w->now)
+				return;
+			/* What it did may have work at this very instant: a completion queue that
+			 * overflows fails its queue pairs. */
+			CHECK(silent++ < 2);
+			continue;
 		}
+		silent = 0;
 		CHECK(pkt.length <= MTU);
 		CHECK(pkt.psn <= WIRE_U24_MAX);
 		CHECK(pkt.dest_qpn == 0x22);
@@ -271,6 +320,7 @@ static void post(struct world *w, uint32_t i)
 	path.priority = wr.rkey & 7;
 	wr.path = i == UD ? &path : NULL;
 	wr.dest_qpn = 0x22;
+	wr.srqn = wr.rkey >> 7;
 	w->posted++;
 	if (hca_qp_post_send(w->dev, w->qps[i], &wr, w->now) != 0)
 		w->posted--;
@@ -280,10 +330,17 @@ static void post_recv(struct world *w, uint32_t i)
 {
 	struct hca_sge sge[3] = {{0}};
 	struct hca_recv_wr wr = {.wr_id = w->posted, .sge = sge};
+	int done;
 
 	wr.sge_count = choose_sges(w, sge, false);
 	w->posted++;
-	if (hca_qp_post_recv(w->dev, w->qps[i], &wr, w->now) != 0)
+	if (w->shares && i == 0)
+		done = hca_srq_post_recv(w->dev, w->srq, &wr);
+	else if (w->has_xrc && i == 2)
+		done = hca_srq_post_recv(w->dev, w->xrc_srq, &wr);
+	else
+		done = hca_qp_post_recv(w->dev, w->qps[i], &wr, w->now);
+	if (done != 0)
 		w->posted--;
 }
 
@@ -318,6 +375,11 @@ static void step(struct world *w)
 		create_mr(w, i % MRS);
 		break;
 	case 7:
+		if (w->has_xrc && i == 2) {
+			CHECK(hca_srq_destroy(w->dev, w->xrc_srq) == 0);
+			create_xrc_srq(w);
+			break;
+		}
 		hca_qp_destroy(w->dev, w->qps[i]);
 		create_qp(w, i);
 		break;
@@ -358,6 +420,7 @@ static void start(struct world *w, uint8_t choice)
 			    .cq_max = 1,
 			    .mr_max = MRS,
 			    .pd_max = 2,
+			    .srq_max = 2,
 			    .wr_max = 8,
 			    .sge_max = 3,
 			    .cqe_max = 64,
@@ -384,6 +447,9 @@ static void start(struct world *w, uint8_t choice)
 	CHECK(hca_cq_create(w->dev, 64, NULL, &w->cq) == 0);
 	for (uint32_t i = 0; i < MRS; i++)
 		create_mr(w, i);
+	w->shares = choice / 12 % 2 == 1;
+	if (w->shares)
+		create_shared(w);
 	for (uint32_t i = 0; i < QPS; i++)
 		create_qp(w, i);
 }

@@ -42,6 +42,12 @@ static void is_sound(const struct scenario *s)
 			CHECK(s->programs[i].hosts[rank] < hosts);
 	for (uint32_t i = 0; i < s->fault_count; i++)
 		CHECK(s->faults[i].link && s->faults[i].num <= s->faults[i].den);
+	for (uint32_t i = 0; i < s->forget_count; i++) {
+		const struct scenario_forget *forget = &s->forgets[i];
+
+		CHECK(s->topology.nodes[forget->at].is_switch && forget->host < hosts);
+		CHECK(forget->from_at < forget->until_at);
+	}
 }
 
 /* What is printed is one line of text. */

@@ -22,5 +22,5 @@ for path in sorted(glob.glob("../../models/profiles/*.yaml")):
     seed(f"profile_{name}", head + text(path))
 seed("profiles", "version: 1\nprofiles: [msn2700, connectx5]\ntopology: {kind: star, hosts: 4}\n")
 seed("profiles_twice", "version: 1\nprofiles: [msn2700, msn2700]\ntopology: {kind: star, hosts: 4}\n")
-for name in ("cyclic_buffers", "link_flap", "lost_cnps", "pfc_storm", "slow_receiver", "watchdog"):
+for name in ("cyclic_buffers", "flooding", "link_flap", "lost_cnps", "pfc_storm", "slow_receiver", "watchdog"):
     seed(f"incident_{name}", text(f"../../traces/incidents/{name}.yaml"))

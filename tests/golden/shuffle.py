@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shuffle.py FILE.yaml: the same scenario with everything in another order whose order says nothing:
 keys, blocks, hosts, switches, links, flows, faults, and what is in lists, but for the ranks of
-a program, the sizes of a torus and the weights of turns. Knows as much YAML as the golden scenarios use."""
+a program, the sizes of a torus, the weights of turns and rules of which the first holds. Knows as much YAML as the golden scenarios use."""
 import random
 import re
 import sys
 
-IN_ORDER = {"hosts of programs", "dims of topology", "weights of ets"}
+IN_ORDER = {"hosts of programs", "dims of topology", "weights of ets", "rewrite",
+            "rewrite of switch", "rewrite of switches"}
 
 
 def split(text, at=","):
@@ -66,7 +67,8 @@ def block(lines, where):
         key, value = (part.strip() for part in text.split(":", 1))
         entry = [" " * depth + key + ": " + flow(value, key) if value else head]
         out.append(entry + (block(below, key) if below else []))
-    draw.shuffle(out)
+    if where not in IN_ORDER:
+        draw.shuffle(out)
     return [line for entry in out for line in entry]
 
 

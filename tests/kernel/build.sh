@@ -7,7 +7,7 @@ set -eu
 cache=$1
 # Not needed everywhere, or built in somewhere: what is missing of these is left out. Adding an rxe
 # link fails without the crc32 of the crypto API, which no list of dependencies names.
-wanted="virtio_pci virtio_net rdma_rxe ib_uverbs"
+wanted="virtio_pci virtio_net rdma_rxe ib_uverbs rdma_ucm"
 welcome="crc32_generic crc32c_generic"
 
 skip() {
@@ -52,10 +52,15 @@ download() {
 	(cd "$new" && apt apt-get download "$package") >"$new/download.log" 2>&1
 }
 
+# A folder of before may lack what is wanted since.
+is_whole() {
+	[ -e "$1" ] && grep -qx rdma_ucm "$1"
+}
+
 # Perhaps there is no network; any kernel that was had before will do.
 any_cached() {
 	for order in "$cache"/linux-image-*/order; do
-		[ ! -e "$order" ] || { echo "${order%/order}" && exit; }
+		! is_whole "$order" || { echo "${order%/order}" && exit; }
 	done
 }
 
@@ -65,7 +70,7 @@ resolve || { fetch_lists && resolve; } || {
 }
 # The same version under another epoch or the like never has the same folder.
 dir=$cache/$(echo "$package-$version" | tr -c 'A-Za-z0-9.+~\n-' _)
-if [ -e "$dir/order" ]; then
+if is_whole "$dir/order"; then
 	echo "$dir"
 	exit
 fi
@@ -80,7 +85,7 @@ download || { fetch_lists && resolve && download; } || {
 mkdir "$new/tree" "$new/modules"
 dpkg-deb --fsys-tarfile "$new"/*.deb | tar -x -C "$new/tree" --wildcards './boot/vmlinuz-*' \
 	'*/modules.builtin' '*/kernel/drivers/infiniband/*' '*/kernel/drivers/virtio/*' \
-	'*/kernel/drivers/net/*.ko*' '*/kernel/net/*' '*/kernel/crypto/*' '*/kernel/lib/*'
+	'*/kernel/drivers/net/*.ko*' '*/kernel/net/*' '*/kernel/crypto/*' '*/kernel/lib/*' '*/kernel/fs/configfs/*'
 mv "$new"/tree/boot/vmlinuz-* "$new/vmlinuz"
 # Lines "name path"; names have no hyphens, files may.
 find "$new/tree" -name '*.ko*' | while read -r path; do

@@ -279,7 +279,8 @@ static void begin_capture(struct relay *relay)
 	for (uint32_t i = 0; i < relay->port_count; i++) {
 		snprintf(name, sizeof(name), i == 0 ? "guest" : "nic%u", i);
 		fwrite(relay->block, 1,
-		       wire_pcapng_port(name, 0, relay->block, sizeof(relay->block)), relay->pcap);
+		       wire_pcapng_port(name, 0, 0, relay->block, sizeof(relay->block)),
+		       relay->pcap);
 	}
 }
 

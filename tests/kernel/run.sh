@@ -16,25 +16,8 @@ job_limit_s=30
 boot_limit_s=60
 all_limit_s=280
 
-for tool in qemu-system-x86_64 cpio busybox rdma flock; do
-	PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || {
-		echo "no guest: no $tool"
-		exit 77
-	}
-done
-driver=$(ls /usr/lib/*/libibverbs/librxe-rdmav*.so 2>/dev/null | head -n 1)
-[ -n "$driver" ] && [ -e /etc/libibverbs.d/rxe.driver ] || {
-	echo "no guest: no ibverbs-providers"
-	exit 77
-}
-cache=${KERNEL_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/verbena}
-mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] || cache=$build/kernel-cache
-kernel=$("$here/build.sh" "$cache") || {
-	status=$?
-	echo "$kernel"
-	exit $status
-}
-kernel=$(echo "$kernel" | tail -n 1)
+. "$here/guest.sh"
+guest_needs flock
 
 # Paths of unix sockets are short.
 dir=$(mktemp -d /tmp/vbk.XXXXXX)
@@ -49,16 +32,6 @@ trap 'exit 1' INT TERM
 mkdir -p "$out"
 
 root=$dir/root
-# place FILE WHERE: the program or library, and the libraries that it asks for
-place() {
-	mkdir -p "$root${2%/*}"
-	cp -L "$1" "$root$2"
-	ldd "$1" | sed -n 's|^[^/]*\(/[^ ]*\) (0x.*|\1|p' | while read -r path; do
-		mkdir -p "$root${path%/*}"
-		[ -e "$root$path" ] || cp -L "$path" "$root$path"
-	done
-}
-
 mkdir -p "$root/bin" "$root/programs" "$root/modules"
 cp "$here/guest_init" "$root/init"
 cp "$(command -v busybox)" "$root/bin/busybox"

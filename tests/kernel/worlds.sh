@@ -7,7 +7,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
-programs="write_once pingpong_send pingpong_write incast_write read_validate rnr_slow atomics ring pingpong_uc datagrams"
+programs="write_once pingpong_send pingpong_write incast_write read_validate rnr_slow atomics ring pingpong_uc datagrams extended srq"
 size=4
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 status=0
@@ -21,8 +21,10 @@ if [ "${2:-}" = guest ]; then
 	out=$build/tests/kernel/worlds
 	rm -rf "$out" && mkdir -p "$out"
 	for program in $programs; do
-		echo "${program}_4 $program 0 $size 1024 -"
-		echo "${program}_6 $program 0 $size 4096 - ip=6"
+		args=
+		[ "$program" != extended ] || args=single=1
+		echo "${program}_4 $program 0 $size 1024 - $args"
+		echo "${program}_6 $program 0 $size 4096 - ip=6 $args"
 	done >"$dir/jobs"
 	"$here/run.sh" "$build" "$dir/jobs" "$out" || status=$?
 	[ $status != 77 ] || exit 77

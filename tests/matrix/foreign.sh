@@ -45,7 +45,7 @@ libraries=$foreign/usr/lib/$cpu-linux-gnu
 [ -e "$libraries/libfyaml.a" ] && [ -e "$libraries/libjansson.a" ] ||
 	fetch libfyaml-dev libjansson-dev
 mkdir -p "$work/include" "$work/pc"
-cp -R "$headers/infiniband" "$work/include/"
+cp -R "$headers/infiniband" "$headers/rdma" "$work/include/"
 cp "$(dirname "$0")/cmocka.h" "$work/include/"
 package libibverbs "-isystem $work/include" ""
 package cmocka "-isystem $work/include" ""
@@ -84,7 +84,7 @@ def introspect(what):
 
 what, build = sys.argv[1:]
 programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "executable"}
-sockets = {"nic", "nic_frame", "nic_process", "nic_world", "rendezvous"}
+sockets = {"nic", "nic_frame", "nic_group", "nic_process", "nic_world", "board"}
 for t in introspect("--tests"):
     if t["name"] in sockets or t["cmd"][0].endswith(("sh", ".py")):
         continue

@@ -27,6 +27,7 @@ struct item {
 	struct item *next;
 	struct sim_pkt pkt;
 	bool to_mark; /* for the queue that it found */
+	uint8_t came; /* the class that it has come in as */
 };
 
 /* One priority of one port. */
@@ -56,6 +57,8 @@ struct node {
 	bool host;
 	uint64_t used, forwarded, dropped_route, dropped_buffer, dropped_headroom;
 	uint64_t in_headroom, dropped_watchdog, storms, dropped_mtu;
+	uint64_t dropped_unknown, flooded, flood_copies, not_mine;
+	uint64_t rewritten[SIM_PRIORITIES];
 	struct {
 		uint32_t port;
 		ps_t at;
@@ -95,6 +98,8 @@ uint64_t oracle_credits(const struct oracle *o, int q); /* bytes of each port's 
 enum { ORACLE_WAYS = 64 };
 uint32_t oracle_ways(const struct oracle *o, const struct node *node, uint32_t dst, ps_t at,
 		     uint16_t *ret_ports);
+/* Whether @node knows that what it sends by @port is lost. */
+bool oracle_port_is_down(const struct oracle *o, const struct node *node, uint32_t port, ps_t at);
 void oracle_ways_init(struct oracle *o);
 void oracle_ways_fini(struct oracle *o);
 
@@ -115,6 +120,17 @@ bool oracle_room(struct oracle *o, struct node *node, struct sim_pkt *pkt);
 /* What has room joins its queue; @now: not from a timer. */
 void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32_t index, ps_t at,
 		  bool now);
+/* A frame that has come in leaves by port @index, or meets something that keeps it from that. */
+void oracle_go_on(struct oracle *o, struct node *node, struct event *event, uint32_t index);
+/* It goes nowhere, and is counted. */
+void oracle_refuse(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint64_t *counter);
+/* It comes again when all of it is here. */
+void oracle_push_whole(struct oracle *o, const struct event *event);
+
+/* flood.c: false: it is for nobody who is forgotten. */
+bool oracle_unknown(struct oracle *o, struct node *node, struct event *event, uint8_t class);
+
+/* switch.c */
 void oracle_switch_event(struct oracle *o, struct node *node, struct event *event);
 
 #endif

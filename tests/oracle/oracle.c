@@ -209,6 +209,13 @@ static void finish(struct node *node, const struct sim_routes *routes, bool conw
 		sim_digest_add(s, 1, node->dropped_watchdog, node->storms);
 	if (node->dropped_mtu > 0)
 		sim_digest_add(s, 2, node->dropped_mtu, 0);
+	for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+		if (node->rewritten[q] > 0)
+			sim_digest_add(s, 3, node->rewritten[q], q);
+	if (node->flooded + node->dropped_unknown > 0)
+		sim_digest_add(s, 4, node->flooded, node->dropped_unknown);
+	if (node->flood_copies + node->not_mine > 0)
+		sim_digest_add(s, 5, node->flood_copies, node->not_mine);
 	if (conweaves && sim_route_table_of(routes, s)->own_group != UINT32_MAX)
 		oracle_conweave_finish(node);
 	for (uint32_t p = 0; p < s->port_count; p++)

@@ -44,6 +44,11 @@ static bool is_down(const struct oracle *o, const struct sim_node *node,
 	return false;
 }
 
+bool oracle_port_is_down(const struct oracle *o, const struct node *node, uint32_t port, ps_t at)
+{
+	return is_down(o, node->sim, &node->sim->ports[port], at, 0);
+}
+
 /* The same for everybody. Routes know nothing of a link to a host. */
 static bool is_cut(const struct oracle *o, const struct sim_node *node, const struct sim_port *port,
 		   ps_t at)

@@ -118,6 +118,7 @@ static void send_control(struct oracle *o, struct node *node, uint32_t port, enu
 	sim_control_make(&item->pkt, 84, kind, classes, value);
 	item->next = NULL;
 	item->to_mark = false;
+	item->came = 0;
 	*lane->tail = item;
 	lane->tail = &item->next;
 	if (now)
@@ -271,6 +272,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 	struct lane *lane;
 	struct item *item;
 	struct sim_pkt pkt;
+	uint8_t came;
 	bool to_mark;
 
 	if (q < 0)
@@ -282,6 +284,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 		lane->tail = &lane->head;
 	pkt = item->pkt;
 	to_mark = item->to_mark;
+	came = item->came;
 	free(item);
 	port->busy = true;
 	if (q < SIM_CONTROL_QUEUE) {
@@ -298,7 +301,7 @@ static void try_start(struct oracle *o, struct node *node, uint32_t index, ps_t 
 	}
 	oracle_at_port(o, DEPART, node->sim, index, depart(o, node->sim, index, &pkt, at));
 	if (q < SIM_CONTROL_QUEUE)
-		free_room(o, node, pkt.port, (uint8_t)q, pkt.bytes, at, true);
+		free_room(o, node, pkt.port, came, pkt.bytes, at, true);
 }
 
 /* ---- the watchdog ---- */
@@ -347,7 +350,7 @@ static void begin_storm(struct oracle *o, struct node *node, uint32_t index, uin
 		lane->queue -= item->pkt.bytes;
 		lane->count--;
 		node->dropped_watchdog++;
-		free_room(o, node, item->pkt.port, q, item->pkt.bytes, at, false);
+		free_room(o, node, item->pkt.port, item->came, item->pkt.bytes, at, false);
 		drop(o, &item->pkt);
 		free(item);
 	}
@@ -445,13 +448,13 @@ static uint8_t class_here(const struct oracle *o, const struct sim_pkt *pkt)
 	const struct sim_switch_params *more = &o->net->params.more;
 	uint8_t q = pkt->priority;
 
-	if (oracle_priorities(o) == 16 && pkt->tag == 1)
+	if (oracle_priorities(o) == 16 && pkt->tag % 2 == 1)
 		q += 8;
 	return o->net->params.extended && more->mapped ? more->map[q] : q;
 }
 
 /* It came in, and goes nowhere; who counts credits has the room of it back. */
-static void refuse(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint64_t *counter)
+void oracle_refuse(struct oracle *o, struct node *node, struct sim_pkt *pkt, uint64_t *counter)
 {
 	const uint8_t q = class_here(o, pkt);
 
@@ -463,21 +466,28 @@ static void refuse(struct oracle *o, struct node *node, struct sim_pkt *pkt, uin
 	drop(o, pkt);
 }
 
+void oracle_push_whole(struct oracle *o, const struct event *event)
+{
+	const struct sim_port *from = &event->node->ports[event->port];
+	struct event again = *event;
+
+	again.whole = true;
+	again.at += util_tx_time(event->pkt.bytes, from->rate_bps) -
+		    util_tx_time(oracle_head_bytes(o), from->rate_bps);
+	again.pkt.at = again.at;
+	again.mix = sim_tie(event->node->tie_key, event->link_id, again.at);
+	oracle_push(o, again);
+}
+
 /* A frame that has to come in whole, and is not yet. */
 static bool comes_later(struct oracle *o, const struct event *event, const struct sim_port *to)
 {
 	const struct sim_port *from = &event->node->ports[event->port];
 	const uint32_t head = oracle_head_bytes(o);
-	struct event again = *event;
 
 	if (!head || event->whole || event->pkt.bytes <= head || to->rate_bps <= from->rate_bps)
 		return false;
-	again.whole = true;
-	again.at +=
-		util_tx_time(event->pkt.bytes, from->rate_bps) - util_tx_time(head, from->rate_bps);
-	again.pkt.at = again.at;
-	again.mix = sim_tie(event->node->tie_key, event->link_id, again.at);
-	oracle_push(o, again);
+	oracle_push_whole(o, event);
 	return true;
 }
 
@@ -561,8 +571,8 @@ uint32_t oracle_way(const struct oracle *o, struct node *node, const struct sim_
 	return set[sim_route_pick(key, pkt->flow_hash, count)];
 }
 
-void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32_t index, ps_t at,
-		  bool now)
+static void queue_up(struct oracle *o, struct node *node, struct item *item, uint32_t index,
+		     ps_t at, bool now)
 {
 	struct lane *lane = &node->ports[index].lanes[class_here(o, &item->pkt)];
 
@@ -577,15 +587,29 @@ void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32
 		oracle_at_port(o, DEPART, node->sim, index, at);
 }
 
-bool oracle_room(struct oracle *o, struct node *node, struct sim_pkt *pkt)
+void oracle_queue(struct oracle *o, struct node *node, struct item *item, uint32_t index, ps_t at,
+		  bool now)
 {
-	if (buffer(o, node, class_here(o, pkt), pkt))
+	item->came = class_here(o, &item->pkt);
+	queue_up(o, node, item, index, at, now);
+}
+
+static bool has_room(struct oracle *o, struct node *node, uint8_t came, struct sim_pkt *pkt)
+{
+	if (buffer(o, node, came, pkt))
 		return true;
 	drop(o, pkt);
 	return false;
 }
 
-void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *pkt, uint32_t index)
+bool oracle_room(struct oracle *o, struct node *node, struct sim_pkt *pkt)
+{
+	return has_room(o, node, class_here(o, pkt), pkt);
+}
+
+/* It came in as one of the class @came, which its room belongs to. */
+static void pass_on(struct oracle *o, struct node *node, const struct sim_pkt *pkt, uint8_t came,
+		    uint32_t index)
 {
 	const uint8_t q = class_here(o, pkt);
 	struct port *port = &node->ports[index];
@@ -608,12 +632,17 @@ void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *p
 		drop(o, &own);
 		return;
 	}
-	if (!oracle_room(o, node, &own))
+	if (!has_room(o, node, came, &own))
 		return;
 	item = malloc(sizeof(*item));
 	CHECK(item != NULL);
-	*item = (struct item){.pkt = *pkt};
-	oracle_queue(o, node, item, index, pkt->at, true);
+	*item = (struct item){.pkt = *pkt, .came = came};
+	queue_up(o, node, item, index, pkt->at, true);
+}
+
+void oracle_pass_on(struct oracle *o, struct node *node, const struct sim_pkt *pkt, uint32_t index)
+{
+	pass_on(o, node, pkt, class_here(o, pkt), index);
 }
 
 /* To its way on, by a switch that flows change their ways at. */
@@ -635,42 +664,77 @@ static void conweave(struct oracle *o, struct node *node, struct sim_pkt *pkt, u
 	}
 }
 
-static void arrive_at_switch(struct oracle *o, struct node *node, struct event *event)
+static bool is_link(const char *name, const struct sim_port *port)
+{
+	return !name || strcmp(name, port->link_name) == 0;
+}
+
+/* The priority that @pkt leaves with by port @index: that of the first rule that knows it. */
+static uint8_t rewritten(const struct oracle *o, const struct node *node, const struct sim_pkt *pkt,
+			 uint32_t index)
+{
+	const struct net_rewrite *rules = o->net->params.rewrites;
+
+	for (uint32_t i = 0; i < o->net->params.rewrite_count; i++)
+		if (strcmp(rules[i].at, node->sim->name) == 0 &&
+		    is_link(rules[i].in, &node->sim->ports[pkt->port]) &&
+		    is_link(rules[i].out, &node->sim->ports[index]) &&
+		    rules[i].from >> pkt->priority & 1)
+			return rules[i].to;
+	return pkt->priority;
+}
+
+static bool conweaves(const struct oracle *o)
+{
+	return o->net->params.extended && o->net->params.more.balance == SIM_BALANCE_WEAVE;
+}
+
+void oracle_go_on(struct oracle *o, struct node *node, struct event *event, uint32_t index)
 {
 	struct sim_pkt *pkt = &event->pkt;
-	const uint32_t own_group = sim_route_table_of(o->net->routes, node->sim)->own_group;
 	const uint32_t limit = o->net->params.more.frame_limit;
-	const uint8_t q = class_here(o, pkt);
-	const bool conweaves =
-		o->net->params.extended && o->net->params.more.balance == SIM_BALANCE_WEAVE;
-	uint32_t index;
+	const uint8_t came = class_here(o, pkt);
+	struct sim_pkt later = *pkt;
 
-	if (conweaves && pkt->dst == (own_group << 16 | 0xffff)) {
-		oracle_conweave_note(o, node, pkt);
-		return;
-	}
-	index = oracle_way(o, node, pkt);
-	if (index == UINT32_MAX || pkt->ttl == 0) {
-		refuse(o, node, pkt, &node->dropped_route);
-		return;
-	}
-	if (node->ports[index].lanes[q].shut || node->ports[pkt->port].lanes[q].shut) {
+	later.priority = rewritten(o, node, pkt, index) & 7u;
+	if (node->ports[index].lanes[class_here(o, &later)].shut ||
+	    node->ports[pkt->port].lanes[came].shut) {
 		node->dropped_watchdog++;
 		drop(o, pkt);
 		return;
 	}
 	if (o->net->params.extended && limit && pkt->bytes > limit) {
-		refuse(o, node, pkt, &node->dropped_mtu);
+		oracle_refuse(o, node, pkt, &node->dropped_mtu);
 		return;
 	}
 	if (comes_later(o, event, &node->sim->ports[index]))
 		return;
-	pkt->ttl--;
+	later.ttl--;
 	node->forwarded++;
-	if (conweaves)
-		conweave(o, node, pkt, index);
+	node->rewritten[later.priority] += later.priority != pkt->priority;
+	if (conweaves(o))
+		conweave(o, node, &later, index);
 	else
-		oracle_pass_on(o, node, pkt, index);
+		pass_on(o, node, &later, came, index);
+}
+
+static void arrive_at_switch(struct oracle *o, struct node *node, struct event *event)
+{
+	struct sim_pkt *pkt = &event->pkt;
+	const uint32_t own_group = sim_route_table_of(o->net->routes, node->sim)->own_group;
+	uint32_t index;
+
+	if (conweaves(o) && pkt->dst == (own_group << 16 | 0xffff)) {
+		oracle_conweave_note(o, node, pkt);
+		return;
+	}
+	if (oracle_unknown(o, node, event, class_here(o, pkt)))
+		return;
+	index = oracle_way(o, node, pkt);
+	if (index == UINT32_MAX || pkt->ttl == 0)
+		oracle_refuse(o, node, pkt, &node->dropped_route);
+	else
+		oracle_go_on(o, node, event, index);
 }
 
 static void timer(struct oracle *o, struct node *node, uint32_t index, ps_t at)

@@ -98,7 +98,7 @@ static int add_mappings(struct addresses *addresses)
 
 static int gather(const struct prog_ctx *ctx, struct addresses *addresses)
 {
-	const struct prog *prog = ctx->prog;
+	const struct vb_prog *prog = ctx->prog;
 
 	add(addresses, addresses);
 	add(addresses, &variable);
@@ -115,7 +115,7 @@ static int gather(const struct prog_ctx *ctx, struct addresses *addresses)
 	return add_heap(addresses) != 0 || add_mappings(addresses) != 0 ? -1 : 0;
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	struct addresses *addresses = calloc(1, sizeof(*addresses));
 	struct prog_qp_params params = {.peer = !prog->rank, .send_depth = 1, .recv_depth = 1};

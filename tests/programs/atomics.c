@@ -18,7 +18,7 @@ struct op {
 	uint64_t word, compare_add, swap, expect;
 };
 
-static struct op nth_op(const struct prog *prog, uint64_t i)
+static struct op nth_op(const struct vb_prog *prog, uint64_t i)
 {
 	uint64_t id = (uint64_t)prog->rank, own = PRIVATE + id, mark = 0x1122334455667700u + id;
 
@@ -41,7 +41,7 @@ static struct op nth_op(const struct prog *prog, uint64_t i)
 
 static int do_all(struct prog_qp *qp, uint64_t *words)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	char key[32];
 
 	for (uint64_t i = 0; i < RESULTS; i++) {
@@ -72,7 +72,7 @@ static int do_all(struct prog_qp *qp, uint64_t *words)
 
 /* Each value of the counter came back to one add; each slot's winner saw 0, the others the winner.
  * @seen has a byte for each add. */
-static int judge_rank(const struct prog *prog, const uint64_t *words, const uint64_t *returned,
+static int judge_rank(const struct vb_prog *prog, const uint64_t *words, const uint64_t *returned,
 		      uint64_t rank, uint8_t *seen)
 {
 	uint64_t total = (uint64_t)(prog->size - 1) * ADDS;
@@ -90,7 +90,7 @@ static int judge_rank(const struct prog *prog, const uint64_t *words, const uint
 }
 
 /* Once all are done: until then somebody's atomic may be at a word. */
-static int judge_all(const struct prog *prog, const uint64_t *words, uint64_t *returned,
+static int judge_all(const struct vb_prog *prog, const uint64_t *words, uint64_t *returned,
 		     uint8_t *seen)
 {
 	char key[32];
@@ -110,7 +110,7 @@ static int judge_all(const struct prog *prog, const uint64_t *words, uint64_t *r
 	return 0;
 }
 
-static int judge(const struct prog *prog, const uint64_t *words)
+static int judge(const struct vb_prog *prog, const uint64_t *words)
 {
 	const uint64_t peers = (uint64_t)(prog->size - 1), total = peers * ADDS;
 	uint64_t *returned = calloc(peers * CONTENDED, sizeof(*returned));
@@ -126,7 +126,7 @@ static int judge(const struct prog *prog, const uint64_t *words)
 	return ret;
 }
 
-static int run(const struct prog *prog, struct prog_qp *qps, uint64_t *words, size_t word_count)
+static int run(const struct vb_prog *prog, struct prog_qp *qps, uint64_t *words, size_t word_count)
 {
 	int qp_count = prog->rank == 0 ? prog->size - 1 : 1;
 	struct prog_ctx ctx;
@@ -146,7 +146,7 @@ static int run(const struct prog *prog, struct prog_qp *qps, uint64_t *words, si
 	return prog_close(&ctx, qps, qp_count);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	size_t word_count = PRIVATE + (size_t)prog->size + RESULTS;
 	uint64_t *words = calloc(word_count, sizeof(*words));

@@ -86,7 +86,7 @@ static int post_places(struct party *party)
 /* Everybody listens before anybody sends. */
 static int meet(struct party *party)
 {
-	const struct prog *prog = party->ctx.prog;
+	const struct vb_prog *prog = party->ctx.prog;
 	const struct address own = {.gid = party->ctx.gid,
 				    .qpn = party->qp->qp_num,
 				    .qkey = 0x1000 + (uint32_t)prog->rank};
@@ -125,7 +125,7 @@ static int sender_of(const struct party *party, const struct ibv_wc *wc)
 /* Told without its header, whose addresses are this world's, and by what the sender calls it. */
 static int arrived(struct party *party, const struct ibv_wc *wc)
 {
-	const struct prog *prog = party->ctx.prog;
+	const struct vb_prog *prog = party->ctx.prog;
 	const uint8_t *bytes = party->region + (wc->wr_id + 1) * PLACE + GRH;
 	const int peer = sender_of(party, wc);
 	struct ibv_wc told = *wc;
@@ -160,7 +160,7 @@ static int turn(struct party *party)
 static int send_one(struct party *party, int peer, struct ibv_ah *ah, uint32_t index,
 		    uint32_t length)
 {
-	const struct prog *prog = party->ctx.prog;
+	const struct vb_prog *prog = party->ctx.prog;
 	const struct address *to = &party->peers[peer];
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)party->region, .length = length, .lkey = party->ctx.mr->lkey};
@@ -200,7 +200,7 @@ static int answer(struct party *party)
 
 static int talk(struct party *party)
 {
-	const struct prog *prog = party->ctx.prog;
+	const struct vb_prog *prog = party->ctx.prog;
 
 	for (int i = 1; i < prog->size; i++) {
 		const int peer = (prog->rank + i) % prog->size;
@@ -219,7 +219,7 @@ static int talk(struct party *party)
 
 static int leave(struct party *party)
 {
-	const struct prog *prog = party->ctx.prog;
+	const struct vb_prog *prog = party->ctx.prog;
 	struct prog_qp qp = {.ctx = &party->ctx, .qp = party->qp};
 
 	for (int peer = 0; peer < prog->size; peer++)
@@ -228,7 +228,7 @@ static int leave(struct party *party)
 	return prog_close(&party->ctx, &qp, 1);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	const int expected = (prog->size - 1) * (COUNT + 1);
 	const size_t bytes = (size_t)(expected + 1) * PLACE;

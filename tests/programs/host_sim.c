@@ -2,12 +2,12 @@
 
 /* Runs a program (the one it is linked with, or a module) as one task a host of a simulated fabric:
  * the first of the three worlds. Prints the reports, sorted, and the digest of the run. */
+#include "include/verbena/program.h"
 #include "models/fabric/fabric.h"
 #include "models/program/spin.h"
 #include "models/program/task.h"
 #include "tests/oracle/oracle.h"
 #include "tests/programs/congest.h"
-#include "tests/programs/prog.h"
 #include "tests/programs/report.h"
 #include "tools/memory.h"
 #include "tools/program.h"
@@ -238,6 +238,7 @@ static struct host_params host_params_of(const struct options *o, struct spin *s
 				.cq_max = 4096,
 				.mr_max = 4096,
 				.pd_max = 4096,
+				.srq_max = 4096,
 				.wr_max = 16384,
 				.sge_max = 16,
 				.cqe_max = 65536,
@@ -272,10 +273,12 @@ static int open_program(struct world *world)
 	char error[PROGRAM_ERROR_MAX];
 	int ret;
 
-	world->program.main = prog_main;
-	if (!world->options->program)
+	if (!world->options->program) {
+		world->program.main = prog_main;
 		return prog_main ? 0 : -ENOENT;
+	}
 	ret = program_open(&world->program, world->options->program, error);
+	ret = ret ? ret : program_spread(&world->program, 0, world->options->size, error);
 	if (ret)
 		fprintf(stderr, "%s\n", error);
 	return ret;
@@ -285,7 +288,7 @@ static int start(struct world *world)
 {
 	static const char name[] = "prog";
 	const struct options *o = world->options;
-	struct program_run_params params = {.main = world->program.main,
+	struct program_run_params params = {.program = &world->program,
 					    .name = name,
 					    .hosts = world->hosts,
 					    .size = o->size,

@@ -3,7 +3,7 @@
 /* Runs the program it is linked with as N threads over the toy world:
  *	host_toy_PROGRAM [--size N] [--drop-every K] [ARG=VALUE ...]
  * Prints the reports, sorted. The first rank that fails ends the process. */
-#include "tests/programs/prog.h"
+#include "include/verbena/program.h"
 #include "tests/programs/report.h"
 #include "tests/programs/toy.h"
 
@@ -30,7 +30,7 @@ struct host {
 	struct report_list reports;
 };
 
-static struct host *host_of(const struct prog *prog)
+static struct host *host_of(const struct vb_prog *prog)
 {
 	return prog->host;
 }
@@ -43,7 +43,7 @@ static struct entry *find(struct host *host, const char *key)
 	return NULL;
 }
 
-static int host_put(const struct prog *prog, const char *key, const void *bytes, size_t length)
+static int host_put(const struct vb_prog *prog, const char *key, const void *bytes, size_t length)
 {
 	struct host *host = host_of(prog);
 	int ret = 0;
@@ -66,7 +66,7 @@ static int host_put(const struct prog *prog, const char *key, const void *bytes,
 	return ret;
 }
 
-static int host_get(const struct prog *prog, const char *key, void *ret_bytes, size_t length)
+static int host_get(const struct vb_prog *prog, const char *key, void *ret_bytes, size_t length)
 {
 	struct host *host = host_of(prog);
 	struct entry *entry;
@@ -83,7 +83,7 @@ static int host_get(const struct prog *prog, const char *key, void *ret_bytes, s
 	return ret;
 }
 
-static void host_sleep_ns(const struct prog *prog, uint64_t ns)
+static void host_sleep_ns(const struct vb_prog *prog, uint64_t ns)
 {
 	struct host *host = host_of(prog);
 
@@ -94,7 +94,7 @@ static void host_sleep_ns(const struct prog *prog, uint64_t ns)
 	pthread_mutex_unlock(&host->toy.lock);
 }
 
-static void host_report(const struct prog *prog, int peer, int nth_qp, const struct ibv_wc *wc,
+static void host_report(const struct vb_prog *prog, int peer, int nth_qp, const struct ibv_wc *wc,
 			const void *bytes)
 {
 	struct host *host = host_of(prog);
@@ -105,14 +105,14 @@ static void host_report(const struct prog *prog, int peer, int nth_qp, const str
 	pthread_mutex_unlock(&host->lock);
 }
 
-static void host_say(const struct prog *prog, const char *line)
+static void host_say(const struct vb_prog *prog, const char *line)
 {
 	fprintf(stderr, "%d: %s\n", prog->rank, line);
 }
 
 static void *run_rank(void *arg)
 {
-	const struct prog *prog = arg;
+	const struct vb_prog *prog = arg;
 	int ret;
 
 	toy_show(&host_of(prog)->toy, (uint32_t)prog->rank);
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 						{"drop-every", required_argument, NULL, 'd'},
 						{0}};
 	struct host *host = calloc(1, sizeof(*host));
-	struct prog progs[TOY_MAX];
+	struct vb_prog progs[TOY_MAX];
 	pthread_t threads[TOY_MAX];
 	uint32_t drop_every = 0;
 	int size = 2, option;
@@ -150,16 +150,16 @@ int main(int argc, char **argv)
 	pthread_mutex_init(&host->lock, NULL);
 	pthread_cond_init(&host->changed, NULL);
 	for (int r = 0; r < size; r++) {
-		progs[r] = (struct prog){.rank = r,
-					 .size = size,
-					 .arg_count = argc - optind,
-					 .args = (const char *const *)argv + optind,
-					 .host = host,
-					 .put = host_put,
-					 .get = host_get,
-					 .sleep_ns = host_sleep_ns,
-					 .report = host_report,
-					 .say = host_say};
+		progs[r] = (struct vb_prog){.rank = r,
+					    .size = size,
+					    .arg_count = argc - optind,
+					    .args = (const char *const *)argv + optind,
+					    .host = host,
+					    .put = host_put,
+					    .get = host_get,
+					    .sleep_ns = host_sleep_ns,
+					    .report = host_report,
+					    .say = host_say};
 		if (pthread_create(&threads[r], NULL, run_rank, &progs[r]) != 0)
 			return 1;
 	}

@@ -17,7 +17,7 @@ struct incast {
 
 static int receive(struct incast *in, struct prog_pending *pending)
 {
-	const struct prog *prog = in->ctx.prog;
+	const struct vb_prog *prog = in->ctx.prog;
 	size_t part = (size_t)in->length * in->count;
 
 	while (pending->recvs > 0) {
@@ -44,7 +44,7 @@ static int receive(struct incast *in, struct prog_pending *pending)
 
 static int post_all(struct incast *in, struct prog_pending *pending)
 {
-	const struct prog *prog = in->ctx.prog;
+	const struct vb_prog *prog = in->ctx.prog;
 	size_t part = (size_t)in->length * in->count;
 
 	prog_fill(in->bytes, part, (uint64_t)prog->rank);
@@ -68,7 +68,7 @@ static int post_all(struct incast *in, struct prog_pending *pending)
 	return 0;
 }
 
-static int run(const struct prog *prog, struct incast *in, size_t region)
+static int run(const struct vb_prog *prog, struct incast *in, size_t region)
 {
 	struct prog_pending pending = {0};
 
@@ -93,7 +93,7 @@ static int run(const struct prog *prog, struct incast *in, size_t region)
 	return prog_close(&in->ctx, in->qps, in->qp_count);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	struct incast in = {.length = (uint32_t)prog_arg(prog, "bytes", 30000),
 			    .count = (uint32_t)prog_arg(prog, "count", 8),

@@ -58,7 +58,7 @@ static int turn_once(struct game *game)
 
 static int play(struct game *game, uint64_t iters)
 {
-	const struct prog *prog = game->qp.ctx->prog;
+	const struct vb_prog *prog = game->qp.ctx->prog;
 	struct prog_pending *pending = &game->pending;
 	bool begins = prog->rank % 2 == 0;
 
@@ -84,7 +84,7 @@ static int play(struct game *game, uint64_t iters)
 	return 0;
 }
 
-static int run(const struct prog *prog, struct game *game, enum ibv_qp_type type)
+static int run(const struct vb_prog *prog, struct game *game, enum ibv_qp_type type)
 {
 	uint64_t iters = prog_arg(prog, "iters", 10);
 	struct prog_ctx ctx;
@@ -100,7 +100,7 @@ static int run(const struct prog *prog, struct game *game, enum ibv_qp_type type
 	return prog_close(&ctx, &game->qp, 1);
 }
 
-static int pingpong(const struct prog *prog, enum ibv_qp_type type, enum ibv_wr_opcode even,
+static int pingpong(const struct vb_prog *prog, enum ibv_qp_type type, enum ibv_wr_opcode even,
 		    enum ibv_wr_opcode odd)
 {
 	struct game game = {.length = (uint32_t)prog_arg(prog, "bytes", 5000),

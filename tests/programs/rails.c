@@ -18,7 +18,7 @@ struct rail {
 };
 
 struct rails {
-	const struct prog *prog;
+	const struct vb_prog *prog;
 	int count, peer;
 	uint32_t length; /* of a rail */
 	struct rail rails[RAILS_MAX];
@@ -27,7 +27,7 @@ struct rails {
 /* As many as both have. */
 static int agree(struct rails *all)
 {
-	const struct prog *prog = all->prog;
+	const struct vb_prog *prog = all->prog;
 	int own = prog_count_devices(prog), other;
 	char key[32];
 
@@ -137,7 +137,7 @@ static int run(struct rails *all)
 	return ret;
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	struct rails *all;
 	int ret;

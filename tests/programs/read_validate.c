@@ -14,7 +14,7 @@ static const uint32_t pieces[PIECES] = {1, 2, 3, 255, 1024, 1025, 4096, 4097, 20
 
 static int read_all(struct prog_qp *qp, uint8_t *bytes)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	uint32_t offsets[PIECES], offset = 0;
 	struct ibv_wc wc;
 
@@ -39,7 +39,7 @@ static int read_all(struct prog_qp *qp, uint8_t *bytes)
 	return prog_check(prog, "read", bytes + TOTAL, TOTAL, (uint64_t)qp->peer);
 }
 
-static int run_all(const struct prog *prog, struct prog_ctx *ctx, struct prog_qp *qps,
+static int run_all(const struct vb_prog *prog, struct prog_ctx *ctx, struct prog_qp *qps,
 		   uint8_t *bytes)
 {
 	int qp_count = prog->rank == 0 ? prog->size - 1 : 1;
@@ -69,7 +69,7 @@ static int run_all(const struct prog *prog, struct prog_ctx *ctx, struct prog_qp
 	return prog_close(ctx, qps, qp_count);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	struct prog_ctx ctx;
 	struct prog_qp *qps = calloc((size_t)prog->size, sizeof(*qps));

@@ -21,7 +21,7 @@ struct report_list {
 
 /* FNV-1a, 64 bits. */
 uint64_t report_hash(const void *bytes, size_t length);
-/* @bytes as in struct prog. */
+/* @bytes as in struct vb_prog. */
 void report_line(char ret_line[REPORT_LINE_MAX], int rank, int peer, int nth_qp,
 		 const struct ibv_wc *wc, const void *bytes);
 /* -ENOMEM */

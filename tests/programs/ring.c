@@ -81,7 +81,7 @@ static int await(struct ring *ring)
 /* What rank 0 sends in @round has to come back with every other rank's bytes in it. */
 static int compare(struct ring *ring, uint64_t round)
 {
-	const struct prog *prog = ring->ctx.prog;
+	const struct vb_prog *prog = ring->ctx.prog;
 
 	prog_fill(ring->out, ring->length, 5000 + round);
 	for (int r = 0; r < prog->size; r++)
@@ -120,7 +120,7 @@ static int go_round(struct ring *ring, uint64_t rounds)
 	return 0;
 }
 
-static int run(const struct prog *prog, struct ring *ring)
+static int run(const struct vb_prog *prog, struct ring *ring)
 {
 	int before = (prog->rank + prog->size - 1) % prog->size;
 	int behind = (prog->rank + 1) % prog->size;
@@ -139,7 +139,7 @@ static int run(const struct prog *prog, struct ring *ring)
 	return prog_close(&ring->ctx, ring->qps, 2);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	struct ring ring = {.length = SUM_BYTES + (uint32_t)prog_arg(prog, "bytes", 6000),
 			    .by_write = prog_arg(prog, "write", 1) != 0};

@@ -34,7 +34,7 @@ static int post_pair(struct prog_qp *qp, uint8_t *bytes, uint32_t length, uint32
 
 static int receive_all(struct prog_qp *qp, uint8_t *bytes, uint32_t length, uint32_t count)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	uint64_t sleep_us = prog_arg(prog, "sleep_us", 3000);
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -54,7 +54,7 @@ static int receive_all(struct prog_qp *qp, uint8_t *bytes, uint32_t length, uint
 	return 0;
 }
 
-static int run(const struct prog *prog, uint8_t *bytes, uint32_t length, uint32_t count)
+static int run(const struct vb_prog *prog, uint8_t *bytes, uint32_t length, uint32_t count)
 {
 	struct prog_ctx ctx;
 	struct prog_qp qp;
@@ -73,7 +73,7 @@ static int run(const struct prog *prog, uint8_t *bytes, uint32_t length, uint32_
 	return prog_close(&ctx, &qp, 1);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	uint32_t length = (uint32_t)prog_arg(prog, "bytes", 3000);
 	uint32_t count = (uint32_t)prog_arg(prog, "count", 12);

@@ -19,7 +19,7 @@ struct self {
 /* With immediate, so that one receive is used up. */
 static int bring(struct prog_qp *qp, struct self *self, enum ibv_wr_opcode opcode, uint32_t i)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	struct prog_pending pending = {.sends = 1, .recvs = 1};
 	const uint32_t length = lengths[i];
 
@@ -40,7 +40,7 @@ static int bring(struct prog_qp *qp, struct self *self, enum ibv_wr_opcode opcod
 /* The length is the work request's: not every adapter says it. */
 static int fetch(struct prog_qp *qp, struct prog_send send)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	struct ibv_wc wc;
 
 	if (prog_post_send(qp, send) != 0 || prog_poll(qp->ctx, &wc) != 0)
@@ -52,7 +52,7 @@ static int fetch(struct prog_qp *qp, struct prog_send send)
 
 static int talk(struct prog_qp *qp, struct self *self)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 
 	for (uint32_t i = 0; i < LENGTHS; i++)
 		if (bring(qp, self, IBV_WR_SEND_WITH_IMM, i) != 0)
@@ -81,7 +81,7 @@ static int talk(struct prog_qp *qp, struct self *self)
 	return -1;
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	struct self *self = calloc(1, sizeof(*self));
 	struct prog_ctx ctx;

@@ -40,7 +40,7 @@ static void compute(struct ibv_cq *cq, uint64_t times)
 	}
 }
 
-static void await(const struct prog *prog, const uint8_t *byte)
+static void await(const struct vb_prog *prog, const uint8_t *byte)
 {
 	if (prog_arg(prog, "cured", 0))
 		vb_wait_mem(byte, "", 1);
@@ -50,7 +50,7 @@ static void await(const struct prog *prog, const uint8_t *byte)
 		spin(byte);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	uint8_t bytes[2] = {prog->rank == 0, 0};
 	struct prog_pending pending = {.sends = 1};

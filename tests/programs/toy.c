@@ -25,11 +25,36 @@ static struct toy_host *find(struct toy *toy, const uint8_t ip[16])
 	return NULL;
 }
 
-/* About one in drop_every, by chance: a fixed period can meet the same packet at every try. */
-static bool is_lost(const struct toy *toy)
+/* Fewer than one in drop_every, by chance: a fixed period can meet the same packet at every try. In
+ * which order threads come is chance, too, and no try may be unlucky for ever: after each that is
+ * lost, two between the same hosts come through. */
+static bool is_lost(const struct toy *toy, struct toy_host *from, const struct toy_host *to)
 {
-	return toy->drop_every != 0 &&
-	       util_hash_words((struct util_key){.k0 = 1}, &toy->packets, 1) % toy->drop_every == 0;
+	bool lost =
+		toy->drop_every != 0 &&
+		util_hash_words((struct util_key){.k0 = 1}, &toy->packets, 1) % toy->drop_every ==
+			0;
+
+	if (toy->drop_every > 1 && from->passed[to->index] < 2)
+		lost = false;
+	from->passed[to->index] = lost ? 0 : from->passed[to->index] + 1;
+	return lost;
+}
+
+/* Whoever is not in the group drops it. */
+static void spread(struct toy *toy, const struct wire_pkt *pkt, const struct hca_rx *rx)
+{
+	for (uint32_t i = 0; i < toy->count; i++)
+		hca_input(toy->hosts[i].hca, pkt, rx, toy->now);
+}
+
+/* One cable for all. */
+static void broadcast(struct toy *toy, uint32_t from, const struct wire_pkt *frame)
+{
+	for (uint32_t i = 0; i < toy->count; i++)
+		if (i != from)
+			(void)hca_raw_input(toy->hosts[i].hca, frame->payload, frame->length,
+					    toy->now);
 }
 
 bool toy_pump(struct toy *toy)
@@ -43,18 +68,26 @@ bool toy_pump(struct toy *toy)
 			struct wire_pkt pkt = {.payload = payload};
 			struct toy_host *to;
 			struct hca_tx tx;
+			struct hca_rx rx;
 
 			if (!hca_output(toy->hosts[i].hca, 0xff, &pkt, &tx, toy->now))
 				continue;
 			again = moved = true;
 			toy->now += 100 * PS_NS;
 			toy->packets++;
-			if (is_lost(toy))
+			if (pkt.opcode == WIRE_RAW_FRAME) {
+				broadcast(toy, i, &pkt);
 				continue;
+			}
+			rx = (struct hca_rx){.ecn = tx.ecn, .path = tx.path};
+			if (wire_ip_is_multicast(tx.path->dst_ip)) {
+				spread(toy, &pkt, &rx);
+				continue;
+			}
 			to = find(toy, tx.path->dst_ip);
 			CHECK(to);
-			hca_input(to->hca, &pkt, &(struct hca_rx){.ecn = tx.ecn, .path = tx.path},
-				  toy->now);
+			if (!is_lost(toy, &toy->hosts[i], to))
+				hca_input(to->hca, &pkt, &rx, toy->now);
 		}
 	} while (again);
 	return moved;
@@ -93,12 +126,19 @@ static ps_t toy_time(struct vrb_world *world)
 	return host_of(world)->toy->now;
 }
 
+static struct vrb_clocks toy_clocks(struct vrb_world *world)
+{
+	(void)world;
+	return (struct vrb_clocks){.raw_ns = TOY_RAW_NS, .wall_ns = TOY_WALL_NS};
+}
+
 static void toy_leave(struct vrb_world *world, bool posted)
 {
 	struct toy *toy = host_of(world)->toy;
 	bool idle = toy->idle;
 
 	(void)posted;
+	hca_mem_program_rest(); /* tests have handlers of their own */
 	pthread_mutex_unlock(&toy->lock);
 	if (idle)
 		sched_yield();
@@ -159,7 +199,7 @@ static int toy_resolve(struct vrb_world *world, struct wire_path *path, uint32_t
 	(void)remote_qpn;
 	if (sgid_index >= 2)
 		return -EINVAL;
-	if (!find(host->toy, path->dst_ip))
+	if (!find(host->toy, path->dst_ip) && !wire_ip_is_multicast(path->dst_ip))
 		return -EHOSTUNREACH;
 	host->toy->now += host->toy->resolve_takes;
 	memcpy(path->src_ip, host->gid[sgid_index], 16);
@@ -173,6 +213,24 @@ static void toy_reuse(struct vrb_world *world, struct wire_path *path, uint32_t 
 {
 	(void)world, (void)remote_qpn;
 	path->udp_sport = (uint16_t)(0xc000 | (local_qpn & 0x3fff));
+}
+
+static void toy_mcast_ip(struct vrb_world *world, const uint8_t gid[16], uint8_t ret_ip[16])
+{
+	(void)world;
+	memcpy(ret_ip, gid, 16);
+}
+
+static int toy_hear_mcast(struct vrb_world *world, const uint8_t ip[16], bool hears)
+{
+	(void)ip;
+	host_of(world)->heard += hears ? 1 : -1;
+	return 0;
+}
+
+static int toy_may_send_frames(struct vrb_world *world)
+{
+	return host_of(world)->toy->frames_allowed;
 }
 
 static int toy_gid(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16])
@@ -205,6 +263,7 @@ static const struct vrb_world_ops world_ops = {
 	.name = "toy",
 	.enter = toy_enter,
 	.now = toy_time,
+	.clocks = toy_clocks,
 	.leave = toy_leave,
 	.poll_empty = toy_poll_empty,
 	.channel_init = toy_channel_init,
@@ -213,6 +272,9 @@ static const struct vrb_world_ops world_ops = {
 	.channel_wait = toy_channel_wait,
 	.resolve = toy_resolve,
 	.reuse = toy_reuse,
+	.mcast_ip = toy_mcast_ip,
+	.hear_mcast = toy_hear_mcast,
+	.may_send_frames = toy_may_send_frames,
 	.gid = toy_gid,
 	.qp_identity = toy_qp_identity,
 	.open = toy_open,
@@ -257,6 +319,7 @@ static const struct hca_profile profile = {
 	.cq_max = 64,
 	.mr_max = 64,
 	.pd_max = 16,
+	.srq_max = 16,
 	.wr_max = 128,
 	.sge_max = 4,
 	.cqe_max = 1024,
@@ -292,10 +355,14 @@ void toy_init(struct toy *toy, uint32_t count)
 		host->world = (struct vrb_world){.ops = &world_ops,
 						 .hca = host->hca,
 						 .memory = &hca_mem_host,
+						 .doubtful = &hca_mem_program,
 						 .device_name = host->name,
 						 .netdev = "toy",
+						 .ifindex = 17,
 						 .through_bytes = toy_through_bytes,
-						 .guid = 0x0200000000000000u + i};
+						 .guid = 0x0200000000000000u + i,
+						 .gid_places = 16,
+						 .mcast_max = 8};
 	}
 }
 

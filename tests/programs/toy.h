@@ -10,26 +10,31 @@
 #include <pthread.h>
 
 enum { TOY_MAX = 16 };
+/* What its adapters' clock and its day are ahead of their time. */
+enum { TOY_RAW_NS = 7000000, TOY_WALL_NS = 9000000 };
 
 struct toy_host {
 	struct vrb_world world;
 	struct toy *toy;
 	struct hca_device *hca;
 	uint32_t index;
-	uint8_t gid[2][16]; /* fe80::N, ::ffff:10.0.0.N */
+	uint32_t passed[TOY_MAX]; /* to each host since one was lost */
+	uint8_t gid[2][16];	  /* fe80::N, ::ffff:10.0.0.N */
+	int heard;		  /* multicast groups */
 	char name[16];
 };
 
 struct toy {
 	struct toy_host hosts[TOY_MAX];
 	uint32_t count;
-	uint32_t drop_every; /* every n-th packet is lost; 0: none */
+	uint32_t drop_every; /* one of n packets is lost; 1: all; 0: none */
 	pthread_mutex_t lock;
 	ps_t now;
 	ps_t resolve_takes; /* to find a peer */
 	uint64_t packets, calls[VRB_CALL_COUNT], amounts[VRB_CALL_COUNT];
 	struct wire_path path; /* the last that was resolved */
 	bool idle;
+	int frames_allowed; /* 0, or -EXXX: no queue pairs of raw packets */
 };
 
 /* Of those that are made from now on: every call of their programs goes to bytes and back. */

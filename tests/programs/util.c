@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t prog_arg(const struct prog *prog, const char *name, uint64_t fallback)
+uint64_t prog_arg(const struct vb_prog *prog, const char *name, uint64_t fallback)
 {
 	size_t length = strlen(name);
 
@@ -18,7 +18,7 @@ uint64_t prog_arg(const struct prog *prog, const char *name, uint64_t fallback)
 	return fallback;
 }
 
-void prog_say(const struct prog *prog, const char *format, ...)
+void prog_say(const struct vb_prog *prog, const char *format, ...)
 {
 	char line[256];
 	va_list args;
@@ -29,7 +29,7 @@ void prog_say(const struct prog *prog, const char *format, ...)
 	prog->say(prog, line);
 }
 
-static int failed(const struct prog *prog, const char *what, int error)
+static int failed(const struct vb_prog *prog, const char *what, int error)
 {
 	prog_say(prog, "rank %d: %s: %s", prog->rank, what, strerror(error));
 	return -1;
@@ -78,7 +78,7 @@ static int pick_gid(struct prog_ctx *ctx, bool want_ipv6)
 	return best != 0 ? 0 : -1;
 }
 
-int prog_count_devices(const struct prog *prog)
+int prog_count_devices(const struct vb_prog *prog)
 {
 	struct ibv_device **list;
 	int count = 0;
@@ -108,7 +108,7 @@ static int open_context(struct prog_ctx *ctx, int device)
 /* On the context that is open. */
 static int open_rest(struct prog_ctx *ctx, int cqe, void *bytes, size_t length)
 {
-	const struct prog *prog = ctx->prog;
+	const struct vb_prog *prog = ctx->prog;
 	int ret;
 
 	ret = ibv_query_port(ctx->context, 1, &ctx->port);
@@ -128,13 +128,13 @@ static int open_rest(struct prog_ctx *ctx, int cqe, void *bytes, size_t length)
 	return ctx->mr ? 0 : failed(prog, "ibv_reg_mr", errno);
 }
 
-int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *bytes, size_t length)
+int prog_open(struct prog_ctx *ctx, const struct vb_prog *prog, int cqe, void *bytes, size_t length)
 {
 	*ctx = (struct prog_ctx){.prog = prog};
 	return open_context(ctx, 0) != 0 ? -1 : open_rest(ctx, cqe, bytes, length);
 }
 
-int prog_open_device(struct prog_ctx *ctx, const struct prog *prog, int device, void *bytes,
+int prog_open_device(struct prog_ctx *ctx, const struct vb_prog *prog, int device, void *bytes,
 		     size_t length)
 {
 	*ctx = (struct prog_ctx){.prog = prog};
@@ -142,7 +142,7 @@ int prog_open_device(struct prog_ctx *ctx, const struct prog *prog, int device, 
 }
 
 /* All ranks have come here. */
-static int barrier(const struct prog *prog)
+static int barrier(const struct vb_prog *prog)
 {
 	char key[64];
 	int ret;
@@ -156,7 +156,7 @@ static int barrier(const struct prog *prog)
 	return ret != 0 ? failed(prog, key, -ret) : 0;
 }
 
-int prog_idle(const struct prog *prog)
+int prog_idle(const struct vb_prog *prog)
 {
 	return barrier(prog);
 }
@@ -170,7 +170,7 @@ int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count)
 
 int prog_destroy(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count)
 {
-	const struct prog *prog = ctx->prog;
+	const struct vb_prog *prog = ctx->prog;
 	int ret;
 
 	for (int i = 0; i < qp_count; i++) {
@@ -210,21 +210,37 @@ static void key_of(char *key, size_t size, int from, int to, int nth)
 	snprintf(key, size, "qp/%d/%d/%d", from, to, nth);
 }
 
+static struct ibv_qp *create_target(struct prog_ctx *ctx, struct ibv_xrcd *xrcd)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = xrcd};
+
+	return ibv_create_qp_ex(ctx->context, &init);
+}
+
 int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params params)
 {
-	struct ibv_qp_init_attr init = {.send_cq = ctx->cq,
-					.recv_cq = ctx->cq,
-					.cap = {.max_send_wr = params.send_depth,
-						.max_recv_wr = params.recv_depth,
-						.max_send_sge = 1,
-						.max_recv_sge = 1},
-					.qp_type = params.type ? params.type : IBV_QPT_RC};
-	const struct prog *prog = ctx->prog;
+	struct ibv_qp_init_attr_ex init = {.send_cq = ctx->cq,
+					   .recv_cq = ctx->cq,
+					   .srq = params.srq,
+					   .cap = {.max_send_wr = params.send_depth,
+						   .max_recv_wr = params.recv_depth,
+						   .max_send_sge = 1,
+						   .max_recv_sge = 1},
+					   .qp_type = params.type ? params.type : IBV_QPT_RC,
+					   .comp_mask = IBV_QP_INIT_ATTR_PD,
+					   .pd = ctx->pd,
+					   .send_ops_flags = params.send_ops};
+	const struct vb_prog *prog = ctx->prog;
 	char key[64];
 	int ret;
 
 	*qp = (struct prog_qp){.ctx = ctx, .peer = params.peer, .nth = params.nth};
-	qp->qp = ibv_create_qp(ctx->pd, &init);
+	if (params.send_ops != 0)
+		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	/* With a domain alone: ibv_create_qp(). */
+	qp->qp = params.type == IBV_QPT_XRC_RECV ? create_target(ctx, params.xrcd)
+						 : ibv_create_qp_ex(ctx->context, &init);
 	if (!qp->qp)
 		return failed(prog, "ibv_create_qp", errno);
 	if (to_init(qp) != 0)
@@ -244,7 +260,7 @@ int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params
 
 static int to_rtr(struct prog_qp *qp)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	const struct prog_peer *remote = &qp->remote;
 	uint32_t mtu = remote->mtu < qp->self.mtu ? remote->mtu : qp->self.mtu;
 	struct ibv_qp_attr attr = {
@@ -262,11 +278,13 @@ static int to_rtr(struct prog_qp *qp)
 			    .is_global = 1,
 			    .port_num = 1},
 	};
-	const int of_rc = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	int ret =
-		ibv_modify_qp(qp->qp, &attr,
-			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				      IBV_QP_RQ_PSN | (qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));
+	const enum ibv_qp_type type = qp->qp->qp_type;
+	const int answers = type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV
+				    ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER
+				    : 0;
+	int ret = ibv_modify_qp(qp->qp, &attr,
+				IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+					IBV_QP_RQ_PSN | answers);
 
 	return ret != 0 ? failed(prog, "to RTR", ret) : 0;
 }
@@ -279,18 +297,19 @@ static int to_rts(struct prog_qp *qp)
 				   .rnr_retry = 7, /* for ever */
 				   .sq_psn = qp->self.psn,
 				   .max_rd_atomic = 1};
-	const int of_rc =
-		IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-	int ret = ibv_modify_qp(qp->qp, &attr,
-				IBV_QP_STATE | IBV_QP_SQ_PSN |
-					(qp->qp->qp_type == IBV_QPT_RC ? of_rc : 0));
+	const enum ibv_qp_type type = qp->qp->qp_type;
+	const int asks = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	const int more = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND ? IBV_QP_TIMEOUT | asks
+			 : type == IBV_QPT_XRC_RECV			? IBV_QP_TIMEOUT
+									: 0;
+	int ret = ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | more);
 
 	return ret != 0 ? failed(qp->ctx->prog, "to RTS", ret) : 0;
 }
 
 static int connect_one(struct prog_qp *qp)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	char key[64];
 	int ret;
 
@@ -315,7 +334,7 @@ int prog_connect(struct prog_qp *qps, int qp_count)
 			return -1;
 	/* Nobody sends before the other end listens. */
 	for (int i = 0; i < qp_count; i++) {
-		const struct prog *prog = qps[i].ctx->prog;
+		const struct vb_prog *prog = qps[i].ctx->prog;
 
 		snprintf(key, sizeof(key), "rts/%d/%d/%d", qps[i].peer, prog->rank, qps[i].nth);
 		ret = prog->get(prog, key, NULL, 0);
@@ -358,6 +377,8 @@ int prog_post_send(struct prog_qp *qp, struct prog_send send)
 		wr.wr.rdma.remote_addr = qp->remote.addr + send.remote_offset;
 		wr.wr.rdma.rkey = qp->remote.rkey;
 	}
+	if (qp->qp->qp_type == IBV_QPT_XRC_SEND)
+		wr.qp_type.xrc.remote_srqn = send.srqn;
 	ret = ibv_post_send(qp->qp, &wr, &bad);
 	return ret != 0 ? failed(qp->ctx->prog, "ibv_post_send", ret) : 0;
 }
@@ -382,7 +403,7 @@ int prog_poll(struct prog_ctx *ctx, struct ibv_wc *ret_wc)
 int prog_turn(struct prog_qp *qps, int qp_count, const void *recv_bytes,
 	      struct prog_pending *pending)
 {
-	const struct prog *prog = qps->ctx->prog;
+	const struct vb_prog *prog = qps->ctx->prog;
 	struct ibv_wc *wc = &pending->last;
 	int ret = prog_poll(qps->ctx, wc), i = 0;
 	bool is_recv = ret == 0 && wc->opcode & IBV_WC_RECV;
@@ -426,7 +447,7 @@ void prog_fill(void *bytes, size_t length, uint64_t seed)
 		b[i] = prog_byte(seed, i);
 }
 
-int prog_check(const struct prog *prog, const char *what, const void *bytes, size_t length,
+int prog_check(const struct vb_prog *prog, const char *what, const void *bytes, size_t length,
 	       uint64_t seed)
 {
 	const uint8_t *b = bytes;

@@ -5,12 +5,12 @@
 /* What the test programs share: from a device to connected queue pairs that can talk, and
  * completions that are counted, checked and reported. Ordinary verbs code with nothing of Verbena
  * in it. Every function returns 0 or a negative number after having said why. */
-#include "tests/programs/prog.h"
+#include "include/verbena/program.h"
 #include <stdbool.h>
 
 /* A device, one PD, one CQ, one region with every right. */
 struct prog_ctx {
-	const struct prog *prog;
+	const struct vb_prog *prog;
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -39,7 +39,10 @@ struct prog_qp_params {
 	int peer;
 	int nth; /* of the QPs towards that peer, from 0; the peer counts the same way */
 	uint32_t send_depth, recv_depth;
-	enum ibv_qp_type type; /* IBV_QPT_UC; 0: RC */
+	enum ibv_qp_type type; /* IBV_QPT_UC, XRC_SEND, XRC_RECV; 0: RC */
+	struct ibv_srq *srq;   /* NULL: receives of its own */
+	struct ibv_xrcd *xrcd; /* of XRC_RECV */
+	uint64_t send_ops;     /* of an extended one, IBV_QP_EX_WITH_...; 0: it is none */
 };
 
 /* Work requests whose completions are still to come, and the last that came. */
@@ -49,24 +52,25 @@ struct prog_pending {
 };
 
 /* Value of the argument NAME=VALUE, or @fallback. */
-uint64_t prog_arg(const struct prog *prog, const char *name, uint64_t fallback);
+uint64_t prog_arg(const struct vb_prog *prog, const char *name, uint64_t fallback);
 
-void prog_say(const struct prog *prog, const char *format, ...)
+void prog_say(const struct vb_prog *prog, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Registers @bytes. Argument ip=6: an IPv6 GID, else an IPv4-mapped one, where there is one. */
-int prog_open(struct prog_ctx *ctx, const struct prog *prog, int cqe, void *bytes, size_t length);
+int prog_open(struct prog_ctx *ctx, const struct vb_prog *prog, int cqe, void *bytes,
+	      size_t length);
 /* The same with 16 CQEs on the @device-th of the list, from 0. */
-int prog_open_device(struct prog_ctx *ctx, const struct prog *prog, int device, void *bytes,
+int prog_open_device(struct prog_ctx *ctx, const struct vb_prog *prog, int device, void *bytes,
 		     size_t length);
 /* How many there are; -1. */
-int prog_count_devices(const struct prog *prog);
+int prog_count_devices(const struct vb_prog *prog);
 /* Waits for all ranks (a peer may still need our acknowledgements), then destroys everything. */
 int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count);
 /* Destroys everything; nobody is waited for. */
 int prog_destroy(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count);
 /* What a rank without work does: waits for the others as prog_close() does. */
-int prog_idle(const struct prog *prog);
+int prog_idle(const struct vb_prog *prog);
 
 /* Creates the QP and publishes it; prog_connect() waits for the peers' and brings all to RTS.
  * Receives may be posted in between. */
@@ -84,6 +88,7 @@ struct prog_send {
 	uint64_t remote_offset;
 	uint32_t imm; /* host order */
 	uint64_t compare_add, swap;
+	uint32_t srqn; /* of XRC */
 };
 int prog_post_send(struct prog_qp *qp, struct prog_send send);
 
@@ -100,7 +105,7 @@ int prog_drain(struct prog_qp *qp, const void *recv_bytes, struct prog_pending *
 uint8_t prog_byte(uint64_t seed, uint64_t i);
 void prog_fill(void *bytes, size_t length, uint64_t seed);
 /* -1 with the first wrong offset said. */
-int prog_check(const struct prog *prog, const char *what, const void *bytes, size_t length,
+int prog_check(const struct vb_prog *prog, const char *what, const void *bytes, size_t length,
 	       uint64_t seed);
 
 #endif

@@ -8,7 +8,7 @@
 
 static int talk(struct prog_qp *qp, uint8_t *bytes, uint32_t length)
 {
-	const struct prog *prog = qp->ctx->prog;
+	const struct vb_prog *prog = qp->ctx->prog;
 	struct prog_pending pending = {.sends = 1};
 
 	if (prog->rank == 1) {
@@ -27,7 +27,7 @@ static int talk(struct prog_qp *qp, uint8_t *bytes, uint32_t length)
 	return prog->put(prog, "written", NULL, 0);
 }
 
-static int run(const struct prog *prog, uint8_t *bytes, uint32_t length)
+static int run(const struct vb_prog *prog, uint8_t *bytes, uint32_t length)
 {
 	struct prog_ctx ctx;
 	struct prog_qp qp;
@@ -41,7 +41,7 @@ static int run(const struct prog *prog, uint8_t *bytes, uint32_t length)
 	return prog_close(&ctx, &qp, 1);
 }
 
-int prog_main(const struct prog *prog)
+int prog_main(const struct vb_prog *prog)
 {
 	uint32_t length = (uint32_t)prog_arg(prog, "bytes", 10000);
 	uint8_t *bytes;

@@ -94,6 +94,30 @@ static struct sim_fc *make_fc(const struct net *net, struct sim_node *node, bool
 	return pfc_create(node, &pfc);
 }
 
+static bool is_link(const char *name, const struct sim_port *port)
+{
+	return !name || strcmp(name, port->link_name) == 0;
+}
+
+void net_rewrite(struct sim_switch *sw, const struct net_rewrite *rules, uint32_t count)
+{
+	const struct sim_node *node = sim_switch_node(sw);
+
+	for (uint32_t way = 0; way < node->port_count * node->port_count; way++) {
+		const uint32_t in = way / node->port_count, out = way % node->port_count;
+		uint8_t map[SIM_PRIORITIES] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+		for (uint32_t i = count; i-- > 0;)
+			for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+				if (strcmp(rules[i].at, node->name) == 0 &&
+				    is_link(rules[i].in, &node->ports[in]) &&
+				    is_link(rules[i].out, &node->ports[out]) &&
+				    rules[i].from >> q & 1)
+					map[q] = rules[i].to;
+		CHECK(sim_switch_rewrite(sw, in, out, map) == 0);
+	}
+}
+
 static void make_ready(struct net *net)
 {
 	const struct net_params *p = &net->params;
@@ -110,6 +134,8 @@ static void make_ready(struct net *net)
 		CHECK(sim_switch_ready(sw, sim_route_table_of(net->routes, node),
 				       make_fc(net, node, false)) == 0);
 		CHECK(!p->extended || sim_switch_extend(sw, &p->more) == 0);
+		if (p->rewrite_count > 0)
+			net_rewrite(sw, p->rewrites, p->rewrite_count);
 		for (uint32_t port = 0; p->pmax_den && port < node->port_count; port++)
 			for (uint8_t q = 0; q < sim_priority_count(net->sim); q++)
 				if (p->marked >> q & 1)

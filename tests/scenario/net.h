@@ -14,6 +14,12 @@ enum { NET_FRAME_MAX = 9100 };
 enum net_fc { NET_NONE, NET_PFC, NET_CREDIT };
 
 struct net;
+/* Frames that come to the switch @at by the link @in and leave by @out (NULL: any) with one of the
+ * priorities of the mask @from leave with @to. The first rule that knows a frame holds. */
+struct net_rewrite {
+	const char *at, *in, *out;
+	uint8_t from, to;
+};
 struct net_params {
 	uint64_t seed;
 	uint32_t threads;	 /* 0: 1 */
@@ -29,6 +35,8 @@ struct net_params {
 		cut_every; /* windows no longer than that; looks at these instants; 0: no */
 	bool extended;	   /* switches have @more */
 	struct sim_switch_params more;
+	const struct net_rewrite *rewrites; /* only for extended switches */
+	uint32_t rewrite_count;
 	/* Of the link of this number; its ends know at once, all others after @reconverge
 	 * (PS_NEVER: never). Frames arrive all the same. Only for extended switches. */
 	struct net_outage {
@@ -58,6 +66,13 @@ struct net_routing {
 	uint32_t down_count;
 	ps_t reconverge; /* until all others know it; PS_NEVER: they never do */
 	bool weighted;
+	const struct net_rewrite *rewrites;
+	uint32_t rewrite_count;
+	const struct net_forget { /* @at, the switch of @host, knows its port no more */
+		const char *at, *host;
+		ps_t from, until;
+	} * forgets;
+	uint32_t forget_count;
 	const struct net_way {
 		const char *at, *to,
 			*via; /* a switch, a host or a switch with hosts, a neighbour */
@@ -92,6 +107,8 @@ struct net {
 
 void net_make(struct net *net, const struct net_params *params, const struct net_link *links,
 	      uint32_t link_count);
+/* @sw, which is extended, has those of the rules that are its own. */
+void net_rewrite(struct sim_switch *sw, const struct net_rewrite *rules, uint32_t count);
 void net_free(struct net *net);
 struct endpoint *net_host(const struct net *net, const char *name);
 struct sim_switch *net_switch(const struct net *net, const char *name);

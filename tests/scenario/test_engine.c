@@ -7,7 +7,7 @@
 
 /* ---- random fabrics: the engine against the oracle ---- */
 
-enum { NODES_MAX = 24, LINKS_MAX = 80 };
+enum { NODES_MAX = 24, LINKS_MAX = 80, REWRITES_MAX = 5 };
 
 struct plan {
 	struct pfc_class classes[SIM_PRIORITIES_MAX];
@@ -23,6 +23,8 @@ struct plan {
 		ps_t at;
 	} flows[40];
 	uint32_t flow_count;
+	struct net_rewrite rewrites[REWRITES_MAX];
+	char rewrite_links[REWRITES_MAX][56];
 };
 
 static uint32_t below(struct util_rand *rand, uint32_t limit)
@@ -128,6 +130,33 @@ static void widen(struct plan *plan, uint64_t seed)
 		params->more.map[q] = (uint8_t)below(&rand, SIM_PRIORITIES_MAX);
 }
 
+/* Switches that rewrite priorities, where nothing forbids it. */
+static void make_rewrites(struct plan *plan, uint64_t seed)
+{
+	struct util_rand rand = {.seed = seed, .purpose = 80};
+	struct net_params *params = &plan->params;
+
+	if (!params->extended || params->fc == NET_CREDIT ||
+	    params->more.balance == SIM_BALANCE_WEAVE || params->priority_count > SIM_PRIORITIES ||
+	    below(&rand, 2))
+		return;
+	params->rewrites = plan->rewrites;
+	params->rewrite_count = 1 + below(&rand, REWRITES_MAX);
+	for (uint32_t i = 0; i < params->rewrite_count; i++) {
+		struct net_rewrite *rule = &plan->rewrites[i];
+		const struct net_link *link = &plan->links[below(&rand, plan->link_count)];
+		char *name = plan->rewrite_links[i];
+
+		snprintf(name, sizeof(plan->rewrite_links[i]), "%s-%s", link->a, link->b);
+		*rule = (struct net_rewrite){.at = link->a[0] == 's' && below(&rand, 2) ? link->a
+											: link->b,
+					     .from = (uint8_t)(1 + below(&rand, 255)),
+					     .to = (uint8_t)(2 + below(&rand, 4))};
+		if (below(&rand, 3) > 0)
+			*(below(&rand, 2) ? &rule->in : &rule->out) = name;
+	}
+}
+
 /* Few different rates, delays and sizes, so that much happens at one instant. */
 static void make_plan(struct plan *plan, uint64_t seed)
 {
@@ -201,10 +230,11 @@ static void make_plan(struct plan *plan, uint64_t seed)
 	if (below(&rand, 2))
 		make_more(plan, &rand);
 	widen(plan, seed);
+	make_rewrites(plan, seed);
 }
 
 struct outcome {
-	uint64_t digest, hops, looks, islands;
+	uint64_t digest, hops, looks, islands, rewritten;
 	struct sim_conweave_stats conweave;
 };
 
@@ -251,6 +281,10 @@ static struct outcome play(const struct plan *plan, struct net_params params)
 	outcome.looks = net.looks;
 	outcome.islands = sim_island_count(net.sim);
 	outcome.conweave = (struct sim_conweave_stats){0};
+	outcome.rewritten = 0;
+	for (uint32_t i = 0; i < net.switch_count; i++)
+		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+			outcome.rewritten += sim_switch_stats(net.switches[i])->rewritten[q];
 	for (uint32_t i = 0; i < net.switch_count; i++) {
 		const struct sim_conweave_stats stats = sim_switch_conweave_stats(net.switches[i]);
 
@@ -286,7 +320,7 @@ static void engine_and_oracle_agree(void **state)
 {
 	uint64_t hops = 0, looks = 0, islands = 0, first = 1, last = 2500, rerouted = 0, kept = 0,
 		 overdue = 0;
-	uint64_t wide = 0, step = 1;
+	uint64_t wide = 0, rewritten = 0, step = 1;
 	const char *only = getenv("SEED"), *stepped = getenv("SEED_STEP");
 
 	(void)state;
@@ -314,6 +348,7 @@ static void engine_and_oracle_agree(void **state)
 		hops += plain.hops;
 		islands += plain.islands;
 		wide += params.priority_count > SIM_PRIORITIES;
+		rewritten += plain.rewritten;
 		rerouted += plain.conweave.rerouted;
 		kept += plain.conweave.kept;
 		overdue += plain.conweave.overdue;
@@ -322,6 +357,7 @@ static void engine_and_oracle_agree(void **state)
 				 (int)params.fc);
 	}
 	assert_true(only || (hops > 1000000 && wide > 500));
+	assert_true(only || rewritten > 10000);
 	assert_true(only || looks > 1000);
 	assert_true(only || islands > 1000);
 	assert_true(only || (rerouted > 200 && kept > 200 && overdue > 20));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Anchors of queues: waiting times, peaks, thresholds, shares. */
+#include "sim/port.h"
 #include "tests/scenario/net.h"
 #include "tests/test.h"
 #include "util/rand.h"
@@ -305,6 +306,95 @@ static void strict_classes_go_first(void **state)
 	assert_true(shares.bytes[6] > 50000000);
 }
 
+/* ---- priorities that are rewritten ---- */
+
+static void note_priority(struct endpoint *ep, const struct sim_pkt *pkt, void *context)
+{
+	uint32_t *seen = context;
+
+	(void)ep;
+	seen[pkt->priority]++;
+}
+
+struct rewritten {
+	uint64_t digest;
+	uint32_t seen[SIM_PRIORITIES];
+	uint64_t sent[SIM_PRIORITIES];	    /* by s0 to s1, frames */
+	ps_t paused[2][SIM_PRIORITIES];	    /* s0 by s1, h0 by s0 */
+	uint64_t rewritten[SIM_PRIORITIES]; /* by s0 */
+};
+
+/* 500 frames of priority 3 that go from h0 by two switches to a slow host, with rules or without.
+ */
+static struct rewritten send_rewritten(const struct net_rewrite *rules, uint32_t count, bool oracle)
+{
+	static const struct net_link links[] = {{"h0", "s0", 100 * G, PS_US},
+						{"s0", "s1", 100 * G, PS_US},
+						{"h1", "s1", 10 * G, PS_US}};
+	const struct net_params params = {
+		.seed = 1,
+		.fc = NET_PFC,
+		.pfc = {.buffer_bytes = 4000000,
+			.lossless = 0x18,
+			.xoff_bytes = 40000,
+			.resume_bytes = 4000,
+			.headroom_bytes = 100000},
+		.extended = true,
+		.rewrites = rules,
+		.rewrite_count = count,
+		.oracle = oracle,
+	};
+	struct rewritten r = {.digest = 0};
+	const struct sim_fc *fc;
+	struct net net;
+	uint32_t port;
+
+	net_make(&net, &params, links, 3);
+	net_flow(&net, "h0", "h1", 500, 1000, 0)->answer = false;
+	net_host(&net, "h1")->seen = note_priority;
+	net_host(&net, "h1")->context = r.seen;
+	r.digest = net_run(&net);
+	fc = sim_switch_fc(net_switch(&net, "s0"));
+	port = sim_port_find(net.sim, "s0-s1", "s0")->index;
+	for (uint8_t q = 0; q < SIM_PRIORITIES; q++) {
+		r.sent[q] = sim_fc_class(fc, port, q)->sent_packets;
+		r.paused[0][q] = sim_fc_paused_time(fc, port, q, sim_now(net.sim));
+		r.paused[1][q] =
+			sim_fc_paused_time(net_host(&net, "h0")->fc, 0, q, sim_now(net.sim));
+		r.rewritten[q] = sim_switch_stats(net_switch(&net, "s0"))->rewritten[q];
+	}
+	net_free(&net);
+	return r;
+}
+
+/* The next switch pauses the new priority, and this one has its sender pause the old one. */
+static void what_is_rewritten_is_paused_as_what_it_became(void **state)
+{
+	static const struct net_rewrite same[] = {{"s0", NULL, NULL, 0xe7, 0},
+						  {"s0", "h0-s0", "s0-s1", 8, 3}};
+	static const struct net_rewrite rules[] = {{"s1", "h1-s1", NULL, 8, 2},
+						   {"s0", "s0-s1", NULL, 8, 2},
+						   {"s0", "h0-s0", "s0-s1", 16, 2},
+						   {"s0", "h0-s0", "s0-s1", 8, 4},
+						   {"s0", NULL, NULL, 0xff, 5}};
+	const struct rewritten plain = send_rewritten(NULL, 0, false);
+	const struct rewritten idle = send_rewritten(same, 2, false);
+	const struct rewritten r = send_rewritten(rules, 5, false);
+
+	(void)state;
+	assert_int_equal(plain.seen[3], 500);
+	assert_true(plain.paused[0][3] > 0 && plain.paused[1][3] > 0);
+	assert_true(idle.digest == plain.digest);
+	assert_true(r.digest != plain.digest);
+	assert_true(r.digest == send_rewritten(rules, 5, true).digest);
+	assert_int_equal(r.seen[4], 500);
+	assert_int_equal(r.sent[4], 500);
+	assert_int_equal(r.rewritten[4], 500);
+	assert_true(r.paused[0][4] == plain.paused[0][3] && r.paused[0][3] == 0);
+	assert_true(r.paused[1][3] == plain.paused[1][3] && r.paused[1][4] == 0);
+}
+
 RUN(T(poisson_packets_wait_as_in_m_d_1), T(packets_in_step_do_not_wait),
     T(an_incast_peaks_where_the_sum_says), T(full_queues_share_the_buffer_by_alpha),
-    T(classes_get_their_weights), T(strict_classes_go_first))
+    T(classes_get_their_weights), T(strict_classes_go_first),
+    T(what_is_rewritten_is_paused_as_what_it_became))

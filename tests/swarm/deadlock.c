@@ -223,7 +223,7 @@ static struct outcome run(struct scenario *scenario, const char *name)
 
 	CHECK(scenario_build(scenario, &options, &fabric, &traffic) == 0);
 	CHECK(events_attach(&events, scenario, &fabric, traffic) == 0);
-	CHECK(explain_start(&explain, &events, -1) == 0);
+	CHECK(explain_start(&explain, &events, NULL) == 0);
 	if (fabric_run(&fabric, scenario->until) != 0 || events_end(&events) != 0) {
 		printf("%s could not be run\n", name);
 		exit(1);
@@ -234,7 +234,7 @@ static struct outcome run(struct scenario *scenario, const char *name)
 	outcome.time = sim_now(fabric.sim);
 	for (uint32_t i = 0; i < fabric.switch_count; i++)
 		outcome.held = sim_switch_queued(fabric.switches[i], &bytes) > 0 || outcome.held;
-	free(circle.ports);
+	free(circle.queues);
 	explain_fini(&explain);
 	traffic_destroy(traffic);
 	fabric_fini(&fabric);

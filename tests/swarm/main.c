@@ -97,7 +97,8 @@ static int print_matrix(const struct swarm *swarm)
 /* Returns how many of those that not every fabric brings about are too few. */
 static int print_events(const struct events *e, uint64_t hits_min)
 {
-	const uint64_t rare[] = {e->rerouted, e->kept, e->no_route, e->learned, e->buses};
+	const uint64_t rare[] = {e->rerouted,  e->kept,	   e->no_route, e->learned, e->buses,
+				 e->rewritten, e->flooded, e->unknown,	e->not_mine};
 	int poor = 0;
 
 	for (size_t i = 0; i < sizeof(rare) / sizeof(rare[0]); i++)
@@ -112,10 +113,13 @@ static int print_events(const struct events *e, uint64_t hits_min)
 	       "%llu, "
 	       "marked %llu, cnps %llu, pauses %llu, credits %llu, dropped %llu\n"
 	       "rerouted %llu, kept %llu, tails overdue %llu; no route %llu, changes of routes "
-	       "%llu\n",
+	       "%llu, rewritten %llu\nflooded %llu, unknown and dropped %llu, copies at other "
+	       "switches "
+	       "%llu, at other hosts %llu\n",
 	       N(timeouts), N(naks), N(implied_naks), N(rnr_naks), N(duplicates), N(retransmitted),
 	       N(marked), N(cnps), N(pauses), N(credits), N(dropped), N(rerouted), N(kept),
-	       N(overdue), N(no_route), N(learned));
+	       N(overdue), N(no_route), N(learned), N(rewritten), N(flooded), N(unknown),
+	       N(not_mine), N(overheard));
 #undef N
 	return poor;
 }

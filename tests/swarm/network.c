@@ -386,6 +386,57 @@ void plan_widen(struct plan *plan, struct draw *draw)
 			(uint8_t)(draw_one_in(draw, 2) ? draw_range(draw, 1, 50) : 0);
 }
 
+/* Switches that rewrite DSCPs, where nobody reroutes, counts credits or has sixteen priorities. */
+void plan_rewrites(struct plan *plan, struct draw *draw)
+{
+	const struct topology *t = &plan->topology;
+
+	if (plan->fc == PLAN_FC_CREDIT || plan->more.balance == SIM_BALANCE_WEAVE ||
+	    plan->priority_count > SIM_PRIORITIES || !draw_one_in(draw, 3))
+		return;
+	plan->has_more = true;
+	for (uint64_t n = draw_range(draw, 1, PLAN_REWRITES_MAX); n > 0; n--) {
+		const struct topology_link *link = &t->links[draw_below(draw, t->link_count)];
+		const struct topology_node *a = &t->nodes[link->a], *b = &t->nodes[link->b];
+
+		plan->rewrites[plan->rewrite_count++] = (struct net_rewrite){
+			.at = a->is_switch && (!b->is_switch || draw_one_in(draw, 2)) ? a->name
+										      : b->name,
+			.in = draw_one_in(draw, 2) ? link->name : NULL,
+			.out = draw_one_in(draw, 4) ? link->name : NULL,
+			.from = (uint8_t)draw_range(draw, 1, 255),
+			.to = (uint8_t)draw_below(draw, SIM_PRIORITIES),
+		};
+	}
+}
+
+/* Hosts that their switches forget for a while, where nobody counts credits or keeps an order of
+ * his own. With PFC only in trees: by copies that go up again frames may wait in a circle. */
+void plan_forgets(struct plan *plan, struct draw *draw)
+{
+	const struct topology *t = &plan->topology;
+
+	if (plan->fc == PLAN_FC_CREDIT || plan->more.balance == SIM_BALANCE_WEAVE ||
+	    (plan->fc == PLAN_FC_PFC && t->link_count >= t->node_count) || !draw_one_in(draw, 2))
+		return;
+	plan->has_more = plan->more.forgets = true;
+	plan->more.floods = draw_one_in(draw, 3) ? (uint16_t)draw_below(draw, 65536) : 0xffff;
+	for (uint64_t n = draw_range(draw, 1, PLAN_FORGETS_MAX); n > 0; n--) {
+		const struct topology_link *link = &t->links[draw_below(draw, t->link_count)];
+		const struct topology_node *a = &t->nodes[link->a], *b = &t->nodes[link->b];
+		const ps_t from = draw_below(draw, 60) * PS_US;
+
+		if (a->is_switch == b->is_switch)
+			continue;
+		plan->forgets[plan->forget_count++] = (struct net_forget){
+			.at = a->is_switch ? a->name : b->name,
+			.host = a->is_switch ? b->name : a->name,
+			.from = from,
+			.until = from + draw_range(draw, 1, 300) * PS_US,
+		};
+	}
+}
+
 void plan_network(struct plan *plan, struct draw *draw)
 {
 	plan->fc = (enum plan_fc)draw_below(draw, 3);

@@ -84,13 +84,17 @@ void plan_make(struct plan *plan, uint64_t seed)
 {
 	struct draw network = {.seed = seed, .state = 1},
 		    programs = {.seed = seed, .state = 1ull << 32},
-		    classes = {.seed = seed, .state = 1ull << 33};
+		    classes = {.seed = seed, .state = 1ull << 33},
+		    rewrites = {.seed = seed, .state = 1ull << 34},
+		    forgets = {.seed = seed, .state = 1ull << 35};
 
 	memset(plan, 0, sizeof(*plan));
 	plan->seed = seed;
 	plan_network(plan, &network);
 	plan_programs(plan, &programs);
 	plan_widen(plan, &classes);
+	plan_rewrites(plan, &rewrites);
+	plan_forgets(plan, &forgets);
 }
 
 void plan_fini(struct plan *plan)
@@ -153,6 +157,18 @@ void plan_print(const struct plan *plan)
 		       (unsigned long long)f->from_at, (unsigned long long)f->until_at,
 		       (unsigned long long)f->delay, (unsigned long long)plan->reconverge);
 	}
+	for (uint32_t i = 0; i < plan->rewrite_count; i++) {
+		const struct net_rewrite *rule = &plan->rewrites[i];
+
+		printf("%s: from %s to %s priorities 0x%02x become %u\n", rule->at,
+		       rule->in ? rule->in : "any", rule->out ? rule->out : "any", rule->from,
+		       rule->to);
+	}
+	for (uint32_t i = 0; i < plan->forget_count; i++)
+		printf("%s forgets %s from %llu until %llu, floods classes 0x%04x\n",
+		       plan->forgets[i].at, plan->forgets[i].host,
+		       (unsigned long long)plan->forgets[i].from,
+		       (unsigned long long)plan->forgets[i].until, plan->more.floods);
 	if (plan->more.balance == SIM_BALANCE_WEAVE)
 		printf("conweave: reply %llu busy %llu resume %llu inactive %llu\n",
 		       (unsigned long long)plan->more.conweave.reply,

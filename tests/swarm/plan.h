@@ -9,6 +9,7 @@
 #include "models/fabric/fabric.h"
 #include "models/scenario/scenario.h"
 #include "sim/fault.h"
+#include "tests/scenario/net.h"
 
 enum {
 	PLAN_HOSTS_MAX = 12,
@@ -20,6 +21,8 @@ enum {
 	PLAN_FAULTS_MAX = 24,
 	PLAN_LOST_MAX = 8,
 	PLAN_DOWNS_MAX = 6,
+	PLAN_REWRITES_MAX = 4,
+	PLAN_FORGETS_MAX = 4,
 	PLAN_GUARD_BYTES = 64, /* between whatever lies in memory: nobody may touch it */
 };
 
@@ -120,6 +123,10 @@ struct plan {
 	struct pfc_params pfc;
 	struct credit_params credit;
 	struct ecn ecn;
+	struct net_rewrite rewrites[PLAN_REWRITES_MAX];
+	uint32_t rewrite_count;
+	struct net_forget forgets[PLAN_FORGETS_MAX]; /* names are the topology's */
+	uint32_t forget_count;
 	bool has_ecn, has_more;
 	struct sim_switch_params more; /* of every switch */
 	uint64_t buffer_bytes;
@@ -143,7 +150,9 @@ uint64_t draw_range(struct draw *draw, uint64_t first, uint64_t last);
 bool draw_one_in(struct draw *draw, uint64_t n);
 void plan_network(struct plan *plan, struct draw *draw);
 void plan_programs(struct plan *plan, struct draw *draw);
-void plan_widen(struct plan *plan, struct draw *draw); /* after both */
+void plan_widen(struct plan *plan, struct draw *draw);	  /* after both */
+void plan_rewrites(struct plan *plan, struct draw *draw); /* after these */
+void plan_forgets(struct plan *plan, struct draw *draw);  /* after these, too */
 
 extern const char *const plan_op_names[OP_KINDS];
 extern const char *const plan_fault_names[FAULT_KINDS];

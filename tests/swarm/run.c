@@ -81,6 +81,24 @@ static void attach_faults(struct run *run)
 	}
 }
 
+static void set_rewrites(struct run *run)
+{
+	const struct plan *plan = run->plan;
+
+	for (uint32_t i = 0; plan->rewrite_count > 0 && i < run->fabric.switch_count; i++)
+		net_rewrite(run->fabric.switches[i], plan->rewrites, plan->rewrite_count);
+}
+
+static void forget_hosts(struct run *run)
+{
+	for (uint32_t i = 0; i < run->plan->forget_count; i++) {
+		const struct net_forget *forget = &run->plan->forgets[i];
+
+		CHECK(scenario_forget(&run->fabric, forget->at, forget->host, forget->from,
+				      forget->until) == 0);
+	}
+}
+
 /* As a scenario has it. */
 static void take_links_down(struct run *run)
 {
@@ -133,7 +151,11 @@ static uint64_t play_by_oracle(struct run *run)
 	return oracle_fabric(&run->fabric,
 			     &(struct net_routing){.downs = downs,
 						   .down_count = plan->down_count,
-						   .reconverge = plan->reconverge},
+						   .reconverge = plan->reconverge,
+						   .rewrites = plan->rewrites,
+						   .rewrite_count = plan->rewrite_count,
+						   .forgets = plan->forgets,
+						   .forget_count = plan->forget_count},
 			     PS_NEVER);
 }
 
@@ -160,6 +182,7 @@ static void add_counters(const struct run *run, struct events *events)
 		events->duplicates += c->duplicate_request;
 		events->retransmitted += c->packets_retransmitted;
 		events->cnps += c->rp_cnp_handled;
+		events->overheard += run->fabric.hosts[i].stats.not_mine;
 		events->completions += run->fabric.hosts[i].stats.completions;
 		events->marked += c->np_ecn_marked_roce_packets;
 	}
@@ -172,6 +195,12 @@ static void add_counters(const struct run *run, struct events *events)
 		events->rerouted += conweave.rerouted;
 		events->kept += conweave.kept;
 		events->overdue += conweave.overdue;
+		for (uint32_t q = 0; q < SIM_PRIORITIES; q++)
+			events->rewritten +=
+				sim_switch_stats(run->fabric.switches[i])->rewritten[q];
+		events->flooded += sim_switch_stats(run->fabric.switches[i])->flooded;
+		events->unknown += sim_switch_stats(run->fabric.switches[i])->dropped_unknown;
+		events->not_mine += sim_switch_stats(run->fabric.switches[i])->not_mine;
 		events->no_route += sim_switch_stats(run->fabric.switches[i])->dropped_route;
 		events->dropped += fc->dropped_buffer + fc->dropped_headroom;
 		for (uint32_t p = 0; p < fc->node->port_count; p++)
@@ -217,6 +246,8 @@ bool run_plan(struct run *run, const struct plan *plan, const struct run_options
 	run->plan = plan;
 	run->options = *options;
 	build(run);
+	set_rewrites(run);
+	forget_hosts(run);
 	attach_faults(run);
 	take_links_down(run);
 	tally_attach(run);

@@ -19,7 +19,10 @@ struct events {
 	uint64_t timeouts, naks, implied_naks, rnr_naks, duplicates, retransmitted, cnps, marked;
 	uint64_t pauses, credits, dropped, oracles, buses;
 	uint64_t rerouted, kept, overdue; /* frames and flows of switches that reroute */
-	uint64_t no_route, learned;	  /* frames; changes of routes that all have heard of */
+	uint64_t rewritten;		  /* frames */
+	uint64_t flooded, unknown, not_mine, overheard; /* frames; not_mine: at switches, overheard:
+							 * at hosts */
+	uint64_t no_route, learned; /* frames; changes of routes that all have heard of */
 };
 
 struct tally {		    /* at one sending port: what became of the frame before */

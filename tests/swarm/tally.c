@@ -119,10 +119,11 @@ static uint64_t switch_drops(struct run *run)
 		const struct sim_switch_stats *s = sim_switch_stats(run->fabric.switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(run->fabric.switches[i]);
 
-		drops += s->dropped_route + s->dropped_ttl + fc->dropped_buffer +
-			 fc->dropped_headroom;
+		drops += s->dropped_route + s->dropped_ttl + s->dropped_unknown + s->not_mine +
+			 fc->dropped_buffer + fc->dropped_headroom;
+		/* Of a flood each copy takes room. */
 		if (fc->dropped_headroom > 0 && run->plan->fault_count == 0 &&
-		    run->plan->down_count == 0)
+		    run->plan->down_count == 0 && s->flooded == 0)
 			run_violation(run, "headroom overflows at %s", fc->node->name);
 		if (run->plan->fc == PLAN_FC_CREDIT && fc->dropped_buffer > 0)
 			run_violation(run, "a frame with credit is dropped at %s", fc->node->name);
@@ -154,11 +155,13 @@ void tally_check(struct run *run)
 
 		sent += c->tx_packets;
 		received += c->rx_packets;
+		lost += run->fabric.hosts[i].stats.not_mine;
 	}
 	for (uint32_t i = 0; i < run->fabric.switch_count; i++) {
 		const struct sim_conweave_stats stats =
 			sim_switch_conweave_stats(run->fabric.switches[i]);
 
+		more += sim_switch_stats(run->fabric.switches[i])->flood_copies;
 		sent += stats.notes_sent;
 		received += stats.notes_heard;
 	}

@@ -50,8 +50,8 @@ int main(void)
 				   .peer_ip = {0xfe, 0x80, [15] = 2}};
 
 	write_block(wire_pcapng_section(block, sizeof(block)));
-	write_block(wire_pcapng_port("a-b.left", 100000000000, block, sizeof(block)));
-	write_block(wire_pcapng_port("a-b.right", 0, block, sizeof(block)));
+	write_block(wire_pcapng_port("a-b.left", 100000000000, 0, block, sizeof(block)));
+	write_block(wire_pcapng_port("a-b.right", 0, 0, block, sizeof(block)));
 	for (size_t i = 0; i < sizeof(opcodes); i++) {
 		struct wire_pkt pkt = {.opcode = opcodes[i],
 				       .dest_qpn = 0x123,

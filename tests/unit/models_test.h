@@ -8,6 +8,7 @@
 
 #include "include/verbena/verbena.h"
 #include "models/fabric/fabric.h"
+#include "models/program/spawn.h"
 #include "models/program/task.h"
 
 struct world {

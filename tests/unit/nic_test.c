@@ -166,9 +166,30 @@ void side_open_sized(struct side *side, const struct nic_params *params, uint32_
 	side->has_thread = params->progress_thread;
 }
 
+enum nic_loop_kind loop_of_test(void)
+{
+	static const char *const names[] = {"auto", "io_uring", "epoll"};
+	const char *word = getenv("VERBENA_LOOP");
+
+	for (int i = 1; word && i < 3; i++)
+		if (strcmp(word, names[i]) == 0)
+			return (enum nic_loop_kind)i;
+	return NIC_LOOP_AUTO;
+}
+
+/* Before anything is tested: skipped where there is no such loop. */
+__attribute__((constructor)) static void needs_loop(void)
+{
+	if (nic_loop_check(loop_of_test()) == 0)
+		return;
+	puts("no io_uring here");
+	fflush(stdout);
+	_exit(77);
+}
+
 void side_open_udp(struct side *side, unsigned k)
 {
-	struct nic_params params = {.addr_count = 1};
+	struct nic_params params = {.addr_count = 1, .loop = loop_of_test()};
 
 	host_ip(k, params.addr[0]);
 	side_open(side, &params);
@@ -176,7 +197,8 @@ void side_open_udp(struct side *side, unsigned k)
 
 void side_open_udp_thread(struct side *side, unsigned k)
 {
-	struct nic_params params = {.addr_count = 1, .progress_thread = true};
+	struct nic_params params = {
+		.addr_count = 1, .progress_thread = true, .loop = loop_of_test()};
 
 	host_ip(k, params.addr[0]);
 	side_open(side, &params);
@@ -184,7 +206,7 @@ void side_open_udp_thread(struct side *side, unsigned k)
 
 bool side_open_udp6(struct side *side)
 {
-	struct nic_params params = {.addr = {{[15] = 1}}, .addr_count = 1};
+	struct nic_params params = {.addr = {{[15] = 1}}, .addr_count = 1, .loop = loop_of_test()};
 	struct nic *nic;
 	int ret;
 

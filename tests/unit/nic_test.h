@@ -37,6 +37,9 @@ struct side {
 	uint8_t *memory;
 };
 
+/* What VERBENA_LOOP says: the tests run once on each. */
+enum nic_loop_kind loop_of_test(void);
+
 /* Host @k, 0..3, of this process, on 127.x.y.z. */
 void host_ip(unsigned k, uint8_t ret_ip[16]);
 void side_open(struct side *side, const struct nic_params *params);

@@ -7,7 +7,8 @@
 
 #include "models/scenario/read.h"
 
-/* Reads @text with one --set, or NULL. A good one has no warnings, a bad one says why. */
+/* Reads @text with one --set, or NULL. A good one has no warnings, unless it is the --set that has
+ * no effect in @text; a bad one says why. */
 int parse_with(const char *text, const char *set, struct scenario *ret_scenario);
 void assert_good(const char *text, const char *set, struct scenario *ret_scenario);
 

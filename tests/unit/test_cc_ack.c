@@ -282,7 +282,70 @@ static void test_hpcc_follows_the_busiest_hop(void **state)
 	follow_hops(2, 1);
 }
 
-RUN(T(test_hpcc_follows_the_busiest_hop), T(test_timely_follows_the_gradient),
+/* From 10 Gb/s half way to the line at each turn of the timer, which runs from the first packet on
+ * and not from when the queue pair was made. */
+static void starts_slowly(const struct cc_ops *ops, ps_t period)
+{
+	static const uint64_t rates[] = {55000000000, 77500000000, 88750000000, 94375000000,
+					 97187500000};
+	const ps_t first = 7 * PS_MS;
+
+	start(ops);
+	params.start_rate_bps = 10000000000;
+	ops->init(&flow, &params);
+	assert_true(flow.active);
+	ops->advance(&flow, &params, first);
+	ops->on_sent(&flow, &params, MTU, first);
+	assert_int_equal(flow.rate_bps, 10000000000);
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		ops->advance(&flow, &params, first + (i + 1) * period - 1);
+		assert_rate(i ? rates[i - 1] : 10000000000, i);
+		ops->advance(&flow, &params, first + (i + 1) * period);
+		assert_rate(rates[i], i);
+	}
+}
+
+static void test_a_flow_may_start_below_the_line_rate(void **state)
+{
+	static const struct cc_ops *const by_acks[] = {&cc_timely, &cc_timely_patched, &cc_dctcp,
+						       &cc_hpcc};
+
+	(void)state;
+	starts_slowly(&cc_dcqcn, 55 * PS_US);
+	starts_slowly(&cc_dcqcn_hpcc, 55 * PS_US);
+	starts_slowly(&cc_dcqcn_nv, 300 * PS_US);
+	for (size_t i = 0; i < sizeof(by_acks) / sizeof(by_acks[0]); i++) {
+		start(by_acks[i]);
+		params.start_rate_bps = 10000000000;
+		by_acks[i]->init(&flow, &params);
+		assert_int_equal(flow.rate_bps, 10000000000);
+		params.start_rate_bps = 2 * LINE;
+		by_acks[i]->init(&flow, &params);
+		assert_int_equal(flow.rate_bps, LINE);
+	}
+	/* 12,500 bytes in 10 us. */
+	start(&cc_hpcc);
+	params.start_rate_bps = 10000000000;
+	cc_hpcc.init(&flow, &params);
+	assert_int_equal(flow.cwnd_bytes, 12500);
+}
+
+/* The first CNP after a slow start is the first all the same. */
+static void test_a_slow_start_and_a_cnp(void **state)
+{
+	(void)state;
+	start(&cc_dcqcn_hpcc);
+	params.decrease_period = 4 * PS_US;
+	params.start_rate_bps = 10000000000;
+	cc_dcqcn_hpcc.init(&flow, &params);
+	cc_dcqcn_hpcc.advance(&flow, &params, PS_US);
+	cc_dcqcn_hpcc.on_cnp(&flow, &params, 2 * PS_US);
+	cc_dcqcn_hpcc.advance(&flow, &params, 6 * PS_US);
+	assert_int_equal(flow.rate_bps, 5000000000);
+}
+
+RUN(T(test_a_flow_may_start_below_the_line_rate), T(test_a_slow_start_and_a_cnp),
+    T(test_hpcc_follows_the_busiest_hop), T(test_timely_follows_the_gradient),
     T(test_timely_counts_calm_updates_anew), T(test_patched_timely_follows_the_distance),
     T(test_timely_waits_for_its_segment), T(test_swift_keeps_its_target),
     T(test_swift_grows_by_what_an_ack_acknowledges), T(test_dctcp_cuts_once_a_round),

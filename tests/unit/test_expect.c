@@ -26,7 +26,7 @@ static void missing_is(const char *expression, const char *missing)
 	json_t *root = root_of(shape);
 	struct expect_scan scan;
 
-	assert_int_equal(expect_scan(expression, root, &scan), 0);
+	assert_int_equal(expect_scan(expression, root, NULL, &scan), 0);
 	if (strcmp(scan.missing, missing) != 0)
 		fail_msg("%s: \"%s\" is missing, not \"%s\"", expression, scan.missing, missing);
 	expect_scan_fini(&scan);
@@ -76,7 +76,7 @@ static void word_is(const char *expression, const char *word)
 	json_t *root = root_of(shape);
 	struct expect_scan scan;
 
-	assert_int_equal(expect_scan(expression, root, &scan), 0);
+	assert_int_equal(expect_scan(expression, root, NULL, &scan), 0);
 	if (strcmp(scan.word, word) != 0)
 		fail_msg("%s: \"%s\" is refused, not \"%s\"", expression, scan.word, word);
 	expect_scan_fini(&scan);
@@ -111,7 +111,7 @@ static void paths_are_kept_with_their_values(void **state)
 	(void)state;
 	assert_int_equal(expect_scan(".b.c < 5 and .a == 0 and .b.c > .fct.x.p and .fct[].p == 0 "
 				     "and .list[0].f == 0",
-				     root, &scan),
+				     root, NULL, &scan),
 			 0);
 	assert_int_equal(scan.path_count, 4);
 	assert_string_equal(scan.paths[0].text, ".b.c");
@@ -125,12 +125,12 @@ static void paths_are_kept_with_their_values(void **state)
 
 static struct expect_answer answer_of(const char *expression)
 {
-	json_t *root = root_of(shape), *roots = json_pack("[O]", root);
+	json_t *root = root_of(shape), *roots = json_pack("[[O]]", root);
 	struct expect_question question = {.expression = expression};
 	struct expect_answer answer;
 
 	assert_non_null(roots);
-	assert_int_equal(expect_scan(expression, root, &question.scan), 0);
+	assert_int_equal(expect_scan(expression, root, NULL, &question.scan), 0);
 	assert_int_equal(expect_ask(&question, 1, roots, &answer), 0);
 	expect_scan_fini(&question.scan);
 	json_decref(roots);
@@ -235,7 +235,7 @@ static void are_named(const char *expression, bool flows, bool programs)
 			       " \"programs\": [{\"flows\": 0}]}");
 	struct expect_scan scan;
 
-	assert_int_equal(expect_scan(expression, root, &scan), 0);
+	assert_int_equal(expect_scan(expression, root, NULL, &scan), 0);
 	if (scan.names_flows != flows || scan.names_programs != programs)
 		fail_msg("%s: names flows: %d, programs: %d", expression, scan.names_flows,
 			 scan.names_programs);
@@ -277,7 +277,7 @@ static void closed_is(const char *expression, bool closed)
 	json_t *root = root_of(shape);
 	struct expect_scan scan;
 
-	assert_int_equal(expect_scan(expression, root, &scan), 0);
+	assert_int_equal(expect_scan(expression, root, NULL, &scan), 0);
 	if (scan.is_closed != closed)
 		fail_msg("%s: closed: %d", expression, scan.is_closed);
 	expect_scan_fini(&scan);
@@ -324,7 +324,7 @@ static void many_at_once_are_as_each_alone(void **state)
 	enum { COUNT = sizeof(all) / sizeof(all[0]), ALL = 3 * COUNT };
 	json_t *root = root_of(shape);
 	json_t *other = root_of("{\"a\": 1, \"b\": {\"c\": 9}, \"list\": [{\"f\": 0}]}");
-	json_t *roots = json_pack("[o,o]", root, other);
+	json_t *roots = json_pack("[[o],[o]]", root, other);
 	struct expect_question questions[ALL] = {{.expression = NULL}};
 	struct expect_answer answers[2 * ALL];
 	size_t count = 0;
@@ -338,8 +338,9 @@ static void many_at_once_are_as_each_alone(void **state)
 		if (i > COUNT && all[i % COUNT].kinds[0] == EXPECT_ENDLESS)
 			continue;
 		questions[count].expression = all[i % COUNT].text;
-		assert_int_equal(
-			expect_scan(questions[count].expression, root, &questions[count].scan), 0);
+		assert_int_equal(expect_scan(questions[count].expression, root, NULL,
+					     &questions[count].scan),
+				 0);
 		count++;
 	}
 	assert_int_equal(expect_ask(questions, count, roots, answers), 0);
@@ -361,7 +362,7 @@ static void many_at_once_are_as_each_alone(void **state)
 static void too_many_that_do_not_end_end_it(void **state)
 {
 	enum { ALL = EXPECT_ENDLESS_MAX + 2 };
-	json_t *root = root_of(shape), *roots = json_pack("[o]", root);
+	json_t *root = root_of(shape), *roots = json_pack("[[o]]", root);
 	struct expect_question questions[ALL] = {{.expression = NULL}};
 	struct expect_answer answers[ALL];
 
@@ -372,7 +373,8 @@ static void too_many_that_do_not_end_end_it(void **state)
 	for (size_t i = 0; i < ALL; i++) {
 		/* It dies at once of too much memory. */
 		questions[i].expression = "[range(1e12)] == 0";
-		assert_int_equal(expect_scan(questions[i].expression, root, &questions[i].scan), 0);
+		assert_int_equal(
+			expect_scan(questions[i].expression, root, NULL, &questions[i].scan), 0);
 	}
 	assert_int_equal(expect_ask(questions, ALL, roots, answers), 0);
 	for (size_t i = 0; i < ALL; i++) {

@@ -673,7 +673,13 @@ static void environment_is_read_or_refused(void **state)
 		{"VERBENA_ADDR", "127.0.0.1 ", false},
 		{"VERBENA_ADDR", ",", false},
 		{"VERBENA_ADDR", "host", false},
-		{"VERBENA_ADDR", "127.0.0.2,127.0.0.3", false}, /* udp has one */
+		{"VERBENA_ADDR", "127.0.0.2,127.0.0.3", true}, /* two devices */
+		{"VERBENA_ADDR", "127.0.0.2,127.0.0.2", false},
+		{"VERBENA_ADDR", "::1,::2,::3,::4,::5,::6,::7,::8", true},
+		{"VERBENA_ADDR", "::1,::2,::3,::4,::5,::6,::7,::8,::9", false},
+		{"VERBENA_PROFILE", "generic", true},
+		{"VERBENA_PROFILE", "connectx6dx", true},
+		{"VERBENA_PROFILE", "connectx", false},
 		{"VERBENA_MAC", "02:00:00:00:00:01", true},
 		{"VERBENA_MAC", "01:00:00:00:00:01", false}, /* a group */
 		{"VERBENA_MAC", "02:00:00:00:00", false},
@@ -685,11 +691,17 @@ static void environment_is_read_or_refused(void **state)
 		{"VERBENA_STATUSES", "mlx5", false},
 		{"VERBENA_STATUSES", "rxe", true},
 		{"VERBENA_PCAP", "/tmp/x", true},
+		{"VERBENA_LOOP", "io_uring", true},
+		{"VERBENA_LOOP", "epoll", true},
+		{"VERBENA_LOOP", "auto", true},
+		{"VERBENA_LOOP", "uring", false},
+		{"VERBENA_LOOP", "EPOLL", false},
 	};
 	struct nic_params params;
 	const char *bad;
 
 	(void)state;
+	unsetenv("VERBENA_LOOP");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int ret;
 
@@ -718,6 +730,12 @@ static void environment_is_read_or_refused(void **state)
 	assert_string_equal(params.local_path, "/a");
 	assert_string_equal(params.remote_path, "/b");
 	assert_int_equal(params.addr_count, 2);
+	setenv("VERBENA_LOOP", "io_uring", 1); /* of UDP sockets only */
+	assert_int_equal(nic_params_from_env(&params, &bad), -EINVAL);
+	assert_string_equal(bad, "VERBENA_LOOP");
+	setenv("VERBENA_LOOP", "auto", 1);
+	assert_int_equal(nic_params_from_env(&params, &bad), 0);
+	unsetenv("VERBENA_LOOP");
 	assert_int_equal(params.addr[1][0] << 8 | params.addr[1][15], 0xfd01);
 	assert_memory_equal(params.mac, "\x02\x0a\x0b\x0c\x0d\xff", 6);
 	/* Four, and no more. */

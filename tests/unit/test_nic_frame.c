@@ -499,6 +499,87 @@ static void a_dead_socket_is_replaced_a_live_one_is_not(void **state)
 	assert_int_equal(nic_open(&params, &nic), -EINVAL);
 }
 
+/* To IP multicast go the addresses of RFC 1112, 6.4 and RFC 2464, 7; nobody is asked. */
+static void multicast_needs_no_neighbour(void **state)
+{
+	static const uint8_t group[2][16] = {{[10] = 0xff, 0xff, 239, 0x81, 2, 3},
+					     {0xff, 0x0e, [12] = 9, 8, 7, 6}};
+	static const uint8_t to[2][6] = {{1, 0, 0x5e, 1, 2, 3}, {0x33, 0x33, 9, 8, 7, 6}};
+	struct nic_params params = frame_params(0);
+	int fd = bare_open();
+	struct side a;
+
+	(void)state;
+	params.resolve_ms = 1;
+	side_open(&a, &params);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint8_t heard[6];
+
+		assert_int_equal(mac_known(&a, fd, i + 1, group[i], heard), 0);
+		assert_memory_equal(heard, to[i], 6);
+	}
+	side_close(&a);
+	closed(fd);
+}
+
+/* Of no packet of RoCE, in both ways: as they are. */
+static void frames_of_raw_packets(void **state)
+{
+	static const uint8_t frame[60] = {2, 0, 0, 0, 0, 0xa, 2, 0, 0, 0, 0, 0xb, 0x88, 0xb5, 'h'};
+	static const struct wire_path no_way;
+	const struct nic_params params = frame_params(0);
+	struct hca_qp_attr attr = {.state = HCA_QPS_INIT, .port = 1};
+	struct hca_qp_init init = {.type = HCA_QPT_RAW_PACKET, .cap = {2, 2, 1, 1, 0}};
+	struct hca_qp_init is;
+	int fd = bare_open();
+	uint8_t buf[5000];
+	struct hca_wc wc;
+	struct side a;
+
+	(void)state;
+	side_open(&a, &params);
+	hca_qp_destroy(a.hca, a.qp);
+	init.pd = a.pd;
+	init.send_cq = init.recv_cq = a.cq;
+	init.signal_all = true;
+	assert_int_equal(hca_qp_create(a.hca, &init, &a.qp), 0);
+	assert_int_equal(hca_qp_modify(a.hca, a.qp, &attr, HCA_QP_STATE | HCA_QP_PORT, 0), 0);
+	side_recv(&a, 5, 0, 100);
+	bare_send(fd, frame, sizeof(frame)); /* nobody hears it yet */
+	while (nic_turn(a.nic, -1) == 0)
+		;
+	assert_int_equal(hca_cq_poll(a.cq, 1, &wc), 0);
+	side_recv(&a, 6, 1000, 30);
+	attr.state = HCA_QPS_RTR;
+	assert_int_equal(hca_qp_modify(a.hca, a.qp, &attr, HCA_QP_STATE, 0), 0);
+	attr.state = HCA_QPS_RTS;
+	assert_int_equal(hca_qp_modify(a.hca, a.qp, &attr, HCA_QP_STATE, 0), 0);
+	bare_send(fd, frame, sizeof(frame));
+	while (hca_cq_poll(a.cq, 1, &wc) == 0)
+		nic_turn(a.nic, -1);
+	assert_int_equal(wc.wr_id, 5);
+	assert_int_equal(wc.status, HCA_WC_SUCCESS);
+	assert_int_equal(wc.byte_len, sizeof(frame));
+	assert_memory_equal(a.memory, frame, sizeof(frame));
+	bare_send(fd, frame, sizeof(frame)); /* longer than the receive at hand */
+	while (nic_turn(a.nic, -1) == 0)
+		;
+	assert_int_equal(hca_cq_poll(a.cq, 1, &wc), 0);
+	assert_int_equal(hca_device_counters(a.hca)->resp_local_length_error, 1);
+	memset(a.memory, 0x5b, 70);
+	side_send(&a, &(struct hca_send_wr){.wr_id = 7, .opcode = HCA_WR_SEND, .path = &no_way}, 0,
+		  70);
+	nic_turn(a.nic, 0);
+	assert_int_equal(recv(fd, buf, sizeof(buf), 0), 70);
+	assert_memory_equal(buf, a.memory, 70);
+	assert_int_equal(hca_cq_poll(a.cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 7);
+	hca_qp_query(a.qp, &attr, &is);
+	assert_int_equal(is.type, HCA_QPT_RAW_PACKET);
+	side_close(&a);
+	closed(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +588,8 @@ int main(void)
 		T(port_spreads_pairs_as_linux_does),
 		T(neighbours_are_answered_for_own_addresses_only),
 		T(silence_is_unreachable),
+		T(multicast_needs_no_neighbour),
+		T(frames_of_raw_packets),
 		T(what_others_say_adds_no_neighbour),
 		T(a_peer_may_come_late),
 		T(a_full_socket_loses_nothing),

@@ -358,7 +358,40 @@ static void *poll_always(void *arg)
 	return NULL;
 }
 
-static void be_child(struct ibv_qp *qp, struct ibv_cq *cq)
+/* Device memory, and nothing else, is a copy of the parent's, and there is more of it. */
+static void use_device_memory(struct ibv_dm *dm)
+{
+	struct ibv_alloc_dm_attr attr = {.length = 64};
+	struct ibv_device_attr_ex device;
+	struct ibv_dm *more = ibv_alloc_dm(t.context, &attr);
+	char bytes[8] = "";
+
+	HOLDS(ibv_query_device_ex(t.context, NULL, &device) == 0 && device.max_dm_size > 0);
+	HOLDS(ibv_memcpy_from_dm(bytes, dm, 8, 8) == 0 && memcmp(bytes, "parent's", 8) == 0);
+	HOLDS(ibv_memcpy_to_dm(dm, 8, "a child's", 8) == 0);
+	HOLDS(more && ibv_memcpy_to_dm(more, 56, "a child's", 8) == 0);
+	HOLDS(ibv_memcpy_from_dm(bytes, more, 56, 8) == 0 && memcmp(bytes, "a child'", 8) == 0);
+	HOLDS(!ibv_reg_dm_mr(t.pd, more, 0, 8, IBV_ACCESS_ZERO_BASED) && errno == EIO);
+	HOLDS(ibv_free_dm(more) == 0 && ibv_free_dm(dm) == 0);
+}
+
+/* The child's own, on the same host. */
+static void open_another(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = list && list[0] ? ibv_open_device(list[0]) : NULL;
+	union ibv_gid gid;
+	struct ibv_pd *pd;
+
+	HOLDS(context != NULL);
+	HOLDS(ibv_query_gid(context, 1, 1, &gid) == 0 && gid.raw[12] == 127);
+	pd = ibv_alloc_pd(context);
+	HOLDS(pd && ibv_dealloc_pd(pd) == 0);
+	HOLDS(ibv_close_device(context) == 0);
+	ibv_free_device_list(list);
+}
+
+static void be_child(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_dm *dm)
 {
 	struct ibv_async_event event;
 	struct ibv_port_attr port;
@@ -378,21 +411,28 @@ static void be_child(struct ibv_qp *qp, struct ibv_cq *cq)
 	HOLDS(!ibv_create_comp_channel(t.context) && errno == EIO);
 	HOLDS(!ibv_create_cq(t.context, 1, NULL, NULL, 0) && errno == EIO);
 	HOLDS(!ibv_open_device(t.context->device) && errno == EIO);
+	use_device_memory(dm);
 	HOLDS(ibv_get_async_event(t.context, &event) == -1 && errno == EIO);
 	HOLDS(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0);
 	HOLDS(ibv_dereg_mr(t.mr) == 0 && ibv_dealloc_pd(t.pd) == 0);
 	HOLDS(ibv_close_device(t.context) == 0);
+	open_another();
 	_exit(0);
 }
 
 /* Many times, while other threads are at it: some fork() meets a lock that is held. */
 static void fork_often(void)
 {
+	struct ibv_alloc_dm_attr attr = {.length = 64};
+	char bytes[8] = "";
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	struct ibv_dm *dm;
 	pthread_t thread;
 
 	nic_verbs_open(NULL);
+	dm = ibv_alloc_dm(t.context, &attr);
+	HOLDS(dm && ibv_memcpy_to_dm(dm, 8, "parent's", 8) == 0);
 	polled = ibv_create_cq(t.context, 8, NULL, NULL, 0);
 	cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
 	qp = open_qp(cq);
@@ -405,9 +445,11 @@ static void fork_often(void)
 		child = fork();
 		HOLDS(child >= 0);
 		if (child == 0)
-			be_child(qp, cq);
+			be_child(qp, cq, dm);
 		expect_write(cq, i);
 		HOLDS(waitpid(child, &status, 0) == child && status == 0);
+		HOLDS(ibv_memcpy_from_dm(bytes, dm, 8, 8) == 0 &&
+		      memcmp(bytes, "parent's", 8) == 0);
 	}
 }
 
@@ -509,6 +551,70 @@ static void a_child_takes_no_event_of_its_parent(void **state)
 	assert_all_holds(fork_at_events);
 }
 
+/* As main() of a child would: it is shown devices anew, in place of those that are its parent's. */
+static void be_child_with_two(struct ibv_device **parents, struct ibv_context *open)
+{
+	struct ibv_context *own[2];
+	struct ibv_device **list;
+	int count;
+
+	HOLDS(!ibv_alloc_pd(open) && errno == EIO);
+	list = ibv_get_device_list(&count);
+	HOLDS(list && count == 2);
+	HOLDS(list[0] == parents[0] && list[1] != parents[1]);
+	HOLDS(strcmp(ibv_get_device_name(list[0]), "verbena0") == 0);
+	HOLDS(strcmp(ibv_get_device_name(list[1]), "verbena1") == 0);
+	for (int i = 0; i < 2; i++) {
+		struct ibv_pd *pd;
+
+		own[i] = ibv_open_device(list[i]);
+		HOLDS(own[i]);
+		pd = ibv_alloc_pd(own[i]);
+		HOLDS(pd && ibv_dealloc_pd(pd) == 0 && ibv_close_device(own[i]) == 0);
+	}
+	ibv_free_device_list(list);
+}
+
+/* Of two devices the second one is open. The child of a child that has asked for none has them,
+ * too. */
+static void fork_with_two(void)
+{
+	struct ibv_device **list;
+	struct ibv_context *open;
+	struct ibv_pd *pd;
+	pid_t child;
+	int count;
+
+	setenv("VERBENA_ADDR", "127.91.17.1,127.91.17.2", 1);
+	list = ibv_get_device_list(&count);
+	HOLDS(list && count == 2);
+	open = ibv_open_device(list[1]);
+	HOLDS(open);
+	child = fork();
+	if (child == 0) {
+		alarm(20);
+		child = fork();
+		if (child == 0) {
+			alarm(20);
+			be_child_with_two(list, open);
+			_exit(0);
+		}
+		await_child(child);
+		be_child_with_two(list, open);
+		_exit(0);
+	}
+	await_child(child);
+	pd = ibv_alloc_pd(open);
+	HOLDS(pd && ibv_dealloc_pd(pd) == 0 && ibv_close_device(open) == 0);
+	ibv_free_device_list(list);
+}
+
+static void of_several_devices_a_child_is_left_those_not_open(void **state)
+{
+	(void)state;
+	assert_all_holds(fork_with_two);
+}
+
 static const char *captured;
 
 /* Blocks of pcapng: type, length, content, length again. */
@@ -582,6 +688,7 @@ int main(void)
 		T(a_fork_leaves_both_sane),
 		T(a_fork_leaves_both_sane_with_verbena_abort),
 		T(a_child_takes_no_event_of_its_parent),
+		T(of_several_devices_a_child_is_left_those_not_open),
 		T(a_capture_is_there_at_once_and_only_once),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -203,9 +204,13 @@ static void unmapped_memory_is_an_error_of_the_request(void **state)
 
 static void gids_are_those_of_the_nic(void **state)
 {
+	struct ibv_gid_entry entry;
 	union ibv_gid gid;
 
 	(void)state;
+	assert_int_equal(ibv_query_gid_ex(t.context, 1, 1, &entry, 0), 0);
+	assert_int_equal(entry.ndev_ifindex, if_nametoindex("lo"));
+	assert_true(entry.ndev_ifindex > 0);
 	assert_int_equal(ibv_query_gid(t.context, 1, 0, &gid), 0);
 	assert_int_equal(gid.raw[0] << 8 | gid.raw[1], 0xfe80);
 	assert_int_equal(ibv_query_gid(t.context, 1, 1, &gid), 0);

@@ -46,8 +46,8 @@ static void make(void)
 		.file = evil, .name = evil, .settings = evil, .seed = 7, .until = PS_NEVER};
 	m.scenario.topology = (struct topology){
 		.nodes = m.nodes, .links = &m.link, .node_count = 2, .link_count = 1};
-	m.class = (struct result_class){
-		.name = evil, .posted = 2, .count = 1, .mean = 5, .p50 = 5, .p99 = 5, .p999 = 5};
+	m.class =
+		(struct result_class){.name = evil, .posted = 2, .count = 1, .times = {5, 5, 5, 5}};
 	for (int i = 0; i < 2; i++)
 		m.flows[i] = (struct result_flow){.id = (uint64_t)i,
 						  .class_name = evil,

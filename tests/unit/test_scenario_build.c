@@ -80,6 +80,64 @@ static void memory_that_is_used_again_is_looked_up_less(void **state)
 	assert_in_range(looked_up(", memory: 256KiB") / (500 * PS_NS), 270, 330);
 }
 
+/* Of a host that takes 400 packets of 4 KiB at a tenth of its link's rate: how often it has its
+ * switch pause. A model of the two queues (of Python, with 84 bytes a pause) has counted them. */
+static void a_slow_host_resumes_where_it_is_said(void **state)
+{
+	static const struct {
+		const char *xon;
+		uint32_t pauses;
+	} want[] = {{"", 37},
+		    {", xon: 128KiB", 46},
+		    {", xon: 64KiB", 15},
+		    {", xon: 16KiB", 10},
+		    {", xon: 0B", 9}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		struct world w;
+		char text[400];
+
+		util_text(text, sizeof(text),
+			  TWO "switch: {pfc: {}}\nnic: {rx: {hosts: h0, rate: 10Gbps%s}}\n"
+			      "traffic: [{pattern: incast, to: h0, size: 1600KiB}]\n",
+			  want[i].xon);
+		run(&w, text);
+		assert_int_equal(w.scenario.flows[0].status, TRAFFIC_OK);
+		assert_int_equal(sim_fc_lane(fabric_host(&w.fabric, "h0")->fc, 0, 3)->pauses_sent,
+				 want[i].pauses);
+		world_end(&w);
+	}
+}
+
+/* 400 packets over a link of 20 us with buffers of 64 KiB: with updates of a quarter, of each frame
+ * and of a half. A model of the link (of Python: what was said that may be sent, and when; the last
+ * update of h0 goes before its ACK) has the
+ * times: 9.7, 12.2 and 6.6 Gbit/s of the 13.1 that a whole buffer a round trip would be. */
+static void updates_of_credits_are_as_large_as_is_said(void **state)
+{
+	static const struct {
+		const char *update;
+		ps_t end_at;
+	} want[] = {{"auto", 1374945920}, {"1B", 1094564640}, {"32KiB", 2021738240}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		struct world w;
+		char text[500];
+
+		util_text(text, sizeof(text),
+			  "version: 1\ntopology: {hosts: \"h[0-1]\", switches: s0, links: [{a: h0, "
+			  "b: s0, delay: 1us}, {a: h1, b: s0, delay: 20us}]}\nnic: {ack_every: "
+			  "message}\nswitch: {credit: {buffer: 64KiB, update: %s}}\n"
+			  "traffic: [{pattern: incast, to: h0, size: 1600KiB}]\n",
+			  want[i].update);
+		run(&w, text);
+		assert_int_equal(w.scenario.flows[0].end_at, want[i].end_at);
+		world_end(&w);
+	}
+}
+
 /* Four bytes more of each frame, the ACK's too, on both links. */
 static void a_tag_takes_its_time(void **state)
 {
@@ -94,6 +152,28 @@ static void a_lone_flow_of_selective_repeat_is_as_fast_as_its_link(void **state)
 	(void)state;
 	lone_flow(TWO "nic: {retransmit: selective}\n"
 		      "traffic: [{pattern: incast, to: h0, size: 4096000B}]\n");
+}
+
+/* Four packets, paced at 10 Gbit/s until the last one starts. (DCTCP raises it with the first ACK.)
+ */
+static void a_flow_starts_at_the_rate_that_is_said(void **state)
+{
+	static const char *const controls[] = {"dcqcn", "dcqcn_hpcc", "dcqcn_nv", "timely"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++) {
+		struct world w;
+		char text[400];
+
+		util_text(text, sizeof(text),
+			  TWO "nic: {start_rate: 10Gbps, cc: %s}\n"
+			      "traffic: [{pattern: incast, to: h0, size: 16KiB}]\n",
+			  controls[i]);
+		run(&w, text);
+		assert_int_equal(w.scenario.flows[0].end_at,
+				 3355200 + 2 * 3342400 + 2 * 334240 + 2 * 6880 + 4 * PS_US);
+		world_end(&w);
+	}
 }
 
 static void latency_is_added_once_a_switch_and_way(void **state)
@@ -671,8 +751,9 @@ static void a_stream_may_find_no_memory(void **state)
 	scenario_fini(&w.scenario);
 }
 
-RUN(T(a_frame_takes_its_time_twice), T(a_tag_takes_its_time),
-    T(memory_that_is_used_again_is_looked_up_less),
+RUN(T(updates_of_credits_are_as_large_as_is_said), T(a_slow_host_resumes_where_it_is_said),
+    T(a_frame_takes_its_time_twice), T(a_flow_starts_at_the_rate_that_is_said),
+    T(a_tag_takes_its_time), T(memory_that_is_used_again_is_looked_up_less),
     T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
     T(latency_is_added_once_a_switch_and_way), T(a_ttl_of_as_many_as_there_are_switches_suffices),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),

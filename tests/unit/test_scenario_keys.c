@@ -32,6 +32,8 @@
 #define TURNS STAR "switch: {ets: {weights: [1, 1, 1, 1, 1, 1, 1, 1]}}\n"
 #define PCP STAR "nic: {vlan: 7}\nswitch: {pcp: [{values: [3], priority: 2}]}\n"
 #define DSCP STAR "switch: {dscp: [{values: [24], priority: 2}]}\n"
+#define REWRITE "rewrite: [{in: h0, out: h1, values: [24], dscp: 32}]"
+#define REWRITES STAR "switch: {" REWRITE "}\n"
 #define SOME(S) STAR "switch: {" S "}\nswitches: [{names: s0, " S "}]\n"
 #define ROUTES LEAF "routing: {ways: [{at: spine0, to: h3, via: leaf0}]}\n"
 #define PAUSE PFC "faults: [{link: h0-s0, sender: h0, pause: [3]}]\n"
@@ -39,6 +41,8 @@
 #define DOWN STAR "faults: [{link: h0-s0, down: yes}]\n"
 #define XOFF STAR "switch: {pfc: {}, xoff: 100KB}\n"
 #define ECN STAR "switch: {ecn: {}}\n"
+#define RATES "ecn: {}, pfc: {}, by_rate: [{rate: 25Gbps}]"
+#define BY_RATE STAR "switch: {" RATES "}\n"
 #define CREDIT STAR "switch: {credit: {}}\n"
 #define LANE "credit: {classes: [{priorities: [3], buffer: 8KB}]}"
 #define LANES STAR "switch: {" LANE "}\n"
@@ -49,6 +53,8 @@
 #define CDF STAR "traffic: [{class: l, load: 30%, cdf: websearch, until: 1ms}]\n"
 #define PROGRAM STAR "programs: [{run: ring, hosts: \"h[0-2]\"}]\n"
 #define FAULT STAR "faults: [{link: h0-s0, loss: 1%}]\n"
+#define FORGETS LEAF "faults: [{switch: leaf0, forget: h0}]\n"
+#define UNKNOWN FORGETS "switches: [{names: leaf0}]\n"
 #define TWICE STAR "faults: [{link: h0-s0, duplicate: 1%}]\n"
 
 struct key_case {
@@ -106,11 +112,17 @@ static const struct key_case cases[] = {
 	{"switch.ecn.kmin", ECN, "switch.ecn.kmin", "0B", "2MB"},
 	{"switch.ecn.kmax", ECN, "switch.ecn.kmax", "400KB", "399KB"},
 	{"switch.ecn.pmax", ECN, "switch.ecn.pmax", "100%", "1.01"},
+	{"switch.by_rate[].rate", BY_RATE, "switch.by_rate.0.rate", "50Gbps", "25GB"},
+	{"switch.by_rate[].kmin", BY_RATE, "switch.by_rate.0.kmin", "100KB", "2MB"},
+	{"switch.by_rate[].kmax", BY_RATE, "switch.by_rate.0.kmax", "2MB", "399KB"},
+	{"switch.by_rate[].pmax", BY_RATE, "switch.by_rate.0.pmax", "100%", "1.01"},
+	{"switch.by_rate[].alpha", BY_RATE, "switch.by_rate.0.alpha", "1/4", "0"},
 	{"switch.pfc.priorities", PFC, "switch.pfc.priorities", "[0, 7]", "[8]"},
 	{"switch.pfc.headroom", PFC, "switch.pfc.headroom", "100KB", "none"},
 	{"switch.pfc.mode", PFC, "switch.pfc.mode", "quanta", "xon"},
 	{"switch.pfc.response_delay", PFC, "switch.pfc.response_delay", "1us", "1"},
 	{"switch.credit.buffer", CREDIT, "switch.credit.buffer", "32KiB", "4000B"},
+	{"switch.credit.update", CREDIT, "switch.credit.update", "1B", "0B"},
 	{"switch.credit.classes[].priorities", LANES, "switch.credit.classes.0.priorities", "[4]",
 	 "[8]"},
 	{"switch.credit.classes[].buffer", LANES, "switch.credit.classes.0.buffer", "9KB", "4197B"},
@@ -137,6 +149,11 @@ static const struct key_case cases[] = {
 	{"switch.mtu", STAR, "switch.mtu", "1500", "67"},
 	{"switch.dscp[].values", DSCP, "switch.dscp.0.values", "[16]", "[64]"},
 	{"switch.dscp[].priority", DSCP, "switch.dscp.0.priority", "1", "8"},
+	{"switch.unknown", FORGETS, "switch.unknown", "flood", "keep"},
+	{"switch.rewrite[].in", REWRITES, "switch.rewrite.0.in", "\"h[0-1]\"", "h9"},
+	{"switch.rewrite[].out", REWRITES, "switch.rewrite.0.out", "h2-s0", "s0"},
+	{"switch.rewrite[].values", REWRITES, "switch.rewrite.0.values", "[16]", "[64]"},
+	{"switch.rewrite[].dscp", REWRITES, "switch.rewrite.0.dscp", "40", "33"},
 	{"switch.pcp[].values", PCP, "switch.pcp.0.values", "[2]", "[8]"},
 	{"switch.pcp[].priority", PCP, "switch.pcp.0.priority", "1", "8"},
 	{"switch.pfc.headroom_pool", PFC, "switch.pfc.headroom_pool", "1MiB", "33MiB"},
@@ -152,6 +169,11 @@ static const struct key_case cases[] = {
 	{"switches[].ecn.kmin", SOME("ecn: {}"), "switches.0.ecn.kmin", "0B", "2MB"},
 	{"switches[].ecn.kmax", SOME("ecn: {}"), "switches.0.ecn.kmax", "400KB", "399KB"},
 	{"switches[].ecn.pmax", SOME("ecn: {}"), "switches.0.ecn.pmax", "100%", "1.01"},
+	{"switches[].by_rate[].rate", SOME(RATES), "switches.0.by_rate.0.rate", "50Gbps", "25GB"},
+	{"switches[].by_rate[].kmin", SOME(RATES), "switches.0.by_rate.0.kmin", "100KB", "2MB"},
+	{"switches[].by_rate[].kmax", SOME(RATES), "switches.0.by_rate.0.kmax", "2MB", "399KB"},
+	{"switches[].by_rate[].pmax", SOME(RATES), "switches.0.by_rate.0.pmax", "100%", "1.01"},
+	{"switches[].by_rate[].alpha", SOME(RATES), "switches.0.by_rate.0.alpha", "1/4", "0"},
 	{"switches[].pfc.priorities", SOME("pfc: {}"), "switches.0.pfc.priorities", "[0, 7]",
 	 "[8]"},
 	{"switches[].pfc.headroom", SOME("pfc: {}"), "switches.0.pfc.headroom", "100KB", "none"},
@@ -160,6 +182,7 @@ static const struct key_case cases[] = {
 	 "1"},
 	{"switches[].credit.buffer", SOME("credit: {}"), "switches.0.credit.buffer", "32KiB",
 	 "4000B"},
+	{"switches[].credit.update", SOME("credit: {}"), "switches.0.credit.update", "1B", "0B"},
 	{"switches[].credit.classes[].priorities", SOME(LANE),
 	 "switches.0.credit.classes.0.priorities", "[4]", "[8]"},
 	{"switches[].credit.classes[].buffer", SOME(LANE), "switches.0.credit.classes.0.buffer",
@@ -192,6 +215,12 @@ static const struct key_case cases[] = {
 	{"switches[].balance", SOME(""), "switches.0.balance", "spray", "random"},
 	{"switches[].flowlet_gap", SOME(""), "switches.0.flowlet_gap", "10us", "0us"},
 	{"switches[].mtu", SOME(""), "switches.0.mtu", "1500", "67"},
+	{"switches[].unknown", UNKNOWN, "switches.0.unknown", "flood_lossy", "keep"},
+	{"switches[].rewrite[].in", SOME(REWRITE), "switches.0.rewrite.0.in", "h2", "h9"},
+	{"switches[].rewrite[].out", SOME(REWRITE), "switches.0.rewrite.0.out", "h0", "h0-h1"},
+	{"switches[].rewrite[].values", SOME(REWRITE), "switches.0.rewrite.0.values", "[16]",
+	 "[64]"},
+	{"switches[].rewrite[].dscp", SOME(REWRITE), "switches.0.rewrite.0.dscp", "40", "64"},
 	{"switches[].dscp[].values", SOME("dscp: [{values: [24], priority: 2}]"),
 	 "switches.0.dscp.0.values", "[16]", "[64]"},
 	{"switches[].dscp[].priority", SOME("dscp: [{values: [24], priority: 2}]"),
@@ -221,6 +250,7 @@ static const struct key_case cases[] = {
 	{"nic.rx.rate", RX, "nic.rx.rate", "10Gbps", "0bps"},
 	{"nic.rx.buffer", RX, "nic.rx.buffer", "1MiB", "128KiB"},
 	{"nic.rx.xoff", RX, "nic.rx.xoff", "64KiB", "512KiB"},
+	{"nic.rx.xon", STAR "switch: {pfc: {}}\nnic: {rx: {}}\n", "nic.rx.xon", "16KiB", "129KiB"},
 	{"nic.rx.mtt_entries", RX, "nic.rx.mtt_entries", "2048", "x"},
 	{"nic.rx.page", RX, "nic.rx.page", "2MiB", "5KiB"},
 	{"nic.rx.memory", RX, "nic.rx.memory", "8MiB", "1KiB"},
@@ -322,6 +352,7 @@ static const struct key_case cases[] = {
 	 "nic.cc_params.min_cwnd", "0.01", "4097"},
 	{"nic.cc_params.max_cwnd", STAR "nic: {cc: swift, cc_params: {}}\n",
 	 "nic.cc_params.max_cwnd", "500", "0.0001"},
+	{"nic.start_rate", STAR "nic: {cc: dcqcn}\n", "nic.start_rate", "25Gbps", "half"},
 	{"nic.cnp_interval", STAR, "nic.cnp_interval", "4us", "manual"},
 	{"nic.cnp_marks", STAR, "nic.cnp_marks", "keep", "lose"},
 	{"nic.statuses", STAR, "nic.statuses", "rxe", "mlx5"},
@@ -367,7 +398,10 @@ static const struct key_case cases[] = {
 	{"programs[].hosts", PROGRAM, "programs.0.hosts", "[h1, h0, h2]", "h6"},
 	{"programs[].args", PROGRAM, "programs.0.args", "[1, 2]", "1"},
 	{"programs[].start", PROGRAM, "programs.0.start", "1us", "x"},
+	{"programs[].endless", PROGRAM, "programs.0.endless", "yes", "1"},
 	{"faults[].link", FAULT, "faults.0.link", "s0-h1", "h0-h1"},
+	{"faults[].switch", FORGETS, "faults.leaf0.switch", NULL, "leaf1"},
+	{"faults[].forget", FORGETS, "faults.leaf0.forget", "h1", "h2"},
 	{"faults[].sender", FAULT, "faults.0.sender", "s0", "h1"},
 	{"faults[].loss", FAULT, "faults.0.loss", "2%", "200%"},
 	{"faults[].corrupt", FAULT, "faults.0.corrupt", "1/3", "x"},

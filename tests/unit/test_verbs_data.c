@@ -73,6 +73,52 @@ static void test_a_full_queue_refuses_and_says_which(void **state)
 		assert_int_equal(poll_one(&a).wr_id, i);
 }
 
+/* Everything has been acknowledged, and still the places are the program's: what is polled gives
+ * back its own and those of all before it. */
+static void test_places_come_back_as_completions_are_polled(void **state)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND}, *bad;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	struct ibv_wc wc;
+
+	(void)state;
+	connect_both();
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(post_recv(&b, i, 0, 100), 0);
+	for (wr.wr_id = 0; wr.wr_id < 4; wr.wr_id++) {
+		wr.send_flags = wr.wr_id == 2 ? IBV_SEND_SIGNALED : 0;
+		assert_int_equal(post_send(&a, wr), 0);
+	}
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(poll_one(&b).wr_id, i);
+	while (toy_pump(&toy))
+		continue;
+	assert_fails(ENOMEM, post_send(&a, wr) == ENOMEM);
+	assert_int_equal(poll_one(&a).wr_id, 2);
+	wr.send_flags = IBV_SEND_SIGNALED;
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(post_send(&a, wr), 0);
+	assert_fails(ENOMEM, post_send(&a, wr) == ENOMEM);
+	/* In error each is told, and each has its place until it is polled. */
+	attr.qp_state = IBV_QPS_ERR;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	assert_fails(ENOMEM, post_send(&a, wr) == ENOMEM);
+	assert_int_equal(poll_one(&a).status, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(post_send(&a, wr), 0);
+	/* More than one place, for what was not signalled before it. */
+	assert_int_equal(post_send(&a, wr), 0);
+	assert_fails(ENOMEM, ibv_post_send(a.qp, &wr, &bad) == ENOMEM);
+	assert_ptr_equal(bad, &wr);
+	attr.qp_state = IBV_QPS_RESET;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(ibv_poll_cq(a.cq, 1, &wc), 0);
+	to_init(&a);
+	to_rts(&a, &b);
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(post_send(&a, wr), 0);
+	assert_fails(ENOMEM, post_send(&a, wr) == ENOMEM);
+}
+
 static void test_a_list_in_a_circle_fills_the_queue(void **state)
 {
 	struct ibv_sge sge = {(uintptr_t)b.bytes, 8, b.mr->lkey};
@@ -518,11 +564,11 @@ static void test_a_list_is_not_read_before_its_length_is_known(void **state)
 }
 
 RUN(T(test_posts_that_are_refused), T(test_a_full_queue_refuses_and_says_which),
-    T(test_a_list_in_a_circle_fills_the_queue), T(test_a_send_arrives_with_all_its_fields),
-    T(test_a_write_reaches_the_address_of_its_region), T(test_atomics_take_their_own_fields),
-    T(test_many_completions_come_at_once), T(test_an_armed_cq_tells_once),
-    T(test_a_cq_armed_for_solicited_ones), T(test_events_wait_unread_and_in_order),
-    T(test_a_destroyed_cq_takes_its_unread_events_along),
+    T(test_places_come_back_as_completions_are_polled), T(test_a_list_in_a_circle_fills_the_queue),
+    T(test_a_send_arrives_with_all_its_fields), T(test_a_write_reaches_the_address_of_its_region),
+    T(test_atomics_take_their_own_fields), T(test_many_completions_come_at_once),
+    T(test_an_armed_cq_tells_once), T(test_a_cq_armed_for_solicited_ones),
+    T(test_events_wait_unread_and_in_order), T(test_a_destroyed_cq_takes_its_unread_events_along),
     T(test_destroy_cq_waits_for_acknowledgements), T(test_a_bad_key_is_an_event_of_the_responder),
     T(test_events_of_the_port_reach_every_context), T(test_an_overrun_cq_is_an_event_of_its_own),
     T(test_a_flush_that_overruns_another_cq),

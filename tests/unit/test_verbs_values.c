@@ -4,6 +4,7 @@
 #include "tests/test.h"
 
 #include "transport/verbs/bytes_call.h"
+#include "transport/verbs/convert.h"
 #include "transport/verbs/world.h"
 #include <errno.h>
 #include <string.h>
@@ -57,12 +58,17 @@ PASS(path, struct wire_path)
 PASS(mr_init, struct vrb_mr_init)
 PASS(mr_info, struct vrb_mr_info)
 PASS(cq_init, struct vrb_cq_init)
+PASS(xrcd_init, struct hca_xrcd_init)
+PASS(qp_open, struct vrb_qp_open)
+PASS(srq_init, struct vrb_srq_init)
+PASS(srq_attr, struct hca_srq_attr)
 PASS(qp_init, struct vrb_qp_init)
 PASS(qp_cap, struct hca_qp_cap)
 PASS(qp_attr, struct hca_qp_attr)
 PASS(sge, struct hca_sge)
 PASS(recv_wr, struct hca_recv_wr)
 PASS(wc, struct ibv_wc)
+PASS(stamped, struct vrb_stamped)
 
 static void send_wr(struct vrb_cursor *c, void *value)
 {
@@ -77,12 +83,17 @@ static void every_field_survives(void **state)
 {
 	(void)state;
 	expect_carried(info, sizeof(struct vrb_info), sizeof(struct vrb_info) - 4);
-	expect_carried(limits, sizeof(struct vrb_limits), sizeof(struct vrb_limits));
+	expect_carried(limits, sizeof(struct vrb_limits), sizeof(struct vrb_limits) - 4);
 	expect_carried(av, sizeof(struct vrb_av), sizeof(struct vrb_av) - 1);
 	expect_carried(path, sizeof(struct wire_path), sizeof(struct wire_path) - 2);
-	expect_carried(mr_init, sizeof(struct vrb_mr_init), sizeof(struct vrb_mr_init) - 4);
+	expect_carried(mr_init, sizeof(struct vrb_mr_init), sizeof(struct vrb_mr_init) - 2);
 	expect_carried(mr_info, sizeof(struct vrb_mr_info), sizeof(struct vrb_mr_info) - 4);
-	expect_carried(cq_init, sizeof(struct vrb_cq_init), sizeof(struct vrb_cq_init) - 4);
+	expect_carried(cq_init, sizeof(struct vrb_cq_init), sizeof(struct vrb_cq_init) - 11);
+	expect_carried(xrcd_init, sizeof(struct hca_xrcd_init),
+		       sizeof(struct hca_xrcd_init) - 7 - 6);
+	expect_carried(qp_open, sizeof(struct vrb_qp_open), sizeof(struct vrb_qp_open) - 4);
+	expect_carried(srq_init, sizeof(struct vrb_srq_init), sizeof(struct vrb_srq_init));
+	expect_carried(srq_attr, sizeof(struct hca_srq_attr), sizeof(struct hca_srq_attr));
 	expect_carried(qp_init, sizeof(struct vrb_qp_init), sizeof(struct vrb_qp_init) - 7);
 	expect_carried(qp_cap, sizeof(struct hca_qp_cap), sizeof(struct hca_qp_cap));
 	expect_carried(qp_attr, sizeof(struct hca_qp_attr),
@@ -90,12 +101,13 @@ static void every_field_survives(void **state)
 	expect_carried(sge, sizeof(struct hca_sge), sizeof(struct hca_sge));
 	expect_carried(recv_wr, sizeof(struct hca_recv_wr), sizeof(struct hca_recv_wr) - 12);
 	expect_carried(wc, sizeof(struct ibv_wc), sizeof(struct ibv_wc) - 2);
+	expect_carried(stamped, sizeof(struct vrb_stamped), sizeof(struct vrb_stamped) - 2);
 }
 
 /* One byte more than its fields: whether there is a path. */
 static void every_field_of_a_request_survives(void **state)
 {
-	const size_t fields = sizeof(struct hca_send_wr) - 2 * sizeof(void *) - 4;
+	const size_t fields = sizeof(struct hca_send_wr) - 2 * sizeof(void *) - 4 - 4;
 	struct hca_send_wr from, to;
 	uint8_t bytes[ROOM];
 
@@ -118,6 +130,8 @@ static void every_field_of_a_request_survives(void **state)
 			continue;
 		if (at >= offsetof(struct hca_send_wr, rkey) + 4 &&
 		    at < offsetof(struct hca_send_wr, compare_add))
+			continue;
+		if (at >= offsetof(struct hca_send_wr, srqn) + 4)
 			continue;
 		assert_memory_equal(&from, &to, sizeof(from));
 	}
@@ -334,6 +348,33 @@ static void inline_bytes_that_are_not_there(void **state)
 	}
 }
 
-RUN(T(every_field_survives), T(every_field_of_a_request_survives), T(literal_bytes),
-    T(what_does_not_fit_is_bad), T(requests_that_are_none), T(requests_without_end),
-    T(inline_bytes_are_in_the_request), T(inline_bytes_that_are_not_there))
+/* What ConnectX tells in sl of a datagram over RoCE: bit 3, UDP; below it 1 for IPv6, 2 for IPv4.
+ */
+static void kind_of_ip_of_a_datagram(void **state)
+{
+	static const struct {
+		uint32_t flags;
+		uint8_t sl;
+		unsigned int wc_flags;
+	} cases[] = {
+		{0, 0, 0},
+		{HCA_WC_WITH_IMM, 0, IBV_WC_WITH_IMM},
+		{HCA_WC_GRH, 9, IBV_WC_GRH},
+		{HCA_WC_GRH | HCA_WC_IPV4, 10, IBV_WC_GRH},
+		{HCA_WC_GRH | HCA_WC_IPV4 | HCA_WC_WITH_IMM, 10, IBV_WC_GRH | IBV_WC_WITH_IMM},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct hca_wc hca = {.flags = cases[i].flags};
+		struct ibv_wc wc;
+
+		vrb_wc(&wc, &hca);
+		assert_int_equal(wc.sl, cases[i].sl);
+		assert_int_equal(wc.wc_flags, cases[i].wc_flags);
+	}
+}
+
+RUN(T(kind_of_ip_of_a_datagram), T(every_field_survives), T(every_field_of_a_request_survives),
+    T(literal_bytes), T(what_does_not_fit_is_bad), T(requests_that_are_none),
+    T(requests_without_end), T(inline_bytes_are_in_the_request), T(inline_bytes_that_are_not_there))

@@ -548,6 +548,38 @@ static void test_global_route_header_of_a_datagram(void **state)
 	assert_in_range(ipv6_count, 1, VECTORS - 1);
 }
 
+/* A head of any length is that of the whole frame, and says how long that is. */
+static void test_heads_of_frames(void **state)
+{
+	static const uint8_t opcodes[] = {WIRE_WRITE_ONLY, WIRE_SEND_LAST, WIRE_ACKNOWLEDGE,
+					  WIRE_CNP, WIRE_READ_RESPONSE_ONLY};
+	uint8_t whole[WIRE_FRAME_MAX], head[WIRE_FRAME_MAX], payload[WIRE_MTU_MAX];
+	struct wire_path path = {.ttl = 64, .udp_sport = 0xc001};
+	struct util_rand rand = {.seed = 11};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(opcodes); i++) {
+		struct wire_pkt pkt = random_pkt(&rand, opcodes[i / 2], payload);
+		size_t bytes;
+
+		pkt.length = pkt.length > 203 ? 203 : pkt.length;
+		if (i % 2 && pkt.length) {
+			pkt.synthetic = true;
+			pkt.pattern = wire_pattern(7, 13);
+		}
+		memcpy(path.dst_ip, i % 3 ? v4_b : v6_b, 16);
+		memcpy(path.src_ip, i % 3 ? v4_a : v6_b, 16);
+		bytes = wire_frame_emit(&path, &pkt, whole, sizeof(whole));
+		for (size_t want = 1; want <= bytes + 1; want++) {
+			memset(head, 0xee, sizeof(head));
+			assert_int_equal(
+				wire_frame_emit_head(&path, &pkt, want, head, sizeof(head)), bytes);
+			assert_memory_equal(head, whole, want < bytes ? want : bytes);
+		}
+		assert_int_equal(wire_frame_emit_head(&path, &pkt, 20, head, bytes - 1), 0);
+	}
+}
+
 static void test_names_of_verdicts(void **state)
 {
 	(void)state;
@@ -564,4 +596,4 @@ RUN(T(test_values_of_known_frames), T(test_values_of_known_responses),
     T(test_mapped_addresses_do_not_travel_in_ipv6), T(test_every_shorter_frame_is_refused),
     T(test_too_little_for_a_packet), T(test_whole_but_not_understood),
     T(test_refused_frames_leave_the_values_alone), T(test_bytes_on_the_wire),
-    T(test_global_route_header_of_a_datagram), T(test_names_of_verdicts))
+    T(test_global_route_header_of_a_datagram), T(test_heads_of_frames), T(test_names_of_verdicts))

@@ -2,8 +2,12 @@
 #include "tests/unit/wire_test.h"
 
 #include "transport/wire/icrc.h"
+#include "transport/wire/ways.h"
 
-enum { BYTES = 200 };
+#include <stdlib.h>
+
+/* The widest way begins at 256 bytes, takes 256 at a time and then 64, 16, 4 and 1. */
+enum { BYTES = 900, ALIGNMENTS = 64 };
 
 /* Bit by bit from the definition. */
 static uint32_t slow_crc(uint32_t crc, const uint8_t *bytes, size_t count)
@@ -30,18 +34,81 @@ static void test_literals(void **state)
 		0x414fa339);
 }
 
-static void test_every_length_and_alignment(void **state)
+/* Where this processor lacks it, says so and skips. */
+static void expect_way(enum wire_way way)
 {
-	struct util_rand rand = {.seed = 3};
-	uint8_t bytes[BYTES + 8];
+	static const char needs[WIRE_WAYS][32] = {"nothing", "PCLMULQDQ",
+						  "VPCLMULQDQ with AVX-512F"};
 
-	(void)state;
+	if (way > wire_icrc_way()) {
+		print_message("this processor lacks %s\n", needs[way]);
+		skip();
+	}
+}
+
+/* Bytes i * i * 7 + i, whose CRC-32 is known from zlib.crc32(), and any. */
+static void expect_of_way(enum wire_way way)
+{
+	static const struct {
+		size_t count;
+		uint32_t crc;
+	} known[] = {{255, 0x3f430fe0}, {256, 0x9b54ebcf}, {4096, 0xff41053d}, {5000, 0x1fe2a404}};
+	uint8_t bytes[5000];
+	struct util_rand rand = {.seed = 3};
+
+	expect_way(way);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * i * 7 + i);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		assert_int_equal(~wire_icrc_add_by(way, 0xffffffff, bytes, known[i].count),
+				 known[i].crc);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)rand_bits(&rand, 8);
-	for (size_t from = 0; from < 8; from++)
-		for (size_t count = 0; count <= BYTES; count++)
-			assert_int_equal(wire_icrc_add(0x12345678, bytes + from, count),
-					 slow_crc(0x12345678, bytes + from, count));
+	for (size_t from = 0; from < ALIGNMENTS; from++) {
+		uint32_t crc = 0x12345678;
+
+		for (size_t count = 0; count <= BYTES; count++) {
+			assert_int_equal(wire_icrc_add_by(way, 0x12345678, bytes + from, count),
+					 crc);
+			crc = slow_crc(crc, bytes + from + count, 1);
+		}
+	}
+}
+
+static void test_every_length_and_alignment_by_table(void **state)
+{
+	(void)state;
+	expect_of_way(WIRE_PLAIN);
+}
+
+static void test_every_length_and_alignment_by_folds(void **state)
+{
+	(void)state;
+	expect_of_way(WIRE_WIDE);
+}
+
+static void test_every_length_and_alignment_by_wide_folds(void **state)
+{
+	(void)state;
+	expect_of_way(WIRE_WIDEST);
+}
+
+/* Sanitizers and valgrind see who reads behind the bytes. */
+static void test_no_byte_more_is_read_and_the_way_is_one_that_is_there(void **state)
+{
+	(void)state;
+	for (size_t count = 1; count <= BYTES; count++) {
+		uint8_t *bytes = malloc(count);
+
+		assert_non_null(bytes);
+		for (size_t i = 0; i < count; i++)
+			bytes[i] = (uint8_t)(3 * i + count);
+		for (enum wire_way way = WIRE_PLAIN; way <= wire_icrc_way(); way++)
+			assert_int_equal(wire_icrc_add_by(way, 7, bytes, count),
+					 slow_crc(7, bytes, count));
+		assert_int_equal(wire_icrc_add(7, bytes, count), slow_crc(7, bytes, count));
+		free(bytes);
+	}
 }
 
 static void test_parts_are_the_whole(void **state)
@@ -121,6 +188,8 @@ static void test_lowest_byte_travels_first(void **state)
 	assert_int_equal(wire_icrc_get(out), 0x11223344);
 }
 
-RUN(T(test_literals), T(test_every_length_and_alignment), T(test_parts_are_the_whole),
+RUN(T(test_literals), T(test_every_length_and_alignment_by_table),
+    T(test_every_length_and_alignment_by_folds), T(test_every_length_and_alignment_by_wide_folds),
+    T(test_no_byte_more_is_read_and_the_way_is_one_that_is_there), T(test_parts_are_the_whole),
     T(test_masked_fields_of_ipv4), T(test_masked_fields_of_ipv6), T(test_masked_byte_of_bth),
     T(test_lowest_byte_travels_first))

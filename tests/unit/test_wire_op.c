@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/unit/wire_test.h"
 
+#include "transport/wire/icrc.h"
 #include "transport/wire/psn.h"
+#include "transport/wire/ways.h"
 
 /* Classes by the top three bits: which of the low five exist (IBTA vol. 1, table 38; linux
  * ib_pack.h); [6] and [7] are our own (transport/wire/pkt.h). */
@@ -205,7 +207,82 @@ static void test_psn_distance_wraps(void **state)
 	assert_int_equal(wire_psn_add(0x800000, 0x800001), 1);
 }
 
+/* Every word alone is that of a long run, however many the processor makes at once; and at the end
+ * of a stream it begins anew. */
+static void test_words_alone_and_in_a_row(void **state)
+{
+	static const uint64_t from[] = {0, 3, 0xffffffff00u, 0xffffffff85u};
+	uint8_t row[300], alone[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+		for (size_t length = 0; length <= sizeof(row); length += 7) {
+			const uint64_t start = wire_pattern(0x123456, from[i]);
+
+			wire_pattern_bytes(start, row, length);
+			for (size_t at = 0; at < length; at++) {
+				wire_pattern_bytes(wire_pattern_add(start, at), alone, 1);
+				assert_int_equal(alone[0], row[at]);
+			}
+		}
+}
+
+/* Bytes of a stream, and those where one begins anew, whose CRC-32 is known from Python integers
+ * and zlib.crc32(); and every length at every alignment, of the stream and in memory, as it is one
+ * word after another. */
+static void expect_of_way(enum wire_way way)
+{
+	static const char needs[WIRE_WAYS][32] = {"nothing", "AVX2", "AVX-512DQ"};
+	static const struct {
+		uint64_t stream, from;
+		uint32_t crc;
+	} literals[] = {{0x123456, 5, 0x2eb966a3}, {3, 0xfffffffbfd, 0x66bf4071}};
+	uint8_t long_one[4096], bytes[300], want[300];
+
+	if (way > wire_pattern_way()) {
+		print_message("this processor lacks %s\n", needs[way]);
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++) {
+		wire_pattern_bytes_by(way, wire_pattern(literals[i].stream, literals[i].from),
+				      long_one, sizeof(long_one));
+		assert_int_equal(wire_fcs(long_one, sizeof(long_one)), literals[i].crc);
+	}
+	for (size_t from = 0; from < 8; from++)
+		for (size_t at = 0; at < 64; at++)
+			for (size_t length = 0; at + length < sizeof(bytes); length++) {
+				const uint64_t start =
+					wire_pattern(9, 0xfffffffff0 - 8 * at + from);
+
+				memset(want, 0xee, sizeof(want));
+				wire_pattern_bytes_by(WIRE_PLAIN, start, want + at, length);
+				memset(bytes, 0xee, sizeof(bytes));
+				wire_pattern_bytes_by(way, start, bytes + at, length);
+				assert_memory_equal(bytes, want, sizeof(want));
+			}
+}
+
+static void test_pattern_word_by_word(void **state)
+{
+	(void)state;
+	expect_of_way(WIRE_PLAIN);
+}
+
+static void test_pattern_by_wide_words(void **state)
+{
+	(void)state;
+	expect_of_way(WIRE_WIDE);
+}
+
+static void test_pattern_by_widest_words(void **state)
+{
+	(void)state;
+	expect_of_way(WIRE_WIDEST);
+}
+
 RUN(T(test_exactly_the_opcodes_of_the_specification_exist), T(test_header_sizes),
     T(test_header_bytes_are_the_sum_of_the_headers), T(test_first_middle_last_only),
     T(test_bytes_from_bth_to_icrc), T(test_pattern_is_a_function_of_stream_and_offset),
-    T(test_pattern_literals), T(test_pattern_matches_only_itself), T(test_psn_distance_wraps))
+    T(test_pattern_literals), T(test_pattern_matches_only_itself), T(test_psn_distance_wraps),
+    T(test_words_alone_and_in_a_row), T(test_pattern_word_by_word), T(test_pattern_by_wide_words),
+    T(test_pattern_by_widest_words))

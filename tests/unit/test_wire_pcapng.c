@@ -34,10 +34,53 @@ static void test_known_blocks(void **state)
 	(void)state;
 	assert_int_equal(wire_pcapng_section(out, sizeof(out)), sizeof(section));
 	assert_memory_equal(out, section, sizeof(section));
-	assert_int_equal(wire_pcapng_port("s1.ab", 100000000000, out, sizeof(out)), sizeof(port));
+	assert_int_equal(wire_pcapng_port("s1.ab", 100000000000, 0, out, sizeof(out)),
+			 sizeof(port));
 	assert_memory_equal(out, port, sizeof(port));
 	assert_int_equal(wire_pcapng_pkt(&pkt, out, sizeof(out)), sizeof(packet));
 	assert_memory_equal(out, packet, sizeof(packet));
+}
+
+/* draft-ietf-opsawg-pcapng, section 4.5: addresses in network order, text with its zero. */
+static void test_known_names(void **state)
+{
+	static const uint8_t names[] = {
+		4,    0, 0,   0, 96, 0, 0, 0, 1, 0, 7,	 0,  10, 0, 0, 9, 'h', 48, 0,  0,
+		3,    0, 9,   0, 2,  0, 0, 0, 0, 9, 'h', 48, 0,	 0, 0, 0, 2,   0,  18, 0,
+		0xfd, 0, 0,   0, 0,  0, 0, 0, 0, 0, 0,	 0,  0,	 0, 0, 7, 'a', 0,  0,  0,
+		3,    0, 8,   0, 2,  0, 0, 0, 0, 8, 'a', 0,  3,	 0, 8, 0, 2,   1,  1,  2,
+		3,    4, 's', 0, 0,  0, 0, 0, 0, 0, 0,	 0,  96, 0, 0, 0,
+	};
+	const struct wire_pcapng_name is[] = {
+		{"h0", true, {[10] = 0xff, 0xff, 10, 0, 0, 9}, {2, 0, 0, 0, 0, 9}},
+		{"a", true, {0xfd, [15] = 7}, {2, 0, 0, 0, 0, 8}},
+		{"s", false, {0}, {2, 1, 1, 2, 3, 4}},
+	};
+	uint8_t out[128];
+	const size_t bytes = wire_pcapng_names(is, 3, out, sizeof(out));
+
+	(void)state;
+	assert_int_equal(bytes, sizeof(names));
+	assert_memory_equal(out, names, sizeof(names));
+	assert_int_equal(wire_pcapng_names(is, 3, out, bytes - 1), 0);
+}
+
+/* The port says how much of a packet is kept at most; a packet may lie where its block has it. */
+static void test_snaplen_and_bytes_in_place(void **state)
+{
+	struct wire_pcapng_pkt pkt = {
+		.bytes = (const uint8_t *)"hello", .captured = 3, .length = 5};
+	uint8_t out[64], in_place[64];
+	const size_t bytes = wire_pcapng_pkt(&pkt, out, sizeof(out));
+
+	(void)state;
+	memcpy(in_place + WIRE_PCAPNG_HEAD, "hello", 5);
+	pkt.bytes = in_place + WIRE_PCAPNG_HEAD;
+	assert_int_equal(wire_pcapng_pkt(&pkt, in_place, sizeof(in_place)), bytes);
+	assert_memory_equal(out, in_place, bytes);
+	assert_in_range(bytes, 1, WIRE_PCAPNG_HEAD + 3 + WIRE_PCAPNG_TAIL);
+	assert_true(wire_pcapng_port("a", 0, 0x80, out, sizeof(out)) > 16);
+	assert_memory_equal(out + 12, ((uint8_t[]){0x80, 0, 0, 0}), 4);
 }
 
 static void test_no_room(void **state)
@@ -73,4 +116,5 @@ static void test_captured_is_a_part_of_length(void **state)
 	assert_check_fails(more_than_there_is, bytes);
 }
 
-RUN(T(test_known_blocks), T(test_no_room), T(test_captured_is_a_part_of_length))
+RUN(T(test_known_blocks), T(test_known_names), T(test_snaplen_and_bytes_in_place), T(test_no_room),
+    T(test_captured_is_a_part_of_length))

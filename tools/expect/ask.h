@@ -37,7 +37,8 @@ struct expect_question {
 	struct expect_scan scan; /* of @expression */
 };
 
-/* Every question over every element of the array @roots: the answers of the first question, in the
+/* Every question over every element of the array @roots, each [result] or, with what $baseline
+ * is, [result, baseline]: the answers of the first question, in the
  * order of the roots, then those of the next. @ret_answers has room for them. 0; -ENOMEM, -EIO:
  * there is no child to be had. */
 int expect_ask(const struct expect_question *questions, size_t count, const json_t *roots,

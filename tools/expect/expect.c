@@ -4,7 +4,9 @@
 #include "tools/command.h"
 #include "tools/expect/ask.h"
 #include "tools/result/output.h"
+#include "tools/result/path.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -91,12 +93,18 @@ static int fill_nulls(json_t *json, struct filler *filler)
 	return 0;
 }
 
-/* Appends @root with @fill for its values over nothing; @ret_count: how many these are. */
-static int add_root(json_t *roots, const json_t *root, enum fill fill, uint64_t *ret_count)
+/* Appends @root, and @baseline beside it unless that is NULL, with @fill for their values over
+ * nothing; @ret_count: how many these are. */
+static int add_root(json_t *roots, const json_t *root, const json_t *baseline, enum fill fill,
+		    uint64_t *ret_count)
 {
 	struct filler filler = {.fill = fill};
-	json_t *copy = json_deep_copy(root);
-	int ret = copy ? fill_nulls(copy, &filler) : -ENOMEM;
+	json_t *copy = json_array();
+	int ret = json_array_append_new(copy, json_deep_copy(root)) ? -ENOMEM : 0;
+
+	if (!ret && baseline)
+		ret = json_array_append_new(copy, json_deep_copy(baseline)) ? -ENOMEM : 0;
+	ret = ret ? ret : fill_nulls(copy, &filler);
 
 	if (!ret && json_array_append(roots, copy) != 0)
 		ret = -ENOMEM;
@@ -122,6 +130,7 @@ static void questions_free(struct expect_question *questions, uint32_t count)
 struct trial {
 	const struct scenario *scenario;
 	json_t *zeros; /* a result of the scenario's shape */
+	const json_t *baseline;
 	json_t *roots; /* with 0 and with 1 */
 	struct expect_question *questions;
 	struct expect_answer *answers;
@@ -144,12 +153,14 @@ static int make_ones(json_t *json)
 	return 0;
 }
 
-static int add_trial_roots(json_t *roots, const json_t *root)
+/* Where any baseline will do it is like the result. */
+static int add_trial_roots(struct trial *trial, const json_t *root)
 {
+	const json_t *baseline = trial->baseline == trial->zeros ? root : trial->baseline;
 	uint64_t count;
-	const int ret = add_root(roots, root, FILL_LEAST, &count);
+	const int ret = add_root(trial->roots, root, baseline, FILL_LEAST, &count);
 
-	return ret ? ret : add_root(roots, root, FILL_GREATEST, &count);
+	return ret ? ret : add_root(trial->roots, root, baseline, FILL_GREATEST, &count);
 }
 
 static int make_roots(struct trial *trial)
@@ -157,13 +168,14 @@ static int make_roots(struct trial *trial)
 	json_t *ones = json_deep_copy(trial->zeros);
 	int ret = ones && trial->roots ? make_ones(ones) : -ENOMEM;
 
-	ret = ret ? ret : add_trial_roots(trial->roots, trial->zeros);
-	ret = ret ? ret : add_trial_roots(trial->roots, ones);
+	ret = ret ? ret : add_trial_roots(trial, trial->zeros);
+	ret = ret ? ret : add_trial_roots(trial, ones);
 	json_decref(ones);
 	return ret;
 }
 
-static int trial_init(struct trial *trial, const struct scenario *scenario)
+static int trial_init(struct trial *trial, const struct scenario *scenario, const json_t *baseline,
+		      bool is_open)
 {
 	struct result result;
 	int ret = result_zero(scenario, &result);
@@ -178,6 +190,7 @@ static int trial_init(struct trial *trial, const struct scenario *scenario)
 	result_free(&result);
 	if (ret || !trial->zeros || !trial->questions || !trial->answers)
 		return -ENOMEM;
+	trial->baseline = baseline || !is_open ? baseline : trial->zeros;
 	return make_roots(trial);
 }
 
@@ -188,6 +201,39 @@ static void trial_fini(struct trial *trial)
 	bad_list_fini(&trial->errors);
 	json_decref(trial->zeros);
 	json_decref(trial->roots);
+}
+
+static bool is_number_text(const char *text)
+{
+	char *end;
+
+	strtod(text, &end);
+	return end != text && *end == '\0';
+}
+
+/* "1ms" is no jq, and what anybody would write who comes from the scenario. NULL: there is none. */
+static const char *find_quantity(const char *text, struct bad_text *ret_expected)
+{
+	static const char *const units[] = {"ps", "ns",	 "us",	"ms",  "s",    "KB",   "MB",
+					    "GB", "KiB", "MiB", "GiB", "Mbps", "Gbps", "Tbps"};
+
+	for (const char *at = text; *at; at++) {
+		const size_t digits = strspn(at, "0123456789.");
+		size_t letters = 0;
+
+		if (digits == 0 || (at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')))
+			continue;
+		while (isalpha((unsigned char)at[digits + letters]))
+			letters++;
+		for (size_t i = 0;
+		     isdigit((unsigned char)*at) && i < sizeof(units) / sizeof(units[0]); i++)
+			if (strlen(units[i]) == letters &&
+			    strncmp(at + digits, units[i], letters) == 0)
+				return bad_text(ret_expected, "a unit behind a bar: (%.*s|%s)",
+						(int)digits, at, units[i]);
+		at += digits - 1;
+	}
+	return NULL;
 }
 
 /* What is wrong, and what would not be. False: nothing. */
@@ -202,7 +248,9 @@ static bool is_wrong(const struct expect_scan *scan, const struct expect_answer 
 	}
 	if (scan->missing[0]) {
 		bad_text(ret_found, "%s, which is not there", scan->missing);
-		*ret_expected = "fields that the result of this scenario has";
+		*ret_expected = scan->missing[0] == '$'
+					? "fields that the result of the baseline has"
+					: "fields that the result of this scenario has";
 		return true;
 	}
 	switch (answer->kind) {
@@ -210,8 +258,8 @@ static bool is_wrong(const struct expect_scan *scan, const struct expect_answer 
 	case EXPECT_FALSE:
 	case EXPECT_NULL:
 		return false;
-	case EXPECT_NO_BOOLEAN:
-		bad_text(ret_found, "%s", answer->text);
+	case EXPECT_NO_BOOLEAN: /* which number, nobody knows before the run */
+		bad_text(ret_found, "%s", is_number_text(answer->text) ? "a number" : answer->text);
 		break;
 	case EXPECT_NOTHING:
 		bad_text(ret_found, "an expression without a value");
@@ -252,6 +300,21 @@ static void expect_refuse(struct trial *trial, uint32_t number, const char *foun
 	bad(&trial->errors, &at, bad_text(&key, "expect[%u]", number), found, expected);
 }
 
+/* Of a field that is not there: what is @expected, and the one that may have been meant. */
+static const char *such_as(const struct trial *trial, const struct expect_scan *scan,
+			   const struct expect_answer *answer, const char *expected,
+			   struct bad_text *ret_text)
+{
+	const char *name = NULL;
+	struct bad_text near;
+
+	if (scan->missing[0] == '.' && result_path_nearest(trial->zeros, scan->missing, &near))
+		return bad_text(ret_text, "%s, such as %s", expected, near.text);
+	if (scan->missing[0] == '\0' && answer->kind == EXPECT_MISSING)
+		name = result_path_nearest_name(trial->zeros, answer->text);
+	return name ? bad_text(ret_text, "%s, such as .%s", expected, name) : expected;
+}
+
 static bool is_boolean(const struct expect_answer *answer)
 {
 	return answer->kind == EXPECT_TRUE || answer->kind == EXPECT_FALSE;
@@ -260,13 +323,17 @@ static bool is_boolean(const struct expect_answer *answer)
 static void judge_trial(struct trial *trial, uint32_t number, const struct expect_answer *answers)
 {
 	const struct expect_answer *answer = &answers[is_boolean(&answers[0])];
-	struct bad_text found;
-	const char *expected;
+	const struct expect_scan *scan = &trial->questions[number].scan;
+	struct bad_text found, unit, such;
+	const char *expected, *quantity = NULL;
 
+	if (answer->kind == EXPECT_SYNTAX)
+		quantity = find_quantity(trial->questions[number].expression, &unit);
 	if (answer->kind == EXPECT_ERROR)
 		answer = &answers[2 + is_boolean(&answers[2])];
-	if (is_wrong(&trial->questions[number].scan, answer, &found, &expected))
-		expect_refuse(trial, number, found.text, expected);
+	if (is_wrong(scan, answer, &found, &expected))
+		expect_refuse(trial, number, found.text,
+			      quantity ? quantity : such_as(trial, scan, answer, expected, &such));
 }
 
 /* False: there is nothing to ask about it. */
@@ -275,7 +342,7 @@ static bool read_one(struct trial *trial, uint32_t number, int *ret_error)
 	const char *text = trial->scenario->expects[number].text;
 	struct expect_question *question = &trial->questions[number];
 	const struct expect_answer none = {.kind = EXPECT_TRUE};
-	struct bad_text found;
+	struct bad_text found, such;
 	const char *expected;
 
 	question->expression = text;
@@ -283,12 +350,18 @@ static bool read_one(struct trial *trial, uint32_t number, int *ret_error)
 		expect_refuse(trial, number, "a very long expression", "at most 4096 bytes");
 		return false;
 	}
-	*ret_error = expect_scan(text, trial->zeros, &question->scan);
+	*ret_error = expect_scan(text, trial->zeros, trial->baseline, &question->scan);
 	if (*ret_error)
 		return false;
+	if (question->scan.names_baseline && !trial->baseline) {
+		expect_refuse(trial, number, "$baseline",
+			      "--baseline RUN beside it, the result to compare with");
+		return false;
+	}
 	if (!is_wrong(&question->scan, &none, &found, &expected))
 		return true;
-	expect_refuse(trial, number, found.text, expected);
+	expect_refuse(trial, number, found.text,
+		      such_as(trial, &question->scan, &none, expected, &such));
 	return false;
 }
 
@@ -310,14 +383,17 @@ static uint32_t try_some(struct trial *trial, uint32_t first, int *ret_error)
 	return end < count && end - first < TRIED_AT_ONCE ? end + 1 : end;
 }
 
-int expect_check(const struct scenario *scenario)
+int expect_check(const struct scenario *scenario, const json_t *baseline, bool is_open)
 {
 	struct trial trial;
 	int ret = COMMAND_DONE, error;
 
 	if (scenario->expect_count == 0)
 		return COMMAND_DONE;
-	error = trial_init(&trial, scenario);
+	ret = command_need_proc("expectations");
+	if (ret)
+		return ret;
+	error = trial_init(&trial, scenario, baseline, is_open);
 	for (uint32_t i = 0; i < scenario->expect_count && !error;) {
 		i = try_some(&trial, i, &error);
 		if (trial.errors.error_count >= WRONG_MAX && i < scenario->expect_count) {
@@ -504,13 +580,13 @@ static int judge_one(struct result_expect *expect, const struct expect_scan *sca
 }
 
 /* The result itself, and with each filling where there is something to be filled. */
-static int make_fillings(json_t *roots, const json_t *root)
+static int make_fillings(json_t *roots, const json_t *root, const json_t *baseline)
 {
 	uint64_t nulls = 1;
 	int ret = 0;
 
 	for (int fill = FILL_NULL; fill < FILLS && nulls > 0 && !ret; fill++)
-		ret = add_root(roots, root, fill, &nulls);
+		ret = add_root(roots, root, baseline, fill, &nulls);
 	return ret;
 }
 
@@ -525,25 +601,49 @@ static const struct expect_answer *verdict_of(const struct expect_answer *answer
 	return &answers[0];
 }
 
-static int judge_all(struct result *result, json_t *root, struct expect_question *questions)
+/* Where the first value over nothing is, of the result or else of the baseline; "": nowhere. */
+static void name_null(json_t *root, const json_t *baseline, char ret_path[EXPECT_PATH_MAX])
+{
+	ret_path[0] = '\0';
+	if (find_null(root, ret_path) || !baseline)
+		return;
+	snprintf(ret_path, EXPECT_PATH_MAX, "$baseline");
+	if (!find_null((json_t *)(uintptr_t)baseline, ret_path))
+		ret_path[0] = '\0';
+}
+
+/* What compares with a baseline that there is not. */
+static int judge_without_baseline(struct result_expect *expect)
+{
+	free(expect->found);
+	expect->held = false;
+	expect->found = strdup("not judged: there is no baseline");
+	return expect->found ? 0 : -ENOMEM;
+}
+
+static int judge_all(struct result *result, json_t *root, const json_t *baseline,
+		     struct expect_question *questions)
 {
 	const uint32_t count = result->scenario->expect_count;
 	struct remark remark = find_remark(result);
 	json_t *roots = json_array();
-	int ret = roots ? make_fillings(roots, root) : -ENOMEM;
+	int ret = roots ? make_fillings(roots, root, baseline) : -ENOMEM;
 	const size_t root_count = json_array_size(roots);
 	struct expect_answer *answers = calloc(count * root_count + 1, sizeof(*answers));
 
 	ret = answers ? ret : -ENOMEM;
-	find_null(root, remark.null_path);
+	name_null(root, baseline, remark.null_path);
 	for (uint32_t i = 0; i < count && !ret; i++) {
 		questions[i].expression = result->scenario->expects[i].text;
-		ret = expect_scan(questions[i].expression, root, &questions[i].scan);
+		ret = expect_scan(questions[i].expression, root, baseline, &questions[i].scan);
 	}
 	ret = ret ? ret : expect_ask(questions, count, roots, answers);
 	for (uint32_t i = 0; i < count && !ret; i++)
 		ret = judge_one(&result->expects[i], &questions[i].scan,
 				verdict_of(&answers[i * root_count], root_count), &remark);
+	for (uint32_t i = 0; i < count && !ret && !baseline; i++)
+		if (questions[i].scan.names_baseline)
+			ret = judge_without_baseline(&result->expects[i]);
 	free(answers);
 	json_decref(roots);
 	return ret;
@@ -559,7 +659,7 @@ static int judge_none(struct result *result)
 	return 0;
 }
 
-int expect_judge(struct result *result)
+int expect_judge(struct result *result, const json_t *baseline)
 {
 	const uint32_t count = result->scenario->expect_count;
 	struct expect_question *questions = questions_make(count);
@@ -571,7 +671,8 @@ int expect_judge(struct result *result)
 		result->expect_count = count;
 		for (uint32_t i = 0; i < count; i++)
 			result->expects[i].text = result->scenario->expects[i].text;
-		ret = result->partial ? judge_none(result) : judge_all(result, root, questions);
+		ret = result->partial ? judge_none(result)
+				      : judge_all(result, root, baseline, questions);
 	}
 	json_decref(root);
 	questions_free(questions, count);

@@ -18,15 +18,20 @@
  * where ranks have not ended. */
 #include "tools/result/result.h"
 
+#include <jansson.h>
+
 enum {
 	EXPECT_LENGTH_MAX = 4096, /* bytes of an expression */
 };
 
 /* Compiles and tries all of a scenario: COMMAND_DONE; COMMAND_BAD or COMMAND_BROKEN, with lines on
- * stderr. */
-int expect_check(const struct scenario *scenario);
+ * stderr. @baseline: what $baseline is, a result as back_baseline() has it; NULL: an expression
+ * that names it is bad input, unless @is_open: then a result of the scenario's own shape stands for
+ * one that is not known yet. */
+int expect_check(const struct scenario *scenario, const json_t *baseline, bool is_open);
 
-/* Fills result->expects. A result that is partial is judged by nobody: nothing holds. -ENOMEM. */
-int expect_judge(struct result *result);
+/* Fills result->expects. A result that is partial is judged by nobody: nothing holds; as does
+ * nothing that names $baseline where @baseline is NULL. -ENOMEM. */
+int expect_judge(struct result *result, const json_t *baseline);
 
 #endif

@@ -65,21 +65,26 @@ static void on_debug(void *owner, jv message)
 	jv_free(message);
 }
 
-static bool compile(jq_state *jq, const char *program)
+/* @begin: what takes the input apart. A program of nothing is what jq takes it for. */
+static bool compile(jq_state *jq, const char *begin, const char *program)
 {
-	const size_t room = sizeof(prelude) + strlen(program) + 1;
+	const bool is_empty = program[strspn(program, " \t\r\n")] == '\0';
+	const size_t room = sizeof(prelude) + strlen(begin) + strlen(program) + 2;
 	char *whole = malloc(room);
 	bool done;
 
 	if (!whole)
 		abort(); /* the parent knows what that means */
-	snprintf(whole, room, "%s%s", prelude, program);
+	snprintf(whole, room, "%s%s%s", prelude, begin, is_empty ? "." : program);
 	done = jq_compile(jq, whole);
 	free(whole);
 	return done;
 }
 
-/* Several in one: its input is [which of them, over what]. */
+/* The input of one. */
+static const char begin_one[] = ".[1] as $baseline | .[0] | ";
+
+/* Several in one: its input is [which of them, over what, beside which baseline]. */
 static bool compile_all(jq_state *jq, const struct expect_question *questions, size_t count)
 {
 	char *program = NULL;
@@ -89,14 +94,13 @@ static bool compile_all(jq_state *jq, const struct expect_question *questions, s
 
 	if (!file)
 		abort();
-	fputs(".[0] as $__which | .[1] | ", file);
 	for (size_t i = 0; i < count; i++)
 		fprintf(file, "%sif $__which == %zu then (%s)", i ? " el" : "", i,
 			questions[i].scan.program);
 	fputs(" else empty end", file);
 	if (fclose(file) != 0)
 		abort();
-	done = compile(jq, program);
+	done = compile(jq, ".[0] as $__which | .[2] as $baseline | .[1] | ", program);
 	free(program);
 	return done;
 }
@@ -156,7 +160,7 @@ static void answer_all(jq_state *jq, size_t count, jv roots, const struct expect
 			struct expect_answer answer;
 
 			if (count > 1)
-				input = jv_array_append(
+				input = jv_array_concat(
 					jv_array_append(jv_array(), jv_number((double)i)), input);
 			ops->on_begin(ops->owner);
 			answer = evaluate(jq, input);
@@ -185,9 +189,10 @@ bool expect_jq(const struct expect_question *questions, size_t count, const char
 	if (!jq)
 		abort();
 	jq_set_error_cb(jq, on_error, &heard);
-	done = count > 1 ? compile_all(jq, questions, count) : compile(jq, questions->scan.program);
+	done = count > 1 ? compile_all(jq, questions, count)
+			 : compile(jq, begin_one, questions->scan.program);
 	/* What the reader of paths has made of it is none of its own. */
-	if (!done && count == 1 && compile(jq, questions->expression))
+	if (!done && count == 1 && compile(jq, begin_one, questions->expression))
 		snprintf(heard.error, sizeof(heard.error), "a form of jq that is not known here");
 	if (done)
 		answer_all(jq, count, jv_parse(roots), ops);

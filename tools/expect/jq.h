@@ -12,7 +12,8 @@ struct expect_jq_ops {
 	void *owner;
 };
 
-/* Every question over every element of @roots, an array as JSON, in the order of expect_ask(). May
+/* Every question over every element of @roots, an array as JSON, each of them [result] or [result,
+ * baseline], in the order of expect_ask(). May
  * never come back, and aborts where there is no memory. False: several that make no good program
  * together; nothing was answered. */
 bool expect_jq(const struct expect_question *questions, size_t count, const char *roots,

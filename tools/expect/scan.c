@@ -41,6 +41,7 @@ struct group {
 
 struct scanner {
 	const char *in;
+	const json_t *baseline;
 	struct expect_scan *scan;
 	char *out;
 	size_t length, room;
@@ -337,13 +338,22 @@ static void forbid(struct scanner *s, const char *word)
 
 static const char *variable(struct scanner *s, const char *at)
 {
+	static const char baseline[] = "$baseline";
 	const char *end = word_end(at + 1);
 	const size_t length = (size_t)(end - at);
+	struct value value = unknown;
 
 	if ((length == 4 && strncmp(at, "$ENV", 4) == 0) ||
 	    (length > 3 && strncmp(at, "$__", 3) == 0))
 		forbid(s, length == 4 ? "$ENV" : "$__");
-	begin_term(s, unknown);
+	if (length == strlen(baseline) && strncmp(at, baseline, length) == 0) {
+		s->scan->names_baseline = true;
+		value = (struct value){.json = s->baseline, .literal = true};
+		memcpy(value.path, baseline, sizeof(baseline));
+		if (group_of(s)->binding)
+			forbid(s, "as $baseline"); /* it has a meaning already */
+	}
+	begin_term(s, value);
 	scan_put(s, at, length);
 	return end;
 }
@@ -600,7 +610,8 @@ static const char *token(struct scanner *s, const char *at)
 	return punctuation(s, at);
 }
 
-int expect_scan(const char *expression, const json_t *root, struct expect_scan *ret_scan)
+int expect_scan(const char *expression, const json_t *root, const json_t *baseline,
+		struct expect_scan *ret_scan)
 {
 	struct scanner *s = calloc(1, sizeof(*s));
 	const char *at = expression;
@@ -609,6 +620,7 @@ int expect_scan(const char *expression, const json_t *root, struct expect_scan *
 	if (!s)
 		return -ENOMEM;
 	s->scan = ret_scan;
+	s->baseline = baseline;
 	s->groups[0].outer = (struct value){.json = root, .literal = true};
 	begin_segment(&s->groups[0], &s->groups[0].outer);
 	scan_put_text(s, "");

@@ -2,8 +2,8 @@
 #ifndef TOOLS_EXPECT_SCAN_H
 #define TOOLS_EXPECT_SCAN_H
 
-/* An expression of jq, read as far as paths (.drops.buffer) go. libjq does not show what it has
- * parsed, and does not tell a field that is missing from one that is null. */
+/* An expression of jq, read as far as paths (.drops.buffer, $baseline.drops.buffer) go. libjq does
+ * not show what it has parsed, and does not tell a field that is missing from one that is null. */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,13 +30,16 @@ struct expect_scan {
 	size_t path_count; /* the first of them */
 	/* .flows and .programs of the root, and of nothing that might be something else. */
 	bool names_flows, names_programs;
-	bool is_closed; /* every bracket and string: may stand in brackets itself */
+	bool names_baseline; /* $baseline */
+	bool is_closed;	     /* every bracket and string: may stand in brackets itself */
 };
 
 /* What looks at anything but the result (the clock, the environment, further input) is not allowed.
- * A path counts as missing where @root tells, whether or not it would ever be taken. What is no
- * good jq is copied as it stands. 0 or -ENOMEM. */
-int expect_scan(const char *expression, const json_t *root, struct expect_scan *ret_scan);
+ * A path counts as missing where @root tells, or @baseline (NULL: nothing does) of those from
+ * $baseline, whether or not it would ever be taken. What is no good jq is copied as it stands. 0 or
+ * -ENOMEM. */
+int expect_scan(const char *expression, const json_t *root, const json_t *baseline,
+		struct expect_scan *ret_scan);
 void expect_scan_fini(struct expect_scan *scan);
 
 #endif

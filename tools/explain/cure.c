@@ -74,13 +74,13 @@ const struct scenario_fault *advice_fault(const struct advice_run *run,
 
 uint32_t advice_window(const struct advice_run *run)
 {
-	const uint64_t frame_bits = 8 * (uint64_t)run->fabric->params.switches.mtu_bytes;
+	const uint64_t packet_bits = 8 * (uint64_t)run->scenario->nic.mtu;
 	uint64_t rate = 0;
 
 	for (uint32_t i = 0; i < run->fabric->host_count; i++)
 		if (run->fabric->hosts[i].node.ports[0].rate_bps > rate)
 			rate = run->fabric->hosts[i].node.ports[0].rate_bps;
-	return (uint32_t)((u128)run->rtt * rate / PS_S / frame_bits) + 1;
+	return (uint32_t)((u128)run->full_rtt * rate / PS_S / packet_bits) + 1;
 }
 
 void advice_root_totals(const struct pause_tree *tree, ps_t ret_totals[PAUSE_PLACES_MAX])
@@ -96,8 +96,10 @@ void advice_root_totals(const struct pause_tree *tree, ps_t ret_totals[PAUSE_PLA
 
 /* ---- all of it ---- */
 
-/* Of a small packet and its acknowledgement, over the first flows: those of a pattern are alike. */
-static ps_t longest_rtt(const struct scenario *scenario, const struct traffic *traffic)
+/* Of a packet of so many bytes and its acknowledgement, over the first flows: those of a pattern
+ * are alike. */
+static ps_t longest_rtt(const struct scenario *scenario, const struct traffic *traffic,
+			uint32_t bytes)
 {
 	enum { LOOKED_AT = 1024 };
 	ps_t longest = 0;
@@ -106,7 +108,7 @@ static ps_t longest_rtt(const struct scenario *scenario, const struct traffic *t
 		struct traffic_flow flow = scenario->flows[i];
 		ps_t rtt;
 
-		flow.bytes = 1;
+		flow.bytes = bytes;
 		rtt = traffic_ideal(traffic, &flow);
 		if (rtt != PS_NEVER && rtt > longest)
 			longest = rtt;
@@ -123,8 +125,8 @@ static bool is_troubled(const struct advice_run *run)
 			return true;
 	return result->drops.buffer + result->drops.fault + result->drops.no_route +
 			       result->drops.icrc + result->drops.ttl + result->drops.mtu +
-			       result->drops.watchdog + run->retransmitted + result->pfc.paused +
-			       result->flow_sums.mismatch_bytes >
+			       result->drops.watchdog + result->drops.unknown + run->retransmitted +
+			       result->pfc.paused + result->flow_sums.mismatch_bytes >
 		       0 ||
 	       (result->flow_sums.failed > 0 && !result->cut);
 }
@@ -173,7 +175,8 @@ int advice_make(const struct advice_source *source, struct advice *ret_advice)
 	run.pauses = source->pauses && source->pauses->events && source->pauses->place_count > 0
 			     ? source->pauses
 			     : NULL;
-	run.rtt = longest_rtt(run.scenario, source->traffic);
+	run.rtt = longest_rtt(run.scenario, source->traffic, 1);
+	run.full_rtt = longest_rtt(run.scenario, source->traffic, run.scenario->nic.mtu);
 	for (uint32_t i = 0; i < run.fabric->host_count; i++)
 		run.retransmitted +=
 			hca_device_counters(run.fabric->hosts[i].hca)->packets_retransmitted;
@@ -191,6 +194,7 @@ int advice_make(const struct advice_source *source, struct advice *ret_advice)
 	advice_timeouts(&run);
 	advice_bad_links(&run);
 	advice_not_ready(&run);
+	advice_failures(&run);
 	if (ret_advice->count == 0)
 		say_rest(&run);
 	return ret;

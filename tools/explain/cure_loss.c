@@ -61,14 +61,28 @@ static void say_first(struct advice_item *item, const struct loss *loss)
 		   loss->port->peer);
 }
 
+/* As many of each packet as the switch has flooded, at most, in the mean of all of them; 1: none.
+ */
+static uint32_t copies_of(const struct advice_run *run, const struct loss *loss,
+			  const struct scenario_switch *sw)
+{
+	const struct sim_switch_stats *stats =
+		sim_switch_stats(fabric_switch(run->fabric, loss->port->node));
+
+	if (sw->unknown != SCENARIO_UNKNOWN_FLOOD || stats->flooded == 0)
+		return 1;
+	return 1 + (uint32_t)((stats->flood_copies + stats->flooded - 1) / stats->flooded);
+}
+
 static void say_headroom(struct advice_run *run, const struct loss *loss)
 {
 	const struct scenario_switch *sw = advice_switch(run, loss->port->node);
 	const struct sim_port *port = NULL;
 	const struct sim_node *node = sim_switch_node(fabric_switch(run->fabric, loss->port->node));
 	struct advice_item *item = advice_add(run, "A lossless priority has too little headroom");
+	const uint32_t copies = copies_of(run, loss, sw);
 	struct fabric_headroom link;
-	uint32_t needed;
+	uint64_t needed;
 
 	for (uint32_t i = 0; i < node->port_count; i++)
 		if (strcmp(node->ports[i].link_name, loss->port->link) == 0)
@@ -78,19 +92,31 @@ static void say_headroom(struct advice_run *run, const struct loss *loss)
 					.latency = sw->latency,
 					.response_delay = sw->response_delay,
 					.frame_bytes = run->fabric->params.switches.mtu_bytes};
-	needed = fabric_headroom_bytes(&link);
+	needed = (uint64_t)copies * fabric_headroom_bytes(&link);
 	say_first(item, loss);
 	advice_say(item,
 		   "That priority is lossless, so they came after a pause had been sent for: %s "
 		   "with %s of cable bring up to %s until it is obeyed (IEEE 802.1Qbb, annex N).",
-		   advice_rate(port->rate_bps), advice_time(port->delay), advice_bytes(needed));
-	if (!sw->headroom_auto && sw->headroom_bytes < needed) {
+		   advice_rate(port->rate_bps), advice_time(port->delay),
+		   advice_bytes(needed / copies));
+	if (copies > 1)
+		advice_say(item,
+			   "But what was flooded took the room of as many packets as ports that "
+			   "it left by: %u, %s in all.",
+			   copies, advice_bytes(needed));
+	if (copies > 1 && sw->headroom_pool_bytes == 0 &&
+	    (sw->headroom_auto || sw->headroom_bytes < needed)) {
+		advice_key(item,
+			   ADVICE_SWITCH_KEY(run, loss->port->node, "pfc.headroom", headroom_bytes),
+			   sw->headroom_auto ? "auto" : advice_bytes(sw->headroom_bytes),
+			   advice_set_bytes((needed / 1000 + 1) * 1000));
+	} else if (!sw->headroom_auto && sw->headroom_bytes < needed) {
 		advice_key(item,
 			   ADVICE_SWITCH_KEY(run, loss->port->node, "pfc.headroom", headroom_bytes),
 			   advice_bytes(sw->headroom_bytes), "auto");
 	} else if (sw->headroom_pool_bytes > 0) {
-		const uint64_t all = (uint64_t)needed * node->port_count *
-				     (uint32_t)__builtin_popcount(sw->lossless);
+		const uint64_t all =
+			needed * node->port_count * (uint32_t)__builtin_popcount(sw->lossless);
 
 		advice_say(item, "All ports share one pool of it, and that was used up.");
 		advice_key(item,

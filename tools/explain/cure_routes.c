@@ -153,22 +153,27 @@ static void cure_routes_say_circle(struct advice_run *run, const struct circle *
 
 	for (uint32_t i = 0; i < circle->count && i < 8; i++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", ports[circle->ports[i]].node);
+			 i ? ", " : "", ports[circle->queues[i].port].node);
 	advice_say(item,
 		   "%u ports of priority %u (of %s%s) each wait for the next one, and the last for "
 		   "the first: none of them will ever send again. No way leads back; the ways "
 		   "together close the circle.",
-		   circle->count, circle->priority, names, circle->count > 8 ? " ..." : "");
+		   circle->count, circle->queues[0].priority, names,
+		   circle->count > 8 ? " ..." : "");
 	advice_say(
 		item,
-		"Ways that cannot close a circle of buffers help, such as up and down only; a PFC "
-		"watchdog (switch.pfc.watchdog) breaks it at the price of losses.");
+		"Ways that cannot close a circle of buffers help, such as up and down only; so do "
+		"switches that give packets which turn back up another DSCP, of a lossless "
+		"priority of its own (switch.rewrite); a PFC watchdog (switch.pfc.watchdog) breaks "
+		"it at the price of losses.");
 	if (run->scenario->route_count > 0)
 		advice_key(item, "routing.ways",
 			   advice_text("%u that are not the shortest", run->scenario->route_count),
 			   "[]");
 	else
 		advice_key(item, "routing.ways", "the shortest", "");
+	advice_key(item, "switch.rewrite", run->scenario->switches.rewrite_count ? "some" : "none",
+		   "");
 }
 
 /* Which priorities of which ports are paused at the end: rows of the result and ports of the events
@@ -179,7 +184,7 @@ static int find_circle(const struct advice_run *run, struct circle *ret_circle)
 	ps_t *since = malloc((result->port_count + 1) * sizeof(*since));
 	int ret;
 
-	*ret_circle = (struct circle){.ports = NULL};
+	*ret_circle = (struct circle){.queues = NULL};
 	if (!since)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < result->port_count; i++)
@@ -218,20 +223,22 @@ int advice_routes(struct advice_run *run)
 {
 	const struct scenario_route *loop = find_loop(run);
 	const bool is_stuck = run->result->pfc.paused_at_end > 0;
-	struct circle circle = {.ports = NULL};
+	struct circle circle = {.queues = NULL};
+	bool floods;
 	int ret = 0;
 
 	/* Of a run that was cut short the queues may be in the middle of something. */
 	if (is_stuck && run->pauses && !run->result->partial)
 		ret = find_circle(run, &circle);
+	floods = advice_floods(run, circle.count);
 	run->has_dead_route = loop || circle.count > 0;
 	if (loop && (run->result->drops.ttl > 0 || is_stuck))
 		say_loop(run, loop, is_stuck);
-	else if (circle.count > 0)
+	else if (circle.count > 0 && !floods)
 		cure_routes_say_circle(run, &circle);
-	else if (is_stuck && !run->result->cut && run->pauses && !has_storm(run->pauses))
+	else if (is_stuck && !floods && !run->result->cut && run->pauses && !has_storm(run->pauses))
 		say_lost_resume(run);
-	free(circle.ports);
+	free(circle.queues);
 	return ret;
 }
 

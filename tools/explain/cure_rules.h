@@ -18,7 +18,8 @@ struct advice_run {
 	const struct pause_tree *pauses; /* NULL: none */
 	struct advice *advice;
 	struct advice_item spare; /* where there is no room for more */
-	ps_t rtt; /* the longest of a small packet between hosts with flows; 0: not known */
+	ps_t rtt;      /* the longest of a small packet between hosts with flows; 0: not known */
+	ps_t full_rtt; /* the same of a packet of nic.mtu */
 	uint64_t retransmitted; /* packets sent again, of programs, too */
 	/* As rules before have found. */
 	bool has_endless_storm, has_dead_route;
@@ -26,6 +27,9 @@ struct advice_run {
 
 /* In the order in which they are asked: causes before what follows from them. */
 int advice_routes(struct advice_run *run); /* advice_routes.c; -ENOMEM */
+/* cure_floods.c, of advice_routes(): whether lossless packets were flooded. @circle: so many ports
+ * wait for each other. */
+bool advice_floods(struct advice_run *run, uint32_t circle);
 void advice_hash(struct advice_run *run);
 void advice_size(struct advice_run *run);   /* advice_loss.c */
 void advice_storms(struct advice_run *run); /* advice_hosts.c */
@@ -39,6 +43,7 @@ void advice_dark_links(struct advice_run *run); /* advice_links.c */
 void advice_timeouts(struct advice_run *run);
 void advice_bad_links(struct advice_run *run);
 void advice_not_ready(struct advice_run *run); /* advice_hosts.c */
+void advice_failures(struct advice_run *run);  /* cure_failures.c */
 
 /* ---- saying it ---- */
 
@@ -82,9 +87,14 @@ uint16_t advice_flow_priorities(const struct advice_run *run); /* mask; programs
 const struct scenario_fault *advice_fault(const struct advice_run *run,
 					  enum scenario_fault_kind kind, const char *link,
 					  const char *sender);
-/* Packets that make one round trip at the fastest host's rate: more under way do not make one flow
- * faster. */
+/* Packets that make one round trip at the fastest host's rate, of full ones, which every hop takes
+ * in whole before it sends them on: where each is acknowledged at once (nic.ack_every), more under
+ * way do not make one flow faster. */
 uint32_t advice_window(const struct advice_run *run);
+/* Whether all flows that took clearly longer than alone go through a port whose queue had the
+ * pausing begin: then pauses hold up nobody who does not cause them. False, too, where that is not
+ * known. */
+bool advice_hurts_nobody(const struct advice_run *run);
 /* Of all pauses with the same root, by place in the tree: how long they lasted in all. Others: 0.
  */
 void advice_root_totals(const struct pause_tree *tree, ps_t ret_totals[PAUSE_PLACES_MAX]);

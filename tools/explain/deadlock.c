@@ -15,7 +15,7 @@ int explain_find_circle(const struct explain *explain, struct circle *ret_circle
 	ps_t *shut_since = calloc((size_t)events->port_count * priorities + 1, sizeof(*shut_since));
 	int ret;
 
-	*ret_circle = (struct circle){.ports = NULL};
+	*ret_circle = (struct circle){.queues = NULL};
 	if (!shut_since)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < events->port_count; i++)
@@ -28,21 +28,40 @@ int explain_find_circle(const struct explain *explain, struct circle *ret_circle
 	return ret;
 }
 
+/* Copies may be what waits there. */
+static void say_flooding(const struct explain *explain, const char *node)
+{
+	const struct sim_switch *sw = fabric_switch(explain->events->fabric, node);
+	const uint64_t flooded = sw ? sim_switch_stats(sw)->flooded : 0;
+
+	if (flooded > 0)
+		printf("%s has sent %" PRIu64
+		       " frames for hosts whose port it had forgotten out of "
+		       "every other port: the copies wait there, too.\n",
+		       node, flooded);
+}
+
 static void deadlock_say_circle(const struct explain *explain, const struct circle *circle)
 {
+	const struct circle_queue *queues = circle->queues;
+
 	printf("There is a deadlock: %u ports wait for each other, priority %u.\n", circle->count,
-	       circle->priority);
+	       queues[0].priority);
 	for (uint32_t i = 0; i < circle->count; i++) {
-		const struct events_port *port = &explain->events->ports[circle->ports[i]];
-		const struct explain_port *facts = &explain->ports[circle->ports[i]];
+		const struct events_port *port = &explain->events->ports[queues[i].port];
+		const struct explain_port *facts = &explain->ports[queues[i].port];
 
 		printf("  %s towards %s: %u bytes wait, paused by %s since ", port->node,
-		       port->peer, port->classes[circle->priority].queue_bytes, port->peer);
-		explain_time(facts->shut_since[circle->priority]);
+		       port->peer, port->classes[queues[i].priority].queue_bytes, port->peer);
+		explain_time(facts->shut_since[queues[i].priority]);
+		if (queues[i].priority != queues[0].priority)
+			printf(", priority %u", queues[i].priority);
 		putchar('\n');
 	}
 	printf("  and %s waits for the first of them.\n",
-	       explain->events->ports[circle->ports[circle->count - 1]].peer);
+	       explain->events->ports[queues[circle->count - 1].port].peer);
+	for (uint32_t i = 0; i < circle->count; i++)
+		say_flooding(explain, explain->events->ports[queues[i].port].node);
 }
 
 static void say_none(const struct explain *explain)
@@ -78,5 +97,5 @@ void explain_deadlock(const struct explain *explain)
 		deadlock_say_circle(explain, &circle);
 	else
 		say_none(explain);
-	free(circle.ports);
+	free(circle.queues);
 }

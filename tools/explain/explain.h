@@ -3,6 +3,7 @@
 #define TOOLS_EXPLAIN_H
 
 /* Why something happened in a run, or did not: what its events tell, in sentences. */
+#include "tools/explain/account.h"
 #include "tools/explain/circle.h"
 #include "tools/explain/cure.h"
 #include "tools/observe/events.h"
@@ -25,9 +26,11 @@ struct explain_port { /* by place in events.ports */
 	uint16_t shut;			  /* priorities */
 	ps_t shut_since[SIM_PRIORITIES_MAX];
 	uint64_t xoffs, marks, drops, retransmissions;
-	ps_t first_mark_at, first_drop_at;
+	uint64_t pauses; /* PFC frames that it has sent */
+	ps_t first_mark_at, first_drop_at, first_pause_at;
 	uint32_t first_mark_queue;
 	uint8_t first_drop_priority;
+	uint16_t first_pause_classes;
 };
 
 struct explain_near { /* how near a buffer came to what did not happen */
@@ -37,8 +40,6 @@ struct explain_near { /* how near a buffer came to what did not happen */
 	uint8_t priority;
 };
 
-struct explain_account; /* of a flow: explain_slow.c */
-
 struct explain {
 	struct events_listener listener;
 	const struct events *events;
@@ -47,15 +48,16 @@ struct explain {
 	uint64_t xoff_count, xoff_room;
 	uint64_t cnps;
 	struct explain_near pause, buffer;
-	struct explain_account *account; /* NULL: of no flow */
+	struct account *account; /* NULL: of no flow */
+	struct stops stops;	 /* where there is an account */
 };
 
 /* What "verbena explain --why" takes; NULL: no more. */
 const char *explain_question(uint32_t i);
 
-/* Before the run. -ENOMEM; can be finished in any case. @flow: whose account is kept; -1: of none.
+/* Before the run. -ENOMEM; can be finished in any case. @key: whose account is kept; NULL: of none.
  */
-int explain_start(struct explain *explain, struct events *events, int64_t flow);
+int explain_start(struct explain *explain, struct events *events, const struct subject *key);
 void explain_fini(struct explain *explain); /* zeroed: allowed */
 
 /* After it, on stdout. */
@@ -64,7 +66,7 @@ void explain_ecn(const struct explain *explain);
 void explain_drop(const struct explain *explain);
 void explain_slow(const struct explain *explain);
 void explain_deadlock(const struct explain *explain);
-void explain_cure(const struct advice *advice);
+void explain_cure(const struct advice *advice, const char *name); /* @name: of the run */
 
 /* After the run, as circle_find(). */
 int explain_find_circle(const struct explain *explain, struct circle *ret_circle);
@@ -72,15 +74,5 @@ int explain_find_circle(const struct explain *explain, struct circle *ret_circle
 /* For these. */
 void explain_time(ps_t at); /* exact */
 const char *explain_length(ps_t time);
-
-/* explain_slow.c: NULL: no memory. */
-struct explain_account *explain_account_create(const struct events *events, uint64_t flow);
-void explain_account_destroy(struct explain_account *account);
-/* Before each event, and before the first: one of a stream is not there from the beginning ... */
-void explain_account_find(struct explain_account *account, const struct explain_port *ports);
-/* ... nor to the end: after each window. */
-void explain_account_keep(struct explain_account *account);
-bool explain_account_is_there(const struct explain_account *account);
-void explain_account_add(struct explain_account *account, const struct event *event);
 
 #endif

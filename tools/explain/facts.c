@@ -55,8 +55,8 @@ static int add_xoff(struct explain *explain, const struct event *event)
 		explain->xoffs = xoffs;
 		explain->xoff_room = room;
 	}
-	if (!explain->events->ports[event->port].is_host && out->shut >> event->priority & 1) {
-		xoff.cause = explain->ports[far].xoff[event->priority];
+	if (!explain->events->ports[event->port].is_host && out->shut >> event->way_priority & 1) {
+		xoff.cause = explain->ports[far].xoff[event->way_priority];
 		xoff.is_stormed = explain->ports[far].xoffs == 0;
 	}
 	if (xoff.cause >= 0)
@@ -83,15 +83,15 @@ static void add_data(struct explain *explain, const struct event *event)
 		port->first_mark_queue = event->queue_bytes;
 	}
 	explain->cnps += event->opcode == WIRE_CNP && explain->events->ports[event->port].is_host;
-	if (explain->account && explain_account_is_there(explain->account))
-		explain_account_add(explain->account, event);
+	if (explain->account && account_is_there(explain->account))
+		account_add(explain->account, event);
 }
 
 static void add_drop(struct explain *explain, const struct event *event)
 {
 	struct explain_port *port = &explain->ports[event->port];
 
-	if (port->drops++ > 0)
+	if (event->reason != SIM_LOSS_ROOM || port->drops++ > 0)
 		return;
 	port->first_drop_at = event->at;
 	port->first_drop_priority = event->priority;
@@ -104,7 +104,7 @@ static int facts_on_event(struct events_listener *listener, const struct event *
 	const uint16_t mask = (uint16_t)(1u << event->priority);
 
 	if (explain->account)
-		explain_account_find(explain->account, explain->ports);
+		account_find(explain->account);
 	switch ((enum event_kind)event->kind) {
 	case EVENT_DATA:
 		add_data(explain, event);
@@ -117,22 +117,28 @@ static int facts_on_event(struct events_listener *listener, const struct event *
 	case EVENT_SHUT:
 		port->shut |= mask;
 		port->shut_since[event->priority] = event->at;
-		break;
+		return explain->account ? stops_begin(&explain->stops, event->port, event->priority,
+						      event->at)
+					: 0;
 	case EVENT_OPEN:
 		port->shut &= (uint16_t)~mask;
+		if (explain->account)
+			stops_end(&explain->stops, event->port, event->priority, event->at);
 		break;
 	case EVENT_DROP:
 		add_drop(explain, event);
 		break;
 	case EVENT_PAUSE:
+		if (port->pauses++ == 0) {
+			port->first_pause_at = event->at;
+			port->first_pause_classes = event->classes;
+		}
+		break;
 	case EVENT_RESUME:
 	case EVENT_CREDIT:
 	case EVENT_KINDS:
 		break;
 	}
-	if (explain->account && explain_account_is_there(explain->account) &&
-	    (event->kind == EVENT_SHUT || event->kind == EVENT_OPEN))
-		explain_account_add(explain->account, event);
 	return 0;
 }
 
@@ -149,7 +155,7 @@ static int facts_on_window(struct events_listener *listener, ps_t at)
 	const struct fabric *fabric = explain->events->fabric;
 
 	if (explain->account)
-		explain_account_keep(explain->account);
+		account_keep(explain->account);
 	for (uint32_t i = 0; i < fabric->switch_count; i++) {
 		const struct sim_node *node = sim_switch_node(fabric->switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
@@ -161,7 +167,7 @@ static int facts_on_window(struct events_listener *listener, ps_t at)
 			for (uint8_t q = 0; q < fc->priority_count; q++) {
 				const struct sim_class *class = sim_fc_class(fc, p, q);
 				const uint64_t limit =
-					class->ingress_bytes ? fc->ops->limit(fc, q) : 0;
+					class->ingress_bytes ? fc->ops->limit(fc, p, q) : 0;
 
 				if (is_nearer(&explain->pause, class->ingress_bytes, limit))
 					explain->pause = (struct explain_near){
@@ -172,7 +178,7 @@ static int facts_on_window(struct events_listener *listener, ps_t at)
 	return 0;
 }
 
-int explain_start(struct explain *explain, struct events *events, int64_t flow)
+int explain_start(struct explain *explain, struct events *events, const struct subject *key)
 {
 	*explain = (struct explain){.events = events};
 	explain->ports = calloc((size_t)events->port_count + 1, sizeof(*explain->ports));
@@ -181,11 +187,12 @@ int explain_start(struct explain *explain, struct events *events, int64_t flow)
 	for (uint32_t i = 0; i < events->port_count; i++)
 		for (uint8_t q = 0; q < events->priority_count; q++)
 			explain->ports[i].xoff[q] = -1;
-	if (flow >= 0) {
-		explain->account = explain_account_create(events, (uint64_t)flow);
-		if (!explain->account)
+	if (key) {
+		explain->account = account_create(events, &explain->stops, *key);
+		if (!explain->account ||
+		    stops_init(&explain->stops, events->port_count, events->priority_count))
 			return -ENOMEM;
-		explain_account_find(explain->account, explain->ports);
+		account_find(explain->account);
 	}
 	explain->listener =
 		(struct events_listener){.on_event = facts_on_event, .on_window = facts_on_window};
@@ -195,7 +202,8 @@ int explain_start(struct explain *explain, struct events *events, int64_t flow)
 
 void explain_fini(struct explain *explain)
 {
-	explain_account_destroy(explain->account);
+	account_destroy(explain->account);
+	stops_fini(&explain->stops);
 	free(explain->ports);
 	free(explain->xoffs);
 	*explain = (struct explain){.events = NULL};

@@ -91,7 +91,7 @@ static void end_span(struct pause_tree *tree, struct pause_state *state, ps_t at
 static void on_xoff(struct pause_tree *tree, const struct event *event)
 {
 	struct pause_state *state = state_of(tree, event->port, event->priority);
-	const struct pause_state *out = state_of(tree, event->word, event->priority);
+	const struct pause_state *out = state_of(tree, event->word, (uint8_t)event->way_priority);
 	/* What a host took in does not wait for its own port. */
 	const bool is_host = tree->events->ports[event->port].is_host;
 	const int32_t cause = out->is_shut && !is_host ? out->shut_by : NONE;

@@ -39,9 +39,10 @@ static void print_cure_put_key(const struct advice_key *key)
 	putchar('\n');
 }
 
-void explain_cure(const struct advice *advice)
+void explain_cure(const struct advice *advice, const char *name)
 {
 	char options[ADVICE_OPTIONS_MAX];
+	uint32_t tried = 0;
 
 	for (uint32_t i = 0; i < advice->count; i++) {
 		const struct advice_item *item = &advice->items[i];
@@ -50,8 +51,18 @@ void explain_cure(const struct advice *advice)
 		put_wrapped(item->text, "  ");
 		for (uint32_t k = 0; k < item->key_count; k++)
 			print_cure_put_key(&item->keys[k]);
-		if (advice_options(item, options)[0])
-			printf("  Try it: verbena run ... %s\n", options);
+		if (!advice_options(item, options)[0])
+			continue;
+		fputs("  Try it: verbena run ", stdout);
+		output_line(name, stdout);
+		printf(" %s --out try-%u\n", options, i + 1);
+		tried = tried ? tried : i + 1;
+	}
+	if (tried) {
+		fputs("What a try brings and what it costs, before and after: verbena report ",
+		      stdout);
+		output_line(name, stdout);
+		printf(" try-%u\n", tried);
 	}
 	if (advice->count == 0)
 		put_wrapped(advice->rest, "");

@@ -3,6 +3,7 @@
 /* Pauses, marks and drops: where the first was and why, or how near it came. */
 #include "tools/explain/explain.h"
 
+#include "models/link/pfc.h"
 #include "sim/fault.h"
 #include "sim/switch.h"
 #include "tools/result/output.h"
@@ -10,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -30,6 +32,29 @@ static void say_xoff(const struct explain *explain, const struct explain_xoff *x
 	if (xoff->queue_bytes && !in->is_host)
 		printf("    They waited above all for %s: %u bytes were queued there.\n", out->peer,
 		       xoff->queue_bytes);
+}
+
+/* What thresholds are a share of, where they are a share. */
+static void say_pool(const struct explain *explain, const char *node)
+{
+	const struct scenario *scenario = explain->events->scenario;
+	const struct fabric *fabric = explain->events->fabric;
+	const bool has_reserves = scenario->switches.reserve_bytes > 0 ||
+				  scenario->switches.has_classes || scenario->group_count > 0;
+	uint32_t i = 0;
+	uint64_t pool, buffer;
+
+	while (i < fabric->switch_count &&
+	       strcmp(sim_switch_node(fabric->switches[i])->name, node) != 0)
+		i++;
+	if (i == fabric->switch_count)
+		return;
+	buffer = sim_switch_fc(fabric->switches[i])->buffer_bytes;
+	pool = pfc_pool_bytes(sim_switch_fc(fabric->switches[i]));
+	printf("Of the buffer of %s, %" PRIu64 " bytes, %" PRIu64
+	       " are headroom%s, for what still comes once a pause is decided. Its ports share the "
+	       "other %" PRIu64 ".\n",
+	       node, buffer, buffer - pool, has_reserves ? " and reserves" : "", pool);
 }
 
 /* From the pause that others led to down to the one that nobody had caused. */
@@ -68,11 +93,58 @@ static void say_chain(const struct explain *explain, const struct explain_xoff *
 	       out->node, out->peer, output_rate(out->rate_bps, rate));
 }
 
+/* The fault that has that end of a link send pauses; NULL: none. */
+static const struct scenario_fault *pausing_fault(const struct scenario *scenario,
+						  const struct events_port *port)
+{
+	for (uint32_t i = 0; i < scenario->fault_count; i++) {
+		const struct scenario_fault *fault = &scenario->faults[i];
+
+		if (fault->kind == SCENARIO_FAULT_PAUSE && strcmp(fault->link, port->link) == 0 &&
+		    (!fault->direction || strcmp(fault->direction, port->node) == 0))
+			return fault;
+	}
+	return NULL;
+}
+
+/* Pauses that no buffer asked for. */
+static void say_storms(const struct explain *explain)
+{
+	const struct events *events = explain->events;
+
+	for (uint32_t i = 0; i < events->port_count; i++) {
+		const struct explain_port *port = &explain->ports[i];
+		const struct scenario_fault *fault;
+		const char *comma = " ";
+
+		if (port->pauses == 0 || port->xoffs > 0)
+			continue;
+		fault = pausing_fault(events->scenario, &events->ports[i]);
+		printf("%s had %s pause%s, with %" PRIu64 " PFC frame%s from ",
+		       events->ports[i].node, events->ports[i].peer,
+		       fault ? "" : ", although no buffer of it had asked for that", port->pauses,
+		       port->pauses == 1 ? "" : "s");
+		explain_time(port->first_pause_at);
+		printf(" on, priority");
+		for (int q = 0; q < SIM_PRIORITIES_MAX; q++)
+			if (port->first_pause_classes >> q & 1) {
+				printf("%s%d", comma, q);
+				comma = ", ";
+			}
+		if (fault)
+			printf(": no buffer of it had asked for that, but a fault of the scenario, "
+			       "faults.%u.pause",
+			       fault->place);
+		puts(".");
+	}
+}
+
 static void say_no_pause(const struct explain *explain)
 {
 	const struct explain_near *near = &explain->pause;
 
 	printf("No buffer ever had anybody pause.\n");
+	say_storms(explain);
 	if (explain->events->scenario->switches.fc != SCENARIO_FC_PFC)
 		printf("PFC is off: the scenario has no switch.pfc.\n");
 	else if (near->limit == 0)
@@ -112,12 +184,15 @@ void explain_pfc(const struct explain *explain)
 	       times(explain->xoff_count, all), explain->events->ports[busiest].node,
 	       explain->events->ports[busiest].peer, times(explain->ports[busiest].xoffs, most));
 	say_chain(explain, explain->xoffs);
+	say_pool(explain, explain->events->ports[explain->xoffs->port].node);
 	if (deepest->depth == 1) {
 		printf("No pause led to another one.\n");
+		say_storms(explain);
 		return;
 	}
 	printf("The longest chain, %u pauses, from its end to its root:\n  ", deepest->depth);
 	say_chain(explain, deepest);
+	say_storms(explain);
 }
 
 /* ---- marks ---- */
@@ -139,6 +214,12 @@ static void say_no_mark(const struct explain *explain)
 	printf("No packet was ever marked.\n");
 	if (!ecn->enabled) {
 		printf("ECN is off: the scenario has no switch.ecn.\n");
+		return;
+	}
+	if (!explain->events->fabric->params.host->profile.cc->listens) {
+		printf("No host sends packets that may be marked (ECT): nic.cc is %s, which does "
+		       "not go by marks.\n",
+		       explain->events->fabric->params.host->profile.cc->name);
 		return;
 	}
 	printf("The longest queue was at %s towards %s, %u bytes of priority %u; marks begin at "
@@ -206,6 +287,19 @@ static uint64_t say_fault_drops(const struct explain *explain)
 	return lost;
 }
 
+/* Copies are no losses, but what becomes of them is asked here. */
+static void say_flood(const struct sim_switch_stats *stats, const char *name)
+{
+	if (stats->flooded)
+		printf("%s sent %" PRIu64 " frames for hosts whose port it had forgotten out of "
+		       "every other port: %" PRIu64 " more copies.\n",
+		       name, stats->flooded, stats->flood_copies);
+	if (stats->not_mine)
+		printf("%s discarded %" PRIu64
+		       " copies of floods, which were not for its MAC address.\n",
+		       name, stats->not_mine);
+}
+
 static uint64_t say_switch_drops(const struct explain *explain)
 {
 	const struct fabric *fabric = explain->events->fabric;
@@ -229,8 +323,13 @@ static uint64_t say_switch_drops(const struct explain *explain)
 			       " frames: a port had been paused for longer than its detection "
 			       "time.\n",
 			       name, stats->dropped_watchdog);
+		if (stats->dropped_unknown)
+			printf("%s dropped %" PRIu64
+			       " frames for hosts whose port it had forgotten.\n",
+			       name, stats->dropped_unknown);
+		say_flood(stats, name);
 		dropped += stats->dropped_route + stats->dropped_ttl + stats->dropped_mtu +
-			   stats->dropped_watchdog;
+			   stats->dropped_watchdog + stats->dropped_unknown;
 	}
 	return dropped;
 }

@@ -90,6 +90,7 @@ static bool take_words(struct breakpoint *breakpoint, const struct words *words,
 		       const struct scenario *scenario)
 {
 	const char *first = words->text[0];
+	struct subject subject;
 
 	if (strcmp(first, "queue") == 0)
 		return take_queue(breakpoint, words, scenario);
@@ -106,6 +107,13 @@ static bool take_words(struct breakpoint *breakpoint, const struct words *words,
 		       (breakpoint->number < scenario->flow_count || scenario->stream_count > 0) &&
 		       strcmp(words->text[2], "ends") == 0;
 	}
+	if (subject_read(&first, &subject) && subject.is_request && *first == '\0') {
+		breakpoint->kind = BREAKPOINT_REQUEST;
+		breakpoint->number = subject.number;
+		return words->count == 2 && scenario->program_count > 0 &&
+		       strcmp(words->text[1], "ends") == 0;
+	}
+	first = words->text[0];
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i].word, first) == 0) {
 			breakpoint->kind = kinds[i].kind;
@@ -123,10 +131,17 @@ bool breakpoint_parse(struct breakpoint *breakpoint, const char *text,
 	*breakpoint = (struct breakpoint){.text = text};
 	if (split(text, &words) && take_words(breakpoint, &words, scenario))
 		return true;
+	if (breakpoint->kind == BREAKPOINT_QUEUE &&
+	    util_quantity_parse(words.text[3], strlen(words.text[3]), UTIL_UNIT_BYTES,
+				&breakpoint->number) == UTIL_QUANTITY_NO_UNIT) {
+		bad_text(ret_why, "found %s, which has no unit, expected bytes such as 100KB",
+			 bad_quote(&quoted, words.text[3], strlen(words.text[3])));
+		return false;
+	}
 	bad_text(ret_why,
 		 "found %s, expected such as \"drop at s0\", \"pause from s0\", \"cnp to h1\", "
-		 "\"queue h0-s0 > 100KB\", \"qp 5 enters ERR\", \"flow 3 ends\", of nodes that are "
-		 "there",
+		 "\"queue h0-s0 > 100KB\", \"qp 5 enters ERR\", \"flow 3 ends\", \"wr3 ends\" (a "
+		 "work request of a program), of nodes that are there",
 		 bad_quote(&quoted, text, strlen(text)));
 	return false;
 }
@@ -177,6 +192,7 @@ static bool is_it(const struct breakpoint *b, const struct event *event)
 	case BREAKPOINT_QUEUE:
 	case BREAKPOINT_QP:
 	case BREAKPOINT_FLOW:
+	case BREAKPOINT_REQUEST:
 		break; /* looked at between windows */
 	}
 	return false;
@@ -184,24 +200,28 @@ static bool is_it(const struct breakpoint *b, const struct event *event)
 
 /* ---- what is shown ---- */
 
-/* Of the last events those of the node; all of the last where it is NULL. */
-static void breakpoint_show_context(const struct breakpoint *b, const char *node)
+static bool is_at_node(const struct breakpoint *b, const struct event *event, const char *node)
 {
-	const uint64_t kept =
-		b->seen_count < BREAKPOINT_CONTEXT ? b->seen_count : BREAKPOINT_CONTEXT;
-	uint64_t first = b->seen_count, shown = 0;
+	const struct events_port *port = &b->events->ports[event->port];
 
-	while (b->seen_count - first < kept && shown < SHOWN_MAX) {
-		const struct event *event = &b->seen[--first % BREAKPOINT_CONTEXT];
-		const struct events_port *port = &b->events->ports[event->port];
+	return strcmp(port->node, node) == 0 || strcmp(port->peer, node) == 0;
+}
 
-		shown += !node || strcmp(port->node, node) == 0 || strcmp(port->peer, node) == 0;
-	}
-	for (; first < b->seen_count; first++) {
+/* Of the last events up to @until those of the node. */
+static void breakpoint_show_context(const struct breakpoint *b, const char *node, ps_t until)
+{
+	const uint64_t oldest =
+		b->seen_count > BREAKPOINT_CONTEXT ? b->seen_count - BREAKPOINT_CONTEXT : 0;
+	uint64_t end = b->seen_count, first, shown = 0;
+
+	while (end > oldest && b->seen[(end - 1) % BREAKPOINT_CONTEXT].at > until)
+		end--;
+	for (first = end; first > oldest && shown < SHOWN_MAX;)
+		shown += is_at_node(b, &b->seen[--first % BREAKPOINT_CONTEXT], node);
+	for (; first < end; first++) {
 		const struct event *event = &b->seen[first % BREAKPOINT_CONTEXT];
-		const struct events_port *port = &b->events->ports[event->port];
 
-		if (node && strcmp(port->node, node) != 0 && strcmp(port->peer, node) != 0)
+		if (!is_at_node(b, event, node))
 			continue;
 		fputs("  ", stderr);
 		event_text(b->events, event, stderr);
@@ -209,24 +229,47 @@ static void breakpoint_show_context(const struct breakpoint *b, const char *node
 	}
 }
 
-static int reach(struct breakpoint *b, const char *node, ps_t at, const struct event *event)
+/* @event: what it is; NULL: no event tells it, but @what ended at that instant at @node, or, with
+ * NULL, it was so in the window that begins then: queues and the states of queue pairs are looked
+ * at once a window. */
+static int reach(struct breakpoint *b, const char *node, ps_t at, const struct event *event,
+		 const char *what)
 {
-	/* Queues and the states of queue pairs are looked at once a window. */
-	const bool is_exact = event || b->kind == BREAKPOINT_FLOW;
-
 	b->reached = true;
 	fputs("stopped: ", stderr);
 	output_line(b->text, stderr);
-	fprintf(stderr, ", %s ", is_exact ? "at" : "in the window that begins at");
+	fprintf(stderr, ", %s ", event || what ? "at" : "in the window that begins at");
 	event_time(at, stderr);
 	fputc('\n', stderr);
-	breakpoint_show_context(b, node);
-	if (event) {
+	breakpoint_show_context(b, node, event || what ? at : PS_NEVER);
+	if (event || what)
 		fputs("> ", stderr);
+	if (event) {
 		event_text(b->events, event, stderr);
 		fputc('\n', stderr);
+	} else if (what) {
+		event_time(at, stderr);
+		fprintf(stderr, "  %s  %s\n", node, what);
 	}
 	return -ECANCELED;
+}
+
+static int reach_end(struct breakpoint *b, uint32_t host, ps_t at, bool is_ok)
+{
+	char what[SUBJECT_MAX + 32];
+
+	snprintf(what, sizeof(what), "%s%" PRIu64 " ends%s",
+		 b->kind == BREAKPOINT_REQUEST ? "wr" : "flow ", b->number,
+		 is_ok ? "" : ", in error");
+	return reach(b, b->events->fabric->table.hosts[host]->node.name, at, NULL, what);
+}
+
+/* Of a flow of a list. */
+static const char *source_of(const struct breakpoint *b)
+{
+	const struct traffic_flow *flow = &b->events->scenario->flows[b->number];
+
+	return b->events->fabric->table.hosts[flow->src]->node.name;
 }
 
 static int breakpoint_on_event(struct events_listener *listener, const struct event *event)
@@ -234,7 +277,10 @@ static int breakpoint_on_event(struct events_listener *listener, const struct ev
 	struct breakpoint *b = container_of(listener, struct breakpoint, listener);
 
 	if (is_it(b, event))
-		return reach(b, b->events->ports[event->port].node, event->at, event);
+		return reach(b, b->events->ports[event->port].node, event->at, event, NULL);
+	if (b->kind == BREAKPOINT_FLOW && b->number < b->events->scenario->flow_count &&
+	    !is_at_node(b, event, source_of(b)))
+		return 0;
 	b->seen[b->seen_count++ % BREAKPOINT_CONTEXT] = *event;
 	return 0;
 }
@@ -261,34 +307,47 @@ static int look_at_queue(struct breakpoint *b, ps_t at)
 			fprintf(stderr, "%s towards %s, priority %u: %u bytes in the queue\n",
 				node->name, node->ports[p / priorities].peer->name, p % priorities,
 				class->queue_max);
-			return reach(b, node->name, at, NULL);
+			return reach(b, node->name, at, NULL, NULL);
 		}
 	}
 	return 0;
 }
 
-static int look_at_flows(struct breakpoint *b)
+/* One that has ended. */
+static int look_at_flow(struct breakpoint *b)
 {
 	const struct scenario *scenario = b->events->scenario;
-	const struct traffic_flow *streamed =
-		b->kind == BREAKPOINT_FLOW && b->number >= scenario->flow_count
-			? traffic_streamed(b->events->traffic, b->number)
-			: NULL;
+	const struct traffic_flow *flow = b->number < scenario->flow_count
+						  ? &scenario->flows[b->number]
+						  : traffic_streamed(b->events->traffic, b->number);
 
-	if (streamed && streamed->status != TRAFFIC_PENDING)
-		return reach(b, b->events->fabric->table.hosts[streamed->src]->node.name,
-			     streamed->end_at, NULL);
+	if (!flow || flow->status == TRAFFIC_PENDING)
+		return 0;
+	return reach_end(b, flow->src, flow->end_at, flow->status == TRAFFIC_OK);
+}
+
+static int look_at_request(struct breakpoint *b)
+{
+	const struct request *request =
+		b->events->requests ? request_log_at(b->events->requests, b->number) : NULL;
+
+	if (!request || request->state != REQUEST_ENDED)
+		return 0;
+	return reach_end(b, request->src, request->end_at, request->status == HCA_WC_SUCCESS);
+}
+
+/* A queue pair of a flow is gone when it has failed. */
+static int look_at_failed(struct breakpoint *b)
+{
+	const struct scenario *scenario = b->events->scenario;
+
 	for (uint64_t i = 0; i < scenario->flow_count; i++) {
 		const struct traffic_flow *flow = &scenario->flows[i];
-		const bool is_meant = b->kind == BREAKPOINT_FLOW
-					      ? i == b->number && flow->status != TRAFFIC_PENDING
-					      : flow->status == TRAFFIC_FAILED &&
-							(flow->source_qpn == b->number ||
-							 flow->sink_qpn == b->number);
 
-		if (is_meant)
+		if (flow->status == TRAFFIC_FAILED &&
+		    (flow->source_qpn == b->number || flow->sink_qpn == b->number))
 			return reach(b, b->events->fabric->table.hosts[flow->src]->node.name,
-				     flow->end_at, NULL);
+				     flow->end_at, NULL, NULL);
 	}
 	return 0;
 }
@@ -299,7 +358,7 @@ static int look_at_qps(struct breakpoint *b, ps_t at)
 
 	for (uint32_t i = 0; i < fabric->host_count; i++)
 		if (hca_qp_state_of(fabric->hosts[i].hca, (uint32_t)b->number) == HCA_QPS_ERR)
-			return reach(b, fabric->hosts[i].node.name, at, NULL);
+			return reach(b, fabric->hosts[i].node.name, at, NULL, NULL);
 	return 0;
 }
 
@@ -310,8 +369,12 @@ static int breakpoint_on_window(struct events_listener *listener, ps_t at)
 
 	if (b->kind == BREAKPOINT_QUEUE)
 		return look_at_queue(b, at);
-	if (b->kind == BREAKPOINT_FLOW || b->kind == BREAKPOINT_QP)
-		ret = look_at_flows(b);
+	if (b->kind == BREAKPOINT_FLOW)
+		return look_at_flow(b);
+	if (b->kind == BREAKPOINT_REQUEST)
+		return look_at_request(b);
+	if (b->kind == BREAKPOINT_QP)
+		ret = look_at_failed(b);
 	if (b->kind == BREAKPOINT_QP && !ret)
 		ret = look_at_qps(b, at);
 	return ret;

@@ -4,17 +4,18 @@
 
 /* Ends a run where something happens for the first time, and shows what led to it:
  *
- *	drop [at NODE]			a frame finds no room, or
+ *	drop [at NODE]			a frame is lost there, or on the way from there, or
  *	pause [from NODE] [to NODE]	a PFC frame that pauses starts (resume: one that lets go)
  *	mark [at NODE]			ECN
  *	cnp|nak [from HOST] [to HOST]	leaves its host
  *	retransmission [from HOST] [to HOST]
  *	queue LINK > BYTES		of one priority, at either end of the link
  *	qp N enters ERR			its work requests end in error
- *	flow N ends			in whatever way */
+ *	flow N ends			in whatever way, or
+ *	wrN ends			a work request of a program, as in requests.csv */
 #include "tools/observe/event_text.h"
 
-enum { BREAKPOINT_CONTEXT = 64 };
+enum { BREAKPOINT_CONTEXT = 512 };
 
 struct breakpoint {
 	struct events_listener listener;
@@ -31,11 +32,13 @@ struct breakpoint {
 		BREAKPOINT_QUEUE,
 		BREAKPOINT_QP,
 		BREAKPOINT_FLOW,
+		BREAKPOINT_REQUEST,
 	} kind;
 	const char *from, *to; /* the scenario's names; NULL: any */
 	const char *link;
-	uint64_t number; /* queue pair, flow, bytes */
-	/* The last events before it. */
+	uint64_t number; /* queue pair, flow, request, bytes */
+	/* The last events before it; of a flow of a list those of its source alone, for they come
+	 * window by window, and it is known only behind its last which of them were before. */
 	struct event seen[BREAKPOINT_CONTEXT];
 	uint64_t seen_count;
 	bool reached;

@@ -7,32 +7,30 @@
  * updates of credits, which no Ethernet has, are not. Records come in order of time, then of host
  * name, whatever the number of threads. Remote addresses of programs are those of their memory and
  * so not the same in every run. */
-#include "models/fabric/fabric.h"
-#include "tools/result/named.h"
+#include "tools/observe/capture_file.h"
 
 struct capture_host;
+struct capture_key;
 
 struct capture {
 	struct fabric_watcher watcher;
-	struct named out;
+	struct capture_file file;
 	struct capture_host *hosts;
+	uint64_t *heard; /* a bit for each host that has records of this window */
+	struct capture_key
+		*keys; /* of the windows before, in order, and room to sort those of this */
+	size_t key_count, key_room;
+	size_t held; /* bytes of what they are the keys of */
 	uint32_t host_count;
-	int error; /* errno of a write; 0: none */
 };
 
-/* Begins the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
-int capture_open(struct capture *capture, const char *path);
+/* Begins the file. @snaplen: bytes of a frame that are kept at most, 0: all. COMMAND_DONE or
+ * COMMAND_BROKEN, with a line on stderr. */
+int capture_open(struct capture *capture, const char *path, uint32_t snaplen);
 int capture_attach(struct capture *capture,
 		   struct fabric *fabric); /* before the run; -ENOMEM, -EIO */
 /* Whole, unless it was never attached or not all could be written: then there is none. Zeroed:
  * allowed. As capture_open(). */
 int capture_close(struct capture *capture);
-
-/* Of a switch: a locally administered address from its name. */
-void capture_switch_mac(const struct sim_node *node, uint8_t ret_mac[6]);
-/* What comes for @host is addressed as its sender did it: a datagram's is @from, another's the one
- * that its queue pair knows; both ends of a queue pair use the same UDP source port. */
-struct wire_path capture_path_of(const struct host *host, const struct sim_pkt *frame,
-				 const struct wire_pkt *pkt, const struct packet_sender *from);
 
 #endif

@@ -2,199 +2,85 @@
 #include "tools/observe/capture_link.h"
 
 #include "sim/tap.h"
-#include "tools/command.h"
 #include "tools/observe/capture.h"
-#include "transport/wire/frame.h"
-#include "transport/wire/pcapng.h"
-#include "transport/wire/pfc.h"
+#include "tools/observe/frame_copy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_MAX = WIRE_FRAME_MAX + 256 };
-
-struct record { /* a frame; its payload is gone by the end of the window, and so copied */
-	struct sim_pkt frame;
-	struct wire_pkt pkt;
-	ps_t at;
-	size_t payload; /* place in end.bytes */
-	struct packet_sender from;
-};
-
 struct capture_link_end {
 	struct sim_tap tap;
 	const struct sim_node *node;
 	const struct sim_port *port;
-	struct record *records;
-	uint8_t *bytes;
-	size_t record_count, record_room, byte_count, byte_room;
-	bool no_memory;
+	struct frame_copies frames; /* of this window */
 };
 
 /* ---- in the window ---- */
-
-static bool capture_link_make_room(struct capture_link_end *end)
-{
-	if (end->record_count == end->record_room) {
-		const size_t room = end->record_room ? 2 * end->record_room : 64;
-		struct record *records = realloc(end->records, room * sizeof(*records));
-
-		if (!records)
-			return false;
-		end->records = records;
-		end->record_room = room;
-	}
-	if (end->byte_room - end->byte_count < WIRE_MTU_MAX) {
-		const size_t room = 2 * end->byte_room + 16 * WIRE_MTU_MAX;
-		uint8_t *bytes = realloc(end->bytes, room);
-
-		if (!bytes)
-			return false;
-		end->bytes = bytes;
-		end->byte_room = room;
-	}
-	return true;
-}
 
 static void capture_link_on_start(struct sim_tap *tap, struct sim_thread *th,
 				  const struct sim_port *port, const struct sim_pkt *pkt,
 				  ps_t start)
 {
-	struct capture_link_end *end = container_of(tap, struct capture_link_end, tap);
-	const struct packet_slab *slab;
-	struct record *record;
-
 	(void)th;
 	(void)port;
-	if (end->no_memory || !capture_link_make_room(end)) {
-		end->no_memory = true;
-		return;
-	}
-	record = &end->records[end->record_count++];
-	*record = (struct record){.frame = *pkt, .at = start, .payload = end->byte_count};
-	if (pkt->frame != SIM_DATA)
-		return;
-	packet_unpack(pkt, &record->pkt);
-	slab = packet_slab_of(pkt);
-	if (slab)
-		record->from = slab->from;
-	if (record->pkt.synthetic)
-		wire_pattern_bytes(record->pkt.pattern, end->bytes + end->byte_count,
-				   record->pkt.length);
-	else if (record->pkt.length > 0)
-		memcpy(end->bytes + end->byte_count, record->pkt.payload, record->pkt.length);
-	end->byte_count += record->pkt.length;
+	frame_copies_add(&container_of(tap, struct capture_link_end, tap)->frames, pkt, start);
 }
 
 /* ---- between windows ---- */
 
-static int capture_link_compare_hosts(const void *a, const void *b)
+static void capture_link_put_control(struct capture_link *capture, struct wire_pcapng_pkt pkt,
+				     const struct frame_copy *copy)
 {
-	const struct host *x = *(const struct host *const *)a, *y = *(const struct host *const *)b;
+	const struct sim_node *node = capture->ends[pkt.port].node;
+	const struct host *host = fabric_host(capture->fabric, node->name);
+	struct wire_pfc pfc;
 
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
-static const struct host *capture_link_host_at(const struct capture_link *capture, uint32_t address)
-{
-	uint32_t low = 0, high = capture->fabric->host_count;
-
-	while (high - low > 1) {
-		const uint32_t middle = (low + high) / 2;
-
-		if (capture->hosts[middle]->address <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return capture->hosts[low];
-}
-
-static const struct host *capture_link_host_of(const struct capture_link *capture,
-					       const struct sim_node *node)
-{
-	return fabric_host(capture->fabric, node->name);
-}
-
-static size_t capture_link_control_bytes(const struct capture_link *capture,
-					 const struct capture_link_end *end,
-					 const struct record *record, uint8_t *buf, size_t room)
-{
-	const struct sim_control_body body = sim_control_read(&record->frame);
-	const struct host *host = capture_link_host_of(capture, end->node);
-	struct wire_pfc pfc = {.enabled = body.classes};
-
-	if (body.kind != SIM_CONTROL_PFC)
-		return 0;
+	if (!capture_read_pfc(&copy->frame, &pfc))
+		return;
 	if (host)
 		host_mac(host, pfc.src_mac);
 	else
-		capture_switch_mac(end->node, pfc.src_mac);
-	for (int i = 0; i < SIM_PRIORITIES; i++)
-		if (body.classes >> i & 1)
-			pfc.quanta[i] = (uint16_t)body.value;
-	return wire_pfc_emit(&pfc, buf, room);
+		capture_switch_mac(node, pfc.src_mac);
+	capture_file_pfc(&capture->file, pkt, &pfc);
 }
 
-static size_t capture_link_data_bytes(const struct capture_link *capture,
-				      const struct capture_link_end *end,
-				      const struct record *record, uint8_t *buf, size_t room)
+static void capture_link_put_frame(struct capture_link *capture, uint32_t number,
+				   const struct frame_copy *copy)
 {
-	const struct wire_path path =
-		capture_path_of(capture_link_host_at(capture, record->frame.dst), &record->frame,
-				&record->pkt, &record->from);
-	struct wire_pkt pkt = record->pkt;
+	const struct wire_pcapng_pkt pcapng = {
+		.port = number, .at = copy->at, .way = WIRE_PCAPNG_OUT};
+	struct wire_path path;
+	struct wire_pkt pkt;
 
-	pkt.synthetic = false;
-	pkt.payload = end->bytes + record->payload;
-	return wire_frame_emit(&path, &pkt, buf, room);
-}
-
-static void capture_link_put_block(struct capture_link *capture, const uint8_t *block,
-				   size_t length)
-{
-	if (!capture->error && fwrite(block, 1, length, capture->out.file) != length)
-		capture->error = errno ? errno : EIO;
-}
-
-static void capture_link_put_record(struct capture_link *capture, uint32_t number,
-				    const struct record *record)
-{
-	const struct capture_link_end *end = &capture->ends[number];
-	uint8_t bytes[WIRE_FRAME_MAX], block[BLOCK_MAX];
-	const size_t length =
-		record->frame.frame == SIM_DATA
-			? capture_link_data_bytes(capture, end, record, bytes, sizeof(bytes))
-			: capture_link_control_bytes(capture, end, record, bytes, sizeof(bytes));
-	const struct wire_pcapng_pkt pkt = {.port = number,
-					    .at = record->at,
-					    .way = WIRE_PCAPNG_OUT,
-					    .bytes = bytes,
-					    .captured = (uint32_t)length,
-					    .length = (uint32_t)length};
-
-	if (length > 0)
-		capture_link_put_block(capture, block, wire_pcapng_pkt(&pkt, block, sizeof(block)));
+	if (copy->frame.frame != SIM_DATA) {
+		capture_link_put_control(capture, pcapng, copy);
+		return;
+	}
+	path = frame_path_to(
+		capture->fabric->table.hosts[host_index_find(&capture->hosts, copy->frame.dst)],
+		&copy->frame, &copy->pkt, &copy->from);
+	pkt = frame_copy_pkt(&capture->ends[number].frames, copy);
+	capture_file_data(&capture->file, pcapng, &path, &pkt);
 }
 
 /* Each end has its frames in order of their starts. */
 static int capture_link_flush_window(struct capture_link *capture)
 {
-	struct capture_link_end *a = &capture->ends[0], *b = &capture->ends[1];
+	struct frame_copies *a = &capture->ends[0].frames, *b = &capture->ends[1].frames;
 	size_t x = 0, y = 0;
 
 	if (a->no_memory || b->no_memory)
 		return -ENOMEM;
-	while (x < a->record_count || y < b->record_count) {
-		if (y == b->record_count ||
-		    (x < a->record_count && a->records[x].at <= b->records[y].at))
-			capture_link_put_record(capture, 0, &a->records[x++]);
+	while (x < a->count || y < b->count) {
+		if (y == b->count || (x < a->count && a->copies[x].at <= b->copies[y].at))
+			capture_link_put_frame(capture, 0, &a->copies[x++]);
 		else
-			capture_link_put_record(capture, 1, &b->records[y++]);
+			capture_link_put_frame(capture, 1, &b->copies[y++]);
 	}
-	a->record_count = a->byte_count = b->record_count = b->byte_count = 0;
-	return capture->error ? -EIO : 0;
+	frame_copies_clear(a);
+	frame_copies_clear(b);
+	return capture->file.error ? -EIO : 0;
 }
 
 static int capture_link_between(struct fabric_watcher *watcher, struct fabric *fabric)
@@ -205,10 +91,10 @@ static int capture_link_between(struct fabric_watcher *watcher, struct fabric *f
 
 /* ---- the file ---- */
 
-int capture_link_open(struct capture_link *capture, const char *path)
+int capture_link_open(struct capture_link *capture, const char *path, uint32_t snaplen)
 {
 	*capture = (struct capture_link){.watcher = {.between = capture_link_between}};
-	return named_open(&capture->out, path);
+	return capture_file_open(&capture->file, path, snaplen);
 }
 
 /* The ends in order of their names. */
@@ -236,49 +122,38 @@ static uint32_t capture_link_find_ends(struct capture_link *capture, struct fabr
 
 int capture_link_attach(struct capture_link *capture, struct fabric *fabric, const char *link)
 {
-	uint8_t block[BLOCK_MAX];
 	char name[256];
 
 	capture->fabric = fabric;
 	capture->ends = calloc(CAPTURE_LINK_ENDS, sizeof(*capture->ends));
-	capture->hosts = calloc((size_t)fabric->host_count + 1, sizeof(*capture->hosts));
-	if (!capture->ends || !capture->hosts)
+	if (!capture->ends || host_index_init(&capture->hosts, fabric) != 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < fabric->host_count; i++)
-		capture->hosts[i] = &fabric->hosts[i];
-	qsort((void *)capture->hosts, fabric->host_count, sizeof(*capture->hosts),
-	      capture_link_compare_hosts);
 	if (capture_link_find_ends(capture, fabric, link) != CAPTURE_LINK_ENDS)
 		return -ENOENT;
-	capture_link_put_block(capture, block, wire_pcapng_section(block, sizeof(block)));
+	if (capture_file_begin(&capture->file) != 0)
+		return -ENOMEM;
 	for (int i = 0; i < CAPTURE_LINK_ENDS; i++) {
 		const struct capture_link_end *end = &capture->ends[i];
 
 		snprintf(name, sizeof(name), "%s of %s", end->port->link_name, end->node->name);
-		capture_link_put_block(
-			capture, block,
-			wire_pcapng_port(name, end->port->rate_bps, block, sizeof(block)));
+		capture_file_port(&capture->file, name, end->port->rate_bps);
 	}
+	capture_file_names(&capture->file, fabric);
 	fabric_watch(fabric, &capture->watcher);
-	return capture->error ? -EIO : 0;
+	return capture->file.error ? -EIO : 0;
 }
 
 int capture_link_close(struct capture_link *capture)
 {
-	int ret;
+	int ret, error = 0;
 
-	if (!capture->out.file)
-		return COMMAND_DONE;
-	if (!capture->ends)
-		named_drop(&capture->out);
-	if (capture->ends && capture_link_flush_window(capture) == -ENOMEM && !capture->error)
-		capture->error = ENOMEM;
-	ret = named_close(&capture->out, capture->error);
-	for (int i = 0; capture->ends && i < CAPTURE_LINK_ENDS; i++) {
-		free(capture->ends[i].records);
-		free(capture->ends[i].bytes);
-	}
+	if (capture->file.bytes && capture_link_flush_window(capture) == -ENOMEM)
+		error = ENOMEM;
+	ret = capture_file_close(&capture->file, error);
+	for (int i = 0; capture->ends && i < CAPTURE_LINK_ENDS; i++)
+		frame_copies_fini(&capture->ends[i].frames);
 	free(capture->ends);
-	free((void *)capture->hosts);
+	host_index_fini(&capture->hosts);
+	*capture = (struct capture_link){.fabric = NULL};
 	return ret;
 }

@@ -4,8 +4,8 @@
 
 /* Both ends of one link, wherever it is, as one pcapng: an interface for each end, with what that
  * end sends at the start of the frame, PFC frames among it. Between switches, too. */
-#include "models/fabric/fabric.h"
-#include "tools/result/named.h"
+#include "tools/observe/capture_file.h"
+#include "tools/observe/host_index.h"
 
 enum { CAPTURE_LINK_ENDS = 2 };
 
@@ -13,15 +13,14 @@ struct capture_link_end;
 
 struct capture_link {
 	struct fabric_watcher watcher;
-	struct named out;
+	struct capture_file file;
 	const struct fabric *fabric;
 	struct capture_link_end *ends;
-	const struct host **hosts; /* by address */
-	int error;		   /* errno of a write; 0: none */
+	struct host_index hosts;
 };
 
-/* Begins the file. COMMAND_DONE or COMMAND_BROKEN, with a line on stderr. */
-int capture_link_open(struct capture_link *capture, const char *path);
+/* As capture_open(). */
+int capture_link_open(struct capture_link *capture, const char *path, uint32_t snaplen);
 /* Before the run. @link: its own name. -ENOMEM, -EIO, -ENOENT: there is no such link. */
 int capture_link_attach(struct capture_link *capture, struct fabric *fabric, const char *link);
 /* As capture_close(). */

@@ -20,7 +20,69 @@ void event_time(ps_t at, FILE *file)
 	fprintf(file, "%" PRIu64 ".%06" PRIu64 " us", at / PS_US, at % PS_US);
 }
 
-static void put_data(const struct events *events, const struct event *event, FILE *file)
+/* By the syndrome; NAK codes as IBTA vol. 1 names them, table 45. */
+static const char *answer_name(uint8_t syndrome)
+{
+	if ((syndrome & WIRE_SYN_TYPE_MASK) == WIRE_SYN_RNR)
+		return "RNR NAK";
+	if ((syndrome & WIRE_SYN_TYPE_MASK) != WIRE_SYN_NAK)
+		return "ACK";
+	switch (syndrome) {
+	case WIRE_NAK_PSN_SEQ:
+		return "NAK, PSN sequence error";
+	case WIRE_NAK_INVALID_REQUEST:
+		return "NAK, invalid request";
+	case WIRE_NAK_REMOTE_ACCESS:
+		return "NAK, remote access error";
+	case WIRE_NAK_REMOTE_OPERATION:
+		return "NAK, remote operational error";
+	case WIRE_NAK_INVALID_RD_REQUEST:
+		return "NAK, invalid RD request";
+	default:
+		return "NAK";
+	}
+}
+
+const char *events_reason(const struct event *event)
+{
+	switch (event->reason) {
+	case SIM_LOSS_ROOM:
+		return "no room";
+	case SIM_LOSS_FAULT:
+		return "lost by a fault of the link";
+	case SIM_LOSS_DOWN:
+		return "the link is down";
+	case SIM_LOSS_CORRUPT:
+		return "corrupted on the link, and refused";
+	case SIM_LOSS_ROUTE:
+		return "no route";
+	case SIM_LOSS_TTL:
+		return "its TTL has run out";
+	case SIM_LOSS_MTU:
+		return "larger than the switch takes";
+	case SIM_LOSS_WATCHDOG:
+		return "discarded by the PFC watchdog";
+	case SIM_LOSS_FORGOTTEN:
+		return "the switch has forgotten whom it is for";
+	case SIM_LOSS_OTHERS:
+		return "a copy of what was flooded, from another switch";
+	case HOST_LOSS_OTHERS:
+		return "a copy of what was flooded, for another host";
+	case HOST_LOSS_UNKNOWN:
+		return "no such queue pair";
+	case HOST_LOSS_STATE:
+		return "its queue pair does not hear it in its state";
+	case HOST_LOSS_KEY:
+		return "another Q_Key than its queue pair has";
+	case HOST_LOSS_RECEIVE:
+		return "no receive is posted";
+	default:
+		return "its queue pair refuses it";
+	}
+}
+
+/* Which packet. */
+static void put_which(const struct events *events, const struct event *event, FILE *file)
 {
 	const char *name = wire_ops[event->opcode].name;
 	uint64_t flow;
@@ -29,15 +91,19 @@ static void put_data(const struct events *events, const struct event *event, FIL
 		events->fabric->table.hosts[event->dst]->node.name);
 	if (events_flow(events, event, &flow))
 		fprintf(file, ", flow %" PRIu64, flow);
+}
+
+static void put_data(const struct events *events, const struct event *event, FILE *file)
+{
+	put_which(events, event, file);
 	if (wire_ops[event->opcode].aeth && wire_ops[event->opcode].response)
-		fprintf(file, ", %s",
-			(event->word >> 24 & WIRE_SYN_TYPE_MASK) == WIRE_SYN_NAK   ? "NAK"
-			: (event->word >> 24 & WIRE_SYN_TYPE_MASK) == WIRE_SYN_RNR ? "RNR NAK"
-										   : "ACK");
+		fprintf(file, ", %s", answer_name((uint8_t)(event->word >> 24)));
 	fprintf(file, ", %u bytes, priority %u%s%s", event->bytes, event->priority,
 		event->ecn == 3 ? ", CE" : "", event->marked ? " marked here" : "");
 	if (event->retransmitted)
 		fputs(", sent again", file);
+	if (event->is_stray)
+		fputs(", a copy of a flood", file);
 	if (event->queue_bytes)
 		fprintf(file, ", %u bytes behind it", event->queue_bytes);
 }
@@ -62,6 +128,26 @@ static void put_control(const struct event *event, FILE *file)
 	put_classes(event->classes, file);
 	if (event->kind == EVENT_PAUSE)
 		fprintf(file, ", %u quanta", event->quanta);
+}
+
+/* On links at its start, elsewhere where it has come to. */
+static void put_drop(const struct events *events, const struct event *event, FILE *file)
+{
+	const bool on_link = event->reason == SIM_LOSS_FAULT || event->reason == SIM_LOSS_DOWN ||
+			     event->reason == SIM_LOSS_CORRUPT;
+
+	fprintf(file, "DROP of %u bytes", event->bytes);
+	if (!on_link)
+		fprintf(file, " from %s", events->ports[event->port].peer);
+	fputs(", ", file);
+	if (event->classes) {
+		fputs("flow control, priority", file);
+		put_classes(event->classes, file);
+	} else {
+		put_which(events, event, file);
+		fprintf(file, ", priority %u", event->priority);
+	}
+	fprintf(file, ": %s", events_reason(event));
 }
 
 void event_text(const struct events *events, const struct event *event, FILE *file)
@@ -98,8 +184,7 @@ void event_text(const struct events *events, const struct event *event, FILE *fi
 		fprintf(file, "goes on, priority %u", event->priority);
 		break;
 	case EVENT_DROP:
-		fprintf(file, "DROP of %u bytes from %s, priority %u: no room", event->bytes,
-			port->peer, event->priority);
+		put_drop(events, event, file);
 		break;
 	case EVENT_KINDS:
 		break;
@@ -157,6 +242,17 @@ static bool take_kind(struct event_filter *filter, const char *value, size_t len
 	return false;
 }
 
+static bool take_subject(struct event_filter *filter, const char *value, size_t length)
+{
+	struct subject *subject = &filter->flows[filter->flow_count];
+	const char *end = value;
+
+	if (!subject_read(&end, subject) || end != value + length || subject->number > INT64_MAX)
+		return false;
+	filter->flow_count++;
+	return true;
+}
+
 /* One "key=value". */
 static bool event_text_take(struct event_filter *filter, const char *key, size_t key_length,
 			    const char *value, size_t length)
@@ -179,11 +275,8 @@ static bool event_text_take(struct event_filter *filter, const char *key, size_t
 		filter->qpns[filter->qpn_count++] = (uint32_t)number;
 		return true;
 	}
-	if (IS("flow") && filter->flow_count < EVENT_FILTER_MAX &&
-	    event_text_take_number(value, length, INT64_MAX, &number)) {
-		filter->flows[filter->flow_count++] = number;
-		return true;
-	}
+	if (IS("flow") && filter->flow_count < EVENT_FILTER_MAX)
+		return take_subject(filter, value, length);
 	return false;
 #undef IS
 }
@@ -236,33 +329,50 @@ bool event_filter_check(struct event_filter *filter, const struct scenario *scen
 		}
 		filter->own_nodes[i] = topology->nodes[node].name;
 	}
-	for (uint32_t i = 0; i < filter->flow_count && scenario->stream_count == 0; i++)
-		if (filter->flows[i] >= scenario->flow_count) {
+	for (uint32_t i = 0; i < filter->flow_count; i++) {
+		const struct subject *subject = &filter->flows[i];
+
+		if (subject->is_request && scenario->program_count == 0) {
+			bad_text(ret_why,
+				 "found wr%" PRIu64 ", expected a flow, for there are no "
+				 "programs whose work requests there could be",
+				 subject->number);
+			return false;
+		}
+		if (!subject->is_request && scenario->stream_count == 0 &&
+		    subject->number >= scenario->flow_count) {
 			bad_text(ret_why,
 				 "found flow %" PRIu64 ", expected a number below %" PRIu64
 				 ", that of flows",
-				 filter->flows[i], scenario->flow_count);
+				 subject->number, scenario->flow_count);
 			return false;
 		}
+	}
 	return true;
 }
 
-/* A queue pair is meant by its number at the end that receives, a flow by both of its. */
 static bool wants_packet(const struct event_filter *filter, const struct events *events,
 			 const struct event *event)
 {
-	uint64_t flow = 0;
-	const struct traffic_flow *own =
-		filter->flow_count || filter->qpn_count ? events_flow(events, event, &flow) : NULL;
+	const bool asks = filter->flow_count || filter->qpn_count;
+	uint64_t flow = 0, number = 0;
+	const struct traffic_flow *own = asks ? events_flow(events, event, &flow) : NULL;
+	const struct request *request =
+		asks && !own ? events_request(events, event, &number) : NULL;
 
-	for (uint32_t i = 0; i < filter->qpn_count; i++)
-		if (filter->qpns[i] == event->qpn || (own && (filter->qpns[i] == own->source_qpn ||
-							      filter->qpns[i] == own->sink_qpn)))
+	for (uint32_t i = 0; i < filter->qpn_count; i++) {
+		const uint32_t qpn = filter->qpns[i];
+
+		if (qpn == event->qpn ||
+		    (own && (qpn == own->source_qpn || qpn == own->sink_qpn)) ||
+		    (request && (qpn == request->qpn || qpn == request->dest_qpn)))
 			return true;
+	}
 	for (uint32_t i = 0; i < filter->flow_count; i++)
-		if (own && filter->flows[i] == flow)
+		if (filter->flows[i].is_request ? request && filter->flows[i].number == number
+						: own && filter->flows[i].number == flow)
 			return true;
-	return filter->qpn_count == 0 && filter->flow_count == 0;
+	return !asks;
 }
 
 bool event_filter_wants(const struct event_filter *filter, const struct events *events,
@@ -288,6 +398,7 @@ bool event_filter_wants(const struct event_filter *filter, const struct events *
 			wanted = false;
 	if (!wanted)
 		return false;
-	return is_data ? wants_packet(filter, events, event)
+	return is_data || (event->kind == EVENT_DROP && !event->classes)
+		       ? wants_packet(filter, events, event)
 		       : filter->qpn_count == 0 && filter->flow_count == 0;
 }

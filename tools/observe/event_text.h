@@ -15,7 +15,9 @@ void event_text(const struct events *events, const struct event *event, FILE *fi
 void event_time(ps_t at, FILE *file);
 
 /* "port=h0-s0,node=s0,qp=5,flow=3,kind=pause": an event must match each of the keys; of a key that
- * is named more than once, one. Times: "from=10us,until=20us". "all": every event. */
+ * is named more than once, one. A queue pair is meant at either of its ends, a flow, or with wr3 a
+ * work request of a program, by its packets and what answers them. Times: "from=10us,until=20us".
+ * "all": every event. */
 enum {
 	EVENT_FILTER_MAX = 16, /* of the values of each key */
 	EVENT_FILTER_TEXT_MAX = 128,
@@ -29,7 +31,7 @@ struct event_filter {
 	 * event_filter_check(), the scenario's. */
 	const char *own_ports[EVENT_FILTER_MAX], *own_nodes[EVENT_FILTER_MAX];
 	uint32_t qpns[EVENT_FILTER_MAX];
-	uint64_t flows[EVENT_FILTER_MAX];
+	struct subject flows[EVENT_FILTER_MAX];
 	uint32_t kinds;		    /* bit mask of enum event_kind; 0: all */
 	bool marked, retransmitted; /* only those */
 	ps_t from, until;

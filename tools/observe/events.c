@@ -3,6 +3,9 @@
 
 #include "sim/switch.h"
 #include "sim/tap.h"
+#include "tools/observe/frame_copy.h"
+#include "tools/observe/host_index.h"
+#include "util/check.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +14,7 @@
 struct record {
 	struct event event;
 	uint32_t order; /* at its port */
+	uint32_t frame; /* 1 + its place in the port's copies; 0: not kept */
 };
 
 /* Written by the thread that runs the node. */
@@ -24,7 +28,8 @@ struct port_source {
 	uint32_t marked[SIM_PRIORITIES_MAX]; /* so far */
 	uint64_t retransmitted;
 	struct events_source *source;
-	bool no_memory;
+	struct frame_copies frames;    /* of this window */
+	bool no_memory, hides_numbers; /* of frames that have waited */
 };
 
 struct node_source {
@@ -39,19 +44,20 @@ struct flow_key { /* one end of a flow, for the search */
 
 struct events_source {
 	struct fabric_watcher watcher;
+	struct sim_loss_listener loss_listener;
 	struct events *events;
 	struct events_listener *listeners;
 	struct port_source *ports;
 	struct node_source *nodes;
-	struct address {
-		uint32_t address, host;
-	} * addresses; /* ascending */
-	uint32_t host_count;
+	struct host_index hosts;
 	struct flow_key *keys;
 	uint64_t key_count;
+	struct events_end kept[EVENTS_KEPT_MAX]; /* whose frames are wanted */
+	uint32_t kept_count;
 	const struct record **sorted;
 	size_t sorted_room;
-	bool any; /* in this window; written by all threads */
+	const struct record *current; /* in on_event() */
+	bool any;		      /* in this window; written by all threads */
 };
 
 /* ---- in the window ---- */
@@ -100,19 +106,45 @@ static void add_control(struct port_source *source, const struct sim_pkt *pkt, p
 	event->quanta = kind == EVENT_CREDIT ? 0 : (uint16_t)body.value;
 }
 
-static uint32_t events_host_at(const struct events_source *source, uint32_t address)
+static bool is_kept(const struct events_source *source, const struct event *event)
 {
-	uint32_t low = 0, high = source->host_count;
+	for (uint32_t i = 0; i < source->kept_count; i++)
+		if (source->kept[i].host == event->dst && source->kept[i].qpn == event->qpn)
+			return true;
+	return false;
+}
 
-	while (high - low > 1) {
-		const uint32_t middle = (low + high) / 2;
+/* What it says of a data frame, and where that goes. */
+static void put_packet(const struct events_source *source, const struct sim_pkt *pkt,
+		       struct event *event)
+{
+	struct wire_pkt body;
 
-		if (source->addresses[middle].address <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return source->addresses[low].host;
+	packet_unpack(pkt, &body);
+	event->opcode = body.opcode;
+	event->ecn = pkt->ecn;
+	event->bytes = pkt->bytes;
+	event->psn = body.psn;
+	event->qpn = body.dest_qpn;
+	event->word = body.word;
+	event->dst = host_index_find(&source->hosts, pkt->dst);
+}
+
+/* A frame that starts as it arrives has not waited, where nobody counts credits. */
+static bool knows_number(const struct port_source *source, const struct sim_pkt *pkt, ps_t start)
+{
+	return !source->hides_numbers || (pkt->at == start && !source->fc->ops->all);
+}
+
+/* Only where switches forget hosts is there anything to be seen. */
+static bool is_stray(const struct events *events, const struct sim_port *port,
+		     const struct sim_pkt *pkt, uint32_t dst)
+{
+	if (events->scenario->forget_count == 0)
+		return false;
+	return port->peer->ops == &sim_switch_ops
+		       ? pkt->tag & SIM_TAG_FLOODED
+		       : port->peer != &events->fabric->table.hosts[dst]->node;
 }
 
 static void events_on_start(struct sim_tap *tap, struct sim_thread *th, const struct sim_port *port,
@@ -121,7 +153,6 @@ static void events_on_start(struct sim_tap *tap, struct sim_thread *th, const st
 	struct port_source *source = container_of(tap, struct port_source, tap);
 	const uint8_t priority = sim_pkt_priority(pkt, source->fc->priority_count);
 	const struct sim_class *class = sim_fc_class(source->fc, port->index, priority);
-	struct wire_pkt body;
 	struct event *event;
 
 	(void)th;
@@ -132,18 +163,20 @@ static void events_on_start(struct sim_tap *tap, struct sim_thread *th, const st
 	event = events_add(source, EVENT_DATA, priority, start);
 	if (!event)
 		return;
-	packet_unpack(pkt, &body);
-	event->opcode = body.opcode;
-	event->ecn = pkt->ecn;
-	event->bytes = pkt->bytes;
-	event->psn = body.psn;
-	event->qpn = body.dest_qpn;
-	event->word = body.word;
-	event->dst = events_host_at(source->source, pkt->dst);
+	put_packet(source->source, pkt, event);
+	event->is_stray = is_stray(source->source->events, port, pkt, event->dst);
 	event->queue_bytes = class->queue_bytes;
+	if (is_kept(source->source, event)) {
+		frame_copies_add(&source->frames, pkt, start);
+		container_of(event, struct record, event)->frame = (uint32_t)source->frames.count;
+	}
+	event->number = (uint16_t)(port->sent_packets - 1);
 	event->marked = class->marked != source->marked[priority];
 	source->marked[priority] = class->marked;
-	if (source->host) {
+	if (!source->host) {
+		event->held = knows_number(source, pkt, start) ? pkt->number : EVENT_HELD_UNKNOWN;
+		event->limit = source->place - port->index + pkt->port;
+	} else {
 		const uint64_t retransmitted =
 			hca_device_counters(source->host->hca)->packets_retransmitted;
 
@@ -152,15 +185,38 @@ static void events_on_start(struct sim_tap *tap, struct sim_thread *th, const st
 	}
 }
 
-static void on_drop(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
-		    uint8_t priority, uint32_t bytes, ps_t at)
+static void on_loss(struct sim_loss_listener *listener, const struct sim_node *node, uint32_t port,
+		    const struct sim_pkt *pkt, uint32_t why, ps_t at)
 {
-	struct node_source *node = container_of(listener, struct node_source, listener);
-	struct event *event = events_add(&node->ports[port], EVENT_DROP, priority, at);
+	struct events_source *source = container_of(listener, struct events_source, loss_listener);
+	struct port_source *at_port = &source->nodes[node->index].ports[port];
+	const uint8_t priority = sim_pkt_priority(pkt, at_port->fc->priority_count);
+	struct event *event = events_add(at_port, EVENT_DROP, priority, at);
 
-	(void)fc;
-	if (event)
-		event->bytes = bytes;
+	if (!event)
+		return;
+	event->reason = (uint16_t)why;
+	if (pkt->frame == SIM_CONTROL) {
+		const struct sim_control_body body = sim_control_read(pkt);
+
+		event->bytes = pkt->bytes;
+		event->classes = (uint16_t)(body.kind == SIM_CONTROL_PFC ? body.classes
+									 : 1u << body.classes);
+		return;
+	}
+	put_packet(source, pkt, event);
+}
+
+/* Whether what has come to @node by @port as one of @priority may be in the queue of @way_priority
+ * at the port @way. */
+static bool waits_in(struct sim_node *node, uint32_t port, uint8_t priority, uint32_t way,
+		     uint8_t way_priority)
+{
+	const struct sim_switch *sw = sim_switch_rewriting(node);
+
+	return sw ? sim_switch_holds(sw, node->ports[port].link_name, priority,
+				     node->ports[way].link_name, way_priority)
+		  : way_priority == priority;
 }
 
 static void on_limit(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
@@ -176,14 +232,18 @@ static void on_limit(struct sim_fc_listener *listener, const struct sim_fc *fc, 
 	event->held = held_bytes;
 	event->limit = limit_bytes;
 	event->word = node->ports->place;
-	for (uint32_t i = 0; i < fc->node->port_count; i++) {
-		const uint32_t queue_bytes = sim_fc_class(fc, i, priority)->queue_bytes;
+	event->way_priority = priority;
+	for (uint32_t i = 0; i < fc->node->port_count; i++)
+		for (uint8_t q = 0; q < fc->priority_count; q++) {
+			const uint32_t queue_bytes = sim_fc_class(fc, i, q)->queue_bytes;
 
-		if (queue_bytes <= event->queue_bytes)
-			continue;
-		event->word = node->ports[i].place;
-		event->queue_bytes = queue_bytes;
-	}
+			if (queue_bytes <= event->queue_bytes ||
+			    !waits_in(fc->node, port, priority, i, q))
+				continue;
+			event->word = node->ports[i].place;
+			event->queue_bytes = queue_bytes;
+			event->way_priority = q;
+		}
 }
 
 static void events_on_gate(struct sim_fc_listener *listener, const struct sim_fc *fc, uint32_t port,
@@ -216,7 +276,7 @@ static int64_t sort_window(struct events_source *source)
 	size_t count = 0, at = 0;
 
 	for (uint32_t i = 0; i < port_count; i++) {
-		if (source->ports[i].no_memory)
+		if (source->ports[i].no_memory || source->ports[i].frames.no_memory)
 			return -ENOMEM;
 		count += source->ports[i].count;
 	}
@@ -244,14 +304,21 @@ static int hand_out(struct events_source *source, ps_t now)
 	const int64_t count = any ? sort_window(source) : 0;
 	int ret = count < 0 ? (int)count : 0;
 
+	if (!ret && source->events->requests)
+		ret = request_log_settle(source->events->requests);
 	for (struct events_listener *l = source->listeners; l && !ret; l = l->next) {
-		for (int64_t i = 0; i < count && !ret; i++)
-			ret = l->on_event(l, &source->sorted[i]->event);
+		for (int64_t i = 0; i < count && !ret; i++) {
+			source->current = source->sorted[i];
+			ret = l->on_event(l, &source->current->event);
+		}
+		source->current = NULL;
 		if (!ret && l->on_window)
 			ret = l->on_window(l, now);
 	}
-	for (uint32_t i = 0; any && i < source->events->port_count; i++)
+	for (uint32_t i = 0; any && i < source->events->port_count; i++) {
 		source->ports[i].count = 0;
+		frame_copies_clear(&source->ports[i].frames);
+	}
 	return ret;
 }
 
@@ -322,26 +389,39 @@ const struct traffic_flow *events_flow(const struct events *events, const struct
 	return flow;
 }
 
+const struct request *events_request(const struct events *events, const struct event *event,
+				     uint64_t *ret_number)
+{
+	const struct wire_op *op = &wire_ops[event->opcode];
+
+	if (!events->requests || (!op->request && !op->response))
+		return NULL;
+	return request_log_find(events->requests, event->dst, event->qpn, op->response, event->psn,
+				event->at, ret_number);
+}
+
+/* ---- bytes ---- */
+
+void events_keep_frames(struct events *events, const struct events_end *ends, uint32_t count)
+{
+	CHECK(count <= EVENTS_KEPT_MAX);
+	memcpy(events->source->kept, ends, count * sizeof(*ends));
+	events->source->kept_count = count;
+}
+
+size_t events_frame(const struct events *events, const struct event *event, uint8_t *buf,
+		    size_t room)
+{
+	const struct record *record = events->source->current;
+	const struct frame_copies *frames = &events->source->ports[event->port].frames;
+
+	CHECK(record && &record->event == event);
+	return record->frame ? frame_copy_bytes(frames, &frames->copies[record->frame - 1],
+						events->fabric->table.hosts[event->dst], buf, room)
+			     : 0;
+}
+
 /* ---- the fabric ---- */
-
-static int compare_addresses(const void *a, const void *b)
-{
-	const struct address *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
-static int index_hosts(struct events_source *source, const struct fabric *fabric)
-{
-	source->addresses = calloc((size_t)fabric->host_count + 1, sizeof(*source->addresses));
-	if (!source->addresses)
-		return -ENOMEM;
-	source->host_count = fabric->host_count;
-	for (uint32_t i = 0; i < fabric->host_count; i++)
-		source->addresses[i] = (struct address){fabric->table.hosts[i]->address, i};
-	qsort(source->addresses, source->host_count, sizeof(*source->addresses), compare_addresses);
-	return 0;
-}
 
 /* Whose ports begin where, and what controls them; by node->index. */
 struct layout {
@@ -379,7 +459,7 @@ static int make_layout(struct layout *layout, struct events *events)
 static void attach_node(struct events *events, const struct layout *layout, struct sim_node *node,
 			bool with_frames)
 {
-	static const struct sim_fc_listener listener = {on_drop, on_limit, events_on_gate};
+	static const struct sim_fc_listener listener = {on_limit, events_on_gate};
 	struct events_source *source = events->source;
 	struct sim_fc *fc = layout->fcs[node->index];
 	const uint32_t first = layout->first[node->index];
@@ -405,6 +485,7 @@ static void attach_node(struct events *events, const struct layout *layout, stru
 					     .host = layout->hosts[node->index],
 					     .fc = fc,
 					     .place = first + p,
+					     .hides_numbers = sim_switch_hides_numbers(node),
 					     .source = source};
 		if (with_frames)
 			sim_tap_attach(&source->ports[first + p].tap, port);
@@ -426,6 +507,10 @@ static int attach_all(struct events *events, const struct layout *layout, bool w
 			attach_node(events, layout, sim_node_at(events->fabric->sim, i),
 				    with_frames);
 	source->watcher.between = events_between;
+	source->loss_listener.on_loss = on_loss;
+	sim_hear_losses(events->fabric->sim, &source->loss_listener);
+	for (uint32_t i = 0; with_frames && i < events->fabric->host_count; i++)
+		host_tell_losses(&events->fabric->hosts[i]);
 	fabric_watch(events->fabric, &source->watcher);
 	return 0;
 }
@@ -444,8 +529,8 @@ static int observe_events_attach(struct events *events, const struct scenario *s
 		return -ENOMEM;
 	events->source->events = events;
 	ret = with_frames ? index_flows(events->source, scenario) : 0;
-	if (!ret && with_frames)
-		ret = index_hosts(events->source, fabric);
+	if (!ret)
+		ret = host_index_init(&events->source->hosts, fabric);
 	ret = ret ? ret : make_layout(&layout, events);
 	ret = ret ? ret : attach_all(events, &layout, with_frames);
 	free(layout.first);
@@ -475,11 +560,13 @@ void events_fini(struct events *events)
 
 	if (!source)
 		return;
-	for (uint32_t i = 0; source->ports && i < events->port_count; i++)
+	for (uint32_t i = 0; source->ports && i < events->port_count; i++) {
 		free(source->ports[i].records);
+		frame_copies_fini(&source->ports[i].frames);
+	}
 	free(source->ports);
 	free(source->nodes);
-	free(source->addresses);
+	host_index_fini(&source->hosts);
 	free(source->keys);
 	free((void *)source->sorted);
 	free(source);

@@ -220,12 +220,13 @@ bool flow_log_class(const struct flow_log *log, uint32_t number, struct result_c
 	ret_class->count = class->fct.count;
 	if (class->fct.count == 0)
 		return true;
-	ret_class->mean = flow_log_mean_of(&class->fct);
-	ret_class->p50 = flow_log_rank_of(&class->fct, 500);
-	ret_class->p99 = flow_log_rank_of(&class->fct, 990);
-	ret_class->p999 = flow_log_rank_of(&class->fct, 999);
+	ret_class->times.mean = flow_log_mean_of(&class->fct);
+	ret_class->times.p50 = flow_log_rank_of(&class->fct, 500);
+	ret_class->times.p99 = flow_log_rank_of(&class->fct, 990);
+	ret_class->times.p999 = flow_log_rank_of(&class->fct, 999);
 	ret_class->goodput_bps =
 		(uint64_t)((u128) class->bytes * 8 * PS_S / (class->last_end - class->first_start));
+	ret_class->flow_bps = result_flow_bps(class->bytes, ret_class);
 	ret_class->slowdown_count = class->slowdown.count;
 	if (class->slowdown.count == 0)
 		return true;

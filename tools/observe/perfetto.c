@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/observe/perfetto.h"
 
+#include "models/input/bad.h"
 #include "tools/command.h"
+#include "tools/result/failures.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,12 +26,18 @@ static void put_string(const char *text, FILE *file)
 }
 
 /* {"ph":"i","pid":3,"tid":0,"ts":1.500000 and the caller goes on. */
-static FILE *perfetto_begin(struct perfetto *p, const char *phase, uint32_t process, ps_t at)
+static FILE *begin_in(struct perfetto *p, const char *phase, uint32_t process, uint32_t thread,
+		      ps_t at)
 {
-	fprintf(p->out.file, "%s{\"ph\":\"%s\",\"pid\":%u,\"tid\":0,\"ts\":%" PRIu64 ".%06" PRIu64,
-		p->has_begun ? ",\n" : "", phase, process, at / PS_US, at % PS_US);
+	fprintf(p->out.file, "%s{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRIu64 ".%06" PRIu64,
+		p->has_begun ? ",\n" : "", phase, process, thread, at / PS_US, at % PS_US);
 	p->has_begun = true;
 	return p->out.file;
+}
+
+static FILE *perfetto_begin(struct perfetto *p, const char *phase, uint32_t process, ps_t at)
+{
+	return begin_in(p, phase, process, 0, at);
 }
 
 static void put_name(const char *key, const char *text, FILE *file)
@@ -50,7 +58,10 @@ static void put_instant(struct perfetto *p, const struct event *event, const cha
 	put_name("name", name, file);
 	fputs(",\"s\":\"t\",\"cat\":\"link\",\"args\":{\"towards\":", file);
 	put_string(port->peer, file);
-	fprintf(file, ",\"priority\":%u}}", event->priority);
+	fprintf(file, ",\"priority\":%u", event->priority);
+	if (event->kind == EVENT_DROP)
+		put_name("reason", events_reason(event), file);
+	fputs("}}", file);
 }
 
 static void put_queue(struct perfetto *p, const struct event *event)
@@ -64,7 +75,7 @@ static void put_queue(struct perfetto *p, const struct event *event)
 		return;
 	*last = event->queue_bytes;
 	file = perfetto_begin(p, "C", p->process[event->port], event->at);
-	snprintf(name, sizeof(name), "queue %s", port->link);
+	snprintf(name, sizeof(name), "queue to %s (%s)", port->peer, port->link);
 	put_name("name", name, file);
 	fprintf(file, ",\"args\":{\"priority %u\":%u}}", event->priority, event->queue_bytes);
 }
@@ -204,6 +215,81 @@ static int perfetto_put_streamed(void *owner, uint64_t id, const struct flow_log
 	return ferror(p->out.file) ? -EIO : 0;
 }
 
+/* A rank is a thread of its host, by number from 1 over all programs. */
+static uint32_t thread_of_rank(const struct scenario *scenario, uint32_t program, uint32_t rank)
+{
+	uint32_t thread = 1 + rank;
+
+	for (uint32_t i = 0; i < program; i++)
+		thread += scenario->programs[i].host_count;
+	return thread;
+}
+
+static void put_ranks(struct perfetto *p)
+{
+	const struct scenario *scenario = p->events->scenario;
+	struct host *const *hosts = p->events->fabric->table.hosts;
+
+	for (uint32_t i = 0; i < scenario->program_count; i++)
+		for (uint32_t rank = 0; rank < scenario->programs[i].host_count; rank++) {
+			const char *host = hosts[scenario->programs[i].hosts[rank]]->node.name;
+			struct bad_text name;
+			FILE *file = begin_in(p, "M", process_of(p, host),
+					      thread_of_rank(scenario, i, rank), 0);
+
+			put_name("name", "thread_name", file);
+			fputs(",\"args\":{\"name\":", file);
+			put_string(bad_text(&name, "%s rank %u", scenario->programs[i].name, rank),
+				   file);
+			fputs("}}", file);
+		}
+}
+
+/* A queue pair is a track of its rank, on which a work request is a span from its post to its end.
+ */
+static void perfetto_put_request(struct perfetto *p, const struct request *request, uint64_t number)
+{
+	const struct scenario *scenario = p->events->scenario;
+	struct host *const *hosts = p->events->fabric->table.hosts;
+	const uint32_t process = process_of(p, hosts[request->src]->node.name);
+	const uint32_t thread = thread_of_rank(scenario, request->program, request->rank);
+	const bool has_ended = request->state == REQUEST_ENDED;
+	const ps_t last = request->posted_at > p->last ? request->posted_at : p->last;
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s.%u QP 0x%06x", scenario->programs[request->program].name,
+		 request->rank, request->qpn);
+	for (int end = 0; end < 2; end++) {
+		FILE *file =
+			begin_in(p, end ? "e" : "b", process, thread,
+				 end ? (has_ended ? request->end_at : last) : request->posted_at);
+
+		put_name("name", name, file);
+		fprintf(file, ",\"cat\":\"request\",\"id\":\"wr%" PRIu64 "\"", number);
+		if (end)
+			fprintf(file,
+				",\"args\":{\"wr\":%" PRIu64 ",\"opcode\":\"%s\",\"to\":\"%s\","
+				"\"bytes\":%u,\"sent_again\":%" PRIu64 ",\"status\":\"%s\"}",
+				number, request_opcode_name(request->opcode),
+				hosts[request->dst]->node.name, request->bytes,
+				request->packets_retransmitted,
+				has_ended			 ? failures_name(request->status)
+				: request->state == REQUEST_GONE ? "gone"
+								 : "unfinished");
+		fputc('}', file);
+	}
+}
+
+static void put_requests(struct perfetto *p)
+{
+	const struct request_log *log = p->events->requests;
+	const uint64_t count = log ? request_log_count(log) : 0;
+
+	put_ranks(p);
+	for (uint64_t i = 0; i < count; i++)
+		perfetto_put_request(p, request_log_at(log, i), i);
+}
+
 int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 {
 	FILE *file = perfetto->out.file;
@@ -213,6 +299,8 @@ int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 		return COMMAND_DONE;
 	for (uint64_t i = 0; perfetto->shut && i < perfetto->events->scenario->flow_count; i++)
 		perfetto_put_flow(perfetto, &perfetto->events->scenario->flows[i], i);
+	if (perfetto->shut)
+		put_requests(perfetto);
 	if (perfetto->shut)
 		error = -flow_log_rows(log, perfetto_put_streamed, perfetto);
 	for (uint32_t i = 0; perfetto->shut && i < perfetto->events->port_count; i++)

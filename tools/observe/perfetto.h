@@ -3,7 +3,8 @@
 #define TOOLS_PERFETTO_H
 
 /* A timeline in the Chrome trace event format (JSON), which ui.perfetto.dev and chrome://tracing
- * open: a process for each node; flows as spans at their source, pauses as spans at the port that
+ * open: a process for each node; flows as spans at their source, ranks of programs
+ * as threads, and work requests as spans of theirs by queue pair, pauses as spans at the port that
  * has to wait, queues as counters, and marks, drops, retransmissions and PFC frames as instants.
  * Times are in microseconds, with the picoseconds behind the point. */
 #include "tools/observe/events.h"

@@ -5,6 +5,8 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,9 +84,11 @@ static void catch_signals(void)
 void progress_start(struct progress *progress, struct fabric *fabric, ps_t until, bool quiet)
 {
 	const double now = progress_clock();
+	const char *terminal = getenv("TERM");
 
 	*progress = (struct progress){.watcher = {.between = observe_progress_between},
-				      .shown = !quiet && isatty(STDERR_FILENO),
+				      .shown = !quiet && isatty(STDERR_FILENO) && terminal &&
+					       strcmp(terminal, "dumb") != 0,
 				      .until = until,
 				      .began = now,
 				      .last = now};

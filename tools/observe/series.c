@@ -2,6 +2,7 @@
 #include "tools/observe/series.h"
 
 #include "sim/switch.h"
+#include "sim/tap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,15 +13,45 @@ struct totals { /* since the begin of the run */
 };
 
 struct series_port {
+	struct sim_tap tap;
 	const struct sim_port *port;
 	const struct sim_node *node;
 	const struct sim_fc *fc;
 	const struct host *host; /* NULL: a switch */
 	uint32_t number;
+	/* The last frame that started, by the thread that runs the node; @bytes 0: of no priority.
+	 */
+	ps_t start;
+	uint32_t bytes;
+	uint8_t priority;
 	struct totals seen[SIM_PRIORITIES_MAX];
 };
 
 /* ---- rows ---- */
+
+static void series_on_start(struct sim_tap *tap, struct sim_thread *th, const struct sim_port *port,
+			    const struct sim_pkt *pkt, ps_t start)
+{
+	struct series_port *p = container_of(tap, struct series_port, tap);
+
+	(void)th;
+	(void)port;
+	p->start = start;
+	p->bytes = pkt->frame == SIM_DATA ? pkt->bytes : 0;
+	p->priority = sim_pkt_priority(pkt, p->fc->priority_count);
+}
+
+/* A frame is counted as it starts: how many of its bytes have not left at @at. */
+static uint32_t on_the_way(const struct series_port *p, uint8_t priority, ps_t at)
+{
+	const ps_t end = p->port->free_at;
+	/* Where a run is cut it may have started since the last arrival. */
+	const ps_t from = p->start > at ? p->start : at;
+
+	if (p->bytes == 0 || p->priority != priority || end <= at)
+		return 0;
+	return (uint32_t)((u128)p->bytes * (end - from) / (end - p->start));
+}
 
 static struct totals totals_of(const struct series_port *p, uint8_t priority, ps_t at)
 {
@@ -28,7 +59,8 @@ static struct totals totals_of(const struct series_port *p, uint8_t priority, ps
 	const struct sim_lane *lane = sim_fc_lane(p->fc, p->number, priority);
 
 	return (struct totals){
-		.sent_bytes = p->host ? p->host->stats.sent[priority].bytes : class->sent_bytes,
+		.sent_bytes = (p->host ? p->host->stats.sent[priority].bytes : class->sent_bytes) -
+			      on_the_way(p, priority, at),
 		.paused = sim_fc_paused_time(p->fc, p->number, priority, at),
 		.pause_sent = lane->pauses_sent,
 		.pause_received = lane->pauses_received,
@@ -70,6 +102,15 @@ static void series_put_rows(struct series *series, ps_t at)
 	series->last = at;
 }
 
+/* Whether a frame is longer on the wire than up to @at. */
+static bool is_sending(const struct series *series, ps_t at)
+{
+	for (uint32_t i = 0; i < series->port_count; i++)
+		if (series->ports[i].bytes > 0 && series->ports[i].port->free_at > at)
+			return true;
+	return false;
+}
+
 static int series_between(struct fabric_watcher *watcher, struct fabric *fabric)
 {
 	struct series *series = container_of(watcher, struct series, watcher);
@@ -79,6 +120,11 @@ static int series_between(struct fabric_watcher *watcher, struct fabric *fabric)
 		return 0;
 	if (next >= series->due) {
 		series_put_rows(series, series->due);
+		/* What is on the wire goes on. */
+		while (series->due + series->interval <= next && is_sending(series, series->due)) {
+			series->due += series->interval;
+			series_put_rows(series, series->due);
+		}
 		/* Until then nothing happens, of which there are no rows. */
 		series->last = next / series->interval * series->interval;
 		series->due = series->last + series->interval;
@@ -135,6 +181,11 @@ int series_start(struct series *series, struct fabric *fabric)
 	fputs("time_ps,node,link,priority,sent_bytes,rate_bps,queue_bytes,paused_ps,pause_sent,"
 	      "pause_received,marked,dropped\n",
 	      series->out.file);
+	for (uint32_t i = 0; i < series->port_count; i++) {
+		series->ports[i].tap.on_start = series_on_start;
+		sim_tap_attach(&series->ports[i].tap,
+			       (struct sim_port *)(uintptr_t)series->ports[i].port);
+	}
 	series->watcher.between = series_between;
 	sim_cut(fabric->sim, series->due);
 	fabric_watch(fabric, &series->watcher);

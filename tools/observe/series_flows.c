@@ -139,7 +139,7 @@ static int series_flows_on_event(struct events_listener *listener, const struct 
 					  : NULL;
 
 	/* What goes back to the source is no part of it. */
-	if (!flow || event->dst != flow->dst)
+	if (!flow || event->is_stray || event->dst != flow->dst)
 		return 0;
 	sums = bsearch(&wanted, series->flows, series->flow_count, sizeof(*sums), compare_numbers);
 	if (!sums)

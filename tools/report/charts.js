@@ -24,7 +24,7 @@ function axes(xText, xLabel, yUnit, isWhole) {
 
 // One chart: {title, text, x, xUnit, series: [{label, values, format}], yUnit, divide}
 function chart(holder, spec) {
-	const figure = element("figure", {class: "chart"});
+	const figure = element("figure", {class: "chart idle"}); // nothing is pointed at: the legend has names alone
 	const caption = element("figcaption", {}, element("b", {}, spec.title), " ", element("span", {}, spec.text));
 	const box = element("div", {class: "plot", role: "img", "aria-label": `${spec.title}. ${spec.text}`});
 	figure.append(caption, box);
@@ -53,9 +53,9 @@ function chart(holder, spec) {
 				y: {range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1]}},
 			axes: axes(spec.xTick, spec.xLabel, spec.yLabel, spec.isWhole),
 			legend: {live: true},
-			hooks: {draw: [band]},
+			hooks: {draw: [band], setLegend: [u => figure.classList.toggle("idle", !exists(u.legend.idx))]},
 			series: [
-				{label: spec.xName || "time", value: (u, v) => v === null ? "–" : spec.xFormat(v)},
+				{label: spec.xName || "time", value: (u, v) => exists(v) ? spec.xFormat(v) : NOTHING},
 				...spec.series.map((one, i) => ({
 					label: one.label,
 					stroke: () => lineColour(i),
@@ -64,7 +64,7 @@ function chart(holder, spec) {
 					dash: i >= 4 ? [6, 4] : undefined,
 					points: {show: Boolean(spec.dots), size: 6},
 					paths: spec.stepped ? uPlot.paths.stepped({align: spec.stepped}) : undefined,
-					value: (u, v) => v === null ? "–" : spec.yFormat(v),
+					value: (u, v) => exists(v) ? spec.yFormat(v) : NOTHING,
 				})),
 			],
 		}, [spec.x, ...spec.series.map(one => one.values)], box);

@@ -110,10 +110,12 @@ void report_cure(const struct report *report, FILE *file)
 	}
 	fputs("<p class=\"hint\">From what this run has measured, the likeliest cause first. The "
 	      "keys are those of the scenario. With <code>--out DIR</code> a try goes to a folder "
-	      "of its own, and <code>verbena report RUN DIR</code> puts both side by side; "
-	      "<code>verbena explain RUN --why cure</code> says this in the terminal.</p>\n<ol "
-	      "class=\"cures\">\n",
+	      "of its own, and <code>verbena report ",
 	      file);
+	html_word(report->run ? report->run : "RUN", file);
+	fputs(" DIR</code> puts both side by side; <code>verbena explain ", file);
+	report_run(report, file);
+	fputs(" --why cure</code> says this in the terminal.</p>\n<ol class=\"cures\">\n", file);
 	for (uint32_t i = 0; i < advice->count; i++)
 		put_item(report, &advice->items[i], file);
 	fputs("</ol>\n</section>\n", file);

@@ -9,39 +9,65 @@ static void put_label(const char *label, const char *explanation, FILE *file)
 	html_put(file, "<div><dt title=\"%s\">%s</dt><dd>", explanation, label);
 }
 
-static void put_figure(const char *label, const char *explanation, uint64_t value, FILE *file)
+/* @format: one of html_put()'s; what cannot be here is a dash and not 0. */
+static void put_figure(const char *label, const char *explanation, const char *format, bool can_be,
+		       uint64_t value, FILE *file)
 {
 	put_label(label, explanation, file);
-	html_put(file, "%n</dd></div>\n", value);
+	if (can_be || value)
+		html_put(file, format, value);
+	else
+		fputs("–", file);
+	fputs("</dd></div>\n", file);
+}
+
+static bool figures_has_switch(const struct topology *topology)
+{
+	for (uint32_t i = 0; i < topology->node_count; i++)
+		if (topology->nodes[i].is_switch)
+			return true;
+	return false;
+}
+
+static void put_parts(const char *label, const char *explanation, const char *format, bool can_be,
+		      uint64_t value, uint64_t other, FILE *file)
+{
+	put_label(label, explanation, file);
+	if (can_be || value || other)
+		html_put(file, format, value, other);
+	else
+		fputs("–", file);
+	fputs("</dd></div>\n", file);
 }
 
 void report_figures(const struct report *report, FILE *file)
 {
 	const struct result *result = report->result;
 	const struct traffic_sums *sums = &result->flow_sums;
+	const struct scenario_switch *switches = &result->scenario->switches;
+	const bool ecn = switches->ecn.enabled;
 
 	fputs("<dl class=\"figures\">\n", file);
-	put_label("Flows completed", "Messages whose sender saw them acknowledged in full.", file);
-	html_put(file, "%n <small>of %n</small></dd></div>\n", sums->completed, sums->posted);
-	put_figure("Packets lost", "For whatever reason: full buffers, faults, no route.",
-		   report_lost(result), file);
-	put_figure("Sent again", "Packets that were transmitted more than once.",
+	put_parts("Flows completed", "Messages whose sender saw them acknowledged in full.",
+		  "%n <small>of %n</small>", sums->posted > 0, sums->completed, sums->posted, file);
+	put_figure("Packets lost", "For whatever reason: full buffers, faults, no route.", "%n",
+		   true, report_lost(result), file);
+	put_figure("Sent again", "Packets that were transmitted more than once.", "%n", true,
 		   report_retransmitted(report), file);
 	put_figure("Pause frames", "PFC: a switch or host told its neighbour to stop sending.",
-		   result->pfc.pause_sent, file);
-	put_label("Paused time", "Of all priorities of all ports together.", file);
-	html_put(file, "%t</dd></div>\n", result->pfc.paused);
-	put_figure("ECN marks", "Packets that a switch marked because its queue was long.",
-		   result->marked, file);
-	put_label("CNPs", "Congestion notifications from receivers to senders.", file);
-	html_put(file, "%n <small>%n obeyed</small></dd></div>\n", result->cnp_sent,
-		 result->cnp_handled);
-	put_label("Longest queue", "Of one priority at one port of a switch.", file);
-	html_put(file, "%b</dd></div>\n", result->queue_max_bytes);
-	put_label("Virtual time", "From the begin of the run to the last thing that happened.",
-		  file);
-	html_put(file, "%t</dd></div>\n", result->time);
-	put_figure("Packet hops", "Frames that crossed a link.", result->packet_hops, file);
+		   "%n", switches->fc == SCENARIO_FC_PFC, result->pfc.pause_sent, file);
+	put_figure("Paused time", "Of all priorities of all ports together.", "%t",
+		   switches->fc != SCENARIO_FC_NONE, result->pfc.paused, file);
+	put_figure("ECN marks", "Packets that a switch marked because its queue was long.", "%n",
+		   ecn, result->marked, file);
+	put_parts("CNPs", "Congestion notifications from receivers to senders.",
+		  "%n <small>%n obeyed</small>", ecn, result->cnp_sent, result->cnp_handled, file);
+	put_figure("Longest queue", "Of one priority at one port of a switch.", "%b",
+		   figures_has_switch(&result->scenario->topology), result->queue_max_bytes, file);
+	put_figure("Virtual time", "From the begin of the run to the last thing that happened.",
+		   "%t", true, result->time, file);
+	put_figure("Packet hops", "Frames that crossed a link.", "%n", true, result->packet_hops,
+		   file);
 	fputs("</dl>\n", file);
 }
 
@@ -50,19 +76,19 @@ static void figures_put_class(const struct result_class *class, FILE *file)
 	html_put(file, "<tr><th scope=\"row\">%s</th><td>%n</td><td>%n</td>", class->name,
 		 class->posted, class->count);
 	if (class->count == 0) {
-		fputs("<td>–</td><td>–</td><td>–</td><td>–</td><td>–</td><td>–</td><td>–</td></"
-		      "tr>\n",
+		fputs("<td>–</td><td>–</td><td>–</td><td>–</td><td>–</td><td>–</td><td>–</td>"
+		      "<td>–</td></tr>\n",
 		      file);
 		return;
 	}
-	html_put(file, "<td>%t</td><td>%t</td><td>%t</td><td>%t</td>", class->mean, class->p50,
-		 class->p99, class->p999);
+	html_put(file, "<td>%t</td><td>%t</td><td>%t</td><td>%t</td>", class->times.mean,
+		 class->times.p50, class->times.p99, class->times.p999);
 	if (class->slowdown_count == 0)
 		fputs("<td>–</td><td>–</td>", file);
 	else
 		fprintf(file, "<td>%.2f</td><td>%.2f</td>", class->slowdown_mean,
 			class->slowdown_p99);
-	html_put(file, "<td>%r</td></tr>\n", class->goodput_bps);
+	html_put(file, "<td>%r</td><td>%r</td></tr>\n", class->goodput_bps, class->flow_bps);
 }
 
 void report_classes(const struct report *report, FILE *file)
@@ -76,7 +102,8 @@ void report_classes(const struct report *report, FILE *file)
 	      "<th scope=\"col\">completed</th><th scope=\"col\">FCT mean</th>"
 	      "<th scope=\"col\">median</th><th scope=\"col\">p99</th><th scope=\"col\">p99.9</th>"
 	      "<th scope=\"col\">slowdown mean</th><th scope=\"col\">slowdown p99</th>"
-	      "<th scope=\"col\">goodput</th></tr></thead><tbody>\n",
+	      "<th scope=\"col\">goodput of all</th><th scope=\"col\">of a "
+	      "flow</th></tr></thead><tbody>\n",
 	      file);
 	for (uint32_t i = 0; i < report->result->class_count; i++)
 		figures_put_class(&report->result->classes[i], file);
@@ -147,7 +174,7 @@ void report_expects(const struct report *report, FILE *file)
 		return;
 	fputs("<section aria-labelledby=\"expects\"><h2 id=\"expects\">Expectations</h2>\n"
 	      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Expectations\">"
-	      "<table><thead><tr><th scope=\"col\" class=\"text\">expected</th>"
+	      "<table class=\"wrap\"><thead><tr><th scope=\"col\" class=\"text\">expected</th>"
 	      "<th scope=\"col\" class=\"text\">held</th><th scope=\"col\" "
 	      "class=\"text\">found</th>"
 	      "</tr></thead><tbody>\n",

@@ -35,6 +35,18 @@ void html_text(const char *text, FILE *file)
 		}
 }
 
+void html_word(const char *word, FILE *file)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./,:=@+-";
+	const char *quote = *word && !word[strspn(word, plain)] ? "" : "'";
+
+	html_text(quote, file);
+	for (; *word; word++)
+		html_text(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, file);
+	html_text(quote, file);
+}
+
 void html_json(const char *json, FILE *file)
 {
 	for (; *json; json++)

@@ -10,6 +10,8 @@
 
 /* Between tags or in an attribute with double quotes. Control characters become U+FFFD. */
 void html_text(const char *text, FILE *file);
+/* The same, as a shell takes it for one word: in quotes where it takes some. */
+void html_word(const char *word, FILE *file);
 /* JSON inside of a script element: what could end it is written as \uXXXX. */
 void html_json(const char *json, FILE *file);
 

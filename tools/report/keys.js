@@ -36,22 +36,40 @@ const step = by => {
 	const last = data.frames.at_ps.length - 1;
 	moment.set(moment.frame === null ? (by > 0 ? 0 : last) : Math.min(last, Math.max(0, moment.frame + by)));
 };
+// The list of keys lies over the page, which stays where it is: afterwards the focus is back where it was.
+const list = element("dialog", {id: "help", class: "words", "aria-label": "Keys"}), close = element("button", {type: "button"}, "Close");
+list.append(element("div", {class: "controls"}, element("b", {}, "Keys"), close), document.querySelector("#keys dl").cloneNode(true));
+document.body.append(list);
+let place = null;
+function help() {
+	if (list.open) {
+		list.close();
+		return;
+	}
+	place = {focused: document.activeElement, x: scrollX, y: scrollY};
+	list.showModal();
+}
+list.addEventListener("close", () => {
+	place.focused.focus({preventScroll: true});
+	scrollTo({left: place.x, top: place.y, behavior: "instant"});
+});
+close.addEventListener("click", () => list.close());
+list.addEventListener("click", event => { if (event.target === list) list.close(); });
+
 const keys = {
 	"/": () => focus("flow-field"),
+	f: () => focus("find-node"),
 	t: () => focus("moment"),
 	",": () => step(-1),
 	".": () => step(1),
 	w: () => moment.set(null),
 	d: turn,
-	"?": () => {
-		const help = document.getElementById("keys");
-		help.open = true;
-		focus("keys-head");
-	},
+	"?": help,
 };
 document.addEventListener("keydown", event => {
 	const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "range";
 	if (event.key === "Escape" && isTyping) event.target.blur();
+	if (list.open && event.key !== "?") return;
 	if (isTyping || event.ctrlKey || event.altKey || event.metaKey || !Object.hasOwn(keys, event.key)) return;
 	event.preventDefault();
 	keys[event.key]();

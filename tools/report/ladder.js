@@ -3,9 +3,9 @@
 (function () {
 const box = document.getElementById("ladder");
 if (!box || !data.packets) return;
-const SVG = "http://www.w3.org/2000/svg", PAGE = 60, WIDTH = 960, HEIGHT = 760, LEFT = 92, RIGHT = 40, TOP = 46;
+const SVG = "http://www.w3.org/2000/svg", PAGE = 60, HEIGHT = 760, WIDEST = 960;
 const MARKED = 1, CE = 2, AGAIN = 4, NAK = 8, RNR = 16, CNP = 32;
-const {flows, opcodes, port_node, port_link} = data.packets, {nodes, links} = data;
+const {flows, opcodes, layouts, port_node, port_link} = data.packets, {nodes, links} = data;
 const nodeIndex = new Map(nodes.name.map((name, i) => [name, i]));
 const linkIndex = new Map(links.name.map((name, i) => [name, i]));
 
@@ -27,10 +27,12 @@ function arrowsOf(flow) {
 		const port = flow.port[i], from = port_node[port], l = linkIndex.get(port_link[port]);
 		const a = nodes.name[links.a[l]], rate = BigInt(links.rate_bps[l]);
 		const time = (BigInt(flow.bytes[i]) * 8000000000000n + rate - 1n) / rate;
-		const name = opcodes[flow.opcode[i]] || "?";
+		const name = opcodes[flow.opcode[i]] || NOTHING;
 		return {i, at, end: at + Number(time) + links.delay_ps[l], from, to: a === from ? nodes.name[links.b[l]] : a,
 			name, psn: flow.psn[i], step: (flow.psn[i] - first) & 0xffffff, flags: flow.flags[i],
-			kind: kindOf(flow.flags[i], name), bytes: flow.bytes[i], queue: flow.queue_bytes[i],
+			net: headers.unpack(flow.headers.nets[flow.headers.net[i]]),
+			transport: headers.unpack(flow.headers.transports[flow.headers.transport[i]]),
+			layout: layouts[flow.opcode[i]] || [], kind: kindOf(flow.flags[i], name), bytes: flow.bytes[i], queue: flow.queue_bytes[i],
 			before: null, after: null, lost: false};
 	});
 }
@@ -113,16 +115,26 @@ function pairsAt(view, at) {
 
 // ---- the picture ----
 
+// As wide as there is room, so that words keep their size on a phone, too; where lanes are close their names
+// take turns in two rows, and long ones are cut.
+function shapeOf(lanes) {
+	const width = Math.min(WIDEST, Math.max(260, Math.floor(box.clientWidth) || WIDEST)), isNarrow = width < 640;
+	const left = isNarrow ? 76 : 92, right = isNarrow ? 16 : 40, step = (width - left - right) / Math.max(1, lanes.length - 1);
+	const rows = step < 70 ? 2 : 1, letters = Math.max(4, Math.floor((rows * step - 6) / 7));
+	return {width, left, right, step, rows, top: 32 + 14 * rows, isNarrow,
+		nameOf: name => name.length > letters ? name.slice(0, letters - 1) + "…" : name};
+}
+
 // Time to height: long silences are cut short and told.
-function scaleOf(arrows) {
+function scaleOf(arrows, top) {
 	const times = [...new Set(arrows.flatMap(arrow => [arrow.at, arrow.end]))].sort((a, b) => a - b);
 	const gaps = times.slice(1).map((t, i) => t - times[i]), sorted = [...gaps].sort((a, b) => a - b);
 	const most = Math.max(1, 6 * (sorted[Math.floor(sorted.length * 0.9)] || 1));
 	const total = gaps.reduce((sum, gap) => sum + Math.min(gap, most), 0) || 1, breaks = [], heights = new Map();
-	let y = TOP + 14;
+	let y = top + 14;
 	heights.set(times[0], y);
 	gaps.forEach((gap, i) => {
-		const step = Math.min(gap, most) / total * (HEIGHT - TOP - 30);
+		const step = Math.min(gap, most) / total * (HEIGHT - top - 30);
 		if (gap > most) breaks.push({y: y + step / 2, gap});
 		y += step;
 		heights.set(times[i + 1], y);
@@ -135,10 +147,10 @@ let digits = 3;
 const exact = ps => (ps / 1e6).toFixed(digits) + "\u202fµs";
 
 const words = {data: "packet", again: "sent again", ack: "ACK", nak: "NAK", cnp: "CNP"};
-const svg = draw("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, tabindex: 0, role: "application",
+const svg = draw("svg", {viewBox: `0 0 ${WIDEST} ${HEIGHT}`, tabindex: 0, role: "application",
 	"aria-roledescription": "ladder of packets", "aria-label": "Packets over time; up and down go from one to the next."});
 const detail = element("p", {class: "detail", "aria-live": "polite", id: "ladder-text"});
-let view = null, first = 0, chosen = null;
+let view = null, first = 0, chosen = null, painted = 0;
 
 function textOf(arrow) {
 	const notes = [];
@@ -167,6 +179,33 @@ function choose(arrow) {
 			`${at.responder}, its last answer: ${at.answer}.`));
 }
 
+// ---- the headers of a packet ----
+
+const inspector = element("div", {id: "headers", class: "scroll tall", role: "region", tabindex: 0,
+	"aria-label": "Headers of a packet", hidden: ""});
+
+function inspect(arrow) {
+	inspector.hidden = !arrow;
+	if (!arrow) {
+		inspector.replaceChildren();
+		return;
+	}
+	const close = element("button", {type: "button", "aria-label": "Close the headers"}, "Close");
+	close.addEventListener("click", () => { inspect(null); svg.focus({preventScroll: true}); });
+	inspector.dataset.i = arrow.i;
+	inspector.replaceChildren(element("div", {class: "controls"}, element("b", {}, `${arrow.name}, PSN ${arrow.psn}`),
+		` from ${arrow.from} to ${arrow.to}, as a capture there shows it`, close),
+	arrow.net ? headers.tableOf(arrow.net, arrow.transport, arrow.layout, arrow.name)
+		: element("p", {class: "hint"}, "Its bytes are not known."));
+	inspector.scrollTop = 0;
+}
+inspector.addEventListener("keydown", event => {
+	if (event.key !== "Escape") return;
+	inspect(null);
+	svg.focus({preventScroll: true});
+});
+const follows = arrow => { if (!inspector.hidden) inspect(arrow); };
+
 function paint() {
 	const {arrows, lanes, source, sink} = view, shown = arrows.slice(first, first + PAGE);
 	svg.replaceChildren();
@@ -174,14 +213,19 @@ function paint() {
 		detail.textContent = "No packet of this flow was sent.";
 		return;
 	}
-	const scale = scaleOf(shown), step = (WIDTH - LEFT - RIGHT) / Math.max(1, lanes.length - 1);
-	const x = name => LEFT + lanes.indexOf(name) * step;
-	for (const name of lanes) {
-		svg.append(draw("line", {x1: x(name), x2: x(name), y1: TOP - 8, y2: HEIGHT - 6, class: "lane"}));
-		const role = name === source ? "requester" : name === sink ? "responder" : "";
-		svg.append(draw("text", {x: x(name), y: 16, class: "lane-name"}, name));
-		if (role) svg.append(draw("text", {x: x(name), y: 31, class: "lane-role"}, role));
-	}
+	const shape = shapeOf(lanes), scale = scaleOf(shown, shape.top);
+	const x = name => shape.left + lanes.indexOf(name) * shape.step;
+	painted = shape.width;
+	svg.setAttribute("viewBox", `0 0 ${shape.width} ${HEIGHT}`);
+	lanes.forEach((name, k) => {
+		const isLast = shape.isNarrow && lanes.length > 1 && k === lanes.length - 1, row = shape.rows > 1 && k % 2 ? 14 : 0;
+		const at = isLast ? {x: shape.width - 2, class: "lane-name last"} : {x: x(name), class: "lane-name"};
+		const label = draw("text", {...at, y: 16 + row}, shape.nameOf(name)), role = name === source ? "requester"
+			: name === sink ? "responder" : "";
+		label.append(draw("title", {}, name));
+		svg.append(draw("line", {x1: x(name), x2: x(name), y1: shape.top - 8, y2: HEIGHT - 6, class: "lane"}), label);
+		if (role) svg.append(draw("text", {...at, y: 17 + 14 * shape.rows, class: at.class.replace("name", "role")}, role));
+	});
 	const span = scale.times[scale.times.length - 1] - scale.times[0];
 	digits = span < 2e6 ? 3 : span < 2e8 ? 2 : 1;
 	let lastLabel = -100;
@@ -191,8 +235,8 @@ function paint() {
 			svg.append(draw("text", {x: 4, y: lastLabel + 4, class: "lane-time"}, exact(t)));
 		}
 	for (const {y, gap} of scale.breaks)
-		svg.append(draw("line", {x1: LEFT - 8, x2: WIDTH - RIGHT + 8, y1: y, y2: y, class: "break"}),
-			draw("text", {x: WIDTH - RIGHT + 6, y: y - 3, class: "break-text"}, `${timeText(gap)} without a packet`));
+		svg.append(draw("line", {x1: shape.left - 8, x2: shape.width - shape.right + 8, y1: y, y2: y, class: "break"}),
+			draw("text", {x: shape.width - shape.right + 6, y: y - 3, class: "break-text"}, `${timeText(gap)} without a packet`));
 	for (const arrow of arrows) arrow.shape = null;
 	for (const arrow of shown) {
 		const group = draw("g", {class: "arrow " + arrow.kind + (arrow.flags & (MARKED | CE) ? " marked" : ""), "data-i": arrow.i,
@@ -229,8 +273,9 @@ const back = element("button", {type: "button"}, "Earlier"), next = element("but
 const count = element("output", {for: "ladder-flow"}), note = element("p", {class: "hint"});
 const states = element("p", {class: "hint", id: "qp-states"});
 flows.forEach((flow, k) => {
-	const i = rowOf.get(flow.flow), {hosts, classes, src, dst, slowdown_millionths} = data.flows;
-	choice.append(element("option", {value: k}, i === undefined ? `flow ${flow.flow}` : `flow ${flow.flow}: ${hosts[src[i]]} → ` +
+	const i = rowOf.get(flow.flow), {hosts, classes, src, dst, slowdown_millionths} = data.flows, wr = flow.request;
+	choice.append(element("option", {value: k}, wr ? `${flow.flow}: ${wr.src} → ${wr.dst}, ${wr.opcode} of ${wr.program}, rank ` +
+		`${wr.rank}, ${wr.time_ps === null ? wr.status : timeText(wr.time_ps)}` : i === undefined ? `flow ${flow.flow}` : `flow ${flow.flow}: ${hosts[src[i]]} → ` +
 		`${hosts[dst[i]]}, ${classes[data.flows.class[i]]}` + (slowdown_millionths[i] < 0 ? `, ${data.flows.status[i] || "ok"}`
 			: `, slowdown ${(slowdown_millionths[i] / 1e6).toFixed(2)}`)));
 });
@@ -241,11 +286,13 @@ const jumps = [["the begin", () => true], ["first packet sent again", arrow => a
 
 function open(k) {
 	const flow = flows[k], arrows = arrowsOf(flow), i = rowOf.get(flow.flow);
-	const source = i === undefined ? (arrows[0] || {}).from : data.flows.hosts[data.flows.src[i]];
-	const sink = i === undefined ? (arrows[0] || {}).to : data.flows.hosts[data.flows.dst[i]];
+	const wr = flow.request;
+	const source = wr ? wr.src : i === undefined ? (arrows[0] || {}).from : data.flows.hosts[data.flows.src[i]];
+	const sink = wr ? wr.dst : i === undefined ? (arrows[0] || {}).to : data.flows.hosts[data.flows.dst[i]];
 	follow(flow.left_out ? arrows.slice(0, 3000) : arrows, sink);
 	view = {flow, arrows, source, sink, lanes: lanesOf(arrows, source, sink)};
 	chosen = null;
+	inspect(null);
 	jump.replaceChildren(element("option", {value: ""}, "…"));
 	jumps.forEach(([text, test], j) => {
 		if (arrows.some(test)) jump.append(element("option", {value: j}, text));
@@ -256,7 +303,7 @@ function open(k) {
 		`longest wait in a switch, ${timeText(waited.at - waited.before.end)}`));
 	const changes = end => flow.states.filter(one => one.end === end)
 		.map(one => `${one.state} from ${timeText(one.at_ps)}`).join(", ") || "never there";
-	const status = i === undefined ? "" : `; the flow ended ${data.flows.status[i] || "ok"}`;
+	const status = wr ? `; the request ended ${wr.status}` : i === undefined ? "" : `; the flow ended ${data.flows.status[i] || "ok"}`;
 	states.textContent = `Queue pairs: requester ${changes("requester")}; responder ${changes("responder")}${status}.`;
 	states.dataset.requester = flow.states.filter(one => one.end === "requester").map(one => one.state).join(" ");
 	states.dataset.responder = flow.states.filter(one => one.end === "responder").map(one => one.state).join(" ");
@@ -277,7 +324,15 @@ svg.addEventListener("pointermove", event => {
 	const shape = event.target.closest("[data-i]");
 	if (shape) choose(view.arrows[Number(shape.dataset.i)]);
 });
+svg.addEventListener("click", event => {
+	const shape = event.target.closest("[data-i]");
+	if (!shape) return;
+	choose(view.arrows[Number(shape.dataset.i)]);
+	inspect(chosen);
+});
 svg.addEventListener("keydown", event => {
+	if (event.key === "Enter" && chosen) inspect(inspector.hidden ? chosen : null);
+	if (event.key === "Escape") inspect(null);
 	const way = {ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1}[event.key];
 	if (!way || !chosen) return;
 	event.preventDefault();
@@ -285,6 +340,7 @@ svg.addEventListener("keydown", event => {
 	if (!to) return;
 	if (!to.shape) go(way > 0 ? to.i : Math.max(0, to.i - PAGE + 1), to);
 	choose(to);
+	follows(to);
 });
 
 const key = element("p", {class: "legend"}, ...Object.entries(words).map(([kind, text]) =>
@@ -292,11 +348,12 @@ const key = element("p", {class: "legend"}, ...Object.entries(words).map(([kind,
 element("span", {class: "scale"}, element("i", {class: "ladder-wait"}), " waiting in a switch"));
 box.append(element("div", {class: "controls"}, element("label", {for: "ladder-flow"}, "Packets of "), choice,
 	element("label", {for: "ladder-jump"}, "go to "), jump, back, next, count), states, note,
-element("div", {class: "drawing"}, svg), key, detail);
+element("div", {class: "drawing"}, svg), key, detail, inspector);
 const wanted = flows.findIndex(flow => String(flow.flow) === state.get("ladder")), from = Number(state.get("packet")) || 0;
 const hadState = state.has("ladder");
 choice.value = Math.max(0, wanted);
 open(Math.max(0, wanted));
 go(from);
 if (!hadState) setState("ladder", null);
+new ResizeObserver(() => { if (view.arrows.length && painted !== shapeOf(view.lanes).width) paint(); }).observe(box);
 })();

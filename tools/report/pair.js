@@ -11,6 +11,7 @@ for (const frame of frames) {
 
 	frame.src = URL.createObjectURL(new Blob([page], { type: "text/html" })) + location.hash;
 }
+document.documentElement.dataset.ready = Math.round(performance.now());
 addEventListener("message", event => {
 	const theme = event.data && event.data.theme;
 

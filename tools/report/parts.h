@@ -9,6 +9,10 @@
  * load. */
 void report_head(const char *title, const char *more_policy, FILE *file);
 
+/* run_name.c: what a command that asks about this run takes: RUN and, of a scenario, its settings.
+ */
+void report_run(const struct report *report, FILE *file);
+
 /* Flows, the worst first; of very many the first ones. */
 struct report_rows {
 	struct result_flow *rows;

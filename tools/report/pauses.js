@@ -10,7 +10,7 @@ const hosts = new Set(data.nodes.name.filter((_, i) => !data.nodes.switch[i]));
 const byLink = new Map(data.links.name.map((name, i) => [name, i]));
 const peerOf = i => {
 	const l = byLink.get(places.link[i]), {a, b} = data.links, {name} = data.nodes;
-	return l === undefined ? "?" : name[name[a[l]] === places.node[i] ? b[l] : a[l]];
+	return l === undefined ? NOTHING : name[name[a[l]] === places.node[i] ? b[l] : a[l]];
 };
 
 function reasonOf(i) {

@@ -18,6 +18,9 @@ static const unsigned char script[] = {
 static const unsigned char licence[] = {
 #include "report_licence.inc"
 };
+static const unsigned char zoom_licence[] = {
+#include "report_zoom_licence.inc"
+};
 
 static void put_bytes(const unsigned char *bytes, size_t count, FILE *file)
 {
@@ -65,10 +68,11 @@ static void report_put_topology(FILE *file)
 {
 	fputs("<section aria-labelledby=\"topology\"><h2 id=\"topology\">Topology</h2>\n"
 	      "<p class=\"hint\">Each half of a link is coloured by the load of what leaves there, "
-	      "and dashed by how much of the time it was paused; circles are queues that wait "
-	      "there. Hosts and switches are coloured by the largest share of the time that one of "
-	      "their ports had to stand still. Move the slider to see one moment; point at "
-	      "something, or focus the drawing and use the arrow keys.</p>\n"
+	      "and dashed where it was paused; circles are queues that wait there. Hosts and "
+	      "switches are coloured by the largest share of the time that one of their ports had "
+	      "to stand still. All colours are of one scale of shares, the same at every moment. "
+	      "Move the slider to see one; point at something, or focus the drawing and use the "
+	      "arrow keys.</p>\n"
 	      "<div id=\"slider\" class=\"controls\"></div>\n"
 	      "<div id=\"drawing\" class=\"drawing\"><noscript>The drawing needs "
 	      "scripts.</noscript></div>\n<div id=\"drawing-legend\" class=\"legend\"></div>\n"
@@ -97,14 +101,18 @@ static void put_ladder(const struct report *report, FILE *file)
 		      "flow</h2>\n"
 		      "<p class=\"hint\">Each arrow is a packet on a link, from the start of its "
 		      "first bit to the arrival of its last; time goes down. Point at one, or "
-		      "focus the ladder and use the arrow keys.</p>\n"
+		      "focus the ladder and use the arrow keys; a click or Enter opens its "
+		      "headers.</p>\n"
 		      "<div id=\"ladder\"><noscript>The ladder needs scripts.</noscript></div>\n"
 		      "</section>\n",
 		      file);
-	else if (report->result->flow_count > 0)
-		fputs("<p class=\"hint\">To see the packets of flows: <code>verbena report "
-		      "RUN</code>, or of some, <code>verbena report RUN --flows 3,17</code>.</p>\n",
-		      file);
+	else if (report->result->flow_count > 0) {
+		fputs("<p class=\"hint\">To see the packets of flows: <code>verbena report ", file);
+		report_run(report, file);
+		fputs("</code>, or of some, <code>verbena report ", file);
+		report_run(report, file);
+		fputs(" --flows 3,17</code>.</p>\n", file);
+	}
 }
 
 static void put_charts(const struct report *report, FILE *file)
@@ -184,10 +192,15 @@ static void put_keys(FILE *file)
 		{", .", "one moment back or on, from anywhere."},
 		{"w", "the whole run again."},
 		{"/", "to the search among the flows; Escape leaves it."},
-		{"arrows", "in the drawing: from node to node; Escape: none."},
-		{"Enter", "on the head of a column: sort by it; on a line of the tree: fold it."},
+		{"f", "to the search for a node of the drawing."},
+		{"arrows",
+		 "in the drawing: from node to node; Escape: none; Enter opens a group; + - 0 "
+		 "zoom a large one."},
+		{"Enter",
+		 "on the head of a column: sort by it; on a line of the tree: fold it; on a "
+		 "packet of the ladder: its headers, which Escape closes."},
 		{"d", "light or dark."},
-		{"?", "this list."},
+		{"?", "this list over the page, which stays where it is; again, or Escape: away."},
 	};
 
 	fputs("<details class=\"words\" id=\"keys\"><summary id=\"keys-head\">Keys</summary><dl>\n",
@@ -211,6 +224,10 @@ static void put_foot(const struct result *result, FILE *file)
 	fputs("<details class=\"words\"><summary>Licence of the charts (uPlot)</summary><pre>",
 	      file);
 	put_bytes(licence, sizeof(licence), file);
+	fputs("</pre></details>\n<details class=\"words\"><summary>Licence of the zoom "
+	      "(Panzoom)</summary><pre>",
+	      file);
+	put_bytes(zoom_licence, sizeof(zoom_licence), file);
 	fputs("</pre></details>\n</footer>\n", file);
 }
 

@@ -22,6 +22,10 @@ struct report {
 	const struct pause_tree *pauses;  /* NULL, or never started: nobody listened */
 	const struct packet_log *packets; /* the same, of chosen flows */
 	const struct advice *advice;	  /* NULL: not asked for */
+	/* How commands name it: its folder, or the scenario, then with settings; NULL: nobody
+	 * knows. */
+	const char *run;
+	bool is_scenario;
 };
 
 /* -ENOMEM, -EIO. */

@@ -4,6 +4,7 @@
 #include "tools/expect/expect.h"
 #include "tools/observe/progress.h"
 #include "tools/replay.h"
+#include "tools/report/choice.h"
 #include "tools/report/report.h"
 #include "tools/result/folder.h"
 
@@ -12,13 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { WORST = 8 }; /* flows whose packets are shown where none are named */
-
-struct choice {
-	uint64_t flows[PACKET_FLOWS_MAX];
-	uint32_t count;
-};
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct rerun {
 	const char *name;
@@ -39,19 +35,6 @@ static int rerun_refuse(const struct rerun *rerun, int error)
 	return error ? COMMAND_BROKEN : COMMAND_DONE;
 }
 
-static struct result_source rerun_source_of(const struct rerun *rerun, double began)
-{
-	const struct replay *replay = &rerun->replay;
-
-	return (struct result_source){.scenario = &replay->scenario,
-				      .fabric = &replay->fabric,
-				      .traffic = replay->traffic,
-				      .log = replay->log,
-				      .programs = replay->ranks.runs,
-				      .version = command_version,
-				      .wall_s = progress_clock() - began};
-}
-
 /* @choice: whose packets are kept; NULL: only the result is wanted. */
 static int rerun_once(struct rerun *rerun, const struct choice *choice)
 {
@@ -67,13 +50,14 @@ static int rerun_once(struct rerun *rerun, const struct choice *choice)
 		if (!ret && replay->scenario.switches.fc == SCENARIO_FC_PFC)
 			ret = pause_tree_start(&rerun->pauses, &replay->events);
 		ret = ret ? ret
-			  : packet_log_start(&rerun->packets, &replay->events, choice->flows,
-					     choice->count);
+			  : choice_start(choice, &replay->scenario, &replay->events,
+					 &rerun->packets);
 	}
 	ret = ret ? ret : replay_run(replay);
 	if (ret)
 		return rerun_refuse(rerun, ret);
-	source = rerun_source_of(rerun, began);
+	source = replay_source(replay);
+	source.wall_s = progress_clock() - began;
 	if (choice)
 		sampler_end(&rerun->sampler, result_time(&source));
 	pause_tree_end(&rerun->pauses, result_time(&source));
@@ -82,7 +66,8 @@ static int rerun_once(struct rerun *rerun, const struct choice *choice)
 		ret = advice_make(
 			&(struct advice_source){&rerun->result, replay->traffic, &rerun->pauses},
 			&rerun->advice);
-	return rerun_refuse(rerun, ret ? ret : expect_judge(&rerun->result));
+	return rerun_refuse(rerun,
+			    ret ? ret : expect_judge(&rerun->result, rerun->replay.baseline));
 }
 
 static void rerun_fini(struct rerun *rerun)
@@ -100,87 +85,69 @@ static void rerun_warn_of_change(const struct rerun *rerun)
 	const char *change = replay_change(&rerun->replay, rerun->result.digest,
 					   replay_is_fixed(&rerun->replay));
 
+	if (rerun->replay.is_cut)
+		replay_warn_of_cut(&rerun->replay, sim_now(rerun->replay.fabric.sim));
 	if (change)
 		command_say("%s: %s", rerun->name, change);
 }
 
 /* ---- which flows ---- */
 
-static int bad_flows(const char *text, uint64_t count)
+/* In a process of its own, for the run of the page is to be the first one of its programs: what a
+ * module leaves behind in its variables would be seen. */
+static int choose_by_running(struct rerun *rerun, const char *names, int pipe,
+			     struct choice *choice)
 {
-	struct bad_text found;
+	int ret = rerun_once(rerun, NULL);
 
-	fprintf(stderr,
-		"verbena report: --flows: found %s, expected at most %d numbers such as 3,17, each "
-		"below %" PRIu64 "\n",
-		bad_quote(&found, text, strlen(text)), PACKET_FLOWS_MAX, count);
-	return COMMAND_BAD;
+	if (!ret && !names)
+		choice_add_worst(&rerun->result, choice);
+	ret = ret ? ret : choice_complete(rerun->result.requests, names, choice);
+	if (!ret && write(pipe, choice, sizeof(*choice)) != (ssize_t)sizeof(*choice))
+		ret = COMMAND_BROKEN;
+	fflush(NULL);
+	return ret;
 }
 
-static int rerun_read_flows(const char *text, uint64_t count, struct choice *ret_choice)
+/* The exit status of @child, or as a shell has it of a signal. */
+static int status_of(pid_t child)
 {
-	for (const char *at = text;; at++) {
-		char *end;
-		const unsigned long long flow = strtoull(at, &end, 10);
+	int status;
 
-		if (*at < '0' || *at > '9' || (*end && *end != ',') || flow >= count ||
-		    ret_choice->count == PACKET_FLOWS_MAX)
-			return bad_flows(text, count);
-		ret_choice->flows[ret_choice->count++] = flow;
-		if (*end == '\0')
-			return COMMAND_DONE;
-		at = end;
-	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return COMMAND_BROKEN;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : COMMAND_SIGNAL + WTERMSIG(status);
 }
 
-static bool has(const struct choice *choice, uint64_t flow)
-{
-	for (uint32_t i = 0; i < choice->count; i++)
-		if (choice->flows[i] == flow)
-			return true;
-	return false;
-}
-
-static bool is_worse(const struct result_flow *a, const struct result_flow *b)
-{
-	if (a->ok != b->ok)
-		return b->ok;
-	return a->slowdown > b->slowdown;
-}
-
-/* The worst of @class, of all where it is NULL, that is not among them yet. */
-static void add_worst(const struct result *result, const char *class, struct choice *choice)
-{
-	const struct result_flow *worst = NULL;
-
-	for (uint64_t i = 0; i < result->flow_count; i++) {
-		const struct result_flow *flow = &result->flows[i];
-
-		if ((!class || flow->class_name == class) && (!worst || is_worse(flow, worst)) &&
-		    !has(choice, flow->id))
-			worst = flow;
-	}
-	if (worst && choice->count < PACKET_FLOWS_MAX)
-		choice->flows[choice->count++] = worst->id;
-}
-
+/* Which fared worst, and between which queue pairs a request goes, only a run tells. */
 static int rerun_choose(struct rerun *rerun, const struct command_options *options,
 			struct choice *ret_choice)
 {
 	const struct scenario *scenario = &rerun->replay.scenario;
-	int ret;
+	int ret = options->flows ? choice_read(options->flows, scenario, ret_choice) : COMMAND_DONE;
+	ssize_t got = 0;
+	int ends[2];
+	pid_t child;
 
-	if (options->flows)
-		return rerun_read_flows(options->flows, scenario->flow_count, ret_choice);
-	if (scenario->flow_count == 0)
-		return COMMAND_DONE;
-	ret = rerun_once(rerun, NULL);
-	for (int i = 0; i < WORST && !ret; i++)
-		add_worst(&rerun->result, NULL, ret_choice);
-	for (uint32_t i = 0; i < rerun->result.class_count && !ret; i++)
-		add_worst(&rerun->result, rerun->result.classes[i].name, ret_choice);
-	rerun_fini(rerun);
-	return ret ? ret : replay_open(&rerun->replay, rerun->name, options);
+	if (ret || (options->flows && !ret_choice->has_requests) ||
+	    (scenario->flow_count == 0 && scenario->program_count == 0))
+		return ret;
+	if (pipe(ends) != 0)
+		return rerun_refuse(rerun, -errno);
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		_exit(choose_by_running(rerun, options->flows, ends[1], ret_choice));
+	ret = child < 0 ? -errno : 0;
+	close(ends[1]);
+	if (!ret)
+		got = read(ends[0], ret_choice, sizeof(*ret_choice));
+	close(ends[0]);
+	if (ret)
+		return rerun_refuse(rerun, ret);
+	ret = status_of(child);
+	return ret || got == (ssize_t)sizeof(*ret_choice) ? ret : COMMAND_BROKEN;
 }
 
 /* ---- the page ---- */
@@ -203,7 +170,9 @@ static struct report report_of(const struct rerun *rerun)
 			       .sampler = &rerun->sampler,
 			       .pauses = &rerun->pauses,
 			       .packets = &rerun->packets,
-			       .advice = &rerun->advice};
+			       .advice = &rerun->advice,
+			       .run = rerun->name,
+			       .is_scenario = !is_folder(rerun->name)};
 }
 
 static int one(struct rerun *rerun, const struct command_options *options,
@@ -233,7 +202,9 @@ static int open_one(struct rerun *rerun, const char *name, const struct command_
 
 	rerun->name = name;
 	ret = replay_open(&rerun->replay, name, options);
-	return ret ? ret : expect_check(&rerun->replay.scenario);
+	if (!ret)
+		replay_warn_of_edits(&rerun->replay, options);
+	return ret ? ret : expect_check(&rerun->replay.scenario, rerun->replay.baseline, true);
 }
 
 static int page_of_one(struct rerun *rerun, const struct command_options *options)
@@ -291,10 +262,12 @@ static int page_of_two(struct rerun *rerun, const struct command_options *option
 static int report_rerun(const struct command_options *options)
 {
 	struct rerun rerun[2] = {{.name = NULL}};
-	int ret = 0;
+	struct command_options with = *options;
+	int ret = replay_check_settings("report", options, options->arg_count);
 
+	with.overrides.wants_said = options->arg_count == 2;
 	for (uint32_t i = 0; i < options->arg_count && !ret; i++)
-		ret = open_one(&rerun[i], options->args[i], options);
+		ret = open_one(&rerun[i], options->args[i], &with);
 	if (!ret)
 		ret = options->arg_count == 2 ? page_of_two(rerun, options)
 					      : page_of_one(&rerun[0], options);

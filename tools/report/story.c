@@ -2,13 +2,15 @@
 #include "tools/report/parts.h"
 
 #include "tools/report/html.h"
+#include "tools/result/failures.h"
 
 #include <string.h>
 
 uint64_t report_lost(const struct result *result)
 {
 	return result->drops.buffer + result->drops.fault + result->drops.no_route +
-	       result->drops.icrc + result->drops.ttl + result->drops.mtu + result->drops.watchdog;
+	       result->drops.icrc + result->drops.ttl + result->drops.mtu + result->drops.watchdog +
+	       result->drops.unknown;
 }
 
 uint64_t report_retransmitted(const struct report *report)
@@ -41,7 +43,23 @@ static void put_count(uint64_t count, const char *what, FILE *file)
 
 /* ---- the verdict ---- */
 
-static void put_unfinished(const struct report *report, FILE *file)
+/* "3 work requests failed (1 rem_access_err, 2 wr_flush_err)". */
+static void put_failures(const struct failures *failures, FILE *file)
+{
+	const char *comma = " (";
+
+	put_count(failures->count, "work request", file);
+	fputs(" failed", file);
+	for (int status = 0; status < FAILURES_STATUSES; status++)
+		if (failures->of[status] > 0) {
+			html_put(file, "%s%n %s", comma, failures->of[status],
+				 failures_name((enum hca_wc_status)status));
+			comma = ", ";
+		}
+	fputs(")", file);
+}
+
+static void put_unfinished(const struct report *report, const struct failures *failures, FILE *file)
 {
 	const struct result *result = report->result;
 	const struct traffic_sums *sums = &result->flow_sums;
@@ -57,6 +75,10 @@ static void put_unfinished(const struct report *report, FILE *file)
 		put_count(ranks, "program rank", file);
 		fputs(" failed or never ended", file);
 	}
+	if (failures->count && (sums->failed || ranks))
+		fputs(", and ", file);
+	if (failures->count)
+		put_failures(failures, file);
 }
 
 static uint64_t count_unmet(const struct result *result)
@@ -72,7 +94,9 @@ void report_verdict(const struct report *report, FILE *file)
 {
 	const struct result *result = report->result;
 	const uint64_t lost = report_lost(result);
-	const bool failed = result->flow_sums.failed || report_has_programs_failed(result);
+	const struct failures failures = failures_of(result);
+	const bool failed = result->flow_sums.failed || report_has_programs_failed(result) ||
+			    failures.count > 0;
 	const bool wrong = result->flow_sums.mismatch_bytes != 0;
 	const uint64_t unmet = result->partial ? 0 : count_unmet(result);
 	const char *kind = result->partial || failed || wrong || unmet ? "bad"
@@ -98,12 +122,17 @@ void report_verdict(const struct report *report, FILE *file)
 	}
 	if (failed) {
 		fputs("<strong>Not everything completed:</strong> ", file);
-		put_unfinished(report, file);
-		fputs(result->cut && !result->partial ? " when the scenario’s time was over."
-		      : !result->cut && result->pfc.paused_at_end
-			      ? ". Ports are paused, and nothing will let them go on."
-			      : ".",
-		      file);
+		put_unfinished(report, &failures, file);
+		if (result->cut && !result->partial && result->scenario->until != PS_NEVER)
+			html_put(file,
+				 " when the scenario’s time was over, at %t; the last arrival "
+				 "was at %t.",
+				 result->scenario->until, result->time);
+		else
+			fputs(!result->cut && result->pfc.paused_at_end
+				      ? ". Ports are paused, and nothing will let them go on."
+				      : ".",
+			      file);
 	} else if (!result->partial && !wrong) {
 		fputs("<strong>Everything completed</strong>", file);
 		fputs(lost ? ", although packets were lost on the way: they were sent again."
@@ -167,6 +196,33 @@ static void what_ran(const struct report *report, FILE *file)
 
 /* ---- did it finish ---- */
 
+/* Of each status the first; those that were flushed behind another come last. */
+static void put_failed_requests(const struct result *result, FILE *file)
+{
+	const struct failures failures = failures_of(result);
+	struct host *const *hosts;
+
+	if (failures.count == 0)
+		return;
+	hosts = result->fabric->table.hosts;
+	put_failures(&failures, file);
+	fputs(": ", file);
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < FAILURES_STATUSES; i++) {
+			const enum hca_wc_status status = (enum hca_wc_status)i;
+			const struct request *request;
+
+			if (failures.of[i] == 0 || (status == HCA_WC_WR_FLUSH_ERR) != (pass == 1))
+				continue;
+			request = request_log_at(result->requests, failures.first[i]);
+			html_put(file, "wr%n of <b>%s</b>, rank %n, <b>%s</b> to <b>%s</b>: %s. ",
+				 failures.first[i], result->programs[request->program].name,
+				 (uint64_t)request->rank, hosts[request->src]->node.name,
+				 hosts[request->dst]->node.name, failures_words(status));
+		}
+	fputs("What became of one: <code>verbena explain RUN wrN --why slow</code>. ", file);
+}
+
 static void did_it_finish(const struct report *report, FILE *file)
 {
 	const struct result *result = report->result;
@@ -181,6 +237,7 @@ static void did_it_finish(const struct report *report, FILE *file)
 		fputs("Every rank of every program ended well. ", file);
 	else if (result->program_count)
 		fputs("Not every rank of the programs did: see below. ", file);
+	put_failed_requests(result, file);
 	html_put(file, "The run covers %t of virtual time", result->time);
 	html_put(file, "; computing it took %t.", (uint64_t)(result->wall_s * 1e12));
 }
@@ -213,12 +270,13 @@ static void was_anything_lost(const struct report *report, FILE *file)
 		put_reason(result->drops.ttl, "went in circles", &first, file);
 		put_reason(result->drops.mtu, "too large", &first, file);
 		put_reason(result->drops.watchdog, "discarded by a watchdog", &first, file);
+		put_reason(result->drops.unknown, "for hosts that a switch had forgotten", &first,
+			   file);
 		fputs(". ", file);
 	}
 	if (retransmitted) {
-		put_count(retransmitted, "packet", file);
-		fputs(retransmitted == 1 ? " was" : " were", file);
-		fputs(" sent more than once.", file);
+		put_count(retransmitted, "retransmission", file);
+		fputs(": each time a packet was sent again counts.", file);
 	} else {
 		fputs("Nothing had to be sent twice.", file);
 	}
@@ -255,12 +313,14 @@ static void put_stuck(const struct result *result, FILE *file)
 	for (uint64_t i = 0; i < result->port_count && !first; i++)
 		if (result->ports[i].paused_since != PS_NEVER)
 			first = &result->ports[i];
-	if (!first || result->cut)
+	if (!first || result->partial)
 		return;
-	html_put(file,
-		 " <strong>Stuck</strong> since %t: <b>%s</b> towards <b>%s</b>, priority %n, was "
-		 "never told to go on",
-		 first->paused_since, first->node, first->peer, (uint64_t)first->priority);
+	html_put(file, " <strong>%s</strong> since %t: <b>%s</b> towards <b>%s</b>, priority %n, ",
+		 result->cut ? "Still paused" : "Stuck", first->paused_since, first->node,
+		 first->peer, (uint64_t)first->priority);
+	fputs(result->cut ? "had not been told to go on at the end of the run"
+			  : "was never told to go on",
+	      file);
 	if (result->pfc.paused_at_end > 1)
 		html_put(file, ", and %n more", result->pfc.paused_at_end - 1);
 	fputs(".", file);
@@ -383,9 +443,17 @@ static void put_part(const char *question, FILE *file)
 	html_put(file, "<div><dt>%s</dt><dd>", question);
 }
 
+/* The command that says where the time of a flow went. */
+static void put_question(const struct report *report, uint64_t flow, FILE *file)
+{
+	fputs("<code>verbena explain ", file);
+	report_run(report, file);
+	fprintf(file, " %llu --why slow</code>. ", (unsigned long long)flow);
+}
+
 /* Of the flows that completed the one with the largest slowdown: those that did not stand before
  * it. */
-static void put_slowest(const struct report_rows *rows, FILE *file)
+static void put_slowest(const struct report *report, const struct report_rows *rows, FILE *file)
 {
 	const struct result_flow *slowest = NULL;
 
@@ -395,12 +463,14 @@ static void put_slowest(const struct report_rows *rows, FILE *file)
 	if (rows->count == 0)
 		return;
 	put_part("Who suffered most?", file);
-	if (!rows->rows[0].ok)
+	if (!rows->rows[0].ok) {
 		html_put(file,
 			 "Those that did not complete, such as flow %n of <b>%s</b>, <b>%s</b> to "
-			 "<b>%s</b>: <code>verbena explain RUN %n --why slow</code>. ",
+			 "<b>%s</b>: ",
 			 rows->rows[0].id, rows->rows[0].class_name, rows->rows[0].src,
-			 rows->rows[0].dst, rows->rows[0].id);
+			 rows->rows[0].dst);
+		put_question(report, rows->rows[0].id, file);
+	}
 	if (slowest) {
 		html_put(file, "%s %n of <b>%s</b>, <b>%s</b> to <b>%s</b>: %t for %b, ",
 			 rows->rows[0].ok ? "Flow" : "Of the others flow", slowest->id,
@@ -411,11 +481,10 @@ static void put_slowest(const struct report_rows *rows, FILE *file)
 		else
 			fprintf(file, "%.3g times what it takes alone on an idle fabric. ",
 				slowest->slowdown);
-		if (slowest->slowdown >= 2)
-			html_put(file,
-				 "Where its time went: <code>verbena explain RUN %n --why "
-				 "slow</code>.",
-				 slowest->id);
+		if (slowest->slowdown >= 2) {
+			fputs("Where its time went: ", file);
+			put_question(report, slowest->id, file);
+		}
 	}
 	fputs("</dd></div>\n", file);
 }
@@ -440,6 +509,6 @@ void report_story(const struct report *report, const struct report_rows *rows, F
 		parts[i].answer(report, file);
 		fputs("</dd></div>\n", file);
 	}
-	put_slowest(rows, file);
+	put_slowest(report, rows, file);
 	fputs("</dl>\n", file);
 }

@@ -30,13 +30,18 @@ static int by_pause(const void *a, const void *b)
 
 static void tables_put_port(const struct result_port *port, ps_t time, FILE *file)
 {
-	html_put(file,
-		 "<tr><td class=\"text\">%s</td><td class=\"text\">%s</td><td>%n</td><td>%b</td>"
-		 "<td>%n</td><td>%n</td><td>%t</td>",
-		 port->node, port->peer, (uint64_t)port->priority, port->queue_max, port->marked,
-		 port->dropped, port->paused);
-	fprintf(file, "<td>%.1f&#8239;%%</td>",
-		time ? 100.0 * (double)port->paused / (double)time : 0.0);
+	html_put(file, "<tr><td class=\"text\">%s</td><td class=\"text\">%s</td><td>%n</td>",
+		 port->node, port->peer, (uint64_t)port->priority);
+	if (port->is_host) /* it keeps no queue and marks nothing */
+		fputs("<td>–</td><td>–</td>", file);
+	else
+		html_put(file, "<td>%b</td><td>%n</td>", port->queue_max, port->marked);
+	html_put(file, "<td>%n</td><td>%t</td>", port->dropped, port->paused);
+	if (time)
+		fprintf(file, "<td>%.1f&#8239;%%</td>",
+			100.0 * (double)port->paused / (double)time);
+	else
+		fputs("<td>–</td>", file);
 	html_put(file, "<td>%b</td></tr>\n", port->sent_bytes);
 }
 

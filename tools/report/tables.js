@@ -4,7 +4,7 @@
 const table = document.getElementById("flow-table"), box = document.getElementById("flow-search");
 if (!table) return;
 const PAGE = 100, {flows} = data, all = flows.id.map((_, i) => i);
-const time = ps => ps < 0 ? "–" : timeText(ps);
+const time = ps => timeText(ps < 0 ? null : ps);
 const statusOf = i => flows.status[i] || "ok";
 const columns = [
 	{key: "id", of: i => flows.id[i], text: i => String(flows.id[i])},
@@ -16,7 +16,7 @@ const columns = [
 	{key: "fct", of: i => flows.fct_ps[i], text: i => time(flows.fct_ps[i])},
 	{key: "ideal", of: i => flows.ideal_ps[i], text: i => time(flows.ideal_ps[i])},
 	{key: "slowdown", of: i => flows.slowdown_millionths[i],
-		text: i => flows.slowdown_millionths[i] < 0 ? "–" : (flows.slowdown_millionths[i] / 1e6).toFixed(2)},
+		text: i => flows.slowdown_millionths[i] < 0 ? NOTHING : (flows.slowdown_millionths[i] / 1e6).toFixed(2)},
 	{key: "again", of: i => flows.packets_retransmitted[i], text: i => String(flows.packets_retransmitted[i])},
 	{key: "status", of: statusOf, isText: true},
 ];

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The drawing: hosts at the bottom, switches in layers by their distance from hosts.
+// The drawing: load, queue and pause of all links and nodes, or of the groups that fold.js makes of them.
 (function () {
 const SVG = "http://www.w3.org/2000/svg";
 const holder = document.getElementById("drawing");
 const {nodes, links, ports} = data;
 const count = nodes.name.length;
-
-const neighbours = nodes.name.map(() => []);
-links.name.forEach((_, i) => {
-	neighbours[links.a[i]].push(links.b[i]);
-	neighbours[links.b[i]].push(links.a[i]);
-});
 
 // ---- what is known of each node and each direction of a link ----
 
@@ -28,7 +22,7 @@ function factsOf(value, ps) {
 		nodes: nodes.name.map(() => ({paused: 0, queue: 0})),
 		links: links.name.map(() => ({load: [0, 0], paused: [0, 0], queue: [0, 0], sent: [0, 0], paused_ps: [0, 0]})),
 	};
-	const share = ps ? 1 / ps : 0;
+	const share = ps ? 1 / ps : NaN; // of no time at all
 	for (const {i, n, l, side} of places) {
 		const {sent, paused, queue} = value(i), node = facts.nodes[n], link = facts.links[l];
 		link.sent[side] = sent;
@@ -56,93 +50,11 @@ function frameFacts(frame) {
 		queue: queue_bytes[i][frame] || 0}), moment.end(frame) - moment.begin(frame));
 }
 
-const most = (facts, kind, key) => facts[kind].reduce((max, fact) => Math.max(max,
-	...[].concat(fact[key])), 0);
-const maxima = facts => ({load: Math.max(1e-9, most(facts, "links", "load")), paused: most(facts, "links", "paused"),
-	queue: most(facts, "links", "queue")});
-const wholeMax = maxima(whole);
-const frameMax = {load: 1, paused: 1, queue: wholeMax.queue}; // the same in every frame
-let facts = whole, max = wholeMax;
-
-// ---- where things stand ----
-
-function layersOf() {
-	const layer = nodes.switch.map(isSwitch => isSwitch ? -1 : 0);
-	let front = [];
-	layer.forEach((at, i) => { if (at === 0) front.push(i); });
-	for (let at = 1; front.length; at++) {
-		const next = [];
-		for (const i of front)
-			for (const k of neighbours[i])
-				if (layer[k] === -1) {
-					layer[k] = at;
-					next.push(k);
-				}
-		front = next;
-	}
-	const rows = [];
-	layer.forEach((at, i) => {
-		const row = at === -1 ? 1 : at; // a switch without hosts anywhere
-		(rows[row] = rows[row] || []).push(i);
-	});
-	for (let i = 0; i < rows.length; i++) rows[i] = rows[i] || [];
-	return rows;
-}
-
-const byName = (a, b) => natural(nodes.name[a], nodes.name[b]);
-
-// Hosts stand in blocks below their switch; upper switches in the middle of what is below them.
-function placeAll() {
-	const rows = layersOf(), hosts = rows[0], first = (rows[1] || []).sort(byName);
-	const of = new Map(first.map(i => [i, []])), rest = [];
-	hosts.sort(byName).forEach(i => {
-		const parent = neighbours[i].find(k => of.has(k));
-		(parent === undefined ? rest : of.get(parent)).push(i);
-	});
-	const most = Math.max(1, ...first.map(i => of.get(i).length));
-	const dense = hosts.length > 96, step = dense ? 13 : 40;
-	const columns = hosts.length <= 20 && first.length <= 2 ? most :
-		Math.max(1, Math.ceil(Math.sqrt(most * (dense ? 0.7 : 1))));
-	const rowCount = Math.ceil(most / columns);
-	const place = nodes.name.map(() => null);
-	let x = 0;
-	const block = list => {
-		const width = Math.max(1, Math.min(columns, list.length));
-		list.forEach((i, k) => {
-			place[i] = {x: x + (k % width + 0.5) * step, y: Math.floor(k / width) * step};
-		});
-		const middle = x + width * step / 2;
-		x += Math.max(width * step, dense ? 20 : 76) + (dense ? 10 : 24);
-		return middle;
-	};
-	first.forEach(i => { place[i] = {x: block(of.get(i)), y: 0}; });
-	if (rest.length) block(rest);
-	const width = Math.max(x, dense ? 500 : 360), gap = dense ? Math.max(90, x * 0.085) : 84;
-	// A single column of something narrow goes to the middle.
-	const shift = (width - x) / 2;
-	place.forEach(at => { if (at) at.x += shift; });
-	const height = gap * (rows.length - 1) + (rowCount - 1) * step + (rows.length > 1 ? 30 : 46);
-	first.forEach(i => { place[i].y = gap * (rows.length - 1) - gap + 26; });
-	for (const i of hosts)
-		if (place[i]) place[i].y += gap * (rows.length - 1) + (rows.length > 1 ? 10 : 26);
-	for (let at = 2; at < rows.length; at++) {
-		const mean = new Map(rows[at].map(i => {
-			const below = neighbours[i].map(k => place[k]).filter(p => p);
-			return [i, below.reduce((sum, p) => sum + p.x, 0) / Math.max(1, below.length)];
-		}));
-		rows[at].sort((a, b) => Math.abs(mean.get(a) - mean.get(b)) < 1 ? byName(a, b)
-			: mean.get(a) - mean.get(b));
-		rows[at].forEach((i, k) => {
-			place[i] = {x: (k + 0.5) * width / rows[at].length, y: gap * (rows.length - 1 - at) + 26};
-		});
-	}
-	return {place, width, height, dense, order: [...rows].reverse().flat()};
-}
+// The longest queue of the run is the whole of the scale, at each moment of it.
+const queueMax = whole.links.reduce((most, link) => Math.max(most, ...link.queue), 0);
+let facts = whole;
 
 // ---- drawing ----
-
-const layout = placeAll();
-const {place, dense} = layout;
 
 function draw(name, attributes, text) {
 	const made = document.createElementNS(SVG, name);
@@ -151,91 +63,119 @@ function draw(name, attributes, text) {
 	return made;
 }
 
-const stepOf = (value, top) => top > 0 && value > 0 ? Math.min(5, Math.max(1, Math.ceil(value / top * 5))) : 0;
-
 const svg = draw("svg", {
-	viewBox: `0 0 ${layout.width} ${layout.height}`,
 	tabindex: 0,
 	role: "application",
 	"aria-roledescription": "drawing of the topology",
 	"aria-label": `Topology of ${count} nodes and ${links.name.length} links. ` +
-		"Arrow keys go from node to node.",
+		"Arrow keys go from node to node" + (fold.isLarge ? "; Enter opens a group and folds it again." : "."),
 });
-svg.style.minWidth = Math.min(layout.width, dense ? 900 : layout.width) * (dense ? 1 : 0.85) + "px";
-svg.style.maxWidth = Math.max(layout.width * 1.25, 560) + "px";
 const lineLayer = draw("g", {}), pauseLayer = draw("g", {}), nodeLayer = draw("g", {}), queueLayer = draw("g", {});
 svg.append(lineLayer, pauseLayer, nodeLayer, queueLayer);
-const shapes = [];
+const view = element("div", {class: "view"});
+view.append(svg);
+holder.replaceChildren(view);
+let layout, dense, shapes, halves; // shapes: by unit; halves: two of each line
 
-// A link is two halves, each of what its end sends.
-const halves = links.name.map((name, i) => {
-	const a = place[links.a[i]], b = place[links.b[i]];
-	if (!a || !b) return null;
-	const middle = {x: (a.x + b.x) / 2, y: (a.y + b.y) / 2}, made = [];
-	for (const [from, side] of [[a, 0], [b, 1]]) {
-		const ends = {x1: from.x.toFixed(1), y1: from.y.toFixed(1), x2: middle.x.toFixed(1), y2: middle.y.toFixed(1)};
-		const half = {ends, from, middle, line: draw("line", {...ends, "data-link": i, "data-side": side}),
-			dash: null, circle: null};
+// A line is two halves, each of what its end sends; where it stands for many links, of the busiest of them.
+function halvesOf({links: all, a, b}, number) {
+	const from = layout.place.get(a), to = layout.place.get(b), made = [], is = all.length === 1 ? {"data-link": all[0].i} : {"data-bundle": number};
+	const middle = {x: (from.x + to.x) / 2, y: (from.y + to.y) / 2};
+	for (const [end, side] of [[from, 0], [to, 1]]) {
+		const ends = {x1: end.x.toFixed(1), y1: end.y.toFixed(1), x2: middle.x.toFixed(1), y2: middle.y.toFixed(1)};
+		const away = fold.isGroup(side ? b : a) ? 56 : dense ? 12 : 31; // where its queue is drawn
+		const half = {ends, from: end, middle, away, line: draw("line", {...ends, ...is, "data-side": all[0].isTurned ? 1 - side : side}),
+			ways: all.map(({i, isTurned}) => [i, isTurned ? 1 - side : side]), dash: null, circle: null};
 		lineLayer.append(half.line);
 		made.push(half);
 	}
-	if (!dense) lineLayer.append(draw("line", {x1: a.x.toFixed(1), y1: a.y.toFixed(1), x2: b.x.toFixed(1),
-		y2: b.y.toFixed(1), "data-link": i, class: "grip"}));
+	if (!dense) lineLayer.append(draw("line", {x1: from.x.toFixed(1), y1: from.y.toFixed(1), x2: to.x.toFixed(1),
+		y2: to.y.toFixed(1), ...is, class: "grip"}));
 	return made;
-});
-nodes.name.forEach((name, i) => {
-	const at = place[i];
-	if (!at) return;
-	const isSwitch = nodes.switch[i], group = draw("g", {
-		"data-node": i,
-		transform: `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`,
-	});
-	const w = isSwitch ? (dense ? 18 : 58) : dense ? 9 : 32, h = isSwitch ? (dense ? 12 : 26) : dense ? 9 : 22;
-	group.append(draw("rect", {x: -w / 2, y: -h / 2, width: w, height: h, rx: isSwitch ? 4 : h / 2.6}));
-	if (!dense) group.append(draw("text", {y: 4}, name.length > (isSwitch ? 9 : 5) ?
-		name.slice(0, isSwitch ? 8 : 4) + "…" : name));
-	nodeLayer.append(group);
-	shapes[i] = group;
-});
-holder.replaceChildren(svg);
+}
+
+function shapeOf(unit) {
+	const at = layout.place.get(unit), isGroup = fold.isGroup(unit), isSwitch = !isGroup && nodes.switch[unit];
+	const shape = draw("g", {[isGroup ? "data-group" : "data-node"]: isGroup ? unit - count : unit,
+		transform: `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`});
+	const w = isGroup ? 84 : isSwitch ? (dense ? 18 : 58) : dense ? 9 : 32, h = isGroup ? 40 : isSwitch ? (dense ? 12 : 26) : dense ? 9 : 22;
+	const name = fold.nameOf(unit), letters = isGroup ? 12 : isSwitch ? 9 : 5;
+	if (isGroup) shape.append(draw("rect", {x: -w / 2 + 4, y: -h / 2 - 4, width: w, height: h, rx: 5, class: "behind"}));
+	shape.append(draw("rect", {x: -w / 2, y: -h / 2, width: w, height: h, rx: isGroup || isSwitch ? 4 : h / 2.6}));
+	if (isGroup || !dense) shape.append(draw("text", {y: isGroup ? -2 : 4}, name.length > letters ? name.slice(0, letters - 1) + "…" : name));
+	if (isGroup) shape.append(draw("text", {y: 13, class: "many"}, fold.groupAt(unit).hosts ? `${fold.groupAt(unit).hosts} hosts`
+		: `${fold.groupAt(unit).members.length} switches`));
+	nodeLayer.append(shape);
+	return shape;
+}
+
+// Everything anew: when something was opened or folded, too.
+function build() {
+	layout = fold.placeAll();
+	dense = layout.dense;
+	for (const one of [lineLayer, pauseLayer, nodeLayer, queueLayer]) one.replaceChildren();
+	svg.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+	if (!zoom) svg.style.minWidth = Math.min(layout.width, dense ? 900 : layout.width) * (dense ? 1 : 0.85) + "px";
+	svg.style.maxWidth = Math.max(layout.width * 1.25, 560) + "px";
+	halves = layout.lines.map(halvesOf);
+	shapes = new Map(layout.order.map(unit => [unit, shapeOf(unit)]));
+}
 
 // What only some links have is made when they have it.
 function paintPause(half, share) {
 	if (share > 0 && !half.dash) {
-		half.dash = draw("line", {...half.ends, class: "pausing"});
+		half.dash = draw("line", half.ends);
 		pauseLayer.append(half.dash);
 	}
 	if (!half.dash) return;
 	half.dash.style.display = share > 0 ? "" : "none";
+	half.dash.setAttribute("class", `pausing heat-${heatOf(share)}`);
 	half.dash.style.strokeWidth = (dense ? 1 : 2) + share * (dense ? 2 : 4.5);
 }
 
 function paintQueue(half, bytes) {
 	if (bytes > 0 && !half.circle) {
 		const dx = half.middle.x - half.from.x, dy = half.middle.y - half.from.y, length = Math.hypot(dx, dy) || 1;
-		const away = Math.min(length * 0.8, dense ? 12 : 31);
+		const away = Math.min(length * 0.8, half.away);
 		half.circle = draw("circle", {cx: (half.from.x + dx / length * away).toFixed(1),
-			cy: (half.from.y + dy / length * away).toFixed(1), class: "queue"});
+			cy: (half.from.y + dy / length * away).toFixed(1)});
 		queueLayer.append(half.circle);
 	}
-	if (half.circle) half.circle.setAttribute("r", (Math.sqrt(bytes / (max.queue || 1)) * (dense ? 6 : 10)).toFixed(2));
+	if (!half.circle) return;
+	half.circle.setAttribute("class", `queue heat-${heatOf(bytes / queueMax)}`);
+	half.circle.setAttribute("r", (Math.sqrt(bytes / queueMax) * (dense ? 6 : 10)).toFixed(2));
+}
+
+// Of several links in one direction: the most of each, and all that was sent.
+function together(ways) {
+	const found = {load: 0, paused: 0, queue: 0, sent: 0, paused_ps: 0};
+	for (const [i, side] of ways) {
+		const fact = facts.links[i];
+		for (const key of ["load", "paused", "queue", "paused_ps"]) found[key] = Math.max(found[key], fact[key][side]);
+		found.sent += fact.sent[side];
+	}
+	return found;
+}
+function togetherAt(unit) {
+	if (!fold.isGroup(unit)) return facts.nodes[unit];
+	return fold.groupAt(unit).members.reduce((most, i) => ({paused: Math.max(most.paused, facts.nodes[i].paused),
+		queue: Math.max(most.queue, facts.nodes[i].queue)}), {paused: 0, queue: 0});
 }
 
 function paint() {
-	halves.forEach((pair, i) => pair && pair.forEach((half, side) => {
-		const fact = facts.links[i], {line} = half;
-		line.setAttribute("class", `link load-${stepOf(fact.load[side], max.load)}` + (dense ? " thin" : ""));
-		line.dataset.sent = fact.sent[side];
-		line.dataset.paused = fact.paused_ps[side];
-		line.dataset.queue = fact.queue[side];
-		paintPause(half, fact.paused[side]);
-		paintQueue(half, fact.queue[side]);
+	halves.forEach(pair => pair.forEach(half => {
+		const fact = together(half.ways), {line} = half;
+		line.setAttribute("class", `link heat-${heatOf(fact.load)}` + (dense ? " thin" : ""));
+		line.dataset.sent = fact.sent;
+		line.dataset.paused = fact.paused_ps;
+		line.dataset.queue = fact.queue;
+		paintPause(half, fact.paused);
+		paintQueue(half, fact.queue);
 	}));
-	shapes.forEach((shape, i) => {
-		shape.setAttribute("class", `${nodes.switch[i] ? "switch" : "host"} pause-` +
-			stepOf(facts.nodes[i].paused, max.paused) + (shape === chosen ? " chosen" : ""));
+	shapes.forEach((shape, unit) => {
+		const kind = fold.isGroup(unit) ? "group switch" : nodes.switch[unit] ? "switch" : "host";
+		shape.setAttribute("class", `${kind} heat-${heatOf(togetherAt(unit).paused)}` + (shape === chosen ? " chosen" : ""));
 	});
-	paintLegend();
 }
 
 // ---- what is under the pointer or the keys ----
@@ -245,26 +185,41 @@ const hint = "Nothing chosen.";
 const ofWhat = () => moment.frame === null ? "of the run" : "of this time";
 let chosen = null;
 
-function nodeText(i) {
-	const fact = facts.nodes[i], total = totals[i], parts = [];
-	parts.push(fact.paused ? `a port of it stood paused for ${percentText(fact.paused)} ${ofWhat()}`
-		: moment.frame === null ? "never paused" : "not paused");
+function factsText(fact, total) {
+	const parts = [fact.paused ? `a port of it stood paused for ${percentText(fact.paused)} ${ofWhat()}`
+		: moment.frame === null ? "never paused" : "not paused"];
 	if (fact.queue) parts.push(`longest queue ${bytesText(fact.queue)}`);
 	if (moment.frame === null) {
 		if (total.pauses) parts.push(`sent ${total.pauses} pause frames`);
 		if (total.marked) parts.push(`${total.marked} packets marked`);
 		if (total.lost) parts.push(`${total.lost} packets lost`);
 	}
-	return [nodes.name[i], (nodes.switch[i] ? "switch, " : "host, ") + parts.join(", ")];
+	return parts.join(", ");
 }
 
+const nodeText = i => [nodes.name[i], (nodes.switch[i] ? "switch, " : "host, ") + factsText(facts.nodes[i], totals[i])];
+
+function groupText(unit) {
+	const {members, name, hosts} = fold.groupAt(unit), sum = key => members.reduce((n, i) => n + totals[i][key], 0);
+	return [name, (hosts ? `${hosts} hosts and ` : "") + `${members.length - hosts} switches, ${nodes.name[members[0]]} to ` +
+		`${nodes.name[members[members.length - 1]]}, ` + factsText(togetherAt(unit), {pauses: sum("pauses"), marked: sum("marked"), lost: sum("lost")}) +
+		". A click or Enter opens it."];
+}
+
+const wayText = (from, to, fact) => `${from} → ${to}: load ${percentText(fact.load)}` +
+	(fact.paused ? `, paused ${percentText(fact.paused)} ${ofWhat()}` : "") +
+	(fact.queue ? `, queue up to ${bytesText(fact.queue)}` : "");
+
 function linkText(i) {
-	const fact = facts.links[i], a = nodes.name[links.a[i]], b = nodes.name[links.b[i]];
-	const way = (from, to, side) => `${from} → ${to}: load ${percentText(fact.load[side])}` +
-		(fact.paused[side] ? `, paused ${percentText(fact.paused[side])} ${ofWhat()}` : "") +
-		(fact.queue[side] ? `, queue up to ${bytesText(fact.queue[side])}` : "");
+	const a = nodes.name[links.a[i]], b = nodes.name[links.b[i]];
 	return [links.name[i], `${rateText(links.rate_bps[i])}, ${timeText(links.delay_ps[i])}; ` +
-		way(a, b, 0) + "; " + way(b, a, 1)];
+		wayText(a, b, together([[i, 0]])) + "; " + wayText(b, a, together([[i, 1]]))];
+}
+
+function bundleText(number) {
+	const line = layout.lines[number], [a, b] = [fold.nameOf(line.a), fold.nameOf(line.b)];
+	return [`${a} – ${b}`, `${line.links.length} links, of each the busiest: ` + wayText(a, b, together(halves[number][0].ways)) + "; " +
+		wayText(b, a, together(halves[number][1].ways))];
 }
 
 function choose(shape) {
@@ -275,49 +230,165 @@ function choose(shape) {
 }
 
 function tell() {
-	const shape = chosen;
-	if (!shape) {
+	const is = chosen && chosen.dataset;
+	if (!is) {
 		detail.textContent = hint;
 		return;
 	}
-	const [name, text] = shape.dataset.node !== undefined ? nodeText(Number(shape.dataset.node))
-		: linkText(Number(shape.dataset.link));
+	const [name, text] = is.node !== undefined ? nodeText(Number(is.node)) : is.group !== undefined ? groupText(count + Number(is.group))
+		: is.bundle !== undefined ? bundleText(Number(is.bundle)) : linkText(Number(is.link));
 	detail.replaceChildren(element("b", {}, name), " – " + text);
 }
 
-const shapeOf = target => target.closest && target.closest("[data-node], [data-link]");
-svg.addEventListener("pointermove", event => { const s = shapeOf(event.target); if (s) choose(s); });
-svg.addEventListener("click", event => choose(shapeOf(event.target)));
+const unitAt = shape => !shape ? undefined : shape.dataset.group !== undefined ? count + Number(shape.dataset.group)
+	: shape.dataset.node !== undefined ? Number(shape.dataset.node) : undefined;
+const shapeAt = target => target.closest && target.closest("[data-node], [data-group], [data-link], [data-bundle]");
+svg.addEventListener("pointermove", event => { const s = shapeAt(event.target); if (s && !event.buttons) choose(s); });
+svg.addEventListener("click", event => {
+	if (zoom && zoom.wasDragged()) return;
+	choose(shapeAt(event.target));
+	const unit = unitAt(chosen);
+	if (unit !== undefined && fold.isGroup(unit)) open(unit - count, true);
+});
 svg.addEventListener("keydown", event => {
-	const order = layout.order.filter(i => shapes[i]), way = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1,
-		ArrowUp: -1}[event.key];
+	const {order} = layout, way = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key], unit = unitAt(chosen);
 	if (event.key === "Escape") choose(null);
+	if (event.key === "Enter" && unit !== undefined) {
+		const chain = fold.isGroup(unit) ? [] : fold.chainOf(unit);
+		if (fold.isGroup(unit)) open(unit - count, true);
+		else if (chain.length) open(chain[chain.length - 1], false);
+	}
 	if (!way || order.length === 0) return;
 	event.preventDefault();
-	const now = chosen && chosen.dataset.node !== undefined ? order.indexOf(Number(chosen.dataset.node)) : -1;
-	choose(shapes[order[now < 0 ? (way > 0 ? 0 : order.length - 1) : (now + way + order.length) % order.length]]);
+	const now = unit === undefined ? -1 : order.indexOf(unit);
+	choose(shapes.get(order[now < 0 ? (way > 0 ? 0 : order.length - 1) : (now + way + order.length) % order.length]));
+	if (zoom) zoom.show(chosen, false);
 });
 detail.textContent = hint;
 
+// ---- large fabrics: open and fold, zoom and pan ----
+
+function open(g, isOpen) {
+	const {members} = fold.groups[g];
+	fold.groups[g].isOpen = isOpen;
+	if (!isOpen) fold.groups.forEach(one => { if (one.parent === g) one.isOpen = false; });
+	chosen = null;
+	build();
+	paint();
+	choose(shapes.get(fold.unitOf(members.find(i => nodes.switch[i]) || members[0])));
+	foldAll.disabled = !fold.groups.some(one => one.isOpen);
+	if (zoom) zoom.show(chosen, isOpen);
+}
+
+const foldAll = element("button", {type: "button", id: "fold-all", disabled: ""}, "Fold all");
+foldAll.addEventListener("click", () => {
+	fold.groups.forEach(one => { one.isOpen = false; });
+	foldAll.disabled = true;
+	chosen = null;
+	build();
+	paint();
+	tell();
+	if (zoom) zoom.reset();
+});
+
+// Wheel with Ctrl, two fingers, buttons and + - 0; what is dragged moves along.
+function zoomOf() {
+	const pan = Panzoom(view, {maxScale: 24, minScale: 1, step: 0.4, handleStartEvent: () => {}, touchAction: "pan-y", cursor: "", animate: false});
+	let from = null, moved = 0;
+	holder.classList.add("zooming");
+	view.addEventListener("panzoomchange", event => pan.setOptions({touchAction: event.detail.scale > 1 ? "none" : "pan-y"}));
+	view.addEventListener("pointerdown", event => { from = event; moved = 0; }, true);
+	addEventListener("pointermove", event => {
+		if (from && event.buttons) moved = Math.max(moved, Math.hypot(event.clientX - from.clientX, event.clientY - from.clientY));
+	});
+	addEventListener("pointerup", () => { from = null; });
+	holder.addEventListener("wheel", event => { if (event.ctrlKey || event.metaKey) pan.zoomWithWheel(event); }, {passive: false});
+	const by = factor => {
+		const box = holder.getBoundingClientRect(), shape = chosen && chosen.isConnected ? chosen.getBoundingClientRect() : box;
+		pan.zoomToPoint(pan.getScale() * factor, {clientX: shape.x + shape.width / 2, clientY: shape.y + shape.height / 2});
+	};
+	const keys = {"+": () => by(1.6), "=": () => by(1.6), "-": () => by(1 / 1.6), "0": () => pan.reset({animate: false})};
+	svg.addEventListener("keydown", event => {
+		if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
+		event.preventDefault();
+		keys[event.key]();
+	});
+	return {by, reset: () => pan.reset({animate: false}), wasDragged: () => moved > 4, scale: pan.getScale,
+		// In the middle; @isClose: so near that it can be read.
+		show(shape, isClose) {
+			const all = svg.getBoundingClientRect(), unit = Math.min(all.width / layout.width, all.height / layout.height);
+			const wanted = Math.min(24, Math.max(2, 0.9 * pan.getScale() / unit));
+			if (isClose && pan.getScale() < wanted) pan.zoom(wanted);
+			requestAnimationFrame(() => { // behind that of the zoom: it is only then where it will be
+				const box = holder.getBoundingClientRect(), at = shape.getBoundingClientRect(), scale = pan.getScale();
+				if (!shape.isConnected || scale === 1) return;
+				pan.pan((box.x + box.width / 2 - at.x - at.width / 2) / scale, (box.y + box.height / 2 - at.y - at.height / 2) / scale,
+					{relative: true});
+			});
+		}};
+}
+const zoom = fold.isLarge || fold.placeAll().dense ? zoomOf() : null;
+
+// ---- finding a node ----
+
+function finder() {
+	const field = element("input", {type: "search", id: "find-node", size: 14, placeholder: nodes.name[0] || "", "aria-describedby": "find-text"});
+	const text = element("output", {for: "find-node", id: "find-text"});
+	let found = [], at = 0, opened = []; // what is open only for what was found
+	const show = () => {
+		const i = found[at];
+		for (const one of opened) one.isOpen = false;
+		opened = fold.chainOf(i).map(g => fold.groups[g]).filter(one => !one.isOpen);
+		for (const one of opened) one.isOpen = true;
+		foldAll.disabled = !fold.groups.some(one => one.isOpen);
+		chosen = null;
+		build();
+		paint();
+		choose(shapes.get(i));
+		if (zoom) zoom.show(chosen, true);
+		else chosen.scrollIntoView({block: "nearest", inline: "center"});
+		text.textContent = found.length > 1 ? `${nodes.name[i]}, ${at + 1} of ${found.length}; Enter: the next` : nodes.name[i];
+	};
+	const search = () => {
+		const word = field.value.trim().toLowerCase(), names = nodes.name.map(name => name.toLowerCase());
+		const all = word ? names.map((name, i) => name.includes(word) ? i : -1).filter(i => i >= 0) : [];
+		found = all.sort((a, b) => (names[b] === word) - (names[a] === word) || names[b].startsWith(word) - names[a].startsWith(word) ||
+			natural(names[a], names[b]));
+		at = 0;
+		setState("node", field.value.trim());
+		if (found.length && (found.length === 1 || names[found[0]] === word)) show();
+		else text.textContent = !word ? "" : found.length ? `${found.length} names have that; Enter: the first` : "no node of that name";
+	};
+	field.addEventListener("input", search);
+	field.addEventListener("keydown", event => {
+		if (event.key !== "Enter" || !found.length) return;
+		if (unitAt(chosen) === found[at]) at = (at + 1) % found.length;
+		show();
+	});
+	const controls = element("div", {class: "controls"}, element("label", {for: "find-node"}, "Find a node "), field, text);
+	if (zoom)
+		for (const [name, label, act] of [["+", "Zoom in", () => zoom.by(1.6)], ["−", "Zoom out", () => zoom.by(1 / 1.6)], ["All", "See all of it", zoom.reset]]) {
+			const button = element("button", {type: "button", "aria-label": label, title: label}, name);
+			button.addEventListener("click", act);
+			controls.append(button);
+		}
+	if (fold.isLarge) controls.append(foldAll);
+	holder.before(controls);
+	if (zoom)
+		holder.before(element("p", {class: "hint"}, (fold.isLarge ? "What is large is folded: a click or Enter opens a group, Enter at a " +
+			"node of it folds it again. " : "") + "Ctrl and the wheel, two fingers or + and − zoom; 0 shows all of it; what is dragged moves along."));
+	field.value = state.get("node") || "";
+	return () => { if (field.value) search(); };
+}
+
 // ---- legend ----
 
-function scale(kind, top, text) {
-	const row = element("span", {class: "scale"}, text + " ");
-	if (top <= 1e-9) {
-		row.append(element("b", {}, "none"));
-		return row;
-	}
-	row.append("0 ");
-	for (let i = 0; i <= 5; i++) row.append(element("i", {class: `${kind}-${i}`}));
-	row.append(" " + percentText(top));
-	return row;
-}
-function paintLegend() {
-	const row = [scale("load", max.load, "Load of a link"), scale("pause", max.paused, "Paused")];
-	if (max.paused > 0) row.push(element("span", {class: "scale"}, element("i", {class: "dashes"}), " paused link"));
-	if (max.queue > 0) row.push(element("span", {class: "scale"}, element("i", {class: "ball"}),
-		` queue, the largest circle ${bytesText(max.queue)}`));
-	document.getElementById("drawing-legend").replaceChildren(...row);
+function legend() {
+	const row = HEAT.map((most, k) => element("span", {class: "scale"}, element("i", {class: `heat-${k}`}), k ? ` to ${most * 100}\u202f%` : " 0"));
+	const kinds = [["line", "load, of the link’s rate"], ["box", "paused, of the time: a host, a switch"], ["dashes", "paused, of the time: a link"],
+		["ball", `queue, of the longest: ${queueMax ? bytesText(queueMax) : NOTHING}`]];
+	document.getElementById("drawing-legend").replaceChildren(element("span", {id: "heat"}, ...row),
+		...kinds.map(([kind, text]) => element("span", {class: "scale"}, element("i", {class: kind}), " " + text)));
 }
 
 // ---- the slider ----
@@ -348,7 +419,6 @@ function slider() {
 	box.append(all, play, range, text);
 	moment.listeners.push(frame => {
 		facts = frame === null ? whole : frameFacts(frame);
-		max = frame === null ? wholeMax : frameMax;
 		paint();
 		tell();
 		all.setAttribute("aria-pressed", String(frame === null));
@@ -362,6 +432,10 @@ function slider() {
 		if (!timer) setState("t", frame === null ? null : moment.end(frame));
 	});
 }
+build();
 paint();
+legend();
+const findAgain = finder();
 slider();
+findAgain();
 })();

@@ -4,7 +4,12 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const PS = 1e12; // a second
 
+// What does not exist: over nothing, not measured, not there in this fabric. Never 0, and never blank.
+const NOTHING = "–";
+const exists = value => typeof value === "number" && !Number.isNaN(value);
+
 function scaled(value, units) {
+	if (!exists(value)) return NOTHING;
 	let i = units.length - 1;
 	while (i > 0 && Math.abs(value) < units[i][1]) i--;
 	value /= units[i][1];
@@ -17,9 +22,9 @@ const RATES = [["b/s", 1], ["kb/s", 1e3], ["Mb/s", 1e6], ["Gb/s", 1e9], ["Tb/s",
 const timeText = ps => scaled(ps, TIMES);
 const bytesText = bytes => scaled(bytes, BYTES);
 const rateText = bps => scaled(bps, RATES);
-const plainText = value =>
+const plainText = value => !exists(value) ? NOTHING :
 	Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 1);
-const percentText = share =>
+const percentText = share => !exists(share) ? NOTHING :
 	(share * 100).toFixed(share >= 0.1 ? 0 : share >= 0.001 ? 1 : 2) + "\u202f%";
 
 // The unit of an axis: that of its largest value, for all its labels.
@@ -29,6 +34,11 @@ function unitOf(values, units) {
 	while (i > 0 && max < units[i][1]) i--;
 	return units[i];
 }
+
+// The one scale of all that shows load, pause or queue: shares of a link's rate, of the time, and of the longest
+// queue of the run. Step 0 is nothing at all, the others go up to these.
+const HEAT = [0, 0.05, 0.2, 0.4, 0.7, 1];
+const heatOf = share => !exists(share) || share <= 0 ? 0 : HEAT.findIndex((most, k) => k > 0 && (share <= most || k === HEAT.length - 1));
 
 const colours = new Map(); // forgotten when the scheme changes
 function colour(name) {

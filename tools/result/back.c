@@ -3,6 +3,7 @@
 
 #include "models/input/bad.h"
 #include "tools/command.h"
+#include "util/alloc.h"
 #include "util/quantity.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ enum { SCHEMA_MAX = 2 };
 
 static int refuse_file(const char *path, const char *found)
 {
-	command_line(stderr, "%s:1: file: found %s, expected a regular file", path, found);
+	command_line(stderr, "%s: file: found %s, expected a regular file", path, found);
 	return COMMAND_BAD;
 }
 
@@ -151,18 +152,84 @@ int back_result(const char *run, struct back_run *ret_run)
 	return ret;
 }
 
+char *back_baseline_file(const char *run)
+{
+	struct stat stat_of;
+	char *path;
+
+	if (stat(run, &stat_of) != 0 || !S_ISDIR(stat_of.st_mode))
+		return strdup(run);
+	return asprintf(&path, "%s/result.json", run) < 0 ? NULL : path;
+}
+
+static int read_baseline(const struct read_source *source, const char *path, json_t **ret_json)
+{
+	const struct bad_at at = {path, 1, NULL};
+	struct bad_list errors = {.lines = NULL};
+	struct back_run run;
+	json_error_t error;
+	char *bytes;
+	size_t length;
+	int ret = read_file(source, path, &at, "baseline", &bytes, &length, &errors);
+
+	command_print_bad(&errors, false);
+	bad_list_fini(&errors);
+	if (ret)
+		return ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
+	*ret_json = json_loadb(bytes, length, 0, &error);
+	util_free(bytes);
+	if (!*ret_json) {
+		command_line(stderr, "%s:%d: baseline: found %s, expected the result of a run",
+			     path, error.line > 0 ? error.line : 1, error.text);
+		return COMMAND_BAD;
+	}
+	ret = back_check_result(path, *ret_json, &run);
+	if (ret)
+		return ret;
+	if (json_integer_value(json_object_get(*ret_json, "schema")) != SCHEMA_MAX)
+		return back_refuse(path, "schema", json_object_get(*ret_json, "schema"), "2");
+	if (run.partial)
+		return back_refuse(path, "partial", json_object_get(*ret_json, "partial"),
+				   "false: a run that came to its end");
+	return COMMAND_DONE;
+}
+
+int back_baseline(const struct read_source *source, const char *path, json_t **ret_json)
+{
+	int ret;
+
+	*ret_json = NULL;
+	ret = read_baseline(source, path, ret_json);
+	if (ret) {
+		json_decref(*ret_json);
+		*ret_json = NULL;
+	}
+	return ret;
+}
+
+void back_warn_of_version(const char *path, const json_t *json)
+{
+	const char *version = json_string_value(json_object_get(json, "version"));
+
+	if (!version || strcmp(version, command_version) != 0)
+		command_say("%s: that baseline is of version %s, and this is %s: what differs may "
+			    "come from that",
+			    path, version ? version : "unknown", command_version);
+}
+
 /* ---- flows.csv ---- */
 
 struct row {
 	uint64_t id;
 	const char *slowdown; /* empty: none */
 	size_t slowdown_length;
+	bool is_ok;
 };
 
 /* Names have neither commas nor quotes in them. */
 static bool read_row(char *line, struct row *ret_row, const char **ret_key, const char **ret_found)
 {
-	enum { SLOWDOWN = 10, COLUMNS = 13 };
+	enum { SLOWDOWN = 10, STATUS = 12, COLUMNS = 13 };
 	char *columns[COLUMNS], *rest = line;
 	size_t count = 0;
 
@@ -178,10 +245,28 @@ static bool read_row(char *line, struct row *ret_row, const char **ret_key, cons
 	*ret_found = "";
 	if (count < COLUMNS || rest)
 		return false;
+	ret_row->is_ok = strcmp(columns[STATUS], "ok") == 0;
 	*ret_key = "slowdown";
 	*ret_found = ret_row->slowdown = columns[SLOWDOWN];
 	ret_row->slowdown_length = strlen(columns[SLOWDOWN]);
 	return strspn(columns[SLOWDOWN], "0123456789.") == ret_row->slowdown_length;
+}
+
+struct worst {	    /* so far */
+	int64_t id; /* -1: none */
+	bool is_ok;
+	double slowdown;
+};
+
+/* In the order of the report. */
+static void take_if_worse(struct worst *worst, const struct row *row)
+{
+	const double slowdown = row->slowdown_length > 0 ? strtod(row->slowdown, NULL) : 0;
+
+	if (worst->id >= 0 &&
+	    (worst->is_ok != row->is_ok ? row->is_ok : slowdown <= worst->slowdown))
+		return;
+	*worst = (struct worst){(int64_t)row->id, row->is_ok, slowdown};
 }
 
 static int read_rows(const char *path, FILE *file, int64_t *ret_flow)
@@ -189,7 +274,7 @@ static int read_rows(const char *path, FILE *file, int64_t *ret_flow)
 	char *line = NULL;
 	size_t room = 0;
 	unsigned number = 1; /* the first has the names */
-	double most = 0;
+	struct worst worst = {.id = -1};
 	int ret = COMMAND_DONE;
 
 	if (getline(&line, &room, file) < 0 || strncmp(line, "id,class,", 9) != 0) {
@@ -209,27 +294,90 @@ static int read_rows(const char *path, FILE *file, int64_t *ret_flow)
 				     : strcmp(key, "status") == 0 ? "a row of 13 columns"
 								  : "a number, or nothing");
 			ret = COMMAND_BAD;
-		} else if (row.slowdown_length > 0 && strtod(row.slowdown, NULL) > most) {
-			most = strtod(row.slowdown, NULL);
-			*ret_flow = (int64_t)row.id;
+		} else {
+			take_if_worse(&worst, &row);
+		}
+	}
+	*ret_flow = worst.id;
+	free(line);
+	return ret;
+}
+
+/* The row of a table of the run that @read chooses; -1: there is no such table, or no row. */
+static int back_row(const char *run, const char *name,
+		    int (*read)(const char *path, FILE *file, int64_t *ret_row), int64_t *ret_row)
+{
+	char path[PATH_MAX];
+	FILE *file = NULL;
+	int ret = COMMAND_DONE;
+
+	*ret_row = -1;
+	if (snprintf(path, sizeof(path), "%s/%s", run, name) < (int)sizeof(path))
+		ret = back_open(path, &file);
+	if (file) {
+		ret = read(path, file, ret_row);
+		fclose(file);
+	}
+	return ret;
+}
+
+int back_worst(const char *run, int64_t *ret_flow)
+{
+	return back_row(run, "flows.csv", read_rows, ret_flow);
+}
+
+/* ---- requests.csv ---- */
+
+/* "wr17", ..., and in column 13 the time, which is empty where it has not ended. */
+static bool read_request(char *line, uint64_t *ret_number, uint64_t *ret_time)
+{
+	enum { TIME = 12, COLUMNS = 15 };
+	char *columns[COLUMNS], *rest = line;
+	size_t count = 0;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	for (char *column; count < COLUMNS && (column = strsep(&rest, ",")) != NULL; count++)
+		columns[count] = column;
+	*ret_time = 0;
+	return count == COLUMNS && !rest && strncmp(columns[0], "wr", 2) == 0 &&
+	       util_count_parse(columns[0] + 2, strlen(columns[0] + 2), ret_number) ==
+		       UTIL_QUANTITY_OK &&
+	       *ret_number <= INT64_MAX &&
+	       (columns[TIME][0] == '\0' || util_count_parse(columns[TIME], strlen(columns[TIME]),
+							     ret_time) == UTIL_QUANTITY_OK);
+}
+
+static int read_requests(const char *path, FILE *file, int64_t *ret_request)
+{
+	uint64_t most = 0, number, time;
+	int ret = COMMAND_DONE;
+	unsigned at = 1; /* the first has the names */
+	char *line = NULL;
+	size_t room = 0;
+
+	if (getline(&line, &room, file) < 0 || strncmp(line, "id,program,", 11) != 0) {
+		command_line(stderr, "%s:1: id: found nothing, expected the work requests of a run",
+			     path);
+		ret = COMMAND_BAD;
+	}
+	while (!ret && getline(&line, &room, file) >= 0) {
+		at++;
+		if (!read_request(line, &number, &time)) {
+			command_line(stderr,
+				     "%s:%u: id: found another row, expected 15 columns, with wrN "
+				     "first and a number as time_ps, or nothing",
+				     path, at);
+			ret = COMMAND_BAD;
+		} else if (time > most) {
+			most = time;
+			*ret_request = (int64_t)number;
 		}
 	}
 	free(line);
 	return ret;
 }
 
-int back_slowest(const char *run, int64_t *ret_flow)
+int back_slowest_request(const char *run, int64_t *ret_request)
 {
-	char path[PATH_MAX];
-	FILE *file = NULL;
-	int ret = COMMAND_DONE;
-
-	*ret_flow = -1;
-	if (snprintf(path, sizeof(path), "%s/flows.csv", run) < (int)sizeof(path))
-		ret = back_open(path, &file);
-	if (file) {
-		ret = read_rows(path, file, ret_flow);
-		fclose(file);
-	}
-	return ret;
+	return back_row(run, "requests.csv", read_requests, ret_request);
 }

@@ -5,6 +5,8 @@
 /* What a run has left in its folder, read back. Anybody may have written into it since, so nothing
  * is taken for what it does not say: each refusal is a line "FILE:LINE: KEY: found X, expected Y"
  * on stderr, and COMMAND_BAD. */
+#include "models/input/file.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,8 +41,23 @@ int back_check_result(const char *path, const json_t *json, struct back_run *ret
  * COMMAND_BAD. */
 int back_result(const char *run, struct back_run *ret_run);
 
-/* The number of the flow with the largest slowdown in flows.csv of the folder @run, the first of
- * equals; -1: there is none, or no such file. COMMAND_DONE or COMMAND_BAD. */
-int back_slowest(const char *run, int64_t *ret_flow);
+/* The result.json of @run, its folder or that file itself. For free(); NULL: no memory. */
+char *back_baseline_file(const char *run);
+/* What a later run is compared with: the result.json @path, by way of @source (NULL: the file
+ * system). One of an older schema, in which what is over nothing is 0, or of a run that ended early
+ * is refused. COMMAND_DONE, or COMMAND_BAD or COMMAND_BROKEN and no JSON. */
+int back_baseline(const struct read_source *source, const char *path, json_t **ret_json);
+
+/* Says where the baseline @json, from @path, is of another version than this command. */
+void back_warn_of_version(const char *path, const json_t *json);
+
+/* The number of the flow that fared worst in flows.csv of the folder @run: the first of those that
+ * failed or have not ended, or else the one with the largest slowdown, the first of equals; -1:
+ * there is none, or no such file. COMMAND_DONE or COMMAND_BAD. */
+int back_worst(const char *run, int64_t *ret_flow);
+/* The number of the work request that took longest in requests.csv of the folder @run, the first of
+ * equals, whether or not it ended well; -1: none has ended, or there is no such file. COMMAND_DONE
+ * or COMMAND_BAD. */
+int back_slowest_request(const char *run, int64_t *ret_request);
 
 #endif

@@ -16,6 +16,7 @@
  * offset, @held: a hash of the bytes), and the end (@held: the digest, @marked: all addresses are
  * fixed). */
 enum { PLACEMENT = 0xfe, LAST_EVENT = 0xff, KEPT = 64, SHOWN = 5 };
+static const ps_t look_ahead = PS_MS; /* for what a side does next at the node where they part */
 
 struct side {
 	struct replay replay;
@@ -76,6 +77,7 @@ static int diff_child(struct side *side, int pipe)
 	last.at = sim_now(side->replay.fabric.sim);
 	last.held = sim_digest(side->replay.fabric.sim);
 	last.marked = replay_is_fixed(&side->replay);
+	last.retransmitted = side->replay.is_cut;
 	return send_event(&side->listener, &last) == 0 && fflush(side->out) == 0 ? COMMAND_DONE
 										 : COMMAND_BROKEN;
 }
@@ -127,6 +129,8 @@ static bool diff_keep(struct side *side, const struct event *placement)
 static bool next(struct side *side, struct event *ret_event)
 {
 	while (fread(ret_event, sizeof(*ret_event), 1, side->pipe) == 1) {
+		if (ret_event->kind == LAST_EVENT && ret_event->retransmitted)
+			replay_warn_of_cut(&side->replay, ret_event->at);
 		if (ret_event->kind != PLACEMENT)
 			return true;
 		if (!diff_keep(side, ret_event))
@@ -259,10 +263,39 @@ static bool show_inputs(const struct comparison *c)
 	return a->seed != b->seed || a->hash != b->hash;
 }
 
-static int diff_report(const struct comparison *c, const struct event *x, const struct event *y)
+/* Of a side whose next event is elsewhere: its next at the node of @first, up to a limit, for it
+ * may never come. */
+static void show_next_there(struct comparison *c, struct side *side, const char *mark,
+			    const struct event *own, const struct event *first)
+{
+	const char *node = c->a->replay.events.ports[first->port].node;
+	const ps_t limit = first->at + look_ahead;
+	struct event event = *own;
+	bool is_there = true;
+
+	while (is_there && event.kind != LAST_EVENT && event.at <= limit &&
+	       strcmp(side->replay.events.ports[event.port].node, node) != 0)
+		is_there = next(side, &event);
+	if (is_there && event.kind != LAST_EVENT && event.at <= limit) {
+		diff_show(side, mark, &event);
+		return;
+	}
+	printf("%s nothing at %s until ", mark, node);
+	event_time(is_there && event.kind == LAST_EVENT && event.at < limit ? event.at : limit,
+		   stdout);
+	putchar('\n');
+}
+
+/* In the order of events: what comes first is what the other side does not have. */
+static bool is_earlier(const struct event *x, const struct event *y)
+{
+	return x->at != y->at ? x->at < y->at : x->port <= y->port;
+}
+
+static int diff_report(struct comparison *c, const struct event *x, const struct event *y)
 {
 	const bool has_x = x->kind != LAST_EVENT, has_y = y->kind != LAST_EVENT;
-	const struct event *first = has_x && (!has_y || x->at <= y->at) ? x : y;
+	const struct event *first = has_x && (!has_y || is_earlier(x, y)) ? x : y;
 
 	if (c->count > 0)
 		printf("the first %" PRIu64 " events are the same; then, at ", c->count);
@@ -271,8 +304,14 @@ static int diff_report(const struct comparison *c, const struct event *x, const 
 	event_time(first->at, stdout);
 	printf(", at %s:\n", (first == x ? c->a : c->b)->replay.events.ports[first->port].node);
 	diff_show_context(c, first);
-	diff_show(c->a, "A", x);
-	diff_show(c->b, "B", y);
+	if (has_x)
+		show_next_there(c, c->a, "A", x, first);
+	else
+		diff_show(c->a, "A", x);
+	if (has_y)
+		show_next_there(c, c->b, "B", y, first);
+	else
+		diff_show(c->b, "B", y);
 	show_rest(x, y);
 	show_placements(c, first->at);
 	show_inputs(c);
@@ -334,10 +373,12 @@ static int diff_compare_ports(const struct events *a, const struct events *b)
 static int diff_compare_runs(struct side sides[2], const struct command_options *options)
 {
 	struct comparison comparison = {.a = &sides[0], .b = &sides[1]};
-	int ret = COMMAND_DONE;
+	int ret = replay_check_settings("diff", options, 2);
 
 	for (int i = 0; i < 2 && !ret; i++)
 		ret = replay_open(&sides[i].replay, options->args[i], options);
+	for (int i = 0; i < 2 && !ret; i++)
+		replay_warn_of_edits(&sides[i].replay, options);
 	for (int i = 0; i < 2 && !ret; i++)
 		ret = replay_build(&sides[i].replay);
 	ret = ret ? ret : diff_compare_ports(&sides[0].replay.events, &sides[1].replay.events);
@@ -372,9 +413,9 @@ const struct command command_diff = {
 	.summary = "where two runs part",
 	.help = "Runs A and B again, each the folder of a run or a scenario, and shows the first "
 		"event\n"
-		"that is not the same, with those before it at that node. Exit status: 0 all the "
-		"same,\n"
-		"1 not.\n",
+		"that is not the same, with those before it at that node and what either does next "
+		"there.\n"
+		"Exit status: 0 all the same, 1 not.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_UNTIL | COMMAND_QUIET,
 	.args_min = 2,
 	.args_max = 2,

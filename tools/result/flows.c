@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/observe/flow_log.h"
+#include "tools/result/failures.h"
 #include "tools/result/internal.h"
 #include "transport/hca/wr.h"
 
@@ -8,42 +9,11 @@
 
 enum { MICRO = 1000000 };
 
-/* As libibverbs names them, in lower case and without the prefix. */
 static const char *status_name(const struct traffic_flow *flow)
 {
 	if (flow->status == TRAFFIC_PENDING)
 		return traffic_is_lost(flow) ? "lost" : "unfinished";
-	switch ((enum hca_wc_status)flow->wc_status) {
-	case HCA_WC_SUCCESS:
-		return "ok";
-	case HCA_WC_LOC_LEN_ERR:
-		return "loc_len_err";
-	case HCA_WC_LOC_QP_OP_ERR:
-		return "loc_qp_op_err";
-	case HCA_WC_LOC_PROT_ERR:
-		return "loc_prot_err";
-	case HCA_WC_WR_FLUSH_ERR:
-		return "wr_flush_err";
-	case HCA_WC_BAD_RESP_ERR:
-		return "bad_resp_err";
-	case HCA_WC_LOC_ACCESS_ERR:
-		return "loc_access_err";
-	case HCA_WC_REM_INV_REQ_ERR:
-		return "rem_inv_req_err";
-	case HCA_WC_REM_ACCESS_ERR:
-		return "rem_access_err";
-	case HCA_WC_REM_OP_ERR:
-		return "rem_op_err";
-	case HCA_WC_RETRY_EXC_ERR:
-		return "retry_exc_err";
-	case HCA_WC_RNR_RETRY_EXC_ERR:
-		return "rnr_retry_exc_err";
-	case HCA_WC_REM_ABORT_ERR:
-		return "rem_abort_err";
-	case HCA_WC_FATAL_ERR:
-		return "fatal_err";
-	}
-	return "general_err";
+	return failures_name((enum hca_wc_status)flow->wc_status);
 }
 
 /* In millionths, rounded to the nearest; exactly 1 is exactly 1. */
@@ -135,18 +105,28 @@ static uint64_t result_flows_mean_of(const uint64_t *values, uint64_t count)
 	return (uint64_t)(sum / count);
 }
 
+void result_times(uint64_t *values, uint64_t count, struct result_times *ret)
+{
+	if (count == 0)
+		return;
+	qsort(values, count, sizeof(uint64_t), result_flows_compare_u64);
+	*ret = (struct result_times){
+		.mean = result_flows_mean_of(values, count),
+		.p50 = result_flows_rank_of(values, count, 500),
+		.p99 = result_flows_rank_of(values, count, 990),
+		.p999 = result_flows_rank_of(values, count, 999),
+	};
+}
+
 static void summarise(struct samples *samples, struct result_class *ret)
 {
 	ret->count = samples->count;
 	if (samples->count == 0)
 		return;
-	qsort(samples->fcts, samples->count, sizeof(uint64_t), result_flows_compare_u64);
-	ret->mean = result_flows_mean_of(samples->fcts, samples->count);
-	ret->p50 = result_flows_rank_of(samples->fcts, samples->count, 500);
-	ret->p99 = result_flows_rank_of(samples->fcts, samples->count, 990);
-	ret->p999 = result_flows_rank_of(samples->fcts, samples->count, 999);
+	result_times(samples->fcts, samples->count, &ret->times);
 	ret->goodput_bps = (uint64_t)((u128)samples->bytes * 8 * PS_S /
 				      (samples->last_end - samples->first_start));
+	ret->flow_bps = result_flow_bps(samples->bytes, ret);
 	ret->slowdown_count = samples->slowdown_count;
 	if (samples->slowdown_count == 0)
 		return;

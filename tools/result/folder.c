@@ -103,6 +103,21 @@ void folder_close(struct folder *folder)
 	folder->is_open = false;
 }
 
+int folder_open_in(const struct folder *folder, const char *name, struct folder *ret_folder)
+{
+	*ret_folder = (struct folder){.fd = -1};
+	if (snprintf(ret_folder->path, sizeof(ret_folder->path), "%s/%s", folder->path, name) >=
+	    (int)sizeof(ret_folder->path))
+		return folder_refuse(folder->path, ENAMETOOLONG);
+	if (mkdirat(folder->fd, name, 0777) != 0 && errno != EEXIST)
+		return folder_refuse(ret_folder->path, errno);
+	ret_folder->fd = openat(folder->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (ret_folder->fd < 0)
+		return folder_refuse(ret_folder->path, errno);
+	ret_folder->is_open = true;
+	return COMMAND_DONE;
+}
+
 /* @part: what failed to be opened or closed. */
 static int refuse_in(const struct folder *folder, const char *name, const struct part *part,
 		     int error)

@@ -17,6 +17,9 @@ struct folder {
  * process has it open. */
 int folder_open(struct folder *folder, const char *out, const char *name);
 void folder_close(struct folder *folder); /* zeroed, or not opened: allowed */
+/* The folder @name in an open one, made where there is none; a link is none. Its lock is that of
+ * @folder, which has to stay open for as long. As folder_open(). */
+int folder_open_in(const struct folder *folder, const char *name, struct folder *ret_folder);
 
 /* Writes @name by @write; where that fails there is no @name any more. As folder_open(). */
 typedef int folder_write_fn(FILE *file, const void *owner); /* 0 or negative errno */

@@ -48,114 +48,57 @@ static void put_attribute(const char *name, const char *value, FILE *file)
 
 /* ---- the document ---- */
 
-struct counts {
-	uint32_t tests, failures, errors;
-};
-
-static bool has_failed(const struct result_program *program, const struct result *result)
+static void put_counts(const struct junit_suite *suite, FILE *file)
 {
-	return program->failed > 0 || (program->unfinished > 0 && !result->cut);
-}
+	uint32_t counts[3] = {0};
 
-/* A partial run of a scenario that expects nothing has still something to tell. */
-static bool is_alone(const struct result *result)
-{
-	return result->partial && result->expect_count == 0 && result->program_count == 0;
-}
-
-static struct counts junit_count(const struct result *result)
-{
-	struct counts counts = {.tests = result->expect_count + result->program_count +
-					 is_alone(result)};
-
-	if (result->partial) {
-		counts.errors = counts.tests;
-		return counts;
-	}
-	for (uint32_t i = 0; i < result->expect_count; i++)
-		counts.failures += !result->expects[i].held;
-	for (uint32_t i = 0; i < result->program_count; i++)
-		counts.failures += has_failed(&result->programs[i], result);
-	return counts;
-}
-
-static void put_counts(const struct counts *counts, const struct result *result, FILE *file)
-{
+	for (uint32_t i = 0; i < suite->case_count; i++)
+		counts[suite->cases[i].verdict]++;
 	fprintf(file, " tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"0\" time=\"%.3f\"",
-		counts->tests, counts->failures, counts->errors, result->wall_s);
+		suite->case_count, counts[JUNIT_FAILURE], counts[JUNIT_ERROR], suite->seconds);
 }
 
-/* @found NULL: it is as it should be, and then @remark, unless NULL, is told beside it. */
-static void put_case(const struct result *result, const char *name, const char *found,
-		     const char *remark, FILE *file)
+static void put_case(const struct junit_suite *suite, const struct junit_case *c, FILE *file)
 {
-	const char *kind = result->partial ? "error" : "failure";
+	const char *kind = c->verdict == JUNIT_ERROR ? "error" : "failure";
 
 	fputs("    <testcase", file);
-	put_attribute("classname", result->scenario->name, file);
-	put_attribute("name", name, file);
-	if (!found && !result->partial && remark) {
-		fputs(" time=\"0\">\n      <system-out>", file);
-		junit_put_text(remark, file);
-		fputs("</system-out>\n    </testcase>\n", file);
+	put_attribute("classname", suite->name, file);
+	put_attribute("name", c->name, file);
+	fprintf(file, " time=\"%.3f\"", c->seconds);
+	if (c->verdict == JUNIT_GOOD && !c->message) {
+		fputs("/>\n", file);
 		return;
 	}
-	if (!found && !result->partial) {
-		fputs(" time=\"0\"/>\n", file);
-		return;
+	if (c->verdict == JUNIT_GOOD) {
+		fputs(">\n      <system-out>", file);
+		junit_put_text(c->message, file);
+		fputs("</system-out>", file);
+	} else {
+		fprintf(file, ">\n      <%s type=\"%s\"", kind, c->type);
+		put_attribute("message", c->message, file);
+		fputs("/>", file);
 	}
-	fprintf(file, " time=\"0\">\n      <%s type=\"%s\"", kind,
-		result->partial ? "partial" : "expectation");
-	put_attribute("message", result->partial ? "the run ended early" : found, file);
-	fprintf(file, "/>\n    </testcase>\n");
+	fputs("\n    </testcase>\n", file);
 }
 
-static void put_cases(const struct result *result, FILE *file)
+static void put_document(const struct junit_suite *suite, FILE *file)
 {
-	for (uint32_t i = 0; i < result->expect_count; i++) {
-		const struct result_expect *expect = &result->expects[i];
-
-		put_case(result, expect->text, expect->held ? NULL : expect->found,
-			 expect->is_remarked ? expect->found : NULL, file);
-	}
-	for (uint32_t i = 0; i < result->program_count; i++) {
-		const struct result_program *program = &result->programs[i];
-		struct bad_text name, found;
-
-		bad_text(&found, "%u of %u ranks failed, %u never ended", program->failed,
-			 program->rank_count, program->unfinished);
-		put_case(result, bad_text(&name, "program %s", program->name),
-			 has_failed(program, result) ? found.text : NULL, NULL, file);
-	}
-	if (is_alone(result))
-		put_case(result, "the run", NULL, NULL, file);
-}
-
-static void put_property(const char *name, const char *value, FILE *file)
-{
-	fprintf(file, "      <property name=\"%s\"", name);
-	put_attribute("value", value, file);
-	fputs("/>\n", file);
-}
-
-static void put_document(const struct result *result, FILE *file)
-{
-	const struct counts counts = junit_count(result);
-	char text[32];
-
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"verbena\"", file);
-	put_counts(&counts, result, file);
+	put_counts(suite, file);
 	fputs(">\n  <testsuite", file);
-	put_attribute("name", result->scenario->name, file);
-	put_counts(&counts, result, file);
+	put_attribute("name", suite->name, file);
+	put_counts(suite, file);
 	fputs(">\n    <properties>\n", file);
-	snprintf(text, sizeof(text), "%" PRIu64, result->scenario->seed);
-	put_property("seed", text, file);
-	snprintf(text, sizeof(text), "%016" PRIx64, result->digest);
-	put_property("digest", text, file);
-	put_property("version", result->version, file);
+	for (uint32_t i = 0; i < suite->property_count; i++) {
+		fputs("      <property", file);
+		put_attribute("name", suite->properties[i].name, file);
+		put_attribute("value", suite->properties[i].value, file);
+		fputs("/>\n", file);
+	}
 	fputs("    </properties>\n", file);
-	put_cases(result, file);
+	for (uint32_t i = 0; i < suite->case_count; i++)
+		put_case(suite, &suite->cases[i], file);
 	fputs("  </testsuite>\n</testsuites>\n", file);
 }
 
@@ -203,8 +146,8 @@ int junit_clear(const char *path)
 							       : junit_refuse(path, errno);
 }
 
-/* As a file of its folder that appears whole. @result NULL: it does not. */
-static int write_part(const char *path, const struct result *result)
+/* As a file of its folder that appears whole. @suite NULL: it does not. */
+static int write_part(const char *path, const struct junit_suite *suite)
 {
 	const char *name;
 	const int folder = part_folder_of(path, &name);
@@ -212,16 +155,23 @@ static int write_part(const char *path, const struct result *result)
 	int ret = folder < 0 ? folder : part_open(&part, folder, name);
 
 	if (!ret) {
-		if (result)
-			put_document(result, part.file);
+		if (suite)
+			put_document(suite, part.file);
 		part_note(&part);
-		ret = part_close(&part, result != NULL);
+		ret = part_close(&part, suite != NULL);
 	}
 	if (folder >= 0)
 		close(folder);
 	if (ret)
 		part_say(&part, path, -ret);
 	return ret ? COMMAND_BROKEN : COMMAND_DONE;
+}
+
+void junit_warn_of_nothing(const char *path, const char *scenario)
+{
+	command_say("%s: nothing is expected of it: %s will have no test, which is green whatever "
+		    "happens",
+		    scenario, path);
 }
 
 int junit_try(const char *path)
@@ -239,13 +189,13 @@ int junit_try(const char *path)
 	return access(path, W_OK) == 0 ? COMMAND_DONE : junit_refuse(path, errno);
 }
 
-int junit_write(const char *path, const struct result *result)
+int junit_write(const char *path, const struct junit_suite *suite)
 {
 	FILE *file;
 	int error = 0, fd;
 
 	if (!is_special(path))
-		return write_part(path, result);
+		return write_part(path, suite);
 	fflush(stdout); /* which it may be */
 	/* A pipe that nobody reads any more is no reason to wait. */
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | (is_stream(path) ? O_APPEND : O_TRUNC));
@@ -259,7 +209,7 @@ int junit_write(const char *path, const struct result *result)
 		return junit_refuse(path, error);
 	}
 	errno = 0;
-	put_document(result, file);
+	put_document(suite, file);
 	if (ferror(file) || fflush(file) != 0)
 		error = errno ? errno : EIO;
 	if (fclose(file) != 0 && !error)

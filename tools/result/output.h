@@ -19,6 +19,9 @@ int output_flows(const struct result *result, FILE *file); /* 0 or negative errn
 /* ports.csv: a row per port and priority, in order of node, link and priority. What a port counts
  * only once (its control frames, its faults) is the same in all rows of it. */
 void output_ports(const struct result *result, FILE *file);
+/* requests.csv: a row per work request that a program has posted to a send queue, in the order of
+ * tools/observe/request_log.h. One that has not ended has no end. */
+void output_requests(const struct result *result, FILE *file);
 /* For people. */
 void output_table(const struct result *result, FILE *file);
 

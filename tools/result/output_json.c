@@ -37,11 +37,11 @@ static json_t *flows_of(const struct result *result)
 
 static json_t *drops_of(const struct result *result)
 {
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "buffer", whole(result->drops.buffer),
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "buffer", whole(result->drops.buffer),
 			 "fault", whole(result->drops.fault), "no_route",
 			 whole(result->drops.no_route), "icrc", whole(result->drops.icrc), "ttl",
 			 whole(result->drops.ttl), "mtu", whole(result->drops.mtu), "watchdog",
-			 whole(result->drops.watchdog));
+			 whole(result->drops.watchdog), "unknown", whole(result->drops.unknown));
 }
 
 static json_t *output_json_class_of(const struct result_class *class)
@@ -49,9 +49,10 @@ static json_t *output_json_class_of(const struct result_class *class)
 	const uint64_t count = class->count, slowdowns = class->slowdown_count;
 
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "count", whole(count), "mean_ps",
-			 whole_of(count, class->mean), "p50_ps", whole_of(count, class->p50),
-			 "p99_ps", whole_of(count, class->p99), "p999_ps",
-			 whole_of(count, class->p999), "slowdown_mean",
+			 whole_of(count, class->times.mean), "p50_ps",
+			 whole_of(count, class->times.p50), "p99_ps",
+			 whole_of(count, class->times.p99), "p999_ps",
+			 whole_of(count, class->times.p999), "slowdown_mean",
 			 real_of(slowdowns, class->slowdown_mean), "slowdown_p99",
 			 real_of(slowdowns, class->slowdown_p99), "goodput_bps",
 			 whole_of(count, class->goodput_bps));
@@ -80,6 +81,20 @@ static json_t *output_json_rank_of(const struct result_rank *rank)
 			 whole(r->completions_failed));
 }
 
+static json_t *output_json_requests_of(const struct result_requests *sums)
+{
+	const uint64_t count = sums->count;
+
+	return json_pack(
+		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "posted", whole(sums->posted),
+		"completed", whole(count), "failed", whole(sums->posted - count - sums->unfinished),
+		"unfinished", whole(sums->unfinished), "left_out", whole(sums->left_out), "bytes",
+		whole(sums->bytes), "mean_ps", whole_of(count, sums->times.mean), "p50_ps",
+		whole_of(count, sums->times.p50), "p99_ps", whole_of(count, sums->times.p99),
+		"p999_ps", whole_of(count, sums->times.p999), "packets_retransmitted",
+		whole(sums->packets_retransmitted));
+}
+
 static json_t *output_json_program_of(const struct result_program *program)
 {
 	json_t *ranks = json_array();
@@ -89,9 +104,11 @@ static json_t *output_json_program_of(const struct result_program *program)
 			json_decref(ranks);
 			return NULL;
 		}
-	return json_pack("{s:s,s:s,s:i,s:i,s:s,s:o}", "name", program->name, "run", program->run,
-			 "failed", (int)program->failed, "unfinished", (int)program->unfinished,
-			 "addresses", program->fixed ? "fixed" : "anywhere", "ranks", ranks);
+	return json_pack("{s:s,s:s,s:i,s:i,s:s,s:o,s:o}", "name", program->name, "run",
+			 program->run, "failed", (int)program->failed, "unfinished",
+			 (int)program->unfinished, "addresses",
+			 program->fixed ? "fixed" : "anywhere", "requests",
+			 output_json_requests_of(&program->requests), "ranks", ranks);
 }
 
 static json_t *programs_of(const struct result *result)
@@ -129,27 +146,29 @@ json_t *output_json_value(const struct result *result)
 	char digest[17];
 
 	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)result->digest);
-	return json_pack("{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,"
-			 "s:o},s:{s:o},"
-			 "s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:o,s:o,s:o}",
-			 "schema", 2, "version", result->version, "scenario",
-			 result->scenario->name, "seed", whole(result->scenario->seed), "digest",
-			 digest, "partial", (int)result->partial, "time_ps", whole(result->time),
-			 "wall_s", result->wall_s, "events", whole(result->events), "packet_hops",
-			 whole(result->packet_hops), "flows", flows_of(result), "drops",
-			 drops_of(result), "pfc", "pause_sent", whole(result->pfc.pause_sent),
-			 "resume_sent", whole(result->pfc.resume_sent), "paused_ps",
-			 whole(result->pfc.paused), "paused_at_end",
-			 whole(result->pfc.paused_at_end), "storms", whole(result->pfc.storms),
-			 "storms_over", whole(result->pfc.storms_over), "ecn", "marked",
-			 whole(result->marked), "cnp", "sent", whole(result->cnp_sent), "handled",
-			 whole(result->cnp_handled), "ignored", whole(result->cnp_ignored), "queue",
-			 "max_bytes", whole(result->queue_max_bytes), "reroutes", "flows",
-			 whole(result->reroutes.rerouted), "kept", whole(result->reroutes.kept),
-			 "kept_max_bytes", whole(result->reroutes.kept_bytes_max), "overdue",
-			 whole(result->reroutes.overdue), "untracked",
-			 whole(result->reroutes.untracked), "fct", fct_of(result), "programs",
-			 programs_of(result), "expect", expects_of(result));
+	return json_pack(
+		"{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,"
+		"s:o},s:{s:o},"
+		"s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:{s:o,s:o,s:o},s:o,s:o,s:o}",
+		"schema", 2, "version", result->version, "scenario", result->scenario->name, "seed",
+		whole(result->scenario->seed), "digest", digest, "partial", (int)result->partial,
+		"time_ps", whole(result->time), "wall_s", result->wall_s, "events",
+		whole(result->events), "packet_hops", whole(result->packet_hops),
+		"packets_retransmitted", whole(result->packets_retransmitted), "flows",
+		flows_of(result), "drops", drops_of(result), "pfc", "pause_sent",
+		whole(result->pfc.pause_sent), "resume_sent", whole(result->pfc.resume_sent),
+		"paused_ps", whole(result->pfc.paused), "paused_at_end",
+		whole(result->pfc.paused_at_end), "storms", whole(result->pfc.storms),
+		"storms_over", whole(result->pfc.storms_over), "ecn", "marked",
+		whole(result->marked), "cnp", "sent", whole(result->cnp_sent), "handled",
+		whole(result->cnp_handled), "ignored", whole(result->cnp_ignored), "queue",
+		"max_bytes", whole(result->queue_max_bytes), "reroutes", "flows",
+		whole(result->reroutes.rerouted), "kept", whole(result->reroutes.kept),
+		"kept_max_bytes", whole(result->reroutes.kept_bytes_max), "overdue",
+		whole(result->reroutes.overdue), "untracked", whole(result->reroutes.untracked),
+		"floods", "packets", whole(result->floods.packets), "copies",
+		whole(result->floods.copies), "discarded", whole(result->floods.discarded), "fct",
+		fct_of(result), "programs", programs_of(result), "expect", expects_of(result));
 }
 
 int output_json(const struct result *result, FILE *file)

@@ -82,15 +82,31 @@ static const char *slowdown(const struct result_class *class, double value,
 	return ret_text;
 }
 
+/* Virtual time is up to the last arrival; what waits has waited longer. */
+static void print_end(const struct result *result, FILE *file)
+{
+	const ps_t until = result->scenario->until;
+	char last[OUTPUT_TEXT_MAX], end[OUTPUT_TEXT_MAX];
+
+	if (result->flow_sums.unfinished > 0 && until != PS_NEVER && !result->partial)
+		fprintf(file,
+			"the last arrival was at %s, the end of the run at %s: %" PRIu64
+			" of %" PRIu64 " flows are unfinished\n",
+			output_time(result->time, last), output_time(until, end),
+			result->flow_sums.unfinished, result->flow_sums.posted);
+	fputc('\n', file);
+}
+
 static void print_classes(const struct result *result, FILE *file)
 {
 	char mean[OUTPUT_TEXT_MAX], p50[OUTPUT_TEXT_MAX], p99[OUTPUT_TEXT_MAX];
-	char rate[OUTPUT_TEXT_MAX], slow[OUTPUT_TEXT_MAX], slow99[OUTPUT_TEXT_MAX];
+	char rate[OUTPUT_TEXT_MAX], each[OUTPUT_TEXT_MAX];
+	char slow[OUTPUT_TEXT_MAX], slow99[OUTPUT_TEXT_MAX];
 
 	if (result->class_count == 0)
 		return;
-	fprintf(file, "%-16s %9s %9s %10s %10s %10s %9s %9s %11s\n", "class", "flows", "ok", "mean",
-		"p50", "p99", "slowdown", "p99", "goodput");
+	fprintf(file, "%-16s %9s %9s %10s %10s %10s %9s %9s %11s %11s\n", "class", "flows", "ok",
+		"mean", "p50", "p99", "slowdown", "p99", "goodput", "of a flow");
 	for (uint32_t i = 0; i < result->class_count; i++) {
 		const struct result_class *class = &result->classes[i];
 
@@ -98,16 +114,35 @@ static void print_classes(const struct result *result, FILE *file)
 			class->count);
 		if (class->count == 0) {
 			/* A dash is three bytes, and printf() counts those. */
-			fprintf(file, " %12s %12s %12s %11s %11s %13s\n", "–", "–", "–", "–", "–",
-				"–");
+			fprintf(file, " %12s %12s %12s %11s %11s %13s %13s\n", "–", "–", "–", "–",
+				"–", "–", "–");
 			continue;
 		}
-		fprintf(file, " %10s %10s %10s %s %s %11s\n", output_time(class->mean, mean),
-			output_time(class->p50, p50), output_time(class->p99, p99),
+		fprintf(file, " %10s %10s %10s %s %s %11s %11s\n",
+			output_time(class->times.mean, mean), output_time(class->times.p50, p50),
+			output_time(class->times.p99, p99),
 			slowdown(class, class->slowdown_mean, slow),
 			slowdown(class, class->slowdown_p99, slow99),
-			output_rate(class->goodput_bps, rate));
+			output_rate(class->goodput_bps, rate), output_rate(class->flow_bps, each));
 	}
+	fputc('\n', file);
+}
+
+static void print_requests(const struct result_requests *sums, FILE *file)
+{
+	const uint64_t failed = sums->posted - sums->count - sums->unfinished;
+	char mean[OUTPUT_TEXT_MAX], p99[OUTPUT_TEXT_MAX];
+
+	fprintf(file, "; %" PRIu64 " request%s", sums->posted, sums->posted == 1 ? "" : "s");
+	if (failed > 0)
+		fprintf(file, ", %" PRIu64 " failed", failed);
+	if (sums->unfinished > 0)
+		fprintf(file, ", %" PRIu64 " unfinished", sums->unfinished);
+	if (sums->left_out > 0)
+		fprintf(file, ", and %" PRIu64 " more of which nothing is kept", sums->left_out);
+	if (sums->count > 0)
+		fprintf(file, ", %s in the mean, p99 %s", output_time(sums->times.mean, mean),
+			output_time(sums->times.p99, p99));
 	fputc('\n', file);
 }
 
@@ -117,32 +152,37 @@ static void print_programs(const struct result *result, FILE *file)
 		const struct result_program *program = &result->programs[i];
 		const uint32_t failed = program->failed, open = program->unfinished;
 
-		fprintf(file, "program %-16s %u ranks: ", program->name, program->rank_count);
+		fprintf(file, "program %-16s %u rank%s: ", program->name, program->rank_count,
+			program->rank_count == 1 ? "" : "s");
 		if (failed == 0 && open == 0)
-			fprintf(file, "all ended well\n");
+			fputs("all ended well", file);
 		else
-			fprintf(file, "%u ended well, %u failed, %u unfinished\n",
-				program->rank_count - failed - open, failed, open);
+			fprintf(file, "%u ended well, %u failed, %u unfinished%s",
+				program->rank_count - failed - open, failed, open,
+				open > 0 && result->cut ? " at the end of the run" : "");
+		print_requests(&program->requests, file);
 	}
 	if (result->program_count > 0)
 		fputc('\n', file);
 }
 
-/* Nothing is under way any more that could let go of them. */
+/* Ports that are paused at the end: for ever, where nothing is under way any more that could let go
+ * of them. */
 static void print_stuck(const struct result *result, FILE *file)
 {
 	enum { SHOWN = 3 };
 	uint64_t shown = 0;
 	char text[OUTPUT_TEXT_MAX];
 
-	for (uint64_t i = 0; i < result->port_count && !result->cut && shown < SHOWN; i++) {
+	for (uint64_t i = 0; i < result->port_count && !result->partial && shown < SHOWN; i++) {
 		const struct result_port *port = &result->ports[i];
 
 		if (port->paused_since == PS_NEVER)
 			continue;
-		fprintf(file, "stuck     %s towards %s, priority %u: paused since %s for ever\n",
-			port->node, port->peer, port->priority,
-			output_time(port->paused_since, text));
+		fprintf(file, "%s     %s towards %s, priority %u: paused since %s%s\n",
+			result->cut ? "still" : "stuck", port->node, port->peer, port->priority,
+			output_time(port->paused_since, text),
+			result->cut ? ", and at the end of the run" : " for ever");
 		shown++;
 	}
 	if (shown > 0 && result->pfc.paused_at_end > shown)
@@ -164,10 +204,18 @@ static void print_fabric(const struct result *result, FILE *file)
 		result->marked, result->cnp_sent, result->cnp_handled);
 	fprintf(file,
 		"drops     buffer %" PRIu64 ", fault %" PRIu64 ", no route %" PRIu64
-		", icrc %" PRIu64 ", ttl %" PRIu64 ", mtu %" PRIu64 ", watchdog %" PRIu64 "\n",
+		", icrc %" PRIu64 ", ttl %" PRIu64 ", mtu %" PRIu64 ", watchdog %" PRIu64,
 		result->drops.buffer, result->drops.fault, result->drops.no_route,
 		result->drops.icrc, result->drops.ttl, result->drops.mtu, result->drops.watchdog);
-	fprintf(file, "resent    %" PRIu64 " packets\n", result->flow_sums.packets_retransmitted);
+	if (result->drops.unknown > 0)
+		fprintf(file, ", unknown %" PRIu64, result->drops.unknown);
+	fputc('\n', file);
+	if (result->floods.packets > 0)
+		fprintf(file,
+			"floods    %" PRIu64 " packets, %" PRIu64 " more copies, %" PRIu64
+			" discarded by others\n",
+			result->floods.packets, result->floods.copies, result->floods.discarded);
+	fprintf(file, "resent    %" PRIu64 " packets\n", result->packets_retransmitted);
 	fprintf(file, "queue     %s at most\n", output_bytes(result->queue_max_bytes, text));
 }
 
@@ -211,8 +259,9 @@ void output_table(const struct result *result, FILE *file)
 		scenario->name, hosts, hosts == 1 ? "" : "s", nics, switches,
 		switches == 1 ? "" : "es", links, links == 1 ? "" : "s", scenario->seed,
 		result->partial ? "; ended early, partial" : "");
-	fprintf(file, "%s of virtual time, %" PRIu64 " packet hops in %.2f s\n\n",
+	fprintf(file, "%s of virtual time, %" PRIu64 " packet hops in %.2f s\n",
 		output_time(result->time, text), result->packet_hops, result->wall_s);
+	print_end(result, file);
 	print_classes(result, file);
 	print_programs(result, file);
 	print_fabric(result, file);

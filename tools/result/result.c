@@ -192,6 +192,8 @@ static void collect_counters(struct result *result)
 		const struct sim_fc *fc = fabric->hosts[i].fc;
 
 		result->drops.buffer += fc ? fc->dropped_buffer + fc->dropped_headroom : 0;
+		result->packets_retransmitted += c->packets_retransmitted;
+		result->floods.discarded += fabric->hosts[i].stats.not_mine;
 		result->cnp_sent += c->np_cnp_sent;
 		result->cnp_handled += c->rp_cnp_handled;
 		result->cnp_ignored += c->rp_cnp_ignored;
@@ -205,6 +207,10 @@ static void collect_counters(struct result *result)
 		result->drops.ttl += stats->dropped_ttl;
 		result->drops.mtu += stats->dropped_mtu;
 		result->drops.watchdog += stats->dropped_watchdog;
+		result->drops.unknown += stats->dropped_unknown;
+		result->floods.packets += stats->flooded;
+		result->floods.copies += stats->flood_copies;
+		result->floods.discarded += stats->not_mine;
 		if (fc)
 			result->drops.buffer += fc->dropped_buffer + fc->dropped_headroom;
 	}
@@ -293,6 +299,7 @@ int result_collect(const struct result_source *source, struct result *ret_result
 		return ret;
 	collect_counters(ret_result);
 	ret = collect_programs(ret_result, source->programs);
+	ret = ret ? ret : result_collect_requests(ret_result, source->requests);
 	return ret ? ret : result_collect_flows(ret_result, source->traffic);
 }
 

@@ -8,6 +8,7 @@
 #include "models/scenario/scenario.h"
 
 struct flow_log;
+struct request_log;
 struct program_result;
 
 struct result_flow {
@@ -25,15 +26,22 @@ struct result_flow {
 	uint64_t packets_retransmitted;
 };
 
+/* Of flows or requests that are ok: nearest rank, the mean rounded down. */
+struct result_times {
+	ps_t mean, p50, p99, p999;
+};
+
 struct result_class { /* of traffic: over its flows that are ok */
 	const char *name;
 	uint64_t posted, count;	 /* flows; @count of them ok: without any nothing below is known */
 	uint64_t slowdown_count; /* of @count: have an ideal; without any there is no slowdown */
-	ps_t mean, p50, p99, p999; /* flow completion times: nearest rank, the mean rounded down */
+	struct result_times times; /* flow completion times */
 	double slowdown_mean, slowdown_p99;
 	/* Bytes of the flows that are ok, over the time from the first start of one of the class to
 	 * the last completion. */
 	uint64_t goodput_bps;
+	/* Of one flow in the mean: bytes over the sum of all completion times. */
+	uint64_t flow_bps;
 };
 
 /* One priority of one port, both ways of its link. A host keeps no queue and marks nothing. */
@@ -67,12 +75,21 @@ struct result_rank {
 	const struct program_result *result;
 };
 
+struct result_requests {	    /* posted by one program to send queues */
+	uint64_t posted, left_out;  /* left_out: more were, of which nothing else is known */
+	uint64_t count, unfinished; /* count: ended well; all others failed, or are gone */
+	uint64_t bytes;		    /* of those that ended well */
+	uint64_t packets_retransmitted;
+	struct result_times times; /* of those that ended well, from post to end */
+};
+
 struct result_program {
 	const char *name, *run;
 	uint32_t rank_count;
 	struct result_rank *ranks;
 	uint32_t failed, unfinished; /* ranks */
 	bool fixed;		     /* its memory lay where it does in every run */
+	struct result_requests requests;
 };
 
 struct result_expect {
@@ -93,9 +110,10 @@ struct result {
 	ps_t time;
 	double wall_s;
 	uint64_t events, packet_hops;
+	uint64_t packets_retransmitted; /* of all adapters: of flows and of programs */
 	struct traffic_sums flow_sums;
 	struct {
-		uint64_t buffer, fault, no_route, icrc, ttl, mtu, watchdog;
+		uint64_t buffer, fault, no_route, icrc, ttl, mtu, watchdog, unknown;
 	} drops;
 	struct {
 		uint64_t pause_sent, resume_sent;
@@ -104,6 +122,11 @@ struct result {
 		uint64_t storms, storms_over;
 	} pfc;
 	uint64_t marked, cnp_sent, cnp_handled, cnp_ignored, queue_max_bytes;
+	/* Packets that switches flooded, how many more they became, and how many of all that hosts
+	 * and other switches discarded, since it was not for them. */
+	struct {
+		uint64_t packets, copies, discarded;
+	} floods;
 	struct sim_conweave_stats reroutes; /* of all switches; kept_bytes_max: of any */
 	struct result_flow *flows;	    /* of lists: those of streams are in the log */
 	uint64_t flow_count;
@@ -117,7 +140,8 @@ struct result {
 	uint64_t link_count;
 	struct result_program *programs;
 	uint32_t program_count;
-	struct result_expect *expects; /* filled by expect_judge() */
+	const struct request_log *requests; /* of the programs; NULL: there are none */
+	struct result_expect *expects;	    /* filled by expect_judge() */
 	uint32_t expect_count;
 };
 
@@ -129,11 +153,19 @@ struct result_source {
 	const struct traffic *traffic;	     /* NULL: none */
 	const struct flow_log *log;	     /* of streams; NULL: none */
 	struct program_run *const *programs; /* of each program of the scenario */
+	struct request_log *requests;	     /* of the programs; NULL: there are none */
 	const char *version;
 	bool partial;
 	double wall_s;
 };
 
+/* The flow_bps of a class whose times are there, of so many bytes. */
+static inline uint64_t result_flow_bps(uint64_t bytes, const struct result_class *class)
+{
+	const u128 time = (u128) class->times.mean * class->count;
+
+	return time > 0 ? (uint64_t)((u128)bytes * 8 * PS_S / time) : 0;
+}
 /* After fabric_run(): when the last packet arrived or the last flow or program ended, which may be
  * with a timer. */
 ps_t result_time(const struct result_source *source);

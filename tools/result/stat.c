@@ -3,6 +3,8 @@
 /* verbena stat: counters of a run, as the tools of a real machine show them. */
 #include "models/topology/topology.h"
 #include "tools/command.h"
+#include "tools/graph.h"
+#include "tools/live/live.h"
 #include "tools/result/back.h"
 #include "tools/result/counters.h"
 #include "tools/result/output.h"
@@ -10,7 +12,9 @@
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NAME_ROOM = 256 };
 
@@ -66,8 +70,9 @@ static json_t *stat_load(const char *run)
 	if (back_load(path, "counters", expected, &array) != COMMAND_DONE)
 		return NULL;
 	if (!json_is_array(array)) {
-		command_line(stderr, "%s:1: counters: found %s, expected %s", path,
-			     array ? "another JSON value" : "no such file", expected);
+		command_line(stderr, "%s%s: counters: found %s, expected %s", path,
+			     array ? ":1" : "", array ? "another JSON value" : "no such file",
+			     expected);
 		json_decref(array);
 		return NULL;
 	}
@@ -163,21 +168,40 @@ out:
 	return ret;
 }
 
+/* Hosts and switches in natural order of their names, ports by their numbers. */
+static int compare_ports(const void *a, const void *b)
+{
+	const json_t *const *x = a, *const *y = b;
+	const int order = graph_name_order(stat_text_of(*x, "ifname"), stat_text_of(*y, "ifname"));
+	const long long m = stat_number_of(*x, "port"), n = stat_number_of(*y, "port");
+
+	return order ? order : (m > n) - (m < n);
+}
+
 static int stat_print(json_t *array, const struct command_options *options, const char *node)
 {
 	void (*const each)(json_t * object) = options->ethtool ? print_ethtool
 					      : options->hw    ? print_hw
 							       : print_short;
-	json_t *object;
-	size_t i;
+	json_t **ports, *object;
+	size_t count = 0, i;
 
 	if (options->json)
 		return print_json(array, node);
+	ports = calloc(json_array_size(array) + 1, sizeof(json_t *));
+	if (!ports) {
+		command_say("no memory");
+		return COMMAND_BROKEN;
+	}
 	json_array_foreach(array, i, object)
 	{
 		if (stat_is_of(object, node))
-			each(object);
+			ports[count++] = object;
 	}
+	qsort(ports, count, sizeof(json_t *), compare_ports);
+	for (i = 0; i < count; i++)
+		each(ports[i]);
+	free(ports);
 	return COMMAND_DONE;
 }
 
@@ -212,6 +236,38 @@ static const char *stat_own_name(json_t *array, const char *node, char room[NAME
 	return port && stat_has_adapter(port) ? room : NULL;
 }
 
+/* What is a path is one; a name or a number is a host's or a process's, unless there is such a
+ * folder. */
+static bool names_run(const char *name)
+{
+	return strchr(name, '/') || access(name, F_OK) == 0;
+}
+
+static int stat_live(const struct command_options *options)
+{
+	const char *who = options->arg_count > 0 ? options->args[0] : NULL;
+	int ret;
+
+	if (options->arg_count > 1 || options->ethtool || options->hw + options->json > 1) {
+		command_say("stat: found %s, expected a run, which \"%s\" is not",
+			    options->ethtool	     ? "--ethtool"
+			    : options->arg_count > 1 ? "two names"
+						     : "several forms",
+			    who ? who : "");
+		return COMMAND_BAD;
+	}
+	ret = live_stat(options, who);
+	if (ret != COMMAND_FAILED)
+		return ret;
+	if (who)
+		command_say("stat: found \"%s\", expected the folder of a run, or a process or a "
+			    "host that has a device now",
+			    who);
+	else
+		command_say("stat: no program has an emulated device now");
+	return who ? COMMAND_BAD : COMMAND_FAILED;
+}
+
 static int stat_run(const struct command_options *options)
 {
 	const char *asked = options->arg_count > 1 ? options->args[1] : NULL, *node = NULL;
@@ -219,6 +275,13 @@ static int stat_run(const struct command_options *options)
 	json_t *array;
 	int ret;
 
+	if (options->arg_count == 0 || !names_run(options->args[0]))
+		return stat_live(options);
+	if (options->watch_ms) {
+		command_say(
+			"stat: --watch: found the folder of a run, expected a process or a host");
+		return COMMAND_BAD;
+	}
 	if (options->ethtool + options->hw + options->json > 1) {
 		fprintf(stderr, "verbena stat: found several forms, expected one of --ethtool, "
 				"--hw and --json\n");
@@ -243,15 +306,18 @@ static int stat_run(const struct command_options *options)
 
 const struct command command_stat = {
 	.name = "stat",
-	.arguments = "RUN [HOST|SWITCH]",
-	.summary = "counters of a run",
+	.arguments = "[RUN|PROGRAM] [HOST|SWITCH]",
+	.summary = "counters of a run, or of programs that run now",
 	.help = "Shows the counters in the folder RUN that a run has left behind, of all ports or "
 		"of one\n"
 		"host or switch: those that are not 0; as \"ethtool -S\" (--ethtool), as \"rdma "
 		"statistic\"\n"
-		"(--hw) or as \"rdma -j statistic\" (--json) show all of them.\n",
-	.options = COMMAND_ETHTOOL | COMMAND_HW | COMMAND_JSON,
-	.args_min = 1,
+		"(--hw) or as \"rdma -j statistic\" (--json) show all of them. Without RUN, those "
+		"of "
+		"the\ndevices that programs under verbena exec have open now: of all, of a process "
+		"(its number)\nor of a host (its name or address), once, or every SECONDS "
+		"(--watch).\n",
+	.options = COMMAND_ETHTOOL | COMMAND_HW | COMMAND_JSON | COMMAND_WATCH,
 	.args_max = 2,
 	.run = stat_run,
 };

@@ -7,6 +7,7 @@
 #include "util/quantity.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,11 +31,10 @@ static void plan_refuse(struct reader *r, const struct yaml_node *node, const ch
 {
 	struct bad_text found;
 
-	if (node->kind == YAML_SCALAR)
-		bad_quote(&found, node->text, node->length);
-	else
-		bad_text(&found, node->kind == YAML_MAP ? "a map" : "a list");
-	bad(r->errors, &node->at, key, found.text, expected);
+	bad(r->errors, &node->at, key,
+	    node->kind == YAML_LIST && node->child_count == 0 ? "an empty list"
+							      : yaml_content(&found, node),
+	    expected);
 }
 
 static bool is_scalars(const struct yaml_node *list)
@@ -45,6 +45,75 @@ static bool is_scalars(const struct yaml_node *list)
 		if (node->kind != YAML_SCALAR)
 			return false;
 	return true;
+}
+
+/* ---- values ---- */
+
+/* As YAML: whatever it says, it is a text. */
+static void put_quoted(FILE *file, const char *text)
+{
+	fputc('\'', file);
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputc('\'', file);
+		fputc(*text, file);
+	}
+	fputc('\'', file);
+}
+
+/* As YAML in one line, @has_braces, in which any text is quoted; or for people, without signs. */
+static void write_value(FILE *file, const struct yaml_node *node, bool has_braces)
+{
+	if (node->kind == YAML_SCALAR) {
+		if (has_braces)
+			put_quoted(file, node->text);
+		else
+			fputs(node->text, file);
+		return;
+	}
+	if (has_braces)
+		fputc(node->kind == YAML_MAP ? '{' : '[', file);
+	for (const struct yaml_node *child = node->child; child; child = child->next) {
+		const char *behind = child->kind != YAML_MAP ? "=" : child->child ? " " : "";
+
+		if (child->key)
+			fprintf(file, "%s%s", child->key, has_braces ? ": " : behind);
+		write_value(file, child, has_braces);
+		if (child->next)
+			fputs(has_braces ? ", " : " ", file);
+	}
+	if (has_braces)
+		fputc(node->kind == YAML_MAP ? '}' : ']', file);
+}
+
+/* A scalar as it stands, as --set has it, too. */
+static char *text_of(struct reader *r, const struct yaml_node *node, bool is_setting)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	if (file) {
+		write_value(file, node, is_setting && node->kind != YAML_SCALAR);
+		if (fclose(file) == 0)
+			return text;
+	}
+	free(text);
+	r->no_memory = true;
+	return NULL;
+}
+
+static void read_values(struct reader *r, struct sweep_key *key, const struct yaml_node *list)
+{
+	key->values = calloc(list->child_count, sizeof(*key->values));
+	key->labels = calloc(list->child_count, sizeof(*key->labels));
+	r->no_memory = r->no_memory || !key->values || !key->labels;
+	if (!key->values || !key->labels)
+		return;
+	for (const struct yaml_node *v = list->child; v; v = v->next) {
+		key->values[key->count] = text_of(r, v, true);
+		key->labels[key->count++] = text_of(r, v, false);
+	}
 }
 
 static void plan_read_scenario(struct reader *r, const struct yaml_node *node)
@@ -66,24 +135,55 @@ static void read_set(struct reader *r, const struct yaml_node *map)
 	for (const struct yaml_node *node = map->child; node; node = node->next) {
 		struct sweep_key *key = &r->plan->keys[r->plan->key_count];
 
-		if (!is_scalars(node)) {
-			plan_refuse(r, node, node->key,
-				    "a list of at least one value, all of them scalars");
+		if (strcmp(node->key, "seed") == 0) {
+			bad(r->errors, &node->at, "seed", "it below set",
+			    "seeds beside set, as in \"seeds: [1, 2]\"");
 			continue;
 		}
-		key->values = calloc(node->child_count, sizeof(*key->values));
+		if (node->kind != YAML_LIST || node->child_count == 0) {
+			plan_refuse(r, node, node->key, "a list of at least one value");
+			continue;
+		}
 		key->name = copy(r, node->key);
 		key->line = node->at.line;
 		r->plan->key_count++;
-		for (const struct yaml_node *v = node->child; v && key->values; v = v->next)
-			key->values[key->count++] = copy(r, v->text);
-		r->no_memory = r->no_memory || !key->values;
+		read_values(r, key, node);
 	}
+}
+
+static int plan_compare_seeds(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* A seed that counts twice would not be luck of one more. */
+static void plan_refuse_twins(struct reader *r, const struct yaml_node *list)
+{
+	const size_t count = r->plan->seed_count;
+	uint64_t *sorted = calloc(count + 1, sizeof(*sorted));
+	struct bad_text found;
+
+	r->no_memory = r->no_memory || !sorted;
+	if (sorted) {
+		memcpy(sorted, r->plan->seeds, count * sizeof(*sorted));
+		qsort(sorted, count, sizeof(*sorted), plan_compare_seeds);
+	}
+	for (size_t i = 1; sorted && i < count; i++) {
+		if (sorted[i] != sorted[i - 1])
+			continue;
+		bad(r->errors, &list->at, "seeds", bad_text(&found, "%" PRIu64 " twice", sorted[i]),
+		    "seeds that differ");
+		break;
+	}
+	free(sorted);
 }
 
 static void read_seeds(struct reader *r, const struct yaml_node *node)
 {
 	struct sweep_plan *plan = r->plan;
+	const uint32_t before = r->errors->error_count;
 	uint64_t count = node->child_count;
 
 	if (node->kind == YAML_SCALAR &&
@@ -108,6 +208,8 @@ static void read_seeds(struct reader *r, const struct yaml_node *node)
 			    UTIL_QUANTITY_OK ||
 		    plan->seeds[plan->seed_count - 1] > INT64_MAX)
 			plan_refuse(r, seed, "seeds", "a number from 0 to 2^63 - 1");
+	if (r->errors->error_count == before)
+		plan_refuse_twins(r, node);
 }
 
 static void read_show(struct reader *r, const struct yaml_node *list)
@@ -122,6 +224,32 @@ static void read_show(struct reader *r, const struct yaml_node *list)
 	}
 }
 
+/* Once the seeds are known: "all", or "19 of 20". */
+static void read_hold(struct reader *r, const struct yaml_node *node)
+{
+	static const char of[] = " of ";
+	const char *text = node && node->kind == YAML_SCALAR ? node->text : "";
+	const char *middle = strstr(text, of);
+	uint64_t hold = 0, seeds = 0;
+	struct bad_text expected;
+
+	r->plan->hold = r->plan->seed_count;
+	if (!node || strcmp(text, "all") == 0)
+		return;
+	if (middle && strlen(text) == node->length &&
+	    util_count_parse(text, (size_t)(middle - text), &hold) == UTIL_QUANTITY_OK &&
+	    util_count_parse(middle + strlen(of), strlen(middle + strlen(of)), &seeds) ==
+		    UTIL_QUANTITY_OK &&
+	    hold > 0 && hold <= seeds && seeds == r->plan->seed_count) {
+		r->plan->hold = (uint32_t)hold;
+		return;
+	}
+	plan_refuse(r, node, "hold",
+		    bad_text(&expected,
+			     "all, or so many \"of %u\", which is how many seeds there are",
+			     r->plan->seed_count));
+}
+
 static void read_key(struct reader *r, const struct yaml_node *node)
 {
 	if (strcmp(node->key, "scenario") == 0)
@@ -132,9 +260,9 @@ static void read_key(struct reader *r, const struct yaml_node *node)
 		read_seeds(r, node);
 	else if (strcmp(node->key, "show") == 0)
 		read_show(r, node);
-	else
+	else if (strcmp(node->key, "hold") != 0)
 		bad(r->errors, &node->at, node->key, "an unknown key",
-		    "scenario, set, seeds or show");
+		    "scenario, set, seeds, hold or show");
 }
 
 static void plan_finish(struct reader *r, const struct yaml_node *root)
@@ -151,6 +279,7 @@ static void plan_finish(struct reader *r, const struct yaml_node *root)
 		if (plan->seeds)
 			plan->seeds[plan->seed_count++] = 1;
 	}
+	read_hold(r, yaml_find(root, "hold"));
 	for (size_t i = 0; !yaml_find(root, "show") && i < sizeof(usual) / sizeof(usual[0]); i++)
 		plan->shows[plan->show_count++] = copy(r, usual[i]);
 	plan->point_count = 1;
@@ -170,7 +299,7 @@ int sweep_plan_read(const char *path, struct sweep_plan *ret_plan, struct bad_li
 	int ret;
 
 	*ret_plan = (struct sweep_plan){.scenario = NULL};
-	ret = read_file(path, &at, "file", &bytes, &length, errors);
+	ret = read_file(NULL, path, &at, "file", &bytes, &length, errors);
 	ret = ret ? ret : yaml_parse(bytes, length, &at, false, &root, errors);
 	if (!ret) {
 		for (const struct yaml_node *node = root->child; node; node = node->next)
@@ -183,12 +312,34 @@ int sweep_plan_read(const char *path, struct sweep_plan *ret_plan, struct bad_li
 	return ret;
 }
 
+bool sweep_is_plan(const char *path)
+{
+	const struct bad_at at = {path, 1, NULL};
+	struct bad_list errors = {.lines = NULL};
+	struct yaml_node *root = NULL;
+	char *bytes = NULL;
+	size_t length;
+	bool is_plan = false;
+
+	if (read_file(NULL, path, &at, "file", &bytes, &length, &errors) == 0 &&
+	    yaml_parse(bytes, length, &at, false, &root, &errors) == 0)
+		is_plan = yaml_find(root, "scenario") && !yaml_find(root, "version") &&
+			  !yaml_find(root, "topology");
+	yaml_free(root);
+	util_free(bytes);
+	bad_list_fini(&errors);
+	return is_plan;
+}
+
 void sweep_plan_free(struct sweep_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->key_count; i++) {
-		for (uint32_t k = 0; k < plan->keys[i].count; k++)
+		for (uint32_t k = 0; k < plan->keys[i].count; k++) {
 			free(plan->keys[i].values[k]);
+			free(plan->keys[i].labels[k]);
+		}
 		free(plan->keys[i].values);
+		free(plan->keys[i].labels);
 		free(plan->keys[i].name);
 	}
 	for (uint32_t i = 0; i < plan->show_count; i++)
@@ -198,9 +349,19 @@ void sweep_plan_free(struct sweep_plan *plan)
 	*plan = (struct sweep_plan){.scenario = NULL};
 }
 
-const char *sweep_value(const struct sweep_plan *plan, uint64_t point, uint32_t key)
+static uint64_t sweep_plan_place(const struct sweep_plan *plan, uint64_t point, uint32_t key)
 {
 	for (uint32_t i = plan->key_count - 1; i > key; i--)
 		point /= plan->keys[i].count;
-	return plan->keys[key].values[point % plan->keys[key].count];
+	return point % plan->keys[key].count;
+}
+
+const char *sweep_setting(const struct sweep_plan *plan, uint64_t point, uint32_t key)
+{
+	return plan->keys[key].values[sweep_plan_place(plan, point, key)];
+}
+
+const char *sweep_value(const struct sweep_plan *plan, uint64_t point, uint32_t key)
+{
+	return plan->keys[key].labels[sweep_plan_place(plan, point, key)];
 }

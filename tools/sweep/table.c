@@ -2,26 +2,11 @@
 #include "tools/sweep/sweep.h"
 
 #include "tools/result/output.h"
+#include "tools/result/path.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-const json_t *sweep_find(const json_t *result, const char *path)
-{
-	while (result && *path == '.') {
-		const size_t length = strcspn(path + 1, ".");
-		char key[128];
-
-		if (length == 0 || length >= sizeof(key))
-			return NULL;
-		memcpy(key, path + 1, length);
-		key[length] = '\0';
-		result = json_object_get(result, key);
-		path += length + 1;
-	}
-	return *path == '\0' ? result : NULL;
-}
 
 static bool sweep_table_number_of(const json_t *value, double *ret_number)
 {
@@ -40,7 +25,8 @@ uint32_t sweep_mean(const struct sweep_plan *plan, const struct sweep_run *runs,
 	for (uint32_t i = 0; i < plan->seed_count; i++) {
 		const struct sweep_run *run = &runs[point * plan->seed_count + i];
 
-		if (!run->result || !sweep_table_number_of(sweep_find(run->result, show), &number))
+		if (!run->result ||
+		    !sweep_table_number_of(result_path_find(run->result, show), &number))
 			continue;
 		sum += number;
 		*ret_low = count == 0 || number < *ret_low ? number : *ret_low;
@@ -106,7 +92,7 @@ void sweep_csv(const struct sweep_plan *plan, const struct sweep_run *runs, FILE
 		fprintf(file, "%" PRIu64, runs[r].seed);
 		for (uint32_t i = 0; i < plan->show_count; i++) {
 			fputc(',', file);
-			put_value(sweep_find(runs[r].result, plan->shows[i]), file);
+			put_value(result_path_find(runs[r].result, plan->shows[i]), file);
 		}
 		if (runs[r].result)
 			fprintf(file, ",%" PRIu64 ",%s\n", unmet(runs[r].result),

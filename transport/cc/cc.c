@@ -18,6 +18,16 @@ void cc_init(struct cc_flow *flow, const struct cc_params *params)
 	};
 }
 
+void cc_init_slow(struct cc_flow *flow, const struct cc_params *params)
+{
+	cc_init(flow, params);
+	if (params->start_rate_bps == 0 || params->start_rate_bps >= params->line_rate_bps)
+		return;
+	flow->rate_bps = params->start_rate_bps;
+	flow->increase_at = 0;
+	flow->active = true;
+}
+
 void cc_no_advance(struct cc_flow *flow, const struct cc_params *params, ps_t now)
 {
 	(void)flow;

@@ -66,6 +66,9 @@ struct cc_hpcc_params {
 
 struct cc_params {
 	uint64_t line_rate_bps, rate_min_bps;
+	/* Of a flow, as if it had just been cut from the line rate; 0, or above that: the line
+	 * rate. What has no rate (none) or a window alone (Swift) knows nothing of it. */
+	uint64_t start_rate_bps;
 	uint64_t r_ai_bps, r_hai_bps;
 	ps_t alpha_period;	       /* K of the paper, 55 us */
 	ps_t increase_period;	       /* T, 55 us */
@@ -105,7 +108,7 @@ struct cc_flow {
 	uint64_t rate_bps;			 /* RC: at which to send now */
 	uint64_t target_bps;			 /* RT */
 	uint64_t alpha;				 /* Q0.48 */
-	ps_t alpha_at, increase_at, decrease_at; /* next expiry */
+	ps_t alpha_at, increase_at, decrease_at; /* next expiry; increase_at 0: not begun */
 	uint64_t byte_count;
 	uint32_t time_stage, byte_stage;
 	bool active; /* false: at line rate, nothing has ever happened; skip all calls */

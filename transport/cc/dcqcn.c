@@ -43,6 +43,8 @@ static void dcqcn_advance(struct cc_flow *flow, const struct cc_params *params, 
 			flow->alpha_at = flow->alpha == 0 ? cc_skip(flow->alpha_at,
 								    params->alpha_period, now)
 							  : flow->alpha_at + params->alpha_period;
+		} else if (cc_begins(flow, params->increase_period, now)) {
+			continue;
 		} else if (cc_is_full(flow, params)) {
 			flow->increase_at =
 				cc_skip(flow->increase_at, params->increase_period, now);
@@ -84,7 +86,7 @@ static void dcqcn_on_sent(struct cc_flow *flow, const struct cc_params *params, 
 const struct cc_ops cc_dcqcn = {
 	.name = "dcqcn",
 	.listens = true,
-	.init = cc_init,
+	.init = cc_init_slow,
 	.advance = dcqcn_advance,
 	.on_cnp = dcqcn_on_cnp,
 	.on_sent = dcqcn_on_sent,

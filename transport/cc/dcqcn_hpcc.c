@@ -50,6 +50,8 @@ static void dcqcn_hpcc_increase_timer(struct cc_flow *flow, const struct cc_para
 {
 	uint64_t step = 0;
 
+	if (cc_begins(flow, params->increase_period, now))
+		return;
 	/* At line rate only the stage still counts, and only as being past the first. */
 	if (cc_is_full(flow, params) && flow->time_stage > params->fast_recovery_stages) {
 		flow->increase_at = cc_skip(flow->increase_at, params->increase_period, now);
@@ -82,7 +84,7 @@ static void hpcc_on_cnp(struct cc_flow *flow, const struct cc_params *params, ps
 {
 	hpcc_advance(flow, params, now);
 	flow->cnp_seen = true;
-	if (flow->active) {
+	if (flow->alpha_at != PS_NEVER) {
 		flow->alpha_cnp_seen = true;
 		return;
 	}
@@ -103,7 +105,7 @@ static void hpcc_on_sent(struct cc_flow *flow, const struct cc_params *params, u
 const struct cc_ops cc_dcqcn_hpcc = {
 	.name = "dcqcn_hpcc",
 	.listens = true,
-	.init = cc_init,
+	.init = cc_init_slow,
 	.advance = hpcc_advance,
 	.on_cnp = hpcc_on_cnp,
 	.on_sent = hpcc_on_sent,

@@ -39,9 +39,10 @@ static uint64_t rate_max(const struct cc_params *params)
 
 static void nv_init(struct cc_flow *flow, const struct cc_params *params)
 {
-	cc_init(flow, params);
+	cc_init_slow(flow, params);
 	*(struct nv_state *)flow->state = (struct nv_state){.alpha = 0};
-	flow->rate_bps = flow->target_bps = rate_max(params);
+	flow->target_bps = rate_max(params);
+	flow->rate_bps = cc_clamp(flow->rate_bps, 0, flow->target_bps);
 	flow->active = flow->rate_bps < params->line_rate_bps;
 }
 
@@ -80,6 +81,8 @@ static void dcqcn_nv_increase_timer(struct cc_flow *flow, const struct cc_params
 {
 	struct nv_state *nv = flow->state;
 
+	if (cc_begins(flow, params->nv.rpg_time_reset, now))
+		return;
 	if (is_full(flow, params)) {
 		flow->increase_at = cc_skip(flow->increase_at, params->nv.rpg_time_reset, now);
 		return;

@@ -23,7 +23,7 @@ struct cc_dctcp_params cc_dctcp_defaults(uint64_t line_rate_bps)
 
 static void dctcp_init(struct cc_flow *flow, const struct cc_params *params)
 {
-	cc_init(flow, params);
+	cc_init_slow(flow, params);
 	*(struct dctcp_state *)flow->state = (struct dctcp_state){0};
 	flow->active = true;
 }

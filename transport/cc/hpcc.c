@@ -28,9 +28,10 @@ struct cc_hpcc_params cc_hpcc_defaults(uint64_t line_rate_bps, ps_t base_rtt)
 	};
 }
 
-static uint64_t first_window(const struct cc_params *params)
+/* What @rate_bps brings in a round trip. */
+static uint64_t window_of(const struct cc_params *params, uint64_t rate_bps)
 {
-	return (uint64_t)(((u128)params->line_rate_bps * params->hpcc.base_rtt << 8) / (8 * PS_S));
+	return (uint64_t)(((u128)rate_bps * params->hpcc.base_rtt << 8) / (8 * PS_S));
 }
 
 static void hpcc_apply(struct cc_flow *flow, const struct cc_params *params)
@@ -47,9 +48,10 @@ static void hpcc_apply(struct cc_flow *flow, const struct cc_params *params)
 
 static void hpcc_init(struct cc_flow *flow, const struct cc_params *params)
 {
-	const uint64_t first = first_window(params);
+	uint64_t first;
 
-	cc_init(flow, params);
+	cc_init_slow(flow, params);
+	first = window_of(params, flow->rate_bps);
 	*(struct hpcc_state *)flow->state =
 		(struct hpcc_state){.window = first, .reference = first, .use = 1 << Q};
 	flow->active = true;
@@ -97,7 +99,8 @@ static void react(struct hpcc_state *hpcc, const struct cc_params *params, const
 {
 	const struct cc_hpcc_params *p = &params->hpcc;
 	const bool is_new_round = ack->acked > hpcc->round_end;
-	const uint64_t step = (uint64_t)p->w_ai << 8, most = first_window(params);
+	const uint64_t step = (uint64_t)p->w_ai << 8,
+		       most = window_of(params, params->line_rate_bps);
 	const bool is_busy = (u128)hpcc->use * p->eta.den >= (u128)p->eta.num << Q;
 	uint64_t window = hpcc->reference + step;
 

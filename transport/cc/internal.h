@@ -63,5 +63,16 @@ void cc_no_sent(struct cc_flow *flow, const struct cc_params *params, uint32_t b
 void cc_no_ack(struct cc_flow *flow, const struct cc_params *params, const struct cc_ack *ack);
 
 void cc_init(struct cc_flow *flow, const struct cc_params *params);
+/* At the start rate. */
+void cc_init_slow(struct cc_flow *flow, const struct cc_params *params);
+
+/* For the increase timer: true, and it runs from @now on, where the flow has not begun. */
+static inline bool cc_begins(struct cc_flow *flow, ps_t period, ps_t now)
+{
+	if (flow->increase_at > 0)
+		return false;
+	flow->increase_at = now + period;
+	return true;
+}
 
 #endif

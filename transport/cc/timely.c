@@ -29,7 +29,7 @@ struct cc_timely_params cc_timely_defaults(bool patched)
 
 static void timely_init(struct cc_flow *flow, const struct cc_params *params)
 {
-	cc_init(flow, params);
+	cc_init_slow(flow, params);
 	*(struct timely_state *)flow->state = (struct timely_state){.last_rtt = 0};
 	flow->active = true;
 }

@@ -190,13 +190,22 @@ void hca_completer_refused(struct hca_qp *qp, uint8_t syndrome, ps_t now)
 		on_nak(qp, syndrome, verdict, now);
 }
 
+/* ATOMIC WRITE and FLUSH: a READ response of nothing. */
+static __attribute__((noinline, cold)) bool
+annex_is_answered(const struct hca_wqe *wqe, const struct wire_pkt *pkt, const struct wire_op *op)
+{
+	return wqe->opcode >= HCA_WR_FLUSH && op->start && op->end && pkt->length == 0;
+}
+
 /* Whether the READ response is the one that its place in the message demands. */
 static bool read_is_valid(const struct hca_qp *qp, const struct hca_wqe *wqe,
 			  const struct wire_pkt *pkt, const struct wire_op *op, uint32_t done)
 {
 	bool last = wqe->length - done <= qp->mtu;
 
-	if (wqe->opcode != HCA_WR_RDMA_READ || op->end != last)
+	if (wqe->opcode != HCA_WR_RDMA_READ)
+		return annex_is_answered(wqe, pkt, op);
+	if (op->end != last)
 		return false;
 	/* Only the first packet, or the first after a repeated request, starts a response. */
 	if (qp->sq.recovery)
@@ -222,7 +231,7 @@ static bool bring_read(struct hca_qp *qp, const struct hca_wqe *wqe, const struc
 	if (!read_is_valid(qp, wqe, pkt, op, done))
 		return false;
 	*ret_status = HCA_WC_LOC_PROT_ERR;
-	return hca_scatter(qp, wqe->sge, wqe->sge_count, done, pkt, now);
+	return hca_scatter(qp, qp->pd, wqe->sge, wqe->sge_count, done, pkt, now);
 }
 
 static bool bring_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,
@@ -234,10 +243,10 @@ static bool bring_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, const str
 	memcpy(bytes, &pkt->va, sizeof(bytes));
 	original.payload = bytes;
 	*ret_status = bad_response(qp);
-	if (!wqe->answered || wqe->opcode == HCA_WR_RDMA_READ)
+	if (wqe->opcode != HCA_WR_ATOMIC_CMP_AND_SWP && wqe->opcode != HCA_WR_ATOMIC_FETCH_AND_ADD)
 		return false;
 	*ret_status = HCA_WC_LOC_PROT_ERR;
-	return hca_scatter(qp, wqe->sge, wqe->sge_count, 0, &original, now);
+	return hca_scatter(qp, qp->pd, wqe->sge, wqe->sge_count, 0, &original, now);
 }
 
 bool hca_completer_take(struct hca_qp *qp, const struct hca_wqe *wqe, const struct wire_pkt *pkt,

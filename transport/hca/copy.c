@@ -34,8 +34,9 @@ struct piece {
 };
 
 /* False: a key, a right or a bound is wrong. @length bytes at least follow @done in the list. */
-static bool find_piece(const struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
-		       uint32_t done, uint32_t length, uint32_t access, struct piece *ret_piece)
+static bool find_piece(const struct hca_qp *qp, const struct hca_pd *pd,
+		       const struct hca_local_sge *sge, uint32_t sge_count, uint32_t done,
+		       uint32_t length, uint32_t access, struct piece *ret_piece)
 {
 	uint64_t va;
 
@@ -45,8 +46,7 @@ static bool find_piece(const struct hca_qp *qp, const struct hca_local_sge *sge,
 		return false;
 	ret_piece->length = length < sge->length - done ? length : sge->length - done;
 	va = sge->addr + done;
-	ret_piece->mr =
-		hca_mr_at(qp->dev, sge->slot, qp->pd, sge->lkey, va, ret_piece->length, access);
+	ret_piece->mr = hca_mr_at(qp->dev, sge->slot, pd, sge->lkey, va, ret_piece->length, access);
 	if (!ret_piece->mr)
 		return false;
 	ret_piece->offset = va - ret_piece->mr->iova;
@@ -70,20 +70,24 @@ static inline __attribute__((always_inline)) bool gather(const struct hca_qp *qp
 		const struct hca_local_sge *sge = wqe->sge;
 		uint64_t va = sge->addr + done;
 
-		piece.mr = hca_mr_at(qp->dev, sge->slot, qp->pd, sge->lkey, va, length, 0);
+		piece.mr = hca_mr_at(qp->dev, sge->slot, qp->pd, sge->lkey, va, length,
+				     HCA_ACCESS_LOCAL_READ);
 		if (!piece.mr)
 			return false;
 		return hca_fetch(qp, piece.mr, va - piece.mr->iova, length, false, pkt);
 	}
-	if (!find_piece(qp, wqe->sge, wqe->sge_count, done, length, 0, &piece))
+	if (!find_piece(qp, qp->pd, wqe->sge, wqe->sge_count, done, length, HCA_ACCESS_LOCAL_READ,
+			&piece))
 		return false;
 	if (piece.length == length)
 		return hca_fetch(qp, piece.mr, piece.offset, length, false, pkt);
 	for (uint32_t at = 0; at < length; at += piece.length)
-		if (!find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece))
+		if (!find_piece(qp, qp->pd, wqe->sge, wqe->sge_count, done + at, length - at,
+				HCA_ACCESS_LOCAL_READ, &piece))
 			return false;
 	for (uint32_t at = 0; at < length; at += piece.length) {
-		CHECK(find_piece(qp, wqe->sge, wqe->sge_count, done + at, length - at, 0, &piece));
+		CHECK(find_piece(qp, qp->pd, wqe->sge, wqe->sge_count, done + at, length - at,
+				 HCA_ACCESS_LOCAL_READ, &piece));
 		if (!hca_fetch_part(qp, piece.mr, piece.offset, piece.length, at, false, pkt))
 			return false;
 	}
@@ -194,20 +198,22 @@ bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const stru
 }
 
 /* Nothing is placed where any piece is refused; what is gone is met while placing. */
-bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
-		 uint32_t done, const struct wire_pkt *pkt, ps_t now)
+bool hca_scatter(struct hca_qp *qp, const struct hca_pd *pd, const struct hca_local_sge *sge,
+		 uint32_t sge_count, uint32_t done, const struct wire_pkt *pkt, ps_t now)
 {
 	const uint32_t access = HCA_ACCESS_LOCAL_WRITE;
 	struct piece piece = {0};
 
 	for (uint32_t at = 0; at < pkt->length; at += piece.length) {
-		if (!find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece))
+		if (!find_piece(qp, pd, sge, sge_count, done + at, pkt->length - at, access,
+				&piece))
 			return false;
 		if (piece.length == pkt->length)
 			return hca_place(qp, piece.mr, piece.offset, pkt, 0, piece.length, now);
 	}
 	for (uint32_t at = 0; at < pkt->length; at += piece.length) {
-		CHECK(find_piece(qp, sge, sge_count, done + at, pkt->length - at, access, &piece));
+		CHECK(find_piece(qp, pd, sge, sge_count, done + at, pkt->length - at, access,
+				 &piece));
 		if (!hca_place(qp, piece.mr, piece.offset, pkt, at, piece.length, now))
 			return false;
 	}

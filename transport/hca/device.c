@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/device.h"
 
-#include "transport/hca/internal.h"
+#include "transport/hca/shared.h"
 #include "util/alloc.h"
 #include "util/siphash.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { PURPOSE_RKEY = 1, PURPOSE_TIES = 2 };
 
@@ -64,7 +65,26 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	}
 	hca_list_init(&dev->pd_list);
 	hca_list_init(&dev->cq_list);
+	hca_list_init(&dev->srq_list);
+	hca_list_init(&dev->xrcd_list);
+	hca_list_init(&dev->mw_list);
+	hca_list_init(&dev->dm_list);
+	hca_list_init(&dev->mcast_list);
 	return dev;
+}
+
+void hca_device_set_qpn_slot(struct hca_device *dev, uint32_t slot, uint32_t slot_bits)
+{
+	CHECK(dev->qps.count == 0);
+	CHECK(slot_bits < HCA_QPN_BITS);
+	CHECK(slot < 1u << slot_bits);
+	dev->qpn_slot = slot;
+	dev->qpn_slot_bits = slot_bits;
+}
+
+void hca_device_watch(struct hca_device *dev, struct hca_watcher *watcher)
+{
+	dev->watcher = watcher;
 }
 
 void hca_device_destroy(struct hca_device *dev)
@@ -72,9 +92,15 @@ void hca_device_destroy(struct hca_device *dev)
 	if (!dev)
 		return;
 	hca_qp_destroy_all(dev);
+	hca_mw_destroy_all(dev);
+	while (!hca_list_is_empty(&dev->srq_list))
+		hca_srq_free(dev, container_of(dev->srq_list.next, struct hca_srq, node));
 	while (!hca_list_is_empty(&dev->cq_list))
 		hca_cq_free(dev, container_of(dev->cq_list.next, struct hca_cq, node));
+	while (!hca_list_is_empty(&dev->xrcd_list))
+		hca_xrcd_free(dev, container_of(dev->xrcd_list.next, struct hca_xrcd, node));
 	hca_mem_fini(dev);
+	hca_dm_destroy_all(dev);
 	hca_pool_fini(&dev->requesters);
 	hca_pool_fini(&dev->responders);
 	hca_pool_fini(&dev->regions);
@@ -86,6 +112,7 @@ void hca_device_destroy(struct hca_device *dev)
 	}
 	util_idmap_fini(&dev->qps);
 	util_idmap_fini(&dev->cqs);
+	util_idmap_fini(&dev->srqs);
 	hca_heap_fini(&dev->paced);
 	hca_heap_fini(&dev->timers);
 	util_free(dev);
@@ -94,6 +121,27 @@ void hca_device_destroy(struct hca_device *dev)
 const struct hca_counters *hca_device_counters(const struct hca_device *dev)
 {
 	return &dev->counters;
+}
+
+void hca_device_starve(struct hca_device *dev, uint64_t nth, uint64_t count)
+{
+	dev->starve_after = nth > 0 ? nth - 1 : 0;
+	dev->starve_count = count;
+}
+
+void hca_device_set_port(struct hca_device *dev, bool is_down)
+{
+	dev->port_is_down = is_down;
+}
+
+bool hca_device_port_is_down(const struct hca_device *dev)
+{
+	return dev->port_is_down;
+}
+
+uint32_t hca_device_qp_count(const struct hca_device *dev)
+{
+	return dev->qp_count;
 }
 
 uint32_t hca_device_priorities(const struct hca_device *dev)
@@ -151,17 +199,42 @@ static __attribute__((noinline, cold)) void cnp_input(struct hca_qp *qp, const s
 		hca_cnp_on_cnp(qp, now);
 }
 
-/* Its queue pair is gone, or never was. */
-static __attribute__((noinline, cold)) void refuse_unknown(struct hca_device *dev, uint8_t opcode)
+/* False: for no group, or for none that a queue pair is in. */
+static bool mcast_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,
+			ps_t now)
 {
+	const struct wire_op *op = wire_op_find(pkt->opcode);
+	bool is_heard = false;
+
+	if (pkt->dest_qpn != HCA_MCAST_QPN || !rx->path)
+		return false;
+	for (struct hca_list *n = dev->mcast_list.next; n != &dev->mcast_list; n = n->next) {
+		const struct hca_member *m = container_of(n, struct hca_member, node);
+
+		if (memcmp(m->ip, rx->path->dst_ip, sizeof(m->ip)) != 0)
+			continue;
+		is_heard = true;
+		hca_unreliable_input(m->qp, pkt, op, *rx, now);
+	}
+	return is_heard;
+}
+
+/* It is for a group of them, or its queue pair is gone, or never was. (@rx as it is, since one that
+ * somebody has the address of has to be in memory, for 6 instructions a packet.) */
+static __attribute__((noinline, cold)) void
+input_unknown(struct hca_device *dev, const struct wire_pkt *pkt, struct hca_rx rx, ps_t now)
+{
+	if (mcast_input(dev, pkt, &rx, now))
+		return;
 	dev->counters.rx_unknown_qp++;
-	dev->counters.rp_cnp_ignored += opcode == WIRE_CNP; /* it came too late */
+	dev->counters.rp_cnp_ignored += pkt->opcode == WIRE_CNP; /* it came too late */
 }
 
 void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct hca_rx *rx,
 	       ps_t now)
 {
 	const struct wire_op *op = wire_op_find(pkt->opcode);
+	struct wire_pkt as_rc;
 	struct hca_qp *qp;
 
 	if (dev->agenda.wake_at <= now)
@@ -170,17 +243,24 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 	dev->counters.rx_bytes += pkt->length;
 	qp = util_idmap_find(&dev->qps, pkt->dest_qpn);
 	if (!qp) {
-		refuse_unknown(dev, pkt->opcode);
+		input_unknown(dev, pkt, *rx, now);
 		return;
 	}
 	if (__builtin_expect(pkt->opcode >= qp->opcodes_end, false)) {
-		if (qp->type != HCA_QPT_RC) {
+		if (!hca_is_reliable(qp)) {
 			hca_unreliable_input(qp, pkt, op, *rx, now);
 			return;
 		}
 		if (op && op->cnp) {
 			cnp_input(qp, pkt, op, now);
 			return;
+		}
+		if (qp->type != HCA_QPT_RC) {
+			if (!hca_xrc_admits(qp, pkt, op, *rx, &as_rc, now))
+				return;
+			pkt = &as_rc;
+			op = wire_op_find(as_rc.opcode);
+			goto admitted;
 		}
 		if (!is_of_rc(dev, op, pkt->opcode))
 			op = NULL;
@@ -195,6 +275,7 @@ void hca_input(struct hca_device *dev, const struct wire_pkt *pkt, const struct 
 	}
 	if (rx->ecn == WIRE_CE)
 		hca_cnp_on_ce(qp, now);
+admitted: /* each is called from here alone, and so becomes part of this function */
 	if (op->request)
 		hca_responder_input(qp, pkt, op, now);
 	else

@@ -13,8 +13,13 @@
 #include "transport/hca/cq.h"
 #include "transport/hca/dma.h"
 #include "transport/hca/framing.h"
+#include "transport/hca/mcast.h"
 #include "transport/hca/mem.h"
+#include "transport/hca/mw.h"
 #include "transport/hca/qp.h"
+#include "transport/hca/raw.h"
+#include "transport/hca/srq.h"
+#include "transport/hca/xrc.h"
 #include "transport/wire/pkt.h"
 
 /* What is sent again when a packet is lost, and what a responder does with those behind it. */
@@ -61,7 +66,7 @@ struct hca_profile {
 	uint32_t wire_overhead; /* bytes around BTH..ICRC on the wire, preamble and gap included */
 	struct hca_framing framing; /* what packets take on the wire instead, where it is set */
 	enum hca_statuses statuses;
-	uint32_t qp_max, cq_max, mr_max, pd_max; /* objects of the device */
+	uint32_t qp_max, cq_max, mr_max, pd_max, srq_max; /* objects of the device */
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
 };
 
@@ -76,8 +81,8 @@ struct hca_observer {
 	 * the same bytes everywhere. */
 	void (*on_place)(void *world, const struct hca_mr *mr, uint64_t offset, uint32_t length,
 			 bool is_word, ps_t now);
-	/* enum ibv_event_type; @qp_owner as given at creation. */
-	void (*on_async)(void *world, void *qp_owner, int event, ps_t now);
+	/* enum ibv_event_type; @owner as given at creation, of a QP, a CQ or an SRQ. */
+	void (*on_async)(void *world, void *owner, int event, ps_t now);
 };
 
 /* Where a device with HCA_SELECTIVE has the memory from for what it knows of packets under way: how
@@ -127,13 +132,23 @@ struct hca_counters {
 
 /* NULL: no memory. */
 struct hca_device *hca_device_create(const struct hca_device_params *params);
+/* Of queue pairs from now on; there is none yet. */
+void hca_device_set_qpn_slot(struct hca_device *dev, uint32_t slot, uint32_t slot_bits);
 void hca_device_destroy(struct hca_device *dev); /* takes every object along; NULL allowed */
 const struct hca_counters *hca_device_counters(const struct hca_device *dev);
 const struct hca_profile *hca_device_profile(const struct hca_device *dev);
+uint32_t hca_device_qp_count(const struct hca_device *dev);   /* there are now */
 uint32_t hca_device_priorities(const struct hca_device *dev); /* how many the fabric has, 1..16 */
 
 int hca_pd_create(struct hca_device *dev, struct hca_pd **ret_pd); /* -ENOMEM */
 int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd);	   /* -EBUSY */
+
+/* From the @nth message on that needs a receive (1: the next), @count are answered as if there were
+ * none, of RC; what is sent again counts again. 0: no more. */
+void hca_device_starve(struct hca_device *dev, uint64_t nth, uint64_t count);
+/* What the port is said to be; whether packets come and go is the world's affair. */
+void hca_device_set_port(struct hca_device *dev, bool is_down);
+bool hca_device_port_is_down(const struct hca_device *dev);
 
 /* How a packet came; what queue pairs need of the network part. */
 struct hca_rx {
@@ -159,6 +174,11 @@ struct hca_tx {
  * with a memory side: hca_dma_output(). */
 bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
 		struct hca_tx *ret_tx, ps_t now);
+
+/* Whom hca_output() would make a packet for now, if its queue pair has one to send: the path to the
+ * other end and its number. NULL: nobody, or a datagram, which is for anybody. */
+const struct wire_path *hca_output_path(struct hca_device *dev, uint32_t priorities,
+					uint32_t *ret_qpn, ps_t now);
 
 /* When a device wants to be called; every device begins with it, for the world to read. */
 struct hca_agenda {

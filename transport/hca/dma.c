@@ -143,10 +143,8 @@ bool hca_dma_start(struct hca_device *dev, const struct hca_dma_ticket *ticket, 
 	}
 	dev->counters.tx_packets++;
 	dev->counters.tx_bytes += ticket->length;
-	if (ticket->again) {
-		dev->counters.packets_retransmitted++;
-		qp->sq.retransmitted++;
-	}
+	if (ticket->again)
+		hca_sent_again(qp, ticket->again_psn, ticket->kind != HCA_TURN_REQUEST);
 	if (ticket->kind == HCA_TURN_REQUEST)
 		request_started(qp, ticket, now);
 	else if (ticket->kind == HCA_TURN_UNRELIABLE)

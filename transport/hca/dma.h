@@ -79,10 +79,11 @@ struct hca_dma_ticket {
 	uint32_t qpn, psn; /* psn: unreliable, or @is_timed */
 	uint32_t end_psn;  /* a request: one past the last PSN that it stands for */
 	uint16_t length;
-	uint8_t kind;  /* enum hca_turn_kind */
-	bool again;    /* was sent before */
-	bool is_end;   /* of its work request */
-	bool is_timed; /* the ACK that it asks for says how long it took */
+	uint8_t kind;	    /* enum hca_turn_kind */
+	bool again;	    /* was sent before */
+	bool is_end;	    /* of its work request */
+	bool is_timed;	    /* the ACK that it asks for says how long it took */
+	uint32_t again_psn; /* if @again */
 };
 
 struct hca_dma_ops {

@@ -23,6 +23,12 @@ static void move_qp(struct hca_qp *qp, ps_t by)
 	epoch_move(&qp->cc.decrease_at, by);
 }
 
+static void move_cq(struct hca_cq *cq, ps_t by)
+{
+	for (uint32_t i = 0; i <= cq->mask; i++)
+		cq->ring[i].at -= by;
+}
+
 void hca_device_move_epoch(struct hca_device *dev, ps_t by)
 {
 	CHECK(!dev->takes_rtt && dev->profile.cc->state_bytes == 0);
@@ -30,6 +36,8 @@ void hca_device_move_epoch(struct hca_device *dev, ps_t by)
 	hca_heap_move(&dev->paced, by);
 	hca_heap_move(&dev->timers, by);
 	hca_sched_heaps_changed(dev);
+	for (struct hca_list *n = dev->cq_list.next; n != &dev->cq_list; n = n->next)
+		move_cq(container_of(n, struct hca_cq, node), by);
 	for (uint32_t i = 0; dev->qps.slots && i <= dev->qps.mask; i++)
 		if (dev->qps.slots[i].object)
 			move_qp(dev->qps.slots[i].object, by);

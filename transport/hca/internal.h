@@ -12,9 +12,10 @@
  *	sched.c      whose turn it is, and when           retry.c      what is sent again: timer,
  *counters ooo.c      requests before their turn       recover.c    which packets were lost rtt.c
  *ACKs -> congestion control cnp.c        CE -> CNP, CNP -> congestion control slab.c       memory
- *of what there are many of copy.c       packets <-> memory, at once, or by dma.c        operations
- *for a memory side */
+ *of what there are many of srq.c        receives that many take copy.c       packets <-> memory, at
+ *once, or by dma.c        operations for a memory side */
 #include "transport/hca/device.h"
+#include "transport/hca/watch.h"
 #include "transport/wire/psn.h"
 #include "util/check.h"
 #include "util/idmap.h"
@@ -25,8 +26,16 @@ enum { HCA_QPN_BITS = 24 };
 struct hca_alarm {
 	ps_t at;
 	uint32_t place; /* in the heap, from 1; 0: in none */
-	uint32_t qpn;	/* breaks ties, by hca_heap's key */
+	uint32_t qpn;	/* breaks ties, by hca_heap's key; HCA_ALARM_OF_CQ: no QP's */
 };
+
+/* The alarms of completion queues: with the number of one, or of all of them together. */
+enum { HCA_ALARM_OF_CQ = 1 << HCA_QPN_BITS };
+
+static inline bool hca_alarm_is_qp(const struct hca_alarm *alarm)
+{
+	return alarm->qpn - 1 < HCA_ALARM_OF_CQ - 1;
+}
 
 struct hca_heap_entry {
 	ps_t at;
@@ -114,6 +123,11 @@ struct hca_cq {
 	uint32_t use_count;
 	enum hca_cq_arm arm;
 	bool overflowed, lost; /* lost: a completion, and its users live still */
+	bool ignores_overrun, is_moderated;
+	/* Moderated: what fires the armed queue, and what waits for it since it was armed. */
+	uint32_t event_count, waiting_count;
+	ps_t event_after;
+	struct hca_alarm event_alarm;
 };
 
 /* A local scatter/gather entry; @slot saves the permutation of the key. */
@@ -135,6 +149,7 @@ struct hca_wqe { /* of a send queue; first what every packet of it reads */
 	uint8_t *inline_bytes;	     /* INLINE */
 	uint64_t wr_id, remote_addr; /* UD: of the QP it is for, its number */
 	uint32_t rkey;		     /* UD: its Q_Key */
+	uint32_t srqn;		     /* XRC */
 	uint64_t compare_add, swap;
 };
 
@@ -324,6 +339,7 @@ struct hca_qp {
 	uint8_t min_rnr_timer;
 	uint8_t res_most; /* that rq.res_max may be */
 	struct hca_cq *recv_cq;
+	struct hca_srq *srq; /* NULL: receives of its own */
 	struct hca_turn cnp_turn, response_turn;
 	struct hca_rq rq;
 	/* Both. */
@@ -334,8 +350,8 @@ struct hca_qp {
 	uint32_t qpn, dest_qpn;
 	uint8_t opcodes_end; /* all below are for it: RC 0x20; UC, UD 0, and others look closer */
 	uint8_t state, hears, type, priority;
-	uint8_t half; /* enum hca_qp_half */
-	bool signal_all;
+	uint8_t half;			    /* enum hca_qp_half */
+	bool signal_all : 1, tells_all : 1; /* the latter: signal_all, or somebody watches */
 	uint8_t port;
 	uint32_t access;
 	uint16_t pkey_index;
@@ -355,11 +371,20 @@ struct hca_qp {
 	uint32_t qkey;
 	/* With a memory side: packets decided before this one do not start any more. */
 	uint64_t request_from;
+	/* XRC_RECV alone: a requester has no memory for it. */
+	struct hca_xrcd *xrcd;
+	uint32_t open_count; /* ways to it besides the first */
 };
 
 static inline bool hca_has_requester(const struct hca_qp *qp)
 {
 	return qp->half != HCA_RESPONDER;
+}
+
+/* RC or XRC: acknowledges and sends again. */
+static inline bool hca_is_reliable(const struct hca_qp *qp)
+{
+	return qp->type == HCA_QPT_RC || qp->type >= HCA_QPT_XRC_SEND;
 }
 
 static inline bool hca_has_responder(const struct hca_qp *qp)
@@ -386,13 +411,14 @@ struct hca_device {
 	uint32_t psn_window, ack_every; /* as in the profile */
 	/* As the profile says: HCA_SELECTIVE, HCA_GO_BACK_0, cc takes ACKs. */
 	bool selective, restarts, takes_rtt;
-	bool full_path;	     /* selective, metered, or a framing */
+	bool full_path;	     /* selective, metered, a framing, or a queue pair of XRC */
 	uint8_t request_ecn; /* enum wire_ecn */
 	uint32_t mr_slots;
 	struct hca_mr_slot *mrs;
 	struct util_idmap qps;
 	const struct hca_observer *observer;
 	void *world;
+	struct hca_watcher *watcher;   /* NULL: nobody watches */
 	const struct hca_dma_ops *dma; /* NULL: memory answers at once */
 	struct hca_counters counters;
 	struct hca_heap paced, timers;
@@ -405,16 +431,22 @@ struct hca_device {
 	uint32_t mr_keys[4]; /* of the permutation */
 	uint64_t key[2], qpn_drawn;
 	uint32_t qpn_slot, qpn_slot_bits;
-	uint32_t qp_count, cq_count, pd_count;
+	uint32_t qp_count, cq_count, pd_count, srq_count, xrcd_count, mw_count;
 	struct hca_pool requesters, responders, regions;
 	uint32_t timer_count, pace_count; /* that may be in the heaps, of all QPs */
-	struct hca_list pd_list, cq_list;
+	struct hca_list pd_list, cq_list, srq_list, xrcd_list, mw_list, dm_list;
+	struct hca_list mcast_list;
+	struct util_idmap srqs; /* of XRC, by number */
+	uint64_t dm_bytes;	/* given out */
 	/* With a memory side. */
 	uint64_t dma_sequence, dma_ended; /* ended: at that time a QP was reset, failed or went */
 	struct hca_dma_ticket *ticket;	  /* of the packet that is being decided; else NULL */
 	struct util_idmap cqs;
 	uint32_t cqn;
 	uint32_t priority_count;
+	/* See hca_device_starve() and hca_device_set_port(). */
+	uint64_t starve_after, starve_count;
+	bool port_is_down;
 	/* By priority: requests; responses and CNPs. The two in one cache line. */
 	struct hca_list ready[][2] __attribute__((aligned(64)));
 };
@@ -422,9 +454,19 @@ _Static_assert(offsetof(struct hca_device, agenda) == 0, "hca_next_at() reads it
 
 /* mem.c */
 uint32_t hca_mr_slot_of(const struct hca_device *dev, uint32_t key);
+/* A slot for @mr, which is not to be found there yet, with keys that are new; 0 or -ENOMEM. */
+int hca_mr_slot_take(struct hca_device *dev, struct hca_mr *mr);
+void hca_mr_slot_give_back(struct hca_device *dev, const struct hca_mr *mr);
 /* False: no such key, or a region that stays as it is, for whoever asks. */
 bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t key, bool remote);
 void hca_mem_fini(struct hca_device *dev);
+
+/* mem_device.c */
+bool hca_dm_has(const struct hca_dm *dm, uint64_t offset, uint64_t length);
+/* @mr, whose address is an offset in @dm, lies in it from now on. */
+void hca_dm_get(struct hca_dm *dm, struct hca_mr *mr);
+void hca_dm_put(struct hca_dm *dm);
+void hca_dm_destroy_all(struct hca_device *dev);
 
 /* hca_mr_find() for a key whose slot is known. */
 static inline struct hca_mr *hca_mr_at(const struct hca_device *dev, uint32_t slot,
@@ -441,6 +483,21 @@ static inline struct hca_mr *hca_mr_at(const struct hca_device *dev, uint32_t sl
 	return mr;
 }
 
+/* mw.c */
+void hca_mw_destroy_all(struct hca_device *dev);
+void hca_mw_leave(struct hca_qp *qp); /* it is going */
+/* hca_mr_at() for what nobody else may reach. */
+struct hca_mr *hca_mw_at(const struct hca_qp *qp, uint32_t slot, uint32_t key, uint64_t va,
+			 uint64_t length, uint32_t access);
+bool hca_invalidate(struct hca_qp *qp, uint32_t key, bool remote); /* a region or a window */
+bool hca_mw_bind(struct hca_qp *qp, const struct hca_wqe *wqe);	   /* false: not that */
+
+/* number.c */
+/* A number that @taken does not have yet: a function of (device key, identity), and of the try
+ * where that is taken. 0 and 1 belong to management, the last one
+ * to multicast. */
+uint32_t hca_draw_number(struct hca_device *dev, const struct util_idmap *taken, uint64_t identity);
+
 /* copy.c: between packets and local scatter/gather lists */
 bool hca_gather(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done, uint32_t length,
 		struct wire_pkt *pkt);
@@ -450,8 +507,9 @@ bool hca_gather_ahead(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32
 		      uint32_t length, struct wire_pkt *pkt);
 bool hca_gather_apart(const struct hca_qp *qp, const struct hca_wqe *wqe, uint32_t done,
 		      uint32_t length, struct wire_pkt *pkt);
-bool hca_scatter(struct hca_qp *qp, const struct hca_local_sge *sge, uint32_t sge_count,
-		 uint32_t done, const struct wire_pkt *pkt, ps_t now);
+/* Into memory of @pd: hca_recv_pd() for a receive. */
+bool hca_scatter(struct hca_qp *qp, const struct hca_pd *pd, const struct hca_local_sge *sge,
+		 uint32_t sge_count, uint32_t done, const struct wire_pkt *pkt, ps_t now);
 bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,
 	       uint32_t from, uint32_t length, ps_t now);
 /* Payload from byte @at on; @fenced: behind what @qp has placed. */
@@ -487,16 +545,10 @@ static inline bool hca_dma_holds_all(const struct hca_qp *qp)
 	       wire_psn_diff(qp->sq.una_psn, qp->sq.wire_psn) >= 0;
 }
 
-/* The packet at hand was sent before: it counts when it starts on the wire. */
-static inline void hca_count_again(struct hca_qp *qp)
-{
-	if (qp->dev->ticket) {
-		qp->dev->ticket->again = true;
-		return;
-	}
-	qp->dev->counters.packets_retransmitted++;
-	qp->sq.retransmitted++;
-}
+/* requester.c: a packet of @qp, of that PSN, has started on the wire once more; and that at hand
+ * was sent before, and counts when it does. */
+void hca_sent_again(struct hca_qp *qp, uint32_t psn, bool is_answer);
+void hca_count_again(struct hca_qp *qp, uint32_t psn, bool is_answer);
 
 /* slab.c; of struct hca_room: NULL: no memory; @piece NULL: nothing to give back. */
 void *hca_room_take(struct hca_device *dev, size_t bytes);
@@ -509,8 +561,9 @@ void hca_pool_fini(struct hca_pool *pool); /* takes all objects along */
 /* cq.c */
 void hca_cq_push(struct hca_cq *cq, const struct hca_wc *wc, bool is_solicited, ps_t now);
 void hca_cq_free(struct hca_device *dev, struct hca_cq *cq);
-void hca_cq_fail_users(struct hca_device *dev, ps_t now); /* of CQs that overflowed */
-void hca_cq_show(struct hca_cq *cq, ps_t now);		  /* the oldest that is written */
+void hca_cq_forget(struct hca_cq *cq, uint32_t qpn); /* the completions of that QP */
+void hca_cq_show(struct hca_cq *cq, ps_t now);	     /* the oldest that is written */
+void hca_cq_alarm(struct hca_device *dev, struct hca_alarm *alarm, ps_t now); /* rings */
 
 /* queues.c */
 /* Of so many places, empty, with lists and inline bytes as @qp has them; 0 or -ENOMEM. */
@@ -518,6 +571,14 @@ int hca_queues_create(struct hca_qp *qp, uint32_t send_depth, uint32_t recv_dept
 struct hca_local_sge *hca_sq_list(const struct hca_qp *qp, uint32_t number); /* of a WQE */
 uint8_t *hca_sq_inline(const struct hca_qp *qp, uint32_t number);
 struct hca_local_sge *hca_rq_list(const struct hca_qp *qp, uint32_t number);
+enum { HCA_MESSAGE_MAX = 1u << 31 };
+/* Of a list that has been found to be no longer than its queue takes. */
+uint64_t hca_list_bytes(const struct hca_sge *sge, uint32_t sge_count);
+void hca_list_copy(const struct hca_device *dev, struct hca_local_sge *to,
+		   const struct hca_sge *from, uint32_t sge_count);
+/* @wqe is what @wr says, with its list in @list. */
+void hca_receive_fill(const struct hca_device *dev, struct hca_rwqe *wqe,
+		      struct hca_local_sge *list, const struct hca_recv_wr *wr);
 int hca_resources_create(struct hca_qp *qp); /* where there are none; 0 or -ENOMEM */
 void hca_queues_destroy(struct hca_qp *qp);
 
@@ -539,7 +600,10 @@ enum {
 	HCA_EVENT_QP_REQ_ERR,
 	HCA_EVENT_QP_ACCESS_ERR,
 	HCA_EVENT_COMM_EST,
-	HCA_EVENT_SQ_DRAINED
+	HCA_EVENT_SQ_DRAINED,
+	HCA_EVENT_SRQ_ERR = 14,
+	HCA_EVENT_SRQ_LIMIT = 15,
+	HCA_EVENT_QP_LAST_WQE = 16,
 };
 
 /* requester.c */

@@ -77,11 +77,41 @@ static int reserve_slot(struct hca_device *dev)
 	return 0;
 }
 
+int hca_mr_slot_take(struct hca_device *dev, struct hca_mr *mr)
+{
+	struct hca_mr_slot *slot;
+
+	if (reserve_slot(dev) != 0)
+		return -ENOMEM;
+	slot = &dev->mrs[dev->mr_free - 1];
+	mr->lkey = mr->rkey = permute(dev, dev->mr_free - 1) << KEY_TAG_BITS | slot->tag;
+	mr->number = dev->mr_number++;
+	dev->mr_free = slot->next_free;
+	slot->owner = mr;
+	return 0;
+}
+
+/* The tag of the last key is not the next one's, whoever chose it. */
+void hca_mr_slot_give_back(struct hca_device *dev, const struct hca_mr *mr)
+{
+	const uint32_t number = hca_mr_slot_of(dev, mr->lkey);
+	struct hca_mr_slot *slot = &dev->mrs[number];
+
+	CHECK(number < dev->mr_slots);
+	CHECK(slot->owner == mr);
+	slot->mr = slot->owner = NULL;
+	slot->tag = (uint8_t)(mr->lkey + 1);
+	slot->next_free = dev->mr_free;
+	dev->mr_free = number + 1;
+}
+
 static bool params_are_valid(const struct hca_mr_params *params)
 {
 	const uint32_t writing = HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC;
 
 	if (params->length && params->iova + (params->length - 1) < params->iova)
+		return false;
+	if (params->dm && !hca_dm_has(params->dm, params->address, params->length))
 		return false;
 	return !(params->access & writing) || params->access & HCA_ACCESS_LOCAL_WRITE;
 }
@@ -89,56 +119,76 @@ static bool params_are_valid(const struct hca_mr_params *params)
 int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr_params *params,
 		  struct hca_mr **ret_mr)
 {
-	struct hca_mr_slot *slot;
 	struct hca_mr *mr;
-	uint32_t key;
 
 	if (!params_are_valid(params))
 		return -EINVAL;
-	if (dev->mr_count == dev->profile.mr_max || reserve_slot(dev) != 0)
+	if (params->ops == &hca_mem_null && dev->dma)
+		return -EOPNOTSUPP;
+	if (dev->mr_count == dev->profile.mr_max)
 		return -ENOMEM;
 	mr = hca_pool_get(&dev->regions, REGION_BYTES);
 	if (!mr)
 		return -ENOMEM;
-	slot = &dev->mrs[dev->mr_free - 1];
-	key = permute(dev, dev->mr_free - 1) << KEY_TAG_BITS | slot->tag;
 	*mr = (struct hca_mr){
-		.ops = params->ops,
+		.ops = params->dm ? &hca_mem_device : params->ops,
 		.pd = pd,
 		.iova = params->iova,
 		.length = params->length,
-		.lkey = key,
-		.rkey = key,
-		.access = params->access,
+		.access = params->access | HCA_ACCESS_LOCAL_READ,
 		.is_fast = params->is_fast,
-		.number = dev->mr_number++,
 		.address = params->address,
 		.is_pattern = params->ops == &hca_mem_synthetic && (!dev->dma || dev->dma->is_even),
+		.is_on_demand = params->is_on_demand,
 		.stream = params->stream,
 	};
-	dev->mr_free = slot->next_free;
-	slot->mr = slot->owner = mr;
+	if (hca_mr_slot_take(dev, mr) != 0) {
+		hca_pool_put(&dev->regions, mr);
+		return -ENOMEM;
+	}
+	if (params->dm)
+		hca_dm_get(params->dm, mr);
+	dev->mrs[hca_mr_slot_of(dev, mr->lkey)].mr = mr;
 	dev->mr_count++;
 	pd->use_count++;
 	*ret_mr = mr;
 	return 0;
 }
 
-int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr)
+int hca_mr_change(struct hca_device *dev, struct hca_mr *mr, struct hca_pd *pd,
+		  const struct hca_mr_params *params)
 {
-	uint32_t number = hca_mr_slot_of(dev, mr->lkey);
-	struct hca_mr_slot *slot = &dev->mrs[number];
-
-	CHECK(number < dev->mr_slots);
-	CHECK(slot->owner == mr);
+	if (mr->ops == &hca_mem_device || params->dm)
+		return -EOPNOTSUPP;
+	if (mr->window_count > 0)
+		return -EBUSY;
+	if (!params_are_valid(params))
+		return -EINVAL;
 	if (dev->dma)
 		dev->dma->release(dev->world, mr->number);
-	slot->mr = slot->owner = NULL;
-	slot->tag++;
-	slot->next_free = dev->mr_free;
-	dev->mr_free = number + 1;
+	mr->pd->use_count--;
+	pd->use_count++;
+	mr->pd = pd;
+	mr->ops = params->ops;
+	mr->iova = params->iova;
+	mr->length = params->length;
+	mr->access = params->access | HCA_ACCESS_LOCAL_READ;
+	mr->address = params->address;
+	mr->is_on_demand = params->is_on_demand;
+	return 0;
+}
+
+int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr)
+{
+	if (mr->window_count > 0)
+		return -EBUSY;
+	if (dev->dma)
+		dev->dma->release(dev->world, mr->number);
+	hca_mr_slot_give_back(dev, mr);
 	dev->mr_count--;
 	mr->pd->use_count--;
+	if (mr->ops == &hca_mem_device)
+		hca_dm_put(mr->dm);
 	hca_pool_put(&dev->regions, mr);
 	return 0;
 }
@@ -153,6 +203,21 @@ bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t
 		return false;
 	dev->mrs[hca_mr_slot_of(dev, key)].mr = NULL;
 	return true;
+}
+
+int hca_mr_advise(const struct hca_device *dev, const struct hca_pd *pd, uint32_t key, uint64_t va,
+		  uint64_t length, bool writes)
+{
+	const uint32_t slot = hca_mr_slot_of(dev, key);
+	const struct hca_mr *mr = slot < dev->mr_slots ? dev->mrs[slot].mr : NULL;
+
+	if (!mr || mr->lkey != key)
+		return -ENOENT;
+	if (mr->pd != pd || (writes && !(mr->access & HCA_ACCESS_LOCAL_WRITE)))
+		return -EPERM;
+	if (!mr->is_on_demand)
+		return -EINVAL;
+	return hca_mr_at(dev, slot, pd, key, va, length, 0) ? 0 : -EFAULT;
 }
 
 void hca_mr_doubt(struct hca_device *dev, uint64_t address, uint64_t bytes,
@@ -259,6 +324,41 @@ static bool host_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64
 
 const struct hca_mem_ops hca_mem_host = {
 	.name = "host",
+	.read = host_read,
+	.write = host_write,
+	.atomic = host_atomic,
+};
+
+static bool null_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
+{
+	(void)mr, (void)offset;
+	memset(ret_bytes, 0, length);
+	return true;
+}
+
+static bool null_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+{
+	(void)mr, (void)offset, (void)bytes, (void)length;
+	return true;
+}
+
+static bool null_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+			uint64_t compare, uint64_t *ret_original)
+{
+	(void)mr, (void)offset, (void)is_swap, (void)swap_add, (void)compare;
+	*ret_original = 0;
+	return true;
+}
+
+const struct hca_mem_ops hca_mem_null = {
+	.name = "null",
+	.read = null_read,
+	.write = null_write,
+	.atomic = null_atomic,
+};
+
+const struct hca_mem_ops hca_mem_device = {
+	.name = "device",
 	.read = host_read,
 	.write = host_write,
 	.atomic = host_atomic,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct hca_device;
+struct hca_dm;
 struct hca_mr;
 struct hca_pd;
 
@@ -19,6 +20,11 @@ enum hca_access {
 	HCA_ACCESS_REMOTE_WRITE = 2,
 	HCA_ACCESS_REMOTE_READ = 4,
 	HCA_ACCESS_REMOTE_ATOMIC = 8,
+	HCA_ACCESS_FLUSH_GLOBAL = 1 << 8,     /* FLUSH: everybody sees what was written */
+	HCA_ACCESS_FLUSH_PERSISTENT = 1 << 9, /* and it outlives the machine's power */
+	HCA_ACCESS_MW_BIND = 16,	      /* windows may show some of it: transport/hca/mw.h */
+	/* All regions have it, windows do not: for the adapter's own requests. */
+	HCA_ACCESS_LOCAL_READ = 1 << 30,
 };
 
 /* What one kind of memory can do; called only with ranges that hca_mr_find() passed. False: the
@@ -54,6 +60,13 @@ static inline uint8_t *hca_mem_host_at(uint64_t address)
 /* Bytes that are a function of (stream, offset), carried as a reference (struct wire_pkt,
  * synthetic) unless asked for as bytes; a write compares what comes with what should come. */
 extern const struct hca_mem_ops hca_mem_synthetic;
+/* Of any length and nowhere: zeros when read, and what is written is gone. Not with a memory side.
+ */
+extern const struct hca_mem_ops hca_mem_null;
+
+/* Of the device itself, which the program reaches by calls alone (struct hca_dm). Where the device
+ * has a memory side, a transfer takes what one to the program's memory would. */
+extern const struct hca_mem_ops hca_mem_device;
 
 struct hca_mr {
 	const struct hca_mem_ops *ops;
@@ -61,14 +74,19 @@ struct hca_mr {
 	uint64_t iova;	 /* address that work requests and peers use for the first byte */
 	uint64_t length; /* bytes */
 	uint32_t lkey, rkey;
-	uint32_t access; /* enum hca_access */
-	bool is_fast;	 /* of struct hca_mr_params */
-	uint32_t number; /* n-th region of the device, from 0: the digest's name for it */
+	uint32_t access;       /* enum hca_access */
+	bool is_fast;	       /* of struct hca_mr_params */
+	uint32_t number;       /* n-th region of the device, from 0: the digest's name for it */
+	uint32_t window_count; /* that show some of it */
 	/* Of the first byte, for whoever owns the memory: the adapter adds offsets, and never looks
 	 * behind it. Kind host: an address of this process. */
 	uint64_t address;
-	uint64_t stream;	 /* kind synthetic */
+	union {
+		uint64_t stream;   /* kind synthetic */
+		struct hca_dm *dm; /* kind device */
+	};
 	uint64_t mismatch_bytes; /* kind synthetic: written, but not what (stream, offset) says */
+	bool is_on_demand;	 /* of struct hca_mr_params */
 	bool is_pattern; /* nothing has to be moved: kind synthetic, memory side none or even */
 };
 
@@ -80,15 +98,45 @@ struct hca_mr_params {
 	 * end's SEND with Invalidate (IBTA 10.6.7: what Fast Register made). Ordinary regions stay
 	 * valid whoever asks; so on mlx5 (mkc.en_rinval) and rxe (rxe_invalidate_mr()). */
 	bool is_fast;
+	/* Its pages need not be there: @ops can tell, and hca_mr_advise() takes it. */
+	bool is_on_demand;
 	uint64_t address, stream; /* as in struct hca_mr */
+	/* Its memory, instead of @ops: @address is an offset in it. */
+	struct hca_dm *dm;
 };
 
-/* -ENOMEM: no memory or device limit; -EINVAL: iova + length wraps, remote write or atomic without
- * local write. The region's keys come from a permutation keyed by the device, so that they are
- * unique and tell nothing; the low 8 bits are the consumer's tag. */
+/* -EOPNOTSUPP: kind null with a memory side; -ENOMEM: no memory or device limit; -EINVAL: iova +
+ * length wraps, remote write or atomic without local write, more than @dm has. The region's keys
+ * come from a permutation keyed by the device, so that they are unique and tell nothing; the low 8
+ * bits are the consumer's tag. */
 int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr_params *params,
 		  struct hca_mr **ret_mr);
+/* IBTA 11.2.8.6: @mr becomes what @params and @pd would have made, its keys stay. Errors as above,
+ * and @mr is as it was; -EOPNOTSUPP: one in the device's memory is not changed, nor made one;
+ * -EBUSY: memory windows. */
+int hca_mr_change(struct hca_device *dev, struct hca_mr *mr, struct hca_pd *pd,
+		  const struct hca_mr_params *params);
 int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr); /* -EBUSY: memory windows */
+
+/* Whether [@va, @va + @length) of the region that @key names could be made ready before it is used,
+ * where it @writes for writing: 0, and nothing has to be done. -ENOENT: no such key; -EPERM: of
+ * another domain, or not to be written; -EINVAL: not on demand; -EFAULT: out of bounds. */
+int hca_mr_advise(const struct hca_device *dev, const struct hca_pd *pd, uint32_t key, uint64_t va,
+		  uint64_t length, bool writes);
+
+/* Memory of a device, all zero at first: HCA_DM_BYTES in all, a round figure for what adapters have
+ * (mlx5: some hundred KiB). */
+enum { HCA_DM_BYTES = 1 << 18, HCA_DM_LOG_ALIGN_MAX = 12 };
+
+/* Begins at a multiple of 2^@log_align. -EINVAL: that is more than HCA_DM_LOG_ALIGN_MAX, or there
+ * is no @length; -ENOMEM: no memory, or not so much left on the device. */
+int hca_dm_create(struct hca_device *dev, uint64_t length, uint32_t log_align,
+		  struct hca_dm **ret_dm);
+int hca_dm_destroy(struct hca_device *dev, struct hca_dm *dm); /* -EBUSY: a region is in it */
+/* For the program, in words of 4 bytes as mlx5 (mlx5_access_dm()). -EFAULT: out of bounds; -EINVAL:
+ * @offset or @length is no multiple of 4. */
+int hca_dm_write(struct hca_dm *dm, uint64_t offset, const void *bytes, uint64_t length);
+int hca_dm_read(const struct hca_dm *dm, uint64_t offset, void *ret_bytes, uint64_t length);
 
 /* Regions of kind host that hold some of [@address, @address + @bytes) are reached by @ops from now
  * on, which can tell what is not there any more. */

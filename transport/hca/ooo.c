@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "transport/hca/internal.h"
+#include "transport/hca/shared.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -157,12 +157,15 @@ static bool ooo_place_send(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t n
 	const uint32_t ahead = (pkt->rkey - rq->head) & WIRE_U24_MAX;
 	const struct hca_rwqe *wqe = &rq->ring[(rq->head + ahead) & rq->mask];
 
+	while (ahead <= rq->mask && ahead >= rq->tail - rq->head && hca_srq_take(qp, now))
+		;
 	if (ahead >= rq->tail - rq->head) {
 		qp->dev->counters.out_of_buffer++;
 		return false;
 	}
 	return pkt->va <= wqe->length && pkt->length <= wqe->length - pkt->va &&
-	       hca_scatter(qp, wqe->sge, wqe->sge_count, (uint32_t)pkt->va, pkt, now);
+	       hca_scatter(qp, hca_recv_pd(qp), wqe->sge, wqe->sge_count, (uint32_t)pkt->va, pkt,
+			   now);
 }
 
 static bool place_write(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
@@ -175,6 +178,9 @@ static bool place_write(struct hca_qp *qp, const struct wire_pkt *pkt, ps_t now)
 		return true;
 	mr = hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_length,
 			 HCA_ACCESS_REMOTE_WRITE);
+	if (!mr)
+		mr = hca_mw_at(qp, hca_mr_slot_of(qp->dev, pkt->rkey), pkt->rkey, pkt->va,
+			       pkt->dma_length, HCA_ACCESS_REMOTE_WRITE);
 	return mr && hca_place(qp, mr, pkt->va - mr->iova, pkt, 0, pkt->length, now);
 }
 

@@ -7,12 +7,17 @@
 /* Work requests into the rings. What a request needs on its way is worked out here, once: length,
  * PSNs, the slots of its keys. */
 
-enum { MESSAGE_BITS = 31, READ_PACKETS_MAX = (1 << 23) - 1, ATOMIC_BYTES = 8 };
+enum { READ_PACKETS_MAX = (1 << 23) - 1, ATOMIC_BYTES = 8 };
 
-enum { RC = 1 << HCA_QPT_RC, UC = 1 << HCA_QPT_UC, UD = 1 << HCA_QPT_UD };
+enum {
+	RC = 1 << HCA_QPT_RC | 1 << HCA_QPT_XRC_SEND,
+	UC = 1 << HCA_QPT_UC,
+	UD = 1 << HCA_QPT_UD,
+	RAW = 1 << HCA_QPT_RAW_PACKET
+};
 
 static const struct kind {
-	uint8_t types; /* of queue pairs that know it */
+	uint16_t types; /* of queue pairs that know it */
 	bool answered, may_be_inline, has_imm, has_rkey, has_receive;
 } kinds[] = {
 	[HCA_WR_RDMA_WRITE] = {.types = RC | UC, .may_be_inline = true},
@@ -20,7 +25,7 @@ static const struct kind {
 					.may_be_inline = true,
 					.has_imm = true,
 					.has_receive = true},
-	[HCA_WR_SEND] = {.types = RC | UC | UD, .may_be_inline = true, .has_receive = true},
+	[HCA_WR_SEND] = {.types = RC | UC | UD | RAW, .may_be_inline = true, .has_receive = true},
 	[HCA_WR_SEND_WITH_IMM] = {.types = RC | UC | UD,
 				  .may_be_inline = true,
 				  .has_imm = true,
@@ -29,30 +34,15 @@ static const struct kind {
 	[HCA_WR_ATOMIC_CMP_AND_SWP] = {.types = RC, .answered = true},
 	[HCA_WR_ATOMIC_FETCH_AND_ADD] = {.types = RC, .answered = true},
 	[HCA_WR_LOCAL_INV] = {.types = RC, .has_rkey = true},
+	[HCA_WR_BIND_MW] = {.types = RC | UC, .has_rkey = true},
 	[HCA_WR_SEND_WITH_INV] = {.types = RC,
 				  .may_be_inline = true,
 				  .has_rkey = true,
 				  .has_receive = true},
+	[HCA_WR_FLUSH] = {.types = RC, .answered = true},
+	[HCA_WR_ATOMIC_WRITE] = {.types = RC, .answered = true, .may_be_inline = true},
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
-
-/* Of a list that has been found to be no longer than the queue pair takes. */
-static uint64_t list_bytes(const struct hca_sge *sge, uint32_t sge_count)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < sge_count; i++)
-		bytes += sge[i].length;
-	return bytes;
-}
-
-static void copy_list(const struct hca_device *dev, struct hca_local_sge *to,
-		      const struct hca_sge *from, uint32_t sge_count)
-{
-	for (uint32_t i = 0; i < sge_count; i++)
-		to[i] = (struct hca_local_sge){from[i].addr, from[i].length, from[i].lkey,
-					       hca_mr_slot_of(dev, from[i].lkey)};
-}
 
 static void copy_inline(uint8_t *to, const struct hca_sge *from, uint32_t sge_count)
 {
@@ -63,17 +53,33 @@ static void copy_inline(uint8_t *to, const struct hca_sge *from, uint32_t sge_co
 	}
 }
 
+/* IBTA annex A19; the headers of HCA_SELECTIVE have no place for it. */
+static __attribute__((noinline, cold)) bool
+annex_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr, uint64_t bytes)
+{
+	const uint64_t places = wr->swap & WIRE_FETH_PLACES;
+
+	if (qp->dev->selective)
+		return false;
+	if (wr->opcode == HCA_WR_ATOMIC_WRITE)
+		return wr->sge_count == 0 || bytes == ATOMIC_BYTES;
+	return wr->sge_count == 0 && wr->compare_add <= HCA_MESSAGE_MAX && places != 0 &&
+	       (wr->swap &
+		~(uint64_t)(WIRE_FETH_GLOBAL | WIRE_FETH_PERSISTENT | WIRE_FETH_REGION)) == 0;
+}
+
 static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr, uint64_t bytes)
 {
 	const struct kind *kind = &kinds[wr->opcode < KIND_COUNT ? wr->opcode : 0];
 
 	if (qp->state < HCA_QPS_RTS)
 		return false;
-	if (wr->opcode >= KIND_COUNT || !(kind->types >> qp->type & 1) ||
-	    bytes > (uint64_t)1 << MESSAGE_BITS)
+	if (wr->opcode >= KIND_COUNT || !(kind->types >> qp->type & 1) || bytes > HCA_MESSAGE_MAX)
 		return false;
 	if (qp->sq.paths && (!wr->path || wr->path->priority >= qp->dev->priority_count ||
 			     wr->dest_qpn > WIRE_U24_MAX))
+		return false;
+	if (qp->type == HCA_QPT_XRC_SEND && wr->srqn > WIRE_U24_MAX)
 		return false;
 	if (wr->flags & HCA_SEND_INLINE) {
 		if (!kind->may_be_inline || bytes > qp->inline_max)
@@ -83,7 +89,7 @@ static bool send_is_valid(const struct hca_qp *qp, const struct hca_send_wr *wr,
 		return bytes == ATOMIC_BYTES;
 	if (wr->opcode == HCA_WR_RDMA_READ)
 		return bytes <= (uint64_t)READ_PACKETS_MAX * qp->mtu;
-	return true;
+	return wr->opcode < HCA_WR_FLUSH || annex_is_valid(qp, wr, bytes);
 }
 
 /* A SEND carries which of the receives it is for. */
@@ -106,6 +112,7 @@ static void hca_post_fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct h
 		.first_psn = sq->end_psn,
 		.packets = bytes ? (bytes - 1) / qp->mtu + 1 : 1,
 		.rkey = wr->rkey,
+		.srqn = wr->srqn,
 		.opcode = (uint8_t)wr->opcode,
 		.flags = (uint8_t)wr->flags,
 		.answered = kinds[wr->opcode].answered,
@@ -118,7 +125,7 @@ static void hca_post_fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct h
 		wqe->word = hca_swap_imm(wr->imm);
 	else if (kinds[wr->opcode].has_rkey)
 		wqe->word = wr->imm;
-	if (wr->opcode == HCA_WR_LOCAL_INV)
+	if (wr->opcode == HCA_WR_LOCAL_INV || wr->opcode == HCA_WR_BIND_MW)
 		wqe->packets = 0;
 	if (sq->recovery && kinds[wr->opcode].has_receive)
 		number_receive(sq->recovery, wqe);
@@ -127,8 +134,64 @@ static void hca_post_fill(struct hca_qp *qp, struct hca_wqe *wqe, const struct h
 		wqe->inline_bytes = hca_sq_inline(qp, sq->tail);
 		copy_inline(wqe->inline_bytes, wr->sge, wr->sge_count);
 	} else {
-		copy_list(qp->dev, wqe->sge, wr->sge, wr->sge_count);
+		hca_list_copy(qp->dev, wqe->sge, wr->sge, wr->sge_count);
 	}
+}
+
+static __attribute__((cold, noinline)) void tell_posted(const struct hca_qp *qp,
+							const struct hca_wqe *wqe,
+							const struct hca_send_wr *wr, ps_t now)
+{
+	const bool is_datagram = qp->sq.paths != NULL;
+	const struct hca_posted posted = {
+		.wr_id = wr->wr_id,
+		.send_cq = qp->send_cq,
+		.path = is_datagram ? wr->path : &qp->path,
+		.qpn = qp->qpn,
+		.dest_qpn = is_datagram ? wr->dest_qpn : qp->dest_qpn,
+		.opcode = wr->opcode,
+		.bytes = wqe->length,
+		.first_psn = wqe->first_psn,
+		.packets = wqe->packets,
+		.answered = wqe->answered,
+	};
+
+	qp->dev->watcher->on_post(qp->dev->watcher, &posted, now);
+}
+
+static inline int check_send(const struct hca_qp *qp, const struct hca_send_wr *wr,
+			     uint64_t *ret_bytes)
+{
+	const struct hca_sq *sq = &qp->sq;
+
+	if (!hca_has_requester(qp) || wr->sge_count > qp->send_sge_max)
+		return -EINVAL;
+	*ret_bytes = hca_list_bytes(wr->sge, wr->sge_count);
+	if (!send_is_valid(qp, wr, *ret_bytes))
+		return -EINVAL;
+	return sq->tail - sq->una >= sq->depth ? -ENOMEM : 0;
+}
+
+struct hca_qp *hca_qp_find(const struct hca_device *dev, uint32_t qpn)
+{
+	return util_idmap_find(&dev->qps, qpn);
+}
+
+uint32_t hca_qp_send_room(const struct hca_qp *qp, uint32_t ended)
+{
+	const uint32_t open = qp->sq.tail - ended;
+
+	return open < qp->sq.depth ? qp->sq.depth - open : 0;
+}
+
+int hca_qp_check_send(const struct hca_qp *qp, const struct hca_send_wr *wr, uint32_t count)
+{
+	uint64_t bytes;
+	int ret = 0;
+
+	for (uint32_t i = 0; ret == 0 && i < count; i++)
+		ret = check_send(qp, &wr[i], &bytes);
+	return ret;
 }
 
 int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca_send_wr *wr,
@@ -137,22 +200,21 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 	struct hca_sq *sq = &qp->sq;
 	struct hca_wqe *wqe;
 	uint64_t bytes;
+	int ret;
 
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	if (!hca_has_requester(qp) || wr->sge_count > qp->send_sge_max)
-		return -EINVAL;
-	bytes = list_bytes(wr->sge, wr->sge_count);
-	if (!send_is_valid(qp, wr, bytes))
-		return -EINVAL;
-	if (sq->tail - sq->una == sq->depth)
-		return -ENOMEM;
+	ret = check_send(qp, wr, &bytes);
+	if (ret != 0)
+		return ret;
 	wqe = &sq->ring[sq->tail & sq->mask];
 	hca_post_fill(qp, wqe, wr, (uint32_t)bytes);
 	if (sq->paths)
 		hca_ud_posted(qp, wqe, wr, now);
 	sq->end_psn = wire_psn_add(sq->end_psn, wqe->packets);
 	sq->tail++;
+	if (__builtin_expect(dev->watcher != NULL, false))
+		tell_posted(qp, wqe, wr, now);
 	if (qp->state >= HCA_QPS_SQE)
 		hca_qp_flush_send(qp, now);
 	else
@@ -164,27 +226,16 @@ int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		     ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
-	struct hca_rwqe *wqe;
-	uint64_t bytes;
-
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
-	if (!hca_has_responder(qp) || qp->state == HCA_QPS_RESET ||
-	    wr->sge_count > qp->recv_sge_max)
+	if (!hca_has_responder(qp) || qp->srq || qp->type == HCA_QPT_XRC_RECV ||
+	    qp->state == HCA_QPS_RESET || wr->sge_count > qp->recv_sge_max)
 		return -EINVAL;
-	bytes = list_bytes(wr->sge, wr->sge_count);
-	if (bytes > (uint64_t)1 << MESSAGE_BITS)
+	if (hca_list_bytes(wr->sge, wr->sge_count) > HCA_MESSAGE_MAX)
 		return -EINVAL;
 	if (rq->tail - rq->head == rq->depth)
 		return -ENOMEM;
-	wqe = &rq->ring[rq->tail & rq->mask];
-	*wqe = (struct hca_rwqe){
-		.wr_id = wr->wr_id,
-		.length = (uint32_t)bytes,
-		.sge_count = wr->sge_count,
-		.sge = hca_rq_list(qp, rq->tail),
-	};
-	copy_list(dev, wqe->sge, wr->sge, wr->sge_count);
+	hca_receive_fill(dev, &rq->ring[rq->tail & rq->mask], hca_rq_list(qp, rq->tail), wr);
 	rq->tail++;
 	if (qp->state == HCA_QPS_ERR)
 		hca_qp_flush_recv(qp, now);

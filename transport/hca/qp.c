@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/qp.h"
 
-#include "transport/hca/internal.h"
+#include "transport/hca/shared.h"
 #include "util/alloc.h"
 #include "util/siphash.h"
 
@@ -110,6 +110,22 @@ static void set_recv_attributes(struct hca_qp *qp, const struct hca_qp_attr *att
 		qp->rq.res_max = attr->max_dest_rd_atomic;
 }
 
+/* The pace of a queue pair is what a congestion control makes of it: where there is none, the rate
+ * is free. */
+static bool may_limit_rate(const struct hca_qp *qp)
+{
+	return hca_has_requester(qp) && !qp->sq.paths && qp->dev->profile.cc == &cc_none;
+}
+
+static void limit_rate(struct hca_qp *qp, uint32_t rate_kbps)
+{
+	const uint64_t line_bps = qp->dev->profile.cc_params.line_rate_bps;
+	const uint64_t rate_bps = (uint64_t)rate_kbps * 1000;
+
+	qp->cc.active = rate_kbps > 0 && rate_bps < line_bps;
+	qp->cc.rate_bps = qp->cc.active ? rate_bps : line_bps;
+}
+
 static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, uint32_t mask,
 			   ps_t now)
 {
@@ -131,6 +147,8 @@ static void set_attributes(struct hca_qp *qp, const struct hca_qp_attr *attr, ui
 		set_recv_attributes(qp, attr, mask);
 	if (hca_has_requester(qp))
 		set_send_attributes(qp, attr, mask);
+	if (mask & HCA_QP_RATE_LIMIT)
+		limit_rate(qp, attr->rate_limit_kbps);
 }
 
 /* States in which requests are heard, and in which answers to one's own are awaited. */
@@ -206,9 +224,12 @@ static void reset(struct hca_qp *qp, ps_t now)
 		reset_responder(qp, now);
 	if (hca_has_requester(qp))
 		reset_requester(qp, now);
+	if (qp->dev->watcher)
+		qp->dev->watcher->on_gone(qp->dev->watcher, qp->qpn);
 	hca_rtt_reset(qp);
 	qp->path = (struct wire_path){.ttl = 0};
-	qp->mtu = qp->dev->profile.mtu_max; /* of a UD packet; others get theirs with the path */
+	/* Of a datagram; others get theirs with the path. */
+	qp->mtu = qp->type == HCA_QPT_RAW_PACKET ? WIRE_MTU_MAX : qp->dev->profile.mtu_max;
 	qp->dest_qpn = qp->access = 0;
 	qp->pkey_index = qp->port = 0;
 }
@@ -227,6 +248,9 @@ static void forget_answers(struct hca_qp *qp)
 
 void hca_qp_fail(struct hca_qp *qp, ps_t now)
 {
+	const bool tells_last = hca_has_responder(qp) && qp->state != HCA_QPS_ERR &&
+				(qp->srq || qp->type == HCA_QPT_XRC_RECV);
+
 	hca_qp_set_state(qp, HCA_QPS_ERR);
 	if (hca_has_responder(qp))
 		forget_answers(qp);
@@ -240,6 +264,9 @@ void hca_qp_fail(struct hca_qp *qp, ps_t now)
 		hca_qp_flush_recv(qp, now);
 		hca_sched_set(&qp->cnp_turn, PS_NEVER, now);
 	}
+	/* IBTA 11.6.3.2: it takes no receive any more, and has none. */
+	if (tells_last)
+		hca_qp_async(qp, HCA_EVENT_QP_LAST_WQE, now);
 	hca_qp_update(qp, now);
 }
 
@@ -266,6 +293,14 @@ static bool half_allows(const struct hca_qp *qp, const struct hca_qp_attr *attr,
 	       !(mask & HCA_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > 0);
 }
 
+static void forget_completions(const struct hca_qp *qp)
+{
+	if (qp->send_cq)
+		hca_cq_forget(qp->send_cq, qp->qpn);
+	if (hca_has_responder(qp) && qp->recv_cq)
+		hca_cq_forget(qp->recv_cq, qp->qpn);
+}
+
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
 		  uint32_t mask, ps_t now)
 {
@@ -275,14 +310,20 @@ int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp
 	if (dev->agenda.wake_at <= now)
 		hca_sched_wake(dev, now);
 	next = mask & HCA_QP_STATE ? attr->state : qp->state;
-	if (!hca_state_allows(qp, mask, next) || !values_are_valid(qp, attr, mask) ||
-	    !half_allows(qp, attr, mask, next))
+	if (mask & HCA_QP_RATE_LIMIT && !may_limit_rate(qp))
+		return -EOPNOTSUPP;
+	if (mask & HCA_QP_RATE_LIMIT && next != HCA_QPS_RTS)
+		return -EINVAL;
+	if (!hca_state_allows(qp, mask & ~(uint32_t)HCA_QP_RATE_LIMIT, next) ||
+	    !values_are_valid(qp, attr, mask) || !half_allows(qp, attr, mask, next))
 		return -EINVAL;
 	if (hca_has_responder(qp) && mask & HCA_QP_MAX_DEST_RD_ATOMIC &&
 	    attr->max_dest_rd_atomic > 0 && hca_resources_create(qp) != 0)
 		return -ENOMEM;
-	if (next == HCA_QPS_RESET)
+	if (next == HCA_QPS_RESET) {
+		forget_completions(qp);
 		reset(qp, now);
+	}
 	set_attributes(qp, attr, mask, now);
 	if (next == HCA_QPS_ERR) {
 		if (hca_has_responder(qp))
@@ -312,7 +353,7 @@ void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 	};
 	*ret_init = (struct hca_qp_init){
 		.type = qp->type,
-		.pd = qp->pd,
+		.pd = qp->type == HCA_QPT_XRC_RECV ? NULL : qp->pd,
 		.send_cq = qp->send_cq,
 		.signal_all = qp->signal_all,
 		.half = qp->half,
@@ -323,9 +364,12 @@ void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		ret_attr->rq_psn = qp->rq_psn;
 		ret_attr->min_rnr_timer = qp->min_rnr_timer;
 		ret_attr->max_dest_rd_atomic = (uint8_t)qp->rq.res_max;
-		ret_init->recv_cq = qp->recv_cq;
-		ret_init->cap.recv_depth = qp->rq.depth;
-		ret_init->cap.recv_sge_max = qp->recv_sge_max;
+		const bool is_xrc = qp->type == HCA_QPT_XRC_RECV;
+
+		ret_init->recv_cq = is_xrc ? NULL : qp->recv_cq;
+		ret_init->srq = is_xrc ? NULL : qp->srq;
+		ret_init->cap.recv_depth = is_xrc || qp->srq ? 0 : qp->rq.depth;
+		ret_init->cap.recv_sge_max = is_xrc || qp->srq ? 0 : qp->recv_sge_max;
 		ret_init->dest_rd_atomic_max = qp->res_most;
 	}
 	if (hca_has_requester(qp)) {
@@ -335,6 +379,8 @@ void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		ret_attr->rnr_retry = qp->sq.rnr_retry;
 		ret_attr->max_rd_atomic = qp->sq.rd_max;
 		ret_attr->qkey = qp->qkey;
+		if (may_limit_rate(qp) && qp->cc.active)
+			ret_attr->rate_limit_kbps = (uint32_t)(qp->cc.rate_bps / 1000);
 		ret_init->cap.send_depth = qp->sq.depth;
 		ret_init->cap.send_sge_max = qp->send_sge_max;
 		ret_init->cap.inline_max = qp->inline_max;
@@ -349,6 +395,16 @@ uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp)
 uint32_t hca_qp_qpn(const struct hca_qp *qp)
 {
 	return qp->qpn;
+}
+
+void *hca_qp_owner(const struct hca_qp *qp)
+{
+	return qp->owner;
+}
+
+void hca_qp_set_owner(struct hca_qp *qp, void *owner)
+{
+	qp->owner = owner;
 }
 
 enum hca_qp_type hca_qp_type_of(const struct hca_qp *qp)
@@ -380,9 +436,40 @@ static bool half_is_valid(const struct hca_qp_init *init)
 	case HCA_BOTH_HALVES:
 		return true;
 	case HCA_REQUESTER:
-		return init->type == HCA_QPT_RC && !receives_too;
+		return (init->type == HCA_QPT_RC || init->type == HCA_QPT_XRC_SEND) &&
+		       !receives_too;
 	case HCA_RESPONDER:
 		return init->type == HCA_QPT_RC && !sends_too;
+	}
+	return false;
+}
+
+/* Receives of its own, or shared ones. */
+static bool receives_are_valid(const struct hca_profile *profile, const struct hca_qp_init *init)
+{
+	if (!init->srq)
+		return init->cap.recv_depth <= profile->wr_max &&
+		       init->cap.recv_sge_max <= profile->sge_max;
+	return (init->type == HCA_QPT_RC || init->type == HCA_QPT_UD) &&
+	       init->half != HCA_REQUESTER && !init->srq->xrcd;
+}
+
+/* What a type needs, and what it cannot have. */
+static bool has_parts(const struct hca_device *dev, const struct hca_qp_init *init)
+{
+	switch (init->type) {
+	case HCA_QPT_RC:
+	case HCA_QPT_UC:
+	case HCA_QPT_UD:
+	case HCA_QPT_RAW_PACKET:
+		return init->pd && init->send_cq && init->recv_cq && !init->xrcd;
+	case HCA_QPT_XRC_SEND:
+		return !dev->selective && init->pd && init->send_cq && !init->xrcd &&
+		       init->half == HCA_REQUESTER;
+	case HCA_QPT_XRC_RECV:
+		return init->xrcd && !init->pd && !init->send_cq && !init->recv_cq &&
+		       init->cap.send_depth == 0 && init->cap.recv_depth == 0 &&
+		       init->half == HCA_BOTH_HALVES;
 	}
 	return false;
 }
@@ -392,35 +479,15 @@ static bool init_is_valid(const struct hca_device *dev, const struct hca_qp_init
 	const struct hca_profile *profile = &dev->profile;
 	const struct hca_qp_cap *cap = &init->cap;
 
-	return half_is_valid(init) && init->type >= HCA_QPT_RC && init->type <= HCA_QPT_UD &&
-	       init->pd && init->send_cq && init->recv_cq && cap->send_depth <= profile->wr_max &&
-	       cap->recv_depth <= profile->wr_max && cap->send_sge_max <= profile->sge_max &&
-	       cap->recv_sge_max <= profile->sge_max && cap->inline_max <= profile->inline_max &&
+	return half_is_valid(init) && has_parts(dev, init) && receives_are_valid(profile, init) &&
+	       cap->send_depth <= profile->wr_max && cap->send_sge_max <= profile->sge_max &&
+	       cap->inline_max <= profile->inline_max &&
 	       init->dest_rd_atomic_max <= profile->rd_atomic_max && init->qpn <= WIRE_U24_MAX;
-}
-
-/* A number that is free: a function of (device key, identity), and of the try where that is taken.
- * 0 and 1 belong to management. */
-static uint32_t draw_qpn(struct hca_device *dev, uint64_t identity)
-{
-	uint32_t bits = HCA_QPN_BITS - dev->qpn_slot_bits;
-	uint64_t words[3] = {identity, 0, 0};
-
-	if (!identity)
-		words[1] = ++dev->qpn_drawn;
-	for (;; words[2]++) {
-		uint64_t draw =
-			util_hash_words((struct util_key){dev->key[0], dev->key[1]}, words, 3);
-		uint32_t qpn = dev->qpn_slot << bits | ((uint32_t)draw & ((1u << bits) - 1));
-
-		if (qpn > 1 && !util_idmap_find(&dev->qps, qpn))
-			return qpn;
-	}
 }
 
 /* Of one half, in its pool: whole cache lines. */
 enum { REQUESTER_BYTES = 448, RESPONDER_BYTES = 384 };
-_Static_assert(sizeof(struct hca_qp) - offsetof(struct hca_qp, path) <= REQUESTER_BYTES &&
+_Static_assert(offsetof(struct hca_qp, xrcd) - offsetof(struct hca_qp, path) <= REQUESTER_BYTES &&
 		       offsetof(struct hca_qp, sq) <= RESPONDER_BYTES,
 	       "each half has room");
 
@@ -440,11 +507,20 @@ static struct hca_qp *hca_qp_allocate(struct hca_device *dev, enum hca_qp_half h
 	return memory ? (struct hca_qp *)((uintptr_t)memory - begin_of(half)) : NULL;
 }
 
+/* Of a queue pair that shares receives: one for the message at hand, and more where messages may
+ * begin before their turn. */
+static uint32_t places_for_taken(const struct hca_qp *qp)
+{
+	return qp->type == HCA_QPT_RC && qp->dev->selective ? 64 : 1;
+}
+
 static int hca_qp_allocate_parts(struct hca_qp *qp, const struct hca_qp_init *init)
 {
 	const struct hca_qp_cap *cap = &init->cap;
+	const uint32_t recv_depth =
+		init->srq || init->xrcd ? places_for_taken(qp) : cap->recv_depth;
 
-	if (hca_queues_create(qp, cap->send_depth, cap->recv_depth) != 0 || hca_rtt_create(qp) != 0)
+	if (hca_queues_create(qp, cap->send_depth, recv_depth) != 0 || hca_rtt_create(qp) != 0)
 		return -ENOMEM;
 	if (qp->type != HCA_QPT_RC || !qp->dev->selective)
 		return 0;
@@ -490,6 +566,22 @@ static int reserve(struct hca_device *dev, enum hca_qp_half half)
 	return 0;
 }
 
+/* Of what @qp was made with; what its messages name besides is not held. */
+static void count_uses(struct hca_qp *qp, uint32_t by)
+{
+	if (qp->type == HCA_QPT_XRC_RECV) {
+		qp->xrcd->use_count += by;
+		return;
+	}
+	qp->pd->use_count += by;
+	qp->send_cq->use_count += by;
+	if (!hca_has_responder(qp))
+		return;
+	qp->recv_cq->use_count += by;
+	if (qp->srq)
+		qp->srq->use_count += by;
+}
+
 static void hca_qp_enter(struct hca_device *dev, struct hca_qp *qp)
 {
 	if (hca_has_responder(qp)) {
@@ -499,19 +591,16 @@ static void hca_qp_enter(struct hca_device *dev, struct hca_qp *qp)
 	if (hca_has_requester(qp)) {
 		qp->request_turn = (struct hca_turn){
 			.qp = qp,
-			.kind = qp->type == HCA_QPT_RC ? HCA_TURN_REQUEST : HCA_TURN_UNRELIABLE};
+			.kind = hca_is_reliable(qp) ? HCA_TURN_REQUEST : HCA_TURN_UNRELIABLE};
 		qp->timer.qpn = qp->qpn;
 	}
 	util_idmap_add(&dev->qps, qp->qpn, qp);
 	dev->qp_count++;
 	dev->timer_count += timers_of(qp->half);
 	dev->pace_count += paces_of(qp->half);
-	qp->pd->use_count++;
-	qp->send_cq->use_count++;
-	if (hca_has_responder(qp))
-		qp->recv_cq->use_count++;
+	count_uses(qp, 1);
 	reset(qp, 0);
-	if (qp->type == HCA_QPT_UD)
+	if (qp->type == HCA_QPT_UD || qp->type == HCA_QPT_RAW_PACKET)
 		hca_qp_set_priority(qp, 0, 0); /* others get theirs with the path */
 }
 
@@ -523,15 +612,23 @@ static void take_init(struct hca_qp *qp, const struct hca_qp_init *init)
 	qp->pd = init->pd;
 	qp->send_cq = init->send_cq;
 	qp->signal_all = init->signal_all;
+	qp->tells_all = init->signal_all || qp->dev->watcher;
+	qp->dev->full_path |= qp->type >= HCA_QPT_XRC_SEND;
 	qp->opcodes_end = init->type == HCA_QPT_RC ? WIRE_UC : 0;
 	qp->owner = init->owner;
+	if (init->xrcd)
+		qp->xrcd = init->xrcd;
 	if (hca_has_requester(qp)) {
+
 		qp->send_sge_max = init->cap.send_sge_max;
 		qp->inline_max = init->cap.inline_max;
 	}
 	if (hca_has_responder(qp)) {
 		qp->recv_cq = init->recv_cq;
-		qp->recv_sge_max = init->cap.recv_sge_max;
+		qp->srq = init->srq;
+		qp->recv_sge_max = init->srq	? init->srq->sge_max
+				   : init->xrcd ? qp->dev->profile.sge_max
+						: init->cap.recv_sge_max;
 		qp->res_most = init->dest_rd_atomic_max ? init->dest_rd_atomic_max
 							: (uint8_t)qp->dev->profile.rd_atomic_max;
 	}
@@ -553,7 +650,7 @@ int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct
 	if (!qp)
 		return -ENOMEM;
 	qp->dev = dev;
-	qp->qpn = init->qpn ? init->qpn : draw_qpn(dev, init->identity);
+	qp->qpn = init->qpn ? init->qpn : hca_draw_number(dev, &dev->qps, init->identity);
 	take_init(qp, init);
 	if (hca_qp_allocate_parts(qp, init) != 0) {
 		free_qp(qp);
@@ -568,15 +665,18 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
 {
 	if (!qp)
 		return;
+	if (qp->type == HCA_QPT_XRC_RECV && qp->open_count > 0) {
+		qp->open_count--;
+		return;
+	}
 	reset(qp, 0);
+	hca_mw_leave(qp);
+	hca_mcast_leave(qp);
 	util_idmap_remove(&dev->qps, qp->qpn);
 	dev->qp_count--;
 	dev->timer_count -= timers_of(qp->half);
 	dev->pace_count -= paces_of(qp->half);
-	qp->pd->use_count--;
-	qp->send_cq->use_count--;
-	if (hca_has_responder(qp))
-		qp->recv_cq->use_count--;
+	count_uses(qp, -1u);
 	free_qp(qp);
 }
 

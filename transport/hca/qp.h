@@ -12,8 +12,18 @@ struct hca_cq;
 struct hca_device;
 struct hca_pd;
 struct hca_qp;
+struct hca_srq;
+struct hca_xrcd;
 
-enum hca_qp_type { HCA_QPT_RC = 2, HCA_QPT_UC = 3, HCA_QPT_UD = 4 }; /* enum ibv_qp_type */
+/* enum ibv_qp_type; XRC: transport/hca/xrc.h */
+enum hca_qp_type {
+	HCA_QPT_RC = 2,
+	HCA_QPT_UC = 3,
+	HCA_QPT_UD = 4,
+	HCA_QPT_RAW_PACKET = 8,
+	HCA_QPT_XRC_SEND = 9,
+	HCA_QPT_XRC_RECV = 10,
+};
 
 /* enum ibv_qp_state */
 enum hca_qp_state {
@@ -46,6 +56,7 @@ enum hca_qp_attr_mask {
 	HCA_QP_SQ_PSN = 1 << 16,
 	HCA_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
 	HCA_QP_DEST_QPN = 1 << 20,
+	HCA_QP_RATE_LIMIT = 1 << 25, /* on the way to RTS, and in it */
 };
 
 struct hca_qp_cap {
@@ -71,6 +82,11 @@ struct hca_qp_init {
 	enum hca_qp_type type;
 	struct hca_pd *pd;
 	struct hca_cq *send_cq, *recv_cq;
+	/* Receives come from there: RC and UD; of @cap those of receives do not count. NULL: the
+	 * queue pair has its own. */
+	struct hca_srq *srq;
+	/* XRC_RECV alone, which has none of the above but a type. XRC_SEND has no recv_cq. */
+	struct hca_xrcd *xrcd;
 	struct hca_qp_cap cap; /* granted exactly as asked, or refused */
 	bool signal_all;
 	enum hca_qp_half half;
@@ -102,24 +118,29 @@ struct hca_qp_attr {
 	uint16_t pkey_index;
 	uint8_t port;
 	bool en_sqd_async_notify; /* on the way to SQD: an event tells when all is drained */
+	uint32_t rate_limit_kbps; /* of what it sends; 0: that of the port */
 	struct wire_path path;	  /* already resolved by the world underneath */
 };
 
-/* -EINVAL: over a device limit, no CQ, a half that the type or the depths do not allow; -ENOMEM;
- * -EEXIST. Starts in RESET. */
+/* -EINVAL: over a device limit, no CQ, an SRQ or a half that the type or the depths do not allow;
+ * -ENOMEM; -EEXIST. Starts in RESET. */
 int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp);
 void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp);
 /* The send queue takes @depth work requests, all else stays (IBTA 11.2.5.2, outstanding work
  * requests). -EINVAL: fewer than now, or more than the device takes; -ENOMEM: as it was. */
 int hca_qp_grow_send(struct hca_device *dev, struct hca_qp *qp, uint32_t depth);
 /* -EINVAL: a transition, a missing or a superfluous attribute that IBTA (11.2.5.2) does not allow.
- * -ENOMEM: for what READs leave behind. Nothing changes then. To ERR flushes both queues; to RESET
- * empties them. */
+ * -ENOMEM: for what READs leave behind. -EOPNOTSUPP: a rate of its own for a queue pair of
+ * datagrams, or where a congestion control has the say. Nothing changes then. To ERR flushes both
+ * queues; to RESET empties them, and its completions that were not polled go (as with mlx5:
+ * mlx5_cq_clean()). */
 int hca_qp_modify(struct hca_device *dev, struct hca_qp *qp, const struct hca_qp_attr *attr,
 		  uint32_t mask, ps_t now);
 void hca_qp_query(const struct hca_qp *qp, struct hca_qp_attr *ret_attr,
 		  struct hca_qp_init *ret_init);
 uint32_t hca_qp_qpn(const struct hca_qp *qp);
+void *hca_qp_owner(const struct hca_qp *qp);
+void hca_qp_set_owner(struct hca_qp *qp, void *owner);
 enum hca_qp_type hca_qp_type_of(const struct hca_qp *qp);
 /* How the QP of that number reaches its peer; NULL: no such QP, or one that has no peer yet. */
 const struct wire_path *hca_qp_path(const struct hca_device *dev, uint32_t qpn);
@@ -132,6 +153,14 @@ uint64_t hca_qp_packets_retransmitted(const struct hca_qp *qp); /* since RESET *
  * are taken now. */
 int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca_send_wr *wr,
 		     ps_t now);
+/* NULL: there is none. */
+struct hca_qp *hca_qp_find(const struct hca_device *dev, uint32_t qpn);
+/* How many more requests there are places for, to somebody who has heard of @ended that ended, as
+ * struct hca_wc counts them. */
+uint32_t hca_qp_send_room(const struct hca_qp *qp, uint32_t ended);
+/* Whether hca_qp_post_send() would take each of @wr as the next: 0, or what it would refuse one of
+ * them with. That there is room for all @count is the caller's to know. */
+int hca_qp_check_send(const struct hca_qp *qp, const struct hca_send_wr *wr, uint32_t count);
 int hca_qp_post_recv(struct hca_device *dev, struct hca_qp *qp, const struct hca_recv_wr *wr,
 		     ps_t now);
 

@@ -44,7 +44,7 @@ int hca_queues_create(struct hca_qp *qp, uint32_t send_depth, uint32_t recv_dept
 {
 	const size_t send = places(send_depth), recv = places(recv_depth);
 	const bool sends = hca_has_requester(qp), receives = hca_has_responder(qp);
-	const bool is_ud = qp->type == HCA_QPT_UD;
+	const bool is_ud = qp->type == HCA_QPT_UD || qp->type == HCA_QPT_RAW_PACKET;
 	const size_t sizes[] = {
 		send * sizeof(struct hca_wqe),
 		sends ? send * qp->send_sge_max * sizeof(struct hca_local_sge) : 0,
@@ -94,6 +94,35 @@ struct hca_local_sge *hca_rq_list(const struct hca_qp *qp, uint32_t number)
 	struct hca_local_sge *lists = (void *)(qp->rq.ring + places(qp->rq.depth));
 
 	return lists + (size_t)(number & qp->rq.mask) * qp->recv_sge_max;
+}
+
+uint64_t hca_list_bytes(const struct hca_sge *sge, uint32_t sge_count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < sge_count; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
+void hca_list_copy(const struct hca_device *dev, struct hca_local_sge *to,
+		   const struct hca_sge *from, uint32_t sge_count)
+{
+	for (uint32_t i = 0; i < sge_count; i++)
+		to[i] = (struct hca_local_sge){from[i].addr, from[i].length, from[i].lkey,
+					       hca_mr_slot_of(dev, from[i].lkey)};
+}
+
+void hca_receive_fill(const struct hca_device *dev, struct hca_rwqe *wqe,
+		      struct hca_local_sge *list, const struct hca_recv_wr *wr)
+{
+	*wqe = (struct hca_rwqe){
+		.wr_id = wr->wr_id,
+		.length = (uint32_t)hca_list_bytes(wr->sge, wr->sge_count),
+		.sge_count = wr->sge_count,
+		.sge = list,
+	};
+	hca_list_copy(dev, list, wr->sge, wr->sge_count);
 }
 
 int hca_resources_create(struct hca_qp *qp)

@@ -270,7 +270,7 @@ void hca_recover_again(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire
 		sq->recovery->asked_psn = wire_psn_add(lost.psn, lost.packets);
 	pkt->ack_req = true;
 	sq->since_ack = 0;
-	hca_count_again(qp);
+	hca_count_again(qp, lost.psn, false);
 }
 
 /* ---- answers ---- */

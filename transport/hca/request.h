@@ -6,7 +6,7 @@
  * has its own copies, since both are asked for every packet. */
 #include "transport/hca/internal.h"
 
-enum { ATOMIC_BYTES = 8, MESSAGE_MAX = 1u << 31, PACKETS_MAX = (1 << 23) - 1 };
+enum { ATOMIC_BYTES = 8, PACKETS_MAX = (1 << 23) - 1 };
 
 static inline bool needs_receive(const struct hca_rq *rq, const struct wire_op *op)
 {
@@ -35,7 +35,7 @@ static inline bool length_is_valid(const struct hca_qp *qp, const struct wire_pk
 	uint32_t total = op->reth ? pkt->dma_length : rq->write_length;
 
 	if (op->read)
-		return total <= MESSAGE_MAX && packets_of(qp, total) <= PACKETS_MAX;
+		return total <= HCA_MESSAGE_MAX && packets_of(qp, total) <= PACKETS_MAX;
 	if (op->atomic)
 		return true;
 	if (!op->end ? pkt->length != qp->mtu : pkt->length > qp->mtu)
@@ -44,7 +44,7 @@ static inline bool length_is_valid(const struct hca_qp *qp, const struct wire_pk
 		return false;
 	if (op->send)
 		return true;
-	if (total > MESSAGE_MAX)
+	if (total > HCA_MESSAGE_MAX)
 		return false;
 	return op->end ? total - (op->reth ? 0 : rq->placed) == pkt->length
 		       : total - (op->reth ? 0 : rq->placed) > pkt->length;
@@ -73,6 +73,19 @@ static inline struct hca_mr *find_region(const struct hca_qp *qp, const struct w
 		return hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, pkt->dma_length, right);
 	return hca_mr_at(qp->dev, rq->write_slot, qp->pd, rq->write_key, rq->write_va + rq->placed,
 			 pkt->length, right);
+}
+
+/* The same, of windows that this queue pair alone may reach: asked where there is no region. */
+static inline struct hca_mr *find_window(const struct hca_qp *qp, const struct wire_pkt *pkt,
+					 const struct wire_op *op)
+{
+	const struct hca_rq *rq = &qp->rq;
+
+	if (op->write && !op->reth)
+		return hca_mw_at(qp, rq->write_slot, rq->write_key, rq->write_va + rq->placed,
+				 pkt->length, right_of(op));
+	return hca_mw_at(qp, hca_mr_slot_of(qp->dev, pkt->rkey), pkt->rkey, pkt->va,
+			 op->atomic ? ATOMIC_BYTES : pkt->dma_length, right_of(op));
 }
 
 static inline bool touches_memory(const struct wire_pkt *pkt, const struct wire_op *op)

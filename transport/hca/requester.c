@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
 
+#include <string.h>
+
 /* From the send queue to request packets. A packet is a function of its WQE and its PSN, so going
  * back is nothing but an older PSN. */
 
@@ -26,7 +28,10 @@ static const enum hca_wc_opcode wc_opcodes[] = {
 	[HCA_WR_ATOMIC_CMP_AND_SWP] = HCA_WC_COMP_SWAP,
 	[HCA_WR_ATOMIC_FETCH_AND_ADD] = HCA_WC_FETCH_ADD,
 	[HCA_WR_LOCAL_INV] = HCA_WC_LOCAL_INV,
+	[HCA_WR_BIND_MW] = HCA_WC_BIND_MW,
 	[HCA_WR_SEND_WITH_INV] = HCA_WC_SEND,
+	[HCA_WR_FLUSH] = HCA_WC_FLUSH,
+	[HCA_WR_ATOMIC_WRITE] = HCA_WC_ATOMIC_WRITE,
 };
 
 static struct hca_wqe *next_wqe(const struct hca_qp *qp)
@@ -77,6 +82,43 @@ static inline bool may_send(const struct hca_qp *qp)
 	       held_may_start(qp, wqe);
 }
 
+static __attribute__((noinline)) void tell(struct hca_qp *qp, const struct hca_wc *wc,
+					   bool is_signaled, ps_t now)
+{
+	struct hca_watcher *watcher = qp->dev->watcher;
+
+	if (watcher)
+		watcher->on_end(watcher, qp->qpn, wc->status, now);
+	if (is_signaled || qp->signal_all || wc->status != HCA_WC_SUCCESS)
+		hca_cq_push(qp->send_cq, wc, false, now);
+}
+
+__attribute__((noinline, cold)) void hca_sent_again(struct hca_qp *qp, uint32_t psn, bool is_answer)
+{
+	struct hca_watcher *watcher = qp->dev->watcher;
+	const struct hca_again again = {.qpn = qp->qpn,
+					.psn = psn,
+					.is_answer = is_answer,
+					.dest_qpn = qp->dest_qpn,
+					.path = &qp->path};
+
+	qp->dev->counters.packets_retransmitted++;
+	qp->sq.retransmitted++;
+	if (watcher)
+		watcher->on_again(watcher, &again);
+}
+
+__attribute__((noinline, cold)) void hca_count_again(struct hca_qp *qp, uint32_t psn,
+						     bool is_answer)
+{
+	if (!qp->dev->ticket) {
+		hca_sent_again(qp, psn, is_answer);
+		return;
+	}
+	qp->dev->ticket->again = true;
+	qp->dev->ticket->again_psn = psn;
+}
+
 void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum hca_wc_status status,
 			    ps_t now)
 {
@@ -87,13 +129,14 @@ void hca_requester_complete(struct hca_qp *qp, const struct hca_wqe *wqe, enum h
 		.byte_len = wqe->answered && status == HCA_WC_SUCCESS ? wqe->length : 0,
 		.qpn = qp->qpn,
 		.src_qpn = qp->dest_qpn,
+		.ended = qp->sq.una,
 	};
 
-	if (status == HCA_WC_SUCCESS && !(wqe->flags & HCA_SEND_SIGNALED) && !qp->signal_all)
+	if (status == HCA_WC_SUCCESS && !(wqe->flags & HCA_SEND_SIGNALED) && !qp->tells_all)
 		return;
 	if (status != HCA_WC_SUCCESS)
 		qp->dev->counters.req_cqe_error++;
-	hca_cq_push(qp->send_cq, &wc, false, now);
+	tell(qp, &wc, wqe->flags & HCA_SEND_SIGNALED, now);
 }
 
 void hca_qp_flush_send(struct hca_qp *qp, ps_t now)
@@ -143,13 +186,26 @@ void hca_requester_resend(struct hca_qp *qp)
 	hca_requester_go_back(qp);
 }
 
-static void local_invalidate(struct hca_qp *qp, ps_t now)
+static void fail_next(struct hca_qp *qp, enum hca_wc_status status, ps_t now)
+{
+	if (hca_is_reliable(qp))
+		hca_requester_fail(qp, status, now);
+	else
+		hca_unreliable_fail(qp, status, now);
+}
+
+/* Of no packet: all before it is done. */
+static void execute_here(struct hca_qp *qp, ps_t now)
 {
 	struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe = next_wqe(qp);
 
-	if (!hca_mr_invalidate(qp->dev, qp->pd, wqe->word, false)) {
-		hca_requester_fail(qp, HCA_WC_LOC_QP_OP_ERR, now);
+	if (wqe->opcode == HCA_WR_BIND_MW && !hca_mw_bind(qp, wqe)) {
+		fail_next(qp, HCA_WC_MW_BIND_ERR, now);
+		return;
+	}
+	if (wqe->opcode == HCA_WR_LOCAL_INV && !hca_invalidate(qp, wqe->word, false)) {
+		fail_next(qp, HCA_WC_LOC_QP_OP_ERR, now);
 		return;
 	}
 	sq->next++;
@@ -178,7 +234,7 @@ static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 	bool may = may_send(qp);
 
 	while (may && next_wqe(qp)->packets == 0) {
-		local_invalidate(qp, now);
+		execute_here(qp, now);
 		may = may_send(qp);
 	}
 	if (sq->exceptions & HCA_SQ_LOST) {
@@ -186,10 +242,7 @@ static __attribute__((noinline)) void update_rare(struct hca_qp *qp, ps_t now)
 		return;
 	}
 	if (sq->exceptions && sq->una == sq->next) {
-		if (qp->type != HCA_QPT_RC)
-			hca_unreliable_fail(qp, sq->failed_status, now);
-		else
-			hca_requester_fail(qp, sq->failed_status, now);
+		fail_next(qp, sq->failed_status, now);
 		return;
 	}
 	if (qp->state == HCA_QPS_SQD)
@@ -232,6 +285,28 @@ static void requester_fill_atomic(struct hca_qp *qp, const struct hca_wqe *wqe, 
 		.compare = is_swap ? wqe->compare_add : 0,
 		.pkey = WIRE_PKEY_DEFAULT,
 	};
+}
+
+/* Annex A19: both are answered as a READ of nothing is. False: local memory refused. */
+static __attribute__((noinline, cold)) bool fill_annex(struct hca_qp *qp, const struct hca_wqe *wqe,
+						       uint32_t psn, struct wire_pkt *pkt)
+{
+	const bool is_flush = wqe->opcode == HCA_WR_FLUSH;
+
+	hca_pkt_init(pkt, is_flush ? WIRE_FLUSH : WIRE_ATOMIC_WRITE, qp->dest_qpn, psn);
+	pkt->va = wqe->remote_addr;
+	pkt->rkey = wqe->rkey;
+	if (is_flush) {
+		pkt->dma_length = (uint32_t)wqe->compare_add;
+		pkt->word = (uint32_t)wqe->swap;
+		return true;
+	}
+	pkt->dma_length = sizeof(wqe->compare_add);
+	if (wqe->sge_count > 0)
+		return hca_gather_apart(qp, wqe, 0, pkt->dma_length, pkt);
+	pkt->length = sizeof(wqe->compare_add);
+	memcpy(pkt->payload, &wqe->compare_add, sizeof(wqe->compare_add));
+	return true;
 }
 
 /* The headers of a packet of a SEND or WRITE; returns the bytes of its payload. */
@@ -288,8 +363,10 @@ static inline __attribute__((always_inline)) bool fill_pkt(struct hca_qp *qp,
 		return false;
 	if (wqe->opcode == HCA_WR_RDMA_READ)
 		requester_fill_read(qp, wqe, psn, done, pkt);
-	else
+	else if (__builtin_expect(wqe->opcode < HCA_WR_FLUSH, true))
 		requester_fill_atomic(qp, wqe, psn, pkt);
+	else
+		return fill_annex(qp, wqe, psn, pkt);
 	return true;
 }
 
@@ -310,7 +387,7 @@ advance_next(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *pkt)
 	uint32_t end_psn = wire_psn_add(wqe->first_psn, wqe->packets);
 
 	if (wire_psn_diff(sq->next_psn, sq->high_psn) < 0)
-		hca_count_again(qp);
+		hca_count_again(qp, sq->next_psn, false);
 	sq->next_psn = wqe->answered ? end_psn : wire_psn_add(sq->next_psn, 1);
 	if (wire_psn_diff(sq->next_psn, sq->high_psn) > 0)
 		sq->high_psn = sq->next_psn;
@@ -337,11 +414,24 @@ __attribute__((cold)) void hca_requester_paced(struct hca_qp *qp, const struct w
 	paced(qp, pkt, tx, now);
 }
 
+/* @pkt, made from @wqe, is as for RC. */
+static void make_xrc(const struct hca_wqe *wqe, struct wire_pkt *pkt)
+{
+	pkt->opcode |= WIRE_XRC;
+	if (!pkt->has_rare) {
+		pkt->has_rare = true;
+		pkt->rare = (struct wire_rare){.pkey = WIRE_PKEY_DEFAULT};
+	}
+	pkt->rare.xrc_srqn = wqe->srqn;
+}
+
 /* @pkt is on its way, and somebody wants to know. */
 static __attribute__((noinline, cold)) void look_closer(struct hca_qp *qp,
 							const struct hca_wqe *wqe,
 							struct wire_pkt *pkt, bool is_new, ps_t now)
 {
+	if (qp->type == HCA_QPT_XRC_SEND)
+		make_xrc(wqe, pkt);
 	if (qp->dev->selective)
 		hca_recover_sent(qp, wqe, pkt->psn, pkt);
 	if (qp->dev->takes_rtt)
@@ -364,7 +454,8 @@ static inline __attribute__((always_inline)) bool output(struct hca_qp *qp, stru
 	else
 		CHECK(sq->next != sq->tail);
 	if (!fill_pkt(qp, wqe, psn, pkt, is_ahead)) {
-		sq->failed_status = wqe->answered ? HCA_WC_LOC_QP_OP_ERR : HCA_WC_LOC_PROT_ERR;
+		sq->failed_status = wqe->answered && sq->rd_max == 0 ? HCA_WC_LOC_QP_OP_ERR
+								     : HCA_WC_LOC_PROT_ERR;
 		if (again) {
 			hca_requester_fail(qp, sq->failed_status, now);
 			return false;

@@ -103,6 +103,23 @@ void hca_responder_answered(struct hca_rq *rq, struct hca_resource *res)
 		rq->res_first++;
 }
 
+static void answer_xrc(const struct hca_qp *qp, struct wire_pkt *pkt)
+{
+	if (__builtin_expect(qp->type == HCA_QPT_XRC_RECV, false))
+		pkt->opcode |= WIRE_XRC;
+}
+
+/* XRC: each READ has its own, that of the region which it was found to be. */
+static const struct hca_pd *pd_of(const struct hca_qp *qp, const struct hca_resource *res)
+{
+	const struct hca_mr *mr;
+
+	if (__builtin_expect(qp->type != HCA_QPT_XRC_RECV, true))
+		return qp->pd;
+	mr = res->slot < qp->dev->mr_slots ? qp->dev->mrs[res->slot].mr : NULL;
+	return mr ? mr->pd : NULL;
+}
+
 /* The payload as it is now; false: the region or its memory is gone, or no longer readable. */
 static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint32_t psn,
 			 struct wire_pkt *pkt)
@@ -111,11 +128,14 @@ static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint
 	uint32_t left = res->stream_end - done, length = left < qp->mtu ? left : qp->mtu;
 	bool first = psn == res->start_psn;
 	bool last = wire_psn_add(psn, 1) == res->end_psn;
-	struct hca_mr *mr = hca_mr_at(qp->dev, res->slot, qp->pd, res->rkey, res->va + done, length,
-				      HCA_ACCESS_REMOTE_READ);
+	struct hca_mr *mr = hca_mr_at(qp->dev, res->slot, pd_of(qp, res), res->rkey, res->va + done,
+				      length, HCA_ACCESS_REMOTE_READ);
 	static const uint8_t opcodes[] = {WIRE_READ_RESPONSE_MIDDLE, WIRE_READ_RESPONSE_FIRST,
 					  WIRE_READ_RESPONSE_LAST, WIRE_READ_RESPONSE_ONLY};
 
+	if (length > 0 && !mr)
+		mr = hca_mw_at(qp, res->slot, res->rkey, res->va + done, length,
+			       HCA_ACCESS_REMOTE_READ);
 	if (length > 0 && !mr)
 		return false;
 	hca_pkt_init(pkt, opcodes[first + 2 * last], qp->dest_qpn, psn);
@@ -127,7 +147,10 @@ static bool fill_read_at(struct hca_qp *qp, const struct hca_resource *res, uint
 static bool respond_fill_read(struct hca_qp *qp, const struct hca_resource *res,
 			      struct wire_pkt *pkt)
 {
-	return fill_read_at(qp, res, res->cursor_psn, pkt);
+	if (!fill_read_at(qp, res, res->cursor_psn, pkt))
+		return false;
+	answer_xrc(qp, pkt);
+	return true;
 }
 
 /* The READ that cannot go on becomes a NAK of the packet that is missing. */
@@ -155,6 +178,7 @@ static void fill_ack(struct hca_qp *qp, struct wire_pkt *pkt)
 			hca_ooo_fill_nak(qp, pkt);
 		if (qp->rtt)
 			hca_rtt_fill_ack(qp, pkt);
+		answer_xrc(qp, pkt);
 	}
 	rq->ack_due = rq->ack_fatal = false;
 }
@@ -165,6 +189,7 @@ static void respond_fill_atomic(struct hca_qp *qp, const struct hca_resource *re
 	hca_pkt_init(pkt, WIRE_ATOMIC_ACKNOWLEDGE, qp->dest_qpn, res->first_psn);
 	pkt->word = wire_aeth(WIRE_SYN_ACK_UNLIMITED, res->msn);
 	pkt->va = res->original;
+	answer_xrc(qp, pkt);
 }
 
 /* The READ that a repair is of, as it was asked for first; NULL: forgotten. */
@@ -213,10 +238,10 @@ static __attribute__((cold)) bool repair_output(struct hca_qp *qp, struct wire_p
 		refuse_read(qp, part->psn, now);
 		return false;
 	}
+	hca_count_again(qp, part->psn, true);
 	part->psn = wire_psn_add(part->psn, 1);
 	if (part->psn == part->end_psn)
 		end_repair(rq);
-	hca_count_again(qp);
 	hca_requester_paced(qp, pkt, tx, now);
 	hca_requester_update(qp, now);
 	hca_responder_update(qp, now);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
 #include "transport/hca/request.h"
+#include "transport/hca/shared.h"
 
 /* Requests: classified by a pure function, in the order of IBTA 9.7.4.1 (PSN, sequence of opcodes,
  * opcode, resources, length, rkey), then executed and acknowledged. */
@@ -26,7 +27,7 @@ static bool opcode_is_valid(const struct hca_qp *qp, const struct wire_pkt *pkt,
 	if (op->start == rq->in_message || (rq->in_message && op->send != rq->is_send))
 		return false;
 	if (!op->send && !right)
-		return false; /* FLUSH, ATOMIC WRITE: not ours */
+		return false; /* FLUSH, ATOMIC WRITE: annex_request() looks at them again */
 	if ((qp->access & right) != right)
 		return false;
 	if (op->atomic)
@@ -46,6 +47,18 @@ static bool resource_is_free(const struct hca_rq *rq)
 	return !oldest->pending || oldest->replay;
 }
 
+static bool starves(struct hca_device *dev)
+{
+	if (__builtin_expect(dev->starve_count == 0, true))
+		return false;
+	if (dev->starve_after > 0) {
+		dev->starve_after--;
+		return false;
+	}
+	dev->starve_count--;
+	return true;
+}
+
 static enum verdict responder_classify(const struct hca_qp *qp, const struct wire_pkt *pkt,
 				       const struct wire_op *op, struct hca_mr **ret_mr)
 {
@@ -56,7 +69,7 @@ static enum verdict responder_classify(const struct hca_qp *qp, const struct wir
 		return ahead > 0 ? RX_GAP : RX_DUPLICATE;
 	if (!opcode_is_valid(qp, pkt, op))
 		return RX_INVALID;
-	if (needs_receive(rq, op) && rq->head == rq->tail)
+	if (needs_receive(rq, op) && (rq->head == rq->tail || starves(qp->dev)))
 		return RX_NOT_READY;
 	if ((op->read || op->atomic) && !resource_is_free(rq))
 		return RX_INVALID;
@@ -66,8 +79,11 @@ static enum verdict responder_classify(const struct hca_qp *qp, const struct wir
 		return RX_TOO_LONG;
 	if (touches_memory(pkt, op)) {
 		*ret_mr = find_region(qp, pkt, op);
-		if (!*ret_mr)
-			return RX_ACCESS;
+		if (__builtin_expect(!*ret_mr, false)) {
+			*ret_mr = find_window(qp, pkt, op);
+			if (!*ret_mr)
+				return RX_ACCESS;
+		}
 	}
 	return RX_NEXT;
 }
@@ -261,11 +277,12 @@ static bool responder_place_send(struct hca_qp *qp, const struct wire_pkt *pkt,
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
 
 	rq->wqe_taken = true;
-	if (!rq->is_placed && !hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
+	if (!rq->is_placed &&
+	    !hca_scatter(qp, hca_recv_pd(qp), wqe->sge, wqe->sge_count, rq->placed, pkt, now)) {
 		fail_here(qp, op, now);
 		return false;
 	}
-	if (op->ieth && !hca_mr_invalidate(qp->dev, qp->pd, pkt->word, true)) {
+	if (op->ieth && !hca_invalidate(qp, pkt->word, true)) {
 		hca_responder_fail(qp, WIRE_NAK_REMOTE_ACCESS, HCA_WC_REM_ACCESS_ERR, now);
 		return false;
 	}
@@ -310,11 +327,78 @@ static void execute(struct hca_qp *qp, const struct wire_pkt *pkt, const struct 
 		answer_ack(qp, pkt->psn);
 }
 
-static void responder_refuse(struct hca_qp *qp, const struct wire_op *op, enum verdict verdict,
-			     ps_t now)
+/* ATOMIC WRITE and FLUSH (IBTA annex A19) are of no family. */
+static inline bool is_annex(const struct wire_op *op)
+{
+	return op->reth && !op->read && !op->write;
+}
+
+/* What is wrong with one, in the order of rxe (rxe_resp.c): 0, or the syndrome of its refusal. */
+static __attribute__((cold)) uint8_t
+annex_syndrome(const struct hca_qp *qp, const struct wire_pkt *pkt, struct hca_mr **ret_mr)
+{
+	const bool is_write = pkt->opcode == WIRE_ATOMIC_WRITE;
+	const uint32_t places = is_write ? 0 : pkt->word & WIRE_FETH_PLACES;
+	const bool is_range = is_write || !(pkt->word & WIRE_FETH_REGION);
+	const uint32_t length = is_range ? pkt->dma_length : 0;
+	const uint32_t rights =
+		is_write
+			? HCA_ACCESS_REMOTE_WRITE
+			: (places & WIRE_FETH_GLOBAL ? HCA_ACCESS_FLUSH_GLOBAL : 0) |
+				  (places & WIRE_FETH_PERSISTENT ? HCA_ACCESS_FLUSH_PERSISTENT : 0);
+
+	if (qp->rq.in_message || qp->dev->selective || (qp->access & rights) != rights ||
+	    rights == 0 || places > (WIRE_FETH_GLOBAL | WIRE_FETH_PERSISTENT))
+		return WIRE_NAK_INVALID_REQUEST;
+	if (!resource_is_free(&qp->rq))
+		return WIRE_NAK_INVALID_REQUEST;
+	if (is_write && (pkt->length != ATOMIC_BYTES || pkt->dma_length != ATOMIC_BYTES))
+		return WIRE_NAK_INVALID_REQUEST;
+	*ret_mr = hca_mr_find(qp->dev, qp->pd, pkt->rkey, pkt->va, length, rights);
+	if (!*ret_mr)
+		*ret_mr = hca_mw_at(qp, hca_mr_slot_of(qp->dev, pkt->rkey), pkt->rkey, pkt->va,
+				    length, rights);
+	if (!*ret_mr)
+		return WIRE_NAK_REMOTE_ACCESS;
+	return is_write && pkt->va % ATOMIC_BYTES != 0 ? WIRE_NAK_INVALID_REQUEST : 0;
+}
+
+/* Both are answered by a READ response of nothing, and again if they are asked for again, without
+ * being done again. What was placed before is in memory, which everybody sees: nothing is left for
+ * a FLUSH to do. */
+static __attribute__((noinline, cold)) void
+annex_request(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)
+{
+	struct hca_mr *mr = NULL;
+	const uint8_t syndrome = annex_syndrome(qp, pkt, &mr);
+	struct wire_pkt nothing = *pkt;
+
+	if (syndrome != 0) {
+		qp->dev->counters.resp_remote_access_errors += syndrome == WIRE_NAK_REMOTE_ACCESS;
+		hca_responder_fail(qp, syndrome, HCA_WC_REM_INV_REQ_ERR, now);
+		return;
+	}
+	qp->rq.nak_state = false;
+	if (pkt->opcode == WIRE_ATOMIC_WRITE) {
+		qp->dev->counters.rx_write_requests++;
+		if (!hca_place(qp, mr, pkt->va - mr->iova, pkt, 0, pkt->length, now)) {
+			fail_here(qp, op, now);
+			return;
+		}
+	}
+	nothing.dma_length = 0;
+	remember(qp, &nothing, op, 0);
+}
+
+static void responder_refuse(struct hca_qp *qp, const struct wire_pkt *pkt,
+			     const struct wire_op *op, enum verdict verdict, ps_t now)
 {
 	struct hca_rq *rq = &qp->rq;
 
+	if (verdict == RX_INVALID && is_annex(op)) {
+		annex_request(qp, pkt, op, now);
+		return;
+	}
 	/* The receive that it would have used fails with it, once it has been found. */
 	if (verdict != RX_INVALID && needs_receive(rq, op))
 		rq->wqe_taken = true;
@@ -382,7 +466,7 @@ static void responder_act(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 		break;
 	case RX_DUPLICATE:
 		counters->duplicate_request++;
-		if (op->read || op->atomic)
+		if (op->read || op->atomic || is_annex(op))
 			hca_responder_replay(qp, pkt, op);
 		else
 			answer_ack(qp, wire_psn_add(qp->rq.expected_psn, WIRE_U24_MAX));
@@ -398,7 +482,7 @@ static void responder_act(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 	case RX_LENGTH:
 	case RX_TOO_LONG:
 	case RX_ACCESS:
-		responder_refuse(qp, op, verdict, now);
+		responder_refuse(qp, pkt, op, verdict, now);
 		break;
 	}
 }
@@ -444,8 +528,11 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 	}
 	for (;; op = wire_op_find(pkt->opcode)) {
 		struct hca_mr *mr = NULL;
-		enum verdict verdict = responder_classify(qp, pkt, op, &mr);
+		enum verdict verdict;
 
+		do
+			verdict = responder_classify(qp, pkt, op, &mr);
+		while (__builtin_expect(verdict == RX_NOT_READY, false) && hca_srq_take(qp, now));
 		responder_act(qp, pkt, op, verdict, mr, now);
 		if (__builtin_expect(!selective, true) || !next_ooo(qp, &pkt, &room))
 			break;

@@ -17,7 +17,7 @@ int hca_rtt_create(struct hca_qp *qp)
 		if (!qp->cc.state)
 			return -ENOMEM;
 	}
-	if (!qp->dev->takes_rtt || qp->type != HCA_QPT_RC)
+	if (!qp->dev->takes_rtt || !hca_is_reliable(qp))
 		return 0;
 	qp->rtt = util_calloc(1, sizeof(*qp->rtt));
 	return qp->rtt ? 0 : -ENOMEM;

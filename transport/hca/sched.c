@@ -99,8 +99,8 @@ void hca_sched_wake(struct hca_device *dev, ps_t now)
 			struct hca_alarm *alarm = dev->timers.entries[1].alarm;
 			struct hca_qp *qp = container_of(alarm, struct hca_qp, timer);
 
-			if (__builtin_expect(alarm == &dev->cq_alarm, false)) {
-				hca_cq_fail_users(dev, now);
+			if (__builtin_expect(!hca_alarm_is_qp(alarm), false)) {
+				hca_cq_alarm(dev, alarm, now);
 				continue;
 			}
 			if (qp->sq.timer_at > alarm->at && qp->sq.timer_at != PS_NEVER) {
@@ -168,6 +168,26 @@ next_packet(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
 		}
 	}
 	return NULL;
+}
+
+const struct wire_path *hca_output_path(struct hca_device *dev, uint32_t priorities,
+					uint32_t *ret_qpn, ps_t now)
+{
+	const struct hca_list *lists, *list;
+	const struct hca_qp *qp;
+	uint32_t mask;
+
+	hca_advance(dev, now);
+	mask = dev->agenda.ready & priorities;
+	if (mask == 0)
+		return NULL;
+	lists = dev->ready[31 - __builtin_clz(mask)];
+	list = &lists[!hca_list_is_empty(&lists[1])];
+	qp = container_of(list->next, struct hca_turn, node)->qp;
+	if (qp->type == HCA_QPT_UD || qp->type == HCA_QPT_RAW_PACKET)
+		return NULL;
+	*ret_qpn = qp->dest_qpn;
+	return &qp->path;
 }
 
 bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/request.h"
+#include "transport/hca/shared.h"
 
 /* The responder of an unreliable connection: IBTA 9.8.2.2. It answers nothing. A message that lacks
  * a packet, or that it may not take, is dropped in silence: its receive stays for the next one, and
@@ -47,6 +48,8 @@ static bool may_execute(struct hca_qp *qp, const struct wire_pkt *pkt, const str
 	if (!touches_memory(pkt, op))
 		return true;
 	*ret_mr = find_region(qp, pkt, op);
+	if (!*ret_mr)
+		*ret_mr = find_window(qp, pkt, op);
 	counters->resp_remote_access_errors += !*ret_mr;
 	return *ret_mr;
 }
@@ -61,7 +64,7 @@ static bool uc_place(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 	if (op->write)
 		return place_write(qp, pkt, op, mr, now);
 	rq->wqe_taken = true;
-	return hca_scatter(qp, wqe->sge, wqe->sge_count, rq->placed, pkt, now);
+	return hca_scatter(qp, hca_recv_pd(qp), wqe->sge, wqe->sge_count, rq->placed, pkt, now);
 }
 
 void hca_uc_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op, ps_t now)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "transport/hca/internal.h"
+#include "transport/hca/shared.h"
 #include "transport/wire/frame.h"
 
 /* Datagrams: each message one packet, to whom its work request says; in front of what is received
@@ -43,6 +43,10 @@ bool hca_ud_fill(struct hca_qp *qp, const struct hca_wqe *wqe, struct wire_pkt *
 	const bool has_imm = wqe->opcode == HCA_WR_SEND_WITH_IMM;
 
 	qp->path = qp->sq.paths[qp->sq.next & qp->sq.mask];
+	if (qp->type == HCA_QPT_RAW_PACKET) {
+		hca_pkt_init(pkt, WIRE_RAW_FRAME, 0, qp->sq.next_psn);
+		return hca_gather_apart(qp, wqe, 0, wqe->length, pkt);
+	}
 	hca_pkt_init(pkt, WIRE_UD | (has_imm ? WIRE_SEND_ONLY_IMM : WIRE_SEND_ONLY),
 		     (uint32_t)wqe->remote_addr, qp->sq.next_psn);
 	pkt->word = wqe->word;
@@ -59,7 +63,7 @@ static const struct hca_rwqe *receive_for(struct hca_qp *qp, const struct wire_p
 	const struct hca_rq *rq = &qp->rq;
 	const struct hca_rwqe *wqe = &rq->ring[rq->head & rq->mask];
 
-	if (rq->head == rq->tail) {
+	if (qp->srq ? !(wqe = hca_srq_first(qp->srq)) : rq->head == rq->tail) {
 		qp->dev->counters.out_of_buffer++;
 		return NULL;
 	}
@@ -79,8 +83,8 @@ static bool ud_place(struct hca_qp *qp, const struct hca_rwqe *wqe, const struct
 
 	if (path)
 		wire_frame_grh(path, wire_pkt_bytes(pkt), bytes);
-	return hca_scatter(qp, wqe->sge, wqe->sge_count, 0, &grh, now) &&
-	       hca_scatter(qp, wqe->sge, wqe->sge_count, WIRE_GRH_BYTES, pkt, now);
+	return hca_scatter(qp, hca_recv_pd(qp), wqe->sge, wqe->sge_count, 0, &grh, now) &&
+	       hca_scatter(qp, hca_recv_pd(qp), wqe->sge, wqe->sge_count, WIRE_GRH_BYTES, pkt, now);
 }
 
 void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
@@ -99,6 +103,10 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 		qp->dev->counters.rx_dropped++;
 		return;
 	}
+	if (qp->srq) {
+		CHECK(hca_srq_take(qp, now));
+		wqe = &qp->rq.ring[qp->rq.head & qp->rq.mask];
+	}
 	if (!ud_place(qp, wqe, pkt, path, now)) {
 		status = hca_responder_status(qp, WIRE_NAK_REMOTE_OPERATION, HCA_WC_LOC_PROT_ERR);
 		hca_responder_complete(qp, status, NULL, NULL, now);
@@ -114,6 +122,8 @@ void hca_ud_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wi
 		.src_qpn = pkt->rare.src_qpn,
 		.flags = HCA_WC_GRH | (op->imm ? HCA_WC_WITH_IMM : 0),
 	};
+	if (path && wire_path_is_ipv4(path))
+		wc.flags |= HCA_WC_IPV4;
 	qp->rq.head++;
 	hca_cq_push(qp->recv_cq, &wc, pkt->solicited, now);
 }

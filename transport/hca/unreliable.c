@@ -123,7 +123,7 @@ static bool unreliable_is_of(const struct hca_qp *qp, const struct wire_pkt *pkt
 
 	if (qp->type == HCA_QPT_UC)
 		return class == WIRE_UC || op->cnp;
-	return class == WIRE_UD && pkt->has_rare;
+	return qp->type == HCA_QPT_UD && class == WIRE_UD && pkt->has_rare;
 }
 
 void hca_unreliable_input(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,

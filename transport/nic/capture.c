@@ -47,14 +47,20 @@ int nic_capture_open(const char *file, const char *port, struct nic_capture **re
 
 	if (!capture)
 		return -ENOMEM;
-	capture->fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	capture->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (capture->fd < 0) {
 		ret = -errno;
 		free(capture);
 		return ret;
 	}
+	/* "verbena exec" has made it, for all processes of a command: each has a section of its
+	 * own, whose only interface is alike in all, so that it does not matter whose blocks come
+	 * behind whose. */
+	if (!getenv("VERBENA_TREE"))
+		(void)!ftruncate(capture->fd, 0); /* no regular file: nothing to do */
 	nic_capture_put(capture, wire_pcapng_section(capture->block, sizeof(capture->block)));
-	nic_capture_put(capture, wire_pcapng_port(port, 0, capture->block, sizeof(capture->block)));
+	nic_capture_put(capture,
+			wire_pcapng_port(port, 0, 0, capture->block, sizeof(capture->block)));
 	*ret_capture = capture;
 	return 0;
 }
@@ -67,16 +73,23 @@ void nic_capture_close(struct nic_capture *capture)
 	free(capture);
 }
 
+void nic_capture_frame(struct nic_capture *capture, bool in, const uint8_t *frame, uint32_t length,
+		       ps_t now)
+{
+	const struct wire_pcapng_pkt block = {.at = now,
+					      .way = in ? WIRE_PCAPNG_IN : WIRE_PCAPNG_OUT,
+					      .bytes = frame,
+					      .captured = length,
+					      .length = length};
+
+	nic_capture_put(capture, wire_pcapng_pkt(&block, capture->block, sizeof(capture->block)));
+}
+
 void nic_capture_pkt(struct nic_capture *capture, bool in, const struct wire_path *path,
 		     const struct wire_pkt *pkt, ps_t now)
 {
 	size_t length = wire_frame_emit(path, pkt, capture->frame, sizeof(capture->frame));
-	const struct wire_pcapng_pkt block = {.at = now,
-					      .way = in ? WIRE_PCAPNG_IN : WIRE_PCAPNG_OUT,
-					      .bytes = capture->frame,
-					      .captured = (uint32_t)length,
-					      .length = (uint32_t)length};
 
 	CHECK(length > 0);
-	nic_capture_put(capture, wire_pcapng_pkt(&block, capture->block, sizeof(capture->block)));
+	nic_capture_frame(capture, in, capture->frame, (uint32_t)length, now);
 }

@@ -13,5 +13,8 @@ void nic_capture_close(struct nic_capture *capture); /* NULL allowed */
 /* A packet came (@in) or goes. */
 void nic_capture_pkt(struct nic_capture *capture, bool in, const struct wire_path *path,
 		     const struct wire_pkt *pkt, ps_t now);
+/* A frame of at most WIRE_FRAME_MAX bytes, as it is. */
+void nic_capture_frame(struct nic_capture *capture, bool in, const uint8_t *frame, uint32_t length,
+		       ps_t now);
 
 #endif

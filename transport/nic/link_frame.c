@@ -32,6 +32,8 @@ struct link_frame {
 	uint8_t mac[6];
 	uint8_t gids[NIC_GID_MAX][16];
 	uint32_t gid_count;
+	uint8_t groups[NIC_MCAST_MAX][16]; /* that are heard */
+	uint32_t group_count;
 	struct neigh neighs[NEIGH_MAX];
 	uint32_t neigh_next; /* the slot that the next new one takes */
 	struct mmsghdr messages[NIC_BATCH];
@@ -49,6 +51,34 @@ static bool link_frame_is_own(const struct link_frame *frame, const uint8_t ip[1
 		if (memcmp(frame->gids[i], ip, 16) == 0)
 			return true;
 	return false;
+}
+
+/* Where it is in the list; group_count: nowhere. */
+static uint32_t group_place(const struct link_frame *frame, const uint8_t ip[16])
+{
+	uint32_t i = 0;
+
+	while (i < frame->group_count && memcmp(frame->groups[i], ip, 16) != 0)
+		i++;
+	return i;
+}
+
+static bool hears_group(const struct link_frame *frame, const uint8_t ip[16])
+{
+	return group_place(frame, ip) < frame->group_count;
+}
+
+/* RFC 1112, 6.4; RFC 2464, 7. */
+static void group_mac(const uint8_t ip[16], uint8_t ret_mac[6])
+{
+	static const uint8_t v4[3] = {0x01, 0x00, 0x5e};
+
+	memset(ret_mac, 0x33, 2);
+	memcpy(ret_mac + 2, ip + 12, 4);
+	if (!wire_ip_is_ipv4(ip))
+		return;
+	memcpy(ret_mac, v4, sizeof(v4));
+	ret_mac[3] &= 0x7f;
 }
 
 static struct neigh *neigh_find(struct link_frame *frame, const uint8_t ip[16])
@@ -137,6 +167,7 @@ static uint32_t frame_recv(struct nic_link *link, struct nic_slot *slots, uint32
 	if (got <= 0)
 		return 0;
 	for (uint32_t i = 0; i < (uint32_t)got; i++) {
+		slots[i].bytes = slots[i].buf;
 		slots[i].length = frame->messages[i].msg_len;
 		slots[i].truncated = (frame->messages[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
 	}
@@ -147,10 +178,10 @@ static enum wire_verdict frame_parse(struct nic_link *link, struct nic_slot *slo
 				     struct wire_pkt *pkt)
 {
 	struct link_frame *frame = to_frame(link);
-	enum wire_verdict verdict = wire_frame_parse(&slot->path, pkt, slot->buf, slot->length);
+	enum wire_verdict verdict = wire_frame_parse(&slot->path, pkt, slot->bytes, slot->length);
 	struct wire_neigh neigh;
 
-	if (verdict == WIRE_NOT_ROCE && wire_neigh_parse(&neigh, slot->buf, slot->length)) {
+	if (verdict == WIRE_NOT_ROCE && wire_neigh_parse(&neigh, slot->bytes, slot->length)) {
 		link->stats->rx_neigh++;
 		on_neigh(frame, &neigh);
 	}
@@ -158,6 +189,8 @@ static enum wire_verdict frame_parse(struct nic_link *link, struct nic_slot *slo
 		return verdict;
 	if (memcmp(slot->path.dst_mac, frame->mac, 6) == 0 &&
 	    link_frame_is_own(frame, slot->path.dst_ip))
+		return WIRE_OK;
+	if (slot->path.dst_mac[0] & 1 && hears_group(frame, slot->path.dst_ip))
 		return WIRE_OK;
 	link->stats->rx_not_ours++;
 	return WIRE_NOT_ROCE;
@@ -175,13 +208,15 @@ static uint32_t frame_send(struct nic_link *link, const struct nic_slot *slots, 
 	struct link_frame *frame = to_frame(link);
 
 	for (uint32_t i = 0; i < count; i++) {
-		/* To itself: not by way of the wire. */
+		/* To itself: not by way of the wire. To a group that it hears: both. */
 		bool to_self = memcmp(slots[i].path.dst_mac, frame->mac, 6) == 0;
 		int ret = send_one(frame, to_self ? &frame->local : &frame->remote, slots[i].buf,
 				   slots[i].length);
 
 		if (ret == -EAGAIN)
 			return i;
+		if (hears_group(frame, slots[i].path.dst_ip))
+			(void)send_one(frame, &frame->local, slots[i].buf, slots[i].length);
 		if (ret == 0)
 			link->stats->tx_packets++;
 	}
@@ -200,6 +235,10 @@ static int frame_resolve(struct nic_link *link, struct wire_path *path, bool ask
 		memcpy(path->dst_mac, frame->mac, 6);
 		return 0;
 	}
+	if (wire_ip_is_multicast(path->dst_ip)) {
+		group_mac(path->dst_ip, path->dst_mac);
+		return 0;
+	}
 	neigh = neigh_find(frame, path->dst_ip);
 	if (neigh) {
 		memcpy(path->dst_mac, neigh->mac, 6);
@@ -212,6 +251,28 @@ static int frame_resolve(struct nic_link *link, struct wire_path *path, bool ask
 	memcpy(question.peer_ip, path->dst_ip, 16);
 	send_neigh(frame, &question);
 	return -EAGAIN;
+}
+
+static int frame_hear(struct nic_link *link, const uint8_t ip[16], bool hears)
+{
+	struct link_frame *frame = to_frame(link);
+	const uint32_t place = group_place(frame, ip);
+
+	if (!hears && place < frame->group_count)
+		memcpy(frame->groups[place], frame->groups[--frame->group_count], 16);
+	if (!hears)
+		return 0;
+	if (frame->group_count == NIC_MCAST_MAX)
+		return -ENOSPC;
+	memcpy(frame->groups[frame->group_count++], ip, 16);
+	return 0;
+}
+
+/* All comes by the one socket. */
+static uint32_t frame_recv_mcast(struct nic_link *link, struct nic_slot *slots, uint32_t count)
+{
+	(void)link, (void)slots, (void)count;
+	return 0;
 }
 
 static void frame_close(struct nic_link *link)
@@ -232,6 +293,8 @@ static const struct nic_link_ops frame_ops = {
 	.emit = frame_emit,
 	.send = frame_send,
 	.resolve = frame_resolve,
+	.hear = frame_hear,
+	.recv_mcast = frame_recv_mcast,
 	.close = frame_close,
 };
 
@@ -280,8 +343,11 @@ int nic_link_frame_open(const struct nic_link_params *params, struct nic_link **
 
 	if (!frame)
 		return -ENOMEM;
-	frame->link = (struct nic_link){
-		.ops = &frame_ops, .stats = params->stats, .netdev = "verbena", .fd = -1};
+	frame->link = (struct nic_link){.ops = &frame_ops,
+					.stats = params->stats,
+					.fd = -1,
+					.mcast_fd = -1,
+					.carries_frames = true};
 	memcpy(frame->mac, params->mac, 6);
 	memcpy(frame->gids, params->gids, params->gid_count * 16);
 	frame->gid_count = params->gid_count;

@@ -14,10 +14,117 @@ enum {
 	TURN_BATCHES = 4,    /* in one turn, so that neither direction starves the other */
 	FULL_NAP_NS = 50000, /* where nothing tells that there is room again */
 };
+#define LINK_LOOK (20 * PS_US)
+#define LINK_REST (1 * PS_MS)
 
 static bool tx_waits(const struct nic *nic)
 {
 	return nic->tx_count > 0;
+}
+
+/* It leaves: a capture has it as it was, whatever became of its bits. */
+static void commit(struct nic *nic, const struct wire_pkt *pkt, const struct nic_fate *fate,
+		   ps_t now)
+{
+	struct nic_slot *slot = &nic->tx[nic->tx_count++];
+
+	nic->stats.tx_bytes += slot->length;
+	if (nic->capture)
+		nic_capture_pkt(nic->capture, false, &slot->path, pkt, now);
+	if (fate)
+		nic_impair_corrupt(fate, slot);
+}
+
+/* True: it stays behind, to be released later or never. */
+static bool is_impaired(struct nic *nic, struct nic_slot *slot, const struct wire_pkt *pkt,
+			struct nic_fate *ret_fate, ps_t now)
+{
+	nic_impair_decide(nic->impair, pkt, &slot->path, now, ret_fate);
+	if (ret_fate->lost)
+		return true;
+	nic->link->ops->emit(nic->link, pkt, slot);
+	return nic_impair_hold(nic->impair, ret_fate, slot, pkt, now);
+}
+
+/* Rules are for the bytes of the wire: with them all packets are in slots first. */
+static bool goes_by_ring(struct nic *nic, struct wire_path *path, const struct wire_pkt *pkt,
+			 ps_t now)
+{
+	enum nic_shm_way way;
+
+	if (!nic->shm || nic->impair || nic->ring_waits)
+		return false;
+	way = nic_shm_put(nic->shm, path, pkt, now);
+	nic->ring_waits = way == NIC_SHM_LATER;
+	if (way != NIC_SHM_GONE)
+		return false;
+	nic->ring_count++;
+	nic->stats.tx_bytes += wire_pkt_bytes(pkt);
+	return true;
+}
+
+/* A packet that was made in the first free slot: it is the next to leave, or is held up or lost. */
+static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
+{
+	struct nic_slot *slot = &nic->tx[nic->tx_count];
+	struct nic_fate fate = {.rule = -1};
+
+	if (hca_device_port_is_down(nic->hca)) {
+		nic->stats.tx_lost++;
+		return;
+	}
+	if (goes_by_ring(nic, &slot->path, pkt, now))
+		return;
+	if (!nic->impair)
+		nic->link->ops->emit(nic->link, pkt, slot);
+	else if (is_impaired(nic, slot, pkt, &fate, now))
+		return;
+	commit(nic, pkt, nic->impair ? &fate : NULL, now);
+}
+
+/* Messages of queue pair 1 go first: there are few. */
+static void nic_loop_fill_gsi(struct nic *nic)
+{
+	while (nic->tx_count < NIC_BATCH) {
+		struct wire_pkt pkt = {.payload = nic->payload};
+
+		if (!nic_gsi_output(nic->gsi, &nic->tx[nic->tx_count].path, &pkt))
+			break;
+		nic_loop_made(nic, &pkt, nic_now(nic));
+	}
+}
+
+/* A frame that a program has made: it leaves as it is, past all impairments, which are those of
+ * packets. On a link that has no frames it is lost, as on a cable without a far end. */
+static void nic_loop_frame(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
+{
+	struct nic_slot *slot = &nic->tx[nic->tx_count];
+
+	if (!nic->link->carries_frames || pkt->length < WIRE_ETH_BYTES) {
+		nic->stats.tx_lost++;
+		return;
+	}
+	slot->path = (struct wire_path){.ttl = 0};
+	memcpy(slot->path.dst_mac, pkt->payload, sizeof(slot->path.dst_mac));
+	memcpy(slot->buf, pkt->payload, pkt->length);
+	slot->length = pkt->length;
+	nic->tx_count++;
+	if (nic->capture)
+		nic_capture_frame(nic->capture, false, slot->buf, slot->length, now);
+}
+
+/* Where the next packet's payload is to be. */
+static uint8_t *payload_place(struct nic *nic, ps_t now)
+{
+	const struct wire_path *path;
+	uint8_t *place = NULL;
+	uint32_t qpn;
+
+	if (nic->shm && !nic->impair && !nic->ring_waits) {
+		path = hca_output_path(nic->hca, ALL_PRIORITIES, &qpn, now);
+		place = path ? nic_shm_place(nic->shm, path->dst_ip, qpn) : NULL;
+	}
+	return place ? place : nic->payload;
 }
 
 /* Makes packets as long as the adapter has any. The clock is read for each: the adapter paces every
@@ -26,38 +133,70 @@ static bool tx_waits(const struct nic *nic)
 static void nic_loop_fill(struct nic *nic)
 {
 	nic->tx_head = 0;
-	while (nic->tx_count < NIC_BATCH) {
+	nic->ring_count = 0;
+	nic->ring_waits = false;
+	if (nic->gsi && nic_gsi_has_output(nic->gsi))
+		nic_loop_fill_gsi(nic);
+	while (nic->tx_count + nic->ring_count < NIC_BATCH) {
 		struct nic_slot *slot = &nic->tx[nic->tx_count];
-		struct wire_pkt pkt = {.payload = nic->payload};
-		const ps_t now = nic_now(nic);
+		const ps_t now = nic->seen_at = nic_now(nic);
+		struct wire_pkt pkt = {.payload = payload_place(nic, now)};
+		struct nic_fate fate = {.rule = -1};
 		struct hca_tx tx;
 
+		if (nic->impair && nic_impair_release(nic->impair, slot, &pkt, &fate, now)) {
+			commit(nic, &pkt, &fate, now);
+			continue;
+		}
 		if (!hca_output(nic->hca, ALL_PRIORITIES, &pkt, &tx, now))
 			break;
+		if (pkt.opcode == WIRE_RAW_FRAME) {
+			nic_loop_frame(nic, &pkt, now);
+			continue;
+		}
 		slot->path = *tx.path;
 		slot->path.ecn = tx.ecn;
 		if (tx.priority != slot->path.priority) { /* a CNP */
 			slot->path.priority = tx.priority;
 			slot->path.dscp = (uint8_t)(tx.priority << 3); /* its class selector */
 		}
-		nic->link->ops->emit(nic->link, &pkt, slot);
-		nic->tx_count++;
-		if (nic->capture)
-			nic_capture_pkt(nic->capture, false, &slot->path, &pkt, now);
+		nic_loop_made(nic, &pkt, now);
 	}
+}
+
+static uint32_t nic_loop_send(struct nic *nic, const struct nic_slot *slots, uint32_t count)
+{
+	uint32_t done = 0;
+
+	if (!nic->shm)
+		return nic->link->ops->send(nic->link, slots, count);
+	if (count > 0)
+		done = nic_shm_send(nic->shm, slots, count);
+	nic_shm_flush(nic->shm);
+	return done;
+}
+
+/* Known without a look at the clock, which takes as long as a poll does otherwise: at seen_at there
+ * was none, and nothing has come to be sent since. */
+static bool has_nothing_to_send(const struct nic *nic)
+{
+	return !tx_waits(nic) && !nic->impair && !(nic->gsi && nic_gsi_has_output(nic->gsi)) &&
+	       hca_next_at(nic->hca, ALL_PRIORITIES) > nic->seen_at;
 }
 
 void nic_loop_flush(struct nic *nic, uint32_t *moved)
 {
 	CHECK(nic->locked);
-	for (int i = 0; i < TURN_BATCHES && !nic_is_dead(nic); i++) {
+	for (int i = 0; i < TURN_BATCHES && !nic_is_dead(nic) && !has_nothing_to_send(nic); i++) {
 		uint32_t done;
 
-		if (!tx_waits(nic))
+		if (!tx_waits(nic)) {
 			nic_loop_fill(nic);
-		if (!tx_waits(nic))
-			return;
-		done = nic->link->ops->send(nic->link, nic->tx + nic->tx_head, nic->tx_count);
+			*moved += nic->ring_count;
+			if (!tx_waits(nic) && nic->ring_count == 0)
+				return;
+		}
+		done = nic_loop_send(nic, nic->tx + nic->tx_head, nic->tx_count);
 		CHECK(done <= nic->tx_count);
 		nic->tx_head += done;
 		nic->tx_count -= done;
@@ -82,26 +221,90 @@ static bool is_of_a_stranger(const struct nic *nic, const struct wire_path *path
 	return way && memcmp(way->dst_ip, path->src_ip, sizeof(way->dst_ip)) != 0;
 }
 
-static void input(struct nic *nic, struct nic_slot *slot, ps_t now)
+static void nic_loop_raw(struct nic *nic, const struct nic_slot *slot, ps_t now)
 {
-	struct wire_pkt pkt;
-	enum wire_verdict verdict = WIRE_MALFORMED;
-	struct hca_rx rx = {.path = &slot->path};
+	if (slot->length > WIRE_FRAME_MAX)
+		return;
+	if (hca_raw_input(nic->hca, slot->bytes, slot->length, now) && nic->capture)
+		nic_capture_frame(nic->capture, true, slot->bytes, slot->length, now);
+}
 
-	memset(&pkt, 0, sizeof(pkt));
-	if (!slot->truncated)
-		verdict = nic->link->ops->parse(nic->link, slot, &pkt);
+void nic_loop_input(struct nic *nic, const struct wire_path *path, const struct wire_pkt *pkt,
+		    enum wire_verdict verdict, ps_t now)
+{
+	const struct hca_rx rx = {.path = path, .ecn = path->ecn};
+
+	if (hca_device_port_is_down(nic->hca))
+		return;
 	nic->stats.rx[verdict]++;
 	if (verdict != WIRE_OK)
 		return;
 	if (nic->capture)
-		nic_capture_pkt(nic->capture, true, &slot->path, &pkt, now);
-	if (is_of_a_stranger(nic, &slot->path, &pkt)) {
+		nic_capture_pkt(nic->capture, true, path, pkt, now);
+	if (pkt->dest_qpn == CM_QPN) {
+		if (nic->gsi)
+			nic_gsi_input(nic->gsi, path, pkt);
+		return;
+	}
+	if (is_of_a_stranger(nic, path, pkt)) {
 		nic->stats.rx_stranger++;
 		return;
 	}
-	rx.ecn = slot->path.ecn;
-	hca_input(nic->hca, &pkt, &rx, now);
+	hca_input(nic->hca, pkt, &rx, now);
+}
+
+static void input(struct nic *nic, struct nic_slot *slot, ps_t now)
+{
+	struct wire_pkt pkt;
+	enum wire_verdict verdict = WIRE_MALFORMED;
+
+	memset(&pkt, 0, sizeof(pkt));
+	if (!slot->truncated)
+		verdict = nic->link->ops->parse(nic->link, slot, &pkt);
+	if (verdict == WIRE_NOT_ROCE && nic->link->carries_frames)
+		nic_loop_raw(nic, slot, now);
+	if (verdict == WIRE_OK)
+		nic->stats.rx_bytes += slot->length;
+	nic_loop_input(nic, &slot->path, &pkt, verdict, now);
+}
+
+/* Where packets come by rings, the system is asked for others less often: each 20 us, unless there
+ * were any of late. */
+static bool asks_link(struct nic *nic, ps_t now)
+{
+	if (!nic->shm || !nic_shm_has_guests(nic->shm))
+		return true;
+	if (!nic_shm_looks(nic->shm) && now - nic->link_heard_at >= LINK_REST &&
+	    now - nic->link_looked_at < LINK_LOOK)
+		return false;
+	nic->link_looked_at = now;
+	return true;
+}
+
+/* Up to a batch; the link is empty where *ret_empty. */
+static uint32_t take_link(struct nic *nic, ps_t now, bool *ret_empty)
+{
+	uint32_t got;
+
+	*ret_empty = false;
+	if (!asks_link(nic, now))
+		return 0;
+	got = nic->link->ops->recv(nic->link, nic->rx, NIC_BATCH);
+	for (uint32_t k = 0; k < got; k++)
+		input(nic, &nic->rx[k], now);
+	if (got > 0)
+		nic->link_heard_at = now;
+	*ret_empty = got < NIC_BATCH;
+	return got;
+}
+
+static uint32_t take_mcast(struct nic *nic)
+{
+	const uint32_t got = nic->link->ops->recv_mcast(nic->link, nic->rx, NIC_BATCH);
+
+	for (uint32_t i = 0; i < got; i++)
+		input(nic, &nic->rx[i], nic_now(nic));
+	return got;
 }
 
 uint32_t nic_loop_turn(struct nic *nic)
@@ -109,28 +312,59 @@ uint32_t nic_loop_turn(struct nic *nic)
 	uint32_t moved = 0;
 
 	CHECK(nic->locked);
+	if (nic->link->mcast_fd >= 0 && !nic_is_dead(nic))
+		moved += take_mcast(nic);
 	for (int i = 0; i < TURN_BATCHES && !nic_is_dead(nic); i++) {
-		uint32_t got = nic->link->ops->recv(nic->link, nic->rx, NIC_BATCH);
-		ps_t now = nic_now(nic);
+		bool is_empty;
+		uint32_t got = take_link(nic, nic->seen_at = nic_now(nic), &is_empty);
+		const uint32_t by_ring = nic->shm ? nic_shm_input(nic->shm, is_empty) : 0;
 
-		for (uint32_t k = 0; k < got; k++)
-			input(nic, &nic->rx[k], now);
-		moved += got;
+		moved += got + by_ring;
 		nic_loop_flush(nic, &moved);
-		if (got < NIC_BATCH)
+		if (got < NIC_BATCH && by_ring < NIC_BATCH)
 			break;
 	}
 	return moved;
 }
 
+/* What is for queue pair 1 of a host that several processes share. */
+static void take_gsi_packets(struct nic *nic)
+{
+	struct nic_link *link = nic_gsi_link(nic->gsi);
+	const uint32_t got = link->ops->recv(link, nic->rx, NIC_BATCH);
+
+	for (uint32_t i = 0; i < got; i++)
+		input(nic, &nic->rx[i], nic_now(nic));
+}
+
+void nic_loop_mind_gsi(struct nic *nic, bool takes)
+{
+	if (!nic->gsi)
+		return;
+	if (takes && nic_gsi_take(nic->gsi))
+		take_gsi_packets(nic);
+	if (nic_gsi_next_at(nic->gsi) <= nic_now(nic))
+		nic_gsi_advance(nic->gsi, nic_now(nic));
+}
+
+ps_t nic_loop_next_at(const struct nic *nic)
+{
+	const ps_t at = hca_next_at(nic->hca, ALL_PRIORITIES);
+	const ps_t held_at = nic->impair ? nic_impair_next_at(nic->impair) : PS_NEVER;
+	const ps_t gsi_at = nic->gsi ? nic_gsi_next_at(nic->gsi) : PS_NEVER;
+	const ps_t earlier_at = at < held_at ? at : held_at;
+
+	return earlier_at < gsi_at ? earlier_at : gsi_at;
+}
+
 /* Nanoseconds until the adapter wants to be called, at most @wait_ns; negative: never. */
 static int64_t until_next(const struct nic *nic, int64_t wait_ns)
 {
-	const ps_t at = hca_next_at(nic->hca, ALL_PRIORITIES);
+	const ps_t at = nic_loop_next_at(nic);
 	const ps_t now = nic_now(nic);
 	int64_t ns;
 
-	if (tx_waits(nic) && !nic->link->full_is_polled)
+	if (tx_waits(nic) && (nic->shm || !nic->link->full_is_polled))
 		ns = FULL_NAP_NS;
 	else if (tx_waits(nic) || at == PS_NEVER)
 		return wait_ns;
@@ -141,20 +375,38 @@ static int64_t until_next(const struct nic *nic, int64_t wait_ns)
 
 void nic_loop_wait(struct nic *nic, int64_t wait_ns)
 {
-	struct pollfd fds[2] = {{.fd = nic->link->fd, .events = POLLIN},
-				{.fd = nic->wake_fd, .events = POLLIN}};
+	struct pollfd fds[6] = {
+		{.fd = nic->link->fd, .events = POLLIN},
+		{.fd = nic->wake_fd, .events = POLLIN},
+		{.fd = nic->group ? nic_group_door(nic->group) : -1, .events = POLLIN},
+		{.fd = nic->gsi ? nic_gsi_fd(nic->gsi) : -1, .events = POLLIN},
+		{.fd = nic->link->mcast_fd, .events = POLLIN},
+		{.fd = nic->shm ? nic_shm_fd(nic->shm) : -1, .events = POLLIN}};
 	struct timespec timeout;
 
 	CHECK(nic->locked);
 	wait_ns = until_next(nic, wait_ns);
+	if (nic->shm && nic_shm_sleep(nic->shm))
+		wait_ns = 0;
 	if (tx_waits(nic) && nic->link->full_is_polled)
 		fds[0].events |= POLLOUT;
 	timeout =
 		(struct timespec){.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
 	nic_unlock(nic);
-	(void)ppoll(fds, 2, wait_ns < 0 ? NULL : &timeout, NULL);
+	(void)ppoll(fds, 6, wait_ns < 0 ? NULL : &timeout, NULL);
 	nic_lock(nic);
 	nic_mind_epoch(nic);
+	if (nic->shm)
+		nic_shm_wake(nic->shm);
+	if (fds[5].revents)
+		nic_shm_serve(nic->shm);
+	if (fds[0].revents)
+		nic->link_looked_at = 0;
+	if (fds[2].revents) {
+		nic_board_publish(nic);
+		nic_group_serve(nic->group);
+	}
+	nic_loop_mind_gsi(nic, fds[3].revents != 0);
 }
 
 uint32_t nic_turn(struct nic *nic, int64_t wait_ns)
@@ -163,6 +415,7 @@ uint32_t nic_turn(struct nic *nic, int64_t wait_ns)
 
 	nic_lock(nic);
 	nic_mind_epoch(nic);
+	nic_loop_mind_gsi(nic, true);
 	moved = nic_loop_turn(nic);
 	if (moved == 0 && wait_ns != 0) {
 		nic_loop_wait(nic, wait_ns);
@@ -179,7 +432,7 @@ void nic_loop_wake(struct nic *nic)
 	CHECK(nic->locked);
 	if (nic->asleep_until == 0 || nic_is_dead(nic))
 		return;
-	if (!tx_waits(nic) && hca_next_at(nic->hca, ALL_PRIORITIES) >= nic->asleep_until)
+	if (!tx_waits(nic) && nic_loop_next_at(nic) >= nic->asleep_until)
 		return;
 	nic->asleep_until = 0;
 	(void)!write(nic->wake_fd, &one, sizeof(one)); /* full: it is awake already */
@@ -189,6 +442,7 @@ void nic_flush(struct nic *nic)
 {
 	uint32_t moved = 0;
 
+	nic->seen_at = nic_now(nic);
 	nic_loop_flush(nic, &moved);
 	nic_loop_wake(nic);
 }

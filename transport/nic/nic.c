@@ -3,6 +3,7 @@
 
 #include "transport/hca/mem.h"
 #include "transport/nic/internal.h"
+#include "transport/nic/kind.h"
 #include "util/check.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static void nic_move(ps_t *at, ps_t by, ps_t least)
 
 /* The new time begins with a second that is past, so that little of what is remembered falls before
  * it. Who slept through the end of the old one finds that as late as could be. */
-void nic_mind_epoch(struct nic *nic)
+ps_t nic_mind_epoch(struct nic *nic)
 {
 	const uint64_t age_ns = monotonic_ns() - nic->epoch_ns;
 	const ps_t now = (age_ns < AGE_END_NS ? age_ns : AGE_END_NS - 1) * PS_NS;
@@ -50,12 +51,18 @@ void nic_mind_epoch(struct nic *nic)
 
 	CHECK(nic->locked);
 	if (age_ns < AGE_NEW_NS || nic->time_users != 0 || nic_is_dead(nic))
-		return;
+		return now;
 	hca_advance(nic->hca, now);
 	hca_device_move_epoch(nic->hca, by);
+	if (nic->impair)
+		nic_impair_move_epoch(nic->impair, by);
+	if (nic->gsi)
+		nic_gsi_move_epoch(nic->gsi, by);
 	nic_move(&nic->asleep_until, by, 1);
 	nic_move(&nic->app_turn_at, by, 0);
+	nic->link_looked_at = nic->link_heard_at = nic->moved_at = nic->seen_at = 0;
 	nic->epoch_ns += age_ns - SECOND_NS;
+	return nic_now(nic);
 }
 
 void nic_lock(struct nic *nic)
@@ -89,8 +96,13 @@ void nic_kill(struct nic *nic)
 	atomic_store(&nic->dead, true);
 	(void)!write(nic->wake_fd, &one, sizeof(one));
 	/* Of another thread's lock both may be seen at odds, but never as this one's. */
-	if (nic->locked && pthread_equal(nic->holder, pthread_self()))
+	if (nic_is_mine(nic))
 		nic_unlock(nic);
+}
+
+bool nic_is_mine(const struct nic *nic)
+{
+	return nic->locked && pthread_equal(nic->holder, pthread_self());
 }
 
 bool nic_is_dead(const struct nic *nic)
@@ -102,7 +114,29 @@ void nic_forked(struct nic *nic)
 {
 	atomic_store(&nic->dead, true);
 	nic->thread_ready = false; /* threads stay with the parent */
+	nic_board_close(nic);
+	if (nic->params.shares)
+		nic_link_close(nic); /* or the parent's slot would be taken after it has gone */
 	nic_unlock(nic);
+}
+
+int nic_forked_idle(struct nic *nic)
+{
+	const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	CHECK(!nic->thread_ready);
+	if (wake_fd < 0)
+		return -errno;
+	close(nic->wake_fd); /* the parent's, too */
+	nic->wake_fd = wake_fd;
+	nic_unlock(nic);
+	return 0;
+}
+
+void nic_inherit_capture(struct nic *nic, struct nic *parents)
+{
+	nic->capture = parents->capture;
+	parents->capture = NULL;
 }
 
 static void no_wc(void *world, struct hca_cq *cq, const struct hca_wc *wc, ps_t now)
@@ -150,50 +184,41 @@ static bool from_link_local(const uint8_t ip[16], uint8_t ret_ip[16])
 	return true;
 }
 
-static void fill_gids(struct nic *nic)
+void nic_identity(const struct nic_params *params, struct nic_identity *ret_identity)
 {
-	const struct nic_params *params = &nic->params;
 	static const uint8_t none[6];
+	uint8_t *mac = ret_identity->mac, ip[16];
 
-	memcpy(nic->mac, params->mac, 6);
-	if (memcmp(nic->mac, none, 6) == 0) {
-		nic->mac[0] = 2;
-		memcpy(nic->mac + 2, params->addr[0] + 12, 4);
+	memcpy(mac, params->mac, 6);
+	if (memcmp(mac, none, 6) == 0) {
+		mac[0] = 2;
+		mac[1] = 0;
+		memcpy(mac + 2, params->addr[0] + 12, 4);
 	}
+	link_local(mac, ip);
+	ret_identity->guid = 0;
+	for (int i = 8; i < 16; i++)
+		ret_identity->guid = ret_identity->guid << 8 | ip[i];
 	if (params->link == NIC_LINK_FRAME || wire_ip_is_ipv4(params->addr[0]))
-		link_local(nic->mac, nic->gids[0]);
+		memcpy(ret_identity->gids[0], ip, 16);
 	else
-		memcpy(nic->gids[0], params->addr[0], 16);
-	memcpy(nic->gids[1], params->addr, params->addr_count * sizeof(params->addr[0]));
-	nic->gid_count = 1 + params->addr_count;
+		memcpy(ret_identity->gids[0], params->addr[0], 16);
+	memcpy(ret_identity->gids[1], params->addr, params->addr_count * sizeof(params->addr[0]));
+	ret_identity->gid_count = 1 + params->addr_count;
 }
 
 /* The largest path MTU that fits, with all headers that a packet may have. */
-static uint32_t fitting_mtu(const struct nic_link *link)
+static uint32_t fitting_mtu(const struct nic *nic)
 {
 	const uint32_t headers =
 		WIRE_IPV6_BYTES + WIRE_UDP_BYTES + WIRE_BTH_MAX - WIRE_MTU_MAX + WIRE_ICRC_BYTES;
 	uint32_t mtu = WIRE_MTU_MAX;
 
-	if (link->netdev_mtu == 0)
+	if (nic->netdev_mtu == 0)
 		return 1024;
-	while (mtu > 256 && mtu + headers > link->netdev_mtu)
+	while (mtu > 256 && mtu + headers > nic->netdev_mtu)
 		mtu /= 2;
 	return mtu;
-}
-
-static int open_link(struct nic *nic)
-{
-	const struct nic_link_params params = {.params = &nic->params,
-					       .gids = nic->gids[0],
-					       .gid_count = nic->gid_count,
-					       .mac = {nic->mac[0], nic->mac[1], nic->mac[2],
-						       nic->mac[3], nic->mac[4], nic->mac[5]},
-					       .stats = &nic->stats};
-
-	if (nic->params.link == NIC_LINK_FRAME)
-		return nic_link_frame_open(&params, &nic->link);
-	return nic_link_udp_open(&params, &nic->link);
 }
 
 static int create_adapter(struct nic *nic)
@@ -207,8 +232,9 @@ static int create_adapter(struct nic *nic)
 	if (params.profile.line_rate_bps == 0) {
 		uint32_t mtu = nic->params.mtu;
 
-		params.profile = nic_profile_default(mtu ? mtu : fitting_mtu(nic->link),
-						     !wire_ip_is_ipv4(nic->gids[1]));
+		params.profile =
+			nic_profile_of(nic_kind(&nic->params), mtu ? mtu : fitting_mtu(nic),
+				       !wire_ip_is_ipv4(nic->identity.gids[1]));
 		params.profile.statuses = nic->params.statuses;
 	}
 	if (getrandom(params.key, sizeof(params.key), 0) != (ssize_t)sizeof(params.key))
@@ -229,6 +255,14 @@ static int allocate_slots(struct nic *nic)
 	return 0;
 }
 
+/* Who wants the counts has made a board for them. */
+static int open_impair(struct nic *nic)
+{
+	if (nic->params.board[0] != '\0')
+		nic->board = nic_impair_map(nic->params.board, true);
+	return nic_impair_open(nic->params.impair, nic->params.seed, nic->board, &nic->impair);
+}
+
 static int open_parts(struct nic *nic)
 {
 	int ret;
@@ -242,11 +276,15 @@ static int open_parts(struct nic *nic)
 		return -errno;
 	ret = allocate_slots(nic);
 	if (ret == 0)
-		ret = open_link(nic);
+		nic_link_interface(nic);
 	if (ret == 0)
 		ret = create_adapter(nic);
+	if (ret == 0 && !nic->params.shares)
+		ret = nic_link_open(nic);
 	if (ret == 0 && nic->params.pcap[0] != '\0')
-		ret = nic_capture_open(nic->params.pcap, nic->link->netdev, &nic->capture);
+		ret = nic_capture_open(nic->params.pcap, nic->netdev, &nic->capture);
+	if (ret == 0 && nic->params.impair[0] != '\0')
+		ret = open_impair(nic);
 	if (ret == 0 && nic->params.progress_thread)
 		ret = nic_start(nic);
 	return ret;
@@ -265,9 +303,9 @@ int nic_open(const struct nic_params *params, struct nic **ret_nic)
 	if (!nic)
 		return -ENOMEM;
 	nic->params = *params;
-	nic->wake_fd = -1;
+	nic->wake_fd = nic->socket = -1;
 	nic->epoch_ns = monotonic_ns();
-	fill_gids(nic);
+	nic_identity(params, &nic->identity);
 	ret = open_parts(nic);
 	if (ret != 0) {
 		nic_close(nic); /* accepts half-open */
@@ -284,9 +322,10 @@ void nic_close(struct nic *nic)
 	nic_stop(nic);
 	if (!nic_is_dead(nic)) /* else who knows what it would find */
 		hca_device_destroy(nic->hca);
-	if (nic->link)
-		nic->link->ops->close(nic->link);
+	nic_link_close(nic);
 	nic_capture_close(nic->capture);
+	nic_impair_close(nic->impair);
+	nic_impair_unmap(nic->board);
 	free(nic->memory);
 	if (nic->wake_fd >= 0)
 		close(nic->wake_fd);
@@ -302,18 +341,12 @@ struct hca_device *nic_device(const struct nic *nic)
 
 const char *nic_netdev(const struct nic *nic)
 {
-	return nic->link->netdev;
+	return nic->netdev;
 }
 
 uint64_t nic_guid(const struct nic *nic)
 {
-	uint8_t ip[16];
-	uint64_t guid = 0;
-
-	link_local(nic->mac, ip);
-	for (int i = 8; i < 16; i++)
-		guid = guid << 8 | ip[i];
-	return guid;
+	return nic->identity.guid;
 }
 
 void nic_stats(struct nic *nic, struct nic_stats *ret_stats)
@@ -325,9 +358,9 @@ void nic_stats(struct nic *nic, struct nic_stats *ret_stats)
 
 int nic_gid(const struct nic *nic, uint32_t index, uint8_t ret_gid[16])
 {
-	if (index >= nic->gid_count)
+	if (index >= nic->identity.gid_count)
 		return -ENOENT;
-	memcpy(ret_gid, nic->gids[index], 16);
+	memcpy(ret_gid, nic->identity.gids[index], 16);
 	return 0;
 }
 
@@ -376,21 +409,45 @@ static int ask_for(struct nic *nic, struct wire_path *path)
 	}
 }
 
+/* A group of IPv6 is one of 239.192.0.0/14 (RFC 2365) on a link of IPv4, which its last bits say.
+ */
+void nic_mcast_ip(const struct nic *nic, const uint8_t gid[16], uint8_t ret_ip[16])
+{
+	const uint8_t ipv4[16] = {[10] = 0xff, 0xff, 239, 192 | (gid[13] & 3), gid[14], gid[15]};
+	const bool translates = nic->params.link == NIC_LINK_UDP && !wire_ip_is_ipv4(gid) &&
+				wire_ip_is_ipv4(nic->params.addr[0]);
+
+	memmove(ret_ip, translates ? ipv4 : gid, 16);
+}
+
+int nic_hear_mcast(struct nic *nic, const uint8_t ip[16], bool hears)
+{
+	const uint64_t one = 1;
+	int ret;
+
+	CHECK(nic->locked);
+	ret = nic->link->ops->hear(nic->link, ip, hears);
+	(void)!write(nic->wake_fd, &one, sizeof(one)); /* the thread may sleep on what was there */
+	return ret;
+}
+
 int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
 		uint32_t remote_qpn)
 {
 	int ret;
 
 	CHECK(nic->locked);
-	if (sgid_index >= nic->gid_count)
+	if (sgid_index >= nic->identity.gid_count)
 		return -EINVAL;
-	memcpy(path->src_ip, nic->gids[sgid_index], 16);
+	memcpy(path->src_ip, nic->identity.gids[sgid_index], 16);
 	if (nic->params.link == NIC_LINK_UDP) {
 		memcpy(path->src_ip, nic->params.addr[0], 16);
-		if (wire_ip_is_ipv4(path->src_ip))
+		if (wire_ip_is_multicast(path->dst_ip))
+			nic_mcast_ip(nic, path->dst_ip, path->dst_ip);
+		else if (wire_ip_is_ipv4(path->src_ip))
 			(void)from_link_local(path->dst_ip, path->dst_ip);
 	}
-	memcpy(path->src_mac, nic->mac, 6);
+	memcpy(path->src_mac, nic->identity.mac, 6);
 	path->vlan = 0;
 	path->ip_id = 0;
 	nic_reuse_path(nic, path, local_qpn, remote_qpn);

@@ -14,18 +14,29 @@
  *
  * The environment, read by nic_params_from_env() and nowhere else:
  *	VERBENA_LINK	"udp" (default) or "frame:LOCAL,REMOTE", the paths of the two sockets
- *	VERBENA_ADDR	own addresses, IPv4 or IPv6, with commas between; udp takes exactly one,
- *			127.0.0.1 when there is none; fe80::1%eth0 where one needs an interface
+ *	VERBENA_ADDR	own addresses, IPv4 or IPv6, with commas between; udp: one for each device
+ *			that the program shall have, verbena0 and on; 127.0.0.1 when there is none;
+ *			fe80::1%eth0 where one needs an interface
+ *	VERBENA_PROFILE	what the devices are: a name of transport/nic/kind.h
+ *	VERBENA_PATH	udp: to processes of this user on this machine "auto" (default), "udp" or
+ *			"shm": see enum nic_path
  *	VERBENA_MAC	frame: own MAC address; else 02:00 and the end of the first address
  *	VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what
  *			fits the interface that has the address (frame: 1024)
+ *	VERBENA_LOOP	udp: "io_uring", "epoll", or "auto" (default): see enum nic_loop_kind
  *	VERBENA_STATUSES	"hardware" (default) or "rxe": see enum hca_statuses
  *	VERBENA_PCAP	writes all packets to this file (pcapng), with the device's time, which
  *			begins anew every 200 days
+ *	VERBENA_IMPAIR	what becomes of packets that are sent: transport/nic/impair.h
+ *	VERBENA_SEED	of that, a number (1)
+ *	VERBENA_FAULTS	what goes wrong in verbs, as transport/verbs/fault.h has it
+ *	VERBENA_TREE	the folder of "verbena exec": counts of that go to a file there
  *	VERBENA_ABORT	1: a failed check of our own ends the process, for a core dump; else the
  *			device is dead from then on and the process goes on
  */
 #include "transport/hca/device.h"
+#include "transport/nic/counters.h"
+#include "transport/nic/host.h"
 #include "transport/wire/frame.h"
 
 #include <stdbool.h>
@@ -34,17 +45,50 @@
 struct nic;
 
 enum nic_link_kind { NIC_LINK_UDP, NIC_LINK_FRAME };
-enum { NIC_ADDR_MAX = 4, NIC_GID_MAX = NIC_ADDR_MAX + 1, NIC_PATH_MAX = 108 };
+
+/* How packets go through the socket of a udp link; all wait in ppoll().
+ *	io_uring	liburing: a multishot receive into registered buffers, and a batch of sends,
+ *			a system call each; Linux 6.0, where nothing forbids it (seccomp, the sysctl
+ *			kernel.io_uring_disabled, which containers often set)
+ *	epoll		recvmmsg() and sendmmsg(), for which nothing is needed
+ *	auto		epoll: a packet in batches of 32 costs some 3.0 us there and 3.2 with
+ *			io_uring, alone 5.1 and 6.3 (bench/loops.c; loopback, Linux 6.18)
+ * A NIC whose process is forbidden io_uring later goes on with epoll. */
+enum nic_loop_kind { NIC_LOOP_AUTO, NIC_LOOP_URING, NIC_LOOP_EPOLL };
+
+/* How packets get to other processes of this user on this machine: transport/nic/shm.h. */
+enum nic_path {
+	NIC_PATH_AUTO, /* through shared memory where both ends have it, else as anywhere */
+	NIC_PATH_UDP,
+	NIC_PATH_SHM, /* through shared memory alone: what cannot is lost, but for messages of
+		       * queue pair 1 and what goes to many */
+};
+enum { NIC_ADDR_MAX = 4, NIC_GID_MAX = NIC_ADDR_MAX + 1, NIC_GID_PLACES = 16, NIC_PATH_MAX = 108 };
+struct nic_kind;
 
 struct nic_params {
 	enum nic_link_kind link;
+	enum nic_loop_kind loop;	/* URING: where there is none, nic_open() fails */
+	enum nic_path path;		/* of NICs that share their address alone */
 	uint8_t addr[NIC_ADDR_MAX][16]; /* as in struct wire_path */
 	uint32_t addr_count;
 	uint32_t scope_id; /* of a link-local address; 0: none */
 	char local_path[NIC_PATH_MAX], remote_path[NIC_PATH_MAX]; /* frame */
-	uint8_t mac[6];		    /* zeros: from the first address */
-	uint32_t mtu;		    /* 0: what fits the interface */
-	char pcap[4096];	    /* "": no capture */
+	uint8_t mac[6];	    /* zeros: from the first address */
+	uint32_t mtu;	    /* 0: what fits the interface */
+	char pcap[4096];    /* "": no capture */
+	char impair[1024];  /* rules of transport/nic/impair.h; "": none */
+	uint64_t seed;	    /* of their draws */
+	char board[4096];   /* the folder of their counts, and of those of the device; "": none */
+	const char *faults; /* rules of transport/verbs/fault.h, of the environment; NULL: none */
+	const struct nic_kind *kind; /* transport/nic/kind.h; NULL: our own */
+	/* udp: the addresses of all devices of the program, of which this one is the first. */
+	uint8_t device_addr[NIC_DEVICES_MAX][16];
+	uint32_t device_count;
+	uint32_t device; /* its number among them: verbena0 is 0 */
+	/* udp: the address is taken when nic_start() begins and given back when nic_stop() ends,
+	 * and shared with other processes of this user that do the same (transport/nic/group.h). */
+	bool shares;
 	bool progress_thread;	    /* a thread of its own moves packets while nobody polls */
 	bool aborts;		    /* where a CHECK fails in that thread; see on_fatal */
 	uint32_t resolve_ms;	    /* how long to look for a peer's MAC address; 0: 5 s */
@@ -57,30 +101,49 @@ struct nic_params {
 	void (*on_fatal)(void *world);
 };
 
+/* Who an adapter is; see nic_gid(). */
+struct nic_identity {
+	uint64_t guid;
+	uint8_t mac[6];
+	uint8_t gids[NIC_GID_MAX][16];
+	uint32_t gid_count;
+};
+
 /* Every datagram that came, by verdict, and what became of those to be sent. */
 struct nic_stats {
 	uint64_t rx[WIRE_VERDICT_COUNT];
 	uint64_t rx_not_ours; /* frame: whole, but for another address */
 	uint64_t rx_stranger; /* whole, but not from the peer of its queue pair: dropped */
 	uint64_t rx_neigh;    /* frame: ARP and neighbour discovery */
-	uint64_t tx_packets;
+	uint64_t rx_bytes;    /* of those that were WIRE_OK; udp: from BTH to ICRC */
+	uint64_t tx_packets, tx_bytes;
 	uint64_t tx_full; /* times that a packet had to wait for room in the socket */
-	uint64_t tx_lost; /* the system refused it for good: no route, too long, no peer */
+	uint64_t tx_lost; /* the system refused it for good: no route, too long, no peer; or its
+			   * ring was full too long */
+	uint64_t rx_rings, tx_rings; /* of these those that came and went by shared memory */
 };
 
 /* 0, or -EINVAL with the variable's name in *ret_bad. The progress thread is on. */
 int nic_params_from_env(struct nic_params *ret_params, const char **ret_bad);
-/* Text to address: "10.0.0.1", "fe80::1%eth0" (@ret_scope_id may be NULL: no scope allowed).
- * -EINVAL. */
-int nic_addr_parse(const char *text, uint8_t ret_ip[16], uint32_t *ret_scope_id);
+/* By its name in VERBENA_PATH; -EINVAL: it is none. */
+int nic_path_find(const char *name, enum nic_path *ret_path);
+/* Those of the @device-th of them. */
+void nic_params_of_device(const struct nic_params *params, uint32_t device,
+			  struct nic_params *ret_params);
 struct hca_profile nic_profile_default(uint32_t mtu, bool ipv6);
+/* The same with the limits of a kind. */
+struct hca_profile nic_profile_of(const struct nic_kind *kind, uint32_t mtu, bool ipv6);
+
+/* Of the adapter that these parameters make; nothing is opened. */
+void nic_identity(const struct nic_params *params, struct nic_identity *ret_identity);
 
 /* 0 or -errno: -EINVAL, also a congestion control that remembers times (hca_device_move_epoch());
- * -EADDRINUSE (another process is that host), -EADDRNOTAVAIL, -EACCES ... */
+ * -EADDRINUSE (another process is that host, and does not share it), -EADDRNOTAVAIL, -EACCES ... */
 int nic_open(const struct nic_params *params, struct nic **ret_nic);
 void nic_close(struct nic *nic); /* NULL allowed; takes the adapter along */
-/* The progress thread, for who opened the NIC without: 0 or -errno. Both without the lock, one
- * thread at a time. */
+/* The progress thread, for who opened the NIC without: 0 or -errno, where the NIC shares also those
+ * of nic_open() and -EUSERS (so many processes share no address). Both without the lock, one thread
+ * at a time; there is no queue pair yet, or any more. */
 int nic_start(struct nic *nic);
 void nic_stop(struct nic *nic); /* not running: nothing */
 /* It neither sends nor hears any more, and its thread ends. Gives the lock back where this thread
@@ -90,6 +153,16 @@ bool nic_is_dead(const struct nic *nic);
 /* In the child of a fork(), whose parent held the lock: the NIC is the parent's, here it is dead.
  */
 void nic_forked(struct nic *nic);
+/* The same where the NIC was not started and had nothing: the child has one of its own. 0 or
+ * -errno, when nic_forked() is to be called. */
+int nic_forked_idle(struct nic *nic);
+
+/* In such a child: @nic, which is new, goes on with what its parent's captured, if anything. */
+void nic_inherit_capture(struct nic *nic, struct nic *parents);
+/* Whether this build, this system and this process have that loop: 0 or -errno. */
+int nic_loop_check(enum nic_loop_kind loop);
+/* The one that is in use: URING or EPOLL; AUTO while there is none. */
+enum nic_loop_kind nic_loop_in_use(struct nic *nic);
 
 struct hca_device *nic_device(const struct nic *nic);
 const char *nic_netdev(const struct nic *nic); /* the interface: "lo", "eth0", "verbena" */
@@ -99,13 +172,15 @@ void nic_stats(struct nic *nic, struct nic_stats *ret_stats);
  * after 213. That happens only where the lock is taken by nic_turn(), nic_mind_epoch() and the
  * progress thread. */
 ps_t nic_now(const struct nic *nic);
-void nic_mind_epoch(struct nic *nic); /* with the lock held; if it is time, time begins anew */
+/* With the lock held: if it is time, time begins anew. Returns nic_now(). */
+ps_t nic_mind_epoch(struct nic *nic);
 
 /* One thread at a time has the adapter. Who calls hca_ functions on nic_device() holds the lock,
  * unless there is no progress thread and no other thread. */
 void nic_lock(struct nic *nic);
 bool nic_trylock(struct nic *nic);
 void nic_unlock(struct nic *nic);
+bool nic_is_mine(const struct nic *nic); /* whether the calling thread has it */
 
 /* One turn of the loop: takes what came, sends what is due. If nothing moved, waits for at most
  * @wait_ns (negative: without end) or until the adapter's next timer and does it again, the lock
@@ -130,6 +205,10 @@ int nic_gid(const struct nic *nic, uint32_t index, uint8_t ret_gid[16]);
  * -EHOSTUNREACH. */
 int nic_resolve(struct nic *nic, struct wire_path *path, uint32_t sgid_index, uint32_t local_qpn,
 		uint32_t remote_qpn);
+/* Which address packets to the multicast group @gid have. */
+void nic_mcast_ip(const struct nic *nic, const uint8_t gid[16], uint8_t ret_ip[16]);
+/* Those for @ip come in from now on, or not any more: 0 or -errno. With the lock held. */
+int nic_hear_mcast(struct nic *nic, const uint8_t ip[16], bool hears);
 /* A path that nic_resolve() has filled, for another QP pair. */
 void nic_reuse_path(const struct nic *nic, struct wire_path *path, uint32_t local_qpn,
 		    uint32_t remote_qpn);

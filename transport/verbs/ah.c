@@ -24,13 +24,13 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	ah->path = path;
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;
-	__atomic_add_fetch(&VRB_TO(vrb_pd, ibv, pd)->ah_count, 1, __ATOMIC_RELEASE);
+	vrb_pd_get(VRB_TO(vrb_pd, ibv, pd));
 	return &ah->ibv;
 }
 
 int ibv_destroy_ah(struct ibv_ah *ibv)
 {
-	__atomic_sub_fetch(&VRB_TO(vrb_pd, ibv, ibv->pd)->ah_count, 1, __ATOMIC_RELEASE);
+	vrb_pd_put(VRB_TO(vrb_pd, ibv, ibv->pd));
 	vrb_free(VRB_TO(vrb_ah, ibv, ibv));
 	return 0;
 }
@@ -67,8 +67,9 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ib
 
 	if (!(wc->wc_flags & IBV_WC_GRH))
 		return vrb_minus_one(-EINVAL);
+	/* No service level: what wc->sl tells is the kind of packet (see vrb_wc()). */
 	*ah_attr = (struct ibv_ah_attr){
-		.is_global = 1, .port_num = port_num, .sl = wc->sl, .grh = {.hop_limit = 64}};
+		.is_global = 1, .port_num = port_num, .grh = {.hop_limit = 64}};
 	read_grh(grh, ah_attr, &to);
 	for (int i = 0; i < 256 && ibv_query_gid(context, port_num, i, &gid) == 0; i++)
 		if (memcmp(&gid, &to, sizeof(gid)) == 0) {

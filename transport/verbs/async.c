@@ -3,11 +3,10 @@
 
 static void async_push(struct vrb_context *context, struct vrb_unread *event, uint32_t type)
 {
-	/* One that waits unread already: the program learns nothing from a second. */
-	if (type > 31 || event->types >> type & 1)
-		return;
-	event->types |= 1u << type;
-	vrb_queue_append(&context->async, event);
+	/* One that waits unread already: the program learns nothing from the first. */
+	vrb_types_add(&event->types, type);
+	if (event->types.count > 0)
+		vrb_queue_append(&context->async, event);
 }
 
 static void completion(struct vrb_cq *cq, uint32_t count)
@@ -25,6 +24,7 @@ static void async_deliver(struct vrb_device *device, const struct vrb_event *eve
 	void *object = vrb_table_find(&device->objects, event->object, kind);
 	struct vrb_cq *cq = object;
 	struct vrb_qp *qp = object;
+	struct vrb_srq *srq = object;
 	struct vrb_context *context = object;
 
 	if (!object)
@@ -35,6 +35,8 @@ static void async_deliver(struct vrb_device *device, const struct vrb_event *eve
 		async_push(vrb_context(cq->ibv.context), &cq->async_event, event->value);
 	else if (kind == VRB_QP && event->kind == VRB_EVENT_ASYNC)
 		async_push(vrb_context(qp->ibv.context), &qp->event, event->value);
+	else if (kind == VRB_SRQ && event->kind == VRB_EVENT_ASYNC)
+		async_push(vrb_context(srq->ibv.context), &srq->event, event->value);
 	else if (kind == VRB_CHANNEL && event->kind == VRB_EVENT_ASYNC)
 		async_push(context, &context->port_event, event->value);
 }
@@ -61,9 +63,9 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_eve
 
 	if (ret < 0)
 		return vrb_minus_one(ret);
-	*ret_event = (struct ibv_async_event){.event_type = __builtin_ctz(event->types)};
-	event->types &= event->types - 1;
-	if (event->types != 0)
+	*ret_event = (struct ibv_async_event){.event_type = event->types.in_order[0]};
+	vrb_types_drop(&event->types);
+	if (event->types.count > 0)
 		vrb_queue_append(queue, event);
 	if (event->cq) {
 		event->cq->async_got++;
@@ -71,6 +73,9 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *ret_eve
 	} else if (event->qp) {
 		event->qp->events_got++;
 		ret_event->element.qp = &event->qp->ibv;
+	} else if (event->srq) {
+		event->srq->events_got++;
+		ret_event->element.srq = &event->srq->ibv;
 	} else {
 		ret_event->element.port_num = 1; /* which DEVICE_FATAL does not look at */
 	}
@@ -105,14 +110,16 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		ack(event->element.qp->context, &event->element.qp->events_completed);
 		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		ack(event->element.srq->context, &event->element.srq->events_completed);
+		break;
 	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_PORT_ACTIVE:
 	case IBV_EVENT_PORT_ERR:
 	case IBV_EVENT_LID_CHANGE:
 	case IBV_EVENT_PKEY_CHANGE:
 	case IBV_EVENT_SM_CHANGE:
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED:
 	case IBV_EVENT_CLIENT_REREGISTER:
 	case IBV_EVENT_GID_CHANGE:
 	case IBV_EVENT_WQ_FATAL:

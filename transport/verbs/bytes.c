@@ -100,6 +100,16 @@ static int bytes_query(void *self, struct vrb_limits *ret_limits)
 	return bytes_end(&p, ret);
 }
 
+static int bytes_query_clock(void *self, uint64_t *ret_ns)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_QUERY_CLOCK, ROOM);
+	int ret = carry(&p);
+
+	if (ret == 0)
+		vrb_pass_u64(&p.c, ret_ns);
+	return bytes_end(&p, ret);
+}
+
 static int bytes_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
 {
 	struct passage p = bytes_begin(self, VRB_BYTES_QUERY_GID, ROOM);
@@ -150,9 +160,95 @@ static int bytes_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *in
 	return bytes_end(&p, ret);
 }
 
+static int bytes_change_mr(void *self, uint64_t mr, uint64_t pd, const struct vrb_mr_init *init)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_CHANGE_MR, ROOM);
+	struct vrb_mr_init copy = *init;
+
+	vrb_pass_u64(&p.c, &mr);
+	vrb_pass_u64(&p.c, &pd);
+	vrb_pass_mr_init(&p.c, &copy);
+	return bytes_end(&p, carry(&p));
+}
+
 static int bytes_destroy_mr(void *self, uint64_t mr)
 {
 	return bytes_destroy(self, VRB_BYTES_DESTROY_MR, mr);
+}
+
+static int bytes_create_mw(void *self, uint64_t pd, enum hca_mw_type type, uint64_t *ret_mw,
+			   uint32_t *ret_rkey)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_MW, ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &pd);
+	VRB_PASS_INT(&p.c, &type);
+	ret = carry(&p);
+	if (ret == 0) {
+		vrb_pass_u64(&p.c, ret_mw);
+		vrb_pass_u32(&p.c, ret_rkey);
+	}
+	return bytes_end(&p, ret);
+}
+
+static int bytes_destroy_mw(void *self, uint64_t mw)
+{
+	return bytes_destroy(self, VRB_BYTES_DESTROY_MW, mw);
+}
+
+static int bytes_create_dm(void *self, uint64_t length, uint32_t log_align, uint64_t *ret_dm)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_DM, ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &length);
+	vrb_pass_u32(&p.c, &log_align);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_u64(&p.c, ret_dm);
+	return bytes_end(&p, ret);
+}
+
+static int bytes_destroy_dm(void *self, uint64_t dm)
+{
+	return bytes_destroy(self, VRB_BYTES_DESTROY_DM, dm);
+}
+
+/* More than a device has of it can only be refused: none of it goes along. */
+static uint64_t dm_room(uint64_t length)
+{
+	return length <= HCA_DM_BYTES ? length : 0;
+}
+
+static int bytes_write_dm(void *self, uint64_t dm, uint64_t offset, const void *bytes,
+			  uint64_t length)
+{
+	const uint64_t count = dm_room(length);
+	struct passage p = bytes_begin(self, VRB_BYTES_WRITE_DM, ROOM + count);
+	uint8_t *to;
+
+	vrb_pass_u64(&p.c, &dm);
+	vrb_pass_u64(&p.c, &offset);
+	vrb_pass_u64(&p.c, &length);
+	to = vrb_cursor_take(&p.c, count);
+	if (to && count > 0)
+		memcpy(to, bytes, count);
+	return bytes_end(&p, carry(&p));
+}
+
+static int bytes_read_dm(void *self, uint64_t dm, uint64_t offset, void *ret_bytes, uint64_t length)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_READ_DM, ROOM + dm_room(length));
+	int ret;
+
+	vrb_pass_u64(&p.c, &dm);
+	vrb_pass_u64(&p.c, &offset);
+	vrb_pass_u64(&p.c, &length);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_bytes(&p.c, ret_bytes, length);
+	return bytes_end(&p, ret);
 }
 
 static int bytes_resolve_ah(void *self, const struct vrb_av *av, struct wire_path *ret_path)
@@ -266,6 +362,105 @@ static int bytes_arm_cq(void *self, uint64_t cq, bool solicited_only)
 	return bytes_end(&p, carry(&p));
 }
 
+static int bytes_poll_stamped(void *self, uint64_t cq, bool may_wait, struct vrb_stamped *ret_wc)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_POLL_STAMPED, ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &cq);
+	vrb_pass_bool(&p.c, &may_wait);
+	ret = carry(&p);
+	if (ret == 1)
+		vrb_pass_stamped(&p.c, ret_wc);
+	return bytes_end(&p, ret);
+}
+
+static int bytes_resize_cq(void *self, uint64_t cq, uint32_t depth, uint32_t *ret_depth)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_RESIZE_CQ, ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &cq);
+	vrb_pass_u32(&p.c, &depth);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_u32(&p.c, ret_depth);
+	return bytes_end(&p, ret);
+}
+
+static int bytes_moderate_cq(void *self, uint64_t cq, uint32_t count, uint32_t after_us)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_MODERATE_CQ, ROOM);
+
+	vrb_pass_u64(&p.c, &cq);
+	vrb_pass_u32(&p.c, &count);
+	vrb_pass_u32(&p.c, &after_us);
+	return bytes_end(&p, carry(&p));
+}
+
+static int bytes_open_xrcd(void *self, const struct hca_xrcd_init *init, uint64_t *ret_xrcd)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_OPEN_XRCD, ROOM);
+	struct hca_xrcd_init copy = *init;
+	int ret;
+
+	vrb_pass_xrcd_init(&p.c, &copy);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_u64(&p.c, ret_xrcd);
+	return bytes_end(&p, ret);
+}
+
+static int bytes_close_xrcd(void *self, uint64_t xrcd)
+{
+	return bytes_destroy(self, VRB_BYTES_CLOSE_XRCD, xrcd);
+}
+
+static int bytes_create_srq(void *self, const struct vrb_srq_init *init, uint64_t *ret_srq,
+			    uint32_t *ret_number)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_CREATE_SRQ, ROOM);
+	struct vrb_srq_init copy = *init;
+	int ret;
+
+	vrb_pass_srq_init(&p.c, &copy);
+	ret = carry(&p);
+	if (ret == 0) {
+		vrb_pass_u64(&p.c, ret_srq);
+		vrb_pass_u32(&p.c, ret_number);
+	}
+	return bytes_end(&p, ret);
+}
+
+static int bytes_destroy_srq(void *self, uint64_t srq)
+{
+	return bytes_destroy(self, VRB_BYTES_DESTROY_SRQ, srq);
+}
+
+static int bytes_modify_srq(void *self, uint64_t srq, const struct hca_srq_attr *attr,
+			    uint32_t mask)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_MODIFY_SRQ, ROOM);
+	struct hca_srq_attr copy = *attr;
+
+	vrb_pass_u64(&p.c, &srq);
+	vrb_pass_srq_attr(&p.c, &copy);
+	vrb_pass_u32(&p.c, &mask);
+	return bytes_end(&p, carry(&p));
+}
+
+static int bytes_query_srq(void *self, uint64_t srq, struct hca_srq_attr *ret_attr)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_QUERY_SRQ, ROOM);
+	int ret;
+
+	vrb_pass_u64(&p.c, &srq);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_srq_attr(&p.c, ret_attr);
+	return bytes_end(&p, ret);
+}
+
 static int bytes_create_qp(void *self, const struct vrb_qp_init *init, uint64_t *ret_qp,
 			   uint32_t *ret_qpn)
 {
@@ -282,9 +477,34 @@ static int bytes_create_qp(void *self, const struct vrb_qp_init *init, uint64_t 
 	return bytes_end(&p, ret);
 }
 
+static int bytes_open_qp(void *self, const struct vrb_qp_open *open, uint64_t *ret_qp)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_OPEN_QP, ROOM);
+	struct vrb_qp_open copy = *open;
+	int ret;
+
+	vrb_pass_qp_open(&p.c, &copy);
+	ret = carry(&p);
+	if (ret == 0)
+		vrb_pass_u64(&p.c, ret_qp);
+	return bytes_end(&p, ret);
+}
+
 static int bytes_destroy_qp(void *self, uint64_t qp)
 {
 	return bytes_destroy(self, VRB_BYTES_DESTROY_QP, qp);
+}
+
+static int bytes_set_mcast(void *self, uint64_t qp, const uint8_t gid[16], bool leaves)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_SET_MCAST, ROOM);
+	uint8_t copy[16];
+
+	memcpy(copy, gid, sizeof(copy));
+	vrb_pass_u64(&p.c, &qp);
+	vrb_pass_bytes(&p.c, copy, sizeof(copy));
+	vrb_pass_bool(&p.c, &leaves);
+	return bytes_end(&p, carry(&p));
 }
 
 static int bytes_modify_qp(void *self, uint64_t qp, const struct hca_qp_attr *attr, uint32_t mask,
@@ -350,6 +570,17 @@ static void pass_inline(struct vrb_cursor *c, const struct hca_send_wr *wr, uint
 	}
 }
 
+static int bytes_advise_mr(void *self, uint64_t pd, bool writes, const struct hca_sge *sge,
+			   uint32_t count)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_ADVISE_MR, ROOM + (size_t)count * SGE_ROOM);
+
+	vrb_pass_u64(&p.c, &pd);
+	vrb_pass_bool(&p.c, &writes);
+	pass_list(&p.c, sge, count);
+	return bytes_end(&p, carry(&p));
+}
+
 /* The answer to a post says how far it came, whatever it returns. */
 static int end_post(struct passage *p, uint32_t *ret_done)
 {
@@ -361,45 +592,66 @@ static int end_post(struct passage *p, uint32_t *ret_done)
 	return bytes_end(p, ret);
 }
 
-static int bytes_post_send(void *self, uint64_t qp, uint32_t listed, const struct hca_send_wr *wr,
-			   uint32_t count, uint32_t *ret_done)
+static size_t requests_room(const struct vrb_bytes *bytes, const struct hca_send_wr *wr,
+			    uint32_t count)
 {
-	struct passage p;
 	size_t room = ROOM;
 
 	for (uint32_t i = 0; i < count; i++)
-		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM +
-			inline_length(self, &wr[i]);
-	p = bytes_begin(self, VRB_BYTES_POST_SEND, room);
-	vrb_pass_u64(&p.c, &qp);
-	vrb_pass_u32(&p.c, &listed);
-	vrb_pass_u32(&p.c, &count);
+		room += WR_ROOM + (size_t)list_length(bytes, wr[i].sge_count) * SGE_ROOM +
+			inline_length(bytes, &wr[i]);
+	return room;
+}
+
+static void pass_requests(struct passage *p, const struct hca_send_wr *wr, uint32_t count)
+{
+	vrb_pass_u32(&p->c, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		struct hca_send_wr copy = wr[i];
 		bool has_path = wr[i].path != NULL;
 
-		vrb_pass_send_wr(&p.c, &copy, &has_path);
-		pass_list(&p.c, wr[i].sge, list_length(self, wr[i].sge_count));
-		pass_inline(&p.c, &wr[i], inline_length(self, &wr[i]));
+		vrb_pass_send_wr(&p->c, &copy, &has_path);
+		pass_list(&p->c, wr[i].sge, list_length(p->bytes, wr[i].sge_count));
+		pass_inline(&p->c, &wr[i], inline_length(p->bytes, &wr[i]));
 		if (has_path) {
 			struct wire_path path = *wr[i].path;
 
-			vrb_pass_path(&p.c, &path);
+			vrb_pass_path(&p->c, &path);
 		}
 	}
+}
+
+static int bytes_post_send(void *self, uint64_t qp, uint32_t listed, const struct hca_send_wr *wr,
+			   uint32_t count, uint32_t *ret_done)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_POST_SEND, requests_room(self, wr, count));
+
+	vrb_pass_u64(&p.c, &qp);
+	vrb_pass_u32(&p.c, &listed);
+	pass_requests(&p, wr, count);
 	return end_post(&p, ret_done);
 }
 
-static int bytes_post_recv(void *self, uint64_t qp, uint32_t listed, const struct hca_recv_wr *wr,
-			   uint32_t count, uint32_t *ret_done)
+static int bytes_post_batch(void *self, uint64_t qp, const struct hca_send_wr *wr, uint32_t count)
+{
+	struct passage p = bytes_begin(self, VRB_BYTES_POST_BATCH, requests_room(self, wr, count));
+
+	vrb_pass_u64(&p.c, &qp);
+	pass_requests(&p, wr, count);
+	return bytes_end(&p, carry(&p));
+}
+
+static int bytes_post_receives(void *self, enum vrb_bytes_call call, uint64_t queue,
+			       uint32_t listed, const struct hca_recv_wr *wr, uint32_t count,
+			       uint32_t *ret_done)
 {
 	struct passage p;
 	size_t room = ROOM;
 
 	for (uint32_t i = 0; i < count; i++)
 		room += WR_ROOM + (size_t)list_length(self, wr[i].sge_count) * SGE_ROOM;
-	p = bytes_begin(self, VRB_BYTES_POST_RECV, room);
-	vrb_pass_u64(&p.c, &qp);
+	p = bytes_begin(self, call, room);
+	vrb_pass_u64(&p.c, &queue);
 	vrb_pass_u32(&p.c, &listed);
 	vrb_pass_u32(&p.c, &count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -409,6 +661,18 @@ static int bytes_post_recv(void *self, uint64_t qp, uint32_t listed, const struc
 		pass_list(&p.c, wr[i].sge, list_length(self, wr[i].sge_count));
 	}
 	return end_post(&p, ret_done);
+}
+
+static int bytes_post_recv(void *self, uint64_t qp, uint32_t listed, const struct hca_recv_wr *wr,
+			   uint32_t count, uint32_t *ret_done)
+{
+	return bytes_post_receives(self, VRB_BYTES_POST_RECV, qp, listed, wr, count, ret_done);
+}
+
+static int bytes_post_srq_recv(void *self, uint64_t srq, uint32_t listed,
+			       const struct hca_recv_wr *wr, uint32_t count, uint32_t *ret_done)
+{
+	return bytes_post_receives(self, VRB_BYTES_POST_SRQ_RECV, srq, listed, wr, count, ret_done);
 }
 
 void *vrb_bytes_create(const struct vrb_backend *inner, void *self)
@@ -427,11 +691,20 @@ const struct vrb_backend vrb_bytes = {
 	.open = bytes_open,
 	.close = bytes_close,
 	.query = bytes_query,
+	.query_clock = bytes_query_clock,
 	.query_gid = bytes_query_gid,
 	.create_pd = bytes_create_pd,
 	.destroy_pd = bytes_destroy_pd,
 	.create_mr = bytes_create_mr,
+	.change_mr = bytes_change_mr,
 	.destroy_mr = bytes_destroy_mr,
+	.create_mw = bytes_create_mw,
+	.destroy_mw = bytes_destroy_mw,
+	.advise_mr = bytes_advise_mr,
+	.create_dm = bytes_create_dm,
+	.destroy_dm = bytes_destroy_dm,
+	.write_dm = bytes_write_dm,
+	.read_dm = bytes_read_dm,
 	.resolve_ah = bytes_resolve_ah,
 	.create_channel = bytes_create_channel,
 	.destroy_channel = bytes_destroy_channel,
@@ -442,11 +715,24 @@ const struct vrb_backend vrb_bytes = {
 	.create_cq = bytes_create_cq,
 	.destroy_cq = bytes_destroy_cq,
 	.poll_cq = bytes_poll_cq,
+	.poll_stamped = bytes_poll_stamped,
 	.arm_cq = bytes_arm_cq,
+	.resize_cq = bytes_resize_cq,
+	.moderate_cq = bytes_moderate_cq,
+	.open_xrcd = bytes_open_xrcd,
+	.close_xrcd = bytes_close_xrcd,
+	.create_srq = bytes_create_srq,
+	.destroy_srq = bytes_destroy_srq,
+	.modify_srq = bytes_modify_srq,
+	.query_srq = bytes_query_srq,
+	.post_srq_recv = bytes_post_srq_recv,
 	.create_qp = bytes_create_qp,
+	.open_qp = bytes_open_qp,
 	.destroy_qp = bytes_destroy_qp,
+	.set_mcast = bytes_set_mcast,
 	.modify_qp = bytes_modify_qp,
 	.query_qp = bytes_query_qp,
 	.post_send = bytes_post_send,
+	.post_batch = bytes_post_batch,
 	.post_recv = bytes_post_recv,
 };

@@ -32,6 +32,10 @@ void vrb_pass_path(struct vrb_cursor *c, struct wire_path *path);
 void vrb_pass_mr_init(struct vrb_cursor *c, struct vrb_mr_init *init);
 void vrb_pass_mr_info(struct vrb_cursor *c, struct vrb_mr_info *info);
 void vrb_pass_cq_init(struct vrb_cursor *c, struct vrb_cq_init *init);
+void vrb_pass_xrcd_init(struct vrb_cursor *c, struct hca_xrcd_init *init);
+void vrb_pass_qp_open(struct vrb_cursor *c, struct vrb_qp_open *open);
+void vrb_pass_srq_init(struct vrb_cursor *c, struct vrb_srq_init *init);
+void vrb_pass_srq_attr(struct vrb_cursor *c, struct hca_srq_attr *attr);
 void vrb_pass_qp_init(struct vrb_cursor *c, struct vrb_qp_init *init);
 void vrb_pass_qp_cap(struct vrb_cursor *c, struct hca_qp_cap *cap);
 void vrb_pass_qp_attr(struct vrb_cursor *c, struct hca_qp_attr *attr); /* without the path */
@@ -40,5 +44,6 @@ void vrb_pass_sge(struct vrb_cursor *c, struct hca_sge *sge);
 void vrb_pass_send_wr(struct vrb_cursor *c, struct hca_send_wr *wr, bool *has_path);
 void vrb_pass_recv_wr(struct vrb_cursor *c, struct hca_recv_wr *wr);
 void vrb_pass_wc(struct vrb_cursor *c, struct ibv_wc *wc);
+void vrb_pass_stamped(struct vrb_cursor *c, struct vrb_stamped *stamped);
 
 #endif

@@ -23,6 +23,21 @@ void vrb_wait_acks(struct ibv_context *context, uint64_t cq, const uint32_t *ack
 	}
 }
 
+void vrb_turn_begin(struct ibv_context *context, uint64_t cq, bool *at_it)
+{
+	struct vrb_device *device = vrb_device(context);
+
+	while (__atomic_exchange_n(at_it, true, __ATOMIC_ACQUIRE) && !device->is_child) {
+		device->backend->relax(device->self, cq);
+		sched_yield();
+	}
+}
+
+void vrb_turn_end(bool *at_it)
+{
+	__atomic_store_n(at_it, false, __ATOMIC_RELEASE);
+}
+
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
 	struct vrb_comp_channel *channel = vrb_calloc(1, sizeof(*channel));

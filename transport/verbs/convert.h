@@ -22,7 +22,12 @@ int vrb_access(unsigned int flags, uint32_t *ret_access);
 int vrb_av_init(struct vrb_av *av, const struct ibv_ah_attr *attr);
 
 /* -EINVAL: an opcode or a flag that the adapter does not have. */
-int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr, bool is_datagram);
+/* Of a frame, which says itself where it goes. */
+extern const struct wire_path vrb_no_way;
+int vrb_send_wr(struct hca_send_wr *hca, const struct ibv_send_wr *wr, enum ibv_qp_type type);
+/* What BIND_MW is about; a region that is none names none, and nothing can be shown of it. */
+void vrb_bind_wr(struct hca_send_wr *hca, const struct ibv_mw *mw, uint32_t rkey,
+		 const struct ibv_mw_bind_info *info);
 int vrb_recv_wr(struct hca_recv_wr *hca, const struct ibv_recv_wr *wr);
 void vrb_wc(struct ibv_wc *wc, const struct hca_wc *hca);
 

@@ -3,24 +3,26 @@
 
 #include <errno.h>
 
-struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
-			     struct ibv_comp_channel *channel, int comp_vector)
+int vrb_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,
+		  bool ignores_overrun, struct vrb_cq **ret_cq)
 {
-	struct vrb_cq_init init = {.depth = (uint32_t)cqe,
-				   .async = vrb_context(context)->async.handle};
+	struct vrb_cq_init init = {.depth = attr->cqe,
+				   .async = vrb_context(context)->async.handle,
+				   .ignores_overrun = ignores_overrun};
+	struct ibv_comp_channel *channel = attr->channel;
 	struct vrb_cq *cq;
 	uint32_t depth;
 	int ret;
 
-	if (cqe <= 0 || comp_vector < 0 || comp_vector >= context->num_comp_vectors)
-		return vrb_null(-EINVAL);
+	if (attr->comp_vector >= (uint32_t)context->num_comp_vectors)
+		return -EINVAL;
 	cq = vrb_calloc(1, sizeof(*cq));
 	if (!cq)
-		return vrb_null(-ENOMEM);
+		return -ENOMEM;
 	cq->event.cq = cq->async_event.cq = cq;
 	cq->ibv.context = context;
 	cq->ibv.channel = channel;
-	cq->ibv.cq_context = cq_context;
+	cq->ibv.cq_context = attr->cq_context;
 	if (channel)
 		init.channel = VRB_TO(vrb_comp_channel, ibv, channel)->queue.handle;
 	ret = vrb_backend(context)->create_cq(vrb_self(context), &init, &cq->handle, &depth);
@@ -31,7 +33,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	}
 	if (ret < 0) {
 		vrb_free(cq);
-		return vrb_null(ret);
+		return ret;
 	}
 	cq->ibv.cqe = (int)depth;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
@@ -39,13 +41,35 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	if (channel)
 		__atomic_add_fetch(&channel->refcnt, 1, __ATOMIC_RELEASE);
 	vrb_context_get(context);
-	return &cq->ibv;
+	*ret_cq = cq;
+	return 0;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int comp_vector)
+{
+	const struct ibv_cq_init_attr_ex attr = {.cqe = (uint32_t)cqe,
+						 .cq_context = cq_context,
+						 .channel = channel,
+						 .comp_vector = (uint32_t)comp_vector};
+	struct vrb_cq *cq;
+	int ret = cqe <= 0 ? -EINVAL : vrb_cq_create(context, &attr, false, &cq);
+
+	return ret < 0 ? vrb_null(ret) : &cq->ibv;
 }
 
 int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
-	(void)cq, (void)cqe;
-	return vrb_positive(-ENOSYS);
+	uint32_t depth;
+	int ret = -EINVAL;
+
+	if (cqe > 0)
+		ret = vrb_backend(cq->context)
+			      ->resize_cq(vrb_self(cq->context), VRB_TO(vrb_cq, ibv, cq)->handle,
+					  (uint32_t)cqe, &depth);
+	if (ret == 0)
+		cq->cqe = (int)depth;
+	return vrb_positive(ret);
 }
 
 /* Refused at once where a QP uses it. Else waits until every event that the program got is
@@ -70,6 +94,8 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 	vrb_wait_acks(context, 0, &ibv->async_events_completed, &cq->async_got);
 	if (ibv->channel)
 		__atomic_sub_fetch(&ibv->channel->refcnt, 1, __ATOMIC_RELEASE);
+	if (cq->parent_domain)
+		vrb_pd_put(cq->parent_domain);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
 	vrb_free(cq);

@@ -4,6 +4,7 @@
 #include "transport/verbs/convert.h"
 #include "util/check.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +32,13 @@ static int local_attach(void *self, struct vrb_info *ret_info, struct vrb_ring *
 	*ret_info = (struct vrb_info){.guid = world->guid,
 				      .wr_max = hca_device_profile(world->hca)->wr_max,
 				      .sge_max = hca_device_profile(world->hca)->sge_max,
-				      .inline_max = hca_device_profile(world->hca)->inline_max};
+				      .inline_max = hca_device_profile(world->hca)->inline_max,
+				      .ifindex = world->ifindex};
 	memcpy(ret_info->name, world->device_name,
 	       length < sizeof(ret_info->name) ? length : sizeof(ret_info->name) - 1);
+	snprintf(ret_info->fw_ver, sizeof(ret_info->fw_ver), "%s",
+		 world->fw_ver ? world->fw_ver : "verbena");
+	ret_info->part_id = world->part_id ? world->part_id : 1;
 	*ret_ring = &local->ring;
 	return 0;
 }
@@ -87,8 +92,7 @@ void vrb_local_remove(struct vrb_object *object)
 	free(object);
 }
 
-/* Whom @object tells; 0: nobody. */
-static int set_channels(struct vrb_object *object, uint64_t channel, uint64_t async)
+int vrb_local_set_channels(struct vrb_object *object, uint64_t channel, uint64_t async)
 {
 	struct vrb_object *to[2] = {vrb_local_find(object->local, channel, VRB_CHANNEL),
 				    vrb_local_find(object->local, async, VRB_CHANNEL)};
@@ -103,16 +107,6 @@ static int set_channels(struct vrb_object *object, uint64_t channel, uint64_t as
 	return 0;
 }
 
-static ps_t verbs_local_enter(struct vrb_local *local, enum vrb_call call, uint64_t amount)
-{
-	return local->world->ops->enter(local->world, call, amount);
-}
-
-static void verbs_local_leave(struct vrb_local *local, bool posted)
-{
-	local->world->ops->leave(local->world, posted);
-}
-
 static int local_query(void *self, struct vrb_limits *ret_limits)
 {
 	struct vrb_local *local = self;
@@ -121,25 +115,43 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 	uint8_t gid[16];
 	uint32_t gid_count = 0;
 
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	profile = hca_device_profile(world->hca);
 	while (gid_count < 256 && world->ops->gid(world, gid_count, gid) == 0)
 		gid_count++;
 	*ret_limits = (struct vrb_limits){
 		.line_rate_bps = profile->line_rate_bps,
+		.port_is_down = hca_device_port_is_down(world->hca),
 		.mtu_max = profile->mtu_max,
 		.gid_count = gid_count,
+		.gid_places = world->gid_places > gid_count ? world->gid_places : gid_count,
 		.qp_max = profile->qp_max,
 		.cq_max = profile->cq_max,
 		.mr_max = profile->mr_max,
 		.pd_max = profile->pd_max,
+		.srq_max = profile->srq_max,
+		.has_xrc = profile->retransmit != HCA_SELECTIVE,
+		.has_annex = profile->retransmit != HCA_SELECTIVE,
+		.has_rate_limit = profile->cc == &cc_none,
 		.wr_max = profile->wr_max,
 		.sge_max = profile->sge_max,
 		.cqe_max = profile->cqe_max,
 		.inline_max = profile->inline_max,
 		.rd_atomic_max = profile->rd_atomic_max,
+		.dm_bytes_max = HCA_DM_BYTES,
+		.mcast_max = world->mcast_max,
 		.qkey_violations = (uint32_t)hca_device_counters(world->hca)->qkey_violations};
-	verbs_local_leave(local, false);
+	vrb_local_leave(local, false);
+	return 0;
+}
+
+static int local_query_clock(void *self, uint64_t *ret_ns)
+{
+	struct vrb_local *local = self;
+	const ps_t now = vrb_local_enter(local, VRB_CALL_CONTROL, 0);
+
+	*ret_ns = now / PS_NS + local->world->ops->clocks(local->world).raw_ns;
+	vrb_local_leave(local, false);
 	return 0;
 }
 
@@ -148,210 +160,10 @@ static int local_query_gid(void *self, uint32_t index, uint8_t ret_gid[16])
 	struct vrb_local *local = self;
 	int ret;
 
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	ret = local->world->ops->gid(local->world, index, ret_gid);
-	verbs_local_leave(local, false);
+	vrb_local_leave(local, false);
 	return ret;
-}
-
-static int local_create_pd(void *self, uint64_t *ret_pd)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *object;
-	struct hca_pd *pd;
-	int ret;
-
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
-	ret = vrb_local_add(local, VRB_PD, &object);
-	if (ret == 0) {
-		ret = hca_pd_create(local->world->hca, &pd);
-		if (ret < 0)
-			vrb_local_remove(object);
-	}
-	if (ret == 0) {
-		object->hca = pd;
-		*ret_pd = object->handle;
-	}
-	verbs_local_leave(local, false);
-	return ret;
-}
-
-static int local_destroy_pd(void *self, uint64_t pd)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *object;
-	int ret = -EINVAL;
-
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
-	object = vrb_local_find(local, pd, VRB_PD);
-	if (object)
-		ret = hca_pd_destroy(local->world->hca, object->hca);
-	if (ret == 0)
-		vrb_local_remove(object);
-	verbs_local_leave(local, false);
-	return ret;
-}
-
-static int verbs_local_create_mr(struct vrb_local *local, struct vrb_object *pd,
-				 const struct vrb_mr_init *init, struct vrb_object **ret_object)
-{
-	const struct hca_mr_params params = {.ops = local->world->memory,
-					     .iova = init->iova,
-					     .length = init->length,
-					     .access = init->access,
-					     .address = init->addr};
-	struct vrb_object *object;
-	struct hca_mr *mr;
-	int ret = vrb_local_add(local, VRB_MR, &object);
-
-	if (ret < 0)
-		return ret;
-	ret = hca_mr_create(local->world->hca, pd->hca, &params, &mr);
-	if (ret < 0) {
-		vrb_local_remove(object);
-		return ret;
-	}
-	object->hca = mr;
-	*ret_object = object;
-	return 0;
-}
-
-static int local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
-			   struct vrb_mr_info *ret_info)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *in, *object;
-	int ret = -EINVAL;
-
-	verbs_local_enter(local, VRB_CALL_REG_MR, init->length);
-	in = vrb_local_find(local, pd, VRB_PD);
-	if (in)
-		ret = verbs_local_create_mr(local, in, init, &object);
-	if (ret == 0) {
-		const struct hca_mr *mr = object->hca;
-
-		*ret_info = (struct vrb_mr_info){object->handle, mr->lkey, mr->rkey, mr->number};
-	}
-	verbs_local_leave(local, false);
-	return ret;
-}
-
-static int local_destroy_mr(void *self, uint64_t mr)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *object;
-	int ret = -EINVAL;
-
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
-	object = vrb_local_find(local, mr, VRB_MR);
-	if (object)
-		ret = hca_mr_destroy(local->world->hca, object->hca);
-	if (ret == 0)
-		vrb_local_remove(object);
-	verbs_local_leave(local, false);
-	return ret;
-}
-
-static int verbs_local_create_cq(struct vrb_local *local, const struct vrb_cq_init *init,
-				 struct vrb_object **ret_object)
-{
-	struct vrb_object *object;
-	struct hca_cq *cq;
-	int ret = vrb_local_add(local, VRB_CQ, &object);
-
-	if (ret < 0)
-		return ret;
-	ret = set_channels(object, init->channel, init->async);
-	if (ret == 0)
-		ret = hca_cq_create(local->world->hca, init->depth, object, &cq);
-	if (ret < 0) {
-		vrb_local_remove(object);
-		return ret;
-	}
-	object->hca = cq;
-	*ret_object = object;
-	return 0;
-}
-
-static int local_create_cq(void *self, const struct vrb_cq_init *init, uint64_t *ret_cq,
-			   uint32_t *ret_depth)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *object;
-	int ret;
-
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
-	ret = verbs_local_create_cq(local, init, &object);
-	if (ret == 0) {
-		*ret_cq = object->handle;
-		*ret_depth = hca_cq_depth(object->hca);
-	}
-	verbs_local_leave(local, false);
-	return ret;
-}
-
-static int local_destroy_cq(void *self, uint64_t cq)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *object;
-	int ret = -EINVAL;
-
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
-	object = vrb_local_find(local, cq, VRB_CQ);
-	if (object)
-		ret = hca_cq_destroy(local->world->hca, object->hca);
-	if (ret == 0)
-		vrb_local_remove(object);
-	verbs_local_leave(local, false);
-	return ret;
-}
-
-/* Number of completions taken from @cq. */
-static uint32_t verbs_local_take(struct hca_cq *cq, uint32_t count, struct ibv_wc *wc)
-{
-	struct hca_wc some[16];
-	uint32_t done = 0, want, got;
-
-	do {
-		want = count - done < 16 ? count - done : 16;
-		got = hca_cq_poll(cq, want, some);
-		for (uint32_t i = 0; i < got; i++)
-			vrb_wc(&wc[done + i], &some[i]);
-		done += got;
-	} while (got == want && done < count);
-	return done;
-}
-
-static int local_poll_cq(void *self, uint64_t handle, uint32_t count, struct ibv_wc *ret_wc)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *cq;
-	int done = -EINVAL;
-
-	verbs_local_enter(local, VRB_CALL_POLL_CQ, count);
-	cq = vrb_local_find(local, handle, VRB_CQ);
-	if (cq) {
-		done = (int)verbs_local_take(cq->hca, count, ret_wc);
-		if (done == 0) {
-			local->world->ops->poll_empty(local->world, cq->hca);
-			done = (int)verbs_local_take(cq->hca, count, ret_wc);
-		}
-	}
-	verbs_local_leave(local, false);
-	return done;
-}
-
-static int local_arm_cq(void *self, uint64_t handle, bool solicited_only)
-{
-	struct vrb_local *local = self;
-	struct vrb_object *cq;
-
-	verbs_local_enter(local, VRB_CALL_REQ_NOTIFY, 0);
-	cq = vrb_local_find(local, handle, VRB_CQ);
-	if (cq)
-		hca_cq_arm(cq->hca, solicited_only ? HCA_CQ_ARM_SOLICITED : HCA_CQ_ARM_ANY);
-	verbs_local_leave(local, false);
-	return cq ? 0 : -EINVAL;
 }
 
 static int verbs_local_create_qp(struct vrb_local *local, const struct vrb_qp_init *init,
@@ -360,23 +172,35 @@ static int verbs_local_create_qp(struct vrb_local *local, const struct vrb_qp_in
 	struct vrb_object *pd = vrb_local_find(local, init->pd, VRB_PD);
 	struct vrb_object *send_cq = vrb_local_find(local, init->send_cq, VRB_CQ);
 	struct vrb_object *recv_cq = vrb_local_find(local, init->recv_cq, VRB_CQ);
+	struct vrb_object *srq = vrb_local_find(local, init->srq, VRB_SRQ);
+	struct vrb_object *xrcd = vrb_local_find(local, init->xrcd, VRB_XRCD);
 	struct hca_qp_init hca = {
 		.type = init->type, .cap = init->cap, .signal_all = init->signal_all};
 	struct vrb_object *object;
 	struct hca_qp *qp;
 	int ret;
 
-	if (!pd || !send_cq || !recv_cq)
+	if ((init->pd != 0 && !pd) || (init->send_cq != 0 && !send_cq) ||
+	    (init->recv_cq != 0 && !recv_cq) || (init->srq != 0 && !srq) ||
+	    (init->xrcd != 0 && !xrcd))
 		return -EINVAL;
+	if (init->type == HCA_QPT_RAW_PACKET) {
+		ret = local->world->ops->may_send_frames(local->world);
+		if (ret < 0)
+			return ret;
+	}
 	ret = vrb_local_add(local, VRB_QP, &object);
 	if (ret < 0)
 		return ret;
-	hca.pd = pd->hca;
-	hca.send_cq = send_cq->hca;
-	hca.recv_cq = recv_cq->hca;
+	hca.pd = pd ? pd->hca : NULL;
+	hca.send_cq = send_cq ? send_cq->hca : NULL;
+	hca.recv_cq = recv_cq ? recv_cq->hca : NULL;
+	hca.srq = srq ? srq->hca : NULL;
+	hca.xrcd = xrcd ? xrcd->hca : NULL;
+	hca.half = init->type == HCA_QPT_XRC_SEND ? HCA_REQUESTER : HCA_BOTH_HALVES;
 	hca.owner = object;
 	hca.identity = local->world->ops->qp_identity(local->world);
-	ret = set_channels(object, 0, init->async);
+	ret = vrb_local_set_channels(object, 0, init->async);
 	if (ret == 0)
 		ret = hca_qp_create(local->world->hca, &hca, &qp);
 	if (ret < 0) {
@@ -384,6 +208,7 @@ static int verbs_local_create_qp(struct vrb_local *local, const struct vrb_qp_in
 		return ret;
 	}
 	object->hca = qp;
+	object->ordinal = ++local->world->qps_made;
 	*ret_object = object;
 	return 0;
 }
@@ -395,13 +220,13 @@ static int local_create_qp(void *self, const struct vrb_qp_init *init, uint64_t 
 	struct vrb_object *object;
 	int ret;
 
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	ret = verbs_local_create_qp(local, init, &object);
 	if (ret == 0) {
 		*ret_qp = object->handle;
 		*ret_qpn = hca_qp_qpn(object->hca);
 	}
-	verbs_local_leave(local, false);
+	vrb_local_leave(local, false);
 	return ret;
 }
 
@@ -409,15 +234,19 @@ static int local_destroy_qp(void *self, uint64_t qp)
 {
 	struct vrb_local *local = self;
 	struct vrb_object *object;
+	int ret = -EINVAL;
 
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	object = vrb_local_find(local, qp, VRB_QP);
-	if (object) {
+	if (object)
+		ret = hca_mcast_group_of(local->world->hca, object->hca) ? -EBUSY : 0;
+	if (ret == 0) {
+		vrb_local_part(object);
 		hca_qp_destroy(local->world->hca, object->hca);
 		vrb_local_remove(object);
 	}
-	verbs_local_leave(local, true);
-	return object ? 0 : -EINVAL;
+	vrb_local_leave(local, true);
+	return ret;
 }
 
 /* Of a service level an adapter takes the bits that its fabric has: three of RoCE, IBTA's four.
@@ -442,9 +271,9 @@ static int local_resolve_ah(void *self, const struct vrb_av *av, struct wire_pat
 	struct wire_path path = verbs_local_path_of(local, av);
 	int ret;
 
-	verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	ret = local->world->ops->resolve(local->world, &path, av->sgid_index, 0, 0);
-	verbs_local_leave(local, false);
+	vrb_local_leave(local, false);
 	if (ret == 0)
 		*ret_path = path;
 	return ret;
@@ -457,7 +286,7 @@ static int resolve(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_att
 	struct hca_qp_init init;
 
 	hca_qp_query(qp, &now, &init);
-	if (init.type == HCA_QPT_UD)
+	if (init.type == HCA_QPT_UD || init.type == HCA_QPT_RAW_PACKET)
 		return -EINVAL;
 	attr->path = verbs_local_path_of(world->local, av);
 	return world->ops->resolve(world, &attr->path, av->sgid_index, hca_qp_qpn(qp),
@@ -479,7 +308,11 @@ static int modify(struct vrb_world *world, struct hca_qp *qp, struct hca_qp_attr
 	hca_qp_query(qp, &is, &init);
 	if (ret == 0 && mask & HCA_QP_CUR_STATE && cur_state != is.state)
 		ret = -EINVAL;
-	return ret ? ret : hca_qp_modify(world->hca, qp, attr, mask, now);
+	ret = ret ? ret : hca_qp_modify(world->hca, qp, attr, mask, now);
+	if (ret == 0 && mask & HCA_QP_TIMEOUT && attr->timeout > world->timeout_unheard &&
+	    hca_device_profile(world->hca)->retransmit == HCA_SELECTIVE)
+		world->timeout_unheard = attr->timeout;
+	return ret;
 }
 
 static int local_modify_qp(void *self, uint64_t handle, const struct hca_qp_attr *attr,
@@ -491,11 +324,13 @@ static int local_modify_qp(void *self, uint64_t handle, const struct hca_qp_attr
 	int ret = -EINVAL;
 	ps_t now;
 
-	now = verbs_local_enter(local, VRB_CALL_CONTROL, 0);
+	now = vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	qp = vrb_local_find(local, handle, VRB_QP);
 	if (qp)
 		ret = modify(local->world, qp->hca, &copy, mask, av, cur_state, now);
-	verbs_local_leave(local, true);
+	if (ret == 0 && mask & HCA_QP_STATE && attr->state == HCA_QPS_RESET)
+		qp->ended = 0;
+	vrb_local_leave(local, true);
 	return ret;
 }
 
@@ -506,13 +341,13 @@ static int local_query_qp(void *self, uint64_t handle, struct hca_qp_attr *ret_a
 	struct hca_qp_init init;
 	struct vrb_object *qp;
 
-	hca_advance(local->world->hca, verbs_local_enter(local, VRB_CALL_CONTROL, 0));
+	hca_advance(local->world->hca, vrb_local_enter(local, VRB_CALL_CONTROL, 0));
 	qp = vrb_local_find(local, handle, VRB_QP);
 	if (qp) {
 		hca_qp_query(qp->hca, ret_attr, &init);
 		*ret_cap = init.cap;
 	}
-	verbs_local_leave(local, false);
+	vrb_local_leave(local, false);
 	return qp ? 0 : -EINVAL;
 }
 
@@ -532,6 +367,32 @@ static int post_one(struct vrb_world *world, struct hca_qp *qp, const struct hca
 	return hca_qp_post_send(world->hca, qp, &copy, now);
 }
 
+void vrb_local_polled(const struct vrb_local *local, const struct hca_wc *wc)
+{
+	const struct hca_qp *qp = wc->ended != 0 ? hca_qp_find(local->world->hca, wc->qpn) : NULL;
+	struct vrb_object *object;
+
+	if (!qp)
+		return;
+	object = hca_qp_owner(qp);
+	object->ended = wc->ended;
+}
+
+static int post_if_room(struct vrb_world *world, const struct vrb_object *qp,
+			const struct hca_send_wr *wr, ps_t now)
+{
+	int ret = 0;
+
+	if (__builtin_expect(world->faults != NULL, false))
+		ret = vrb_local_fault_send(qp->local, qp, wr, &qp->local->dies, now);
+	if (ret)
+		return ret;
+	if (hca_qp_send_room(qp->hca, qp->ended) > 0)
+		return post_one(world, qp->hca, wr, now);
+	ret = hca_qp_check_send(qp->hca, wr, 1);
+	return ret ? ret : -ENOMEM;
+}
+
 static int local_post_send(void *self, uint64_t handle, uint32_t listed,
 			   const struct hca_send_wr *wr, uint32_t count, uint32_t *ret_done)
 {
@@ -541,13 +402,40 @@ static int local_post_send(void *self, uint64_t handle, uint32_t listed,
 	int ret;
 	ps_t now;
 
-	now = verbs_local_enter(local, VRB_CALL_POST_SEND, listed);
+	now = vrb_local_enter(local, VRB_CALL_POST_SEND, listed);
 	qp = vrb_local_find(local, handle, VRB_QP);
 	ret = qp ? 0 : -EINVAL;
 	for (; ret == 0 && done < count; done += ret == 0)
-		ret = post_one(local->world, qp->hca, &wr[done], now);
-	verbs_local_leave(local, true);
+		ret = post_if_room(local->world, qp, &wr[done], now);
+	vrb_local_leave(local, true);
+	if (__builtin_expect(local->dies, false))
+		vrb_local_die(local);
 	*ret_done = done;
+	return ret;
+}
+
+static int local_post_batch(void *self, uint64_t handle, const struct hca_send_wr *wr,
+			    uint32_t count)
+{
+	struct vrb_local *local = self;
+	const ps_t now = vrb_local_enter(local, VRB_CALL_POST_SEND, count);
+	struct vrb_object *qp = vrb_local_find(local, handle, VRB_QP);
+	uint32_t room;
+	int ret = -EINVAL;
+
+	if (qp) {
+		hca_advance(local->world->hca, now);
+		room = hca_qp_send_room(qp->hca, qp->ended);
+		ret = hca_qp_check_send(qp->hca, wr, count < room ? count : room);
+		ret = ret || count <= room ? ret : -ENOMEM;
+	}
+	for (uint32_t i = 0; local->world->faults && ret == 0 && i < count; i++)
+		ret = vrb_local_fault_send(local, qp, &wr[i], &local->dies, now);
+	for (uint32_t i = 0; ret == 0 && i < count; i++)
+		CHECK(post_one(local->world, qp->hca, &wr[i], now) == 0);
+	vrb_local_leave(local, true);
+	if (__builtin_expect(local->dies, false))
+		vrb_local_die(local);
 	return ret;
 }
 
@@ -560,12 +448,16 @@ static int local_post_recv(void *self, uint64_t handle, uint32_t listed,
 	int ret;
 	ps_t now;
 
-	now = verbs_local_enter(local, VRB_CALL_POST_RECV, listed);
+	now = vrb_local_enter(local, VRB_CALL_POST_RECV, listed);
 	qp = vrb_local_find(local, handle, VRB_QP);
 	ret = qp ? 0 : -EINVAL;
-	for (; ret == 0 && done < count; done += ret == 0)
-		ret = hca_qp_post_recv(local->world->hca, qp->hca, &wr[done], now);
-	verbs_local_leave(local, false);
+	for (; ret == 0 && done < count; done += ret == 0) {
+		if (__builtin_expect(local->world->faults != NULL, false))
+			ret = vrb_local_fault_recv(local, qp);
+		if (ret == 0)
+			ret = hca_qp_post_recv(local->world->hca, qp->hca, &wr[done], now);
+	}
+	vrb_local_leave(local, false);
 	*ret_done = done;
 	return ret;
 }
@@ -577,11 +469,20 @@ const struct vrb_backend vrb_local = {
 	.open = local_open,
 	.close = local_close,
 	.query = local_query,
+	.query_clock = local_query_clock,
 	.query_gid = local_query_gid,
-	.create_pd = local_create_pd,
-	.destroy_pd = local_destroy_pd,
-	.create_mr = local_create_mr,
-	.destroy_mr = local_destroy_mr,
+	.create_pd = vrb_local_create_pd,
+	.destroy_pd = vrb_local_destroy_pd,
+	.create_mr = vrb_local_create_mr,
+	.change_mr = vrb_local_change_mr,
+	.destroy_mr = vrb_local_destroy_mr,
+	.create_mw = vrb_local_create_mw,
+	.destroy_mw = vrb_local_destroy_mw,
+	.advise_mr = vrb_local_advise_mr,
+	.create_dm = vrb_local_create_dm,
+	.destroy_dm = vrb_local_destroy_dm,
+	.write_dm = vrb_local_write_dm,
+	.read_dm = vrb_local_read_dm,
 	.resolve_ah = local_resolve_ah,
 	.create_channel = vrb_local_create_channel,
 	.destroy_channel = vrb_local_destroy_channel,
@@ -589,14 +490,27 @@ const struct vrb_backend vrb_local = {
 	.charge_event = vrb_local_charge_event,
 	.refill = vrb_local_refill,
 	.relax = vrb_local_relax,
-	.create_cq = local_create_cq,
-	.destroy_cq = local_destroy_cq,
-	.poll_cq = local_poll_cq,
-	.arm_cq = local_arm_cq,
+	.create_cq = vrb_local_create_cq,
+	.destroy_cq = vrb_local_destroy_cq,
+	.poll_cq = vrb_local_poll_cq,
+	.poll_stamped = vrb_local_poll_stamped,
+	.arm_cq = vrb_local_arm_cq,
+	.resize_cq = vrb_local_resize_cq,
+	.moderate_cq = vrb_local_moderate_cq,
+	.open_xrcd = vrb_local_open_xrcd,
+	.close_xrcd = vrb_local_close_xrcd,
+	.create_srq = vrb_local_create_srq,
+	.destroy_srq = vrb_local_destroy_srq,
+	.modify_srq = vrb_local_modify_srq,
+	.query_srq = vrb_local_query_srq,
+	.post_srq_recv = vrb_local_post_srq_recv,
 	.create_qp = local_create_qp,
+	.open_qp = vrb_local_open_qp,
 	.destroy_qp = local_destroy_qp,
+	.set_mcast = vrb_local_set_mcast,
 	.modify_qp = local_modify_qp,
 	.query_qp = local_query_qp,
 	.post_send = local_post_send,
+	.post_batch = local_post_batch,
 	.post_recv = local_post_recv,
 };

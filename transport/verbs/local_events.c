@@ -20,7 +20,7 @@ static void note(struct vrb_object *object, enum vrb_event_kind kind, uint32_t v
 	if (kind == VRB_EVENT_COMPLETION)
 		object->pending_completions += value;
 	else
-		object->pending_types |= 1u << value;
+		vrb_types_add(&object->pending_types, value);
 	if (!object->is_late) {
 		object->is_late = true;
 		object->next_pending = NULL;
@@ -55,9 +55,10 @@ void vrb_on_async(struct vrb_world *world, void *owner, int event)
 {
 	struct vrb_object *object = owner;
 
-	CHECK(event >= 0 && event < 32);
+	CHECK(event >= 0 && event < VRB_TYPES_MAX);
 	if (object) {
-		raise_event(object, object->async, VRB_EVENT_ASYNC, (uint32_t)event);
+		for (; object; object = object->twin)
+			raise_event(object, object->async, VRB_EVENT_ASYNC, (uint32_t)event);
 		return;
 	}
 	object = world->local ? world->local->async_channels : NULL;
@@ -105,11 +106,10 @@ static bool put_pending(struct vrb_object *object)
 	    !local_events_put(object, VRB_EVENT_COMPLETION, object->pending_completions))
 		return false;
 	object->pending_completions = 0;
-	while (object->pending_types != 0) {
-		if (!local_events_put(object, VRB_EVENT_ASYNC,
-				      (uint32_t)__builtin_ctz(object->pending_types)))
+	while (object->pending_types.count > 0) {
+		if (!local_events_put(object, VRB_EVENT_ASYNC, object->pending_types.in_order[0]))
 			return false;
-		object->pending_types &= object->pending_types - 1;
+		vrb_types_drop(&object->pending_types);
 	}
 	return true;
 }

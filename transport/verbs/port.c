@@ -28,20 +28,22 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 
 	if (port_num != 1)
 		return -EINVAL;
+	if (vrb_context(context)->device->is_child)
+		return -EIO;
 	ret = vrb_backend(context)->query(vrb_self(context), &limits);
 	if (ret < 0)
 		return ret;
 	*ret_attr = (struct ibv_port_attr){
-		.state = IBV_PORT_ACTIVE,
+		.state = limits.port_is_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 		.max_mtu = vrb_mtu_enum(limits.mtu_max),
 		.active_mtu = vrb_mtu_enum(limits.mtu_max),
-		.gid_tbl_len = (int)limits.gid_count,
+		.gid_tbl_len = (int)limits.gid_places,
 		.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
 		.max_msg_sz = 1u << 31,
 		.qkey_viol_cntr = limits.qkey_violations,
 		.pkey_tbl_len = 1,
 		.max_vl_num = 1,
-		.phys_state = 5, /* LinkUp */
+		.phys_state = limits.port_is_down ? 3 : 5, /* Disabled, LinkUp */
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 		.flags = IBV_QPF_GRH_REQUIRED,
 	};
@@ -85,18 +87,35 @@ static int verbs_port_query_gid(struct ibv_context *context, uint32_t port_num, 
 	return vrb_backend(context)->query_gid(vrb_self(context), index, ret_gid->raw);
 }
 
+static bool is_place(struct ibv_context *context, uint32_t index)
+{
+	struct vrb_limits limits;
+
+	return vrb_backend(context)->query(vrb_self(context), &limits) == 0 &&
+	       index < limits.gid_places;
+}
+
+/* An empty place of the table is a GID of zeros to those who ask here, which the calls that are
+ * newer than that refuse. */
 int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid)
 {
-	return vrb_minus_one(
-		index < 0 ? -EINVAL
-			  : verbs_port_query_gid(context, port_num, (uint32_t)index, gid));
+	int ret =
+		index < 0 ? -EINVAL : verbs_port_query_gid(context, port_num, (uint32_t)index, gid);
+
+	if (ret == -ENOENT && is_place(context, (uint32_t)index)) {
+		*gid = (union ibv_gid){.raw = {0}};
+		ret = 0;
+	}
+	return vrb_minus_one(ret);
 }
 
 static int gid_entry(struct ibv_context *context, uint32_t port_num, uint32_t index,
 		     struct ibv_gid_entry *ret_entry)
 {
-	*ret_entry = (struct ibv_gid_entry){
-		.gid_index = index, .port_num = port_num, .gid_type = IBV_GID_TYPE_ROCE_V2};
+	*ret_entry = (struct ibv_gid_entry){.gid_index = index,
+					    .port_num = port_num,
+					    .gid_type = IBV_GID_TYPE_ROCE_V2,
+					    .ndev_ifindex = vrb_device(context)->info.ifindex};
 	return verbs_port_query_gid(context, port_num, index, &ret_entry->gid);
 }
 
@@ -110,7 +129,9 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 		return vrb_positive(-EINVAL);
 	ret = gid_entry(context, port_num, gid_index, &all);
 	if (ret < 0)
-		return vrb_positive(ret == -ENOENT ? -ENODATA : ret);
+		return vrb_positive(ret != -ENOENT		   ? ret
+				    : is_place(context, gid_index) ? -ENODATA
+								   : -EINVAL);
 	memset(entry, 0, entry_size);
 	memcpy(entry, &all, sizeof(all));
 	return 0;
@@ -137,6 +158,21 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 			return ret;
 	}
 	return (ssize_t)limits.gid_count;
+}
+
+/* Not in the public header, but exported for the programs that come with rdma-core: what a file
+ * under gid_attrs/types says, 0 (InfiniBand or RoCE v1) or 1 (RoCE v2). 0, or -1 with errno. */
+__attribute__((visibility("default"))) int
+ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index, int *type);
+
+int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index, int *type)
+{
+	union ibv_gid gid;
+	int ret = verbs_port_query_gid(context, port_num, index, &gid);
+
+	if (ret == 0)
+		*type = 1;
+	return vrb_minus_one(ret);
 }
 
 int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)

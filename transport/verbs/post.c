@@ -32,12 +32,11 @@ static struct ibv_recv_wr *recv_at(struct ibv_recv_wr *wr, uint32_t index)
 static int verbs_post_send(struct ibv_qp *qp, uint32_t listed, struct ibv_send_wr *wr,
 			   struct hca_send_wr *hca, uint32_t *ret_done)
 {
-	const bool is_datagram = qp->qp_type == IBV_QPT_UD;
 	uint32_t count = 0;
 	int bad = 0, ret;
 
 	while (count < listed) {
-		bad = vrb_send_wr(&hca[count], wr, is_datagram);
+		bad = vrb_send_wr(&hca[count], wr, qp->qp_type);
 		if (bad != 0)
 			break;
 		wr = wr->next;
@@ -71,8 +70,18 @@ int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	return vrb_positive(ret);
 }
 
-static int verbs_post_recv(struct ibv_qp *qp, uint32_t listed, struct ibv_recv_wr *wr,
-			   struct hca_recv_wr *hca, uint32_t *ret_done)
+typedef int post_fn(void *self, uint64_t queue, uint32_t listed, const struct hca_recv_wr *wr,
+		    uint32_t count, uint32_t *ret_done);
+
+/* Where receives go to. */
+struct receive_queue {
+	struct ibv_context *context;
+	post_fn *post;
+	uint64_t handle;
+};
+
+static int verbs_post_recv(const struct receive_queue *queue, uint32_t listed,
+			   struct ibv_recv_wr *wr, struct hca_recv_wr *hca, uint32_t *ret_done)
 {
 	uint32_t count = 0;
 	int bad = 0, ret;
@@ -84,17 +93,17 @@ static int verbs_post_recv(struct ibv_qp *qp, uint32_t listed, struct ibv_recv_w
 		wr = wr->next;
 		count++;
 	}
-	ret = vrb_backend(qp->context)
-		      ->post_recv(vrb_self(qp->context), VRB_TO(vrb_qp, ibv, qp)->handle, listed,
-				  count > 0 ? hca : NULL, count, ret_done);
+	ret = queue->post(vrb_self(queue->context), queue->handle, listed, count > 0 ? hca : NULL,
+			  count, ret_done);
 	if (ret == 0 && bad == 0 && wr)
 		return -ENOMEM; /* more than any queue takes */
 	return ret ? ret : bad;
 }
 
-int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+static int verbs_post_receives(const struct receive_queue *queue, struct ibv_recv_wr *wr,
+			       struct ibv_recv_wr **bad_wr)
 {
-	const uint32_t max = more_than_any_takes(qp->context);
+	const uint32_t max = more_than_any_takes(queue->context);
 	struct hca_recv_wr few[FEW], *hca = few;
 	uint32_t listed = 0, done = 0;
 	int ret = -ENOMEM;
@@ -104,10 +113,28 @@ int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	if (listed > FEW)
 		hca = malloc(listed * sizeof(*hca));
 	if (hca)
-		ret = verbs_post_recv(qp, listed, wr, hca, &done);
+		ret = verbs_post_recv(queue, listed, wr, hca, &done);
 	if (hca != few)
 		free(hca);
 	if (ret != 0)
 		*bad_wr = recv_at(wr, done);
 	return vrb_positive(ret);
+}
+
+int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	const struct receive_queue queue = {.context = qp->context,
+					    .post = vrb_backend(qp->context)->post_recv,
+					    .handle = VRB_TO(vrb_qp, ibv, qp)->handle};
+
+	return verbs_post_receives(&queue, wr, bad_wr);
+}
+
+int vrb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	const struct receive_queue queue = {.context = srq->context,
+					    .post = vrb_backend(srq->context)->post_srq_recv,
+					    .handle = VRB_TO(vrb_srq, ibv, srq)->handle};
+
+	return verbs_post_receives(&queue, wr, bad_wr);
 }

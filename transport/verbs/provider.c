@@ -5,6 +5,7 @@
 #include "transport/verbs/guard.h"
 #include "transport/verbs/internal.h"
 #include "transport/verbs/local.h"
+#include "transport/verbs/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,6 +46,9 @@ static struct vrb_device *create(struct vrb_world *world)
 	if (self && world->is_guarded)
 		self = stand_in_front(vrb_guard_create(backend, self, world), &vrb_guard, &backend,
 				      self);
+	if (self && world->recording)
+		self = stand_in_front(vrb_record_create(backend, self, world->recording),
+				      &vrb_record_ops, &backend, self);
 	if (self && world->through_bytes)
 		self = stand_in_front(vrb_bytes_create(backend, self), &vrb_bytes, &backend, self);
 	if (self)

@@ -39,6 +39,14 @@ void vrb_drop(struct vrb_device *device, uint64_t handle)
 	pthread_mutex_unlock(&device->lock);
 }
 
+void vrb_drop_shared(struct vrb_device *device, uint64_t handle)
+{
+	pthread_mutex_lock(&device->lock);
+	if (vrb_table_find(&device->objects, handle, vrb_kind_of(handle)))
+		vrb_table_drop(&device->objects, handle);
+	pthread_mutex_unlock(&device->lock);
+}
+
 void vrb_queue_append(struct vrb_queue *queue, struct vrb_unread *event)
 {
 	if (event->queued)

@@ -12,7 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum vrb_kind { VRB_PD = 1, VRB_MR, VRB_CQ, VRB_QP, VRB_CHANNEL };
+enum vrb_kind {
+	VRB_PD = 1,
+	VRB_MR,
+	VRB_CQ,
+	VRB_QP,
+	VRB_CHANNEL,
+	VRB_DM,
+	VRB_SRQ,
+	VRB_XRCD,
+	VRB_MW,
+};
 
 struct vrb_slot {
 	void *object; /* NULL: free */
@@ -43,6 +53,14 @@ static inline void *vrb_table_find(const struct vrb_table *table, uint64_t handl
 	    vrb_kind_of(handle) != kind)
 		return NULL;
 	return table->slots[index].object;
+}
+
+/* The @index-th, below count; NULL: it is free, or of another kind. */
+static inline void *vrb_table_at(const struct vrb_table *table, uint32_t index, enum vrb_kind kind)
+{
+	const struct vrb_slot *slot = &table->slots[index];
+
+	return vrb_kind_of(slot->key << VRB_TABLE_INDEX_BITS) == kind ? slot->object : NULL;
 }
 
 void vrb_table_fini(struct vrb_table *table); /* the objects stay the caller's */

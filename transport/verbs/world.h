@@ -9,12 +9,19 @@
  * provider.c knows that there are worlds. */
 #include "transport/hca/device.h"
 
+struct vrb_faults;
 struct vrb_world;
 
 /* Where a program waits for events: completions of some CQs, or what is asynchronous. */
 struct vrb_channel {
 	int fd;		 /* the world's to set, and to write to; -1: none */
 	uint32_t events; /* so far; goes in a circle */
+};
+
+/* Added to the adapter's time in ns: its clock as programs see it, and the time of the day (virtual
+ * time: since the run began). */
+struct vrb_clocks {
+	uint64_t raw_ns, wall_ns;
 };
 
 /* What a program is about to do; the world charges for it (virtual time) or makes progress. */
@@ -38,6 +45,8 @@ struct vrb_world_ops {
 	ps_t (*enter)(struct vrb_world *world, enum vrb_call call, uint64_t amount);
 	/* Inside a call, after one of those below that wait: the time now. */
 	ps_t (*now)(struct vrb_world *world);
+	/* Inside a call. */
+	struct vrb_clocks (*clocks)(struct vrb_world *world);
 	/* Ends a call. @posted: the adapter may have something to send. */
 	void (*leave)(struct vrb_world *world, bool posted);
 	/* Inside a call: ibv_poll_cq() found @cq empty; NULL: another thread is waited for. Virtual
@@ -60,6 +69,14 @@ struct vrb_world_ops {
 	/* A path that resolve() has filled, for another QP pair. */
 	void (*reuse)(struct vrb_world *world, struct wire_path *path, uint32_t local_qpn,
 		      uint32_t remote_qpn);
+	/* Inside a call, both where there is multicast. Which address packets to the group @gid
+	 * have; it may be the same one. */
+	void (*mcast_ip)(struct vrb_world *world, const uint8_t gid[16], uint8_t ret_ip[16]);
+	/* Packets for that address come in from now on, or not any more: 0 or -EXXX. */
+	int (*hear_mcast)(struct vrb_world *world, const uint8_t ip[16], bool hears);
+	/* Inside a call: whether the program may have queue pairs of whole frames (transport/hca/
+	 * raw.h): 0, -EPERM, or -EOPNOTSUPP: nobody may. */
+	int (*may_send_frames)(struct vrb_world *world);
 	/* -ENOENT past the end of the table. */
 	int (*gid)(struct vrb_world *world, uint32_t index, uint8_t ret_gid[16]);
 	/* A number that tells the n-th QP of this program apart, the same in every run
@@ -78,10 +95,21 @@ struct vrb_world_ops {
 struct vrb_world {
 	const struct vrb_world_ops *ops;
 	struct hca_device *hca;
-	const struct hca_mem_ops *memory; /* how the adapter reaches what the program registers */
-	const char *device_name;	  /* "verbena0" */
-	const char *netdev;		  /* "eth0" */
+	const struct hca_mem_ops *memory;   /* how the adapter reaches what the program registers */
+	const struct hca_mem_ops *doubtful; /* and where some of it may not be there */
+	const char *device_name;	    /* "verbena0" */
+	const char *netdev;		    /* "eth0" */
+	uint32_t ifindex;		    /* of @netdev; 0: the system has none */
+	const char *fw_ver;		    /* NULL: "verbena" */
+	uint32_t part_id;		    /* 0: 1 */
+	struct vrb_faults *faults;	    /* transport/verbs/fault.h; NULL: none */
+	uint32_t qps_made;		    /* by now, for those */
 	uint64_t guid;
+	/* Of the table of GIDs; those behind the last GID are empty. Fewer than there are GIDs (0):
+	 * as many. */
+	uint32_t gid_places;
+	uint32_t mcast_max;    /* groups that can be heard; 0: there is no multicast */
+	const char *recording; /* a folder: calls are kept there (record.h); NULL: they are not */
 	/* A test's: each call goes to bytes and back (transport/verbs/bytes.c), to no effect. */
 	bool through_bytes;
 	/* The adapter can die before the process (transport/verbs/guard.c): in a fork()'s child,
@@ -91,6 +119,9 @@ struct vrb_world {
 	bool is_child;		   /* a fork()'s copy of the parent's adapter; is_dead as well */
 	struct vrb_device *device; /* the front's; NULL at first */
 	struct vrb_local *local;   /* the adapter's side of the seam; NULL at first */
+	/* The longest that ibv_modify_qp() gave where the adapter's own goes before it, as with
+	 * HCA_SELECTIVE: a code as in struct ibv_qp_attr; 0: none. */
+	uint8_t timeout_unheard;
 };
 
 /* The adapters that the calling program has. Defined once by each final artefact. */

@@ -93,25 +93,39 @@ static uint32_t icrc_of(const uint8_t *ip_udp, const uint8_t *bth, size_t len)
 	return wire_icrc_end(wire_icrc_add(state, bth + WIRE_BTH_BYTES, len - WIRE_BTH_BYTES));
 }
 
-size_t wire_frame_emit(const struct wire_path *path, const struct wire_pkt *pkt, uint8_t *buf,
-		       size_t len)
+static size_t bytes_below_bth(const struct wire_path *path)
+{
+	return WIRE_ETH_BYTES + (path->vlan ? WIRE_VLAN_BYTES : 0) +
+	       (wire_path_is_ipv4(path) ? WIRE_IPV4_BYTES : WIRE_IPV6_BYTES) + WIRE_UDP_BYTES;
+}
+
+/* @bytes: from BTH to ICRC. Returns where IP begins; BTH is at @buf + bytes_below_bth(). */
+static uint8_t *put_below_bth(uint8_t *buf, const struct wire_path *path, size_t bytes)
 {
 	bool ipv4 = wire_path_is_ipv4(path);
 	struct wire_eth eth = {.vlan = path->vlan,
 			       .type = ipv4 ? WIRE_ETHERTYPE_IPV4 : WIRE_ETHERTYPE_IPV6};
-	size_t bytes = wire_pkt_bytes(pkt);
-	size_t total = WIRE_ETH_BYTES + (path->vlan ? WIRE_VLAN_BYTES : 0) +
-		       (ipv4 ? WIRE_IPV4_BYTES : WIRE_IPV6_BYTES) + WIRE_UDP_BYTES + bytes;
+	uint8_t *ip;
+
+	memcpy(eth.dst_mac, path->dst_mac, 6);
+	memcpy(eth.src_mac, path->src_mac, 6);
+	ip = buf + wire_eth_emit(&eth, buf);
+	put_ip_udp(ip, path, bytes);
+	if (ipv4)
+		put16(ip + 10, wire_ip_checksum(0, ip, WIRE_IPV4_BYTES));
+	return ip;
+}
+
+size_t wire_frame_emit(const struct wire_path *path, const struct wire_pkt *pkt, uint8_t *buf,
+		       size_t len)
+{
+	size_t bytes = wire_pkt_bytes(pkt), total = bytes_below_bth(path) + bytes;
 	uint8_t *ip, *bth;
 
 	if (len < total || len < WIRE_ETH_MIN_BYTES)
 		return 0;
-	memcpy(eth.dst_mac, path->dst_mac, 6);
-	memcpy(eth.src_mac, path->src_mac, 6);
-	ip = buf + wire_eth_emit(&eth, buf);
-	bth = ip + put_ip_udp(ip, path, bytes);
-	if (ipv4)
-		put16(ip + 10, wire_ip_checksum(0, ip, WIRE_IPV4_BYTES));
+	ip = put_below_bth(buf, path, bytes);
+	bth = buf + bytes_below_bth(path);
 	bytes -= WIRE_ICRC_BYTES;
 	CHECK(wire_bth_emit(pkt, bth, bytes) == bytes);
 	wire_icrc_put(bth + bytes, icrc_of(ip, bth, bytes));
@@ -120,6 +134,28 @@ size_t wire_frame_emit(const struct wire_path *path, const struct wire_pkt *pkt,
 		total = WIRE_ETH_MIN_BYTES;
 	}
 	return total;
+}
+
+size_t wire_frame_emit_head(const struct wire_path *path, const struct wire_pkt *pkt, size_t head,
+			    uint8_t *buf, size_t len)
+{
+	size_t bytes = wire_pkt_bytes(pkt), total = bytes_below_bth(path) + bytes, left;
+	uint8_t *p = buf + bytes_below_bth(path);
+
+	if (head + WIRE_ICRC_BYTES > total || len < total || len < WIRE_ETH_MIN_BYTES)
+		return wire_frame_emit(path, pkt, buf, len);
+	put_below_bth(buf, path, bytes);
+	p += wire_bth_emit_headers(pkt, p, len - (size_t)(p - buf));
+	left = head > (size_t)(p - buf) ? head - (size_t)(p - buf) : 0;
+	if (left > pkt->length) {
+		memset(p + pkt->length, 0, left - pkt->length); /* pad */
+		left = pkt->length;
+	}
+	if (pkt->synthetic)
+		wire_pattern_bytes(pkt->pattern, p, left);
+	else if (left > 0)
+		memcpy(p, pkt->payload, left);
+	return total < WIRE_ETH_MIN_BYTES ? WIRE_ETH_MIN_BYTES : total;
 }
 
 /* Both parsers of IP take what the frame has behind Ethernet and leave in *@len the bytes behind

@@ -39,6 +39,11 @@ const char *wire_verdict_name(enum wire_verdict verdict); /* "bad_icrc" */
 size_t wire_frame_emit(const struct wire_path *path, const struct wire_pkt *pkt, uint8_t *buf,
 		       size_t len);
 
+/* The same where nobody wants more than the first @head bytes, which alone hold: less work, for
+ * neither a payload behind them is made nor an ICRC. */
+size_t wire_frame_emit_head(const struct wire_path *path, const struct wire_pkt *pkt, size_t head,
+			    uint8_t *buf, size_t len);
+
 /* Reads a frame without its FCS. pkt->payload points into @buf, see wire_bth_parse().
  * Not accepted: IPv4 options, IPv6 extension headers, IPv4-mapped addresses in IPv6 headers,
  * fragments, a time to live of 0, lengths of IP and UDP that disagree or pass the end of the

@@ -3,7 +3,7 @@
 #define WIRE_INTERNAL_H
 
 /* Unaligned integers in network order, and the headers that more than one file of this leaf knows.
- * All by shifts: the same on every machine, and one load or store where the compiler can. */
+ * The same on every machine; those that read by shifts, which compilers make one load. */
 #include <stdint.h>
 #include <string.h>
 
@@ -61,14 +61,14 @@ static inline uint32_t get32_le(const uint8_t *p)
 
 static inline void put32_le(uint8_t *p, uint32_t v)
 {
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
+	v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap32(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 static inline void put64_le(uint8_t *p, uint64_t v)
 {
-	for (int i = 0; i < 8; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
+	v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap64(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 /* The IPv4-mapped IPv6 address of @ipv4. */

@@ -36,6 +36,12 @@ static inline bool wire_ip_is_ipv4(const uint8_t ip[16])
 	return true;
 }
 
+/* 224.0.0.0/4 and ff00::/8 (RFC 5771, RFC 4291). */
+static inline bool wire_ip_is_multicast(const uint8_t ip[16])
+{
+	return wire_ip_is_ipv4(ip) ? (ip[12] & 0xf0) == 0xe0 : ip[0] == 0xff;
+}
+
 static inline bool wire_path_is_ipv4(const struct wire_path *path)
 {
 	return wire_ip_is_ipv4(path->dst_ip);

@@ -2,15 +2,21 @@
 #include "transport/wire/pcapng.h"
 
 #include "transport/wire/internal.h"
+#include "transport/wire/path.h"
 #include "util/check.h"
 
 /* A block: 0-3 type | 4-7 total length | body | total length once more. An option: 0-1 code |
- * 2-3 length | value | zeros to a multiple of four; the list ends with an option of zeros. */
+ * 2-3 length | value | zeros to a multiple of four; the list ends with an option of zeros. A name
+ * has the form of an option: an address in network order, and text that ends with a zero. */
 enum {
 	BLOCK_PORT = 1,
+	BLOCK_NAMES = 4,
 	BLOCK_PACKET = 6,
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
 	LINK_ETHERNET = 1,
+	NAME_IPV4 = 1,
+	NAME_IPV6 = 2,
+	NAME_EUI48 = 3,
 	OPTION_COMMENT = 1,
 	OPTION_SECTION_APPLICATION = 4,
 	OPTION_PORT_NAME = 2,
@@ -29,7 +35,8 @@ struct out {
 
 static void bytes_out(struct out *out, const void *bytes, size_t count)
 {
-	if (count <= out->len && out->at <= out->len - count && count > 0)
+	if (count <= out->len && out->at <= out->len - count && count > 0 &&
+	    bytes != out->buf + out->at)
 		memcpy(out->buf + out->at, bytes, count);
 	out->at += count;
 }
@@ -88,19 +95,48 @@ size_t wire_pcapng_section(uint8_t *buf, size_t len)
 	return block_end(&out);
 }
 
-size_t wire_pcapng_port(const char *name, uint64_t rate_bps, uint8_t *buf, size_t len)
+size_t wire_pcapng_port(const char *name, uint64_t rate_bps, uint32_t snaplen, uint8_t *buf,
+			size_t len)
 {
 	static const uint8_t resolution = PS_EXPONENT;
 	struct out out = block_begin(BLOCK_PORT, buf, len);
 	uint8_t speed[8];
 
 	word_out(&out, LINK_ETHERNET);
-	word_out(&out, 0); /* packets are not cut */
+	word_out(&out, snaplen);
 	option_out(&out, OPTION_PORT_NAME, name, strlen(name));
 	put64_le(speed, rate_bps);
 	if (rate_bps != 0)
 		option_out(&out, OPTION_PORT_SPEED, speed, sizeof(speed));
 	option_out(&out, OPTION_PORT_RESOLUTION, &resolution, 1);
+	return block_end(&out);
+}
+
+static void name_out(struct out *out, uint32_t type, const uint8_t *address, size_t bytes,
+		     const char *name)
+{
+	const size_t length = strlen(name) + 1;
+
+	CHECK(bytes + length <= 0xffff);
+	word_out(out, type | (uint32_t)(bytes + length) << 16);
+	bytes_out(out, address, bytes);
+	bytes_out(out, name, length);
+	pad_out(out);
+}
+
+size_t wire_pcapng_names(const struct wire_pcapng_name *names, size_t count, uint8_t *buf,
+			 size_t len)
+{
+	struct out out = block_begin(BLOCK_NAMES, buf, len);
+
+	for (size_t i = 0; i < count; i++) {
+		if (names[i].has_ip && wire_ip_is_ipv4(names[i].ip))
+			name_out(&out, NAME_IPV4, names[i].ip + 12, 4, names[i].name);
+		else if (names[i].has_ip)
+			name_out(&out, NAME_IPV6, names[i].ip, 16, names[i].name);
+		name_out(&out, NAME_EUI48, names[i].mac, 6, names[i].name);
+	}
+	word_out(&out, 0); /* end of names */
 	return block_end(&out);
 }
 

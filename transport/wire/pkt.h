@@ -91,6 +91,8 @@ enum { WIRE_CNP = 0x81 }; /* IBTA annex A17 */
 /* From switch to switch, in the last of the manufacturers' opcodes: BTH, RETH and ImmDt hold what
  * one says to the other (models/machine/packet.c). Adapters take none. */
 enum { WIRE_AGENT = 0xe0 };
+/* In no packet: the payload is a whole Ethernet frame (transport/hca/raw.h). */
+enum { WIRE_RAW_FRAME = 0xff };
 
 /* AETH syndrome: bits 7:5 type, bits 4:0 credit count, RNR timer or NAK code. */
 enum {
@@ -105,6 +107,15 @@ enum {
 	WIRE_NAK_REMOTE_ACCESS = 0x62,
 	WIRE_NAK_REMOTE_OPERATION = 0x63,
 	WIRE_NAK_INVALID_RD_REQUEST = 0x64,
+};
+
+/* FETH (IBTA annex A19): bits 3:0 the places that bytes shall have reached, bits 5:4 which bytes.
+ */
+enum {
+	WIRE_FETH_GLOBAL = 1,
+	WIRE_FETH_PERSISTENT = 2,
+	WIRE_FETH_PLACES = 0xf,
+	WIRE_FETH_REGION = 1 << 4, /* all of the region, instead of the range */
 };
 
 /* The protocol's facts, one bool a fact; the code asks the table. */

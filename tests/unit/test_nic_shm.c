@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ring of packets that two processes share, of which one may be anybody's, and the door through
+ * which it comes. */
+#include "transport/nic/shm_door.h"
+
+#include "tests/test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Where things lie in the memory, and how many places there are. */
+enum {
+	PLACES = 128,
+	TAKEN_AT = 0,
+	FIRST_AT = 128,
+	PLACE_BYTES = 64 + 4224,
+	NUMBER = 0,
+	LENGTH = 4,
+	HEADER_BYTES = 6,
+	HEADERS = 8,
+	PAYLOAD = 64,
+	VERSION = 0x76620101,
+};
+
+struct both {
+	uint8_t *memory;
+	struct nic_ring in, out; /* of who sends and who takes */
+};
+
+static void both_init(struct both *b)
+{
+	b->memory = aligned_alloc(4096, (nic_ring_bytes() + 4095) / 4096 * 4096);
+	assert_non_null(b->memory);
+	memset(b->memory, 0, nic_ring_bytes());
+	nic_ring_init(&b->in, b->memory);
+	nic_ring_init(&b->out, b->memory);
+}
+
+static uint8_t *place_at(struct both *b, uint32_t place)
+{
+	return b->memory + FIRST_AT + place % PLACES * PLACE_BYTES;
+}
+
+static struct wire_pkt a_write(uint32_t psn, uint8_t *payload, uint16_t length)
+{
+	return (struct wire_pkt){.opcode = WIRE_RC | WIRE_WRITE_ONLY_IMM,
+				 .psn = psn,
+				 .dest_qpn = 0x123456,
+				 .word = 0xfeedbeef,
+				 .va = 0x1122334455667788,
+				 .rkey = 0x99aabbcc,
+				 .dma_length = length,
+				 .ack_req = true,
+				 .length = length,
+				 .payload = payload};
+}
+
+static void put(struct both *b, const struct wire_pkt *pkt)
+{
+	assert_non_null(nic_ring_room(&b->in));
+	nic_ring_put(&b->in, pkt, 0x6a);
+}
+
+/* Takes one, which has to be a packet. */
+static void get(struct both *b, struct nic_ring_got *ret_got, struct wire_pkt *ret_pkt)
+{
+	memset(ret_pkt, 0, sizeof(*ret_pkt));
+	assert_true(nic_ring_get(&b->out, ret_got));
+	assert_true(nic_ring_parse(ret_got, ret_pkt));
+}
+
+static void test_a_packet_comes_as_it_went(void **state)
+{
+	uint8_t payload[1001];
+	struct wire_pkt pkt, came;
+	struct nic_ring_got got;
+	struct both b;
+
+	(void)state;
+	both_init(&b);
+	for (size_t i = 0; i < sizeof(payload); i++)
+		payload[i] = (uint8_t)(i * 7);
+	pkt = a_write(0xabcdef, payload, sizeof(payload));
+	assert_false(nic_ring_get(&b.out, &got));
+	put(&b, &pkt);
+	get(&b, &got, &came);
+	assert_int_equal(got.traffic_class, 0x6a);
+	assert_false(got.is_whole);
+	assert_int_equal(came.opcode, pkt.opcode);
+	assert_int_equal(came.psn, 0xabcdef);
+	assert_int_equal(came.dest_qpn, 0x123456);
+	assert_int_equal(came.word, 0xfeedbeef);
+	assert_int_equal(came.va, 0x1122334455667788);
+	assert_int_equal(came.rkey, 0x99aabbcc);
+	assert_int_equal(came.dma_length, 1001);
+	assert_true(came.ack_req);
+	assert_false(came.solicited);
+	assert_int_equal(came.length, 1001);
+	assert_memory_equal(came.payload, payload, 1001);
+	nic_ring_release(&b.out);
+	assert_false(nic_ring_get(&b.out, &got));
+	free(b.memory);
+}
+
+/* What only datagrams and atomics have; a payload that is made where it goes. */
+static void test_rare_headers_and_payloads_in_place(void **state)
+{
+	struct wire_pkt pkt = {.opcode = WIRE_UD | WIRE_SEND_ONLY,
+			       .dest_qpn = 77,
+			       .psn = 1,
+			       .length = 3,
+			       .has_rare = true,
+			       .rare = {.qkey = 0x11111111, .src_qpn = 0x222222, .pkey = 0x8001}},
+			came;
+	struct nic_ring_got got;
+	struct both b;
+
+	(void)state;
+	both_init(&b);
+	pkt.payload = nic_ring_room(&b.in);
+	memcpy(pkt.payload, "abc", 3);
+	put(&b, &pkt);
+	get(&b, &got, &came);
+	assert_true(came.has_rare);
+	assert_int_equal(came.rare.qkey, 0x11111111);
+	assert_int_equal(came.rare.src_qpn, 0x222222);
+	assert_int_equal(came.rare.pkey, 0x8001);
+	assert_memory_equal(came.payload, "abc", 3);
+	nic_ring_release(&b.out);
+	pkt = (struct wire_pkt){.opcode = WIRE_RC | WIRE_COMPARE_SWAP,
+				.dest_qpn = 78,
+				.has_rare = true,
+				.rare = {.swap_add = 5, .compare = 6, .pkey = 0xffff}};
+	put(&b, &pkt);
+	get(&b, &got, &came);
+	assert_int_equal(came.rare.swap_add, 5);
+	assert_int_equal(came.rare.compare, 6);
+	assert_int_equal(came.length, 0);
+	free(b.memory);
+}
+
+static void test_a_full_ring_takes_no_more(void **state)
+{
+	uint8_t byte = 9;
+	struct wire_pkt came;
+	struct nic_ring_got got;
+	struct both b;
+
+	(void)state;
+	both_init(&b);
+	for (uint32_t i = 0; i < 3 * PLACES; i++) {
+		const struct wire_pkt pkt = a_write(i, &byte, 1);
+
+		if (i >= PLACES) {
+			assert_null(nic_ring_room(&b.in));
+			get(&b, &got, &came);
+			assert_int_equal(came.psn, i - PLACES);
+			nic_ring_release(&b.out);
+		}
+		put(&b, &pkt);
+	}
+	for (uint32_t i = 2 * PLACES; i < 3 * PLACES; i++) {
+		get(&b, &got, &came);
+		assert_int_equal(came.psn, i);
+		nic_ring_release(&b.out);
+	}
+	assert_false(nic_ring_has(&b.out));
+	free(b.memory);
+}
+
+static void test_whole_datagrams_lie_beside_packets(void **state)
+{
+	uint8_t whole[4188], byte = 1;
+	struct wire_pkt pkt = a_write(5, &byte, 1), came;
+	struct nic_ring_got got;
+	struct both b;
+
+	(void)state;
+	both_init(&b);
+	memset(whole, 0x5a, sizeof(whole));
+	assert_non_null(nic_ring_room(&b.in));
+	nic_ring_put_whole(&b.in, whole, sizeof(whole), 3);
+	put(&b, &pkt);
+	assert_true(nic_ring_get(&b.out, &got));
+	assert_true(got.is_whole);
+	assert_int_equal(got.length, 4188);
+	assert_int_equal(got.traffic_class, 3);
+	assert_memory_equal(got.bytes, whole, sizeof(whole));
+	nic_ring_release(&b.out);
+	get(&b, &got, &came);
+	assert_int_equal(came.psn, 5);
+	free(b.memory);
+}
+
+static void test_who_sleeps_is_woken_once(void **state)
+{
+	struct both b;
+
+	(void)state;
+	both_init(&b);
+	assert_false(nic_ring_wakes(&b.in));
+	nic_ring_sleep(&b.out, true);
+	assert_true(nic_ring_wakes(&b.in));
+	assert_false(nic_ring_wakes(&b.in));
+	nic_ring_sleep(&b.out, true);
+	nic_ring_sleep(&b.out, false);
+	assert_false(nic_ring_wakes(&b.in));
+	free(b.memory);
+}
+
+/* ---- an end that lies ---- */
+
+static void test_an_index_that_cannot_be_ends_the_ring(void **state)
+{
+	/* After 128 sent: more than were sent, and fewer than none. */
+	static const uint32_t bad[] = {129, 1000, UINT32_MAX, 0x80000000};
+	uint8_t byte = 9;
+	const struct wire_pkt pkt = a_write(0, &byte, 1);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct both b;
+
+		both_init(&b);
+		for (uint32_t k = 0; k < PLACES; k++)
+			put(&b, &pkt);
+		memcpy(b.memory + TAKEN_AT, &bad[i], 4);
+		assert_null(nic_ring_room(&b.in));
+		assert_true(b.in.is_bad);
+		memset(b.memory + TAKEN_AT, 0, 4);
+		assert_null(nic_ring_room(&b.in)); /* for good */
+		free(b.memory);
+	}
+}
+
+static void test_a_length_that_cannot_be_ends_the_ring(void **state)
+{
+	static const struct {
+		uint16_t length;
+		uint8_t header_bytes;
+		bool is_bad;
+	} cases[] = {
+		{4096, 52, false}, {4097, 52, true}, {0xffff, 32, true}, {4, 53, true},
+		{4, 255, true},	   {4224, 0, false}, {4225, 0, true},	 {0xffff, 0, true},
+	};
+	uint8_t byte = 9;
+	const struct wire_pkt pkt = a_write(0, &byte, 1);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct nic_ring_got got;
+		struct both b;
+
+		both_init(&b);
+		put(&b, &pkt);
+		memcpy(place_at(&b, 0) + LENGTH, &cases[i].length, 2);
+		place_at(&b, 0)[HEADER_BYTES] = cases[i].header_bytes;
+		assert_int_equal(nic_ring_get(&b.out, &got), !cases[i].is_bad);
+		assert_int_equal(b.out.is_bad, cases[i].is_bad);
+		place_at(&b, 0)[HEADER_BYTES] = 32;
+		assert_int_equal(nic_ring_has(&b.out), !cases[i].is_bad);
+		free(b.memory);
+	}
+}
+
+/* Headers that disagree with what is said of them are no packet. */
+static void test_headers_that_disagree_are_no_packet(void **state)
+{
+	static const struct {
+		uint32_t at;
+		uint8_t value;
+	} cases[] = {
+		{HEADERS, 0xff},		     /* no opcode */
+		{HEADERS, WIRE_RC | WIRE_SEND_ONLY}, /* of fewer headers */
+		{HEADERS, WIRE_RC | WIRE_FETCH_ADD}, /* of more */
+		{HEADERS + 1, 0x20},		     /* pad 2: then there would be two bytes */
+		{HEADERS + 1, 0x31},		     /* another version of the transport */
+		{LENGTH, 2},			     /* the pad says 1 */
+		{HEADER_BYTES, 28},
+		{HEADER_BYTES, 1},
+	};
+	uint8_t byte = 9;
+	const struct wire_pkt pkt = a_write(0, &byte, 1);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wire_pkt came = {.length = 0};
+		struct nic_ring_got got;
+		struct both b;
+
+		both_init(&b);
+		put(&b, &pkt);
+		place_at(&b, 0)[cases[i].at] = cases[i].value;
+		assert_true(nic_ring_get(&b.out, &got));
+		assert_false(nic_ring_parse(&got, &came));
+		free(b.memory);
+	}
+}
+
+/* What was checked is what is used, whatever the place says by then. */
+static void test_a_head_is_copied_before_it_is_checked(void **state)
+{
+	uint8_t byte = 9;
+	const struct wire_pkt pkt = a_write(3, &byte, 1);
+	struct wire_pkt came = {.length = 0};
+	struct nic_ring_got got;
+	struct both b;
+
+	(void)state;
+	both_init(&b);
+	put(&b, &pkt);
+	assert_true(nic_ring_get(&b.out, &got));
+	memset(place_at(&b, 0), 0xff, PAYLOAD);
+	assert_true(nic_ring_parse(&got, &came));
+	assert_int_equal(came.length, 1);
+	assert_int_equal(came.psn, 3);
+	assert_int_equal(got.length, 1);
+	free(b.memory);
+}
+
+static uint64_t random_next(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void scribble(struct both *b, uint64_t *seed)
+{
+	const uint64_t r = random_next(seed);
+	/* Mostly heads, which are what is read. */
+	const uint32_t at = r % 4 ? FIRST_AT + (uint32_t)(r >> 8) % PLACES * PLACE_BYTES +
+					    (uint32_t)(r >> 32) % PAYLOAD
+				  : (uint32_t)(r >> 8) % (uint32_t)nic_ring_bytes();
+
+	b->memory[at] = (uint8_t)(r >> 56);
+}
+
+/* The number of the next packet, too, so that what is there is looked at. */
+static void offer(struct both *b)
+{
+	const uint32_t number = b->out.next + 1;
+
+	memcpy(place_at(b, b->out.next) + NUMBER, &number, sizeof(number));
+}
+
+static void test_whatever_is_scribbled_nothing_else_is_touched(void **state)
+{
+	uint64_t seed = 0x9e3779b97f4a7c15;
+	uint32_t taken = 0, bad = 0;
+	uint8_t payload[64] = {1};
+	uint64_t sum = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < 2000; round++) {
+		struct both b;
+
+		both_init(&b);
+		for (uint32_t step = 0; step < 100; step++) {
+			const struct wire_pkt pkt = a_write(step, payload, sizeof(payload));
+			struct nic_ring_got got;
+			struct wire_pkt came = {.length = 0};
+
+			if (nic_ring_room(&b.in))
+				nic_ring_put(&b.in, &pkt, 0);
+			for (int i = 0; i < 4; i++)
+				scribble(&b, &seed);
+			if (step % 8 == 0)
+				offer(&b);
+			if (!nic_ring_get(&b.out, &got))
+				continue;
+			assert_true(got.length <= 4224);
+			for (uint32_t i = 0; i < got.length; i++)
+				sum += got.bytes[i];
+			if (!got.is_whole && nic_ring_parse(&got, &came)) {
+				assert_true(came.length <= 4096);
+				taken++;
+			}
+			nic_ring_release(&b.out);
+		}
+		bad += b.out.is_bad;
+		free(b.memory);
+	}
+	assert_true(taken > 1000 && bad > 100 && sum > 0); /* all three were tried */
+}
+
+/* ---- the door ---- */
+
+/* An address that no other test and no copy of this one has. */
+static struct nic_door_place own_place(void)
+{
+	struct nic_door_place place = {.slot = 5};
+	const uint32_t pid = (uint32_t)getpid();
+
+	place.ip[10] = place.ip[11] = 0xff;
+	memcpy(place.ip + 12, &pid, 4);
+	place.ip[0] = 0x99; /* of no host */
+	return place;
+}
+
+static int count_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void test_a_ring_comes_through_the_door(void **state)
+{
+	const struct nic_door_place place = own_place();
+	const struct nic_door_guest self = {.ip = {1, 2, 3}, .slot = 17};
+	const int before = count_files();
+	void *sent = NULL, *taken = NULL;
+	struct nic_door_guest guest;
+	struct nic_ring in, out;
+	struct nic_ring_got got;
+	struct wire_pkt pkt;
+	uint8_t byte = 4;
+	int door, there, here;
+
+	(void)state;
+	assert_int_equal(nic_door_ask(&place, &self, &sent), -ECONNREFUSED);
+	door = nic_door_open(&place);
+	assert_true(door >= 0);
+	assert_int_equal(nic_door_open(&place), -EADDRINUSE);
+	assert_int_equal(nic_door_accept(door), -EAGAIN);
+	there = nic_door_ask(&place, &self, &sent);
+	assert_true(there >= 0);
+	assert_int_equal(nic_door_hear(there), -EAGAIN);
+	here = nic_door_accept(door);
+	assert_true(here >= 0);
+	assert_int_equal(nic_door_take(here, &guest, &taken), 0);
+	assert_int_equal(guest.slot, 17);
+	assert_memory_equal(guest.ip, self.ip, 16);
+	assert_int_equal(nic_door_answer(here), 0);
+	assert_int_equal(nic_door_hear(there), 0);
+	assert_ptr_not_equal(sent, taken);
+	nic_ring_init(&in, sent);
+	nic_ring_init(&out, taken);
+	pkt = a_write(1, &byte, 1);
+	assert_non_null(nic_ring_room(&in));
+	nic_ring_put(&in, &pkt, 0);
+	assert_true(nic_ring_get(&out, &got));
+	nic_door_ring(there);
+	assert_true(nic_door_heard(here));
+	close(there);
+	assert_false(nic_door_heard(here));
+	assert_true(nic_ring_has(&out)); /* what was sent is there */
+	close(here);
+	close(door);
+	nic_door_unmap(sent);
+	nic_door_unmap(taken);
+	assert_int_equal(count_files(), before);
+}
+
+struct said {
+	uint32_t version, ring_bytes;
+	uint8_t ip[16];
+	uint32_t slot;
+};
+
+/* Says it with so many descriptors, and returns what becomes of it. */
+static int say(const struct said *said, size_t bytes, const int *fds, size_t count)
+{
+	const struct nic_door_place place = own_place();
+	const int door = nic_door_open(&place), there = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	struct iovec part = {.iov_base = (void *)(uintptr_t)said, .iov_len = bytes};
+	union {
+		struct cmsghdr head;
+		uint8_t bytes[CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	struct sockaddr_un address;
+	socklen_t length = sizeof(address);
+	struct nic_door_guest guest;
+	void *memory = NULL;
+	int here, ret;
+
+	assert_true(door >= 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&address, &length), 0);
+	assert_int_equal(connect(there, (struct sockaddr *)&address, length), 0);
+	if (count > 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		control.head = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+						.cmsg_type = SCM_RIGHTS,
+						.cmsg_len = CMSG_LEN(count * sizeof(int))};
+		memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
+	}
+	assert_int_equal(sendmsg(there, &message, 0), (ssize_t)bytes);
+	here = nic_door_accept(door);
+	assert_true(here >= 0);
+	ret = nic_door_take(here, &guest, &memory);
+	nic_door_unmap(memory);
+	close(here);
+	close(there);
+	close(door);
+	return ret;
+}
+
+static int memory_of(size_t bytes, int seals)
+{
+	const int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+static void test_the_door_takes_nothing_that_could_hurt(void **state)
+{
+	const int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	const size_t bytes = nic_ring_bytes();
+	const struct said right = {.version = VERSION, .ring_bytes = (uint32_t)bytes};
+	const struct said other = {.version = VERSION + 1, .ring_bytes = (uint32_t)bytes};
+	const struct said longer = {.version = VERSION, .ring_bytes = (uint32_t)bytes + 4096};
+	const int before = count_files();
+	char name[] = "/tmp/verbena-ring.XXXXXX";
+	int good[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		good[i] = memory_of(bytes, all);
+	assert_int_equal(say(&right, sizeof(right), good, 1), 0);
+	assert_int_equal(say(&right, sizeof(right), good, 0), -EPROTO);
+	assert_int_equal(say(&right, sizeof(right), good, 2), -EPROTO);
+	assert_int_equal(say(&right, sizeof(right), good, 4), -EPROTO);
+	assert_int_equal(say(&right, sizeof(right) - 1, good, 1), -EPROTO);
+	assert_int_equal(say(&other, sizeof(other), good, 1), -EPROTO);
+	assert_int_equal(say(&longer, sizeof(longer), good, 1), -EPROTO);
+	for (int i = 0; i < 4; i++)
+		close(good[i]);
+	for (int i = 0; i < 5; i++) {
+		/* One seal less; a page more or less, which may not be. */
+		const int fd = i == 0	? memory_of(bytes, F_SEAL_GROW | F_SEAL_SEAL)
+			       : i == 1 ? memory_of(bytes, F_SEAL_SHRINK | F_SEAL_SEAL)
+			       : i == 2 ? memory_of(bytes, F_SEAL_SHRINK | F_SEAL_GROW)
+			       : i == 3 ? memory_of(bytes - 4096, all)
+					: mkstemp(name);
+
+		assert_true(fd >= 0);
+		if (i == 4)
+			assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+		assert_int_equal(say(&right, sizeof(right), &fd, 1), -EPROTO);
+		close(fd);
+	}
+	unlink(name);
+	assert_int_equal(count_files(), before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_packet_comes_as_it_went),
+		cmocka_unit_test(test_rare_headers_and_payloads_in_place),
+		cmocka_unit_test(test_a_full_ring_takes_no_more),
+		cmocka_unit_test(test_whole_datagrams_lie_beside_packets),
+		cmocka_unit_test(test_who_sleeps_is_woken_once),
+		cmocka_unit_test(test_an_index_that_cannot_be_ends_the_ring),
+		cmocka_unit_test(test_a_length_that_cannot_be_ends_the_ring),
+		cmocka_unit_test(test_headers_that_disagree_are_no_packet),
+		cmocka_unit_test(test_a_head_is_copied_before_it_is_checked),
+		cmocka_unit_test(test_whatever_is_scribbled_nothing_else_is_touched),
+		cmocka_unit_test(test_a_ring_comes_through_the_door),
+		cmocka_unit_test(test_the_door_takes_nothing_that_could_hurt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_HOST_INDEX_H
+#define TOOLS_HOST_INDEX_H
+
+/* Which host has which address in the fabric, as packets carry it. */
+#include "models/fabric/fabric.h"
+
+struct host_index { /* zeroed: of no fabric */
+	struct host_address {
+		uint32_t address, host;
+	} * addresses; /* ascending */
+	uint32_t count;
+};
+
+/* Of a fabric that is built. -ENOMEM. */
+int host_index_init(struct host_index *index, const struct fabric *fabric);
+void host_index_fini(struct host_index *index); /* zeroed: allowed */
+/* Its position in the host table; @address is that of a host. From any thread. */
+uint32_t host_index_find(const struct host_index *index, uint32_t address);
+
+#endif

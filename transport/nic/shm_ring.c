@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transport/nic/shm_ring.h"
+
+#include "transport/wire/bth.h"
+#include "util/check.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { LINE_BYTES = 64, WHOLE = 0 };
+
+/* The first line of a place; the payload follows in the next. */
+struct head {
+	/* Number of the packet plus one, the last that is written: nothing is read before it is
+	 * right, and there is no other index of this end's to believe. */
+	_Atomic uint32_t number;
+	uint16_t length;
+	uint8_t header_bytes; /* WHOLE: a datagram */
+	uint8_t traffic_class;
+	uint8_t headers[WIRE_HEADERS_MAX];
+	uint8_t unused[4];
+};
+
+struct place {
+	struct head head;
+	uint8_t room[NIC_RING_ROOM];
+};
+
+struct nic_ring_shared {
+	_Alignas(LINE_BYTES) _Atomic uint32_t taken;  /* how many packets, written by who takes */
+	_Alignas(LINE_BYTES) _Atomic uint32_t sleeps; /* on a line that mostly nobody writes */
+	_Alignas(LINE_BYTES) struct place places[NIC_RING_PLACES];
+};
+
+_Static_assert(sizeof(struct head) == LINE_BYTES, "one line");
+_Static_assert(sizeof(struct place) % LINE_BYTES == 0, "whole lines");
+
+size_t nic_ring_bytes(void)
+{
+	return sizeof(struct nic_ring_shared);
+}
+
+void nic_ring_init(struct nic_ring *ring, void *memory)
+{
+	*ring = (struct nic_ring){.shared = memory};
+}
+
+static struct place *ring_place(const struct nic_ring *ring)
+{
+	return &ring->shared->places[ring->next % NIC_RING_PLACES];
+}
+
+uint8_t *nic_ring_room(struct nic_ring *ring)
+{
+	if (ring->is_bad)
+		return NULL;
+	if (ring->next - ring->freed == NIC_RING_PLACES) {
+		const uint32_t taken =
+			atomic_load_explicit(&ring->shared->taken, memory_order_acquire);
+
+		if (ring->next - taken > NIC_RING_PLACES) {
+			ring->is_bad = true; /* more than were sent, or fewer than before */
+			return NULL;
+		}
+		ring->freed = taken;
+		if (ring->next - taken == NIC_RING_PLACES)
+			return NULL;
+	}
+	return ring_place(ring)->room;
+}
+
+/* Everything else of the place is written. */
+static void ring_hand_over(struct nic_ring *ring, struct place *place)
+{
+	ring->next++;
+	atomic_store_explicit(&place->head.number, ring->next, memory_order_release);
+}
+
+void nic_ring_put(struct nic_ring *ring, const struct wire_pkt *pkt, uint8_t traffic_class)
+{
+	struct place *place = ring_place(ring);
+	struct head *head = &place->head;
+
+	CHECK(ring->next - ring->freed < NIC_RING_PLACES);
+	head->header_bytes =
+		(uint8_t)wire_bth_emit_headers(pkt, head->headers, sizeof(head->headers));
+	CHECK(head->header_bytes != WHOLE);
+	head->length = pkt->length;
+	head->traffic_class = traffic_class;
+	if (pkt->synthetic)
+		wire_pattern_bytes(pkt->pattern, place->room, pkt->length);
+	else if (pkt->length > 0 && pkt->payload != place->room)
+		memcpy(place->room, pkt->payload, pkt->length);
+	ring_hand_over(ring, place);
+}
+
+void nic_ring_put_whole(struct nic_ring *ring, const uint8_t *bytes, uint32_t length,
+			uint8_t traffic_class)
+{
+	struct place *place = ring_place(ring);
+
+	CHECK(ring->next - ring->freed < NIC_RING_PLACES);
+	CHECK(length <= NIC_RING_ROOM);
+	place->head.header_bytes = WHOLE;
+	place->head.length = (uint16_t)length;
+	place->head.traffic_class = traffic_class;
+	memcpy(place->room, bytes, length);
+	ring_hand_over(ring, place);
+}
+
+/* The exchange, and that in nic_ring_sleep(), are fences: either this end sees that the other
+ * sleeps, or the other sees the packet. */
+bool nic_ring_wakes(struct nic_ring *ring)
+{
+	return atomic_fetch_and(&ring->shared->sleeps, 0) != 0;
+}
+
+bool nic_ring_has(const struct nic_ring *ring)
+{
+	return !ring->is_bad && atomic_load_explicit(&ring_place(ring)->head.number,
+						     memory_order_acquire) == ring->next + 1;
+}
+
+/* Whether the head's copy says what can be. */
+static bool is_possible(const struct nic_ring_got *got)
+{
+	if (got->is_whole)
+		return got->length <= NIC_RING_ROOM;
+	return got->header_bytes <= WIRE_HEADERS_MAX && got->length <= WIRE_MTU_MAX;
+}
+
+bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got)
+{
+	struct place *place;
+	uint8_t copy[sizeof(struct head) - offsetof(struct head, length)];
+	uint16_t length;
+
+	if (!nic_ring_has(ring))
+		return false;
+	place = ring_place(ring);
+	memcpy(copy, &place->head.length, sizeof(copy));
+	memcpy(&length, copy, sizeof(length));
+	ret_got->length = length;
+	ret_got->header_bytes = copy[2];
+	ret_got->traffic_class = copy[3];
+	ret_got->is_whole = ret_got->header_bytes == WHOLE;
+	ret_got->bytes = place->room;
+	memcpy(ret_got->headers, copy + 4, sizeof(ret_got->headers));
+	ring->is_bad = !is_possible(ret_got);
+	return !ring->is_bad;
+}
+
+void nic_ring_release(struct nic_ring *ring)
+{
+	ring->next++;
+	atomic_store_explicit(&ring->shared->taken, ring->next, memory_order_release);
+}
+
+void nic_ring_sleep(struct nic_ring *ring, bool sleeps)
+{
+	(void)atomic_exchange(&ring->shared->sleeps, sleeps);
+}
+
+bool nic_ring_parse(struct nic_ring_got *got, struct wire_pkt *ret_pkt)
+{
+	const uint32_t padded = (got->length + 3u) & ~3u;
+
+	CHECK(!got->is_whole);
+	/* It looks at the headers alone, all of which are there. Both lengths are as they should be
+	 * or the payload's would be another one: the pad makes up for no whole word. */
+	if (!wire_bth_parse(ret_pkt, got->headers, got->header_bytes + padded) ||
+	    ret_pkt->length != got->length)
+		return false;
+	if (ret_pkt->length > 0)
+		ret_pkt->payload = got->bytes;
+	return true;
+}
