@@ -12,13 +12,20 @@ const struct vrb_provider *vrb_provider(void)
 
 struct nic_verbs t;
 
-void nic_verbs_address(void)
+void nic_verbs_addresses(unsigned count)
 {
-	uint8_t ip[16];
-	char text[INET_ADDRSTRLEN];
+	char text[3 * (INET_ADDRSTRLEN + 1)] = "", *at = text;
 
-	host_ip(1, ip);
-	inet_ntop(AF_INET, ip + 12, text, sizeof(text));
+	assert_true(count <= 3);
+	for (unsigned i = 1; i <= count; i++) {
+		uint8_t ip[16];
+
+		host_ip(i, ip);
+		*at = ',';
+		at += i > 1;
+		inet_ntop(AF_INET, ip + 12, at, INET_ADDRSTRLEN);
+		at += strlen(at);
+	}
 	setenv("VERBENA_ADDR", text, 1);
 }
 
@@ -28,7 +35,7 @@ int nic_verbs_open(void **state)
 	int count;
 
 	(void)state;
-	nic_verbs_address();
+	nic_verbs_addresses(1);
 	list = ibv_get_device_list(&count);
 	assert_non_null(list);
 	assert_int_equal(count, 1);

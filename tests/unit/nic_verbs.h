@@ -19,7 +19,7 @@ struct nic_verbs {
 };
 extern struct nic_verbs t;
 
-void nic_verbs_address(void); /* to the environment */
+void nic_verbs_addresses(unsigned count); /* of hosts 1, 2.. of this process, to the environment */
 int nic_verbs_open(void **state);
 int nic_verbs_close(void **state);
 

@@ -118,7 +118,7 @@ static void threads(void)
 	struct ibv_context *context[2];
 	struct ibv_cq *cq;
 
-	nic_verbs_address();
+	nic_verbs_addresses(1);
 	list = ibv_get_device_list(NULL);
 	HOLDS(list && list[0]);
 	HOLDS(thread_count() == before);
@@ -585,7 +585,7 @@ static void fork_with_two(void)
 	pid_t child;
 	int count;
 
-	setenv("VERBENA_ADDR", "127.91.17.1,127.91.17.2", 1);
+	nic_verbs_addresses(2);
 	list = ibv_get_device_list(&count);
 	HOLDS(list && count == 2);
 	open = ibv_open_device(list[1]);

@@ -121,11 +121,11 @@ static void put_values(struct nic_board *board, const uint64_t values[NIC_COUNTE
 {
 	const uint32_t round = board->round;
 
+	/* Each store releases those before it: who reads a new value reads the odd round, too. */
 	__atomic_store_n(&board->round, round + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
 	for (uint32_t i = 0; i < NIC_COUNTER_COUNT; i++)
-		__atomic_store_n(&board->values[i], values[i], __ATOMIC_RELAXED);
-	__atomic_store_n(&board->qp_count, qp_count, __ATOMIC_RELAXED);
+		__atomic_store_n(&board->values[i], values[i], __ATOMIC_RELEASE);
+	__atomic_store_n(&board->qp_count, qp_count, __ATOMIC_RELEASE);
 	__atomic_store_n(&board->round, round + 2, __ATOMIC_RELEASE);
 }
 
