@@ -61,13 +61,14 @@ wait $server 2>/dev/null || :
 cp "$3/tests/e2e/exec_forks" forks
 $as timeout 20 $exec_in --host "127.$net.4" -- ./forks >out 2>&1 || fail "a program that forks: $(cat out)"
 
-# Who ends while a thread asks for events does not tell that anything.
+# Who ends while a thread asks for events does not tell that anything: half a second long, from the first byte of what is
+# written last of all.
 cp "$3/tests/e2e/exec_ends" ends
 {
 	status=0
 	$as timeout 20 $exec_in --host "127.$net.4" -- ./ends 2>err || status=$?
 	echo $status >status
-} | { sleep 0.5 && cat >/dev/null; }
+} | { dd bs=1 count=1 >/dev/null 2>&1 && sleep 0.5 && cat >/dev/null; }
 [ "$(cat status)" = 0 ] || fail "a thread that asks: exit $(cat status): $(cat err)"
 
 # Of a process that just ends its peers are told.
