@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # ThreadSanitizer: whatever has threads. Programs in virtual time only on the thread back end; stacks
 # that are switched by hand are not threads to it. A program that makes no thread, takes no lock and handles
-# no signal has nothing for it.
+# no signal has nothing for it; a child of a program with threads that begins threads of its own it cannot follow.
 . "$(dirname "$0")/lib.sh"
 need gcc nm python3
 export CC=gcc
 links -fsanitize=thread || skip "gcc has no thread sanitizer that runs here"
-# Children of programs with threads begin threads, too: that is what some tests are about.
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:die_after_fork=0
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 configure -Dbuildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false
 compile all
 names=$(python3 - "$build" <<'END'
@@ -26,7 +25,8 @@ programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "e
 for test in introspect("--tests"):
     suites = {s.split(":")[-1] for s in test["suite"]}
     name = test["name"]
-    if suites & {"unit", "scenario"} and not name.startswith("sim_") and name != "golden":
+    if suites & {"unit", "scenario"} and not name.startswith("sim_") and name != "golden" \
+            and not name.startswith("nic_fork"):
         if test["cmd"][0] not in programs or is_for_it(test["cmd"][0]):
             names.append(name)
         else:
@@ -41,22 +41,8 @@ END
 # Of the seeds of engine each 20th: each is played with windows and cuts, on one to three threads, and each fifth
 # of them, all that there are, as it stands on two or three.
 export SEED_STEP=20
-sockets='' rings=''
-for name in $names; do
-	case $name in
-	*_uring) rings="$rings $name" ;;
-	*) sockets="$sockets $name" ;;
-	esac
-done
 # shellcheck disable=SC2086
-tests --timeout-multiplier 10 $sockets
-[ -z "$rings" ] || {
-	keep=$TSAN_OPTIONS
-	export TSAN_OPTIONS="$keep:suppressions=$tree/tests/matrix/uring.tsan:print_suppressions=0"
-	# shellcheck disable=SC2086
-	tests --timeout-multiplier 10 $rings
-	export TSAN_OPTIONS="$keep"
-}
+tests --timeout-multiplier 10 $names
 export ONLY="--backend thread"
 golden
 export ONLY="--backend thread --threads 2"

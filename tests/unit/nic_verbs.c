@@ -2,8 +2,11 @@
 #include "tests/unit/nic_verbs.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 const struct vrb_provider *vrb_provider(void)
 {
@@ -140,4 +143,60 @@ void expect_write(struct ibv_cq *cq, uint8_t value)
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_int_equal(wc.wr_id, value);
 	assert_memory_equal(t.memory, t.memory + BYTES, BYTES);
+}
+
+int in_process(void (*fn)(void), char *ret_said, size_t room)
+{
+	int said[2], status;
+	size_t length = 0;
+	ssize_t got;
+	pid_t child;
+
+	assert_int_equal(pipe(said), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		signal(SIGABRT, SIG_DFL);
+		alarm(60);
+		dup2(said[1], 2);
+		close(said[0]);
+		close(said[1]);
+		fn();
+		_exit(0);
+	}
+	close(said[1]);
+	while (length + 1 < room && (got = read(said[0], ret_said + length, room - 1 - length)) > 0)
+		length += (size_t)got;
+	ret_said[length] = '\0';
+	close(said[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+void assert_all_holds(void (*fn)(void))
+{
+	char said[1000];
+	const int status = in_process(fn, said, sizeof(said));
+
+	assert_string_equal(said, "");
+	assert_int_equal(status, 0);
+}
+
+uint32_t thread_count(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	uint32_t count = 0;
+
+	HOLDS(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		count += entry->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+int post_receive(struct ibv_qp *qp, uint64_t wr_id)
+{
+	struct ibv_recv_wr wr = {.wr_id = wr_id}, *bad;
+
+	return ibv_post_recv(qp, &wr, &bad);
 }

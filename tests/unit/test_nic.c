@@ -440,8 +440,8 @@ static void progress_thread_answers_for_an_idle_program(void **state)
 	(void)state;
 	side_open_udp(&a, 1);
 	side_open_udp_thread(&b, 2);
+	fill(b.memory, BIG, 3); /* before calls that its thread sees */
 	side_join(&a, &b, 1);
-	fill(b.memory, BIG, 3);
 	side_send(&a,
 		  &(struct hca_send_wr){.opcode = HCA_WR_RDMA_READ,
 					.remote_addr = (uintptr_t)b.memory,

@@ -149,13 +149,13 @@ static int ucma_open(int flags)
 }
 
 /* What is asked for may come: whether it is worth to wait. */
-static bool waits_for_event(const struct nic_cm_file *file, const void *command)
+static bool waits_for_event(int fd, const void *command)
 {
 	struct rdma_ucm_cmd_hdr header;
 	int flags;
 
 	memcpy(&header, command, sizeof(header));
-	flags = fcntl(file->fd, F_GETFL);
+	flags = fcntl(fd, F_GETFL);
 	return header.cmd == RDMA_USER_CM_CMD_GET_EVENT && flags >= 0 && !(flags & O_NONBLOCK);
 }
 
@@ -185,11 +185,15 @@ static ssize_t ucma_write(int fd, const void *command, size_t bytes)
 		return ucma_no_file();
 	if (bytes < sizeof(struct rdma_ucm_cmd_hdr))
 		return ucma_fail(EINVAL);
-	while ((ret = call(&c)) == -EAGAIN && waits_for_event(c.file, command)) {
+	while ((ret = call(&c)) == -EAGAIN && waits_for_event(fd, command)) {
 		if (poll(&wait, 1, -1) < 0)
 			return -1;
-		if (nic_cm_file_get(fd) != c.file) /* another thread has closed it */
+		if (nic_cm_file_get(fd) != c.file) {
+			/* Another thread has closed it. A kernel lets who is in a call of its wait
+			 * on. */
+			pause();
 			return ucma_no_file();
+		}
 	}
 	if (ret != 0)
 		return ret == -EBADF ? ucma_no_file() : ucma_fail(ret);
