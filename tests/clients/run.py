@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""run.py --verbena COMMAND --root REPOSITORY [--column NAME]... [--only REGEX] [--lanes N] [--write FILE] [--check FILE]:
+"""run.py --verbena COMMAND --root REPOSITORY [--column NAME]... [--only REGEX] [--lanes N] [--write FILE]:
 runs the rows of rows.py on every way that this verbena has, in lanes side by side, each row on hosts of its own, in the
 current folder, as whom $AS says. A row is right if both ends say so and end well, and where packets go over UDP if the
-capture of who sends has the data, in at least as many packets as it takes, and --impair counts as many. Prints a table.
+capture of who sends has the data, in at least as many packets as it takes, and --impair counts as many. Prints a table;
+--write: a page of it, docs/clients.md.
 Exit status 1: a row is wrong, or works that unable.list says cannot; 77: a tool is missing."""
 import argparse
 import collections
@@ -308,6 +309,28 @@ def table_of(rows, columns, cells, unable):
     return "\n".join(lines).rstrip() + "\n"
 
 
+PAGE = """# Other people's programs on Verbena
+
+Every row is a program as Debian packages it, unmodified, run under `verbena exec` without a device, a kernel module or
+root, its two ends on two emulated hosts (`--host`). The columns are the ways that data can go: `udp` RoCEv2 packets
+through sockets, `shm` sealed rings in shared memory, `direct` straight between the processes' memory; each of the first
+two also with one packet in a hundred lost; and the loops of `udp` (io_uring; epoll; epoll where a seccomp filter refuses
+io_uring), which a few rows pass. `ok`: both ends say that they did what they were asked for and end well, and where packets
+go through sockets, the capture has the data. This page is made: `tests/clients/run.sh` writes it with `--write`.
+
+{packages}.
+
+{table}
+{runs} runs of {rows} rows, {wrong} wrong.
+"""
+
+
+def versions():
+    names = ["rdmacm-utils", "ibverbs-utils", "perftest", "ucx-utils", "libfabric-bin", "openmpi-bin"]
+    said = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}, "] + names, capture_output=True, text=True, check=False)
+    return "Packages: " + (said.stdout.rstrip(", ") or "not Debian's")
+
+
 def judge(row, column, context, unable):
     """The cell of a row, and whether it is as it should be."""
     reason = unable.get((column.name, row.name))
@@ -327,7 +350,6 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--lanes", type=int, default=int(os.environ.get("LANES", "3")))
     parser.add_argument("--write")
-    parser.add_argument("--check")
     parser.add_argument("--keep", action="store_true")
     context = parser.parse_args()
     rows = [row for row in table.rows() if not context.only or re.search(context.only, row.name)]
@@ -374,6 +396,9 @@ def main():
             print(*bad[-1])
     text = table_of(rows, columns, cells, unable)
     print(text)
+    if context.write:
+        with open(context.write, "w") as file:
+            file.write(PAGE.format(table=text, packages=versions(), rows=len(rows), runs=len(jobs), wrong=len(bad)))
     print("the slowest:", ", ".join(f"{name} ({column}) {seconds:.1f} s" for seconds, name, column in
                                     sorted(context.spent, reverse=True)[:6]))
     if missing:
