@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 
 enum { GONE_BYTES = 3 * 4096 };
 
@@ -217,6 +218,52 @@ static void gids_are_those_of_the_nic(void **state)
 	assert_int_equal(gid.raw[12], 127);
 }
 
+static int64_t ns_of(clockid_t clock)
+{
+	struct timespec at;
+
+	assert_int_equal(clock_gettime(clock, &at), 0);
+	return at.tv_sec * 1000000000ll + at.tv_nsec;
+}
+
+/* A stamp is of the machine's own clock, and by the time of day as far from it as the clocks are
+ * from one another; also when the adapter is no longer new. The two are read one after the other,
+ * and somebody else may have the core in between. */
+static void stamps_are_of_the_clocks_of_the_machine(void **state)
+{
+	struct ibv_cq_init_attr_ex init = {.cqe = 8,
+					   .wc_flags =
+						   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+						   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(t.context, &init);
+	struct ibv_qp *qp = open_qp(ibv_cq_ex_to_cq(cq));
+	const int64_t began = ns_of(CLOCK_MONOTONIC), old_ns = 200000000, slack_ns = 50000000;
+	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+	int64_t before, stamp, apart;
+
+	(void)state;
+	do {
+		struct ibv_poll_cq_attr none = {0};
+
+		before = ns_of(CLOCK_MONOTONIC);
+		write_to_self(qp, 1);
+		while (ibv_start_poll(cq, &none) == ENOENT)
+			;
+		stamp = (int64_t)ibv_wc_read_completion_ts(cq);
+		assert_in_range(stamp, before, ns_of(CLOCK_MONOTONIC));
+		apart = (int64_t)ibv_wc_read_completion_wallclock_ns(cq) - stamp;
+		ibv_end_poll(cq);
+	} while (before - began < old_ns);
+	apart -= ns_of(CLOCK_REALTIME) - ns_of(CLOCK_MONOTONIC);
+	assert_true(apart > -slack_ns && apart < slack_ns);
+	before = ns_of(CLOCK_MONOTONIC);
+	assert_int_equal(ibv_query_rt_values_ex(t.context, &values), 0);
+	stamp = values.raw_clock.tv_sec * 1000000000ll + values.raw_clock.tv_nsec;
+	assert_in_range(stamp, before, ns_of(CLOCK_MONOTONIC));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +273,7 @@ int main(void)
 		T(the_descriptor_is_readable_while_an_event_waits),
 		T(unmapped_memory_is_an_error_of_the_request),
 		T(gids_are_those_of_the_nic),
+		T(stamps_are_of_the_clocks_of_the_machine),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pair 1 of a host that processes share: whose a port is, and who gets a message. The test is
+ * the other processes, and the wire. */
+#include "transport/nic/gsi.h"
+
+#include "tests/unit/cm_test.h"
+#include "tests/unit/nic_test.h"
+#include "transport/nic/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/un.h>
+
+enum { LETTER_ROOM = 1024 };
+
+static struct nic *nic;
+static struct nic_gsi *gsi;
+static struct host us;
+static struct nic_cm_file file;
+
+/* A message as it is on the wire. */
+static struct wire_path path;
+static struct wire_pkt pkt;
+static uint8_t mad[CM_MAD_BYTES];
+
+static int set_up(void **state)
+{
+	struct nic_params params = {.addr_count = 1, .shares = true, .loop = loop_of_test()};
+
+	(void)state;
+	memset(&us, 0, sizeof(us));
+	host_ip(0, params.addr[0]);
+	memcpy(us.ip, params.addr[0], 16);
+	assert_int_equal(nic_open(&params, &nic), 0);
+	assert_int_equal(nic_start(nic), 0);
+	nic_lock(nic); /* its own thread takes no part */
+	now = nic_now(nic);
+	gsi = nic->gsi;
+	us.cm = nic_gsi_cm(gsi);
+	file.fd = opened(eventfd(0, EFD_NONBLOCK));
+	us.file = cm_file_create(us.cm, &file);
+	assert_non_null(us.file);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	cm_file_destroy(us.file, now);
+	nic_unlock(nic);
+	nic_stop(nic);
+	nic_close(nic);
+	return close_leftovers(state);
+}
+
+/* Another process of the host, which takes letters at this name; -EADDRINUSE: somebody else does.
+ */
+static int other_at(const char *name)
+{
+	struct sockaddr_un address;
+	const socklen_t length = nic_group_address(nic->group, name, &address);
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int error;
+
+	assert_true(fd >= 0);
+	if (bind(fd, (struct sockaddr *)&address, length) == 0)
+		return opened(fd);
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+static bool is_held(const char *name)
+{
+	const int fd = other_at(name);
+
+	if (fd >= 0)
+		closed(fd);
+	return fd == -EADDRINUSE;
+}
+
+static uint32_t bound(uint16_t space, uint8_t qp_type, uint16_t port)
+{
+	const uint32_t id = create(&us, space, qp_type, 1);
+
+	assert_int_equal(bind_to(&us, id, port), 0);
+	return id;
+}
+
+static void destroy(uint32_t id)
+{
+	const struct rdma_ucm_destroy_id c = {.id = id, .response = 1};
+
+	assert_int_equal(COMMAND(&us, DESTROY_ID, c), 0);
+}
+
+/* The attribute of the next message that is sent; 0: none. */
+static uint16_t next_sent(void)
+{
+	pkt = (struct wire_pkt){.payload = mad};
+	if (!nic_gsi_output(gsi, &path, &pkt))
+		return 0;
+	return (uint16_t)(mad[16] << 8 | mad[17]);
+}
+
+/* A request for that port of this host is on the wire. */
+static void request(uint16_t port)
+{
+	assert_int_equal(connect_with(&us, route_to(&us, TCP, RC, &us, port), 4), 0);
+	assert_int_equal(next_sent(), CM_REQ);
+}
+
+static void post_letter(const char *name, const uint8_t *bytes, size_t length)
+{
+	struct sockaddr_un address;
+	const socklen_t address_length = nic_group_address(nic->group, name, &address);
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(sendto(fd, bytes, length, 0, (struct sockaddr *)&address, address_length),
+			 length);
+	close(fd);
+	(void)nic_gsi_take(gsi);
+}
+
+/* The ports of TCP and UDP (service ids 0106 and 0111) are names, each of which one process has. */
+static void a_port_is_held_until_its_own_id_goes(void **state)
+{
+	const uint32_t first = bound(TCP, RC, 7001), second = bound(TCP, RC, 7002),
+		       third = bound(UDP, UD, 7001);
+	int other;
+
+	(void)state;
+	assert_true(is_held("cm/port/0106/7001"));
+	assert_true(is_held("cm/port/0106/7002"));
+	assert_true(is_held("cm/port/0111/7001"));
+	assert_false(is_held("cm/port/0111/7002"));
+	destroy(first);
+	assert_false(is_held("cm/port/0106/7001"));
+	assert_true(is_held("cm/port/0106/7002"));
+	assert_true(is_held("cm/port/0111/7001"));
+	destroy(third);
+	assert_true(is_held("cm/port/0106/7002"));
+	assert_false(is_held("cm/port/0111/7001"));
+	destroy(second);
+	assert_false(is_held("cm/port/0106/7002"));
+
+	other = other_at("cm/port/0106/7001");
+	assert_true(other >= 0);
+	assert_int_equal(bind_to(&us, create(&us, TCP, RC, 1), 7001), -EADDRINUSE);
+	closed(other);
+	(void)bound(TCP, RC, 7001);
+}
+
+static void a_request_goes_to_the_process_that_has_its_port(void **state)
+{
+	const int other = other_at("cm/port/0106/7003");
+	uint8_t letter[LETTER_ROOM];
+	ssize_t length;
+
+	(void)state;
+	assert_true(is_held("cm/slot/0"));
+	assert_false(is_held("cm/slot/1"));
+	request(7003);
+	/* IBTA 3.5.3 and 9.6: a datagram between both queue pairs 1, with their key. */
+	assert_int_equal(pkt.opcode, 0x64);
+	assert_int_equal(pkt.dest_qpn, 1);
+	assert_int_equal(pkt.length, 256);
+	assert_int_equal(pkt.rare.qkey, 0x80010000);
+	assert_int_equal(pkt.rare.src_qpn, 1);
+	assert_int_equal(pkt.rare.pkey, 0xffff);
+	nic_gsi_input(gsi, &path, &pkt);
+	length = recv(other, letter, sizeof(letter), 0);
+	assert_true(length > CM_MAD_BYTES && length < LETTER_ROOM);
+	assert_non_null(memmem(letter, (size_t)length, mad, CM_MAD_BYTES));
+	assert_non_null(memmem(letter, (size_t)length, path.src_ip, 16));
+	assert_int_equal(next_sent(), 0);
+	closed(other);
+
+	/* What another process hands on is heard here as if it came by the wire, ... */
+	assert_int_equal(listen_at(&us, bound(TCP, RC, 7003), 1), 0);
+	letter[0] ^= 1; /* ... unless it is of another version ... */
+	post_letter("cm/port/0106/7003", letter, (size_t)length);
+	letter[0] ^= 1;
+	post_letter("cm/port/0106/7003", letter, (size_t)length - 1); /* ... or length. */
+	post_letter("cm/port/0106/7003", letter, (size_t)length + 1);
+	post_letter("cm/slot/0", mad, CM_MAD_BYTES);
+	while (next_event(&us).event != UINT32_MAX)
+		;
+	post_letter("cm/port/0106/7003", letter, (size_t)length);
+	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
+}
+
+/* Each of these breaks only one rule. */
+static void what_is_no_message_of_queue_pair_1_goes_nowhere(void **state)
+{
+	const int other = other_at("cm/port/0106/7004");
+	struct wire_pkt whole;
+	uint8_t byte;
+
+	(void)state;
+	request(7004);
+	whole = pkt;
+	pkt.opcode = 0x65; /* with immediate data */
+	nic_gsi_input(gsi, &path, &pkt);
+	pkt = whole;
+	pkt.length = 252;
+	nic_gsi_input(gsi, &path, &pkt);
+	pkt = whole;
+	pkt.has_rare = false;
+	nic_gsi_input(gsi, &path, &pkt);
+	pkt = whole;
+	pkt.rare.qkey = 0x80010001;
+	nic_gsi_input(gsi, &path, &pkt);
+	pkt = whole;
+	pkt.rare.src_qpn = 2;
+	nic_gsi_input(gsi, &path, &pkt);
+	assert_int_equal(recv(other, &byte, 1, 0), -1);
+	nic_gsi_input(gsi, &path, &whole);
+	assert_int_equal(recv(other, &byte, 1, 0), 1);
+}
+
+/* Who says where it will listen, and does so a little later, is waited for: half a second. */
+static void a_request_waits_for_who_listens(void **state)
+{
+	ps_t before, after;
+	uint8_t byte;
+	int other;
+
+	(void)state;
+	request(7005);
+	before = nic_now(nic);
+	nic_gsi_input(gsi, &path, &pkt);
+	after = nic_now(nic);
+	assert_in_range(nic_gsi_next_at(gsi), before + 1, after + 10 * PS_MS);
+	nic_gsi_advance(gsi, before + 499 * PS_MS);
+	assert_int_equal(next_sent(), 0);
+	nic_gsi_advance(gsi, after + 502 * PS_MS);
+	assert_int_equal(next_sent(), CM_REJ);
+	assert_int_equal(mad[24 + 10] << 8 | mad[24 + 11], CM_REASON_SERVICE_ID);
+
+	request(7006);
+	nic_gsi_input(gsi, &path, &pkt);
+	other = other_at("cm/port/0106/7006");
+	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	assert_int_equal(recv(other, &byte, 1, 0), 1);
+	nic_gsi_advance(gsi, nic_now(nic) + 502 * PS_MS);
+	assert_int_equal(recv(other, &byte, 1, 0), -1);
+	assert_int_equal(next_sent(), 0);
+
+	request(7007);
+	nic_gsi_input(gsi, &path, &pkt);
+	assert_int_equal(listen_at(&us, bound(TCP, RC, 7007), 1), 0);
+	while (next_event(&us).event != UINT32_MAX)
+		;
+	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_port_is_held_until_its_own_id_goes),
+		TEST(a_request_goes_to_the_process_that_has_its_port),
+		TEST(what_is_no_message_of_queue_pair_1_goes_nowhere),
+		TEST(a_request_waits_for_who_listens),
+	};
+	const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	if (fd < 0) {
+		printf("no sockets here\n");
+		return 77;
+	}
+	close(fd);
+	alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
