@@ -26,7 +26,8 @@ static uint8_t mad[CM_MAD_BYTES];
 
 static int set_up(void **state)
 {
-	struct nic_params params = {.addr_count = 1, .shares = true, .loop = loop_of_test()};
+	struct nic_params params = {
+		.addr_count = 1, .shares = true, .loop = loop_of_test(), .mtu = 2048};
 
 	(void)state;
 	memset(&us, 0, sizeof(us));
@@ -110,16 +111,38 @@ static void request(uint16_t port)
 	assert_int_equal(next_sent(), CM_REQ);
 }
 
-static void post_letter(const char *name, const uint8_t *bytes, size_t length)
+static ssize_t post(const char *name, const uint8_t *bytes, size_t length)
 {
 	struct sockaddr_un address;
 	const socklen_t address_length = nic_group_address(nic->group, name, &address);
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const ssize_t sent =
+		sendto(fd, bytes, length, 0, (struct sockaddr *)&address, address_length);
 
-	assert_true(fd >= 0);
-	assert_int_equal(sendto(fd, bytes, length, 0, (struct sockaddr *)&address, address_length),
-			 length);
 	close(fd);
+	return sent;
+}
+
+static void post_letter(const char *name, const uint8_t *bytes, size_t length)
+{
+	assert_int_equal(post(name, bytes, length), length);
+	(void)nic_gsi_take(gsi);
+}
+
+/* From a process of another user, which only root can make. */
+static void post_as_nobody(const char *name, const uint8_t *bytes, size_t length)
+{
+	pid_t child;
+	int status;
+
+	if (geteuid() != 0)
+		return;
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(setuid(65534) != 0 || post(name, bytes, length) != (ssize_t)length);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 	(void)nic_gsi_take(gsi);
 }
 
@@ -169,6 +192,7 @@ static void a_request_goes_to_the_process_that_has_its_port(void **state)
 	assert_int_equal(pkt.rare.qkey, 0x80010000);
 	assert_int_equal(pkt.rare.src_qpn, 1);
 	assert_int_equal(pkt.rare.pkey, 0xffff);
+	assert_int_equal(mad[24 + 50] >> 4, 4); /* IBTA 12.6.5: 2048 */
 	nic_gsi_input(gsi, &path, &pkt);
 	length = recv(other, letter, sizeof(letter), 0);
 	assert_true(length > CM_MAD_BYTES && length < LETTER_ROOM);
@@ -185,6 +209,7 @@ static void a_request_goes_to_the_process_that_has_its_port(void **state)
 	post_letter("cm/port/0106/7003", letter, (size_t)length - 1); /* ... or length. */
 	post_letter("cm/port/0106/7003", letter, (size_t)length + 1);
 	post_letter("cm/slot/0", mad, CM_MAD_BYTES);
+	post_as_nobody("cm/port/0106/7003", letter, (size_t)length);
 	while (next_event(&us).event != UINT32_MAX)
 		;
 	post_letter("cm/port/0106/7003", letter, (size_t)length);
@@ -257,6 +282,17 @@ static void a_request_waits_for_who_listens(void **state)
 	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
 }
 
+/* Time begins anew every 200 days: what waits then has waited long enough. */
+static void what_waits_when_time_begins_anew_is_answered(void **state)
+{
+	(void)state;
+	request(7008);
+	nic_gsi_input(gsi, &path, &pkt);
+	nic_gsi_move_epoch(gsi, nic_now(nic));
+	nic_gsi_advance(gsi, 1);
+	assert_int_equal(next_sent(), CM_REJ);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -266,6 +302,7 @@ int main(void)
 		TEST(a_request_goes_to_the_process_that_has_its_port),
 		TEST(what_is_no_message_of_queue_pair_1_goes_nowhere),
 		TEST(a_request_waits_for_who_listens),
+		TEST(what_waits_when_time_begins_anew_is_answered),
 	};
 	const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
