@@ -148,10 +148,12 @@ static void identities_are_of_the_address(void **state)
 	setenv("VERBENA_LINK", "frame:/a,/b", 1);
 	setenv("VERBENA_ADDR", "fd00::9", 1);
 	identity("VERBENA_MAC", "02:0a:0b:0c:0d:ff", &id);
-	unsetenv("VERBENA_LINK");
-	unsetenv("VERBENA_ADDR");
 	assert_memory_equal(id.gids[0], "\xfe\x80\0\0\0\0\0\0\0\x0a\x0b\xff\xfe\x0c\x0d\xff", 16);
 	assert_int_equal(id.gids[1][15], 9);
+	identity("VERBENA_MAC", "06:0a:0b:0c:0d:ff", &id);
+	assert_true(id.guid == 0x040a0bfffe0c0dff);
+	unsetenv("VERBENA_LINK");
+	unsetenv("VERBENA_ADDR");
 }
 
 static void assert_host(const char *host, const char *address)
