@@ -3,7 +3,7 @@
  * states, between posts, changes of state, regions that vanish and ports that are paused. Every
  * work request completes at most once, a silent adapter does not ask to be called at once, and no
  * packet carries more than the MTU. The bytes are a list of steps; the last one chooses how the
- * adapter retransmits and what congestion control it has. */
+ * adapter retransmits, what congestion control it has, and whether there are memory windows. */
 #include "transport/hca/device.h"
 #include "transport/wire/psn.h"
 #include "util/check.h"
@@ -19,12 +19,14 @@ enum {
 	UC = 3,
 	UD = 4,
 	MRS = 3,
+	MWS = 2,
 	MTU = 256,
 	ROOM = 2048,
 	WRS = 4096,
 	FIRST_QPN = 0x10,
 	STEPS_MAX = 600
 };
+enum { RIGHTS = 15 | HCA_ACCESS_MW_BIND | HCA_ACCESS_FLUSH_GLOBAL | HCA_ACCESS_FLUSH_PERSISTENT };
 enum {
 	QP_MASK_INIT = 0x39,
 	QP_MASK_RTR = 0x129181,
@@ -44,10 +46,11 @@ struct world {
 	struct hca_cq *cq;
 	struct hca_qp *qps[QPS];
 	struct hca_mr *mrs[MRS];
+	struct hca_mw *mws[MWS]; /* one of each type, where it @has_windows */
 	uint8_t *memory, *payload;
 	uint8_t done[WRS]; /* by wr_id */
 	uint32_t posted;
-	bool shares, has_xrc;
+	bool shares, has_xrc, has_windows;
 	struct hca_srq *srq, *xrc_srq;
 	struct hca_xrcd *xrcd;
 	ps_t now;
@@ -99,7 +102,7 @@ static void create_mr(struct world *w, uint32_t i)
 		.ops = i == 2 ? &hca_mem_synthetic : &hca_mem_host,
 		.iova = i == 1 ? UINT64_MAX - ROOM + 1 : 0x1000,
 		.length = ROOM,
-		.access = 15,
+		.access = w->has_windows && i == 0 ? RIGHTS : 15,
 		.address = i == 2 ? 0 : (uintptr_t)(w->memory + i * ROOM),
 		.stream = 7,
 	};
@@ -110,9 +113,19 @@ static void create_mr(struct world *w, uint32_t i)
 
 static void destroy_mr(struct world *w, uint32_t i)
 {
-	if (w->mrs[i])
-		CHECK(hca_mr_destroy(w->dev, w->mrs[i]) == 0);
-	w->mrs[i] = NULL;
+	if (!w->mrs[i])
+		return;
+	if (hca_mr_destroy(w->dev, w->mrs[i]) == 0)
+		w->mrs[i] = NULL;
+	else
+		CHECK(w->has_windows);
+}
+
+static void create_windows(struct world *w)
+{
+	for (uint32_t i = 0; w->has_windows && i < MWS; i++)
+		CHECK(hca_mw_create(w->dev, w->pds[0], i ? HCA_MW_TYPE_2 : HCA_MW_TYPE_1,
+				    &w->mws[i]) == 0);
 }
 
 static void modify(struct world *w, uint32_t i, uint32_t state)
@@ -127,7 +140,7 @@ static void modify(struct world *w, uint32_t i, uint32_t state)
 	const uint32_t kind = i >= UC ? i - UC + 1 : w->has_xrc && i > 0 ? i + 2 : 0;
 	const struct hca_qp_attr attr = {
 		.state = (enum hca_qp_state)state,
-		.access = 15,
+		.access = w->has_windows ? RIGHTS : 15,
 		.mtu = MTU,
 		.dest_qpn = 0x22,
 		.sq_psn = 0xfffffe,
@@ -205,6 +218,8 @@ static void choose_place(struct world *w, uint64_t *ret_va, uint32_t *ret_key)
 		*ret_va += mr->iova - 0x1000;
 		*ret_key = mr->rkey ^ (choice >> 7);
 	}
+	if (w->has_windows && choice & 0x20)
+		*ret_key = hca_mw_rkey(w->mws[choice & 1]) ^ (choice >> 7);
 	if (choice & 0x40)
 		*ret_va = (uint64_t)take(w, 4) << 32 | take(w, 4);
 }
@@ -304,13 +319,29 @@ static uint32_t choose_sges(struct world *w, struct hca_sge *ret_sge, bool atomi
 	return atomic && count > 1 ? 1 : count;
 }
 
+/* A window on some of a region, mostly of the one that may be bound. */
+static void choose_window(struct world *w, struct hca_send_wr *wr)
+{
+	const uint32_t choice = take(w, 1);
+	const struct hca_mr *mr = w->mrs[choice & 64 ? 1 : 0];
+
+	wr->imm = hca_mw_rkey(w->mws[choice & 1]);
+	wr->rkey = (wr->imm & ~0xffu) | ((wr->imm + 1) & 0xff);
+	wr->compare_add = choice & 128 ? 0 : 1 + take(w, 2) % ROOM;
+	wr->swap = (uint64_t)(choice >> 1 & 15) << 32 | (mr ? mr->lkey : 7);
+	wr->remote_addr = mr ? mr->iova : 0;
+	wr->sge_count = 0;
+}
+
 static void post(struct world *w, uint32_t i)
 {
+	static const enum hca_wr_opcode annex[] = {HCA_WR_FLUSH, HCA_WR_ATOMIC_WRITE};
+	const uint32_t opcode = take(w, 1) % 12;
 	struct hca_sge sge[3] = {{0}};
 	struct wire_path path = {.ttl = 64};
 	struct hca_send_wr wr = {.wr_id = w->posted, .sge = sge, .compare_add = 1, .swap = 2};
 
-	wr.opcode = (enum hca_wr_opcode)(take(w, 1) % 12);
+	wr.opcode = opcode < 10 ? (enum hca_wr_opcode)opcode : annex[opcode - 10];
 	wr.flags = take(w, 1) & 7; /* INLINE would need addresses that exist */
 	wr.sge_count = choose_sges(w, sge,
 				   wr.opcode == HCA_WR_ATOMIC_CMP_AND_SWP ||
@@ -321,6 +352,13 @@ static void post(struct world *w, uint32_t i)
 	wr.path = i == UD ? &path : NULL;
 	wr.dest_qpn = 0x22;
 	wr.srqn = wr.rkey >> 7;
+	if (w->has_windows && wr.opcode == HCA_WR_BIND_MW)
+		choose_window(w, &wr);
+	if (wr.opcode == HCA_WR_FLUSH) {
+		wr.sge_count = 0;
+		wr.compare_add = 8;
+		wr.swap = wr.rkey & 3;
+	}
 	w->posted++;
 	if (hca_qp_post_send(w->dev, w->qps[i], &wr, w->now) != 0)
 		w->posted--;
@@ -436,6 +474,9 @@ static void start(struct world *w, uint8_t choice)
 	params.profile.cc_params.swift = cc_swift_defaults(10 * PS_US);
 	params.profile.cc_params.timely = cc_timely_defaults(false);
 	params.profile.cc_params.mtu_bytes = MTU;
+	w->has_windows = choice / 24 % 2 == 1;
+	if (w->has_windows && choice / 48 % 2 == 1)
+		params.profile.statuses = HCA_STATUSES_RXE;
 	w->dev = hca_device_create(&params);
 	CHECK(w->dev != NULL);
 	w->memory = calloc(2, ROOM);
@@ -447,6 +488,7 @@ static void start(struct world *w, uint8_t choice)
 	CHECK(hca_cq_create(w->dev, 64, NULL, &w->cq) == 0);
 	for (uint32_t i = 0; i < MRS; i++)
 		create_mr(w, i);
+	create_windows(w);
 	w->shares = choice / 12 % 2 == 1;
 	if (w->shares)
 		create_shared(w);
