@@ -51,7 +51,7 @@ def seeds():
         yield 'add_' + name, first(packet(0x14, RC, 0, area, rest=(1,))) + [TURN] + packet(0x13, SHARES, 0, area, rest=(1,)) + [0, TURN]
     yield 'write_past', first(packet(0x0a, RC, 64, WRITABLE, at=2047)) + [TURN]
     yield 'write_long', first(packet(6, RC, 256, WRITABLE, dma=2048)) + packet(7, RC, 256) + [0] + packet(8, RC, 256) + [0, TURN]
-    yield 'others', first(packet(4, OTHERS, 64)) + packet(0x0a, OTHERS, 64, WRITABLE) + [0, TURN]
+    yield 'others', first(packet(4, OTHERS, 0)) + packet(0x0a, OTHERS, 64, WRITABLE) + [0, TURN]
     yield 'datagram', recv(UD) + first(packet(0x64, UD, 64)) + packet(0x65, UD, 8, word=1) + [0, TURN, POLL]
     yield 'uc', recv(UC) + first(packet(0x24, UC, 64)) + packet(0x2b, UC, 8, WRITABLE, word=9) + [0, TURN, POLL]
     yield 'whole', recv(RC) + packet(4, RC, 64, kind=WHOLE) + [0, 0, TURN] + packet(4, RC, 64, kind=WHOLE) + [1, 3, TURN]

@@ -151,6 +151,14 @@ static struct hca_qp *create_qp(struct target *t, enum hca_qp_type type, struct 
 	return qp;
 }
 
+static struct hca_sge piece_of(struct target *t)
+{
+	return (struct hca_sge){
+		.addr = target_va(t, AREA_LANDS, t->landings++ % (TARGET_MIDDLE / PIECE) * PIECE),
+		.length = PIECE_USED,
+		.lkey = t->mrs[AREA_LANDS]->lkey};
+}
+
 void target_open(struct target *t, uint32_t peer_qpn)
 {
 	static const enum hca_qp_type types[PEER_QPS] = {HCA_QPT_RC, HCA_QPT_RC, HCA_QPT_UC,
@@ -176,17 +184,11 @@ void target_open(struct target *t, uint32_t peer_qpn)
 		connect_qp(t->nic, t->qps[i], is_others ? 2 : 1, peer_qpn, i == QP_SHARES ? 1 : 0,
 			   is_others ? &others : &t->path);
 	}
+	CHECK(hca_qp_post_recv(t->hca, t->qps[QP_OTHERS], &(struct hca_recv_wr){.sge_count = 0},
+			       nic_now(t->nic)) == 0);
 }
 
 /* ---- what it does ---- */
-
-static struct hca_sge piece_of(struct target *t)
-{
-	return (struct hca_sge){
-		.addr = target_va(t, AREA_LANDS, t->landings++ % (TARGET_MIDDLE / PIECE) * PIECE),
-		.length = PIECE_USED,
-		.lkey = t->mrs[AREA_LANDS]->lkey};
-}
 
 void target_post(struct target *t, uint32_t qp, enum hca_wr_opcode opcode, uint32_t pieces,
 		 uint32_t peer_qpn)
