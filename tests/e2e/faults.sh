@@ -66,6 +66,28 @@ expect 0 exec --host "127.$net.1" --faults faults.yaml -- timeout 30 "$pair" -n 
 grep -qx 'send 2 5 0' out && grep -qx 'post 3 EIO' out && grep -qx 'event 8' out && grep -q '^done 1, ' out ||
 	fail "fatal: $(cat out)"
 
+# By time, which comes by itself: before the first request, where its events are waited for.
+meets 'port: down, at: 500ms' '-n 1 -o write -e 1 -w' 'event 10' 'send 1 5 0' 'done 0, states 6 6, port 1'
+meets 'port: down, at: 0.4s, for: 100ms, flush: no' '-n 2 -o write -e 2 -w' 'event 10' 'event 9' "done 2, $well"
+meets 'post: ENOMEM, at: 0s, for: 1000s' '-n 3' 'post 1 ENOMEM' 'post 2 ENOMEM' 'post 3 ENOMEM' "done 0, $well"
+meets 'post: ENOMEM, for: 1000s, nth: 2, count: 1' '-n 3' 'post 2 ENOMEM' "done 2, $well"
+meets 'post: ENOMEM, at: 1000s' '-n 3' "done 3, $well"
+meets 'post: EIO, at: 200ms, nth: 2' '-n 3 -t 300000' 'post 2 EIO' "done 2, $well"
+meets 'completion: general_err, op: write, for: 1000s' '-n 2 -o write' 'send 1 21 0' 'send 2 21 0' "done 0, $well"
+meets 'completion: general_err, at: 1000s' '-n 2' "done 2, $well"
+meets 'rnr: storm, for: 1000s' '-n 1' 'send 1 13 0' 'done 0, states 6 3, port 4'
+meets 'rnr: storm, for: 1000s' '-n 2 -o write' "done 2, $well"
+meets 'rnr: 4, at: 1000s' '-n 2' "done 2, $well"
+meets 'rnr: 4, at: 100ms' '-n 1 -t 200000' 'send 1 13 0' 'done 0, states 6 3, port 4'
+meets 'rnr: storm, at: 1000s, for: 1s' '-n 2' "done 2, $well"
+begun=$(date +%s%N)
+meets 'rnr: storm, for: 400ms' '-n 1 -i' "done 1, $well"
+took=$((($(date +%s%N) - begun) / 1000000))
+[ "$took" -ge 800 ] || fail "two storms of 400 ms were over in $took ms"
+printf 'faults:\n  - {device: fatal, at: 400ms}\n' >faults.yaml
+expect 0 exec --host "127.$net.1" --faults faults.yaml -- timeout 30 "$pair" -n 1 -o write -e 1 -w
+head -2 out | tr '\n' ' ' | grep -qx 'event 8 post 1 EIO ' || fail "fatal, by time: $(cat out)"
+
 # Files that are wrong: one line each, and nothing is run.
 refused() { # TEXT LINE
 	printf '%s\n' "$1" >wrong.yaml
@@ -76,7 +98,7 @@ refused() { # TEXT LINE
 refused 'faults: [{post: ENONSENSE}]' 'wrong.yaml:1: post: found "ENONSENSE", expected the name of an errno, such as ENOMEM'
 refused 'faults: [{completion: bad}]' 'wrong.yaml:1: completion: found "bad", expected a status in small letters, such as retry_exc_err'
 refused 'faults: [{port: sideways}]' 'wrong.yaml:1: port: found "sideways", expected down or up'
-refused 'faults: [{rnr: 0}]' 'wrong.yaml:1: rnr: found "0", expected a number from 1 to 2^32 - 1'
+refused 'faults: [{rnr: 0}]' 'wrong.yaml:1: rnr: found "0", expected a number from 1 to 2^32 - 1, or storm'
 refused 'faults: [{device: gone}]' 'wrong.yaml:1: device: found "gone", expected fatal'
 refused 'faults: [{post: EIO, port: down}]' 'wrong.yaml:1: port: found "down", expected one fault in each entry'
 refused 'faults: [{nth: 3}]' 'wrong.yaml:1: faults: found a map, expected a map with one of post, completion, port, rnr or device'
@@ -84,10 +106,18 @@ refused 'faults: [{post: EIO, nth: 0}]' 'wrong.yaml:1: nth: found "0", expected 
 refused 'faults: [{post: EIO, op: sendd}]' 'wrong.yaml:1: op: found "sendd", expected send, write, read, atomic or recv'
 refused 'faults: [{port: down, flush: maybe}]' 'wrong.yaml:1: flush: found "maybe", expected yes or no'
 refused 'faults: [{post: EIO, program: "a:b"}]' "wrong.yaml:1: program: found \"a:b\", expected the name of a program's file"
+refused 'faults: [{port: down, at: 20}]' 'wrong.yaml:1: at: found "20", expected a time, 0s or whole nanoseconds, such as 20ms'
+refused 'faults: [{port: down, at: 1500ps}]' 'wrong.yaml:1: at: found "1500ps", expected a time, 0s or whole nanoseconds, such as 20ms'
+refused 'faults: [{port: down, for: 0s}]' 'wrong.yaml:1: for: found "0s", expected a time of 1ns or more, such as 20ms'
+refused 'faults: [{rnr: storm, at: 1s}]' 'wrong.yaml:1: rnr: found "storm", expected for beside storm: how long it lasts'
+refused 'faults: [{port: down, at: 1s, nth: 3}]' 'wrong.yaml:1: nth: found "3", expected either a time or a count of requests'
+refused 'faults: [{device: fatal, qp: 3, at: 1s}]' 'wrong.yaml:1: qp: found "3", expected either a time or a count of requests'
+refused 'faults: [{rnr: storm, for: 1s, nth: 2}]' 'wrong.yaml:1: nth: found "2", expected either a time or a count of requests'
 refused 'faults: []' 'wrong.yaml:1: faults: found a list, expected a list of faults'
 refused 'faultz: [{post: EIO}]
 faults: [{post: EIO}]' 'wrong.yaml:1: faultz: found an unknown key, expected faults'
 for text in 'faults: [{port: up, vendor_err: 3}]' 'faults: [{completion: loc_len_err, vendor_err: -1}]' 'faults: {' 'x' \
+	'faults: [{rnr: 5, for: 1s}]' 'faults: [{port: up, for: 1s}]' 'faults: [{device: fatal, for: 1s}]' \
 	'faults: [{post: EIO, flush: yes}]' 'faults: [{rnr: 1, qp: 2}]'; do
 	printf '%s\n' "$text" >wrong.yaml
 	expect 2 exec --faults wrong.yaml -- touch ran
@@ -98,7 +128,7 @@ expect 2 exec --faults '' -- touch ran
 python3 -c 'print("faults:"); [print("  - {post: EIO}") for i in range(33)]' >wrong.yaml
 expect 2 exec --faults wrong.yaml -- touch ran
 grep -q '^wrong.yaml:34: .*expected at most 32 faults$' err || fail "33 faults: $(cat err)"
-for text in 'x' '9:1:1:1:1:1:1:-' '0:1:1:0:1:1:1:-' '0:31:0:1:1:5:0:-;x'; do
+for text in 'x' '9:1:1:1:1:1:1:0:0:-' '0:1:1:0:1:1:1:0:0:-' '0:31:0:1:1:5:0:0:0:-;x'; do
 	VERBENA_FAULTS=$text expect 2 exec -- true
 	grep -q VERBENA_FAULTS err || fail "VERBENA_FAULTS=$text: $(cat err)"
 done

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* pair [-d DEVICE] [-n COUNT] [-s BYTES] [-o send|write|read|atomic] [-t USEC] [-r] [-e EVENTS]
- *      [-f FILE] [-k]
+ *      [-f FILE] [-i] [-k] [-w]
  * Two connected RC queue pairs of one process on one device: one after the other COUNT requests of
  * the first to the second. A line for each post that fails ("post 3 ENOMEM"), each completion that
  * is not well ("send 3 12 0x81": status and vendor_err), each asynchronous event ("event 10"), of
  * which EVENTS are waited for, and at the end of how many went well, the states of the queue pairs
  * and of the port ("done 7, states 3 3, port 4"). -t: so long before each; -r: no receives but for
- * the first; -f: then what is in the file; -k: then "ready", and it waits for the end of its input.
- */
+ * the first; -i: who is not ready is asked without end; -w: events come before the requests; -f:
+ * then what is in the file; -k: then "ready", and it waits for the end of its input. */
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -29,7 +29,7 @@ static struct {
 	uint8_t bytes[BUFFER];
 	long device, count, size, pause_us, events;
 	const char *op, *file;
-	int keeps, starves;
+	int keeps, starves, insists, waits;
 } p = {.count = 1, .size = 8, .op = "send"};
 
 static void need(int ok, const char *what)
@@ -66,9 +66,9 @@ static void connect_to(struct ibv_qp *qp, const struct ibv_qp *peer)
 				      IBV_QP_MIN_RNR_TIMER);
 	need(errno == 0, "RTR");
 	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-				    .timeout = 10,
+				    .timeout = p.insists ? 18 : 10, /* 1 s, 4 ms */
 				    .retry_cnt = 3,
-				    .rnr_retry = 3,
+				    .rnr_retry = p.insists ? 7 : 3,
 				    .max_rd_atomic = 1};
 	errno = ibv_modify_qp(qp, &attr,
 			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -194,7 +194,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "d:n:s:o:t:e:f:kr")) != -1) {
+	while ((c = getopt(argc, argv, "d:n:s:o:t:e:f:ikrw")) != -1) {
 		if (c == 'd')
 			p.device = atol(optarg);
 		else if (c == 'n')
@@ -209,6 +209,10 @@ static void parse(int argc, char **argv)
 			p.events = atol(optarg);
 		else if (c == 'f')
 			p.file = optarg;
+		else if (c == 'i')
+			p.insists = 1;
+		else if (c == 'w')
+			p.waits = 1;
 		else if (c == 'k')
 			p.keeps = 1;
 		else if (c == 'r')
@@ -227,6 +231,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	open_all();
+	if (p.waits)
+		print_events();
 	for (long i = 1; i <= p.count; i++) {
 		int error = receives && (i == 1 || !p.starves) ? post_recv(i) : 0;
 
@@ -239,7 +245,8 @@ int main(int argc, char **argv)
 		else
 			done += wait_for(i);
 	}
-	print_events();
+	if (!p.waits)
+		print_events();
 	(void)ibv_query_port(p.context, 1, &port);
 	printf("done %ld, states %d %d, port %d\n", done, state_of(p.qps[0]), state_of(p.qps[1]),
 	       port.state);

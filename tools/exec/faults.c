@@ -8,8 +8,10 @@
 #include "transport/verbs/fault.h"
 #include "util/alloc.h"
 #include "util/quantity.h"
+#include "util/units.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,18 +45,40 @@ static bool refuse_fault(struct bad_list *errors, const struct yaml_node *node,
 	return false;
 }
 
-static bool read_count(struct bad_list *errors, const struct yaml_node *node, uint32_t least,
-		       uint32_t *ret_value)
+static bool is_count(const struct yaml_node *node, uint32_t least, uint32_t *ret_value)
 {
 	uint64_t value;
 
 	if (node->kind != YAML_SCALAR ||
 	    util_count_parse(node->text, node->length, &value) != UTIL_QUANTITY_OK ||
 	    value < least || value > UINT32_MAX)
-		return refuse_fault(errors, node,
-				    least ? "a number from 1 to 2^32 - 1"
-					  : "a number from 0 to 2^32 - 1");
+		return false;
 	*ret_value = (uint32_t)value;
+	return true;
+}
+
+static bool read_count(struct bad_list *errors, const struct yaml_node *node, uint32_t least,
+		       uint32_t *ret_value)
+{
+	return is_count(node, least, ret_value) ||
+	       refuse_fault(errors, node,
+			    least ? "a number from 1 to 2^32 - 1" : "a number from 0 to 2^32 - 1");
+}
+
+/* An adapter knows no less than nanoseconds. */
+static bool read_time(struct bad_list *errors, const struct yaml_node *node, uint64_t least_ns,
+		      uint64_t *ret_ns)
+{
+	uint64_t time;
+
+	if (node->kind != YAML_SCALAR ||
+	    util_quantity_parse(node->text, node->length, UTIL_UNIT_TIME, &time) !=
+		    UTIL_QUANTITY_OK ||
+	    time % PS_NS != 0 || time / PS_NS < least_ns)
+		return refuse_fault(errors, node,
+				    least_ns ? "a time of 1ns or more, such as 20ms"
+					     : "a time, 0s or whole nanoseconds, such as 20ms");
+	*ret_ns = time / PS_NS;
 	return true;
 }
 
@@ -81,7 +105,9 @@ static bool read_what(struct bad_list *errors, const struct yaml_node *node,
 		fault->a = says(node, "down");
 		return fault->a || says(node, "up") || refuse_fault(errors, node, "down or up");
 	case VRB_FAULT_RNR:
-		return read_count(errors, node, 1, &fault->count);
+		fault->a = says(node, "storm");
+		return fault->a || is_count(node, 1, &fault->count) ||
+		       refuse_fault(errors, node, "a number from 1 to 2^32 - 1, or storm");
 	case VRB_FAULT_FATAL:
 		break;
 	}
@@ -103,7 +129,13 @@ static bool read_detail(struct bad_list *errors, const struct yaml_node *node,
 			struct vrb_fault *fault)
 {
 	const bool is_port = fault->kind == VRB_FAULT_PORT;
+	const bool lasts = fault->kind == VRB_FAULT_RNR || is_port ? fault->a != 0
+								   : fault->kind <= VRB_FAULT_WC;
 
+	if (strcmp(node->key, "at") == 0)
+		return read_time(errors, node, 0, &fault->from_ns);
+	if (strcmp(node->key, "for") == 0 && lasts)
+		return read_time(errors, node, 1, &fault->until_ns);
 	if (strcmp(node->key, "nth") == 0)
 		return read_count(errors, node, 1, &fault->nth);
 	if (strcmp(node->key, "count") == 0 && fault->kind <= VRB_FAULT_WC)
@@ -126,9 +158,34 @@ static bool read_detail(struct bad_list *errors, const struct yaml_node *node,
 		return true;
 	}
 	bad(errors, &node->at, node->key, "a key that this fault has not",
-	    "nth and program, of all but rnr qp, of post and completion op and count, of "
-	    "completion vendor_err, of port: down flush");
+	    "nth, at and program, of all but rnr qp, of post and completion op, count and for, of "
+	    "completion vendor_err, of port: down flush and for, of rnr: storm for");
 	return false;
+}
+
+/* Counts or a time; of posts, completions and messages those count that come at that time. */
+static bool settle_time(struct bad_list *errors, const struct yaml_node *map,
+			struct vrb_fault *fault)
+{
+	const struct yaml_node *counts = yaml_find(map, "nth");
+	const bool lasts = yaml_find(map, "for"), has_time = lasts || yaml_find(map, "at");
+	const bool is_storm = fault->kind == VRB_FAULT_RNR && fault->a;
+
+	if (is_storm && !lasts)
+		return refuse_fault(errors, yaml_find(map, "rnr"),
+				    "for beside storm: how long it lasts");
+	if (is_storm ||
+	    (has_time && (fault->kind == VRB_FAULT_PORT || fault->kind == VRB_FAULT_FATAL))) {
+		counts = counts ? counts : yaml_find(map, "qp");
+		if (counts)
+			return refuse_fault(errors, counts, "either a time or a count of requests");
+		fault->nth = 0;
+	}
+	if (lasts)
+		fault->until_ns += fault->from_ns;
+	if (lasts && fault->kind <= VRB_FAULT_WC && !yaml_find(map, "count"))
+		fault->count = UINT32_MAX;
+	return true;
 }
 
 static bool faults_read_one(struct bad_list *errors, const struct yaml_node *map,
@@ -159,15 +216,16 @@ static bool faults_read_one(struct bad_list *errors, const struct yaml_node *map
 	for (const struct yaml_node *node = map->child; node; node = node->next)
 		if (node != what && !read_detail(errors, node, ret_fault))
 			ok = false;
-	return ok;
+	return ok && settle_time(errors, map, ret_fault);
 }
 
 static void append_rule(char **text, const struct vrb_fault *f)
 {
 	char *longer;
 
-	if (asprintf(&longer, "%s%s%u:%u:%u:%u:%u:%u:%u:%s", *text ? *text : "", *text ? ";" : "",
-		     f->kind, f->op, f->qp, f->nth, f->count, f->a, f->b, f->program) < 0)
+	if (asprintf(&longer, "%s%s%u:%u:%u:%u:%u:%u:%u:%" PRIu64 ":%" PRIu64 ":%s",
+		     *text ? *text : "", *text ? ";" : "", f->kind, f->op, f->qp, f->nth, f->count,
+		     f->a, f->b, f->from_ns, f->until_ns, f->program) < 0)
 		longer = NULL;
 	free(*text);
 	*text = longer;

@@ -126,7 +126,15 @@ const struct hca_counters *hca_device_counters(const struct hca_device *dev)
 void hca_device_starve(struct hca_device *dev, uint64_t nth, uint64_t count)
 {
 	dev->starve_after = nth > 0 ? nth - 1 : 0;
-	dev->starve_count = count;
+	dev->starve_count = count | (dev->starve_count & HCA_STORM);
+}
+
+void hca_device_storm(struct hca_device *dev, bool begins)
+{
+	if (begins)
+		dev->starve_count |= HCA_STORM;
+	else
+		dev->starve_count &= ~HCA_STORM;
 }
 
 void hca_device_set_port(struct hca_device *dev, bool is_down)

@@ -146,6 +146,8 @@ int hca_pd_destroy(struct hca_device *dev, struct hca_pd *pd);	   /* -EBUSY */
 /* From the @nth message on that needs a receive (1: the next), @count are answered as if there were
  * none, of RC; what is sent again counts again. 0: no more. */
 void hca_device_starve(struct hca_device *dev, uint64_t nth, uint64_t count);
+/* All of them, until it is over. */
+void hca_device_storm(struct hca_device *dev, bool begins);
 /* What the port is said to be; whether packets come and go is the world's affair. */
 void hca_device_set_port(struct hca_device *dev, bool is_down);
 bool hca_device_port_is_down(const struct hca_device *dev);

@@ -295,6 +295,7 @@ struct hca_resource {
 
 /* The first number of a READ or an atomic: that counters wrap shows early, and everywhere. */
 #define HCA_RES_START UINT32_MAX
+#define HCA_STORM ((uint64_t)1 << 63) /* of starve_count */
 
 /* The responder. */
 struct hca_rq {
@@ -444,8 +445,8 @@ struct hca_device {
 	struct util_idmap cqs;
 	uint32_t cqn;
 	uint32_t priority_count;
-	/* See hca_device_starve() and hca_device_set_port(). */
-	uint64_t starve_after, starve_count;
+	/* See hca_device_starve(), hca_device_storm() and hca_device_set_port(). */
+	uint64_t starve_after, starve_count; /* in a storm with HCA_STORM in it */
 	bool port_is_down;
 	/* By priority: requests; responses and CNPs. The two in one cache line. */
 	struct hca_list ready[][2] __attribute__((aligned(64)));

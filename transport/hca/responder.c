@@ -51,6 +51,8 @@ static bool starves(struct hca_device *dev)
 {
 	if (__builtin_expect(dev->starve_count == 0, true))
 		return false;
+	if (dev->starve_count & HCA_STORM)
+		return true;
 	if (dev->starve_after > 0) {
 		dev->starve_after--;
 		return false;

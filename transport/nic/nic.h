@@ -99,6 +99,10 @@ struct nic_params {
 	/* From the progress thread, without the lock, as its last act: a CHECK has failed in it,
 	 * and nic_kill() was called. NULL: the process is aborted. */
 	void (*on_fatal)(void *world);
+	/* From the progress thread, with the lock, each time around: what is due happens. How many
+	 * ns until there is more; negative: never. It may end with nic_kill(), which gives the lock
+	 * back. NULL: nothing has a time. */
+	int64_t (*on_time)(void *world);
 };
 
 /* Who an adapter is; see nic_gid(). */

@@ -62,16 +62,22 @@ static bool nic_lingers(struct nic *nic, bool moved)
 
 static void nic_progress_work(struct nic *nic)
 {
+	int64_t wait_ns = -1;
+
 	nic_lock(nic);
 	while (!atomic_load(&nic->stop) && !nic_is_dead(nic)) {
 		nic_mind_epoch(nic);
+		if (nic->params.on_time)
+			wait_ns = nic->params.on_time(nic->params.world);
+		if (!nic_is_mine(nic))
+			return;
 		mind_door(nic);
 		if (app_polls(nic)) {
 			nap(nic);
 		} else if (!nic_lingers(nic, nic_loop_turn(nic) > 0)) {
 			nic_board_publish(nic);
 			nic->asleep_until = nic_loop_next_at(nic);
-			nic_loop_wait(nic, -1);
+			nic_loop_wait(nic, wait_ns);
 			nic->asleep_until = 0;
 			drain_wakes(nic);
 		} else { /* let others at the lock */

@@ -211,6 +211,8 @@ static int nic_world_open(struct vrb_world *world)
 	int ret = 0;
 
 	pthread_mutex_lock(&contexts_lock);
+	if (w->contexts == 0 && w->faults.opened_ns == 0)
+		w->faults.opened_ns = w->nic->epoch_ns + nic_now(w->nic) / PS_NS;
 	if (w->contexts == 0)
 		ret = nic_start(w->nic);
 	if (ret != 0)
@@ -290,6 +292,13 @@ static void on_fatal(void *world)
 	vrb_on_fatal(&w->world);
 }
 
+static int64_t on_time(void *world)
+{
+	struct nic_world *w = world;
+
+	return vrb_on_time(&w->world);
+}
+
 static const struct hca_observer observer = {world_on_wc, world_on_cq_event, world_on_place,
 					     world_on_async};
 
@@ -300,10 +309,12 @@ static void set_faults(struct nic_world *w, const char *text)
 	vrb_faults_of_program(&w->faults, program_invocation_short_name);
 	if (w->faults.count > 0)
 		w->world.faults = &w->faults;
-	for (uint32_t i = 0; i < w->faults.count; i++)
-		if (w->faults.rules[i].kind == VRB_FAULT_RNR)
-			hca_device_starve(w->world.hca, w->faults.rules[i].nth,
-					  w->faults.rules[i].count);
+	for (uint32_t i = 0; i < w->faults.count; i++) {
+		const struct vrb_fault *rule = &w->faults.rules[i];
+
+		if (rule->kind == VRB_FAULT_RNR && rule->nth > 0 && rule->from_ns == 0)
+			hca_device_starve(w->world.hca, rule->nth, rule->count);
+	}
 }
 
 static int open_world(const struct nic_params *params, struct vrb_world **ret_world)
@@ -317,6 +328,7 @@ static int open_world(const struct nic_params *params, struct vrb_world **ret_wo
 	own.observer = &observer;
 	own.world = w;
 	own.on_fatal = on_fatal;
+	own.on_time = params->faults ? on_time : NULL;
 	own.progress_thread = false; /* nic_world_open() */
 	own.shares = params->link == NIC_LINK_UDP;
 	ret = nic_open(&own, &w->nic);

@@ -384,7 +384,7 @@ static int post_if_room(struct vrb_world *world, const struct vrb_object *qp,
 	int ret = 0;
 
 	if (__builtin_expect(world->faults != NULL, false))
-		ret = vrb_local_fault_send(qp->local, qp, wr, &qp->local->dies, now);
+		ret = vrb_local_fault_send(qp->local, qp, wr, now);
 	if (ret)
 		return ret;
 	if (hca_qp_send_room(qp->hca, qp->ended) > 0)
@@ -430,7 +430,7 @@ static int local_post_batch(void *self, uint64_t handle, const struct hca_send_w
 		ret = ret || count <= room ? ret : -ENOMEM;
 	}
 	for (uint32_t i = 0; local->world->faults && ret == 0 && i < count; i++)
-		ret = vrb_local_fault_send(local, qp, &wr[i], &local->dies, now);
+		ret = vrb_local_fault_send(local, qp, &wr[i], now);
 	for (uint32_t i = 0; ret == 0 && i < count; i++)
 		CHECK(post_one(local->world, qp->hca, &wr[i], now) == 0);
 	vrb_local_leave(local, true);

@@ -95,12 +95,12 @@ int vrb_local_set_channels(struct vrb_object *object, uint64_t channel, uint64_t
 void vrb_local_polled(const struct vrb_local *local, const struct hca_wc *wc);
 
 /* local_fault.c, of a device with faults */
-/* What a request that is posted meets: 0 or -errno, or the end of the device. */
+/* What a request that is posted meets: 0 or -errno, or the end of the device (@dies). */
 int vrb_local_fault_send(struct vrb_local *local, const struct vrb_object *qp,
-			 const struct hca_send_wr *wr, bool *ret_is_fatal, ps_t now);
+			 const struct hca_send_wr *wr, ps_t now);
 int vrb_local_fault_recv(struct vrb_local *local,
 			 const struct vrb_object *qp); /* NULL: of an SRQ */
-void vrb_local_fault_wc(const struct vrb_local *local, struct ibv_wc *wc);
+void vrb_local_fault_wc(struct vrb_local *local, struct ibv_wc *wc);
 void vrb_local_die(struct vrb_local *local); /* outside of calls */
 
 /* local_mw.c */

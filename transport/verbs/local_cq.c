@@ -62,7 +62,7 @@ int vrb_local_destroy_cq(void *self, uint64_t cq)
 }
 
 /* Number of completions taken from @cq. */
-static uint32_t local_cq_take(const struct vrb_local *local, struct hca_cq *cq, uint32_t count,
+static uint32_t local_cq_take(struct vrb_local *local, struct hca_cq *cq, uint32_t count,
 			      struct ibv_wc *wc)
 {
 	struct hca_wc some[16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the calls of a device with faults (transport/verbs/fault.h) meet them. All but
- * vrb_local_die() inside of calls. */
+/* Where the calls of a device with faults (transport/verbs/fault.h) meet them, and where time
+ * does. All but vrb_local_die() inside of calls. */
 #include "transport/verbs/fault.h"
 #include "transport/verbs/local.h"
 
@@ -43,30 +43,75 @@ static void set_port(struct vrb_local *local, bool is_down, bool flushes, ps_t n
 	vrb_on_async(world, NULL, is_down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
 }
 
-int vrb_local_fault_send(struct vrb_local *local, const struct vrb_object *qp,
-			 const struct hca_send_wr *wr, bool *ret_is_fatal, ps_t now)
+static uint64_t age_ns(struct vrb_world *world)
+{
+	const uint64_t at_ns = world->ops->clocks(world).raw_ns + world->ops->now(world) / PS_NS;
+
+	return at_ns - world->faults->opened_ns;
+}
+
+static void begin_or_end(struct vrb_local *local, const struct vrb_fault *fault, bool is_over)
+{
+	struct hca_device *hca = local->world->hca;
+
+	if (fault->kind == VRB_FAULT_PORT)
+		set_port(local, (fault->a != 0) != is_over, fault->b != 0,
+			 local->world->ops->now(local->world));
+	else if (fault->kind == VRB_FAULT_RNR && fault->nth == 0)
+		hca_device_storm(hca, !is_over);
+	else if (fault->kind == VRB_FAULT_RNR)
+		hca_device_starve(hca, fault->nth, fault->count);
+	else
+		local->dies = true;
+}
+
+/* What is due by now, if it has not happened yet. How long until the next; UINT64_MAX: never. */
+static uint64_t turn(struct vrb_local *local)
 {
 	struct vrb_faults *faults = local->world->faults;
-	const enum vrb_fault_op op = op_of(wr->opcode);
-	const struct vrb_fault *port = vrb_fault_met(faults, VRB_FAULT_PORT, op, qp->ordinal);
-	const struct vrb_fault *refused = vrb_fault_met(faults, VRB_FAULT_POST, op, qp->ordinal);
+	const uint64_t now_ns = age_ns(local->world);
+	const struct vrb_fault *due;
+	uint64_t next_ns;
+	bool is_over;
 
+	while ((due = vrb_fault_due(faults, now_ns, &is_over)))
+		begin_or_end(local, due, is_over);
+	next_ns = vrb_fault_next_ns(faults);
+	return next_ns == UINT64_MAX ? next_ns : next_ns - now_ns;
+}
+
+static const struct vrb_fault *meet(struct vrb_local *local, enum vrb_fault_kind kind,
+				    enum vrb_fault_op op, uint32_t qp)
+{
+	return vrb_fault_met(local->world->faults, kind, op, qp, age_ns(local->world));
+}
+
+int vrb_local_fault_send(struct vrb_local *local, const struct vrb_object *qp,
+			 const struct hca_send_wr *wr, ps_t now)
+{
+	const enum vrb_fault_op op = op_of(wr->opcode);
+	const struct vrb_fault *port, *refused;
+
+	(void)turn(local);
+	port = meet(local, VRB_FAULT_PORT, op, qp->ordinal);
+	refused = meet(local, VRB_FAULT_POST, op, qp->ordinal);
 	if (port)
 		set_port(local, port->a != 0, port->b != 0, now);
-	if (vrb_fault_met(faults, VRB_FAULT_FATAL, op, qp->ordinal))
-		*ret_is_fatal = true;
+	if (meet(local, VRB_FAULT_FATAL, op, qp->ordinal))
+		local->dies = true;
 	return refused ? -(int)refused->a : 0;
 }
 
 int vrb_local_fault_recv(struct vrb_local *local, const struct vrb_object *qp)
 {
-	const struct vrb_fault *refused = vrb_fault_met(local->world->faults, VRB_FAULT_POST,
-							VRB_FAULT_RECV, qp ? qp->ordinal : 0);
+	const struct vrb_fault *refused;
 
+	(void)turn(local);
+	refused = meet(local, VRB_FAULT_POST, VRB_FAULT_RECV, qp ? qp->ordinal : 0);
 	return refused ? -(int)refused->a : 0;
 }
 
-void vrb_local_fault_wc(const struct vrb_local *local, struct ibv_wc *wc)
+void vrb_local_fault_wc(struct vrb_local *local, struct ibv_wc *wc)
 {
 	const struct hca_qp *qp = hca_qp_find(local->world->hca, wc->qp_num);
 	const struct vrb_object *object = qp ? hca_qp_owner(qp) : NULL;
@@ -81,7 +126,7 @@ void vrb_local_fault_wc(const struct vrb_local *local, struct ibv_wc *wc)
 		op = VRB_FAULT_READ;
 	else if (wc->opcode == IBV_WC_COMP_SWAP || wc->opcode == IBV_WC_FETCH_ADD)
 		op = VRB_FAULT_ATOMIC;
-	met = vrb_fault_met(local->world->faults, VRB_FAULT_WC, op, object ? object->ordinal : 0);
+	met = meet(local, VRB_FAULT_WC, op, object ? object->ordinal : 0);
 	if (!met)
 		return;
 	wc->status = (enum ibv_wc_status)met->a;
@@ -92,4 +137,16 @@ void vrb_local_die(struct vrb_local *local)
 {
 	local->world->ops->abandon(local->world);
 	vrb_on_fatal(local->world);
+}
+
+int64_t vrb_on_time(struct vrb_world *world)
+{
+	uint64_t wait_ns;
+
+	if (!world->faults)
+		return -1;
+	wait_ns = turn(world->local);
+	if (world->local->dies)
+		vrb_local_die(world->local);
+	return wait_ns < INT64_MAX ? (int64_t)wait_ns : -1;
 }

@@ -149,4 +149,9 @@ void vrb_on_async(struct vrb_world *world, void *owner, int event);
  * its queue pairs are flushed, IBV_EVENT_DEVICE_FATAL is raised. Outside of calls; not twice. */
 void vrb_on_fatal(struct vrb_world *world);
 
+/* Inside of a call, while a context is open, where the world has a thread of its own: faults whose
+ * time has come happen. How many ns until the next, negative: never. The device may be dead then,
+ * and the call be over (abandon()). */
+int64_t vrb_on_time(struct vrb_world *world);
+
 #endif
