@@ -269,6 +269,117 @@ static void test_strangers_at_the_address(void **state)
 	nic_group_leave(group);
 }
 
+/* A process that has the first slot's name, and hands out as many sockets and that word to who
+ * comes; of another user where @is_foreign. It ends when it has. */
+static pid_t pretend(uint32_t word, bool is_foreign)
+{
+	union {
+		struct cmsghdr head;
+		uint8_t bytes[CMSG_SPACE(NIC_GROUP_SOCKETS * sizeof(int))];
+	} control = {.bytes = {0}};
+	struct iovec part = {.iov_base = &word, .iov_len = sizeof(word)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes)};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int ready[2], length, door, fd;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+			  "verbena/%u/test %08x/0", (unsigned)geteuid(),
+			  own_address().sin_addr.s_addr);
+	child = fork();
+	assert_true(child >= 0);
+	if (child > 0) {
+		close(ready[1]);
+		assert_int_equal(read(ready[0], &fd, 1), 1);
+		close(ready[0]);
+		return child;
+	}
+	alarm(20);
+	if (is_foreign && setuid(65534) != 0)
+		_exit(1);
+	door = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	if (bind(door, (struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) != 0 ||
+	    listen(door, 1) != 0 || write(ready[1], "", 1) != 1)
+		_exit(1);
+	fd = accept(door, NULL, NULL);
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(NIC_GROUP_SOCKETS * sizeof(int));
+	for (int i = 0; i < NIC_GROUP_SOCKETS; i++)
+		memcpy(CMSG_DATA(&control.head) + (size_t)i * sizeof(int), &door, sizeof(int));
+	_exit(sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(word));
+}
+
+static void assert_not_believed(uint32_t word, bool is_foreign)
+{
+	struct nic_group *group;
+	const pid_t child = pretend(word, is_foreign);
+	int made;
+
+	assert_int_equal(join(&group, &made), -EADDRINUSE);
+	assert_int_equal(made, 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* Whoever has the name of a member and is none, of this version and this user, is not believed. */
+static void test_who_only_has_the_name(void **state)
+{
+	const uint32_t word = 0x76620002; /* of this version */
+
+	(void)state;
+	own_address();
+	assert_not_believed(word + 1, false);
+	if (geteuid() == 0)
+		assert_not_believed(word, true);
+}
+
+/* Sockets of the host are for processes of its user; only root can be another one. */
+static void test_sockets_are_for_one_user(void **state)
+{
+	struct nic_group *group;
+	struct sockaddr_un address;
+	socklen_t length;
+	uint32_t word;
+	int made, status;
+	pid_t child;
+
+	(void)state;
+	own_address();
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(join(&group, &made), 0);
+	length = nic_group_door_address(group, &address);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		const int fd = setuid(65534) == 0 ? socket(AF_UNIX, SOCK_SEQPACKET, 0) : -1;
+
+		alarm(20);
+		if (connect(fd, (struct sockaddr *)&address, length) != 0)
+			_exit(2);
+		_exit(recv(fd, &word, sizeof(word), 0) > 0);
+	}
+	while (waitpid(child, &status, WNOHANG) == 0)
+		nic_group_serve(group);
+	assert_int_equal(status, 0);
+	nic_group_leave(group);
+}
+
+static void test_a_name_says_the_interface(void **state)
+{
+	const uint8_t ip[16] = {0xfe, 0x80, [15] = 0x1a};
+	char text[NIC_GROUP_NAME_BYTES];
+
+	(void)state;
+	nic_group_name(ip, 3, text);
+	assert_string_equal(text, "fe80000000000000000000000000001a%3");
+}
+
 static void test_as_many_as_there_are_slots(void **state)
 {
 	struct other others[NIC_GROUP_SLOTS], more;
@@ -296,6 +407,9 @@ int main(void)
 		cmocka_unit_test(test_queue_pair_1_is_of_all),
 		cmocka_unit_test(test_nothing_is_left),
 		cmocka_unit_test(test_strangers_at_the_address),
+		cmocka_unit_test(test_who_only_has_the_name),
+		cmocka_unit_test(test_sockets_are_for_one_user),
+		cmocka_unit_test(test_a_name_says_the_interface),
 		cmocka_unit_test(test_as_many_as_there_are_slots),
 	};
 

@@ -245,6 +245,41 @@ static void rates(void **state)
 	}
 }
 
+/* 20 bytes more of an address family whose header is longer: 1,126 bytes at 8 ns. */
+static void a_rate_counts_what_is_on_the_wire(void **state)
+{
+	(void)state;
+	begin("rate 1Gbps");
+	path = (struct wire_path){.src_ip = {0xfd, [15] = 1}, .dst_ip = {0xfd, [15] = 2}};
+	make(1, 1000);
+	drain(PS_S);
+	assert_int_equal(left[0].at, 1000 + 9008000);
+	end();
+	/* Also when time begins anew, as the wire is taken. */
+	begin("rate 1Gbps");
+	make(1, 1000 * PS_US);
+	nic_impair_move_epoch(impair, 999 * PS_US);
+	make(2, PS_US);
+	drain(PS_S);
+	assert_int_equal(left[0].at, PS_US + 8848000);
+	assert_int_equal(left[1].at, PS_US + 2 * 8848000);
+	end();
+}
+
+/* To a packet that is lost nothing else happens. */
+static void what_is_lost_is_only_lost(void **state)
+{
+	(void)state;
+	begin("loss 100% ecn 100% duplicate 100% delay 1us");
+	make_many(2, 1000);
+	drain(PS_S);
+	assert_int_equal(left_count, 0);
+	assert_int_equal(board.rules[0].lost, 2);
+	assert_int_equal(board.rules[0].marked, 0);
+	assert_int_equal(board.rules[0].delayed, 0);
+	end();
+}
+
 static void limits(void **state)
 {
 	(void)state;
@@ -416,4 +451,5 @@ static void refused(void **state)
 }
 
 RUN(T(losses), T(delays), T(others_go_ahead), T(rates), T(limits), T(copies_and_bits), T(marks),
-    T(whom_it_meets), T(time_and_end), T(refused))
+    T(whom_it_meets), T(time_and_end), T(a_rate_counts_what_is_on_the_wire),
+    T(what_is_lost_is_only_lost), T(refused))
