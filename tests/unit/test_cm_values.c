@@ -244,7 +244,9 @@ static void test_more_time_is_of_one_message(void **state)
 	assert_int_equal(bytes[24 + 8] >> 6, 0);
 	bytes[24 + 8] = 1 << 6;
 	cm_input(a.cm, &path, bytes, sizeof(bytes), now);
-	assert_true(cm_next_at(a.cm) == now + OVERDUE);
+	now += OVERDUE;
+	cm_advance(a.cm, now);
+	assert_int_equal(carry(&a, true), CM_REQ);
 	bytes[24 + 8] = 0;
 	cm_input(a.cm, &path, bytes, sizeof(bytes), now);
 	cm_advance(a.cm, now + OVERDUE);
@@ -368,6 +370,68 @@ static void test_a_route_says_how_long_packets_live(void **state)
 	assert_int_equal(route.ib_route[0].hop_limit, 64);
 }
 
+static void test_an_address_has_its_size(void **state)
+{
+	struct rdma_ucm_query query = {.response = 1, .option = RDMA_USER_CM_QUERY_ADDR};
+	struct rdma_ucm_query_addr_resp said;
+
+	(void)state;
+	query.id = create(&a, TCP, RC, 1);
+	assert_int_equal(bind_to(&a, query.id, PORT), 0);
+	assert_int_equal(COMMAND(&a, QUERY, query), 0);
+	memcpy(&said, a.reply.bytes, sizeof(said));
+	assert_int_equal(said.src_size, 16);
+	assert_int_equal(said.dst_size, 0);
+	query.id = route_to(&a, TCP, RC, &b, PORT);
+	assert_int_equal(COMMAND(&a, QUERY, query), 0);
+	memcpy(&said, a.reply.bytes, sizeof(said));
+	assert_int_equal(said.dst_size, 16);
+}
+
+static int join(struct host *host, uint32_t id, uint8_t first)
+{
+	struct host group = {.ip = {[10] = 0xff, 0xff, first, 1, 2, 3}};
+	struct sockaddr_in6 to = address(&group, 0);
+	struct rdma_ucm_join_mcast c = {.response = 1,
+					.uid = 0x77,
+					.id = id,
+					.addr_size = sizeof(struct sockaddr_in),
+					.join_flags = RDMA_MC_JOIN_FLAG_FULLMEMBER};
+
+	memcpy(&c.addr, &to, sizeof(to));
+	return COMMAND(host, JOIN_MCAST, c);
+}
+
+/* Linux: cma_iboe_join_multicast() asks nobody; the group's GID is its address. */
+static void test_groups_are_joined(void **state)
+{
+	const uint32_t id = create(&a, UDP, UD, 1), rc = create(&a, TCP, RC, 1);
+	struct rdma_ucm_resolve_ip ip = {.id = create(&a, UDP, UD, 1),
+					 .dst_addr = address(&b, PORT)};
+	struct rdma_ucm_event_resp event;
+
+	(void)state;
+	assert_int_equal(join(&a, id, 239), -EINVAL); /* it has no device yet */
+	assert_int_equal(bind_to(&a, id, PORT), 0);
+	assert_int_equal(bind_to(&a, rc, PORT), 0);
+	assert_int_equal(join(&a, rc, 239), -EINVAL);
+	assert_int_equal(join(&a, id, 10), -EINVAL); /* no group's address */
+	assert_int_equal(join(&a, id, 239), 0);
+	event = next_event(&a);
+	assert_int_equal(event.event, 12); /* RDMA_CM_EVENT_MULTICAST_JOIN */
+	assert_int_equal(event.uid, 0x77);
+	assert_int_equal(event.param.ud.qp_num, 0xffffff);
+	assert_int_equal(event.param.ud.qkey, 0x01234567);
+	assert_memory_equal(event.param.ud.ah_attr.grh.dgid,
+			    "\0\0\0\0\0\0\0\0\0\0\xff\xff\xef\x01\x02\x03", 16);
+	assert_int_equal(COMMAND(&a, RESOLVE_IP, ip), 0);
+	assert_int_equal(next_event(&a).event, ADDR_RESOLVED);
+	assert_int_equal(join(&a, ip.id, 239), 0);
+	for (int i = 1; i < 1024; i++)
+		assert_int_equal(join(&a, id, 239), 0);
+	assert_int_equal(join(&a, id, 239), -ENOMEM);
+}
+
 /* Both want to end at once: both have ended, and wait for what may still be on its way. */
 static void test_both_disconnect_at_once(void **state)
 {
@@ -415,6 +479,8 @@ int main(void)
 		TEST(test_a_backlog_of_nothing_is_the_most),
 		TEST(test_loopback_is_of_the_hosts_family),
 		TEST(test_a_route_says_how_long_packets_live),
+		TEST(test_an_address_has_its_size),
+		TEST(test_groups_are_joined),
 		TEST(test_both_disconnect_at_once),
 		TEST(test_who_has_answered_may_disconnect),
 	};
