@@ -218,6 +218,32 @@ static void gids_are_those_of_the_nic(void **state)
 	assert_int_equal(gid.raw[12], 127);
 }
 
+/* On a link of IPv4 the link-local form of an IPv4 address is one, and no other of IPv6 is. */
+static void addresses_of_another_family_are_refused(void **state)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1, .port_num = 1, .grh = {.sgid_index = 1, .hop_limit = 64}};
+	static const uint8_t others[][16] = {
+		{0xfd, [15] = 1},
+		{0xfe, 0x80, [15] = 1},
+		{0xfe, 0x80, [8] = 2, 0, 127, 0xff, 0xfe, 0, 0, 1}, /* that bit is turned */
+		{0xfe, 0x80, [10] = 127, 0xff, 0xff, 0, 0, 1},
+	};
+	struct ibv_ah *ah;
+
+	(void)state;
+	assert_int_equal(ibv_query_gid(t.context, 1, 0, &attr.grh.dgid), 0);
+	ah = ibv_create_ah(t.pd, &attr);
+	assert_non_null(ah);
+	assert_int_equal(ibv_destroy_ah(ah), 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		memcpy(attr.grh.dgid.raw, others[i], 16);
+		errno = 0;
+		assert_null(ibv_create_ah(t.pd, &attr));
+		assert_int_equal(errno, EINVAL);
+	}
+}
+
 static int64_t ns_of(clockid_t clock)
 {
 	struct timespec at;
@@ -273,6 +299,7 @@ int main(void)
 		T(the_descriptor_is_readable_while_an_event_waits),
 		T(unmapped_memory_is_an_error_of_the_request),
 		T(gids_are_those_of_the_nic),
+		T(addresses_of_another_family_are_refused),
 		T(stamps_are_of_the_clocks_of_the_machine),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
