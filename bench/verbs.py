@@ -91,11 +91,11 @@ class Row:
         if not rounds:
             return {**found, "says": "not available"}
         ours = [r[self.ours] for r in rounds]
-        found["ours"] = statistics.median(ours)
+        found["ours"] = round(statistics.median(ours), 4)
         if self.others:
             best = min if self.unit == "us" else max
             other = best(self.others, key=lambda o: statistics.median(r[o] for r in rounds))
-            found["baseline"] = statistics.median(r[other] for r in rounds)
+            found["baseline"] = round(statistics.median(r[other] for r in rounds), 4)
             found["against"] = other.name
             found["ratio"] = round(statistics.median(r[self.ours] / r[other] for r in rounds), 4)
         value = found[self.of]

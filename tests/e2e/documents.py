@@ -23,7 +23,7 @@ NOT_RUN = [
     (r"\./setup (build|readme)", "installs packages and builds this tree"),
     (r"\./setup run", "installs packages and builds this tree; what it shows is made by tests/readme.py"),
     (r"\./setup test( .*)?", "runs this test; what it shows is made by tests/readme.py"),
-    (r"\./setup bench( fidelity| verbs( --quick)?)?", "measures for long, and writes docs/fidelity.md"),
+    (r"\./setup bench( fidelity| verbs)?", "measures for long, and writes docs/fidelity.md"),
     (r"VERBENA_ADDR=.*", "tests/e2e/readme.sh runs the two at once, at addresses that nobody else has"),
     (r"(build/)?verbena exec --host [ab] -- ibv_rc_pingpong .*", "tests/e2e/exec_tools.sh runs the two at once"),
     (r"(build/)?verbena (exec .*--record|check|replay) .*\.vbt.*", "tests/e2e/exec_record.sh makes recordings"),
