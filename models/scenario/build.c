@@ -41,6 +41,7 @@ static struct hca_profile profile_of(const struct scenario *s)
 		.cnp_keeps_marks = nic->cnp_keeps_marks,
 		.cnp_on_gap = nic->cnp_on_gap,
 		.statuses = nic->statuses,
+		.mw_is_2a = nic->mw_is_2a,
 		.qp_max = 1u << 22,
 		.cq_max = 1u << 16,
 		.mr_max = 1u << 20,

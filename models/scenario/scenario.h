@@ -123,6 +123,7 @@ struct scenario_nic { /* of every host */
 	bool ns3_headers;
 	bool cnp_keeps_marks, cnp_on_gap;
 	enum hca_statuses statuses;
+	bool mw_is_2a;
 	enum hca_retransmit retransmit;
 	ps_t rto_low, rto_high; /* HCA_SELECTIVE */
 	ps_t base_rtt;		/* the longest; 0: nothing asks for it */

@@ -329,6 +329,7 @@ static const struct hca_profile profile = {
 
 bool toy_through_bytes;
 uint32_t toy_priority_count;
+bool toy_mw_is_2a;
 
 void toy_init(struct toy *toy, uint32_t count)
 {
@@ -337,12 +338,13 @@ void toy_init(struct toy *toy, uint32_t count)
 	pthread_mutex_init(&toy->lock, NULL);
 	for (uint32_t i = 0; i < count; i++) {
 		struct toy_host *host = &toy->hosts[i];
-		const struct hca_device_params params = {.key = {1, i},
-							 .priority_count = toy_priority_count,
-							 .profile = profile,
-							 .observer = &observer,
-							 .world = &host->world};
+		struct hca_device_params params = {.key = {1, i},
+						   .priority_count = toy_priority_count,
+						   .profile = profile,
+						   .observer = &observer,
+						   .world = &host->world};
 
+		params.profile.mw_is_2a = toy_mw_is_2a;
 		*host = (struct toy_host){
 			.toy = toy, .index = i, .hca = hca_device_create(&params)};
 		CHECK(host->hca);

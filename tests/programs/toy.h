@@ -41,6 +41,7 @@ struct toy {
 extern bool toy_through_bytes;
 /* Theirs, too: the priorities of the fabric; 0: eight. */
 extern uint32_t toy_priority_count;
+extern bool toy_mw_is_2a; /* as in struct hca_profile */
 void toy_init(struct toy *toy, uint32_t count);
 void toy_fini(struct toy *toy);
 /* Carries every packet there is to carry now; false: there was none. Inside a call or without

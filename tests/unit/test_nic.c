@@ -679,6 +679,7 @@ static void environment_is_read_or_refused(void **state)
 		{"VERBENA_ADDR", "::1,::2,::3,::4,::5,::6,::7,::8,::9", false},
 		{"VERBENA_PROFILE", "generic", true},
 		{"VERBENA_PROFILE", "connectx6dx", true},
+		{"VERBENA_PROFILE", "generic2a", true},
 		{"VERBENA_PROFILE", "connectx", false},
 		{"VERBENA_MAC", "02:00:00:00:00:01", true},
 		{"VERBENA_MAC", "01:00:00:00:00:01", false}, /* a group */

@@ -231,6 +231,19 @@ static void statuses_are_those_that_are_asked_for(void **state)
 	world_end(&w);
 }
 
+static void windows_are_of_the_type_that_is_asked_for(void **state)
+{
+	struct world w;
+
+	(void)state;
+	build(&w, TWO ONE_FLOW);
+	assert_false(fabric_host(&w.fabric, "h0")->params.profile.mw_is_2a);
+	world_end(&w);
+	build(&w, TWO ONE_FLOW "nic: {mw: 2a}\n");
+	assert_true(fabric_host(&w.fabric, "h0")->params.profile.mw_is_2a);
+	world_end(&w);
+}
+
 /* A slow host's adapter paces at its own link's rate: 4194 bytes take four times as long there. */
 static void each_host_has_the_rate_of_its_link(void **state)
 {
@@ -757,8 +770,8 @@ RUN(T(updates_of_credits_are_as_large_as_is_said), T(a_slow_host_resumes_where_i
     T(a_lone_flow_of_selective_repeat_is_as_fast_as_its_link),
     T(latency_is_added_once_a_switch_and_way), T(a_ttl_of_as_many_as_there_are_switches_suffices),
     T(ipv6_and_mtu_change_the_wire), T(each_host_has_the_rate_of_its_link),
-    T(statuses_are_those_that_are_asked_for), T(headroom_is_what_is_needed),
-    T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
+    T(statuses_are_those_that_are_asked_for), T(windows_are_of_the_type_that_is_asked_for),
+    T(headroom_is_what_is_needed), T(a_pause_does_not_wait_for_the_switch), T(credits_lose_nothing),
     T(credits_are_those_of_the_other_end), T(a_priority_may_have_a_buffer_of_its_own),
     T(sixteen_priorities_keep_apart), T(sixteen_priorities_drop_apart),
     T(without_either_a_small_buffer_drops), T(marks_only_where_asked_for), T(bit_errors_by_length),

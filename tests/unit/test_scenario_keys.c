@@ -356,6 +356,7 @@ static const struct key_case cases[] = {
 	{"nic.cnp_interval", STAR, "nic.cnp_interval", "4us", "manual"},
 	{"nic.cnp_marks", STAR, "nic.cnp_marks", "keep", "lose"},
 	{"nic.statuses", STAR, "nic.statuses", "rxe", "mlx5"},
+	{"nic.mw", STAR, "nic.mw", "2a", "2"},
 	{"nic.cnp_gaps", STAR, "nic.cnp_gaps", "yes", "some"},
 	{"nic.cnp_priority", STAR, "nic.cnp_priority", "7", "8"},
 	{"nic.ack_every", STAR, "nic.ack_every", "message", "0"},

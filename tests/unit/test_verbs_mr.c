@@ -54,6 +54,7 @@ static void test_a_window_of_type_1(void **state)
 	assert_int_equal(device.max_mw, device.max_mr);
 	assert_true(device.device_cap_flags & IBV_DEVICE_MEM_WINDOW);
 	assert_true(device.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+	assert_false(device.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2A);
 	assert_non_null(mw);
 	assert_fails(EINVAL, !ibv_alloc_mw(b.pd, (enum ibv_mw_type)3));
 	assert_fails(EPERM, bind_1(strange, NULL, 0, 0) == EPERM);
@@ -255,6 +256,36 @@ static void test_a_region_that_is_nowhere(void **state)
 	assert_int_equal(ibv_dereg_mr(sink), 0);
 }
 
-RUN(T(test_a_window_of_type_1), T(test_a_window_of_type_2), T(test_what_cannot_be_bound),
-    T(test_a_window_bound_by_a_request_that_is_built), T(test_a_region_changes),
-    T(test_a_region_that_is_nowhere))
+static int set_up_2a(void **state)
+{
+	int ret;
+
+	toy_mw_is_2a = true;
+	ret = set_up(state);
+	toy_mw_is_2a = false;
+	return ret;
+}
+
+static void test_a_window_of_type_2a(void **state)
+{
+	struct ibv_mr *mr = window_mr(&b, RIGHTS | IBV_ACCESS_MW_BIND);
+	struct ibv_mw *mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_2);
+	struct ibv_device_attr device;
+
+	(void)state;
+	assert_int_equal(ibv_query_device(b.context, &device), 0);
+	assert_true(device.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2A);
+	assert_false(device.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+	assert_non_null(mw);
+	connect_both();
+	assert_int_equal(bind_2(mw, mr, ibv_inc_rkey(mw->rkey)), IBV_WC_SUCCESS);
+	assert_int_equal(write_to(50, mw->rkey, IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	assert_int_equal(write_to(101, mw->rkey, IBV_WR_RDMA_WRITE), IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(ibv_dealloc_mw(mw), 0);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+}
+
+RUN(T(test_a_window_of_type_1), T(test_a_window_of_type_2),
+    cmocka_unit_test_setup_teardown(test_a_window_of_type_2a, set_up_2a, tear_down),
+    T(test_what_cannot_be_bound), T(test_a_window_bound_by_a_request_that_is_built),
+    T(test_a_region_changes), T(test_a_region_that_is_nowhere))

@@ -83,7 +83,7 @@ static void every_field_survives(void **state)
 {
 	(void)state;
 	expect_carried(info, sizeof(struct vrb_info), sizeof(struct vrb_info) - 4);
-	expect_carried(limits, sizeof(struct vrb_limits), sizeof(struct vrb_limits) - 4);
+	expect_carried(limits, sizeof(struct vrb_limits), sizeof(struct vrb_limits) - 3);
 	expect_carried(av, sizeof(struct vrb_av), sizeof(struct vrb_av) - 1);
 	expect_carried(path, sizeof(struct wire_path), sizeof(struct wire_path) - 2);
 	expect_carried(mr_init, sizeof(struct vrb_mr_init), sizeof(struct vrb_mr_init) - 2);

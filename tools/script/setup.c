@@ -334,6 +334,7 @@ void do_device(struct line *line)
 	p->framing.ack[0] = (uint16_t)line_number(line, "around_ack", 0);
 	p->cnp_keeps_marks = line_flag(line, "keep_marks");
 	p->cnp_on_gap = line_flag(line, "cnp_on_gap");
+	p->mw_is_2a = line_flag(line, "mw_2a");
 	p->statuses = line_flag(line, "rxe") ? HCA_STATUSES_RXE : HCA_STATUSES_HARDWARE;
 	text = line_get(line, "retransmit");
 	if (text)

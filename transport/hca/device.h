@@ -68,6 +68,7 @@ struct hca_profile {
 	enum hca_statuses statuses;
 	uint32_t qp_max, cq_max, mr_max, pd_max, srq_max; /* objects of the device */
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
+	bool mw_is_2a; /* memory windows of type 2 are of type 2A, not 2B */
 };
 
 /* What the world is told, at the instant it happens, from inside the calls below. It must not call

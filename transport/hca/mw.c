@@ -14,8 +14,8 @@ struct hca_mw {
 	struct hca_mr mr;
 	struct hca_list node;
 	struct hca_pd *pd;
-	struct hca_mr *region;	 /* NULL: it shows nothing */
-	const struct hca_qp *qp; /* type 2 */
+	struct hca_mr *region; /* NULL: it shows nothing */
+	uint32_t qpn;	       /* type 2: of the queue pair that it belongs to */
 	enum hca_mw_type type;
 };
 
@@ -52,7 +52,6 @@ static void unbind(struct hca_device *dev, struct hca_mw *mw)
 		dev->dma->release(dev->world, mw->mr.number);
 	mw->region->window_count--;
 	mw->region = NULL;
-	mw->qp = NULL;
 	dev->mrs[hca_mr_slot_of(dev, mw->mr.rkey)].mr = NULL;
 }
 
@@ -84,7 +83,7 @@ void hca_mw_leave(struct hca_qp *qp)
 	for (struct hca_list *n = dev->mw_list.next; n != &dev->mw_list; n = n->next) {
 		struct hca_mw *mw = container_of(n, struct hca_mw, node);
 
-		if (mw->qp == qp)
+		if (mw->type == HCA_MW_TYPE_2 && mw->qpn == qp->qpn)
 			unbind(dev, mw);
 	}
 }
@@ -99,7 +98,7 @@ __attribute__((noinline, cold)) struct hca_mr *hca_mw_at(const struct hca_qp *qp
 	if (!mr || mr->pd)
 		return NULL;
 	mw = container_of(mr, struct hca_mw, mr);
-	if (mw->qp != qp || mw->pd != qp->pd)
+	if (mw->qpn != qp->qpn || (!qp->dev->profile.mw_is_2a && mw->pd != qp->pd))
 		return NULL;
 	return hca_mr_at(qp->dev, slot, NULL, key, va, length, access);
 }
@@ -170,7 +169,7 @@ bool hca_mw_bind(struct hca_qp *qp, const struct hca_wqe *wqe)
 		return true;
 	mw->region = region;
 	region->window_count++;
-	mw->qp = mw->type == HCA_MW_TYPE_2 ? qp : NULL;
+	mw->qpn = qp->qpn;
 	mw->mr.ops = region->ops;
 	mw->mr.pd = mw->type == HCA_MW_TYPE_2 ? NULL : mw->pd;
 	mw->mr.iova = wqe->remote_addr;

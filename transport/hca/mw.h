@@ -9,9 +9,11 @@
  *
  *	type 1	may be bound again, which ends what it showed before, and with a length of 0 to
  *		nothing. Any queue pair of its protection domain may be asked for it.
- *	type 2	(2B) belongs to the queue pair that has bound it: only requests to that one
- *		reach it. It is bound when it is not yet, never to nothing, and ends by LOCAL_INV,
- *		SEND with Invalidate, or with its queue pair.
+ *	type 2	belongs to the queue pair that has bound it: only requests to that one reach it. It
+ *		is bound when it is not yet, never to nothing, and ends by LOCAL_INV, SEND with
+ *		Invalidate, or with its queue pair. A device has type 2A, where the number of the
+ *		queue pair says it all, or 2B, where its protection domain has to be the window's,
+ *		too (mw_is_2a of its profile). To be bound, both need one protection domain.
  *
  * The low 8 bits of the new rkey are the consumer's, all others those of the window. Rights
  * are those of requests from outside: HCA_ACCESS_LOCAL_WRITE may be asked for and gives nothing.

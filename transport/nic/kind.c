@@ -12,25 +12,25 @@ enum { QPS_OF_A_SLOT = (1 << 18) - 4 };
 	.cq_max = 16777216, .mr_max = 16777216, .srq_max = 8388608, .wr_max = 32768,               \
 	.sge_max = 30, .cqe_max = 4194303, .inline_max = 828, .rd_atomic_max = 16
 
+/* The rate: the socket is the limit, not the pacing. As many completions as ConnectX: libfabric
+ * asks for 262144. */
+#define OUR_OWN                                                                                    \
+	.fw_ver = "verbena", .board_id = "verbena", .rate = "400 Gb/sec (4X NDR)",                 \
+	.rate_bps = 400000000000, .part_id = 1, .qp_max = 16384, .cq_max = 16384, .mr_max = 65536, \
+	.pd_max = 1024, .srq_max = 1024, .wr_max = 16384, .sge_max = 16, .cqe_max = 1 << 22,       \
+	.inline_max = 256, .rd_atomic_max = 16
+
 static const struct nic_kind kinds[] = {
 	{
 		.name = "generic",
 		.summary = "Verbena's own, as fast as the machine",
-		.fw_ver = "verbena",
-		.board_id = "verbena",
-		.rate = "400 Gb/sec (4X NDR)",
-		.rate_bps = 400000000000, /* the socket is the limit, not the pacing */
-		.part_id = 1,
-		.qp_max = 16384,
-		.cq_max = 16384,
-		.mr_max = 65536,
-		.pd_max = 1024,
-		.srq_max = 1024,
-		.wr_max = 16384,
-		.sge_max = 16,
-		.cqe_max = 1 << 22, /* as ConnectX: libfabric asks for 262144 */
-		.inline_max = 256,
-		.rd_atomic_max = 16,
+		OUR_OWN,
+	},
+	{
+		.name = "generic2a",
+		.summary = "generic, with memory windows of type 2A in place of 2B",
+		OUR_OWN,
+		.mw_is_2a = true,
 	},
 	/* Limits as "ibv_devinfo -v" prints them: part 4117 in Mellanox/k8s-rdma-shared-dev-plugin
 	 * #164, 4119 in open-mpi/ompi #6137 and openucx/ucx #9830, 4127 (the same generation as

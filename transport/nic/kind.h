@@ -2,11 +2,12 @@
 #ifndef NIC_KIND_H
 #define NIC_KIND_H
 
-/* What a device is: its limits, its rate and what it says of itself. One is our own ("generic");
- * the others have the limits of adapters in hardware, under the names of their profiles in
- * models/profiles, so that a program that counts on more than one of these has finds out. They have
- * our vendor id and part numbers of our own: libraries that know a maker's would look for its
- * registers. How long things take, and what is sent again after a loss, is not in here. */
+/* What a device is: its limits, its rate and what it says of itself. One is our own ("generic"),
+ * which there is with memory windows of type 2A, too ("generic2a"); the others have the limits of
+ * adapters in hardware, under the names of their profiles in models/profiles, so that a program
+ * that counts on more than one of these has finds out. They have our vendor id and part numbers of
+ * our own: libraries that know a maker's would look for its registers. How long things take, and
+ * what is sent again after a loss, is not in here. */
 #include "transport/nic/nic.h"
 
 struct nic_kind {
@@ -18,6 +19,7 @@ struct nic_kind {
 	uint32_t part_id;
 	uint32_t qp_max, cq_max, mr_max, pd_max, srq_max;
 	uint32_t wr_max, sge_max, cqe_max, inline_max, rd_atomic_max;
+	bool mw_is_2a; /* as in struct hca_profile */
 };
 
 /* NULL: no more. The first is "generic". */

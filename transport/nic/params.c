@@ -35,6 +35,7 @@ struct hca_profile nic_profile_of(const struct nic_kind *kind, uint32_t mtu, boo
 		.cqe_max = kind->cqe_max,
 		.inline_max = kind->inline_max,
 		.rd_atomic_max = kind->rd_atomic_max,
+		.mw_is_2a = kind->mw_is_2a,
 	};
 }
 

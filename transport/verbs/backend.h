@@ -69,6 +69,7 @@ struct vrb_limits {
 	bool has_xrc, port_is_down;
 	bool has_annex;	       /* ATOMIC_WRITE and FLUSH */
 	bool has_rate_limit;   /* of a queue pair's own */
+	bool mw_is_2a;	       /* memory windows of type 2; else they are of type 2B */
 	uint32_t dm_bytes_max; /* of all pieces of the device's memory */
 	uint32_t mcast_max;    /* multicast groups */
 };

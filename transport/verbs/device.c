@@ -198,7 +198,8 @@ static int query_device(struct ibv_context *context, struct ibv_device_attr *att
 		.max_qp_wr = (int)ret_limits->wr_max,
 		.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
 				    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
-				    IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+				    (ret_limits->mw_is_2a ? IBV_DEVICE_MEM_WINDOW_TYPE_2A
+							  : IBV_DEVICE_MEM_WINDOW_TYPE_2B) |
 				    (ret_limits->has_xrc ? IBV_DEVICE_XRC : 0),
 		.max_sge = (int)ret_limits->sge_max,
 		.max_sge_rd = (int)ret_limits->sge_max,

@@ -133,6 +133,7 @@ static int local_query(void *self, struct vrb_limits *ret_limits)
 		.has_xrc = profile->retransmit != HCA_SELECTIVE,
 		.has_annex = profile->retransmit != HCA_SELECTIVE,
 		.has_rate_limit = profile->cc == &cc_none,
+		.mw_is_2a = profile->mw_is_2a,
 		.wr_max = profile->wr_max,
 		.sge_max = profile->sge_max,
 		.cqe_max = profile->cqe_max,

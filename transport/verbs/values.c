@@ -63,6 +63,7 @@ void vrb_pass_limits(struct vrb_cursor *c, struct vrb_limits *limits)
 	vrb_pass_bool(c, &limits->port_is_down);
 	vrb_pass_bool(c, &limits->has_annex);
 	vrb_pass_bool(c, &limits->has_rate_limit);
+	vrb_pass_bool(c, &limits->mw_is_2a);
 	vrb_pass_u32(c, &limits->dm_bytes_max);
 	vrb_pass_u32(c, &limits->mcast_max);
 }
