@@ -66,8 +66,8 @@ static bool read_count(struct bad_list *errors, const struct yaml_node *node, ui
 }
 
 /* An adapter knows no less than nanoseconds. */
-static bool read_time(struct bad_list *errors, const struct yaml_node *node, uint64_t least_ns,
-		      uint64_t *ret_ns)
+static bool faults_read_time(struct bad_list *errors, const struct yaml_node *node,
+			     uint64_t least_ns, uint64_t *ret_ns)
 {
 	uint64_t time;
 
@@ -133,9 +133,9 @@ static bool read_detail(struct bad_list *errors, const struct yaml_node *node,
 								   : fault->kind <= VRB_FAULT_WC;
 
 	if (strcmp(node->key, "at") == 0)
-		return read_time(errors, node, 0, &fault->from_ns);
+		return faults_read_time(errors, node, 0, &fault->from_ns);
 	if (strcmp(node->key, "for") == 0 && lasts)
-		return read_time(errors, node, 1, &fault->until_ns);
+		return faults_read_time(errors, node, 1, &fault->until_ns);
 	if (strcmp(node->key, "nth") == 0)
 		return read_count(errors, node, 1, &fault->nth);
 	if (strcmp(node->key, "count") == 0 && fault->kind <= VRB_FAULT_WC)

@@ -14,7 +14,7 @@ static bool is_by_time(const struct vrb_fault *rule)
 	return rule->nth == 0 || (rule->kind == VRB_FAULT_RNR && rule->from_ns > 0);
 }
 
-static bool is_sound(const struct vrb_fault *rule)
+static bool fault_is_sound(const struct vrb_fault *rule)
 {
 	if (rule->kind > VRB_FAULT_FATAL || rule->count == 0 ||
 	    (rule->until_ns != 0 && rule->until_ns <= rule->from_ns))
@@ -35,7 +35,7 @@ int vrb_faults_parse(const char *text, struct vrb_faults *ret_faults)
 		    sscanf(text, "%u:%u:%u:%u:%u:%u:%u:%" SCNu64 ":%" SCNu64 ":%63[^:;]%n",
 			   &rule.kind, &rule.op, &rule.qp, &rule.nth, &rule.count, &rule.a, &rule.b,
 			   &rule.from_ns, &rule.until_ns, rule.program, &length) != 10 ||
-		    !is_sound(&rule))
+		    !fault_is_sound(&rule))
 			return -EINVAL;
 		ret_faults->rules[ret_faults->count++] = rule;
 		text += length;
@@ -84,7 +84,7 @@ static uint64_t next_ns(const struct vrb_fault *rule)
 	return rule->seen == BEGUN ? rule->until_ns : rule->from_ns;
 }
 
-static struct vrb_fault *earliest(struct vrb_faults *faults)
+static struct vrb_fault *fault_earliest(struct vrb_faults *faults)
 {
 	struct vrb_fault *found = NULL;
 
@@ -99,7 +99,7 @@ static struct vrb_fault *earliest(struct vrb_faults *faults)
 
 const struct vrb_fault *vrb_fault_due(struct vrb_faults *faults, uint64_t age_ns, bool *ret_is_over)
 {
-	struct vrb_fault *rule = earliest(faults);
+	struct vrb_fault *rule = fault_earliest(faults);
 
 	if (!rule || next_ns(rule) > age_ns)
 		return NULL;
@@ -110,7 +110,7 @@ const struct vrb_fault *vrb_fault_due(struct vrb_faults *faults, uint64_t age_ns
 
 uint64_t vrb_fault_next_ns(struct vrb_faults *faults)
 {
-	const struct vrb_fault *rule = earliest(faults);
+	const struct vrb_fault *rule = fault_earliest(faults);
 
 	return rule ? next_ns(rule) : UINT64_MAX;
 }

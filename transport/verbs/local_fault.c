@@ -66,7 +66,7 @@ static void begin_or_end(struct vrb_local *local, const struct vrb_fault *fault,
 }
 
 /* What is due by now, if it has not happened yet. How long until the next; UINT64_MAX: never. */
-static uint64_t turn(struct vrb_local *local)
+static uint64_t local_fault_turn(struct vrb_local *local)
 {
 	struct vrb_faults *faults = local->world->faults;
 	const uint64_t now_ns = age_ns(local->world);
@@ -80,8 +80,8 @@ static uint64_t turn(struct vrb_local *local)
 	return next_ns == UINT64_MAX ? next_ns : next_ns - now_ns;
 }
 
-static const struct vrb_fault *meet(struct vrb_local *local, enum vrb_fault_kind kind,
-				    enum vrb_fault_op op, uint32_t qp)
+static const struct vrb_fault *local_fault_meet(struct vrb_local *local, enum vrb_fault_kind kind,
+						enum vrb_fault_op op, uint32_t qp)
 {
 	return vrb_fault_met(local->world->faults, kind, op, qp, age_ns(local->world));
 }
@@ -92,12 +92,12 @@ int vrb_local_fault_send(struct vrb_local *local, const struct vrb_object *qp,
 	const enum vrb_fault_op op = op_of(wr->opcode);
 	const struct vrb_fault *port, *refused;
 
-	(void)turn(local);
-	port = meet(local, VRB_FAULT_PORT, op, qp->ordinal);
-	refused = meet(local, VRB_FAULT_POST, op, qp->ordinal);
+	(void)local_fault_turn(local);
+	port = local_fault_meet(local, VRB_FAULT_PORT, op, qp->ordinal);
+	refused = local_fault_meet(local, VRB_FAULT_POST, op, qp->ordinal);
 	if (port)
 		set_port(local, port->a != 0, port->b != 0, now);
-	if (meet(local, VRB_FAULT_FATAL, op, qp->ordinal))
+	if (local_fault_meet(local, VRB_FAULT_FATAL, op, qp->ordinal))
 		local->dies = true;
 	return refused ? -(int)refused->a : 0;
 }
@@ -106,8 +106,8 @@ int vrb_local_fault_recv(struct vrb_local *local, const struct vrb_object *qp)
 {
 	const struct vrb_fault *refused;
 
-	(void)turn(local);
-	refused = meet(local, VRB_FAULT_POST, VRB_FAULT_RECV, qp ? qp->ordinal : 0);
+	(void)local_fault_turn(local);
+	refused = local_fault_meet(local, VRB_FAULT_POST, VRB_FAULT_RECV, qp ? qp->ordinal : 0);
 	return refused ? -(int)refused->a : 0;
 }
 
@@ -126,7 +126,7 @@ void vrb_local_fault_wc(struct vrb_local *local, struct ibv_wc *wc)
 		op = VRB_FAULT_READ;
 	else if (wc->opcode == IBV_WC_COMP_SWAP || wc->opcode == IBV_WC_FETCH_ADD)
 		op = VRB_FAULT_ATOMIC;
-	met = meet(local, VRB_FAULT_WC, op, object ? object->ordinal : 0);
+	met = local_fault_meet(local, VRB_FAULT_WC, op, object ? object->ordinal : 0);
 	if (!met)
 		return;
 	wc->status = (enum ibv_wc_status)met->a;
@@ -145,7 +145,7 @@ int64_t vrb_on_time(struct vrb_world *world)
 
 	if (!world->faults)
 		return -1;
-	wait_ns = turn(world->local);
+	wait_ns = local_fault_turn(world->local);
 	if (world->local->dies)
 		vrb_local_die(world->local);
 	return wait_ns < INT64_MAX ? (int64_t)wait_ns : -1;
