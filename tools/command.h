@@ -78,6 +78,7 @@ enum command_option {
 	COMMAND_HOST = (uint64_t)1 << 32,
 	COMMAND_IMPAIR = (uint64_t)1 << 33,
 	COMMAND_PATH = (uint64_t)1 << 37,
+	COMMAND_DIRECT = (uint64_t)1 << 30,
 	COMMAND_RECORD = (uint64_t)1 << 40,
 	COMMAND_TOPOLOGY = (uint64_t)1 << 41,
 	COMMAND_HOSTS = (uint64_t)1 << 42,

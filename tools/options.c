@@ -74,8 +74,12 @@ static const struct command_option_row table[] = {
 	 "how packets go through a socket: auto, io_uring or epoll (auto: epoll, the cheaper)",
 	 COMMAND_LOOP},
 	{"path", "PATH",
-	 "to processes of this user on this machine: auto (shared memory where it can), udp or shm",
+	 "to processes of this user on this machine: auto (shared memory where it can), udp, shm "
+	 "or "
+	 "direct",
 	 COMMAND_PATH},
+	{"direct", NULL, "payloads go from memory to memory between such processes (--path direct)",
+	 COMMAND_DIRECT},
 	{"faults", "FILE", "what goes wrong in verbs: errors of posts, completions, the port",
 	 COMMAND_FAULTS},
 	{"watch", "SECONDS", "again and again, at this interval, as long as there is something",
@@ -292,6 +296,9 @@ static int options_take(const struct command *command, struct command_options *o
 		return COMMAND_DONE;
 	case COMMAND_THROUGH_WIRE:
 		options->through_wire = true;
+		return COMMAND_DONE;
+	case COMMAND_DIRECT:
+		options->path = "direct";
 		return COMMAND_DONE;
 	case COMMAND_QUIET:
 		options->quiet = true;

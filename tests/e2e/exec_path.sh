@@ -10,7 +10,7 @@ done
 status=0
 "$verbena" exec --path tcp -- touch ran 2>err || status=$?
 { [ "$status" = 2 ] && [ ! -e ran ]; } || fail "--path tcp: exit $status"
-[ "$(cat err)" = 'verbena: exec: --path: found "tcp", expected auto, udp or shm' ] || fail "--path tcp: $(cat err)"
+[ "$(cat err)" = 'verbena: exec: --path: found "tcp", expected auto, udp, shm or direct' ] || fail "--path tcp: $(cat err)"
 status=0
 VERBENA_LINK=frame:a,b VERBENA_ADDR=10.0.0.1 "$verbena" exec --path shm -- touch ran 2>err || status=$?
 { [ "$status" = 2 ] && [ ! -e ran ]; } || fail "--path shm on a frame link: exit $status"

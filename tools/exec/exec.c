@@ -158,7 +158,7 @@ static bool path_is_known(const struct command_options *options)
 
 	if (!options->path || nic_path_find(options->path, &path) == 0)
 		return true;
-	command_say("exec: --path: found \"%s\", expected auto, udp or shm", options->path);
+	command_say("exec: --path: found \"%s\", expected auto, udp, shm or direct", options->path);
 	return false;
 }
 
@@ -287,7 +287,7 @@ const struct command command_exec = {
 		"runs it as if without verbena.\n",
 	.options = COMMAND_HOST | COMMAND_DEVICES | COMMAND_PROFILE | COMMAND_FAULTS |
 		   COMMAND_PCAP | COMMAND_IMPAIR | COMMAND_SEED | COMMAND_RECORD | COMMAND_LOOP |
-		   COMMAND_PATH,
+		   COMMAND_PATH | COMMAND_DIRECT,
 	.args_min = 1,
 	.args_max = UINT32_MAX,
 	.takes_command = true,

@@ -257,11 +257,13 @@ bool hca_completer_take(struct hca_qp *qp, const struct hca_wqe *wqe, const stru
 	if (op->read ? bring_read(qp, wqe, pkt, op, &status, now)
 		     : bring_atomic(qp, wqe, pkt, &status, now))
 		return true;
+	if (qp->dev->loan_is_lost)
+		return false;
 	hca_requester_fail(qp, status, now);
 	return false;
 }
 
-/* False: the QP has failed. */
+/* False: the QP has failed, or a loan is lost. */
 static bool completer_take(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			   ps_t now)
 {
@@ -282,8 +284,11 @@ static void completer_act(struct hca_qp *qp, const struct wire_pkt *pkt, const s
 	bool complete = completer_acknowledge(qp, psn, now);
 
 	if (complete && (verdict == RX_READ || verdict == RX_ATOMIC) &&
-	    !completer_take(qp, pkt, op, now))
-		return;
+	    !completer_take(qp, pkt, op, now)) {
+		if (!hca_loan_lost(qp->dev))
+			return;
+		complete = false; /* as if it had not come */
+	}
 	if (qp->sq.una_psn != una_psn)
 		completer_progress(qp, now);
 	if (!complete)

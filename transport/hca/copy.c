@@ -17,6 +17,8 @@ bool hca_fetch_part(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t o
 bool hca_fetch_moved(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
 		     uint32_t length, bool fenced, struct wire_pkt *pkt)
 {
+	if (mr->is_lent && hca_loan_make(qp, mr, offset, pkt))
+		return true;
 	if (mr->ops == &hca_mem_synthetic) {
 		pkt->synthetic = true;
 		pkt->pattern = wire_pattern(mr->stream, offset);
@@ -171,18 +173,20 @@ static __attribute__((noinline)) void place_by_dma(struct hca_qp *qp, struct hca
 	hca_dma_place(qp, mr, offset, length, NULL, false);
 }
 
-static bool place_moved(struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,
-			uint32_t from, uint32_t length)
+static bool place_moved(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
+			const struct wire_pkt *pkt, uint32_t from, uint32_t length)
 {
-	if (!pkt->synthetic)
+	if (!pkt->synthetic && !pkt->apart)
 		return mr->ops->write(mr, offset, pkt->payload + from, length);
+	if (pkt->apart)
+		return hca_loan_place(dev, mr, offset, pkt->address + from, length);
 	return place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
 }
 
 bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,
 	       uint32_t from, uint32_t length, ps_t now)
 {
-	const struct hca_device *dev = qp->dev;
+	struct hca_device *dev = qp->dev;
 
 	if (!pkt->synthetic || !mr->is_pattern ||
 	    wire_pattern_add(pkt->pattern, from) != wire_pattern(mr->stream, offset)) {
@@ -190,7 +194,7 @@ bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const stru
 			place_by_dma(qp, mr, offset, pkt, from, length);
 			return true;
 		}
-		if (!place_moved(mr, offset, pkt, from, length))
+		if (!place_moved(dev, mr, offset, pkt, from, length))
 			return false;
 	}
 	dev->observer->on_place(dev->world, mr, offset, length, is_word(pkt, length), now);

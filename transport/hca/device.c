@@ -51,6 +51,7 @@ struct hca_device *hca_device_create(const struct hca_device_params *params)
 	dev->observer = params->observer;
 	dev->world = params->world;
 	dev->room = params->room;
+	dev->lender = params->lender;
 	dev->key[0] = params->key[0];
 	dev->key[1] = params->key[1];
 	dev->qpn_slot = params->qpn_slot;

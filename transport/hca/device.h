@@ -98,6 +98,8 @@ struct hca_room {
 
 enum { HCA_PRIORITY_COUNT = 8, HCA_PRIORITY_COUNT_MAX = 16 };
 
+struct hca_lender;
+
 struct hca_device_params {
 	uint64_t key[2]; /* of QPNs and rkeys: the seed and the host's name, or getrandom() */
 	uint32_t qpn_slot, qpn_slot_bits; /* fixed high bits of every QPN (several processes) */
@@ -106,6 +108,7 @@ struct hca_device_params {
 	const struct hca_observer *observer;
 	const struct hca_dma_ops *dma; /* the memory side; NULL: memory answers at once */
 	struct hca_room *room;	       /* the caller's; NULL: that of the process */
+	struct hca_lender *lender;     /* the caller's; NULL: none */
 	void *world;
 };
 

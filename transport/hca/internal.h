@@ -15,6 +15,7 @@
  *of what there are many of srq.c        receives that many take copy.c       packets <-> memory, at
  *once, or by dma.c        operations for a memory side */
 #include "transport/hca/device.h"
+#include "transport/hca/loan.h"
 #include "transport/hca/watch.h"
 #include "transport/wire/psn.h"
 #include "util/check.h"
@@ -425,6 +426,7 @@ struct hca_device {
 	struct hca_heap paced, timers;
 	struct hca_alarm cq_alarm; /* among the timers: a CQ has lost a completion */
 	struct hca_room *room;	   /* see hca_room_take() */
+	struct hca_lender *lender; /* NULL: no payload stays where it is */
 	uint32_t wire_overhead; /* as in the profile; with a framing that of the packet at hand */
 	struct hca_profile profile;
 	uint32_t mr_capacity, mr_free; /* mr_free: slot + 1 of the first free one */
@@ -448,6 +450,7 @@ struct hca_device {
 	/* See hca_device_starve(), hca_device_storm() and hca_device_set_port(). */
 	uint64_t starve_after, starve_count; /* in a storm with HCA_STORM in it */
 	bool port_is_down;
+	bool loan_is_lost; /* what was to be placed last is not to be had */
 	/* By priority: requests; responses and CNPs. The two in one cache line. */
 	struct hca_list ready[][2] __attribute__((aligned(64)));
 };
@@ -530,6 +533,20 @@ static inline bool hca_fetch(const struct hca_qp *qp, const struct hca_mr *mr, u
 	pkt->pattern = wire_pattern(mr->stream, offset);
 	return true;
 }
+
+/* loan.c; where there is a lender */
+/* True: the payload of @pkt, which is there by then, stays where it is. */
+bool hca_loan_make(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+		   struct wire_pkt *pkt);
+/* False: as hca_mem_ops.write(), or the payload is not to be had, which hca_loan_lost() says then.
+ */
+bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, uint64_t address,
+		    uint32_t length);
+/* After something could not be placed: the packet is lost, nothing else is wrong. Once. */
+bool hca_loan_lost(struct hca_device *dev);
+/* Before what @qp has sent is its program's again; before a region is. */
+void hca_loans_revoke(struct hca_qp *qp);
+void hca_loans_revoke_answers(struct hca_device *dev);
 
 /* dma.c; where there is a memory side */
 void hca_dma_fetch(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
@@ -785,7 +802,7 @@ static inline void hca_pkt_init(struct wire_pkt *pkt, uint8_t opcode, uint32_t d
 {
 	pkt->opcode = opcode;
 	pkt->solicited = pkt->ack_req = pkt->fecn = pkt->becn = false;
-	pkt->synthetic = pkt->has_rare = false;
+	pkt->synthetic = pkt->has_rare = pkt->apart = false;
 	pkt->length = 0;
 	pkt->dest_qpn = dest_qpn;
 	pkt->psn = psn;

@@ -116,6 +116,11 @@ static bool params_are_valid(const struct hca_mr_params *params)
 	return !(params->access & writing) || params->access & HCA_ACCESS_LOCAL_WRITE;
 }
 
+static bool is_lendable(const struct hca_device *dev, const struct hca_mr_params *params)
+{
+	return dev->lender && params->ops == &hca_mem_program && !params->dm;
+}
+
 int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr_params *params,
 		  struct hca_mr **ret_mr)
 {
@@ -140,6 +145,7 @@ int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr
 		.address = params->address,
 		.is_pattern = params->ops == &hca_mem_synthetic && (!dev->dma || dev->dma->is_even),
 		.is_on_demand = params->is_on_demand,
+		.is_lent = is_lendable(dev, params),
 		.stream = params->stream,
 	};
 	if (hca_mr_slot_take(dev, mr) != 0) {
@@ -164,6 +170,7 @@ int hca_mr_change(struct hca_device *dev, struct hca_mr *mr, struct hca_pd *pd,
 		return -EBUSY;
 	if (!params_are_valid(params))
 		return -EINVAL;
+	hca_loans_revoke_answers(dev);
 	if (dev->dma)
 		dev->dma->release(dev->world, mr->number);
 	mr->pd->use_count--;
@@ -175,6 +182,7 @@ int hca_mr_change(struct hca_device *dev, struct hca_mr *mr, struct hca_pd *pd,
 	mr->access = params->access | HCA_ACCESS_LOCAL_READ;
 	mr->address = params->address;
 	mr->is_on_demand = params->is_on_demand;
+	mr->is_lent = is_lendable(dev, params);
 	return 0;
 }
 
@@ -182,6 +190,7 @@ int hca_mr_destroy(struct hca_device *dev, struct hca_mr *mr)
 {
 	if (mr->window_count > 0)
 		return -EBUSY;
+	hca_loans_revoke_answers(dev);
 	if (dev->dma)
 		dev->dma->release(dev->world, mr->number);
 	hca_mr_slot_give_back(dev, mr);
@@ -201,6 +210,7 @@ bool hca_mr_invalidate(struct hca_device *dev, const struct hca_pd *pd, uint32_t
 
 	if (!mr || !mr->is_fast || (remote && !(mr->access & remote_rights)))
 		return false;
+	hca_loans_revoke_answers(dev);
 	dev->mrs[hca_mr_slot_of(dev, key)].mr = NULL;
 	return true;
 }

@@ -87,6 +87,7 @@ struct hca_mr {
 	};
 	uint64_t mismatch_bytes; /* kind synthetic: written, but not what (stream, offset) says */
 	bool is_on_demand;	 /* of struct hca_mr_params */
+	bool is_lent;		 /* payloads may stay in it: transport/hca/loan.h */
 	bool is_pattern; /* nothing has to be moved: kind synthetic, memory side none or even */
 };
 

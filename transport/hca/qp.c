@@ -220,6 +220,7 @@ static void reset_responder(struct hca_qp *qp, ps_t now)
 /* As new, but for what was allocated; queued work vanishes without completions. */
 static void reset(struct hca_qp *qp, ps_t now)
 {
+	hca_loans_revoke(qp);
 	if (hca_has_responder(qp))
 		reset_responder(qp, now);
 	if (hca_has_requester(qp))
@@ -251,6 +252,7 @@ void hca_qp_fail(struct hca_qp *qp, ps_t now)
 	const bool tells_last = hca_has_responder(qp) && qp->state != HCA_QPS_ERR &&
 				(qp->srq || qp->type == HCA_QPT_XRC_RECV);
 
+	hca_loans_revoke(qp);
 	hca_qp_set_state(qp, HCA_QPS_ERR);
 	if (hca_has_responder(qp))
 		forget_answers(qp);

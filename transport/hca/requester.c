@@ -159,6 +159,7 @@ void hca_requester_fail(struct hca_qp *qp, enum hca_wc_status status, ps_t now)
 	struct hca_sq *sq = &qp->sq;
 
 	CHECK(sq->una != sq->tail);
+	hca_loans_revoke(qp);
 	hca_requester_complete(qp, &sq->ring[sq->una++ & sq->mask], status, now);
 	hca_qp_fail(qp, now);
 }

@@ -245,6 +245,13 @@ static void remember(struct hca_qp *qp, const struct wire_pkt *pkt, const struct
 static __attribute__((noinline, cold)) void fail_here(struct hca_qp *qp, const struct wire_op *op,
 						      ps_t now)
 {
+	struct hca_rq *rq = &qp->rq;
+
+	if (hca_loan_lost(qp->dev)) { /* as if it had not come */
+		rq->wqe_taken = rq->wqe_taken && rq->in_message;
+		answer_nak(qp, WIRE_NAK_PSN_SEQ);
+		return;
+	}
 	hca_responder_fail(qp, WIRE_NAK_REMOTE_OPERATION,
 			   op->send ? HCA_WC_LOC_PROT_ERR : HCA_WC_LOC_ACCESS_ERR, now);
 }

@@ -2,6 +2,7 @@
 #ifndef NIC_INTERNAL_H
 #define NIC_INTERNAL_H
 
+#include "transport/hca/loan.h"
 #include "transport/nic/board.h"
 #include "transport/nic/capture.h"
 #include "transport/nic/group.h"
@@ -25,13 +26,14 @@ enum { NIC_NAP_NS = 50000 };
 
 struct nic {
 	struct nic_params params;
-	struct nic_link *link;	 /* NULL: shared, and not started */
-	int socket;		 /* udp, not shared; -1 */
-	struct nic_group *group; /* NULL: not shared, or not started */
-	struct nic_gsi *gsi;	 /* NULL: the link is not open */
-	struct nic_shm *shm;	 /* NULL: all goes through the link */
-	ps_t link_looked_at;	 /* where there are rings: when the link was asked last, ... */
-	ps_t link_heard_at;	 /* ... and when it had something */
+	struct nic_link *link;	  /* NULL: shared, and not started */
+	int socket;		  /* udp, not shared; -1 */
+	struct nic_group *group;  /* NULL: not shared, or not started */
+	struct nic_gsi *gsi;	  /* NULL: the link is not open */
+	struct nic_shm *shm;	  /* NULL: all goes through the link */
+	struct hca_lender lender; /* path direct */
+	ps_t link_looked_at;	  /* where there are rings: when the link was asked last, ... */
+	ps_t link_heard_at;	  /* ... and when it had something */
 	char netdev[16];
 	uint32_t netdev_mtu; /* of IP; 0: unknown */
 	ps_t door_looked_at; /* when the group was served last */

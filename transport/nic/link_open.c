@@ -85,7 +85,7 @@ int nic_link_open(struct nic *nic)
 
 	if (ret == 0 && nic->group && nic->params.path != NIC_PATH_UDP)
 		ret = nic_shm_open(nic, &nic->shm);
-	if (ret != 0 && nic->link && nic->params.path == NIC_PATH_AUTO)
+	if (ret != 0 && nic->link && nic->params.path != NIC_PATH_SHM)
 		ret = 0; /* the socket does it all */
 	return ret ? ret : nic_gsi_open(nic, &nic->gsi);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Moves batches between link and adapter. */
 #include "transport/nic/internal.h"
+#include "transport/nic/shm_loan.h"
 
 #include "util/check.h"
 
@@ -63,6 +64,21 @@ static bool goes_by_ring(struct nic *nic, struct wire_path *path, const struct w
 	return true;
 }
 
+static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, ps_t now);
+
+/* It was to be lent to somebody, and is for another. */
+static void made_apart(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
+{
+	struct wire_pkt here = *pkt;
+
+	here.apart = false;
+	here.payload = nic->payload;
+	if (nic_loan_read_own(pkt->address, nic->payload, pkt->length))
+		nic_loop_made(nic, &here, now);
+	else
+		nic->stats.tx_lost++;
+}
+
 /* A packet that was made in the first free slot: it is the next to leave, or is held up or lost. */
 static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
 {
@@ -75,6 +91,10 @@ static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
 	}
 	if (goes_by_ring(nic, &slot->path, pkt, now))
 		return;
+	if (__builtin_expect(pkt->apart, false)) {
+		made_apart(nic, pkt, now);
+		return;
+	}
 	if (!nic->impair)
 		nic->link->ops->emit(nic->link, pkt, slot);
 	else if (is_impaired(nic, slot, pkt, &fate, now))
@@ -120,6 +140,7 @@ static uint8_t *payload_place(struct nic *nic, ps_t now)
 	uint8_t *place = NULL;
 	uint32_t qpn;
 
+	nic->lender.lends = false;
 	if (nic->shm && !nic->impair && !nic->ring_waits) {
 		path = hca_output_path(nic->hca, ALL_PRIORITIES, &qpn, now);
 		place = path ? nic_shm_place(nic->shm, path->dst_ip, qpn) : NULL;

@@ -221,12 +221,33 @@ static uint32_t fitting_mtu(const struct nic *nic)
 	return mtu;
 }
 
+static bool lender_pull(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
+			uint8_t *tail)
+{
+	const struct nic *nic = container_of(lender, struct nic, lender);
+
+	return nic->shm && nic_shm_pull(nic->shm, address, to, length, tail);
+}
+
+static void lender_revoke(struct hca_lender *lender, const struct wire_path *path,
+			  uint32_t dest_qpn)
+{
+	const struct nic *nic = container_of(lender, struct nic, lender);
+
+	if (nic->shm)
+		nic_shm_revoke(nic->shm, path, dest_qpn);
+}
+
 static int create_adapter(struct nic *nic)
 {
 	struct hca_device_params params = {.observer = nic->params.observer,
 					   .world = nic->params.world,
 					   .profile = nic->params.profile};
 
+	if (nic->params.path == NIC_PATH_DIRECT) {
+		nic->lender = (struct hca_lender){.pull = lender_pull, .revoke = lender_revoke};
+		params.lender = &nic->lender;
+	}
 	if (!params.observer)
 		params.observer = &nobody;
 	if (params.profile.line_rate_bps == 0) {

@@ -19,7 +19,7 @@
  *			fe80::1%eth0 where one needs an interface
  *	VERBENA_PROFILE	what the devices are: a name of transport/nic/kind.h
  *	VERBENA_PATH	udp: to processes of this user on this machine "auto" (default), "udp" or
- *			"shm": see enum nic_path
+ *			"shm", or "direct": see enum nic_path
  *	VERBENA_MAC	frame: own MAC address; else 02:00 and the end of the first address
  *	VERBENA_MTU	largest path MTU of the port: 256, 512, 1024, 2048 or 4096; else what
  *			fits the interface that has the address (frame: 1024)
@@ -60,8 +60,10 @@ enum nic_loop_kind { NIC_LOOP_AUTO, NIC_LOOP_URING, NIC_LOOP_EPOLL };
 enum nic_path {
 	NIC_PATH_AUTO, /* through shared memory where both ends have it, else as anywhere */
 	NIC_PATH_UDP,
-	NIC_PATH_SHM, /* through shared memory alone: what cannot is lost, but for messages of
-		       * queue pair 1 and what goes to many */
+	NIC_PATH_SHM,	 /* through shared memory alone: what cannot is lost, but for messages of
+			  * queue pair 1 and what goes to many */
+	NIC_PATH_DIRECT, /* as auto; and payloads of RC from memory to memory, where both ends are
+			  * direct and may read each other: transport/hca/loan.h */
 };
 enum { NIC_ADDR_MAX = 4, NIC_GID_MAX = NIC_ADDR_MAX + 1, NIC_GID_PLACES = 16, NIC_PATH_MAX = 108 };
 struct nic_kind;

@@ -94,8 +94,10 @@ static int parse_link(const char *text, struct nic_params *params)
 
 int nic_path_find(const char *name, enum nic_path *ret_path)
 {
-	static const char *const names[] = {
-		[NIC_PATH_AUTO] = "auto", [NIC_PATH_UDP] = "udp", [NIC_PATH_SHM] = "shm"};
+	static const char *const names[] = {[NIC_PATH_AUTO] = "auto",
+					    [NIC_PATH_UDP] = "udp",
+					    [NIC_PATH_SHM] = "shm",
+					    [NIC_PATH_DIRECT] = "direct"};
 
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0) {
@@ -261,7 +263,8 @@ int nic_params_from_env(struct nic_params *ret_params, const char **ret_bad)
 		*ret_bad = "VERBENA_LOOP";
 		return -EINVAL;
 	}
-	if (params.link == NIC_LINK_FRAME && params.path == NIC_PATH_SHM) {
+	if (params.link == NIC_LINK_FRAME &&
+	    (params.path == NIC_PATH_SHM || params.path == NIC_PATH_DIRECT)) {
 		*ret_bad = "VERBENA_PATH";
 		return -EINVAL;
 	}

@@ -3,12 +3,15 @@
 
 #include "transport/nic/internal.h"
 #include "transport/nic/shm_door.h"
+#include "transport/nic/shm_loan.h"
 #include "util/check.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -18,6 +21,7 @@ enum {
 	GSI_QPN = 1,
 	SLOT_SHIFT = 24 - NIC_GROUP_SLOT_BITS,
 };
+#define IS_ANSWER 0x80000000u /* beside a QPN */
 #define MS_NS UINT64_C(1000000)
 #define ANSWER_NS (1000 * MS_NS) /* that the other end has for an answer */
 #define AGAIN_NS (100 * MS_NS)	 /* until a door where nobody was is tried again */
@@ -42,6 +46,8 @@ struct to {
 	struct nic_ring ring;
 	uint64_t until_ns; /* TO_NOBODY: nobody is asked; TO_ASKED: an answer is waited for */
 	uint64_t full_ns;  /* since when the ring is full; 0: it is not */
+	bool takes_loans;
+	uint32_t loans[NIC_RING_PLACES]; /* what was lent last in a place: QPN, IS_ANSWER */
 };
 
 /* A process that sends to this one. */
@@ -53,6 +59,7 @@ struct from {
 	struct wire_path path; /* of all that comes, but for the traffic class */
 	bool is_new, is_seen;  /* nothing was taken yet; but something was there */
 	uint32_t left;	       /* its end is gone: that many packets are taken still */
+	struct nic_loan_from loans;
 };
 
 struct nic_shm {
@@ -63,7 +70,10 @@ struct nic_shm {
 	struct to *buckets[BUCKETS], *last, *due;
 	struct from *guests[GUESTS_MAX];
 	uint32_t guest_count;
-	uint32_t sleepers; /* threads */
+	uint32_t sleepers;   /* threads */
+	uint64_t word;	     /* of struct nic_loan_from, for others */
+	struct from *taking; /* whose packet is at hand; NULL: none is */
+	bool has_complained;
 };
 
 /* Of the clock, which does not begin anew. */
@@ -125,8 +135,47 @@ static struct to *to_of(struct nic_shm *shm, const uint8_t ip[16], uint32_t qpn)
 	return shm->last;
 }
 
+static void revoke_loans(struct to *to, bool (*is_meant)(uint32_t loan, uint32_t which),
+			 uint32_t which)
+{
+	if (!to->takes_loans)
+		return;
+	for (uint32_t i = 0; i < NIC_RING_PLACES; i++)
+		if (is_meant(to->loans[(to->ring.next - 1 - i) % NIC_RING_PLACES], which))
+			nic_ring_revoke(&to->ring, to->ring.next - 1 - i);
+}
+
+static bool is_any(uint32_t loan, uint32_t which)
+{
+	(void)loan, (void)which;
+	return true;
+}
+
+static bool is_answer(uint32_t loan, uint32_t which)
+{
+	(void)which;
+	return (loan & IS_ANSWER) != 0;
+}
+
+static bool is_for(uint32_t loan, uint32_t which)
+{
+	return (loan & ~IS_ANSWER) == which;
+}
+
+void nic_shm_revoke(struct nic_shm *shm, const struct wire_path *path, uint32_t dest_qpn)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		for (struct to *to = shm->buckets[i]; to; to = to->next_in_bucket)
+			if (!path)
+				revoke_loans(to, is_answer, 0);
+			else if (shm_is_of(to, path->dst_ip, dest_qpn >> SLOT_SHIFT))
+				revoke_loans(to, is_for, dest_qpn);
+}
+
 static void give_up(struct nic_shm *shm, struct to *to)
 {
+	revoke_loans(to, is_any, 0);
+	to->takes_loans = false;
 	if (to->end.fd >= 0)
 		close(to->end.fd);
 	nic_door_unmap(to->memory);
@@ -204,7 +253,10 @@ uint8_t *nic_shm_place(struct nic_shm *shm, const uint8_t ip[16], uint32_t qpn)
 {
 	struct to *to = to_of(shm, ip, qpn);
 
-	return to && to->state == TO_OPEN ? nic_ring_room(&to->ring) : NULL;
+	if (!to || to->state != TO_OPEN)
+		return NULL;
+	shm->nic->lender.lends = to->takes_loans && !shm->nic->capture;
+	return nic_ring_room(&to->ring);
 }
 
 static void mark_due(struct nic_shm *shm, struct to *to)
@@ -228,10 +280,16 @@ enum nic_shm_way nic_shm_put(struct nic_shm *shm, struct wire_path *path,
 {
 	struct to *to = to_of(shm, path->dst_ip, pkt->dest_qpn);
 	uint8_t *room;
-	const enum nic_shm_way way = way_to(shm, to, &room);
+	enum nic_shm_way way;
 
+	if (pkt->apart && (!to || !to->takes_loans))
+		return NIC_SHM_ELSEWHERE;
+	way = way_to(shm, to, &room);
 	if (!room)
 		return way;
+	if (pkt->apart)
+		to->loans[to->ring.next % NIC_RING_PLACES] =
+			pkt->dest_qpn | (wire_ops[pkt->opcode].response ? IS_ANSWER : 0);
 	if (shm->nic->capture) {
 		path->udp_sport = WIRE_UDP_PORT;
 		path->ip_id = 0;
@@ -303,7 +361,7 @@ static void serve_to(struct nic_shm *shm, struct to *to)
 			give_up(shm, to);
 		return;
 	}
-	ret = nic_door_hear(to->end.fd);
+	ret = nic_door_hear(to->end.fd, &to->takes_loans);
 	if (ret == 0)
 		to->state = TO_OPEN;
 	else if (ret != -EAGAIN)
@@ -341,6 +399,30 @@ static void let_in(struct nic_shm *shm)
 	}
 }
 
+/* Both ends want it, and this one may read. */
+static bool may_borrow(struct nic_shm *shm, struct from *from)
+{
+	struct nic_loan_from *loans = &from->loans;
+	int ret;
+
+	*loans = (struct nic_loan_from){.word_at = from->guest.word_at, .word = from->guest.word};
+	if (shm->word == 0 || loans->word_at == 0 ||
+	    hca_device_profile(shm->nic->hca)->retransmit == HCA_SELECTIVE)
+		return false;
+	loans->pid = nic_door_pid(from->end.fd);
+	ret = loans->pid > 0 ? nic_loan_check(loans) : -ESRCH;
+	if (ret == 0)
+		return true;
+	if (!shm->has_complained)
+		fprintf(stderr,
+			"verbena: --direct: memory of process %d: %s: its payloads are copied (see "
+			"\"verbena doctor\")\n",
+			(int)loans->pid, strerror(-ret));
+	shm->has_complained = true;
+	loans->pid = 0;
+	return false;
+}
+
 /* 0, or the connection is of no use. */
 static int greet_guest(struct nic_shm *shm, struct from *from)
 {
@@ -356,7 +438,7 @@ static int greet_guest(struct nic_shm *shm, struct from *from)
 	if (wire_ip_is_ipv4(from->guest.ip) != wire_ip_is_ipv4(shm->self.ip))
 		return -EPROTO;
 	nic_ring_sleep(&from->ring, shm->sleepers > 0);
-	return nic_door_answer(from->end.fd);
+	return nic_door_answer(from->end.fd, may_borrow(shm, from));
 }
 
 /* What it sent before it ended is in the ring, and was sent. */
@@ -367,6 +449,37 @@ static void serve_guest(struct nic_shm *shm, struct from *from)
 	close(from->end.fd);
 	from->end.fd = -1;
 	from->left = from->memory ? (uint32_t)NIC_RING_PLACES : 0;
+}
+
+bool nic_shm_pull(struct nic_shm *shm, uint64_t address, uint8_t *to, uint32_t length,
+		  uint8_t *tail)
+{
+	const struct from *from = shm->taking;
+
+	return from && nic_loan_pull(&from->loans, address, to, length, tail) &&
+	       !nic_ring_is_revoked(&from->ring);
+}
+
+/* Who looks at a payload itself has it here. */
+static bool bring_here(struct nic_shm *shm, struct wire_pkt *pkt)
+{
+	const uint32_t body = pkt->length - HCA_LOAN_TAIL;
+	uint8_t *to = shm->nic->payload;
+
+	if (pkt->length < HCA_LOAN_TAIL || !nic_shm_pull(shm, pkt->address, to, body, to + body))
+		return false;
+	pkt->apart = false;
+	pkt->payload = to;
+	return true;
+}
+
+/* A packet that is apart: whether it is one that may be, and its payload is here if it has to be.
+ */
+static bool is_fair(struct nic_shm *shm, struct from *from, struct wire_pkt *pkt)
+{
+	if (from->loans.pid == 0 || (pkt->opcode & 0xe0) != WIRE_RC || pkt->length == 0)
+		return false;
+	return (!shm->nic->capture && pkt->dest_qpn != GSI_QPN) || bring_here(shm, pkt);
 }
 
 static void take_packet(struct nic_shm *shm, struct from *from, struct nic_ring_got *got, ps_t now)
@@ -386,6 +499,8 @@ static void take_packet(struct nic_shm *shm, struct from *from, struct nic_ring_
 		verdict = wire_udp_parse(&from->path, &pkt, slot->buf, got->length);
 	} else {
 		verdict = nic_ring_parse(got, &pkt) ? WIRE_OK : WIRE_BAD_TRANSPORT;
+		if (pkt.apart && !is_fair(shm, from, &pkt))
+			verdict = WIRE_BAD_TRANSPORT;
 	}
 	if (verdict == WIRE_OK)
 		nic->stats.rx_bytes += wire_pkt_bytes(&pkt);
@@ -399,11 +514,13 @@ static uint32_t shm_take_from(struct nic_shm *shm, struct from *from)
 	const ps_t now = nic_now(shm->nic);
 	uint32_t count = 0;
 
+	shm->taking = from;
 	while (count < NIC_BATCH && !nic_is_dead(shm->nic) && nic_ring_get(&from->ring, &got)) {
 		take_packet(shm, from, &got, now);
 		nic_ring_release(&from->ring);
 		count++;
 	}
+	shm->taking = NULL;
 	shm->nic->stats.rx_rings += count;
 	return count;
 }
@@ -539,6 +656,12 @@ int nic_shm_open(struct nic *nic, struct nic_shm **ret_shm)
 	shm->epoll = shm->door.fd = -1;
 	shm->self.slot = nic_group_slot(nic->group);
 	memcpy(shm->self.ip, nic->params.addr[0], 16);
+	if (nic->params.path == NIC_PATH_DIRECT &&
+	    getrandom(&shm->word, sizeof(shm->word), 0) == (ssize_t)sizeof(shm->word)) {
+		shm->word |= 1;
+		shm->self.word = shm->word;
+		shm->self.word_at = (uintptr_t)&shm->word;
+	}
 	ret = open_door(shm);
 	if (ret != 0) {
 		nic_shm_close(shm);
@@ -550,6 +673,7 @@ int nic_shm_open(struct nic *nic, struct nic_shm **ret_shm)
 
 static void close_to(struct to *to)
 {
+	revoke_loans(to, is_any, 0);
 	if (to->end.fd >= 0)
 		close(to->end.fd);
 	nic_door_unmap(to->memory);

@@ -39,7 +39,8 @@ void nic_shm_serve(struct nic_shm *shm);
 bool nic_shm_sleep(struct nic_shm *shm);
 void nic_shm_wake(struct nic_shm *shm);
 
-/* Where the payload of a packet to that queue pair goes best; NULL: nowhere. */
+/* Where the payload of a packet to that queue pair goes best; NULL: nowhere. And whether it may be
+ * lent instead. */
 uint8_t *nic_shm_place(struct nic_shm *shm, const uint8_t ip[16], uint32_t qpn);
 
 enum nic_shm_way {
@@ -53,6 +54,10 @@ enum nic_shm_way nic_shm_put(struct nic_shm *shm, struct wire_path *path,
 			     const struct wire_pkt *pkt, ps_t now);
 /* In place of the link's send(): those that have a ring go there. */
 uint32_t nic_shm_send(struct nic_shm *shm, const struct nic_slot *slots, uint32_t count);
+/* As the functions of struct hca_lender. */
+bool nic_shm_pull(struct nic_shm *shm, uint64_t address, uint8_t *to, uint32_t length,
+		  uint8_t *tail);
+void nic_shm_revoke(struct nic_shm *shm, const struct wire_path *path, uint32_t dest_qpn);
 /* After some: who sleeps is woken. */
 void nic_shm_flush(struct nic_shm *shm);
 

@@ -16,10 +16,11 @@
 #include <unistd.h>
 
 enum {
-	VERSION = 0x76620101, /* of the ring and of what is said at the door */
+	VERSION = 0x76620102, /* of the ring and of what is said at the door */
 	BELLS_AT_ONCE = 64,
 };
 
+#define TAKES_LOANS 0x80000000u /* beside the version, in an answer */
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
 
 struct greeting {
@@ -55,6 +56,14 @@ static bool door_is_of_this_user(int fd)
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
 	       peer.uid == geteuid();
+}
+
+pid_t nic_door_pid(int connection)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
 }
 
 int nic_door_open(const struct nic_door_place *own)
@@ -193,19 +202,21 @@ int nic_door_ask(const struct nic_door_place *place, const struct nic_door_guest
 	return connection;
 }
 
-int nic_door_hear(int connection)
+int nic_door_hear(int connection, bool *ret_takes_loans)
 {
 	uint32_t version;
 	const ssize_t got = recv(connection, &version, sizeof(version), MSG_DONTWAIT);
 
-	if (got == (ssize_t)sizeof(version))
-		return version == VERSION ? 0 : -EPROTO;
+	if (got == (ssize_t)sizeof(version)) {
+		*ret_takes_loans = (version & TAKES_LOANS) != 0;
+		return (version & ~TAKES_LOANS) == VERSION ? 0 : -EPROTO;
+	}
 	return got < 0 && (errno == EAGAIN || errno == EINTR) ? -EAGAIN : -ECONNREFUSED;
 }
 
-int nic_door_answer(int connection)
+int nic_door_answer(int connection, bool takes_loans)
 {
-	const uint32_t version = VERSION;
+	const uint32_t version = VERSION | (takes_loans ? TAKES_LOANS : 0);
 
 	return send(connection, &version, sizeof(version), MSG_NOSIGNAL | MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(version)

@@ -15,10 +15,14 @@
  * Nothing here waits. Each function that makes a descriptor says -errno. */
 #include "transport/nic/shm_ring.h"
 
+#include <sys/types.h>
+
 /* Who sends, as it says itself: what a source address is in a datagram. */
 struct nic_door_guest {
 	uint8_t ip[16];
 	uint32_t slot;
+	/* It would lend payloads: at this address of its memory is this word. 0: it would not. */
+	uint64_t word_at, word;
 };
 
 struct nic_door_place {
@@ -35,12 +39,15 @@ int nic_door_accept(int door);
  * -ECONNREFUSED: nobody is there. */
 int nic_door_ask(const struct nic_door_place *place, const struct nic_door_guest *self,
 		 void **ret_memory);
-/* 0: the ring is taken; -EAGAIN: nothing is said yet; else the connection is of no use. */
-int nic_door_hear(int connection);
+/* 0: the ring is taken, and payloads may be lent if *@ret_takes_loans; -EAGAIN: nothing is said
+ * yet; else the connection is of no use. */
+int nic_door_hear(int connection, bool *ret_takes_loans);
 
 /* What somebody who was accepted brought, mapped; -EAGAIN: nothing yet; else it is of no use. */
 int nic_door_take(int connection, struct nic_door_guest *ret_guest, void **ret_memory);
-int nic_door_answer(int connection);
+int nic_door_answer(int connection, bool takes_loans);
+/* The process at the other end, from the kernel; 0: it is none that can be named here. */
+pid_t nic_door_pid(int connection);
 
 void nic_door_unmap(void *memory); /* NULL: nothing */
 

@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LINE_BYTES = 64, WHOLE = 0 };
+enum { LINE_BYTES = 64, WHOLE = 0, LENT = 0x80 };
+_Static_assert((int)WIRE_HEADERS_MAX < (int)LENT, "a bit of its own");
 
 /* The first line of a place; the payload follows in the next. */
 struct head {
@@ -15,10 +16,10 @@ struct head {
 	 * right, and there is no other index of this end's to believe. */
 	_Atomic uint32_t number;
 	uint16_t length;
-	uint8_t header_bytes; /* WHOLE: a datagram */
+	uint8_t header_bytes; /* WHOLE: a datagram; | LENT: in the room is an address */
 	uint8_t traffic_class;
 	uint8_t headers[WIRE_HEADERS_MAX];
-	uint8_t unused[4];
+	_Atomic uint32_t revoked; /* where LENT */
 };
 
 struct place {
@@ -76,6 +77,13 @@ static void ring_hand_over(struct nic_ring *ring, struct place *place)
 	atomic_store_explicit(&place->head.number, ring->next, memory_order_release);
 }
 
+static void put_loan(struct place *place, const struct wire_pkt *pkt)
+{
+	place->head.header_bytes |= LENT;
+	atomic_store_explicit(&place->head.revoked, 0, memory_order_relaxed);
+	memcpy(place->room, &pkt->address, sizeof(pkt->address));
+}
+
 void nic_ring_put(struct nic_ring *ring, const struct wire_pkt *pkt, uint8_t traffic_class)
 {
 	struct place *place = ring_place(ring);
@@ -87,11 +95,23 @@ void nic_ring_put(struct nic_ring *ring, const struct wire_pkt *pkt, uint8_t tra
 	CHECK(head->header_bytes != WHOLE);
 	head->length = pkt->length;
 	head->traffic_class = traffic_class;
-	if (pkt->synthetic)
+	if (pkt->apart)
+		put_loan(place, pkt);
+	else if (pkt->synthetic)
 		wire_pattern_bytes(pkt->pattern, place->room, pkt->length);
 	else if (pkt->length > 0 && pkt->payload != place->room)
 		memcpy(place->room, pkt->payload, pkt->length);
 	ring_hand_over(ring, place);
+}
+
+/* A fence: what the sender's program writes from now on comes behind it, so that who has read some
+ * of that finds it. */
+void nic_ring_revoke(struct nic_ring *ring, uint32_t number)
+{
+	struct place *place = &ring->shared->places[number % NIC_RING_PLACES];
+
+	CHECK(ring->next - number - 1 < NIC_RING_PLACES);
+	(void)atomic_exchange(&place->head.revoked, 1);
 }
 
 void nic_ring_put_whole(struct nic_ring *ring, const uint8_t *bytes, uint32_t length,
@@ -126,7 +146,8 @@ static bool is_possible(const struct nic_ring_got *got)
 {
 	if (got->is_whole)
 		return got->length <= NIC_RING_ROOM;
-	return got->header_bytes <= WIRE_HEADERS_MAX && got->length <= WIRE_MTU_MAX;
+	return got->header_bytes <= WIRE_HEADERS_MAX && got->header_bytes > 0 &&
+	       got->length <= WIRE_MTU_MAX;
 }
 
 bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got)
@@ -141,13 +162,22 @@ bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got)
 	memcpy(copy, &place->head.length, sizeof(copy));
 	memcpy(&length, copy, sizeof(length));
 	ret_got->length = length;
-	ret_got->header_bytes = copy[2];
+	ret_got->header_bytes = copy[2] & ~(uint32_t)LENT;
+	ret_got->is_lent = (copy[2] & LENT) != 0;
 	ret_got->traffic_class = copy[3];
-	ret_got->is_whole = ret_got->header_bytes == WHOLE;
+	ret_got->is_whole = copy[2] == WHOLE;
 	ret_got->bytes = place->room;
+	if (ret_got->is_lent)
+		memcpy(&ret_got->address, place->room, sizeof(ret_got->address));
 	memcpy(ret_got->headers, copy + 4, sizeof(ret_got->headers));
 	ring->is_bad = !is_possible(ret_got);
 	return !ring->is_bad;
+}
+
+bool nic_ring_is_revoked(const struct nic_ring *ring)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load(&ring_place(ring)->head.revoked) != 0;
 }
 
 void nic_ring_release(struct nic_ring *ring)
@@ -171,7 +201,10 @@ bool nic_ring_parse(struct nic_ring_got *got, struct wire_pkt *ret_pkt)
 	if (!wire_bth_parse(ret_pkt, got->headers, got->header_bytes + padded) ||
 	    ret_pkt->length != got->length)
 		return false;
-	if (ret_pkt->length > 0)
+	ret_pkt->apart = got->is_lent;
+	if (got->is_lent)
+		ret_pkt->address = got->address;
+	else if (ret_pkt->length > 0)
 		ret_pkt->payload = got->bytes;
 	return true;
 }

@@ -5,7 +5,8 @@
 /* A ring of packets in memory that two processes share, from one that sends to one that takes.
  *
  * A place holds either a packet as headers (transport/wire/bth.h) and payload, without an ICRC, for
- * nothing damages it; or all bytes of a datagram, ICRC included, where something may have.
+ * nothing damages it; or all bytes of a datagram, ICRC included, where something may have. Of a
+ * packet that is apart (transport/hca/loan.h) it holds where the payload is.
  *
  * The other end may write anything anywhere at any time. So the one that takes copies a head out
  * before it looks at it and believes no length in it; of the payload, which stays in the ring
@@ -39,9 +40,11 @@ struct nic_ring {
 struct nic_ring_got {
 	uint8_t traffic_class; /* DSCP and ECN, as in IP */
 	bool is_whole;	       /* @bytes are a datagram's; else a payload, and there are headers */
+	bool is_lent;	       /* the payload is at @address in the sender's memory instead */
 	uint32_t length;       /* of @bytes, at most NIC_RING_ROOM */
 	uint8_t *bytes;	       /* in the ring */
 	uint32_t header_bytes;
+	uint64_t address;
 	_Alignas(8) uint8_t headers[WIRE_HEADERS_MAX];
 };
 
@@ -54,6 +57,9 @@ void nic_ring_init(struct nic_ring *ring, void *memory);
 uint8_t *nic_ring_room(struct nic_ring *ring);
 /* After nic_ring_room(), with the payload there or anywhere else. */
 void nic_ring_put(struct nic_ring *ring, const struct wire_pkt *pkt, uint8_t traffic_class);
+/* What the packet that was put as @number (ring->next before) has lent is not lent any more: who
+ * takes it knows after it has read, or does not read it. */
+void nic_ring_revoke(struct nic_ring *ring, uint32_t number);
 /* After nic_ring_room(): a whole datagram of at most NIC_RING_ROOM bytes. */
 void nic_ring_put_whole(struct nic_ring *ring, const uint8_t *bytes, uint32_t length,
 			uint8_t traffic_class);
@@ -65,7 +71,8 @@ bool nic_ring_wakes(struct nic_ring *ring);
 bool nic_ring_has(const struct nic_ring *ring);
 /* The first packet. False: there is none, or the ring is bad. */
 bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got);
-void nic_ring_release(struct nic_ring *ring); /* of what nic_ring_get() gave */
+bool nic_ring_is_revoked(const struct nic_ring *ring); /* of what nic_ring_get() gave */
+void nic_ring_release(struct nic_ring *ring);	       /* of what nic_ring_get() gave */
 /* It will sleep, or does not any more; look once more before sleeping. */
 void nic_ring_sleep(struct nic_ring *ring, bool sleeps);
 

@@ -276,7 +276,7 @@ static bool bth_parse(struct wire_pkt *pkt, uint8_t *buf, size_t len, bool is_st
 	pkt->ack_req = buf[8] & ACK_REQ;
 	pkt->fecn = buf[4] & FECN;
 	pkt->becn = buf[4] & BECN;
-	pkt->synthetic = false;
+	pkt->synthetic = pkt->apart = false;
 	pkt->has_rare =
 		has_int || has_rare(op) || pkey != WIRE_PKEY_DEFAULT || (buf[1] & MIG_REQ) != 0;
 	pkt->length = (uint16_t)(body - pad);

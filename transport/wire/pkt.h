@@ -164,6 +164,7 @@ struct wire_pkt {
 	bool solicited : 1, ack_req : 1, fecn : 1, becn : 1;
 	bool synthetic : 1; /* the payload is @pattern, not bytes */
 	bool has_rare : 1;
+	bool apart : 1;	     /* the payload is at @address, elsewhere: transport/hca/loan.h */
 	uint64_t va;	     /* RETH, AtomicETH; the original value in an AtomicAckETH; offset in a
 			      * SETH, 32 bits */
 	uint32_t rkey;	     /* RETH, AtomicETH; number of the receive in a SETH, 24 bits; PSN that
@@ -172,6 +173,7 @@ struct wire_pkt {
 	union {
 		uint8_t *payload; /* length bytes; whose they are says the function at hand */
 		uint64_t pattern; /* synthetic: wire_pattern(stream, offset) of the first byte */
+		uint64_t address; /* apart: in its sender's memory */
 	};
 	struct wire_rare rare;
 };

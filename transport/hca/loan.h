@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HCA_LOAN_H
+#define HCA_LOAN_H
+
+/* Payloads that stay where they are. A packet that is apart (struct wire_pkt) says where in its
+ * sender's memory its bytes lie; who takes it, after all its checks, has them brought from there to
+ * where they belong, in one copy. A world whose packets reach only adapters that can do so lends.
+ *
+ * Lent is the whole payload of an RC packet that lies in one piece in memory of the program, and
+ * goes out for the first time: its work request is not complete before the other end has said that
+ * it has the bytes, so that they are as they were until then; those of a READ response may be later
+ * ones, as of a READ that takes longer. What ends that promise revokes: the failure or end of a
+ * queue pair, and of a region. A payload that is not to be had is a lost packet; what is sent again
+ * carries its bytes. Not where packets are taken out of order, or messages begin anew. */
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	HCA_LOAN_LEAST = 1024, /* bytes; for fewer, a copy is faster than a system call */
+	HCA_LOAN_TAIL = 8,     /* bytes that a program sees after all others of a packet */
+};
+
+struct wire_path;
+
+/* Of the world, which embeds it; it must not call back into the device. */
+struct hca_lender {
+	bool lends; /* the packet that hca_output() is asked for may be apart */
+	/* Brings @length bytes at @address of the sender of the packet at hand to @to, and the
+	 * HCA_LOAN_TAIL behind them to @tail. False: they are not to be had, some may have come. */
+	bool (*pull)(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
+		     uint8_t *tail);
+	/* What was lent in packets to that queue pair is not to be pulled any more, or pulled in
+	 * vain; @path NULL: in all READ responses. */
+	void (*revoke)(struct hca_lender *lender, const struct wire_path *path, uint32_t dest_qpn);
+};
+
+#endif
