@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { VERSION = 0x76620101 };
+enum { VERSION = 0x76620102 };
 
 /* An address that no other test and no copy of this one has. */
 static struct nic_door_place own_place(void)
@@ -54,6 +54,7 @@ static void test_a_ring_comes_through_the_door(void **state)
 	struct wire_pkt pkt;
 	uint8_t byte = 4;
 	int door, there, here;
+	bool lends = false;
 
 	(void)state;
 	assert_int_equal(nic_door_ask(&place, &self, &sent), -ECONNREFUSED);
@@ -63,14 +64,16 @@ static void test_a_ring_comes_through_the_door(void **state)
 	assert_int_equal(nic_door_accept(door), -EAGAIN);
 	there = nic_door_ask(&place, &self, &sent);
 	assert_true(there >= 0);
-	assert_int_equal(nic_door_hear(there), -EAGAIN);
+	assert_int_equal(nic_door_hear(there, &lends), -EAGAIN);
 	here = nic_door_accept(door);
 	assert_true(here >= 0);
 	assert_int_equal(nic_door_take(here, &guest, &taken), 0);
 	assert_int_equal(guest.slot, 17);
 	assert_memory_equal(guest.ip, self.ip, 16);
-	assert_int_equal(nic_door_answer(here), 0);
-	assert_int_equal(nic_door_hear(there), 0);
+	assert_int_equal(nic_door_answer(here, true), 0);
+	assert_int_equal(nic_door_hear(there, &lends), 0);
+	assert_true(lends);
+	assert_int_equal(nic_door_pid(here), getpid());
 	assert_ptr_not_equal(sent, taken);
 	nic_ring_init(&in, sent);
 	nic_ring_init(&out, taken);
@@ -93,8 +96,7 @@ static void test_a_ring_comes_through_the_door(void **state)
 
 struct said {
 	uint32_t version, ring_bytes;
-	uint8_t ip[16];
-	uint32_t slot;
+	struct nic_door_guest guest;
 };
 
 /* Says it with so many descriptors, and returns what becomes of it. */

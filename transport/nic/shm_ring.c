@@ -146,8 +146,7 @@ static bool is_possible(const struct nic_ring_got *got)
 {
 	if (got->is_whole)
 		return got->length <= NIC_RING_ROOM;
-	return got->header_bytes <= WIRE_HEADERS_MAX && got->header_bytes > 0 &&
-	       got->length <= WIRE_MTU_MAX;
+	return got->header_bytes <= WIRE_HEADERS_MAX && got->length <= WIRE_MTU_MAX;
 }
 
 bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got)
