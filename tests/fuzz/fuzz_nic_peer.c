@@ -393,7 +393,7 @@ static void answer_door(struct peer *p)
 	if (choice % 8 == 7)
 		(void)!send(fd, &choice, sizeof(choice), MSG_NOSIGNAL | MSG_DONTWAIT);
 	else if (choice % 8 < 6)
-		(void)nic_door_answer(fd);
+		(void)nic_door_answer(fd, choice % 2);
 }
 
 static void take_packets(struct peer *p)
