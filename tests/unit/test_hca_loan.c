@@ -264,6 +264,7 @@ static void test_nothing_is_given_back_before_it_is_revoked(void **state)
 
 	(void)state;
 	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	ends[0].was_revoked = false;
 	assert_int_equal(hca_qp_modify(ends[0].dev, ends[0].qp, &attr, HCA_QP_STATE, 0), 0);
 	assert_int_equal(ends[0].wc_count, 1);
 	assert_true(ends[0].was_revoked);
