@@ -407,7 +407,8 @@ static bool no_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t
 
 static void do_unmap(struct line *line)
 {
-	static const struct hca_mem_ops none = {"none", no_read, no_write, no_atomic};
+	static const struct hca_mem_ops none = {
+		.name = "none", .read = no_read, .write = no_write, .atomic = no_atomic};
 	const char *name = line_word(line, "a region");
 
 	line_end(line);

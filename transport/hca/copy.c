@@ -17,14 +17,14 @@ bool hca_fetch_part(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t o
 bool hca_fetch_moved(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
 		     uint32_t length, bool fenced, struct wire_pkt *pkt)
 {
-	if (mr->is_lent && hca_loan_make(qp, mr, offset, pkt))
-		return true;
 	if (mr->ops == &hca_mem_synthetic) {
 		pkt->synthetic = true;
 		pkt->pattern = wire_pattern(mr->stream, offset);
 		hca_dma_fetch(qp, mr, offset, length, 0, fenced, true);
 		return true;
 	}
+	if (mr->is_lent && hca_loan_make(qp, mr, offset, pkt))
+		return true;
 	return hca_fetch_part(qp, mr, offset, length, 0, fenced, pkt);
 }
 
@@ -176,11 +176,11 @@ static __attribute__((noinline)) void place_by_dma(struct hca_qp *qp, struct hca
 static bool place_moved(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
 			const struct wire_pkt *pkt, uint32_t from, uint32_t length)
 {
-	if (!pkt->synthetic && !pkt->apart)
-		return mr->ops->write(mr, offset, pkt->payload + from, length);
+	if (pkt->synthetic)
+		return place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
 	if (pkt->apart)
 		return hca_loan_place(dev, mr, offset, pkt->address + from, length);
-	return place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
+	return mr->ops->write(mr, offset, pkt->payload + from, length);
 }
 
 bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const struct wire_pkt *pkt,

@@ -4,16 +4,15 @@
 
 /* What the parts of the adapter share; never leaves this folder.
  *
- *	post.c       work requests into the rings         queues.c     the rings
- *	requester.c  send queue -> request packets        completer.c  responses -> completions
- *	responder.c  request packets -> memory            respond.c    -> response packets
- *	unreliable.c UC and UD, both sides: uc.c, ud.c the responders
- *	state.c      which attributes a transition needs
- *	sched.c      whose turn it is, and when           retry.c      what is sent again: timer,
- *counters ooo.c      requests before their turn       recover.c    which packets were lost rtt.c
- *ACKs -> congestion control cnp.c        CE -> CNP, CNP -> congestion control slab.c       memory
- *of what there are many of srq.c        receives that many take copy.c       packets <-> memory, at
- *once, or by dma.c        operations for a memory side */
+ *	post.c       work requests into the rings   queues.c     the rings
+ *	requester.c  send queue -> requests         completer.c  responses -> completions
+ *	responder.c  requests -> memory             respond.c    -> responses
+ *	uc.c, ud.c   responders; unreliable.c both  state.c      attributes of transitions
+ *	sched.c      whose turn it is, and when     retry.c      what is sent again
+ *	ooo.c        requests before their turn     recover.c    which packets were lost
+ *	rtt.c        ACKs -> congestion control     cnp.c        CE -> CNP -> the same
+ *	copy.c       packets <-> memory: at once    dma.c        by a memory side
+ *	srq.c        receives that many take        slab.c       memory of many alike */
 #include "transport/hca/device.h"
 #include "transport/hca/loan.h"
 #include "transport/hca/watch.h"
@@ -447,8 +446,7 @@ struct hca_device {
 	struct util_idmap cqs;
 	uint32_t cqn;
 	uint32_t priority_count;
-	/* See hca_device_starve(), hca_device_storm() and hca_device_set_port(). */
-	uint64_t starve_after, starve_count; /* in a storm with HCA_STORM in it */
+	uint64_t starve_after, starve_count; /* hca_device_starve(); in a storm with HCA_STORM */
 	bool port_is_down;
 	bool loan_is_lost; /* what was to be placed last is not to be had */
 	/* By priority: requests; responses and CNPs. The two in one cache line. */
@@ -533,20 +531,6 @@ static inline bool hca_fetch(const struct hca_qp *qp, const struct hca_mr *mr, u
 	pkt->pattern = wire_pattern(mr->stream, offset);
 	return true;
 }
-
-/* loan.c; where there is a lender */
-/* True: the payload of @pkt, which is there by then, stays where it is. */
-bool hca_loan_make(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
-		   struct wire_pkt *pkt);
-/* False: as hca_mem_ops.write(), or the payload is not to be had, which hca_loan_lost() says then.
- */
-bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, uint64_t address,
-		    uint32_t length);
-/* After something could not be placed: the packet is lost, nothing else is wrong. Once. */
-bool hca_loan_lost(struct hca_device *dev);
-/* Before what @qp has sent is its program's again; before a region is. */
-void hca_loans_revoke(struct hca_qp *qp);
-void hca_loans_revoke_answers(struct hca_device *dev);
 
 /* dma.c; where there is a memory side */
 void hca_dma_fetch(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,

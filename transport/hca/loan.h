@@ -34,4 +34,24 @@ struct hca_lender {
 	void (*revoke)(struct hca_lender *lender, const struct wire_path *path, uint32_t dest_qpn);
 };
 
+/* ---- for the adapter itself ---- */
+
+struct hca_device;
+struct hca_mr;
+struct hca_qp;
+struct wire_pkt;
+
+/* True: the payload of @pkt, which is there by then, stays where it is. */
+bool hca_loan_make(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
+		   struct wire_pkt *pkt);
+/* False: as hca_mem_ops.write(), or the payload is not to be had, which hca_loan_lost() says then.
+ */
+bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, uint64_t address,
+		    uint32_t length);
+/* After something could not be placed: the packet is lost, nothing else is wrong. Once. */
+bool hca_loan_lost(struct hca_device *dev);
+/* Before what @qp has sent is its program's again; before a region is. */
+void hca_loans_revoke(struct hca_qp *qp);
+void hca_loans_revoke_answers(struct hca_device *dev);
+
 #endif

@@ -118,7 +118,7 @@ static bool params_are_valid(const struct hca_mr_params *params)
 
 static bool is_lendable(const struct hca_device *dev, const struct hca_mr_params *params)
 {
-	return dev->lender && params->ops == &hca_mem_program && !params->dm;
+	return dev->lender && !params->dm && params->ops->is_lendable;
 }
 
 int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr_params *params,

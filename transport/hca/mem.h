@@ -38,6 +38,7 @@ struct hca_mem_ops {
 	 * @compare. */
 	bool (*atomic)(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
 		       uint64_t compare, uint64_t *ret_original);
+	bool is_lendable; /* payloads may stay in such memory: transport/hca/loan.h */
 };
 
 /* The program's own; what it has unmapped meanwhile faults. */

@@ -162,4 +162,5 @@ const struct hca_mem_ops hca_mem_program = {
 	.read = program_read,
 	.write = program_write,
 	.atomic = program_atomic,
+	.is_lendable = true,
 };
