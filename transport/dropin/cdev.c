@@ -82,6 +82,7 @@ int close(int fd)
 
 	if (__builtin_expect(!cdev_is_ours(fd), 1))
 		return next(fd);
+	ucma()->await_asker(fd);
 	__atomic_fetch_and(&ours[fd / 64], ~((uint64_t)1 << fd % 64), __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&ours_count, 1, __ATOMIC_RELEASE);
 	return ucma()->close(fd);

@@ -469,12 +469,18 @@ void nic_gsi_move_epoch(struct nic_gsi *gsi, ps_t by)
 /* ---- descriptors ---- */
 
 static struct nic_cm_file *files[FILES_MAX];
+static uint32_t holders[FILES_MAX];
+
+static bool fd_is_known(int fd)
+{
+	return fd >= 0 && fd < FILES_MAX;
+}
 
 int nic_cm_file_set(int fd, struct nic_cm_file *file)
 {
-	if (fd < 0 || fd >= FILES_MAX)
+	if (!fd_is_known(fd))
 		return -EMFILE;
-	__atomic_store_n(&files[fd], file, __ATOMIC_RELEASE);
+	__atomic_store_n(&files[fd], file, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
@@ -488,5 +494,25 @@ int nic_cm_file_next(int fd)
 
 struct nic_cm_file *nic_cm_file_get(int fd)
 {
-	return fd < 0 || fd >= FILES_MAX ? NULL : __atomic_load_n(&files[fd], __ATOMIC_ACQUIRE);
+	return fd_is_known(fd) ? __atomic_load_n(&files[fd], __ATOMIC_SEQ_CST) : NULL;
+}
+
+/* Who holds says so before it looks, who closes looks after it has said so: one of the two sees the
+ * other. */
+struct nic_cm_file *nic_cm_file_hold(int fd)
+{
+	if (fd_is_known(fd))
+		__atomic_fetch_add(&holders[fd], 1, __ATOMIC_SEQ_CST);
+	return nic_cm_file_get(fd);
+}
+
+void nic_cm_file_release(int fd)
+{
+	if (fd_is_known(fd))
+		__atomic_fetch_sub(&holders[fd], 1, __ATOMIC_SEQ_CST);
+}
+
+bool nic_cm_file_is_held(int fd)
+{
+	return fd_is_known(fd) && __atomic_load_n(&holders[fd], __ATOMIC_SEQ_CST) > 0;
 }

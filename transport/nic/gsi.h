@@ -17,6 +17,8 @@
 #include "transport/cm/cm.h"
 #include "transport/nic/link.h"
 
+#include <sys/types.h>
+
 struct nic;
 struct nic_gsi;
 struct vrb_world;
@@ -24,8 +26,10 @@ struct vrb_world;
 /* What struct cm knows a file as. */
 struct nic_cm_file {
 	struct cm_file *cm_file;
-	struct vrb_world *world; /* whose adapter it is of */
-	int fd;			 /* an eventfd: readable while there are events */
+	struct vrb_world *world;  /* whose adapter it is of */
+	int fd;			  /* an eventfd: readable while there are events */
+	pid_t asker;		  /* the thread that asked for an event last; 0: none */
+	struct nic_cm_file *next; /* of those that were closed during a call */
 };
 
 /* The link is open. 0 or -errno. */
@@ -53,6 +57,11 @@ void nic_gsi_move_epoch(struct nic_gsi *gsi, ps_t by); /* as hca_device_move_epo
 /* Which files are there; @file NULL takes @fd out. -EMFILE. */
 int nic_cm_file_set(int fd, struct nic_cm_file *file);
 struct nic_cm_file *nic_cm_file_get(int fd); /* NULL: none */
-int nic_cm_file_next(int fd);		     /* the next one that there is behind @fd; -1: none */
+/* The same, and until it is released whoever has set NULL in its place sees that it is held. In any
+ * thread; what is held for ever is never given back. */
+struct nic_cm_file *nic_cm_file_hold(int fd);
+void nic_cm_file_release(int fd);
+bool nic_cm_file_is_held(int fd);
+int nic_cm_file_next(int fd); /* the next one that there is behind @fd; -1: none */
 
 #endif

@@ -10,12 +10,15 @@
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_user_cm.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+enum { ASKER_TURNS = 500 };
 
 static struct vrb_world *ucma_world(void)
 {
@@ -172,34 +175,66 @@ static ssize_t ucma_no_file(void)
 	return ucma_fail(EBADF);
 }
 
-static ssize_t ucma_write(int fd, const void *command, size_t bytes)
+/* Another thread has closed it. A kernel lets who is in a call of its wait on. */
+static ssize_t ucma_closed(void)
 {
-	struct ucma_call c = {.run = run_command,
-			      .file = nic_cm_file_get(fd),
-			      .command = command,
-			      .bytes = bytes};
+	pause();
+	return ucma_no_file();
+}
+
+static ssize_t write_to(struct nic_cm_file *file, int fd, const void *command, size_t bytes)
+{
+	struct ucma_call c = {.run = run_command, .file = file, .command = command, .bytes = bytes};
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	bool waits;
 	int ret;
 
-	if (!c.file)
-		return ucma_no_file();
 	if (bytes < sizeof(struct rdma_ucm_cmd_hdr))
 		return ucma_fail(EINVAL);
-	while ((ret = call(&c)) == -EAGAIN && waits_for_event(fd, command)) {
+	waits = waits_for_event(fd, command);
+	if (waits)
+		__atomic_store_n(&file->asker, gettid(), __ATOMIC_RELAXED);
+	while ((ret = call(&c)) == -EAGAIN && waits && nic_cm_file_get(fd) == file)
 		if (poll(&wait, 1, -1) < 0)
 			return -1;
-		if (nic_cm_file_get(fd) != c.file) {
-			/* Another thread has closed it. A kernel lets who is in a call of its wait
-			 * on. */
-			pause();
-			return ucma_no_file();
-		}
-	}
 	if (ret != 0)
-		return ret == -EBADF ? ucma_no_file() : ucma_fail(ret);
+		return waits && nic_cm_file_get(fd) != file ? ucma_closed() : ucma_fail(ret);
 	if (c.reply.length > 0)
 		memcpy((void *)(uintptr_t)c.reply.address, c.reply.bytes, c.reply.length);
 	return (ssize_t)bytes;
+}
+
+static ssize_t ucma_write(int fd, const void *command, size_t bytes)
+{
+	struct nic_cm_file *file = nic_cm_file_hold(fd);
+	ssize_t ret = file ? write_to(file, fd, command, bytes) : ucma_no_file();
+
+	nic_cm_file_release(fd);
+	return ret;
+}
+
+/* A thread that takes events comes back for the next one, and finds no file if another thread is
+ * quicker to close it: rping ends badly then. In a kernel nobody is, since to end ids takes
+ * milliseconds; so there is time here, too, for a thread that lives. */
+static void ucma_await_asker(int fd)
+{
+	const struct timespec turn = {.tv_nsec = 200000};
+	const struct nic_cm_file *file = nic_cm_file_get(fd);
+	const pid_t asker = file ? __atomic_load_n(&file->asker, __ATOMIC_RELAXED) : 0;
+
+	if (asker == 0 || asker == gettid() || file->world->is_child)
+		return;
+	for (int i = 0; i < ASKER_TURNS && !nic_cm_file_is_held(fd); i++)
+		if (tgkill(getpid(), asker, 0) != 0 || nanosleep(&turn, NULL) != 0)
+			return;
+}
+
+/* Of who is still in a call: nobody knows when that ends. */
+static void retire(struct nic_cm_file *file)
+{
+	static struct nic_cm_file *_Atomic retired;
+
+	file->next = atomic_exchange(&retired, file);
 }
 
 static int ucma_close(int fd)
@@ -213,7 +248,11 @@ static int ucma_close(int fd)
 	(void)call(&c); /* of a dead device nothing is left to end */
 	if (!world->is_child)
 		world->ops->close(c.file->world);
-	free(c.file);
+	/* Its number is another file's as soon as it is closed. */
+	if (!nic_cm_file_is_held(fd))
+		free(c.file);
+	else
+		retire(c.file);
 	return close(fd);
 }
 
@@ -241,4 +280,5 @@ const struct nic_ucma nic_ucma = {.bytes = sizeof(nic_ucma),
 				  .open = ucma_open,
 				  .write = ucma_write,
 				  .close = ucma_close,
+				  .await_asker = ucma_await_asker,
 				  .publish = nic_world_publish};

@@ -19,6 +19,8 @@ struct nic_ucma {
 	int (*open)(int flags);
 	ssize_t (*write)(int fd, const void *command, size_t bytes);
 	int (*close)(int fd);
+	/* Before close(), and before its caller forgets the file. */
+	void (*await_asker)(int fd);
 	void (*publish)(void); /* nic_world_publish(), for files of counters */
 };
 
