@@ -18,7 +18,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { ASKER_TURNS = 500 };
+enum { ASKER_TURNS = 500 }; /* of 200 us */
 
 static struct vrb_world *ucma_world(void)
 {
