@@ -84,7 +84,8 @@ def introspect(what):
 
 what, build = sys.argv[1:]
 programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "executable"}
-sockets = {"fuzz_nic_peer", "nic", "nic_frame", "nic_group", "nic_gsi", "nic_process", "nic_fork", "nic_shm_door", "nic_world", "board"}
+sockets = {"fuzz_nic_peer", "nic", "nic_frame", "nic_group", "nic_gsi", "nic_process", "nic_fork", "nic_shm_door", "nic_shm_loan",
+           "nic_world", "board"}
 for t in introspect("--tests"):
     if t["name"] in sockets or t["cmd"][0].endswith(("sh", ".py")):
         continue
