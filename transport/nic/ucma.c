@@ -197,8 +197,10 @@ static ssize_t write_to(struct nic_cm_file *file, int fd, const void *command, s
 	while ((ret = call(&c)) == -EAGAIN && waits && nic_cm_file_get(fd) == file)
 		if (poll(&wait, 1, -1) < 0)
 			return -1;
+	if (ret != 0 && nic_cm_file_get(fd) != file)
+		return waits ? ucma_closed() : ucma_no_file();
 	if (ret != 0)
-		return waits && nic_cm_file_get(fd) != file ? ucma_closed() : ucma_fail(ret);
+		return ucma_fail(ret);
 	if (c.reply.length > 0)
 		memcpy((void *)(uintptr_t)c.reply.address, c.reply.bytes, c.reply.length);
 	return (ssize_t)bytes;
