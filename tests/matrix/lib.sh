@@ -110,9 +110,40 @@ for t in json.loads(subprocess.check_output(["meson", "introspect", "--targets",
 END
 }
 
+# programs_of SUITE: the programs that its tests run
+programs_of() {
+	python3 - "$build" "$1" <<'END'
+import json, os, subprocess, sys
+
+build, suite = sys.argv[1:]
+
+def introspect(what):
+    return json.loads(subprocess.check_output(["meson", "introspect", what, build]))
+
+programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "executable"}
+for t in introspect("--tests"):
+    if suite in {s.split(":")[-1] for s in t["suite"]}:
+        for program in programs & set(t["cmd"]):
+            print(os.path.relpath(program, build))
+END
+}
+
 # compile TARGET...
 compile() {
 	quietly ninja -C "$build" -j "$JOBS" "$@"
+}
+
+# decides: what does not depend on a compiler, packet scripts and the digests of record, as they are and with each
+# packet through bytes; no more of the tree is built than these take
+decides() {
+	# shellcheck disable=SC2046
+	compile $({ golden_programs && programs_of script; } | sort -u)
+	tests --suite script --timeout-multiplier "${SLOWER:-2}"
+	for ONLY in "" --through-wire; do
+		export ONLY
+		golden
+	done
+	unset ONLY
 }
 
 # everyday: build all of it, run the suites that decide (one of their tests compares the digests of

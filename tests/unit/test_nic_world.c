@@ -195,9 +195,15 @@ static void unmapped_memory_is_an_error_of_the_request(void **state)
 	assert_int_equal(status_of(IBV_WR_ATOMIC_FETCH_AND_ADD, word, mr, gone), IBV_WC_REM_OP_ERR);
 	assert_int_equal(status_of(IBV_WR_RDMA_READ, here, mr, gone), IBV_WC_REM_ACCESS_ERR);
 	assert_int_equal(status_of(IBV_WR_SEND, lost, mr, gone), IBV_WC_LOC_PROT_ERR);
+	assert_true(signal(SIGSEGV, on_own_fault) != SIG_ERR);
+	assert_int_equal(status_of(IBV_WR_RDMA_WRITE, here, mr, gone), IBV_WC_REM_OP_ERR);
 	assert_int_equal(pthread_sigmask(SIG_BLOCK, &faults, NULL), 0);
 	assert_int_equal(status_of(IBV_WR_RDMA_WRITE, here, mr, gone), IBV_WC_REM_OP_ERR);
 	assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &faults, NULL), 0);
+	assert_int_equal(status_of(IBV_WR_RDMA_WRITE, here, mr, gone), IBV_WC_REM_OP_ERR);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &faults, NULL), 0);
+	assert_int_equal(status_of(IBV_WR_RDMA_WRITE, here, mr, gone), IBV_WC_REM_OP_ERR);
+	assert_int_equal(sigprocmask(SIG_UNBLOCK, &faults, NULL), 0);
 	assert_true(own_fault_is_heard(gone));
 	assert_int_equal(sigaction(SIGSEGV, &standard, NULL), 0);
 	assert_int_equal(ibv_dereg_mr(mr), 0);

@@ -275,19 +275,31 @@ static bool completer_take(struct hca_qp *qp, const struct wire_pkt *pkt, const 
 	return true;
 }
 
+/* What came could not be brought to its place: the QP has failed, or a loan is lost, which is as if
+ * it had not come; what it acknowledges, from @una_psn on, holds. */
+static __attribute__((noinline, cold)) void completer_lose(struct hca_qp *qp, uint32_t una_psn,
+							   ps_t now)
+{
+	if (!hca_loan_lost(qp->dev))
+		return;
+	if (qp->sq.una_psn != una_psn)
+		completer_progress(qp, now);
+	implied_nak(qp, now);
+	hca_requester_update(qp, now);
+}
+
 /* Everything that a response acknowledges comes first, then what it is itself. */
 static void completer_act(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
 			  enum verdict verdict, ps_t now)
 {
 	uint32_t una_psn = qp->sq.una_psn;
 	uint32_t psn = verdict == RX_ACK ? wire_psn_add(pkt->psn, 1) : pkt->psn;
-	bool complete = completer_acknowledge(qp, psn, now);
+	const bool complete = completer_acknowledge(qp, psn, now);
 
 	if (complete && (verdict == RX_READ || verdict == RX_ATOMIC) &&
 	    !completer_take(qp, pkt, op, now)) {
-		if (!hca_loan_lost(qp->dev))
-			return;
-		complete = false; /* as if it had not come */
+		completer_lose(qp, una_psn, now);
+		return;
 	}
 	if (qp->sq.una_psn != una_psn)
 		completer_progress(qp, now);

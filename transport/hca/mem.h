@@ -6,6 +6,7 @@
  * are checked in one place (hca_mr_find()); behind it the bytes are reached through the operations
  * of the region's kind, at once, or where the device has a memory side through that
  * (transport/hca/dma.h). */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,8 +49,12 @@ extern const struct hca_mem_ops hca_mem_host;
  * come here and are not blocked, and what is not of an access goes on to whoever had them before.
  */
 extern const struct hca_mem_ops hca_mem_program;
-/* The thread reaches no memory for now: its signals are blocked as they were. */
+/* The thread reaches no memory for now: its signals are blocked as they were, and it arms anew when
+ * it reaches memory again. */
 void hca_mem_program_rest(void);
+/* Before any access, once: @changes counts whatever may have disarmed a thread, so that one whose
+ * signals were not blocked stays armed until it counts on. */
+void hca_mem_program_watch(atomic_uint *changes);
 /* What it does, for a memory side that lives in the same process. */
 void hca_mem_host_read(uint64_t address, uint8_t *ret_bytes, uint32_t length);
 void hca_mem_host_write(uint64_t address, const uint8_t *bytes, uint32_t length);

@@ -21,6 +21,7 @@ static struct {
 	bool is_set_up;
 	struct sigaction first[SIGNAL_COUNT], later[SIGNAL_COUNT][2];
 	_Atomic(const struct sigaction *) current[SIGNAL_COUNT];
+	atomic_uint *changes; /* NULL: nobody counts them */
 } program = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define THREAD_LOCAL static _Thread_local __attribute__((tls_model("initial-exec")))
@@ -28,6 +29,7 @@ THREAD_LOCAL sigjmp_buf *volatile trap; /* where a fault goes on; NULL: it is no
 THREAD_LOCAL volatile bool is_passed_on;
 THREAD_LOCAL bool is_armed, was_blocked;
 THREAD_LOCAL sigset_t blocked;
+THREAD_LOCAL unsigned is_of; /* as many changes */
 
 static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context)
 {
@@ -82,11 +84,31 @@ static void set_up(int i)
 	CHECK(sigaction(signals[i], &ours, NULL) == 0);
 }
 
+void hca_mem_program_watch(atomic_uint *changes)
+{
+	program.changes = changes;
+}
+
+static unsigned changes(void)
+{
+	return program.changes ? atomic_load_explicit(program.changes, memory_order_acquire) : 0;
+}
+
+static void disarm(void)
+{
+	is_armed = false;
+	if (was_blocked)
+		CHECK(pthread_sigmask(SIG_SETMASK, &blocked, NULL) == 0);
+}
+
 static void arm(void)
 {
 	sigset_t faults;
 
+	if (is_armed)
+		disarm();
 	is_armed = true;
+	is_of = changes(); /* before it looks: what this changes itself is looked at once more */
 	CHECK(pthread_mutex_lock(&program.lock) == 0);
 	sigemptyset(&faults);
 	for (int i = 0; i < SIGNAL_COUNT; i++) {
@@ -102,11 +124,8 @@ static void arm(void)
 
 void hca_mem_program_rest(void)
 {
-	if (!is_armed)
-		return;
-	is_armed = false;
-	if (was_blocked)
-		CHECK(pthread_sigmask(SIG_SETMASK, &blocked, NULL) == 0);
+	if (is_armed && (was_blocked || !program.changes))
+		disarm();
 }
 
 /* True: go on; the second time, after a fault: false. Where it stands, @here has to live. */
@@ -114,7 +133,7 @@ void hca_mem_program_rest(void)
 
 static bool trap_set(sigjmp_buf *here)
 {
-	if (!is_armed)
+	if (!is_armed || is_of != changes())
 		arm();
 	trap = here;
 	atomic_signal_fence(memory_order_seq_cst);

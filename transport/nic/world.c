@@ -444,6 +444,8 @@ static void open_environment(void)
 	const char *bad = NULL;
 	int ret;
 
+	if (&verbena_signal_changes)
+		hca_mem_program_watch(&verbena_signal_changes);
 	if (nic_params_from_env(&params, &bad) != 0) {
 		fprintf(stderr, "verbena: %s: not understood\n", bad);
 		return;

@@ -6,6 +6,8 @@
 #include "transport/nic/nic.h"
 #include "transport/verbs/world.h"
 
+#include <stdatomic.h>
+
 /* The devices of the environment, "verbena0" and on. Each has its address and its thread from
  * the first ibv_open_device() until the last context has gone, which waits for its objects; to list
  * it takes neither. Several processes of a user may have the same address (transport/nic/group.h).
@@ -23,6 +25,9 @@
 const struct vrb_provider *vrb_provider_nic(void);
 /* What its devices have counted by now is on their boards (transport/nic/board.h). */
 void nic_world_publish(void);
+/* How often the process has changed what it does about faults, or which signals a thread blocks: of
+ * libverbena-paths.so (transport/dropin/signals.c); not there where that is not loaded. */
+extern atomic_uint verbena_signal_changes __attribute__((weak));
 /* Of one of its worlds. */
 struct nic *nic_world_nic(struct vrb_world *world);
 
