@@ -15,9 +15,9 @@ compile all
 tests --suite fuzz --timeout-multiplier 4
 tests --timeout-multiplier 4 bad_input
 # The command as a person runs it, but for what counts its memory or its time, or looks at all that it
-# says; or has no /proc, or is loaded into programs without sanitizers.
+# says; or has no /proc, or is loaded into programs without sanitizers; or runs for long what others run, too.
 commands=$(meson test -C "$build" --list --suite e2e | grep -oE 'verbena_[a-z_]+' |
-	grep -vE '_(stream_memory|memory|many|programs|output|completion_zsh|no_proc|outside|new|doctor|faults|kills|live|exec(_[a-z]+)*|report_(browser|flows|fold|ladder|look))$')
+	grep -vE '_(advice|incidents|same_digest|ci|lesson|completion|report_pair|stream_memory|memory|many|programs|output|completion_zsh|no_proc|outside|new|doctor|faults|kills|live|exec(_[a-z]+)*|report_(browser|flows|fold|ladder|look))$')
 export LSAN_OPTIONS="suppressions=$ROOT/tests/matrix/cut_off.lsan:print_suppressions=0"
 # shellcheck disable=SC2086
 tests --timeout-multiplier 6 $commands

@@ -11,6 +11,5 @@ configure -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_
 	-Dc_args=-fno-sanitize-recover=all
 SLOWER=4
 everyday
-# What comes from outside: the corpora of the fuzzers, files that are wrong.
+# The corpora of the fuzzers; files that are wrong has clang's.
 tests --suite fuzz --timeout-multiplier 4
-tests --timeout-multiplier 4 bad_input
