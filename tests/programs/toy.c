@@ -129,7 +129,8 @@ static ps_t toy_time(struct vrb_world *world)
 static struct vrb_clocks toy_clocks(struct vrb_world *world)
 {
 	(void)world;
-	return (struct vrb_clocks){.raw_ns = TOY_RAW_NS, .wall_ns = TOY_WALL_NS};
+	return (struct vrb_clocks){
+		.raw_ns = TOY_RAW_NS, .wall_ns = TOY_WALL_NS, .latest_ns = INT64_MAX};
 }
 
 static void toy_leave(struct vrb_world *world, bool posted)

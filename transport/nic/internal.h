@@ -48,6 +48,7 @@ struct nic {
 	struct nic_identity identity;
 
 	pthread_mutex_t lock;
+	atomic_uint wanted; /* so many wait for it */
 	bool lock_ready;
 	bool locked;	  /* for CHECKs; touched only by the holder */
 	pthread_t holder; /* where @locked */
@@ -56,7 +57,8 @@ struct nic {
 	uint8_t *memory; /* of all slots */
 	struct nic_slot rx[NIC_BATCH], tx[NIC_BATCH];
 	uint32_t tx_head, tx_count; /* made, not yet gone */
-	ps_t seen_at;		    /* when the loop last looked at the clock */
+	ps_t seen_at;		    /* the loop's last instant */
+	_Atomic ps_t ahead_at;	    /* that of a packet made before its time */
 	uint32_t ring_count;	    /* of this batch went by rings */
 	bool ring_waits;	    /* one in a slot did not; none may overtake it */
 	uint8_t payload[WIRE_MTU_MAX];
@@ -75,6 +77,10 @@ struct nic {
 	int board_fd;		   /* where there is a card */
 	uint64_t told[NIC_COUNTER_COUNT];
 };
+
+/* nic.c. nic_now() of the clock alone, and of what it says. */
+ps_t nic_clock(const struct nic *nic);
+ps_t nic_now_from(const struct nic *nic, ps_t clock_at);
 
 /* link_open.c */
 void nic_link_interface(struct nic *nic); /* netdev, netdev_mtu */

@@ -17,6 +17,7 @@ enum {
 };
 #define LINK_LOOK (20 * PS_US)
 #define LINK_REST (1 * PS_MS)
+#define AHEAD (1 * PS_US)
 
 static bool tx_waits(const struct nic *nic)
 {
@@ -148,11 +149,41 @@ static uint8_t *payload_place(struct nic *nic, ps_t now)
 	return place ? place : nic->payload;
 }
 
-/* Makes packets as long as the adapter has any. The clock is read for each: the adapter paces every
- * QP, so that at one instant it has but one packet of each, and making a packet takes longer than
- * the gap to the next. */
+/* What a rule has held until now leaves by @slot. */
+static bool take_released(struct nic *nic, struct nic_slot *slot, struct wire_pkt *pkt, ps_t now)
+{
+	struct nic_fate fate = {.rule = -1};
+
+	if (!nic_impair_release(nic->impair, slot, pkt, &fate, now))
+		return false;
+	commit(nic, pkt, &fate, now);
+	return true;
+}
+
+/* The instant of the next packet. The adapter paces every QP, so that at one instant it has but one
+ * packet of each, and to look at the clock keeps a processor from copying the next payload beside
+ * the last one: so packets may be made up to AHEAD before their time, and the device's time does
+ * not go back behind them. */
+static ps_t next_instant(struct nic *nic, ps_t *clock_at)
+{
+	const ps_t at = hca_next_at(nic->hca, ALL_PRIORITIES);
+
+	if (at <= nic->seen_at && !nic->impair)
+		return nic->seen_at;
+	if (at - *clock_at <= AHEAD && !nic->impair) {
+		atomic_store_explicit(&nic->ahead_at, at, memory_order_relaxed);
+		return at;
+	}
+	*clock_at = nic_clock(nic);
+	return nic_now_from(nic, *clock_at);
+}
+
+/* Makes packets as long as the adapter has any. */
 static void nic_loop_fill(struct nic *nic)
 {
+	ps_t clock_at = nic_clock(nic);
+
+	nic->seen_at = nic_now_from(nic, clock_at);
 	nic->tx_head = 0;
 	nic->ring_count = 0;
 	nic->ring_waits = false;
@@ -160,15 +191,13 @@ static void nic_loop_fill(struct nic *nic)
 		nic_loop_fill_gsi(nic);
 	while (nic->tx_count + nic->ring_count < NIC_BATCH) {
 		struct nic_slot *slot = &nic->tx[nic->tx_count];
-		const ps_t now = nic->seen_at = nic_now(nic);
-		struct wire_pkt pkt = {.payload = payload_place(nic, now)};
-		struct nic_fate fate = {.rule = -1};
+		const ps_t now = nic->seen_at = next_instant(nic, &clock_at);
+		struct wire_pkt pkt;
 		struct hca_tx tx;
 
-		if (nic->impair && nic_impair_release(nic->impair, slot, &pkt, &fate, now)) {
-			commit(nic, &pkt, &fate, now);
+		pkt.payload = payload_place(nic, now);
+		if (nic->impair && take_released(nic, slot, &pkt, now))
 			continue;
-		}
 		if (!hca_output(nic->hca, ALL_PRIORITIES, &pkt, &tx, now))
 			break;
 		if (pkt.opcode == WIRE_RAW_FRAME) {

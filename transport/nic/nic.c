@@ -7,6 +7,7 @@
 #include "util/check.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -27,12 +28,24 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-ps_t nic_now(const struct nic *nic)
+ps_t nic_clock(const struct nic *nic)
 {
 	const uint64_t age_ns = monotonic_ns() - nic->epoch_ns;
 
 	CHECK(age_ns < AGE_END_NS);
 	return age_ns * PS_NS;
+}
+
+ps_t nic_now_from(const struct nic *nic, ps_t clock_at)
+{
+	const ps_t ahead_at = atomic_load_explicit(&nic->ahead_at, memory_order_relaxed);
+
+	return clock_at > ahead_at ? clock_at : ahead_at;
+}
+
+ps_t nic_now(const struct nic *nic)
+{
+	return nic_now_from(nic, nic_clock(nic));
 }
 
 static void nic_move(ps_t *at, ps_t by, ps_t least)
@@ -61,13 +74,18 @@ ps_t nic_mind_epoch(struct nic *nic)
 	nic_move(&nic->asleep_until, by, 1);
 	nic_move(&nic->app_turn_at, by, 0);
 	nic->link_looked_at = nic->link_heard_at = nic->moved_at = nic->seen_at = 0;
+	atomic_store(&nic->ahead_at, 0);
 	nic->epoch_ns += age_ns - SECOND_NS;
 	return nic_now(nic);
 }
 
 void nic_lock(struct nic *nic)
 {
+	if (nic_trylock(nic))
+		return;
+	atomic_fetch_add(&nic->wanted, 1);
 	CHECK(pthread_mutex_lock(&nic->lock) == 0);
+	atomic_fetch_sub(&nic->wanted, 1);
 	nic->locked = true;
 	nic->holder = pthread_self();
 }
@@ -79,6 +97,21 @@ bool nic_trylock(struct nic *nic)
 	nic->locked = true;
 	nic->holder = pthread_self();
 	return true;
+}
+
+bool nic_lock_soon(struct nic *nic, int tries)
+{
+	bool is_mine = nic_trylock(nic);
+
+	if (is_mine)
+		return true;
+	atomic_fetch_add(&nic->wanted, 1);
+	for (int i = 1; i < tries && !is_mine; i++) {
+		sched_yield();
+		is_mine = nic_trylock(nic);
+	}
+	atomic_fetch_sub(&nic->wanted, 1);
+	return is_mine;
 }
 
 void nic_unlock(struct nic *nic)
@@ -114,6 +147,7 @@ void nic_forked(struct nic *nic)
 {
 	atomic_store(&nic->dead, true);
 	nic->thread_ready = false; /* threads stay with the parent */
+	atomic_store(&nic->wanted, 0);
 	nic_board_close(nic);
 	if (nic->params.shares)
 		nic_link_close(nic); /* or the parent's slot would be taken after it has gone */

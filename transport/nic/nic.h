@@ -185,6 +185,9 @@ ps_t nic_mind_epoch(struct nic *nic);
  * unless there is no progress thread and no other thread. */
 void nic_lock(struct nic *nic);
 bool nic_trylock(struct nic *nic);
+/* So often, with others on the core in between: the holder may have lost its core, and who spins on
+ * the lock keeps it from coming back. */
+bool nic_lock_soon(struct nic *nic, int tries);
 void nic_unlock(struct nic *nic);
 bool nic_is_mine(const struct nic *nic); /* whether the calling thread has it */
 

@@ -60,12 +60,33 @@ static bool nic_lingers(struct nic *nic, bool moved)
 	       now - nic->moved_at < NIC_LINGER;
 }
 
+/* Others get the lock where they want it, and the core where there was nothing to do. */
+static void let_others(struct nic *nic, bool moved)
+{
+	if (moved && atomic_load(&nic->wanted) == 0)
+		return;
+	nic_unlock(nic);
+	sched_yield();
+	nic_lock(nic);
+}
+
+static void nic_sleep(struct nic *nic, int64_t wait_ns)
+{
+	nic_board_publish(nic);
+	nic->asleep_until = nic_loop_next_at(nic);
+	nic_loop_wait(nic, wait_ns);
+	nic->asleep_until = 0;
+	drain_wakes(nic);
+}
+
 static void nic_progress_work(struct nic *nic)
 {
 	int64_t wait_ns = -1;
 
 	nic_lock(nic);
 	while (!atomic_load(&nic->stop) && !nic_is_dead(nic)) {
+		bool moved;
+
 		nic_mind_epoch(nic);
 		if (nic->params.on_time)
 			wait_ns = nic->params.on_time(nic->params.world);
@@ -74,17 +95,13 @@ static void nic_progress_work(struct nic *nic)
 		mind_door(nic);
 		if (app_polls(nic)) {
 			nap(nic);
-		} else if (!nic_lingers(nic, nic_loop_turn(nic) > 0)) {
-			nic_board_publish(nic);
-			nic->asleep_until = nic_loop_next_at(nic);
-			nic_loop_wait(nic, wait_ns);
-			nic->asleep_until = 0;
-			drain_wakes(nic);
-		} else { /* let others at the lock */
-			nic_unlock(nic);
-			sched_yield();
-			nic_lock(nic);
+			continue;
 		}
+		moved = nic_loop_turn(nic) > 0;
+		if (nic_lingers(nic, moved))
+			let_others(nic, moved);
+		else
+			nic_sleep(nic, wait_ns);
 	}
 	nic_unlock(nic);
 }
@@ -120,8 +137,11 @@ int nic_start(struct nic *nic)
 	}
 	nic_board_open(nic);
 	atomic_store(&nic->stop, false);
-	/* Signals are the application's. */
+	/* Signals are the application's, but for faults, which are not blocked where memory is
+	 * reached. */
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&nic->thread, NULL, nic_progress, nic);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IDLE_POLLS = 16, PUBLISH_TRIES = 1000 };
+enum { IDLE_POLLS = 16, LOCK_TRIES = 100, PUBLISH_TRIES = 1000 };
 
 struct nic_world {
 	struct vrb_world world;
@@ -52,14 +52,8 @@ static ps_t nic_world_enter(struct vrb_world *world, enum vrb_call call, uint64_
 	struct nic_world *w = to_nic_world(world);
 
 	(void)call, (void)amount;
-	/* The holder may have lost its core: who spins on the lock keeps it from coming back. */
-	for (int i = 0; i < 100; i++) {
-		if (nic_trylock(w->nic))
-			goto out;
-		sched_yield();
-	}
-	nic_lock(w->nic);
-out:
+	if (!nic_lock_soon(w->nic, LOCK_TRIES))
+		nic_lock(w->nic);
 	w->idle = false;
 	w->entered_at = nic_mind_epoch(w->nic);
 	return w->entered_at;
@@ -73,12 +67,14 @@ static ps_t nic_world_now(struct vrb_world *world)
 static struct vrb_clocks nic_world_clocks(struct vrb_world *world)
 {
 	const struct nic *nic = to_nic_world(world)->nic;
+	const int64_t now_ns = (int64_t)(nic_clock(nic) / PS_NS);
 	struct timespec day;
 
 	clock_gettime(CLOCK_REALTIME, &day);
 	return (struct vrb_clocks){.raw_ns = nic->epoch_ns,
 				   .wall_ns = (uint64_t)day.tv_sec * 1000000000 +
-					      (uint64_t)day.tv_nsec - nic_now(nic) / PS_NS};
+					      (uint64_t)day.tv_nsec - (uint64_t)now_ns,
+				   .latest_ns = now_ns};
 }
 
 /* How many polls may find nothing before others get the core: to give it costs more than an answer
@@ -405,13 +401,9 @@ void nic_world_publish(void)
 		struct vrb_world *world = environment_worlds[i];
 		struct nic *nic = world ? to_nic_world(world)->nic : NULL;
 
-		for (int k = 0; nic && k < PUBLISH_TRIES && !nic_is_dead(nic); k++) {
-			if (nic_trylock(nic)) {
-				nic_board_publish(nic);
-				nic_unlock(nic);
-				break;
-			}
-			sched_yield();
+		if (nic && !nic_is_dead(nic) && nic_lock_soon(nic, PUBLISH_TRIES)) {
+			nic_board_publish(nic);
+			nic_unlock(nic);
 		}
 	}
 }

@@ -150,8 +150,10 @@ static int local_query_clock(void *self, uint64_t *ret_ns)
 {
 	struct vrb_local *local = self;
 	const ps_t now = vrb_local_enter(local, VRB_CALL_CONTROL, 0);
+	const struct vrb_clocks clocks = local->world->ops->clocks(local->world);
+	const int64_t now_ns = (int64_t)(now / PS_NS);
 
-	*ret_ns = now / PS_NS + local->world->ops->clocks(local->world).raw_ns;
+	*ret_ns = clocks.raw_ns + (uint64_t)(now_ns < clocks.latest_ns ? now_ns : clocks.latest_ns);
 	vrb_local_leave(local, false);
 	return 0;
 }

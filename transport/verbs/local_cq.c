@@ -105,18 +105,20 @@ static bool take_stamped(struct vrb_world *world, struct hca_cq *cq, struct vrb_
 {
 	struct vrb_clocks clocks;
 	struct hca_wc wc;
-	uint64_t at_ns;
+	int64_t at_ns;
 
 	if (hca_cq_poll(cq, 1, &wc) == 0)
 		return false;
 	vrb_local_polled(world->local, &wc);
 	clocks = world->ops->clocks(world);
-	at_ns = (uint64_t)((int64_t)wc.at / (int64_t)PS_NS);
+	at_ns = (int64_t)wc.at / (int64_t)PS_NS;
+	if (at_ns > clocks.latest_ns)
+		at_ns = clocks.latest_ns;
 	vrb_wc(&ret_wc->wc, &wc);
 	if (__builtin_expect(world->faults != NULL, false))
 		vrb_local_fault_wc(world->local, &ret_wc->wc);
-	ret_wc->clock_ns = clocks.raw_ns + at_ns;
-	ret_wc->wall_ns = clocks.wall_ns + at_ns;
+	ret_wc->clock_ns = clocks.raw_ns + (uint64_t)at_ns;
+	ret_wc->wall_ns = clocks.wall_ns + (uint64_t)at_ns;
 	return true;
 }
 

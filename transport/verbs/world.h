@@ -22,6 +22,8 @@ struct vrb_channel {
  * time: since the run began). */
 struct vrb_clocks {
 	uint64_t raw_ns, wall_ns;
+	int64_t latest_ns; /* of the adapter's time, where that may be ahead of these clocks; no
+			      stamp is later */
 };
 
 /* What a program is about to do; the world charges for it (virtual time) or makes progress. */
