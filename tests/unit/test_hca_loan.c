@@ -28,8 +28,9 @@ struct end {
 	struct hca_mr *mr;
 	uint8_t bytes[LENGTH];
 	uint32_t wc_count, pull_count, pulls_refused, revoked_at; /* at: completions until then */
+	uint32_t at_hand_count;
 	enum hca_wc_status status;
-	bool was_revoked;
+	bool was_revoked, has_all;
 };
 static struct end ends[2];
 static uint32_t apart_count, packet_count;
@@ -58,6 +59,17 @@ static bool on_pull(struct hca_lender *lender, uint64_t address, uint8_t *to, ui
 	memcpy(to, hca_mem_host_at(address), length);
 	memcpy(tail, hca_mem_host_at(address) + length, HCA_LOAN_TAIL);
 	return true;
+}
+
+static const uint8_t *on_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length)
+{
+	struct end *end = container_of(lender, struct end, lender);
+
+	(void)length;
+	if (!end->has_all)
+		return NULL;
+	end->at_hand_count++;
+	return hca_mem_host_at(address);
 }
 
 static void on_revoke(struct hca_lender *lender, const struct wire_path *path, uint32_t dest_qpn)
@@ -109,7 +121,10 @@ static void open_end(struct end *end, uint32_t qpn)
 				   .max_dest_rd_atomic = 4,
 				   .port = 1};
 
-	*end = (struct end){.lender = {.lends = true, .pull = on_pull, .revoke = on_revoke}};
+	*end = (struct end){.lender = {.lends = true,
+				       .pull = on_pull,
+				       .at_hand = on_at_hand,
+				       .revoke = on_revoke}};
 	end->dev = hca_device_create(&params);
 	assert_non_null(end->dev);
 	assert_int_equal(hca_pd_create(end->dev, &end->pd), 0);
@@ -198,6 +213,19 @@ static void test_a_write_is_lent(void **state)
 	assert_all_came();
 }
 
+static void test_what_is_at_hand_is_not_asked_for(void **state)
+{
+	(void)state;
+	ends[1].has_all = true;
+	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	run(0);
+	assert_int_equal(apart_count, 3);
+	assert_int_equal(ends[1].pull_count, 0);
+	assert_int_equal(ends[1].at_hand_count, 3);
+	assert_int_equal(ends[0].status, HCA_WC_SUCCESS);
+	assert_all_came();
+}
+
 static void test_a_read_is_lent(void **state)
 {
 	(void)state;
@@ -280,6 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_BOTH(test_a_write_is_lent),
+		WITH_BOTH(test_what_is_at_hand_is_not_asked_for),
 		WITH_BOTH(test_a_read_is_lent),
 		WITH_BOTH(test_what_is_short_or_for_others_is_not),
 		WITH_BOTH(test_what_is_not_to_be_had_comes_as_bytes),

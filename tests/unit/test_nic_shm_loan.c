@@ -74,12 +74,62 @@ static void test_bytes_come_from_the_other_process(void **state)
 		lender_end(&l);
 		skip();
 	}
-	assert_true(nic_loan_pull(&from, (uintptr_t)l.bytes + 100, came, BODY, tail));
+	assert_true(nic_loan_pull(&from, (uintptr_t)l.bytes + 100, came, BODY, tail, NULL));
 	for (uint32_t i = 0; i < BODY; i++)
 		assert_int_equal(came[i], (uint8_t)((i + 100) * 7 + (i + 100) / 256));
 	for (uint32_t i = BODY; i < BODY + HCA_LOAN_TAIL; i++)
 		assert_int_equal(tail[i - BODY], (uint8_t)((i + 100) * 7 + (i + 100) / 256));
 	lender_end(&l);
+}
+
+static uint8_t lent_byte(uint32_t at)
+{
+	return (uint8_t)(at * 7 + at / 256);
+}
+
+/* Three loans in one call; then one of them is a lie. */
+static void test_what_lies_behind_comes_as_well(void **state)
+{
+	struct nic_loans_ahead *ahead = calloc(1, sizeof(*ahead));
+	uint8_t came[BODY], tail[HCA_LOAN_TAIL];
+	const uint8_t *bytes;
+	struct lender l;
+	struct nic_loan_from from;
+
+	(void)state;
+	assert_non_null(ahead);
+	lender_start(&l);
+	from = from_of(&l);
+	if (!may_read(&l)) {
+		lender_end(&l);
+		free(ahead);
+		skip();
+	}
+	ahead->count = 2;
+	ahead->loans[0].address = (uintptr_t)l.bytes + 5000;
+	ahead->loans[0].length = 1024;
+	ahead->loans[1].address = (uintptr_t)l.bytes + 300;
+	ahead->loans[1].length = WIRE_MTU_MAX;
+	assert_true(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, ahead));
+	assert_int_equal(ahead->count, 2);
+	assert_int_equal(came[BODY - 1], lent_byte(BODY - 1));
+	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1023));
+	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5001, 1024));
+	bytes = nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1024);
+	assert_non_null(bytes);
+	for (uint32_t i = 0; i < 1024; i++)
+		assert_int_equal(bytes[i], lent_byte(5000 + i));
+	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1024)); /* once */
+	bytes = nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 300, WIRE_MTU_MAX);
+	assert_non_null(bytes);
+	assert_int_equal(bytes[WIRE_MTU_MAX - 1], lent_byte(300 + WIRE_MTU_MAX - 1));
+	ahead->loans[1].address = 8;
+	assert_true(nic_loan_pull(&from, (uintptr_t)l.bytes + 1, came, BODY, tail, ahead));
+	assert_int_equal(ahead->count, 0);
+	assert_int_equal(came[BODY - 1], lent_byte(BODY));
+	assert_int_equal(tail[0], lent_byte(BODY + 1));
+	lender_end(&l);
+	free(ahead);
 }
 
 static void test_a_lie_is_no_payload(void **state)
@@ -97,16 +147,16 @@ static void test_a_lie_is_no_payload(void **state)
 		skip();
 	}
 	for (uint32_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-		assert_false(nic_loan_pull(&from, odd[i], came, BODY, tail));
+		assert_false(nic_loan_pull(&from, odd[i], came, BODY, tail, NULL));
 	/* The last bytes are there, and one more is not. */
 	assert_true(nic_loan_pull(&from, (uintptr_t)l.bytes + BYTES - BODY - HCA_LOAN_TAIL, came,
-				  BODY, tail));
+				  BODY, tail, NULL));
 	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes + BYTES - BODY - HCA_LOAN_TAIL + 1,
-				   came, BODY, tail));
+				   came, BODY, tail, NULL));
 	assert_false(nic_loan_read_own((uintptr_t)l.bytes + BYTES - 10, came, 11));
 	assert_true(nic_loan_read_own((uintptr_t)l.bytes + BYTES - 10, came, 10));
 	/* Of where it goes nothing is there. */
-	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, l.bytes + BYTES, BODY, tail));
+	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, l.bytes + BYTES, BODY, tail, NULL));
 	lender_end(&l);
 }
 
@@ -125,14 +175,14 @@ static void test_another_process_is_not_taken_for_it(void **state)
 	}
 	from.word++;
 	assert_int_equal(nic_loan_check(&from), -ESRCH);
-	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail));
+	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, NULL));
 	from = from_of(&l);
 	from.pid = 0;
-	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail));
+	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, NULL));
 	lender_end(&l);
 	from = from_of(&l);
 	assert_int_equal(nic_loan_check(&from), -ESRCH);
-	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail));
+	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, NULL));
 }
 
 static void test_a_ring_says_where_and_takes_it_back(void **state)
@@ -147,6 +197,8 @@ static void test_a_ring_says_where_and_takes_it_back(void **state)
 	struct nic_ring in, out;
 	struct nic_ring_got got;
 	struct wire_pkt came;
+	uint64_t address;
+	uint32_t length;
 
 	(void)state;
 	assert_non_null(memory);
@@ -164,7 +216,11 @@ static void test_a_ring_says_where_and_takes_it_back(void **state)
 		assert_true(nic_ring_parse(&got, &came));
 		assert_int_equal(came.apart, is_lent);
 		assert_int_equal(came.length, is_lent ? 2000 : 1);
+		assert_false(nic_ring_peek_loan(&out, 1, &address, &length));
+		assert_int_equal(nic_ring_peek_loan(&out, 0, &address, &length), is_lent);
 		if (is_lent) {
+			assert_int_equal(address, 0x123456789abcdef0);
+			assert_int_equal(length, 2000);
 			assert_int_equal(came.address, 0x123456789abcdef0);
 			assert_false(nic_ring_is_revoked(&out));
 			nic_ring_revoke(&in, i);
@@ -181,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bytes_come_from_the_other_process),
+		cmocka_unit_test(test_what_lies_behind_comes_as_well),
 		cmocka_unit_test(test_a_lie_is_no_payload),
 		cmocka_unit_test(test_another_process_is_not_taken_for_it),
 		cmocka_unit_test(test_a_ring_says_where_and_takes_it_back),

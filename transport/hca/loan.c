@@ -36,9 +36,13 @@ bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, 
 	struct hca_lender *lender = dev->lender;
 	const uint32_t body = length < HCA_LOAN_TAIL ? 0 : length - HCA_LOAN_TAIL;
 	uint8_t bytes[WIRE_MTU_MAX + HCA_LOAN_TAIL];
+	const uint8_t *here;
 
 	CHECK(lender != NULL);
 	CHECK(length <= WIRE_MTU_MAX);
+	here = lender->at_hand(lender, address, length);
+	if (here)
+		return mr->ops->write(mr, offset, here, length);
 	if (mr->is_lent && body > 0 &&
 	    lender->pull(lender, address, hca_mem_host_at(mr->address + offset), body, bytes))
 		return mr->ops->write(mr, offset + body, bytes, HCA_LOAN_TAIL);

@@ -29,6 +29,9 @@ struct hca_lender {
 	 * HCA_LOAN_TAIL behind them to @tail. False: they are not to be had, some may have come. */
 	bool (*pull)(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
 		     uint8_t *tail);
+	/* The @length bytes at @address, where they have come already with an earlier pull(); valid
+	 * until the next call. NULL: they have not, or pull() would not give them. */
+	const uint8_t *(*at_hand)(struct hca_lender *lender, uint64_t address, uint32_t length);
 	/* What was lent in packets to that queue pair is not to be pulled any more, or pulled in
 	 * vain; @path NULL: in all READ responses. */
 	void (*revoke)(struct hca_lender *lender, const struct wire_path *path, uint32_t dest_qpn);

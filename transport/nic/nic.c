@@ -263,6 +263,13 @@ static bool lender_pull(struct hca_lender *lender, uint64_t address, uint8_t *to
 	return nic->shm && nic_shm_pull(nic->shm, address, to, length, tail);
 }
 
+static const uint8_t *lender_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length)
+{
+	const struct nic *nic = container_of(lender, struct nic, lender);
+
+	return nic->shm ? nic_shm_at_hand(nic->shm, address, length) : NULL;
+}
+
 static void lender_revoke(struct hca_lender *lender, const struct wire_path *path,
 			  uint32_t dest_qpn)
 {
@@ -279,7 +286,8 @@ static int create_adapter(struct nic *nic)
 					   .profile = nic->params.profile};
 
 	if (nic->params.path == NIC_PATH_DIRECT) {
-		nic->lender = (struct hca_lender){.pull = lender_pull, .revoke = lender_revoke};
+		nic->lender = (struct hca_lender){
+			.pull = lender_pull, .at_hand = lender_at_hand, .revoke = lender_revoke};
 		params.lender = &nic->lender;
 	}
 	if (!params.observer)

@@ -73,6 +73,8 @@ struct nic_shm {
 	uint32_t sleepers;   /* threads */
 	uint64_t word;	     /* of struct nic_loan_from, for others */
 	struct from *taking; /* whose packet is at hand; NULL: none is */
+	uint32_t batch_left; /* so many more are taken before others' turn */
+	struct nic_loans_ahead ahead;
 	bool has_complained;
 };
 
@@ -451,13 +453,43 @@ static void serve_guest(struct nic_shm *shm, struct from *from)
 	from->left = from->memory ? (uint32_t)NIC_RING_PLACES : 0;
 }
 
+/* What is lent right behind the packet at hand, unless more of that is here than was asked for.
+ * What the peer writes there later is compared when its turn comes. */
+static struct nic_loans_ahead *look_ahead(struct nic_shm *shm, const struct from *from)
+{
+	struct nic_loans_ahead *ahead = &shm->ahead;
+	uint64_t address;
+	uint32_t length;
+
+	if (ahead->next < ahead->count)
+		return NULL;
+	ahead->count = 0;
+	while (ahead->count < shm->batch_left && ahead->count < NIC_LOANS_AHEAD &&
+	       nic_ring_peek_loan(&from->ring, ahead->count + 1, &address, &length) &&
+	       length <= WIRE_MTU_MAX) {
+		ahead->loans[ahead->count].address = address;
+		ahead->loans[ahead->count++].length = length;
+	}
+	return ahead;
+}
+
 bool nic_shm_pull(struct nic_shm *shm, uint64_t address, uint8_t *to, uint32_t length,
 		  uint8_t *tail)
 {
 	const struct from *from = shm->taking;
 
-	return from && nic_loan_pull(&from->loans, address, to, length, tail) &&
+	if (!from)
+		return false;
+	return nic_loan_pull(&from->loans, address, to, length, tail, look_ahead(shm, from)) &&
 	       !nic_ring_is_revoked(&from->ring);
+}
+
+const uint8_t *nic_shm_at_hand(struct nic_shm *shm, uint64_t address, uint32_t length)
+{
+	const struct from *from = shm->taking;
+	const uint8_t *bytes = from ? nic_loan_at_hand(&shm->ahead, address, length) : NULL;
+
+	return bytes && !nic_ring_is_revoked(&from->ring) ? bytes : NULL;
 }
 
 /* Who looks at a payload itself has it here. */
@@ -515,7 +547,9 @@ static uint32_t shm_take_from(struct nic_shm *shm, struct from *from)
 	uint32_t count = 0;
 
 	shm->taking = from;
+	shm->ahead.count = shm->ahead.next = 0;
 	while (count < NIC_BATCH && !nic_is_dead(shm->nic) && nic_ring_get(&from->ring, &got)) {
+		shm->batch_left = NIC_BATCH - 1 - count;
 		take_packet(shm, from, &got, now);
 		nic_ring_release(&from->ring);
 		count++;

@@ -33,22 +33,50 @@ bool nic_loan_read_own(uint64_t address, uint8_t *to, uint32_t length)
 }
 
 bool nic_loan_pull(const struct nic_loan_from *from, uint64_t address, uint8_t *to, uint32_t length,
-		   uint8_t *tail)
+		   uint8_t *tail, struct nic_loans_ahead *ahead)
 {
 	struct {
 		uint8_t tail[HCA_LOAN_TAIL];
 		uint64_t word;
 	} end;
-	const struct iovec own[2] = {{.iov_base = to, .iov_len = length},
-				     {.iov_base = &end, .iov_len = sizeof(end)}};
-	const struct iovec there[2] = {
+	struct iovec own[2 + NIC_LOANS_AHEAD] = {{.iov_base = to, .iov_len = length},
+						 {.iov_base = &end, .iov_len = sizeof(end)}};
+	struct iovec there[2 + NIC_LOANS_AHEAD] = {
 		{.iov_base = loan_at(address), .iov_len = length + sizeof(end.tail)},
 		{.iov_base = loan_at(from->word_at), .iov_len = sizeof(end.word)}};
+	const ssize_t least = (ssize_t)(length + sizeof(end));
+	ssize_t all = least, got;
+	uint32_t count = 2;
 
-	if (from->pid == 0 ||
-	    process_vm_readv(from->pid, own, 2, there, 2, 0) != (ssize_t)(length + sizeof(end)) ||
-	    end.word != from->word)
+	if (from->pid == 0)
+		return false;
+	if (ahead)
+		count += ahead->count;
+	for (uint32_t i = 0; i + 2 < count; i++) {
+		const uint32_t bytes = ahead->loans[i].length;
+
+		own[2 + i] = (struct iovec){.iov_base = ahead->bytes[i], .iov_len = bytes};
+		there[2 + i] = (struct iovec){.iov_base = loan_at(ahead->loans[i].address),
+					      .iov_len = bytes};
+		all += bytes;
+	}
+	got = process_vm_readv(from->pid, own, count, there, count, 0);
+	if (ahead)
+		ahead->next = 0;
+	if (ahead && got != all)
+		ahead->count = 0;
+	if (got < least || end.word != from->word)
 		return false;
 	memcpy(tail, end.tail, sizeof(end.tail));
 	return true;
+}
+
+const uint8_t *nic_loan_at_hand(struct nic_loans_ahead *ahead, uint64_t address, uint32_t length)
+{
+	for (uint32_t i = ahead->next; i < ahead->count; i++)
+		if (ahead->loans[i].address == address && ahead->loans[i].length == length) {
+			ahead->next = i + 1;
+			return ahead->bytes[i];
+		}
+	return NULL;
 }

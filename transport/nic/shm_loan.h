@@ -6,6 +6,8 @@
  * process_vm_readv(). Whose they are the kernel has said; with each some bytes are read that only
  * that process has, in the same call: another that has its number by now, or another program in its
  * place, is not taken for it. What is read may be anything, and where it would be nothing. */
+#include "transport/wire/pkt.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,8 +21,26 @@ struct nic_loan_from {
 int nic_loan_check(const struct nic_loan_from *from);
 /* Own memory, as a loan to others is read, so that what is not there does no harm. */
 bool nic_loan_read_own(uint64_t address, uint8_t *to, uint32_t length);
-/* As hca_lender.pull(). */
+
+/* Loans that lie behind the one at hand in a ring: their bytes come in the same call, since a call
+ * takes longer than a payload. What came so is given only to who asks for just these bytes, which
+ * were read before they were asked for; whether they are revoked is to be looked at after that, as
+ * ever. */
+enum { NIC_LOANS_AHEAD = 31 };
+struct nic_loans_ahead {
+	uint32_t count, next;
+	struct {
+		uint64_t address;
+		uint32_t length; /* at most WIRE_MTU_MAX */
+	} loans[NIC_LOANS_AHEAD];
+	uint8_t bytes[NIC_LOANS_AHEAD][WIRE_MTU_MAX];
+};
+
+/* As hca_lender.pull(); @ahead: what is to be read as well, which all
+ * of it is, or count is 0 afterwards. NULL: nothing. */
 bool nic_loan_pull(const struct nic_loan_from *from, uint64_t address, uint8_t *to, uint32_t length,
-		   uint8_t *tail);
+		   uint8_t *tail, struct nic_loans_ahead *ahead);
+/* The @length bytes at @address, where they are in @ahead. NULL: they are not. */
+const uint8_t *nic_loan_at_hand(struct nic_loans_ahead *ahead, uint64_t address, uint32_t length);
 
 #endif

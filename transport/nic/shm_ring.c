@@ -173,6 +173,23 @@ bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got)
 	return !ring->is_bad;
 }
 
+bool nic_ring_peek_loan(const struct nic_ring *ring, uint32_t place, uint64_t *ret_address,
+			uint32_t *ret_length)
+{
+	const uint32_t number = ring->next + place;
+	const struct place *at = &ring->shared->places[number % NIC_RING_PLACES];
+	uint8_t copy[4];
+	uint16_t length;
+
+	if (atomic_load_explicit(&at->head.number, memory_order_acquire) != number + 1)
+		return false;
+	memcpy(copy, &at->head.length, sizeof(copy));
+	memcpy(&length, copy, sizeof(length));
+	memcpy(ret_address, at->room, sizeof(*ret_address));
+	*ret_length = length;
+	return (copy[2] & LENT) != 0;
+}
+
 bool nic_ring_is_revoked(const struct nic_ring *ring)
 {
 	atomic_thread_fence(memory_order_seq_cst);
