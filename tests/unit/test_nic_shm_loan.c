@@ -128,6 +128,10 @@ static void test_what_lies_behind_comes_as_well(void **state)
 	assert_int_equal(ahead->count, 0);
 	assert_int_equal(came[BODY - 1], lent_byte(BODY));
 	assert_int_equal(tail[0], lent_byte(BODY + 1));
+	ahead->count = 1;
+	from.word++;
+	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, ahead));
+	assert_int_equal(ahead->count, 0);
 	lender_end(&l);
 	free(ahead);
 }

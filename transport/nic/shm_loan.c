@@ -47,6 +47,7 @@ bool nic_loan_pull(const struct nic_loan_from *from, uint64_t address, uint8_t *
 	const ssize_t least = (ssize_t)(length + sizeof(end));
 	ssize_t all = least, got;
 	uint32_t count = 2;
+	bool is_theirs;
 
 	if (from->pid == 0)
 		return false;
@@ -61,11 +62,12 @@ bool nic_loan_pull(const struct nic_loan_from *from, uint64_t address, uint8_t *
 		all += bytes;
 	}
 	got = process_vm_readv(from->pid, own, count, there, count, 0);
+	is_theirs = got >= least && end.word == from->word;
 	if (ahead)
 		ahead->next = 0;
-	if (ahead && got != all)
+	if (ahead && (got != all || !is_theirs))
 		ahead->count = 0;
-	if (got < least || end.word != from->word)
+	if (!is_theirs)
 		return false;
 	memcpy(tail, end.tail, sizeof(end.tail));
 	return true;
