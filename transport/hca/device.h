@@ -181,10 +181,13 @@ struct hca_tx {
 bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
 		struct hca_tx *ret_tx, ps_t now);
 
-/* Whom hca_output() would make a packet for now, if its queue pair has one to send: the path to the
- * other end and its number. NULL: nobody, or a datagram, which is for anybody. */
+/* Whom hca_output() would make a packet for now, if its queue pair, *ret_qp, has one to send: the
+ * path to the other end and its number. NULL: nobody, or a datagram, which is for anybody. */
 const struct wire_path *hca_output_path(struct hca_device *dev, uint32_t priorities,
-					uint32_t *ret_qpn, ps_t now);
+					struct hca_qp **ret_qp, uint32_t *ret_qpn, ps_t now);
+/* A way that loses nothing for want of room: until it is reset the queue pair may have as many as
+ * @packets under way, if psn_window is less. Not where a window is congestion control's. */
+void hca_qp_widen(struct hca_qp *qp, uint32_t packets);
 
 /* When a device wants to be called; every device begins with it, for the world to read. */
 struct hca_agenda {

@@ -171,10 +171,10 @@ next_packet(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
 }
 
 const struct wire_path *hca_output_path(struct hca_device *dev, uint32_t priorities,
-					uint32_t *ret_qpn, ps_t now)
+					struct hca_qp **ret_qp, uint32_t *ret_qpn, ps_t now)
 {
 	const struct hca_list *lists, *list;
-	const struct hca_qp *qp;
+	struct hca_qp *qp;
 	uint32_t mask;
 
 	hca_advance(dev, now);
@@ -186,8 +186,15 @@ const struct wire_path *hca_output_path(struct hca_device *dev, uint32_t priorit
 	qp = container_of(list->next, struct hca_turn, node)->qp;
 	if (qp->type == HCA_QPT_UD || qp->type == HCA_QPT_RAW_PACKET)
 		return NULL;
+	*ret_qp = qp;
 	*ret_qpn = qp->dest_qpn;
 	return &qp->path;
+}
+
+void hca_qp_widen(struct hca_qp *qp, uint32_t packets)
+{
+	if (packets > qp->sq.window && !qp->dev->selective && !qp->dev->takes_rtt)
+		qp->sq.window = packets;
 }
 
 bool hca_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,

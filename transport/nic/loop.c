@@ -2,6 +2,7 @@
 /* Moves batches between link and adapter. */
 #include "transport/nic/internal.h"
 #include "transport/nic/shm_loan.h"
+#include "transport/nic/shm_ring.h"
 
 #include "util/check.h"
 
@@ -139,14 +140,18 @@ static uint8_t *payload_place(struct nic *nic, ps_t now)
 {
 	const struct wire_path *path;
 	uint8_t *place = NULL;
+	struct hca_qp *qp;
 	uint32_t qpn;
 
 	nic->lender.lends = false;
 	if (nic->shm && !nic->impair && !nic->ring_waits) {
-		path = hca_output_path(nic->hca, ALL_PRIORITIES, &qpn, now);
+		path = hca_output_path(nic->hca, ALL_PRIORITIES, &qp, &qpn, now);
 		place = path ? nic_shm_place(nic->shm, path->dst_ip, qpn) : NULL;
 	}
-	return place ? place : nic->payload;
+	if (!place)
+		return nic->payload;
+	hca_qp_widen(qp, NIC_RING_PLACES);
+	return place;
 }
 
 /* What a rule has held until now leaves by @slot. */
