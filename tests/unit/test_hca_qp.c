@@ -539,9 +539,60 @@ static void test_halves_come_and_go(void **state)
 	}
 }
 
+/* How many of 64 messages of one packet leave before an ACK has come. */
+static uint32_t under_way(struct hca_qp *qp)
+{
+	const struct hca_send_wr wr = {.opcode = HCA_WR_SEND};
+	struct wire_pkt pkt;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < 64; i++)
+		assert_int_equal(hca_qp_post_send(dev, qp, &wr, 0), 0);
+	while (output(count * PS_US, &pkt))
+		count++;
+	return count;
+}
+
+static void test_a_wide_way_is_for_more_packets(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	init.cap.send_depth = 64;
+	attr.timeout = 20;
+	qp = create();
+	raise_to(qp, HCA_QPS_RTS);
+	hca_qp_widen(qp, 15);
+	assert_int_equal(under_way(qp), 16);
+	raise_to(qp, HCA_QPS_RTS);
+	hca_qp_widen(qp, 40);
+	assert_int_equal(under_way(qp), 40);
+	raise_to(qp, HCA_QPS_RTS);
+	assert_int_equal(under_way(qp), 16);
+}
+
+/* Selective repeat has room for what its window says. */
+static void test_no_way_is_wider_than_what_is_remembered(void **state)
+{
+	const enum hca_retransmit repeat = params.profile.retransmit;
+	struct hca_qp *qp;
+
+	teardown(state);
+	params.profile.retransmit = HCA_SELECTIVE;
+	params.profile.rto_low = params.profile.rto_high = PS_MS;
+	assert_int_equal(setup(state), 0);
+	params.profile.retransmit = repeat;
+	init.cap.send_depth = 64;
+	qp = create();
+	raise_to(qp, HCA_QPS_RTS);
+	hca_qp_widen(qp, 40);
+	assert_int_equal(under_way(qp), 16);
+}
+
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN(S(test_every_transition_with_every_attribute), S(test_values_out_of_range),
     S(test_priorities_are_those_of_the_fabric), S(test_what_is_asked_for_is_checked_at_creation),
     S(test_numbers_come_from_key_and_identity), S(test_alarms_of_many_qps),
     S(test_ties_favour_nobody), S(test_halves_that_cannot_be), S(test_a_responder_alone),
-    S(test_a_requester_alone), S(test_halves_come_and_go))
+    S(test_a_requester_alone), S(test_halves_come_and_go), S(test_a_wide_way_is_for_more_packets),
+    S(test_no_way_is_wider_than_what_is_remembered))
