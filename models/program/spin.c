@@ -158,7 +158,7 @@ static bool pause_ms(struct spin *spin, long ms)
 	struct timespec until;
 	bool stop;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += ms * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
@@ -252,6 +252,7 @@ struct spin *spin_create(uint32_t thread_count, uint64_t limit_ms, spin_fn *fn, 
 	struct spin *spin = util_calloc(1, sizeof(*spin));
 	struct sigaction action = {.sa_sigaction = spin_on_signal,
 				   .sa_flags = SA_SIGINFO | SA_RESTART};
+	pthread_condattr_t clock;
 	void *frames[2];
 
 	if (!spin)
@@ -263,7 +264,10 @@ struct spin *spin_create(uint32_t thread_count, uint64_t limit_ms, spin_fn *fn, 
 	spin->fn = fn;
 	spin->owner = owner;
 	pthread_mutex_init(&spin->lock, NULL);
-	pthread_cond_init(&spin->changed, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&spin->changed, &clock);
+	pthread_condattr_destroy(&clock);
 	backtrace(frames, 2);
 	sigemptyset(&action.sa_mask);
 	CHECK(sigaction(SIGRTMIN + SIGNAL_OFFSET, &action, &spin->before) == 0);
