@@ -455,7 +455,7 @@ static void serve_guest(struct nic_shm *shm, struct from *from)
 
 /* What is lent right behind the packet at hand, unless more of that is here than was asked for.
  * What the peer writes there later is compared when its turn comes. */
-static struct nic_loans_ahead *look_ahead(struct nic_shm *shm, const struct from *from)
+static struct nic_loans_ahead *loans_behind(struct nic_shm *shm, const struct from *from)
 {
 	struct nic_loans_ahead *ahead = &shm->ahead;
 	uint64_t address;
@@ -480,7 +480,7 @@ bool nic_shm_pull(struct nic_shm *shm, uint64_t address, uint8_t *to, uint32_t l
 
 	if (!from)
 		return false;
-	return nic_loan_pull(&from->loans, address, to, length, tail, look_ahead(shm, from)) &&
+	return nic_loan_pull(&from->loans, address, to, length, tail, loans_behind(shm, from)) &&
 	       !nic_ring_is_revoked(&from->ring);
 }
 
