@@ -9,7 +9,6 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 configure -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false \
 	-Dc_args=-fno-sanitize-recover=all
-SLOWER=4
-everyday
-# The corpora of the fuzzers; files that are wrong has clang's.
-tests --suite fuzz --timeout-multiplier 4
+all_of unit script scenario fuzz
+# With the corpora of the fuzzers; files that are wrong has clang's.
+tests --suite unit --suite script --suite scenario --suite fuzz --timeout-multiplier 4

@@ -110,21 +110,20 @@ for t in json.loads(subprocess.check_output(["meson", "introspect", "--targets",
 END
 }
 
-# programs_of SUITE: the programs that its tests run
+# programs_of SUITE...: what their tests run
 programs_of() {
-	python3 - "$build" "$1" <<'END'
+	python3 - "$build" "$@" <<'END'
 import json, os, subprocess, sys
 
-build, suite = sys.argv[1:]
+build, suites = sys.argv[1], set(sys.argv[2:])
 
 def introspect(what):
     return json.loads(subprocess.check_output(["meson", "introspect", what, build]))
 
-programs = {t["filename"][0] for t in introspect("--targets") if t["type"] == "executable"}
+files = {t["id"]: os.path.relpath(t["filename"][0], os.path.realpath(build)) for t in introspect("--targets")}
 for t in introspect("--tests"):
-    if suite in {s.split(":")[-1] for s in t["suite"]}:
-        for program in programs & set(t["cmd"]):
-            print(os.path.relpath(program, build))
+    if suites & {s.split(":")[-1] for s in t["suite"]}:
+        print(*(files[d] for d in t["depends"]), sep="\n")
 END
 }
 
@@ -136,14 +135,19 @@ compile() {
 # decides: what does not depend on a compiler, packet scripts and the digests of record, as they are and with each
 # packet through bytes; no more of the tree is built than these take
 decides() {
-	# shellcheck disable=SC2046
-	compile $({ golden_programs && programs_of script; } | sort -u)
+	all_of script
 	tests --suite script --timeout-multiplier "${SLOWER:-2}"
 	for ONLY in "" --through-wire; do
 		export ONLY
 		golden
 	done
 	unset ONLY
+}
+
+# all_of SUITE...: builds what these take, and digests, and no more
+all_of() {
+	# shellcheck disable=SC2046
+	compile $({ golden_programs && programs_of "$@"; } | sort -u)
 }
 
 # everyday: build all of it, run the suites that decide (one of their tests compares the digests of

@@ -9,7 +9,7 @@ export CC=gcc
 links -fsanitize=thread || skip "gcc has no thread sanitizer that runs here"
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 configure -Dbuildtype=debug -Doptimization=1 -Db_sanitize=thread -Db_lundef=false
-compile all
+all_of unit scenario
 names=$(python3 - "$build" <<'END'
 import json, re, subprocess, sys
 
