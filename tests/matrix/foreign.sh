@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # foreign.sh CPU: the same packet scripts and golden digests on another processor (aarch64 little-endian, s390x
-# big-endian) under QEMU's user emulation; on s390x, where bytes lie otherwise, the same unit tests as well. Of libibverbs only the headers are
-# needed, which are the same everywhere; CMocka is replaced by cmocka.h of this folder; what is linked
+# big-endian) under QEMU's user emulation; on s390x, where bytes lie otherwise, the same unit tests as well. Of
+# libibverbs only the headers are needed, which are the same everywhere; CMocka is replaced by cmocka.h of this folder; what is linked
 # for good comes from the distribution's packages for that processor, kept in the user's cache.
 . "$(dirname "$0")/lib.sh"
 cpu=$1

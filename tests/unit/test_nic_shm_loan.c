@@ -132,6 +132,11 @@ static void test_what_lies_behind_comes_as_well(void **state)
 	from.word++;
 	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, ahead));
 	assert_int_equal(ahead->count, 0);
+	ahead->count = 1;
+	from = from_of(&l);
+	from.pid = 0;
+	assert_false(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, ahead));
+	assert_int_equal(ahead->count, 0);
 	lender_end(&l);
 	free(ahead);
 }

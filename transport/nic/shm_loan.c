@@ -45,12 +45,10 @@ bool nic_loan_pull(const struct nic_loan_from *from, uint64_t address, uint8_t *
 		{.iov_base = loan_at(address), .iov_len = length + sizeof(end.tail)},
 		{.iov_base = loan_at(from->word_at), .iov_len = sizeof(end.word)}};
 	const ssize_t least = (ssize_t)(length + sizeof(end));
-	ssize_t all = least, got;
+	ssize_t all = least, got = -1;
 	uint32_t count = 2;
 	bool is_theirs;
 
-	if (from->pid == 0)
-		return false;
 	if (ahead)
 		count += ahead->count;
 	for (uint32_t i = 0; i + 2 < count; i++) {
@@ -61,7 +59,8 @@ bool nic_loan_pull(const struct nic_loan_from *from, uint64_t address, uint8_t *
 					      .iov_len = bytes};
 		all += bytes;
 	}
-	got = process_vm_readv(from->pid, own, count, there, count, 0);
+	if (from->pid != 0)
+		got = process_vm_readv(from->pid, own, count, there, count, 0);
 	is_theirs = got >= least && end.word == from->word;
 	if (ahead)
 		ahead->next = 0;
