@@ -158,7 +158,8 @@ def perftest():
     yield perf("write_bw", "-R -T 104", 1000, shown="-n 100 -s 1000")
     yield perf("read_bw", "-o 4", 1000, shown="-n 100 -s 1000")
     yield perf("write_bw", "-D 1", 4096, shown="-s 4096", finds=(r"^ 4096 +[0-9]+ ",))
-    yield perf("send_bw", "-c UD -g", 1000, shown="-n 100 -s 1000", sender="client", finds=(r"^ 1000 +100 ",))
+    # Of GIDs that perftest takes for one kind: that of its group looks to it like IPv6.
+    yield perf("send_bw", "-c UD -g -x 0", 1000, shown="-n 100 -s 1000", sender="client", finds=(r"^ 1000 +100 ",))
 
 
 def cm(tool, options, server, client, program="", server_tool="", waits="cm", **more):
