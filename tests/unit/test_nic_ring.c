@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -396,6 +397,64 @@ static void closing_leaves_nothing(void **state)
 	assert_in_range(count_mappings(), 1, mappings + 2);
 }
 
+/* What the kernel cleans up later it does in the threads that have used it. */
+static void closing_interrupts_nobody(void **state)
+{
+	static struct end a;
+	const int nothing = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event;
+
+	(void)state;
+	assert_true(nothing >= 0);
+	end_open(&a, 0, 0);
+	send_all(&a, a.params.addr[0], 0, 10);
+	receive(&a, 0, 10);
+	end_close(&a);
+	assert_int_equal(epoll_wait(nothing, &event, 1, 200), 0);
+	close(nothing);
+}
+
+/* In a child what the parent keeps is of no use. */
+static void a_child_opens_a_ring_of_its_own(void **state)
+{
+	static struct end a;
+	pid_t child;
+
+	(void)state;
+	end_open(&a, 0, 0);
+	end_close(&a);
+	child = fork();
+	if (child == 0) {
+		end_open(&a, 0, 0);
+		send_all(&a, a.params.addr[0], 0, 10);
+		receive(&a, 0, 10);
+		end_close(&a);
+		_exit(0);
+	}
+	wait_for(child);
+	end_open(&a, 0, 0);
+	send_all(&a, a.params.addr[0], 20, 10);
+	receive(&a, 20, 10);
+	end_close(&a);
+}
+
+/* What has come and was not looked at is not for the next one. */
+static void a_ring_that_is_kept_is_empty(void **state)
+{
+	static struct end a;
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		end_open(&a, 0, 0);
+		send_all(&a, a.params.addr[0], i * NIC_BATCH, NIC_BATCH);
+		assert_int_equal(a.link->ops->recv(a.link, a.slots, 1), 1);
+		end_close(&a);
+		end_open(&a, 0, 0);
+		assert_int_equal(a.link->ops->recv(a.link, a.slots, NIC_BATCH), 0);
+		end_close(&a);
+	}
+}
+
 /* What a sandbox does that a program enters when it has begun. */
 static bool forbid_io_uring(void)
 {
@@ -491,6 +550,9 @@ int main(void)
 		T(where_there_is_no_room_each_goes_once),
 		T(a_fork_leaves_the_ring_to_the_parent),
 		T(closing_leaves_nothing),
+		T(closing_interrupts_nobody),
+		T(a_child_opens_a_ring_of_its_own),
+		T(a_ring_that_is_kept_is_empty),
 		T(forbidden_later_it_goes_on_without),
 		T(the_loop_is_the_one_of_the_parameters),
 	};

@@ -11,6 +11,10 @@
  * So the socket is what the loop waits for, as in link_udp.c. For the second reason, neither is the
  * socket registered as a file of the ring.
  *
+ * And a ring that is not used any more is kept for the next device that is opened: the kernel tears
+ * one down later, and for that interrupts all threads that have ever submitted to it, in the same
+ * way.
+ *
  * Datagrams come into a ring of buffers that is registered with the kernel, each with its sender
  * and control messages in front, and stay there until the next recv(): they are not copied again.
  *
@@ -23,6 +27,7 @@
 
 #include <errno.h>
 #include <liburing.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +44,7 @@ enum {
 	BUFFER_STRIDE = (HEAD_BYTES + NIC_SLOT_BYTES + 63) / 64 * 64,
 	OF_RECV = 0xffff, /* user_data; less: which of a batch that is sent */
 	TRIES = 8,	  /* of a submission for which there is no memory */
+	KEPT = 8,	  /* devices that a program has had open at once, and more than most have */
 };
 _Static_assert((int)NAME_BYTES >= (int)sizeof(union nic_link_address), "it fits");
 _Static_assert(sizeof(struct io_uring_recvmsg_out) == 16, "what HEAD_BYTES counts");
@@ -75,6 +81,8 @@ struct link_uring {
 	uint32_t gone; /* of the slots that send() is to be called with again, those that have left:
 			* bit 0 is the first */
 };
+
+static _Atomic(struct link_uring *) kept[KEPT];
 
 static struct link_uring *to_uring(struct nic_link *link)
 {
@@ -278,10 +286,8 @@ static uint32_t uring_send(struct nic_link *link, const struct nic_slot *slots, 
 /* ---- opening, closing ---- */
 
 /* In a child of the process that opened it, the ring is left as it is. */
-static void uring_close(struct nic_link *link)
+static void tear_down(struct link_uring *u)
 {
-	struct link_uring *u = to_uring(link);
-
 	if (u->has_ring && *u->is_parent) {
 		(void)io_uring_unregister_buf_ring(&u->ring, 0);
 		io_uring_queue_exit(&u->ring);
@@ -290,10 +296,56 @@ static void uring_close(struct nic_link *link)
 	}
 	if (u->memory)
 		munmap(u->memory, u->memory_bytes);
-	nic_link_udp_fini(&u->udp);
 	free(u->arrivals);
 	free(u->lent);
 	free(u);
+}
+
+/* False: it is none of the usual ones, or as many are kept already. */
+static bool keep(struct link_uring *u)
+{
+	if (u->sizes.buffers != BUFFERS || u->sizes.completions != COMPLETIONS)
+		return false;
+	for (int i = 0; i < KEPT; i++) {
+		struct link_uring *none = NULL;
+
+		if (atomic_compare_exchange_strong(&kept[i], &none, u))
+			return true;
+	}
+	return false;
+}
+
+/* One that is kept, with all its buffers free; NULL: there is none. */
+static struct link_uring *take_kept(const struct nic_ring_sizes *sizes)
+{
+	if (sizes->buffers != BUFFERS || sizes->completions != COMPLETIONS)
+		return NULL;
+	for (int i = 0; i < KEPT; i++) {
+		struct link_uring *u = atomic_exchange(&kept[i], NULL);
+
+		if (!u)
+			continue;
+		if (*u->is_parent) {
+			CHECK(u->flying == 0);
+			for (; u->came_count > 0; u->came_count--) {
+				u->lent[u->lent_count++] = u->arrivals[u->first].buffer;
+				u->first = (u->first + 1) % u->sizes.buffers;
+			}
+			u->gone = 0;
+			return u;
+		}
+		tear_down(u); /* the parent's */
+	}
+	return NULL;
+}
+
+static void uring_close(struct nic_link *link)
+{
+	struct link_uring *u = to_uring(link);
+
+	nic_link_udp_fini(&u->udp);
+	if (!u->has_ring || u->is_broken || !*u->is_parent || !keep(u))
+		tear_down(u);
 }
 
 static const struct nic_link_ops uring_ops = {
@@ -392,21 +444,28 @@ static int set_up_ring(struct link_uring *u)
 int nic_link_ring_open(const struct nic_link_params *params, const struct nic_ring_sizes *sizes,
 		       struct nic_link **ret_link)
 {
-	struct link_uring *u = calloc(1, sizeof(*u));
-	int ret;
+	struct link_uring *u = take_kept(sizes);
+	int ret = 0;
 
-	if (!u)
-		return -ENOMEM;
-	nic_link_udp_init(&u->udp, params, &uring_ops);
-	u->udp.link.has_ring = true;
-	u->sizes = *sizes;
-	u->shape = (struct msghdr){.msg_namelen = NAME_BYTES,
-				   .msg_controllen = NIC_LINK_CONTROL_BYTES};
-	ret = set_up_ring(u);
+	if (u && try_recv(u) != 0) { /* it is forbidden now */
+		tear_down(u);
+		u = NULL;
+	}
+	if (!u) {
+		u = calloc(1, sizeof(*u));
+		if (!u)
+			return -ENOMEM;
+		u->sizes = *sizes;
+		u->shape = (struct msghdr){.msg_namelen = NAME_BYTES,
+					   .msg_controllen = NIC_LINK_CONTROL_BYTES};
+		ret = set_up_ring(u);
+	}
 	if (ret != 0) {
-		uring_close(&u->udp.link);
+		tear_down(u);
 		return ret;
 	}
+	nic_link_udp_init(&u->udp, params, &uring_ops);
+	u->udp.link.has_ring = true;
 	*ret_link = &u->udp.link;
 	return 0;
 }
