@@ -74,8 +74,15 @@ static int fuzz_read_program(void *owner, uint64_t address, uint8_t *ret_bytes, 
 	return address == 0 ? -EFAULT : 0;
 }
 
+static bool fuzz_is_gone(void *owner, const uint8_t ip[16])
+{
+	(void)owner;
+	return ip[15] & 1;
+}
+
 static const struct cm_ops fuzz_ops = {fuzz_take_port, fuzz_give_port, fuzz_resolve,
-				       fuzz_readable,  fuzz_file_of,   fuzz_read_program};
+				       fuzz_readable,  fuzz_file_of,   fuzz_read_program,
+				       fuzz_is_gone};
 
 /* A header that is right, but for its sizes; then whatever bytes there are. */
 static void fuzz_command(struct fuzz_cm *f)

@@ -44,8 +44,16 @@ static inline int read_program(void *owner, uint64_t address, uint8_t *ret_bytes
 	return 0;
 }
 
-static const struct cm_ops ops = {take_port, give_port, resolve_path,
-				  readable,  file_of,	read_program};
+static inline bool is_gone(void *owner, const uint8_t ip[16])
+{
+	const struct host *host = owner, *peer = host == &a ? &b : &a;
+
+	assert_memory_equal(ip, peer->ip, sizeof(peer->ip));
+	return host->peers_are_gone;
+}
+
+static const struct cm_ops ops = {take_port, give_port,	   resolve_path, readable,
+				  file_of,   read_program, is_gone};
 
 static inline void set_up_host(struct host *host, uint8_t last)
 {

@@ -22,7 +22,7 @@ struct host {
 	uint8_t ip[16];
 	struct cm *cm;
 	struct cm_file *file;
-	bool readable, port_is_taken;
+	bool readable, port_is_taken, peers_are_gone;
 	struct cm_reply reply;
 };
 

@@ -461,6 +461,41 @@ static void test_who_has_answered_may_disconnect(void **state)
 	assert_int_equal(carry(&b, false), CM_DREQ);
 }
 
+/* A process of the peer's has ended with the answer on its way, and with it all of its host: that
+ * is an answer. While others are there, one of them would answer. */
+static void test_who_is_gone_has_disconnected(void **state)
+{
+	uint32_t client, server;
+	struct rdma_ucm_event_resp event;
+
+	(void)state;
+	connected(&client, &server);
+	assert_int_equal(carry(&a, false), CM_RTU);
+	assert_int_equal(with_id(&a, RDMA_USER_CM_CMD_DISCONNECT, client), 0);
+	assert_int_equal(carry(&a, true), CM_DREQ);
+	pass(OVERDUE);
+	assert_int_equal(carry(&a, true), CM_DREQ);
+	assert_int_equal(next_event(&a).event, UINT32_MAX);
+	a.peers_are_gone = true;
+	pass(OVERDUE);
+	assert_int_equal(carry(&a, true), 0);
+	event = next_event(&a);
+	assert_int_equal(event.event, DISCONNECTED);
+	assert_int_equal(event.status, 0);
+}
+
+/* Who asks for a connection waits for somebody to come. */
+static void test_nobody_is_there_yet(void **state)
+{
+	(void)state;
+	a.peers_are_gone = true;
+	assert_int_equal(connect_with(&a, route_to(&a, TCP, RC, &b, PORT), 0), 0);
+	assert_int_equal(carry(&a, true), CM_REQ);
+	pass(OVERDUE);
+	assert_int_equal(carry(&a, true), CM_REQ);
+	assert_int_equal(next_event(&a).event, UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +518,8 @@ int main(void)
 		TEST(test_groups_are_joined),
 		TEST(test_both_disconnect_at_once),
 		TEST(test_who_has_answered_may_disconnect),
+		TEST(test_who_is_gone_has_disconnected),
+		TEST(test_nobody_is_there_yet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

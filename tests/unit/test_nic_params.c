@@ -2,6 +2,7 @@
 /* What the words of the environment mean, and which address and identity a host has of its name. */
 #include "tests/unit/nic_test.h"
 #include "transport/nic/kind.h"
+#include "transport/nic/link.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -205,6 +206,26 @@ static void names_are_addresses(void **state)
 	assert_int_equal(nic_addr_parse("fe80::1%nosuchdev", ip, &scope_id), -EINVAL);
 }
 
+static void a_host_without_a_socket_is_gone(void **state)
+{
+	struct nic_params params = {.addr_count = 1};
+	const uint8_t outside[16] = {[10] = 0xff, 0xff, 10, 9, 8, 7}, ipv6[16] = {[15] = 1};
+	int fd;
+
+	(void)state;
+	host_ip(5, params.addr[0]);
+	assert_true(nic_host_is_gone(params.addr[0]));
+	fd = opened(nic_link_udp_socket(&params, false));
+	assert_false(nic_host_is_gone(params.addr[0]));
+	params.addr[0][14] ^= 1;
+	assert_true(nic_host_is_gone(params.addr[0]));
+	params.addr[0][14] ^= 1;
+	closed(fd);
+	assert_true(nic_host_is_gone(params.addr[0]));
+	assert_false(nic_host_is_gone(outside));
+	assert_false(nic_host_is_gone(ipv6));
+}
+
 RUN(T(words_mean_what_they_say), T(what_is_too_long_is_refused),
     T(each_device_has_an_address_and_a_capture_of_its_own), T(identities_are_of_the_address),
-    T(names_are_addresses))
+    T(names_are_addresses), T(a_host_without_a_socket_is_gone))

@@ -38,6 +38,9 @@ struct cm_ops {
 	struct cm_file *(*file_of)(void *owner, int fd);
 	/* Bytes of the program that a command points to: 0, or it points nowhere. */
 	int (*read_program)(void *owner, uint64_t address, uint8_t *ret_bytes, uint32_t count);
+	/* It is known that no process of the host at @ip is left: nobody there answers any more for
+	 * those that were, as a kernel would. */
+	bool (*is_gone)(void *owner, const uint8_t ip[16]);
 };
 
 struct cm_params {

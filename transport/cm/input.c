@@ -445,6 +445,9 @@ static void on_cm_timer(struct cm_id *id, ps_t now)
 	if (id->state == CM_TIMEWAIT_STATE) {
 		id->state = CM_ENDED;
 		cm_tell(id, CM_EVENT_TIMEWAIT_EXIT, 0);
+	} else if (id->state == CM_DREQ_SENT &&
+		   id->cm->params.ops->is_gone(id->cm->params.owner, id->path.dst_ip)) {
+		on_drep(id, now);
 	} else if (id->tries-- > 0) {
 		cm_send_again(id);
 		id->timer_at = now + id->repeat_after;

@@ -169,12 +169,20 @@ static int gsi_read_program(void *owner, uint64_t address, uint8_t *ret_bytes, u
 	return 0;
 }
 
+static bool gsi_is_gone(void *owner, const uint8_t ip[16])
+{
+	const struct nic_gsi *gsi = owner;
+
+	return gsi->link && nic_host_is_gone(ip);
+}
+
 static const struct cm_ops gsi_ops = {.take_port = gsi_take_port,
 				      .give_port = gsi_give_port,
 				      .resolve = gsi_resolve,
 				      .readable = gsi_readable,
 				      .file_of = gsi_file_of,
-				      .read_program = gsi_read_program};
+				      .read_program = gsi_read_program,
+				      .is_gone = gsi_is_gone};
 
 /* ---- in and out ---- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/nic/host.h"
 
+#include "transport/wire/path.h"
+#include "transport/wire/pkt.h"
 #include "util/siphash.h"
 
 #include <arpa/inet.h>
@@ -58,4 +60,25 @@ int nic_addr_parse(const char *text, uint8_t ret_ip[16], uint32_t *ret_scope_id)
 	if (scope_id != 0)
 		*ret_scope_id = scope_id;
 	return 0;
+}
+
+bool nic_host_is_gone(const uint8_t ip[16])
+{
+	const bool is_loopback = wire_ip_is_ipv4(ip) && ip[12] == 127;
+	FILE *file = is_loopback ? fopen("/proc/net/udp", "re") : NULL;
+	bool is_there = false;
+	char line[256];
+	uint32_t own;
+
+	if (!file)
+		return false;
+	memcpy(&own, ip + 12, sizeof(own)); /* as the kernel prints it: a number of the machine's */
+	while (!is_there && fgets(line, sizeof(line), file)) {
+		unsigned int address, port;
+
+		is_there = sscanf(line, " %*u: %8x:%4x", &address, &port) == 2 &&
+			   port == WIRE_UDP_PORT && (address == own || address == INADDR_ANY);
+	}
+	fclose(file);
+	return !is_there;
 }

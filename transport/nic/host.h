@@ -18,4 +18,8 @@ bool nic_host_address(const char *host, char ret_text[NIC_HOST_TEXT_MAX]);
  * -EINVAL. */
 int nic_addr_parse(const char *text, uint8_t ret_ip[16], uint32_t *ret_scope_id);
 
+/* No socket of this machine takes RoCEv2 packets (UDP 4791) at @ip, a loopback address; false also
+ * where that cannot be known. */
+bool nic_host_is_gone(const uint8_t ip[16]);
+
 #endif
