@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* The parameters of an environment with @name=@value; -errno where it is refused, which is then
  * because of @name. */
@@ -210,6 +212,7 @@ static void a_host_without_a_socket_is_gone(void **state)
 {
 	struct nic_params params = {.addr_count = 1};
 	const uint8_t outside[16] = {[10] = 0xff, 0xff, 10, 9, 8, 7}, ipv6[16] = {[15] = 1};
+	struct sockaddr_in other = {.sin_family = AF_INET};
 	int fd;
 
 	(void)state;
@@ -222,6 +225,12 @@ static void a_host_without_a_socket_is_gone(void **state)
 	params.addr[0][14] ^= 1;
 	closed(fd);
 	assert_true(nic_host_is_gone(params.addr[0]));
+	/* Nor does one of another port count. */
+	fd = opened(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	memcpy(&other.sin_addr, params.addr[0] + 12, 4);
+	assert_int_equal(bind(fd, (struct sockaddr *)&other, sizeof(other)), 0);
+	assert_true(nic_host_is_gone(params.addr[0]));
+	closed(fd);
 	assert_false(nic_host_is_gone(outside));
 	assert_false(nic_host_is_gone(ipv6));
 }
