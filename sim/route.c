@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { SETS_MAX = 0x7f00, FAR = UINT16_MAX };
+#define NO_PARENT UINT32_MAX
 
 /* Everything here goes by the node's rank: its place in the order of names. */
 struct sim_routes {
@@ -26,6 +27,14 @@ struct sim_routes {
 	bool weighted;
 	uint16_t **sets; /* by rank */
 	uint32_t *set_words, *set_max;
+	struct tree {
+		uint64_t *ports;   /* as in the table */
+		uint32_t parent;   /* rank; NO_PARENT: it is a root, or in no tree yet */
+		uint16_t up;	   /* the port to it */
+		uint16_t farthest; /* distance of the farthest host that it reaches */
+		uint32_t leads;	   /* ports to hosts, and to switches below it that lead on */
+		bool found;
+	} * trees; /* by rank, of switches */
 	uint16_t **local;
 	uint32_t *first_port; /* by rank: of the node's ports among those of all */
 	bool *cut;	      /* by port, of all: its link is out of order; NULL: none is */
@@ -271,16 +280,135 @@ static int entry_for(struct sim_routes *r, const struct sim_node *node, uint32_t
 	return 0;
 }
 
+/* ---- the tree of multicast ---- */
+
+static int make_trees(struct sim_routes *r)
+{
+	r->trees = util_calloc(r->node_count, sizeof(*r->trees));
+	if (!r->trees)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->node_count; i++) {
+		const struct sim_node *node = sim_node_at(r->sim, i);
+
+		if (!is_switch(r, node))
+			continue;
+		r->trees[i].ports = util_calloc(node->port_count / 64 + 1, sizeof(uint64_t));
+		if (!r->trees[i].ports)
+			return -ENOMEM;
+		r->tables[i].tree = r->trees[i].ports;
+	}
+	return 0;
+}
+
+static void empty_trees(struct sim_routes *r)
+{
+	for (uint32_t i = 0; i < r->node_count; i++) {
+		struct tree *tree = &r->trees[i];
+
+		if (!tree->ports)
+			continue;
+		memset(tree->ports, 0,
+		       (sim_node_at(r->sim, i)->port_count / 64 + 1) * sizeof(*tree->ports));
+		*tree = (struct tree){.ports = tree->ports, .parent = NO_PARENT};
+	}
+}
+
+/* The distances are those to one group. */
+static void note_farthest(struct sim_routes *r)
+{
+	for (uint32_t i = 0; i < r->node_count; i++)
+		if (r->distance[i] != FAR && r->distance[i] > r->trees[i].farthest)
+			r->trees[i].farthest = r->distance[i];
+}
+
+/* The root of the next tree, NO_PARENT: all switches are in one. */
+static uint32_t next_root(const struct sim_routes *r)
+{
+	uint32_t root = NO_PARENT;
+
+	for (uint32_t i = 0; i < r->node_count; i++)
+		if (r->trees[i].ports && !r->trees[i].found &&
+		    (root == NO_PARENT || r->trees[i].farthest < r->trees[root].farthest))
+			root = i;
+	return root;
+}
+
+static void set_tree_port(struct sim_routes *r, uint32_t at, uint32_t port)
+{
+	r->trees[at].ports[port / 64] |= (uint64_t)1 << port % 64;
+}
+
+/* The link between @below and the switch above it. */
+static void set_tree_link(struct sim_routes *r, uint32_t below)
+{
+	const struct tree *tree = &r->trees[below];
+
+	set_tree_port(r, below, tree->up);
+	set_tree_port(r, tree->parent, sim_node_at(r->sim, below)->ports[tree->up].peer_port);
+}
+
+/* Whether the link at @port carries something there and back. */
+static bool is_whole(const struct sim_routes *r, const struct sim_node *node, uint32_t port)
+{
+	return !is_cut(r, node, port) &&
+	       !is_cut(r, node->ports[port].peer, node->ports[port].peer_port);
+}
+
+/* What hangs on the switch at @at: hosts, and switches that no tree has yet, which are queued. */
+static uint32_t branch_out(struct sim_routes *r, uint32_t at, uint32_t tail)
+{
+	const struct sim_node *node = sim_node_at(r->sim, at);
+
+	for (uint32_t p = 0; p < node->port_count; p++) {
+		const struct sim_port *port = &node->ports[p];
+		const uint32_t next = rank(r, port->peer);
+
+		if (!is_whole(r, node, p) || r->trees[next].found)
+			continue;
+		if (!is_switch(r, port->peer)) {
+			set_tree_port(r, at, p);
+			r->trees[at].leads = true;
+			continue;
+		}
+		r->trees[next].found = true;
+		r->trees[next].parent = at;
+		r->trees[next].up = (uint16_t)port->peer_port;
+		r->queue[tail++] = next;
+	}
+	return tail;
+}
+
+/* The root leads to hosts, or to two switches that lead on: with one alone that would be nearer. */
+static void grow_tree(struct sim_routes *r, uint32_t root)
+{
+	uint32_t head = 0, tail = 0;
+
+	r->queue[tail++] = root;
+	r->trees[root].found = true;
+	while (head < tail)
+		tail = branch_out(r, r->queue[head++], tail);
+	for (uint32_t i = tail; i-- > 1;) {
+		const struct tree *tree = &r->trees[r->queue[i]];
+
+		if (!tree->leads)
+			continue;
+		r->trees[tree->parent].leads = true;
+		set_tree_link(r, r->queue[i]);
+	}
+}
+
 static int fill_tables(struct sim_routes *r)
 {
-	int ret = 0;
+	int ret = r->trees ? 0 : make_trees(r);
 
 	if (!r->memory)
 		r->memory = util_calloc((size_t)r->node_count * r->group_count, sizeof(uint16_t));
-	if (!r->memory)
+	if (ret || !r->memory)
 		return -ENOMEM;
+	empty_trees(r);
 	for (uint32_t g = 0; g < r->group_count; g++) {
 		route_measure(r, r->group_root[g]);
+		note_farthest(r);
 		for (uint32_t i = 0; ret == 0 && i < r->node_count; i++)
 			ret = entry_for(r, sim_node_at(r->sim, i), r->group_root[g],
 					&r->memory[(size_t)i * r->group_count + g]);
@@ -290,6 +418,8 @@ static int fill_tables(struct sim_routes *r)
 		r->tables[i].group_count = r->group_count;
 		r->tables[i].sets = r->sets[i];
 	}
+	for (uint32_t root = next_root(r); root != NO_PARENT; root = next_root(r))
+		grow_tree(r, root);
 	return ret;
 }
 
@@ -439,6 +569,8 @@ void sim_routes_destroy(struct sim_routes *routes)
 			util_free(routes->sets[i]);
 		if (routes->local)
 			util_free(routes->local[i]);
+		if (routes->trees)
+			util_free(routes->trees[i].ports);
 	}
 	util_free(routes->rank_of);
 	util_free(routes->address);
@@ -450,6 +582,7 @@ void sim_routes_destroy(struct sim_routes *routes)
 	util_free(routes->sets);
 	util_free(routes->set_words);
 	util_free(routes->set_max);
+	util_free(routes->trees);
 	util_free(routes->local);
 	util_free(routes->first_port);
 	util_free(routes->cut);

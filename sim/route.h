@@ -16,6 +16,7 @@ struct sim_route_table {
 	const uint16_t *local;	/* port by place, of the switch's own group */
 	const uint16_t *sets;	/* equal-cost sets: count, then ports in order of link name */
 	uint64_t key;		/* of the choice: from the seed and the switch's name */
+	const uint64_t *tree;	/* of a switch: ports that multicast goes by, a bit each */
 	uint32_t group_count, local_count;
 	uint32_t own_group; /* UINT32_MAX: none */
 };
@@ -26,11 +27,27 @@ enum {
 	SIM_ROUTE_NONE = 0xffff,
 	SIM_ROUTE_WEIGHT_MAX = 32, /* times that a port may stand in a set */
 	SIM_ROUTE_HERE = 0xffff,   /* a place that no host has: the group's switch itself */
+	/* A group that no hosts form: what is for it is multicast. It goes by one tree over
+	 * the switches, so that each host that can be reached gets one copy. The
+	 * root is a switch from which the farthest host is nearest, the first of those by name;
+	 * the way there the shortest, over the first link by name. Switches that lead to no
+	 * further host are not in it. */
+	SIM_ROUTE_MCAST = 0xffff,
 };
 
 static inline uint32_t sim_address(uint32_t group, uint32_t local)
 {
 	return group << 16 | local;
+}
+
+static inline bool sim_address_is_mcast(uint32_t address)
+{
+	return address >> 16 == SIM_ROUTE_MCAST;
+}
+
+static inline bool sim_route_is_in_tree(const struct sim_route_table *table, uint32_t port)
+{
+	return table->tree[port / 64] >> port % 64 & 1;
 }
 
 /* A node whose ops are @switch_ops forwards, all others are hosts. @sim is sealed.

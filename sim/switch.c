@@ -34,6 +34,8 @@ static void switch_finish(struct sim_node *node)
 		sim_digest_add(node, 4, sw->stats.flooded, sw->stats.dropped_unknown);
 	if (sw->stats.flood_copies + sw->stats.not_mine > 0)
 		sim_digest_add(node, 5, sw->stats.flood_copies, sw->stats.not_mine);
+	if (sw->stats.mcast > 0)
+		sim_digest_add(node, 6, sw->stats.mcast, sw->stats.mcast_copies);
 	if (sw->more && sw->more->edge)
 		sw->more->edge->ops->finish(sw->more->edge, node);
 	for (uint32_t p = 0; p < node->port_count; p++)

@@ -75,6 +75,7 @@ struct sim_switch_stats {
 	uint64_t dropped_unknown; /* for a forgotten host: of no class that is flooded, or there was
 				   * no port to flood to */
 	uint64_t flooded, flood_copies;	    /* frames, and how many more than these they became */
+	uint64_t mcast, mcast_copies;	    /* the same of multicast */
 	uint64_t not_mine;		    /* copies of another switch's flood that came here */
 	uint64_t forwarded;		    /* data frames */
 	uint64_t rewritten[SIM_PRIORITIES]; /* of these, by the priority that they got here */
@@ -96,7 +97,10 @@ struct sim_switch *sim_switch_create(const char *name); /* NULL: no memory */
 void sim_switch_destroy(struct sim_switch *sw);
 struct sim_node *sim_switch_node(struct sim_switch *sw);
 
-/* After sim_seal() and before sim_run(). The switch owns @fc from here on; -ENOMEM: not. */
+/* After sim_seal() and before sim_run(). The switch owns @fc from here on; -ENOMEM: not.
+ * Of multicast (SIM_ROUTE_MCAST) a copy goes out of each port of the table's tree that is in order
+ * but the one that it came by; each counts, waits, is marked, rewritten and dropped as those of a
+ * flood (sim_switch_forget()). Where credits are counted there is none: it has no route. */
 int sim_switch_ready(struct sim_switch *sw, const struct sim_route_table *table, struct sim_fc *fc);
 /* After sim_switch_ready(), before sim_run(). Once. -ENOMEM. */
 int sim_switch_extend(struct sim_switch *sw, const struct sim_switch_params *params);

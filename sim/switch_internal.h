@@ -7,7 +7,7 @@
  *	switch.c       creation and questions	switch_run.inc   departures, arrivals, windows
  *	switch_ets.c   whose turn it is		switch_partial.c  frames that have to come in whole
  *	switch_balance.c  which of several ways	switch_conweave.c  ways that change
- *	switch_flood.c    hosts that are forgotten
+ *	switch_flood.c    hosts that are forgotten, copies
  *
  * switch_run.inc is there twice: in switch_plain.c, and in switch_full.c for switches with a struct
  * sim_switch_more. */
@@ -146,12 +146,8 @@ bool sim_switch_port_is_up(const struct sim_switch *sw, uint32_t port, ps_t at);
 
 /* switch_flood.c: whether the port of the host at @address is not known. */
 bool sim_switch_has_forgotten(const struct sim_switch *sw, uint32_t address, ps_t at);
-/* Whether a copy of what came by the port @in goes out of the port @to. */
-static inline bool sim_switch_floods_to(const struct sim_switch *sw, uint32_t in, uint32_t to,
-					ps_t at)
-{
-	return to != in && sim_switch_port_is_up(sw, to, at);
-}
+/* Whether a copy of @pkt goes out of the port @to. */
+bool sim_switch_copies_to(const struct sim_switch *sw, const struct sim_pkt *pkt, uint32_t to);
 /* NULL: no memory, and the run ends. */
 struct sim_pkt *sim_switch_copy(struct engine_thread *et, struct sim_switch *sw,
 				const struct sim_pkt *pkt);

@@ -215,6 +215,17 @@ static void add_latency(struct fabric *fabric)
 	}
 }
 
+/* Where credits are counted, copies of what has taken one are not accounted for. */
+static bool has_credits(const struct fabric *fabric)
+{
+	bool has = fabric->params.switches.credit != NULL;
+
+	for (uint32_t i = 0; i < fabric->switch_count; i++)
+		has = has ||
+		      fabric_switch_params(fabric, sim_switch_node(fabric->switches[i]))->credit;
+	return has;
+}
+
 static int seal(struct fabric *fabric)
 {
 	struct host **by_name = util_calloc(fabric->host_count, sizeof(struct host *));
@@ -226,6 +237,7 @@ static int seal(struct fabric *fabric)
 		by_name[i] = &fabric->hosts[i];
 	host_table_init(&fabric->table, by_name, fabric->host_count, fabric->machines);
 	fabric->table.ipv6 = fabric->params.ipv6;
+	fabric->table.mcast_max = has_credits(fabric) ? 0 : HOST_MCAST_MAX;
 	ret = sim_seal(fabric->sim);
 	ret = ret ? ret : sim_routes_create(fabric->sim, &sim_switch_ops, &fabric->routes);
 	if (!ret && fabric->params.weighted_routes)

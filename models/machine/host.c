@@ -5,9 +5,11 @@
 #include "models/machine/through_wire.h"
 #include "models/program/task.h"
 #include "sim/port.h"
+#include "sim/route.h"
 #include "sim/sim.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
+#include "transport/wire/mcast.h"
 #include "util/check.h"
 #include "util/fold.h"
 #include "util/siphash.h"
@@ -173,11 +175,15 @@ static void host_through_wire(const struct host *host, const struct wire_path *p
 
 static struct packet_sender sender_of(const struct host *host, const struct wire_path *path)
 {
-	return (struct packet_sender){.host = host->number,
-				      .flow_label = path->flow_label,
-				      .udp_sport = path->udp_sport,
-				      .dscp = path->dscp,
-				      .priority = path->priority};
+	struct packet_sender sender = {.host = host->number,
+				       .flow_label = path->flow_label,
+				       .udp_sport = path->udp_sport,
+				       .dscp = path->dscp,
+				       .priority = path->priority};
+
+	if (sim_address_is_mcast(path->link_dst))
+		memcpy(sender.group_ip, path->dst_ip, sizeof(sender.group_ip));
+	return sender;
 }
 
 struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,
@@ -195,8 +201,13 @@ struct wire_path host_path_from(const struct host *host, const struct sim_pkt *f
 		path.dscp = host_dscp(host, path.priority);
 	host_ip(sender, path.src_ip);
 	host_mac(sender, path.src_mac);
-	host_ip(host, path.dst_ip);
-	host_mac(host, path.dst_mac);
+	if (sim_address_is_mcast(frame->dst)) {
+		memcpy(path.dst_ip, from->group_ip, sizeof(path.dst_ip));
+		wire_mcast_mac(path.dst_ip, path.dst_mac);
+	} else {
+		host_ip(host, path.dst_ip);
+		host_mac(host, path.dst_mac);
+	}
 	return path;
 }
 
@@ -247,6 +258,30 @@ void host_give_up(struct host *host)
 	packet_pools_exhaust(packet_pools_of(host->th));
 }
 
+/* Where @frame is for a group that queue pairs here are in, too: a copy, inside the adapter. */
+static void copy_to_groups(struct host *host, const struct sim_pkt *frame,
+			   const struct wire_path *path)
+{
+	struct sim_pkt copy;
+
+	if (!sim_address_is_mcast(frame->dst) || hca_mcast_count(host->hca, path->dst_ip) == 0)
+		return;
+	if (packet_body_ops.duplicate(host->th, frame, &copy))
+		host_loop_send(host, &copy);
+	else
+		host_give_up(host);
+}
+
+/* What few hosts do with a frame that starts. */
+static __attribute__((noinline)) void start_closely(struct host *host, const struct sim_pkt *frame,
+						    const struct wire_path *path)
+{
+	if (host->tapped)
+		host->tap->on_frame(host->tap, host, true, frame, path, host->now);
+	if (host->in_groups)
+		copy_to_groups(host, frame, path);
+}
+
 /* @frame starts now. */
 static inline __attribute__((always_inline)) void
 start(struct host *host, struct sim_pkt *frame, const struct wire_path *path, uint8_t priority)
@@ -256,8 +291,8 @@ start(struct host *host, struct sim_pkt *frame, const struct wire_path *path, ui
 		sim_frame_put(host->th, frame);
 		return;
 	}
-	if (host->tapped)
-		host->tap->on_frame(host->tap, host, true, frame, path, host->now);
+	if (host->tapped || host->in_groups)
+		start_closely(host, frame, path);
 	host->stats.sent[priority].bytes += frame->bytes;
 	host->stats.sent[priority].packets++;
 	if (host->fc_heads)
@@ -408,15 +443,21 @@ static inline void decide_all(struct host *host)
 		decide(host);
 }
 
-/* What its receiver has to know of how a packet with @slab came; only datagrams tell. */
-static __attribute__((noinline)) const struct wire_path *
-find_path(const struct host *host, const struct sim_pkt *frame, const struct wire_pkt *pkt,
-	  const struct packet_slab *slab, struct wire_path *path)
+/* What its receiver has to know of how a packet with @slab came; only datagrams tell. False: it is
+ * for a group that nobody here is in, whose MAC the adapter does not take. */
+static __attribute__((noinline)) bool find_path(struct host *host, const struct sim_pkt *frame,
+						const struct wire_pkt *pkt,
+						const struct packet_slab *slab, struct hca_rx *rx,
+						struct wire_path *path)
 {
 	if (!wire_op_find(pkt->opcode)->deth)
-		return NULL;
+		return true;
 	*path = host_path_from(host, frame, &slab->from);
-	return path;
+	rx->path = path;
+	if (!sim_address_is_mcast(frame->dst) || hca_mcast_count(host->hca, path->dst_ip) > 0)
+		return true;
+	host->stats.not_joined++;
+	return false;
 }
 
 void host_deliver(struct host *host, const struct sim_pkt *frame)
@@ -425,15 +466,17 @@ void host_deliver(struct host *host, const struct sim_pkt *frame)
 	struct packet_slab *slab = NULL;
 	struct wire_path path;
 	struct wire_pkt pkt;
+	bool is_mine = true;
 
 	packet_unpack(frame, &pkt);
 	if (packet_uses_slab(&pkt)) {
 		slab = packet_slab_of(frame);
 		if (pkt.has_rare)
-			rx.path = find_path(host, frame, &pkt, slab, &path);
+			is_mine = find_path(host, frame, &pkt, slab, &rx, &path);
 	}
 	/* The only call, and so a part of this function: bench/run W1 shows another one. */
-	hca_input(host->hca, &pkt, &rx, host->now);
+	if (__builtin_expect(is_mine, true))
+		hca_input(host->hca, &pkt, &rx, host->now);
 	if (slab)
 		packet_slab_put(host->th, slab);
 }
@@ -450,7 +493,7 @@ static __attribute__((noinline)) void receive_otherwise(struct host *host,
 	}
 	if (frame->frame != SIM_DATA)
 		return;
-	if (frame->dst != host->address) {
+	if (frame->dst != host->address && !sim_address_is_mcast(frame->dst)) {
 		host->stats.not_mine++;
 		sim_tell_loss(&host->node, 0, frame, HOST_LOSS_OTHERS, host->now);
 		host_drop(host, frame);
@@ -651,6 +694,8 @@ void host_finish(struct sim_node *node)
 	sim_digest_add(node, FACT_FINAL, host->stats.completions, host->placed_bytes);
 	if (host->stats.not_mine > 0)
 		sim_digest_add(node, FACT_FINAL, host->stats.not_mine, 0);
+	if (host->stats.not_joined > 0)
+		sim_digest_add(node, FACT_FINAL, host->stats.not_joined, 1);
 }
 
 static const struct sim_node_ops host_ops = {
@@ -751,6 +796,15 @@ void host_attach(struct host *host, struct sim_fc *fc)
 void host_set_memory_tap(struct host *host, struct host_memory_tap *tap)
 {
 	host->memory_tap = tap;
+}
+
+int host_hear_mcast(struct host *host, bool hears)
+{
+	if (hears && host->groups == host->table->mcast_max)
+		return -ENOSPC;
+	host->groups += hears ? 1 : -1u;
+	host->in_groups = host->groups > 0;
+	return 0;
 }
 
 void host_set_overhears(struct host *host)

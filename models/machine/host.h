@@ -18,6 +18,8 @@
 #include "sim/node.h"
 #include "transport/hca/device.h"
 
+enum { HOST_MCAST_MAX = 8192 }; /* multicast groups: max_mcast_grp of a ConnectX-3 */
+
 struct rendezvous;
 struct host;
 struct machine;
@@ -32,6 +34,7 @@ struct host_table {
 	uint32_t count, machine_count; /* the latter: first adapters, which come first */
 	struct machine *machines;      /* those with several adapters */
 	bool ipv6;		       /* addresses are fd00::N instead of 10.x.y.z */
+	uint32_t mcast_max; /* multicast groups that a host can hear; 0: there are none */
 	struct rendezvous *rendezvous;
 };
 
@@ -58,7 +61,7 @@ enum host_loss {
 	HOST_LOSS_KEY,			  /* ... the datagram has another Q_Key, or ... */
 	HOST_LOSS_RECEIVE,		  /* ... no receive is posted, and nobody is told, or ... */
 	HOST_LOSS_REFUSED,		  /* ... it is nothing that it takes, or ... */
-	HOST_LOSS_OTHERS, /* ... a switch has flooded it, and it is for another host */
+	HOST_LOSS_OTHERS, /* ... a switch has flooded it, and it is for another host or group */
 	HOST_LOSSES
 };
 
@@ -98,7 +101,8 @@ struct host_sent {
 struct host_stats {
 	struct host_sent *sent; /* by priority */
 	uint64_t completions, completions_failed;
-	uint64_t not_mine; /* data frames that were flooded to it, for others */
+	uint64_t not_mine;   /* data frames that were flooded to it, for others */
+	uint64_t not_joined; /* multicast of groups that it is not in */
 };
 
 /* The embedded node is for sim_add_node(); everything else belongs to models/. First, in three
@@ -122,6 +126,7 @@ struct host {
 	bool parses_frames;	       /* through_wire or a framing, as in @params */
 	bool fc_heads : 1, fc_all : 1; /* as in fc->ops */
 	bool tapped : 1;	       /* there is a @tap */
+	bool in_groups : 1;	       /* it hears multicast groups */
 	bool sifts : 1;		       /* there is an @rx, or host_set_overhears(), or ... */
 	bool tells_losses : 1;	       /* ... of what its adapter does not take */
 	struct host_stats stats;
@@ -140,6 +145,7 @@ struct host {
 	struct host_loop loop;
 	struct host_params params;
 	const struct host_table *table;
+	uint32_t groups;  /* of multicast that it hears */
 	uint32_t number;  /* position in the table */
 	uint32_t machine; /* one more than its place in table->machines; 0: its only adapter */
 };
@@ -171,6 +177,11 @@ void host_set_memory_tap(struct host *host, struct host_memory_tap *tap);
 /* Frames for others may come here, since its switch floods: the adapter, which goes by the MAC,
  * discards them before they take anything. */
 void host_set_overhears(struct host *host);
+
+/* Of the fabric's addresses: the group that @gid names. @ret_ip may be @gid. */
+void host_mcast_ip(const struct host *host, const uint8_t gid[16], uint8_t ret_ip[16]);
+/* It hears one group more, or one less. -ENOSPC: too many. */
+int host_hear_mcast(struct host *host, bool hears);
 
 /* Of a data frame that it sends or receives. */
 static inline uint8_t host_priority(const struct host *host, const struct sim_pkt *frame)

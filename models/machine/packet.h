@@ -19,6 +19,7 @@ struct packet_sender { /* what a receiver has to know of the path */
 	uint32_t flow_label;
 	uint16_t udp_sport;
 	uint8_t dscp, priority; /* as it was sent: a switch may rewrite them */
+	uint8_t group_ip[16];	/* of multicast: its destination */
 };
 
 struct packet_slab {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/machine/machine.h"
 
+#include "sim/route.h"
+#include "transport/wire/mcast.h"
 #include "util/siphash.h"
 
 #include <errno.h>
@@ -105,19 +107,45 @@ static uint16_t udp_sport_of(uint32_t local_qpn, uint32_t remote_qpn)
 	return (uint16_t)(0xc000 | ((v & 0x3fff) ^ v >> 14));
 }
 
+void host_mcast_ip(const struct host *host, const uint8_t gid[16], uint8_t ret_ip[16])
+{
+	if (host->table->ipv6)
+		memmove(ret_ip, gid, 16);
+	else
+		wire_mcast_ipv4(gid, ret_ip);
+}
+
+/* Where what is for path->dst_ip goes. */
+static int resolve_dst(const struct host *host, struct wire_path *path)
+{
+	const struct host *peer = machine_table_find(host->table, path->dst_ip);
+
+	if (wire_ip_is_multicast(path->dst_ip)) {
+		if (host->table->mcast_max == 0)
+			return -EHOSTUNREACH;
+		host_mcast_ip(host, path->dst_ip, path->dst_ip);
+		wire_mcast_mac(path->dst_ip, path->dst_mac);
+		path->link_dst = sim_address(SIM_ROUTE_MCAST, 0);
+		return 0;
+	}
+	if (!peer)
+		return -EHOSTUNREACH;
+	host_mac(peer, path->dst_mac);
+	path->link_dst = peer->address;
+	return 0;
+}
+
 int host_resolve(const struct host *host, struct wire_path *path, uint32_t local_qpn,
 		 uint32_t remote_qpn)
 {
-	const struct host *peer = machine_table_find(host->table, path->dst_ip);
+	const int ret = resolve_dst(host, path);
 	uint8_t tuple[34];
 
-	if (!peer)
-		return -EHOSTUNREACH;
+	if (ret < 0)
+		return ret;
 	host_ip(host, path->src_ip);
 	host_mac(host, path->src_mac);
-	host_mac(peer, path->dst_mac);
 	path->udp_sport = udp_sport_of(local_qpn, remote_qpn);
-	path->link_dst = peer->address;
 	memcpy(tuple, path->src_ip, 16);
 	memcpy(tuple + 16, path->dst_ip, 16);
 	memcpy(tuple + 32, (uint8_t[]){(uint8_t)(path->udp_sport >> 8), (uint8_t)path->udp_sport},

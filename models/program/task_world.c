@@ -130,17 +130,16 @@ static void task_world_reuse(struct vrb_world *world, struct wire_path *path, ui
 	CHECK(host_resolve(task_world_device_of(world)->host, path, local_qpn, remote_qpn) == 0);
 }
 
-/* Never called: the fabric has routes to hosts alone, and so there are no groups (mcast_max). */
 static void task_world_mcast_ip(struct vrb_world *world, const uint8_t gid[16], uint8_t ret_ip[16])
 {
-	(void)world;
-	memcpy(ret_ip, gid, 16);
+	host_mcast_ip(task_world_device_of(world)->host, gid, ret_ip);
 }
 
+/* Switches send multicast to all hosts alike: which groups this one is in the adapter knows. */
 static int task_world_hear_mcast(struct vrb_world *world, const uint8_t ip[16], bool hears)
 {
-	(void)world, (void)ip, (void)hears;
-	return -EOPNOTSUPP;
+	(void)ip;
+	return host_hear_mcast(task_world_device_of(world)->host, hears);
 }
 
 /* Nor has it frames that are no packets. */
@@ -217,6 +216,7 @@ static void device_init(struct task_device *device, struct task *task, struct ho
 		.device_name = device->name,
 		.netdev = device->netdev,
 		.guid = util_hash_name(host->node.name),
+		.mcast_max = host->table->mcast_max,
 		.through_bytes = host->params.through_bytes,
 	};
 }

@@ -57,7 +57,7 @@ struct node {
 	bool host;
 	uint64_t used, forwarded, dropped_route, dropped_buffer, dropped_headroom;
 	uint64_t in_headroom, dropped_watchdog, storms, dropped_mtu;
-	uint64_t dropped_unknown, flooded, flood_copies, not_mine;
+	uint64_t dropped_unknown, flooded, flood_copies, not_mine, mcast, mcast_copies;
 	uint64_t rewritten[SIM_PRIORITIES];
 	struct {
 		uint32_t port;
@@ -129,6 +129,8 @@ void oracle_push_whole(struct oracle *o, const struct event *event);
 
 /* flood.c: false: it is for nobody who is forgotten. */
 bool oracle_unknown(struct oracle *o, struct node *node, struct event *event, uint8_t class);
+/* flood.c: false: it is for one host. */
+bool oracle_mcast(struct oracle *o, struct node *node, struct event *event);
 
 /* switch.c */
 void oracle_switch_event(struct oracle *o, struct node *node, struct event *event);

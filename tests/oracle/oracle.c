@@ -216,6 +216,8 @@ static void finish(struct node *node, const struct sim_routes *routes, bool conw
 		sim_digest_add(s, 4, node->flooded, node->dropped_unknown);
 	if (node->flood_copies + node->not_mine > 0)
 		sim_digest_add(s, 5, node->flood_copies, node->not_mine);
+	if (node->mcast > 0)
+		sim_digest_add(s, 6, node->mcast, node->mcast_copies);
 	if (conweaves && sim_route_table_of(routes, s)->own_group != UINT32_MAX)
 		oracle_conweave_finish(node);
 	for (uint32_t p = 0; p < s->port_count; p++)

@@ -654,7 +654,7 @@ static void conweave(struct oracle *o, struct node *node, struct sim_pkt *pkt, u
 	uint16_t set[ORACLE_WAYS];
 	uint32_t count;
 
-	if (from_host == stays) {
+	if (from_host == stays || pkt->dst >> 16 == 0xffff) {
 		oracle_pass_on(o, node, pkt, index);
 	} else if (stays) {
 		oracle_conweave_last(o, node, pkt, index);
@@ -728,7 +728,7 @@ static void arrive_at_switch(struct oracle *o, struct node *node, struct event *
 		oracle_conweave_note(o, node, pkt);
 		return;
 	}
-	if (oracle_unknown(o, node, event, class_here(o, pkt)))
+	if (oracle_unknown(o, node, event, class_here(o, pkt)) || oracle_mcast(o, node, event))
 		return;
 	index = oracle_way(o, node, pkt);
 	if (index == UINT32_MAX || pkt->ttl == 0)

@@ -41,34 +41,6 @@ static uint64_t seed_of(int from, int to, uint32_t index)
 	return (uint64_t)from * 10000 + (uint64_t)to * 1000 + index;
 }
 
-static int raise_qp(struct party *party)
-{
-	const uint32_t rank = (uint32_t)party->ctx.prog->rank;
-	struct ibv_qp_init_attr init = {.send_cq = party->ctx.cq,
-					.recv_cq = party->ctx.cq,
-					.cap = {.max_send_wr = 64,
-						.max_recv_wr = (uint32_t)party->places,
-						.max_send_sge = 1,
-						.max_recv_sge = 1},
-					.qp_type = IBV_QPT_UD};
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1000 + rank};
-
-	party->qp = ibv_create_qp(party->ctx.pd, &init);
-	if (!party->qp)
-		return failed(party, "ibv_create_qp");
-	if (ibv_modify_qp(party->qp, &attr,
-			  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
-		return failed(party, "to INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(party->qp, &attr, IBV_QP_STATE) != 0)
-		return failed(party, "to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = 0xfffffe;
-	if (ibv_modify_qp(party->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) != 0)
-		return failed(party, "to RTS");
-	return 0;
-}
-
 static int post_places(struct party *party)
 {
 	for (int i = 0; i < party->places; i++) {
@@ -96,19 +68,14 @@ static int meet(struct party *party)
 	if (prog->put(prog, key, &own, sizeof(own)) != 0)
 		return -1;
 	for (int peer = 0; peer < prog->size; peer++) {
-		struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1};
-
 		if (peer == prog->rank)
 			continue;
 		snprintf(key, sizeof(key), "ud/%d", peer);
 		if (prog->get(prog, key, &party->peers[peer], sizeof(own)) != 0)
 			return -1;
-		attr.grh.dgid = party->peers[peer].gid;
-		attr.grh.sgid_index = (uint8_t)party->ctx.gid_index;
-		attr.grh.hop_limit = 64;
-		party->handles[peer] = ibv_create_ah(party->ctx.pd, &attr);
+		party->handles[peer] = prog_ah(&party->ctx, &party->peers[peer].gid);
 		if (!party->handles[peer])
-			return failed(party, "ibv_create_ah");
+			return -1;
 	}
 	return 0;
 }
@@ -243,8 +210,9 @@ int prog_main(const struct vb_prog *prog)
 	party.asked = calloc((size_t)prog->size, sizeof(*party.asked));
 	if (party.region && party.peers && party.handles && party.asked &&
 	    prog_open(&party.ctx, prog, 2 * expected + 64, party.region, bytes) == 0 &&
-	    raise_qp(&party) == 0 && post_places(&party) == 0 && meet(&party) == 0 &&
-	    talk(&party) == 0)
+	    prog_ud_open(&party.ctx, 0x1000 + (uint32_t)prog->rank, (uint32_t)expected,
+			 &party.qp) == 0 &&
+	    post_places(&party) == 0 && meet(&party) == 0 && talk(&party) == 0)
 		ret = leave(&party);
 	free(party.region);
 	free(party.peers);

@@ -141,16 +141,15 @@ int prog_open_device(struct prog_ctx *ctx, const struct vb_prog *prog, int devic
 	return open_context(ctx, device) != 0 ? -1 : open_rest(ctx, 16, bytes, length);
 }
 
-/* All ranks have come here. */
-static int barrier(const struct vb_prog *prog)
+int prog_barrier(const struct vb_prog *prog, const char *name)
 {
 	char key[64];
 	int ret;
 
-	snprintf(key, sizeof(key), "end/%d", prog->rank);
+	snprintf(key, sizeof(key), "%s/%d", name, prog->rank);
 	ret = prog->put(prog, key, NULL, 0);
 	for (int r = 0; r < prog->size && ret == 0; r++) {
-		snprintf(key, sizeof(key), "end/%d", r);
+		snprintf(key, sizeof(key), "%s/%d", name, r);
 		ret = prog->get(prog, key, NULL, 0);
 	}
 	return ret != 0 ? failed(prog, key, -ret) : 0;
@@ -158,12 +157,12 @@ static int barrier(const struct vb_prog *prog)
 
 int prog_idle(const struct vb_prog *prog)
 {
-	return barrier(prog);
+	return prog_barrier(prog, "end");
 }
 
 int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count)
 {
-	int ret = barrier(ctx->prog);
+	int ret = prog_barrier(ctx->prog, "end");
 
 	return ret != 0 ? ret : prog_destroy(ctx, qps, qp_count);
 }
@@ -342,6 +341,45 @@ int prog_connect(struct prog_qp *qps, int qp_count)
 			return failed(prog, key, -ret);
 	}
 	return 0;
+}
+
+int prog_ud_open(struct prog_ctx *ctx, uint32_t qkey, uint32_t receives, struct ibv_qp **ret_qp)
+{
+	struct ibv_qp_init_attr init = {.send_cq = ctx->cq,
+					.recv_cq = ctx->cq,
+					.cap = {.max_send_wr = 64,
+						.max_recv_wr = receives,
+						.max_send_sge = 1,
+						.max_recv_sge = 1},
+					.qp_type = IBV_QPT_UD};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey};
+	struct ibv_qp *qp = ibv_create_qp(ctx->pd, &init);
+	int error;
+
+	if (!qp)
+		return failed(ctx->prog, "ibv_create_qp", errno);
+	*ret_qp = qp;
+	error = ibv_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	attr.qp_state = IBV_QPS_RTR;
+	error = error ? error : ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = 0xfffffe;
+	error = error ? error : ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	return error ? failed(ctx->prog, "ibv_modify_qp of a UD queue pair", error) : 0;
+}
+
+struct ibv_ah *prog_ah(struct prog_ctx *ctx, const union ibv_gid *gid)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = {.dgid = *gid, .sgid_index = (uint8_t)ctx->gid_index, .hop_limit = 64}};
+	struct ibv_ah *ah = ibv_create_ah(ctx->pd, &attr);
+
+	if (!ah)
+		failed(ctx->prog, "ibv_create_ah", errno);
+	return ah;
 }
 
 int prog_post_recv(struct prog_qp *qp, uint64_t wr_id, void *bytes, uint32_t length)

@@ -69,6 +69,8 @@ int prog_count_devices(const struct vb_prog *prog);
 int prog_close(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count);
 /* Destroys everything; nobody is waited for. */
 int prog_destroy(struct prog_ctx *ctx, struct prog_qp *qps, int qp_count);
+/* All ranks have come to the barrier of that name, which is used once. */
+int prog_barrier(const struct vb_prog *prog, const char *name);
 /* What a rank without work does: waits for the others as prog_close() does. */
 int prog_idle(const struct vb_prog *prog);
 
@@ -77,6 +79,11 @@ int prog_idle(const struct vb_prog *prog);
 int prog_qp_open(struct prog_qp *qp, struct prog_ctx *ctx, struct prog_qp_params params);
 /* Arguments sl=, traffic_class=: those of the paths; 0 where there are none. */
 int prog_connect(struct prog_qp *qps, int qp_count);
+
+/* A UD queue pair of that Q_Key, which can send: 64 sends, @receives. */
+int prog_ud_open(struct prog_ctx *ctx, uint32_t qkey, uint32_t receives, struct ibv_qp **ret_qp);
+/* Towards @gid, which may be that of a group; NULL. */
+struct ibv_ah *prog_ah(struct prog_ctx *ctx, const union ibv_gid *gid);
 
 int prog_post_recv(struct prog_qp *qp, uint64_t wr_id, void *bytes, uint32_t length);
 /* Signalled, one SGE; remote_offset into the peer's region. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/explain/account.h"
 
+#include "tools/observe/host_index.h"
 #include "transport/wire/psn.h"
 
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 /* Acknowledgements of one packet that are known at once, the latest of them: it is sent again, or
  * others before it are, and each is answered. */
 enum { ANSWERS_MAX = 8 };
+/* For the port of who receives multicast. */
+#define NO_PORT UINT32_MAX
 
 enum role { ROLE_OTHER, ROLE_REQUEST, ROLE_ANSWER };
 
@@ -153,7 +156,7 @@ void account_find(struct account *a)
 	a->is_there = true;
 	a->free_at = a->flow.start_at;
 	a->source = a->sender = host_port(a, a->flow.src);
-	a->target = host_port(a, a->flow.dst);
+	a->target = a->flow.dst == HOST_INDEX_MCAST ? NO_PORT : host_port(a, a->flow.dst);
 }
 
 bool account_is_there(const struct account *a)

@@ -3,6 +3,7 @@
 /* Work requests that ended in error, whatever the fabric did. */
 #include "tools/explain/cure_rules.h"
 
+#include "tools/observe/host_index.h"
 #include "tools/result/failures.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ static void say_status(struct advice_item *item, const struct advice_run *run,
 		   failures->of[status], failures_name(status), first,
 		   run->result->programs[request->program].name, request->rank,
 		   request_opcode_name(request->opcode), hosts[request->src]->node.name,
-		   hosts[request->dst]->node.name, failures_words(status));
+		   host_index_name(run->fabric, request->dst), failures_words(status));
 }
 
 void advice_failures(struct advice_run *run)

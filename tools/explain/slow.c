@@ -3,6 +3,7 @@
 /* Where the time of a flow went, in words. */
 #include "tools/explain/explain.h"
 
+#include "tools/observe/host_index.h"
 #include "tools/result/failures.h"
 #include "tools/result/output.h"
 
@@ -205,7 +206,7 @@ static void say_whose(const struct account_sum *sum, const struct events *events
 		printf("Flow %" PRIu64 ", %s,", sum->key.number,
 		       scenario->classes[flow->class_index]);
 	printf(" %s to %s, %" PRIu64 " bytes of priority %u: %s after %s.\n",
-	       hosts[flow->src]->node.name, hosts[flow->dst]->node.name, flow->bytes,
+	       hosts[flow->src]->node.name, host_index_name(events->fabric, flow->dst), flow->bytes,
 	       flow->priority, outcome(sum), explain_length(sum->whole));
 	if (!flow->has_ended && !flow->is_lost && scenario->until != PS_NEVER)
 		printf("The run ended at %s; the last arrival of all was at %s.\n",

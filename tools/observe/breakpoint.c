@@ -2,6 +2,7 @@
 #include "tools/observe/breakpoint.h"
 
 #include "sim/switch.h"
+#include "tools/observe/host_index.h"
 #include "tools/result/output.h"
 #include "util/quantity.h"
 
@@ -165,7 +166,7 @@ static bool is_packet(const struct breakpoint *b, const struct event *event)
 	const struct events_port *port = &b->events->ports[event->port];
 
 	if (event->kind != EVENT_DATA || !port->is_host || !is_named(b->from, port->node) ||
-	    !is_named(b->to, b->events->fabric->table.hosts[event->dst]->node.name))
+	    !is_named(b->to, host_index_name(b->events->fabric, event->dst)))
 		return false;
 	return b->kind == BREAKPOINT_CNP   ? event->opcode == WIRE_CNP
 	       : b->kind == BREAKPOINT_NAK ? is_nak(event)

@@ -57,9 +57,9 @@ static void capture_link_put_frame(struct capture_link *capture, uint32_t number
 		capture_link_put_control(capture, pcapng, copy);
 		return;
 	}
-	path = frame_path_to(
-		capture->fabric->table.hosts[host_index_find(&capture->hosts, copy->frame.dst)],
-		&copy->frame, &copy->pkt, &copy->from);
+	path = frame_path_to(host_index_receiver(capture->fabric,
+						 host_index_find(&capture->hosts, copy->frame.dst)),
+			     &copy->frame, &copy->pkt, &copy->from);
 	pkt = frame_copy_pkt(&capture->ends[number].frames, copy);
 	capture_file_data(&capture->file, pcapng, &path, &pkt);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/observe/event_text.h"
 
+#include "tools/observe/host_index.h"
 #include "util/quantity.h"
 
 #include <inttypes.h>
@@ -88,7 +89,7 @@ static void put_which(const struct events *events, const struct event *event, FI
 	uint64_t flow;
 
 	fprintf(file, "%s psn %u to qp 0x%06x of %s", name ? name : "?", event->psn, event->qpn,
-		events->fabric->table.hosts[event->dst]->node.name);
+		host_index_name(events->fabric, event->dst));
 	if (events_flow(events, event, &flow))
 		fprintf(file, ", flow %" PRIu64, flow);
 }

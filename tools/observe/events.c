@@ -140,7 +140,7 @@ static bool knows_number(const struct port_source *source, const struct sim_pkt 
 static bool is_stray(const struct events *events, const struct sim_port *port,
 		     const struct sim_pkt *pkt, uint32_t dst)
 {
-	if (events->scenario->forget_count == 0)
+	if (events->scenario->forget_count == 0 || dst == HOST_INDEX_MCAST)
 		return false;
 	return port->peer->ops == &sim_switch_ops
 		       ? pkt->tag & SIM_TAG_FLOODED
@@ -378,10 +378,10 @@ const struct traffic_flow *events_flow(const struct events *events, const struct
 	const struct flow_key wanted = {event->dst, event->qpn, 0};
 	const struct flow_key *key = bsearch(&wanted, source->keys, source->key_count,
 					     sizeof(*source->keys), events_compare_keys);
-
 	const struct traffic_flow *flow =
-		key ? traffic_at_work(&events->scenario->flows[key->flow], event->psn)
-		    : traffic_streamed_at(events->traffic, event->dst, event->qpn, event->psn);
+		event->dst == HOST_INDEX_MCAST ? NULL
+		: key ? traffic_at_work(&events->scenario->flows[key->flow], event->psn)
+		      : traffic_streamed_at(events->traffic, event->dst, event->qpn, event->psn);
 
 	if (flow)
 		*ret_number =
@@ -417,7 +417,8 @@ size_t events_frame(const struct events *events, const struct event *event, uint
 
 	CHECK(record && &record->event == event);
 	return record->frame ? frame_copy_bytes(frames, &frames->copies[record->frame - 1],
-						events->fabric->table.hosts[event->dst], buf, room)
+						host_index_receiver(events->fabric, event->dst),
+						buf, room)
 			     : 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/observe/host_index.h"
 
+#include "sim/route.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -33,6 +35,8 @@ uint32_t host_index_find(const struct host_index *index, uint32_t address)
 {
 	uint32_t low = 0, high = index->count;
 
+	if (sim_address_is_mcast(address))
+		return HOST_INDEX_MCAST;
 	while (high - low > 1) {
 		const uint32_t middle = (low + high) / 2;
 
@@ -42,4 +46,14 @@ uint32_t host_index_find(const struct host_index *index, uint32_t address)
 			high = middle;
 	}
 	return index->addresses[low].host;
+}
+
+const char *host_index_name(const struct fabric *fabric, uint32_t host)
+{
+	return host == HOST_INDEX_MCAST ? "multicast" : fabric->table.hosts[host]->node.name;
+}
+
+const struct host *host_index_receiver(const struct fabric *fabric, uint32_t host)
+{
+	return fabric->table.hosts[host == HOST_INDEX_MCAST ? 0 : host];
 }

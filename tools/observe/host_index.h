@@ -15,7 +15,15 @@ struct host_index { /* zeroed: of no fabric */
 /* Of a fabric that is built. -ENOMEM. */
 int host_index_init(struct host_index *index, const struct fabric *fabric);
 void host_index_fini(struct host_index *index); /* zeroed: allowed */
-/* Its position in the host table; @address is that of a host. From any thread. */
+#define HOST_INDEX_MCAST UINT32_MAX
+
+/* Its position in the host table; @address is that of a host, or multicast: HOST_INDEX_MCAST. From
+ * any thread. */
 uint32_t host_index_find(const struct host_index *index, uint32_t address);
+/* What whoever is at that position is called; "multicast" for HOST_INDEX_MCAST. */
+const char *host_index_name(const struct fabric *fabric, uint32_t host);
+/* Whom the path of a frame with that destination is asked of: multicast says itself where it goes.
+ */
+const struct host *host_index_receiver(const struct fabric *fabric, uint32_t host);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/observe/packet_log.h"
 
+#include "tools/observe/host_index.h"
 #include "util/check.h"
 
 #include <errno.h>
@@ -123,10 +124,11 @@ static void look_at_state(const struct packet_log *log, struct packet_flow *flow
 {
 	const struct events_end *end =
 		is_responder ? &flow->subject.responder : &flow->subject.requester;
-	const enum hca_qp_state state =
-		hca_qp_state_of(log->events->fabric->table.hosts[end->host]->hca, end->qpn);
-	enum hca_qp_state last = HCA_QPS_RESET;
+	enum hca_qp_state state, last = HCA_QPS_RESET;
 
+	if (end->host == HOST_INDEX_MCAST) /* of many */
+		return;
+	state = hca_qp_state_of(log->events->fabric->table.hosts[end->host]->hca, end->qpn);
 	for (uint32_t i = 0; i < flow->state_count; i++)
 		if (flow->states[i].is_responder == is_responder)
 			last = flow->states[i].state;

@@ -3,6 +3,7 @@
 
 #include "models/input/bad.h"
 #include "tools/command.h"
+#include "tools/observe/host_index.h"
 #include "tools/result/failures.h"
 
 #include <errno.h>
@@ -271,7 +272,7 @@ static void perfetto_put_request(struct perfetto *p, const struct request *reque
 				",\"args\":{\"wr\":%" PRIu64 ",\"opcode\":\"%s\",\"to\":\"%s\","
 				"\"bytes\":%u,\"sent_again\":%" PRIu64 ",\"status\":\"%s\"}",
 				number, request_opcode_name(request->opcode),
-				hosts[request->dst]->node.name, request->bytes,
+				host_index_name(p->events->fabric, request->dst), request->bytes,
 				request->packets_retransmitted,
 				has_ended			 ? failures_name(request->status)
 				: request->state == REQUEST_GONE ? "gone"

@@ -88,7 +88,8 @@ function lanesOf(arrows, source, sink) {
 		});
 		front = next;
 	}
-	seen.add(source).add(sink);
+	seen.add(source);
+	if (sink !== "multicast") seen.add(sink);
 	return [...seen].sort((a, b) => (a === sink) - (b === sink) || (far.get(a) || 0) - (far.get(b) || 0) || natural(a, b));
 }
 

@@ -3,6 +3,7 @@
 /* The packets of the chosen flows, for the ladder. */
 #include "tools/report/parts.h"
 
+#include "tools/observe/host_index.h"
 #include "tools/report/columns.h"
 #include "tools/result/internal.h"
 
@@ -116,7 +117,7 @@ static json_t *packets_request_of(const struct packet_log *log, const struct pac
 	if (!request)
 		return json_null();
 	return json_pack("{s:s,s:s,s:s,s:i,s:s,s:s,s:o}", "src", hosts[request->src]->node.name,
-			 "dst", hosts[request->dst]->node.name, "program",
+			 "dst", host_index_name(events->fabric, request->dst), "program",
 			 events->scenario->programs[request->program].name, "rank",
 			 (int)request->rank, "opcode", request_opcode_name(request->opcode),
 			 "status", request_status(request), "time_ps",

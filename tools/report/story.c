@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/report/parts.h"
 
+#include "tools/observe/host_index.h"
 #include "tools/report/html.h"
 #include "tools/result/failures.h"
 
@@ -218,7 +219,8 @@ static void put_failed_requests(const struct result *result, FILE *file)
 			html_put(file, "wr%n of <b>%s</b>, rank %n, <b>%s</b> to <b>%s</b>: %s. ",
 				 failures.first[i], result->programs[request->program].name,
 				 (uint64_t)request->rank, hosts[request->src]->node.name,
-				 hosts[request->dst]->node.name, failures_words(status));
+				 host_index_name(result->fabric, request->dst),
+				 failures_words(status));
 		}
 	fputs("What became of one: <code>verbena explain RUN wrN --why slow</code>. ", file);
 }

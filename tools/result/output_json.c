@@ -149,7 +149,8 @@ json_t *output_json_value(const struct result *result)
 	return json_pack(
 		"{s:i,s:s,s:s,s:o,s:s,s:b,s:o,s:f,s:o,s:o,s:o,s:o,s:o,s:{s:o,s:o,s:o,s:o,s:o,"
 		"s:o},s:{s:o},"
-		"s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:{s:o,s:o,s:o},s:o,s:o,s:o}",
+		"s:{s:o,s:o,s:o},s:{s:o},s:{s:o,s:o,s:o,s:o,s:o},s:{s:o,s:o,s:o},s:{s:o,s:o,s:o},"
+		"s:o,s:o,s:o}",
 		"schema", 2, "version", result->version, "scenario", result->scenario->name, "seed",
 		whole(result->scenario->seed), "digest", digest, "partial", (int)result->partial,
 		"time_ps", whole(result->time), "wall_s", result->wall_s, "events",
@@ -167,8 +168,11 @@ json_t *output_json_value(const struct result *result)
 		"kept_max_bytes", whole(result->reroutes.kept_bytes_max), "overdue",
 		whole(result->reroutes.overdue), "untracked", whole(result->reroutes.untracked),
 		"floods", "packets", whole(result->floods.packets), "copies",
-		whole(result->floods.copies), "discarded", whole(result->floods.discarded), "fct",
-		fct_of(result), "programs", programs_of(result), "expect", expects_of(result));
+		whole(result->floods.copies), "discarded", whole(result->floods.discarded),
+		"multicast", "packets", whole(result->multicast.packets), "copies",
+		whole(result->multicast.copies), "discarded", whole(result->multicast.discarded),
+		"fct", fct_of(result), "programs", programs_of(result), "expect",
+		expects_of(result));
 }
 
 int output_json(const struct result *result, FILE *file)

@@ -215,6 +215,12 @@ static void print_fabric(const struct result *result, FILE *file)
 			"floods    %" PRIu64 " packets, %" PRIu64 " more copies, %" PRIu64
 			" discarded by others\n",
 			result->floods.packets, result->floods.copies, result->floods.discarded);
+	if (result->multicast.packets > 0)
+		fprintf(file,
+			"multicast %" PRIu64 " packets at switches, %" PRIu64
+			" more copies, %" PRIu64 " discarded by hosts of no such group\n",
+			result->multicast.packets, result->multicast.copies,
+			result->multicast.discarded);
 	fprintf(file, "resent    %" PRIu64 " packets\n", result->packets_retransmitted);
 	fprintf(file, "queue     %s at most\n", output_bytes(result->queue_max_bytes, text));
 }

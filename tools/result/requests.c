@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/observe/host_index.h"
 #include "tools/observe/request_log.h"
 #include "tools/result/failures.h"
 #include "tools/result/internal.h"
@@ -78,9 +79,9 @@ static void put_request(const struct result *result, const struct request *reque
 
 	fprintf(file, "wr%" PRIu64 ",%s,%u,%s,%s,0x%06x,%" PRIu64 ",%s,%u,%u,%" PRIu64, number,
 		result->programs[request->program].name, request->rank,
-		hosts[request->src]->node.name, hosts[request->dst]->node.name, request->qpn,
-		request->wr_id, request_opcode_name(request->opcode), request->priority,
-		request->bytes, request->posted_at);
+		hosts[request->src]->node.name, host_index_name(result->fabric, request->dst),
+		request->qpn, request->wr_id, request_opcode_name(request->opcode),
+		request->priority, request->bytes, request->posted_at);
 	if (request->state == REQUEST_ENDED)
 		fprintf(file, ",%" PRIu64 ",%" PRIu64, request->end_at,
 			request->end_at - request->posted_at);

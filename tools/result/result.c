@@ -194,6 +194,7 @@ static void collect_counters(struct result *result)
 		result->drops.buffer += fc ? fc->dropped_buffer + fc->dropped_headroom : 0;
 		result->packets_retransmitted += c->packets_retransmitted;
 		result->floods.discarded += fabric->hosts[i].stats.not_mine;
+		result->multicast.discarded += fabric->hosts[i].stats.not_joined;
 		result->cnp_sent += c->np_cnp_sent;
 		result->cnp_handled += c->rp_cnp_handled;
 		result->cnp_ignored += c->rp_cnp_ignored;
@@ -211,6 +212,8 @@ static void collect_counters(struct result *result)
 		result->floods.packets += stats->flooded;
 		result->floods.copies += stats->flood_copies;
 		result->floods.discarded += stats->not_mine;
+		result->multicast.packets += stats->mcast;
+		result->multicast.copies += stats->mcast_copies;
 		if (fc)
 			result->drops.buffer += fc->dropped_buffer + fc->dropped_headroom;
 	}

@@ -127,6 +127,10 @@ struct result {
 	struct {
 		uint64_t packets, copies, discarded;
 	} floods;
+	/* Of multicast at switches, and what hosts that are in no such group discarded. */
+	struct {
+		uint64_t packets, copies, discarded;
+	} multicast;
 	struct sim_conweave_stats reroutes; /* of all switches; kept_bytes_max: of any */
 	struct result_flow *flows;	    /* of lists: those of streams are in the log */
 	uint64_t flow_count;

@@ -8,6 +8,7 @@
 #include "transport/nic/link.h"
 
 #include "transport/wire/arp.h"
+#include "transport/wire/mcast.h"
 #include "util/check.h"
 #include "util/units.h"
 
@@ -66,19 +67,6 @@ static uint32_t group_place(const struct link_frame *frame, const uint8_t ip[16]
 static bool hears_group(const struct link_frame *frame, const uint8_t ip[16])
 {
 	return group_place(frame, ip) < frame->group_count;
-}
-
-/* RFC 1112, 6.4; RFC 2464, 7. */
-static void group_mac(const uint8_t ip[16], uint8_t ret_mac[6])
-{
-	static const uint8_t v4[3] = {0x01, 0x00, 0x5e};
-
-	memset(ret_mac, 0x33, 2);
-	memcpy(ret_mac + 2, ip + 12, 4);
-	if (!wire_ip_is_ipv4(ip))
-		return;
-	memcpy(ret_mac, v4, sizeof(v4));
-	ret_mac[3] &= 0x7f;
 }
 
 static struct neigh *neigh_find(struct link_frame *frame, const uint8_t ip[16])
@@ -236,7 +224,7 @@ static int frame_resolve(struct nic_link *link, struct wire_path *path, bool ask
 		return 0;
 	}
 	if (wire_ip_is_multicast(path->dst_ip)) {
-		group_mac(path->dst_ip, path->dst_mac);
+		wire_mcast_mac(path->dst_ip, path->dst_mac);
 		return 0;
 	}
 	neigh = neigh_find(frame, path->dst_ip);

@@ -4,6 +4,7 @@
 #include "transport/hca/mem.h"
 #include "transport/nic/internal.h"
 #include "transport/nic/kind.h"
+#include "transport/wire/mcast.h"
 #include "util/check.h"
 
 #include <errno.h>
@@ -472,15 +473,12 @@ static int ask_for(struct nic *nic, struct wire_path *path)
 	}
 }
 
-/* A group of IPv6 is one of 239.192.0.0/14 (RFC 2365) on a link of IPv4, which its last bits say.
- */
 void nic_mcast_ip(const struct nic *nic, const uint8_t gid[16], uint8_t ret_ip[16])
 {
-	const uint8_t ipv4[16] = {[10] = 0xff, 0xff, 239, 192 | (gid[13] & 3), gid[14], gid[15]};
-	const bool translates = nic->params.link == NIC_LINK_UDP && !wire_ip_is_ipv4(gid) &&
-				wire_ip_is_ipv4(nic->params.addr[0]);
-
-	memmove(ret_ip, translates ? ipv4 : gid, 16);
+	if (nic->params.link == NIC_LINK_UDP && wire_ip_is_ipv4(nic->params.addr[0]))
+		wire_mcast_ipv4(gid, ret_ip);
+	else
+		memmove(ret_ip, gid, 16);
 }
 
 int nic_hear_mcast(struct nic *nic, const uint8_t ip[16], bool hears)
