@@ -17,7 +17,7 @@
  * nevertheless, it comes late, as on any way: the transport repairs it.
  *
  * A full ring holds back what follows, as a full socket does, while the other end still takes
- * something; who has not for 20 ms loses what is for it. A process that ends is noticed by its
+ * something; who has not for 100 ms loses what is for it. A process that ends is noticed by its
  * connection: what it had sent is taken, the ring is given up, and packets to it go to the socket
  * until somebody is at that door again. What is bad about a ring gives it up, too.
  *
