@@ -161,7 +161,7 @@ def run_pair(place):
                 raise Wrong(f"the server does not listen; {place.told()}")
             time.sleep(0.02)
         # Who has bound a port of rdma_cm is about to listen at it.
-        time.sleep({"second": 1, "cm": 0.2}.get(row.waits, 0))
+        time.sleep({"second": 1, "cm": 0.5}.get(row.waits, 0))
         client = place.start("client", place.client, row.client)
         try:
             finish(place, "client", client, row.seconds)
