@@ -9,6 +9,7 @@ Exit status 1: a row is wrong, or works that unable.list says cannot; 77: a tool
 import argparse
 import collections
 import concurrent.futures
+import glob
 import os
 import re
 import shlex
@@ -106,7 +107,7 @@ class Place:
             return file.read()
 
     def told(self):
-        return "; ".join(f"{who}: {' / '.join((self.said(who) + self.said(who, 'err')).splitlines()[-12:])}"
+        return "; ".join(f"{who}: {' / '.join((self.said(who) + self.said(who, 'err')).splitlines()[-60:])}"
                          for who in ("client", "server") if os.path.exists(f"{self.folder}/{who}.out"))
 
     def listens(self):
@@ -131,6 +132,27 @@ def free_port(port):
                 return port
             except OSError:
                 port += 1
+
+
+def threads_of(process):
+    """Of all its group: state and processor's time of each."""
+    found = {}
+    for path in glob.glob("/proc/[0-9]*/task/[0-9]*/stat"):
+        try:
+            with open(path) as file:
+                words = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(words[2]) == process.pid:
+            found[path] = words[0], words[11], words[12]
+    return found
+
+
+def sleeps(process):
+    """Whether it does nothing for a while."""
+    before = threads_of(process)
+    time.sleep(0.15)
+    return all(state == "S" for state, _, _ in before.values()) and threads_of(process) == before
 
 
 def end(process):
@@ -160,8 +182,10 @@ def run_pair(place):
             if time.monotonic() > limit or server.poll() is not None:
                 raise Wrong(f"the server does not listen; {place.told()}")
             time.sleep(0.02)
-        # Who has bound a port of rdma_cm is about to listen at it.
-        time.sleep({"second": 1, "cm": 0.5}.get(row.waits, 0))
+        time.sleep(1 if row.waits == "second" else 0)
+        # Who has bound a port of rdma_cm is about to listen at it, and then sleeps.
+        while row.waits == "cm" and time.monotonic() < limit and not sleeps(server):
+            pass
         client = place.start("client", place.client, row.client)
         try:
             finish(place, "client", client, row.seconds)
