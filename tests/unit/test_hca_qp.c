@@ -488,6 +488,30 @@ static void test_a_responder_alone(void **state)
 	flush_and_destroy(qp, init.recv_cq);
 }
 
+/* What came for it and was not polled nobody can poll any more; what is for others stays. */
+static void test_destroyed_with_its_completions(void **state)
+{
+	const struct hca_recv_wr recv = {.wr_id = 9}, other = {.wr_id = 10};
+	struct hca_qp *qp = half(HCA_RESPONDER, 77), *stays = half(HCA_RESPONDER, 79);
+	struct hca_wc wc;
+
+	(void)state;
+	attr.max_dest_rd_atomic = 0;
+	step(qp, HCA_QPS_INIT, ST | PKEY | PORT | ACC, 0);
+	step(stays, HCA_QPS_INIT, ST | PKEY | PORT | ACC, 0);
+	assert_int_equal(hca_qp_post_recv(dev, qp, &recv, 0), 0);
+	assert_int_equal(hca_qp_post_recv(dev, stays, &other, 0), 0);
+	step(qp, HCA_QPS_RTR, to_rtr, 0);
+	step(stays, HCA_QPS_RTR, to_rtr, 0);
+	arrive(WIRE_SEND_ONLY, 77, 0, WIRE_NOT_ECT);
+	arrive(WIRE_SEND_ONLY, 79, 0, WIRE_NOT_ECT);
+	hca_qp_destroy(dev, qp);
+	assert_int_equal(hca_cq_poll(init.recv_cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 10);
+	assert_int_equal(hca_cq_poll(init.recv_cq, 1, &wc), 0);
+	hca_qp_destroy(dev, stays);
+}
+
 static void test_a_requester_alone(void **state)
 {
 	const struct hca_recv_wr recv = {.wr_id = 9};
@@ -594,5 +618,5 @@ RUN(S(test_every_transition_with_every_attribute), S(test_values_out_of_range),
     S(test_priorities_are_those_of_the_fabric), S(test_what_is_asked_for_is_checked_at_creation),
     S(test_numbers_come_from_key_and_identity), S(test_alarms_of_many_qps),
     S(test_ties_favour_nobody), S(test_halves_that_cannot_be), S(test_a_responder_alone),
-    S(test_a_requester_alone), S(test_halves_come_and_go), S(test_a_wide_way_is_for_more_packets),
-    S(test_no_way_is_wider_than_what_is_remembered))
+    S(test_destroyed_with_its_completions), S(test_a_requester_alone), S(test_halves_come_and_go),
+    S(test_a_wide_way_is_for_more_packets), S(test_no_way_is_wider_than_what_is_remembered))

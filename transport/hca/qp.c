@@ -672,6 +672,7 @@ void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp)
 		return;
 	}
 	reset(qp, 0);
+	forget_completions(qp);
 	hca_mw_leave(qp);
 	hca_mcast_leave(qp);
 	util_idmap_remove(&dev->qps, qp->qpn);
