@@ -111,6 +111,13 @@ static void request(uint16_t port)
 	assert_int_equal(next_sent(), CM_REQ);
 }
 
+/* It has come. */
+static void take(const struct wire_pkt *packet)
+{
+	nic_gsi_input(gsi, &path, packet);
+	nic_gsi_deliver(gsi);
+}
+
 static ssize_t post(const char *name, const uint8_t *bytes, size_t length)
 {
 	struct sockaddr_un address;
@@ -127,6 +134,7 @@ static void post_letter(const char *name, const uint8_t *bytes, size_t length)
 {
 	assert_int_equal(post(name, bytes, length), length);
 	(void)nic_gsi_take(gsi);
+	nic_gsi_deliver(gsi);
 }
 
 /* From a process of another user, which only root can make. */
@@ -144,6 +152,7 @@ static void post_as_nobody(const char *name, const uint8_t *bytes, size_t length
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	(void)nic_gsi_take(gsi);
+	nic_gsi_deliver(gsi);
 }
 
 /* The ports of TCP and UDP (service ids 0106 and 0111) are names, each of which one process has. */
@@ -193,7 +202,7 @@ static void a_request_goes_to_the_process_that_has_its_port(void **state)
 	assert_int_equal(pkt.rare.src_qpn, 1);
 	assert_int_equal(pkt.rare.pkey, 0xffff);
 	assert_int_equal(mad[24 + 50] >> 4, 4); /* IBTA 12.6.5: 2048 */
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	length = recv(other, letter, sizeof(letter), 0);
 	assert_true(length > CM_MAD_BYTES && length < LETTER_ROOM);
 	assert_non_null(memmem(letter, (size_t)length, mad, CM_MAD_BYTES));
@@ -227,21 +236,21 @@ static void what_is_no_message_of_queue_pair_1_goes_nowhere(void **state)
 	request(7004);
 	whole = pkt;
 	pkt.opcode = 0x65; /* with immediate data */
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	pkt = whole;
 	pkt.length = 252;
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	pkt = whole;
 	pkt.has_rare = false;
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	pkt = whole;
 	pkt.rare.qkey = 0x80010001;
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	pkt = whole;
 	pkt.rare.src_qpn = 2;
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	assert_int_equal(recv(other, &byte, 1, 0), -1);
-	nic_gsi_input(gsi, &path, &whole);
+	take(&whole);
 	assert_int_equal(recv(other, &byte, 1, 0), 1);
 }
 
@@ -255,7 +264,7 @@ static void a_request_waits_for_who_listens(void **state)
 	(void)state;
 	request(7005);
 	before = nic_now(nic);
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	after = nic_now(nic);
 	assert_in_range(nic_gsi_next_at(gsi), before + 1, after + 10 * PS_MS);
 	nic_gsi_advance(gsi, before + 499 * PS_MS);
@@ -265,7 +274,7 @@ static void a_request_waits_for_who_listens(void **state)
 	assert_int_equal(mad[24 + 10] << 8 | mad[24 + 11], CM_REASON_SERVICE_ID);
 
 	request(7006);
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	other = other_at("cm/port/0106/7006");
 	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
 	assert_int_equal(recv(other, &byte, 1, 0), 1);
@@ -274,7 +283,7 @@ static void a_request_waits_for_who_listens(void **state)
 	assert_int_equal(next_sent(), 0);
 
 	request(7007);
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	assert_int_equal(listen_at(&us, bound(TCP, RC, 7007), 1), 0);
 	while (next_event(&us).event != UINT32_MAX)
 		;
@@ -287,10 +296,51 @@ static void what_waits_when_time_begins_anew_is_answered(void **state)
 {
 	(void)state;
 	request(7008);
-	nic_gsi_input(gsi, &path, &pkt);
+	take(&pkt);
 	nic_gsi_move_epoch(gsi, nic_now(nic));
 	nic_gsi_advance(gsi, 1);
 	assert_int_equal(next_sent(), CM_REJ);
+}
+
+static void send_from(const struct plain *from, const struct wire_pkt *packet)
+{
+	uint8_t bytes[1024];
+	size_t length;
+
+	memcpy(path.src_ip, from->ip, 16);
+	memcpy(path.dst_ip, us.ip, 16);
+	path.udp_sport = from->port;
+	length = wire_udp_emit(&path, packet, bytes, sizeof(bytes));
+	assert_true(length > 0);
+	plain_send(from, us.ip, bytes, length);
+}
+
+/* It comes by another socket than data, and whatever was sent before it is looked at before: the
+ * last acknowledgement of a connection before its end. */
+static void a_message_overtakes_no_data(void **state)
+{
+	struct wire_pkt data = {.opcode = WIRE_UD | WIRE_SEND_ONLY,
+				.dest_qpn = 0x1234,
+				.length = 4,
+				.payload = mad,
+				.has_rare = true,
+				.rare = {.qkey = 1, .src_qpn = 2, .pkey = 0xffff}};
+	struct plain from;
+
+	(void)state;
+	plain_open(&from, 1, 4791);
+	assert_int_equal(listen_at(&us, bound(TCP, RC, 7009), 1), 0);
+	request(7009);
+	while (next_event(&us).event != UINT32_MAX)
+		;
+	for (int i = 0; i < 500; i++)
+		send_from(&from, &data);
+	send_from(&from, &pkt);
+	assert_int_equal(hca_device_counters(nic->hca)->rx_packets, 0);
+	nic_loop_mind_gsi(nic, true);
+	assert_int_equal(hca_device_counters(nic->hca)->rx_packets, 500);
+	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
+	plain_close(&from);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -303,6 +353,7 @@ int main(void)
 		TEST(what_is_no_message_of_queue_pair_1_goes_nowhere),
 		TEST(a_request_waits_for_who_listens),
 		TEST(what_waits_when_time_begins_anew_is_answered),
+		TEST(a_message_overtakes_no_data),
 	};
 	const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 

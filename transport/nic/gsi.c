@@ -19,6 +19,7 @@ enum {
 	GID_INDEX = 1,
 	AT_ONCE = 64, /* letters that are taken before others have their turn */
 	WAITING = 64, /* requests for a port that nobody has yet */
+	INBOX = AT_ONCE + NIC_BATCH,
 	FILES_MAX = 65536,
 };
 
@@ -39,6 +40,13 @@ struct nic_gsi_waiting {
 	ps_t until;
 };
 
+/* What has come, until all has been looked at that came before. */
+struct nic_gsi_mail {
+	struct wire_path path;
+	uint8_t mad[CM_MAD_BYTES];
+	bool is_letter; /* it is for this process */
+};
+
 struct nic_gsi {
 	struct nic *nic;
 	struct cm *cm;
@@ -49,6 +57,8 @@ struct nic_gsi {
 	uint32_t waiting_count;
 	ps_t look_at; /* for who listens; PS_NEVER */
 	struct nic_gsi_waiting waiting[WAITING];
+	uint32_t inbox_count;
+	struct nic_gsi_mail inbox[INBOX];
 };
 
 /* One message on its way to another process of this host. */
@@ -340,13 +350,37 @@ static bool gsi_waits(struct nic_gsi *gsi, const struct wire_path *path, const u
 	return true;
 }
 
+void nic_gsi_deliver(struct nic_gsi *gsi)
+{
+	for (uint32_t i = 0; i < gsi->inbox_count; i++) {
+		const struct nic_gsi_mail *mail = &gsi->inbox[i];
+
+		if (mail->is_letter || (!is_others(gsi, &mail->path, mail->mad) &&
+					!gsi_waits(gsi, &mail->path, mail->mad)))
+			cm_input(gsi->cm, &mail->path, mail->mad, CM_MAD_BYTES, nic_now(gsi->nic));
+	}
+	gsi->inbox_count = 0;
+}
+
+static void put_mail(struct nic_gsi *gsi, const struct wire_path *path, const uint8_t *mad,
+		     bool is_letter)
+{
+	struct nic_gsi_mail *mail;
+
+	if (gsi->inbox_count == INBOX)
+		nic_gsi_deliver(gsi);
+	mail = &gsi->inbox[gsi->inbox_count++];
+	mail->path = *path;
+	mail->is_letter = is_letter;
+	memcpy(mail->mad, mad, CM_MAD_BYTES);
+}
+
 void nic_gsi_input(struct nic_gsi *gsi, const struct wire_path *path, const struct wire_pkt *pkt)
 {
 	if (pkt->opcode != (WIRE_UD | WIRE_SEND_ONLY) || pkt->length != CM_MAD_BYTES ||
 	    !pkt->has_rare || pkt->rare.qkey != CM_QKEY || pkt->rare.src_qpn != CM_QPN)
 		return;
-	if (!is_others(gsi, path, pkt->payload) && !gsi_waits(gsi, path, pkt->payload))
-		cm_input(gsi->cm, path, pkt->payload, pkt->length, nic_now(gsi->nic));
+	put_mail(gsi, path, pkt->payload, false);
 }
 
 /* Those for whom there is somebody now, or who have waited long enough for a refusal. */
@@ -402,9 +436,13 @@ static void take_letters(struct nic_gsi *gsi, int fd)
 		if (got == (ssize_t)sizeof(letter) && !(message.msg_flags & MSG_TRUNC) &&
 		    letter.version == LETTER && letter.bytes == sizeof(letter) &&
 		    letter_is_of_this_user(&message))
-			cm_input(gsi->cm, &letter.path, letter.mad, CM_MAD_BYTES,
-				 nic_now(gsi->nic));
+			put_mail(gsi, &letter.path, letter.mad, true);
 	}
+}
+
+bool nic_gsi_has_mail(const struct nic_gsi *gsi)
+{
+	return gsi->inbox_count > 0;
 }
 
 bool nic_gsi_take(struct nic_gsi *gsi)

@@ -40,11 +40,15 @@ void nic_gsi_close(struct nic_gsi *gsi, bool forgets);
 struct cm *nic_gsi_cm(const struct nic_gsi *gsi);
 
 int nic_gsi_fd(const struct nic_gsi *gsi); /* readable when there is something to take */
-/* What others have handed on; true: nic_gsi_link() has packets. */
+/* Takes what others have handed on; true: nic_gsi_link() has packets. */
 bool nic_gsi_take(struct nic_gsi *gsi);
 struct nic_link *nic_gsi_link(const struct nic_gsi *gsi); /* of the group's socket; NULL: none */
-/* A packet for queue pair 1 that came over the NIC's own link. */
+/* Takes a packet for queue pair 1. */
 void nic_gsi_input(struct nic_gsi *gsi, const struct wire_path *path, const struct wire_pkt *pkt);
+/* Looks at what was taken. It came by another way than data: before that, whatever had come first
+ * is to be looked at, or the end of a connection would overtake its last acknowledgement. */
+void nic_gsi_deliver(struct nic_gsi *gsi);
+bool nic_gsi_has_mail(const struct nic_gsi *gsi); /* there is something to deliver */
 bool nic_gsi_has_output(const struct nic_gsi *gsi);
 /* Fills packet and path of the next message; its payload is @payload. False: none. */
 bool nic_gsi_output(struct nic_gsi *gsi, struct wire_path *ret_path, struct wire_pkt *pkt);

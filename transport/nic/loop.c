@@ -14,6 +14,7 @@
 #define ALL_PRIORITIES 0xffu
 enum {
 	TURN_BATCHES = 4,    /* in one turn, so that neither direction starves the other */
+	DRAIN_TURNS = 64,    /* more than any socket or ring holds */
 	FULL_NAP_NS = 50000, /* where nothing tells that there is room again */
 };
 #define LINK_LOOK (20 * PS_US)
@@ -299,6 +300,8 @@ void nic_loop_input(struct nic *nic, const struct wire_path *path, const struct 
 	if (pkt->dest_qpn == CM_QPN) {
 		if (nic->gsi)
 			nic_gsi_input(nic->gsi, path, pkt);
+		if (nic->gsi && !nic_gsi_link(nic->gsi)) /* in its order */
+			nic_gsi_deliver(nic->gsi);
 		return;
 	}
 	if (is_of_a_stranger(nic, path, pkt)) {
@@ -392,12 +395,24 @@ static void take_gsi_packets(struct nic *nic)
 		input(nic, &nic->rx[i], nic_now(nic));
 }
 
+/* All that has come. */
+static void take_all(struct nic *nic)
+{
+	nic->link_looked_at = 0;
+	for (int i = 0; i < DRAIN_TURNS && nic_loop_turn(nic) > 0; i++)
+		;
+}
+
 void nic_loop_mind_gsi(struct nic *nic, bool takes)
 {
 	if (!nic->gsi)
 		return;
 	if (takes && nic_gsi_take(nic->gsi))
 		take_gsi_packets(nic);
+	if (nic_gsi_has_mail(nic->gsi)) {
+		take_all(nic);
+		nic_gsi_deliver(nic->gsi);
+	}
 	if (nic_gsi_next_at(nic->gsi) <= nic_now(nic))
 		nic_gsi_advance(nic->gsi, nic_now(nic));
 }
