@@ -348,7 +348,7 @@ static void set_tree_link(struct sim_routes *r, uint32_t below)
 }
 
 /* Whether the link at @port carries something there and back. */
-static bool is_whole(const struct sim_routes *r, const struct sim_node *node, uint32_t port)
+static bool link_is_whole(const struct sim_routes *r, const struct sim_node *node, uint32_t port)
 {
 	return !is_cut(r, node, port) &&
 	       !is_cut(r, node->ports[port].peer, node->ports[port].peer_port);
@@ -363,7 +363,7 @@ static uint32_t branch_out(struct sim_routes *r, uint32_t at, uint32_t tail)
 		const struct sim_port *port = &node->ports[p];
 		const uint32_t next = rank(r, port->peer);
 
-		if (!is_whole(r, node, p) || r->trees[next].found)
+		if (!link_is_whole(r, node, p) || r->trees[next].found)
 			continue;
 		if (!is_switch(r, port->peer)) {
 			set_tree_port(r, at, p);

@@ -396,7 +396,7 @@ static void take_gsi_packets(struct nic *nic)
 }
 
 /* All that has come. */
-static void take_all(struct nic *nic)
+static void look_at_all(struct nic *nic)
 {
 	nic->link_looked_at = 0;
 	for (int i = 0; i < DRAIN_TURNS && nic_loop_turn(nic) > 0; i++)
@@ -410,7 +410,7 @@ void nic_loop_mind_gsi(struct nic *nic, bool takes)
 	if (takes && nic_gsi_take(nic->gsi))
 		take_gsi_packets(nic);
 	if (nic_gsi_has_mail(nic->gsi)) {
-		take_all(nic);
+		look_at_all(nic);
 		nic_gsi_deliver(nic->gsi);
 	}
 	if (nic_gsi_next_at(nic->gsi) <= nic_now(nic))
