@@ -9,7 +9,6 @@
 #include "sim/sim.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
-#include "transport/wire/mcast.h"
 #include "util/check.h"
 #include "util/fold.h"
 #include "util/siphash.h"
@@ -147,22 +146,6 @@ static const struct hca_observer observer_with_bus = {
 	.on_async = host_on_async,
 };
 
-uint8_t host_dscp(const struct host *host, uint8_t priority)
-{
-	if (host->params.has_dscp)
-		return host->params.dscp[priority];
-	return (uint8_t)(priority << (host->params.priority_count > SIM_PRIORITIES ? 2 : 3));
-}
-
-void host_path_of_frame(const struct host *host, uint8_t priority, struct wire_path *path)
-{
-	if (path->priority != priority)
-		path->dscp = host_dscp(host, priority);
-	path->priority = priority;
-	if (host->params.vlan)
-		path->vlan = (uint16_t)(host->params.vlan | priority << 13);
-}
-
 static void host_through_wire(const struct host *host, const struct wire_path *path, uint8_t ecn,
 			      uint8_t priority, struct wire_pkt *pkt)
 {
@@ -184,31 +167,6 @@ static struct packet_sender sender_of(const struct host *host, const struct wire
 	if (sim_address_is_mcast(path->link_dst))
 		memcpy(sender.group_ip, path->dst_ip, sizeof(sender.group_ip));
 	return sender;
-}
-
-struct wire_path host_path_from(const struct host *host, const struct sim_pkt *frame,
-				const struct packet_sender *from)
-{
-	const struct host *sender = host->table->hosts[from->host];
-	struct wire_path path = {.udp_sport = from->udp_sport,
-				 .flow_label = from->flow_label,
-				 .dscp = from->dscp,
-				 .ecn = frame->ecn,
-				 .ttl = frame->ttl,
-				 .priority = host_priority(host, frame)};
-
-	if (path.priority != from->priority)
-		path.dscp = host_dscp(host, path.priority);
-	host_ip(sender, path.src_ip);
-	host_mac(sender, path.src_mac);
-	if (sim_address_is_mcast(frame->dst)) {
-		memcpy(path.dst_ip, from->group_ip, sizeof(path.dst_ip));
-		wire_mcast_mac(path.dst_ip, path.dst_mac);
-	} else {
-		host_ip(host, path.dst_ip);
-		host_mac(host, path.dst_mac);
-	}
-	return path;
 }
 
 static void host_measure(struct host *host, const struct wire_pkt *pkt)
@@ -258,20 +216,6 @@ void host_give_up(struct host *host)
 	packet_pools_exhaust(packet_pools_of(host->th));
 }
 
-/* Where @frame is for a group that queue pairs here are in, too: a copy, inside the adapter. */
-static void copy_to_groups(struct host *host, const struct sim_pkt *frame,
-			   const struct wire_path *path)
-{
-	struct sim_pkt copy;
-
-	if (!sim_address_is_mcast(frame->dst) || hca_mcast_count(host->hca, path->dst_ip) == 0)
-		return;
-	if (packet_body_ops.duplicate(host->th, frame, &copy))
-		host_loop_send(host, &copy);
-	else
-		host_give_up(host);
-}
-
 /* What few hosts do with a frame that starts. */
 static __attribute__((noinline)) void start_closely(struct host *host, const struct sim_pkt *frame,
 						    const struct wire_path *path)
@@ -279,7 +223,7 @@ static __attribute__((noinline)) void start_closely(struct host *host, const str
 	if (host->tapped)
 		host->tap->on_frame(host->tap, host, true, frame, path, host->now);
 	if (host->in_groups)
-		copy_to_groups(host, frame, path);
+		host_copy_to_groups(host, frame, path);
 }
 
 /* @frame starts now. */
@@ -796,15 +740,6 @@ void host_attach(struct host *host, struct sim_fc *fc)
 void host_set_memory_tap(struct host *host, struct host_memory_tap *tap)
 {
 	host->memory_tap = tap;
-}
-
-int host_hear_mcast(struct host *host, bool hears)
-{
-	if (hears && host->groups == host->table->mcast_max)
-		return -ENOSPC;
-	host->groups += hears ? 1 : -1u;
-	host->in_groups = host->groups > 0;
-	return 0;
 }
 
 void host_set_overhears(struct host *host)

@@ -107,14 +107,6 @@ static uint16_t udp_sport_of(uint32_t local_qpn, uint32_t remote_qpn)
 	return (uint16_t)(0xc000 | ((v & 0x3fff) ^ v >> 14));
 }
 
-void host_mcast_ip(const struct host *host, const uint8_t gid[16], uint8_t ret_ip[16])
-{
-	if (host->table->ipv6)
-		memmove(ret_ip, gid, 16);
-	else
-		wire_mcast_ipv4(gid, ret_ip);
-}
-
 /* Where what is for path->dst_ip goes. */
 static int resolve_dst(const struct host *host, struct wire_path *path)
 {

@@ -11,6 +11,11 @@ says() { # PATTERN
 	}
 }
 
+with() { # SWITCH: the tree with switches that are that
+	cat tree.yaml
+	echo "switch: {$1}"
+}
+
 cat >tree.yaml <<'END'
 version: 1
 topology: {kind: leaf_spine, leaves: 3, spines: 2, hosts_per_leaf: 2}
@@ -52,11 +57,11 @@ grep -q 'h0 to multicast' tree/report.html || grep -q '"multicast"' tree/report.
 
 # The same whatever switches are besides.
 for also in 'mode: cut_through' 'pfc: {priorities: [0]}' 'balance: spray' 'mtu: 2000' 'ecn: {kmin: 1KB, kmax: 2KB}'; do
-	sed "\$aswitch: {$also}" tree.yaml >also.yaml
+	with "$also" >also.yaml
 	expect 0 run also.yaml --quiet --json
 	holds out 'r["multicast"] == {"packets": 100, "copies": 100, "discarded": 21}'
 done
-sed '$aswitch: {balance: conweave, pfc: {priorities: [0]}}' tree.yaml >also.yaml
+with 'balance: conweave, pfc: {priorities: [0]}' >also.yaml
 expect 0 run also.yaml --quiet --json
 holds out 'r["multicast"] == {"packets": 100, "copies": 100, "discarded": 21}'
 expect 0 run tree.yaml --quiet --json --set nic.ip=6
@@ -80,7 +85,7 @@ holds out 'r["multicast"]["packets"] > 0'
 grep -q '[1-6] had not ended at the end of the run' err || fail "what was lost is not missed"
 
 # Where credits are counted, and so no packet becomes two, there are no groups.
-sed '$aswitch: {credit: {buffer: 64KiB}}' tree.yaml >credit.yaml
+with 'credit: {buffer: 64KiB}' >credit.yaml
 expect 1 run credit.yaml --out credit
 grep -q 'ibv_attach_mcast: Operation not supported' out err || {
 	cat out err
