@@ -35,13 +35,6 @@ bool sim_switch_has_forgotten(const struct sim_switch *sw, uint32_t address, ps_
 	return false;
 }
 
-bool sim_switch_copies_to(const struct sim_switch *sw, const struct sim_pkt *pkt, uint32_t to)
-{
-	if (to == pkt->port || (sw->more && !sim_switch_port_is_up(sw, to, pkt->at)))
-		return false;
-	return !sim_address_is_mcast(pkt->dst) || sim_route_is_in_tree(&sw->table, to);
-}
-
 struct sim_pkt *sim_switch_copy(struct engine_thread *et, struct sim_switch *sw,
 				const struct sim_pkt *pkt)
 {

@@ -125,8 +125,9 @@ struct hca_qp_attr {
 /* -EINVAL: over a device limit, no CQ, an SRQ or a half that the type or the depths do not allow;
  * -ENOMEM; -EEXIST. Starts in RESET. */
 int hca_qp_create(struct hca_device *dev, const struct hca_qp_init *init, struct hca_qp **ret_qp);
-/* With it go its completions that nobody has polled, as with adapters whose libraries clean the queue
- * (rdma-core, providers/mlx5/cq.c), so that nobody takes one for something that he has freed. */
+/* With it go its completions that nobody has polled, as with adapters whose libraries clean the
+ * queue (rdma-core, providers/mlx5/cq.c), so that nobody takes one for something that he has freed.
+ */
 void hca_qp_destroy(struct hca_device *dev, struct hca_qp *qp);
 /* The send queue takes @depth work requests, all else stays (IBTA 11.2.5.2, outstanding work
  * requests). -EINVAL: fewer than now, or more than the device takes; -ENOMEM: as it was. */

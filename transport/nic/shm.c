@@ -25,7 +25,7 @@ enum {
 #define MS_NS UINT64_C(1000000)
 #define ANSWER_NS (1000 * MS_NS) /* that the other end has for an answer */
 #define AGAIN_NS (100 * MS_NS)	 /* until a door where nobody was is tried again */
-#define STALL_NS (100 * MS_NS) /* longer than a process waits for a core of a busy machine */
+#define STALL_NS (100 * MS_NS)	 /* longer than a process waits for a core of a busy machine */
 
 enum to_state { TO_NOBODY, TO_ASKED, TO_OPEN };
 
