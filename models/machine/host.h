@@ -182,10 +182,6 @@ void host_set_overhears(struct host *host);
 void host_mcast_ip(const struct host *host, const uint8_t gid[16], uint8_t ret_ip[16]);
 /* It hears one group more, or one less. -ENOSPC: too many. */
 int host_hear_mcast(struct host *host, bool hears);
-/* @frame, which starts now, is for a group that queue pairs here are in, too: they get a copy,
- * inside the adapter. Else nothing. */
-void host_copy_to_groups(struct host *host, const struct sim_pkt *frame,
-			 const struct wire_path *path);
 
 /* Of a data frame that it sends or receives. */
 static inline uint8_t host_priority(const struct host *host, const struct sim_pkt *frame)

@@ -2,8 +2,10 @@
 #include "models/machine/loop.h"
 
 #include "models/machine/host.h"
+#include "models/machine/packet.h"
 #include "sim/order.h"
 #include "sim/port.h"
+#include "sim/route.h"
 #include "util/check.h"
 
 static void machine_loop_arrive(struct sim_local_event *event, void *context)
@@ -45,4 +47,17 @@ void host_loop_send(struct host *host, const struct sim_pkt *frame)
 	if (loop->count++ == 0)
 		sim_local_schedule(&host->local, &loop->event, place->at);
 	host->loop_open_at = loop->count < HOST_LOOP_FRAMES ? loop->sent_at : PS_NEVER;
+}
+
+void host_copy_to_groups(struct host *host, const struct sim_pkt *frame,
+			 const struct wire_path *path)
+{
+	struct sim_pkt copy;
+
+	if (!sim_address_is_mcast(frame->dst) || hca_mcast_count(host->hca, path->dst_ip) == 0)
+		return;
+	if (packet_body_ops.duplicate(host->th, frame, &copy))
+		host_loop_send(host, &copy);
+	else
+		host_give_up(host);
 }

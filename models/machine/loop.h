@@ -10,6 +10,7 @@
 #include "sim/packet.h"
 
 struct host;
+struct wire_path;
 
 enum { HOST_LOOP_FRAMES = 16 }; /* a round figure: 1 KB of descriptors */
 
@@ -23,5 +24,9 @@ struct host_loop {
 void host_loop_init(struct host *host, struct sim_pkt *frames); /* HOST_LOOP_FRAMES */
 /* @frame, for this very host, starts now: host->loop_open_at has come. Its slab passes along. */
 void host_loop_send(struct host *host, const struct sim_pkt *frame);
+/* @frame, which starts now, is for a group that queue pairs here are in, too: they get a copy,
+ * inside the adapter. Else nothing. */
+void host_copy_to_groups(struct host *host, const struct sim_pkt *frame,
+			 const struct wire_path *path);
 
 #endif

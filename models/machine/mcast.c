@@ -2,8 +2,6 @@
 /* Groups of multicast that a host's queue pairs are in. */
 #include "transport/wire/mcast.h"
 #include "models/machine/host.h"
-#include "models/machine/packet.h"
-#include "sim/route.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,17 +21,4 @@ int host_hear_mcast(struct host *host, bool hears)
 	host->groups += hears ? 1 : -1u;
 	host->in_groups = host->groups > 0;
 	return 0;
-}
-
-void host_copy_to_groups(struct host *host, const struct sim_pkt *frame,
-			 const struct wire_path *path)
-{
-	struct sim_pkt copy;
-
-	if (!sim_address_is_mcast(frame->dst) || hca_mcast_count(host->hca, path->dst_ip) == 0)
-		return;
-	if (packet_body_ops.duplicate(host->th, frame, &copy))
-		host_loop_send(host, &copy);
-	else
-		host_give_up(host);
 }

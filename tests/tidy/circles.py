@@ -36,8 +36,8 @@ LISTED = [
     ("a switch runs as a plain or a full one, cutting through or not, and each of these drops by it; the"
      " ways that ConWeave changes are its own",
      "sim", "switch switch_balance switch_conweave switch_full switch_partial switch_plain"),
-    ("a host gives what comes in to its bus, its loop or its slow receiver, and they give it back, as groups of its own"
-     " do with what it sends to them", "models/machine", "dma host loop loss mcast rx"),
+    ("a host gives what comes in to its bus, its loop or its slow receiver, and they give it back",
+     "models/machine", "dma host loop loss rx"),
     ("each piece of advice asks of the run what all of them ask",
      "tools/explain", "cure cure_floods cure_hosts cure_links cure_loss cure_queues cure_routes cure_victims"),
     ("programs that go wrong have the run at hand rescued, which has started them",
