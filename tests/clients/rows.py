@@ -8,6 +8,7 @@ import typing
 
 CLOSES_UNREAD = ("libfabric's rxm closes an endpoint as soon as it hears that the other end has, with the completion of its own "
                  "last message unread where a busy machine has both come at once (prov/rxm/src/rxm_conn.c, rxm_close_conn())")
+ENDS_FIRST = "whoever has all that it waits for ends, and then nobody acknowledges again what is sent again for a lost acknowledgement"
 NEVER_SENT_AGAIN = "what is lost of UC and UD nobody sends again, and the program waits for it"
 
 
@@ -283,7 +284,7 @@ def fabrics():
             command = f"fi_pingpong {options} -S {size}"
             yield Row("fi_pingpong", f"{kind} -S {size}", f"{command} -P {{p}} {{s}}", f"{command} -B {{p}}", messages=20,
                       size=size, sender="both", finds=(rf"^{shown} +20 ",), core=size == 1024,
-                      lossy=NEVER_SENT_AGAIN if kind == "dgram" else "", races=CLOSES_UNREAD if kind == "rdm" else "")
+                      lossy=NEVER_SENT_AGAIN if kind == "dgram" else "", races={"rdm": CLOSES_UNREAD, "msg": ENDS_FIRST}.get(kind, ""))
     for kind in ("rc", "ud"):
         yield Row("mpirun", f"-n 4, {kind}", "", waits="", extra=f"mpi {kind}", messages=1, size=1200000, sender="rank 0",
                   seconds=110, core=kind == "rc")

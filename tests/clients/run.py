@@ -100,7 +100,7 @@ class Place:
     def rules(self):
         """Pingpongs go as soon as they have what they wait for: an acknowledgement that the other one lacks is not made
         up for by who has gone."""
-        return f"only data {LOSS}" if self.row.tool.startswith(("ibv_", "fi_")) else LOSS
+        return f"only data {LOSS}" if self.row.tool.startswith("ibv_") else LOSS
 
     def said(self, who, what="out"):
         with open(f"{self.folder}/{who}.{what}", errors="replace") as file:
