@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { SETS_MAX = 0x7f00, FAR = UINT16_MAX };
-#define NO_PARENT UINT32_MAX
+#define NO_ROOT UINT32_MAX
 
 /* Everything here goes by the node's rank: its place in the order of names. */
 struct sim_routes {
@@ -29,10 +29,10 @@ struct sim_routes {
 	uint32_t *set_words, *set_max;
 	struct tree {
 		uint64_t *ports;   /* as in the table */
-		uint32_t parent;   /* rank; NO_PARENT: it is a root, or in no tree yet */
+		uint32_t parent;   /* its rank, of a switch that is not the root */
 		uint16_t up;	   /* the port to it */
 		uint16_t farthest; /* distance of the farthest host that it reaches */
-		uint32_t leads;	   /* ports to hosts, and to switches below it that lead on */
+		bool leads;	   /* to hosts, or to switches below it that do */
 		bool found;
 	} * trees; /* by rank, of switches */
 	uint16_t **local;
@@ -300,19 +300,6 @@ static int make_trees(struct sim_routes *r)
 	return 0;
 }
 
-static void empty_trees(struct sim_routes *r)
-{
-	for (uint32_t i = 0; i < r->node_count; i++) {
-		struct tree *tree = &r->trees[i];
-
-		if (!tree->ports)
-			continue;
-		memset(tree->ports, 0,
-		       (sim_node_at(r->sim, i)->port_count / 64 + 1) * sizeof(*tree->ports));
-		*tree = (struct tree){.ports = tree->ports, .parent = NO_PARENT};
-	}
-}
-
 /* The distances are those to one group. */
 static void note_farthest(struct sim_routes *r)
 {
@@ -321,14 +308,14 @@ static void note_farthest(struct sim_routes *r)
 			r->trees[i].farthest = r->distance[i];
 }
 
-/* The root of the next tree, NO_PARENT: all switches are in one. */
+/* The root of the next tree, NO_ROOT: all switches are in one. */
 static uint32_t next_root(const struct sim_routes *r)
 {
-	uint32_t root = NO_PARENT;
+	uint32_t root = NO_ROOT;
 
 	for (uint32_t i = 0; i < r->node_count; i++)
 		if (r->trees[i].ports && !r->trees[i].found &&
-		    (root == NO_PARENT || r->trees[i].farthest < r->trees[root].farthest))
+		    (root == NO_ROOT || r->trees[i].farthest < r->trees[root].farthest))
 			root = i;
 	return root;
 }
@@ -405,7 +392,6 @@ static int fill_tables(struct sim_routes *r)
 		r->memory = util_calloc((size_t)r->node_count * r->group_count, sizeof(uint16_t));
 	if (ret || !r->memory)
 		return -ENOMEM;
-	empty_trees(r);
 	for (uint32_t g = 0; g < r->group_count; g++) {
 		route_measure(r, r->group_root[g]);
 		note_farthest(r);
@@ -418,7 +404,7 @@ static int fill_tables(struct sim_routes *r)
 		r->tables[i].group_count = r->group_count;
 		r->tables[i].sets = r->sets[i];
 	}
-	for (uint32_t root = next_root(r); root != NO_PARENT; root = next_root(r))
+	for (uint32_t root = next_root(r); root != NO_ROOT; root = next_root(r))
 		grow_tree(r, root);
 	return ret;
 }

@@ -84,6 +84,13 @@ bool sim_switch_port_is_up(const struct sim_switch *sw, uint32_t port, ps_t at)
 	return true;
 }
 
+bool sim_switch_copies_to(const struct sim_switch *sw, const struct sim_pkt *pkt, uint32_t to)
+{
+	if (to == pkt->port || (sw->more && !sim_switch_port_is_up(sw, to, pkt->at)))
+		return false;
+	return !sim_address_is_mcast(pkt->dst) || sim_route_is_in_tree(&sw->table, to);
+}
+
 /* The ports that are in order, in the order of the set, where all are not. */
 static uint32_t leave_out(struct sim_switch *sw, const uint16_t *set, uint32_t count, ps_t at)
 {

@@ -146,14 +146,8 @@ bool sim_switch_port_is_up(const struct sim_switch *sw, uint32_t port, ps_t at);
 
 /* switch_flood.c: whether the port of the host at @address is not known. */
 bool sim_switch_has_forgotten(const struct sim_switch *sw, uint32_t address, ps_t at);
-/* Whether a copy of @pkt goes out of the port @to. */
-static inline bool sim_switch_copies_to(const struct sim_switch *sw, const struct sim_pkt *pkt,
-					uint32_t to)
-{
-	if (to == pkt->port || (sw->more && !sim_switch_port_is_up(sw, to, pkt->at)))
-		return false;
-	return !sim_address_is_mcast(pkt->dst) || sim_route_is_in_tree(&sw->table, to);
-}
+/* switch_balance.c: whether a copy of @pkt goes out of the port @to. */
+bool sim_switch_copies_to(const struct sim_switch *sw, const struct sim_pkt *pkt, uint32_t to);
 /* NULL: no memory, and the run ends. */
 struct sim_pkt *sim_switch_copy(struct engine_thread *et, struct sim_switch *sw,
 				const struct sim_pkt *pkt);

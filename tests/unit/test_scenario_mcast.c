@@ -6,6 +6,7 @@
 #include "sim/route.h"
 #include "sim/switch.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define FABRIC(TOPOLOGY) "version: 1\ntopology: " TOPOLOGY "\n"
@@ -183,6 +184,35 @@ static void each_part_has_a_tree(void **state)
 	world_end(&w);
 }
 
+static void a_host_hears_no_more_than_its_limit(void **state)
+{
+	struct host *host;
+	struct world w;
+
+	(void)state;
+	world_build(&w, FABRIC("{kind: star, hosts: 2}"), 1);
+	host = w.fabric.table.hosts[0];
+	for (uint32_t i = 0; i < 8192; i++)
+		assert_int_equal(host_hear_mcast(host, true), 0);
+	assert_int_equal(host_hear_mcast(host, true), -ENOSPC);
+	assert_int_equal(host_hear_mcast(host, false), 0);
+	assert_int_equal(host_hear_mcast(host, true), 0);
+	world_end(&w);
+}
+
+/* Nor is there a way to any. */
+static void where_credits_are_counted_there_are_no_groups(void **state)
+{
+	struct wire_path path = {.dst_ip = {[10] = 0xff, 0xff, 239, 1, 2, 3}};
+	struct world w;
+
+	(void)state;
+	world_build(&w, FABRIC("{kind: star, hosts: 2}") "switch: {credit: {buffer: 64KiB}}\n", 1);
+	assert_int_equal(host_hear_mcast(w.fabric.table.hosts[0], true), -ENOSPC);
+	assert_int_equal(host_resolve(w.fabric.table.hosts[0], &path, 1, 2), -EHOSTUNREACH);
+	world_end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +221,8 @@ int main(void)
 		cmocka_unit_test(switches_without_hosts_are_left_out),
 		cmocka_unit_test(a_tree_avoids_what_is_cut),
 		cmocka_unit_test(each_part_has_a_tree),
+		cmocka_unit_test(a_host_hears_no_more_than_its_limit),
+		cmocka_unit_test(where_credits_are_counted_there_are_no_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
