@@ -72,12 +72,17 @@ bool nic_host_is_gone(const uint8_t ip[16])
 
 	if (!file)
 		return false;
-	memcpy(&own, ip + 12, sizeof(own)); /* as the kernel prints it: a number of the machine's */
+	/*
+	 * The kernel prints a number in its machine's byte order. A program that is
+	 * emulated (qemu-user) may have the other one, so either is this address.
+	 */
+	memcpy(&own, ip + 12, sizeof(own));
 	while (!is_there && fgets(line, sizeof(line), file)) {
 		unsigned int address, port;
 
 		is_there = sscanf(line, " %*u: %8x:%4x", &address, &port) == 2 &&
-			   port == WIRE_UDP_PORT && (address == own || address == INADDR_ANY);
+			   port == WIRE_UDP_PORT &&
+			   (address == own || address == __builtin_bswap32(own) || address == INADDR_ANY);
 	}
 	fclose(file);
 	return !is_there;
