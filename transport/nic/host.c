@@ -82,7 +82,8 @@ bool nic_host_is_gone(const uint8_t ip[16])
 
 		is_there = sscanf(line, " %*u: %8x:%4x", &address, &port) == 2 &&
 			   port == WIRE_UDP_PORT &&
-			   (address == own || address == __builtin_bswap32(own) || address == INADDR_ANY);
+			   (address == own || address == __builtin_bswap32(own) ||
+			    address == INADDR_ANY);
 	}
 	fclose(file);
 	return !is_there;
