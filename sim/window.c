@@ -15,19 +15,21 @@ __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, st
 						    uint32_t slot, uint64_t window)
 {
 	struct chunk *chunk = util_arena_get(et->chunks);
+	bool was_empty;
 
 	if (!chunk) {
 		/* What is written from here on is lost, and the run ends. */
 		et->error = -ENOMEM;
 		chunk = et->spill;
 	}
-	if (!box->first) {
+	was_empty = !box->first;
+	if (was_empty)
 		box->first = chunk;
-		engine_activate(et, slot, window);
-	} else {
+	else
 		container_of(box->write, struct chunk, next)->next = chunk;
-	}
 	box->write = chunk->keys;
+	if (was_empty)
+		engine_activate(et, slot, window);
 }
 
 __attribute__((noinline)) struct sim_pkt *sim_engine_frame_fresh(struct engine_thread *et)
