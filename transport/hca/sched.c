@@ -212,8 +212,8 @@ bool hca_dma_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt
 {
 	const struct hca_turn *turn;
 
-	CHECK(dev->dma != NULL);
-	*ret_ticket = (struct hca_dma_ticket){.sequence = ++dev->dma_sequence};
+	ret_ticket->sequence = ++dev->dma_sequence;
+	ret_ticket->again = ret_ticket->is_end = ret_ticket->is_timed = false;
 	dev->ticket = ret_ticket;
 	turn = next_packet(dev, priorities, pkt, ret_tx, true, now);
 	dev->ticket = NULL;
