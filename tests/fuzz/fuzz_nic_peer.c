@@ -21,8 +21,7 @@
 /* Where things lie in a ring's memory. */
 enum {
 	SLEEPS_AT = 64,
-	PLACES_AT = 128,
-	PLACE_BYTES = 64 + NIC_RING_ROOM,
+	HEADS_AT = 128,
 	LENGTH_AT = 4,
 	HEAD_BYTES = 64,
 };
@@ -93,7 +92,7 @@ static uint32_t number_at(const struct end *end, uint32_t place)
 {
 	uint32_t number;
 
-	memcpy(&number, (uint8_t *)end->memory + PLACES_AT + place * PLACE_BYTES, sizeof(number));
+	memcpy(&number, (uint8_t *)end->memory + HEADS_AT + place * HEAD_BYTES, sizeof(number));
 	return number;
 }
 
@@ -101,15 +100,16 @@ static uint32_t number_at(const struct end *end, uint32_t place)
 static void check_private(const struct end *end, const uint32_t before[NIC_RING_PLACES])
 {
 	for (uint32_t i = 0; i < NIC_RING_PLACES; i++) {
-		const uint8_t *place = (uint8_t *)end->memory + PLACES_AT + i * PLACE_BYTES;
+		const uint8_t *head = (uint8_t *)end->memory + HEADS_AT + i * HEAD_BYTES;
+		const uint8_t *room = (uint8_t *)end->memory + HEADS_AT +
+				      NIC_RING_PLACES * HEAD_BYTES + i * NIC_RING_ROOM;
 		uint16_t length;
 
 		if (number_at(end, i) == before[i])
 			continue;
-		memcpy(&length, place + LENGTH_AT, sizeof(length));
-		CHECK(length <= NIC_RING_ROOM);
-		CHECK(memmem(place + HEAD_BYTES, length, target_secret, TARGET_SECRET_BYTES) ==
-		      NULL);
+		memcpy(&length, head + LENGTH_AT, sizeof(length));
+		CHECK(length <= NIC_RING_RUN);
+		CHECK(memmem(room, length, target_secret, TARGET_SECRET_BYTES) == NULL);
 	}
 }
 
@@ -250,7 +250,6 @@ static void send_whole(struct peer *p)
 static void send_head(struct peer *p)
 {
 	uint8_t head[HEAD_BYTES] = {0};
-	uint8_t *room;
 	uint32_t number;
 
 	if (!has_room(p))
@@ -259,8 +258,9 @@ static void send_head(struct peer *p)
 	memcpy(head, &number, sizeof(number));
 	for (uint32_t i = LENGTH_AT; i < HEAD_BYTES && p->at < p->end; i++)
 		head[i] = *p->at++;
-	room = nic_ring_room(&p->sends.ring);
-	memcpy(room - HEAD_BYTES, head, sizeof(head));
+	memcpy((uint8_t *)p->sends.memory + HEADS_AT +
+		       p->sends.ring.next % NIC_RING_PLACES * HEAD_BYTES,
+	       head, sizeof(head));
 	p->sends.ring.next++;
 }
 
@@ -292,8 +292,7 @@ static void write_index(struct peer *p)
 	if (choice & 4)
 		value = take(p, 4);
 	if (choice & 2)
-		at = choice & 8 ? SLEEPS_AT
-				: PLACES_AT + take(p, 1) % NIC_RING_PLACES * PLACE_BYTES;
+		at = choice & 8 ? SLEEPS_AT : HEADS_AT + take(p, 1) % NIC_RING_PLACES * HEAD_BYTES;
 	memcpy((uint8_t *)end->memory + at, &value, sizeof(value));
 }
 

@@ -10,15 +10,16 @@
 
 /* Where things lie in the memory, and how many places there are. */
 enum {
-	PLACES = 128,
+	PLACES = 256,
 	TAKEN_AT = 0,
-	FIRST_AT = 128,
-	PLACE_BYTES = 64 + 4224,
+	HEADS_AT = 128,
+	HEAD_BYTES = 64,
+	ROOMS_AT = HEADS_AT + PLACES * HEAD_BYTES,
+	ROOM_BYTES = 4224,
 	NUMBER = 0,
 	LENGTH = 4,
 	HEADER_BYTES = 6,
 	HEADERS = 8,
-	PAYLOAD = 64,
 };
 
 struct both {
@@ -35,9 +36,14 @@ static void both_init(struct both *b)
 	nic_ring_init(&b->out, b->memory);
 }
 
-static uint8_t *place_at(struct both *b, uint32_t place)
+static uint8_t *head_at(struct both *b, uint32_t place)
 {
-	return b->memory + FIRST_AT + place % PLACES * PLACE_BYTES;
+	return b->memory + HEADS_AT + place % PLACES * HEAD_BYTES;
+}
+
+static uint8_t *room_at(struct both *b, uint32_t place)
+{
+	return b->memory + ROOMS_AT + place % PLACES * ROOM_BYTES;
 }
 
 static struct wire_pkt a_write(uint32_t psn, uint8_t *payload, uint16_t length)
@@ -211,8 +217,8 @@ static void test_who_sleeps_is_woken_once(void **state)
 
 static void test_an_index_that_cannot_be_ends_the_ring(void **state)
 {
-	/* After 128 sent: more than were sent, and fewer than none. */
-	static const uint32_t bad[] = {129, 1000, UINT32_MAX, 0x80000000};
+	/* After 256 sent: more than were sent, and fewer than none. */
+	static const uint32_t bad[] = {257, 1000, UINT32_MAX, 0x80000000};
 	uint8_t byte = 9;
 	const struct wire_pkt pkt = a_write(0, &byte, 1);
 
@@ -239,8 +245,9 @@ static void test_a_length_that_cannot_be_ends_the_ring(void **state)
 		uint8_t header_bytes;
 		bool is_bad;
 	} cases[] = {
-		{4096, 52, false}, {4097, 52, true}, {0xffff, 32, true}, {4, 53, true},
-		{4, 255, true},	   {4224, 0, false}, {4225, 0, true},	 {0xffff, 0, true},
+		{4097, 52, false},  {63360, 52, false}, {63361, 52, true},
+		{0xffff, 32, true}, {4, 53, true},	{4, 255, true},
+		{4224, 0, false},   {4225, 0, true},	{0xffff, 0, true},
 	};
 	uint8_t byte = 9;
 	const struct wire_pkt pkt = a_write(0, &byte, 1);
@@ -252,12 +259,113 @@ static void test_a_length_that_cannot_be_ends_the_ring(void **state)
 
 		both_init(&b);
 		put(&b, &pkt);
-		memcpy(place_at(&b, 0) + LENGTH, &cases[i].length, 2);
-		place_at(&b, 0)[HEADER_BYTES] = cases[i].header_bytes;
+		memcpy(head_at(&b, 0) + LENGTH, &cases[i].length, 2);
+		head_at(&b, 0)[HEADER_BYTES] = cases[i].header_bytes;
 		assert_int_equal(nic_ring_get(&b.out, &got), !cases[i].is_bad);
 		assert_int_equal(b.out.is_bad, cases[i].is_bad);
-		place_at(&b, 0)[HEADER_BYTES] = 32;
+		head_at(&b, 0)[HEADER_BYTES] = 32;
 		assert_int_equal(nic_ring_has(&b.out), !cases[i].is_bad);
+		free(b.memory);
+	}
+}
+
+static struct wire_pkt a_run(uint32_t psn, uint8_t *payload, uint16_t length)
+{
+	return (struct wire_pkt){.opcode = WIRE_RC | WIRE_WRITE_MIDDLE,
+				 .psn = psn,
+				 .dest_qpn = 0x123456,
+				 .length = length,
+				 .payload = payload};
+}
+
+/* The payload of several packets lies in as many rooms, in one piece, which the end of the memory
+ * does not cut. */
+static void test_a_run_takes_the_rooms_behind_its_own(void **state)
+{
+	static uint8_t bytes[15 * 4096];
+	struct wire_pkt came, one = a_write(7, bytes, 100), run = a_run(8, bytes, sizeof(bytes));
+	struct nic_ring_got got;
+	struct both b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i % 251);
+	both_init(&b);
+	assert_int_equal(nic_ring_run(&b.in), 15 * ROOM_BYTES);
+	for (uint32_t lap = 0; lap < 3; lap++) {
+		for (uint32_t at = 0; at + 16 <= PLACES; at += 16) {
+			assert_true(nic_ring_run(&b.in) >= sizeof(bytes));
+			put(&b, &run);
+			put(&b, &one);
+			get(&b, &got, &came);
+			assert_int_equal(came.length, sizeof(bytes));
+			assert_int_equal(came.psn, 8);
+			assert_ptr_equal(came.payload, room_at(&b, at));
+			assert_memory_equal(came.payload, bytes, sizeof(bytes));
+			nic_ring_release(&b.out);
+			get(&b, &got, &came);
+			assert_ptr_equal(came.payload, room_at(&b, at + 15));
+			assert_int_equal(came.psn, 7);
+			nic_ring_release(&b.out);
+		}
+		assert_false(nic_ring_has(&b.out));
+	}
+	free(b.memory);
+}
+
+/* Room for a run is what is free, in one piece. */
+static void test_a_run_has_the_room_that_there_is(void **state)
+{
+	static uint8_t bytes[4096];
+	const struct wire_pkt one = a_write(7, bytes, 100);
+	struct nic_ring_got got;
+	struct wire_pkt came;
+	struct both b;
+
+	(void)state;
+	both_init(&b);
+	for (uint32_t k = 0; k < PLACES - 3; k++)
+		put(&b, &one);
+	assert_int_equal(nic_ring_run(&b.in), 3 * ROOM_BYTES); /* as many are free */
+	for (uint32_t k = 0; k < 20; k++) {
+		get(&b, &got, &came);
+		nic_ring_release(&b.out);
+	}
+	assert_int_equal(nic_ring_run(&b.in), 3 * ROOM_BYTES); /* as many are before the end */
+	for (uint32_t k = 0; k < 3; k++)
+		put(&b, &one);
+	assert_int_equal(nic_ring_run(&b.in), 15 * ROOM_BYTES);
+	memset(b.memory + TAKEN_AT, 0xff, 4);
+	for (uint32_t k = 0; k < 10; k++)
+		put(&b, &one);
+	assert_int_equal(nic_ring_run(&b.in), 0); /* bad */
+	assert_null(nic_ring_room(&b.in));
+	free(b.memory);
+}
+
+/* One that would go beyond the end. */
+static void test_a_run_beyond_the_end_ends_the_ring(void **state)
+{
+	static uint8_t bytes[4096];
+	const struct wire_pkt one = a_write(7, bytes, 100), run = a_run(8, bytes, 4096);
+	struct nic_ring_got got;
+
+	(void)state;
+	for (uint32_t rooms = 2; rooms < 4; rooms++) {
+		const uint16_t length = (uint16_t)(rooms * ROOM_BYTES);
+		struct wire_pkt came;
+		struct both b;
+
+		both_init(&b);
+		for (uint32_t k = 0; k < PLACES - 2; k++) {
+			put(&b, &one);
+			get(&b, &got, &came);
+			nic_ring_release(&b.out);
+		}
+		put(&b, &run);
+		memcpy(head_at(&b, PLACES - 2) + LENGTH, &length, 2);
+		assert_int_equal(nic_ring_get(&b.out, &got), rooms == 2);
+		assert_int_equal(b.out.is_bad, rooms != 2);
 		free(b.memory);
 	}
 }
@@ -290,9 +398,9 @@ static void test_headers_that_disagree_are_no_packet(void **state)
 		both_init(&b);
 		put(&b, &pkt);
 		if (cases[i].at == LENGTH)
-			memcpy(place_at(&b, 0) + cases[i].at, &cases[i].value, 2);
+			memcpy(head_at(&b, 0) + cases[i].at, &cases[i].value, 2);
 		else
-			place_at(&b, 0)[cases[i].at] = (uint8_t)cases[i].value;
+			head_at(&b, 0)[cases[i].at] = (uint8_t)cases[i].value;
 		assert_true(nic_ring_get(&b.out, &got));
 		assert_false(nic_ring_parse(&got, &came));
 		free(b.memory);
@@ -312,7 +420,7 @@ static void test_a_head_is_copied_before_it_is_checked(void **state)
 	both_init(&b);
 	put(&b, &pkt);
 	assert_true(nic_ring_get(&b.out, &got));
-	memset(place_at(&b, 0), 0xff, PAYLOAD);
+	memset(head_at(&b, 0), 0xff, HEAD_BYTES);
 	assert_true(nic_ring_parse(&got, &came));
 	assert_int_equal(came.length, 1);
 	assert_int_equal(came.psn, 3);
@@ -331,9 +439,9 @@ static uint64_t random_next(uint64_t *state)
 static void scribble(struct both *b, uint64_t *seed)
 {
 	const uint64_t r = random_next(seed);
-	/* Mostly heads, which are what is read. */
-	const uint32_t at = r % 4 ? FIRST_AT + (uint32_t)(r >> 8) % PLACES * PLACE_BYTES +
-					    (uint32_t)(r >> 32) % PAYLOAD
+	/* Mostly heads that are read soon. */
+	const uint32_t soon = (b->out.next + (uint32_t)(r >> 8) % 16) % PLACES;
+	const uint32_t at = r % 4 ? HEADS_AT + soon * HEAD_BYTES + (uint32_t)(r >> 32) % HEAD_BYTES
 				  : (uint32_t)(r >> 8) % (uint32_t)nic_ring_bytes();
 
 	b->memory[at] = (uint8_t)(r >> 56);
@@ -344,7 +452,7 @@ static void offer(struct both *b)
 {
 	const uint32_t number = b->out.next + 1;
 
-	memcpy(place_at(b, b->out.next) + NUMBER, &number, sizeof(number));
+	memcpy(head_at(b, b->out.next) + NUMBER, &number, sizeof(number));
 }
 
 static void test_whatever_is_scribbled_nothing_else_is_touched(void **state)
@@ -372,13 +480,10 @@ static void test_whatever_is_scribbled_nothing_else_is_touched(void **state)
 				offer(&b);
 			if (!nic_ring_get(&b.out, &got))
 				continue;
-			assert_true(got.length <= 4224);
-			for (uint32_t i = 0; i < got.length; i++)
+			assert_true(got.length <= (got.is_whole ? 4224 : 63360));
+			for (uint32_t i = 0; i < (got.is_lent ? 8 : got.length); i++)
 				sum += got.bytes[i];
-			if (!got.is_whole && nic_ring_parse(&got, &came)) {
-				assert_true(came.length <= 4096);
-				taken++;
-			}
+			taken += !got.is_whole && nic_ring_parse(&got, &came);
 			nic_ring_release(&b.out);
 		}
 		bad += b.out.is_bad;
@@ -397,6 +502,9 @@ int main(void)
 		cmocka_unit_test(test_who_sleeps_is_woken_once),
 		cmocka_unit_test(test_an_index_that_cannot_be_ends_the_ring),
 		cmocka_unit_test(test_a_length_that_cannot_be_ends_the_ring),
+		cmocka_unit_test(test_a_run_takes_the_rooms_behind_its_own),
+		cmocka_unit_test(test_a_run_has_the_room_that_there_is),
+		cmocka_unit_test(test_a_run_beyond_the_end_ends_the_ring),
 		cmocka_unit_test(test_headers_that_disagree_are_no_packet),
 		cmocka_unit_test(test_a_head_is_copied_before_it_is_checked),
 		cmocka_unit_test(test_whatever_is_scribbled_nothing_else_is_touched),

@@ -30,26 +30,41 @@ bool hca_loan_make(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t of
 	return true;
 }
 
-bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, uint64_t address,
-		    uint32_t length)
+/* Of a packet, into memory of another kind than a program's, or a short one: what is behind that is
+ * read and forgotten. */
+static bool place_through_here(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
+			       uint64_t address, uint32_t length)
 {
 	struct hca_lender *lender = dev->lender;
 	const uint32_t body = length < HCA_LOAN_TAIL ? 0 : length - HCA_LOAN_TAIL;
 	uint8_t bytes[WIRE_MTU_MAX + HCA_LOAN_TAIL];
+
+	dev->loan_is_lost = !lender->pull(lender, address, bytes, body, bytes + body);
+	return !dev->loan_is_lost && mr->ops->write(mr, offset, bytes, length);
+}
+
+bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, uint64_t address,
+		    uint32_t length)
+{
+	struct hca_lender *lender = dev->lender;
+	uint8_t tail[HCA_LOAN_TAIL];
 	const uint8_t *here;
+	uint32_t body, part;
 
 	CHECK(lender != NULL);
-	CHECK(length <= WIRE_MTU_MAX);
 	here = lender->at_hand(lender, address, length);
 	if (here)
 		return mr->ops->write(mr, offset, here, length);
+	body = length < HCA_LOAN_TAIL ? 0 : length - HCA_LOAN_TAIL;
 	if (mr->is_lent && body > 0 &&
-	    lender->pull(lender, address, hca_mem_host_at(mr->address + offset), body, bytes))
-		return mr->ops->write(mr, offset + body, bytes, HCA_LOAN_TAIL);
-	/* Short, into memory of another kind, or one of both is not there. What is behind a short
-	 * one is read and forgotten. */
-	dev->loan_is_lost = !lender->pull(lender, address, bytes, body, bytes + body);
-	return !dev->loan_is_lost && mr->ops->write(mr, offset, bytes, length);
+	    lender->pull(lender, address, hca_mem_host_at(mr->address + offset), body, tail))
+		return mr->ops->write(mr, offset + body, tail, HCA_LOAN_TAIL);
+	for (uint32_t at = 0; at < length; at += part) {
+		part = length - at < WIRE_MTU_MAX ? length - at : WIRE_MTU_MAX;
+		if (!place_through_here(dev, mr, offset + at, address + at, part))
+			return false;
+	}
+	return true;
 }
 
 bool hca_loan_lost(struct hca_device *dev)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
+#include "transport/hca/run.h"
 
 #include <string.h>
 
@@ -491,4 +492,57 @@ bool hca_requester_output_ahead(struct hca_qp *qp, struct wire_pkt *pkt, struct 
 				ps_t now)
 {
 	return output(qp, pkt, tx, true, now);
+}
+
+/* Whether the packets behind @pkt, which @qp has just made, are as one would expect. */
+static bool may_run(const struct hca_qp *qp, const struct wire_pkt *pkt)
+{
+	const struct hca_device *dev = qp->dev;
+	const struct hca_sq *sq = &qp->sq;
+	const struct wire_op *op = &wire_ops[pkt->opcode];
+
+	return op->request && (op->write || op->send) && !op->start && !op->end &&
+	       !pkt->synthetic && qp->type == HCA_QPT_RC && qp->state == HCA_QPS_RTS &&
+	       !qp->cc.active && !dev->full_path && !dev->dma && !dev->restarts &&
+	       !sq->exceptions && sq->next_psn == sq->high_psn && next_wqe(qp)->sge_count == 1 &&
+	       !next_wqe(qp)->inline_bytes;
+}
+
+uint32_t hca_output_run(struct hca_qp *qp, struct wire_pkt *pkt, uint32_t room, ps_t now)
+{
+	struct hca_device *dev = qp->dev;
+	struct hca_sq *sq = &qp->sq;
+	uint32_t packets = 1, most = pkt->apart ? HCA_RUN_MAX : room / qp->mtu, done;
+	const struct hca_local_sge *sge;
+	const struct hca_wqe *wqe;
+	struct hca_mr *mr;
+
+	if (most > HCA_RUN_MAX)
+		most = HCA_RUN_MAX;
+	if (most < 2 || !may_run(qp, pkt))
+		return 1;
+	wqe = next_wqe(qp);
+	sge = wqe->sge;
+	done = ((sq->next_psn - wqe->first_psn) & WIRE_U24_MAX) * qp->mtu;
+	while (packets < most && done + packets * qp->mtu < wqe->length &&
+	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) + packets <= sq->window)
+		packets++;
+	mr = hca_mr_at(dev, sge->slot, qp->pd, sge->lkey, sge->addr + done, (packets - 1) * qp->mtu,
+		       HCA_ACCESS_LOCAL_READ);
+	if (packets < 2 || !mr)
+		return 1;
+	if (!pkt->apart && !mr->ops->read(mr, sge->addr + done - mr->iova,
+					  pkt->payload + pkt->length, (packets - 1) * qp->mtu))
+		return 1;
+	for (uint32_t i = 1; i < packets; i++) {
+		const bool ack_req = pkt->ack_req;
+
+		advance_next(qp, wqe, pkt);
+		pkt->ack_req |= ack_req;
+	}
+	pkt->length = (uint16_t)(packets * qp->mtu);
+	dev->counters.tx_packets += packets - 1;
+	dev->counters.tx_bytes += (packets - 1) * qp->mtu;
+	hca_requester_update(qp, now);
+	return packets;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/hca/internal.h"
 #include "transport/hca/request.h"
+#include "transport/hca/run.h"
 #include "transport/hca/shared.h"
 
 /* Requests: classified by a pure function, in the order of IBTA 9.7.4.1 (PSN, sequence of opcodes,
@@ -547,4 +548,85 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 			break;
 	}
 	hca_responder_update(qp, now);
+}
+
+/* ---- runs ---- */
+
+uint32_t hca_run_packets(const struct hca_device *dev, const struct wire_pkt *pkt)
+{
+	const struct wire_op *op = wire_op_find(pkt->opcode);
+	const bool is_middle = op && (pkt->opcode & 0xe0) == WIRE_RC && op->request &&
+			       (op->write || op->send) && !op->start && !op->end;
+	const struct hca_qp *qp = is_middle ? util_idmap_find(&dev->qps, pkt->dest_qpn) : NULL;
+	const uint32_t packets = qp ? pkt->length / qp->mtu : 1;
+
+	if (packets > 1 && packets <= HCA_RUN_MAX && pkt->length == packets * qp->mtu &&
+	    qp->type == HCA_QPT_RC && !pkt->synthetic && !pkt->has_rare)
+		return packets;
+	return pkt->length <= WIRE_MTU_MAX;
+}
+
+/* Whether nothing but the next thing happens with each packet of @pkt, which is longer than one.
+ * Where they write, *ret_mr is where. */
+static bool is_plain_run(const struct hca_qp *qp, const struct wire_pkt *pkt,
+			 const struct wire_op *op, struct hca_mr **ret_mr)
+{
+	const struct hca_device *dev = qp->dev;
+	const struct hca_rq *rq = &qp->rq;
+
+	if (dev->selective || dev->restarts || dev->takes_rtt || dev->dma || rq->is_placed ||
+	    !(qp->hears & HCA_HEARS_REQUESTS) ||
+	    (qp->state == HCA_QPS_RTR && !rq->is_established) || pkt->psn != rq->expected_psn ||
+	    !opcode_is_valid(qp, pkt, op))
+		return false;
+	if (op->send)
+		return fits_receive(rq, pkt, op);
+	*ret_mr = rq->write_length - rq->placed > pkt->length ? find_region(qp, pkt, op) : NULL;
+	return *ret_mr != NULL;
+}
+
+static void execute_run(struct hca_qp *qp, const struct wire_pkt *pkt, const struct wire_op *op,
+			uint32_t packets, struct hca_mr *mr, ps_t now)
+{
+	struct hca_rq *rq = &qp->rq;
+
+	rq->nak_state = false;
+	if (op->send ? !responder_place_send(qp, pkt, op, now)
+		     : !place_write(qp, pkt, op, mr, now)) {
+		if (op->write)
+			fail_here(qp, op, now);
+		return;
+	}
+	rq->placed += pkt->length;
+	rq->expected_psn = wire_psn_add(rq->expected_psn, packets);
+	if (pkt->ack_req)
+		answer_ack(qp, wire_psn_add(pkt->psn, packets - 1));
+}
+
+void hca_input_run(struct hca_device *dev, const struct wire_pkt *pkt, uint32_t packets,
+		   const struct hca_rx *rx, ps_t now)
+{
+	const struct wire_op *op;
+	struct hca_mr *mr = NULL;
+	struct hca_qp *qp;
+
+	if (packets == 1) {
+		hca_input(dev, pkt, rx, now);
+		return;
+	}
+	op = wire_op_find(pkt->opcode);
+	qp = util_idmap_find(&dev->qps, pkt->dest_qpn);
+	if (rx->ecn != WIRE_CE && is_plain_run(qp, pkt, op, &mr)) {
+		hca_advance(dev, now);
+		dev->counters.rx_packets += packets;
+		dev->counters.rx_bytes += pkt->length;
+		execute_run(qp, pkt, op, packets, mr, now);
+		hca_responder_update(qp, now);
+		return;
+	}
+	for (uint32_t i = 0; i < packets; i++) {
+		const struct wire_pkt part = hca_run_part(pkt, packets, i);
+
+		hca_input(dev, &part, rx, now);
+	}
 }

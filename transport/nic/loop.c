@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Moves batches between link and adapter. */
+#include "transport/hca/run.h"
 #include "transport/nic/internal.h"
 #include "transport/nic/shm_loan.h"
 #include "transport/nic/shm_ring.h"
@@ -52,22 +53,22 @@ static bool is_impaired(struct nic *nic, struct nic_slot *slot, const struct wir
 
 /* Rules are for the bytes of the wire: with them all packets are in slots first. */
 static bool goes_by_ring(struct nic *nic, struct wire_path *path, const struct wire_pkt *pkt,
-			 ps_t now)
+			 uint32_t packets, ps_t now)
 {
 	enum nic_shm_way way;
 
 	if (!nic->shm || nic->impair || nic->ring_waits)
 		return false;
-	way = nic_shm_put(nic->shm, path, pkt, now);
+	way = nic_shm_put(nic->shm, path, pkt, packets, now);
 	nic->ring_waits = way == NIC_SHM_LATER;
 	if (way != NIC_SHM_GONE)
 		return false;
 	nic->ring_count++;
-	nic->stats.tx_bytes += wire_pkt_bytes(pkt);
+	nic->stats.tx_bytes += hca_run_bytes(pkt, packets);
 	return true;
 }
 
-static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, ps_t now);
+static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, uint32_t packets, ps_t now);
 
 /* It was to be lent to somebody, and is for another. */
 static void made_apart(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
@@ -77,23 +78,41 @@ static void made_apart(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
 	here.apart = false;
 	here.payload = nic->payload;
 	if (nic_loan_read_own(pkt->address, nic->payload, pkt->length))
-		nic_loop_made(nic, &here, now);
+		nic_loop_made(nic, &here, 1, now);
 	else
 		nic->stats.tx_lost++;
 }
 
-/* A packet that was made in the first free slot: it is the next to leave, or is held up or lost. */
-static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, ps_t now)
+/* A run that goes by no ring after all; there are as many free slots. */
+static void made_singly(struct nic *nic, const struct wire_pkt *run, uint32_t packets, ps_t now)
+{
+	const struct wire_path path = nic->tx[nic->tx_count].path;
+
+	for (uint32_t i = 0; i < packets; i++) {
+		const struct wire_pkt part = hca_run_part(run, packets, i);
+
+		nic->tx[nic->tx_count].path = path;
+		nic_loop_made(nic, &part, 1, now);
+	}
+}
+
+/* A packet that was made in the first free slot, or a run: it is the next to leave, or is held up
+ * or lost. */
+static void nic_loop_made(struct nic *nic, const struct wire_pkt *pkt, uint32_t packets, ps_t now)
 {
 	struct nic_slot *slot = &nic->tx[nic->tx_count];
 	struct nic_fate fate = {.rule = -1};
 
 	if (hca_device_port_is_down(nic->hca)) {
-		nic->stats.tx_lost++;
+		nic->stats.tx_lost += packets;
 		return;
 	}
-	if (goes_by_ring(nic, &slot->path, pkt, now))
+	if (goes_by_ring(nic, &slot->path, pkt, packets, now))
 		return;
+	if (packets > 1) {
+		made_singly(nic, pkt, packets, now);
+		return;
+	}
 	if (__builtin_expect(pkt->apart, false)) {
 		made_apart(nic, pkt, now);
 		return;
@@ -113,7 +132,7 @@ static void nic_loop_fill_gsi(struct nic *nic)
 
 		if (!nic_gsi_output(nic->gsi, &nic->tx[nic->tx_count].path, &pkt))
 			break;
-		nic_loop_made(nic, &pkt, nic_now(nic));
+		nic_loop_made(nic, &pkt, 1, nic_now(nic));
 	}
 }
 
@@ -136,22 +155,25 @@ static void nic_loop_frame(struct nic *nic, const struct wire_pkt *pkt, ps_t now
 		nic_capture_frame(nic->capture, false, slot->buf, slot->length, now);
 }
 
-/* Where the next packet's payload is to be. */
-static uint8_t *payload_place(struct nic *nic, ps_t now)
+/* Where the next packet's payload is to be; in a ring if it goes by *ret_path, NULL: in none, and
+ * is *ret_qp's then. */
+static uint8_t *payload_place(struct nic *nic, const struct wire_path **ret_path,
+			      struct hca_qp **ret_qp, ps_t now)
 {
 	const struct wire_path *path;
 	uint8_t *place = NULL;
-	struct hca_qp *qp;
 	uint32_t qpn;
 
 	nic->lender.lends = false;
+	*ret_path = NULL;
 	if (nic->shm && !nic->impair && !nic->ring_waits) {
-		path = hca_output_path(nic->hca, ALL_PRIORITIES, &qp, &qpn, now);
+		path = hca_output_path(nic->hca, ALL_PRIORITIES, ret_qp, &qpn, now);
 		place = path ? nic_shm_place(nic->shm, path->dst_ip, qpn) : NULL;
 	}
 	if (!place)
 		return nic->payload;
-	hca_qp_widen(qp, NIC_RING_PLACES);
+	hca_qp_widen(*ret_qp, NIC_RING_PLACES);
+	*ret_path = path;
 	return place;
 }
 
@@ -198,10 +220,13 @@ static void nic_loop_fill(struct nic *nic)
 	while (nic->tx_count + nic->ring_count < NIC_BATCH) {
 		struct nic_slot *slot = &nic->tx[nic->tx_count];
 		const ps_t now = nic->seen_at = next_instant(nic, &clock_at);
+		const struct wire_path *ring_path;
+		struct hca_qp *ring_qp;
+		uint32_t packets = 1;
 		struct wire_pkt pkt;
 		struct hca_tx tx;
 
-		pkt.payload = payload_place(nic, now);
+		pkt.payload = payload_place(nic, &ring_path, &ring_qp, now);
 		if (nic->impair && take_released(nic, slot, &pkt, now))
 			continue;
 		if (!hca_output(nic->hca, ALL_PRIORITIES, &pkt, &tx, now))
@@ -210,13 +235,15 @@ static void nic_loop_fill(struct nic *nic)
 			nic_loop_frame(nic, &pkt, now);
 			continue;
 		}
+		if (tx.path == ring_path && nic->tx_count + HCA_RUN_MAX <= NIC_BATCH)
+			packets = hca_output_run(ring_qp, &pkt, nic_shm_run(nic->shm), now);
 		slot->path = *tx.path;
 		slot->path.ecn = tx.ecn;
 		if (tx.priority != slot->path.priority) { /* a CNP */
 			slot->path.priority = tx.priority;
 			slot->path.dscp = (uint8_t)(tx.priority << 3); /* its class selector */
 		}
-		nic_loop_made(nic, &pkt, now);
+		nic_loop_made(nic, &pkt, packets, now);
 	}
 }
 
@@ -286,13 +313,13 @@ static void nic_loop_raw(struct nic *nic, const struct nic_slot *slot, ps_t now)
 }
 
 void nic_loop_input(struct nic *nic, const struct wire_path *path, const struct wire_pkt *pkt,
-		    enum wire_verdict verdict, ps_t now)
+		    uint32_t packets, enum wire_verdict verdict, ps_t now)
 {
 	const struct hca_rx rx = {.path = path, .ecn = path->ecn};
 
 	if (hca_device_port_is_down(nic->hca))
 		return;
-	nic->stats.rx[verdict]++;
+	nic->stats.rx[verdict] += packets;
 	if (verdict != WIRE_OK)
 		return;
 	if (nic->capture)
@@ -305,10 +332,10 @@ void nic_loop_input(struct nic *nic, const struct wire_path *path, const struct 
 		return;
 	}
 	if (is_of_a_stranger(nic, path, pkt)) {
-		nic->stats.rx_stranger++;
+		nic->stats.rx_stranger += packets;
 		return;
 	}
-	hca_input(nic->hca, pkt, &rx, now);
+	hca_input_run(nic->hca, pkt, packets, &rx, now);
 }
 
 static void input(struct nic *nic, struct nic_slot *slot, ps_t now)
@@ -323,7 +350,7 @@ static void input(struct nic *nic, struct nic_slot *slot, ps_t now)
 		nic_loop_raw(nic, slot, now);
 	if (verdict == WIRE_OK)
 		nic->stats.rx_bytes += slot->length;
-	nic_loop_input(nic, &slot->path, &pkt, verdict, now);
+	nic_loop_input(nic, &slot->path, &pkt, 1, verdict, now);
 }
 
 /* Where packets come by rings, the system is asked for others less often: each 20 us, unless there

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/nic/shm.h"
 
+#include "transport/hca/run.h"
 #include "transport/nic/internal.h"
 #include "transport/nic/shm_door.h"
 #include "transport/nic/shm_loan.h"
@@ -261,10 +262,15 @@ uint8_t *nic_shm_place(struct nic_shm *shm, const uint8_t ip[16], uint32_t qpn)
 	return nic_ring_room(&to->ring);
 }
 
-static void mark_due(struct nic_shm *shm, struct to *to)
+uint32_t nic_shm_run(struct nic_shm *shm)
 {
-	shm->nic->stats.tx_packets++;
-	shm->nic->stats.tx_rings++;
+	return shm->nic->capture ? 0 : nic_ring_run(&shm->last->ring);
+}
+
+static void mark_due(struct nic_shm *shm, struct to *to, uint32_t packets)
+{
+	shm->nic->stats.tx_packets += packets;
+	shm->nic->stats.tx_rings += packets;
 	if (to->is_due)
 		return;
 	to->is_due = true;
@@ -278,7 +284,7 @@ static uint8_t traffic_class_of(const struct wire_path *path)
 }
 
 enum nic_shm_way nic_shm_put(struct nic_shm *shm, struct wire_path *path,
-			     const struct wire_pkt *pkt, ps_t now)
+			     const struct wire_pkt *pkt, uint32_t packets, ps_t now)
 {
 	struct to *to = to_of(shm, path->dst_ip, pkt->dest_qpn);
 	uint8_t *room;
@@ -298,7 +304,7 @@ enum nic_shm_way nic_shm_put(struct nic_shm *shm, struct wire_path *path,
 		nic_capture_pkt(shm->nic->capture, false, path, pkt, now);
 	}
 	nic_ring_put(&to->ring, pkt, traffic_class_of(path));
-	mark_due(shm, to);
+	mark_due(shm, to, packets);
 	return NIC_SHM_GONE;
 }
 
@@ -314,7 +320,7 @@ static enum nic_shm_way put_slot(struct nic_shm *shm, const struct nic_slot *slo
 	if (!room)
 		return way;
 	nic_ring_put_whole(&to->ring, slot->buf, slot->length, traffic_class_of(&slot->path));
-	mark_due(shm, to);
+	mark_due(shm, to, 1);
 	return NIC_SHM_GONE;
 }
 
@@ -514,29 +520,59 @@ static bool is_fair(struct nic_shm *shm, struct from *from, struct wire_pkt *pkt
 	return (!shm->nic->capture && pkt->dest_qpn != GSI_QPN) || bring_here(shm, pkt);
 }
 
-static void take_packet(struct nic_shm *shm, struct from *from, struct nic_ring_got *got, ps_t now)
+/* @pkt, which is @packets packets. */
+static void take_packets(struct nic_shm *shm, struct from *from, struct wire_pkt *pkt,
+			 uint32_t packets, ps_t now)
 {
-	struct nic *nic = shm->nic;
+	const enum wire_verdict verdict =
+		pkt->apart && !is_fair(shm, from, pkt) ? WIRE_BAD_TRANSPORT : WIRE_OK;
+
+	if (verdict == WIRE_OK)
+		shm->nic->stats.rx_bytes += hca_run_bytes(pkt, packets);
+	nic_loop_input(shm->nic, &from->path, pkt, packets, verdict, now);
+}
+
+/* All bytes of a datagram. */
+static void take_whole(struct nic_shm *shm, struct from *from, const struct nic_ring_got *got,
+		       ps_t now)
+{
+	struct nic_slot *slot = &shm->nic->rx[0];
 	struct wire_pkt pkt = {.payload = NULL};
 	enum wire_verdict verdict;
+
+	/* What is checked must not change behind the check. */
+	memcpy(slot->buf, got->bytes, got->length);
+	verdict = wire_udp_parse(&from->path, &pkt, slot->buf, got->length);
+	if (verdict == WIRE_OK)
+		shm->nic->stats.rx_bytes += wire_pkt_bytes(&pkt);
+	nic_loop_input(shm->nic, &from->path, &pkt, 1, verdict, now);
+}
+
+static void take_packet(struct nic_shm *shm, struct from *from, struct nic_ring_got *got, ps_t now)
+{
+	struct wire_pkt pkt = {.payload = NULL};
+	uint32_t packets = 0;
 
 	from->path.dscp = got->traffic_class >> 2;
 	from->path.ecn = got->traffic_class & 3;
 	from->path.priority = got->traffic_class >> 5;
 	if (got->is_whole) {
-		struct nic_slot *slot = &nic->rx[0];
-
-		/* What is checked must not change behind the check. */
-		memcpy(slot->buf, got->bytes, got->length);
-		verdict = wire_udp_parse(&from->path, &pkt, slot->buf, got->length);
-	} else {
-		verdict = nic_ring_parse(got, &pkt) ? WIRE_OK : WIRE_BAD_TRANSPORT;
-		if (pkt.apart && !is_fair(shm, from, &pkt))
-			verdict = WIRE_BAD_TRANSPORT;
+		take_whole(shm, from, got, now);
+		return;
 	}
-	if (verdict == WIRE_OK)
-		nic->stats.rx_bytes += wire_pkt_bytes(&pkt);
-	nic_loop_input(nic, &from->path, &pkt, verdict, now);
+	if (nic_ring_parse(got, &pkt))
+		packets = hca_run_packets(shm->nic->hca, &pkt);
+	if (packets == 0) {
+		nic_loop_input(shm->nic, &from->path, &pkt, 1, WIRE_BAD_TRANSPORT, now);
+	} else if (packets == 1 || !shm->nic->capture) {
+		take_packets(shm, from, &pkt, packets, now);
+	} else {
+		for (uint32_t i = 0; i < packets; i++) {
+			struct wire_pkt part = hca_run_part(&pkt, packets, i);
+
+			take_packets(shm, from, &part, 1, now);
+		}
+	}
 }
 
 /* Returns how many. */

@@ -42,6 +42,9 @@ void nic_shm_wake(struct nic_shm *shm);
 /* Where the payload of a packet to that queue pair goes best; NULL: nowhere. And whether it may be
  * lent instead. */
 uint8_t *nic_shm_place(struct nic_shm *shm, const uint8_t ip[16], uint32_t qpn);
+/* Right after that gave a place: how many bytes of a run (transport/hca/run.h) may go there; 0: its
+ * packets go one by one. */
+uint32_t nic_shm_run(struct nic_shm *shm);
 
 enum nic_shm_way {
 	NIC_SHM_ELSEWHERE, /* the socket's */
@@ -49,9 +52,10 @@ enum nic_shm_way {
 	NIC_SHM_LATER, /* no room now */
 };
 
-/* A packet that travels by @path and is in no slot yet; a capture gets it, where it is gone. */
+/* A packet, or a run of @packets, that travels by @path and is in no slot yet; a capture gets it,
+ * where it is gone. */
 enum nic_shm_way nic_shm_put(struct nic_shm *shm, struct wire_path *path,
-			     const struct wire_pkt *pkt, ps_t now);
+			     const struct wire_pkt *pkt, uint32_t packets, ps_t now);
 /* In place of the link's send(): those that have a ring go there. */
 uint32_t nic_shm_send(struct nic_shm *shm, const struct nic_slot *slots, uint32_t count);
 /* As the functions of struct hca_lender. */

@@ -6,7 +6,9 @@
  *
  * A place holds either a packet as headers (transport/wire/bth.h) and payload, without an ICRC, for
  * nothing damages it; or all bytes of a datagram, ICRC included, where something may have. Of a
- * packet that is apart (transport/hca/loan.h) it holds where the payload is.
+ * packet that is apart (transport/hca/loan.h) it holds where the payload is. The payload of a run
+ * (transport/hca/run.h) may take the room of several places, those behind its own; none of the
+ * heads of these counts then.
  *
  * The other end may write anything anywhere at any time. So the one that takes copies a head out
  * before it looks at it and believes no length in it; of the payload, which stays in the ring
@@ -21,8 +23,10 @@
 #include <stdint.h>
 
 enum {
-	NIC_RING_PLACES = 128, /* a power of two */
+	NIC_RING_PLACES = 256, /* a power of two */
 	NIC_RING_ROOM = 4224,  /* for a payload, or for a whole datagram */
+	NIC_RING_RUN_PLACES = 15,
+	NIC_RING_RUN = NIC_RING_RUN_PLACES * NIC_RING_ROOM, /* for the payload of a run */
 };
 _Static_assert((int)NIC_RING_ROOM >= (int)WIRE_UDP_PAYLOAD_MAX, "any datagram fits");
 
@@ -33,6 +37,7 @@ struct nic_ring {
 	struct nic_ring_shared *shared; /* NULL: none */
 	uint32_t next;			/* the place that is filled, or emptied, next */
 	uint32_t freed;			/* sends: as far as the other end was seen to have come */
+	uint32_t at_hand;		/* takes: the places of what nic_ring_get() gave */
 	bool is_bad;
 };
 
@@ -41,7 +46,7 @@ struct nic_ring_got {
 	uint8_t traffic_class; /* DSCP and ECN, as in IP */
 	bool is_whole;	       /* @bytes are a datagram's; else a payload, and there are headers */
 	bool is_lent;	       /* the payload is at @address in the sender's memory instead */
-	uint32_t length;       /* of @bytes, at most NIC_RING_ROOM */
+	uint32_t length;       /* of @bytes, at most NIC_RING_ROOM or, of a run, NIC_RING_RUN */
 	uint8_t *bytes;	       /* in the ring */
 	uint32_t header_bytes;
 	uint64_t address;
@@ -55,6 +60,8 @@ void nic_ring_init(struct nic_ring *ring, void *memory);
 
 /* Where the next packet's payload goes, NIC_RING_ROOM bytes. NULL: full, or bad. */
 uint8_t *nic_ring_room(struct nic_ring *ring);
+/* After that: how many bytes of a run may go there, at most NIC_RING_RUN. */
+uint32_t nic_ring_run(struct nic_ring *ring);
 /* After nic_ring_room(), with the payload there or anywhere else. */
 void nic_ring_put(struct nic_ring *ring, const struct wire_pkt *pkt, uint8_t traffic_class);
 /* What the packet that was put as @number (ring->next before) has lent is not lent any more: who

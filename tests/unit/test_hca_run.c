@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Packets that travel as one: which do, and that nothing but their number on the way is different.
+ */
+#include "tests/test.h"
+#include "tests/unit/hca_test.h"
+#include "transport/hca/loan.h"
+#include "transport/hca/run.h"
+
+#include <string.h>
+
+enum {
+	TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
+	TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
+		 HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
+	TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
+		 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
+	MTU = 1024,
+	PACKETS = 40,
+	LENGTH = PACKETS * MTU,
+	FIRST_PSN = 0xfffff0, /* so that they wrap */
+	RIGHTS = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE,
+	NOTHING = 0xee,
+};
+
+struct end {
+	struct hca_lender lender;
+	struct hca_device *dev;
+	struct hca_pd *pd;
+	struct hca_cq *cq;
+	struct hca_qp *qp;
+	struct hca_mr *mr;
+	uint8_t bytes[LENGTH + MTU];
+	uint32_t wc_count, pull_count, wc_length;
+	enum hca_wc_status status;
+};
+static struct end ends[2];
+/* Of run(): bytes that there is room for; the unit that is lost, the one that is taken apart. */
+static uint32_t room_bytes, lost, apart;
+static uint32_t units, packet_count, longest, most_under_way;
+
+static void on_wc(void *world, struct hca_cq *of, const struct hca_wc *wc, ps_t now)
+{
+	struct end *end = world;
+
+	(void)of, (void)now;
+	end->wc_count++;
+	end->wc_length = wc->byte_len;
+	end->status = wc->status;
+}
+
+static const struct hca_observer observer = {on_wc, unheard_cq_event, unheard_place, unheard_async};
+
+static bool on_pull(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
+		    uint8_t *tail)
+{
+	container_of(lender, struct end, lender)->pull_count++;
+	memcpy(to, hca_mem_host_at(address), length);
+	memcpy(tail, hca_mem_host_at(address) + length, HCA_LOAN_TAIL);
+	return true;
+}
+
+static const uint8_t *on_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length)
+{
+	(void)lender, (void)address, (void)length;
+	return NULL;
+}
+
+static void on_revoke(struct hca_lender *lender, const struct wire_path *path, uint32_t dest_qpn)
+{
+	(void)lender, (void)path, (void)dest_qpn;
+}
+
+static void open_end(struct end *end, uint32_t qpn)
+{
+	const struct hca_device_params params = {.key = {qpn, 7},
+						 .observer = &observer,
+						 .lender = &end->lender,
+						 .world = end,
+						 .profile = {.line_rate_bps = 100000000000u,
+							     .mtu_max = MTU,
+							     .psn_window = 16,
+							     .ack_every = 8,
+							     .cc = &cc_none,
+							     .qp_max = 8,
+							     .cq_max = 4,
+							     .mr_max = 8,
+							     .pd_max = 2,
+							     .wr_max = 16,
+							     .sge_max = 4,
+							     .cqe_max = 64,
+							     .inline_max = 64,
+							     .rd_atomic_max = 4}};
+	struct hca_mr_params region = {.ops = &hca_mem_program,
+				       .iova = (uintptr_t)end->bytes,
+				       .length = LENGTH + MTU,
+				       .access = RIGHTS,
+				       .address = (uintptr_t)end->bytes};
+	struct hca_qp_init init = {
+		.type = HCA_QPT_RC, .cap = {8, 8, 4, 4, 64}, .signal_all = true, .qpn = qpn};
+	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
+				   .access = RIGHTS,
+				   .mtu = MTU,
+				   .dest_qpn = 0x33 - qpn,
+				   .sq_psn = FIRST_PSN,
+				   .rq_psn = FIRST_PSN,
+				   .timeout = 4,
+				   .retry_cnt = 7,
+				   .rnr_retry = 7,
+				   .port = 1};
+
+	*end = (struct end){
+		.lender = {.pull = on_pull, .at_hand = on_at_hand, .revoke = on_revoke}};
+	end->dev = hca_device_create(&params);
+	assert_non_null(end->dev);
+	assert_int_equal(hca_pd_create(end->dev, &end->pd), 0);
+	assert_int_equal(hca_cq_create(end->dev, 32, NULL, &end->cq), 0);
+	assert_int_equal(hca_mr_create(end->dev, end->pd, &region, &end->mr), 0);
+	init.pd = end->pd;
+	init.send_cq = init.recv_cq = end->cq;
+	assert_int_equal(hca_qp_create(end->dev, &init, &end->qp), 0);
+	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_INIT, 0), 0);
+	attr.state = HCA_QPS_RTR;
+	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_RTR, 0), 0);
+	attr.state = HCA_QPS_RTS;
+	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_RTS, 0), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	room_bytes = 8 * MTU + 128;
+	lost = apart = UINT32_MAX;
+	units = packet_count = longest = most_under_way = 0;
+	open_end(&ends[0], 0x11);
+	open_end(&ends[1], 0x22);
+	for (uint32_t i = 0; i < LENGTH + MTU; i++)
+		ends[0].bytes[i] = (uint8_t)(i * 13 + i / 256);
+	memset(ends[1].bytes, NOTHING, sizeof(ends[1].bytes));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	hca_device_destroy(ends[0].dev);
+	hca_device_destroy(ends[1].dev);
+	return 0;
+}
+
+static void take(struct hca_device *dev, const struct wire_pkt *pkt, ps_t now)
+{
+	const struct hca_rx rx = {.ecn = 0};
+
+	hca_input_run(dev, pkt, hca_run_packets(dev, pkt), &rx, now);
+}
+
+/* What the second end is sent; its answers wait until the first has nothing more to send. */
+static uint32_t send_all(ps_t now)
+{
+	static uint8_t room[16 * MTU];
+	uint32_t under_way = 0;
+	struct wire_pkt pkt = {.payload = room};
+	struct hca_tx tx;
+
+	while (hca_output(ends[0].dev, 0xff, &pkt, &tx, now)) {
+		const uint32_t packets = hca_output_run(ends[0].qp, &pkt, room_bytes, now);
+
+		assert_int_equal(hca_run_packets(ends[1].dev, &pkt), packets);
+		packet_count += packets;
+		under_way += packets;
+		longest = packets > longest ? packets : longest;
+		if (units == apart)
+			for (uint32_t i = 0; i < 3; i++) {
+				const struct wire_pkt part = hca_run_part(&pkt, packets, i);
+
+				take(ends[1].dev, &part, now);
+			}
+		if (units++ != lost)
+			take(ends[1].dev, &pkt, now);
+		pkt.payload = room;
+	}
+	most_under_way = under_way > most_under_way ? under_way : most_under_way;
+	return under_way;
+}
+
+static void run(void)
+{
+	const struct hca_rx rx = {.ecn = 0};
+	uint8_t room[MTU];
+	ps_t now = 0;
+
+	for (uint32_t idle = 0; idle < 1000; now += 10 * PS_US) {
+		struct wire_pkt pkt = {.payload = room};
+		struct hca_tx tx;
+
+		idle = send_all(now) > 0 ? 0 : idle + 1;
+		while (hca_output(ends[1].dev, 0xff, &pkt, &tx, now))
+			hca_input(ends[0].dev, &pkt, &rx, now);
+	}
+}
+
+static void post(enum hca_wr_opcode opcode, uint32_t length)
+{
+	const struct hca_sge sge = {
+		.addr = (uintptr_t)ends[0].bytes, .length = length, .lkey = ends[0].mr->lkey};
+	const struct hca_send_wr wr = {.opcode = opcode,
+				       .sge = &sge,
+				       .sge_count = 1,
+				       .remote_addr = (uintptr_t)ends[1].bytes,
+				       .rkey = ends[1].mr->rkey};
+
+	assert_int_equal(hca_qp_post_send(ends[0].dev, ends[0].qp, &wr, 0), 0);
+}
+
+static void assert_all_came(uint32_t length)
+{
+	assert_int_equal(ends[0].status, HCA_WC_SUCCESS);
+	assert_memory_equal(ends[0].bytes, ends[1].bytes, length);
+	for (uint32_t i = length; i < LENGTH + MTU; i++)
+		assert_int_equal(ends[1].bytes[i], NOTHING);
+}
+
+/* With 8 to a run and a window of 16: 1 + 8 + 7, 8 + 8, 7 (38 in the middle are 8 + 7 + 8 + 8 +
+ * 7), 1. */
+static void test_a_write_goes_in_runs(void **state)
+{
+	(void)state;
+	post(HCA_WR_RDMA_WRITE, LENGTH);
+	run();
+	assert_int_equal(packet_count, PACKETS);
+	assert_int_equal(units, 7);
+	assert_int_equal(longest, 8);
+	assert_int_equal(most_under_way, 16);
+	assert_int_equal(ends[0].wc_count, 1);
+	assert_int_equal(hca_device_counters(ends[0].dev)->tx_packets, PACKETS);
+	assert_int_equal(hca_device_counters(ends[0].dev)->tx_bytes, LENGTH);
+	assert_int_equal(hca_device_counters(ends[1].dev)->rx_packets, PACKETS);
+	assert_int_equal(hca_device_counters(ends[1].dev)->rx_bytes, LENGTH);
+	assert_int_equal(hca_device_counters(ends[0].dev)->packets_retransmitted, 0);
+	assert_all_came(LENGTH);
+}
+
+static void test_a_send_goes_into_its_list(void **state)
+{
+	const uint32_t cut = 3 * MTU + 77;
+	const struct hca_sge sges[] = {
+		{.addr = (uintptr_t)ends[1].bytes, .length = cut, .lkey = ends[1].mr->lkey},
+		{.addr = (uintptr_t)ends[1].bytes + cut,
+		 .length = LENGTH - cut,
+		 .lkey = ends[1].mr->lkey}};
+	const struct hca_recv_wr wr = {.sge = sges, .sge_count = 2};
+
+	(void)state;
+	assert_int_equal(hca_qp_post_recv(ends[1].dev, ends[1].qp, &wr, 0), 0);
+	post(HCA_WR_SEND, LENGTH - 5);
+	run();
+	assert_int_equal(units, 7);
+	assert_int_equal(ends[1].wc_count, 1);
+	assert_int_equal(ends[1].wc_length, LENGTH - 5);
+	assert_all_came(LENGTH - 5);
+}
+
+static void test_there_is_room_for_less(void **state)
+{
+	(void)state;
+	room_bytes = 2 * MTU - 1;
+	post(HCA_WR_RDMA_WRITE, LENGTH);
+	run();
+	assert_int_equal(units, PACKETS);
+	assert_int_equal(longest, 1);
+	assert_all_came(LENGTH);
+}
+
+/* A message of two packets has no middle; one of four has two. */
+static void test_ends_go_alone(void **state)
+{
+	(void)state;
+	post(HCA_WR_RDMA_WRITE, 2 * MTU);
+	run();
+	assert_int_equal(units, 2);
+	post(HCA_WR_RDMA_WRITE, 4 * MTU);
+	run();
+	assert_int_equal(units, 5);
+	assert_all_came(4 * MTU);
+}
+
+/* What is sent again is no run until something new comes. */
+static void test_a_lost_run_comes_again(void **state)
+{
+	(void)state;
+	lost = 1;
+	post(HCA_WR_RDMA_WRITE, LENGTH);
+	run();
+	assert_int_equal(ends[0].wc_count, 1);
+	assert_int_equal(hca_device_counters(ends[0].dev)->packets_retransmitted, 15);
+	assert_int_equal(hca_device_counters(ends[1].dev)->out_of_sequence, 7);
+	assert_int_equal(packet_count, PACKETS + 15);
+	assert_all_came(LENGTH);
+}
+
+static void test_a_run_of_which_a_part_has_come(void **state)
+{
+	(void)state;
+	apart = 1;
+	post(HCA_WR_RDMA_WRITE, LENGTH);
+	run();
+	assert_int_equal(hca_device_counters(ends[1].dev)->duplicate_request, 3);
+	assert_int_equal(hca_device_counters(ends[1].dev)->out_of_sequence, 0);
+	assert_all_came(LENGTH);
+}
+
+/* One that goes on beyond what its message said: the packets that belong to it are taken, the next
+ * is refused, and nothing else is written. */
+static void test_a_run_that_is_too_long(void **state)
+{
+	struct wire_pkt pkt = {.opcode = WIRE_RC | WIRE_WRITE_FIRST,
+			       .psn = FIRST_PSN,
+			       .dest_qpn = 0x22,
+			       .length = MTU,
+			       .va = (uintptr_t)ends[1].bytes,
+			       .rkey = ends[1].mr->rkey,
+			       .dma_length = 4 * MTU,
+			       .payload = ends[0].bytes};
+
+	(void)state;
+	take(ends[1].dev, &pkt, 0);
+	pkt = (struct wire_pkt){.opcode = WIRE_RC | WIRE_WRITE_MIDDLE,
+				.psn = FIRST_PSN + 1,
+				.dest_qpn = 0x22,
+				.length = 8 * MTU,
+				.payload = ends[0].bytes + MTU};
+	take(ends[1].dev, &pkt, 0);
+	ends[0].status = HCA_WC_SUCCESS;
+	assert_all_came(3 * MTU);
+	assert_int_equal(hca_qp_state_of(ends[1].dev, 0x22), HCA_QPS_ERR);
+}
+
+static void test_what_is_no_run(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint32_t qpn, length, packets;
+	} cases[] = {
+		{WIRE_RC | WIRE_WRITE_MIDDLE, 0x22, 15 * MTU, 15},
+		{WIRE_RC | WIRE_SEND_MIDDLE, 0x22, 2 * MTU, 2},
+		{WIRE_RC | WIRE_WRITE_MIDDLE, 0x22, 16 * MTU, 0}, /* too many */
+		{WIRE_RC | WIRE_WRITE_MIDDLE, 0x22, 5 * MTU + 4, 0},
+		{WIRE_RC | WIRE_WRITE_MIDDLE, 0x22, 4 * MTU - 4,
+		 1}, /* a packet, of a wrong length */
+		{WIRE_RC | WIRE_WRITE_MIDDLE, 0x22, MTU, 1},
+		{WIRE_RC | WIRE_WRITE_LAST, 0x22, 2 * MTU, 1},
+		{WIRE_RC | WIRE_WRITE_LAST, 0x22, 8 * MTU, 0},
+		{WIRE_RC | WIRE_READ_RESPONSE_MIDDLE, 0x22, 2 * MTU, 1},
+		{WIRE_UC | WIRE_WRITE_MIDDLE, 0x22, 8 * MTU, 0},
+		{WIRE_RC | WIRE_WRITE_MIDDLE, 0x23, 2 * MTU, 1}, /* nobody's */
+		{WIRE_RC | WIRE_WRITE_MIDDLE, 0x23, 8 * MTU, 0},
+		{0xff, 0x22, 8 * MTU, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct wire_pkt pkt = {.opcode = cases[i].opcode,
+					     .dest_qpn = cases[i].qpn,
+					     .length = (uint16_t)cases[i].length};
+
+		assert_int_equal(hca_run_packets(ends[1].dev, &pkt), cases[i].packets);
+	}
+}
+
+/* What stays where it is needs no room: 15 to a run, but for the window. */
+static void test_a_lent_run_is_pulled_at_once(void **state)
+{
+	(void)state;
+	ends[0].lender.lends = true;
+	room_bytes = 0;
+	post(HCA_WR_RDMA_WRITE, LENGTH);
+	run();
+	assert_int_equal(longest, 15);
+	assert_int_equal(units, 6); /* 1 + 15, 15 + 1, 7 + 1 */
+	assert_int_equal(ends[1].pull_count, units);
+	assert_all_came(LENGTH);
+}
+
+/* A queue pair with a rate of its own has a gap behind each packet. */
+static void test_a_rate_is_one_of_packets(void **state)
+{
+	const struct hca_qp_attr attr = {.rate_limit_kbps = 1000000};
+
+	(void)state;
+	assert_int_equal(hca_qp_modify(ends[0].dev, ends[0].qp, &attr, HCA_QP_RATE_LIMIT, 0), 0);
+	post(HCA_WR_RDMA_WRITE, LENGTH);
+	run();
+	assert_int_equal(longest, 1);
+	assert_all_came(LENGTH);
+}
+
+#define WITH_BOTH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_BOTH(test_a_write_goes_in_runs),
+		WITH_BOTH(test_a_send_goes_into_its_list),
+		WITH_BOTH(test_there_is_room_for_less),
+		WITH_BOTH(test_ends_go_alone),
+		WITH_BOTH(test_a_lost_run_comes_again),
+		WITH_BOTH(test_a_run_of_which_a_part_has_come),
+		WITH_BOTH(test_a_run_that_is_too_long),
+		WITH_BOTH(test_what_is_no_run),
+		WITH_BOTH(test_a_lent_run_is_pulled_at_once),
+		WITH_BOTH(test_a_rate_is_one_of_packets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
