@@ -82,9 +82,13 @@ class Pair:
             time.sleep(0.02)
         fail("an undisturbed server does not listen")
 
-    def wait(self):
+    def has_ended(self):
         for end in self.ends:
-            end.communicate()
+            try:
+                end.communicate(timeout=0.1)
+            except subprocess.TimeoutExpired:
+                return False
+        return True
 
 
 def left_of(env, net, shared):
@@ -115,10 +119,9 @@ def disturb(verbena, env, net, draw, kills):
         for pair in pairs:
             done += pair.kill(draw)
             time.sleep(draw.uniform(0, 0.02))
-        while left := list(ours(env)): # some of them only just begun
+        # Some of them have only just begun, and are not seen yet.
+        while (left := list(ours(env))) or not all(pair.has_ended() for pair in pairs):
             done += sum(end_one(pid) for pid in left)
-            for pair in pairs:
-                pair.wait()
     return done
 
 
