@@ -43,7 +43,7 @@ record() {
 replayed() {
 	name=$1 fabric=$2
 	shift 2
-	expect "${status_wanted:-0}" replay "$name-1.vbt" "$name-2.vbt" --topology "$fabric" --out "run-$name" --quiet "$@"
+	expect "${status_wanted:-0}" replay "$name-1.vbt" "$name-2.vbt" --topology "$fabric" --out "run-$name" "$@"
 	digest=$(digest_of "$work/out")
 }
 
