@@ -36,7 +36,7 @@ struct end {
 static struct end ends[2];
 /* Of run(): bytes that there is room for; the unit that is lost, the one that is taken apart. */
 static uint32_t room_bytes, lost, apart;
-static uint32_t units, packet_count, longest, most_under_way;
+static uint32_t units, packet_count, longest, most_under_way, asked;
 
 static void on_wc(void *world, struct hca_cq *of, const struct hca_wc *wc, ps_t now)
 {
@@ -130,7 +130,7 @@ static int setup(void **state)
 	(void)state;
 	room_bytes = 8 * MTU + 128;
 	lost = apart = UINT32_MAX;
-	units = packet_count = longest = most_under_way = 0;
+	units = packet_count = longest = most_under_way = asked = 0;
 	open_end(&ends[0], 0x11);
 	open_end(&ends[1], 0x22);
 	for (uint32_t i = 0; i < LENGTH + MTU; i++)
@@ -167,6 +167,7 @@ static uint32_t send_all(ps_t now)
 
 		assert_int_equal(hca_run_packets(ends[1].dev, &pkt), packets);
 		packet_count += packets;
+		asked += pkt.ack_req;
 		under_way += packets;
 		longest = packets > longest ? packets : longest;
 		if (units == apart)
@@ -231,6 +232,9 @@ static void test_a_write_goes_in_runs(void **state)
 	assert_int_equal(units, 7);
 	assert_int_equal(longest, 8);
 	assert_int_equal(most_under_way, 16);
+	/* Packets 8, 16, 24 and 32, the first of which is the last but one of its run; and the end.
+	 */
+	assert_int_equal(asked, 5);
 	assert_int_equal(ends[0].wc_count, 1);
 	assert_int_equal(hca_device_counters(ends[0].dev)->tx_packets, PACKETS);
 	assert_int_equal(hca_device_counters(ends[0].dev)->tx_bytes, LENGTH);
@@ -284,7 +288,6 @@ static void test_ends_go_alone(void **state)
 	assert_all_came(4 * MTU);
 }
 
-/* What is sent again is no run until something new comes. */
 static void test_a_lost_run_comes_again(void **state)
 {
 	(void)state;

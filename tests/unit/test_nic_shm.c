@@ -335,8 +335,11 @@ static void test_a_run_has_the_room_that_there_is(void **state)
 	for (uint32_t k = 0; k < 3; k++)
 		put(&b, &one);
 	assert_int_equal(nic_ring_run(&b.in), 15 * ROOM_BYTES);
+	for (uint32_t k = 0; k < 17; k++)
+		put(&b, &one);
+	assert_int_equal(nic_ring_run(&b.in), 3 * ROOM_BYTES); /* as many are free, again */
 	memset(b.memory + TAKEN_AT, 0xff, 4);
-	for (uint32_t k = 0; k < 10; k++)
+	for (uint32_t k = 0; k < 3; k++)
 		put(&b, &one);
 	assert_int_equal(nic_ring_run(&b.in), 0); /* bad */
 	assert_null(nic_ring_room(&b.in));

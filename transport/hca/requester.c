@@ -504,8 +504,7 @@ static bool may_run(const struct hca_qp *qp, const struct wire_pkt *pkt)
 	return op->request && (op->write || op->send) && !op->start && !op->end &&
 	       !pkt->synthetic && qp->type == HCA_QPT_RC && qp->state == HCA_QPS_RTS &&
 	       !qp->cc.active && !dev->full_path && !dev->dma && !dev->restarts &&
-	       !sq->exceptions && sq->next_psn == sq->high_psn && next_wqe(qp)->sge_count == 1 &&
-	       !next_wqe(qp)->inline_bytes;
+	       !sq->exceptions && next_wqe(qp)->sge_count == 1 && !next_wqe(qp)->inline_bytes;
 }
 
 uint32_t hca_output_run(struct hca_qp *qp, struct wire_pkt *pkt, uint32_t room, ps_t now)
