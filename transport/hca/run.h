@@ -7,10 +7,10 @@
  *
  * A run is some of the middle packets of one SEND or RDMA WRITE of RC, one behind the other: its
  * opcode and PSN are those of the first, its payload that of all, each of them a whole MTU, and it
- * has an AckReq where any of them would. Whoever looks at single packets (a capture, a link) takes it apart.
- * Nothing else is different: counters count packets, and PSNs are theirs. There are none of a
- * device with a memory side, or whose profile looks closer at packets (selective, restarts, round
- * trips, framing), nor of a queue pair with a rate of its own. */
+ * has an AckReq where any of them would. Whoever looks at single packets (a capture, a link) takes
+ * it apart. Nothing else is different: counters count packets, and PSNs are theirs. There are none
+ * of a device with a memory side, or whose profile looks closer at packets (selective, restarts,
+ * round trips, framing), nor of a queue pair with a rate of its own. */
 #include "transport/hca/device.h"
 #include "transport/wire/pkt.h"
 #include "transport/wire/psn.h"
