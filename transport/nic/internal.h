@@ -89,8 +89,8 @@ int nic_link_open(struct nic *nic);
 void nic_link_close(struct nic *nic); /* there is none: nothing */
 
 /* loop.c; all with the lock held. */
-/* A packet that has come by @path, which was parsed with @verdict; or, where nothing captures, a run
- * of @packets. */
+/* A packet that has come by @path, which was parsed with @verdict; or, where nothing captures, a
+ * run of @packets. */
 void nic_loop_input(struct nic *nic, const struct wire_path *path, const struct wire_pkt *pkt,
 		    uint32_t packets, enum wire_verdict verdict, ps_t now);
 uint32_t nic_loop_turn(struct nic *nic);
