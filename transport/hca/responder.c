@@ -552,20 +552,6 @@ void hca_responder_input(struct hca_qp *qp, const struct wire_pkt *pkt, const st
 
 /* ---- runs ---- */
 
-uint32_t hca_run_packets(const struct hca_device *dev, const struct wire_pkt *pkt)
-{
-	const struct wire_op *op = wire_op_find(pkt->opcode);
-	const bool is_middle = op && (pkt->opcode & 0xe0) == WIRE_RC && op->request &&
-			       (op->write || op->send) && !op->start && !op->end;
-	const struct hca_qp *qp = is_middle ? util_idmap_find(&dev->qps, pkt->dest_qpn) : NULL;
-	const uint32_t packets = qp ? pkt->length / qp->mtu : 1;
-
-	if (packets > 1 && packets <= HCA_RUN_MAX && pkt->length == packets * qp->mtu &&
-	    qp->type == HCA_QPT_RC && !pkt->synthetic && !pkt->has_rare)
-		return packets;
-	return pkt->length <= WIRE_MTU_MAX;
-}
-
 /* Whether nothing but the next thing happens with each packet of @pkt, which is longer than one.
  * Where they write, *ret_mr is where. */
 static bool is_plain_run(const struct hca_qp *qp, const struct wire_pkt *pkt,
@@ -603,30 +589,18 @@ static void execute_run(struct hca_qp *qp, const struct wire_pkt *pkt, const str
 		answer_ack(qp, wire_psn_add(pkt->psn, packets - 1));
 }
 
-void hca_input_run(struct hca_device *dev, const struct wire_pkt *pkt, uint32_t packets,
-		   const struct hca_rx *rx, ps_t now)
+bool hca_responder_take_run(struct hca_qp *qp, const struct wire_pkt *pkt, uint32_t packets,
+			    ps_t now)
 {
-	const struct wire_op *op;
+	const struct wire_op *op = wire_op_find(pkt->opcode);
 	struct hca_mr *mr = NULL;
-	struct hca_qp *qp;
 
-	if (packets == 1) {
-		hca_input(dev, pkt, rx, now);
-		return;
-	}
-	op = wire_op_find(pkt->opcode);
-	qp = util_idmap_find(&dev->qps, pkt->dest_qpn);
-	if (rx->ecn != WIRE_CE && is_plain_run(qp, pkt, op, &mr)) {
-		hca_advance(dev, now);
-		dev->counters.rx_packets += packets;
-		dev->counters.rx_bytes += pkt->length;
-		execute_run(qp, pkt, op, packets, mr, now);
-		hca_responder_update(qp, now);
-		return;
-	}
-	for (uint32_t i = 0; i < packets; i++) {
-		const struct wire_pkt part = hca_run_part(pkt, packets, i);
-
-		hca_input(dev, &part, rx, now);
-	}
+	if (!is_plain_run(qp, pkt, op, &mr))
+		return false;
+	hca_advance(qp->dev, now);
+	qp->dev->counters.rx_packets += packets;
+	qp->dev->counters.rx_bytes += pkt->length;
+	execute_run(qp, pkt, op, packets, mr, now);
+	hca_responder_update(qp, now);
+	return true;
 }

@@ -30,6 +30,10 @@ uint32_t hca_run_packets(const struct hca_device *dev, const struct wire_pkt *pk
 void hca_input_run(struct hca_device *dev, const struct wire_pkt *pkt, uint32_t packets,
 		   const struct hca_rx *rx, ps_t now);
 
+/* For the adapter itself: true if @pkt, a run, was next and all of it is done; else nothing is. */
+bool hca_responder_take_run(struct hca_qp *qp, const struct wire_pkt *pkt, uint32_t packets,
+			    ps_t now);
+
 /* The @i-th of the @packets packets of @run. */
 static inline struct wire_pkt hca_run_part(const struct wire_pkt *run, uint32_t packets, uint32_t i)
 {
