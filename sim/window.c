@@ -28,7 +28,7 @@ __attribute__((noinline)) void sim_engine_chunk_new(struct engine_thread *et, st
 	else
 		container_of(box->write, struct chunk, next)->next = chunk;
 	box->write = chunk->keys;
-	if (was_empty)
+	if (was_empty) /* last: neither is needed any more, so that no register is saved for it */
 		engine_activate(et, slot, window);
 }
 

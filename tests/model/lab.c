@@ -4,6 +4,7 @@
 #include "models/program/task.h"
 #include "sim/port.h"
 #include "sim/sim.h"
+#include "tests/hca_connect.h"
 #include "transport/wire/frame.h"
 #include "util/check.h"
 #include "util/siphash.h"
@@ -148,11 +149,6 @@ static struct hca_qp *open_qp(struct lab *lab, struct lab_host *host, const stru
 			      uint32_t qpn, uint32_t peer_qpn, const struct lab_pair_params *p)
 {
 	enum {
-		TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-		TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN |
-			 HCA_QP_RQ_PSN | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-		TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-			 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
 		ALL = HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ,
 	};
 	const struct hca_qp_init init = {.type = HCA_QPT_RC,
@@ -162,8 +158,7 @@ static struct hca_qp *open_qp(struct lab *lab, struct lab_host *host, const stru
 					 .cap = {LAB_WORK_MAX, LAB_WORK_MAX, 1, 1, 0},
 					 .signal_all = true,
 					 .qpn = qpn};
-	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
-				   .access = ALL,
+	struct hca_qp_attr attr = {.access = ALL,
 				   .mtu = lab->params.mtu ? lab->params.mtu : 4096,
 				   .dest_qpn = peer_qpn,
 				   .timeout = p->timeout ? p->timeout : 14,
@@ -181,11 +176,7 @@ static struct hca_qp *open_qp(struct lab *lab, struct lab_host *host, const stru
 	attr.path.vlan = lab->params.vlan ? LAB_VLAN : 0;
 	CHECK(hca_qp_create(hca, &init, &qp) == 0);
 	CHECK(host_resolve(host->host, &attr.path, qpn, peer_qpn) == 0);
-	CHECK(hca_qp_modify(hca, qp, &attr, TO_INIT, 0) == 0);
-	attr.state = HCA_QPS_RTR;
-	CHECK(hca_qp_modify(hca, qp, &attr, TO_RTR, 0) == 0);
-	attr.state = HCA_QPS_RTS;
-	CHECK(hca_qp_modify(hca, qp, &attr, TO_RTS, 0) == 0);
+	CHECK(hca_connect_rc(hca, qp, attr) == 0);
 	return qp;
 }
 

@@ -2,6 +2,7 @@
 
 /* The programs of a plan at work on their adapters, and what they check as they go. They act at
  * instants of their own, after everything else that the host does there. */
+#include "tests/hca_connect.h"
 #include "tests/swarm/run.h"
 #include "util/check.h"
 #include "util/siphash.h"
@@ -340,17 +341,11 @@ static void open_host(struct run *run, uint32_t number)
 static void connect_side(struct side_run *side)
 {
 	enum {
-		TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-		TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN |
-			 HCA_QP_RQ_PSN | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-		TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-			 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
 		ALL = HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ | HCA_ACCESS_REMOTE_ATOMIC,
 	};
 	const struct side *s = side->plan, *peer = peer_of(side)->plan;
 	struct host *host = host_of(side)->host;
 	struct hca_qp_attr attr = {
-		.state = HCA_QPS_INIT,
 		.access = ALL,
 		.mtu = s->mtu,
 		.dest_qpn = peer->qpn,
@@ -368,11 +363,7 @@ static void connect_side(struct side_run *side)
 
 	host_ip(host_of(peer_of(side))->host, attr.path.dst_ip);
 	CHECK(host_resolve(host, &attr.path, s->qpn, peer->qpn) == 0);
-	CHECK(hca_qp_modify(host->hca, side->qp, &attr, TO_INIT, 0) == 0);
-	attr.state = HCA_QPS_RTR;
-	CHECK(hca_qp_modify(host->hca, side->qp, &attr, TO_RTR, 0) == 0);
-	attr.state = HCA_QPS_RTS;
-	CHECK(hca_qp_modify(host->hca, side->qp, &attr, TO_RTS, 0) == 0);
+	CHECK(hca_connect_rc(host->hca, side->qp, attr) == 0);
 }
 
 static void open_side(struct run *run, uint32_t number)

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The adapter before a memory side that answers only when it is told to: what is handed over, what
  * waits for what. */
+#include "tests/hca_connect.h"
 #include "tests/test.h"
 #include "tests/unit/hca_test.h"
 
 #include <string.h>
 
 enum {
-	TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-	TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
-		 HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-	TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-		 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
 	UC_TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN,
 	UC_TO_RTS = HCA_QP_STATE | HCA_QP_SQ_PSN,
 	UD_TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_QKEY,

@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Payloads that stay where they are: which are lent, what becomes of one that is not to be had, and
  * that a program gets back nothing that somebody may still read. */
-#include "tests/test.h"
-#include "tests/unit/hca_test.h"
-#include "transport/hca/loan.h"
+#include "tests/unit/hca_ends.h"
 
 #include <string.h>
 
 enum {
-	TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-	TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
-		 HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-	TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-		 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
 	MTU = 2048,
 	LENGTH = 3 * MTU,
-	RIGHTS = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ,
 };
 
 /* One end; both are in this process, so that what is lent is at hand. */
 struct end {
 	struct hca_lender lender;
-	struct hca_device *dev;
-	struct hca_pd *pd;
-	struct hca_cq *cq;
-	struct hca_qp *qp;
-	struct hca_mr *mr;
+	struct hca_end hca;
 	uint8_t bytes[LENGTH];
 	uint32_t wc_count, pull_count, pulls_refused, revoked_at; /* at: completions until then */
 	uint32_t at_hand_count;
@@ -83,69 +71,30 @@ static void on_revoke(struct hca_lender *lender, const struct wire_path *path, u
 
 static void open_end(struct end *end, uint32_t qpn)
 {
-	const struct hca_device_params params = {.key = {qpn, 7},
-						 .observer = &observer,
-						 .lender = &end->lender,
-						 .world = end,
-						 .profile = {.line_rate_bps = 100000000000u,
-							     .mtu_max = MTU,
-							     .psn_window = 64,
-							     .ack_every = 64,
-							     .cc = &cc_none,
-							     .qp_max = 8,
-							     .cq_max = 4,
-							     .mr_max = 8,
-							     .pd_max = 2,
-							     .wr_max = 16,
-							     .sge_max = 4,
-							     .cqe_max = 64,
-							     .inline_max = 64,
-							     .rd_atomic_max = 4}};
-	struct hca_mr_params region = {.ops = &hca_mem_program,
-				       .iova = (uintptr_t)end->bytes,
-				       .length = LENGTH,
-				       .access = RIGHTS,
-				       .address = (uintptr_t)end->bytes};
-	struct hca_qp_init init = {
-		.type = HCA_QPT_RC, .cap = {8, 8, 4, 4, 64}, .signal_all = true, .qpn = qpn};
-	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
-				   .access = RIGHTS,
-				   .mtu = MTU,
-				   .dest_qpn = 0x33 - qpn,
-				   .sq_psn = 100,
-				   .rq_psn = 100,
-				   .timeout = 4,
-				   .retry_cnt = 7,
-				   .rnr_retry = 7,
-				   .max_rd_atomic = 4,
-				   .max_dest_rd_atomic = 4,
-				   .port = 1};
+	const struct hca_end_params params = {.observer = &observer,
+					      .lender = &end->lender,
+					      .world = end,
+					      .qpn = qpn,
+					      .bytes = end->bytes,
+					      .length = sizeof(end->bytes),
+					      .mtu = MTU,
+					      .psn_window = 64,
+					      .ack_every = 64,
+					      .psn = 100};
 
 	*end = (struct end){.lender = {.lends = true,
 				       .pull = on_pull,
 				       .at_hand = on_at_hand,
 				       .revoke = on_revoke}};
-	end->dev = hca_device_create(&params);
-	assert_non_null(end->dev);
-	assert_int_equal(hca_pd_create(end->dev, &end->pd), 0);
-	assert_int_equal(hca_cq_create(end->dev, 32, NULL, &end->cq), 0);
-	assert_int_equal(hca_mr_create(end->dev, end->pd, &region, &end->mr), 0);
-	init.pd = end->pd;
-	init.send_cq = init.recv_cq = end->cq;
-	assert_int_equal(hca_qp_create(end->dev, &init, &end->qp), 0);
-	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_INIT, 0), 0);
-	attr.state = HCA_QPS_RTR;
-	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_RTR, 0), 0);
-	attr.state = HCA_QPS_RTS;
-	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_RTS, 0), 0);
+	hca_end_open(&end->hca, &params);
 }
 
 static int setup(void **state)
 {
 	(void)state;
 	apart_count = packet_count = 0;
-	open_end(&ends[0], 0x11);
-	open_end(&ends[1], 0x22);
+	open_end(&ends[0], HCA_END_QPN);
+	open_end(&ends[1], HCA_END_OTHER_QPN);
 	for (uint32_t i = 0; i < LENGTH; i++)
 		ends[0].bytes[i] = (uint8_t)(i * 13 + i / 256);
 	return 0;
@@ -154,8 +103,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	hca_device_destroy(ends[0].dev);
-	hca_device_destroy(ends[1].dev);
+	hca_device_destroy(ends[0].hca.dev);
+	hca_device_destroy(ends[1].hca.dev);
 	return 0;
 }
 
@@ -172,28 +121,15 @@ static void run(ps_t now)
 			struct wire_pkt pkt = {.payload = room};
 			struct hca_tx tx;
 
-			if (!hca_output(ends[i].dev, 0xff, &pkt, &tx, now))
+			if (!hca_output(ends[i].hca.dev, 0xff, &pkt, &tx, now))
 				continue;
 			moved = true;
 			packet_count++;
 			apart_count += pkt.apart;
-			hca_input(ends[!i].dev, &pkt, &rx, now);
+			hca_input(ends[!i].hca.dev, &pkt, &rx, now);
 		}
 		now += PS_US;
 	}
-}
-
-static void post(enum hca_wr_opcode opcode, uint32_t length, struct end *from, struct end *to)
-{
-	const struct hca_sge sge = {
-		.addr = (uintptr_t)from->bytes, .length = length, .lkey = from->mr->lkey};
-	const struct hca_send_wr wr = {.opcode = opcode,
-				       .sge = &sge,
-				       .sge_count = 1,
-				       .remote_addr = (uintptr_t)to->bytes,
-				       .rkey = to->mr->rkey};
-
-	assert_int_equal(hca_qp_post_send(from->dev, from->qp, &wr, 0), 0);
 }
 
 static void assert_all_came(void)
@@ -204,7 +140,7 @@ static void assert_all_came(void)
 static void test_a_write_is_lent(void **state)
 {
 	(void)state;
-	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run(0);
 	assert_int_equal(apart_count, 3);
 	assert_int_equal(ends[1].pull_count, 3);
@@ -217,7 +153,7 @@ static void test_what_is_at_hand_is_not_asked_for(void **state)
 {
 	(void)state;
 	ends[1].has_all = true;
-	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run(0);
 	assert_int_equal(apart_count, 3);
 	assert_int_equal(ends[1].pull_count, 0);
@@ -229,7 +165,7 @@ static void test_what_is_at_hand_is_not_asked_for(void **state)
 static void test_a_read_is_lent(void **state)
 {
 	(void)state;
-	post(HCA_WR_RDMA_READ, LENGTH, &ends[1], &ends[0]);
+	hca_end_post(&ends[1].hca, &ends[0].hca, HCA_WR_RDMA_READ, LENGTH);
 	run(0);
 	assert_int_equal(apart_count, 3);
 	assert_int_equal(ends[1].status, HCA_WC_SUCCESS);
@@ -239,10 +175,10 @@ static void test_a_read_is_lent(void **state)
 static void test_what_is_short_or_for_others_is_not(void **state)
 {
 	(void)state;
-	post(HCA_WR_RDMA_WRITE, HCA_LOAN_LEAST - 1, &ends[0], &ends[1]);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, HCA_LOAN_LEAST - 1);
 	run(0);
 	ends[0].lender.lends = false;
-	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run(PS_MS);
 	assert_int_equal(apart_count, 0);
 	assert_int_equal(ends[0].wc_count, 2);
@@ -255,20 +191,20 @@ static void test_what_is_not_to_be_had_comes_as_bytes(void **state)
 {
 	(void)state;
 	ends[1].pulls_refused = 2;
-	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run(0);
 	assert_int_equal(ends[0].wc_count, 1);
 	assert_int_equal(ends[0].status, HCA_WC_SUCCESS);
 	assert_all_came();
 	assert_in_range(apart_count, 1, 3);
-	assert_int_equal(hca_device_counters(ends[0].dev)->packet_seq_err, 1);
+	assert_int_equal(hca_device_counters(ends[0].hca.dev)->packet_seq_err, 1);
 }
 
 static void test_answers_that_are_not_to_be_had_come_as_bytes(void **state)
 {
 	(void)state;
 	ends[1].pulls_refused = 2;
-	post(HCA_WR_RDMA_READ, LENGTH, &ends[1], &ends[0]);
+	hca_end_post(&ends[1].hca, &ends[0].hca, HCA_WR_RDMA_READ, LENGTH);
 	run(0);
 	assert_int_equal(ends[1].wc_count, 1);
 	assert_int_equal(ends[1].status, HCA_WC_SUCCESS);
@@ -279,8 +215,8 @@ static void test_answers_that_are_not_to_be_had_come_as_bytes(void **state)
 static void test_checks_come_first(void **state)
 {
 	(void)state;
-	ends[1].mr->rkey ^= 1;
-	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	ends[1].hca.mr->rkey ^= 1;
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run(0);
 	assert_int_equal(ends[1].pull_count, 0);
 	assert_int_equal(ends[0].status, HCA_WC_REM_ACCESS_ERR);
@@ -291,14 +227,14 @@ static void test_nothing_is_given_back_before_it_is_revoked(void **state)
 	const struct hca_qp_attr attr = {.state = HCA_QPS_ERR};
 
 	(void)state;
-	post(HCA_WR_RDMA_WRITE, LENGTH, &ends[0], &ends[1]);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	ends[0].was_revoked = false;
-	assert_int_equal(hca_qp_modify(ends[0].dev, ends[0].qp, &attr, HCA_QP_STATE, 0), 0);
+	assert_int_equal(hca_qp_modify(ends[0].hca.dev, ends[0].hca.qp, &attr, HCA_QP_STATE, 0), 0);
 	assert_int_equal(ends[0].wc_count, 1);
 	assert_true(ends[0].was_revoked);
 	assert_int_equal(ends[0].revoked_at, 0);
 	ends[1].was_revoked = false;
-	assert_int_equal(hca_mr_destroy(ends[1].dev, ends[1].mr), 0);
+	assert_int_equal(hca_mr_destroy(ends[1].hca.dev, ends[1].hca.mr), 0);
 	assert_true(ends[1].was_revoked);
 }
 

@@ -1,34 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Packets that travel as one: which do, and that nothing but their number on the way is different.
  */
-#include "tests/test.h"
-#include "tests/unit/hca_test.h"
-#include "transport/hca/loan.h"
+#include "tests/unit/hca_ends.h"
 #include "transport/hca/run.h"
 
 #include <string.h>
 
 enum {
-	TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-	TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
-		 HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-	TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-		 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
 	MTU = 1024,
 	PACKETS = 40,
 	LENGTH = PACKETS * MTU,
 	FIRST_PSN = 0xfffff0, /* so that they wrap */
-	RIGHTS = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE,
 	NOTHING = 0xee,
 };
 
 struct end {
 	struct hca_lender lender;
-	struct hca_device *dev;
-	struct hca_pd *pd;
-	struct hca_cq *cq;
-	struct hca_qp *qp;
-	struct hca_mr *mr;
+	struct hca_end hca;
 	uint8_t bytes[LENGTH + MTU];
 	uint32_t wc_count, pull_count, wc_length;
 	enum hca_wc_status status;
@@ -72,57 +60,20 @@ static void on_revoke(struct hca_lender *lender, const struct wire_path *path, u
 
 static void open_end(struct end *end, uint32_t qpn)
 {
-	const struct hca_device_params params = {.key = {qpn, 7},
-						 .observer = &observer,
-						 .lender = &end->lender,
-						 .world = end,
-						 .profile = {.line_rate_bps = 100000000000u,
-							     .mtu_max = MTU,
-							     .psn_window = 16,
-							     .ack_every = 8,
-							     .cc = &cc_none,
-							     .qp_max = 8,
-							     .cq_max = 4,
-							     .mr_max = 8,
-							     .pd_max = 2,
-							     .wr_max = 16,
-							     .sge_max = 4,
-							     .cqe_max = 64,
-							     .inline_max = 64,
-							     .rd_atomic_max = 4}};
-	struct hca_mr_params region = {.ops = &hca_mem_program,
-				       .iova = (uintptr_t)end->bytes,
-				       .length = LENGTH + MTU,
-				       .access = RIGHTS,
-				       .address = (uintptr_t)end->bytes};
-	struct hca_qp_init init = {
-		.type = HCA_QPT_RC, .cap = {8, 8, 4, 4, 64}, .signal_all = true, .qpn = qpn};
-	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
-				   .access = RIGHTS,
-				   .mtu = MTU,
-				   .dest_qpn = 0x33 - qpn,
-				   .sq_psn = FIRST_PSN,
-				   .rq_psn = FIRST_PSN,
-				   .timeout = 4,
-				   .retry_cnt = 7,
-				   .rnr_retry = 7,
-				   .port = 1};
+	const struct hca_end_params params = {.observer = &observer,
+					      .lender = &end->lender,
+					      .world = end,
+					      .qpn = qpn,
+					      .bytes = end->bytes,
+					      .length = sizeof(end->bytes),
+					      .mtu = MTU,
+					      .psn_window = 16,
+					      .ack_every = 8,
+					      .psn = FIRST_PSN};
 
 	*end = (struct end){
 		.lender = {.pull = on_pull, .at_hand = on_at_hand, .revoke = on_revoke}};
-	end->dev = hca_device_create(&params);
-	assert_non_null(end->dev);
-	assert_int_equal(hca_pd_create(end->dev, &end->pd), 0);
-	assert_int_equal(hca_cq_create(end->dev, 32, NULL, &end->cq), 0);
-	assert_int_equal(hca_mr_create(end->dev, end->pd, &region, &end->mr), 0);
-	init.pd = end->pd;
-	init.send_cq = init.recv_cq = end->cq;
-	assert_int_equal(hca_qp_create(end->dev, &init, &end->qp), 0);
-	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_INIT, 0), 0);
-	attr.state = HCA_QPS_RTR;
-	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_RTR, 0), 0);
-	attr.state = HCA_QPS_RTS;
-	assert_int_equal(hca_qp_modify(end->dev, end->qp, &attr, TO_RTS, 0), 0);
+	hca_end_open(&end->hca, &params);
 }
 
 static int setup(void **state)
@@ -131,8 +82,8 @@ static int setup(void **state)
 	room_bytes = 8 * MTU + 128;
 	lost = apart = UINT32_MAX;
 	units = packet_count = longest = most_under_way = asked = 0;
-	open_end(&ends[0], 0x11);
-	open_end(&ends[1], 0x22);
+	open_end(&ends[0], HCA_END_QPN);
+	open_end(&ends[1], HCA_END_OTHER_QPN);
 	for (uint32_t i = 0; i < LENGTH + MTU; i++)
 		ends[0].bytes[i] = (uint8_t)(i * 13 + i / 256);
 	memset(ends[1].bytes, NOTHING, sizeof(ends[1].bytes));
@@ -142,8 +93,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	hca_device_destroy(ends[0].dev);
-	hca_device_destroy(ends[1].dev);
+	hca_device_destroy(ends[0].hca.dev);
+	hca_device_destroy(ends[1].hca.dev);
 	return 0;
 }
 
@@ -162,10 +113,10 @@ static uint32_t send_all(ps_t now)
 	struct wire_pkt pkt = {.payload = room};
 	struct hca_tx tx;
 
-	while (hca_output(ends[0].dev, 0xff, &pkt, &tx, now)) {
-		const uint32_t packets = hca_output_run(ends[0].qp, &pkt, room_bytes, now);
+	while (hca_output(ends[0].hca.dev, 0xff, &pkt, &tx, now)) {
+		const uint32_t packets = hca_output_run(ends[0].hca.qp, &pkt, room_bytes, now);
 
-		assert_int_equal(hca_run_packets(ends[1].dev, &pkt), packets);
+		assert_int_equal(hca_run_packets(ends[1].hca.dev, &pkt), packets);
 		packet_count += packets;
 		asked += pkt.ack_req;
 		under_way += packets;
@@ -174,10 +125,10 @@ static uint32_t send_all(ps_t now)
 			for (uint32_t i = 0; i < 3; i++) {
 				const struct wire_pkt part = hca_run_part(&pkt, packets, i);
 
-				take(ends[1].dev, &part, now);
+				take(ends[1].hca.dev, &part, now);
 			}
 		if (units++ != lost)
-			take(ends[1].dev, &pkt, now);
+			take(ends[1].hca.dev, &pkt, now);
 		pkt.payload = room;
 	}
 	most_under_way = under_way > most_under_way ? under_way : most_under_way;
@@ -195,22 +146,9 @@ static void run(void)
 		struct hca_tx tx;
 
 		idle = send_all(now) > 0 ? 0 : idle + 1;
-		while (hca_output(ends[1].dev, 0xff, &pkt, &tx, now))
-			hca_input(ends[0].dev, &pkt, &rx, now);
+		while (hca_output(ends[1].hca.dev, 0xff, &pkt, &tx, now))
+			hca_input(ends[0].hca.dev, &pkt, &rx, now);
 	}
-}
-
-static void post(enum hca_wr_opcode opcode, uint32_t length)
-{
-	const struct hca_sge sge = {
-		.addr = (uintptr_t)ends[0].bytes, .length = length, .lkey = ends[0].mr->lkey};
-	const struct hca_send_wr wr = {.opcode = opcode,
-				       .sge = &sge,
-				       .sge_count = 1,
-				       .remote_addr = (uintptr_t)ends[1].bytes,
-				       .rkey = ends[1].mr->rkey};
-
-	assert_int_equal(hca_qp_post_send(ends[0].dev, ends[0].qp, &wr, 0), 0);
 }
 
 static void assert_all_came(uint32_t length)
@@ -226,7 +164,7 @@ static void assert_all_came(uint32_t length)
 static void test_a_write_goes_in_runs(void **state)
 {
 	(void)state;
-	post(HCA_WR_RDMA_WRITE, LENGTH);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run();
 	assert_int_equal(packet_count, PACKETS);
 	assert_int_equal(units, 7);
@@ -236,11 +174,11 @@ static void test_a_write_goes_in_runs(void **state)
 	 */
 	assert_int_equal(asked, 5);
 	assert_int_equal(ends[0].wc_count, 1);
-	assert_int_equal(hca_device_counters(ends[0].dev)->tx_packets, PACKETS);
-	assert_int_equal(hca_device_counters(ends[0].dev)->tx_bytes, LENGTH);
-	assert_int_equal(hca_device_counters(ends[1].dev)->rx_packets, PACKETS);
-	assert_int_equal(hca_device_counters(ends[1].dev)->rx_bytes, LENGTH);
-	assert_int_equal(hca_device_counters(ends[0].dev)->packets_retransmitted, 0);
+	assert_int_equal(hca_device_counters(ends[0].hca.dev)->tx_packets, PACKETS);
+	assert_int_equal(hca_device_counters(ends[0].hca.dev)->tx_bytes, LENGTH);
+	assert_int_equal(hca_device_counters(ends[1].hca.dev)->rx_packets, PACKETS);
+	assert_int_equal(hca_device_counters(ends[1].hca.dev)->rx_bytes, LENGTH);
+	assert_int_equal(hca_device_counters(ends[0].hca.dev)->packets_retransmitted, 0);
 	assert_all_came(LENGTH);
 }
 
@@ -248,15 +186,15 @@ static void test_a_send_goes_into_its_list(void **state)
 {
 	const uint32_t cut = 3 * MTU + 77;
 	const struct hca_sge sges[] = {
-		{.addr = (uintptr_t)ends[1].bytes, .length = cut, .lkey = ends[1].mr->lkey},
+		{.addr = (uintptr_t)ends[1].bytes, .length = cut, .lkey = ends[1].hca.mr->lkey},
 		{.addr = (uintptr_t)ends[1].bytes + cut,
 		 .length = LENGTH - cut,
-		 .lkey = ends[1].mr->lkey}};
+		 .lkey = ends[1].hca.mr->lkey}};
 	const struct hca_recv_wr wr = {.sge = sges, .sge_count = 2};
 
 	(void)state;
-	assert_int_equal(hca_qp_post_recv(ends[1].dev, ends[1].qp, &wr, 0), 0);
-	post(HCA_WR_SEND, LENGTH - 5);
+	assert_int_equal(hca_qp_post_recv(ends[1].hca.dev, ends[1].hca.qp, &wr, 0), 0);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_SEND, LENGTH - 5);
 	run();
 	assert_int_equal(units, 7);
 	assert_int_equal(ends[1].wc_count, 1);
@@ -268,7 +206,7 @@ static void test_there_is_room_for_less(void **state)
 {
 	(void)state;
 	room_bytes = 2 * MTU - 1;
-	post(HCA_WR_RDMA_WRITE, LENGTH);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run();
 	assert_int_equal(units, PACKETS);
 	assert_int_equal(longest, 1);
@@ -279,10 +217,10 @@ static void test_there_is_room_for_less(void **state)
 static void test_ends_go_alone(void **state)
 {
 	(void)state;
-	post(HCA_WR_RDMA_WRITE, 2 * MTU);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, 2 * MTU);
 	run();
 	assert_int_equal(units, 2);
-	post(HCA_WR_RDMA_WRITE, 4 * MTU);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, 4 * MTU);
 	run();
 	assert_int_equal(units, 5);
 	assert_all_came(4 * MTU);
@@ -292,11 +230,11 @@ static void test_a_lost_run_comes_again(void **state)
 {
 	(void)state;
 	lost = 1;
-	post(HCA_WR_RDMA_WRITE, LENGTH);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run();
 	assert_int_equal(ends[0].wc_count, 1);
-	assert_int_equal(hca_device_counters(ends[0].dev)->packets_retransmitted, 15);
-	assert_int_equal(hca_device_counters(ends[1].dev)->out_of_sequence, 7);
+	assert_int_equal(hca_device_counters(ends[0].hca.dev)->packets_retransmitted, 15);
+	assert_int_equal(hca_device_counters(ends[1].hca.dev)->out_of_sequence, 7);
 	assert_int_equal(packet_count, PACKETS + 15);
 	assert_all_came(LENGTH);
 }
@@ -305,10 +243,10 @@ static void test_a_run_of_which_a_part_has_come(void **state)
 {
 	(void)state;
 	apart = 1;
-	post(HCA_WR_RDMA_WRITE, LENGTH);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run();
-	assert_int_equal(hca_device_counters(ends[1].dev)->duplicate_request, 3);
-	assert_int_equal(hca_device_counters(ends[1].dev)->out_of_sequence, 0);
+	assert_int_equal(hca_device_counters(ends[1].hca.dev)->duplicate_request, 3);
+	assert_int_equal(hca_device_counters(ends[1].hca.dev)->out_of_sequence, 0);
 	assert_all_came(LENGTH);
 }
 
@@ -321,21 +259,21 @@ static void test_a_run_that_is_too_long(void **state)
 			       .dest_qpn = 0x22,
 			       .length = MTU,
 			       .va = (uintptr_t)ends[1].bytes,
-			       .rkey = ends[1].mr->rkey,
+			       .rkey = ends[1].hca.mr->rkey,
 			       .dma_length = 4 * MTU,
 			       .payload = ends[0].bytes};
 
 	(void)state;
-	take(ends[1].dev, &pkt, 0);
+	take(ends[1].hca.dev, &pkt, 0);
 	pkt = (struct wire_pkt){.opcode = WIRE_RC | WIRE_WRITE_MIDDLE,
 				.psn = FIRST_PSN + 1,
 				.dest_qpn = 0x22,
 				.length = 8 * MTU,
 				.payload = ends[0].bytes + MTU};
-	take(ends[1].dev, &pkt, 0);
+	take(ends[1].hca.dev, &pkt, 0);
 	ends[0].status = HCA_WC_SUCCESS;
 	assert_all_came(3 * MTU);
-	assert_int_equal(hca_qp_state_of(ends[1].dev, 0x22), HCA_QPS_ERR);
+	assert_int_equal(hca_qp_state_of(ends[1].hca.dev, 0x22), HCA_QPS_ERR);
 }
 
 static void test_what_is_no_run(void **state)
@@ -366,7 +304,7 @@ static void test_what_is_no_run(void **state)
 					     .dest_qpn = cases[i].qpn,
 					     .length = (uint16_t)cases[i].length};
 
-		assert_int_equal(hca_run_packets(ends[1].dev, &pkt), cases[i].packets);
+		assert_int_equal(hca_run_packets(ends[1].hca.dev, &pkt), cases[i].packets);
 	}
 }
 
@@ -376,7 +314,7 @@ static void test_a_lent_run_is_pulled_at_once(void **state)
 	(void)state;
 	ends[0].lender.lends = true;
 	room_bytes = 0;
-	post(HCA_WR_RDMA_WRITE, LENGTH);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run();
 	assert_int_equal(longest, 15);
 	assert_int_equal(units, 6); /* 1 + 15, 15 + 1, 7 + 1 */
@@ -390,8 +328,9 @@ static void test_a_rate_is_one_of_packets(void **state)
 	const struct hca_qp_attr attr = {.rate_limit_kbps = 1000000};
 
 	(void)state;
-	assert_int_equal(hca_qp_modify(ends[0].dev, ends[0].qp, &attr, HCA_QP_RATE_LIMIT, 0), 0);
-	post(HCA_WR_RDMA_WRITE, LENGTH);
+	assert_int_equal(
+		hca_qp_modify(ends[0].hca.dev, ends[0].hca.qp, &attr, HCA_QP_RATE_LIMIT, 0), 0);
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run();
 	assert_int_equal(longest, 1);
 	assert_all_came(LENGTH);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hosts with a bus between adapter and memory: what is placed takes 2 us or as a test
  * says, all else 100 ns a way. */
+#include "tests/hca_connect.h"
 #include "tests/unit/models_test.h"
 
 #include "util/alloc.h"
@@ -9,11 +10,6 @@
 #include <string.h>
 
 enum {
-	TO_INIT = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_ACCESS_FLAGS,
-	TO_RTR = HCA_QP_STATE | HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN |
-		 HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_MIN_RNR_TIMER,
-	TO_RTS = HCA_QP_STATE | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY |
-		 HCA_QP_SQ_PSN | HCA_QP_MAX_QP_RD_ATOMIC,
 	ROOM = 32768,
 	IOVA = 0x100000,
 };
@@ -108,8 +104,7 @@ static struct hca_qp *make(struct end *e, struct end *peer, uint32_t qpn, uint32
 					 .signal_all = true,
 					 .qpn = qpn,
 					 .cap = {16, 16, 4, 4, 0}};
-	struct hca_qp_attr attr = {.state = HCA_QPS_INIT,
-				   .access = 14,
+	struct hca_qp_attr attr = {.access = 14,
 				   .mtu = 4096,
 				   .dest_qpn = peer_qpn,
 				   .timeout = 10,
@@ -123,11 +118,7 @@ static struct hca_qp *make(struct end *e, struct end *peer, uint32_t qpn, uint32
 	host_ip(peer->host, attr.path.dst_ip);
 	assert_int_equal(host_resolve(e->host, &attr.path, qpn, peer_qpn), 0);
 	assert_int_equal(hca_qp_create(hca, &init, &qp), 0);
-	assert_int_equal(hca_qp_modify(hca, qp, &attr, TO_INIT, 0), 0);
-	attr.state = HCA_QPS_RTR;
-	assert_int_equal(hca_qp_modify(hca, qp, &attr, TO_RTR, 0), 0);
-	attr.state = HCA_QPS_RTS;
-	assert_int_equal(hca_qp_modify(hca, qp, &attr, TO_RTS, 0), 0);
+	assert_int_equal(hca_connect_rc(hca, qp, attr), 0);
 	return qp;
 }
 

@@ -338,10 +338,16 @@ static void test_a_run_has_the_room_that_there_is(void **state)
 	for (uint32_t k = 0; k < 17; k++)
 		put(&b, &one);
 	assert_int_equal(nic_ring_run(&b.in), 3 * ROOM_BYTES); /* as many are free, again */
-	memset(b.memory + TAKEN_AT, 0xff, 4);
+	/* What cannot be takes no place away that was given, and is told when there is none. */
+	for (uint32_t taken = 0; taken < 2; taken++) {
+		memset(b.memory + TAKEN_AT, taken == 0 ? 0 : 0xff, 4);
+		assert_int_equal(nic_ring_run(&b.in), 3 * ROOM_BYTES);
+		assert_false(b.in.is_bad);
+		assert_non_null(nic_ring_room(&b.in));
+	}
 	for (uint32_t k = 0; k < 3; k++)
 		put(&b, &one);
-	assert_int_equal(nic_ring_run(&b.in), 0); /* bad */
+	assert_int_equal(nic_ring_run(&b.in), 0);
 	assert_null(nic_ring_room(&b.in));
 	free(b.memory);
 }

@@ -499,19 +499,19 @@ static bool may_run(const struct hca_qp *qp, const struct wire_pkt *pkt)
 {
 	const struct hca_device *dev = qp->dev;
 	const struct hca_sq *sq = &qp->sq;
-	const struct wire_op *op = &wire_ops[pkt->opcode];
 
-	return op->request && (op->write || op->send) && !op->start && !op->end &&
-	       !pkt->synthetic && qp->type == HCA_QPT_RC && qp->state == HCA_QPS_RTS &&
-	       !qp->cc.active && !dev->full_path && !dev->dma && !dev->restarts &&
-	       !sq->exceptions && next_wqe(qp)->sge_count == 1 && !next_wqe(qp)->inline_bytes;
+	return hca_has_runs(pkt->opcode) && !pkt->synthetic && qp->type == HCA_QPT_RC &&
+	       qp->state == HCA_QPS_RTS && !qp->cc.active && !dev->full_path && !dev->dma &&
+	       !dev->restarts && !sq->exceptions && next_wqe(qp)->sge_count == 1 &&
+	       !next_wqe(qp)->inline_bytes;
 }
 
 uint32_t hca_output_run(struct hca_qp *qp, struct wire_pkt *pkt, uint32_t room, ps_t now)
 {
 	struct hca_device *dev = qp->dev;
 	struct hca_sq *sq = &qp->sq;
-	uint32_t packets = 1, most = pkt->apart ? HCA_RUN_MAX : room / qp->mtu, done;
+	uint32_t packets = 1, most = pkt->apart ? HCA_RUN_MAX : room / qp->mtu;
+	uint32_t done, more;
 	const struct hca_local_sge *sge;
 	const struct hca_wqe *wqe;
 	struct hca_mr *mr;
@@ -526,12 +526,13 @@ uint32_t hca_output_run(struct hca_qp *qp, struct wire_pkt *pkt, uint32_t room, 
 	while (packets < most && done + packets * qp->mtu < wqe->length &&
 	       (uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) + packets <= sq->window)
 		packets++;
-	mr = hca_mr_at(dev, sge->slot, qp->pd, sge->lkey, sge->addr + done, (packets - 1) * qp->mtu,
-		       HCA_ACCESS_LOCAL_READ);
-	if (packets < 2 || !mr)
+	more = (packets - 1) * qp->mtu;
+	if (more == 0)
 		return 1;
-	if (!pkt->apart && !mr->ops->read(mr, sge->addr + done - mr->iova,
-					  pkt->payload + pkt->length, (packets - 1) * qp->mtu))
+	mr = hca_mr_at(dev, sge->slot, qp->pd, sge->lkey, sge->addr + done, more,
+		       HCA_ACCESS_LOCAL_READ);
+	if (!mr || (!pkt->apart && !mr->ops->read(mr, sge->addr + done - mr->iova,
+						  pkt->payload + pkt->length, more)))
 		return 1;
 	for (uint32_t i = 1; i < packets; i++) {
 		const bool ack_req = pkt->ack_req;
@@ -539,9 +540,9 @@ uint32_t hca_output_run(struct hca_qp *qp, struct wire_pkt *pkt, uint32_t room, 
 		advance_next(qp, wqe, pkt);
 		pkt->ack_req |= ack_req;
 	}
-	pkt->length = (uint16_t)(packets * qp->mtu);
+	pkt->length = (uint16_t)(pkt->length + more);
 	dev->counters.tx_packets += packets - 1;
-	dev->counters.tx_bytes += (packets - 1) * qp->mtu;
+	dev->counters.tx_bytes += more;
 	hca_requester_update(qp, now);
 	return packets;
 }

@@ -597,7 +597,6 @@ bool hca_responder_take_run(struct hca_qp *qp, const struct wire_pkt *pkt, uint3
 
 	if (!is_plain_run(qp, pkt, op, &mr))
 		return false;
-	hca_advance(qp->dev, now);
 	qp->dev->counters.rx_packets += packets;
 	qp->dev->counters.rx_bytes += pkt->length;
 	execute_run(qp, pkt, op, packets, mr, now);

@@ -5,10 +5,8 @@
 
 uint32_t hca_run_packets(const struct hca_device *dev, const struct wire_pkt *pkt)
 {
-	const struct wire_op *op = wire_op_find(pkt->opcode);
-	const bool is_middle = op && (pkt->opcode & 0xe0) == WIRE_RC && op->request &&
-			       (op->write || op->send) && !op->start && !op->end;
-	const struct hca_qp *qp = is_middle ? util_idmap_find(&dev->qps, pkt->dest_qpn) : NULL;
+	const struct hca_qp *qp =
+		hca_has_runs(pkt->opcode) ? util_idmap_find(&dev->qps, pkt->dest_qpn) : NULL;
 	const uint32_t packets = qp ? pkt->length / qp->mtu : 1;
 
 	if (packets > 1 && packets <= HCA_RUN_MAX && pkt->length == packets * qp->mtu &&
@@ -24,6 +22,7 @@ void hca_input_run(struct hca_device *dev, const struct wire_pkt *pkt, uint32_t 
 		hca_input(dev, pkt, rx, now);
 		return;
 	}
+	hca_advance(dev, now); /* a timer may end what the run is for */
 	if (rx->ecn != WIRE_CE &&
 	    hca_responder_take_run(util_idmap_find(&dev->qps, pkt->dest_qpn), pkt, packets, now))
 		return;

@@ -17,6 +17,15 @@
 
 enum { HCA_RUN_MAX = 15 }; /* packets; their bytes fit into wire_pkt.length */
 
+/* Whether @opcode, which may be none, is that of packets that go in runs. */
+static inline bool hca_has_runs(uint8_t opcode)
+{
+	const struct wire_op *op = wire_op_find(opcode);
+
+	return op && (opcode & 0xe0) == WIRE_RC && op->request && (op->write || op->send) &&
+	       !op->start && !op->end;
+}
+
 /* Right after hca_output() made @pkt, which is @qp's (hca_output_path()): so many of those that
  * would come next are added as fit into @room bytes at pkt->payload, all in all; where it is apart,
  * up to HCA_RUN_MAX. How many packets it is now. */

@@ -212,6 +212,7 @@ bool hca_dma_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt
 {
 	const struct hca_turn *turn;
 
+	CHECK(dev->dma != NULL);
 	ret_ticket->sequence = ++dev->dma_sequence;
 	ret_ticket->again = ret_ticket->is_end = ret_ticket->is_timed = false;
 	dev->ticket = ret_ticket;

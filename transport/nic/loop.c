@@ -235,7 +235,8 @@ static void nic_loop_fill(struct nic *nic)
 			nic_loop_frame(nic, &pkt, now);
 			continue;
 		}
-		if (tx.path == ring_path && nic->tx_count + HCA_RUN_MAX <= NIC_BATCH)
+		if (tx.path == ring_path && hca_has_runs(pkt.opcode) &&
+		    nic->tx_count + HCA_RUN_MAX <= NIC_BATCH)
 			packets = hca_output_run(ring_qp, &pkt, nic_shm_run(nic->shm), now);
 		slot->path = *tx.path;
 		slot->path.ecn = tx.ecn;

@@ -262,6 +262,8 @@ uint8_t *nic_shm_place(struct nic_shm *shm, const uint8_t ip[16], uint32_t qpn)
 	return nic_ring_room(&to->ring);
 }
 
+_Static_assert((int)HCA_RUN_MAX *(int)WIRE_MTU_MAX <= (int)NIC_RING_RUN, "any run that is lent");
+
 uint32_t nic_shm_run(struct nic_shm *shm)
 {
 	return shm->nic->capture ? 0 : nic_ring_run(&shm->last->ring);
@@ -521,15 +523,21 @@ static bool is_fair(struct nic_shm *shm, struct from *from, struct wire_pkt *pkt
 }
 
 /* @pkt, which is @packets packets. */
-static void take_packets(struct nic_shm *shm, struct from *from, struct wire_pkt *pkt,
-			 uint32_t packets, ps_t now)
+static void shm_hand_over(struct nic_shm *shm, const struct from *from, const struct wire_pkt *pkt,
+			  uint32_t packets, enum wire_verdict verdict, ps_t now)
 {
-	const enum wire_verdict verdict =
-		pkt->apart && !is_fair(shm, from, pkt) ? WIRE_BAD_TRANSPORT : WIRE_OK;
-
+	shm->nic->stats.rx_rings += packets;
 	if (verdict == WIRE_OK)
 		shm->nic->stats.rx_bytes += hca_run_bytes(pkt, packets);
 	nic_loop_input(shm->nic, &from->path, pkt, packets, verdict, now);
+}
+
+static void take_packets(struct nic_shm *shm, struct from *from, struct wire_pkt *pkt,
+			 uint32_t packets, ps_t now)
+{
+	const bool is_good = !pkt->apart || is_fair(shm, from, pkt);
+
+	shm_hand_over(shm, from, pkt, packets, is_good ? WIRE_OK : WIRE_BAD_TRANSPORT, now);
 }
 
 /* All bytes of a datagram. */
@@ -543,9 +551,7 @@ static void take_whole(struct nic_shm *shm, struct from *from, const struct nic_
 	/* What is checked must not change behind the check. */
 	memcpy(slot->buf, got->bytes, got->length);
 	verdict = wire_udp_parse(&from->path, &pkt, slot->buf, got->length);
-	if (verdict == WIRE_OK)
-		shm->nic->stats.rx_bytes += wire_pkt_bytes(&pkt);
-	nic_loop_input(shm->nic, &from->path, &pkt, 1, verdict, now);
+	shm_hand_over(shm, from, &pkt, 1, verdict, now);
 }
 
 static void take_packet(struct nic_shm *shm, struct from *from, struct nic_ring_got *got, ps_t now)
@@ -563,7 +569,7 @@ static void take_packet(struct nic_shm *shm, struct from *from, struct nic_ring_
 	if (nic_ring_parse(got, &pkt))
 		packets = hca_run_packets(shm->nic->hca, &pkt);
 	if (packets == 0) {
-		nic_loop_input(shm->nic, &from->path, &pkt, 1, WIRE_BAD_TRANSPORT, now);
+		shm_hand_over(shm, from, &pkt, 1, WIRE_BAD_TRANSPORT, now);
 	} else if (packets == 1 || !shm->nic->capture) {
 		take_packets(shm, from, &pkt, packets, now);
 	} else {
@@ -591,7 +597,6 @@ static uint32_t shm_take_from(struct nic_shm *shm, struct from *from)
 		count++;
 	}
 	shm->taking = NULL;
-	shm->nic->stats.rx_rings += count;
 	return count;
 }
 

@@ -63,23 +63,26 @@ static uint32_t free_places(const struct nic_ring *ring)
 	return NIC_RING_PLACES - (ring->next - ring->freed);
 }
 
-/* How far the other end has come. False: more than were sent, or fewer than before. */
-static bool look_at_taken(struct nic_ring *ring)
+static uint32_t read_taken(const struct nic_ring *ring)
 {
-	const uint32_t taken = atomic_load_explicit(&ring->shared->taken, memory_order_acquire);
-
-	ring->is_bad = ring->next - taken > NIC_RING_PLACES;
-	if (!ring->is_bad)
-		ring->freed = taken;
-	return !ring->is_bad;
+	return atomic_load_explicit(&ring->shared->taken, memory_order_acquire);
 }
 
 uint8_t *nic_ring_room(struct nic_ring *ring)
 {
 	if (ring->is_bad)
 		return NULL;
-	if (free_places(ring) == 0 && (!look_at_taken(ring) || free_places(ring) == 0))
-		return NULL;
+	if (free_places(ring) == 0) {
+		const uint32_t taken = read_taken(ring);
+
+		if (ring->next - taken > NIC_RING_PLACES) {
+			ring->is_bad = true; /* more than were sent, or fewer than before */
+			return NULL;
+		}
+		ring->freed = taken;
+		if (free_places(ring) == 0)
+			return NULL;
+	}
 	return ring_room(ring);
 }
 
@@ -88,8 +91,13 @@ uint32_t nic_ring_run(struct nic_ring *ring)
 	const uint32_t straight = NIC_RING_PLACES - ring->next % NIC_RING_PLACES;
 	uint32_t places;
 
-	if (free_places(ring) < NIC_RING_RUN_PLACES && !look_at_taken(ring))
-		return 0;
+	/* Only what adds to the places: nic_ring_room() has given one, and that stands. */
+	if (free_places(ring) < NIC_RING_RUN_PLACES) {
+		const uint32_t taken = read_taken(ring);
+
+		if (ring->next - taken < ring->next - ring->freed)
+			ring->freed = taken;
+	}
 	places = free_places(ring) < straight ? free_places(ring) : straight;
 	return places < NIC_RING_RUN_PLACES ? places * NIC_RING_ROOM : NIC_RING_RUN;
 }
