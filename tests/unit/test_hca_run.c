@@ -256,7 +256,7 @@ static void test_a_run_that_is_too_long(void **state)
 {
 	struct wire_pkt pkt = {.opcode = WIRE_RC | WIRE_WRITE_FIRST,
 			       .psn = FIRST_PSN,
-			       .dest_qpn = 0x22,
+			       .dest_qpn = HCA_END_OTHER_QPN,
 			       .length = MTU,
 			       .va = (uintptr_t)ends[1].bytes,
 			       .rkey = ends[1].hca.mr->rkey,
@@ -267,13 +267,48 @@ static void test_a_run_that_is_too_long(void **state)
 	take(ends[1].hca.dev, &pkt, 0);
 	pkt = (struct wire_pkt){.opcode = WIRE_RC | WIRE_WRITE_MIDDLE,
 				.psn = FIRST_PSN + 1,
-				.dest_qpn = 0x22,
+				.dest_qpn = HCA_END_OTHER_QPN,
 				.length = 8 * MTU,
 				.payload = ends[0].bytes + MTU};
 	take(ends[1].hca.dev, &pkt, 0);
 	ends[0].status = HCA_WC_SUCCESS;
 	assert_all_came(3 * MTU);
-	assert_int_equal(hca_qp_state_of(ends[1].hca.dev, 0x22), HCA_QPS_ERR);
+	assert_int_equal(hca_qp_state_of(ends[1].hca.dev, HCA_END_OTHER_QPN), HCA_QPS_ERR);
+}
+
+/* The last timeout of what this end has sent itself is due when the run comes, and goes first. */
+static void test_timers_go_before_a_run(void **state)
+{
+	uint8_t room[MTU];
+	struct wire_pkt pkt = {.opcode = WIRE_RC | WIRE_WRITE_FIRST,
+			       .psn = FIRST_PSN,
+			       .dest_qpn = HCA_END_OTHER_QPN,
+			       .length = MTU,
+			       .va = (uintptr_t)ends[1].bytes,
+			       .rkey = ends[1].hca.mr->rkey,
+			       .dma_length = LENGTH,
+			       .payload = ends[0].bytes};
+	ps_t now = 0;
+
+	(void)state;
+	take(ends[1].hca.dev, &pkt, now);
+	hca_end_post(&ends[1].hca, &ends[0].hca, HCA_WR_RDMA_WRITE, 1);
+	for (uint32_t tries = 0; tries < 8; tries++, now += PS_S) {
+		struct wire_pkt sent = {.payload = room};
+		struct hca_tx tx;
+
+		assert_true(hca_output(ends[1].hca.dev, 0xff, &sent, &tx, now));
+	}
+	assert_int_equal(hca_qp_state_of(ends[1].hca.dev, HCA_END_OTHER_QPN), HCA_QPS_RTS);
+	pkt = (struct wire_pkt){.opcode = WIRE_RC | WIRE_WRITE_MIDDLE,
+				.psn = FIRST_PSN + 1,
+				.dest_qpn = HCA_END_OTHER_QPN,
+				.length = 8 * MTU,
+				.payload = ends[0].bytes + MTU};
+	take(ends[1].hca.dev, &pkt, now);
+	assert_int_equal(hca_qp_state_of(ends[1].hca.dev, HCA_END_OTHER_QPN), HCA_QPS_ERR);
+	assert_int_equal(ends[1].status, HCA_WC_RETRY_EXC_ERR);
+	assert_int_equal(ends[1].bytes[MTU], NOTHING);
 }
 
 static void test_what_is_no_run(void **state)
@@ -348,6 +383,7 @@ int main(void)
 		WITH_BOTH(test_a_lost_run_comes_again),
 		WITH_BOTH(test_a_run_of_which_a_part_has_come),
 		WITH_BOTH(test_a_run_that_is_too_long),
+		WITH_BOTH(test_timers_go_before_a_run),
 		WITH_BOTH(test_what_is_no_run),
 		WITH_BOTH(test_a_lent_run_is_pulled_at_once),
 		WITH_BOTH(test_a_rate_is_one_of_packets),
