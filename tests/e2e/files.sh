@@ -66,9 +66,9 @@ done
 # One that is put there while the run lasts.
 "$verbena" run long.yaml --out late --series 1us --series-flows all --quiet --set 'traffic=[{class: a, pattern: ring, size: 60MB}]' >out 2>err &
 pid=$!
-for _ in $(seq 300); do
+for _ in $(seq 3000); do
 	[ ! -s late/series.csv.part ] || break
-	sleep 0.1
+	sleep 0.01
 done
 ln -s ../mine late/result.json.part
 [ ! -e late/result.json ] || fail "the run was over before the link was there"
