@@ -291,6 +291,51 @@ static void a_request_waits_for_who_listens(void **state)
 	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
 }
 
+/* Who has bound a port and does not listen yet is not asked by a letter from itself, which it would
+ * refuse. */
+static void a_request_waits_between_bind_and_listen(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	request(7009);
+	take(&pkt);
+	id = bound(TCP, RC, 7009);
+	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	(void)nic_gsi_take(gsi);
+	nic_gsi_deliver(gsi);
+	assert_int_equal(next_sent(), 0);
+	assert_int_equal(listen_at(&us, id, 1), 0);
+	while (next_event(&us).event != UINT32_MAX)
+		;
+	nic_gsi_advance(gsi, nic_now(nic) + 20 * PS_MS);
+	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
+}
+
+/* A request that another process has handed on, too. */
+static void a_letter_waits_between_bind_and_listen(void **state)
+{
+	const int other = other_at("cm/port/0106/7010");
+	uint8_t letter[LETTER_ROOM];
+	ssize_t length;
+	uint32_t id;
+
+	(void)state;
+	request(7010);
+	take(&pkt);
+	length = recv(other, letter, sizeof(letter), 0);
+	assert_true(length > CM_MAD_BYTES);
+	closed(other);
+	id = bound(TCP, RC, 7010);
+	post_letter("cm/port/0106/7010", letter, (size_t)length);
+	assert_int_equal(next_sent(), 0);
+	assert_int_equal(listen_at(&us, id, 1), 0);
+	while (next_event(&us).event != UINT32_MAX)
+		;
+	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
+}
+
 /* Time begins anew every 200 days: what waits then has waited long enough. */
 static void what_waits_when_time_begins_anew_is_answered(void **state)
 {
@@ -352,6 +397,8 @@ int main(void)
 		TEST(a_request_goes_to_the_process_that_has_its_port),
 		TEST(what_is_no_message_of_queue_pair_1_goes_nowhere),
 		TEST(a_request_waits_for_who_listens),
+		TEST(a_request_waits_between_bind_and_listen),
+		TEST(a_letter_waits_between_bind_and_listen),
 		TEST(what_waits_when_time_begins_anew_is_answered),
 		TEST(a_message_overtakes_no_data),
 	};

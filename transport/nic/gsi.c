@@ -309,6 +309,14 @@ static bool gsi_hand_on(const struct nic_gsi *gsi, const char *name, const struc
 	       errno == EAGAIN; /* it has too many: lost, as on any way */
 }
 
+static bool gsi_has_port(const struct nic_gsi *gsi, uint16_t space, uint16_t port)
+{
+	for (const struct nic_gsi_port *p = gsi->ports; p; p = p->next)
+		if (p->space == space && p->port == port)
+			return true;
+	return false;
+}
+
 static bool is_others(const struct nic_gsi *gsi, const struct wire_path *path, const uint8_t *mad)
 {
 	const struct cm_target target = cm_target_of(mad, CM_MAD_BYTES);
@@ -317,7 +325,7 @@ static bool is_others(const struct nic_gsi *gsi, const struct wire_path *path, c
 	if (!gsi->link || target.kind == CM_FOR_NOBODY)
 		return false;
 	if (target.kind == CM_FOR_PORT) {
-		if (cm_listens(gsi->cm, target.space, target.port))
+		if (gsi_has_port(gsi, target.space, target.port))
 			return false;
 		port_name(name, target.space, target.port);
 	} else {
@@ -355,8 +363,9 @@ void nic_gsi_deliver(struct nic_gsi *gsi)
 	for (uint32_t i = 0; i < gsi->inbox_count; i++) {
 		const struct nic_gsi_mail *mail = &gsi->inbox[i];
 
-		if (mail->is_letter || (!is_others(gsi, &mail->path, mail->mad) &&
-					!gsi_waits(gsi, &mail->path, mail->mad)))
+		/* A letter has found its process; who has a port may be about to listen at it. */
+		if ((mail->is_letter || !is_others(gsi, &mail->path, mail->mad)) &&
+		    !gsi_waits(gsi, &mail->path, mail->mad))
 			cm_input(gsi->cm, &mail->path, mail->mad, CM_MAD_BYTES, nic_now(gsi->nic));
 	}
 	gsi->inbox_count = 0;
