@@ -310,6 +310,16 @@ static void a_request_waits_between_bind_and_listen(void **state)
 		;
 	nic_gsi_advance(gsi, nic_now(nic) + 20 * PS_MS);
 	assert_int_equal(next_event(&us).event, CONNECT_REQUEST);
+
+	/* Half a second in all. */
+	request(7011);
+	take(&pkt);
+	(void)bound(TCP, RC, 7011);
+	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	(void)nic_gsi_take(gsi);
+	nic_gsi_deliver(gsi);
+	nic_gsi_advance(gsi, nic_now(nic) + 502 * PS_MS);
+	assert_int_equal(next_sent(), CM_REJ);
 }
 
 /* A request that another process has handed on, too. */
