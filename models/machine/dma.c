@@ -278,13 +278,14 @@ bool host_dma_tell(struct host *host, ps_t until)
 {
 	struct host_dma *dma = host->dma;
 	const bool somebody_waits = host->placement_waiters > 0;
+	ps_t at = dma->known_at;
 
-	while (dma->known_at <= until) {
+	while (at <= until) {
 		const struct host_dma_known *k = known_place(dma, dma->known_first++);
 
-		dma->known_at = first_known_at(dma);
-		host->now = k->at;
-		host_note_pattern(host, k->stream, k->offset, k->length, k->at);
+		host->now = at;
+		dma->known_at = at = first_known_at(dma);
+		host_note_pattern(host, k->stream, k->offset, k->length, host->now);
 		if (somebody_waits)
 			return true;
 	}

@@ -8,6 +8,7 @@
 enum {
 	MTU = 2048,
 	LENGTH = 3 * MTU,
+	PULLS = 8,
 };
 
 /* One end; both are in this process, so that what is lent is at hand. */
@@ -18,7 +19,8 @@ struct end {
 	uint32_t wc_count, pull_count, pulls_refused, revoked_at; /* at: completions until then */
 	uint32_t at_hand_count;
 	enum hca_wc_status status;
-	bool was_revoked, has_all;
+	uint32_t follows[PULLS];
+	bool was_revoked, has_all, is_in_place;
 };
 static struct end ends[2];
 static uint32_t apart_count, packet_count;
@@ -35,10 +37,11 @@ static void on_wc(void *world, struct hca_cq *of, const struct hca_wc *wc, ps_t 
 static const struct hca_observer observer = {on_wc, unheard_cq_event, unheard_place, unheard_async};
 
 static bool on_pull(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
-		    uint8_t *tail)
+		    uint8_t *tail, uint32_t follows)
 {
 	struct end *end = container_of(lender, struct end, lender);
 
+	end->follows[end->pull_count % PULLS] = follows;
 	if (end->pulls_refused > 0) {
 		end->pulls_refused--;
 		return false;
@@ -49,15 +52,18 @@ static bool on_pull(struct hca_lender *lender, uint64_t address, uint8_t *to, ui
 	return true;
 }
 
-static const uint8_t *on_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length)
+static const uint8_t *on_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length,
+				 const uint8_t *to)
 {
 	struct end *end = container_of(lender, struct end, lender);
 
-	(void)length;
 	if (!end->has_all)
 		return NULL;
 	end->at_hand_count++;
-	return hca_mem_host_at(address);
+	if (!end->is_in_place)
+		return hca_mem_host_at(address);
+	memcpy(end->bytes + (to - end->bytes), hca_mem_host_at(address), length);
+	return to;
 }
 
 static void on_revoke(struct hca_lender *lender, const struct wire_path *path, uint32_t dest_qpn)
@@ -108,16 +114,17 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Packets go to and fro until there are none. */
-static void run(ps_t now)
+/* Packets go to and fro, at most so many. */
+static void run_some(uint32_t most, ps_t now)
 {
 	static uint8_t room[WIRE_MTU_MAX];
 	const struct hca_rx rx = {.ecn = 0};
 	bool moved = true;
 
+	most += packet_count;
 	while (moved) {
 		moved = false;
-		for (int i = 0; i < 2; i++) {
+		for (int i = 0; i < 2 && packet_count < most; i++) {
 			struct wire_pkt pkt = {.payload = room};
 			struct hca_tx tx;
 
@@ -132,6 +139,11 @@ static void run(ps_t now)
 	}
 }
 
+static void run(ps_t now)
+{
+	run_some(1000, now);
+}
+
 static void assert_all_came(void)
 {
 	assert_memory_equal(ends[0].bytes, ends[1].bytes, LENGTH);
@@ -144,9 +156,26 @@ static void test_a_write_is_lent(void **state)
 	run(0);
 	assert_int_equal(apart_count, 3);
 	assert_int_equal(ends[1].pull_count, 3);
+	assert_int_equal(ends[1].follows[0], LENGTH - MTU);
+	assert_int_equal(ends[1].follows[1], LENGTH - 2 * MTU);
+	assert_int_equal(ends[1].follows[2], 0);
 	assert_int_equal(ends[0].wc_count, 1);
 	assert_int_equal(ends[0].status, HCA_WC_SUCCESS);
 	assert_all_came();
+}
+
+/* A region that has become shorter since the message began is not written behind its end. */
+static void test_what_follows_ends_with_the_region(void **state)
+{
+	struct hca_mr *mr = ends[1].hca.mr;
+
+	(void)state;
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
+	run_some(1, 0);
+	mr->length = 2 * MTU + 5;
+	run_some(1, PS_US);
+	assert_int_equal(ends[1].follows[0], LENGTH - MTU);
+	assert_int_equal(ends[1].follows[1], 5);
 }
 
 static void test_what_is_at_hand_is_not_asked_for(void **state)
@@ -162,12 +191,25 @@ static void test_what_is_at_hand_is_not_asked_for(void **state)
 	assert_all_came();
 }
 
+static void test_what_is_in_place_stays_there(void **state)
+{
+	(void)state;
+	ends[1].has_all = ends[1].is_in_place = true;
+	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
+	run(0);
+	assert_int_equal(ends[1].pull_count, 0);
+	assert_int_equal(ends[0].status, HCA_WC_SUCCESS);
+	assert_all_came();
+}
+
 static void test_a_read_is_lent(void **state)
 {
 	(void)state;
 	hca_end_post(&ends[1].hca, &ends[0].hca, HCA_WR_RDMA_READ, LENGTH);
 	run(0);
 	assert_int_equal(apart_count, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(ends[1].follows[i], 0);
 	assert_int_equal(ends[1].status, HCA_WC_SUCCESS);
 	assert_all_came();
 }
@@ -245,6 +287,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_BOTH(test_a_write_is_lent),
 		WITH_BOTH(test_what_is_at_hand_is_not_asked_for),
+		WITH_BOTH(test_what_follows_ends_with_the_region),
+		WITH_BOTH(test_what_is_in_place_stays_there),
 		WITH_BOTH(test_a_read_is_lent),
 		WITH_BOTH(test_what_is_short_or_for_others_is_not),
 		WITH_BOTH(test_what_is_not_to_be_had_comes_as_bytes),

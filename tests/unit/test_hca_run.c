@@ -39,17 +39,19 @@ static void on_wc(void *world, struct hca_cq *of, const struct hca_wc *wc, ps_t 
 static const struct hca_observer observer = {on_wc, unheard_cq_event, unheard_place, unheard_async};
 
 static bool on_pull(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
-		    uint8_t *tail)
+		    uint8_t *tail, uint32_t follows)
 {
+	(void)follows;
 	container_of(lender, struct end, lender)->pull_count++;
 	memcpy(to, hca_mem_host_at(address), length);
 	memcpy(tail, hca_mem_host_at(address) + length, HCA_LOAN_TAIL);
 	return true;
 }
 
-static const uint8_t *on_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length)
+static const uint8_t *on_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length,
+				 const uint8_t *to)
 {
-	(void)lender, (void)address, (void)length;
+	(void)lender, (void)address, (void)length, (void)to;
 	return NULL;
 }
 

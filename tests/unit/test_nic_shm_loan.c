@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES = 3 * 4096, BODY = 4000, WORD = 0x5eed };
+enum { BYTES = 3 * 4096, BODY = 4000, PACKET = 2048, WORD = 0x5eed };
 
 /* What this process lends: @bytes of an own page, and behind its end nothing. */
 struct lender {
@@ -113,14 +113,14 @@ static void test_what_lies_behind_comes_as_well(void **state)
 	assert_true(nic_loan_pull(&from, (uintptr_t)l.bytes, came, BODY, tail, ahead));
 	assert_int_equal(ahead->count, 2);
 	assert_int_equal(came[BODY - 1], lent_byte(BODY - 1));
-	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1023));
-	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5001, 1024));
-	bytes = nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1024);
+	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1023, NULL));
+	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5001, 1024, NULL));
+	bytes = nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1024, NULL);
 	assert_non_null(bytes);
 	for (uint32_t i = 0; i < 1024; i++)
 		assert_int_equal(bytes[i], lent_byte(5000 + i));
-	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1024)); /* once */
-	bytes = nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 300, WIRE_MTU_MAX);
+	assert_null(nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 5000, 1024, NULL)); /* once */
+	bytes = nic_loan_at_hand(ahead, (uintptr_t)l.bytes + 300, WIRE_MTU_MAX, NULL);
 	assert_non_null(bytes);
 	assert_int_equal(bytes[WIRE_MTU_MAX - 1], lent_byte(300 + WIRE_MTU_MAX - 1));
 	ahead->loans[1].address = 8;
@@ -199,6 +199,7 @@ static void test_a_ring_says_where_and_takes_it_back(void **state)
 	uint8_t *memory = aligned_alloc(4096, (nic_ring_bytes() + 4095) / 4096 * 4096);
 	uint8_t byte = 3;
 	struct wire_pkt lent = {.opcode = WIRE_RC | WIRE_SEND_ONLY,
+				.dest_qpn = 0x123456,
 				.length = 2000,
 				.apart = true,
 				.address = 0x123456789abcdef0};
@@ -206,8 +207,7 @@ static void test_a_ring_says_where_and_takes_it_back(void **state)
 	struct nic_ring in, out;
 	struct nic_ring_got got;
 	struct wire_pkt came;
-	uint64_t address;
-	uint32_t length;
+	struct nic_ring_loan loan;
 
 	(void)state;
 	assert_non_null(memory);
@@ -225,11 +225,13 @@ static void test_a_ring_says_where_and_takes_it_back(void **state)
 		assert_true(nic_ring_parse(&got, &came));
 		assert_int_equal(came.apart, is_lent);
 		assert_int_equal(came.length, is_lent ? 2000 : 1);
-		assert_false(nic_ring_peek_loan(&out, 1, &address, &length));
-		assert_int_equal(nic_ring_peek_loan(&out, 0, &address, &length), is_lent);
+		assert_false(nic_ring_peek_loan(&out, 1, &loan));
+		assert_int_equal(nic_ring_peek_loan(&out, 0, &loan), is_lent);
 		if (is_lent) {
-			assert_int_equal(address, 0x123456789abcdef0);
-			assert_int_equal(length, 2000);
+			assert_int_equal(loan.address, 0x123456789abcdef0);
+			assert_int_equal(loan.length, 2000);
+			assert_int_equal(loan.opcode, 4); /* IBTA table 38: SEND Only of RC */
+			assert_int_equal(loan.dest_qpn, 0x123456);
 			assert_int_equal(came.address, 0x123456789abcdef0);
 			assert_false(nic_ring_is_revoked(&out));
 			nic_ring_revoke(&in, i);
@@ -242,6 +244,192 @@ static void test_a_ring_says_where_and_takes_it_back(void **state)
 	free(memory);
 }
 
+/* A message of four packets whose bytes lie one behind the other, of which one is at hand: what
+ * puts it into a ring, and what was pulled of it. */
+struct message {
+	struct lender l;
+	struct nic_loan_from from;
+	void *memory;
+	struct nic_ring in, out;
+	struct nic_loans loans;
+	uint8_t came[4 * PACKET];
+};
+
+static void put(struct message *m, uint8_t opcode, uint32_t qpn, uint64_t at)
+{
+	const struct wire_pkt pkt = {.opcode = (uint8_t)(WIRE_RC | opcode),
+				     .dest_qpn = qpn,
+				     .dma_length = 4 * PACKET,
+				     .length = PACKET,
+				     .apart = true,
+				     .address = (uintptr_t)m->l.bytes + at};
+
+	assert_non_null(nic_ring_room(&m->in));
+	nic_ring_put(&m->in, &pkt, 0);
+}
+
+/* The first packet is at hand. */
+static void take_first(struct message *m)
+{
+	struct nic_ring_got got;
+
+	assert_true(nic_ring_get(&m->out, &got));
+	nic_loans_begin(&m->loans, &m->out, &m->from);
+	m->loans.behind = 31;
+}
+
+static bool pull_first(struct message *m, uint32_t follows)
+{
+	uint8_t tail[HCA_LOAN_TAIL];
+
+	memset(m->came, 0, sizeof(m->came));
+	return nic_loans_pull(&m->loans, (uintptr_t)m->l.bytes, m->came, PACKET - HCA_LOAN_TAIL,
+			      tail, follows);
+}
+
+static bool is_lent_at(const uint8_t *bytes, uint32_t at)
+{
+	for (uint32_t i = 0; i < PACKET; i++)
+		if (bytes[i] != lent_byte(at + i))
+			return false;
+	return true;
+}
+
+/* How many packets of the message behind its first one are here. */
+static uint32_t rest_of(const struct message *m)
+{
+	uint32_t count = 0;
+
+	while (count < 3 && is_lent_at(m->came + (count + 1) * PACKET, (count + 1) * PACKET))
+		count++;
+	return count;
+}
+
+static const uint8_t *at_hand(struct message *m, uint32_t at)
+{
+	return nic_loans_at_hand(&m->loans, (uintptr_t)m->l.bytes + at, PACKET, m->came + at);
+}
+
+static bool message_begin(struct message *m)
+{
+	*m = (struct message){.memory = calloc(1, nic_ring_bytes())};
+	assert_non_null(m->memory);
+	lender_start(&m->l);
+	m->from = from_of(&m->l);
+	nic_ring_init(&m->in, m->memory);
+	nic_ring_init(&m->out, m->memory);
+	return may_read(&m->l);
+}
+
+static void message_end(struct message *m)
+{
+	lender_end(&m->l);
+	free(m->memory);
+	free(m);
+}
+
+static void test_a_message_comes_in_one_call(void **state)
+{
+	struct message *m = malloc(sizeof(*m));
+	const uint8_t *bytes;
+
+	(void)state;
+	assert_non_null(m);
+	if (!message_begin(m)) {
+		message_end(m);
+		skip();
+	}
+	put(m, WIRE_WRITE_FIRST, 7, 0);
+	put(m, WIRE_WRITE_MIDDLE, 7, PACKET);
+	put(m, WIRE_WRITE_MIDDLE, 7, 2 * PACKET);
+	put(m, WIRE_WRITE_LAST, 7, 3 * PACKET);
+	take_first(m);
+	assert_true(pull_first(m, 3 * PACKET));
+	/* Not the last one, of which the last bytes have to come last. */
+	assert_int_equal(rest_of(m), 2);
+	assert_null(nic_loans_at_hand(&m->loans, (uintptr_t)m->l.bytes + PACKET, PACKET,
+				      m->came + PACKET + 1));
+	assert_null(nic_loans_at_hand(&m->loans, (uintptr_t)m->l.bytes + PACKET + 1, PACKET - 1,
+				      m->came + PACKET));
+	assert_ptr_equal(at_hand(m, PACKET), m->came + PACKET);
+	assert_null(at_hand(m, PACKET));
+	assert_ptr_equal(at_hand(m, 2 * PACKET), m->came + 2 * PACKET);
+	bytes = at_hand(m, 3 * PACKET);
+	assert_non_null(bytes);
+	assert_ptr_not_equal(bytes, m->came + 3 * PACKET);
+	assert_true(is_lent_at(bytes, 3 * PACKET));
+	message_end(m);
+}
+
+/* Each of these differs in one thing from two packets that would come with the first. */
+static void test_only_the_message_at_hand_comes_with_it(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint32_t qpn, at, follows, behind, rest;
+	} cases[] = {
+		{WIRE_WRITE_MIDDLE, 7, PACKET, 3 * PACKET, 31, 2},
+		{WIRE_WRITE_MIDDLE, 8, PACKET, 3 * PACKET, 31, 0},
+		{WIRE_WRITE_FIRST, 7, PACKET, 3 * PACKET, 31, 0},
+		{WIRE_WRITE_ONLY, 7, PACKET, 3 * PACKET, 31, 0},
+		{WIRE_WRITE_MIDDLE, 7, PACKET + 1, 3 * PACKET, 31, 0},
+		{WIRE_WRITE_MIDDLE, 7, PACKET - 1, 3 * PACKET, 31, 0},
+		{WIRE_WRITE_MIDDLE, 7, PACKET, 2 * PACKET, 31, 2},
+		{WIRE_WRITE_MIDDLE, 7, PACKET, 2 * PACKET - 1, 31, 1},
+		{WIRE_WRITE_MIDDLE, 7, PACKET, PACKET - 1, 31, 0},
+		{WIRE_WRITE_MIDDLE, 7, PACKET, 0, 31, 0},
+		{WIRE_WRITE_MIDDLE, 7, PACKET, 3 * PACKET, 1, 1},
+		{WIRE_WRITE_MIDDLE, 7, PACKET, 3 * PACKET, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct message *m = malloc(sizeof(*m));
+
+		assert_non_null(m);
+		if (!message_begin(m)) {
+			message_end(m);
+			skip();
+		}
+		put(m, WIRE_WRITE_FIRST, 7, 0);
+		put(m, cases[i].opcode, cases[i].qpn, cases[i].at);
+		put(m, WIRE_WRITE_MIDDLE, 7, 2 * PACKET);
+		take_first(m);
+		m->loans.behind = cases[i].behind;
+		assert_true(pull_first(m, cases[i].follows));
+		assert_int_equal(rest_of(m), cases[i].rest);
+		message_end(m);
+	}
+}
+
+/* What is taken back, or was for an earlier batch, is not at hand. */
+static void test_the_rest_may_be_taken_back(void **state)
+{
+	struct message *m = malloc(sizeof(*m));
+	struct nic_ring_got got;
+
+	(void)state;
+	assert_non_null(m);
+	if (!message_begin(m)) {
+		message_end(m);
+		skip();
+	}
+	put(m, WIRE_WRITE_FIRST, 7, 0);
+	put(m, WIRE_WRITE_MIDDLE, 7, PACKET);
+	put(m, WIRE_WRITE_MIDDLE, 7, 2 * PACKET);
+	take_first(m);
+	assert_true(pull_first(m, 3 * PACKET));
+	nic_ring_revoke(&m->in, 1);
+	nic_ring_release(&m->out);
+	assert_true(nic_ring_get(&m->out, &got));
+	assert_null(at_hand(m, PACKET));
+	nic_ring_release(&m->out);
+	assert_true(nic_ring_get(&m->out, &got));
+	nic_loans_begin(&m->loans, &m->out, &m->from);
+	assert_null(at_hand(m, 2 * PACKET));
+	message_end(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +438,9 @@ int main(void)
 		cmocka_unit_test(test_a_lie_is_no_payload),
 		cmocka_unit_test(test_another_process_is_not_taken_for_it),
 		cmocka_unit_test(test_a_ring_says_where_and_takes_it_back),
+		cmocka_unit_test(test_a_message_comes_in_one_call),
+		cmocka_unit_test(test_only_the_message_at_hand_comes_with_it),
+		cmocka_unit_test(test_the_rest_may_be_taken_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,13 +173,26 @@ static __attribute__((noinline)) void place_by_dma(struct hca_qp *qp, struct hca
 	hca_dma_place(qp, mr, offset, length, NULL, false);
 }
 
-static bool place_moved(struct hca_device *dev, struct hca_mr *mr, uint64_t offset,
+/* What is lent belongs to a message, of which a WRITE says how long it is. */
+static __attribute__((noinline, cold)) bool place_loan(struct hca_qp *qp, struct hca_mr *mr,
+						       uint64_t offset, const struct wire_pkt *pkt,
+						       uint32_t from, uint32_t length)
+{
+	const struct hca_rq *rq = &qp->rq;
+	const uint64_t done = (uint64_t)rq->placed + length;
+	const bool is_write = wire_ops[pkt->opcode].write && rq->write_length > done;
+
+	return hca_loan_place(qp->dev, mr, offset, pkt->address + from, length,
+			      is_write ? rq->write_length - done : 0);
+}
+
+static bool place_moved(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset,
 			const struct wire_pkt *pkt, uint32_t from, uint32_t length)
 {
 	if (pkt->synthetic)
 		return place_pattern(mr, offset, wire_pattern_add(pkt->pattern, from), length);
 	if (pkt->apart)
-		return hca_loan_place(dev, mr, offset, pkt->address + from, length);
+		return place_loan(qp, mr, offset, pkt, from, length);
 	return mr->ops->write(mr, offset, pkt->payload + from, length);
 }
 
@@ -194,7 +207,7 @@ bool hca_place(struct hca_qp *qp, struct hca_mr *mr, uint64_t offset, const stru
 			place_by_dma(qp, mr, offset, pkt, from, length);
 			return true;
 		}
-		if (!place_moved(dev, mr, offset, pkt, from, length))
+		if (!place_moved(qp, mr, offset, pkt, from, length))
 			return false;
 	}
 	dev->observer->on_place(dev->world, mr, offset, length, is_word(pkt, length), now);

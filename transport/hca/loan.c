@@ -39,25 +39,29 @@ static bool place_through_here(struct hca_device *dev, struct hca_mr *mr, uint64
 	const uint32_t body = length < HCA_LOAN_TAIL ? 0 : length - HCA_LOAN_TAIL;
 	uint8_t bytes[WIRE_MTU_MAX + HCA_LOAN_TAIL];
 
-	dev->loan_is_lost = !lender->pull(lender, address, bytes, body, bytes + body);
+	dev->loan_is_lost = !lender->pull(lender, address, bytes, body, bytes + body, 0);
 	return !dev->loan_is_lost && mr->ops->write(mr, offset, bytes, length);
 }
 
 bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, uint64_t address,
-		    uint32_t length)
+		    uint32_t length, uint64_t follows)
 {
 	struct hca_lender *lender = dev->lender;
+	uint8_t *to = mr->is_lent ? hca_mem_host_at(mr->address + offset) : NULL;
 	uint8_t tail[HCA_LOAN_TAIL];
 	const uint8_t *here;
 	uint32_t body, part;
 
 	CHECK(lender != NULL);
-	here = lender->at_hand(lender, address, length);
+	here = lender->at_hand(lender, address, length, to);
+	if (here && here == to)
+		return true;
 	if (here)
 		return mr->ops->write(mr, offset, here, length);
+	if (follows > mr->length - offset - length)
+		follows = mr->length - offset - length;
 	body = length < HCA_LOAN_TAIL ? 0 : length - HCA_LOAN_TAIL;
-	if (mr->is_lent && body > 0 &&
-	    lender->pull(lender, address, hca_mem_host_at(mr->address + offset), body, tail))
+	if (to && body > 0 && lender->pull(lender, address, to, body, tail, (uint32_t)follows))
 		return mr->ops->write(mr, offset + body, tail, HCA_LOAN_TAIL);
 	for (uint32_t at = 0; at < length; at += part) {
 		part = length - at < WIRE_MTU_MAX ? length - at : WIRE_MTU_MAX;

@@ -26,12 +26,16 @@ struct wire_path;
 struct hca_lender {
 	bool lends; /* the packet that hca_output() is asked for may be apart */
 	/* Brings @length bytes at @address of the sender of the packet at hand to @to, and the
-	 * HCA_LOAN_TAIL behind them to @tail. False: they are not to be had, some may have come. */
+	 * HCA_LOAN_TAIL behind them to @tail. Of the @follows bytes that belong right behind those
+	 * at @to, it may bring as well what middle packets of the same message lend that have come.
+	 * False: they are not to be had, some may have come. */
 	bool (*pull)(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
-		     uint8_t *tail);
-	/* The @length bytes at @address, where they have come already with an earlier pull(); valid
-	 * until the next call. NULL: they have not, or pull() would not give them. */
-	const uint8_t *(*at_hand)(struct hca_lender *lender, uint64_t address, uint32_t length);
+		     uint8_t *tail, uint32_t follows);
+	/* The @length bytes at @address, which belong at @to, where they have come already with an
+	 * earlier pull(), maybe to @to; valid until the next call. NULL: they have not, or pull()
+	 * would not give them. */
+	const uint8_t *(*at_hand)(struct hca_lender *lender, uint64_t address, uint32_t length,
+				  const uint8_t *to);
 	/* What was lent in packets to that queue pair is not to be pulled any more, or pulled in
 	 * vain; @path NULL: in all READ responses. */
 	void (*revoke)(struct hca_lender *lender, const struct wire_path *path, uint32_t dest_qpn);
@@ -47,10 +51,11 @@ struct wire_pkt;
 /* True: the payload of @pkt, which is there by then, stays where it is. */
 bool hca_loan_make(const struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset,
 		   struct wire_pkt *pkt);
-/* False: as hca_mem_ops.write(), or the payload is not to be had, which hca_loan_lost() says then.
+/* The @length bytes at @address, behind which @follows bytes of the same message belong into @mr.
+ * False: as hca_mem_ops.write(), or the payload is not to be had, which hca_loan_lost() says then.
  */
 bool hca_loan_place(struct hca_device *dev, struct hca_mr *mr, uint64_t offset, uint64_t address,
-		    uint32_t length);
+		    uint32_t length, uint64_t follows);
 /* After something could not be placed: the packet is lost, nothing else is wrong. Once. */
 bool hca_loan_lost(struct hca_device *dev);
 /* Before what @qp has sent is its program's again; before a region is. */

@@ -257,18 +257,19 @@ static uint32_t fitting_mtu(const struct nic *nic)
 }
 
 static bool lender_pull(struct hca_lender *lender, uint64_t address, uint8_t *to, uint32_t length,
-			uint8_t *tail)
+			uint8_t *tail, uint32_t follows)
 {
 	const struct nic *nic = container_of(lender, struct nic, lender);
 
-	return nic->shm && nic_shm_pull(nic->shm, address, to, length, tail);
+	return nic->shm && nic_shm_pull(nic->shm, address, to, length, tail, follows);
 }
 
-static const uint8_t *lender_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length)
+static const uint8_t *lender_at_hand(struct hca_lender *lender, uint64_t address, uint32_t length,
+				     const uint8_t *to)
 {
 	const struct nic *nic = container_of(lender, struct nic, lender);
 
-	return nic->shm ? nic_shm_at_hand(nic->shm, address, length) : NULL;
+	return nic->shm ? nic_shm_at_hand(nic->shm, address, length, to) : NULL;
 }
 
 static void lender_revoke(struct hca_lender *lender, const struct wire_path *path,

@@ -71,11 +71,9 @@ struct nic_shm {
 	struct to *buckets[BUCKETS], *last, *due;
 	struct from *guests[GUESTS_MAX];
 	uint32_t guest_count;
-	uint32_t sleepers;   /* threads */
-	uint64_t word;	     /* of struct nic_loan_from, for others */
-	struct from *taking; /* whose packet is at hand; NULL: none is */
-	uint32_t batch_left; /* so many more are taken before others' turn */
-	struct nic_loans_ahead ahead;
+	uint32_t sleepers;	/* threads */
+	uint64_t word;		/* of struct nic_loan_from, for others */
+	struct nic_loans loans; /* of whose packet is at hand */
 	bool has_complained;
 };
 
@@ -461,43 +459,16 @@ static void serve_guest(struct nic_shm *shm, struct from *from)
 	from->left = from->memory ? (uint32_t)NIC_RING_PLACES : 0;
 }
 
-/* What is lent right behind the packet at hand, unless more of that is here than was asked for.
- * What the peer writes there later is compared when its turn comes. */
-static struct nic_loans_ahead *loans_behind(struct nic_shm *shm, const struct from *from)
-{
-	struct nic_loans_ahead *ahead = &shm->ahead;
-	uint64_t address;
-	uint32_t length;
-
-	if (ahead->next < ahead->count)
-		return NULL;
-	ahead->count = 0;
-	while (ahead->count < shm->batch_left && ahead->count < NIC_LOANS_AHEAD &&
-	       nic_ring_peek_loan(&from->ring, ahead->count + 1, &address, &length) &&
-	       length <= WIRE_MTU_MAX) {
-		ahead->loans[ahead->count].address = address;
-		ahead->loans[ahead->count++].length = length;
-	}
-	return ahead;
-}
-
 bool nic_shm_pull(struct nic_shm *shm, uint64_t address, uint8_t *to, uint32_t length,
-		  uint8_t *tail)
+		  uint8_t *tail, uint32_t follows)
 {
-	const struct from *from = shm->taking;
-
-	if (!from)
-		return false;
-	return nic_loan_pull(&from->loans, address, to, length, tail, loans_behind(shm, from)) &&
-	       !nic_ring_is_revoked(&from->ring);
+	return nic_loans_pull(&shm->loans, address, to, length, tail, follows);
 }
 
-const uint8_t *nic_shm_at_hand(struct nic_shm *shm, uint64_t address, uint32_t length)
+const uint8_t *nic_shm_at_hand(struct nic_shm *shm, uint64_t address, uint32_t length,
+			       const uint8_t *to)
 {
-	const struct from *from = shm->taking;
-	const uint8_t *bytes = from ? nic_loan_at_hand(&shm->ahead, address, length) : NULL;
-
-	return bytes && !nic_ring_is_revoked(&from->ring) ? bytes : NULL;
+	return nic_loans_at_hand(&shm->loans, address, length, to);
 }
 
 /* Who looks at a payload itself has it here. */
@@ -506,7 +477,7 @@ static bool bring_here(struct nic_shm *shm, struct wire_pkt *pkt)
 	const uint32_t body = pkt->length - HCA_LOAN_TAIL;
 	uint8_t *to = shm->nic->payload;
 
-	if (pkt->length < HCA_LOAN_TAIL || !nic_shm_pull(shm, pkt->address, to, body, to + body))
+	if (pkt->length < HCA_LOAN_TAIL || !nic_shm_pull(shm, pkt->address, to, body, to + body, 0))
 		return false;
 	pkt->apart = false;
 	pkt->payload = to;
@@ -588,15 +559,14 @@ static uint32_t shm_take_from(struct nic_shm *shm, struct from *from)
 	const ps_t now = nic_now(shm->nic);
 	uint32_t count = 0;
 
-	shm->taking = from;
-	shm->ahead.count = shm->ahead.next = 0;
+	nic_loans_begin(&shm->loans, &from->ring, &from->loans);
 	while (count < NIC_BATCH && !nic_is_dead(shm->nic) && nic_ring_get(&from->ring, &got)) {
-		shm->batch_left = NIC_BATCH - 1 - count;
+		shm->loans.behind = NIC_BATCH - 1 - count;
 		take_packet(shm, from, &got, now);
 		nic_ring_release(&from->ring);
 		count++;
 	}
-	shm->taking = NULL;
+	shm->loans.ring = NULL;
 	return count;
 }
 

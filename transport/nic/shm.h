@@ -60,8 +60,9 @@ enum nic_shm_way nic_shm_put(struct nic_shm *shm, struct wire_path *path,
 uint32_t nic_shm_send(struct nic_shm *shm, const struct nic_slot *slots, uint32_t count);
 /* As the functions of struct hca_lender. */
 bool nic_shm_pull(struct nic_shm *shm, uint64_t address, uint8_t *to, uint32_t length,
-		  uint8_t *tail);
-const uint8_t *nic_shm_at_hand(struct nic_shm *shm, uint64_t address, uint32_t length);
+		  uint8_t *tail, uint32_t follows);
+const uint8_t *nic_shm_at_hand(struct nic_shm *shm, uint64_t address, uint32_t length,
+			       const uint8_t *to);
 void nic_shm_revoke(struct nic_shm *shm, const struct wire_path *path, uint32_t dest_qpn);
 /* After some: who sleeps is woken. */
 void nic_shm_flush(struct nic_shm *shm);

@@ -6,6 +6,7 @@
  * process_vm_readv(). Whose they are the kernel has said; with each some bytes are read that only
  * that process has, in the same call: another that has its number by now, or another program in its
  * place, is not taken for it. What is read may be anything, and where it would be nothing. */
+#include "transport/nic/shm_ring.h"
 #include "transport/wire/pkt.h"
 
 #include <stdbool.h>
@@ -28,6 +29,13 @@ bool nic_loan_read_own(uint64_t address, uint8_t *to, uint32_t length);
  * ever. */
 enum { NIC_LOANS_AHEAD = 31 };
 struct nic_loans_ahead {
+	/* What lies behind the bytes of the one at hand at its sender, and belongs behind them
+	 * here: straight there. */
+	struct {
+		uint64_t address;
+		uint8_t *to;
+		uint32_t length;
+	} rest;
 	uint32_t count, next;
 	struct {
 		uint64_t address;
@@ -36,11 +44,28 @@ struct nic_loans_ahead {
 	uint8_t bytes[NIC_LOANS_AHEAD][WIRE_MTU_MAX];
 };
 
-/* As hca_lender.pull(); @ahead: what is to be read as well, which all
- * of it is, or count is 0 afterwards. NULL: nothing. */
+/* As hca_lender.pull(); @ahead: what is to be read as well, its rest from behind the tail. All of
+ * it is, or count and rest.length are 0 afterwards. NULL: nothing. */
 bool nic_loan_pull(const struct nic_loan_from *from, uint64_t address, uint8_t *to, uint32_t length,
 		   uint8_t *tail, struct nic_loans_ahead *ahead);
-/* The @length bytes at @address, where they are in @ahead. NULL: they are not. */
-const uint8_t *nic_loan_at_hand(struct nic_loans_ahead *ahead, uint64_t address, uint32_t length);
+/* The @length bytes at @address, which belong at @to, where they are. NULL: they have not come. */
+const uint8_t *nic_loan_at_hand(struct nic_loans_ahead *ahead, uint64_t address, uint32_t length,
+				const uint8_t *to);
+
+/* The loans of a ring whose first packet is at hand. */
+struct nic_loans {
+	const struct nic_ring *ring; /* NULL: nothing is at hand */
+	const struct nic_loan_from *from;
+	uint32_t behind; /* so many more are taken before other rings have their turn */
+	struct nic_loans_ahead ahead;
+};
+
+void nic_loans_begin(struct nic_loans *loans, const struct nic_ring *ring,
+		     const struct nic_loan_from *from);
+/* As the functions of struct hca_lender. */
+bool nic_loans_pull(struct nic_loans *loans, uint64_t address, uint8_t *to, uint32_t length,
+		    uint8_t *tail, uint32_t follows);
+const uint8_t *nic_loans_at_hand(struct nic_loans *loans, uint64_t address, uint32_t length,
+				 const uint8_t *to);
 
 #endif

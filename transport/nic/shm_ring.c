@@ -211,20 +211,23 @@ bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got)
 	return !ring->is_bad;
 }
 
-bool nic_ring_peek_loan(const struct nic_ring *ring, uint32_t place, uint64_t *ret_address,
-			uint32_t *ret_length)
+bool nic_ring_peek_loan(const struct nic_ring *ring, uint32_t place, struct nic_ring_loan *ret_loan)
 {
 	const uint32_t number = ring->next + place;
 	const struct head *head = &ring->shared->heads[number % NIC_RING_PLACES];
-	uint8_t copy[4];
+	uint8_t copy[4 + 8];
 	uint16_t length;
 
 	if (atomic_load_explicit(&head->number, memory_order_acquire) != number + 1)
 		return false;
 	memcpy(copy, &head->length, sizeof(copy));
 	memcpy(&length, copy, sizeof(length));
-	memcpy(ret_address, ring->shared->rooms[number % NIC_RING_PLACES], sizeof(*ret_address));
-	*ret_length = length;
+	memcpy(&ret_loan->address, ring->shared->rooms[number % NIC_RING_PLACES],
+	       sizeof(ret_loan->address));
+	ret_loan->length = length;
+	/* IBTA 9.2: the opcode is the first byte of a BTH, its queue pair the sixth to eighth. */
+	ret_loan->opcode = copy[4];
+	ret_loan->dest_qpn = (uint32_t)copy[9] << 16 | (uint32_t)copy[10] << 8 | copy[11];
 	return (copy[2] & LENT) != 0;
 }
 

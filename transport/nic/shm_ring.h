@@ -78,9 +78,14 @@ bool nic_ring_wakes(struct nic_ring *ring);
 bool nic_ring_has(const struct nic_ring *ring);
 /* The first packet. False: there is none, or the ring is bad. */
 bool nic_ring_get(struct nic_ring *ring, struct nic_ring_got *ret_got);
-/* Of the @place-th packet behind the first: whether it is lent, and where. */
-bool nic_ring_peek_loan(const struct nic_ring *ring, uint32_t place, uint64_t *ret_address,
-			uint32_t *ret_length);
+/* Of what is in the @place-th place behind the first: whether it is lent, and what. */
+struct nic_ring_loan {
+	uint64_t address;
+	uint32_t length, dest_qpn;
+	uint8_t opcode; /* maybe none that there is */
+};
+bool nic_ring_peek_loan(const struct nic_ring *ring, uint32_t place,
+			struct nic_ring_loan *ret_loan);
 bool nic_ring_is_revoked(const struct nic_ring *ring); /* of what nic_ring_get() gave */
 void nic_ring_release(struct nic_ring *ring);	       /* of what nic_ring_get() gave */
 /* It will sleep, or does not any more; look once more before sleeping. */
