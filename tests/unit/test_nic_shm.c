@@ -10,7 +10,7 @@
 
 /* Where things lie in the memory, and how many places there are. */
 enum {
-	PLACES = 256,
+	PLACES = 512,
 	TAKEN_AT = 0,
 	HEADS_AT = 128,
 	HEAD_BYTES = 64,
@@ -217,8 +217,8 @@ static void test_who_sleeps_is_woken_once(void **state)
 
 static void test_an_index_that_cannot_be_ends_the_ring(void **state)
 {
-	/* After 256 sent: more than were sent, and fewer than none. */
-	static const uint32_t bad[] = {257, 1000, UINT32_MAX, 0x80000000};
+	/* After 512 sent: more than were sent, and fewer than none. */
+	static const uint32_t bad[] = {513, 1000, UINT32_MAX, 0x80000000};
 	uint8_t byte = 9;
 	const struct wire_pkt pkt = a_write(0, &byte, 1);
 

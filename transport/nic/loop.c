@@ -17,7 +17,7 @@ enum {
 	TURN_BATCHES = 4,    /* in one turn, so that neither direction starves the other */
 	DRAIN_TURNS = 64,    /* more than any socket or ring holds */
 	FULL_NAP_NS = 50000, /* where nothing tells that there is room again */
-	LENT_WINDOW = 4 * NIC_RING_PLACES, /* packets: of runs, a place holds fifteen */
+	LENT_WINDOW = 2 * NIC_RING_PLACES, /* packets: of runs, a place holds fifteen */
 };
 #define LINK_LOOK (20 * PS_US)
 #define LINK_REST (1 * PS_MS)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-	NIC_RING_PLACES = 256, /* a power of two */
+	NIC_RING_PLACES = 512, /* a power of two */
 	NIC_RING_ROOM = 4224,  /* for a payload, or for a whole datagram */
 	NIC_RING_RUN_PLACES = 15,
 	NIC_RING_RUN = NIC_RING_RUN_PLACES * NIC_RING_ROOM, /* for the payload of a run */
