@@ -205,6 +205,7 @@ static void test_what_is_in_place_stays_there(void **state)
 static void test_a_read_is_lent(void **state)
 {
 	(void)state;
+	ends[1].hca.qp->rq.write_length = 9 * LENGTH; /* as in the midst of a WRITE */
 	hca_end_post(&ends[1].hca, &ends[0].hca, HCA_WR_RDMA_READ, LENGTH);
 	run(0);
 	assert_int_equal(apart_count, 3);
