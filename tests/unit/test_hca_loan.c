@@ -217,13 +217,23 @@ static void test_a_read_is_lent(void **state)
 /* Answers that come in the midst of a WRITE, which goes on behind them, are no part of it. */
 static void test_nothing_follows_a_read(void **state)
 {
+	static uint8_t rooms[2][WIRE_MTU_MAX];
+	struct wire_pkt kept[2] = {{.payload = rooms[0]}, {.payload = rooms[1]}};
+	const struct hca_rx rx = {.ecn = 0};
+	struct hca_tx tx;
 	uint32_t follow_count = 0;
 
 	(void)state;
 	hca_end_post(&ends[0].hca, &ends[1].hca, HCA_WR_RDMA_WRITE, LENGTH);
 	run_some(1, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(hca_output(ends[0].hca.dev, 0xff, &kept[i], &tx, i * PS_US));
 	hca_end_post(&ends[1].hca, &ends[0].hca, HCA_WR_RDMA_READ, LENGTH);
-	run(PS_US);
+	run(2 * PS_US);
+	assert_int_equal(ends[1].pull_count, 4);
+	for (uint32_t i = 0; i < 2; i++)
+		hca_input(ends[1].hca.dev, &kept[i], &rx, PS_MS);
+	run(PS_MS);
 	assert_int_equal(ends[1].pull_count, 6);
 	for (uint32_t i = 0; i < 6; i++)
 		follow_count += ends[1].follows[i] > 0;
