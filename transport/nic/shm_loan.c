@@ -135,8 +135,8 @@ static uint32_t find_rest(struct nic_loans *loans, uint32_t follows)
 /* What is lent right behind the packet at hand, whose own bytes end at @address and @to, unless
  * more of that is here than was asked for. What the peer writes there later is compared when its
  * turn comes. */
-static struct nic_loans_ahead *look_ahead(struct nic_loans *loans, uint64_t address, uint8_t *to,
-					  uint32_t follows)
+static struct nic_loans_ahead *loans_behind(struct nic_loans *loans, uint64_t address, uint8_t *to,
+					    uint32_t follows)
 {
 	struct nic_loans_ahead *ahead = &loans->ahead;
 	struct nic_ring_loan loan;
@@ -163,7 +163,7 @@ bool nic_loans_pull(struct nic_loans *loans, uint64_t address, uint8_t *to, uint
 
 	return loans->ring &&
 	       nic_loan_pull(loans->from, address, to, length, tail,
-			     look_ahead(loans, address + own, to + own, follows)) &&
+			     loans_behind(loans, address + own, to + own, follows)) &&
 	       !nic_ring_is_revoked(loans->ring);
 }
 

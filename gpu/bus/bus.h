@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BUS_H
+#define BUS_H
+
+/* The inside of a machine: parts (sockets with their memory, PCIe switches, adapters, GPUs) that
+ * are joined by lanes, and what moves between them. It knows neither verbs nor CUDA.
+ *
+ * What moves is a burst: what one request moves, at most BUS_BURST_MAX bytes. It takes each lane
+ * for exactly what its TLPs take, and credits in their units: of the receiver's buffer, by class.
+ * Parts in between cut through: the next lane may begin as soon as the head is there and the rest
+ * will not be late. What waits for a lane goes in the order of PCI Express (base specification
+ * 2.4.1): nothing passes a posted burst, unless completions are relaxed; completions do not wait
+ * for requests.
+ *
+ * Sans I/O: everything happens in the local events of the node (sim/local.h); nothing is
+ * allocated after bus_create(). A bus belongs to one thread at a time. */
+#include "gpu/bus/pcie.h"
+#include "sim/local.h"
+
+enum {
+	BUS_PARTS_MAX = 256,
+	BUS_HOPS_MAX = 8,
+	BUS_BURST_MAX = 4096,
+	BUS_CREDIT_BYTES = 16, /* of a unit of data credits */
+};
+
+enum bus_class { BUS_POSTED, BUS_NON_POSTED, BUS_COMPLETION, BUS_CLASSES };
+
+struct bus_part_params {
+	/* Between two lanes: from the head in one to the head in the other. At the end of a way:
+	 * from the last byte until what was written is there, or an answer may start. */
+	ps_t latency;
+	uint32_t tags; /* reads that it may have under way, each of at most mrrs; 0: any number */
+};
+
+/* What a receiver has room for; 0: it is without end. */
+struct bus_credits {
+	uint32_t headers; /* TLPs */
+	uint32_t data;	  /* units of 16 bytes */
+};
+
+struct bus_lane_params {
+	uint32_t a, b; /* numbers of parts */
+	struct pcie_link link;
+	ps_t delay;			      /* of a bit, from end to end */
+	struct bus_credits room[BUS_CLASSES]; /* at either end; not less than one TLP takes */
+	ps_t update;  /* from room that is free until its credits are on the wire back */
+	bool relaxed; /* completions may pass posted bursts */
+};
+
+struct bus;
+struct bus_burst;
+
+/* Tells the owner of @burst that it is there: of a read, that its bytes have come back. It is the
+ * owner's again. */
+typedef void bus_arrived_fn(struct bus_burst *burst, void *context, ps_t now);
+
+/* One burst, in the owner's memory from bus_write() or bus_read() until it has arrived. */
+struct bus_burst {
+	bus_arrived_fn *arrived;
+	uint32_t bytes; /* at most bus_burst_most() */
+	/* The bus's own. */
+	struct sim_local_event event;
+	void (*finished)(struct sim_local_event *event, void *context);
+	struct bus_burst *next;
+	uint64_t number, order;
+	uint32_t from, to;
+	ps_t head_at, tail_at;
+	struct bus_way *on, *behind; /* the lane that it waits for or is on; the one before */
+	uint8_t kind, hop;
+	bool is_read;
+};
+
+/* Of @part_count parts (2 to BUS_PARTS_MAX) and @lane_count lanes, which make a tree: one way
+ * between any two, of at most BUS_HOPS_MAX lanes. @local: of the node, in which everything happens,
+ * @context: for the callbacks and those of @local. *ret_bus: 0; -EINVAL: no tree, or a lane that
+ * cannot be; -ENOMEM. */
+int bus_create(struct sim_local *local, void *context, const struct bus_part_params *parts,
+	       uint32_t part_count, const struct bus_lane_params *lanes, uint32_t lane_count,
+	       struct bus **ret_bus);
+/* Nothing is under way. NULL allowed. */
+void bus_destroy(struct bus *bus);
+
+/* The largest burst between two parts: at most BUS_BURST_MAX, and an eighth of the room that any
+ * buffer on the way has, or one TLP. */
+uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to);
+/* burst->bytes go from part @from to another one, @to, as posted writes. */
+void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to, ps_t now);
+/* Part @from reads so many bytes of @to: requests there, completions back. */
+void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to, ps_t now);
+
+/* What a direction of a lane has done: from @from to its neighbour @to. */
+struct bus_way_stats {
+	uint64_t bursts, bytes, wire_bytes; /* bytes: of payload */
+	ps_t busy;			    /* that it was taken */
+	ps_t starved[BUS_CLASSES];	    /* that something waited for credits alone */
+};
+struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to);
+/* How long reads of that part waited for a tag, all together. */
+ps_t bus_tag_wait(const struct bus *bus, uint32_t part);
+
+#endif

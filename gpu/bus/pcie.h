@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PCIE_H
+#define PCIE_H
+
+/* What a PCI Express link carries, and how long that takes: arithmetic only. Sizes and shares are
+ * those of the PCI Express Base Specification as the model of Neugebauer et al., "Understanding
+ * PCIe Performance for End Host Networking", SIGCOMM 2018 (github.com/pcie-bench/pcie-model) has
+ * them. */
+#include "util/units.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pcie_link {
+	uint8_t gen;	  /* 1 to 7; 6 and 7 in flit mode */
+	uint8_t width;	  /* 1, 2, 4, 8, 12, 16 or 32 lanes */
+	uint16_t mps;	  /* largest payload: a power of two from 64 to 4096 */
+	uint16_t mrrs;	  /* largest read request: a power of two from 64 to 4096 */
+	bool has_dllps;	  /* Ack, UpdateFC and skip ordered sets take their share of the wire */
+	bool has_32_bits; /* addresses, of writes and requests; else 64 bits */
+	bool has_ecrc;
+};
+
+/* Whether there is such a link. */
+bool pcie_link_is_valid(const struct pcie_link *link);
+
+/* TLPs. What is not a multiple ends with a short one; 0 bytes are one TLP. */
+static inline uint32_t pcie_tlps(uint32_t bytes, uint32_t most)
+{
+	return bytes <= most ? 1 : (bytes + most - 1) / most;
+}
+
+/* Bytes on the wire: of a memory write of @bytes, of the completions that bring them, and of the
+ * requests that ask for them. */
+uint32_t pcie_write_bytes(const struct pcie_link *link, uint32_t bytes);
+uint32_t pcie_completion_bytes(const struct pcie_link *link, uint32_t bytes);
+uint32_t pcie_request_bytes(const struct pcie_link *link, uint32_t bytes);
+
+/* How long one direction is taken by so many bytes of TLPs, rounded up. */
+ps_t pcie_time(const struct pcie_link *link, uint64_t wire_bytes);
+
+#endif
