@@ -1,167 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/bus/internal.h"
-#include "util/alloc.h"
 #include "util/check.h"
 
-#include <errno.h>
-
-/* ---- the graph ---- */
-
-/* Follows all lanes from @part, to which @way leads, which came from @back: where they lead to is
- * reached from @from by @first. False: a way is too long, or there are two. */
-static bool explore(struct bus *bus, uint32_t from, uint32_t part, struct bus_way *first,
-		    const struct bus_lane_params *back, uint32_t hops)
-{
-	for (uint32_t i = 0; i < 2 * bus->lane_count; i++) {
-		struct bus_way *way = &bus->ways[i];
-		const uint32_t at = way->to == way->lane->a ? way->lane->b : way->lane->a;
-		struct bus_way **route = &bus->routes[from * bus->part_count + way->to];
-
-		if (at != part || way->lane == back)
-			continue;
-		if (hops == BUS_HOPS_MAX || way->to == from || *route)
-			return false;
-		*route = first ? first : way;
-		if (!explore(bus, from, way->to, *route, way->lane, hops + 1))
-			return false;
-	}
-	return true;
-}
-
-static bool find_routes(struct bus *bus)
-{
-	for (uint32_t from = 0; from < bus->part_count; from++) {
-		if (!explore(bus, from, from, NULL, NULL, 0))
-			return false;
-		for (uint32_t to = 0; to < bus->part_count; to++)
-			if (to != from && !bus_route(bus, from, to))
-				return false;
-	}
-	return true;
-}
-
-static bool lane_is_valid(const struct bus *bus, const struct bus_lane_params *lane)
-{
-	if (lane->a >= bus->part_count || lane->b >= bus->part_count || lane->a == lane->b ||
-	    !pcie_link_is_valid(&lane->link))
-		return false;
-	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
-		const struct bus_credits *room = &lane->room[kind];
-		const uint32_t data =
-			kind == BUS_NON_POSTED ? 0 : lane->link.mps / BUS_CREDIT_BYTES;
-
-		if ((room->headers == 0) != (room->data == 0) && kind != BUS_NON_POSTED)
-			return false;
-		if (room->headers > 0 && room->data < data)
-			return false;
-	}
-	return true;
-}
-
-static uint32_t returns_of(const struct bus_lane_params *lane)
-{
-	uint32_t count = 0;
-
-	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
-		count += lane->room[kind].headers;
-	return count;
-}
-
-static struct bus_return *init_way(struct bus *bus, uint32_t number, struct bus_return *returns)
-{
-	struct bus_way *way = &bus->ways[number];
-	const struct bus_lane_params *lane = &bus->lanes[number / 2];
-
-	way->bus = bus;
-	way->lane = lane;
-	way->to = number % 2 ? lane->a : lane->b;
-	way->event = (struct sim_local_event){
-		.key = number, .phase = SIM_LOCAL_TIMER, .fn = bus_way_on_event};
-	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
-		const struct bus_credits *room = &lane->room[kind];
-
-		way->pools[kind] = (struct bus_pool){.is_endless = room->headers == 0,
-						     .headers = room->headers,
-						     .data = room->data,
-						     .returns = returns,
-						     .room = room->headers,
-						     .starved_from = PS_NEVER};
-		returns += room->headers;
-	}
-	return returns;
-}
-
-static int init_ways(struct bus *bus)
-{
-	struct bus_return *returns;
-	uint32_t count = 1;
-
-	for (uint32_t i = 0; i < bus->lane_count; i++) {
-		if (!lane_is_valid(bus, &bus->lanes[i]))
-			return -EINVAL;
-		count += 2 * returns_of(&bus->lanes[i]);
-	}
-	bus->returns = returns = util_calloc(count, sizeof(*returns));
-	if (!returns)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < 2 * bus->lane_count; i++)
-		returns = init_way(bus, i, returns);
-	return find_routes(bus) ? 0 : -EINVAL;
-}
-
-int bus_create(struct sim_local *local, void *context, const struct bus_part_params *parts,
-	       uint32_t part_count, const struct bus_lane_params *lanes, uint32_t lane_count,
-	       struct bus **ret_bus)
-{
-	struct bus *bus = util_calloc(1, sizeof(*bus));
-	int ret = -ENOMEM;
-
-	if (!bus)
-		return -ENOMEM;
-	CHECK(part_count >= 2 && part_count <= BUS_PARTS_MAX);
-	bus->local = local;
-	bus->context = context;
-	bus->part_count = part_count;
-	bus->lane_count = lane_count;
-	bus->parts = util_calloc(part_count, sizeof(*bus->parts));
-	bus->lanes = util_calloc(lane_count + 1, sizeof(*bus->lanes));
-	bus->ways = util_calloc(2 * lane_count + 1, sizeof(*bus->ways));
-	bus->routes = util_calloc((size_t)part_count * part_count, sizeof(struct bus_way *));
-	if (bus->parts && bus->lanes && bus->ways && bus->routes) {
-		for (uint32_t i = 0; i < part_count; i++) {
-			bus->parts[i].params = parts[i];
-			bus->parts[i].tags = parts[i].tags;
-		}
-		for (uint32_t i = 0; i < lane_count; i++)
-			bus->lanes[i] = lanes[i];
-		ret = init_ways(bus);
-	}
-	if (ret != 0) {
-		bus_destroy(bus);
-		return ret;
-	}
-	*ret_bus = bus;
-	return 0;
-}
-
-void bus_destroy(struct bus *bus)
-{
-	if (!bus)
-		return;
-	for (uint32_t i = 0; bus->ways && i < 2 * bus->lane_count; i++)
-		if (bus->ways[i].event.pending)
-			sim_local_cancel(bus->local, &bus->ways[i].event);
-	util_free(bus->returns);
-	util_free(bus->routes);
-	util_free(bus->ways);
-	util_free(bus->lanes);
-	util_free(bus->parts);
-	util_free(bus);
-}
-
 /* ---- bursts ---- */
-
-static void on_finish(struct sim_local_event *event, void *context);
 
 static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to,
 		    enum bus_class kind, ps_t now)
@@ -169,13 +10,13 @@ static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uin
 	struct bus_part *part = &bus->parts[from];
 
 	CHECK(from != to && from < bus->part_count && to < bus->part_count);
-	burst->from = from;
-	burst->to = to;
+	burst->from = (uint16_t)from;
+	burst->to = (uint16_t)to;
 	burst->kind = (uint8_t)kind;
-	burst->behind = NULL;
-	burst->number = (uint64_t)(from + 1) << 48 | part->next_number++;
-	burst->event = (struct sim_local_event){.key = burst->number, .phase = SIM_LOCAL_ARRIVAL};
-	burst->finished = on_finish;
+	burst->on = NULL;
+	burst->event =
+		(struct sim_local_event){.key = (uint64_t)(from + 1) << 48 | part->next_number++,
+					 .phase = SIM_LOCAL_ARRIVAL};
 	bus_way_take(bus_route(bus, from, to), burst, now);
 }
 
@@ -247,13 +88,13 @@ void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t 
 
 	CHECK(from != to && from < bus->part_count && to < bus->part_count);
 	burst->is_read = true;
-	burst->from = from;
-	burst->to = to;
+	burst->from = (uint16_t)from;
+	burst->to = (uint16_t)to;
 	if (!part->tagless.first && has_tags(bus, burst)) {
 		ask(bus, burst, now);
 		return;
 	}
-	burst->head_at = now;
+	burst->event.at = now;
 	bus_enqueue(&part->tagless, burst);
 }
 
@@ -266,30 +107,27 @@ static void end_read(struct bus *bus, struct bus_burst *burst, ps_t now)
 	while (part->tagless.first && has_tags(bus, part->tagless.first)) {
 		struct bus_burst *next = bus_dequeue(&part->tagless);
 
-		part->tag_wait += now - next->head_at;
+		part->tag_wait += now - next->event.at;
 		ask(bus, next, now);
 	}
 }
 
-/* All of it is there, and the part has done with it. */
-static void finish(struct bus *bus, struct bus_burst *burst, ps_t now)
+void bus_answer(struct bus *bus, struct bus_burst *burst, ps_t now)
 {
-	bus_way_give_back(burst->behind, burst, now, now);
+	CHECK(burst->kind == BUS_NON_POSTED);
+	set_out(bus, burst, burst->to, burst->from, BUS_COMPLETION, now);
+}
+
+void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now)
+{
 	if (burst->kind == BUS_NON_POSTED) {
-		set_out(bus, burst, burst->to, burst->from, BUS_COMPLETION, now);
+		if (!burst->ops->reached || burst->ops->reached(burst, bus->context, now))
+			bus_answer(bus, burst, now);
 		return;
 	}
 	if (burst->is_read)
 		end_read(bus, burst, now);
-	burst->arrived(burst, bus->context, now);
-}
-
-static void on_finish(struct sim_local_event *event, void *context)
-{
-	struct bus_burst *burst = container_of(event, struct bus_burst, event);
-
-	(void)context;
-	finish(burst->on->bus, burst, event->at);
+	burst->ops->arrived(burst, bus->context, now);
 }
 
 /* ---- figures ---- */

@@ -49,26 +49,32 @@ struct bus_lane_params {
 };
 
 struct bus;
+struct bus_way;
 struct bus_burst;
 
-/* Tells the owner of @burst that it is there: of a read, that its bytes have come back. It is the
- * owner's again. */
-typedef void bus_arrived_fn(struct bus_burst *burst, void *context, ps_t now);
+/* What the owner of a burst hears. From the local events of the node, with the context of the bus.
+ */
+struct bus_burst_ops {
+	/* It is there: what was written, or the bytes of a read have come back. It is the owner's
+	 * again. */
+	void (*arrived)(struct bus_burst *burst, void *context, ps_t now);
+	/* A read has come to the part that it reads, which may look at its memory now. True: the
+	 * answer starts; false: it waits for bus_answer(). NULL: always true. */
+	bool (*reached)(struct bus_burst *burst, void *context, ps_t now);
+};
 
 /* One burst, in the owner's memory from bus_write() or bus_read() until it has arrived. */
 struct bus_burst {
-	bus_arrived_fn *arrived;
+	const struct bus_burst_ops *ops;
 	uint32_t bytes; /* at most bus_burst_most() */
 	/* The bus's own. */
-	struct sim_local_event event;
-	void (*finished)(struct sim_local_event *event, void *context);
-	struct bus_burst *next;
-	uint64_t number, order;
-	uint32_t from, to;
-	ps_t head_at, tail_at;
-	struct bus_way *on, *behind; /* the lane that it waits for or is on; the one before */
-	uint8_t kind, hop;
+	uint16_t from, to;
+	uint8_t kind; /* enum bus_class */
 	bool is_read;
+	struct sim_local_event event; /* key: @from and the number of its bursts */
+	struct bus_burst *next;
+	uint64_t order;
+	struct bus_way *on; /* the last lane that it took; NULL: none yet */
 };
 
 /* Of @part_count parts (2 to BUS_PARTS_MAX) and @lane_count lanes, which make a tree: one way
@@ -88,6 +94,8 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to);
 void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to, ps_t now);
 /* Part @from reads so many bytes of @to: requests there, completions back. */
 void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to, ps_t now);
+/* The answer to a read that has reached its part starts. */
+void bus_answer(struct bus *bus, struct bus_burst *burst, ps_t now);
 
 /* What a direction of a lane has done: from @from to its neighbour @to. */
 struct bus_way_stats {

@@ -54,6 +54,7 @@ struct bus {
 	struct bus_way *ways;	 /* two for each lane: from a to b, and back */
 	struct bus_way **routes; /* [from * part_count + to]: the first lane on the way */
 	struct bus_return *returns;
+	void (*finish)(struct bus *bus, struct bus_burst *burst, ps_t now); /* it is at its end */
 };
 
 static inline struct bus_way *bus_route(const struct bus *bus, uint32_t from, uint32_t to)
@@ -78,11 +79,16 @@ static inline struct bus_burst *bus_dequeue(struct bus_queue *queue)
 
 /* ---- lane.c ---- */
 
-/* @burst waits for @way, and goes on from there until it has come to its end, which its event tells
- * burst->finished. */
+/* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
+ * hears. */
 void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now);
 /* Its room in the buffer at the end of @way is free at @at, not before now. */
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now);
 void bus_way_on_event(struct sim_local_event *event, void *context);
+
+/* ---- bus.c ---- */
+
+/* All of it is there, and the part has done with it. */
+void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now);
 
 #endif

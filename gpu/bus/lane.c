@@ -134,21 +134,32 @@ static void on_forward(struct sim_local_event *event, void *context)
 	bus_way_take(bus_route(burst->on->bus, burst->on->to, burst->to), burst, event->at);
 }
 
-/* It is on its lane: when it may go on, or is there, is known. The next lane may begin when the
- * head is through the part, unless it is so fast that the last bytes would be late. */
-static void send_on(struct bus_burst *burst)
+static void on_finish(struct sim_local_event *event, void *context)
+{
+	struct bus_burst *burst = container_of(event, struct bus_burst, event);
+	struct bus *bus = burst->on->bus;
+
+	(void)context;
+	bus_way_give_back(burst->on, burst, event->at, event->at);
+	bus->finish(bus, burst, event->at);
+}
+
+/* It is on its lane, at whose end the head and the last byte of it are then: when it may go on, or
+ * is there, is known. The next lane may begin when the head is through the part, unless it is so
+ * fast that the last bytes would be late. */
+static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 {
 	const struct bus_way *way = burst->on;
 	const struct bus *bus = way->bus;
 	const ps_t latency = bus->parts[way->to].params.latency;
-	ps_t at = burst->tail_at + latency;
+	ps_t at = tail_at + latency;
 
 	if (way->to == burst->to) {
-		burst->event.fn = burst->finished;
+		burst->event.fn = on_finish;
 	} else {
 		const struct bus_way *next = bus_route(bus, way->to, burst->to);
 		const ps_t time = pcie_time(&next->lane->link, wire_bytes(next, burst));
-		const ps_t early = burst->head_at + latency;
+		const ps_t early = head_at + latency;
 
 		burst->event.fn = on_forward;
 		at = at - time > early ? at - time : early;
@@ -173,18 +184,16 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 		way->stats.starved[burst->kind] += now - pool->starved_from;
 		pool->starved_from = PS_NEVER;
 	}
-	if (burst->behind)
-		bus_way_give_back(burst->behind, burst, now + time, now);
-	burst->behind = way;
+	if (burst->on)
+		bus_way_give_back(burst->on, burst, now + time, now);
 	burst->on = way;
-	burst->head_at = now + pcie_time(link, head_bytes(way, burst)) + way->lane->delay;
-	burst->tail_at = now + time + way->lane->delay;
 	way->free_at = now + time;
 	way->stats.bursts++;
 	way->stats.bytes += burst->kind == BUS_NON_POSTED ? 0 : burst->bytes;
 	way->stats.wire_bytes += bytes;
 	way->stats.busy += time;
-	send_on(burst);
+	send_on(burst, now + pcie_time(link, head_bytes(way, burst)) + way->lane->delay,
+		now + time + way->lane->delay);
 }
 
 static void serve(struct bus_way *way, ps_t now)

@@ -7,9 +7,14 @@
 
 #include <errno.h>
 
+enum { CQE_BYTES = 64 }; /* of an entry of a completion queue: struct mlx5_cqe64 of rdma-core */
+
 /* An operation under way, in the bytes of a slab. */
 struct host_dma_request {
-	struct sim_local_event event;
+	union {
+		struct sim_local_event event;
+		struct bus_burst burst; /* where the bus has parts */
+	};
 	struct hca_dma dma;
 	struct host_dma_request *next, *prev; /* in the order in which they were handed over */
 	struct packet_slab *payload;	      /* of a placement; NULL: it has no bytes */
@@ -68,6 +73,8 @@ static bool blocks(const struct hca_dma *a, const struct hca_dma *b)
 	return (is_write(a) || is_write(b)) && touch_same_bytes(a, b);
 }
 
+static const struct bus_burst_ops burst_ops;
+
 static ps_t bus_delay(const struct host *host, const struct hca_dma *dma, enum host_bus_leg leg)
 {
 	const struct host_bus *bus = host->params.bus;
@@ -84,9 +91,38 @@ static void machine_dma_arrive(struct host *host, struct host_dma_request *r, en
 	sim_local_schedule(&host->local, &r->event, at);
 }
 
+/* Its bytes on the bus. */
+static uint32_t machine_dma_bytes(const struct hca_dma *dma)
+{
+	return dma->kind == HCA_DMA_COMPLETE ? (uint32_t)CQE_BYTES : dma->length;
+}
+
+/* From part to part. Reads are one burst there and back. */
+static void set_off_by_lanes(struct host *host, struct host_dma_request *r, enum host_bus_leg leg)
+{
+	const struct host_parts *parts = host->params.bus->parts;
+	struct bus *bus = host->dma->bus;
+	const bool reads = r->dma.kind == HCA_DMA_FETCH || r->dma.kind == HCA_DMA_ATOMIC;
+
+	r->leg = (uint8_t)leg;
+	if (leg == HOST_BUS_BACK) {
+		bus_answer(bus, &r->burst, host->now);
+		return;
+	}
+	r->burst.ops = &burst_ops;
+	r->burst.bytes = machine_dma_bytes(&r->dma);
+	if (leg == HOST_BUS_THERE && reads)
+		bus_read(bus, &r->burst, parts->nic, parts->memory, host->now);
+	else
+		bus_write(bus, &r->burst, parts->nic, parts->memory, host->now);
+}
+
 static void set_off(struct host *host, struct host_dma_request *r, enum host_bus_leg leg)
 {
-	machine_dma_arrive(host, r, leg, host->now + bus_delay(host, &r->dma, leg));
+	if (host->dma->bus)
+		set_off_by_lanes(host, r, leg);
+	else
+		machine_dma_arrive(host, r, leg, host->now + bus_delay(host, &r->dma, leg));
 }
 
 static void machine_dma_end(struct host *host, struct host_dma_request *r)
@@ -186,11 +222,9 @@ static void came_back(struct host *host, struct host_dma_request *r)
 	set_off(host, r, HOST_BUS_AGAIN);
 }
 
-static void machine_dma_on_event(struct sim_local_event *event, void *context)
+/* It has come to an end of the bus. */
+static void machine_dma_arrived(struct host *host, struct host_dma_request *r)
 {
-	struct host_dma_request *r = container_of(event, struct host_dma_request, event);
-	struct host *host = context;
-
 	if (r->leg == HOST_BUS_BACK) {
 		came_back(host, r);
 		return;
@@ -207,11 +241,31 @@ static void machine_dma_on_event(struct sim_local_event *event, void *context)
 	}
 }
 
+static void machine_dma_on_event(struct sim_local_event *event, void *context)
+{
+	machine_dma_arrived(context, container_of(event, struct host_dma_request, event));
+}
+
+static void on_burst(struct bus_burst *burst, void *context, ps_t now)
+{
+	(void)now;
+	machine_dma_arrived(context, container_of(burst, struct host_dma_request, burst));
+}
+
+/* The answer starts when nothing is in the way of what was asked for. */
+static bool on_read(struct bus_burst *burst, void *context, ps_t now)
+{
+	on_burst(burst, context, now);
+	return false;
+}
+
+static const struct bus_burst_ops burst_ops = {.arrived = on_burst, .reached = on_read};
+
 /* ---- what takes no event ---- */
 
 static bool is_even(const struct host *host)
 {
-	return host->params.bus->ops == NULL;
+	return !host->params.bus->ops && !host->params.bus->parts;
 }
 
 static struct host_dma_known *known_place(const struct host_dma *dma, uint32_t number)
@@ -397,10 +451,22 @@ const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus)
 						.hand = machine_dma_hand,
 						.release = machine_dma_release};
 
-	return bus->ops ? &uneven : &even;
+	return bus->ops || bus->parts ? &uneven : &even;
 }
 
 /* ---- the host's ---- */
+
+static int create_bus(struct host *host)
+{
+	const struct host_parts *parts = host->params.bus->parts;
+	const int ret = bus_create(&host->local, host, parts->parts, parts->part_count,
+				   parts->lanes, parts->lane_count, &host->dma->bus);
+
+	if (ret != 0)
+		return ret;
+	return bus_burst_most(host->dma->bus, parts->nic, parts->memory) < WIRE_MTU_MAX ? -EINVAL
+											: 0;
+}
 
 int host_dma_create(struct host *host)
 {
@@ -410,13 +476,16 @@ int host_dma_create(struct host *host)
 	tx_buffer_init(&host->dma->tx, host->params.bus->tx_bytes);
 	host->dma->known_at = PS_NEVER;
 	host->dma->way = is_even(host) ? host->params.bus->way : 0;
-	return grow_known(host->dma) ? 0 : -ENOMEM;
+	if (!grow_known(host->dma))
+		return -ENOMEM;
+	return host->params.bus->parts ? create_bus(host) : 0;
 }
 
 void host_dma_destroy(struct host_dma *dma)
 {
 	if (!dma)
 		return;
+	bus_destroy(dma->bus);
 	tx_buffer_fini(&dma->tx);
 	util_free(dma->known);
 	util_free(dma);

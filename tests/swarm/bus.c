@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* A bus that takes as long as the seed says: a fetch 0.1 to 1 us, what is written up to 2 us, each
- * on its own, so that what is handed over later may be there earlier wherever it is allowed to. */
+ * on its own, so that what is handed over later may be there earlier wherever it is allowed to. Or,
+ * for every second seed, one of PCI Express: up to two switches between the adapter and memory,
+ * lanes of any generation and width, with credits or without. */
 #include "tests/swarm/run.h"
 #include "util/siphash.h"
 
@@ -20,8 +22,71 @@ static ps_t delay(const struct host_bus *bus, const struct host *host, const str
 
 static const struct host_bus_ops ops = {.name = "seeded", .delay = delay};
 
+/* The @number-th of what @bus is made of: from 0 to @most. */
+static uint32_t choose(const struct run_bus *bus, uint32_t number, uint32_t most)
+{
+	const uint64_t word = number;
+
+	return (uint32_t)(util_hash_words((struct util_key){bus->seed, 0xb06}, &word, 1) %
+			  (most + 1u));
+}
+
+/* Room for eight of the largest bursts, at least. */
+static struct bus_credits room_for(uint32_t tlp_bytes, uint32_t more)
+{
+	return (struct bus_credits){.headers = 8 * WIRE_MTU_MAX / tlp_bytes + more,
+				    .data = 8 * WIRE_MTU_MAX / BUS_CREDIT_BYTES + more};
+}
+
+static struct bus_lane_params any_lane(const struct run_bus *bus, uint32_t from)
+{
+	static const uint8_t widths[] = {1, 2, 4, 8, 12, 16, 32};
+	const uint32_t at = 100 * (from + 1);
+	struct bus_lane_params lane = {.a = from,
+				       .b = from + 1,
+				       .link = {.gen = (uint8_t)(1 + choose(bus, at, 6)),
+						.width = widths[choose(bus, at + 1, 6)],
+						.mps = (uint16_t)(128 << choose(bus, at + 2, 2)),
+						.mrrs = (uint16_t)(128 << choose(bus, at + 3, 5)),
+						.has_dllps = choose(bus, at + 4, 1)},
+				       .delay = choose(bus, at + 5, 20) * PS_NS,
+				       .update = choose(bus, at + 6, 500) * PS_NS,
+				       .relaxed = choose(bus, at + 7, 1)};
+
+	if (choose(bus, at + 8, 2) > 0) {
+		const uint32_t more = choose(bus, at + 9, 64);
+
+		lane.room[BUS_POSTED] = room_for(lane.link.mps, more);
+		lane.room[BUS_NON_POSTED] = room_for(lane.link.mrrs, more);
+		lane.room[BUS_COMPLETION] = room_for(lane.link.mps, more);
+	}
+	return lane;
+}
+
+static void make_parts(struct run_bus *bus)
+{
+	const uint32_t lanes = 1 + choose(bus, 1, RUN_BUS_LANES - 1);
+
+	for (uint32_t i = 0; i < lanes; i++)
+		bus->lanes[i] = any_lane(bus, i);
+	for (uint32_t i = 0; i <= lanes; i++)
+		bus->parts[i] =
+			(struct bus_part_params){.latency = choose(bus, 10 + i, 300) * PS_NS,
+						 .tags = choose(bus, 20 + i, 64)};
+	bus->tree = (struct host_parts){.parts = bus->parts,
+					.lanes = bus->lanes,
+					.part_count = lanes + 1,
+					.lane_count = lanes,
+					.nic = 0,
+					.memory = lanes};
+	bus->bus.ops = NULL;
+	bus->bus.parts = &bus->tree;
+}
+
 void run_bus_init(struct run_bus *bus, const struct plan *plan)
 {
 	*bus = (struct run_bus){.bus = {.ops = &ops, .tx_bytes = plan->bus_tx_bytes},
 				.seed = plan->seed};
+	if (choose(bus, 0, 1) > 0)
+		make_parts(bus);
 }

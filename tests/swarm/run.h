@@ -69,9 +69,13 @@ struct run_options {
 	bool bus; /* whether the plan has one or not */
 };
 
+enum { RUN_BUS_LANES = 3 };
 struct run_bus {
 	struct host_bus bus; /* first */
 	uint64_t seed;
+	struct host_parts tree; /* where it has parts */
+	struct bus_part_params parts[RUN_BUS_LANES + 1];
+	struct bus_lane_params lanes[RUN_BUS_LANES];
 };
 
 struct run {

@@ -31,6 +31,8 @@ static void on_arrived(struct bus_burst *burst, void *context, ps_t now)
 	w->order[w->arrived_count++] = number;
 }
 
+static const struct bus_burst_ops ops = {.arrived = on_arrived};
+
 static void open_bus(struct world *w, const struct bus_lane_params *lanes, uint32_t count,
 		     uint32_t tags)
 {
@@ -43,7 +45,7 @@ static void open_bus(struct world *w, const struct bus_lane_params *lanes, uint3
 	sim_local_init(&w->local, 1, 2);
 	assert_int_equal(bus_create(&w->local, w, parts, PARTS, lanes, count, &w->bus), 0);
 	for (uint32_t i = 0; i < BURSTS; i++)
-		w->bursts[i].arrived = on_arrived;
+		w->bursts[i].ops = &ops;
 }
 
 /* A switch below the CPU, an adapter and a GPU below the switch. Generation 3 x8 everywhere: a byte
@@ -141,6 +143,39 @@ static void test_a_read_goes_there_and_back(void **state)
 	bus_read(w->bus, &w->bursts[0], NIC, CPU, 0);
 	run(w);
 	assert_int_equal(w->at[0], there + CPU_TIME + back);
+	close_bus(w);
+}
+
+static bool on_reached(struct bus_burst *burst, void *context, ps_t now)
+{
+	struct world *w = context;
+
+	w->at[burst - w->bursts] = now;
+	return false;
+}
+
+/* Who is read may take its time; meanwhile others are answered. */
+static void test_an_answer_waits_until_it_is_told(void **state)
+{
+	static const struct bus_burst_ops slow = {.arrived = on_arrived, .reached = on_reached};
+	struct world *w = &world;
+	ps_t reached_at;
+
+	(void)state;
+	open_tree(w, 2);
+	for (uint32_t i = 0; i < 3; i++)
+		w->bursts[i].bytes = 256;
+	w->bursts[0].ops = &slow;
+	for (uint32_t i = 0; i < 3; i++)
+		bus_read(w->bus, &w->bursts[i], NIC, CPU, 0);
+	run(w);
+	reached_at = 2 * (bytes_time(24) + CABLE) + SWITCH_TIME + CPU_TIME;
+	assert_int_equal(w->at[0], reached_at);
+	assert_int_equal(w->arrived_count, 2); /* the other tag was used twice */
+	bus_answer(w->bus, &w->bursts[0], w->now);
+	run(w);
+	assert_int_equal(w->arrived_count, 3);
+	assert_int_equal(w->order[2], 0);
 	close_bus(w);
 }
 
@@ -332,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_a_write_cuts_through),
 		cmocka_unit_test(test_a_fast_lane_waits_for_a_slow_one),
 		cmocka_unit_test(test_a_read_goes_there_and_back),
+		cmocka_unit_test(test_an_answer_waits_until_it_is_told),
 		cmocka_unit_test(test_tags_bound_reads),
 		cmocka_unit_test(test_credits_bound_writes),
 		cmocka_unit_test(test_large_bursts_agree_with_small_ones),

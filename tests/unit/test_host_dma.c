@@ -516,21 +516,166 @@ static void test_the_run_ends_where_memory_does(void **state)
 	}
 }
 
-static void test_no_memory_for_a_host(void **state)
+static void no_memory_with(const struct host_bus *with)
 {
 	int ret = -ENOMEM;
 
-	(void)state;
 	for (unsigned n = 1; ret != 0; n++) {
 		assert_true(n < 2000);
 		world_set_up(&world, 2);
-		world.host.bus = &bus;
+		world.host.bus = with;
 		util_alloc_fail_after(n);
 		ret = world_try_open(&world);
 		util_alloc_fail_after(0);
 		assert_true(ret == 0 || ret == -ENOMEM);
 	}
 	world_close(&world);
+}
+
+/* ---- a bus of parts ---- */
+
+enum { NIC, BRIDGE, SOCKET, PARTS };
+#define CABLE (3 * PS_NS)
+#define BRIDGE_TIME (110 * PS_NS)
+#define MEMORY_TIME (90 * PS_NS)
+
+/* Generation 3 x8, payloads of 256 bytes and requests of 512: a byte takes 126.953125 ps. */
+#define LANE(from, to)                                                                             \
+	{                                                                                          \
+		.a = from, .b = to, .delay = CABLE, .link = {                                      \
+			.gen = 3,                                                                  \
+			.width = 8,                                                                \
+			.mps = 256,                                                                \
+			.mrrs = 512                                                                \
+		}                                                                                  \
+	}
+static const struct bus_part_params bus_parts[PARTS] = {
+	[BRIDGE] = {.latency = BRIDGE_TIME}, [SOCKET] = {.latency = MEMORY_TIME}};
+static const struct bus_lane_params bus_lanes[] = {LANE(NIC, BRIDGE), LANE(BRIDGE, SOCKET)};
+static const struct host_parts tree = {.parts = bus_parts,
+				       .lanes = bus_lanes,
+				       .part_count = PARTS,
+				       .lane_count = 2,
+				       .nic = NIC,
+				       .memory = SOCKET};
+static const struct host_bus lanes = {.parts = &tree, .tx_bytes = 8000};
+
+static ps_t lane_time(uint64_t bytes)
+{
+	return (bytes * 126953125 + 999999) / 1000000;
+}
+
+/* From one end to the other, where both lanes cut through. */
+static ps_t through(uint64_t head, uint64_t all)
+{
+	return lane_time(head) + lane_time(all) + 2 * CABLE + BRIDGE_TIME;
+}
+
+static void open_with(const struct host_bus *with)
+{
+	bus_at_hand = with;
+	open_ends(2);
+	bus_at_hand = &bus;
+}
+
+/* A SEND of 4096 bytes: when both ends see that it is done. */
+static void send_page(const struct host_bus *with, ps_t ret_at[2])
+{
+	struct hca_sge own = {.addr = 2 * IOVA, .length = 4096};
+	struct hca_qp *qp, *peer;
+
+	open_with(with);
+	peer = make(&ends[1], &ends[0], 0x200, 0x100, 0);
+	qp = make(&ends[0], &ends[1], 0x100, 0x200, 0);
+	own.lkey = ends[1].other->lkey;
+	assert_int_equal(hca_qp_post_recv(ends[1].host->hca, peer,
+					  &(struct hca_recv_wr){.sge = &own, .sge_count = 1}, 0),
+			 0);
+	memset(ends[0].memory, 'x', 4096);
+	ends[1].looks_at = &ends[1].apart[4095];
+	post(&ends[0], qp, HCA_WR_SEND, 0, 4096, 0, 0);
+	world_run(&world);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(ends[i].completions, 1);
+		ret_at[i] = ends[i].completed_at;
+	}
+	assert_true(ends[1].was_there);
+	world_close(&world);
+}
+
+/* Eight requests of 24 bytes there, sixteen completions of 276 back; sixteen writes of 280, and
+ * right behind them a CQE of 88. The ACK waits for none of it. */
+static void test_pcie_takes_what_it_takes(void **state)
+{
+	const ps_t fetch = through(24, 8 * 24) + MEMORY_TIME + through(276, 16 * 276);
+	const ps_t place = through(280, 16 * 280) + lane_time(88) + MEMORY_TIME;
+	ps_t without[2], with[2];
+
+	(void)state;
+	send_page(NULL, without);
+	send_page(&lanes, with);
+	assert_int_equal(with[1], without[1] + fetch + place);
+	assert_int_equal(with[0], without[0] + fetch + through(88, 88) + MEMORY_TIME);
+}
+
+/* The word is read and written over the bus, and what comes back is what it was. */
+static void test_an_atomic_goes_over_lanes(void **state)
+{
+	const uint64_t seven = 7;
+	struct hca_qp *qp;
+
+	(void)state;
+	open_with(&lanes);
+	qp = join(&ends[0], &ends[1], 0, 0);
+	memcpy(ends[1].memory, &seven, 8);
+	post(&ends[0], qp, HCA_WR_ATOMIC_FETCH_AND_ADD, 64, 8, IOVA, ends[1].mr->rkey);
+	post(&ends[0], qp, HCA_WR_ATOMIC_FETCH_AND_ADD, 72, 8, IOVA, ends[1].mr->rkey);
+	world_run(&world);
+	assert_int_equal(ends[0].completions, 2);
+	assert_int_equal(ends[0].memory[64], 7);
+	assert_int_equal(ends[0].memory[72], 8);
+	assert_int_equal(ends[1].memory[0], 9);
+	world_close(&world);
+}
+
+/* What is on lanes, or waits for them, comes home with everything else. */
+static void test_a_run_may_end_while_lanes_are_taken(void **state)
+{
+	struct hca_qp *qp;
+
+	(void)state;
+	open_with(&lanes);
+	qp = join(&ends[0], &ends[1], 0, 0);
+	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 12288, IOVA, ends[1].mr->rkey);
+	assert_int_equal(fabric_run(&world.fabric, 1200 * PS_NS), 0);
+	assert_int_equal(ends[0].completions, 0);
+	world_close(&world);
+}
+
+static void test_what_is_no_bus_is_refused(void **state)
+{
+	struct bus_lane_params narrow[] = {LANE(NIC, BRIDGE), LANE(BRIDGE, SOCKET)};
+	struct host_parts parts = tree;
+	const struct host_bus bad = {.parts = &parts, .tx_bytes = 8000};
+
+	(void)state;
+	narrow[0].room[BUS_POSTED] = (struct bus_credits){.headers = 64, .data = 4096};
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			parts.lane_count = 1;
+		else
+			parts = tree, parts.lanes = narrow;
+		world_set_up(&world, 2);
+		world.host.bus = &bad;
+		assert_int_equal(world_try_open(&world), -EINVAL);
+	}
+}
+
+static void test_no_memory_for_a_host(void **state)
+{
+	(void)state;
+	no_memory_with(&bus);
+	no_memory_with(&lanes);
 }
 
 RUN(T(test_a_paused_priority_stops_no_other), T(test_memory_is_read_when_the_read_reaches_it),
@@ -542,4 +687,6 @@ RUN(T(test_a_paused_priority_stops_no_other), T(test_memory_is_read_when_the_rea
     T(test_a_packet_without_bytes_overtakes_none),
     T(test_a_packet_without_bytes_waits_while_its_priority_is_paused),
     T(test_what_is_known_to_come_happens_before_its_region_goes),
-    T(test_the_run_ends_where_memory_does), T(test_no_memory_for_a_host))
+    T(test_the_run_ends_where_memory_does), T(test_no_memory_for_a_host),
+    T(test_pcie_takes_what_it_takes), T(test_an_atomic_goes_over_lanes),
+    T(test_a_run_may_end_while_lanes_are_taken), T(test_what_is_no_bus_is_refused))
