@@ -162,7 +162,7 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 		const ps_t early = head_at + latency;
 
 		burst->event.fn = on_forward;
-		at = at - time > early ? at - time : early;
+		at = at > early + time ? at - time : early;
 	}
 	sim_local_schedule(bus->local, &burst->event, at);
 }

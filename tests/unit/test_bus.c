@@ -130,6 +130,25 @@ static void test_a_fast_lane_waits_for_a_slow_one(void **state)
 	close_bus(w);
 }
 
+/* Into a slow lane it goes at its pace from when the head is there, at the very beginning of time
+ * too. */
+static void test_a_slow_lane_begins_with_the_head(void **state)
+{
+	struct world *w = &world;
+	struct bus_lane_params lanes[] = {gen3(CPU, SWITCH), gen3(NIC, SWITCH), gen3(SWITCH, GPU)};
+
+	(void)state;
+	lanes[0].link.gen = 1; /* 4 ns a byte over one lane */
+	lanes[0].link.width = 1;
+	open_bus(w, lanes, 3, 0);
+	w->bursts[0].bytes = 4096;
+	bus_write(w->bus, &w->bursts[0], NIC, CPU, 0);
+	run(w);
+	assert_int_equal(w->at[0], bytes_time(280) + CABLE + SWITCH_TIME + 16 * 280 * 4000 + CABLE +
+					   CPU_TIME);
+	close_bus(w);
+}
+
 static void test_a_read_goes_there_and_back(void **state)
 {
 	struct world *w = &world;
@@ -366,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_write_cuts_through),
 		cmocka_unit_test(test_a_fast_lane_waits_for_a_slow_one),
+		cmocka_unit_test(test_a_slow_lane_begins_with_the_head),
 		cmocka_unit_test(test_a_read_goes_there_and_back),
 		cmocka_unit_test(test_an_answer_waits_until_it_is_told),
 		cmocka_unit_test(test_tags_bound_reads),
