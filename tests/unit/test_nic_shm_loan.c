@@ -378,7 +378,7 @@ static void test_only_the_message_at_hand_comes_with_it(void **state)
 		{WIRE_WRITE_MIDDLE, 7, PACKET, 2 * PACKET - 1, 31, 1},
 		{WIRE_WRITE_MIDDLE, 7, PACKET, PACKET - 1, 31, 0},
 		{WIRE_WRITE_MIDDLE, 7, PACKET, 0, 31, 0},
-		{WIRE_WRITE_MIDDLE, 7, PACKET, 3 * PACKET, 1, 1},
+		{WIRE_WRITE_MIDDLE, 7, PACKET, 3 * PACKET, 1, 2},
 		{WIRE_WRITE_MIDDLE, 7, PACKET, 3 * PACKET, 0, 0},
 	};
 
@@ -398,6 +398,8 @@ static void test_only_the_message_at_hand_comes_with_it(void **state)
 		m->loans.behind = cases[i].behind;
 		assert_true(pull_first(m, cases[i].follows));
 		assert_int_equal(rest_of(m), cases[i].rest);
+		assert_int_equal(m->loans.rest_end - m->out.next,
+				 cases[i].rest > 0 ? cases[i].rest + 1 : 0);
 		message_end(m);
 	}
 }

@@ -560,8 +560,9 @@ static uint32_t shm_take_from(struct nic_shm *shm, struct from *from)
 	uint32_t count = 0;
 
 	nic_loans_begin(&shm->loans, &from->ring, &from->loans);
-	while (count < NIC_BATCH && !nic_is_dead(shm->nic) && nic_ring_get(&from->ring, &got)) {
-		shm->loans.behind = NIC_BATCH - 1 - count;
+	while ((count < NIC_BATCH || (int32_t)(shm->loans.rest_end - from->ring.next) > 0) &&
+	       !nic_is_dead(shm->nic) && nic_ring_get(&from->ring, &got)) {
+		shm->loans.behind = count < NIC_BATCH ? NIC_BATCH - 1 - count : 0;
 		take_packet(shm, from, &got, now);
 		nic_ring_release(&from->ring);
 		count++;

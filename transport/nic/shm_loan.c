@@ -109,6 +109,7 @@ void nic_loans_begin(struct nic_loans *loans, const struct nic_ring *ring,
 	loans->ring = ring;
 	loans->from = from;
 	loans->behind = 0;
+	loans->rest_end = ring->next;
 	loans->ahead.count = loans->ahead.next = loans->ahead.rest.length = 0;
 }
 
@@ -120,15 +121,17 @@ static uint32_t find_rest(struct nic_loans *loans, uint32_t follows)
 	struct nic_ring_loan first, next;
 	uint32_t count = 0;
 
-	if (follows == 0 || !nic_ring_peek_loan(loans->ring, 0, &first))
+	if (follows == 0 || loans->behind == 0 || !nic_ring_peek_loan(loans->ring, 0, &first))
 		return 0;
-	while (count < loans->behind && nic_ring_peek_loan(loans->ring, count + 1, &next) &&
+	while (nic_ring_peek_loan(loans->ring, count + 1, &next) &&
 	       next.dest_qpn == first.dest_qpn && hca_has_runs(next.opcode) &&
 	       next.address == ahead->rest.address + ahead->rest.length &&
 	       next.length <= follows - ahead->rest.length && ahead->rest.length < REST_ENOUGH) {
 		ahead->rest.length += next.length;
 		count++;
 	}
+	if (count > 0)
+		loans->rest_end = loans->ring->next + count + 1;
 	return count;
 }
 

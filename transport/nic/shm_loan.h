@@ -56,7 +56,8 @@ const uint8_t *nic_loan_at_hand(struct nic_loans_ahead *ahead, uint64_t address,
 struct nic_loans {
 	const struct nic_ring *ring; /* NULL: nothing is at hand */
 	const struct nic_loan_from *from;
-	uint32_t behind; /* so many more are taken before other rings have their turn */
+	uint32_t behind;   /* so many more are taken before other rings have their turn, ... */
+	uint32_t rest_end; /* ... and those before this place, whose bytes are here already */
 	struct nic_loans_ahead ahead;
 };
 
