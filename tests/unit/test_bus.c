@@ -83,6 +83,20 @@ static void run(struct world *w)
 	}
 }
 
+typedef void start_fn(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to,
+		      ps_t now);
+
+/* @count of them at once, between the adapter and the CPU, and all arrive. */
+static void run_many(struct world *w, start_fn *start, uint32_t count, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		w->bursts[i].bytes = bytes;
+		start(w->bus, &w->bursts[i], NIC, CPU, 0);
+	}
+	run(w);
+	assert_int_equal(w->arrived_count, count);
+}
+
 static void close_bus(struct world *w)
 {
 	bus_destroy(w->bus);
@@ -213,12 +227,7 @@ static void test_tags_bound_reads(void **state)
 		const ps_t wanted = trips > wire ? trips : wire + round;
 
 		open_tree(w, tags[i]);
-		for (uint32_t k = 0; k < count; k++) {
-			w->bursts[k].bytes = 512;
-			bus_read(w->bus, &w->bursts[k], NIC, CPU, 0);
-		}
-		run(w);
-		assert_int_equal(w->arrived_count, count);
+		run_many(w, bus_read, count, 512);
 		assert_in_range(w->now, wanted - wanted / 100, wanted + wanted / 100);
 		assert_int_equal(bus_tag_wait(w->bus, NIC) > 0, true);
 		close_bus(w);
@@ -250,12 +259,7 @@ static void test_credits_bound_writes(void **state)
 		lanes[0].room[BUS_POSTED] =
 			(struct bus_credits){.headers = rows[i].headers, .data = rows[i].data};
 		open_bus(w, lanes, 3, 0);
-		for (uint32_t k = 0; k < count; k++) {
-			w->bursts[k].bytes = 256;
-			bus_write(w->bus, &w->bursts[k], NIC, CPU, 0);
-		}
-		run(w);
-		assert_int_equal(w->arrived_count, count);
+		run_many(w, bus_write, count, 256);
 		assert_in_range(w->now, wanted - wanted / 100, wanted + wanted / 100);
 		assert_int_equal(bus_way_stats(w->bus, NIC, CPU).starved[BUS_POSTED] > 0,
 				 trips > wire);
@@ -284,11 +288,7 @@ static void test_large_bursts_agree_with_small_ones(void **state)
 		assert_int_equal(bus_burst_most(w->bus, NIC, CPU), 2048);
 		assert_int_equal(bus_burst_most(w->bus, GPU, NIC), 2048);
 		size = large ? 2048 : 256;
-		for (uint32_t k = 0; k < 1024 * 1024 / size; k++) {
-			w->bursts[k].bytes = size;
-			bus_write(w->bus, &w->bursts[k], NIC, CPU, 0);
-		}
-		run(w);
+		run_many(w, bus_write, 1024 * 1024 / size, size);
 		took[large] = w->now;
 		close_bus(w);
 	}

@@ -143,6 +143,19 @@ static void post(struct end *e, struct hca_qp *qp, enum hca_wr_opcode opcode, ui
 	assert_int_equal(hca_qp_post_send(e->host->hca, qp, &wr, 0), 0);
 }
 
+/* The end of the first host; the second one has a receive of @length bytes, apart. */
+static struct hca_qp *join_to_receive(uint32_t length)
+{
+	const struct hca_sge own = {
+		.addr = 2 * IOVA, .length = length, .lkey = ends[1].other->lkey};
+	struct hca_qp *peer = make(&ends[1], &ends[0], 0x200, 0x100, 0);
+
+	assert_int_equal(hca_qp_post_recv(ends[1].host->hca, peer,
+					  &(struct hca_recv_wr){.sge = &own, .sge_count = 1}, 0),
+			 0);
+	return make(&ends[0], &ends[1], 0x100, 0x200, 0);
+}
+
 static uint64_t packets_sent(uint32_t i)
 {
 	return hca_device_counters(ends[i].host->hca)->tx_packets;
@@ -202,18 +215,11 @@ static void test_memory_is_read_when_the_read_reaches_it(void **state)
 /* The data takes 2 us, the completion 100 ns: it is seen behind it. */
 static void test_a_completion_is_behind_its_data(void **state)
 {
-	const struct hca_sge sge = {.addr = 2 * IOVA, .length = 64};
-	struct hca_sge own = sge;
-	struct hca_qp *qp, *peer;
+	struct hca_qp *qp;
 
 	(void)state;
 	open_ends(2);
-	peer = make(&ends[1], &ends[0], 0x200, 0x100, 0);
-	qp = make(&ends[0], &ends[1], 0x100, 0x200, 0);
-	own.lkey = ends[1].other->lkey;
-	assert_int_equal(hca_qp_post_recv(ends[1].host->hca, peer,
-					  &(struct hca_recv_wr){.sge = &own, .sge_count = 1}, 0),
-			 0);
+	qp = join_to_receive(64);
 	memset(ends[0].memory, 'x', 64);
 	ends[1].looks_at = &ends[1].apart[63];
 	ends[0].looks_at = &ends[1].apart[63];
@@ -581,16 +587,10 @@ static void open_with(const struct host_bus *with)
 /* A SEND of 4096 bytes: when both ends see that it is done. */
 static void send_page(const struct host_bus *with, ps_t ret_at[2])
 {
-	struct hca_sge own = {.addr = 2 * IOVA, .length = 4096};
-	struct hca_qp *qp, *peer;
+	struct hca_qp *qp;
 
 	open_with(with);
-	peer = make(&ends[1], &ends[0], 0x200, 0x100, 0);
-	qp = make(&ends[0], &ends[1], 0x100, 0x200, 0);
-	own.lkey = ends[1].other->lkey;
-	assert_int_equal(hca_qp_post_recv(ends[1].host->hca, peer,
-					  &(struct hca_recv_wr){.sge = &own, .sge_count = 1}, 0),
-			 0);
+	qp = join_to_receive(4096);
 	memset(ends[0].memory, 'x', 4096);
 	ends[1].looks_at = &ends[1].apart[4095];
 	post(&ends[0], qp, HCA_WR_SEND, 0, 4096, 0, 0);

@@ -104,6 +104,16 @@ static int open_box(struct nic_gsi *gsi, const char *name)
 
 /* ---- what communication management asks ---- */
 
+/* Where the list goes on with that port; NULL there: this process does not have it. */
+static struct nic_gsi_port **gsi_port(struct nic_gsi *gsi, uint16_t space, uint16_t port)
+{
+	struct nic_gsi_port **at = &gsi->ports;
+
+	while (*at && ((*at)->space != space || (*at)->port != port))
+		at = &(*at)->next;
+	return at;
+}
+
 static int gsi_take_port(void *owner, uint16_t space, uint16_t port)
 {
 	struct nic_gsi *gsi = owner;
@@ -130,12 +140,8 @@ static int gsi_take_port(void *owner, uint16_t space, uint16_t port)
 
 static void gsi_give_port(void *owner, uint16_t space, uint16_t port)
 {
-	struct nic_gsi *gsi = owner;
-	struct nic_gsi_port **at = &gsi->ports, *p;
+	struct nic_gsi_port **at = gsi_port(owner, space, port), *p = *at;
 
-	while (*at && ((*at)->space != space || (*at)->port != port))
-		at = &(*at)->next;
-	p = *at;
 	if (!p)
 		return;
 	*at = p->next;
@@ -309,15 +315,7 @@ static bool gsi_hand_on(const struct nic_gsi *gsi, const char *name, const struc
 	       errno == EAGAIN; /* it has too many: lost, as on any way */
 }
 
-static bool gsi_has_port(const struct nic_gsi *gsi, uint16_t space, uint16_t port)
-{
-	for (const struct nic_gsi_port *p = gsi->ports; p; p = p->next)
-		if (p->space == space && p->port == port)
-			return true;
-	return false;
-}
-
-static bool is_others(const struct nic_gsi *gsi, const struct wire_path *path, const uint8_t *mad)
+static bool is_others(struct nic_gsi *gsi, const struct wire_path *path, const uint8_t *mad)
 {
 	const struct cm_target target = cm_target_of(mad, CM_MAD_BYTES);
 	char name[32];
@@ -325,7 +323,7 @@ static bool is_others(const struct nic_gsi *gsi, const struct wire_path *path, c
 	if (!gsi->link || target.kind == CM_FOR_NOBODY)
 		return false;
 	if (target.kind == CM_FOR_PORT) {
-		if (gsi_has_port(gsi, target.space, target.port))
+		if (*gsi_port(gsi, target.space, target.port))
 			return false;
 		port_name(name, target.space, target.port);
 	} else {
