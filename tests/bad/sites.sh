@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# sites.sh ROOT LIBRARY...: every place in the readers where bad input is reported has been reached by
+# sites.sh COMPILER ROOT LIBRARY...: every place in the readers where bad input is reported has been reached by
 # the bad inputs of this folder (gcov tells). Compiles the readers anew, with the rest out of the
 # libraries.
 set -eu
@@ -8,8 +8,12 @@ command -v gcc >/dev/null && command -v gcov >/dev/null || {
 	echo "SKIP: no gcc or gcov"
 	exit 77
 }
-root=$1
-shift
+[ "$1" = gcc ] || {
+	echo "SKIP: these libraries were built by another compiler or with a sanitizer"
+	exit 77
+}
+root=$2
+shift 2
 libraries=''
 for l in "$@"; do
 	case $l in
@@ -31,8 +35,7 @@ gcc -std=gnu11 -D_GNU_SOURCE -O0 -I"$root" -c "$root/tests/bad/scenario_tool.c" 
 # shellcheck disable=SC2086
 gcc --coverage tool.o $objects $libraries -lfyaml -lpthread -o tool 2>link.log || {
 	tail -n 5 link.log
-	echo "SKIP: these libraries need another compiler or sanitizer"
-	exit 77
+	exit 1
 }
 sh "$root/tests/bad/run.sh" ./tool "$root/tests/bad" >run.log || {
 	tail -n 5 run.log
