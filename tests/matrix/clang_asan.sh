@@ -19,5 +19,5 @@ tests --timeout-multiplier 4 bad_input
 commands=$(meson test -C "$build" --list --suite e2e | grep -oE 'verbena_[a-z_]+' |
 	grep -vE '_(advice|incidents|same_digest|ci|lesson|completion|report_pair|stream_memory|memory|many|programs|output|completion_zsh|no_proc|outside|new|doctor|faults|kills|live|exec(_[a-z]+)*|report_(browser|flows|fold|ladder|look))$')
 export LSAN_OPTIONS="suppressions=$ROOT/tests/matrix/cut_off.lsan:print_suppressions=0"
-# shellcheck disable=SC2086
-tests --timeout-multiplier 6 $commands
+# shellcheck disable=SC2046,SC2086
+tests --timeout-multiplier 6 $(turn 3 $commands)

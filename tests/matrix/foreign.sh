@@ -103,4 +103,4 @@ compile $(ours programs | sort -u)
 # Of the seeds of engine and hca_soak each 20th, since an emulator takes its time.
 export SEED_STEP=20
 # shellcheck disable=SC2046
-tests --timeout-multiplier 10 $(ours tests)
+tests --timeout-multiplier 10 $(turn 2 $(ours tests))

@@ -11,4 +11,6 @@ configure -Dbuildtype=debug -Doptimization=1 -Db_sanitize=address,undefined -Db_
 	-Dc_args=-fno-sanitize-recover=all
 all_of unit script scenario fuzz
 # With the corpora of the fuzzers; files that are wrong has clang's.
-tests --suite unit --suite script --suite scenario --suite fuzz --timeout-multiplier 4
+tests --suite unit --suite script --suite fuzz --timeout-multiplier 4
+# shellcheck disable=SC2046
+tests --timeout-multiplier 4 $(turn 3 $(names_of scenario))

@@ -90,6 +90,25 @@ for line in open(sys.argv[1], errors="replace"):
 END
 }
 
+# names_of SUITE...: their tests
+names_of() {
+	for suite in "$@"; do
+		meson test -C "$build" --no-rebuild --list --suite "$suite" 2>/dev/null | sed -n 's,^verbena.* / ,,p'
+	done | sort -u
+}
+
+# turn N NAME...: those of them whose turn it is with the tree as it is committed, one in N; all, where there is
+# no git. What takes long in several configurations need not do so at each commit.
+turn() {
+	tree_id=$(git -C "$ROOT" rev-parse -q --verify 'HEAD^{tree}' 2>/dev/null || true)
+	every=$1
+	shift
+	for name in "$@"; do
+		number=$(echo "$tree_id $name" | cksum | cut -d' ' -f1)
+		[ -n "$tree_id" ] && [ $((number % every)) -ne 0 ] || echo "$name"
+	done
+}
+
 # golden: the digests of record, from this build's programs; ONLY and RUN as in tests/golden/check
 golden() {
 	# shellcheck disable=SC2086
@@ -154,5 +173,7 @@ all_of() {
 # record); SLOWER=N gives each test N times its time
 everyday() {
 	compile all
-	tests --suite unit --suite script --suite scenario --timeout-multiplier "${SLOWER:-2}"
+	tests --suite script --timeout-multiplier "${SLOWER:-2}"
+	# shellcheck disable=SC2046
+	tests --timeout-multiplier "${SLOWER:-2}" $(turn 2 $(names_of unit scenario))
 }

@@ -41,8 +41,8 @@ END
 # Of the seeds of engine each 20th: each is played with windows and cuts, on one to three threads, and each fifth
 # of them, all that there are, as it stands on two or three.
 export SEED_STEP=20
-# shellcheck disable=SC2086
-tests --timeout-multiplier 10 $names
+# shellcheck disable=SC2046,SC2086
+tests --timeout-multiplier 10 engine nic $(turn 2 $names)
 export ONLY="--backend thread"
 golden
 export ONLY="--backend thread --threads 2"

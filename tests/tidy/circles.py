@@ -47,13 +47,15 @@ LISTED = [
 ]
 
 
-def symbols(path):
-    """What an object defines, and what it needs."""
-    defined, needed = set(), set()
-    for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
-        kind, name = line.split()[-2:]
+def symbols(paths):
+    """What each object defines, and what it needs."""
+    found = {path: (set(), set()) for path in paths}
+    for line in subprocess.run(["nm", "-A", *paths], capture_output=True, text=True, check=True).stdout.splitlines():
+        path, rest = line.split(":", 1)
+        kind, name = rest.split()[-2:]
+        defined, needed = found[path]
         (needed if kind in "Uwv" else defined if kind.isupper() else set()).add(name)
-    return defined, needed
+    return found
 
 
 def objects(root, build, target, leaf):
@@ -65,8 +67,9 @@ def objects(root, build, target, leaf):
             source = os.path.relpath(os.path.join(folder, name), root)
             path = os.path.join(target + ".p", os.path.relpath(source, where or ".").replace("/", "_") + ".o")
             if name.endswith(".c") and os.path.exists(path):
-                found[source] = symbols(path)
-    return found
+                found[source] = path
+    known = symbols(found.values()) if found else {}
+    return {source: known[path] for source, path in found.items()}
 
 
 def circles(calls):

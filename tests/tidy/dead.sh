@@ -17,20 +17,30 @@ say() {
 # What each meson.build names, by the folder where it lies.
 grep -E '(^|/)meson\.build$' "$dir/all" | xargs grep -H . >"$dir/meson"
 grep -E '\.([ch]|inc)$' "$dir/all" | xargs grep -hE '^#include "' >"$dir/includes"
+# included: of the files that come in, those whose name somebody includes
+included() {
+	sed -E 's/.*"(.*\/)?([^"/]+)".*/\2/' "$dir/includes" | sort -u >"$dir/names"
+	awk -F/ 'NR == FNR { is[$0] = 1; next } $NF in is' "$dir/names" -
+}
 # NAME.c is named in the meson.build of its folder, or with a folder in front of it, or its name without
 # test_ or fuzz_ is one of a list that builds such files.
-for file in $(grep -E '\.c$' "$dir/all"); do
-	name=$(basename "$file")
-	folder=$(dirname "$file")
-	short=${name%.c}
-	short=${short#test_} short=${short#fuzz_}
-	grep -qE "^$folder/meson\.build:.*'$name'|/$name'|'$short'" "$dir/meson" ||
-		grep -qF "/$name\"" "$dir/includes" || echo "$file"
-done | cat >"$dir/dead"
+grep -E '\.c$' "$dir/all" >"$dir/sources"
+grep -oE "^[^:]*|'[^']*'" "$dir/meson" | awk -F/ '
+	NR == FNR && /^[^'"'"']/ { folder = $0; sub(/\/?meson\.build$/, "", folder); next }
+	NR == FNR { gsub(/'"'"'/, ""); named[folder, $0] = 1; if (NF > 1) with_folder[$NF] = 1; short[$0] = 1; next }
+	{
+		place = $0
+		sub(/\/?[^\/]*$/, "", place)
+		name = $NF
+		sub(/\.c$/, "", name)
+		sub(/^(test|fuzz)_/, "", name)
+		if (!((place, $NF) in named) && !($NF in with_folder) && !(name in short))
+			print
+	}' - "$dir/sources" >"$dir/unnamed"
+included <"$dir/unnamed" | comm -23 "$dir/unnamed" - >"$dir/dead"
 say "in no meson.build" <"$dir/dead"
-for file in $(grep -E '\.(h|inc)$' "$dir/all"); do
-	grep -qE "\"(.*/)?$(basename "$file")\"" "$dir/includes" || echo "$file"
-done | grep -vE '^(include/|tests/matrix/cmocka\.h)' >"$dir/dead"
+grep -E '\.(h|inc)$' "$dir/all" | grep -vE '^(include/|tests/matrix/cmocka\.h)' >"$dir/unnamed"
+included <"$dir/unnamed" | comm -23 "$dir/unnamed" - >"$dir/dead"
 say "included nowhere" <"$dir/dead"
 grep -E '(\.(orig|old|rej|bak|swp|o|a)|~|_new\.[ch])$' "$dir/all" >"$dir/dead"
 say "left behind" <"$dir/dead"
@@ -50,16 +60,14 @@ grep -E '\.h$' "$dir/all" | grep -v '^tests/matrix/cmocka\.h$' | xargs grep -hE 
 } >"$dir/dead"
 say "a function that nobody calls" <"$dir/dead"
 
-for file in $(grep -E '\.[ch]$' "$dir/all"); do
-	[ "$(wc -l <"$file")" -le 800 ] || echo "$file"
-done >"$dir/dead"
+grep -E '\.[ch]$' "$dir/all" | xargs awk 'FNR == 801 { print FILENAME }' >"$dir/dead"
 say "over 800 lines" <"$dir/dead"
 {
 	grep -E '\.([ch]|py)$' "$dir/all"
 	own_scripts
-} | while IFS= read -r file; do
-	head -n 5 "$file" | grep -q 'SPDX-License-Identifier: BSD-2-Clause' || echo "$file"
-done >"$dir/dead"
+} | sort -u >"$dir/sources"
+xargs awk 'FNR <= 5 && /SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME; nextfile }' <"$dir/sources" |
+	sort -u | comm -23 "$dir/sources" - >"$dir/dead"
 say "no SPDX line" <"$dir/dead"
 # The patterns are in pieces so that this file does not hold what it looks for.
 grep -vE '^(tests/fuzz/corpus|LICENSE)' "$dir/all" |

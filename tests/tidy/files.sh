@@ -5,19 +5,14 @@
 own_files() {
 	cd "$ROOT" || exit 1
 	if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
-		git ls-files
+		{ git ls-files && git ls-files --deleted; } | sort | uniq -u
 	else
 		find . -type f ! -path './build*' ! -path './.git/*' | sed 's,^\./,,'
-	fi | while IFS= read -r file; do [ ! -f "$file" ] || echo "$file"; done
+	fi
 }
 
 # Shell scripts: by their name or their first line.
 own_scripts() {
-	own_files | while IFS= read -r file; do
-		case $file in
-		*.sh) echo "$file" ;;
-		*.*) ;;
-		*) head -n 1 "$file" | grep -qE '^#!.*[/ ](ba)?sh$' && echo "$file" ;;
-		esac
-	done
+	own_files | grep -E '\.sh$'
+	own_files | grep -v '\.' | xargs awk 'FNR == 1 && /^#!.*[\/ ](ba)?sh$/ { print FILENAME } { nextfile }'
 }
