@@ -43,7 +43,8 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 
 		for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
 			const bool is_request = kind == BUS_NON_POSTED;
-			const uint32_t size = is_request ? lane->link.mrrs : lane->link.mps;
+			const uint32_t size = is_request ? bus_link_request(&lane->link)
+							 : bus_link_payload(&lane->link);
 			const uint32_t part = part_of(&lane->room[kind], size);
 
 			most = part < most ? part : most;
@@ -63,7 +64,8 @@ void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t
 /* A read of @bytes takes so many, or all that there are. */
 static uint32_t tags_of(const struct bus *bus, uint32_t from, uint32_t to, uint32_t bytes)
 {
-	const uint32_t count = pcie_tlps(bytes, bus_route(bus, from, to)->lane->link.mrrs);
+	const uint32_t count =
+		pcie_tlps(bytes, bus_link_request(&bus_route(bus, from, to)->lane->link));
 	const uint32_t most = bus->parts[from].params.tags;
 
 	return count < most ? count : most;

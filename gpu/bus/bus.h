@@ -6,15 +6,15 @@
  * are joined by lanes, and what moves between them. It knows neither verbs nor CUDA.
  *
  * What moves is a burst: what one request moves, at most BUS_BURST_MAX bytes. It takes each lane
- * for exactly what its TLPs take, and credits in their units: of the receiver's buffer, by class.
- * Parts in between cut through: the next lane may begin as soon as the head is there and the rest
- * will not be late. What waits for a lane goes in the order of PCI Express (base specification
- * 2.4.1): nothing passes a posted burst, unless completions are relaxed; completions do not wait
- * for requests.
+ * for exactly what its packets (TLPs) take, and credits in their units: of the receiver's buffer,
+ * by class. Parts in between cut through: the next lane may begin as soon as the head is there and
+ * the rest will not be late. What waits for a lane goes in the order of PCI Express (base
+ * specification 2.4.1): nothing passes a posted burst, unless completions are relaxed; completions
+ * do not wait for requests.
  *
  * Sans I/O: everything happens in the local events of the node (sim/local.h); nothing is
  * allocated after bus_create(). A bus belongs to one thread at a time. */
-#include "gpu/bus/pcie.h"
+#include "gpu/bus/link.h"
 #include "sim/local.h"
 
 enum {
@@ -23,8 +23,6 @@ enum {
 	BUS_BURST_MAX = 4096,
 	BUS_CREDIT_BYTES = 16, /* of a unit of data credits */
 };
-
-enum bus_class { BUS_POSTED, BUS_NON_POSTED, BUS_COMPLETION, BUS_CLASSES };
 
 struct bus_part_params {
 	/* Between two lanes: from the head in one to the head in the other. At the end of a way:
@@ -41,7 +39,7 @@ struct bus_credits {
 
 struct bus_lane_params {
 	uint32_t a, b; /* numbers of parts */
-	struct pcie_link link;
+	struct bus_link link;
 	ps_t delay;			      /* of a bit, from end to end */
 	struct bus_credits room[BUS_CLASSES]; /* at either end; not less than one TLP takes */
 	ps_t update;  /* from room that is free until its credits are on the wire back */
@@ -61,12 +59,16 @@ struct bus_burst_ops {
 	/* A read has come to the part that it reads, which may look at its memory now. True: the
 	 * answer starts; false: it waits for bus_answer(). NULL: always true. */
 	bool (*reached)(struct bus_burst *burst, void *context, ps_t now);
+	/* What is written leaves the part that writes: it is on its first lane from now on. NULL:
+	 * nobody asks. */
+	void (*left)(struct bus_burst *burst, void *context, ps_t now);
 };
 
 /* One burst, in the owner's memory from bus_write() or bus_read() until it has arrived. */
 struct bus_burst {
 	const struct bus_burst_ops *ops;
 	uint32_t bytes; /* at most bus_burst_most() */
+	bool is_part;	/* for the owner: of something larger */
 	/* The bus's own. */
 	uint16_t from, to;
 	uint8_t kind; /* enum bus_class */

@@ -43,12 +43,13 @@ static bool find_routes(struct bus *bus)
 static bool lane_is_valid(const struct bus *bus, const struct bus_lane_params *lane)
 {
 	if (lane->a >= bus->part_count || lane->b >= bus->part_count || lane->a == lane->b ||
-	    !pcie_link_is_valid(&lane->link))
+	    !bus_link_is_valid(&lane->link))
 		return false;
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
 		const struct bus_credits *room = &lane->room[kind];
-		const uint32_t data =
-			kind == BUS_NON_POSTED ? 0 : lane->link.mps / BUS_CREDIT_BYTES;
+		const uint32_t data = kind == BUS_NON_POSTED
+					      ? 0
+					      : bus_link_payload(&lane->link) / BUS_CREDIT_BYTES;
 
 		if ((room->headers == 0) != (room->data == 0) && kind != BUS_NON_POSTED)
 			return false;

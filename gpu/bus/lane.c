@@ -8,24 +8,13 @@
 
 static uint32_t wire_bytes(const struct bus_way *way, const struct bus_burst *burst)
 {
-	const struct pcie_link *link = &way->lane->link;
-
-	switch ((enum bus_class)burst->kind) {
-	case BUS_POSTED:
-		return pcie_write_bytes(link, burst->bytes);
-	case BUS_NON_POSTED:
-		return pcie_request_bytes(link, burst->bytes);
-	case BUS_COMPLETION:
-	case BUS_CLASSES:
-		break;
-	}
-	return pcie_completion_bytes(link, burst->bytes);
+	return bus_link_bytes(&way->lane->link, (enum bus_class)burst->kind, burst->bytes);
 }
 
 /* The first TLP of it, which has to be there before the next part knows where it goes. */
 static uint32_t head_bytes(const struct bus_way *way, const struct bus_burst *burst)
 {
-	const uint32_t most = way->lane->link.mps;
+	const uint32_t most = bus_link_payload(&way->lane->link);
 	struct bus_burst head = *burst;
 
 	if (burst->kind == BUS_NON_POSTED)
@@ -37,11 +26,12 @@ static uint32_t head_bytes(const struct bus_way *way, const struct bus_burst *bu
 
 static struct bus_credits credits_of(const struct bus_way *way, const struct bus_burst *burst)
 {
-	const struct pcie_link *link = &way->lane->link;
+	const struct bus_link *link = &way->lane->link;
 
 	if (burst->kind == BUS_NON_POSTED)
-		return (struct bus_credits){.headers = pcie_tlps(burst->bytes, link->mrrs)};
-	return (struct bus_credits){.headers = pcie_tlps(burst->bytes, link->mps),
+		return (struct bus_credits){
+			.headers = pcie_tlps(burst->bytes, bus_link_request(link))};
+	return (struct bus_credits){.headers = pcie_tlps(burst->bytes, bus_link_payload(link)),
 				    .data = (burst->bytes + BUS_CREDIT_BYTES - 1) /
 					    BUS_CREDIT_BYTES};
 }
@@ -158,7 +148,7 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 		burst->event.fn = on_finish;
 	} else {
 		const struct bus_way *next = bus_route(bus, way->to, burst->to);
-		const ps_t time = pcie_time(&next->lane->link, wire_bytes(next, burst));
+		const ps_t time = bus_link_time(&next->lane->link, wire_bytes(next, burst));
 		const ps_t early = head_at + latency;
 
 		burst->event.fn = on_forward;
@@ -172,8 +162,8 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 	struct bus_pool *pool = &way->pools[burst->kind];
 	const struct bus_credits needs = credits_of(way, burst);
 	const uint32_t bytes = wire_bytes(way, burst);
-	const struct pcie_link *link = &way->lane->link;
-	const ps_t time = pcie_time(link, bytes);
+	const struct bus_link *link = &way->lane->link;
+	const ps_t time = bus_link_time(link, bytes);
 
 	(void)bus_dequeue(&way->waiting[burst->kind]);
 	if (!pool->is_endless) {
@@ -186,13 +176,15 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 	}
 	if (burst->on)
 		bus_way_give_back(burst->on, burst, now + time, now);
+	else if (burst->kind == BUS_POSTED && burst->ops->left)
+		burst->ops->left(burst, way->bus->context, now);
 	burst->on = way;
 	way->free_at = now + time;
 	way->stats.bursts++;
 	way->stats.bytes += burst->kind == BUS_NON_POSTED ? 0 : burst->bytes;
 	way->stats.wire_bytes += bytes;
 	way->stats.busy += time;
-	send_on(burst, now + pcie_time(link, head_bytes(way, burst)) + way->lane->delay,
+	send_on(burst, now + bus_link_time(link, head_bytes(way, burst)) + way->lane->delay,
 		now + time + way->lane->delay);
 }
 

@@ -35,12 +35,13 @@ void fabric_watch(struct fabric *fabric, struct fabric_watcher *watcher)
 	fabric->watchers = watcher;
 }
 
-/* @rate_bps: of its link. */
-static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
+/* @place: of its node in the topology, @rate_bps: of its link. */
+static int add_host(struct fabric *fabric, const char *name, uint32_t place, uint64_t rate_bps,
 		    struct sim_node **ret_node)
 {
 	struct host *host = &fabric->hosts[fabric->host_count];
 	struct host_params params = *fabric->params.host;
+	const struct host_bus *bus = fabric->params.bus_of ? fabric->params.bus_of[place] : NULL;
 	const struct host_memory memory = {
 		.frames = util_arena_get(&fabric->host_frames),
 		.sent = &fabric->host_sent[(size_t)fabric->host_count *
@@ -49,6 +50,7 @@ static int add_host(struct fabric *fabric, const char *name, uint64_t rate_bps,
 	int ret;
 
 	params.priority_count = sim_priority_count(fabric->sim);
+	params.bus = bus ? bus : params.bus;
 	if (fabric->params.cc_params_of && rate_bps > 0) {
 		params.profile.line_rate_bps = rate_bps;
 		params.profile.cc_params = fabric->params.cc_params
@@ -115,6 +117,7 @@ static int join_machines(struct fabric *fabric, const struct topology *topology,
 	for (uint32_t i = 0, n = 0; i < topology->node_count && !ret; i++)
 		if (topology->nodes[i].nic_count > 1) {
 			of[i] = &fabric->machines[m++];
+			fabric->machine_count = m;
 			*of[i] = (struct machine){.nics = fabric->nics + n,
 						  .count = topology->nodes[i].nic_count};
 			n += topology->nodes[i].nic_count;
@@ -141,7 +144,7 @@ static int add_all(struct fabric *fabric, const struct topology *topology, struc
 		const struct topology_node *node = &topology->nodes[i];
 
 		ret = node->is_switch ? add_switch(fabric, node->name, i, &nodes[i])
-				      : add_host(fabric, node->name, rates[i], &nodes[i]);
+				      : add_host(fabric, node->name, i, rates[i], &nodes[i]);
 	}
 	util_free(rates);
 	ret = ret ? ret : join_machines(fabric, topology, nodes);
@@ -347,6 +350,8 @@ void fabric_fini(struct fabric *fabric)
 	collect_slabs(fabric);
 	for (uint32_t i = 0; i < fabric->host_count; i++)
 		host_fini(&fabric->hosts[i]);
+	for (uint32_t i = 0; i < fabric->machine_count; i++)
+		machine_fini(&fabric->machines[i]);
 	for (uint32_t i = 0; i < fabric->switch_count; i++)
 		sim_switch_destroy(fabric->switches[i]);
 	rendezvous_destroy(fabric->table.rendezvous);

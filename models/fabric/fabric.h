@@ -51,6 +51,8 @@ struct fabric_params {
 	struct fabric_switch_params switches;	   /* all of them, unless ... */
 	bool weighted_routes, same_hash;	   /* sim_routes_weigh(), sim_routes_polarise() */
 	const struct host_rx_params *const *rx_of; /* by number of the host; NULL: none is slow */
+	/* By node of the topology, of its hosts; NULL, or NULL for a node: as in @host. */
+	const struct host_bus *const *bus_of;
 	/* ... by node of the topology; NULL, or NULL for a node: as all. */
 	const struct fabric_switch_params *const *switch_of;
 };
@@ -78,7 +80,7 @@ struct fabric {
 	struct sim_switch **switches;
 	const struct fabric_switch_params **switch_params; /* by node->index; NULL: a host */
 	struct host_table table;
-	uint32_t host_count, switch_count;
+	uint32_t host_count, switch_count, machine_count;
 	bool sealed;
 	int error; /* what fabric_run() returned */
 	struct fabric_watcher *watchers;

@@ -13,8 +13,9 @@ enum { CQE_BYTES = 64 }; /* of an entry of a completion queue: struct mlx5_cqe64
 struct host_dma_request {
 	union {
 		struct sim_local_event event;
-		struct bus_burst burst; /* where the bus has parts */
+		struct crossing crossing; /* where the bus has parts */
 	};
+	struct host *host;
 	struct hca_dma dma;
 	struct host_dma_request *next, *prev; /* in the order in which they were handed over */
 	struct packet_slab *payload;	      /* of a placement; NULL: it has no bytes */
@@ -25,7 +26,8 @@ struct host_dma_request {
 	bool released;	   /* the region is gone, and what there was to do is done */
 	uint64_t word;	   /* atomic: what was there, then what is to be there */
 };
-_Static_assert(sizeof(struct host_dma_request) <= 256, "the least MTU");
+_Static_assert(sizeof(struct host_dma_request) <= PACKET_SLAB_LEAST,
+	       "it is in the bytes of a slab");
 
 /* ---- what is under way ---- */
 
@@ -73,7 +75,7 @@ static bool blocks(const struct hca_dma *a, const struct hca_dma *b)
 	return (is_write(a) || is_write(b)) && touch_same_bytes(a, b);
 }
 
-static const struct bus_burst_ops burst_ops;
+static const struct crossing_ops crossing_ops;
 
 static ps_t bus_delay(const struct host *host, const struct hca_dma *dma, enum host_bus_leg leg)
 {
@@ -97,24 +99,19 @@ static uint32_t machine_dma_bytes(const struct hca_dma *dma)
 	return dma->kind == HCA_DMA_COMPLETE ? (uint32_t)CQE_BYTES : dma->length;
 }
 
-/* From part to part. Reads are one burst there and back. */
+/* From part to part. Reads go there and back. */
 static void set_off_by_lanes(struct host *host, struct host_dma_request *r, enum host_bus_leg leg)
 {
-	const struct host_parts *parts = host->params.bus->parts;
-	struct bus *bus = host->dma->bus;
+	const struct host_bus *bus = host->params.bus;
 	const bool reads = r->dma.kind == HCA_DMA_FETCH || r->dma.kind == HCA_DMA_ATOMIC;
 
 	r->leg = (uint8_t)leg;
-	if (leg == HOST_BUS_BACK) {
-		bus_answer(bus, &r->burst, host->now);
-		return;
-	}
-	r->burst.ops = &burst_ops;
-	r->burst.bytes = machine_dma_bytes(&r->dma);
-	if (leg == HOST_BUS_THERE && reads)
-		bus_read(bus, &r->burst, parts->nic, parts->memory, host->now);
+	if (leg == HOST_BUS_BACK)
+		crossing_answer(&r->crossing, host->now);
+	else if (leg == HOST_BUS_THERE && reads)
+		crossing_read(&r->crossing, bus->nic, bus->memory, host->now);
 	else
-		bus_write(bus, &r->burst, parts->nic, parts->memory, host->now);
+		crossing_write(&r->crossing, bus->nic, bus->memory, host->now);
 }
 
 static void set_off(struct host *host, struct host_dma_request *r, enum host_bus_leg leg)
@@ -130,6 +127,8 @@ static void machine_dma_end(struct host *host, struct host_dma_request *r)
 	machine_dma_take_out(host->dma, r);
 	if (r->payload)
 		packet_slab_put(host->th, r->payload);
+	if (host->dma->bus)
+		crossing_fini(&r->crossing, host->th);
 	packet_slab_put(host->th, slab_of(r));
 }
 
@@ -246,20 +245,16 @@ static void machine_dma_on_event(struct sim_local_event *event, void *context)
 	machine_dma_arrived(context, container_of(event, struct host_dma_request, event));
 }
 
-static void on_burst(struct bus_burst *burst, void *context, ps_t now)
+/* An answer starts when nothing is in the way of what was asked for. */
+static void on_crossed(struct crossing *crossing, ps_t now)
 {
+	struct host_dma_request *r = container_of(crossing, struct host_dma_request, crossing);
+
 	(void)now;
-	machine_dma_arrived(context, container_of(burst, struct host_dma_request, burst));
+	machine_dma_arrived(r->host, r);
 }
 
-/* The answer starts when nothing is in the way of what was asked for. */
-static bool on_read(struct bus_burst *burst, void *context, ps_t now)
-{
-	on_burst(burst, context, now);
-	return false;
-}
-
-static const struct bus_burst_ops burst_ops = {.arrived = on_burst, .reached = on_read};
+static const struct crossing_ops crossing_ops = {.arrived = on_crossed};
 
 /* ---- what takes no event ---- */
 
@@ -377,18 +372,38 @@ static bool take_bytes(struct host *host, struct host_dma_request *r, const uint
 	return true;
 }
 
-static void set_out(struct host *host, const struct hca_dma *dma, const uint8_t *bytes)
+/* NULL: no memory. */
+static struct host_dma_request *make_request(struct host *host, const struct hca_dma *dma,
+					     const uint8_t *bytes)
 {
 	struct packet_slab *slab = packet_slab_get(host->th);
 	struct host_dma_request *r = slab ? (void *)slab->bytes : NULL;
+	bool has_room = true;
 
-	if (r)
-		*r = (struct host_dma_request){
-			.dma = *dma,
-			.event = {.phase = SIM_LOCAL_ARRIVAL, .fn = machine_dma_on_event}};
-	if (!r || !take_bytes(host, r, bytes)) {
-		if (slab)
-			packet_slab_put(host->th, slab);
+	if (!r)
+		return NULL;
+	*r = (struct host_dma_request){.dma = *dma, .host = host};
+	if (host->dma->bus) {
+		r->crossing = (struct crossing){.ops = &crossing_ops, .bus = host->dma->bus};
+		has_room = crossing_init(&r->crossing, host->th, machine_dma_bytes(dma),
+					 host->dma->burst_most);
+	} else {
+		r->event = (struct sim_local_event){.phase = SIM_LOCAL_ARRIVAL,
+						    .fn = machine_dma_on_event};
+	}
+	if (has_room && take_bytes(host, r, bytes))
+		return r;
+	if (host->dma->bus)
+		crossing_fini(&r->crossing, host->th);
+	packet_slab_put(host->th, slab);
+	return NULL;
+}
+
+static void set_out(struct host *host, const struct hca_dma *dma, const uint8_t *bytes)
+{
+	struct host_dma_request *r = make_request(host, dma, bytes);
+
+	if (!r) {
 		if (dma->kind == HCA_DMA_FETCH)
 			host->dma->tx.spare->fetches++; /* its packet never starts */
 		host_give_up(host);
@@ -456,16 +471,23 @@ const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus)
 
 /* ---- the host's ---- */
 
+void host_dma_set_bus(struct host *host, struct bus *bus)
+{
+	host->dma->bus = bus;
+	host->dma->burst_most =
+		bus_burst_most(bus, host->params.bus->nic, host->params.bus->memory);
+}
+
 static int create_bus(struct host *host)
 {
 	const struct host_parts *parts = host->params.bus->parts;
+	struct bus *bus;
 	const int ret = bus_create(&host->local, host, parts->parts, parts->part_count,
-				   parts->lanes, parts->lane_count, &host->dma->bus);
+				   parts->lanes, parts->lane_count, &bus);
 
-	if (ret != 0)
-		return ret;
-	return bus_burst_most(host->dma->bus, parts->nic, parts->memory) < WIRE_MTU_MAX ? -EINVAL
-											: 0;
+	if (ret == 0)
+		host_dma_set_bus(host, bus);
+	return ret;
 }
 
 int host_dma_create(struct host *host)
@@ -478,14 +500,17 @@ int host_dma_create(struct host *host)
 	host->dma->way = is_even(host) ? host->params.bus->way : 0;
 	if (!grow_known(host->dma))
 		return -ENOMEM;
-	return host->params.bus->parts ? create_bus(host) : 0;
+	return host->params.bus->parts && !host->params.bus->is_of_machine ? create_bus(host) : 0;
 }
 
-void host_dma_destroy(struct host_dma *dma)
+void host_dma_destroy(struct host *host)
 {
+	struct host_dma *dma = host->dma;
+
 	if (!dma)
 		return;
-	bus_destroy(dma->bus);
+	if (!host->params.bus->is_of_machine)
+		bus_destroy(dma->bus);
 	tx_buffer_fini(&dma->tx);
 	util_free(dma->known);
 	util_free(dma);
@@ -512,6 +537,8 @@ void host_dma_drain(struct host_dma *dma, struct packet_pools *pools)
 
 		machine_dma_take_out(dma, r);
 		return_slab(pools, r->payload);
+		if (dma->bus)
+			crossing_drain(&r->crossing, pools);
 		packet_slab_return(pools, slab_of(r));
 	}
 }

@@ -12,7 +12,7 @@
  * no event: a fetch by reference is a time in its packet, a placement is told when its time has
  * come. Everything else takes a slab of the packets' memory while it is under way, and its bytes
  * another one. */
-#include "gpu/bus/bus.h"
+#include "models/machine/crossing.h"
 #include "models/machine/tx_buffer.h"
 #include "sim/local.h"
 #include "transport/hca/dma.h"
@@ -35,20 +35,23 @@ struct host_bus_ops {
 		      const struct hca_dma *dma, enum host_bus_leg leg);
 };
 
-/* What lies between an adapter and memory, part by part. */
+/* What lies between adapters and memory, part by part. */
 struct host_parts {
 	const struct bus_part_params *parts;
 	const struct bus_lane_params *lanes;
 	uint32_t part_count, lane_count;
-	uint32_t nic, memory; /* numbers of parts; a burst between them may be a whole MTU */
 };
 
 /* Several hosts may share one; it lives as long as they do. */
 struct host_bus {
 	const struct host_bus_ops *ops; /* NULL: it has parts; or it is even, and ... */
-	const struct host_parts *parts; /* each host has such ones of its own */
 	ps_t way;			/* ... everything takes this on each of its ways */
-	uint32_t tx_bytes; /* share of each priority in the transmit buffer, on the wire; > 0 */
+	/* What parts it has; each host such ones of its own, unless they are those of its machine,
+	 * of which machine_join() makes one bus. */
+	const struct host_parts *parts;
+	bool is_of_machine;
+	uint32_t nic, memory; /* numbers of parts: the adapter, and where its host's memory is */
+	uint32_t tx_bytes;    /* share of each priority in the transmit buffer, on the wire; > 0 */
 };
 
 /* A placement into memory without bytes, on its way over an even bus. */
@@ -67,7 +70,8 @@ struct host_dma {
 	uint32_t known_first, known_end, known_mask;
 	ps_t known_at;	 /* the first one happens then; PS_NEVER: there is none */
 	ps_t way;	 /* of an even bus; else 0 */
-	struct bus *bus; /* NULL: it has no parts */
+	struct bus *bus; /* NULL: it has no parts, or those of its machine are not made yet */
+	uint32_t burst_most;
 };
 
 /* The memory side of hosts with that bus; world: the host. */
@@ -75,7 +79,9 @@ const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus);
 
 /* The host has a bus. -ENOMEM; -EINVAL: its parts are no bus. */
 int host_dma_create(struct host *host);
-void host_dma_destroy(struct host_dma *dma); /* NULL allowed */
+/* And this is it: that of its machine, which lives as long. */
+void host_dma_set_bus(struct host *host, struct bus *bus);
+void host_dma_destroy(struct host *host);
 /* After the run: gives back what is under way and what waits. NULL allowed. */
 void host_dma_drain(struct host_dma *dma, struct packet_pools *pools);
 

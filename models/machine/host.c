@@ -776,6 +776,6 @@ void host_fini(struct host *host)
 	sim_fc_destroy(host->fc);
 	task_destroy_all(host);
 	hca_device_destroy(host->hca);
-	host_dma_destroy(host->dma);
+	host_dma_destroy(host);
 	host->hca = NULL;
 }

@@ -5,9 +5,10 @@
 #include "sim/sim.h"
 #include "util/check.h"
 
-struct turn {		  /* what comes next: an adapter, or a step of a program */
-	struct host *nic; /* NULL: a program, if anything */
+struct turn {		  /* what comes next: the bus, an adapter, or a step of a program */
+	struct host *nic; /* NULL: the bus or a program, if anything */
 	ps_t at;
+	bool is_inside;	       /* the bus */
 	bool is_alone;	       /* no other adapter has anything to do then */
 	enum host_phase phase; /* of what the adapter does, where others have something, too */
 };
@@ -76,7 +77,10 @@ static struct turn next_turn(const struct machine *machine, struct sim_pkt *cons
 		else if (at == best.at)
 			best.is_alone = false;
 	}
-	if (machine->programs.root && machine->programs.root->at < best.at)
+	if (machine->inside.root && machine->inside.root->at <= best.at &&
+	    !(machine->programs.root && machine->programs.root->at < machine->inside.root->at))
+		best = (struct turn){.at = machine->inside.root->at, .is_inside = true};
+	else if (machine->programs.root && machine->programs.root->at < best.at)
 		best = (struct turn){.at = machine->programs.root->at};
 	else if (best.nic && (!best.is_alone || frames_for_others(arrivals, count, best.at)))
 		best = first_of_several(machine, arrival, best.at);
@@ -149,6 +153,14 @@ static void play_program(struct machine *machine, ps_t at)
 	event->fn(event, machine->nics[0]);
 }
 
+static void play_inside(struct machine *machine, ps_t at)
+{
+	const enum sim_local_phase phase = machine->inside.root->phase;
+	struct sim_local_event *event = sim_local_pop(&machine->inside, at, phase);
+
+	event->fn(event, machine);
+}
+
 /* Programs call any of the adapters, who tell each of them of anything. */
 static void set_time(struct machine *machine, struct sim_thread *th, ps_t now)
 {
@@ -191,6 +203,8 @@ static void machine_run(struct sim_thread *th, struct sim_node *node,
 		if (turn.nic)
 			i += play_nic(machine, th, &turn, machine_place_of(machine, turn.nic),
 				      arrivals + i, count - i);
+		else if (turn.is_inside)
+			play_inside(machine, turn.at);
 		else
 			play_program(machine, turn.at);
 		if (has_given_up(machine, turn.at))
@@ -207,12 +221,29 @@ static const struct sim_node_ops machine_ops = {
 	.finish = host_finish,
 };
 
+static int create_inside(struct machine *machine)
+{
+	const struct host_bus *bus = machine->nics[0]->params.bus;
+	int ret;
+
+	if (!bus || !bus->is_of_machine)
+		return 0;
+	ret = bus_create(&machine->inside, machine, bus->parts->parts, bus->parts->part_count,
+			 bus->parts->lanes, bus->parts->lane_count, &machine->bus);
+	for (uint32_t i = 0; i < machine->count && !ret; i++) {
+		CHECK(machine->nics[i]->params.bus->parts == bus->parts);
+		host_dma_set_bus(machine->nics[i], machine->bus);
+	}
+	return ret;
+}
+
 int machine_join(struct machine *machine, uint32_t place, struct sim *sim)
 {
 	const struct sim_local *of_lead = &machine->nics[0]->local;
 	int ret = 0;
 
 	sim_local_init(&machine->programs, of_lead->seed, of_lead->node);
+	sim_local_init(&machine->inside, of_lead->seed, of_lead->node);
 	machine->pause = (struct sim_local_event){.phase = SIM_LOCAL_PAUSE, .fn = on_pause};
 	CHECK(machine->count >= 2);
 	CHECK(machine->count <= MACHINE_NICS_MAX);
@@ -222,5 +253,10 @@ int machine_join(struct machine *machine, uint32_t place, struct sim *sim)
 	}
 	for (uint32_t i = 1; i < machine->count && !ret; i++)
 		ret = sim_add_part(sim, &machine->nics[0]->node, &machine->nics[i]->node);
-	return ret;
+	return ret ? ret : create_inside(machine);
+}
+
+void machine_fini(struct machine *machine)
+{
+	bus_destroy(machine->bus);
 }

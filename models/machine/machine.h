@@ -12,7 +12,8 @@
  * NAME.nic1, NAME.nic2 and so on. At one instant the timers of all adapters come first, then the
  * packets that they start, the frames that reach them, what they have for themselves (frames of
  * their own, memory, flows), and the programs last. Adapters of one phase go by chance of (seed,
- * machine, adapter, time); frames in the order of the engine. */
+ * machine, adapter, time); frames in the order of the engine. Where adapters share a bus, what
+ * happens on it comes before all that. */
 #include "models/machine/host.h"
 
 enum { MACHINE_NICS_MAX = 64 };
@@ -22,6 +23,8 @@ struct machine {
 	uint32_t count;		      /* 2 to MACHINE_NICS_MAX */
 	struct sim_local programs;    /* steps of those of the machine */
 	struct sim_local_event pause; /* of the adapter whose turn it is, where others wait */
+	struct sim_local inside;      /* what happens on its bus */
+	struct bus *bus;	      /* NULL: it has none in common */
 };
 
 /* NULL: it is the only adapter of its machine. */
@@ -43,8 +46,11 @@ static inline bool host_is_further(const struct host *host)
 
 /* Joins the adapters of @machine, the @place-th of those that host_table_init() will be given.
  * Their nodes are in @sim, which is not sealed; what @machine points to stays the caller's and
- * lives as long as they. -ENOMEM. */
+ * lives as long as they. Those whose bus is that of their machine get it, as the first of them has
+ * it. -ENOMEM; -EINVAL: its parts are no bus. */
 int machine_join(struct machine *machine, uint32_t place, struct sim *sim);
+/* Once its adapters have given back what they had under way. */
+void machine_fini(struct machine *machine);
 
 /* ---- between a host and its machine ---- */
 

@@ -29,10 +29,15 @@ struct packet_slab {
 	_Alignas(64) uint8_t bytes[]; /* of the hosts' largest MTU */
 };
 
+/* Whoever keeps something else in the bytes of a slab has so many at least. */
+enum { PACKET_SLAB_LEAST = 320 };
+
 /* What a slab takes of the memory. */
 static inline uint64_t packet_slab_bytes(uint32_t mtu)
 {
-	return (offsetof(struct packet_slab, bytes) + mtu + 63) / 64 * 64;
+	const uint32_t bytes = mtu > PACKET_SLAB_LEAST ? mtu : (uint32_t)PACKET_SLAB_LEAST;
+
+	return (offsetof(struct packet_slab, bytes) + bytes + 63) / 64 * 64;
 }
 
 /* The memory for packets under way: one arena of slabs a thread, and what adapters know of those

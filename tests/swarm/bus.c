@@ -42,23 +42,24 @@ static struct bus_lane_params any_lane(const struct run_bus *bus, uint32_t from)
 {
 	static const uint8_t widths[] = {1, 2, 4, 8, 12, 16, 32};
 	const uint32_t at = 100 * (from + 1);
-	struct bus_lane_params lane = {.a = from,
-				       .b = from + 1,
-				       .link = {.gen = (uint8_t)(1 + choose(bus, at, 6)),
-						.width = widths[choose(bus, at + 1, 6)],
-						.mps = (uint16_t)(128 << choose(bus, at + 2, 2)),
-						.mrrs = (uint16_t)(128 << choose(bus, at + 3, 5)),
-						.has_dllps = choose(bus, at + 4, 1)},
-				       .delay = choose(bus, at + 5, 20) * PS_NS,
-				       .update = choose(bus, at + 6, 500) * PS_NS,
-				       .relaxed = choose(bus, at + 7, 1)};
+	struct bus_lane_params lane = {
+		.a = from,
+		.b = from + 1,
+		.link.pcie = {.gen = (uint8_t)(1 + choose(bus, at, 6)),
+			      .width = widths[choose(bus, at + 1, 6)],
+			      .mps = (uint16_t)(128 << choose(bus, at + 2, 2)),
+			      .mrrs = (uint16_t)(128 << choose(bus, at + 3, 5)),
+			      .has_dllps = choose(bus, at + 4, 1)},
+		.delay = choose(bus, at + 5, 20) * PS_NS,
+		.update = choose(bus, at + 6, 500) * PS_NS,
+		.relaxed = choose(bus, at + 7, 1)};
 
 	if (choose(bus, at + 8, 2) > 0) {
 		const uint32_t more = choose(bus, at + 9, 64);
 
-		lane.room[BUS_POSTED] = room_for(lane.link.mps, more);
-		lane.room[BUS_NON_POSTED] = room_for(lane.link.mrrs, more);
-		lane.room[BUS_COMPLETION] = room_for(lane.link.mps, more);
+		lane.room[BUS_POSTED] = room_for(lane.link.pcie.mps, more);
+		lane.room[BUS_NON_POSTED] = room_for(lane.link.pcie.mrrs, more);
+		lane.room[BUS_COMPLETION] = room_for(lane.link.pcie.mps, more);
 	}
 	return lane;
 }
@@ -76,9 +77,9 @@ static void make_parts(struct run_bus *bus)
 	bus->tree = (struct host_parts){.parts = bus->parts,
 					.lanes = bus->lanes,
 					.part_count = lanes + 1,
-					.lane_count = lanes,
-					.nic = 0,
-					.memory = lanes};
+					.lane_count = lanes};
+	bus->bus.nic = 0;
+	bus->bus.memory = lanes;
 	bus->bus.ops = NULL;
 	bus->bus.parts = &bus->tree;
 }

@@ -52,10 +52,11 @@ static void open_bus(struct world *w, const struct bus_lane_params *lanes, uint3
  * takes 8 x 130 / (128 x 8 x 8) ns = 126.953125 ps. */
 static struct bus_lane_params gen3(uint32_t a, uint32_t b)
 {
-	return (struct bus_lane_params){.a = a,
-					.b = b,
-					.delay = CABLE,
-					.link = {.gen = 3, .width = 8, .mps = 256, .mrrs = 512}};
+	return (struct bus_lane_params){
+		.a = a,
+		.b = b,
+		.delay = CABLE,
+		.link.pcie = {.gen = 3, .width = 8, .mps = 256, .mrrs = 512}};
 }
 
 static ps_t bytes_time(uint64_t bytes)
@@ -135,7 +136,7 @@ static void test_a_fast_lane_waits_for_a_slow_one(void **state)
 	struct bus_lane_params lanes[] = {gen3(CPU, SWITCH), gen3(NIC, SWITCH), gen3(SWITCH, GPU)};
 
 	(void)state;
-	lanes[0].link.gen = 5;
+	lanes[0].link.pcie.gen = 5;
 	open_bus(w, lanes, 3, 0);
 	w->bursts[0].bytes = 4096;
 	bus_write(w->bus, &w->bursts[0], NIC, CPU, 0);
@@ -152,8 +153,8 @@ static void test_a_slow_lane_begins_with_the_head(void **state)
 	struct bus_lane_params lanes[] = {gen3(CPU, SWITCH), gen3(NIC, SWITCH), gen3(SWITCH, GPU)};
 
 	(void)state;
-	lanes[0].link.gen = 1; /* 4 ns a byte over one lane */
-	lanes[0].link.width = 1;
+	lanes[0].link.pcie.gen = 1; /* 4 ns a byte over one lane */
+	lanes[0].link.pcie.width = 1;
 	open_bus(w, lanes, 3, 0);
 	w->bursts[0].bytes = 4096;
 	bus_write(w->bus, &w->bursts[0], NIC, CPU, 0);

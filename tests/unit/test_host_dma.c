@@ -548,7 +548,7 @@ enum { NIC, BRIDGE, SOCKET, PARTS };
 /* Generation 3 x8, payloads of 256 bytes and requests of 512: a byte takes 126.953125 ps. */
 #define LANE(from, to)                                                                             \
 	{                                                                                          \
-		.a = from, .b = to, .delay = CABLE, .link = {                                      \
+		.a = from, .b = to, .delay = CABLE, .link.pcie = {                                 \
 			.gen = 3,                                                                  \
 			.width = 8,                                                                \
 			.mps = 256,                                                                \
@@ -558,13 +558,10 @@ enum { NIC, BRIDGE, SOCKET, PARTS };
 static const struct bus_part_params bus_parts[PARTS] = {
 	[BRIDGE] = {.latency = BRIDGE_TIME}, [SOCKET] = {.latency = MEMORY_TIME}};
 static const struct bus_lane_params bus_lanes[] = {LANE(NIC, BRIDGE), LANE(BRIDGE, SOCKET)};
-static const struct host_parts tree = {.parts = bus_parts,
-				       .lanes = bus_lanes,
-				       .part_count = PARTS,
-				       .lane_count = 2,
-				       .nic = NIC,
-				       .memory = SOCKET};
-static const struct host_bus lanes = {.parts = &tree, .tx_bytes = 8000};
+static const struct host_parts tree = {
+	.parts = bus_parts, .lanes = bus_lanes, .part_count = PARTS, .lane_count = 2};
+static const struct host_bus lanes = {
+	.parts = &tree, .nic = NIC, .memory = SOCKET, .tx_bytes = 8000};
 
 static ps_t lane_time(uint64_t bytes)
 {
@@ -660,23 +657,38 @@ static void test_a_run_may_end_while_lanes_are_taken(void **state)
 	world_close(&world);
 }
 
-static void test_what_is_no_bus_is_refused(void **state)
+/* Room for 64 headers is enough for two bursts of 2 KiB, which arrive as the one of 4 KiB does. */
+static void test_little_room_takes_more_bursts(void **state)
 {
 	struct bus_lane_params narrow[] = {LANE(NIC, BRIDGE), LANE(BRIDGE, SOCKET)};
-	struct host_parts parts = tree;
-	const struct host_bus bad = {.parts = &parts, .tx_bytes = 8000};
+	const struct host_parts parts = {
+		.parts = bus_parts, .lanes = narrow, .part_count = PARTS, .lane_count = 2};
+	struct host_bus with_room = lanes;
+	ps_t one[2], two[2];
 
 	(void)state;
-	narrow[0].room[BUS_POSTED] = (struct bus_credits){.headers = 64, .data = 4096};
-	for (int i = 0; i < 2; i++) {
-		if (i == 0)
-			parts.lane_count = 1;
-		else
-			parts = tree, parts.lanes = narrow;
-		world_set_up(&world, 2);
-		world.host.bus = &bad;
-		assert_int_equal(world_try_open(&world), -EINVAL);
-	}
+	with_room.parts = &parts;
+	for (int i = 0; i < 2; i++)
+		narrow[i].room[BUS_POSTED] = narrow[i].room[BUS_COMPLETION] =
+			(struct bus_credits){.headers = 64, .data = 4096};
+	send_page(&lanes, one);
+	send_page(&with_room, two);
+	for (int i = 0; i < 2; i++)
+		assert_in_range(two[i], one[i],
+				one[i] + 4); /* each burst is rounded up, on each lane */
+}
+
+static void test_what_is_no_bus_is_refused(void **state)
+{
+	struct host_parts parts = tree;
+	struct host_bus bad = lanes;
+
+	(void)state;
+	parts.lane_count = 1;
+	bad.parts = &parts;
+	world_set_up(&world, 2);
+	world.host.bus = &bad;
+	assert_int_equal(world_try_open(&world), -EINVAL);
 }
 
 static void test_no_memory_for_a_host(void **state)
@@ -697,4 +709,5 @@ RUN(T(test_a_paused_priority_stops_no_other), T(test_memory_is_read_when_the_rea
     T(test_what_is_known_to_come_happens_before_its_region_goes),
     T(test_the_run_ends_where_memory_does), T(test_no_memory_for_a_host),
     T(test_pcie_takes_what_it_takes), T(test_an_atomic_goes_over_lanes),
-    T(test_a_run_may_end_while_lanes_are_taken), T(test_what_is_no_bus_is_refused))
+    T(test_a_run_may_end_while_lanes_are_taken), T(test_little_room_takes_more_bursts),
+    T(test_what_is_no_bus_is_refused))
