@@ -20,6 +20,8 @@ struct host_dma_request {
 	struct host_dma_request *next, *prev; /* in the order in which they were handed over */
 	struct packet_slab *payload;	      /* of a placement; NULL: it has no bytes */
 	struct tx_packet *packet;	      /* fetch: whose */
+	struct host_rx_held
+		*held;	   /* placement over lanes: the frame that it comes from; NULL: none */
 	uint32_t blockers; /* what was handed over before and has to happen first */
 	uint8_t leg;	   /* enum host_bus_leg */
 	bool arrived;	   /* is at the memory, but for blockers */
@@ -254,7 +256,15 @@ static void on_crossed(struct crossing *crossing, ps_t now)
 	machine_dma_arrived(r->host, r);
 }
 
-static const struct crossing_ops crossing_ops = {.arrived = on_crossed};
+static void on_left(struct crossing *crossing, ps_t now)
+{
+	struct host_dma_request *r = container_of(crossing, struct host_dma_request, crossing);
+
+	(void)now;
+	host_rx_release(r->host, r->held);
+}
+
+static const struct crossing_ops crossing_ops = {.arrived = on_crossed, .left = on_left};
 
 /* ---- what takes no event ---- */
 
@@ -387,6 +397,9 @@ static struct host_dma_request *make_request(struct host *host, const struct hca
 		r->crossing = (struct crossing){.ops = &crossing_ops, .bus = host->dma->bus};
 		has_room = crossing_init(&r->crossing, host->th, machine_dma_bytes(dma),
 					 host->dma->burst_most);
+		if (dma->kind == HCA_DMA_PLACE)
+			r->held = host_rx_hold(host,
+					       crossing_count(dma->length, host->dma->burst_most));
 	} else {
 		r->event = (struct sim_local_event){.phase = SIM_LOCAL_ARRIVAL,
 						    .fn = machine_dma_on_event};

@@ -9,6 +9,13 @@
 
 enum { FRAME_MIN = 64 };
 
+/* A frame that waits for the bus. */
+struct host_rx_held {
+	struct host_rx_held *next; /* among those that are spare */
+	uint32_t bytes, count;
+	uint8_t priority;
+};
+
 struct host_rx {
 	struct host_rx_params params;
 	struct sim_local_event event; /* the first frame is through */
@@ -16,6 +23,7 @@ struct host_rx {
 	uint32_t room, first, count;
 	uint64_t waiting_bytes;
 	uint64_t *pages; /* the cache: by hash, the page that is there */
+	struct host_rx_held *held, *spare, *at_hand; /* @held: of @room */
 	struct host_rx_stats stats;
 };
 
@@ -59,19 +67,18 @@ static void serve(struct host *host)
 	sim_local_schedule(&host->local, &rx->event, host->now + time);
 }
 
-static void machine_rx_let_go(struct host *host, const struct sim_pkt *frame)
+static void machine_rx_let_go(struct host *host, uint8_t priority, uint32_t bytes)
 {
 	struct sim_fc *fc = host->fc;
-	const uint8_t priority = host_priority(host, frame);
 	struct sim_class *class = sim_fc_class(fc, 0, priority);
 
 	if (class->watched) {
-		fc->ops->on_freed(fc, host->th, 0, priority, frame->bytes, host->now);
+		fc->ops->on_freed(fc, host->th, 0, priority, bytes, host->now);
 		host->fc_timer_at = fc->timer_at;
 		return;
 	}
-	class->ingress_bytes -= frame->bytes;
-	fc->used -= sim_fc_shared(fc, class, priority, frame->bytes);
+	class->ingress_bytes -= bytes;
+	fc->used -= sim_fc_shared(fc, class, priority, bytes);
 }
 
 static void on_served(struct sim_local_event *event, void *context)
@@ -86,7 +93,7 @@ static void on_served(struct sim_local_event *event, void *context)
 	rx->waiting_bytes -= frame.bytes;
 	if (rx->count > 0)
 		serve(host);
-	machine_rx_let_go(host, &frame);
+	machine_rx_let_go(host, host_priority(host, &frame), frame.bytes);
 	host_hand_over(host, &frame);
 }
 
@@ -98,6 +105,53 @@ static void machine_rx_drop(struct host *host, const struct sim_pkt *frame)
 	host->rx->stats.dropped++;
 	if (slab)
 		packet_slab_put(host->th, slab);
+}
+
+static void take_by_rate(struct host *host, const struct sim_pkt *frame)
+{
+	struct host_rx *rx = host->rx;
+
+	rx->frames[(rx->first + rx->count) % rx->room] = *frame;
+	rx->count++;
+	if (rx->count == 1)
+		serve(host);
+}
+
+static void take_by_bus(struct host *host, const struct sim_pkt *frame)
+{
+	struct host_rx *rx = host->rx;
+	struct host_rx_held *held = rx->spare;
+
+	rx->spare = held->next;
+	rx->count++;
+	*held = (struct host_rx_held){
+		.bytes = frame->bytes, .count = 1, .priority = host_priority(host, frame)};
+	rx->at_hand = held;
+	host_hand_over(host, frame);
+	rx->at_hand = NULL;
+	host_rx_release(host, held);
+}
+
+struct host_rx_held *host_rx_hold(struct host *host, uint32_t count)
+{
+	struct host_rx_held *held = host->rx ? host->rx->at_hand : NULL;
+
+	if (held)
+		held->count += count;
+	return held;
+}
+
+void host_rx_release(struct host *host, struct host_rx_held *held)
+{
+	struct host_rx *rx = host->rx;
+
+	if (!held || --held->count > 0)
+		return;
+	rx->count--;
+	rx->waiting_bytes -= held->bytes;
+	held->next = rx->spare;
+	rx->spare = held;
+	machine_rx_let_go(host, held->priority, held->bytes);
 }
 
 void host_rx_take(struct host *host, const struct sim_pkt *frame)
@@ -112,12 +166,23 @@ void host_rx_take(struct host *host, const struct sim_pkt *frame)
 		return;
 	}
 	host->fc_timer_at = fc->timer_at;
-	rx->frames[(rx->first + rx->count++) % rx->room] = *frame;
 	rx->waiting_bytes += frame->bytes;
 	if (rx->waiting_bytes > rx->stats.bytes_max)
 		rx->stats.bytes_max = rx->waiting_bytes;
-	if (rx->count == 1)
-		serve(host);
+	if (rx->params.rate_bps > 0)
+		take_by_rate(host, frame);
+	else
+		take_by_bus(host, frame);
+}
+
+static int make_held(struct host_rx *rx)
+{
+	rx->held = util_calloc(rx->room, sizeof(*rx->held));
+	for (uint32_t i = 0; rx->held && i < rx->room; i++) {
+		rx->held[i].next = rx->spare;
+		rx->spare = &rx->held[i];
+	}
+	return rx->held ? 0 : -ENOMEM;
 }
 
 int host_rx_create(struct host *host, const struct host_rx_params *params)
@@ -128,11 +193,13 @@ int host_rx_create(struct host *host, const struct host_rx_params *params)
 		return -ENOMEM;
 	rx->params = *params;
 	rx->room = (uint32_t)(host->fc->buffer_bytes / FRAME_MIN) + 1;
+	host->rx = rx;
+	if (params->rate_bps == 0)
+		return make_held(rx);
 	rx->frames = util_calloc(rx->room, sizeof(*rx->frames));
 	rx->pages = util_calloc((size_t)params->mtt_entries + 1, sizeof(*rx->pages));
 	rx->event = (struct sim_local_event){
 		.key = util_hash_name("rx"), .phase = SIM_LOCAL_ARRIVAL, .fn = on_served};
-	host->rx = rx;
 	return rx->frames && rx->pages ? 0 : -ENOMEM;
 }
 
@@ -142,12 +209,14 @@ void host_rx_destroy(struct host_rx *rx)
 		return;
 	util_free(rx->frames);
 	util_free(rx->pages);
+	util_free(rx->held);
 	util_free(rx);
 }
 
 void host_rx_drain(struct host_rx *rx, struct packet_pools *pools)
 {
-	for (; rx && rx->count > 0; rx->count--, rx->first = (rx->first + 1) % rx->room) {
+	for (; rx && rx->frames && rx->count > 0;
+	     rx->count--, rx->first = (rx->first + 1) % rx->room) {
 		struct packet_slab *slab = packet_slab_of(&rx->frames[rx->first]);
 
 		if (slab)

@@ -98,6 +98,7 @@ static struct fabric_params params_of(const struct scenario *s,
 		.switches = own->switches[0].params,
 		.switch_of = s->group_count > 0 ? own->switch_of : NULL,
 		.rx_of = own->rx_of,
+		.bus_of = own->bus_of,
 		.weighted_routes = s->weighted_routes,
 		.same_hash = s->same_hash,
 	};
@@ -287,21 +288,39 @@ static void free_built(void *belongings)
 	util_free(own->switch_of);
 	util_free(own->faults);
 	util_free(own->rx_of);
+	util_free(own->bus_of);
 	util_free(own->storms);
 	scenario_reroutes_fini(&own->reroutes);
 	util_free(own);
 }
 
+/* Hosts that receive slowly, and those that have a machine, whose bus takes what they receive;
+ * unless it is for credits to say what may come. */
 static int find_slow(const struct scenario *s, struct scenario_built *own)
 {
 	const struct scenario_rx *rx = &s->nic.rx;
+	const size_t count = (size_t)s->topology.node_count + 1;
 
-	if (rx->params.buffer_bytes == 0)
+	if (rx->params.buffer_bytes == 0 && s->machine_count == 0)
 		return 0;
-	own->rx_of = util_calloc((size_t)s->topology.node_count + 1, sizeof(*own->rx_of));
-	for (uint32_t h = 0; own->rx_of && h < rx->host_count; h++)
+	own->rx_of = util_calloc(count, sizeof(*own->rx_of));
+	own->bus_of = util_calloc(count, sizeof(*own->bus_of));
+	if (!own->rx_of || !own->bus_of)
+		return -ENOMEM;
+	for (uint32_t h = 0; h < rx->host_count; h++)
 		own->rx_of[rx->hosts[h]] = &rx->params;
-	return own->rx_of ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < s->machine_count; i++) {
+		const struct scenario_machine *machine = &s->machines[i];
+
+		for (uint32_t a = 0; a < machine->adapter_count; a++) {
+			const struct scenario_adapter *adapter = &machine->adapters[a];
+
+			own->bus_of[adapter->node] = &machine->nics[adapter->nic];
+			own->rx_of[adapter->host] =
+				s->switches.fc == SCENARIO_FC_CREDIT ? NULL : &s->nic.rx_by_bus;
+		}
+	}
+	return 0;
 }
 
 static struct scenario_built *make_built(const struct scenario *s,

@@ -122,6 +122,9 @@ void scenario_unfold_cc(struct scenario_reader *r);
 const struct cc_ops *scenario_cc_ops(enum scenario_cc cc);
 void scenario_read_switches(struct scenario_reader *r);
 void scenario_read_routes(struct scenario_reader *r);
+/* machine.c, after the topology. */
+void scenario_read_machines(struct scenario_reader *r);
+void scenario_free_machine(struct scenario_machine *machine);
 void scenario_read_rx(struct scenario_reader *r);
 void scenario_read_traffic(struct scenario_reader *r);
 void scenario_read_programs(struct scenario_reader *r);

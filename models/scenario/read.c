@@ -44,6 +44,9 @@ void scenario_fini(struct scenario *scenario)
 	scenario_free_rewrites(&scenario->switches);
 	util_free(scenario->routes);
 	util_free(scenario->nic.rx.hosts);
+	for (uint32_t i = 0; i < scenario->machine_count; i++)
+		scenario_free_machine(&scenario->machines[i]);
+	util_free(scenario->machines);
 	for (uint32_t i = 0; i < scenario->stream_count; i++) {
 		util_free(scenario->streams[i].hosts);
 		util_free(
@@ -165,6 +168,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	scenario_read_switches(r);
 	scenario_read_windows(r);
 	scenario_read_routes(r);
+	scenario_read_machines(r);
 	scenario_read_rx(r);
 	scenario_read_traffic(r);
 	scenario_read_programs(r);

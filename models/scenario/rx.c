@@ -36,9 +36,44 @@ static void hash_hosts(struct scenario_reader *r, const struct scenario_rx *rx)
 	}
 }
 
-void scenario_read_rx(struct scenario_reader *r)
+/* Of hosts with a machine: as it says, or as the table has it. */
+static void read_by_bus(struct scenario_reader *r, const struct yaml_node *map)
 {
-	const struct yaml_node *map = scenario_node(scenario_node(r->root, KEY_NIC), KEY_NIC_RX);
+	const struct host_rx_params *rx = &r->scenario->nic.rx.params;
+	const bool said = map && map->kind == YAML_MAP;
+	const uint32_t gap = 2 * scenario_frame_bytes(r->scenario);
+	struct host_rx_params *by_bus = &r->scenario->nic.rx_by_bus;
+
+	by_bus->buffer_bytes = (uint32_t)scenario_get(map, KEY_NIC_RX_BUFFER).number;
+	by_bus->xoff_bytes = (uint32_t)scenario_get(map, KEY_NIC_RX_XOFF).number;
+	by_bus->xon_bytes = said		       ? rx->xon_bytes
+			    : by_bus->xoff_bytes > gap ? by_bus->xoff_bytes - gap
+						       : 0;
+}
+
+/* A machine's bus says how fast its hosts take what they receive. */
+static bool all_have_machines(const struct scenario *s)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < s->machine_count; i++)
+		for (uint32_t a = 0; a < s->machines[i].adapter_count; a++)
+			for (uint32_t h = 0; h < s->nic.rx.host_count; h++)
+				count += s->nic.rx.hosts[h] == s->machines[i].adapters[a].host;
+	return count == s->nic.rx.host_count;
+}
+
+static void check_machines(struct scenario_reader *r, const struct yaml_node *map)
+{
+	static const enum scenario_key keys[] = {KEY_NIC_RX_RATE, KEY_NIC_RX_MTT_ENTRIES};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (scenario_is_own(map, keys[i]) && all_have_machines(r->scenario))
+			scenario_rx_refuse(r, map, keys[i], "hosts without a machine beside it");
+}
+
+static void read_slow(struct scenario_reader *r, const struct yaml_node *map)
+{
 	struct scenario_rx *rx = &r->scenario->nic.rx;
 	struct scenario_hosts hosts;
 
@@ -59,6 +94,15 @@ void scenario_read_rx(struct scenario_reader *r)
 				  scenario_path(KEY_NIC_RX_HOSTS), true);
 	rx->hosts = hosts.hosts;
 	rx->host_count = hosts.count;
+	check_machines(r, map);
 	if (scenario_has(map, KEY_NIC_RX_HOSTS))
 		hash_hosts(r, rx);
+}
+
+void scenario_read_rx(struct scenario_reader *r)
+{
+	const struct yaml_node *map = scenario_node(scenario_node(r->root, KEY_NIC), KEY_NIC_RX);
+
+	read_slow(r, map);
+	read_by_bus(r, map);
 }

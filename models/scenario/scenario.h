@@ -113,6 +113,32 @@ struct scenario_rx {		      /* hosts that receive slowly */
 	uint32_t host_count;
 };
 
+enum scenario_part_kind { SCENARIO_SOCKET, SCENARIO_PCIE_SWITCH, SCENARIO_ADAPTER };
+
+struct scenario_part {
+	char *name;
+	enum scenario_part_kind kind;
+	uint8_t numa;  /* of a socket */
+	char *address; /* PCI; NULL: not said */
+};
+
+struct scenario_adapter { /* positions in the topology and the host table; which of its machine */
+	uint32_t node, host, nic;
+};
+
+/* What is inside of some machines. */
+struct scenario_machine {
+	struct scenario_part *parts;	/* in order of their names */
+	struct bus_part_params *params; /* of each */
+	struct bus_lane_params *lanes;	/* in order of their ends; a < b */
+	uint8_t *lane_kinds;		/* places among the words of machine.lanes[].kind */
+	uint32_t part_count, lane_count, nic_count;
+	struct host_parts graph;	   /* all that, for ... */
+	struct host_bus *nics;		   /* ... each of the adapters */
+	struct scenario_adapter *adapters; /* of all these machines, in order of the topology */
+	uint32_t adapter_count;
+};
+
 struct scenario_nic { /* of every host */
 	uint32_t mtu;
 	enum scenario_cc cc;
@@ -137,6 +163,7 @@ struct scenario_nic { /* of every host */
 	ps_t loop_delay;
 	uint8_t ttl; /* of flows */
 	struct scenario_rx rx;
+	struct host_rx_params rx_by_bus; /* of hosts with a machine */
 	bool ipv6;
 	uint16_t vlan;			  /* 0: untagged */
 	uint8_t dscp[SIM_PRIORITIES_MAX]; /* by priority */
@@ -213,6 +240,8 @@ struct scenario {
 			  * never */
 	struct scenario_group *groups;
 	uint32_t group_count;
+	struct scenario_machine *machines; /* the hosts of none of these have no bus */
+	uint32_t machine_count;
 	struct scenario_nic nic;
 	char **classes; /* names of the traffic blocks, each present even when empty */
 	uint32_t class_count;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/bus/bus.h"
 #include "models/scenario/block.h"
 
 #include "util/check.h"
