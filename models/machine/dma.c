@@ -7,7 +7,10 @@
 
 #include <errno.h>
 
-enum { CQE_BYTES = 64 }; /* of an entry of a completion queue: struct mlx5_cqe64 of rdma-core */
+enum {
+	CQE_BYTES = 64,	    /* of an entry of a completion queue: struct mlx5_cqe64 of rdma-core */
+	DOORBELL_BYTES = 8, /* what a register of 64 bits takes */
+};
 
 /* An operation under way, in the bytes of a slab. */
 struct host_dma_request {
@@ -57,10 +60,14 @@ static bool is_write(const struct hca_dma *dma)
 	return dma->kind == HCA_DMA_PLACE || dma->kind == HCA_DMA_ATOMIC;
 }
 
+static bool has_region(const struct hca_dma *dma)
+{
+	return dma->kind != HCA_DMA_COMPLETE && dma->kind != HCA_DMA_DOORBELL;
+}
+
 static bool touch_same_bytes(const struct hca_dma *a, const struct hca_dma *b)
 {
-	if (a->synthetic || b->synthetic || a->kind == HCA_DMA_COMPLETE ||
-	    b->kind == HCA_DMA_COMPLETE)
+	if (a->synthetic || b->synthetic || !has_region(a) || !has_region(b))
 		return false;
 	return a->address - b->address < b->length || b->address - a->address < a->length;
 }
@@ -95,9 +102,16 @@ static void machine_dma_arrive(struct host *host, struct host_dma_request *r, en
 	sim_local_schedule(&host->local, &r->event, at);
 }
 
-/* Its bytes on the bus. */
-static uint32_t machine_dma_bytes(const struct hca_dma *dma)
+static bool goes_with_doorbell(const struct host_bus *bus, const struct hca_dma *dma)
 {
+	return dma->length <= bus->blueflame;
+}
+
+/* Its bytes on the bus. */
+static uint32_t machine_dma_bytes(const struct host_bus *bus, const struct hca_dma *dma)
+{
+	if (dma->kind == HCA_DMA_DOORBELL && !goes_with_doorbell(bus, dma))
+		return DOORBELL_BYTES;
 	return dma->kind == HCA_DMA_COMPLETE ? (uint32_t)CQE_BYTES : dma->length;
 }
 
@@ -108,7 +122,9 @@ static void set_off_by_lanes(struct host *host, struct host_dma_request *r, enum
 	const bool reads = r->dma.kind == HCA_DMA_FETCH || r->dma.kind == HCA_DMA_ATOMIC;
 
 	r->leg = (uint8_t)leg;
-	if (leg == HOST_BUS_BACK)
+	if (r->dma.kind == HCA_DMA_DOORBELL)
+		crossing_write(&r->crossing, bus->memory, bus->nic, host->now);
+	else if (leg == HOST_BUS_BACK)
 		crossing_answer(&r->crossing, host->now);
 	else if (leg == HOST_BUS_THERE && reads)
 		crossing_read(&r->crossing, bus->nic, bus->memory, host->now);
@@ -207,6 +223,8 @@ static void machine_dma_act(struct host *host, struct host_dma_request *r)
 	case HCA_DMA_COMPLETE:
 		hca_dma_completed(host->hca, r->dma.cqn, host->now);
 		break;
+	case HCA_DMA_DOORBELL:
+		break;
 	}
 	unblock(r);
 	machine_dma_end(host, r);
@@ -223,9 +241,34 @@ static void came_back(struct host *host, struct host_dma_request *r)
 	set_off(host, r, HOST_BUS_AGAIN);
 }
 
+/* A doorbell has come to the adapter, which asks for the request behind it; or that has come to the
+ * memory, or the request to the adapter. */
+static void doorbell_arrived(struct host *host, struct host_dma_request *r)
+{
+	const struct host_bus *bus = host->params.bus;
+
+	if (r->leg == HOST_BUS_AGAIN) {
+		r->leg = HOST_BUS_BACK;
+		crossing_answer(&r->crossing, host->now);
+	} else if (r->leg == HOST_BUS_THERE && !goes_with_doorbell(bus, &r->dma)) {
+		r->leg = HOST_BUS_AGAIN;
+		if (crossing_init(&r->crossing, host->th, r->dma.length, host->dma->burst_most))
+			crossing_read(&r->crossing, bus->nic, bus->memory, host->now);
+		else
+			host_give_up(host);
+	} else {
+		hca_dma_posted(host->hca, &r->dma, host->now);
+		machine_dma_end(host, r);
+	}
+}
+
 /* It has come to an end of the bus. */
 static void machine_dma_arrived(struct host *host, struct host_dma_request *r)
 {
+	if (r->dma.kind == HCA_DMA_DOORBELL) {
+		doorbell_arrived(host, r);
+		return;
+	}
 	if (r->leg == HOST_BUS_BACK) {
 		came_back(host, r);
 		return;
@@ -395,7 +438,8 @@ static struct host_dma_request *make_request(struct host *host, const struct hca
 	*r = (struct host_dma_request){.dma = *dma, .host = host};
 	if (host->dma->bus) {
 		r->crossing = (struct crossing){.ops = &crossing_ops, .bus = host->dma->bus};
-		has_room = crossing_init(&r->crossing, host->th, machine_dma_bytes(dma),
+		has_room = crossing_init(&r->crossing, host->th,
+					 machine_dma_bytes(host->params.bus, dma),
 					 host->dma->burst_most);
 		if (dma->kind == HCA_DMA_PLACE)
 			r->held = host_rx_hold(host,
@@ -450,7 +494,7 @@ static void machine_dma_release(void *world, uint32_t region)
 
 	tell_region(host, region);
 	for (struct host_dma_request *r = host->dma->oldest; r; r = r->next) {
-		if (r->dma.region != region || r->dma.kind == HCA_DMA_COMPLETE)
+		if (r->dma.region != region || !has_region(&r->dma))
 			continue;
 		if (r->dma.kind == HCA_DMA_FETCH && r->leg == HOST_BUS_THERE) {
 			read_payload(r);
@@ -474,12 +518,16 @@ const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus)
 {
 	static const struct hca_dma_ops uneven = {
 		.name = "host", .hand = machine_dma_hand, .release = machine_dma_release};
+	static const struct hca_dma_ops lanes = {.name = "host, lanes",
+						 .has_doorbells = true,
+						 .hand = machine_dma_hand,
+						 .release = machine_dma_release};
 	static const struct hca_dma_ops even = {.name = "host, even",
 						.is_even = true,
 						.hand = machine_dma_hand,
 						.release = machine_dma_release};
 
-	return bus->ops || bus->parts ? &uneven : &even;
+	return bus->parts ? &lanes : bus->ops ? &uneven : &even;
 }
 
 /* ---- the host's ---- */

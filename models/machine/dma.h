@@ -51,7 +51,10 @@ struct host_bus {
 	const struct host_parts *parts;
 	bool is_of_machine;
 	uint32_t nic, memory; /* numbers of parts: the adapter, and where its host's memory is */
-	uint32_t tx_bytes;    /* share of each priority in the transmit buffer, on the wire; > 0 */
+	/* A request of at most so many bytes goes to the adapter with its doorbell; others are read
+	 * from memory. */
+	uint32_t blueflame;
+	uint32_t tx_bytes; /* share of each priority in the transmit buffer, on the wire; > 0 */
 };
 
 /* A placement into memory without bytes, on its way over an even bus. */

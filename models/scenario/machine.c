@@ -403,6 +403,7 @@ static void read_nics(struct inside *in)
 		struct host_bus *nic = &machine->nics[n];
 
 		nic->is_of_machine = machine->nic_count > 1;
+		nic->blueflame = number_of(in->map, KEY_MACHINE_BLUEFLAME);
 		nic->tx_bytes = number_of(in->map, KEY_MACHINE_TX);
 		count_hops(machine, nic->nic, hops);
 		choose_memory(in, nic, hops);

@@ -574,6 +574,36 @@ static ps_t through(uint64_t head, uint64_t all)
 	return lane_time(head) + lane_time(all) + 2 * CABLE + BRIDGE_TIME;
 }
 
+/* Where there are doorbells somebody posts while the host runs. */
+struct later {
+	struct sim_local_event event;
+	struct end *end;
+	struct hca_qp *qp;
+	enum hca_wr_opcode opcode;
+	uint32_t at, length;
+};
+static struct later laters[2];
+
+static void on_later(struct sim_local_event *event, void *context)
+{
+	const struct later *l = (const struct later *)event;
+
+	(void)context;
+	post(l->end, l->qp, l->opcode, l->at, l->length, IOVA, ends[1].mr->rkey);
+}
+
+static void post_later(uint32_t n, struct hca_qp *qp, enum hca_wr_opcode opcode, uint32_t at,
+		       uint32_t length)
+{
+	laters[n] = (struct later){.event = {.key = n, .phase = SIM_LOCAL_PROGRAM, .fn = on_later},
+				   .end = &ends[0],
+				   .qp = qp,
+				   .opcode = opcode,
+				   .at = at,
+				   .length = length};
+	sim_local_schedule(&ends[0].host->local, &laters[n].event, 0);
+}
+
 static void open_with(const struct host_bus *with)
 {
 	bus_at_hand = with;
@@ -590,7 +620,7 @@ static void send_page(const struct host_bus *with, ps_t ret_at[2])
 	qp = join_to_receive(4096);
 	memset(ends[0].memory, 'x', 4096);
 	ends[1].looks_at = &ends[1].apart[4095];
-	post(&ends[0], qp, HCA_WR_SEND, 0, 4096, 0, 0);
+	post_later(0, qp, HCA_WR_SEND, 0, 4096);
 	world_run(&world);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(ends[i].completions, 1);
@@ -606,13 +636,23 @@ static void test_pcie_takes_what_it_takes(void **state)
 {
 	const ps_t fetch = through(24, 8 * 24) + MEMORY_TIME + through(276, 16 * 276);
 	const ps_t place = through(280, 16 * 280) + lane_time(88) + MEMORY_TIME;
+	/* A doorbell of 8 bytes, and the request of 64 is asked for; or both at once. */
+	const ps_t told = through(32, 32) + through(24, 24) + MEMORY_TIME + through(84, 84);
+	const ps_t at_once = through(88, 88);
+	struct host_bus with_request = lanes;
 	ps_t without[2], with[2];
 
 	(void)state;
 	send_page(NULL, without);
 	send_page(&lanes, with);
-	assert_int_equal(with[1], without[1] + fetch + place);
-	assert_int_equal(with[0], without[0] + fetch + through(88, 88) + MEMORY_TIME);
+	assert_int_equal(with[1], without[1] + told + fetch + place);
+	assert_int_equal(with[0], without[0] + told + fetch + through(88, 88) + MEMORY_TIME);
+	with_request.blueflame = 64;
+	send_page(&with_request, with);
+	assert_int_equal(with[1], without[1] + at_once + fetch + place);
+	with_request.blueflame = 63;
+	send_page(&with_request, with);
+	assert_int_equal(with[1], without[1] + told + fetch + place);
 }
 
 static uint64_t word_at(const struct end *e, uint32_t at)
@@ -633,8 +673,8 @@ static void test_an_atomic_goes_over_lanes(void **state)
 	open_with(&lanes);
 	qp = join(&ends[0], &ends[1], 0, 0);
 	memcpy(ends[1].memory, &seven, 8);
-	post(&ends[0], qp, HCA_WR_ATOMIC_FETCH_AND_ADD, 64, 8, IOVA, ends[1].mr->rkey);
-	post(&ends[0], qp, HCA_WR_ATOMIC_FETCH_AND_ADD, 72, 8, IOVA, ends[1].mr->rkey);
+	post_later(0, qp, HCA_WR_ATOMIC_FETCH_AND_ADD, 64, 8);
+	post_later(1, qp, HCA_WR_ATOMIC_FETCH_AND_ADD, 72, 8);
 	world_run(&world);
 	assert_int_equal(ends[0].completions, 2);
 	assert_int_equal(word_at(&ends[0], 64), 7);
@@ -651,7 +691,7 @@ static void test_a_run_may_end_while_lanes_are_taken(void **state)
 	(void)state;
 	open_with(&lanes);
 	qp = join(&ends[0], &ends[1], 0, 0);
-	post(&ends[0], qp, HCA_WR_RDMA_WRITE, 0, 12288, IOVA, ends[1].mr->rkey);
+	post_later(0, qp, HCA_WR_RDMA_WRITE, 0, 12288);
 	assert_int_equal(fabric_run(&world.fabric, 1200 * PS_NS), 0);
 	assert_int_equal(ends[0].completions, 0);
 	world_close(&world);

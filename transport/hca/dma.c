@@ -76,6 +76,40 @@ void hca_dma_completed(struct hca_device *dev, uint32_t cqn, ps_t now)
 		hca_cq_show(cq, now);
 }
 
+/* Segments of 16 bytes, a control one, the remote address, what is sent or where it lies, in basic
+ * blocks of 64: struct mlx5_wqe_ctrl_seg and its neighbours in providers/mlx5/wqe.h of rdma-core.
+ */
+static uint32_t wqe_bytes(const struct hca_wqe *wqe)
+{
+	const uint32_t data = wqe->inline_bytes ? (4 + wqe->length + 15) / 16 : wqe->sge_count;
+	const bool has_address = wqe->opcode != HCA_WR_SEND && wqe->opcode != HCA_WR_SEND_WITH_IMM;
+
+	return (1 + (has_address ? 1u : 0u) + data + 3) / 4 * 64;
+}
+
+void hca_dma_ring(const struct hca_qp *qp, const struct hca_wqe *wqe)
+{
+	struct hca_dma dma = {.qpn = qp->qpn,
+			      .kind = HCA_DMA_DOORBELL,
+			      .psn = qp->sq.tail,
+			      .length = wqe_bytes(wqe)};
+
+	hca_dma_hand(qp->dev, &dma, NULL);
+}
+
+void hca_dma_posted(struct hca_device *dev, const struct hca_dma *dma, ps_t now)
+{
+	struct hca_qp *qp = util_idmap_find(&dev->qps, dma->qpn);
+
+	/* A queue that was emptied since counts anew. */
+	if (!qp || dma->sequence <= qp->request_from || (int32_t)(dma->psn - qp->sq.known) <= 0)
+		return;
+	if (dev->agenda.wake_at <= now)
+		hca_sched_wake(dev, now);
+	qp->sq.known = dma->psn;
+	hca_requester_update(qp, now);
+}
+
 /* The one that waits for this; NULL: its queue pair has gone on without it. */
 static struct hca_resource *resource_of(const struct hca_qp *qp, const struct hca_dma *dma)
 {

@@ -20,6 +20,8 @@
  *or is gone. What was fetched before a NAK still goes out. receiving	hca_input() decides and
  *answers; an ACK says that a packet was taken in order and handed to memory, not that memory shows
  *it. Its bytes are HCA_DMA_PLACE operations.
+ *	posting		where there are doorbells: HCA_DMA_DOORBELL tells the adapter of a request,
+ *			which it may have to read; hca_dma_posted() says that it knows it.
  *	completing	an entry of a completion queue is written like everything else,
  *			HCA_DMA_COMPLETE; hca_dma_completed() says that it is there, and only then
  *			it can be polled and raises its event.
@@ -47,7 +49,13 @@ struct hca_qp;
 struct hca_tx;
 struct wire_pkt;
 
-enum hca_dma_kind { HCA_DMA_FETCH, HCA_DMA_PLACE, HCA_DMA_ATOMIC, HCA_DMA_COMPLETE };
+enum hca_dma_kind {
+	HCA_DMA_FETCH,
+	HCA_DMA_PLACE,
+	HCA_DMA_ATOMIC,
+	HCA_DMA_COMPLETE,
+	HCA_DMA_DOORBELL
+};
 
 /* An operation. */
 struct hca_dma {
@@ -60,14 +68,14 @@ struct hca_dma {
 	bool is_swap;	/* atomic: compare and swap; else fetch and add */
 	bool by_reference; /* fetch, synthetic: the packet carries (stream, offset) instead */
 	uint32_t cqn;	   /* complete: the queue's number */
-	uint32_t psn;	   /* atomic: of its request */
-	/* The bytes: all kinds but complete. */
+	uint32_t psn; /* atomic: of its request; doorbell: requests posted so far, which wrap */
+	/* The bytes: all kinds but complete and doorbell. */
 	uint32_t region;  /* struct hca_mr, number */
 	uint64_t address; /* as its owner gave it to hca_mr_create(), and ... */
 	uint64_t offset;  /* ... this added already */
 	uint64_t stream;
-	uint32_t length;
-	uint32_t at; /* fetch: where in the payload of its packet they go */
+	uint32_t length; /* doorbell: of the request in the queue */
+	uint32_t at;	 /* fetch: where in the payload of its packet they go */
 	uint64_t swap_add, compare;
 };
 
@@ -94,6 +102,9 @@ struct hca_dma_ops {
 	 * observer, which is called at once, instead of an HCA_DMA_PLACE. Both may still come, from
 	 * packets that carry what memory has not. */
 	bool is_even;
+	/* Posted requests are handed over, too, and the adapter knows of one when hca_dma_posted()
+	 * says so; else at once. */
+	bool has_doorbells;
 	/* @bytes: of a placement into memory that has some; they are the caller's again
 	 * afterwards. From inside a call into the adapter, which must not be called back then. */
 	void (*hand)(void *world, const struct hca_dma *dma, const uint8_t *bytes);
@@ -105,6 +116,8 @@ struct hca_dma_ops {
  * fetches are handed over meanwhile. */
 bool hca_dma_output(struct hca_device *dev, uint32_t priorities, struct wire_pkt *pkt,
 		    struct hca_tx *ret_tx, struct hca_dma_ticket *ret_ticket, ps_t now);
+/* The adapter knows of the request that @dma, a doorbell, was about, and of all before it. */
+void hca_dma_posted(struct hca_device *dev, const struct hca_dma *dma, ps_t now);
 /* The packet starts on the wire now. False: it must not, and vanishes. */
 bool hca_dma_start(struct hca_device *dev, const struct hca_dma_ticket *ticket, ps_t now);
 /* What an atomic that found @original leaves behind. */

@@ -228,11 +228,11 @@ struct hca_ooo {
 };
 
 /* The requester. PSNs grow: una <= next <= high, and a go-back moves next back to una. Counters of
- * the ring: una (oldest not completed) <= next (to be sent) <= tail. */
+ * the ring: una (oldest not completed) <= next (to be sent) <= known (to the adapter) <= tail. */
 struct hca_sq {
 	struct hca_wqe *ring; /* behind it lists, paths and inline bytes: queues.c */
 	uint32_t mask;
-	uint32_t tail, next, una;
+	uint32_t tail, known, next, una;
 	uint32_t next_psn, una_psn,
 		high_psn;   /* to be sent; oldest without answer; never sent yet */
 	uint32_t since_ack; /* packets since the last AckReq */
@@ -240,18 +240,17 @@ struct hca_sq {
 	uint8_t retry_cnt, rnr_retry, retry_left, rnr_left;
 	bool retrying; /* a NAK was obeyed and nothing has moved since */
 	bool rnr_wait;
-	uint8_t exceptions;    /* enum hca_sq_exception: what makes the next packet another than
-				  @next_psn */
-	uint8_t failed_status; /* enum hca_wc_status */
-	uint8_t rd_max;
-	bool tells_drained;	/* SQD: an event was asked for, and not raised yet */
-	uint8_t timeout_code;	/* as asked for; so @start_psn */
-	ps_t timeout;		/* 2T, PS_NEVER: none */
-	ps_t timer_at;		/* when it fires; the alarm may be set earlier, never later */
-	uint64_t retransmitted; /* packets */
-	uint32_t end_psn;	/* of the next WQE to be posted */
-	uint32_t rd_count;	/* READs and atomics sent and not answered */
-	uint32_t resume_psn;	/* of the last READ that was resumed: a response may start here */
+	uint8_t exceptions;	  /* enum hca_sq_exception: what makes the next packet another than
+				     @next_psn */
+	uint8_t failed_status;	  /* enum hca_wc_status */
+	uint8_t rd_max, rd_count; /* READs and atomics sent and not answered */
+	bool tells_drained;	  /* SQD: an event was asked for, and not raised yet */
+	uint8_t timeout_code;	  /* as asked for; so @start_psn */
+	uint32_t end_psn;	  /* of the next WQE to be posted */
+	ps_t timeout;		  /* 2T, PS_NEVER: none */
+	ps_t timer_at;		  /* when it fires; the alarm may be set earlier, never later */
+	uint64_t retransmitted;	  /* packets */
+	uint32_t resume_psn;	  /* of the last READ that was resumed: a response may start here */
 	uint32_t wire_psn; /* with a memory side: one past the last that has started on the wire */
 	uint32_t depth;
 	uint32_t start_psn;
@@ -539,6 +538,7 @@ void hca_dma_place(struct hca_qp *qp, const struct hca_mr *mr, uint64_t offset, 
 		   const uint8_t *bytes, bool is_word);
 void hca_dma_read_word(struct hca_qp *qp, const struct hca_mr *mr, const struct wire_pkt *pkt);
 void hca_dma_complete(const struct hca_cq *cq, uint32_t qpn);
+void hca_dma_ring(const struct hca_qp *qp, const struct hca_wqe *wqe); /* it is posted */
 
 /* What has no answer yet has not even started on the wire: no timer runs. */
 static inline bool hca_dma_holds_all(const struct hca_qp *qp)

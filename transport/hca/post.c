@@ -213,6 +213,10 @@ int hca_qp_post_send(struct hca_device *dev, struct hca_qp *qp, const struct hca
 		hca_ud_posted(qp, wqe, wr, now);
 	sq->end_psn = wire_psn_add(sq->end_psn, wqe->packets);
 	sq->tail++;
+	if (__builtin_expect(dev->dma && dev->dma->has_doorbells, false))
+		hca_dma_ring(qp, wqe);
+	else
+		sq->known = sq->tail;
 	if (__builtin_expect(dev->watcher != NULL, false))
 		tell_posted(qp, wqe, wr, now);
 	if (qp->state >= HCA_QPS_SQE)

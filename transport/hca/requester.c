@@ -72,7 +72,7 @@ static inline bool may_send(const struct hca_qp *qp)
 	const struct hca_sq *sq = &qp->sq;
 	const struct hca_wqe *wqe;
 
-	if (sq->next == sq->tail || sq->rnr_wait || sq->exceptions)
+	if (sq->next == sq->known || sq->rnr_wait || sq->exceptions)
 		return false;
 	if ((uint32_t)wire_psn_diff(sq->next_psn, sq->una_psn) >= sq->window)
 		return false;
@@ -150,7 +150,7 @@ void hca_qp_flush_send(struct hca_qp *qp, ps_t now)
 
 		hca_requester_complete(qp, wqe, HCA_WC_WR_FLUSH_ERR, now);
 	}
-	sq->next = sq->una;
+	sq->next = sq->known = sq->una;
 	sq->next_psn = sq->una_psn = sq->high_psn = sq->end_psn;
 	sq->rd_count = 0;
 }
