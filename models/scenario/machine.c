@@ -61,7 +61,7 @@ static uint32_t entry_count(const struct yaml_node *map, enum scenario_key key)
 	return list && list->kind == YAML_LIST ? list->child_count : 0;
 }
 
-static uint32_t number_of(const struct yaml_node *map, enum scenario_key key)
+static uint32_t machine_number(const struct yaml_node *map, enum scenario_key key)
 {
 	return (uint32_t)scenario_get(map, key).number;
 }
@@ -78,7 +78,7 @@ static int64_t find_part(const struct scenario_machine *machine, const char *nam
 }
 
 /* Where a part of that name stands, or would. */
-static uint32_t place_of(const struct scenario_machine *machine, const char *name)
+static uint32_t place_by_name(const struct scenario_machine *machine, const char *name)
 {
 	uint32_t place = 0;
 
@@ -105,7 +105,7 @@ static void read_part(struct inside *in, const struct yaml_node *map)
 			      "another name for each part");
 		return;
 	}
-	place = place_of(machine, name->text);
+	place = place_by_name(machine, name->text);
 	memmove(machine->parts + place + 1, machine->parts + place,
 		(machine->part_count - place) * sizeof(*machine->parts));
 	memmove(machine->params + place + 1, machine->params + place,
@@ -113,15 +113,15 @@ static void read_part(struct inside *in, const struct yaml_node *map)
 	machine->parts[place] = (struct scenario_part){
 		.name = scenario_copy(in->r, name->text),
 		.kind = (enum scenario_part_kind)scenario_value_of(kind)->word,
-		.numa = (uint8_t)number_of(map, KEY_MACHINE_PARTS_NUMA),
+		.numa = (uint8_t)machine_number(map, KEY_MACHINE_PARTS_NUMA),
 		.address = scenario_text(in->r, map, KEY_MACHINE_PARTS_ADDRESS, NULL)};
 	machine->params[place] = (struct bus_part_params){
 		.latency = scenario_get(map, KEY_MACHINE_PARTS_LATENCY).number,
-		.tags = number_of(map, KEY_MACHINE_PARTS_TAGS)};
+		.tags = machine_number(map, KEY_MACHINE_PARTS_TAGS)};
 	machine->part_count++;
 }
 
-static void read_parts(struct inside *in)
+static void read_all_parts(struct inside *in)
 {
 	const uint32_t count = entry_count(in->map, KEY_MACHINE_PARTS);
 
@@ -141,8 +141,8 @@ static void read_parts(struct inside *in)
 
 /* ---- lanes ---- */
 
-static bool find_end(struct inside *in, const struct yaml_node *map, enum scenario_key key,
-		     uint32_t *ret_part)
+static bool machine_find_end(struct inside *in, const struct yaml_node *map, enum scenario_key key,
+			     uint32_t *ret_part)
 {
 	const struct yaml_node *node = scenario_node(map, key);
 	int64_t part;
@@ -168,17 +168,17 @@ static struct bus_link link_of(const struct yaml_node *map)
 	if (scenario_get(map, KEY_MACHINE_LANES_KIND).word == 0)
 		return (struct bus_link){
 			.kind = BUS_PCIE,
-			.pcie = {.gen = (uint8_t)number_of(map, KEY_MACHINE_LANES_GEN),
-				 .width = (uint8_t)number_of(map, KEY_MACHINE_LANES_WIDTH),
-				 .mps = (uint16_t)number_of(map, KEY_MACHINE_LANES_MPS),
-				 .mrrs = (uint16_t)number_of(map, KEY_MACHINE_LANES_MRRS),
+			.pcie = {.gen = (uint8_t)machine_number(map, KEY_MACHINE_LANES_GEN),
+				 .width = (uint8_t)machine_number(map, KEY_MACHINE_LANES_WIDTH),
+				 .mps = (uint16_t)machine_number(map, KEY_MACHINE_LANES_MPS),
+				 .mrrs = (uint16_t)machine_number(map, KEY_MACHINE_LANES_MRRS),
 				 .has_dllps = is_yes(map, KEY_MACHINE_LANES_DLLPS),
 				 .has_ecrc = is_yes(map, KEY_MACHINE_LANES_ECRC)}};
 	return (struct bus_link){
 		.kind = BUS_PLAIN,
 		.plain = {.rate_bps = scenario_get(map, KEY_MACHINE_LANES_RATE).number,
-			  .payload = (uint16_t)number_of(map, KEY_MACHINE_LANES_PAYLOAD),
-			  .overhead = (uint16_t)number_of(map, KEY_MACHINE_LANES_OVERHEAD)}};
+			  .payload = (uint16_t)machine_number(map, KEY_MACHINE_LANES_PAYLOAD),
+			  .overhead = (uint16_t)machine_number(map, KEY_MACHINE_LANES_OVERHEAD)}};
 }
 
 /* Keys of another kind of lane than its own would have no effect. */
@@ -238,8 +238,8 @@ static void read_room(struct inside *in, const struct yaml_node *map, struct bus
 		const bool has_data = kind != BUS_NON_POSTED;
 		struct bus_credits *room = &lane->room[kind];
 
-		room->headers = number_of(map, keys[kind][0]);
-		room->data = has_data ? number_of(map, keys[kind][1]) : 0;
+		room->headers = machine_number(map, keys[kind][0]);
+		room->data = has_data ? machine_number(map, keys[kind][1]) : 0;
 		if (!room_is_good(room, packet, has_data))
 			inside_refuse(in, map, keys[kind][room->headers > 0], NULL,
 				      bad_text(&expected,
@@ -258,8 +258,8 @@ static void read_lane(struct inside *in, const struct yaml_node *map)
 				       .relaxed = is_yes(map, KEY_MACHINE_LANES_RELAXED)};
 	uint32_t a, b, place = 0;
 
-	if (!find_end(in, map, KEY_MACHINE_LANES_A, &a) ||
-	    !find_end(in, map, KEY_MACHINE_LANES_B, &b))
+	if (!machine_find_end(in, map, KEY_MACHINE_LANES_A, &a) ||
+	    !machine_find_end(in, map, KEY_MACHINE_LANES_B, &b))
 		return;
 	lane.a = a < b ? a : b;
 	lane.b = a < b ? b : a;
@@ -403,8 +403,8 @@ static void read_nics(struct inside *in)
 		struct host_bus *nic = &machine->nics[n];
 
 		nic->is_of_machine = machine->nic_count > 1;
-		nic->blueflame = number_of(in->map, KEY_MACHINE_BLUEFLAME);
-		nic->tx_bytes = number_of(in->map, KEY_MACHINE_TX);
+		nic->blueflame = machine_number(in->map, KEY_MACHINE_BLUEFLAME);
+		nic->tx_bytes = machine_number(in->map, KEY_MACHINE_TX);
 		count_hops(machine, nic->nic, hops);
 		choose_memory(in, nic, hops);
 	}
@@ -477,7 +477,7 @@ static void scenario_machine_read(struct scenario_reader *r, const struct yaml_n
 	s->machines = machines;
 	in.machine = &machines[s->machine_count++];
 	*in.machine = (struct scenario_machine){0};
-	read_parts(&in);
+	read_all_parts(&in);
 	read_lanes(&in);
 	if (!in.is_bad && !r->no_memory)
 		read_nics(&in);
