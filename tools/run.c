@@ -79,6 +79,12 @@ static int write_ports(FILE *file, const void *owner)
 	return 0;
 }
 
+static int write_lanes(FILE *file, const void *owner)
+{
+	output_lanes(owner, file);
+	return 0;
+}
+
 static int write_counters(FILE *file, const void *owner)
 {
 	return counters_write(owner, file);
@@ -121,6 +127,7 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 	} files[] = {{"flows.csv", write_flows, result},
 		     {"requests.csv", write_requests, result},
 		     {"ports.csv", write_ports, result},
+		     {"lanes.csv", write_lanes, result},
 		     {"counters.json", write_counters, result},
 		     {"run.json", write_origin, run},
 		     {"report.html", tools_run_write_report, &report},
@@ -138,8 +145,11 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 		result->partial = true;
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		const int one =
-			folder_put(&run->folder, files[i].name, files[i].write, files[i].owner);
+		const bool is_for_nobody =
+			files[i].write == write_lanes && run->scenario.machine_count == 0;
+		const int one = is_for_nobody ? folder_drop(&run->folder, files[i].name)
+					      : folder_put(&run->folder, files[i].name,
+							   files[i].write, files[i].owner);
 
 		ret = ret ? ret : one;
 		result->partial = result->partial || ret;
@@ -438,9 +448,9 @@ static int describe_programs(struct run *run)
 /* A run that is killed leaves nothing, and least of all what the one before it has said. */
 static int drop_older_run(const struct folder *folder)
 {
-	static const char *const names[] = {"result.json", "report.html",     "flows.csv",
-					    "ports.csv",   "requests.csv",    "counters.json",
-					    "series.csv",  "series_flows.csv"};
+	static const char *const names[] = {"result.json", "report.html",  "flows.csv",
+					    "ports.csv",   "requests.csv", "counters.json",
+					    "lanes.csv",   "series.csv",   "series_flows.csv"};
 	int ret = COMMAND_DONE;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !ret; i++)

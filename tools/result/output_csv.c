@@ -117,3 +117,49 @@ void output_ports(const struct result *result, FILE *file)
 		fputc('\n', file);
 	}
 }
+
+/* One direction of a lane of the machine whose first adapter is @name. */
+static void output_csv_put_lane(const struct scenario_machine *machine, const char *name,
+				const struct bus *bus, const struct bus_lane_params *lane,
+				bool back, FILE *file)
+{
+	const uint32_t from = back ? lane->b : lane->a, to = back ? lane->a : lane->b;
+	const struct bus_way_stats stats = bus_way_stats(bus, from, to);
+	const uint64_t numbers[] = {stats.bursts,
+				    stats.bytes,
+				    stats.wire_bytes,
+				    stats.busy,
+				    stats.starved[BUS_POSTED],
+				    stats.starved[BUS_NON_POSTED],
+				    stats.starved[BUS_COMPLETION],
+				    bus_tag_wait(bus, from)};
+
+	text(name, file);
+	comma_text(machine->parts[from].name, file);
+	comma_text(machine->parts[to].name, file);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		comma_time(numbers[i], file);
+	fputc('\n', file);
+}
+
+void output_lanes(const struct result *result, FILE *file)
+{
+	const struct scenario *s = result->scenario;
+
+	fputs("machine,from,to,bursts,bytes,wire_bytes,busy_ps,starved_posted_ps,"
+	      "starved_non_posted_ps,starved_completion_ps,tag_wait_ps\n",
+	      file);
+	for (uint32_t m = 0; m < s->machine_count; m++) {
+		const struct scenario_machine *machine = &s->machines[m];
+
+		for (uint32_t a = 0; a < machine->adapter_count; a++) {
+			const struct host *host =
+				result->fabric->table.hosts[machine->adapters[a].host];
+
+			for (uint32_t i = 0;
+			     machine->adapters[a].nic == 0 && i < 2 * machine->lane_count; i++)
+				output_csv_put_lane(machine, host->node.name, host->dma->bus,
+						    &machine->lanes[i / 2], i % 2, file);
+		}
+	}
+}
