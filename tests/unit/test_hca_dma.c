@@ -62,6 +62,8 @@ static const struct hca_observer observer = {on_wc, on_cq_event, on_place, unhea
 static const struct hca_dma_ops ops = {.name = "told", .hand = hand, .release = release};
 static const struct hca_dma_ops even = {
 	.name = "even", .is_even = true, .hand = hand, .release = release};
+static const struct hca_dma_ops doorbells = {
+	.name = "doorbells", .has_doorbells = true, .hand = hand, .release = release};
 static const struct hca_dma_ops *side = &ops;
 
 static void connect_qp(enum hca_qp_type type)
@@ -646,6 +648,101 @@ static void test_over_an_even_bus_only_what_waits_is_handed_over(void **state)
 	assert_true(handed[0].fenced);
 }
 
+static void open_with_doorbells(enum hca_qp_type type)
+{
+	hca_device_destroy(dev);
+	side = &doorbells;
+	assert_int_equal(open_device(&cc_none, 64), 0);
+	side = &ops;
+	connect_qp(type);
+}
+
+static bool sends_nothing(void)
+{
+	struct hca_dma_ticket ticket;
+	struct wire_pkt pkt;
+
+	return !decide(&pkt, &ticket, 0);
+}
+
+/* The adapter knows a request once it is told so, and then all before it. */
+static void test_a_request_is_sent_once_it_is_known(void **state)
+{
+	(void)state;
+	open_with_doorbells(HCA_QPT_RC);
+	for (uint32_t i = 0; i < 3; i++)
+		post_bytes(HCA_WR_SEND, 8 + i);
+	assert_true(sends_nothing());
+	assert_int_equal(handed_count, 3);
+	assert_int_equal(handed[1].kind, HCA_DMA_DOORBELL);
+	assert_int_equal(handed[1].length, 64); /* control and one piece: half a block */
+	hca_dma_posted(dev, &handed[1], 0);
+	hca_dma_posted(dev, &handed[0], 0);
+	assert_int_equal(decided(0).length, 8);
+	assert_int_equal(decided(0).length, 9);
+	assert_true(sends_nothing());
+	hca_dma_posted(dev, &handed[2], 0);
+	assert_int_equal(decided(0).length, 10);
+}
+
+/* Control, remote address and three pieces are five segments: two blocks. */
+static void test_a_long_request_takes_more_blocks(void **state)
+{
+	const struct hca_sge piece = {.addr = 0x1000, .length = 8, .lkey = mr->lkey};
+	const struct hca_sge three[] = {piece, piece, piece};
+
+	(void)state;
+	open_with_doorbells(HCA_QPT_RC);
+	assert_int_equal(post(HCA_WR_RDMA_WRITE, three, 3), 0);
+	assert_int_equal(post(HCA_WR_SEND, three, 3), 0);
+	assert_int_equal(handed[0].length, 128);
+	assert_int_equal(handed[1].length, 64);
+}
+
+/* A doorbell that was rung before its queue pair began anew says nothing of what is posted since.
+ */
+static void test_a_doorbell_of_before_says_nothing(void **state)
+{
+	const struct hca_qp_attr reset = {.state = HCA_QPS_RESET};
+
+	(void)state;
+	open_with_doorbells(HCA_QPT_RC);
+	post_bytes(HCA_WR_SEND, 8);
+	assert_int_equal(hca_qp_modify(dev, qp, &reset, HCA_QP_STATE, 0), 0);
+	hca_qp_destroy(dev, qp);
+	connect_qp(HCA_QPT_RC);
+	post_bytes(HCA_WR_SEND, 9);
+	hca_dma_posted(dev, &handed[0], 0);
+	assert_true(sends_nothing());
+	hca_dma_posted(dev, &handed[1], 0);
+	assert_int_equal(decided(0).length, 9);
+}
+
+/* What was flushed before the adapter knew of it is over. */
+static void test_what_is_flushed_unknown_is_over(void **state)
+{
+	const struct hca_qp_attr rts = {.state = HCA_QPS_RTS};
+	const struct hca_sge bad = {0x1000, 8, mr->lkey ^ 0x100};
+	struct hca_dma_ticket ticket;
+	struct wire_pkt pkt;
+
+	(void)state;
+	open_with_doorbells(HCA_QPT_UC);
+	assert_int_equal(post(HCA_WR_SEND, &bad, 1), 0);
+	post_bytes(HCA_WR_SEND, 8);
+	hca_dma_posted(dev, &handed[0], 0);
+	assert_false(decide(&pkt, &ticket, 0));
+	assert_int_equal(hca_qp_state_of(dev, QPN), HCA_QPS_SQE);
+	assert_int_equal(hca_qp_modify(dev, qp, &rts, HCA_QP_STATE, 0), 0);
+	assert_true(sends_nothing());
+	hca_dma_posted(dev, &handed[1], 0);
+	assert_true(sends_nothing());
+	handed_count = 0;
+	post_bytes(HCA_WR_SEND, 9);
+	hca_dma_posted(dev, &handed[0], 0);
+	assert_int_equal(decided(0).length, 9);
+}
+
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN(S(test_a_packet_is_decided_and_its_bytes_are_asked_for),
     S(test_nothing_is_asked_for_where_a_piece_is_refused),
@@ -664,4 +761,6 @@ RUN(S(test_a_packet_is_decided_and_its_bytes_are_asked_for),
     S(test_an_unreliable_send_fails_in_its_turn),
     S(test_only_what_was_sent_once_gives_a_round_trip),
     S(test_memory_is_let_go_before_its_region_is),
-    S(test_over_an_even_bus_only_what_waits_is_handed_over))
+    S(test_over_an_even_bus_only_what_waits_is_handed_over),
+    S(test_a_request_is_sent_once_it_is_known), S(test_a_long_request_takes_more_blocks),
+    S(test_a_doorbell_of_before_says_nothing), S(test_what_is_flushed_unknown_is_over))
