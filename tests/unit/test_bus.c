@@ -145,6 +145,30 @@ static void test_a_fast_lane_waits_for_a_slow_one(void **state)
 	close_bus(w);
 }
 
+/* Of 80 Gb/s, 100 ps a byte: four packets of 64 bytes and 16 more, as many requests of 16, and the
+ * answer as the write. */
+static void test_a_plain_lane_takes_packets(void **state)
+{
+	struct world *w = &world;
+	struct bus_lane_params lanes[] = {gen3(CPU, SWITCH), gen3(NIC, SWITCH), gen3(SWITCH, GPU)};
+
+	(void)state;
+	lanes[1].link = (struct bus_link){
+		.kind = BUS_PLAIN,
+		.plain = {.rate_bps = 80000000000, .payload = 64, .overhead = 16}};
+	open_bus(w, lanes, 3, 0);
+	w->bursts[0].bytes = w->bursts[1].bytes = 256;
+	bus_write(w->bus, &w->bursts[0], NIC, CPU, 0);
+	run(w);
+	assert_int_equal(w->at[0], 8000 + CABLE + SWITCH_TIME + bytes_time(280) + CABLE + CPU_TIME);
+	assert_int_equal(bus_way_stats(w->bus, NIC, SWITCH).busy, 32000);
+	bus_read(w->bus, &w->bursts[1], NIC, CPU, w->now);
+	run(w);
+	assert_int_equal(bus_way_stats(w->bus, NIC, SWITCH).wire_bytes, 4 * 80 + 4 * 16);
+	assert_int_equal(bus_way_stats(w->bus, SWITCH, NIC).wire_bytes, 4 * 80);
+	close_bus(w);
+}
+
 /* Into a slow lane it goes at its pace from when the head is there, at the very beginning of time
  * too. */
 static void test_a_slow_lane_begins_with_the_head(void **state)
@@ -387,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_a_write_cuts_through),
 		cmocka_unit_test(test_a_fast_lane_waits_for_a_slow_one),
 		cmocka_unit_test(test_a_slow_lane_begins_with_the_head),
+		cmocka_unit_test(test_a_plain_lane_takes_packets),
 		cmocka_unit_test(test_a_read_goes_there_and_back),
 		cmocka_unit_test(test_an_answer_waits_until_it_is_told),
 		cmocka_unit_test(test_tags_bound_reads),
