@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/scenario/internal.h"
 
+#include "util/alloc.h"
 #include "util/siphash.h"
 
 /* Hosts that receive slowly. */
@@ -10,7 +11,10 @@ static void scenario_rx_refuse(struct scenario_reader *r, const struct yaml_node
 {
 	const struct yaml_node *node = scenario_node(map, key);
 
-	scenario_refuse(r, map, node ? node : map, KEY_NIC_RX, expected);
+	if (node)
+		scenario_refuse(r, map, node, KEY_NIC_RX, expected);
+	else
+		scenario_refuse(r, scenario_node(r->root, KEY_NIC), map, KEY_NIC, expected);
 }
 
 /* As it says, or two frames below xoff, as switches have it. */
@@ -52,15 +56,19 @@ static void read_by_bus(struct scenario_reader *r, const struct yaml_node *map)
 }
 
 /* A machine's bus says how fast its hosts take what they receive. */
-static bool all_have_machines(const struct scenario *s)
+static bool all_have_machines(struct scenario_reader *r)
 {
+	const struct scenario *s = r->scenario;
+	bool *have = scenario_alloc(r, r->host_count, sizeof(*have));
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < s->machine_count; i++)
+	for (uint32_t i = 0; have && i < s->machine_count; i++)
 		for (uint32_t a = 0; a < s->machines[i].adapter_count; a++)
-			for (uint32_t h = 0; h < s->nic.rx.host_count; h++)
-				count += s->nic.rx.hosts[h] == s->machines[i].adapters[a].host;
-	return count == s->nic.rx.host_count;
+			have[s->machines[i].adapters[a].host] = true;
+	for (uint32_t h = 0; have && h < s->nic.rx.host_count; h++)
+		count += have[s->nic.rx.hosts[h]];
+	util_free(have);
+	return count > 0 && count == s->nic.rx.host_count;
 }
 
 static void check_machines(struct scenario_reader *r, const struct yaml_node *map)
@@ -68,7 +76,7 @@ static void check_machines(struct scenario_reader *r, const struct yaml_node *ma
 	static const enum scenario_key keys[] = {KEY_NIC_RX_RATE, KEY_NIC_RX_MTT_ENTRIES};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (scenario_is_own(map, keys[i]) && all_have_machines(r->scenario))
+		if (scenario_is_own(map, keys[i]) && all_have_machines(r))
 			scenario_rx_refuse(r, map, keys[i], "hosts without a machine beside it");
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# order.sh TOOL: the order of lines, of hosts, links, flows, blocks and faults, and saying what holds
-# anyway, change neither the hash of a scenario nor the digest of its run; threads, bytes on the wire
+# order.sh TOOL: the order of lines, of hosts, links, flows, blocks, faults, machines, their parts, lanes
+# and the ends of these, and saying what holds anyway, change neither the hash of a scenario nor the digest of its run; threads, bytes on the wire
 # and the plain engine of tests/oracle do not change the latter. Every change of what is said does.
 set -eu
 case $1 in
@@ -149,4 +149,91 @@ for format in hpcc conweave htsim; do
 	same "hash of flows of $format" "$hash" "$("$tool" flow.yaml)"
 done
 other "hash with another priority" "$hash" "$("$tool" --set traffic.t.priority=4 flow.yaml)"
+
+# The inside of machines: parts, lanes and machines in another order, lanes from their other ends.
+# There are as many lanes from cpu1 to nic0 as there may be.
+cat >inside.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 4, nics: 2, host_rate: 100Gbps}
+machine:
+  memory: cpu1
+  parts:
+    - {name: cpu0, kind: socket, latency: 90ns}
+    - {name: cpu1, kind: socket, latency: 80ns}
+    - {name: s0, kind: switch, latency: 100ns}
+    - {name: s1, kind: switch, latency: 110ns}
+    - {name: s2, kind: switch, latency: 120ns}
+    - {name: s3, kind: switch, latency: 130ns}
+    - {name: s4, kind: switch, latency: 140ns}
+    - {name: s5, kind: switch, latency: 150ns}
+    - {name: nic0, kind: nic, tags: 64}
+    - {name: nic1, kind: nic, tags: 32}
+  lanes:
+    - {a: cpu0, b: cpu1, kind: upi, rate: 160Gbps, delay: 50ns}
+    - {a: cpu0, b: s0, gen: 4}
+    - {a: s0, b: s1, gen: 5}
+    - {a: s1, b: s2, gen: 5, width: 8}
+    - {a: s2, b: s3, gen: 3}
+    - {a: s3, b: s4}
+    - {a: s4, b: s5, mps: 512B}
+    - {a: s5, b: nic0, delay: 3ns}
+    - {a: s2, b: nic1, width: 8}
+machines:
+  - {hosts: h1, tx: 64KiB, memory: cpu0}
+  - hosts: "h[2-3]"
+    memory: cpu0
+    parts: [{name: cpu0, kind: socket}, {name: nic0, kind: nic}, {name: nic1, kind: nic}]
+    lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: nic1, gen: 3, width: 8}]
+traffic:
+  - {class: a, pattern: all_to_all, rails: yes, size: 60KB}
+  - {class: b, pattern: incast, to: h1, size: 200KB}
+END
+cat >inside2.yaml <<'END'
+version: 1
+machines:
+  - hosts: [h3, h2]
+    lanes: [{a: nic1, b: cpu0, width: 8, gen: 3}, {a: nic0, b: cpu0}]
+    parts: [{name: nic1, kind: nic}, {name: nic0, kind: nic}, {name: cpu0, kind: socket}]
+    memory: cpu0
+  - {hosts: h1.nic0, memory: cpu0, tx: 65536B}
+machine:
+  parts:
+    - {name: nic1, kind: nic, tags: 32}
+    - {name: s5, kind: switch, latency: 150ns}
+    - {name: s4, kind: switch, latency: 140ns}
+    - {name: nic0, kind: nic, tags: 64}
+    - {name: s1, kind: switch, latency: 110ns}
+    - {name: cpu1, kind: socket, latency: 80ns}
+    - {name: s3, kind: switch, latency: 130ns}
+    - {name: cpu0, kind: socket, latency: 90ns}
+    - {name: s2, kind: switch, latency: 120ns}
+    - {name: s0, kind: switch, latency: 100ns}
+  memory: cpu1
+  blueflame: 256B
+  lanes:
+    - {a: nic1, b: s2, width: 8}
+    - {a: s4, b: s3, gen: 4, kind: pcie}
+    - {a: s5, b: s4, mps: 512B}
+    - {a: s1, b: s0, gen: 5}
+    - {a: s3, b: s2, gen: 3}
+    - {a: cpu1, b: cpu0, kind: upi, rate: 160Gbps, delay: 50ns}
+    - {a: nic0, b: s5, delay: 3ns}
+    - {a: s2, b: s1, gen: 5, width: 8}
+    - {a: s0, b: cpu0, gen: 4}
+traffic:
+  - {class: b, pattern: incast, to: h1, size: 200KB}
+  - {class: a, pattern: all_to_all, rails: yes, size: 60KB}
+topology: {kind: star, hosts: 4, nics: 2, host_rate: 100Gbps}
+END
+hash=$("$tool" inside.yaml)
+digest=$(digest inside.yaml)
+same "hash of machines in another order" "$hash" "$("$tool" inside2.yaml)"
+same "digest of machines in another order" "$digest" "$(digest inside2.yaml)"
+same "machines, two threads" "$digest" "$(digest --threads 2 inside2.yaml)"
+for set in machine.parts.s3.latency=131ns machine.lanes.0.rate=150Gbps machine.parts.nic0.tags=8 \
+	machine.memory=cpu0 machine.tx=64KiB machines.0.tx=128KiB machines.0.memory=cpu1 \
+	'machines.1.hosts=[h2]' machines.1.lanes.1.width=16 machine.lanes.6.ph=4; do
+	other "hash of machines with $set" "$hash" "$("$tool" --set "$set" inside.yaml)"
+	other "digest of machines with $set" "$digest" "$(digest --set "$set" inside.yaml)"
+done
 exit $bad

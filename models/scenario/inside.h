@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_SCENARIO_INSIDE_H
+#define MODELS_SCENARIO_INSIDE_H
+
+/* What is inside of machines as it is read: parts and lanes from "machine" (of all) or from one of
+ * "machines" (of some, where what these do not say is as "machine" has it). */
+#include "models/scenario/internal.h"
+
+struct scenario_inside {
+	struct scenario_reader *r;
+	const struct yaml_node *map;	      /* NULL: "machine" is not there, or off */
+	enum scenario_key of;		      /* KEY_MACHINE or KEY_MACHINES */
+	const struct scenario_inside *common; /* of one of "machines": "machine" */
+	struct scenario_machine *machine;
+	struct scenario_hosts hosts; /* as one of "machines" names them */
+	/* What else is said of it, of its lanes' ends, or of what it has from @common, would only
+	 * be more errors for one mistake. */
+	bool is_bad, parts_bad, common_bad;
+};
+
+/* inside.c: parts, lanes, and the ways over them. */
+void scenario_inside_read(struct scenario_inside *in);
+/* lanes.c: once the parts are read. */
+void scenario_inside_read_lanes(struct scenario_inside *in);
+
+/* @key, one of "machine", is wrong in @map, the innermost that it is in. @found NULL: what it says.
+ * What is of "machine" and wrong in one of "machines" is told once, at the latter, unless the
+ * former is bad anyway. */
+void scenario_inside_refuse(struct scenario_inside *in, const struct yaml_node *map,
+			    enum scenario_key key, const char *found, const char *expected);
+/* It is there, and it is told already what is wrong with it. */
+bool scenario_inside_is_wrong(const struct yaml_node *map, enum scenario_key key);
+/* The first in that list; NULL: none. */
+const struct yaml_node *scenario_inside_entries(const struct yaml_node *map, enum scenario_key key);
+uint32_t scenario_inside_number(const struct yaml_node *map, enum scenario_key key);
+/* -1: there is none of that name. */
+int64_t scenario_inside_find_part(const struct scenario_machine *machine, const char *name);
+
+#endif
