@@ -23,7 +23,7 @@ struct command_options {
 	const char *out, *pcap, *pcap_port, *junit, *baseline, *trace, *perfetto, *break_on, *why,
 		*flows;		  /* NULL: not given */
 	const char *from, *to;	  /* hosts */
-	const char *host;	  /* of exec */
+	const char *host;	  /* of exec and topo */
 	const char *impair;	  /* of exec: rules of transport/nic/impair.h */
 	const char *record;	  /* of exec: the file that its calls are kept in */
 	const char *topology;	  /* of replay: a scenario */
@@ -36,7 +36,8 @@ struct command_options {
 	uint64_t watch_ms;	  /* of stat; 0: not given */
 	ps_t series;		  /* 0: none */
 	const char *series_flows; /* NULL: none */
-	bool json, quiet, through_wire, dot, schema, ethtool, hw, addresses, html, check, list;
+	bool json, quiet, through_wire, dot, schema, ethtool, hw, addresses, html, check, list,
+		matrix;
 	uint32_t thread_count, job_count; /* jobs 0: as many as there are cores */
 	uint32_t pcap_snaplen;		  /* 0: all */
 	char **args;			  /* what is no option */
@@ -88,6 +89,7 @@ enum command_option {
 	COMMAND_PROFILE = (uint64_t)1 << 47,
 	COMMAND_WATCH = (uint64_t)1 << 48,
 	COMMAND_FAULTS = (uint64_t)1 << 49,
+	COMMAND_MATRIX = (uint64_t)1 << 50,
 };
 
 struct command {
@@ -118,6 +120,8 @@ struct command_option_row {
 
 /* Every option of any command; NULL: no more. */
 const struct command_option_row *command_option_at(uint32_t i);
+/* "-m" is short for it; '\0': nothing is. */
+char command_option_letter(const struct command_option_row *row);
 
 /* COMMAND_DONE, or COMMAND_BAD with a line on stderr. @argv[0] is the command's word. */
 int command_parse(const struct command *command, int argc, char **argv,

@@ -279,6 +279,9 @@ static void offer_options(const struct completion *c, const struct command *comm
 		snprintf(name, sizeof(name), "--%s", row->name);
 		if (command->options & row->option)
 			offer(c, name, "", row->help);
+		snprintf(name, sizeof(name), "-%c", command_option_letter(row));
+		if (command->options & row->option && name[1])
+			offer(c, name, "", row->help);
 	}
 	offer(c, "--help", "", "more about this command");
 }

@@ -44,6 +44,7 @@ static const struct command_option_row table[] = {
 	{"threads", "N", "threads of the simulation (1); the digest stays", COMMAND_THREADS},
 	{"from", "HOST", "beginning of a path", COMMAND_FROM},
 	{"to", "HOST", "end of a path", COMMAND_TO},
+	{"matrix", NULL, "the inside of machines, as nvidia-smi topo -m shows it", COMMAND_MATRIX},
 	{"dot", NULL, "a graph for Graphviz", COMMAND_DOT},
 	{"addresses", NULL, "hosts and their addresses, as captures and programs have them",
 	 COMMAND_ADDRESSES},
@@ -56,7 +57,9 @@ static const struct command_option_row table[] = {
 	{"ethtool", NULL, "counters as ethtool -S shows them", COMMAND_ETHTOOL},
 	{"hw", NULL, "counters as rdma statistic shows them", COMMAND_HW},
 	{"check", NULL, "judge the answers in the current folder", COMMAND_CHECK},
-	{"host", "NAME", "the host that the program is on: a name or an address (127.0.0.1)",
+	{"host", "NAME",
+	 "the host that the program is on: a name or an address (127.0.0.1); of topo: whose "
+	 "machine",
 	 COMMAND_HOST},
 	{"devices", "N", "how many devices the program has, verbena0 and on (1)", COMMAND_DEVICES},
 	{"profile", "KIND", "whose limits the devices have (generic; see \"verbena devices\")",
@@ -93,15 +96,21 @@ const struct command_option_row *command_option_at(uint32_t i)
 	return i < OPTION_COUNT ? &table[i] : NULL;
 }
 
+char command_option_letter(const struct command_option_row *row)
+{
+	return row->option == COMMAND_MATRIX ? 'm' : '\0';
+}
+
 void command_print_options(const struct command *command, FILE *file)
 {
 	for (size_t i = 0; i < OPTION_COUNT; i++) {
-		char name[40];
+		char name[40], letter[] = "-?, ";
 
 		if (!(command->options & table[i].option))
 			continue;
-		snprintf(name, sizeof(name), "--%s%s%s", table[i].name, table[i].value ? " " : "",
-			 table[i].value ? table[i].value : "");
+		letter[1] = command_option_letter(&table[i]);
+		snprintf(name, sizeof(name), "%s--%s%s%s", letter[1] ? letter : "", table[i].name,
+			 table[i].value ? " " : "", table[i].value ? table[i].value : "");
 		fprintf(file, "  %-20s %s\n", name, table[i].help);
 	}
 }
@@ -303,6 +312,9 @@ static int options_take(const struct command *command, struct command_options *o
 	case COMMAND_QUIET:
 		options->quiet = true;
 		return COMMAND_DONE;
+	case COMMAND_MATRIX:
+		options->matrix = true;
+		return COMMAND_DONE;
 	case COMMAND_DOT:
 		options->dot = true;
 		return COMMAND_DONE;
@@ -340,23 +352,40 @@ static bool in_full(const char *given, const char *name)
 	       (given[2 + length] == '\0' || given[2 + length] == '=');
 }
 
+/* What getopt_long() has found: a whole name or a letter; NULL: none of the command's. */
+static const struct command_option_row *options_found(const struct command *command, int c,
+						      const char *given)
+{
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (c == (int)i + 256 ? in_full(given, table[i].name)
+				      : c == command_option_letter(&table[i]))
+			return command->options & table[i].option ? &table[i] : NULL;
+	return NULL;
+}
+
 static int parse_all(const struct command *command, int argc, char **argv,
 		     struct command_options *options)
 {
 	struct option names[OPTION_COUNT + 1] = {{NULL, 0, NULL, 0}};
 	/* "-": in their order, whatever the environment says; ":": a missing value is told. */
-	const char *order = command->takes_command ? "+:" : "-:";
+	char letters[OPTION_COUNT + 3] = "-:", *letter = letters + 2;
 	int ret = COMMAND_DONE;
 
-	for (size_t i = 0; i < OPTION_COUNT; i++)
+	if (command->takes_command)
+		letters[0] = '+';
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
 		names[i] = (struct option){table[i].name,
 					   table[i].value ? required_argument : no_argument, NULL,
 					   (int)i + 256};
+		*letter = command_option_letter(&table[i]);
+		letter += *letter != '\0';
+	}
 	opterr = 0;
 	optind = 1;
 	while (!ret) {
 		const char *given = optind < argc ? argv[optind] : "";
-		const int c = getopt_long(argc, argv, order, names, NULL);
+		const int c = getopt_long(argc, argv, letters, names, NULL);
+		const struct command_option_row *row = options_found(command, c, given);
 
 		if (c == -1)
 			break;
@@ -364,11 +393,10 @@ static int parse_all(const struct command *command, int argc, char **argv,
 			options->args[options->arg_count++] = optarg;
 		else if (c == ':')
 			ret = usage(command, "%s: expected a value", given);
-		else if (c < 256 || !in_full(given, table[c - 256].name) ||
-			 !(command->options & table[c - 256].option))
+		else if (!row)
 			ret = usage(command, "found \"%s\", expected one of its options", given);
 		else
-			ret = options_take(command, options, table[c - 256].option, optarg);
+			ret = options_take(command, options, row->option, optarg);
 	}
 	for (; !ret && optind < argc; optind++)
 		options->args[options->arg_count++] = argv[optind];
@@ -395,6 +423,10 @@ int command_parse(const struct command *command, int argc, char **argv,
 		return usage(command, "--pcap-snaplen: expected --pcap FILE beside it");
 	if (ret_options->html && !ret_options->schema)
 		return usage(command, "--html: expected --schema beside it");
+	if (ret_options->host && command->options & COMMAND_MATRIX && !ret_options->matrix)
+		return usage(command, "--host: expected -m beside it");
+	if (ret_options->matrix && (ret_options->from || ret_options->to || ret_options->addresses))
+		return usage(command, "-m: expected no --from, --to or --addresses beside it");
 	if (ret_options->series_flows && !ret_options->series)
 		return usage(command, "--series-flows: expected --series TIME beside it");
 	if (ret_options->series && ret_options->json && !ret_options->out)

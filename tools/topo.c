@@ -2,6 +2,7 @@
 #include "tools/command.h"
 #include "tools/graph.h"
 #include "tools/incident.h"
+#include "tools/inside/inside.h"
 #include "tools/observe/capture_file.h"
 #include "tools/result/output.h"
 #include "transport/wire/path.h"
@@ -380,7 +381,9 @@ static int topo(const struct command_options *options)
 
 	if (ret)
 		return ret;
-	if (options->addresses)
+	if (options->matrix)
+		ret = inside_show(options->args[0], &scenario, options);
+	else if (options->addresses)
 		ret = print_addresses(options->args[0], &scenario);
 	else if (options->dot)
 		print_dot(&scenario.topology);
@@ -398,9 +401,9 @@ const struct command command_topo = {
 		"scenario\n"
 		"(*.yaml) or of a topology file; the shortest ways between two hosts; a "
 		"graph; or\nwhich host has which addresses, and which interface it is in a "
-		"capture.\n",
+		"capture. With -m what\nis inside of the hosts' machines.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_QUIET | COMMAND_FROM | COMMAND_TO |
-		   COMMAND_DOT | COMMAND_ADDRESSES,
+		   COMMAND_DOT | COMMAND_ADDRESSES | COMMAND_MATRIX | COMMAND_HOST,
 	.args_min = 1,
 	.args_max = 1,
 	.run = topo,

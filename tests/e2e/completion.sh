@@ -79,7 +79,7 @@ sort out | diff commands - || fail "these are the commands of help, and those of
 grep -v '^--' commands | while IFS= read -r command; do
 	expect 0 help "$command"
 	{
-		sed -n 's/^  \(--[^ ]*\) .*/\1/p' out
+		sed -n 's/^  \(-., \)*\(--[^ ]*\) .*/\2/p' out
 		echo --help
 	} | sort >options
 	ask "$command" --

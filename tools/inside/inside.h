@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INSIDE_INSIDE_H
+#define INSIDE_INSIDE_H
+
+/* The inside of machines as verbena topo -m shows it, on stdout. */
+#include "models/scenario/scenario.h"
+
+#include <stdio.h>
+
+struct command_options;
+
+/* Of every machine that the scenario from @path describes, or of that of options->host. enum
+ * command_exit; COMMAND_BAD with a line on stderr: there is none. */
+int inside_show(const char *path, const struct scenario *scenario,
+		const struct command_options *options);
+
+/* Adapters against adapters and sockets; where they belong; what the classes are. */
+void inside_print_matrix(const struct scenario_machine *machine);
+/* PCI addresses that are said, and what each lane carries. */
+void inside_print_lanes(const struct scenario_machine *machine);
+/* Parts and lanes, for Graphviz; @title has nothing in it that would have to be quoted. */
+void inside_print_dot(const struct scenario_machine *machine, const char *title);
+
+/* What such a lane is: "upi", or "pcie gen 5 x16". */
+enum { INSIDE_LANE_MAX = 40 };
+const char *inside_lane_text(const struct scenario_machine *machine, uint32_t lane,
+			     char ret_text[INSIDE_LANE_MAX]);
+/* Bytes a second of each direction: of packets with their headers, and of payload if all are as
+ * large as they may be. */
+uint64_t inside_lane_rate(const struct bus_link *link);
+uint64_t inside_lane_payload_rate(const struct bus_link *link);
+
+/* The first in natural order of the names of hosts that have the machine; NULL: none has. */
+const char *inside_first_host(const struct scenario *scenario,
+			      const struct scenario_machine *machine);
+/* The hosts that have the machine, "h0..h7, h12", in natural order of their names, and of many the
+ * first ones. NULL: no memory; else the caller frees it. */
+char *inside_hosts(const struct scenario *scenario, const struct scenario_machine *machine);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/inside/inside.h"
+
+#include "models/scenario/schema.h"
+#include "tools/result/output.h"
+
+#include <string.h>
+
+/* ---- what a lane carries ---- */
+
+enum { PACKETS = 1 << 16 }; /* so many that the rounding of their time is not seen */
+
+static uint64_t per_second(const struct bus_link *link, uint64_t bytes, uint64_t wire_bytes)
+{
+	return (uint64_t)((u128)bytes * PS_S / bus_link_time(link, wire_bytes));
+}
+
+uint64_t inside_lane_rate(const struct bus_link *link)
+{
+	struct bus_link raw = *link;
+
+	if (raw.kind == BUS_PCIE)
+		raw.pcie.has_dllps = false;
+	return per_second(&raw, (uint64_t)PACKETS * 4096, (uint64_t)PACKETS * 4096);
+}
+
+uint64_t inside_lane_payload_rate(const struct bus_link *link)
+{
+	const uint32_t payload = bus_link_payload(link);
+
+	return per_second(link, (uint64_t)PACKETS * payload,
+			  (uint64_t)PACKETS * bus_link_bytes(link, BUS_POSTED, payload));
+}
+
+/* A word of the key, as scenarios have it. */
+static const char *kind_word(uint32_t place, size_t *ret_length)
+{
+	const char *word = scenario_row_at(KEY_MACHINE_LANES_KIND)->choices;
+
+	for (; place > 0; place--)
+		word += strcspn(word, " ") + 1;
+	*ret_length = strcspn(word, " ");
+	return word;
+}
+
+const char *inside_lane_text(const struct scenario_machine *machine, uint32_t lane,
+			     char ret_text[INSIDE_LANE_MAX])
+{
+	const struct bus_link *link = &machine->lanes[lane].link;
+	size_t length;
+	const char *word = kind_word(machine->lane_kinds[lane], &length);
+
+	if (link->kind == BUS_PCIE)
+		snprintf(ret_text, INSIDE_LANE_MAX, "%.*s gen %u x%u", (int)length, word,
+			 link->pcie.gen, link->pcie.width);
+	else
+		snprintf(ret_text, INSIDE_LANE_MAX, "%.*s", (int)length, word);
+	return ret_text;
+}
+
+/* ---- the lists ---- */
+
+static void print_addresses_of_parts(const struct scenario_machine *machine)
+{
+	size_t width = 0;
+
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		if (machine->parts[i].address && strlen(machine->parts[i].name) > width)
+			width = strlen(machine->parts[i].name);
+	if (width == 0)
+		return;
+	printf("\nPCI addresses:\n\n");
+	for (uint32_t i = 0; i < machine->part_count; i++) {
+		if (!machine->parts[i].address)
+			continue;
+		printf("  %-*s  ", (int)width, machine->parts[i].name);
+		output_line(machine->parts[i].address, stdout);
+		printf("\n");
+	}
+}
+
+static void print_lane(const struct scenario_machine *machine, uint32_t lane, int width)
+{
+	const struct bus_lane_params *params = &machine->lanes[lane];
+	const char *a = machine->parts[params->a].name;
+	char text[INSIDE_LANE_MAX], raw[OUTPUT_TEXT_MAX], payload[OUTPUT_TEXT_MAX];
+
+	printf("  %s-%-*s  %-15s  %s/s each way, %s/s of payload in packets of %u\n", a,
+	       width - (int)strlen(a) - 1, machine->parts[params->b].name,
+	       inside_lane_text(machine, lane, text),
+	       output_bytes(inside_lane_rate(&params->link), raw),
+	       output_bytes(inside_lane_payload_rate(&params->link), payload),
+	       bus_link_payload(&params->link));
+}
+
+void inside_print_lanes(const struct scenario_machine *machine)
+{
+	size_t width = 0;
+
+	print_addresses_of_parts(machine);
+	for (uint32_t i = 0; i < machine->lane_count; i++) {
+		const size_t length = strlen(machine->parts[machine->lanes[i].a].name) + 1 +
+				      strlen(machine->parts[machine->lanes[i].b].name);
+
+		width = length > width ? length : width;
+	}
+	printf("\nLanes:\n\n");
+	for (uint32_t i = 0; i < machine->lane_count; i++)
+		print_lane(machine, i, (int)width);
+}

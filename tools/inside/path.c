@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/inside/path.h"
+
+static const struct {
+	const char *name, *meaning;
+} paths[INSIDE_PATHS] = {
+	[INSIDE_SELF] = {"X", "itself"},
+	[INSIDE_PIX] = {"PIX", "through one PCIe switch at most, and no socket"},
+	[INSIDE_PXB] = {"PXB", "through several PCIe switches, and no socket"},
+	[INSIDE_PHB] = {"PHB", "through a socket, the root of its PCIe (a host bridge)"},
+	[INSIDE_NODE] = {"NODE", "through several sockets of one NUMA node"},
+	[INSIDE_SYS] = {"SYS",
+			"through sockets of several NUMA nodes (over UPI, xGMI or the like)"},
+};
+
+const char *inside_path_name(enum inside_path path)
+{
+	return paths[path].name;
+}
+
+const char *inside_path_meaning(enum inside_path path)
+{
+	return paths[path].meaning;
+}
+
+/* At the end of @way stands part @at: with the socket that it may be. */
+static struct inside_way arrive(const struct scenario_machine *machine, struct inside_way way,
+				uint32_t at)
+{
+	const struct scenario_part *part = &machine->parts[at];
+
+	if (part->kind != SCENARIO_SOCKET)
+		return way;
+	way.is_far = way.is_far || (way.sockets > 0 && way.numa != part->numa);
+	way.numa = part->numa;
+	way.sockets++;
+	return way;
+}
+
+void inside_ways(const struct scenario_machine *machine, uint32_t from, struct inside_way *ret_ways)
+{
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		ret_ways[i] = (struct inside_way){.lanes = UINT32_MAX};
+	ret_ways[from] = arrive(machine, (struct inside_way){.lanes = 0}, from);
+	/* The lanes make a tree: each part is come to once, over one of them. */
+	for (bool more = true; more;) {
+		more = false;
+		for (uint32_t i = 0; i < machine->lane_count; i++) {
+			const uint32_t ends[] = {machine->lanes[i].a, machine->lanes[i].b};
+			const bool turned = ret_ways[ends[0]].lanes == UINT32_MAX;
+			const uint32_t near = ends[turned], next = ends[!turned];
+			struct inside_way way = ret_ways[near];
+
+			if (way.lanes == UINT32_MAX || ret_ways[next].lanes != UINT32_MAX)
+				continue;
+			way.lanes++;
+			way.switches +=
+				near != from && machine->parts[near].kind != SCENARIO_SOCKET;
+			ret_ways[next] = arrive(machine, way, next);
+			more = true;
+		}
+	}
+}
+
+enum inside_path inside_path_of(const struct inside_way *way)
+{
+	if (way->lanes == 0)
+		return INSIDE_SELF;
+	if (way->sockets == 0)
+		return way->switches <= 1 ? INSIDE_PIX : INSIDE_PXB;
+	if (way->sockets == 1)
+		return INSIDE_PHB;
+	return way->is_far ? INSIDE_SYS : INSIDE_NODE;
+}
+
+uint32_t inside_nearest_socket(const struct scenario_machine *machine,
+			       const struct inside_way *ways)
+{
+	uint32_t nearest = UINT32_MAX;
+
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		if (machine->parts[i].kind == SCENARIO_SOCKET &&
+		    (nearest == UINT32_MAX || ways[i].lanes < ways[nearest].lanes))
+			nearest = i;
+	return nearest;
+}
