@@ -12,7 +12,7 @@ struct scenario_inside {
 	enum scenario_key of;		      /* KEY_MACHINE or KEY_MACHINES */
 	const struct scenario_inside *common; /* of one of "machines": "machine" */
 	struct scenario_machine *machine;
-	struct scenario_hosts hosts; /* as one of "machines" names them */
+	struct scenario_hash hash; /* of one of "machines": so far of its hosts */
 	/* What else is said of it, of its lanes' ends, or of what it has from @common, would only
 	 * be more errors for one mistake. */
 	bool is_bad, parts_bad, common_bad;

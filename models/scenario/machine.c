@@ -28,14 +28,17 @@ static void take_hosts(struct scenario_inside *in, uint32_t *taken, uint32_t own
 	const struct topology *topology = &in->r->scenario->topology;
 	const struct yaml_node *names = scenario_node(in->map, KEY_MACHINES_HOSTS);
 	struct bad_text key, found, expected;
+	struct scenario_hosts hosts;
 	bool is_told = false;
 
+	if (!names)
+		return;
 	scenario_shown(&key, in->map, KEY_MACHINES_HOSTS);
-	if (names)
-		in->hosts = scenario_hosts_of(in->r, names, key.text, true);
-	for (uint32_t i = 0; i < in->hosts.count; i++) {
-		const uint32_t host = in->hosts.hosts[i];
+	hosts = scenario_hosts_of(in->r, names, key.text, true);
+	for (uint32_t i = 0; i < hosts.count; i++) {
+		const uint32_t host = hosts.hosts[i];
 		const char *name = in->r->hosts[host];
+		const uint64_t words[] = {util_hash_name(name)};
 		const uint32_t node = (uint32_t)topology_find(topology, name);
 		const bool is_further = host >= in->r->machine_count;
 
@@ -50,7 +53,9 @@ static void take_hosts(struct scenario_inside *in, uint32_t *taken, uint32_t own
 		is_told |= is_further || taken[node];
 		if (!is_further && !taken[node])
 			taken[node] = own;
+		scenario_hash_words(in->r, &in->hash, scenario_path(KEY_MACHINES_HOSTS), words, 1);
 	}
+	util_free(hosts.hosts);
 }
 
 /* The hosts of those that are of the key @of have as many adapters as the topology says. */
@@ -94,18 +99,11 @@ static void sort_ends(const struct yaml_node *lane)
 
 static void hash_machine(struct scenario_inside *in)
 {
-	struct scenario_hash hash = {0};
-
 	for (const struct yaml_node *lane = scenario_inside_entries(in->map, KEY_MACHINE_LANES);
 	     lane; lane = lane->next)
 		sort_ends(lane);
-	scenario_hash_map(in->r, &hash, in->map, in->of);
-	for (uint32_t i = 0; i < in->hosts.count; i++) {
-		const uint64_t words[] = {util_hash_name(in->r->hosts[in->hosts.hosts[i]])};
-
-		scenario_hash_words(in->r, &hash, scenario_path(KEY_MACHINES_HOSTS), words, 1);
-	}
-	scenario_hash_add(in->r, &in->r->hash, scenario_hash_end(&hash));
+	scenario_hash_map(in->r, &in->hash, in->map, in->of);
+	scenario_hash_add(in->r, &in->r->hash, scenario_hash_end(&in->hash));
 }
 
 /* By @taken; what points from one to another does so once none moves any more. */
@@ -182,11 +180,9 @@ static void read_machines(struct scenario_reader *r, const struct yaml_node *lis
 			taken[i] = 1;
 	check_counts(r, all, taken, KEY_MACHINE);
 	check_counts(r, all, taken, KEY_MACHINES);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++)
 		if (all[i].map)
 			hash_machine(&all[i]);
-		util_free(all[i].hosts.hosts);
-	}
 	join_up(r, all, taken);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The scenario reader over any bytes: an error is reported or a sound scenario comes out, the same
  * one each time. Files that it names are not there. */
+#include "gpu/bus/bus.h"
 #include "models/program/task.h"
 #include "models/scenario/read.h"
 #include "util/check.h"
@@ -17,6 +18,45 @@ const struct vrb_provider *vrb_provider(void)
 	static const struct vrb_provider tasks = {.list = task_list_worlds};
 
 	return &tasks;
+}
+
+/* A bus can be made of it, unless its buffers take much memory. */
+static void is_bus(const struct scenario_machine *machine)
+{
+	struct sim_local local;
+	uint64_t headers = 0;
+	struct bus *bus;
+
+	for (uint32_t i = 0; i < machine->lane_count; i++)
+		for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
+			headers += machine->lanes[i].room[kind].headers;
+	if (headers > 10000)
+		return;
+	sim_local_init(&local, 0, 0);
+	CHECK(bus_create(&local, NULL, machine->params, machine->part_count, machine->lanes,
+			 machine->lane_count, &bus) == 0);
+	bus_destroy(bus);
+}
+
+static void are_machines(const struct scenario *s, uint32_t hosts)
+{
+	for (uint32_t i = 0; i < s->machine_count; i++) {
+		const struct scenario_machine *machine = &s->machines[i];
+
+		CHECK(machine->nic_count > 0 && machine->graph.parts == machine->params);
+		for (uint32_t n = 0; n < machine->nic_count; n++) {
+			const struct host_bus *nic = &machine->nics[n];
+
+			CHECK(nic->nic < machine->part_count && nic->memory < machine->part_count);
+			CHECK(machine->parts[nic->nic].kind == SCENARIO_ADAPTER);
+			CHECK(machine->parts[nic->memory].kind == SCENARIO_SOCKET);
+		}
+		for (uint32_t a = 0; a < machine->adapter_count; a++) {
+			CHECK(machine->adapters[a].host < hosts);
+			CHECK(machine->adapters[a].nic < machine->nic_count);
+		}
+		is_bus(machine);
+	}
 }
 
 static void is_sound(const struct scenario *s)
@@ -48,6 +88,7 @@ static void is_sound(const struct scenario *s)
 		CHECK(s->topology.nodes[forget->at].is_switch && forget->host < hosts);
 		CHECK(forget->from_at < forget->until_at);
 	}
+	are_machines(s, hosts);
 }
 
 /* What is printed is one line of text. */

@@ -24,3 +24,10 @@ seed("profiles", "version: 1\nprofiles: [msn2700, connectx5]\ntopology: {kind: s
 seed("profiles_twice", "version: 1\nprofiles: [msn2700, msn2700]\ntopology: {kind: star, hosts: 4}\n")
 for name in ("cyclic_buffers", "flooding", "link_flap", "lost_cnps", "pfc_storm", "slow_receiver", "watchdog"):
     seed(f"incident_{name}", text(f"../../traces/incidents/{name}.yaml"))
+seed("machine", text("../golden/machine.yaml"))
+seed("machine_alone", """version: 1
+topology: {kind: star, hosts: 2}
+machine:
+  parts: [{name: cpu0, kind: socket, numa: 1, address: "0:17"}, {name: nic0, kind: nic}]
+  lanes: [{a: nic0, b: cpu0, kind: c2c, rate: 1Tbps, payload: 128B, overhead: 8B, ph: 9, pd: 8, cplh: 1, cpld: 8}]
+""")

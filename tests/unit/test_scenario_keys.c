@@ -55,6 +55,12 @@
 #define FAULT STAR "faults: [{link: h0-s0, loss: 1%}]\n"
 #define FORGETS LEAF "faults: [{switch: leaf0, forget: h0}]\n"
 #define UNKNOWN FORGETS "switches: [{names: leaf0}]\n"
+#define INSIDE                                                                                     \
+	"parts: [{name: cpu0, kind: socket}, {name: cpu1, kind: socket}, {name: nic0, kind: "      \
+	"nic}], "                                                                                  \
+	"lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: cpu1, kind: upi, rate: 160Gbps}]"
+#define MACHINE STAR "machine: {" INSIDE "}\n"
+#define MACHINES STAR "machines: [{hosts: h1, " INSIDE "}]\n"
 #define TWICE STAR "faults: [{link: h0-s0, duplicate: 1%}]\n"
 
 struct key_case {
@@ -62,6 +68,40 @@ struct key_case {
 	const char *base, *set;
 	const char *other, *bad;
 };
+
+/* Of machine and of machines. */
+#define INSIDE_CASES(path, base, set)                                                              \
+	{path ".memory", base, set ".memory", "cpu1", "nic0"},                                     \
+		{path ".tx", base, set ".tx", "64KiB", "1KiB"},                                    \
+		{path ".blueflame", base, set ".blueflame", "0B", "8KiB"},                         \
+		{path ".parts[].name", base, set ".parts.1.name", NULL, "cpu0"},                   \
+		{path ".parts[].kind", base, set ".parts.1.kind", "switch", "disk"},               \
+		{path ".parts[].latency", base, set ".parts.0.latency", "90ns", "2ms"},            \
+		{path ".parts[].tags", base, set ".parts.2.tags", "64", "-1"},                     \
+		{path ".parts[].numa", base, set ".parts.1.numa", "1", "256"},                     \
+		{path ".parts[].address", base, set ".parts.2.address", "x", ""},                  \
+		{path ".lanes[].a", base, set ".lanes.0.a", "cpu1", "cpu2"},                       \
+		{path ".lanes[].b", base, set ".lanes.0.b", NULL, "cpu0"},                         \
+		{path ".lanes[].kind", base, set ".lanes.0.kind", NULL, "upi"},                    \
+		{path ".lanes[].gen", base, set ".lanes.0.gen", "5", "8"},                         \
+		{path ".lanes[].width", base, set ".lanes.0.width", "8", "5"},                     \
+		{path ".lanes[].mps", base, set ".lanes.0.mps", "512B", "100B"},                   \
+		{path ".lanes[].mrrs", base, set ".lanes.0.mrrs", "1KiB", "100B"},                 \
+		{path ".lanes[].dllps", base, set ".lanes.0.dllps", "no", "some"},                 \
+		{path ".lanes[].ecrc", base, set ".lanes.0.ecrc", "yes", "some"},                  \
+		{path ".lanes[].rate", base, set ".lanes.1.rate", "80Gbps", "1Kbps"},              \
+		{path ".lanes[].payload", base, set ".lanes.1.payload", "128B", "100B"},           \
+		{path ".lanes[].overhead", base, set ".lanes.1.overhead", "8B", "257B"},           \
+		{path ".lanes[].delay", base, set ".lanes.0.delay", "3ns", "2ms"},                 \
+		{path ".lanes[].update", base, set ".lanes.0.update", "3ns", "2ms"},               \
+		{path ".lanes[].relaxed", base, set ".lanes.0.relaxed", "yes", "1"},               \
+		{path ".lanes[].ph", base, set ".lanes.0.ph", "64", "70000"},                      \
+		{path ".lanes[].pd", base, set ".lanes.0.pd", "1024", "15"},                       \
+		{path ".lanes[].nph", base, set ".lanes.0.nph", "64", "70000"},                    \
+		{path ".lanes[].cplh", base, set ".lanes.0.cplh", NULL, "8"},                      \
+	{                                                                                          \
+		path ".lanes[].cpld", base, set ".lanes.0.cpld", NULL, "64"                        \
+	}
 
 static const struct key_case cases[] = {
 	{"version", STAR, "version", NULL, "2"},
@@ -260,6 +300,9 @@ static const struct key_case cases[] = {
 	{"faults[].detect", DOWN, "faults.0.detect", "2us", "x"},
 	{"faults[].rate", FAULT, "faults.0.rate", "10Gbps", "10"},
 	{"faults[].pause", PAUSE, "faults.0.pause", "[4]", "[9]"},
+	INSIDE_CASES("machine", MACHINE, "machine"),
+	INSIDE_CASES("machines[]", MACHINES, "machines.0"),
+	{"machines[].hosts", MACHINES, "machines.0.hosts", "h2", "h6"},
 	{"nic.mtu", STAR, "nic.mtu", "1024", "1500"},
 	{"nic.cc", STAR, "nic.cc", "dcqcn", "cubic"},
 	{"nic.cc_params.min_rate", STAR "nic: {cc: dcqcn, cc_params: {}}\n",

@@ -335,7 +335,10 @@ static void every_allocation_may_fail(void **state)
 		" {class: c, pattern: permutation, size: 1KB}, {pattern: ring, size: 1KB},"
 		" {load: 20%, cdf: websearch, until: 500us}]\n"
 		"programs: [{run: ring, hosts: \"h[0-1]\", args: [a, b]}]\n"
-		"faults: [{link: h0-leaf0, sender: h0, loss: 1%, drop_nth: [1]}]\n";
+		"faults: [{link: h0-leaf0, sender: h0, loss: 1%, drop_nth: [1]}]\n"
+		"machine: {parts: [{name: c, kind: socket}, {name: nic0, kind: nic, address: x}],"
+		" lanes: [{a: c, b: nic0}]}\n"
+		"machines: [{hosts: [h1, h0], tx: 1MiB}]\n";
 	struct scenario s;
 	unsigned n = 1;
 	int ret;
