@@ -2,6 +2,7 @@
 
 /* The verbena command: which of its words was said. */
 #include "models/program/task.h"
+#include "models/program/task_gpu.h"
 #include "tools/command.h"
 #include "tools/memory.h"
 #include "tools/result/junit.h"
@@ -28,7 +29,10 @@ enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 const struct vrb_provider *vrb_provider(void)
 {
 	static const struct vrb_provider tasks = {
-		.list = task_list_worlds, .calloc = memory_calloc, .free = memory_free};
+		.list = task_list_worlds,
+		.calloc = memory_calloc,
+		.free = memory_free,
+		.is_elsewhere = task_gpu_is_elsewhere};
 
 	return &tasks;
 }

@@ -41,6 +41,8 @@ static int add_host(struct fabric *fabric, const char *name, uint32_t place, uin
 {
 	struct host *host = &fabric->hosts[fabric->host_count];
 	struct host_params params = *fabric->params.host;
+	const struct fabric_gpus *gpus =
+		fabric->params.gpus_of ? &fabric->params.gpus_of[place] : NULL;
 	const struct host_bus *bus = fabric->params.bus_of ? fabric->params.bus_of[place] : NULL;
 	const struct host_memory memory = {
 		.frames = util_arena_get(&fabric->host_frames),
@@ -64,6 +66,10 @@ static int add_host(struct fabric *fabric, const char *name, uint32_t place, uin
 		return ret;
 	fabric->host_count++;
 	*ret_node = &host->node;
+	if (gpus && gpus->count > 0)
+		ret = host_gpus_create(host, gpus->gpus, gpus->count, gpus->base);
+	if (ret)
+		return ret;
 	return sim_add_node(fabric->sim, &host->node);
 }
 

@@ -35,6 +35,13 @@ struct fabric_switch_params {
 	const struct sim_switch_params *more; /* NULL: a plain switch */
 };
 
+/* The GPUs of a machine: those in its struct host_bus, places. */
+struct fabric_gpus {
+	const struct host_gpu_params *gpus;
+	uint32_t count;
+	uint64_t base; /* where their addresses begin: no two machines share any */
+};
+
 struct fabric_params {
 	uint64_t seed, scenario_hash;
 	uint32_t thread_count;
@@ -53,6 +60,7 @@ struct fabric_params {
 	const struct host_rx_params *const *rx_of; /* by number of the host; NULL: none is slow */
 	/* By node of the topology, of its hosts; NULL, or NULL for a node: as in @host. */
 	const struct host_bus *const *bus_of;
+	const struct fabric_gpus *gpus_of; /* likewise, of first adapters */
 	/* ... by node of the topology; NULL, or NULL for a node: as all. */
 	const struct fabric_switch_params *const *switch_of;
 };

@@ -77,7 +77,10 @@ static bool blocks(const struct hca_dma *a, const struct hca_dma *b)
 {
 	if (a->kind == HCA_DMA_COMPLETE)
 		return b->kind == HCA_DMA_COMPLETE && a->cqn == b->cqn;
-	if (is_write(a) && b->fenced && a->qpn == b->qpn)
+	/* To another memory goes another way, with an order of its own: a completion does not wait
+	 * for data in a GPU. */
+	if (is_write(a) && b->fenced && a->qpn == b->qpn &&
+	    (b->kind != HCA_DMA_COMPLETE || a->place == 0))
 		return true;
 	if (a->kind == HCA_DMA_PLACE && b->kind == HCA_DMA_PLACE && a->region == b->region)
 		return true;
@@ -115,21 +118,29 @@ static uint32_t machine_dma_bytes(const struct host_bus *bus, const struct hca_d
 	return dma->kind == HCA_DMA_COMPLETE ? (uint32_t)CQE_BYTES : dma->length;
 }
 
+/* The part whose memory it touches: queues of requests and completions are in that of the host. */
+static uint32_t memory_of(const struct host_bus *bus, const struct hca_dma *dma)
+{
+	return dma->place > 0 && dma->place <= bus->place_count ? bus->places[dma->place - 1]
+								: bus->memory;
+}
+
 /* From part to part. Reads go there and back. */
 static void set_off_by_lanes(struct host *host, struct host_dma_request *r, enum host_bus_leg leg)
 {
 	const struct host_bus *bus = host->params.bus;
 	const bool reads = r->dma.kind == HCA_DMA_FETCH || r->dma.kind == HCA_DMA_ATOMIC;
+	const uint32_t memory = memory_of(bus, &r->dma);
 
 	r->leg = (uint8_t)leg;
 	if (r->dma.kind == HCA_DMA_DOORBELL)
-		crossing_write(&r->crossing, bus->memory, bus->nic, host->now);
+		crossing_write(&r->crossing, memory, bus->nic, host->now);
 	else if (leg == HOST_BUS_BACK)
 		crossing_answer(&r->crossing, host->now);
 	else if (leg == HOST_BUS_THERE && reads)
-		crossing_read(&r->crossing, bus->nic, bus->memory, host->now);
+		crossing_read(&r->crossing, bus->nic, memory, host->now);
 	else
-		crossing_write(&r->crossing, bus->nic, bus->memory, host->now);
+		crossing_write(&r->crossing, bus->nic, memory, host->now);
 }
 
 static void set_off(struct host *host, struct host_dma_request *r, enum host_bus_leg leg)
@@ -534,9 +545,16 @@ const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus)
 
 void host_dma_set_bus(struct host *host, struct bus *bus)
 {
+	const struct host_bus *params = host->params.bus;
+
 	host->dma->bus = bus;
-	host->dma->burst_most =
-		bus_burst_most(bus, host->params.bus->nic, host->params.bus->memory);
+	host->dma->burst_most = bus_burst_most(bus, params->nic, params->memory);
+	for (uint32_t i = 0; i < params->place_count; i++) {
+		const uint32_t most = bus_burst_most(bus, params->nic, params->places[i]);
+
+		if (most < host->dma->burst_most)
+			host->dma->burst_most = most;
+	}
 }
 
 static int create_bus(struct host *host)

@@ -51,6 +51,9 @@ struct host_bus {
 	const struct host_parts *parts;
 	bool is_of_machine;
 	uint32_t nic, memory; /* numbers of parts: the adapter, and where its host's memory is */
+	/* Other memories of the machine: where a region's place is n, the n-th from 1. */
+	const uint16_t *places;
+	uint32_t place_count;
 	/* A request of at most so many bytes goes to the adapter with its doorbell; others are read
 	 * from memory. */
 	uint32_t blueflame;

@@ -777,5 +777,6 @@ void host_fini(struct host *host)
 	task_destroy_all(host);
 	hca_device_destroy(host->hca);
 	host_dma_destroy(host);
+	host_gpus_destroy(host);
 	host->hca = NULL;
 }

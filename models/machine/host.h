@@ -7,6 +7,7 @@
  * transport/nic. Where a machine has several adapters (models/machine/machine.h), each is a host of
  * its own here, and the programs are those of the first. */
 #include "models/machine/dma.h"
+#include "models/machine/gpus.h"
 #include "models/machine/loop.h"
 #include "models/machine/packet.h"
 #include "models/machine/rx.h"
@@ -135,9 +136,10 @@ struct host {
 	struct host_memory_tap *memory_tap; /* NULL: nobody hears */
 	struct host_rx *rx;		    /* NULL: what it receives it has */
 	struct host_dma *dma;		    /* NULL: there is no bus */
-	struct sim_fc *fc;		    /* of its port; set once the simulation is sealed */
-	uint32_t packet_bytes_max;	    /* on the wire */
-	struct host_client *client;	    /* NULL: none */
+	struct host_gpus *gpus;	    /* of its machine, whose first adapter it is; NULL: none */
+	struct sim_fc *fc;	    /* of its port; set once the simulation is sealed */
+	uint32_t packet_bytes_max;  /* on the wire */
+	struct host_client *client; /* NULL: none */
 	struct task *tasks;
 	/* Control frames that wait for the port: of each kind and priority the latest, which says
 	 * all that those before it did. */

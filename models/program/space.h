@@ -10,7 +10,8 @@
  * A range of addresses that neither Linux nor an emulator or debugger uses is divided among all
  * ranks of a run, in equal parts that are powers of two. Each holds, from its start: a guard and
  * the stack (a sixteenth), the heap (up to the half), mappings. Behind that range is another for
- * modules. */
+ * modules, and
+ * one whose addresses are those of the GPUs' memory (models/machine/gpus.h). */
 #include "models/program/heap.h"
 #include "models/program/maps.h"
 
@@ -19,16 +20,22 @@
 #define SPACE_BYTES 0x100000000000u
 #define SPACE_MODULES 0x380000000000u
 #define SPACE_MODULES_BYTES 0x40000000000u
+#define SPACE_GPUS 0x400000000000u
+#define SPACE_GPUS_BYTES 0x100000000000u
 #elif defined(__s390x__)
 #define SPACE_BASE 0x10000000000u /* 1 TiB, of the 4 that three levels of tables reach */
 #define SPACE_BYTES 0x8000000000u
 #define SPACE_MODULES 0x18000000000u
 #define SPACE_MODULES_BYTES 0x4000000000u
+#define SPACE_GPUS 0x1c000000000u
+#define SPACE_GPUS_BYTES 0x4000000000u
 #else
 #define SPACE_BASE 0x1000000000u /* 64 GiB: an aarch64 of 39 bits has 512 in all */
 #define SPACE_BYTES 0x2000000000u
 #define SPACE_MODULES 0x3000000000u
 #define SPACE_MODULES_BYTES 0x800000000u
+#define SPACE_GPUS 0x3800000000u
+#define SPACE_GPUS_BYTES 0x800000000u
 #endif
 
 struct space {

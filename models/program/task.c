@@ -26,6 +26,7 @@ static void task_free(struct task *task)
 		return;
 	coro_destroy(task->coro);
 	util_free(task->devices);
+	util_free(task->gpu);
 	util_free(task->name);
 	util_free(task);
 }

@@ -14,6 +14,8 @@
 
 typedef void task_fn(void *arg);
 
+struct gpu_program;
+
 struct task_device {
 	struct vrb_world world; /* an adapter as transport/verbs sees it */
 	struct task *task;
@@ -37,6 +39,7 @@ struct task {
 	const struct hca_cq *waiting_cq;
 	const struct vrb_channel *waiting_channel;
 	struct task *rendezvous_next;
+	struct gpu_program *gpu; /* of a process; NULL: it has not asked for any */
 	uint64_t qp_count; /* created so far, on all devices: identities of QPs */
 	bool waiting_placement, done;
 };

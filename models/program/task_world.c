@@ -3,6 +3,7 @@
 
 #include "models/machine/machine.h"
 #include "models/program/spin.h"
+#include "models/program/task_gpu.h"
 #include "models/program/turn.h"
 #include "util/alloc.h"
 #include "util/check.h"
@@ -218,6 +219,7 @@ static void device_init(struct task_device *device, struct task *task, struct ho
 		.guid = util_hash_name(host->node.name),
 		.mcast_max = host->table->mcast_max,
 		.through_bytes = host->params.through_bytes,
+		.locate = task->host->gpus ? task_gpu_locate : NULL,
 	};
 }
 

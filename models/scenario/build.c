@@ -2,6 +2,7 @@
 #include "models/scenario/scenario.h"
 
 #include "models/link/ns3.h"
+#include "models/program/space.h"
 #include "models/scenario/build.h"
 #include "sim/port.h"
 #include "sim/route.h"
@@ -99,6 +100,7 @@ static struct fabric_params params_of(const struct scenario *s,
 		.switch_of = s->group_count > 0 ? own->switch_of : NULL,
 		.rx_of = own->rx_of,
 		.bus_of = own->bus_of,
+		.gpus_of = own->gpus_of,
 		.weighted_routes = s->weighted_routes,
 		.same_hash = s->same_hash,
 	};
@@ -289,6 +291,7 @@ static void free_built(void *belongings)
 	util_free(own->faults);
 	util_free(own->rx_of);
 	util_free(own->bus_of);
+	util_free(own->gpus_of);
 	util_free(own->storms);
 	scenario_reroutes_fini(&own->reroutes);
 	util_free(own);
@@ -323,6 +326,37 @@ static int find_slow(const struct scenario *s, struct scenario_built *own)
 	return 0;
 }
 
+/* The addresses of one machine's GPUs come behind those of the other's, by the numbers of hosts. */
+static int find_gpus(const struct scenario *s, struct scenario_built *own)
+{
+	const size_t count = (size_t)s->topology.node_count + 1;
+	uint64_t *bytes = util_calloc(count, sizeof(*bytes));
+
+	own->gpus_of = util_calloc(count, sizeof(*own->gpus_of));
+	for (uint32_t i = 0; bytes && own->gpus_of && i < s->machine_count; i++) {
+		const struct scenario_machine *machine = &s->machines[i];
+
+		for (uint32_t a = 0; a < machine->adapter_count; a++) {
+			const struct scenario_adapter *adapter = &machine->adapters[a];
+
+			if (adapter->nic > 0)
+				continue;
+			own->gpus_of[adapter->node] =
+				(struct fabric_gpus){.gpus = machine->gpus,
+						     .count = machine->gpu_count,
+						     .base = adapter->host};
+			for (uint32_t k = 0; k < machine->gpu_count; k++)
+				bytes[adapter->host + 1] += machine->gpus[k].bytes;
+		}
+	}
+	for (size_t i = 1; bytes && i < count; i++)
+		bytes[i] += bytes[i - 1];
+	for (size_t i = 0; bytes && own->gpus_of && i < count; i++)
+		own->gpus_of[i].base = SPACE_GPUS + bytes[own->gpus_of[i].base];
+	util_free(bytes);
+	return bytes && own->gpus_of ? 0 : -ENOMEM;
+}
+
 static struct scenario_built *make_built(const struct scenario *s,
 					 const struct scenario_options *options)
 {
@@ -337,7 +371,7 @@ static struct scenario_built *make_built(const struct scenario *s,
 	own->faults = util_calloc(fault_count + 1, sizeof(*own->faults));
 	own->storms = util_calloc((size_t)s->fault_count + 1, sizeof(*own->storms));
 	own->host = build_host_of(s, options);
-	if (own->faults && own->storms && find_slow(s, own) == 0 &&
+	if (own->faults && own->storms && find_slow(s, own) == 0 && find_gpus(s, own) == 0 &&
 	    scenario_build_switches(s, own) == 0)
 		return own;
 	free_built(own);

@@ -36,6 +36,7 @@ struct scenario_built {
 	struct host_params host;
 	const struct host_rx_params **rx_of; /* by number of the host; NULL: none is slow */
 	const struct host_bus **bus_of;	     /* by node of the topology; NULL: none has */
+	struct fabric_gpus *gpus_of;	     /* likewise */
 	struct host_storm *storms;
 	struct sim_fault *faults; /* two a fault: one a direction; and one a direction of a link */
 	struct scenario_reroutes reroutes;

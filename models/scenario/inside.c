@@ -104,6 +104,7 @@ static void read_part(struct scenario_inside *in, const struct yaml_node *map)
 		.name = scenario_copy(in->r, name->text),
 		.kind = (enum scenario_part_kind)scenario_value_of(kind)->word,
 		.numa = (uint8_t)scenario_inside_number(map, KEY_MACHINE_PARTS_NUMA),
+		.memory_bytes = scenario_get(map, KEY_MACHINE_PARTS_MEMORY).number,
 		.address = scenario_text(in->r, map, KEY_MACHINE_PARTS_ADDRESS, NULL)};
 	machine->params[place] = (struct bus_part_params){
 		.latency = scenario_get(map, KEY_MACHINE_PARTS_LATENCY).number,
@@ -133,7 +134,7 @@ static void read_all_parts(struct scenario_inside *in)
 		read_part(in, map);
 }
 
-static uint32_t count_parts(const struct scenario_machine *machine, enum scenario_part_kind kind)
+uint32_t scenario_inside_count(const struct scenario_machine *machine, enum scenario_part_kind kind)
 {
 	uint32_t count = 0;
 
@@ -142,41 +143,68 @@ static uint32_t count_parts(const struct scenario_machine *machine, enum scenari
 	return count;
 }
 
-/* Whether it is one of nic0, nic1 and so on, @count names. */
-static bool is_nic_name(const char *name, uint32_t count)
+/* Whether it is one of nic0, nic1 and so on, @count names; or of gpu0 ... */
+static bool is_numbered(const char *name, const char *kind, uint32_t count)
 {
 	const char *digits = name + 3;
 	uint64_t number;
 
-	return strncmp(name, "nic", 3) == 0 && strspn(digits, "0123456789") == strlen(digits) &&
+	return strncmp(name, kind, 3) == 0 && strspn(digits, "0123456789") == strlen(digits) &&
 	       !(digits[0] == '0' && digits[1]) &&
 	       util_count_parse(digits, strlen(digits), &number) == UTIL_QUANTITY_OK &&
 	       number < count;
 }
 
-/* Adapters are nic0, nic1 and so on. The first that is not is told; true: there is one. */
-static bool check_adapters(struct scenario_inside *in)
+/* Adapters are nic0, nic1 and so on, and GPUs are gpu0 ... The first that is not is told; true:
+ * there is one. */
+static bool check_names(struct scenario_inside *in, enum scenario_part_kind kind, const char *named)
 {
-	const uint32_t count = count_parts(in->machine, SCENARIO_ADAPTER);
+	const uint32_t count = scenario_inside_count(in->machine, kind);
 	struct bad_text expected, to;
 
-	if (count == 0)
-		scenario_inside_refuse(in, in->map, KEY_MACHINE_PARTS, "no part of kind: nic",
-				       "nic0 at least");
 	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_PARTS); map;
 	     map = map->next) {
 		const char *name = scenario_node(map, KEY_MACHINE_PARTS_NAME)->text;
 
-		if (scenario_get(map, KEY_MACHINE_PARTS_KIND).word != SCENARIO_ADAPTER ||
-		    is_nic_name(name, count))
+		if (scenario_get(map, KEY_MACHINE_PARTS_KIND).word != (int)kind ||
+		    is_numbered(name, named, count))
 			continue;
 		scenario_inside_refuse(
 			in, map, KEY_MACHINE_PARTS_NAME, NULL,
-			bad_text(&expected, "nic0%s, for %u of kind: nic",
-				 count > 1 ? bad_text(&to, " to nic%u", count - 1) : "", count));
+			bad_text(&expected, "%s0%s, for %u of kind: %s", named,
+				 count > 1 ? bad_text(&to, " to %s%u", named, count - 1) : "",
+				 count, named));
 		return true;
 	}
 	return false;
+}
+
+static void check_memories(struct scenario_inside *in)
+{
+	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_PARTS); map;
+	     map = map->next) {
+		const bool is_gpu =
+			scenario_get(map, KEY_MACHINE_PARTS_KIND).word == (int)SCENARIO_GPU;
+
+		if (!scenario_has(map, KEY_MACHINE_PARTS_MEMORY))
+			continue;
+		if (!is_gpu)
+			scenario_inside_refuse(in, map, KEY_MACHINE_PARTS_MEMORY, NULL,
+					       "it with kind: gpu only");
+		else if (scenario_get(map, KEY_MACHINE_PARTS_MEMORY).number % GPU_MEMORY_BLOCK)
+			scenario_inside_refuse(in, map, KEY_MACHINE_PARTS_MEMORY, NULL,
+					       "a multiple of 2MiB");
+	}
+}
+
+/* True: a name is not what it has to be, which is told. */
+static bool check_devices(struct scenario_inside *in)
+{
+	if (scenario_inside_count(in->machine, SCENARIO_ADAPTER) == 0)
+		scenario_inside_refuse(in, in->map, KEY_MACHINE_PARTS, "no part of kind: nic",
+				       "nic0 at least");
+	check_memories(in);
+	return check_names(in, SCENARIO_ADAPTER, "nic") || check_names(in, SCENARIO_GPU, "gpu");
 }
 
 /* Where memory is, all of it or some. */
@@ -187,7 +215,7 @@ static void check_sockets(struct scenario_inside *in)
 	const int64_t part =
 		node && node->meaning ? scenario_inside_find_part(machine, node->text) : -1;
 
-	if (count_parts(machine, SCENARIO_SOCKET) == 0)
+	if (scenario_inside_count(machine, SCENARIO_SOCKET) == 0)
 		scenario_inside_refuse(in, in->map, KEY_MACHINE_PARTS, "no part of kind: socket",
 				       "one at least");
 	else if (scenario_inside_is_wrong(in->map, KEY_MACHINE_MEMORY))
@@ -197,145 +225,12 @@ static void check_sockets(struct scenario_inside *in)
 				       "the name of a socket");
 }
 
-/* ---- ways ---- */
-
-/* Lanes from @from to each part in @ret_hops; UINT32_MAX: none leads there. */
-static void count_hops(const struct scenario_machine *machine, uint32_t from, uint32_t *ret_hops)
+void scenario_inside_read_parts(struct scenario_inside *in)
 {
-	for (uint32_t i = 0; i < machine->part_count; i++)
-		ret_hops[i] = UINT32_MAX;
-	ret_hops[from] = 0;
-	for (bool more = true; more;) {
-		more = false;
-		for (uint32_t i = 0; i < machine->lane_count; i++) {
-			const uint32_t ends[] = {machine->lanes[i].a, machine->lanes[i].b};
-
-			for (int end = 0; end < 2; end++)
-				if (ret_hops[ends[end]] != UINT32_MAX &&
-				    ret_hops[ends[end]] + 1 < ret_hops[ends[!end]]) {
-					ret_hops[ends[!end]] = ret_hops[ends[end]] + 1;
-					more = true;
-				}
-		}
-	}
-}
-
-static bool has_lane(const struct scenario_machine *machine, uint32_t part)
-{
-	for (uint32_t i = 0; i < machine->lane_count; i++)
-		if (machine->lanes[i].a == part || machine->lanes[i].b == part)
-			return true;
-	return false;
-}
-
-/* There is no way to some part: one without any lane, if there is such a one. */
-static void refuse_pieces(struct scenario_inside *in, const uint32_t *hops)
-{
-	const struct scenario_machine *machine = in->machine;
-	struct bad_text found;
-	uint32_t far = 0;
-
-	for (uint32_t i = machine->part_count; i-- > 0;)
-		if (hops[i] == UINT32_MAX)
-			far = i;
-	bad_text(&found, "no way from %s to %s", machine->parts[0].name, machine->parts[far].name);
-	for (uint32_t i = machine->part_count; i-- > 0;)
-		if (!has_lane(machine, i))
-			bad_text(&found, "none to %s", machine->parts[i].name);
-	scenario_inside_refuse(in, in->map, KEY_MACHINE_LANES,
-			       scenario_has(in->map, KEY_MACHINE_LANES) ? found.text : NULL,
-			       "lanes that join all parts");
-}
-
-static uint32_t farthest_part(const struct scenario_machine *machine, const uint32_t *hops)
-{
-	uint32_t part = 0;
-
-	for (uint32_t i = 1; i < machine->part_count; i++)
-		if (hops[i] > hops[part])
-			part = i;
-	return part;
-}
-
-/* No part that is nowhere, and no way that is too long: the longest one ends at the part that is
- * farthest from any. */
-static void check_graph(struct scenario_inside *in, uint32_t *hops)
-{
-	const struct scenario_machine *machine = in->machine;
-	struct bad_text found, expected;
-	uint32_t from, to;
-
-	count_hops(machine, 0, hops);
-	from = farthest_part(machine, hops);
-	if (hops[from] == UINT32_MAX) {
-		refuse_pieces(in, hops);
-		return;
-	}
-	count_hops(machine, from, hops);
-	to = farthest_part(machine, hops);
-	if (hops[to] > BUS_HOPS_MAX)
-		scenario_inside_refuse(
-			in, in->map, KEY_MACHINE_LANES,
-			bad_text(&found, "%u lanes from %s to %s", hops[to],
-				 machine->parts[from].name, machine->parts[to].name),
-			bad_text(&expected, "at most %u from any part to another", BUS_HOPS_MAX));
-}
-
-static uint32_t memory_of(struct scenario_inside *in, uint32_t nic, uint32_t *hops)
-{
-	const struct scenario_machine *machine = in->machine;
-	const struct yaml_node *node = scenario_node(in->map, KEY_MACHINE_MEMORY);
-	uint32_t nearest = nic;
-
-	if (node)
-		return (uint32_t)scenario_inside_find_part(machine, node->text);
-	count_hops(machine, nic, hops);
-	for (uint32_t i = 0; i < machine->part_count; i++)
-		if (machine->parts[i].kind == SCENARIO_SOCKET &&
-		    (nearest == nic || hops[i] < hops[nearest]))
-			nearest = i;
-	return nearest;
-}
-
-static void read_nics(struct scenario_inside *in, uint32_t *hops)
-{
-	struct scenario_machine *machine = in->machine;
-	const uint32_t count = count_parts(machine, SCENARIO_ADAPTER);
-	struct bad_text name;
-
-	machine->nics = scenario_alloc(in->r, count, sizeof(*machine->nics));
-	if (!machine->nics)
-		return;
-	machine->nic_count = count;
-	for (uint32_t n = 0; n < count; n++) {
-		struct host_bus *nic = &machine->nics[n];
-
-		nic->nic =
-			(uint32_t)scenario_inside_find_part(machine, bad_text(&name, "nic%u", n));
-		nic->memory = memory_of(in, nic->nic, hops);
-		nic->is_of_machine = count > 1;
-		nic->blueflame = scenario_inside_number(in->map, KEY_MACHINE_BLUEFLAME);
-		nic->tx_bytes = scenario_inside_number(in->map, KEY_MACHINE_TX);
-	}
-}
-
-void scenario_inside_read(struct scenario_inside *in)
-{
-	uint32_t *hops;
-
 	read_all_parts(in);
 	in->parts_bad = in->is_bad;
-	if (!in->is_bad && !in->r->no_memory) {
-		check_sockets(in);
-		in->parts_bad = check_adapters(in);
-	}
-	scenario_inside_read_lanes(in);
 	if (in->is_bad || in->r->no_memory)
 		return;
-	hops = scenario_alloc(in->r, in->machine->part_count, sizeof(*hops));
-	if (hops)
-		check_graph(in, hops);
-	if (hops && !in->is_bad)
-		read_nics(in, hops);
-	util_free(hops);
+	check_sockets(in);
+	in->parts_bad = check_devices(in);
 }

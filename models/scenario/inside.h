@@ -18,10 +18,10 @@ struct scenario_inside {
 	bool is_bad, parts_bad, common_bad;
 };
 
-/* inside.c: parts, lanes, and the ways over them. */
-void scenario_inside_read(struct scenario_inside *in);
-/* lanes.c: once the parts are read. */
+/* One after the other: parts (inside.c), lanes (lanes.c), and the ways over them (ways.c). */
+void scenario_inside_read_parts(struct scenario_inside *in);
 void scenario_inside_read_lanes(struct scenario_inside *in);
+void scenario_inside_read_ways(struct scenario_inside *in);
 
 /* @key, one of "machine", is wrong in @map, the innermost that it is in. @found NULL: what it says.
  * What is of "machine" and wrong in one of "machines" is told once, at the latter, unless the
@@ -33,6 +33,8 @@ bool scenario_inside_is_wrong(const struct yaml_node *map, enum scenario_key key
 /* The first in that list; NULL: none. */
 const struct yaml_node *scenario_inside_entries(const struct yaml_node *map, enum scenario_key key);
 uint32_t scenario_inside_number(const struct yaml_node *map, enum scenario_key key);
+uint32_t scenario_inside_count(const struct scenario_machine *machine,
+			       enum scenario_part_kind kind);
 /* -1: there is none of that name. */
 int64_t scenario_inside_find_part(const struct scenario_machine *machine, const char *name);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Which hosts have which machine: "machine" of all, "machines" of some. */
+#include "models/program/space.h"
 #include "models/scenario/inside.h"
 
 #include "util/alloc.h"
@@ -19,6 +20,8 @@ void scenario_free_machine(struct scenario_machine *machine)
 	util_free(machine->lanes);
 	util_free(machine->lane_kinds);
 	util_free(machine->nics);
+	util_free(machine->gpus);
+	util_free(machine->gpu_parts);
 	util_free(machine->adapters);
 }
 
@@ -80,6 +83,30 @@ static void check_counts(struct scenario_reader *r, struct scenario_inside *all,
 	}
 }
 
+/* All GPUs of the run have addresses of their own. */
+static void check_gpus(struct scenario_reader *r, struct scenario_inside *all,
+		       const uint32_t *taken)
+{
+	const struct topology *topology = &r->scenario->topology;
+	struct bad_text found, expected;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < topology->node_count; i++) {
+		struct scenario_inside *in = taken[i] ? &all[taken[i] - 1] : NULL;
+
+		for (uint32_t k = 0; in && !in->is_bad && k < in->machine->gpu_count; k++)
+			bytes += in->machine->gpus[k].bytes;
+		if (!in || in->is_bad || bytes <= SPACE_GPUS_BYTES)
+			continue;
+		scenario_inside_refuse(in, in->map, KEY_MACHINE_PARTS,
+				       bad_text(&found, "%u GiB of all GPUs up to %s",
+						(uint32_t)(bytes >> 30), topology->nodes[i].name),
+				       bad_text(&expected, "at most %u GiB on this processor",
+						(uint32_t)(SPACE_GPUS_BYTES >> 30)));
+		return;
+	}
+}
+
 /* Either end of a lane may be its a. All is read: nobody is told any more which one was. */
 static void sort_ends(const struct yaml_node *lane)
 {
@@ -137,8 +164,11 @@ static void join_up(struct scenario_reader *r, const struct scenario_inside *all
 						     .lanes = machine->lanes,
 						     .part_count = machine->part_count,
 						     .lane_count = machine->lane_count};
-		for (uint32_t n = 0; n < machine->nic_count; n++)
+		for (uint32_t n = 0; n < machine->nic_count; n++) {
 			machine->nics[n].parts = &machine->graph;
+			machine->nics[n].places = machine->gpu_parts;
+			machine->nics[n].place_count = machine->gpu_count;
+		}
 	}
 }
 
@@ -162,7 +192,9 @@ static uint32_t read_insides(struct scenario_reader *r, const struct yaml_node *
 	for (uint32_t i = 0; i < count; i++)
 		if (all[i].map) {
 			all[i].machine = &r->scenario->machines[r->scenario->machine_count++];
-			scenario_inside_read(&all[i]);
+			scenario_inside_read_parts(&all[i]);
+			scenario_inside_read_lanes(&all[i]);
+			scenario_inside_read_ways(&all[i]);
 		}
 	return count;
 }
@@ -180,6 +212,7 @@ static void read_machines(struct scenario_reader *r, const struct yaml_node *lis
 			taken[i] = 1;
 	check_counts(r, all, taken, KEY_MACHINE);
 	check_counts(r, all, taken, KEY_MACHINES);
+	check_gpus(r, all, taken);
 	for (uint32_t i = 0; i < count; i++)
 		if (all[i].map)
 			hash_machine(&all[i]);

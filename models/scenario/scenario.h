@@ -113,13 +113,14 @@ struct scenario_rx {		      /* hosts that receive slowly */
 	uint32_t host_count;
 };
 
-enum scenario_part_kind { SCENARIO_SOCKET, SCENARIO_PCIE_SWITCH, SCENARIO_ADAPTER };
+enum scenario_part_kind { SCENARIO_SOCKET, SCENARIO_PCIE_SWITCH, SCENARIO_ADAPTER, SCENARIO_GPU };
 
 struct scenario_part {
 	char *name;
 	enum scenario_part_kind kind;
-	uint8_t numa;  /* of a socket */
-	char *address; /* PCI; NULL: not said */
+	uint8_t numa;	       /* of a socket */
+	uint64_t memory_bytes; /* of a GPU */
+	char *address;	       /* PCI; NULL: not said */
 };
 
 struct scenario_adapter { /* positions in the topology and the host table; which of its machine */
@@ -133,8 +134,11 @@ struct scenario_machine {
 	struct bus_lane_params *lanes;	/* in order of their ends; a < b */
 	uint8_t *lane_kinds;		/* places among the words of machine.lanes[].kind */
 	uint32_t part_count, lane_count, nic_count;
-	struct host_parts graph;	   /* all that, for ... */
-	struct host_bus *nics;		   /* ... each of the adapters */
+	struct host_parts graph;      /* all that, for ... */
+	struct host_bus *nics;	      /* ... each of the adapters */
+	struct host_gpu_params *gpus; /* and the GPUs, ... */
+	uint16_t *gpu_parts;	      /* ... each a part */
+	uint32_t gpu_count;
 	struct scenario_adapter *adapters; /* of all these machines, in order of the topology */
 	uint32_t adapter_count;
 };

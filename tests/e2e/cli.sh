@@ -99,7 +99,7 @@ grep -q 'switch.ecn.kmin' out || fail "no schema"
 grep -v '^    ' out | grep '^[a-z]' >keys
 # A whole scenario comes first, and headings part the keys.
 [ "$(grep '^==== ' out | tr '\n' ' ')" = "==== the run ==== ==== topology ==== ==== routing ==== ==== switch ==== \
-==== switches ==== ==== nic ==== ==== traffic ==== ==== programs ==== ==== faults ==== ==== expect ==== " ] ||
+==== switches ==== ==== machine ==== ==== machines ==== ==== nic ==== ==== traffic ==== ==== programs ==== ==== faults ==== ==== expect ==== " ] ||
 	fail "other headings"
 sed -n '1,/^====/s/^    //p' out >first.yaml
 [ "$(wc -l <first.yaml)" = 10 ] || fail "the example has not ten lines"

@@ -6,6 +6,7 @@
 #include "models/fabric/fabric.h"
 #include "models/program/spin.h"
 #include "models/program/task.h"
+#include "models/program/task_gpu.h"
 #include "tests/oracle/oracle.h"
 #include "tests/programs/congest.h"
 #include "tests/programs/report.h"
@@ -51,7 +52,10 @@ extern __typeof__(prog_main) prog_main __attribute__((weak));
 const struct vrb_provider *vrb_provider(void)
 {
 	static const struct vrb_provider tasks = {
-		.list = task_list_worlds, .calloc = memory_calloc, .free = memory_free};
+		.list = task_list_worlds,
+		.calloc = memory_calloc,
+		.free = memory_free,
+		.is_elsewhere = task_gpu_is_elsewhere};
 
 	return &tasks;
 }

@@ -37,10 +37,12 @@ grep -oE "^[^:]*|'[^']*'" "$dir/meson" | awk -F/ '
 		if (!((place, $NF) in named) && !($NF in with_folder) && !(name in short))
 			print
 	}' - "$dir/sources" >"$dir/unnamed"
-included <"$dir/unnamed" | comm -23 "$dir/unnamed" - >"$dir/dead"
+included <"$dir/unnamed" >"$dir/included"
+comm -23 "$dir/unnamed" "$dir/included" >"$dir/dead"
 say "in no meson.build" <"$dir/dead"
 grep -E '\.(h|inc)$' "$dir/all" | grep -vE '^(include/|tests/matrix/cmocka\.h)' >"$dir/unnamed"
-included <"$dir/unnamed" | comm -23 "$dir/unnamed" - >"$dir/dead"
+included <"$dir/unnamed" >"$dir/included"
+comm -23 "$dir/unnamed" "$dir/included" >"$dir/dead"
 say "included nowhere" <"$dir/dead"
 grep -E '(\.(orig|old|rej|bak|swp|o|a)|~|_new\.[ch])$' "$dir/all" >"$dir/dead"
 say "left behind" <"$dir/dead"
@@ -67,7 +69,8 @@ say "over 800 lines" <"$dir/dead"
 	own_scripts
 } | sort -u >"$dir/sources"
 xargs awk 'FNR <= 5 && /SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME; nextfile }' <"$dir/sources" |
-	sort -u | comm -23 "$dir/sources" - >"$dir/dead"
+	sort -u >"$dir/licensed"
+comm -23 "$dir/sources" "$dir/licensed" >"$dir/dead"
 say "no SPDX line" <"$dir/dead"
 # The patterns are in pieces so that this file does not hold what it looks for.
 grep -vE '^(tests/fuzz/corpus|LICENSE)' "$dir/all" |

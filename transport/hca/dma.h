@@ -71,6 +71,7 @@ struct hca_dma {
 	uint32_t psn; /* atomic: of its request; doorbell: requests posted so far, which wrap */
 	/* The bytes: all kinds but complete and doorbell. */
 	uint32_t region;  /* struct hca_mr, number */
+	uint16_t place;	  /* and which memory of the machine that is in */
 	uint64_t address; /* as its owner gave it to hca_mr_create(), and ... */
 	uint64_t offset;  /* ... this added already */
 	uint64_t stream;

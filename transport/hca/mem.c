@@ -143,6 +143,7 @@ int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr
 		.access = params->access | HCA_ACCESS_LOCAL_READ,
 		.is_fast = params->is_fast,
 		.address = params->address,
+		.place = params->place,
 		.is_pattern = params->ops == &hca_mem_synthetic && (!dev->dma || dev->dma->is_even),
 		.is_on_demand = params->is_on_demand,
 		.is_lent = is_lendable(dev, params),
@@ -181,6 +182,7 @@ int hca_mr_change(struct hca_device *dev, struct hca_mr *mr, struct hca_pd *pd,
 	mr->length = params->length;
 	mr->access = params->access | HCA_ACCESS_LOCAL_READ;
 	mr->address = params->address;
+	mr->place = params->place;
 	mr->is_on_demand = params->is_on_demand;
 	mr->is_lent = is_lendable(dev, params);
 	return 0;

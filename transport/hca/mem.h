@@ -87,6 +87,7 @@ struct hca_mr {
 	/* Of the first byte, for whoever owns the memory: the adapter adds offsets, and never looks
 	 * behind it. Kind host: an address of this process. */
 	uint64_t address;
+	uint16_t place; /* of struct hca_mr_params */
 	union {
 		uint64_t stream;   /* kind synthetic */
 		struct hca_dm *dm; /* kind device */
@@ -108,6 +109,9 @@ struct hca_mr_params {
 	/* Its pages need not be there: @ops can tell, and hca_mr_advise() takes it. */
 	bool is_on_demand;
 	uint64_t address, stream; /* as in struct hca_mr */
+	/* Which memory of the machine @address is in, as the memory side counts them; 0: its own.
+	 */
+	uint16_t place;
 	/* Its memory, instead of @ops: @address is an offset in it. */
 	struct hca_dm *dm;
 };

@@ -261,6 +261,8 @@ void vrb_turn_end(bool *at_it);
 struct vrb_device *vrb_device_create(const struct vrb_backend *backend, void *self); /* device.c */
 void vrb_device_destroy(struct vrb_device *device);
 
+/* Whether it is memory that the provider knows, and no address of the program's own. */
+bool vrb_is_elsewhere(uint64_t address);
 /* Whether the process may read [@addr, @addr + @length), which does not wrap, and where it @writes,
  * write it: 0 or -EFAULT. Changes none of it; pages of a small one may be made. Where the system
  * does not tell, all is well. */

@@ -42,12 +42,24 @@ int vrb_local_destroy_pd(void *self, uint64_t pd)
 	return ret;
 }
 
-/* -EINVAL: no such memory of the device. */
+/* What is not at the program's addresses: 0, or -EXXX. */
+static int find_place(struct vrb_world *world, const struct vrb_mr_init *init,
+		      struct hca_mr_params *params)
+{
+	int ret = 0;
+
+	if (world->locate && !init->is_null && init->dm == 0 &&
+	    world->locate(world, init->addr, init->length, &params->address, &params->place, &ret))
+		params->ops = world->memory;
+	return ret;
+}
+
+/* -EINVAL: no such memory of the device; or as find_place(). */
 static int to_params(const struct vrb_local *local, const struct vrb_mr_init *init,
 		     struct hca_mr_params *ret_params)
 {
 	const struct vrb_object *dm = vrb_local_find(local, init->dm, VRB_DM);
-	const struct vrb_world *world = local->world;
+	struct vrb_world *world = local->world;
 
 	if (init->dm != 0 && !dm)
 		return -EINVAL;
@@ -60,7 +72,7 @@ static int to_params(const struct vrb_local *local, const struct vrb_mr_init *in
 					     .is_on_demand = init->is_on_demand,
 					     .address = init->addr,
 					     .dm = dm ? dm->hca : NULL};
-	return 0;
+	return find_place(world, init, ret_params);
 }
 
 static int make_mr(struct vrb_local *local, struct vrb_object *pd, const struct vrb_mr_init *init,

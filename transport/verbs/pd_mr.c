@@ -111,8 +111,9 @@ static int check_range(const struct vrb_mr_init *init, unsigned int access)
 
 	if (init->addr + init->length < init->addr)
 		return -EINVAL;
-	return init->is_on_demand ? 0
-				  : vrb_mapped_check(init->addr, init->length, access & writing);
+	return init->is_on_demand || vrb_is_elsewhere(init->addr)
+		       ? 0
+		       : vrb_mapped_check(init->addr, init->length, access & writing);
 }
 
 /* Of addresses from 0 to the end of all: implicitly on demand. */

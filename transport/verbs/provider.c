@@ -27,6 +27,13 @@ void vrb_free(void *ptr)
 		free(ptr);
 }
 
+bool vrb_is_elsewhere(uint64_t address)
+{
+	const struct vrb_provider *provider = vrb_provider();
+
+	return provider->is_elsewhere && provider->is_elsewhere(address);
+}
+
 /* @front, made for what is behind it, becomes the backend; NULL: no memory, all is given back. */
 static void *stand_in_front(void *front, const struct vrb_backend *ops,
 			    const struct vrb_backend **backend, void *behind)

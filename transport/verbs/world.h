@@ -107,6 +107,11 @@ struct vrb_world {
 	struct vrb_faults *faults;	    /* transport/verbs/fault.h; NULL: none */
 	uint32_t qps_made;		    /* by now, for those */
 	uint64_t guid;
+	/* Where what a program registers is, if not at its own addresses, such as memory of a GPU:
+	 * true, and where the adapter's side reaches it (struct hca_mr_params, address and place);
+	 * or *ret_errno is that of the refusal. NULL: all of it is the program's. Inside a call. */
+	bool (*locate)(struct vrb_world *world, uint64_t address, uint64_t length,
+		       uint64_t *ret_address, uint16_t *ret_place, int *ret_errno);
 	/* Of the table of GIDs; those behind the last GID are empty. Fewer than there are GIDs (0):
 	 * as many. */
 	uint32_t gid_places;
@@ -134,6 +139,9 @@ struct vrb_provider {
 	 * are where these are NULL. */
 	void *(*calloc)(size_t count, size_t bytes);
 	void (*free)(void *ptr);
+	/* Whether memory at @address is not the program's own, but what struct vrb_world, locate,
+	 * knows; NULL: all is the program's. */
+	bool (*is_elsewhere)(uint64_t address);
 };
 const struct vrb_provider *vrb_provider(void);
 

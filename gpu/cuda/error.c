@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/cuda/internal.h"
+
+static const struct {
+	CUresult code;
+	const char *name, *text;
+} errors[] = {
+	{CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+	{CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	{CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+	{CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+	{CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+	{CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+	{CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+};
+
+static int find_error(CUresult error)
+{
+	for (int i = 0; i < (int)(sizeof(errors) / sizeof(errors[0])); i++)
+		if (errors[i].code == error)
+			return i;
+	return -1;
+}
+
+CUDA_PUBLIC CUresult cuGetErrorName(CUresult error, const char **ret_name)
+{
+	const int found = find_error(error);
+
+	if (!ret_name)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_name = found < 0 ? NULL : errors[found].name;
+	return found < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuGetErrorString(CUresult error, const char **ret_text)
+{
+	const int found = find_error(error);
+
+	if (!ret_text)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_text = found < 0 ? NULL : errors[found].text;
+	return found < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/device/memory.h"
+
+#include "util/alloc.h"
+#include "util/check.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+void gpu_memory_init(struct gpu_memory *memory, uint64_t base, uint64_t bytes)
+{
+	CHECK(base % GPU_MEMORY_BLOCK == 0 && bytes % GPU_MEMORY_BLOCK == 0 && base > 0);
+	*memory = (struct gpu_memory){.base = base, .bytes = bytes};
+}
+
+void gpu_memory_fini(struct gpu_memory *memory)
+{
+	util_free(memory->allocations);
+	*memory = (struct gpu_memory){.base = 0};
+}
+
+static uint64_t round_up(uint64_t bytes, uint64_t grain)
+{
+	return (bytes + grain - 1) / grain * grain;
+}
+
+static bool is_small(uint64_t bytes)
+{
+	return bytes <= GPU_MEMORY_SMALL;
+}
+
+/* What it takes: of a block, or of whole ones. */
+static uint64_t extent_of(uint64_t bytes)
+{
+	return round_up(bytes, is_small(bytes) ? GPU_MEMORY_GRAIN : GPU_MEMORY_BLOCK);
+}
+
+static uint64_t end_of(const struct gpu_allocation *a)
+{
+	return a->address + extent_of(a->bytes);
+}
+
+/* The first that begins behind @address; count: none does. */
+static size_t first_behind(const struct gpu_memory *memory, uint64_t address)
+{
+	size_t low = 0, high = memory->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (memory->allocations[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether @extent bytes at @address, which lie before the allocation @next, may be there: small
+ * ones with small ones in a block, large ones in blocks of their own. */
+static bool fits(const struct gpu_memory *memory, uint64_t address, uint64_t extent, bool small,
+		 size_t next)
+{
+	const uint64_t end = small ? round_up(address + 1, GPU_MEMORY_BLOCK) : address + extent;
+
+	if (address + extent > end || address + extent > memory->base + memory->bytes)
+		return false;
+	return next == memory->count || memory->allocations[next].address >= address + extent;
+}
+
+/* Where the search goes on behind the allocation @a: in its block, if both are small. */
+static uint64_t place_behind(const struct gpu_allocation *a, bool small)
+{
+	if (small && is_small(a->bytes))
+		return end_of(a);
+	return round_up(end_of(a), GPU_MEMORY_BLOCK);
+}
+
+/* First fit: 0 if there is none. @ret_next: the allocation that it goes before. */
+static uint64_t find_room(const struct gpu_memory *memory, uint64_t bytes, size_t *ret_next)
+{
+	const bool small = is_small(bytes);
+	const uint64_t extent = extent_of(bytes);
+	uint64_t address = memory->base;
+
+	for (size_t next = 0; next <= memory->count; next++) {
+		const struct gpu_allocation *a = &memory->allocations[next];
+
+		*ret_next = next;
+		if (fits(memory, address, extent, small, next))
+			return address;
+		/* The rest of its block is too little: the next one, unless something is there. */
+		address = round_up(address, GPU_MEMORY_BLOCK);
+		if (fits(memory, address, extent, small, next))
+			return address;
+		if (next < memory->count)
+			address = place_behind(a, small);
+	}
+	return 0;
+}
+
+static int grow(struct gpu_memory *memory)
+{
+	const size_t room = memory->room ? 2 * memory->room : 16;
+	struct gpu_allocation *allocations;
+
+	if (memory->count < memory->room)
+		return 0;
+	allocations = util_realloc(memory->allocations, room, sizeof(*allocations));
+	if (!allocations)
+		return -ENOMEM;
+	memory->allocations = allocations;
+	memory->room = room;
+	return 0;
+}
+
+int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_address)
+{
+	uint64_t address;
+	size_t next;
+
+	if (bytes == 0)
+		return -EINVAL;
+	if (bytes > memory->bytes)
+		return -ENOSPC;
+	if (grow(memory) != 0)
+		return -ENOMEM;
+	address = find_room(memory, bytes, &next);
+	if (address == 0)
+		return -ENOSPC;
+	memmove(memory->allocations + next + 1, memory->allocations + next,
+		(memory->count - next) * sizeof(*memory->allocations));
+	memory->allocations[next] = (struct gpu_allocation){
+		.address = address, .bytes = bytes, .number = ++memory->made};
+	memory->count++;
+	*ret_address = address;
+	return 0;
+}
+
+const struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address)
+{
+	const size_t behind = first_behind(memory, address);
+	const struct gpu_allocation *a = behind > 0 ? &memory->allocations[behind - 1] : NULL;
+
+	return a && address - a->address < a->bytes ? a : NULL;
+}
+
+int gpu_memory_drop(struct gpu_memory *memory, uint64_t address)
+{
+	const size_t behind = first_behind(memory, address);
+
+	if (behind == 0 || memory->allocations[behind - 1].address != address)
+		return -ENOENT;
+	memory->count--;
+	memmove(memory->allocations + behind - 1, memory->allocations + behind,
+		(memory->count - behind + 1) * sizeof(*memory->allocations));
+	return 0;
+}
+
+uint64_t gpu_memory_free_bytes(const struct gpu_memory *memory)
+{
+	uint64_t taken = 0, end = memory->base;
+
+	for (size_t i = 0; i < memory->count; i++) {
+		const struct gpu_allocation *a = &memory->allocations[i];
+		const uint64_t last = round_up(end_of(a), GPU_MEMORY_BLOCK);
+		const uint64_t from = a->address - a->address % GPU_MEMORY_BLOCK;
+
+		taken += last - (from > end ? from : end);
+		end = last;
+	}
+	return memory->bytes - taken;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef GPU_MEMORY_H
+#define GPU_MEMORY_H
+
+/* The books of a GPU's memory: which addresses cuMemAlloc() gives, and what an address belongs to.
+ * It keeps books only: nothing is mapped, read or written here, and an address is a number.
+ *
+ * As measured on an H100 (driver 580.159): sizes are rounded up to 512 bytes; up to 1 MiB goes,
+ * first fit from the bottom, into blocks of 2 MiB with others of its kind; more takes whole blocks.
+ * An address belongs to an allocation within the size that was asked for. One caller at a time. */
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	GPU_MEMORY_GRAIN = 512,
+	GPU_MEMORY_BLOCK = 2 << 20,
+	GPU_MEMORY_SMALL = 1 << 20, /* what is not larger shares blocks */
+};
+
+struct gpu_allocation {
+	uint64_t address, bytes; /* as asked for */
+	uint64_t number;	 /* n-th of the GPU, from 1: an identity */
+};
+
+struct gpu_memory {
+	uint64_t base, bytes;		    /* multiples of GPU_MEMORY_BLOCK */
+	struct gpu_allocation *allocations; /* in order of their addresses */
+	size_t count, room;
+	uint64_t made; /* so far */
+};
+
+/* @base, @bytes: multiples of GPU_MEMORY_BLOCK. */
+void gpu_memory_init(struct gpu_memory *memory, uint64_t base, uint64_t bytes);
+void gpu_memory_fini(struct gpu_memory *memory);
+
+/* -EINVAL: no @bytes; -ENOSPC: nowhere is so much free; -ENOMEM: no memory for the books. */
+int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_address);
+/* -ENOENT: no allocation begins there. */
+int gpu_memory_drop(struct gpu_memory *memory, uint64_t address);
+/* What @address lies in; NULL: in nothing. Good until the next call of one of the two above. */
+const struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address);
+/* Of blocks that nothing lies in. */
+uint64_t gpu_memory_free_bytes(const struct gpu_memory *memory);
+
+static inline int gpu_memory_has(const struct gpu_memory *memory, uint64_t address)
+{
+	return address - memory->base < memory->bytes;
+}
+
+#endif

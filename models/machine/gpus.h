@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_GPUS_H
+#define MODELS_GPUS_H
+
+/* The GPUs of a machine, which are its programs' and whose memory its adapters reach. They belong
+ * to the machine's first adapter. */
+#include "gpu/device/gpu.h"
+#include "models/machine/copy.h"
+
+struct host;
+
+struct host_gpu_params {
+	const struct gpu_profile *profile;
+	uint64_t bytes; /* of its memory: a multiple of GPU_MEMORY_BLOCK */
+	uint32_t part;	/* of the bus */
+	uint32_t pci_domain, pci_bus, pci_device;
+};
+
+struct host_gpu {
+	struct gpu gpu;
+	uint32_t part;
+	/* Once somebody copies, to and from where the programs' memory is. */
+	struct copy_engine to, from;
+	bool has_engines;
+};
+
+struct host_gpus {
+	uint32_t count;
+	struct host_gpu *gpus;
+};
+
+/* The machine whose first adapter @host is has these from now on; the first's addresses begin at
+ * @base, a multiple of GPU_MEMORY_BLOCK, the next one's behind it. -ENOMEM: also where so much
+ * memory cannot be reserved. */
+int host_gpus_create(struct host *host, const struct host_gpu_params *params, uint32_t count,
+		     uint64_t base);
+void host_gpus_destroy(struct host *host);
+
+/* What [@address, @address + @length) is, for an adapter: NULL: no memory of a GPU. */
+const struct host_gpu *host_gpus_find(const struct host *host, uint64_t address);
+/* @copy goes to the engine of that direction; on_done() is called from inside the machine's turn.
+ */
+void host_gpu_copy(struct host *host, struct host_gpu *gpu, bool to_gpu, struct copy_job *copy);
+
+#endif

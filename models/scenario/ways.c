@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* The ways over the lanes of a machine, and what of its parts lies where. */
+#include "models/scenario/inside.h"
+
+#include "util/alloc.h"
+
+/* Lanes from @from to each part in @ret_hops; UINT32_MAX: none leads there. */
+static void count_hops(const struct scenario_machine *machine, uint32_t from, uint32_t *ret_hops)
+{
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		ret_hops[i] = UINT32_MAX;
+	ret_hops[from] = 0;
+	for (bool more = true; more;) {
+		more = false;
+		for (uint32_t i = 0; i < machine->lane_count; i++) {
+			const uint32_t ends[] = {machine->lanes[i].a, machine->lanes[i].b};
+
+			for (int end = 0; end < 2; end++)
+				if (ret_hops[ends[end]] != UINT32_MAX &&
+				    ret_hops[ends[end]] + 1 < ret_hops[ends[!end]]) {
+					ret_hops[ends[!end]] = ret_hops[ends[end]] + 1;
+					more = true;
+				}
+		}
+	}
+}
+
+static bool has_lane(const struct scenario_machine *machine, uint32_t part)
+{
+	for (uint32_t i = 0; i < machine->lane_count; i++)
+		if (machine->lanes[i].a == part || machine->lanes[i].b == part)
+			return true;
+	return false;
+}
+
+/* There is no way to some part: one without any lane, if there is such a one. */
+static void refuse_pieces(struct scenario_inside *in, const uint32_t *hops)
+{
+	const struct scenario_machine *machine = in->machine;
+	struct bad_text found;
+	uint32_t far = 0;
+
+	for (uint32_t i = machine->part_count; i-- > 0;)
+		if (hops[i] == UINT32_MAX)
+			far = i;
+	bad_text(&found, "no way from %s to %s", machine->parts[0].name, machine->parts[far].name);
+	for (uint32_t i = machine->part_count; i-- > 0;)
+		if (!has_lane(machine, i))
+			bad_text(&found, "none to %s", machine->parts[i].name);
+	scenario_inside_refuse(in, in->map, KEY_MACHINE_LANES,
+			       scenario_has(in->map, KEY_MACHINE_LANES) ? found.text : NULL,
+			       "lanes that join all parts");
+}
+
+static uint32_t farthest_part(const struct scenario_machine *machine, const uint32_t *hops)
+{
+	uint32_t part = 0;
+
+	for (uint32_t i = 1; i < machine->part_count; i++)
+		if (hops[i] > hops[part])
+			part = i;
+	return part;
+}
+
+/* No part that is nowhere, and no way that is too long: the longest one ends at the part that is
+ * farthest from any. */
+static void check_graph(struct scenario_inside *in, uint32_t *hops)
+{
+	const struct scenario_machine *machine = in->machine;
+	struct bad_text found, expected;
+	uint32_t from, to;
+
+	count_hops(machine, 0, hops);
+	from = farthest_part(machine, hops);
+	if (hops[from] == UINT32_MAX) {
+		refuse_pieces(in, hops);
+		return;
+	}
+	count_hops(machine, from, hops);
+	to = farthest_part(machine, hops);
+	if (hops[to] > BUS_HOPS_MAX)
+		scenario_inside_refuse(
+			in, in->map, KEY_MACHINE_LANES,
+			bad_text(&found, "%u lanes from %s to %s", hops[to],
+				 machine->parts[from].name, machine->parts[to].name),
+			bad_text(&expected, "at most %u from any part to another", BUS_HOPS_MAX));
+}
+
+static uint32_t memory_of(struct scenario_inside *in, uint32_t nic, uint32_t *hops)
+{
+	const struct scenario_machine *machine = in->machine;
+	const struct yaml_node *node = scenario_node(in->map, KEY_MACHINE_MEMORY);
+	uint32_t nearest = nic;
+
+	if (node)
+		return (uint32_t)scenario_inside_find_part(machine, node->text);
+	count_hops(machine, nic, hops);
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		if (machine->parts[i].kind == SCENARIO_SOCKET &&
+		    (nearest == nic || hops[i] < hops[nearest]))
+			nearest = i;
+	return nearest;
+}
+
+static void read_nics(struct scenario_inside *in, uint32_t *hops)
+{
+	struct scenario_machine *machine = in->machine;
+	const uint32_t count = scenario_inside_count(machine, SCENARIO_ADAPTER);
+	struct bad_text name;
+
+	machine->nics = scenario_alloc(in->r, count, sizeof(*machine->nics));
+	if (!machine->nics)
+		return;
+	machine->nic_count = count;
+	for (uint32_t n = 0; n < count; n++) {
+		struct host_bus *nic = &machine->nics[n];
+
+		nic->nic =
+			(uint32_t)scenario_inside_find_part(machine, bad_text(&name, "nic%u", n));
+		nic->memory = memory_of(in, nic->nic, hops);
+		nic->is_of_machine = count > 1;
+		nic->blueflame = scenario_inside_number(in->map, KEY_MACHINE_BLUEFLAME);
+		nic->tx_bytes = scenario_inside_number(in->map, KEY_MACHINE_TX);
+	}
+}
+
+static void read_gpus(struct scenario_inside *in)
+{
+	struct scenario_machine *machine = in->machine;
+	const uint32_t count = scenario_inside_count(machine, SCENARIO_GPU);
+	struct bad_text name;
+
+	machine->gpus = scenario_alloc(in->r, count + 1, sizeof(*machine->gpus));
+	machine->gpu_parts = scenario_alloc(in->r, count + 1, sizeof(*machine->gpu_parts));
+	if (!machine->gpus || !machine->gpu_parts)
+		return;
+	machine->gpu_count = count;
+	for (uint32_t n = 0; n < count; n++) {
+		const uint32_t part =
+			(uint32_t)scenario_inside_find_part(machine, bad_text(&name, "gpu%u", n));
+
+		machine->gpu_parts[n] = (uint16_t)part;
+		machine->gpus[n] =
+			(struct host_gpu_params){.profile = &gpu_h100,
+						 .bytes = machine->parts[part].memory_bytes,
+						 .part = part};
+	}
+}
+
+void scenario_inside_read_ways(struct scenario_inside *in)
+{
+	uint32_t *hops;
+
+	if (in->is_bad || in->r->no_memory)
+		return;
+	hops = scenario_alloc(in->r, in->machine->part_count, sizeof(*hops));
+	if (hops)
+		check_graph(in, hops);
+	if (hops && !in->is_bad) {
+		read_nics(in, hops);
+		read_gpus(in);
+	}
+	util_free(hops);
+}

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# GPUs in virtual time: a program allocates memory of a GPU, registers it, and a WRITE of one packet lands
+# in a GPU of another host over a leaf-spine fabric, as much later than one from memory to memory as the
+# parts say, to the picosecond; nothing of it goes through the hosts' memory; nobody sees how it is run.
+. "$(dirname "$0")/lib.sh"
+
+machine() { # LATENCY of gpu0
+	cat <<END
+version: 1
+name: gpus
+topology: {kind: leaf_spine, leaves: 2, spines: 2, hosts_per_leaf: 1, host_rate: 400Gbps, fabric_rate: 400Gbps}
+machine:
+  parts:
+    - {name: cpu0, kind: socket, latency: 90ns}
+    - {name: sw0, kind: switch, latency: 110ns}
+    - {name: nic0, kind: nic, tags: 512}
+    - {name: gpu0, kind: gpu, memory: 64MiB, latency: $1, tags: 512, address: "0000:18:00.0"}
+    - {name: gpu1, kind: gpu, memory: 64MiB, latency: 150ns, tags: 512}
+  lanes:
+    - {a: cpu0, b: sw0, gen: 5, delay: 3ns}
+    - {a: sw0, b: nic0, gen: 5, delay: 3ns}
+    - {a: sw0, b: gpu0, gen: 5, delay: 3ns}
+    - {a: cpu0, b: gpu1, gen: 4, width: 8, delay: 3ns}
+END
+}
+# play NAME LATENCY PROGRAM ARGS
+play() {
+	{ machine "$2" && echo "programs: [{run: $3, hosts: [h0, h1], args: [$4]}]"; } >"$1.yaml"
+	expect 0 run "$1.yaml" --quiet --out "$1"
+}
+play near 150ns gpu_write bytes=4096
+play slow 350ns gpu_write bytes=4096
+play far 150ns gpu_write '"bytes=4096", "gpu=1"'
+play host 150ns write_once bytes=4096
+python3 - <<'END' || fail "another time than the arithmetic's"
+import csv
+
+def time(name):
+    (row,) = [r for r in csv.DictReader(open(name + "/requests.csv")) if r["opcode"] == "write"]
+    return int(row["time_ps"])
+NS = 1000
+# The same lanes, and another part at their end, which the bytes are read from.
+assert time("near") - time("host") == (150 - 90) * NS, (time("near"), time("host"))
+assert time("slow") - time("near") == 200 * NS
+lanes = {n: {(r["machine"], r["from"], r["to"]): r for r in csv.DictReader(open(n + "/lanes.csv"))} for n in ("near", "far")}
+def moved(name, *way):
+    return int(lanes[name][way]["bytes"])
+# From GPU to adapter, and from adapter to GPU; memory has only what the program copies, requests and completions.
+assert moved("near", "h0", "gpu0", "sw0") == 4096 and moved("near", "h1", "sw0", "gpu0") == 4096
+assert moved("near", "h0", "sw0", "gpu0") == 4096 and moved("near", "h1", "gpu0", "sw0") == 4096
+assert moved("near", "h1", "sw0", "cpu0") == 4096 and moved("near", "h0", "sw0", "cpu0") == 64
+# The other GPU is behind the socket, which has no memory traffic of it.
+assert moved("far", "h0", "gpu1", "cpu0") == 4096 and moved("far", "h1", "cpu0", "gpu1") == 4096
+END
+digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' near/result.json | head -n 1)
+for how in "--threads 2" --through-wire; do
+	# shellcheck disable=SC2086
+	expect 0 run near.yaml $how --json
+	holds out "r['digest'] == '$digest'"
+done
+# More than the GPU has, a GPU that is not there, an adapter's host without any.
+run_bad() { # ARGS TEXT
+	{ machine 150ns && echo "programs: [{run: gpu_write, hosts: [h0, h1], args: [$1]}]"; } >bad.yaml
+	expect 1 run bad.yaml --out bad
+	grep -q "$2" out err || fail "no word of $2"
+}
+run_bad '"bytes=70000000"' 'cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'
+run_bad '"gpu=2"' 'cuDeviceGet: CUDA_ERROR_INVALID_DEVICE'
+cat >none.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 2}
+programs: [{run: gpu_write, hosts: [h0, h1]}]
+END
+expect 1 run none.yaml --out none
+grep -q "cuInit: CUDA_ERROR_NO_DEVICE" out err || fail "a GPU of no machine"

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* GPUDirect: rank 0 writes bytes=10000 bytes from the memory of its GPU gpu=0 to that of rank 1's
+ * with one RDMA WRITE and says so on the rendezvous; rank 1 copies them to its own memory and
+ * checks every byte. device=0: the adapter of both. Other ranks do nothing. */
+#include "include/verbena/cuda.h"
+#include "tests/programs/util.h"
+
+#include <stdlib.h>
+
+struct own {
+	const struct vb_prog *prog;
+	CUdeviceptr memory; /* of the GPU */
+	uint8_t *bytes;	    /* of the host */
+	uint32_t length;
+};
+
+static int did(const struct own *own, CUresult result, const char *what)
+{
+	const char *name = "?";
+
+	if (result == CUDA_SUCCESS)
+		return 0;
+	(void)cuGetErrorName(result, &name);
+	prog_say(own->prog, "%s: %s", what, name);
+	return -1;
+}
+
+static int talk(struct own *own, struct prog_qp *qp)
+{
+	const struct vb_prog *prog = own->prog;
+	struct prog_pending pending = {.sends = 1};
+
+	if (prog->rank == 1) {
+		if (prog->get(prog, "written", NULL, 0) != 0 ||
+		    did(own, cuMemcpyDtoH(own->bytes, own->memory, own->length), "cuMemcpyDtoH"))
+			return -1;
+		return prog_check(prog, "written", own->bytes, own->length, 1);
+	}
+	prog_fill(own->bytes, own->length, 1);
+	if (did(own, cuMemcpyHtoD(own->memory, own->bytes, own->length), "cuMemcpyHtoD") ||
+	    prog_post_send(qp, (struct prog_send){.wr_id = 1,
+						  .opcode = IBV_WR_RDMA_WRITE,
+						  .bytes = (void *)(uintptr_t)own->memory,
+						  .length = own->length}) != 0 ||
+	    prog_drain(qp, NULL, &pending) != 0)
+		return -1;
+	return prog->put(prog, "written", NULL, 0);
+}
+
+static int open_gpu(struct own *own)
+{
+	CUcontext context;
+	CUdevice device;
+
+	return did(own, cuInit(0), "cuInit") ||
+	       did(own, cuDeviceGet(&device, (int)prog_arg(own->prog, "gpu", 0)), "cuDeviceGet") ||
+	       did(own, cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain") ||
+	       did(own, cuCtxSetCurrent(context), "cuCtxSetCurrent") ||
+	       did(own, cuMemAlloc(&own->memory, own->length), "cuMemAlloc");
+}
+
+static int run(struct own *own)
+{
+	const struct vb_prog *prog = own->prog;
+	struct prog_ctx ctx;
+	struct prog_qp qp;
+
+	if (open_gpu(own) ||
+	    prog_open_device(&ctx, prog, (int)prog_arg(prog, "device", 0),
+			     (void *)(uintptr_t)own->memory, own->length) != 0 ||
+	    prog_qp_open(&qp, &ctx,
+			 (struct prog_qp_params){
+				 .peer = 1 - prog->rank, .send_depth = 1, .recv_depth = 1}) != 0 ||
+	    prog_connect(&qp, 1) != 0 || talk(own, &qp) != 0 || prog_close(&ctx, &qp, 1) != 0)
+		return -1;
+	return did(own, cuMemFree(own->memory), "cuMemFree");
+}
+
+int prog_main(const struct vb_prog *prog)
+{
+	struct own own = {.prog = prog, .length = (uint32_t)prog_arg(prog, "bytes", 10000)};
+	int ret;
+
+	if (prog->size < 2 || prog->rank >= 2)
+		return prog_idle(prog);
+	own.bytes = calloc(1, own.length);
+	ret = own.bytes ? run(&own) : -1;
+	free(own.bytes);
+	return ret;
+}
