@@ -190,7 +190,7 @@ static void check_memories(struct scenario_inside *in)
 			continue;
 		if (!is_gpu)
 			scenario_inside_refuse(in, map, KEY_MACHINE_PARTS_MEMORY, NULL,
-					       "it with kind: gpu only");
+					       "kind: gpu beside it");
 		else if (scenario_get(map, KEY_MACHINE_PARTS_MEMORY).number % GPU_MEMORY_BLOCK)
 			scenario_inside_refuse(in, map, KEY_MACHINE_PARTS_MEMORY, NULL,
 					       "a multiple of 2MiB");

@@ -87,7 +87,7 @@ static void check_graph(struct scenario_inside *in, uint32_t *hops)
 			bad_text(&expected, "at most %u from any part to another", BUS_HOPS_MAX));
 }
 
-static uint32_t memory_of(struct scenario_inside *in, uint32_t nic, uint32_t *hops)
+static uint32_t nearest_memory(struct scenario_inside *in, uint32_t nic, uint32_t *hops)
 {
 	const struct scenario_machine *machine = in->machine;
 	const struct yaml_node *node = scenario_node(in->map, KEY_MACHINE_MEMORY);
@@ -118,7 +118,7 @@ static void read_nics(struct scenario_inside *in, uint32_t *hops)
 
 		nic->nic =
 			(uint32_t)scenario_inside_find_part(machine, bad_text(&name, "nic%u", n));
-		nic->memory = memory_of(in, nic->nic, hops);
+		nic->memory = nearest_memory(in, nic->nic, hops);
 		nic->is_of_machine = count > 1;
 		nic->blueflame = scenario_inside_number(in->map, KEY_MACHINE_BLUEFLAME);
 		nic->tx_bytes = scenario_inside_number(in->map, KEY_MACHINE_TX);

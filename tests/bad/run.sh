@@ -68,6 +68,15 @@ set_refused '--set:1: --set: found a key inside of what is no map, expected KEY=
 "$tool" --set traffic.a.size=2KB --set traffic.0.start=1us --set nic.mtu=1024 "$tmp/good.yaml" \
 	>/dev/null || bad=1
 
+# How much that is goes by the processor.
+"$tool" --set 'topology.hosts=4000' --set 'machine={parts: [{name: cpu0, kind: socket}, {name: nic0, kind: nic}, {name: gpu0, kind: gpu, memory: 1024GiB}], lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: gpu0}]}' \
+	"$tmp/good.yaml" >"$tmp/out" && bad=1
+grep -qxE -- '--set:2: machine.parts: found [0-9]+ GiB of all GPUs up to h[0-9]+, expected at most [0-9]+ GiB on this processor' "$tmp/out" && [ "$(wc -l <"$tmp/out")" = 1 ] || {
+	cat "$tmp/out"
+	echo "nothing was said of the memory of all GPUs"
+	bad=1
+}
+
 # What has no effect is told, and taken.
 "$tool" --set 'nic={timeout: 0, retransmit: selective, rto_low: 10us}' "$tmp/good.yaml" >"$tmp/out" || bad=1
 grep -qx 'warning: --set:1: nic.rto_low: found "10us", expected nic.timeout above 0 beside it; ignored' "$tmp/out" || {

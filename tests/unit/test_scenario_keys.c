@@ -57,8 +57,9 @@
 #define UNKNOWN FORGETS "switches: [{names: leaf0}]\n"
 #define INSIDE                                                                                     \
 	"parts: [{name: cpu0, kind: socket}, {name: cpu1, kind: socket}, {name: nic0, kind: "      \
-	"nic}], "                                                                                  \
-	"lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: cpu1, kind: upi, rate: 160Gbps}]"
+	"nic}, "                                                                                   \
+	"{name: gpu0, kind: gpu}], lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: cpu1, kind: upi, "     \
+	"rate: 160Gbps}, {a: cpu0, b: gpu0}]"
 #define MACHINE STAR "machine: {" INSIDE "}\n"
 #define MACHINES STAR "machines: [{hosts: h1, " INSIDE "}]\n"
 #define TWICE STAR "faults: [{link: h0-s0, duplicate: 1%}]\n"
@@ -79,6 +80,7 @@ struct key_case {
 		{path ".parts[].latency", base, set ".parts.0.latency", "90ns", "2ms"},            \
 		{path ".parts[].tags", base, set ".parts.2.tags", "64", "-1"},                     \
 		{path ".parts[].numa", base, set ".parts.1.numa", "1", "256"},                     \
+		{path ".parts[].memory", base, set ".parts.3.memory", "40GiB", "3MiB"},            \
 		{path ".parts[].address", base, set ".parts.2.address", "x", ""},                  \
 		{path ".lanes[].a", base, set ".lanes.0.a", "cpu1", "cpu2"},                       \
 		{path ".lanes[].b", base, set ".lanes.0.b", NULL, "cpu0"},                         \
