@@ -28,11 +28,10 @@ enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 /* Programs of a run are tasks. */
 const struct vrb_provider *vrb_provider(void)
 {
-	static const struct vrb_provider tasks = {
-		.list = task_list_worlds,
-		.calloc = memory_calloc,
-		.free = memory_free,
-		.is_elsewhere = task_gpu_is_elsewhere};
+	static const struct vrb_provider tasks = {.list = task_list_worlds,
+						  .calloc = memory_calloc,
+						  .free = memory_free,
+						  .is_elsewhere = task_gpu_is_elsewhere};
 
 	return &tasks;
 }

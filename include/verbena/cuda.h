@@ -5,7 +5,8 @@
 /* The part of the CUDA driver API that programs find in virtual time, for machines without the CUDA
  * Toolkit: types, values and names of symbols are those of its cuda.h (13.0), which may be included
  * instead of this. Meaning, units and errors are those that the CUDA Driver API reference gives;
- * return codes and times as measured on an H100 where that was tried. What is not here is not there.
+ * return codes and times as measured on an H100 where that was tried. What is not here is not
+ * there.
  *
  * A program sees the GPUs of its host's machine (machine.parts with kind: gpu). Device memory has
  * addresses of the process that nothing may touch but these calls and adapters: ibv_reg_mr() takes

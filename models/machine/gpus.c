@@ -13,7 +13,7 @@
 
 /* Addresses that nobody may touch, as far as the system lets us have them: where it does not, they
  * are as nobody's as before. -ENOMEM: something is there. */
-static int reserve(uint64_t base, uint64_t bytes)
+static int reserve_addresses(uint64_t base, uint64_t bytes)
 {
 	void *const wish = (void *)(uintptr_t)base;
 	void *const got =
@@ -37,7 +37,7 @@ static int map_bytes(struct gpu *gpu)
 	if (got == MAP_FAILED)
 		return -ENOMEM;
 	gpu->bytes = got;
-	return reserve(gpu->memory.base, gpu->memory.bytes);
+	return reserve_addresses(gpu->memory.base, gpu->memory.bytes);
 }
 
 int host_gpus_create(struct host *host, const struct host_gpu_params *params, uint32_t count,

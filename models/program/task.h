@@ -40,7 +40,7 @@ struct task {
 	const struct vrb_channel *waiting_channel;
 	struct task *rendezvous_next;
 	struct gpu_program *gpu; /* of a process; NULL: it has not asked for any */
-	uint64_t qp_count; /* created so far, on all devices: identities of QPs */
+	uint64_t qp_count;	 /* created so far, on all devices: identities of QPs */
 	bool waiting_placement, done;
 };
 

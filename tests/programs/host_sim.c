@@ -51,11 +51,10 @@ extern __typeof__(prog_main) prog_main __attribute__((weak));
 
 const struct vrb_provider *vrb_provider(void)
 {
-	static const struct vrb_provider tasks = {
-		.list = task_list_worlds,
-		.calloc = memory_calloc,
-		.free = memory_free,
-		.is_elsewhere = task_gpu_is_elsewhere};
+	static const struct vrb_provider tasks = {.list = task_list_worlds,
+						  .calloc = memory_calloc,
+						  .free = memory_free,
+						  .is_elsewhere = task_gpu_is_elsewhere};
 
 	return &tasks;
 }

@@ -19,9 +19,9 @@ int output_flows(const struct result *result, FILE *file); /* 0 or negative errn
 /* ports.csv: a row per port and priority, in order of node, link and priority. What a port counts
  * only once (its control frames, its faults) is the same in all rows of it. */
 void output_ports(const struct result *result, FILE *file);
-/* lanes.csv: a row per direction of a lane of each machine, with what it has done and how long
- * something waited at it for nothing but credits; and how long reads of the part that it comes from
- * waited for a tag, which is the same in all rows of that. */
+/* lanes.csv: a row per direction of a lane of each machine, in order of their names, with what it
+ * has done and how long something waited at it for nothing but credits; and how long reads of the
+ * part that it comes from waited for a tag, which is the same in all rows of that. */
 void output_lanes(const struct result *result, FILE *file);
 /* requests.csv: a row per work request that a program has posted to a send queue, in the order of
  * tools/observe/request_log.h. One that has not ended has no end. */

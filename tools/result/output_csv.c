@@ -142,24 +142,37 @@ static void output_csv_put_lane(const struct scenario_machine *machine, const ch
 	fputc('\n', file);
 }
 
+/* The lanes of the machine whose first adapter that is. */
+static void output_csv_put_machine(const struct result *result,
+				   const struct scenario_machine *machine, uint32_t number,
+				   FILE *file)
+{
+	const struct host *host = result->fabric->table.hosts[number];
+
+	for (uint32_t i = 0; i < 2 * machine->lane_count; i++)
+		output_csv_put_lane(machine, host->node.name, host->dma->bus,
+				    &machine->lanes[i / 2], i % 2, file);
+}
+
+/* NULL: it has none. */
+static const struct scenario_machine *output_csv_machine_of(const struct scenario *s, uint32_t host)
+{
+	for (uint32_t m = 0; m < s->machine_count; m++)
+		for (uint32_t a = 0; a < s->machines[m].adapter_count; a++)
+			if (s->machines[m].adapters[a].host == host)
+				return &s->machines[m];
+	return NULL;
+}
+
 void output_lanes(const struct result *result, FILE *file)
 {
-	const struct scenario *s = result->scenario;
-
 	fputs("machine,from,to,bursts,bytes,wire_bytes,busy_ps,starved_posted_ps,"
 	      "starved_non_posted_ps,starved_completion_ps,tag_wait_ps\n",
 	      file);
-	for (uint32_t m = 0; m < s->machine_count; m++) {
-		const struct scenario_machine *machine = &s->machines[m];
+	for (uint32_t n = 0; n < result->fabric->table.machine_count; n++) {
+		const struct scenario_machine *machine = output_csv_machine_of(result->scenario, n);
 
-		for (uint32_t a = 0; a < machine->adapter_count; a++) {
-			const struct host *host =
-				result->fabric->table.hosts[machine->adapters[a].host];
-
-			for (uint32_t i = 0;
-			     machine->adapters[a].nic == 0 && i < 2 * machine->lane_count; i++)
-				output_csv_put_lane(machine, host->node.name, host->dma->bus,
-						    &machine->lanes[i / 2], i % 2, file);
-		}
+		if (machine)
+			output_csv_put_machine(result, machine, n, file);
 	}
 }
