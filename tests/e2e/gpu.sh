@@ -66,6 +66,7 @@ run_bad() { # ARGS TEXT
 	grep -q "$2" out err || fail "no word of $2"
 }
 run_bad '"bytes=70000000"' 'cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'
+run_bad '"bytes=4096", "register=4097"' 'ibv_reg_mr: Bad address'
 run_bad '"gpu=2"' 'cuDeviceGet: CUDA_ERROR_INVALID_DEVICE'
 cat >none.yaml <<'END'
 version: 1

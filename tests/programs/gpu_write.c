@@ -68,7 +68,8 @@ static int run(struct own *own)
 
 	if (open_gpu(own) ||
 	    prog_open_device(&ctx, prog, (int)prog_arg(prog, "device", 0),
-			     (void *)(uintptr_t)own->memory, own->length) != 0 ||
+			     (void *)(uintptr_t)own->memory,
+			     (uint32_t)prog_arg(prog, "register", own->length)) != 0 ||
 	    prog_qp_open(&qp, &ctx,
 			 (struct prog_qp_params){
 				 .peer = 1 - prog->rank, .send_depth = 1, .recv_depth = 1}) != 0 ||
