@@ -16,6 +16,12 @@ struct host_rx_held {
 	uint8_t priority;
 };
 
+enum { CHUNK_HELD = 64 };
+struct host_rx_chunk {
+	struct host_rx_chunk *next;
+	struct host_rx_held held[CHUNK_HELD];
+};
+
 struct host_rx {
 	struct host_rx_params params;
 	struct sim_local_event event; /* the first frame is through */
@@ -23,7 +29,8 @@ struct host_rx {
 	uint32_t room, first, count;
 	uint64_t waiting_bytes;
 	uint64_t *pages; /* the cache: by hash, the page that is there */
-	struct host_rx_held *held, *spare, *at_hand; /* @held: of @room */
+	struct host_rx_held *spare, *at_hand;
+	struct host_rx_chunk *chunks; /* whose these are: as many as have waited at once */
 	struct host_rx_stats stats;
 };
 
@@ -117,11 +124,33 @@ static void take_by_rate(struct host *host, const struct sim_pkt *frame)
 		serve(host);
 }
 
+static void grow_held(struct host_rx *rx)
+{
+	struct host_rx_chunk *chunk = util_calloc(1, sizeof(*chunk));
+
+	if (!chunk)
+		return;
+	chunk->next = rx->chunks;
+	rx->chunks = chunk;
+	for (uint32_t i = 0; i < CHUNK_HELD; i++) {
+		chunk->held[i].next = rx->spare;
+		rx->spare = &chunk->held[i];
+	}
+}
+
 static void take_by_bus(struct host *host, const struct sim_pkt *frame)
 {
 	struct host_rx *rx = host->rx;
-	struct host_rx_held *held = rx->spare;
+	struct host_rx_held *held;
 
+	if (!rx->spare)
+		grow_held(rx);
+	held = rx->spare;
+	if (!held) {
+		machine_rx_drop(host, frame);
+		host_give_up(host);
+		return;
+	}
 	rx->spare = held->next;
 	rx->count++;
 	*held = (struct host_rx_held){
@@ -175,16 +204,6 @@ void host_rx_take(struct host *host, const struct sim_pkt *frame)
 		take_by_bus(host, frame);
 }
 
-static int make_held(struct host_rx *rx)
-{
-	rx->held = util_calloc(rx->room, sizeof(*rx->held));
-	for (uint32_t i = 0; rx->held && i < rx->room; i++) {
-		rx->held[i].next = rx->spare;
-		rx->spare = &rx->held[i];
-	}
-	return rx->held ? 0 : -ENOMEM;
-}
-
 int host_rx_create(struct host *host, const struct host_rx_params *params)
 {
 	struct host_rx *rx = util_calloc(1, sizeof(*rx));
@@ -195,7 +214,7 @@ int host_rx_create(struct host *host, const struct host_rx_params *params)
 	rx->room = (uint32_t)(host->fc->buffer_bytes / FRAME_MIN) + 1;
 	host->rx = rx;
 	if (params->rate_bps == 0)
-		return make_held(rx);
+		return 0;
 	rx->frames = util_calloc(rx->room, sizeof(*rx->frames));
 	rx->pages = util_calloc((size_t)params->mtt_entries + 1, sizeof(*rx->pages));
 	rx->event = (struct sim_local_event){
@@ -209,7 +228,12 @@ void host_rx_destroy(struct host_rx *rx)
 		return;
 	util_free(rx->frames);
 	util_free(rx->pages);
-	util_free(rx->held);
+	while (rx->chunks) {
+		struct host_rx_chunk *chunk = rx->chunks;
+
+		rx->chunks = chunk->next;
+		util_free(chunk);
+	}
 	util_free(rx);
 }
 

@@ -179,21 +179,20 @@ static bool check_names(struct scenario_inside *in, enum scenario_part_kind kind
 	return false;
 }
 
-static void check_memories(struct scenario_inside *in)
+/* What parts of one kind have. */
+static void check_own(struct scenario_inside *in, enum scenario_key key,
+		      enum scenario_part_kind kind, uint64_t multiple, const char *expected)
 {
 	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_PARTS); map;
 	     map = map->next) {
-		const bool is_gpu =
-			scenario_get(map, KEY_MACHINE_PARTS_KIND).word == (int)SCENARIO_GPU;
+		const bool is_its = scenario_get(map, KEY_MACHINE_PARTS_KIND).word == (int)kind;
 
-		if (!scenario_has(map, KEY_MACHINE_PARTS_MEMORY))
+		if (!scenario_has(map, key))
 			continue;
-		if (!is_gpu)
-			scenario_inside_refuse(in, map, KEY_MACHINE_PARTS_MEMORY, NULL,
-					       "kind: gpu beside it");
-		else if (scenario_get(map, KEY_MACHINE_PARTS_MEMORY).number % GPU_MEMORY_BLOCK)
-			scenario_inside_refuse(in, map, KEY_MACHINE_PARTS_MEMORY, NULL,
-					       "a multiple of 2MiB");
+		if (!is_its)
+			scenario_inside_refuse(in, map, key, NULL, expected);
+		else if (scenario_get(map, key).number % multiple)
+			scenario_inside_refuse(in, map, key, NULL, "a multiple of 2MiB");
 	}
 }
 
@@ -203,7 +202,9 @@ static bool check_devices(struct scenario_inside *in)
 	if (scenario_inside_count(in->machine, SCENARIO_ADAPTER) == 0)
 		scenario_inside_refuse(in, in->map, KEY_MACHINE_PARTS, "no part of kind: nic",
 				       "nic0 at least");
-	check_memories(in);
+	check_own(in, KEY_MACHINE_PARTS_MEMORY, SCENARIO_GPU, GPU_MEMORY_BLOCK,
+		  "kind: gpu beside it");
+	check_own(in, KEY_MACHINE_PARTS_NUMA, SCENARIO_SOCKET, 1, "kind: socket beside it");
 	return check_names(in, SCENARIO_ADAPTER, "nic") || check_names(in, SCENARIO_GPU, "gpu");
 }
 
