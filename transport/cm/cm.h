@@ -70,6 +70,8 @@ struct cm_target {
 	uint16_t space, port; /* a request for who listens there */
 };
 struct cm_target cm_target_of(const uint8_t *bytes, size_t length);
+/* Whether it asks for the end of a connection, and what that one's queue pair here is. */
+bool cm_ends(const uint8_t *bytes, size_t length, uint32_t *ret_qpn);
 /* Whether this process listens there. */
 bool cm_listens(const struct cm *cm, uint16_t space, uint16_t port);
 

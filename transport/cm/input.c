@@ -45,6 +45,16 @@ struct cm_target cm_target_of(const uint8_t *bytes, size_t length)
 	return target;
 }
 
+bool cm_ends(const uint8_t *bytes, size_t length, uint32_t *ret_qpn)
+{
+	struct cm_mad mad;
+
+	if (!cm_mad_parse(&mad, bytes, length) || mad.attr != CM_DREQ)
+		return false;
+	*ret_qpn = mad.qpn;
+	return true;
+}
+
 /* ---- requests ---- */
 
 /* The same request once more, whose answer got lost or takes long. */

@@ -101,6 +101,20 @@ void hca_cq_ignore_overrun(struct hca_cq *cq)
 	cq->ignores_overrun = true;
 }
 
+static bool has_unpolled(const struct hca_cq *cq, uint32_t qpn)
+{
+	for (uint32_t i = cq->head; i != cq->tail; i++)
+		if (cq->ring[i & cq->mask].qpn == qpn)
+			return true;
+	return false;
+}
+
+bool hca_qp_has_unpolled(const struct hca_qp *qp)
+{
+	return (qp->send_cq && has_unpolled(qp->send_cq, qp->qpn)) ||
+	       (hca_has_responder(qp) && qp->recv_cq && has_unpolled(qp->recv_cq, qp->qpn));
+}
+
 uint32_t hca_cq_poll(struct hca_cq *cq, uint32_t count, struct hca_wc *ret_wc)
 {
 	uint32_t taken = 0;

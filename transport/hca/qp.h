@@ -161,6 +161,8 @@ struct hca_qp *hca_qp_find(const struct hca_device *dev, uint32_t qpn);
 /* How many more requests there are places for, to somebody who has heard of @ended that ended, as
  * struct hca_wc counts them. */
 uint32_t hca_qp_send_room(const struct hca_qp *qp, uint32_t ended);
+/* Whether there is a completion of it that nobody has polled. */
+bool hca_qp_has_unpolled(const struct hca_qp *qp);
 /* Whether hca_qp_post_send() would take each of @wr as the next: 0, or what it would refuse one of
  * them with. That there is room for all @count is the caller's to know. */
 int hca_qp_check_send(const struct hca_qp *qp, const struct hca_send_wr *wr, uint32_t count);

@@ -18,7 +18,7 @@ enum {
 	LETTER = 0x76620003, /* what each begins with */
 	GID_INDEX = 1,
 	AT_ONCE = 64, /* letters that are taken before others have their turn */
-	WAITING = 64, /* requests for a port that nobody has yet */
+	WAITING = 64, /* messages that are too early yet */
 	INBOX = AT_ONCE + NIC_BATCH,
 	FILES_MAX = 65536,
 };
@@ -32,7 +32,11 @@ struct nic_gsi_port {
 /* A server that has told its client where it will listen may be slower than that client: perftest
  * relies on the time that a kernel takes. So a request waits a little for who listens. */
 #define WAIT_FOR_LISTENER (500 * PS_MS)
-#define LOOK_FOR_LISTENER (2 * PS_MS)
+/* And the end of a connection waits until what came before it has been seen: who hears of it may
+ * destroy the queue pair, and with it completions that another thread is about to poll. A kernel
+ * takes longer than that thread, unless the machine is busy. */
+#define WAIT_FOR_POLL (50 * PS_MS)
+#define LOOK_AGAIN (2 * PS_MS)
 
 struct nic_gsi_waiting {
 	struct wire_path path;
@@ -334,25 +338,32 @@ static bool is_others(struct nic_gsi *gsi, const struct wire_path *path, const u
 	return gsi_hand_on(gsi, name, path, mad);
 }
 
-static bool gsi_is_heard(const struct nic_gsi *gsi, const uint8_t *mad)
+/* How long this message is to wait as things are; 0: not at all. */
+static ps_t gsi_patience(const struct nic_gsi *gsi, const uint8_t *mad)
 {
 	const struct cm_target target = cm_target_of(mad, CM_MAD_BYTES);
+	const struct hca_qp *qp;
+	uint32_t qpn;
 
-	return target.kind != CM_FOR_PORT || cm_listens(gsi->cm, target.space, target.port);
+	if (target.kind == CM_FOR_PORT)
+		return cm_listens(gsi->cm, target.space, target.port) ? 0 : WAIT_FOR_LISTENER;
+	qp = cm_ends(mad, CM_MAD_BYTES, &qpn) ? hca_qp_find(gsi->nic->hca, qpn) : NULL;
+	return qp && hca_qp_has_unpolled(qp) ? WAIT_FOR_POLL : 0;
 }
 
 static bool gsi_waits(struct nic_gsi *gsi, const struct wire_path *path, const uint8_t *mad)
 {
 	const ps_t now = nic_now(gsi->nic);
 	struct nic_gsi_waiting *w = &gsi->waiting[gsi->waiting_count];
+	const ps_t patience = gsi_patience(gsi, mad);
 
-	if (gsi_is_heard(gsi, mad) || gsi->waiting_count == WAITING)
+	if (patience == 0 || gsi->waiting_count == WAITING)
 		return false;
 	gsi->waiting_count++;
 	w->path = *path;
-	w->until = now + WAIT_FOR_LISTENER;
+	w->until = now + patience;
 	memcpy(w->mad, mad, CM_MAD_BYTES);
-	gsi->look_at = now + LOOK_FOR_LISTENER;
+	gsi->look_at = now + LOOK_AGAIN;
 	return true;
 }
 
@@ -390,8 +401,8 @@ void nic_gsi_input(struct nic_gsi *gsi, const struct wire_path *path, const stru
 	put_mail(gsi, path, pkt->payload, false);
 }
 
-/* Those for whom there is somebody now, or who have waited long enough for a refusal. */
-static void look_for_listeners(struct nic_gsi *gsi, ps_t now)
+/* Those that need not wait any more, or have waited long enough. */
+static void look_again(struct nic_gsi *gsi, ps_t now)
 {
 	uint32_t kept = 0;
 
@@ -400,13 +411,13 @@ static void look_for_listeners(struct nic_gsi *gsi, ps_t now)
 
 		if (is_others(gsi, &w.path, w.mad))
 			continue;
-		if (now < w.until && !gsi_is_heard(gsi, w.mad))
+		if (now < w.until && gsi_patience(gsi, w.mad) > 0)
 			gsi->waiting[kept++] = w;
 		else
 			cm_input(gsi->cm, &w.path, w.mad, CM_MAD_BYTES, now);
 	}
 	gsi->waiting_count = kept;
-	gsi->look_at = kept > 0 ? now + LOOK_FOR_LISTENER : PS_NEVER;
+	gsi->look_at = kept > 0 ? now + LOOK_AGAIN : PS_NEVER;
 }
 
 static bool letter_is_of_this_user(struct msghdr *message)
@@ -507,7 +518,7 @@ void nic_gsi_advance(struct nic_gsi *gsi, ps_t now)
 {
 	cm_advance(gsi->cm, now);
 	if (gsi->look_at <= now)
-		look_for_listeners(gsi, now);
+		look_again(gsi, now);
 }
 
 void nic_gsi_move_epoch(struct nic_gsi *gsi, ps_t by)
