@@ -5,6 +5,7 @@
 
 #include "tests/unit/cm_test.h"
 #include "tests/unit/nic_test.h"
+#include "transport/cm/mad.h"
 #include "transport/nic/internal.h"
 
 #include <errno.h>
@@ -398,6 +399,71 @@ static void a_message_overtakes_no_data(void **state)
 	plain_close(&from);
 }
 
+/* A queue pair with one completion that nobody has polled: a receive that was flushed. */
+static struct hca_qp *with_a_completion(struct hca_cq **ret_cq)
+{
+	const struct hca_sge none = {.length = 0};
+	const struct hca_qp_attr init = {.state = HCA_QPS_INIT, .port = 1},
+				 failed = {.state = HCA_QPS_ERR};
+	struct hca_qp_init params = {.type = HCA_QPT_UD, .cap = {1, 1, 1, 1, 0}};
+	struct hca_pd *pd;
+	struct hca_qp *qp;
+
+	assert_int_equal(hca_pd_create(nic->hca, &pd), 0);
+	assert_int_equal(hca_cq_create(nic->hca, 4, NULL, ret_cq), 0);
+	params.pd = pd;
+	params.send_cq = params.recv_cq = *ret_cq;
+	assert_int_equal(hca_qp_create(nic->hca, &params, &qp), 0);
+	assert_int_equal(hca_qp_modify(nic->hca, qp, &init,
+				       HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_QKEY,
+				       now),
+			 0);
+	assert_int_equal(hca_qp_post_recv(nic->hca, qp,
+					  &(struct hca_recv_wr){.sge = &none, .sge_count = 0}, now),
+			 0);
+	assert_int_equal(hca_qp_modify(nic->hca, qp, &failed, HCA_QP_STATE, now), 0);
+	return qp;
+}
+
+/* The end of the connection of @qpn is asked for; nobody knows it, and so it is answered at once.
+ */
+static void take_dreq(uint32_t qpn)
+{
+	const struct cm_mad dreq = {.attr = CM_DREQ, .local_id = 7, .remote_id = 5, .qpn = qpn};
+
+	request(7013);
+	cm_mad_emit(&dreq, mad);
+	take(&pkt);
+}
+
+/* Until its completions are polled, or for a twentieth of a second. */
+static void the_end_waits_for_who_polls(void **state)
+{
+	struct hca_cq *cq;
+	const uint32_t qpn = hca_qp_qpn(with_a_completion(&cq));
+	struct hca_wc wc;
+	ps_t before;
+
+	(void)state;
+	take_dreq(qpn ^ 1);
+	assert_int_equal(next_sent(), CM_DREP);
+	before = nic_now(nic);
+	take_dreq(qpn);
+	nic_gsi_advance(gsi, before + 49 * PS_MS);
+	assert_int_equal(next_sent(), 0);
+	nic_gsi_advance(gsi, nic_now(nic) + 60 * PS_MS);
+	assert_int_equal(next_sent(), CM_DREP);
+
+	take_dreq(qpn);
+	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	assert_int_equal(next_sent(), 0);
+	assert_int_equal(hca_cq_poll(cq, 1, &wc), 1);
+	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	assert_int_equal(next_sent(), CM_DREP);
+	take_dreq(qpn);
+	assert_int_equal(next_sent(), CM_DREP);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -411,6 +477,7 @@ int main(void)
 		TEST(a_letter_waits_between_bind_and_listen),
 		TEST(what_waits_when_time_begins_anew_is_answered),
 		TEST(a_message_overtakes_no_data),
+		TEST(the_end_waits_for_who_polls),
 	};
 	const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 

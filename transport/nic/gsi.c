@@ -402,7 +402,7 @@ void nic_gsi_input(struct nic_gsi *gsi, const struct wire_path *path, const stru
 }
 
 /* Those that need not wait any more, or have waited long enough. */
-static void look_again(struct nic_gsi *gsi, ps_t now)
+static void gsi_look_again(struct nic_gsi *gsi, ps_t now)
 {
 	uint32_t kept = 0;
 
@@ -518,7 +518,7 @@ void nic_gsi_advance(struct nic_gsi *gsi, ps_t now)
 {
 	cm_advance(gsi->cm, now);
 	if (gsi->look_at <= now)
-		look_again(gsi, now);
+		gsi_look_again(gsi, now);
 }
 
 void nic_gsi_move_epoch(struct nic_gsi *gsi, ps_t by)
