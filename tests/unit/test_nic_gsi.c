@@ -458,7 +458,7 @@ static void the_end_waits_for_who_polls(void **state)
 	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
 	assert_int_equal(next_sent(), 0);
 	assert_int_equal(hca_cq_poll(cq, 1, &wc), 1);
-	nic_gsi_advance(gsi, nic_now(nic) + 10 * PS_MS);
+	nic_gsi_advance(gsi, nic_now(nic) + 20 * PS_MS);
 	assert_int_equal(next_sent(), CM_DREP);
 	take_dreq(qpn);
 	assert_int_equal(next_sent(), CM_DREP);
