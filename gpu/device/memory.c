@@ -69,14 +69,6 @@ static bool fits(const struct gpu_memory *memory, uint64_t address, uint64_t ext
 	return next == memory->count || memory->allocations[next].address >= address + extent;
 }
 
-/* Where the search goes on behind the allocation @a: in its block, if both are small. */
-static uint64_t place_behind(const struct gpu_allocation *a, bool small)
-{
-	if (small && is_small(a->bytes))
-		return end_of(a);
-	return round_up(end_of(a), GPU_MEMORY_BLOCK);
-}
-
 /* First fit: 0 if there is none. @ret_next: the allocation that it goes before. */
 static uint64_t find_room(const struct gpu_memory *memory, uint64_t bytes, size_t *ret_next)
 {
@@ -88,14 +80,14 @@ static uint64_t find_room(const struct gpu_memory *memory, uint64_t bytes, size_
 		const struct gpu_allocation *a = &memory->allocations[next];
 
 		*ret_next = next;
-		if (fits(memory, address, extent, small, next))
+		if (small && fits(memory, address, extent, small, next))
 			return address;
-		/* The rest of its block is too little: the next one, unless something is there. */
+		/* What is left of the block is too little, or not for a large one. */
 		address = round_up(address, GPU_MEMORY_BLOCK);
 		if (fits(memory, address, extent, small, next))
 			return address;
 		if (next < memory->count)
-			address = place_behind(a, small);
+			address = end_of(a); /* of a large one the end of a block, too */
 	}
 	return 0;
 }
