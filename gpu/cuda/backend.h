@@ -18,8 +18,8 @@ struct gpu_program {
 	struct CUctx_st *current;	   /* NULL: none */
 };
 
-/* From and to the memory of a GPU. */
-enum gpu_way { GPU_TO_DEVICE, GPU_FROM_DEVICE };
+/* To and from the memory of a GPU by its copy engines, and to it by the CPU. */
+enum gpu_way { GPU_TO_DEVICE, GPU_FROM_DEVICE, GPU_PUSHED };
 
 struct gpu_backend {
 	/* Of the calling program, all three; outside of programs there are none, and NULL. */

@@ -109,6 +109,21 @@ static CUresult find_range(CUdeviceptr address, size_t bytes, struct gpu **ret_g
 	return CUDA_SUCCESS;
 }
 
+/* The time that so many bytes take to the GPU. */
+static void bring(struct gpu *gpu, size_t bytes)
+{
+	const struct gpu_profile *profile = gpu->profile;
+
+	if (bytes > profile->push_bytes) {
+		gpu_backend()->pass(profile->copy_to);
+		gpu_backend()->move(gpu, GPU_TO_DEVICE, bytes);
+		return;
+	}
+	gpu_backend()->pass(profile->copy_pushed +
+			    util_tx_time((uint32_t)bytes, profile->push_bps));
+	gpu_backend()->move(gpu, GPU_PUSHED, bytes);
+}
+
 CUDA_PUBLIC CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
 {
 	struct gpu *gpu;
@@ -118,8 +133,7 @@ CUDA_PUBLIC CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes
 		return ret;
 	if (!from)
 		return CUDA_ERROR_INVALID_VALUE;
-	gpu_backend()->pass(gpu->profile->copy_to);
-	gpu_backend()->move(gpu, GPU_TO_DEVICE, bytes);
+	bring(gpu, bytes);
 	memcpy(gpu_at(gpu, to), from, bytes);
 	return CUDA_SUCCESS;
 }

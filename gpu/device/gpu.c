@@ -15,8 +15,11 @@ const struct gpu_profile gpu_h100 = {
 	.alloc_blocks = 49 * PS_US,
 	.free = 1250 * PS_NS,
 	.free_blocks = 40 * PS_US,
-	.copy_to = 5500 * PS_NS,
-	.copy_from = 5500 * PS_NS,
+	.push_bytes = 24 * 1024,
+	.push_bps = 49600000000,
+	.copy_pushed = 5700 * PS_NS,
+	.copy_to = 7400 * PS_NS,
+	.copy_from = 6100 * PS_NS,
 	.copy_within = 5600 * PS_NS,
 	.set = 4 * PS_US,
 };

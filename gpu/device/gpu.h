@@ -19,8 +19,12 @@ struct gpu_profile {
 	ps_t query;		  /* what asks nobody but the driver */
 	ps_t alloc, alloc_blocks; /* up to GPU_MEMORY_SMALL, and more */
 	ps_t free, free_blocks;
-	ps_t copy_to, copy_from; /* before and behind what moves: pinned memory, synchronous */
-	ps_t copy_within, set;	 /* they return at once */
+	/* Synchronous copies of pinned memory: up to so many bytes to the GPU are pushed by the CPU
+	 * at that rate; what is more, and all from the GPU, waits for a copy engine. */
+	uint32_t push_bytes;
+	uint64_t push_bps;
+	ps_t copy_pushed, copy_to, copy_from; /* beside what moves */
+	ps_t copy_within, set;		      /* they return at once */
 };
 
 /* An H100 80GB HBM3, driver 580.159.04, as measured; the medians of small sizes. */

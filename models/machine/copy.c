@@ -6,14 +6,14 @@
 static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now);
 static const struct bus_burst_ops copy_burst_ops = {.arrived = copy_on_arrived};
 
-void copy_engine_init(struct copy_engine *engine, struct bus *bus, uint32_t gpu, uint32_t memory,
+void copy_engine_init(struct copy_engine *engine, struct bus *bus, uint32_t own, uint32_t other,
 		      bool reads)
 {
 	*engine = (struct copy_engine){.bus = bus,
-				       .gpu = gpu,
-				       .memory = memory,
+				       .own = own,
+				       .other = other,
 				       .reads = reads,
-				       .burst_most = bus_burst_most(bus, gpu, memory)};
+				       .burst_most = bus_burst_most(bus, own, other)};
 	for (uint32_t i = 0; i < COPY_BURSTS; i++) {
 		engine->bursts[i].engine = engine;
 		engine->bursts[i].next = engine->spare;
@@ -33,9 +33,9 @@ static void start_burst(struct copy_engine *engine, struct copy_job *copy, ps_t 
 	copy->started += burst->burst.bytes;
 	copy->under_way++;
 	if (engine->reads)
-		bus_read(engine->bus, &burst->burst, engine->gpu, engine->memory, now);
+		bus_read(engine->bus, &burst->burst, engine->own, engine->other, now);
 	else
-		bus_write(engine->bus, &burst->burst, engine->gpu, engine->memory, now);
+		bus_write(engine->bus, &burst->burst, engine->own, engine->other, now);
 }
 
 static void start_more(struct copy_engine *engine, ps_t now)

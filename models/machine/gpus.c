@@ -101,14 +101,19 @@ const struct host_gpu *host_gpus_find(const struct host *host, uint64_t address)
 	return NULL;
 }
 
-void host_gpu_copy(struct host *host, struct host_gpu *gpu, bool to_gpu, struct copy_job *copy)
+void host_gpu_copy(struct host *host, struct host_gpu *gpu, enum gpu_way way, struct copy_job *copy)
 {
+	const uint32_t memory = host->params.bus->memory;
 	struct bus *bus = host->dma->bus;
 
 	if (!gpu->has_engines) {
 		gpu->has_engines = true;
-		copy_engine_init(&gpu->to, bus, gpu->part, host->params.bus->memory, true);
-		copy_engine_init(&gpu->from, bus, gpu->part, host->params.bus->memory, false);
+		copy_engine_init(&gpu->to, bus, gpu->part, memory, true);
+		copy_engine_init(&gpu->from, bus, gpu->part, memory, false);
+		copy_engine_init(&gpu->pushed, bus, memory, gpu->part, false);
 	}
-	copy_engine_take(to_gpu ? &gpu->to : &gpu->from, copy, host->now);
+	copy_engine_take(way == GPU_TO_DEVICE	  ? &gpu->to
+			 : way == GPU_FROM_DEVICE ? &gpu->from
+						  : &gpu->pushed,
+			 copy, host->now);
 }

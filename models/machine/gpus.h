@@ -4,7 +4,7 @@
 
 /* The GPUs of a machine, which are its programs' and whose memory its adapters reach. They belong
  * to the machine's first adapter. */
-#include "gpu/device/gpu.h"
+#include "gpu/cuda/backend.h"
 #include "models/machine/copy.h"
 
 struct host;
@@ -20,7 +20,7 @@ struct host_gpu {
 	struct gpu gpu;
 	uint32_t part;
 	/* Once somebody copies, to and from where the programs' memory is. */
-	struct copy_engine to, from;
+	struct copy_engine to, from, pushed;
 	bool has_engines;
 };
 
@@ -38,8 +38,9 @@ void host_gpus_destroy(struct host *host);
 
 /* What [@address, @address + @length) is, for an adapter: NULL: no memory of a GPU. */
 const struct host_gpu *host_gpus_find(const struct host *host, uint64_t address);
-/* @copy goes to the engine of that direction; on_done() is called from inside the machine's turn.
- */
-void host_gpu_copy(struct host *host, struct host_gpu *gpu, bool to_gpu, struct copy_job *copy);
+/* @copy goes to the engine of that way, or is pushed past it by the CPU; on_done() is called from
+ * inside the machine's turn. */
+void host_gpu_copy(struct host *host, struct host_gpu *gpu, enum gpu_way way,
+		   struct copy_job *copy);
 
 #endif

@@ -65,7 +65,7 @@ static void task_gpu_move(struct gpu *gpu, enum gpu_way way, uint64_t bytes)
 	struct move move = {.copy = {.bytes = bytes, .on_done = on_moved}, .task = task_current()};
 	struct host_gpu *own = container_of(gpu, struct host_gpu, gpu);
 
-	host_gpu_copy(machine_host(), own, way == GPU_TO_DEVICE, &move.copy);
+	host_gpu_copy(machine_host(), own, way, &move.copy);
 	while (!move.is_done)
 		task_block(move.task);
 }
