@@ -6,7 +6,7 @@
  * GPUs that the calling program has, and how time passes for it. */
 #include "gpu/device/gpu.h"
 
-enum { GPU_MAX = 64 }; /* of a machine */
+enum { GPU_MAX = 256 }; /* of a machine: as many as it has parts */
 
 /* What the driver knows of one program (a process). */
 struct CUctx_st {

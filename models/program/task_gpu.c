@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+_Static_assert((int)GPU_MAX >= (int)BUS_PARTS_MAX, "each GPU of a machine has its context");
+
 /* The GPUs of programs in virtual time: those of the machine that they run on. */
 
 static struct host *machine_host(void)
