@@ -39,6 +39,5 @@ ps_t bus_link_time(const struct bus_link *link, uint64_t wire_bytes)
 {
 	if (link->kind == BUS_PCIE)
 		return pcie_time(&link->pcie, wire_bytes);
-	return (ps_t)(((u128)wire_bytes * 8 * PS_S + link->plain.rate_bps - 1) /
-		      link->plain.rate_bps);
+	return util_tx_time(wire_bytes, link->plain.rate_bps);
 }

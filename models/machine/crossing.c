@@ -53,7 +53,7 @@ static void crossing_on_left(struct bus_burst *burst, void *context, ps_t now)
 		crossing->ops->left(crossing, now);
 }
 
-const struct bus_burst_ops crossing_burst_ops = {
+static const struct bus_burst_ops crossing_burst_ops = {
 	.arrived = crossing_on_arrived, .reached = crossing_on_reached, .left = crossing_on_left};
 
 bool crossing_init(struct crossing *crossing, struct sim_thread *th, uint32_t bytes, uint32_t most)

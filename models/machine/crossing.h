@@ -45,7 +45,4 @@ void crossing_answer(struct crossing *crossing, ps_t now);
 void crossing_fini(struct crossing *crossing, struct sim_thread *th);
 void crossing_drain(struct crossing *crossing, struct packet_pools *pools);
 
-/* What the bursts of a bus with crossings have in common. */
-extern const struct bus_burst_ops crossing_burst_ops;
-
 #endif
