@@ -17,33 +17,31 @@ CUresult cuda_current(struct gpu **ret_gpu)
 
 CUDA_PUBLIC CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice device)
 {
-	struct gpu_program *program = cuda_program();
+	struct gpu *gpu;
+	const CUresult ret = cuda_device(device, &gpu);
 	struct CUctx_st *context;
 
-	if (!program)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (device < 0 || (uint32_t)device >= gpu_backend()->count())
-		return CUDA_ERROR_INVALID_DEVICE;
+	if (ret != CUDA_SUCCESS)
+		return ret;
 	if (!ret_context)
 		return CUDA_ERROR_INVALID_VALUE;
-	context = &program->contexts[device];
+	context = &cuda_program()->contexts[device];
 	if (context->users++ == 0)
-		gpu_backend()->pass(gpu_backend()->gpu((uint32_t)device)->profile->retain);
+		gpu_backend()->pass(gpu->profile->retain);
 	*ret_context = context;
 	return CUDA_SUCCESS;
 }
 
 CUDA_PUBLIC CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
-	struct gpu_program *program = cuda_program();
+	struct gpu *gpu;
+	const CUresult ret = cuda_device(device, &gpu);
 
-	if (!program)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (device < 0 || (uint32_t)device >= gpu_backend()->count())
-		return CUDA_ERROR_INVALID_DEVICE;
-	if (program->contexts[device].users == 0)
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (cuda_program()->contexts[device].users == 0)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	program->contexts[device].users--;
+	cuda_program()->contexts[device].users--;
 	return CUDA_SUCCESS;
 }
 

@@ -50,16 +50,24 @@ CUDA_PUBLIC CUresult cuDeviceGetCount(int *ret_count)
 	return CUDA_SUCCESS;
 }
 
-/* Devices are numbers from 0. */
-static CUresult find_device(int number, struct gpu **ret_gpu)
+CUresult cuda_device(CUdevice number, struct gpu **ret_gpu)
 {
 	if (!cuda_program())
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (number < 0 || (uint32_t)number >= gpu_backend()->count())
 		return CUDA_ERROR_INVALID_DEVICE;
 	*ret_gpu = gpu_backend()->gpu((uint32_t)number);
-	gpu_backend()->pass((*ret_gpu)->profile->query);
 	return CUDA_SUCCESS;
+}
+
+/* The same, and the driver is asked about it. */
+static CUresult find_device(CUdevice number, struct gpu **ret_gpu)
+{
+	const CUresult ret = cuda_device(number, ret_gpu);
+
+	if (ret == CUDA_SUCCESS)
+		gpu_backend()->pass((*ret_gpu)->profile->query);
+	return ret;
 }
 
 CUDA_PUBLIC CUresult cuDeviceGet(CUdevice *ret_device, int ordinal)

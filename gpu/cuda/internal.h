@@ -9,6 +9,8 @@
 
 /* The program that calls; NULL: it has not called cuInit(), or is no program. */
 struct gpu_program *cuda_program(void);
+/* Devices are numbers from 0. CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_DEVICE. */
+CUresult cuda_device(CUdevice number, struct gpu **ret_gpu);
 /* @ret_gpu: of the context that is current. CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT.
  */
 CUresult cuda_current(struct gpu **ret_gpu);
