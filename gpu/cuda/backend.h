@@ -4,35 +4,72 @@
 
 /* What stands behind the functions of the CUDA driver API, which exist once, in this folder: the
  * GPUs that the calling program has, and how time passes for it. */
-#include "gpu/device/gpu.h"
+#include "gpu/device/stream.h"
 
-enum { GPU_MAX = 256 }; /* of a machine: as many as it has parts */
-
-/* What the driver knows of one program (a process). */
-struct CUctx_st {
-	uint32_t users; /* of the primary context; 0: there is none */
+enum {
+	GPU_MAX = 256,	    /* of a machine: as many as it has parts */
+	GPU_STACK_MAX = 64, /* contexts that a thread has pushed */
 };
+
+/* A primary context of a program. */
+struct CUctx_st {
+	uint32_t users; /* 0: there is none */
+	struct gpu_program *program;
+	struct gpu_context streams;
+	struct gpu_stream *legacy;
+	uint8_t peers[GPU_MAX / 8]; /* a bit for each GPU whose memory its kernels may reach */
+};
+
+/* Host memory that the driver knows. */
+struct gpu_pinned {
+	uint64_t address, bytes;
+	uint64_t number;    /* an identity, as that of struct gpu_allocation */
+	uint32_t flags;	    /* of cuMemHostAlloc(), or those of cuMemHostRegister() */
+	bool is_registered; /* the program's own memory */
+};
+
+/* What the driver knows of one program (a process), and of each of its threads. */
 struct gpu_program {
 	bool is_initialised;
-	struct CUctx_st contexts[GPU_MAX]; /* primary ones, by device */
-	struct CUctx_st *current;	   /* NULL: none */
+	struct CUctx_st *contexts[GPU_MAX]; /* primary ones, by device; NULL: never asked for */
+	struct gpu_pinned *pinned;	    /* in the order of their addresses */
+	size_t pinned_count, pinned_room;
+	uint64_t pinned_made; /* so far */
+	struct CUevent_st *events;
+};
+struct gpu_thread {
+	struct gpu_program *program;
+	struct CUctx_st *stack[GPU_STACK_MAX];
+	uint32_t depth;
+	bool is_driver; /* runs host functions, which may not call */
 };
 
-/* To and from the memory of a GPU by its copy engines, and to it by the CPU. */
-enum gpu_way { GPU_TO_DEVICE, GPU_FROM_DEVICE, GPU_PUSHED };
-
 struct gpu_backend {
-	/* Of the calling program, all three; outside of programs there are none, and NULL. */
-	struct gpu_program *(*program)(void);
+	/* Of the calling thread, all of them; outside of programs there are none, and NULL. */
+	struct gpu_thread *(*thread)(void);
 	uint32_t (*count)(void);
 	struct gpu *(*gpu)(uint32_t number);
+	ps_t (*now)(void);
 	/* So much time passes. */
 	void (*pass)(ps_t time);
-	/* @bytes move between a GPU and the program's memory, and are there when this returns. */
-	void (*move)(struct gpu *gpu, enum gpu_way way, uint64_t bytes);
+	/* Until something on the program's GPUs is over, or sooner. */
+	void (*block)(void);
+	/* Memory of the program's; NULL: there is none. */
+	void *(*take)(size_t bytes);
+	void (*give_back)(void *bytes);
+	/* Whether the program has memory at all of [@address, @address + @bytes). */
+	bool (*has_memory)(uint64_t address, uint64_t bytes);
+	/* For the streams of a context of the program. */
+	void (*changed)(struct gpu_context *context, ps_t now);
+	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);
+	/* A host function will have its turn; -ENOMEM. */
+	int (*expect_call)(void);
 };
 
 /* Defined once by each final artefact. */
 const struct gpu_backend *gpu_backend(void);
+
+/* Gives back what @program has, which is over, as the run is; not itself. */
+void gpu_program_fini(struct gpu_program *program);
 
 #endif

@@ -5,27 +5,20 @@
 
 /* The driver, and what it says of devices. */
 
-struct gpu_program *cuda_program(void)
-{
-	struct gpu_program *program = gpu_backend()->program();
-
-	return program && program->is_initialised ? program : NULL;
-}
-
 CUDA_PUBLIC CUresult cuInit(unsigned int flags)
 {
-	struct gpu_program *program = gpu_backend()->program();
+	struct gpu_thread *thread = gpu_backend()->thread();
 
 	if (flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!program)
+	if (!thread)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	if (program->is_initialised)
+	if (thread->program->is_initialised)
 		return CUDA_SUCCESS;
 	if (gpu_backend()->count() == 0)
 		return CUDA_ERROR_NO_DEVICE;
 	gpu_backend()->pass(gpu_backend()->gpu(0)->profile->init);
-	program->is_initialised = true;
+	thread->program->is_initialised = true;
 	return CUDA_SUCCESS;
 }
 
@@ -42,8 +35,11 @@ CUDA_PUBLIC CUresult cuDriverGetVersion(int *ret_version)
 
 CUDA_PUBLIC CUresult cuDeviceGetCount(int *ret_count)
 {
-	if (!cuda_program())
-		return CUDA_ERROR_NOT_INITIALIZED;
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
 	if (!ret_count)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_count = (int)gpu_backend()->count();
@@ -52,8 +48,11 @@ CUDA_PUBLIC CUresult cuDeviceGetCount(int *ret_count)
 
 CUresult cuda_device(CUdevice number, struct gpu **ret_gpu)
 {
-	if (!cuda_program())
-		return CUDA_ERROR_NOT_INITIALIZED;
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
 	if (number < 0 || (uint32_t)number >= gpu_backend()->count())
 		return CUDA_ERROR_INVALID_DEVICE;
 	*ret_gpu = gpu_backend()->gpu((uint32_t)number);
@@ -124,7 +123,7 @@ static bool attribute_of(const struct gpu *gpu, CUdevice_attribute attribute, in
 		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, profile->compute_major},
 		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, profile->compute_minor},
 		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1},
-		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 0},
+		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, profile->flush_options},
 		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, profile->writes_ordering},
 		{CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0},
 	};

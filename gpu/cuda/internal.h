@@ -7,14 +7,56 @@
 
 #define CUDA_PUBLIC __attribute__((visibility("default")))
 
-/* The program that calls; NULL: it has not called cuInit(), or is no program. */
-struct gpu_program *cuda_program(void);
-/* Devices are numbers from 0. CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_DEVICE. */
+/* A stream's handle is its struct gpu_stream, an event's this. */
+struct CUevent_st {
+	uint32_t flags;
+	struct gpu_mark *mark; /* of its latest record; NULL: none yet */
+	struct CUctx_st *context;
+	struct CUevent_st *next; /* of the program */
+};
+
+/* The calling thread. CUDA_ERROR_NOT_INITIALIZED: its program has not called cuInit(), or it is of
+ * no program; CUDA_ERROR_NOT_PERMITTED: it runs a host function. */
+CUresult cuda_enter(struct gpu_thread **ret_thread);
+/* Devices are numbers from 0. Those of cuda_enter(), and CUDA_ERROR_INVALID_DEVICE. */
 CUresult cuda_device(CUdevice number, struct gpu **ret_gpu);
-/* @ret_gpu: of the context that is current. CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_CONTEXT.
- */
-CUresult cuda_current(struct gpu **ret_gpu);
+/* The context that is current. Those of cuda_enter(), CUDA_ERROR_INVALID_CONTEXT, and
+ * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
+CUresult cuda_current(struct CUctx_st **ret_context);
+/* Of the calling thread, which has entered. */
+struct gpu_program *cuda_program(void);
+uint32_t cuda_number(const struct gpu *gpu);
+
+/* ---- memory.c, host.c ---- */
+
 /* Its memory is that of one of the program's GPUs; NULL: of none. */
 struct gpu *cuda_gpu_of(CUdeviceptr address);
+/* What @address lies in; NULL: in nothing that was given out. */
+struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu);
+/* The same of host memory. */
+const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address);
+
+enum cuda_kind { CUDA_PAGEABLE, CUDA_PINNED, CUDA_DEVICE };
+struct cuda_range {
+	enum cuda_kind kind;
+	struct gpu *gpu;    /* of CUDA_DEVICE */
+	bool is_registered; /* of CUDA_PINNED */
+	bool is_sync;	    /* of CUDA_DEVICE: synchronous calls wait */
+	uint8_t *at;	    /* where the emulator reaches it */
+};
+/* What [@address, @address + @bytes) is. CUDA_ERROR_INVALID_VALUE: it goes beyond what the driver
+ * gave out or registered, or begins at no address. */
+CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range);
+
+/* ---- stream.c ---- */
+
+/* What @handle names for the calling thread. Those of cuda_current(), CUDA_ERROR_INVALID_HANDLE. */
+CUresult cuda_stream(CUstream handle, struct gpu_stream **ret_stream);
+/* A command for @stream, zeroed; NULL: no memory. */
+struct gpu_command *cuda_command(enum gpu_work work);
+/* The CPU's part of telling @stream, which takes @command, and waits where it is full. */
+void cuda_tell(struct gpu_stream *stream, struct gpu_command *command);
+/* Until the last that @stream was told by now is over, and this is known. */
+void cuda_wait(struct gpu_stream *stream);
 
 #endif

@@ -2,10 +2,8 @@
 #include "gpu/cuda/internal.h"
 
 #include <errno.h>
-#include <string.h>
 
-/* Device memory: given out, taken back, copied and set. Pages that nobody has written read as zero.
- */
+/* Device memory: given out and taken back. Pages that nobody has written read as zero. */
 
 struct gpu *cuda_gpu_of(CUdeviceptr address)
 {
@@ -18,10 +16,38 @@ struct gpu *cuda_gpu_of(CUdeviceptr address)
 	return NULL;
 }
 
+struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
+{
+	*ret_gpu = cuda_gpu_of(address);
+	return *ret_gpu ? gpu_memory_find(&(*ret_gpu)->memory, address) : NULL;
+}
+
+CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
+{
+	const struct gpu_allocation *allocation = cuda_find(address, &ret_range->gpu);
+	const struct gpu_pinned *pinned = cuda_find_pinned(cuda_program(), address);
+
+	if (ret_range->gpu) {
+		ret_range->kind = CUDA_DEVICE;
+		if (!allocation || bytes > allocation->bytes - (address - allocation->address))
+			return CUDA_ERROR_INVALID_VALUE;
+		ret_range->is_sync = allocation->is_sync;
+		ret_range->at = gpu_at(ret_range->gpu, address);
+		return CUDA_SUCCESS;
+	}
+	ret_range->is_registered = pinned && pinned->is_registered;
+	ret_range->kind = pinned ? CUDA_PINNED : CUDA_PAGEABLE;
+	ret_range->at = (uint8_t *)(uintptr_t)address;
+	if (address == 0 || (pinned && bytes > pinned->bytes - (address - pinned->address)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
 CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 {
+	struct CUctx_st *context;
+	const CUresult ret = cuda_current(&context);
 	struct gpu *gpu;
-	const CUresult ret = cuda_current(&gpu);
 	uint64_t address;
 	int error;
 
@@ -29,6 +55,7 @@ CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 		return ret;
 	if (!ret_address)
 		return CUDA_ERROR_INVALID_VALUE;
+	gpu = context->streams.gpu;
 	*ret_address = 0;
 	error = gpu_memory_take(&gpu->memory, bytes, &address);
 	if (error != 0)
@@ -39,18 +66,39 @@ CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
+/* What the program's streams of @gpu have to do. */
+static void wait_for(const struct gpu *gpu)
+{
+	struct CUctx_st *context = cuda_program()->contexts[cuda_number(gpu)];
+
+	for (;;) {
+		struct gpu_stream *s = context ? context->streams.streams : NULL;
+
+		while (s && gpu_stream_is_idle(s))
+			s = s->next;
+		if (!s)
+			return;
+		gpu_backend()->block();
+	}
+}
+
+/* Waits for all that runs there: as measured. */
 CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 {
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
 	const struct gpu_allocation *allocation;
 	struct gpu *gpu;
 	ps_t time;
 
-	if (!cuda_program())
-		return CUDA_ERROR_NOT_INITIALIZED;
+	if (ret != CUDA_SUCCESS)
+		return ret;
 	if (address == 0)
 		return CUDA_SUCCESS;
-	gpu = cuda_gpu_of(address);
-	allocation = gpu ? gpu_memory_find(&gpu->memory, address) : NULL;
+	if (!cuda_find(address, &gpu))
+		return CUDA_ERROR_INVALID_VALUE;
+	wait_for(gpu);
+	allocation = cuda_find(address, &gpu);
 	if (!allocation || allocation->address != address)
 		return CUDA_ERROR_INVALID_VALUE;
 	time = allocation->bytes <= GPU_MEMORY_SMALL ? gpu->profile->free
@@ -62,11 +110,13 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 
 CUDA_PUBLIC CUresult cuMemGetInfo(size_t *ret_free, size_t *ret_total)
 {
-	struct gpu *gpu;
-	const CUresult ret = cuda_current(&gpu);
+	struct CUctx_st *context;
+	const CUresult ret = cuda_current(&context);
+	const struct gpu *gpu;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
+	gpu = context->streams.gpu;
 	if (ret_free)
 		*ret_free = gpu_memory_free_bytes(&gpu->memory);
 	if (ret_total)
@@ -78,106 +128,22 @@ CUDA_PUBLIC CUresult cuMemGetAddressRange(CUdeviceptr *ret_base, size_t *ret_byt
 					  CUdeviceptr address)
 {
 	const struct gpu_allocation *allocation;
+	const struct gpu_pinned *pinned;
+	struct CUctx_st *context;
 	struct gpu *gpu;
-	const CUresult ret = cuda_current(&gpu);
+	const CUresult ret = cuda_current(&context);
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	gpu = cuda_gpu_of(address);
-	allocation = gpu ? gpu_memory_find(&gpu->memory, address) : NULL;
-	if (!allocation)
+	if (!ret_base && !ret_bytes)
+		return CUDA_SUCCESS;
+	allocation = cuda_find(address, &gpu);
+	pinned = cuda_find_pinned(cuda_program(), address);
+	if (!allocation && !pinned)
 		return CUDA_ERROR_NOT_FOUND;
 	if (ret_base)
-		*ret_base = allocation->address;
+		*ret_base = allocation ? allocation->address : pinned->address;
 	if (ret_bytes)
-		*ret_bytes = allocation->bytes;
-	return CUDA_SUCCESS;
-}
-
-/* [@address, @address + @bytes) is in one allocation. */
-static CUresult find_range(CUdeviceptr address, size_t bytes, struct gpu **ret_gpu)
-{
-	const struct gpu_allocation *allocation;
-	const CUresult ret = cuda_current(ret_gpu);
-
-	if (ret != CUDA_SUCCESS || bytes == 0)
-		return ret;
-	*ret_gpu = cuda_gpu_of(address);
-	allocation = *ret_gpu ? gpu_memory_find(&(*ret_gpu)->memory, address) : NULL;
-	if (!allocation || bytes > allocation->bytes - (address - allocation->address))
-		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
-}
-
-/* The time that so many bytes take to the GPU. */
-static void bring(struct gpu *gpu, size_t bytes)
-{
-	const struct gpu_profile *profile = gpu->profile;
-
-	if (bytes > profile->push_bytes) {
-		gpu_backend()->pass(profile->copy_to);
-		gpu_backend()->move(gpu, GPU_TO_DEVICE, bytes);
-		return;
-	}
-	gpu_backend()->pass(profile->copy_pushed +
-			    util_tx_time((uint32_t)bytes, profile->push_bps));
-	gpu_backend()->move(gpu, GPU_PUSHED, bytes);
-}
-
-CUDA_PUBLIC CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
-{
-	struct gpu *gpu;
-	const CUresult ret = find_range(to, bytes, &gpu);
-
-	if (ret != CUDA_SUCCESS || bytes == 0)
-		return ret;
-	if (!from)
-		return CUDA_ERROR_INVALID_VALUE;
-	bring(gpu, bytes);
-	memcpy(gpu_at(gpu, to), from, bytes);
-	return CUDA_SUCCESS;
-}
-
-CUDA_PUBLIC CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
-{
-	struct gpu *gpu;
-	const CUresult ret = find_range(from, bytes, &gpu);
-
-	if (ret != CUDA_SUCCESS || bytes == 0)
-		return ret;
-	if (!to)
-		return CUDA_ERROR_INVALID_VALUE;
-	gpu_backend()->pass(gpu->profile->copy_from);
-	memcpy(to, gpu_at(gpu, from), bytes);
-	gpu_backend()->move(gpu, GPU_FROM_DEVICE, bytes);
-	return CUDA_SUCCESS;
-}
-
-/* Within one GPU. */
-CUDA_PUBLIC CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-	struct gpu *gpu, *other;
-	CUresult ret = find_range(to, bytes, &gpu);
-
-	if (ret == CUDA_SUCCESS)
-		ret = find_range(from, bytes, &other);
-	if (ret != CUDA_SUCCESS || bytes == 0)
-		return ret;
-	if (gpu != other)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	memmove(gpu_at(gpu, to), gpu_at(gpu, from), bytes);
-	gpu_backend()->pass(gpu->profile->copy_within);
-	return CUDA_SUCCESS;
-}
-
-CUDA_PUBLIC CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t bytes)
-{
-	struct gpu *gpu;
-	const CUresult ret = find_range(to, bytes, &gpu);
-
-	if (ret != CUDA_SUCCESS || bytes == 0)
-		return ret;
-	memset(gpu_at(gpu, to), value, bytes);
-	gpu_backend()->pass(gpu->profile->set);
+		*ret_bytes = allocation ? allocation->bytes : pinned->bytes;
 	return CUDA_SUCCESS;
 }

@@ -2,11 +2,41 @@
 #ifndef GPU_DEVICE_H
 #define GPU_DEVICE_H
 
-/* A GPU of a machine: what it is, its memory, and what calls that concern it cost. */
+/* A GPU of a machine: what it is, its memory and copy engines, and what calls that concern it cost.
+ */
+#include "gpu/device/copy.h"
 #include "gpu/device/memory.h"
-#include "util/units.h"
 
 #include <stdbool.h>
+
+/* What a stream may have to do. */
+enum gpu_work {
+	GPU_PUSHED,	   /* by the CPU through the command stream, to the GPU, of pinned memory */
+	GPU_PUSHED_COPY,   /* the same, of memory that is not: of a copy of it */
+	GPU_TO_DEVICE,	   /* by a copy engine */
+	GPU_STAGED,	   /* the same, of a copy of a piece of what is not pinned */
+	GPU_FROM_DEVICE,   /* by a copy engine */
+	GPU_TO_PEER,	   /* by a copy engine, to another GPU */
+	GPU_WITHIN,	   /* one memory */
+	GPU_SET_FEW,	   /* bytes of it, up to set_few_bytes */
+	GPU_SET,	   /* more */
+	GPU_MARK,	   /* an event's record */
+	GPU_WAIT,	   /* for one */
+	GPU_WRITE_VALUE,   /* of 4 or 8 bytes */
+	GPU_WAIT_VALUE,	   /* until memory has one */
+	GPU_HOST_FUNCTION, /* of the program, on a CPU */
+	GPU_KERNEL,
+	GPU_WORKS
+};
+
+/* What one thing to do takes. Bytes that cross the bus take their time there, beside all this. */
+struct gpu_cost {
+	ps_t call, after;  /* of the CPU, before the GPU hears of it and behind that */
+	uint64_t call_bps; /* and before it for each byte; 0: nothing */
+	ps_t start, least; /* of the GPU: beside its bytes, and all in all at least */
+	uint64_t rate_bps; /* of its bytes in the GPU; 0: they take nothing there */
+	ps_t notice;	   /* until a CPU that waits knows that it is over */
+};
 
 /* What one kind of GPU is. Times are those of calls of the driver API on the CPU that makes them,
  * beside what moves over the bus. */
@@ -14,29 +44,63 @@ struct gpu_profile {
 	const char *name;
 	uint32_t compute_major, compute_minor, multiprocessors, copy_engines;
 	uint32_t writes_ordering; /* CUGPUDirectRDMAWritesOrdering */
+	uint32_t flush_options;	  /* CUflushGPUDirectRDMAWritesOptions */
 	uint32_t driver_version;  /* 1000 * major + 10 * minor */
 	ps_t init, retain;	  /* of a process */
 	ps_t query;		  /* what asks nobody but the driver */
 	ps_t alloc, alloc_blocks; /* up to GPU_MEMORY_SMALL, and more */
 	ps_t free, free_blocks;
-	/* Synchronous copies of pinned memory: up to so many bytes to the GPU are pushed by the CPU
-	 * at that rate; what is more, and all from the GPU, waits for a copy engine. */
-	uint32_t push_bytes;
-	uint64_t push_bps;
-	ps_t copy_pushed, copy_to, copy_from; /* beside what moves */
-	ps_t copy_within, set;		      /* they return at once */
+	ps_t pin, pin_mib, unpin, unpin_mib; /* host memory: one call, and each MiB */
+	ps_t take_pinned, take_pinned_mib, free_pinned, free_pinned_mib;
+	ps_t stream_create, stream_destroy, event_create;
+	ps_t submit;	 /* until a GPU hears of what a CPU has told it */
+	ps_t after_push; /* that a mark takes longer behind what was pushed */
+	ps_t registered; /* that a copy's call takes longer where host memory was registered */
+	ps_t export, flush_own, flush_all;
+	ps_t host_call;		  /* from where a host function's turn comes until it runs */
+	uint32_t push_bytes;	  /* pinned memory up to here is pushed */
+	uint32_t push_copy_bytes; /* and other memory up to here */
+	uint32_t stage_piece;	  /* what is more is copied piece by piece into ... */
+	uint32_t stage_bytes;	  /* ... so much pinned memory of the driver's */
+	/* A CPU's rate of copying: where all of it is at most cached_bytes, and else. */
+	uint64_t cached_bytes, cached_bps, uncached_bps;
+	uint32_t set_few_bytes;
+	uint32_t queue; /* commands that a stream holds */
+	struct gpu_cost costs[GPU_WORKS];
 };
 
 /* An H100 80GB HBM3, driver 580.159.04, as measured; the medians of small sizes. */
 extern const struct gpu_profile gpu_h100;
+
+struct gpu_command;
 
 struct gpu {
 	const struct gpu_profile *profile;
 	struct gpu_memory memory;
 	uint8_t *bytes; /* where the emulator reaches the byte at memory.base; not at its address */
 	uint16_t place; /* which of the machine's, from 1 */
+	uint32_t part;	/* of the bus */
 	uint32_t pci_bus, pci_device, pci_domain;
+	/* Of somebody who follows what streams do; NULL: nobody does. */
+	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
+	void *owner;
+	uint32_t values_awaited; /* commands that wait for a value in memory */
+	/* Once gpu_join() was called. */
+	struct sim_local *local;
+	uint32_t host_part; /* where the programs' memory is */
+	uint64_t next_key;  /* of its commands' events */
+	struct copy_engine to, from, peer, pushed;
 };
+
+/* Its engines are on @bus, whose events are in @local, from now on; @host_part: where the memory of
+ * the programs is. */
+void gpu_join(struct gpu *gpu, struct bus *bus, struct sim_local *local, uint32_t host_part);
+
+/* What tells one event of this GPU in its local events apart: none that the bus has. */
+static inline uint64_t gpu_key(struct gpu *gpu)
+{
+	return (uint64_t)(0x8000u + gpu->place) << 48 | gpu->next_key++;
+}
 
 /* Where the emulator reaches @address, which is in its memory. */
 static inline uint8_t *gpu_at(const struct gpu *gpu, uint64_t address)

@@ -130,10 +130,10 @@ int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_add
 	return 0;
 }
 
-const struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address)
+struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address)
 {
 	const size_t behind = first_behind(memory, address);
-	const struct gpu_allocation *a = behind > 0 ? &memory->allocations[behind - 1] : NULL;
+	struct gpu_allocation *a = behind > 0 ? &memory->allocations[behind - 1] : NULL;
 
 	return a && address - a->address < a->bytes ? a : NULL;
 }

@@ -8,6 +8,7 @@
  * As measured on an H100 (driver 580.159): sizes are rounded up to 512 bytes; up to 1 MiB goes,
  * first fit from the bottom, into blocks of 2 MiB with others of its kind; more takes whole blocks.
  * An address belongs to an allocation within the size that was asked for. One caller at a time. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ enum {
 struct gpu_allocation {
 	uint64_t address, bytes; /* as asked for */
 	uint64_t number;	 /* n-th of the GPU, from 1: an identity */
+	bool is_sync;		 /* synchronous calls that concern it wait: SYNC_MEMOPS */
 };
 
 struct gpu_memory {
@@ -38,7 +40,7 @@ int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_add
 /* -ENOENT: no allocation begins there. */
 int gpu_memory_drop(struct gpu_memory *memory, uint64_t address);
 /* What @address lies in; NULL: in nothing. Good until the next call of one of the two above. */
-const struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address);
+struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address);
 /* Of blocks that nothing lies in. */
 uint64_t gpu_memory_free_bytes(const struct gpu_memory *memory);
 

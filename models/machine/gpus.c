@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/machine/gpus.h"
 
-#include "models/machine/host.h"
+#include "gpu/device/stream.h"
+#include "models/machine/machine.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -40,6 +41,20 @@ static int map_bytes(struct gpu *gpu)
 	return reserve_addresses(gpu->memory.base, gpu->memory.bytes);
 }
 
+enum { FACT_GPU = 5 }; /* of the digest: behind those of host.c */
+
+/* What a GPU has done is a fact of the run, as what adapters have placed is. */
+static void note_command(struct gpu *gpu, const struct gpu_command *command, ps_t now)
+{
+	struct host *host = gpu->owner;
+
+	sim_digest_add(&host->node, now,
+		       (uint64_t)FACT_GPU << 56 | (uint64_t)gpu->place << 40 |
+			       (uint64_t)command->work << 32 |
+			       (command->stream->number & UINT32_MAX),
+		       command->bytes);
+}
+
 int host_gpus_create(struct host *host, const struct host_gpu_params *params, uint32_t count,
 		     uint64_t base)
 {
@@ -53,16 +68,18 @@ int host_gpus_create(struct host *host, const struct host_gpu_params *params, ui
 		return -ENOMEM;
 	for (; gpus->count < count; gpus->count++) {
 		const struct host_gpu_params *of = &params[gpus->count];
-		struct host_gpu *own = &gpus->gpus[gpus->count];
+		struct gpu *gpu = &gpus->gpus[gpus->count];
 
-		own->part = of->part;
-		own->gpu = (struct gpu){.profile = of->profile,
-					.place = (uint16_t)(gpus->count + 1),
-					.pci_domain = of->pci_domain,
-					.pci_bus = of->pci_bus,
-					.pci_device = of->pci_device};
-		gpu_memory_init(&own->gpu.memory, base, of->bytes);
-		if (map_bytes(&own->gpu) != 0) {
+		*gpu = (struct gpu){.profile = of->profile,
+				    .place = (uint16_t)(gpus->count + 1),
+				    .part = of->part,
+				    .pci_domain = of->pci_domain,
+				    .pci_bus = of->pci_bus,
+				    .pci_device = of->pci_device,
+				    .on_done = note_command,
+				    .owner = host};
+		gpu_memory_init(&gpu->memory, base, of->bytes);
+		if (map_bytes(gpu) != 0) {
 			gpus->count++;
 			return -ENOMEM;
 		}
@@ -78,7 +95,7 @@ void host_gpus_destroy(struct host *host)
 	if (!gpus)
 		return;
 	for (uint32_t i = 0; i < gpus->count; i++) {
-		struct gpu *gpu = &gpus->gpus[i].gpu;
+		struct gpu *gpu = &gpus->gpus[i];
 
 		if (gpu->bytes) {
 			munmap(gpu->bytes, gpu->memory.bytes);
@@ -91,29 +108,24 @@ void host_gpus_destroy(struct host *host)
 	host->gpus = NULL;
 }
 
-const struct host_gpu *host_gpus_find(const struct host *host, uint64_t address)
+struct gpu *host_gpu(struct host *host, uint32_t number)
+{
+	struct gpu *gpu = &host->gpus->gpus[number];
+	struct machine *machine = host_machine(host);
+
+	if (!gpu->local)
+		gpu_join(gpu, host->dma->bus,
+			 machine && machine->bus ? &machine->inside : &host->local,
+			 host->params.bus->memory);
+	return gpu;
+}
+
+const struct gpu *host_gpus_find(const struct host *host, uint64_t address)
 {
 	const struct host_gpus *gpus = host->gpus;
 
 	for (uint32_t i = 0; gpus && i < gpus->count; i++)
-		if (gpu_memory_has(&gpus->gpus[i].gpu.memory, address))
+		if (gpu_memory_has(&gpus->gpus[i].memory, address))
 			return &gpus->gpus[i];
 	return NULL;
-}
-
-void host_gpu_copy(struct host *host, struct host_gpu *gpu, enum gpu_way way, struct copy_job *copy)
-{
-	const uint32_t memory = host->params.bus->memory;
-	struct bus *bus = host->dma->bus;
-
-	if (!gpu->has_engines) {
-		gpu->has_engines = true;
-		copy_engine_init(&gpu->to, bus, gpu->part, memory, true);
-		copy_engine_init(&gpu->from, bus, gpu->part, memory, false);
-		copy_engine_init(&gpu->pushed, bus, memory, gpu->part, false);
-	}
-	copy_engine_take(way == GPU_TO_DEVICE	  ? &gpu->to
-			 : way == GPU_FROM_DEVICE ? &gpu->from
-						  : &gpu->pushed,
-			 copy, host->now);
 }

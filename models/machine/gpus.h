@@ -4,8 +4,7 @@
 
 /* The GPUs of a machine, which are its programs' and whose memory its adapters reach. They belong
  * to the machine's first adapter. */
-#include "gpu/cuda/backend.h"
-#include "models/machine/copy.h"
+#include "gpu/device/gpu.h"
 
 struct host;
 
@@ -16,17 +15,9 @@ struct host_gpu_params {
 	uint32_t pci_domain, pci_bus, pci_device;
 };
 
-struct host_gpu {
-	struct gpu gpu;
-	uint32_t part;
-	/* Once somebody copies, to and from where the programs' memory is. */
-	struct copy_engine to, from, pushed;
-	bool has_engines;
-};
-
 struct host_gpus {
 	uint32_t count;
-	struct host_gpu *gpus;
+	struct gpu *gpus;
 };
 
 /* The machine whose first adapter @host is has these from now on; the first's addresses begin at
@@ -36,11 +27,9 @@ int host_gpus_create(struct host *host, const struct host_gpu_params *params, ui
 		     uint64_t base);
 void host_gpus_destroy(struct host *host);
 
+/* The n-th, on its bus. Not before the run. */
+struct gpu *host_gpu(struct host *host, uint32_t number);
 /* What [@address, @address + @length) is, for an adapter: NULL: no memory of a GPU. */
-const struct host_gpu *host_gpus_find(const struct host *host, uint64_t address);
-/* @copy goes to the engine of that way, or is pushed past it by the CPU; on_done() is called from
- * inside the machine's turn. */
-void host_gpu_copy(struct host *host, struct host_gpu *gpu, enum gpu_way way,
-		   struct copy_job *copy);
+const struct gpu *host_gpus_find(const struct host *host, uint64_t address);
 
 #endif

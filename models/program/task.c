@@ -3,6 +3,7 @@
 
 #include "models/machine/machine.h"
 #include "models/program/rendezvous.h"
+#include "models/program/task_gpu.h"
 #include "models/program/task_world.h"
 #include "models/program/turn.h"
 #include "util/alloc.h"
@@ -26,7 +27,6 @@ static void task_free(struct task *task)
 		return;
 	coro_destroy(task->coro);
 	util_free(task->devices);
-	util_free(task->gpu);
 	util_free(task->name);
 	util_free(task);
 }
@@ -121,6 +121,8 @@ void task_end(struct task *task)
 
 void task_destroy_all(struct host *host)
 {
+	for (struct task *task = host->tasks; task; task = task->next)
+		task_gpu_fini(task);
 	while (host->tasks) {
 		struct task *task = host->tasks;
 
@@ -136,7 +138,7 @@ uint32_t task_unfinished(const struct host *host)
 	uint32_t count = 0;
 
 	for (const struct task *task = host->tasks; task; task = task->next)
-		count += !task->done;
+		count += !task->done && !task->is_service;
 	return count;
 }
 
@@ -220,6 +222,8 @@ __attribute__((noinline)) void task_on_place(struct host *host, ps_t now)
 			task->waiting_placement = false;
 			task_wake(task, now);
 		}
+	if (host->gpus)
+		task_gpu_look(host, now);
 }
 
 void task_on_cq_event(void *cq_owner)

@@ -14,7 +14,7 @@
 
 typedef void task_fn(void *arg);
 
-struct gpu_program;
+struct task_gpu;
 
 struct task_device {
 	struct vrb_world world; /* an adapter as transport/verbs sees it */
@@ -39,9 +39,10 @@ struct task {
 	const struct hca_cq *waiting_cq;
 	const struct vrb_channel *waiting_channel;
 	struct task *rendezvous_next;
-	struct gpu_program *gpu; /* of a process; NULL: it has not asked for any */
-	uint64_t qp_count;	 /* created so far, on all devices: identities of QPs */
+	struct task_gpu *gpu; /* what the driver has of it; NULL: it has not asked for any */
+	uint64_t qp_count;    /* created so far, on all devices: identities of QPs */
 	bool waiting_placement, done;
+	bool is_service; /* a thread that nobody waits for */
 };
 
 /* @host: the first adapter of its machine. @name is unique there and is copied; @fn begins at

@@ -3,6 +3,7 @@
 
 #include "models/machine/machine.h"
 #include "models/program/spin.h"
+#include "models/program/task_gpu.h"
 #include "sim/sim.h"
 #include "util/check.h"
 
@@ -67,6 +68,8 @@ void task_turn(struct sim_local_event *event, void *context)
 	running = task;
 	task->done = !coro_resume(task->coro);
 	running = before;
+	if (task->host->gpus)
+		task_gpu_look(task->host, task->host->now);
 }
 
 void task_pause(struct task *task)

@@ -68,6 +68,8 @@ run_bad() { # ARGS TEXT
 run_bad '"bytes=70000000"' 'cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'
 run_bad '"bytes=4096", "register=4097"' 'ibv_reg_mr: Bad address'
 run_bad '"gpu=2"' 'cuDeviceGet: CUDA_ERROR_INVALID_DEVICE'
+# A copy that has returned may still be under way: the adapter reads what was there before.
+run_bad '"bytes=300000", "sync=0"' 'written: byte [0-9]* is 0, not'
 cat >none.yaml <<'END'
 version: 1
 topology: {kind: star, hosts: 2}
@@ -76,43 +78,54 @@ END
 expect 1 run none.yaml --out none
 grep -q "cuInit: CUDA_ERROR_NO_DEVICE" out err || fail "a GPU of no machine"
 
-# Synchronous copies of pinned memory on an H100 in a slot of generation 5 x16 (MPS 256, MRRS 4096), as measured: bytes,
-# microseconds to it and from it. Within 15 %.
-cat >measured <<'END'
-4 5.92 6.48
-256 6.68 6.50
-1024 6.86 6.43
-4096 7.17 6.53
-8192 7.84 6.71
-16384 8.85 6.68
-32768 8.54 7.15
-65536 9.21 7.79
-131072 10.39 9.11
-262144 12.65 11.39
-524288 17.69 16.12
-2097152 47.33 44.65
-4194304 84.19 82.49
-END
-cat >copies.yaml <<'END'
+# On one GPU of generation 5 x16 (MPS 256, MRRS 4096).
+one() { # PROGRAM ARGS
+	cat <<END
 version: 1
 topology: {kind: star, hosts: 2}
 machine:
   parts:
     - {name: cpu0, kind: socket, latency: 200ns}
     - {name: nic0, kind: nic}
-    - {name: gpu0, kind: gpu, memory: 64MiB, latency: 300ns, tags: 256}
+    - {name: gpu0, kind: gpu, memory: 1GiB, latency: 300ns, tags: 256}
   lanes:
     - {a: cpu0, b: nic0, gen: 5}
     - {a: cpu0, b: gpu0, gen: 5, mps: 256B, mrrs: 4KiB, delay: 3ns}
-programs: [{run: gpu_copies, hosts: [h0]}]
+programs: [{run: $1, hosts: [h0], args: [${2:-}]}]
 END
+}
+# Copies on an H100 80GB HBM3 (driver 580.159.04) as measured, medians in microseconds: gpu_copies.csv. Within 15 %,
+# but for pushed copies of 8 and 16 KiB between events, which are faster there.
+one gpu_copies most=67108864 >copies.yaml
 expect 0 run copies.yaml --out copies
-grep -h -o 'copy [0-9 ]*' out err >obtained
-python3 - <<'END' || fail "copies take another time than was measured"
-obtained = {int(w[1]): [int(t) / 1e6 for t in w[2:]] for w in map(str.split, open("obtained"))}
-rows = [line.split() for line in open("measured")]
-assert len(rows) == 13 and len(obtained) == 13
-for size, *times in rows:
-    for ours, theirs in zip(obtained[int(size)], map(float, times)):
-        assert abs(ours / theirs - 1) < 0.15, (size, ours, theirs)
+grep -h -o '[a-z_]* [0-9]* [0-9]*$' out err >obtained
+python3 - "$root/tests/e2e/gpu_copies.csv" <<'END' || fail "copies take another time than was measured"
+import csv
+import sys
+
+obtained = {(kind, size): int(time) / 1e6 for kind, size, time in map(str.split, open("obtained"))}
+compared, beyond = 0, []
+for row in csv.DictReader(open(sys.argv[1])):
+    for kind in list(row)[1:]:
+        if not row[kind]:
+            continue
+        compared += 1
+        ours = obtained[kind, row["bytes"]]
+        if abs(ours / float(row[kind]) - 1) > 0.15:
+            beyond.append((kind, int(row["bytes"])))
+            print(kind, row["bytes"], row[kind], ours)
+assert compared == 196, compared
+assert beyond in ([("to_events", 8192), ("to_events", 16384)], []), beyond
 END
+
+# When calls return and what waits for what.
+one gpu_order >order.yaml
+expect 0 run order.yaml --out order --json
+digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' order/result.json | head -n 1)
+grep -h -o '\(ok\|not\) [a-z0-9].*' err out >said || true
+[ "$(grep -c '^ok ' said)" -eq 79 ] || fail "$(grep -c '^ok ' said) of 79 checks of order hold"
+for how in "--threads 2" --through-wire; do
+	# shellcheck disable=SC2086
+	expect 0 run order.yaml $how --json
+	holds out "r['digest'] == '$digest'"
+done

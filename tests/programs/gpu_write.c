@@ -2,9 +2,10 @@
 
 /* GPUDirect: rank 0 writes bytes=10000 bytes from the memory of its GPU gpu=0 to that of rank 1's
  * with one RDMA WRITE and says so on the rendezvous; rank 1 copies them to its own memory and
- * checks every byte. device=0: the adapter of both. Other ranks do nothing. */
-#include "include/verbena/cuda.h"
-#include "tests/programs/util.h"
+ * checks every byte. device=0: the adapter of both. Other ranks do nothing. sync=0: without what
+ * GPUDirect demands, that synchronous copies of that memory wait until they are over (SYNC_MEMOPS).
+ */
+#include "tests/programs/gpu.h"
 
 #include <stdlib.h>
 
@@ -15,17 +16,6 @@ struct own {
 	uint32_t length;
 };
 
-static int did(const struct own *own, CUresult result, const char *what)
-{
-	const char *name = "?";
-
-	if (result == CUDA_SUCCESS)
-		return 0;
-	(void)cuGetErrorName(result, &name);
-	prog_say(own->prog, "%s: %s", what, name);
-	return -1;
-}
-
 static int talk(struct own *own, struct prog_qp *qp)
 {
 	const struct vb_prog *prog = own->prog;
@@ -33,12 +23,12 @@ static int talk(struct own *own, struct prog_qp *qp)
 
 	if (prog->rank == 1) {
 		if (prog->get(prog, "written", NULL, 0) != 0 ||
-		    did(own, cuMemcpyDtoH(own->bytes, own->memory, own->length), "cuMemcpyDtoH"))
+		    !GPU_DO(prog, cuMemcpyDtoH(own->bytes, own->memory, own->length)))
 			return -1;
 		return prog_check(prog, "written", own->bytes, own->length, 1);
 	}
 	prog_fill(own->bytes, own->length, 1);
-	if (did(own, cuMemcpyHtoD(own->memory, own->bytes, own->length), "cuMemcpyHtoD") ||
+	if (!GPU_DO(prog, cuMemcpyHtoD(own->memory, own->bytes, own->length)) ||
 	    prog_post_send(qp, (struct prog_send){.wr_id = 1,
 						  .opcode = IBV_WR_RDMA_WRITE,
 						  .bytes = (void *)(uintptr_t)own->memory,
@@ -48,16 +38,15 @@ static int talk(struct own *own, struct prog_qp *qp)
 	return prog->put(prog, "written", NULL, 0);
 }
 
-static int open_gpu(struct own *own)
+static bool open_memory(struct own *own)
 {
-	CUcontext context;
-	CUdevice device;
+	const struct vb_prog *prog = own->prog;
+	const unsigned int sync = (unsigned int)prog_arg(prog, "sync", 1);
 
-	return did(own, cuInit(0), "cuInit") ||
-	       did(own, cuDeviceGet(&device, (int)prog_arg(own->prog, "gpu", 0)), "cuDeviceGet") ||
-	       did(own, cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain") ||
-	       did(own, cuCtxSetCurrent(context), "cuCtxSetCurrent") ||
-	       did(own, cuMemAlloc(&own->memory, own->length), "cuMemAlloc");
+	return gpu_open(prog, (int)prog_arg(prog, "gpu", 0)) &&
+	       gpu_did(prog, cuMemAlloc(&own->memory, own->length), "cuMemAlloc") &&
+	       GPU_DO(prog,
+		      cuPointerSetAttribute(&sync, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, own->memory));
 }
 
 static int run(struct own *own)
@@ -66,7 +55,7 @@ static int run(struct own *own)
 	struct prog_ctx ctx;
 	struct prog_qp qp;
 
-	if (open_gpu(own) ||
+	if (!open_memory(own) ||
 	    prog_open_device(&ctx, prog, (int)prog_arg(prog, "device", 0),
 			     (void *)(uintptr_t)own->memory,
 			     (uint32_t)prog_arg(prog, "register", own->length)) != 0 ||
@@ -75,7 +64,7 @@ static int run(struct own *own)
 				 .peer = 1 - prog->rank, .send_depth = 1, .recv_depth = 1}) != 0 ||
 	    prog_connect(&qp, 1) != 0 || talk(own, &qp) != 0 || prog_close(&ctx, &qp, 1) != 0)
 		return -1;
-	return did(own, cuMemFree(own->memory), "cuMemFree");
+	return GPU_DO(prog, cuMemFree(own->memory)) ? 0 : -1;
 }
 
 int prog_main(const struct vb_prog *prog)

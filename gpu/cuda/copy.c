@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/cuda/internal.h"
+#include "util/alloc.h"
+
+#include <string.h>
+
+/* Copies: which engine moves them, and when a call returns, as measured. Memory that is not pinned
+ * is copied by the CPU first, into the command or, piece by piece, into pinned memory of the
+ * driver's own. */
+
+struct move {
+	struct gpu_stream *stream;
+	struct cuda_range to, from;
+	uint64_t bytes;
+	bool waits; /* a synchronous call */
+};
+
+static const struct gpu_profile *profile_of(const struct move *move)
+{
+	return move->stream->context->gpu->profile;
+}
+
+/* One command of @move: its bytes from @at on, @bytes of them; what it reads or writes there may be
+ * a copy of them (@copy, which goes with it). */
+static CUresult tell(const struct move *move, enum gpu_work work, uint64_t at, uint64_t bytes,
+		     uint8_t *copy)
+{
+	struct gpu_command *command = cuda_command(work);
+
+	if (!command) {
+		util_free(copy);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	command->bytes = bytes;
+	command->to = move->to.at + at;
+	command->from = copy ? copy : move->from.at + at;
+	command->copy = copy;
+	command->peer = move->to.gpu;
+	cuda_tell(move->stream, command);
+	return CUDA_SUCCESS;
+}
+
+/* ---- what is not pinned, to a GPU ---- */
+
+/* What a CPU takes to copy so many bytes of one source. */
+static ps_t cpu_time(const struct move *move, uint64_t bytes)
+{
+	const struct gpu_profile *profile = profile_of(move);
+
+	return util_tx_time(bytes, move->bytes > profile->cached_bytes ? profile->uncached_bps
+								       : profile->cached_bps);
+}
+
+static CUresult tell_copied(const struct move *move, enum gpu_work work, uint64_t at,
+			    uint64_t bytes)
+{
+	uint8_t *copy = util_alloc(bytes);
+
+	if (!copy)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(copy, move->from.at + at, bytes);
+	return tell(move, work, at, bytes, copy);
+}
+
+/* Until the driver's own memory has room for @bytes more of this stream. */
+static void wait_for_room(const struct move *move, uint64_t bytes)
+{
+	const struct gpu_profile *profile = profile_of(move);
+	struct gpu_stream *stream = move->stream;
+
+	stream->users++;
+	while (stream->staged + bytes > profile->stage_bytes)
+		gpu_backend()->block();
+	stream->users--;
+}
+
+static CUresult stage(const struct move *move)
+{
+	const uint32_t most = profile_of(move)->stage_piece;
+	CUresult ret = CUDA_SUCCESS;
+
+	for (uint64_t at = 0, bytes; at < move->bytes && ret == CUDA_SUCCESS; at += bytes) {
+		bytes = move->bytes - at < most ? move->bytes - at : most;
+		wait_for_room(move, bytes);
+		gpu_backend()->pass(cpu_time(move, bytes));
+		ret = tell_copied(move, GPU_STAGED, at, bytes);
+	}
+	return ret;
+}
+
+/* Returns before the bytes are in the GPU, a synchronous call as well; that waits for all that was
+ * told before it. */
+static CUresult bring_pageable(const struct move *move)
+{
+	if (move->waits)
+		cuda_wait(move->stream);
+	if (move->bytes <= profile_of(move)->push_copy_bytes)
+		return tell_copied(move, GPU_PUSHED_COPY, 0, move->bytes);
+	return stage(move);
+}
+
+/* ---- what is not pinned, from a GPU: synchronous, whatever was asked for ---- */
+
+static CUresult fetch_pageable(const struct move *move)
+{
+	const uint32_t most = profile_of(move)->stage_piece;
+	struct move piece = *move;
+	uint8_t *staged = util_alloc(move->bytes < most ? move->bytes : most);
+	CUresult ret = staged ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+
+	for (uint64_t at = 0, bytes; at < move->bytes && ret == CUDA_SUCCESS; at += bytes) {
+		bytes = move->bytes - at < most ? move->bytes - at : most;
+		piece.to.at = staged;
+		piece.from.at = move->from.at + at;
+		ret = tell(&piece, GPU_FROM_DEVICE, 0, bytes, NULL);
+		cuda_wait(move->stream);
+		gpu_backend()->pass(cpu_time(move, bytes));
+		memcpy(move->to.at + at, staged, bytes);
+	}
+	util_free(staged);
+	return ret;
+}
+
+/* ---- all of them ---- */
+
+static CUresult then_wait(const struct move *move, CUresult ret)
+{
+	if (ret == CUDA_SUCCESS && move->waits)
+		cuda_wait(move->stream);
+	return ret;
+}
+
+static CUresult within_host(const struct move *move)
+{
+	cuda_wait(move->stream);
+	gpu_backend()->pass(cpu_time(move, move->bytes));
+	memmove(move->to.at, move->from.at, move->bytes);
+	return CUDA_SUCCESS;
+}
+
+static CUresult start_move(const struct move *move)
+{
+	const bool pushed = move->bytes <= profile_of(move)->push_bytes;
+
+	if (move->to.is_registered || move->from.is_registered)
+		gpu_backend()->pass(profile_of(move)->registered);
+	if (move->to.kind != CUDA_DEVICE && move->from.kind != CUDA_DEVICE)
+		return within_host(move);
+	if (move->from.kind == CUDA_PAGEABLE)
+		return bring_pageable(move);
+	if (move->to.kind == CUDA_PAGEABLE)
+		return fetch_pageable(move);
+	if (move->from.kind == CUDA_PINNED)
+		return then_wait(move, tell(move, pushed ? GPU_PUSHED : GPU_TO_DEVICE, 0,
+					    move->bytes, NULL));
+	if (move->to.kind == CUDA_PINNED)
+		return then_wait(move, tell(move, GPU_FROM_DEVICE, 0, move->bytes, NULL));
+	/* Within a GPU and between two, a synchronous call does not wait either. */
+	return tell(move, move->to.gpu == move->from.gpu ? GPU_WITHIN : GPU_TO_PEER, 0, move->bytes,
+		    NULL);
+}
+
+/* What the driver has to know of one side. */
+enum known { ANY, KNOWN };
+
+static CUresult copy(CUdeviceptr to, enum known to_is, CUdeviceptr from, enum known from_is,
+		     size_t bytes, CUstream handle, bool waits)
+{
+	struct move move = {.bytes = bytes, .waits = waits};
+	CUresult ret = cuda_stream(handle, &move.stream);
+
+	if (ret != CUDA_SUCCESS || bytes == 0)
+		return ret;
+	ret = cuda_range(to, bytes, &move.to);
+	if (ret == CUDA_SUCCESS)
+		ret = cuda_range(from, bytes, &move.from);
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if ((to_is == KNOWN && move.to.kind == CUDA_PAGEABLE) ||
+	    (from_is == KNOWN && move.from.kind == CUDA_PAGEABLE))
+		return CUDA_ERROR_INVALID_VALUE;
+	ret = start_move(&move);
+	if (ret == CUDA_SUCCESS && waits && (move.to.is_sync || move.from.is_sync))
+		cuda_wait(move.stream);
+	return ret;
+}
+
+static CUdeviceptr at(const void *pointer)
+{
+	return (CUdeviceptr)(uintptr_t)pointer;
+}
+
+CUDA_PUBLIC CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+	return copy(to, ANY, from, ANY, bytes, NULL, true);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	return copy(to, ANY, from, ANY, bytes, stream, false);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
+{
+	return copy(to, KNOWN, at(from), ANY, bytes, NULL, true);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
+				       CUstream stream)
+{
+	return copy(to, KNOWN, at(from), ANY, bytes, stream, false);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
+{
+	return copy(at(to), ANY, from, KNOWN, bytes, NULL, true);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	return copy(at(to), ANY, from, KNOWN, bytes, stream, false);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+	return copy(to, KNOWN, from, KNOWN, bytes, NULL, true);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+				       CUstream stream)
+{
+	return copy(to, KNOWN, from, KNOWN, bytes, stream, false);
+}
+
+/* Where memory is says whose it is: contexts may be NULL. */
+CUDA_PUBLIC CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+				  CUcontext from_context, size_t bytes)
+{
+	(void)to_context;
+	(void)from_context;
+	return copy(to, KNOWN, from, KNOWN, bytes, NULL, true);
+}
+
+CUDA_PUBLIC CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+				       CUcontext from_context, size_t bytes, CUstream stream)
+{
+	(void)to_context;
+	(void)from_context;
+	return copy(to, KNOWN, from, KNOWN, bytes, stream, false);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/cuda/internal.h"
+#include "util/alloc.h"
+
+/* Events: records of streams that others wait for, and the times between them. */
+
+/* Of times in ns: as measured on an H100. */
+enum { EVENT_STEP_NS = 32 };
+
+/* One that the program has made and not destroyed. */
+static CUresult check_event(CUevent event)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	const struct CUevent_st *known;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	known = thread->program->events;
+	while (known && known != event)
+		known = known->next;
+	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUDA_PUBLIC CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
+{
+	const unsigned int known =
+		CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+	struct CUctx_st *context;
+	const CUresult ret = cuda_current(&context);
+	struct CUevent_st *event;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_event || (flags & ~known) ||
+	    ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
+		return CUDA_ERROR_INVALID_VALUE;
+	event = util_calloc(1, sizeof(*event));
+	if (!event)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	event->flags = flags;
+	event->context = context;
+	gpu_backend()->pass(context->streams.gpu->profile->event_create);
+	event->next = cuda_program()->events;
+	cuda_program()->events = event;
+	*ret_event = event;
+	return CUDA_SUCCESS;
+}
+
+/* Whoever waits for it goes on doing so. */
+CUDA_PUBLIC CUresult cuEventDestroy(CUevent event)
+{
+	const CUresult ret = check_event(event);
+	struct CUevent_st **at;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	at = &cuda_program()->events;
+	while (*at != event)
+		at = &(*at)->next;
+	*at = event->next;
+	gpu_mark_put(event->mark);
+	util_free(event);
+	return CUDA_SUCCESS;
+}
+
+/* What wants no time of an idle stream is over at once: nothing is sent. */
+static void mark_at_once(struct gpu_stream *stream, struct gpu_mark *mark)
+{
+	gpu_backend()->pass(2 * stream->context->gpu->profile->query);
+	mark->is_over = true;
+	mark->at = gpu_backend()->now();
+}
+
+CUDA_PUBLIC CUresult cuEventRecord(CUevent event, CUstream handle)
+{
+	struct gpu_stream *stream;
+	CUresult ret = cuda_stream(handle, &stream);
+	struct gpu_command *command;
+	struct gpu_mark *mark;
+
+	if (ret == CUDA_SUCCESS)
+		ret = check_event(event);
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (stream->context != &event->context->streams)
+		return CUDA_ERROR_INVALID_HANDLE;
+	mark = gpu_mark_create();
+	command = cuda_command(GPU_MARK);
+	if (!mark || !command) {
+		gpu_mark_put(mark);
+		util_free(command);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	gpu_mark_put(event->mark);
+	event->mark = mark;
+	if ((event->flags & CU_EVENT_DISABLE_TIMING) && gpu_stream_is_idle(stream)) {
+		util_free(command);
+		mark_at_once(stream, mark);
+		return CUDA_SUCCESS;
+	}
+	mark->users++;
+	command->mark = mark;
+	cuda_tell(stream, command);
+	return CUDA_SUCCESS;
+}
+
+/* One that was never recorded is over. */
+CUDA_PUBLIC CUresult cuEventQuery(CUevent event)
+{
+	const CUresult ret = check_event(event);
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	gpu_backend()->pass(2 * event->context->streams.gpu->profile->query);
+	return !event->mark || event->mark->is_over ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
+{
+	const CUresult ret = check_event(event);
+	struct gpu_mark *mark;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	mark = event->mark;
+	if (!mark || mark->is_over) {
+		gpu_backend()->pass(2 * event->context->streams.gpu->profile->query);
+		return CUDA_SUCCESS;
+	}
+	mark->users++;
+	while (!mark->is_over)
+		gpu_backend()->block();
+	gpu_mark_put(mark);
+	gpu_backend()->pass(event->context->streams.gpu->profile->costs[GPU_MARK].notice);
+	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuEventElapsedTime(float *ret_ms, CUevent start, CUevent end)
+{
+	CUresult ret = check_event(start);
+	int64_t steps;
+
+	if (ret == CUDA_SUCCESS)
+		ret = check_event(end);
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!start->mark || !end->mark || (start->flags & CU_EVENT_DISABLE_TIMING) ||
+	    (end->flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!ret_ms)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!start->mark->is_over || !end->mark->is_over)
+		return CUDA_ERROR_NOT_READY;
+	steps = (int64_t)(end->mark->at / PS_NS / EVENT_STEP_NS) -
+		(int64_t)(start->mark->at / PS_NS / EVENT_STEP_NS);
+	*ret_ms = (float)(steps * EVENT_STEP_NS) / 1e6f;
+	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags)
+{
+	struct gpu_stream *stream;
+	CUresult ret = cuda_stream(handle, &stream);
+	struct gpu_command *command;
+
+	if (ret == CUDA_SUCCESS)
+		ret = check_event(event);
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (flags != CU_EVENT_WAIT_DEFAULT)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!event->mark)
+		return CUDA_SUCCESS;
+	command = cuda_command(GPU_WAIT);
+	if (!command)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	event->mark->users++;
+	command->mark = event->mark;
+	cuda_tell(stream, command);
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/device/copy.h"
+
+#include "util/check.h"
+
+static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now);
+static const struct bus_burst_ops copy_burst_ops = {.arrived = copy_on_arrived};
+
+static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, ps_t now)
+{
+	struct copy_burst *burst = engine->spare;
+	const uint64_t left = copy->bytes - copy->started;
+
+	engine->spare = burst->next;
+	burst->burst = (struct bus_burst){.ops = &copy_burst_ops,
+					  .bytes = left < copy->burst_most ? (uint32_t)left
+									   : copy->burst_most};
+	copy->started += burst->burst.bytes;
+	copy->under_way++;
+	if (engine->reads)
+		bus_read(engine->bus, &burst->burst, engine->own, copy->other, now);
+	else
+		bus_write(engine->bus, &burst->burst, engine->own, copy->other, now);
+}
+
+static void copy_start_more(struct copy_engine *engine, ps_t now)
+{
+	struct copy_job *copy = engine->first;
+
+	while (engine->spare && copy->started < copy->bytes)
+		copy_start_burst(engine, copy, now);
+}
+
+static void copy_on_begin(struct sim_local_event *event, void *context)
+{
+	struct copy_engine *engine = container_of(event, struct copy_engine, event);
+
+	(void)context;
+	copy_start_more(engine, event->at);
+}
+
+static void copy_begin_first(struct copy_engine *engine, ps_t now)
+{
+	sim_local_schedule(engine->local, &engine->event, now + engine->first->start);
+}
+
+static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
+{
+	struct copy_burst *own = container_of(burst, struct copy_burst, burst);
+	struct copy_engine *engine = own->engine;
+	struct copy_job *copy = engine->first;
+
+	(void)context;
+	own->next = engine->spare;
+	engine->spare = own;
+	copy->under_way--;
+	if (copy->under_way > 0 || copy->started < copy->bytes) {
+		copy_start_more(engine, now);
+		return;
+	}
+	engine->first = copy->next;
+	if (engine->first)
+		copy_begin_first(engine, now);
+	copy->on_done(copy, now);
+}
+
+void copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
+		      uint32_t own, bool reads, uint64_t key)
+{
+	*engine = (struct copy_engine){
+		.bus = bus,
+		.local = local,
+		.own = own,
+		.reads = reads,
+		.event = {.key = key, .phase = SIM_LOCAL_ARRIVAL, .fn = copy_on_begin}};
+	for (uint32_t i = 0; i < COPY_BURSTS; i++) {
+		engine->bursts[i].engine = engine;
+		engine->bursts[i].next = engine->spare;
+		engine->spare = &engine->bursts[i];
+	}
+}
+
+void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t now)
+{
+	const bool is_idle = !engine->first;
+
+	CHECK(copy->bytes > 0);
+	copy->started = 0;
+	copy->under_way = 0;
+	copy->burst_most = bus_burst_most(engine->bus, engine->own, copy->other);
+	copy->next = NULL;
+	*(is_idle ? &engine->first : &engine->last->next) = copy;
+	engine->last = copy;
+	if (is_idle)
+		copy_begin_first(engine, now);
+}

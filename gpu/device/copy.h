@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef GPU_COPY_H
+#define GPU_COPY_H
+
+/* A copy engine of a GPU: moves bytes of one direction between the GPU and memory of its machine or
+ * another GPU, over the bus; or a CPU that pushes them. It takes whole copies in the order in which
+ * they come, and has so many bursts of one under way as hide the latency of the bus. Where the
+ * bytes are is its owner's to know. One thread. */
+#include "gpu/bus/bus.h"
+
+enum { COPY_BURSTS = 32 };
+
+/* One copy, in its owner's memory until on_done(). */
+struct copy_job {
+	uint64_t bytes; /* > 0 */
+	ps_t start;	/* that the engine takes before anything of it moves */
+	uint32_t other; /* the part that it reads or writes */
+	/* All of it is there. */
+	void (*on_done)(struct copy_job *copy, ps_t now);
+	/* The engine's own. */
+	uint64_t started;
+	uint32_t under_way, burst_most;
+	struct copy_job *next;
+};
+
+struct copy_engine;
+struct copy_burst {
+	struct bus_burst burst;
+	struct copy_engine *engine;
+	struct copy_burst *next; /* among those that are spare */
+};
+
+struct copy_engine {
+	struct bus *bus;
+	struct sim_local *local;
+	uint32_t own; /* the part that has it */
+	bool reads;
+	struct copy_job *first, *last;
+	struct sim_local_event event; /* the first one begins */
+	struct copy_burst bursts[COPY_BURSTS], *spare;
+};
+
+/* Of the part @own of @bus, which lives in @local: it reads what it copies from another part, or
+ * writes it there. @key tells its events in @local apart from all others. */
+void copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
+		      uint32_t own, bool reads, uint64_t key);
+void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t now);
+
+#endif

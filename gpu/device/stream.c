@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/device/stream.h"
+
+#include "util/alloc.h"
+#include "util/check.h"
+
+#include <string.h>
+
+/* ---- marks ---- */
+
+struct gpu_mark *gpu_mark_create(void)
+{
+	struct gpu_mark *mark = util_calloc(1, sizeof(*mark));
+
+	if (mark)
+		mark->users = 1;
+	return mark;
+}
+
+void gpu_mark_put(struct gpu_mark *mark)
+{
+	if (mark && --mark->users == 0)
+		util_free(mark);
+}
+
+/* ---- effects ---- */
+
+static void set_bytes(const struct gpu_command *command)
+{
+	uint8_t pattern[4];
+	uint8_t *to = command->to;
+
+	if (command->pattern_bytes == 1) {
+		memset(to, (int)(command->pattern & 0xff), command->bytes);
+		return;
+	}
+	if (command->pattern_bytes == 2)
+		memcpy(pattern, &(uint16_t){(uint16_t)command->pattern}, 2);
+	else
+		memcpy(pattern, &command->pattern, 4);
+	for (uint64_t i = 0; i < command->bytes; i += command->pattern_bytes)
+		memcpy(to + i, pattern, command->pattern_bytes);
+}
+
+static void write_value(const struct gpu_value *value)
+{
+	if (value->bytes == 4)
+		memcpy(value->at, &(uint32_t){(uint32_t)value->value}, 4);
+	else
+		memcpy(value->at, &value->value, 8);
+}
+
+static bool has_value(const struct gpu_value *value)
+{
+	const uint64_t mask = value->bytes == 4 ? UINT32_MAX : UINT64_MAX;
+	uint32_t word;
+	uint64_t there;
+	uint64_t ahead;
+
+	if (value->bytes == 4) {
+		memcpy(&word, value->at, 4);
+		there = word;
+	} else {
+		memcpy(&there, value->at, 8);
+	}
+	/* GEQ goes in a circle: the difference, as a signed number, is not negative. */
+	ahead = (there - value->value) & mask;
+	switch (value->compare) {
+	case GPU_GEQ:
+		return ahead <= mask >> 1;
+	case GPU_EQ:
+		return ahead == 0;
+	case GPU_AND:
+		return (there & value->value & mask) != 0;
+	case GPU_NOR:
+		return (~(there | value->value) & mask) != 0;
+	}
+	return false;
+}
+
+/* What can be seen of @command in memory. */
+static void take_effect(struct gpu_command *command, ps_t now)
+{
+	if (command->work == GPU_MARK) {
+		command->mark->is_over = true;
+		command->mark->at = now;
+	} else if (command->work == GPU_SET || command->work == GPU_SET_FEW) {
+		set_bytes(command);
+	} else if (command->work == GPU_WRITE_VALUE) {
+		write_value(&command->value);
+	} else if (command->work == GPU_KERNEL) {
+		command->function(command->arg);
+	} else if (command->to) {
+		memmove(command->to, command->from, command->bytes);
+	}
+}
+
+/* ---- commands ---- */
+
+static const struct gpu_cost *cost_of(const struct gpu_command *command)
+{
+	return &command->stream->context->gpu->profile->costs[command->work];
+}
+
+static void command_free(struct gpu_command *command)
+{
+	gpu_mark_put(command->mark);
+	util_free(command->copy);
+	util_free(command);
+}
+
+static void stream_free(struct gpu_stream *stream)
+{
+	struct gpu_stream **at = &stream->context->streams;
+
+	while (*at != stream)
+		at = &(*at)->next;
+	*at = stream->next;
+	while (stream->first) {
+		struct gpu_command *command = stream->first;
+
+		stream->first = command->next;
+		command_free(command);
+	}
+	util_free(stream);
+}
+
+void gpu_stream_let_go(struct gpu_stream *stream)
+{
+	if (stream->is_doomed && !stream->first && stream->users == 0)
+		stream_free(stream);
+}
+
+static void context_go(struct gpu_context *context, ps_t now);
+
+/* The first command of its stream is over. */
+static void command_end(struct gpu_command *command, ps_t now)
+{
+	struct gpu_stream *stream = command->stream;
+	struct gpu *gpu = stream->context->gpu;
+
+	CHECK(stream->first == command);
+	take_effect(command, now);
+	stream->first = command->next;
+	stream->count--;
+	if (command->work == GPU_STAGED)
+		stream->staged -= command->bytes;
+	stream->over = command->number;
+	stream->before = command->work;
+	if (gpu->on_done)
+		gpu->on_done(gpu, command, now);
+	command_free(command);
+	gpu_stream_let_go(stream);
+}
+
+void gpu_command_end(struct gpu_command *command, ps_t now)
+{
+	struct gpu_context *context = command->stream->context;
+
+	command_end(command, now);
+	context_go(context, now);
+	context->changed(context, now);
+}
+
+static void on_timer(struct sim_local_event *event, void *context)
+{
+	(void)context;
+	gpu_command_end(container_of(event, struct gpu_command, event), event->at);
+}
+
+static void end_later(struct gpu_command *command, ps_t at)
+{
+	command->event.fn = on_timer;
+	sim_local_schedule(command->stream->context->gpu->local, &command->event, at);
+}
+
+/* How long the GPU has to do with it, beside what crosses the bus. */
+static ps_t time_of(const struct gpu_command *command)
+{
+	const struct gpu_cost *cost = cost_of(command);
+	const struct gpu_stream *stream = command->stream;
+	ps_t time = cost->start + command->time;
+
+	if (cost->rate_bps > 0)
+		time += util_tx_time(command->bytes, cost->rate_bps);
+	if (command->work == GPU_MARK &&
+	    (stream->before == GPU_PUSHED || stream->before == GPU_PUSHED_COPY))
+		time += stream->context->gpu->profile->after_push;
+	return time < cost->least ? cost->least : time;
+}
+
+static void on_copied(struct copy_job *job, ps_t now)
+{
+	gpu_command_end(container_of(job, struct gpu_command, job), now);
+}
+
+/* What was pushed is there, and the GPU takes it in. */
+static void on_pushed(struct copy_job *job, ps_t now)
+{
+	struct gpu_command *command = container_of(job, struct gpu_command, job);
+
+	end_later(command, now + time_of(command));
+}
+
+static void begin_copy(struct gpu_command *command, struct copy_engine *engine, uint32_t other,
+		       ps_t now)
+{
+	command->job = (struct copy_job){.bytes = command->bytes,
+					 .start = cost_of(command)->start,
+					 .other = other,
+					 .on_done = on_copied};
+	copy_engine_take(engine, &command->job, now);
+}
+
+static void look_at_value(struct gpu_command *command, ps_t now)
+{
+	if (!has_value(&command->value))
+		return;
+	command->stream->context->gpu->values_awaited--;
+	end_later(command, now + time_of(command));
+}
+
+static void begin(struct gpu_command *command, ps_t now)
+{
+	struct gpu_context *context = command->stream->context;
+	struct gpu *gpu = context->gpu;
+
+	command->is_begun = true;
+	switch (command->work) {
+	case GPU_PUSHED:
+	case GPU_PUSHED_COPY:
+		command->job = (struct copy_job){
+			.bytes = command->bytes, .other = gpu->part, .on_done = on_pushed};
+		copy_engine_take(&gpu->pushed, &command->job, now);
+		return;
+	case GPU_TO_DEVICE:
+	case GPU_STAGED:
+		begin_copy(command, &gpu->to, gpu->host_part, now);
+		return;
+	case GPU_FROM_DEVICE:
+		begin_copy(command, &gpu->from, gpu->host_part, now);
+		return;
+	case GPU_TO_PEER:
+		begin_copy(command, &gpu->peer, command->peer->part, now);
+		return;
+	case GPU_HOST_FUNCTION:
+		context->call(context, command, now);
+		return;
+	case GPU_WAIT_VALUE:
+		gpu->values_awaited++;
+		look_at_value(command, now);
+		return;
+	case GPU_WITHIN:
+	case GPU_SET_FEW:
+	case GPU_SET:
+	case GPU_MARK:
+	case GPU_WRITE_VALUE:
+	case GPU_KERNEL:
+		end_later(command, now + time_of(command));
+		return;
+	case GPU_WAIT:
+	case GPU_WORKS:
+		break;
+	}
+	CHECK(!"a command that does not begin");
+}
+
+/* ---- order ---- */
+
+/* Whether @stream has something to do that came before @number. */
+static bool is_behind(const struct gpu_stream *stream, uint64_t number)
+{
+	return stream->first && stream->first->number < number;
+}
+
+/* What the legacy stream and those that have it in their order wait for. */
+static bool waits_for_others(const struct gpu_command *command)
+{
+	const struct gpu_stream *own = command->stream;
+
+	if (own->kind == GPU_NON_BLOCKING)
+		return false;
+	for (const struct gpu_stream *other = own->context->streams; other; other = other->next) {
+		const bool is_ordered = own->kind == GPU_LEGACY ? other->kind != GPU_NON_BLOCKING
+								: other->kind == GPU_LEGACY;
+
+		if (other != own && is_ordered && is_behind(other, command->number))
+			return true;
+	}
+	return false;
+}
+
+/* The first command of @stream begins, or is over at once, where it may. */
+static bool stream_goes(struct gpu_stream *stream, ps_t now)
+{
+	struct gpu_command *command = stream->first;
+
+	if (!command || !command->is_heard || command->is_begun || waits_for_others(command))
+		return false;
+	if (command->work != GPU_WAIT) {
+		begin(command, now);
+		return true;
+	}
+	if (!command->mark->is_over)
+		return false;
+	command_end(command, now);
+	return true;
+}
+
+static void context_go(struct gpu_context *context, ps_t now)
+{
+	bool goes = true;
+
+	while (goes) {
+		goes = false;
+		for (struct gpu_stream *stream = context->streams, *next; stream; stream = next) {
+			next = stream->next;
+			goes |= stream_goes(stream, now);
+		}
+	}
+}
+
+static void on_heard(struct sim_local_event *event, void *context)
+{
+	struct gpu_command *command = container_of(event, struct gpu_command, event);
+	struct gpu_context *own = command->stream->context;
+
+	(void)context;
+	command->is_heard = true;
+	context_go(own, event->at);
+	/* One that waits for a mark may be over, one that waits for a value may have begun. */
+	own->changed(own, event->at);
+}
+
+void gpu_stream_take(struct gpu_stream *stream, struct gpu_command *command, ps_t now)
+{
+	struct gpu *gpu = stream->context->gpu;
+
+	command->stream = stream;
+	command->number = ++stream->context->commands;
+	command->next = NULL;
+	command->event = (struct sim_local_event){
+		.key = gpu_key(gpu), .phase = SIM_LOCAL_ARRIVAL, .fn = on_heard};
+	stream->begun = command->number;
+	stream->last_work = command->work;
+	stream->count++;
+	if (command->work == GPU_STAGED)
+		stream->staged += command->bytes;
+	*(stream->first ? &stream->last->next : &stream->first) = command;
+	stream->last = command;
+	sim_local_schedule(gpu->local, &command->event, now + gpu->profile->submit);
+}
+
+void gpu_context_look(struct gpu_context *context, ps_t now)
+{
+	for (struct gpu_stream *stream = context->streams; stream; stream = stream->next) {
+		struct gpu_command *command = stream->first;
+
+		if (command && command->work == GPU_WAIT_VALUE && command->is_begun &&
+		    !command->event.pending)
+			look_at_value(command, now);
+	}
+}
+
+/* ---- streams ---- */
+
+struct gpu_stream *gpu_stream_create(struct gpu_context *context, enum gpu_stream_kind kind)
+{
+	struct gpu_stream *stream = util_calloc(1, sizeof(*stream)), **at = &context->streams;
+
+	if (!stream)
+		return NULL;
+	stream->kind = kind;
+	stream->context = context;
+	stream->number = context->stream_count++;
+	stream->before = GPU_MARK;
+	while (*at)
+		at = &(*at)->next;
+	*at = stream;
+	return stream;
+}
+
+void gpu_stream_destroy(struct gpu_stream *stream)
+{
+	stream->is_doomed = true;
+	gpu_stream_let_go(stream);
+}
+
+void gpu_context_fini(struct gpu_context *context)
+{
+	while (context->streams)
+		stream_free(context->streams);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_PROGRAMS_GPU_H
+#define TESTS_PROGRAMS_GPU_H
+
+/* What the test programs for GPUs share. */
+#include "include/verbena/cuda.h"
+#include "tests/programs/util.h"
+
+/* False, and a line that says so: @result is not CUDA_SUCCESS. */
+static inline bool gpu_did(const struct vb_prog *prog, CUresult result, const char *what)
+{
+	const char *name = "?";
+
+	if (result == CUDA_SUCCESS)
+		return true;
+	(void)cuGetErrorName(result, &name);
+	prog_say(prog, "%s: %s", what, name);
+	return false;
+}
+
+/* A call of the driver API that has to go well. */
+#define GPU_DO(prog, call) gpu_did(prog, call, #call)
+
+/* The primary context of the GPU @number is current from now on. */
+static inline bool gpu_open(const struct vb_prog *prog, int number)
+{
+	CUcontext context;
+	CUdevice device;
+
+	return gpu_did(prog, cuInit(0), "cuInit") &&
+	       gpu_did(prog, cuDeviceGet(&device, number), "cuDeviceGet") &&
+	       GPU_DO(prog, cuDevicePrimaryCtxRetain(&context, device)) &&
+	       GPU_DO(prog, cuCtxSetCurrent(context));
+}
+
+#endif
