@@ -59,6 +59,15 @@ struct gpu_backend {
 	void (*give_back)(void *bytes);
 	/* Whether the program has memory at all of [@address, @address + @bytes). */
 	bool (*has_memory)(uint64_t address, uint64_t bytes);
+	/* A dma-buf of that range of @gpu, which is mapped: 0 and its descriptor, the program's; or
+	 * -EXXX. */
+	int (*export_range)(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd);
+	/* That memory is nobody's any more: whoever registered it finds it gone. */
+	void (*freed)(struct gpu *gpu, uint64_t address, uint64_t bytes);
+	/* Looks for what was exported and is used no more. */
+	void (*collect)(struct gpu *gpu);
+	/* The CPU reads a word of @gpu, over the bus. */
+	void (*read)(struct gpu *gpu);
 	/* For the streams of a context of the program. */
 	void (*changed)(struct gpu_context *context, ps_t now);
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);

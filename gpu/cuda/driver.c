@@ -124,8 +124,8 @@ static bool attribute_of(const struct gpu *gpu, CUdevice_attribute attribute, in
 		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, profile->compute_minor},
 		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1},
 		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, profile->flush_options},
-		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, profile->writes_ordering},
-		{CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0},
+		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, gpu->writes_ordering},
+		{CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 1},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -57,6 +57,7 @@ CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	gpu = context->streams.gpu;
 	*ret_address = 0;
+	gpu_backend()->collect(gpu);
 	error = gpu_memory_take(&gpu->memory, bytes, &address);
 	if (error != 0)
 		return error == -EINVAL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
@@ -89,6 +90,7 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 	const CUresult ret = cuda_enter(&thread);
 	const struct gpu_allocation *allocation;
 	struct gpu *gpu;
+	uint64_t bytes;
 	ps_t time;
 
 	if (ret != CUDA_SUCCESS)
@@ -103,7 +105,9 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 		return CUDA_ERROR_INVALID_VALUE;
 	time = allocation->bytes <= GPU_MEMORY_SMALL ? gpu->profile->free
 						     : gpu->profile->free_blocks;
-	(void)gpu_memory_drop(&gpu->memory, address);
+	bytes = allocation->bytes;
+	if (gpu_memory_drop(&gpu->memory, address) == 0)
+		gpu_backend()->freed(gpu, address, bytes);
 	gpu_backend()->pass(time);
 	return CUDA_SUCCESS;
 }
@@ -112,11 +116,12 @@ CUDA_PUBLIC CUresult cuMemGetInfo(size_t *ret_free, size_t *ret_total)
 {
 	struct CUctx_st *context;
 	const CUresult ret = cuda_current(&context);
-	const struct gpu *gpu;
+	struct gpu *gpu;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	gpu = context->streams.gpu;
+	gpu_backend()->collect(gpu);
 	if (ret_free)
 		*ret_free = gpu_memory_free_bytes(&gpu->memory);
 	if (ret_total)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/device/gpu.h"
 
+#include <errno.h>
+
 #define GIGA 1000000000u
 
 /* The parts of what was measured as one: call, start and notice of a copy come out as its sum, its
@@ -11,7 +13,6 @@ const struct gpu_profile gpu_h100 =
 		.compute_major = 9,
 		.multiprocessors = 132,
 		.copy_engines = 3,
-		.writes_ordering = 100,
 		.flush_options = 1,
 		.driver_version = 13000,
 		.init = 99 * PS_MS,
@@ -32,12 +33,11 @@ const struct gpu_profile gpu_h100 =
 		.stream_create = 2633 * PS_NS,
 		.stream_destroy = 1479 * PS_NS,
 		.event_create = 189 * PS_NS,
-		.submit = 1100 * PS_NS,
+		.submit = 700 * PS_NS,
 		.after_push = 800 * PS_NS,
 		.registered = 500 * PS_NS,
 		.export = 18 * PS_US,
 		.flush_own = 56 * PS_NS,
-		.flush_all = 1080 * PS_NS,
 		.host_call = 15 * PS_US,
 		.push_bytes = 24 * 1024,
 		.push_copy_bytes = 64 * 1024,
@@ -109,10 +109,34 @@ const struct gpu_profile gpu_h100 =
 
 void gpu_join(struct gpu *gpu, struct bus *bus, struct sim_local *local, uint32_t host_part)
 {
+	gpu->bus = bus;
 	gpu->local = local;
 	gpu->host_part = host_part;
 	copy_engine_init(&gpu->to, bus, local, gpu->part, true, gpu_key(gpu));
 	copy_engine_init(&gpu->from, bus, local, gpu->part, false, gpu_key(gpu));
 	copy_engine_init(&gpu->peer, bus, local, gpu->part, false, gpu_key(gpu));
 	copy_engine_init(&gpu->pushed, bus, local, host_part, false, gpu_key(gpu));
+}
+
+/* Of whole pages: what the range takes of a window that does not show everything. */
+static uint64_t in_window(const struct gpu *gpu, uint64_t address, uint64_t bytes)
+{
+	const uint64_t first = address / GPU_PAGE, last = (address + bytes - 1) / GPU_PAGE;
+
+	return bytes == 0 || gpu->window >= gpu->memory.bytes ? 0 : (last - first + 1) * GPU_PAGE;
+}
+
+int gpu_window_take(struct gpu *gpu, uint64_t address, uint64_t bytes)
+{
+	const uint64_t more = in_window(gpu, address, bytes);
+
+	if (more > 0 && more > gpu->window - gpu->windowed)
+		return -ENOSPC;
+	gpu->windowed += more;
+	return 0;
+}
+
+void gpu_window_give_back(struct gpu *gpu, uint64_t address, uint64_t bytes)
+{
+	gpu->windowed -= in_window(gpu, address, bytes);
 }

@@ -43,7 +43,6 @@ struct gpu_cost {
 struct gpu_profile {
 	const char *name;
 	uint32_t compute_major, compute_minor, multiprocessors, copy_engines;
-	uint32_t writes_ordering; /* CUGPUDirectRDMAWritesOrdering */
 	uint32_t flush_options;	  /* CUflushGPUDirectRDMAWritesOptions */
 	uint32_t driver_version;  /* 1000 * major + 10 * minor */
 	ps_t init, retain;	  /* of a process */
@@ -53,10 +52,10 @@ struct gpu_profile {
 	ps_t pin, pin_mib, unpin, unpin_mib; /* host memory: one call, and each MiB */
 	ps_t take_pinned, take_pinned_mib, free_pinned, free_pinned_mib;
 	ps_t stream_create, stream_destroy, event_create;
-	ps_t submit;	 /* until a GPU hears of what a CPU has told it */
+	ps_t submit;	 /* until a GPU takes up what it was told, beside the bus */
 	ps_t after_push; /* that a mark takes longer behind what was pushed */
 	ps_t registered; /* that a copy's call takes longer where host memory was registered */
-	ps_t export, flush_own, flush_all;
+	ps_t export, flush_own;
 	ps_t host_call;		  /* from where a host function's turn comes until it runs */
 	uint32_t push_bytes;	  /* pinned memory up to here is pushed */
 	uint32_t push_copy_bytes; /* and other memory up to here */
@@ -81,16 +80,26 @@ struct gpu {
 	uint16_t place; /* which of the machine's, from 1 */
 	uint32_t part;	/* of the bus */
 	uint32_t pci_bus, pci_device, pci_domain;
+	uint32_t writes_ordering;  /* CUGPUDirectRDMAWritesOrdering */
+	uint64_t window, windowed; /* bytes of its BAR1, and how many of them are taken */
 	/* Of somebody who follows what streams do; NULL: nobody does. */
 	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
 	void *owner;
 	uint32_t values_awaited; /* commands that wait for a value in memory */
 	/* Once gpu_join() was called. */
+	struct bus *bus;
 	struct sim_local *local;
 	uint32_t host_part; /* where the programs' memory is */
 	uint64_t next_key;  /* of its commands' events */
 	struct copy_engine to, from, peer, pushed;
 };
+
+enum { GPU_PAGE = 64 << 10, GPU_ORDERED_FOR_OWNER = 100 };
+
+/* An adapter reaches @bytes at @address through its window from now on; not any more. One that is
+ * as large as the memory shows all of it at any time. -ENOSPC. */
+int gpu_window_take(struct gpu *gpu, uint64_t address, uint64_t bytes);
+void gpu_window_give_back(struct gpu *gpu, uint64_t address, uint64_t bytes);
 
 /* Its engines are on @bus, whose events are in @local, from now on; @host_part: where the memory of
  * the programs is. */

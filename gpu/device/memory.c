@@ -17,6 +17,7 @@ void gpu_memory_init(struct gpu_memory *memory, uint64_t base, uint64_t bytes)
 void gpu_memory_fini(struct gpu_memory *memory)
 {
 	util_free(memory->allocations);
+	util_free(memory->holds);
 	*memory = (struct gpu_memory){.base = 0};
 }
 
@@ -135,19 +136,86 @@ struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t
 	const size_t behind = first_behind(memory, address);
 	struct gpu_allocation *a = behind > 0 ? &memory->allocations[behind - 1] : NULL;
 
-	return a && address - a->address < a->bytes ? a : NULL;
+	return a && !a->is_gone && address - a->address < a->bytes ? a : NULL;
+}
+
+static void remove_at(struct gpu_memory *memory, size_t index)
+{
+	memory->count--;
+	memmove(memory->allocations + index, memory->allocations + index + 1,
+		(memory->count - index) * sizeof(*memory->allocations));
+}
+
+static bool is_held(const struct gpu_memory *memory, const struct gpu_allocation *a)
+{
+	for (size_t i = 0; i < memory->hold_count; i++) {
+		const struct gpu_hold *hold = &memory->holds[i];
+
+		if (hold->address < end_of(a) && a->address < hold->address + hold->bytes)
+			return true;
+	}
+	return false;
 }
 
 int gpu_memory_drop(struct gpu_memory *memory, uint64_t address)
 {
 	const size_t behind = first_behind(memory, address);
+	struct gpu_allocation *a = behind > 0 ? &memory->allocations[behind - 1] : NULL;
 
-	if (behind == 0 || memory->allocations[behind - 1].address != address)
+	if (!a || a->is_gone || a->address != address)
 		return -ENOENT;
-	memory->count--;
-	memmove(memory->allocations + behind - 1, memory->allocations + behind,
-		(memory->count - behind + 1) * sizeof(*memory->allocations));
+	a->is_gone = is_held(memory, a);
+	if (a->is_gone)
+		return 1;
+	remove_at(memory, behind - 1);
 	return 0;
+}
+
+bool gpu_memory_is_mapped(const struct gpu_memory *memory, uint64_t address, uint64_t bytes)
+{
+	uint64_t block = address - address % GPU_MEMORY_BLOCK;
+
+	if (bytes == 0 || !gpu_memory_has(memory, address) ||
+	    bytes > memory->base + memory->bytes - address)
+		return false;
+	for (; block < address + bytes; block += GPU_MEMORY_BLOCK) {
+		/* The last that begins before the block's end reaches into it, if any does. */
+		size_t before = first_behind(memory, block + GPU_MEMORY_BLOCK - 1);
+
+		while (before > 0 && memory->allocations[before - 1].is_gone)
+			before--;
+		if (before == 0 || end_of(&memory->allocations[before - 1]) <= block)
+			return false;
+	}
+	return true;
+}
+
+int gpu_memory_hold(struct gpu_memory *memory, uint64_t address, uint64_t bytes)
+{
+	if (memory->hold_count == memory->hold_room) {
+		const size_t room = memory->hold_room ? 2 * memory->hold_room : 8;
+		struct gpu_hold *holds = util_realloc(memory->holds, room, sizeof(*holds));
+
+		if (!holds)
+			return -ENOMEM;
+		memory->holds = holds;
+		memory->hold_room = room;
+	}
+	memory->holds[memory->hold_count++] = (struct gpu_hold){address, bytes};
+	return 0;
+}
+
+void gpu_memory_let_go(struct gpu_memory *memory, uint64_t address, uint64_t bytes)
+{
+	size_t i = 0;
+
+	while (memory->holds[i].address != address || memory->holds[i].bytes != bytes)
+		CHECK(++i < memory->hold_count);
+	memory->holds[i] = memory->holds[--memory->hold_count];
+	for (i = memory->count; i > 0; i--)
+		if (memory->allocations[i - 1].is_gone &&
+		    !is_held(memory, &memory->allocations[i - 1]))
+			remove_at(memory, i - 1);
 }
 
 uint64_t gpu_memory_free_bytes(const struct gpu_memory *memory)

@@ -22,6 +22,12 @@ struct gpu_allocation {
 	uint64_t address, bytes; /* as asked for */
 	uint64_t number;	 /* n-th of the GPU, from 1: an identity */
 	bool is_sync;		 /* synchronous calls that concern it wait: SYNC_MEMOPS */
+	bool is_gone;		 /* given back, and somebody holds some of it still */
+};
+
+/* Who holds memory, such as the descriptor of a dma-buf: it stays taken when it is given back. */
+struct gpu_hold {
+	uint64_t address, bytes;
 };
 
 struct gpu_memory {
@@ -29,6 +35,8 @@ struct gpu_memory {
 	struct gpu_allocation *allocations; /* in order of their addresses */
 	size_t count, room;
 	uint64_t made; /* so far */
+	struct gpu_hold *holds;
+	size_t hold_count, hold_room;
 };
 
 /* @base, @bytes: multiples of GPU_MEMORY_BLOCK. */
@@ -37,12 +45,19 @@ void gpu_memory_fini(struct gpu_memory *memory);
 
 /* -EINVAL: no @bytes; -ENOSPC: nowhere is so much free; -ENOMEM: no memory for the books. */
 int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_address);
-/* -ENOENT: no allocation begins there. */
+/* 0; 1: somebody holds some of it, which stays taken; -ENOENT: no allocation begins there. */
 int gpu_memory_drop(struct gpu_memory *memory, uint64_t address);
 /* What @address lies in; NULL: in nothing. Good until the next call of one of the two above. */
 struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address);
 /* Of blocks that nothing lies in. */
 uint64_t gpu_memory_free_bytes(const struct gpu_memory *memory);
+
+/* Whether each block that [@address, @address + @bytes) touches has an allocation in it. */
+bool gpu_memory_is_mapped(const struct gpu_memory *memory, uint64_t address, uint64_t bytes);
+/* Holds that range, once more where it is held. -ENOMEM. */
+int gpu_memory_hold(struct gpu_memory *memory, uint64_t address, uint64_t bytes);
+/* One hold of it less; what was given back meanwhile is free with the last. */
+void gpu_memory_let_go(struct gpu_memory *memory, uint64_t address, uint64_t bytes);
 
 static inline int gpu_memory_has(const struct gpu_memory *memory, uint64_t address)
 {

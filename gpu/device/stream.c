@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { DOORBELL_BYTES = 8 };
+
 /* ---- marks ---- */
 
 struct gpu_mark *gpu_mark_create(void)
@@ -332,6 +334,18 @@ static void on_heard(struct sim_local_event *event, void *context)
 	own->changed(own, event->at);
 }
 
+/* The rest of the way into the GPU. */
+static void on_doorbell(struct bus_burst *burst, void *context, ps_t now)
+{
+	struct gpu_command *command = container_of(burst, struct gpu_command, doorbell);
+	const struct gpu *gpu = command->stream->context->gpu;
+
+	(void)context;
+	sim_local_schedule(gpu->local, &command->event, now + gpu->profile->submit);
+}
+
+static const struct bus_burst_ops doorbell_ops = {.arrived = on_doorbell};
+
 void gpu_stream_take(struct gpu_stream *stream, struct gpu_command *command, ps_t now)
 {
 	struct gpu *gpu = stream->context->gpu;
@@ -348,7 +362,14 @@ void gpu_stream_take(struct gpu_stream *stream, struct gpu_command *command, ps_
 		stream->staged += command->bytes;
 	*(stream->first ? &stream->last->next : &stream->first) = command;
 	stream->last = command;
-	sim_local_schedule(gpu->local, &command->event, now + gpu->profile->submit);
+	/* A GPU that keeps the order of writes by others hears of it behind them. */
+	if (gpu->writes_ordering >= GPU_ORDERED_FOR_OWNER) {
+		command->doorbell =
+			(struct bus_burst){.ops = &doorbell_ops, .bytes = DOORBELL_BYTES};
+		bus_write(gpu->bus, &command->doorbell, gpu->host_part, gpu->part, now);
+	} else {
+		sim_local_schedule(gpu->local, &command->event, now + gpu->profile->submit);
+	}
 }
 
 void gpu_context_look(struct gpu_context *context, ps_t now)

@@ -56,6 +56,7 @@ struct gpu_command {
 	bool is_heard, is_begun;
 	struct gpu_command *next, *next_call; /* of the stream; of the host functions */
 	struct sim_local_event event;
+	struct bus_burst doorbell;
 	struct copy_job job;
 };
 

@@ -116,6 +116,34 @@ typedef enum CUstreamWriteValue_flags_enum {
 	CU_STREAM_WRITE_VALUE_DEFAULT = 0,
 } CUstreamWriteValue_flags;
 
+typedef enum CUmemRangeHandleType_enum {
+	CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1,
+} CUmemRangeHandleType;
+
+typedef enum CUmemRangeFlags_enum {
+	CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE = 1,
+} CUmemRangeFlags;
+
+typedef enum CUflushGPUDirectRDMAWritesOptions_enum {
+	CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST = 1,
+	CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS = 2,
+} CUflushGPUDirectRDMAWritesOptions;
+
+typedef enum CUGPUDirectRDMAWritesOrdering_enum {
+	CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE = 0,
+	CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100,
+	CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES = 200,
+} CUGPUDirectRDMAWritesOrdering;
+
+typedef enum CUflushGPUDirectRDMAWritesScope_enum {
+	CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100,
+	CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES = 200,
+} CUflushGPUDirectRDMAWritesScope;
+
+typedef enum CUflushGPUDirectRDMAWritesTarget_enum {
+	CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0,
+} CUflushGPUDirectRDMAWritesTarget;
+
 #define cuDeviceTotalMem cuDeviceTotalMem_v2
 #define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
 #define cuMemGetInfo cuMemGetInfo_v2
@@ -213,6 +241,10 @@ CUresult cuEventRecord(CUevent event, CUstream stream);
 CUresult cuEventQuery(CUevent event);
 CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventElapsedTime(float *ret_ms, CUevent start, CUevent end);
+CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address, size_t bytes,
+				       CUmemRangeHandleType type, unsigned long long flags);
+CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
+				    CUflushGPUDirectRDMAWritesScope scope);
 CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute, CUdeviceptr address);
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 			       CUdeviceptr address);

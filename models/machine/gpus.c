@@ -73,6 +73,8 @@ int host_gpus_create(struct host *host, const struct host_gpu_params *params, ui
 		*gpu = (struct gpu){.profile = of->profile,
 				    .place = (uint16_t)(gpus->count + 1),
 				    .part = of->part,
+				    .window = of->window,
+				    .writes_ordering = of->writes_ordering,
 				    .pci_domain = of->pci_domain,
 				    .pci_bus = of->pci_bus,
 				    .pci_device = of->pci_device,
@@ -120,7 +122,7 @@ struct gpu *host_gpu(struct host *host, uint32_t number)
 	return gpu;
 }
 
-const struct gpu *host_gpus_find(const struct host *host, uint64_t address)
+struct gpu *host_gpus_find(const struct host *host, uint64_t address)
 {
 	const struct host_gpus *gpus = host->gpus;
 

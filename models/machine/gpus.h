@@ -10,8 +10,10 @@ struct host;
 
 struct host_gpu_params {
 	const struct gpu_profile *profile;
-	uint64_t bytes; /* of its memory: a multiple of GPU_MEMORY_BLOCK */
-	uint32_t part;	/* of the bus */
+	uint64_t bytes;		  /* of its memory: a multiple of GPU_MEMORY_BLOCK */
+	uint64_t window;	  /* of its BAR1 */
+	uint32_t writes_ordering; /* CUGPUDirectRDMAWritesOrdering */
+	uint32_t part;		  /* of the bus */
 	uint32_t pci_domain, pci_bus, pci_device;
 };
 
@@ -30,6 +32,6 @@ void host_gpus_destroy(struct host *host);
 /* The n-th, on its bus. Not before the run. */
 struct gpu *host_gpu(struct host *host, uint32_t number);
 /* What [@address, @address + @length) is, for an adapter: NULL: no memory of a GPU. */
-const struct gpu *host_gpus_find(const struct host *host, uint64_t address);
+struct gpu *host_gpus_find(const struct host *host, uint64_t address);
 
 #endif

@@ -4,6 +4,7 @@
 #include "gpu/cuda/backend.h"
 #include "models/machine/machine.h"
 #include "models/program/task.h"
+#include "transport/hca/mem.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -26,6 +27,7 @@ struct process_gpu {
 	struct task *driver;
 	bool driver_waits;
 	struct gpu_command *calls, *last_call;
+	struct task_gpu_export *exports;
 };
 
 /* Of each thread. */
@@ -88,6 +90,7 @@ void task_gpu_fini(struct task *task)
 
 	if (own && task->process == task) {
 		gpu_program_fini(&own->process->program);
+		task_gpu_exports_fini(&own->process->exports);
 		util_free(own->process);
 	}
 	util_free(own);
@@ -270,6 +273,81 @@ static bool task_gpu_has_memory(uint64_t address, uint64_t bytes)
 	return msync((void *)(uintptr_t)start, address + bytes - start, MS_ASYNC) == 0;
 }
 
+/* ---- GPUDirect ---- */
+
+static int task_gpu_export_range(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd)
+{
+	return task_gpu_export(&task_current()->gpu->process->exports, gpu, address, bytes, ret_fd);
+}
+
+/* Of all programs of the machine. */
+static void task_gpu_collect(struct gpu *gpu)
+{
+	const struct host *host = gpu->owner;
+
+	for (struct task *task = host->tasks; task; task = task->next)
+		if (task->process == task && task->gpu)
+			task_gpu_exports_collect(&task->gpu->process->exports);
+}
+
+static bool gone_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
+{
+	(void)mr, (void)offset, (void)ret_bytes, (void)length;
+	return false;
+}
+
+static bool gone_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
+{
+	(void)mr, (void)offset, (void)bytes, (void)length;
+	return false;
+}
+
+static bool gone_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
+			uint64_t compare, uint64_t *ret_original)
+{
+	(void)mr, (void)offset, (void)is_swap, (void)swap_add, (void)compare, (void)ret_original;
+	return false;
+}
+
+/* The pages of a region were given back under it. */
+static const struct hca_mem_ops gone_ops = {
+	.name = "gone", .read = gone_read, .write = gone_write, .atomic = gone_atomic};
+
+static void task_gpu_freed(struct gpu *gpu, uint64_t address, uint64_t bytes)
+{
+	const struct task *process = task_current()->process;
+
+	for (uint32_t i = 0; i < process->device_count; i++)
+		hca_mr_doubt(process->devices[i].host->hca, (uintptr_t)gpu_at(gpu, address), bytes,
+			     &gone_ops);
+}
+
+struct word_read {
+	struct bus_burst burst;
+	struct task *task;
+	bool is_over;
+};
+
+static void on_read(struct bus_burst *burst, void *context, ps_t now)
+{
+	struct word_read *word = container_of(burst, struct word_read, burst);
+
+	(void)context;
+	word->is_over = true;
+	task_wake(word->task, now);
+}
+
+static const struct bus_burst_ops word_ops = {.arrived = on_read};
+
+static void task_gpu_read(struct gpu *gpu)
+{
+	struct word_read word = {.burst = {.ops = &word_ops, .bytes = 4}, .task = task_current()};
+
+	bus_read(gpu->bus, &word.burst, gpu->host_part, gpu->part, machine_host()->now);
+	while (!word.is_over)
+		task_block(word.task);
+}
+
 const struct gpu_backend *gpu_backend(void)
 {
 	static const struct gpu_backend backend = {.thread = task_gpu_thread,
@@ -281,6 +359,10 @@ const struct gpu_backend *gpu_backend(void)
 						   .take = task_gpu_take,
 						   .give_back = task_gpu_give_back,
 						   .has_memory = task_gpu_has_memory,
+						   .export_range = task_gpu_export_range,
+						   .freed = task_gpu_freed,
+						   .collect = task_gpu_collect,
+						   .read = task_gpu_read,
 						   .changed = task_gpu_changed,
 						   .call = task_gpu_call,
 						   .expect_call = task_gpu_expect_call};
@@ -297,22 +379,57 @@ bool task_gpu_is_elsewhere(uint64_t address)
 	return host && host_gpus_find(host, address);
 }
 
-/* As nvidia-peermem has it: pages of one allocation, of which no part may be missing. */
-bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
+int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address)
+{
+	struct task *task = task_current();
+
+	if (!task || !task->process->gpu)
+		return -ENOENT;
+	return task_gpu_exports_find(task->process->gpu->process->exports, fd, offset, length,
+				     ret_address);
+}
+
+/* As nvidia-peermem has it: pages of one allocation, of which no part may be missing. What was
+ * exported is there for as long as somebody holds it. */
+static int reach(struct gpu *gpu, uint64_t address, uint64_t length, bool exported)
+{
+	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, address);
+
+	if (!exported &&
+	    (!allocation || length > allocation->bytes - (address - allocation->address)))
+		return -EFAULT;
+	if (gpu_window_take(gpu, address, length) != 0)
+		return -ENOMEM;
+	if (!exported || gpu_memory_hold(&gpu->memory, address, length) == 0)
+		return 0;
+	gpu_window_give_back(gpu, address, length);
+	return -ENOMEM;
+}
+
+bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
 		     uint64_t *ret_address, uint16_t *ret_place, int *ret_errno)
 {
 	const struct task_device *device = container_of(world, struct task_device, world);
-	const struct gpu *gpu = host_gpus_find(device->task->host, address);
-	const struct gpu_allocation *allocation;
+	struct gpu *gpu = host_gpus_find(device->task->host, address);
 
 	if (!gpu)
 		return false;
-	allocation = gpu_memory_find(&gpu->memory, address);
-	if (!allocation || length > allocation->bytes - (address - allocation->address)) {
-		*ret_errno = -EFAULT;
+	*ret_errno = reach(gpu, address, length, exported);
+	if (*ret_errno != 0)
 		return false;
-	}
 	*ret_address = (uintptr_t)gpu_at(gpu, address);
 	*ret_place = gpu->place;
 	return true;
+}
+
+void task_gpu_let_go(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
+		     uint16_t place)
+{
+	const struct task_device *device = container_of(world, struct task_device, world);
+	struct gpu *gpu = &device->task->host->gpus->gpus[place - 1];
+
+	address = address - (uintptr_t)gpu->bytes + gpu->memory.base;
+	gpu_window_give_back(gpu, address, length);
+	if (exported)
+		gpu_memory_let_go(&gpu->memory, address, length);
 }

@@ -13,11 +13,31 @@ void task_gpu_fini(struct task *task);
  * that wait for that. */
 void task_gpu_look(struct host *host, ps_t now);
 
+/* ---- what a process has exported (NULL: nothing), by task_gpu_export.c ---- */
+
+struct gpu;
+struct task_gpu_export;
+
+/* A dma-buf of [@address, @address + @bytes) of @gpu, which is held until the last copy of *ret_fd
+ * is closed and somebody has collected it; -ENODEV: the system has no /proc; -EXXX. */
+int task_gpu_export(struct task_gpu_export **exports, struct gpu *gpu, uint64_t address,
+		    uint64_t bytes, int *ret_fd);
+void task_gpu_exports_collect(struct task_gpu_export **exports);
+void task_gpu_exports_fini(struct task_gpu_export **exports);
+/* As struct vrb_provider, find_dmabuf. */
+int task_gpu_exports_find(const struct task_gpu_export *exports, int fd, uint64_t offset,
+			  uint64_t length, uint64_t *ret_address);
+
+/* ---- the driver ---- */
+
 /* For struct vrb_provider: of the GPUs of the machine that the calling program runs on. */
 bool task_gpu_is_elsewhere(uint64_t address);
-/* For struct vrb_world, locate: memory of the GPUs of the machine, as it was allocated. -EFAULT: it
- * is not, or not all of it. */
-bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
+int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address);
+/* For struct vrb_world, locate and let_go: memory of the GPUs of the machine, as it was allocated
+ * or exported. -EFAULT: it is not, or not all of it; -ENOMEM: a GPU's window has no room for it. */
+bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
 		     uint64_t *ret_address, uint16_t *ret_place, int *ret_errno);
+void task_gpu_let_go(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
+		     uint16_t place);
 
 #endif

@@ -220,6 +220,7 @@ static void device_init(struct task_device *device, struct task *task, struct ho
 		.mcast_max = host->table->mcast_max,
 		.through_bytes = host->params.through_bytes,
 		.locate = task->host->gpus ? task_gpu_locate : NULL,
+		.let_go = task_gpu_let_go,
 	};
 }
 

@@ -144,6 +144,8 @@ static void read_gpus(struct scenario_inside *in)
 		machine->gpus[n] =
 			(struct host_gpu_params){.profile = &gpu_h100,
 						 .bytes = machine->parts[part].memory_bytes,
+						 .window = machine->parts[part].memory_bytes,
+						 .writes_ordering = GPU_ORDERED_FOR_OWNER,
 						 .part = part};
 	}
 }

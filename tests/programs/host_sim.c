@@ -54,7 +54,8 @@ const struct vrb_provider *vrb_provider(void)
 	static const struct vrb_provider tasks = {.list = task_list_worlds,
 						  .calloc = memory_calloc,
 						  .free = memory_free,
-						  .is_elsewhere = task_gpu_is_elsewhere};
+						  .is_elsewhere = task_gpu_is_elsewhere,
+						  .find_dmabuf = task_gpu_find_dmabuf};
 
 	return &tasks;
 }

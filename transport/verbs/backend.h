@@ -88,6 +88,7 @@ struct vrb_mr_init {
 	uint32_t access;   /* enum hca_access */
 	bool is_on_demand; /* parts of it need not be there */
 	bool is_null;	   /* no memory at all: hca_mem_null */
+	bool is_exported;  /* @addr is that of a dma-buf which the world knows */
 };
 
 struct vrb_mr_info {

@@ -263,6 +263,8 @@ void vrb_device_destroy(struct vrb_device *device);
 
 /* Whether it is memory that the provider knows, and no address of the program's own. */
 bool vrb_is_elsewhere(uint64_t address);
+/* struct vrb_provider, find_dmabuf; -ENOENT: there are none as well. */
+int vrb_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address);
 /* Whether the process may read [@addr, @addr + @length), which does not wrap, and where it @writes,
  * write it: 0 or -EFAULT. Changes none of it; pages of a small one may be made. Where the system
  * does not tell, all is well. */

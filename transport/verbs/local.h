@@ -15,6 +15,7 @@ struct vrb_object {
 	void *hca; /* struct hca_pd, hca_mr, hca_mw, hca_cq, hca_srq, hca_xrcd, hca_qp */
 	struct vrb_object *channel, *async; /* who is told */
 	uint32_t use_count;		    /* of a channel */
+	bool is_exported;		    /* of an MR: struct vrb_mr_init */
 	struct vrb_object *twin;	    /* of a QP: its next handle */
 	/* Of a QP: how many of its requests have ended, as far as their completions are polled. The
 	 * places of a send queue are the program's until then, as with adapters in hardware. */

@@ -49,9 +49,18 @@ static int find_place(struct vrb_world *world, const struct vrb_mr_init *init,
 	int ret = 0;
 
 	if (world->locate && !init->is_null && init->dm == 0 &&
-	    world->locate(world, init->addr, init->length, &params->address, &params->place, &ret))
+	    world->locate(world, init->addr, init->length, init->is_exported, &params->address,
+			  &params->place, &ret))
 		params->ops = world->memory;
 	return ret;
+}
+
+/* What is at @place of the machine, from 1, is no region any more. */
+static void leave_place(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
+			uint16_t place)
+{
+	if (place > 0)
+		world->let_go(world, address, length, exported, place);
 }
 
 /* -EINVAL: no such memory of the device; or as find_place(). */
@@ -83,16 +92,21 @@ static int make_mr(struct vrb_local *local, struct vrb_object *pd, const struct 
 	struct hca_mr *mr;
 	int ret = to_params(local, init, &params);
 
-	if (ret == 0)
-		ret = vrb_local_add(local, VRB_MR, &object);
 	if (ret < 0)
 		return ret;
-	ret = hca_mr_create(local->world->hca, pd->hca, &params, &mr);
+	ret = vrb_local_add(local, VRB_MR, &object);
+	if (ret == 0) {
+		ret = hca_mr_create(local->world->hca, pd->hca, &params, &mr);
+		if (ret < 0)
+			vrb_local_remove(object);
+	}
 	if (ret < 0) {
-		vrb_local_remove(object);
+		leave_place(local->world, params.address, params.length, init->is_exported,
+			    params.place);
 		return ret;
 	}
 	object->hca = mr;
+	object->is_exported = init->is_exported;
 	*ret_object = object;
 	return 0;
 }
@@ -117,6 +131,22 @@ int vrb_local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
 	return ret;
 }
 
+/* It leaves where it was, or where it would have been. */
+static int change_mr(struct vrb_world *world, struct vrb_object *object, struct hca_pd *pd,
+		     const struct hca_mr_params *params, bool exported)
+{
+	const struct hca_mr before = *(const struct hca_mr *)object->hca;
+	const int ret = hca_mr_change(world->hca, object->hca, pd, params);
+
+	if (ret < 0) {
+		leave_place(world, params->address, params->length, exported, params->place);
+		return ret;
+	}
+	leave_place(world, before.address, before.length, object->is_exported, before.place);
+	object->is_exported = exported;
+	return 0;
+}
+
 int vrb_local_change_mr(void *self, uint64_t mr, uint64_t pd, const struct vrb_mr_init *init)
 {
 	struct vrb_local *local = self;
@@ -130,8 +160,19 @@ int vrb_local_change_mr(void *self, uint64_t mr, uint64_t pd, const struct vrb_m
 	if (object && in)
 		ret = to_params(local, init, &params);
 	if (ret == 0)
-		ret = hca_mr_change(local->world->hca, object->hca, in->hca, &params);
+		ret = change_mr(local->world, object, in->hca, &params, init->is_exported);
 	vrb_local_leave(local, false);
+	return ret;
+}
+
+static int destroy_mr(struct vrb_world *world, const struct vrb_object *object)
+{
+	const struct hca_mr before = *(const struct hca_mr *)object->hca;
+	const int ret = hca_mr_destroy(world->hca, object->hca);
+
+	if (ret == 0)
+		leave_place(world, before.address, before.length, object->is_exported,
+			    before.place);
 	return ret;
 }
 
@@ -144,7 +185,7 @@ int vrb_local_destroy_mr(void *self, uint64_t mr)
 	vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	object = vrb_local_find(local, mr, VRB_MR);
 	if (object)
-		ret = hca_mr_destroy(local->world->hca, object->hca);
+		ret = destroy_mr(local->world, object);
 	if (ret == 0)
 		vrb_local_remove(object);
 	vrb_local_leave(local, false);

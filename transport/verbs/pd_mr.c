@@ -239,7 +239,8 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 
 /* A dma-buf is mapped for as long as it is registered: its memory is reached as the program's is,
  * and may be cut off behind its back. What cannot be mapped is not supported. */
-static int map(struct vrb_mr *ret_mapped, int fd, uint64_t offset, size_t length, bool writes)
+static int map_dmabuf(struct vrb_mr *ret_mapped, int fd, uint64_t offset, size_t length,
+		      bool writes)
 {
 	const uint64_t start = offset & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
 	const size_t bytes = length + (size_t)(offset - start);
@@ -258,6 +259,19 @@ static int map(struct vrb_mr *ret_mapped, int fd, uint64_t offset, size_t length
 	return 0;
 }
 
+/* That of a GPU which the world knows, or any other. */
+static int find_dmabuf(struct vrb_mr *ret_mapped, int fd, uint64_t offset, size_t length,
+		       bool writes)
+{
+	const int ret = vrb_find_dmabuf(fd, offset, length, &ret_mapped->init.addr);
+
+	ret_mapped->init.is_exported = ret == 0;
+	if (ret != -ENOENT)
+		return ret;
+	ret_mapped->init.is_on_demand = true;
+	return map_dmabuf(ret_mapped, fd, offset, length, writes);
+}
+
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				 int fd, int access)
 {
@@ -269,13 +283,13 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 	int ret = access & ~known ? -EINVAL : mr_rights((unsigned int)access, &mapped.init);
 
 	if (ret == 0)
-		ret = map(&mapped, fd, offset, length, access & IBV_ACCESS_LOCAL_WRITE);
+		ret = find_dmabuf(&mapped, fd, offset, length, access & IBV_ACCESS_LOCAL_WRITE);
 	if (ret < 0)
 		return vrb_null(ret);
-	mapped.init.is_on_demand = true;
 	ret = vrb_mr_create(pd, NULL, &mapped.init, &mr);
 	if (ret < 0) {
-		munmap(mapped.map, mapped.map_bytes);
+		if (mapped.map)
+			munmap(mapped.map, mapped.map_bytes);
 		return vrb_null(ret);
 	}
 	mr->map = mapped.map;

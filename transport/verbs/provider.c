@@ -34,6 +34,14 @@ bool vrb_is_elsewhere(uint64_t address)
 	return provider->is_elsewhere && provider->is_elsewhere(address);
 }
 
+int vrb_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address)
+{
+	const struct vrb_provider *provider = vrb_provider();
+
+	return provider->find_dmabuf ? provider->find_dmabuf(fd, offset, length, ret_address)
+				     : -ENOENT;
+}
+
 /* @front, made for what is behind it, becomes the backend; NULL: no memory, all is given back. */
 static void *stand_in_front(void *front, const struct vrb_backend *ops,
 			    const struct vrb_backend **backend, void *behind)

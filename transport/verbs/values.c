@@ -105,6 +105,7 @@ void vrb_pass_mr_init(struct vrb_cursor *c, struct vrb_mr_init *init)
 	vrb_pass_u32(c, &init->access);
 	vrb_pass_bool(c, &init->is_on_demand);
 	vrb_pass_bool(c, &init->is_null);
+	vrb_pass_bool(c, &init->is_exported);
 }
 
 void vrb_pass_mr_info(struct vrb_cursor *c, struct vrb_mr_info *info)

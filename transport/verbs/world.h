@@ -109,9 +109,12 @@ struct vrb_world {
 	uint64_t guid;
 	/* Where what a program registers is, if not at its own addresses, such as memory of a GPU:
 	 * true, and where the adapter's side reaches it (struct hca_mr_params, address and place);
-	 * or *ret_errno is that of the refusal. NULL: all of it is the program's. Inside a call. */
-	bool (*locate)(struct vrb_world *world, uint64_t address, uint64_t length,
+	 * or *ret_errno is that of the refusal. @exported: it is a dma-buf's. NULL: all of it is
+	 * the program's. Inside a call, as let_go(), by which such a region ends. */
+	bool (*locate)(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
 		       uint64_t *ret_address, uint16_t *ret_place, int *ret_errno);
+	void (*let_go)(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
+		       uint16_t place);
 	/* Of the table of GIDs; those behind the last GID are empty. Fewer than there are GIDs (0):
 	 * as many. */
 	uint32_t gid_places;
@@ -142,6 +145,9 @@ struct vrb_provider {
 	/* Whether memory at @address is not the program's own, but what struct vrb_world, locate,
 	 * knows; NULL: all is the program's. */
 	bool (*is_elsewhere)(uint64_t address);
+	/* The same of a dma-buf @fd, of [@offset, @offset + @length): 0 and its address; -ENOENT:
+	 * it is none of the world's; -EINVAL: it does not reach so far. NULL: there are none. */
+	int (*find_dmabuf)(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address);
 };
 const struct vrb_provider *vrb_provider(void);
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/cuda/internal.h"
+
+#include <string.h>
+
+/* What makes GPUDirect RDMA: dma-bufs of device memory, and the flush of what others wrote there.
+ */
+
+enum { HOST_PAGE = 4096 };
+
+/* The descriptor is the caller's. Any device memory, be the range beyond what was allocated, as far
+ * as there is memory at all: as measured. */
+CUDA_PUBLIC CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address,
+						   size_t bytes, CUmemRangeHandleType type,
+						   unsigned long long flags)
+{
+	struct CUctx_st *context;
+	const CUresult ret = cuda_current(&context);
+	struct gpu *gpu;
+	int fd;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	gpu = cuda_gpu_of(address);
+	if (!ret_handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !gpu ||
+	    address % HOST_PAGE != 0 || bytes % HOST_PAGE != 0 ||
+	    !gpu_memory_is_mapped(&gpu->memory, address, bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (flags != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (gpu_backend()->export_range(gpu, address, bytes, &fd) != 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	gpu_backend()->pass(gpu->profile->export);
+	memcpy(ret_handle, &fd, sizeof(fd));
+	return CUDA_SUCCESS;
+}
+
+/* A read pushes before it what was written by others: where the device promises that order to
+ * itself, and nobody else looks, there is nothing to do. */
+CUDA_PUBLIC CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
+						CUflushGPUDirectRDMAWritesScope scope)
+{
+	struct CUctx_st *context;
+	const CUresult ret = cuda_current(&context);
+	struct gpu *gpu;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+	    (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
+	     scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
+		return CUDA_ERROR_INVALID_VALUE;
+	gpu = context->streams.gpu;
+	gpu_backend()->pass(gpu->profile->flush_own);
+	if (gpu->writes_ordering < (uint32_t)scope)
+		gpu_backend()->read(gpu);
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/program/task_gpu.h"
+
+#include "gpu/device/gpu.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Memory of GPUs that programs in virtual time have exported as dma-bufs. A descriptor is a file in
+ * memory without a byte, as large as the range. It is locked through the program's descriptions of
+ * it: as long as one is open somewhere, we find it locked, whoever has copied it. */
+
+struct task_gpu_export {
+	struct task_gpu_export *next;
+	struct gpu *gpu;
+	uint64_t address, bytes;
+	int fd; /* of our own */
+};
+
+static int lock_description(int fd, short type)
+{
+	struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+static bool is_in_use(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+/* A file and two descriptions of it: 0, or -EXXX. */
+static int open_file(uint64_t bytes, int *ret_own, int *ret_theirs)
+{
+	char path[32];
+
+	*ret_theirs = -1;
+	*ret_own = memfd_create("nv_dmabuf", MFD_CLOEXEC);
+	if (*ret_own < 0)
+		return -errno;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", *ret_own);
+	if (ftruncate(*ret_own, (off_t)bytes) == 0)
+		*ret_theirs = open(path, O_RDWR | O_CLOEXEC);
+	if (*ret_theirs >= 0 && lock_description(*ret_theirs, F_WRLCK) == 0)
+		return 0;
+	close(*ret_own);
+	if (*ret_theirs >= 0)
+		close(*ret_theirs);
+	return -ENODEV;
+}
+
+int task_gpu_export(struct task_gpu_export **exports, struct gpu *gpu, uint64_t address,
+		    uint64_t bytes, int *ret_fd)
+{
+	struct task_gpu_export *own = util_calloc(1, sizeof(*own));
+	int ret = own ? open_file(bytes, &own->fd, ret_fd) : -ENOMEM;
+
+	if (ret == 0) {
+		ret = gpu_memory_hold(&gpu->memory, address, bytes);
+		if (ret < 0) {
+			close(*ret_fd);
+			close(own->fd);
+		}
+	}
+	if (ret < 0) {
+		util_free(own);
+		return ret;
+	}
+	own->gpu = gpu;
+	own->address = address;
+	own->bytes = bytes;
+	own->next = *exports;
+	*exports = own;
+	return 0;
+}
+
+static void end_first(struct task_gpu_export **at)
+{
+	struct task_gpu_export *own = *at;
+
+	*at = own->next;
+	gpu_memory_let_go(&own->gpu->memory, own->address, own->bytes);
+	close(own->fd);
+	util_free(own);
+}
+
+void task_gpu_exports_collect(struct task_gpu_export **exports)
+{
+	while (*exports) {
+		if (is_in_use((*exports)->fd))
+			exports = &(*exports)->next;
+		else
+			end_first(exports);
+	}
+}
+
+void task_gpu_exports_fini(struct task_gpu_export **exports)
+{
+	while (*exports)
+		end_first(exports);
+}
+
+int task_gpu_exports_find(const struct task_gpu_export *exports, int fd, uint64_t offset,
+			  uint64_t length, uint64_t *ret_address)
+{
+	struct stat theirs, ours;
+
+	if (fstat(fd, &theirs) != 0)
+		return -ENOENT;
+	for (; exports; exports = exports->next) {
+		if (fstat(exports->fd, &ours) != 0 || ours.st_ino != theirs.st_ino ||
+		    ours.st_dev != theirs.st_dev)
+			continue;
+		if (length == 0 || offset > exports->bytes || length > exports->bytes - offset)
+			return -EINVAL;
+		*ret_address = exports->address + offset;
+		return 0;
+	}
+	return -ENOENT;
+}
