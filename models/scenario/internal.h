@@ -122,6 +122,9 @@ void scenario_unfold_cc(struct scenario_reader *r);
 const struct cc_ops *scenario_cc_ops(enum scenario_cc cc);
 void scenario_read_switches(struct scenario_reader *r);
 void scenario_read_routes(struct scenario_reader *r);
+/* machine_profile.c, before anything is checked: "machine: NAME", "profile" and "file" become parts
+ * and lanes, and adapters of the topology where it does not say how many. */
+void scenario_unfold_machines(struct scenario_reader *r);
 /* machine.c, after the topology. */
 void scenario_read_machines(struct scenario_reader *r);
 void scenario_free_machine(struct scenario_machine *machine);

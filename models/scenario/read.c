@@ -159,6 +159,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	if (overrides && overrides->wants_said)
 		r->scenario->said = scenario_said(r);
 	scenario_unfold_cc(r);
+	scenario_unfold_machines(r);
 	read_priorities(r);
 	scenario_check(r);
 	scenario_read_profiles(r);
