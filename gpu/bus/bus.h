@@ -12,6 +12,12 @@
  * specification 2.4.1): nothing passes a posted burst, unless completions are relaxed; completions
  * do not wait for requests.
  *
+ * Lanes of NVLink are a second graph on the same parts, each of one or more links. Two parts that
+ * it joins, as neighbours or through NVSwitches, have all between them go over it: a sender numbers
+ * the bursts of a class to a part, and by their numbers they take turns on all links that lead
+ * there. So one link keeps their order, and several together do not. What is written has a response
+ * sent back, which takes its time of the other direction.
+ *
  * Sans I/O: everything happens in the local events of the node (sim/local.h); nothing is
  * allocated after bus_create(). A bus belongs to one thread at a time. */
 #include "gpu/bus/link.h"
@@ -28,10 +34,13 @@ struct bus_part_params {
 	/* Between two lanes: from the head in one to the head in the other. At the end of a way:
 	 * from the last byte until what was written is there, or an answer may start. */
 	ps_t latency;
-	uint32_t tags; /* reads that it may have under way, each of at most mrrs; 0: any number */
+	/* Reads over PCI Express that it may have under way, each of at most mrrs; 0: any number.
+	 */
+	uint32_t tags;
+	bool is_nvswitch; /* passes on what comes over NVLink, which is all that it has */
 };
 
-/* What a receiver has room for; 0: it is without end. */
+/* What a receiver has room for, of each link; 0: it is without end. */
 struct bus_credits {
 	uint32_t headers; /* TLPs */
 	uint32_t data;	  /* units of 16 bytes */
@@ -76,11 +85,14 @@ struct bus_burst {
 	struct sim_local_event event; /* key: @from and the number of its bursts */
 	struct bus_burst *next;
 	uint64_t order;
+	bool is_meshed;	    /* it goes over NVLink, and ... */
+	uint64_t number;    /* ... which link is next comes of this */
 	struct bus_way *on; /* the last lane that it took; NULL: none yet */
 };
 
 /* Of @part_count parts (2 to BUS_PARTS_MAX) and @lane_count lanes, which make a tree: one way
- * between any two, of at most BUS_HOPS_MAX lanes. @local: of the node, in which everything happens,
+ * between any two, of at most BUS_HOPS_MAX lanes; of NVLink at most one lane between two, and to
+ * NVSwitches nothing else. @local: of the node, in which everything happens,
  * @context: for the callbacks and those of @local. *ret_bus: 0; -EINVAL: no tree, or a lane that
  * cannot be; -ENOMEM. */
 int bus_create(struct sim_local *local, void *context, const struct bus_part_params *parts,
@@ -99,13 +111,15 @@ void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t 
 /* The answer to a read that has reached its part starts. */
 void bus_answer(struct bus *bus, struct bus_burst *burst, ps_t now);
 
-/* What a direction of a lane has done: from @from to its neighbour @to. */
+/* What a direction of a lane has done: all its links together. */
 struct bus_way_stats {
 	uint64_t bursts, bytes, wire_bytes; /* bytes: of payload */
 	ps_t busy;			    /* that it was taken */
 	ps_t starved[BUS_CLASSES];	    /* that something waited for credits alone */
 };
-struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to);
+/* Of the lane from @from to its neighbour @to; of two that of NVLink if @is_nvlink. */
+struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to,
+				   bool is_nvlink);
 /* How long reads of that part waited for a tag, all together. */
 ps_t bus_tag_wait(const struct bus *bus, uint32_t part);
 

@@ -24,10 +24,10 @@ struct bus_pool {
 	ps_t starved_from; /* PS_NEVER: nothing waits for them */
 };
 
-/* One direction of a lane. */
+/* One direction of a lane, or of one of its links. */
 struct bus_way {
 	const struct bus_lane_params *lane;
-	uint32_t to;
+	uint32_t from, to, link;
 	ps_t free_at;
 	uint64_t next_order;
 	struct bus_queue waiting[BUS_CLASSES];
@@ -37,8 +37,24 @@ struct bus_way {
 	struct bus_way_stats stats;
 };
 
+/* One direction of a lane of NVLink: its links are every second way from @first on. */
+struct bus_bundle {
+	struct bus_way *first;
+	uint32_t count;
+};
+
+enum { BUS_APART = UINT8_MAX };
+
+struct bus_mesh {
+	uint8_t *hops;	   /* [from * part_count + to]: lanes, or BUS_APART; NULL: no NVLink */
+	uint64_t *numbers; /* [(class * part_count + from) * part_count + to]: of the next burst */
+	struct bus_bundle *bundles;
+};
+
 struct bus_part {
 	struct bus_part_params params;
+	struct bus_bundle *bundles; /* that lead from it */
+	uint32_t bundle_count;
 	uint32_t tags; /* that are free */
 	struct bus_queue tagless;
 	uint64_t next_number; /* of the bursts that it sends */
@@ -48,11 +64,12 @@ struct bus_part {
 struct bus {
 	struct sim_local *local;
 	void *context;
-	uint32_t part_count, lane_count;
+	uint32_t part_count, lane_count, way_count;
 	struct bus_part *parts;
 	struct bus_lane_params *lanes;
-	struct bus_way *ways;	 /* two for each lane: from a to b, and back */
-	struct bus_way **routes; /* [from * part_count + to]: the first lane on the way */
+	struct bus_way *ways;	 /* two for each link of a lane: from a to b, and back */
+	struct bus_way **routes; /* [from * part_count + to]: the first lane but of NVLink */
+	struct bus_mesh mesh;
 	struct bus_return *returns;
 	void (*finish)(struct bus *bus, struct bus_burst *burst, ps_t now); /* it is at its end */
 };
@@ -60,6 +77,11 @@ struct bus {
 static inline struct bus_way *bus_route(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	return bus->routes[from * bus->part_count + to];
+}
+
+static inline struct bus_way *bus_way_back(const struct bus_way *way)
+{
+	return way->bus->ways + ((way - way->bus->ways) ^ 1);
 }
 
 static inline void bus_enqueue(struct bus_queue *queue, struct bus_burst *burst)
@@ -77,7 +99,29 @@ static inline struct bus_burst *bus_dequeue(struct bus_queue *queue)
 	return burst;
 }
 
+/* ---- mesh.c ---- */
+
+/* -ENOMEM; bus_mesh_fini() all the same. */
+int bus_mesh_create(struct bus *bus);
+void bus_mesh_fini(struct bus *bus);
+bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to);
+/* Of the next burst of @kind between them. */
+uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind);
+/* The link that @burst takes from part @at. Those that go to one neighbour have numbers there that
+ * follow each other as theirs did, of which *ret_number is the one: so that they take turns there,
+ * too. */
+struct bus_way *bus_mesh_next(const struct bus *bus, uint32_t at, const struct bus_burst *burst,
+			      uint64_t *ret_number);
+
 /* ---- lane.c ---- */
+
+/* The way that @burst takes from part @at, where it then has *ret_number. */
+static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
+				       const struct bus_burst *burst, uint64_t *ret_number)
+{
+	return burst->is_meshed ? bus_mesh_next(bus, at, burst, ret_number)
+				: bus_route(bus, at, burst->to);
+}
 
 /* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
  * hears. */

@@ -58,12 +58,29 @@ static bool has_credits(const struct bus_way *way, const struct bus_burst *burst
 	return pool->is_endless || (pool->headers >= needs.headers && pool->data >= needs.data);
 }
 
+/* What is written has come to the end of @way: responses go back, before what waits there. */
+static void respond(struct bus_way *way, const struct bus_burst *burst, ps_t now)
+{
+	const uint32_t bytes = bus_link_response(&way->lane->link, burst->bytes);
+	struct bus_way *back = bus_way_back(way);
+	ps_t time;
+
+	if (bytes == 0)
+		return;
+	time = bus_link_time(&way->lane->link, bytes);
+	back->free_at = (back->free_at > now ? back->free_at : now) + time;
+	back->stats.wire_bytes += bytes;
+	back->stats.busy += time;
+}
+
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now)
 {
 	struct bus_pool *pool = &way->pools[burst->kind];
 	const struct bus_credits held = credits_of(way, burst);
 	uint32_t i;
 
+	if (burst->kind == BUS_POSTED)
+		respond(way, burst, now);
 	if (pool->is_endless)
 		return;
 	CHECK(pool->count < pool->room);
@@ -120,8 +137,10 @@ static void on_forward(struct sim_local_event *event, void *context)
 {
 	struct bus_burst *burst = container_of(event, struct bus_burst, event);
 
+	struct bus_way *next = bus_next(burst->on->bus, burst->on->to, burst, &burst->number);
+
 	(void)context;
-	bus_way_take(bus_route(burst->on->bus, burst->on->to, burst->to), burst, event->at);
+	bus_way_take(next, burst, event->at);
 }
 
 static void on_finish(struct sim_local_event *event, void *context)
@@ -147,7 +166,8 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 	if (way->to == burst->to) {
 		burst->event.fn = on_finish;
 	} else {
-		const struct bus_way *next = bus_route(bus, way->to, burst->to);
+		uint64_t number;
+		const struct bus_way *next = bus_next(bus, way->to, burst, &number);
 		const ps_t time = bus_link_time(&next->lane->link, wire_bytes(next, burst));
 		const ps_t early = head_at + latency;
 

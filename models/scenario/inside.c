@@ -108,7 +108,8 @@ static void read_part(struct scenario_inside *in, const struct yaml_node *map)
 		.address = scenario_text(in->r, map, KEY_MACHINE_PARTS_ADDRESS, NULL)};
 	machine->params[place] = (struct bus_part_params){
 		.latency = scenario_get(map, KEY_MACHINE_PARTS_LATENCY).number,
-		.tags = scenario_inside_number(map, KEY_MACHINE_PARTS_TAGS)};
+		.tags = scenario_inside_number(map, KEY_MACHINE_PARTS_TAGS),
+		.is_nvswitch = machine->parts[place].kind == SCENARIO_NVSWITCH};
 	machine->part_count++;
 }
 

@@ -113,7 +113,13 @@ struct scenario_rx {		      /* hosts that receive slowly */
 	uint32_t host_count;
 };
 
-enum scenario_part_kind { SCENARIO_SOCKET, SCENARIO_PCIE_SWITCH, SCENARIO_ADAPTER, SCENARIO_GPU };
+enum scenario_part_kind {
+	SCENARIO_SOCKET,
+	SCENARIO_PCIE_SWITCH,
+	SCENARIO_ADAPTER,
+	SCENARIO_GPU,
+	SCENARIO_NVSWITCH,
+};
 
 struct scenario_part {
 	char *name;
@@ -131,7 +137,7 @@ struct scenario_adapter { /* positions in the topology and the host table; which
 struct scenario_machine {
 	struct scenario_part *parts;	/* in order of their names */
 	struct bus_part_params *params; /* of each */
-	struct bus_lane_params *lanes;	/* in order of their ends; a < b */
+	struct bus_lane_params *lanes;	/* in order of their ends, NVLink last; a < b */
 	uint8_t *lane_kinds;		/* places among the words of machine.lanes[].kind */
 	uint32_t part_count, lane_count, nic_count;
 	struct host_parts graph;      /* all that, for ... */

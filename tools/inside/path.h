@@ -3,7 +3,7 @@
 #define INSIDE_PATH_H
 
 /* How two parts of a machine are joined, in the classes of nvidia-smi topo -m and of NCCL: by what
- * lies on the one way between them. It prints nothing. */
+ * lies on the one way between them, and by their NVLink. It prints nothing. */
 #include "models/scenario/scenario.h"
 
 /* The nearer the smaller. */
@@ -25,10 +25,14 @@ struct inside_way {
 	bool is_far;	   /* they are of several NUMA nodes */
 };
 
-/* From part @from of a machine that was read to each of its parts: room for all. */
+/* From part @from of a machine that was read to each of its parts, room for all, over lanes other
+ * than NVLink: to NVSwitches there is no way. */
 void inside_ways(const struct scenario_machine *machine, uint32_t from,
 		 struct inside_way *ret_ways);
 enum inside_path inside_path_of(const struct inside_way *way);
+/* Links of NVLink between them, as neighbours or through NVSwitches: then as many as the one with
+ * fewer has to such as lead to the other. 0: none. */
+uint32_t inside_nvlinks(const struct scenario_machine *machine, uint32_t a, uint32_t b);
 /* The socket that fewest lanes lead to, by what inside_ways() has said: of several the first by
  * name. A machine has one at least. */
 uint32_t inside_nearest_socket(const struct scenario_machine *machine,

@@ -124,7 +124,8 @@ static void output_csv_put_lane(const struct scenario_machine *machine, const ch
 				bool back, FILE *file)
 {
 	const uint32_t from = back ? lane->b : lane->a, to = back ? lane->a : lane->b;
-	const struct bus_way_stats stats = bus_way_stats(bus, from, to);
+	const struct bus_way_stats stats =
+		bus_way_stats(bus, from, to, lane->link.kind == BUS_NVLINK);
 	const uint64_t numbers[] = {stats.bursts,
 				    stats.bytes,
 				    stats.wire_bytes,
