@@ -14,10 +14,14 @@ static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uin
 	burst->to = (uint16_t)to;
 	burst->kind = (uint8_t)kind;
 	burst->on = NULL;
+	burst->is_peer = burst->is_split = false;
+	burst->via = BUS_PARTS_MAX;
+	if (bus->has_peers)
+		bus_peers_set_out(bus, burst);
 	burst->event =
 		(struct sim_local_event){.key = (uint64_t)(from + 1) << 48 | part->next_number++,
 					 .phase = SIM_LOCAL_ARRIVAL};
-	bus_way_take(bus_route(bus, from, to), burst, now);
+	bus_way_take(bus_next(bus, from, burst), burst, now);
 }
 
 /* An eighth of the room for a class, so that credits come back while others are used. */
@@ -36,21 +40,27 @@ static uint32_t part_of(const struct bus_credits *room, uint32_t mps)
 uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	uint32_t most = BUS_BURST_MAX, least = BUS_BURST_MAX;
+	struct bus_burst burst = {.from = (uint16_t)from, .to = (uint16_t)to, .via = BUS_PARTS_MAX};
 
+	if (bus->has_peers)
+		bus_peers_set_out(bus, &burst);
 	for (uint32_t at = from; at != to;) {
-		const struct bus_way *way = bus_route(bus, at, to);
+		const struct bus_way *way = bus_next(bus, at, &burst);
 		const struct bus_lane_params *lane = way->lane;
+		const struct bus_link *link = burst.is_split ? &way->split : &lane->link;
 
 		for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
 			const bool is_request = kind == BUS_NON_POSTED;
-			const uint32_t size = is_request ? bus_link_request(&lane->link)
-							 : bus_link_payload(&lane->link);
+			const uint32_t size =
+				is_request ? bus_link_request(link) : bus_link_payload(link);
 			const uint32_t part = part_of(&lane->room[kind], size);
 
 			most = part < most ? part : most;
 			least = size < least ? size : least;
 		}
 		at = way->to;
+		if (at == burst.via)
+			burst.via = BUS_PARTS_MAX;
 	}
 	return most > least ? most : least;
 }

@@ -107,7 +107,10 @@ static int init_ways(struct bus *bus)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < 2 * bus->lane_count; i++)
 		returns = init_way(bus, i, returns);
-	return find_routes(bus) ? 0 : -EINVAL;
+	if (!find_routes(bus))
+		return -EINVAL;
+	bus_peers_init(bus);
+	return 0;
 }
 
 int bus_create(struct sim_local *local, void *context, const struct bus_part_params *parts,

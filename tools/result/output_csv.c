@@ -132,7 +132,9 @@ static void output_csv_put_lane(const struct scenario_machine *machine, const ch
 				    stats.starved[BUS_POSTED],
 				    stats.starved[BUS_NON_POSTED],
 				    stats.starved[BUS_COMPLETION],
-				    bus_tag_wait(bus, from)};
+				    bus_tag_wait(bus, from),
+				    stats.replays,
+				    stats.replayed_bytes};
 
 	text(name, file);
 	comma_text(machine->parts[from].name, file);
@@ -167,7 +169,8 @@ static const struct scenario_machine *output_csv_machine_of(const struct scenari
 void output_lanes(const struct result *result, FILE *file)
 {
 	fputs("machine,from,to,bursts,bytes,wire_bytes,busy_ps,starved_posted_ps,"
-	      "starved_non_posted_ps,starved_completion_ps,tag_wait_ps\n",
+	      "starved_non_posted_ps,starved_completion_ps,tag_wait_ps,replays,"
+	      "replayed_bytes\n",
 	      file);
 	for (uint32_t n = 0; n < result->fabric->table.machine_count; n++) {
 		const struct scenario_machine *machine = output_csv_machine_of(result->scenario, n);
