@@ -325,10 +325,13 @@ static void put_lane(struct scenario_machine *machine, const struct bus_lane_par
 
 static void read_lane(struct scenario_inside *in, const struct yaml_node *map, uint16_t *pieces)
 {
-	struct bus_lane_params lane = {.link = link_of(map),
-				       .delay = scenario_get(map, KEY_MACHINE_LANES_DELAY).number,
-				       .update = scenario_get(map, KEY_MACHINE_LANES_UPDATE).number,
-				       .relaxed = is_yes(map, KEY_MACHINE_LANES_RELAXED)};
+	struct bus_lane_params lane = {
+		.link = link_of(map),
+		.delay = scenario_get(map, KEY_MACHINE_LANES_DELAY).number,
+		.update = scenario_get(map, KEY_MACHINE_LANES_UPDATE).number,
+		.relaxed = is_yes(map, KEY_MACHINE_LANES_RELAXED),
+		.peer_writes_bps = scenario_get(map, KEY_MACHINE_LANES_PEER_WRITES).number,
+		.peer_reads_bps = scenario_get(map, KEY_MACHINE_LANES_PEER_READS).number};
 	uint32_t a, b;
 	const bool is_nvlink = lane.link.kind == BUS_NVLINK;
 	const bool has_a = machine_find_end(in, map, KEY_MACHINE_LANES_A, &a);

@@ -170,8 +170,8 @@ static void test_neighbours_use_all_links(void **state)
 	run(w);
 	/* 16 packets of 17 flits at 25 GB/s: 174.08 ns. */
 	assert_int_equal(w->now, 50 * 174080);
-	assert_int_equal(bus_way_stats(w->bus, gpu, gpu + 1, true).bytes, 100 * 4096);
-	assert_int_equal(bus_way_stats(w->bus, 0, gpu + 1, false).bursts, 0);
+	assert_int_equal(bus_nvlink_stats(w->bus, gpu, gpu + 1).bytes, 100 * 4096);
+	assert_int_equal(bus_way_stats(w->bus, 0, gpu + 1).bursts, 0);
 	close_bus(w);
 }
 
@@ -187,8 +187,8 @@ static void test_no_way_through_a_gpu(void **state)
 	open_bus(w);
 	send(w, gpu, gpu + 2, 10, 4096);
 	run(w);
-	assert_int_equal(bus_way_stats(w->bus, gpu, gpu + 1, true).bursts, 0);
-	assert_int_equal(bus_way_stats(w->bus, 0, gpu + 2, false).bytes, 10 * 4096);
+	assert_int_equal(bus_nvlink_stats(w->bus, gpu, gpu + 1).bursts, 0);
+	assert_int_equal(bus_way_stats(w->bus, 0, gpu + 2).bytes, 10 * 4096);
 	close_bus(w);
 }
 
@@ -207,8 +207,8 @@ static void test_planes_take_turns(void **state)
 	open_bus(w);
 	send(w, gpu, gpu + 1, 100, 4096);
 	run(w);
-	assert_int_equal(bus_way_stats(w->bus, gpu, nvs, true).bursts, 40);
-	assert_int_equal(bus_way_stats(w->bus, nvs + 1, gpu + 1, true).bursts, 60);
+	assert_int_equal(bus_nvlink_stats(w->bus, gpu, nvs).bursts, 40);
+	assert_int_equal(bus_nvlink_stats(w->bus, nvs + 1, gpu + 1).bursts, 60);
 	/* 20 each of 174.08 ns; of the first hop the head, a packet of 10.88 ns, is seen. */
 	assert_int_equal(w->now, 20 * 174080 + 10880);
 	close_bus(w);
@@ -233,8 +233,8 @@ static void test_reads_ask_one_way_and_come_the_other(void **state)
 	}
 	run(w);
 	assert_int_equal(w->now, 10240 + 50 * 174080);
-	assert_int_equal(bus_way_stats(w->bus, gpu, gpu + 1, true).wire_bytes, 100 * 256);
-	assert_int_equal(bus_way_stats(w->bus, gpu + 1, gpu, true).wire_bytes, 100 * 16 * 272);
+	assert_int_equal(bus_nvlink_stats(w->bus, gpu, gpu + 1).wire_bytes, 100 * 256);
+	assert_int_equal(bus_nvlink_stats(w->bus, gpu + 1, gpu).wire_bytes, 100 * 16 * 272);
 	assert_int_equal(bus_tag_wait(w->bus, gpu), 0);
 	close_bus(w);
 }
