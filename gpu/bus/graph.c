@@ -140,6 +140,7 @@ static int init_ways(struct bus *bus)
 			returns = init_way(bus, number++, &bus->lanes[i], k / 2, returns);
 	if (!find_routes(bus))
 		return -EINVAL;
+	bus_peers_init(bus);
 	return bus_mesh_create(bus);
 }
 

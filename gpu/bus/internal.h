@@ -27,11 +27,15 @@ struct bus_pool {
 /* One direction of a lane, or of one of its links. */
 struct bus_way {
 	const struct bus_lane_params *lane;
+	struct bus_link split; /* what it is for bursts that a root has split */
+	const struct bus_fault *faults;
+	uint32_t fault_count;
 	uint32_t from, to, link;
 	ps_t free_at;
 	uint64_t next_order;
 	struct bus_queue waiting[BUS_CLASSES];
 	struct bus_pool pools[BUS_CLASSES];
+	ps_t peers_at[BUS_CLASSES];   /* by the limit of its lane the next burst of peers may go */
 	struct sim_local_event event; /* it is free, or credits are back */
 	struct bus *bus;
 	struct bus_way_stats stats;
@@ -59,6 +63,9 @@ struct bus_part {
 	struct bus_queue tagless;
 	uint64_t next_number; /* of the bursts that it sends */
 	ps_t tag_wait;
+	uint32_t root, depth; /* the nearest root, and lanes to it; BUS_PARTS_MAX: there is none */
+	const struct bus_fault *faults;
+	uint32_t fault_count;
 };
 
 struct bus {
@@ -71,6 +78,7 @@ struct bus {
 	struct bus_way **routes; /* [from * part_count + to]: the first lane but of NVLink */
 	struct bus_mesh mesh;
 	struct bus_return *returns;
+	bool has_peers; /* there is a root, so that others are peers */
 	void (*finish)(struct bus *bus, struct bus_burst *burst, ps_t now); /* it is at its end */
 };
 
@@ -119,8 +127,9 @@ struct bus_way *bus_mesh_next(const struct bus *bus, uint32_t at, const struct b
 static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
 				       const struct bus_burst *burst, uint64_t *ret_number)
 {
-	return burst->is_meshed ? bus_mesh_next(bus, at, burst, ret_number)
-				: bus_route(bus, at, burst->to);
+	if (burst->is_meshed)
+		return bus_mesh_next(bus, at, burst, ret_number);
+	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
 }
 
 /* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
@@ -129,6 +138,38 @@ void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now);
 /* Its room in the buffer at the end of @way is free at @at, not before now. */
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now);
 void bus_way_on_event(struct sim_local_event *event, void *context);
+
+/* ---- peer.c ---- */
+
+/* There are routes. */
+void bus_peers_init(struct bus *bus);
+/* @burst, whose ends are known, sets out. */
+void bus_peers_set_out(const struct bus *bus, struct bus_burst *burst);
+
+/* ---- fault.c ---- */
+
+/* How a burst crosses a way: from its start to when the wire is free again. */
+struct bus_crossing {
+	ps_t head_at, tail_at; /* its first packet, and all of it, have left, and will be taken */
+	uint32_t replays;
+	uint64_t replayed_bytes;
+};
+/* @burst, in packets of @link, starts now on @way, which has faults. */
+struct bus_crossing bus_fault_cross(const struct bus_way *way, const struct bus_link *link,
+				    const struct bus_burst *burst, ps_t now);
+/* When something may start that is there at @at. */
+ps_t bus_fault_up_at(const struct bus_way *way, ps_t at);
+/* How long @way is taken by so many bytes that start at @at, if it is not down. */
+ps_t bus_fault_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at);
+/* When @part, which has faults, has done with a read that it would have done with at @at. */
+ps_t bus_fault_answer_at(const struct bus_part *part, ps_t at);
+
+/* As bus_fault_time(), of any way. */
+static inline ps_t bus_way_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at)
+{
+	return way->fault_count > 0 ? bus_fault_time(way, wire_bytes, at)
+				    : bus_link_time(&way->lane->link, wire_bytes);
+}
 
 /* ---- bus.c ---- */
 

@@ -107,17 +107,19 @@ struct bus_way *bus_mesh_next(const struct bus *bus, uint32_t at, const struct b
 			      uint64_t *ret_number)
 {
 	const struct bus_part *part = &bus->parts[at];
+	/* So that those of several senders do not all take the same links at a time. */
+	const uint64_t number = burst->number + burst->from;
 	uint32_t all = 0, place;
 
 	for (uint32_t i = 0; i < part->bundle_count; i++)
 		all += leads(bus, &part->bundles[i], at, burst->to) ? part->bundles[i].count : 0;
 	CHECK(all > 0);
-	place = (uint32_t)(burst->number % all);
+	place = (uint32_t)(number % all);
 	for (const struct bus_bundle *bundle = part->bundles;; bundle++) {
 		if (!leads(bus, bundle, at, burst->to))
 			continue;
 		if (place < bundle->count) {
-			*ret_number = burst->number / all * bundle->count + place;
+			*ret_number = number / all * bundle->count + place;
 			return bundle->first + 2 * place;
 		}
 		place -= bundle->count;

@@ -298,7 +298,7 @@ static bool check_join(struct scenario_inside *in, const struct yaml_node *map, 
 	return from != to;
 }
 
-static bool is_before(const struct bus_lane_params *x, const struct bus_lane_params *y)
+static bool lane_is_before(const struct bus_lane_params *x, const struct bus_lane_params *y)
 {
 	const bool x_is_nvlink = x->link.kind == BUS_NVLINK;
 
@@ -312,7 +312,7 @@ static void put_lane(struct scenario_machine *machine, const struct bus_lane_par
 {
 	uint32_t place = 0;
 
-	while (place < machine->lane_count && is_before(&machine->lanes[place], lane))
+	while (place < machine->lane_count && lane_is_before(&machine->lanes[place], lane))
 		place++;
 	memmove(machine->lanes + place + 1, machine->lanes + place,
 		(machine->lane_count - place) * sizeof(*machine->lanes));
@@ -325,10 +325,13 @@ static void put_lane(struct scenario_machine *machine, const struct bus_lane_par
 
 static void read_lane(struct scenario_inside *in, const struct yaml_node *map, uint16_t *pieces)
 {
-	struct bus_lane_params lane = {.link = link_of(map),
-				       .delay = scenario_get(map, KEY_MACHINE_LANES_DELAY).number,
-				       .update = scenario_get(map, KEY_MACHINE_LANES_UPDATE).number,
-				       .relaxed = is_yes(map, KEY_MACHINE_LANES_RELAXED)};
+	struct bus_lane_params lane = {
+		.link = link_of(map),
+		.delay = scenario_get(map, KEY_MACHINE_LANES_DELAY).number,
+		.update = scenario_get(map, KEY_MACHINE_LANES_UPDATE).number,
+		.relaxed = is_yes(map, KEY_MACHINE_LANES_RELAXED),
+		.peer_writes_bps = scenario_get(map, KEY_MACHINE_LANES_PEER_WRITES).number,
+		.peer_reads_bps = scenario_get(map, KEY_MACHINE_LANES_PEER_READS).number};
 	uint32_t a, b;
 	const bool is_nvlink = lane.link.kind == BUS_NVLINK;
 	const bool has_a = machine_find_end(in, map, KEY_MACHINE_LANES_A, &a);

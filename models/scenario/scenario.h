@@ -139,7 +139,8 @@ struct scenario_machine {
 	struct bus_part_params *params; /* of each */
 	struct bus_lane_params *lanes;	/* in order of their ends, NVLink last; a < b */
 	uint8_t *lane_kinds;		/* places among the words of machine.lanes[].kind */
-	uint32_t part_count, lane_count, nic_count;
+	struct bus_fault *faults;	/* in order of what they happen to */
+	uint32_t part_count, lane_count, nic_count, fault_count;
 	struct host_parts graph;      /* all that, for ... */
 	struct host_bus *nics;	      /* ... each of the adapters */
 	struct host_gpu_params *gpus; /* and the GPUs, ... */

@@ -121,10 +121,10 @@ static void test_a_write_cuts_through(void **state)
 	run(w);
 	assert_int_equal(w->at[0], 1000 + head + CABLE + SWITCH_TIME + all + CABLE + CPU_TIME);
 	assert_int_equal(w->at[1], 1000 + 2 * (bytes_time(124) + CABLE) + SWITCH_TIME);
-	assert_int_equal(bus_way_stats(w->bus, SWITCH, CPU, false).wire_bytes, 16 * 280);
-	assert_int_equal(bus_way_stats(w->bus, SWITCH, CPU, false).bytes, 4096);
-	assert_int_equal(bus_way_stats(w->bus, SWITCH, CPU, false).busy, all);
-	assert_int_equal(bus_way_stats(w->bus, CPU, SWITCH, false).bursts, 0);
+	assert_int_equal(bus_way_stats(w->bus, SWITCH, CPU).wire_bytes, 16 * 280);
+	assert_int_equal(bus_way_stats(w->bus, SWITCH, CPU).bytes, 4096);
+	assert_int_equal(bus_way_stats(w->bus, SWITCH, CPU).busy, all);
+	assert_int_equal(bus_way_stats(w->bus, CPU, SWITCH).bursts, 0);
 	close_bus(w);
 }
 
@@ -161,11 +161,11 @@ static void test_a_plain_lane_takes_packets(void **state)
 	bus_write(w->bus, &w->bursts[0], NIC, CPU, 0);
 	run(w);
 	assert_int_equal(w->at[0], 8000 + CABLE + SWITCH_TIME + bytes_time(280) + CABLE + CPU_TIME);
-	assert_int_equal(bus_way_stats(w->bus, NIC, SWITCH, false).busy, 32000);
+	assert_int_equal(bus_way_stats(w->bus, NIC, SWITCH).busy, 32000);
 	bus_read(w->bus, &w->bursts[1], NIC, CPU, w->now);
 	run(w);
-	assert_int_equal(bus_way_stats(w->bus, NIC, SWITCH, false).wire_bytes, 4 * 80 + 4 * 16);
-	assert_int_equal(bus_way_stats(w->bus, SWITCH, NIC, false).wire_bytes, 4 * 80);
+	assert_int_equal(bus_way_stats(w->bus, NIC, SWITCH).wire_bytes, 4 * 80 + 4 * 16);
+	assert_int_equal(bus_way_stats(w->bus, SWITCH, NIC).wire_bytes, 4 * 80);
 	close_bus(w);
 }
 
@@ -286,7 +286,7 @@ static void test_credits_bound_writes(void **state)
 		open_bus(w, lanes, 3, 0);
 		run_many(w, bus_write, count, 256);
 		assert_in_range(w->now, wanted - wanted / 100, wanted + wanted / 100);
-		assert_int_equal(bus_way_stats(w->bus, NIC, CPU, false).starved[BUS_POSTED] > 0,
+		assert_int_equal(bus_way_stats(w->bus, NIC, CPU).starved[BUS_POSTED] > 0,
 				 trips > wire);
 		close_bus(w);
 	}

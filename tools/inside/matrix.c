@@ -49,8 +49,8 @@ static void print_cell(const struct scenario_machine *machine, const struct insi
 }
 
 /* @memory: of an adapter; NULL: of a GPU there is nothing to say. */
-static void print_row(const struct scenario_machine *machine, const struct heads *heads,
-		      uint32_t row, const char *memory, int width)
+static void matrix_print_row(const struct scenario_machine *machine, const struct heads *heads,
+			     uint32_t row, const char *memory, int width)
 {
 	struct inside_way ways[BUS_PARTS_MAX];
 	uint32_t numa;
@@ -98,8 +98,9 @@ void inside_print_matrix(const struct scenario_machine *machine)
 		const bool is_gpu = i < heads.gpu_count;
 		const uint32_t nic = i - heads.gpu_count;
 
-		print_row(machine, &heads, heads.parts[i],
-			  is_gpu ? NULL : machine->parts[machine->nics[nic].memory].name, width);
+		matrix_print_row(machine, &heads, heads.parts[i],
+				 is_gpu ? NULL : machine->parts[machine->nics[nic].memory].name,
+				 width);
 	}
 	print_legend(machine);
 }
