@@ -38,21 +38,29 @@ static int read_line(const char *path, const char *before, const char *named, co
 	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
 }
 
-/* A topology by itself is read as a scenario that names it; the inside of a machine, which a
- * profile or a file describes, too. */
+/* A scenario; a topology by itself is none. */
+static bool is_scenario(const char *path)
+{
+	static const char *const endings[] = {".yaml", ".yml"};
+
+	for (size_t i = 0; i < 2; i++)
+		if (strlen(path) > strlen(endings[i]) &&
+		    strcmp(path + strlen(path) - strlen(endings[i]), endings[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A topology by itself is read as a scenario that names it; a machine, a profile or a file, too. */
 static int read_topology(const char *arg, const struct command_options *options,
 			 struct scenario *ret_scenario)
 {
-	static const char *const endings[] = {".yaml", ".yml"};
 	static const char any[] = "topology: {kind: star, hosts: 2}, machine: {";
 	const char *path = incident_path(arg), *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	struct bad_text before;
 
-	for (size_t i = 0; i < 2; i++)
-		if (strlen(path) > strlen(endings[i]) &&
-		    strcmp(path + strlen(path) - strlen(endings[i]), endings[i]) == 0)
-			return command_read(path, options, ret_scenario);
+	if (is_scenario(path))
+		return command_read(path, options, ret_scenario);
 	if (options->matrix)
 		return read_line(
 			path,
@@ -398,7 +406,9 @@ static int topo(const struct command_options *options)
 
 	if (ret)
 		return ret;
-	if (options->matrix)
+	if (options->matrix && !options->host && !is_scenario(incident_path(options->args[0])))
+		inside_show_machine(options->args[0], &scenario, options->dot);
+	else if (options->matrix)
 		ret = inside_show(options->args[0], &scenario, options);
 	else if (options->addresses)
 		ret = print_addresses(options->args[0], &scenario);

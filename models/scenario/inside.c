@@ -104,6 +104,7 @@ static void read_part(struct scenario_inside *in, const struct yaml_node *map)
 		.name = scenario_copy(in->r, name->text),
 		.kind = (enum scenario_part_kind)scenario_value_of(kind)->word,
 		.numa = (uint8_t)scenario_inside_number(map, KEY_MACHINE_PARTS_NUMA),
+		.has_bridges = scenario_get(map, KEY_MACHINE_PARTS_BRIDGES).word == 1,
 		.memory_bytes = scenario_get(map, KEY_MACHINE_PARTS_MEMORY).number,
 		.address = scenario_text(in->r, map, KEY_MACHINE_PARTS_ADDRESS, NULL)};
 	machine->params[place] = (struct bus_part_params){
@@ -221,6 +222,7 @@ static bool check_devices(struct scenario_inside *in)
 	check_own(in, KEY_MACHINE_PARTS_PEERS, SCENARIO_SOCKET, 1, "kind: socket beside it");
 	check_own(in, KEY_MACHINE_PARTS_PEER_PAYLOAD, SCENARIO_SOCKET, 0, "kind: socket beside it");
 	check_own(in, KEY_MACHINE_PARTS_ACS, SCENARIO_PCIE_SWITCH, 1, "kind: switch beside it");
+	check_own(in, KEY_MACHINE_PARTS_BRIDGES, SCENARIO_SOCKET, 1, "kind: socket beside it");
 	return check_names(in, SCENARIO_ADAPTER, "nic") || check_names(in, SCENARIO_GPU, "gpu");
 }
 

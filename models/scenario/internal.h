@@ -17,6 +17,8 @@ struct scenario_reader {
 	bool no_memory;
 	struct yaml_node **profiles; /* their roots */
 	uint32_t profile_count;
+	char **paths; /* of files of machines: nodes of the tree name them */
+	uint32_t path_count;
 	bool topology_bad; /* an error that would only bring others */
 	bool hpcc_nodes;   /* the topology names its nodes n0, n1 ... */
 	/* Once the topology stands: the names of hosts, which are adapters of machines, in order (a

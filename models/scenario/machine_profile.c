@@ -5,6 +5,7 @@
  * says of a part of the same name, or of a lane with the same ends, goes first. */
 #include "models/profiles/profile.h"
 #include "models/scenario/internal.h"
+#include "models/scenario/machine_file.h"
 
 #include "util/alloc.h"
 
@@ -217,17 +218,45 @@ static void unfold_name(struct scenario_reader *r, struct yaml_node *map)
 	yaml_append(map, name);
 }
 
+/* The same of a file. */
+static bool put_file(struct scenario_reader *r, struct yaml_node *map, const struct yaml_node *file,
+		     const char *key)
+{
+	struct yaml_node *machine;
+	struct bad_text found;
+
+	if (file->kind != YAML_SCALAR || file->length == 0) {
+		bad(r->errors, &file->at, key, yaml_content(&found, file), "a file");
+		return false;
+	}
+	machine = scenario_machine_file(r, file, key);
+	if (machine)
+		graft(map, machine);
+	yaml_free(machine);
+	return machine != NULL;
+}
+
 /* False: it is not known what is in it. */
 static bool unfold_machine(struct scenario_reader *r, struct yaml_node *map, enum scenario_key of)
 {
-	const struct yaml_node *name;
-	struct bad_text key;
+	const struct yaml_node *name, *file;
+	struct bad_text name_key, file_key;
 
 	if (map->kind != YAML_MAP)
 		return true;
 	name = yaml_find(map, key_of(KEY_MACHINE_PROFILE));
-	scenario_shown(&key, map, of == KEY_MACHINE ? KEY_MACHINE_PROFILE : KEY_MACHINES_PROFILE);
-	return name ? put_profile(r, map, name, key.text) : true;
+	file = yaml_find(map, key_of(KEY_MACHINE_FILE));
+	scenario_shown(&name_key, map,
+		       of == KEY_MACHINE ? KEY_MACHINE_PROFILE : KEY_MACHINES_PROFILE);
+	scenario_shown(&file_key, map, of == KEY_MACHINE ? KEY_MACHINE_FILE : KEY_MACHINES_FILE);
+	if (name && file) {
+		bad(r->errors, &file->at, file_key.text, "a file beside a profile",
+		    "one of the two");
+		return false;
+	}
+	if (name)
+		return put_profile(r, map, name, name_key.text);
+	return file ? put_file(r, map, file, file_key.text) : true;
 }
 
 /* So many adapters as @machine has are those of each host of a topology that does not say it. */
@@ -287,7 +316,8 @@ void scenario_unfold_machines(struct scenario_reader *r)
 		drop(r, KEY_MACHINE);
 		drop(r, KEY_MACHINES);
 	} else if (machine && machine->kind == YAML_MAP &&
-		   yaml_find(machine, key_of(KEY_MACHINE_PROFILE))) {
+		   (yaml_find(machine, key_of(KEY_MACHINE_PROFILE)) ||
+		    yaml_find(machine, key_of(KEY_MACHINE_FILE)))) {
 		say_nics(r, machine);
 	}
 }

@@ -202,6 +202,9 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 	}
 	scenario_free_profiles(&r);
 	yaml_free(r.root);
+	for (uint32_t i = 0; i < r.path_count; i++)
+		util_free(r.paths[i]);
+	util_free(r.paths);
 	util_free(r.hosts);
 	util_free(r.natural);
 	bad_list_sort(errors);

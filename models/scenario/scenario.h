@@ -125,6 +125,7 @@ struct scenario_part {
 	char *name;
 	enum scenario_part_kind kind;
 	uint8_t numa;	       /* of a socket */
+	bool has_bridges;      /* a socket: each of its lanes is a host bridge of its own */
 	uint64_t memory_bytes; /* of a GPU */
 	char *address;	       /* PCI; NULL: not said */
 };

@@ -46,7 +46,7 @@ Legend:
 
   X    = itself
   SYS  = through sockets of several NUMA nodes (over UPI, xGMI or the like)
-  NODE = through several sockets of one NUMA node
+  NODE = through several sockets or host bridges of one NUMA node
   PHB  = through a socket, the root of its PCIe (a host bridge)
   PXB  = through several PCIe switches, and no socket
   PIX  = through one PCIe switch at most, and no socket

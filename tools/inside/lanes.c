@@ -45,6 +45,14 @@ static const char *kind_word(uint32_t place, size_t *ret_length)
 	return word;
 }
 
+bool inside_lane_is_xgmi(const struct scenario_machine *machine, uint32_t lane)
+{
+	size_t length;
+	const char *word = kind_word(machine->lane_kinds[lane], &length);
+
+	return length == 4 && strncmp(word, "xgmi", length) == 0;
+}
+
 const char *inside_lane_text(const struct scenario_machine *machine, uint32_t lane,
 			     char ret_text[INSIDE_LANE_MAX])
 {
@@ -55,7 +63,7 @@ const char *inside_lane_text(const struct scenario_machine *machine, uint32_t la
 	if (link->kind == BUS_PCIE)
 		snprintf(ret_text, INSIDE_LANE_MAX, "%.*s gen %u x%u", (int)length, word,
 			 link->pcie.gen, link->pcie.width);
-	else if (link->kind == BUS_NVLINK)
+	else if (link->kind == BUS_NVLINK && !inside_lane_is_xgmi(machine, lane))
 		snprintf(ret_text, INSIDE_LANE_MAX, "%.*s %u x%u", (int)length, word,
 			 link->nvlink.gen, link->nvlink.links);
 	else

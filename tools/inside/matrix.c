@@ -35,13 +35,28 @@ static void find_heads(const struct scenario_machine *machine, struct heads *ret
 			ret_heads->parts[ret_heads->count++] = i;
 }
 
+/* Between two GPUs. */
+static bool has_xgmi(const struct scenario_machine *machine, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = 0; i < machine->lane_count; i++) {
+		const struct bus_lane_params *lane = &machine->lanes[i];
+
+		if (lane->link.kind == BUS_NVLINK && inside_lane_is_xgmi(machine, i) &&
+		    ((lane->a == a && lane->b == b) || (lane->a == b && lane->b == a)))
+			return true;
+	}
+	return false;
+}
+
 static void print_cell(const struct scenario_machine *machine, const struct inside_way *ways,
 		       uint32_t row, uint32_t column)
 {
 	const uint32_t links = row == column ? 0 : inside_nvlinks(machine, row, column);
 	char text[16];
 
-	if (links > 0)
+	if (links > 0 && has_xgmi(machine, row, column))
+		snprintf(text, sizeof(text), "XGMI");
+	else if (links > 0)
 		snprintf(text, sizeof(text), "NV%u", links);
 	else
 		snprintf(text, sizeof(text), "%s", inside_path_name(inside_path_of(&ways[column])));
@@ -69,15 +84,20 @@ static void matrix_print_row(const struct scenario_machine *machine, const struc
 /* In the order of nvidia-smi: the farthest first. */
 static void print_legend(const struct scenario_machine *machine)
 {
-	const uint32_t lanes = machine->lane_count;
+	bool has[2] = {false, false}; /* NVLink, xGMI */
 
 	printf("\nLegend:\n\n  %-4s = %s\n", inside_path_name(INSIDE_SELF),
 	       inside_path_meaning(INSIDE_SELF));
 	for (int path = INSIDE_PATHS - 1; path > INSIDE_SELF; path--)
 		printf("  %-4s = %s\n", inside_path_name((enum inside_path)path),
 		       inside_path_meaning((enum inside_path)path));
-	if (lanes > 0 && machine->lanes[lanes - 1].link.kind == BUS_NVLINK)
+	for (uint32_t i = 0; i < machine->lane_count; i++)
+		if (machine->lanes[i].link.kind == BUS_NVLINK)
+			has[inside_lane_is_xgmi(machine, i)] = true;
+	if (has[false])
 		printf("  NV#  = over # links of NVLink\n");
+	if (has[true])
+		printf("  XGMI = over xGMI from GPU to GPU\n");
 }
 
 void inside_print_matrix(const struct scenario_machine *machine)

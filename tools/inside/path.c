@@ -8,7 +8,7 @@ static const struct {
 	[INSIDE_PIX] = {"PIX", "through one PCIe switch at most, and no socket"},
 	[INSIDE_PXB] = {"PXB", "through several PCIe switches, and no socket"},
 	[INSIDE_PHB] = {"PHB", "through a socket, the root of its PCIe (a host bridge)"},
-	[INSIDE_NODE] = {"NODE", "through several sockets of one NUMA node"},
+	[INSIDE_NODE] = {"NODE", "through several sockets or host bridges of one NUMA node"},
 	[INSIDE_SYS] = {"SYS",
 			"through sockets of several NUMA nodes (over UPI, xGMI or the like)"},
 };
@@ -58,6 +58,7 @@ void inside_ways(const struct scenario_machine *machine, uint32_t from, struct i
 			way.lanes++;
 			way.switches +=
 				near != from && machine->parts[near].kind != SCENARIO_SOCKET;
+			way.has_bridges |= near != from && machine->parts[near].has_bridges;
 			ret_ways[next] = arrive(machine, way, next);
 			more = true;
 		}
@@ -124,7 +125,7 @@ enum inside_path inside_path_of(const struct inside_way *way)
 	if (way->sockets == 0)
 		return way->switches <= 1 ? INSIDE_PIX : INSIDE_PXB;
 	if (way->sockets == 1)
-		return INSIDE_PHB;
+		return way->has_bridges ? INSIDE_NODE : INSIDE_PHB;
 	return way->is_far ? INSIDE_SYS : INSIDE_NODE;
 }
 

@@ -12,7 +12,7 @@ enum inside_path {
 	INSIDE_PIX,  /* one PCIe switch at most, no socket */
 	INSIDE_PXB,  /* several PCIe switches, no socket */
 	INSIDE_PHB,  /* one socket: the root of its PCIe */
-	INSIDE_NODE, /* several sockets, all of one NUMA node */
+	INSIDE_NODE, /* several sockets or host bridges, all of one NUMA node */
 	INSIDE_SYS,  /* sockets of several NUMA nodes */
 	INSIDE_PATHS,
 };
@@ -23,6 +23,7 @@ struct inside_way {
 	uint32_t sockets;  /* on the way or at an end of it */
 	uint8_t numa;	   /* of the last socket; 0: there is none */
 	bool is_far;	   /* they are of several NUMA nodes */
+	bool has_bridges;  /* it passes a socket from one host bridge to another */
 };
 
 /* From part @from of a machine that was read to each of its parts, room for all, over lanes other
