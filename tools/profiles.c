@@ -39,10 +39,11 @@ static int print_profiles(const struct command_options *options)
 const struct command command_profiles = {
 	.name = "profiles",
 	.arguments = "[PROFILE]",
-	.summary = "known switches and adapters",
+	.summary = "known machines, switches and adapters",
 	.help = "Lists the switches and adapters that \"profiles: [NAME...]\" of a scenario may "
-		"name,\n"
-		"or shows what one of them says, each figure with its source.\n",
+		"name\n"
+		"and the machines that \"machine: NAME\" may, or shows what one of them says, each "
+		"figure\nwith its source.\n",
 	.args_max = 1,
 	.run = print_profiles,
 };

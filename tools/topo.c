@@ -16,34 +16,59 @@
 
 enum { WAYS_SHOWN = 64, LENGTHS = 64 };
 
-/* A topology by itself is read as a scenario that names it. */
-static int read_topology(const char *arg, const struct command_options *options,
-			 struct scenario *ret_scenario)
+/* A scenario of one line, of which @before, the text @named in quotes and @after make one, as if it
+ * stood in @path. */
+static int read_line(const char *path, const char *before, const char *named, const char *after,
+		     const struct command_options *options, struct scenario *ret_scenario)
 {
-	static const char *const endings[] = {".yaml", ".yml"};
 	struct bad_list errors = {.lines = NULL};
-	const char *path = incident_path(arg), *base = strrchr(path, '/');
-	char text[2 * NAME_MAX + 80];
-	size_t length;
+	char text[2 * NAME_MAX + 160];
+	size_t length = (size_t)snprintf(text, sizeof(text), "{version: 1, %s'", before);
 	int ret;
 
-	for (size_t i = 0; i < 2; i++)
-		if (strlen(path) > strlen(endings[i]) &&
-		    strcmp(path + strlen(path) - strlen(endings[i]), endings[i]) == 0)
-			return command_read(path, options, ret_scenario);
-	if (path == arg && incident_nearest(arg)) /* which that tells */
-		return command_read(path, options, ret_scenario);
-	length = (size_t)snprintf(text, sizeof(text), "{version: 1, topology: {file: '");
-	for (base = base ? base + 1 : path; *base && length < sizeof(text) - 8; base++) {
-		if (*base == '\'')
+	for (; *named && length < sizeof(text) - 32; named++) {
+		if (*named == '\'')
 			text[length++] = '\'';
-		text[length++] = *base;
+		text[length++] = *named;
 	}
-	length += (size_t)snprintf(text + length, sizeof(text) - length, "'}}\n");
+	length += (size_t)snprintf(text + length, sizeof(text) - length, "'%s}\n", after);
 	ret = scenario_parse(path, text, length, &options->overrides, ret_scenario, &errors);
 	command_print_bad(&errors, options->quiet);
 	bad_list_fini(&errors);
 	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
+}
+
+/* A scenario; a topology by itself is none. */
+static bool is_scenario(const char *path)
+{
+	static const char *const endings[] = {".yaml", ".yml"};
+
+	for (size_t i = 0; i < 2; i++)
+		if (strlen(path) > strlen(endings[i]) &&
+		    strcmp(path + strlen(path) - strlen(endings[i]), endings[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A topology by itself is read as a scenario that names it; a machine, a profile or a file, too. */
+static int read_topology(const char *arg, const struct command_options *options,
+			 struct scenario *ret_scenario)
+{
+	static const char any[] = "topology: {kind: star, hosts: 2}, machine: {";
+	const char *path = incident_path(arg), *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	struct bad_text before;
+
+	if (is_scenario(path))
+		return command_read(path, options, ret_scenario);
+	if (options->matrix)
+		return read_line(
+			path,
+			bad_text(&before, "%s%s: ", any, strpbrk(path, "/.") ? "file" : "profile"),
+			base, "}", options, ret_scenario);
+	if (path == arg && incident_nearest(arg)) /* which that tells */
+		return command_read(path, options, ret_scenario);
+	return read_line(path, "topology: {file: ", base, "}", options, ret_scenario);
 }
 
 /* ---- the graph for Graphviz ---- */
@@ -381,7 +406,9 @@ static int topo(const struct command_options *options)
 
 	if (ret)
 		return ret;
-	if (options->matrix)
+	if (options->matrix && !options->host && !is_scenario(incident_path(options->args[0])))
+		inside_show_machine(options->args[0], &scenario, options->dot);
+	else if (options->matrix)
 		ret = inside_show(options->args[0], &scenario, options);
 	else if (options->addresses)
 		ret = print_addresses(options->args[0], &scenario);
@@ -395,13 +422,14 @@ static int topo(const struct command_options *options)
 
 const struct command command_topo = {
 	.name = "topo",
-	.arguments = "SCENARIO|TOPOLOGY",
+	.arguments = "SCENARIO|TOPOLOGY|MACHINE",
 	.summary = "say what a topology holds",
 	.help = "Shows nodes, links, lengths of paths and the bisection of the topology of a "
 		"scenario\n"
 		"(*.yaml) or of a topology file; the shortest ways between two hosts; a "
 		"graph; or\nwhich host has which addresses, and which interface it is in a "
-		"capture. With -m what\nis inside of the hosts' machines.\n",
+		"capture. With -m what\nis inside of the hosts' machines, or of a machine that is "
+		"known (verbena profiles) or\nthat NCCL or hwloc describe in XML.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_QUIET | COMMAND_FROM | COMMAND_TO |
 		   COMMAND_DOT | COMMAND_ADDRESSES | COMMAND_MATRIX | COMMAND_HOST,
 	.args_min = 1,

@@ -14,10 +14,17 @@ static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uin
 	burst->to = (uint16_t)to;
 	burst->kind = (uint8_t)kind;
 	burst->on = NULL;
+	burst->is_peer = burst->is_split = false;
+	burst->via = BUS_PARTS_MAX;
+	burst->is_meshed = bus_mesh_joins(bus, from, to);
+	if (burst->is_meshed)
+		burst->number = bus_mesh_number(bus, from, to, kind);
+	else if (bus->has_peers)
+		bus_peers_set_out(bus, burst);
 	burst->event =
 		(struct sim_local_event){.key = (uint64_t)(from + 1) << 48 | part->next_number++,
 					 .phase = SIM_LOCAL_ARRIVAL};
-	bus_way_take(bus_route(bus, from, to), burst, now);
+	bus_way_take(bus_next(bus, from, burst, &burst->number), burst, now);
 }
 
 /* An eighth of the room for a class, so that credits come back while others are used. */
@@ -33,25 +40,38 @@ static uint32_t part_of(const struct bus_credits *room, uint32_t mps)
 	return most - most % mps;
 }
 
+/* What the buffers of a lane, and one of its packets, make of *most and *least. */
+static void limit(const struct bus_lane_params *lane, const struct bus_link *link, uint32_t *most,
+		  uint32_t *least)
+{
+	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
+		const bool is_request = kind == BUS_NON_POSTED;
+		const uint32_t size = is_request ? bus_link_request(link) : bus_link_payload(link);
+		const uint32_t part = part_of(&lane->room[kind], size);
+
+		*most = part < *most ? part : *most;
+		*least = size < *least ? size : *least;
+	}
+}
+
 uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	uint32_t most = BUS_BURST_MAX, least = BUS_BURST_MAX;
+	struct bus_burst burst = {.from = (uint16_t)from, .to = (uint16_t)to, .via = BUS_PARTS_MAX};
 
+	if (bus->has_peers)
+		bus_peers_set_out(bus, &burst);
 	for (uint32_t at = from; at != to;) {
-		const struct bus_way *way = bus_route(bus, at, to);
-		const struct bus_lane_params *lane = way->lane;
+		const struct bus_way *way = bus_next(bus, at, &burst, &burst.number);
 
-		for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
-			const bool is_request = kind == BUS_NON_POSTED;
-			const uint32_t size = is_request ? bus_link_request(&lane->link)
-							 : bus_link_payload(&lane->link);
-			const uint32_t part = part_of(&lane->room[kind], size);
-
-			most = part < most ? part : most;
-			least = size < least ? size : least;
-		}
+		limit(way->lane, burst.is_split ? &way->split : &way->lane->link, &most, &least);
 		at = way->to;
+		if (at == burst.via)
+			burst.via = BUS_PARTS_MAX;
 	}
+	for (uint32_t i = 0; i < bus->lane_count && bus_mesh_joins(bus, from, to); i++)
+		if (bus->lanes[i].link.kind == BUS_NVLINK)
+			limit(&bus->lanes[i], &bus->lanes[i].link, &most, &least);
 	return most > least ? most : least;
 }
 
@@ -61,11 +81,11 @@ void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t
 	set_out(bus, burst, from, to, BUS_POSTED, now);
 }
 
-/* A read of @bytes takes so many, or all that there are. */
+/* A read of @bytes takes so many, or all that there are; over NVLink none. */
 static uint32_t tags_of(const struct bus *bus, uint32_t from, uint32_t to, uint32_t bytes)
 {
-	const uint32_t count =
-		pcie_tlps(bytes, bus_link_request(&bus_route(bus, from, to)->lane->link));
+	const uint32_t request = bus_link_request(&bus_route(bus, from, to)->lane->link);
+	const uint32_t count = bus_mesh_joins(bus, from, to) ? 0 : pcie_tlps(bytes, request);
 	const uint32_t most = bus->parts[from].params.tags;
 
 	return count < most ? count : most;
@@ -92,7 +112,7 @@ void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t 
 	burst->is_read = true;
 	burst->from = (uint16_t)from;
 	burst->to = (uint16_t)to;
-	if (!part->tagless.first && has_tags(bus, burst)) {
+	if (bus_mesh_joins(bus, from, to) || (!part->tagless.first && has_tags(bus, burst))) {
 		ask(bus, burst, now);
 		return;
 	}
@@ -134,12 +154,41 @@ void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now)
 
 /* ---- figures ---- */
 
+static void add_stats(struct bus_way_stats *sum, const struct bus_way_stats *of)
+{
+	sum->bursts += of->bursts;
+	sum->bytes += of->bytes;
+	sum->wire_bytes += of->wire_bytes;
+	sum->replays += of->replays;
+	sum->replayed_bytes += of->replayed_bytes;
+	sum->busy += of->busy;
+	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
+		sum->starved[kind] += of->starved[kind];
+}
+
+static struct bus_way_stats sum_stats(const struct bus *bus, uint32_t from, uint32_t to,
+				      bool is_nvlink)
+{
+	struct bus_way_stats sum = {0};
+
+	for (uint32_t i = 0; i < bus->way_count; i++) {
+		const struct bus_way *way = &bus->ways[i];
+
+		if (way->from == from && way->to == to &&
+		    (way->lane->link.kind == BUS_NVLINK) == is_nvlink)
+			add_stats(&sum, &way->stats);
+	}
+	return sum;
+}
+
 struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to)
 {
-	const struct bus_way *way = bus_route(bus, from, to);
+	return sum_stats(bus, from, to, false);
+}
 
-	CHECK(way && way->to == to);
-	return way->stats;
+struct bus_way_stats bus_nvlink_stats(const struct bus *bus, uint32_t from, uint32_t to)
+{
+	return sum_stats(bus, from, to, true);
 }
 
 ps_t bus_tag_wait(const struct bus *bus, uint32_t part)

@@ -12,8 +12,15 @@
  * specification 2.4.1): nothing passes a posted burst, unless completions are relaxed; completions
  * do not wait for requests.
  *
+ * Lanes of NVLink are a second graph on the same parts, each of one or more links. Two parts that
+ * it joins, as neighbours or through NVSwitches, have all between them go over it: a sender numbers
+ * the bursts of a class to a part, and by their numbers they take turns on all links that lead
+ * there. So one link keeps their order, and several together do not. What is written has a response
+ * sent back, which takes its time of the other direction.
+ *
  * Sans I/O: everything happens in the local events of the node (sim/local.h); nothing is
  * allocated after bus_create(). A bus belongs to one thread at a time. */
+#include "gpu/bus/fault.h"
 #include "gpu/bus/link.h"
 #include "sim/local.h"
 
@@ -24,14 +31,33 @@ enum {
 	BUS_CREDIT_BYTES = 16, /* of a unit of data credits */
 };
 
+/* What a root complex does with traffic of peers, between two parts that are no root. */
+enum bus_peers {
+	BUS_PEERS_FULL,
+	BUS_PEERS_WRITES, /* nobody may read: bus_may_read() */
+	BUS_PEERS_NONE,	  /* nor write: bus_may_write() */
+};
+
 struct bus_part_params {
 	/* Between two lanes: from the head in one to the head in the other. At the end of a way:
 	 * from the last byte until what was written is there, or an answer may start. */
 	ps_t latency;
-	uint32_t tags; /* reads that it may have under way, each of at most mrrs; 0: any number */
+	/* Reads over PCI Express that it may have under way, each of at most mrrs; 0: any number.
+	 */
+	uint32_t tags;
+	/* A root complex, with memory of the host. What peers send through it goes on from it in
+	 * packets of at most @peer_payload over PCIe, down to its end: a power of two from 64 to
+	 * 4096; 0: as each lane has it. */
+	bool is_root;
+	uint8_t peers; /* enum bus_peers */
+	uint16_t peer_payload;
+	/* A switch with access control services: what peers send through it and would turn around
+	 * there goes up to the nearest root, and down again. */
+	bool redirects;
+	bool is_nvswitch; /* passes on what comes over NVLink, which is all that it has */
 };
 
-/* What a receiver has room for; 0: it is without end. */
+/* What a receiver has room for, of each link; 0: it is without end. */
 struct bus_credits {
 	uint32_t headers; /* TLPs */
 	uint32_t data;	  /* units of 16 bytes */
@@ -44,6 +70,8 @@ struct bus_lane_params {
 	struct bus_credits room[BUS_CLASSES]; /* at either end; not less than one TLP takes */
 	ps_t update;  /* from room that is free until its credits are on the wire back */
 	bool relaxed; /* completions may pass posted bursts */
+	/* Of peers, payload of writes and of what answers reads, in each direction; 0: no limit. */
+	uint64_t peer_writes_bps, peer_reads_bps;
 };
 
 struct bus;
@@ -73,25 +101,37 @@ struct bus_burst {
 	uint16_t from, to;
 	uint8_t kind; /* enum bus_class */
 	bool is_read;
+	bool is_peer, is_split;	      /* between peers; and through a root, which splits it */
+	uint16_t via;		      /* the root that it goes to first; BUS_PARTS_MAX: none */
 	struct sim_local_event event; /* key: @from and the number of its bursts */
 	struct bus_burst *next;
 	uint64_t order;
+	bool is_meshed;	    /* it goes over NVLink, and ... */
+	uint64_t number;    /* ... which link is next comes of this */
 	struct bus_way *on; /* the last lane that it took; NULL: none yet */
 };
 
 /* Of @part_count parts (2 to BUS_PARTS_MAX) and @lane_count lanes, which make a tree: one way
- * between any two, of at most BUS_HOPS_MAX lanes. @local: of the node, in which everything happens,
+ * between any two, of at most BUS_HOPS_MAX lanes; of NVLink at most one lane between two, and to
+ * NVSwitches nothing else. @local: of the node, in which everything happens,
  * @context: for the callbacks and those of @local. *ret_bus: 0; -EINVAL: no tree, or a lane that
  * cannot be; -ENOMEM. */
 int bus_create(struct sim_local *local, void *context, const struct bus_part_params *parts,
 	       uint32_t part_count, const struct bus_lane_params *lanes, uint32_t lane_count,
 	       struct bus **ret_bus);
+/* Before anything is under way: what will go wrong, in order of @from, then @to, all of it
+ * neighbours.
+ * @faults stays the caller's, and lives as long as @bus. */
+void bus_set_faults(struct bus *bus, const struct bus_fault *faults, uint32_t count);
 /* Nothing is under way. NULL allowed. */
 void bus_destroy(struct bus *bus);
 
 /* The largest burst between two parts: at most BUS_BURST_MAX, and an eighth of the room that any
  * buffer on the way has, or one TLP. */
 uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to);
+/* Whether the roots between two parts let one write to the other, or read it. */
+bool bus_may_write(const struct bus *bus, uint32_t from, uint32_t to);
+bool bus_may_read(const struct bus *bus, uint32_t from, uint32_t to);
 /* burst->bytes go from part @from to another one, @to, as posted writes. */
 void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to, ps_t now);
 /* Part @from reads so many bytes of @to: requests there, completions back. */
@@ -99,13 +139,16 @@ void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t 
 /* The answer to a read that has reached its part starts. */
 void bus_answer(struct bus *bus, struct bus_burst *burst, ps_t now);
 
-/* What a direction of a lane has done: from @from to its neighbour @to. */
+/* What a direction of a lane has done: all its links together. */
 struct bus_way_stats {
 	uint64_t bursts, bytes, wire_bytes; /* bytes: of payload */
 	ps_t busy;			    /* that it was taken */
 	ps_t starved[BUS_CLASSES];	    /* that something waited for credits alone */
+	uint64_t replays, replayed_bytes;   /* by faults; bytes on the wire */
 };
+/* Of the lane from @from to its neighbour @to that is not of NVLink, and of that which is. */
 struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to);
+struct bus_way_stats bus_nvlink_stats(const struct bus *bus, uint32_t from, uint32_t to);
 /* How long reads of that part waited for a tag, all together. */
 ps_t bus_tag_wait(const struct bus *bus, uint32_t part);
 

@@ -5,19 +5,18 @@
 
 #include <errno.h>
 
-/* The parts of a machine, and the one way between any two. */
+/* The parts of a machine, and the one way between any two over lanes other than NVLink. */
 
 /* Follows all lanes from @part, to which @way leads, which came from @back: where they lead to is
  * reached from @from by @first. False: a way is too long, or there are two. */
 static bool explore(struct bus *bus, uint32_t from, uint32_t part, struct bus_way *first,
 		    const struct bus_lane_params *back, uint32_t hops)
 {
-	for (uint32_t i = 0; i < 2 * bus->lane_count; i++) {
+	for (uint32_t i = 0; i < bus->way_count; i++) {
 		struct bus_way *way = &bus->ways[i];
-		const uint32_t at = way->to == way->lane->a ? way->lane->b : way->lane->a;
 		struct bus_way **route = &bus->routes[from * bus->part_count + way->to];
 
-		if (at != part || way->lane == back)
+		if (way->from != part || way->lane == back || way->lane->link.kind == BUS_NVLINK)
 			continue;
 		if (hops == BUS_HOPS_MAX || way->to == from || *route)
 			return false;
@@ -31,19 +30,37 @@ static bool explore(struct bus *bus, uint32_t from, uint32_t part, struct bus_wa
 static bool find_routes(struct bus *bus)
 {
 	for (uint32_t from = 0; from < bus->part_count; from++) {
+		if (bus->parts[from].params.is_nvswitch)
+			continue;
 		if (!explore(bus, from, from, NULL, NULL, 0))
 			return false;
 		for (uint32_t to = 0; to < bus->part_count; to++)
-			if (to != from && !bus_route(bus, from, to))
+			if (to != from && !bus->parts[to].params.is_nvswitch &&
+			    !bus_route(bus, from, to))
 				return false;
 	}
 	return true;
 }
 
+/* No lane but of NVLink leads to an NVSwitch, and none of these is a second one. */
+static bool ends_are_valid(const struct bus *bus, const struct bus_lane_params *lane)
+{
+	if (lane->a >= bus->part_count || lane->b >= bus->part_count || lane->a == lane->b)
+		return false;
+	if (lane->link.kind != BUS_NVLINK)
+		return !bus->parts[lane->a].params.is_nvswitch &&
+		       !bus->parts[lane->b].params.is_nvswitch;
+	for (const struct bus_lane_params *other = bus->lanes; other < lane; other++)
+		if (other->link.kind == BUS_NVLINK &&
+		    ((other->a == lane->a && other->b == lane->b) ||
+		     (other->a == lane->b && other->b == lane->a)))
+			return false;
+	return true;
+}
+
 static bool lane_is_valid(const struct bus *bus, const struct bus_lane_params *lane)
 {
-	if (lane->a >= bus->part_count || lane->b >= bus->part_count || lane->a == lane->b ||
-	    !bus_link_is_valid(&lane->link))
+	if (!ends_are_valid(bus, lane) || !bus_link_is_valid(&lane->link))
 		return false;
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
 		const struct bus_credits *room = &lane->room[kind];
@@ -68,13 +85,17 @@ static uint32_t returns_of(const struct bus_lane_params *lane)
 	return count;
 }
 
-static struct bus_return *init_way(struct bus *bus, uint32_t number, struct bus_return *returns)
+/* Way @number, one of those of a @link of @lane. */
+static struct bus_return *init_way(struct bus *bus, uint32_t number,
+				   const struct bus_lane_params *lane, uint32_t link,
+				   struct bus_return *returns)
 {
 	struct bus_way *way = &bus->ways[number];
-	const struct bus_lane_params *lane = &bus->lanes[number / 2];
 
 	way->bus = bus;
 	way->lane = lane;
+	way->link = link;
+	way->from = number % 2 ? lane->b : lane->a;
 	way->to = number % 2 ? lane->a : lane->b;
 	way->event = (struct sim_local_event){
 		.key = number, .phase = SIM_LOCAL_TIMER, .fn = bus_way_on_event};
@@ -92,22 +113,35 @@ static struct bus_return *init_way(struct bus *bus, uint32_t number, struct bus_
 	return returns;
 }
 
+static uint32_t links_of(const struct bus_lane_params *lane)
+{
+	return lane->link.kind == BUS_NVLINK ? lane->link.nvlink.links : 1;
+}
+
 static int init_ways(struct bus *bus)
 {
 	struct bus_return *returns;
-	uint32_t count = 1;
+	uint32_t count = 1, number = 0;
 
 	for (uint32_t i = 0; i < bus->lane_count; i++) {
-		if (!lane_is_valid(bus, &bus->lanes[i]))
+		const struct bus_lane_params *lane = &bus->lanes[i];
+
+		if (!lane_is_valid(bus, lane))
 			return -EINVAL;
-		count += 2 * returns_of(&bus->lanes[i]);
+		bus->way_count += 2 * links_of(lane);
+		count += 2 * links_of(lane) * returns_of(lane);
 	}
+	bus->ways = util_calloc(bus->way_count + 1, sizeof(*bus->ways));
 	bus->returns = returns = util_calloc(count, sizeof(*returns));
-	if (!returns)
+	if (!bus->ways || !returns)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < 2 * bus->lane_count; i++)
-		returns = init_way(bus, i, returns);
-	return find_routes(bus) ? 0 : -EINVAL;
+	for (uint32_t i = 0; i < bus->lane_count; i++)
+		for (uint32_t k = 0; k < 2 * links_of(&bus->lanes[i]); k++)
+			returns = init_way(bus, number++, &bus->lanes[i], k / 2, returns);
+	if (!find_routes(bus))
+		return -EINVAL;
+	bus_peers_init(bus);
+	return bus_mesh_create(bus);
 }
 
 int bus_create(struct sim_local *local, void *context, const struct bus_part_params *parts,
@@ -127,9 +161,8 @@ int bus_create(struct sim_local *local, void *context, const struct bus_part_par
 	bus->lane_count = lane_count;
 	bus->parts = util_calloc(part_count, sizeof(*bus->parts));
 	bus->lanes = util_calloc(lane_count + 1, sizeof(*bus->lanes));
-	bus->ways = util_calloc(2 * lane_count + 1, sizeof(*bus->ways));
 	bus->routes = util_calloc((size_t)part_count * part_count, sizeof(struct bus_way *));
-	if (bus->parts && bus->lanes && bus->ways && bus->routes) {
+	if (bus->parts && bus->lanes && bus->routes) {
 		for (uint32_t i = 0; i < part_count; i++) {
 			bus->parts[i].params = parts[i];
 			bus->parts[i].tags = parts[i].tags;
@@ -150,9 +183,10 @@ void bus_destroy(struct bus *bus)
 {
 	if (!bus)
 		return;
-	for (uint32_t i = 0; bus->ways && i < 2 * bus->lane_count; i++)
+	for (uint32_t i = 0; bus->ways && i < bus->way_count; i++)
 		if (bus->ways[i].event.pending)
 			sim_local_cancel(bus->local, &bus->ways[i].event);
+	bus_mesh_fini(bus);
 	util_free(bus->returns);
 	util_free(bus->routes);
 	util_free(bus->ways);

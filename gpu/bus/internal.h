@@ -24,42 +24,72 @@ struct bus_pool {
 	ps_t starved_from; /* PS_NEVER: nothing waits for them */
 };
 
-/* One direction of a lane. */
+/* One direction of a lane, or of one of its links. */
 struct bus_way {
 	const struct bus_lane_params *lane;
-	uint32_t to;
+	struct bus_link split; /* what it is for bursts that a root has split */
+	const struct bus_fault *faults;
+	uint32_t fault_count;
+	uint32_t from, to, link;
 	ps_t free_at;
 	uint64_t next_order;
 	struct bus_queue waiting[BUS_CLASSES];
 	struct bus_pool pools[BUS_CLASSES];
+	ps_t peers_at[BUS_CLASSES];   /* by the limit of its lane the next burst of peers may go */
 	struct sim_local_event event; /* it is free, or credits are back */
 	struct bus *bus;
 	struct bus_way_stats stats;
 };
 
+/* One direction of a lane of NVLink: its links are every second way from @first on. */
+struct bus_bundle {
+	struct bus_way *first;
+	uint32_t count;
+};
+
+enum { BUS_APART = UINT8_MAX };
+
+struct bus_mesh {
+	uint8_t *hops;	   /* [from * part_count + to]: lanes, or BUS_APART; NULL: no NVLink */
+	uint64_t *numbers; /* [(class * part_count + from) * part_count + to]: of the next burst */
+	struct bus_bundle *bundles;
+};
+
 struct bus_part {
 	struct bus_part_params params;
+	struct bus_bundle *bundles; /* that lead from it */
+	uint32_t bundle_count;
 	uint32_t tags; /* that are free */
 	struct bus_queue tagless;
 	uint64_t next_number; /* of the bursts that it sends */
 	ps_t tag_wait;
+	uint32_t root, depth; /* the nearest root, and lanes to it; BUS_PARTS_MAX: there is none */
+	const struct bus_fault *faults;
+	uint32_t fault_count;
 };
 
 struct bus {
 	struct sim_local *local;
 	void *context;
-	uint32_t part_count, lane_count;
+	uint32_t part_count, lane_count, way_count;
 	struct bus_part *parts;
 	struct bus_lane_params *lanes;
-	struct bus_way *ways;	 /* two for each lane: from a to b, and back */
-	struct bus_way **routes; /* [from * part_count + to]: the first lane on the way */
+	struct bus_way *ways;	 /* two for each link of a lane: from a to b, and back */
+	struct bus_way **routes; /* [from * part_count + to]: the first lane but of NVLink */
+	struct bus_mesh mesh;
 	struct bus_return *returns;
+	bool has_peers; /* there is a root, so that others are peers */
 	void (*finish)(struct bus *bus, struct bus_burst *burst, ps_t now); /* it is at its end */
 };
 
 static inline struct bus_way *bus_route(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	return bus->routes[from * bus->part_count + to];
+}
+
+static inline struct bus_way *bus_way_back(const struct bus_way *way)
+{
+	return way->bus->ways + ((way - way->bus->ways) ^ 1);
 }
 
 static inline void bus_enqueue(struct bus_queue *queue, struct bus_burst *burst)
@@ -77,7 +107,30 @@ static inline struct bus_burst *bus_dequeue(struct bus_queue *queue)
 	return burst;
 }
 
+/* ---- mesh.c ---- */
+
+/* -ENOMEM; bus_mesh_fini() all the same. */
+int bus_mesh_create(struct bus *bus);
+void bus_mesh_fini(struct bus *bus);
+bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to);
+/* Of the next burst of @kind between them. */
+uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind);
+/* The link that @burst takes from part @at. Those that go to one neighbour have numbers there that
+ * follow each other as theirs did, of which *ret_number is the one: so that they take turns there,
+ * too. */
+struct bus_way *bus_mesh_next(const struct bus *bus, uint32_t at, const struct bus_burst *burst,
+			      uint64_t *ret_number);
+
 /* ---- lane.c ---- */
+
+/* The way that @burst takes from part @at, where it then has *ret_number. */
+static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
+				       const struct bus_burst *burst, uint64_t *ret_number)
+{
+	if (burst->is_meshed)
+		return bus_mesh_next(bus, at, burst, ret_number);
+	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
+}
 
 /* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
  * hears. */
@@ -85,6 +138,38 @@ void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now);
 /* Its room in the buffer at the end of @way is free at @at, not before now. */
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now);
 void bus_way_on_event(struct sim_local_event *event, void *context);
+
+/* ---- peer.c ---- */
+
+/* There are routes. */
+void bus_peers_init(struct bus *bus);
+/* @burst, whose ends are known, sets out. */
+void bus_peers_set_out(const struct bus *bus, struct bus_burst *burst);
+
+/* ---- fault.c ---- */
+
+/* How a burst crosses a way: from its start to when the wire is free again. */
+struct bus_crossing {
+	ps_t head_at, tail_at; /* its first packet, and all of it, have left, and will be taken */
+	uint32_t replays;
+	uint64_t replayed_bytes;
+};
+/* @burst, in packets of @link, starts now on @way, which has faults. */
+struct bus_crossing bus_fault_cross(const struct bus_way *way, const struct bus_link *link,
+				    const struct bus_burst *burst, ps_t now);
+/* When something may start that is there at @at. */
+ps_t bus_fault_up_at(const struct bus_way *way, ps_t at);
+/* How long @way is taken by so many bytes that start at @at, if it is not down. */
+ps_t bus_fault_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at);
+/* When @part, which has faults, has done with a read that it would have done with at @at. */
+ps_t bus_fault_answer_at(const struct bus_part *part, ps_t at);
+
+/* As bus_fault_time(), of any way. */
+static inline ps_t bus_way_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at)
+{
+	return way->fault_count > 0 ? bus_fault_time(way, wire_bytes, at)
+				    : bus_link_time(&way->lane->link, wire_bytes);
+}
 
 /* ---- bus.c ---- */
 

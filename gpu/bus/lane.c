@@ -6,15 +6,20 @@
 
 /* ---- what a burst takes ---- */
 
+static const struct bus_link *link_for(const struct bus_way *way, const struct bus_burst *burst)
+{
+	return burst->is_split ? &way->split : &way->lane->link;
+}
+
 static uint32_t wire_bytes(const struct bus_way *way, const struct bus_burst *burst)
 {
-	return bus_link_bytes(&way->lane->link, (enum bus_class)burst->kind, burst->bytes);
+	return bus_link_bytes(link_for(way, burst), (enum bus_class)burst->kind, burst->bytes);
 }
 
 /* The first TLP of it, which has to be there before the next part knows where it goes. */
 static uint32_t head_bytes(const struct bus_way *way, const struct bus_burst *burst)
 {
-	const uint32_t most = bus_link_payload(&way->lane->link);
+	const uint32_t most = bus_link_payload(link_for(way, burst));
 	struct bus_burst head = *burst;
 
 	if (burst->kind == BUS_NON_POSTED)
@@ -26,7 +31,7 @@ static uint32_t head_bytes(const struct bus_way *way, const struct bus_burst *bu
 
 static struct bus_credits credits_of(const struct bus_way *way, const struct bus_burst *burst)
 {
-	const struct bus_link *link = &way->lane->link;
+	const struct bus_link *link = link_for(way, burst);
 
 	if (burst->kind == BUS_NON_POSTED)
 		return (struct bus_credits){
@@ -58,12 +63,29 @@ static bool has_credits(const struct bus_way *way, const struct bus_burst *burst
 	return pool->is_endless || (pool->headers >= needs.headers && pool->data >= needs.data);
 }
 
+/* What is written has come to the end of @way: responses go back, before what waits there. */
+static void respond(struct bus_way *way, const struct bus_burst *burst, ps_t now)
+{
+	const uint32_t bytes = bus_link_response(&way->lane->link, burst->bytes);
+	struct bus_way *back = bus_way_back(way);
+	ps_t time;
+
+	if (bytes == 0)
+		return;
+	time = bus_link_time(&way->lane->link, bytes);
+	back->free_at = (back->free_at > now ? back->free_at : now) + time;
+	back->stats.wire_bytes += bytes;
+	back->stats.busy += time;
+}
+
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now)
 {
 	struct bus_pool *pool = &way->pools[burst->kind];
 	const struct bus_credits held = credits_of(way, burst);
 	uint32_t i;
 
+	if (burst->kind == BUS_POSTED)
+		respond(way, burst, now);
 	if (pool->is_endless)
 		return;
 	CHECK(pool->count < pool->room);
@@ -92,6 +114,12 @@ static bool may_pass_posted(const struct bus_way *way, enum bus_class kind)
 	       (kind == BUS_COMPLETION && way->lane->relaxed);
 }
 
+/* By the limit of the lane, if it is of peers. */
+static bool may_go_as_peer(const struct bus_way *way, const struct bus_burst *burst, ps_t now)
+{
+	return !burst->is_peer || way->peers_at[burst->kind] <= now;
+}
+
 /* The earliest that may go; NULL: none. What waits for nothing but credits is remembered. */
 static struct bus_burst *pick(struct bus_way *way, ps_t now)
 {
@@ -101,7 +129,8 @@ static struct bus_burst *pick(struct bus_way *way, ps_t now)
 		struct bus_burst *first = way->waiting[kind].first;
 		struct bus_pool *pool = &way->pools[kind];
 
-		if (!first || !may_pass_posted(way, (enum bus_class)kind))
+		if (!first || !may_pass_posted(way, (enum bus_class)kind) ||
+		    !may_go_as_peer(way, first, now))
 			continue;
 		collect(pool, now);
 		if (!has_credits(way, first)) {
@@ -120,8 +149,10 @@ static void on_forward(struct sim_local_event *event, void *context)
 {
 	struct bus_burst *burst = container_of(event, struct bus_burst, event);
 
+	struct bus_way *next = bus_next(burst->on->bus, burst->on->to, burst, &burst->number);
+
 	(void)context;
-	bus_way_take(bus_route(burst->on->bus, burst->on->to, burst->to), burst, event->at);
+	bus_way_take(next, burst, event->at);
 }
 
 static void on_finish(struct sim_local_event *event, void *context)
@@ -141,15 +172,21 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 {
 	const struct bus_way *way = burst->on;
 	const struct bus *bus = way->bus;
-	const ps_t latency = bus->parts[way->to].params.latency;
+	const struct bus_part *part = &bus->parts[way->to];
+	const ps_t latency = part->params.latency;
 	ps_t at = tail_at + latency;
 
+	if (way->to == burst->via)
+		burst->via = BUS_PARTS_MAX;
 	if (way->to == burst->to) {
 		burst->event.fn = on_finish;
+		if (burst->kind == BUS_NON_POSTED && part->fault_count > 0)
+			at = bus_fault_answer_at(part, at);
 	} else {
-		const struct bus_way *next = bus_route(bus, way->to, burst->to);
-		const ps_t time = bus_link_time(&next->lane->link, wire_bytes(next, burst));
+		uint64_t number;
+		const struct bus_way *next = bus_next(bus, way->to, burst, &number);
 		const ps_t early = head_at + latency;
+		const ps_t time = bus_way_time(next, wire_bytes(next, burst), early);
 
 		burst->event.fn = on_forward;
 		at = at > early + time ? at - time : early;
@@ -157,13 +194,34 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 	sim_local_schedule(bus->local, &burst->event, at);
 }
 
+static struct bus_crossing cross(const struct bus_way *way, const struct bus_burst *burst,
+				 uint32_t bytes, ps_t now)
+{
+	const struct bus_link *link = &way->lane->link;
+
+	if (way->fault_count > 0)
+		return bus_fault_cross(way, link_for(way, burst), burst, now);
+	return (struct bus_crossing){.head_at = now + bus_link_time(link, head_bytes(way, burst)),
+				     .tail_at = now + bus_link_time(link, bytes)};
+}
+
+/* The next of its class may go once this one has gone at the pace of the lane's limit. */
+static void pace_peers(struct bus_way *way, const struct bus_burst *burst, ps_t now)
+{
+	const struct bus_lane_params *lane = way->lane;
+	const uint64_t rate =
+		burst->kind == BUS_POSTED ? lane->peer_writes_bps : lane->peer_reads_bps;
+
+	if (rate > 0 && burst->kind != BUS_NON_POSTED)
+		way->peers_at[burst->kind] = now + util_tx_time(burst->bytes, rate);
+}
+
 static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 {
 	struct bus_pool *pool = &way->pools[burst->kind];
 	const struct bus_credits needs = credits_of(way, burst);
 	const uint32_t bytes = wire_bytes(way, burst);
-	const struct bus_link *link = &way->lane->link;
-	const ps_t time = bus_link_time(link, bytes);
+	const struct bus_crossing crossing = cross(way, burst, bytes, now);
 
 	(void)bus_dequeue(&way->waiting[burst->kind]);
 	if (!pool->is_endless) {
@@ -175,23 +233,43 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 		pool->starved_from = PS_NEVER;
 	}
 	if (burst->on)
-		bus_way_give_back(burst->on, burst, now + time, now);
+		bus_way_give_back(burst->on, burst, crossing.tail_at, now);
 	else if (burst->kind == BUS_POSTED && burst->ops->left)
 		burst->ops->left(burst, way->bus->context, now);
 	burst->on = way;
-	way->free_at = now + time;
+	if (burst->is_peer)
+		pace_peers(way, burst, now);
+	way->free_at = crossing.tail_at;
 	way->stats.bursts++;
 	way->stats.bytes += burst->kind == BUS_NON_POSTED ? 0 : burst->bytes;
-	way->stats.wire_bytes += bytes;
-	way->stats.busy += time;
-	send_on(burst, now + bus_link_time(link, head_bytes(way, burst)) + way->lane->delay,
-		now + time + way->lane->delay);
+	way->stats.wire_bytes += bytes + crossing.replayed_bytes;
+	way->stats.busy += crossing.tail_at - now;
+	way->stats.replays += crossing.replays;
+	way->stats.replayed_bytes += crossing.replayed_bytes;
+	send_on(burst, crossing.head_at + way->lane->delay, crossing.tail_at + way->lane->delay);
+}
+
+/* When something may have changed that keeps the first of @kind from going. */
+static ps_t next_look(const struct bus_way *way, uint32_t kind, ps_t now)
+{
+	const struct bus_pool *pool = &way->pools[kind];
+	const struct bus_burst *first = way->waiting[kind].first;
+
+	if (way->free_at > now && first)
+		return way->free_at;
+	if (first && !may_go_as_peer(way, first, now))
+		return way->peers_at[kind];
+	if (pool->starved_from != PS_NEVER && pool->count > 0)
+		return pool->returns[pool->first].at;
+	return PS_NEVER;
 }
 
 static void serve(struct bus_way *way, ps_t now)
 {
 	ps_t again = PS_NEVER;
 
+	if (way->fault_count > 0 && way->free_at <= now && bus_fault_up_at(way, now) > now)
+		way->free_at = bus_fault_up_at(way, now);
 	while (way->free_at <= now) {
 		struct bus_burst *burst = pick(way, now);
 
@@ -200,13 +278,9 @@ static void serve(struct bus_way *way, ps_t now)
 		start(way, burst, now);
 	}
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
-		const struct bus_pool *pool = &way->pools[kind];
+		const ps_t look = next_look(way, kind, now);
 
-		if (way->free_at > now && way->waiting[kind].first)
-			again = way->free_at;
-		else if (pool->starved_from != PS_NEVER && pool->count > 0 &&
-			 pool->returns[pool->first].at < again)
-			again = pool->returns[pool->first].at;
+		again = look < again ? look : again;
 	}
 	if (again != PS_NEVER)
 		sim_local_schedule(way->bus->local, &way->event, again);

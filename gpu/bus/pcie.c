@@ -8,7 +8,6 @@ enum {
 	HEADER_32 = 12, /* of completions, too */
 	HEADER_64 = 16,
 	ECRC = 4,
-	DLLP = 8,
 	SKIP_EVERY = 1538, /* symbols from one skip ordered set to the next, ... */
 	SKIP = 4,	   /* and of it */
 	FLIT = 256,	   /* of which so many are TLPs: */
@@ -112,8 +111,15 @@ ps_t pcie_time(const struct pcie_link *link, uint64_t wire_bytes)
 		const uint32_t every = ack_every(link);
 
 		bits *= (u128)every * SKIP_EVERY;
-		per *= (u128)(every - 2 * DLLP) * (SKIP_EVERY - SKIP);
+		per *= (u128)(every - 2 * PCIE_DLLP) * (SKIP_EVERY - SKIP);
 	}
 	per *= rate;
 	return (ps_t)((bits * PS_S + per - 1) / per);
+}
+
+ps_t pcie_replay_time(const struct pcie_link *link)
+{
+	const uint32_t symbol = gens[link->gen].of == 10 ? 10 : 8;
+
+	return (ps_t)((u128)3 * ack_every(link) * symbol * PS_S / gens[link->gen].rate);
 }

@@ -36,7 +36,14 @@ uint32_t pcie_write_bytes(const struct pcie_link *link, uint32_t bytes);
 uint32_t pcie_completion_bytes(const struct pcie_link *link, uint32_t bytes);
 uint32_t pcie_request_bytes(const struct pcie_link *link, uint32_t bytes);
 
+enum { PCIE_DLLP = 8 }; /* bytes of an Ack or Nak on the wire */
+
 /* How long one direction is taken by so many bytes of TLPs, rounded up. */
 ps_t pcie_time(const struct pcie_link *link, uint64_t wire_bytes);
+
+/* After how long a sender sends again what is neither acknowledged nor refused: REPLAY_TIMER, three
+ * times what a receiver may take for an Ack (tables 3-4 to 3-6 of revision 3.0 of the base
+ * specification, beside 3-7 to 3-9), in symbols of ten bits, or of eight from generation 3 on. */
+ps_t pcie_replay_time(const struct pcie_link *link);
 
 #endif

@@ -82,8 +82,9 @@ static void bad_add(struct bad_list *list, const struct bad_at *at, bool warning
 	list->lines[list->count++] = own;
 }
 
+/* @said is what it is about; where that is and who named the file stand around it. */
 static void bad_report(struct bad_list *list, const struct bad_at *at, bool warning,
-		       const char *key, const char *found, const char *expected)
+		       const char *said)
 {
 	char line[2560], shown[4 * sizeof(line)], namer[512] = "", number[16] = "";
 	size_t length = 0;
@@ -95,25 +96,42 @@ static void bad_report(struct bad_list *list, const struct bad_at *at, bool warn
 			 at->namer->line);
 	if (at->line > 0)
 		snprintf(number, sizeof(number), ":%u", at->line);
-	snprintf(line, sizeof(line), "%.500s%s: %.200s: found %.400s, expected %.639s%s%s",
-		 at->file, number, key, found, expected, warning ? "; ignored" : "", namer);
+	snprintf(line, sizeof(line), "%.500s%s: %.1500s%s", at->file, number, said, namer);
 	for (const char *c = line; *c; length += strlen(shown + length))
 		c += util_text_show(c, shown + length);
 	shown[length] = '\0';
 	bad_add(list, at, warning, shown);
 }
 
+static void bad_report_found(struct bad_list *list, const struct bad_at *at, bool warning,
+			     const char *key, const char *found, const char *expected)
+{
+	char said[1500];
+
+	snprintf(said, sizeof(said), "%.200s: found %.400s, expected %.639s%s", key, found,
+		 expected, warning ? "; ignored" : "");
+	bad_report(list, at, warning, said);
+}
+
 void bad(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
 	 const char *expected)
 {
 	bad_count(list);
-	bad_report(list, at, false, key, found, expected);
+	bad_report_found(list, at, false, key, found, expected);
 }
 
 void bad_warn(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
 	      const char *expected)
 {
-	bad_report(list, at, true, key, found, expected);
+	bad_report_found(list, at, true, key, found, expected);
+}
+
+void bad_note(struct bad_list *list, const struct bad_at *at, const char *key, const char *text)
+{
+	char said[1500];
+
+	snprintf(said, sizeof(said), "%.200s: %.1200s", key, text);
+	bad_report(list, at, true, said);
 }
 
 const char *bad_text(struct bad_text *text, const char *format, ...)

@@ -49,6 +49,8 @@ void bad(struct bad_list *list, const struct bad_at *at, const char *key, const 
 /* What was read and does not count: "FILE:LINE: KEY: found X, expected Y; ignored". */
 void bad_warn(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
 	      const char *expected);
+/* What counts, and yet who reads the result should know: a warning "FILE:LINE: KEY: TEXT". */
+void bad_note(struct bad_list *list, const struct bad_at *at, const char *key, const char *text);
 
 /* For @found and @expected, which are made up: as printf(), cut off where it does not fit. Returns
  * the text. What is unprintable is shown as "\xNN". */

@@ -564,8 +564,10 @@ static int create_bus(struct host *host)
 	const int ret = bus_create(&host->local, host, parts->parts, parts->part_count,
 				   parts->lanes, parts->lane_count, &bus);
 
-	if (ret == 0)
+	if (ret == 0) {
+		bus_set_faults(bus, parts->faults, parts->fault_count);
 		host_dma_set_bus(host, bus);
+	}
 	return ret;
 }
 

@@ -39,7 +39,8 @@ struct host_bus_ops {
 struct host_parts {
 	const struct bus_part_params *parts;
 	const struct bus_lane_params *lanes;
-	uint32_t part_count, lane_count;
+	const struct bus_fault *faults; /* bus_set_faults() */
+	uint32_t part_count, lane_count, fault_count;
 };
 
 /* Several hosts may share one; it lives as long as they do. */

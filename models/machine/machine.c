@@ -230,6 +230,8 @@ static int create_inside(struct machine *machine)
 		return 0;
 	ret = bus_create(&machine->inside, machine, bus->parts->parts, bus->parts->part_count,
 			 bus->parts->lanes, bus->parts->lane_count, &machine->bus);
+	if (ret == 0)
+		bus_set_faults(machine->bus, bus->parts->faults, bus->parts->fault_count);
 	for (uint32_t i = 0; i < machine->count && !ret; i++) {
 		CHECK(machine->nics[i]->params.bus->parts == bus->parts);
 		host_dma_set_bus(machine->nics[i], machine->bus);

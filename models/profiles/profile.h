@@ -3,11 +3,16 @@
 #define MODELS_PROFILE_H
 
 /* Known switches and adapters: pieces of scenarios ("switch:" and "nic:"), each figure with its
- * source, as models/profiles/NAME.yaml has them. They are part of the program. */
+ * source, as models/profiles/NAME.yaml has them; and known machines ("machine:"), of which
+ * models/profiles/machines/NAME.yaml has all that it says in one line of text a figure, each with a
+ * comment "source: ..." behind it, or "source: guess". They are part of the program. */
+#include <stdbool.h>
 #include <stdint.h>
 
 struct profile {
-	const char *name, *text; /* YAML */
+	const char *name;
+	bool is_machine;
+	const char *text; /* YAML */
 };
 
 uint32_t profile_count(void);

@@ -104,11 +104,18 @@ static void read_part(struct scenario_inside *in, const struct yaml_node *map)
 		.name = scenario_copy(in->r, name->text),
 		.kind = (enum scenario_part_kind)scenario_value_of(kind)->word,
 		.numa = (uint8_t)scenario_inside_number(map, KEY_MACHINE_PARTS_NUMA),
+		.has_bridges = scenario_get(map, KEY_MACHINE_PARTS_BRIDGES).word == 1,
 		.memory_bytes = scenario_get(map, KEY_MACHINE_PARTS_MEMORY).number,
 		.address = scenario_text(in->r, map, KEY_MACHINE_PARTS_ADDRESS, NULL)};
 	machine->params[place] = (struct bus_part_params){
 		.latency = scenario_get(map, KEY_MACHINE_PARTS_LATENCY).number,
-		.tags = scenario_inside_number(map, KEY_MACHINE_PARTS_TAGS)};
+		.tags = scenario_inside_number(map, KEY_MACHINE_PARTS_TAGS),
+		.is_root = machine->parts[place].kind == SCENARIO_SOCKET,
+		.peers = (uint8_t)scenario_get(map, KEY_MACHINE_PARTS_PEERS).word,
+		.peer_payload =
+			(uint16_t)scenario_inside_number(map, KEY_MACHINE_PARTS_PEER_PAYLOAD),
+		.redirects = scenario_get(map, KEY_MACHINE_PARTS_ACS).word == 1,
+		.is_nvswitch = machine->parts[place].kind == SCENARIO_NVSWITCH};
 	machine->part_count++;
 }
 
@@ -179,7 +186,12 @@ static bool check_names(struct scenario_inside *in, enum scenario_part_kind kind
 	return false;
 }
 
-/* What parts of one kind have. */
+static bool is_power(uint64_t number)
+{
+	return (number & (number - 1)) == 0;
+}
+
+/* What parts of one kind have; a power of two where @multiple is 0. */
 static void check_own(struct scenario_inside *in, enum scenario_key key,
 		      enum scenario_part_kind kind, uint64_t multiple, const char *expected)
 {
@@ -191,7 +203,9 @@ static void check_own(struct scenario_inside *in, enum scenario_key key,
 			continue;
 		if (!is_its)
 			scenario_inside_refuse(in, map, key, NULL, expected);
-		else if (scenario_get(map, key).number % multiple)
+		else if (multiple == 0 && !is_power(scenario_get(map, key).number))
+			scenario_inside_refuse(in, map, key, NULL, "a power of two");
+		else if (multiple > 0 && scenario_get(map, key).number % multiple)
 			scenario_inside_refuse(in, map, key, NULL, "a multiple of 2MiB");
 	}
 }
@@ -205,6 +219,10 @@ static bool check_devices(struct scenario_inside *in)
 	check_own(in, KEY_MACHINE_PARTS_MEMORY, SCENARIO_GPU, GPU_MEMORY_BLOCK,
 		  "kind: gpu beside it");
 	check_own(in, KEY_MACHINE_PARTS_NUMA, SCENARIO_SOCKET, 1, "kind: socket beside it");
+	check_own(in, KEY_MACHINE_PARTS_PEERS, SCENARIO_SOCKET, 1, "kind: socket beside it");
+	check_own(in, KEY_MACHINE_PARTS_PEER_PAYLOAD, SCENARIO_SOCKET, 0, "kind: socket beside it");
+	check_own(in, KEY_MACHINE_PARTS_ACS, SCENARIO_PCIE_SWITCH, 1, "kind: switch beside it");
+	check_own(in, KEY_MACHINE_PARTS_BRIDGES, SCENARIO_SOCKET, 1, "kind: socket beside it");
 	return check_names(in, SCENARIO_ADAPTER, "nic") || check_names(in, SCENARIO_GPU, "gpu");
 }
 

@@ -18,10 +18,12 @@ struct scenario_inside {
 	bool is_bad, parts_bad, common_bad;
 };
 
-/* One after the other: parts (inside.c), lanes (lanes.c), and the ways over them (ways.c). */
+/* One after the other: parts (inside.c), lanes (lanes.c), the ways over them (ways.c), and what
+ * goes wrong on them (inside_faults.c). */
 void scenario_inside_read_parts(struct scenario_inside *in);
 void scenario_inside_read_lanes(struct scenario_inside *in);
 void scenario_inside_read_ways(struct scenario_inside *in);
+void scenario_inside_read_faults(struct scenario_inside *in);
 
 /* @key, one of "machine", is wrong in @map, the innermost that it is in. @found NULL: what it says.
  * What is of "machine" and wrong in one of "machines" is told once, at the latter, unless the

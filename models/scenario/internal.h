@@ -17,6 +17,8 @@ struct scenario_reader {
 	bool no_memory;
 	struct yaml_node **profiles; /* their roots */
 	uint32_t profile_count;
+	char **paths; /* of files of machines: nodes of the tree name them */
+	uint32_t path_count;
 	bool topology_bad; /* an error that would only bring others */
 	bool hpcc_nodes;   /* the topology names its nodes n0, n1 ... */
 	/* Once the topology stands: the names of hosts, which are adapters of machines, in order (a
@@ -122,6 +124,9 @@ void scenario_unfold_cc(struct scenario_reader *r);
 const struct cc_ops *scenario_cc_ops(enum scenario_cc cc);
 void scenario_read_switches(struct scenario_reader *r);
 void scenario_read_routes(struct scenario_reader *r);
+/* machine_profile.c, before anything is checked: "machine: NAME", "profile" and "file" become parts
+ * and lanes, and adapters of the topology where it does not say how many. */
+void scenario_unfold_machines(struct scenario_reader *r);
 /* machine.c, after the topology. */
 void scenario_read_machines(struct scenario_reader *r);
 void scenario_free_machine(struct scenario_machine *machine);

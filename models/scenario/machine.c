@@ -19,6 +19,7 @@ void scenario_free_machine(struct scenario_machine *machine)
 	util_free(machine->params);
 	util_free(machine->lanes);
 	util_free(machine->lane_kinds);
+	util_free(machine->faults);
 	util_free(machine->nics);
 	util_free(machine->gpus);
 	util_free(machine->gpu_parts);
@@ -108,10 +109,10 @@ static void check_gpus(struct scenario_reader *r, struct scenario_inside *all,
 }
 
 /* Either end of a lane may be its a. All is read: nobody is told any more which one was. */
-static void sort_ends(const struct yaml_node *lane)
+static void sort_ends(const struct yaml_node *lane, enum scenario_key of_a, enum scenario_key of_b)
 {
-	struct yaml_node *a = scenario_node(lane, KEY_MACHINE_LANES_A);
-	struct yaml_node *b = scenario_node(lane, KEY_MACHINE_LANES_B);
+	struct yaml_node *a = scenario_node(lane, of_a);
+	struct yaml_node *b = scenario_node(lane, of_b);
 
 	if (a && a->text && b && b->text && strcmp(a->text, b->text) > 0) {
 		char *text = a->text;
@@ -128,7 +129,10 @@ static void hash_machine(struct scenario_inside *in)
 {
 	for (const struct yaml_node *lane = scenario_inside_entries(in->map, KEY_MACHINE_LANES);
 	     lane; lane = lane->next)
-		sort_ends(lane);
+		sort_ends(lane, KEY_MACHINE_LANES_A, KEY_MACHINE_LANES_B);
+	for (const struct yaml_node *fault = scenario_inside_entries(in->map, KEY_MACHINE_FAULTS);
+	     fault; fault = fault->next)
+		sort_ends(fault, KEY_MACHINE_FAULTS_A, KEY_MACHINE_FAULTS_B);
 	scenario_hash_map(in->r, &in->hash, in->map, in->of);
 	scenario_hash_add(in->r, &in->r->hash, scenario_hash_end(&in->hash));
 }
@@ -163,7 +167,9 @@ static void join_up(struct scenario_reader *r, const struct scenario_inside *all
 		machine->graph = (struct host_parts){.parts = machine->params,
 						     .lanes = machine->lanes,
 						     .part_count = machine->part_count,
-						     .lane_count = machine->lane_count};
+						     .lane_count = machine->lane_count,
+						     .faults = machine->faults,
+						     .fault_count = machine->fault_count};
 		for (uint32_t n = 0; n < machine->nic_count; n++) {
 			machine->nics[n].parts = &machine->graph;
 			machine->nics[n].places = machine->gpu_parts;
@@ -195,6 +201,7 @@ static uint32_t read_insides(struct scenario_reader *r, const struct yaml_node *
 			scenario_inside_read_parts(&all[i]);
 			scenario_inside_read_lanes(&all[i]);
 			scenario_inside_read_ways(&all[i]);
+			scenario_inside_read_faults(&all[i]);
 		}
 	return count;
 }

@@ -15,17 +15,23 @@ enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
 static void scenario_profile_refuse(struct scenario_reader *r, const struct yaml_node *node)
 {
-	const struct profile *nearest = node->text ? profile_nearest(node->text) : NULL;
+	const struct profile *named = node->text ? profile_find(node->text) : NULL;
+	const struct profile *nearest = named	     ? named
+					: node->text ? profile_nearest(node->text)
+						     : NULL;
 	struct bad_text found, known;
 
-	if (nearest)
+	if (nearest && nearest->is_machine)
+		bad_text(&known, "\"machine: %s\" for that machine", nearest->name);
+	else if (nearest)
 		bad_text(&known, "a known profile such as \"%s\"", nearest->name);
 	else
 		bad_text(&known, "one of");
 	for (uint32_t i = 0; !nearest && i < profile_count(); i++)
-		strncat(strncat(known.text, i ? ", " : " ",
-				sizeof(known.text) - strlen(known.text) - 1),
-			profile_at(i)->name, sizeof(known.text) - strlen(known.text) - 1);
+		if (!profile_at(i)->is_machine)
+			strncat(strncat(known.text, strcmp(known.text, "one of") ? ", " : " ",
+					sizeof(known.text) - strlen(known.text) - 1),
+				profile_at(i)->name, sizeof(known.text) - strlen(known.text) - 1);
 	bad(r->errors, &node->at, scenario_path(KEY_PROFILES), yaml_content(&found, node),
 	    known.text);
 }
@@ -56,7 +62,7 @@ static void read_profile(struct scenario_reader *r, const struct yaml_node *node
 	const struct bad_at at = {node->text, 1, &node->at};
 	struct yaml_node **roots, *root = NULL;
 
-	if (!profile) {
+	if (!profile || profile->is_machine) {
 		scenario_profile_refuse(r, node);
 		return;
 	}

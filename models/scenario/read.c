@@ -159,6 +159,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 	if (overrides && overrides->wants_said)
 		r->scenario->said = scenario_said(r);
 	scenario_unfold_cc(r);
+	scenario_unfold_machines(r);
 	read_priorities(r);
 	scenario_check(r);
 	scenario_read_profiles(r);
@@ -201,6 +202,9 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 	}
 	scenario_free_profiles(&r);
 	yaml_free(r.root);
+	for (uint32_t i = 0; i < r.path_count; i++)
+		util_free(r.paths[i]);
+	util_free(r.paths);
 	util_free(r.hosts);
 	util_free(r.natural);
 	bad_list_sort(errors);

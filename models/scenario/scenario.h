@@ -113,12 +113,19 @@ struct scenario_rx {		      /* hosts that receive slowly */
 	uint32_t host_count;
 };
 
-enum scenario_part_kind { SCENARIO_SOCKET, SCENARIO_PCIE_SWITCH, SCENARIO_ADAPTER, SCENARIO_GPU };
+enum scenario_part_kind {
+	SCENARIO_SOCKET,
+	SCENARIO_PCIE_SWITCH,
+	SCENARIO_ADAPTER,
+	SCENARIO_GPU,
+	SCENARIO_NVSWITCH,
+};
 
 struct scenario_part {
 	char *name;
 	enum scenario_part_kind kind;
 	uint8_t numa;	       /* of a socket */
+	bool has_bridges;      /* a socket: each of its lanes is a host bridge of its own */
 	uint64_t memory_bytes; /* of a GPU */
 	char *address;	       /* PCI; NULL: not said */
 };
@@ -131,9 +138,10 @@ struct scenario_adapter { /* positions in the topology and the host table; which
 struct scenario_machine {
 	struct scenario_part *parts;	/* in order of their names */
 	struct bus_part_params *params; /* of each */
-	struct bus_lane_params *lanes;	/* in order of their ends; a < b */
+	struct bus_lane_params *lanes;	/* in order of their ends, NVLink last; a < b */
 	uint8_t *lane_kinds;		/* places among the words of machine.lanes[].kind */
-	uint32_t part_count, lane_count, nic_count;
+	struct bus_fault *faults;	/* in order of what they happen to */
+	uint32_t part_count, lane_count, nic_count, fault_count;
 	struct host_parts graph;      /* all that, for ... */
 	struct host_bus *nics;	      /* ... each of the adapters */
 	struct host_gpu_params *gpus; /* and the GPUs, ... */

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The ways over the lanes of a machine, and what of its parts lies where. */
+/* The ways over the lanes of a machine but NVLink, and what of its parts lies where. An NVSwitch
+ * is not on any of them; all other parts are, GPUs with NVLink, too: the work of programs and
+ * adapters comes to a GPU over its PCI Express, whatever GPUs send each other. */
 #include "models/scenario/inside.h"
 
 #include "util/alloc.h"
 
-/* Lanes from @from to each part in @ret_hops; UINT32_MAX: none leads there. */
+static bool is_nvswitch(const struct scenario_machine *machine, uint32_t part)
+{
+	return machine->parts[part].kind == SCENARIO_NVSWITCH;
+}
+
+/* Lanes from @from to each part in @ret_hops; UINT32_MAX: none leads there. 0 of NVSwitches. */
 static void count_hops(const struct scenario_machine *machine, uint32_t from, uint32_t *ret_hops)
 {
 	for (uint32_t i = 0; i < machine->part_count; i++)
-		ret_hops[i] = UINT32_MAX;
+		ret_hops[i] = is_nvswitch(machine, i) ? 0 : UINT32_MAX;
 	ret_hops[from] = 0;
 	for (bool more = true; more;) {
 		more = false;
 		for (uint32_t i = 0; i < machine->lane_count; i++) {
 			const uint32_t ends[] = {machine->lanes[i].a, machine->lanes[i].b};
 
+			if (machine->lanes[i].link.kind == BUS_NVLINK)
+				break; /* so are all behind it */
 			for (int end = 0; end < 2; end++)
 				if (ret_hops[ends[end]] != UINT32_MAX &&
 				    ret_hops[ends[end]] + 1 < ret_hops[ends[!end]]) {
@@ -26,31 +35,63 @@ static void count_hops(const struct scenario_machine *machine, uint32_t from, ui
 	}
 }
 
+/* Of those that a part of its kind needs. */
 static bool has_lane(const struct scenario_machine *machine, uint32_t part)
 {
 	for (uint32_t i = 0; i < machine->lane_count; i++)
-		if (machine->lanes[i].a == part || machine->lanes[i].b == part)
+		if ((machine->lanes[i].a == part || machine->lanes[i].b == part) &&
+		    (machine->lanes[i].link.kind == BUS_NVLINK) == is_nvswitch(machine, part))
 			return true;
 	return false;
 }
 
-/* There is no way to some part: one without any lane, if there is such a one. */
-static void refuse_pieces(struct scenario_inside *in, const uint32_t *hops)
+/* There is no way from @first to some part: one without any lane, if there is such a one. */
+static void refuse_pieces(struct scenario_inside *in, uint32_t first, const uint32_t *hops)
 {
 	const struct scenario_machine *machine = in->machine;
+	bool has_nvlink = false;
 	struct bad_text found;
 	uint32_t far = 0;
 
 	for (uint32_t i = machine->part_count; i-- > 0;)
 		if (hops[i] == UINT32_MAX)
 			far = i;
-	bad_text(&found, "no way from %s to %s", machine->parts[0].name, machine->parts[far].name);
+	bad_text(&found, "no way from %s to %s", machine->parts[first].name,
+		 machine->parts[far].name);
 	for (uint32_t i = machine->part_count; i-- > 0;)
-		if (!has_lane(machine, i))
+		if (!is_nvswitch(machine, i) && !has_lane(machine, i))
 			bad_text(&found, "none to %s", machine->parts[i].name);
+	for (uint32_t i = 0; i < machine->lane_count; i++)
+		has_nvlink |= machine->lanes[i].link.kind == BUS_NVLINK;
 	scenario_inside_refuse(in, in->map, KEY_MACHINE_LANES,
 			       scenario_has(in->map, KEY_MACHINE_LANES) ? found.text : NULL,
-			       "lanes that join all parts");
+			       has_nvlink ? "lanes that join all parts, those of kind: nvlink aside"
+					  : "lanes that join all parts");
+}
+
+/* Parts but NVSwitches; there is a socket. */
+static uint32_t first_part(const struct scenario_machine *machine)
+{
+	uint32_t part = 0;
+
+	while (is_nvswitch(machine, part))
+		part++;
+	return part;
+}
+
+static void check_nvswitches(struct scenario_inside *in)
+{
+	const struct scenario_machine *machine = in->machine;
+	struct bad_text found;
+
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		if (is_nvswitch(machine, i) && !has_lane(machine, i)) {
+			scenario_inside_refuse(
+				in, in->map, KEY_MACHINE_LANES,
+				bad_text(&found, "none to %s", machine->parts[i].name),
+				"lanes of kind: nvlink to each nvswitch");
+			return;
+		}
 }
 
 static uint32_t farthest_part(const struct scenario_machine *machine, const uint32_t *hops)
@@ -69,12 +110,13 @@ static void check_graph(struct scenario_inside *in, uint32_t *hops)
 {
 	const struct scenario_machine *machine = in->machine;
 	struct bad_text found, expected;
+	const uint32_t first = first_part(machine);
 	uint32_t from, to;
 
-	count_hops(machine, 0, hops);
+	count_hops(machine, first, hops);
 	from = farthest_part(machine, hops);
 	if (hops[from] == UINT32_MAX) {
-		refuse_pieces(in, hops);
+		refuse_pieces(in, first, hops);
 		return;
 	}
 	count_hops(machine, from, hops);
@@ -159,6 +201,8 @@ void scenario_inside_read_ways(struct scenario_inside *in)
 	hops = scenario_alloc(in->r, in->machine->part_count, sizeof(*hops));
 	if (hops)
 		check_graph(in, hops);
+	if (hops && !in->is_bad)
+		check_nvswitches(in);
 	if (hops && !in->is_bad) {
 		read_nics(in, hops);
 		read_gpus(in);

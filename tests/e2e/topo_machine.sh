@@ -46,7 +46,7 @@ Legend:
 
   X    = itself
   SYS  = through sockets of several NUMA nodes (over UPI, xGMI or the like)
-  NODE = through several sockets of one NUMA node
+  NODE = through several sockets or host bridges of one NUMA node
   PHB  = through a socket, the root of its PCIe (a host bridge)
   PXB  = through several PCIe switches, and no socket
   PIX  = through one PCIe switch at most, and no socket
@@ -167,6 +167,135 @@ grep -qxF '	"sw1" -- "sw2" [label="pcie gen 5 x16, 63.0 GB/s"]' out || fail "ano
 if command -v dot >/dev/null; then
 	dot -Tsvg out >graph.svg || fail "no graph for Graphviz"
 fi
+
+# ---- NVLink ----
+
+# The links of a DGX-1 of V100s and of one of P100s, as nvidia-smi topo -m prints them: each GPU has 6, and 4.
+cat >v100 <<'END'
+0 1 1 2 2 0 0 0
+1 0 2 1 0 2 0 0
+1 2 0 2 0 0 1 0
+2 1 2 0 0 0 0 1
+2 0 0 0 0 1 1 2
+0 2 0 0 1 0 2 1
+0 0 1 0 1 2 0 2
+0 0 0 1 2 1 2 0
+END
+sed 's/2/1/g' v100 >p100
+
+# dgx1 LINKS GEN: two sockets, each with two switches that have two GPUs and an adapter
+dgx1() {
+	cat <<'END'
+version: 1
+topology: {kind: star, hosts: 2, nics: 4}
+machine:
+  parts:
+    - {name: cpu0, kind: socket}
+    - {name: cpu1, kind: socket, numa: 1}
+END
+	for i in 0 1 2 3; do
+		printf '    - {name: sw%u, kind: switch}\n    - {name: nic%u, kind: nic}\n' $i $i
+		printf '    - {name: gpu%u, kind: gpu, memory: 2MiB}\n' $((2 * i)) $((2 * i + 1))
+	done
+	printf '  lanes:\n    - {a: cpu0, b: cpu1, kind: upi, rate: 150Gbps}\n'
+	for i in 0 1 2 3; do
+		printf '    - {a: %s, b: %s, gen: 3}\n' cpu$((i / 2)) sw$i sw$i nic$i sw$i gpu$((2 * i)) sw$i gpu$((2 * i + 1))
+	done
+	awk -v gen="$2" '{
+		for (i = NR + 1; i <= 8; i++)
+			if ($i > 0)
+				printf "    - {a: gpu%u, b: gpu%u, kind: nvlink, gen: %u, links: %u}\n", i - 1, NR - 1, gen, $i
+	}' "$1"
+}
+# links_are FILE: the rows of GPUs have NV and a number where there are links, else PIX, PHB or SYS by where their
+# switches are; how many rows, and the links of each, come out
+links_are() {
+	awk '
+		FNR == NR { for (i = 1; i <= 8; i++) links[NR - 1, i - 1] = $i; next }
+		/^gpu/ {
+			row = substr($1, 4)
+			for (i = 0; i < 8; i++) {
+				far = row == i ? "X" : int(row / 2) == int(i / 2) ? "PIX" : int(row / 4) == int(i / 4) ? "PHB" : "SYS"
+				if ($(i + 2) != (links[row, i] ? "NV" links[row, i] : far))
+					print row, i, $(i + 2)
+				sum[row] += substr($(i + 2), 1, 2) == "NV" ? substr($(i + 2), 3) : 0
+			}
+			printf "%u ", sum[row]
+		}' "$1" out
+}
+dgx1 v100 2 >v100.yaml
+dgx1 p100 1 >p100.yaml
+expect 0 topo -m p100.yaml
+[ "$(links_are p100)" = "4 4 4 4 4 4 4 4 " ] || fail "other links between P100s"
+expect 0 topo -m v100.yaml
+[ "$(links_are v100)" = "6 6 6 6 6 6 6 6 " ] || fail "other links between V100s"
+cat >lines <<'END'
+      gpu0  gpu1  gpu2  gpu3  gpu4  gpu5  gpu6  gpu7  nic0  nic1  nic2  nic3  cpu0  cpu1  NUMA Affinity  Memory
+gpu0  X     NV1   NV1   NV2   NV2   SYS   SYS   SYS   PIX   PHB   SYS   SYS   PHB   SYS   0
+gpu6  SYS   SYS   NV1   SYS   NV1   NV2   X     NV2   SYS   SYS   PHB   PIX   SYS   PHB   1
+nic1  PHB   PHB   PIX   PIX   SYS   SYS   SYS   SYS   PHB   X     SYS   SYS   PHB   SYS   0              cpu0
+  NV#  = over # links of NVLink
+  gpu0-gpu3  nvlink 2 x2      50.0 GB/s each way, 47.1 GB/s of payload in packets of 256
+  gpu6-sw3   pcie gen 3 x16   15.8 GB/s each way, 13.0 GB/s of payload in packets of 256
+END
+[ "$(grep -cxFf lines out)" = 7 ] || fail "another inside of a DGX-1"
+[ "$(grep -c '^  gpu.-gpu.  *nvlink' out)" = 16 ] || fail "other lanes of a DGX-1"
+
+# Through NVSwitches: as many as the one with fewer has to such as lead to the other. gpu0 has five links and gpu1
+# four, to a0 and a1; behind a1 and nvs2 there is gpu2. A lane between two GPUs goes before them; nobody else is at
+# nvs3, and gpu5 has no links.
+cat >switched.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 2}
+machine:
+  parts:
+    - {name: cpu0, kind: socket}
+    - {name: nic0, kind: nic}
+    - {name: a0, kind: nvswitch}
+    - {name: a1, kind: nvswitch}
+    - {name: nvs2, kind: nvswitch}
+    - {name: nvs3, kind: nvswitch}
+    - {name: gpu0, kind: gpu, memory: 2MiB}
+    - {name: gpu1, kind: gpu, memory: 2MiB}
+    - {name: gpu2, kind: gpu, memory: 2MiB}
+    - {name: gpu3, kind: gpu, memory: 2MiB}
+    - {name: gpu4, kind: gpu, memory: 2MiB}
+    - {name: gpu5, kind: gpu, memory: 2MiB}
+  lanes:
+    - {a: cpu0, b: nic0}
+    - {a: cpu0, b: gpu0}
+    - {a: cpu0, b: gpu1}
+    - {a: cpu0, b: gpu2}
+    - {a: cpu0, b: gpu3}
+    - {a: cpu0, b: gpu4}
+    - {a: cpu0, b: gpu5}
+    - {a: a0, b: gpu0, kind: nvlink, links: 3}
+    - {a: a1, b: gpu0, kind: nvlink, links: 2}
+    - {a: a0, b: gpu1, kind: nvlink, links: 2}
+    - {a: a1, b: gpu1, kind: nvlink, links: 2}
+    - {a: a1, b: nvs2, kind: nvlink, links: 8}
+    - {a: nvs2, b: gpu2, kind: nvlink, links: 6}
+    - {a: gpu3, b: gpu1, kind: nvlink, gen: 5, links: 9, rate: 100Gbps}
+    - {a: nvs3, b: gpu4, kind: nvlink, links: 18, payload: 128B, overhead: 32B}
+END
+cat >switched <<'END'
+      gpu0  gpu1  gpu2  gpu3  gpu4  gpu5  nic0  cpu0  NUMA Affinity  Memory
+gpu0  X     NV4   NV2   PHB   PHB   PHB   PHB   PHB   0
+gpu1  NV4   X     NV2   NV9   PHB   PHB   PHB   PHB   0
+gpu2  NV2   NV2   X     PHB   PHB   PHB   PHB   PHB   0
+gpu3  PHB   NV9   PHB   X     PHB   PHB   PHB   PHB   0
+gpu4  PHB   PHB   PHB   PHB   X     PHB   PHB   PHB   0
+gpu5  PHB   PHB   PHB   PHB   PHB   X     PHB   PHB   0
+nic0  PHB   PHB   PHB   PHB   PHB   PHB   X     PHB   0              cpu0
+END
+matrix_is switched switched.yaml
+# 9 links of 12.5 GB/s, 256 of 272 bytes; and 18 of 25, 128 of 160.
+grep -qxF '  gpu1-gpu3  nvlink 5 x9      112 GB/s each way, 106 GB/s of payload in packets of 256' out &&
+	grep -qxF '  gpu4-nvs3  nvlink 4 x18     450 GB/s each way, 360 GB/s of payload in packets of 128' out ||
+	fail "other lanes of NVLink"
+expect 0 topo -m switched.yaml --dot
+grep -qxF '	"gpu2" -- "nvs2" [label="nvlink 4 x6, 150 GB/s"]' out && grep -q '^	"nvs2" \[shape=hexagon' out ||
+	fail "NVLink is not in the graph"
 
 # refused LINE ARG...: nothing but that line, with exit code 2
 refused() {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a profile says enters the hash of a scenario as if the scenario said it: scalars, maps and
- * lists, the latter in any order of their entries. The profiles here are the test's own. */
+ * lists, the latter in any order of their entries; and so does what one of a machine says. The
+ * profiles here are the test's own. */
 #include "tests/unit/scenario_test.h"
 
 #include "models/profiles/profile.h"
 
+#include <errno.h>
 #include <string.h>
 
 static struct profile only = {.name = "mine"};
@@ -108,12 +110,167 @@ static void parameters_are_those_of_the_chosen_control(void **state)
 	scenario_fini(&s);
 }
 
+/* ---- of machines ---- */
+
+#define BARE "version: 1\ntopology: {kind: star, hosts: 3}\n"
+#define PARTS                                                                                      \
+	"{name: cpu0, kind: socket, latency: 90ns}, {name: nic0, kind: nic, tags: 8}, "            \
+	"{name: nic1, kind: nic, tags: 8}, {name: gpu0, kind: gpu, memory: 4GiB}"
+#define LANES "{a: cpu0, b: nic0, gen: 5}, {a: cpu0, b: nic1, gen: 5}, {a: cpu0, b: gpu0, gen: 5}"
+#define INSIDE "{parts: [" PARTS "], lanes: [" LANES "]}"
+
+/* Of @text, a scenario, with a machine of the name "mine" that is @profile. */
+static void read_machine(const char *profile, const char *text, struct scenario *ret_scenario,
+			 struct bad_list *errors)
+{
+	only = (struct profile){.name = "mine", .is_machine = true, .text = profile};
+	if (scenario_parse("test.yaml", text, strlen(text), NULL, ret_scenario, errors) != 0)
+		fail_msg("%s: %s", text, errors->count ? errors->lines[0].text : "?");
+}
+
+/* It is refused with this line. */
+static void assert_refused(const char *text, const char *line)
+{
+	struct bad_list errors = {0};
+	struct scenario s;
+
+	assert_int_equal(scenario_parse("test.yaml", text, strlen(text), NULL, &s, &errors),
+			 -EINVAL);
+	assert_string_equal(errors.lines[0].text, line);
+	bad_list_fini(&errors);
+}
+
+static uint64_t hash_of_machine(const char *text)
+{
+	struct bad_list errors = {0};
+	struct scenario scenario;
+	uint64_t hash;
+
+	read_machine("machine: " INSIDE "\n", text, &scenario, &errors);
+	assert_int_equal(errors.count, 0);
+	hash = scenario.hash;
+	scenario_fini(&scenario);
+	return hash;
+}
+
+static void a_machine_by_name_is_what_it_says(void **state)
+{
+	static const char written[] =
+		"version: 1\ntopology: {kind: star, hosts: 3, nics: 2}\nmachine: " INSIDE "\n";
+
+	(void)state;
+	assert_int_equal(hash_of_machine(BARE "machine: mine\n"), hash_of_machine(written));
+	assert_int_equal(hash_of_machine(BARE "machine: {profile: mine}\n"),
+			 hash_of_machine(written));
+	assert_int_equal(hash_of_machine("version: 1\ntopology: {kind: star, hosts: 3, nics: 2}\n"
+					 "machines: [{hosts: h1, profile: mine}]\n"),
+			 hash_of_machine("version: 1\ntopology: {kind: star, hosts: 3, nics: 2}\n"
+					 "machines: [{hosts: h1, parts: [" PARTS "], lanes: [" LANES
+					 "]}]\n"));
+}
+
+/* Parts by their names, lanes by their ends, either of which may be a; the rest stays. */
+static void what_is_said_goes_before_the_machine(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		hash_of_machine(BARE "machine: {profile: mine, tx: 64KiB, "
+				     "parts: [{name: nic1, tags: 9}, {name: gpu0, tags: 3}], "
+				     "lanes: [{a: nic1, b: cpu0, width: 8}]}\n"),
+		hash_of_machine(
+			"version: 1\ntopology: {kind: star, hosts: 3, nics: 2}\n"
+			"machine: {tx: 64KiB, parts: ["
+			"{name: cpu0, kind: socket, latency: 90ns}, "
+			"{name: nic0, kind: nic, tags: 8}, {name: nic1, kind: nic, tags: 9}, "
+			"{name: gpu0, kind: gpu, memory: 4GiB, tags: 3}], lanes: ["
+			"{a: cpu0, b: nic0, gen: 5}, {a: cpu0, b: nic1, gen: 5, width: 8}, "
+			"{a: cpu0, b: gpu0, gen: 5}]}\n"));
+}
+
+/* A part and a lane more than the machine has, and a lane of another kind between the same two. */
+static void what_is_said_may_add_to_the_machine(void **state)
+{
+	struct bad_list errors = {0};
+	struct scenario s;
+
+	(void)state;
+	read_machine("machine: " INSIDE "\n",
+		     BARE "machine: {profile: mine, parts: [{name: cpu1, kind: socket}], "
+			  "lanes: [{a: cpu0, b: cpu1, kind: upi, rate: 100Gbps}]}\n",
+		     &s, &errors);
+	assert_int_equal(s.machines[0].part_count, 5);
+	assert_int_equal(s.machines[0].lane_count, 4);
+	scenario_fini(&s);
+	assert_refused(BARE "machine: {profile: mine, lanes: [{a: cpu0, b: gpu0, kind: c2c, "
+			    "rate: 1Gbps}]}\n",
+		       "mine:1: machine.lanes[3].b: found a second way from cpu0 to gpu0, "
+		       "expected one way between any two parts (named at test.yaml:3)");
+}
+
+static void a_topology_says_how_many_adapters(void **state)
+{
+	struct bad_list errors = {0};
+	struct scenario s;
+
+	(void)state;
+	read_machine("machine: " INSIDE "\n", BARE "machine: mine\n", &s, &errors);
+	assert_int_equal(s.machines[0].adapter_count, 6);
+	scenario_fini(&s);
+	assert_refused("version: 1\n"
+		       "topology: {kind: star, hosts: 3, nics: 1}\n"
+		       "machine: mine\n",
+		       "mine:1: machine.parts: found 2 of kind: nic, expected 1, as h0 has by "
+		       "topology.nics or links (named at test.yaml:3)");
+}
+
+/* One line for all that are guesses and that hold: not for what the scenario says itself. */
+static void a_guess_is_told(void **state)
+{
+	static const char guesses[] = "figures:\n"
+				      "  known: &known 5   # source: somebody\n"
+				      "  delay: &delay 3ns # source: guess\n"
+				      "  tags: &tags 8 # source: guess, of all\n"
+				      "machine:\n"
+				      "  parts:\n"
+				      "    - {name: cpu0, kind: socket}\n"
+				      "    - {name: nic0, kind: nic, tags: *tags}\n"
+				      "    - {name: nic1, kind: nic, tags: *tags}\n"
+				      "  lanes:\n"
+				      "    - {a: cpu0, b: nic0, gen: *known, delay: *delay}\n"
+				      "    - {a: cpu0, b: nic1, gen: *known, delay: *delay}\n";
+	struct bad_list errors = {0};
+	struct scenario s;
+
+	(void)state;
+	read_machine(guesses, BARE "machine: mine\n", &s, &errors);
+	assert_int_equal(errors.count, 1);
+	assert_true(errors.lines[0].warning);
+	assert_string_equal(errors.lines[0].text,
+			    "test.yaml:3: machine.profile: of what mine says these figures are "
+			    "guesses: tags, delay");
+	scenario_fini(&s);
+	bad_list_fini(&errors);
+	read_machine(guesses,
+		     BARE "machine: {profile: mine, parts: [{name: nic0, tags: 1}, "
+			  "{name: nic1, tags: 1}], lanes: [{a: nic0, b: cpu0, delay: 1ns}]}\n",
+		     &s, &errors);
+	assert_int_equal(errors.count, 1);
+	assert_non_null(strstr(errors.lines[0].text, "are guesses: delay"));
+	scenario_fini(&s);
+	bad_list_fini(&errors);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_profile_says_counts),
 		cmocka_unit_test(the_order_of_entries_does_not),
 		cmocka_unit_test(parameters_are_those_of_the_chosen_control),
+		cmocka_unit_test(a_machine_by_name_is_what_it_says),
+		cmocka_unit_test(what_is_said_goes_before_the_machine),
+		cmocka_unit_test(what_is_said_may_add_to_the_machine),
+		cmocka_unit_test(a_topology_says_how_many_adapters),
+		cmocka_unit_test(a_guess_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

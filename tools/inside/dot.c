@@ -12,6 +12,8 @@ static void print_part(const struct scenario_part *part)
 		printf("[shape=box3d, label=\"%s\\nNUMA %u\"]\n", part->name, part->numa);
 	else if (part->kind == SCENARIO_PCIE_SWITCH)
 		printf("[style=filled]\n");
+	else if (part->kind == SCENARIO_NVSWITCH)
+		printf("[shape=hexagon, style=filled]\n");
 	else
 		printf("[shape=ellipse]\n");
 }

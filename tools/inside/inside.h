@@ -14,19 +14,24 @@ struct command_options;
 int inside_show(const char *path, const struct scenario *scenario,
 		const struct command_options *options);
 
-/* Adapters against adapters and sockets; where they belong; what the classes are. */
+/* Of the one machine of a scenario, which is called @name. */
+void inside_show_machine(const char *name, const struct scenario *scenario, bool dot);
+
+/* GPUs and adapters against each other and sockets; where they belong; what the classes are. */
 void inside_print_matrix(const struct scenario_machine *machine);
 /* PCI addresses that are said, and what each lane carries. */
 void inside_print_lanes(const struct scenario_machine *machine);
 /* Parts and lanes, for Graphviz; @title has nothing in it that would have to be quoted. */
 void inside_print_dot(const struct scenario_machine *machine, const char *title);
 
-/* What such a lane is: "upi", or "pcie gen 5 x16". */
+/* Whether it is one of xGMI. */
+bool inside_lane_is_xgmi(const struct scenario_machine *machine, uint32_t lane);
+/* What such a lane is: "upi", "pcie gen 5 x16", or "nvlink 4 x18". */
 enum { INSIDE_LANE_MAX = 40 };
 const char *inside_lane_text(const struct scenario_machine *machine, uint32_t lane,
 			     char ret_text[INSIDE_LANE_MAX]);
-/* Bytes a second of each direction: of packets with their headers, and of payload if all are as
- * large as they may be. */
+/* Bytes a second of each direction, of all its links: of packets with their headers, and of payload
+ * if all are as large as they may be. */
 uint64_t inside_lane_rate(const struct bus_link *link);
 uint64_t inside_lane_payload_rate(const struct bus_link *link);
 

@@ -12,7 +12,9 @@ enum { PACKETS = 1 << 16 }; /* so many that the rounding of their time is not se
 
 static uint64_t per_second(const struct bus_link *link, uint64_t bytes, uint64_t wire_bytes)
 {
-	return (uint64_t)((u128)bytes * PS_S / bus_link_time(link, wire_bytes));
+	const uint32_t links = link->kind == BUS_NVLINK ? link->nvlink.links : 1;
+
+	return (uint64_t)((u128)bytes * links * PS_S / bus_link_time(link, wire_bytes));
 }
 
 uint64_t inside_lane_rate(const struct bus_link *link)
@@ -43,6 +45,14 @@ static const char *kind_word(uint32_t place, size_t *ret_length)
 	return word;
 }
 
+bool inside_lane_is_xgmi(const struct scenario_machine *machine, uint32_t lane)
+{
+	size_t length;
+	const char *word = kind_word(machine->lane_kinds[lane], &length);
+
+	return length == 4 && strncmp(word, "xgmi", length) == 0;
+}
+
 const char *inside_lane_text(const struct scenario_machine *machine, uint32_t lane,
 			     char ret_text[INSIDE_LANE_MAX])
 {
@@ -53,6 +63,9 @@ const char *inside_lane_text(const struct scenario_machine *machine, uint32_t la
 	if (link->kind == BUS_PCIE)
 		snprintf(ret_text, INSIDE_LANE_MAX, "%.*s gen %u x%u", (int)length, word,
 			 link->pcie.gen, link->pcie.width);
+	else if (link->kind == BUS_NVLINK && !inside_lane_is_xgmi(machine, lane))
+		snprintf(ret_text, INSIDE_LANE_MAX, "%.*s %u x%u", (int)length, word,
+			 link->nvlink.gen, link->nvlink.links);
 	else
 		snprintf(ret_text, INSIDE_LANE_MAX, "%.*s", (int)length, word);
 	return ret_text;

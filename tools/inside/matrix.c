@@ -7,10 +7,11 @@
 
 enum { NARROWEST = 4 }; /* NODE */
 
-/* What stands at the head of each column: adapters in order of their numbers, then sockets. */
+/* What stands at the head of each column: GPUs and adapters in order of their numbers, which have
+ * rows, too, then sockets. */
 struct heads {
 	uint32_t parts[BUS_PARTS_MAX];
-	uint32_t count;
+	uint32_t count, row_count, gpu_count;
 };
 
 static int column_width(const struct scenario_machine *machine, uint32_t part)
@@ -23,25 +24,80 @@ static int column_width(const struct scenario_machine *machine, uint32_t part)
 static void find_heads(const struct scenario_machine *machine, struct heads *ret_heads)
 {
 	ret_heads->count = 0;
+	for (uint32_t n = 0; n < machine->gpu_count; n++)
+		ret_heads->parts[ret_heads->count++] = machine->gpu_parts[n];
+	ret_heads->gpu_count = ret_heads->count;
 	for (uint32_t n = 0; n < machine->nic_count; n++)
 		ret_heads->parts[ret_heads->count++] = machine->nics[n].nic;
+	ret_heads->row_count = ret_heads->count;
 	for (uint32_t i = 0; i < machine->part_count; i++)
 		if (machine->parts[i].kind == SCENARIO_SOCKET)
 			ret_heads->parts[ret_heads->count++] = i;
 }
 
-static void print_adapter(const struct scenario_machine *machine, const struct heads *heads,
-			  const struct host_bus *nic, int width)
+/* Between two GPUs. */
+static bool has_xgmi(const struct scenario_machine *machine, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = 0; i < machine->lane_count; i++) {
+		const struct bus_lane_params *lane = &machine->lanes[i];
+
+		if (lane->link.kind == BUS_NVLINK && inside_lane_is_xgmi(machine, i) &&
+		    ((lane->a == a && lane->b == b) || (lane->a == b && lane->b == a)))
+			return true;
+	}
+	return false;
+}
+
+static void print_cell(const struct scenario_machine *machine, const struct inside_way *ways,
+		       uint32_t row, uint32_t column)
+{
+	const uint32_t links = row == column ? 0 : inside_nvlinks(machine, row, column);
+	char text[16];
+
+	if (links > 0 && has_xgmi(machine, row, column))
+		snprintf(text, sizeof(text), "XGMI");
+	else if (links > 0)
+		snprintf(text, sizeof(text), "NV%u", links);
+	else
+		snprintf(text, sizeof(text), "%s", inside_path_name(inside_path_of(&ways[column])));
+	printf("  %-*s", column_width(machine, column), text);
+}
+
+/* @memory: of an adapter; NULL: of a GPU there is nothing to say. */
+static void matrix_print_row(const struct scenario_machine *machine, const struct heads *heads,
+			     uint32_t row, const char *memory, int width)
 {
 	struct inside_way ways[BUS_PARTS_MAX];
+	uint32_t numa;
 
-	inside_ways(machine, nic->nic, ways);
-	printf("%-*s", width, machine->parts[nic->nic].name);
+	inside_ways(machine, row, ways);
+	numa = machine->parts[inside_nearest_socket(machine, ways)].numa;
+	printf("%-*s", width, machine->parts[row].name);
 	for (uint32_t i = 0; i < heads->count; i++)
-		printf("  %-*s", column_width(machine, heads->parts[i]),
-		       inside_path_name(inside_path_of(&ways[heads->parts[i]])));
-	printf("  %-13u  %s\n", machine->parts[inside_nearest_socket(machine, ways)].numa,
-	       machine->parts[nic->memory].name);
+		print_cell(machine, ways, row, heads->parts[i]);
+	if (memory)
+		printf("  %-13u  %s\n", numa, memory);
+	else
+		printf("  %u\n", numa);
+}
+
+/* In the order of nvidia-smi: the farthest first. */
+static void print_legend(const struct scenario_machine *machine)
+{
+	bool has[2] = {false, false}; /* NVLink, xGMI */
+
+	printf("\nLegend:\n\n  %-4s = %s\n", inside_path_name(INSIDE_SELF),
+	       inside_path_meaning(INSIDE_SELF));
+	for (int path = INSIDE_PATHS - 1; path > INSIDE_SELF; path--)
+		printf("  %-4s = %s\n", inside_path_name((enum inside_path)path),
+		       inside_path_meaning((enum inside_path)path));
+	for (uint32_t i = 0; i < machine->lane_count; i++)
+		if (machine->lanes[i].link.kind == BUS_NVLINK)
+			has[inside_lane_is_xgmi(machine, i)] = true;
+	if (has[false])
+		printf("  NV#  = over # links of NVLink\n");
+	if (has[true])
+		printf("  XGMI = over xGMI from GPU to GPU\n");
 }
 
 void inside_print_matrix(const struct scenario_machine *machine)
@@ -50,20 +106,21 @@ void inside_print_matrix(const struct scenario_machine *machine)
 	int width = 0;
 
 	find_heads(machine, &heads);
-	for (uint32_t n = 0; n < machine->nic_count; n++)
-		if (column_width(machine, machine->nics[n].nic) > width)
-			width = column_width(machine, machine->nics[n].nic);
+	for (uint32_t i = 0; i < heads.row_count; i++)
+		if (column_width(machine, heads.parts[i]) > width)
+			width = column_width(machine, heads.parts[i]);
 	printf("%-*s", width, "");
 	for (uint32_t i = 0; i < heads.count; i++)
 		printf("  %-*s", column_width(machine, heads.parts[i]),
 		       machine->parts[heads.parts[i]].name);
 	printf("  NUMA Affinity  Memory\n");
-	for (uint32_t n = 0; n < machine->nic_count; n++)
-		print_adapter(machine, &heads, &machine->nics[n], width);
-	/* In the order of nvidia-smi: the farthest first. */
-	printf("\nLegend:\n\n  %-4s = %s\n", inside_path_name(INSIDE_SELF),
-	       inside_path_meaning(INSIDE_SELF));
-	for (int path = INSIDE_PATHS - 1; path > INSIDE_SELF; path--)
-		printf("  %-4s = %s\n", inside_path_name((enum inside_path)path),
-		       inside_path_meaning((enum inside_path)path));
+	for (uint32_t i = 0; i < heads.row_count; i++) {
+		const bool is_gpu = i < heads.gpu_count;
+		const uint32_t nic = i - heads.gpu_count;
+
+		matrix_print_row(machine, &heads, heads.parts[i],
+				 is_gpu ? NULL : machine->parts[machine->nics[nic].memory].name,
+				 width);
+	}
+	print_legend(machine);
 }

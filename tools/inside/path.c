@@ -8,7 +8,7 @@ static const struct {
 	[INSIDE_PIX] = {"PIX", "through one PCIe switch at most, and no socket"},
 	[INSIDE_PXB] = {"PXB", "through several PCIe switches, and no socket"},
 	[INSIDE_PHB] = {"PHB", "through a socket, the root of its PCIe (a host bridge)"},
-	[INSIDE_NODE] = {"NODE", "through several sockets of one NUMA node"},
+	[INSIDE_NODE] = {"NODE", "through several sockets or host bridges of one NUMA node"},
 	[INSIDE_SYS] = {"SYS",
 			"through sockets of several NUMA nodes (over UPI, xGMI or the like)"},
 };
@@ -42,7 +42,7 @@ void inside_ways(const struct scenario_machine *machine, uint32_t from, struct i
 	for (uint32_t i = 0; i < machine->part_count; i++)
 		ret_ways[i] = (struct inside_way){.lanes = UINT32_MAX};
 	ret_ways[from] = arrive(machine, (struct inside_way){.lanes = 0}, from);
-	/* The lanes make a tree: each part is come to once, over one of them. */
+	/* All others make a tree: each part is come to once, over one of them. */
 	for (bool more = true; more;) {
 		more = false;
 		for (uint32_t i = 0; i < machine->lane_count; i++) {
@@ -51,15 +51,71 @@ void inside_ways(const struct scenario_machine *machine, uint32_t from, struct i
 			const uint32_t near = ends[turned], next = ends[!turned];
 			struct inside_way way = ret_ways[near];
 
+			if (machine->lanes[i].link.kind == BUS_NVLINK)
+				break; /* so are all behind it */
 			if (way.lanes == UINT32_MAX || ret_ways[next].lanes != UINT32_MAX)
 				continue;
 			way.lanes++;
 			way.switches +=
 				near != from && machine->parts[near].kind != SCENARIO_SOCKET;
+			way.has_bridges |= near != from && machine->parts[near].has_bridges;
 			ret_ways[next] = arrive(machine, way, next);
 			more = true;
 		}
 	}
+}
+
+/* The part at the other end of a lane of NVLink that @part has; UINT32_MAX: it is none. */
+static uint32_t other_end(const struct bus_lane_params *lane, uint32_t part)
+{
+	if (lane->link.kind != BUS_NVLINK)
+		return UINT32_MAX;
+	return lane->a == part ? lane->b : lane->b == part ? lane->a : UINT32_MAX;
+}
+
+/* NVSwitches from which @part can be reached. */
+static void find_nvswitches(const struct scenario_machine *machine, uint32_t part, bool *ret_lead)
+{
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		ret_lead[i] = false;
+	for (bool more = true; more;) {
+		more = false;
+		for (uint32_t i = 0; i < machine->part_count; i++)
+			for (uint32_t k = 0; k < machine->lane_count && !ret_lead[i]; k++) {
+				const uint32_t next = other_end(&machine->lanes[k], i);
+
+				if (machine->parts[i].kind == SCENARIO_NVSWITCH &&
+				    next != UINT32_MAX && (next == part || ret_lead[next]))
+					more = ret_lead[i] = true;
+			}
+	}
+}
+
+/* Those of @part to NVSwitches that lead to @to. */
+static uint32_t switched_links(const struct scenario_machine *machine, uint32_t part, uint32_t to)
+{
+	bool lead[BUS_PARTS_MAX];
+	uint32_t count = 0;
+
+	find_nvswitches(machine, to, lead);
+	for (uint32_t k = 0; k < machine->lane_count; k++) {
+		const uint32_t next = other_end(&machine->lanes[k], part);
+
+		count += next != UINT32_MAX && lead[next] ? machine->lanes[k].link.nvlink.links : 0;
+	}
+	return count;
+}
+
+uint32_t inside_nvlinks(const struct scenario_machine *machine, uint32_t a, uint32_t b)
+{
+	uint32_t from_a, from_b;
+
+	for (uint32_t k = 0; k < machine->lane_count; k++)
+		if (other_end(&machine->lanes[k], a) == b)
+			return machine->lanes[k].link.nvlink.links;
+	from_a = switched_links(machine, a, b);
+	from_b = switched_links(machine, b, a);
+	return from_a < from_b ? from_a : from_b;
 }
 
 enum inside_path inside_path_of(const struct inside_way *way)
@@ -69,7 +125,7 @@ enum inside_path inside_path_of(const struct inside_way *way)
 	if (way->sockets == 0)
 		return way->switches <= 1 ? INSIDE_PIX : INSIDE_PXB;
 	if (way->sockets == 1)
-		return INSIDE_PHB;
+		return way->has_bridges ? INSIDE_NODE : INSIDE_PHB;
 	return way->is_far ? INSIDE_SYS : INSIDE_NODE;
 }
 

@@ -5,6 +5,7 @@
 #include "tools/graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void show_one(const struct scenario_machine *machine, const char *title, bool dot)
 {
@@ -110,6 +111,11 @@ static int show_all(const char *path, const struct scenario *scenario, bool dot)
 			    path);
 	free(kinds);
 	return ret;
+}
+
+void inside_show_machine(const char *name, const struct scenario *scenario, bool dot)
+{
+	show_one(&scenario->machines[0], dot && strpbrk(name, "\"\\") ? "machine" : name, dot);
 }
 
 int inside_show(const char *path, const struct scenario *scenario,

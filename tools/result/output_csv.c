@@ -124,7 +124,9 @@ static void output_csv_put_lane(const struct scenario_machine *machine, const ch
 				bool back, FILE *file)
 {
 	const uint32_t from = back ? lane->b : lane->a, to = back ? lane->a : lane->b;
-	const struct bus_way_stats stats = bus_way_stats(bus, from, to);
+	const struct bus_way_stats stats = lane->link.kind == BUS_NVLINK
+						   ? bus_nvlink_stats(bus, from, to)
+						   : bus_way_stats(bus, from, to);
 	const uint64_t numbers[] = {stats.bursts,
 				    stats.bytes,
 				    stats.wire_bytes,
@@ -132,7 +134,9 @@ static void output_csv_put_lane(const struct scenario_machine *machine, const ch
 				    stats.starved[BUS_POSTED],
 				    stats.starved[BUS_NON_POSTED],
 				    stats.starved[BUS_COMPLETION],
-				    bus_tag_wait(bus, from)};
+				    bus_tag_wait(bus, from),
+				    stats.replays,
+				    stats.replayed_bytes};
 
 	text(name, file);
 	comma_text(machine->parts[from].name, file);
@@ -167,7 +171,8 @@ static const struct scenario_machine *output_csv_machine_of(const struct scenari
 void output_lanes(const struct result *result, FILE *file)
 {
 	fputs("machine,from,to,bursts,bytes,wire_bytes,busy_ps,starved_posted_ps,"
-	      "starved_non_posted_ps,starved_completion_ps,tag_wait_ps\n",
+	      "starved_non_posted_ps,starved_completion_ps,tag_wait_ps,replays,"
+	      "replayed_bytes\n",
 	      file);
 	for (uint32_t n = 0; n < result->fabric->table.machine_count; n++) {
 		const struct scenario_machine *machine = output_csv_machine_of(result->scenario, n);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/bus/internal.h"
+#include "util/alloc.h"
+#include "util/check.h"
+
+#include <errno.h>
+
+/* The lanes of NVLink: which pairs of parts they join, and which link a burst takes. */
+
+static uint8_t *hops_of(const struct bus *bus, uint32_t from, uint32_t to)
+{
+	return &bus->mesh.hops[from * bus->part_count + to];
+}
+
+static bool is_mesh(const struct bus_lane_params *lane)
+{
+	return lane->link.kind == BUS_NVLINK;
+}
+
+/* What a switch is joined with is joined with what that is joined with: nothing goes on through any
+ * other part. */
+static void find_hops(struct bus *bus)
+{
+	for (uint32_t i = 0; i < bus->part_count * bus->part_count; i++)
+		bus->mesh.hops[i] = BUS_APART;
+	for (uint32_t i = 0; i < bus->lane_count; i++)
+		if (is_mesh(&bus->lanes[i]))
+			*hops_of(bus, bus->lanes[i].a, bus->lanes[i].b) =
+				*hops_of(bus, bus->lanes[i].b, bus->lanes[i].a) = 1;
+	for (uint32_t via = 0; via < bus->part_count; via++)
+		for (uint32_t from = 0;
+		     bus->parts[via].params.is_nvswitch && from < bus->part_count; from++)
+			for (uint32_t to = 0; to < bus->part_count; to++) {
+				const uint32_t hops =
+					*hops_of(bus, from, via) + *hops_of(bus, via, to);
+
+				if (from != to && hops < *hops_of(bus, from, to))
+					*hops_of(bus, from, to) = (uint8_t)hops;
+			}
+}
+
+/* Those of each part, in the order of the lanes. */
+static void gather_bundles(struct bus *bus)
+{
+	struct bus_bundle *next = bus->mesh.bundles;
+
+	for (uint32_t at = 0; at < bus->part_count; at++) {
+		struct bus_part *part = &bus->parts[at];
+
+		part->bundles = next;
+		for (uint32_t i = 0; i < bus->way_count; i++) {
+			struct bus_way *way = &bus->ways[i];
+
+			if (!is_mesh(way->lane) || way->from != at || way->link > 0)
+				continue;
+			*next++ = (struct bus_bundle){way, way->lane->link.nvlink.links};
+			part->bundle_count++;
+		}
+	}
+}
+
+int bus_mesh_create(struct bus *bus)
+{
+	const size_t pairs = (size_t)bus->part_count * bus->part_count;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < bus->lane_count; i++)
+		count += 2 * is_mesh(&bus->lanes[i]);
+	if (count == 0)
+		return 0;
+	bus->mesh.hops = util_calloc(pairs, 1);
+	bus->mesh.numbers = util_calloc(BUS_CLASSES * pairs, sizeof(*bus->mesh.numbers));
+	bus->mesh.bundles = util_calloc(count, sizeof(*bus->mesh.bundles));
+	if (!bus->mesh.hops || !bus->mesh.numbers || !bus->mesh.bundles)
+		return -ENOMEM;
+	find_hops(bus);
+	gather_bundles(bus);
+	return 0;
+}
+
+void bus_mesh_fini(struct bus *bus)
+{
+	util_free(bus->mesh.bundles);
+	util_free(bus->mesh.numbers);
+	util_free(bus->mesh.hops);
+}
+
+bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to)
+{
+	return bus->mesh.hops && *hops_of(bus, from, to) <= BUS_HOPS_MAX;
+}
+
+uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind)
+{
+	return bus->mesh.numbers[((size_t)kind * bus->part_count + from) * bus->part_count + to]++;
+}
+
+static bool leads(const struct bus *bus, const struct bus_bundle *bundle, uint32_t at, uint32_t to)
+{
+	const uint32_t next = bundle->first->to;
+
+	return next == to || (bus->parts[next].params.is_nvswitch &&
+			      *hops_of(bus, next, to) + 1 == *hops_of(bus, at, to));
+}
+
+struct bus_way *bus_mesh_next(const struct bus *bus, uint32_t at, const struct bus_burst *burst,
+			      uint64_t *ret_number)
+{
+	const struct bus_part *part = &bus->parts[at];
+	/* So that those of several senders do not all take the same links at a time. */
+	const uint64_t number = burst->number + burst->from;
+	uint32_t all = 0, place;
+
+	for (uint32_t i = 0; i < part->bundle_count; i++)
+		all += leads(bus, &part->bundles[i], at, burst->to) ? part->bundles[i].count : 0;
+	CHECK(all > 0);
+	place = (uint32_t)(number % all);
+	for (const struct bus_bundle *bundle = part->bundles;; bundle++) {
+		if (!leads(bus, bundle, at, burst->to))
+			continue;
+		if (place < bundle->count) {
+			*ret_number = number / all * bundle->count + place;
+			return bundle->first + 2 * place;
+		}
+		place -= bundle->count;
+	}
+}

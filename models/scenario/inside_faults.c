@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* What goes wrong inside of machines: on lanes, in one direction or both, and in parts. */
+#include "models/scenario/inside.h"
+
+#include "util/siphash.h"
+
+#include <string.h>
+
+struct inside_fault { /* one entry of the list */
+	struct scenario_inside *in;
+	const struct yaml_node *map;
+	struct bus_fault fault;
+	const struct bus_lane_params *lane; /* NULL: it is a part's */
+	bool is_bad;
+};
+
+static void fault_refuse(struct inside_fault *f, enum scenario_key key, const char *found,
+			 const char *expected)
+{
+	f->is_bad = true;
+	scenario_inside_refuse(f->in, f->map, key, found, expected);
+}
+
+/* ---- where ---- */
+
+/* A part of the machine. False: there is none of that name, which is told. */
+static bool fault_find_part(struct inside_fault *f, enum scenario_key key, uint16_t *ret_part)
+{
+	const struct yaml_node *node = scenario_node(f->map, key);
+	const int64_t part =
+		node && node->meaning ? scenario_inside_find_part(f->in->machine, node->text) : -1;
+
+	if (scenario_inside_is_wrong(f->map, key))
+		f->in->is_bad = f->is_bad = true;
+	else if (part < 0)
+		fault_refuse(f, key, NULL, "the name of a part");
+	*ret_part = (uint16_t)part;
+	return part >= 0;
+}
+
+static void fault_find_lane(struct inside_fault *f)
+{
+	const struct scenario_machine *machine = f->in->machine;
+	struct bad_text found;
+	uint16_t a, b;
+
+	if (!fault_find_part(f, KEY_MACHINE_FAULTS_A, &a) ||
+	    !fault_find_part(f, KEY_MACHINE_FAULTS_B, &b))
+		return;
+	for (uint32_t i = 0; i < machine->lane_count; i++) {
+		const struct bus_lane_params *lane = &machine->lanes[i];
+
+		if (lane->a == (a < b ? a : b) && lane->b == (a < b ? b : a))
+			f->lane = lane;
+	}
+	if (!f->lane)
+		fault_refuse(f, KEY_MACHINE_FAULTS_B,
+			     bad_text(&found, "no lane from %s to %s", machine->parts[a].name,
+				      machine->parts[b].name),
+			     "the other end of a lane of a");
+}
+
+static void fault_find_place(struct inside_fault *f)
+{
+	const bool is_part = scenario_has(f->map, KEY_MACHINE_FAULTS_PART);
+	static const enum scenario_key of_lanes[] = {
+		KEY_MACHINE_FAULTS_A,	 KEY_MACHINE_FAULTS_B,	  KEY_MACHINE_FAULTS_SENDER,
+		KEY_MACHINE_FAULTS_BER,	 KEY_MACHINE_FAULTS_DOWN, KEY_MACHINE_FAULTS_GEN,
+		KEY_MACHINE_FAULTS_WIDTH};
+
+	if (!is_part) {
+		if (scenario_has(f->map, KEY_MACHINE_FAULTS_LATE))
+			fault_refuse(f, KEY_MACHINE_FAULTS_LATE, NULL, "part beside it");
+		else
+			fault_find_lane(f);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(of_lanes) / sizeof(of_lanes[0]); i++)
+		if (scenario_has(f->map, of_lanes[i]))
+			fault_refuse(f, of_lanes[i], NULL, "a lane instead of part beside it");
+	if (!f->is_bad && fault_find_part(f, KEY_MACHINE_FAULTS_PART, &f->fault.from))
+		f->fault.to = f->fault.from;
+}
+
+/* ---- what ---- */
+
+static void read_slower(struct inside_fault *f)
+{
+	const struct pcie_link *link = &f->lane->link.pcie;
+	const uint32_t gen = scenario_inside_number(f->map, KEY_MACHINE_FAULTS_GEN);
+	const uint32_t width = scenario_inside_number(f->map, KEY_MACHINE_FAULTS_WIDTH);
+	const struct pcie_link of_width = {
+		.gen = 1, .width = (uint8_t)width, .mps = 64, .mrrs = 64};
+	const enum scenario_key key = gen > 0 ? KEY_MACHINE_FAULTS_GEN : KEY_MACHINE_FAULTS_WIDTH;
+	struct bad_text expected;
+
+	f->fault.kind = BUS_SLOWER;
+	f->fault.gen = (uint8_t)gen;
+	f->fault.width = (uint8_t)width;
+	if (f->lane->link.kind != BUS_PCIE)
+		fault_refuse(f, key, NULL, "a lane of kind: pcie");
+	else if (gen > link->gen)
+		fault_refuse(f, KEY_MACHINE_FAULTS_GEN, NULL,
+			     bad_text(&expected, "at most %u, as the lane has it", link->gen));
+	else if (width > link->width)
+		fault_refuse(f, KEY_MACHINE_FAULTS_WIDTH, NULL,
+			     bad_text(&expected, "at most %u, as the lane has it", link->width));
+	else if (width > 0 && !pcie_link_is_valid(&of_width))
+		fault_refuse(f, KEY_MACHINE_FAULTS_WIDTH, NULL, "1, 2, 4, 8, 12, 16 or 32");
+}
+
+static void read_of_lane(struct inside_fault *f)
+{
+	const struct yaml_node *map = f->map;
+	const bool has_errors = scenario_has(map, KEY_MACHINE_FAULTS_BER);
+	const bool is_down = scenario_get(map, KEY_MACHINE_FAULTS_DOWN).word == 1;
+	const bool is_slower = scenario_has(map, KEY_MACHINE_FAULTS_GEN) ||
+			       scenario_has(map, KEY_MACHINE_FAULTS_WIDTH);
+
+	if (has_errors + is_down + is_slower != 1) {
+		fault_refuse(f, KEY_MACHINE_FAULTS,
+			     has_errors + is_down + is_slower == 0 ? "no fault" : "several faults",
+			     "one of ber, down, gen and width, or late");
+	} else if (has_errors) {
+		f->fault.kind = BUS_ERRORS;
+		f->fault.errors_ppt = scenario_inside_number(map, KEY_MACHINE_FAULTS_BER);
+	} else if (is_slower) {
+		read_slower(f);
+	} else {
+		f->fault.kind = BUS_DOWN;
+		if (!scenario_has(map, KEY_MACHINE_FAULTS_UNTIL))
+			fault_refuse(f, KEY_MACHINE_FAULTS_DOWN, NULL,
+				     "until beside it: a lane that does not come back takes its "
+				     "machine along");
+	}
+}
+
+static void read_what(struct inside_fault *f)
+{
+	if (f->lane) {
+		read_of_lane(f);
+		return;
+	}
+	f->fault.kind = BUS_LATE;
+	f->fault.late = scenario_get(f->map, KEY_MACHINE_FAULTS_LATE).number;
+	if (scenario_inside_is_wrong(f->map, KEY_MACHINE_FAULTS_LATE))
+		f->in->is_bad = f->is_bad = true;
+	else if (f->fault.late == 0)
+		fault_refuse(f, KEY_MACHINE_FAULTS_PART, NULL, "late beside it");
+}
+
+static void read_when(struct inside_fault *f)
+{
+	const bool has_end = scenario_has(f->map, KEY_MACHINE_FAULTS_UNTIL);
+
+	f->fault.from_at = scenario_get(f->map, KEY_MACHINE_FAULTS_FROM).number;
+	f->fault.until_at =
+		has_end ? scenario_get(f->map, KEY_MACHINE_FAULTS_UNTIL).number : PS_NEVER;
+	if (scenario_inside_is_wrong(f->map, KEY_MACHINE_FAULTS_UNTIL) ||
+	    scenario_inside_is_wrong(f->map, KEY_MACHINE_FAULTS_FROM))
+		f->in->is_bad = f->is_bad = true;
+	else if (f->fault.until_at <= f->fault.from_at)
+		fault_refuse(f, KEY_MACHINE_FAULTS_UNTIL, NULL, "a time after from");
+}
+
+/* ---- all of them ---- */
+
+/* In order of what it happens to. */
+static void put_fault(struct scenario_machine *machine, const struct bus_fault *fault)
+{
+	uint32_t place = machine->fault_count++;
+
+	for (; place > 0; place--) {
+		const struct bus_fault *before = &machine->faults[place - 1];
+
+		if (before->from < fault->from ||
+		    (before->from == fault->from && before->to <= fault->to))
+			break;
+		machine->faults[place] = *before;
+	}
+	machine->faults[place] = *fault;
+}
+
+static void put_way(struct inside_fault *f, uint32_t from, uint32_t to)
+{
+	const struct scenario_machine *machine = f->in->machine;
+	const uint64_t names[] = {util_hash_name(machine->parts[from].name),
+				  util_hash_name(machine->parts[to].name)};
+
+	f->fault.from = (uint16_t)from;
+	f->fault.to = (uint16_t)to;
+	f->fault.id = util_hash_words((struct util_key){0, 0}, names, 2);
+	put_fault(f->in->machine, &f->fault);
+}
+
+static void put_ways(struct inside_fault *f)
+{
+	const bool has_sender = scenario_has(f->map, KEY_MACHINE_FAULTS_SENDER);
+	uint16_t sender = 0;
+
+	if (has_sender && !fault_find_part(f, KEY_MACHINE_FAULTS_SENDER, &sender))
+		return;
+	if (has_sender && sender != f->lane->a && sender != f->lane->b) {
+		fault_refuse(f, KEY_MACHINE_FAULTS_SENDER, NULL, "one of a and b");
+		return;
+	}
+	if (!has_sender || sender == f->lane->a)
+		put_way(f, f->lane->a, f->lane->b);
+	if (!has_sender || sender == f->lane->b)
+		put_way(f, f->lane->b, f->lane->a);
+}
+
+static void inside_read_fault(struct scenario_inside *in, const struct yaml_node *map)
+{
+	struct inside_fault f = {.in = in, .map = map};
+
+	fault_find_place(&f);
+	if (!f.is_bad)
+		read_when(&f);
+	if (!f.is_bad)
+		read_what(&f);
+	if (f.is_bad)
+		return;
+	if (f.lane)
+		put_ways(&f);
+	else
+		put_fault(in->machine, &f.fault);
+}
+
+void scenario_inside_read_faults(struct scenario_inside *in)
+{
+	const struct yaml_node *list = scenario_node(in->map, KEY_MACHINE_FAULTS);
+
+	if (in->is_bad || in->r->no_memory || !list)
+		return;
+	in->is_bad = list->kind != YAML_LIST; /* reported */
+	in->machine->faults = scenario_alloc(in->r, 2 * (size_t)list->child_count + 1,
+					     sizeof(*in->machine->faults));
+	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_FAULTS);
+	     map && !in->r->no_memory; map = map->next)
+		if (map->kind == YAML_MAP)
+			inside_read_fault(in, map);
+		else
+			in->is_bad = true; /* reported */
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* "machine: NAME", "machine: {profile: NAME}" and "machine: {file: X.xml}": what stands there
+ * becomes parts and lanes as if the scenario said it, before anything is checked. What the scenario
+ * says of a part of the same name, or of a lane with the same ends, goes first. */
+#include "models/profiles/profile.h"
+#include "models/scenario/internal.h"
+#include "models/scenario/machine_file.h"
+
+#include "util/alloc.h"
+
+#include <string.h>
+
+static const char *key_of(enum scenario_key key)
+{
+	return scenario_row_key(scenario_row_at(key));
+}
+
+/* ---- one behind another ---- */
+
+static const char *text_of(const struct yaml_node *map, enum scenario_key key)
+{
+	const struct yaml_node *node = yaml_find(map, key_of(key));
+
+	return node && node->text ? node->text : "";
+}
+
+static bool is_part_twin(const struct yaml_node *own, const struct yaml_node *entry)
+{
+	return strcmp(text_of(own, KEY_MACHINE_PARTS_NAME),
+		      text_of(entry, KEY_MACHINE_PARTS_NAME)) == 0;
+}
+
+/* Between two parts there may be lanes of several kinds. */
+static bool is_lane_twin(const struct yaml_node *own, const struct yaml_node *entry)
+{
+	const char *a = text_of(own, KEY_MACHINE_LANES_A), *b = text_of(own, KEY_MACHINE_LANES_B);
+	const char *c = text_of(entry, KEY_MACHINE_LANES_A);
+	const char *d = text_of(entry, KEY_MACHINE_LANES_B);
+	const char *kind = text_of(own, KEY_MACHINE_LANES_KIND);
+	const char *its = text_of(entry, KEY_MACHINE_LANES_KIND);
+
+	if (kind[0] && strcmp(kind, its[0] ? its : "pcie") != 0)
+		return false;
+	return (strcmp(a, c) == 0 && strcmp(b, d) == 0) || (strcmp(a, d) == 0 && strcmp(b, c) == 0);
+}
+
+/* What @from says and @own does not goes from there to here. */
+static void graft_map(struct yaml_node *own, struct yaml_node *from)
+{
+	struct yaml_node *next;
+
+	for (struct yaml_node *node = from->child; node; node = next) {
+		next = node->next;
+		if (yaml_find(own, node->key))
+			continue;
+		yaml_unlink(from, node);
+		yaml_append(own, node);
+	}
+}
+
+static struct yaml_node *twin_in(const struct yaml_node *list, const struct yaml_node *entry,
+				 bool (*is_twin)(const struct yaml_node *own,
+						 const struct yaml_node *entry))
+{
+	struct yaml_node *own = list->child;
+
+	while (own && (own->kind != YAML_MAP || !is_twin(own, entry)))
+		own = own->next;
+	return own;
+}
+
+/* Of two lists with the same key in @own and @from. */
+static void graft_list(struct yaml_node *own, struct yaml_node *from, enum scenario_key key)
+{
+	struct yaml_node *list = yaml_find(own, key_of(key));
+	struct yaml_node *of = yaml_find(from, key_of(key)), *next, *twin;
+
+	if (!list || list->kind != YAML_LIST || !of)
+		return;
+	for (struct yaml_node *entry = of->child; entry; entry = next) {
+		next = entry->next;
+		twin = twin_in(list, entry, key == KEY_MACHINE_PARTS ? is_part_twin : is_lane_twin);
+		if (twin) {
+			graft_map(twin, entry);
+			continue;
+		}
+		yaml_unlink(of, entry);
+		yaml_append(list, entry);
+	}
+}
+
+static void graft(struct yaml_node *own, struct yaml_node *from)
+{
+	graft_list(own, from, KEY_MACHINE_PARTS);
+	graft_list(own, from, KEY_MACHINE_LANES);
+	graft_map(own, from);
+}
+
+/* ---- what is guessed ---- */
+
+/* Whether that line of a profile says so. */
+static bool is_guessed(const char *text, uint32_t line)
+{
+	static const char says[] = "source: guess";
+	const char *at = text, *found;
+
+	for (uint32_t i = 1; i < line; i++)
+		at += strcspn(at, "\n") + 1;
+	found = strstr(at, says);
+	return found && found < at + strcspn(at, "\n");
+}
+
+/* Names of keys, each once. */
+static void add_name(struct bad_text *names, const char *name)
+{
+	const size_t length = strlen(name), so_far = strlen(names->text);
+
+	for (const char *at = names->text; *at; at += strspn(at, ", ")) {
+		const size_t word = strcspn(at, ",");
+
+		if (word == length && strncmp(at, name, length) == 0)
+			return;
+		at += word;
+	}
+	if (so_far + length + 3 > sizeof(names->text))
+		return;
+	strcat(strcat(names->text, so_far ? ", " : ""), name);
+}
+
+static void find_guesses(const struct yaml_node *node, const struct profile *profile,
+			 struct bad_text *names)
+{
+	if (node->kind == YAML_SCALAR && node->key && strcmp(node->at.file, profile->name) == 0 &&
+	    is_guessed(profile->text, node->at.line))
+		add_name(names, node->key);
+	for (const struct yaml_node *child = node->child; child; child = child->next)
+		find_guesses(child, profile, names);
+}
+
+/* ---- profiles ---- */
+
+static void machine_profile_refuse(struct scenario_reader *r, const struct yaml_node *name,
+				   const char *key, const struct profile *profile)
+{
+	struct bad_text found, known, list = {""};
+	uint32_t best = 0;
+	const char *nearest = NULL;
+
+	for (uint32_t i = 0; i < profile_count(); i++) {
+		if (!profile_at(i)->is_machine)
+			continue;
+		add_name(&list, profile_at(i)->name);
+		if (name->text && bad_is_nearer(name->text, profile_at(i)->name, &best))
+			nearest = profile_at(i)->name;
+	}
+	if (profile)
+		bad_text(&known, "\"profiles: [%s]\" for what is of no machine, or one of %.500s",
+			 profile->name, list.text);
+	else if (nearest)
+		bad_text(&known, "a known machine such as \"%s\"", nearest);
+	else
+		bad_text(&known, "one of %.600s", list.text);
+	bad(r->errors, &name->at, key, yaml_content(&found, name), known.text);
+}
+
+/* False: reported, or no memory. */
+static bool put_profile(struct scenario_reader *r, struct yaml_node *map,
+			const struct yaml_node *name, const char *key)
+{
+	const struct profile *profile = name->text ? profile_find(name->text) : NULL;
+	struct bad_text guesses = {""}, note;
+	struct yaml_node *root = NULL, *machine;
+	struct bad_at at;
+
+	if (!profile || !profile->is_machine) {
+		machine_profile_refuse(r, name, key, profile);
+		return false;
+	}
+	at = (struct bad_at){profile->name, 1, &name->at};
+	if (yaml_parse(profile->text, strlen(profile->text), &at, false, &root, r->errors) != 0) {
+		r->no_memory = true; /* its text is good: a test reads them all */
+		return false;
+	}
+	machine = yaml_find(root, scenario_path(KEY_MACHINE));
+	graft(map, machine);
+	yaml_free(root);
+	find_guesses(map, profile, &guesses);
+	if (guesses.text[0])
+		bad_note(r->errors, &name->at, key,
+			 bad_text(&note, "of what %s says these figures are guesses: %.500s",
+				  profile->name, guesses.text));
+	return true;
+}
+
+/* ---- where they stand ---- */
+
+/* "machine: NAME" becomes "machine: {profile: NAME}". */
+static void unfold_name(struct scenario_reader *r, struct yaml_node *map)
+{
+	struct yaml_node *name;
+
+	if (map->kind != YAML_SCALAR || map->length == 0 || scenario_is_off(map->text, map->length))
+		return;
+	name = yaml_new(YAML_SCALAR, &map->at);
+	if (name)
+		name->key = scenario_copy(r, key_of(KEY_MACHINE_PROFILE));
+	if (!name || !name->key) {
+		r->no_memory = true;
+		yaml_free(name);
+		return;
+	}
+	name->text = map->text;
+	name->length = map->length;
+	map->kind = YAML_MAP;
+	map->text = NULL;
+	map->length = 0;
+	yaml_append(map, name);
+}
+
+/* The same of a file. */
+static bool put_file(struct scenario_reader *r, struct yaml_node *map, const struct yaml_node *file,
+		     const char *key)
+{
+	struct yaml_node *machine;
+	struct bad_text found;
+
+	if (file->kind != YAML_SCALAR || file->length == 0) {
+		bad(r->errors, &file->at, key, yaml_content(&found, file), "a file");
+		return false;
+	}
+	machine = scenario_machine_file(r, file, key);
+	if (machine)
+		graft(map, machine);
+	yaml_free(machine);
+	return machine != NULL;
+}
+
+/* False: it is not known what is in it. */
+static bool unfold_machine(struct scenario_reader *r, struct yaml_node *map, enum scenario_key of)
+{
+	const struct yaml_node *name, *file;
+	struct bad_text name_key, file_key;
+
+	if (map->kind != YAML_MAP)
+		return true;
+	name = yaml_find(map, key_of(KEY_MACHINE_PROFILE));
+	file = yaml_find(map, key_of(KEY_MACHINE_FILE));
+	scenario_shown(&name_key, map,
+		       of == KEY_MACHINE ? KEY_MACHINE_PROFILE : KEY_MACHINES_PROFILE);
+	scenario_shown(&file_key, map, of == KEY_MACHINE ? KEY_MACHINE_FILE : KEY_MACHINES_FILE);
+	if (name && file) {
+		bad(r->errors, &file->at, file_key.text, "a file beside a profile",
+		    "one of the two");
+		return false;
+	}
+	if (name)
+		return put_profile(r, map, name, name_key.text);
+	return file ? put_file(r, map, file, file_key.text) : true;
+}
+
+/* So many adapters as @machine has are those of each host of a topology that does not say it. */
+static void say_nics(struct scenario_reader *r, const struct yaml_node *machine)
+{
+	struct yaml_node *topology = yaml_find(r->root, scenario_path(KEY_TOPOLOGY));
+	const struct yaml_node *parts = yaml_find(machine, key_of(KEY_MACHINE_PARTS));
+	struct yaml_node *nics;
+	uint32_t count = 0;
+	struct bad_text text;
+
+	for (const struct yaml_node *part = parts ? parts->child : NULL; part; part = part->next)
+		count += strcmp(text_of(part, KEY_MACHINE_PARTS_KIND), "nic") == 0;
+	if (count < 2 || !topology || topology->kind != YAML_MAP ||
+	    !yaml_find(topology, key_of(KEY_TOPOLOGY_KIND)) ||
+	    yaml_find(topology, key_of(KEY_TOPOLOGY_NICS)))
+		return;
+	nics = yaml_new(YAML_SCALAR, &machine->at);
+	if (nics) {
+		nics->key = scenario_copy(r, key_of(KEY_TOPOLOGY_NICS));
+		nics->text = scenario_copy(r, bad_text(&text, "%u", count));
+		nics->length = strlen(text.text);
+	}
+	if (!nics || !nics->key || !nics->text) {
+		r->no_memory = true;
+		yaml_free(nics);
+		return;
+	}
+	yaml_append(topology, nics);
+}
+
+/* More would be said of what nobody knows. */
+static void drop(struct scenario_reader *r, enum scenario_key key)
+{
+	struct yaml_node *node = yaml_find(r->root, scenario_path(key));
+
+	if (!node)
+		return;
+	yaml_unlink(r->root, node);
+	yaml_free(node);
+}
+
+void scenario_unfold_machines(struct scenario_reader *r)
+{
+	struct yaml_node *machine = yaml_find(r->root, scenario_path(KEY_MACHINE));
+	struct yaml_node *list = yaml_find(r->root, scenario_path(KEY_MACHINES));
+	bool is_known = true;
+
+	if (machine) {
+		unfold_name(r, machine);
+		is_known = unfold_machine(r, machine, KEY_MACHINE);
+	}
+	for (struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
+	     map = map->next)
+		is_known &= unfold_machine(r, map, KEY_MACHINES);
+	if (!is_known) {
+		drop(r, KEY_MACHINE);
+		drop(r, KEY_MACHINES);
+	} else if (machine && machine->kind == YAML_MAP &&
+		   (yaml_find(machine, key_of(KEY_MACHINE_PROFILE)) ||
+		    yaml_find(machine, key_of(KEY_MACHINE_FILE)))) {
+		say_nics(r, machine);
+	}
+}
