@@ -21,7 +21,7 @@ static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uin
 	burst->event =
 		(struct sim_local_event){.key = (uint64_t)(from + 1) << 48 | part->next_number++,
 					 .phase = SIM_LOCAL_ARRIVAL};
-	bus_way_take(bus_next(bus, from, burst), burst, now);
+	bus_way_take(bus_tree_next(bus, from, burst), burst, now);
 }
 
 /* An eighth of the room for a class, so that credits come back while others are used. */
@@ -45,7 +45,7 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 	if (bus->has_peers)
 		bus_peers_set_out(bus, &burst);
 	for (uint32_t at = from; at != to;) {
-		const struct bus_way *way = bus_next(bus, at, &burst);
+		const struct bus_way *way = bus_tree_next(bus, at, &burst);
 		const struct bus_lane_params *lane = way->lane;
 		const struct bus_link *link = burst.is_split ? &way->split : &lane->link;
 

@@ -71,8 +71,8 @@ static inline struct bus_way *bus_route(const struct bus *bus, uint32_t from, ui
 }
 
 /* Where @burst, which is at part @at, goes on. */
-static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
-				       const struct bus_burst *burst)
+static inline struct bus_way *bus_tree_next(const struct bus *bus, uint32_t at,
+					    const struct bus_burst *burst)
 {
 	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
 }

@@ -133,7 +133,7 @@ static void on_forward(struct sim_local_event *event, void *context)
 	struct bus_burst *burst = container_of(event, struct bus_burst, event);
 
 	(void)context;
-	bus_way_take(bus_next(burst->on->bus, burst->on->to, burst), burst, event->at);
+	bus_way_take(bus_tree_next(burst->on->bus, burst->on->to, burst), burst, event->at);
 }
 
 static void on_finish(struct sim_local_event *event, void *context)
@@ -164,7 +164,7 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 		if (burst->kind == BUS_NON_POSTED && part->fault_count > 0)
 			at = bus_fault_answer_at(part, at);
 	} else {
-		const struct bus_way *next = bus_next(bus, way->to, burst);
+		const struct bus_way *next = bus_tree_next(bus, way->to, burst);
 		const ps_t early = head_at + latency;
 		const ps_t time = bus_way_time(next, wire_bytes(next, burst), early);
 
