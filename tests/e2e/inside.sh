@@ -112,7 +112,7 @@ machine:
 programs: [{run: gpu_write, hosts: [h0, h1], args: [$3]}]
 ${7-}
 END
-	expect "$2" run "$1.yaml" --quiet --out "$1"
+	expect "$2" run "$1.yaml" --out "$1"
 }
 near='"bytes=4096"' far='"bytes=4096", "gpu=1"'
 play near 0 "$near"
