@@ -69,7 +69,7 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 	if (bus->has_peers)
 		bus_peers_set_out(bus, &burst);
 	for (uint32_t at = from; at != to;) {
-		const struct bus_way *way = bus_next(bus, at, &burst, 0, &burst.number);
+		const struct bus_way *way = bus_tree_next(bus, at, &burst);
 
 		limit(way->lane, burst.is_split ? &way->split : &way->lane->link, &most, &least);
 		at = way->to;

@@ -88,6 +88,13 @@ static inline struct bus_way *bus_route(const struct bus *bus, uint32_t from, ui
 	return bus->routes[from * bus->part_count + to];
 }
 
+/* Where @burst, which is at part @at, goes on over lanes other than NVLink. */
+static inline struct bus_way *bus_tree_next(const struct bus *bus, uint32_t at,
+					    const struct bus_burst *burst)
+{
+	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
+}
+
 static inline struct bus_way *bus_way_back(const struct bus_way *way)
 {
 	return way->bus->ways + ((way - way->bus->ways) ^ 1);
@@ -135,7 +142,7 @@ static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
 {
 	if (burst->is_meshed)
 		return bus_mesh_next(bus, at, burst, now, ret_number);
-	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
+	return bus_tree_next(bus, at, burst);
 }
 
 /* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
