@@ -407,18 +407,22 @@ static int reach(struct gpu *gpu, uint64_t address, uint64_t length, bool export
 }
 
 bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
-		     uint64_t *ret_address, uint16_t *ret_place, int *ret_errno)
+		     struct vrb_location *ret_location, int *ret_errno)
 {
 	const struct task_device *device = container_of(world, struct task_device, world);
 	struct gpu *gpu = host_gpus_find(device->task->host, address);
+	const struct bus *bus = device->host->dma->bus;
+	const uint32_t nic = device->host->params.bus->nic;
 
 	if (!gpu)
 		return false;
-	*ret_errno = reach(gpu, address, length, exported);
+	*ret_errno = bus_may_write(bus, nic, gpu->part) ? reach(gpu, address, length, exported)
+							: -EREMOTEIO;
 	if (*ret_errno != 0)
 		return false;
-	*ret_address = (uintptr_t)gpu_at(gpu, address);
-	*ret_place = gpu->place;
+	*ret_location = (struct vrb_location){.address = (uintptr_t)gpu_at(gpu, address),
+					      .place = gpu->place,
+					      .is_unreadable = !bus_may_read(bus, nic, gpu->part)};
 	return true;
 }
 

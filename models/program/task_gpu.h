@@ -34,9 +34,10 @@ int task_gpu_exports_find(const struct task_gpu_export *exports, int fd, uint64_
 bool task_gpu_is_elsewhere(uint64_t address);
 int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address);
 /* For struct vrb_world, locate and let_go: memory of the GPUs of the machine, as it was allocated
- * or exported. -EFAULT: it is not, or not all of it; -ENOMEM: a GPU's window has no room for it. */
+ * or exported. -EFAULT: it is not, or not all of it; -ENOMEM: a GPU's window has no room for it;
+ * -EREMOTEIO: what lies between lets the adapter not write there. */
 bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
-		     uint64_t *ret_address, uint16_t *ret_place, int *ret_errno);
+		     struct vrb_location *ret_location, int *ret_errno);
 void task_gpu_let_go(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
 		     uint16_t place);
 
