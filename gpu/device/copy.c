@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/device/copy.h"
 
+#include "util/alloc.h"
 #include "util/check.h"
 
+#include <string.h>
+
 static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now);
-static const struct bus_burst_ops copy_burst_ops = {.arrived = copy_on_arrived};
+static void copy_on_left(struct bus_burst *burst, void *context, ps_t now);
+static bool copy_on_reached(struct bus_burst *burst, void *context, ps_t now);
+static const struct bus_burst_ops copy_burst_ops = {
+	.arrived = copy_on_arrived, .left = copy_on_left, .reached = copy_on_reached};
 
 static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, ps_t now)
 {
@@ -15,6 +21,8 @@ static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, 
 	burst->burst = (struct bus_burst){.ops = &copy_burst_ops,
 					  .bytes = left < copy->burst_most ? (uint32_t)left
 									   : copy->burst_most};
+	burst->offset = copy->started;
+	burst->bytes = NULL;
 	copy->started += burst->burst.bytes;
 	copy->under_way++;
 	if (engine->reads)
@@ -29,6 +37,36 @@ static void copy_start_more(struct copy_engine *engine, ps_t now)
 
 	while (engine->spare && copy->started < copy->bytes)
 		copy_start_burst(engine, copy, now);
+}
+
+static void read_bytes(struct copy_burst *own)
+{
+	const struct copy_job *copy = own->engine->first;
+
+	own->bytes = copy->to ? util_alloc(own->burst.bytes) : NULL;
+	if (own->bytes)
+		memcpy(own->bytes, copy->from + own->offset, own->burst.bytes);
+}
+
+static void copy_on_left(struct bus_burst *burst, void *context, ps_t now)
+{
+	(void)context, (void)now;
+	read_bytes(container_of(burst, struct copy_burst, burst));
+}
+
+static bool copy_on_reached(struct bus_burst *burst, void *context, ps_t now)
+{
+	(void)context, (void)now;
+	read_bytes(container_of(burst, struct copy_burst, burst));
+	return true;
+}
+
+static void write_bytes(struct copy_burst *own, const struct copy_job *copy)
+{
+	if (copy->to)
+		memcpy(copy->to + own->offset, own->bytes ? own->bytes : copy->from + own->offset,
+		       own->burst.bytes);
+	util_free(own->bytes);
 }
 
 static void copy_on_begin(struct sim_local_event *event, void *context)
@@ -51,6 +89,7 @@ static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
 	struct copy_job *copy = engine->first;
 
 	(void)context;
+	write_bytes(own, copy);
 	own->next = engine->spare;
 	engine->spare = own;
 	copy->under_way--;

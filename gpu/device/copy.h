@@ -4,8 +4,9 @@
 
 /* A copy engine of a GPU: moves bytes of one direction between the GPU and memory of its machine or
  * another GPU, over the bus; or a CPU that pushes them. It takes whole copies in the order in which
- * they come, and has so many bursts of one under way as hide the latency of the bus. Where the
- * bytes are is its owner's to know. One thread. */
+ * they come, and has so many bursts of one under way as hide the latency of the bus. The bytes of a
+ * burst are read when it leaves, or when what asks for it reaches them, and are there when it
+ * arrives. One thread. */
 #include "gpu/bus/bus.h"
 
 enum { COPY_BURSTS = 32 };
@@ -13,6 +14,8 @@ enum { COPY_BURSTS = 32 };
 /* One copy, in its owner's memory until on_done(). */
 struct copy_job {
 	uint64_t bytes; /* > 0 */
+	uint8_t *to;	/* where the emulator reaches them; NULL: nothing is to be moved */
+	const uint8_t *from;
 	ps_t start;	/* that the engine takes before anything of it moves */
 	uint32_t other; /* the part that it reads or writes */
 	/* All of it is there. */
@@ -27,6 +30,8 @@ struct copy_engine;
 struct copy_burst {
 	struct bus_burst burst;
 	struct copy_engine *engine;
+	uint64_t offset;
+	uint8_t *bytes; /* that were read; NULL: there was no memory, they are read later */
 	struct copy_burst *next; /* among those that are spare */
 };
 

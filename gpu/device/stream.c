@@ -92,7 +92,7 @@ static void take_effect(struct gpu_command *command, ps_t now)
 		write_value(&command->value);
 	} else if (command->work == GPU_KERNEL) {
 		command->function(command->arg);
-	} else if (command->to) {
+	} else if (command->to && !command->job.to) {
 		memmove(command->to, command->from, command->bytes);
 	}
 }
@@ -208,6 +208,8 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		       ps_t now)
 {
 	command->job = (struct copy_job){.bytes = command->bytes,
+					 .to = command->to,
+					 .from = command->from,
 					 .start = cost_of(command)->start,
 					 .other = other,
 					 .on_done = on_copied};

@@ -290,36 +290,14 @@ static void task_gpu_collect(struct gpu *gpu)
 			task_gpu_exports_collect(&task->gpu->process->exports);
 }
 
-static bool gone_read(const struct hca_mr *mr, uint64_t offset, uint8_t *ret_bytes, uint32_t length)
-{
-	(void)mr, (void)offset, (void)ret_bytes, (void)length;
-	return false;
-}
-
-static bool gone_write(struct hca_mr *mr, uint64_t offset, const uint8_t *bytes, uint32_t length)
-{
-	(void)mr, (void)offset, (void)bytes, (void)length;
-	return false;
-}
-
-static bool gone_atomic(struct hca_mr *mr, uint64_t offset, bool is_swap, uint64_t swap_add,
-			uint64_t compare, uint64_t *ret_original)
-{
-	(void)mr, (void)offset, (void)is_swap, (void)swap_add, (void)compare, (void)ret_original;
-	return false;
-}
-
-/* The pages of a region were given back under it. */
-static const struct hca_mem_ops gone_ops = {
-	.name = "gone", .read = gone_read, .write = gone_write, .atomic = gone_atomic};
-
+/* As nvidia-peermem has it: the pages of a region are given back under it. */
 static void task_gpu_freed(struct gpu *gpu, uint64_t address, uint64_t bytes)
 {
 	const struct task *process = task_current()->process;
 
 	for (uint32_t i = 0; i < process->device_count; i++)
-		hca_mr_doubt(process->devices[i].host->hca, (uintptr_t)gpu_at(gpu, address), bytes,
-			     &gone_ops);
+		hca_mr_revoke(process->devices[i].host->hca, (uintptr_t)gpu_at(gpu, address),
+			      bytes);
 }
 
 struct word_read {

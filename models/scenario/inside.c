@@ -106,7 +106,12 @@ static void read_part(struct scenario_inside *in, const struct yaml_node *map)
 		.numa = (uint8_t)scenario_inside_number(map, KEY_MACHINE_PARTS_NUMA),
 		.has_bridges = scenario_get(map, KEY_MACHINE_PARTS_BRIDGES).word == 1,
 		.memory_bytes = scenario_get(map, KEY_MACHINE_PARTS_MEMORY).number,
+		.ordering = (uint8_t)scenario_get(map, KEY_MACHINE_PARTS_ORDERING).word,
 		.address = scenario_text(in->r, map, KEY_MACHINE_PARTS_ADDRESS, NULL)};
+	machine->parts[place].window_bytes =
+		scenario_node(map, KEY_MACHINE_PARTS_BAR1)
+			? scenario_get(map, KEY_MACHINE_PARTS_BAR1).number
+			: machine->parts[place].memory_bytes;
 	machine->params[place] = (struct bus_part_params){
 		.latency = scenario_get(map, KEY_MACHINE_PARTS_LATENCY).number,
 		.tags = scenario_inside_number(map, KEY_MACHINE_PARTS_TAGS),
@@ -218,6 +223,8 @@ static bool check_devices(struct scenario_inside *in)
 				       "nic0 at least");
 	check_own(in, KEY_MACHINE_PARTS_MEMORY, SCENARIO_GPU, GPU_MEMORY_BLOCK,
 		  "kind: gpu beside it");
+	check_own(in, KEY_MACHINE_PARTS_BAR1, SCENARIO_GPU, 1, "kind: gpu beside it");
+	check_own(in, KEY_MACHINE_PARTS_ORDERING, SCENARIO_GPU, 1, "kind: gpu beside it");
 	check_own(in, KEY_MACHINE_PARTS_NUMA, SCENARIO_SOCKET, 1, "kind: socket beside it");
 	check_own(in, KEY_MACHINE_PARTS_PEERS, SCENARIO_SOCKET, 1, "kind: socket beside it");
 	check_own(in, KEY_MACHINE_PARTS_PEER_PAYLOAD, SCENARIO_SOCKET, 0, "kind: socket beside it");

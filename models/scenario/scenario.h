@@ -126,7 +126,9 @@ struct scenario_part {
 	enum scenario_part_kind kind;
 	uint8_t numa;	       /* of a socket */
 	bool has_bridges;      /* a socket: each of its lanes is a host bridge of its own */
-	uint64_t memory_bytes; /* of a GPU */
+	uint64_t memory_bytes; /* of a GPU, as the two below */
+	uint64_t window_bytes; /* of its BAR1 */
+	uint8_t ordering;      /* hundreds of CUGPUDirectRDMAWritesOrdering */
 	char *address;	       /* PCI; NULL: not said */
 };
 

@@ -7,6 +7,8 @@
 
 #include "util/alloc.h"
 
+#include <stdio.h>
+
 static bool is_nvswitch(const struct scenario_machine *machine, uint32_t part)
 {
 	return machine->parts[part].kind == SCENARIO_NVSWITCH;
@@ -167,6 +169,21 @@ static void read_nics(struct scenario_inside *in, uint32_t *hops)
 	}
 }
 
+/* DOMAIN:BUS:DEVICE.FUNCTION, as programs are told it; other texts are only shown. */
+static void read_address(const char *text, struct host_gpu_params *ret_gpu)
+{
+	unsigned int domain, bus, device, function;
+	int length = 0;
+
+	if (!text ||
+	    sscanf(text, "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &length) != 4 ||
+	    text[length] != '\0')
+		return;
+	ret_gpu->pci_domain = domain;
+	ret_gpu->pci_bus = bus;
+	ret_gpu->pci_device = device;
+}
+
 static void read_gpus(struct scenario_inside *in)
 {
 	struct scenario_machine *machine = in->machine;
@@ -183,12 +200,13 @@ static void read_gpus(struct scenario_inside *in)
 			(uint32_t)scenario_inside_find_part(machine, bad_text(&name, "gpu%u", n));
 
 		machine->gpu_parts[n] = (uint16_t)part;
-		machine->gpus[n] =
-			(struct host_gpu_params){.profile = &gpu_h100,
-						 .bytes = machine->parts[part].memory_bytes,
-						 .window = machine->parts[part].memory_bytes,
-						 .writes_ordering = GPU_ORDERED_FOR_OWNER,
-						 .part = part};
+		machine->gpus[n] = (struct host_gpu_params){
+			.profile = &gpu_h100,
+			.bytes = machine->parts[part].memory_bytes,
+			.window = machine->parts[part].window_bytes,
+			.writes_ordering = 100u * machine->parts[part].ordering,
+			.part = part};
+		read_address(machine->parts[part].address, &machine->gpus[n]);
 	}
 }
 

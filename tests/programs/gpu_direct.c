@@ -137,6 +137,40 @@ static void windows(struct direct *d, size_t window)
 	(void)cuMemFree(memory);
 }
 
+static bool has_attribute(CUdevice_attribute attribute, uint64_t value)
+{
+	int is = -1;
+
+	return cuDeviceGetAttribute(&is, attribute, 0) == CUDA_SUCCESS && is == (int)value;
+}
+
+static void attributes(struct direct *d)
+{
+	const struct vb_prog *prog = d->prog;
+
+	check(d,
+	      has_attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, prog_arg(prog, "domain", 1)) &&
+		      has_attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, prog_arg(prog, "bus", 24)) &&
+		      has_attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
+				    prog_arg(prog, "device", 31)),
+	      "the GPU has its PCI address");
+	check(d, has_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 1), "and dma-bufs");
+	check(d, has_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 100),
+	      "and an order for itself");
+}
+
+/* The pages of a region are given back under it: nobody reads or writes there any more. */
+static void revoked(struct direct *d)
+{
+	CUdeviceptr memory;
+	struct ibv_mr *mr;
+
+	(void)cuMemAlloc(&memory, BLOCK);
+	mr = ibv_reg_mr(d->pd, (void *)(uintptr_t)memory, BLOCK, IBV_ACCESS_LOCAL_WRITE);
+	check(d, mr && cuMemFree(memory) == CUDA_SUCCESS, "registered memory can be freed");
+	check(d, free_bytes() > 0 && mr && ibv_dereg_mr(mr) == 0, "and deregistered after that");
+}
+
 static void flushes(struct direct *d)
 {
 	const CUflushGPUDirectRDMAWritesTarget here =
@@ -202,6 +236,8 @@ static int run(struct direct *d, uint8_t *bytes)
 	if (prog_arg(prog, "window", 0) > 0)
 		windows(d, prog_arg(prog, "window", 0));
 	flushes(d);
+	attributes(d);
+	revoked(d);
 	if (!GPU_DO(prog, cuMemAlloc(&memory, BLOCK)) || export_range(memory, BLOCK, &fd))
 		return -1;
 	own = ctx.mr;

@@ -4,7 +4,7 @@
  * with one RDMA WRITE and says so on the rendezvous; rank 1 copies them to its own memory and
  * checks every byte. device=0: the adapter of both. Other ranks do nothing. sync=0: without what
  * GPUDirect demands, that synchronous copies of that memory wait until they are over (SYNC_MEMOPS).
- */
+ * freed=1: rank 1 gives its memory back before. */
 #include "tests/programs/gpu.h"
 
 #include <stdlib.h>
@@ -59,6 +59,8 @@ static int run(struct own *own)
 	    prog_open_device(&ctx, prog, (int)prog_arg(prog, "device", 0),
 			     (void *)(uintptr_t)own->memory,
 			     (uint32_t)prog_arg(prog, "register", own->length)) != 0 ||
+	    (prog->rank == 1 && prog_arg(prog, "freed", 0) &&
+	     !GPU_DO(prog, cuMemFree(own->memory))) ||
 	    prog_qp_open(&qp, &ctx,
 			 (struct prog_qp_params){
 				 .peer = 1 - prog->rank, .send_depth = 1, .recv_depth = 1}) != 0 ||

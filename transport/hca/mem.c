@@ -240,17 +240,26 @@ int hca_mr_advise(const struct hca_device *dev, const struct hca_pd *pd, uint32_
 	return hca_mr_at(dev, slot, pd, key, va, length, 0) ? 0 : -EFAULT;
 }
 
+static bool mr_overlaps(const struct hca_mr *mr, uint64_t address, uint64_t bytes)
+{
+	return mr && mr->ops == &hca_mem_host &&
+	       (mr->address < address ? address - mr->address < mr->length
+				      : mr->address - address < bytes);
+}
+
 void hca_mr_doubt(struct hca_device *dev, uint64_t address, uint64_t bytes,
 		  const struct hca_mem_ops *ops)
 {
-	for (uint32_t i = 0; i < dev->mr_slots; i++) {
-		struct hca_mr *mr = dev->mrs[i].owner;
+	for (uint32_t i = 0; i < dev->mr_slots; i++)
+		if (mr_overlaps(dev->mrs[i].owner, address, bytes))
+			dev->mrs[i].owner->ops = ops;
+}
 
-		if (mr && mr->ops == &hca_mem_host &&
-		    (mr->address < address ? address - mr->address < mr->length
-					   : mr->address - address < bytes))
-			mr->ops = ops;
-	}
+void hca_mr_revoke(struct hca_device *dev, uint64_t address, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < dev->mr_slots; i++)
+		if (mr_overlaps(dev->mrs[i].owner, address, bytes))
+			dev->mrs[i].owner->access = 0;
 }
 
 void hca_mem_fini(struct hca_device *dev)

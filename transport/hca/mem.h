@@ -158,6 +158,9 @@ int hca_dm_read(const struct hca_dm *dm, uint64_t offset, void *ret_bytes, uint6
  * on, which can tell what is not there any more. */
 void hca_mr_doubt(struct hca_device *dev, uint64_t address, uint64_t bytes,
 		  const struct hca_mem_ops *ops);
+/* The same memory is gone: regions that reach into it have no rights any more. What is under way
+ * to it goes on. */
+void hca_mr_revoke(struct hca_device *dev, uint64_t address, uint64_t bytes);
 
 /* The one check: the region that @key names, where it belongs to @pd, holds [va, va + length) and
  * grants all of @access; NULL otherwise. A zero @length is not checked against bounds. */
