@@ -89,6 +89,8 @@ struct key_case {
 		{path ".parts[].numa", base, set ".parts.1.numa", "1", "256"},                     \
 		{path ".parts[].bridges", base, set ".parts.1.bridges", "each", "two"},            \
 		{path ".parts[].memory", base, set ".parts.3.memory", "40GiB", "3MiB"},            \
+		{path ".parts[].bar1", base, set ".parts.3.bar1", "1GiB", "1KiB"},                 \
+		{path ".parts[].ordering", base, set ".parts.3.ordering", "none", "some"},         \
 		{path ".parts[].address", base, set ".parts.2.address", "x", ""},                  \
 		{path ".lanes[].a", base, set ".lanes.0.a", "cpu1", "cpu2"},                       \
 		{path ".lanes[].b", base, set ".lanes.0.b", NULL, "cpu0"},                         \
