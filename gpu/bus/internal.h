@@ -123,8 +123,6 @@ void bus_mesh_fini(struct bus *bus);
 bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to);
 /* Whether some way between them is not down, so that bus_mesh_next() finds it. */
 bool bus_mesh_is_open(const struct bus *bus, uint32_t from, uint32_t to, ps_t now);
-/* NULL: there is no such link between neighbours. */
-struct bus_way *bus_mesh_link(const struct bus *bus, uint32_t from, uint32_t to, uint32_t link);
 /* Of the next burst of @kind between them. */
 uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind);
 /* The link that @burst takes from part @at, of all that are not down; NULL: all are. Those that go
@@ -148,6 +146,9 @@ static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
 /* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
  * hears. */
 void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now);
+/* @burst, which knows its ends and class, takes its first lane; or once more, where what it was to
+ * take is down. */
+void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now);
 /* Its room in the buffer at the end of @way is free at @at, not before now. */
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now);
 void bus_way_on_event(struct sim_local_event *event, void *context);
@@ -186,9 +187,6 @@ static inline ps_t bus_way_time(const struct bus_way *way, uint64_t wire_bytes, 
 
 /* ---- bus.c ---- */
 
-/* @burst, which knows its ends and class, takes its first lane; or once more, where what it was to
- * take is down. */
-void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now);
 /* All of it is there, and the part has done with it. */
 void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now);
 
