@@ -24,6 +24,15 @@ struct bus_pool {
 	ps_t starved_from; /* PS_NEVER: nothing waits for them */
 };
 
+/* What a burst of a class takes of a way: remembered, since most are like the one before. */
+struct bus_cost {
+	uint32_t bytes; /* of the burst; UINT32_MAX: nothing is remembered */
+	bool is_split;
+	uint32_t wire_bytes;
+	struct bus_credits needs;
+	ps_t head, all; /* how long its first packet and all of it take, without faults */
+};
+
 /* One direction of a lane, or of one of its links. */
 struct bus_way {
 	const struct bus_lane_params *lane;
@@ -34,7 +43,9 @@ struct bus_way {
 	ps_t free_at;
 	uint64_t next_order;
 	struct bus_queue waiting[BUS_CLASSES];
+	uint32_t waiting_count; /* in all of them */
 	struct bus_pool pools[BUS_CLASSES];
+	struct bus_cost costs[BUS_CLASSES];
 	ps_t peers_at[BUS_CLASSES];   /* by the limit of its lane the next burst of peers may go */
 	struct sim_local_event event; /* it is free, or credits are back */
 	struct bus *bus;
@@ -79,7 +90,8 @@ struct bus {
 	struct bus_way **routes; /* [from * part_count + to]: the first lane but of NVLink */
 	struct bus_mesh mesh;
 	struct bus_return *returns;
-	bool has_peers; /* there is a root, so that others are peers */
+	bool has_peers; /* there is a root, so that others are peers, and ... */
+	bool has_rules; /* ... something splits what they send, or sends it up */
 	void (*finish)(struct bus *bus, struct bus_burst *burst, ps_t now); /* it is at its end */
 };
 
@@ -177,13 +189,6 @@ ps_t bus_fault_up_at(const struct bus_way *way, ps_t at);
 ps_t bus_fault_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at);
 /* When @part, which has faults, has done with a read that it would have done with at @at. */
 ps_t bus_fault_answer_at(const struct bus_part *part, ps_t at);
-
-/* As bus_fault_time(), of any way. */
-static inline ps_t bus_way_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at)
-{
-	return way->fault_count > 0 ? bus_fault_time(way, wire_bytes, at)
-				    : bus_link_time(&way->lane->link, wire_bytes);
-}
 
 /* ---- bus.c ---- */
 
