@@ -157,9 +157,9 @@ static void xml_take_attributes(struct xml_build *b, struct xml_node *node, int 
 	}
 }
 
-static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
-		     int namespace_count, const xmlChar **namespaces, int count, int default_count,
-		     const xmlChar **values)
+static void xml_on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+			 int namespace_count, const xmlChar **namespaces, int count,
+			 int default_count, const xmlChar **values)
 {
 	struct xml_build *b = user;
 	struct xml_node *node;
@@ -192,7 +192,7 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
 	xml_take_attributes(b, node, count, values);
 }
 
-static void on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+static void xml_on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
 {
 	struct xml_build *b = user;
 
@@ -203,7 +203,7 @@ static void on_end(void *user, const xmlChar *name, const xmlChar *prefix, const
 	b->open = b->open->parent;
 }
 
-static void on_text(void *user, const xmlChar *text, int length)
+static void xml_on_text(void *user, const xmlChar *text, int length)
 {
 	struct xml_build *b = user;
 	struct xml_node *node = b->open;
@@ -222,17 +222,17 @@ static void on_text(void *user, const xmlChar *text, int length)
 	whole[node->length] = '\0';
 }
 
-static void on_entity(void *user, const xmlChar *name, int type, const xmlChar *public_id,
-		      const xmlChar *system_id, xmlChar *content)
+static void xml_on_entity(void *user, const xmlChar *name, int type, const xmlChar *public_id,
+			  const xmlChar *system_id, xmlChar *content)
 {
 	(void)name, (void)type, (void)public_id, (void)system_id, (void)content;
 	xml_refuse(user, "an entity", "a text that declares none");
 }
 
 #if LIBXML_VERSION >= 21200
-static void on_error(void *user, const xmlError *error)
+static void xml_on_error(void *user, const xmlError *error)
 #else
-static void on_error(void *user, xmlErrorPtr error)
+static void xml_on_error(void *user, xmlErrorPtr error)
 #endif
 {
 	struct xml_build *b = user;
@@ -247,26 +247,15 @@ static void on_error(void *user, xmlErrorPtr error)
 
 /* ---- the whole ---- */
 
-bool xml_is_one(const char *bytes, size_t length)
-{
-	static const char bom[] = "\xef\xbb\xbf";
-	size_t i = length >= 3 && memcmp(bytes, bom, 3) == 0 ? 3 : 0;
-
-	while (i < length &&
-	       (bytes[i] == ' ' || bytes[i] == '\t' || bytes[i] == '\n' || bytes[i] == '\r'))
-		i++;
-	return i < length && bytes[i] == '<';
-}
-
 static void xml_run(struct xml_build *b)
 {
 	xmlSAXHandler handler = {.initialized = XML_SAX2_MAGIC,
-				 .startElementNs = on_start,
-				 .endElementNs = on_end,
-				 .characters = on_text,
-				 .cdataBlock = on_text,
-				 .entityDecl = on_entity,
-				 .serror = on_error};
+				 .startElementNs = xml_on_start,
+				 .endElementNs = xml_on_end,
+				 .characters = xml_on_text,
+				 .cdataBlock = xml_on_text,
+				 .entityDecl = xml_on_entity,
+				 .serror = xml_on_error};
 
 	xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_COMPACT);
 	*b->parser->sax = handler;
