@@ -4,6 +4,21 @@
 
 /* ---- bursts ---- */
 
+void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now)
+{
+	const uint32_t from = burst->from, to = burst->to;
+
+	burst->on = NULL;
+	burst->is_peer = burst->is_split = false;
+	burst->via = BUS_PARTS_MAX;
+	burst->is_meshed = bus_mesh_is_open(bus, from, to, now);
+	if (burst->is_meshed)
+		burst->number = bus_mesh_number(bus, from, to, (enum bus_class)burst->kind);
+	else if (bus->has_peers)
+		bus_peers_set_out(bus, burst);
+	bus_way_take(bus_next(bus, from, burst, now, &burst->number), burst, now);
+}
+
 static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to,
 		    enum bus_class kind, ps_t now)
 {
@@ -13,18 +28,10 @@ static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uin
 	burst->from = (uint16_t)from;
 	burst->to = (uint16_t)to;
 	burst->kind = (uint8_t)kind;
-	burst->on = NULL;
-	burst->is_peer = burst->is_split = false;
-	burst->via = BUS_PARTS_MAX;
-	burst->is_meshed = bus_mesh_joins(bus, from, to);
-	if (burst->is_meshed)
-		burst->number = bus_mesh_number(bus, from, to, kind);
-	else if (bus->has_peers)
-		bus_peers_set_out(bus, burst);
 	burst->event =
 		(struct sim_local_event){.key = (uint64_t)(from + 1) << 48 | part->next_number++,
 					 .phase = SIM_LOCAL_ARRIVAL};
-	bus_way_take(bus_next(bus, from, burst, &burst->number), burst, now);
+	bus_depart(bus, burst, now);
 }
 
 /* An eighth of the room for a class, so that credits come back while others are used. */
@@ -62,7 +69,7 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 	if (bus->has_peers)
 		bus_peers_set_out(bus, &burst);
 	for (uint32_t at = from; at != to;) {
-		const struct bus_way *way = bus_next(bus, at, &burst, &burst.number);
+		const struct bus_way *way = bus_tree_next(bus, at, &burst);
 
 		limit(way->lane, burst.is_split ? &way->split : &way->lane->link, &most, &least);
 		at = way->to;

@@ -87,8 +87,8 @@ struct bus_burst_ops {
 	/* A read has come to the part that it reads, which may look at its memory now. True: the
 	 * answer starts; false: it waits for bus_answer(). NULL: always true. */
 	bool (*reached)(struct bus_burst *burst, void *context, ps_t now);
-	/* What is written leaves the part that writes: it is on its first lane from now on. NULL:
-	 * nobody asks. */
+	/* What is written leaves the part that writes: it is on its first lane from now on; or on
+	 * another one, after a link of NVLink in between was down. NULL: nobody asks. */
 	void (*left)(struct bus_burst *burst, void *context, ps_t now);
 };
 
@@ -119,9 +119,8 @@ struct bus_burst {
 int bus_create(struct sim_local *local, void *context, const struct bus_part_params *parts,
 	       uint32_t part_count, const struct bus_lane_params *lanes, uint32_t lane_count,
 	       struct bus **ret_bus);
-/* Before anything is under way: what will go wrong, in order of @from, then @to, all of it
- * neighbours.
- * @faults stays the caller's, and lives as long as @bus. */
+/* Before anything is under way: what will go wrong between neighbours and in parts, in the order of
+ * bus_fault_order(). @faults stays the caller's, and lives as long as @bus. */
 void bus_set_faults(struct bus *bus, const struct bus_fault *faults, uint32_t count);
 /* Nothing is under way. NULL allowed. */
 void bus_destroy(struct bus *bus);

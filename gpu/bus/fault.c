@@ -7,9 +7,14 @@
 
 /* ---- whose ---- */
 
-static bool is_before(const struct bus_fault *a, const struct bus_fault *b)
+static struct bus_way *way_of(struct bus *bus, const struct bus_fault *fault)
 {
-	return a->from < b->from || (a->from == b->from && a->to < b->to);
+	struct bus_way *way = bus_route(bus, fault->from, fault->to);
+
+	if (fault->is_nvlink)
+		way = bus_mesh_link(bus, fault->from, fault->to, fault->link);
+	CHECK(way && way->to == fault->to);
+	return way;
 }
 
 static void set_fault(struct bus *bus, const struct bus_fault *fault)
@@ -19,14 +24,14 @@ static void set_fault(struct bus *bus, const struct bus_fault *fault)
 
 	CHECK(fault->from < bus->part_count && fault->to < bus->part_count);
 	CHECK((fault->from == fault->to) == (fault->kind == BUS_LATE));
-	CHECK(fault->kind != BUS_DOWN || fault->until_at != PS_NEVER);
+	CHECK(fault->kind != BUS_DOWN || fault->until_at != PS_NEVER || fault->is_nvlink);
 	if (fault->kind == BUS_LATE) {
 		part->faults = part->fault_count > 0 ? part->faults : fault;
 		part->fault_count++;
 		return;
 	}
-	way = bus_route(bus, fault->from, fault->to);
-	CHECK(way->to == fault->to);
+	way = way_of(bus, fault);
+	bus->mesh.has_outages |= fault->is_nvlink && fault->kind == BUS_DOWN;
 	CHECK(fault->kind != BUS_SLOWER || way->lane->link.kind == BUS_PCIE);
 	way->faults = way->fault_count > 0 ? way->faults : fault;
 	way->fault_count++;
@@ -35,7 +40,7 @@ static void set_fault(struct bus *bus, const struct bus_fault *fault)
 void bus_set_faults(struct bus *bus, const struct bus_fault *faults, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		CHECK(i == 0 || !is_before(&faults[i], &faults[i - 1]));
+		CHECK(i == 0 || bus_fault_order(&faults[i]) >= bus_fault_order(&faults[i - 1]));
 		set_fault(bus, &faults[i]);
 	}
 }
@@ -71,11 +76,13 @@ ps_t bus_fault_up_at(const struct bus_way *way, ps_t at)
 	return at;
 }
 
-/* When it goes down next, being up at @at. */
+/* When it goes down next, being up at @at, and breaks off what is on it. */
 static ps_t down_at(const struct bus_way *way, ps_t at)
 {
 	ps_t down = PS_NEVER;
 
+	if (way->lane->link.kind == BUS_NVLINK)
+		return PS_NEVER;
 	for (uint32_t i = 0; i < way->fault_count; i++)
 		if (way->faults[i].kind == BUS_DOWN && way->faults[i].from_at > at &&
 		    way->faults[i].from_at < down)
@@ -229,7 +236,8 @@ struct bus_crossing bus_fault_cross(const struct bus_way *way, const struct bus_
 		}
 		at = attempt.is_wrong ? naked_at(way, &own, crossing.replays, attempt.ended_at)
 				      : down_at(way, at);
-		at = bus_fault_up_at(way, at);
+		if (link->kind != BUS_NVLINK)
+			at = bus_fault_up_at(way, at);
 		first = attempt.taken;
 		crossing.replays++;
 		crossing.replayed_bytes += all - bytes_of(link, burst, first);

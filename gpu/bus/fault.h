@@ -15,7 +15,9 @@ enum bus_fault_kind {
 	 * until the Nak is at the sender, who begins anew with that packet. Where the Nak has a
 	 * wrong bit itself, the sender's replay timer ends first (only of PCIe). */
 	BUS_ERRORS,
-	/* Nothing goes; a packet that had begun begins anew afterwards, those behind it too. */
+	/* Nothing goes; a packet that had begun begins anew afterwards, those behind it too. Of
+	 * NVLink what had begun still comes through, and the rest takes the other links that lead
+	 * there; where none is left, PCI Express. */
 	BUS_DOWN,
 	/* Only of PCIe: of an older generation, or with fewer lanes. What has begun keeps its
 	 * pace. */
@@ -26,17 +28,27 @@ enum bus_fault_kind {
 
 enum { BUS_ERRORS_MAX = 100000000 }; /* 10^-4: most packets still come through in a few tries */
 
-/* Of the direction from part @from to its neighbour @to; of that part, where both are the same. */
+/* Of the direction from part @from to its neighbour @to; of that part, where both are the same. Of
+ * two lanes between them it is NVLink's if @is_nvlink, of which it is one link. */
 struct bus_fault {
 	uint16_t from, to;
+	bool is_nvlink;
+	uint8_t link; /* from 0; else 0 */
 	enum bus_fault_kind kind;
-	ps_t from_at, until_at; /* PS_NEVER: for ever, which BUS_DOWN may not be */
-	/* Hash of the names of that direction, which chance is drawn by, with the seed, the machine
-	 * and the number of the burst; the same for all faults of it. */
+	ps_t from_at, until_at; /* PS_NEVER: for ever, which BUS_DOWN may be only of NVLink */
+	/* Hash of the names of that direction and the link, which chance is drawn by, with the
+	 * seed, the machine and the number of the burst; the same for all faults of it. */
 	uint64_t id;
 	uint32_t errors_ppt; /* BUS_ERRORS: a bit in 10^12 / so many; at most BUS_ERRORS_MAX */
 	uint8_t gen, width;  /* BUS_SLOWER; 0: as ever */
 	ps_t late;	     /* BUS_LATE */
 };
+
+/* The smaller, the earlier among all of a bus. */
+static inline uint64_t bus_fault_order(const struct bus_fault *fault)
+{
+	return (uint64_t)fault->from << 32 | (uint32_t)fault->to << 16 |
+	       (uint32_t)fault->is_nvlink << 8 | fault->link;
+}
 
 #endif

@@ -50,6 +50,7 @@ struct bus_bundle {
 enum { BUS_APART = UINT8_MAX };
 
 struct bus_mesh {
+	bool has_outages;  /* links may be down */
 	uint8_t *hops;	   /* [from * part_count + to]: lanes, or BUS_APART; NULL: no NVLink */
 	uint64_t *numbers; /* [(class * part_count + from) * part_count + to]: of the next burst */
 	struct bus_bundle *bundles;
@@ -87,6 +88,13 @@ static inline struct bus_way *bus_route(const struct bus *bus, uint32_t from, ui
 	return bus->routes[from * bus->part_count + to];
 }
 
+/* Where @burst, which is at part @at, goes on over lanes other than NVLink. */
+static inline struct bus_way *bus_tree_next(const struct bus *bus, uint32_t at,
+					    const struct bus_burst *burst)
+{
+	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
+}
+
 static inline struct bus_way *bus_way_back(const struct bus_way *way)
 {
 	return way->bus->ways + ((way - way->bus->ways) ^ 1);
@@ -113,23 +121,28 @@ static inline struct bus_burst *bus_dequeue(struct bus_queue *queue)
 int bus_mesh_create(struct bus *bus);
 void bus_mesh_fini(struct bus *bus);
 bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to);
+/* Whether some way between them is not down, so that bus_mesh_next() finds it. */
+bool bus_mesh_is_open(const struct bus *bus, uint32_t from, uint32_t to, ps_t now);
+/* NULL: there is no such link between neighbours. */
+struct bus_way *bus_mesh_link(const struct bus *bus, uint32_t from, uint32_t to, uint32_t link);
 /* Of the next burst of @kind between them. */
 uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind);
-/* The link that @burst takes from part @at. Those that go to one neighbour have numbers there that
- * follow each other as theirs did, of which *ret_number is the one: so that they take turns there,
- * too. */
+/* The link that @burst takes from part @at, of all that are not down; NULL: all are. Those that go
+ * to one neighbour have numbers there that follow each other as theirs did, of which *ret_number is
+ * the one: so that they take turns there, too. */
 struct bus_way *bus_mesh_next(const struct bus *bus, uint32_t at, const struct bus_burst *burst,
-			      uint64_t *ret_number);
+			      ps_t now, uint64_t *ret_number);
 
 /* ---- lane.c ---- */
 
-/* The way that @burst takes from part @at, where it then has *ret_number. */
+/* The way that @burst takes from part @at, where it then has *ret_number; NULL: none is left. */
 static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
-				       const struct bus_burst *burst, uint64_t *ret_number)
+				       const struct bus_burst *burst, ps_t now,
+				       uint64_t *ret_number)
 {
 	if (burst->is_meshed)
-		return bus_mesh_next(bus, at, burst, ret_number);
-	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
+		return bus_mesh_next(bus, at, burst, now, ret_number);
+	return bus_tree_next(bus, at, burst);
 }
 
 /* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
@@ -173,6 +186,9 @@ static inline ps_t bus_way_time(const struct bus_way *way, uint64_t wire_bytes, 
 
 /* ---- bus.c ---- */
 
+/* @burst, which knows its ends and class, takes its first lane; or once more, where what it was to
+ * take is down. */
+void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now);
 /* All of it is there, and the part has done with it. */
 void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now);
 

@@ -103,6 +103,15 @@ void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t 
 		sim_local_schedule(way->bus->local, &way->event, at > now ? at : now);
 }
 
+static void end_starving(struct bus_way *way, uint32_t kind, ps_t now)
+{
+	struct bus_pool *pool = &way->pools[kind];
+
+	if (pool->starved_from != PS_NEVER)
+		way->stats.starved[kind] += now - pool->starved_from;
+	pool->starved_from = PS_NEVER;
+}
+
 /* ---- order ---- */
 
 /* Whether the first burst of @kind may go before all posted ones that came earlier. */
@@ -145,14 +154,57 @@ static struct bus_burst *pick(struct bus_way *way, ps_t now)
 
 /* ---- the wire ---- */
 
+/* @burst cannot go on from the part to which it has come, and sets out anew. */
+static void turn_back(struct bus_burst *burst, ps_t now)
+{
+	struct bus_way *on = burst->on;
+
+	on->stats.replays++;
+	on->stats.replayed_bytes += wire_bytes(on, burst);
+	bus_way_give_back(on, burst, now, now);
+	bus_depart(on->bus, burst, now);
+}
+
+/* From the part to which its last lane leads. */
+static void go_on(struct bus_burst *burst, ps_t now)
+{
+	const struct bus_way *on = burst->on;
+	struct bus_way *next = bus_next(on->bus, on->to, burst, now, &burst->number);
+
+	if (next)
+		bus_way_take(next, burst, now);
+	else
+		turn_back(burst, now);
+}
+
+/* It waited for a link, and takes another. */
+static void divert(struct bus *bus, struct bus_burst *burst, ps_t now)
+{
+	if (burst->on)
+		go_on(burst, now);
+	else
+		bus_depart(bus, burst, now);
+}
+
+/* A link of NVLink is down: what waits for it takes others. */
+static void scatter(struct bus_way *way, ps_t now)
+{
+	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
+		struct bus_burst *next = way->waiting[kind].first, *burst;
+
+		way->waiting[kind].first = NULL;
+		end_starving(way, kind, now);
+		while ((burst = next)) {
+			next = burst->next;
+			divert(way->bus, burst, now);
+		}
+	}
+}
+
 static void on_forward(struct sim_local_event *event, void *context)
 {
-	struct bus_burst *burst = container_of(event, struct bus_burst, event);
-
-	struct bus_way *next = bus_next(burst->on->bus, burst->on->to, burst, &burst->number);
-
 	(void)context;
-	bus_way_take(next, burst, event->at);
+	go_on(container_of(event, struct bus_burst, event), event->at);
 }
 
 static void on_finish(struct sim_local_event *event, void *context)
@@ -184,9 +236,9 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 			at = bus_fault_answer_at(part, at);
 	} else {
 		uint64_t number;
-		const struct bus_way *next = bus_next(bus, way->to, burst, &number);
 		const ps_t early = head_at + latency;
-		const ps_t time = bus_way_time(next, wire_bytes(next, burst), early);
+		const struct bus_way *next = bus_next(bus, way->to, burst, early, &number);
+		const ps_t time = next ? bus_way_time(next, wire_bytes(next, burst), early) : 0;
 
 		burst->event.fn = on_forward;
 		at = at > early + time ? at - time : early;
@@ -228,10 +280,7 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 		pool->headers -= needs.headers;
 		pool->data -= needs.data;
 	}
-	if (pool->starved_from != PS_NEVER) {
-		way->stats.starved[burst->kind] += now - pool->starved_from;
-		pool->starved_from = PS_NEVER;
-	}
+	end_starving(way, burst->kind, now);
 	if (burst->on)
 		bus_way_give_back(burst->on, burst, crossing.tail_at, now);
 	else if (burst->kind == BUS_POSTED && burst->ops->left)
@@ -247,6 +296,15 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 	way->stats.replays += crossing.replays;
 	way->stats.replayed_bytes += crossing.replayed_bytes;
 	send_on(burst, crossing.head_at + way->lane->delay, crossing.tail_at + way->lane->delay);
+}
+
+/* From the end of @way nothing goes on any more. */
+static bool is_stranded(const struct bus_way *way, const struct bus_burst *burst, ps_t now)
+{
+	const struct bus *bus = way->bus;
+
+	return bus->mesh.has_outages && burst->is_meshed && way->to != burst->to &&
+	       !bus_mesh_is_open(bus, way->to, burst->to, now);
 }
 
 /* When something may have changed that keeps the first of @kind from going. */
@@ -268,14 +326,23 @@ static void serve(struct bus_way *way, ps_t now)
 {
 	ps_t again = PS_NEVER;
 
-	if (way->fault_count > 0 && way->free_at <= now && bus_fault_up_at(way, now) > now)
-		way->free_at = bus_fault_up_at(way, now);
+	if (way->fault_count > 0 && way->free_at <= now && bus_fault_up_at(way, now) > now) {
+		if (way->lane->link.kind == BUS_NVLINK)
+			scatter(way, now);
+		else
+			way->free_at = bus_fault_up_at(way, now);
+	}
 	while (way->free_at <= now) {
 		struct bus_burst *burst = pick(way, now);
 
 		if (!burst)
 			break;
-		start(way, burst, now);
+		if (is_stranded(way, burst, now)) {
+			(void)bus_dequeue(&way->waiting[burst->kind]);
+			divert(way->bus, burst, now);
+		} else {
+			start(way, burst, now);
+		}
 	}
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
 		const ps_t look = next_look(way, kind, now);

@@ -95,33 +95,84 @@ uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_c
 	return bus->mesh.numbers[((size_t)kind * bus->part_count + from) * bus->part_count + to]++;
 }
 
-static bool leads(const struct bus *bus, const struct bus_bundle *bundle, uint32_t at, uint32_t to)
+struct bus_way *bus_mesh_link(const struct bus *bus, uint32_t from, uint32_t to, uint32_t link)
+{
+	const struct bus_part *part = &bus->parts[from];
+
+	for (uint32_t i = 0; i < part->bundle_count; i++)
+		if (part->bundles[i].first->to == to && link < part->bundles[i].count)
+			return part->bundles[i].first + 2 * link;
+	return NULL;
+}
+
+/* ---- which link ---- */
+
+static bool is_open(const struct bus_way *way, ps_t now)
+{
+	return way->fault_count == 0 || bus_fault_up_at(way, now) == now;
+}
+
+static uint32_t count_open(const struct bus *bus, uint32_t at, uint32_t to, ps_t now);
+
+/* The links of @bundle, from part @at, that a burst may take to @to: all or none of those that are
+ * not down. */
+static uint32_t open_links(const struct bus *bus, const struct bus_bundle *bundle, uint32_t at,
+			   uint32_t to, ps_t now)
 {
 	const uint32_t next = bundle->first->to;
+	const bool leads = next == to || (bus->parts[next].params.is_nvswitch &&
+					  *hops_of(bus, next, to) + 1 == *hops_of(bus, at, to));
+	uint32_t count = 0;
 
-	return next == to || (bus->parts[next].params.is_nvswitch &&
-			      *hops_of(bus, next, to) + 1 == *hops_of(bus, at, to));
+	if (!leads || !bus->mesh.has_outages)
+		return leads ? bundle->count : 0;
+	for (uint32_t i = 0; i < bundle->count; i++)
+		count += is_open(bundle->first + 2 * i, now);
+	return next == to || count_open(bus, next, to, now) > 0 ? count : 0;
+}
+
+static uint32_t count_open(const struct bus *bus, uint32_t at, uint32_t to, ps_t now)
+{
+	const struct bus_part *part = &bus->parts[at];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < part->bundle_count; i++)
+		count += open_links(bus, &part->bundles[i], at, to, now);
+	return count;
+}
+
+bool bus_mesh_is_open(const struct bus *bus, uint32_t from, uint32_t to, ps_t now)
+{
+	return bus_mesh_joins(bus, from, to) && count_open(bus, from, to, now) > 0;
+}
+
+/* Number @place of those that are not down. */
+static struct bus_way *open_link(const struct bus_bundle *bundle, uint32_t place, ps_t now)
+{
+	struct bus_way *way = bundle->first;
+
+	for (;; way += 2)
+		if (is_open(way, now) && place-- == 0)
+			return way;
 }
 
 struct bus_way *bus_mesh_next(const struct bus *bus, uint32_t at, const struct bus_burst *burst,
-			      uint64_t *ret_number)
+			      ps_t now, uint64_t *ret_number)
 {
-	const struct bus_part *part = &bus->parts[at];
 	/* So that those of several senders do not all take the same links at a time. */
 	const uint64_t number = burst->number + burst->from;
-	uint32_t all = 0, place;
+	const uint32_t all = count_open(bus, at, burst->to, now);
+	const struct bus_bundle *bundle = bus->parts[at].bundles;
+	uint32_t place, count;
 
-	for (uint32_t i = 0; i < part->bundle_count; i++)
-		all += leads(bus, &part->bundles[i], at, burst->to) ? part->bundles[i].count : 0;
-	CHECK(all > 0);
+	if (all == 0)
+		return NULL;
 	place = (uint32_t)(number % all);
-	for (const struct bus_bundle *bundle = part->bundles;; bundle++) {
-		if (!leads(bus, bundle, at, burst->to))
-			continue;
-		if (place < bundle->count) {
-			*ret_number = number / all * bundle->count + place;
-			return bundle->first + 2 * place;
-		}
-		place -= bundle->count;
+	for (;; bundle++, place -= count) {
+		count = open_links(bus, bundle, at, burst->to, now);
+		if (place < count)
+			break;
 	}
+	*ret_number = number / all * count + place;
+	return open_link(bundle, place, now);
 }

@@ -92,10 +92,12 @@ bool task_gpu_is_elsewhere(uint64_t address)
 
 /* As nvidia-peermem has it: pages of one allocation, of which no part may be missing. */
 bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
-		     uint64_t *ret_address, uint16_t *ret_place, int *ret_errno)
+		     struct vrb_location *ret_location, int *ret_errno)
 {
 	const struct task_device *device = container_of(world, struct task_device, world);
 	const struct host_gpu *own = host_gpus_find(device->task->host, address);
+	const struct bus *bus = device->host->dma->bus;
+	const uint32_t nic = device->host->params.bus->nic;
 	const struct gpu_allocation *allocation;
 
 	if (!own)
@@ -105,7 +107,12 @@ bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
 		*ret_errno = -EFAULT;
 		return false;
 	}
-	*ret_address = (uintptr_t)gpu_at(&own->gpu, address);
-	*ret_place = own->gpu.place;
+	if (!bus_may_write(bus, nic, own->part)) {
+		*ret_errno = -EREMOTEIO;
+		return false;
+	}
+	*ret_location = (struct vrb_location){.address = (uintptr_t)gpu_at(&own->gpu, address),
+					      .place = own->gpu.place,
+					      .is_unreadable = !bus_may_read(bus, nic, own->part)};
 	return true;
 }

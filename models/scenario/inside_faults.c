@@ -12,6 +12,7 @@ struct inside_fault { /* one entry of the list */
 	const struct yaml_node *map;
 	struct bus_fault fault;
 	const struct bus_lane_params *lane; /* NULL: it is a part's */
+	uint32_t links;			    /* of a lane of NVLink: bits */
 	bool is_bad;
 };
 
@@ -51,7 +52,9 @@ static void fault_find_lane(struct inside_fault *f)
 	for (uint32_t i = 0; i < machine->lane_count; i++) {
 		const struct bus_lane_params *lane = &machine->lanes[i];
 
-		if (lane->a == (a < b ? a : b) && lane->b == (a < b ? b : a))
+		/* NVLink is the last. */
+		if (lane->a == (a < b ? a : b) && lane->b == (a < b ? b : a) &&
+		    (!f->lane || scenario_has(f->map, KEY_MACHINE_FAULTS_LINKS)))
 			f->lane = lane;
 	}
 	if (!f->lane)
@@ -65,9 +68,9 @@ static void fault_find_place(struct inside_fault *f)
 {
 	const bool is_part = scenario_has(f->map, KEY_MACHINE_FAULTS_PART);
 	static const enum scenario_key of_lanes[] = {
-		KEY_MACHINE_FAULTS_A,	 KEY_MACHINE_FAULTS_B,	  KEY_MACHINE_FAULTS_SENDER,
-		KEY_MACHINE_FAULTS_BER,	 KEY_MACHINE_FAULTS_DOWN, KEY_MACHINE_FAULTS_GEN,
-		KEY_MACHINE_FAULTS_WIDTH};
+		KEY_MACHINE_FAULTS_A,	  KEY_MACHINE_FAULTS_B,	   KEY_MACHINE_FAULTS_SENDER,
+		KEY_MACHINE_FAULTS_LINKS, KEY_MACHINE_FAULTS_BER,  KEY_MACHINE_FAULTS_DOWN,
+		KEY_MACHINE_FAULTS_GEN,	  KEY_MACHINE_FAULTS_WIDTH};
 
 	if (!is_part) {
 		if (scenario_has(f->map, KEY_MACHINE_FAULTS_LATE))
@@ -81,6 +84,34 @@ static void fault_find_place(struct inside_fault *f)
 			fault_refuse(f, of_lanes[i], NULL, "a lane instead of part beside it");
 	if (!f->is_bad && fault_find_part(f, KEY_MACHINE_FAULTS_PART, &f->fault.from))
 		f->fault.to = f->fault.from;
+}
+
+/* Which links of its lane, if that is of NVLink. */
+static void fault_find_links(struct inside_fault *f)
+{
+	const struct yaml_node *list = scenario_node(f->map, KEY_MACHINE_FAULTS_LINKS);
+	const bool is_nvlink = f->lane->link.kind == BUS_NVLINK;
+	const uint32_t count = is_nvlink ? f->lane->link.nvlink.links : 0;
+	struct bad_text found, expected;
+
+	f->links = list ? 0 : (1u << count) - 1;
+	if (list && (list->kind != YAML_LIST || !list->child))
+		f->in->is_bad = f->is_bad = true; /* reported */
+	for (const struct yaml_node *node = list ? list->child : NULL; node && !f->is_bad;
+	     node = node->next) {
+		const uint32_t link = node->meaning ? (uint32_t)scenario_value_of(node)->number : 0;
+
+		if (!node->meaning)
+			f->in->is_bad = f->is_bad = true; /* reported */
+		else if (!is_nvlink)
+			fault_refuse(f, KEY_MACHINE_FAULTS_LINKS, NULL, "a lane of kind: nvlink");
+		else if (link >= count)
+			fault_refuse(
+				f, KEY_MACHINE_FAULTS_LINKS, bad_text(&found, "%u", link),
+				bad_text(&expected, "0 to %u, as the lane has them", count - 1));
+		else
+			f->links |= 1u << link;
+	}
 }
 
 /* ---- what ---- */
@@ -129,7 +160,7 @@ static void read_of_lane(struct inside_fault *f)
 		read_slower(f);
 	} else {
 		f->fault.kind = BUS_DOWN;
-		if (!scenario_has(map, KEY_MACHINE_FAULTS_UNTIL))
+		if (!scenario_has(map, KEY_MACHINE_FAULTS_UNTIL) && f->links == 0)
 			fault_refuse(f, KEY_MACHINE_FAULTS_DOWN, NULL,
 				     "until beside it: a lane that does not come back takes its "
 				     "machine along");
@@ -174,8 +205,7 @@ static void put_fault(struct scenario_machine *machine, const struct bus_fault *
 	for (; place > 0; place--) {
 		const struct bus_fault *before = &machine->faults[place - 1];
 
-		if (before->from < fault->from ||
-		    (before->from == fault->from && before->to <= fault->to))
+		if (bus_fault_order(before) <= bus_fault_order(fault))
 			break;
 		machine->faults[place] = *before;
 	}
@@ -185,13 +215,23 @@ static void put_fault(struct scenario_machine *machine, const struct bus_fault *
 static void put_way(struct inside_fault *f, uint32_t from, uint32_t to)
 {
 	const struct scenario_machine *machine = f->in->machine;
-	const uint64_t names[] = {util_hash_name(machine->parts[from].name),
-				  util_hash_name(machine->parts[to].name)};
+	uint64_t words[] = {util_hash_name(machine->parts[from].name),
+			    util_hash_name(machine->parts[to].name), 0};
 
 	f->fault.from = (uint16_t)from;
 	f->fault.to = (uint16_t)to;
-	f->fault.id = util_hash_words((struct util_key){0, 0}, names, 2);
-	put_fault(f->in->machine, &f->fault);
+	f->fault.id = util_hash_words((struct util_key){0, 0}, words, 2);
+	f->fault.is_nvlink = f->links > 0;
+	if (!f->fault.is_nvlink)
+		put_fault(f->in->machine, &f->fault);
+	for (uint32_t link = 0; link < NVLINK_LINKS_MAX; link++) {
+		if (!(f->links >> link & 1))
+			continue;
+		words[2] = link;
+		f->fault.link = (uint8_t)link;
+		f->fault.id = util_hash_words((struct util_key){0, 0}, words, 3);
+		put_fault(f->in->machine, &f->fault);
+	}
 }
 
 static void put_ways(struct inside_fault *f)
@@ -216,6 +256,8 @@ static void inside_read_fault(struct scenario_inside *in, const struct yaml_node
 	struct inside_fault f = {.in = in, .map = map};
 
 	fault_find_place(&f);
+	if (!f.is_bad && f.lane)
+		fault_find_links(&f);
 	if (!f.is_bad)
 		read_when(&f);
 	if (!f.is_bad)
@@ -235,8 +277,9 @@ void scenario_inside_read_faults(struct scenario_inside *in)
 	if (in->is_bad || in->r->no_memory || !list)
 		return;
 	in->is_bad = list->kind != YAML_LIST; /* reported */
-	in->machine->faults = scenario_alloc(in->r, 2 * (size_t)list->child_count + 1,
-					     sizeof(*in->machine->faults));
+	in->machine->faults =
+		scenario_alloc(in->r, 2 * NVLINK_LINKS_MAX * (size_t)list->child_count + 1,
+			       sizeof(*in->machine->faults));
 	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_FAULTS);
 	     map && !in->r->no_memory; map = map->next)
 		if (map->kind == YAML_MAP)

@@ -3,7 +3,8 @@
 /* A bus that takes as long as the seed says: a fetch 0.1 to 1 us, what is written up to 2 us, each
  * on its own, so that what is handed over later may be there earlier wherever it is allowed to. Or,
  * for every second seed, one of PCI Express: up to two switches between the adapter and memory,
- * lanes of any generation and width, with credits or without. */
+ * lanes of any generation and width, with credits or without; on every second of these things go
+ * wrong. */
 #include "tests/swarm/run.h"
 #include "util/siphash.h"
 
@@ -64,6 +65,52 @@ static struct bus_lane_params any_lane(const struct run_bus *bus, uint32_t from)
 	return lane;
 }
 
+/* The @number-th of those of one lane's way down, or of the part at its end. */
+static struct bus_fault any_fault(const struct run_bus *bus, uint32_t lane, uint32_t number)
+{
+	const uint32_t at = 1000 + 20 * number;
+	const ps_t from = choose(bus, at, 200) * PS_US;
+	struct bus_fault fault = {
+		.from = (uint16_t)lane,
+		.to = (uint16_t)(lane + 1),
+		.kind = (enum bus_fault_kind)choose(bus, at + 1, 3),
+		.from_at = from,
+		.until_at = from + (1 + choose(bus, at + 2, 30)) * PS_US,
+		.id = 77 + lane,
+		.errors_ppt = 1 + choose(bus, at + 3, 10000000),
+		.gen = (uint8_t)choose(bus, at + 4, 7),
+		.width = (uint8_t)(1u << choose(bus, at + 5, 4)),
+		.late = (1 + choose(bus, at + 6, 5000)) * PS_NS,
+	};
+
+	if (fault.kind == BUS_LATE)
+		fault.from = fault.to;
+	if (fault.kind != BUS_DOWN && choose(bus, at + 7, 1) > 0)
+		fault.until_at = PS_NEVER;
+	return fault;
+}
+
+/* In the order of what they happen to: a lane's before its end's. */
+static void make_faults(struct run_bus *bus, uint32_t lanes)
+{
+	const uint32_t count = choose(bus, 30, 1) * (1 + choose(bus, 31, RUN_BUS_FAULTS - 1));
+	uint32_t made = 0;
+
+	for (uint32_t lane = 0; lane < lanes; lane++)
+		for (int of_part = 0; of_part < 2; of_part++)
+			for (uint32_t i = 0; i < count; i++) {
+				const struct bus_fault fault =
+					any_fault(bus, choose(bus, 40 + i, lanes - 1), i);
+				const bool is_here =
+					fault.to == lane + 1 && (fault.kind == BUS_LATE) == of_part;
+
+				if (is_here)
+					bus->faults[made++] = fault;
+			}
+	bus->tree.faults = bus->faults;
+	bus->tree.fault_count = made;
+}
+
 static void make_parts(struct run_bus *bus)
 {
 	const uint32_t lanes = 1 + choose(bus, 1, RUN_BUS_LANES - 1);
@@ -78,6 +125,7 @@ static void make_parts(struct run_bus *bus)
 					.lanes = bus->lanes,
 					.part_count = lanes + 1,
 					.lane_count = lanes};
+	make_faults(bus, lanes);
 	bus->bus.nic = 0;
 	bus->bus.memory = lanes;
 	bus->bus.ops = NULL;

@@ -97,18 +97,19 @@ static int print_matrix(const struct swarm *swarm)
 /* Returns how many of those that not every fabric brings about are too few. */
 static int print_events(const struct events *e, uint64_t hits_min)
 {
-	const uint64_t rare[] = {e->rerouted,  e->kept,	   e->no_route, e->learned, e->buses,
-				 e->rewritten, e->flooded, e->unknown,	e->not_mine};
+	const uint64_t rare[] = {e->rerouted, e->kept,	    e->no_route, e->learned, e->buses,
+				 e->replays,  e->rewritten, e->flooded,	 e->unknown, e->not_mine};
 	int poor = 0;
 
 	for (size_t i = 0; i < sizeof(rare) / sizeof(rare[0]); i++)
 		poor += rare[i] < hits_min;
 #define N(member) (unsigned long long)e->member
-	printf("seeds %llu (oracle %llu, over a bus %llu), ends of queue pairs %llu, completions "
+	printf("seeds %llu (oracle %llu, over a bus %llu, replays there %llu), ends of queue pairs "
+	       "%llu, completions "
 	       "%llu; failed by "
 	       "retries %llu, rnr %llu, plan %llu, flush %llu\n",
-	       N(seeds), N(oracles), N(buses), N(sides), N(completions), N(failed_retry),
-	       N(failed_rnr), N(failed_fatal), N(failed_flush));
+	       N(seeds), N(oracles), N(buses), N(replays), N(sides), N(completions),
+	       N(failed_retry), N(failed_rnr), N(failed_fatal), N(failed_flush));
 	printf("timeouts %llu, naks %llu, implied %llu, rnr %llu, duplicates %llu, sent again "
 	       "%llu, "
 	       "marked %llu, cnps %llu, pauses %llu, credits %llu, dropped %llu\n"

@@ -174,6 +174,11 @@ static void add_counters(const struct run *run, struct events *events)
 {
 	for (uint32_t i = 0; i < run->fabric.host_count; i++) {
 		const struct hca_counters *c = hca_device_counters(run->fabric.hosts[i].hca);
+		const struct host_parts *tree = &run->bus.tree;
+
+		for (uint32_t k = 0; run->has_bus && k < tree->lane_count; k++)
+			events->replays +=
+				bus_way_stats(run->fabric.hosts[i].dma->bus, k, k + 1).replays;
 
 		events->timeouts += c->local_ack_timeout_err;
 		events->naks += c->packet_seq_err;

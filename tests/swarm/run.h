@@ -17,7 +17,7 @@ struct matrix {
 struct events {
 	uint64_t seeds, sides, completions, failed_retry, failed_rnr, failed_fatal, failed_flush;
 	uint64_t timeouts, naks, implied_naks, rnr_naks, duplicates, retransmitted, cnps, marked;
-	uint64_t pauses, credits, dropped, oracles, buses;
+	uint64_t pauses, credits, dropped, oracles, buses, replays;
 	uint64_t rerouted, kept, overdue; /* frames and flows of switches that reroute */
 	uint64_t rewritten;		  /* frames */
 	uint64_t flooded, unknown, not_mine, overheard; /* frames; not_mine: at switches, overheard:
@@ -69,13 +69,14 @@ struct run_options {
 	bool bus; /* whether the plan has one or not */
 };
 
-enum { RUN_BUS_LANES = 3 };
+enum { RUN_BUS_LANES = 3, RUN_BUS_FAULTS = 4 };
 struct run_bus {
 	struct host_bus bus; /* first */
 	uint64_t seed;
 	struct host_parts tree; /* where it has parts */
 	struct bus_part_params parts[RUN_BUS_LANES + 1];
 	struct bus_lane_params lanes[RUN_BUS_LANES];
+	struct bus_fault faults[RUN_BUS_FAULTS];
 };
 
 struct run {

@@ -116,6 +116,14 @@ static bool params_are_valid(const struct hca_mr_params *params)
 	return !(params->access & writing) || params->access & HCA_ACCESS_LOCAL_WRITE;
 }
 
+static uint32_t rights_of(const struct hca_mr_params *params)
+{
+	const uint32_t reading = HCA_ACCESS_REMOTE_READ | HCA_ACCESS_REMOTE_ATOMIC;
+
+	return params->is_unreadable ? params->access & ~reading
+				     : params->access | HCA_ACCESS_LOCAL_READ;
+}
+
 static bool is_lendable(const struct hca_device *dev, const struct hca_mr_params *params)
 {
 	return dev->lender && !params->dm && params->ops->is_lendable;
@@ -140,7 +148,7 @@ int hca_mr_create(struct hca_device *dev, struct hca_pd *pd, const struct hca_mr
 		.pd = pd,
 		.iova = params->iova,
 		.length = params->length,
-		.access = params->access | HCA_ACCESS_LOCAL_READ,
+		.access = rights_of(params),
 		.is_fast = params->is_fast,
 		.address = params->address,
 		.place = params->place,
@@ -180,7 +188,7 @@ int hca_mr_change(struct hca_device *dev, struct hca_mr *mr, struct hca_pd *pd,
 	mr->ops = params->ops;
 	mr->iova = params->iova;
 	mr->length = params->length;
-	mr->access = params->access | HCA_ACCESS_LOCAL_READ;
+	mr->access = rights_of(params);
 	mr->address = params->address;
 	mr->place = params->place;
 	mr->is_on_demand = params->is_on_demand;

@@ -24,7 +24,8 @@ enum hca_access {
 	HCA_ACCESS_FLUSH_GLOBAL = 1 << 8,     /* FLUSH: everybody sees what was written */
 	HCA_ACCESS_FLUSH_PERSISTENT = 1 << 9, /* and it outlives the machine's power */
 	HCA_ACCESS_MW_BIND = 16,	      /* windows may show some of it: transport/hca/mw.h */
-	/* All regions have it, windows do not: for the adapter's own requests. */
+	/* All regions have it but those that are unreadable, windows do not: for the adapter's own
+	 * requests. */
 	HCA_ACCESS_LOCAL_READ = 1 << 30,
 };
 
@@ -112,6 +113,10 @@ struct hca_mr_params {
 	/* Which memory of the machine @address is in, as the memory side counts them; 0: its own.
 	 */
 	uint16_t place;
+	/* The adapter can write there and not read: whoever asks for that has no right to it,
+	 * whatever
+	 * @access says. */
+	bool is_unreadable;
 	/* Its memory, instead of @ops: @address is an offset in it. */
 	struct hca_dm *dm;
 };

@@ -46,12 +46,17 @@ int vrb_local_destroy_pd(void *self, uint64_t pd)
 static int find_place(struct vrb_world *world, const struct vrb_mr_init *init,
 		      struct hca_mr_params *params)
 {
+	struct vrb_location location;
 	int ret = 0;
 
-	if (world->locate && !init->is_null && init->dm == 0 &&
-	    world->locate(world, init->addr, init->length, &params->address, &params->place, &ret))
-		params->ops = world->memory;
-	return ret;
+	if (!world->locate || init->is_null || init->dm != 0 ||
+	    !world->locate(world, init->addr, init->length, &location, &ret))
+		return ret;
+	params->ops = world->memory;
+	params->address = location.address;
+	params->place = location.place;
+	params->is_unreadable = location.is_unreadable;
+	return 0;
 }
 
 /* -EINVAL: no such memory of the device; or as find_place(). */

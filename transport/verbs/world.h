@@ -93,6 +93,13 @@ struct vrb_world_ops {
 	void (*abandon)(struct vrb_world *world);
 };
 
+/* Where the adapter's side reaches a region; as in struct hca_mr_params. */
+struct vrb_location {
+	uint64_t address;
+	uint16_t place;
+	bool is_unreadable;
+};
+
 /* One adapter as a program sees it. Lives as long as the program. */
 struct vrb_world {
 	const struct vrb_world_ops *ops;
@@ -108,10 +115,10 @@ struct vrb_world {
 	uint32_t qps_made;		    /* by now, for those */
 	uint64_t guid;
 	/* Where what a program registers is, if not at its own addresses, such as memory of a GPU:
-	 * true, and where the adapter's side reaches it (struct hca_mr_params, address and place);
-	 * or *ret_errno is that of the refusal. NULL: all of it is the program's. Inside a call. */
+	 * true; or *ret_errno is that of the refusal. NULL: all of it is the program's. Inside a
+	 * call. */
 	bool (*locate)(struct vrb_world *world, uint64_t address, uint64_t length,
-		       uint64_t *ret_address, uint16_t *ret_place, int *ret_errno);
+		       struct vrb_location *ret_location, int *ret_errno);
 	/* Of the table of GIDs; those behind the last GID are empty. Fewer than there are GIDs (0):
 	 * as many. */
 	uint32_t gid_places;
