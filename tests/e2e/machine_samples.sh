@@ -9,6 +9,11 @@ for f in ndv5.xml p4d.xml mi300x.xml topo16p.xml p8gpu.xml qx-h100.xml msccl_rin
 		exit 77
 	}
 done
+expect 2 topo -m "$samples/msccl_ring.xml"
+! grep -q 'this verbena was built without libxml2' err || {
+	echo "SKIP: $(cat err)"
+	exit 77
+}
 # of SAMPLE GPUS NICS: the sample has so many
 of() {
 	expect 0 topo -m "$samples/$1" --quiet
