@@ -34,6 +34,8 @@ struct work {
 	uint32_t rails;	 /* of as many adapters of 16 machines each, with two spines, the load on
 			    them */
 	bool bus;	 /* between adapters and memory: 5 ns there, 5 ns back */
+	uint32_t gpus;	 /* switches of two machines with a GPU each, from one of which to the other
+			  * a program writes */
 	enum cables cables;
 	ps_t until; /* the run ends then, whatever is under way; 0: with the last flow */
 };
@@ -74,6 +76,8 @@ static const struct work works[] = {
 	{.name = "W7r", LEAF_SPINE(RACKS)},
 	{.name = "W7a", LEAF_SPINE(ALL_SHORT)},
 	{.name = "W7d", LEAF_SPINE(ALL_LONG), .bus = true},
+	{.name = "B1", .mtu = 4096, .bytes = 100000000, .gpus = 1},
+	{.name = "B1d", .mtu = 4096, .bytes = 100000000, .gpus = 2},
 	{.name = "W8", RAILS(ALL_LONG)},
 	{.name = "W8a", RAILS(ALL_SHORT)},
 };
@@ -121,11 +125,13 @@ static struct host_params host_of(const struct work *work)
 				.cqe_max = 4096,
 				.rd_atomic_max = 1,
 			},
-		.cost = work->programs ? host_cost_generic() : host_cost_none(),
+		.cost = work->programs || work->gpus ? host_cost_generic() : host_cost_none(),
 		.flow_timeout = 14,
 		.flow_retries = 7,
 		.flow_pairs = work->pairs,
-		.bus = work->bus ? &near_memory : NULL,
+		.bus = work->bus    ? &near_memory
+		       : work->gpus ? &gpus_buses[work->gpus - 1]
+				    : NULL,
 	};
 
 	return host;
@@ -136,26 +142,30 @@ struct options {
 	uint64_t scale;
 };
 
-static void print(const struct work *work, const struct sim *sim, struct load load, double ready_s,
-		  double wall_s)
+static void print(const struct work *work, const struct fabric *fabric, struct load load,
+		  double ready_s, double wall_s)
 {
+	const struct sim *sim = fabric->sim;
 	const unsigned long long hops = sim_packet_hops(sim);
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
 	printf("{\"work\": \"%s\", \"packet_hops\": %llu, \"wall_s\": %.3f, \"hops_per_s\": %.0f, "
 	       "\"rss_mib\": %.1f, \"digest\": \"%016llx\", \"ready_ms\": %.1f, \"posted\": %llu, "
-	       "\"completed\": %llu, \"time_ps\": %llu, \"visits\": %llu}\n",
+	       "\"completed\": %llu, \"time_ps\": %llu, \"visits\": %llu",
 	       work->name, hops, wall_s, (double)hops / wall_s, (double)usage.ru_maxrss / 1024,
 	       (unsigned long long)sim_digest(sim), ready_s * 1e3, (unsigned long long)load.posted,
 	       (unsigned long long)load.completed, (unsigned long long)sim_now(sim),
 	       (unsigned long long)sim_events(sim));
+	if (work->gpus)
+		printf(", \"burst_hops\": %llu", (unsigned long long)gpus_burst_hops(fabric));
+	printf("}\n");
 }
 
 static struct flows *start_flows(const struct work *work, struct options options,
 				 struct fabric *fabric)
 {
-	if (work->programs)
+	if (work->programs || work->gpus)
 		return NULL;
 	if (work->live)
 		return flows_start_all(fabric, work->live / (uint32_t)options.scale, work->bytes);
@@ -173,8 +183,10 @@ static int play(const struct work *work, struct options options, struct fabric *
 		double began)
 {
 	struct flows *flows = start_flows(work, options, fabric);
-	struct ring *ring =
-		work->programs ? ring_start(fabric, work->k, work->bytes / options.scale) : NULL;
+	const uint64_t bytes = work->bytes / options.scale;
+	struct ring *ring = work->programs ? ring_start(fabric, work->k, bytes)
+			    : work->gpus   ? ring_start_gpus(fabric, bytes)
+					   : NULL;
 	const double ready = seconds();
 	struct load load;
 	double done;
@@ -185,7 +197,7 @@ static int play(const struct work *work, struct options options, struct fabric *
 	ret = fabric_run(fabric, work->until ? work->until : PS_NEVER);
 	done = seconds();
 	load = ring ? ring_load(ring) : flows_end(flows);
-	print(work, fabric->sim, load, ready - began, done - ready);
+	print(work, fabric, load, ready - began, done - ready);
 	if (ring) {
 		fabric_fini(fabric);
 		ring_end(ring);
@@ -242,6 +254,7 @@ static int make_topology(const struct work *work, struct topology *topology)
 			: work->leaves ? topology_leaf_spine(topology, work->leaves, work->leaves,
 							     16, speed)
 			: work->load_until	       ? topology_clos(topology, &clos)
+			: work->gpus		       ? topology_star(topology, 2, speed)
 			: work->streamed || work->live ? topology_star(topology, 128, speed)
 			: work->fan_out		       ? topology_star(topology, 17, speed)
 					: topology_fat_tree(topology, work->k, speed);
@@ -272,6 +285,7 @@ static int run(const struct work *work, struct options options)
 		.packet_bytes_max = 1u << 30,
 		.oob_delay = 20 * PS_US,
 		.host = &host,
+		.gpus_of = work->gpus ? gpus_of : NULL,
 		.switches = {.buffer_bytes =
 				     (work->load_until && !work->leaves && !work->rails ? 32u : 16u)
 				     << 20,
@@ -311,7 +325,7 @@ int main(int argc, char **argv)
 		if (strcmp(works[i].name, argv[optind]) == 0)
 			return run(&works[i], options);
 	fputs("usage: bench_work W1|W1p|W1c|W2|W2s|W3|W4|W4p|live|livep|W5|Q10|Q10k|W6|W6j|W7|W7h|"
-	      "W7s|W7r|W7a|W7d|W8|W8a [--threads N] [--scale N]\n",
+	      "W7s|W7r|W7a|W7d|B1|B1d|W8|W8a [--threads N] [--scale N]\n",
 	      stderr);
 	return 2;
 }

@@ -30,7 +30,19 @@ struct load flows_end(struct flows *flows);
  * @bytes: of each WRITE. */
 struct ring;
 struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes);
+/* bench/gpu_pair.c on both hosts of a fabric, whose machines have one of gpus_buses. */
+struct ring *ring_start_gpus(struct fabric *fabric, uint64_t bytes);
 struct load ring_load(const struct ring *ring);
 void ring_end(struct ring *ring); /* once the fabric is gone */
+
+struct vb_prog;
+int gpu_pair_main(const struct vb_prog *prog);
+
+/* Machines with an adapter and a GPU, one or two switches between them, for a star of two hosts. */
+enum { GPUS_NODES = 3 };
+extern const struct host_bus gpus_buses[2];
+extern const struct fabric_gpus gpus_of[GPUS_NODES];
+/* Bursts of all lanes of all such machines. */
+uint64_t gpus_burst_hops(const struct fabric *fabric);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/work.h"
 #include "models/program/task.h"
+#include "models/program/task_gpu.h"
 #include "tools/program.h"
 
 #include <stdio.h>
@@ -16,7 +17,8 @@ struct ring {
 
 const struct vrb_provider *vrb_provider(void)
 {
-	static const struct vrb_provider tasks = {.list = task_list_worlds};
+	static const struct vrb_provider tasks = {.list = task_list_worlds,
+						  .is_elsewhere = task_gpu_is_elsewhere};
 
 	return &tasks;
 }
@@ -38,7 +40,8 @@ static void on_say(void *owner, int rank, const char *line)
 	fprintf(stderr, "%d: %s\n", rank, line);
 }
 
-struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes)
+static struct ring *start(const struct program *program, const char *name, struct fabric *fabric,
+			  uint32_t pods, uint64_t bytes)
 {
 	const uint32_t size = fabric->host_count;
 	struct ring *ring = calloc(1, sizeof(*ring));
@@ -51,10 +54,9 @@ struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes)
 	ring->args[0] = ring->bytes;
 	for (uint32_t i = 0; ring->hosts && i < size; i++)
 		ring->hosts[i] = &fabric->hosts[i % pods * (size / pods) + i / pods];
-	static const struct program neighbour = {.main = prog_main};
 	const struct program_run_params params = {
-		.program = &neighbour,
-		.name = "neighbour",
+		.program = program,
+		.name = name,
 		.hosts = ring->hosts,
 		.size = size,
 		.arg_count = 1,
@@ -66,6 +68,20 @@ struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes)
 		return ring;
 	ring_end(ring);
 	return NULL;
+}
+
+struct ring *ring_start(struct fabric *fabric, uint32_t pods, uint64_t bytes)
+{
+	static const struct program neighbour = {.main = prog_main};
+
+	return start(&neighbour, "neighbour", fabric, pods, bytes);
+}
+
+struct ring *ring_start_gpus(struct fabric *fabric, uint64_t bytes)
+{
+	static const struct program gpu_pair = {.main = gpu_pair_main};
+
+	return start(&gpu_pair, "gpu_pair", fabric, 1, bytes);
 }
 
 struct load ring_load(const struct ring *ring)

@@ -4,21 +4,6 @@
 
 /* ---- bursts ---- */
 
-void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now)
-{
-	const uint32_t from = burst->from, to = burst->to;
-
-	burst->on = NULL;
-	burst->is_peer = burst->is_split = false;
-	burst->via = BUS_PARTS_MAX;
-	burst->is_meshed = bus_mesh_is_open(bus, from, to, now);
-	if (burst->is_meshed)
-		burst->number = bus_mesh_number(bus, from, to, (enum bus_class)burst->kind);
-	else if (bus->has_peers)
-		bus_peers_set_out(bus, burst);
-	bus_way_take(bus_next(bus, from, burst, now, &burst->number), burst, now);
-}
-
 static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to,
 		    enum bus_class kind, ps_t now)
 {

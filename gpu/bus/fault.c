@@ -7,13 +7,13 @@
 
 /* ---- whose ---- */
 
-static struct bus_way *way_of(struct bus *bus, const struct bus_fault *fault)
+static struct bus_way *way_of(const struct bus *bus, const struct bus_fault *fault)
 {
-	struct bus_way *way = bus_route(bus, fault->from, fault->to);
+	struct bus_way *way = bus->ways;
 
-	if (fault->is_nvlink)
-		way = bus_mesh_link(bus, fault->from, fault->to, fault->link);
-	CHECK(way && way->to == fault->to);
+	while (way->from != fault->from || way->to != fault->to || way->link != fault->link ||
+	       (way->lane->link.kind == BUS_NVLINK) != fault->is_nvlink)
+		CHECK(++way < bus->ways + bus->way_count);
 	return way;
 }
 

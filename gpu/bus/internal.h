@@ -24,6 +24,15 @@ struct bus_pool {
 	ps_t starved_from; /* PS_NEVER: nothing waits for them */
 };
 
+/* What a burst of a class takes of a way: remembered, since most are like the one before. */
+struct bus_cost {
+	uint32_t bytes; /* of the burst; UINT32_MAX: nothing is remembered */
+	bool is_split;
+	uint32_t wire_bytes;
+	struct bus_credits needs;
+	ps_t head, all; /* how long its first packet and all of it take, without faults */
+};
+
 /* One direction of a lane, or of one of its links. */
 struct bus_way {
 	const struct bus_lane_params *lane;
@@ -34,7 +43,9 @@ struct bus_way {
 	ps_t free_at;
 	uint64_t next_order;
 	struct bus_queue waiting[BUS_CLASSES];
+	uint32_t waiting_count; /* in all of them */
 	struct bus_pool pools[BUS_CLASSES];
+	struct bus_cost costs[BUS_CLASSES];
 	ps_t peers_at[BUS_CLASSES];   /* by the limit of its lane the next burst of peers may go */
 	struct sim_local_event event; /* it is free, or credits are back */
 	struct bus *bus;
@@ -79,7 +90,8 @@ struct bus {
 	struct bus_way **routes; /* [from * part_count + to]: the first lane but of NVLink */
 	struct bus_mesh mesh;
 	struct bus_return *returns;
-	bool has_peers; /* there is a root, so that others are peers */
+	bool has_peers; /* there is a root, so that others are peers, and ... */
+	bool has_rules; /* ... something splits what they send, or sends it up */
 	void (*finish)(struct bus *bus, struct bus_burst *burst, ps_t now); /* it is at its end */
 };
 
@@ -123,8 +135,6 @@ void bus_mesh_fini(struct bus *bus);
 bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to);
 /* Whether some way between them is not down, so that bus_mesh_next() finds it. */
 bool bus_mesh_is_open(const struct bus *bus, uint32_t from, uint32_t to, ps_t now);
-/* NULL: there is no such link between neighbours. */
-struct bus_way *bus_mesh_link(const struct bus *bus, uint32_t from, uint32_t to, uint32_t link);
 /* Of the next burst of @kind between them. */
 uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind);
 /* The link that @burst takes from part @at, of all that are not down; NULL: all are. Those that go
@@ -148,6 +158,9 @@ static inline struct bus_way *bus_next(const struct bus *bus, uint32_t at,
 /* @burst waits for @way, and goes on from there until it has come to its end, of which bus->finish
  * hears. */
 void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now);
+/* @burst, which knows its ends and class, takes its first lane; or once more, where what it was to
+ * take is down. */
+void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now);
 /* Its room in the buffer at the end of @way is free at @at, not before now. */
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now);
 void bus_way_on_event(struct sim_local_event *event, void *context);
@@ -177,18 +190,8 @@ ps_t bus_fault_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at);
 /* When @part, which has faults, has done with a read that it would have done with at @at. */
 ps_t bus_fault_answer_at(const struct bus_part *part, ps_t at);
 
-/* As bus_fault_time(), of any way. */
-static inline ps_t bus_way_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at)
-{
-	return way->fault_count > 0 ? bus_fault_time(way, wire_bytes, at)
-				    : bus_link_time(&way->lane->link, wire_bytes);
-}
-
 /* ---- bus.c ---- */
 
-/* @burst, which knows its ends and class, takes its first lane; or once more, where what it was to
- * take is down. */
-void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now);
 /* All of it is there, and the part has done with it. */
 void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now);
 

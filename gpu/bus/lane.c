@@ -11,34 +11,43 @@ static const struct bus_link *link_for(const struct bus_way *way, const struct b
 	return burst->is_split ? &way->split : &way->lane->link;
 }
 
-static uint32_t wire_bytes(const struct bus_way *way, const struct bus_burst *burst)
-{
-	return bus_link_bytes(link_for(way, burst), (enum bus_class)burst->kind, burst->bytes);
-}
-
-/* The first TLP of it, which has to be there before the next part knows where it goes. */
-static uint32_t head_bytes(const struct bus_way *way, const struct bus_burst *burst)
-{
-	const uint32_t most = bus_link_payload(link_for(way, burst));
-	struct bus_burst head = *burst;
-
-	if (burst->kind == BUS_NON_POSTED)
-		head.bytes = 1;
-	else if (burst->bytes > most)
-		head.bytes = most;
-	return wire_bytes(way, &head);
-}
-
-static struct bus_credits credits_of(const struct bus_way *way, const struct bus_burst *burst)
+static __attribute__((noinline)) struct bus_cost make_cost(const struct bus_way *way,
+							   const struct bus_burst *burst)
 {
 	const struct bus_link *link = link_for(way, burst);
+	const enum bus_class kind = (enum bus_class)burst->kind;
+	const bool is_request = kind == BUS_NON_POSTED;
+	const uint32_t most = is_request ? bus_link_request(link) : bus_link_payload(link);
+	/* Its first TLP has to be there before the next part knows where it goes. */
+	const uint32_t head = burst->bytes < most ? burst->bytes : most;
+	struct bus_cost cost = {.bytes = burst->bytes,
+				.is_split = burst->is_split,
+				.wire_bytes = bus_link_bytes(link, kind, burst->bytes)};
 
-	if (burst->kind == BUS_NON_POSTED)
-		return (struct bus_credits){
-			.headers = pcie_tlps(burst->bytes, bus_link_request(link))};
-	return (struct bus_credits){.headers = pcie_tlps(burst->bytes, bus_link_payload(link)),
-				    .data = (burst->bytes + BUS_CREDIT_BYTES - 1) /
-					    BUS_CREDIT_BYTES};
+	cost.needs.headers = pcie_tlps(burst->bytes, most);
+	if (!is_request)
+		cost.needs.data = (burst->bytes + BUS_CREDIT_BYTES - 1) / BUS_CREDIT_BYTES;
+	cost.head = bus_link_time(&way->lane->link, bus_link_bytes(link, kind, head));
+	cost.all = bus_link_time(&way->lane->link, cost.wire_bytes);
+	return cost;
+}
+
+static inline __attribute__((always_inline)) const struct bus_cost *
+cost_of(struct bus_way *way, const struct bus_burst *burst)
+{
+	struct bus_cost *cost = &way->costs[burst->kind];
+
+	if (cost->bytes != burst->bytes || cost->is_split != burst->is_split)
+		*cost = make_cost(way, burst);
+	return cost;
+}
+
+/* How long it would take, started at @at. */
+static ps_t time_of(struct bus_way *way, const struct bus_burst *burst, ps_t at)
+{
+	const struct bus_cost *cost = cost_of(way, burst);
+
+	return way->fault_count > 0 ? bus_fault_time(way, cost->wire_bytes, at) : cost->all;
 }
 
 /* ---- credits ---- */
@@ -55,12 +64,15 @@ static void collect(struct bus_pool *pool, ps_t now)
 	}
 }
 
-static bool has_credits(const struct bus_way *way, const struct bus_burst *burst)
+static inline bool has_credits(struct bus_way *way, const struct bus_burst *burst)
 {
 	const struct bus_pool *pool = &way->pools[burst->kind];
-	const struct bus_credits needs = credits_of(way, burst);
+	const struct bus_credits *needs;
 
-	return pool->is_endless || (pool->headers >= needs.headers && pool->data >= needs.data);
+	if (pool->is_endless)
+		return true;
+	needs = &cost_of(way, burst)->needs;
+	return pool->headers >= needs->headers && pool->data >= needs->data;
 }
 
 /* What is written has come to the end of @way: responses go back, before what waits there. */
@@ -81,13 +93,14 @@ static void respond(struct bus_way *way, const struct bus_burst *burst, ps_t now
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now)
 {
 	struct bus_pool *pool = &way->pools[burst->kind];
-	const struct bus_credits held = credits_of(way, burst);
+	struct bus_credits held;
 	uint32_t i;
 
 	if (burst->kind == BUS_POSTED)
 		respond(way, burst, now);
 	if (pool->is_endless)
 		return;
+	held = cost_of(way, burst)->needs;
 	CHECK(pool->count < pool->room);
 	at += way->lane->update + way->lane->delay;
 	for (i = pool->count++; i > 0; i--) {
@@ -160,7 +173,7 @@ static void turn_back(struct bus_burst *burst, ps_t now)
 	struct bus_way *on = burst->on;
 
 	on->stats.replays++;
-	on->stats.replayed_bytes += wire_bytes(on, burst);
+	on->stats.replayed_bytes += cost_of(on, burst)->wire_bytes;
 	bus_way_give_back(on, burst, now, now);
 	bus_depart(on->bus, burst, now);
 }
@@ -196,6 +209,7 @@ static void scatter(struct bus_way *way, ps_t now)
 		end_starving(way, kind, now);
 		while ((burst = next)) {
 			next = burst->next;
+			way->waiting_count--;
 			divert(way->bus, burst, now);
 		}
 	}
@@ -237,8 +251,8 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 	} else {
 		uint64_t number;
 		const ps_t early = head_at + latency;
-		const struct bus_way *next = bus_next(bus, way->to, burst, early, &number);
-		const ps_t time = next ? bus_way_time(next, wire_bytes(next, burst), early) : 0;
+		struct bus_way *next = bus_next(bus, way->to, burst, early, &number);
+		const ps_t time = next ? time_of(next, burst, early) : 0;
 
 		burst->event.fn = on_forward;
 		at = at > early + time ? at - time : early;
@@ -246,15 +260,17 @@ static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 	sim_local_schedule(bus->local, &burst->event, at);
 }
 
-static struct bus_crossing cross(const struct bus_way *way, const struct bus_burst *burst,
-				 uint32_t bytes, ps_t now)
+static __attribute__((noinline)) void cross_with_faults(struct bus_way *way,
+							const struct bus_burst *burst, ps_t now,
+							ps_t *ret_head_at, ps_t *ret_tail_at)
 {
-	const struct bus_link *link = &way->lane->link;
+	const struct bus_crossing crossing = bus_fault_cross(way, link_for(way, burst), burst, now);
 
-	if (way->fault_count > 0)
-		return bus_fault_cross(way, link_for(way, burst), burst, now);
-	return (struct bus_crossing){.head_at = now + bus_link_time(link, head_bytes(way, burst)),
-				     .tail_at = now + bus_link_time(link, bytes)};
+	way->stats.wire_bytes += crossing.replayed_bytes;
+	way->stats.replays += crossing.replays;
+	way->stats.replayed_bytes += crossing.replayed_bytes;
+	*ret_head_at = crossing.head_at;
+	*ret_tail_at = crossing.tail_at;
 }
 
 /* The next of its class may go once this one has gone at the pace of the lane's limit. */
@@ -271,31 +287,31 @@ static void pace_peers(struct bus_way *way, const struct bus_burst *burst, ps_t 
 static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 {
 	struct bus_pool *pool = &way->pools[burst->kind];
-	const struct bus_credits needs = credits_of(way, burst);
-	const uint32_t bytes = wire_bytes(way, burst);
-	const struct bus_crossing crossing = cross(way, burst, bytes, now);
+	const struct bus_cost *cost = cost_of(way, burst);
+	ps_t head_at = now + cost->head, tail_at = now + cost->all;
 
+	if (way->fault_count > 0)
+		cross_with_faults(way, burst, now, &head_at, &tail_at);
 	(void)bus_dequeue(&way->waiting[burst->kind]);
+	way->waiting_count--;
 	if (!pool->is_endless) {
-		pool->headers -= needs.headers;
-		pool->data -= needs.data;
+		pool->headers -= cost->needs.headers;
+		pool->data -= cost->needs.data;
 	}
 	end_starving(way, burst->kind, now);
 	if (burst->on)
-		bus_way_give_back(burst->on, burst, crossing.tail_at, now);
+		bus_way_give_back(burst->on, burst, tail_at, now);
 	else if (burst->kind == BUS_POSTED && burst->ops->left)
 		burst->ops->left(burst, way->bus->context, now);
 	burst->on = way;
 	if (burst->is_peer)
 		pace_peers(way, burst, now);
-	way->free_at = crossing.tail_at;
+	way->free_at = tail_at;
 	way->stats.bursts++;
 	way->stats.bytes += burst->kind == BUS_NON_POSTED ? 0 : burst->bytes;
-	way->stats.wire_bytes += bytes + crossing.replayed_bytes;
-	way->stats.busy += crossing.tail_at - now;
-	way->stats.replays += crossing.replays;
-	way->stats.replayed_bytes += crossing.replayed_bytes;
-	send_on(burst, crossing.head_at + way->lane->delay, crossing.tail_at + way->lane->delay);
+	way->stats.wire_bytes += cost->wire_bytes;
+	way->stats.busy += tail_at - now;
+	send_on(burst, head_at + way->lane->delay, tail_at + way->lane->delay);
 }
 
 /* From the end of @way nothing goes on any more. */
@@ -339,6 +355,7 @@ static void serve(struct bus_way *way, ps_t now)
 			break;
 		if (is_stranded(way, burst, now)) {
 			(void)bus_dequeue(&way->waiting[burst->kind]);
+			way->waiting_count--;
 			divert(way->bus, burst, now);
 		} else {
 			start(way, burst, now);
@@ -365,5 +382,33 @@ void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now)
 {
 	burst->order = way->next_order++;
 	bus_enqueue(&way->waiting[burst->kind], burst);
+	way->waiting_count++;
+	if (way->free_at > now && way->event.pending && way->event.at <= way->free_at)
+		return; /* it will be looked at then */
+	/* As most are: it is alone, and nothing keeps it. */
+	if (way->free_at <= now && way->waiting_count == 1 && way->fault_count == 0 &&
+	    may_go_as_peer(way, burst, now)) {
+		if (way->pools[burst->kind].count > 0)
+			collect(&way->pools[burst->kind], now);
+		if (has_credits(way, burst)) {
+			start(way, burst, now);
+			return;
+		}
+	}
 	serve(way, now);
+}
+
+void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now)
+{
+	const uint32_t from = burst->from, to = burst->to;
+
+	burst->on = NULL;
+	burst->is_peer = burst->is_split = false;
+	burst->via = BUS_PARTS_MAX;
+	burst->is_meshed = bus_mesh_is_open(bus, from, to, now);
+	if (burst->is_meshed)
+		burst->number = bus_mesh_number(bus, from, to, (enum bus_class)burst->kind);
+	else if (bus->has_peers)
+		bus_peers_set_out(bus, burst);
+	bus_way_take(bus_next(bus, from, burst, now, &burst->number), burst, now);
 }

@@ -95,16 +95,6 @@ uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_c
 	return bus->mesh.numbers[((size_t)kind * bus->part_count + from) * bus->part_count + to]++;
 }
 
-struct bus_way *bus_mesh_link(const struct bus *bus, uint32_t from, uint32_t to, uint32_t link)
-{
-	const struct bus_part *part = &bus->parts[from];
-
-	for (uint32_t i = 0; i < part->bundle_count; i++)
-		if (part->bundles[i].first->to == to && link < part->bundles[i].count)
-			return part->bundles[i].first + 2 * link;
-	return NULL;
-}
-
 /* ---- which link ---- */
 
 static bool is_open(const struct bus_way *way, ps_t now)

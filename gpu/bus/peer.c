@@ -50,7 +50,10 @@ static void split_way(const struct bus *bus, struct bus_way *way)
 void bus_peers_init(struct bus *bus)
 {
 	for (uint32_t i = 0; i < bus->part_count; i++) {
-		bus->has_peers |= bus->parts[i].params.is_root;
+		const struct bus_part_params *part = &bus->parts[i].params;
+
+		bus->has_peers |= part->is_root;
+		bus->has_rules |= part->peer_payload > 0 || part->redirects;
 		find_root(bus, i);
 	}
 	for (uint32_t i = 0; i < bus->way_count; i++)
@@ -98,6 +101,8 @@ void bus_peers_set_out(const struct bus *bus, struct bus_burst *burst)
 	if (!are_peers(bus, burst->from, burst->to))
 		return;
 	burst->is_peer = true;
+	if (!bus->has_rules)
+		return;
 	(void)allowed_on(bus, burst->from, burst->to, &top);
 	burst->via = (uint16_t)root_beyond(bus, top);
 	burst->is_split = burst->via < BUS_PARTS_MAX ||

@@ -116,7 +116,7 @@ static void fault_find_links(struct inside_fault *f)
 
 /* ---- what ---- */
 
-static void read_slower(struct inside_fault *f)
+static void fault_read_slower(struct inside_fault *f)
 {
 	const struct pcie_link *link = &f->lane->link.pcie;
 	const uint32_t gen = scenario_inside_number(f->map, KEY_MACHINE_FAULTS_GEN);
@@ -141,7 +141,7 @@ static void read_slower(struct inside_fault *f)
 		fault_refuse(f, KEY_MACHINE_FAULTS_WIDTH, NULL, "1, 2, 4, 8, 12, 16 or 32");
 }
 
-static void read_of_lane(struct inside_fault *f)
+static void fault_read_of_lane(struct inside_fault *f)
 {
 	const struct yaml_node *map = f->map;
 	const bool has_errors = scenario_has(map, KEY_MACHINE_FAULTS_BER);
@@ -157,7 +157,7 @@ static void read_of_lane(struct inside_fault *f)
 		f->fault.kind = BUS_ERRORS;
 		f->fault.errors_ppt = scenario_inside_number(map, KEY_MACHINE_FAULTS_BER);
 	} else if (is_slower) {
-		read_slower(f);
+		fault_read_slower(f);
 	} else {
 		f->fault.kind = BUS_DOWN;
 		if (!scenario_has(map, KEY_MACHINE_FAULTS_UNTIL) && f->links == 0)
@@ -167,10 +167,10 @@ static void read_of_lane(struct inside_fault *f)
 	}
 }
 
-static void read_what(struct inside_fault *f)
+static void fault_read_what(struct inside_fault *f)
 {
 	if (f->lane) {
-		read_of_lane(f);
+		fault_read_of_lane(f);
 		return;
 	}
 	f->fault.kind = BUS_LATE;
@@ -181,7 +181,7 @@ static void read_what(struct inside_fault *f)
 		fault_refuse(f, KEY_MACHINE_FAULTS_PART, NULL, "late beside it");
 }
 
-static void read_when(struct inside_fault *f)
+static void fault_read_when(struct inside_fault *f)
 {
 	const bool has_end = scenario_has(f->map, KEY_MACHINE_FAULTS_UNTIL);
 
@@ -198,7 +198,7 @@ static void read_when(struct inside_fault *f)
 /* ---- all of them ---- */
 
 /* In order of what it happens to. */
-static void put_fault(struct scenario_machine *machine, const struct bus_fault *fault)
+static void fault_put(struct scenario_machine *machine, const struct bus_fault *fault)
 {
 	uint32_t place = machine->fault_count++;
 
@@ -212,7 +212,7 @@ static void put_fault(struct scenario_machine *machine, const struct bus_fault *
 	machine->faults[place] = *fault;
 }
 
-static void put_way(struct inside_fault *f, uint32_t from, uint32_t to)
+static void fault_put_way(struct inside_fault *f, uint32_t from, uint32_t to)
 {
 	const struct scenario_machine *machine = f->in->machine;
 	uint64_t words[] = {util_hash_name(machine->parts[from].name),
@@ -223,18 +223,18 @@ static void put_way(struct inside_fault *f, uint32_t from, uint32_t to)
 	f->fault.id = util_hash_words((struct util_key){0, 0}, words, 2);
 	f->fault.is_nvlink = f->links > 0;
 	if (!f->fault.is_nvlink)
-		put_fault(f->in->machine, &f->fault);
+		fault_put(f->in->machine, &f->fault);
 	for (uint32_t link = 0; link < NVLINK_LINKS_MAX; link++) {
 		if (!(f->links >> link & 1))
 			continue;
 		words[2] = link;
 		f->fault.link = (uint8_t)link;
 		f->fault.id = util_hash_words((struct util_key){0, 0}, words, 3);
-		put_fault(f->in->machine, &f->fault);
+		fault_put(f->in->machine, &f->fault);
 	}
 }
 
-static void put_ways(struct inside_fault *f)
+static void fault_put_ways(struct inside_fault *f)
 {
 	const bool has_sender = scenario_has(f->map, KEY_MACHINE_FAULTS_SENDER);
 	uint16_t sender = 0;
@@ -246,9 +246,9 @@ static void put_ways(struct inside_fault *f)
 		return;
 	}
 	if (!has_sender || sender == f->lane->a)
-		put_way(f, f->lane->a, f->lane->b);
+		fault_put_way(f, f->lane->a, f->lane->b);
 	if (!has_sender || sender == f->lane->b)
-		put_way(f, f->lane->b, f->lane->a);
+		fault_put_way(f, f->lane->b, f->lane->a);
 }
 
 static void inside_read_fault(struct scenario_inside *in, const struct yaml_node *map)
@@ -259,15 +259,15 @@ static void inside_read_fault(struct scenario_inside *in, const struct yaml_node
 	if (!f.is_bad && f.lane)
 		fault_find_links(&f);
 	if (!f.is_bad)
-		read_when(&f);
+		fault_read_when(&f);
 	if (!f.is_bad)
-		read_what(&f);
+		fault_read_what(&f);
 	if (f.is_bad)
 		return;
 	if (f.lane)
-		put_ways(&f);
+		fault_put_ways(&f);
 	else
-		put_fault(in->machine, &f.fault);
+		fault_put(in->machine, &f.fault);
 }
 
 void scenario_inside_read_faults(struct scenario_inside *in)

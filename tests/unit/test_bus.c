@@ -128,6 +128,27 @@ static void test_a_write_cuts_through(void **state)
 	close_bus(w);
 }
 
+/* Each takes what it is, whatever went before it. */
+static void test_sizes_take_their_own_time(void **state)
+{
+	static const uint32_t bytes[] = {4096, 100, 4096, 256, 257};
+	struct world *w = &world;
+	ps_t wire = 0;
+
+	(void)state;
+	open_tree(w, 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		const ps_t took = bytes_time(bytes[i] + (bytes[i] + 255) / 256 * 24);
+
+		w->bursts[i].bytes = bytes[i];
+		bus_write(w->bus, &w->bursts[i], SWITCH, CPU, w->now);
+		run(w);
+		wire += took;
+		assert_int_equal(bus_way_stats(w->bus, SWITCH, CPU).busy, wire);
+	}
+	close_bus(w);
+}
+
 /* From a slow lane to a fast one the last bytes must not be late: four times as fast, so the second
  * begins when three quarters have come. */
 static void test_a_fast_lane_waits_for_a_slow_one(void **state)
@@ -432,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_write_cuts_through),
+		cmocka_unit_test(test_sizes_take_their_own_time),
 		cmocka_unit_test(test_a_fast_lane_waits_for_a_slow_one),
 		cmocka_unit_test(test_a_slow_lane_begins_with_the_head),
 		cmocka_unit_test(test_a_plain_lane_takes_packets),

@@ -2,128 +2,9 @@
 /* What NVLink carries, and how what moves is spread over its links, by arithmetic. Flits and
  * packets: Foley and Danskin, IEEE Micro 37(2), 2017; rates: NVIDIA's white papers of P100, V100,
  * A100, H100 and Blackwell. */
-#include "gpu/bus/bus.h"
-
-#include "tests/test.h"
+#include "tests/nvlink_world.h"
 
 #include <errno.h>
-#include <string.h>
-
-enum { PARTS = 48, LANES = 256, BURSTS = 8192 };
-
-#define GB 1000000000ull
-
-/* A machine, of which part 0 is the socket that all others but NVSwitches are joined with by PCI
- * Express, and bursts between its parts. */
-struct world {
-	struct sim_local local;
-	struct bus *bus;
-	struct bus_part_params parts[PARTS];
-	struct bus_lane_params lanes[LANES];
-	uint32_t part_count, lane_count;
-	struct bus_burst bursts[BURSTS];
-	uint32_t burst_count, arrived_count;
-	ps_t at[BURSTS], now;
-};
-
-static struct world world;
-
-static void on_arrived(struct bus_burst *burst, void *context, ps_t now)
-{
-	struct world *w = context;
-
-	w->at[burst - w->bursts] = now;
-	w->arrived_count++;
-}
-
-static const struct bus_burst_ops ops = {.arrived = on_arrived};
-
-static struct world *begin(void)
-{
-	memset(&world, 0, sizeof(world));
-	world.part_count = 1;
-	return &world;
-}
-
-static uint32_t add_gpus(struct world *w, uint32_t count)
-{
-	const uint32_t first = w->part_count;
-
-	for (uint32_t i = first; i < first + count; i++)
-		w->lanes[w->lane_count++] = (struct bus_lane_params){
-			.a = 0,
-			.b = i,
-			.link.pcie = {.gen = 3, .width = 16, .mps = 256, .mrrs = 512}};
-	w->part_count += count;
-	return first;
-}
-
-static uint32_t add_nvswitches(struct world *w, uint32_t count)
-{
-	const uint32_t first = w->part_count;
-
-	for (uint32_t i = first; i < first + count; i++)
-		w->parts[i] = (struct bus_part_params){.is_nvswitch = true};
-	w->part_count += count;
-	return first;
-}
-
-static struct nvlink_link link_of(uint8_t gen, uint8_t links)
-{
-	return (struct nvlink_link){
-		.gen = gen, .links = links, .rate_bps = nvlink_rate(gen), .payload = 256};
-}
-
-static struct bus_lane_params *join(struct world *w, uint32_t a, uint32_t b,
-				    struct nvlink_link link)
-{
-	struct bus_lane_params *lane = &w->lanes[w->lane_count++];
-
-	*lane = (struct bus_lane_params){
-		.a = a,
-		.b = b,
-		.link = {.kind = BUS_NVLINK, .nvlink = link},
-		.room = {[BUS_POSTED] = {128, 2048}, [BUS_NON_POSTED] = {128, 0}}};
-	return lane;
-}
-
-static void open_bus(struct world *w)
-{
-	sim_local_init(&w->local, 1, 2);
-	assert_int_equal(
-		bus_create(&w->local, w, w->parts, w->part_count, w->lanes, w->lane_count, &w->bus),
-		0);
-}
-
-/* @count bursts of @bytes, all at once, now. */
-static void send(struct world *w, uint32_t from, uint32_t to, uint32_t count, uint32_t bytes)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		struct bus_burst *burst = &w->bursts[w->burst_count++];
-
-		*burst = (struct bus_burst){.ops = &ops, .bytes = bytes};
-		bus_write(w->bus, burst, from, to, w->now);
-	}
-}
-
-static void run(struct world *w)
-{
-	while (w->local.root) {
-		const struct sim_local_event *next = w->local.root;
-		struct sim_local_event *event = sim_local_pop(&w->local, next->at, next->phase);
-
-		assert_true(event->at >= w->now);
-		w->now = event->at;
-		event->fn(event, w);
-	}
-	assert_int_equal(w->arrived_count, w->burst_count);
-}
-
-static void close_bus(struct world *w)
-{
-	bus_destroy(w->bus);
-	assert_null(w->local.root);
-}
 
 static void test_rates_of_generations(void **state)
 {
@@ -192,6 +73,29 @@ static void test_no_way_through_a_gpu(void **state)
 	close_bus(w);
 }
 
+/* Nor where one would be as near as NVSwitches are, or nearer. */
+static void test_nvswitches_go_before_a_gpu(void **state)
+{
+	(void)state;
+	for (uint32_t count = 1; count <= 2; count++) {
+		struct world *w = begin();
+		const uint32_t gpu = add_gpus(w, 3), nvs = add_nvswitches(w, count);
+
+		join(w, gpu, gpu + 1, link_of(2, 1));
+		join(w, gpu + 1, gpu + 2, link_of(2, 1));
+		join(w, gpu, nvs, link_of(2, 1));
+		join(w, nvs + count - 1, gpu + 2, link_of(2, 1));
+		if (count == 2)
+			join(w, nvs, nvs + 1, link_of(2, 1));
+		open_bus(w);
+		send(w, gpu, gpu + 2, 10, 4096);
+		run(w);
+		assert_int_equal(bus_nvlink_stats(w->bus, gpu, gpu + 1).bursts, 0);
+		assert_int_equal(bus_nvlink_stats(w->bus, gpu, nvs).bytes, 10 * 4096);
+		close_bus(w);
+	}
+}
+
 /* Two links to one NVSwitch and three to another, so 2 and 3 bursts of each 5, and each link as
  * many as any other. */
 static void test_planes_take_turns(void **state)
@@ -214,8 +118,18 @@ static void test_planes_take_turns(void **state)
 	close_bus(w);
 }
 
+static void read_from(struct world *w, uint32_t from, uint32_t to, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct bus_burst *burst = &w->bursts[w->burst_count++];
+
+		*burst = (struct bus_burst){.ops = &ops, .bytes = 4096};
+		bus_read(w->bus, burst, from, to, w->now);
+	}
+}
+
 /* Requests of 16 flits go one way, of which the first is seen, data the other; a GPU with one tag
- * reads as much as any. */
+ * reads as much as any, and over PCI Express one by one all the while. */
 static void test_reads_ask_one_way_and_come_the_other(void **state)
 {
 	struct world *w = begin();
@@ -225,17 +139,16 @@ static void test_reads_ask_one_way_and_come_the_other(void **state)
 	w->parts[gpu].tags = 1;
 	join(w, gpu, gpu + 1, link_of(2, 2));
 	open_bus(w);
-	for (uint32_t i = 0; i < 100; i++) {
-		struct bus_burst *burst = &w->bursts[w->burst_count++];
-
-		*burst = (struct bus_burst){.ops = &ops, .bytes = 4096};
-		bus_read(w->bus, burst, gpu, gpu + 1, 0);
-	}
+	read_from(w, gpu, gpu + 1, 100);
 	run(w);
 	assert_int_equal(w->now, 10240 + 50 * 174080);
 	assert_int_equal(bus_nvlink_stats(w->bus, gpu, gpu + 1).wire_bytes, 100 * 256);
 	assert_int_equal(bus_nvlink_stats(w->bus, gpu + 1, gpu).wire_bytes, 100 * 16 * 272);
 	assert_int_equal(bus_tag_wait(w->bus, gpu), 0);
+	read_from(w, gpu, gpu + 1, 1);
+	read_from(w, gpu, 0, 2);
+	run(w);
+	assert_int_equal(bus_tag_wait(w->bus, gpu), w->at[101] - w->at[99]);
 	close_bus(w);
 }
 
@@ -592,146 +505,6 @@ static void test_a_relay_is_as_fast_as_its_slower_half(void **state)
 	close_bus(w);
 }
 
-/* ---- what goes wrong ---- */
-
-/* A burst of 4096 bytes over a link of 25 GB/s. */
-#define BURST_TIME 174080
-
-/* Two GPUs with two links, on which that goes wrong. */
-static struct world *begin_with(const struct bus_fault *faults, uint32_t count, uint64_t seed)
-{
-	struct world *w = begin();
-
-	(void)add_gpus(w, 2);
-	join(w, 1, 2, link_of(2, 2));
-	open_bus(w);
-	w->local.seed = seed;
-	bus_set_faults(w->bus, faults, count);
-	return w;
-}
-
-static struct bus_fault down(uint16_t from, uint16_t to, uint8_t link, ps_t from_at, ps_t until_at)
-{
-	return (struct bus_fault){.from = from,
-				  .to = to,
-				  .is_nvlink = true,
-				  .link = link,
-				  .kind = BUS_DOWN,
-				  .from_at = from_at,
-				  .until_at = until_at};
-}
-
-/* Once it is back it has its share again. */
-static void test_the_other_link_takes_all(void **state)
-{
-	const struct bus_fault fault = down(1, 2, 1, 0, 101 * BURST_TIME);
-	struct world *w = begin_with(&fault, 1, 1);
-
-	(void)state;
-	send(w, 1, 2, 100, 4096);
-	run(w);
-	assert_int_equal(w->now, 100 * BURST_TIME);
-	w->now = 101 * BURST_TIME;
-	send(w, 1, 2, 100, 4096);
-	run(w);
-	assert_int_equal(w->now, 151 * BURST_TIME);
-	assert_int_equal(bus_nvlink_stats(w->bus, 1, 2).bytes, 200 * 4096);
-	close_bus(w);
-}
-
-/* The 26th is on it when it goes down, and comes through; 24 that wait for it take the other. */
-static void test_what_waits_for_a_link_takes_the_other(void **state)
-{
-	const struct bus_fault fault = down(1, 2, 0, 51 * BURST_TIME / 2, PS_NEVER);
-	struct world *w = begin_with(&fault, 1, 1);
-
-	(void)state;
-	send(w, 1, 2, 100, 4096);
-	run(w);
-	assert_int_equal(w->now, 74 * BURST_TIME);
-	close_bus(w);
-}
-
-/* After 26 on either link nothing is left but PCI Express. */
-static void test_pcie_takes_what_no_link_does(void **state)
-{
-	const struct bus_fault faults[] = {down(1, 2, 0, 51 * BURST_TIME / 2, PS_NEVER),
-					   down(1, 2, 1, 51 * BURST_TIME / 2, PS_NEVER)};
-	struct world *w = begin_with(faults, 2, 1);
-
-	(void)state;
-	send(w, 1, 2, 100, 4096);
-	send(w, 2, 1, 10, 4096);
-	run(w);
-	assert_int_equal(bus_nvlink_stats(w->bus, 1, 2).bytes, 52 * 4096);
-	assert_int_equal(bus_way_stats(w->bus, 1, 0).bytes, 48 * 4096);
-	assert_int_equal(bus_nvlink_stats(w->bus, 2, 1).bytes, 10 * 4096);
-	close_bus(w);
-}
-
-/* Two planes of one link, of which the first ends behind its switch: nothing goes there any more.
- * What was on its way sets out anew: both bursts whose head was in the switch by then. */
-static void test_a_plane_that_ends_behind_its_switch(void **state)
-{
-	const struct bus_fault fault = down(3, 2, 0, 21 * BURST_TIME / 2, PS_NEVER);
-	struct world *w = begin();
-
-	(void)state;
-	(void)add_gpus(w, 2);
-	(void)add_nvswitches(w, 2);
-	for (uint32_t i = 0; i < 2; i++)
-		for (uint32_t s = 0; s < 2; s++)
-			join(w, 1 + i, 3 + s, link_of(4, 1));
-	w->lanes[w->lane_count - 4].delay = w->lanes[w->lane_count - 2].delay = BURST_TIME;
-	open_bus(w);
-	bus_set_faults(w->bus, &fault, 1);
-	send(w, 1, 2, 100, 4096);
-	run(w);
-	assert_int_equal(bus_nvlink_stats(w->bus, 3, 2).bursts, 10);
-	assert_int_equal(bus_nvlink_stats(w->bus, 1, 3).replays,
-			 bus_nvlink_stats(w->bus, 1, 3).bursts - 10);
-	assert_in_range(bus_nvlink_stats(w->bus, 1, 3).replays, 1, 2);
-	assert_int_equal(bus_nvlink_stats(w->bus, 4, 2).bursts, 90);
-	assert_int_equal(bus_way_stats(w->bus, 1, 0).bursts, 0);
-	close_bus(w);
-}
-
-/* Bits are wrong at 10^-6, and bursts have 34,816: of 1800 some 63 are hit, and of these again
- * some. What is hit costs a round trip and a part of it, in no case more than its time anew; each
- * link keeps its order. */
-static uint64_t with_errors(uint64_t seed)
-{
-	struct bus_fault faults[] = {down(1, 2, 0, 0, PS_NEVER), down(1, 2, 1, 0, PS_NEVER)};
-	struct world *w;
-	uint64_t replays;
-
-	for (int i = 0; i < 2; i++) {
-		faults[i].kind = BUS_ERRORS;
-		faults[i].errors_ppt = 1000000;
-		faults[i].id = 7 + (uint64_t)i;
-	}
-	w = begin_with(faults, 2, seed);
-	send(w, 1, 2, 1800, 4096);
-	run(w);
-	for (uint32_t i = 2; i < 1800; i++)
-		assert_true(w->at[i] >= w->at[i - 2] + BURST_TIME);
-	replays = bus_nvlink_stats(w->bus, 1, 2).replays;
-	assert_in_range(replays, 40, 90);
-	assert_in_range(w->now, 900 * BURST_TIME + 1, (900 + replays) * BURST_TIME);
-	replays = replays << 48 | w->now;
-	close_bus(w);
-	return replays;
-}
-
-static void test_what_is_hit_goes_again_in_order(void **state)
-{
-	const uint64_t first = with_errors(1);
-
-	(void)state;
-	assert_true(with_errors(1) == first);
-	assert_true(with_errors(2) != first);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -739,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_sizes_in_flits),
 		cmocka_unit_test(test_neighbours_use_all_links),
 		cmocka_unit_test(test_no_way_through_a_gpu),
+		cmocka_unit_test(test_nvswitches_go_before_a_gpu),
 		cmocka_unit_test(test_planes_take_turns),
 		cmocka_unit_test(test_reads_ask_one_way_and_come_the_other),
 		cmocka_unit_test(test_credits_are_those_of_a_link),
@@ -754,11 +528,6 @@ int main(void)
 		cmocka_unit_test(test_two_boards_do_not_block),
 		cmocka_unit_test(test_pairs_of_a_dgx1),
 		cmocka_unit_test(test_a_relay_is_as_fast_as_its_slower_half),
-		cmocka_unit_test(test_the_other_link_takes_all),
-		cmocka_unit_test(test_what_waits_for_a_link_takes_the_other),
-		cmocka_unit_test(test_pcie_takes_what_no_link_does),
-		cmocka_unit_test(test_a_plane_that_ends_behind_its_switch),
-		cmocka_unit_test(test_what_is_hit_goes_again_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
