@@ -23,7 +23,7 @@ static bool device_room(struct devices *d, void **array, uint32_t count, uint32_
 		return true;
 	grown = util_realloc(*array, more, bytes);
 	if (!grown) {
-		d->no_memory = true;
+		d->no_memory = d->is_full = true;
 		return false;
 	}
 	*array = grown;
@@ -37,6 +37,7 @@ uint32_t devices_add(struct devices *d, const struct device *device)
 	void *all = d->all;
 
 	if (d->count == DEVICES_MAX) {
+		d->is_full = true;
 		devices_refuse(d, device->line, "devices", "too many",
 			       bad_text(&expected, "at most %u", (uint32_t)DEVICES_MAX));
 		return UINT32_MAX;
@@ -54,6 +55,7 @@ void devices_link(struct devices *d, const struct device_link *link)
 	void *links = d->links;
 
 	if (d->link_count == INVENTORY_LANES_MAX) {
+		d->is_full = true;
 		devices_refuse(d, link->line, "links", "too many",
 			       bad_text(&expected, "at most %u", (uint32_t)INVENTORY_LANES_MAX));
 		return;

@@ -42,6 +42,7 @@ struct devices {
 	uint64_t socket_rate_bps;	      /* ... each direction; 0: no vendor was told */
 	bool has_bits;			      /* hwloc 3: types of OS devices are bits */
 	bool no_memory;
+	bool is_full; /* told, and nothing more is read; as without memory */
 };
 
 /* Whether nothing was refused so far. */

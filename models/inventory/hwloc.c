@@ -57,11 +57,11 @@ static void read_sockets(struct devices *d, struct xml_node *root)
 {
 	static const char *const others[] = {"Package", "Socket", "Machine"};
 
-	for (struct xml_node *node = root; node; node = xml_next(root, node))
+	for (struct xml_node *node = root; node && !d->is_full; node = xml_next(root, node))
 		if (is_numa_node(node))
 			read_socket(d, node);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && d->count == 0; i++)
-		for (struct xml_node *node = root; node; node = xml_next(root, node))
+		for (struct xml_node *node = root; node && !d->is_full; node = xml_next(root, node))
 			if (is_object(node, others[i]))
 				read_socket(d, node);
 }
@@ -195,9 +195,8 @@ static void hwloc_link_of(const char *speed, uint8_t *ret_gen, uint8_t *ret_widt
 static bool read_memory(struct devices *d, const struct xml_node *pci, struct device *device)
 {
 	for (const struct xml_node *node = pci->child; node; node = node->next) {
-		const char *size = is_object(node, "OSDev")
-					   ? hwloc_info(node, "CUDAGlobalMemorySize")
-					   : NULL;
+		const char *size =
+			is_object(node, "OSDev") ? hwloc_info(node, "CUDAGlobalMemorySize") : NULL;
 		uint64_t kib = 0;
 
 		for (; size && *size >= '0' && *size <= '9' && kib < (1u << 31); size++)
@@ -272,7 +271,7 @@ static struct hwloc_here hwloc_bridge(const struct hwloc_walk *walk, const struc
 static void hwloc_walk(const struct hwloc_walk *walk, const struct xml_node *node,
 		       struct hwloc_here here)
 {
-	for (const struct xml_node *child = node->child; child && !walk->d->no_memory;
+	for (const struct xml_node *child = node->child; child && !walk->d->is_full;
 	     child = child->next) {
 		if (is_object(child, "Bridge")) {
 			hwloc_walk(walk, child, hwloc_bridge(walk, child, here));

@@ -64,7 +64,7 @@ static void read_indexes(const struct devices *d, struct xml_node *root,
 	}
 }
 
-static void read_values(const char *text, struct matrix *m)
+static void matrix_values(const char *text, struct matrix *m)
 {
 	for (; *text; text += strspn(text, " \n\t")) {
 		uint64_t value = 0;
@@ -89,7 +89,7 @@ static bool read_matrix(struct devices *d, struct xml_node *root, const struct x
 		if (child->text && xml_is(child, "indexes"))
 			read_indexes(d, root, devices, child->text, m);
 		else if (child->text && xml_is(child, "u64values"))
-			read_values(child->text, m);
+			matrix_values(child->text, m);
 	if (m->count > 0 && m->count <= MATRIX_MAX && m->value_count == m->count * m->count)
 		return true;
 	devices_refuse(
@@ -109,7 +109,7 @@ static uint32_t links_in(uint64_t megabytes, uint8_t *ret_gen)
 	return (uint32_t)((megabytes + 12500) / (is_first ? 20000 : 25000));
 }
 
-static uint64_t value_of(const struct matrix *m, uint32_t i, uint32_t j)
+static uint64_t matrix_value(const struct matrix *m, uint32_t i, uint32_t j)
 {
 	return m->gpus[i] == UINT32_MAX || m->gpus[j] == UINT32_MAX || m->gpus[i] == m->gpus[j]
 		       ? 0
@@ -126,7 +126,7 @@ static bool is_switched(const struct matrix *m)
 		uint32_t links = 0;
 
 		for (uint32_t j = 0; j < m->count; j++)
-			links += links_in(value_of(m, i, j), &gen);
+			links += links_in(matrix_value(m, i, j), &gen);
 		if (links > INVENTORY_LINKS_MAX)
 			return true;
 	}
@@ -145,8 +145,8 @@ static void add_switched(struct devices *d, const struct matrix *m)
 		uint32_t links;
 
 		for (uint32_t j = 0; j < m->count; j++)
-			if (value_of(m, i, j) > most)
-				most = value_of(m, i, j);
+			if (matrix_value(m, i, j) > most)
+				most = matrix_value(m, i, j);
 		links = links_in(most, &link.gen);
 		link.links = (uint8_t)(links < INVENTORY_LINKS_MAX ? links : INVENTORY_LINKS_MAX);
 		if (links > 0)
@@ -158,7 +158,7 @@ static void add_pairs(struct devices *d, const struct matrix *m, enum inventory_
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		for (uint32_t j = i + 1; j < m->count; j++) {
-			const uint64_t value = value_of(m, i, j);
+			const uint64_t value = matrix_value(m, i, j);
 			struct device_link link = {.kind = kind,
 						   .from = m->gpus[i],
 						   .to = m->gpus[j],

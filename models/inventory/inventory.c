@@ -244,7 +244,7 @@ static struct inventory_lane *lane_between(struct inventory *inventory, uint32_t
 }
 
 /* Both ends tell a link between GPUs: it counts once. */
-static void add_links(struct inventory_build *b)
+static void join_gpus(struct inventory_build *b)
 {
 	for (uint32_t i = 0; i < b->d->link_count && devices_are_good(b->d); i++) {
 		const struct device_link *link = &b->d->links[i];
@@ -302,7 +302,7 @@ static void assemble(struct inventory_build *b, uint32_t root_line)
 	add_lanes(b);
 	if (!has_kind(inventory, INVENTORY_NIC))
 		add_adapter(b);
-	add_links(b);
+	join_gpus(b);
 }
 
 static int inventory_build(struct devices *d, uint32_t root_line, struct inventory *inventory)

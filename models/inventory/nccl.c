@@ -171,7 +171,7 @@ static void read_nic(struct devices *d, const struct xml_node *nic, uint32_t up)
 /* All below @node, which is @up; no deeper than XML may be. */
 static void read_below(struct devices *d, const struct xml_node *node, uint32_t up)
 {
-	for (const struct xml_node *child = node->child; child && !d->no_memory;
+	for (const struct xml_node *child = node->child; child && !d->is_full;
 	     child = child->next) {
 		uint32_t place;
 
@@ -229,7 +229,7 @@ void nccl_read(struct devices *d, const struct xml_node *root)
 {
 	if (!is_of_one_host(d, root))
 		return;
-	for (const struct xml_node *node = root->child; node && !d->no_memory; node = node->next)
+	for (const struct xml_node *node = root->child; node && !d->is_full; node = node->next)
 		if (xml_is(node, "cpu"))
 			read_cpu(d, node);
 }

@@ -56,23 +56,23 @@ static struct yaml_node *file_node(struct file_reader *f, struct yaml_node *pare
 }
 
 /* @text NULL or empty: nothing. */
-static void say(struct file_reader *f, struct yaml_node *map, enum scenario_key key,
-		const char *text)
+static void file_say(struct file_reader *f, struct yaml_node *map, enum scenario_key key,
+		     const char *text)
 {
 	if (map && text && text[0])
 		file_node(f, map, YAML_SCALAR, scenario_row_key(scenario_row_at(key)), text);
 }
 
-static void say_number(struct file_reader *f, struct yaml_node *map, enum scenario_key key,
-		       uint64_t number, const char *unset)
+static void file_say_number(struct file_reader *f, struct yaml_node *map, enum scenario_key key,
+			    uint64_t number, const char *unset)
 {
 	struct bad_text text;
 
-	say(f, map, key, number ? bad_text(&text, "%" PRIu64, number) : unset);
+	file_say(f, map, key, number ? bad_text(&text, "%" PRIu64, number) : unset);
 }
 
-static void say_part(struct file_reader *f, struct yaml_node *list,
-		     const struct inventory_part *part)
+static void file_say_part(struct file_reader *f, struct yaml_node *list,
+			  const struct inventory_part *part)
 {
 	static const struct {
 		const char *kind, *latency, *tags;
@@ -87,20 +87,20 @@ static void say_part(struct file_reader *f, struct yaml_node *list,
 
 	f->at.line = part->line;
 	map = file_node(f, list, YAML_MAP, NULL, NULL);
-	say(f, map, KEY_MACHINE_PARTS_NAME, part->name);
-	say(f, map, KEY_MACHINE_PARTS_KIND, kinds[part->kind].kind);
-	say(f, map, KEY_MACHINE_PARTS_LATENCY, kinds[part->kind].latency);
-	say(f, map, KEY_MACHINE_PARTS_TAGS, kinds[part->kind].tags);
-	say(f, map, KEY_MACHINE_PARTS_ADDRESS, part->address);
+	file_say(f, map, KEY_MACHINE_PARTS_NAME, part->name);
+	file_say(f, map, KEY_MACHINE_PARTS_KIND, kinds[part->kind].kind);
+	file_say(f, map, KEY_MACHINE_PARTS_LATENCY, kinds[part->kind].latency);
+	file_say(f, map, KEY_MACHINE_PARTS_TAGS, kinds[part->kind].tags);
+	file_say(f, map, KEY_MACHINE_PARTS_ADDRESS, part->address);
 	if (part->kind == INVENTORY_SOCKET)
-		say_number(f, map, KEY_MACHINE_PARTS_NUMA, part->numa, NULL);
+		file_say_number(f, map, KEY_MACHINE_PARTS_NUMA, part->numa, NULL);
 	if (mib > 0) /* a multiple of 2 MiB */
-		say(f, map, KEY_MACHINE_PARTS_MEMORY,
-		    bad_text(&memory, "%" PRIu64 "MiB", (mib + 1) & ~(uint64_t)1));
+		file_say(f, map, KEY_MACHINE_PARTS_MEMORY,
+			 bad_text(&memory, "%" PRIu64 "MiB", (mib + 1) & ~(uint64_t)1));
 }
 
-static void say_lane(struct file_reader *f, struct yaml_node *list,
-		     const struct inventory *inventory, const struct inventory_lane *lane)
+static void file_say_lane(struct file_reader *f, struct yaml_node *list,
+			  const struct inventory *inventory, const struct inventory_lane *lane)
 {
 	static const struct {
 		const char *kind, *delay;
@@ -114,20 +114,21 @@ static void say_lane(struct file_reader *f, struct yaml_node *list,
 
 	f->at.line = lane->line;
 	map = file_node(f, list, YAML_MAP, NULL, NULL);
-	say(f, map, KEY_MACHINE_LANES_A, inventory->parts[lane->a].name);
-	say(f, map, KEY_MACHINE_LANES_B, inventory->parts[lane->b].name);
-	say(f, map, KEY_MACHINE_LANES_KIND, kinds[lane->kind].kind);
+	file_say(f, map, KEY_MACHINE_LANES_A, inventory->parts[lane->a].name);
+	file_say(f, map, KEY_MACHINE_LANES_B, inventory->parts[lane->b].name);
+	file_say(f, map, KEY_MACHINE_LANES_KIND, kinds[lane->kind].kind);
 	if (lane->kind == INVENTORY_PCIE) {
-		say_number(f, map, KEY_MACHINE_LANES_GEN, lane->gen, pcie_gen);
-		say_number(f, map, KEY_MACHINE_LANES_WIDTH, lane->width, pcie_width);
+		file_say_number(f, map, KEY_MACHINE_LANES_GEN, lane->gen, pcie_gen);
+		file_say_number(f, map, KEY_MACHINE_LANES_WIDTH, lane->width, pcie_width);
 	} else if (lane->kind == INVENTORY_NVLINK) {
-		say_number(f, map, KEY_MACHINE_LANES_GEN, lane->gen, nvlink_gen);
-		say_number(f, map, KEY_MACHINE_LANES_LINKS, lane->links, NULL);
+		file_say_number(f, map, KEY_MACHINE_LANES_GEN, lane->gen, nvlink_gen);
+		file_say_number(f, map, KEY_MACHINE_LANES_LINKS, lane->links, NULL);
 	} else {
-		say(f, map, KEY_MACHINE_LANES_RATE,
-		    bad_text(&rate, "%" PRIu64 "Mbps", lane->rate_bps / 1000000));
+		file_say(f, map, KEY_MACHINE_LANES_RATE,
+			 bad_text(&rate, "%" PRIu64 "Mbps", lane->rate_bps / 1000000));
 	}
-	say(f, map, KEY_MACHINE_LANES_DELAY, is_of_gpus ? nvlink_delay : kinds[lane->kind].delay);
+	file_say(f, map, KEY_MACHINE_LANES_DELAY,
+		 is_of_gpus ? nvlink_delay : kinds[lane->kind].delay);
 }
 
 static struct yaml_node *map_of(struct file_reader *f, const struct inventory *inventory)
@@ -143,9 +144,9 @@ static struct yaml_node *map_of(struct file_reader *f, const struct inventory *i
 		    : NULL;
 
 	for (uint32_t i = 0; parts && i < inventory->part_count; i++)
-		say_part(f, parts, &inventory->parts[i]);
+		file_say_part(f, parts, &inventory->parts[i]);
 	for (uint32_t i = 0; lanes && i < inventory->lane_count; i++)
-		say_lane(f, lanes, inventory, &inventory->lanes[i]);
+		file_say_lane(f, lanes, inventory, &inventory->lanes[i]);
 	return map;
 }
 

@@ -18,7 +18,7 @@ static const char *key_of(enum scenario_key key)
 
 /* ---- one behind another ---- */
 
-static const char *text_of(const struct yaml_node *map, enum scenario_key key)
+static const char *profile_text(const struct yaml_node *map, enum scenario_key key)
 {
 	const struct yaml_node *node = yaml_find(map, key_of(key));
 
@@ -27,18 +27,19 @@ static const char *text_of(const struct yaml_node *map, enum scenario_key key)
 
 static bool is_part_twin(const struct yaml_node *own, const struct yaml_node *entry)
 {
-	return strcmp(text_of(own, KEY_MACHINE_PARTS_NAME),
-		      text_of(entry, KEY_MACHINE_PARTS_NAME)) == 0;
+	return strcmp(profile_text(own, KEY_MACHINE_PARTS_NAME),
+		      profile_text(entry, KEY_MACHINE_PARTS_NAME)) == 0;
 }
 
 /* Between two parts there may be lanes of several kinds. */
 static bool is_lane_twin(const struct yaml_node *own, const struct yaml_node *entry)
 {
-	const char *a = text_of(own, KEY_MACHINE_LANES_A), *b = text_of(own, KEY_MACHINE_LANES_B);
-	const char *c = text_of(entry, KEY_MACHINE_LANES_A);
-	const char *d = text_of(entry, KEY_MACHINE_LANES_B);
-	const char *kind = text_of(own, KEY_MACHINE_LANES_KIND);
-	const char *its = text_of(entry, KEY_MACHINE_LANES_KIND);
+	const char *a = profile_text(own, KEY_MACHINE_LANES_A),
+		   *b = profile_text(own, KEY_MACHINE_LANES_B);
+	const char *c = profile_text(entry, KEY_MACHINE_LANES_A);
+	const char *d = profile_text(entry, KEY_MACHINE_LANES_B);
+	const char *kind = profile_text(own, KEY_MACHINE_LANES_KIND);
+	const char *its = profile_text(entry, KEY_MACHINE_LANES_KIND);
 
 	if (kind[0] && strcmp(kind, its[0] ? its : "pcie") != 0)
 		return false;
@@ -112,7 +113,7 @@ static bool is_guessed(const char *text, uint32_t line)
 }
 
 /* Names of keys, each once. */
-static void add_name(struct bad_text *names, const char *name)
+static void guess_name(struct bad_text *names, const char *name)
 {
 	const size_t length = strlen(name), so_far = strlen(names->text);
 
@@ -133,7 +134,7 @@ static void find_guesses(const struct yaml_node *node, const struct profile *pro
 {
 	if (node->kind == YAML_SCALAR && node->key && strcmp(node->at.file, profile->name) == 0 &&
 	    is_guessed(profile->text, node->at.line))
-		add_name(names, node->key);
+		guess_name(names, node->key);
 	for (const struct yaml_node *child = node->child; child; child = child->next)
 		find_guesses(child, profile, names);
 }
@@ -150,7 +151,7 @@ static void machine_profile_refuse(struct scenario_reader *r, const struct yaml_
 	for (uint32_t i = 0; i < profile_count(); i++) {
 		if (!profile_at(i)->is_machine)
 			continue;
-		add_name(&list, profile_at(i)->name);
+		guess_name(&list, profile_at(i)->name);
 		if (name->text && bad_is_nearer(name->text, profile_at(i)->name, &best))
 			nearest = profile_at(i)->name;
 	}
@@ -269,7 +270,7 @@ static void say_nics(struct scenario_reader *r, const struct yaml_node *machine)
 	struct bad_text text;
 
 	for (const struct yaml_node *part = parts ? parts->child : NULL; part; part = part->next)
-		count += strcmp(text_of(part, KEY_MACHINE_PARTS_KIND), "nic") == 0;
+		count += strcmp(profile_text(part, KEY_MACHINE_PARTS_KIND), "nic") == 0;
 	if (count < 2 || !topology || topology->kind != YAML_MAP ||
 	    !yaml_find(topology, key_of(KEY_TOPOLOGY_KIND)) ||
 	    yaml_find(topology, key_of(KEY_TOPOLOGY_NICS)))

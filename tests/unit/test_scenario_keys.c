@@ -61,13 +61,20 @@
 	"{name: gpu0, kind: gpu}], lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: cpu1, kind: upi, "     \
 	"rate: 160Gbps}, {a: cpu0, b: gpu0}]"
 #define MACHINE STAR "machine: {" INSIDE "}\n"
-#define NVLINK(before, after)                                                                      \
-	before "parts: [{name: cpu0, kind: socket}, {name: nic0, kind: nic}, {name: gpu0, kind: "  \
-	       "gpu}, "                                                                            \
-	       "{name: gpu1, kind: gpu}], lanes: [{a: gpu0, b: gpu1, kind: nvlink}, {a: cpu0, b: " \
-	       "nic0}, {a: cpu0, b: gpu0}, {a: cpu0, b: gpu1}]" after
 #define MACHINES STAR "machines: [{hosts: h1, " INSIDE "}]\n"
 #define TWICE STAR "faults: [{link: h0-s0, duplicate: 1%}]\n"
+
+/* With a lane of NVLink beside, a switch and faults. */
+#define FAULTY(before, after)                                                                      \
+	before "parts: [{name: cpu0, kind: socket}, {name: sw0, kind: switch}, {name: nic0, "      \
+	       "kind: nic}, {name: gpu0, kind: gpu}, {name: gpu1, kind: gpu}], lanes: [{a: cpu0, " \
+	       "b: sw0}, {a: sw0, b: nic0}, {a: sw0, b: gpu0}, {a: sw0, b: gpu1}, {a: gpu0, b: "   \
+	       "gpu1, kind: nvlink}], faults: [{a: cpu0, b: sw0, sender: sw0, ber: "               \
+	       "0.000001}, {a: sw0, b: nic0, down: yes, from: 1us, until: 2us}, {a: sw0, b: "      \
+	       "nic0, "                                                                            \
+	       "width: 8}, {a: sw0, b: nic0, gen: 3}, {part: cpu0, late: 1us}, {a: gpu0, b: "      \
+	       "gpu1, "                                                                            \
+	       "links: [0], down: yes}]" after
 
 struct key_case {
 	const char *path; /* of the table */
@@ -76,6 +83,27 @@ struct key_case {
 };
 
 /* Of machine and of machines. */
+#define FAULTY_CASES(path, base, set)                                                              \
+	{path ".parts[].peers", base, set ".parts.0.peers", "writes", "some"},                     \
+		{path ".parts[].peer_payload", base, set ".parts.0.peer_payload", "128B", "32B"},  \
+		{path ".parts[].acs", base, set ".parts.1.acs", "yes", "1"},                       \
+		{path ".lanes[].links", base, set ".lanes.4.links", "2", "19"},                    \
+		{path ".lanes[].peer_writes", base, set ".lanes.1.peer_writes", "8Gbps", "1bps"},  \
+		{path ".lanes[].peer_reads", base, set ".lanes.1.peer_reads", "8Gbps", "1bps"},    \
+		{path ".faults[].a", base, set ".faults.2.a", NULL, "cpu0"},                       \
+		{path ".faults[].b", base, set ".faults.2.b", "gpu0", "cpu9"},                     \
+		{path ".faults[].links", base, set ".faults.5.links", NULL, "[1]"},                \
+		{path ".faults[].sender", base, set ".faults.0.sender", "cpu0", "nic0"},           \
+		{path ".faults[].ber", base, set ".faults.0.ber", "0.00001", "0.1"},               \
+		{path ".faults[].down", base, set ".faults.0.down", NULL, "1"},                    \
+		{path ".faults[].gen", base, set ".faults.3.gen", "2", "8"},                       \
+		{path ".faults[].width", base, set ".faults.2.width", "4", "5"},                   \
+		{path ".faults[].part", base, set ".faults.4.part", "gpu0", "cpu9"},               \
+		{path ".faults[].late", base, set ".faults.4.late", "2us", "0us"},                 \
+		{path ".faults[].from", base, set ".faults.4.from", "1us", "x"},                   \
+	{                                                                                          \
+		path ".faults[].until", base, set ".faults.1.until", "3us", "1us"                  \
+	}
 #define INSIDE_CASES(path, base, set)                                                              \
 	{path ".memory", base, set ".memory", "cpu1", "nic0"},                                     \
 		{path ".file", base, set ".file", NULL, "none.xml"},                               \
@@ -314,10 +342,8 @@ static const struct key_case cases[] = {
 	{"faults[].pause", PAUSE, "faults.0.pause", "[4]", "[9]"},
 	INSIDE_CASES("machine", MACHINE, "machine"),
 	INSIDE_CASES("machines[]", MACHINES, "machines.0"),
-	{"machine.lanes[].links", NVLINK(STAR "machine: {", "}\n"), "machine.lanes.0.links", "2",
-	 "19"},
-	{"machines[].lanes[].links", NVLINK(STAR "machines: [{hosts: h1, ", "}]\n"),
-	 "machines.0.lanes.0.links", "2", "19"},
+	FAULTY_CASES("machine", FAULTY(STAR "machine: {", "}\n"), "machine"),
+	FAULTY_CASES("machines[]", FAULTY(STAR "machines: [{hosts: h1, ", "}]\n"), "machines.0"),
 	{"machines[].hosts", MACHINES, "machines.0.hosts", "h2", "h6"},
 	{"nic.mtu", STAR, "nic.mtu", "1024", "1500"},
 	{"nic.cc", STAR, "nic.cc", "dcqcn", "cubic"},

@@ -5,6 +5,7 @@
 #include "tests/unit/scenario_test.h"
 
 #include "models/profiles/profile.h"
+#include "util/alloc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -260,6 +261,57 @@ static void a_guess_is_told(void **state)
 	bad_list_fini(&errors);
 }
 
+/* One file for all names. */
+static int read_xml(void *owner, const char *path, char **ret_bytes, size_t *ret_length)
+{
+	static const char text[] =
+		"<system><cpu numaid=\"0\"><pci busid=\"0:1:0.0\" class=\"0x0302\"/>"
+		"<pci busid=\"0:2:0.0\" class=\"0x0207\"/></cpu></system>";
+
+	(void)owner, (void)path;
+	*ret_length = strlen(text);
+	*ret_bytes = util_alloc(*ret_length);
+	if (!*ret_bytes)
+		return -ENOMEM;
+	memcpy(*ret_bytes, text, *ret_length);
+	return 0;
+}
+
+static void machines_live_without_memory(void **state)
+{
+	static const char *const texts[] = {
+		BARE "machine: mine\n",
+		BARE "machine: {file: x.xml, parts: [{name: gpu0, tags: 3}]}\n",
+		BARE "machines: [{hosts: h1, file: x.xml}]\n"};
+	const struct read_source source = {.read = read_xml};
+	const struct scenario_overrides overrides = {.source = &source};
+
+	(void)state;
+	only = (struct profile){
+		.name = "mine", .is_machine = true, .text = "machine: " INSIDE "\n"};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		unsigned allocations = 0;
+		int ret;
+
+		do {
+			struct bad_list errors = {0};
+			struct scenario s;
+
+			util_alloc_fail_after(++allocations);
+			ret = scenario_parse("test.yaml", texts[i], strlen(texts[i]), &overrides,
+					     &s, &errors);
+			util_alloc_fail_after(0);
+			if (ret == 0)
+				scenario_fini(&s);
+			else if (ret != -ENOMEM)
+				fail_msg("%s: %u: %s", texts[i], allocations,
+					 errors.count ? errors.lines[0].text : "?");
+			bad_list_fini(&errors);
+		} while (ret);
+		assert_true(allocations > 50);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +323,7 @@ int main(void)
 		cmocka_unit_test(what_is_said_may_add_to_the_machine),
 		cmocka_unit_test(a_topology_says_how_many_adapters),
 		cmocka_unit_test(a_guess_is_told),
+		cmocka_unit_test(machines_live_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
