@@ -141,7 +141,7 @@ checks order 79
 # generation 4 to the GPU, within 6 % (github.com/Azure/AI-benchmarking-guide; what it has for the way back is no copy of
 # this kind).
 large() { # NAME GEN MPS TO FROM TOLERANCE
-	sed "s/gen: 5, mps: 256B/gen: $2, mps: $3/" copies.yaml >"$1.yaml"
+	sed "s/gen: 5, mps: 256B/gen: $2, mps: $3/; s/most=/bytes=/" copies.yaml >"$1.yaml"
 	expect 0 run "$1.yaml" --out "$1"
 	grep -h -o '\(to\|from\) 67108864 [0-9]*$' out err | python3 -c '
 import sys

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* How long copies of several kinds and sizes take: a line for each, KIND BYTES PICOSECONDS. Each
- * rank by itself, most=4194304 bytes at most. Kinds: to and from (pinned memory, synchronous),
- * to_async (then synchronised), to_events and from_events (between two events), to_row (each of 500
- * in one stream), from_row; pageable (synchronous, then synchronised), pageable_row; registered and
- * from_registered; within_events, within_async, within_call, set (then synchronised). */
+ * rank by itself, most=4194304 bytes at most; bytes=N: to and from of so many alone, and the time of start before. Kinds: to and
+ * from (pinned memory, synchronous), to_async (then synchronised), to_events and from_events
+ * (between two events), to_row (each of 500 in one stream), from_row; pageable (synchronous, then
+ * synchronised), pageable_row; registered and from_registered; within_events, within_async,
+ * within_call, set (then synchronised). */
 #include "tests/programs/gpu.h"
 
 #include <inttypes.h>
@@ -169,11 +170,17 @@ int prog_main(const struct vb_prog *prog)
 				       16 << 10,  32 << 10,  64 << 10, 65540,	128 << 10,
 				       256 << 10, 512 << 10, 2 << 20,  4 << 20, 8 << 20,
 				       32 << 20,  64 << 20,  256 << 20};
-	const size_t most = prog_arg(prog, "most", 4 << 20);
+	const size_t one = prog_arg(prog, "bytes", 0);
+	const size_t most = one > 0 ? one : prog_arg(prog, "most", 4 << 20);
 	struct copies c = {.prog = prog};
 	bool is_well = open_all(&c, most);
 
-	for (size_t i = 0; is_well && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	c.bytes = one;
+	if (is_well && one > 0)
+		prog_say(prog, "start %zu %" PRIu64, one, vb_now_ps());
+	if (is_well && one > 0)
+		is_well = by_clock(&c, "to", to) && by_clock(&c, "from", from);
+	for (size_t i = 0; is_well && one == 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		c.bytes = sizes[i];
 		is_well = c.bytes > most || copy_all(&c);
 	}

@@ -140,23 +140,6 @@ struct key_case {
 		{path ".lanes[].ph", base, set ".lanes.0.ph", "64", "70000"},                      \
 		{path ".lanes[].pd", base, set ".lanes.0.pd", "1024", "15"},                       \
 		{path ".lanes[].nph", base, set ".lanes.0.nph", "64", "70000"},                    \
-		{path ".parts[].peers", base, set ".parts.0.peers", "none", "some"},               \
-		{path ".parts[].peer_payload", base, set ".parts.0.peer_payload", "64B", "96B"},   \
-		{path ".parts[].acs", base, set ".parts.4.acs", "yes", "1"},                       \
-		{path ".lanes[].peer_writes", base, set ".lanes.0.peer_writes", "10Gbps",          \
-		 "1Kbps"},                                                                         \
-		{path ".lanes[].peer_reads", base, set ".lanes.0.peer_reads", "10Gbps", "1Kbps"},  \
-		{path ".faults[].a", base, set ".faults.0.a", NULL, "nic9"},                       \
-		{path ".faults[].b", base, set ".faults.0.b", "cpu1", "nic9"},                     \
-		{path ".faults[].sender", base, set ".faults.0.sender", "sw0", "nic0"},            \
-		{path ".faults[].ber", base, set ".faults.0.ber", "0.00001", "0.1"},               \
-		{path ".faults[].down", base, set ".faults.0.down", NULL, "1"},                    \
-		{path ".faults[].gen", base, set ".faults.2.gen", "2", "5"},                       \
-		{path ".faults[].width", base, set ".faults.2.width", "8", "32"},                  \
-		{path ".faults[].part", base, set ".faults.1.part", "nic0", "x"},                  \
-		{path ".faults[].late", base, set ".faults.1.late", "2us", "0us"},                 \
-		{path ".faults[].from", base, set ".faults.0.from", "1us", "x"},                   \
-		{path ".faults[].until", base, set ".faults.0.until", "1us", "0us"},               \
 		{path ".lanes[].cplh", base, set ".lanes.0.cplh", NULL, "8"},                      \
 	{                                                                                          \
 		path ".lanes[].cpld", base, set ".lanes.0.cpld", NULL, "64"                        \
