@@ -430,6 +430,77 @@ static void test_two_boards_do_not_block(void **state)
 	}
 }
 
+/* ---- a ring of 8 GPUs at 4 NVSwitches ---- */
+
+enum { RING = 8, STEPS = 2 * (RING - 1) };
+
+/* Of an all-reduce: each GPU sends a part of @count bursts to the next, which it sends on once all
+ * of it is there, 2(n-1) times. */
+static struct {
+	uint32_t gpu, count, steps[RING], left[RING];
+} ring;
+
+static void on_ring(struct bus_burst *burst, void *context, ps_t now);
+static const struct bus_burst_ops ring_ops = {.arrived = on_ring};
+
+static void send_part(struct world *w, uint32_t place, ps_t now)
+{
+	const uint32_t next = (place + 1) % RING;
+
+	ring.left[next] += ring.count;
+	for (uint32_t i = 0; i < ring.count; i++) {
+		struct bus_burst *burst =
+			&w->bursts[place * ring.count * 2 + ring.steps[place] % 2 * ring.count + i];
+
+		*burst = (struct bus_burst){.ops = &ring_ops, .bytes = 4096};
+		w->burst_count++;
+		bus_write(w->bus, burst, ring.gpu + place, ring.gpu + next, now);
+	}
+	ring.steps[place]++;
+}
+
+static void on_ring(struct bus_burst *burst, void *context, ps_t now)
+{
+	struct world *w = context;
+	const uint32_t place = burst->to - ring.gpu;
+
+	w->arrived_count++;
+	ring.left[place]--;
+	if (ring.left[place] % ring.count == 0 && ring.steps[place] < STEPS)
+		send_part(w, place, now);
+}
+
+/* 2(n-1)/n S/B + 2(n-1) a, where all n parts of S go round at the rate of a pair that sends both
+ * ways, and a is what the last burst of a part takes beyond it: the way of a packet over the first
+ * lane, and both latencies. The bus bandwidth comes to B. */
+static void test_a_ring_reduces_as_its_links_go(void **state)
+{
+	struct world *w = begin();
+	const uint32_t gpu = add_gpus(w, RING), nvs = add_nvswitches(w, 4);
+	const uint32_t count = 504;
+	const ps_t part = (ps_t)count / 18 * 16 * 18 * 640,
+		   each = 150 * PS_NS + 100 * PS_NS + 10880;
+
+	(void)state;
+	memset(&ring, 0, sizeof(ring));
+	ring.gpu = gpu;
+	ring.count = count;
+	for (uint32_t g = 0; g < RING; g++) {
+		w->parts[gpu + g].latency = 150 * PS_NS;
+		for (uint32_t s = 0; s < 4; s++)
+			join(w, gpu + g, nvs + s, link_of(4, of_h100[s]));
+	}
+	for (uint32_t s = 0; s < 4; s++)
+		w->parts[nvs + s].latency = 100 * PS_NS;
+	open_bus(w);
+	for (uint32_t g = 0; g < RING; g++)
+		send_part(w, g, 0);
+	run(w);
+	assert_near(w->now, STEPS * (part + each), 10);
+	assert_near(mb_per_second(w, (uint64_t)STEPS * count * 4096), 450000 * 256 / 288, 60);
+	close_bus(w);
+}
+
 /* ---- a DGX-1 of V100s ---- */
 
 static const uint8_t hybrid_cube[8][8] = {{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},
@@ -526,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_h100),
 		cmocka_unit_test(test_switches_do_not_block),
 		cmocka_unit_test(test_two_boards_do_not_block),
+		cmocka_unit_test(test_a_ring_reduces_as_its_links_go),
 		cmocka_unit_test(test_pairs_of_a_dgx1),
 		cmocka_unit_test(test_a_relay_is_as_fast_as_its_slower_half),
 	};
