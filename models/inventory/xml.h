@@ -27,8 +27,8 @@ struct xml_node {
 	struct xml_node *parent, *child, *last, *next;
 };
 
-/* @at: file and who named it. -EINVAL: in @errors, in one line, as all is where libxml2 was not built
- * in; -ENOMEM. */
+/* @at: file and who named it. -EINVAL: in @errors, in one line, as all is where libxml2 was not
+ * built in; -ENOMEM. */
 int xml_parse(const char *bytes, size_t length, const struct bad_at *at, struct xml_node **ret_root,
 	      struct bad_list *errors);
 void xml_free(struct xml_node *root); /* NULL allowed */
