@@ -58,8 +58,10 @@
 #define INSIDE                                                                                     \
 	"parts: [{name: cpu0, kind: socket}, {name: cpu1, kind: socket}, {name: nic0, kind: "      \
 	"nic}, "                                                                                   \
-	"{name: gpu0, kind: gpu}], lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: cpu1, kind: upi, "     \
-	"rate: 160Gbps}, {a: cpu0, b: gpu0}]"
+	"{name: gpu0, kind: gpu}, {name: sw0, kind: switch}], lanes: [{a: cpu0, b: nic0}, "        \
+	"{a: cpu0, b: cpu1, kind: upi, rate: 160Gbps}, {a: cpu0, b: gpu0}, {a: cpu0, b: sw0}], "   \
+	"faults: [{a: cpu0, b: sw0, ber: 0.000001}, {part: cpu0, late: 1us}, "                     \
+	"{a: cpu0, b: sw0, gen: 3}]"
 #define MACHINE STAR "machine: {" INSIDE "}\n"
 #define MACHINES STAR "machines: [{hosts: h1, " INSIDE "}]\n"
 #define TWICE STAR "faults: [{link: h0-s0, duplicate: 1%}]\n"
@@ -100,6 +102,23 @@ struct key_case {
 		{path ".lanes[].ph", base, set ".lanes.0.ph", "64", "70000"},                      \
 		{path ".lanes[].pd", base, set ".lanes.0.pd", "1024", "15"},                       \
 		{path ".lanes[].nph", base, set ".lanes.0.nph", "64", "70000"},                    \
+		{path ".parts[].peers", base, set ".parts.0.peers", "none", "some"},               \
+		{path ".parts[].peer_payload", base, set ".parts.0.peer_payload", "64B", "96B"},   \
+		{path ".parts[].acs", base, set ".parts.4.acs", "yes", "1"},                       \
+		{path ".lanes[].peer_writes", base, set ".lanes.0.peer_writes", "10Gbps",          \
+		 "1Kbps"},                                                                         \
+		{path ".lanes[].peer_reads", base, set ".lanes.0.peer_reads", "10Gbps", "1Kbps"},  \
+		{path ".faults[].a", base, set ".faults.0.a", NULL, "nic9"},                       \
+		{path ".faults[].b", base, set ".faults.0.b", "cpu1", "nic9"},                     \
+		{path ".faults[].sender", base, set ".faults.0.sender", "sw0", "nic0"},            \
+		{path ".faults[].ber", base, set ".faults.0.ber", "0.00001", "0.1"},               \
+		{path ".faults[].down", base, set ".faults.0.down", NULL, "1"},                    \
+		{path ".faults[].gen", base, set ".faults.2.gen", "2", "5"},                       \
+		{path ".faults[].width", base, set ".faults.2.width", "8", "32"},                  \
+		{path ".faults[].part", base, set ".faults.1.part", "nic0", "x"},                  \
+		{path ".faults[].late", base, set ".faults.1.late", "2us", "0us"},                 \
+		{path ".faults[].from", base, set ".faults.0.from", "1us", "x"},                   \
+		{path ".faults[].until", base, set ".faults.0.until", "1us", "0us"},               \
 		{path ".lanes[].cplh", base, set ".lanes.0.cplh", NULL, "8"},                      \
 	{                                                                                          \
 		path ".lanes[].cpld", base, set ".lanes.0.cpld", NULL, "64"                        \
