@@ -74,8 +74,11 @@ static uint32_t tags_of(const struct bus *bus, uint32_t from, uint32_t to, uint3
 static void ask(struct bus *bus, struct bus_burst *burst, ps_t now)
 {
 	struct bus_part *part = &bus->parts[burst->from];
+	const uint32_t tags = tags_of(bus, burst->from, burst->to, burst->bytes);
 
-	part->tags -= tags_of(bus, burst->from, burst->to, burst->bytes);
+	bus_count_tags(part, now);
+	part->tags -= tags;
+	part->tag_stats.taken += tags;
 	set_out(bus, burst, burst->from, burst->to, BUS_NON_POSTED, now);
 }
 
@@ -97,6 +100,8 @@ void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t 
 		return;
 	}
 	burst->event.at = now;
+	if (!part->tagless.first)
+		part->dry_from = now;
 	bus_enqueue(&part->tagless, burst);
 }
 
@@ -105,11 +110,14 @@ static void end_read(struct bus *bus, struct bus_burst *burst, ps_t now)
 {
 	struct bus_part *part = &bus->parts[burst->to];
 
+	bus_count_tags(part, now);
 	part->tags += tags_of(bus, burst->to, burst->from, burst->bytes);
 	while (part->tagless.first && has_tags(bus, part->tagless.first)) {
 		struct bus_burst *next = bus_dequeue(&part->tagless);
 
 		part->tag_wait += now - next->event.at;
+		if (!part->tagless.first)
+			part->tag_stats.dry += now - part->dry_from;
 		ask(bus, next, now);
 	}
 }

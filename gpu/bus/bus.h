@@ -106,7 +106,18 @@ struct bus_way_stats {
 	ps_t starved[BUS_CLASSES];	    /* that something waited for credits alone */
 };
 struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to);
+/* The same as it stands at @at, not before the last event on the bus: a burst on the wire and a
+ * wait that lasts count as far as they have come. */
+struct bus_way_stats bus_way_stats_at(const struct bus *bus, uint32_t from, uint32_t to, ps_t at);
 /* How long reads of that part waited for a tag, all together. */
 ps_t bus_tag_wait(const struct bus *bus, uint32_t part);
+
+/* What the tags of a part have done by @at, as above; all 0 where it has any number of them. */
+struct bus_tag_stats {
+	uint64_t taken; /* tags, by reads that have begun */
+	ps_t held;	/* all of them together: @held / @taken is one round trip in the mean */
+	ps_t dry;	/* that any read waited for one */
+};
+struct bus_tag_stats bus_tag_stats(const struct bus *bus, uint32_t part, ps_t at);
 
 #endif

@@ -43,6 +43,8 @@ struct bus_part {
 	struct bus_queue tagless;
 	uint64_t next_number; /* of the bursts that it sends */
 	ps_t tag_wait;
+	struct bus_tag_stats tag_stats; /* by tags_at, but for a wait that lasts since ... */
+	ps_t tags_at, dry_from;		/* ... then, where somebody waits */
 };
 
 struct bus {
@@ -85,6 +87,11 @@ void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now);
 /* Its room in the buffer at the end of @way is free at @at, not before now. */
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now);
 void bus_way_on_event(struct sim_local_event *event, void *context);
+
+/* ---- stats.c ---- */
+
+/* The number of @part's tags in use is about to change. */
+void bus_count_tags(struct bus_part *part, ps_t now);
 
 /* ---- bus.c ---- */
 
