@@ -88,3 +88,35 @@ if judges_expectations judged.yaml; then
 	with_expectations far.yaml typo.yaml '.machines.h1.lanes["cpu1>cpu2"].busy_ps > 0'
 	expect 2 check typo.yaml
 fi
+
+# Flows move memory of a GPU where they are told to: at one end, or at both.
+cat >gpu.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 2}
+machine:
+  flow_memory: gpu0
+  parts:
+    - {name: cpu0, kind: socket}
+    - {name: sw0, kind: switch}
+    - {name: nic0, kind: nic}
+    - {name: gpu0, kind: gpu, memory: 2MiB}
+    - {name: gpu1, kind: gpu, memory: 2MiB}
+  lanes: [{a: cpu0, b: sw0}, {a: nic0, b: sw0}, {a: gpu0, b: sw0}, {a: gpu1, b: sw0}]
+traffic: [{class: f, pattern: incast, to: h1, size: 100000B}]
+END
+moved() { # HOST FROM>TO BYTES
+	holds out "r['machines']['$1']['lanes']['$2']['bytes'] == $3"
+}
+expect 0 run gpu.yaml --json
+moved h0 'gpu0>sw0' 100000
+moved h1 'sw0>gpu0' 100000
+moved h1 'sw0>gpu1' 0
+moved h1 'sw0>cpu0' 0
+expect 0 run gpu.yaml --json --set 'machines=[{hosts: h1, flow_memory: gpu1}]'
+moved h0 'gpu0>sw0' 100000
+moved h1 'sw0>gpu0' 0
+moved h1 'sw0>gpu1' 100000
+sed -i '/flow_memory/d' gpu.yaml
+expect 0 run gpu.yaml --json
+moved h1 'sw0>gpu0' 0
+moved h1 'sw0>cpu0' 100000

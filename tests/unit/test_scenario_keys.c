@@ -73,6 +73,7 @@ struct key_case {
 /* Of machine and of machines. */
 #define INSIDE_CASES(path, base, set)                                                              \
 	{path ".memory", base, set ".memory", "cpu1", "nic0"},                                     \
+		{path ".flow_memory", base, set ".flow_memory", "gpu0", "cpu0"},                   \
 		{path ".tx", base, set ".tx", "64KiB", "1KiB"},                                    \
 		{path ".blueflame", base, set ".blueflame", "0B", "8KiB"},                         \
 		{path ".parts[].name", base, set ".parts.1.name", NULL, "cpu0"},                   \

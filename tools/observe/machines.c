@@ -66,3 +66,44 @@ struct bus_way_stats machine_way_stats(const struct machine_seen *machine, uint3
 	return bus_way_stats_at(machine->bus, machine_way_from(machine->is, way),
 				machine_way_to(machine->is, way), at);
 }
+
+/* Who has come to each part by fewest ways, in order of those: the way that leads there. */
+static void reach_parts(const struct scenario_machine *machine, uint32_t from, int64_t *ret_ways)
+{
+	uint32_t reached[BUS_PARTS_MAX] = {from}, count = 1;
+
+	for (uint32_t i = 0; i < machine->part_count; i++)
+		ret_ways[i] = -1;
+	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0 && machine->parts[reached[i]].kind == SCENARIO_GPU)
+			continue;
+		for (uint32_t way = 0; way < machine_ways(machine); way++) {
+			const uint32_t to = machine_way_to(machine, way);
+
+			if (machine_way_from(machine, way) != reached[i] || to == from ||
+			    ret_ways[to] >= 0)
+				continue;
+			ret_ways[to] = way;
+			reached[count++] = to;
+		}
+	}
+}
+
+uint32_t machine_path(const struct scenario_machine *machine, uint32_t from, uint32_t to,
+		      uint32_t *ret_ways)
+{
+	int64_t ways[BUS_PARTS_MAX];
+	uint32_t count = 0;
+
+	reach_parts(machine, from, ways);
+	for (uint32_t at = to; at != from; at = machine_way_from(machine, (uint32_t)ways[at])) {
+		if (ways[at] < 0 || count == BUS_HOPS_MAX)
+			return 0;
+		count++;
+	}
+	for (uint32_t at = to, i = count; i > 0; i--) {
+		ret_ways[i - 1] = (uint32_t)ways[at];
+		at = machine_way_from(machine, ret_ways[i - 1]);
+	}
+	return count;
+}

@@ -41,6 +41,10 @@ static inline uint32_t machine_way_to(const struct scenario_machine *machine, ui
 {
 	return machine_way_from(machine, way ^ 1);
 }
+/* The ways from one part to another, through no GPU in between: room for BUS_HOPS_MAX. How many; 0:
+ * there are none. */
+uint32_t machine_path(const struct scenario_machine *machine, uint32_t from, uint32_t to,
+		      uint32_t *ret_ways);
 /* At @at, as bus_way_stats_at() has it. */
 struct bus_way_stats machine_way_stats(const struct machine_seen *machine, uint32_t way, ps_t at);
 
