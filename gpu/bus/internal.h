@@ -28,7 +28,7 @@ struct bus_pool {
 struct bus_way {
 	const struct bus_lane_params *lane;
 	uint32_t to;
-	ps_t free_at;
+	ps_t started_at, free_at; /* of the last burst, and behind it */
 	uint64_t next_order;
 	struct bus_queue waiting[BUS_CLASSES];
 	struct bus_pool pools[BUS_CLASSES];

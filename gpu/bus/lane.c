@@ -179,6 +179,7 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 	else if (burst->kind == BUS_POSTED && burst->ops->left)
 		burst->ops->left(burst, way->bus->context, now);
 	burst->on = way;
+	way->started_at = now;
 	way->free_at = now + time;
 	way->stats.bursts++;
 	way->stats.bytes += burst->kind == BUS_NON_POSTED ? 0 : burst->bytes;

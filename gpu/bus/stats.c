@@ -16,7 +16,7 @@ struct bus_way_stats bus_way_stats_at(const struct bus *bus, uint32_t from, uint
 
 	CHECK(way && way->to == to);
 	stats = way->stats;
-	stats.busy -= since(at, way->free_at);
+	stats.busy -= since(at > way->started_at ? at : way->started_at, way->free_at);
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
 		if (way->pools[kind].starved_from != PS_NEVER)
 			stats.starved[kind] += since(way->pools[kind].starved_from, at);

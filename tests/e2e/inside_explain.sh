@@ -41,8 +41,8 @@ why
 [ "$(grep -c 'nothing held it up' inside)" = 2 ] && [ "$(wc -l <inside)" = 2 ] || fail "something holds it up: $(cat inside)"
 says 'Inside h0, from the memory of h0.cpu0 over cpu0 > sw0 > nic0: ' 'Inside h1, into the memory of h1.cpu0 over nic0 > sw0 > cpu0: '
 
-# A narrow slot: 4 of 16 lanes, 32 GT/s, 128 of 130 bits, 256 of 280 bytes (276 of a completion), 152 of 168 beside
-# an Ack and an UpdateFC of 8 each, 1534 of 1538 beside skips. At x4 an Ack comes after 86 + 86 bytes less often.
+# A narrow slot. At x16: 32 GT/s, 128 of 130 bits, 256 of 280 bytes of a write, 152 of 168 beside an Ack and an
+# UpdateFC of 8 bytes each, 1534 of 1538 symbols beside skips.
 why --set 'machine.lanes[1].width=4'
 says 'the lane sw0 > nic0 (pcie gen 5 x4) held it up' 'the lane nic0 > sw0 (pcie gen 5 x4) held it up' \
 	'the port of h0 carries 50.0 GB/s' 'a slot of x16 and generation 5 (machine.lanes[].width, .gen), which carries 52.0 GB/s'
@@ -105,6 +105,13 @@ grep -qxE '    because the memory of h1.cpu1 is behind the socket link cpu0 > cp
 expect 0 explain base.yaml --why cure
 grep -q '^1\. A host takes in less than its link brings' out && grep -qF 'the memory of h1.cpu1 is behind the socket link cpu0 > cpu1 (upi)' out &&
 	! grep -q 'nic.rx.rate' out || fail "another cure: $(cat out)"
+
+# A GPU on the far socket: what goes to it passes the memory of the near one.
+expect 0 explain gpu_far --why pfc
+grep -qxE '    because GPU h0.gpu1 is behind the socket link cpu0 > cpu1 \(upi\), which was busy (100\.0|99\.[0-9]) % of the time from its first pause to its last\.' out ||
+	fail "another reason: $(cat out)"
+expect 0 explain gpu_far-cure 0 --why slow
+grep -qF 'Inside h0, into GPU h0.gpu0 over nic0 > sw0 > gpu0: nothing held it up.' out || fail "another way: $(cat out)"
 
 # A host without a machine has none of this.
 sed '/^machine:/,/^    - {a: cpu0, b: cpu1/d; /^machines:/,$d' base.yaml >bare.yaml

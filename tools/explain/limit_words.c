@@ -9,7 +9,7 @@
 
 static double percent_of(ps_t part, ps_t whole)
 {
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	return whole ? 100.0 * (double)(part < whole ? part : whole) / (double)whole : 0;
 }
 
 static const struct bus_lane_params *lane_of(const struct limit *limit, uint32_t way)
