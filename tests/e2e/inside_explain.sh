@@ -110,6 +110,9 @@ grep -q '^1\. A host takes in less than its link brings' out && grep -qF 'the me
 expect 0 explain gpu_far --why pfc
 grep -qxE '    because GPU h0.gpu1 is behind the socket link cpu0 > cpu1 \(upi\), which was busy (100\.0|99\.[0-9]) % of the time from its first pause to its last\.' out ||
 	fail "another reason: $(cat out)"
+expect 0 explain gpu_far 0 --why slow
+grep -qF 'Inside h0, into GPU h0.gpu1 over nic0 > sw0 > cpu0 > cpu1 > sw1 > gpu1: the socket link cpu0 > cpu1 (upi) held it up.' out ||
+	fail "another memory: $(cat out)"
 expect 0 explain gpu_far-cure 0 --why slow
 grep -qF 'Inside h0, into GPU h0.gpu0 over nic0 > sw0 > gpu0: nothing held it up.' out || fail "another way: $(cat out)"
 
