@@ -60,6 +60,7 @@ assert machines["h1"]["tags"]["nic0"]["round_trip_ps"] is None
 END
 # Nobody sees how it is run.
 cp far/result.json far/series_lanes.csv .
+cp far/lanes.csv far.csv
 for how in "--threads 2" --through-wire; do
 	# shellcheck disable=SC2086
 	expect 0 run far.yaml --quiet --out far --series 7us $how
@@ -74,9 +75,32 @@ grep -q 'the digest, too' out || fail "another run"
 expect 0 run far.yaml --quiet --out far
 [ ! -e far/series_lanes.csv ] || fail "series of another run"
 
+# A timeline has them as counters: a value lasts until the next one, and all that while the lane was so busy.
+expect 0 run far.yaml --quiet --out far --perfetto far.json
+cmp -s far/lanes.csv far.csv || fail "a timeline changes what lanes do"
+python3 - <<'END' || fail "another timeline of lanes"
+import csv, json
+from fractions import Fraction
+events = json.load(open("far.json"))["traceEvents"]
+hosts = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+tracks = {}
+for e in events:
+    if e["ph"] == "C" and e["name"].startswith("busy "):
+        tracks.setdefault((hosts[e["pid"]], *e["name"][5:].split(" > ")), []).append(
+            (Fraction(e["ts"]), Fraction(str(e["args"]["percent"])) / 100))
+for r in csv.DictReader(open("far/lanes.csv")):
+    track = tracks.pop((r["machine"], r["from"], r["to"]), [])
+    busy = sum((t - s) * share for (s, share), (t, _) in zip(track, track[1:]))
+    assert not track or track[-1][1] == 0
+    # A thousandth of each microsecond is not told.
+    assert 0 <= int(r["busy_ps"]) / 10**6 - busy <= 0.001 * 130, (r, float(busy))
+assert not tracks
+END
+
 # Where no host has a machine there is nothing of one.
 sed '/^machine:/,/^  - {hosts/d' far.yaml >bare.yaml
-expect 0 run bare.yaml --quiet --out bare --series 7us
+expect 0 run bare.yaml --quiet --out bare --series 7us --perfetto bare.json
+! grep -q '"busy ' bare.json || fail "lanes of no machine in a timeline"
 holds bare/result.json "'machines' not in r"
 [ -e bare/series.csv ] && [ ! -e bare/series_lanes.csv ] && [ ! -e bare/lanes.csv ] || fail "lanes of no machine"
 
