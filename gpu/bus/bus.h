@@ -109,6 +109,8 @@ struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_
 /* The same as it stands at @at, where nothing has happened on the bus behind that: a burst on the
  * wire and a wait that lasts count as far as they have come. */
 struct bus_way_stats bus_way_stats_at(const struct bus *bus, uint32_t from, uint32_t to, ps_t at);
+/* When the last burst that any lane has begun is through it. */
+ps_t bus_busy_until(const struct bus *bus);
 /* How long reads of that part waited for a tag, all together. */
 ps_t bus_tag_wait(const struct bus *bus, uint32_t part);
 

@@ -23,6 +23,16 @@ struct bus_way_stats bus_way_stats_at(const struct bus *bus, uint32_t from, uint
 	return stats;
 }
 
+ps_t bus_busy_until(const struct bus *bus)
+{
+	ps_t last = 0;
+
+	for (uint32_t i = 0; i < 2 * bus->lane_count; i++)
+		if (bus->ways[i].free_at > last)
+			last = bus->ways[i].free_at;
+	return last;
+}
+
 static ps_t held_since(const struct bus_part *part, ps_t at)
 {
 	return (part->params.tags - part->tags) * since(part->tags_at, at);

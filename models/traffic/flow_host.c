@@ -159,7 +159,7 @@ static void post_writes(struct traffic_host *th, struct traffic_flow *flow, stru
 	}
 }
 
-static uint16_t place_of(const struct host *host)
+static uint16_t flow_place_of(const struct host *host)
 {
 	return host->params.bus ? host->params.bus->flow_place : 0;
 }
@@ -171,7 +171,7 @@ static int open_source(struct traffic_host *th, struct traffic_flow *flow, uint6
 	const struct hca_mr_params region = {
 		.ops = &hca_mem_synthetic,
 		.length = end,
-		.place = place_of(th->host),
+		.place = flow_place_of(th->host),
 		.stream = stream_of(th->host->table->hosts[flow->dst]),
 	};
 	int ret = hca_mr_create(th->host->hca, th->pd, &region, ret_mr);
@@ -432,7 +432,7 @@ static int open_sink(struct traffic_host *th)
 	const struct hca_mr_params region = {
 		.ops = &hca_mem_synthetic,
 		.length = SINK_BYTES,
-		.place = place_of(th->host),
+		.place = flow_place_of(th->host),
 		.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE,
 		.stream = stream_of(th->host),
 	};

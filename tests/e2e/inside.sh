@@ -75,6 +75,18 @@ grep -q 'the digest, too' out || fail "another run"
 expect 0 run far.yaml --quiet --out far
 [ ! -e far/series_lanes.csv ] || fail "series of another run"
 
+# What is behind the last arrival, where lanes still bring it into memory, is in the last row.
+expect 0 run gpu_far --quiet --out tail --series 300ms
+python3 - <<'END' || fail "the series forget what was busy last"
+import csv
+rows = {(r["machine"], r["from"], r["to"]): r for r in csv.DictReader(open("tail/series_lanes.csv"))}
+for r in csv.DictReader(open("tail/lanes.csv")):
+    row = rows.get((r["machine"], r["from"], r["to"]), {"busy_ps": "0", "busy": "0", "time_ps": "1"})
+    assert row["busy_ps"] == r["busy_ps"] and int(row["busy_ps"]) <= int(row["time_ps"]) and float(row["busy"]) <= 1, row
+# 8,000,000 bytes of 64 in packets of 80, at 12.5 GB/s.
+assert int(rows["h0", "cpu0", "cpu1"]["busy_ps"]) == 8000000 // 64 * 80 * 80 and float(rows["h0", "cpu0", "cpu1"]["busy"]) > 0.97
+END
+
 # A timeline has them as counters: a value lasts until the next one, and all that while the lane was so busy.
 expect 0 run far.yaml --quiet --out far --perfetto far.json
 cmp -s far/lanes.csv far.csv || fail "a timeline changes what lanes do"

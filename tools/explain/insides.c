@@ -95,7 +95,7 @@ static int begin_flow(struct insides *insides, const struct account_flow *flow)
 	return ret;
 }
 
-static int look_at_flow(struct insides *insides, const struct account_flow *flow, ps_t now)
+static int look_at_ends(struct insides *insides, const struct account_flow *flow, ps_t now)
 {
 	int ret = 0;
 
@@ -118,7 +118,7 @@ static int look_at_flow(struct insides *insides, const struct account_flow *flow
 
 static int look_all(struct insides *insides, const struct account_flow *flow, ps_t now)
 {
-	const int ret = flow ? look_at_flow(insides, flow, now) : 0;
+	const int ret = flow ? look_at_ends(insides, flow, now) : 0;
 
 	look_at_pauses(insides, now);
 	insides->has_looked = true;

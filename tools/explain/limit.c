@@ -72,7 +72,7 @@ static uint32_t way_at_memory(const struct limit *limit)
 	return limit->ways[limit->sends ? 0 : limit->way_count - 1];
 }
 
-static uint64_t bytes_at(const struct machine_watch *watch, const struct limit *limit)
+static uint64_t moved_at(const struct machine_watch *watch, const struct limit *limit)
 {
 	return limit->way_count > 0 ? machine_watch_way(watch, way_at_memory(limit)).bytes : 0;
 }
@@ -86,7 +86,7 @@ static bool goes_by(const struct limit *limit, uint32_t way)
 }
 
 /* The memory of which most was moved: that of the host, or of a GPU, which nothing goes through. */
-static void find_memory(const struct machine_watch *watch, struct limit *limit)
+static void find_memory_moved(const struct machine_watch *watch, struct limit *limit)
 {
 	const struct host_bus *bus = limit->host->params.bus;
 	struct limit of_host = *limit, trial = *limit;
@@ -95,13 +95,13 @@ static void find_memory(const struct machine_watch *watch, struct limit *limit)
 	of_host.memory = bus->memory;
 	find_way(watch, &of_host);
 	*limit = of_host;
-	left = bytes_at(watch, &of_host);
+	left = moved_at(watch, &of_host);
 	for (uint32_t i = 0; i < bus->place_count; i++) {
 		uint64_t bytes;
 
 		trial.memory = bus->places[i];
 		find_way(watch, &trial);
-		bytes = bytes_at(watch, &trial);
+		bytes = moved_at(watch, &trial);
 		if (of_host.way_count > 0 && goes_by(&trial, way_at_memory(&of_host)))
 			left -= bytes < left ? bytes : left;
 		if (bytes <= most)
@@ -170,8 +170,8 @@ bool limit_find(const struct machine_watch *watch, const struct host *host, bool
 				.sends = sends,
 				.nic = host->params.bus->nic,
 				.time = watch->until - watch->from};
-	find_memory(watch, limit);
-	if (bytes_at(watch, limit) == 0)
+	find_memory_moved(watch, limit);
+	if (moved_at(watch, limit) == 0)
 		return false;
 	find_busiest(watch, limit);
 	limit->tags = machine_watch_tags(watch, limit->nic);

@@ -19,7 +19,7 @@ static const struct bus_lane_params *lane_of(const struct limit *limit, uint32_t
 
 /* ---- names ---- */
 
-static const char *part_name_of(const struct limit *limit, uint32_t part)
+static const char *limit_part_name(const struct limit *limit, uint32_t part)
 {
 	return limit->machine->is->parts[part].name;
 }
@@ -29,7 +29,7 @@ static const char *memory_name(const struct limit *limit, struct bad_text *ret_t
 	const bool is_gpu = limit->machine->is->parts[limit->memory].kind == SCENARIO_GPU;
 
 	return bad_text(ret_text, "%s%s.%s", is_gpu ? "GPU " : "the memory of ",
-			limit->machine->name, part_name_of(limit, limit->memory));
+			limit->machine->name, limit_part_name(limit, limit->memory));
 }
 
 /* "the socket link cpu1 > cpu0 (upi)" */
@@ -61,9 +61,9 @@ static void add_route(const struct limit *limit, FILE *file)
 	for (uint32_t i = 0; i < limit->way_count; i++) {
 		const uint32_t from = machine_way_from(limit->machine->is, limit->ways[i]);
 
-		fprintf(file, "%s > ", part_name_of(limit, from));
+		fprintf(file, "%s > ", limit_part_name(limit, from));
 	}
-	fprintf(file, "%s: ", part_name_of(limit, limit->sends ? limit->nic : limit->memory));
+	fprintf(file, "%s: ", limit_part_name(limit, limit->sends ? limit->nic : limit->memory));
 }
 
 static void add_lane(const struct limit *limit, uint64_t own, FILE *file)
@@ -92,7 +92,7 @@ static void add_tags(const struct limit *limit, FILE *file)
 		"the tags of %s held it up. %u requests of %s at most may be under way, and "
 		"one takes %s in the mean: at most %s/s. Reads waited for one %.1f %% of that "
 		"time.",
-		part_name_of(limit, limit->nic), tags,
+		limit_part_name(limit, limit->nic), tags,
 		output_bytes(limit_request_bytes(limit), size), output_time(round, length),
 		output_bytes((uint64_t)((u128)tags * limit_request_bytes(limit) * PS_S / round),
 			     rate),
@@ -195,7 +195,7 @@ static bool help_by_place(const struct limit *limit, const char *before, FILE *f
 		"%s%s on the side of %s%s, or an adapter on the other side, so that nothing goes "
 		"over "
 		"it; \"verbena topo -m\" shows what is near.",
-		before, is_gpu ? "a GPU" : "memory", part_name_of(limit, limit->nic),
+		before, is_gpu ? "a GPU" : "memory", limit_part_name(limit, limit->nic),
 		is_gpu ? "" : " (machine.memory)");
 	return true;
 }

@@ -217,7 +217,7 @@ static void say_whose(const struct account_sum *sum, const struct events *events
 		       failures_words(flow->status));
 }
 
-static uint64_t rate_of(const struct account_sum *sum)
+static uint64_t rate_it_had(const struct account_sum *sum)
 {
 	return (uint64_t)((u128)sum->flow.bytes * PS_S / sum->whole);
 }
@@ -230,7 +230,7 @@ static bool say_buffer(const struct account_sum *sum, const struct limit *limit)
 	const uint64_t most = trip ? (uint64_t)((u128)bytes * PS_S / trip) : 0;
 	char size[OUTPUT_TEXT_MAX], rate[OUTPUT_TEXT_MAX];
 
-	if (most == 0 || most - most / 5 > rate_of(sum))
+	if (most == 0 || most - most / 5 > rate_it_had(sum))
 		return false;
 	printf("What is left is the transmit buffer of %s: %s (machine.tx) wait for their bytes at "
 	       "once, which come after %s in the mean: at most %s/s.\n",
@@ -251,7 +251,7 @@ static void say_window(const struct account_sum *sum, const struct scenario *sce
 	       "each "
 	       "round trip, which at the %s/s that it had is %s.\n",
 	       scenario->nic.psn_window, scenario->nic.mtu, output_bytes((uint64_t)window, bytes),
-	       output_bytes(rate_of(sum), rate),
+	       output_bytes(rate_it_had(sum), rate),
 	       explain_length((ps_t)(window * sum->whole / sum->flow.bytes)));
 }
 

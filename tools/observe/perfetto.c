@@ -142,8 +142,8 @@ static uint32_t process_of(const struct perfetto *p, const char *node)
 	return 0;
 }
 
-static void put_lane(struct perfetto *p, const struct machine_seen *machine, uint32_t way,
-		     uint32_t tenths)
+static void perfetto_put_lane(struct perfetto *p, const struct machine_seen *machine, uint32_t way,
+			      uint32_t tenths)
 {
 	const struct scenario_part *parts = machine->is->parts;
 	FILE *file = perfetto_begin(p, "C", process_of(p, machine->name), p->lanes.at);
@@ -172,7 +172,7 @@ static void put_lanes(struct perfetto *p, ps_t at)
 
 			seen->busy = busy;
 			if (tenths != seen->tenths)
-				put_lane(p, machine, way, tenths);
+				perfetto_put_lane(p, machine, way, tenths);
 			seen->tenths = tenths;
 		}
 	}

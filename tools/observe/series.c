@@ -99,7 +99,8 @@ static void series_put_rows(struct series *series, ps_t at)
 	for (uint32_t i = 0; i < series->port_count; i++)
 		for (uint8_t q = 0; q < series->ports[i].fc->priority_count; q++)
 			series_put_row(series, &series->ports[i], q, at);
-	series_lanes_put(&series->lanes, series->last, at);
+	if (series->lanes.out.file)
+		series_lanes_put(&series->lanes, series->last, at);
 	series->last = at;
 }
 
@@ -202,12 +203,12 @@ int series_start(struct series *series, const struct scenario *scenario, struct 
 
 int series_close(struct series *series, ps_t at)
 {
-	int ret, of_lanes;
+	const int of_lanes = series_lanes_close(&series->lanes, series->last, at);
+	int ret;
 
 	if (series->out.file)
 		series_put_rows(series, at);
 	part_note(&series->out);
-	of_lanes = series_lanes_close(&series->lanes);
 	ret = folder_end(series->folder, &series->out, true);
 	return ret ? ret : of_lanes;
 }

@@ -10,7 +10,7 @@ enum { MILLION = 1000000 };
 int series_lanes_open(struct series_lanes *series, const struct folder *folder,
 		      const struct scenario *scenario)
 {
-	*series = (struct series_lanes){.folder = folder};
+	*series = (struct series_lanes){.folder = folder, .until = scenario->until};
 	return scenario->machine_count > 0 ? folder_begin(folder, "series_lanes.csv", &series->out)
 					   : 0;
 }
@@ -94,8 +94,24 @@ bool series_lanes_are_busy(const struct series_lanes *series, ps_t at)
 	return false;
 }
 
-int series_lanes_close(struct series_lanes *series)
+/* Lanes may be busy behind the last arrival, up to where the scenario ends. */
+static ps_t series_lanes_end(const struct series_lanes *series, ps_t at)
 {
+	for (uint32_t i = 0; i < series->machines.count; i++) {
+		const ps_t last = bus_busy_until(series->machines.all[i].bus);
+
+		if (last > at)
+			at = last;
+	}
+	return at < series->until ? at : series->until;
+}
+
+int series_lanes_close(struct series_lanes *series, ps_t last, ps_t at)
+{
+	const ps_t end = series_lanes_end(series, at);
+
+	if (series->seen && end > last)
+		series_lanes_put(series, last, end);
 	part_note(&series->out);
 	return folder_end(series->folder, &series->out, true);
 }

@@ -12,6 +12,7 @@ struct series_lanes {
 	struct machines machines; /* none: there is no file */
 	const struct folder *folder;
 	struct part out;
+	ps_t until;		    /* of the scenario */
 	struct bus_way_stats *seen; /* of each way of each machine */
 };
 
@@ -25,8 +26,9 @@ int series_lanes_start(struct series_lanes *series, const struct scenario *scena
 void series_lanes_put(struct series_lanes *series, ps_t last, ps_t at);
 /* Whether a burst is longer on any lane than up to @at. */
 bool series_lanes_are_busy(const struct series_lanes *series, ps_t at);
-/* As series_lanes_open(); not open: allowed. */
-int series_lanes_close(struct series_lanes *series);
+/* After the run, of which the last thing at a port happened at @at, with the rows from @last to the
+ * end. As series_lanes_open(); not open: allowed. */
+int series_lanes_close(struct series_lanes *series, ps_t last, ps_t at);
 void series_lanes_fini(struct series_lanes *series); /* zeroed: allowed */
 
 #endif

@@ -79,7 +79,7 @@ static json_t *insides_lane(const struct shown *shown, uint32_t lane,
 			 "frames", over_time);
 }
 
-static json_t *insides_machine(const struct shown *shown, const struct report_frames *frames)
+static json_t *insides_shown(const struct shown *shown, const struct report_frames *frames)
 {
 	const struct scenario_machine *is = shown->machine->is;
 	json_t *lanes = json_array();
@@ -141,7 +141,7 @@ json_t *report_insides(const struct report *report)
 					shown[i].first + ways <= report->sampler->way_count;
 
 		numbers += has_frames ? ways * frames.count : 0;
-		all = column_add(all, insides_machine(&shown[i], has_frames ? &frames : NULL));
+		all = column_add(all, insides_shown(&shown[i], has_frames ? &frames : NULL));
 	}
 	free(shown);
 	return all;

@@ -193,7 +193,7 @@ static json_t *output_json_machine_of(const struct result_machine *machine)
 }
 
 /* Nothing where no host has a machine. */
-static json_t *add_machines(const struct result *result, json_t *all)
+static json_t *output_json_add_machines(const struct result *result, json_t *all)
 {
 	json_t *machines = result->machine_count ? json_object() : NULL;
 
@@ -239,7 +239,7 @@ static json_t *without_machines(const struct result *result)
 
 json_t *output_json_value(const struct result *result)
 {
-	return add_machines(result, without_machines(result));
+	return output_json_add_machines(result, without_machines(result));
 }
 
 int output_json(const struct result *result, FILE *file)
