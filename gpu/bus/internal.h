@@ -134,8 +134,12 @@ static inline struct bus_burst *bus_dequeue(struct bus_queue *queue)
 /* -ENOMEM; bus_mesh_fini() all the same. */
 int bus_mesh_create(struct bus *bus);
 void bus_mesh_fini(struct bus *bus);
-bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to);
-/* Whether some way between them is not down, so that bus_mesh_next() finds it. */
+static inline bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to)
+{
+	return bus->mesh.hops && bus->mesh.hops[from * bus->part_count + to] <= BUS_HOPS_MAX;
+}
+/* Whether some way between two parts that are joined is not down, so that bus_mesh_next() finds it.
+ */
 bool bus_mesh_is_open(const struct bus *bus, uint32_t from, uint32_t to, ps_t now);
 /* Of the next burst of @kind between them. */
 uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind);

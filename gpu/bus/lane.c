@@ -75,16 +75,15 @@ static inline bool has_credits(struct bus_way *way, const struct bus_burst *burs
 	return pool->headers >= needs->headers && pool->data >= needs->data;
 }
 
-/* What is written has come to the end of @way: responses go back, before what waits there. */
+/* What is written has come to the end of @way, of NVLink: responses go back, before what waits
+ * there. */
 static void respond(struct bus_way *way, const struct bus_burst *burst, ps_t now)
 {
-	const uint32_t bytes = bus_link_response(&way->lane->link, burst->bytes);
+	const struct bus_link *link = &way->lane->link;
+	const uint32_t bytes = nvlink_response_bytes(&link->nvlink, burst->bytes);
+	const ps_t time = bus_link_time(link, bytes);
 	struct bus_way *back = bus_way_back(way);
-	ps_t time;
 
-	if (bytes == 0)
-		return;
-	time = bus_link_time(&way->lane->link, bytes);
 	back->free_at = (back->free_at > now ? back->free_at : now) + time;
 	back->stats.wire_bytes += bytes;
 	back->stats.busy += time;
@@ -96,7 +95,7 @@ void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t 
 	struct bus_credits held;
 	uint32_t i;
 
-	if (burst->kind == BUS_POSTED)
+	if (burst->kind == BUS_POSTED && way->lane->link.kind == BUS_NVLINK)
 		respond(way, burst, now);
 	if (pool->is_endless)
 		return;
@@ -406,7 +405,7 @@ void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now)
 	burst->on = NULL;
 	burst->is_peer = burst->is_split = false;
 	burst->via = BUS_PARTS_MAX;
-	burst->is_meshed = bus_mesh_is_open(bus, from, to, now);
+	burst->is_meshed = bus_mesh_joins(bus, from, to) && bus_mesh_is_open(bus, from, to, now);
 	if (burst->is_meshed)
 		burst->number = bus_mesh_number(bus, from, to, (enum bus_class)burst->kind);
 	else if (bus->has_peers)

@@ -68,11 +68,6 @@ uint32_t bus_link_bytes(const struct bus_link *link, enum bus_class kind, uint32
 	       (kind == BUS_NON_POSTED ? 0 : bytes);
 }
 
-uint32_t bus_link_response(const struct bus_link *link, uint32_t bytes)
-{
-	return link->kind == BUS_NVLINK ? nvlink_response_bytes(&link->nvlink, bytes) : 0;
-}
-
 ps_t bus_link_time(const struct bus_link *link, uint64_t wire_bytes)
 {
 	switch (link->kind) {

@@ -36,8 +36,6 @@ uint32_t bus_link_request(const struct bus_link *link);
 /* Bytes on the wire (of NVLink: of one of its links) of what moves @bytes, or asks for them
  * (BUS_NON_POSTED). */
 uint32_t bus_link_bytes(const struct bus_link *link, enum bus_class kind, uint32_t bytes);
-/* What goes back for @bytes of a write once they are there; 0: nothing. */
-uint32_t bus_link_response(const struct bus_link *link, uint32_t bytes);
 /* How long one direction, of one link, is taken by so many bytes on the wire, rounded up. */
 ps_t bus_link_time(const struct bus_link *link, uint64_t wire_bytes);
 

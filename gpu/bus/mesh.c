@@ -85,11 +85,6 @@ void bus_mesh_fini(struct bus *bus)
 	util_free(bus->mesh.hops);
 }
 
-bool bus_mesh_joins(const struct bus *bus, uint32_t from, uint32_t to)
-{
-	return bus->mesh.hops && *hops_of(bus, from, to) <= BUS_HOPS_MAX;
-}
-
 uint64_t bus_mesh_number(struct bus *bus, uint32_t from, uint32_t to, enum bus_class kind)
 {
 	return bus->mesh.numbers[((size_t)kind * bus->part_count + from) * bus->part_count + to]++;
@@ -133,7 +128,7 @@ static uint32_t count_open(const struct bus *bus, uint32_t at, uint32_t to, ps_t
 
 bool bus_mesh_is_open(const struct bus *bus, uint32_t from, uint32_t to, ps_t now)
 {
-	return bus_mesh_joins(bus, from, to) && count_open(bus, from, to, now) > 0;
+	return count_open(bus, from, to, now) > 0;
 }
 
 /* Number @place of those that are not down. */

@@ -2,10 +2,12 @@
 #include "gpu/cuda/internal.h"
 #include "util/alloc.h"
 
+#include <string.h>
+
 /* Events: records of streams that others wait for, and the times between them. */
 
 /* Of times in ns: as measured on an H100. */
-enum { EVENT_STEP_NS = 32 };
+enum { EVENT_STEP_NS = 32, NS_PER_MS = 1000000 };
 
 /* One that the program has made and not destroyed. */
 static CUresult check_event(CUevent event)
@@ -136,6 +138,25 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 	return CUDA_SUCCESS;
 }
 
+/* @ns as milliseconds, in the form of IEEE 754, cut off behind 24 bits: what decides here knows
+ * whole numbers only. */
+static void put_ms(int64_t ns, float *ret_ms)
+{
+	uint64_t rest = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
+	uint32_t bits = 0;
+	int exponent = 0; /* ms = mantissa * 2 ^ exponent */
+	u128 mantissa;
+
+	if (rest > 0) {
+		mantissa = ((u128)rest << 40) / NS_PER_MS;
+		for (exponent = -40; mantissa >> 24 != 0; exponent++)
+			mantissa >>= 1;
+		bits = (uint32_t)(ns < 0) << 31 | (uint32_t)(exponent + 23 + 127) << 23 |
+		       ((uint32_t)mantissa & 0x7fffff);
+	}
+	memcpy(ret_ms, &bits, sizeof(bits));
+}
+
 CUDA_PUBLIC CUresult cuEventElapsedTime(float *ret_ms, CUevent start, CUevent end)
 {
 	CUresult ret = check_event(start);
@@ -154,7 +175,7 @@ CUDA_PUBLIC CUresult cuEventElapsedTime(float *ret_ms, CUevent start, CUevent en
 		return CUDA_ERROR_NOT_READY;
 	steps = (int64_t)(end->mark->at / PS_NS / EVENT_STEP_NS) -
 		(int64_t)(start->mark->at / PS_NS / EVENT_STEP_NS);
-	*ret_ms = (float)(steps * EVENT_STEP_NS) / 1e6f;
+	put_ms(steps * EVENT_STEP_NS, ret_ms);
 	return CUDA_SUCCESS;
 }
 

@@ -369,7 +369,7 @@ int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret
 
 /* As nvidia-peermem has it: pages of one allocation, of which no part may be missing. What was
  * exported is there for as long as somebody holds it. */
-static int reach(struct gpu *gpu, uint64_t address, uint64_t length, bool exported)
+static int take_hold_of(struct gpu *gpu, uint64_t address, uint64_t length, bool exported)
 {
 	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, address);
 
@@ -394,8 +394,9 @@ bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
 
 	if (!gpu)
 		return false;
-	*ret_errno = bus_may_write(bus, nic, gpu->part) ? reach(gpu, address, length, exported)
-							: -EREMOTEIO;
+	*ret_errno = bus_may_write(bus, nic, gpu->part)
+			     ? take_hold_of(gpu, address, length, exported)
+			     : -EREMOTEIO;
 	if (*ret_errno != 0)
 		return false;
 	*ret_location = (struct vrb_location){.address = (uintptr_t)gpu_at(gpu, address),

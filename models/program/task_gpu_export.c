@@ -37,7 +37,7 @@ static bool is_in_use(int fd)
 }
 
 /* A file and two descriptions of it: 0, or -EXXX. */
-static int open_file(uint64_t bytes, int *ret_own, int *ret_theirs)
+static int open_dmabuf(uint64_t bytes, int *ret_own, int *ret_theirs)
 {
 	char path[32];
 
@@ -60,7 +60,7 @@ int task_gpu_export(struct task_gpu_export **exports, struct gpu *gpu, uint64_t 
 		    uint64_t bytes, int *ret_fd)
 {
 	struct task_gpu_export *own = util_calloc(1, sizeof(*own));
-	int ret = own ? open_file(bytes, &own->fd, ret_fd) : -ENOMEM;
+	int ret = own ? open_dmabuf(bytes, &own->fd, ret_fd) : -ENOMEM;
 
 	if (ret == 0) {
 		ret = gpu_memory_hold(&gpu->memory, address, bytes);

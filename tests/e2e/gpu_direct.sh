@@ -36,10 +36,10 @@ checks() {
 	done
 }
 machine gpu_direct "" ', address: "0001:18:1f.0"' "gen: 5" >direct.yaml
-checks direct 56
+checks direct 60
 # A window of 8 MiB, and the address that the scenario says.
 machine gpu_direct '"window=8388608", "domain=1", "bus=24", "device=31"' ', bar1: 8MiB, address: "0001:18:1f.0"' "gen: 5" >window.yaml
-checks window 68
+checks window 72
 
 # stale ORDERING BYTES ARGS: how many of 20 rounds brought what was there before
 stale() {

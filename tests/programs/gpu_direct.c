@@ -87,6 +87,23 @@ static struct ibv_mr *reg(struct direct *d, int fd, uint64_t offset, size_t byte
 				 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 }
 
+/* What a descriptor holds. */
+static void holds(struct direct *d)
+{
+	const size_t before = free_bytes();
+	CUdeviceptr memory;
+	int fd, copy;
+
+	(void)cuMemAlloc(&memory, 2 * BLOCK);
+	(void)export_range(memory, 2 * BLOCK, &fd);
+	copy = dup(fd);
+	(void)cuMemFree(memory);
+	(void)close(fd);
+	check(d, free_bytes() == before - 2 * BLOCK, "a copy of its descriptor holds memory");
+	(void)close(copy);
+	check(d, free_bytes() == before, "which is free without one");
+}
+
 static void lives(struct direct *d)
 {
 	const size_t before = free_bytes();
@@ -232,6 +249,7 @@ static int run(struct direct *d, uint8_t *bytes)
 		return -1;
 	d->pd = ctx.pd;
 	ranges(d);
+	holds(d);
 	lives(d);
 	if (prog_arg(prog, "window", 0) > 0)
 		windows(d, prog_arg(prog, "window", 0));

@@ -73,6 +73,19 @@ static uint32_t other_end(const struct bus_lane_params *lane, uint32_t part)
 	return lane->a == part ? lane->b : lane->b == part ? lane->a : UINT32_MAX;
 }
 
+/* One end of a lane of NVLink leads to @part if it is an NVSwitch and the other does, or is @part.
+ * True: that was not known. */
+static bool find_lead(const struct scenario_machine *machine, uint32_t lane, uint32_t end,
+		      uint32_t part, bool *lead)
+{
+	const uint32_t next = other_end(&machine->lanes[lane], end);
+
+	if (next == UINT32_MAX || lead[end] || machine->parts[end].kind != SCENARIO_NVSWITCH)
+		return false;
+	lead[end] = next == part || lead[next];
+	return lead[end];
+}
+
 /* NVSwitches from which @part can be reached. */
 static void find_nvswitches(const struct scenario_machine *machine, uint32_t part, bool *ret_lead)
 {
@@ -80,14 +93,10 @@ static void find_nvswitches(const struct scenario_machine *machine, uint32_t par
 		ret_lead[i] = false;
 	for (bool more = true; more;) {
 		more = false;
-		for (uint32_t i = 0; i < machine->part_count; i++)
-			for (uint32_t k = 0; k < machine->lane_count && !ret_lead[i]; k++) {
-				const uint32_t next = other_end(&machine->lanes[k], i);
-
-				if (machine->parts[i].kind == SCENARIO_NVSWITCH &&
-				    next != UINT32_MAX && (next == part || ret_lead[next]))
-					more = ret_lead[i] = true;
-			}
+		for (uint32_t k = 0; k < machine->lane_count; k++) {
+			more |= find_lead(machine, k, machine->lanes[k].a, part, ret_lead);
+			more |= find_lead(machine, k, machine->lanes[k].b, part, ret_lead);
+		}
 	}
 }
 

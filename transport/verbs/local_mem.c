@@ -136,8 +136,8 @@ int vrb_local_create_mr(void *self, uint64_t pd, const struct vrb_mr_init *init,
 }
 
 /* It leaves where it was, or where it would have been. */
-static int change_mr(struct vrb_world *world, struct vrb_object *object, struct hca_pd *pd,
-		     const struct hca_mr_params *params, bool exported)
+static int move_mr(struct vrb_world *world, struct vrb_object *object, struct hca_pd *pd,
+		   const struct hca_mr_params *params, bool exported)
 {
 	const struct hca_mr before = *(const struct hca_mr *)object->hca;
 	const int ret = hca_mr_change(world->hca, object->hca, pd, params);
@@ -164,12 +164,12 @@ int vrb_local_change_mr(void *self, uint64_t mr, uint64_t pd, const struct vrb_m
 	if (object && in)
 		ret = to_params(local, init, &params);
 	if (ret == 0)
-		ret = change_mr(local->world, object, in->hca, &params, init->is_exported);
+		ret = move_mr(local->world, object, in->hca, &params, init->is_exported);
 	vrb_local_leave(local, false);
 	return ret;
 }
 
-static int destroy_mr(struct vrb_world *world, const struct vrb_object *object)
+static int end_mr(struct vrb_world *world, const struct vrb_object *object)
 {
 	const struct hca_mr before = *(const struct hca_mr *)object->hca;
 	const int ret = hca_mr_destroy(world->hca, object->hca);
@@ -189,7 +189,7 @@ int vrb_local_destroy_mr(void *self, uint64_t mr)
 	vrb_local_enter(local, VRB_CALL_CONTROL, 0);
 	object = vrb_local_find(local, mr, VRB_MR);
 	if (object)
-		ret = destroy_mr(local->world, object);
+		ret = end_mr(local->world, object);
 	if (ret == 0)
 		vrb_local_remove(object);
 	vrb_local_leave(local, false);
