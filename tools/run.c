@@ -138,6 +138,8 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 		command_say("not enough memory for advice");
 	if (!run->options->series)
 		ret = folder_drop(&run->folder, "series.csv") ? COMMAND_BROKEN : ret;
+	if (!run->options->series || run->scenario.machine_count == 0)
+		ret = folder_drop(&run->folder, "series_lanes.csv") ? COMMAND_BROKEN : ret;
 	if (!run->options->series_flows)
 		ret = folder_drop(&run->folder, "series_flows.csv") ? COMMAND_BROKEN : ret;
 	if (copies_write(&run->copies, &run->folder) != COMMAND_DONE) {
@@ -254,6 +256,7 @@ void run_rescue(void)
 	if (run->files && run->options->series) {
 		folder_drop(&run->folder, "series.csv");
 		folder_drop(&run->folder, "series_flows.csv");
+		folder_drop(&run->folder, "series_lanes.csv");
 	}
 	give_results(run);
 	fflush(stdout);
@@ -326,7 +329,7 @@ static int build_and_run(struct run *run)
 	if (run->watch.has_trace || run->watch.has_breakpoint || run->watch.has_perfetto)
 		run->watch.events.requests = run->ranks.requests;
 	if (!ret && run->options->series)
-		ret = series_start(&run->series, &run->fabric);
+		ret = series_start(&run->series, &run->scenario, &run->fabric);
 	/* Last: one that is attached is whole when it is closed, and takes the place of an older
 	 * one. */
 	if (!ret && run->options->pcap_port)
@@ -448,9 +451,10 @@ static int describe_programs(struct run *run)
 /* A run that is killed leaves nothing, and least of all what the one before it has said. */
 static int drop_older_run(const struct folder *folder)
 {
-	static const char *const names[] = {"result.json", "report.html",  "flows.csv",
-					    "ports.csv",   "requests.csv", "counters.json",
-					    "lanes.csv",   "series.csv",   "series_flows.csv"};
+	static const char *const names[] = {"result.json",     "report.html",  "flows.csv",
+					    "ports.csv",       "requests.csv", "counters.json",
+					    "lanes.csv",       "series.csv",   "series_flows.csv",
+					    "series_lanes.csv"};
 	int ret = COMMAND_DONE;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !ret; i++)
@@ -495,7 +499,7 @@ static int run_scenario(const struct command_options *options)
 		ret = drop_older_run(&run.folder);
 	ret = ret ? ret : watch_open(&run.watch, options, &run.folder);
 	if (!ret && options->series)
-		ret = series_open(&run.series, &run.folder, options->series);
+		ret = series_open(&run.series, &run.folder, &run.scenario, options->series);
 	ret = ret ? ret : build_and_run(&run);
 	capture_close(&run.capture);
 	capture_link_close(&run.capture_link);

@@ -86,8 +86,11 @@ static uint32_t tags_of(const struct bus *bus, uint32_t from, uint32_t to, uint3
 static void ask(struct bus *bus, struct bus_burst *burst, ps_t now)
 {
 	struct bus_part *part = &bus->parts[burst->from];
+	const uint32_t tags = tags_of(bus, burst->from, burst->to, burst->bytes);
 
-	part->tags -= tags_of(bus, burst->from, burst->to, burst->bytes);
+	bus_count_tags(part, now);
+	part->tags -= tags;
+	part->tag_stats.taken += tags;
 	set_out(bus, burst, burst->from, burst->to, BUS_NON_POSTED, now);
 }
 
@@ -109,6 +112,8 @@ void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t 
 		return;
 	}
 	burst->event.at = now;
+	if (!part->tagless.first)
+		part->dry_from = now;
 	bus_enqueue(&part->tagless, burst);
 }
 
@@ -117,11 +122,14 @@ static void end_read(struct bus *bus, struct bus_burst *burst, ps_t now)
 {
 	struct bus_part *part = &bus->parts[burst->to];
 
+	bus_count_tags(part, now);
 	part->tags += tags_of(bus, burst->to, burst->from, burst->bytes);
 	while (part->tagless.first && has_tags(bus, part->tagless.first)) {
 		struct bus_burst *next = bus_dequeue(&part->tagless);
 
 		part->tag_wait += now - next->event.at;
+		if (!part->tagless.first)
+			part->tag_stats.dry += now - part->dry_from;
 		ask(bus, next, now);
 	}
 }
@@ -142,48 +150,4 @@ void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now)
 	if (burst->is_read)
 		end_read(bus, burst, now);
 	burst->ops->arrived(burst, bus->context, now);
-}
-
-/* ---- figures ---- */
-
-static void add_stats(struct bus_way_stats *sum, const struct bus_way_stats *of)
-{
-	sum->bursts += of->bursts;
-	sum->bytes += of->bytes;
-	sum->wire_bytes += of->wire_bytes;
-	sum->replays += of->replays;
-	sum->replayed_bytes += of->replayed_bytes;
-	sum->busy += of->busy;
-	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
-		sum->starved[kind] += of->starved[kind];
-}
-
-static struct bus_way_stats sum_stats(const struct bus *bus, uint32_t from, uint32_t to,
-				      bool is_nvlink)
-{
-	struct bus_way_stats sum = {0};
-
-	for (uint32_t i = 0; i < bus->way_count; i++) {
-		const struct bus_way *way = &bus->ways[i];
-
-		if (way->from == from && way->to == to &&
-		    (way->lane->link.kind == BUS_NVLINK) == is_nvlink)
-			add_stats(&sum, &way->stats);
-	}
-	return sum;
-}
-
-struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to)
-{
-	return sum_stats(bus, from, to, false);
-}
-
-struct bus_way_stats bus_nvlink_stats(const struct bus *bus, uint32_t from, uint32_t to)
-{
-	return sum_stats(bus, from, to, true);
-}
-
-ps_t bus_tag_wait(const struct bus *bus, uint32_t part)
-{
-	return bus->parts[part].tag_wait;
 }

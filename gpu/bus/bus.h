@@ -131,6 +131,10 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to);
 /* Whether the roots between two parts let one write to the other, or read it. */
 bool bus_may_write(const struct bus *bus, uint32_t from, uint32_t to);
 bool bus_may_read(const struct bus *bus, uint32_t from, uint32_t to);
+/* The parts that a burst passes from @from to @to over lanes other than NVLink, @from first and @to
+ * last: room for BUS_PATH_MAX. How many. */
+enum { BUS_PATH_MAX = 2 * BUS_HOPS_MAX + 1 };
+uint32_t bus_path(const struct bus *bus, uint32_t from, uint32_t to, uint32_t *ret_parts);
 /* burst->bytes go from part @from to another one, @to, as posted writes. */
 void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to, ps_t now);
 /* Part @from reads so many bytes of @to: requests there, completions back. */
@@ -148,7 +152,22 @@ struct bus_way_stats {
 /* Of the lane from @from to its neighbour @to that is not of NVLink, and of that which is. */
 struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to);
 struct bus_way_stats bus_nvlink_stats(const struct bus *bus, uint32_t from, uint32_t to);
+/* The same two as they stand at @at, where nothing has happened on the bus behind that: a burst on
+ * the wire and a wait that lasts count as far as they have come. */
+struct bus_way_stats bus_way_stats_at(const struct bus *bus, uint32_t from, uint32_t to, ps_t at);
+struct bus_way_stats bus_nvlink_stats_at(const struct bus *bus, uint32_t from, uint32_t to,
+					 ps_t at);
+/* When the last burst that any lane has begun is through it. */
+ps_t bus_busy_until(const struct bus *bus);
 /* How long reads of that part waited for a tag, all together. */
 ps_t bus_tag_wait(const struct bus *bus, uint32_t part);
+
+/* What the tags of a part have done by @at, as above; all 0 where it has any number of them. */
+struct bus_tag_stats {
+	uint64_t taken; /* tags, by reads that have begun */
+	ps_t held;	/* all of them together: @held / @taken is one round trip in the mean */
+	ps_t dry;	/* that any read waited for one */
+};
+struct bus_tag_stats bus_tag_stats(const struct bus *bus, uint32_t part, ps_t at);
 
 #endif

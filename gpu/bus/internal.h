@@ -40,7 +40,7 @@ struct bus_way {
 	const struct bus_fault *faults;
 	uint32_t fault_count;
 	uint32_t from, to, link;
-	ps_t free_at;
+	ps_t started_at, free_at; /* of the last burst, and behind it */
 	uint64_t next_order;
 	struct bus_queue waiting[BUS_CLASSES];
 	uint32_t waiting_count; /* in all of them */
@@ -78,6 +78,8 @@ struct bus_part {
 	uint32_t root, depth; /* the nearest root, and lanes to it; BUS_PARTS_MAX: there is none */
 	const struct bus_fault *faults;
 	uint32_t fault_count;
+	struct bus_tag_stats tag_stats; /* by tags_at, but for a wait that lasts since ... */
+	ps_t tags_at, dry_from;		/* ... then, where somebody waits */
 };
 
 struct bus {
@@ -193,6 +195,11 @@ ps_t bus_fault_up_at(const struct bus_way *way, ps_t at);
 ps_t bus_fault_time(const struct bus_way *way, uint64_t wire_bytes, ps_t at);
 /* When @part, which has faults, has done with a read that it would have done with at @at. */
 ps_t bus_fault_answer_at(const struct bus_part *part, ps_t at);
+
+/* ---- stats.c ---- */
+
+/* The number of @part's tags in use is about to change. */
+void bus_count_tags(struct bus_part *part, ps_t now);
 
 /* ---- bus.c ---- */
 

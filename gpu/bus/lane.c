@@ -305,6 +305,7 @@ static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
 	burst->on = way;
 	if (burst->is_peer)
 		pace_peers(way, burst, now);
+	way->started_at = now;
 	way->free_at = tail_at;
 	way->stats.bursts++;
 	way->stats.bytes += burst->kind == BUS_NON_POSTED ? 0 : burst->bytes;

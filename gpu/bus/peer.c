@@ -109,6 +109,23 @@ void bus_peers_set_out(const struct bus *bus, struct bus_burst *burst)
 			  (top < BUS_PARTS_MAX && bus->parts[top].params.is_root);
 }
 
+uint32_t bus_path(const struct bus *bus, uint32_t from, uint32_t to, uint32_t *ret_parts)
+{
+	struct bus_burst burst = {.from = (uint16_t)from, .to = (uint16_t)to, .via = BUS_PARTS_MAX};
+	uint32_t count = 0, at = from;
+
+	if (from != to)
+		bus_peers_set_out(bus, &burst);
+	ret_parts[count++] = from;
+	while (at != to) {
+		at = bus_tree_next(bus, at, &burst)->to;
+		if (at == burst.via)
+			burst.via = BUS_PARTS_MAX;
+		ret_parts[count++] = at;
+	}
+	return count;
+}
+
 static enum bus_peers allowed(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	enum bus_peers peers, above = BUS_PEERS_FULL;

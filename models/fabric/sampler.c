@@ -14,6 +14,7 @@ enum {
 	POINTS_MAX = 1000,
 	POINTS_MIN = 100,     /* of the largest fabrics */
 	PORTS_A_DELAY = 2048, /* larger fabrics have a point after several delays */
+	WAYS_MAX = 4096,      /* of machines */
 	QUEUES_MAX = 3 << 18, /* points times ports of switches: 3 MiB, and 12 to 24 of traces */
 };
 #define INTERVAL_MIN (100 * PS_NS)
@@ -58,6 +59,31 @@ static void list_ports(struct sampler *sampler)
 	sampler->queue_count = sampler->port_count;
 	for (uint32_t i = 0; i < fabric->host_count; i++)
 		add_ports(sampler, &fabric->hosts[i].node, fabric->hosts[i].fc);
+}
+
+/* Counts them where there is no room yet. */
+static uint32_t list_ways(const struct fabric *fabric, struct sampler_way *ways)
+{
+	uint32_t count = 0;
+
+	for (uint32_t n = 0; n < fabric->table.machine_count; n++) {
+		const struct host *host = fabric->table.hosts[n];
+		const struct host_parts *parts = host->params.bus ? host->params.bus->parts : NULL;
+		const uint32_t lanes = parts ? parts->lane_count : 0;
+
+		if (count + 2 * lanes > WAYS_MAX)
+			break;
+		for (uint32_t i = 0; ways && i < lanes; i++) {
+			const uint32_t a = parts->lanes[i].a, b = parts->lanes[i].b;
+			const bool is_nvlink = parts->lanes[i].link.kind == BUS_NVLINK;
+
+			ways[count + 2 * i] = (struct sampler_way){host->dma->bus, a, b, is_nvlink};
+			ways[count + 2 * i + 1] =
+				(struct sampler_way){host->dma->bus, b, a, is_nvlink};
+		}
+		count += 2 * lanes;
+	}
+	return count;
 }
 
 static uint32_t points_for(uint32_t ports)
@@ -178,6 +204,19 @@ static void look_at_nodes(const struct fabric *fabric, struct sampler_point *poi
 	}
 }
 
+static void look_at_ways(const struct sampler *sampler, ps_t at, ps_t *busy)
+{
+	for (uint32_t i = 0; i < sampler->way_count; i++) {
+		const struct sampler_way *way = &sampler->ways[i];
+
+		const struct bus_way_stats stats =
+			way->is_nvlink ? bus_nvlink_stats_at(way->bus, way->from, way->to, at)
+				       : bus_way_stats_at(way->bus, way->from, way->to, at);
+
+		busy[i] = stats.busy;
+	}
+}
+
 /* ---- points ---- */
 
 static uint32_t *sampler_queues_of(const struct sampler *sampler, uint32_t point)
@@ -190,6 +229,11 @@ static struct sampler_trace *traces_of(const struct sampler *sampler, uint32_t p
 	return &sampler->traces[(size_t)point * sampler->port_count];
 }
 
+static ps_t *busy_of(const struct sampler *sampler, uint32_t point)
+{
+	return &sampler->busy[(size_t)point * sampler->way_count];
+}
+
 /* The later of two points of one instant has the totals, both have the peaks. */
 static void sampler_join(struct sampler *sampler, uint32_t to, uint32_t from)
 {
@@ -199,6 +243,7 @@ static void sampler_join(struct sampler *sampler, uint32_t to, uint32_t from)
 	sampler->points[to] = sampler->points[from];
 	memcpy(traces_of(sampler, to), traces_of(sampler, from),
 	       sampler->port_count * sizeof(struct sampler_trace));
+	memcpy(busy_of(sampler, to), busy_of(sampler, from), sampler->way_count * sizeof(ps_t));
 	for (uint32_t i = 0; i < sampler->queue_count; i++)
 		a[i] = b[i] > a[i] ? b[i] : a[i];
 }
@@ -241,6 +286,8 @@ static void coarsen(struct sampler *sampler)
 			sampler->queue_count * sizeof(uint32_t));
 		memmove(traces_of(sampler, kept), traces_of(sampler, i),
 			sampler->port_count * sizeof(struct sampler_trace));
+		memmove(busy_of(sampler, kept), busy_of(sampler, i),
+			sampler->way_count * sizeof(ps_t));
 		kept++;
 	}
 	sampler->point_count = kept;
@@ -257,6 +304,8 @@ static void add_point(struct sampler *sampler, ps_t at, bool all)
 	look_at_nodes(sampler->fabric, point);
 	look_at_ports(sampler, point, sampler_queues_of(sampler, number),
 		      traces_of(sampler, number), all);
+	/* Behind the last arrival, where the last point is, lanes may still be busy. */
+	look_at_ways(sampler, all ? PS_NEVER : at, busy_of(sampler, number));
 	for (; sampler->point_count > 1 && sampler->points[sampler->point_count - 2].at >= at;
 	     sampler->point_count--)
 		sampler_join(sampler, sampler->point_count - 2, sampler->point_count - 1);
@@ -305,13 +354,20 @@ int sampler_start(struct sampler *sampler, struct fabric *fabric)
 	if (!sampler->ports)
 		return -ENOMEM;
 	list_ports(sampler);
-	sampler->point_max = points_for(sampler->queue_count);
+	sampler->way_count = list_ways(fabric, NULL);
+	sampler->ways = util_calloc((size_t)sampler->way_count + 1, sizeof(*sampler->ways));
+	if (!sampler->ways)
+		return -ENOMEM;
+	list_ways(fabric, sampler->ways);
+	sampler->point_max = points_for(sampler->queue_count + sampler->way_count);
 	sampler->points = util_calloc(sampler->point_max, sizeof(*sampler->points));
 	sampler->queues = util_calloc((size_t)sampler->point_max * (sampler->queue_count + 1),
 				      sizeof(*sampler->queues));
 	sampler->traces = util_calloc((size_t)sampler->point_max * (sampler->port_count + 1),
 				      sizeof(*sampler->traces));
-	if (!sampler->points || !sampler->queues || !sampler->traces)
+	sampler->busy = util_calloc((size_t)sampler->point_max * (sampler->way_count + 1),
+				    sizeof(*sampler->busy));
+	if (!sampler->points || !sampler->queues || !sampler->traces || !sampler->busy)
 		return -ENOMEM;
 	add_point(sampler, 0, true);
 	sampler->due = sampler->interval;
@@ -332,6 +388,8 @@ void sampler_fini(struct sampler *sampler)
 	util_free(sampler->points);
 	util_free(sampler->queues);
 	util_free(sampler->traces);
+	util_free(sampler->ways);
+	util_free(sampler->busy);
 	*sampler = (struct sampler){.fabric = NULL};
 }
 

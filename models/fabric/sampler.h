@@ -34,6 +34,14 @@ struct sampler_trace {
 
 struct sampler_port; /* what was last seen of a port */
 
+/* A direction of a lane of a machine: those of all machines in order of their names, and of each
+ * those of its lanes, from a to b and back. Of very many machines the first ones. */
+struct sampler_way {
+	const struct bus *bus;
+	uint32_t from, to; /* parts */
+	bool is_nvlink;
+};
+
 struct sampler {
 	struct fabric_watcher watcher;
 	struct fabric *fabric;
@@ -46,6 +54,10 @@ struct sampler {
 	 * known of the interval that ends at the point (records are known exactly). */
 	uint32_t *queues;
 	struct sampler_trace *traces; /* by point * port_count + port */
+	struct sampler_way *ways;
+	uint32_t way_count;
+	ps_t *busy; /* by point * way_count + way, total: that it was taken, of all links together
+		     */
 };
 
 /* Before fabric_run(). -ENOMEM: nothing is watched; the sampler can be freed in any case. */

@@ -55,6 +55,7 @@ struct host_bus {
 	/* Other memories of the machine: where a region's place is n, the n-th from 1. */
 	const uint16_t *places;
 	uint32_t place_count;
+	uint16_t flow_place; /* of the memory that flows use; 0: that of the host */
 	/* A request of at most so many bytes goes to the adapter with its doorbell; others are read
 	 * from memory. */
 	uint32_t blueflame;

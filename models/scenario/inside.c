@@ -101,6 +101,7 @@ static void read_part(struct scenario_inside *in, const struct yaml_node *map)
 	memmove(machine->params + place + 1, machine->params + place,
 		(machine->part_count - place) * sizeof(*machine->params));
 	machine->parts[place] = (struct scenario_part){
+		.place = machine->part_count,
 		.name = scenario_copy(in->r, name->text),
 		.kind = (enum scenario_part_kind)scenario_value_of(kind)->word,
 		.numa = (uint8_t)scenario_inside_number(map, KEY_MACHINE_PARTS_NUMA),

@@ -198,6 +198,7 @@ static uint32_t read_insides(struct scenario_reader *r, const struct yaml_node *
 	for (uint32_t i = 0; i < count; i++)
 		if (all[i].map) {
 			all[i].machine = &r->scenario->machines[r->scenario->machine_count++];
+			all[i].machine->place = i;
 			scenario_inside_read_parts(&all[i]);
 			scenario_inside_read_lanes(&all[i]);
 			scenario_inside_read_ways(&all[i]);

@@ -122,6 +122,7 @@ enum scenario_part_kind {
 };
 
 struct scenario_part {
+	uint32_t place; /* in the list "parts", from 0 */
 	char *name;
 	enum scenario_part_kind kind;
 	uint8_t numa;	       /* of a socket */
@@ -138,6 +139,7 @@ struct scenario_adapter { /* positions in the topology and the host table; which
 
 /* What is inside of some machines. */
 struct scenario_machine {
+	uint32_t place;			/* 0: "machine"; else of "machines", from 1 */
 	struct scenario_part *parts;	/* in order of their names */
 	struct bus_part_params *params; /* of each */
 	struct bus_lane_params *lanes;	/* in order of their ends, NVLink last; a < b */

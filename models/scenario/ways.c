@@ -8,6 +8,7 @@
 #include "util/alloc.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool is_nvswitch(const struct scenario_machine *machine, uint32_t part)
 {
@@ -210,6 +211,29 @@ static void read_gpus(struct scenario_inside *in)
 	}
 }
 
+/* Of flows, which are in no program that could allocate it. */
+static void read_flow_memory(struct scenario_inside *in)
+{
+	struct scenario_machine *machine = in->machine;
+	const struct yaml_node *node = scenario_node(in->map, KEY_MACHINE_FLOW_MEMORY);
+	uint16_t place = 0;
+
+	if (!node || in->r->no_memory)
+		return;
+	if (scenario_inside_is_wrong(in->map, KEY_MACHINE_FLOW_MEMORY)) {
+		in->is_bad = true;
+		return;
+	}
+	for (uint32_t n = 0; n < machine->gpu_count; n++)
+		if (strcmp(machine->parts[machine->gpu_parts[n]].name, node->text) == 0)
+			place = (uint16_t)(n + 1);
+	if (place == 0)
+		scenario_inside_refuse(in, in->map, KEY_MACHINE_FLOW_MEMORY, NULL,
+				       "the name of a part of kind: gpu");
+	for (uint32_t n = 0; n < machine->nic_count; n++)
+		machine->nics[n].flow_place = place;
+}
+
 void scenario_inside_read_ways(struct scenario_inside *in)
 {
 	uint32_t *hops;
@@ -224,6 +248,7 @@ void scenario_inside_read_ways(struct scenario_inside *in)
 	if (hops && !in->is_bad) {
 		read_nics(in, hops);
 		read_gpus(in);
+		read_flow_memory(in);
 	}
 	util_free(hops);
 }

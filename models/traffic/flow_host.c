@@ -159,6 +159,11 @@ static void post_writes(struct traffic_host *th, struct traffic_flow *flow, stru
 	}
 }
 
+static uint16_t flow_place_of(const struct host *host)
+{
+	return host->params.bus ? host->params.bus->flow_place : 0;
+}
+
 /* The bytes up to @end, at the sink's offsets. -ENOMEM */
 static int open_source(struct traffic_host *th, struct traffic_flow *flow, uint64_t end,
 		       struct hca_mr **ret_mr, struct hca_qp **ret_qp)
@@ -166,6 +171,7 @@ static int open_source(struct traffic_host *th, struct traffic_flow *flow, uint6
 	const struct hca_mr_params region = {
 		.ops = &hca_mem_synthetic,
 		.length = end,
+		.place = flow_place_of(th->host),
 		.stream = stream_of(th->host->table->hosts[flow->dst]),
 	};
 	int ret = hca_mr_create(th->host->hca, th->pd, &region, ret_mr);
@@ -426,6 +432,7 @@ static int open_sink(struct traffic_host *th)
 	const struct hca_mr_params region = {
 		.ops = &hca_mem_synthetic,
 		.length = SINK_BYTES,
+		.place = flow_place_of(th->host),
 		.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE,
 		.stream = stream_of(th->host),
 	};

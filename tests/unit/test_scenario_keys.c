@@ -110,6 +110,7 @@ struct key_case {
 	{path ".memory", base, set ".memory", "cpu1", "nic0"},                                     \
 		{path ".file", base, set ".file", NULL, "none.xml"},                               \
 		{path ".profile", base, set ".profile", NULL, "dgx_z"},                            \
+		{path ".flow_memory", base, set ".flow_memory", "gpu0", "cpu0"},                   \
 		{path ".tx", base, set ".tx", "64KiB", "1KiB"},                                    \
 		{path ".blueflame", base, set ".blueflame", "0B", "8KiB"},                         \
 		{path ".parts[].name", base, set ".parts.1.name", NULL, "cpu0"},                   \

@@ -164,6 +164,11 @@ bool account_is_there(const struct account *a)
 	return a->is_there;
 }
 
+const struct account_flow *account_flow_of(const struct account *a)
+{
+	return a->is_there ? &a->flow : NULL;
+}
+
 void account_keep(struct account *a)
 {
 	if (a->is_there && !a->flow.has_ended)

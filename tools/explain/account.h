@@ -63,6 +63,8 @@ void account_find(struct account *account);
 /* ... nor to the end: after each window. */
 void account_keep(struct account *account);
 bool account_is_there(const struct account *account);
+/* As it was when it was found, or kept last. NULL: it is not there yet. */
+const struct account_flow *account_flow_of(const struct account *account);
 /* A frame starts; after stops has heard of what was before. */
 void account_add(struct account *account, const struct event *event);
 

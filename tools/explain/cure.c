@@ -188,6 +188,7 @@ int advice_make(const struct advice_source *source, struct advice *ret_advice)
 	advice_notifications(&run);
 	advice_buffers(&run);
 	advice_slow_hosts(&run);
+	advice_tags(&run);
 	advice_hash(&run);
 	advice_queues(&run);
 	advice_dark_links(&run);

@@ -288,6 +288,8 @@ void advice_slow_hosts(struct advice_run *run)
 		   " times, with what followed %s in all: its receive buffer was full, %s at most.",
 		   port->node, port->peer, worst->count,
 		   advice_time(totals[worst - run->pauses->places]), advice_bytes(stats.bytes_max));
+	if (advice_slow_machine(run, fabric_host(run->fabric, port->node), item))
+		return;
 	if (stats.mtt_misses > 0) {
 		advice_say(item,
 			   "It fetched %" PRIu64

@@ -38,6 +38,9 @@ void advice_passing_storms(struct advice_run *run);
 void advice_notifications(struct advice_run *run);
 void advice_buffers(struct advice_run *run);	/* advice_loss.c */
 void advice_slow_hosts(struct advice_run *run); /* advice_hosts.c */
+/* cure_machines.c, of advice_slow_hosts(): why, if that lies in its machine. False: not known. */
+bool advice_slow_machine(struct advice_run *run, struct host *host, struct advice_item *item);
+void advice_tags(struct advice_run *run);
 void advice_queues(struct advice_run *run);	/* advice_queues.c */
 void advice_dark_links(struct advice_run *run); /* advice_links.c */
 void advice_timeouts(struct advice_run *run);

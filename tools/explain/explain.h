@@ -6,6 +6,7 @@
 #include "tools/explain/account.h"
 #include "tools/explain/circle.h"
 #include "tools/explain/cure.h"
+#include "tools/explain/insides.h"
 #include "tools/observe/events.h"
 
 struct explain_xoff { /* a buffer had somebody pause */
@@ -50,6 +51,7 @@ struct explain {
 	struct explain_near pause, buffer;
 	struct account *account; /* NULL: of no flow */
 	struct stops stops;	 /* where there is an account */
+	struct insides insides;
 };
 
 /* What "verbena explain --why" takes; NULL: no more. */

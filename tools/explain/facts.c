@@ -105,6 +105,9 @@ static int facts_on_event(struct events_listener *listener, const struct event *
 
 	if (explain->account)
 		account_find(explain->account);
+	if ((event->kind == EVENT_XOFF || event->kind == EVENT_XON) &&
+	    explain->events->ports[event->port].is_host)
+		insides_note_pause(&explain->insides, event);
 	switch ((enum event_kind)event->kind) {
 	case EVENT_DATA:
 		add_data(explain, event);
@@ -149,13 +152,10 @@ static bool is_nearer(const struct explain_near *old, uint64_t held, uint64_t li
 	return limit > 0 && (old->limit == 0 || (u128)held * old->limit > (u128)old->held * limit);
 }
 
-static int facts_on_window(struct events_listener *listener, ps_t at)
+static void look_at_buffers(struct explain *explain, ps_t at)
 {
-	struct explain *explain = container_of(listener, struct explain, listener);
 	const struct fabric *fabric = explain->events->fabric;
 
-	if (explain->account)
-		account_keep(explain->account);
 	for (uint32_t i = 0; i < fabric->switch_count; i++) {
 		const struct sim_node *node = sim_switch_node(fabric->switches[i]);
 		const struct sim_fc *fc = sim_switch_fc(fabric->switches[i]);
@@ -175,7 +175,17 @@ static int facts_on_window(struct events_listener *listener, ps_t at)
 						node->ports[p].peer->name, q};
 			}
 	}
-	return 0;
+}
+
+static int facts_on_window(struct events_listener *listener, ps_t at)
+{
+	struct explain *explain = container_of(listener, struct explain, listener);
+
+	if (explain->account)
+		account_keep(explain->account);
+	look_at_buffers(explain, at);
+	return insides_look(&explain->insides,
+			    explain->account ? account_flow_of(explain->account) : NULL);
 }
 
 int explain_start(struct explain *explain, struct events *events, const struct subject *key)
@@ -194,6 +204,8 @@ int explain_start(struct explain *explain, struct events *events, const struct s
 			return -ENOMEM;
 		account_find(explain->account);
 	}
+	if (insides_init(&explain->insides, events) != 0)
+		return -ENOMEM;
 	explain->listener =
 		(struct events_listener){.on_event = facts_on_event, .on_window = facts_on_window};
 	events_listen(events, &explain->listener);
@@ -204,6 +216,7 @@ void explain_fini(struct explain *explain)
 {
 	account_destroy(explain->account);
 	stops_fini(&explain->stops);
+	insides_fini(&explain->insides);
 	free(explain->ports);
 	free(explain->xoffs);
 	*explain = (struct explain){.events = NULL};

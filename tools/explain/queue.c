@@ -57,6 +57,24 @@ static void say_pool(const struct explain *explain, const char *node)
 	       node, buffer, buffer - pool, has_reserves ? " and reserves" : "", pool);
 }
 
+/* One that its own memory holds up, as far as that is known. */
+static void say_slow_host(const struct explain *explain, uint32_t port)
+{
+	struct limit limit;
+
+	printf("    That is the root: %s took packets in more slowly than its link brought them",
+	       explain->events->ports[port].node);
+	if (!insides_limit_of_port(&explain->insides, port, &limit)) {
+		puts(".");
+		return;
+	}
+	printf(",\n    %s", limit.kind == LIMIT_NONE ? "though no lane was full: " : "because ");
+	limit_reason(&limit, stdout);
+	puts(" from its first pause to its last.");
+	if (limit_help(&limit, "    What would help: ", stdout))
+		putchar('\n');
+}
+
 /* From the pause that others led to down to the one that nobody had caused. */
 static void say_chain(const struct explain *explain, const struct explain_xoff *xoff)
 {
@@ -71,9 +89,7 @@ static void say_chain(const struct explain *explain, const struct explain_xoff *
 	}
 	say_xoff(explain, xoff);
 	if (explain->events->ports[xoff->port].is_host) {
-		printf("    That is the root: %s took packets in more slowly than its link brought "
-		       "them.\n",
-		       explain->events->ports[xoff->port].node);
+		say_slow_host(explain, xoff->port);
 		return;
 	}
 	if (xoff->queue_bytes == 0) {

@@ -217,6 +217,71 @@ static void say_whose(const struct account_sum *sum, const struct events *events
 		       failures_words(flow->status));
 }
 
+static uint64_t rate_it_had(const struct account_sum *sum)
+{
+	return (uint64_t)((u128)sum->flow.bytes * PS_S / sum->whole);
+}
+
+/* The transmit buffer of the adapter is as large as what comes from memory in a round trip. */
+static bool say_buffer(const struct account_sum *sum, const struct limit *limit)
+{
+	const uint64_t bytes = limit->host->params.bus->tx_bytes;
+	const ps_t trip = limit_round_trip(limit);
+	const uint64_t most = trip ? (uint64_t)((u128)bytes * PS_S / trip) : 0;
+	char size[OUTPUT_TEXT_MAX], rate[OUTPUT_TEXT_MAX];
+
+	if (most == 0 || most - most / 5 > rate_it_had(sum))
+		return false;
+	printf("What is left is the transmit buffer of %s: %s (machine.tx) wait for their bytes at "
+	       "once, which come after %s in the mean: at most %s/s.\n",
+	       limit->host->node.name, output_bytes(bytes, size), explain_length(trip),
+	       output_bytes(most, rate));
+	return true;
+}
+
+/* Not where all of it fits into its window. */
+static void say_window(const struct account_sum *sum, const struct scenario *scenario)
+{
+	const u128 window = (u128)scenario->nic.psn_window * scenario->nic.mtu;
+	char rate[OUTPUT_TEXT_MAX], bytes[OUTPUT_TEXT_MAX];
+
+	if (window >= sum->flow.bytes)
+		return;
+	printf("What is left is its window: %u packets of %u bytes (nic.window), %s, go out in "
+	       "each "
+	       "round trip, which at the %s/s that it had is %s.\n",
+	       scenario->nic.psn_window, scenario->nic.mtu, output_bytes((uint64_t)window, bytes),
+	       output_bytes(rate_it_had(sum), rate),
+	       explain_length((ps_t)(window * sum->whole / sum->flow.bytes)));
+}
+
+/* What let data move no faster inside of the machines at both ends, where they have any. */
+static void say_insides(const struct explain *explain, const struct account_sum *sum)
+{
+	const uint64_t own = sum->resent ? 0 : sum->flow.bytes;
+	struct limit limits[2];
+	bool is_known[2], is_limited = false;
+
+	for (int end = 0; end < 2; end++) {
+		struct limit *limit = &limits[end];
+
+		is_known[end] =
+			insides_limit_of_flow(&explain->insides, &sum->flow, end == 0, limit);
+		if (!is_known[end])
+			continue;
+		limit_say(limit, own, stdout);
+		putchar('\n');
+		if (limit_help(limit, "    What would help: ", stdout))
+			putchar('\n');
+		is_limited = is_limited || limit->kind != LIMIT_NONE;
+	}
+	if ((!is_known[0] && !is_known[1]) || is_limited ||
+	    sum->parts[ACCOUNT_HELD] + sum->parts[ACCOUNT_TARGET] < sum->whole / 4)
+		return;
+	if (!is_known[0] || !say_buffer(sum, &limits[0]))
+		say_window(sum, explain->events->scenario);
+}
+
 void explain_slow(const struct explain *explain)
 {
 	const struct events *events = explain->events;
@@ -243,4 +308,5 @@ void explain_slow(const struct explain *explain)
 	say_ways(sum.back, events,
 		 is_answered ? "On the way back its responses"
 			     : "On the way back its acknowledgements");
+	say_insides(explain, &sum);
 }

@@ -26,8 +26,11 @@ void inside_print_dot(const struct scenario_machine *machine, const char *title)
 
 /* Whether it is one of xGMI. */
 bool inside_lane_is_xgmi(const struct scenario_machine *machine, uint32_t lane);
-/* What such a lane is: "upi", "pcie gen 5 x16", or "nvlink 4 x18". */
+/* The word of its machine.lanes[].kind; and what such a lane is: "upi", "pcie gen 5 x16", or
+ * "nvlink 4 x18". */
 enum { INSIDE_LANE_MAX = 40 };
+const char *inside_lane_kind(const struct scenario_machine *machine, uint32_t lane,
+			     char ret_text[INSIDE_LANE_MAX]);
 const char *inside_lane_text(const struct scenario_machine *machine, uint32_t lane,
 			     char ret_text[INSIDE_LANE_MAX]);
 /* Bytes a second of each direction, of all its links: of packets with their headers, and of payload

@@ -45,6 +45,16 @@ static const char *kind_word(uint32_t place, size_t *ret_length)
 	return word;
 }
 
+const char *inside_lane_kind(const struct scenario_machine *machine, uint32_t lane,
+			     char ret_text[INSIDE_LANE_MAX])
+{
+	size_t length;
+	const char *word = kind_word(machine->lane_kinds[lane], &length);
+
+	snprintf(ret_text, INSIDE_LANE_MAX, "%.*s", (int)length, word);
+	return ret_text;
+}
+
 bool inside_lane_is_xgmi(const struct scenario_machine *machine, uint32_t lane)
 {
 	size_t length;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INTERVAL PS_US /* of lanes */
+
 /* ---- JSON ---- */
 
 static void put_string(const char *text, FILE *file)
@@ -130,6 +132,89 @@ static int perfetto_on_event(struct events_listener *listener, const struct even
 	return ferror(p->out.file) ? -EIO : 0;
 }
 
+/* ---- lanes of machines ---- */
+
+static uint32_t process_of(const struct perfetto *p, const char *node)
+{
+	for (uint32_t i = 0; i < p->events->port_count; i++)
+		if (strcmp(p->events->ports[i].node, node) == 0)
+			return p->process[i];
+	return 0;
+}
+
+static void perfetto_put_lane(struct perfetto *p, const struct machine_seen *machine, uint32_t way,
+			      uint32_t tenths)
+{
+	const struct scenario_part *parts = machine->is->parts;
+	FILE *file = perfetto_begin(p, "C", process_of(p, machine->name), p->lanes.at);
+	struct bad_text name;
+
+	put_name("name",
+		 bad_text(&name, "busy %s > %s%s", parts[machine_way_from(machine->is, way)].name,
+			  parts[machine_way_to(machine->is, way)].name,
+			  machine_way_mark(machine->is, way)),
+		 file);
+	fprintf(file, ",\"args\":{\"percent\":%u.%u}}", tenths / 10, tenths % 10);
+}
+
+/* Which share of the time up to @at each lane was busy, where that is another one than before. */
+static void put_lanes(struct perfetto *p, ps_t at)
+{
+	struct perfetto_lanes *lanes = &p->lanes;
+	struct perfetto_lane *seen = lanes->seen;
+
+	for (uint32_t i = 0; i < lanes->machines.count; i++) {
+		const struct machine_seen *machine = &lanes->machines.all[i];
+
+		for (uint32_t way = 0; way < machine_ways(machine->is); way++, seen++) {
+			const ps_t busy = machine_way_stats(machine, way, at).busy;
+			const u128 all =
+				(u128)machine_way_links(machine->is, way) * (at - lanes->at);
+			const uint32_t tenths = (uint32_t)((u128)(busy - seen->busy) * 1000 / all);
+
+			seen->busy = busy;
+			if (tenths != seen->tenths)
+				perfetto_put_lane(p, machine, way, tenths);
+			seen->tenths = tenths;
+		}
+	}
+	lanes->at = at;
+}
+
+static int perfetto_on_window(struct events_listener *listener, ps_t now)
+{
+	struct perfetto *p = container_of(listener, struct perfetto, listener);
+	struct sim *sim = p->events->fabric->sim;
+	const ps_t next = sim_next_at(sim);
+
+	(void)now;
+	if (p->lanes.machines.count == 0 || next == PS_NEVER)
+		return 0;
+	if (next >= p->lanes.due) {
+		put_lanes(p, p->lanes.due);
+		p->lanes.due = (next / INTERVAL + 1) * INTERVAL;
+	}
+	sim_cut(sim, p->lanes.due);
+	named_note(&p->out);
+	return ferror(p->out.file) ? -EIO : 0;
+}
+
+static int start_lanes(struct perfetto *p)
+{
+	struct perfetto_lanes *lanes = &p->lanes;
+	size_t ways = 0;
+
+	if (machines_init(&lanes->machines, p->events->scenario, p->events->fabric) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < lanes->machines.count; i++)
+		ways += machine_ways(lanes->machines.all[i].is);
+	lanes->seen = calloc(ways + 1, sizeof(*lanes->seen));
+	lanes->due = INTERVAL;
+	if (lanes->machines.count > 0)
+		sim_cut(p->events->fabric->sim, lanes->due);
+	return lanes->seen ? 0 : -ENOMEM;
+}
+
 /* ---- the file ---- */
 
 int perfetto_open(struct perfetto *perfetto, const char *path)
@@ -163,17 +248,10 @@ int perfetto_start(struct perfetto *perfetto, struct events *events)
 		}
 		perfetto->process[i] = process;
 	}
-	perfetto->listener = (struct events_listener){.on_event = perfetto_on_event};
+	perfetto->listener = (struct events_listener){.on_event = perfetto_on_event,
+						      .on_window = perfetto_on_window};
 	events_listen(events, &perfetto->listener);
-	return 0;
-}
-
-static uint32_t process_of(const struct perfetto *p, const char *node)
-{
-	for (uint32_t i = 0; i < p->events->port_count; i++)
-		if (strcmp(p->events->ports[i].node, node) == 0)
-			return p->process[i];
-	return 0;
+	return start_lanes(perfetto);
 }
 
 static void perfetto_put_flow(struct perfetto *p, const struct traffic_flow *flow, uint64_t number)
@@ -298,6 +376,10 @@ int perfetto_close(struct perfetto *perfetto, const struct flow_log *log)
 
 	if (!file)
 		return COMMAND_DONE;
+	if (perfetto->shut && perfetto->lanes.machines.count > 0) {
+		put_lanes(perfetto, perfetto->lanes.due);
+		put_lanes(perfetto, perfetto->lanes.due + INTERVAL); /* none is busy any more */
+	}
 	for (uint64_t i = 0; perfetto->shut && i < perfetto->events->scenario->flow_count; i++)
 		perfetto_put_flow(perfetto, &perfetto->events->scenario->flows[i], i);
 	if (perfetto->shut)
@@ -319,5 +401,7 @@ void perfetto_fini(struct perfetto *perfetto)
 	free(perfetto->process);
 	free(perfetto->queues);
 	free(perfetto->shut);
+	free(perfetto->lanes.seen);
+	machines_fini(&perfetto->lanes.machines);
 	*perfetto = (struct perfetto){.events = NULL};
 }

@@ -9,10 +9,21 @@
  * Times are in microseconds, with the picoseconds behind the point. */
 #include "tools/observe/events.h"
 #include "tools/observe/flow_log.h"
+#include "tools/observe/machines.h"
 #include "tools/result/named.h"
+
+struct perfetto_lanes {
+	struct machines machines;
+	struct perfetto_lane {
+		ps_t busy;
+		uint32_t tenths; /* of a per cent */
+	} * seen;		 /* of each way of each machine */
+	ps_t at, due;
+};
 
 struct perfetto {
 	struct events_listener listener;
+	struct perfetto_lanes lanes;
 	const struct events *events;
 	struct named out;
 	bool has_begun;

@@ -99,6 +99,8 @@ static void series_put_rows(struct series *series, ps_t at)
 	for (uint32_t i = 0; i < series->port_count; i++)
 		for (uint8_t q = 0; q < series->ports[i].fc->priority_count; q++)
 			series_put_row(series, &series->ports[i], q, at);
+	if (series->lanes.out.file)
+		series_lanes_put(&series->lanes, series->last, at);
 	series->last = at;
 }
 
@@ -108,7 +110,7 @@ static bool is_sending(const struct series *series, ps_t at)
 	for (uint32_t i = 0; i < series->port_count; i++)
 		if (series->ports[i].bytes > 0 && series->ports[i].port->free_at > at)
 			return true;
-	return false;
+	return series_lanes_are_busy(&series->lanes, at);
 }
 
 static int series_between(struct fabric_watcher *watcher, struct fabric *fabric)
@@ -131,19 +133,26 @@ static int series_between(struct fabric_watcher *watcher, struct fabric *fabric)
 		part_note(&series->out);
 	}
 	sim_cut(fabric->sim, series->due);
-	return ferror(series->out.file) ? -EIO : 0;
+	return ferror(series->out.file) ||
+			       (series->lanes.out.file && ferror(series->lanes.out.file))
+		       ? -EIO
+		       : 0;
 }
 
 /* ---- the file ---- */
 
-int series_open(struct series *series, const struct folder *folder, ps_t interval)
+int series_open(struct series *series, const struct folder *folder, const struct scenario *scenario,
+		ps_t interval)
 {
+	int ret;
+
 	*series = (struct series){.interval = interval, .due = interval};
 	series->folder = folder;
-	return folder_begin(folder, "series.csv", &series->out);
+	ret = folder_begin(folder, "series.csv", &series->out);
+	return ret ? ret : series_lanes_open(&series->lanes, folder, scenario);
 }
 
-int series_start(struct series *series, struct fabric *fabric)
+int series_start(struct series *series, const struct scenario *scenario, struct fabric *fabric)
 {
 	const uint32_t nodes = sim_node_count(fabric->sim);
 	const struct sim_fc **fcs = calloc((size_t)nodes + 1, sizeof(*fcs));
@@ -176,7 +185,7 @@ int series_start(struct series *series, struct fabric *fabric)
 	is_good = hosts && fcs && series->ports;
 	free((void *)fcs);
 	free((void *)hosts);
-	if (!is_good)
+	if (!is_good || series_lanes_start(&series->lanes, scenario, fabric) != 0)
 		return -ENOMEM;
 	fputs("time_ps,node,link,priority,sent_bytes,rate_bps,queue_bytes,paused_ps,pause_sent,"
 	      "pause_received,marked,dropped\n",
@@ -194,15 +203,20 @@ int series_start(struct series *series, struct fabric *fabric)
 
 int series_close(struct series *series, ps_t at)
 {
+	const int of_lanes = series_lanes_close(&series->lanes, series->last, at);
+	int ret;
+
 	if (series->out.file)
 		series_put_rows(series, at);
 	part_note(&series->out);
-	return folder_end(series->folder, &series->out, true);
+	ret = folder_end(series->folder, &series->out, true);
+	return ret ? ret : of_lanes;
 }
 
 void series_fini(struct series *series)
 {
 	part_close(&series->out, false);
+	series_lanes_fini(&series->lanes);
 	free(series->ports);
 	*series = (struct series){.interval = 0};
 }

@@ -242,15 +242,16 @@ int report_data(const struct report *report, const struct report_rows *rows, FIL
 {
 	const struct result *result = report->result;
 	const bool is_series = report->sampler && report->sampler->point_count > 1;
-	json_t *data = json_pack(
-		"{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "time_ps",
-		json_integer((json_int_t)result->time), "nodes",
-		nodes_of(&result->scenario->topology), "links",
-		links_of(&result->scenario->topology), "ports", ports_of(result), "series",
-		is_series ? series_of(report) : json_null(), "cdf", cdfs_of(result), "frames",
-		is_series ? report_frames(report) : json_null(), "pauses", report_pauses(report),
-		"flows", report_flow_data(result, rows), "slowdowns",
-		report_slowdowns(result, rows), "packets", report_packets(report));
+	json_t *data = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "time_ps",
+				 json_integer((json_int_t)result->time), "nodes",
+				 nodes_of(&result->scenario->topology), "links",
+				 links_of(&result->scenario->topology), "ports", ports_of(result),
+				 "series", is_series ? series_of(report) : json_null(), "cdf",
+				 cdfs_of(result), "frames",
+				 is_series ? report_frames(report) : json_null(), "pauses",
+				 report_pauses(report), "flows", report_flow_data(result, rows),
+				 "slowdowns", report_slowdowns(result, rows), "packets",
+				 report_packets(report), "machines", report_insides(report));
 	char *text = data ? json_dumps(data, JSON_COMPACT) : NULL;
 
 	json_decref(data);

@@ -5,29 +5,23 @@
 #include "tools/report/parts.h"
 
 #include "tools/report/columns.h"
+#include "tools/report/frames.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 240, FRAMES_MIN = 12, NUMBERS_MAX = 120000 };
+enum { FRAMES_MIN = 12, NUMBERS_MAX = 120000 };
 
-/* Frame k is what happens after point ends[k] until point ends[k + 1]. */
-struct frames {
-	const struct sampler *sampler;
-	uint32_t ends[FRAMES_MAX + 1], count;
-};
-
-static struct frames frames_of(const struct sampler *sampler)
+void report_frames_of(const struct sampler *sampler, struct report_frames *ret_frames)
 {
 	const uint32_t steps = sampler->point_count - 1;
 	uint32_t count = NUMBERS_MAX / (sampler->port_count + 1);
-	struct frames frames = {.sampler = sampler};
 
 	count = count < FRAMES_MIN ? FRAMES_MIN : count > FRAMES_MAX ? FRAMES_MAX : count;
-	frames.count = steps < count ? steps : count;
-	for (uint32_t k = 0; k <= frames.count; k++)
-		frames.ends[k] = (uint32_t)((uint64_t)k * steps / frames.count);
-	return frames;
+	ret_frames->sampler = sampler;
+	ret_frames->count = steps < count ? steps : count;
+	for (uint32_t k = 0; k <= ret_frames->count; k++)
+		ret_frames->ends[k] = (uint32_t)((uint64_t)k * steps / ret_frames->count);
 }
 
 static const struct sampler_trace *trace_at(const struct sampler *sampler, uint32_t point,
@@ -36,19 +30,19 @@ static const struct sampler_trace *trace_at(const struct sampler *sampler, uint3
 	return &sampler->traces[(size_t)point * sampler->port_count + port];
 }
 
-static uint64_t sent_in(const struct frames *frames, uint32_t frame, uint32_t port)
+static uint64_t sent_in(const struct report_frames *frames, uint32_t frame, uint32_t port)
 {
 	return trace_at(frames->sampler, frames->ends[frame + 1], port)->sent_bytes -
 	       trace_at(frames->sampler, frames->ends[frame], port)->sent_bytes;
 }
 
-static uint64_t paused_in(const struct frames *frames, uint32_t frame, uint32_t port)
+static uint64_t paused_in(const struct report_frames *frames, uint32_t frame, uint32_t port)
 {
 	return trace_at(frames->sampler, frames->ends[frame + 1], port)->paused -
 	       trace_at(frames->sampler, frames->ends[frame], port)->paused;
 }
 
-static uint64_t queued_in(const struct frames *frames, uint32_t frame, uint32_t port)
+static uint64_t queued_in(const struct report_frames *frames, uint32_t frame, uint32_t port)
 {
 	const struct sampler *sampler = frames->sampler;
 	uint32_t most = 0;
@@ -64,8 +58,8 @@ static uint64_t queued_in(const struct frames *frames, uint32_t frame, uint32_t 
 }
 
 /* Without the zeros at the end, of which an idle port has nothing else. */
-static json_t *column_of(const struct frames *frames, uint32_t port,
-			 uint64_t (*value)(const struct frames *frames, uint32_t frame,
+static json_t *column_of(const struct report_frames *frames, uint32_t port,
+			 uint64_t (*value)(const struct report_frames *frames, uint32_t frame,
 					   uint32_t port))
 {
 	uint32_t count = frames->count;
@@ -106,12 +100,13 @@ static uint32_t *numbers_of(const struct result *result, const struct sampler *s
 
 json_t *report_frames(const struct report *report)
 {
-	const struct frames frames = frames_of(report->sampler);
+	struct report_frames frames;
 	const struct result *result = report->result;
 	uint32_t *numbers = numbers_of(result, report->sampler);
 	json_t *at = numbers ? json_array() : NULL;
 	json_t *sent = json_array(), *paused = json_array(), *queued = json_array();
 
+	report_frames_of(report->sampler, &frames);
 	for (uint32_t k = 0; k < frames.count; k++)
 		at = column_add_number(at, report->sampler->points[frames.ends[k + 1]].at);
 	for (uint64_t i = 0; numbers && i < result->link_count; i++) {

@@ -47,6 +47,7 @@ struct json_t *report_slowdowns(const struct result *result, const struct report
 int report_data(const struct report *report, const struct report_rows *rows, FILE *file);
 struct json_t *
 report_frames(const struct report *report); /* frames.c; there are points over time */
+struct json_t *report_insides(const struct report *report); /* insides.c; JSON's null: none */
 struct json_t *report_pauses(const struct report *report);  /* pauses.c; JSON's null: not known */
 struct json_t *report_packets(const struct report *report); /* packets.c; the same */
 

@@ -80,6 +80,24 @@ static void report_put_topology(FILE *file)
 	      file);
 }
 
+static void put_inside(const struct report *report, FILE *file)
+{
+	if (report->result->machine_count == 0)
+		return;
+	fputs("<section aria-labelledby=\"inside-head\"><h2 id=\"inside-head\">Inside of a "
+	      "machine</h2>\n"
+	      "<p class=\"hint\">Its sockets stand on top, and below each what hangs on it. Each "
+	      "half of a lane is coloured by the share of the time that it was busy with what "
+	      "leaves "
+	      "there, on the scale of the topology and at the moment of its slider. The machine "
+	      "with "
+	      "the busiest lane is shown first; point at a lane, or focus the drawing and use the "
+	      "arrow keys.</p>\n"
+	      "<div id=\"inside\"><noscript>The drawing needs scripts.</noscript></div>\n"
+	      "</section>\n",
+	      file);
+}
+
 static void put_pauses(const struct report *report, FILE *file)
 {
 	if (!report->pauses || report->pauses->pause_count == 0)
@@ -244,6 +262,7 @@ static int put_body(const struct report *report, const struct report_rows *rows,
 	report_figures(report, file);
 	report_expects(report, file);
 	report_put_topology(file);
+	put_inside(report, file);
 	put_pauses(report, file);
 	put_charts(report, file);
 	if (report->result->class_count)

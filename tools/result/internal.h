@@ -2,7 +2,8 @@
 #ifndef TOOLS_RESULT_INTERNAL_H
 #define TOOLS_RESULT_INTERNAL_H
 
-/* The halves of result_collect(): ports, counters and programs; flows and their classes. */
+/* The parts of result_collect(): ports, counters and programs; flows and their classes; machines.
+ */
 #include "tools/observe/request_log.h"
 #include "tools/result/result.h"
 #include "transport/hca/wr.h"
@@ -10,6 +11,10 @@
 int result_collect_flows(struct result *result, const struct traffic *traffic); /* -ENOMEM */
 /* After the programs; @log NULL: there are none. -ENOMEM. */
 int result_collect_requests(struct result *result, struct request_log *log);
+
+/* Without a fabric: their shape, and every number 0. -ENOMEM; freed in any case by: */
+int result_collect_machines(struct result *result);
+void result_free_machines(struct result *result);
 
 /* As it stands in requests.csv: a status of completions, or what became of it otherwise. */
 const char *request_status(const struct request *request);

@@ -118,54 +118,24 @@ void output_ports(const struct result *result, FILE *file)
 	}
 }
 
-/* One direction of a lane of the machine whose first adapter is @name. */
-static void output_csv_put_lane(const struct scenario_machine *machine, const char *name,
-				const struct bus *bus, const struct bus_lane_params *lane,
-				bool back, FILE *file)
+static void output_csv_put_lane(const struct result_machine *machine,
+				const struct result_lane *lane, FILE *file)
 {
-	const uint32_t from = back ? lane->b : lane->a, to = back ? lane->a : lane->b;
-	const struct bus_way_stats stats = lane->link.kind == BUS_NVLINK
-						   ? bus_nvlink_stats(bus, from, to)
-						   : bus_way_stats(bus, from, to);
-	const uint64_t numbers[] = {stats.bursts,
-				    stats.bytes,
-				    stats.wire_bytes,
-				    stats.busy,
-				    stats.starved[BUS_POSTED],
-				    stats.starved[BUS_NON_POSTED],
-				    stats.starved[BUS_COMPLETION],
-				    bus_tag_wait(bus, from),
-				    stats.replays,
-				    stats.replayed_bytes};
+	const struct bus_way_stats *stats = &lane->stats;
+	ps_t tag_wait = 0;
 
-	text(name, file);
-	comma_text(machine->parts[from].name, file);
-	comma_text(machine->parts[to].name, file);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		comma_time(numbers[i], file);
-	fputc('\n', file);
-}
-
-/* The lanes of the machine whose first adapter that is. */
-static void output_csv_put_machine(const struct result *result,
-				   const struct scenario_machine *machine, uint32_t number,
-				   FILE *file)
-{
-	const struct host *host = result->fabric->table.hosts[number];
-
-	for (uint32_t i = 0; i < 2 * machine->lane_count; i++)
-		output_csv_put_lane(machine, host->node.name, host->dma->bus,
-				    &machine->lanes[i / 2], i % 2, file);
-}
-
-/* NULL: it has none. */
-static const struct scenario_machine *output_csv_machine_of(const struct scenario *s, uint32_t host)
-{
-	for (uint32_t m = 0; m < s->machine_count; m++)
-		for (uint32_t a = 0; a < s->machines[m].adapter_count; a++)
-			if (s->machines[m].adapters[a].host == host)
-				return &s->machines[m];
-	return NULL;
+	for (uint32_t i = 0; i < machine->tag_count; i++)
+		if (machine->tags[i].part == lane->from)
+			tag_wait = machine->tags[i].wait;
+	text(machine->name, file);
+	comma_text(lane->from, file);
+	comma_text(lane->to, file);
+	fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats->bursts, stats->bytes,
+		stats->wire_bytes, stats->busy);
+	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
+		fprintf(file, ",%" PRIu64, stats->starved[kind]);
+	fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", tag_wait, stats->replays,
+		stats->replayed_bytes);
 }
 
 void output_lanes(const struct result *result, FILE *file)
@@ -174,10 +144,8 @@ void output_lanes(const struct result *result, FILE *file)
 	      "starved_non_posted_ps,starved_completion_ps,tag_wait_ps,replays,"
 	      "replayed_bytes\n",
 	      file);
-	for (uint32_t n = 0; n < result->fabric->table.machine_count; n++) {
-		const struct scenario_machine *machine = output_csv_machine_of(result->scenario, n);
-
-		if (machine)
-			output_csv_put_machine(result, machine, n, file);
-	}
+	for (uint32_t i = 0; i < result->machine_count; i++)
+		for (uint32_t k = 0; k < result->machines[i].lane_count; k++)
+			output_csv_put_lane(&result->machines[i], &result->machines[i].lanes[k],
+					    file);
 }

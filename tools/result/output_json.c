@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/result/output.h"
 
+#include "models/input/bad.h"
+#include "tools/observe/machines.h"
 #include "tools/program.h"
 #include "util/check.h"
 
@@ -141,7 +143,70 @@ static json_t *expects_of(const struct result *result)
 	return expects;
 }
 
-json_t *output_json_value(const struct result *result)
+/* ---- the inside of machines ---- */
+
+static json_t *output_json_lane_of(const struct result_lane *lane)
+{
+	const struct bus_way_stats *stats = &lane->stats;
+
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "bursts", whole(stats->bursts),
+			 "bytes", whole(stats->bytes), "wire_bytes", whole(stats->wire_bytes),
+			 "busy_ps", whole(stats->busy), "starved_posted_ps",
+			 whole(stats->starved[BUS_POSTED]), "starved_non_posted_ps",
+			 whole(stats->starved[BUS_NON_POSTED]), "starved_completion_ps",
+			 whole(stats->starved[BUS_COMPLETION]), "replays", whole(stats->replays),
+			 "replayed_bytes", whole(stats->replayed_bytes));
+}
+
+static json_t *output_json_tags_of(const struct result_tags *tags)
+{
+	const uint64_t taken = tags->stats.taken;
+
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "count", whole(tags->count), "taken",
+			 whole(taken), "round_trip_ps",
+			 whole_of(taken, taken ? tags->stats.held / taken : 0), "wait_ps",
+			 whole(tags->wait), "dry_ps", whole(tags->stats.dry));
+}
+
+/* @value is the object's. NULL: no memory, as whatever is packed into another one. */
+static json_t *object_add(json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value) == 0) /* it takes @value in any case */
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
+static json_t *output_json_machine_of(const struct result_machine *machine)
+{
+	json_t *lanes = json_object(), *tags = json_object();
+
+	for (uint32_t i = 0; i < machine->lane_count; i++) {
+		struct bad_text name;
+
+		lanes = object_add(lanes,
+				   bad_text(&name, "%s>%s%s", machine->lanes[i].from,
+					    machine->lanes[i].to, machine_way_mark(machine->is, i)),
+				   output_json_lane_of(&machine->lanes[i]));
+	}
+	for (uint32_t i = 0; i < machine->tag_count; i++)
+		tags = object_add(tags, machine->tags[i].part,
+				  output_json_tags_of(&machine->tags[i]));
+	return json_pack("{s:o,s:o}", "lanes", lanes, "tags", tags);
+}
+
+/* Nothing where no host has a machine. */
+static json_t *output_json_add_machines(const struct result *result, json_t *all)
+{
+	json_t *machines = result->machine_count ? json_object() : NULL;
+
+	for (uint32_t i = 0; i < result->machine_count; i++)
+		machines = object_add(machines, result->machines[i].name,
+				      output_json_machine_of(&result->machines[i]));
+	return result->machine_count ? object_add(all, "machines", machines) : all;
+}
+
+static json_t *without_machines(const struct result *result)
 {
 	char digest[17];
 
@@ -173,6 +238,11 @@ json_t *output_json_value(const struct result *result)
 		whole(result->multicast.copies), "discarded", whole(result->multicast.discarded),
 		"fct", fct_of(result), "programs", programs_of(result), "expect",
 		expects_of(result));
+}
+
+json_t *output_json_value(const struct result *result)
+{
+	return output_json_add_machines(result, without_machines(result));
 }
 
 int output_json(const struct result *result, FILE *file)

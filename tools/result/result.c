@@ -301,6 +301,9 @@ int result_collect(const struct result_source *source, struct result *ret_result
 	if (ret)
 		return ret;
 	collect_counters(ret_result);
+	ret = result_collect_machines(ret_result);
+	if (ret)
+		return ret;
 	ret = collect_programs(ret_result, source->programs);
 	ret = ret ? ret : result_collect_requests(ret_result, source->requests);
 	return ret ? ret : result_collect_flows(ret_result, source->traffic);
@@ -337,7 +340,7 @@ int result_zero(const struct scenario *scenario, struct result *ret_result)
 	for (uint32_t i = 0; i < scenario->program_count && !ret; i++)
 		ret = zero_program(&scenario->programs[i],
 				   &ret_result->programs[ret_result->program_count++]);
-	return ret;
+	return ret ? ret : result_collect_machines(ret_result);
 }
 
 void result_free(struct result *result)
@@ -348,6 +351,7 @@ void result_free(struct result *result)
 	for (uint32_t i = 0; i < result->program_count; i++)
 		free(result->programs[i].ranks);
 	free(result->programs);
+	result_free_machines(result);
 	free(result->ports);
 	free(result->links);
 	free(result->flows);

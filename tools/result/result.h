@@ -100,6 +100,29 @@ struct result_expect {
 	char *found;
 };
 
+/* One direction of a lane of a machine. */
+struct result_lane {
+	const char *from, *to; /* parts */
+	struct bus_way_stats stats;
+};
+
+/* Of a part that may have a number of reads under way. */
+struct result_tags {
+	const char *part;
+	uint32_t count;
+	ps_t wait; /* of all reads together */
+	struct bus_tag_stats stats;
+};
+
+struct result_machine {
+	const char *name; /* that of its first adapter */
+	const struct scenario_machine *is;
+	struct result_lane *lanes; /* two for each lane, by their numbers */
+	uint32_t lane_count;
+	struct result_tags *tags; /* in order of the parts' names */
+	uint32_t tag_count;
+};
+
 struct result {
 	const struct scenario *scenario;
 	const struct fabric *fabric;
@@ -142,6 +165,8 @@ struct result {
 	uint64_t port_count;
 	struct result_link *links; /* by node and link: port i / priority_count */
 	uint64_t link_count;
+	struct result_machine *machines; /* in order of their names: those with parts */
+	uint32_t machine_count;
 	struct result_program *programs;
 	uint32_t program_count;
 	const struct request_log *requests; /* of the programs; NULL: there are none */

@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Why a flow was slow, or a host paused its switch, goes on inside of the machine: each of what can hold data up
+# there is made the one that does, and named with figures that are worked out here once more.
+. "$(dirname "$0")/lib.sh"
+
+cat >base.yaml <<'END'
+version: 1
+name: inside
+topology: {kind: star, hosts: 2, host_rate: 400Gbps, delay: 500ns}
+machine:
+  parts:
+    - {name: cpu0, kind: socket, latency: 300ns}
+    - {name: sw0, kind: switch, latency: 110ns}
+    - {name: nic0, kind: nic, tags: 256}
+    - {name: cpu1, kind: socket, latency: 90ns, numa: 1}
+    - {name: gpu0, kind: gpu, memory: 64MiB, latency: 300ns}
+  lanes:
+    - {a: cpu0, b: sw0, gen: 5}
+    - {a: sw0, b: nic0, gen: 5}
+    - {a: sw0, b: gpu0, gen: 5}
+    - {a: cpu0, b: cpu1, kind: upi, rate: 100Gbps, delay: 50ns, ph: 1024, pd: 4096, nph: 1024}
+traffic:
+  - {class: f, pattern: incast, to: h1, from: [h0], size: 4MB}
+END
+# why ARG...: what is said of inside, in "inside", a line for each machine and what would help
+why() {
+	expect 0 explain base.yaml 0 --why slow "$@"
+	sed -n '/^Inside /,$p' out >inside
+}
+# says TEXT...: each is in there
+says() {
+	for text in "$@"; do
+		grep -qF -- "$text" inside || fail "it does not say: $text
+$(cat inside)"
+	done
+}
+
+# All is well: 64 GB/s less headers for 50.
+why
+[ "$(grep -c 'nothing held it up' inside)" = 2 ] && [ "$(wc -l <inside)" = 2 ] || fail "something holds it up: $(cat inside)"
+says 'Inside h0, from the memory of h0.cpu0 over cpu0 > sw0 > nic0: ' 'Inside h1, into the memory of h1.cpu0 over nic0 > sw0 > cpu0: '
+
+# A narrow slot. At x16: 32 GT/s, 128 of 130 bits, 256 of 280 bytes of a write, 152 of 168 beside an Ack and an
+# UpdateFC of 8 bytes each, 1534 of 1538 symbols beside skips.
+why --set 'machine.lanes[1].width=4'
+says 'the lane sw0 > nic0 (pcie gen 5 x4) held it up' 'the lane nic0 > sw0 (pcie gen 5 x4) held it up' \
+	'the port of h0 carries 50.0 GB/s' 'a slot of x16 and generation 5 (machine.lanes[].width, .gen), which carries 52.0 GB/s'
+# An old one as wide as can be: 16 GT/s are half of that, and a newer one is needed.
+why --set 'machine.lanes[1].gen=4'
+says 'a slot of x16 and generation 5'
+
+# Memory on the other socket: 80 of 100 Gb/s are payload.
+why --set machine.memory=cpu1
+says 'Inside h0, from the memory of h0.cpu1 over cpu1 > cpu0 > sw0 > nic0: the socket link cpu1 > cpu0 (upi) held it up' \
+	'carries at most 10.0 GB/s of payload; the port of h0 carries 50.0 GB/s' 'memory on the side of nic0 (machine.memory)'
+
+# Tags: what result.json has of them.
+expect 0 run base.yaml --quiet --out tags --set 'machine.parts[2].tags=32'
+why --set 'machine.parts[2].tags=32'
+python3 - <<'END' || fail "other tags: $(cat inside)"
+import json, re
+tags = json.load(open("tags/result.json"))["machines"]["h0"]["tags"]["nic0"]
+trip = tags["round_trip_ps"]
+line, = [l for l in open("inside") if "the tags of nic0 held it up" in l]
+most = re.search(r"32 requests of 512 B at most may be under way, and one takes (\d+) ns in the mean: at most ([0-9.]+) GB/s", line)
+assert int(most[1]) == round(trip / 1000), (most[0], trip)
+assert abs(float(most[2]) - 32 * 512 / trip * 1000) < 0.06, most[0]
+share = float(re.search(r"waited for one ([0-9.]+) %", line)[1])
+assert 90 < share <= 100
+# Packets of 4096 bytes in 4178 on the wire: what 50 GB/s have under way in a round trip, in requests.
+wanted = int(re.search(r"What would help: (\d+) tags", open("inside").read())[1])
+assert wanted == int(50e9 * trip / 1e12 / 512) + 1, (wanted, trip)
+END
+says ', or requests of 1024 bytes (machine.lanes[].mrrs).'
+why --set 'machine.parts[2].tags=32' --set 'machine.lanes[1].mrrs=1024B'
+says 'Inside h0, from the memory of h0.cpu0 over cpu0 > sw0 > nic0: nothing held it up'
+
+# Credits of completions at the sender, and of writes at the receiver.
+why --set 'machine.lanes[0].cplh=16' --set 'machine.lanes[0].cpld=256'
+says 'credits of the lane cpu0 > sw0 (pcie gen 5 x16) held it up' 'completions waited there for nothing else; behind it is room for 16 headers and 4096 bytes' \
+	'more room there (machine.lanes[].cplh, .cpld)'
+why --set 'machine.lanes[0].ph=8'
+says 'credits of the lane sw0 > cpu0 (pcie gen 5 x16) held it up' 'writes waited there for nothing else; behind it is room for 8 headers and 32768 bytes' \
+	'more room there (machine.lanes[].ph, .pd)'
+
+# What is left where no lane is: the transmit buffer, and the window of the queue pair.
+why --set machine.tx=16KiB
+says 'What is left is the transmit buffer of h0: 16.4 KB (machine.tx)'
+why --set nic.window=8
+says 'What is left is its window: 8 packets of 4096 bytes (nic.window), 32.8 KB'
+python3 - <<'END' || fail "another round trip: $(cat inside)"
+import re
+said = re.search(r"at the ([0-9.]+) GB/s that it had is ([0-9.]+) us", open("inside").read())
+assert abs(8 * 4096 / float(said[1]) / 1000 - float(said[2])) < 0.02, said[0]
+END
+
+# A host that pauses its switch: for the memory behind its socket link, for a GPU behind a narrow slot.
+printf 'switch: {buffer: 16MiB, pfc: {priorities: [3]}}\nmachines:\n  - {hosts: h1, memory: cpu1}\n' >>base.yaml
+sed -i 's/size: 4MB/size: 4MB, priority: 3/' base.yaml
+expect 0 explain base.yaml --why pfc
+grep -qF 'That is the root: h1 took packets in more slowly than its link brought them,' out || fail "another root"
+grep -qxE '    because the memory of h1.cpu1 is behind the socket link cpu0 > cpu1 \(upi\), which was busy (100\.0|99\.[0-9]) % of the time from its first pause to its last\.' out ||
+	fail "another reason: $(cat out)"
+expect 0 explain base.yaml --why cure
+grep -q '^1\. A host takes in less than its link brings' out && grep -qF 'the memory of h1.cpu1 is behind the socket link cpu0 > cpu1 (upi)' out &&
+	! grep -q 'nic.rx.rate' out || fail "another cure: $(cat out)"
+
+# A GPU on the far socket: what goes to it passes the memory of the near one.
+expect 0 explain gpu_far --why pfc
+grep -qxE '    because GPU h0.gpu1 is behind the socket link cpu0 > cpu1 \(upi\), which was busy (100\.0|99\.[0-9]) % of the time from its first pause to its last\.' out ||
+	fail "another reason: $(cat out)"
+expect 0 explain gpu_far 0 --why slow
+grep -qF 'Inside h0, into GPU h0.gpu1 over nic0 > sw0 > cpu0 > cpu1 > sw1 > gpu1: the socket link cpu0 > cpu1 (upi) held it up.' out ||
+	fail "another memory: $(cat out)"
+expect 0 explain gpu_far-cure 0 --why slow
+grep -qF 'Inside h0, into GPU h0.gpu0 over nic0 > sw0 > gpu0: nothing held it up.' out || fail "another way: $(cat out)"
+
+# A host without a machine has none of this.
+sed '/^machine:/,/^    - {a: cpu0, b: cpu1/d; /^machines:/,$d' base.yaml >bare.yaml
+expect 0 explain bare.yaml 0 --why slow
+! grep -q '^Inside' out || fail "the inside of no machine"

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/explain/insides.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define INTERVAL PS_US /* from look to look, while anything happens */
+
+int insides_init(struct insides *insides, const struct events *events)
+{
+	struct machines *machines = &insides->machines;
+	int ret;
+
+	*insides = (struct insides){.events = events};
+	ret = machines_init(machines, events->scenario, events->fabric);
+	if (ret)
+		return ret;
+	insides->pausing = calloc((size_t)machines->count + 1, sizeof(*insides->pausing));
+	insides->is_touched = calloc((size_t)machines->count + 1, sizeof(*insides->is_touched));
+	insides->touches = calloc((size_t)machines->count + 1, sizeof(*insides->touches));
+	if (!insides->pausing || !insides->is_touched || !insides->touches)
+		return -ENOMEM;
+	insides->due = INTERVAL;
+	if (machines->count > 0)
+		sim_cut(events->fabric->sim, insides->due);
+	for (uint32_t i = 0; i < machines->count && !ret; i++)
+		ret = machine_watch_init(&insides->pausing[i], &machines->all[i]);
+	return ret;
+}
+
+void insides_fini(struct insides *insides)
+{
+	for (uint32_t i = 0; insides->pausing && i < insides->machines.count; i++)
+		machine_watch_fini(&insides->pausing[i]);
+	for (int end = 0; end < 2; end++)
+		machine_watch_fini(&insides->ends[end]);
+	free(insides->pausing);
+	free(insides->is_touched);
+	free(insides->touches);
+	machines_fini(&insides->machines);
+	*insides = (struct insides){.events = NULL};
+}
+
+/* The host behind a port; NULL: it is a switch. */
+static struct host *host_at(const struct insides *insides, uint32_t port)
+{
+	const struct events_port *at = &insides->events->ports[port];
+
+	return at->is_host ? fabric_host(insides->events->fabric, at->node) : NULL;
+}
+
+static const struct machine_seen *insides_machine(const struct insides *insides, struct host *host)
+{
+	return host ? machines_of(&insides->machines, host) : NULL;
+}
+
+void insides_note_pause(struct insides *insides, const struct event *event)
+{
+	const struct machine_seen *machine =
+		insides->machines.count > 0
+			? insides_machine(insides, host_at(insides, event->port))
+			: NULL;
+
+	if (machine)
+		insides->is_touched[machine - insides->machines.all] = true;
+}
+
+static void look_at_pauses(struct insides *insides, ps_t now)
+{
+	for (uint32_t i = 0; i < insides->machines.count; i++) {
+		if (!insides->is_touched[i])
+			continue;
+		insides->is_touched[i] = false;
+		if (insides->touches[i]++ == 1)
+			machine_watch_renew(&insides->pausing[i]);
+		machine_watch_end(&insides->pausing[i], now);
+	}
+}
+
+static int begin_flow(struct insides *insides, const struct account_flow *flow)
+{
+	const uint32_t hosts[] = {flow->src, flow->dst};
+	int ret = 0;
+
+	insides->is_begun = true;
+	for (int end = 0; end < 2 && !ret; end++) {
+		const bool is_one = hosts[end] < insides->events->fabric->table.count;
+
+		ret = machine_watch_init(
+			&insides->ends[end],
+			is_one ? insides_machine(insides,
+						 insides->events->fabric->table.hosts[hosts[end]])
+			       : NULL);
+	}
+	return ret;
+}
+
+static int look_at_ends(struct insides *insides, const struct account_flow *flow, ps_t now)
+{
+	int ret = 0;
+
+	if (insides->is_over)
+		return 0;
+	if (!insides->is_begun) {
+		ret = begin_flow(insides, flow);
+		/* One that nobody knew of before it began; else it began with the run. */
+		for (int end = 0; end < 2 && !ret && insides->has_looked; end++)
+			machine_watch_begin(&insides->ends[end], now);
+	}
+	for (int end = 0; end < 2 && !ret; end++)
+		if (now <= flow->start_at)
+			machine_watch_begin(&insides->ends[end], now);
+		else
+			machine_watch_end(&insides->ends[end], now);
+	insides->is_over = flow->has_ended && now >= flow->end_at;
+	return ret;
+}
+
+static int look_all(struct insides *insides, const struct account_flow *flow, ps_t now)
+{
+	const int ret = flow ? look_at_ends(insides, flow, now) : 0;
+
+	look_at_pauses(insides, now);
+	insides->has_looked = true;
+	return ret;
+}
+
+int insides_look(struct insides *insides, const struct account_flow *flow)
+{
+	struct sim *sim = insides->events->fabric->sim;
+	const ps_t next = sim_next_at(sim);
+	int ret = 0;
+
+	if (insides->machines.count == 0)
+		return 0;
+	if (next >= insides->due) {
+		ret = look_all(insides, flow, insides->due);
+		insides->due = next == PS_NEVER ? PS_NEVER : (next / INTERVAL + 1) * INTERVAL;
+	}
+	if (insides->due != PS_NEVER)
+		sim_cut(sim, insides->due);
+	return ret;
+}
+
+bool insides_limit_of_flow(const struct insides *insides, const struct account_flow *flow,
+			   bool sends, struct limit *ret_limit)
+{
+	const bool is_target = sends == flow->is_answered; /* of a READ it sends */
+	const struct machine_watch *watch = &insides->ends[is_target];
+
+	return watch->machine &&
+	       limit_find(watch,
+			  insides->events->fabric->table.hosts[is_target ? flow->dst : flow->src],
+			  sends, ret_limit);
+}
+
+bool insides_limit_of_port(const struct insides *insides, uint32_t port, struct limit *ret_limit)
+{
+	struct host *host = host_at(insides, port);
+	const struct machine_seen *machine = insides_machine(insides, host);
+
+	return machine && limit_find(&insides->pausing[machine - insides->machines.all], host,
+				     false, ret_limit);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/explain/limit.h"
+
+/* Shares of the time, in per mille. */
+enum { BUSY_LEAST = 900, FULL_LEAST = 970, WAITS_LEAST = 500, STARVED_LEAST = 100, WHOLE = 1000 };
+
+enum { PACKETS = 1 << 16 }; /* so many that the rounding of their time is not seen */
+
+uint64_t limit_payload_rate(const struct bus_link *link, bool is_read)
+{
+	const uint32_t payload = bus_link_payload(link);
+	const uint32_t bytes = bus_link_bytes(link, is_read ? BUS_COMPLETION : BUS_POSTED, payload);
+
+	return (uint64_t)((u128)PACKETS * payload * PS_S /
+			  bus_link_time(link, (uint64_t)PACKETS * bytes));
+}
+
+uint64_t limit_lane_rate(const struct limit *limit)
+{
+	return limit_payload_rate(&limit->machine->is->lanes[limit->way / 2].link, limit->sends);
+}
+
+uint64_t limit_port_rate(const struct limit *limit)
+{
+	return limit->host->node.ports[0].rate_bps / 8;
+}
+
+/* What its port and the narrowest lane on the way would take. */
+static uint64_t rate_without_limit(const struct limit *limit)
+{
+	uint64_t least = limit_port_rate(limit);
+
+	for (uint32_t i = 0; i < limit->way_count; i++) {
+		const struct bus_lane_params *lane = &limit->machine->is->lanes[limit->ways[i] / 2];
+		const uint64_t rate = limit_payload_rate(&lane->link, limit->sends);
+
+		least = rate < least ? rate : least;
+	}
+	return least;
+}
+
+uint32_t limit_request_bytes(const struct limit *limit)
+{
+	const uint32_t way = limit->ways[limit->way_count - 1];
+
+	return bus_link_request(&limit->machine->is->lanes[way / 2].link);
+}
+
+uint32_t limit_tags_wanted(const struct limit *limit)
+{
+	const u128 under_way = (u128)rate_without_limit(limit) * limit_round_trip(limit) / PS_S;
+
+	return (uint32_t)(under_way / limit_request_bytes(limit)) + 1;
+}
+
+static bool is_share(ps_t part, ps_t whole, uint32_t least)
+{
+	return (u128)part * WHOLE >= (u128)whole * least;
+}
+
+/* As the data go. */
+static void find_way(const struct machine_watch *watch, struct limit *limit)
+{
+	const uint32_t from = limit->sends ? limit->memory : limit->nic;
+	const uint32_t to = limit->sends ? limit->nic : limit->memory;
+
+	limit->way_count = machine_path(watch->machine, from, to, limit->ways);
+}
+
+static uint32_t way_at_memory(const struct limit *limit)
+{
+	return limit->ways[limit->sends ? 0 : limit->way_count - 1];
+}
+
+static uint64_t moved_at(const struct machine_watch *watch, const struct limit *limit)
+{
+	return limit->way_count > 0 ? machine_watch_way(watch, way_at_memory(limit)).bytes : 0;
+}
+
+static bool goes_by(const struct limit *limit, uint32_t way)
+{
+	for (uint32_t i = 0; i < limit->way_count; i++)
+		if (limit->ways[i] == way)
+			return true;
+	return false;
+}
+
+/* The memory of which most was moved: that of the host, or of a GPU, which nothing goes through. */
+static void find_memory_moved(const struct machine_watch *watch, struct limit *limit)
+{
+	const struct host_bus *bus = limit->host->params.bus;
+	struct limit of_host = *limit, trial = *limit;
+	uint64_t most = 0, left;
+
+	of_host.memory = bus->memory;
+	find_way(watch, &of_host);
+	*limit = of_host;
+	left = moved_at(watch, &of_host);
+	for (uint32_t i = 0; i < bus->place_count; i++) {
+		uint64_t bytes;
+
+		trial.memory = bus->places[i];
+		find_way(watch, &trial);
+		bytes = moved_at(watch, &trial);
+		if (of_host.way_count > 0 && goes_by(&trial, way_at_memory(&of_host)))
+			left -= bytes < left ? bytes : left;
+		if (bytes <= most)
+			continue;
+		most = bytes;
+		*limit = trial;
+	}
+	if (left >= most)
+		*limit = of_host;
+}
+
+static void find_busiest(const struct machine_watch *watch, struct limit *limit)
+{
+	for (uint32_t i = 0; i < limit->way_count; i++) {
+		const struct bus_way_stats did = machine_watch_way(watch, limit->ways[i]);
+
+		if (i > 0 && did.busy <= limit->did.busy)
+			continue;
+		limit->way = limit->ways[i];
+		limit->did = did;
+	}
+}
+
+static void try_credits(const struct machine_watch *watch, struct limit *limit, uint32_t way,
+			enum bus_class class, ps_t *most)
+{
+	const struct bus_way_stats did = machine_watch_way(watch, way);
+
+	if (did.starved[class] <= *most)
+		return;
+	*most = did.starved[class];
+	limit->way = way;
+	limit->class = class;
+	limit->did = did;
+}
+
+static bool find_credits(const struct machine_watch *watch, struct limit *limit)
+{
+	struct limit found = *limit;
+	ps_t most = 0;
+
+	for (uint32_t i = 0; i < limit->way_count; i++) {
+		const uint32_t way = limit->ways[i];
+
+		try_credits(watch, &found, way, limit->sends ? BUS_COMPLETION : BUS_POSTED, &most);
+		if (limit->sends) /* requests go the other way */
+			try_credits(watch, &found, way ^ 1, BUS_NON_POSTED, &most);
+	}
+	/* That lane was never idle for want of anything else. */
+	if (!is_share(most, limit->time, STARVED_LEAST) ||
+	    !is_share(most + found.did.busy, limit->time, BUSY_LEAST))
+		return false;
+	*limit = found;
+	return true;
+}
+
+bool limit_find(const struct machine_watch *watch, const struct host *host, bool sends,
+		struct limit *ret_limit)
+{
+	struct limit *limit = ret_limit;
+
+	if (!watch->machine || watch->until <= watch->from)
+		return false;
+	*limit = (struct limit){.machine = watch->machine,
+				.host = host,
+				.sends = sends,
+				.nic = host->params.bus->nic,
+				.time = watch->until - watch->from};
+	find_memory_moved(watch, limit);
+	if (moved_at(watch, limit) == 0)
+		return false;
+	find_busiest(watch, limit);
+	limit->tags = machine_watch_tags(watch, limit->nic);
+	/* One that takes all that the port brings is busy with it, and holds nothing up. */
+	if (is_share(limit->did.busy, limit->time,
+		     limit_lane_rate(limit) < limit_port_rate(limit) ? BUSY_LEAST : FULL_LEAST))
+		limit->kind = LIMIT_LANE;
+	else if (sends && is_share(limit->tags.dry, limit->time, WAITS_LEAST))
+		limit->kind = LIMIT_TAGS;
+	else if (find_credits(watch, limit))
+		limit->kind = LIMIT_CREDITS;
+	return true;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/explain/limit.h"
+
+#include "models/input/bad.h"
+#include "tools/inside/inside.h"
+#include "tools/result/output.h"
+
+/* ---- figures ---- */
+
+static double percent_of(ps_t part, ps_t whole)
+{
+	return whole ? 100.0 * (double)(part < whole ? part : whole) / (double)whole : 0;
+}
+
+static const struct bus_lane_params *lane_of(const struct limit *limit, uint32_t way)
+{
+	return &limit->machine->is->lanes[way / 2];
+}
+
+/* ---- names ---- */
+
+static const char *limit_part_name(const struct limit *limit, uint32_t part)
+{
+	return limit->machine->is->parts[part].name;
+}
+
+static const char *memory_name(const struct limit *limit, struct bad_text *ret_text)
+{
+	const bool is_gpu = limit->machine->is->parts[limit->memory].kind == SCENARIO_GPU;
+
+	return bad_text(ret_text, "%s%s.%s", is_gpu ? "GPU " : "the memory of ",
+			limit->machine->name, limit_part_name(limit, limit->memory));
+}
+
+/* "the socket link cpu1 > cpu0 (upi)" */
+static const char *way_name(const struct limit *limit, struct bad_text *ret_text)
+{
+	const struct scenario_machine *is = limit->machine->is;
+	const uint32_t from = machine_way_from(is, limit->way);
+	const uint32_t to = machine_way_to(is, limit->way);
+	const bool joins_sockets =
+		is->parts[from].kind == SCENARIO_SOCKET && is->parts[to].kind == SCENARIO_SOCKET;
+	char kind[INSIDE_LANE_MAX];
+
+	return bad_text(ret_text, "the %s %s > %s (%s)", joins_sockets ? "socket link" : "lane",
+			is->parts[from].name, is->parts[to].name,
+			inside_lane_text(is, limit->way / 2, kind));
+}
+
+static const char *const waiting[BUS_CLASSES] = {
+	[BUS_POSTED] = "writes", [BUS_NON_POSTED] = "requests", [BUS_COMPLETION] = "completions"};
+
+/* ---- what it was ---- */
+
+static void add_route(const struct limit *limit, FILE *file)
+{
+	struct bad_text memory;
+
+	fprintf(file, "Inside %s, %s %s over ", limit->machine->name,
+		limit->sends ? "from" : "into", memory_name(limit, &memory));
+	for (uint32_t i = 0; i < limit->way_count; i++) {
+		const uint32_t from = machine_way_from(limit->machine->is, limit->ways[i]);
+
+		fprintf(file, "%s > ", limit_part_name(limit, from));
+	}
+	fprintf(file, "%s: ", limit_part_name(limit, limit->sends ? limit->nic : limit->memory));
+}
+
+static void add_lane(const struct limit *limit, uint64_t own, FILE *file)
+{
+	char rate[OUTPUT_TEXT_MAX], port[OUTPUT_TEXT_MAX];
+	struct bad_text way;
+
+	fprintf(file,
+		"%s held it up. It was busy %.1f %% of that time and carries at most %s/s of "
+		"payload; the port of %s carries %s/s.",
+		way_name(limit, &way), percent_of(limit->did.busy, limit->time),
+		output_bytes(limit_lane_rate(limit), rate), limit->host->node.name,
+		output_bytes(limit_port_rate(limit), port));
+	if (own > 0 && own < limit->did.bytes / 10 * 9)
+		fprintf(file, " Of what went over it %.1f %% was this one's.",
+			percent_of(own, limit->did.bytes));
+}
+
+static void add_tags(const struct limit *limit, FILE *file)
+{
+	const uint32_t tags = limit->machine->is->params[limit->nic].tags;
+	const ps_t round = limit_round_trip(limit);
+	char length[OUTPUT_TEXT_MAX], rate[OUTPUT_TEXT_MAX], size[OUTPUT_TEXT_MAX];
+
+	fprintf(file,
+		"the tags of %s held it up. %u requests of %s at most may be under way, and "
+		"one takes %s in the mean: at most %s/s. Reads waited for one %.1f %% of that "
+		"time.",
+		limit_part_name(limit, limit->nic), tags,
+		output_bytes(limit_request_bytes(limit), size), output_time(round, length),
+		output_bytes((uint64_t)((u128)tags * limit_request_bytes(limit) * PS_S / round),
+			     rate),
+		percent_of(limit->tags.dry, limit->time));
+}
+
+static void add_credits(const struct limit *limit, FILE *file)
+{
+	const struct bus_credits *room = &lane_of(limit, limit->way)->room[limit->class];
+	struct bad_text way;
+
+	fprintf(file,
+		"credits of %s held it up. For %.1f %% of that time %s waited there for "
+		"nothing else; behind it is room for %u headers",
+		way_name(limit, &way), percent_of(limit->did.starved[limit->class], limit->time),
+		waiting[limit->class], room->headers);
+	if (room->data > 0)
+		fprintf(file, " and %u bytes", room->data * BUS_CREDIT_BYTES);
+	fprintf(file, ".");
+}
+
+static void add_nothing(const struct limit *limit, FILE *file)
+{
+	struct bad_text way;
+
+	fprintf(file,
+		"nothing held it up. The busiest on the way, %s, was busy %.1f %% of that "
+		"time",
+		way_name(limit, &way), percent_of(limit->did.busy, limit->time));
+	if (limit->sends && limit->tags.taken > 0)
+		fprintf(file, "; reads waited for tags %.1f %% of it",
+			percent_of(limit->tags.dry, limit->time));
+	fprintf(file, ".");
+}
+
+void limit_say(const struct limit *limit, uint64_t own, FILE *file)
+{
+	add_route(limit, file);
+	switch (limit->kind) {
+	case LIMIT_NONE:
+		add_nothing(limit, file);
+		break;
+	case LIMIT_LANE:
+		add_lane(limit, own, file);
+		break;
+	case LIMIT_TAGS:
+		add_tags(limit, file);
+		break;
+	case LIMIT_CREDITS:
+		add_credits(limit, file);
+		break;
+	}
+}
+
+void limit_reason(const struct limit *limit, FILE *file)
+{
+	struct bad_text memory, way;
+
+	memory_name(limit, &memory);
+	way_name(limit, &way);
+	if (limit->kind == LIMIT_CREDITS)
+		fprintf(file,
+			"on the way to %s %s waited for credits of %s, for %.1f %% of the time",
+			memory.text, waiting[limit->class], way.text,
+			percent_of(limit->did.starved[limit->class], limit->time));
+	else
+		fprintf(file, "%s is behind %s, which was busy %.1f %% of the time", memory.text,
+			way.text, percent_of(limit->did.busy, limit->time));
+}
+
+/* ---- what would help ---- */
+
+/* The next wider or faster slot that is enough, or the best there is. */
+static bool help_by_slot(const struct limit *limit, const struct pcie_link *now, const char *before,
+			 FILE *file)
+{
+	struct bus_link link = {.kind = BUS_PCIE, .pcie = *now};
+	char rate[OUTPUT_TEXT_MAX];
+
+	if (link.pcie.width < 16)
+		link.pcie.width = 16;
+	while (limit_payload_rate(&link, limit->sends) < limit_port_rate(limit) &&
+	       link.pcie.gen < 7)
+		link.pcie.gen++;
+	if (link.pcie.gen == now->gen && link.pcie.width == now->width)
+		return false;
+	fprintf(file,
+		"%sa slot of x%u and generation %u (machine.lanes[].width, .gen), which carries "
+		"%s/s.",
+		before, link.pcie.width, link.pcie.gen,
+		output_bytes(limit_payload_rate(&link, limit->sends), rate));
+	return true;
+}
+
+static bool help_by_place(const struct limit *limit, const char *before, FILE *file)
+{
+	const bool is_gpu = limit->machine->is->parts[limit->memory].kind == SCENARIO_GPU;
+
+	fprintf(file,
+		"%s%s on the side of %s%s, or an adapter on the other side, so that nothing goes "
+		"over "
+		"it; \"verbena topo -m\" shows what is near.",
+		before, is_gpu ? "a GPU" : "memory", limit_part_name(limit, limit->nic),
+		is_gpu ? "" : " (machine.memory)");
+	return true;
+}
+
+static bool help_by_tags(const struct limit *limit, const char *before, FILE *file)
+{
+	const uint32_t now = limit->machine->is->params[limit->nic].tags;
+	const uint32_t wanted = limit_tags_wanted(limit), request = limit_request_bytes(limit);
+	const uint32_t most = limit->host->params.profile.mtu_max;
+	uint32_t size = request;
+
+	if (wanted <= now)
+		return false;
+	fprintf(file, "%s%u tags (machine.parts[].tags)", before, wanted);
+	while (size < 4096 && size < most && (uint64_t)size * now < (uint64_t)request * wanted)
+		size *= 2;
+	if (size > request)
+		fprintf(file, ", or requests of %u bytes (machine.lanes[].mrrs)", size);
+	fputc('.', file);
+	return true;
+}
+
+static bool help_by_room(const struct limit *limit, const char *before, FILE *file)
+{
+	static const char *const keys[BUS_CLASSES] = {[BUS_POSTED] = "ph, .pd",
+						      [BUS_NON_POSTED] = "nph",
+						      [BUS_COMPLETION] = "cplh, .cpld"};
+
+	fprintf(file,
+		"%smore room there (machine.lanes[].%s), or credits that come back sooner "
+		"(machine.lanes[].update).",
+		before, keys[limit->class]);
+	return true;
+}
+
+bool limit_help(const struct limit *limit, const char *before, FILE *file)
+{
+	const struct bus_link *link = &lane_of(limit, limit->way)->link;
+
+	switch (limit->kind) {
+	case LIMIT_LANE:
+		return link->kind == BUS_PCIE ? help_by_slot(limit, &link->pcie, before, file)
+					      : help_by_place(limit, before, file);
+	case LIMIT_TAGS:
+		return help_by_tags(limit, before, file);
+	case LIMIT_CREDITS:
+		return help_by_room(limit, before, file);
+	case LIMIT_NONE:
+		break;
+	}
+	return false;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_MACHINE_WATCH_H
+#define TOOLS_MACHINE_WATCH_H
+
+/* What the lanes and tags of a machine have done in a span of time: from the begin of the run, or
+ * from machine_watch_begin(), to machine_watch_end(). */
+#include "tools/observe/machines.h"
+
+struct machine_watch {
+	const struct machine_seen *machine; /* NULL: nobody looks */
+	ps_t from, until;
+	/* Then and then: of each way, and of each part. */
+	struct bus_way_stats *ways[2];
+	struct bus_tag_stats *tags[2];
+};
+
+/* @machine NULL: there is none, and the calls below do nothing. -ENOMEM; can be finished in any
+ * case. */
+int machine_watch_init(struct machine_watch *watch, const struct machine_seen *machine);
+void machine_watch_fini(struct machine_watch *watch); /* zeroed: allowed */
+/* Between two events of the engine, @at not before the first of them; the last call counts. */
+void machine_watch_begin(struct machine_watch *watch, ps_t at);
+void machine_watch_end(struct machine_watch *watch, ps_t at);
+/* The span begins where it ends now. */
+void machine_watch_renew(struct machine_watch *watch);
+
+struct bus_way_stats machine_watch_way(const struct machine_watch *watch, uint32_t way);
+struct bus_tag_stats machine_watch_tags(const struct machine_watch *watch, uint32_t part);
+
+#endif
