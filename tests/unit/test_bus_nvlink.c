@@ -73,6 +73,26 @@ static void test_no_way_through_a_gpu(void **state)
 	close_bus(w);
 }
 
+/* A burst on each of two links: by a quarter of their time both have been taken for so long. */
+static void test_figures_at_an_instant_are_of_all_links(void **state)
+{
+	struct world *w = begin();
+	const uint32_t gpu = add_gpus(w, 2);
+	const ps_t all = 174080; /* as above */
+
+	(void)state;
+	join(w, gpu, gpu + 1, link_of(2, 2));
+	open_bus(w);
+	send(w, gpu, gpu + 1, 2, 4096);
+	assert_int_equal(bus_nvlink_stats_at(w->bus, gpu, gpu + 1, all / 4).busy, 2 * (all / 4));
+	assert_int_equal(bus_nvlink_stats(w->bus, gpu, gpu + 1).busy, 2 * all);
+	assert_int_equal(bus_busy_until(w->bus), all);
+	run(w);
+	assert_int_equal(bus_nvlink_stats_at(w->bus, gpu, gpu + 1, 9 * all).busy, 2 * all);
+	assert_int_equal(bus_nvlink_stats_at(w->bus, gpu, gpu + 1, 9 * all).bytes, 2 * 4096);
+	close_bus(w);
+}
+
 /* Nor where one would be as near as NVSwitches are, or nearer. */
 static void test_nvswitches_go_before_a_gpu(void **state)
 {
@@ -582,6 +602,7 @@ int main(void)
 		cmocka_unit_test(test_rates_of_generations),
 		cmocka_unit_test(test_sizes_in_flits),
 		cmocka_unit_test(test_neighbours_use_all_links),
+		cmocka_unit_test(test_figures_at_an_instant_are_of_all_links),
 		cmocka_unit_test(test_no_way_through_a_gpu),
 		cmocka_unit_test(test_nvswitches_go_before_a_gpu),
 		cmocka_unit_test(test_planes_take_turns),

@@ -154,6 +154,26 @@ static void test_access_control_sends_it_up(void **state)
 	assert_int_equal(took[1] - took[0], 2 * (head + CABLE) + CPU_TIME + SWITCH_TIME);
 }
 
+/* What bus_path() says is the way that bursts go. */
+static void test_path_goes_by_the_root(void **state)
+{
+	static const uint32_t plain[] = {NIC, SWITCH, GPU};
+	static const uint32_t up[] = {NIC, SWITCH, CPU0, SWITCH, GPU};
+	uint32_t parts[BUS_PATH_MAX];
+	struct world *w = &world;
+
+	(void)state;
+	for (int acs = 0; acs < 2; acs++) {
+		describe(w);
+		w->parts[SWITCH].redirects = acs;
+		open_bus(w);
+		assert_int_equal(bus_path(w->bus, NIC, GPU, parts), acs ? 5 : 3);
+		assert_memory_equal(parts, acs ? up : plain, acs ? sizeof(up) : sizeof(plain));
+		assert_int_equal(bus_path(w->bus, NIC, NIC, parts), 1);
+		close_bus(w);
+	}
+}
+
 /* A read of a peer: its requests and what answers them take the same way. */
 static void test_access_control_answers_by_the_same_way(void **state)
 {
@@ -321,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_access_control_sends_it_up),
+		cmocka_unit_test(test_path_goes_by_the_root),
 		cmocka_unit_test(test_access_control_answers_by_the_same_way),
 		cmocka_unit_test(test_a_root_splits_what_peers_send),
 		cmocka_unit_test(test_split_bursts_take_their_credits),

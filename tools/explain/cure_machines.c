@@ -64,7 +64,7 @@ static void say_limit_help(const struct limit *limit, struct advice_item *item)
 	free(text);
 }
 
-static const char *key_of_parts(const struct limit *limit, const char *rest)
+static const char *cure_key_of(const struct limit *limit, const char *rest)
 {
 	const uint32_t place = limit->machine->is->place;
 
@@ -102,7 +102,7 @@ static void name_nearer_memory(const struct limit *limit, struct advice_item *it
 			least = count;
 		}
 	if (best != limit->memory)
-		advice_key(item, key_of_parts(limit, is_gpu ? "flow_memory" : "memory"),
+		advice_key(item, cure_key_of(limit, is_gpu ? "flow_memory" : "memory"),
 			   is->parts[limit->memory].name, is->parts[best].name);
 }
 
