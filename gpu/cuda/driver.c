@@ -46,19 +46,6 @@ CUDA_PUBLIC CUresult cuDeviceGetCount(int *ret_count)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuda_device(CUdevice number, struct gpu **ret_gpu)
-{
-	struct gpu_thread *thread;
-	const CUresult ret = cuda_enter(&thread);
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	if (number < 0 || (uint32_t)number >= gpu_backend()->count())
-		return CUDA_ERROR_INVALID_DEVICE;
-	*ret_gpu = gpu_backend()->gpu((uint32_t)number);
-	return CUDA_SUCCESS;
-}
-
 /* The same, and the driver is asked about it. */
 static CUresult find_device(CUdevice number, struct gpu **ret_gpu)
 {

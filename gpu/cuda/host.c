@@ -9,24 +9,6 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* Of those that begin at or below @address the last; @program->pinned_count: none does. */
-static size_t last_at(const struct gpu_program *program, uint64_t address)
-{
-	size_t count = 0;
-
-	while (count < program->pinned_count && program->pinned[count].address <= address)
-		count++;
-	return count > 0 ? count - 1 : program->pinned_count;
-}
-
-const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address)
-{
-	const size_t i = last_at(program, address);
-	const struct gpu_pinned *own = &program->pinned[i];
-
-	return i < program->pinned_count && address - own->address < own->bytes ? own : NULL;
-}
-
 static bool overlaps(const struct gpu_program *program, uint64_t address, uint64_t bytes)
 {
 	for (size_t i = 0; i < program->pinned_count; i++) {

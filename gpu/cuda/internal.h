@@ -27,7 +27,7 @@ CUresult cuda_current(struct CUctx_st **ret_context);
 struct gpu_program *cuda_program(void);
 uint32_t cuda_number(const struct gpu *gpu);
 
-/* ---- memory.c, host.c ---- */
+/* ---- range.c ---- */
 
 /* Its memory is that of one of the program's GPUs; NULL: of none. */
 struct gpu *cuda_gpu_of(CUdeviceptr address);

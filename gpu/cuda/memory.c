@@ -5,44 +5,6 @@
 
 /* Device memory: given out and taken back. Pages that nobody has written read as zero. */
 
-struct gpu *cuda_gpu_of(CUdeviceptr address)
-{
-	for (uint32_t i = 0; i < gpu_backend()->count(); i++) {
-		struct gpu *gpu = gpu_backend()->gpu(i);
-
-		if (gpu_memory_has(&gpu->memory, address))
-			return gpu;
-	}
-	return NULL;
-}
-
-struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
-{
-	*ret_gpu = cuda_gpu_of(address);
-	return *ret_gpu ? gpu_memory_find(&(*ret_gpu)->memory, address) : NULL;
-}
-
-CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
-{
-	const struct gpu_allocation *allocation = cuda_find(address, &ret_range->gpu);
-	const struct gpu_pinned *pinned = cuda_find_pinned(cuda_program(), address);
-
-	if (ret_range->gpu) {
-		ret_range->kind = CUDA_DEVICE;
-		if (!allocation || bytes > allocation->bytes - (address - allocation->address))
-			return CUDA_ERROR_INVALID_VALUE;
-		ret_range->is_sync = allocation->is_sync;
-		ret_range->at = gpu_at(ret_range->gpu, address);
-		return CUDA_SUCCESS;
-	}
-	ret_range->is_registered = pinned && pinned->is_registered;
-	ret_range->kind = pinned ? CUDA_PINNED : CUDA_PAGEABLE;
-	ret_range->at = (uint8_t *)(uintptr_t)address;
-	if (address == 0 || (pinned && bytes > pinned->bytes - (address - pinned->address)))
-		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
-}
-
 CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 {
 	struct CUctx_st *context;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "models/program/task_gpu.h"
+#include "models/program/task_gpu_state.h"
 
-#include "gpu/cuda/backend.h"
 #include "models/machine/machine.h"
 #include "models/program/task.h"
 #include "transport/hca/mem.h"
@@ -9,33 +8,13 @@
 #include "util/check.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 _Static_assert((int)GPU_MAX >= (int)BUS_PARTS_MAX, "each GPU of a machine has its context");
 
 /* The GPUs of programs in virtual time: those of the machine that they run on. */
 
-enum { DRIVER_STACK_BYTES = 256 << 10, PINNED_ALIGN = 4096 };
-
-/* What the driver has of one process. Host functions run one at a time, in the order in which their
- * turn comes, on a thread of the driver's. */
-struct process_gpu {
-	struct gpu_program program;
-	struct task *driver;
-	bool driver_waits;
-	struct gpu_command *calls, *last_call;
-	struct task_gpu_export *exports;
-};
-
-/* Of each thread. */
-struct task_gpu {
-	struct gpu_thread thread;
-	struct process_gpu *process;
-	bool waits;
-};
+enum { DRIVER_STACK_BYTES = 256 << 10 };
 
 static struct host *machine_host(void)
 {
@@ -84,18 +63,6 @@ static struct task_gpu *own_of(struct task *task)
 	return own;
 }
 
-void task_gpu_fini(struct task *task)
-{
-	struct task_gpu *own = task->gpu;
-
-	if (own && task->process == task) {
-		gpu_program_fini(&own->process->program);
-		task_gpu_exports_fini(&own->process->exports);
-		util_free(own->process);
-	}
-	util_free(own);
-}
-
 static struct gpu_thread *task_gpu_thread(void)
 {
 	struct task *task = task_current();
@@ -125,37 +92,6 @@ static void task_gpu_block(void)
 }
 
 /* ---- what is over ---- */
-
-/* Adapters say when they have placed something. */
-static void listen(struct host *host)
-{
-	const struct machine *machine = host_machine(host);
-
-	host->placement_waiters++;
-	for (uint32_t i = 1; machine && i < machine->count; i++)
-		machine->nics[i]->placement_waiters++;
-}
-
-void task_gpu_look(struct host *host, ps_t now)
-{
-	uint32_t awaited = 0;
-
-	for (uint32_t i = 0; i < host->gpus->count; i++)
-		awaited += host->gpus->gpus[i].values_awaited;
-	if (awaited == 0)
-		return;
-	listen(host);
-	for (struct task *task = host->tasks; task; task = task->next) {
-		struct gpu_program *program;
-
-		if (task->process != task || !task->gpu)
-			continue;
-		program = &task->gpu->process->program;
-		for (uint32_t i = 0; i < host->gpus->count; i++)
-			if (program->contexts[i])
-				gpu_context_look(&program->contexts[i]->streams, now);
-	}
-}
 
 static void task_gpu_changed(struct gpu_context *context, ps_t now)
 {
@@ -234,45 +170,6 @@ static void task_gpu_call(struct gpu_context *context, struct gpu_command *comma
 	task_wake(process->driver, now);
 }
 
-/* ---- host memory ---- */
-
-/* On a page of its own, behind what says where it begins. */
-static void *task_gpu_take(size_t bytes)
-{
-	const struct vrb_provider *provider = vrb_provider();
-	const size_t more = PINNED_ALIGN + sizeof(void *);
-	uint8_t *raw, *at;
-
-	if (bytes > SIZE_MAX - more)
-		return NULL;
-	raw = provider->calloc ? provider->calloc(1, bytes + more) : calloc(1, bytes + more);
-	if (!raw)
-		return NULL;
-	at = raw + more - ((uintptr_t)raw + more) % PINNED_ALIGN;
-	memcpy(at - sizeof(raw), &raw, sizeof(raw));
-	return at;
-}
-
-static void task_gpu_give_back(void *bytes)
-{
-	const struct vrb_provider *provider = vrb_provider();
-	void *raw;
-
-	memcpy(&raw, (uint8_t *)bytes - sizeof(raw), sizeof(raw));
-	if (provider->free)
-		provider->free(raw);
-	else
-		free(raw);
-}
-
-/* msync() answers -ENOMEM where some page of it is not there. */
-static bool task_gpu_has_memory(uint64_t address, uint64_t bytes)
-{
-	const uint64_t start = address & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
-
-	return msync((void *)(uintptr_t)start, address + bytes - start, MS_ASYNC) == 0;
-}
-
 /* ---- GPUDirect ---- */
 
 static int task_gpu_export_range(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd)
@@ -346,73 +243,4 @@ const struct gpu_backend *gpu_backend(void)
 						   .expect_call = task_gpu_expect_call};
 
 	return &backend;
-}
-
-/* ---- registration ---- */
-
-bool task_gpu_is_elsewhere(uint64_t address)
-{
-	const struct host *host = machine_host();
-
-	return host && host_gpus_find(host, address);
-}
-
-int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address)
-{
-	struct task *task = task_current();
-
-	if (!task || !task->process->gpu)
-		return -ENOENT;
-	return task_gpu_exports_find(task->process->gpu->process->exports, fd, offset, length,
-				     ret_address);
-}
-
-/* As nvidia-peermem has it: pages of one allocation, of which no part may be missing. What was
- * exported is there for as long as somebody holds it. */
-static int take_hold_of(struct gpu *gpu, uint64_t address, uint64_t length, bool exported)
-{
-	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, address);
-
-	if (!exported &&
-	    (!allocation || length > allocation->bytes - (address - allocation->address)))
-		return -EFAULT;
-	if (gpu_window_take(gpu, address, length) != 0)
-		return -ENOMEM;
-	if (!exported || gpu_memory_hold(&gpu->memory, address, length) == 0)
-		return 0;
-	gpu_window_give_back(gpu, address, length);
-	return -ENOMEM;
-}
-
-bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
-		     struct vrb_location *ret_location, int *ret_errno)
-{
-	const struct task_device *device = container_of(world, struct task_device, world);
-	struct gpu *gpu = host_gpus_find(device->task->host, address);
-	const struct bus *bus = device->host->dma->bus;
-	const uint32_t nic = device->host->params.bus->nic;
-
-	if (!gpu)
-		return false;
-	*ret_errno = bus_may_write(bus, nic, gpu->part)
-			     ? take_hold_of(gpu, address, length, exported)
-			     : -EREMOTEIO;
-	if (*ret_errno != 0)
-		return false;
-	*ret_location = (struct vrb_location){.address = (uintptr_t)gpu_at(gpu, address),
-					      .place = gpu->place,
-					      .is_unreadable = !bus_may_read(bus, nic, gpu->part)};
-	return true;
-}
-
-void task_gpu_let_go(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
-		     uint16_t place)
-{
-	const struct task_device *device = container_of(world, struct task_device, world);
-	struct gpu *gpu = &device->task->host->gpus->gpus[place - 1];
-
-	address = address - (uintptr_t)gpu->bytes + gpu->memory.base;
-	gpu_window_give_back(gpu, address, length);
-	if (exported)
-		gpu_memory_let_go(&gpu->memory, address, length);
 }

@@ -7,7 +7,6 @@
 
 #include "util/alloc.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool is_nvswitch(const struct scenario_machine *machine, uint32_t part)
@@ -170,15 +169,27 @@ static void read_nics(struct scenario_inside *in, uint32_t *hops)
 	}
 }
 
+/* The hexadecimal number at *at, which goes on behind it; false: there is none, or @end is not what
+ * follows. */
+static bool take_hex(const char **at, char end, uint32_t *ret_number)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *const begun = *at;
+	const char *digit;
+
+	*ret_number = 0;
+	for (; **at != '\0' && (digit = strchr(digits, **at | 0x20)) != NULL; (*at)++)
+		*ret_number = *ret_number << 4 | (uint32_t)(digit - digits);
+	return *at > begun && *(*at)++ == end;
+}
+
 /* DOMAIN:BUS:DEVICE.FUNCTION, as programs are told it; other texts are only shown. */
 static void read_address(const char *text, struct host_gpu_params *ret_gpu)
 {
-	unsigned int domain, bus, device, function;
-	int length = 0;
+	uint32_t domain, bus, device, function;
 
-	if (!text ||
-	    sscanf(text, "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &length) != 4 ||
-	    text[length] != '\0')
+	if (!text || !take_hex(&text, ':', &domain) || !take_hex(&text, ':', &bus) ||
+	    !take_hex(&text, '.', &device) || !take_hex(&text, '\0', &function))
 		return;
 	ret_gpu->pci_domain = domain;
 	ret_gpu->pci_bus = bus;

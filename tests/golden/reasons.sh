@@ -18,19 +18,23 @@ cut -d' ' -f1 "$record" | LC_ALL=C sort -cu || bad=1
 
 # check OLD NEW TITLE: digests that changed under the same reason, and are not made good
 check() {
-	awk -v new="$2" -v title="$3" -v record="$record" '
-		FILENAME == record && FNR == NR { if (index($0, "(" title ")")) good[$1] = 1; next }
+	awk -v new="$2" -v title="$3" -v all="$dir/all" '
+		FILENAME == all { if (index($0, "(" title ")")) good[$1] = 1; next }
 		$1 in good { next }
 		FILENAME == new { digest[$1] = $2; reason[$1] = substr($0, index($0, "reason:")); next }
 		$1 in digest && digest[$1] != $2 && reason[$1] == substr($0, index($0, "reason:")) {
 			print title ": " $1 " has another digest and the old reason"; bad = 1
 		}
-		END { exit bad }' "$record" "$2" "$1" || bad=1
+		END { exit bad }' "$dir/all" "$2" "$1" || bad=1
 }
 
 if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	git log --reverse --format=%h -- digests.txt >"$dir/commits"
 	: >"$dir/old"
+	# Every reason that was ever given.
+	while read -r commit; do
+		git show "$commit:./digests.txt" 2>/dev/null || continue
+	done <"$dir/commits" | cat - "$record" >"$dir/all"
 	while read -r commit; do
 		git show "$commit:./digests.txt" >"$dir/new" 2>/dev/null || continue
 		[ ! -s "$dir/old" ] || check "$dir/old" "$dir/new" "$commit"

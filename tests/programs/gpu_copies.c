@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* How long copies of several kinds and sizes take: a line for each, KIND BYTES PICOSECONDS. Each
- * rank by itself, most=4194304 bytes at most; bytes=N: to and from of so many alone, and the time of start before. Kinds: to and
- * from (pinned memory, synchronous), to_async (then synchronised), to_events and from_events
- * (between two events), to_row (each of 500 in one stream), from_row; pageable (synchronous, then
- * synchronised), pageable_row; registered and from_registered; within_events, within_async,
- * within_call, set (then synchronised). */
+ * rank by itself, most=4194304 bytes at most; bytes=N: to and from of so many alone, and the time
+ * of start before. Kinds: to and from (pinned memory, synchronous), to_async (then synchronised),
+ * to_events and from_events (between two events), to_row (each of 500 in one stream), from_row;
+ * pageable (synchronous, then synchronised), pageable_row; registered and from_registered;
+ * within_events, within_async, within_call, set (then synchronised). */
 #include "tests/programs/gpu.h"
 
 #include <inttypes.h>

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MODELS_TASK_GPU_STATE_H
+#define MODELS_TASK_GPU_STATE_H
+
+/* What the files task_gpu*.c share: what the driver has of programs in virtual time. */
+#include "gpu/cuda/backend.h"
+#include "models/program/task_gpu.h"
+
+/* What the driver has of one process. Host functions run one at a time, in the order in which their
+ * turn comes, on a thread of the driver's. */
+struct process_gpu {
+	struct gpu_program program;
+	struct task *driver;
+	bool driver_waits;
+	struct gpu_command *calls, *last_call;
+	struct task_gpu_export *exports;
+};
+
+/* Of each thread. */
+struct task_gpu {
+	struct gpu_thread thread;
+	struct process_gpu *process;
+	bool waits;
+};
+
+/* On a page of its own, of the program's memory; NULL: there is none. */
+void *task_gpu_take(size_t bytes);
+void task_gpu_give_back(void *bytes);
+bool task_gpu_has_memory(uint64_t address, uint64_t bytes);
+
+#endif
