@@ -8,8 +8,10 @@ static struct CUctx_st *create_context(struct gpu *gpu)
 {
 	struct CUctx_st *context = util_calloc(1, sizeof(*context));
 
-	if (!context)
+	if (!context || gpu_start(gpu) != 0) {
+		util_free(context);
 		return NULL;
+	}
 	context->streams = (struct gpu_context){
 		.gpu = gpu, .changed = gpu_backend()->changed, .call = gpu_backend()->call};
 	context->program = cuda_program();

@@ -4,6 +4,7 @@
 #include "util/alloc.h"
 #include "util/check.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now);
@@ -74,12 +75,30 @@ static void copy_on_begin(struct sim_local_event *event, void *context)
 	struct copy_engine *engine = container_of(event, struct copy_engine, event);
 
 	(void)context;
+	engine->began = event->at;
 	copy_start_more(engine, event->at);
 }
 
 static void copy_begin_first(struct copy_engine *engine, ps_t now)
 {
+	engine->event.fn = copy_on_begin;
 	sim_local_schedule(engine->local, &engine->event, now + engine->first->start);
+}
+
+static void copy_end_first(struct copy_engine *engine, ps_t now)
+{
+	struct copy_job *copy = engine->first;
+
+	engine->first = copy->next;
+	if (engine->first)
+		copy_begin_first(engine, now);
+	copy->on_done(copy, now);
+}
+
+static void copy_on_end(struct sim_local_event *event, void *context)
+{
+	(void)context;
+	copy_end_first(container_of(event, struct copy_engine, event), event->at);
 }
 
 static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
@@ -97,26 +116,37 @@ static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
 		copy_start_more(engine, now);
 		return;
 	}
-	engine->first = copy->next;
-	if (engine->first)
-		copy_begin_first(engine, now);
-	copy->on_done(copy, now);
+	if (now >= engine->began + copy->least) {
+		copy_end_first(engine, now);
+		return;
+	}
+	engine->event.fn = copy_on_end;
+	sim_local_schedule(engine->local, &engine->event, engine->began + copy->least);
 }
 
-void copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
-		      uint32_t own, bool reads, uint64_t key)
+int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
+		     uint32_t own, bool reads, uint64_t key, uint32_t bursts)
 {
 	*engine = (struct copy_engine){
 		.bus = bus,
 		.local = local,
 		.own = own,
 		.reads = reads,
+		.bursts = util_calloc(bursts, sizeof(*engine->bursts)),
 		.event = {.key = key, .phase = SIM_LOCAL_ARRIVAL, .fn = copy_on_begin}};
-	for (uint32_t i = 0; i < COPY_BURSTS; i++) {
+	if (!engine->bursts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < bursts; i++) {
 		engine->bursts[i].engine = engine;
 		engine->bursts[i].next = engine->spare;
 		engine->spare = &engine->bursts[i];
 	}
+	return 0;
+}
+
+void copy_engine_fini(struct copy_engine *engine)
+{
+	util_free(engine->bursts);
 }
 
 void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t now)

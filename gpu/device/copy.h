@@ -9,14 +9,13 @@
  * arrives. One thread. */
 #include "gpu/bus/bus.h"
 
-enum { COPY_BURSTS = 32 };
-
 /* One copy, in its owner's memory until on_done(). */
 struct copy_job {
 	uint64_t bytes; /* > 0 */
 	uint8_t *to;	/* where the emulator reaches them; NULL: nothing is to be moved */
 	const uint8_t *from;
-	ps_t start;	/* that the engine takes before anything of it moves */
+	ps_t start;	/* that the engine takes before anything of it moves, ... */
+	ps_t least;	/* ... and from there at least, however fast the way is */
 	uint32_t other; /* the part that it reads or writes */
 	/* All of it is there. */
 	void (*on_done)(struct copy_job *copy, ps_t now);
@@ -41,14 +40,18 @@ struct copy_engine {
 	uint32_t own; /* the part that has it */
 	bool reads;
 	struct copy_job *first, *last;
-	struct sim_local_event event; /* the first one begins */
-	struct copy_burst bursts[COPY_BURSTS], *spare;
+	struct sim_local_event event; /* the first one begins, or ends */
+	ps_t began;
+	struct copy_burst *bursts, *spare;
 };
 
 /* Of the part @own of @bus, which lives in @local: it reads what it copies from another part, or
- * writes it there. @key tells its events in @local apart from all others. */
-void copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
-		      uint32_t own, bool reads, uint64_t key);
+ * writes it there, and has @bursts of them under way at most. @key tells its events in @local apart
+ * from all others. -ENOMEM. */
+int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
+		     uint32_t own, bool reads, uint64_t key, uint32_t bursts);
+/* Nothing is under way, or the run has ended. Zeroed: allowed. */
+void copy_engine_fini(struct copy_engine *engine);
 void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t now);
 
 #endif

@@ -86,11 +86,12 @@ struct gpu {
 	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
 	void *owner;
 	uint32_t values_awaited; /* commands that wait for a value in memory */
-	/* Once gpu_join() was called. */
+	/* Once gpu_join() was called, and the engines with gpu_start(). */
 	struct bus *bus;
 	struct sim_local *local;
 	uint32_t host_part; /* where the programs' memory is */
 	uint64_t next_key;  /* of its commands' events */
+	bool is_started;
 	struct copy_engine to, from, peer, pushed;
 };
 
@@ -101,9 +102,13 @@ enum { GPU_PAGE = 64 << 10, GPU_ORDERED_FOR_OWNER = 100 };
 int gpu_window_take(struct gpu *gpu, uint64_t address, uint64_t bytes);
 void gpu_window_give_back(struct gpu *gpu, uint64_t address, uint64_t bytes);
 
-/* Its engines are on @bus, whose events are in @local, from now on; @host_part: where the memory of
+/* It is on @bus, whose events are in @local, from now on; @host_part: where the memory of
  * the programs is. */
 void gpu_join(struct gpu *gpu, struct bus *bus, struct sim_local *local, uint32_t host_part);
+/* Its engines are there from now on, if they were not. -ENOMEM. */
+int gpu_start(struct gpu *gpu);
+/* Gives back its engines and the books of its memory; not its bytes. */
+void gpu_fini(struct gpu *gpu);
 
 /* What tells one event of this GPU in its local events apart: none that the bus has. */
 static inline uint64_t gpu_key(struct gpu *gpu)

@@ -207,12 +207,16 @@ static void on_pushed(struct copy_job *job, ps_t now)
 static void begin_copy(struct gpu_command *command, struct copy_engine *engine, uint32_t other,
 		       ps_t now)
 {
-	command->job = (struct copy_job){.bytes = command->bytes,
-					 .to = command->to,
-					 .from = command->from,
-					 .start = cost_of(command)->start,
-					 .other = other,
-					 .on_done = on_copied};
+	const struct gpu_cost *cost = cost_of(command);
+
+	command->job = (struct copy_job){
+		.bytes = command->bytes,
+		.to = command->to,
+		.from = command->from,
+		.start = cost->start,
+		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
+		.other = other,
+		.on_done = on_copied};
 	copy_engine_take(engine, &command->job, now);
 }
 

@@ -101,7 +101,7 @@ void host_gpus_destroy(struct host *host)
 			munmap(gpu->bytes, gpu->memory.bytes);
 			munmap((void *)(uintptr_t)gpu->memory.base, gpu->memory.bytes);
 		}
-		gpu_memory_fini(&gpu->memory);
+		gpu_fini(gpu);
 	}
 	util_free(gpus->gpus);
 	util_free(gpus);

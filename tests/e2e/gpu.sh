@@ -120,18 +120,6 @@ assert compared == 196, compared
 assert beyond in ([("to_events", 8192), ("to_events", 16384)], []), beyond
 END
 
-# checks NAME COUNT: all that the program of NAME.yaml checks holds, and nobody sees how it is run.
-checks() {
-	expect 0 run "$1.yaml" --out "$1" --json
-	digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$1/result.json" | head -n 1)
-	grep -h -o '\(ok\|not\) [a-z0-9].*' err out >said || true
-	[ "$(grep -c '^ok ' said)" -eq "$2" ] || fail "$1: $(grep -c '^ok ' said) of $2 checks hold"
-	for how in "--threads 2" --through-wire; do
-		# shellcheck disable=SC2086
-		expect 0 run "$1.yaml" $how --json
-		holds out "r['digest'] == '$digest'"
-	done
-}
 # When calls return and what waits for what.
 one gpu_order >order.yaml
 checks order 79

@@ -23,18 +23,6 @@ machine:
 programs: [{run: $1, hosts: [h0, h1], args: [$2]}]
 END
 }
-# checks NAME COUNT: all that the program of NAME.yaml checks holds, and nobody sees how it is run.
-checks() {
-	expect 0 run "$1.yaml" --out "$1" --json
-	digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$1/result.json" | head -n 1)
-	grep -h -o '\(ok\|not\) [a-z0-9].*' err out >said || true
-	[ "$(grep -c '^ok ' said)" -eq "$2" ] || fail "$1: $(grep -c '^ok ' said) of $2 checks hold"
-	for how in "--threads 2" --through-wire; do
-		# shellcheck disable=SC2086
-		expect 0 run "$1.yaml" $how --json
-		holds out "r['digest'] == '$digest'"
-	done
-}
 machine gpu_direct "" ', address: "0001:18:1f.0"' "gen: 5" >direct.yaml
 checks direct 60
 # A window of 8 MiB, and the address that the scenario says.

@@ -86,7 +86,7 @@ static void every_field_survives(void **state)
 	expect_carried(limits, sizeof(struct vrb_limits), sizeof(struct vrb_limits) - 3);
 	expect_carried(av, sizeof(struct vrb_av), sizeof(struct vrb_av) - 1);
 	expect_carried(path, sizeof(struct wire_path), sizeof(struct wire_path) - 2);
-	expect_carried(mr_init, sizeof(struct vrb_mr_init), sizeof(struct vrb_mr_init) - 2);
+	expect_carried(mr_init, sizeof(struct vrb_mr_init), sizeof(struct vrb_mr_init) - 1);
 	expect_carried(mr_info, sizeof(struct vrb_mr_info), sizeof(struct vrb_mr_info) - 4);
 	expect_carried(cq_init, sizeof(struct vrb_cq_init), sizeof(struct vrb_cq_init) - 11);
 	expect_carried(xrcd_init, sizeof(struct hca_xrcd_init),
