@@ -79,22 +79,33 @@ static uintptr_t pointer_of(const struct link_map *map, uintptr_t value)
 	return value < map->l_addr ? value + map->l_addr : value;
 }
 
-static bool hook_call(uintptr_t *slot, const char *name, const struct memory_call *calls,
-		      uint32_t count)
+/* Whether a slot holds libc's function of that name, or what looks for it when it is called first:
+ * a stub of the object itself. */
+static bool is_libcs(uintptr_t value, const char *name, const struct link_map *map)
+{
+	Dl_info info;
+
+	return value == (uintptr_t)dlsym(RTLD_DEFAULT, name) ||
+	       (dladdr((const void *)value, &info) != 0 &&
+		(uintptr_t)info.dli_fbase == (uintptr_t)map->l_addr);
+}
+
+static bool hook_call(uintptr_t *slot, const char *name, const struct link_map *map,
+		      const struct memory_call *calls, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (strcmp(name, calls[i].name) == 0) {
-			if (*slot == (uintptr_t)dlsym(RTLD_DEFAULT, name))
+			if (is_libcs(*slot, name, map))
 				*slot = (uintptr_t)calls[i].fn;
 			return true;
 		}
 	return false;
 }
 
-static void hook_slot(uintptr_t *slot, const char *name)
+static void hook_slot(uintptr_t *slot, const char *name, const struct link_map *map)
 {
-	if (!space_is_supported() || !hook_call(slot, name, memory_calls, memory_call_count))
-		hook_call(slot, name, thread_calls, thread_call_count);
+	if (!space_is_supported() || !hook_call(slot, name, map, memory_calls, memory_call_count))
+		hook_call(slot, name, map, thread_calls, thread_call_count);
 }
 
 static void hook_slots(const struct object *object, uintptr_t table, size_t bytes,
@@ -107,7 +118,7 @@ static void hook_slots(const struct object *object, uintptr_t table, size_t byte
 
 		if (ELF64_R_SYM(all[i].r_info) != 0 && symbol->st_shndx == SHN_UNDEF)
 			hook_slot((uintptr_t *)(object->map->l_addr + all[i].r_offset),
-				  names + symbol->st_name);
+				  names + symbol->st_name, object->map);
 	}
 }
 
@@ -538,6 +549,18 @@ const void *load_original(const void *place)
 	return place;
 }
 
+/* The library of C++ is one that we may have brought ourselves, beneath libxml2. What others than
+ * programs call there goes to libc as before. */
+static void hook_cxx(void)
+{
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+
+	if (!library)
+		return;
+	hook_object(tools_load_map_of(library));
+	dlclose(library);
+}
+
 void *load_open(const char *path, bool *ret_fixed)
 {
 	struct range extent;
@@ -556,5 +579,7 @@ void *load_open(const char *path, bool *ret_fixed)
 	for (const struct link_map *map = is_new && module ? tools_load_map_of(module) : NULL; map;
 	     map = map->l_next)
 		hook_object(map);
+	if (is_new && module)
+		hook_cxx();
 	return module;
 }
