@@ -446,6 +446,7 @@ int prog_main(const struct vb_prog *prog)
 	waiting_calls(&o);
 	host_memory(&o);
 	codes(&o);
+	(void)cuMemFreeHost(o.pinned);
 	free(o.pageable);
 	return o.failed == 0 ? 0 : -1;
 }
