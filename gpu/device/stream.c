@@ -270,7 +270,7 @@ static void begin(struct gpu_command *command, ps_t now)
 	case GPU_WORKS:
 		break;
 	}
-	CHECK(!"a command that does not begin");
+	CHECK(command->work != GPU_WAIT && command->work != GPU_WORKS);
 }
 
 /* ---- order ---- */
