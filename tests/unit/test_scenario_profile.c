@@ -277,6 +277,12 @@ static int read_xml(void *owner, const char *path, char **ret_bytes, size_t *ret
 	return 0;
 }
 
+/* This was built without libxml2, and says so. */
+static bool is_without_xml(const struct bad_list *errors)
+{
+	return errors->count == 1 && strstr(errors->lines[0].text, "built without libxml2");
+}
+
 static void machines_live_without_memory(void **state)
 {
 	static const char *const texts[] = {
@@ -303,6 +309,8 @@ static void machines_live_without_memory(void **state)
 			util_alloc_fail_after(0);
 			if (ret == 0)
 				scenario_fini(&s);
+			else if (is_without_xml(&errors))
+				ret = 0; /* so far went what there is */
 			else if (ret != -ENOMEM)
 				fail_msg("%s: %u: %s", texts[i], allocations,
 					 errors.count ? errors.lines[0].text : "?");
