@@ -17,7 +17,6 @@ struct CUctx_st {
 	struct gpu_program *program;
 	struct gpu_context streams;
 	struct gpu_stream *legacy;
-	uint8_t peers[GPU_MAX / 8]; /* a bit for each GPU whose memory its kernels may reach */
 };
 
 /* Host memory that the driver knows. */
@@ -60,7 +59,7 @@ struct gpu_backend {
 	/* Whether the program has memory at all of [@address, @address + @bytes). */
 	bool (*has_memory)(uint64_t address, uint64_t bytes);
 	/* A dma-buf of that range of @gpu, which is mapped: 0 and its descriptor, the program's; or
-	 * -EXXX. */
+	 * a negative errno. */
 	int (*export_range)(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd);
 	/* That memory is nobody's any more: whoever registered it finds it gone. */
 	void (*freed)(struct gpu *gpu, uint64_t address, uint64_t bytes);

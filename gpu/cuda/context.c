@@ -79,7 +79,7 @@ CUDA_PUBLIC CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 /* Whether @context is one that the program was given, be it over. */
 static bool is_context(const struct gpu_program *program, const struct CUctx_st *context)
 {
-	for (uint32_t i = 0; i < GPU_MAX; i++)
+	for (uint32_t i = 0; i < gpu_backend()->count(); i++)
 		if (context && context == program->contexts[i])
 			return true;
 	return false;
@@ -162,14 +162,6 @@ CUDA_PUBLIC CUresult cuCtxGetDevice(CUdevice *ret_device)
 	return CUDA_SUCCESS;
 }
 
-static bool is_idle(const struct CUctx_st *context)
-{
-	for (const struct gpu_stream *s = context->streams.streams; s; s = s->next)
-		if (!gpu_stream_is_idle(s))
-			return false;
-	return true;
-}
-
 CUDA_PUBLIC CUresult cuCtxSynchronize(void)
 {
 	struct CUctx_st *context;
@@ -177,11 +169,8 @@ CUDA_PUBLIC CUresult cuCtxSynchronize(void)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!is_idle(context)) {
-		while (!is_idle(context))
-			gpu_backend()->block();
+	if (cuda_rest(context))
 		gpu_backend()->pass(context->streams.gpu->profile->costs[GPU_MARK].notice);
-	}
 	gpu_backend()->pass(context->streams.gpu->profile->query);
 	return CUDA_SUCCESS;
 }

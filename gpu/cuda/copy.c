@@ -66,12 +66,9 @@ static CUresult tell_copied(const struct move *move, enum gpu_work work, uint64_
 static void wait_for_room(const struct move *move, uint64_t bytes)
 {
 	const struct gpu_profile *profile = profile_of(move);
-	struct gpu_stream *stream = move->stream;
 
-	stream->users++;
-	while (stream->staged + bytes > profile->stage_bytes)
+	while (move->stream->staged + bytes > profile->stage_bytes)
 		gpu_backend()->block();
-	stream->users--;
 }
 
 static CUresult stage(const struct move *move)
@@ -179,9 +176,11 @@ static CUresult copy(CUdeviceptr to, enum known to_is, CUdeviceptr from, enum kn
 	if ((to_is == KNOWN && move.to.kind == CUDA_PAGEABLE) ||
 	    (from_is == KNOWN && move.from.kind == CUDA_PAGEABLE))
 		return CUDA_ERROR_INVALID_VALUE;
+	cuda_hold(move.stream);
 	ret = start_move(&move);
 	if (ret == CUDA_SUCCESS && waits && (move.to.is_sync || move.from.is_sync))
 		cuda_wait(move.stream);
+	cuda_let_go(move.stream);
 	return ret;
 }
 

@@ -58,5 +58,11 @@ struct gpu_command *cuda_command(enum gpu_work work);
 void cuda_tell(struct gpu_stream *stream, struct gpu_command *command);
 /* Until the last that @stream was told by now is over, and this is known. */
 void cuda_wait(struct gpu_stream *stream);
+/* A call that tells @stream several things or waits for it as well: it stays until cuda_let_go(),
+ * be it destroyed by another thread. */
+void cuda_hold(struct gpu_stream *stream);
+void cuda_let_go(struct gpu_stream *stream);
+/* Until all streams of @context are idle; false: they were. */
+bool cuda_rest(const struct CUctx_st *context);
 
 #endif

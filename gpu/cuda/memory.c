@@ -29,28 +29,13 @@ CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
-/* What the program's streams of @gpu have to do. */
-static void wait_for(const struct gpu *gpu)
-{
-	struct CUctx_st *context = cuda_program()->contexts[cuda_number(gpu)];
-
-	for (;;) {
-		struct gpu_stream *s = context ? context->streams.streams : NULL;
-
-		while (s && gpu_stream_is_idle(s))
-			s = s->next;
-		if (!s)
-			return;
-		gpu_backend()->block();
-	}
-}
-
 /* Waits for all that runs there: as measured. */
 CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 {
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	const struct gpu_allocation *allocation;
+	const struct CUctx_st *context;
 	struct gpu *gpu;
 	uint64_t bytes;
 	ps_t time;
@@ -61,7 +46,9 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 		return CUDA_SUCCESS;
 	if (!cuda_find(address, &gpu))
 		return CUDA_ERROR_INVALID_VALUE;
-	wait_for(gpu);
+	context = cuda_program()->contexts[cuda_number(gpu)];
+	if (context)
+		(void)cuda_rest(context);
 	allocation = cuda_find(address, &gpu);
 	if (!allocation || allocation->address != address)
 		return CUDA_ERROR_INVALID_VALUE;

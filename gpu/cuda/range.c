@@ -23,7 +23,7 @@ struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
 {
 	const struct gpu_allocation *allocation = cuda_find(address, &ret_range->gpu);
-	const struct gpu_pinned *pinned = cuda_find_pinned(cuda_program(), address);
+	const struct gpu_pinned *pinned;
 
 	if (ret_range->gpu) {
 		ret_range->kind = CUDA_DEVICE;
@@ -33,6 +33,7 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 		ret_range->at = gpu_at(ret_range->gpu, address);
 		return CUDA_SUCCESS;
 	}
+	pinned = cuda_find_pinned(cuda_program(), address);
 	ret_range->is_registered = pinned && pinned->is_registered;
 	ret_range->kind = pinned ? CUDA_PINNED : CUDA_PAGEABLE;
 	ret_range->at = (uint8_t *)(uintptr_t)address;

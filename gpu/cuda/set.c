@@ -30,9 +30,11 @@ static CUresult set(CUdeviceptr to, uint32_t pattern, uint32_t size, size_t coun
 	command->to = range.at;
 	command->pattern = pattern;
 	command->pattern_bytes = (uint8_t)size;
+	cuda_hold(stream);
 	cuda_tell(stream, command);
 	if (waits && (range.kind == CUDA_PINNED || range.is_sync))
 		cuda_wait(stream);
+	cuda_let_go(stream);
 	return CUDA_SUCCESS;
 }
 

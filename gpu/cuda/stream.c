@@ -36,7 +36,7 @@ static CUresult find_anywhere(CUstream handle, struct gpu_stream **ret_stream)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	for (uint32_t i = 0; i < GPU_MAX; i++) {
+	for (uint32_t i = 0; i < gpu_backend()->count(); i++) {
 		struct CUctx_st *context = thread->program->contexts[i];
 
 		*ret_stream = context ? find_stream(context, handle) : NULL;
@@ -69,12 +69,23 @@ struct gpu_command *cuda_command(enum gpu_work work)
 	return command;
 }
 
+void cuda_hold(struct gpu_stream *stream)
+{
+	stream->users++;
+}
+
+void cuda_let_go(struct gpu_stream *stream)
+{
+	stream->users--;
+	gpu_stream_let_go(stream);
+}
+
 void cuda_tell(struct gpu_stream *stream, struct gpu_command *command)
 {
 	const struct gpu_profile *profile = stream->context->gpu->profile;
 	const struct gpu_cost *cost = &profile->costs[command->work];
 
-	stream->users++;
+	cuda_hold(stream);
 	gpu_backend()->pass(cost->call + (cost->call_bps > 0
 						  ? util_tx_time(command->bytes, cost->call_bps)
 						  : 0));
@@ -83,8 +94,7 @@ void cuda_tell(struct gpu_stream *stream, struct gpu_command *command)
 	gpu_stream_take(stream, command, gpu_backend()->now());
 	if (cost->after > 0)
 		gpu_backend()->pass(cost->after);
-	stream->users--;
-	gpu_stream_let_go(stream);
+	cuda_let_go(stream);
 }
 
 void cuda_wait(struct gpu_stream *stream)
@@ -94,12 +104,28 @@ void cuda_wait(struct gpu_stream *stream)
 
 	if (stream->over >= number)
 		return;
-	stream->users++;
+	cuda_hold(stream);
 	while (stream->over < number)
 		gpu_backend()->block();
-	stream->users--;
 	gpu_backend()->pass(stream->context->gpu->profile->costs[last].notice);
-	gpu_stream_let_go(stream);
+	cuda_let_go(stream);
+}
+
+static bool is_idle(const struct CUctx_st *context)
+{
+	for (const struct gpu_stream *s = context->streams.streams; s; s = s->next)
+		if (!gpu_stream_is_idle(s))
+			return false;
+	return true;
+}
+
+bool cuda_rest(const struct CUctx_st *context)
+{
+	if (is_idle(context))
+		return false;
+	while (!is_idle(context))
+		gpu_backend()->block();
+	return true;
 }
 
 CUDA_PUBLIC CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags,
@@ -152,8 +178,10 @@ CUDA_PUBLIC CUresult cuStreamSynchronize(CUstream handle)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
+	cuda_hold(stream);
 	gpu_backend()->pass(stream->context->gpu->profile->query);
 	cuda_wait(stream);
+	cuda_let_go(stream);
 	return CUDA_SUCCESS;
 }
 

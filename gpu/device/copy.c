@@ -147,6 +147,7 @@ int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_loc
 void copy_engine_fini(struct copy_engine *engine)
 {
 	util_free(engine->bursts);
+	*engine = (struct copy_engine){.bus = NULL};
 }
 
 void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t now)

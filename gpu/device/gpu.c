@@ -120,6 +120,14 @@ void gpu_join(struct gpu *gpu, struct bus *bus, struct sim_local *local, uint32_
 /* Bursts that hide the latency of PCI Express, and of all links of NVLink of a GPU. */
 enum { ENGINE_BURSTS = 32, PEER_BURSTS = 256 };
 
+static void end_engines(struct gpu *gpu)
+{
+	copy_engine_fini(&gpu->to);
+	copy_engine_fini(&gpu->from);
+	copy_engine_fini(&gpu->peer);
+	copy_engine_fini(&gpu->pushed);
+}
+
 int gpu_start(struct gpu *gpu)
 {
 	const struct {
@@ -138,8 +146,10 @@ int gpu_start(struct gpu *gpu)
 			copy_engine_init(engines[i].engine, gpu->bus, gpu->local, engines[i].part,
 					 engines[i].reads, gpu_key(gpu), engines[i].bursts);
 
-		if (ret < 0)
+		if (ret < 0) {
+			end_engines(gpu);
 			return ret;
+		}
 	}
 	gpu->is_started = true;
 	return 0;
@@ -147,10 +157,7 @@ int gpu_start(struct gpu *gpu)
 
 void gpu_fini(struct gpu *gpu)
 {
-	copy_engine_fini(&gpu->to);
-	copy_engine_fini(&gpu->from);
-	copy_engine_fini(&gpu->peer);
-	copy_engine_fini(&gpu->pushed);
+	end_engines(gpu);
 	gpu_memory_fini(&gpu->memory);
 }
 

@@ -5,7 +5,6 @@
 #include "models/program/task.h"
 #include "transport/hca/mem.h"
 #include "util/alloc.h"
-#include "util/check.h"
 
 #include <errno.h>
 #include <string.h>

@@ -19,7 +19,8 @@ struct gpu;
 struct task_gpu_export;
 
 /* A dma-buf of [@address, @address + @bytes) of @gpu, which is held until the last copy of *ret_fd
- * is closed and somebody has collected it; -ENODEV: the system has no /proc; -EXXX. */
+ * is closed and somebody has collected it; -ENODEV: the system has no /proc; or another negative
+ * errno. */
 int task_gpu_export(struct task_gpu_export **exports, struct gpu *gpu, uint64_t address,
 		    uint64_t bytes, int *ret_fd);
 void task_gpu_exports_collect(struct task_gpu_export **exports);

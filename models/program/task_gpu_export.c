@@ -36,7 +36,7 @@ static bool is_in_use(int fd)
 	return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/* A file and two descriptions of it: 0, or -EXXX. */
+/* A file and two descriptions of it: 0, or a negative errno. */
 static int open_dmabuf(uint64_t bytes, int *ret_own, int *ret_theirs)
 {
 	char path[32];
