@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
+#include <libxml/tree.h>
 #include <string.h>
 
 struct xml_build {
@@ -43,10 +44,14 @@ static void xml_refuse(struct xml_build *b, const char *found, const char *expec
 	xml_stop(b, -EINVAL);
 }
 
+/* A parser that was stopped has let go of the text that it read. */
 static char *xml_copy(struct xml_build *b, const void *text, size_t length)
 {
-	char *copy = util_alloc(length + 1);
+	char *copy;
 
+	if (b->ret)
+		return NULL;
+	copy = util_alloc(length + 1);
 	if (!copy) {
 		xml_stop(b, -ENOMEM);
 		return NULL;
@@ -215,6 +220,8 @@ int xml_parse(const char *bytes, size_t length, const struct bad_at *at, struct 
 	if (!b.parser)
 		return -ENOMEM;
 	xml_run(&b);
+	/* What a text declares lies in a document that only this makes go. */
+	xmlFreeDoc(b.parser->myDoc);
 	xmlFreeParserCtxt(b.parser);
 	if (b.ret) {
 		xml_free(b.root);

@@ -19,7 +19,15 @@ cut -d' ' -f1 "$record" | LC_ALL=C sort -cu || bad=1
 # check OLD NEW TITLE: digests that changed under the same reason, and are not made good
 check() {
 	awk -v new="$2" -v title="$3" -v all="$dir/all" '
-		FILENAME == all { if (index($0, "(" title ")")) good[$1] = 1; next }
+		FILENAME == all {
+			line = $0
+			while (match(line, /\([0-9a-f]+\)/)) {
+				named = substr(line, RSTART + 1, RLENGTH - 2)
+				if (length(named) >= 7 && index(title, named) == 1) good[$1] = 1
+				line = substr(line, RSTART + RLENGTH)
+			}
+			next
+		}
 		$1 in good { next }
 		FILENAME == new { digest[$1] = $2; reason[$1] = substr($0, index($0, "reason:")); next }
 		$1 in digest && digest[$1] != $2 && reason[$1] == substr($0, index($0, "reason:")) {
@@ -29,7 +37,7 @@ check() {
 }
 
 if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
-	git log --reverse --format=%h -- digests.txt >"$dir/commits"
+	git log --reverse --format=%H -- digests.txt >"$dir/commits"
 	: >"$dir/old"
 	# Every reason that was ever given.
 	while read -r commit; do

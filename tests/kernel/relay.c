@@ -8,8 +8,9 @@
  * whole RoCE packets went to and came from the guest, and what became of the rules
  * (tests/kernel/impair.h). Exit status 1: a rule did not hold, 2: usage, 3: no socket.
  * Every packet is read by transport/wire: one that it finds damaged (before a rule flips a bit) is
- *in the log with the reason, counted as "bad" and passed on. A whole packet that its receiver's
- *socket did not take is counted as "lost". */
+ * in the log with the reason, counted as "bad" and passed on. A whole packet that its receiver's
+ * socket did not take is counted as "lost"; one whose receiver was there and has closed its socket,
+ * as a rank does that is through, as "late": what a peer sends twice is answered twice. */
 #include "tests/kernel/impair.h"
 #include "transport/wire/pcapng.h"
 
@@ -42,7 +43,7 @@ struct relay {
 	struct station stations[MACS_MAX];
 	uint32_t station_count;
 	struct impair impair;
-	uint64_t start_us, to_guest, from_guest, bad, lost;
+	uint64_t start_us, to_guest, from_guest, late, bad, lost;
 	FILE *log, *pcap;
 	uint8_t frame[FRAME_MAX], copy[FRAME_MAX], block[FRAME_MAX + 512];
 };
@@ -224,8 +225,14 @@ static void take(struct relay *relay, uint32_t from)
 	capture(relay, from, (size_t)length,
 		action == IMPAIR_PASS ? NULL : impair_action_name(action));
 	/* Questions for addresses are also asked before anybody is there. */
-	if (action != IMPAIR_DROP && !forward(relay, from, (size_t)length) && verdict == WIRE_OK)
-		relay->lost++;
+	if (action == IMPAIR_DROP || forward(relay, from, (size_t)length) || verdict != WIRE_OK)
+		return;
+	if (errno == ECONNREFUSED || errno == ENOENT) {
+		relay->late++;
+		return;
+	}
+	relay->lost++;
+	fprintf(stderr, "lost from %u: %s\n", from, strerror(errno));
 }
 
 static void run(struct relay *relay)
@@ -253,8 +260,9 @@ static bool report(struct relay *relay)
 		close(relay->ports[i].fd);
 		unlink(relay->ports[i].local.sun_path);
 	}
-	printf("to guest %llu, from guest %llu, bad %llu, lost %llu\n",
+	printf("to guest %llu, from guest %llu, late %llu, bad %llu, lost %llu\n",
 	       (unsigned long long)relay->to_guest, (unsigned long long)relay->from_guest,
+	       (unsigned long long)relay->late,
 	       (unsigned long long)relay->bad, (unsigned long long)relay->lost);
 	return impair_report(&relay->impair, stdout);
 }
