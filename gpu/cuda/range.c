@@ -42,20 +42,29 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 	return CUDA_SUCCESS;
 }
 
-/* Of those that begin at or below @address the last; @program->pinned_count: none does. */
-static size_t last_at(const struct gpu_program *program, uint64_t address)
+/* How many begin at or below @address. */
+static size_t count_to(const struct gpu_program *program, uint64_t address)
 {
-	size_t count = 0;
+	size_t low = 0, high = program->pinned_count;
 
-	while (count < program->pinned_count && program->pinned[count].address <= address)
-		count++;
-	return count > 0 ? count - 1 : program->pinned_count;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (program->pinned[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address)
 {
-	const size_t i = last_at(program, address);
-	const struct gpu_pinned *own = &program->pinned[i];
+	const size_t count = count_to(program, address);
+	const struct gpu_pinned *last;
 
-	return i < program->pinned_count && address - own->address < own->bytes ? own : NULL;
+	if (count == 0)
+		return NULL;
+	last = &program->pinned[count - 1];
+	return address - last->address < last->bytes ? last : NULL;
 }
