@@ -44,7 +44,8 @@ static const uint16_t places[] = {GPU};
 
 const struct host_bus gpus_buses[] = {BUS(&graphs[0]), BUS(&graphs[1])};
 
-static const struct host_gpu_params gpu = {.profile = &gpu_h100, .bytes = 1u << 28, .part = GPU};
+static const struct host_gpu_params gpu = {
+	.profile = &gpu_h100, .bytes = 1u << 28, .window = 1u << 28, .part = GPU};
 
 const struct fabric_gpus gpus_of[GPUS_NODES] = {
 	{.gpus = &gpu, .count = 1, .base = SPACE_GPUS},

@@ -43,6 +43,22 @@ assert len(uni) == 6 and len(bidir) == 3
 assert all(371 * 0.95 < rate < 377 * 1.05 for rate in uni.values()), uni
 assert all(740 * 0.95 < rate < 773 * 1.05 for rate in bidir.values()), bidir
 END
+# All to all: what eight GPUs send takes as long as what one sends, since each has its own links to each NVSwitch.
+for bytes in 1048576 4194304; do
+	cat >all.yaml <<END
+version: 1
+topology: {kind: star, hosts: 2}
+machine: dgx_h100
+programs: [{run: gpu_alltoall, hosts: [h0], args: ["bytes=$bytes"]}]
+END
+	expect 0 run all.yaml --json
+	sed -n "s/.*alltoall 8 \\([0-9]*\\)\$/$bytes \\1/p" out err
+done >all.rates
+python3 - <<'END' || fail "an exchange of all with all takes another time than its links do"
+small, large = ((7 * int(size), 7 * int(size) / int(rate) / 1e6) for size, rate in map(str.split, open("all.rates")))
+rate = (large[0] - small[0]) / (large[1] - small[1]) / 1e9
+assert 371 * 0.97 < rate < 377 * 1.03, rate
+END
 play two dgx_h100 '"bytes=1048576", "most=2"'
 digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' two/result.json | head -n 1)
 for how in "--threads 2" --through-wire; do
