@@ -4,15 +4,18 @@
 #include "util/check.h"
 #include "util/siphash.h"
 
-static uint64_t key_mix(const struct sim_local *local, const struct sim_local_event *event)
+static uint64_t key_mix(const struct sim_local *local, struct sim_local_event *event)
 {
 	const uint64_t words[] = {local->node, event->key, event->at};
 
-	return util_hash_words((struct util_key){.k0 = local->seed}, words, 3);
+	if (!event->is_mixed)
+		event->mix = util_hash_words((struct util_key){.k0 = local->seed}, words, 3);
+	event->is_mixed = true;
+	return event->mix;
 }
 
-static bool before(const struct sim_local *local, const struct sim_local_event *a,
-		   const struct sim_local_event *b)
+static bool before(const struct sim_local *local, struct sim_local_event *a,
+		   struct sim_local_event *b)
 {
 	uint64_t mix_a, mix_b;
 
@@ -86,6 +89,7 @@ void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, 
 {
 	sim_local_cancel(local, event);
 	event->at = at;
+	event->is_mixed = false;
 	event->pending = true;
 	event->child = NULL;
 	local->root = meld(local, local->root, detach(event));

@@ -28,6 +28,8 @@ struct sim_local_event {
 	uint64_t key; /* a model fact that tells simultaneous events of a phase apart, unique */
 	enum sim_local_phase phase;
 	bool pending;
+	bool is_mixed; /* @mix is that of @at: only events that meet at one time need it */
+	uint64_t mix;
 	struct sim_local_event *child, *next, *prev;
 	void (*fn)(struct sim_local_event *event, void *context);
 };

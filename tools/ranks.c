@@ -220,8 +220,37 @@ void ranks_stop(struct ranks *ranks)
 	ranks->spin = NULL;
 }
 
+/* Whether there were too few addresses for the memory of a GPU, and which. */
+static bool warn_of_memory(const struct host *host, const char *path)
+{
+	const struct host_gpus *gpus = host->gpus;
+
+	for (uint32_t i = 0; gpus && i < gpus->count; i++) {
+		const struct gpu_memory *memory = &gpus->gpus[i].memory;
+
+		if (memory->reach == memory->bytes)
+			continue;
+		command_line(stderr,
+			     "warning: %s: addresses for the memory of GPU %u at %s: found %llu MiB, "
+			     "expected %llu MiB: more is not given out",
+			     path, i, host->node.name, (unsigned long long)memory->reach >> 20,
+			     (unsigned long long)memory->bytes >> 20);
+		return true;
+	}
+	return false;
+}
+
+static void ranks_warn_of_memory(const struct ranks *ranks, const char *path)
+{
+	for (uint32_t i = 0; i < ranks->scenario->program_count; i++)
+		for (uint32_t k = 0; k < ranks->scenario->programs[i].host_count; k++)
+			if (ranks->hosts[i] && warn_of_memory(ranks->hosts[i][k], path))
+				return;
+}
+
 void ranks_warn(const struct ranks *ranks, const char *path)
 {
+	ranks_warn_of_memory(ranks, path);
 	for (uint32_t i = 0; i < ranks->scenario->program_count; i++)
 		for (uint32_t k = 0; k < ranks->scenario->programs[i].host_count; k++) {
 			const struct host *host = ranks->hosts[i] ? ranks->hosts[i][k] : NULL;

@@ -11,7 +11,7 @@
 void gpu_memory_init(struct gpu_memory *memory, uint64_t base, uint64_t bytes)
 {
 	CHECK(base % GPU_MEMORY_BLOCK == 0 && bytes % GPU_MEMORY_BLOCK == 0 && base > 0);
-	*memory = (struct gpu_memory){.base = base, .bytes = bytes};
+	*memory = (struct gpu_memory){.base = base, .bytes = bytes, .reach = bytes};
 }
 
 void gpu_memory_fini(struct gpu_memory *memory)
@@ -65,7 +65,7 @@ static bool fits(const struct gpu_memory *memory, uint64_t address, uint64_t ext
 {
 	const uint64_t end = small ? round_up(address + 1, GPU_MEMORY_BLOCK) : address + extent;
 
-	if (address + extent > end || address + extent > memory->base + memory->bytes)
+	if (address + extent > end || address + extent > memory->base + memory->reach)
 		return false;
 	return next == memory->count || memory->allocations[next].address >= address + extent;
 }

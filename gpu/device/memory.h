@@ -32,6 +32,7 @@ struct gpu_hold {
 
 struct gpu_memory {
 	uint64_t base, bytes;		    /* multiples of GPU_MEMORY_BLOCK */
+	uint64_t reach; /* so much of it is given out: at first all */
 	struct gpu_allocation *allocations; /* in order of their addresses */
 	size_t count, room;
 	uint64_t made; /* so far */

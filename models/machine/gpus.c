@@ -7,10 +7,13 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0
 #endif
+
+enum { REACH = 1 << 30 };
 
 /* Addresses that nobody may touch, as far as the system lets us have them: where it does not, they
  * are as nobody's as before. What is there already is of another run that has not been given back:
@@ -26,16 +29,27 @@ static void reserve_addresses(uint64_t base, uint64_t bytes)
 		munmap(got, bytes);
 }
 
-/* Memory is taken page by page, as it is written. */
+/* As many addresses as there are to have: all, or where there is a limit, or one in a debugger,
+ * REACH. The programs' addresses are the same; what would lie behind these is not given out. */
 static int map_bytes(struct gpu *gpu)
 {
-	void *const got = mmap(NULL, gpu->memory.bytes, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct gpu_memory *memory = &gpu->memory;
+	const int prot = PROT_READ | PROT_WRITE;
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	struct rlimit limit;
+	void *got = MAP_FAILED;
 
+	/* Memory is taken page by page, as it is written. */
+	if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		got = mmap(NULL, memory->bytes, prot, flags, -1, 0);
+	if (got == MAP_FAILED) {
+		memory->reach = memory->bytes < REACH ? memory->bytes : REACH;
+		got = mmap(NULL, memory->reach, prot, flags, -1, 0);
+	}
 	if (got == MAP_FAILED)
 		return -ENOMEM;
 	gpu->bytes = got;
-	reserve_addresses(gpu->memory.base, gpu->memory.bytes);
+	reserve_addresses(memory->base, memory->reach);
 	return 0;
 }
 
@@ -98,8 +112,8 @@ void host_gpus_destroy(struct host *host)
 		struct gpu *gpu = &gpus->gpus[i];
 
 		if (gpu->bytes) {
-			munmap(gpu->bytes, gpu->memory.bytes);
-			munmap((void *)(uintptr_t)gpu->memory.base, gpu->memory.bytes);
+			munmap(gpu->bytes, gpu->memory.reach);
+			munmap((void *)(uintptr_t)gpu->memory.base, gpu->memory.reach);
 		}
 		gpu_fini(gpu);
 	}

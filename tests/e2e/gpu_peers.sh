@@ -66,3 +66,12 @@ for how in "--threads 2" --through-wire; do
 	expect 0 run two.yaml $how --json
 	holds out "r['digest'] == '$digest'"
 done
+# Under a limit of addresses less memory is given out, which is said once; what fits is what it was.
+# shellcheck disable=SC3045 # dash, bash and busybox have it
+if (ulimit -v 60000000 && "$verbena" --version) >out 2>err; then
+	# shellcheck disable=SC3045 # as above
+	(ulimit -v 60000000 && expect 0 run two.yaml --json)
+	holds out "r['digest'] == '$digest'"
+	[ "$(grep -c 'GPU 0 at h0: found 1024 MiB, expected 81920 MiB: more is not given out' err)" = 1 ] ||
+		fail "memory that a limit takes is not said: $(cat err)"
+fi
