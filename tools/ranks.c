@@ -230,11 +230,12 @@ static bool warn_of_memory(const struct host *host, const char *path)
 
 		if (memory->reach == memory->bytes)
 			continue;
-		command_line(stderr,
-			     "warning: %s: addresses for the memory of GPU %u at %s: found %llu MiB, "
-			     "expected %llu MiB: more is not given out",
-			     path, i, host->node.name, (unsigned long long)memory->reach >> 20,
-			     (unsigned long long)memory->bytes >> 20);
+		command_line(
+			stderr,
+			"warning: %s: addresses for the memory of GPU %u at %s: found %llu MiB, "
+			"expected %llu MiB: more is not given out",
+			path, i, host->node.name, (unsigned long long)memory->reach >> 20,
+			(unsigned long long)memory->bytes >> 20);
 		return true;
 	}
 	return false;
