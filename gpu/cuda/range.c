@@ -22,9 +22,11 @@ struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
 
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
 {
-	const struct gpu_allocation *allocation = cuda_find(address, &ret_range->gpu);
+	const struct gpu_allocation *allocation;
 	const struct gpu_pinned *pinned;
 
+	*ret_range = (struct cuda_range){.managed = 0};
+	allocation = cuda_find(address, &ret_range->gpu);
 	if (ret_range->gpu) {
 		ret_range->kind = CUDA_DEVICE;
 		if (!allocation || bytes > allocation->bytes - (address - allocation->address))
@@ -33,6 +35,8 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 		ret_range->at = gpu_at(ret_range->gpu, address);
 		return CUDA_SUCCESS;
 	}
+	if (cuda_is_managed(address))
+		return cuda_managed_range(address, bytes, ret_range);
 	pinned = cuda_find_pinned(cuda_program(), address);
 	ret_range->is_registered = pinned && pinned->is_registered;
 	ret_range->kind = pinned ? CUDA_PINNED : CUDA_PAGEABLE;

@@ -68,6 +68,8 @@ struct gpu_managed {
 	 * lies there. NULL: nobody cares. */
 	void (*protect)(struct gpu_managed *managed, uint64_t address, uint64_t bytes,
 			enum gpu_access access);
+	/* These pages read as zero from now on. */
+	void (*forget)(struct gpu_managed *managed, uint64_t address, uint64_t bytes);
 	void (*on_fault)(struct gpu_managed *managed, uint32_t who, uint64_t address,
 			 uint64_t bytes, ps_t now);
 	void *owner;
@@ -89,10 +91,10 @@ void gpu_managed_fini(struct gpu_managed *managed);
 
 /* As gpu_memory_take(); nothing is resident. */
 int gpu_managed_take(struct gpu_managed *managed, uint64_t bytes, uint64_t *ret_address);
-/* -ENOENT: none begins there. Otherwise [*ret_first, *ret_first + *ret_bytes) are the whole pages
- * that nobody has any more, which read as zero when they are given out again. */
-int gpu_managed_drop(struct gpu_managed *managed, uint64_t address, uint64_t *ret_first,
-		     uint64_t *ret_bytes);
+/* Whole pages that nobody has any more are nowhere. -ENOENT: none begins there. */
+int gpu_managed_drop(struct gpu_managed *managed, uint64_t address);
+/* Whether something that was given out lies in [@address, @address + @bytes). */
+bool gpu_managed_is_taken(const struct gpu_managed *managed, uint64_t address, uint64_t bytes);
 /* Whether all of it is in one allocation. */
 bool gpu_managed_has(const struct gpu_managed *managed, uint64_t address, uint64_t bytes);
 

@@ -235,6 +235,7 @@ const struct gpu_backend *gpu_backend(void)
 						   .has_memory = task_gpu_has_memory,
 						   .export_range = task_gpu_export_range,
 						   .freed = task_gpu_freed,
+						   .managed = task_gpu_managed,
 						   .collect = task_gpu_collect,
 						   .read = task_gpu_read,
 						   .changed = task_gpu_changed,
