@@ -27,7 +27,7 @@ static const struct {
 	{.moved = {33400 * PS_NS, 60 * PS_NS}, /* by a GPU */
 	 .fresh = {33400 * PS_NS, 40 * PS_NS},
 	 .first = 85 * PS_US,
-	 .more = 13 * PS_US,
+	 .more = 18300 * PS_NS,
 	 .collapse = 40 * PS_US},
 };
 /* A page that is mapped where it is: the first of a touch, and each further one; and the rate at
@@ -222,11 +222,13 @@ static void touch_fault(struct touch *touch, struct gpu_managed_page *page, uint
 	fault_brings(touch, address);
 }
 
-/* A write is seen by all: others' duplicates are no more. */
+/* A write of what is mostly read is seen by all: others' duplicates are no more. It brings no other
+ * page along. */
 static void collapse(struct touch *touch, struct gpu_managed_page *page, uint64_t address)
 {
 	struct gpu_managed_counts *counts = &touch->managed->counts[touch->who];
 
+	(void)managed_bring(touch->managed, page, touch->who, false);
 	page->resident = managed_bit(touch->who);
 	page->mapped = 0;
 	counts->faults++;
@@ -240,13 +242,15 @@ static void touch_page(struct touch *touch, uint64_t address, uint64_t bytes)
 {
 	struct gpu_managed_page *page = gpu_managed_page(touch->managed, address);
 	const uint64_t bit = managed_bit(touch->who);
+	const bool reaches = ((page->resident | page->mapped) & bit) != 0;
 
-	if (!(page->resident & bit) && !(page->mapped & bit))
+	if (touch->is_write && page->resident && page->resident != bit &&
+	    (page->is_read_mostly || page->resident & bit))
+		collapse(touch, page, address);
+	else if (!reaches)
 		touch_fault(touch, page, address);
 	if (!(page->resident & bit))
 		touch->remote += bytes;
-	else if (touch->is_write && page->resident != bit)
-		collapse(touch, page, address);
 }
 
 ps_t gpu_managed_touch(struct gpu_managed *managed, uint32_t who, uint64_t address, uint64_t bytes,

@@ -284,10 +284,11 @@ static void take_walk(const struct managed *m, const struct walk *w)
 		const int page = (w->is_backwards ? PAGES - 1 - i : i) * w->stride % PAGES;
 		const CUdeviceptr address = memory + (CUdeviceptr)page * PAGE;
 		const uint64_t time =
-			(w->by_gpu ? gpu_touch(address) : cpu_touch(address, w->is_write)) - least;
+			w->by_gpu ? gpu_touch(address) : cpu_touch(address, w->is_write);
 
-		if (time > STEP_NS)
-			prog_say(m->prog, "%s %d %llu", w->name, page, (unsigned long long)time);
+		if (time > least + STEP_NS)
+			prog_say(m->prog, "%s %d %llu", w->name, page,
+				 (unsigned long long)(time - least));
 	}
 	(void)cuMemFree(memory);
 }

@@ -291,6 +291,10 @@ static void test_read_mostly(void **state)
 	assert_us(touch(GPU_CPU, 21, true), 13, 15);
 	assert_int_equal(access_of[21], GPU_ACCESS_WRITE);
 	assert_true(touch(GPU, 21, false) > 0);
+	/* A write brings its page alone. */
+	assert_int_equal(gpu_managed_missing(&managed, GPU, BASE, 2 * MIB), 2 * MIB - 65536);
+	assert_us(touch(GPU, 400, true), 36, 44);
+	assert_int_equal(gpu_managed_missing(&managed, GPU, BASE, 2 * MIB), 2 * MIB - 65536 - 4096);
 }
 
 /* What prefers the host's memory stays there, a page a fault, and is reached over the bus. */
