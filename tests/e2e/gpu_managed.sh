@@ -95,6 +95,13 @@ assert all(25 <= time <= 31 for time in times("pong")), times("pong")
 END
 digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' managed/result.json | head -n 1)
 holds out "r['digest'] == '$digest'"
+# Three walks, in and out of 4 MiB, and all of 64 MiB: whatever came from the GPU came to the CPU.
+holds managed/result.json "sorted(r['machines']['h0']['managed']) == ['cpu', 'gpu0'] and 'managed' not in r['machines']['h1']"
+holds managed/result.json "r['machines']['h0']['managed']['gpu0']['collapsed_pages'] == 64 * 256"
+holds managed/result.json "r['machines']['h0']['managed']['cpu']['collapsed_pages'] == 64 * 256"
+holds managed/result.json "r['machines']['h0']['managed']['gpu0']['mapped_pages'] == 64 * 256"
+holds managed/result.json "r['machines']['h0']['managed']['gpu0']['throttled'] == 7"
+holds managed/result.json "r['machines']['h0']['managed']['gpu0']['duplicated_bytes'] == 64 << 20"
 sed -i 's/hosts: \[h0\]/hosts: [h0, h1]/' managed.yaml
 expect 0 run managed.yaml --out one --quiet
 expect 0 run managed.yaml --out two --quiet --threads 2
