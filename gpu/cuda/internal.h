@@ -33,6 +33,9 @@ uint32_t cuda_number(const struct gpu *gpu);
 struct gpu *cuda_gpu_of(CUdeviceptr address);
 /* What @address lies in; NULL: in nothing that was given out. */
 struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu);
+/* The same of managed memory, and whether it is such at all. */
+const struct gpu_allocation *cuda_find_managed(CUdeviceptr address);
+bool cuda_is_managed(CUdeviceptr address);
 /* The same of host memory. */
 const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address);
 
@@ -51,10 +54,7 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 
 /* ---- managed.c ---- */
 
-/* What was given out that @address lies in; NULL: in nothing that is managed. */
-const struct gpu_allocation *cuda_find_managed(CUdeviceptr address);
-bool cuda_is_managed(CUdeviceptr address);
-CUresult cuda_managed_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range);
+/* cuMemFree() of what is managed. */
 CUresult cuda_free_managed(CUdeviceptr address);
 
 /* ---- stream.c ---- */

@@ -5,31 +5,6 @@
 
 /* Managed memory: given out and taken back, advice, and prefetches. */
 
-bool cuda_is_managed(CUdeviceptr address)
-{
-	const struct gpu_managed *managed = gpu_backend()->managed(false);
-
-	return managed && gpu_memory_has(&managed->memory, address);
-}
-
-const struct gpu_allocation *cuda_find_managed(CUdeviceptr address)
-{
-	return cuda_is_managed(address)
-		       ? gpu_memory_find(&gpu_backend()->managed(false)->memory, address)
-		       : NULL;
-}
-
-CUresult cuda_managed_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
-{
-	const struct gpu_managed *managed = gpu_backend()->managed(false);
-
-	*ret_range = (struct cuda_range){.kind = CUDA_DEVICE, .managed = address};
-	if (!gpu_managed_has(managed, address, bytes))
-		return CUDA_ERROR_INVALID_VALUE;
-	ret_range->at = managed->bytes + (address - managed->memory.base);
-	return CUDA_SUCCESS;
-}
-
 CUDA_PUBLIC CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned int flags)
 {
 	struct CUctx_st *context;

@@ -105,7 +105,7 @@ int gpu_managed_drop(struct gpu_managed *managed, uint64_t address)
 		return 0;
 	for (uint64_t at = first; at < end; at += GPU_MANAGED_PAGE)
 		forget_page(managed, at);
-	managed_protect(managed, first, end - first);
+	gpu_managed_protect(managed, first, end - first);
 	if (managed->forget)
 		managed->forget(managed, first, end - first);
 	return 0;
@@ -135,7 +135,7 @@ static enum gpu_access access_of(const struct gpu_managed_page *page)
 	return page->resident == managed_bit(GPU_CPU) ? GPU_ACCESS_WRITE : GPU_ACCESS_READ;
 }
 
-void managed_protect(struct gpu_managed *managed, uint64_t address, uint64_t bytes)
+void gpu_managed_protect(struct gpu_managed *managed, uint64_t address, uint64_t bytes)
 {
 	const uint64_t end = address + bytes;
 	uint64_t at = address - address % GPU_MANAGED_PAGE;
@@ -157,6 +157,28 @@ void managed_protect(struct gpu_managed *managed, uint64_t address, uint64_t byt
 		if (changes && managed->protect)
 			managed->protect(managed, start, at - start, access);
 	}
+}
+
+/* ---- where pages are ---- */
+
+uint64_t gpu_managed_bring(struct gpu_managed *managed, struct gpu_managed_page *page, uint32_t who,
+			   bool copies)
+{
+	struct gpu_managed_counts *counts = &managed->counts[who];
+
+	if (page->resident & managed_bit(who))
+		return 0;
+	if (page->resident == 0) {
+		counts->populated += GPU_MANAGED_PAGE;
+	} else {
+		counts->moved += GPU_MANAGED_PAGE;
+		counts->copied += copies ? GPU_MANAGED_PAGE : 0;
+	}
+	page->resident = managed_bit(who) | (copies ? page->resident : 0);
+	page->mapped = page->resident & managed_bit(GPU_CPU)
+			       ? page->accessed_by & ~managed_bit(GPU_CPU)
+			       : 0;
+	return GPU_MANAGED_PAGE;
 }
 
 /* ---- prefetches ---- */
@@ -203,10 +225,10 @@ void gpu_managed_prefetch(struct gpu_managed *managed, uint32_t who, uint64_t ad
 	for (uint64_t at = first_of(address); at < address + bytes; at += GPU_MANAGED_PAGE) {
 		struct gpu_managed_page *page = gpu_managed_page(managed, at);
 
-		counts->prefetched += managed_bring(managed, page, who, page->is_read_mostly);
+		counts->prefetched += gpu_managed_bring(managed, page, who, page->is_read_mostly);
 		page->prefetched = (uint8_t)(1 + who);
 	}
-	managed_protect(managed, address, bytes);
+	gpu_managed_protect(managed, address, bytes);
 }
 
 /* ---- advice ---- */
@@ -251,5 +273,5 @@ void gpu_managed_advise(struct gpu_managed *managed, uint64_t address, uint64_t 
 {
 	for (uint64_t at = first_of(address); at < address + bytes; at += GPU_MANAGED_PAGE)
 		advise_page(gpu_managed_page(managed, at), advice, who);
-	managed_protect(managed, address, bytes);
+	gpu_managed_protect(managed, address, bytes);
 }

@@ -50,28 +50,6 @@ struct touch {
 	uint64_t remote; /* bytes that are reached where they are */
 };
 
-/* ---- pages ---- */
-
-uint64_t managed_bring(struct gpu_managed *managed, struct gpu_managed_page *page, uint32_t who,
-		       bool copies)
-{
-	struct gpu_managed_counts *counts = &managed->counts[who];
-
-	if (page->resident & managed_bit(who))
-		return 0;
-	if (page->resident == 0) {
-		counts->populated += GPU_MANAGED_PAGE;
-	} else {
-		counts->moved += GPU_MANAGED_PAGE;
-		counts->copied += copies ? GPU_MANAGED_PAGE : 0;
-	}
-	page->resident = managed_bit(who) | (copies ? page->resident : 0);
-	page->mapped = page->resident & managed_bit(GPU_CPU)
-			       ? page->accessed_by & ~managed_bit(GPU_CPU)
-			       : 0;
-	return GPU_MANAGED_PAGE;
-}
-
 /* Whether a GPU reaches it in the host's memory rather than that it comes. */
 static bool stays(const struct gpu_managed_page *page, uint32_t who, ps_t now)
 {
@@ -188,8 +166,8 @@ static void fault_brings(struct touch *touch, uint64_t address)
 		struct gpu_managed_page *page = &block->pages[i];
 
 		if (!stays(page, touch->who, touch->now))
-			(void)managed_bring(managed, page, touch->who,
-					    page->is_read_mostly && !touch->is_write);
+			(void)gpu_managed_bring(managed, page, touch->who,
+						page->is_read_mostly && !touch->is_write);
 	}
 	if (touch->block != start)
 		touch->in_block = 0;
@@ -203,16 +181,16 @@ static void fault_brings(struct touch *touch, uint64_t address)
 	else if (!(block->known & managed_bit(touch->who)) && counts->moved > moved)
 		touch->delay += costs[kind].first;
 	block->known |= managed_bit(touch->who);
-	managed_protect(managed, start + (uint64_t)region.first * GPU_MANAGED_PAGE,
-			(uint64_t)region.count * GPU_MANAGED_PAGE);
+	gpu_managed_protect(managed, start + (uint64_t)region.first * GPU_MANAGED_PAGE,
+			    (uint64_t)region.count * GPU_MANAGED_PAGE);
 }
 
 static void touch_fault(struct touch *touch, struct gpu_managed_page *page, uint64_t address)
 {
 	touch->managed->counts[touch->who].faults++;
 	if (page->resident == 0 && page->preferred == 1 + GPU_CPU && touch->who != GPU_CPU) {
-		(void)managed_bring(touch->managed, page, GPU_CPU, false);
-		managed_protect(touch->managed, address, 1);
+		(void)gpu_managed_bring(touch->managed, page, GPU_CPU, false);
+		gpu_managed_protect(touch->managed, address, 1);
 	}
 	if (stays(page, touch->who, touch->now)) {
 		fault_maps(touch, page, address);
@@ -228,14 +206,14 @@ static void collapse(struct touch *touch, struct gpu_managed_page *page, uint64_
 {
 	struct gpu_managed_counts *counts = &touch->managed->counts[touch->who];
 
-	(void)managed_bring(touch->managed, page, touch->who, false);
+	(void)gpu_managed_bring(touch->managed, page, touch->who, false);
 	page->resident = managed_bit(touch->who);
 	page->mapped = 0;
 	counts->faults++;
 	counts->collapsed++;
 	tell_fault(touch, address, 0);
 	touch->delay += costs[touch->who != GPU_CPU].collapse;
-	managed_protect(touch->managed, address, 1);
+	gpu_managed_protect(touch->managed, address, 1);
 }
 
 static void touch_page(struct touch *touch, uint64_t address, uint64_t bytes)

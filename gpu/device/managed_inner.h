@@ -12,9 +12,9 @@ static inline uint64_t managed_bit(uint32_t who)
 
 /* @page is with @who, where @copies beside those who have it already. The bytes that this moved or
  * populated, counted; 0: it was there. */
-uint64_t managed_bring(struct gpu_managed *managed, struct gpu_managed_page *page, uint32_t who,
-		       bool copies);
+uint64_t gpu_managed_bring(struct gpu_managed *managed, struct gpu_managed_page *page, uint32_t who,
+			   bool copies);
 /* Of whole pages of [@address, @address + @bytes), the owner is told what is new for a CPU. */
-void managed_protect(struct gpu_managed *managed, uint64_t address, uint64_t bytes);
+void gpu_managed_protect(struct gpu_managed *managed, uint64_t address, uint64_t bytes);
 
 #endif

@@ -17,7 +17,7 @@ enum { FACT_MANAGED = 6 }; /* of the digest: behind that of gpus.c */
 /* Under a limit of addresses it is less. */
 static const uint64_t managed_least = UINT64_C(64) << 20;
 
-static void *pointer_of(uint64_t address)
+static void *managed_pointer(uint64_t address)
 {
 	return (void *)(uintptr_t)address;
 }
@@ -31,12 +31,12 @@ static void protect(struct gpu_managed *managed, uint64_t address, uint64_t byte
 				     [GPU_ACCESS_READ] = PROT_READ,
 				     [GPU_ACCESS_WRITE] = PROT_READ | PROT_WRITE};
 
-	if (mprotect(pointer_of(address), bytes, rights[access]) != 0)
-		CHECK(mprotect(pointer_of(managed->memory.base), managed->memory.bytes,
+	if (mprotect(managed_pointer(address), bytes, rights[access]) != 0)
+		CHECK(mprotect(managed_pointer(managed->memory.base), managed->memory.bytes,
 			       PROT_READ | PROT_WRITE) == 0);
 }
 
-static void forget(struct gpu_managed *managed, uint64_t address, uint64_t bytes)
+static void forget_bytes(struct gpu_managed *managed, uint64_t address, uint64_t bytes)
 {
 	CHECK(madvise(managed->bytes + (address - managed->memory.base), bytes, MADV_REMOVE) == 0);
 }
@@ -130,7 +130,7 @@ struct gpu_managed *host_managed(struct host *host)
 		return NULL;
 	}
 	managed->protect = protect;
-	managed->forget = forget;
+	managed->forget = forget_bytes;
 	managed->on_fault = note_fault;
 	managed->owner = host;
 	gpus->managed = managed;
@@ -146,7 +146,7 @@ void host_managed_destroy(struct host *host)
 	if (!managed)
 		return;
 	munmap(managed->bytes, managed->memory.bytes);
-	munmap(pointer_of(managed->memory.base), managed->memory.bytes);
+	munmap(managed_pointer(managed->memory.base), managed->memory.bytes);
 	gpu_managed_fini(managed);
 	util_free(managed);
 	host->gpus->managed = NULL;

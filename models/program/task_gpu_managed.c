@@ -20,7 +20,7 @@ static struct {
 } program = {.once = PTHREAD_ONCE_INIT};
 
 /* Where the processor does not say, it may be one. */
-static bool is_write(const void *context)
+static bool is_write_fault(const void *context)
 {
 #if defined(__x86_64__)
 	const ucontext_t *user = context;
@@ -32,7 +32,7 @@ static bool is_write(const void *context)
 #endif
 }
 
-static bool serve(uint64_t address, const void *context)
+static bool serve_touch(uint64_t address, const void *context)
 {
 	struct task *task = task_current();
 	struct gpu_managed *managed = task ? host_managed_find(task->host) : NULL;
@@ -40,12 +40,12 @@ static bool serve(uint64_t address, const void *context)
 	if (!managed || !gpu_memory_has(&managed->memory, address) ||
 	    !gpu_managed_is_taken(managed, address - address % GPU_MANAGED_PAGE, GPU_MANAGED_PAGE))
 		return false;
-	task->debt += gpu_managed_touch(managed, GPU_CPU, address, 1, is_write(context),
+	task->debt += gpu_managed_touch(managed, GPU_CPU, address, 1, is_write_fault(context),
 					task->host->now + task->debt);
 	return true;
 }
 
-static void pass_on(int number, siginfo_t *info, void *context)
+static void hand_on(int number, siginfo_t *info, void *context)
 {
 	const struct sigaction *to = &program.before;
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -61,18 +61,18 @@ static void pass_on(int number, siginfo_t *info, void *context)
 		(void)raise(number);
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+static void on_touch(int number, siginfo_t *info, void *context)
 {
-	if (info->si_code <= 0 || !serve((uintptr_t)info->si_addr, context))
-		pass_on(number, info, context);
+	if (info->si_code <= 0 || !serve_touch((uintptr_t)info->si_addr, context))
+		hand_on(number, info, context);
 }
 
 /* On the stack of the thread, or the one that it keeps for its overflow. */
-static void set_up(void)
+static void catch_touches(void)
 {
 	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
 
-	ours.sa_sigaction = on_fault;
+	ours.sa_sigaction = on_touch;
 	(void)sigaction(SIGSEGV, &ours, &program.before);
 }
 
@@ -82,6 +82,6 @@ struct gpu_managed *task_gpu_managed(bool makes)
 	struct gpu_managed *managed = makes ? host_managed(host) : host_managed_find(host);
 
 	if (managed)
-		(void)pthread_once(&program.once, set_up);
+		(void)pthread_once(&program.once, catch_touches);
 	return managed;
 }
