@@ -45,7 +45,7 @@ static bool serve_touch(uint64_t address, const void *context)
 	return true;
 }
 
-static void hand_on(int number, siginfo_t *info, void *context)
+static void hand_back(int number, siginfo_t *info, void *context)
 {
 	const struct sigaction *to = &program.before;
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -64,7 +64,7 @@ static void hand_on(int number, siginfo_t *info, void *context)
 static void on_touch(int number, siginfo_t *info, void *context)
 {
 	if (info->si_code <= 0 || !serve_touch((uintptr_t)info->si_addr, context))
-		hand_on(number, info, context);
+		hand_back(number, info, context);
 }
 
 /* On the stack of the thread, or the one that it keeps for its overflow. */
