@@ -19,9 +19,12 @@ static void (*refusal)(const char *call);
 
 struct thread *thread_self(void)
 {
-	const struct task *task = task_current();
+	struct task *task = task_current();
 
-	return task ? task->thread : NULL;
+	if (!task)
+		return NULL;
+	task_pay(task);
+	return task->thread;
 }
 
 void threads_on_refusal(void (*fn)(const char *call))

@@ -63,6 +63,9 @@ struct gpu_backend {
 	int (*export_range)(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd);
 	/* That memory is nobody's any more: whoever registered it finds it gone. */
 	void (*freed)(struct gpu *gpu, uint64_t address, uint64_t bytes);
+	/* Managed memory of the program's machine, which there is from now on where @makes. NULL:
+	 * there is none, or no memory for it. */
+	struct gpu_managed *(*managed)(bool makes);
 	/* Looks for what was exported and is used no more. */
 	void (*collect)(struct gpu *gpu);
 	/* The CPU reads a word of @gpu, over the bus. */

@@ -35,6 +35,8 @@ static CUresult tell(const struct move *move, enum gpu_work work, uint64_t at, u
 	command->to = move->to.at + at;
 	command->from = copy ? copy : move->from.at + at;
 	command->copy = copy;
+	command->managed_to = move->to.managed ? move->to.managed + at : 0;
+	command->managed_from = move->from.managed && !copy ? move->from.managed + at : 0;
 	command->peer = move->to.gpu;
 	cuda_tell(move->stream, command);
 	return CUDA_SUCCESS;
@@ -109,6 +111,7 @@ static CUresult fetch_pageable(const struct move *move)
 		bytes = move->bytes - at < most ? move->bytes - at : most;
 		piece.to.at = staged;
 		piece.from.at = move->from.at + at;
+		piece.from.managed = move->from.managed ? move->from.managed + at : 0;
 		ret = tell(&piece, GPU_FROM_DEVICE, 0, bytes, NULL);
 		cuda_wait(move->stream);
 		gpu_backend()->pass(cpu_time(move, bytes));
@@ -157,6 +160,17 @@ static CUresult start_move(const struct move *move)
 		    NULL);
 }
 
+/* Managed memory is where the other side is, or with the stream's GPU. */
+static void settle(struct move *move)
+{
+	struct gpu *own = move->stream->context->gpu;
+
+	if (move->to.managed)
+		move->to.gpu = move->from.gpu ? move->from.gpu : own;
+	if (move->from.managed)
+		move->from.gpu = move->to.gpu ? move->to.gpu : own;
+}
+
 /* What the driver has to know of one side. */
 enum known { ANY, KNOWN };
 
@@ -176,6 +190,7 @@ static CUresult copy(CUdeviceptr to, enum known to_is, CUdeviceptr from, enum kn
 	if ((to_is == KNOWN && move.to.kind == CUDA_PAGEABLE) ||
 	    (from_is == KNOWN && move.from.kind == CUDA_PAGEABLE))
 		return CUDA_ERROR_INVALID_VALUE;
+	settle(&move);
 	cuda_hold(move.stream);
 	ret = start_move(&move);
 	if (ret == CUDA_SUCCESS && waits && (move.to.is_sync || move.from.is_sync))

@@ -135,7 +135,8 @@ CUDA_PUBLIC CUresult cuMemHostRegister(void *address, size_t bytes, unsigned int
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!address || bytes == 0 || (flags & ~known) || start + bytes < start ||
-	    cuda_gpu_of(start) || !gpu_backend()->has_memory(start, bytes))
+	    cuda_gpu_of(start) || cuda_is_managed(start) ||
+	    !gpu_backend()->has_memory(start, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (overlaps(cuda_program(), start, bytes))
 		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;

@@ -33,20 +33,29 @@ uint32_t cuda_number(const struct gpu *gpu);
 struct gpu *cuda_gpu_of(CUdeviceptr address);
 /* What @address lies in; NULL: in nothing that was given out. */
 struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu);
+/* The same of managed memory, and whether it is such at all. */
+const struct gpu_allocation *cuda_find_managed(CUdeviceptr address);
+bool cuda_is_managed(CUdeviceptr address);
 /* The same of host memory. */
 const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address);
 
 enum cuda_kind { CUDA_PAGEABLE, CUDA_PINNED, CUDA_DEVICE };
 struct cuda_range {
 	enum cuda_kind kind;
-	struct gpu *gpu;    /* of CUDA_DEVICE */
+	struct gpu *gpu;    /* of CUDA_DEVICE; NULL: managed memory, of no GPU */
 	bool is_registered; /* of CUDA_PINNED */
 	bool is_sync;	    /* of CUDA_DEVICE: synchronous calls wait */
+	uint64_t managed;   /* of CUDA_DEVICE: its address; 0: it is of @gpu, and not managed */
 	uint8_t *at;	    /* where the emulator reaches it */
 };
 /* What [@address, @address + @bytes) is. CUDA_ERROR_INVALID_VALUE: it goes beyond what the driver
  * gave out or registered, or begins at no address. */
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range);
+
+/* ---- managed.c ---- */
+
+/* cuMemFree() of what is managed. */
+CUresult cuda_free_managed(CUdeviceptr address);
 
 /* ---- stream.c ---- */
 

@@ -44,6 +44,8 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 		return ret;
 	if (address == 0)
 		return CUDA_SUCCESS;
+	if (cuda_is_managed(address))
+		return cuda_free_managed(address);
 	if (!cuda_find(address, &gpu))
 		return CUDA_ERROR_INVALID_VALUE;
 	context = cuda_program()->contexts[cuda_number(gpu)];
@@ -91,7 +93,8 @@ CUDA_PUBLIC CUresult cuMemGetAddressRange(CUdeviceptr *ret_base, size_t *ret_byt
 		return ret;
 	if (!ret_base && !ret_bytes)
 		return CUDA_SUCCESS;
-	allocation = cuda_find(address, &gpu);
+	allocation =
+		cuda_is_managed(address) ? cuda_find_managed(address) : cuda_find(address, &gpu);
 	pinned = cuda_find_pinned(cuda_program(), address);
 	if (!allocation && !pinned)
 		return CUDA_ERROR_NOT_FOUND;

@@ -26,6 +26,7 @@ static CUresult give_flag(void *ret_value, bool flag)
 struct pointer {
 	struct CUctx_st *context;
 	struct gpu *gpu; /* NULL: it is the host's */
+	bool is_managed;
 	uint64_t start, bytes, number;
 };
 
@@ -34,12 +35,14 @@ static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 	struct CUctx_st *context;
 	const CUresult ret = cuda_current(&context);
 	const struct gpu_allocation *allocation;
+	const struct gpu_allocation *managed;
 	const struct gpu_pinned *pinned;
 	struct gpu *gpu;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	allocation = cuda_find(address, &gpu);
+	managed = cuda_find_managed(address);
 	pinned = cuda_find_pinned(cuda_program(), address);
 	if (allocation)
 		*ret_pointer =
@@ -53,6 +56,13 @@ static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 						.start = pinned->address,
 						.bytes = pinned->bytes,
 						.number = pinned->number};
+	else if (managed)
+		*ret_pointer = (struct pointer){.context = context,
+						.gpu = context->streams.gpu,
+						.is_managed = true,
+						.start = managed->address,
+						.bytes = managed->bytes,
+						.number = managed->number};
 	else
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
@@ -78,7 +88,7 @@ CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute 
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 		return give(ret_value, &address, sizeof(address));
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (pointer.gpu)
+		if (pointer.gpu && !pointer.is_managed)
 			return CUDA_ERROR_INVALID_VALUE;
 		return give(ret_value, &address, sizeof(address));
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
@@ -87,7 +97,7 @@ CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute 
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 		return give(ret_value, &pointer.number, sizeof(pointer.number));
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		return give_flag(ret_value, false);
+		return give_flag(ret_value, pointer.is_managed);
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
 		return give_number(ret_value, cuda_number(pointer.context->streams.gpu));
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -98,7 +108,7 @@ CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute 
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		return give_flag(ret_value, true);
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		return give_flag(ret_value, pointer.gpu);
+		return give_flag(ret_value, pointer.gpu && !pointer.is_managed);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }

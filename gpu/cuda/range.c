@@ -20,11 +20,38 @@ struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
 	return *ret_gpu ? gpu_memory_find(&(*ret_gpu)->memory, address) : NULL;
 }
 
+bool cuda_is_managed(CUdeviceptr address)
+{
+	const struct gpu_managed *managed = gpu_backend()->managed(false);
+
+	return managed && gpu_memory_has(&managed->memory, address);
+}
+
+const struct gpu_allocation *cuda_find_managed(CUdeviceptr address)
+{
+	return cuda_is_managed(address)
+		       ? gpu_memory_find(&gpu_backend()->managed(false)->memory, address)
+		       : NULL;
+}
+
+static CUresult managed_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
+{
+	const struct gpu_managed *managed = gpu_backend()->managed(false);
+
+	*ret_range = (struct cuda_range){.kind = CUDA_DEVICE, .managed = address};
+	if (!gpu_managed_has(managed, address, bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	ret_range->at = managed->bytes + (address - managed->memory.base);
+	return CUDA_SUCCESS;
+}
+
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
 {
-	const struct gpu_allocation *allocation = cuda_find(address, &ret_range->gpu);
+	const struct gpu_allocation *allocation;
 	const struct gpu_pinned *pinned;
 
+	*ret_range = (struct cuda_range){.managed = 0};
+	allocation = cuda_find(address, &ret_range->gpu);
 	if (ret_range->gpu) {
 		ret_range->kind = CUDA_DEVICE;
 		if (!allocation || bytes > allocation->bytes - (address - allocation->address))
@@ -33,6 +60,8 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 		ret_range->at = gpu_at(ret_range->gpu, address);
 		return CUDA_SUCCESS;
 	}
+	if (cuda_is_managed(address))
+		return managed_range(address, bytes, ret_range);
 	pinned = cuda_find_pinned(cuda_program(), address);
 	ret_range->is_registered = pinned && pinned->is_registered;
 	ret_range->kind = pinned ? CUDA_PINNED : CUDA_PAGEABLE;

@@ -28,6 +28,7 @@ static CUresult set(CUdeviceptr to, uint32_t pattern, uint32_t size, size_t coun
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	command->bytes = bytes;
 	command->to = range.at;
+	command->managed_to = range.managed;
 	command->pattern = pattern;
 	command->pattern_bytes = (uint8_t)size;
 	cuda_hold(stream);

@@ -265,6 +265,7 @@ static CUresult tell_value(CUstream handle, enum gpu_work work, CUdeviceptr addr
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	command->value = (struct gpu_value){
 		.at = range.at, .value = value, .bytes = (uint8_t)bytes, .compare = compare};
+	command->managed_to = range.managed;
 	cuda_tell(stream, command);
 	return CUDA_SUCCESS;
 }

@@ -17,6 +17,8 @@ const struct gpu_profile gpu_h100 =
 		.driver_version = 13000,
 		.init = 99 * PS_MS,
 		.retain = 116 * PS_MS,
+		.alloc_managed = 7600 * PS_NS,
+		.alloc_managed_more = 12500 * PS_NS,
 		.query = 100 * PS_NS,
 		.alloc = 1400 * PS_NS,
 		.alloc_blocks = 49 * PS_US,
@@ -107,6 +109,7 @@ const struct gpu_profile gpu_h100 =
 						.after = 500 * PS_NS,
 						.start = 2470 * PS_NS,
 						.notice = 2500 * PS_NS},
+				[GPU_PREFETCH] = {.call = 2 * PS_US, .notice = 2500 * PS_NS},
 			},
 };
 

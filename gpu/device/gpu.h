@@ -5,6 +5,7 @@
 /* A GPU of a machine: what it is, its memory and copy engines, and what calls that concern it cost.
  */
 #include "gpu/device/copy.h"
+#include "gpu/device/managed.h"
 #include "gpu/device/memory.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ enum gpu_work {
 	GPU_WAIT_VALUE,	   /* until memory has one */
 	GPU_HOST_FUNCTION, /* of the program, on a CPU */
 	GPU_KERNEL,
+	GPU_PREFETCH, /* managed memory comes, to the GPU or to the CPU */
 	GPU_WORKS
 };
 
@@ -49,7 +51,8 @@ struct gpu_profile {
 	ps_t query;		  /* what asks nobody but the driver */
 	ps_t alloc, alloc_blocks; /* up to GPU_MEMORY_SMALL, and more */
 	ps_t free, free_blocks;
-	ps_t pin, pin_mib, unpin, unpin_mib; /* host memory: one call, and each MiB */
+	ps_t alloc_managed, alloc_managed_more; /* up to GPU_PAGE, and more */
+	ps_t pin, pin_mib, unpin, unpin_mib;	/* host memory: one call, and each MiB */
 	ps_t take_pinned, take_pinned_mib, free_pinned, free_pinned_mib;
 	ps_t stream_create, stream_destroy, event_create;
 	ps_t submit;	 /* until a GPU takes up what it was told, beside the bus */
@@ -85,7 +88,8 @@ struct gpu {
 	/* Of somebody who follows what streams do; NULL: nobody does. */
 	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
 	void *owner;
-	uint32_t values_awaited; /* commands that wait for a value in memory */
+	struct gpu_managed *managed; /* of its machine; NULL: there is none */
+	uint32_t values_awaited;     /* commands that wait for a value in memory */
 	/* Once gpu_join() was called, and the engines with gpu_start(). */
 	struct bus *bus;
 	struct sim_local *local;
@@ -114,6 +118,14 @@ void gpu_fini(struct gpu *gpu);
 static inline uint64_t gpu_key(struct gpu *gpu)
 {
 	return (uint64_t)(0x8000u + gpu->place) << 48 | gpu->next_key++;
+}
+
+/* It touches [@address, @address + @bytes), which is managed memory: how long it has to wait for
+ * pages, and for what it reaches where that is. */
+static inline ps_t gpu_touch(const struct gpu *gpu, uint64_t address, uint64_t bytes, bool is_write,
+			     ps_t now)
+{
+	return gpu_managed_touch(gpu->managed, gpu->place, address, bytes, is_write, now);
 }
 
 /* Where the emulator reaches @address, which is in its memory. */

@@ -213,7 +213,7 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		.bytes = command->bytes,
 		.to = command->to,
 		.from = command->from,
-		.start = cost->start,
+		.start = cost->start + command->time,
 		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
 		.other = other,
 		.on_done = on_copied};
@@ -228,12 +228,36 @@ static void look_at_value(struct gpu_command *command, ps_t now)
 	end_later(command, now + time_of(command));
 }
 
+/* What it has to wait for where its memory is managed. */
+static void touch_managed(struct gpu_command *command, ps_t now)
+{
+	const struct gpu *gpu = command->stream->context->gpu;
+	const uint64_t bytes = command->value.at ? command->value.bytes : command->bytes;
+
+	if (command->work == GPU_PREFETCH) {
+		const uint64_t missing = gpu_managed_missing(gpu->managed, command->goal,
+							     command->managed_to, bytes);
+
+		command->time += gpu_managed_prefetch_time(command->goal, missing, bytes);
+		gpu_managed_prefetch(gpu->managed, command->goal, command->managed_to, bytes);
+		return;
+	}
+	if (command->managed_from)
+		command->time +=
+			gpu_touch(gpu, command->managed_from, bytes, false, now + command->time);
+	if (command->managed_to)
+		command->time += gpu_touch(gpu, command->managed_to, bytes,
+					   command->work != GPU_WAIT_VALUE, now + command->time);
+}
+
 static void begin(struct gpu_command *command, ps_t now)
 {
 	struct gpu_context *context = command->stream->context;
 	struct gpu *gpu = context->gpu;
 
 	command->is_begun = true;
+	if (command->managed_to || command->managed_from)
+		touch_managed(command, now);
 	switch (command->work) {
 	case GPU_PUSHED:
 	case GPU_PUSHED_COPY:
@@ -264,6 +288,7 @@ static void begin(struct gpu_command *command, ps_t now)
 	case GPU_MARK:
 	case GPU_WRITE_VALUE:
 	case GPU_KERNEL:
+	case GPU_PREFETCH:
 		end_later(command, now + time_of(command));
 		return;
 	case GPU_WAIT:

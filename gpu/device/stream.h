@@ -45,11 +45,13 @@ struct gpu_command {
 	uint8_t pattern_bytes;	/* ... and its size: 1, 2 or 4 */
 	void *copy;		/* of what is copied, which goes with the command; NULL: none */
 	const struct gpu *peer; /* to whose memory it goes */
-	struct gpu_mark *mark;	/* which is used */
+	uint64_t managed_to, managed_from; /* their addresses where they are managed; 0: not */
+	uint32_t goal;			   /* of GPU_PREFETCH: the processor */
+	struct gpu_mark *mark;		   /* which is used */
 	struct gpu_value value;
 	void (*function)(void *arg); /* of the host */
 	void *arg;
-	ps_t time; /* of a kernel */
+	ps_t time; /* of a kernel; and of all faults on managed memory */
 	/* The stream's own. */
 	struct gpu_stream *stream;
 	uint64_t number; /* in its context, from 1 */

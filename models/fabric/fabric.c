@@ -2,6 +2,7 @@
 #include "models/fabric/fabric.h"
 
 #include "models/fabric/flow_control.h"
+#include "models/machine/managed.h"
 #include "sim/port.h"
 #include "sim/route.h"
 #include "sim/switch.h"
@@ -70,6 +71,8 @@ static int add_host(struct fabric *fabric, const char *name, uint32_t place, uin
 		ret = host_gpus_create(host, gpus->gpus, gpus->count, gpus->base);
 	if (ret)
 		return ret;
+	if (host->gpus)
+		host_managed_at(host, gpus->managed_base, gpus->managed_bytes);
 	return sim_add_node(fabric->sim, &host->node);
 }
 

@@ -40,6 +40,7 @@ struct fabric_gpus {
 	const struct host_gpu_params *gpus;
 	uint32_t count;
 	uint64_t base; /* where their addresses begin: no two machines share any */
+	uint64_t managed_base, managed_bytes; /* those of managed memory, likewise */
 };
 
 struct fabric_params {

@@ -3,6 +3,7 @@
 
 #include "gpu/device/stream.h"
 #include "models/machine/machine.h"
+#include "models/machine/managed.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -117,6 +118,7 @@ void host_gpus_destroy(struct host *host)
 		}
 		gpu_fini(gpu);
 	}
+	host_managed_destroy(host);
 	util_free(gpus->gpus);
 	util_free(gpus);
 	host->gpus = NULL;

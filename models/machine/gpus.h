@@ -17,9 +17,12 @@ struct host_gpu_params {
 	uint32_t pci_domain, pci_bus, pci_device;
 };
 
+struct gpu_managed;
 struct host_gpus {
 	uint32_t count;
 	struct gpu *gpus;
+	struct gpu_managed *managed; /* models/machine/managed.h; NULL: none yet */
+	uint64_t managed_base, managed_bytes;
 };
 
 /* The machine whose first adapter @host is has these from now on; the first's addresses begin at

@@ -11,7 +11,8 @@
  * ranks of a run, in equal parts that are powers of two. Each holds, from its start: a guard and
  * the stack (a sixteenth), the heap (up to the half), mappings. Behind that range is another for
  * modules, and
- * one whose addresses are those of the GPUs' memory (models/machine/gpus.h). */
+ * one whose addresses are those of the GPUs' memory (models/machine/gpus.h), and one of managed
+ * memory (models/machine/managed.h). */
 #include "models/program/heap.h"
 #include "models/program/maps.h"
 
@@ -22,6 +23,8 @@
 #define SPACE_MODULES_BYTES 0x40000000000u
 #define SPACE_GPUS 0x400000000000u
 #define SPACE_GPUS_BYTES 0x100000000000u
+#define SPACE_MANAGED 0x500000000000u
+#define SPACE_MANAGED_BYTES 0x40000000000u
 #elif defined(__s390x__)
 #define SPACE_BASE 0x10000000000u /* 1 TiB, of the 4 that three levels of tables reach */
 #define SPACE_BYTES 0x8000000000u
@@ -29,6 +32,8 @@
 #define SPACE_MODULES_BYTES 0x4000000000u
 #define SPACE_GPUS 0x1c000000000u
 #define SPACE_GPUS_BYTES 0x4000000000u
+#define SPACE_MANAGED 0x20000000000u
+#define SPACE_MANAGED_BYTES 0x4000000000u
 #else
 #define SPACE_BASE 0x1000000000u /* 64 GiB: an aarch64 of 39 bits has 512 in all */
 #define SPACE_BYTES 0x2000000000u
@@ -36,6 +41,8 @@
 #define SPACE_MODULES_BYTES 0x800000000u
 #define SPACE_GPUS 0x3800000000u
 #define SPACE_GPUS_BYTES 0x800000000u
+#define SPACE_MANAGED 0x4000000000u
+#define SPACE_MANAGED_BYTES 0x800000000u
 #endif
 
 struct space {

@@ -40,6 +40,7 @@ struct task {
 	const struct vrb_channel *waiting_channel;
 	struct task *rendezvous_next;
 	struct task_gpu *gpu; /* what the driver has of it; NULL: it has not asked for any */
+	ps_t debt;	      /* of its own code's faults: passes with its next call */
 	uint64_t qp_count;    /* created so far, on all devices: identities of QPs */
 	bool waiting_placement, done;
 	bool is_service; /* a thread that nobody waits for */
@@ -73,6 +74,8 @@ struct task *task_current(void);
 
 /* From inside the task. Whoever sleeps beyond the end of time never wakes up. */
 void task_sleep(struct task *task, ps_t duration);
+/* What its own code owes passes now. */
+void task_pay(struct task *task);
 /* Until somebody wakes it. */
 void task_block(struct task *task);
 /* Until an adapter of the machine has placed bytes in its memory. */

@@ -123,6 +123,7 @@ static void driver_main(void *arg)
 		process->calls = call->next_call;
 		task_sleep(task, call->stream->context->gpu->profile->host_call);
 		call->function(call->arg);
+		task_pay(task); /* of managed memory that it touched */
 		gpu_command_end(call, task->host->now);
 	}
 }
@@ -235,6 +236,7 @@ const struct gpu_backend *gpu_backend(void)
 						   .has_memory = task_gpu_has_memory,
 						   .export_range = task_gpu_export_range,
 						   .freed = task_gpu_freed,
+						   .managed = task_gpu_managed,
 						   .collect = task_gpu_collect,
 						   .read = task_gpu_read,
 						   .changed = task_gpu_changed,

@@ -2,6 +2,7 @@
 #include "models/program/task_gpu_state.h"
 
 #include "models/machine/machine.h"
+#include "models/machine/managed.h"
 #include "models/program/task.h"
 
 #include <errno.h>
@@ -54,11 +55,18 @@ bool task_gpu_has_memory(uint64_t address, uint64_t bytes)
 
 /* ---- what is registered ---- */
 
+static bool is_managed(const struct host *host, uint64_t address)
+{
+	const struct gpu_managed *managed = host_managed_find(host);
+
+	return managed && gpu_memory_has(&managed->memory, address);
+}
+
 bool task_gpu_is_elsewhere(uint64_t address)
 {
 	const struct task *task = task_current();
 
-	return task && host_gpus_find(task->host, address);
+	return task && (host_gpus_find(task->host, address) || is_managed(task->host, address));
 }
 
 int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address)
@@ -96,6 +104,9 @@ bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
 	const struct bus *bus = device->host->dma->bus;
 	const uint32_t nic = device->host->params.bus->nic;
 
+	/* No adapter reaches what may be elsewhere in an instant. */
+	if (is_managed(device->task->host, address))
+		*ret_errno = -EFAULT;
 	if (!gpu)
 		return false;
 	*ret_errno = bus_may_write(bus, nic, gpu->part)

@@ -55,6 +55,7 @@ void task_turn_main(void *arg)
 	running = task; /* on the thread back end this is a thread of its own */
 	task_enter(task);
 	task->fn(task->arg);
+	task_pay(task);
 	task_leave(task);
 }
 
@@ -89,12 +90,21 @@ void task_sleep(struct task *task, ps_t duration)
 {
 	const ps_t now = task->host->now;
 
+	if (duration < TASK_END_OF_TIME)
+		duration += task->debt;
+	task->debt = 0;
 	if (duration == 0)
 		return;
 	/* Beyond the end of time: for ever. */
 	if (now < TASK_END_OF_TIME && duration < TASK_END_OF_TIME - now)
 		task_wake(task, now + duration);
 	task_pause(task);
+}
+
+void task_pay(struct task *task)
+{
+	if (task->debt > 0)
+		task_sleep(task, 0);
 }
 
 void task_wake_between(struct task *task, ps_t at)

@@ -14,6 +14,7 @@ static struct task *current(void)
 	struct task *task = task_current();
 
 	CHECK(task != NULL); /* called from outside of a program */
+	task_pay(task);
 	return task;
 }
 

@@ -326,6 +326,20 @@ static int find_slow(const struct scenario *s, struct scenario_built *own)
 	return 0;
 }
 
+/* Of managed memory each machine has as many addresses as any other: a power of two. */
+enum { MANAGED_SHIFT_MOST = 36 };
+
+static void give_addresses(struct fabric_gpus *gpus, const uint64_t *bytes, size_t count)
+{
+	uint64_t each = SPACE_MANAGED_BYTES;
+
+	while (each > UINT64_C(1) << MANAGED_SHIFT_MOST || each * count > SPACE_MANAGED_BYTES)
+		each /= 2;
+	gpus->managed_base = SPACE_MANAGED + gpus->base * each;
+	gpus->managed_bytes = each;
+	gpus->base = SPACE_GPUS + bytes[gpus->base];
+}
+
 /* The addresses of one machine's GPUs come behind those of the other's, by the numbers of hosts. */
 static int find_gpus(const struct scenario *s, struct scenario_built *own)
 {
@@ -352,7 +366,7 @@ static int find_gpus(const struct scenario *s, struct scenario_built *own)
 	for (size_t i = 1; bytes && i < count; i++)
 		bytes[i] += bytes[i - 1];
 	for (size_t i = 0; bytes && own->gpus_of && i < count; i++)
-		own->gpus_of[i].base = SPACE_GPUS + bytes[own->gpus_of[i].base];
+		give_addresses(&own->gpus_of[i], bytes, count);
 	util_free(bytes);
 	return bytes && own->gpus_of ? 0 : -ENOMEM;
 }

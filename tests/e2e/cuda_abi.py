@@ -17,6 +17,8 @@ with open(root + "/include/verbena/cuda.h", encoding="utf-8") as file:
     text = file.read()
 values = re.findall(r"^\t(CU[A-Z0-9a-z_]+) = \d+,$", text, re.MULTILINE)
 types = re.findall(r"^typedef .*?\b(CU\w+);$", text, re.MULTILINE) + re.findall(r"^} (CU\w+);$", text, re.MULTILINE)
+structs = re.findall(r"^typedef struct \w+ \{[^}]*\} (CU\w+);$", text, re.MULTILINE)
+structs += [name for of, name in re.findall(r"^typedef (CU\w+) (CU\w+);$", text, re.MULTILINE) if of in structs]
 functions = re.findall(r"^CUresult (cu\w+)\(([^;]*)\);$", text, re.MULTILINE | re.DOTALL)
 if len(values) < 30 or len(types) < 7 or len(functions) < 24:
     sys.exit(f"only {len(values)} values, {len(types)} types, {len(functions)} functions: a poor test")
@@ -27,7 +29,9 @@ for name, arguments in functions:
     lines += [f"\tCUresult (*const is_{name})({arguments}) = {name};", f"\t(void)is_{name};",
               f'\tputs("{name} " SYMBOL({name}));']
 lines += [f'\tprintf("{name} %d\\n", (int){name});' for name in values]
-lines += [f'\tprintf("{name} %zu %d\\n", sizeof({name}), ({name})-1 > ({name})0);' for name in types if name != "CUcontext"]
+lines += [f'\tprintf("{name} %zu %d\\n", sizeof({name}), ({name})-1 > ({name})0);' for name in types
+          if name != "CUcontext" and name not in structs]
+lines += [f'\tprintf("{name} %zu\\n", sizeof({name}));' for name in structs]
 lines += ["\treturn sizeof(CUcontext) != sizeof(void *);", "}"]
 
 said = []

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/observe/machines.h"
 
+#include "models/machine/managed.h"
 #include "tools/inside/inside.h"
 
 #include <errno.h>
@@ -42,6 +43,10 @@ int machines_init(struct machines *machines, const struct scenario *scenario,
 					.name = scenario->topology.nodes[adapter->node].name,
 					.host = adapter->host,
 					.is = is,
+					.managed =
+						fabric ? host_managed_find(
+								 fabric->table.hosts[adapter->host])
+						       : NULL,
 					.bus = fabric ? fabric->table.hosts[adapter->host]->dma->bus
 						      : NULL};
 		}

@@ -10,7 +10,8 @@ struct machine_seen {
 	const char *name; /* that of its first adapter */
 	uint32_t host;	  /* which one that is: its place in the host table */
 	const struct scenario_machine *is;
-	const struct bus *bus; /* NULL: there is no fabric */
+	const struct bus *bus;		   /* NULL: there is no fabric */
+	const struct gpu_managed *managed; /* NULL: nobody asked for managed memory */
 };
 
 struct machines {

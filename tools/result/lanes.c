@@ -54,6 +54,7 @@ static int collect_machine(const struct machine_seen *seen, ps_t at, struct resu
 	*ret = (struct result_machine){
 		.name = seen->name,
 		.is = seen->is,
+		.managed = seen->managed,
 		.lanes = calloc((size_t)machine_ways(seen->is) + 1, sizeof(*ret->lanes)),
 		.tags = calloc((size_t)seen->is->part_count + 1, sizeof(*ret->tags))};
 	if (!ret->lanes || !ret->tags)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/result/output.h"
 
+#include "gpu/device/managed.h"
 #include "models/input/bad.h"
 #include "tools/observe/machines.h"
 #include "tools/program.h"
@@ -177,6 +178,34 @@ static json_t *object_add(json_t *object, const char *key, json_t *value)
 	return NULL;
 }
 
+/* What a processor's touches of managed memory, and prefetches to it, came to. */
+static json_t *output_json_managed_of(const struct gpu_managed_counts *counts)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "faults",
+			 whole(counts->faults), "fault_ps", whole(counts->time), "moved_bytes",
+			 whole(counts->moved), "populated_bytes", whole(counts->populated),
+			 "duplicated_bytes", whole(counts->copied), "prefetched_bytes",
+			 whole(counts->prefetched), "mapped_pages", whole(counts->mapped),
+			 "collapsed_pages", whole(counts->collapsed), "throttled",
+			 whole(counts->throttled), "pinned_pages", whole(counts->pinned));
+}
+
+/* Of each processor of the machine. */
+static json_t *output_json_add_managed(const struct result_machine *machine, json_t *all)
+{
+	const struct scenario_machine *is = machine->is;
+	json_t *managed = machine->managed ? json_object() : NULL;
+
+	if (!machine->managed)
+		return all;
+	managed = object_add(managed, "cpu",
+			     output_json_managed_of(&machine->managed->counts[GPU_CPU]));
+	for (uint32_t n = 0; n < is->gpu_count; n++)
+		managed = object_add(managed, is->parts[is->gpu_parts[n]].name,
+				     output_json_managed_of(&machine->managed->counts[n + 1]));
+	return object_add(all, "managed", managed);
+}
+
 static json_t *output_json_machine_of(const struct result_machine *machine)
 {
 	json_t *lanes = json_object(), *tags = json_object();
@@ -192,7 +221,8 @@ static json_t *output_json_machine_of(const struct result_machine *machine)
 	for (uint32_t i = 0; i < machine->tag_count; i++)
 		tags = object_add(tags, machine->tags[i].part,
 				  output_json_tags_of(&machine->tags[i]));
-	return json_pack("{s:o,s:o}", "lanes", lanes, "tags", tags);
+	return output_json_add_managed(machine,
+				       json_pack("{s:o,s:o}", "lanes", lanes, "tags", tags));
 }
 
 /* Nothing where no host has a machine. */

@@ -121,6 +121,7 @@ struct result_machine {
 	uint32_t lane_count;
 	struct result_tags *tags; /* in order of the parts' names */
 	uint32_t tag_count;
+	const struct gpu_managed *managed; /* NULL: nobody asked for managed memory */
 };
 
 struct result {
