@@ -66,6 +66,23 @@ CUDA_PUBLIC CUresult cuEventDestroy(CUevent event)
 	return CUDA_SUCCESS;
 }
 
+void cuda_forget_events(const struct CUctx_st *context)
+{
+	struct CUevent_st **at = &context->program->events;
+
+	while (*at) {
+		struct CUevent_st *event = *at;
+
+		if (event->context != context) {
+			at = &event->next;
+			continue;
+		}
+		*at = event->next;
+		gpu_mark_put(event->mark);
+		util_free(event);
+	}
+}
+
 /* What wants no time of an idle stream is over at once: nothing is sent. */
 static void mark_at_once(struct gpu_stream *stream, struct gpu_mark *mark)
 {

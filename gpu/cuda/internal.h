@@ -25,13 +25,18 @@ CUresult cuda_device(CUdevice number, struct gpu **ret_gpu);
 CUresult cuda_current(struct CUctx_st **ret_context);
 /* Of the calling thread, which has entered. */
 struct gpu_program *cuda_program(void);
+/* Older programs' cuCtxCreate(). */
+CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device);
+/* What @context has of each, when it goes. */
+void cuda_forget_events(const struct CUctx_st *context);
+void cuda_forget_memory(const struct CUctx_st *context);
 uint32_t cuda_number(const struct gpu *gpu);
 
 /* ---- range.c ---- */
 
 /* Its memory is that of one of the program's GPUs; NULL: of none. */
 struct gpu *cuda_gpu_of(CUdeviceptr address);
-/* What @address lies in; NULL: in nothing that was given out. */
+/* What @address lies in; NULL: in nothing that was given out to the program. */
 struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu);
 /* The same of host memory. */
 const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address);

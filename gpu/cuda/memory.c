@@ -20,7 +20,7 @@ CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 	gpu = context->streams.gpu;
 	*ret_address = 0;
 	gpu_backend()->collect(gpu);
-	error = gpu_memory_take(&gpu->memory, bytes, &address);
+	error = gpu_memory_take(&gpu->memory, bytes, context, &address);
 	if (error != 0)
 		return error == -EINVAL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
 	gpu_backend()->pass(bytes <= GPU_MEMORY_SMALL ? gpu->profile->alloc
@@ -35,7 +35,6 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	const struct gpu_allocation *allocation;
-	const struct CUctx_st *context;
 	struct gpu *gpu;
 	uint64_t bytes;
 	ps_t time;
@@ -44,11 +43,10 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 		return ret;
 	if (address == 0)
 		return CUDA_SUCCESS;
-	if (!cuda_find(address, &gpu))
+	allocation = cuda_find(address, &gpu);
+	if (!allocation)
 		return CUDA_ERROR_INVALID_VALUE;
-	context = cuda_program()->contexts[cuda_number(gpu)];
-	if (context)
-		(void)cuda_rest(context);
+	(void)cuda_rest(allocation->owner);
 	allocation = cuda_find(address, &gpu);
 	if (!allocation || allocation->address != address)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -100,4 +98,17 @@ CUDA_PUBLIC CUresult cuMemGetAddressRange(CUdeviceptr *ret_base, size_t *ret_byt
 	if (ret_bytes)
 		*ret_bytes = allocation ? allocation->bytes : pinned->bytes;
 	return CUDA_SUCCESS;
+}
+
+void cuda_forget_memory(const struct CUctx_st *context)
+{
+	struct gpu *gpu = context->streams.gpu;
+	const struct gpu_allocation *allocation;
+
+	while ((allocation = gpu_memory_of(&gpu->memory, context))) {
+		const uint64_t address = allocation->address, bytes = allocation->bytes;
+
+		if (gpu_memory_drop(&gpu->memory, address) == 0)
+			gpu_backend()->freed(gpu, address, bytes);
+	}
 }

@@ -42,12 +42,11 @@ static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 	allocation = cuda_find(address, &gpu);
 	pinned = cuda_find_pinned(cuda_program(), address);
 	if (allocation)
-		*ret_pointer =
-			(struct pointer){.context = cuda_program()->contexts[cuda_number(gpu)],
-					 .gpu = gpu,
-					 .start = allocation->address,
-					 .bytes = allocation->bytes,
-					 .number = allocation->number};
+		*ret_pointer = (struct pointer){.context = allocation->owner,
+						.gpu = gpu,
+						.start = allocation->address,
+						.bytes = allocation->bytes,
+						.number = allocation->number};
 	else if (pinned)
 		*ret_pointer = (struct pointer){.context = context,
 						.start = pinned->address,

@@ -16,8 +16,13 @@ struct gpu *cuda_gpu_of(CUdeviceptr address)
 
 struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
 {
+	struct gpu_allocation *allocation;
+	const struct CUctx_st *owner;
+
 	*ret_gpu = cuda_gpu_of(address);
-	return *ret_gpu ? gpu_memory_find(&(*ret_gpu)->memory, address) : NULL;
+	allocation = *ret_gpu ? gpu_memory_find(&(*ret_gpu)->memory, address) : NULL;
+	owner = allocation ? allocation->owner : NULL;
+	return owner && owner->program == cuda_program() ? allocation : NULL;
 }
 
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)

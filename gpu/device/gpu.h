@@ -43,11 +43,12 @@ struct gpu_cost {
 struct gpu_profile {
 	const char *name;
 	uint32_t compute_major, compute_minor, multiprocessors, copy_engines;
-	uint32_t flush_options;	  /* CUflushGPUDirectRDMAWritesOptions */
-	uint32_t driver_version;  /* 1000 * major + 10 * minor */
-	ps_t init, retain;	  /* of a process */
-	ps_t query;		  /* what asks nobody but the driver */
-	ps_t alloc, alloc_blocks; /* up to GPU_MEMORY_SMALL, and more */
+	uint32_t flush_options;		      /* CUflushGPUDirectRDMAWritesOptions */
+	uint32_t driver_version;	      /* 1000 * major + 10 * minor */
+	ps_t init, retain;		      /* of a process */
+	ps_t context_create, context_destroy; /* of more than the primary one */
+	ps_t query;			      /* what asks nobody but the driver */
+	ps_t alloc, alloc_blocks;	      /* up to GPU_MEMORY_SMALL, and more */
 	ps_t free, free_blocks;
 	ps_t pin, pin_mib, unpin, unpin_mib; /* host memory: one call, and each MiB */
 	ps_t take_pinned, take_pinned_mib, free_pinned, free_pinned_mib;
@@ -86,6 +87,7 @@ struct gpu {
 	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
 	void *owner;
 	uint32_t values_awaited; /* commands that wait for a value in memory */
+	uint32_t marks_awaited;	 /* and that wait for marks */
 	/* Once gpu_join() was called, and the engines with gpu_start(). */
 	struct bus *bus;
 	struct sim_local *local;

@@ -111,6 +111,12 @@ static void command_free(struct gpu_command *command)
 	util_free(command);
 }
 
+static void forget_wait(const struct gpu_command *command)
+{
+	if (command->work == GPU_WAIT)
+		command->stream->context->gpu->marks_awaited--;
+}
+
 static void stream_free(struct gpu_stream *stream)
 {
 	struct gpu_stream **at = &stream->context->streams;
@@ -122,6 +128,7 @@ static void stream_free(struct gpu_stream *stream)
 		struct gpu_command *command = stream->first;
 
 		stream->first = command->next;
+		forget_wait(command);
 		command_free(command);
 	}
 	util_free(stream);
@@ -133,7 +140,7 @@ void gpu_stream_let_go(struct gpu_stream *stream)
 		stream_free(stream);
 }
 
-static void context_go(struct gpu_context *context, ps_t now);
+static bool context_go(struct gpu_context *context, ps_t now);
 
 /* The first command of its stream is over. */
 static void command_end(struct gpu_command *command, ps_t now)
@@ -147,6 +154,7 @@ static void command_end(struct gpu_command *command, ps_t now)
 	stream->count--;
 	if (command->work == GPU_STAGED)
 		stream->staged -= command->bytes;
+	forget_wait(command);
 	stream->over = command->number;
 	stream->before = command->work;
 	if (gpu->on_done)
@@ -160,7 +168,7 @@ void gpu_command_end(struct gpu_command *command, ps_t now)
 	struct gpu_context *context = command->stream->context;
 
 	command_end(command, now);
-	context_go(context, now);
+	(void)context_go(context, now);
 	context->changed(context, now);
 }
 
@@ -315,9 +323,10 @@ static bool stream_goes(struct gpu_stream *stream, ps_t now)
 	return true;
 }
 
-static void context_go(struct gpu_context *context, ps_t now)
+/* False: nothing does. */
+static bool context_go(struct gpu_context *context, ps_t now)
 {
-	bool goes = true;
+	bool goes = true, went = false;
 
 	while (goes) {
 		goes = false;
@@ -325,7 +334,14 @@ static void context_go(struct gpu_context *context, ps_t now)
 			next = stream->next;
 			goes |= stream_goes(stream, now);
 		}
+		went |= goes;
 	}
+	return went;
+}
+
+bool gpu_context_go_on(struct gpu_context *context, ps_t now)
+{
+	return context_go(context, now);
 }
 
 static void on_heard(struct sim_local_event *event, void *context)
@@ -335,7 +351,7 @@ static void on_heard(struct sim_local_event *event, void *context)
 
 	(void)context;
 	command->is_heard = true;
-	context_go(own, event->at);
+	(void)context_go(own, event->at);
 	/* One that waits for a mark may be over, one that waits for a value may have begun. */
 	own->changed(own, event->at);
 }
@@ -366,6 +382,8 @@ void gpu_stream_take(struct gpu_stream *stream, struct gpu_command *command, ps_
 	stream->count++;
 	if (command->work == GPU_STAGED)
 		stream->staged += command->bytes;
+	if (command->work == GPU_WAIT)
+		gpu->marks_awaited++;
 	*(stream->first ? &stream->last->next : &stream->first) = command;
 	stream->last = command;
 	/* A GPU that keeps the order of writes by others hears of it behind them. */

@@ -102,6 +102,8 @@ void gpu_stream_let_go(struct gpu_stream *stream);
 void gpu_stream_take(struct gpu_stream *stream, struct gpu_command *command, ps_t now);
 /* A host function has run. */
 void gpu_command_end(struct gpu_command *command, ps_t now);
+/* Marks of other contexts may be over: what waited for them goes on. False: nothing did. */
+bool gpu_context_go_on(struct gpu_context *context, ps_t now);
 /* Memory may have changed: of commands that wait for values. */
 void gpu_context_look(struct gpu_context *context, ps_t now);
 

@@ -89,6 +89,14 @@ typedef enum CUmemorytype_enum {
 	CU_MEMORYTYPE_DEVICE = 2,
 } CUmemorytype;
 
+typedef enum CUctx_flags_enum {
+	CU_CTX_SCHED_AUTO = 0,
+	CU_CTX_SCHED_SPIN = 1,
+	CU_CTX_SCHED_YIELD = 2,
+	CU_CTX_SCHED_BLOCKING_SYNC = 4,
+	CU_CTX_MAP_HOST = 8,
+} CUctx_flags;
+
 typedef enum CUstream_flags_enum {
 	CU_STREAM_DEFAULT = 0,
 	CU_STREAM_NON_BLOCKING = 1,
@@ -144,8 +152,16 @@ typedef enum CUflushGPUDirectRDMAWritesTarget_enum {
 	CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0,
 } CUflushGPUDirectRDMAWritesTarget;
 
+typedef struct CUctxCreateParams_st {
+	struct CUexecAffinityParam_st *execAffinityParams;
+	int numExecAffinityParams;
+	struct CUctxCigParam_st *cigParams;
+} CUctxCreateParams;
+
 #define cuDeviceTotalMem cuDeviceTotalMem_v2
 #define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
+#define cuCtxCreate cuCtxCreate_v4
+#define cuCtxDestroy cuCtxDestroy_v2
 #define cuMemGetInfo cuMemGetInfo_v2
 #define cuMemAlloc cuMemAlloc_v2
 #define cuMemFree cuMemFree_v2
@@ -183,6 +199,12 @@ CUresult cuDeviceTotalMem(size_t *ret_bytes, CUdevice device);
 CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice device);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice device);
 CUresult cuDevicePrimaryCtxRelease(CUdevice device);
+CUresult cuCtxCreate(CUcontext *ret_context, CUctxCreateParams *params, unsigned int flags,
+		     CUdevice device);
+CUresult cuCtxDestroy(CUcontext context);
+CUresult cuCtxGetId(CUcontext context, unsigned long long *ret_id);
+CUresult cuCtxGetFlags(unsigned int *ret_flags);
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned int *ret_version);
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuCtxGetCurrent(CUcontext *ret_context);
 CUresult cuCtxGetDevice(CUdevice *ret_device);

@@ -96,6 +96,7 @@ static void task_gpu_changed(struct gpu_context *context, ps_t now)
 {
 	struct host *host = context->gpu->owner;
 
+	task_gpu_go_on(host, now);
 	for (struct task *task = host->tasks; task; task = task->next)
 		if (task->gpu && task->gpu->waits) {
 			task->gpu->waits = false;
