@@ -41,6 +41,12 @@ struct gpu_program {
 	size_t pinned_count, pinned_room;
 	uint64_t pinned_made; /* so far */
 	struct CUevent_st *events;
+	struct CUmemPoolHandle_st *pools;	     /* default ones with them */
+	struct CUmemPoolHandle_st *current[GPU_MAX]; /* by device; NULL: the default one */
+	uint64_t pools_made;
+	struct cuda_handle *handles; /* of cuMemCreate() */
+	uint64_t handles_made;
+	bool has_imported; /* something */
 };
 struct gpu_thread {
 	struct gpu_program *program;
@@ -54,6 +60,8 @@ struct gpu_backend {
 	struct gpu_thread *(*thread)(void);
 	uint32_t (*count)(void);
 	struct gpu *(*gpu)(uint32_t number);
+	/* Of all programs of the machine the one behind @program; NULL: the first; none. */
+	struct gpu_program *(*program)(const struct gpu_program *program);
 	ps_t (*now)(void);
 	/* So much time passes. */
 	void (*pass)(ps_t time);

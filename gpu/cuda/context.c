@@ -56,8 +56,11 @@ void gpu_program_fini(struct gpu_program *program)
 
 		program->events = event->next;
 		gpu_mark_put(event->mark);
+		cuda_put_shared(event->shared);
 		util_free(event);
 	}
+	cuda_pools_fini(program);
+	cuda_handles_fini(program);
 	util_free(program->pinned);
 }
 
@@ -193,6 +196,7 @@ CUDA_PUBLIC CUresult cuCtxSynchronize(void)
 		return ret;
 	if (cuda_rest(context))
 		gpu_backend()->pass(context->streams.gpu->profile->costs[GPU_MARK].notice);
+	cuda_pools_trim();
 	gpu_backend()->pass(context->streams.gpu->profile->query);
 	return CUDA_SUCCESS;
 }

@@ -24,6 +24,19 @@ static CUresult check_event(CUevent event)
 	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+/* Of its latest record, by whoever has it. */
+static struct gpu_mark **mark_of(CUevent event)
+{
+	return event->shared ? &event->shared->mark : &event->mark;
+}
+
+static void forget(CUevent event)
+{
+	gpu_mark_put(event->mark);
+	cuda_put_shared(event->shared);
+	util_free(event);
+}
+
 CUDA_PUBLIC CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
 {
 	const unsigned int known =
@@ -61,8 +74,7 @@ CUDA_PUBLIC CUresult cuEventDestroy(CUevent event)
 	while (*at != event)
 		at = &(*at)->next;
 	*at = event->next;
-	gpu_mark_put(event->mark);
-	util_free(event);
+	forget(event);
 	return CUDA_SUCCESS;
 }
 
@@ -78,8 +90,7 @@ void cuda_forget_events(const struct CUctx_st *context)
 			continue;
 		}
 		*at = event->next;
-		gpu_mark_put(event->mark);
-		util_free(event);
+		forget(event);
 	}
 }
 
@@ -111,8 +122,8 @@ CUDA_PUBLIC CUresult cuEventRecord(CUevent event, CUstream handle)
 		util_free(command);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	gpu_mark_put(event->mark);
-	event->mark = mark;
+	gpu_mark_put(*mark_of(event));
+	*mark_of(event) = mark;
 	if ((event->flags & CU_EVENT_DISABLE_TIMING) && gpu_stream_is_idle(stream)) {
 		util_free(command);
 		mark_at_once(stream, mark);
@@ -132,7 +143,7 @@ CUDA_PUBLIC CUresult cuEventQuery(CUevent event)
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	gpu_backend()->pass(2 * event->context->streams.gpu->profile->query);
-	return !event->mark || event->mark->is_over ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	return !*mark_of(event) || (*mark_of(event))->is_over ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
@@ -142,7 +153,7 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	mark = event->mark;
+	mark = *mark_of(event);
 	if (!mark || mark->is_over) {
 		gpu_backend()->pass(2 * event->context->streams.gpu->profile->query);
 		return CUDA_SUCCESS;
@@ -151,6 +162,7 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 	while (!mark->is_over)
 		gpu_backend()->block();
 	gpu_mark_put(mark);
+	cuda_pools_trim();
 	gpu_backend()->pass(event->context->streams.gpu->profile->costs[GPU_MARK].notice);
 	return CUDA_SUCCESS;
 }
@@ -208,13 +220,13 @@ CUDA_PUBLIC CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned 
 		return ret;
 	if (flags != CU_EVENT_WAIT_DEFAULT)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!event->mark)
+	if (!*mark_of(event))
 		return CUDA_SUCCESS;
 	command = cuda_command(GPU_WAIT);
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	event->mark->users++;
-	command->mark = event->mark;
+	command->mark = *mark_of(event);
+	command->mark->users++;
 	cuda_tell(stream, command);
 	return CUDA_SUCCESS;
 }

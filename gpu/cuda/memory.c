@@ -29,6 +29,26 @@ CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
+/* What came from a pool goes back to it. */
+static CUresult free_view(CUdeviceptr address)
+{
+	struct cuda_memory memory;
+
+	if (!cuda_memory(address, &memory) || !memory.view || memory.start != address ||
+	    memory.view->kind != GPU_VIEW_POOL)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (struct CUctx_st *context = gpu_program_next(cuda_program(), NULL); context;
+	     context = gpu_program_next(cuda_program(), context))
+		if (context->streams.gpu == memory.gpu)
+			(void)cuda_rest(context);
+	if (!cuda_memory(address, &memory) || !memory.view || memory.start != address)
+		return CUDA_ERROR_INVALID_VALUE;
+	cuda_pool_free(memory.view, NULL);
+	cuda_pools_trim();
+	gpu_backend()->pass(memory.gpu->profile->free);
+	return CUDA_SUCCESS;
+}
+
 /* Waits for all that runs there: as measured. */
 CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 {
@@ -45,7 +65,7 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 		return CUDA_SUCCESS;
 	allocation = cuda_find(address, &gpu);
 	if (!allocation)
-		return CUDA_ERROR_INVALID_VALUE;
+		return free_view(address);
 	(void)cuda_rest(allocation->owner);
 	allocation = cuda_find(address, &gpu);
 	if (!allocation || allocation->address != address)
@@ -79,24 +99,24 @@ CUDA_PUBLIC CUresult cuMemGetInfo(size_t *ret_free, size_t *ret_total)
 CUDA_PUBLIC CUresult cuMemGetAddressRange(CUdeviceptr *ret_base, size_t *ret_bytes,
 					  CUdeviceptr address)
 {
-	const struct gpu_allocation *allocation;
 	const struct gpu_pinned *pinned;
+	struct cuda_memory memory;
 	struct CUctx_st *context;
-	struct gpu *gpu;
 	const CUresult ret = cuda_current(&context);
+	bool is_known;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!ret_base && !ret_bytes)
 		return CUDA_SUCCESS;
-	allocation = cuda_find(address, &gpu);
+	is_known = cuda_memory(address, &memory) && !(memory.view && memory.view->is_closed);
 	pinned = cuda_find_pinned(cuda_program(), address);
-	if (!allocation && !pinned)
+	if (!is_known && !pinned)
 		return CUDA_ERROR_NOT_FOUND;
 	if (ret_base)
-		*ret_base = allocation ? allocation->address : pinned->address;
+		*ret_base = is_known ? memory.start : pinned->address;
 	if (ret_bytes)
-		*ret_bytes = allocation ? allocation->bytes : pinned->bytes;
+		*ret_bytes = is_known ? memory.bytes : pinned->bytes;
 	return CUDA_SUCCESS;
 }
 

@@ -181,6 +181,7 @@ CUDA_PUBLIC CUresult cuStreamSynchronize(CUstream handle)
 	gpu_backend()->pass(stream->context->gpu->profile->query);
 	cuda_wait(stream);
 	cuda_let_go(stream);
+	cuda_pools_trim();
 	return CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "gpu/device/copy.h"
 #include "gpu/device/memory.h"
+#include "gpu/device/view.h"
 
 #include <stdbool.h>
 
@@ -57,6 +58,13 @@ struct gpu_profile {
 	ps_t after_push; /* that a mark takes longer behind what was pushed */
 	ps_t registered; /* that a copy's call takes longer where host memory was registered */
 	ps_t export, flush_own;
+	ps_t ipc_get, ipc_open_first, ipc_open, ipc_open_mib, ipc_close, ipc_close_mib;
+	/* Stream-ordered memory: where the pool has it, small or larger, and where it takes more.
+	 */
+	ps_t pool_alloc, pool_alloc_large, pool_grow, pool_grow_mib, pool_free;
+	/* Of one block, and of more: one call, and each MiB. */
+	ps_t vmm_reserve, vmm_create, vmm_map, vmm_access, vmm_access_more, vmm_access_mib;
+	ps_t vmm_unmap, vmm_unmap_more, vmm_unmap_mib, vmm_release, vmm_release_mib;
 	ps_t host_call;		  /* from where a host function's turn comes until it runs */
 	uint32_t push_bytes;	  /* pinned memory up to here is pushed */
 	uint32_t push_copy_bytes; /* and other memory up to here */
@@ -77,6 +85,7 @@ struct gpu_command;
 struct gpu {
 	const struct gpu_profile *profile;
 	struct gpu_memory memory;
+	struct gpu_views *views; /* of the machine; NULL: there are none */
 	uint8_t *bytes; /* where the emulator reaches the byte at memory.base; not at its address */
 	uint16_t place; /* which of the machine's, from 1 */
 	uint32_t part;	/* of the bus */

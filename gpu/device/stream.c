@@ -27,21 +27,30 @@ void gpu_mark_put(struct gpu_mark *mark)
 
 /* ---- effects ---- */
 
-static void set_bytes(const struct gpu_command *command)
+static void set_row(const struct gpu_command *command, uint8_t *to, uint64_t bytes)
 {
 	uint8_t pattern[4];
-	uint8_t *to = command->to;
 
 	if (command->pattern_bytes == 1) {
-		memset(to, (int)(command->pattern & 0xff), command->bytes);
+		memset(to, (int)(command->pattern & 0xff), bytes);
 		return;
 	}
 	if (command->pattern_bytes == 2)
 		memcpy(pattern, &(uint16_t){(uint16_t)command->pattern}, 2);
 	else
 		memcpy(pattern, &command->pattern, 4);
-	for (uint64_t i = 0; i < command->bytes; i += command->pattern_bytes)
+	for (uint64_t i = 0; i < bytes; i += command->pattern_bytes)
 		memcpy(to + i, pattern, command->pattern_bytes);
+}
+
+static void set_bytes(const struct gpu_command *command)
+{
+	for (uint64_t done = 0, run; done < command->bytes; done += run) {
+		const uint64_t at = copy_side_at(&command->to_side, done, &run);
+
+		run = run < command->bytes - done ? run : command->bytes - done;
+		set_row(command, (uint8_t *)command->to + at, run);
+	}
 }
 
 static void write_value(const struct gpu_value *value)
@@ -93,7 +102,8 @@ static void take_effect(struct gpu_command *command, ps_t now)
 	} else if (command->work == GPU_KERNEL) {
 		command->function(command->arg);
 	} else if (command->to && !command->job.to) {
-		memmove(command->to, command->from, command->bytes);
+		copy_sides(command->to, &command->to_side, command->from, &command->from_side,
+			   command->bytes);
 	}
 }
 
@@ -221,6 +231,8 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		.bytes = command->bytes,
 		.to = command->to,
 		.from = command->from,
+		.to_side = command->to_side,
+		.from_side = command->from_side,
 		.start = cost->start,
 		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
 		.other = other,

@@ -39,8 +39,9 @@ struct gpu_stream;
 struct gpu_command {
 	enum gpu_work work;
 	uint64_t bytes;
-	void *to;		/* where the emulator reaches them; */
-	const void *from;	/* NULL: there is nothing to copy or set */
+	void *to;	  /* where the emulator reaches them; */
+	const void *from; /* NULL: there is nothing to copy or set */
+	struct copy_side to_side, from_side;
 	uint32_t pattern;	/* of what is set, ... */
 	uint8_t pattern_bytes;	/* ... and its size: 1, 2 or 4 */
 	void *copy;		/* of what is copied, which goes with the command; NULL: none */

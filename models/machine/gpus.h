@@ -20,6 +20,7 @@ struct host_gpu_params {
 struct host_gpus {
 	uint32_t count;
 	struct gpu *gpus;
+	struct gpu_views views; /* their addresses lie elsewhere */
 };
 
 /* The machine whose first adapter @host is has these from now on; the first's addresses begin at

@@ -32,7 +32,7 @@ lines += [f'\tprintf("{name} %d\\n", (int){name});' for name in values]
 lines += [f'\tprintf("{name} %zu %d\\n", sizeof({name}), ({name})-1 > ({name})0);' for name in types if name != "CUcontext"]
 for body, name in structs:
     lines += [f'\tprintf("{name} %zu\\n", sizeof({name}));']
-    for member in re.findall(r"(\w+)(?:\[\w+\])?;$", body, re.MULTILINE):
+    for member in re.findall(r"^(?:\t[^\t{}]*\W|\t} )(\w+)(?:\[\w+\])?;$", body, re.MULTILINE):
         lines += [f'\tprintf("{name} {member} %zu %zu\\n", offsetof({name}, {member}), sizeof((({name} *)0)->{member}));']
 lines += ["\treturn sizeof(CUcontext) != sizeof(void *);", "}"]
 
