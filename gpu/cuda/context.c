@@ -29,20 +29,6 @@ static struct CUctx_st *create_context(struct gpu *gpu, int device)
 	return NULL;
 }
 
-struct CUctx_st *gpu_program_next(const struct gpu_program *program, const struct CUctx_st *context)
-{
-	uint32_t i = 0;
-
-	if (context && context->device < 0)
-		return context->next;
-	if (context)
-		i = (uint32_t)context->device + 1;
-	for (; i < GPU_MAX; i++)
-		if (program->contexts[i])
-			return program->contexts[i];
-	return program->made;
-}
-
 void gpu_program_fini(struct gpu_program *program)
 {
 	for (struct CUctx_st *context = gpu_program_next(program, NULL), *next; context;

@@ -37,6 +37,19 @@ static void forget(CUevent event)
 	util_free(event);
 }
 
+struct CUevent_st *cuda_event_make(struct CUctx_st *context, unsigned int flags)
+{
+	struct CUevent_st *event = util_calloc(1, sizeof(*event));
+
+	if (!event)
+		return NULL;
+	event->flags = flags;
+	event->context = context;
+	event->next = cuda_program()->events;
+	cuda_program()->events = event;
+	return event;
+}
+
 CUDA_PUBLIC CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
 {
 	const unsigned int known =
@@ -50,14 +63,10 @@ CUDA_PUBLIC CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
 	if (!ret_event || (flags & ~known) ||
 	    ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
 		return CUDA_ERROR_INVALID_VALUE;
-	event = util_calloc(1, sizeof(*event));
+	event = cuda_event_make(context, flags);
 	if (!event)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	event->flags = flags;
-	event->context = context;
 	gpu_backend()->pass(context->streams.gpu->profile->event_create);
-	event->next = cuda_program()->events;
-	cuda_program()->events = event;
 	*ret_event = event;
 	return CUDA_SUCCESS;
 }

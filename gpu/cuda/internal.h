@@ -79,6 +79,11 @@ struct cuda_range {
  * gave out or registered, or begins at no address. */
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range);
 
+/* cuMemAlloc(). */
+CUresult cuda_take(CUdeviceptr *ret_address, size_t bytes);
+/* NULL: no memory. */
+struct CUevent_st *cuda_event_make(struct CUctx_st *context, unsigned int flags);
+
 /* ---- copy.c ---- */
 
 struct cuda_copy {
@@ -105,7 +110,7 @@ struct cuda_set {
 };
 CUresult cuda_set(const struct cuda_set *set);
 
-/* ---- ipc.c, pool.c ---- */
+/* ---- program.c, pool.c, vmm.c ---- */
 
 /* Nobody uses the event that programs share through it any more; NULL allowed. */
 void cuda_put_shared(struct cuda_shared_event *shared);

@@ -189,14 +189,6 @@ CUDA_PUBLIC CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 
 /* ---- events ---- */
 
-void cuda_put_shared(struct cuda_shared_event *shared)
-{
-	if (!shared || --shared->users > 0)
-		return;
-	gpu_mark_put(shared->mark);
-	util_free(shared);
-}
-
 /* The calling program has @event. */
 static bool has_event(CUevent event)
 {
@@ -262,7 +254,8 @@ CUDA_PUBLIC CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle h
 	struct cuda_shared_event *shared;
 	struct event_handle inside;
 	struct CUctx_st *context;
-	CUresult ret = cuda_current(&context);
+	const CUresult ret = cuda_current(&context);
+	struct CUevent_st *event;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
@@ -272,11 +265,12 @@ CUDA_PUBLIC CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle h
 		return CUDA_ERROR_INVALID_VALUE;
 	if (shared->maker == cuda_program())
 		return CUDA_ERROR_INVALID_CONTEXT;
+	event = cuda_event_make(context, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
+	if (!event)
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	shared->users++;
-	ret = cuEventCreate(ret_event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
-	if (ret != CUDA_SUCCESS)
-		cuda_put_shared(shared);
-	else
-		(*ret_event)->shared = shared;
-	return ret;
+	event->shared = shared;
+	*ret_event = event;
+	gpu_backend()->pass(context->streams.gpu->profile->event_create);
+	return CUDA_SUCCESS;
 }

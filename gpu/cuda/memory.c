@@ -5,7 +5,7 @@
 
 /* Device memory: given out and taken back. Pages that nobody has written read as zero. */
 
-CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
+CUresult cuda_take(CUdeviceptr *ret_address, size_t bytes)
 {
 	struct CUctx_st *context;
 	const CUresult ret = cuda_current(&context);
@@ -27,6 +27,11 @@ CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
 						      : gpu->profile->alloc_blocks);
 	*ret_address = address;
 	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuMemAlloc(CUdeviceptr *ret_address, size_t bytes)
+{
+	return cuda_take(ret_address, bytes);
 }
 
 /* What came from a pool goes back to it. */

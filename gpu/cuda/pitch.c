@@ -21,7 +21,7 @@ CUDA_PUBLIC CUresult cuMemAllocPitch(CUdeviceptr *ret_address, size_t *ret_pitch
 		return CUDA_ERROR_INVALID_VALUE;
 	if (height > SIZE_MAX / pitch)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	ret = cuMemAlloc(ret_address, pitch * height);
+	ret = cuda_take(ret_address, pitch * height);
 	if (ret == CUDA_SUCCESS)
 		*ret_pitch = pitch;
 	return ret;

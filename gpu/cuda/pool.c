@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/cuda/pool.h"
+
 #include "gpu/cuda/internal.h"
 #include "util/alloc.h"
 
@@ -8,34 +10,6 @@
 
 #define CHUNK_BYTES ((uint64_t)32 << 20)
 
-/* Given back, and not yet over. */
-struct late_piece {
-	uint64_t address, extent;
-	const struct gpu_stream *stream;
-	uint64_t stream_number, until; /* that one's, and of its last command */
-	const struct CUctx_st *context;
-	struct late_piece *next;
-};
-
-struct pool_chunk {
-	uint64_t address, bytes, target;
-	struct pool_chunk *next; /* in the order in which they were taken */
-};
-
-struct CUmemPoolHandle_st {
-	struct gpu *gpu;
-	const struct gpu_program *program;
-	uint64_t number; /* n-th of the program, from 1 */
-	bool is_default, is_doomed;
-	uint32_t handle_types;
-	uint64_t reuse[3]; /* kept, and without effect */
-	uint64_t threshold, most;
-	uint64_t reserved, reserved_high, used, used_high;
-	struct pool_chunk *chunks;
-	struct late_piece *late;
-	struct CUmemPoolHandle_st *next;
-};
-
 static uint64_t extent_of(uint64_t bytes)
 {
 	return (bytes + GPU_MEMORY_GRAIN - 1) / GPU_MEMORY_GRAIN * GPU_MEMORY_GRAIN;
@@ -43,7 +17,7 @@ static uint64_t extent_of(uint64_t bytes)
 
 /* ---- pools ---- */
 
-static struct CUmemPoolHandle_st *make_pool(struct gpu *gpu)
+struct CUmemPoolHandle_st *cuda_pool_make(struct gpu *gpu)
 {
 	struct CUmemPoolHandle_st *pool = util_calloc(1, sizeof(*pool)), **at;
 
@@ -59,8 +33,7 @@ static struct CUmemPoolHandle_st *make_pool(struct gpu *gpu)
 	return pool;
 }
 
-/* NULL: no memory. */
-static struct CUmemPoolHandle_st *default_pool(struct gpu *gpu)
+struct CUmemPoolHandle_st *cuda_pool_default(struct gpu *gpu)
 {
 	struct CUmemPoolHandle_st *pool = cuda_program()->pools;
 
@@ -68,31 +41,17 @@ static struct CUmemPoolHandle_st *default_pool(struct gpu *gpu)
 		pool = pool->next;
 	if (pool)
 		return pool;
-	pool = make_pool(gpu);
+	pool = cuda_pool_make(gpu);
 	if (pool)
 		pool->is_default = true;
 	return pool;
 }
 
-static struct CUmemPoolHandle_st *current_pool(struct gpu *gpu)
+struct CUmemPoolHandle_st *cuda_pool_current(struct gpu *gpu)
 {
 	struct CUmemPoolHandle_st *pool = cuda_program()->current[cuda_number(gpu)];
 
-	return pool ? pool : default_pool(gpu);
-}
-
-static CUresult check_pool(CUmemoryPool pool)
-{
-	struct gpu_thread *thread;
-	const CUresult ret = cuda_enter(&thread);
-	const struct CUmemPoolHandle_st *known;
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	known = thread->program->pools;
-	while (known && known != pool)
-		known = known->next;
-	return known && !known->is_doomed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return pool ? pool : cuda_pool_default(gpu);
 }
 
 static void free_late(struct late_piece **at)
@@ -224,8 +183,7 @@ static bool is_used(const struct CUmemPoolHandle_st *pool, const struct pool_chu
 	return false;
 }
 
-/* Chunks that nobody uses go, as long as @pool has more than @keep. */
-static void trim(struct CUmemPoolHandle_st *pool, uint64_t keep)
+void cuda_pool_trim(struct CUmemPoolHandle_st *pool, uint64_t keep)
 {
 	struct pool_chunk **at = &pool->chunks;
 
@@ -246,8 +204,7 @@ static void trim(struct CUmemPoolHandle_st *pool, uint64_t keep)
 	}
 }
 
-/* A pool that was destroyed goes with the last of its memory. */
-static void end_doomed(void)
+void cuda_pools_end(void)
 {
 	struct CUmemPoolHandle_st **at = &cuda_program()->pools;
 
@@ -255,7 +212,7 @@ static void end_doomed(void)
 		struct CUmemPoolHandle_st *pool = *at;
 
 		if (pool->is_doomed && pool->used == 0)
-			trim(pool, 0);
+			cuda_pool_trim(pool, 0);
 		if (!pool->is_doomed || pool->chunks) {
 			at = &pool->next;
 			continue;
@@ -268,8 +225,8 @@ static void end_doomed(void)
 void cuda_pools_trim(void)
 {
 	for (struct CUmemPoolHandle_st *pool = cuda_program()->pools; pool; pool = pool->next)
-		trim(pool, pool->threshold);
-	end_doomed();
+		cuda_pool_trim(pool, pool->threshold);
+	cuda_pools_end();
 }
 
 static CUresult add_view(struct CUmemPoolHandle_st *pool, uint64_t address,
@@ -293,8 +250,8 @@ static CUresult add_view(struct CUmemPoolHandle_st *pool, uint64_t address,
 	return CUDA_SUCCESS;
 }
 
-static CUresult take(CUdeviceptr *ret_address, size_t bytes, struct CUmemPoolHandle_st *pool,
-		     const struct gpu_stream *stream)
+CUresult cuda_pool_take(CUdeviceptr *ret_address, size_t bytes, struct CUmemPoolHandle_st *pool,
+			const struct gpu_stream *stream)
 {
 	const struct gpu_profile *profile = pool->gpu->profile;
 	const struct pool_chunk *chunk;
@@ -320,37 +277,6 @@ static CUresult take(CUdeviceptr *ret_address, size_t bytes, struct CUmemPoolHan
 	return CUDA_SUCCESS;
 }
 
-CUDA_PUBLIC CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t bytes,
-					     CUmemoryPool pool, CUstream handle)
-{
-	struct gpu_stream *stream;
-	CUresult ret = cuda_stream(handle, &stream);
-
-	if (ret == CUDA_SUCCESS)
-		ret = check_pool(pool);
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	if (!ret_address)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_address = 0;
-	if (bytes > pool->gpu->memory.bytes)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	return bytes == 0 ? CUDA_SUCCESS : take(ret_address, bytes, pool, stream);
-}
-
-CUDA_PUBLIC CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream handle)
-{
-	struct gpu_stream *stream;
-	const CUresult ret = cuda_stream(handle, &stream);
-	struct CUmemPoolHandle_st *pool;
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	pool = current_pool(stream->context->gpu);
-	return pool ? cuMemAllocFromPoolAsync(ret_address, bytes, pool, handle)
-		    : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 void cuda_pool_free(struct gpu_view *view, const struct gpu_stream *stream)
 {
 	struct CUmemPoolHandle_st *pool = view->object;
@@ -370,183 +296,4 @@ void cuda_pool_free(struct gpu_view *view, const struct gpu_stream *stream)
 	}
 	pool->used -= extent_of(view->bytes);
 	gpu_views_remove(cuda_views(), view);
-}
-
-CUDA_PUBLIC CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
-{
-	struct gpu_stream *stream;
-	const CUresult ret = cuda_stream(handle, &stream);
-	struct cuda_memory memory;
-
-	if (ret != CUDA_SUCCESS || address == 0)
-		return ret;
-	if (!cuda_memory(address, &memory) || !memory.view || memory.start != address ||
-	    memory.view->kind != GPU_VIEW_POOL)
-		return CUDA_ERROR_INVALID_VALUE;
-	cuda_pool_free(memory.view, stream);
-	gpu_backend()->pass(memory.gpu->profile->pool_free);
-	return CUDA_SUCCESS;
-}
-
-/* ---- pools, for programs ---- */
-
-CUDA_PUBLIC CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice device)
-{
-	struct gpu *gpu;
-	const CUresult ret = cuda_device(device, &gpu);
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	if (!ret_pool)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_pool = default_pool(gpu);
-	return *ret_pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUDA_PUBLIC CUresult cuDeviceGetMemPool(CUmemoryPool *ret_pool, CUdevice device)
-{
-	struct gpu *gpu;
-	const CUresult ret = cuda_device(device, &gpu);
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	if (!ret_pool)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_pool = current_pool(gpu);
-	return *ret_pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUDA_PUBLIC CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
-{
-	struct gpu *gpu;
-	CUresult ret = cuda_device(device, &gpu);
-
-	if (ret == CUDA_SUCCESS)
-		ret = check_pool(pool);
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	if (pool->gpu != gpu)
-		return CUDA_ERROR_INVALID_DEVICE;
-	cuda_program()->current[device] = pool;
-	return CUDA_SUCCESS;
-}
-
-CUDA_PUBLIC CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *props)
-{
-	struct gpu_thread *thread;
-	CUresult ret = cuda_enter(&thread);
-	struct gpu *gpu;
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	if (!ret_pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	ret = cuda_device(props->location.id, &gpu);
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	*ret_pool = make_pool(gpu);
-	if (!*ret_pool)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	(*ret_pool)->handle_types = props->handleTypes;
-	(*ret_pool)->most = props->maxSize;
-	return CUDA_SUCCESS;
-}
-
-/* It goes with the last of its memory; its device has the default one again. */
-CUDA_PUBLIC CUresult cuMemPoolDestroy(CUmemoryPool pool)
-{
-	const CUresult ret = check_pool(pool);
-	struct CUmemPoolHandle_st **current;
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	if (pool->is_default)
-		return CUDA_ERROR_INVALID_VALUE;
-	current = &cuda_program()->current[cuda_number(pool->gpu)];
-	if (*current == pool)
-		*current = NULL;
-	pool->is_doomed = true;
-	end_doomed();
-	return CUDA_SUCCESS;
-}
-
-CUDA_PUBLIC CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes)
-{
-	const CUresult ret = check_pool(pool);
-
-	if (ret == CUDA_SUCCESS)
-		trim(pool, bytes);
-	return ret;
-}
-
-/* Where @attribute is; NULL: nowhere. */
-static uint64_t *attribute_of(struct CUmemPoolHandle_st *pool, CUmemPool_attribute attribute)
-{
-	switch (attribute) {
-	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		return &pool->reuse[attribute - 1];
-	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		return &pool->threshold;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-		return &pool->reserved;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-		return &pool->reserved_high;
-	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-		return &pool->used;
-	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		return &pool->used_high;
-	}
-	return NULL;
-}
-
-static bool is_int(CUmemPool_attribute attribute)
-{
-	return attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-}
-
-/* A high mark is set to what there is, by the value 0; what is there is not set. */
-CUDA_PUBLIC CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
-					   void *value)
-{
-	const CUresult ret = check_pool(pool);
-	uint64_t *at;
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	at = attribute_of(pool, attribute);
-	if (!at || !value || attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ||
-	    attribute == CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (is_int(attribute)) {
-		*at = *(const int *)value != 0;
-	} else if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
-		*at = *(const cuuint64_t *)value;
-	} else if (*(const cuuint64_t *)value != 0) {
-		return CUDA_ERROR_INVALID_VALUE;
-	} else {
-		*at = attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH ? pool->used : pool->reserved;
-	}
-	return CUDA_SUCCESS;
-}
-
-CUDA_PUBLIC CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
-					   void *ret_value)
-{
-	const CUresult ret = check_pool(pool);
-	const uint64_t *at;
-
-	if (ret != CUDA_SUCCESS)
-		return ret;
-	at = attribute_of(pool, attribute);
-	if (!at || !ret_value)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (is_int(attribute))
-		*(int *)ret_value = (int)*at;
-	else
-		*(cuuint64_t *)ret_value = *at;
-	return CUDA_SUCCESS;
 }
