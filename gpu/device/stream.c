@@ -360,12 +360,13 @@ static void on_heard(struct sim_local_event *event, void *context)
 {
 	struct gpu_command *command = container_of(event, struct gpu_command, event);
 	struct gpu_context *own = command->stream->context;
+	const ps_t now = event->at; /* which goes with the command, where that is over at once */
 
 	(void)context;
 	command->is_heard = true;
-	(void)context_go(own, event->at);
+	(void)context_go(own, now);
 	/* One that waits for a mark may be over, one that waits for a value may have begun. */
-	own->changed(own, event->at);
+	own->changed(own, now);
 }
 
 /* The rest of the way into the GPU. */

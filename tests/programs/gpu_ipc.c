@@ -224,7 +224,7 @@ static int run(struct ipc *i)
 	if (pass(i) != 0)
 		return -1;
 	imports(i);
-	return 0;
+	return cuMemFreeHost(pinned) == CUDA_SUCCESS ? 0 : -1;
 }
 
 int prog_main(const struct vb_prog *prog)
