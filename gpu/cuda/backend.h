@@ -11,9 +11,13 @@ enum {
 	GPU_STACK_MAX = 64, /* contexts that a thread has pushed */
 };
 
-/* A primary context of a program. */
+/* A context of a program. */
 struct CUctx_st {
-	uint32_t users; /* 0: there is none */
+	uint32_t users; /* 0: there is none, or none any more */
+	uint32_t flags;
+	int device;	       /* whose primary one it is; -1: none's */
+	uint64_t number;       /* n-th of the program, from 1 */
+	struct CUctx_st *next; /* of those that are no primary ones */
 	struct gpu_program *program;
 	struct gpu_context streams;
 	struct gpu_stream *legacy;
@@ -31,10 +35,18 @@ struct gpu_pinned {
 struct gpu_program {
 	bool is_initialised;
 	struct CUctx_st *contexts[GPU_MAX]; /* primary ones, by device; NULL: never asked for */
+	struct CUctx_st *made;		    /* by cuCtxCreate(), in that order; they stay */
+	uint64_t contexts_made;		    /* so far, of both */
 	struct gpu_pinned *pinned;	    /* in the order of their addresses */
 	size_t pinned_count, pinned_room;
 	uint64_t pinned_made; /* so far */
 	struct CUevent_st *events;
+	struct CUmemPoolHandle_st *pools;	     /* default ones with them */
+	struct CUmemPoolHandle_st *current[GPU_MAX]; /* by device; NULL: the default one */
+	uint64_t pools_made;
+	struct cuda_handle *handles; /* of cuMemCreate() */
+	uint64_t handles_made;
+	bool has_imported; /* something */
 };
 struct gpu_thread {
 	struct gpu_program *program;
@@ -48,6 +60,8 @@ struct gpu_backend {
 	struct gpu_thread *(*thread)(void);
 	uint32_t (*count)(void);
 	struct gpu *(*gpu)(uint32_t number);
+	/* Of all programs of the machine the one behind @program; NULL: the first; none. */
+	struct gpu_program *(*program)(const struct gpu_program *program);
 	ps_t (*now)(void);
 	/* So much time passes. */
 	void (*pass)(ps_t time);
@@ -79,6 +93,11 @@ struct gpu_backend {
 
 /* Defined once by each final artefact. */
 const struct gpu_backend *gpu_backend(void);
+
+/* Each context of @program that there ever was, primary ones first: the one behind @context, which
+ * is NULL for the first; NULL behind the last. */
+struct CUctx_st *gpu_program_next(const struct gpu_program *program,
+				  const struct CUctx_st *context);
 
 /* Gives back what @program has, which is over, as the run is; not itself. */
 void gpu_program_fini(struct gpu_program *program);

@@ -2,9 +2,13 @@
 #include "gpu/cuda/internal.h"
 #include "util/alloc.h"
 
-/* Primary contexts, one a device, and the ones that each thread has pushed: the last is current. */
+/* Contexts: the primary one of each device, others that a program makes, and those that each thread
+ * has pushed: the last is current. */
 
-static struct CUctx_st *create_context(struct gpu *gpu)
+/* By every context, whatever was asked for: host memory is mapped. */
+enum { FLAGS_ALWAYS = 8, FLAGS_SCHEDULE = 7, FLAGS_KNOWN = 0xff, API_VERSION = 3020 };
+
+static struct CUctx_st *create_context(struct gpu *gpu, int device)
 {
 	struct CUctx_st *context = util_calloc(1, sizeof(*context));
 
@@ -15,6 +19,9 @@ static struct CUctx_st *create_context(struct gpu *gpu)
 	context->streams = (struct gpu_context){
 		.gpu = gpu, .changed = gpu_backend()->changed, .call = gpu_backend()->call};
 	context->program = cuda_program();
+	context->device = device;
+	context->flags = FLAGS_ALWAYS;
+	context->number = ++cuda_program()->contexts_made;
 	context->legacy = gpu_stream_create(&context->streams, GPU_LEGACY);
 	if (context->legacy)
 		return context;
@@ -24,19 +31,22 @@ static struct CUctx_st *create_context(struct gpu *gpu)
 
 void gpu_program_fini(struct gpu_program *program)
 {
-	for (uint32_t i = 0; i < GPU_MAX; i++) {
-		if (!program->contexts[i])
-			continue;
-		gpu_context_fini(&program->contexts[i]->streams);
-		util_free(program->contexts[i]);
+	for (struct CUctx_st *context = gpu_program_next(program, NULL), *next; context;
+	     context = next) {
+		next = gpu_program_next(program, context);
+		gpu_context_fini(&context->streams);
+		util_free(context);
 	}
 	while (program->events) {
 		struct CUevent_st *event = program->events;
 
 		program->events = event->next;
 		gpu_mark_put(event->mark);
+		cuda_put_shared(event->shared);
 		util_free(event);
 	}
+	cuda_pools_fini(program);
+	cuda_handles_fini(program);
 	util_free(program->pinned);
 }
 
@@ -52,7 +62,7 @@ CUDA_PUBLIC CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice d
 		return CUDA_ERROR_INVALID_VALUE;
 	context = &cuda_program()->contexts[device];
 	if (!*context)
-		*context = create_context(gpu);
+		*context = create_context(gpu, device);
 	if (!*context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if ((*context)->users++ == 0)
@@ -79,10 +89,11 @@ CUDA_PUBLIC CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 /* Whether @context is one that the program was given, be it over. */
 static bool is_context(const struct gpu_program *program, const struct CUctx_st *context)
 {
-	for (uint32_t i = 0; i < gpu_backend()->count(); i++)
-		if (context && context == program->contexts[i])
-			return true;
-	return false;
+	const struct CUctx_st *known = gpu_program_next(program, NULL);
+
+	while (known && known != context)
+		known = gpu_program_next(program, known);
+	return known;
 }
 
 CUDA_PUBLIC CUresult cuCtxPushCurrent(CUcontext context)
@@ -171,6 +182,131 @@ CUDA_PUBLIC CUresult cuCtxSynchronize(void)
 		return ret;
 	if (cuda_rest(context))
 		gpu_backend()->pass(context->streams.gpu->profile->costs[GPU_MARK].notice);
+	cuda_pools_trim();
 	gpu_backend()->pass(context->streams.gpu->profile->query);
 	return CUDA_SUCCESS;
+}
+
+/* ---- those that a program makes ---- */
+
+static CUresult make(CUcontext *ret_context, unsigned int flags, CUdevice device)
+{
+	const unsigned int schedule = flags & FLAGS_SCHEDULE;
+	struct gpu *gpu;
+	const CUresult ret = cuda_device(device, &gpu);
+	struct gpu_thread *thread = gpu_backend()->thread();
+	struct CUctx_st *context, **at;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_context || (flags & ~(unsigned int)FLAGS_KNOWN) || (schedule & (schedule - 1)))
+		return CUDA_ERROR_INVALID_VALUE;
+	context = thread->depth < GPU_STACK_MAX ? create_context(gpu, -1) : NULL;
+	if (!context)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	context->flags |= flags;
+	context->users = 1;
+	for (at = &thread->program->made; *at;)
+		at = &(*at)->next;
+	*at = context;
+	thread->stack[thread->depth++] = context;
+	gpu_backend()->pass(gpu->profile->context_create);
+	*ret_context = context;
+	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device)
+{
+	return make(ret_context, flags, device);
+}
+
+/* Nothing of what @params may ask for is there. */
+CUDA_PUBLIC CUresult cuCtxCreate(CUcontext *ret_context, CUctxCreateParams *params,
+				 unsigned int flags, CUdevice device)
+{
+	if (params && (params->numExecAffinityParams != 0 || params->cigParams))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return make(ret_context, flags, device);
+}
+
+/* Its memory goes with it, and what its streams were told is done before that. It stays known, as
+ * one that is over. */
+CUDA_PUBLIC CUresult cuCtxDestroy(CUcontext context)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	const struct gpu_profile *profile;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!context)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!is_context(thread->program, context) || context->users == 0 || context->device >= 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	context->users = 0;
+	(void)cuda_rest(context);
+	profile = context->streams.gpu->profile;
+	cuda_forget_events(context);
+	cuda_forget_memory(context);
+	for (struct gpu_stream *stream = context->streams.streams, *next; stream; stream = next) {
+		next = stream->next;
+		gpu_stream_destroy(stream); /* once nobody waits there */
+	}
+	context->legacy = NULL;
+	if (thread->depth > 0 && thread->stack[thread->depth - 1] == context)
+		thread->depth--;
+	gpu_backend()->pass(profile->context_destroy);
+	return CUDA_SUCCESS;
+}
+
+/* @context, or the one that is current where it is NULL. */
+static CUresult find_context(CUcontext context, struct CUctx_st **ret_context)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	*ret_context = context;
+	if (!context)
+		return cuda_current(ret_context);
+	return is_context(thread->program, context) && context->users > 0
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUDA_PUBLIC CUresult cuCtxGetId(CUcontext context, unsigned long long *ret_id)
+{
+	struct CUctx_st *found;
+	const CUresult ret = find_context(context, &found);
+
+	if (ret == CUDA_SUCCESS && !ret_id)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (ret == CUDA_SUCCESS)
+		*ret_id = found->number;
+	return ret;
+}
+
+CUDA_PUBLIC CUresult cuCtxGetFlags(unsigned int *ret_flags)
+{
+	struct CUctx_st *found;
+	const CUresult ret = cuda_current(&found);
+
+	if (ret == CUDA_SUCCESS && !ret_flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (ret == CUDA_SUCCESS)
+		*ret_flags = found->flags;
+	return ret;
+}
+
+CUDA_PUBLIC CUresult cuCtxGetApiVersion(CUcontext context, unsigned int *ret_version)
+{
+	struct CUctx_st *found;
+	const CUresult ret = find_context(context, &found);
+
+	if (ret == CUDA_SUCCESS && !ret_version)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (ret == CUDA_SUCCESS)
+		*ret_version = API_VERSION;
+	return ret;
 }

@@ -2,8 +2,6 @@
 #include "gpu/cuda/internal.h"
 #include "util/alloc.h"
 
-#include <string.h>
-
 /* Copies: which engine moves them, and when a call returns, as measured. Memory that is not pinned
  * is copied by the CPU first, into the command or, piece by piece, into pinned memory of the
  * driver's own. */
@@ -11,6 +9,7 @@
 struct move {
 	struct gpu_stream *stream;
 	struct cuda_range to, from;
+	struct copy_side to_side, from_side;
 	uint64_t bytes;
 	bool waits; /* a synchronous call */
 };
@@ -18,6 +17,15 @@ struct move {
 static const struct gpu_profile *profile_of(const struct move *move)
 {
 	return move->stream->context->gpu->profile;
+}
+
+/* The same from the @nth byte on. */
+static uint8_t *skip(uint8_t *at, struct copy_side *side, uint64_t nth)
+{
+	if (side->width == 0)
+		return at + nth;
+	side->skip += nth;
+	return at;
 }
 
 /* One command of @move: its bytes from @at on, @bytes of them; what it reads or writes there may be
@@ -32,8 +40,11 @@ static CUresult tell(const struct move *move, enum gpu_work work, uint64_t at, u
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	command->bytes = bytes;
-	command->to = move->to.at + at;
-	command->from = copy ? copy : move->from.at + at;
+	command->to_side = move->to_side;
+	command->to = skip(move->to.at, &command->to_side, at);
+	if (!copy)
+		command->from_side = move->from_side;
+	command->from = copy ? copy : skip(move->from.at, &command->from_side, at);
 	command->copy = copy;
 	command->managed_to = move->to.managed ? move->to.managed + at : 0;
 	command->managed_from = move->from.managed && !copy ? move->from.managed + at : 0;
@@ -56,11 +67,13 @@ static ps_t cpu_time(const struct move *move, uint64_t bytes)
 static CUresult tell_copied(const struct move *move, enum gpu_work work, uint64_t at,
 			    uint64_t bytes)
 {
+	const struct copy_side in_a_row = {0};
+	struct copy_side side = move->from_side;
 	uint8_t *copy = util_alloc(bytes);
 
 	if (!copy)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	memcpy(copy, move->from.at + at, bytes);
+	copy_sides(copy, &in_a_row, skip(move->from.at, &side, at), &side, bytes);
 	return tell(move, work, at, bytes, copy);
 }
 
@@ -108,14 +121,19 @@ static CUresult fetch_pageable(const struct move *move)
 	CUresult ret = staged ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 
 	for (uint64_t at = 0, bytes; at < move->bytes && ret == CUDA_SUCCESS; at += bytes) {
+		const struct copy_side in_a_row = {0};
+		struct copy_side side = move->to_side;
+
 		bytes = move->bytes - at < most ? move->bytes - at : most;
 		piece.to.at = staged;
-		piece.from.at = move->from.at + at;
+		piece.to_side = in_a_row;
+		piece.from_side = move->from_side;
+		piece.from.at = skip(move->from.at, &piece.from_side, at);
 		piece.from.managed = move->from.managed ? move->from.managed + at : 0;
 		ret = tell(&piece, GPU_FROM_DEVICE, 0, bytes, NULL);
 		cuda_wait(move->stream);
 		gpu_backend()->pass(cpu_time(move, bytes));
-		memcpy(move->to.at + at, staged, bytes);
+		copy_sides(skip(move->to.at, &side, at), &side, staged, &in_a_row, bytes);
 	}
 	util_free(staged);
 	return ret;
@@ -134,7 +152,7 @@ static CUresult within_host(const struct move *move)
 {
 	cuda_wait(move->stream);
 	gpu_backend()->pass(cpu_time(move, move->bytes));
-	memmove(move->to.at, move->from.at, move->bytes);
+	copy_sides(move->to.at, &move->to_side, move->from.at, &move->from_side, move->bytes);
 	return CUDA_SUCCESS;
 }
 
@@ -171,32 +189,48 @@ static void settle(struct move *move)
 		move->from.gpu = move->to.gpu ? move->to.gpu : own;
 }
 
-/* What the driver has to know of one side. */
-enum known { ANY, KNOWN };
-
-static CUresult copy(CUdeviceptr to, enum known to_is, CUdeviceptr from, enum known from_is,
-		     size_t bytes, CUstream handle, bool waits)
+CUresult cuda_copy(const struct cuda_copy *copy)
 {
-	struct move move = {.bytes = bytes, .waits = waits};
-	CUresult ret = cuda_stream(handle, &move.stream);
+	struct move move = {.bytes = copy->bytes,
+			    .waits = copy->waits,
+			    .to_side = copy->to_side,
+			    .from_side = copy->from_side};
+	CUresult ret = cuda_stream(copy->stream, &move.stream);
 
-	if (ret != CUDA_SUCCESS || bytes == 0)
+	if (ret != CUDA_SUCCESS || copy->bytes == 0)
 		return ret;
-	ret = cuda_range(to, bytes, &move.to);
+	ret = cuda_range(copy->to, copy->to_extent, &move.to);
 	if (ret == CUDA_SUCCESS)
-		ret = cuda_range(from, bytes, &move.from);
+		ret = cuda_range(copy->from, copy->from_extent, &move.from);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if ((to_is == KNOWN && move.to.kind == CUDA_PAGEABLE) ||
-	    (from_is == KNOWN && move.from.kind == CUDA_PAGEABLE))
+	if ((copy->to_known && move.to.kind == CUDA_PAGEABLE) ||
+	    (copy->from_known && move.from.kind == CUDA_PAGEABLE))
 		return CUDA_ERROR_INVALID_VALUE;
 	settle(&move);
 	cuda_hold(move.stream);
 	ret = start_move(&move);
-	if (ret == CUDA_SUCCESS && waits && (move.to.is_sync || move.from.is_sync))
+	if (ret == CUDA_SUCCESS && copy->waits && (move.to.is_sync || move.from.is_sync))
 		cuda_wait(move.stream);
 	cuda_let_go(move.stream);
 	return ret;
+}
+
+/* What the driver has to know of one side. */
+enum known { ANY, KNOWN };
+
+static CUresult copy(CUdeviceptr to, enum known to_is, CUdeviceptr from, enum known from_is,
+		     size_t bytes, CUstream stream, bool waits)
+{
+	return cuda_copy(&(struct cuda_copy){.to = to,
+					     .from = from,
+					     .to_extent = bytes,
+					     .from_extent = bytes,
+					     .to_known = to_is == KNOWN,
+					     .from_known = from_is == KNOWN,
+					     .bytes = bytes,
+					     .stream = stream,
+					     .waits = waits});
 }
 
 static CUdeviceptr at(const void *pointer)

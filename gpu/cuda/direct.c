@@ -8,6 +8,21 @@
 
 enum { HOST_PAGE = 4096 };
 
+/* Where @gpu has the range, as far as it can be exported; NULL: it is none. */
+static struct gpu *find_range(CUdeviceptr address, size_t bytes, uint64_t *ret_target)
+{
+	struct gpu *gpu = cuda_gpu_of(address);
+	const struct gpu_view *view;
+
+	*ret_target = address;
+	if (!gpu || gpu_memory_has(&gpu->memory, address))
+		return gpu;
+	view = gpu_views_behind(cuda_views(), address);
+	if (view && view->kind == GPU_VIEW_IMPORT && view->address <= address)
+		return NULL;
+	return gpu_views_resolve(cuda_views(), address, bytes, &gpu, ret_target) ? gpu : NULL;
+}
+
 /* The descriptor is the caller's. Any device memory, be the range beyond what was allocated, as far
  * as there is memory at all: as measured. */
 CUDA_PUBLIC CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address,
@@ -17,20 +32,21 @@ CUDA_PUBLIC CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr
 	struct CUctx_st *context;
 	const CUresult ret = cuda_current(&context);
 	struct gpu *gpu;
+	uint64_t target;
 	int fd;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	gpu = cuda_gpu_of(address);
+	gpu = find_range(address, bytes, &target);
 	if (!ret_handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !gpu ||
 	    address % HOST_PAGE != 0 || bytes % HOST_PAGE != 0 ||
-	    !gpu_memory_is_mapped(&gpu->memory, address, bytes))
+	    !gpu_memory_is_mapped(&gpu->memory, target, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (gpu_backend()->export_range(gpu, address, bytes, &fd) != 0)
+	if (gpu_backend()->export_range(gpu, target, bytes, &fd) != 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	gpu_backend()->pass(gpu->profile->export);
 	memcpy(ret_handle, &fd, sizeof(fd));

@@ -24,6 +24,32 @@ static CUresult check_event(CUevent event)
 	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+/* Of its latest record, by whoever has it. */
+static struct gpu_mark **mark_of(CUevent event)
+{
+	return event->shared ? &event->shared->mark : &event->mark;
+}
+
+static void forget(CUevent event)
+{
+	gpu_mark_put(event->mark);
+	cuda_put_shared(event->shared);
+	util_free(event);
+}
+
+struct CUevent_st *cuda_event_make(struct CUctx_st *context, unsigned int flags)
+{
+	struct CUevent_st *event = util_calloc(1, sizeof(*event));
+
+	if (!event)
+		return NULL;
+	event->flags = flags;
+	event->context = context;
+	event->next = cuda_program()->events;
+	cuda_program()->events = event;
+	return event;
+}
+
 CUDA_PUBLIC CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
 {
 	const unsigned int known =
@@ -37,14 +63,10 @@ CUDA_PUBLIC CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
 	if (!ret_event || (flags & ~known) ||
 	    ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
 		return CUDA_ERROR_INVALID_VALUE;
-	event = util_calloc(1, sizeof(*event));
+	event = cuda_event_make(context, flags);
 	if (!event)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	event->flags = flags;
-	event->context = context;
 	gpu_backend()->pass(context->streams.gpu->profile->event_create);
-	event->next = cuda_program()->events;
-	cuda_program()->events = event;
 	*ret_event = event;
 	return CUDA_SUCCESS;
 }
@@ -61,9 +83,24 @@ CUDA_PUBLIC CUresult cuEventDestroy(CUevent event)
 	while (*at != event)
 		at = &(*at)->next;
 	*at = event->next;
-	gpu_mark_put(event->mark);
-	util_free(event);
+	forget(event);
 	return CUDA_SUCCESS;
+}
+
+void cuda_forget_events(const struct CUctx_st *context)
+{
+	struct CUevent_st **at = &context->program->events;
+
+	while (*at) {
+		struct CUevent_st *event = *at;
+
+		if (event->context != context) {
+			at = &event->next;
+			continue;
+		}
+		*at = event->next;
+		forget(event);
+	}
 }
 
 /* What wants no time of an idle stream is over at once: nothing is sent. */
@@ -94,8 +131,8 @@ CUDA_PUBLIC CUresult cuEventRecord(CUevent event, CUstream handle)
 		util_free(command);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	gpu_mark_put(event->mark);
-	event->mark = mark;
+	gpu_mark_put(*mark_of(event));
+	*mark_of(event) = mark;
 	if ((event->flags & CU_EVENT_DISABLE_TIMING) && gpu_stream_is_idle(stream)) {
 		util_free(command);
 		mark_at_once(stream, mark);
@@ -115,7 +152,7 @@ CUDA_PUBLIC CUresult cuEventQuery(CUevent event)
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	gpu_backend()->pass(2 * event->context->streams.gpu->profile->query);
-	return !event->mark || event->mark->is_over ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	return !*mark_of(event) || (*mark_of(event))->is_over ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
@@ -125,7 +162,7 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	mark = event->mark;
+	mark = *mark_of(event);
 	if (!mark || mark->is_over) {
 		gpu_backend()->pass(2 * event->context->streams.gpu->profile->query);
 		return CUDA_SUCCESS;
@@ -134,6 +171,7 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 	while (!mark->is_over)
 		gpu_backend()->block();
 	gpu_mark_put(mark);
+	cuda_pools_trim();
 	gpu_backend()->pass(event->context->streams.gpu->profile->costs[GPU_MARK].notice);
 	return CUDA_SUCCESS;
 }
@@ -191,13 +229,13 @@ CUDA_PUBLIC CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned 
 		return ret;
 	if (flags != CU_EVENT_WAIT_DEFAULT)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!event->mark)
+	if (!*mark_of(event))
 		return CUDA_SUCCESS;
 	command = cuda_command(GPU_WAIT);
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	event->mark->users++;
-	command->mark = event->mark;
+	command->mark = *mark_of(event);
+	command->mark->users++;
 	cuda_tell(stream, command);
 	return CUDA_SUCCESS;
 }

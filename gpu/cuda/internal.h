@@ -7,10 +7,19 @@
 
 #define CUDA_PUBLIC __attribute__((visibility("default")))
 
+/* An event that several programs may have. */
+struct cuda_shared_event {
+	uint32_t users;
+	uint64_t number; /* n-th of the machine, from 1 */
+	const struct gpu_program *maker;
+	struct gpu_mark *mark;
+};
+
 /* A stream's handle is its struct gpu_stream, an event's this. */
 struct CUevent_st {
 	uint32_t flags;
-	struct gpu_mark *mark; /* of its latest record; NULL: none yet */
+	struct gpu_mark *mark;		  /* of its latest record; NULL: none yet */
+	struct cuda_shared_event *shared; /* which has the mark instead; NULL: it is not shared */
 	struct CUctx_st *context;
 	struct CUevent_st *next; /* of the program */
 };
@@ -25,17 +34,39 @@ CUresult cuda_device(CUdevice number, struct gpu **ret_gpu);
 CUresult cuda_current(struct CUctx_st **ret_context);
 /* Of the calling thread, which has entered. */
 struct gpu_program *cuda_program(void);
+/* Older programs' cuCtxCreate(). */
+CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device);
+/* What @context has of each, when it goes. */
+void cuda_forget_events(const struct CUctx_st *context);
+void cuda_forget_memory(const struct CUctx_st *context);
 uint32_t cuda_number(const struct gpu *gpu);
 
 /* ---- range.c ---- */
 
 /* Its memory is that of one of the program's GPUs; NULL: of none. */
 struct gpu *cuda_gpu_of(CUdeviceptr address);
-/* What @address lies in; NULL: in nothing that was given out. */
+/* What @address lies in; NULL: in nothing that was given out to the program. */
 struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu);
 /* The same of managed memory, and whether it is such at all. */
 const struct gpu_allocation *cuda_find_managed(CUdeviceptr address);
 bool cuda_is_managed(CUdeviceptr address);
+/* What a program was given of GPUs' memory, whatever kind it is. */
+struct cuda_memory {
+	struct gpu *gpu;
+	struct CUctx_st *context; /* NULL: it is of none */
+	uint64_t start, bytes, number;
+	uint64_t target; /* where the GPU has it */
+	bool *is_sync;
+	struct gpu_allocation *allocation; /* of cuMemAlloc(); NULL: ... */
+	struct gpu_view *view;		   /* ... of this */
+};
+/* What @address lies in; false: in nothing that was given out to the program. */
+bool cuda_memory(CUdeviceptr address, struct cuda_memory *ret_memory);
+/* Of the machine of the calling thread, which has entered. */
+struct gpu_views *cuda_views(void);
+/* A call that takes so long, and longer for each MiB. */
+ps_t cuda_time(ps_t call, ps_t mib, uint64_t bytes);
+
 /* The same of host memory. */
 const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address);
 
@@ -56,6 +87,49 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 
 /* cuMemFree() of what is managed. */
 CUresult cuda_free_managed(CUdeviceptr address);
+/* cuMemAlloc(). */
+CUresult cuda_take(CUdeviceptr *ret_address, size_t bytes);
+/* NULL: no memory. */
+struct CUevent_st *cuda_event_make(struct CUctx_st *context, unsigned int flags);
+
+/* ---- copy.c ---- */
+
+struct cuda_copy {
+	CUdeviceptr to, from;
+	uint64_t to_extent, from_extent; /* from there to the last byte */
+	struct copy_side to_side, from_side;
+	bool to_known, from_known; /* the driver has to know it */
+	uint64_t bytes;
+	CUstream stream;
+	bool waits;
+};
+CUresult cuda_copy(const struct cuda_copy *copy);
+
+/* ---- set.c ---- */
+
+struct cuda_set {
+	CUdeviceptr to;
+	uint64_t extent;
+	struct copy_side side;
+	uint32_t pattern, size;
+	uint64_t count;
+	CUstream stream;
+	bool waits;
+};
+CUresult cuda_set(const struct cuda_set *set);
+
+/* ---- program.c, pool.c, vmm.c ---- */
+
+/* Nobody uses the event that programs share through it any more; NULL allowed. */
+void cuda_put_shared(struct cuda_shared_event *shared);
+/* @view, of a pool, is given back, once what @stream was told is over (NULL: that it is). */
+void cuda_pool_free(struct gpu_view *view, const struct gpu_stream *stream);
+/* Streams may have got further: pools give back what nobody uses. */
+void cuda_pools_trim(void);
+/* The pools of a program that is over. */
+void cuda_pools_fini(struct gpu_program *program);
+/* And its handles of memory. */
+void cuda_handles_fini(struct gpu_program *program);
 
 /* ---- stream.c ---- */
 

@@ -28,44 +28,78 @@ struct pointer {
 	struct gpu *gpu; /* NULL: it is the host's */
 	bool is_managed;
 	uint64_t start, bytes, number;
+	const struct gpu_view *view; /* NULL: it is none */
+	uint32_t access;	     /* CUmemAccess_flags */
 };
 
 static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	struct CUctx_st *context;
 	const CUresult ret = cuda_current(&context);
-	const struct gpu_allocation *allocation;
 	const struct gpu_allocation *managed;
 	const struct gpu_pinned *pinned;
-	struct gpu *gpu;
+	struct cuda_memory memory;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	allocation = cuda_find(address, &gpu);
 	managed = cuda_find_managed(address);
 	pinned = cuda_find_pinned(cuda_program(), address);
-	if (allocation)
+	if (cuda_memory(address, &memory))
 		*ret_pointer =
-			(struct pointer){.context = cuda_program()->contexts[cuda_number(gpu)],
-					 .gpu = gpu,
-					 .start = allocation->address,
-					 .bytes = allocation->bytes,
-					 .number = allocation->number};
+			(struct pointer){.context = memory.context,
+					 .gpu = memory.gpu,
+					 .start = memory.start,
+					 .bytes = memory.bytes,
+					 .number = memory.number,
+					 .view = memory.view,
+					 .access = memory.view && memory.view->is_closed ? 0 : 3};
 	else if (pinned)
-		*ret_pointer = (struct pointer){.context = context,
-						.start = pinned->address,
-						.bytes = pinned->bytes,
-						.number = pinned->number};
+		*ret_pointer =
+			(struct pointer){.context = context,
+					 .start = pinned->address,
+					 .bytes = pinned->bytes,
+					 .number = pinned->number,
+					 .access = pinned->flags & CU_MEMHOSTREGISTER_READ_ONLY &&
+								   pinned->is_registered
+							   ? 1
+							   : 3};
 	else if (managed)
 		*ret_pointer = (struct pointer){.context = context,
 						.gpu = context->streams.gpu,
 						.is_managed = true,
 						.start = managed->address,
 						.bytes = managed->bytes,
-						.number = managed->number};
+						.number = managed->number,
+						.access = 3};
 	else
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
+}
+
+static void *pool_of(const struct gpu_view *view)
+{
+	return view && view->kind == GPU_VIEW_POOL ? view->object : NULL;
+}
+
+/* The blocks that it lies in: those of its own, or of the pool. */
+static CUresult give_mapping(void *ret_value, CUpointer_attribute attribute,
+			     const struct pointer *pointer)
+{
+	const uint64_t block = pointer->gpu ? GPU_MEMORY_BLOCK : 4096;
+	const struct gpu_stretch *stretch =
+		pointer->view && pointer->view->kind != GPU_VIEW_MAPPED
+			? gpu_views_stretch(cuda_views(), pointer->start)
+			: NULL;
+	uint64_t from = pointer->start - pointer->start % block;
+	uint64_t bytes = (pointer->start + pointer->bytes + block - 1) / block * block - from;
+
+	if (stretch) {
+		from = stretch->address;
+		bytes = stretch->bytes;
+	}
+	if (attribute == CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR)
+		return give(ret_value, &from, sizeof(from));
+	return give(ret_value, &bytes, sizeof(bytes));
 }
 
 CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute,
@@ -86,6 +120,8 @@ CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute 
 		return give_number(ret_value,
 				   pointer.gpu ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		if (pointer.access == 0)
+			return CUDA_ERROR_INVALID_VALUE;
 		return give(ret_value, &address, sizeof(address));
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
 		if (pointer.gpu && !pointer.is_managed)
@@ -99,7 +135,9 @@ CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute 
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
 		return give_flag(ret_value, pointer.is_managed);
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		return give_number(ret_value, cuda_number(pointer.context->streams.gpu));
+		return give_number(
+			ret_value,
+			cuda_number(pointer.gpu ? pointer.gpu : pointer.context->streams.gpu));
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 		return give(ret_value, &pointer.start, sizeof(pointer.start));
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -108,7 +146,20 @@ CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute 
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		return give_flag(ret_value, true);
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		return give_flag(ret_value, pointer.gpu && !pointer.is_managed);
+		return give_flag(ret_value, pointer.view ? pointer.view->is_rdma
+							 : pointer.gpu && !pointer.is_managed);
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		return give_flag(ret_value, pointer.gpu && !pointer.view && !pointer.is_managed);
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		return give(ret_value, &(uint64_t){pointer.view ? pointer.view->handle_types : 0},
+			    sizeof(uint64_t));
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		return give_number(ret_value, pointer.access);
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		return give(ret_value, &(void *){pool_of(pointer.view)}, sizeof(void *));
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		return give_mapping(ret_value, attribute, &pointer);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -118,17 +169,18 @@ CUDA_PUBLIC CUresult cuPointerSetAttribute(const void *value, CUpointer_attribut
 {
 	struct CUctx_st *context;
 	const CUresult ret = cuda_current(&context);
-	struct gpu_allocation *allocation;
-	struct gpu *gpu;
+	struct cuda_memory memory;
 	unsigned int flag;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	allocation = cuda_find(address, &gpu);
-	if (!value || !allocation || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
+	    !cuda_memory(address, &memory))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (memory.view && memory.view->kind == GPU_VIEW_MAPPED)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	memcpy(&flag, value, sizeof(flag));
-	allocation->is_sync = flag != 0;
-	gpu_backend()->pass(gpu->profile->query);
+	*memory.is_sync = flag != 0;
+	gpu_backend()->pass(memory.gpu->profile->query);
 	return CUDA_SUCCESS;
 }

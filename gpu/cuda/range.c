@@ -11,13 +11,92 @@ struct gpu *cuda_gpu_of(CUdeviceptr address)
 		if (gpu_memory_has(&gpu->memory, address))
 			return gpu;
 	}
+	if (gpu_backend()->count() > 0 && gpu_views_have(cuda_views(), address)) {
+		const struct gpu_view *view = gpu_views_find(cuda_views(), address);
+		const struct gpu_stretch *stretch = gpu_views_stretch(cuda_views(), address);
+
+		return view ? view->gpu : stretch ? stretch->gpu : NULL;
+	}
 	return NULL;
+}
+
+struct gpu_views *cuda_views(void)
+{
+	return gpu_backend()->gpu(0)->views;
+}
+
+ps_t cuda_time(ps_t call, ps_t mib, uint64_t bytes)
+{
+	return call + (ps_t)((u128)bytes * mib / (UINT64_C(1) << 20));
 }
 
 struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
 {
+	struct gpu_allocation *allocation;
+	const struct CUctx_st *owner;
+
 	*ret_gpu = cuda_gpu_of(address);
-	return *ret_gpu ? gpu_memory_find(&(*ret_gpu)->memory, address) : NULL;
+	allocation = *ret_gpu && gpu_memory_has(&(*ret_gpu)->memory, address)
+			     ? gpu_memory_find(&(*ret_gpu)->memory, address)
+			     : NULL;
+	owner = allocation ? allocation->owner : NULL;
+	return owner && owner->program == cuda_program() ? allocation : NULL;
+}
+
+static bool find_view(CUdeviceptr address, struct cuda_memory *ret_memory)
+{
+	struct gpu_view *view;
+
+	if (gpu_backend()->count() == 0 || !gpu_views_have(cuda_views(), address))
+		return false;
+	view = gpu_views_find(cuda_views(), address);
+	if (!view || view->owner != cuda_program())
+		return false;
+	*ret_memory = (struct cuda_memory){.gpu = view->gpu,
+					   .start = view->address,
+					   .bytes = view->bytes,
+					   .number = view->number,
+					   .target = view->target,
+					   .is_sync = &view->is_sync,
+					   .view = view};
+	if (view->kind == GPU_VIEW_IMPORT)
+		ret_memory->context = view->object;
+	return true;
+}
+
+bool cuda_memory(CUdeviceptr address, struct cuda_memory *ret_memory)
+{
+	struct gpu *gpu;
+	struct gpu_allocation *allocation = cuda_find(address, &gpu);
+
+	if (!allocation)
+		return find_view(address, ret_memory);
+	*ret_memory = (struct cuda_memory){.gpu = gpu,
+					   .context = allocation->owner,
+					   .start = allocation->address,
+					   .bytes = allocation->bytes,
+					   .number = allocation->number,
+					   .target = allocation->address,
+					   .is_sync = &allocation->is_sync,
+					   .allocation = allocation};
+	return true;
+}
+
+/* Views that were mapped may be touched together where they lie side by side. What they show has to
+ * do so as well: one command moves one piece of memory. */
+static CUresult range_of_view(CUdeviceptr address, uint64_t bytes, const struct gpu_view *view,
+			      struct cuda_range *ret_range)
+{
+	uint64_t target = view->target + (address - view->address);
+
+	if (view->is_closed)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (bytes > view->bytes - (address - view->address) &&
+	    (view->kind != GPU_VIEW_MAPPED ||
+	     !gpu_views_resolve(cuda_views(), address, bytes, &ret_range->gpu, &target)))
+		return CUDA_ERROR_INVALID_VALUE;
+	ret_range->at = gpu_at(ret_range->gpu, target);
+	return CUDA_SUCCESS;
 }
 
 bool cuda_is_managed(CUdeviceptr address)
@@ -47,21 +126,25 @@ static CUresult managed_range(CUdeviceptr address, uint64_t bytes, struct cuda_r
 
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range)
 {
-	const struct gpu_allocation *allocation;
 	const struct gpu_pinned *pinned;
+	struct cuda_memory memory;
 
 	*ret_range = (struct cuda_range){.managed = 0};
-	allocation = cuda_find(address, &ret_range->gpu);
-	if (ret_range->gpu) {
+	if (cuda_memory(address, &memory)) {
 		ret_range->kind = CUDA_DEVICE;
-		if (!allocation || bytes > allocation->bytes - (address - allocation->address))
-			return CUDA_ERROR_INVALID_VALUE;
-		ret_range->is_sync = allocation->is_sync;
-		ret_range->at = gpu_at(ret_range->gpu, address);
-		return CUDA_SUCCESS;
+		ret_range->gpu = memory.gpu;
+		ret_range->is_sync = *memory.is_sync;
+		ret_range->at = gpu_at(memory.gpu, memory.target + (address - memory.start));
+		if (memory.view)
+			return range_of_view(address, bytes, memory.view, ret_range);
+		return bytes > memory.bytes - (address - memory.start) ? CUDA_ERROR_INVALID_VALUE
+								       : CUDA_SUCCESS;
 	}
 	if (cuda_is_managed(address))
 		return managed_range(address, bytes, ret_range);
+	if (cuda_gpu_of(address) ||
+	    (gpu_backend()->count() > 0 && gpu_views_have(cuda_views(), address)))
+		return CUDA_ERROR_INVALID_VALUE;
 	pinned = cuda_find_pinned(cuda_program(), address);
 	ret_range->is_registered = pinned && pinned->is_registered;
 	ret_range->kind = pinned ? CUDA_PINNED : CUDA_PAGEABLE;

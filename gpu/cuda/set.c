@@ -4,20 +4,19 @@
 /* Memory that is set to one value. Of a GPU's memory the call returns at once; of host memory a
  * synchronous one when it is done. */
 
-static CUresult set(CUdeviceptr to, uint32_t pattern, uint32_t size, size_t count, CUstream handle,
-		    bool waits)
+CUresult cuda_set(const struct cuda_set *set)
 {
 	struct gpu_stream *stream;
-	CUresult ret = cuda_stream(handle, &stream);
-	const uint64_t bytes = (uint64_t)count * size;
+	CUresult ret = cuda_stream(set->stream, &stream);
+	const uint64_t bytes = set->count * set->size;
 	struct gpu_command *command;
 	struct cuda_range range;
 
-	if (ret != CUDA_SUCCESS || count == 0)
+	if (ret != CUDA_SUCCESS || set->count == 0)
 		return ret;
-	if (count > UINT64_MAX / size || to % size != 0)
+	if (set->count > UINT64_MAX / set->size || set->to % set->size != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	ret = cuda_range(to, bytes, &range);
+	ret = cuda_range(set->to, set->extent, &range);
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (range.kind == CUDA_PAGEABLE)
@@ -29,14 +28,27 @@ static CUresult set(CUdeviceptr to, uint32_t pattern, uint32_t size, size_t coun
 	command->bytes = bytes;
 	command->to = range.at;
 	command->managed_to = range.managed;
-	command->pattern = pattern;
-	command->pattern_bytes = (uint8_t)size;
+	command->to_side = set->side;
+	command->pattern = set->pattern;
+	command->pattern_bytes = (uint8_t)set->size;
 	cuda_hold(stream);
 	cuda_tell(stream, command);
-	if (waits && (range.kind == CUDA_PINNED || range.is_sync))
+	if (set->waits && (range.kind == CUDA_PINNED || range.is_sync))
 		cuda_wait(stream);
 	cuda_let_go(stream);
 	return CUDA_SUCCESS;
+}
+
+static CUresult set(CUdeviceptr to, uint32_t pattern, uint32_t size, size_t count, CUstream stream,
+		    bool waits)
+{
+	return cuda_set(&(struct cuda_set){.to = to,
+					   .extent = (uint64_t)count * size,
+					   .pattern = pattern,
+					   .size = size,
+					   .count = count,
+					   .stream = stream,
+					   .waits = waits});
 }
 
 CUDA_PUBLIC CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count)

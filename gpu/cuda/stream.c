@@ -36,10 +36,9 @@ static CUresult find_anywhere(CUstream handle, struct gpu_stream **ret_stream)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	for (uint32_t i = 0; i < gpu_backend()->count(); i++) {
-		struct CUctx_st *context = thread->program->contexts[i];
-
-		*ret_stream = context ? find_stream(context, handle) : NULL;
+	for (struct CUctx_st *context = gpu_program_next(thread->program, NULL); context;
+	     context = gpu_program_next(thread->program, context)) {
+		*ret_stream = find_stream(context, handle);
 		if (*ret_stream)
 			return CUDA_SUCCESS;
 	}
@@ -182,6 +181,7 @@ CUDA_PUBLIC CUresult cuStreamSynchronize(CUstream handle)
 	gpu_backend()->pass(stream->context->gpu->profile->query);
 	cuda_wait(stream);
 	cuda_let_go(stream);
+	cuda_pools_trim();
 	return CUDA_SUCCESS;
 }
 

@@ -7,21 +7,59 @@
 #include <errno.h>
 #include <string.h>
 
+uint64_t copy_side_at(const struct copy_side *side, uint64_t nth, uint64_t *ret_run)
+{
+	uint64_t row;
+
+	if (side->width == 0) {
+		*ret_run = UINT64_MAX - nth;
+		return nth;
+	}
+	nth += side->skip;
+	row = nth / side->width;
+	*ret_run = side->width - nth % side->width;
+	return row / side->rows * side->slice_step + row % side->rows * side->row_step +
+	       nth % side->width;
+}
+
+void copy_sides(uint8_t *to, const struct copy_side *to_side, const uint8_t *from,
+		const struct copy_side *from_side, uint64_t bytes)
+{
+	for (uint64_t done = 0, run, other; done < bytes; done += run) {
+		const uint64_t to_at = copy_side_at(to_side, done, &run);
+		const uint64_t from_at = copy_side_at(from_side, done, &other);
+
+		run = run < other ? run : other;
+		run = run < bytes - done ? run : bytes - done;
+		memmove(to + to_at, from + from_at, run);
+	}
+}
+
 static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now);
 static void copy_on_left(struct bus_burst *burst, void *context, ps_t now);
 static bool copy_on_reached(struct bus_burst *burst, void *context, ps_t now);
 static const struct bus_burst_ops copy_burst_ops = {
 	.arrived = copy_on_arrived, .left = copy_on_left, .reached = copy_on_reached};
 
+/* What the next one moves: no more than lies in a row at both ends. */
+static uint32_t burst_bytes(const struct copy_job *copy)
+{
+	const uint64_t left = copy->bytes - copy->started;
+	uint64_t most = copy->burst_most, run;
+
+	most = most < left ? most : left;
+	(void)copy_side_at(&copy->to_side, copy->started, &run);
+	most = most < run ? most : run;
+	(void)copy_side_at(&copy->from_side, copy->started, &run);
+	return (uint32_t)(most < run ? most : run);
+}
+
 static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, ps_t now)
 {
 	struct copy_burst *burst = engine->spare;
-	const uint64_t left = copy->bytes - copy->started;
 
 	engine->spare = burst->next;
-	burst->burst = (struct bus_burst){.ops = &copy_burst_ops,
-					  .bytes = left < copy->burst_most ? (uint32_t)left
-									   : copy->burst_most};
+	burst->burst = (struct bus_burst){.ops = &copy_burst_ops, .bytes = burst_bytes(copy)};
 	burst->offset = copy->started;
 	burst->bytes = NULL;
 	copy->started += burst->burst.bytes;
@@ -43,10 +81,12 @@ static void copy_start_more(struct copy_engine *engine, ps_t now)
 static void read_bytes(struct copy_burst *own)
 {
 	const struct copy_job *copy = own->engine->first;
+	uint64_t run;
 
 	own->bytes = copy->to ? util_alloc(own->burst.bytes) : NULL;
 	if (own->bytes)
-		memcpy(own->bytes, copy->from + own->offset, own->burst.bytes);
+		memcpy(own->bytes, copy->from + copy_side_at(&copy->from_side, own->offset, &run),
+		       own->burst.bytes);
 }
 
 static void copy_on_left(struct bus_burst *burst, void *context, ps_t now)
@@ -64,8 +104,12 @@ static bool copy_on_reached(struct bus_burst *burst, void *context, ps_t now)
 
 static void write_bytes(struct copy_burst *own, const struct copy_job *copy)
 {
+	uint64_t run;
+
 	if (copy->to)
-		memcpy(copy->to + own->offset, own->bytes ? own->bytes : copy->from + own->offset,
+		memcpy(copy->to + copy_side_at(&copy->to_side, own->offset, &run),
+		       own->bytes ? own->bytes
+				  : copy->from + copy_side_at(&copy->from_side, own->offset, &run),
 		       own->burst.bytes);
 	util_free(own->bytes);
 }

@@ -9,11 +9,26 @@
  * arrives. One thread. */
 #include "gpu/bus/bus.h"
 
+/* How bytes that are moved lie at one end: rows of @width, @rows of them a slice, so far from each
+ * other; the first @skip are of another copy. */
+struct copy_side {
+	uint64_t width; /* 0: they lie in a row */
+	uint64_t rows, row_step, slice_step, skip;
+};
+
+/* Where the @nth byte is, from the first one of the first row; and how many lie behind it there. */
+uint64_t copy_side_at(const struct copy_side *side, uint64_t nth, uint64_t *ret_run);
+/* Bytes that lie so to where they lie otherwise. Both may be the same memory where they lie in a
+ * row. */
+void copy_sides(uint8_t *to, const struct copy_side *to_side, const uint8_t *from,
+		const struct copy_side *from_side, uint64_t bytes);
+
 /* One copy, in its owner's memory until on_done(). */
 struct copy_job {
 	uint64_t bytes; /* > 0 */
 	uint8_t *to;	/* where the emulator reaches them; NULL: nothing is to be moved */
 	const uint8_t *from;
+	struct copy_side to_side, from_side;
 	ps_t start;	/* that the engine takes before anything of it moves, ... */
 	ps_t least;	/* ... and from there at least, however fast the way is */
 	uint32_t other; /* the part that it reads or writes */

@@ -7,6 +7,7 @@
 #include "gpu/device/copy.h"
 #include "gpu/device/managed.h"
 #include "gpu/device/memory.h"
+#include "gpu/device/view.h"
 
 #include <stdbool.h>
 
@@ -45,11 +46,12 @@ struct gpu_cost {
 struct gpu_profile {
 	const char *name;
 	uint32_t compute_major, compute_minor, multiprocessors, copy_engines;
-	uint32_t flush_options;	  /* CUflushGPUDirectRDMAWritesOptions */
-	uint32_t driver_version;  /* 1000 * major + 10 * minor */
-	ps_t init, retain;	  /* of a process */
-	ps_t query;		  /* what asks nobody but the driver */
-	ps_t alloc, alloc_blocks; /* up to GPU_MEMORY_SMALL, and more */
+	uint32_t flush_options;		      /* CUflushGPUDirectRDMAWritesOptions */
+	uint32_t driver_version;	      /* 1000 * major + 10 * minor */
+	ps_t init, retain;		      /* of a process */
+	ps_t context_create, context_destroy; /* of more than the primary one */
+	ps_t query;			      /* what asks nobody but the driver */
+	ps_t alloc, alloc_blocks;	      /* up to GPU_MEMORY_SMALL, and more */
 	ps_t free, free_blocks;
 	ps_t alloc_managed, alloc_managed_more; /* up to GPU_PAGE, and more */
 	ps_t pin, pin_mib, unpin, unpin_mib;	/* host memory: one call, and each MiB */
@@ -59,6 +61,13 @@ struct gpu_profile {
 	ps_t after_push; /* that a mark takes longer behind what was pushed */
 	ps_t registered; /* that a copy's call takes longer where host memory was registered */
 	ps_t export, flush_own;
+	ps_t ipc_get, ipc_open_first, ipc_open, ipc_open_mib, ipc_close, ipc_close_mib;
+	/* Stream-ordered memory: where the pool has it, small or larger, and where it takes more.
+	 */
+	ps_t pool_alloc, pool_alloc_large, pool_grow, pool_grow_mib, pool_free;
+	/* Of one block, and of more: one call, and each MiB. */
+	ps_t vmm_reserve, vmm_create, vmm_map, vmm_access, vmm_access_more, vmm_access_mib;
+	ps_t vmm_unmap, vmm_unmap_more, vmm_unmap_mib, vmm_release, vmm_release_mib;
 	ps_t host_call;		  /* from where a host function's turn comes until it runs */
 	uint32_t push_bytes;	  /* pinned memory up to here is pushed */
 	uint32_t push_copy_bytes; /* and other memory up to here */
@@ -79,6 +88,7 @@ struct gpu_command;
 struct gpu {
 	const struct gpu_profile *profile;
 	struct gpu_memory memory;
+	struct gpu_views *views; /* of the machine; NULL: there are none */
 	uint8_t *bytes; /* where the emulator reaches the byte at memory.base; not at its address */
 	uint16_t place; /* which of the machine's, from 1 */
 	uint32_t part;	/* of the bus */
@@ -90,6 +100,7 @@ struct gpu {
 	void *owner;
 	struct gpu_managed *managed; /* of its machine; NULL: there is none */
 	uint32_t values_awaited;     /* commands that wait for a value in memory */
+	uint32_t marks_awaited;	     /* and that wait for marks */
 	/* Once gpu_join() was called, and the engines with gpu_start(). */
 	struct bus *bus;
 	struct sim_local *local;

@@ -46,7 +46,7 @@ void gpu_managed_fini(struct gpu_managed *managed)
 int gpu_managed_take(struct gpu_managed *managed, uint64_t bytes, uint64_t *ret_address)
 {
 	uint64_t address;
-	const int ret = gpu_memory_take(&managed->memory, bytes, &address);
+	const int ret = gpu_memory_take(&managed->memory, bytes, NULL, &address);
 	uint64_t block, last;
 
 	if (ret != 0)

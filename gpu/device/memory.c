@@ -108,7 +108,7 @@ static int grow(struct gpu_memory *memory)
 	return 0;
 }
 
-int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_address)
+static int take(struct gpu_memory *memory, uint64_t bytes, struct gpu_allocation **ret_allocation)
 {
 	uint64_t address;
 	size_t next;
@@ -127,8 +127,46 @@ int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_add
 	memory->allocations[next] = (struct gpu_allocation){
 		.address = address, .bytes = bytes, .number = ++memory->made};
 	memory->count++;
-	*ret_address = address;
+	*ret_allocation = &memory->allocations[next];
 	return 0;
+}
+
+int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, void *owner, uint64_t *ret_address)
+{
+	struct gpu_allocation *allocation;
+	const int ret = take(memory, bytes, &allocation);
+
+	if (ret != 0)
+		return ret;
+	allocation->owner = owner;
+	*ret_address = allocation->address;
+	return 0;
+}
+
+int gpu_memory_hide(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_address)
+{
+	struct gpu_allocation *allocation;
+	int ret;
+
+	if (bytes > memory->bytes)
+		return -ENOSPC;
+	ret = take(memory, round_up(bytes, GPU_MEMORY_BLOCK), &allocation);
+	if (ret != 0)
+		return ret;
+	allocation->is_hidden = true;
+	*ret_address = allocation->address;
+	return 0;
+}
+
+const struct gpu_allocation *gpu_memory_of(const struct gpu_memory *memory, const void *owner)
+{
+	for (size_t i = 0; i < memory->count; i++) {
+		const struct gpu_allocation *a = &memory->allocations[i];
+
+		if (a->owner == owner && !a->is_gone && !a->is_hidden)
+			return a;
+	}
+	return NULL;
 }
 
 struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address)
@@ -136,7 +174,7 @@ struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t
 	const size_t behind = first_behind(memory, address);
 	struct gpu_allocation *a = behind > 0 ? &memory->allocations[behind - 1] : NULL;
 
-	return a && !a->is_gone && address - a->address < a->bytes ? a : NULL;
+	return a && !a->is_gone && !a->is_hidden && address - a->address < a->bytes ? a : NULL;
 }
 
 static void remove_at(struct gpu_memory *memory, size_t index)

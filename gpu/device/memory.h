@@ -21,8 +21,11 @@ enum {
 struct gpu_allocation {
 	uint64_t address, bytes; /* as asked for */
 	uint64_t number;	 /* n-th of the GPU, from 1: an identity */
+	void *owner;		 /* whose it is: of the driver */
 	bool is_sync;		 /* synchronous calls that concern it wait: SYNC_MEMOPS */
 	bool is_gone;		 /* given back, and somebody holds some of it still */
+	bool is_hidden;		 /* no address of it is known: only views show it */
+	bool is_shared;		 /* a handle of it was given to other programs */
 };
 
 /* Who holds memory, such as the descriptor of a dma-buf: it stays taken when it is given back. */
@@ -32,7 +35,7 @@ struct gpu_hold {
 
 struct gpu_memory {
 	uint64_t base, bytes;		    /* multiples of GPU_MEMORY_BLOCK */
-	uint64_t reach; /* so much of it is given out: at first all */
+	uint64_t reach;			    /* so much of it is given out: at first all */
 	struct gpu_allocation *allocations; /* in order of their addresses */
 	size_t count, room;
 	uint64_t made; /* so far */
@@ -45,11 +48,15 @@ void gpu_memory_init(struct gpu_memory *memory, uint64_t base, uint64_t bytes);
 void gpu_memory_fini(struct gpu_memory *memory);
 
 /* -EINVAL: no @bytes; -ENOSPC: nowhere is so much free; -ENOMEM: no memory for the books. */
-int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_address);
+int gpu_memory_take(struct gpu_memory *memory, uint64_t bytes, void *owner, uint64_t *ret_address);
+/* The same, in whole blocks and hidden. */
+int gpu_memory_hide(struct gpu_memory *memory, uint64_t bytes, uint64_t *ret_address);
 /* 0; 1: somebody holds some of it, which stays taken; -ENOENT: no allocation begins there. */
 int gpu_memory_drop(struct gpu_memory *memory, uint64_t address);
 /* What @address lies in; NULL: in nothing. Good until the next call of one of the two above. */
 struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address);
+/* What lies lowest of @owner's; NULL: nothing. */
+const struct gpu_allocation *gpu_memory_of(const struct gpu_memory *memory, const void *owner);
 /* Of blocks that nothing lies in. */
 uint64_t gpu_memory_free_bytes(const struct gpu_memory *memory);
 

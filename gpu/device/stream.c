@@ -27,21 +27,30 @@ void gpu_mark_put(struct gpu_mark *mark)
 
 /* ---- effects ---- */
 
-static void set_bytes(const struct gpu_command *command)
+static void set_row(const struct gpu_command *command, uint8_t *to, uint64_t bytes)
 {
 	uint8_t pattern[4];
-	uint8_t *to = command->to;
 
 	if (command->pattern_bytes == 1) {
-		memset(to, (int)(command->pattern & 0xff), command->bytes);
+		memset(to, (int)(command->pattern & 0xff), bytes);
 		return;
 	}
 	if (command->pattern_bytes == 2)
 		memcpy(pattern, &(uint16_t){(uint16_t)command->pattern}, 2);
 	else
 		memcpy(pattern, &command->pattern, 4);
-	for (uint64_t i = 0; i < command->bytes; i += command->pattern_bytes)
+	for (uint64_t i = 0; i < bytes; i += command->pattern_bytes)
 		memcpy(to + i, pattern, command->pattern_bytes);
+}
+
+static void set_bytes(const struct gpu_command *command)
+{
+	for (uint64_t done = 0, run; done < command->bytes; done += run) {
+		const uint64_t at = copy_side_at(&command->to_side, done, &run);
+
+		run = run < command->bytes - done ? run : command->bytes - done;
+		set_row(command, (uint8_t *)command->to + at, run);
+	}
 }
 
 static void write_value(const struct gpu_value *value)
@@ -93,7 +102,8 @@ static void take_effect(struct gpu_command *command, ps_t now)
 	} else if (command->work == GPU_KERNEL) {
 		command->function(command->arg);
 	} else if (command->to && !command->job.to) {
-		memmove(command->to, command->from, command->bytes);
+		copy_sides(command->to, &command->to_side, command->from, &command->from_side,
+			   command->bytes);
 	}
 }
 
@@ -111,6 +121,12 @@ static void command_free(struct gpu_command *command)
 	util_free(command);
 }
 
+static void forget_wait(const struct gpu_command *command)
+{
+	if (command->work == GPU_WAIT)
+		command->stream->context->gpu->marks_awaited--;
+}
+
 static void stream_free(struct gpu_stream *stream)
 {
 	struct gpu_stream **at = &stream->context->streams;
@@ -122,6 +138,7 @@ static void stream_free(struct gpu_stream *stream)
 		struct gpu_command *command = stream->first;
 
 		stream->first = command->next;
+		forget_wait(command);
 		command_free(command);
 	}
 	util_free(stream);
@@ -133,7 +150,7 @@ void gpu_stream_let_go(struct gpu_stream *stream)
 		stream_free(stream);
 }
 
-static void context_go(struct gpu_context *context, ps_t now);
+static bool context_go(struct gpu_context *context, ps_t now);
 
 /* The first command of its stream is over. */
 static void command_end(struct gpu_command *command, ps_t now)
@@ -147,6 +164,7 @@ static void command_end(struct gpu_command *command, ps_t now)
 	stream->count--;
 	if (command->work == GPU_STAGED)
 		stream->staged -= command->bytes;
+	forget_wait(command);
 	stream->over = command->number;
 	stream->before = command->work;
 	if (gpu->on_done)
@@ -160,7 +178,7 @@ void gpu_command_end(struct gpu_command *command, ps_t now)
 	struct gpu_context *context = command->stream->context;
 
 	command_end(command, now);
-	context_go(context, now);
+	(void)context_go(context, now);
 	context->changed(context, now);
 }
 
@@ -213,6 +231,8 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		.bytes = command->bytes,
 		.to = command->to,
 		.from = command->from,
+		.to_side = command->to_side,
+		.from_side = command->from_side,
 		.start = cost->start + command->time,
 		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
 		.other = other,
@@ -340,9 +360,10 @@ static bool stream_goes(struct gpu_stream *stream, ps_t now)
 	return true;
 }
 
-static void context_go(struct gpu_context *context, ps_t now)
+/* False: nothing does. */
+static bool context_go(struct gpu_context *context, ps_t now)
 {
-	bool goes = true;
+	bool goes = true, went = false;
 
 	while (goes) {
 		goes = false;
@@ -350,19 +371,27 @@ static void context_go(struct gpu_context *context, ps_t now)
 			next = stream->next;
 			goes |= stream_goes(stream, now);
 		}
+		went |= goes;
 	}
+	return went;
+}
+
+bool gpu_context_go_on(struct gpu_context *context, ps_t now)
+{
+	return context_go(context, now);
 }
 
 static void on_heard(struct sim_local_event *event, void *context)
 {
 	struct gpu_command *command = container_of(event, struct gpu_command, event);
 	struct gpu_context *own = command->stream->context;
+	const ps_t now = event->at; /* which goes with the command, where that is over at once */
 
 	(void)context;
 	command->is_heard = true;
-	context_go(own, event->at);
+	(void)context_go(own, now);
 	/* One that waits for a mark may be over, one that waits for a value may have begun. */
-	own->changed(own, event->at);
+	own->changed(own, now);
 }
 
 /* The rest of the way into the GPU. */
@@ -391,6 +420,8 @@ void gpu_stream_take(struct gpu_stream *stream, struct gpu_command *command, ps_
 	stream->count++;
 	if (command->work == GPU_STAGED)
 		stream->staged += command->bytes;
+	if (command->work == GPU_WAIT)
+		gpu->marks_awaited++;
 	*(stream->first ? &stream->last->next : &stream->first) = command;
 	stream->last = command;
 	/* A GPU that keeps the order of writes by others hears of it behind them. */

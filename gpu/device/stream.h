@@ -39,8 +39,9 @@ struct gpu_stream;
 struct gpu_command {
 	enum gpu_work work;
 	uint64_t bytes;
-	void *to;		/* where the emulator reaches them; */
-	const void *from;	/* NULL: there is nothing to copy or set */
+	void *to;	  /* where the emulator reaches them; */
+	const void *from; /* NULL: there is nothing to copy or set */
+	struct copy_side to_side, from_side;
 	uint32_t pattern;	/* of what is set, ... */
 	uint8_t pattern_bytes;	/* ... and its size: 1, 2 or 4 */
 	void *copy;		/* of what is copied, which goes with the command; NULL: none */
@@ -104,6 +105,8 @@ void gpu_stream_let_go(struct gpu_stream *stream);
 void gpu_stream_take(struct gpu_stream *stream, struct gpu_command *command, ps_t now);
 /* A host function has run. */
 void gpu_command_end(struct gpu_command *command, ps_t now);
+/* Marks of other contexts may be over: what waited for them goes on. False: nothing did. */
+bool gpu_context_go_on(struct gpu_context *context, ps_t now);
 /* Memory may have changed: of commands that wait for values. */
 void gpu_context_look(struct gpu_context *context, ps_t now);
 

@@ -4,6 +4,7 @@
 #include "gpu/device/stream.h"
 #include "models/machine/machine.h"
 #include "models/machine/managed.h"
+#include "models/program/space.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -68,10 +69,25 @@ static void note_command(struct gpu *gpu, const struct gpu_command *command, ps_
 		       command->bytes);
 }
 
+/* As many addresses for views as the machine has for memory, as far as there are so many. Of a run
+ * with more memory than that the last machines have fewer, or none. */
+static void make_views(struct host_gpus *gpus, uint64_t base, uint64_t bytes)
+{
+	const uint64_t offset = base >= SPACE_GPUS ? base - SPACE_GPUS : SPACE_VIEWS_BYTES;
+
+	if (offset >= SPACE_VIEWS_BYTES)
+		return;
+	if (bytes > SPACE_VIEWS_BYTES - offset)
+		bytes = SPACE_VIEWS_BYTES - offset;
+	gpu_views_init(&gpus->views, SPACE_VIEWS + offset, bytes);
+	reserve_addresses(gpus->views.base, bytes);
+}
+
 int host_gpus_create(struct host *host, const struct host_gpu_params *params, uint32_t count,
 		     uint64_t base)
 {
 	struct host_gpus *gpus = util_calloc(1, sizeof(*gpus));
+	const uint64_t first = base;
 
 	host->gpus = gpus;
 	if (!gpus)
@@ -86,6 +102,7 @@ int host_gpus_create(struct host *host, const struct host_gpu_params *params, ui
 		*gpu = (struct gpu){.profile = of->profile,
 				    .place = (uint16_t)(gpus->count + 1),
 				    .part = of->part,
+				    .views = &gpus->views,
 				    .window = of->window,
 				    .writes_ordering = of->writes_ordering,
 				    .pci_domain = of->pci_domain,
@@ -100,6 +117,7 @@ int host_gpus_create(struct host *host, const struct host_gpu_params *params, ui
 		}
 		base += of->bytes;
 	}
+	make_views(gpus, first, base - first);
 	return 0;
 }
 
@@ -119,6 +137,9 @@ void host_gpus_destroy(struct host *host)
 		gpu_fini(gpu);
 	}
 	host_managed_destroy(host);
+	if (gpus->views.bytes > 0)
+		munmap((void *)(uintptr_t)gpus->views.base, gpus->views.bytes);
+	gpu_views_fini(&gpus->views);
 	util_free(gpus->gpus);
 	util_free(gpus);
 	host->gpus = NULL;

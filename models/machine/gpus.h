@@ -23,6 +23,7 @@ struct host_gpus {
 	struct gpu *gpus;
 	struct gpu_managed *managed; /* models/machine/managed.h; NULL: none yet */
 	uint64_t managed_base, managed_bytes;
+	struct gpu_views views; /* their addresses lie elsewhere */
 };
 
 /* The machine whose first adapter @host is has these from now on; the first's addresses begin at

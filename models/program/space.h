@@ -11,14 +11,17 @@
  * ranks of a run, in equal parts that are powers of two. Each holds, from its start: a guard and
  * the stack (a sixteenth), the heap (up to the half), mappings. Behind that range is another for
  * modules, and
- * one whose addresses are those of the GPUs' memory (models/machine/gpus.h), and one of managed
- * memory (models/machine/managed.h). */
+ * one whose addresses are those of the GPUs' memory (models/machine/gpus.h), one of managed memory
+ * (models/machine/managed.h), and one of those that show some of the GPUs' once more
+ * (gpu/device/view.h). */
 #include "models/program/heap.h"
 #include "models/program/maps.h"
 
 #if defined(__x86_64__)
 #define SPACE_BASE 0x200000000000u /* 32 TiB: above what grows from below, far under all else */
 #define SPACE_BYTES 0x100000000000u
+#define SPACE_VIEWS 0x300000000000u
+#define SPACE_VIEWS_BYTES 0x80000000000u
 #define SPACE_MODULES 0x380000000000u
 #define SPACE_MODULES_BYTES 0x40000000000u
 #define SPACE_GPUS 0x400000000000u
@@ -34,6 +37,8 @@
 #define SPACE_GPUS_BYTES 0x4000000000u
 #define SPACE_MANAGED 0x20000000000u
 #define SPACE_MANAGED_BYTES 0x4000000000u
+#define SPACE_VIEWS (SPACE_MANAGED + SPACE_MANAGED_BYTES)
+#define SPACE_VIEWS_BYTES SPACE_GPUS_BYTES
 #else
 #define SPACE_BASE 0x1000000000u /* 64 GiB: an aarch64 of 39 bits has 512 in all */
 #define SPACE_BYTES 0x2000000000u
@@ -43,6 +48,8 @@
 #define SPACE_GPUS_BYTES 0x800000000u
 #define SPACE_MANAGED 0x4000000000u
 #define SPACE_MANAGED_BYTES 0x800000000u
+#define SPACE_VIEWS (SPACE_MANAGED + SPACE_MANAGED_BYTES)
+#define SPACE_VIEWS_BYTES SPACE_GPUS_BYTES
 #endif
 
 struct space {

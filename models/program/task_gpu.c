@@ -36,6 +36,21 @@ static struct gpu *task_gpu_get(uint32_t number)
 
 /* ---- threads and processes ---- */
 
+static struct gpu_program *task_gpu_program(const struct gpu_program *program)
+{
+	struct task *task = machine_host()->tasks;
+
+	for (; task; task = task->next) {
+		if (task->process != task || !task->gpu)
+			continue;
+		if (!program)
+			return &task->gpu->process->program;
+		if (program == &task->gpu->process->program)
+			program = NULL;
+	}
+	return NULL;
+}
+
 static struct task_gpu *own_of(struct task *task)
 {
 	struct task_gpu *own = task->gpu;
@@ -96,6 +111,7 @@ static void task_gpu_changed(struct gpu_context *context, ps_t now)
 {
 	struct host *host = context->gpu->owner;
 
+	task_gpu_go_on(host, now);
 	for (struct task *task = host->tasks; task; task = task->next)
 		if (task->gpu && task->gpu->waits) {
 			task->gpu->waits = false;
@@ -228,6 +244,7 @@ const struct gpu_backend *gpu_backend(void)
 	static const struct gpu_backend backend = {.thread = task_gpu_thread,
 						   .count = task_gpu_count,
 						   .gpu = task_gpu_get,
+						   .program = task_gpu_program,
 						   .now = task_gpu_now,
 						   .pass = task_gpu_pass,
 						   .block = task_gpu_block,

@@ -17,6 +17,33 @@ static void listen(struct host *host)
 		machine->nics[i]->placement_waiters++;
 }
 
+/* One context's marks, awaited by streams of another. */
+static bool go_on(struct task *task, ps_t now)
+{
+	const struct gpu_program *program = &task->gpu->process->program;
+	bool went = false;
+
+	for (struct CUctx_st *context = gpu_program_next(program, NULL); context;
+	     context = gpu_program_next(program, context))
+		went |= gpu_context_go_on(&context->streams, now);
+	return went;
+}
+
+void task_gpu_go_on(struct host *host, ps_t now)
+{
+	uint32_t awaited = 0;
+	bool went = true;
+
+	for (uint32_t i = 0; i < host->gpus->count; i++)
+		awaited += host->gpus->gpus[i].marks_awaited;
+	while (awaited > 0 && went) {
+		went = false;
+		for (struct task *task = host->tasks; task; task = task->next)
+			if (task->process == task && task->gpu)
+				went |= go_on(task, now);
+	}
+}
+
 void task_gpu_look(struct host *host, ps_t now)
 {
 	uint32_t awaited = 0;
@@ -32,9 +59,9 @@ void task_gpu_look(struct host *host, ps_t now)
 		if (task->process != task || !task->gpu)
 			continue;
 		program = &task->gpu->process->program;
-		for (uint32_t i = 0; i < host->gpus->count; i++)
-			if (program->contexts[i])
-				gpu_context_look(&program->contexts[i]->streams, now);
+		for (struct CUctx_st *context = gpu_program_next(program, NULL); context;
+		     context = gpu_program_next(program, context))
+			gpu_context_look(&context->streams, now);
 	}
 }
 

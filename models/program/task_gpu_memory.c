@@ -66,7 +66,9 @@ bool task_gpu_is_elsewhere(uint64_t address)
 {
 	const struct task *task = task_current();
 
-	return task && (host_gpus_find(task->host, address) || is_managed(task->host, address));
+	return task && task->host->gpus &&
+	       (host_gpus_find(task->host, address) || is_managed(task->host, address) ||
+		gpu_views_find(&task->host->gpus->views, address));
 }
 
 int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address)
@@ -81,12 +83,16 @@ int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret
 
 /* As nvidia-peermem has it: pages of one allocation, of which no part may be missing. What was
  * exported is there for as long as somebody holds it. */
-static int take_hold_of(struct gpu *gpu, uint64_t address, uint64_t length, bool exported)
+static int take_hold_of(struct gpu *gpu, uint64_t address, uint64_t length, bool exported,
+			const struct gpu_program *program)
 {
 	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, address);
+	const struct CUctx_st *owner = allocation ? allocation->owner : NULL;
 
-	if (!exported &&
-	    (!allocation || length > allocation->bytes - (address - allocation->address)))
+	/* Of what is mapped it is known already. */
+	if (!exported && program &&
+	    (!owner || owner->program != program ||
+	     length > allocation->bytes - (address - allocation->address)))
 		return -EFAULT;
 	if (gpu_window_take(gpu, address, length) != 0)
 		return -ENOMEM;
@@ -96,6 +102,21 @@ static int take_hold_of(struct gpu *gpu, uint64_t address, uint64_t length, bool
 	return -ENOMEM;
 }
 
+/* Memory that was mapped, so that it can be registered: its address in its GPU. */
+static struct gpu *find_mapped(const struct host *host, const struct gpu_program *program,
+			       uint64_t *address, uint64_t length)
+{
+	const struct gpu_views *views = host->gpus ? &host->gpus->views : NULL;
+	const struct gpu_view *view =
+		gpu_views_have(views, *address) ? gpu_views_find(views, *address) : NULL;
+	struct gpu *gpu;
+
+	if (!view || view->owner != program || view->kind != GPU_VIEW_MAPPED || !view->is_rdma ||
+	    !gpu_views_resolve(views, *address, length, &gpu, address))
+		return NULL;
+	return gpu;
+}
+
 bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length, bool exported,
 		     struct vrb_location *ret_location, int *ret_errno)
 {
@@ -103,15 +124,25 @@ bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
 	struct gpu *gpu = host_gpus_find(device->task->host, address);
 	const struct bus *bus = device->host->dma->bus;
 	const uint32_t nic = device->host->params.bus->nic;
+	const struct task_gpu *own = device->task->process->gpu;
+	const struct gpu_program *program = own ? &own->process->program : NULL;
+	bool is_mapped = false;
 
-	/* No adapter reaches what may be elsewhere in an instant. */
-	if (is_managed(device->task->host, address))
+	if (!gpu) {
+		gpu = find_mapped(device->task->host, program, &address, length);
+		is_mapped = gpu;
+	}
+	/* No adapter reaches managed memory, which may be elsewhere in an instant. */
+	if (is_managed(device->task->host, address) ||
+	    (!gpu && device->task->host->gpus &&
+	     gpu_views_have(&device->task->host->gpus->views, address)))
 		*ret_errno = -EFAULT;
 	if (!gpu)
 		return false;
-	*ret_errno = bus_may_write(bus, nic, gpu->part)
-			     ? take_hold_of(gpu, address, length, exported)
-			     : -EREMOTEIO;
+	*ret_errno =
+		bus_may_write(bus, nic, gpu->part)
+			? take_hold_of(gpu, address, length, exported, is_mapped ? NULL : program)
+			: -EREMOTEIO;
 	if (*ret_errno != 0)
 		return false;
 	*ret_location = (struct vrb_location){.address = (uintptr_t)gpu_at(gpu, address),

@@ -23,6 +23,10 @@ struct task_gpu {
 	bool waits;
 };
 
+/* Something is over on the machine whose first adapter @host is: whoever of its programs waited for
+ * that goes on. */
+void task_gpu_go_on(struct host *host, ps_t now);
+
 /* On a page of its own, of the program's memory; NULL: there is none. */
 void *task_gpu_take(size_t bytes);
 void task_gpu_give_back(void *bytes);

@@ -17,21 +17,26 @@ with open(root + "/include/verbena/cuda.h", encoding="utf-8") as file:
     text = file.read()
 values = re.findall(r"^\t(CU[A-Z0-9a-z_]+) = \d+,$", text, re.MULTILINE)
 types = re.findall(r"^typedef .*?\b(CU\w+);$", text, re.MULTILINE) + re.findall(r"^} (CU\w+);$", text, re.MULTILINE)
-structs = re.findall(r"^typedef struct \w+ \{[^}]*\} (CU\w+);$", text, re.MULTILINE)
-structs += [name for of, name in re.findall(r"^typedef (CU\w+) (CU\w+);$", text, re.MULTILINE) if of in structs]
+structs = re.findall(r"^typedef struct \w+ {$\n(.*?)^} (CU\w+);$", text, re.MULTILINE | re.DOTALL)
+types = [name for name in types if name not in [s[1] for s in structs]]
+same = [name for of, name in re.findall(r"^typedef (CU\w+) (CU\w+);$", text, re.MULTILINE) if of in [s[1] for s in structs]]
+types = [name for name in types if name not in same]
 functions = re.findall(r"^CUresult (cu\w+)\(([^;]*)\);$", text, re.MULTILINE | re.DOTALL)
 if len(values) < 30 or len(types) < 7 or len(functions) < 24:
     sys.exit(f"only {len(values)} values, {len(types)} types, {len(functions)} functions: a poor test")
 
-lines = ["#include <stdio.h>", "#include HEADER", "#define TEXT(name) #name", "#define SYMBOL(name) TEXT(name)",
+lines = ["#include <stddef.h>", "#include <stdio.h>", "#include HEADER", "#define TEXT(name) #name", "#define SYMBOL(name) TEXT(name)",
          "int main(void)", "{"]
 for name, arguments in functions:
     lines += [f"\tCUresult (*const is_{name})({arguments}) = {name};", f"\t(void)is_{name};",
               f'\tputs("{name} " SYMBOL({name}));']
 lines += [f'\tprintf("{name} %d\\n", (int){name});' for name in values]
-lines += [f'\tprintf("{name} %zu %d\\n", sizeof({name}), ({name})-1 > ({name})0);' for name in types
-          if name != "CUcontext" and name not in structs]
-lines += [f'\tprintf("{name} %zu\\n", sizeof({name}));' for name in structs]
+lines += [f'\tprintf("{name} %zu %d\\n", sizeof({name}), ({name})-1 > ({name})0);' for name in types if name != "CUcontext"]
+for body, name in structs:
+    lines += [f'\tprintf("{name} %zu\\n", sizeof({name}));']
+    for member in re.findall(r"^(?:\t[^\t{}]*\W|\t} )(\w+)(?:\[\w+\])?;$", body, re.MULTILINE):
+        lines += [f'\tprintf("{name} {member} %zu %zu\\n", offsetof({name}, {member}), sizeof((({name} *)0)->{member}));']
+lines += [f'\tprintf("{name} %zu\\n", sizeof({name}));' for name in same]
 lines += ["\treturn sizeof(CUcontext) != sizeof(void *);", "}"]
 
 said = []

@@ -30,7 +30,7 @@ static uint64_t take(uint64_t bytes)
 {
 	uint64_t address;
 
-	assert_int_equal(gpu_memory_take(&memory, bytes, &address), 0);
+	assert_int_equal(gpu_memory_take(&memory, bytes, NULL, &address), 0);
 	return address;
 }
 
@@ -94,11 +94,11 @@ static void test_what_is_full(void **state)
 	uint64_t address, all;
 
 	(void)state;
-	assert_int_equal(gpu_memory_take(&memory, 0, &address), -EINVAL);
-	assert_int_equal(gpu_memory_take(&memory, UINT64_MAX, &address), -ENOSPC);
-	assert_int_equal(gpu_memory_take(&memory, 64 * MIB + 1, &address), -ENOSPC);
+	assert_int_equal(gpu_memory_take(&memory, 0, NULL, &address), -EINVAL);
+	assert_int_equal(gpu_memory_take(&memory, UINT64_MAX, NULL, &address), -ENOSPC);
+	assert_int_equal(gpu_memory_take(&memory, 64 * MIB + 1, NULL, &address), -ENOSPC);
 	all = take(64 * MIB);
-	assert_int_equal(gpu_memory_take(&memory, 1, &address), -ENOSPC);
+	assert_int_equal(gpu_memory_take(&memory, 1, NULL, &address), -ENOSPC);
 	assert_int_equal(gpu_memory_free_bytes(&memory), 0);
 	drop(all);
 	assert_int_equal(gpu_memory_free_bytes(&memory), 64 * MIB);

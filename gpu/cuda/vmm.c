@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/cuda/internal.h"
+#include "util/alloc.h"
+
+/* Virtual memory management: addresses that are reserved, memory that has handles, and which shows
+ * at which. A handle is a number; its memory goes with its last user, be that what maps it. */
+
+struct cuda_handle {
+	uint64_t number; /* n-th of the program, from 1 */
+	struct gpu *gpu;
+	uint64_t target, bytes;
+	CUmemAllocationProp prop;
+	uint32_t users, maps;
+	struct cuda_handle *next;
+};
+
+static struct cuda_handle *find_handle(CUmemGenericAllocationHandle number)
+{
+	struct cuda_handle *handle = cuda_program()->handles;
+
+	while (handle && !(handle->number == number && handle->users > 0))
+		handle = handle->next;
+	return handle;
+}
+
+static void let_go(struct cuda_handle *handle)
+{
+	struct cuda_handle **at = &cuda_program()->handles;
+
+	if (handle->users > 0 || handle->maps > 0)
+		return;
+	while (*at != handle)
+		at = &(*at)->next;
+	*at = handle->next;
+	if (gpu_memory_drop(&handle->gpu->memory, handle->target) == 0)
+		gpu_backend()->freed(handle->gpu, handle->target, handle->bytes);
+	util_free(handle);
+}
+
+void cuda_handles_fini(struct gpu_program *program)
+{
+	while (program->handles) {
+		struct cuda_handle *handle = program->handles;
+
+		program->handles = handle->next;
+		util_free(handle);
+	}
+}
+
+/* ---- memory ---- */
+
+/* Memory of a GPU, which adapters and other programs may have. */
+static CUresult check_prop(const CUmemAllocationProp *prop, struct gpu **ret_gpu)
+{
+	if (!prop || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return cuda_device(prop->location.id, ret_gpu);
+}
+
+CUDA_PUBLIC CUresult cuMemGetAllocationGranularity(size_t *ret_bytes,
+						   const CUmemAllocationProp *prop,
+						   CUmemAllocationGranularity_flags option)
+{
+	struct gpu *gpu;
+	struct gpu_thread *thread;
+	CUresult ret = cuda_enter(&thread);
+
+	if (ret == CUDA_SUCCESS)
+		ret = check_prop(prop, &gpu);
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_bytes || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+			   option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_bytes = GPU_MEMORY_BLOCK;
+	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
+				 const CUmemAllocationProp *prop, unsigned long long flags)
+{
+	struct gpu *gpu;
+	struct gpu_thread *thread;
+	CUresult ret = cuda_enter(&thread);
+	struct cuda_handle *handle;
+
+	if (ret == CUDA_SUCCESS)
+		ret = check_prop(prop, &gpu);
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_handle || bytes == 0 || bytes % GPU_MEMORY_BLOCK != 0 || flags != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC)
+		return CUDA_ERROR_NOT_PERMITTED; /* by whom there is not */
+	handle = util_calloc(1, sizeof(*handle));
+	gpu_backend()->collect(gpu);
+	if (!handle || gpu_memory_hide(&gpu->memory, bytes, &handle->target) != 0) {
+		util_free(handle);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	handle->number = ++thread->program->handles_made;
+	handle->gpu = gpu;
+	handle->bytes = bytes;
+	handle->prop = *prop;
+	handle->users = 1;
+	handle->next = thread->program->handles;
+	thread->program->handles = handle;
+	*ret_handle = handle->number;
+	gpu_backend()->pass(gpu->profile->vmm_create);
+	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuMemRelease(CUmemGenericAllocationHandle number)
+{
+	const struct gpu_profile *profile;
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct cuda_handle *handle;
+	ps_t time;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	handle = find_handle(number);
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	profile = handle->gpu->profile;
+	time = handle->users == 1 && handle->maps == 0
+		       ? cuda_time(profile->vmm_release, profile->vmm_release_mib, handle->bytes)
+		       : profile->query;
+	handle->users--;
+	let_go(handle);
+	gpu_backend()->pass(time);
+	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *ret_prop,
+							    CUmemGenericAllocationHandle number)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	const struct cuda_handle *handle;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	handle = find_handle(number);
+	if (!ret_prop || !handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_prop = handle->prop;
+	return CUDA_SUCCESS;
+}
+
+/* One more user: also of what was released and is mapped. */
+CUDA_PUBLIC CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle,
+						 void *address)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct cuda_handle *handle;
+	struct cuda_memory memory;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_handle || !cuda_memory((CUdeviceptr)(uintptr_t)address, &memory) || !memory.view ||
+	    memory.view->kind != GPU_VIEW_MAPPED)
+		return CUDA_ERROR_INVALID_VALUE;
+	handle = memory.view->object;
+	handle->users++;
+	*ret_handle = handle->number;
+	return CUDA_SUCCESS;
+}
+
+/* ---- addresses ---- */
+
+CUDA_PUBLIC CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t bytes, size_t alignment,
+					 CUdeviceptr address, unsigned long long flags)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct gpu_stretch stretch = {.bytes = bytes};
+	uint64_t got;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_address || bytes == 0 || bytes % GPU_MEMORY_BLOCK != 0 || flags != 0 ||
+	    (alignment & (alignment - 1)) != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	stretch.owner = thread->program;
+	if (gpu_views_reserve(cuda_views(), &stretch,
+			      alignment > GPU_MEMORY_BLOCK ? alignment : GPU_MEMORY_BLOCK, address,
+			      &got) != 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*ret_address = got;
+	gpu_backend()->pass(gpu_backend()->gpu(0)->profile->vmm_reserve);
+	return CUDA_SUCCESS;
+}
+
+/* A stretch that the program has reserved, around the range; NULL: there is none. */
+static const struct gpu_stretch *find_reserved(CUdeviceptr address, size_t bytes)
+{
+	const struct gpu_stretch *stretch = gpu_views_have(cuda_views(), address)
+						    ? gpu_views_stretch(cuda_views(), address)
+						    : NULL;
+
+	return stretch && !stretch->gpu && stretch->owner == cuda_program() && bytes > 0 &&
+			       bytes <= stretch->bytes - (address - stretch->address)
+		       ? stretch
+		       : NULL;
+}
+
+static bool is_empty(CUdeviceptr address, size_t bytes)
+{
+	const struct gpu_view *view = gpu_views_behind(cuda_views(), address);
+
+	return !view || view->address >= address + bytes;
+}
+
+CUDA_PUBLIC CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	const struct gpu_stretch *stretch;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	stretch = find_reserved(address, bytes);
+	if (!stretch || stretch->address != address || stretch->bytes != bytes ||
+	    !is_empty(address, bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	gpu_views_give_back(cuda_views(), address);
+	return CUDA_SUCCESS;
+}
+
+/* All of a handle's memory: as measured. Nobody may touch it yet. */
+CUDA_PUBLIC CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+			      CUmemGenericAllocationHandle number, unsigned long long flags)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct cuda_handle *handle;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	handle = find_handle(number);
+	if (!handle || flags != 0 || address % GPU_MEMORY_BLOCK != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (offset != 0 || bytes != handle->bytes)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (!find_reserved(address, bytes) || !is_empty(address, bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!gpu_views_add(cuda_views(),
+			   &(struct gpu_view){
+				   .address = address,
+				   .bytes = bytes,
+				   .target = handle->target,
+				   .number = ++handle->gpu->memory.made,
+				   .gpu = handle->gpu,
+				   .kind = GPU_VIEW_MAPPED,
+				   .owner = thread->program,
+				   .object = handle,
+				   .handle_types = handle->prop.requestedHandleTypes,
+				   .is_closed = true,
+				   .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0}))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	handle->maps++;
+	gpu_backend()->pass(handle->gpu->profile->vmm_map);
+	return CUDA_SUCCESS;
+}
+
+/* Whole mappings fill the range, of the calling program: the first; NULL: they do not. */
+static struct gpu_view *find_mappings(CUdeviceptr address, size_t bytes)
+{
+	struct gpu_view *first = NULL;
+
+	if (!find_reserved(address, bytes))
+		return NULL;
+	for (uint64_t at = address; at < address + bytes;) {
+		struct gpu_view *view = gpu_views_find(cuda_views(), at);
+
+		if (!view || view->address != at || view->bytes > address + bytes - at)
+			return NULL;
+		first = first ? first : view;
+		at += view->bytes;
+	}
+	return first;
+}
+
+CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
+{
+	const struct gpu_profile *profile;
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct gpu_view *view;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	view = find_mappings(address, bytes);
+	if (!view)
+		return CUDA_ERROR_INVALID_VALUE;
+	profile = view->gpu->profile;
+	for (uint64_t at = address; at < address + bytes;) {
+		struct cuda_handle *handle;
+
+		view = gpu_views_find(cuda_views(), at);
+		handle = view->object;
+		at += view->bytes;
+		gpu_backend()->freed(view->gpu, view->target, view->bytes);
+		gpu_views_remove(cuda_views(), view);
+		handle->maps--;
+		let_go(handle);
+	}
+	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_unmap
+						      : cuda_time(profile->vmm_unmap_more,
+								  profile->vmm_unmap_mib, bytes));
+	return CUDA_SUCCESS;
+}
+
+/* Each device may touch memory or not: who reads may write here. */
+CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
+				    const CUmemAccessDesc *access, size_t count)
+{
+	const struct gpu_profile *profile;
+	struct gpu_thread *thread;
+	CUresult ret = cuda_enter(&thread);
+	struct gpu_view *view;
+	struct gpu *gpu;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	view = find_mappings(address, bytes);
+	if (!view || !access || count == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	profile = view->gpu->profile;
+	for (size_t i = 0; i < count; i++) {
+		if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+			return CUDA_ERROR_NOT_SUPPORTED;
+		ret = cuda_device(access[i].location.id, &gpu);
+		if (ret != CUDA_SUCCESS)
+			return ret;
+		for (uint64_t at = address; at < address + bytes; at += view->bytes) {
+			view = gpu_views_find(cuda_views(), at);
+			if (view->gpu == gpu)
+				view->is_closed = access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+		}
+	}
+	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_access
+						      : cuda_time(profile->vmm_access_more,
+								  profile->vmm_access_mib, bytes));
+	return CUDA_SUCCESS;
+}
+
+CUDA_PUBLIC CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *location,
+				    CUdeviceptr address)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct cuda_memory memory;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+	    !cuda_memory(address, &memory) || !memory.view || memory.view->kind != GPU_VIEW_MAPPED)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_flags = memory.view->is_closed || location->id != (int)cuda_number(memory.gpu)
+			     ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+			     : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	return CUDA_SUCCESS;
+}

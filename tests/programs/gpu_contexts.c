@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+/* Contexts beside the primary one: which codes calls give and how long they take, as was measured
+ * on an H100 (driver 580.159.04). A line for each check, "ok" or "not". */
+#include "include/verbena/verbena.h"
+#include "tests/programs/gpu.h"
+
+/* What programs of older Toolkits call cuCtxCreate(). */
+CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device);
+
+enum { BLOCK = 2 << 20 };
+
+struct contexts {
+	const struct vb_prog *prog;
+	CUcontext primary, second;
+	int failed;
+};
+
+static void check(struct contexts *c, bool holds, const char *what)
+{
+	prog_say(c->prog, "%s %s", holds ? "ok" : "not", what);
+	c->failed += !holds;
+}
+
+static CUcontext current(void)
+{
+	CUcontext context = NULL;
+
+	(void)cuCtxGetCurrent(&context);
+	return context;
+}
+
+static bool took(uint64_t since, uint64_t least_ms, uint64_t most_ms)
+{
+	const uint64_t ms = 1000000000, time = vb_now_ps() - since;
+
+	return time >= least_ms * ms && time <= most_ms * ms;
+}
+
+static void creates(struct contexts *c)
+{
+	CUctxCreateParams none = {0}, some = {.numExecAffinityParams = 1};
+	uint64_t before = vb_now_ps();
+	unsigned long long first = 0, id = 0;
+	unsigned int flags = 0, version = 0;
+	CUcontext third;
+
+	check(c, cuCtxCreate(&c->second, NULL, 0, 0) == CUDA_SUCCESS, "a second context is made");
+	check(c, took(before, 96, 127), "in 96 to 127 ms");
+	check(c, current() == c->second && c->second != c->primary, "and is current");
+	check(c, cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 8, "its flags are 8");
+	check(c,
+	      cuCtxGetApiVersion(c->second, &version) == CUDA_SUCCESS && version == 3020 &&
+		      cuCtxGetApiVersion(NULL, &version) == CUDA_SUCCESS,
+	      "its version is 3020");
+	check(c,
+	      cuCtxGetId(c->primary, &first) == CUDA_SUCCESS &&
+		      cuCtxGetId(NULL, &id) == CUDA_SUCCESS && id != first,
+	      "each has an identity");
+	check(c, cuCtxCreate(&third, &some, 0, 0) == CUDA_ERROR_NOT_SUPPORTED,
+	      "no part of a GPU's processors");
+	check(c,
+	      cuCtxCreate(&third, &none, CU_CTX_SCHED_SPIN, 0) == CUDA_SUCCESS &&
+		      cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 9,
+	      "one that spins says so");
+	before = vb_now_ps();
+	check(c, cuCtxDestroy(third) == CUDA_SUCCESS && took(before, 62, 76), "it goes in 69 ms");
+	check(c, current() == c->second, "and the one below is current");
+	check(c,
+	      cuCtxCreate_v2(&third, 0, 0) == CUDA_SUCCESS && current() == third &&
+		      cuCtxDestroy(third) == CUDA_SUCCESS,
+	      "the older function does the same");
+	check(c,
+	      cuCtxCreate(&third, NULL, 0xffff, 0) == CUDA_ERROR_INVALID_VALUE &&
+		      cuCtxCreate(NULL, NULL, 0, 0) == CUDA_ERROR_INVALID_VALUE &&
+		      cuCtxCreate(&third, NULL, 3, 0) == CUDA_ERROR_INVALID_VALUE,
+	      "no such flags");
+	check(c, cuCtxCreate(&third, NULL, 0, 99) == CUDA_ERROR_INVALID_DEVICE, "no such device");
+}
+
+/* The second one is current. */
+static void shares(struct contexts *c)
+{
+	CUdeviceptr memory;
+	CUcontext of = NULL;
+	CUstream stream;
+	CUevent event;
+	uint8_t byte = 0;
+
+	(void)cuMemAlloc(&memory, BLOCK);
+	check(c,
+	      cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, memory) == CUDA_SUCCESS &&
+		      of == c->second,
+	      "memory is of the context that it was taken in");
+	(void)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+	(void)cuCtxSetCurrent(c->primary);
+	check(c, current() == c->primary, "the current one is replaced");
+	(void)cuEventCreate(&event, 0);
+	check(c, cuMemsetD8Async(memory, 7, BLOCK, stream) == CUDA_SUCCESS,
+	      "a stream of another context takes what it is told");
+	check(c, cuEventRecord(event, stream) == CUDA_ERROR_INVALID_HANDLE,
+	      "but no event of this one");
+	check(c, cuStreamSynchronize(stream) == CUDA_SUCCESS, "it can be waited for");
+	check(c, cuMemcpyDtoH(&byte, memory, 1) == CUDA_SUCCESS && byte == 7,
+	      "and its memory be read");
+	(void)cuEventRecord(event, NULL);
+	check(c,
+	      cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS &&
+		      cuStreamSynchronize(stream) == CUDA_SUCCESS,
+	      "it waits for an event of this one");
+	check(c, cuMemFree(memory) == CUDA_SUCCESS, "memory is given back from any context");
+	(void)cuEventDestroy(event);
+}
+
+/* What goes with a context. */
+static void ends(struct contexts *c)
+{
+	CUdeviceptr memory;
+	size_t before = 0, after = 0;
+	CUstream stream;
+	CUevent event;
+
+	(void)cuMemGetInfo(&before, NULL);
+	(void)cuCtxPushCurrent(c->second);
+	(void)cuMemAlloc(&memory, 2 * BLOCK);
+	(void)cuStreamCreate(&stream, 0);
+	(void)cuEventCreate(&event, 0);
+	(void)cuMemsetD8Async(memory, 1, 2 * BLOCK, stream);
+	check(c, cuCtxDestroy(NULL) == CUDA_ERROR_INVALID_VALUE, "no context");
+	check(c, cuCtxDestroy(c->primary) == CUDA_ERROR_INVALID_CONTEXT,
+	      "the primary one is not destroyed so");
+	check(c, cuCtxDestroy(c->second) == CUDA_SUCCESS, "the other one is");
+	check(c, current() == c->primary, "below it was the first");
+	check(c, cuCtxDestroy(c->second) == CUDA_ERROR_INVALID_CONTEXT, "once");
+	(void)cuMemGetInfo(&after, NULL);
+	check(c, after == before, "its memory is free");
+	check(c, cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE, "and unknown");
+	check(c, cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE, "as its streams are");
+	check(c, cuEventQuery(event) == CUDA_ERROR_INVALID_HANDLE, "and its events");
+	check(c, cuCtxSetCurrent(c->second) == CUDA_SUCCESS, "it can be current");
+	check(c, cuMemAlloc(&memory, 1) == CUDA_ERROR_CONTEXT_IS_DESTROYED, "and gives nothing");
+	(void)cuCtxSetCurrent(c->primary);
+}
+
+int prog_main(const struct vb_prog *prog)
+{
+	struct contexts c = {.prog = prog};
+
+	if (!gpu_open(prog, 0))
+		return -1;
+	c.primary = current();
+	creates(&c);
+	shares(&c);
+	ends(&c);
+	return c.failed == 0 ? 0 : -1;
+}
