@@ -17,6 +17,7 @@ struct CUctx_st {
 	struct gpu_program *program;
 	struct gpu_context streams;
 	struct gpu_stream *legacy;
+	uint64_t peers[GPU_MAX / 64]; /* devices whose memory its kernels reach */
 };
 
 /* Host memory that the driver knows. */
@@ -35,6 +36,9 @@ struct gpu_program {
 	size_t pinned_count, pinned_room;
 	uint64_t pinned_made; /* so far */
 	struct CUevent_st *events;
+	struct CUmod_st *modules;
+	struct cuda_named *kernels; /* that it has registered */
+	bool has_said;		    /* that nobody knows what some kernel does */
 };
 struct gpu_thread {
 	struct gpu_program *program;
@@ -70,6 +74,11 @@ struct gpu_backend {
 	/* For the streams of a context of the program. */
 	void (*changed)(struct gpu_context *context, ps_t now);
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);
+	void (*stored)(struct gpu_context *context, ps_t now);
+	/* Of the machine that @beside is in, whose memory has @address; NULL: none. At any time. */
+	struct gpu *(*find)(const struct gpu *beside, uint64_t address);
+	/* A line for a person. */
+	void (*say)(const char *line);
 	/* A host function will have its turn; -ENOMEM. */
 	int (*expect_call)(void);
 };

@@ -12,8 +12,10 @@ static struct CUctx_st *create_context(struct gpu *gpu)
 		util_free(context);
 		return NULL;
 	}
-	context->streams = (struct gpu_context){
-		.gpu = gpu, .changed = gpu_backend()->changed, .call = gpu_backend()->call};
+	context->streams = (struct gpu_context){.gpu = gpu,
+						.changed = gpu_backend()->changed,
+						.call = gpu_backend()->call,
+						.stored = gpu_backend()->stored};
 	context->program = cuda_program();
 	context->legacy = gpu_stream_create(&context->streams, GPU_LEGACY);
 	if (context->legacy)
@@ -38,6 +40,7 @@ void gpu_program_fini(struct gpu_program *program)
 		util_free(event);
 	}
 	util_free(program->pinned);
+	cuda_modules_fini(program);
 }
 
 CUDA_PUBLIC CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice device)
@@ -55,6 +58,8 @@ CUDA_PUBLIC CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice d
 		*context = create_context(gpu);
 	if (!*context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (cuda_state(&(*context)->streams) != CUDA_SUCCESS)
+		return cuda_state(&(*context)->streams);
 	if ((*context)->users++ == 0)
 		gpu_backend()->pass(gpu->profile->retain);
 	*ret_context = *context;
@@ -172,5 +177,5 @@ CUDA_PUBLIC CUresult cuCtxSynchronize(void)
 	if (cuda_rest(context))
 		gpu_backend()->pass(context->streams.gpu->profile->costs[GPU_MARK].notice);
 	gpu_backend()->pass(context->streams.gpu->profile->query);
-	return CUDA_SUCCESS;
+	return cuda_state(&context->streams);
 }

@@ -180,6 +180,8 @@ static CUresult copy(CUdeviceptr to, enum known to_is, CUdeviceptr from, enum kn
 	ret = start_move(&move);
 	if (ret == CUDA_SUCCESS && waits && (move.to.is_sync || move.from.is_sync))
 		cuda_wait(move.stream);
+	if (ret == CUDA_SUCCESS && waits)
+		ret = cuda_state(move.stream->context);
 	cuda_let_go(move.stream);
 	return ret;
 }

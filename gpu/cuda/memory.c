@@ -49,6 +49,8 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 	context = cuda_program()->contexts[cuda_number(gpu)];
 	if (context)
 		(void)cuda_rest(context);
+	if (context && cuda_state(&context->streams) != CUDA_SUCCESS)
+		return cuda_state(&context->streams);
 	allocation = cuda_find(address, &gpu);
 	if (!allocation || allocation->address != address)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -32,7 +32,7 @@ struct pointer {
 static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	struct CUctx_st *context;
-	const CUresult ret = cuda_current(&context);
+	const CUresult ret = cuda_current_any(&context);
 	const struct gpu_allocation *allocation;
 	const struct gpu_pinned *pinned;
 	struct gpu *gpu;

@@ -27,5 +27,6 @@ struct task_gpu {
 void *task_gpu_take(size_t bytes);
 void task_gpu_give_back(void *bytes);
 bool task_gpu_has_memory(uint64_t address, uint64_t bytes);
+void task_gpu_say(const char *line);
 
 #endif
