@@ -69,3 +69,32 @@ assert compared == 66 and not beyond
 # What does not depend on what was measured: two blocks have twice as much under way.
 assert abs(found["host_read", 2, 32, 16] / found["host_read", 1, 32, 16] - 2) < 0.05
 END
+
+# reduce NAME RANKS GPUS COUNT ARGS: each GPU passes on a part in each of two rounds but one step, the last one of a
+# machine over its adapters
+reduce() {
+	cat >"$1.yaml" <<END
+version: 1
+topology: {kind: star, hosts: 3}
+machine: dgx_h100
+programs: [{run: gpu_allreduce, hosts: [$2], args: ["gpus=$3", "count=$4"$5]}]
+END
+	expect 0 run "$1.yaml" --out "$1" --json
+	digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$1/result.json" | head -n 1)
+	expect 0 run "$1.yaml" --threads 2 --json
+	holds out "r['digest'] == '$digest'"
+	python3 - "$1" "$2" "$3" "$4" <<'END' || fail "$1: other bytes over the network"
+import csv
+import sys
+
+name, ranks, gpus, count = sys.argv[1], len(sys.argv[2].split(",")), int(sys.argv[3]), int(sys.argv[4])
+steps, part = 2 * (ranks * gpus - 1), count // (ranks * gpus) * 4
+sent = sum(int(row["bytes"]) for row in csv.DictReader(open(name + "/requests.csv")) if row["opcode"].startswith("write"))
+print(sent, ranks, steps, part)
+assert sent == (ranks * steps * part if ranks > 1 else 0)
+END
+}
+reduce machine h0 8 65536 ""
+reduce pair "h0, h1" 1 100000 ', "float=1"'
+reduce many "h0, h1, h2" 4 240000 ""
+reduce floats "h0, h1" 3 60000 ', "float=1"'
