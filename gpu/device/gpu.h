@@ -99,7 +99,7 @@ struct gpu {
 	uint32_t pci_bus, pci_device, pci_domain;
 	uint32_t writes_ordering;  /* CUGPUDirectRDMAWritesOrdering */
 	uint64_t window, windowed; /* bytes of its BAR1, and how many of them are taken */
-	/* Of somebody who follows what streams do; NULL: nobody does. */
+	/* Of somebody who follows what streams do, and each step of kernels; NULL: nobody does. */
 	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
 	void *owner;
 	uint32_t values_awaited; /* commands that wait for a value in memory */

@@ -375,15 +375,18 @@ static void begin_polls(struct gpu_kernel *kernel, ps_t now)
 static void step_is_over(struct gpu_kernel *kernel, ps_t now)
 {
 	struct gpu_context *context = kernel->command->stream->context;
+	struct gpu *gpu = context->gpu;
 
 	end_flows(kernel);
 	overlay_lay_down(&kernel->overlay);
+	kernel->command->bytes = kernel->bytes;
 	if (kernel->wait.is_asked) {
+		if (gpu->on_done)
+			gpu->on_done(gpu, kernel->command, now);
 		begin_polls(kernel, now);
 		context->stored(context, now);
 		return;
 	}
-	kernel->command->bytes = kernel->bytes;
 	context->stored(context, now);
 	kernel->ends->over(kernel->command, now);
 }

@@ -464,7 +464,7 @@ static bool open_all(struct kernels *k)
 	       GPU_DO(prog, cuMemAlloc(&k->other, BYTES)) && gpu_open(prog, 0) &&
 	       GPU_DO(prog, cuCtxGetCurrent(&k->contexts[0])) &&
 	       GPU_DO(prog, cuMemAlloc(&k->a, BYTES)) && GPU_DO(prog, cuMemAlloc(&k->b, BYTES)) &&
-	       GPU_DO(prog, cuMemAllocHost((void **)&k->pinned, BYTES)) &&
+	       GPU_DO(prog, cuMemHostRegister(k->pinned, BYTES, 0)) &&
 	       GPU_DO(prog, cuStreamCreate(&k->s, CU_STREAM_NON_BLOCKING)) &&
 	       GPU_DO(prog, cuStreamCreate(&k->t, CU_STREAM_NON_BLOCKING)) &&
 	       GPU_DO(prog, cuModuleLoadData(&k->builtin, VB_KERNELS_PTX)) &&
@@ -476,9 +476,11 @@ static bool open_all(struct kernels *k)
 
 int prog_main(const struct vb_prog *prog)
 {
-	struct kernels k = {.prog = prog, .plain = calloc(1, BYTES)};
+	/* The program's own: a context that is lost gives nothing back. */
+	struct kernels k = {.prog = prog, .plain = calloc(1, BYTES), .pinned = calloc(1, BYTES)};
 
-	if (!k.plain || !open_all(&k)) {
+	if (!k.plain || !k.pinned || !open_all(&k)) {
+		free(k.pinned);
 		free(k.plain);
 		return -1;
 	}
@@ -490,6 +492,7 @@ int prog_main(const struct vb_prog *prog)
 	codes(&k);
 	peers(&k);
 	faults(&k, (int)prog_arg(prog, "fault", 0));
+	free(k.pinned);
 	free(k.plain);
 	return k.failed == 0 ? 0 : -1;
 }
