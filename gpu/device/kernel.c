@@ -9,7 +9,7 @@
 enum {
 	WARP = 32,
 	SECTOR = 32,  /* the least that a GPU reads */
-	PACKET = 128, /* what its multiprocessors move in one packet at most */
+	PACKET = 128, /* what its multiprocessors ask for at a time */
 	FLOW_BURST = 1024,
 	FLOW_BURSTS = 256, /* that one flow has under way at most */
 	POINT = 1024 * 16, /* bytes that a block has under way, of those that were measured */
@@ -174,7 +174,7 @@ static bool prepare_flow(struct gpu_flow *flow)
 	if (copy_engine_init(&flow->engine, gpu->bus, gpu->local, gpu->part, !flow->writes, key,
 			     bursts) != 0)
 		return false;
-	flow->engine.packet = PACKET;
+	flow->engine.packet = flow->writes ? 0 : PACKET;
 	flow->engine.lag = flow->writes ? 0 : gpu->profile->stream_far;
 	flow->job = (struct copy_job){.bytes = flow->bytes,
 				      .least = flow->writes ? write_time(kernel, flow->bytes) : 0,
