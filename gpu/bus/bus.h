@@ -97,6 +97,9 @@ struct bus_burst {
 	const struct bus_burst_ops *ops;
 	uint32_t bytes; /* at most bus_burst_most() */
 	bool is_part;	/* for the owner: of something larger */
+	/* Over PCI Express: what its packets, or those that answer it, have of it at most; 0: as
+	 * each lane has it. */
+	uint16_t packet;
 	/* The bus's own. */
 	uint16_t from, to;
 	uint8_t kind; /* enum bus_class */

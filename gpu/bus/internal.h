@@ -28,6 +28,7 @@ struct bus_pool {
 struct bus_cost {
 	uint32_t bytes; /* of the burst; UINT32_MAX: nothing is remembered */
 	bool is_split;
+	uint16_t packet;
 	uint32_t wire_bytes;
 	struct bus_credits needs;
 	ps_t head, all; /* how long its first packet and all of it take, without faults */

@@ -11,10 +11,25 @@ static const struct bus_link *link_for(const struct bus_way *way, const struct b
 	return burst->is_split ? &way->split : &way->lane->link;
 }
 
+/* As @burst has it, whose packets may be smaller. */
+static struct bus_link narrowed(const struct bus_link *link, const struct bus_burst *burst)
+{
+	struct bus_link own = *link;
+
+	if (own.kind != BUS_PCIE || burst->packet == 0)
+		return own;
+	if (own.pcie.mps > burst->packet)
+		own.pcie.mps = burst->packet;
+	if (own.pcie.mrrs > burst->packet)
+		own.pcie.mrrs = burst->packet;
+	return own;
+}
+
 static __attribute__((noinline)) struct bus_cost make_cost(const struct bus_way *way,
 							   const struct bus_burst *burst)
 {
-	const struct bus_link *link = link_for(way, burst);
+	const struct bus_link own = narrowed(link_for(way, burst), burst), *link = &own;
+	const uint32_t room = way->lane->room[burst->kind].headers;
 	const enum bus_class kind = (enum bus_class)burst->kind;
 	const bool is_request = kind == BUS_NON_POSTED;
 	const uint32_t most = is_request ? bus_link_request(link) : bus_link_payload(link);
@@ -22,9 +37,12 @@ static __attribute__((noinline)) struct bus_cost make_cost(const struct bus_way 
 	const uint32_t head = burst->bytes < most ? burst->bytes : most;
 	struct bus_cost cost = {.bytes = burst->bytes,
 				.is_split = burst->is_split,
+				.packet = burst->packet,
 				.wire_bytes = bus_link_bytes(link, kind, burst->bytes)};
 
 	cost.needs.headers = pcie_tlps(burst->bytes, most);
+	if (burst->packet > 0 && room > 0 && cost.needs.headers > room)
+		cost.needs.headers = room; /* they follow each other */
 	if (!is_request)
 		cost.needs.data = (burst->bytes + BUS_CREDIT_BYTES - 1) / BUS_CREDIT_BYTES;
 	cost.head = bus_link_time(&way->lane->link, bus_link_bytes(link, kind, head));
@@ -37,7 +55,8 @@ cost_of(struct bus_way *way, const struct bus_burst *burst)
 {
 	struct bus_cost *cost = &way->costs[burst->kind];
 
-	if (cost->bytes != burst->bytes || cost->is_split != burst->is_split)
+	if (cost->bytes != burst->bytes || cost->is_split != burst->is_split ||
+	    cost->packet != burst->packet)
 		*cost = make_cost(way, burst);
 	return cost;
 }

@@ -21,6 +21,7 @@ struct CUctx_st {
 	struct gpu_program *program;
 	struct gpu_context streams;
 	struct gpu_stream *legacy;
+	uint64_t peers[GPU_MAX / 64]; /* devices whose memory its kernels reach */
 };
 
 /* Host memory that the driver knows. */
@@ -47,6 +48,9 @@ struct gpu_program {
 	struct cuda_handle *handles; /* of cuMemCreate() */
 	uint64_t handles_made;
 	bool has_imported; /* something */
+	struct CUmod_st *modules;
+	struct cuda_named *kernels; /* that it has registered */
+	bool has_said;		    /* that nobody knows what some kernel does */
 };
 struct gpu_thread {
 	struct gpu_program *program;
@@ -87,6 +91,11 @@ struct gpu_backend {
 	/* For the streams of a context of the program. */
 	void (*changed)(struct gpu_context *context, ps_t now);
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);
+	void (*stored)(struct gpu_context *context, ps_t now);
+	/* Of the machine that @beside is in, whose memory has @address; NULL: none. At any time. */
+	struct gpu *(*find)(const struct gpu *beside, uint64_t address);
+	/* A line for a person. */
+	void (*say)(const char *line);
 	/* A host function will have its turn; -ENOMEM. */
 	int (*expect_call)(void);
 };

@@ -16,8 +16,10 @@ static struct CUctx_st *create_context(struct gpu *gpu, int device)
 		util_free(context);
 		return NULL;
 	}
-	context->streams = (struct gpu_context){
-		.gpu = gpu, .changed = gpu_backend()->changed, .call = gpu_backend()->call};
+	context->streams = (struct gpu_context){.gpu = gpu,
+						.changed = gpu_backend()->changed,
+						.call = gpu_backend()->call,
+						.stored = gpu_backend()->stored};
 	context->program = cuda_program();
 	context->device = device;
 	context->flags = FLAGS_ALWAYS;
@@ -48,6 +50,7 @@ void gpu_program_fini(struct gpu_program *program)
 	cuda_pools_fini(program);
 	cuda_handles_fini(program);
 	util_free(program->pinned);
+	cuda_modules_fini(program);
 }
 
 CUDA_PUBLIC CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice device)
@@ -65,6 +68,8 @@ CUDA_PUBLIC CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice d
 		*context = create_context(gpu, device);
 	if (!*context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (cuda_state(&(*context)->streams) != CUDA_SUCCESS)
+		return cuda_state(&(*context)->streams);
 	if ((*context)->users++ == 0)
 		gpu_backend()->pass(gpu->profile->retain);
 	*ret_context = *context;
@@ -184,7 +189,7 @@ CUDA_PUBLIC CUresult cuCtxSynchronize(void)
 		gpu_backend()->pass(context->streams.gpu->profile->costs[GPU_MARK].notice);
 	cuda_pools_trim();
 	gpu_backend()->pass(context->streams.gpu->profile->query);
-	return CUDA_SUCCESS;
+	return cuda_state(&context->streams);
 }
 
 /* ---- those that a program makes ---- */

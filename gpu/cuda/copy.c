@@ -212,6 +212,8 @@ CUresult cuda_copy(const struct cuda_copy *copy)
 	ret = start_move(&move);
 	if (ret == CUDA_SUCCESS && copy->waits && (move.to.is_sync || move.from.is_sync))
 		cuda_wait(move.stream);
+	if (ret == CUDA_SUCCESS && copy->waits)
+		ret = cuda_state(move.stream->context);
 	cuda_let_go(move.stream);
 	return ret;
 }

@@ -25,7 +25,27 @@ uint32_t cuda_number(const struct gpu *gpu)
 	return gpu->place - 1u;
 }
 
+CUresult cuda_state(const struct gpu_context *context)
+{
+	switch (context->how) {
+	case GPU_KERNEL_WELL:
+		break;
+	case GPU_KERNEL_STRAYED:
+		return CUDA_ERROR_ILLEGAL_ADDRESS;
+	case GPU_KERNEL_TRAPPED:
+		return CUDA_ERROR_LAUNCH_FAILED;
+	}
+	return CUDA_SUCCESS;
+}
+
 CUresult cuda_current(struct CUctx_st **ret_context)
+{
+	const CUresult ret = cuda_current_any(ret_context);
+
+	return ret == CUDA_SUCCESS ? cuda_state(&(*ret_context)->streams) : ret;
+}
+
+CUresult cuda_current_any(struct CUctx_st **ret_context)
 {
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);

@@ -21,7 +21,7 @@ static CUresult check_event(CUevent event)
 	known = thread->program->events;
 	while (known && known != event)
 		known = known->next;
-	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return known ? cuda_state(&known->context->streams) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* Of its latest record, by whoever has it. */
@@ -173,7 +173,7 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 	gpu_mark_put(mark);
 	cuda_pools_trim();
 	gpu_backend()->pass(event->context->streams.gpu->profile->costs[GPU_MARK].notice);
-	return CUDA_SUCCESS;
+	return cuda_state(&event->context->streams);
 }
 
 /* @ns as milliseconds, in the form of IEEE 754, cut off behind 24 bits: what decides here knows

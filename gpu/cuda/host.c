@@ -111,6 +111,8 @@ CUDA_PUBLIC CUresult cuMemFreeHost(void *address)
 		return ret;
 	if (!address)
 		return CUDA_SUCCESS;
+	if (thread->depth > 0 && cuda_state(&thread->stack[thread->depth - 1]->streams))
+		return cuda_state(&thread->stack[thread->depth - 1]->streams);
 	pinned = cuda_find_pinned(thread->program, (uintptr_t)address);
 	if (!pinned || pinned->is_registered || pinned->address != (uintptr_t)address)
 		return CUDA_ERROR_INVALID_VALUE;

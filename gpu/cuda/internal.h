@@ -4,6 +4,7 @@
 
 #include "gpu/cuda/backend.h"
 #include "include/verbena/cuda.h"
+#include "include/verbena/cuda_kernel.h"
 
 #define CUDA_PUBLIC __attribute__((visibility("default")))
 
@@ -32,6 +33,10 @@ CUresult cuda_device(CUdevice number, struct gpu **ret_gpu);
 /* The context that is current. Those of cuda_enter(), CUDA_ERROR_INVALID_CONTEXT, and
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult cuda_current(struct CUctx_st **ret_context);
+/* The same, have its kernels failed or not. */
+CUresult cuda_current_any(struct CUctx_st **ret_context);
+/* What a kernel that has failed has made of it: CUDA_SUCCESS: none has. */
+CUresult cuda_state(const struct gpu_context *context);
 /* Of the calling thread, which has entered. */
 struct gpu_program *cuda_program(void);
 /* Older programs' cuCtxCreate(). */
@@ -147,5 +152,40 @@ void cuda_hold(struct gpu_stream *stream);
 void cuda_let_go(struct gpu_stream *stream);
 /* Until all streams of @context are idle; false: they were. */
 bool cuda_rest(const struct CUctx_st *context);
+
+/* ---- module.c, launch.c ---- */
+
+enum { CUDA_PARAMS_MAX = 256, CUDA_PARAM_BYTES_MAX = 4096 };
+
+/* A kernel, as PTX has it. */
+struct CUfunc_st {
+	struct CUfunc_st *next; /* of its module */
+	uint32_t param_count;
+	uint32_t offsets[CUDA_PARAMS_MAX], sizes[CUDA_PARAMS_MAX];
+	uint32_t param_bytes;	 /* all together */
+	uint32_t dynamic_shared; /* that a launch may have */
+	int ptx_version;	 /* 10 * major + minor */
+	char name[];
+};
+struct CUmod_st {
+	struct CUmod_st *next; /* of the program */
+	struct CUctx_st *context;
+	struct CUfunc_st *functions;
+};
+struct cuda_named {
+	struct cuda_named *next;
+	void (*fn)(struct vb_launch *launch);
+	char name[];
+};
+/* What a name does that nobody has registered; NULL: nothing. */
+void (*cuda_builtin(const char *name))(struct vb_launch *launch);
+void (*cuda_builtin_float(const char *name))(struct vb_launch *launch);
+/* One of the calling program's; NULL: none. */
+struct CUfunc_st *cuda_function(CUfunction handle);
+void cuda_modules_fini(struct gpu_program *program);
+/* The kernels that @text names, first as it has them: 0 and a list that the caller frees; or what
+ * cuModuleLoadData() says of it. @newest: as CUfunc_st.ptx_version; @target: of a GPU, 10 * major +
+ * minor. */
+CUresult cuda_ptx(const char *text, int newest, uint32_t target, struct CUfunc_st **ret_functions);
 
 #endif

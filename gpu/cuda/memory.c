@@ -60,6 +60,7 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	const struct gpu_allocation *allocation;
+	const struct CUctx_st *context;
 	struct gpu *gpu;
 	uint64_t bytes;
 	ps_t time;
@@ -77,6 +78,9 @@ CUDA_PUBLIC CUresult cuMemFree(CUdeviceptr address)
 	allocation = cuda_find(address, &gpu);
 	if (!allocation || allocation->address != address)
 		return CUDA_ERROR_INVALID_VALUE;
+	context = allocation->owner;
+	if (cuda_state(&context->streams) != CUDA_SUCCESS)
+		return cuda_state(&context->streams);
 	time = allocation->bytes <= GPU_MEMORY_SMALL ? gpu->profile->free
 						     : gpu->profile->free_blocks;
 	bytes = allocation->bytes;

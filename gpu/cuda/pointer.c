@@ -35,7 +35,7 @@ struct pointer {
 static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 {
 	struct CUctx_st *context;
-	const CUresult ret = cuda_current(&context);
+	const CUresult ret = cuda_current_any(&context);
 	const struct gpu_allocation *managed;
 	const struct gpu_pinned *pinned;
 	struct cuda_memory memory;

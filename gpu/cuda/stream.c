@@ -40,7 +40,7 @@ static CUresult find_anywhere(CUstream handle, struct gpu_stream **ret_stream)
 	     context = gpu_program_next(thread->program, context)) {
 		*ret_stream = find_stream(context, handle);
 		if (*ret_stream)
-			return CUDA_SUCCESS;
+			return cuda_state(&context->streams);
 	}
 	return CUDA_ERROR_INVALID_HANDLE;
 }
@@ -173,16 +173,17 @@ CUDA_PUBLIC CUresult cuStreamDestroy(CUstream handle)
 CUDA_PUBLIC CUresult cuStreamSynchronize(CUstream handle)
 {
 	struct gpu_stream *stream;
-	const CUresult ret = cuda_stream(handle, &stream);
+	CUresult ret = cuda_stream(handle, &stream);
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	cuda_hold(stream);
 	gpu_backend()->pass(stream->context->gpu->profile->query);
 	cuda_wait(stream);
+	ret = cuda_state(stream->context);
 	cuda_let_go(stream);
 	cuda_pools_trim();
-	return CUDA_SUCCESS;
+	return ret;
 }
 
 CUDA_PUBLIC CUresult cuStreamQuery(CUstream handle)

@@ -59,7 +59,8 @@ static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, 
 	struct copy_burst *burst = engine->spare;
 
 	engine->spare = burst->next;
-	burst->burst = (struct bus_burst){.ops = &copy_burst_ops, .bytes = burst_bytes(copy)};
+	burst->burst = (struct bus_burst){
+		.ops = &copy_burst_ops, .packet = engine->packet, .bytes = burst_bytes(copy)};
 	burst->offset = copy->started;
 	burst->bytes = NULL;
 	copy->started += burst->burst.bytes;
@@ -145,14 +146,12 @@ static void copy_on_end(struct sim_local_event *event, void *context)
 	copy_end_first(container_of(event, struct copy_engine, event), event->at);
 }
 
-static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
+/* What it had under way has made room. */
+static void copy_on_room(struct copy_burst *own, ps_t now)
 {
-	struct copy_burst *own = container_of(burst, struct copy_burst, burst);
 	struct copy_engine *engine = own->engine;
 	struct copy_job *copy = engine->first;
 
-	(void)context;
-	write_bytes(own, copy);
 	own->next = engine->spare;
 	engine->spare = own;
 	copy->under_way--;
@@ -166,6 +165,24 @@ static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
 	}
 	engine->event.fn = copy_on_end;
 	sim_local_schedule(engine->local, &engine->event, engine->began + copy->least);
+}
+
+static void copy_on_lag(struct sim_local_event *event, void *context)
+{
+	(void)context;
+	copy_on_room(container_of(event, struct copy_burst, event), event->at);
+}
+
+static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
+{
+	struct copy_burst *own = container_of(burst, struct copy_burst, burst);
+
+	(void)context;
+	write_bytes(own, own->engine->first);
+	if (own->engine->lag == 0)
+		copy_on_room(own, now);
+	else
+		sim_local_schedule(own->engine->local, &own->event, now + own->engine->lag);
 }
 
 int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
@@ -182,6 +199,8 @@ int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_loc
 		return -ENOMEM;
 	for (uint32_t i = 0; i < bursts; i++) {
 		engine->bursts[i].engine = engine;
+		engine->bursts[i].event = (struct sim_local_event){
+			.key = key + 1 + i, .phase = SIM_LOCAL_ARRIVAL, .fn = copy_on_lag};
 		engine->bursts[i].next = engine->spare;
 		engine->spare = &engine->bursts[i];
 	}
@@ -202,6 +221,8 @@ void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t no
 	copy->started = 0;
 	copy->under_way = 0;
 	copy->burst_most = bus_burst_most(engine->bus, engine->own, copy->other);
+	if (copy->most > 0 && copy->most < copy->burst_most)
+		copy->burst_most = copy->most;
 	copy->next = NULL;
 	*(is_idle ? &engine->first : &engine->last->next) = copy;
 	engine->last = copy;

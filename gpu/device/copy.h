@@ -32,6 +32,7 @@ struct copy_job {
 	ps_t start;	/* that the engine takes before anything of it moves, ... */
 	ps_t least;	/* ... and from there at least, however fast the way is */
 	uint32_t other; /* the part that it reads or writes */
+	uint32_t most;	/* bytes of a burst; 0: as many as the bus takes */
 	/* All of it is there. */
 	void (*on_done)(struct copy_job *copy, ps_t now);
 	/* The engine's own. */
@@ -43,6 +44,7 @@ struct copy_job {
 struct copy_engine;
 struct copy_burst {
 	struct bus_burst burst;
+	struct sim_local_event event; /* it makes room for another one */
 	struct copy_engine *engine;
 	uint64_t offset;
 	uint8_t *bytes; /* that were read; NULL: there was no memory, they are read later */
@@ -57,12 +59,15 @@ struct copy_engine {
 	struct copy_job *first, *last;
 	struct sim_local_event event; /* the first one begins, or ends */
 	ps_t began;
+	ps_t lag;	 /* from when a burst has arrived until it makes room for another one */
+	uint16_t packet; /* as struct bus_burst has it */
 	struct copy_burst *bursts, *spare;
 };
 
 /* Of the part @own of @bus, which lives in @local: it reads what it copies from another part, or
  * writes it there, and has @bursts of them under way at most. @key tells its events in @local apart
- * from all others. -ENOMEM. */
+ * from all others, and the next @bursts keys are its own as well where it is given a lag. -ENOMEM.
+ */
 int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_local *local,
 		     uint32_t own, bool reads, uint64_t key, uint32_t bursts);
 /* Nothing is under way, or the run has ended. Zeroed: allowed. */

@@ -135,6 +135,26 @@ const struct gpu_profile gpu_h100 =
 						.notice = 2500 * PS_NS},
 				[GPU_PREFETCH] = {.call = 2 * PS_US, .notice = 2500 * PS_NS},
 			},
+		.module_load = 500 * PS_US,
+		.resident_threads = 2048,
+		/* 64 MiB: what is in the cache is faster, up to twice, where blocks are few. One
+		 * and two blocks read as four do, each. */
+		.kernel_rates =
+			{
+				{4, 163100, 251200},
+				{8, 325700, 489400},
+				{16, 638100, 968500},
+				{32, 1195800, 1659100},
+				{64, 2033600, 2425900},
+				{132, 2659700, 2918800},
+				{264, 2878700, 2918800},
+			},
+		.load = 145 * PS_NS,
+		.load_far = 670 * PS_NS,
+		.stream_far = 880 * PS_NS,
+		.warp_write_bps = (uint64_t)203 * GIGA,
+		.block_write_bps = (uint64_t)389 * GIGA,
+		.fault = 140 * PS_MS,
 };
 
 void gpu_join(struct gpu *gpu, struct bus *bus, struct sim_local *local, uint32_t host_part)

@@ -41,6 +41,14 @@ struct gpu_cost {
 	ps_t notice;	   /* until a CPU that waits knows that it is over */
 };
 
+/* How fast kernels of so many blocks (of 1024 threads, each with 16 bytes at a time) read and write
+ * the memory of their GPU. */
+enum { GPU_KERNEL_RATES = 8 };
+struct gpu_kernel_rate {
+	uint32_t blocks;		/* 0: there are no more */
+	uint32_t read_mbps, write_mbps; /* millions of bytes a second */
+};
+
 /* What one kind of GPU is. Times are those of calls of the driver API on the CPU that makes them,
  * beside what moves over the bus. */
 struct gpu_profile {
@@ -78,6 +86,15 @@ struct gpu_profile {
 	uint32_t set_few_bytes;
 	uint32_t queue; /* commands that a stream holds */
 	struct gpu_cost costs[GPU_WORKS];
+	/* Of kernels. */
+	ps_t module_load;
+	uint32_t resident_threads; /* of a multiprocessor */
+	struct gpu_kernel_rate kernel_rates[GPU_KERNEL_RATES];
+	ps_t load;	 /* of a word within the GPU */
+	ps_t load_far;	 /* the same elsewhere, beside the bus; ... */
+	ps_t stream_far; /* ... and where a thread does one after the other */
+	uint64_t warp_write_bps, block_write_bps; /* to elsewhere */
+	ps_t fault;				  /* until the driver knows of one */
 };
 
 /* An H100 80GB HBM3, driver 580.159.04, as measured; the medians of small sizes. */
@@ -95,7 +112,7 @@ struct gpu {
 	uint32_t pci_bus, pci_device, pci_domain;
 	uint32_t writes_ordering;  /* CUGPUDirectRDMAWritesOrdering */
 	uint64_t window, windowed; /* bytes of its BAR1, and how many of them are taken */
-	/* Of somebody who follows what streams do; NULL: nobody does. */
+	/* Of somebody who follows what streams do, and each step of kernels; NULL: nobody does. */
 	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
 	void *owner;
 	struct gpu_managed *managed; /* of its machine; NULL: there is none */

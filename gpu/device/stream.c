@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/device/stream.h"
 
+#include "gpu/device/kernel.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -53,42 +54,6 @@ static void set_bytes(const struct gpu_command *command)
 	}
 }
 
-static void write_value(const struct gpu_value *value)
-{
-	if (value->bytes == 4)
-		memcpy(value->at, &(uint32_t){(uint32_t)value->value}, 4);
-	else
-		memcpy(value->at, &value->value, 8);
-}
-
-static bool has_value(const struct gpu_value *value)
-{
-	const uint64_t mask = value->bytes == 4 ? UINT32_MAX : UINT64_MAX;
-	uint32_t word;
-	uint64_t there;
-	uint64_t ahead;
-
-	if (value->bytes == 4) {
-		memcpy(&word, value->at, 4);
-		there = word;
-	} else {
-		memcpy(&there, value->at, 8);
-	}
-	/* GEQ goes in a circle: the difference, as a signed number, is not negative. */
-	ahead = (there - value->value) & mask;
-	switch (value->compare) {
-	case GPU_GEQ:
-		return ahead <= mask >> 1;
-	case GPU_EQ:
-		return ahead == 0;
-	case GPU_AND:
-		return (there & value->value & mask) != 0;
-	case GPU_NOR:
-		return (~(there | value->value) & mask) != 0;
-	}
-	return false;
-}
-
 /* What can be seen of @command in memory. */
 static void take_effect(struct gpu_command *command, ps_t now)
 {
@@ -98,9 +63,7 @@ static void take_effect(struct gpu_command *command, ps_t now)
 	} else if (command->work == GPU_SET || command->work == GPU_SET_FEW) {
 		set_bytes(command);
 	} else if (command->work == GPU_WRITE_VALUE) {
-		write_value(&command->value);
-	} else if (command->work == GPU_KERNEL) {
-		command->function(command->arg);
+		gpu_write_value(&command->value);
 	} else if (command->to && !command->job.to) {
 		copy_sides(command->to, &command->to_side, command->from, &command->from_side,
 			   command->bytes);
@@ -117,6 +80,7 @@ static const struct gpu_cost *cost_of(const struct gpu_command *command)
 static void command_free(struct gpu_command *command)
 {
 	gpu_mark_put(command->mark);
+	gpu_kernel_destroy(command->kernel);
 	util_free(command->copy);
 	util_free(command);
 }
@@ -159,7 +123,8 @@ static void command_end(struct gpu_command *command, ps_t now)
 	struct gpu *gpu = stream->context->gpu;
 
 	CHECK(stream->first == command);
-	take_effect(command, now);
+	if (stream->context->how == GPU_KERNEL_WELL || command->work == GPU_MARK)
+		take_effect(command, now);
 	stream->first = command->next;
 	stream->count--;
 	if (command->work == GPU_STAGED)
@@ -199,7 +164,7 @@ static ps_t time_of(const struct gpu_command *command)
 {
 	const struct gpu_cost *cost = cost_of(command);
 	const struct gpu_stream *stream = command->stream;
-	ps_t time = cost->start + command->time;
+	ps_t time = cost->start;
 
 	if (cost->rate_bps > 0)
 		time += util_tx_time(command->bytes, cost->rate_bps);
@@ -242,9 +207,11 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 
 static void look_at_value(struct gpu_command *command, ps_t now)
 {
-	if (!has_value(&command->value))
+	const struct gpu_context *context = command->stream->context;
+
+	if (!gpu_has_value(&command->value) && context->how == GPU_KERNEL_WELL)
 		return;
-	command->stream->context->gpu->values_awaited--;
+	context->gpu->values_awaited--;
 	end_later(command, now + time_of(command));
 }
 
@@ -269,6 +236,18 @@ static void touch_managed(struct gpu_command *command, ps_t now)
 		command->time += gpu_touch(gpu, command->managed_to, bytes,
 					   command->work != GPU_WAIT_VALUE, now + command->time);
 }
+
+/* A kernel has failed, and with it everything in its context. */
+static void on_failure(struct gpu_command *command, enum gpu_kernel_end how, ps_t now)
+{
+	struct gpu_context *context = command->stream->context;
+
+	context->how = how;
+	gpu_context_look(context, now);
+	gpu_command_end(command, now);
+}
+
+static const struct gpu_kernel_ends kernel_ends = {.over = gpu_command_end, .failed = on_failure};
 
 static void begin(struct gpu_command *command, ps_t now)
 {
@@ -302,12 +281,14 @@ static void begin(struct gpu_command *command, ps_t now)
 		gpu->values_awaited++;
 		look_at_value(command, now);
 		return;
+	case GPU_KERNEL:
+		gpu_kernel_begin(command, &kernel_ends, now);
+		return;
 	case GPU_WITHIN:
 	case GPU_SET_FEW:
 	case GPU_SET:
 	case GPU_MARK:
 	case GPU_WRITE_VALUE:
-	case GPU_KERNEL:
 	case GPU_PREFETCH:
 		end_later(command, now + time_of(command));
 		return;
@@ -350,6 +331,10 @@ static bool stream_goes(struct gpu_stream *stream, ps_t now)
 
 	if (!command || !command->is_heard || command->is_begun || waits_for_others(command))
 		return false;
+	if (stream->context->how != GPU_KERNEL_WELL) {
+		command_end(command, now);
+		return true;
+	}
 	if (command->work != GPU_WAIT) {
 		begin(command, now);
 		return true;
@@ -439,9 +424,12 @@ void gpu_context_look(struct gpu_context *context, ps_t now)
 	for (struct gpu_stream *stream = context->streams; stream; stream = stream->next) {
 		struct gpu_command *command = stream->first;
 
-		if (command && command->work == GPU_WAIT_VALUE && command->is_begun &&
-		    !command->event.pending)
+		if (!command || !command->is_begun || command->event.pending)
+			continue;
+		if (command->work == GPU_WAIT_VALUE)
 			look_at_value(command, now);
+		else if (command->work == GPU_KERNEL)
+			gpu_kernel_look(command->kernel, now);
 	}
 }
 

@@ -11,6 +11,7 @@
  * As measured on an H100 (driver 580.159.04). Sans I/O: everything happens in the local events of
  * the node. One caller at a time. */
 #include "gpu/device/gpu.h"
+#include "gpu/device/value.h"
 
 enum gpu_stream_kind { GPU_LEGACY, GPU_OF_THREAD, GPU_BLOCKING, GPU_NON_BLOCKING };
 
@@ -25,16 +26,14 @@ struct gpu_mark *gpu_mark_create(void);
 /* The last user frees it. NULL allowed. */
 void gpu_mark_put(struct gpu_mark *mark);
 
-/* How a value in memory is compared: CUstreamWaitValue_flags. */
-enum gpu_compare { GPU_GEQ, GPU_EQ, GPU_AND, GPU_NOR };
-
-struct gpu_value {
-	void *at; /* where the emulator reaches it */
-	uint64_t value;
-	uint8_t bytes; /* 4 or 8 */
-	enum gpu_compare compare;
+/* What comes of a kernel, and of its context. */
+enum gpu_kernel_end {
+	GPU_KERNEL_WELL,
+	GPU_KERNEL_STRAYED, /* it has touched what is not its memory */
+	GPU_KERNEL_TRAPPED,
 };
 
+struct gpu_kernel;
 struct gpu_stream;
 struct gpu_command {
 	enum gpu_work work;
@@ -52,7 +51,8 @@ struct gpu_command {
 	struct gpu_value value;
 	void (*function)(void *arg); /* of the host */
 	void *arg;
-	ps_t time; /* of a kernel; and of all faults on managed memory */
+	ps_t time;		   /* of all faults on managed memory */
+	struct gpu_kernel *kernel; /* which goes with the command */
 	/* The stream's own. */
 	struct gpu_stream *stream;
 	uint64_t number; /* in its context, from 1 */
@@ -85,10 +85,13 @@ struct gpu_context {
 	struct gpu *gpu;
 	struct gpu_stream *streams;
 	uint64_t commands, stream_count; /* so far */
+	enum gpu_kernel_end how;	 /* it is: a kernel has failed, and nothing begins */
 	/* Something is over. From the local events of the node, or gpu_context_look(). */
 	void (*changed)(struct gpu_context *context, ps_t now);
 	/* @command->function's turn has come: gpu_command_end() when it has run. */
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);
+	/* A kernel has written into memory. */
+	void (*stored)(struct gpu_context *context, ps_t now);
 };
 
 /* The streams of @context are empty, or the run has ended. */

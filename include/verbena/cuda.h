@@ -27,6 +27,8 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUarray_st *CUarray;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef unsigned long long CUmemGenericAllocationHandle;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
 typedef void (*CUhostFn)(void *data);
 
 #define CU_DEVICE_CPU ((CUdevice)-1)
@@ -42,6 +44,9 @@ typedef void (*CUhostFn)(void *data);
 #define CU_MEMHOSTREGISTER_IOMEMORY 0x04
 #define CU_MEMHOSTREGISTER_READ_ONLY 0x08
 #define CU_IPC_HANDLE_SIZE 64
+#define CU_LAUNCH_PARAM_END ((void *)0x00)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)0x02)
 
 typedef enum cudaError_enum {
 	CUDA_SUCCESS = 0,
@@ -50,13 +55,22 @@ typedef enum cudaError_enum {
 	CUDA_ERROR_NOT_INITIALIZED = 3,
 	CUDA_ERROR_NO_DEVICE = 100,
 	CUDA_ERROR_INVALID_DEVICE = 101,
+	CUDA_ERROR_INVALID_IMAGE = 200,
 	CUDA_ERROR_INVALID_CONTEXT = 201,
+	CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
+	CUDA_ERROR_INVALID_PTX = 218,
+	CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
 	CUDA_ERROR_INVALID_HANDLE = 400,
 	CUDA_ERROR_NOT_FOUND = 500,
 	CUDA_ERROR_NOT_READY = 600,
+	CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+	CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
+	CUDA_ERROR_PEER_ACCESS_NOT_ENABLED = 705,
 	CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
 	CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
 	CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
+	CUDA_ERROR_LAUNCH_FAILED = 719,
+	CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 	CUDA_ERROR_NOT_PERMITTED = 800,
 	CUDA_ERROR_NOT_SUPPORTED = 801,
 } CUresult;
@@ -99,6 +113,15 @@ typedef enum CUpointer_attribute_enum {
 	CU_POINTER_ATTRIBUTE_MAPPING_SIZE = 18,
 	CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
 } CUpointer_attribute;
+
+typedef enum CUfunction_attribute_enum {
+	CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+	CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+	CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
+	CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+	CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
+	CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+} CUfunction_attribute;
 
 typedef enum CUmemorytype_enum {
 	CU_MEMORYTYPE_HOST = 1,
@@ -514,6 +537,24 @@ CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *loca
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, void *address);
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *ret_prop,
 						CUmemGenericAllocationHandle handle);
+CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevice peer);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
+CUresult cuCtxDisablePeerAccess(CUcontext peer);
+
+/* Kernels: PTX names them, and what they do says vb_kernel() (cuda_kernel.h), or nothing does. */
+CUresult cuModuleLoadData(CUmodule *ret_module, const void *image);
+CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const char *name);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction function);
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+			unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+			unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+			void **parameters, void **extra);
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+				   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+				   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+				   void **parameters);
 CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute, CUdeviceptr address);
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 			       CUdeviceptr address);

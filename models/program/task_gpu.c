@@ -120,6 +120,17 @@ static void task_gpu_changed(struct gpu_context *context, ps_t now)
 	task_gpu_look(host, now);
 }
 
+/* Whoever waits for memory to change looks at it. */
+static void task_gpu_stored(struct gpu_context *context, ps_t now)
+{
+	task_on_place(context->gpu->owner, now);
+}
+
+static struct gpu *task_gpu_find(const struct gpu *beside, uint64_t address)
+{
+	return host_gpus_find(beside->owner, address);
+}
+
 /* ---- host functions ---- */
 
 static void driver_main(void *arg)
@@ -258,6 +269,9 @@ const struct gpu_backend *gpu_backend(void)
 						   .read = task_gpu_read,
 						   .changed = task_gpu_changed,
 						   .call = task_gpu_call,
+						   .stored = task_gpu_stored,
+						   .find = task_gpu_find,
+						   .say = task_gpu_say,
 						   .expect_call = task_gpu_expect_call};
 
 	return &backend;

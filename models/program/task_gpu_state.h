@@ -33,5 +33,6 @@ void task_gpu_give_back(void *bytes);
 bool task_gpu_has_memory(uint64_t address, uint64_t bytes);
 /* By task_gpu_managed.c: see struct gpu_backend. */
 struct gpu_managed *task_gpu_managed(bool makes);
+void task_gpu_say(const char *line);
 
 #endif

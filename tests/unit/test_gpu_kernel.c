@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a kernel has written before others see it, and how fast so many threads are. */
+#include "gpu/device/kernel.h"
+
+#include "tests/test.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { BYTES = 3 * 4096 };
+
+static uint8_t memory[BYTES + 4096];
+
+/* From the middle of one page to that of another, and two bytes of a third. */
+static int write_some(struct overlay *overlay)
+{
+	static const uint8_t ones[BYTES] = {[0 ... BYTES - 1] = 1};
+	int ret = overlay_write(overlay, memory + 100, ones, 4096);
+
+	return ret ? ret : overlay_write(overlay, memory + BYTES - 1, ones, 2);
+}
+
+static bool is_written(size_t i)
+{
+	return (i >= 100 && i < 4196) || i == BYTES - 1 || i == BYTES;
+}
+
+static void test_writes_are_seen_by_the_writer_alone(void **state)
+{
+	struct overlay overlay = {.slots = NULL};
+	uint8_t seen[sizeof(memory)];
+
+	(void)state;
+	memset(memory, 7, sizeof(memory));
+	assert_int_equal(write_some(&overlay), 0);
+	overlay_read(&overlay, seen, memory, sizeof(seen));
+	for (size_t i = 0; i < sizeof(seen); i++) {
+		assert_int_equal(memory[i], 7);
+		assert_int_equal(seen[i], is_written(i) ? 1 : 7);
+	}
+	/* What others write beside it meanwhile stays. */
+	memory[99] = memory[4196] = memory[BYTES + 1] = 9;
+	memory[100] = 9;
+	overlay_lay_down(&overlay);
+	for (size_t i = 0; i < sizeof(seen); i++)
+		assert_int_equal(memory[i], is_written(i)			     ? 1
+					    : i == 99 || i == 4196 || i == BYTES + 1 ? 9
+										     : 7);
+	assert_int_equal(overlay.count, 0);
+}
+
+static void test_what_is_lost_is_not_in_memory(void **state)
+{
+	struct overlay overlay = {.slots = NULL};
+
+	(void)state;
+	memset(memory, 7, sizeof(memory));
+	assert_int_equal(write_some(&overlay), 0);
+	overlay_fini(&overlay);
+	for (size_t i = 0; i < sizeof(memory); i++)
+		assert_int_equal(memory[i], 7);
+}
+
+static void test_many_pages_are_found(void **state)
+{
+	enum { PAGES = 3000 };
+	uint8_t *pages = calloc(PAGES, 4096);
+	struct overlay overlay = {.slots = NULL};
+
+	(void)state;
+	assert_non_null(pages);
+	for (uint32_t i = 0; i < PAGES; i++)
+		assert_int_equal(overlay_write(&overlay, pages + 4096 * (size_t)i + i, &i, 4), 0);
+	for (uint32_t i = 0, seen; i < PAGES; i++) {
+		overlay_read(&overlay, &seen, pages + 4096 * (size_t)i + i, 4);
+		assert_int_equal(seen, i);
+	}
+	overlay_fini(&overlay);
+	free(pages);
+}
+
+static void test_memory_may_be_missing(void **state)
+{
+	struct overlay overlay = {.slots = NULL};
+	unsigned int n = 0;
+	int ret;
+
+	(void)state;
+	do {
+		overlay_fini(&overlay);
+		util_alloc_fail_after(++n);
+		ret = write_some(&overlay);
+		util_alloc_fail_after(0);
+		assert_true(ret == 0 || ret == -ENOMEM);
+	} while (ret != 0);
+	assert_true(n > 3);
+	overlay_fini(&overlay);
+}
+
+static uint64_t gbps(uint64_t threads, uint32_t width, bool writes)
+{
+	return gpu_kernel_rate(&gpu_h100, threads, width, writes) / 8 / 1000000000;
+}
+
+/* What was measured, between it, before it, and no more than all that run at once. */
+static void test_rates_are_those_of_threads_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(gbps(8 * 1024, 16, false), 325);
+	assert_int_equal(gbps(132 * 1024, 16, true), 2918);
+	assert_int_equal(gbps(12 * 1024, 16, false), (325700 + 638100) / 2000);
+	assert_int_equal(gbps(1024, 16, false), 163100 / 4000);
+	assert_int_equal(gbps(32 * 1024, 4, false), 325);
+	assert_int_equal(gbps(1000000, 16, false), 2878);
+	assert_int_equal(gbps(1000000, 4, false), gbps(132 * 2048, 4, false));
+	assert_true(gpu_kernel_rate(&gpu_h100, 1, 1, false) > 0);
+}
+
+RUN(T(test_writes_are_seen_by_the_writer_alone), T(test_what_is_lost_is_not_in_memory),
+    T(test_many_pages_are_found), T(test_memory_may_be_missing),
+    T(test_rates_are_those_of_threads_at_once))
