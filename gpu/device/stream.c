@@ -164,7 +164,7 @@ static ps_t time_of(const struct gpu_command *command)
 {
 	const struct gpu_cost *cost = cost_of(command);
 	const struct gpu_stream *stream = command->stream;
-	ps_t time = cost->start;
+	ps_t time = cost->start + command->time;
 
 	if (cost->rate_bps > 0)
 		time += util_tx_time(command->bytes, cost->rate_bps);

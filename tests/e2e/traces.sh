@@ -11,7 +11,9 @@ for file in "$root"/traces/*.yaml; do
 	expect 0 run "$file" --json
 	cp out "$name.json"
 	holds "$name.json" "r['scenario'] == '$name' and r['partial'] is False"
-	holds "$name.json" 'r["flows"]["failed"] == 0 and r["packet_hops"] > 1000'
+	holds "$name.json" 'r["flows"]["failed"] == 0'
+	# One stays within a machine.
+	[ "$name" = memory_ages ] || holds "$name.json" 'r["packet_hops"] > 1000'
 	holds "$name.json" 'all(p["failed"] + p["unfinished"] == 0 for p in r["programs"])'
 	case $name in
 	loss) holds loss.json 'r["drops"]["fault"] > 0 and r["drops"]["icrc"] > 0 and r["flows"]["packets_retransmitted"] > 0' ;;

@@ -262,8 +262,8 @@ static bool report(struct relay *relay)
 	}
 	printf("to guest %llu, from guest %llu, late %llu, bad %llu, lost %llu\n",
 	       (unsigned long long)relay->to_guest, (unsigned long long)relay->from_guest,
-	       (unsigned long long)relay->late,
-	       (unsigned long long)relay->bad, (unsigned long long)relay->lost);
+	       (unsigned long long)relay->late, (unsigned long long)relay->bad,
+	       (unsigned long long)relay->lost);
 	return impair_report(&relay->impair, stdout);
 }
 
