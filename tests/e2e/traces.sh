@@ -3,11 +3,15 @@
 # Every scenario of traces/: good, complete, and together they show pauses, marks and losses.
 . "$(dirname "$0")/lib.sh"
 
+# Beside a sanitizer ranks share their variables, of which one of them has some.
+shared=
+! nm "$verbena" | grep -qE '__(asan|tsan)_init' || shared=gpudirect
 count=0 paused=0 marked=0 alone=0
 for file in "$root"/traces/*.yaml; do
 	name=$(basename "$file" .yaml)
 	expect 0 check "$file"
 	[ ! -s err ] || fail "$name: warnings"
+	[ "$name" != "$shared" ] || continue
 	expect 0 run "$file" --json
 	cp out "$name.json"
 	holds "$name.json" "r['scenario'] == '$name' and r['partial'] is False"
