@@ -80,25 +80,9 @@ END
 expect 1 run none.yaml --out none
 grep -q "cuInit: CUDA_ERROR_NO_DEVICE" out err || fail "a GPU of no machine"
 
-# On one GPU of generation 5 x16 (MPS 256, MRRS 4096).
-one() { # PROGRAM ARGS
-	cat <<END
-version: 1
-topology: {kind: star, hosts: 2}
-machine:
-  parts:
-    - {name: cpu0, kind: socket, latency: 200ns}
-    - {name: nic0, kind: nic}
-    - {name: gpu0, kind: gpu, memory: 1GiB, latency: 300ns, tags: 256}
-  lanes:
-    - {a: cpu0, b: nic0, gen: 5}
-    - {a: cpu0, b: gpu0, gen: 5, mps: 256B, mrrs: 4KiB, delay: 3ns}
-programs: [{run: $1, hosts: [h0], args: [${2:-}]}]
-END
-}
 # Copies on an H100 80GB HBM3 (driver 580.159.04) as measured, medians in microseconds: gpu_copies.csv. Within 15 %,
 # but for pushed copies of 8 and 16 KiB between events, which are faster there.
-one gpu_copies most=67108864 >copies.yaml
+one_gpu gpu_copies most=67108864 >copies.yaml
 expect 0 run copies.yaml --out copies
 grep -h -o '[a-z_]* [0-9]* [0-9]*$' out err >obtained
 python3 - "$root/tests/e2e/gpu_copies.csv" <<'END' || fail "copies take another time than was measured"
@@ -121,7 +105,7 @@ assert beyond in ([("to_events", 8192), ("to_events", 16384)], []), beyond
 END
 
 # When calls return and what waits for what.
-one gpu_order >order.yaml
+one_gpu gpu_order >order.yaml
 checks order 79
 # Large copies, of which only the lane is left. GB/s to the GPU and from it; 0: not to be compared.
 # An H200 in a slot of generation 5 x16 (github.com/stas00/ml-engineering, 8 GPUs alike within 0.1), within 5 %: the

@@ -4,19 +4,7 @@
 # which faults a walk makes and where, and what faults, prefetches and advice cost.
 . "$(dirname "$0")/lib.sh"
 
-cat >managed.yaml <<'END'
-version: 1
-topology: {kind: star, hosts: 2}
-machine:
-  parts:
-    - {name: cpu0, kind: socket, latency: 200ns}
-    - {name: nic0, kind: nic}
-    - {name: gpu0, kind: gpu, memory: 1GiB, latency: 300ns, tags: 256}
-  lanes:
-    - {a: cpu0, b: nic0, gen: 5}
-    - {a: cpu0, b: gpu0, gen: 5, mps: 256B, mrrs: 4KiB, delay: 3ns}
-programs: [{run: gpu_managed, hosts: [h0], args: []}]
-END
+one_gpu gpu_managed >managed.yaml
 expect 0 run managed.yaml --out managed --json
 sed -n 's/^gpu_managed, rank 0: //p' err >said
 [ "$(grep -c '^ok ' said)" = 25 ] || fail "$(grep -c '^ok ' said) checks, not 25"

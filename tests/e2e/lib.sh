@@ -114,3 +114,21 @@ checks() {
 		holds out "r['digest'] == '$digest'"
 	done
 }
+
+# one_gpu PROGRAM [ARGS [HOSTS]]: a scenario: a rank on each of the hosts (h0), as often as it is named; each has one GPU
+# of generation 5 x16 (MPS 256, MRRS 4096)
+one_gpu() {
+	cat <<END
+version: 1
+topology: {kind: star, hosts: 2}
+machine:
+  parts:
+    - {name: cpu0, kind: socket, latency: 200ns}
+    - {name: nic0, kind: nic}
+    - {name: gpu0, kind: gpu, memory: 1GiB, latency: 300ns, tags: 256}
+  lanes:
+    - {a: cpu0, b: nic0, gen: 5}
+    - {a: cpu0, b: gpu0, gen: 5, mps: 256B, mrrs: 4KiB, delay: 3ns}
+programs: [{run: $1, hosts: [${3:-h0}], args: [${2:-}]}]
+END
+}
