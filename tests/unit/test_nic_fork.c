@@ -4,11 +4,13 @@
 #include "tests/unit/nic_verbs.h"
 #include "transport/nic/internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -91,9 +93,30 @@ static void be_child(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_dm *dm)
 	_exit(0);
 }
 
-/* Many times, while other threads are at it: some fork() meets a lock that is held. They have begun
- * by then, for a thread that begins holds the allocator of clang 14's AddressSanitizer, which does
- * not survive that. */
+/* The device's thread sleeps, and so has begun: one that begins holds the allocator of
+ * AddressSanitizer, whose copy in a child then stays locked. */
+static void await_sleep(void)
+{
+	char path[64], state;
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	FILE *file;
+
+	HOLDS(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", entry->d_name);
+		do {
+			file = fopen(path, "r");
+			HOLDS(file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+			fclose(file);
+		} while (state != 'S' && sched_yield() == 0);
+	}
+	closedir(dir);
+}
+
+/* Many times, while other threads are at it: some fork() meets a lock that is held. */
 static void fork_often(void)
 {
 	struct ibv_alloc_dm_attr attr = {.length = 64};
@@ -109,6 +132,7 @@ static void fork_often(void)
 	polled = ibv_create_cq(t.context, 8, NULL, NULL, 0);
 	cq = ibv_create_cq(t.context, 8, NULL, NULL, 0);
 	qp = open_qp(cq);
+	await_sleep();
 	HOLDS(pthread_create(&thread, NULL, poll_always, NULL) == 0);
 	while (!atomic_load(&is_polled))
 		sched_yield();
