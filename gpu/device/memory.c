@@ -214,7 +214,7 @@ bool gpu_memory_is_mapped(const struct gpu_memory *memory, uint64_t address, uin
 	uint64_t block = address - address % GPU_MEMORY_BLOCK;
 
 	if (bytes == 0 || !gpu_memory_has(memory, address) ||
-	    bytes > memory->base + memory->bytes - address)
+	    bytes > memory->base + memory->reach - address)
 		return false;
 	for (; block < address + bytes; block += GPU_MEMORY_BLOCK) {
 		/* The last that begins before the block's end reaches into it, if any does. */

@@ -69,7 +69,7 @@ void gpu_memory_let_go(struct gpu_memory *memory, uint64_t address, uint64_t byt
 
 static inline int gpu_memory_has(const struct gpu_memory *memory, uint64_t address)
 {
-	return address - memory->base < memory->bytes;
+	return address - memory->base < memory->reach;
 }
 
 #endif

@@ -68,7 +68,8 @@ static int add_host(struct fabric *fabric, const char *name, uint32_t place, uin
 	fabric->host_count++;
 	*ret_node = &host->node;
 	if (gpus && gpus->count > 0)
-		ret = host_gpus_create(host, gpus->gpus, gpus->count, gpus->base);
+		ret = host_gpus_create(host, gpus->gpus, gpus->count, gpus->base,
+				       gpus->reach > 0 ? gpus->reach : UINT64_MAX);
 	if (ret)
 		return ret;
 	if (host->gpus)

@@ -39,7 +39,8 @@ struct fabric_switch_params {
 struct fabric_gpus {
 	const struct host_gpu_params *gpus;
 	uint32_t count;
-	uint64_t base; /* where their addresses begin: no two machines share any */
+	uint64_t base;	/* where their addresses begin: no two machines share any */
+	uint64_t reach; /* as many as one has at most, a multiple of GPU_MEMORY_BLOCK; 0: all */
 	uint64_t managed_base, managed_bytes; /* those of managed memory, likewise */
 };
 

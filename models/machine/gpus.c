@@ -31,9 +31,10 @@ static void reserve_addresses(uint64_t base, uint64_t bytes)
 		munmap(got, bytes);
 }
 
-/* As many addresses as there are to have: all, or where there is a limit, or one in a debugger,
- * REACH. The programs' addresses are the same; what would lie behind these is not given out. */
-static int map_bytes(struct gpu *gpu)
+/* As many addresses as there are to have, of @reach: all, or where there is a limit, or one in a
+ * debugger, REACH. The programs' addresses are the same; what would lie behind these is not given
+ * out. */
+static int map_bytes(struct gpu *gpu, uint64_t reach)
 {
 	struct gpu_memory *memory = &gpu->memory;
 	const int prot = PROT_READ | PROT_WRITE;
@@ -41,11 +42,14 @@ static int map_bytes(struct gpu *gpu)
 	struct rlimit limit;
 	void *got = MAP_FAILED;
 
+	if (memory->reach > reach)
+		memory->reach = reach;
 	/* Memory is taken page by page, as it is written. */
 	if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-		got = mmap(NULL, memory->bytes, prot, flags, -1, 0);
+		got = mmap(NULL, memory->reach, prot, flags, -1, 0);
 	if (got == MAP_FAILED) {
-		memory->reach = memory->bytes < REACH ? memory->bytes : REACH;
+		if (memory->reach > REACH)
+			memory->reach = REACH;
 		got = mmap(NULL, memory->reach, prot, flags, -1, 0);
 	}
 	if (got == MAP_FAILED)
@@ -84,7 +88,7 @@ static void make_views(struct host_gpus *gpus, uint64_t base, uint64_t bytes)
 }
 
 int host_gpus_create(struct host *host, const struct host_gpu_params *params, uint32_t count,
-		     uint64_t base)
+		     uint64_t base, uint64_t reach)
 {
 	struct host_gpus *gpus = util_calloc(1, sizeof(*gpus));
 	const uint64_t first = base;
@@ -111,11 +115,11 @@ int host_gpus_create(struct host *host, const struct host_gpu_params *params, ui
 				    .on_done = note_command,
 				    .owner = host};
 		gpu_memory_init(&gpu->memory, base, of->bytes);
-		if (map_bytes(gpu) != 0) {
+		if (map_bytes(gpu, reach) != 0) {
 			gpus->count++;
 			return -ENOMEM;
 		}
-		base += of->bytes;
+		base += of->bytes < reach ? of->bytes : reach;
 	}
 	make_views(gpus, first, base - first);
 	return 0;

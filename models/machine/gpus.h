@@ -27,10 +27,11 @@ struct host_gpus {
 };
 
 /* The machine whose first adapter @host is has these from now on; the first's addresses begin at
- * @base, a multiple of GPU_MEMORY_BLOCK, the next one's behind it. -ENOMEM: also where so much
+ * @base, a multiple of GPU_MEMORY_BLOCK, the next one's behind it. None has more than @reach,
+ * another multiple: of a larger one the rest is not given out. -ENOMEM: also where so much
  * memory cannot be reserved. */
 int host_gpus_create(struct host *host, const struct host_gpu_params *params, uint32_t count,
-		     uint64_t base);
+		     uint64_t base, uint64_t reach);
 void host_gpus_destroy(struct host *host);
 
 /* The n-th, on its bus. Not before the run. */

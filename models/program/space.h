@@ -52,6 +52,9 @@
 #define SPACE_VIEWS_BYTES SPACE_GPUS_BYTES
 #endif
 
+/* A GPU has addresses for so much of its memory at least, in whichever run. */
+#define SPACE_GPU_BYTES_LEAST 0x4000000u
+
 struct space {
 	uint32_t number;
 	uint8_t *start;

@@ -340,11 +340,30 @@ static void give_addresses(struct fabric_gpus *gpus, const uint64_t *bytes, size
 	gpus->base = SPACE_GPUS + bytes[gpus->base];
 }
 
+/* All that is in them; where this processor has no addresses for so much, as many for each. */
+static uint64_t reach_of_gpus(const struct scenario *s)
+{
+	uint64_t bytes = 0, count = 0;
+
+	for (uint32_t i = 0; i < s->machine_count; i++) {
+		const struct scenario_machine *machine = &s->machines[i];
+
+		for (uint32_t a = 0; a < machine->adapter_count; a++)
+			for (uint32_t k = 0;
+			     machine->adapters[a].nic == 0 && k < machine->gpu_count; k++, count++)
+				bytes += machine->gpus[k].bytes;
+	}
+	if (bytes <= SPACE_GPUS_BYTES)
+		return UINT64_MAX;
+	return SPACE_GPUS_BYTES / count / GPU_MEMORY_BLOCK * GPU_MEMORY_BLOCK;
+}
+
 /* The addresses of one machine's GPUs come behind those of the other's, by the numbers of hosts. */
 static int find_gpus(const struct scenario *s, struct scenario_built *own)
 {
 	const size_t count = (size_t)s->topology.node_count + 1;
 	uint64_t *bytes = util_calloc(count, sizeof(*bytes));
+	const uint64_t reach = reach_of_gpus(s);
 
 	own->gpus_of = util_calloc(count, sizeof(*own->gpus_of));
 	for (uint32_t i = 0; bytes && own->gpus_of && i < s->machine_count; i++) {
@@ -358,9 +377,13 @@ static int find_gpus(const struct scenario *s, struct scenario_built *own)
 			own->gpus_of[adapter->node] =
 				(struct fabric_gpus){.gpus = machine->gpus,
 						     .count = machine->gpu_count,
-						     .base = adapter->host};
-			for (uint32_t k = 0; k < machine->gpu_count; k++)
-				bytes[adapter->host + 1] += machine->gpus[k].bytes;
+						     .base = adapter->host,
+						     .reach = reach};
+			for (uint32_t k = 0; k < machine->gpu_count; k++) {
+				const uint64_t all = machine->gpus[k].bytes;
+
+				bytes[adapter->host + 1] += all < reach ? all : reach;
+			}
 		}
 	}
 	for (size_t i = 1; bytes && i < count; i++)

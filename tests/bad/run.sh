@@ -70,9 +70,14 @@ set_refused '--set:1: --set: found a key inside of what is no map, expected KEY=
 	>/dev/null || bad=1
 
 # How much that is goes by the processor.
-"$tool" --set 'topology.hosts=4000' --set 'machine={parts: [{name: cpu0, kind: socket}, {name: nic0, kind: nic}, {name: gpu0, kind: gpu, memory: 1024GiB}], lanes: [{a: cpu0, b: nic0}, {a: cpu0, b: gpu0}]}' \
+parts= lanes=
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	parts="$parts, {name: gpu$i, kind: gpu}"
+	lanes="$lanes, {a: cpu0, b: gpu$i}"
+done
+"$tool" --set topology.hosts=30000 --set "machine={parts: [{name: cpu0, kind: socket}, {name: nic0, kind: nic}$parts], lanes: [{a: cpu0, b: nic0}$lanes]}" \
 	"$tmp/good.yaml" >"$tmp/out" && bad=1
-grep -qxE -- '--set:2: machine.parts: found [0-9]+ GiB of all GPUs up to h[0-9]+, expected at most [0-9]+ GiB on this processor' "$tmp/out" && [ "$(wc -l <"$tmp/out")" = 1 ] || {
+grep -qxE -- '--set:2: machine.parts: found [0-9]+ GPUs up to h[0-9]+, expected at most [0-9]+ on this processor' "$tmp/out" && [ "$(wc -l <"$tmp/out")" = 1 ] || {
 	cat "$tmp/out"
 	echo "nothing was said of the memory of all GPUs"
 	bad=1
