@@ -32,6 +32,24 @@ def any_lane(draw, a, b):
     return lane
 
 
+def any_nvlink(draw, gpus):
+    """Parts and lanes: GPUs joined by NVLink, some of them or all, by themselves or by NVSwitches."""
+    def lane(a, b):
+        entry = {"a": a, "b": b, "kind": "nvlink", "gen": draw.randint(1, 5), "links": draw.randint(1, 3),
+                 "delay": f"{draw.randint(0, 20)}ns"}
+        if draw.random() < 0.3:
+            entry.update(payload=draw.choice(["64B", "128B", "256B"]), overhead=draw.choice(["16B", "32B"]))
+        return entry
+
+    names = [f"gpu{i}" for i in range(gpus)]
+    if draw.random() < 0.5:
+        pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1:]]
+        return [], [lane(*pair) for pair in pairs if draw.random() < 0.7]
+    switches = [{"name": f"nvs{i}", "kind": "nvswitch", "latency": f"{draw.randint(0, 200)}ns"}
+                for i in range(draw.randint(1, 3))]
+    return switches, [lane(name, switch["name"]) for name in names for switch in switches]
+
+
 def any_machine(draw, nics, gpus):
     """Parts and lanes: a tree of sockets and switches, with adapters and GPUs at its ends."""
     parts, lanes, hubs = [], [], []
@@ -57,7 +75,21 @@ def any_machine(draw, nics, gpus):
                 part["memory"] = "16MiB"
             parts.append(part)
             lanes.append(any_lane(draw, draw.choice(hubs), part["name"]))
+    if gpus > 1 and draw.random() < 0.6:
+        more = any_nvlink(draw, gpus)
+        parts += more[0]
+        lanes += more[1]
     return parts, lanes
+
+
+def of_nvlink(draw, lane, kind, fault):
+    """A fault of some links of it, for a while or for ever, or of bits."""
+    if kind == "ber":
+        fault["ber"] = f"0.{draw.randint(1, 20000):09d}"
+        return fault
+    fault["down"] = "yes"
+    fault["links"] = str(draw.sample(range(lane["links"]), draw.randint(1, lane["links"])))
+    return fault
 
 
 def any_fault(draw, parts, lanes):
@@ -71,6 +103,8 @@ def any_fault(draw, parts, lanes):
         return fault
     lane = draw.choice(lanes)
     fault.update(a=lane["a"], b=lane["b"])
+    if lane.get("kind") == "nvlink":
+        return of_nvlink(draw, lane, kind, fault)
     if draw.random() < 0.4:
         fault["sender"] = lane[draw.choice("ab")]
     if kind == "slower" and "gen" in lane:
@@ -94,7 +128,11 @@ def any_program(draw, hosts, nics, gpus):
                ("pingpong_send", pair, [])]
     if gpus > 0:
         choices += [("gpu_write", pair, [size, device, f"gpu={draw.randint(0, gpus - 1)}"])] * 5
-        choices += [("gpu_copies", pair[:1], ["bytes=100000"])]
+        choices += [("gpu_copies", pair[:1], ["bytes=100000"]), ("gpu_flag", pair[:1], ["rounds=20"]),
+                    ("gpu_allreduce", hosts, [f"count={draw.choice([64, 5000, 65536])}"])]
+    if gpus > 1:
+        choices += [("gpu_alltoall", pair[:1], [f"bytes={draw.choice([4096, 300000])}"]),
+                    ("gpu_matrix", pair[:1], ["bytes=262144"])] * 2
     run, on, arguments = draw.choice(choices)
     return {"run": run, "hosts": "[" + ", ".join(on) + "]", "start": f"{draw.randint(0, 50)}us",
             "args": "[" + ", ".join(f'"{a}"' for a in arguments) + "]"}
