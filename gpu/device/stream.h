@@ -92,6 +92,8 @@ struct gpu_context {
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);
 	/* A kernel has written into memory. */
 	void (*stored)(struct gpu_context *context, ps_t now);
+	/* A burst of a copy has come there. */
+	void (*placed)(struct gpu_context *context, ps_t now);
 };
 
 /* The streams of @context are empty, or the run has ended. */
