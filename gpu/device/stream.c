@@ -281,7 +281,8 @@ static void begin(struct gpu_command *command, ps_t now)
 		begin_copy(command, &gpu->from, gpu->host_part, now);
 		return;
 	case GPU_TO_PEER:
-		begin_copy(command, &gpu->peer, command->peer->part, now);
+		begin_copy(command, command->pulls ? &command->mover->pull : &command->mover->peer,
+			   command->peer->part, now);
 		return;
 	case GPU_HOST_FUNCTION:
 		context->call(context, command, now);
