@@ -72,7 +72,7 @@ What cannot be expressed:
   the way that there is, whether access is enabled or not.
 - GDRCopy (9.6 GB/s to a V100, 0.53 from it, 1.35 ms for pinning 64 KiB): a CPU maps no window of a GPU.
 - NCCL's choice between GPUDirect and host memory by distance: there is no NCCL; the distances it goes by are those of
-  `verbena topo -m`, and `verbena_gpu_programs` has what they cost.
+  `verbena topo -m SCENARIO`, and `verbena_gpu_programs` has what they cost.
 - Managed memory of a GTX 1080, 31,774 faults for 3.2 GB: the driver of then brought other pages at a fault than the tree that
   was measured, which has six faults for 2 MiB.
 - Strong scaling of HOOMD-blue with GPUDirect and without, up to twice as fast: what its nodes compute is not published.
