@@ -31,6 +31,51 @@ TAIL = """
 - TIMELY's test bed with DCTCP and with a FAST-like control: those are the kernel's TCP and a host stack, which are not modelled.
 - Latency of a production service under RDMA and TCP (SIGCOMM 2016): depends on hosts and load that are not published.
 - DCQCN on the test bed with user traffic and disk rebuilds (SIGCOMM 2015): the traces are not public.
+
+## Machines and GPUs
+
+Figures of PCI Express, NVLink and GPUs are tests, by name; what arithmetic gives is exact there, and so is the order in which
+calls of the driver return. Obtained with the profiles as they are.
+
+| published | obtained | test |
+|---|---|---|
+| H100, copies by size and kind, kernels, managed memory: measured on one, within 15 % | all but two of 262 rows | `verbena_gpu`, `verbena_gpu_kernels`, `verbena_gpu_managed` |
+| H200 in a slot of generation 5 x16: 55.43 and 55.06 GB/s; A100 of generation 4: 26.28 | within 5 and 6 % | `verbena_gpu` |
+| V100 pairs over NVLink 47.9 GB/s; H100 371 to 377, both ways 740 to 773 | within 3 and 5 % | `verbena_gpu_peers` |
+| RTX 6000 Ada, generation 4, GPU to GPU: 26.32 and 52.1 GB/s both ways, within 6 % | 25.93 and 51.76 | `verbena_gpu_rows` |
+| V100 of generation 3, the same: 11.35 and 22.07, within 6 % | DOES NOT HOLD: 10.33 and 20.64 | `verbena_gpu_rows` |
+| small copy of 100 in a row: A100 2.8 to 3.5 us, H100 2.5, within 20 % | 2.28 and 2.28 | `verbena_gpu_rows` |
+| the same over PCI Express of generation 4: 1.12 us | DOES NOT HOLD: 2.37 | none |
+| both GPUs read each other: H100 672, H200 671 GB/s in all, within 8 % | 705 | `verbena_gpu_rows` |
+| the same of A100: 423 | DOES NOT HOLD: 504 | none |
+| ring all-reduce: A100 231.58 GB/s, H100 370.8 without NVLS (5 %), DGX-1 with V100 130 and P100 62 (10 %) | 240, 360, 126, 64 | `verbena_gpu_collectives` |
+| DGX-2, 16 V100: 140 (10 %); MI300X, two GPUs: 47.67 (6 %) | DOES NOT HOLD: 120; 42.7 | none |
+| small message from GPU to GPU: 1.9 to 2.4 us direct, 8 to 23 staged | 2.2 and 16.1 | `verbena_gpu_programs` |
+| adapter of 400 Gb/s: 47 GB/s near, 15 from the other socket (20 %) | 47.5; DOES NOT HOLD: 18.5 | `verbena_gpu_rows` |
+
+- Small copies: p2pBandwidthLatencyTest divides the time of 100 copies, all told before the first begins, by 100. One copy
+  between two events takes 3.6 us, which is no other engine but the two events.
+- V100 of generation 3: its root complex sends packets of 64 bytes, which is 11.46 GB/s, and 11.35 were measured; here
+  acknowledgements and updates of credits come as often as the specification's timers have it, with `dllps: no` never.
+- Small copies over PCI Express: the start of a copy is that of an H100, which is the only GPU whose calls were measured.
+- A100 that read each other: it has two classes of pairs, 416 to 428 and 512 to 521 GB/s both ways, which a uniform model does not split.
+- DGX-2 and MI300X: with packets of 128 bytes, and responses of 16, six links of 25 GB/s carry 120 and not 140; packets and
+  responses of xGMI are not public, and guessed.
+- The far socket: what machine that was is not said; DGX H100 has a link between sockets of 22 GB/s.
+
+What cannot be expressed:
+
+- NVLS, 478.87 GB/s of eight H100 and over 830 of eight B200: NVSwitches here pass on what comes, and add nothing up.
+- A four-node all-reduce with a dip where its algorithm changes: which adapters it had, and NCCL's choice, are not known.
+- All-reduce of eight MI300X, 312.9 GB/s: it uses all seven links of a GPU at once, for which there is no program.
+- Copies between GPUs that may not reach each other: a driver stages them through the host, in 16 to 25 us; here they take
+  the way that there is, whether access is enabled or not.
+- GDRCopy (9.6 GB/s to a V100, 0.53 from it, 1.35 ms for pinning 64 KiB): a CPU maps no window of a GPU.
+- NCCL's choice between GPUDirect and host memory by distance: there is no NCCL; the distances it goes by are those of
+  `verbena topo -m SCENARIO`, and `verbena_gpu_programs` has what they cost.
+- Managed memory of a GTX 1080, 31,774 faults for 3.2 GB: the driver of then brought other pages at a fault than the tree that
+  was measured, which has six faults for 2 MiB.
+- Strong scaling of HOOMD-blue with GPUDirect and without, up to twice as fast: what its nodes compute is not published.
 """
 
 

@@ -97,8 +97,8 @@ struct bus_burst {
 	const struct bus_burst_ops *ops;
 	uint32_t bytes; /* at most bus_burst_most() */
 	bool is_part;	/* for the owner: of something larger */
-	/* Over PCI Express: what its packets, or those that answer it, have of it at most; 0: as
-	 * each lane has it. */
+	/* Over PCI Express and NVLink: what its packets, or those that answer it, have of it at
+	 * most; 0: as each lane has it. */
 	uint16_t packet;
 	/* The bus's own. */
 	uint16_t from, to;
@@ -134,6 +134,8 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to);
 /* Whether the roots between two parts let one write to the other, or read it. */
 bool bus_may_write(const struct bus *bus, uint32_t from, uint32_t to);
 bool bus_may_read(const struct bus *bus, uint32_t from, uint32_t to);
+/* Whether lanes of NVLink join them, be they down or not. */
+bool bus_has_nvlink(const struct bus *bus, uint32_t from, uint32_t to);
 /* The parts that a burst passes from @from to @to over lanes other than NVLink, @from first and @to
  * last: room for BUS_PATH_MAX. How many. */
 enum { BUS_PATH_MAX = 2 * BUS_HOPS_MAX + 1 };

@@ -16,7 +16,11 @@ static struct bus_link narrowed(const struct bus_link *link, const struct bus_bu
 {
 	struct bus_link own = *link;
 
-	if (own.kind != BUS_PCIE || burst->packet == 0)
+	if (burst->packet == 0)
+		return own;
+	if (own.kind == BUS_NVLINK && own.nvlink.payload > burst->packet)
+		own.nvlink.payload = burst->packet;
+	if (own.kind != BUS_PCIE)
 		return own;
 	if (own.pcie.mps > burst->packet)
 		own.pcie.mps = burst->packet;
@@ -98,9 +102,9 @@ static inline bool has_credits(struct bus_way *way, const struct bus_burst *burs
  * there. */
 static void respond(struct bus_way *way, const struct bus_burst *burst, ps_t now)
 {
-	const struct bus_link *link = &way->lane->link;
-	const uint32_t bytes = nvlink_response_bytes(&link->nvlink, burst->bytes);
-	const ps_t time = bus_link_time(link, bytes);
+	const struct bus_link link = narrowed(&way->lane->link, burst);
+	const uint32_t bytes = nvlink_response_bytes(&link.nvlink, burst->bytes);
+	const ps_t time = bus_link_time(&link, bytes);
 	struct bus_way *back = bus_way_back(way);
 
 	back->free_at = (back->free_at > now ? back->free_at : now) + time;

@@ -59,6 +59,11 @@ static void gather_bundles(struct bus *bus)
 	}
 }
 
+bool bus_has_nvlink(const struct bus *bus, uint32_t from, uint32_t to)
+{
+	return bus_mesh_joins(bus, from, to);
+}
+
 int bus_mesh_create(struct bus *bus)
 {
 	const size_t pairs = (size_t)bus->part_count * bus->part_count;

@@ -69,6 +69,8 @@ struct gpu_backend {
 	ps_t (*now)(void);
 	/* So much time passes. */
 	void (*pass)(ps_t time);
+	/* From an interrupt until a thread that slept for it runs. */
+	ps_t (*interrupt)(void);
 	/* Until something on the program's GPUs is over, or sooner. */
 	void (*block)(void);
 	/* Memory of the program's; NULL: there is none. */
@@ -92,6 +94,7 @@ struct gpu_backend {
 	void (*changed)(struct gpu_context *context, ps_t now);
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);
 	void (*stored)(struct gpu_context *context, ps_t now);
+	void (*placed)(struct gpu_context *context, ps_t now);
 	/* Of the machine that @beside is in, whose memory has @address; NULL: none. At any time. */
 	struct gpu *(*find)(const struct gpu *beside, uint64_t address);
 	/* A line for a person. */

@@ -19,7 +19,8 @@ static struct CUctx_st *create_context(struct gpu *gpu, int device)
 	context->streams = (struct gpu_context){.gpu = gpu,
 						.changed = gpu_backend()->changed,
 						.call = gpu_backend()->call,
-						.stored = gpu_backend()->stored};
+						.stored = gpu_backend()->stored,
+						.placed = gpu_backend()->placed};
 	context->program = cuda_program();
 	context->device = device;
 	context->flags = FLAGS_ALWAYS;

@@ -28,6 +28,17 @@ static uint8_t *skip(uint8_t *at, struct copy_side *side, uint64_t nth)
 	return at;
 }
 
+/* The GPU that is told copies, if it is one of the two and may; else the one that has the bytes. */
+static void choose_mover(const struct move *move, struct gpu_command *command)
+{
+	const struct gpu *own = move->stream->context->gpu;
+
+	command->pulls = move->to.gpu == own &&
+			 bus_may_read(own->bus, move->to.gpu->part, move->from.gpu->part);
+	command->mover = command->pulls ? move->to.gpu : move->from.gpu;
+	command->peer = command->pulls ? move->from.gpu : move->to.gpu;
+}
+
 /* One command of @move: its bytes from @at on, @bytes of them; what it reads or writes there may be
  * a copy of them (@copy, which goes with it). */
 static CUresult tell(const struct move *move, enum gpu_work work, uint64_t at, uint64_t bytes,
@@ -48,7 +59,8 @@ static CUresult tell(const struct move *move, enum gpu_work work, uint64_t at, u
 	command->copy = copy;
 	command->managed_to = move->to.managed ? move->to.managed + at : 0;
 	command->managed_from = move->from.managed && !copy ? move->from.managed + at : 0;
-	command->peer = move->to.gpu;
+	if (work == GPU_TO_PEER)
+		choose_mover(move, command);
 	cuda_tell(move->stream, command);
 	return CUDA_SUCCESS;
 }

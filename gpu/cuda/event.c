@@ -173,6 +173,8 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 	gpu_mark_put(mark);
 	cuda_pools_trim();
 	gpu_backend()->pass(event->context->streams.gpu->profile->costs[GPU_MARK].notice);
+	if (event->flags & CU_EVENT_BLOCKING_SYNC)
+		gpu_backend()->pass(gpu_backend()->interrupt());
 	return cuda_state(&event->context->streams);
 }
 

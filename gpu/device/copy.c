@@ -179,6 +179,8 @@ static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
 
 	(void)context;
 	write_bytes(own, own->engine->first);
+	if (own->engine->first->on_placed)
+		own->engine->first->on_placed(own->engine->first, now);
 	if (own->engine->lag == 0)
 		copy_on_room(own, now);
 	else

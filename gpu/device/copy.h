@@ -35,6 +35,8 @@ struct copy_job {
 	uint32_t most;	/* bytes of a burst; 0: as many as the bus takes */
 	/* All of it is there. */
 	void (*on_done)(struct copy_job *copy, ps_t now);
+	/* Some of it, a burst; NULL: nobody looks. */
+	void (*on_placed)(struct copy_job *copy, ps_t now);
 	/* The engine's own. */
 	uint64_t started;
 	uint32_t under_way, burst_most;

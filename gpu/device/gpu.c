@@ -172,6 +172,7 @@ static void end_engines(struct gpu *gpu)
 	copy_engine_fini(&gpu->to);
 	copy_engine_fini(&gpu->from);
 	copy_engine_fini(&gpu->peer);
+	copy_engine_fini(&gpu->pull);
 	copy_engine_fini(&gpu->pushed);
 }
 
@@ -184,6 +185,7 @@ int gpu_start(struct gpu *gpu)
 	} engines[] = {{&gpu->to, gpu->part, ENGINE_BURSTS, true},
 		       {&gpu->from, gpu->part, ENGINE_BURSTS, false},
 		       {&gpu->peer, gpu->part, PEER_BURSTS, false},
+		       {&gpu->pull, gpu->part, PEER_BURSTS, true},
 		       {&gpu->pushed, gpu->host_part, ENGINE_BURSTS, false}};
 
 	if (gpu->is_started)

@@ -18,7 +18,7 @@ enum gpu_work {
 	GPU_TO_DEVICE,	   /* by a copy engine */
 	GPU_STAGED,	   /* the same, of a copy of a piece of what is not pinned */
 	GPU_FROM_DEVICE,   /* by a copy engine */
-	GPU_TO_PEER,	   /* by a copy engine, to another GPU */
+	GPU_TO_PEER,	   /* by a copy engine, to another GPU or from it */
 	GPU_WITHIN,	   /* one memory */
 	GPU_SET_FEW,	   /* bytes of it, up to set_few_bytes */
 	GPU_SET,	   /* more */
@@ -124,7 +124,7 @@ struct gpu {
 	uint32_t host_part; /* where the programs' memory is */
 	uint64_t next_key;  /* of its commands' events */
 	bool is_started;
-	struct copy_engine to, from, peer, pushed;
+	struct copy_engine to, from, peer, pull, pushed;
 };
 
 enum { GPU_PAGE = 64 << 10, GPU_ORDERED_FOR_OWNER = 100 };

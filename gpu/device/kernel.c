@@ -8,10 +8,13 @@
 
 enum {
 	WARP = 32,
-	SECTOR = 32,  /* the least that a GPU reads */
-	PACKET = 128, /* what its multiprocessors ask for at a time */
+	SECTOR = 32, /* the least that a GPU reads */
+	/* What its multiprocessors ask for at a time, and what they store into another GPU: NVLink
+	 * has no larger packets of theirs (github.com/NVIDIA/nccl-tests/issues/149). */
+	PACKET = 128,
 	FLOW_BURST = 1024,
-	FLOW_BURSTS = 256, /* that one flow has under way at most */
+	FLOW_BURSTS = 256, /* that one flow has under way at most, ... */
+	PCIE_BURSTS = 32,  /* ... and so many hide the latency of PCI Express */
 	POINT = 1024 * 16, /* bytes that a block has under way, of those that were measured */
 };
 
@@ -167,14 +170,17 @@ static bool prepare_flow(struct gpu_flow *flow)
 	const uint32_t burst = window >= FLOW_BURST ? FLOW_BURST
 			       : window > SECTOR    ? (uint32_t)window
 						    : SECTOR;
-	const uint32_t bursts = flow->writes ? 32 : bursts_of(kernel, burst);
+	const bool is_meshed = bus_has_nvlink(gpu->bus, gpu->part, flow->part);
+	const uint32_t bursts = !flow->writes ? bursts_of(kernel, burst)
+				: is_meshed   ? FLOW_BURSTS
+					      : PCIE_BURSTS;
 	const uint64_t key = gpu_key(gpu);
 
 	gpu->next_key += bursts;
 	if (copy_engine_init(&flow->engine, gpu->bus, gpu->local, gpu->part, !flow->writes, key,
 			     bursts) != 0)
 		return false;
-	flow->engine.packet = flow->writes ? 0 : PACKET;
+	flow->engine.packet = flow->writes && !is_meshed ? 0 : PACKET;
 	flow->engine.lag = flow->writes ? 0 : gpu->profile->stream_far;
 	flow->job = (struct copy_job){.bytes = flow->bytes,
 				      .least = flow->writes ? write_time(kernel, flow->bytes) : 0,

@@ -179,6 +179,14 @@ static void on_copied(struct copy_job *job, ps_t now)
 	gpu_command_end(container_of(job, struct gpu_command, job), now);
 }
 
+/* Whoever looks at memory finds a copy burst by burst. */
+static void on_placed(struct copy_job *job, ps_t now)
+{
+	struct gpu_context *context = container_of(job, struct gpu_command, job)->stream->context;
+
+	context->placed(context, now);
+}
+
 /* What was pushed is there, and the GPU takes it in. */
 static void on_pushed(struct copy_job *job, ps_t now)
 {
@@ -201,7 +209,8 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		.start = cost->start + command->time,
 		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
 		.other = other,
-		.on_done = on_copied};
+		.on_done = on_copied,
+		.on_placed = on_placed};
 	copy_engine_take(engine, &command->job, now);
 }
 
@@ -272,7 +281,8 @@ static void begin(struct gpu_command *command, ps_t now)
 		begin_copy(command, &gpu->from, gpu->host_part, now);
 		return;
 	case GPU_TO_PEER:
-		begin_copy(command, &gpu->peer, command->peer->part, now);
+		begin_copy(command, command->pulls ? &command->mover->pull : &command->mover->peer,
+			   command->peer->part, now);
 		return;
 	case GPU_HOST_FUNCTION:
 		context->call(context, command, now);

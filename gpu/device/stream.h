@@ -44,7 +44,9 @@ struct gpu_command {
 	uint32_t pattern;	/* of what is set, ... */
 	uint8_t pattern_bytes;	/* ... and its size: 1, 2 or 4 */
 	void *copy;		/* of what is copied, which goes with the command; NULL: none */
-	const struct gpu *peer; /* to whose memory it goes */
+	struct gpu *mover;	/* of GPU_TO_PEER: whose engine moves it, ... */
+	const struct gpu *peer; /* ... to the memory of the other GPU, or ... */
+	bool pulls;		/* ... from there */
 	uint64_t managed_to, managed_from; /* their addresses where they are managed; 0: not */
 	uint32_t goal;			   /* of GPU_PREFETCH: the processor */
 	struct gpu_mark *mark;		   /* which is used */
@@ -92,6 +94,8 @@ struct gpu_context {
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);
 	/* A kernel has written into memory. */
 	void (*stored)(struct gpu_context *context, ps_t now);
+	/* A burst of a copy has come there. */
+	void (*placed)(struct gpu_context *context, ps_t now);
 };
 
 /* The streams of @context are empty, or the run has ended. */

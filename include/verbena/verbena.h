@@ -60,7 +60,7 @@ int vb_put(const char *key, const void *bytes, size_t length);
 int64_t vb_get(const char *key, void *ret_bytes, size_t room);
 
 /* Waits until the @length bytes at @address differ from @seen: what a loop that spins on memory is
- * in virtual time, where memory changes only when the adapter places bytes. */
+ * in virtual time, where memory changes only when an adapter or a GPU places bytes. */
 void vb_wait_mem(const void *address, const void *seen, size_t length);
 
 #pragma GCC visibility pop

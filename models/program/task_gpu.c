@@ -97,6 +97,11 @@ static void task_gpu_pass(ps_t time)
 	task_sleep(task_current(), time);
 }
 
+static ps_t task_gpu_interrupt(void)
+{
+	return machine_host()->params.cost.interrupt;
+}
+
 static void task_gpu_block(void)
 {
 	struct task *task = task_current();
@@ -106,6 +111,20 @@ static void task_gpu_block(void)
 }
 
 /* ---- what is over ---- */
+
+/* Whoever waits for memory to change looks at it; who waits for a value there is among them. */
+static void task_gpu_placed(struct gpu_context *context, ps_t now)
+{
+	struct host *host = context->gpu->owner;
+
+	if (host->placement_waiters > 0)
+		task_on_place(host, now);
+}
+
+static void task_gpu_stored(struct gpu_context *context, ps_t now)
+{
+	task_on_place(context->gpu->owner, now);
+}
 
 static void task_gpu_changed(struct gpu_context *context, ps_t now)
 {
@@ -117,13 +136,10 @@ static void task_gpu_changed(struct gpu_context *context, ps_t now)
 			task->gpu->waits = false;
 			task_wake(task, now);
 		}
-	task_gpu_look(host, now);
-}
-
-/* Whoever waits for memory to change looks at it. */
-static void task_gpu_stored(struct gpu_context *context, ps_t now)
-{
-	task_on_place(context->gpu->owner, now);
+	if (host->placement_waiters > 0)
+		task_on_place(host, now);
+	else
+		task_gpu_look(host, now);
 }
 
 static struct gpu *task_gpu_find(const struct gpu *beside, uint64_t address)
@@ -258,6 +274,7 @@ const struct gpu_backend *gpu_backend(void)
 						   .program = task_gpu_program,
 						   .now = task_gpu_now,
 						   .pass = task_gpu_pass,
+						   .interrupt = task_gpu_interrupt,
 						   .block = task_gpu_block,
 						   .take = task_gpu_take,
 						   .give_back = task_gpu_give_back,
@@ -270,6 +287,7 @@ const struct gpu_backend *gpu_backend(void)
 						   .changed = task_gpu_changed,
 						   .call = task_gpu_call,
 						   .stored = task_gpu_stored,
+						   .placed = task_gpu_placed,
 						   .find = task_gpu_find,
 						   .say = task_gpu_say,
 						   .expect_call = task_gpu_expect_call};

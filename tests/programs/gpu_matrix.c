@@ -2,8 +2,10 @@
 
 /* What copies from each GPU to each other one reach, as p2pBandwidthLatencyTest shows it: bytes=64
  * MiB at a time, for each pair a line "uni FROM TO" and "bidir A B" (both ways at once, added) with
- * MB/s, and "latency FROM TO" of 4 bytes in ns, between two events. most=0: only between the first
- * so many GPUs. Each byte that came is the source's. Each rank by itself. */
+ * MB/s, and "latency FROM TO" of 4 bytes in ns, between two events; "each FROM TO" is one of 100
+ * that follow each other. "read" and "reads" are "uni" and "bidir" of copies that the GPU does to
+ * which the bytes go. most=0: only between the first so many GPUs. The last byte that came is the
+ * source's. Each rank by itself. */
 #include "include/verbena/verbena.h"
 #include "tests/programs/gpu.h"
 
@@ -16,6 +18,7 @@ struct gpus {
 	CUcontext contexts[GPUS_MAX];
 	CUdeviceptr memory[GPUS_MAX], other[GPUS_MAX];
 	CUstream streams[GPUS_MAX];
+	cuuint32_t *gate; /* open: 1 */
 };
 
 static bool open_each(struct gpus *g)
@@ -43,10 +46,18 @@ static bool open_each(struct gpus *g)
 	return true;
 }
 
-static CUresult start(const struct gpus *g, int from, int to, size_t bytes)
+/* Who does the copy: the GPU that has the bytes, or the one that gets them. */
+enum who { WRITES, READS };
+
+static CUstream stream_of(const struct gpus *g, int from, int to, enum who who)
+{
+	return g->streams[who == WRITES ? from : to];
+}
+
+static CUresult start(const struct gpus *g, int from, int to, enum who who, size_t bytes)
 {
 	return cuMemcpyPeerAsync(g->other[to], g->contexts[to], g->memory[from], g->contexts[from],
-				 bytes, g->streams[from]);
+				 bytes, stream_of(g, from, to, who));
 }
 
 static bool came(const struct gpus *g, int from, int to)
@@ -54,65 +65,84 @@ static bool came(const struct gpus *g, int from, int to)
 	unsigned char last = 0;
 
 	return GPU_DO(g->prog, cuMemcpyDtoH(&last, g->other[to] + g->bytes - 1, 1)) &&
-	       last == from + 1;
+	       last == from + 1 && GPU_DO(g->prog, cuMemsetD8(g->other[to], 0, g->bytes)) &&
+	       GPU_DO(g->prog, cuCtxSynchronize());
 }
 
-static bool one_way(const struct gpus *g, int from, int to)
+static bool one_way(const struct gpus *g, int from, int to, enum who who)
 {
 	const uint64_t before = vb_now_ps();
 
-	if (!GPU_DO(g->prog, start(g, from, to, g->bytes)) ||
-	    !GPU_DO(g->prog, cuStreamSynchronize(g->streams[from])))
+	if (!GPU_DO(g->prog, start(g, from, to, who, g->bytes)) ||
+	    !GPU_DO(g->prog, cuStreamSynchronize(stream_of(g, from, to, who))))
 		return false;
-	prog_say(g->prog, "uni %d %d %.0f", from, to,
+	prog_say(g->prog, "%s %d %d %.0f", who == WRITES ? "uni" : "read", from, to,
 		 (double)g->bytes * 1e6 / (double)(vb_now_ps() - before));
 	return came(g, from, to);
 }
 
-static bool both_ways(const struct gpus *g, int a, int b)
+static bool both_ways(const struct gpus *g, int a, int b, enum who who)
 {
 	const uint64_t before = vb_now_ps();
 
-	if (!GPU_DO(g->prog, start(g, a, b, g->bytes)) ||
-	    !GPU_DO(g->prog, start(g, b, a, g->bytes)) ||
+	if (!GPU_DO(g->prog, start(g, a, b, who, g->bytes)) ||
+	    !GPU_DO(g->prog, start(g, b, a, who, g->bytes)) ||
 	    !GPU_DO(g->prog, cuStreamSynchronize(g->streams[a])) ||
 	    !GPU_DO(g->prog, cuStreamSynchronize(g->streams[b])))
 		return false;
-	prog_say(g->prog, "bidir %d %d %.0f", a, b,
+	prog_say(g->prog, "%s %d %d %.0f", who == WRITES ? "bidir" : "reads", a, b,
 		 2 * (double)g->bytes * 1e6 / (double)(vb_now_ps() - before));
 	return came(g, a, b) && came(g, b, a);
 }
 
-static bool latency(const struct gpus *g, int from, int to)
+/* So many copies of a few bytes, all of them told before the first begins: as
+ * p2pBandwidthLatencyTest measures 100. */
+static bool small(const struct gpus *g, int from, int to, int count, size_t bytes, const char *what)
 {
+	CUstream stream = g->streams[from];
 	CUevent began, ended;
 	float ms;
-	bool is_well = GPU_DO(g->prog, cuCtxSetCurrent(g->contexts[from])) &&
-		       GPU_DO(g->prog, cuEventCreate(&began, 0)) &&
-		       GPU_DO(g->prog, cuEventCreate(&ended, 0)) &&
-		       GPU_DO(g->prog, cuEventRecord(began, g->streams[from])) &&
-		       GPU_DO(g->prog, start(g, from, to, 4)) &&
-		       GPU_DO(g->prog, cuEventRecord(ended, g->streams[from])) &&
-		       GPU_DO(g->prog, cuStreamSynchronize(g->streams[from])) &&
-		       GPU_DO(g->prog, cuEventElapsedTime(&ms, began, ended));
+	bool is_well;
 
+	*g->gate = 0;
+	is_well = GPU_DO(g->prog, cuCtxSetCurrent(g->contexts[from])) &&
+		  GPU_DO(g->prog, cuEventCreate(&began, 0)) &&
+		  GPU_DO(g->prog, cuEventCreate(&ended, 0)) &&
+		  GPU_DO(g->prog, cuStreamWaitValue32(stream, (CUdeviceptr)g->gate, 1,
+						      CU_STREAM_WAIT_VALUE_EQ)) &&
+		  GPU_DO(g->prog, cuEventRecord(began, stream));
+
+	for (int i = 0; is_well && i < count; i++)
+		is_well = GPU_DO(g->prog, start(g, from, to, WRITES, bytes));
+	is_well = is_well && GPU_DO(g->prog, cuEventRecord(ended, stream));
+	*(volatile cuuint32_t *)g->gate = 1;
+	is_well = is_well && GPU_DO(g->prog, cuStreamSynchronize(stream)) &&
+		  GPU_DO(g->prog, cuEventElapsedTime(&ms, began, ended));
 	if (is_well)
-		prog_say(g->prog, "latency %d %d %.0f", from, to, (double)ms * 1e6);
+		prog_say(g->prog, "%s %d %d %.0f", what, from, to, (double)ms * 1e6 / count);
 	return is_well && GPU_DO(g->prog, cuEventDestroy(began)) &&
 	       GPU_DO(g->prog, cuEventDestroy(ended));
+}
+
+static bool measure(const struct gpus *g, int from, int to)
+{
+	for (enum who who = WRITES; who <= READS; who++)
+		if (!one_way(g, from, to, who) || (from < to && !both_ways(g, from, to, who)))
+			return false;
+	return small(g, from, to, 1, 4, "latency") && small(g, from, to, 100, 16, "each");
 }
 
 int prog_main(const struct vb_prog *prog)
 {
 	struct gpus g = {.prog = prog, .bytes = prog_arg(prog, "bytes", 64 << 20)};
 
-	if (!open_each(&g))
+	if (!open_each(&g) ||
+	    !GPU_DO(prog, cuMemHostAlloc((void **)&g.gate, sizeof(*g.gate),
+					 CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE)))
 		return -1;
 	for (int from = 0; from < g.count; from++)
 		for (int to = 0; to < g.count; to++)
-			if (from != to &&
-			    (!one_way(&g, from, to) || (from < to && !both_ways(&g, from, to)) ||
-			     !latency(&g, from, to)))
+			if (from != to && !measure(&g, from, to))
 				return -1;
-	return 0;
+	return GPU_DO(prog, cuMemFreeHost(g.gate)) ? 0 : -1;
 }
