@@ -85,6 +85,20 @@ static int write_lanes(FILE *file, const void *owner)
 	return 0;
 }
 
+static int write_engines(FILE *file, const void *owner)
+{
+	output_engines(owner, file);
+	return 0;
+}
+
+static bool has_gpus(const struct scenario *scenario)
+{
+	for (uint32_t i = 0; i < scenario->machine_count; i++)
+		if (scenario->machines[i].gpu_count > 0)
+			return true;
+	return false;
+}
+
 static int write_counters(FILE *file, const void *owner)
 {
 	return counters_write(owner, file);
@@ -128,6 +142,7 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 		     {"requests.csv", write_requests, result},
 		     {"ports.csv", write_ports, result},
 		     {"lanes.csv", write_lanes, result},
+		     {"engines.csv", write_engines, result},
 		     {"counters.json", write_counters, result},
 		     {"run.json", write_origin, run},
 		     {"report.html", tools_run_write_report, &report},
@@ -148,7 +163,8 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const bool is_for_nobody =
-			files[i].write == write_lanes && run->scenario.machine_count == 0;
+			(files[i].write == write_lanes && run->scenario.machine_count == 0) ||
+			(files[i].write == write_engines && !has_gpus(&run->scenario));
 		const int one = is_for_nobody ? folder_drop(&run->folder, files[i].name)
 					      : folder_put(&run->folder, files[i].name,
 							   files[i].write, files[i].owner);

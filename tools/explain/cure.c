@@ -187,8 +187,10 @@ int advice_make(const struct advice_source *source, struct advice *ret_advice)
 	advice_passing_storms(&run);
 	advice_notifications(&run);
 	advice_buffers(&run);
+	advice_inside_faults(&run);
 	advice_slow_hosts(&run);
-	advice_tags(&run);
+	advice_senders(&run);
+	advice_gpus(&run);
 	advice_hash(&run);
 	advice_queues(&run);
 	advice_dark_links(&run);

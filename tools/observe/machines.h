@@ -11,6 +11,7 @@ struct machine_seen {
 	uint32_t host;	  /* which one that is: its place in the host table */
 	const struct scenario_machine *is;
 	const struct bus *bus;		   /* NULL: there is no fabric */
+	const struct host_gpus *gpus;	   /* NULL: it has none, or there is no fabric */
 	const struct gpu_managed *managed; /* NULL: nobody asked for managed memory */
 };
 
