@@ -211,6 +211,22 @@ static void tell_gpus(struct advice_run *run, const struct machine_watch *watch)
 
 /* ---- what is broken ---- */
 
+/* As the scenario may have it. */
+static const char *found_text(const struct bus_fault *fault)
+{
+	switch (fault->kind) {
+	case BUS_DOWN:
+		break;
+	case BUS_ERRORS:
+		return advice_text("%u in 10^12", fault->errors_ppt);
+	case BUS_SLOWER:
+		return advice_text("%u", fault->width ? fault->width : fault->gen);
+	case BUS_LATE:
+		return advice_time(fault->late);
+	}
+	return "yes";
+}
+
 static void say_inside_fault(struct advice_item *item, const struct machine_seen *machine,
 			     const struct inside_fault_seen *seen)
 {
@@ -226,8 +242,7 @@ static void say_inside_fault(struct advice_item *item, const struct machine_seen
 	if (fclose(file) == 0)
 		advice_say(item, "%s.", text);
 	free(text);
-	advice_key(item, inside_fault_key(machine, seen, &key),
-		   seen->fault->kind == BUS_DOWN ? "yes" : "so", "");
+	advice_key(item, inside_fault_key(machine, seen, &key), found_text(seen->fault), "");
 }
 
 static void tell_faults(struct advice_run *run, const struct machine_watch *watch)

@@ -4,32 +4,12 @@
  * wait for their payload. */
 #include "tools/explain/cure_rules.h"
 
-#include "tools/explain/limit.h"
+#include "tools/explain/run_limit.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- over the whole run ---- */
-
-/* False: it has no machine, or nothing is known. */
-static bool limit_of_run(const struct advice_run *run, struct host *host, bool sends,
-			 const struct machines *machines, struct limit *ret_limit)
-{
-	const struct machine_seen *machine = machines_of(machines, host);
-	const ps_t last = sim_now(run->fabric->sim);
-	struct machine_watch watch;
-	bool is_known = false;
-
-	if (machine && machine_watch_init(&watch, machine) == 0) {
-		machine_watch_end(&watch, last > run->result->time ? last : run->result->time);
-		is_known = limit_find(&watch, host, sends, ret_limit);
-	}
-	if (machine)
-		machine_watch_fini(&watch);
-	return is_known;
-}
 
 /* ---- words and keys ---- */
 
@@ -127,7 +107,7 @@ bool advice_slow_machine(struct advice_run *run, struct host *host, struct advic
 	struct machines machines = {.all = NULL};
 	struct limit limit;
 	bool is_known = machines_init(&machines, run->scenario, run->fabric) == 0 &&
-			limit_of_run(run, host, false, &machines, &limit);
+			run_limit_find(run->result, &machines, host, false, &limit);
 
 	if (is_known) {
 		say_limit_reason(&limit, item);
@@ -226,7 +206,8 @@ void advice_senders(struct advice_run *run)
 	    machines_init(&machines, run->scenario, run->fabric) != 0)
 		return;
 	for (uint32_t i = 0; i < run->fabric->table.count; i++)
-		if (limit_of_run(run, run->fabric->table.hosts[i], true, &machines, &limit) &&
+		if (run_limit_find(run->result, &machines, run->fabric->table.hosts[i], true,
+				   &limit) &&
 		    has_sent(&limit) && counts[limit.kind]++ == 0)
 			first[limit.kind] = limit;
 	if (counts[LIMIT_TAGS] > 0)

@@ -109,7 +109,7 @@ static void say_engine(struct told *t, uint32_t gpu, const struct machine_watch_
 	if (!is_told(t, stats->busy))
 		return;
 	fprintf(line_of(t),
-		"%s: copies %s were under way for %s, %.1f %%: %" PRIu64 " have ended, of %s",
+		"%s: copies %s were under way for %s, %.1f %%: %" PRIu64 " ended, of %s",
 		gpu_name(t, gpu), what[engine], output_time(stats->busy, time),
 		span_share(t, stats->busy), stats->copies, output_bytes(stats->bytes, bytes));
 	say_busiest(t, gpu, engine);
@@ -132,13 +132,14 @@ static void say_staged(struct told *t, uint32_t gpu, const struct gpu_counts *co
 			output_time(counts->staged_time, time), span_share(t, counts->staged_time));
 }
 
-static void say_calls(struct told *t, uint32_t gpu, uint64_t calls, ps_t spent, const char *what)
+static void say_spent(struct told *t, uint32_t gpu, const char *on, ps_t spent, uint64_t count)
 {
 	char time[OUTPUT_TEXT_MAX];
 
 	if (is_told(t, spent))
-		fprintf(line_of(t), "%s: %" PRIu64 " %s took %s, %.1f %%.\n", gpu_name(t, gpu),
-			calls, what, output_time(spent, time), span_share(t, spent));
+		fprintf(line_of(t), "%s: %s took %s, %.1f %%, %" PRIu64 " in all.\n",
+			gpu_name(t, gpu), on, output_time(spent, time), span_share(t, spent),
+			count);
 }
 
 static void say_gpu(struct told *t, uint32_t gpu)
@@ -150,10 +151,10 @@ static void say_gpu(struct told *t, uint32_t gpu)
 	for (uint32_t k = 0; k < GPU_ENGINES; k++)
 		say_engine(t, gpu, &did, (enum gpu_engine)k);
 	say_staged(t, gpu, counts);
-	say_calls(t, gpu, counts->pins, counts->pin_time,
-		  "calls that pin memory of the host, or end that,");
-	say_calls(t, gpu, counts->flushes, counts->flush_time, "flushes");
-	say_calls(t, gpu, kernels->count, kernels->time, "kernels");
+	say_spent(t, gpu, "pinning memory of the host, and the end of that,", counts->pin_time,
+		  counts->pins);
+	say_spent(t, gpu, "flushes", counts->flush_time, counts->flushes);
+	say_spent(t, gpu, "kernels", kernels->time, kernels->count);
 	if (counts->refused > 0)
 		fprintf(line_of(t),
 			"%s: its window (BAR1) had no room for %" PRIu64 " registrations.\n",

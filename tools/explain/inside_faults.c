@@ -50,6 +50,20 @@ static uint32_t count_links(const struct scenario_machine *is, uint32_t at)
 	return count;
 }
 
+/* What a part has sent, over its busiest lane. */
+static struct bus_way_stats part_sent(const struct machine_watch *watch, uint32_t part)
+{
+	struct bus_way_stats most = {.bytes = 0};
+
+	for (uint32_t way = 0; way < machine_ways(watch->machine->is); way++) {
+		const struct bus_way_stats did = machine_watch_way(watch, way);
+
+		if (machine_way_from(watch->machine->is, way) == part && did.bytes > most.bytes)
+			most = did;
+	}
+	return most;
+}
+
 bool inside_faults_next(const struct machine_watch *watch, uint32_t *at,
 			struct inside_fault_seen *ret_seen)
 {
@@ -69,8 +83,8 @@ bool inside_faults_next(const struct machine_watch *watch, uint32_t *at,
 			.way = way,
 			.time = time,
 			.whole = watch->until - watch->from};
-		if (way != UINT32_MAX)
-			ret_seen->did = machine_watch_way(watch, way);
+		ret_seen->did = way == UINT32_MAX ? part_sent(watch, fault->from)
+						  : machine_watch_way(watch, way);
 		(*at)++;
 		return true;
 	}
@@ -84,7 +98,7 @@ static bool is_part_of(uint64_t part, uint64_t whole, uint32_t least)
 
 bool inside_fault_matters(const struct inside_fault_seen *seen)
 {
-	if (seen->way != UINT32_MAX && seen->did.bytes == 0)
+	if (seen->did.bytes == 0)
 		return false;
 	switch (seen->fault->kind) {
 	case BUS_ERRORS:

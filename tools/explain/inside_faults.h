@@ -16,7 +16,7 @@ struct inside_fault_seen {
 	uint32_t way;		       /* that it happened to; of a part: UINT32_MAX */
 	ps_t time;		       /* that it lasted while somebody looked, ... */
 	ps_t whole;		       /* ... which was so long */
-	struct bus_way_stats did;      /* @way, in all that time */
+	struct bus_way_stats did; /* @way, in all that time; of a part what it sent most over */
 };
 
 /* The next one from *at on, which goes behind it; begins with 0. Of an entry of the list there is

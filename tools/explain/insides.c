@@ -178,7 +178,7 @@ static int look_at_ranks(struct insides *insides, ps_t now)
 	return 0;
 }
 
-/* It was posted since the last look: what its rank had until then is what came before it. */
+/* It was posted since the last look: what its rank had until now is what came before it. */
 static int keep_before(struct insides *insides, const struct account_flow *flow, ps_t now)
 {
 	const struct request like = {
@@ -187,8 +187,7 @@ static int keep_before(struct insides *insides, const struct account_flow *flow,
 
 	if (!own)
 		return -ENOMEM;
-	if (own->watch.until <= own->watch.from)
-		machine_watch_end(&own->watch, now);
+	machine_watch_end(&own->watch, now);
 	insides->has_before = true;
 	insides->last_request = own->request;
 	insides->before = own->watch;

@@ -8,6 +8,7 @@
 #include "util/check.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* jansson's integers have a sign. */
 static json_t *whole(uint64_t value)
@@ -249,6 +250,26 @@ static json_t *output_json_add_gpus(const struct result_machine *machine, json_t
 	return machine->gpu_count > 0 ? object_add(all, "gpus", gpus) : all;
 }
 
+/* Names of keys, of figures that nobody has published. */
+static json_t *output_json_add_guesses(const struct result_machine *machine, json_t *all)
+{
+	const char *at = machine->is->guesses;
+	json_t *guesses = at ? json_array() : NULL;
+
+	if (!at)
+		return all;
+	for (; *at; at += strspn(at, ", ")) {
+		const size_t length = strcspn(at, ",");
+
+		if (guesses && json_array_append_new(guesses, json_stringn(at, length)) != 0) {
+			json_decref(guesses);
+			guesses = NULL;
+		}
+		at += length;
+	}
+	return object_add(all, "guesses", guesses);
+}
+
 static json_t *output_json_machine_of(const struct result_machine *machine)
 {
 	json_t *lanes = json_object(), *tags = json_object();
@@ -264,9 +285,11 @@ static json_t *output_json_machine_of(const struct result_machine *machine)
 	for (uint32_t i = 0; i < machine->tag_count; i++)
 		tags = object_add(tags, machine->tags[i].part,
 				  output_json_tags_of(&machine->tags[i]));
-	return output_json_add_managed(
-		machine, output_json_add_gpus(
-				 machine, json_pack("{s:o,s:o}", "lanes", lanes, "tags", tags)));
+	return output_json_add_guesses(
+		machine,
+		output_json_add_managed(
+			machine, output_json_add_gpus(machine, json_pack("{s:o,s:o}", "lanes",
+									 lanes, "tags", tags))));
 }
 
 /* Nothing where no host has a machine. */
