@@ -64,7 +64,7 @@ done
 
 # ---- what GPUs do ----
 
-expect 0 run pageable --quiet --out staged
+expect 0 run pageable --quiet --out staged --series 50us --perfetto staged.json
 expect 0 explain staged wr3 --why slow
 cp out slow
 python3 - <<'END' || fail "other words: $(cat slow)"
@@ -89,6 +89,29 @@ assert gpus["h0"]["engines"]["from_device"]["bytes"] == gpus["h0"]["staged_bytes
 assert gpus["h1"]["engines"]["to_device"]["copies"] == 8 * 32
 assert abs(gpus["h0"]["staged_ps"] / (8 * cpu * 1e6) - 1) < 0.001
 END
+# Over time they come to the same, and a timeline has which share of each microsecond they were busy.
+python3 - <<'END' || fail "engines over time are not those of the run"
+import csv, json
+from fractions import Fraction
+KEYS = ("copies", "bytes", "busy_ps")
+sums = {}
+for r in csv.DictReader(open("staged/series_engines.csv")):
+    assert float(r["busy"]) <= 1 and r["busy"] == "%d.%06d" % divmod(int(r["busy_ps"]) * 10**6 // 50000000, 10**6), r
+    own = sums.setdefault((r["machine"], r["gpu"], r["engine"]), dict.fromkeys(KEYS, 0))
+    for k in KEYS:
+        own[k] += int(r[k])
+events = json.load(open("staged.json"))["traceEvents"]
+hosts = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+for r in csv.DictReader(open("staged/engines.csv")):
+    own = sums.get((r["machine"], r["gpu"], r["engine"]), dict.fromkeys(KEYS, 0))
+    assert own == {k: int(r[k]) for k in KEYS}, r
+    track = [(Fraction(e["ts"]), Fraction(str(e["args"]["percent"])) / 100) for e in events if e["ph"] == "C" and
+             e["name"] == "busy %s %s" % (r["gpu"], r["engine"]) and hosts[e["pid"]] == r["machine"]]
+    busy = sum((t - s) * share for (s, share), (t, _) in zip(track, track[1:]))
+    assert bool(track) == (own["busy_ps"] > 0) and 0 <= own["busy_ps"] / 10**6 - busy <= 0.001 * 10**4, (r, float(busy))
+END
+expect 0 run pageable --quiet --out staged
+[ ! -e staged/series_engines.csv ] || fail "engines over time of another run"
 # Pinned once by each: 55 us and 46 us each MiB, 38 us and 20 us at its end.
 expect 0 run pageable-cure --json
 holds out "all(r['machines'][h]['gpus']['gpu0']['pins'] == 2 and r['machines'][h]['gpus']['gpu0']['pins_ps'] == (55 + 4 * 46 + 38 + 4 * 20) * 10**6 for h in ('h0', 'h1'))"

@@ -74,6 +74,14 @@ const struct machine_seen *machines_of(const struct machines *machines, struct h
 	return bsearch(&wanted, machines->all, machines->count, sizeof(wanted), machines_order);
 }
 
+bool machines_have_gpus(const struct scenario *scenario)
+{
+	for (uint32_t i = 0; i < scenario->machine_count; i++)
+		if (scenario->machines[i].gpu_count > 0)
+			return true;
+	return false;
+}
+
 uint32_t machine_way_links(const struct scenario_machine *machine, uint32_t way)
 {
 	const struct bus_link *link = &machine->lanes[way / 2].link;

@@ -28,6 +28,9 @@ void machines_fini(struct machines *machines); /* zeroed: allowed */
 /* That of the adapter @host; NULL: it has no parts. */
 const struct machine_seen *machines_of(const struct machines *machines, struct host *host);
 
+/* Whether any of its machines has GPUs. */
+bool machines_have_gpus(const struct scenario *scenario);
+
 /* A direction of a lane, by number: those of lane i are 2 i and 2 i + 1. */
 static inline uint32_t machine_ways(const struct scenario_machine *machine)
 {
