@@ -145,13 +145,13 @@ expect 0 explain managed_thrash --why cure
 tr '\n' ' ' <out | tr -s ' ' >words
 grep -qF '10 times the same pages came and went' words || fail "no word of pages that came and went: $(cat out)"
 says 'programs.0.args: found advice=0'
-expect 0 explain small_window --why cure
+expect 0 explain bar1_small --why cure
 says 'shows 2MiB of its 64MiB' 'machine.parts.3.bar1: found 2MiB, try 64MiB'
 # With access control services the root is on the way, and named.
 expect 0 explain acs_on --why pfc
 says 'because GPU h0.gpu0 is behind the lane sw0 > cpu0 (pcie gen 4 x16)' 'What would help: no access control services at sw0'
 # MRRS before tags where it is less than firmware leaves it.
-expect 0 explain small_reads --why cure
+expect 0 explain mrrs_small --why cure
 says '    machine.lanes.1.mrrs: found 128B, try 4096B' '    or machine.parts.2.tags: found 64, try '
 expect 0 explain few_tags --why cure
 says '    machine.parts.2.tags: found 32, try '
