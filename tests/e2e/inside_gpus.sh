@@ -110,6 +110,15 @@ for r in csv.DictReader(open("staged/engines.csv")):
     busy = sum((t - s) * share for (s, share), (t, _) in zip(track, track[1:]))
     assert bool(track) == (own["busy_ps"] > 0) and 0 <= own["busy_ps"] / 10**6 - busy <= 0.001 * 10**4, (r, float(busy))
 END
+# All of it in one interval.
+expect 0 run pageable --quiet --out staged --series 1s
+python3 - <<'END' || fail "engines in one interval"
+import csv
+rows = {(r["machine"], r["gpu"], r["engine"]): r for r in csv.DictReader(open("staged/series_engines.csv"))}
+for r in csv.DictReader(open("staged/engines.csv")):
+    row = rows.get((r["machine"], r["gpu"], r["engine"]), {"bytes": "0", "busy_ps": "0"})
+    assert row["bytes"] == r["bytes"] and row["busy_ps"] == r["busy_ps"], (r, row)
+END
 expect 0 run pageable --quiet --out staged
 [ ! -e staged/series_engines.csv ] || fail "engines over time of another run"
 # Pinned once by each: 55 us and 46 us each MiB, 38 us and 20 us at its end.
