@@ -11,6 +11,7 @@
 #include "tools/observe/capture.h"
 #include "tools/observe/capture_link.h"
 #include "tools/observe/flow_log.h"
+#include "tools/observe/machines.h"
 #include "tools/observe/progress.h"
 #include "tools/observe/series.h"
 #include "tools/observe/watch.h"
@@ -85,6 +86,12 @@ static int write_lanes(FILE *file, const void *owner)
 	return 0;
 }
 
+static int write_engines(FILE *file, const void *owner)
+{
+	output_engines(owner, file);
+	return 0;
+}
+
 static int write_counters(FILE *file, const void *owner)
 {
 	return counters_write(owner, file);
@@ -128,6 +135,7 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 		     {"requests.csv", write_requests, result},
 		     {"ports.csv", write_ports, result},
 		     {"lanes.csv", write_lanes, result},
+		     {"engines.csv", write_engines, result},
 		     {"counters.json", write_counters, result},
 		     {"run.json", write_origin, run},
 		     {"report.html", tools_run_write_report, &report},
@@ -140,6 +148,8 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 		ret = folder_drop(&run->folder, "series.csv") ? COMMAND_BROKEN : ret;
 	if (!run->options->series || run->scenario.machine_count == 0)
 		ret = folder_drop(&run->folder, "series_lanes.csv") ? COMMAND_BROKEN : ret;
+	if (!run->options->series || !machines_have_gpus(&run->scenario))
+		ret = folder_drop(&run->folder, "series_engines.csv") ? COMMAND_BROKEN : ret;
 	if (!run->options->series_flows)
 		ret = folder_drop(&run->folder, "series_flows.csv") ? COMMAND_BROKEN : ret;
 	if (copies_write(&run->copies, &run->folder) != COMMAND_DONE) {
@@ -148,7 +158,8 @@ static int tools_run_write_files(const struct run *run, struct result *result)
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const bool is_for_nobody =
-			files[i].write == write_lanes && run->scenario.machine_count == 0;
+			(files[i].write == write_lanes && run->scenario.machine_count == 0) ||
+			(files[i].write == write_engines && !machines_have_gpus(&run->scenario));
 		const int one = is_for_nobody ? folder_drop(&run->folder, files[i].name)
 					      : folder_put(&run->folder, files[i].name,
 							   files[i].write, files[i].owner);
@@ -257,6 +268,7 @@ void run_rescue(void)
 		folder_drop(&run->folder, "series.csv");
 		folder_drop(&run->folder, "series_flows.csv");
 		folder_drop(&run->folder, "series_lanes.csv");
+		folder_drop(&run->folder, "series_engines.csv");
 	}
 	give_results(run);
 	fflush(stdout);
@@ -451,10 +463,10 @@ static int describe_programs(struct run *run)
 /* A run that is killed leaves nothing, and least of all what the one before it has said. */
 static int drop_older_run(const struct folder *folder)
 {
-	static const char *const names[] = {"result.json",     "report.html",  "flows.csv",
-					    "ports.csv",       "requests.csv", "counters.json",
-					    "lanes.csv",       "series.csv",   "series_flows.csv",
-					    "series_lanes.csv"};
+	static const char *const names[] = {
+		"result.json",	"report.html",	    "flows.csv",	"ports.csv",
+		"requests.csv", "counters.json",    "lanes.csv",	"engines.csv",
+		"series.csv",	"series_flows.csv", "series_lanes.csv", "series_engines.csv"};
 	int ret = COMMAND_DONE;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !ret; i++)

@@ -72,6 +72,7 @@ struct bus_lane_params {
 	bool relaxed; /* completions may pass posted bursts */
 	/* Of peers, payload of writes and of what answers reads, in each direction; 0: no limit. */
 	uint64_t peer_writes_bps, peer_reads_bps;
+	uint32_t entry; /* for people: which of their list it is, from 0 */
 };
 
 struct bus;

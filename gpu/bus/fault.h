@@ -42,6 +42,7 @@ struct bus_fault {
 	uint32_t errors_ppt; /* BUS_ERRORS: a bit in 10^12 / so many; at most BUS_ERRORS_MAX */
 	uint8_t gen, width;  /* BUS_SLOWER; 0: as ever */
 	ps_t late;	     /* BUS_LATE */
+	uint32_t entry;	     /* for people: which of their list it is from, from 0 */
 };
 
 /* The smaller, the earlier among all of a bus. */

@@ -76,6 +76,15 @@ static ps_t cpu_time(const struct move *move, uint64_t bytes)
 								       : profile->cached_bps);
 }
 
+/* Memory that is not pinned is copied by the CPU, which takes so long. */
+static void pass_staging(const struct move *move, uint64_t bytes)
+{
+	const ps_t time = cpu_time(move, bytes);
+
+	move->stream->context->gpu->counts.staged_time += time;
+	gpu_backend()->pass(time);
+}
+
 static CUresult tell_copied(const struct move *move, enum gpu_work work, uint64_t at,
 			    uint64_t bytes)
 {
@@ -106,7 +115,7 @@ static CUresult stage(const struct move *move)
 	for (uint64_t at = 0, bytes; at < move->bytes && ret == CUDA_SUCCESS; at += bytes) {
 		bytes = move->bytes - at < most ? move->bytes - at : most;
 		wait_for_room(move, bytes);
-		gpu_backend()->pass(cpu_time(move, bytes));
+		pass_staging(move, bytes);
 		ret = tell_copied(move, GPU_STAGED, at, bytes);
 	}
 	return ret;
@@ -144,7 +153,8 @@ static CUresult fetch_pageable(const struct move *move)
 		piece.from.managed = move->from.managed ? move->from.managed + at : 0;
 		ret = tell(&piece, GPU_FROM_DEVICE, 0, bytes, NULL);
 		cuda_wait(move->stream);
-		gpu_backend()->pass(cpu_time(move, bytes));
+		pass_staging(move, bytes);
+		move->stream->context->gpu->counts.staged_bytes += bytes;
 		copy_sides(skip(move->to.at, &side, at), &side, staged, &in_a_row, bytes);
 	}
 	util_free(staged);

@@ -61,6 +61,7 @@ CUDA_PUBLIC CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget
 	struct CUctx_st *context;
 	const CUresult ret = cuda_current(&context);
 	struct gpu *gpu;
+	ps_t began;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
@@ -69,8 +70,11 @@ CUDA_PUBLIC CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget
 	     scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))
 		return CUDA_ERROR_INVALID_VALUE;
 	gpu = context->streams.gpu;
+	began = gpu_backend()->now();
 	gpu_backend()->pass(gpu->profile->flush_own);
 	if (gpu->writes_ordering < (uint32_t)scope)
 		gpu_backend()->read(gpu);
+	gpu->counts.flushes++;
+	gpu->counts.flush_time += gpu_backend()->now() - began;
 	return CUDA_SUCCESS;
 }

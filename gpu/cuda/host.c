@@ -58,9 +58,14 @@ static const struct gpu_profile *profile_of(const struct CUctx_st *context)
 	return context->streams.gpu->profile;
 }
 
-static ps_t for_mibs(ps_t call, ps_t mib, uint64_t bytes)
+/* Pinning, or the end of it: one call, and each MiB. */
+static void pass_pin(struct gpu *gpu, ps_t call, ps_t mib, uint64_t bytes)
 {
-	return call + (ps_t)((u128)bytes * mib / MIB);
+	const ps_t time = call + (ps_t)((u128)bytes * mib / MIB);
+
+	gpu->counts.pins++;
+	gpu->counts.pin_time += time;
+	gpu_backend()->pass(time);
 }
 
 /* ---- given out ---- */
@@ -87,8 +92,8 @@ CUDA_PUBLIC CUresult cuMemHostAlloc(void **ret_address, size_t bytes, unsigned i
 		gpu_backend()->give_back(memory);
 		return ret;
 	}
-	gpu_backend()->pass(for_mibs(profile_of(context)->take_pinned,
-				     profile_of(context)->take_pinned_mib, bytes));
+	pass_pin(context->streams.gpu, profile_of(context)->take_pinned,
+		 profile_of(context)->take_pinned_mib, bytes);
 	*ret_address = memory;
 	return CUDA_SUCCESS;
 }
@@ -105,6 +110,7 @@ CUDA_PUBLIC CUresult cuMemFreeHost(void *address)
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	const struct gpu_pinned *pinned;
+	struct gpu *gpu;
 	uint64_t bytes;
 
 	if (ret != CUDA_SUCCESS)
@@ -119,8 +125,8 @@ CUDA_PUBLIC CUresult cuMemFreeHost(void *address)
 	bytes = pinned->bytes;
 	forget(thread->program, pinned);
 	gpu_backend()->give_back(address);
-	gpu_backend()->pass(for_mibs(gpu_backend()->gpu(0)->profile->free_pinned,
-				     gpu_backend()->gpu(0)->profile->free_pinned_mib, bytes));
+	gpu = gpu_backend()->gpu(0);
+	pass_pin(gpu, gpu->profile->free_pinned, gpu->profile->free_pinned_mib, bytes);
 	return CUDA_SUCCESS;
 }
 
@@ -147,8 +153,8 @@ CUDA_PUBLIC CUresult cuMemHostRegister(void *address, size_t bytes, unsigned int
 							.flags = flags,
 							.is_registered = true});
 	if (ret == CUDA_SUCCESS)
-		gpu_backend()->pass(
-			for_mibs(profile_of(context)->pin, profile_of(context)->pin_mib, bytes));
+		pass_pin(context->streams.gpu, profile_of(context)->pin,
+			 profile_of(context)->pin_mib, bytes);
 	return ret;
 }
 
@@ -168,8 +174,8 @@ CUDA_PUBLIC CUresult cuMemHostUnregister(void *address)
 		return CUDA_ERROR_INVALID_VALUE;
 	bytes = pinned->bytes;
 	forget(cuda_program(), pinned);
-	gpu_backend()->pass(
-		for_mibs(profile_of(context)->unpin, profile_of(context)->unpin_mib, bytes));
+	pass_pin(context->streams.gpu, profile_of(context)->unpin, profile_of(context)->unpin_mib,
+		 bytes);
 	return CUDA_SUCCESS;
 }
 

@@ -81,13 +81,18 @@ static void copy_start_more(struct copy_engine *engine, ps_t now)
 
 static void read_bytes(struct copy_burst *own)
 {
-	const struct copy_job *copy = own->engine->first;
+	struct copy_job *copy = own->engine->first;
+	const uint8_t *from;
 	uint64_t run;
 
-	own->bytes = copy->to ? util_alloc(own->burst.bytes) : NULL;
+	if (!copy->to)
+		return;
+	from = copy->from + copy_side_at(&copy->from_side, own->offset, &run);
+	if (copy->on_read)
+		copy->on_read(copy, from, own->burst.bytes);
+	own->bytes = util_alloc(own->burst.bytes);
 	if (own->bytes)
-		memcpy(own->bytes, copy->from + copy_side_at(&copy->from_side, own->offset, &run),
-		       own->burst.bytes);
+		memcpy(own->bytes, from, own->burst.bytes);
 }
 
 static void copy_on_left(struct bus_burst *burst, void *context, ps_t now)
@@ -134,6 +139,10 @@ static void copy_end_first(struct copy_engine *engine, ps_t now)
 {
 	struct copy_job *copy = engine->first;
 
+	engine->stats.copies++;
+	engine->stats.bytes += copy->bytes;
+	engine->stats.busy += now - engine->busy_from;
+	engine->busy_from = now;
 	engine->first = copy->next;
 	if (engine->first)
 		copy_begin_first(engine, now);
@@ -228,6 +237,17 @@ void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t no
 	copy->next = NULL;
 	*(is_idle ? &engine->first : &engine->last->next) = copy;
 	engine->last = copy;
-	if (is_idle)
-		copy_begin_first(engine, now);
+	if (!is_idle)
+		return;
+	engine->busy_from = now;
+	copy_begin_first(engine, now);
+}
+
+struct copy_stats copy_engine_stats(const struct copy_engine *engine, ps_t at)
+{
+	struct copy_stats stats = engine->stats;
+
+	if (engine->first && at > engine->busy_from)
+		stats.busy += at - engine->busy_from;
+	return stats;
 }

@@ -37,6 +37,8 @@ struct copy_job {
 	void (*on_done)(struct copy_job *copy, ps_t now);
 	/* Some of it, a burst; NULL: nobody looks. */
 	void (*on_placed)(struct copy_job *copy, ps_t now);
+	/* These bytes are read now. NULL: nobody asks. */
+	void (*on_read)(struct copy_job *copy, const uint8_t *from, uint32_t bytes);
 	/* The engine's own. */
 	uint64_t started;
 	uint32_t under_way, burst_most;
@@ -53,6 +55,12 @@ struct copy_burst {
 	struct copy_burst *next; /* among those that are spare */
 };
 
+/* What it has moved, and how long it has had something to do. */
+struct copy_stats {
+	uint64_t copies, bytes;
+	ps_t busy;
+};
+
 struct copy_engine {
 	struct bus *bus;
 	struct sim_local *local;
@@ -64,6 +72,8 @@ struct copy_engine {
 	ps_t lag;	 /* from when a burst has arrived until it makes room for another one */
 	uint16_t packet; /* as struct bus_burst has it */
 	struct copy_burst *bursts, *spare;
+	struct copy_stats stats; /* up to ... */
+	ps_t busy_from;		 /* ... then, where it has something to do */
 };
 
 /* Of the part @own of @bus, which lives in @local: it reads what it copies from another part, or
@@ -75,5 +85,7 @@ int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_loc
 /* Nothing is under way, or the run has ended. Zeroed: allowed. */
 void copy_engine_fini(struct copy_engine *engine);
 void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t now);
+/* At @at, behind which nothing has happened: copies that are over, and its time so far. */
+struct copy_stats copy_engine_stats(const struct copy_engine *engine, ps_t at);
 
 #endif

@@ -222,13 +222,44 @@ int gpu_window_take(struct gpu *gpu, uint64_t address, uint64_t bytes)
 {
 	const uint64_t more = in_window(gpu, address, bytes);
 
-	if (more > 0 && more > gpu->window - gpu->windowed)
+	if (more > 0 && more > gpu->window - gpu->windowed) {
+		gpu->counts.refused++;
+		if (bytes > gpu->counts.refused_bytes)
+			gpu->counts.refused_bytes = bytes;
 		return -ENOSPC;
+	}
 	gpu->windowed += more;
+	if (gpu->windowed > gpu->counts.windowed_max)
+		gpu->counts.windowed_max = gpu->windowed;
 	return 0;
 }
 
 void gpu_window_give_back(struct gpu *gpu, uint64_t address, uint64_t bytes)
 {
 	gpu->windowed -= in_window(gpu, address, bytes);
+}
+
+/* ---- what it has done ---- */
+
+void gpu_note_read(struct gpu *gpu, const void *at, uint64_t bytes)
+{
+	if (!gpu->is_overtaken || !gpu->is_overtaken(gpu, at, bytes))
+		return;
+	gpu->counts.stale_reads++;
+	gpu->counts.stale_bytes += bytes;
+}
+
+const char *const gpu_engine_names[GPU_ENGINES] = {[GPU_ENGINE_TO] = "to_device",
+						   [GPU_ENGINE_FROM] = "from_device",
+						   [GPU_ENGINE_PEER] = "to_peers",
+						   [GPU_ENGINE_PUSHED] = "pushed"};
+
+struct copy_stats gpu_engine_stats(const struct gpu *gpu, enum gpu_engine engine, ps_t at)
+{
+	const struct copy_engine *const engines[GPU_ENGINES] = {[GPU_ENGINE_TO] = &gpu->to,
+								[GPU_ENGINE_FROM] = &gpu->from,
+								[GPU_ENGINE_PEER] = &gpu->peer,
+								[GPU_ENGINE_PUSHED] = &gpu->pushed};
+
+	return copy_engine_stats(engines[engine], at);
 }

@@ -100,6 +100,26 @@ struct gpu_profile {
 /* An H100 80GB HBM3, driver 580.159.04, as measured; the medians of small sizes. */
 extern const struct gpu_profile gpu_h100;
 
+/* What a GPU was given to do, of each kind: what is over, and how long each took from when its turn
+ * came; and what programs had to do with it. */
+struct gpu_work_counts {
+	uint64_t count, bytes;
+	ps_t time;
+};
+struct gpu_counts {
+	struct gpu_work_counts works[GPU_WORKS];
+	/* Registrations that its window had no room for, and the largest of them; and the most that
+	 * was taken of it. */
+	uint64_t refused, refused_bytes, windowed_max;
+	/* Of its memory that was read while what an adapter has written there was still on its way,
+	 * though the completion was there. */
+	uint64_t stale_reads, stale_bytes;
+	uint64_t flushes, pins; /* pins: of host memory, and their ends */
+	ps_t flush_time, pin_time;
+	uint64_t staged_bytes; /* from it to memory that is not pinned */
+	ps_t staged_time;      /* in which CPUs have copied such memory for it, both ways */
+};
+
 struct gpu_command;
 
 struct gpu {
@@ -114,7 +134,11 @@ struct gpu {
 	uint64_t window, windowed; /* bytes of its BAR1, and how many of them are taken */
 	/* Of somebody who follows what streams do, and each step of kernels; NULL: nobody does. */
 	void (*on_done)(struct gpu *gpu, const struct gpu_command *command, ps_t now);
+	/* Whether what lies there, as the emulator reaches it, is older than a completion that was
+	 * seen. NULL: nobody knows. */
+	bool (*is_overtaken)(const struct gpu *gpu, const uint8_t *at, uint64_t bytes);
 	void *owner;
+	struct gpu_counts counts;
 	struct gpu_managed *managed; /* of its machine; NULL: there is none */
 	uint32_t values_awaited;     /* commands that wait for a value in memory */
 	uint32_t marks_awaited;	     /* and that wait for marks */
@@ -155,6 +179,21 @@ static inline ps_t gpu_touch(const struct gpu *gpu, uint64_t address, uint64_t b
 {
 	return gpu_managed_touch(gpu->managed, gpu->place, address, bytes, is_write, now);
 }
+
+/* It reads @bytes of its memory now, as the emulator reaches them. */
+void gpu_note_read(struct gpu *gpu, const void *at, uint64_t bytes);
+
+/* Its engines, as people call them. */
+enum gpu_engine {
+	GPU_ENGINE_TO,	   /* copies from host memory */
+	GPU_ENGINE_FROM,   /* to host memory */
+	GPU_ENGINE_PEER,   /* to other GPUs */
+	GPU_ENGINE_PUSHED, /* a CPU that pushes small copies through the command stream */
+	GPU_ENGINES
+};
+extern const char *const gpu_engine_names[GPU_ENGINES];
+/* As copy_engine_stats(). */
+struct copy_stats gpu_engine_stats(const struct gpu *gpu, enum gpu_engine engine, ps_t at);
 
 /* Where the emulator reaches @address, which is in its memory. */
 static inline uint8_t *gpu_at(const struct gpu *gpu, uint64_t address)

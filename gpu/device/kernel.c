@@ -236,6 +236,7 @@ bool gpu_kernel_read(struct gpu_kernel *kernel, void *to, uint64_t address, uint
 		return fail(kernel, GPU_KERNEL_STRAYED);
 	if (!count(kernel, &reach, bytes, false))
 		return fail(kernel, GPU_KERNEL_TRAPPED);
+	gpu_note_read(gpu_of(kernel), reach.at, bytes);
 	overlay_read(&kernel->overlay, to, reach.at, bytes);
 	return true;
 }

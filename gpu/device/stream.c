@@ -54,6 +54,17 @@ static void set_bytes(const struct gpu_command *command)
 	}
 }
 
+static void note_rows_read(const struct gpu_command *command)
+{
+	for (uint64_t done = 0, run; done < command->bytes; done += run) {
+		const uint64_t at = copy_side_at(&command->from_side, done, &run);
+
+		run = run < command->bytes - done ? run : command->bytes - done;
+		gpu_note_read(command->stream->context->gpu, (const uint8_t *)command->from + at,
+			      run);
+	}
+}
+
 /* What can be seen of @command in memory. */
 static void take_effect(struct gpu_command *command, ps_t now)
 {
@@ -65,6 +76,8 @@ static void take_effect(struct gpu_command *command, ps_t now)
 	} else if (command->work == GPU_WRITE_VALUE) {
 		gpu_write_value(&command->value);
 	} else if (command->to && !command->job.to) {
+		if (command->work == GPU_WITHIN)
+			note_rows_read(command);
 		copy_sides(command->to, &command->to_side, command->from, &command->from_side,
 			   command->bytes);
 	}
@@ -116,6 +129,17 @@ void gpu_stream_let_go(struct gpu_stream *stream)
 
 static bool context_go(struct gpu_context *context, ps_t now);
 
+static void count_work(const struct gpu_command *command, ps_t now)
+{
+	struct gpu_work_counts *counts =
+		&command->stream->context->gpu->counts.works[command->work];
+
+	counts->count++;
+	counts->bytes += command->bytes;
+	if (command->is_begun)
+		counts->time += now - command->begun_at;
+}
+
 /* The first command of its stream is over. */
 static void command_end(struct gpu_command *command, ps_t now)
 {
@@ -130,6 +154,7 @@ static void command_end(struct gpu_command *command, ps_t now)
 	if (command->work == GPU_STAGED)
 		stream->staged -= command->bytes;
 	forget_wait(command);
+	count_work(command, now);
 	stream->over = command->number;
 	stream->before = command->work;
 	if (gpu->on_done)
@@ -195,6 +220,12 @@ static void on_pushed(struct copy_job *job, ps_t now)
 	end_later(command, now + time_of(command));
 }
 
+static void on_copy_read(struct copy_job *job, const uint8_t *from, uint32_t bytes)
+{
+	gpu_note_read(container_of(job, struct gpu_command, job)->stream->context->gpu, from,
+		      bytes);
+}
+
 static void begin_copy(struct gpu_command *command, struct copy_engine *engine, uint32_t other,
 		       ps_t now)
 {
@@ -210,7 +241,8 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
 		.other = other,
 		.on_done = on_copied,
-		.on_placed = on_placed};
+		.on_placed = on_placed,
+		.on_read = engine->reads ? NULL : on_copy_read};
 	copy_engine_take(engine, &command->job, now);
 }
 
@@ -264,6 +296,7 @@ static void begin(struct gpu_command *command, ps_t now)
 	struct gpu *gpu = context->gpu;
 
 	command->is_begun = true;
+	command->begun_at = now;
 	if (command->managed_to || command->managed_from)
 		touch_managed(command, now);
 	switch (command->work) {

@@ -54,6 +54,7 @@ struct gpu_command {
 	void (*function)(void *arg); /* of the host */
 	void *arg;
 	ps_t time;		   /* of all faults on managed memory */
+	ps_t begun_at;		   /* where is_begun */
 	struct gpu_kernel *kernel; /* which goes with the command */
 	/* The stream's own. */
 	struct gpu_stream *stream;

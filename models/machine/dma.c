@@ -29,6 +29,7 @@ struct host_dma_request {
 	uint8_t leg;	   /* enum host_bus_leg */
 	bool arrived;	   /* is at the memory, but for blockers */
 	bool released;	   /* the region is gone, and what there was to do is done */
+	bool overtaken;	   /* placement: the completion behind it can be seen already */
 	uint64_t word;	   /* atomic: what was there, then what is to be there */
 };
 _Static_assert(sizeof(struct host_dma_request) <= PACKET_SLAB_LEAST,
@@ -154,6 +155,7 @@ static void set_off(struct host *host, struct host_dma_request *r, enum host_bus
 static void machine_dma_end(struct host *host, struct host_dma_request *r)
 {
 	machine_dma_take_out(host->dma, r);
+	host->dma->overtaken -= r->overtaken;
 	if (r->payload)
 		packet_slab_put(host->th, r->payload);
 	if (host->dma->bus)
@@ -210,6 +212,18 @@ static void unblock(const struct host_dma_request *r)
 		later->blockers -= blocks(&r->dma, &later->dma);
 }
 
+/* Data for memory of GPUs, of which the completion @r is there, and they are not. */
+static void note_overtaken(struct host_dma *dma, struct host_dma_request *r)
+{
+	for (struct host_dma_request *data = r->prev; data; data = data->prev) {
+		if (data->dma.kind != HCA_DMA_PLACE || data->dma.place == 0 ||
+		    data->dma.qpn != r->dma.qpn || data->overtaken)
+			continue;
+		data->overtaken = true;
+		dma->overtaken++;
+	}
+}
+
 /* It is at the memory, and nothing is in its way. */
 static void machine_dma_act(struct host *host, struct host_dma_request *r)
 {
@@ -232,6 +246,8 @@ static void machine_dma_act(struct host *host, struct host_dma_request *r)
 		write_bytes(host, r);
 		break;
 	case HCA_DMA_COMPLETE:
+		if (r->prev)
+			note_overtaken(host->dma, r);
 		hca_dma_completed(host->hca, r->dma.cqn, host->now);
 		break;
 	case HCA_DMA_DOORBELL:
@@ -542,6 +558,17 @@ const struct hca_dma_ops *host_dma_ops(const struct host_bus *bus)
 }
 
 /* ---- the host's ---- */
+
+bool host_dma_is_overtaken(const struct host_dma *dma, uint64_t address, uint64_t bytes)
+{
+	const struct host_dma_request *r = dma->overtaken > 0 ? dma->oldest : NULL;
+
+	for (; r; r = r->next)
+		if (r->overtaken && !r->released && r->dma.address < address + bytes &&
+		    address < r->dma.address + r->dma.length)
+			return true;
+	return false;
+}
 
 void host_dma_set_bus(struct host *host, struct bus *bus)
 {

@@ -29,9 +29,23 @@ static uint32_t task_gpu_count(void)
 	return host && host->gpus ? host->gpus->count : 0;
 }
 
+static bool is_overtaken(const struct gpu *gpu, const uint8_t *at, uint64_t bytes)
+{
+	struct host *host = gpu->owner;
+	const struct machine *machine = host_machine(host);
+
+	for (uint32_t i = 0; machine && i < machine->count; i++)
+		if (host_dma_is_overtaken(machine->nics[i]->dma, (uintptr_t)at, bytes))
+			return true;
+	return !machine && host_dma_is_overtaken(host->dma, (uintptr_t)at, bytes);
+}
+
 static struct gpu *task_gpu_get(uint32_t number)
 {
-	return host_gpu(machine_host(), number);
+	struct gpu *gpu = host_gpu(machine_host(), number);
+
+	gpu->is_overtaken = is_overtaken;
+	return gpu;
 }
 
 /* ---- threads and processes ---- */

@@ -251,9 +251,10 @@ static void fault_put_ways(struct inside_fault *f)
 		fault_put_way(f, f->lane->b, f->lane->a);
 }
 
-static void inside_read_fault(struct scenario_inside *in, const struct yaml_node *map)
+static void inside_read_fault(struct scenario_inside *in, const struct yaml_node *map,
+			      uint32_t entry)
 {
-	struct inside_fault f = {.in = in, .map = map};
+	struct inside_fault f = {.in = in, .map = map, .fault.entry = entry};
 
 	fault_find_place(&f);
 	if (!f.is_bad && f.lane)
@@ -273,6 +274,7 @@ static void inside_read_fault(struct scenario_inside *in, const struct yaml_node
 void scenario_inside_read_faults(struct scenario_inside *in)
 {
 	const struct yaml_node *list = scenario_node(in->map, KEY_MACHINE_FAULTS);
+	uint32_t entry = 0;
 
 	if (in->is_bad || in->r->no_memory || !list)
 		return;
@@ -281,9 +283,9 @@ void scenario_inside_read_faults(struct scenario_inside *in)
 		scenario_alloc(in->r, 2 * NVLINK_LINKS_MAX * (size_t)list->child_count + 1,
 			       sizeof(*in->machine->faults));
 	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_FAULTS);
-	     map && !in->r->no_memory; map = map->next)
+	     map && !in->r->no_memory; map = map->next, entry++)
 		if (map->kind == YAML_MAP)
-			inside_read_fault(in, map);
+			inside_read_fault(in, map, entry);
 		else
 			in->is_bad = true; /* reported */
 }

@@ -19,6 +19,12 @@ struct scenario_reader {
 	uint32_t profile_count;
 	char **paths; /* of files of machines: nodes of the tree name them */
 	uint32_t path_count;
+	/* Maps of machines, and which keys of what they take over are guesses: "latency, tags". */
+	struct scenario_guess {
+		const struct yaml_node *map;
+		char *keys;
+	} * guesses;
+	uint32_t guess_count;
 	bool topology_bad; /* an error that would only bring others */
 	bool hpcc_nodes;   /* the topology names its nodes n0, n1 ... */
 	/* Once the topology stands: the names of hosts, which are adapters of machines, in order (a
@@ -172,6 +178,8 @@ uint64_t scenario_hash_end(struct scenario_hash *hash);
 
 /* Memory, or NULL and r->no_memory. */
 void *scenario_alloc(struct scenario_reader *r, size_t count, size_t bytes);
+/* Keys of the machine that @map says are guesses; of nobody else than who reads machines. */
+void scenario_add_guess(struct scenario_reader *r, const struct yaml_node *map, const char *keys);
 char *scenario_copy(struct scenario_reader *r, const char *text);
 /* Room for @count + 1 in an array of a power of two; NULL: none, and the old one stays. */
 void *scenario_grow(struct scenario_reader *r, void *array, uint64_t count, size_t bytes);

@@ -345,9 +345,11 @@ static void put_lane(struct scenario_machine *machine, const struct bus_lane_par
 	machine->lane_count++;
 }
 
-static void read_lane(struct scenario_inside *in, const struct yaml_node *map, uint16_t *pieces)
+static void read_lane(struct scenario_inside *in, const struct yaml_node *map, uint32_t entry,
+		      uint16_t *pieces)
 {
 	struct bus_lane_params lane = {
+		.entry = entry,
 		.delay = scenario_get(map, KEY_MACHINE_LANES_DELAY).number,
 		.update = scenario_get(map, KEY_MACHINE_LANES_UPDATE).number,
 		.relaxed = is_yes(map, KEY_MACHINE_LANES_RELAXED),
@@ -378,6 +380,7 @@ void scenario_inside_read_lanes(struct scenario_inside *in)
 	struct scenario_machine *machine = in->machine;
 	const uint32_t most = list ? list->child_count : 0;
 	uint16_t pieces[BUS_PARTS_MAX];
+	uint32_t entry = 0;
 
 	machine->lanes = scenario_alloc(in->r, most + 1, sizeof(*machine->lanes));
 	machine->lane_kinds = scenario_alloc(in->r, most + 1, 1);
@@ -385,9 +388,9 @@ void scenario_inside_read_lanes(struct scenario_inside *in)
 		pieces[i] = i;
 	in->is_bad |= list && list->kind != YAML_LIST; /* reported */
 	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_LANES);
-	     map && !in->r->no_memory; map = map->next)
+	     map && !in->r->no_memory; map = map->next, entry++)
 		if (map->kind == YAML_MAP)
-			read_lane(in, map, pieces);
+			read_lane(in, map, entry, pieces);
 		else
 			in->is_bad = true; /* reported */
 }

@@ -24,6 +24,7 @@ void scenario_free_machine(struct scenario_machine *machine)
 	util_free(machine->gpus);
 	util_free(machine->gpu_parts);
 	util_free(machine->adapters);
+	util_free(machine->guesses);
 }
 
 /* The hosts of one of "machines" are @taken by it, by the position of the node: number @own. */
@@ -179,6 +180,19 @@ static void join_up(struct scenario_reader *r, const struct scenario_inside *all
 	}
 }
 
+/* Its own, or those of what it has from "machine". */
+static char *guesses_of(struct scenario_reader *r, const struct scenario_inside *in)
+{
+	const char *keys = NULL;
+
+	for (uint32_t i = 0; i < r->guess_count; i++)
+		if (r->guesses[i].map == in->map)
+			return scenario_copy(r, r->guesses[i].keys);
+		else if (in->common && r->guesses[i].map == in->common->map)
+			keys = r->guesses[i].keys;
+	return keys ? scenario_copy(r, keys) : NULL;
+}
+
 /* In the first of @all what "machine" says, then "machines"; how many. */
 static uint32_t read_insides(struct scenario_reader *r, const struct yaml_node *list,
 			     struct scenario_inside *all)
@@ -200,6 +214,7 @@ static uint32_t read_insides(struct scenario_reader *r, const struct yaml_node *
 		if (all[i].map) {
 			all[i].machine = &r->scenario->machines[r->scenario->machine_count++];
 			all[i].machine->place = i;
+			all[i].machine->guesses = guesses_of(r, &all[i]);
 			scenario_inside_read_parts(&all[i]);
 			scenario_inside_read_lanes(&all[i]);
 			scenario_inside_read_ways(&all[i]);

@@ -152,17 +152,19 @@ static struct yaml_node *map_of(struct file_reader *f, const struct inventory *i
 
 /* ---- what the file leaves open ---- */
 
-static void note_unsaid(struct file_reader *f, const char *key, unsigned unsaid)
+static void note_unsaid(struct file_reader *f, const struct yaml_node *map, const char *key,
+			unsigned unsaid)
 {
-	struct bad_text note;
+	struct bad_text keys, note;
 
+	bad_text(&keys, "latency, tags, delay, rates between sockets%s%s%s",
+		 unsaid & INVENTORY_NO_LINK ? ", gen and width of some lanes of PCIe" : "",
+		 unsaid & INVENTORY_NO_NVLINK ? ", gen of NVLink" : "",
+		 unsaid & INVENTORY_NO_MEMORY ? ", memory of GPUs" : "");
+	scenario_add_guess(f->r, map, keys.text);
 	bad_note(f->r->errors, f->at.namer, key,
-		 bad_text(&note,
-			  "the file does not say these, and they are guesses: latency, tags, "
-			  "delay, rates between sockets%s%s%s%s",
-			  unsaid & INVENTORY_NO_LINK ? ", gen and width of some lanes of PCIe" : "",
-			  unsaid & INVENTORY_NO_NVLINK ? ", gen of NVLink" : "",
-			  unsaid & INVENTORY_NO_MEMORY ? ", memory of GPUs" : "",
+		 bad_text(&note, "the file does not say these, and they are guesses: %s%s",
+			  keys.text,
 			  unsaid & INVENTORY_NO_ADAPTER ? "; that there is an adapter, nic0" : ""));
 }
 
@@ -184,8 +186,8 @@ static char *path_of(struct scenario_reader *r, const char *name)
 	return path;
 }
 
-struct yaml_node *scenario_machine_file(struct scenario_reader *r, const struct yaml_node *file,
-					const char *key)
+struct yaml_node *scenario_machine_file(struct scenario_reader *r, const struct yaml_node *machine,
+					const struct yaml_node *file, const char *key)
 {
 	char *path = path_of(r, file->text), *bytes = NULL;
 	struct file_reader f = {.r = r, .at = {path, 1, &file->at}};
@@ -200,7 +202,7 @@ struct yaml_node *scenario_machine_file(struct scenario_reader *r, const struct 
 		util_free(bytes);
 	}
 	if (!ret) {
-		note_unsaid(&f, key, inventory.unsaid);
+		note_unsaid(&f, machine, key, inventory.unsaid);
 		map = map_of(&f, &inventory);
 	}
 	r->no_memory |= ret == -ENOMEM;

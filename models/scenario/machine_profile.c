@@ -187,10 +187,12 @@ static bool put_profile(struct scenario_reader *r, struct yaml_node *map,
 	graft(map, machine);
 	yaml_free(root);
 	find_guesses(map, profile, &guesses);
-	if (guesses.text[0])
-		bad_note(r->errors, &name->at, key,
-			 bad_text(&note, "of what %s says these figures are guesses: %.500s",
-				  profile->name, guesses.text));
+	if (!guesses.text[0])
+		return true;
+	bad_note(r->errors, &name->at, key,
+		 bad_text(&note, "of what %s says these figures are guesses: %.500s", profile->name,
+			  guesses.text));
+	scenario_add_guess(r, map, guesses.text);
 	return true;
 }
 
@@ -230,7 +232,7 @@ static bool put_file(struct scenario_reader *r, struct yaml_node *map, const str
 		bad(r->errors, &file->at, key, yaml_content(&found, file), "a file");
 		return false;
 	}
-	machine = scenario_machine_file(r, file, key);
+	machine = scenario_machine_file(r, map, file, key);
 	if (machine)
 		graft(map, machine);
 	yaml_free(machine);

@@ -205,6 +205,9 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 	for (uint32_t i = 0; i < r.path_count; i++)
 		util_free(r.paths[i]);
 	util_free(r.paths);
+	for (uint32_t i = 0; i < r.guess_count; i++)
+		util_free(r.guesses[i].keys);
+	util_free(r.guesses);
 	util_free(r.hosts);
 	util_free(r.natural);
 	bad_list_sort(errors);

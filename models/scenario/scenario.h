@@ -153,6 +153,7 @@ struct scenario_machine {
 	uint32_t gpu_count;
 	struct scenario_adapter *adapters; /* of all these machines, in order of the topology */
 	uint32_t adapter_count;
+	char *guesses; /* what of it is guessed: "latency, tags"; NULL: nothing is known to be */
 };
 
 struct scenario_nic { /* of every host */

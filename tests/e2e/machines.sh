@@ -122,7 +122,11 @@ for command in check run; do
 	expect 0 $command run.yaml
 	[ "$(grep -c guesses err)" = 1 ] && grep -qxF "${guess}latency, tags, delay" err || fail "$command does not tell guesses"
 done
+expect 0 run run.yaml --json
+holds out "r['machines']['h1']['guesses'] == ['latency', 'tags', 'delay']"
 sed -i 's/machine: .*/machine: {profile: two_socket, parts: [{name: nic0, tags: 64}, {name: gpu0, tags: 64}]}/' run.yaml
+expect 0 run run.yaml --json --set 'machines=[{hosts: h0, memory: cpu1}]'
+holds out "all(m['guesses'] == ['latency', 'delay'] for m in r['machines'].values())"
 expect 0 run run.yaml --json
 grep -qxF "${guess}latency, delay" err || fail "what is said instead is a guess, too"
 cp out tags.json

@@ -69,6 +69,18 @@ times = [0] + data["frames"]["at_ps"]
 for frame in (1, len(times) // 2, len(times) - 3):
     page.value("moment.set(%d)" % frame)
     check_drawn("h1", lambda lane, side, way: lane["frames"][side][frame] / (times[frame + 1] - times[frame]))
+# What tags and engines did, of the part that is chosen; and why a host was the root of pauses.
+page.open(address + "#machine=h1", 1280, 844, True)
+page.click('#inside [data-part="%d"]' % [p["name"] for p in data["machines"][0]["parts"]].index("nic0"))
+text = said()
+assert text.startswith("nic0 – nic; 256 tags, a read takes ") and "reads waited for one 0" in text, text
+reasons = page.value("[...document.querySelectorAll('#pause-tree .reason')].map(p => p.textContent)")
+assert "since GPU h0.gpu1 is behind the socket link cpu0 > cpu1 (upi), which was busy 100.0 % of the time" in reasons[0], reasons
+if len(sys.argv) > 3:
+    page.open("file://%s/%s/report.html#machine=h0" % (os.getcwd(), sys.argv[3]), 1280, 844, True)
+    page.click('#inside [data-part="%d"]' % page.value("data.machines[0].parts.findIndex(p => p.name === 'gpu0')"))
+    text = said().replace("\u202f", " ")
+    assert text.startswith("gpu0 – gpu; 256 tags, ") and "copies to the host: busy " in text and "256 of 33.6 MB in all" in text, text
 page.open(address + "#machine=h3&t=%d" % times[3], 1280, 844, True)
 check_drawn("h3", lambda lane, side, way: lane["frames"][side][2] / (times[3] - times[2]))
 page.close()

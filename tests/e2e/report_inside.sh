@@ -6,6 +6,7 @@
 
 expect 0 run gpu_far --quiet --out far --series 1us
 expect 0 run small.yaml --quiet --out bare
+expect 0 run pageable --quiet --out staged
 python3 - <<'END' || fail "the page has other lanes than the files"
 import csv, json, re
 def data_of(run):
@@ -25,6 +26,12 @@ assert data["machines"][0]["name"] == "h0" and most == sorted(most, reverse=True
 for m in data["machines"]:
     names = [p["name"] for p in m["parts"]]
     assert [p["kind"] for p in m["parts"]] == ["socket", "socket", "gpu", "gpu", "nic", "switch", "switch"], names
+    own = json.load(open("far/result.json"))["machines"][m["name"]]
+    for p in m["parts"]:
+        tags = own["tags"].get(p["name"])
+        assert p["tags"] == (tags and {k: tags[k] or 0 for k in ("count", "round_trip_ps", "dry_ps")}), p
+        engines = own["gpus"][p["name"]]["engines"] if p["kind"] == "gpu" else None
+        assert p["engines"] == (engines and [dict(engines[e], name=e) for e in ("to_device", "from_device", "to_peers", "pushed")]), p
     for lane in m["lanes"]:
         ends = names[lane["a"]], names[lane["b"]]
         for side, (a, b) in enumerate((ends, ends[::-1])):
@@ -43,4 +50,4 @@ for m in data["machines"]:
 assert seen == len(rows) == 48
 END
 . "$root/tests/e2e/browser.sh"
-python3 "$root/tests/e2e/report_inside.py" "$browser" far || fail "the drawing of a machine"
+python3 "$root/tests/e2e/report_inside.py" "$browser" far staged || fail "the drawing of a machine"

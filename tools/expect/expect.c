@@ -534,6 +534,17 @@ static struct remark remark_flows(const struct result *result)
 	return remark;
 }
 
+static bool gpus_worked(const struct result *result)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < result->machine_count; i++)
+		for (uint32_t k = 0; k < result->machines[i].gpu_count; k++)
+			for (int work = 0; work < GPU_WORKS; work++)
+				count += result->machines[i].gpus[k].counts.works[work].count;
+	return count > 0;
+}
+
 static struct remark find_remark(const struct result *result)
 {
 	struct remark remark = remark_flows(result);
@@ -553,7 +564,8 @@ static struct remark find_remark(const struct result *result)
 			 ranks);
 		remark.of_programs = true;
 	}
-	if (!remark.text.text[0] && result->packet_hops == 0 && completions == 0) {
+	if (!remark.text.text[0] && result->packet_hops == 0 && completions == 0 &&
+	    !gpus_worked(result)) {
 		bad_text(&remark.text, "nothing was sent");
 		remark.of_flows = true;
 	}

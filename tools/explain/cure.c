@@ -182,13 +182,15 @@ int advice_make(const struct advice_source *source, struct advice *ret_advice)
 			hca_device_counters(run.fabric->hosts[i].hca)->packets_retransmitted;
 	ret = advice_routes(&run);
 	advice_size(&run);
+	advice_inside_faults(&run);
 	advice_storms(&run);
 	advice_watchdog(&run);
 	advice_passing_storms(&run);
 	advice_notifications(&run);
 	advice_buffers(&run);
 	advice_slow_hosts(&run);
-	advice_tags(&run);
+	advice_senders(&run);
+	advice_gpus(&run);
 	advice_hash(&run);
 	advice_queues(&run);
 	advice_dark_links(&run);

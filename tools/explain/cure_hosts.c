@@ -344,16 +344,6 @@ static bool cure_hosts_program_of(const struct advice_run *run, const char *send
 	return false;
 }
 
-static const char *args_of(const struct scenario_program *program)
-{
-	char text[ADVICE_WORDS_MAX] = "none";
-
-	for (uint32_t i = 0; i < program->arg_count; i++)
-		snprintf(text + (i ? strlen(text) : 0), sizeof(text) - (i ? strlen(text) : 0),
-			 "%s%s", i ? " " : "", program->args[i]);
-	return advice_text("%s", text);
-}
-
 /* Once each is how RNR NAKs work where receives come a little late; more of them than messages says
  * that the receiver's own pace is the limit. */
 void advice_not_ready(struct advice_run *run)
@@ -392,7 +382,7 @@ void advice_not_ready(struct advice_run *run)
 			   "pace. Receives posted ahead of what may come help, or credits in the "
 			   "program.");
 		advice_key(item, advice_text("programs.%u.args", place),
-			   args_of(&run->scenario->programs[place]), "");
+			   advice_args(&run->scenario->programs[place]), "");
 	} else {
 		advice_say(item, "A refusal costs the whole RNR timer: more receives posted at "
 				 "once help, or a shorter min_rnr_timer of the queue pair.");

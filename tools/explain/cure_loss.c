@@ -202,9 +202,14 @@ static void say_loss(struct advice_run *run, const struct loss *loss)
 static void say_full_host(struct advice_run *run, const struct loss *loss)
 {
 	const struct host_rx_params *rx = &run->scenario->nic.rx.params;
+	struct host *host = fabric_host(run->fabric, loss->port->node);
 	struct advice_item *item = advice_add(run, "A host drops what it cannot take in");
 
 	say_first(item, loss);
+	if (host->params.bus && host->params.bus->parts) {
+		(void)advice_slow_machine(run, host, item);
+		return;
+	}
 	advice_say(item, "Its receive buffer holds %s, emptied at %s.",
 		   advice_bytes(rx->buffer_bytes), advice_rate(rx->rate_bps));
 	advice_key(item, "nic.rx.rate", advice_rate(rx->rate_bps),

@@ -4,32 +4,12 @@
  * wait for their payload. */
 #include "tools/explain/cure_rules.h"
 
-#include "tools/explain/limit.h"
+#include "tools/explain/run_limit.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- over the whole run ---- */
-
-/* False: it has no machine, or nothing is known. */
-static bool limit_of_run(const struct advice_run *run, struct host *host, bool sends,
-			 const struct machines *machines, struct limit *ret_limit)
-{
-	const struct machine_seen *machine = machines_of(machines, host);
-	const ps_t last = sim_now(run->fabric->sim);
-	struct machine_watch watch;
-	bool is_known = false;
-
-	if (machine && machine_watch_init(&watch, machine) == 0) {
-		machine_watch_end(&watch, last > run->result->time ? last : run->result->time);
-		is_known = limit_find(&watch, host, sends, ret_limit);
-	}
-	if (machine)
-		machine_watch_fini(&watch);
-	return is_known;
-}
 
 /* ---- words and keys ---- */
 
@@ -106,62 +86,135 @@ static void name_nearer_memory(const struct limit *limit, struct advice_item *it
 			   is->parts[limit->memory].name, is->parts[best].name);
 }
 
+/* The key that helps, as far as there is one. */
+static void name_keys(const struct limit *limit, struct advice_item *item)
+{
+	const struct scenario_machine *is = limit->machine->is;
+	const int32_t turn = limit_turns_at(limit);
+
+	if (limit->fault_count > 0 || limit->kind == LIMIT_NONE)
+		return;
+	if (turn >= 0)
+		advice_key(item,
+			   cure_key_of(limit, advice_text("parts.%u.acs", is->parts[turn].place)),
+			   "yes", "no");
+	else if (limit->kind == LIMIT_LANE)
+		name_nearer_memory(limit, item);
+}
+
 bool advice_slow_machine(struct advice_run *run, struct host *host, struct advice_item *item)
 {
 	struct machines machines = {.all = NULL};
 	struct limit limit;
 	bool is_known = machines_init(&machines, run->scenario, run->fabric) == 0 &&
-			limit_of_run(run, host, false, &machines, &limit);
+			run_limit_find(run->result, &machines, host, false, &limit);
 
 	if (is_known) {
 		say_limit_reason(&limit, item);
 		say_limit_help(&limit, item);
-		if (limit.kind == LIMIT_LANE)
-			name_nearer_memory(&limit, item);
+		name_keys(&limit, item);
 	}
 	machines_fini(&machines);
 	return is_known;
 }
 
-/* ---- tags ---- */
+/* ---- what senders wait for ---- */
+
+static const char *others_text(uint32_t others)
+{
+	return others > 0 ? advice_text(", as %u more,", others) : "";
+}
+
+/* What one request may ask for at the lane of the adapter, if that is little. */
+static void name_requests(const struct limit *limit, struct advice_item *item)
+{
+	const uint32_t way = limit->ways[limit->way_count - 1];
+	const struct bus_lane_params *lane = &limit->machine->is->lanes[way / 2];
+	const uint32_t most = limit->host->params.profile.mtu_max;
+
+	if (lane->link.kind == BUS_PCIE && lane->link.pcie.mrrs < most)
+		advice_key(item, advice_text("machine.lanes.%u.mrrs", lane->entry),
+			   advice_text("%uB", lane->link.pcie.mrrs), advice_text("%uB", most));
+}
+
+/* Requests of less than what firmware leaves there by default are the first thing to mend. */
+static void name_tags(const struct limit *limit, struct advice_item *item)
+{
+	enum { MRRS_DEFAULT = 512 };
+	const struct scenario_machine *is = limit->machine->is;
+	const uint32_t now = is->params[limit->nic].tags, wanted = limit_tags_wanted(limit);
+	const bool is_small = limit_request_bytes(limit) < MRRS_DEFAULT;
+
+	if (is->place > 0)
+		return;
+	if (is_small)
+		name_requests(limit, item);
+	if (wanted > now) {
+		struct advice_key *key = advice_key(
+			item, advice_text("machine.parts.%u.tags", is->parts[limit->nic].place),
+			advice_text("%u", now), advice_text("%u", wanted));
+
+		if (key)
+			key->instead = is_small && item->key_count > 1;
+	}
+}
 
 static void tell_tags(struct advice_run *run, const struct limit *limit, uint32_t others)
 {
-	const struct scenario_machine *is = limit->machine->is;
-	const uint32_t place = is->parts[limit->nic].place, now = is->params[limit->nic].tags;
 	struct advice_item *item = advice_add(run, "An adapter waits for its reads of memory");
 
 	advice_say(item,
-		   "%s%s may have %u requests under way, and one takes %s in the mean. For %" PRIu64
+		   "%s%s may have %u requests under way, each of at most %u bytes (MRRS), and one "
+		   "takes %s in the mean. For %" PRIu64
 		   " %% of the run reads waited until one of them was back, and the port of %s for "
 		   "payload.",
-		   limit->host->node.name, others > 0 ? advice_text(", as %u more,", others) : "",
-		   now, advice_time(limit_round_trip(limit)),
+		   limit->host->node.name, others_text(others),
+		   limit->machine->is->params[limit->nic].tags, limit_request_bytes(limit),
+		   advice_time(limit_round_trip(limit)),
 		   (uint64_t)((u128)limit->tags.dry * 100 / limit->time), limit->host->node.name);
 	say_limit_help(limit, item);
-	if (is->place == 0 && limit_tags_wanted(limit) > now)
-		advice_key(item, advice_text("machine.parts.%u.tags", place),
-			   advice_text("%u", now), advice_text("%u", limit_tags_wanted(limit)));
+	name_tags(limit, item);
 }
 
-void advice_tags(struct advice_run *run)
+static void tell_sender(struct advice_run *run, const struct limit *limit, uint32_t others)
+{
+	struct advice_item *item =
+		advice_add(run, "An adapter gets its data more slowly than its port sends them");
+
+	advice_say(item, "%s%s did not get them fast enough.", limit->host->node.name,
+		   others_text(others));
+	say_limit_reason(limit, item);
+	say_limit_help(limit, item);
+	name_keys(limit, item);
+}
+
+/* A tenth at least of what went over the lane that was full. */
+static bool has_sent(const struct limit *limit)
+{
+	return limit->kind != LIMIT_LANE ||
+	       10 * limit->host->node.ports[0].sent_bytes >= limit->did.bytes;
+}
+
+/* Of each kind the first host, and how many others there are. */
+void advice_senders(struct advice_run *run)
 {
 	struct machines machines = {.all = NULL};
-	struct limit first, limit;
-	uint32_t count = 0;
+	struct limit first[LIMIT_KINDS], limit;
+	uint32_t counts[LIMIT_KINDS] = {0};
 
 	if (run->scenario->machine_count == 0 ||
 	    machines_init(&machines, run->scenario, run->fabric) != 0)
 		return;
-	for (uint32_t i = 0; i < run->fabric->table.count; i++) {
-		struct host *host = run->fabric->table.hosts[i];
-
-		if (!limit_of_run(run, host, true, &machines, &limit) || limit.kind != LIMIT_TAGS)
-			continue;
-		if (count++ == 0)
-			first = limit;
-	}
-	if (count > 0)
-		tell_tags(run, &first, count - 1);
+	for (uint32_t i = 0; i < run->fabric->table.count; i++)
+		if (run_limit_find(run->result, &machines, run->fabric->table.hosts[i], true,
+				   &limit) &&
+		    has_sent(&limit) && counts[limit.kind]++ == 0)
+			first[limit.kind] = limit;
+	if (counts[LIMIT_TAGS] > 0)
+		tell_tags(run, &first[LIMIT_TAGS], counts[LIMIT_TAGS] - 1);
+	if (counts[LIMIT_LANE] > 0)
+		tell_sender(run, &first[LIMIT_LANE], counts[LIMIT_LANE] - 1);
+	if (counts[LIMIT_CREDITS] > 0)
+		tell_sender(run, &first[LIMIT_CREDITS], counts[LIMIT_CREDITS] - 1);
 	machines_fini(&machines);
 }

@@ -23,6 +23,7 @@ struct advice_run {
 	uint64_t retransmitted; /* packets sent again, of programs, too */
 	/* As rules before have found. */
 	bool has_endless_storm, has_dead_route;
+	uint32_t gpu_rules; /* bits of those of cure_gpus.c that have applied to some GPU */
 };
 
 /* In the order in which they are asked: causes before what follows from them. */
@@ -40,7 +41,9 @@ void advice_buffers(struct advice_run *run);	/* advice_loss.c */
 void advice_slow_hosts(struct advice_run *run); /* advice_hosts.c */
 /* cure_machines.c, of advice_slow_hosts(): why, if that lies in its machine. False: not known. */
 bool advice_slow_machine(struct advice_run *run, struct host *host, struct advice_item *item);
-void advice_tags(struct advice_run *run);
+void advice_senders(struct advice_run *run);
+void advice_inside_faults(struct advice_run *run); /* cure_gpus.c */
+void advice_gpus(struct advice_run *run);
 void advice_queues(struct advice_run *run);	/* advice_queues.c */
 void advice_dark_links(struct advice_run *run); /* advice_links.c */
 void advice_timeouts(struct advice_run *run);
@@ -65,7 +68,8 @@ const char *advice_bytes(uint64_t bytes);
 const char *advice_rate(uint64_t bps);
 const char *advice_set_time(ps_t time); /* "12us", as a scenario has it, to three digits */
 const char *advice_set_bytes(uint64_t bytes);
-const char *advice_set_priorities(uint16_t mask); /* "[0, 3]" */
+const char *advice_args(const struct scenario_program *program); /* "none" where it has none */
+const char *advice_set_priorities(uint16_t mask);		 /* "[0, 3]" */
 /* The next 1, 2 or 5 times a power of ten. */
 uint64_t advice_round_down(uint64_t value);
 uint64_t advice_round_up(uint64_t value);

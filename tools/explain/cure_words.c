@@ -161,3 +161,13 @@ const char *advice_options(const struct advice_item *item, char ret_text[ADVICE_
 	}
 	return ret_text;
 }
+
+const char *advice_args(const struct scenario_program *program)
+{
+	char text[ADVICE_WORDS_MAX] = "none";
+
+	for (uint32_t i = 0; i < program->arg_count; i++)
+		snprintf(text + (i ? strlen(text) : 0), sizeof(text) - (i ? strlen(text) : 0),
+			 "%s%s", i ? " " : "", program->args[i]);
+	return advice_text("%s", text);
+}

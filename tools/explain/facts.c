@@ -181,8 +181,10 @@ static int facts_on_window(struct events_listener *listener, ps_t at)
 {
 	struct explain *explain = container_of(listener, struct explain, listener);
 
-	if (explain->account)
+	if (explain->account) {
+		account_find(explain->account);
 		account_keep(explain->account);
+	}
 	look_at_buffers(explain, at);
 	return insides_look(&explain->insides,
 			    explain->account ? account_flow_of(explain->account) : NULL);
@@ -206,6 +208,7 @@ int explain_start(struct explain *explain, struct events *events, const struct s
 	}
 	if (insides_init(&explain->insides, events) != 0)
 		return -ENOMEM;
+	explain->insides.asks_before = key && key->is_request;
 	explain->listener =
 		(struct events_listener){.on_event = facts_on_event, .on_window = facts_on_window};
 	events_listen(events, &explain->listener);

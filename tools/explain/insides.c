@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/explain/insides.h"
 
+#include "tools/observe/request_log.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -34,6 +36,10 @@ void insides_fini(struct insides *insides)
 		machine_watch_fini(&insides->pausing[i]);
 	for (int end = 0; end < 2; end++)
 		machine_watch_fini(&insides->ends[end]);
+	for (uint32_t i = 0; i < insides->rank_count; i++)
+		machine_watch_fini(&insides->ranks[i].watch);
+	machine_watch_fini(&insides->before);
+	free(insides->ranks);
 	free(insides->pausing);
 	free(insides->is_touched);
 	free(insides->touches);
@@ -116,10 +122,92 @@ static int look_at_ends(struct insides *insides, const struct account_flow *flow
 	return ret;
 }
 
+/* ---- before a request ---- */
+
+/* NULL: no memory. */
+static struct insides_rank *rank_of(struct insides *insides, const struct request *request)
+{
+	struct insides_rank *ranks = insides->ranks, *own;
+
+	for (uint32_t i = 0; i < insides->rank_count; i++)
+		if (ranks[i].program == request->program && ranks[i].rank == request->rank)
+			return &ranks[i];
+	ranks = realloc(ranks, ((size_t)insides->rank_count + 1) * sizeof(*ranks));
+	if (!ranks)
+		return NULL;
+	insides->ranks = ranks;
+	own = &ranks[insides->rank_count];
+	*own = (struct insides_rank){
+		.program = request->program, .rank = request->rank, .request = UINT64_MAX};
+	if (machine_watch_init(
+		    &own->watch,
+		    insides_machine(insides, insides->events->fabric->table.hosts[request->src])) !=
+	    0) {
+		machine_watch_fini(&own->watch);
+		return NULL;
+	}
+	insides->rank_count++;
+	return own;
+}
+
+/* A span begins for the rank whose request has ended. Requests that end out of order are looked at
+ * again until those before them have. */
+static int look_at_ranks(struct insides *insides, ps_t now)
+{
+	const struct request_log *log = insides->events->requests;
+	const uint64_t count = request_log_count(log);
+	bool all_ended = true;
+
+	for (uint64_t i = insides->requests_seen; i < count; i++) {
+		const struct request *request = request_log_at(log, i);
+		struct insides_rank *own = rank_of(insides, request);
+
+		if (!own)
+			return -ENOMEM;
+		all_ended = all_ended && request->state != REQUEST_UNFINISHED;
+		insides->requests_seen += all_ended;
+		if (request->state != REQUEST_ENDED ||
+		    (own->request != UINT64_MAX && request->end_at <= own->ended_at))
+			continue;
+		own->request = i;
+		own->ended_at = request->end_at;
+		machine_watch_begin(&own->watch, now);
+	}
+	for (uint32_t i = 0; i < insides->rank_count; i++)
+		machine_watch_end(&insides->ranks[i].watch, now);
+	return 0;
+}
+
+/* It was posted since the last look: what its rank had until now is what came before it. */
+static int keep_before(struct insides *insides, const struct account_flow *flow, ps_t now)
+{
+	const struct request like = {
+		.program = flow->program, .rank = flow->rank, .src = flow->src};
+	struct insides_rank *own = rank_of(insides, &like);
+
+	if (!own)
+		return -ENOMEM;
+	machine_watch_end(&own->watch, now);
+	insides->has_before = true;
+	insides->last_request = own->request;
+	insides->before = own->watch;
+	own->watch = (struct machine_watch){.machine = NULL};
+	return 0;
+}
+
+static int look_at_requests(struct insides *insides, const struct account_flow *flow, ps_t now)
+{
+	if (!insides->asks_before || insides->has_before || !insides->events->requests)
+		return 0;
+	return flow ? keep_before(insides, flow, now) : look_at_ranks(insides, now);
+}
+
 static int look_all(struct insides *insides, const struct account_flow *flow, ps_t now)
 {
-	const int ret = flow ? look_at_ends(insides, flow, now) : 0;
+	int ret = look_at_requests(insides, flow, now);
 
+	if (!ret && flow)
+		ret = look_at_ends(insides, flow, now);
 	look_at_pauses(insides, now);
 	insides->has_looked = true;
 	return ret;
@@ -152,6 +240,20 @@ bool insides_limit_of_flow(const struct insides *insides, const struct account_f
 	       limit_find(watch,
 			  insides->events->fabric->table.hosts[is_target ? flow->dst : flow->src],
 			  sends, ret_limit);
+}
+
+const struct machine_watch *insides_before(const struct insides *insides)
+{
+	const struct machine_watch *watch = &insides->before;
+
+	return watch->machine && watch->until > watch->from ? watch : NULL;
+}
+
+const struct machine_watch *insides_meanwhile(const struct insides *insides, bool is_target)
+{
+	const struct machine_watch *watch = &insides->ends[is_target];
+
+	return watch->machine && watch->until > watch->from ? watch : NULL;
 }
 
 bool insides_limit_of_port(const struct insides *insides, uint32_t port, struct limit *ret_limit)

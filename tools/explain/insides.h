@@ -8,11 +8,25 @@
 #include "tools/explain/account.h"
 #include "tools/explain/limit.h"
 
+struct insides_rank { /* of a program */
+	uint32_t program, rank;
+	uint64_t request; /* that ended last; UINT64_MAX: none */
+	ps_t ended_at;
+	struct machine_watch watch; /* since its last request ended */
+};
+
 struct insides {
 	struct machines machines;
 	const struct events *events;
 	struct machine_watch ends[2]; /* the source's, the target's */
-	ps_t due;		      /* the next look; PS_NEVER: nothing will happen any more */
+	/* Of each rank of programs on a machine with GPUs: since its last request ended. */
+	struct insides_rank *ranks;
+	uint32_t rank_count;
+	uint64_t requests_seen;	      /* all before that have ended */
+	bool asks_before, has_before; /* the question is about a request; and it was posted */
+	struct machine_watch before;  /* from there until then */
+	uint64_t last_request; /* which ended there; UINT64_MAX: none, it is the run's begin */
+	ps_t due;	       /* the next look; PS_NEVER: nothing will happen any more */
 	bool has_looked, is_begun, is_over;
 	struct machine_watch *pausing; /* by machine */
 	bool *is_touched;	       /* a pause of it has begun or ended in this window */
@@ -31,6 +45,11 @@ int insides_look(struct insides *insides, const struct account_flow *flow);
  * is known. */
 bool insides_limit_of_flow(const struct insides *insides, const struct account_flow *flow,
 			   bool sends, struct limit *ret_limit);
+/* What its machine did before the request was posted, since the last one of the same rank had
+ * ended; NULL: nothing is known. */
+const struct machine_watch *insides_before(const struct insides *insides);
+/* And while it was under way: in the machine of its source, or of its target. NULL: as above. */
+const struct machine_watch *insides_meanwhile(const struct insides *insides, bool is_target);
 /* Why the host of that port took packets in slowly. False: nothing is known. */
 bool insides_limit_of_port(const struct insides *insides, uint32_t port, struct limit *ret_limit);
 

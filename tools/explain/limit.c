@@ -17,7 +17,12 @@ uint64_t limit_payload_rate(const struct bus_link *link, bool is_read)
 
 uint64_t limit_lane_rate(const struct limit *limit)
 {
-	return limit_payload_rate(&limit->machine->is->lanes[limit->way / 2].link, limit->sends);
+	struct bus_link link = limit->machine->is->lanes[limit->way / 2].link;
+
+	for (uint32_t i = 0; i < limit->fault_count; i++)
+		if (limit->faults[i].way == limit->way)
+			link = inside_fault_link(&link, &limit->faults[i]);
+	return limit_payload_rate(&link, limit->sends);
 }
 
 uint64_t limit_port_rate(const struct limit *limit)
@@ -158,6 +163,40 @@ static bool find_credits(const struct machine_watch *watch, struct limit *limit)
 	return true;
 }
 
+/* Of the lanes on the way, either direction, and of the memory that is read. */
+static bool concerns(const struct limit *limit, const struct inside_fault_seen *seen)
+{
+	if (seen->way == UINT32_MAX)
+		return limit->sends && seen->fault->from == limit->memory;
+	return goes_by(limit, seen->way) || (limit->sends && goes_by(limit, seen->way ^ 1));
+}
+
+static void find_faults(const struct machine_watch *watch, struct limit *limit)
+{
+	uint32_t at = 0;
+
+	while (limit->fault_count < LIMIT_FAULTS_MAX &&
+	       inside_faults_next(watch, &at, &limit->faults[limit->fault_count]))
+		if (concerns(limit, &limit->faults[limit->fault_count]) &&
+		    inside_fault_matters(&limit->faults[limit->fault_count]))
+			limit->fault_count++;
+}
+
+int32_t limit_turns_at(const struct limit *limit)
+{
+	const struct scenario_machine *is = limit->machine->is;
+
+	for (uint32_t i = 0; i < limit->way_count; i++)
+		for (uint32_t k = i + 1; k < limit->way_count; k++) {
+			const uint32_t part = machine_way_to(is, limit->ways[i]);
+
+			if (part == machine_way_from(is, limit->ways[k]) && k > i + 1 &&
+			    is->params[part].redirects)
+				return (int32_t)part;
+		}
+	return -1;
+}
+
 bool limit_find(const struct machine_watch *watch, const struct host *host, bool sends,
 		struct limit *ret_limit)
 {
@@ -174,6 +213,7 @@ bool limit_find(const struct machine_watch *watch, const struct host *host, bool
 	if (moved_at(watch, limit) == 0)
 		return false;
 	find_busiest(watch, limit);
+	find_faults(watch, limit);
 	limit->tags = machine_watch_tags(watch, limit->nic);
 	/* One that takes all that the port brings is busy with it, and holds nothing up. */
 	if (is_share(limit->did.busy, limit->time,
@@ -183,5 +223,7 @@ bool limit_find(const struct machine_watch *watch, const struct host *host, bool
 		limit->kind = LIMIT_TAGS;
 	else if (find_credits(watch, limit))
 		limit->kind = LIMIT_CREDITS;
+	else if (limit->fault_count > 0)
+		limit->kind = LIMIT_FAULT;
 	return true;
 }

@@ -4,6 +4,7 @@
 
 /* What inside of a machine let data move no faster between an adapter and a memory, and that in
  * words. */
+#include "tools/explain/inside_faults.h"
 #include "tools/explain/machine_watch.h"
 
 #include <stdio.h>
@@ -13,7 +14,10 @@ enum limit_kind {
 	LIMIT_LANE,    /* a lane was taken nearly all the time */
 	LIMIT_TAGS,    /* most of the time reads waited for a tag */
 	LIMIT_CREDITS, /* most of the time something waited for nothing but credits of a lane */
+	LIMIT_FAULT,   /* none of these, and something was broken */
+	LIMIT_KINDS
 };
+enum { LIMIT_FAULTS_MAX = 4 };
 
 struct limit {
 	enum limit_kind kind;
@@ -28,6 +32,9 @@ struct limit {
 	struct bus_way_stats did; /* @way, in the time that was watched */
 	struct bus_tag_stats tags;
 	ps_t time;
+	/* What was broken on the way of the data, and mattered. */
+	struct inside_fault_seen faults[LIMIT_FAULTS_MAX];
+	uint32_t fault_count;
 };
 
 /* False: nothing moved there, or nobody looked. */
@@ -48,6 +55,10 @@ static inline ps_t limit_round_trip(const struct limit *limit) /* of a read; 0: 
 uint32_t limit_request_bytes(const struct limit *limit);
 /* How many tags its adapter would need for what its port and the lanes take. */
 uint32_t limit_tags_wanted(const struct limit *limit);
+
+/* A switch on the way whose access control services send what peers exchange up to a root and down
+ * again; -1: there is none. */
+int32_t limit_turns_at(const struct limit *limit);
 
 /* ---- in words: limit_words.c ---- */
 

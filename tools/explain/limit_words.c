@@ -32,19 +32,9 @@ static const char *memory_name(const struct limit *limit, struct bad_text *ret_t
 			limit->machine->name, limit_part_name(limit, limit->memory));
 }
 
-/* "the socket link cpu1 > cpu0 (upi)" */
 static const char *way_name(const struct limit *limit, struct bad_text *ret_text)
 {
-	const struct scenario_machine *is = limit->machine->is;
-	const uint32_t from = machine_way_from(is, limit->way);
-	const uint32_t to = machine_way_to(is, limit->way);
-	const bool joins_sockets =
-		is->parts[from].kind == SCENARIO_SOCKET && is->parts[to].kind == SCENARIO_SOCKET;
-	char kind[INSIDE_LANE_MAX];
-
-	return bad_text(ret_text, "the %s %s > %s (%s)", joins_sockets ? "socket link" : "lane",
-			is->parts[from].name, is->parts[to].name,
-			inside_lane_text(is, limit->way / 2, kind));
+	return inside_way_name(limit->machine->is, limit->way, ret_text);
 }
 
 static const char *const waiting[BUS_CLASSES] = {
@@ -128,6 +118,14 @@ static void add_nothing(const struct limit *limit, FILE *file)
 	fprintf(file, ".");
 }
 
+static void add_faults(const struct limit *limit, const char *before, FILE *file)
+{
+	for (uint32_t i = 0; i < limit->fault_count; i++) {
+		fputs(i == 0 ? before : "; ", file);
+		inside_fault_say(limit->machine, &limit->faults[i], file);
+	}
+}
+
 void limit_say(const struct limit *limit, uint64_t own, FILE *file)
 {
 	add_route(limit, file);
@@ -144,7 +142,16 @@ void limit_say(const struct limit *limit, uint64_t own, FILE *file)
 	case LIMIT_CREDITS:
 		add_credits(limit, file);
 		break;
+	case LIMIT_FAULT:
+		add_faults(limit, "", file);
+		fputs(". No lane of it was full.", file);
+		return;
+	case LIMIT_KINDS:
+		break;
 	}
+	add_faults(limit, " What was wrong there: ", file);
+	if (limit->fault_count > 0)
+		fputc('.', file);
 }
 
 void limit_reason(const struct limit *limit, FILE *file)
@@ -158,9 +165,12 @@ void limit_reason(const struct limit *limit, FILE *file)
 			"on the way to %s %s waited for credits of %s, for %.1f %% of the time",
 			memory.text, waiting[limit->class], way.text,
 			percent_of(limit->did.starved[limit->class], limit->time));
+	else if (limit->kind == LIMIT_FAULT)
+		fprintf(file, "on the way to %s ", memory.text);
 	else
 		fprintf(file, "%s is behind %s, which was busy %.1f %% of the time", memory.text,
 			way.text, percent_of(limit->did.busy, limit->time));
+	add_faults(limit, limit->kind == LIMIT_FAULT ? "" : "; and ", file);
 }
 
 /* ---- what would help ---- */
@@ -231,10 +241,35 @@ static bool help_by_room(const struct limit *limit, const char *before, FILE *fi
 	return true;
 }
 
+static bool help_by_repair(const struct limit *limit, const char *before, FILE *file)
+{
+	struct bad_text key;
+
+	fprintf(file, "%swhat is broken repaired (%s).", before,
+		inside_fault_key(limit->machine, &limit->faults[0], &key));
+	return true;
+}
+
+/* What peers exchange goes over the root only because of access control services. */
+static bool help_by_turning(const struct limit *limit, const char *before, FILE *file)
+{
+	const uint32_t part = (uint32_t)limit_turns_at(limit);
+
+	fprintf(file,
+		"%sno access control services at %s (machine.parts[].acs), for which what peers "
+		"exchange goes up to the root and comes down again.",
+		before, limit_part_name(limit, part));
+	return true;
+}
+
 bool limit_help(const struct limit *limit, const char *before, FILE *file)
 {
 	const struct bus_link *link = &lane_of(limit, limit->way)->link;
 
+	if (limit->fault_count > 0)
+		return help_by_repair(limit, before, file);
+	if (limit->kind != LIMIT_NONE && limit->kind != LIMIT_TAGS && limit_turns_at(limit) >= 0)
+		return help_by_turning(limit, before, file);
 	switch (limit->kind) {
 	case LIMIT_LANE:
 		return link->kind == BUS_PCIE ? help_by_slot(limit, &link->pcie, before, file)
@@ -244,6 +279,8 @@ bool limit_help(const struct limit *limit, const char *before, FILE *file)
 	case LIMIT_CREDITS:
 		return help_by_room(limit, before, file);
 	case LIMIT_NONE:
+	case LIMIT_FAULT:
+	case LIMIT_KINDS:
 		break;
 	}
 	return false;

@@ -3,6 +3,7 @@
 /* Where the time of a flow went, in words. */
 #include "tools/explain/explain.h"
 
+#include "tools/explain/gpu_words.h"
 #include "tools/observe/host_index.h"
 #include "tools/result/failures.h"
 #include "tools/result/output.h"
@@ -282,6 +283,33 @@ static void say_insides(const struct explain *explain, const struct account_sum 
 		say_window(sum, explain->events->scenario);
 }
 
+/* What the machine did before the request was there, and what else while it was. */
+static void say_gpus(const struct explain *explain, const struct account_sum *sum)
+{
+	const struct insides *insides = &explain->insides;
+	const struct machine_watch *before = insides_before(insides);
+	struct bad_text title;
+
+	if (before) {
+		bad_text(&title, "Before it was posted, in the %s since %s, inside %s:",
+			 explain_length(before->until - before->from),
+			 insides->last_request == UINT64_MAX
+				 ? "the run had begun"
+				 : "the last request of its rank had ended",
+			 before->machine->name);
+		(void)gpu_words_say(before, title.text, stdout);
+	}
+	for (int end = 0; end < (sum->flow.src == sum->flow.dst ? 1 : 2); end++) {
+		const struct machine_watch *watch = insides_meanwhile(insides, end);
+
+		if (watch)
+			(void)gpu_words_say(
+				watch,
+				bad_text(&title, "Meanwhile, inside %s:", watch->machine->name),
+				stdout);
+	}
+}
+
 void explain_slow(const struct explain *explain)
 {
 	const struct events *events = explain->events;
@@ -309,4 +337,5 @@ void explain_slow(const struct explain *explain)
 		 is_answered ? "On the way back its responses"
 			     : "On the way back its acknowledgements");
 	say_insides(explain, &sum);
+	say_gpus(explain, &sum);
 }

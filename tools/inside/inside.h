@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+struct bad_text;
 struct command_options;
 
 /* Of every machine that the scenario from @path describes, or of that of options->host. enum
@@ -33,6 +34,9 @@ const char *inside_lane_kind(const struct scenario_machine *machine, uint32_t la
 			     char ret_text[INSIDE_LANE_MAX]);
 const char *inside_lane_text(const struct scenario_machine *machine, uint32_t lane,
 			     char ret_text[INSIDE_LANE_MAX]);
+/* Of a direction, by its number (tools/observe/machines.h): "the socket link cpu1 > cpu0 (upi)". */
+const char *inside_way_name(const struct scenario_machine *machine, uint32_t way,
+			    struct bad_text *ret_text);
 /* Bytes a second of each direction, of all its links: of packets with their headers, and of payload
  * if all are as large as they may be. */
 uint64_t inside_lane_rate(const struct bus_link *link);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/inside/inside.h"
 
+#include "models/input/bad.h"
 #include "models/scenario/schema.h"
+#include "tools/observe/machines.h"
 #include "tools/result/output.h"
 
 #include <string.h>
@@ -130,4 +132,17 @@ void inside_print_lanes(const struct scenario_machine *machine)
 	printf("\nLanes:\n\n");
 	for (uint32_t i = 0; i < machine->lane_count; i++)
 		print_lane(machine, i, (int)width);
+}
+
+const char *inside_way_name(const struct scenario_machine *machine, uint32_t way,
+			    struct bad_text *ret_text)
+{
+	const uint32_t from = machine_way_from(machine, way), to = machine_way_to(machine, way);
+	const bool joins_sockets = machine->parts[from].kind == SCENARIO_SOCKET &&
+				   machine->parts[to].kind == SCENARIO_SOCKET;
+	char kind[INSIDE_LANE_MAX];
+
+	return bad_text(ret_text, "the %s %s > %s (%s)", joins_sockets ? "socket link" : "lane",
+			machine->parts[from].name, machine->parts[to].name,
+			inside_lane_text(machine, way / 2, kind));
 }

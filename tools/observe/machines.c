@@ -24,6 +24,19 @@ static uint32_t count_machines(const struct scenario *scenario)
 	return count;
 }
 
+static struct machine_seen seen_of(const char *name, const struct scenario_machine *is,
+				   uint32_t number, const struct fabric *fabric)
+{
+	const struct host *host = fabric ? fabric->table.hosts[number] : NULL;
+
+	return (struct machine_seen){.name = name,
+				     .host = number,
+				     .is = is,
+				     .managed = host ? host_managed_find(host) : NULL,
+				     .gpus = host ? host->gpus : NULL,
+				     .bus = host ? host->dma->bus : NULL};
+}
+
 /* First adapters come first in the host table, in order of their names. */
 int machines_init(struct machines *machines, const struct scenario *scenario,
 		  const struct fabric *fabric)
@@ -39,16 +52,9 @@ int machines_init(struct machines *machines, const struct scenario *scenario,
 			const struct scenario_adapter *adapter = &is->adapters[a];
 
 			if (adapter->nic == 0)
-				machines->all[machines->count++] = (struct machine_seen){
-					.name = scenario->topology.nodes[adapter->node].name,
-					.host = adapter->host,
-					.is = is,
-					.managed =
-						fabric ? host_managed_find(
-								 fabric->table.hosts[adapter->host])
-						       : NULL,
-					.bus = fabric ? fabric->table.hosts[adapter->host]->dma->bus
-						      : NULL};
+				machines->all[machines->count++] =
+					seen_of(scenario->topology.nodes[adapter->node].name, is,
+						adapter->host, fabric);
 		}
 	}
 	qsort(machines->all, machines->count, sizeof(*machines->all), machines_order);
@@ -66,6 +72,14 @@ const struct machine_seen *machines_of(const struct machines *machines, struct h
 	const struct machine_seen wanted = {.host = host_first(host)->number};
 
 	return bsearch(&wanted, machines->all, machines->count, sizeof(wanted), machines_order);
+}
+
+bool machines_have_gpus(const struct scenario *scenario)
+{
+	for (uint32_t i = 0; i < scenario->machine_count; i++)
+		if (scenario->machines[i].gpu_count > 0)
+			return true;
+	return false;
 }
 
 uint32_t machine_way_links(const struct scenario_machine *machine, uint32_t way)

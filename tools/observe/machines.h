@@ -11,6 +11,7 @@ struct machine_seen {
 	uint32_t host;	  /* which one that is: its place in the host table */
 	const struct scenario_machine *is;
 	const struct bus *bus;		   /* NULL: there is no fabric */
+	const struct host_gpus *gpus;	   /* NULL: it has none, or there is no fabric */
 	const struct gpu_managed *managed; /* NULL: nobody asked for managed memory */
 };
 
@@ -26,6 +27,9 @@ int machines_init(struct machines *machines, const struct scenario *scenario,
 void machines_fini(struct machines *machines); /* zeroed: allowed */
 /* That of the adapter @host; NULL: it has no parts. */
 const struct machine_seen *machines_of(const struct machines *machines, struct host *host);
+
+/* Whether any of its machines has GPUs. */
+bool machines_have_gpus(const struct scenario *scenario);
 
 /* A direction of a lane, by number: those of lane i are 2 i and 2 i + 1. */
 static inline uint32_t machine_ways(const struct scenario_machine *machine)

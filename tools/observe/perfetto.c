@@ -132,7 +132,7 @@ static int perfetto_on_event(struct events_listener *listener, const struct even
 	return ferror(p->out.file) ? -EIO : 0;
 }
 
-/* ---- lanes of machines ---- */
+/* ---- lanes and engines of machines ---- */
 
 static uint32_t process_of(const struct perfetto *p, const char *node)
 {
@@ -142,41 +142,63 @@ static uint32_t process_of(const struct perfetto *p, const char *node)
 	return 0;
 }
 
-static void perfetto_put_lane(struct perfetto *p, const struct machine_seen *machine, uint32_t way,
-			      uint32_t tenths)
+static void put_share(struct perfetto *p, const struct machine_seen *machine, const char *name,
+		      uint32_t tenths)
 {
-	const struct scenario_part *parts = machine->is->parts;
 	FILE *file = perfetto_begin(p, "C", process_of(p, machine->name), p->lanes.at);
-	struct bad_text name;
 
-	put_name("name",
-		 bad_text(&name, "busy %s > %s%s", parts[machine_way_from(machine->is, way)].name,
-			  parts[machine_way_to(machine->is, way)].name,
-			  machine_way_mark(machine->is, way)),
-		 file);
+	put_name("name", name, file);
 	fprintf(file, ",\"args\":{\"percent\":%u.%u}}", tenths / 10, tenths % 10);
 }
 
-/* Which share of the time up to @at each lane was busy, where that is another one than before. */
+static const char *way_title(const struct scenario_machine *is, uint32_t way,
+			     struct bad_text *ret_text)
+{
+	return bad_text(ret_text, "busy %s > %s%s", is->parts[machine_way_from(is, way)].name,
+			is->parts[machine_way_to(is, way)].name, machine_way_mark(is, way));
+}
+
+static const char *engine_title(const struct scenario_machine *is, uint32_t number,
+				struct bad_text *ret_text)
+{
+	return bad_text(ret_text, "busy %s %s", is->parts[is->gpu_parts[number / GPU_ENGINES]].name,
+			gpu_engine_names[number % GPU_ENGINES]);
+}
+
+/* Which share of @all it was busy; true: that is another one than before. */
+static bool share_changed(struct perfetto_lane *seen, ps_t busy, u128 all)
+{
+	const uint32_t tenths = (uint32_t)((u128)(busy - seen->busy) * 1000 / all);
+	const bool is_other = tenths != seen->tenths;
+
+	seen->busy = busy;
+	seen->tenths = tenths;
+	return is_other;
+}
+
+/* Of the time up to @at, of each lane and each engine. */
 static void put_lanes(struct perfetto *p, ps_t at)
 {
 	struct perfetto_lanes *lanes = &p->lanes;
 	struct perfetto_lane *seen = lanes->seen;
+	const u128 time = at - lanes->at;
+	struct bad_text name;
 
 	for (uint32_t i = 0; i < lanes->machines.count; i++) {
 		const struct machine_seen *machine = &lanes->machines.all[i];
+		const struct scenario_machine *is = machine->is;
 
-		for (uint32_t way = 0; way < machine_ways(machine->is); way++, seen++) {
-			const ps_t busy = machine_way_stats(machine, way, at).busy;
-			const u128 all =
-				(u128)machine_way_links(machine->is, way) * (at - lanes->at);
-			const uint32_t tenths = (uint32_t)((u128)(busy - seen->busy) * 1000 / all);
-
-			seen->busy = busy;
-			if (tenths != seen->tenths)
-				perfetto_put_lane(p, machine, way, tenths);
-			seen->tenths = tenths;
-		}
+		for (uint32_t way = 0; way < machine_ways(is); way++, seen++)
+			if (share_changed(seen, machine_way_stats(machine, way, at).busy,
+					  machine_way_links(is, way) * time))
+				put_share(p, machine, way_title(is, way, &name), seen->tenths);
+		for (uint32_t k = 0; k < is->gpu_count * GPU_ENGINES; k++, seen++)
+			if (share_changed(seen,
+					  gpu_engine_stats(&machine->gpus->gpus[k / GPU_ENGINES],
+							   (enum gpu_engine)(k % GPU_ENGINES), at)
+						  .busy,
+					  time))
+				put_share(p, machine, engine_title(is, k, &name), seen->tenths);
 	}
 	lanes->at = at;
 }
@@ -207,7 +229,8 @@ static int start_lanes(struct perfetto *p)
 	if (machines_init(&lanes->machines, p->events->scenario, p->events->fabric) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < lanes->machines.count; i++)
-		ways += machine_ways(lanes->machines.all[i].is);
+		ways += machine_ways(lanes->machines.all[i].is) +
+			GPU_ENGINES * lanes->machines.all[i].is->gpu_count;
 	lanes->seen = calloc(ways + 1, sizeof(*lanes->seen));
 	lanes->due = INTERVAL;
 	if (lanes->machines.count > 0)

@@ -17,7 +17,7 @@ struct perfetto_lanes {
 	struct perfetto_lane {
 		ps_t busy;
 		uint32_t tenths; /* of a per cent */
-	} * seen;		 /* of each way of each machine */
+	} * seen;		 /* of each way and each engine of each machine */
 	ps_t at, due;
 };
 

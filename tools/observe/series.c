@@ -101,6 +101,7 @@ static void series_put_rows(struct series *series, ps_t at)
 			series_put_row(series, &series->ports[i], q, at);
 	if (series->lanes.out.file)
 		series_lanes_put(&series->lanes, series->last, at);
+	series_engines_put(&series->engines, series->last, at);
 	series->last = at;
 }
 
@@ -110,7 +111,8 @@ static bool is_sending(const struct series *series, ps_t at)
 	for (uint32_t i = 0; i < series->port_count; i++)
 		if (series->ports[i].bytes > 0 && series->ports[i].port->free_at > at)
 			return true;
-	return series_lanes_are_busy(&series->lanes, at);
+	return series_lanes_are_busy(&series->lanes, at) ||
+	       series_engines_are_busy(&series->engines, at);
 }
 
 static int series_between(struct fabric_watcher *watcher, struct fabric *fabric)
@@ -149,7 +151,8 @@ int series_open(struct series *series, const struct folder *folder, const struct
 	*series = (struct series){.interval = interval, .due = interval};
 	series->folder = folder;
 	ret = folder_begin(folder, "series.csv", &series->out);
-	return ret ? ret : series_lanes_open(&series->lanes, folder, scenario);
+	ret = ret ? ret : series_lanes_open(&series->lanes, folder, scenario);
+	return ret ? ret : series_engines_open(&series->engines, folder, scenario);
 }
 
 int series_start(struct series *series, const struct scenario *scenario, struct fabric *fabric)
@@ -185,7 +188,8 @@ int series_start(struct series *series, const struct scenario *scenario, struct 
 	is_good = hosts && fcs && series->ports;
 	free((void *)fcs);
 	free((void *)hosts);
-	if (!is_good || series_lanes_start(&series->lanes, scenario, fabric) != 0)
+	if (!is_good || series_lanes_start(&series->lanes, scenario, fabric) != 0 ||
+	    series_engines_start(&series->engines, scenario, fabric) != 0)
 		return -ENOMEM;
 	fputs("time_ps,node,link,priority,sent_bytes,rate_bps,queue_bytes,paused_ps,pause_sent,"
 	      "pause_received,marked,dropped\n",
@@ -204,19 +208,22 @@ int series_start(struct series *series, const struct scenario *scenario, struct 
 int series_close(struct series *series, ps_t at)
 {
 	const int of_lanes = series_lanes_close(&series->lanes, series->last, at);
+	const int of_engines = series_engines_close(&series->engines, series->last, at);
 	int ret;
 
 	if (series->out.file)
 		series_put_rows(series, at);
 	part_note(&series->out);
 	ret = folder_end(series->folder, &series->out, true);
-	return ret ? ret : of_lanes;
+	ret = ret ? ret : of_lanes;
+	return ret ? ret : of_engines;
 }
 
 void series_fini(struct series *series)
 {
 	part_close(&series->out, false);
 	series_lanes_fini(&series->lanes);
+	series_engines_fini(&series->engines);
 	free(series->ports);
 	*series = (struct series){.interval = 0};
 }

@@ -5,6 +5,7 @@
 /* Every port and priority over time, and every lane of machines, as CSV: of a port what it sent in
  * an interval, at which rate, what waited at its end, how long it was paused, and what was marked,
  * dropped and paused. A row where anything of that is not 0. Intervals are exact. */
+#include "tools/observe/series_engines.h"
 #include "tools/observe/series_lanes.h"
 
 struct series_port;
@@ -17,6 +18,7 @@ struct series {
 	struct series_port *ports; /* in order of node and link */
 	uint32_t port_count;
 	struct series_lanes lanes;
+	struct series_engines engines;
 	ps_t interval, due, last;
 };
 

@@ -140,13 +140,29 @@ function choose(lane) {
 	if (lane !== null) halves[lane].grip.classList.add("chosen");
 	tell();
 }
+
+// Of a part, over the whole run: how long its reads waited for a tag, and what its engines have copied.
+const ENGINES = {to_device: "copies from the host", from_device: "copies to the host", to_peers: "copies to other GPUs", pushed: "pushed by a CPU"};
+function tellPart(i) {
+	const {name, kind, tags, engines} = machine.parts[i], share = ps => percentText(data.time_ps ? Math.min(1, ps / data.time_ps) : 0);
+	const texts = [];
+	if (tags) texts.push(`${tags.count} tags, a read takes ${timeText(tags.round_trip_ps)} in the mean, reads waited for one ${share(tags.dry_ps)}`);
+	for (const engine of engines || [])
+		if (engine.copies) texts.push(`${ENGINES[engine.name]}: busy ${share(engine.busy_ps)}, ${engine.copies} of ${bytesText(engine.bytes)} in all`);
+	choose(null);
+	detail.replaceChildren(element("b", {}, name), ` – ${kind}${texts.map(text => `; ${text}`).join("")}`);
+}
 svg.addEventListener("pointermove", event => {
 	const at = event.target.closest && event.target.closest("[data-lane]");
+	const part = event.target.closest && event.target.closest("[data-part]");
 	if (at && !event.buttons) choose(Number(at.dataset.lane));
+	else if (part && !event.buttons) tellPart(Number(part.dataset.part));
 });
 svg.addEventListener("click", event => {
 	const at = event.target.closest && event.target.closest("[data-lane]");
-	choose(at ? Number(at.dataset.lane) : null);
+	const part = event.target.closest && event.target.closest("[data-part]");
+	if (part) tellPart(Number(part.dataset.part));
+	else choose(at ? Number(at.dataset.lane) : null);
 });
 svg.addEventListener("keydown", event => {
 	const way = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key], count = machine.lanes.length;

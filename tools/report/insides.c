@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* The inside of machines, for the drawing of a chosen one: parts, lanes, and for how long each
- * direction of these was taken, in the run and in each frame of the slider. */
+/* The inside of machines, for the drawing of a chosen one: parts with their tags and engines,
+ * lanes, and for how long each direction of these was taken, in the run and in each frame of the
+ * slider. */
 #include "tools/report/parts.h"
 
 #include "tools/inside/inside.h"
@@ -10,6 +11,7 @@
 #include "tools/report/frames.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MACHINES_SHOWN = 64, NUMBERS_MAX = 120000 };
 
@@ -26,13 +28,53 @@ static const char *const kinds[] = {[SCENARIO_SOCKET] = "socket",
 				    [SCENARIO_GPU] = "gpu",
 				    [SCENARIO_NVSWITCH] = "nvswitch"};
 
-static json_t *insides_parts(const struct scenario_machine *is)
+/* Of a part that has a number of them; null: it has none. */
+static json_t *insides_tags(const struct result_machine *machine, const char *part)
 {
+	for (uint32_t i = 0; i < machine->tag_count; i++) {
+		const struct result_tags *tags = &machine->tags[i];
+		const uint64_t taken = tags->stats.taken;
+
+		if (strcmp(tags->part, part) == 0)
+			return json_pack("{s:I,s:I,s:I}", "count", (json_int_t)tags->count,
+					 "round_trip_ps",
+					 (json_int_t)(taken ? tags->stats.held / taken : 0),
+					 "dry_ps", (json_int_t)tags->stats.dry);
+	}
+	return json_null();
+}
+
+/* Of a GPU; null: it is none. */
+static json_t *insides_engines(const struct result_machine *machine, const char *part)
+{
+	const struct result_gpu *gpu = machine->gpus;
+	json_t *engines;
+
+	while (gpu < machine->gpus + machine->gpu_count && strcmp(gpu->part, part) != 0)
+		gpu++;
+	if (gpu == machine->gpus + machine->gpu_count)
+		return json_null();
+	engines = json_array();
+	for (uint32_t k = 0; k < GPU_ENGINES; k++)
+		engines = column_add(engines,
+				     json_pack("{s:s,s:I,s:I,s:I}", "name", gpu_engine_names[k],
+					       "copies", (json_int_t)gpu->engines[k].copies,
+					       "bytes", (json_int_t)gpu->engines[k].bytes,
+					       "busy_ps", (json_int_t)gpu->engines[k].busy));
+	return engines;
+}
+
+static json_t *insides_parts(const struct result_machine *machine)
+{
+	const struct scenario_machine *is = machine->is;
 	json_t *parts = json_array();
 
 	for (uint32_t i = 0; i < is->part_count; i++)
-		parts = column_add(parts, json_pack("{s:s,s:s}", "name", is->parts[i].name, "kind",
-						    kinds[is->parts[i].kind]));
+		parts = column_add(parts,
+				   json_pack("{s:s,s:s,s:o,s:o}", "name", is->parts[i].name, "kind",
+					     kinds[is->parts[i].kind], "tags",
+					     insides_tags(machine, is->parts[i].name), "engines",
+					     insides_engines(machine, is->parts[i].name)));
 	return parts;
 }
 
@@ -89,8 +131,8 @@ static json_t *insides_shown(const struct shown *shown, const struct report_fram
 
 	for (uint32_t lane = 0; lane < is->lane_count; lane++)
 		lanes = column_add(lanes, insides_lane(shown, lane, frames));
-	return json_pack("{s:s,s:o,s:o}", "name", shown->machine->name, "parts", insides_parts(is),
-			 "lanes", lanes);
+	return json_pack("{s:s,s:o,s:o}", "name", shown->machine->name, "parts",
+			 insides_parts(shown->machine), "lanes", lanes);
 }
 
 /* ---- which ---- */

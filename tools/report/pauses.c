@@ -3,15 +3,46 @@
 /* How pauses spread, for the tree: places by columns, and the single pauses. */
 #include "tools/report/parts.h"
 
+#include "tools/explain/run_limit.h"
 #include "tools/report/columns.h"
+
+#include <stdlib.h>
 
 static json_t *time_or_null(ps_t at)
 {
 	return at == PS_NEVER ? json_null() : json_integer((json_int_t)at);
 }
 
-static json_t *pauses_places_of(const struct pause_tree *tree)
+/* Of each place the lane, credits or fault inside of the machine that had its host take packets in
+ * slowly; null: it is no such root, or that is not known. */
+static json_t *pauses_insides_of(const struct report *report)
 {
+	const struct pause_tree *tree = report->pauses;
+	const struct result *result = report->result;
+	struct machines machines;
+	json_t *insides = json_array();
+
+	if (machines_init(&machines, result->scenario, result->fabric) != 0) {
+		json_decref(insides);
+		insides = NULL;
+	}
+	for (uint32_t i = 0; i < tree->place_count; i++) {
+		const struct events_port *port = &tree->events->ports[tree->places[i].port];
+		char *reason = NULL;
+
+		if (machines.count > 0 && port->is_host && tree->places[i].why == PAUSE_QUEUE)
+			reason = run_limit_reason(result, &machines,
+						  fabric_host(result->fabric, port->node));
+		insides = column_add(insides, reason ? json_string(reason) : json_null());
+		free(reason);
+	}
+	machines_fini(&machines);
+	return insides;
+}
+
+static json_t *pauses_places_of(const struct report *report)
+{
+	const struct pause_tree *tree = report->pauses;
 	static const char *const whys[] = {
 		[PAUSE_QUEUE] = "queue", [PAUSE_PAUSED] = "paused", [PAUSE_ALONE] = "alone"};
 	json_t *parents = json_array(), *nodes = json_array(), *links = json_array();
@@ -38,10 +69,11 @@ static json_t *pauses_places_of(const struct pause_tree *tree)
 		lasts = column_add(lasts, time_or_null(place->last_at));
 		totals = column_add_number(totals, place->total);
 	}
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "parent", parents,
-			 "node", nodes, "link", links, "priority", priorities, "why", why, "held",
-			 held, "limit", limits, "way_out", outs, "queue_bytes", queues, "count",
-			 counts, "first_ps", firsts, "last_ps", lasts, "total_ps", totals);
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "parent",
+			 parents, "node", nodes, "link", links, "priority", priorities, "why", why,
+			 "held", held, "limit", limits, "way_out", outs, "queue_bytes", queues,
+			 "count", counts, "first_ps", firsts, "last_ps", lasts, "total_ps", totals,
+			 "inside", pauses_insides_of(report));
 }
 
 static json_t *spans_of(const struct pause_tree *tree)
@@ -64,5 +96,5 @@ json_t *report_pauses(const struct report *report)
 		return json_null();
 	return json_pack("{s:I,s:I,s:I,s:o,s:o}", "count", (json_int_t)tree->pause_count, "deep",
 			 (json_int_t)tree->deep_count, "other", (json_int_t)tree->other_count,
-			 "places", pauses_places_of(tree), "spans", spans_of(tree));
+			 "places", pauses_places_of(report), "spans", spans_of(tree));
 }

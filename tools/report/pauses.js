@@ -18,7 +18,8 @@ function reasonOf(i) {
 		return "no buffer had asked for it: a pause storm, or a fault that sends pauses";
 	const held = `it held ${bytesText(places.held[i])} from there, the threshold was ${bytesText(places.limit[i])}`;
 	if (hosts.has(places.node[i]))
-		return held + ": it took packets in more slowly than its link brought them";
+		return held + ": it took packets in more slowly than its link brought them" +
+			(places.inside[i] ? `, since ${places.inside[i]}` : "");
 	if (places.queue_bytes[i] === 0)
 		return held + "; next to nothing of it waited there: others had taken the shared buffer";
 	const queue = `; most waited for ${places.way_out[i]}, ${bytesText(places.queue_bytes[i])}`;

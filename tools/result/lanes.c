@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The inside of machines: what lanes and tags have done. */
+/* The inside of machines: what lanes, tags and GPUs have done. */
 
 /* All that it did, to the end of what it has begun. */
 static struct bus_way_stats lane_stats(const struct machine_seen *seen, uint32_t way)
@@ -49,18 +49,37 @@ static void collect_tags(const struct machine_seen *seen, ps_t at, struct result
 	}
 }
 
+static void collect_gpus(const struct machine_seen *seen, ps_t at, struct result_machine *ret)
+{
+	for (uint32_t i = 0; i < seen->is->gpu_count; i++) {
+		struct result_gpu *own = &ret->gpus[ret->gpu_count++];
+		const struct gpu *gpu = seen->gpus ? &seen->gpus->gpus[i] : NULL;
+
+		own->part = seen->is->parts[seen->is->gpu_parts[i]].name;
+		own->window = seen->is->gpus[i].window;
+		if (!gpu)
+			continue;
+		own->counts = gpu->counts;
+		for (uint32_t k = 0; k < GPU_ENGINES; k++)
+			own->engines[k] = gpu_engine_stats(gpu, (enum gpu_engine)k, at);
+	}
+}
+
 static int collect_machine(const struct machine_seen *seen, ps_t at, struct result_machine *ret)
 {
 	*ret = (struct result_machine){
 		.name = seen->name,
 		.is = seen->is,
 		.managed = seen->managed,
+		.is_bare = !seen->bus,
+		.gpus = calloc((size_t)seen->is->gpu_count + 1, sizeof(*ret->gpus)),
 		.lanes = calloc((size_t)machine_ways(seen->is) + 1, sizeof(*ret->lanes)),
 		.tags = calloc((size_t)seen->is->part_count + 1, sizeof(*ret->tags))};
-	if (!ret->lanes || !ret->tags)
+	if (!ret->lanes || !ret->tags || !ret->gpus)
 		return -ENOMEM;
 	collect_lanes(seen, ret);
 	collect_tags(seen, at, ret);
+	collect_gpus(seen, at, ret);
 	return 0;
 }
 
@@ -85,6 +104,7 @@ void result_free_machines(struct result *result)
 	for (uint32_t i = 0; i < result->machine_count; i++) {
 		free(result->machines[i].lanes);
 		free(result->machines[i].tags);
+		free(result->machines[i].gpus);
 	}
 	free(result->machines);
 }

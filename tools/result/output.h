@@ -23,6 +23,9 @@ void output_ports(const struct result *result, FILE *file);
  * has done and how long something waited at it for nothing but credits; and how long reads of the
  * part that it comes from waited for a tag, which is the same in all rows of that. */
 void output_lanes(const struct result *result, FILE *file);
+/* engines.csv: a row per engine of each GPU that copies, in order of the machines' names: copies
+ * that are over, and how long it had something to do. */
+void output_engines(const struct result *result, FILE *file);
 /* requests.csv: a row per work request that a program has posted to a send queue, in the order of
  * tools/observe/request_log.h. One that has not ended has no end. */
 void output_requests(const struct result *result, FILE *file);

@@ -138,6 +138,25 @@ static void output_csv_put_lane(const struct result_machine *machine,
 		stats->replayed_bytes);
 }
 
+void output_engines(const struct result *result, FILE *file)
+{
+	fputs("machine,gpu,engine,copies,bytes,busy_ps\n", file);
+	for (uint32_t i = 0; i < result->machine_count; i++) {
+		const struct result_machine *machine = &result->machines[i];
+
+		for (uint32_t k = 0; k < machine->gpu_count * GPU_ENGINES; k++) {
+			const struct result_gpu *gpu = &machine->gpus[k / GPU_ENGINES];
+			const struct copy_stats *stats = &gpu->engines[k % GPU_ENGINES];
+
+			text(machine->name, file);
+			comma_text(gpu->part, file);
+			comma_text(gpu_engine_names[k % GPU_ENGINES], file);
+			fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", stats->copies,
+				stats->bytes, stats->busy);
+		}
+	}
+}
+
 void output_lanes(const struct result *result, FILE *file)
 {
 	fputs("machine,from,to,bursts,bytes,wire_bytes,busy_ps,starved_posted_ps,"

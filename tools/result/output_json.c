@@ -8,6 +8,7 @@
 #include "util/check.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* jansson's integers have a sign. */
 static json_t *whole(uint64_t value)
@@ -193,17 +194,80 @@ static json_t *output_json_managed_of(const struct gpu_managed_counts *counts)
 /* Of each processor of the machine. */
 static json_t *output_json_add_managed(const struct result_machine *machine, json_t *all)
 {
-	const struct scenario_machine *is = machine->is;
-	json_t *managed = machine->managed ? json_object() : NULL;
+	static const struct gpu_managed_counts none[GPU_MANAGED_OWNERS];
+	const struct gpu_managed_counts *counts =
+		machine->managed ? machine->managed->counts : none;
+	const bool has_any = machine->managed || (machine->is_bare && machine->gpu_count > 0 &&
+						  machine->gpu_count < GPU_MANAGED_OWNERS);
+	json_t *managed = has_any ? json_object() : NULL;
 
-	if (!machine->managed)
+	if (!has_any)
 		return all;
-	managed = object_add(managed, "cpu",
-			     output_json_managed_of(&machine->managed->counts[GPU_CPU]));
-	for (uint32_t n = 0; n < is->gpu_count; n++)
-		managed = object_add(managed, is->parts[is->gpu_parts[n]].name,
-				     output_json_managed_of(&machine->managed->counts[n + 1]));
+	managed = object_add(managed, "cpu", output_json_managed_of(&counts[GPU_CPU]));
+	for (uint32_t n = 0; n < machine->gpu_count; n++)
+		managed = object_add(managed, machine->gpus[n].part,
+				     output_json_managed_of(&counts[n + 1]));
 	return object_add(all, "managed", managed);
+}
+
+/* ---- GPUs ---- */
+
+static json_t *output_json_engine_of(const struct copy_stats *stats)
+{
+	return json_pack("{s:o,s:o,s:o}", "copies", whole(stats->copies), "bytes",
+			 whole(stats->bytes), "busy_ps", whole(stats->busy));
+}
+
+static json_t *output_json_gpu_of(const struct result_gpu *gpu)
+{
+	const struct gpu_counts *counts = &gpu->counts;
+	const struct gpu_work_counts *kernels = &counts->works[GPU_KERNEL];
+	json_t *engines = json_object();
+
+	for (uint32_t k = 0; k < GPU_ENGINES; k++)
+		engines = object_add(engines, gpu_engine_names[k],
+				     output_json_engine_of(&gpu->engines[k]));
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "engines",
+			 engines, "kernels", whole(kernels->count), "kernels_ps",
+			 whole(kernels->time), "staged_bytes",
+			 whole(counts->staged_bytes + counts->works[GPU_STAGED].bytes +
+			       counts->works[GPU_PUSHED_COPY].bytes),
+			 "staged_ps", whole(counts->staged_time), "pins", whole(counts->pins),
+			 "pins_ps", whole(counts->pin_time), "flushes", whole(counts->flushes),
+			 "flushes_ps", whole(counts->flush_time), "window_bytes",
+			 whole(gpu->window), "window_max_bytes", whole(counts->windowed_max),
+			 "window_refused", whole(counts->refused), "stale_reads",
+			 whole(counts->stale_reads), "stale_bytes", whole(counts->stale_bytes));
+}
+
+static json_t *output_json_add_gpus(const struct result_machine *machine, json_t *all)
+{
+	json_t *gpus = machine->gpu_count > 0 ? json_object() : NULL;
+
+	for (uint32_t i = 0; i < machine->gpu_count; i++)
+		gpus = object_add(gpus, machine->gpus[i].part,
+				  output_json_gpu_of(&machine->gpus[i]));
+	return machine->gpu_count > 0 ? object_add(all, "gpus", gpus) : all;
+}
+
+/* Names of keys, of figures that nobody has published. */
+static json_t *output_json_add_guesses(const struct result_machine *machine, json_t *all)
+{
+	const char *at = machine->is->guesses;
+	json_t *guesses = at ? json_array() : NULL;
+
+	if (!at)
+		return all;
+	for (; *at; at += strspn(at, ", ")) {
+		const size_t length = strcspn(at, ",");
+
+		if (guesses && json_array_append_new(guesses, json_stringn(at, length)) != 0) {
+			json_decref(guesses);
+			guesses = NULL;
+		}
+		at += length;
+	}
+	return object_add(all, "guesses", guesses);
 }
 
 static json_t *output_json_machine_of(const struct result_machine *machine)
@@ -221,8 +285,11 @@ static json_t *output_json_machine_of(const struct result_machine *machine)
 	for (uint32_t i = 0; i < machine->tag_count; i++)
 		tags = object_add(tags, machine->tags[i].part,
 				  output_json_tags_of(&machine->tags[i]));
-	return output_json_add_managed(machine,
-				       json_pack("{s:o,s:o}", "lanes", lanes, "tags", tags));
+	return output_json_add_guesses(
+		machine,
+		output_json_add_managed(
+			machine, output_json_add_gpus(machine, json_pack("{s:o,s:o}", "lanes",
+									 lanes, "tags", tags))));
 }
 
 /* Nothing where no host has a machine. */

@@ -5,6 +5,7 @@
 /* What a run has brought: the one source of result.json, the tables, the CSV files and the report.
  * Everything in it is a function of the scenario and the seed, except @wall_s. Statistics over
  * flows are made here, in floating point, and nowhere that decides anything. */
+#include "gpu/device/gpu.h"
 #include "models/scenario/scenario.h"
 
 struct flow_log;
@@ -114,6 +115,13 @@ struct result_tags {
 	struct bus_tag_stats stats;
 };
 
+struct result_gpu {
+	const char *part;
+	uint64_t window; /* bytes of its BAR1 */
+	struct gpu_counts counts;
+	struct copy_stats engines[GPU_ENGINES];
+};
+
 struct result_machine {
 	const char *name; /* that of its first adapter */
 	const struct scenario_machine *is;
@@ -121,6 +129,9 @@ struct result_machine {
 	uint32_t lane_count;
 	struct result_tags *tags; /* in order of the parts' names */
 	uint32_t tag_count;
+	struct result_gpu *gpus; /* by their numbers */
+	uint32_t gpu_count;
+	bool is_bare;			   /* there was no run: all figures are 0 */
 	const struct gpu_managed *managed; /* NULL: nobody asked for managed memory */
 };
 
