@@ -2,10 +2,10 @@
 
 /* Without GPUDirect: rank 0 copies bytes=4 MiB from the memory of its GPU to that of its host and
  * WRITEs them to rank 1's host, who copies them to its GPU; rounds=8 times, one after the other.
- * pinned=1: the memory of both hosts is registered with the driver. direct=1: they go from GPU to
- * GPU instead, if both have their memory registered with the adapter, as libraries do. Rank 0 says
- * "direct MB/S" or "staging MB/S", of all rounds; rank 1 looks at the last byte of each. Other
- * ranks do nothing. */
+ * pinned=1: the memory of both hosts is registered with the driver, pinned=2: anew each time.
+ * direct=1: they go from GPU to GPU instead, if both have their memory registered with the adapter,
+ * as libraries do. Rank 0 says "direct MB/S" or "staging MB/S", of all rounds; rank 1 looks at the
+ * last byte of each. Other ranks do nothing. */
 #include "include/verbena/verbena.h"
 #include "tests/programs/gpu.h"
 
@@ -67,6 +67,18 @@ static int take_round(struct own *own, int round)
 	return prog->put(prog, key, NULL, 0);
 }
 
+static int pinned_round(struct own *own, struct prog_qp *qp, int round)
+{
+	const struct vb_prog *prog = own->prog;
+	const bool pins = prog_arg(prog, "pinned", 0) == 2;
+	int ret;
+
+	if (pins && !GPU_DO(prog, cuMemHostRegister(own->bytes, own->length, 0)))
+		return -1;
+	ret = prog->rank == 0 ? send_round(own, qp, round) : take_round(own, round);
+	return pins && !GPU_DO(prog, cuMemHostUnregister(own->bytes)) ? -1 : ret;
+}
+
 static int talk(struct own *own, struct prog_ctx *ctx)
 {
 	const struct vb_prog *prog = own->prog;
@@ -81,7 +93,7 @@ static int talk(struct own *own, struct prog_ctx *ctx)
 		ret = prog_connect(&qp, 1);
 	began = vb_now_ps();
 	for (int round = 0; ret == 0 && round < rounds; round++)
-		ret = prog->rank == 0 ? send_round(own, &qp, round) : take_round(own, round);
+		ret = pinned_round(own, &qp, round);
 	if (ret == 0 && prog->rank == 0)
 		prog_say(prog, "%s %.0f", own->is_direct ? "direct" : "staging",
 			 (double)own->length * rounds / (double)(vb_now_ps() - began) * 1e6);
@@ -117,7 +129,7 @@ static bool try_direct(struct own *own, struct prog_ctx *ctx)
 static int run(struct own *own)
 {
 	const struct vb_prog *prog = own->prog;
-	const bool pinned = prog_arg(prog, "pinned", 0) != 0;
+	const bool pinned = prog_arg(prog, "pinned", 0) == 1;
 	struct prog_ctx ctx;
 
 	if (!gpu_open(prog, 0) || !GPU_DO(prog, cuMemAlloc(&own->memory, own->length)) ||
