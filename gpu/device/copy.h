@@ -47,7 +47,9 @@ struct copy_burst {
 	struct sim_local_event event; /* it makes room for another one */
 	struct copy_engine *engine;
 	uint64_t offset;
-	uint8_t *bytes; /* that were read; NULL: there was no memory, they are read later */
+	uint8_t *room;		 /* for the bytes that were read, kept for the next ones */
+	uint32_t room_bytes;	 /* of it */
+	bool is_read;		 /* they are there; else there was no memory, they are read later */
 	struct copy_burst *next; /* among those that are spare */
 };
 
@@ -62,6 +64,7 @@ struct copy_engine {
 	ps_t lag;	 /* from when a burst has arrived until it makes room for another one */
 	uint16_t packet; /* as struct bus_burst has it */
 	struct copy_burst *bursts, *spare;
+	uint32_t burst_count;
 };
 
 /* Of the part @own of @bus, which lives in @local: it reads what it copies from another part, or
