@@ -22,6 +22,14 @@
 #define UNROLL _Pragma("GCC unroll 4")
 #endif
 
+/* One function, by its name, in what is optimised as a whole: bench/run counts from one to another.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#define KEPT_APART __attribute__((noipa))
+#else
+#define KEPT_APART __attribute__((noinline))
+#endif
+
 enum {
 	KEY_BITS = 34, /* of the place of a frame in its store, in bytes */
 	CHUNK_KEYS = 15,

@@ -4,7 +4,10 @@
 
 /* Events inside one node: timers, doorbells, steps of programs, frames on links that do not leave
  * the node. A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986) through the events
- * themselves, so nothing is allocated. Order: (time, phase, mix of the key at that time, key). */
+ * themselves, so nothing is allocated. Order: (time, phase, mix of the key at that time, key).
+ *
+ * A node in which much happens may have a wheel: what is due within the next microsecond lies in
+ * heaps by the nanosecond, which are empty or nearly so. The order is the same. */
 #include "util/units.h"
 
 #include <stdbool.h>
@@ -18,9 +21,12 @@ enum sim_local_phase {
 	SIM_LOCAL_PROGRAM
 };
 
+struct sim_local_wheel;
+
 struct sim_local {
-	struct sim_local_event *root; /* the earliest */
-	uint64_t seed, node;	      /* of the mix */
+	struct sim_local_event *root;  /* the earliest */
+	uint64_t seed, node;	       /* of the mix */
+	struct sim_local_wheel *wheel; /* NULL: all events are in one heap, that of @root */
 };
 
 struct sim_local_event {
@@ -28,13 +34,27 @@ struct sim_local_event {
 	uint64_t key; /* a model fact that tells simultaneous events of a phase apart, unique */
 	enum sim_local_phase phase;
 	bool pending;
+	bool is_near;  /* it is in a slot of the wheel */
 	bool is_mixed; /* @mix is that of @at: only events that meet at one time need it */
 	uint64_t mix;
 	struct sim_local_event *child, *next, *prev;
 	void (*fn)(struct sim_local_event *event, void *context);
 };
 
+enum { SIM_LOCAL_SLOTS = 1024, SIM_LOCAL_SLOT_BITS = 10 /* 1,024 ps each */ };
+
+/* Zeroed, in its owner's memory as long as @local, which alone touches it. */
+struct sim_local_wheel {
+	ps_t from;		     /* nothing in the slots is earlier */
+	struct sim_local_event *far; /* a heap of all that is not in them */
+	uint64_t words;		     /* of @taken, which are not 0 */
+	uint64_t taken[SIM_LOCAL_SLOTS / 64];
+	struct sim_local_event *slots[SIM_LOCAL_SLOTS]; /* a heap each, by time */
+};
+
 void sim_local_init(struct sim_local *local, uint64_t seed, uint64_t node_id);
+/* Nothing is pending yet. */
+void sim_local_set_wheel(struct sim_local *local, struct sim_local_wheel *wheel);
 /* Schedules or moves @event. */
 void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, ps_t at);
 void sim_local_cancel(struct sim_local *local, struct sim_local_event *event);

@@ -117,7 +117,7 @@ static void sim_run_ask(const struct sim *sim, const struct sim_node *node, uint
 }
 
 /* Everyone is asked in the first window of a run. */
-static bool sim_run_begin(struct sim *sim, ps_t until)
+static KEPT_APART bool sim_run_begin(struct sim *sim, ps_t until)
 {
 	const uint64_t window = window_left(sim);
 
@@ -131,12 +131,6 @@ static bool sim_run_begin(struct sim *sim, ps_t until)
 	enter_window(sim, window);
 	return true;
 }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#define KEPT_APART __attribute__((noipa))
-#else
-#define KEPT_APART __attribute__((noinline))
-#endif
 
 KEPT_APART int sim_run(struct sim *sim, ps_t until)
 {

@@ -163,6 +163,8 @@ struct bus_way_stats bus_nvlink_stats(const struct bus *bus, uint32_t from, uint
 struct bus_way_stats bus_way_stats_at(const struct bus *bus, uint32_t from, uint32_t to, ps_t at);
 struct bus_way_stats bus_nvlink_stats_at(const struct bus *bus, uint32_t from, uint32_t to,
 					 ps_t at);
+/* Of these, how long it was taken. */
+ps_t bus_busy_at(const struct bus *bus, uint32_t from, uint32_t to, bool is_nvlink, ps_t at);
 /* When the last burst that any lane has begun is through it. */
 ps_t bus_busy_until(const struct bus *bus);
 /* How long reads of that part waited for a tag, all together. */

@@ -31,7 +31,9 @@ struct bus_cost {
 	uint16_t packet;
 	uint32_t wire_bytes;
 	struct bus_credits needs;
-	ps_t head, all; /* how long its first packet and all of it take, without faults */
+	ps_t head, all;		 /* how long its first packet and all of it take, without faults */
+	uint32_t response_bytes; /* of NVLink, where it writes: on the wire back, and ... */
+	ps_t response;		 /* ... how long they take */
 };
 
 /* One direction of a lane, or of one of its links. */
@@ -59,11 +61,21 @@ struct bus_bundle {
 	uint32_t count;
 };
 
+/* One of the links of all bundles of a part, in their order. */
+struct bus_choice {
+	struct bus_way *way;
+	uint32_t place, count; /* among those of its bundle, and how many these are */
+};
+
 enum { BUS_APART = UINT8_MAX };
+/* Which bundles of a part lead to another one: one, whose number this is, or ... */
+enum { BUS_LEADS_MAX = 253, BUS_LEADS_ALL, BUS_LEADS_SOME };
 
 struct bus_mesh {
-	bool has_outages;  /* links may be down */
-	uint8_t *hops;	   /* [from * part_count + to]: lanes, or BUS_APART; NULL: no NVLink */
+	bool has_outages; /* links may be down */
+	uint8_t *hops;	  /* [from * part_count + to]: lanes, or BUS_APART; NULL: no NVLink */
+	uint8_t *leads;	  /* [from * part_count + to] */
+	struct bus_choice *choices;
 	uint64_t *numbers; /* [(class * part_count + from) * part_count + to]: of the next burst */
 	struct bus_bundle *bundles;
 };
@@ -72,6 +84,8 @@ struct bus_part {
 	struct bus_part_params params;
 	struct bus_bundle *bundles; /* that lead from it */
 	uint32_t bundle_count;
+	struct bus_choice *choices; /* all links of these */
+	uint32_t choice_count;
 	uint32_t tags; /* that are free */
 	struct bus_queue tagless;
 	uint64_t next_number; /* of the bursts that it sends */

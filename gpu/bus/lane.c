@@ -51,6 +51,10 @@ static __attribute__((noinline)) struct bus_cost make_cost(const struct bus_way 
 		cost.needs.data = (burst->bytes + BUS_CREDIT_BYTES - 1) / BUS_CREDIT_BYTES;
 	cost.head = bus_link_time(&way->lane->link, bus_link_bytes(link, kind, head));
 	cost.all = bus_link_time(&way->lane->link, cost.wire_bytes);
+	if (kind == BUS_POSTED && link->kind == BUS_NVLINK) {
+		cost.response_bytes = nvlink_response_bytes(&link->nvlink, burst->bytes);
+		cost.response = bus_link_time(link, cost.response_bytes);
+	}
 	return cost;
 }
 
@@ -98,31 +102,28 @@ static inline bool has_credits(struct bus_way *way, const struct bus_burst *burs
 	return pool->headers >= needs->headers && pool->data >= needs->data;
 }
 
-/* What is written has come to the end of @way, of NVLink: responses go back, before what waits
- * there. */
-static void respond(struct bus_way *way, const struct bus_burst *burst, ps_t now)
+/* What is written, for @cost, has come to the end of @way, of NVLink: responses go back, before
+ * what waits there. */
+static void respond(struct bus_way *way, const struct bus_cost *cost, ps_t now)
 {
-	const struct bus_link link = narrowed(&way->lane->link, burst);
-	const uint32_t bytes = nvlink_response_bytes(&link.nvlink, burst->bytes);
-	const ps_t time = bus_link_time(&link, bytes);
 	struct bus_way *back = bus_way_back(way);
 
-	back->free_at = (back->free_at > now ? back->free_at : now) + time;
-	back->stats.wire_bytes += bytes;
-	back->stats.busy += time;
+	back->free_at = (back->free_at > now ? back->free_at : now) + cost->response;
+	back->stats.wire_bytes += cost->response_bytes;
+	back->stats.busy += cost->response;
 }
 
 void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now)
 {
 	struct bus_pool *pool = &way->pools[burst->kind];
-	struct bus_credits held;
+	const struct bus_cost *cost = cost_of(way, burst);
+	const struct bus_credits held = cost->needs;
 	uint32_t i;
 
-	if (burst->kind == BUS_POSTED && way->lane->link.kind == BUS_NVLINK)
-		respond(way, burst, now);
+	if (cost->response_bytes > 0)
+		respond(way, cost, now);
 	if (pool->is_endless)
 		return;
-	held = cost_of(way, burst)->needs;
 	CHECK(pool->count < pool->room);
 	at += way->lane->update + way->lane->delay;
 	for (i = pool->count++; i > 0; i--) {

@@ -11,11 +11,16 @@ static ps_t since(ps_t from, ps_t at)
 
 /* ---- lanes ---- */
 
+static ps_t busy_at(const struct bus_way *way, ps_t at)
+{
+	return way->stats.busy - since(at > way->started_at ? at : way->started_at, way->free_at);
+}
+
 static struct bus_way_stats stats_at(const struct bus_way *way, ps_t at)
 {
 	struct bus_way_stats stats = way->stats;
 
-	stats.busy -= since(at > way->started_at ? at : way->started_at, way->free_at);
+	stats.busy = busy_at(way, at);
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
 		if (way->pools[kind].starved_from != PS_NEVER)
 			stats.starved[kind] += since(way->pools[kind].starved_from, at);
@@ -84,6 +89,19 @@ struct bus_way_stats bus_nvlink_stats_at(const struct bus *bus, uint32_t from, u
 
 		add_stats(&sum, &stats);
 	}
+	return sum;
+}
+
+ps_t bus_busy_at(const struct bus *bus, uint32_t from, uint32_t to, bool is_nvlink, ps_t at)
+{
+	const struct bus_bundle *bundle;
+	ps_t sum = 0;
+
+	if (!is_nvlink)
+		return busy_at(way_between(bus, from, to), at);
+	bundle = bundle_between(bus, from, to);
+	for (uint32_t i = 0; i < bundle->count; i++)
+		sum += busy_at(bundle->first + 2 * i, at);
 	return sum;
 }
 

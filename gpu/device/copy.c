@@ -62,7 +62,7 @@ static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, 
 	burst->burst = (struct bus_burst){
 		.ops = &copy_burst_ops, .packet = engine->packet, .bytes = burst_bytes(copy)};
 	burst->offset = copy->started;
-	burst->bytes = NULL;
+	burst->is_read = false;
 	copy->started += burst->burst.bytes;
 	copy->under_way++;
 	if (engine->reads)
@@ -79,20 +79,29 @@ static void copy_start_more(struct copy_engine *engine, ps_t now)
 		copy_start_burst(engine, copy, now);
 }
 
+static bool has_room(struct copy_burst *own)
+{
+	if (own->room_bytes < own->burst.bytes) {
+		util_free(own->room);
+		own->room = util_alloc(own->burst.bytes);
+		own->room_bytes = own->room ? own->burst.bytes : 0;
+	}
+	return own->room != NULL;
+}
+
 static void read_bytes(struct copy_burst *own)
 {
 	struct copy_job *copy = own->engine->first;
 	const uint8_t *from;
 	uint64_t run;
 
-	if (!copy->to)
+	own->is_read = copy->to && has_room(own);
+	if (!own->is_read)
 		return;
 	from = copy->from + copy_side_at(&copy->from_side, own->offset, &run);
 	if (copy->on_read)
 		copy->on_read(copy, from, own->burst.bytes);
-	own->bytes = util_alloc(own->burst.bytes);
-	if (own->bytes)
-		memcpy(own->bytes, from, own->burst.bytes);
+	memcpy(own->room, from, own->burst.bytes);
 }
 
 static void copy_on_left(struct bus_burst *burst, void *context, ps_t now)
@@ -114,10 +123,10 @@ static void write_bytes(struct copy_burst *own, const struct copy_job *copy)
 
 	if (copy->to)
 		memcpy(copy->to + copy_side_at(&copy->to_side, own->offset, &run),
-		       own->bytes ? own->bytes
-				  : copy->from + copy_side_at(&copy->from_side, own->offset, &run),
+		       own->is_read
+			       ? own->room
+			       : copy->from + copy_side_at(&copy->from_side, own->offset, &run),
 		       own->burst.bytes);
-	util_free(own->bytes);
 }
 
 static void copy_on_begin(struct sim_local_event *event, void *context)
@@ -205,9 +214,12 @@ int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_loc
 		.own = own,
 		.reads = reads,
 		.bursts = util_calloc(bursts, sizeof(*engine->bursts)),
+		.burst_count = bursts,
 		.event = {.key = key, .phase = SIM_LOCAL_ARRIVAL, .fn = copy_on_begin}};
-	if (!engine->bursts)
+	if (!engine->bursts) {
+		engine->burst_count = 0;
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < bursts; i++) {
 		engine->bursts[i].engine = engine;
 		engine->bursts[i].event = (struct sim_local_event){
@@ -220,6 +232,8 @@ int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_loc
 
 void copy_engine_fini(struct copy_engine *engine)
 {
+	for (uint32_t i = 0; i < engine->burst_count; i++)
+		util_free(engine->bursts[i].room);
 	util_free(engine->bursts);
 	*engine = (struct copy_engine){.bus = NULL};
 }

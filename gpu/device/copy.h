@@ -51,7 +51,9 @@ struct copy_burst {
 	struct sim_local_event event; /* it makes room for another one */
 	struct copy_engine *engine;
 	uint64_t offset;
-	uint8_t *bytes; /* that were read; NULL: there was no memory, they are read later */
+	uint8_t *room;		 /* for the bytes that were read, kept for the next ones */
+	uint32_t room_bytes;	 /* of it */
+	bool is_read;		 /* they are there; else there was no memory, they are read later */
 	struct copy_burst *next; /* among those that are spare */
 };
 
@@ -74,6 +76,7 @@ struct copy_engine {
 	struct copy_burst *bursts, *spare;
 	struct copy_stats stats; /* up to ... */
 	ps_t busy_from;		 /* ... then, where it has something to do */
+	uint32_t burst_count;
 };
 
 /* Of the part @own of @bus, which lives in @local: it reads what it copies from another part, or

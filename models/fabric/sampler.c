@@ -209,11 +209,7 @@ static void look_at_ways(const struct sampler *sampler, ps_t at, ps_t *busy)
 	for (uint32_t i = 0; i < sampler->way_count; i++) {
 		const struct sampler_way *way = &sampler->ways[i];
 
-		const struct bus_way_stats stats =
-			way->is_nvlink ? bus_nvlink_stats_at(way->bus, way->from, way->to, at)
-				       : bus_way_stats_at(way->bus, way->from, way->to, at);
-
-		busy[i] = stats.busy;
+		busy[i] = bus_busy_at(way->bus, way->from, way->to, way->is_nvlink, at);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/machine/dma.h"
 
-#include "models/machine/host.h"
+#include "models/machine/machine.h"
 #include "util/alloc.h"
 #include "util/siphash.h"
 
@@ -323,6 +323,7 @@ static void on_crossed(struct crossing *crossing, ps_t now)
 	struct host_dma_request *r = container_of(crossing, struct host_dma_request, crossing);
 
 	(void)now;
+	host_touch(r->host);
 	machine_dma_arrived(r->host, r);
 }
 
@@ -331,6 +332,7 @@ static void on_left(struct crossing *crossing, ps_t now)
 	struct host_dma_request *r = container_of(crossing, struct host_dma_request, crossing);
 
 	(void)now;
+	host_touch(r->host);
 	host_rx_release(r->host, r->held);
 }
 
@@ -587,10 +589,15 @@ void host_dma_set_bus(struct host *host, struct bus *bus)
 static int create_bus(struct host *host)
 {
 	const struct host_parts *parts = host->params.bus->parts;
+	struct sim_local_wheel *wheel = util_calloc(1, sizeof(*wheel));
 	struct bus *bus;
-	const int ret = bus_create(&host->local, host, parts->parts, parts->part_count,
-				   parts->lanes, parts->lane_count, &bus);
+	int ret;
 
+	if (!wheel)
+		return -ENOMEM;
+	sim_local_set_wheel(&host->local, wheel);
+	ret = bus_create(&host->local, host, parts->parts, parts->part_count, parts->lanes,
+			 parts->lane_count, &bus);
 	if (ret == 0) {
 		bus_set_faults(bus, parts->faults, parts->fault_count);
 		host_dma_set_bus(host, bus);

@@ -9,6 +9,7 @@
 #include "sim/sim.h"
 #include "transport/wire/bth.h"
 #include "transport/wire/frame.h"
+#include "util/alloc.h"
 #include "util/check.h"
 #include "util/fold.h"
 #include "util/siphash.h"
@@ -211,6 +212,8 @@ static inline __attribute__((always_inline)) void fill_frame(struct host *host,
 void host_give_up(struct host *host)
 {
 	host->now = host->th->until;
+	if (host->machine)
+		host_machine(host)->given_up = true;
 	if (host->dma)
 		host->dma->tx.open = 0;
 	packet_pools_exhaust(packet_pools_of(host->th));
@@ -778,5 +781,7 @@ void host_fini(struct host *host)
 	hca_device_destroy(host->hca);
 	host_dma_destroy(host);
 	host_gpus_destroy(host);
+	util_free(host->local.wheel);
+	host->local.wheel = NULL;
 	host->hca = NULL;
 }

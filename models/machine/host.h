@@ -118,8 +118,7 @@ struct host {
 	ps_t loop_open_at; /* the next frame, wherever it goes, may start; PS_NEVER: once one of
 			    * those to itself arrives */
 	ps_t asked_at;	   /* an earlier turn asked the engine for one then */
-	struct packet_slab *room; /* for the next payload */
-	uint64_t placed_bytes;
+	struct packet_slab *room;      /* for the next payload */
 	uint32_t address;	       /* where switches send what is for it */
 	uint32_t placement_waiters;    /* tasks that wait for memory to change */
 	uint16_t wire_overhead;	       /* bytes, as in the profile; or of the packet at hand */
@@ -131,6 +130,7 @@ struct host {
 	bool sifts : 1;		       /* there is an @rx, or host_set_overhears(), or ... */
 	bool tells_losses : 1;	       /* ... of what its adapter does not take */
 	struct host_stats stats;
+	uint64_t placed_bytes;
 
 	struct host_tap *tap;
 	struct host_memory_tap *memory_tap; /* NULL: nobody hears */
@@ -150,6 +150,7 @@ struct host {
 	uint32_t groups;  /* of multicast that it hears */
 	uint32_t number;  /* position in the table */
 	uint32_t machine; /* one more than its place in table->machines; 0: its only adapter */
+	uint32_t place;	  /* among the adapters of its machine */
 };
 
 /* Room for frames that wait at a host. Few hosts ever need it, so it lies apart from them. */

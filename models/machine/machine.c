@@ -17,7 +17,7 @@ struct turn {		  /* what comes next: the bus, an adapter, or a step of a program
 static ps_t machine_due_at(const struct machine *machine, uint32_t place,
 			   const struct sim_pkt *arrival)
 {
-	const ps_t at = host_due_at(machine->nics[place]);
+	const ps_t due = machine->due_at[place], at = due > machine->now ? due : machine->now;
 
 	return arrival && arrival->port == place && arrival->at < at ? arrival->at : at;
 }
@@ -62,29 +62,39 @@ static bool frames_for_others(struct sim_pkt *const *arrivals, uint32_t count, p
 	return false;
 }
 
+/* Of the adapters, at one of which something is due at @at: the next turn. */
+static struct turn nic_turn(const struct machine *machine, struct sim_pkt *const *arrivals,
+			    uint32_t count, ps_t at)
+{
+	const struct sim_pkt *arrival = count > 0 ? arrivals[0] : NULL;
+	struct turn turn = {.at = at, .is_alone = true};
+
+	for (uint32_t i = 0; i < machine->count; i++) {
+		if (machine_due_at(machine, i, arrival) != at)
+			continue;
+		if (turn.nic)
+			return first_of_several(machine, arrival, at);
+		turn.nic = machine->nics[i];
+	}
+	return frames_for_others(arrivals, count, at) ? first_of_several(machine, arrival, at)
+						      : turn;
+}
+
 /* @arrivals: what is left of them. */
 static struct turn next_turn(const struct machine *machine, struct sim_pkt *const *arrivals,
 			     uint32_t count)
 {
-	const struct sim_pkt *arrival = count > 0 ? arrivals[0] : NULL;
-	struct turn best = {.at = PS_NEVER};
+	const struct sim_local_event *inside = machine->inside.root,
+				     *program = machine->programs.root;
+	ps_t at = machine->first_at > machine->now ? machine->first_at : machine->now;
 
-	for (uint32_t i = 0; i < machine->count; i++) {
-		const ps_t at = machine_due_at(machine, i, arrival);
-
-		if (at < best.at)
-			best = (struct turn){.nic = machine->nics[i], .at = at, .is_alone = true};
-		else if (at == best.at)
-			best.is_alone = false;
-	}
-	if (machine->inside.root && machine->inside.root->at <= best.at &&
-	    !(machine->programs.root && machine->programs.root->at < machine->inside.root->at))
-		best = (struct turn){.at = machine->inside.root->at, .is_inside = true};
-	else if (machine->programs.root && machine->programs.root->at < best.at)
-		best = (struct turn){.at = machine->programs.root->at};
-	else if (best.nic && (!best.is_alone || frames_for_others(arrivals, count, best.at)))
-		best = first_of_several(machine, arrival, best.at);
-	return best;
+	if (count > 0 && arrivals[0]->at < at)
+		at = arrivals[0]->at;
+	if (inside && inside->at <= at && !(program && program->at < inside->at))
+		return (struct turn){.at = inside->at, .is_inside = true};
+	if (program && program->at < at)
+		return (struct turn){.at = program->at};
+	return at == PS_NEVER ? (struct turn){.at = at} : nic_turn(machine, arrivals, count, at);
 }
 
 static void on_pause(struct sim_local_event *event, void *context)
@@ -116,12 +126,14 @@ static void play_first(struct machine *machine, struct sim_thread *th, const str
 
 /* Its part of this instant, or of this phase of it. Returns how many of @arrivals it takes. */
 static uint32_t play_nic(struct machine *machine, struct sim_thread *th, const struct turn *turn,
-			 uint32_t place, struct sim_pkt *const *arrivals, uint32_t count)
+			 struct sim_pkt *const *arrivals, uint32_t count)
 {
+	const uint32_t place = turn->nic->place;
 	const bool takes_frames = turn->is_alone || turn->phase == HOST_FRAME;
 	const ps_t until = th->until;
 	uint32_t taken = 0;
 
+	host_touch(turn->nic);
 	for (; takes_frames && taken < count && arrivals[taken]->at == turn->at &&
 	       arrivals[taken]->port == place;
 	     taken++)
@@ -137,22 +149,23 @@ static uint32_t play_nic(struct machine *machine, struct sim_thread *th, const s
 	return taken;
 }
 
-static uint32_t machine_place_of(const struct machine *machine, const struct host *nic)
+/* As far as @machine knows anything may be due at them, and it is as late for them as there. */
+static void touch_all(struct machine *machine)
 {
-	uint32_t place = 0;
-
-	while (machine->nics[place] != nic)
-		place++;
-	return place;
+	for (uint32_t i = 0; i < machine->count; i++)
+		host_touch(machine->nics[i]);
 }
 
+/* Programs call any of the adapters, who tell each of them of anything. */
 static void play_program(struct machine *machine, ps_t at)
 {
 	struct sim_local_event *event = sim_local_pop(&machine->programs, at, SIM_LOCAL_PROGRAM);
 
+	touch_all(machine);
 	event->fn(event, machine->nics[0]);
 }
 
+/* Whoever reaches an adapter by it touches it: host_touch(). */
 static void play_inside(struct machine *machine, ps_t at)
 {
 	const enum sim_local_phase phase = machine->inside.root->phase;
@@ -161,22 +174,33 @@ static void play_inside(struct machine *machine, ps_t at)
 	event->fn(event, machine);
 }
 
-/* Programs call any of the adapters, who tell each of them of anything. */
-static void set_time(struct machine *machine, struct sim_thread *th, ps_t now)
+static void look_at_changed(struct machine *machine)
 {
-	for (uint32_t i = 0; i < machine->count; i++) {
-		machine->nics[i]->th = th;
-		machine->nics[i]->now = now;
+	for (; machine->changed; machine->changed &= machine->changed - 1) {
+		const uint32_t place = (uint32_t)__builtin_ctzll(machine->changed);
+
+		machine->due_at[place] = host_due_at(machine->nics[place]);
 	}
+	machine->first_at = PS_NEVER;
+	for (uint32_t i = 0; i < machine->count; i++)
+		if (machine->due_at[i] < machine->first_at)
+			machine->first_at = machine->due_at[i];
 }
 
-/* host_give_up(): for lack of memory the run ends. */
-static bool has_given_up(const struct machine *machine, ps_t now)
+/* Between windows anything may have happened to any of them. */
+static void machine_begin(struct machine *machine, struct sim_thread *th)
 {
 	for (uint32_t i = 0; i < machine->count; i++)
-		if (machine->nics[i]->now != now)
-			return true;
-	return false;
+		machine->nics[i]->th = th;
+	machine->given_up = false;
+	touch_all(machine);
+}
+
+static void machine_end(struct machine *machine)
+{
+	touch_all(machine);
+	for (uint32_t i = 0; i < machine->count; i++)
+		machine->nics[i]->th = NULL;
 }
 
 static void machine_run(struct sim_thread *th, struct sim_node *node,
@@ -187,32 +211,31 @@ static void machine_run(struct sim_thread *th, struct sim_node *node,
 	uint32_t i = 0;
 	ps_t asked_at = lead->asked_at;
 
-	for (;;) {
-		const struct turn turn = next_turn(machine, arrivals + i, count - i);
+	machine_begin(machine, th);
+	while (!machine->given_up) {
+		struct turn turn;
 
+		if (machine->changed)
+			look_at_changed(machine);
+		turn = next_turn(machine, arrivals + i, count - i);
 		if (turn.at >= th->until) {
 			if (turn.at == PS_NEVER)
 				break;
-			lead->th = th;
 			lead->asked_at = asked_at;
 			host_ask(lead, turn.at);
 			asked_at = lead->asked_at;
 			break;
 		}
-		set_time(machine, th, turn.at);
+		machine->now = lead->now = turn.at;
 		if (turn.nic)
-			i += play_nic(machine, th, &turn, machine_place_of(machine, turn.nic),
-				      arrivals + i, count - i);
+			i += play_nic(machine, th, &turn, arrivals + i, count - i);
 		else if (turn.is_inside)
 			play_inside(machine, turn.at);
 		else
 			play_program(machine, turn.at);
-		if (has_given_up(machine, turn.at))
-			break;
 	}
 	lead->asked_at = asked_at;
-	for (uint32_t n = 0; n < machine->count; n++)
-		machine->nics[n]->th = NULL;
+	machine_end(machine);
 }
 
 static const struct sim_node_ops machine_ops = {
@@ -246,11 +269,13 @@ int machine_join(struct machine *machine, uint32_t place, struct sim *sim)
 
 	sim_local_init(&machine->programs, of_lead->seed, of_lead->node);
 	sim_local_init(&machine->inside, of_lead->seed, of_lead->node);
+	sim_local_set_wheel(&machine->inside, &machine->wheel);
 	machine->pause = (struct sim_local_event){.phase = SIM_LOCAL_PAUSE, .fn = on_pause};
 	CHECK(machine->count >= 2);
 	CHECK(machine->count <= MACHINE_NICS_MAX);
 	for (uint32_t i = 0; i < machine->count; i++) {
 		machine->nics[i]->machine = place + 1;
+		machine->nics[i]->place = i;
 		machine->nics[i]->node.ops = &machine_ops;
 	}
 	for (uint32_t i = 1; i < machine->count && !ret; i++)

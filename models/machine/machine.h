@@ -24,7 +24,15 @@ struct machine {
 	struct sim_local programs;    /* steps of those of the machine */
 	struct sim_local_event pause; /* of the adapter whose turn it is, where others wait */
 	struct sim_local inside;      /* what happens on its bus */
+	struct sim_local_wheel wheel; /* of @inside */
 	struct bus *bus;	      /* NULL: it has none in common */
+
+	/* While it runs. Of an adapter only that is looked at which something has happened to. */
+	ps_t now;
+	uint64_t changed; /* adapters, by place: what is due at them may be something else now */
+	ps_t due_at[MACHINE_NICS_MAX]; /* host_due_at() of the others, then or at @now */
+	ps_t first_at;		       /* the earliest of these, where none has changed */
+	bool given_up;		       /* host_give_up() of an adapter */
 };
 
 /* NULL: it is the only adapter of its machine. */
@@ -42,6 +50,18 @@ static inline struct host *host_first(struct host *host)
 static inline bool host_is_further(const struct host *host)
 {
 	return host->machine && host_machine(host)->nics[0] != host;
+}
+
+/* Something in its machine, if it has one, calls @host, for which it is as late as there. */
+static inline void host_touch(struct host *host)
+{
+	struct machine *machine = host_machine(host);
+
+	if (!machine)
+		return;
+	machine->changed |= 1ull << host->place;
+	if (host->now < machine->now)
+		host->now = machine->now;
 }
 
 /* Joins the adapters of @machine, the @place-th of those that host_table_init() will be given.

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# works.sh BENCH_WORK VERBENA: the works inside machines, which nothing else runs, come to their end, with a hundredth
+# of their bytes.
+set -eu
+machines=$(cd "$(dirname "$0")/machines" && pwd)
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+cd "$out"
+for work in B1 B1d; do
+	"$1" $work --scale 100 >line
+	grep -q '"burst_hops": [1-9]' line || {
+		echo "bench: $work: no burst: $(cat line)"
+		exit 1
+	}
+done
+for work in B2 B3; do
+	sed 's/bytes=4194304/bytes=40960/; s/count=65536/count=1024/' "$machines/$work.yaml" >$work.yaml
+	"$2" run $work.yaml --quiet --out $work >said 2>&1 || {
+		echo "bench: $work: $(cat said)"
+		exit 1
+	}
+	grep -q '"bursts": [1-9]' $work/result.json || {
+		echo "bench: $work: no burst"
+		exit 1
+	}
+done
