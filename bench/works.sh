@@ -4,11 +4,13 @@
 # of their bytes.
 set -eu
 machines=$(cd "$(dirname "$0")/machines" && pwd)
+bench_work=$(realpath "$1")
+verbena=$(realpath "$2")
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 cd "$out"
 for work in B1 B1d; do
-	"$1" $work --scale 100 >line
+	"$bench_work" $work --scale 100 >line
 	grep -q '"burst_hops": [1-9]' line || {
 		echo "bench: $work: no burst: $(cat line)"
 		exit 1
@@ -16,7 +18,7 @@ for work in B1 B1d; do
 done
 for work in B2 B3; do
 	sed 's/bytes=4194304/bytes=40960/; s/count=65536/count=1024/' "$machines/$work.yaml" >$work.yaml
-	"$2" run $work.yaml --quiet --out $work >said 2>&1 || {
+	"$verbena" run $work.yaml --quiet --out $work >said 2>&1 || {
 		echo "bench: $work: $(cat said)"
 		exit 1
 	}
