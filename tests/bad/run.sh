@@ -70,7 +70,8 @@ set_refused '--set:1: --set: found a key inside of what is no map, expected KEY=
 	>/dev/null || bad=1
 
 # How much that is goes by the processor.
-parts= lanes=
+parts=
+lanes=
 for i in 0 1 2 3 4 5 6 7 8 9; do
 	parts="$parts, {name: gpu$i, kind: gpu}"
 	lanes="$lanes, {a: cpu0, b: gpu$i}"
