@@ -116,6 +116,19 @@ grep -qF 'Inside h0, into GPU h0.gpu1 over nic0 > sw0 > cpu0 > cpu1 > sw1 > gpu1
 expect 0 explain gpu_far-cure 0 --why slow
 grep -qF 'Inside h0, into GPU h0.gpu0 over nic0 > sw0 > gpu0: nothing held it up.' out || fail "another way: $(cat out)"
 
+# Behind a socket link that is slow and has little room for credits the lanes before it wait for credits as well.
+cat >behind.yaml <<'END'
+version: 1
+name: behind
+topology: {kind: star, hosts: 2, host_rate: 400Gbps}
+machine: {profile: dgx_h100, flow_memory: gpu0}
+machines: [{hosts: h1, flow_memory: gpu4}]
+traffic: [{class: f, pattern: incast, to: h1, from: h0, size: 16MB}]
+END
+expect 0 explain behind.yaml 0 --why slow
+grep -qE 'Inside h1, into GPU h1.gpu4 over .*: the socket link cpu0 > cpu1 \(upi\) held it up\. It was busy 8[0-9]\.[0-9] % of .* 22\.0 GB/s of .* For 1[5-8]\.[0-9] % of it there was no room behind it\.' out ||
+	fail "not the last lane that had to wait: $(cat out)"
+
 # A host without a machine has none of this.
 sed '/^machine:/,/^    - {a: cpu0, b: cpu1/d; /^machines:/,$d' base.yaml >bare.yaml
 expect 0 explain bare.yaml 0 --why slow

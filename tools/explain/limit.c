@@ -130,37 +130,38 @@ static void find_busiest(const struct machine_watch *watch, struct limit *limit)
 	}
 }
 
-static void try_credits(const struct machine_watch *watch, struct limit *limit, uint32_t way,
-			enum bus_class class, ps_t *most)
+/* @way was never idle for want of anything but credits. */
+static bool waits_for_credits(const struct machine_watch *watch, struct limit *limit, uint32_t way,
+			      enum bus_class class)
 {
 	const struct bus_way_stats did = machine_watch_way(watch, way);
+	const ps_t starved = did.starved[class];
 
-	if (did.starved[class] <= *most)
-		return;
-	*most = did.starved[class];
+	if (!is_share(starved, limit->time, STARVED_LEAST) ||
+	    !is_share(starved + did.busy, limit->time, BUSY_LEAST))
+		return false;
 	limit->way = way;
 	limit->class = class;
 	limit->did = did;
+	limit->kind = did.busy > starved && limit_lane_rate(limit) < limit_port_rate(limit)
+			      ? LIMIT_LANE
+			      : LIMIT_CREDITS;
+	return true;
 }
 
+/* A lane that gives its credits back late has those before it wait as well: of several it is the
+ * last one, as what waits there goes. Requests wait for credits where the answers are slow, too. */
 static bool find_credits(const struct machine_watch *watch, struct limit *limit)
 {
-	struct limit found = *limit;
-	ps_t most = 0;
+	const enum bus_class class = limit->sends ? BUS_COMPLETION : BUS_POSTED;
 
-	for (uint32_t i = 0; i < limit->way_count; i++) {
-		const uint32_t way = limit->ways[i];
-
-		try_credits(watch, &found, way, limit->sends ? BUS_COMPLETION : BUS_POSTED, &most);
-		if (limit->sends) /* requests go the other way */
-			try_credits(watch, &found, way ^ 1, BUS_NON_POSTED, &most);
-	}
-	/* That lane was never idle for want of anything else. */
-	if (!is_share(most, limit->time, STARVED_LEAST) ||
-	    !is_share(most + found.did.busy, limit->time, BUSY_LEAST))
-		return false;
-	*limit = found;
-	return true;
+	for (uint32_t i = limit->way_count; i-- > 0;)
+		if (waits_for_credits(watch, limit, limit->ways[i], class))
+			return true;
+	for (uint32_t i = 0; limit->sends && i < limit->way_count; i++)
+		if (waits_for_credits(watch, limit, limit->ways[i] ^ 1, BUS_NON_POSTED))
+			return true;
+	return false;
 }
 
 /* Of the lanes on the way, either direction, and of the memory that is read. */
@@ -221,9 +222,7 @@ bool limit_find(const struct machine_watch *watch, const struct host *host, bool
 		limit->kind = LIMIT_LANE;
 	else if (sends && is_share(limit->tags.dry, limit->time, WAITS_LEAST))
 		limit->kind = LIMIT_TAGS;
-	else if (find_credits(watch, limit))
-		limit->kind = LIMIT_CREDITS;
-	else if (limit->fault_count > 0)
+	else if (!find_credits(watch, limit) && limit->fault_count > 0)
 		limit->kind = LIMIT_FAULT;
 	return true;
 }

@@ -58,6 +58,7 @@ static void add_route(const struct limit *limit, FILE *file)
 
 static void add_lane(const struct limit *limit, uint64_t own, FILE *file)
 {
+	const ps_t starved = limit->did.starved[limit->sends ? BUS_COMPLETION : BUS_POSTED];
 	char rate[OUTPUT_TEXT_MAX], port[OUTPUT_TEXT_MAX];
 	struct bad_text way;
 
@@ -67,6 +68,9 @@ static void add_lane(const struct limit *limit, uint64_t own, FILE *file)
 		way_name(limit, &way), percent_of(limit->did.busy, limit->time),
 		output_bytes(limit_lane_rate(limit), rate), limit->host->node.name,
 		output_bytes(limit_port_rate(limit), port));
+	if (starved >= limit->time / 100)
+		fprintf(file, " For %.1f %% of it there was no room behind it.",
+			percent_of(starved, limit->time));
 	if (own > 0 && own < limit->did.bytes / 10 * 9)
 		fprintf(file, " Of what went over it %.1f %% was this one's.",
 			percent_of(own, limit->did.bytes));
