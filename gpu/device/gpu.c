@@ -252,6 +252,7 @@ void gpu_note_read(struct gpu *gpu, const void *at, uint64_t bytes)
 const char *const gpu_engine_names[GPU_ENGINES] = {[GPU_ENGINE_TO] = "to_device",
 						   [GPU_ENGINE_FROM] = "from_device",
 						   [GPU_ENGINE_PEER] = "to_peers",
+						   [GPU_ENGINE_PULL] = "from_peers",
 						   [GPU_ENGINE_PUSHED] = "pushed"};
 
 struct copy_stats gpu_engine_stats(const struct gpu *gpu, enum gpu_engine engine, ps_t at)
@@ -259,6 +260,7 @@ struct copy_stats gpu_engine_stats(const struct gpu *gpu, enum gpu_engine engine
 	const struct copy_engine *const engines[GPU_ENGINES] = {[GPU_ENGINE_TO] = &gpu->to,
 								[GPU_ENGINE_FROM] = &gpu->from,
 								[GPU_ENGINE_PEER] = &gpu->peer,
+								[GPU_ENGINE_PULL] = &gpu->pull,
 								[GPU_ENGINE_PUSHED] = &gpu->pushed};
 
 	return copy_engine_stats(engines[engine], at);

@@ -188,6 +188,7 @@ enum gpu_engine {
 	GPU_ENGINE_TO,	   /* copies from host memory */
 	GPU_ENGINE_FROM,   /* to host memory */
 	GPU_ENGINE_PEER,   /* to other GPUs */
+	GPU_ENGINE_PULL,   /* from other GPUs, whose memory it reads */
 	GPU_ENGINE_PUSHED, /* a CPU that pushes small copies through the command stream */
 	GPU_ENGINES
 };

@@ -176,3 +176,9 @@ says '    machine.parts.2.tags: found 32, try '
 expect 0 run base.yaml --quiet --out none
 [ ! -e none/engines.csv ] && [ -e none/lanes.csv ] || fail "engines of nobody"
 holds none/result.json "'gpus' not in r['machines']['h0']"
+
+# A copy that the GPU reads which gets the bytes is its own, not the other's: gpu_matrix does so one way and both ways.
+expect 0 run nvlink_lost --quiet --out pulled
+for gpu in gpu0 gpu1; do
+	grep -q "^h0,$gpu,from_peers,2,$((2 * 16777216))," pulled/engines.csv || fail "another engine: $(cat pulled/engines.csv)"
+done

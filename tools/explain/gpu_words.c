@@ -46,14 +46,15 @@ static const char *gpu_name(const struct told *t, uint32_t gpu)
 
 /* ---- engines ---- */
 
-static uint32_t ways_over_nvlink(const struct scenario_machine *is, uint32_t part,
+/* Out of @part, or into it. */
+static uint32_t ways_over_nvlink(const struct scenario_machine *is, uint32_t part, bool into,
 				 uint32_t *ret_ways)
 {
 	uint32_t count = 0;
 
 	for (uint32_t way = 0; way < machine_ways(is); way++)
 		if (machine_way_from(is, way) == part && is->lanes[way / 2].link.kind == BUS_NVLINK)
-			ret_ways[count++] = way;
+			ret_ways[count++] = into ? way ^ 1 : way;
 	return count;
 }
 
@@ -62,14 +63,18 @@ uint32_t gpu_words_ways(const struct machine_seen *machine, uint32_t gpu, enum g
 {
 	const struct scenario_machine *is = machine->is;
 	const uint32_t own = is->gpu_parts[gpu], memory = is->nics[0].memory;
-	uint32_t count = engine == GPU_ENGINE_PEER ? ways_over_nvlink(is, own, ret_ways) : 0;
+	const bool into = engine != GPU_ENGINE_FROM && engine != GPU_ENGINE_PEER;
+	const bool is_peers = engine == GPU_ENGINE_PEER || engine == GPU_ENGINE_PULL;
+	uint32_t count = is_peers ? ways_over_nvlink(is, own, into, ret_ways) : 0;
 
 	if (count > 0)
 		return count;
-	if (engine == GPU_ENGINE_TO || engine == GPU_ENGINE_PUSHED)
-		return machine_path(machine, memory, own, ret_ways);
-	count = machine_path(machine, own, memory, ret_ways);
-	return engine == GPU_ENGINE_PEER && count > 0 ? 1 : count; /* where all of it goes */
+	count = into ? machine_path(machine, memory, own, ret_ways)
+		     : machine_path(machine, own, memory, ret_ways);
+	if (!is_peers || count == 0)
+		return count;
+	ret_ways[0] = ret_ways[into ? count - 1 : 0]; /* where all of it goes */
+	return 1;
 }
 
 static void say_busiest(const struct told *t, uint32_t gpu, enum gpu_engine engine)
@@ -102,6 +107,7 @@ static void say_engine(struct told *t, uint32_t gpu, const struct machine_watch_
 	static const char *const what[GPU_ENGINES] = {[GPU_ENGINE_TO] = "from memory of the host",
 						      [GPU_ENGINE_FROM] = "to memory of the host",
 						      [GPU_ENGINE_PEER] = "to other GPUs",
+						      [GPU_ENGINE_PULL] = "from other GPUs",
 						      [GPU_ENGINE_PUSHED] = "that a CPU pushes"};
 	const struct copy_stats *stats = &did->engines[engine];
 	char time[OUTPUT_TEXT_MAX], bytes[OUTPUT_TEXT_MAX];
