@@ -50,7 +50,7 @@ void gpu_program_fini(struct gpu_program *program)
 	}
 	cuda_pools_fini(program);
 	cuda_handles_fini(program);
-	util_free(program->pinned);
+	cuda_pinned_fini(program);
 	cuda_modules_fini(program);
 }
 

@@ -53,6 +53,15 @@ static void forget(struct gpu_program *program, const struct gpu_pinned *pinned)
 		(program->pinned_count - i) * sizeof(*pinned));
 }
 
+/* What a program has not given back goes with it, as with a process. */
+void cuda_pinned_fini(struct gpu_program *program)
+{
+	for (size_t i = 0; i < program->pinned_count; i++)
+		if (!program->pinned[i].is_registered)
+			gpu_backend()->give_back((void *)(uintptr_t)program->pinned[i].address);
+	util_free(program->pinned);
+}
+
 static const struct gpu_profile *profile_of(const struct CUctx_st *context)
 {
 	return context->streams.gpu->profile;

@@ -74,6 +74,7 @@ ps_t cuda_time(ps_t call, ps_t mib, uint64_t bytes);
 
 /* The same of host memory. */
 const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address);
+void cuda_pinned_fini(struct gpu_program *program);
 
 enum cuda_kind { CUDA_PAGEABLE, CUDA_PINNED, CUDA_DEVICE };
 struct cuda_range {

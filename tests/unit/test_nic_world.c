@@ -2,6 +2,8 @@
 /* The verbs front over a NIC: the device that the environment describes, a queue pair joined with
  * itself, and completion channels as descriptors. */
 #include "tests/unit/nic_verbs.h"
+#include "transport/nic/internal.h"
+#include "transport/verbs/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -296,6 +298,34 @@ static void stamps_are_of_the_clocks_of_the_machine(void **state)
 	assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
 }
 
+/* The adapter's time may be ahead of the clock, and what is made then is stamped all the same with
+ * what the program can have seen. The last of the tests: its device stays ahead. */
+static void stamps_are_never_ahead_of_the_clock(void **state)
+{
+	struct ibv_cq_init_attr_ex init = {.cqe = 8,
+					   .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(t.context, &init);
+	struct ibv_qp *qp = open_qp(ibv_cq_ex_to_cq(cq));
+	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+	struct nic *nic = nic_world_nic(vrb_device(t.context)->world);
+	struct ibv_poll_cq_attr none = {0};
+
+	(void)state;
+	nic_lock(nic);
+	atomic_store(&nic->ahead_at, nic_clock(nic) + 60 * PS_S);
+	nic_unlock(nic);
+	write_to_self(qp, 1);
+	while (ibv_start_poll(cq, &none) == ENOENT)
+		;
+	assert_in_range(ibv_wc_read_completion_ts(cq), 0, ns_of(CLOCK_MONOTONIC));
+	ibv_end_poll(cq);
+	assert_int_equal(ibv_query_rt_values_ex(t.context, &values), 0);
+	assert_in_range(values.raw_clock.tv_sec * 1000000000ll + values.raw_clock.tv_nsec, 0,
+			ns_of(CLOCK_MONOTONIC));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +337,7 @@ int main(void)
 		T(gids_are_those_of_the_nic),
 		T(addresses_of_another_family_are_refused),
 		T(stamps_are_of_the_clocks_of_the_machine),
+		T(stamps_are_never_ahead_of_the_clock),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
