@@ -4,29 +4,29 @@
 #include "util/check.h"
 #include "util/siphash.h"
 
-static uint64_t key_mix(const struct sim_local *local, struct sim_local_event *event)
+/* Apart, so that to compare takes no more than it needs. */
+static __attribute__((noinline)) void mix_key(const struct sim_local *local,
+					      struct sim_local_event *event)
 {
 	const uint64_t words[] = {local->node, event->key, event->at};
 
-	if (!event->is_mixed)
-		event->mix = util_hash_words((struct util_key){.k0 = local->seed}, words, 3);
+	event->mix = util_hash_words((struct util_key){.k0 = local->seed}, words, 3);
 	event->is_mixed = true;
-	return event->mix;
 }
 
-static bool before(const struct sim_local *local, struct sim_local_event *a,
-		   struct sim_local_event *b)
+static inline bool before(const struct sim_local *local, struct sim_local_event *a,
+			  struct sim_local_event *b)
 {
-	uint64_t mix_a, mix_b;
-
 	if (a->at != b->at)
 		return a->at < b->at;
 	if (a->phase != b->phase)
 		return a->phase < b->phase;
-	mix_a = key_mix(local, a);
-	mix_b = key_mix(local, b);
-	if (mix_a != mix_b)
-		return mix_a < mix_b;
+	if (!a->is_mixed)
+		mix_key(local, a);
+	if (!b->is_mixed)
+		mix_key(local, b);
+	if (a->mix != b->mix)
+		return a->mix < b->mix;
 	CHECK(a->key != b->key); /* or the order is not total */
 	return a->key < b->key;
 }
@@ -107,70 +107,176 @@ static void heap_take(const struct sim_local *local, struct sim_local_event **he
 	*heap = meld(local, *heap, rest);
 }
 
+/* ---- a list in both directions ---- */
+
+static void list_push(struct sim_local_event **list, struct sim_local_event *event)
+{
+	event->prev = NULL;
+	event->next = *list;
+	if (*list)
+		(*list)->prev = event;
+	*list = event;
+}
+
+static void list_take(struct sim_local_event **list, struct sim_local_event *event)
+{
+	if (event->prev)
+		event->prev->next = event->next;
+	else
+		*list = event->next;
+	if (event->next)
+		event->next->prev = event->prev;
+}
+
+/* Of two in order, by next alone. */
+static struct sim_local_event *merged(const struct sim_local *local, struct sim_local_event *a,
+				      struct sim_local_event *b)
+{
+	struct sim_local_event *first, **end = &first;
+
+	while (a && b) {
+		struct sim_local_event **less = before(local, b, a) ? &b : &a;
+
+		*end = *less;
+		end = &(*less)->next;
+		*less = *end;
+	}
+	*end = a ? a : b;
+	return first;
+}
+
+/* Runs of 1, 2, 4.. are merged as they fill up. */
+static struct sim_local_event *list_sorted(const struct sim_local *local,
+					   struct sim_local_event *list)
+{
+	struct sim_local_event *runs[32], *sorted = NULL;
+	uint32_t count = 0, i;
+
+	if (!list->next)
+		return list;
+	while (list) {
+		struct sim_local_event *run = list;
+
+		list = list->next;
+		run->next = NULL;
+		for (i = 0; i < count && runs[i]; i++) {
+			run = merged(local, runs[i], run);
+			runs[i] = NULL;
+		}
+		if (i == count)
+			CHECK(count++ < 32);
+		runs[i] = run;
+	}
+	for (i = 0; i < count; i++)
+		sorted = runs[i] ? merged(local, runs[i], sorted) : sorted;
+	return sorted;
+}
+
 /* ---- a wheel ---- */
 
-static uint32_t wheel_slot(ps_t at)
+static uint64_t slot_number(ps_t at)
 {
-	return (uint32_t)(at >> SIM_LOCAL_SLOT_BITS) % SIM_LOCAL_SLOTS;
+	return at >> SIM_LOCAL_SLOT_BITS;
 }
 
-static void wheel_put(struct sim_local *local, struct sim_local_event *event)
+/* The first slot behind the open one that has any; SIM_LOCAL_SLOTS: none has. */
+static uint32_t first_taken(const struct sim_local_wheel *wheel)
 {
-	struct sim_local_wheel *wheel = local->wheel;
-	const uint32_t slot = wheel_slot(event->at);
-
-	event->is_near = event->at >= wheel->from &&
-			 (event->at >> SIM_LOCAL_SLOT_BITS) - (wheel->from >> SIM_LOCAL_SLOT_BITS) <
-				 SIM_LOCAL_SLOTS;
-	if (event->is_near) {
-		heap_put(local, &wheel->slots[slot], event);
-		wheel->taken[slot / 64] |= 1ull << slot % 64;
-		wheel->words |= 1ull << slot / 64;
-	} else {
-		heap_put(local, &wheel->far, event);
-	}
-	if (!local->root || before(local, event, local->root))
-		local->root = event;
-}
-
-/* The earliest of those in slots, the first of which is that of wheel->from. */
-static struct sim_local_event *first_near(const struct sim_local_wheel *wheel)
-{
-	const uint32_t from = wheel_slot(wheel->from), word = from / 64;
+	const uint32_t from = (uint32_t)(slot_number(wheel->from) % SIM_LOCAL_SLOTS);
+	const uint32_t word = from / 64;
 	const uint64_t here = wheel->taken[word] >> from % 64;
 	uint64_t behind;
 	uint32_t next;
 
 	if (here)
-		return wheel->slots[from + (uint32_t)__builtin_ctzll(here)];
+		return from + (uint32_t)__builtin_ctzll(here);
 	if (!wheel->words)
-		return NULL;
+		return SIM_LOCAL_SLOTS;
 	behind = wheel->words >> word >> 1 << word << 1;
 	next = (uint32_t)__builtin_ctzll(behind ? behind : wheel->words);
-	return wheel->slots[next * 64 + (uint32_t)__builtin_ctzll(wheel->taken[next])];
+	return next * 64 + (uint32_t)__builtin_ctzll(wheel->taken[next]);
+}
+
+static void mark_empty(struct sim_local_wheel *wheel, uint32_t slot)
+{
+	wheel->taken[slot / 64] &= ~(1ull << slot % 64);
+	if (!wheel->taken[slot / 64])
+		wheel->words &= ~(1ull << slot / 64);
+}
+
+/* Opens the next slot, if there is one. */
+static void wheel_turn(struct sim_local *local)
+{
+	struct sim_local_wheel *wheel = local->wheel;
+	const uint32_t slot = first_taken(wheel);
+	struct sim_local_event *prev = NULL;
+
+	if (slot == SIM_LOCAL_SLOTS)
+		return;
+	wheel->run = list_sorted(local, wheel->slots[slot]);
+	wheel->slots[slot] = NULL;
+	mark_empty(wheel, slot);
+	wheel->open = slot_number(wheel->run->at);
+	for (struct sim_local_event *event = wheel->run; event; event = event->next) {
+		event->prev = prev;
+		event->place = SIM_LOCAL_RUN;
+		prev = event;
+	}
+}
+
+static struct sim_local_event *earlier(const struct sim_local *local, struct sim_local_event *a,
+				       struct sim_local_event *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return before(local, b, a) ? b : a;
+}
+
+static void wheel_put(struct sim_local *local, struct sim_local_event *event)
+{
+	struct sim_local_wheel *wheel = local->wheel;
+	const uint64_t number = slot_number(event->at);
+	const uint32_t slot = (uint32_t)(number % SIM_LOCAL_SLOTS);
+
+	if (event->at < wheel->from || number - slot_number(wheel->from) >= SIM_LOCAL_SLOTS) {
+		event->place = SIM_LOCAL_FAR;
+		heap_put(local, &wheel->far, event);
+	} else if (!wheel->run && !wheel->late) {
+		event->place = SIM_LOCAL_RUN;
+		wheel->open = number;
+		list_push(&wheel->run, event);
+	} else if (number <= wheel->open) {
+		event->place = SIM_LOCAL_HEAP;
+		heap_put(local, &wheel->late, event);
+	} else {
+		event->place = SIM_LOCAL_SLOT;
+		list_push(&wheel->slots[slot], event);
+		wheel->taken[slot / 64] |= 1ull << slot % 64;
+		wheel->words |= 1ull << slot / 64;
+		return;
+	}
+	local->root = earlier(local, local->root, event);
 }
 
 static void wheel_take(struct sim_local *local, struct sim_local_event *event)
 {
 	struct sim_local_wheel *wheel = local->wheel;
-	struct sim_local_event *near;
+	const uint32_t slot = (uint32_t)(slot_number(event->at) % SIM_LOCAL_SLOTS);
 
-	if (event->is_near) {
-		const uint32_t slot = wheel_slot(event->at);
-
-		heap_take(local, &wheel->slots[slot], event);
-		if (!wheel->slots[slot]) {
-			wheel->taken[slot / 64] &= ~(1ull << slot % 64);
-			if (!wheel->taken[slot / 64])
-				wheel->words &= ~(1ull << slot / 64);
-		}
-	} else {
-		heap_take(local, &wheel->far, event);
-	}
-	if (event != local->root)
+	if (event->place == SIM_LOCAL_RUN) {
+		list_take(&wheel->run, event);
+	} else if (event->place == SIM_LOCAL_SLOT) {
+		list_take(&wheel->slots[slot], event);
+		if (!wheel->slots[slot])
+			mark_empty(wheel, slot);
 		return;
-	near = first_near(wheel);
-	local->root = !near || (wheel->far && before(local, wheel->far, near)) ? wheel->far : near;
+	} else {
+		heap_take(local, event->place == SIM_LOCAL_FAR ? &wheel->far : &wheel->late, event);
+	}
+	if (!wheel->run && !wheel->late)
+		wheel_turn(local);
+	if (event == local->root)
+		local->root = earlier(local, earlier(local, wheel->run, wheel->late), wheel->far);
 }
 
 /* ---- either ---- */

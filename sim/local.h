@@ -7,7 +7,7 @@
  * themselves, so nothing is allocated. Order: (time, phase, mix of the key at that time, key).
  *
  * A node in which much happens may have a wheel: what is due within the next microsecond lies in
- * heaps by the nanosecond, which are empty or nearly so. The order is the same. */
+ * slots of a nanosecond, and a slot is sorted when its time comes. The order is the same. */
 #include "util/units.h"
 
 #include <stdbool.h>
@@ -29,13 +29,20 @@ struct sim_local {
 	struct sim_local_wheel *wheel; /* NULL: all events are in one heap, that of @root */
 };
 
+enum sim_local_place {
+	SIM_LOCAL_HEAP, /* that of a node without a wheel, or @late of one */
+	SIM_LOCAL_FAR,
+	SIM_LOCAL_SLOT,
+	SIM_LOCAL_RUN
+};
+
 struct sim_local_event {
 	ps_t at;
 	uint64_t key; /* a model fact that tells simultaneous events of a phase apart, unique */
 	enum sim_local_phase phase;
 	bool pending;
-	bool is_near;  /* it is in a slot of the wheel */
 	bool is_mixed; /* @mix is that of @at: only events that meet at one time need it */
+	enum sim_local_place place : 8;
 	uint64_t mix;
 	struct sim_local_event *child, *next, *prev;
 	void (*fn)(struct sim_local_event *event, void *context);
@@ -45,11 +52,14 @@ enum { SIM_LOCAL_SLOTS = 1024, SIM_LOCAL_SLOT_BITS = 10 /* 1,024 ps each */ };
 
 /* Zeroed, in its owner's memory as long as @local, which alone touches it. */
 struct sim_local_wheel {
-	ps_t from;		     /* nothing in the slots is earlier */
-	struct sim_local_event *far; /* a heap of all that is not in them */
-	uint64_t words;		     /* of @taken, which are not 0 */
+	ps_t from;		      /* nothing is earlier */
+	uint64_t open;		      /* the slot whose time has come, counted from 0 ps on */
+	struct sim_local_event *run;  /* what was in it then, in order */
+	struct sim_local_event *late; /* a heap of what has come since and is due by its end */
+	struct sim_local_event *far;  /* a heap of all that is due beyond the slots */
+	uint64_t words;		      /* of @taken, which are not 0 */
 	uint64_t taken[SIM_LOCAL_SLOTS / 64];
-	struct sim_local_event *slots[SIM_LOCAL_SLOTS]; /* a heap each, by time */
+	struct sim_local_event *slots[SIM_LOCAL_SLOTS]; /* behind @open, in no order */
 };
 
 void sim_local_init(struct sim_local *local, uint64_t seed, uint64_t node_id);

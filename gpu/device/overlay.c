@@ -6,14 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PAGE = 4096, SLOTS = 64 };
+enum { PAGE = 4096, SLOTS = 64, WORD = 64 };
 
 struct overlay_page {
-	struct overlay_page *next; /* of its slot */
-	uint8_t *at;		   /* a multiple of PAGE */
-	uint32_t count;		   /* bytes that are written */
-	uint8_t is_written[PAGE];
-	uint8_t bytes[PAGE];
+	struct overlay_page *next;	  /* of its slot */
+	uint8_t *at;			  /* a multiple of PAGE */
+	uint64_t is_written[PAGE / WORD]; /* a bit a byte */
+	uint8_t bytes[PAGE];		  /* those that are written; the others are of no meaning */
 };
 
 static size_t slot_of(const struct overlay *overlay, const uint8_t *at)
@@ -62,9 +61,10 @@ static struct overlay_page *make_page(struct overlay *overlay, uint8_t *at)
 		return page;
 	if (overlay->count >= overlay->slot_count && grow(overlay) != 0)
 		return NULL;
-	page = util_calloc(1, sizeof(*page));
+	page = util_alloc(sizeof(*page));
 	if (!page)
 		return NULL;
+	memset(page->is_written, 0, sizeof(page->is_written));
 	slot = &overlay->slots[slot_of(overlay, at)];
 	page->at = at;
 	page->next = *slot;
@@ -81,6 +81,14 @@ static size_t in_page(const uint8_t *at, size_t bytes)
 	return bytes < left ? bytes : left;
 }
 
+/* Of the word that @offset is in: the bits of @bytes bytes from there on, as far as it has them. */
+static uint64_t bits_of(size_t offset, size_t bytes)
+{
+	const size_t first = offset % WORD, count = bytes < WORD - first ? bytes : WORD - first;
+
+	return (count < WORD ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << first;
+}
+
 int overlay_write(struct overlay *overlay, uint8_t *at, const void *from, size_t bytes)
 {
 	const uint8_t *source = from;
@@ -93,10 +101,8 @@ int overlay_write(struct overlay *overlay, uint8_t *at, const void *from, size_t
 		if (!page)
 			return -ENOMEM;
 		memcpy(page->bytes + offset, source, part);
-		for (size_t i = offset; page->count < PAGE && i < offset + part; i++) {
-			page->count += !page->is_written[i];
-			page->is_written[i] = true;
-		}
+		for (size_t i = offset; i < offset + part; i += WORD - i % WORD)
+			page->is_written[i / WORD] |= bits_of(i, offset + part - i);
 	}
 	return 0;
 }
@@ -104,13 +110,21 @@ int overlay_write(struct overlay *overlay, uint8_t *at, const void *from, size_t
 /* Those of @page from @offset on that are written: @to has them, at their places. */
 static void patch(const struct overlay_page *page, uint8_t *to, size_t offset, size_t bytes)
 {
-	if (page->count == PAGE) {
-		memcpy(to, page->bytes + offset, bytes);
-		return;
+	for (size_t i = offset, next; i < offset + bytes; i = next) {
+		const uint64_t bits = bits_of(i, offset + bytes - i);
+		uint64_t written = page->is_written[i / WORD] & bits;
+
+		next = i + (size_t)__builtin_popcountll(bits);
+		if (written == bits) {
+			memcpy(to + (i - offset), page->bytes + i, next - i);
+			continue;
+		}
+		for (; written; written &= written - 1) {
+			const size_t k = i / WORD * WORD + (size_t)__builtin_ctzll(written);
+
+			to[k - offset] = page->bytes[k];
+		}
 	}
-	for (size_t i = 0; i < bytes; i++)
-		if (page->is_written[offset + i])
-			to[i] = page->bytes[offset + i];
 }
 
 void overlay_read(const struct overlay *overlay, void *to, const uint8_t *at, size_t bytes)

@@ -4,6 +4,7 @@
 
 #include "tests/test.h"
 #include "util/alloc.h"
+#include "util/rand.h"
 
 #include <errno.h>
 #include <string.h>
@@ -48,6 +49,39 @@ static void test_writes_are_seen_by_the_writer_alone(void **state)
 					    : i == 99 || i == 4196 || i == BYTES + 1 ? 9
 										     : 7);
 	assert_int_equal(overlay.count, 0);
+}
+
+/* As an array of bytes would have it, whatever overlaps. */
+static void test_any_stretches(void **state)
+{
+	struct overlay overlay = {.slots = NULL};
+	uint8_t model[sizeof(memory)], seen[300];
+	struct util_rand rand = {.seed = 1};
+
+	(void)state;
+	memset(memory, 7, sizeof(memory));
+	memcpy(model, memory, sizeof(model));
+	for (uint32_t i = 0; i < 2000; i++) {
+		const size_t bytes = util_rand_below(&rand, i % 2 ? 9 : sizeof(seen));
+		const size_t at = util_rand_below(&rand, sizeof(memory) - sizeof(seen));
+
+		if (i % 3 == 0) {
+			overlay_read(&overlay, seen, memory + at, bytes);
+			assert_memory_equal(seen, model + at, bytes);
+			continue;
+		}
+		memset(model + at, (int)(i % 251), bytes);
+		assert_int_equal(overlay_write(&overlay, memory + at, model + at, bytes), 0);
+		assert_int_equal(memory[at], 7);
+		if (i % 500 == 499) {
+			overlay_lay_down(&overlay);
+			assert_memory_equal(memory, model, sizeof(model));
+			memset(memory, 7, sizeof(memory));
+			memset(model, 7, sizeof(model));
+		}
+	}
+	overlay_lay_down(&overlay);
+	assert_memory_equal(memory, model, sizeof(model));
 }
 
 static void test_what_is_lost_is_not_in_memory(void **state)
@@ -117,6 +151,6 @@ static void test_rates_are_those_of_threads_at_once(void **state)
 	assert_true(gpu_kernel_rate(&gpu_h100, 1, 1, false) > 0);
 }
 
-RUN(T(test_writes_are_seen_by_the_writer_alone), T(test_what_is_lost_is_not_in_memory),
-    T(test_many_pages_are_found), T(test_memory_may_be_missing),
-    T(test_rates_are_those_of_threads_at_once))
+RUN(T(test_writes_are_seen_by_the_writer_alone), T(test_any_stretches),
+    T(test_what_is_lost_is_not_in_memory), T(test_many_pages_are_found),
+    T(test_memory_may_be_missing), T(test_rates_are_those_of_threads_at_once))
