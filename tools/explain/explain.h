@@ -7,6 +7,7 @@
 #include "tools/explain/circle.h"
 #include "tools/explain/cure.h"
 #include "tools/explain/insides.h"
+#include "tools/explain/spells.h"
 #include "tools/observe/events.h"
 
 struct explain_xoff { /* a buffer had somebody pause */
@@ -52,6 +53,7 @@ struct explain {
 	struct account *account; /* NULL: of no flow */
 	struct stops stops;	 /* where there is an account */
 	struct insides insides;
+	struct spells spells;
 };
 
 /* What "verbena explain --why" takes; NULL: no more. */

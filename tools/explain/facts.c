@@ -105,9 +105,6 @@ static int facts_on_event(struct events_listener *listener, const struct event *
 
 	if (explain->account)
 		account_find(explain->account);
-	if ((event->kind == EVENT_XOFF || event->kind == EVENT_XON) &&
-	    explain->events->ports[event->port].is_host)
-		insides_note_pause(&explain->insides, event);
 	switch ((enum event_kind)event->kind) {
 	case EVENT_DATA:
 		add_data(explain, event);
@@ -206,7 +203,8 @@ int explain_start(struct explain *explain, struct events *events, const struct s
 			return -ENOMEM;
 		account_find(explain->account);
 	}
-	if (insides_init(&explain->insides, events) != 0)
+	if (insides_init(&explain->insides, events) != 0 ||
+	    spells_start(&explain->spells, events) != 0)
 		return -ENOMEM;
 	explain->insides.asks_before = key && key->is_request;
 	explain->listener =
@@ -220,6 +218,7 @@ void explain_fini(struct explain *explain)
 	account_destroy(explain->account);
 	stops_fini(&explain->stops);
 	insides_fini(&explain->insides);
+	spells_fini(&explain->spells);
 	free(explain->ports);
 	free(explain->xoffs);
 	*explain = (struct explain){.events = NULL};
