@@ -37,6 +37,7 @@ static int add_xoff(struct explain *explain, const struct event *event)
 	const struct explain_port *out = &explain->ports[event->word];
 	const uint32_t far = explain->events->ports[event->word].far;
 	struct explain_xoff xoff = {.at = event->at,
+				    .until = PS_NEVER,
 				    .port = event->port,
 				    .priority = event->priority,
 				    .held = event->held,
@@ -112,6 +113,8 @@ static int facts_on_event(struct events_listener *listener, const struct event *
 	case EVENT_XOFF:
 		return add_xoff(explain, event);
 	case EVENT_XON:
+		if (port->xoff[event->priority] >= 0)
+			explain->xoffs[port->xoff[event->priority]].until = event->at;
 		port->xoff[event->priority] = -1;
 		break;
 	case EVENT_SHUT:

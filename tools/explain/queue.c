@@ -58,7 +58,7 @@ static void say_pool(const struct explain *explain, const char *node)
 }
 
 /* One that its own memory holds up, as far as that is known. */
-static void say_slow_host(const struct explain *explain, uint32_t port)
+void explain_slow_host(const struct explain *explain, uint32_t port)
 {
 	const struct events *events = explain->events;
 	struct host *host = fabric_host(events->fabric, events->ports[port].node);
@@ -92,7 +92,7 @@ static void say_chain(const struct explain *explain, const struct explain_xoff *
 	}
 	say_xoff(explain, xoff);
 	if (explain->events->ports[xoff->port].is_host) {
-		say_slow_host(explain, xoff->port);
+		explain_slow_host(explain, xoff->port);
 		return;
 	}
 	if (xoff->queue_bytes == 0) {
