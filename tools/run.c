@@ -120,11 +120,15 @@ static int tools_run_write_report(FILE *file, const void *owner)
 /* result.json comes last: where something could not be written it says so. */
 static int tools_run_write_files(const struct run *run, struct result *result)
 {
-	const struct advice_source source = {result, run->traffic, &run->watch.pauses};
+	const struct advice_source source = {.result = result,
+					     .traffic = run->traffic,
+					     .pauses = &run->watch.pauses,
+					     .spells = &run->watch.spells};
 	struct advice advice;
 	const struct report report = {.result = result,
 				      .sampler = run->sampled ? &run->sampler : NULL,
 				      .pauses = &run->watch.pauses,
+				      .spells = &run->watch.spells,
 				      .advice = &advice,
 				      .run = run->folder.path};
 	const struct {
@@ -372,6 +376,7 @@ static int build_and_run(struct run *run)
 	watched = watch_close(&run->watch, run->log);
 	source = tools_run_source_of(run);
 	pause_tree_end(&run->watch.pauses, result_time(&source));
+	spells_end(&run->watch.spells);
 	if (series_close(&run->series, sim_now(run->fabric.sim)) != COMMAND_DONE)
 		watched = COMMAND_BROKEN;
 	if (!run->options->quiet)

@@ -106,6 +106,35 @@ expect 0 explain base.yaml --why cure
 grep -q '^1\. A host takes in less than its link brings' out && grep -qF 'the memory of h1.cpu1 is behind the socket link cpu0 > cpu1 (upi)' out &&
 	! grep -q 'nic.rx.rate' out || fail "another cure: $(cat out)"
 
+# Twice, with a long time in between in which nothing is sent: the second time counts, for both questions and a flow.
+sed '/^traffic:/,/^  - /d' base.yaml >twice.yaml
+cat >>twice.yaml <<'END'
+traffic:
+  - {class: first, pattern: incast, to: h1, from: [h0], size: 1MB, priority: 3}
+  - {class: then, pattern: incast, to: h1, from: [h0], size: 4MB, priority: 3, start: 2ms}
+END
+behind='the memory of h1\.cpu1 is behind the socket link cpu0 > cpu1 \(upi\), which was busy (100\.0|99\.[0-9]) % of the 37[0-9] us from 2\.01 ms on, in which it paused most\.'
+expect 0 explain twice.yaml --why pfc
+grep -qxE "    because $behind" out || fail "another time: $(cat out)"
+expect 0 explain twice.yaml --why cure --set 'machine.parts[2].tags=32'
+tr '\n' ' ' <out | tr -s ' ' >words
+grep -qE "The reason: $behind" words || fail "another time: $(cat out)"
+expect 0 explain twice.yaml --why pfc --set 'traffic[1].size=500KB'
+grep -qE ' of the [0-9.]+ us from [0-9.]+ us on, in which it paused most\.' out || fail "the last of two: $(cat out)"
+# Without pauses: 4 MB of 512 bytes each, 32 of which are under way for some 600 ns.
+expect 0 explain twice.yaml --why cure --set 'machine.parts[2].tags=32' --set machines.0.memory=cpu0
+tr '\n' ' ' <out | tr -s ' ' >words
+grep -qE 'For (9[5-9]|100) % of the 1(4[5-9]|5[0-5]) us from 2\.00 ms on, in which it sent most, reads waited' words ||
+	fail "another time of tags: $(cat out)"
+expect 0 explain twice.yaml 1 --why slow
+grep -qE 'cpu0 > cpu1 \(upi\) held it up\. It was busy (100\.0|99\.[0-9]) % of that time' out || fail "another time of a flow: $(cat out)"
+# What a program does before it sends is in neither.
+for why in pfc cure; do
+	expect 0 explain "$root/traces/gpudirect.yaml" --set 'programs.write.args=[to=1]' --why $why
+	tr '\n' ' ' <out | tr -s ' ' | grep -qE 'cpu0 > cpu1 \(upi\), which was busy (100\.0|99\.[0-9]) % of the time from its first pause to its last\.' ||
+		fail "$why: another share: $(cat out)"
+done
+
 # A GPU on the far socket: what goes to it passes the memory of the near one.
 expect 0 explain gpu_far --why pfc
 grep -qxE '    because GPU h0.gpu1 is behind the socket link cpu0 > cpu1 \(upi\), which was busy (100\.0|99\.[0-9]) % of the time from its first pause to its last\.' out ||
@@ -128,6 +157,29 @@ END
 expect 0 explain behind.yaml 0 --why slow
 grep -qE 'Inside h1, into GPU h1.gpu4 over .*: the socket link cpu0 > cpu1 \(upi\) held it up\. It was busy 8[0-9]\.[0-9] % of .* 22\.0 GB/s of .* For 1[5-8]\.[0-9] % of it there was no room behind it\.' out ||
 	fail "not the last lane that had to wait: $(cat out)"
+
+# Who is behind it: a flow that is paused because of a GPU of others, one whose rate marks cut because of one, and one
+# that only shares its link.
+expect 0 explain gpu_far 3 --why slow
+grep -qE '^Paused for [0-9]+ us at h2: h0 had s0 pause, and so s0 had h2 pause\.' out && grep -qF '    because GPU h0.gpu1 is behind the socket link' out &&
+	grep -qF '    To h0 went meanwhile flow 0 (far, h1 to h0, 4.00 MB), flow 2 (far, h2 to h0, 4.00 MB): this one goes elsewhere, and waited for theirs.' out ||
+	fail "no culprit of a victim: $(cat out)"
+expect 0 explain gpu_far 2 --why slow
+grep -q '^    To h0 went .*, 4\.00 MB)\.$' out || fail "a culprit is a victim: $(cat out)"
+expect 0 explain gpu_far-cure 3 --why slow
+! grep -q '^Paused for' out || fail "a culprit of nothing: $(cat out)"
+set --
+for keys in switch.ecn.kmin=20KB switch.ecn.kmax=100KB switch.ecn.pmax=1 nic.cc=dcqcn 'traffic[0].from=[h1]' 'traffic[0].size=8MB'; do
+	set -- "$@" --set "$keys"
+done
+expect 0 explain gpu_far 0 --why slow "$@"
+grep -qE '^What dcqcn went by: [0-9]+ of its packets were marked at s0 towards h0\. They waited there for pauses, [0-9.]+ % of their time: h0 had s0 pause\.' out &&
+	grep -qF '    because GPU h0.gpu1 is behind the socket link' out && ! grep -q '^Paused for' out || fail "a rate without a root: $(cat out)"
+grep -qE 'into GPU h0\.gpu1 .*: nothing held it up' out || fail "this is no test of what is behind a rate: $(cat out)"
+expect 0 explain gpu_far 2 --why slow "$@"
+grep -qE '^What dcqcn went by: [0-9]+ of its packets were marked at s0 towards h3\. More came for h3 than the 200 Gb/s of that link could take\.' out &&
+	grep -qF '    To h3 went meanwhile flow 1 (victim, h1 to h3, 4.00 MB), flow 2 (victim, h2 to h3, 4.00 MB).' out || fail "a link without a name: $(cat out)"
+set --
 
 # A host without a machine has none of this.
 sed '/^machine:/,/^    - {a: cpu0, b: cpu1/d; /^machines:/,$d' base.yaml >bare.yaml

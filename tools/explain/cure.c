@@ -167,6 +167,7 @@ int advice_make(const struct advice_source *source, struct advice *ret_advice)
 	struct advice_run run = {.result = source->result,
 				 .scenario = source->result->scenario,
 				 .fabric = source->result->fabric,
+				 .spells = source->spells,
 				 .advice = ret_advice};
 	int ret;
 

@@ -7,6 +7,7 @@
  * scenario with what was found and what to try. The report page and "verbena explain --why cure"
  * say the same. */
 #include "tools/explain/pause_tree.h"
+#include "tools/explain/spells.h"
 #include "tools/result/result.h"
 
 enum {
@@ -43,6 +44,7 @@ struct advice_source {
 	const struct result *result;
 	const struct traffic *traffic;	 /* NULL: none */
 	const struct pause_tree *pauses; /* NULL, or never started: nobody listened */
+	const struct spells *spells;	 /* the same */
 };
 
 /* After the run, before the fabric is gone. -ENOMEM. */

@@ -4,8 +4,6 @@
  * wait for their payload. */
 #include "tools/explain/cure_rules.h"
 
-#include "tools/explain/run_limit.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,8 +11,10 @@
 
 /* ---- words and keys ---- */
 
-static void say_limit_reason(const struct limit *limit, struct advice_item *item)
+static void say_limit_reason(const struct advice_run *run, const struct limit *limit,
+			     struct advice_item *item)
 {
+	struct bad_text when;
 	char *text = NULL;
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
@@ -22,8 +22,8 @@ static void say_limit_reason(const struct limit *limit, struct advice_item *item
 	if (!file)
 		return;
 	fputs(limit->kind == LIMIT_NONE ? "No lane of it was full: " : "The reason: ", file);
-	limit_reason(limit, file);
-	fputs(" of the run.", file);
+	limit_reason(limit, spells_time(run->spells, limit, &when), file);
+	fputc('.', file);
 	if (fclose(file) == 0)
 		advice_say(item, "%s", text);
 	free(text);
@@ -104,18 +104,14 @@ static void name_keys(const struct limit *limit, struct advice_item *item)
 
 bool advice_slow_machine(struct advice_run *run, struct host *host, struct advice_item *item)
 {
-	struct machines machines = {.all = NULL};
 	struct limit limit;
-	bool is_known = machines_init(&machines, run->scenario, run->fabric) == 0 &&
-			run_limit_find(run->result, &machines, host, false, &limit);
 
-	if (is_known) {
-		say_limit_reason(&limit, item);
-		say_limit_help(&limit, item);
-		name_keys(&limit, item);
-	}
-	machines_fini(&machines);
-	return is_known;
+	if (!spells_limit_of_receiver(run->spells, host, &limit))
+		return false;
+	say_limit_reason(run, &limit, item);
+	say_limit_help(&limit, item);
+	name_keys(&limit, item);
+	return true;
 }
 
 /* ---- what senders wait for ---- */
@@ -162,16 +158,18 @@ static void name_tags(const struct limit *limit, struct advice_item *item)
 static void tell_tags(struct advice_run *run, const struct limit *limit, uint32_t others)
 {
 	struct advice_item *item = advice_add(run, "An adapter waits for its reads of memory");
+	struct bad_text when;
 
 	advice_say(item,
 		   "%s%s may have %u requests under way, each of at most %u bytes (MRRS), and one "
 		   "takes %s in the mean. For %" PRIu64
-		   " %% of the run reads waited until one of them was back, and the port of %s for "
+		   " %% of %s, reads waited until one of them was back, and the port of %s for "
 		   "payload.",
 		   limit->host->node.name, others_text(others),
 		   limit->machine->is->params[limit->nic].tags, limit_request_bytes(limit),
 		   advice_time(limit_round_trip(limit)),
-		   (uint64_t)((u128)limit->tags.dry * 100 / limit->time), limit->host->node.name);
+		   (uint64_t)((u128)limit->tags.dry * 100 / limit->time),
+		   spells_time(run->spells, limit, &when), limit->host->node.name);
 	say_limit_help(limit, item);
 	name_tags(limit, item);
 }
@@ -183,38 +181,34 @@ static void tell_sender(struct advice_run *run, const struct limit *limit, uint3
 
 	advice_say(item, "%s%s did not get them fast enough.", limit->host->node.name,
 		   others_text(others));
-	say_limit_reason(limit, item);
+	say_limit_reason(run, limit, item);
 	say_limit_help(limit, item);
 	name_keys(limit, item);
 }
 
 /* A tenth at least of what went over the lane that was full. */
-static bool has_sent(const struct limit *limit)
+static bool has_sent(const struct advice_run *run, struct host *host, const struct limit *limit)
 {
-	return limit->kind != LIMIT_LANE ||
-	       10 * limit->host->node.ports[0].sent_bytes >= limit->did.bytes;
+	return limit->kind != LIMIT_LANE || 10 * spells_sent(run->spells, host) >= limit->did.bytes;
 }
 
 /* Of each kind the first host, and how many others there are. */
 void advice_senders(struct advice_run *run)
 {
-	struct machines machines = {.all = NULL};
 	struct limit first[LIMIT_KINDS], limit;
 	uint32_t counts[LIMIT_KINDS] = {0};
 
-	if (run->scenario->machine_count == 0 ||
-	    machines_init(&machines, run->scenario, run->fabric) != 0)
-		return;
-	for (uint32_t i = 0; i < run->fabric->table.count; i++)
-		if (run_limit_find(run->result, &machines, run->fabric->table.hosts[i], true,
-				   &limit) &&
-		    has_sent(&limit) && counts[limit.kind]++ == 0)
+	for (uint32_t i = 0; i < run->fabric->table.count; i++) {
+		struct host *host = run->fabric->table.hosts[i];
+
+		if (spells_limit_of_sender(run->spells, host, &limit) &&
+		    has_sent(run, host, &limit) && counts[limit.kind]++ == 0)
 			first[limit.kind] = limit;
+	}
 	if (counts[LIMIT_TAGS] > 0)
 		tell_tags(run, &first[LIMIT_TAGS], counts[LIMIT_TAGS] - 1);
 	if (counts[LIMIT_LANE] > 0)
 		tell_sender(run, &first[LIMIT_LANE], counts[LIMIT_LANE] - 1);
 	if (counts[LIMIT_CREDITS] > 0)
 		tell_sender(run, &first[LIMIT_CREDITS], counts[LIMIT_CREDITS] - 1);
-	machines_fini(&machines);
 }

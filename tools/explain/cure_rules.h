@@ -16,6 +16,7 @@ struct advice_run {
 	const struct scenario *scenario;
 	const struct fabric *fabric;
 	const struct pause_tree *pauses; /* NULL: none */
+	const struct spells *spells;	 /* NULL: none */
 	struct advice *advice;
 	struct advice_item spare; /* where there is no room for more */
 	ps_t rtt;      /* the longest of a small packet between hosts with flows; 0: not known */

@@ -69,6 +69,7 @@ static int advise(struct replay *replay)
 {
 	struct result_source source;
 	struct pause_tree pauses = {.events = NULL};
+	struct spells spells = {.events = NULL};
 	struct result result = {.scenario = NULL};
 	struct advice advice;
 	int ret = replay_build(replay), error = 0;
@@ -77,15 +78,19 @@ static int advise(struct replay *replay)
 		return ret;
 	if (replay->scenario.switches.fc == SCENARIO_FC_PFC)
 		error = pause_tree_start(&pauses, &replay->events);
+	error = error ? error : spells_start(&spells, &replay->events);
 	error = error ? error : replay_run(replay);
 	if (!error) {
 		source = replay_source(replay);
+		spells_end(&spells);
 		pause_tree_end(&pauses, result_time(&source));
 		error = result_collect(&source, &result);
 		error = error ? error
-			      : advice_make(
-					&(struct advice_source){&result, replay->traffic, &pauses},
-					&advice);
+			      : advice_make(&(struct advice_source){.result = &result,
+								    .traffic = replay->traffic,
+								    .pauses = &pauses,
+								    .spells = &spells},
+					    &advice);
 	}
 	if (error) {
 		command_say("%s: %s", replay->name, strerror(-error));
@@ -96,6 +101,7 @@ static int advise(struct replay *replay)
 	}
 	result_free(&result);
 	pause_tree_fini(&pauses);
+	spells_fini(&spells);
 	return ret;
 }
 
@@ -110,6 +116,7 @@ static int explain_answer(struct replay *replay, int question, const struct subj
 		return ret;
 	error = explain_start(&explain, &replay->events, key);
 	error = error ? error : replay_run(replay);
+	spells_end(&explain.spells);
 	if (!error && key)
 		account_find(explain.account);
 	if (error) {

@@ -7,11 +7,12 @@
 #include "tools/explain/circle.h"
 #include "tools/explain/cure.h"
 #include "tools/explain/insides.h"
+#include "tools/explain/spells.h"
 #include "tools/observe/events.h"
 
-struct explain_xoff { /* a buffer had somebody pause */
-	ps_t at;
-	uint32_t port; /* of the switch; the other end of its link was paused */
+struct explain_xoff {	/* a buffer had somebody pause */
+	ps_t at, until; /* until: PS_NEVER: it lasts */
+	uint32_t port;	/* of the switch; the other end of its link was paused */
 	uint8_t priority;
 	uint64_t held, limit;
 	uint32_t way_out; /* the port of that switch with the longest queue of this priority */
@@ -52,6 +53,7 @@ struct explain {
 	struct account *account; /* NULL: of no flow */
 	struct stops stops;	 /* where there is an account */
 	struct insides insides;
+	struct spells spells;
 };
 
 /* What "verbena explain --why" takes; NULL: no more. */
@@ -74,7 +76,8 @@ void explain_cure(const struct advice *advice, const char *name); /* @name: of t
 int explain_find_circle(const struct explain *explain, struct circle *ret_circle);
 
 /* For these. */
-void explain_time(ps_t at); /* exact */
+void explain_slow_host(const struct explain *explain, uint32_t port); /* why it paused */
+void explain_time(ps_t at);					      /* exact */
 const char *explain_length(ps_t time);
 
 #endif

@@ -37,6 +37,7 @@ static int add_xoff(struct explain *explain, const struct event *event)
 	const struct explain_port *out = &explain->ports[event->word];
 	const uint32_t far = explain->events->ports[event->word].far;
 	struct explain_xoff xoff = {.at = event->at,
+				    .until = PS_NEVER,
 				    .port = event->port,
 				    .priority = event->priority,
 				    .held = event->held,
@@ -105,9 +106,6 @@ static int facts_on_event(struct events_listener *listener, const struct event *
 
 	if (explain->account)
 		account_find(explain->account);
-	if ((event->kind == EVENT_XOFF || event->kind == EVENT_XON) &&
-	    explain->events->ports[event->port].is_host)
-		insides_note_pause(&explain->insides, event);
 	switch ((enum event_kind)event->kind) {
 	case EVENT_DATA:
 		add_data(explain, event);
@@ -115,6 +113,8 @@ static int facts_on_event(struct events_listener *listener, const struct event *
 	case EVENT_XOFF:
 		return add_xoff(explain, event);
 	case EVENT_XON:
+		if (port->xoff[event->priority] >= 0)
+			explain->xoffs[port->xoff[event->priority]].until = event->at;
 		port->xoff[event->priority] = -1;
 		break;
 	case EVENT_SHUT:
@@ -206,7 +206,8 @@ int explain_start(struct explain *explain, struct events *events, const struct s
 			return -ENOMEM;
 		account_find(explain->account);
 	}
-	if (insides_init(&explain->insides, events) != 0)
+	if (insides_init(&explain->insides, events) != 0 ||
+	    spells_start(&explain->spells, events) != 0)
 		return -ENOMEM;
 	explain->insides.asks_before = key && key->is_request;
 	explain->listener =
@@ -220,6 +221,7 @@ void explain_fini(struct explain *explain)
 	account_destroy(explain->account);
 	stops_fini(&explain->stops);
 	insides_fini(&explain->insides);
+	spells_fini(&explain->spells);
 	free(explain->ports);
 	free(explain->xoffs);
 	*explain = (struct explain){.events = NULL};

@@ -10,77 +10,30 @@
 
 int insides_init(struct insides *insides, const struct events *events)
 {
-	struct machines *machines = &insides->machines;
 	int ret;
 
-	*insides = (struct insides){.events = events};
-	ret = machines_init(machines, events->scenario, events->fabric);
-	if (ret)
-		return ret;
-	insides->pausing = calloc((size_t)machines->count + 1, sizeof(*insides->pausing));
-	insides->is_touched = calloc((size_t)machines->count + 1, sizeof(*insides->is_touched));
-	insides->touches = calloc((size_t)machines->count + 1, sizeof(*insides->touches));
-	if (!insides->pausing || !insides->is_touched || !insides->touches)
-		return -ENOMEM;
-	insides->due = INTERVAL;
-	if (machines->count > 0)
+	*insides = (struct insides){.events = events, .due = INTERVAL};
+	ret = machines_init(&insides->machines, events->scenario, events->fabric);
+	if (!ret && insides->machines.count > 0)
 		sim_cut(events->fabric->sim, insides->due);
-	for (uint32_t i = 0; i < machines->count && !ret; i++)
-		ret = machine_watch_init(&insides->pausing[i], &machines->all[i]);
 	return ret;
 }
 
 void insides_fini(struct insides *insides)
 {
-	for (uint32_t i = 0; insides->pausing && i < insides->machines.count; i++)
-		machine_watch_fini(&insides->pausing[i]);
 	for (int end = 0; end < 2; end++)
 		machine_watch_fini(&insides->ends[end]);
 	for (uint32_t i = 0; i < insides->rank_count; i++)
 		machine_watch_fini(&insides->ranks[i].watch);
 	machine_watch_fini(&insides->before);
 	free(insides->ranks);
-	free(insides->pausing);
-	free(insides->is_touched);
-	free(insides->touches);
 	machines_fini(&insides->machines);
 	*insides = (struct insides){.events = NULL};
-}
-
-/* The host behind a port; NULL: it is a switch. */
-static struct host *host_at(const struct insides *insides, uint32_t port)
-{
-	const struct events_port *at = &insides->events->ports[port];
-
-	return at->is_host ? fabric_host(insides->events->fabric, at->node) : NULL;
 }
 
 static const struct machine_seen *insides_machine(const struct insides *insides, struct host *host)
 {
 	return host ? machines_of(&insides->machines, host) : NULL;
-}
-
-void insides_note_pause(struct insides *insides, const struct event *event)
-{
-	const struct machine_seen *machine =
-		insides->machines.count > 0
-			? insides_machine(insides, host_at(insides, event->port))
-			: NULL;
-
-	if (machine)
-		insides->is_touched[machine - insides->machines.all] = true;
-}
-
-static void look_at_pauses(struct insides *insides, ps_t now)
-{
-	for (uint32_t i = 0; i < insides->machines.count; i++) {
-		if (!insides->is_touched[i])
-			continue;
-		insides->is_touched[i] = false;
-		if (insides->touches[i]++ == 1)
-			machine_watch_renew(&insides->pausing[i]);
-		machine_watch_end(&insides->pausing[i], now);
-	}
 }
 
 static int begin_flow(struct insides *insides, const struct account_flow *flow)
@@ -101,7 +54,9 @@ static int begin_flow(struct insides *insides, const struct account_flow *flow)
 	return ret;
 }
 
-static int look_at_ends(struct insides *insides, const struct account_flow *flow, ps_t now)
+/* Nothing has happened since @now, until @next. */
+static int look_at_ends(struct insides *insides, const struct account_flow *flow, ps_t now,
+			ps_t next)
 {
 	int ret = 0;
 
@@ -115,7 +70,8 @@ static int look_at_ends(struct insides *insides, const struct account_flow *flow
 	}
 	for (int end = 0; end < 2 && !ret; end++)
 		if (now <= flow->start_at)
-			machine_watch_begin(&insides->ends[end], now);
+			machine_watch_begin(&insides->ends[end],
+					    next < flow->start_at ? next : flow->start_at);
 		else
 			machine_watch_end(&insides->ends[end], now);
 	insides->is_over = flow->has_ended && now >= flow->end_at;
@@ -202,13 +158,12 @@ static int look_at_requests(struct insides *insides, const struct account_flow *
 	return flow ? keep_before(insides, flow, now) : look_at_ranks(insides, now);
 }
 
-static int look_all(struct insides *insides, const struct account_flow *flow, ps_t now)
+static int look_all(struct insides *insides, const struct account_flow *flow, ps_t now, ps_t next)
 {
 	int ret = look_at_requests(insides, flow, now);
 
 	if (!ret && flow)
-		ret = look_at_ends(insides, flow, now);
-	look_at_pauses(insides, now);
+		ret = look_at_ends(insides, flow, now, next);
 	insides->has_looked = true;
 	return ret;
 }
@@ -222,7 +177,7 @@ int insides_look(struct insides *insides, const struct account_flow *flow)
 	if (insides->machines.count == 0)
 		return 0;
 	if (next >= insides->due) {
-		ret = look_all(insides, flow, insides->due);
+		ret = look_all(insides, flow, insides->due, next);
 		insides->due = next == PS_NEVER ? PS_NEVER : (next / INTERVAL + 1) * INTERVAL;
 	}
 	if (insides->due != PS_NEVER)
@@ -254,13 +209,4 @@ const struct machine_watch *insides_meanwhile(const struct insides *insides, boo
 	const struct machine_watch *watch = &insides->ends[is_target];
 
 	return watch->machine && watch->until > watch->from ? watch : NULL;
-}
-
-bool insides_limit_of_port(const struct insides *insides, uint32_t port, struct limit *ret_limit)
-{
-	struct host *host = host_at(insides, port);
-	const struct machine_seen *machine = insides_machine(insides, host);
-
-	return machine && limit_find(&insides->pausing[machine - insides->machines.all], host,
-				     false, ret_limit);
 }

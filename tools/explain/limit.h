@@ -66,8 +66,8 @@ int32_t limit_turns_at(const struct limit *limit);
  * many bytes of them were of whom the question is; 0: that is nobody. */
 void limit_say(const struct limit *limit, uint64_t own, FILE *file);
 /* "GPU h1.gpu0 is behind the socket link ...": why an adapter took packets in slowly; of LIMIT_NONE
- * what is nearest to a reason. */
-void limit_reason(const struct limit *limit, FILE *file);
+ * what is nearest to a reason. @when: over which time, "the time from ... to ...". */
+void limit_reason(const struct limit *limit, const char *when, FILE *file);
 /* "a slot of x16 ..." behind @before: what would help. False: nothing is known, and nothing
  * written. */
 bool limit_help(const struct limit *limit, const char *before, FILE *file);

@@ -158,22 +158,21 @@ void limit_say(const struct limit *limit, uint64_t own, FILE *file)
 		fputc('.', file);
 }
 
-void limit_reason(const struct limit *limit, FILE *file)
+void limit_reason(const struct limit *limit, const char *when, FILE *file)
 {
 	struct bad_text memory, way;
 
 	memory_name(limit, &memory);
 	way_name(limit, &way);
 	if (limit->kind == LIMIT_CREDITS)
-		fprintf(file,
-			"on the way to %s %s waited for credits of %s, for %.1f %% of the time",
+		fprintf(file, "on the way to %s %s waited for credits of %s, for %.1f %% of %s",
 			memory.text, waiting[limit->class], way.text,
-			percent_of(limit->did.starved[limit->class], limit->time));
+			percent_of(limit->did.starved[limit->class], limit->time), when);
 	else if (limit->kind == LIMIT_FAULT)
-		fprintf(file, "on the way to %s ", memory.text);
+		fprintf(file, "in %s, on the way to %s, ", when, memory.text);
 	else
-		fprintf(file, "%s is behind %s, which was busy %.1f %% of the time", memory.text,
-			way.text, percent_of(limit->did.busy, limit->time));
+		fprintf(file, "%s is behind %s, which was busy %.1f %% of %s", memory.text,
+			way.text, percent_of(limit->did.busy, limit->time), when);
 	add_faults(limit, limit->kind == LIMIT_FAULT ? "" : "; and ", file);
 }
 

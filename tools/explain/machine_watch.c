@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static uint32_t gpu_count(const struct machine_watch *watch)
 {
@@ -80,20 +79,6 @@ void machine_watch_end(struct machine_watch *watch, ps_t at)
 		return;
 	look_inside(watch, 1, at);
 	watch->until = at;
-}
-
-void machine_watch_renew(struct machine_watch *watch)
-{
-	if (!watch->machine)
-		return;
-	memcpy(watch->ways[0], watch->ways[1],
-	       machine_ways(watch->machine->is) * sizeof(*watch->ways[0]));
-	memcpy(watch->tags[0], watch->tags[1],
-	       watch->machine->is->part_count * sizeof(*watch->tags[0]));
-	memcpy(watch->gpus[0], watch->gpus[1], gpu_count(watch) * sizeof(*watch->gpus[0]));
-	memcpy(watch->managed[0], watch->managed[1],
-	       (gpu_count(watch) + 1) * sizeof(*watch->managed[0]));
-	watch->from = watch->until;
 }
 
 struct bus_way_stats machine_watch_way(const struct machine_watch *watch, uint32_t way)

@@ -58,19 +58,22 @@ static void say_pool(const struct explain *explain, const char *node)
 }
 
 /* One that its own memory holds up, as far as that is known. */
-static void say_slow_host(const struct explain *explain, uint32_t port)
+void explain_slow_host(const struct explain *explain, uint32_t port)
 {
+	const struct events *events = explain->events;
+	struct host *host = fabric_host(events->fabric, events->ports[port].node);
+	struct bad_text when;
 	struct limit limit;
 
 	printf("    That is the root: %s took packets in more slowly than its link brought them",
-	       explain->events->ports[port].node);
-	if (!insides_limit_of_port(&explain->insides, port, &limit)) {
+	       events->ports[port].node);
+	if (!spells_limit_of_receiver(&explain->spells, host, &limit)) {
 		puts(".");
 		return;
 	}
 	printf(",\n    %s", limit.kind == LIMIT_NONE ? "though no lane was full: " : "because ");
-	limit_reason(&limit, stdout);
-	puts(" from its first pause to its last.");
+	limit_reason(&limit, spells_time(&explain->spells, &limit, &when), stdout);
+	puts(".");
 	if (limit_help(&limit, "    What would help: ", stdout))
 		putchar('\n');
 }
@@ -89,7 +92,7 @@ static void say_chain(const struct explain *explain, const struct explain_xoff *
 	}
 	say_xoff(explain, xoff);
 	if (explain->events->ports[xoff->port].is_host) {
-		say_slow_host(explain, xoff->port);
+		explain_slow_host(explain, xoff->port);
 		return;
 	}
 	if (xoff->queue_bytes == 0) {

@@ -3,6 +3,7 @@
 /* Where the time of a flow went, in words. */
 #include "tools/explain/explain.h"
 
+#include "tools/explain/culprits.h"
 #include "tools/explain/gpu_words.h"
 #include "tools/observe/host_index.h"
 #include "tools/result/failures.h"
@@ -336,6 +337,7 @@ void explain_slow(const struct explain *explain)
 	say_ways(sum.back, events,
 		 is_answered ? "On the way back its responses"
 			     : "On the way back its acknowledgements");
+	culprits_say(explain, &sum);
 	say_insides(explain, &sum);
 	say_gpus(explain, &sum);
 }

@@ -193,6 +193,7 @@ static void add_wait(struct way_hop *hop, const struct way_view *view, const str
 	const ps_t wait = event->at > ready_at ? event->at - ready_at : 0;
 
 	hop->count++;
+	hop->marks += event->marked;
 	hop->sum += wait;
 	hop->last = wait;
 	if (wait > hop->most)

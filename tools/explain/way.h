@@ -58,7 +58,7 @@ struct ways {
 	struct way_slot *slots; /* by PSN: packets under way */
 	struct way_hop {
 		uint32_t port;
-		uint64_t count;
+		uint64_t count, marks;
 		ps_t sum, most, last;
 		ps_t paused, last_paused; /* of the sum, of the last */
 	} hops[WAY_HOPS_MAX];

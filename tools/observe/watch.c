@@ -90,19 +90,22 @@ int watch_open(struct watch *watch, const struct command_options *options,
 }
 
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
-		 const struct traffic *traffic, bool pauses)
+		 const struct traffic *traffic, bool files)
 {
 	const bool with_frames = watch->has_trace || watch->has_breakpoint || watch->has_perfetto ||
 				 watch->has_flows;
+	const bool pauses = files && scenario->switches.fc == SCENARIO_FC_PFC;
+	const bool machines = files && scenario->machine_count > 0;
 	int ret;
 
-	pauses = pauses && scenario->switches.fc == SCENARIO_FC_PFC;
-	if (!with_frames && !pauses)
+	if (!with_frames && !pauses && !machines)
 		return 0;
 	ret = with_frames ? events_attach(&watch->events, scenario, fabric, traffic)
 			  : events_attach_pauses(&watch->events, scenario, fabric);
 	if (!ret && pauses)
 		ret = pause_tree_start(&watch->pauses, &watch->events);
+	if (!ret && machines)
+		ret = spells_start(&watch->spells, &watch->events);
 	if (ret)
 		return ret;
 	if (watch->has_trace)
@@ -145,6 +148,7 @@ void watch_fini(struct watch *watch)
 {
 	perfetto_fini(&watch->perfetto);
 	pause_tree_fini(&watch->pauses);
+	spells_fini(&watch->spells);
 	series_flows_fini(&watch->flows);
 	if (watch->trace.file)
 		fclose(watch->trace.file);

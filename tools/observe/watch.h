@@ -3,9 +3,10 @@
 #define TOOLS_WATCH_H
 
 /* What of a run's events the options of the command ask for: --trace, --perfetto, --break-on,
- * --series-flows, and the report, which wants to know of pauses. Where none is given nothing
- * listens. */
+ * --series-flows, and the report, which wants to know of pauses and machines. Where none is given
+ * nothing listens. */
 #include "tools/explain/pause_tree.h"
+#include "tools/explain/spells.h"
 #include "tools/observe/breakpoint.h"
 #include "tools/observe/perfetto.h"
 #include "tools/observe/series_flows.h"
@@ -17,6 +18,7 @@ struct watch {
 	struct breakpoint breakpoint;
 	struct perfetto perfetto;
 	struct pause_tree pauses; /* of a run with PFC and files */
+	struct spells spells;	  /* of a run with machines and files */
 	struct series_flows flows;
 	bool has_trace, has_breakpoint, has_perfetto, has_flows;
 };
@@ -29,9 +31,9 @@ int watch_check(struct watch *watch, const struct command_options *options,
 /* Makes the files. COMMAND_DONE or COMMAND_BROKEN. */
 int watch_open(struct watch *watch, const struct command_options *options,
 	       const struct folder *folder);
-/* Before the run; @pauses: for the report. -ENOMEM. */
+/* Before the run; @files: for the report. -ENOMEM. */
 int watch_attach(struct watch *watch, const struct scenario *scenario, struct fabric *fabric,
-		 const struct traffic *traffic, bool pauses);
+		 const struct traffic *traffic, bool files);
 /* After the run; @log: of flows of streams. COMMAND_DONE, COMMAND_FAILED: the breakpoint was never
  * reached, COMMAND_BROKEN. */
 int watch_close(struct watch *watch, const struct flow_log *log);

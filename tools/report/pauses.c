@@ -3,7 +3,7 @@
 /* How pauses spread, for the tree: places by columns, and the single pauses. */
 #include "tools/report/parts.h"
 
-#include "tools/explain/run_limit.h"
+#include "tools/explain/spells.h"
 #include "tools/report/columns.h"
 
 #include <stdlib.h>
@@ -13,30 +13,44 @@ static json_t *time_or_null(ps_t at)
 	return at == PS_NEVER ? json_null() : json_integer((json_int_t)at);
 }
 
+/* NULL: nothing is known; else for free(). */
+static char *pauses_reason(const struct report *report, const struct events_port *port)
+{
+	struct host *host = fabric_host(report->result->fabric, port->node);
+	struct bad_text when;
+	struct limit limit;
+	char *text = NULL;
+	size_t length;
+	FILE *file;
+
+	if (!spells_limit_of_receiver(report->spells, host, &limit) || limit.kind == LIMIT_NONE)
+		return NULL;
+	file = open_memstream(&text, &length);
+	if (!file)
+		return NULL;
+	limit_reason(&limit, spells_time(report->spells, &limit, &when), file);
+	if (fclose(file) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
 /* Of each place the lane, credits or fault inside of the machine that had its host take packets in
  * slowly; null: it is no such root, or that is not known. */
 static json_t *pauses_insides_of(const struct report *report)
 {
 	const struct pause_tree *tree = report->pauses;
-	const struct result *result = report->result;
-	struct machines machines;
 	json_t *insides = json_array();
 
-	if (machines_init(&machines, result->scenario, result->fabric) != 0) {
-		json_decref(insides);
-		insides = NULL;
-	}
 	for (uint32_t i = 0; i < tree->place_count; i++) {
 		const struct events_port *port = &tree->events->ports[tree->places[i].port];
 		char *reason = NULL;
 
-		if (machines.count > 0 && port->is_host && tree->places[i].why == PAUSE_QUEUE)
-			reason = run_limit_reason(result, &machines,
-						  fabric_host(result->fabric, port->node));
+		if (port->is_host && tree->places[i].why == PAUSE_QUEUE)
+			reason = pauses_reason(report, port);
 		insides = column_add(insides, reason ? json_string(reason) : json_null());
 		free(reason);
 	}
-	machines_fini(&machines);
 	return insides;
 }
 

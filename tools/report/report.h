@@ -20,6 +20,7 @@ struct report {
 	const struct result *result;
 	const struct sampler *sampler;	  /* NULL: nothing over time */
 	const struct pause_tree *pauses;  /* NULL, or never started: nobody listened */
+	const struct spells *spells;	  /* the same */
 	const struct packet_log *packets; /* the same, of chosen flows */
 	const struct advice *advice;	  /* NULL: not asked for */
 	/* How commands name it: its folder, or the scenario, then with settings; NULL: nobody

@@ -21,6 +21,7 @@ struct rerun {
 	struct replay replay;
 	struct sampler sampler;
 	struct pause_tree pauses;
+	struct spells spells;
 	struct packet_log packets;
 	struct result result;
 	struct advice advice;
@@ -49,6 +50,7 @@ static int rerun_once(struct rerun *rerun, const struct choice *choice)
 		ret = sampler_start(&rerun->sampler, &replay->fabric);
 		if (!ret && replay->scenario.switches.fc == SCENARIO_FC_PFC)
 			ret = pause_tree_start(&rerun->pauses, &replay->events);
+		ret = ret ? ret : spells_start(&rerun->spells, &replay->events);
 		ret = ret ? ret
 			  : choice_start(choice, &replay->scenario, &replay->events,
 					 &rerun->packets);
@@ -61,11 +63,14 @@ static int rerun_once(struct rerun *rerun, const struct choice *choice)
 	if (choice)
 		sampler_end(&rerun->sampler, result_time(&source));
 	pause_tree_end(&rerun->pauses, result_time(&source));
+	spells_end(&rerun->spells);
 	ret = result_collect(&source, &rerun->result);
 	if (!ret && choice)
-		ret = advice_make(
-			&(struct advice_source){&rerun->result, replay->traffic, &rerun->pauses},
-			&rerun->advice);
+		ret = advice_make(&(struct advice_source){.result = &rerun->result,
+							  .traffic = replay->traffic,
+							  .pauses = &rerun->pauses,
+							  .spells = &rerun->spells},
+				  &rerun->advice);
 	return rerun_refuse(rerun,
 			    ret ? ret : expect_judge(&rerun->result, rerun->replay.baseline));
 }
@@ -75,6 +80,7 @@ static void rerun_fini(struct rerun *rerun)
 	result_free(&rerun->result);
 	packet_log_fini(&rerun->packets);
 	pause_tree_fini(&rerun->pauses);
+	spells_fini(&rerun->spells);
 	sampler_fini(&rerun->sampler);
 	replay_fini(&rerun->replay);
 	*rerun = (struct rerun){.name = rerun->name};
@@ -169,6 +175,7 @@ static struct report report_of(const struct rerun *rerun)
 	return (struct report){.result = &rerun->result,
 			       .sampler = &rerun->sampler,
 			       .pauses = &rerun->pauses,
+			       .spells = &rerun->spells,
 			       .packets = &rerun->packets,
 			       .advice = &rerun->advice,
 			       .run = rerun->name,
