@@ -93,6 +93,30 @@ static char *yaml_copy_of(const char *text, size_t length)
 	return copy;
 }
 
+struct yaml_node *yaml_copy(const struct yaml_node *from)
+{
+	struct yaml_node *node = yaml_new(from->kind, &from->at), *child;
+
+	if (!node)
+		return NULL;
+	node->key = from->key ? yaml_copy_of(from->key, strlen(from->key)) : NULL;
+	node->text = from->text ? yaml_copy_of(from->text, from->length) : NULL;
+	node->length = from->length;
+	if ((from->key && !node->key) || (from->text && !node->text)) {
+		yaml_free(node);
+		return NULL;
+	}
+	for (const struct yaml_node *c = from->child; c; c = c->next) {
+		child = yaml_copy(c); /* no deeper than YAML_DEPTH_MAX */
+		if (!child) {
+			yaml_free(node);
+			return NULL;
+		}
+		yaml_append(node, child);
+	}
+	return node;
+}
+
 /* ---- building the tree from the parser's events ---- */
 
 struct anchor {
@@ -363,34 +387,17 @@ static void on_end(struct build *b)
 		find_doubles(b, node);
 }
 
-/* NULL: no memory, or over the budget. */
-static struct yaml_node *copy_tree(struct build *b, const struct yaml_node *from, uint32_t depth)
+/* Whether aliases may bring so many nodes more as @from is, at that depth. */
+static bool fits_budget(struct build *b, const struct yaml_node *from, uint32_t depth)
 {
-	struct yaml_node *node, *child;
-
 	if (depth > YAML_DEPTH_MAX)
 		b->aliased = YAML_ALIASED_MAX;
 	if (++b->aliased > YAML_ALIASED_MAX)
-		return NULL;
-	node = yaml_new(from->kind, &from->at);
-	if (!node)
-		return NULL;
-	node->key = from->key ? yaml_copy_of(from->key, strlen(from->key)) : NULL;
-	node->text = from->text ? yaml_copy_of(from->text, from->length) : NULL;
-	node->length = from->length;
-	if ((from->key && !node->key) || (from->text && !node->text)) {
-		yaml_free(node);
-		return NULL;
-	}
-	for (const struct yaml_node *c = from->child; c; c = c->next) {
-		child = copy_tree(b, c, depth + 1);
-		if (!child) {
-			yaml_free(node);
-			return NULL;
-		}
-		yaml_append(node, child);
-	}
-	return node;
+		return false;
+	for (const struct yaml_node *child = from->child; child; child = child->next)
+		if (!fits_budget(b, child, depth + 1))
+			return false;
+	return true;
 }
 
 static void on_alias(struct build *b, struct fy_event *event)
@@ -415,12 +422,12 @@ static void on_alias(struct build *b, struct fy_event *event)
 		yaml_refuse(b, line, "an alias inside of what it stands for", "no circle");
 		return;
 	}
-	node = copy_tree(b, anchor->node, b->depth + 1);
-	if (!node && b->aliased > YAML_ALIASED_MAX) {
+	if (!fits_budget(b, anchor->node, b->depth + 1)) {
 		yaml_refuse(b, line, "aliases of aliases without end",
 			    "at most 100000 nodes by aliases");
 		return;
 	}
+	node = yaml_copy(anchor->node);
 	if (!node) {
 		yaml_give_up(b, -ENOMEM);
 		return;

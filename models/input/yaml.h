@@ -45,6 +45,8 @@ void yaml_drop_behind(struct yaml_node *parent, struct yaml_node *before);
 /* What @node holds, as one says it to people: "a map", "a list", or its text in quotes. */
 const char *yaml_content(struct bad_text *text, const struct yaml_node *node);
 struct yaml_node *yaml_new(enum yaml_kind kind, const struct bad_at *at); /* NULL: no memory */
+/* @from with its key and all below it, without meanings and bases. NULL: no memory. */
+struct yaml_node *yaml_copy(const struct yaml_node *from);
 
 /* NUL, what is no UTF-8 and files beyond the limit: false, and it is reported. */
 bool yaml_text_is_good(const char *bytes, size_t length, const struct bad_at *at,

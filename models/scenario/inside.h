@@ -39,5 +39,16 @@ uint32_t scenario_inside_count(const struct scenario_machine *machine,
 			       enum scenario_part_kind kind);
 /* -1: there is none of that name. */
 int64_t scenario_inside_find_part(const struct scenario_machine *machine, const char *name);
+/* Lanes from @from to each part, but those of NVLink; UINT32_MAX: none leads there. 0 of
+ * NVSwitches.
+ */
+void scenario_inside_hops(const struct scenario_machine *machine, uint32_t from,
+			  uint32_t *ret_hops);
+/* @what and the names of all parts, of many the first: "the name of a part: cpu0, gpu0 to gpu7". */
+const char *scenario_inside_names(const struct scenario_machine *machine, const char *what,
+				  struct bad_text *ret_text);
+/* The lanes of the one way between two parts: "cpu0-sw0, nic0-sw0"; nothing where there is none. */
+const char *scenario_inside_way(const struct scenario_machine *machine, uint32_t from, uint32_t to,
+				struct bad_text *ret_text);
 
 #endif

@@ -31,11 +31,14 @@ static bool fault_find_part(struct inside_fault *f, enum scenario_key key, uint1
 	const struct yaml_node *node = scenario_node(f->map, key);
 	const int64_t part =
 		node && node->meaning ? scenario_inside_find_part(f->in->machine, node->text) : -1;
+	struct bad_text expected;
 
 	if (scenario_inside_is_wrong(f->map, key))
 		f->in->is_bad = f->is_bad = true;
 	else if (part < 0)
-		fault_refuse(f, key, NULL, "the name of a part");
+		fault_refuse(
+			f, key, NULL,
+			scenario_inside_names(f->in->machine, "the name of a part", &expected));
 	*ret_part = (uint16_t)part;
 	return part >= 0;
 }

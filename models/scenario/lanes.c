@@ -11,6 +11,7 @@ static bool machine_find_end(struct scenario_inside *in, const struct yaml_node 
 			     enum scenario_key key, uint32_t *ret_part)
 {
 	const struct yaml_node *node = scenario_node(map, key);
+	struct bad_text expected;
 	int64_t part;
 
 	*ret_part = 0;
@@ -20,7 +21,9 @@ static bool machine_find_end(struct scenario_inside *in, const struct yaml_node 
 	}
 	part = scenario_inside_find_part(in->machine, node->text);
 	if (part < 0 && !in->parts_bad)
-		scenario_inside_refuse(in, map, key, NULL, "the name of a part");
+		scenario_inside_refuse(
+			in, map, key, NULL,
+			scenario_inside_names(in->machine, "the name of a part", &expected));
 	*ret_part = (uint32_t)part;
 	return part >= 0;
 }
@@ -305,7 +308,7 @@ static bool check_join(struct scenario_inside *in, const struct yaml_node *map, 
 {
 	const struct scenario_machine *machine = in->machine;
 	const uint16_t from = pieces[b], to = pieces[a];
-	struct bad_text found;
+	struct bad_text found, expected, way;
 
 	if (a == b)
 		scenario_inside_refuse(in, map, KEY_MACHINE_LANES_B, NULL, "another part than a");
@@ -313,7 +316,9 @@ static bool check_join(struct scenario_inside *in, const struct yaml_node *map, 
 		scenario_inside_refuse(in, map, KEY_MACHINE_LANES_B,
 				       bad_text(&found, "a second way from %s to %s",
 						machine->parts[a].name, machine->parts[b].name),
-				       "one way between any two parts");
+				       bad_text(&expected,
+						"one way between any two parts, here %.400s",
+						scenario_inside_way(machine, a, b, &way)));
 	for (uint32_t i = 0; i < machine->part_count; i++)
 		if (pieces[i] == from)
 			pieces[i] = to;
@@ -374,23 +379,37 @@ static void read_lane(struct scenario_inside *in, const struct yaml_node *map, u
 	put_lane(in->machine, &lane, (uint8_t)scenario_get(map, KEY_MACHINE_LANES_KIND).word);
 }
 
+/* The map says it itself, and has it not from a profile, a file or "machine". */
+static bool is_its_own(const struct yaml_node *map, const struct yaml_node *lane)
+{
+	return lane->at.namer == map->at.namer && lane->at.line >= map->at.line;
+}
+
+/* Those behind all others, for it is them that are wrong where there is a second way. */
+static void read_lanes(struct scenario_inside *in, bool are_own, uint16_t *pieces)
+{
+	uint32_t entry = 0;
+
+	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_LANES);
+	     map && !in->r->no_memory; map = map->next, entry++)
+		if (map->kind != YAML_MAP)
+			in->is_bad = true; /* reported */
+		else if (is_its_own(in->map, map) == are_own)
+			read_lane(in, map, entry, pieces);
+}
+
 void scenario_inside_read_lanes(struct scenario_inside *in)
 {
 	const struct yaml_node *list = scenario_node(in->map, KEY_MACHINE_LANES);
 	struct scenario_machine *machine = in->machine;
 	const uint32_t most = list ? list->child_count : 0;
 	uint16_t pieces[BUS_PARTS_MAX];
-	uint32_t entry = 0;
 
 	machine->lanes = scenario_alloc(in->r, most + 1, sizeof(*machine->lanes));
 	machine->lane_kinds = scenario_alloc(in->r, most + 1, 1);
 	for (uint16_t i = 0; i < BUS_PARTS_MAX; i++)
 		pieces[i] = i;
 	in->is_bad |= list && list->kind != YAML_LIST; /* reported */
-	for (const struct yaml_node *map = scenario_inside_entries(in->map, KEY_MACHINE_LANES);
-	     map && !in->r->no_memory; map = map->next, entry++)
-		if (map->kind == YAML_MAP)
-			read_lane(in, map, entry, pieces);
-		else
-			in->is_bad = true; /* reported */
+	read_lanes(in, false, pieces);
+	read_lanes(in, true, pieces);
 }

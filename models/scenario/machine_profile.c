@@ -98,6 +98,30 @@ static void graft(struct yaml_node *own, struct yaml_node *from)
 	graft_map(own, from);
 }
 
+static bool names_machine(const struct yaml_node *map)
+{
+	return map->kind == YAML_MAP && (yaml_find(map, key_of(KEY_MACHINE_PROFILE)) ||
+					 yaml_find(map, key_of(KEY_MACHINE_FILE)));
+}
+
+/* What one of "machines" says of parts and lanes goes before those of @common, "machine", where
+ * that names a machine and @map does not. */
+static void put_common(struct scenario_reader *r, struct yaml_node *map,
+		       const struct yaml_node *common)
+{
+	struct yaml_node *copy;
+
+	if (map->kind != YAML_MAP || names_machine(map))
+		return;
+	copy = yaml_copy(common);
+	if (copy) {
+		graft_list(map, copy, KEY_MACHINE_PARTS);
+		graft_list(map, copy, KEY_MACHINE_LANES);
+	}
+	r->no_memory |= !copy;
+	yaml_free(copy);
+}
+
 /* ---- what is guessed ---- */
 
 /* Whether that line of a profile says so. */
@@ -306,21 +330,23 @@ void scenario_unfold_machines(struct scenario_reader *r)
 {
 	struct yaml_node *machine = yaml_find(r->root, scenario_path(KEY_MACHINE));
 	struct yaml_node *list = yaml_find(r->root, scenario_path(KEY_MACHINES));
+	struct yaml_node *some = list && list->kind == YAML_LIST ? list->child : NULL;
 	bool is_known = true;
 
 	if (machine) {
 		unfold_name(r, machine);
 		is_known = unfold_machine(r, machine, KEY_MACHINE);
 	}
-	for (struct yaml_node *map = list && list->kind == YAML_LIST ? list->child : NULL; map;
-	     map = map->next)
+	for (struct yaml_node *map = some; map; map = map->next)
 		is_known &= unfold_machine(r, map, KEY_MACHINES);
 	if (!is_known) {
 		drop(r, KEY_MACHINE);
 		drop(r, KEY_MACHINES);
-	} else if (machine && machine->kind == YAML_MAP &&
-		   (yaml_find(machine, key_of(KEY_MACHINE_PROFILE)) ||
-		    yaml_find(machine, key_of(KEY_MACHINE_FILE)))) {
-		say_nics(r, machine);
+		return;
 	}
+	if (!machine || !names_machine(machine))
+		return;
+	for (struct yaml_node *map = some; map && !r->no_memory; map = map->next)
+		put_common(r, map, machine);
+	say_nics(r, machine);
 }

@@ -14,8 +14,7 @@ static bool is_nvswitch(const struct scenario_machine *machine, uint32_t part)
 	return machine->parts[part].kind == SCENARIO_NVSWITCH;
 }
 
-/* Lanes from @from to each part in @ret_hops; UINT32_MAX: none leads there. 0 of NVSwitches. */
-static void count_hops(const struct scenario_machine *machine, uint32_t from, uint32_t *ret_hops)
+void scenario_inside_hops(const struct scenario_machine *machine, uint32_t from, uint32_t *ret_hops)
 {
 	for (uint32_t i = 0; i < machine->part_count; i++)
 		ret_hops[i] = is_nvswitch(machine, i) ? 0 : UINT32_MAX;
@@ -52,7 +51,7 @@ static void refuse_pieces(struct scenario_inside *in, uint32_t first, const uint
 {
 	const struct scenario_machine *machine = in->machine;
 	bool has_nvlink = false;
-	struct bad_text found;
+	struct bad_text found, expected;
 	uint32_t far = 0;
 
 	for (uint32_t i = machine->part_count; i-- > 0;)
@@ -65,10 +64,15 @@ static void refuse_pieces(struct scenario_inside *in, uint32_t first, const uint
 			bad_text(&found, "none to %s", machine->parts[i].name);
 	for (uint32_t i = 0; i < machine->lane_count; i++)
 		has_nvlink |= machine->lanes[i].link.kind == BUS_NVLINK;
+	bad_text(&expected, "lanes that join all parts%s%s",
+		 has_nvlink ? ", those of kind: nvlink aside" : "",
+		 in->common && scenario_is_own(in->map, KEY_MACHINE_LANES) && in->common->map
+			 ? " (those of \"machine\" count beside them where that names a profile or "
+			   "file)"
+			 : "");
 	scenario_inside_refuse(in, in->map, KEY_MACHINE_LANES,
 			       scenario_has(in->map, KEY_MACHINE_LANES) ? found.text : NULL,
-			       has_nvlink ? "lanes that join all parts, those of kind: nvlink aside"
-					  : "lanes that join all parts");
+			       expected.text);
 }
 
 /* Parts but NVSwitches; there is a socket. */
@@ -115,13 +119,13 @@ static void check_graph(struct scenario_inside *in, uint32_t *hops)
 	const uint32_t first = first_part(machine);
 	uint32_t from, to;
 
-	count_hops(machine, first, hops);
+	scenario_inside_hops(machine, first, hops);
 	from = farthest_part(machine, hops);
 	if (hops[from] == UINT32_MAX) {
 		refuse_pieces(in, first, hops);
 		return;
 	}
-	count_hops(machine, from, hops);
+	scenario_inside_hops(machine, from, hops);
 	to = farthest_part(machine, hops);
 	if (hops[to] > BUS_HOPS_MAX)
 		scenario_inside_refuse(
@@ -139,7 +143,7 @@ static uint32_t nearest_memory(struct scenario_inside *in, uint32_t nic, uint32_
 
 	if (node)
 		return (uint32_t)scenario_inside_find_part(machine, node->text);
-	count_hops(machine, nic, hops);
+	scenario_inside_hops(machine, nic, hops);
 	for (uint32_t i = 0; i < machine->part_count; i++)
 		if (machine->parts[i].kind == SCENARIO_SOCKET &&
 		    (nearest == nic || hops[i] < hops[nearest]))

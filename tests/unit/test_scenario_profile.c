@@ -204,8 +204,69 @@ static void what_is_said_may_add_to_the_machine(void **state)
 	scenario_fini(&s);
 	assert_refused(BARE "machine: {profile: mine, lanes: [{a: cpu0, b: gpu0, kind: c2c, "
 			    "rate: 1Gbps}]}\n",
-		       "mine:1: machine.lanes[3].b: found a second way from cpu0 to gpu0, "
-		       "expected one way between any two parts (named at test.yaml:3)");
+		       "test.yaml:3: machine.lanes[0].b: found a second way from cpu0 to gpu0, "
+		       "expected one way between any two parts, here cpu0-gpu0");
+}
+
+/* One of "machines" has the machine that "machine" names, with what both say of it. */
+static void some_machines_change_the_machine(void **state)
+{
+#define SOME BARE "machine: {profile: mine, lanes: [{a: cpu0, b: nic0, width: 4}]}\n"
+	(void)state;
+	assert_int_equal(hash_of_machine(SOME
+					 "machines: [{hosts: h1, parts: [{name: gpu0, tags: 3}], "
+					 "lanes: [{a: nic1, b: cpu0, width: 8}]}]\n"),
+			 hash_of_machine(SOME "machines: [{hosts: h1, parts: ["
+					      "{name: cpu0, kind: socket, latency: 90ns}, {name: "
+					      "nic0, kind: nic, tags: 8}, "
+					      "{name: nic1, kind: nic, tags: 8}, {name: gpu0, "
+					      "kind: gpu, memory: 4GiB, tags: 3}], "
+					      "lanes: [{a: cpu0, b: nic0, gen: 5, width: 4}, "
+					      "{a: cpu0, b: nic1, gen: 5, width: 8}, "
+					      "{a: cpu0, b: gpu0, gen: 5}]}]\n"));
+	assert_refused(
+		SOME "machines: [{hosts: h1, lanes: [{a: cpu0, b: gpu9, width: 8}]}]\n",
+		"test.yaml:4: machines[0].lanes[0].b: found \"gpu9\", expected the name of a "
+		"part: cpu0, gpu0, nic0, nic1");
+	assert_refused(SOME "machines: [{hosts: h1, lanes: [{a: nic0, b: gpu0, width: 8}]}]\n",
+		       "test.yaml:4: machines[0].lanes[0].b: found a second way from nic0 to gpu0, "
+		       "expected one way between any two parts, here cpu0-nic0, cpu0-gpu0");
+}
+
+/* But one that names another has nothing of it, and none that says all of it by itself is changed.
+ */
+static void some_machines_are_others(void **state)
+{
+	static const char other[] =
+		"parts: [{name: cpu1, kind: socket}, {name: nic0, kind: nic}, "
+		"{name: nic1, kind: nic}], lanes: [{a: cpu1, b: nic0}, {a: cpu1, b: nic1}]";
+	struct bad_list errors = {0};
+	struct bad_text text;
+	struct scenario s;
+
+	(void)state;
+	bad_text(&text,
+		 "version: 1\ntopology: {kind: star, hosts: 3, nics: 2}\nmachine: " INSIDE
+		 "\nmachines: [{hosts: h1, %s}]\n",
+		 other);
+	read_machine("machine: " INSIDE "\n", text.text, &s, &errors);
+	assert_int_equal(s.machines[1].part_count, 3);
+	scenario_fini(&s);
+	assert_refused("version: 1\ntopology: {kind: star, hosts: 3, nics: 2}\n"
+		       "machine: " INSIDE "\n"
+		       "machines: [{hosts: h1, lanes: [{a: cpu0, b: nic0, width: 8}]}]\n",
+		       "test.yaml:4: machines[0].lanes: found none to gpu0, expected lanes that "
+		       "join all parts (those of \"machine\" count beside them where that names a "
+		       "profile or file)");
+	read_machine("machine: " INSIDE "\n",
+		     BARE "machine: {profile: mine, parts: [{name: cpu1, kind: socket}], lanes: "
+			  "[{a: cpu0, b: cpu1, kind: upi, rate: 1Gbps}]}\n"
+			  "machines: [{hosts: h1, profile: mine, lanes: [{a: cpu0, b: nic0, width: "
+			  "8}]}]\n",
+		     &s, &errors);
+	assert_int_equal(s.machines[0].part_count, 5);
+	assert_int_equal(s.machines[1].part_count, 4);
+	scenario_fini(&s);
 }
 
 static void a_topology_says_how_many_adapters(void **state)
@@ -288,7 +349,8 @@ static void machines_live_without_memory(void **state)
 	static const char *const texts[] = {
 		BARE "machine: mine\n",
 		BARE "machine: {file: x.xml, parts: [{name: gpu0, tags: 3}]}\n",
-		BARE "machines: [{hosts: h1, file: x.xml}]\n"};
+		BARE "machines: [{hosts: h1, file: x.xml}]\n",
+		BARE "machine: mine\nmachines: [{hosts: h1, lanes: [{a: cpu0, b: nic0}]}]\n"};
 	const struct read_source source = {.read = read_xml};
 	const struct scenario_overrides overrides = {.source = &source};
 
@@ -331,6 +393,8 @@ int main(void)
 		cmocka_unit_test(a_machine_by_name_is_what_it_says),
 		cmocka_unit_test(what_is_said_goes_before_the_machine),
 		cmocka_unit_test(what_is_said_may_add_to_the_machine),
+		cmocka_unit_test(some_machines_change_the_machine),
+		cmocka_unit_test(some_machines_are_others),
 		cmocka_unit_test(a_topology_says_how_many_adapters),
 		cmocka_unit_test(a_guess_is_told),
 		cmocka_unit_test(machines_live_without_memory),
