@@ -86,6 +86,8 @@ struct gpu_backend {
 	/* Managed memory of the program's machine, which there is from now on where @makes. NULL:
 	 * there is none, or no memory for it. */
 	struct gpu_managed *(*managed)(bool makes);
+	/* What @touch says moves, and the caller waits for that, @touch's time at least. */
+	void (*move)(const struct gpu_touch *touch);
 	/* Looks for what was exported and is used no more. */
 	void (*collect)(struct gpu *gpu);
 	/* The CPU reads a word of @gpu, over the bus. */

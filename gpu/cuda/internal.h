@@ -89,6 +89,11 @@ struct cuda_range {
  * gave out or registered, or begins at no address. */
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range);
 
+/* ---- room.c ---- */
+
+/* More of @gpu's memory was taken: what managed memory has of it goes, as far as it has to. */
+void cuda_make_room(struct gpu *gpu);
+
 /* ---- managed.c ---- */
 
 /* cuMemFree() of what is managed. */

@@ -93,6 +93,24 @@ static bool find_view(const struct cuda_kernel *own, const struct gpu *gpu, uint
 	return true;
 }
 
+/* Managed memory: whole pages of which something was given out. */
+static bool find_managed(const struct gpu *gpu, uint64_t address, uint64_t bytes,
+			 struct gpu_reach *ret_reach)
+{
+	const struct gpu_managed *managed = gpu->managed;
+	uint64_t page = address - address % GPU_MANAGED_PAGE;
+
+	if (bytes > managed->memory.bytes)
+		return false;
+	for (; page < address + bytes; page += GPU_MANAGED_PAGE)
+		if (!gpu_managed_is_taken(managed, page, GPU_MANAGED_PAGE))
+			return false;
+	*ret_reach = (struct gpu_reach){.at = managed->bytes + (address - managed->memory.base),
+					.part = gpu->part,
+					.is_managed = true};
+	return true;
+}
+
 /* Of memory of GPUs whole blocks, as the hardware has it; pinned memory of the host. */
 static bool find(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes,
 		 struct gpu_reach *ret_reach)
@@ -111,6 +129,8 @@ static bool find(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes,
 	}
 	if (gpu->views && gpu_views_have(gpu->views, address))
 		return find_view(own, gpu, address, bytes, ret_reach);
+	if (gpu->managed && gpu_memory_has(&gpu->managed->memory, address))
+		return find_managed(gpu, address, bytes, ret_reach);
 	pinned = cuda_find_pinned(own->context->program, address);
 	if (!pinned || bytes > pinned->bytes - (address - pinned->address))
 		return false;

@@ -23,6 +23,7 @@ CUresult cuda_take(CUdeviceptr *ret_address, size_t bytes)
 	error = gpu_memory_take(&gpu->memory, bytes, context, &address);
 	if (error != 0)
 		return error == -EINVAL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+	cuda_make_room(gpu);
 	gpu_backend()->pass(bytes <= GPU_MEMORY_SMALL ? gpu->profile->alloc
 						      : gpu->profile->alloc_blocks);
 	*ret_address = address;
@@ -101,7 +102,7 @@ CUDA_PUBLIC CUresult cuMemGetInfo(size_t *ret_free, size_t *ret_total)
 	gpu = context->streams.gpu;
 	gpu_backend()->collect(gpu);
 	if (ret_free)
-		*ret_free = gpu_memory_free_bytes(&gpu->memory);
+		*ret_free = gpu_memory_free_bytes(&gpu->memory) - gpu->memory.lent;
 	if (ret_total)
 		*ret_total = gpu->memory.bytes;
 	return CUDA_SUCCESS;

@@ -168,6 +168,7 @@ static CUresult take_chunk(struct CUmemPoolHandle_st *pool, uint64_t extent)
 	pool->reserved += bytes;
 	if (pool->reserved > pool->reserved_high)
 		pool->reserved_high = pool->reserved;
+	cuda_make_room(pool->gpu);
 	return CUDA_SUCCESS;
 }
 

@@ -108,6 +108,7 @@ CUDA_PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_
 	handle->next = thread->program->handles;
 	thread->program->handles = handle;
 	*ret_handle = handle->number;
+	cuda_make_room(gpu);
 	gpu_backend()->pass(gpu->profile->vmm_create);
 	return CUDA_SUCCESS;
 }

@@ -71,12 +71,30 @@ static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, 
 		bus_write(engine->bus, &burst->burst, engine->own, copy->other, now);
 }
 
+/* When the next burst may leave. */
+static ps_t copy_turn(const struct copy_engine *engine, const struct copy_job *copy)
+{
+	return engine->began + (ps_t)((u128)copy->spread * copy->started / copy->bytes);
+}
+
+static void copy_on_turn(struct sim_local_event *event, void *context);
+
 static void copy_start_more(struct copy_engine *engine, ps_t now)
 {
 	struct copy_job *copy = engine->first;
 
-	while (engine->spare && copy->started < copy->bytes)
+	while (engine->spare && copy->started < copy->bytes && copy_turn(engine, copy) <= now)
 		copy_start_burst(engine, copy, now);
+	if (!engine->spare || copy->started == copy->bytes || engine->event.pending)
+		return;
+	engine->event.fn = copy_on_turn;
+	sim_local_schedule(engine->local, &engine->event, copy_turn(engine, copy));
+}
+
+static void copy_on_turn(struct sim_local_event *event, void *context)
+{
+	(void)context;
+	copy_start_more(container_of(event, struct copy_engine, event), event->at);
 }
 
 static bool has_room(struct copy_burst *own)

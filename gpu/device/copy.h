@@ -31,6 +31,7 @@ struct copy_job {
 	struct copy_side to_side, from_side;
 	ps_t start;	/* that the engine takes before anything of it moves, ... */
 	ps_t least;	/* ... and from there at least, however fast the way is */
+	ps_t spread;	/* over which its bursts leave at even distances at least; 0: at once */
 	uint32_t other; /* the part that it reads or writes */
 	uint32_t most;	/* bytes of a burst; 0: as many as the bus takes */
 	/* All of it is there. */

@@ -172,14 +172,6 @@ static inline uint64_t gpu_key(struct gpu *gpu)
 	return (uint64_t)(0x8000u + gpu->place) << 48 | gpu->next_key++;
 }
 
-/* It touches [@address, @address + @bytes), which is managed memory: how long it has to wait for
- * pages, and for what it reaches where that is. */
-static inline ps_t gpu_touch(const struct gpu *gpu, uint64_t address, uint64_t bytes, bool is_write,
-			     ps_t now)
-{
-	return gpu_managed_touch(gpu->managed, gpu->place, address, bytes, is_write, now);
-}
-
 /* It reads @bytes of its memory now, as the emulator reaches them. */
 void gpu_note_read(struct gpu *gpu, const void *at, uint64_t bytes);
 

@@ -200,20 +200,41 @@ static bool prepare_flows(const struct gpu_kernel *kernel)
 
 /* ---- what a step touches ---- */
 
-static bool count(struct gpu_kernel *kernel, const struct gpu_reach *reach, uint64_t bytes,
-		  bool writes)
+static bool count(struct gpu_kernel *kernel, uint32_t part, uint64_t bytes, bool writes)
 {
 	struct gpu_flow *flow;
 
-	kernel->bytes += bytes;
-	if (reach->part == gpu_of(kernel)->part) {
+	if (part == gpu_of(kernel)->part) {
 		*(writes ? &kernel->written : &kernel->read) += bytes;
 		return true;
 	}
-	flow = flow_of(kernel, reach->part, writes);
+	flow = flow_of(kernel, part, writes);
 	if (flow)
 		flow->bytes += bytes;
 	return flow;
+}
+
+/* What does not come is reached in the host's memory. */
+static bool count_managed(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, bool writes)
+{
+	const struct gpu *gpu = gpu_of(kernel);
+	struct gpu_touch *touch = &kernel->touch;
+	const uint64_t *there = writes ? &touch->written_there : &touch->read_there;
+	const uint64_t before = *there;
+	uint64_t far;
+
+	gpu_managed_touch(gpu->managed, touch, address, bytes, writes);
+	far = *there - before;
+	return (far == 0 || count(kernel, gpu->host_part, far, writes)) &&
+	       (far == bytes || count(kernel, gpu->part, bytes - far, writes));
+}
+
+static bool count_reach(struct gpu_kernel *kernel, const struct gpu_reach *reach, uint64_t address,
+			uint64_t bytes, bool writes)
+{
+	kernel->bytes += bytes;
+	return reach->is_managed ? count_managed(kernel, address, bytes, writes)
+				 : count(kernel, reach->part, bytes, writes);
 }
 
 static bool fail(struct gpu_kernel *kernel, enum gpu_kernel_end how)
@@ -234,7 +255,7 @@ bool gpu_kernel_read(struct gpu_kernel *kernel, void *to, uint64_t address, uint
 		return true;
 	if (!kernel->find(kernel, address, bytes, &reach))
 		return fail(kernel, GPU_KERNEL_STRAYED);
-	if (!count(kernel, &reach, bytes, false))
+	if (!count_reach(kernel, &reach, address, bytes, false))
 		return fail(kernel, GPU_KERNEL_TRAPPED);
 	gpu_note_read(gpu_of(kernel), reach.at, bytes);
 	overlay_read(&kernel->overlay, to, reach.at, bytes);
@@ -251,10 +272,20 @@ bool gpu_kernel_write(struct gpu_kernel *kernel, uint64_t address, const void *f
 		return true;
 	if (!kernel->find(kernel, address, bytes, &reach))
 		return fail(kernel, GPU_KERNEL_STRAYED);
-	if (!count(kernel, &reach, bytes, true) ||
+	if (!count_reach(kernel, &reach, address, bytes, true) ||
 	    overlay_write(&kernel->overlay, reach.at, from, bytes) != 0)
 		return fail(kernel, GPU_KERNEL_TRAPPED);
 	return true;
+}
+
+/* Where managed memory is once it was touched: here, or it stays with the host. */
+static uint32_t part_of_managed(struct gpu_kernel *kernel, uint64_t address)
+{
+	const struct gpu *gpu = gpu_of(kernel);
+
+	gpu_managed_touch(gpu->managed, &kernel->touch, address, 4, false);
+	return gpu_managed_page(gpu->managed, address)->mapped >> gpu->place & 1 ? gpu->host_part
+										 : gpu->part;
 }
 
 bool gpu_kernel_wait(struct gpu_kernel *kernel, uint64_t address, uint32_t value,
@@ -269,7 +300,8 @@ bool gpu_kernel_wait(struct gpu_kernel *kernel, uint64_t address, uint32_t value
 	kernel->wait = (struct gpu_kernel_wait){
 		.is_asked = true,
 		.value = {.at = reach.at, .value = value, .bytes = 4, .compare = compare},
-		.part = reach.part};
+		.part = reach.is_managed ? part_of_managed(kernel, address) : reach.part,
+		.managed = reach.is_managed ? address : 0};
 	return true;
 }
 
@@ -298,6 +330,41 @@ static void on_seen(struct sim_local_event *event, void *context)
 	begin_step(kernel, event->at);
 }
 
+static void begin_touches(struct gpu_kernel *kernel, ps_t now)
+{
+	const bool is_wide = threads_of(kernel) * kernel->width > GPU_MANAGED_PAGE;
+
+	kernel->touch = (struct gpu_touch){.who = gpu_of(kernel)->place,
+					   .by = is_wide ? GPU_BY_THREADS : GPU_BY_THREAD,
+					   .now = now};
+}
+
+static void on_poll_migrated(struct gpu_migration *migration, ps_t now)
+{
+	struct gpu_kernel *kernel = container_of(migration, struct gpu_kernel, migration);
+
+	at(kernel, now + kernel->wait.back, on_seen);
+}
+
+/* Managed memory that it polls may have gone, and comes with the poll that finds it changed: others
+ * would find it as it was. False: it is there. */
+static bool faults_for_poll(struct gpu_kernel *kernel, ps_t now)
+{
+	struct gpu_touch *touch = &kernel->touch;
+
+	if (!kernel->wait.managed)
+		return false;
+	begin_touches(kernel, now);
+	gpu_managed_touch(gpu_of(kernel)->managed, touch, kernel->wait.managed, 4, false);
+	touch->read_there = 0;
+	kernel->migration.on_done = on_poll_migrated;
+	if (touch->time == 0)
+		return false;
+	if (!gpu_migrate(&kernel->migration, touch, touch->time, now))
+		at(kernel, now + touch->time + kernel->wait.back, on_seen);
+	return true;
+}
+
 /* A poll is where the memory is: what is there now comes back to the kernel. */
 static void look_there(struct gpu_kernel *kernel, ps_t now)
 {
@@ -305,7 +372,7 @@ static void look_there(struct gpu_kernel *kernel, ps_t now)
 
 	wait->reached_at = now;
 	wait->sleeps = !gpu_has_value(&wait->value) && !has_failed(kernel);
-	if (!wait->sleeps)
+	if (!wait->sleeps && !faults_for_poll(kernel, now))
 		at(kernel, now + wait->back, on_seen);
 }
 
@@ -412,23 +479,11 @@ static void on_fault(struct sim_local_event *event, void *context)
 	kernel->ends->failed(kernel->command, kernel->how, event->at);
 }
 
-static void begin_step(struct gpu_kernel *kernel, ps_t now)
+/* All that it needs has come. */
+static void move_step(struct gpu_kernel *kernel, ps_t now)
 {
 	ps_t time;
 
-	if (has_failed(kernel)) {
-		kernel->ends->over(kernel->command, now);
-		return;
-	}
-	kernel->read = kernel->written = 0;
-	kernel->busy = 0;
-	kernel->run(kernel);
-	if (!prepare_flows(kernel))
-		(void)fail(kernel, GPU_KERNEL_TRAPPED);
-	if (kernel->how != GPU_KERNEL_WELL) {
-		at(kernel, now + gpu_of(kernel)->profile->fault, on_fault);
-		return;
-	}
 	kernel->under_way = 1;
 	for (struct gpu_flow *flow = kernel->flows; flow; flow = flow->next) {
 		kernel->under_way++;
@@ -439,6 +494,49 @@ static void begin_step(struct gpu_kernel *kernel, ps_t now)
 		at(kernel, now + time, on_time);
 	else
 		part_is_over(kernel, now);
+}
+
+static void on_step_migrated(struct gpu_migration *migration, ps_t now)
+{
+	move_step(container_of(migration, struct gpu_kernel, migration), now);
+}
+
+static void on_step_faulted(struct sim_local_event *event, void *context)
+{
+	(void)context;
+	move_step(kernel_of(event), event->at);
+}
+
+/* What is reached where it is moves as flows do. */
+static void bring_managed(struct gpu_kernel *kernel, ps_t now)
+{
+	struct gpu_touch *touch = &kernel->touch;
+
+	touch->read_there = touch->written_there = 0;
+	kernel->migration.on_done = on_step_migrated;
+	if (touch->time == 0)
+		move_step(kernel, now);
+	else if (!gpu_migrate(&kernel->migration, touch, touch->time, now))
+		at(kernel, now + touch->time, on_step_faulted);
+}
+
+static void begin_step(struct gpu_kernel *kernel, ps_t now)
+{
+	if (has_failed(kernel)) {
+		kernel->ends->over(kernel->command, now);
+		return;
+	}
+	kernel->read = kernel->written = 0;
+	kernel->busy = 0;
+	begin_touches(kernel, now);
+	kernel->run(kernel);
+	if (!prepare_flows(kernel))
+		(void)fail(kernel, GPU_KERNEL_TRAPPED);
+	if (kernel->how != GPU_KERNEL_WELL) {
+		at(kernel, now + gpu_of(kernel)->profile->fault, on_fault);
+		return;
+	}
+	bring_managed(kernel, now);
 }
 
 static void on_begin(struct sim_local_event *event, void *context)
@@ -462,6 +560,7 @@ void gpu_kernel_destroy(struct gpu_kernel *kernel)
 		return;
 	if (kernel->command)
 		end_flows(kernel);
+	gpu_migration_fini(&kernel->migration);
 	overlay_fini(&kernel->overlay);
 	kernel->end(kernel);
 }

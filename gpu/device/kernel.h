@@ -5,8 +5,9 @@
 /* One kernel that a GPU runs: a function of the host that reads and writes through here, in steps.
  * A step sees memory as it is when it begins and what it has written itself. It takes as long as
  * what it moved: within the GPU by the rate that so many threads have, all else by bursts on the
- * bus, beside that. What it has written is in memory when it ends. Between two steps a kernel polls
- * a word of memory.
+ * bus, beside that. What it has written is in memory when it ends. Managed memory comes before all
+ * that, by faults in the order of its reads and writes. Between two steps a kernel polls a word of
+ * memory.
  *
  * As measured on an H100 (driver 580.159.04). Sans I/O, as streams are. */
 #include "gpu/device/overlay.h"
@@ -14,8 +15,9 @@
 
 /* Memory, as a kernel finds it. */
 struct gpu_reach {
-	uint8_t *at;   /* where the emulator reaches it */
-	uint32_t part; /* whose it is: the GPU's own, or another one's */
+	uint8_t *at;	 /* where the emulator reaches it */
+	uint32_t part;	 /* whose it is: the GPU's own, or another one's */
+	bool is_managed; /* it is wherever it is, and comes where it may */
 };
 
 struct gpu_kernel_ends;
@@ -25,6 +27,7 @@ struct gpu_kernel_wait {
 	bool is_asked;
 	struct gpu_value value;
 	uint32_t part;
+	uint64_t managed; /* its address; 0: it is not */
 	/* When polls reach the memory, as the first one did, and how long each takes. */
 	ps_t reached_at, period, back;
 	bool sleeps; /* its memory is as it was at the last one */
@@ -44,13 +47,15 @@ struct gpu_kernel {
 	struct gpu_command *command;
 	const struct gpu_kernel_ends *ends;
 	struct overlay overlay;
-	uint64_t read, written;	     /* within the GPU, in this step */
-	uint64_t bytes;		     /* all that it has moved */
-	ps_t busy;		     /* that this step computes */
-	enum gpu_kernel_end how;     /* it has done so far */
-	struct gpu_flow *flows;	     /* of this step */
-	uint32_t under_way;	     /* of them, and its own time */
-	struct gpu_kernel_wait wait; /* behind this step */
+	uint64_t read, written;		/* within the GPU, in this step */
+	uint64_t bytes;			/* all that it has moved */
+	ps_t busy;			/* that this step computes */
+	struct gpu_touch touch;		/* of managed memory, in this step, ... */
+	struct gpu_migration migration; /* ... and what that moves */
+	enum gpu_kernel_end how;	/* it has done so far */
+	struct gpu_flow *flows;		/* of this step */
+	uint32_t under_way;		/* of them, and its own time */
+	struct gpu_kernel_wait wait;	/* behind this step */
 	struct bus_burst poll;
 };
 

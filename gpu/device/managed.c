@@ -34,8 +34,11 @@ int gpu_managed_init(struct gpu_managed *managed, uint64_t base, uint64_t bytes)
 
 void gpu_managed_fini(struct gpu_managed *managed)
 {
-	for (uint64_t i = 0; managed->blocks && i < managed->memory.bytes / GPU_MEMORY_BLOCK; i++)
+	for (uint64_t i = 0; managed->blocks && i < managed->memory.bytes / GPU_MEMORY_BLOCK; i++) {
+		if (managed->blocks[i])
+			gpu_managed_end_chunks(managed, managed->blocks[i]);
 		util_free(managed->blocks[i]);
+	}
 	util_free(managed->blocks);
 	gpu_memory_fini(&managed->memory);
 	*managed = (struct gpu_managed){.bytes = NULL};
@@ -80,9 +83,21 @@ static void forget_page(struct gpu_managed *managed, uint64_t address)
 	struct gpu_managed_block *block =
 		managed->blocks[(address - managed->memory.base) / GPU_MEMORY_BLOCK];
 
+	gpu_managed_settle(managed, address, 0);
 	*page = (struct gpu_managed_page){.access = page->access};
 	if (address % GPU_MEMORY_BLOCK == 0)
 		block->known = 0;
+}
+
+/* Blocks that nothing is in any more. */
+static void end_blocks(struct gpu_managed *managed, uint64_t address, uint64_t end)
+{
+	address -= address % GPU_MEMORY_BLOCK;
+	for (; address < end; address += GPU_MEMORY_BLOCK)
+		if (!gpu_managed_is_taken(managed, address, GPU_MEMORY_BLOCK))
+			gpu_managed_end_chunks(managed,
+					       managed->blocks[(address - managed->memory.base) /
+							       GPU_MEMORY_BLOCK]);
 }
 
 int gpu_managed_drop(struct gpu_managed *managed, uint64_t address)
@@ -106,6 +121,7 @@ int gpu_managed_drop(struct gpu_managed *managed, uint64_t address)
 	for (uint64_t at = first; at < end; at += GPU_MANAGED_PAGE)
 		forget_page(managed, at);
 	gpu_managed_protect(managed, first, end - first);
+	end_blocks(managed, first, end);
 	if (managed->forget)
 		managed->forget(managed, first, end - first);
 	return 0;
@@ -124,61 +140,6 @@ bool gpu_managed_has(const struct gpu_managed *managed, uint64_t address, uint64
 ps_t gpu_managed_free_time(uint64_t bytes)
 {
 	return free_call + (ps_t)((u128)bytes * free_mib / (KIB * KIB));
-}
-
-/* ---- what a CPU may do ---- */
-
-static enum gpu_access access_of(const struct gpu_managed_page *page)
-{
-	if (!(page->resident & managed_bit(GPU_CPU)))
-		return GPU_ACCESS_NONE;
-	return page->resident == managed_bit(GPU_CPU) ? GPU_ACCESS_WRITE : GPU_ACCESS_READ;
-}
-
-void gpu_managed_protect(struct gpu_managed *managed, uint64_t address, uint64_t bytes)
-{
-	const uint64_t end = address + bytes;
-	uint64_t at = address - address % GPU_MANAGED_PAGE;
-
-	while (at < end) {
-		const enum gpu_access access = access_of(gpu_managed_page(managed, at));
-		const uint64_t start = at;
-		bool changes = false;
-
-		/* As far as they are alike; those of the same block, or of the next one. */
-		for (; at < end; at += GPU_MANAGED_PAGE) {
-			struct gpu_managed_page *page = gpu_managed_page(managed, at);
-
-			if (access_of(page) != access)
-				break;
-			changes |= page->access != access;
-			page->access = (uint8_t)access;
-		}
-		if (changes && managed->protect)
-			managed->protect(managed, start, at - start, access);
-	}
-}
-
-/* ---- where pages are ---- */
-
-uint64_t gpu_managed_bring(struct gpu_managed *managed, struct gpu_managed_page *page, uint32_t who,
-			   bool copies)
-{
-	struct gpu_managed_counts *counts = &managed->counts[who];
-
-	if (page->resident & managed_bit(who))
-		return 0;
-	if (page->resident == 0) {
-		counts->populated += GPU_MANAGED_PAGE;
-	} else {
-		counts->moved += GPU_MANAGED_PAGE;
-		counts->copied += copies ? GPU_MANAGED_PAGE : 0;
-	}
-	page->resident = managed_bit(who) | (copies ? page->resident : 0);
-	page->mapped = page->resident & managed_bit(GPU_CPU)
-			       ? page->accessed_by & ~managed_bit(GPU_CPU)
-			       : 0;
-	return GPU_MANAGED_PAGE;
 }
 
 /* ---- prefetches ---- */
@@ -217,16 +178,25 @@ ps_t gpu_managed_prefetch_time(uint32_t who, uint64_t missing, uint64_t bytes)
 	       util_tx_time(missing - first, prefetches[to_gpu].rest_bps);
 }
 
-void gpu_managed_prefetch(struct gpu_managed *managed, uint32_t who, uint64_t address,
+void gpu_managed_prefetch(struct gpu_managed *managed, struct gpu_touch *touch, uint64_t address,
 			  uint64_t bytes)
 {
-	struct gpu_managed_counts *counts = &managed->counts[who];
+	struct gpu_managed_counts *counts = &managed->counts[touch->who];
 
+	uint64_t block = 0;
+	bool has_room = false;
+
+	touch->managed = managed;
 	for (uint64_t at = first_of(address); at < address + bytes; at += GPU_MANAGED_PAGE) {
 		struct gpu_managed_page *page = gpu_managed_page(managed, at);
 
-		counts->prefetched += gpu_managed_bring(managed, page, who, page->is_read_mostly);
-		page->prefetched = (uint8_t)(1 + who);
+		if (block != at - at % GPU_MEMORY_BLOCK)
+			has_room = gpu_managed_has_room(managed, touch, at);
+		block = at - at % GPU_MEMORY_BLOCK;
+		if (has_room)
+			counts->prefetched += gpu_managed_bring(managed, touch, touch->who, at,
+								page->is_read_mostly);
+		page->prefetched = (uint8_t)(1 + touch->who);
 	}
 	gpu_managed_protect(managed, address, bytes);
 }
@@ -240,8 +210,11 @@ static void map_for(struct gpu_managed_page *page)
 		page->mapped |= page->accessed_by & ~managed_bit(GPU_CPU);
 }
 
-static void advise_page(struct gpu_managed_page *page, enum gpu_advice advice, uint32_t who)
+static void advise_page(struct gpu_managed *managed, uint64_t address, enum gpu_advice advice,
+			uint32_t who)
 {
+	struct gpu_managed_page *page = gpu_managed_page(managed, address);
+
 	switch (advice) {
 	case GPU_READ_MOSTLY:
 		page->is_read_mostly = true;
@@ -249,7 +222,8 @@ static void advise_page(struct gpu_managed_page *page, enum gpu_advice advice, u
 	case GPU_UNSET_READ_MOSTLY:
 		page->is_read_mostly = false;
 		if (page->resident & (page->resident - 1)) /* the one with a GPU stays */
-			page->resident &= ~managed_bit(GPU_CPU);
+			gpu_managed_settle(managed, address,
+					   page->resident & ~managed_bit(GPU_CPU));
 		return;
 	case GPU_PREFERRED:
 		page->preferred = (uint8_t)(1 + who);
@@ -272,6 +246,6 @@ void gpu_managed_advise(struct gpu_managed *managed, uint64_t address, uint64_t 
 			enum gpu_advice advice, uint32_t who)
 {
 	for (uint64_t at = first_of(address); at < address + bytes; at += GPU_MANAGED_PAGE)
-		advise_page(gpu_managed_page(managed, at), advice, who);
+		advise_page(managed, at, advice, who);
 	gpu_managed_protect(managed, address, bytes);
 }

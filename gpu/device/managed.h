@@ -9,6 +9,11 @@
  * 51 % is there with it: the rule of the kernel driver's tree. Nothing is mapped or copied here:
  * the owner is told what a CPU may do where, and the bytes stay where they are.
  *
+ * Of a GPU's memory a block of 2 MiB takes as much from when the first of its pages comes there
+ * until it is given back, or until others need the room: then goes the one that has no page there
+ * any more, and else the one that something has not come to for longest, whose pages go to the
+ * host. Where there is no room to be had pages stay with the host, and are reached there.
+ *
  * Times as measured on an H100 (driver 580.159.04). A touch by the CPU takes no memory and no lock.
  * One caller at a time. */
 #include "gpu/device/memory.h"
@@ -40,9 +45,16 @@ struct gpu_managed_page {
 	bool is_read_mostly;	    /* advice */
 };
 
+struct gpu_managed_chunk;
 struct gpu_managed_block {
-	uint64_t known; /* GPUs that have had some of it */
+	uint64_t known;			  /* GPUs that have had some of it */
+	struct gpu_managed_chunk *chunks; /* of GPUs' memory that it has */
 	struct gpu_managed_page pages[GPU_MANAGED_PAGES];
+};
+
+/* Chunks of one GPU's memory, the one that something came to last behind all others. */
+struct gpu_managed_chunks {
+	struct gpu_managed_chunk *first, *last;
 };
 
 /* What a processor's touches and prefetches came to. */
@@ -56,14 +68,19 @@ struct gpu_managed_counts {
 	uint64_t throttled; /* faults that had to wait */
 	uint64_t pinned;
 	uint64_t prefetched; /* bytes of those moved or populated: by prefetches */
+	uint64_t evicted;    /* bytes that went from here to the host, to make room */
 	ps_t time;	     /* of all faults */
 };
 
+struct gpu;
 struct gpu_managed {
 	struct gpu_memory memory;	   /* which addresses it gives: in steps of 512 bytes */
 	uint8_t *bytes;			   /* where the emulator reaches the byte at memory.base */
 	struct gpu_managed_block **blocks; /* NULL: never given out */
 	struct gpu_managed_counts counts[GPU_MANAGED_OWNERS];
+	struct gpu_managed_chunks used[GPU_MANAGED_OWNERS];   /* that have pages, ... */
+	struct gpu_managed_chunks unused[GPU_MANAGED_OWNERS]; /* ... and that have none any more */
+	struct gpu *gpus[GPU_MANAGED_OWNERS]; /* by processor; NULL: room without end */
 	/* Of the owner. A CPU may do that from now on in whole pages; a fault moved or mapped what
 	 * lies there. NULL: nobody cares. */
 	void (*protect)(struct gpu_managed *managed, uint64_t address, uint64_t bytes,
@@ -98,16 +115,42 @@ bool gpu_managed_is_taken(const struct gpu_managed *managed, uint64_t address, u
 /* Whether all of it is in one allocation. */
 bool gpu_managed_has(const struct gpu_managed *managed, uint64_t address, uint64_t bytes);
 
-/* @who touches it: how long that takes beside the touch. Of pages that were given out. */
-ps_t gpu_managed_touch(struct gpu_managed *managed, uint32_t who, uint64_t address, uint64_t bytes,
-		       bool is_write, ps_t now);
+/* What touches a page: faults of many threads at once come in batches. */
+enum gpu_toucher { GPU_BY_CPU, GPU_BY_ENGINE, GPU_BY_THREAD, GPU_BY_THREADS };
+
+/* Touches of one processor, one behind the other, and what came of them. */
+struct gpu_touch {
+	uint32_t who;
+	enum gpu_toucher by;
+	ps_t now;  /* when the first one begins */
+	ps_t time; /* of all faults */
+	/* Bytes that came from each to the GPU that touches, and from each GPU to the host. */
+	uint64_t from[GPU_MANAGED_OWNERS], to_host[GPU_MANAGED_OWNERS];
+	uint64_t read_there, written_there; /* that it reaches in the host's memory */
+	/* Its own. */
+	struct gpu_managed *managed;
+	bool is_write;	   /* the last of them */
+	uint64_t block;	   /* that the last fault was in */
+	uint32_t in_block; /* faults there, one behind the other */
+	uint32_t mapped;
+};
+
+/* One more of them, of pages that were given out. */
+void gpu_managed_touch(struct gpu_managed *managed, struct gpu_touch *touch, uint64_t address,
+		       uint64_t bytes, bool is_write);
+/* What it reaches in the host's memory takes so long at least: as measured over a link of
+ * generation 5 x16. */
+ps_t gpu_managed_there_time(const struct gpu_touch *touch);
 /* Bytes, of whole pages, that @who has not, ... */
 uint64_t gpu_managed_missing(const struct gpu_managed *managed, uint32_t who, uint64_t address,
 			     uint64_t bytes);
-/* ... how long it takes to bring so many of @bytes, and to do so. */
+/* ... how long it takes to bring so many of @bytes, and to do so, for touch->who. */
 ps_t gpu_managed_prefetch_time(uint32_t who, uint64_t missing, uint64_t bytes);
-void gpu_managed_prefetch(struct gpu_managed *managed, uint32_t who, uint64_t address,
+void gpu_managed_prefetch(struct gpu_managed *managed, struct gpu_touch *touch, uint64_t address,
 			  uint64_t bytes);
+/* Others have taken memory of the GPU touch->who: pages go, until it has as much as it was given
+ * out. */
+void gpu_managed_make_room(struct gpu_managed *managed, struct gpu_touch *touch);
 /* @who: of preferred and accessed by. */
 void gpu_managed_advise(struct gpu_managed *managed, uint64_t address, uint64_t bytes,
 			enum gpu_advice advice, uint32_t who);

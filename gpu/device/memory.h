@@ -39,6 +39,7 @@ struct gpu_memory {
 	struct gpu_allocation *allocations; /* in order of their addresses */
 	size_t count, room;
 	uint64_t made; /* so far */
+	uint64_t lent; /* bytes of it, in blocks, that pages of managed memory have */
 	struct gpu_hold *holds;
 	size_t hold_count, hold_room;
 };
@@ -57,7 +58,7 @@ int gpu_memory_drop(struct gpu_memory *memory, uint64_t address);
 struct gpu_allocation *gpu_memory_find(const struct gpu_memory *memory, uint64_t address);
 /* What lies lowest of @owner's; NULL: nothing. */
 const struct gpu_allocation *gpu_memory_of(const struct gpu_memory *memory, const void *owner);
-/* Of blocks that nothing lies in. */
+/* Of blocks that nothing lies in, be they lent or not. */
 uint64_t gpu_memory_free_bytes(const struct gpu_memory *memory);
 
 /* Whether each block that [@address, @address + @bytes) touches has an allocation in it. */

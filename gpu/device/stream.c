@@ -94,6 +94,7 @@ static void command_free(struct gpu_command *command)
 {
 	gpu_mark_put(command->mark);
 	gpu_kernel_destroy(command->kernel);
+	gpu_migration_fini(&command->migration);
 	util_free(command->copy);
 	util_free(command);
 }
@@ -256,26 +257,43 @@ static void look_at_value(struct gpu_command *command, ps_t now)
 	end_later(command, now + time_of(command));
 }
 
-/* What it has to wait for where its memory is managed. */
-static void touch_managed(struct gpu_command *command, ps_t now)
+static void begin_work(struct gpu_command *command, ps_t now);
+
+static void on_migrated(struct gpu_migration *migration, ps_t now)
+{
+	begin_work(container_of(migration, struct gpu_command, migration), now);
+}
+
+/* What its memory needs that is managed. False: it may begin, with command->time; else it begins
+ * when everything has come. */
+static bool wait_for_managed(struct gpu_command *command, ps_t now)
 {
 	const struct gpu *gpu = command->stream->context->gpu;
 	const uint64_t bytes = command->value.at ? command->value.bytes : command->bytes;
+	struct gpu_touch touch = {.who = command->work == GPU_PREFETCH ? command->goal : gpu->place,
+				  .by = GPU_BY_ENGINE,
+				  .now = now};
 
 	if (command->work == GPU_PREFETCH) {
-		const uint64_t missing = gpu_managed_missing(gpu->managed, command->goal,
-							     command->managed_to, bytes);
+		const uint64_t missing =
+			gpu_managed_missing(gpu->managed, touch.who, command->managed_to, bytes);
 
-		command->time += gpu_managed_prefetch_time(command->goal, missing, bytes);
-		gpu_managed_prefetch(gpu->managed, command->goal, command->managed_to, bytes);
-		return;
+		touch.time = gpu_managed_prefetch_time(touch.who, missing, bytes);
+		gpu_managed_prefetch(gpu->managed, &touch, command->managed_to, bytes);
+	} else {
+		if (command->managed_from)
+			gpu_managed_touch(gpu->managed, &touch, command->managed_from, bytes,
+					  false);
+		if (command->managed_to)
+			gpu_managed_touch(gpu->managed, &touch, command->managed_to, bytes,
+					  command->work != GPU_WAIT_VALUE);
 	}
-	if (command->managed_from)
-		command->time +=
-			gpu_touch(gpu, command->managed_from, bytes, false, now + command->time);
-	if (command->managed_to)
-		command->time += gpu_touch(gpu, command->managed_to, bytes,
-					   command->work != GPU_WAIT_VALUE, now + command->time);
+	touch.time += gpu_managed_there_time(&touch);
+	command->migration.on_done = on_migrated;
+	if (gpu_migrate(&command->migration, &touch, touch.time, now))
+		return true;
+	command->time += touch.time;
+	return false;
 }
 
 /* A kernel has failed, and with it everything in its context. */
@@ -290,15 +308,11 @@ static void on_failure(struct gpu_command *command, enum gpu_kernel_end how, ps_
 
 static const struct gpu_kernel_ends kernel_ends = {.over = gpu_command_end, .failed = on_failure};
 
-static void begin(struct gpu_command *command, ps_t now)
+static void begin_work(struct gpu_command *command, ps_t now)
 {
 	struct gpu_context *context = command->stream->context;
 	struct gpu *gpu = context->gpu;
 
-	command->is_begun = true;
-	command->begun_at = now;
-	if (command->managed_to || command->managed_from)
-		touch_managed(command, now);
 	switch (command->work) {
 	case GPU_PUSHED:
 	case GPU_PUSHED_COPY:
@@ -340,6 +354,15 @@ static void begin(struct gpu_command *command, ps_t now)
 		break;
 	}
 	CHECK(command->work != GPU_WAIT && command->work != GPU_WORKS);
+}
+
+static void begin(struct gpu_command *command, ps_t now)
+{
+	command->is_begun = true;
+	command->begun_at = now;
+	if ((command->managed_to || command->managed_from) && wait_for_managed(command, now))
+		return;
+	begin_work(command, now);
 }
 
 /* ---- order ---- */
@@ -467,7 +490,8 @@ void gpu_context_look(struct gpu_context *context, ps_t now)
 	for (struct gpu_stream *stream = context->streams; stream; stream = stream->next) {
 		struct gpu_command *command = stream->first;
 
-		if (!command || !command->is_begun || command->event.pending)
+		if (!command || !command->is_begun || command->event.pending ||
+		    command->migration.under_way > 0)
 			continue;
 		if (command->work == GPU_WAIT_VALUE)
 			look_at_value(command, now);

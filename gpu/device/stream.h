@@ -10,7 +10,7 @@
  *
  * As measured on an H100 (driver 580.159.04). Sans I/O: everything happens in the local events of
  * the node. One caller at a time. */
-#include "gpu/device/gpu.h"
+#include "gpu/device/migrate.h"
 #include "gpu/device/value.h"
 
 enum gpu_stream_kind { GPU_LEGACY, GPU_OF_THREAD, GPU_BLOCKING, GPU_NON_BLOCKING };
@@ -53,9 +53,10 @@ struct gpu_command {
 	struct gpu_value value;
 	void (*function)(void *arg); /* of the host */
 	void *arg;
-	ps_t time;		   /* of all faults on managed memory */
-	ps_t begun_at;		   /* where is_begun */
-	struct gpu_kernel *kernel; /* which goes with the command */
+	ps_t time;			/* of faults on managed memory that move nothing */
+	struct gpu_migration migration; /* of what others move */
+	ps_t begun_at;			/* where is_begun */
+	struct gpu_kernel *kernel;	/* which goes with the command */
 	/* The stream's own. */
 	struct gpu_stream *stream;
 	uint64_t number; /* in its context, from 1 */

@@ -13,9 +13,10 @@
  *	#endif
  *
  * A function does what the whole grid does. It reaches the memory of the GPU, that of its peers
- * where access is enabled, and pinned memory of the host by vb_kernel_read() and vb_kernel_write()
- * alone; how long the kernel takes comes of what they move: within the GPU by what so many threads
- * reach, all else over the machine's buses. It sees memory as it is when the kernel begins, and
+ * where access is enabled, pinned memory of the host and managed memory by vb_kernel_read() and
+ * vb_kernel_write() alone; how long the kernel takes comes of what they move: within the GPU by
+ * what so many threads reach, all else over the machine's buses, and managed memory by faults in
+ * the order of the calls. It sees memory as it is when the kernel begins, and
  * what it has written itself; others see that when the kernel ends. It calls nothing of CUDA. */
 #include <stddef.h>
 #include <stdint.h>

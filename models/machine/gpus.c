@@ -131,6 +131,7 @@ void host_gpus_destroy(struct host *host)
 
 	if (!gpus)
 		return;
+	host_managed_destroy(host);
 	for (uint32_t i = 0; i < gpus->count; i++) {
 		struct gpu *gpu = &gpus->gpus[i];
 
@@ -140,7 +141,6 @@ void host_gpus_destroy(struct host *host)
 		}
 		gpu_fini(gpu);
 	}
-	host_managed_destroy(host);
 	if (gpus->views.bytes > 0)
 		munmap((void *)(uintptr_t)gpus->views.base, gpus->views.bytes);
 	gpu_views_fini(&gpus->views);

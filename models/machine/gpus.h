@@ -23,6 +23,9 @@ struct host_gpus {
 	struct gpu *gpus;
 	struct gpu_managed *managed; /* models/machine/managed.h; NULL: none yet */
 	uint64_t managed_base, managed_bytes;
+	/* Bytes of it that CPUs have pulled from each GPU, and that take room on the bus when the
+	 * program that did so pays for it. */
+	uint64_t pulled[GPU_MANAGED_OWNERS];
 	struct gpu_views views; /* their addresses lie elsewhere */
 };
 

@@ -134,8 +134,10 @@ struct gpu_managed *host_managed(struct host *host)
 	managed->on_fault = note_fault;
 	managed->owner = host;
 	gpus->managed = managed;
-	for (uint32_t i = 0; i < gpus->count; i++)
+	for (uint32_t i = 0; i < gpus->count; i++) {
+		managed->gpus[gpus->gpus[i].place] = &gpus->gpus[i];
 		gpus->gpus[i].managed = managed;
+	}
 	return managed;
 }
 

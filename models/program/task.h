@@ -41,7 +41,8 @@ struct task {
 	struct task *rendezvous_next;
 	struct task_gpu *gpu; /* what the driver has of it; NULL: it has not asked for any */
 	ps_t debt;	      /* of its own code's faults: passes with its next call */
-	uint64_t qp_count;    /* created so far, on all devices: identities of QPs */
+	void (*pays)(struct task *task); /* that, where it moves something; NULL: time alone */
+	uint64_t qp_count;		 /* created so far, on all devices: identities of QPs */
 	bool waiting_placement, done;
 	bool is_service; /* a thread that nobody waits for */
 };

@@ -65,36 +65,10 @@ static struct gpu_program *task_gpu_program(const struct gpu_program *program)
 	return NULL;
 }
 
-static struct task_gpu *own_of(struct task *task)
-{
-	struct task_gpu *own = task->gpu;
-	struct task *process = task->process;
-
-	if (own)
-		return own;
-	own = util_calloc(1, sizeof(*own));
-	if (!own)
-		return NULL;
-	if (process == task) {
-		own->process = util_calloc(1, sizeof(*own->process));
-	} else {
-		const struct task_gpu *of_process = own_of(process);
-
-		own->process = of_process ? of_process->process : NULL;
-	}
-	if (!own->process) {
-		util_free(own);
-		return NULL;
-	}
-	own->thread.program = &own->process->program;
-	task->gpu = own;
-	return own;
-}
-
 static struct gpu_thread *task_gpu_thread(void)
 {
 	struct task *task = task_current();
-	struct task_gpu *own = task ? own_of(task) : NULL;
+	struct task_gpu *own = task ? task_gpu_own(task) : NULL;
 
 	return own ? &own->thread : NULL;
 }
@@ -206,7 +180,7 @@ static int task_gpu_expect_call(void)
 	if (ret != 0)
 		return -ENOMEM;
 	process->driver->is_service = true;
-	if (own_of(process->driver))
+	if (task_gpu_own(process->driver))
 		return 0;
 	task_end(process->driver);
 	process->driver = NULL;
@@ -296,6 +270,7 @@ const struct gpu_backend *gpu_backend(void)
 						   .export_range = task_gpu_export_range,
 						   .freed = task_gpu_freed,
 						   .managed = task_gpu_managed,
+						   .move = task_gpu_move,
 						   .collect = task_gpu_collect,
 						   .read = task_gpu_read,
 						   .changed = task_gpu_changed,

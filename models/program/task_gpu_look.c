@@ -5,7 +5,34 @@
 #include "models/program/task.h"
 #include "util/alloc.h"
 
-/* What tasks have to know of the driver: when it looks at memory, and its end. */
+/* What tasks have to know of the driver: what it has of each, when it looks at memory, and its end.
+ */
+
+struct task_gpu *task_gpu_own(struct task *task)
+{
+	struct task_gpu *own = task->gpu;
+	struct task *process = task->process;
+
+	if (own)
+		return own;
+	own = util_calloc(1, sizeof(*own));
+	if (!own)
+		return NULL;
+	if (process == task) {
+		own->process = util_calloc(1, sizeof(*own->process));
+	} else {
+		const struct task_gpu *of_process = task_gpu_own(process);
+
+		own->process = of_process ? of_process->process : NULL;
+	}
+	if (!own->process) {
+		util_free(own);
+		return NULL;
+	}
+	own->thread.program = &own->process->program;
+	task->gpu = own;
+	return own;
+}
 
 /* Adapters say when they have placed something. */
 static void listen(struct host *host)
@@ -74,5 +101,7 @@ void task_gpu_fini(struct task *task)
 		task_gpu_exports_fini(&own->process->exports);
 		util_free(own->process);
 	}
+	if (own)
+		gpu_migration_fini(&own->migration);
 	util_free(own);
 }

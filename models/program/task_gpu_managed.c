@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <ucontext.h>
 
 /* Managed memory that the program's own code touches: a page that is not with the CPU is not mapped
@@ -18,6 +19,55 @@ static struct {
 	pthread_once_t once;
 	struct sigaction before;
 } program = {.once = PTHREAD_ONCE_INIT};
+
+/* ---- on the bus ---- */
+
+static void on_moved(struct gpu_migration *migration, ps_t now)
+{
+	struct task_gpu *own = container_of(migration, struct task_gpu, migration);
+
+	task_wake(own->moves, now);
+	own->moves = NULL;
+}
+
+/* False: nothing moves, or there is no memory. */
+static bool move_pages(struct task *task, const struct gpu_touch *touch)
+{
+	struct task_gpu *own = task_gpu_own(task);
+
+	if (!own)
+		return false;
+	own->migration.on_done = on_moved;
+	if (!gpu_migrate(&own->migration, touch, touch->time, task->host->now))
+		return false;
+	for (own->moves = task; own->moves;)
+		task_block(task);
+	return true;
+}
+
+void task_gpu_move(const struct gpu_touch *touch)
+{
+	struct task *task = task_current();
+
+	if (!move_pages(task, touch))
+		task_sleep(task, touch->time);
+}
+
+/* What CPUs have pulled takes room on the bus, and as long as @task owes at least. */
+static void pay_pages(struct task *task)
+{
+	struct gpu_touch touch = {
+		.who = GPU_CPU, .time = task->debt, .managed = host_managed_find(task->host)};
+	uint64_t *pulled = task->host->gpus->pulled;
+
+	task->pays = NULL;
+	memcpy(touch.to_host, pulled, sizeof(touch.to_host));
+	memset(pulled, 0, sizeof(touch.to_host));
+	if (move_pages(task, &touch))
+		task->debt = 0;
+}
+
+/* ---- signals ---- */
 
 /* Where the processor does not say, it may be one. */
 static bool is_write_fault(const void *context)
@@ -36,12 +86,19 @@ static bool serve_touch(uint64_t address, const void *context)
 {
 	struct task *task = task_current();
 	struct gpu_managed *managed = task ? host_managed_find(task->host) : NULL;
+	struct gpu_touch touch = {.who = GPU_CPU, .by = GPU_BY_CPU};
 
 	if (!managed || !gpu_memory_has(&managed->memory, address) ||
 	    !gpu_managed_is_taken(managed, address - address % GPU_MANAGED_PAGE, GPU_MANAGED_PAGE))
 		return false;
-	task->debt += gpu_managed_touch(managed, GPU_CPU, address, 1, is_write_fault(context),
-					task->host->now + task->debt);
+	touch.now = task->host->now + task->debt;
+	gpu_managed_touch(managed, &touch, address, 1, is_write_fault(context));
+	task->debt += touch.time;
+	for (uint32_t i = 1; i <= task->host->gpus->count; i++) {
+		task->host->gpus->pulled[i] += touch.to_host[i];
+		if (touch.to_host[i] > 0)
+			task->pays = pay_pages;
+	}
 	return true;
 }
 

@@ -21,7 +21,11 @@ struct task_gpu {
 	struct gpu_thread thread;
 	struct process_gpu *process;
 	bool waits;
+	struct gpu_migration migration; /* of managed memory that it waits for ... */
+	struct task *moves;		/* ... until this is NULL */
 };
+/* NULL: no memory. */
+struct task_gpu *task_gpu_own(struct task *task);
 
 /* Something is over on the machine whose first adapter @host is: whoever of its programs waited for
  * that goes on. */
@@ -33,6 +37,7 @@ void task_gpu_give_back(void *bytes);
 bool task_gpu_has_memory(uint64_t address, uint64_t bytes);
 /* By task_gpu_managed.c: see struct gpu_backend. */
 struct gpu_managed *task_gpu_managed(bool makes);
+void task_gpu_move(const struct gpu_touch *touch);
 void task_gpu_say(const char *line);
 
 #endif

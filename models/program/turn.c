@@ -88,8 +88,11 @@ void task_block(struct task *task)
 
 void task_sleep(struct task *task, ps_t duration)
 {
-	const ps_t now = task->host->now;
+	ps_t now;
 
+	if (task->pays)
+		task->pays(task);
+	now = task->host->now;
 	if (duration < TASK_END_OF_TIME)
 		duration += task->debt;
 	task->debt = 0;

@@ -77,12 +77,20 @@ static uint64_t take(uint64_t bytes)
 	return address;
 }
 
+static ps_t range_time(uint32_t who, uint64_t offset, uint64_t bytes, bool is_write, ps_t now)
+{
+	struct gpu_touch one = {
+		.who = who, .by = who == GPU_CPU ? GPU_BY_CPU : GPU_BY_ENGINE, .now = now};
+
+	gpu_managed_touch(&managed, &one, BASE + offset, bytes, is_write);
+	return one.time + gpu_managed_there_time(&one);
+}
+
 /* In ns. */
 static uint64_t touch_at(uint32_t who, uint32_t page, bool is_write, ps_t now)
 {
 	touched = page;
-	return gpu_managed_touch(&managed, who, BASE + (uint64_t)page * PAGE, 4, is_write, now) /
-	       PS_NS;
+	return range_time(who, (uint64_t)page * PAGE, 4, is_write, now) / PS_NS;
 }
 
 static uint64_t touch(uint32_t who, uint32_t page, bool is_write)
@@ -90,9 +98,14 @@ static uint64_t touch(uint32_t who, uint32_t page, bool is_write)
 	return touch_at(who, page, is_write, PS_S);
 }
 
+static void prefetch(uint32_t who, uint64_t offset, uint64_t bytes)
+{
+	gpu_managed_prefetch(&managed, &(struct gpu_touch){.who = who}, BASE + offset, bytes);
+}
+
 static void all_at(uint32_t who, uint64_t bytes)
 {
-	gpu_managed_prefetch(&managed, who, BASE, bytes);
+	prefetch(who, 0, bytes);
 }
 
 static void assert_faults(uint32_t count, const uint32_t *pages, const uint32_t *bytes)
@@ -156,7 +169,7 @@ static void test_half_is_not_enough(void **state)
 {
 	(void)state;
 	(void)take(2 * MIB);
-	gpu_managed_prefetch(&managed, GPU, BASE, MIB - 64 * 1024);
+	prefetch(GPU, 0, MIB - 64 * 1024);
 	(void)touch(GPU, 255, false); /* leaf 15: 16 of 32 */
 	assert_int_equal(faults.bytes[0], 16);
 	(void)touch(GPU, 511, false); /* 17 of 32 */
@@ -218,7 +231,7 @@ static void test_times_of_a_cpu(void **state)
 /* 64 MiB at once: GB/s as measured, within 15 %. */
 static uint64_t gbps_of_all(uint32_t who, bool is_write)
 {
-	const ps_t time = gpu_managed_touch(&managed, who, BASE, 64 * MIB, is_write, PS_S);
+	const ps_t time = range_time(who, 0, 64 * MIB, is_write, PS_S);
 
 	faults.count = 0;
 	return 64 * MIB * 1000000 / time; /* in MB/s */
@@ -265,7 +278,7 @@ static void test_prefetch(void **state)
 	assert_int_equal(gpu_managed_prefetch_time(GPU, 0, 2 * MIB), 100 * PS_NS);
 	assert_int_equal(gpu_managed_prefetch_time(GPU, 0, 12 * MIB), 12100 * PS_NS);
 	/* Of whole pages, and those alone. */
-	gpu_managed_prefetch(&managed, GPU, BASE + 100, 4096);
+	prefetch(GPU, 100, 4096);
 	assert_int_equal(gpu_managed_missing(&managed, GPU, BASE, 4 * MIB), 4 * MIB - 8192);
 	(void)touch(GPU, 1, true);
 	assert_int_equal(faults.count, 0);
@@ -320,7 +333,7 @@ static void test_preferred_cpu(void **state)
 	assert_int_equal(access_of[300], GPU_ACCESS_WRITE);
 	assert_int_equal(touch(GPU_CPU, 300, true), 0);
 	/* 4096 bytes at 49 GB/s. */
-	assert_int_equal(gpu_managed_touch(&managed, GPU, BASE, 4096, false, PS_S), 83592);
+	assert_int_equal(range_time(GPU, 0, 4096, false, PS_S), 83592);
 	gpu_managed_advise(&managed, BASE, 2 * MIB, GPU_UNSET_PREFERRED, 0);
 	(void)touch(GPU, 17, false);
 	assert_int_equal(managed.counts[GPU].moved, 64 << 10);

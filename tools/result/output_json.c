@@ -182,13 +182,14 @@ static json_t *object_add(json_t *object, const char *key, json_t *value)
 /* What a processor's touches of managed memory, and prefetches to it, came to. */
 static json_t *output_json_managed_of(const struct gpu_managed_counts *counts)
 {
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "faults",
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "faults",
 			 whole(counts->faults), "fault_ps", whole(counts->time), "moved_bytes",
 			 whole(counts->moved), "populated_bytes", whole(counts->populated),
 			 "duplicated_bytes", whole(counts->copied), "prefetched_bytes",
-			 whole(counts->prefetched), "mapped_pages", whole(counts->mapped),
-			 "collapsed_pages", whole(counts->collapsed), "throttled",
-			 whole(counts->throttled), "pinned_pages", whole(counts->pinned));
+			 whole(counts->prefetched), "evicted_bytes", whole(counts->evicted),
+			 "mapped_pages", whole(counts->mapped), "collapsed_pages",
+			 whole(counts->collapsed), "throttled", whole(counts->throttled),
+			 "pinned_pages", whole(counts->pinned));
 }
 
 /* Of each processor of the machine. */
