@@ -249,6 +249,13 @@ static void test_a_lost_nak_waits_for_the_timer(void **state)
 	assert_int_equal(waited % (timer - nak), 0);
 	assert_in_range(waited / (timer - nak), 1, 20);
 	close_bus(w);
+	/* Where that way is good none is lost. */
+	open_bus(w, 1, &faults[1], 1);
+	write_some(w, 4000, 256);
+	replays = bus_way_stats(w->bus, NIC, CPU).replays;
+	assert_int_equal(w->now,
+			 CABLE + CPU_TIME + (4000 + replays) * bytes_time(280) + replays * nak);
+	close_bus(w);
 }
 
 /* The first packets of a burst are taken, the rest goes again; another seed hits others. */
