@@ -8,17 +8,23 @@
 
 enum { HOST_PAGE = 4096 };
 
-/* Where @gpu has the range, as far as it can be exported; NULL: it is none. */
+/* Where a GPU, which this returns, has the range; NULL: it is none of the program's that can be
+ * exported. */
 static struct gpu *find_range(CUdeviceptr address, size_t bytes, uint64_t *ret_target)
 {
 	struct gpu *gpu = cuda_gpu_of(address);
+	const struct gpu_stretch *stretch;
 	const struct gpu_view *view;
 
 	*ret_target = address;
-	if (!gpu || gpu_memory_has(&gpu->memory, address))
-		return gpu;
+	if (!gpu)
+		return NULL;
+	if (gpu_memory_has(&gpu->memory, address))
+		return cuda_is_mapped(cuda_program(), gpu, address, bytes) ? gpu : NULL;
+	stretch = gpu_views_stretch(cuda_views(), address);
 	view = gpu_views_behind(cuda_views(), address);
-	if (view && view->kind == GPU_VIEW_IMPORT && view->address <= address)
+	if (!stretch || stretch->owner != cuda_program() ||
+	    (view && view->kind == GPU_VIEW_IMPORT && view->address <= address))
 		return NULL;
 	return gpu_views_resolve(cuda_views(), address, bytes, &gpu, ret_target) ? gpu : NULL;
 }

@@ -67,6 +67,10 @@ struct cuda_memory {
 };
 /* What @address lies in; false: in nothing that was given out to the program. */
 bool cuda_memory(CUdeviceptr address, struct cuda_memory *ret_memory);
+/* Whether each block of @gpu that [@address, @address + @bytes) touches has memory of @program: it
+ * shows to it as a whole, whatever else is in it. */
+bool cuda_is_mapped(const struct gpu_program *program, const struct gpu *gpu, uint64_t address,
+		    uint64_t bytes);
 /* Of the machine of the calling thread, which has entered. */
 struct gpu_views *cuda_views(void);
 /* A call that takes so long, and longer for each MiB. */

@@ -122,7 +122,7 @@ static bool find(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes,
 
 	if (other) {
 		if (!has_peer(own->context, other) ||
-		    !gpu_memory_is_mapped(&other->memory, address, bytes))
+		    !cuda_is_mapped(own->context->program, other, address, bytes))
 			return false;
 		*ret_reach = (struct gpu_reach){.at = gpu_at(other, address), .part = other->part};
 		return true;

@@ -32,13 +32,12 @@ CUDA_PUBLIC CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, u
 CUresult cuda_free_managed(CUdeviceptr address)
 {
 	struct gpu_managed *managed = gpu_backend()->managed(false);
-	const struct gpu_program *program = cuda_program();
 	const struct gpu_allocation *allocation;
 	uint64_t bytes;
 
-	for (uint32_t i = 0; i < gpu_backend()->count(); i++)
-		if (program->contexts[i])
-			(void)cuda_rest(program->contexts[i]);
+	for (struct CUctx_st *context = gpu_program_next(cuda_program(), NULL); context;
+	     context = gpu_program_next(cuda_program(), context))
+		(void)cuda_rest(context);
 	allocation = cuda_find_managed(address);
 	if (!allocation)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -28,15 +28,17 @@ CUDA_PUBLIC CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevi
 static CUresult find_both(CUcontext peer, struct CUctx_st **ret_context, struct gpu **ret_gpu)
 {
 	const CUresult ret = cuda_current(ret_context);
+	struct CUctx_st *known;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	for (uint32_t i = 0; peer && i < gpu_backend()->count(); i++)
-		if (cuda_program()->contexts[i] == peer && peer->users > 0) {
-			*ret_gpu = peer->streams.gpu;
-			return CUDA_SUCCESS;
-		}
-	return CUDA_ERROR_INVALID_CONTEXT;
+	known = gpu_program_next(cuda_program(), NULL);
+	while (known && known != peer)
+		known = gpu_program_next(cuda_program(), known);
+	if (!known || known->users == 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*ret_gpu = known->streams.gpu;
+	return CUDA_SUCCESS;
 }
 
 CUDA_PUBLIC CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)

@@ -30,17 +30,52 @@ ps_t cuda_time(ps_t call, ps_t mib, uint64_t bytes)
 	return call + (ps_t)((u128)bytes * mib / (UINT64_C(1) << 20));
 }
 
+static bool is_own(const struct gpu_program *program, const struct gpu_allocation *allocation)
+{
+	const struct CUctx_st *owner = allocation ? allocation->owner : NULL;
+
+	return owner && owner->program == program;
+}
+
 struct gpu_allocation *cuda_find(CUdeviceptr address, struct gpu **ret_gpu)
 {
 	struct gpu_allocation *allocation;
-	const struct CUctx_st *owner;
 
 	*ret_gpu = cuda_gpu_of(address);
 	allocation = *ret_gpu && gpu_memory_has(&(*ret_gpu)->memory, address)
 			     ? gpu_memory_find(&(*ret_gpu)->memory, address)
 			     : NULL;
-	owner = allocation ? allocation->owner : NULL;
-	return owner && owner->program == cuda_program() ? allocation : NULL;
+	return is_own(cuda_program(), allocation) ? allocation : NULL;
+}
+
+static bool has_block(const struct gpu_program *program, const struct gpu_memory *memory,
+		      uint64_t block)
+{
+	for (size_t i = 0; i < memory->count; i++) {
+		const struct gpu_allocation *a = &memory->allocations[i];
+
+		if (a->address < block + GPU_MEMORY_BLOCK && block < a->address + a->bytes &&
+		    !a->is_gone && is_own(program, a))
+			return true;
+	}
+	return false;
+}
+
+bool cuda_is_mapped(const struct gpu_program *program, const struct gpu *gpu, uint64_t address,
+		    uint64_t bytes)
+{
+	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, address);
+	uint64_t block = address - address % GPU_MEMORY_BLOCK;
+
+	if (is_own(program, allocation) &&
+	    bytes <= allocation->bytes - (address - allocation->address))
+		return bytes > 0;
+	if (!gpu_memory_is_mapped(&gpu->memory, address, bytes))
+		return false;
+	for (; block < address + bytes; block += GPU_MEMORY_BLOCK)
+		if (!has_block(program, &gpu->memory, block))
+			return false;
+	return true;
 }
 
 static bool find_view(CUdeviceptr address, struct cuda_memory *ret_memory)

@@ -84,13 +84,13 @@ int task_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret
 /* As nvidia-peermem has it: pages of one allocation, of which no part may be missing. What was
  * exported is there for as long as somebody holds it. */
 static int take_hold_of(struct gpu *gpu, uint64_t address, uint64_t length, bool exported,
-			const struct gpu_program *program)
+			bool is_mapped, const struct gpu_program *program)
 {
 	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, address);
 	const struct CUctx_st *owner = allocation ? allocation->owner : NULL;
 
 	/* Of what is mapped it is known already. */
-	if (!exported && program &&
+	if (!exported && !is_mapped &&
 	    (!owner || owner->program != program ||
 	     length > allocation->bytes - (address - allocation->address)))
 		return -EFAULT;
@@ -139,10 +139,9 @@ bool task_gpu_locate(struct vrb_world *world, uint64_t address, uint64_t length,
 		*ret_errno = -EFAULT;
 	if (!gpu)
 		return false;
-	*ret_errno =
-		bus_may_write(bus, nic, gpu->part)
-			? take_hold_of(gpu, address, length, exported, is_mapped ? NULL : program)
-			: -EREMOTEIO;
+	*ret_errno = bus_may_write(bus, nic, gpu->part)
+			     ? take_hold_of(gpu, address, length, exported, is_mapped, program)
+			     : -EREMOTEIO;
 	if (*ret_errno != 0)
 		return false;
 	*ret_location = (struct vrb_location){.address = (uintptr_t)gpu_at(gpu, address),

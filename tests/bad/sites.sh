@@ -39,7 +39,7 @@ for s in $sources; do
 done
 gcc -std=gnu11 -D_GNU_SOURCE -O0 -I"$root" -c "$root/tests/bad/scenario_tool.c" -o tool.o
 # shellcheck disable=SC2086
-gcc --coverage tool.o $objects $libraries -lfyaml -lxml2 -lpthread -o tool 2>link.log || {
+gcc --coverage tool.o $objects -Wl,--start-group $libraries -Wl,--end-group -lfyaml -lxml2 -lpthread -o tool 2>link.log || {
 	tail -n 5 link.log
 	exit 1
 }

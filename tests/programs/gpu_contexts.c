@@ -8,7 +8,7 @@
 /* What programs of older Toolkits call cuCtxCreate(). */
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device);
 
-enum { BLOCK = 2 << 20 };
+enum { BLOCK = 2 << 20, LONG = 64 << 20 };
 
 struct contexts {
 	const struct vb_prog *prog;
@@ -109,7 +109,33 @@ static void shares(struct contexts *c)
 		      cuStreamSynchronize(stream) == CUDA_SUCCESS,
 	      "it waits for an event of this one");
 	check(c, cuMemFree(memory) == CUDA_SUCCESS, "memory is given back from any context");
+	check(c,
+	      cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED &&
+		      cuCtxEnablePeerAccess(c->primary, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+	      "none of the same device is a peer");
 	(void)cuEventDestroy(event);
+}
+
+/* Managed memory is given back when no GPU runs anything, of whatever context. */
+static void waits(struct contexts *c)
+{
+	CUdeviceptr memory, managed;
+	CUstream stream;
+	void *pinned;
+
+	(void)cuMemAllocManaged(&managed, BLOCK, CU_MEM_ATTACH_GLOBAL);
+	(void)cuMemAllocHost(&pinned, LONG);
+	(void)cuCtxPushCurrent(c->second);
+	(void)cuMemAlloc(&memory, LONG);
+	(void)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+	(void)cuMemcpyHtoDAsync(memory, pinned, LONG, stream);
+	(void)cuCtxPopCurrent(NULL);
+	check(c,
+	      cuStreamQuery(stream) == CUDA_ERROR_NOT_READY && cuMemFree(managed) == CUDA_SUCCESS &&
+		      cuStreamQuery(stream) == CUDA_SUCCESS,
+	      "managed memory is given back behind what any context does");
+	(void)cuMemFree(memory);
+	(void)cuMemFreeHost(pinned);
 }
 
 /* What goes with a context. */
@@ -131,7 +157,10 @@ static void ends(struct contexts *c)
 	      "the primary one is not destroyed so");
 	check(c, cuCtxDestroy(c->second) == CUDA_SUCCESS, "the other one is");
 	check(c, current() == c->primary, "below it was the first");
-	check(c, cuCtxDestroy(c->second) == CUDA_ERROR_INVALID_CONTEXT, "once");
+	check(c,
+	      cuCtxDestroy(c->second) == CUDA_ERROR_INVALID_CONTEXT &&
+		      cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_INVALID_CONTEXT,
+	      "once");
 	(void)cuMemGetInfo(&after, NULL);
 	check(c, after == before, "its memory is free");
 	check(c, cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE, "and unknown");
@@ -151,6 +180,7 @@ int prog_main(const struct vb_prog *prog)
 	c.primary = current();
 	creates(&c);
 	shares(&c);
+	waits(&c);
 	ends(&c);
 	return c.failed == 0 ? 0 : -1;
 }

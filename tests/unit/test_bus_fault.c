@@ -155,6 +155,27 @@ static void test_a_narrow_lane_is_slow(void **state)
 	close_bus(w);
 }
 
+/* Two at a time: the slower one counts, whichever is the first. */
+static void test_the_slowest_counts(void **state)
+{
+	struct world *w = &world;
+
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		struct bus_fault faults[] = {of_way(BUS_SLOWER, 0, PS_NEVER),
+					     of_way(BUS_SLOWER, 0, PS_NEVER)};
+
+		faults[first].gen = 1;
+		faults[first].width = 8;
+		faults[!first].gen = 2;
+		faults[!first].width = 4;
+		open_bus(w, 1, faults, 2);
+		write_some(w, 1, 4096);
+		assert_int_equal(w->at[0], 16 * 280 * PS_NS + CABLE + CPU_TIME);
+		close_bus(w);
+	}
+}
+
 /* A read that comes while the part is late, and one that comes when it no longer is. */
 static void test_a_part_answers_late(void **state)
 {
@@ -228,6 +249,13 @@ static void test_a_lost_nak_waits_for_the_timer(void **state)
 	assert_int_equal(waited % (timer - nak), 0);
 	assert_in_range(waited / (timer - nak), 1, 20);
 	close_bus(w);
+	/* Where that way is good none is lost. */
+	open_bus(w, 1, &faults[1], 1);
+	write_some(w, 4000, 256);
+	replays = bus_way_stats(w->bus, NIC, CPU).replays;
+	assert_int_equal(w->now,
+			 CABLE + CPU_TIME + (4000 + replays) * bytes_time(280) + replays * nak);
+	close_bus(w);
 }
 
 /* The first packets of a burst are taken, the rest goes again; another seed hits others. */
@@ -262,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_what_had_begun_begins_anew),
 		cmocka_unit_test(test_nothing_begins_while_it_is_down),
 		cmocka_unit_test(test_a_narrow_lane_is_slow),
+		cmocka_unit_test(test_the_slowest_counts),
 		cmocka_unit_test(test_a_part_answers_late),
 		cmocka_unit_test(test_errors_come_as_often_as_they_should),
 		cmocka_unit_test(test_a_lost_nak_waits_for_the_timer),

@@ -172,6 +172,39 @@ static void test_reads_ask_one_way_and_come_the_other(void **state)
 	close_bus(w);
 }
 
+/* The other GPU writes a little for each read that has come. */
+static bool on_reached(struct bus_burst *burst, void *context, ps_t now)
+{
+	(void)burst, (void)now;
+	send(context, 2, 1, 1, 16);
+	return true;
+}
+
+/* What is read and what is written take turns on links each by itself: if both did together, all
+ * that is large would be on one of two links. */
+static void test_classes_take_turns_by_themselves(void **state)
+{
+	static const struct bus_burst_ops reads = {.arrived = on_arrived, .reached = on_reached};
+	struct world *w = begin();
+	const uint32_t gpu = add_gpus(w, 2), count = 100;
+
+	(void)state;
+	assert_int_equal(gpu, 1);
+	join(w, gpu, gpu + 1, link_of(2, 2));
+	open_bus(w);
+	for (uint32_t i = 0; i < count; i++) {
+		struct bus_burst *burst = &w->bursts[w->burst_count++];
+
+		*burst = (struct bus_burst){.ops = &reads, .bytes = 4096};
+		bus_read(w->bus, burst, gpu, gpu + 1, 0);
+	}
+	run(w);
+	/* The first request, and on each link half of the answers and of the writes, of two flits.
+	 */
+	assert_in_range(w->now, 10240 + 50 * 174080, 10240 + 50 * (174080 + 1280));
+	close_bus(w);
+}
+
 /* Room for one burst at the end of each link: the next follows when its credits are back. */
 static void test_credits_are_those_of_a_link(void **state)
 {
@@ -607,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_nvswitches_go_before_a_gpu),
 		cmocka_unit_test(test_planes_take_turns),
 		cmocka_unit_test(test_reads_ask_one_way_and_come_the_other),
+		cmocka_unit_test(test_classes_take_turns_by_themselves),
 		cmocka_unit_test(test_credits_are_those_of_a_link),
 		cmocka_unit_test(test_what_is_no_lane_is_refused),
 		cmocka_unit_test(test_17_and_18_flits),

@@ -311,6 +311,14 @@ static void test_limits_are_of_a_direction_and_a_kind(void **state)
 	assert_in_range(rate_of(w, NIC, FAR, 1000, true), 247000000, 253000000);
 	assert_in_range(rate_of(w, CPU0, FAR, 4000, false), 14300000000, 14500000000);
 	close_bus(w);
+	/* Each without the other. */
+	w->lanes[4].peer_reads_bps = w->lanes[0].peer_writes_bps = 0;
+	open_bus(w);
+	assert_in_range(rate_of(w, FAR2, FAR, 2000, false), 5940000000, 6060000000);
+	assert_in_range(rate_of(w, FAR2, FAR, 2000, true), 14300000000, 14800000000);
+	assert_in_range(rate_of(w, NIC, FAR, 1000, false), 5940000000, 6060000000);
+	assert_in_range(rate_of(w, NIC, FAR, 1000, true), 247000000, 253000000);
+	close_bus(w);
 }
 
 static void test_roots_refuse_peers(void **state)

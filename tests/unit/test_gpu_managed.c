@@ -389,6 +389,11 @@ static void test_thrashing(void **state)
 		assert_us(touch_at(GPU, 0, true, now), 30, 60);
 		(void)touch_at(GPU_CPU, 0, true, now);
 	}
+	/* Nor does it count that it came soon before that. */
+	for (int i = 0; i < 20; i++, now += i % 3 == 2 ? 501 * PS_US : 100 * PS_US) {
+		assert_us(touch_at(GPU, 0, true, now), 30, 60);
+		(void)touch_at(GPU_CPU, 0, true, now);
+	}
 }
 
 /* In steps of 512 bytes; what is given back is nowhere, but for pages that others are in. */

@@ -231,6 +231,42 @@ static void test_a_completion_is_behind_its_data(void **state)
 	world_close(&world);
 }
 
+static void look_for_none(struct sim_local_event *event, void *context)
+{
+	struct end *e = container_of(event, struct end, event);
+
+	(void)context;
+	assert_int_equal(e->completions, 0);
+	e->looks_at = &e->apart[63];
+}
+
+/* Data of one queue pair takes 20 us; another one's message has none, and its completion, behind
+ * that of the first in their queue, waits as well. */
+static void test_completions_of_a_queue_are_in_order(void **state)
+{
+	struct hca_qp *first, *second, *peer;
+
+	(void)state;
+	open_ends(2);
+	first_delay = 20 * PS_US;
+	first = join_to_receive(64);
+	peer = make(&ends[1], &ends[0], 0x201, 0x101, 0);
+	second = make(&ends[0], &ends[1], 0x101, 0x201, 0);
+	assert_int_equal(
+		hca_qp_post_recv(ends[1].host->hca, peer, &(struct hca_recv_wr){.sge_count = 0}, 0),
+		0);
+	memset(ends[0].memory, 'x', 64);
+	post(&ends[0], first, HCA_WR_SEND, 0, 64, 0, 0);
+	post(&ends[0], second, HCA_WR_SEND, 0, 0, 0, 0);
+	ends[1].event = (struct sim_local_event){
+		.key = 77, .phase = SIM_LOCAL_PROGRAM, .fn = look_for_none};
+	sim_local_schedule(&ends[1].host->local, &ends[1].event, 15 * PS_US);
+	world_run(&world);
+	assert_int_equal(ends[1].completions, 2);
+	assert_true(ends[1].was_there);
+	world_close(&world);
+}
+
 /* An ACK says no more than that memory will have it. */
 static void test_an_ack_does_not_wait_for_memory(void **state)
 {
@@ -739,9 +775,10 @@ static void test_no_memory_for_a_host(void **state)
 }
 
 RUN(T(test_a_paused_priority_stops_no_other), T(test_memory_is_read_when_the_read_reaches_it),
-    T(test_a_completion_is_behind_its_data), T(test_an_ack_does_not_wait_for_memory),
-    T(test_a_read_waits_for_the_write_before_it), T(test_last_bytes_are_placed_last),
-    T(test_an_atomic_holds_its_word), T(test_what_is_under_way_happens_before_its_region_goes),
+    T(test_a_completion_is_behind_its_data), T(test_completions_of_a_queue_are_in_order),
+    T(test_an_ack_does_not_wait_for_memory), T(test_a_read_waits_for_the_write_before_it),
+    T(test_last_bytes_are_placed_last), T(test_an_atomic_holds_its_word),
+    T(test_what_is_under_way_happens_before_its_region_goes),
     T(test_memory_without_bytes_takes_as_long),
     T(test_memory_without_bytes_takes_as_long_over_an_even_bus),
     T(test_a_packet_without_bytes_overtakes_none),

@@ -184,6 +184,17 @@ static void generations_go_by_what_is_said(void **state)
 	}
 }
 
+/* Numbers of the file are for all devices of a kind, or for none of them. */
+static void some_are_counted(void **state)
+{
+	(void)state;
+	assert_inside("<system><cpu numaid=\"0\"><nic/>"
+		      "<pci busid=\"0:1:0.0\"><gpu dev=\"1\"/></pci>"
+		      "<pci busid=\"0:2:0.0\"><gpu/></pci></cpu></system>",
+		      "cpu0 nic0 gpu0@0:1:0.0 gpu1@0:2:0.0 ; cpu0-nic0 pcie 0x0; "
+		      "cpu0-gpu0 pcie 0x0; cpu0-gpu1 pcie 0x0; 3");
+}
+
 /* ---- hwloc ---- */
 
 /* A port of the root with a switch of two ports down, one with a second switch behind it; another
@@ -271,6 +282,24 @@ static void a_topology_of_old_hwloc(void **state)
 	(void)state;
 	assert_inside(hwloc1, "cpu3 gpu0@0:1:0.0 gpu1@0:2:0.0 nic0 ; cpu3-gpu0 pcie 0x0; "
 			      "cpu3-gpu1 pcie 0x0; cpu3-nic0 pcie 0x0; gpu0-gpu1 nvlink 1x2; 11");
+}
+
+/* From version 3 on types are bits: 16 is a network, 32 OpenFabrics, and a device may be both. */
+static void a_topology_of_new_hwloc(void **state)
+{
+	(void)state;
+	assert_inside("<topology version=\"3.0\"><object type=\"Machine\">"
+		      "<object type=\"PCIDev\" pci_busid=\"0:1:0.0\" pci_type=\"0200\">"
+		      "<object type=\"OSDev\" osdev_type=\"16\"/></object>"
+		      "<object type=\"PCIDev\" pci_busid=\"0:2:0.0\" pci_type=\"0200\">"
+		      "<object type=\"OSDev\" osdev_type=\"48\"/></object>"
+		      "<object type=\"PCIDev\" pci_busid=\"0:3:0.0\" pci_type=\"0200\">"
+		      "<object type=\"OSDev\" osdev_type=\"32\"/></object>"
+		      "<object type=\"PCIDev\" pci_busid=\"0:4:0.0\" pci_type=\"0200\">"
+		      "<object type=\"OSDev\" osdev_type=\"3\"/></object>"
+		      "</object></topology>",
+		      "cpu0 nic0@0:2:0.0 nic1@0:3:0.0 ; cpu0-nic0 pcie 0x0; cpu0-nic1 pcie 0x0; "
+		      "1");
 }
 
 /* Four GPUs with 12 links of 25 GB/s to each of three others would be 36. */
@@ -442,5 +471,6 @@ static void it_lives_without_memory(void **state)
 }
 
 RUN(T(a_topology_of_nccl), T(a_topology_of_nccl_for_amd), T(generations_go_by_what_is_said),
-    T(a_topology_of_hwloc), T(a_topology_of_old_hwloc), T(many_links_are_those_of_a_switch),
-    T(bad_files_are_refused), T(files_have_bounds), T(it_lives_without_memory))
+    T(a_topology_of_hwloc), T(a_topology_of_old_hwloc), T(a_topology_of_new_hwloc),
+    T(some_are_counted), T(many_links_are_those_of_a_switch), T(bad_files_are_refused),
+    T(files_have_bounds), T(it_lives_without_memory))

@@ -186,6 +186,12 @@ static void what_is_said_goes_before_the_machine(void **state)
 			"{name: gpu0, kind: gpu, memory: 4GiB, tags: 3}], lanes: ["
 			"{a: cpu0, b: nic0, gen: 5}, {a: cpu0, b: nic1, gen: 5, width: 8}, "
 			"{a: cpu0, b: gpu0, gen: 5}]}\n"));
+	/* Said or not, a lane is one of PCI Express by default. */
+	assert_int_equal(hash_of_machine(BARE
+					 "machine: {profile: mine, "
+					 "lanes: [{a: nic1, b: cpu0, kind: pcie, width: 8}]}\n"),
+			 hash_of_machine(BARE "machine: {profile: mine, "
+					      "lanes: [{a: nic1, b: cpu0, width: 8}]}\n"));
 }
 
 /* A part and a lane more than the machine has, and a lane of another kind between the same two. */

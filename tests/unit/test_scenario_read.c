@@ -315,6 +315,28 @@ static void faults_are_one_kind_each(void **state)
 	scenario_fini(&s);
 }
 
+/* Of two lanes between two parts it is that of PCI Express, unless links are named. */
+static void faults_inside_are_of_one_lane(void **state)
+{
+	struct scenario s;
+
+	(void)state;
+	assert_good(STAR "machine: {parts: [{name: c, kind: socket}, {name: nic0, kind: nic}, "
+			 "{name: gpu0, kind: gpu}], lanes: [{a: c, b: nic0}, {a: c, b: gpu0}, "
+			 "{a: c, b: gpu0, kind: nvlink, links: 2}], "
+			 "faults: [{a: gpu0, b: c, ber: 0.0000001}, "
+			 "{a: c, b: gpu0, links: [1], sender: c, ber: 0.0000001}]}\n",
+		    NULL, &s);
+	assert_int_equal(s.machines[0].fault_count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct bus_fault *fault = &s.machines[0].faults[i];
+
+		assert_int_equal(fault->is_nvlink, fault->entry == 1);
+		assert_int_equal(fault->link, fault->entry == 1);
+	}
+	scenario_fini(&s);
+}
+
 static void aliases_are_copies(void **state)
 {
 	struct scenario s;
@@ -359,5 +381,5 @@ RUN(T(values_arrive_with_their_units), T(what_is_left_out_has_its_default),
     T(ACKs_are_as_many_as_are_lived_on), T(the_longest_round_trip_has_the_latencies_of_switches),
     T(priorities_go_by_what_hosts_send), T(a_ring_goes_as_people_count),
     T(a_permutation_moves_everybody), T(patterns_have_their_pairs), T(a_load_is_each_hosts_own),
-    T(ranks_are_in_the_order_of_their_hosts), T(faults_are_one_kind_each), T(aliases_are_copies),
-    T(every_allocation_may_fail))
+    T(ranks_are_in_the_order_of_their_hosts), T(faults_are_one_kind_each),
+    T(faults_inside_are_of_one_lane), T(aliases_are_copies), T(every_allocation_may_fail))
