@@ -46,6 +46,15 @@ static void limit(const struct bus_lane_params *lane, const struct bus_link *lin
 	}
 }
 
+void bus_mesh_limit(struct bus *bus)
+{
+	bus->mesh.most = bus->mesh.least = BUS_BURST_MAX;
+	for (uint32_t i = 0; i < bus->lane_count; i++)
+		if (bus->lanes[i].link.kind == BUS_NVLINK)
+			limit(&bus->lanes[i], &bus->lanes[i].link, &bus->mesh.most,
+			      &bus->mesh.least);
+}
+
 uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	uint32_t most = BUS_BURST_MAX, least = BUS_BURST_MAX;
@@ -61,9 +70,10 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 		if (at == burst.via)
 			burst.via = BUS_PARTS_MAX;
 	}
-	for (uint32_t i = 0; i < bus->lane_count && bus_mesh_joins(bus, from, to); i++)
-		if (bus->lanes[i].link.kind == BUS_NVLINK)
-			limit(&bus->lanes[i], &bus->lanes[i].link, &most, &least);
+	if (bus_mesh_joins(bus, from, to)) {
+		most = bus->mesh.most < most ? bus->mesh.most : most;
+		least = bus->mesh.least < least ? bus->mesh.least : least;
+	}
 	return most > least ? most : least;
 }
 

@@ -102,7 +102,7 @@ static struct bus_return *init_way(struct bus *bus, uint32_t number,
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
 		const struct bus_credits *room = &lane->room[kind];
 
-		way->costs[kind].bytes = UINT32_MAX;
+		way->costs[kind][0].bytes = way->costs[kind][1].bytes = UINT32_MAX;
 		way->pools[kind] = (struct bus_pool){.is_endless = room->headers == 0,
 						     .headers = room->headers,
 						     .data = room->data,

@@ -48,7 +48,9 @@ struct bus_way {
 	struct bus_queue waiting[BUS_CLASSES];
 	uint32_t waiting_count; /* in all of them */
 	struct bus_pool pools[BUS_CLASSES];
-	struct bus_cost costs[BUS_CLASSES];
+	/* The last two kinds of bursts of each class, as of copies and of kernels in turn. */
+	struct bus_cost costs[BUS_CLASSES][2];
+	uint8_t older[BUS_CLASSES];   /* which of the two was made first */
 	ps_t peers_at[BUS_CLASSES];   /* by the limit of its lane the next burst of peers may go */
 	struct sim_local_event event; /* it is free, or credits are back */
 	struct bus *bus;
@@ -78,6 +80,7 @@ struct bus_mesh {
 	struct bus_choice *choices;
 	uint64_t *numbers; /* [(class * part_count + from) * part_count + to]: of the next burst */
 	struct bus_bundle *bundles;
+	uint32_t most, least; /* that all lanes of NVLink make of the largest burst */
 };
 
 struct bus_part {
@@ -218,6 +221,8 @@ void bus_count_tags(struct bus_part *part, ps_t now);
 
 /* ---- bus.c ---- */
 
+/* How large bursts may be over NVLink. */
+void bus_mesh_limit(struct bus *bus);
 /* All of it is there, and the part has done with it. */
 void bus_finish(struct bus *bus, struct bus_burst *burst, ps_t now);
 

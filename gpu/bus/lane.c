@@ -58,15 +58,25 @@ static __attribute__((noinline)) struct bus_cost make_cost(const struct bus_way 
 	return cost;
 }
 
+static inline bool is_of(const struct bus_cost *cost, const struct bus_burst *burst)
+{
+	return cost->bytes == burst->bytes && cost->is_split == burst->is_split &&
+	       cost->packet == burst->packet;
+}
+
 static inline __attribute__((always_inline)) const struct bus_cost *
 cost_of(struct bus_way *way, const struct bus_burst *burst)
 {
-	struct bus_cost *cost = &way->costs[burst->kind];
+	struct bus_cost *costs = way->costs[burst->kind], *oldest;
 
-	if (cost->bytes != burst->bytes || cost->is_split != burst->is_split ||
-	    cost->packet != burst->packet)
-		*cost = make_cost(way, burst);
-	return cost;
+	if (is_of(&costs[0], burst))
+		return &costs[0];
+	if (is_of(&costs[1], burst))
+		return &costs[1];
+	oldest = &costs[way->older[burst->kind]];
+	way->older[burst->kind] ^= 1;
+	*oldest = make_cost(way, burst);
+	return oldest;
 }
 
 /* How long it would take, started at @at. */

@@ -244,19 +244,28 @@ static bool fail(struct gpu_kernel *kernel, enum gpu_kernel_end how)
 	return false;
 }
 
+/* What [@address, @address + @bytes) is, which counts as read or written from now on. */
+static bool touch(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, bool writes,
+		  struct gpu_reach *ret_reach)
+{
+	if (kernel->how != GPU_KERNEL_WELL)
+		return false;
+	if (!kernel->find(kernel, address, bytes, ret_reach))
+		return fail(kernel, GPU_KERNEL_STRAYED);
+	return count_reach(kernel, ret_reach, address, bytes, writes) ||
+	       fail(kernel, GPU_KERNEL_TRAPPED);
+}
+
 bool gpu_kernel_read(struct gpu_kernel *kernel, void *to, uint64_t address, uint64_t bytes)
 {
 	struct gpu_reach reach;
 
-	memset(to, 0, bytes);
-	if (kernel->how != GPU_KERNEL_WELL)
-		return false;
 	if (bytes == 0)
-		return true;
-	if (!kernel->find(kernel, address, bytes, &reach))
-		return fail(kernel, GPU_KERNEL_STRAYED);
-	if (!count_reach(kernel, &reach, address, bytes, false))
-		return fail(kernel, GPU_KERNEL_TRAPPED);
+		return kernel->how == GPU_KERNEL_WELL;
+	if (!touch(kernel, address, bytes, false, &reach)) {
+		memset(to, 0, bytes);
+		return false;
+	}
 	gpu_note_read(gpu_of(kernel), reach.at, bytes);
 	overlay_read(&kernel->overlay, to, reach.at, bytes);
 	return true;
@@ -266,16 +275,11 @@ bool gpu_kernel_write(struct gpu_kernel *kernel, uint64_t address, const void *f
 {
 	struct gpu_reach reach;
 
-	if (kernel->how != GPU_KERNEL_WELL)
-		return false;
 	if (bytes == 0)
-		return true;
-	if (!kernel->find(kernel, address, bytes, &reach))
-		return fail(kernel, GPU_KERNEL_STRAYED);
-	if (!count_reach(kernel, &reach, address, bytes, true) ||
-	    overlay_write(&kernel->overlay, reach.at, from, bytes) != 0)
-		return fail(kernel, GPU_KERNEL_TRAPPED);
-	return true;
+		return kernel->how == GPU_KERNEL_WELL;
+	return touch(kernel, address, bytes, true, &reach) &&
+	       (overlay_write(&kernel->overlay, reach.at, from, bytes) == 0 ||
+		fail(kernel, GPU_KERNEL_TRAPPED));
 }
 
 /* Where managed memory is once it was touched: here, or it stays with the host. */

@@ -110,11 +110,13 @@ int overlay_write(struct overlay *overlay, uint8_t *at, const void *from, size_t
 /* Those of @page from @offset on that are written: @to has them, at their places. */
 static void patch(const struct overlay_page *page, uint8_t *to, size_t offset, size_t bytes)
 {
-	for (size_t i = offset, next; i < offset + bytes; i = next) {
-		const uint64_t bits = bits_of(i, offset + bytes - i);
+	const size_t end = offset + bytes;
+
+	for (size_t i = offset, next; i < end; i = next) {
+		const uint64_t bits = bits_of(i, end - i);
 		uint64_t written = page->is_written[i / WORD] & bits;
 
-		next = i + (size_t)__builtin_popcountll(bits);
+		next = i - i % WORD + WORD < end ? i - i % WORD + WORD : end;
 		if (written == bits) {
 			memcpy(to + (i - offset), page->bytes + i, next - i);
 			continue;

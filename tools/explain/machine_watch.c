@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t gpu_count(const struct machine_watch *watch)
 {
@@ -64,13 +65,27 @@ static void look_inside(struct machine_watch *watch, int end, ps_t at)
 	look_at_gpus(watch, end, at);
 }
 
+static void copy_look(struct machine_watch *to, int to_end, const struct machine_watch *from,
+		      int from_end)
+{
+	const struct machine_seen *machine = to->machine;
+	const size_t gpus = gpu_count(to);
+
+	memcpy(to->ways[to_end], from->ways[from_end],
+	       machine_ways(machine->is) * sizeof(*to->ways[0]));
+	memcpy(to->tags[to_end], from->tags[from_end],
+	       machine->is->part_count * sizeof(*to->tags[0]));
+	memcpy(to->gpus[to_end], from->gpus[from_end], gpus * sizeof(*to->gpus[0]));
+	memcpy(to->managed[to_end], from->managed[from_end], (gpus + 1) * sizeof(*to->managed[0]));
+}
+
 void machine_watch_begin(struct machine_watch *watch, ps_t at)
 {
 	if (!watch->machine)
 		return;
 	look_inside(watch, 0, at);
-	watch->from = at;
-	machine_watch_end(watch, at);
+	watch->from = watch->until = at;
+	copy_look(watch, 1, watch, 0);
 }
 
 void machine_watch_end(struct machine_watch *watch, ps_t at)
@@ -79,6 +94,14 @@ void machine_watch_end(struct machine_watch *watch, ps_t at)
 		return;
 	look_inside(watch, 1, at);
 	watch->until = at;
+}
+
+void machine_watch_end_as(struct machine_watch *watch, const struct machine_watch *other)
+{
+	if (!watch->machine || watch == other)
+		return;
+	copy_look(watch, 1, other, 1);
+	watch->until = other->until;
 }
 
 struct bus_way_stats machine_watch_way(const struct machine_watch *watch, uint32_t way)

@@ -28,6 +28,8 @@ void machine_watch_fini(struct machine_watch *watch); /* zeroed: allowed */
 /* Between two events of the engine, @at not before the first of them; the last call counts. */
 void machine_watch_begin(struct machine_watch *watch, ps_t at);
 void machine_watch_end(struct machine_watch *watch, ps_t at);
+/* As @other of the same machine has ended, which costs less. */
+void machine_watch_end_as(struct machine_watch *watch, const struct machine_watch *other);
 
 struct bus_way_stats machine_watch_way(const struct machine_watch *watch, uint32_t way);
 struct bus_tag_stats machine_watch_tags(const struct machine_watch *watch, uint32_t part);

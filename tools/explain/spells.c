@@ -36,17 +36,23 @@ static void spell_close(struct spell *spell)
 	spell->most_weight = spell->now_weight;
 }
 
-static void spell_end(struct spell *spell, ps_t at)
+/* The adapters of a machine mostly end together: *last is the spell there that did so last. */
+static void spell_end(struct spell *spell, const struct spell **last, ps_t at)
 {
-	if (spell->is_due)
+	if (!spell->is_due)
+		return;
+	if (*last && *last != spell && (*last)->now.until == at)
+		machine_watch_end_as(&spell->now, &(*last)->now);
+	else
 		machine_watch_end(&spell->now, at);
 	spell->is_due = false;
+	*last = spell;
 }
 
-static void spell_look(struct spell *spell, uint64_t weight, ps_t now)
+static void spell_look(struct spell *spell, const struct spell **last, uint64_t weight, ps_t now)
 {
 	if (weight == 0) {
-		spell_end(spell, now);
+		spell_end(spell, last, now);
 		return;
 	}
 	if (spell->count == 0 || now - spell->last_at > GAP) {
@@ -62,6 +68,11 @@ static void spell_look(struct spell *spell, uint64_t weight, ps_t now)
 
 /* ---- all of them ---- */
 
+static const struct spell **last_of(const struct spells *spells, const struct spell *spell)
+{
+	return &spells->last[spell->now.machine - spells->machines.all];
+}
+
 static struct host *spells_host_at(const struct spells *spells, uint32_t i)
 {
 	return spells->events->fabric->table.hosts[i];
@@ -70,15 +81,16 @@ static struct host *spells_host_at(const struct spells *spells, uint32_t i)
 static void spells_look(struct spells *spells, ps_t now)
 {
 	for (uint32_t i = 0; i < spells->machines.count; i++) {
-		spell_look(&spells->pausing[i], spells->is_touched[i], now);
+		spell_look(&spells->pausing[i], &spells->last[i], spells->is_touched[i], now);
 		spells->is_touched[i] = false;
 	}
 	for (uint32_t i = 0; i < spells->events->fabric->table.count; i++) {
 		const uint64_t sent = spells_host_at(spells, i)->node.ports[0].sent_bytes;
+		struct spell *spell = &spells->sending[i];
 
-		if (!spells->sending[i].now.machine)
+		if (!spell->now.machine)
 			continue;
-		spell_look(&spells->sending[i], sent - spells->sent_bytes[i], now);
+		spell_look(spell, last_of(spells, spell), sent - spells->sent_bytes[i], now);
 		spells->sent_bytes[i] = sent;
 	}
 }
@@ -86,9 +98,10 @@ static void spells_look(struct spells *spells, ps_t now)
 static void end_all(struct spells *spells, ps_t at)
 {
 	for (uint32_t i = 0; spells->pausing && i < spells->machines.count; i++)
-		spell_end(&spells->pausing[i], at);
+		spell_end(&spells->pausing[i], &spells->last[i], at);
 	for (uint32_t i = 0; spells->sending && i < spells->events->fabric->table.count; i++)
-		spell_end(&spells->sending[i], at);
+		if (spells->sending[i].is_due)
+			spell_end(&spells->sending[i], last_of(spells, &spells->sending[i]), at);
 }
 
 static int spells_on_event(struct events_listener *listener, const struct event *event)
@@ -132,9 +145,11 @@ static int init_spells(struct spells *spells)
 	spells->pausing = calloc((size_t)spells->machines.count + 1, sizeof(*spells->pausing));
 	spells->is_touched =
 		calloc((size_t)spells->machines.count + 1, sizeof(*spells->is_touched));
+	spells->last = calloc((size_t)spells->machines.count + 1, sizeof(const struct spell *));
 	spells->sending = calloc((size_t)hosts + 1, sizeof(*spells->sending));
 	spells->sent_bytes = calloc((size_t)hosts + 1, sizeof(*spells->sent_bytes));
-	if (!spells->pausing || !spells->is_touched || !spells->sending || !spells->sent_bytes)
+	if (!spells->pausing || !spells->is_touched || !spells->last || !spells->sending ||
+	    !spells->sent_bytes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < spells->machines.count && !ret; i++)
 		ret = spell_init(&spells->pausing[i], &spells->machines.all[i]);
@@ -176,6 +191,7 @@ void spells_fini(struct spells *spells)
 		spell_fini(&spells->sending[i]);
 	free(spells->pausing);
 	free(spells->is_touched);
+	free(spells->last);
 	free(spells->sending);
 	free(spells->sent_bytes);
 	machines_fini(&spells->machines);

@@ -22,11 +22,12 @@ struct spells {
 	struct events_listener listener;
 	const struct events *events; /* NULL: nobody listened */
 	struct machines machines;
-	struct spell *pausing; /* by machine */
-	struct spell *sending; /* by place in the host table */
-	bool *is_touched;      /* by machine: a pause has begun or ended since the last look */
-	uint64_t *sent_bytes;  /* by place in the host table, at the last look */
-	ps_t due;	       /* the next look; PS_NEVER: nothing will happen any more */
+	struct spell *pausing;	   /* by machine */
+	struct spell *sending;	   /* by place in the host table */
+	bool *is_touched;	   /* by machine: a pause has begun or ended since the last look */
+	const struct spell **last; /* by machine: that which ended last; NULL: none has */
+	uint64_t *sent_bytes;	   /* by place in the host table, at the last look */
+	ps_t due;		   /* the next look; PS_NEVER: nothing will happen any more */
 };
 
 /* Before the run. -ENOMEM; can be finished in any case. */
