@@ -94,6 +94,10 @@ static void task_gpu_block(void)
 {
 	struct task *task = task_current();
 
+	if (task->debt > 0) {
+		task_pay(task);
+		return; /* what it waits for may be over */
+	}
 	task->gpu->waits = true;
 	task_block(task);
 }
