@@ -5,10 +5,13 @@
 . "$(dirname "$0")/lib.sh"
 
 one_gpu gpu_contexts >contexts.yaml
-checks contexts 32
+checks contexts 36
 # Three programs of one machine in a ring.
 one_gpu gpu_ipc '' 'h0, h0, h0' >ipc.yaml
 checks ipc 123
+# And by descriptors.
+one_gpu gpu_shared '' 'h0, h0, h0' >shared.yaml
+checks shared 66
 # Memory in rows, from pools and by handles.
 one_gpu gpu_kinds >kinds.yaml
 checks kinds 86
