@@ -40,6 +40,7 @@ calls of the driver return. Obtained with the profiles as they are.
 | published | obtained | test |
 |---|---|---|
 | H100, copies by size and kind, kernels, managed memory: measured on one, within 15 % | all but two of 262 rows | `verbena_gpu`, `verbena_gpu_kernels`, `verbena_gpu_managed` |
+| H100, kernels on managed memory, with advice and without: measured on one, within 15 %; trees exact | all of 14 rows: 5.3 GB/s read, 7.2 written: 5.8 and 7.2 | `verbena_gpu_faults` |
 | H200 in a slot of generation 5 x16: 55.43 and 55.06 GB/s; A100 of generation 4: 26.28 | within 5 and 6 % | `verbena_gpu` |
 | V100 pairs over NVLink 47.9 GB/s; H100 371 to 377, both ways 740 to 773 | within 3 and 5 % | `verbena_gpu_peers` |
 | RTX 6000 Ada, generation 4, GPU to GPU: 26.32 and 52.1 GB/s both ways, within 6 % | 25.93 and 51.76 | `verbena_gpu_rows` |

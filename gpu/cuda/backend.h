@@ -47,7 +47,8 @@ struct gpu_program {
 	uint64_t pools_made;
 	struct cuda_handle *handles; /* of cuMemCreate() */
 	uint64_t handles_made;
-	bool has_imported; /* something */
+	bool has_imported; /* something, by IPC */
+	bool has_exported; /* a handle of memory */
 	struct CUmod_st *modules;
 	struct cuda_named *kernels; /* that it has registered */
 	bool has_said;		    /* that nobody knows what some kernel does */
@@ -57,6 +58,13 @@ struct gpu_thread {
 	struct CUctx_st *stack[GPU_STACK_MAX];
 	uint32_t depth;
 	bool is_driver; /* runs host functions, which may not call */
+};
+
+/* Memory that has a handle, for other programs. */
+struct gpu_shared {
+	struct gpu *gpu;
+	uint64_t address, bytes;
+	bool is_rdma; /* adapters may have it */
 };
 
 struct gpu_backend {
@@ -81,6 +89,11 @@ struct gpu_backend {
 	/* A dma-buf of that range of @gpu, which is mapped: 0 and its descriptor, the program's; or
 	 * a negative errno. */
 	int (*export_range)(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd);
+	/* The same as a descriptor by which other programs of the machine find it, as long as it is
+	 * open. */
+	int (*share)(const struct gpu_shared *shared, int *ret_fd);
+	/* What @fd is such a descriptor of; false: of nothing. */
+	bool (*find_shared)(int fd, struct gpu_shared *ret_shared);
 	/* That memory is nobody's any more: whoever registered it finds it gone. */
 	void (*freed)(struct gpu *gpu, uint64_t address, uint64_t bytes);
 	/* Managed memory of the program's machine, which there is from now on where @makes. NULL:

@@ -186,8 +186,10 @@ CUDA_PUBLIC CUresult cuCtxSynchronize(void)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (cuda_rest(context))
+	if (cuda_rest(context)) {
 		gpu_backend()->pass(context->streams.gpu->profile->costs[GPU_MARK].notice);
+		cuda_wake(&context->streams);
+	}
 	cuda_pools_trim();
 	gpu_backend()->pass(context->streams.gpu->profile->query);
 	return cuda_state(&context->streams);

@@ -156,6 +156,8 @@ struct gpu_command *cuda_command(enum gpu_work work);
 void cuda_tell(struct gpu_stream *stream, struct gpu_command *command);
 /* Until the last that @stream was told by now is over, and this is known. */
 void cuda_wait(struct gpu_stream *stream);
+/* Whoever has waited for work of @context may have slept, until an interrupt. */
+void cuda_wake(struct gpu_context *context);
 /* A call that tells @stream several things or waits for it as well: it stays until cuda_let_go(),
  * be it destroyed by another thread. */
 void cuda_hold(struct gpu_stream *stream);

@@ -102,66 +102,130 @@ static CUresult give_mapping(void *ret_value, CUpointer_attribute attribute,
 	return give(ret_value, &bytes, sizeof(bytes));
 }
 
+static CUresult give_attribute(void *ret_value, CUpointer_attribute attribute, CUdeviceptr address,
+			       const struct pointer *pointer)
+{
+	size_t bytes;
+
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		return give(ret_value, &pointer->context, sizeof(pointer->context));
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		return give_number(ret_value,
+				   pointer->gpu ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		if (pointer->access == 0)
+			return CUDA_ERROR_INVALID_VALUE;
+		return give(ret_value, &address, sizeof(address));
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if (pointer->gpu && !pointer->is_managed)
+			return CUDA_ERROR_INVALID_VALUE;
+		return give(ret_value, &address, sizeof(address));
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		/* It says so of all memory of a GPU, where it was not set as well. */
+		return give_flag(ret_value, pointer->gpu);
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+		return give(ret_value, &pointer->number, sizeof(pointer->number));
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		return give_flag(ret_value, pointer->is_managed);
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		return give_number(
+			ret_value,
+			cuda_number(pointer->gpu ? pointer->gpu : pointer->context->streams.gpu));
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		return give(ret_value, &pointer->start, sizeof(pointer->start));
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		bytes = pointer->bytes;
+		return give(ret_value, &bytes, sizeof(bytes));
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		return give_flag(ret_value, true);
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+		return give_flag(ret_value, pointer->view ? pointer->view->is_rdma
+							  : pointer->gpu && !pointer->is_managed);
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		return give_flag(ret_value, pointer->gpu && !pointer->view && !pointer->is_managed);
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		return give(ret_value, &(uint64_t){pointer->view ? pointer->view->handle_types : 0},
+			    sizeof(uint64_t));
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		return give_number(ret_value, pointer->access);
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		return give(ret_value, &(void *){pool_of(pointer->view)}, sizeof(void *));
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		return give_mapping(ret_value, attribute, pointer);
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
 CUDA_PUBLIC CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute,
 					   CUdeviceptr address)
 {
 	struct pointer pointer;
 	const CUresult ret = find_pointer(address, &pointer);
-	size_t bytes;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_value)
-		return CUDA_ERROR_INVALID_VALUE;
+	return ret_value ? give_attribute(ret_value, attribute, address, &pointer)
+			 : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* What an attribute is that has no value; false: there is no such attribute. */
+static bool give_none(void *ret_value, CUpointer_attribute attribute)
+{
 	switch (attribute) {
-	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		return give(ret_value, &pointer.context, sizeof(pointer.context));
-	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		return give_number(ret_value,
-				   pointer.gpu ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
-	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-		if (pointer.access == 0)
-			return CUDA_ERROR_INVALID_VALUE;
-		return give(ret_value, &address, sizeof(address));
-	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (pointer.gpu && !pointer.is_managed)
-			return CUDA_ERROR_INVALID_VALUE;
-		return give(ret_value, &address, sizeof(address));
-	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-		/* It says so of all memory of a GPU, where it was not set as well. */
-		return give_flag(ret_value, pointer.gpu);
-	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-		return give(ret_value, &pointer.number, sizeof(pointer.number));
-	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		return give_flag(ret_value, pointer.is_managed);
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		return give_number(
-			ret_value,
-			cuda_number(pointer.gpu ? pointer.gpu : pointer.context->streams.gpu));
-	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		return give(ret_value, &pointer.start, sizeof(pointer.start));
-	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		bytes = pointer.bytes;
-		return give(ret_value, &bytes, sizeof(bytes));
-	case CU_POINTER_ATTRIBUTE_MAPPED:
-		return give_flag(ret_value, true);
-	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		return give_flag(ret_value, pointer.view ? pointer.view->is_rdma
-							 : pointer.gpu && !pointer.is_managed);
-	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-		return give_flag(ret_value, pointer.gpu && !pointer.view && !pointer.is_managed);
-	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-		return give(ret_value, &(uint64_t){pointer.view ? pointer.view->handle_types : 0},
-			    sizeof(uint64_t));
+		(void)give_number(ret_value, (unsigned int)CU_DEVICE_INVALID);
+		return true;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		return give_number(ret_value, pointer.access);
+		(void)give_number(ret_value, 0);
+		return true;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		(void)give_flag(ret_value, false);
+		return true;
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		return give(ret_value, &(void *){pool_of(pointer.view)}, sizeof(void *));
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-		return give_mapping(ret_value, attribute, &pointer);
+		(void)give(ret_value, &(uint64_t){0}, sizeof(uint64_t));
+		return true;
 	}
-	return CUDA_ERROR_INVALID_VALUE;
+	return false;
+}
+
+/* An address that nobody knows is no error here. */
+CUDA_PUBLIC CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes,
+					    void **ret_values, CUdeviceptr address)
+{
+	struct CUctx_st *context;
+	const CUresult ret = cuda_current_any(&context);
+	struct pointer pointer;
+	bool is_known;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (count == 0 || !attributes || !ret_values)
+		return CUDA_ERROR_INVALID_VALUE;
+	is_known = find_pointer(address, &pointer) == CUDA_SUCCESS;
+	for (unsigned int i = 0; i < count; i++) {
+		if (!ret_values[i] || !give_none(ret_values[i], attributes[i]))
+			return CUDA_ERROR_INVALID_VALUE;
+		if (is_known)
+			(void)give_attribute(ret_values[i], attributes[i], address, &pointer);
+	}
+	gpu_backend()->pass(context->streams.gpu->profile->query);
+	return CUDA_SUCCESS;
 }
 
 CUDA_PUBLIC CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,

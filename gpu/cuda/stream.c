@@ -110,6 +110,14 @@ void cuda_wait(struct gpu_stream *stream)
 	cuda_let_go(stream);
 }
 
+void cuda_wake(struct gpu_context *context)
+{
+	const struct CUctx_st *own = container_of(context, struct CUctx_st, streams);
+
+	if (own->flags & CU_CTX_SCHED_BLOCKING_SYNC)
+		gpu_backend()->pass(gpu_backend()->interrupt());
+}
+
 static bool is_idle(const struct CUctx_st *context)
 {
 	for (const struct gpu_stream *s = context->streams.streams; s; s = s->next)
@@ -179,7 +187,10 @@ CUDA_PUBLIC CUresult cuStreamSynchronize(CUstream handle)
 		return ret;
 	cuda_hold(stream);
 	gpu_backend()->pass(stream->context->gpu->profile->query);
-	cuda_wait(stream);
+	if (!gpu_stream_is_idle(stream)) {
+		cuda_wait(stream);
+		cuda_wake(stream->context);
+	}
 	ret = cuda_state(stream->context);
 	cuda_let_go(stream);
 	cuda_pools_trim();

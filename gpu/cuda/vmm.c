@@ -2,6 +2,8 @@
 #include "gpu/cuda/internal.h"
 #include "util/alloc.h"
 
+#include <string.h>
+
 /* Virtual memory management: addresses that are reserved, memory that has handles, and which shows
  * at which. A handle is a number; its memory goes with its last user, be that what maps it. */
 
@@ -11,6 +13,7 @@ struct cuda_handle {
 	uint64_t target, bytes;
 	CUmemAllocationProp prop;
 	uint32_t users, maps;
+	bool is_imported; /* its memory is another handle's as well */
 	struct cuda_handle *next;
 };
 
@@ -23,6 +26,17 @@ static struct cuda_handle *find_handle(CUmemGenericAllocationHandle number)
 	return handle;
 }
 
+/* The calling program's from now on. */
+static void add_handle(struct cuda_handle *handle)
+{
+	struct gpu_program *program = cuda_program();
+
+	handle->number = ++program->handles_made;
+	handle->users = 1;
+	handle->next = program->handles;
+	program->handles = handle;
+}
+
 static void let_go(struct cuda_handle *handle)
 {
 	struct cuda_handle **at = &cuda_program()->handles;
@@ -32,7 +46,9 @@ static void let_go(struct cuda_handle *handle)
 	while (*at != handle)
 		at = &(*at)->next;
 	*at = handle->next;
-	if (gpu_memory_drop(&handle->gpu->memory, handle->target) == 0)
+	if (handle->is_imported)
+		gpu_memory_let_go(&handle->gpu->memory, handle->target, handle->bytes);
+	else if (gpu_memory_drop(&handle->gpu->memory, handle->target) == 0)
 		gpu_backend()->freed(handle->gpu, handle->target, handle->bytes);
 	util_free(handle);
 }
@@ -100,13 +116,10 @@ CUDA_PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_
 		util_free(handle);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	handle->number = ++thread->program->handles_made;
 	handle->gpu = gpu;
 	handle->bytes = bytes;
 	handle->prop = *prop;
-	handle->users = 1;
-	handle->next = thread->program->handles;
-	thread->program->handles = handle;
+	add_handle(handle);
 	*ret_handle = handle->number;
 	cuda_make_room(gpu);
 	gpu_backend()->pass(gpu->profile->vmm_create);
@@ -169,6 +182,75 @@ CUDA_PUBLIC CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *r
 	handle = memory.view->object;
 	handle->users++;
 	*ret_handle = handle->number;
+	return CUDA_SUCCESS;
+}
+
+/* ---- for other programs ---- */
+
+CUDA_PUBLIC CUresult cuMemExportToShareableHandle(void *ret_handle,
+						  CUmemGenericAllocationHandle number,
+						  CUmemAllocationHandleType type,
+						  unsigned long long flags)
+{
+	const struct cuda_handle *handle;
+	const struct gpu_profile *profile;
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct gpu_shared shared;
+	int fd;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	handle = find_handle(number);
+	if (!ret_handle || !handle || flags != 0 ||
+	    type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+	    !(handle->prop.requestedHandleTypes & type))
+		return CUDA_ERROR_INVALID_VALUE;
+	shared = (struct gpu_shared){.gpu = handle->gpu,
+				     .address = handle->target,
+				     .bytes = handle->bytes,
+				     .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0};
+	if (gpu_backend()->share(&shared, &fd) != 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(ret_handle, &fd, sizeof(fd));
+	profile = shared.gpu->profile;
+	gpu_backend()->pass(thread->program->has_exported ? profile->export
+							  : profile->vmm_export_first);
+	thread->program->has_exported = true;
+	return CUDA_SUCCESS;
+}
+
+/* One more handle each time, which may not be passed on: as measured. */
+CUDA_PUBLIC CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle,
+						    void *os_handle, CUmemAllocationHandleType type)
+{
+	struct gpu_thread *thread;
+	const CUresult ret = cuda_enter(&thread);
+	struct cuda_handle *handle;
+	struct gpu_shared shared;
+
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!ret_handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!gpu_backend()->find_shared((int)(intptr_t)os_handle, &shared))
+		return CUDA_ERROR_UNKNOWN;
+	handle = util_calloc(1, sizeof(*handle));
+	if (!handle || gpu_memory_hold(&shared.gpu->memory, shared.address, shared.bytes) != 0) {
+		util_free(handle);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	handle->gpu = shared.gpu;
+	handle->target = shared.address;
+	handle->bytes = shared.bytes;
+	handle->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	handle->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	handle->prop.location.id = (int)cuda_number(shared.gpu);
+	handle->prop.allocFlags.gpuDirectRDMACapable = shared.is_rdma;
+	add_handle(handle);
+	handle->is_imported = true;
+	*ret_handle = handle->number;
+	gpu_backend()->pass(shared.gpu->profile->vmm_import);
 	return CUDA_SUCCESS;
 }
 

@@ -76,6 +76,7 @@ struct gpu_profile {
 	/* Of one block, and of more: one call, and each MiB. */
 	ps_t vmm_reserve, vmm_create, vmm_map, vmm_access, vmm_access_more, vmm_access_mib;
 	ps_t vmm_unmap, vmm_unmap_more, vmm_unmap_mib, vmm_release, vmm_release_mib;
+	ps_t vmm_export_first, vmm_import; /* of a descriptor: the first of a process; each */
 	ps_t host_call;		  /* from where a host function's turn comes until it runs */
 	uint32_t push_bytes;	  /* pinned memory up to here is pushed */
 	uint32_t push_copy_bytes; /* and other memory up to here */

@@ -80,8 +80,6 @@ static bool add_legs(struct gpu_migration *migration, const struct gpu_touch *to
 bool gpu_migrate(struct gpu_migration *migration, const struct gpu_touch *touch, ps_t time,
 		 ps_t now)
 {
-	migration->legs = NULL;
-	migration->under_way = 0;
 	if (!add_legs(migration, touch) || !migration->legs) {
 		gpu_migration_fini(migration);
 		return false;
@@ -104,4 +102,5 @@ void gpu_migration_fini(struct gpu_migration *migration)
 		copy_engine_fini(&leg->engine);
 		util_free(leg);
 	}
+	migration->under_way = 0;
 }

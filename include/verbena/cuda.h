@@ -73,6 +73,7 @@ typedef enum cudaError_enum {
 	CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 	CUDA_ERROR_NOT_PERMITTED = 800,
 	CUDA_ERROR_NOT_SUPPORTED = 801,
+	CUDA_ERROR_UNKNOWN = 999,
 } CUresult;
 
 typedef enum CUdevice_attribute_enum {
@@ -537,6 +538,10 @@ CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *loca
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, void *address);
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *ret_prop,
 						CUmemGenericAllocationHandle handle);
+CUresult cuMemExportToShareableHandle(void *ret_handle, CUmemGenericAllocationHandle handle,
+				      CUmemAllocationHandleType type, unsigned long long flags);
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle, void *os_handle,
+					CUmemAllocationHandleType type);
 CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevice peer);
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuCtxDisablePeerAccess(CUcontext peer);
@@ -556,6 +561,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
 				   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 				   void **parameters);
 CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute, CUdeviceptr address);
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes,
+				void **ret_values, CUdeviceptr address);
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 			       CUdeviceptr address);
 

@@ -94,6 +94,10 @@ static void task_gpu_block(void)
 {
 	struct task *task = task_current();
 
+	if (task->debt > 0) {
+		task_pay(task);
+		return; /* what it waits for may be over */
+	}
 	task->gpu->waits = true;
 	task_block(task);
 }
@@ -205,8 +209,31 @@ static void task_gpu_call(struct gpu_context *context, struct gpu_command *comma
 
 static int task_gpu_export_range(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd)
 {
-	return task_gpu_export(&task_current()->gpu->process->exports, gpu, address, bytes, ret_fd);
+	const struct gpu_shared shared = {.gpu = gpu, .address = address, .bytes = bytes};
+
+	return task_gpu_export(&task_current()->gpu->process->exports, &shared, true, ret_fd);
 }
+
+/* ---- for other programs ---- */
+
+static int task_gpu_share(const struct gpu_shared *shared, int *ret_fd)
+{
+	return task_gpu_export(&task_current()->gpu->process->exports, shared, false, ret_fd);
+}
+
+/* Of any program of the machine. */
+static bool task_gpu_find_shared(int fd, struct gpu_shared *ret_shared)
+{
+	const struct task *task = machine_host()->tasks;
+
+	for (; task; task = task->next)
+		if (task->process == task && task->gpu &&
+		    task_gpu_exports_find_shared(task->gpu->process->exports, fd, ret_shared))
+			return true;
+	return false;
+}
+
+/* ---- what is given back ---- */
 
 /* Of all programs of the machine. */
 static void task_gpu_collect(struct gpu *gpu)
@@ -268,6 +295,8 @@ const struct gpu_backend *gpu_backend(void)
 						   .give_back = task_gpu_give_back,
 						   .has_memory = task_gpu_has_memory,
 						   .export_range = task_gpu_export_range,
+						   .share = task_gpu_share,
+						   .find_shared = task_gpu_find_shared,
 						   .freed = task_gpu_freed,
 						   .managed = task_gpu_managed,
 						   .move = task_gpu_move,

@@ -15,16 +15,19 @@ void task_gpu_look(struct host *host, ps_t now);
 
 /* ---- what a process has exported (NULL: nothing), by task_gpu_export.c ---- */
 
-struct gpu;
+struct gpu_shared;
 struct task_gpu_export;
 
-/* A dma-buf of [@address, @address + @bytes) of @gpu, which is held until the last copy of *ret_fd
- * is closed and somebody has collected it; -ENODEV: the system has no /proc; or another negative
- * errno. */
-int task_gpu_export(struct task_gpu_export **exports, struct gpu *gpu, uint64_t address,
-		    uint64_t bytes, int *ret_fd);
+/* A dma-buf of @shared, or a descriptor for other programs, which is held until the last copy of
+ * *ret_fd is closed and somebody has collected it; -ENODEV: the system has no /proc; or another
+ * negative errno. */
+int task_gpu_export(struct task_gpu_export **exports, const struct gpu_shared *shared,
+		    bool is_dmabuf, int *ret_fd);
 void task_gpu_exports_collect(struct task_gpu_export **exports);
 void task_gpu_exports_fini(struct task_gpu_export **exports);
+/* What @fd was made of for other programs; false: nothing of @exports. */
+bool task_gpu_exports_find_shared(const struct task_gpu_export *exports, int fd,
+				  struct gpu_shared *ret_shared);
 /* As struct vrb_provider, find_dmabuf. */
 int task_gpu_exports_find(const struct task_gpu_export *exports, int fd, uint64_t offset,
 			  uint64_t length, uint64_t *ret_address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "models/program/task_gpu.h"
 
-#include "gpu/device/gpu.h"
+#include "gpu/cuda/backend.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -11,15 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Memory of GPUs that programs in virtual time have exported as dma-bufs. A descriptor is a file in
+/* Memory of GPUs that programs in virtual time have exported, as dma-bufs and for other programs. A
+ * descriptor is a file in
  * memory without a byte, as large as the range. It is locked through the program's descriptions of
  * it: as long as one is open somewhere, we find it locked, whoever has copied it. */
 
 struct task_gpu_export {
 	struct task_gpu_export *next;
-	struct gpu *gpu;
-	uint64_t address, bytes;
-	int fd; /* of our own */
+	struct gpu_shared of;
+	bool is_dmabuf; /* or for other programs */
+	int fd;		/* of our own */
 };
 
 static int lock_description(int fd, short type)
@@ -37,12 +38,12 @@ static bool is_in_use(int fd)
 }
 
 /* A file and two descriptions of it: 0, or a negative errno. */
-static int open_dmabuf(uint64_t bytes, int *ret_own, int *ret_theirs)
+static int open_file(const char *name, uint64_t bytes, int *ret_own, int *ret_theirs)
 {
 	char path[32];
 
 	*ret_theirs = -1;
-	*ret_own = memfd_create("nv_dmabuf", MFD_CLOEXEC);
+	*ret_own = memfd_create(name, MFD_CLOEXEC);
 	if (*ret_own < 0)
 		return -errno;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", *ret_own);
@@ -56,14 +57,16 @@ static int open_dmabuf(uint64_t bytes, int *ret_own, int *ret_theirs)
 	return -ENODEV;
 }
 
-int task_gpu_export(struct task_gpu_export **exports, struct gpu *gpu, uint64_t address,
-		    uint64_t bytes, int *ret_fd)
+int task_gpu_export(struct task_gpu_export **exports, const struct gpu_shared *shared,
+		    bool is_dmabuf, int *ret_fd)
 {
 	struct task_gpu_export *own = util_calloc(1, sizeof(*own));
-	int ret = own ? open_dmabuf(bytes, &own->fd, ret_fd) : -ENOMEM;
+	int ret = own ? open_file(is_dmabuf ? "nv_dmabuf" : "nvidiactl", shared->bytes, &own->fd,
+				  ret_fd)
+		      : -ENOMEM;
 
 	if (ret == 0) {
-		ret = gpu_memory_hold(&gpu->memory, address, bytes);
+		ret = gpu_memory_hold(&shared->gpu->memory, shared->address, shared->bytes);
 		if (ret < 0) {
 			close(*ret_fd);
 			close(own->fd);
@@ -73,9 +76,8 @@ int task_gpu_export(struct task_gpu_export **exports, struct gpu *gpu, uint64_t 
 		util_free(own);
 		return ret;
 	}
-	own->gpu = gpu;
-	own->address = address;
-	own->bytes = bytes;
+	own->of = *shared;
+	own->is_dmabuf = is_dmabuf;
 	own->next = *exports;
 	*exports = own;
 	return 0;
@@ -86,7 +88,7 @@ static void end_first(struct task_gpu_export **at)
 	struct task_gpu_export *own = *at;
 
 	*at = own->next;
-	gpu_memory_let_go(&own->gpu->memory, own->address, own->bytes);
+	gpu_memory_let_go(&own->of.gpu->memory, own->of.address, own->of.bytes);
 	close(own->fd);
 	util_free(own);
 }
@@ -107,21 +109,40 @@ void task_gpu_exports_fini(struct task_gpu_export **exports)
 		end_first(exports);
 }
 
-int task_gpu_exports_find(const struct task_gpu_export *exports, int fd, uint64_t offset,
-			  uint64_t length, uint64_t *ret_address)
+/* NULL: none of that kind is behind @fd. */
+static const struct task_gpu_export *find_export(const struct task_gpu_export *exports, int fd,
+						 bool is_dmabuf)
 {
 	struct stat theirs, ours;
 
 	if (fstat(fd, &theirs) != 0)
+		return NULL;
+	for (; exports; exports = exports->next)
+		if (exports->is_dmabuf == is_dmabuf && fstat(exports->fd, &ours) == 0 &&
+		    ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev)
+			return exports;
+	return NULL;
+}
+
+bool task_gpu_exports_find_shared(const struct task_gpu_export *exports, int fd,
+				  struct gpu_shared *ret_shared)
+{
+	const struct task_gpu_export *found = find_export(exports, fd, false);
+
+	if (found)
+		*ret_shared = found->of;
+	return found;
+}
+
+int task_gpu_exports_find(const struct task_gpu_export *exports, int fd, uint64_t offset,
+			  uint64_t length, uint64_t *ret_address)
+{
+	const struct task_gpu_export *found = find_export(exports, fd, true);
+
+	if (!found)
 		return -ENOENT;
-	for (; exports; exports = exports->next) {
-		if (fstat(exports->fd, &ours) != 0 || ours.st_ino != theirs.st_ino ||
-		    ours.st_dev != theirs.st_dev)
-			continue;
-		if (length == 0 || offset > exports->bytes || length > exports->bytes - offset)
-			return -EINVAL;
-		*ret_address = exports->address + offset;
-		return 0;
-	}
-	return -ENOENT;
+	if (length == 0 || offset > found->of.bytes || length > found->of.bytes - offset)
+		return -EINVAL;
+	*ret_address = found->of.address + offset;
+	return 0;
 }

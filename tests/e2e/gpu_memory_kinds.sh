@@ -5,13 +5,16 @@
 . "$(dirname "$0")/lib.sh"
 
 one_gpu gpu_contexts >contexts.yaml
-checks contexts 34
+checks contexts 38
 # Three programs of one machine in a ring.
 one_gpu gpu_ipc '' 'h0, h0, h0' >ipc.yaml
 checks ipc 123
 # Two of them, of which one knows the other's addresses.
 one_gpu gpu_apart '' 'h0, h0' >apart.yaml
 checks apart 9
+# Three, which share by descriptors.
+one_gpu gpu_shared '' 'h0, h0, h0' >shared.yaml
+checks shared 66
 # Memory in rows, from pools and by handles.
 one_gpu gpu_kinds >kinds.yaml
 checks kinds 86

@@ -117,7 +117,7 @@ static void shares(struct contexts *c)
 }
 
 /* Managed memory is given back when no GPU runs anything, of whatever context. */
-static void waits(struct contexts *c)
+static void gives_back(struct contexts *c)
 {
 	CUdeviceptr memory, managed;
 	CUstream stream;
@@ -136,6 +136,44 @@ static void waits(struct contexts *c)
 	      "managed memory is given back behind what any context does");
 	(void)cuMemFree(memory);
 	(void)cuMemFreeHost(pinned);
+}
+
+/* From the call to wait until it returns, in a context made with @flags. */
+static uint64_t waits(unsigned int flags, bool of_stream)
+{
+	CUdeviceptr memory;
+	CUcontext context;
+	uint64_t start;
+
+	(void)cuCtxCreate(&context, NULL, flags, 0);
+	(void)cuMemAlloc(&memory, BLOCK);
+	(void)cuMemsetD8Async(memory, 1, BLOCK, NULL);
+	start = vb_now_ps();
+	(void)(of_stream ? cuStreamSynchronize(NULL) : cuCtxSynchronize());
+	start = vb_now_ps() - start;
+	(void)cuCtxDestroy(context);
+	return start;
+}
+
+/* Who sleeps is woken by an interrupt, which takes a server 3 us. */
+static void sleeps(struct contexts *c)
+{
+	const uint64_t interrupt = 3000000, spin = waits(CU_CTX_SCHED_SPIN, false);
+	const uint64_t of_stream = waits(CU_CTX_SCHED_SPIN, true);
+	CUcontext context;
+	uint64_t start;
+
+	check(c, waits(CU_CTX_SCHED_BLOCKING_SYNC, false) == spin + interrupt,
+	      "a context that blocks is woken by an interrupt");
+	check(c, waits(CU_CTX_SCHED_BLOCKING_SYNC, true) == of_stream + interrupt,
+	      "as for a stream of it");
+	check(c, waits(CU_CTX_SCHED_YIELD, false) == spin, "one that yields is not");
+	(void)cuCtxCreate(&context, NULL, CU_CTX_SCHED_BLOCKING_SYNC, 0);
+	start = vb_now_ps();
+	(void)cuCtxSynchronize();
+	(void)cuStreamSynchronize(NULL);
+	check(c, vb_now_ps() - start < interrupt, "nor one that has nothing to wait for");
+	(void)cuCtxDestroy(context);
 }
 
 /* What goes with a context. */
@@ -180,7 +218,8 @@ int prog_main(const struct vb_prog *prog)
 	c.primary = current();
 	creates(&c);
 	shares(&c);
-	waits(&c);
+	gives_back(&c);
+	sleeps(&c);
 	ends(&c);
 	return c.failed == 0 ? 0 : -1;
 }
