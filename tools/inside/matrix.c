@@ -106,7 +106,7 @@ static void matrix_print_row(const struct scenario_machine *machine, const struc
 
 /* ---- what is near ---- */
 
-static bool is_nearer(const struct inside_way *way, const struct inside_way *than)
+static bool way_is_nearer(const struct inside_way *way, const struct inside_way *than)
 {
 	const enum inside_path path = inside_path_of(way), other = inside_path_of(than);
 
@@ -126,13 +126,13 @@ static void print_nearest(const struct scenario_machine *machine, int width)
 
 		inside_ways(machine, machine->gpu_parts[g], ways);
 		for (uint32_t n = 0; n < machine->nic_count; n++)
-			if (!best || is_nearer(&ways[machine->nics[n].nic], best))
+			if (!best || way_is_nearer(&ways[machine->nics[n].nic], best))
 				best = &ways[machine->nics[n].nic];
 		printf("  %-*s  ", width, machine->parts[machine->gpu_parts[g]].name);
 		for (uint32_t n = 0; n < machine->nic_count; n++) {
 			const uint32_t nic = machine->nics[n].nic;
 
-			if (is_nearer(best, &ways[nic]))
+			if (way_is_nearer(best, &ways[nic]))
 				continue;
 			printf("%s%s", before, machine->parts[nic].name);
 			before = ", ";
