@@ -134,6 +134,8 @@ void scenario_read_routes(struct scenario_reader *r);
 /* machine_profile.c, before anything is checked: "machine: NAME", "profile" and "file" become parts
  * and lanes, and adapters of the topology where it does not say how many. */
 void scenario_unfold_machines(struct scenario_reader *r);
+/* "machine: NAME" becomes "machine: {profile: NAME}". */
+void scenario_unfold_name(struct scenario_reader *r, struct yaml_node *map);
 /* machine.c, after the topology. */
 void scenario_read_machines(struct scenario_reader *r);
 void scenario_free_machine(struct scenario_machine *machine);

@@ -269,8 +269,7 @@ static void note_guesses(struct scenario_reader *r)
 
 /* ---- where they stand ---- */
 
-/* "machine: NAME" becomes "machine: {profile: NAME}". */
-static void unfold_name(struct scenario_reader *r, struct yaml_node *map)
+void scenario_unfold_name(struct scenario_reader *r, struct yaml_node *map)
 {
 	struct yaml_node *name;
 
@@ -382,7 +381,7 @@ void scenario_unfold_machines(struct scenario_reader *r)
 	bool is_known = true;
 
 	if (machine) {
-		unfold_name(r, machine);
+		scenario_unfold_name(r, machine);
 		is_known = unfold_machine(r, machine, KEY_MACHINE);
 	}
 	for (struct yaml_node *map = some; map; map = map->next)

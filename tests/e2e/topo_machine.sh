@@ -379,6 +379,11 @@ near_is far ran --set machine.flow_memory=gpu4 --quiet
 expect 0 topo -m ran
 grep -q 'near.yaml' err || fail "an edited scenario is not told"
 
+# What is set of a machine that has nothing but a name.
+printf 'version: 1\ntopology: {kind: star, hosts: 2}\nmachine: dgx_h100\n' >known.yaml
+expect 0 topo -m known.yaml --set machine.flow_memory=nearest --set 'machine.lanes=[{a: sw0, b: nic0, width: 8}]' --quiet
+grep -q '^nic7 .* cpu1    gpu7$' out && grep -q '^  nic0-sw0    pcie gen 5 x8 ' out || fail "a name keeps all else away"
+
 # refused LINE ARG...: nothing but that line, with exit code 2
 refused() {
 	line=$1
