@@ -53,7 +53,7 @@ static int join_settings(struct again *again, const struct scenario_overrides *m
 	return sets ? COMMAND_DONE : COMMAND_BROKEN;
 }
 
-int again_open(struct again *again, const struct command_options *options)
+int again_open_inputs(struct again *again, const struct command_options *options)
 {
 	const char *run = options->args[0];
 	int ret;
@@ -61,10 +61,6 @@ int again_open(struct again *again, const struct command_options *options)
 	*again = (struct again){.is_open = false};
 	if (!is_run(run))
 		return COMMAND_DONE;
-	if (!options->out && !options->json)
-		return again_refuse(run, "the folder of a run");
-	if (options->out && is_same_folder(options->out, run))
-		return again_refuse(run, "the folder of a run, and --out the same one");
 	again->is_open = true;
 	again->options = *options;
 	again->options.overrides = (struct scenario_overrides){.sets = NULL};
@@ -82,6 +78,26 @@ int again_open(struct again *again, const struct command_options *options)
 	if (!ret)
 		again->path = copies_path_of(&again->kept.copies, again->kept.path);
 	return ret || again->path ? ret : COMMAND_BROKEN;
+}
+
+int again_open(struct again *again, const struct command_options *options)
+{
+	const char *run = options->args[0];
+
+	*again = (struct again){.is_open = false};
+	if (is_run(run) && !options->out && !options->json)
+		return again_refuse(run, "the folder of a run");
+	if (is_run(run) && options->out && is_same_folder(options->out, run))
+		return again_refuse(run, "the folder of a run, and --out the same one");
+	return again_open_inputs(again, options);
+}
+
+int again_read(const struct again *again, struct scenario *ret_scenario)
+{
+	struct command_options options = again->options;
+
+	options.overrides.source = &again->kept.copies.source;
+	return command_read_at(again->kept.copies.all[0].path, &options, ret_scenario);
 }
 
 void again_close(struct again *again)

@@ -18,6 +18,10 @@ struct again {
  * is_open stays false. COMMAND_DONE, or COMMAND_BAD or COMMAND_BROKEN with lines on stderr. @again
  * stays where it is, and can be closed in any case. */
 int again_open(struct again *again, const struct command_options *options);
+/* The same for who runs nothing and leaves the folder as it is. */
+int again_open_inputs(struct again *again, const struct command_options *options);
+/* Their scenario, of one that is open. enum command_exit, with lines on stderr. */
+int again_read(const struct again *again, struct scenario *ret_scenario);
 void again_close(struct again *again);
 
 #endif

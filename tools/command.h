@@ -139,6 +139,8 @@ int command_read(const char *path, const struct command_options *options,
 /* The same of a path alone. */
 int command_read_at(const char *path, const struct command_options *options,
 		    struct scenario *ret_scenario);
+/* Whether @name is no file, but a run of that name lies below verbena-out/. */
+bool command_run_is_named(const char *name);
 
 /* What is wrong with overrides ("--set:N: ...") is told of line @lines[N - 1] of @file, which has
  * them.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/profiles/profile.h"
 #include "tools/command.h"
 #include "tools/compile.h"
 #include "tools/incident.h"
@@ -52,8 +53,8 @@ int command_read_at(const char *path, const struct command_options *options,
 	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
 }
 
-/* The name of a run is not yet its folder; false: there is none of that name. */
-static bool run_is_named(const char *name)
+/* The name of a run is not yet its folder. */
+bool command_run_is_named(const char *name)
 {
 	char file[PATH_MAX];
 
@@ -62,13 +63,29 @@ static bool run_is_named(const char *name)
 	       access(file, F_OK) == 0;
 }
 
+/* Of a machine; false: it is none, or there is a file of that name. */
+static bool machine_is_named(const char *name)
+{
+	const struct profile *profile = profile_find(name);
+
+	return profile && profile->is_machine && access(name, F_OK) != 0;
+}
+
 int command_read(const char *path, const struct command_options *options,
 		 struct scenario *ret_scenario)
 {
 	const char *found = incident_path(path);
 	const char *nearest = found == path ? incident_nearest(path) : NULL;
 
-	if (found == path && run_is_named(path)) {
+	if (found == path && machine_is_named(path)) {
+		command_line(stderr,
+			     "%s: file: found a machine and no file of that name, expected a "
+			     "scenario, in which \"machine: %s\" gives it to all hosts; \"verbena "
+			     "topo -m %s\" shows it",
+			     path, path, path);
+		return COMMAND_BAD;
+	}
+	if (found == path && command_run_is_named(path)) {
 		command_line(stderr,
 			     "%s: file: found no such file: \"%s\", expected a file that can be "
 			     "read, or the folder of a run such as \"verbena-out/%s\"",

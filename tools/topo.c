@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "models/profiles/profile.h"
+#include "tools/again.h"
 #include "tools/command.h"
 #include "tools/graph.h"
 #include "tools/incident.h"
@@ -38,7 +40,7 @@ static int read_line(const char *path, const char *before, const char *named, co
 	return ret == 0 ? COMMAND_DONE : ret == -ENOMEM ? COMMAND_BROKEN : COMMAND_BAD;
 }
 
-/* A scenario; a topology by itself is none. */
+/* What read_topology() takes for a scenario; a topology by itself is none. */
 static bool is_scenario(const char *path)
 {
 	static const char *const endings[] = {".yaml", ".yml"};
@@ -59,8 +61,10 @@ static int read_topology(const char *arg, const struct command_options *options,
 	const char *base = slash ? slash + 1 : path;
 	struct bad_text before;
 
-	if (is_scenario(path))
+	if (is_scenario(path) || (path == arg && command_run_is_named(arg)))
 		return command_read(path, options, ret_scenario);
+	if (!options->matrix && path == arg && profile_find(arg))
+		return command_read(path, options, ret_scenario); /* which tells what it is */
 	if (options->matrix)
 		return read_line(
 			path,
@@ -229,7 +233,9 @@ static void print_links(const struct topology *topology)
 	printf("\n");
 }
 
-static void print_distances(const struct graph *graph, uint32_t *distances, uint32_t *queue)
+/* @ends: what they are between. */
+static void print_distances(const struct graph *graph, const char *ends, uint32_t *distances,
+			    uint32_t *queue)
 {
 	uint64_t pairs[LENGTHS + 1] = {0}, apart = 0;
 
@@ -246,22 +252,38 @@ static void print_distances(const struct graph *graph, uint32_t *distances, uint
 	}
 	for (uint32_t n = 1; n <= LENGTHS; n++)
 		if (pairs[n] > 0)
-			printf("%-10s %u links%s between %" PRIu64 " pairs of hosts\n", "path", n,
-			       n == LENGTHS ? " or more" : "", pairs[n]);
+			printf("%-10s %u links%s between %" PRIu64 " pairs of %s\n", "path", n,
+			       n == LENGTHS ? " or more" : "", pairs[n], ends);
 	if (apart > 0)
-		printf("%-10s none between %" PRIu64 " pairs of hosts\n", "path", apart);
+		printf("%-10s none between %" PRIu64 " pairs of %s\n", "path", apart, ends);
+}
+
+/* What can be reached is an adapter, of which a host may have several. */
+static const char *print_counts(const struct graph *graph)
+{
+	const struct topology *topology = graph->topology;
+	uint32_t hosts = 0;
+
+	for (uint32_t i = 0; i < graph->host_count; i++)
+		hosts += topology->nodes[graph->hosts[i]].machine == graph->hosts[i];
+	printf("%-10s %u\n", "hosts", hosts);
+	if (hosts < graph->host_count)
+		printf("%-10s %u\n", "adapters", graph->host_count);
+	printf("%-10s %u\n%-10s %u\n", "switches", topology->node_count - graph->host_count,
+	       "links", topology->link_count);
+	return hosts < graph->host_count ? "adapters" : "hosts";
 }
 
 static int topo_print_summary(const struct graph *graph, uint32_t *distances, uint32_t *queue)
 {
 	const struct topology *topology = graph->topology;
 	char rate[OUTPUT_TEXT_MAX];
+	const char *ends;
 	uint64_t bps;
 
-	printf("%-10s %u\n%-10s %u\n%-10s %u\n", "hosts", graph->host_count, "switches",
-	       topology->node_count - graph->host_count, "links", topology->link_count);
+	ends = print_counts(graph);
 	print_links(topology);
-	print_distances(graph, distances, queue);
+	print_distances(graph, ends, distances, queue);
 	if (graph_bisection(graph, &bps) != 0)
 		return COMMAND_BROKEN;
 	if (graph->host_count >= 2)
@@ -399,37 +421,56 @@ static int print_addresses(const char *path, const struct scenario *scenario)
 	return ret;
 }
 
+/* @is_machine: the scenario was made for a machine that was named. */
+static int print_asked(const struct scenario *scenario, const struct command_options *options,
+		       bool is_machine)
+{
+	const char *arg = options->args[0];
+
+	if (options->matrix && is_machine && !options->host) {
+		inside_show_machine(arg, scenario, options->dot);
+		return COMMAND_DONE;
+	}
+	if (options->matrix)
+		return inside_show(arg, scenario, options);
+	if (options->addresses)
+		return print_addresses(arg, scenario);
+	if (!options->dot)
+		return topo_show(&scenario->topology, options);
+	print_dot(&scenario->topology);
+	return COMMAND_DONE;
+}
+
 static int topo(const struct command_options *options)
 {
 	struct scenario scenario;
-	int ret = read_topology(options->args[0], options, &scenario);
+	struct again again;
+	int ret = again_open_inputs(&again, options);
 
-	if (ret)
-		return ret;
-	if (options->matrix && !options->host && !is_scenario(incident_path(options->args[0])))
-		inside_show_machine(options->args[0], &scenario, options->dot);
-	else if (options->matrix)
-		ret = inside_show(options->args[0], &scenario, options);
-	else if (options->addresses)
-		ret = print_addresses(options->args[0], &scenario);
-	else if (options->dot)
-		print_dot(&scenario.topology);
-	else
-		ret = topo_show(&scenario.topology, options);
-	scenario_fini(&scenario);
+	if (!ret)
+		ret = again.is_open ? again_read(&again, &scenario)
+				    : read_topology(options->args[0], options, &scenario);
+	if (!ret) {
+		ret = print_asked(&scenario, options,
+				  !again.is_open && !is_scenario(incident_path(options->args[0])));
+		scenario_fini(&scenario);
+	}
+	again_close(&again);
 	return ret;
 }
 
 const struct command command_topo = {
 	.name = "topo",
-	.arguments = "SCENARIO|TOPOLOGY|MACHINE",
+	.arguments = "SCENARIO|RUN|TOPOLOGY|MACHINE",
 	.summary = "say what a topology holds",
 	.help = "Shows nodes, links, lengths of paths and the bisection of the topology of a "
 		"scenario\n"
-		"(*.yaml) or of a topology file; the shortest ways between two hosts; a "
-		"graph; or\nwhich host has which addresses, and which interface it is in a "
-		"capture. With -m what\nis inside of the hosts' machines, or of a machine that is "
-		"known (verbena profiles) or\nthat NCCL or hwloc describe in XML.\n",
+		"(*.yaml), of the folder of a run (as it was run) or of a topology file; the "
+		"shortest\nways between two hosts; a graph; or which host has which addresses, and "
+		"which\ninterface it is in a capture. With -m what is inside of the hosts' "
+		"machines, which\nadapters are near to which GPU and whose memory flows use; or of "
+		"a machine that is\nknown (verbena profiles) or that NCCL or hwloc describe in "
+		"XML.\n",
 	.options = COMMAND_SEED | COMMAND_SET | COMMAND_QUIET | COMMAND_FROM | COMMAND_TO |
 		   COMMAND_DOT | COMMAND_ADDRESSES | COMMAND_MATRIX | COMMAND_HOST,
 	.args_min = 1,

@@ -3,7 +3,10 @@
 /* Rank 0 writes from the memory of its GPU to that of rank 1's with one RDMA WRITE, as with any
  * adapter and GPU, and says how fast it was. Arguments: bytes=16777216; from=0, to=0: the
  * GPUs; gid=0: the index of a GID. */
+#include <errno.h>
 #include <infiniband/verbs.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,42 @@ struct side { /* what one tells the other before they are connected */
 	uint32_t qpn, rkey;
 };
 
+static int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* -1, and a line that says why. */
+static int failed(const char *format, ...)
+{
+	char line[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	prog->say(prog, line);
+	return -1;
+}
+
+static int check_args(void)
+{
+	static const char *const names[] = {"bytes=", "from=", "to=", "gid="};
+
+	for (int i = 0; i < prog->arg_count; i++) {
+		const char *given = prog->args[i];
+		bool is_good = false;
+
+		for (int n = 0; n < 4; n++) {
+			const size_t length = strlen(names[n]);
+
+			is_good |= strncmp(given, names[n], length) == 0 && given[length] &&
+				   strspn(given + length, "0123456789") == strlen(given + length);
+		}
+		if (!is_good)
+			return failed("found \"%s\", expected bytes=N, from=N, to=N or gid=N",
+				      given);
+	}
+	return 0;
+}
+
 static size_t arg(const char *name, size_t fallback)
 {
 	const size_t length = strlen(name);
@@ -30,23 +69,32 @@ static size_t arg(const char *name, size_t fallback)
 	return fallback;
 }
 
-/* Memory of the GPU; 0: there is none. */
-static CUdeviceptr take_memory(size_t bytes)
+/* Memory of the GPU. */
+static int take_memory(size_t bytes, CUdeviceptr *ret_memory)
 {
+	const char *which = prog->rank ? "to=" : "from=";
+	const size_t number = arg(which, 0);
 	const unsigned int always = 1;
-	CUdeviceptr memory;
 	CUcontext gpu;
 	CUdevice device;
+	int count;
 
-	if (cuInit(0) || cuDeviceGet(&device, (int)arg(prog->rank ? "to=" : "from=", 0)) ||
-	    cuDevicePrimaryCtxRetain(&gpu, device) || cuCtxSetCurrent(gpu) ||
-	    cuMemAlloc(&memory, bytes))
-		return 0;
+	if (cuInit(0) || cuDeviceGetCount(&count) || count == 0)
+		return failed("no GPU in this machine");
+	if (number >= (size_t)count)
+		return failed("%s%zu: found no such GPU, expected 0 to %d", which, number,
+			      count - 1);
+	if (cuDeviceGet(&device, (int)number) || cuDevicePrimaryCtxRetain(&gpu, device) ||
+	    cuCtxSetCurrent(gpu))
+		return failed("no context of GPU %zu", number);
+	if (cuMemAlloc(ret_memory, bytes))
+		return failed("bytes=%zu: found none, or more than GPU %zu has free", bytes,
+			      number);
 	/* Without this a copy to the GPU may still be under way when its call has returned. */
-	if (cuPointerSetAttribute(&always, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory) ||
-	    cuMemsetD8(memory, (unsigned char)(7 - 7 * prog->rank), bytes))
-		return 0;
-	return memory;
+	if (cuPointerSetAttribute(&always, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, *ret_memory) ||
+	    cuMemsetD8(*ret_memory, (unsigned char)(7 - 7 * prog->rank), bytes))
+		return failed("memory of GPU %zu cannot be set", number);
+	return 0;
 }
 
 static int to_ready(struct ibv_qp *qp, const struct side *other)
@@ -86,8 +134,10 @@ static struct ibv_qp *connect_with(const struct ibv_mr *mr, struct side *ret_oth
 	struct ibv_qp *qp = ibv_create_qp(mr->pd, &init);
 	struct side self = {.address = (uintptr_t)mr->addr, .rkey = mr->rkey};
 
-	if (!qp || ibv_query_gid(context, 1, (int)arg("gid=", 0), &self.gid))
+	if (!qp || ibv_query_gid(context, 1, (int)arg("gid=", 0), &self.gid)) {
+		failed("gid=%zu: no queue pair, or no such GID", arg("gid=", 0));
 		return NULL;
+	}
 	self.qpn = qp->qp_num;
 	if (prog->put(prog, prog->rank ? "one" : "zero", &self, sizeof(self)) ||
 	    prog->get(prog, prog->rank ? "zero" : "one", ret_other, sizeof(*ret_other)) ||
@@ -114,7 +164,7 @@ static int write_all(struct ibv_qp *qp, const struct ibv_mr *mr, const struct si
 	while (ibv_poll_cq(cq, 1, &wc) == 0)
 		;
 	if (wc.status)
-		return -1;
+		return failed("write: %s", ibv_wc_status_str(wc.status));
 	snprintf(line, sizeof(line), "%u bytes from GPU to GPU: %.1f Gb/s", sge.length,
 		 8000.0 * sge.length / (double)(vb_now_ps() - before));
 	prog->say(prog, line);
@@ -128,7 +178,7 @@ static int check(CUdeviceptr memory, size_t bytes)
 
 	if (prog->get(prog, "written", NULL, 0) || cuMemcpyDtoH(&last, memory + bytes - 1, 1))
 		return -1;
-	return last == 7 ? 0 : -1;
+	return last == 7 ? 0 : failed("the last byte is %u, not 7", last);
 }
 
 int prog_main(const struct vb_prog *own)
@@ -141,15 +191,20 @@ int prog_main(const struct vb_prog *own)
 	struct ibv_qp *qp;
 
 	prog = own;
+	if (check_args() != 0)
+		return -1;
 	bytes = arg("bytes=", 16 << 20);
 	context = list && list[0] ? ibv_open_device(list[0]) : NULL;
 	cq = context ? ibv_create_cq(context, 1, NULL, NULL, 0) : NULL;
-	memory = cq ? take_memory(bytes) : 0;
-	if (memory == 0)
+	if (!cq)
+		return failed("no adapter");
+	if (take_memory(bytes, &memory) != 0)
 		return -1;
 	mr = ibv_reg_mr(ibv_alloc_pd(context), (void *)(uintptr_t)memory, bytes,
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	qp = mr ? connect_with(mr, &other) : NULL;
+	if (!mr)
+		return failed("ibv_reg_mr: %s", strerror(errno));
+	qp = connect_with(mr, &other);
 	if (!qp)
 		return -1;
 	return prog->rank == 0 ? write_all(qp, mr, &other) : check(memory, bytes);

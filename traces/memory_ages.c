@@ -91,14 +91,23 @@ int prog_main(const struct vb_prog *prog)
 	CUcontext context;
 	CUdevice number;
 
-	if (prog->arg_count > 0 && strncmp(prog->args[0], "bytes=", 6) == 0)
-		bytes = strtoul(prog->args[0] + 6, NULL, 10);
+	if (prog->arg_count > 0)
+		bytes = strncmp(prog->args[0], "bytes=", 6) == 0
+				? strtoul(prog->args[0] + 6, NULL, 10)
+				: 0;
+	if (prog->arg_count > 1 || bytes == 0 || bytes % 4096 != 0) {
+		fprintf(stderr, "found \"%s\", expected bytes=N alone, a multiple of 4096\n",
+			prog->args[prog->arg_count - 1]);
+		return -1;
+	}
 	pageable = malloc(bytes);
 	if (!pageable || cuInit(0) || cuDeviceGet(&number, 0) ||
 	    cuDevicePrimaryCtxRetain(&context, number) || cuCtxSetCurrent(context) ||
 	    cuMemAlloc(&device, bytes) || cuMemAlloc(&work, bytes) ||
-	    cuMemAllocHost(&pinned, bytes))
+	    cuMemAllocHost(&pinned, bytes)) {
+		fprintf(stderr, "no GPU, or one that has not twice %zu bytes\n", bytes);
 		return -1;
+	}
 	return copied("pageable", pageable) || copied("pinned", pinned) || managed("faults", 0) ||
 			       managed("prefetch", 1)
 		       ? -1

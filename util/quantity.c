@@ -24,6 +24,10 @@ static const struct scale sizes[] = {{"TiB", 1ull << 40}, {"TB", 1000000000000u}
 static const struct scale rates[] = {
 	{"Tbps", 1000000000000u}, {"Gbps", 1000000000u}, {"Mbps", 1000000u},
 	{"Kbps", 1000u},	  {"bps", 1u},		 {0}};
+/* In bytes, as the data sheets of buses have them; nothing is written so. */
+static const struct scale byte_rates[] = {
+	{"TB/s", 8000000000000u}, {"GB/s", 8000000000u}, {"MB/s", 8000000u},
+	{"KB/s", 8000u},	  {"B/s", 8u},		 {0}};
 
 static const struct scale *scales_of(enum util_unit unit)
 {
@@ -129,12 +133,22 @@ static enum util_quantity multiply(struct decimal decimal, uint64_t factor, uint
 	return UTIL_QUANTITY_OK;
 }
 
+/* NULL: none is called so. */
+static const struct scale *find_scale(const struct scale *scales, const char *name, size_t length)
+{
+	for (const struct scale *s = scales; s->name; s++)
+		if (strlen(s->name) == length && memcmp(s->name, name, length) == 0)
+			return s;
+	return NULL;
+}
+
 enum util_quantity util_quantity_parse(const char *text, size_t length, enum util_unit unit,
 				       uint64_t *ret_value)
 {
 	const char *end = text + length, *rest;
 	struct decimal decimal;
 	enum util_quantity verdict = take_decimal(text, end, &decimal, &rest);
+	const struct scale *scale;
 	size_t left;
 
 	if (verdict != UTIL_QUANTITY_OK)
@@ -142,10 +156,10 @@ enum util_quantity util_quantity_parse(const char *text, size_t length, enum uti
 	left = (size_t)(end - rest);
 	if (left == 0)
 		return UTIL_QUANTITY_NO_UNIT;
-	for (const struct scale *s = scales_of(unit); s->name; s++)
-		if (strlen(s->name) == left && memcmp(s->name, rest, left) == 0)
-			return multiply(decimal, s->factor, ret_value);
-	return UTIL_QUANTITY_WRONG_UNIT;
+	scale = find_scale(scales_of(unit), rest, left);
+	if (!scale && unit == UTIL_UNIT_RATE)
+		scale = find_scale(byte_rates, rest, left);
+	return scale ? multiply(decimal, scale->factor, ret_value) : UTIL_QUANTITY_WRONG_UNIT;
 }
 
 enum util_quantity util_count_parse(const char *text, size_t length, uint64_t *ret_value)

@@ -12,7 +12,7 @@
 enum util_unit {
 	UTIL_UNIT_TIME,	 /* ps ns us ms s; in picoseconds */
 	UTIL_UNIT_BYTES, /* B KB MB GB TB KiB MiB GiB TiB */
-	UTIL_UNIT_RATE,	 /* bps Kbps Mbps Gbps Tbps; in bit/s */
+	UTIL_UNIT_RATE,	 /* bps Kbps Mbps Gbps Tbps, or B/s KB/s MB/s GB/s TB/s; in bit/s */
 };
 
 enum util_quantity {

@@ -21,7 +21,8 @@ struct scenario_reader {
 	uint32_t path_count;
 	/* Maps of machines, and which keys of what they take over are guesses: "latency, tags". */
 	struct scenario_guess {
-		const struct yaml_node *map;
+		const struct yaml_node *map, *name; /* the latter: of the profile; NULL: a file */
+		enum scenario_key of;
 		char *keys;
 	} * guesses;
 	uint32_t guess_count;
@@ -133,6 +134,8 @@ void scenario_read_routes(struct scenario_reader *r);
 /* machine_profile.c, before anything is checked: "machine: NAME", "profile" and "file" become parts
  * and lanes, and adapters of the topology where it does not say how many. */
 void scenario_unfold_machines(struct scenario_reader *r);
+/* "machine: NAME" becomes "machine: {profile: NAME}". */
+void scenario_unfold_name(struct scenario_reader *r, struct yaml_node *map);
 /* machine.c, after the topology. */
 void scenario_read_machines(struct scenario_reader *r);
 void scenario_free_machine(struct scenario_machine *machine);
@@ -178,8 +181,8 @@ uint64_t scenario_hash_end(struct scenario_hash *hash);
 
 /* Memory, or NULL and r->no_memory. */
 void *scenario_alloc(struct scenario_reader *r, size_t count, size_t bytes);
-/* Keys of the machine that @map says are guesses; of nobody else than who reads machines. */
-void scenario_add_guess(struct scenario_reader *r, const struct yaml_node *map, const char *keys);
+/* Its keys, copied, are guesses; of nobody else than who reads machines. */
+void scenario_add_guess(struct scenario_reader *r, const struct scenario_guess *guess);
 char *scenario_copy(struct scenario_reader *r, const char *text);
 /* Room for @count + 1 in an array of a power of two; NULL: none, and the old one stays. */
 void *scenario_grow(struct scenario_reader *r, void *array, uint64_t count, size_t bytes);

@@ -68,7 +68,10 @@ static void check_counts(struct scenario_reader *r, struct scenario_inside *all,
 			 const uint32_t *taken, enum scenario_key of)
 {
 	const struct topology *topology = &r->scenario->topology;
-	struct bad_text found, expected;
+	const struct yaml_node *kind =
+		scenario_node(scenario_node(r->root, KEY_TOPOLOGY), KEY_TOPOLOGY_KIND);
+	const bool may_say = kind && kind->text && strcmp(kind->text, "rail") != 0;
+	struct bad_text found, expected, would;
 
 	for (uint32_t i = 0; i < topology->node_count; i++) {
 		const struct topology_node *node = &topology->nodes[i];
@@ -80,8 +83,13 @@ static void check_counts(struct scenario_reader *r, struct scenario_inside *all,
 		scenario_inside_refuse(in, in->map, KEY_MACHINE_PARTS,
 				       bad_text(&found, "%u of kind: nic", in->machine->nic_count),
 				       bad_text(&expected,
-						"%u, as %s has by topology.nics or links",
-						node->nic_count, node->name));
+						"%u, as %s has by topology.nics or links%s",
+						node->nic_count, node->name,
+						may_say ? bad_text(&would,
+								   "; topology.nics: %u would give "
+								   "each host so many",
+								   in->machine->nic_count)
+							: ""));
 	}
 }
 

@@ -161,7 +161,7 @@ static void note_unsaid(struct file_reader *f, const struct yaml_node *map, cons
 		 unsaid & INVENTORY_NO_LINK ? ", gen and width of some lanes of PCIe" : "",
 		 unsaid & INVENTORY_NO_NVLINK ? ", gen of NVLink" : "",
 		 unsaid & INVENTORY_NO_MEMORY ? ", memory of GPUs" : "");
-	scenario_add_guess(f->r, map, keys.text);
+	scenario_add_guess(f->r, &(struct scenario_guess){.map = map, .keys = keys.text});
 	bad_note(f->r->errors, f->at.namer, key,
 		 bad_text(&note, "the file does not say these, and they are guesses: %s%s",
 			  keys.text,

@@ -136,21 +136,39 @@ static bool is_guessed(const char *text, uint32_t line)
 	return found && found < at + strcspn(at, "\n");
 }
 
-/* Names of keys, each once. */
-static void guess_name(struct bad_text *names, const char *name)
+static bool has_name(const char *names, const char *name)
 {
-	const size_t length = strlen(name), so_far = strlen(names->text);
+	const size_t length = strlen(name);
 
-	for (const char *at = names->text; *at; at += strspn(at, ", ")) {
+	for (const char *at = names; *at; at += strspn(at, ", ")) {
 		const size_t word = strcspn(at, ",");
 
 		if (word == length && strncmp(at, name, length) == 0)
-			return;
+			return true;
 		at += word;
 	}
-	if (so_far + length + 3 > sizeof(names->text))
+	return false;
+}
+
+/* Names of keys, each once. */
+static void guess_name(struct bad_text *names, const char *name)
+{
+	const size_t so_far = strlen(names->text);
+
+	if (has_name(names->text, name) || so_far + strlen(name) + 3 > sizeof(names->text))
 		return;
 	strcat(strcat(names->text, so_far ? ", " : ""), name);
+}
+
+/* In the order of the schema, not in that in which a scenario says what else holds. */
+static void sort_names(struct bad_text *names)
+{
+	struct bad_text sorted = {""};
+
+	for (int key = KEY_MACHINE + 1; key < KEY_MACHINES; key++)
+		if (has_name(names->text, key_of((enum scenario_key)key)))
+			guess_name(&sorted, key_of((enum scenario_key)key));
+	*names = sorted;
 }
 
 static void find_guesses(const struct yaml_node *node, const struct profile *profile,
@@ -191,10 +209,10 @@ static void machine_profile_refuse(struct scenario_reader *r, const struct yaml_
 
 /* False: reported, or no memory. */
 static bool put_profile(struct scenario_reader *r, struct yaml_node *map,
-			const struct yaml_node *name, const char *key)
+			const struct yaml_node *name, enum scenario_key of, const char *key)
 {
 	const struct profile *profile = name->text ? profile_find(name->text) : NULL;
-	struct bad_text guesses = {""}, note;
+	struct bad_text guesses = {""};
 	struct yaml_node *root = NULL, *machine;
 	struct bad_at at;
 
@@ -211,19 +229,47 @@ static bool put_profile(struct scenario_reader *r, struct yaml_node *map,
 	graft(map, machine);
 	yaml_free(root);
 	find_guesses(map, profile, &guesses);
-	if (!guesses.text[0])
-		return true;
-	bad_note(r->errors, &name->at, key,
-		 bad_text(&note, "of what %s says these figures are guesses: %.500s", profile->name,
-			  guesses.text));
-	scenario_add_guess(r, map, guesses.text);
+	sort_names(&guesses);
+	if (guesses.text[0])
+		scenario_add_guess(
+			r, &(struct scenario_guess){
+				   .map = map, .name = name, .of = of, .keys = guesses.text});
 	return true;
+}
+
+static bool is_of_profile(const struct scenario_guess *guess, const char *name)
+{
+	return guess->name && strcmp(guess->name->text, name) == 0;
+}
+
+/* Of each profile once, where it is named first: all that holds of it in some machine. */
+static void note_guesses(struct scenario_reader *r)
+{
+	for (uint32_t i = 0; i < r->guess_count; i++) {
+		const struct scenario_guess *guess = &r->guesses[i];
+		const char *name = guess->name ? guess->name->text : NULL;
+		struct bad_text names = {""}, key, note;
+		bool is_noted = !name;
+
+		for (uint32_t k = 0; name && k < i; k++)
+			is_noted |= is_of_profile(&r->guesses[k], name);
+		if (is_noted)
+			continue;
+		for (uint32_t k = i; k < r->guess_count; k++)
+			for (int of = KEY_MACHINE + 1; of < KEY_MACHINES; of++)
+				if (is_of_profile(&r->guesses[k], name) &&
+				    has_name(r->guesses[k].keys, key_of((enum scenario_key)of)))
+					guess_name(&names, key_of((enum scenario_key)of));
+		sort_names(&names);
+		bad_note(r->errors, &guess->name->at, scenario_shown(&key, guess->map, guess->of),
+			 bad_text(&note, "of what %.100s says these figures are guesses: %.400s",
+				  name, names.text));
+	}
 }
 
 /* ---- where they stand ---- */
 
-/* "machine: NAME" becomes "machine: {profile: NAME}". */
-static void unfold_name(struct scenario_reader *r, struct yaml_node *map)
+void scenario_unfold_name(struct scenario_reader *r, struct yaml_node *map)
 {
 	struct yaml_node *name;
 
@@ -267,14 +313,15 @@ static bool put_file(struct scenario_reader *r, struct yaml_node *map, const str
 static bool unfold_machine(struct scenario_reader *r, struct yaml_node *map, enum scenario_key of)
 {
 	const struct yaml_node *name, *file;
+	const enum scenario_key of_name =
+		of == KEY_MACHINE ? KEY_MACHINE_PROFILE : KEY_MACHINES_PROFILE;
 	struct bad_text name_key, file_key;
 
 	if (map->kind != YAML_MAP)
 		return true;
 	name = yaml_find(map, key_of(KEY_MACHINE_PROFILE));
 	file = yaml_find(map, key_of(KEY_MACHINE_FILE));
-	scenario_shown(&name_key, map,
-		       of == KEY_MACHINE ? KEY_MACHINE_PROFILE : KEY_MACHINES_PROFILE);
+	scenario_shown(&name_key, map, of_name);
 	scenario_shown(&file_key, map, of == KEY_MACHINE ? KEY_MACHINE_FILE : KEY_MACHINES_FILE);
 	if (name && file) {
 		bad(r->errors, &file->at, file_key.text, "a file beside a profile",
@@ -282,7 +329,7 @@ static bool unfold_machine(struct scenario_reader *r, struct yaml_node *map, enu
 		return false;
 	}
 	if (name)
-		return put_profile(r, map, name, name_key.text);
+		return put_profile(r, map, name, of_name, name_key.text);
 	return file ? put_file(r, map, file, file_key.text) : true;
 }
 
@@ -334,11 +381,12 @@ void scenario_unfold_machines(struct scenario_reader *r)
 	bool is_known = true;
 
 	if (machine) {
-		unfold_name(r, machine);
+		scenario_unfold_name(r, machine);
 		is_known = unfold_machine(r, machine, KEY_MACHINE);
 	}
 	for (struct yaml_node *map = some; map; map = map->next)
 		is_known &= unfold_machine(r, map, KEY_MACHINES);
+	note_guesses(r);
 	if (!is_known) {
 		drop(r, KEY_MACHINE);
 		drop(r, KEY_MACHINES);

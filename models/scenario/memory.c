@@ -21,18 +21,19 @@ char *scenario_copy(struct scenario_reader *r, const char *text)
 	return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
-void scenario_add_guess(struct scenario_reader *r, const struct yaml_node *map, const char *keys)
+void scenario_add_guess(struct scenario_reader *r, const struct scenario_guess *guess)
 {
 	struct scenario_guess *all =
 		scenario_grow(r, r->guesses, r->guess_count, sizeof(*r->guesses));
-	char *copy = scenario_copy(r, keys);
+	char *copy = scenario_copy(r, guess->keys);
 
 	r->guesses = all ? all : r->guesses;
 	if (!all || !copy) {
 		util_free(copy);
 		return;
 	}
-	r->guesses[r->guess_count++] = (struct scenario_guess){map, copy};
+	r->guesses[r->guess_count] = *guess;
+	r->guesses[r->guess_count++].keys = copy;
 }
 
 void *scenario_grow(struct scenario_reader *r, void *array, uint64_t count, size_t bytes)

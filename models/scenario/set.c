@@ -92,6 +92,9 @@ static void set_value(struct scenario_reader *r, const char *key, size_t length,
 
 	while (node && (dot = memchr(key, '.', length))) {
 		node = set_step(r, node, key, (size_t)(dot - key), at);
+		/* Of "machine: NAME" something else is said. */
+		if (node && node == yaml_find(r->root, scenario_path(KEY_MACHINE)))
+			scenario_unfold_name(r, node);
 		length -= (size_t)(dot - key) + 1;
 		key = dot + 1;
 	}

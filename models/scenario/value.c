@@ -194,7 +194,7 @@ static const char *type_text(enum scenario_type type)
 	case SCENARIO_TIME:
 		return "a time such as 10us";
 	case SCENARIO_RATE:
-		return "a rate such as 100Gbps";
+		return "a rate such as 100Gbps or 12.5GB/s";
 	case SCENARIO_RATIO:
 		return "a share such as 5% or 1/8";
 	case SCENARIO_CHANCE_PPT:

@@ -226,11 +226,69 @@ static void read_gpus(struct scenario_inside *in)
 	}
 }
 
+/* Sockets that lie before each part on its way from @from, by @hops from there; itself one, too. */
+static void count_sockets(const struct scenario_machine *machine, uint32_t from,
+			  const uint32_t *hops, uint32_t *ret_sockets)
+{
+	memset(ret_sockets, 0, machine->part_count * sizeof(*ret_sockets));
+	ret_sockets[from] = machine->parts[from].kind == SCENARIO_SOCKET;
+	for (uint32_t depth = 1; depth <= BUS_HOPS_MAX; depth++)
+		for (uint32_t i = 0; i < machine->lane_count; i++) {
+			const struct bus_lane_params *lane = &machine->lanes[i];
+			const uint32_t far = hops[lane->a] > hops[lane->b] ? lane->a : lane->b;
+			const uint32_t near = far == lane->a ? lane->b : lane->a;
+
+			if (lane->link.kind != BUS_NVLINK && hops[far] == depth)
+				ret_sockets[far] = ret_sockets[near] +
+						   (machine->parts[far].kind == SCENARIO_SOCKET);
+		}
+}
+
+/* The GPU behind fewest sockets, then lanes, from part @nic; of several that which is so of fewest
+ * adapters so far, by @taken, then the first. Its number; there is one. */
+static uint16_t nearest_gpu(const struct scenario_machine *machine, uint32_t nic, uint32_t *hops,
+			    const uint32_t *taken)
+{
+	uint32_t sockets[BUS_PARTS_MAX];
+	uint16_t best = 0;
+
+	scenario_inside_hops(machine, nic, hops);
+	count_sockets(machine, nic, hops, sockets);
+	for (uint16_t n = 1; n < machine->gpu_count; n++) {
+		const uint32_t part = machine->gpu_parts[n], than = machine->gpu_parts[best];
+
+		if (sockets[part] != sockets[than] ? sockets[part] < sockets[than]
+		    : hops[part] != hops[than]	   ? hops[part] < hops[than]
+						   : taken[n] < taken[best])
+			best = n;
+	}
+	return best;
+}
+
+/* Of each adapter that which is nearest. */
+static void take_nearest(struct scenario_inside *in, uint32_t *hops)
+{
+	struct scenario_machine *machine = in->machine;
+	uint32_t taken[BUS_PARTS_MAX] = {0};
+
+	if (machine->gpu_count == 0)
+		scenario_inside_refuse(in, in->map, KEY_MACHINE_FLOW_MEMORY, NULL,
+				       "a part of kind: gpu");
+	for (uint32_t n = 0; n < machine->nic_count && machine->gpu_count > 0; n++) {
+		struct host_bus *nic = &machine->nics[n];
+		const uint16_t gpu = nearest_gpu(machine, nic->nic, hops, taken);
+
+		taken[gpu]++;
+		nic->flow_place = (uint16_t)(gpu + 1);
+	}
+}
+
 /* Of flows, which are in no program that could allocate it. */
-static void read_flow_memory(struct scenario_inside *in)
+static void read_flow_memory(struct scenario_inside *in, uint32_t *hops)
 {
 	struct scenario_machine *machine = in->machine;
 	const struct yaml_node *node = scenario_node(in->map, KEY_MACHINE_FLOW_MEMORY);
+	struct bad_text expected;
 	uint16_t place = 0;
 
 	if (!node || in->r->no_memory)
@@ -239,12 +297,20 @@ static void read_flow_memory(struct scenario_inside *in)
 		in->is_bad = true;
 		return;
 	}
+	if (strcmp(node->text, "nearest") == 0) {
+		take_nearest(in, hops);
+		return;
+	}
 	for (uint32_t n = 0; n < machine->gpu_count; n++)
 		if (strcmp(machine->parts[machine->gpu_parts[n]].name, node->text) == 0)
 			place = (uint16_t)(n + 1);
 	if (place == 0)
 		scenario_inside_refuse(in, in->map, KEY_MACHINE_FLOW_MEMORY, NULL,
-				       "the name of a part of kind: gpu");
+				       machine->gpu_count == 0 ? "a part of kind: gpu"
+				       : machine->gpu_count == 1
+					       ? "gpu0"
+					       : bad_text(&expected, "gpu0 to gpu%u, or nearest",
+							  machine->gpu_count - 1));
 	for (uint32_t n = 0; n < machine->nic_count; n++)
 		machine->nics[n].flow_place = place;
 }
@@ -263,7 +329,7 @@ void scenario_inside_read_ways(struct scenario_inside *in)
 	if (hops && !in->is_bad) {
 		read_nics(in, hops);
 		read_gpus(in);
-		read_flow_memory(in);
+		read_flow_memory(in, hops);
 	}
 	util_free(hops);
 }

@@ -103,5 +103,35 @@ expect 0 topo rail.yaml --addresses --set 'topology={kind: torus, dims: [11, 3],
 sed 's/  */ /g' out | cut -d ' ' -f 1-2 | sed -n '2,4p; 10,13p; 37,39p; 65,67p' | tr '\n' ';' >short
 grep -qx 'h0 0;h1 1;h2 12;h8 31;h9 32;h10 2;h11 3;s0_0 -;s0_1 -;s0_2 -;s9_1 -;s9_2 -;s10_0 -;' short ||
 	fail "another order of addresses: $(cat short)"
+# Machines are counted, and their adapters where there are more; a way is one between adapters.
+expect 0 topo rail.yaml --set 'topology={kind: star, hosts: 3, nics: 2}'
+sed -n '1,2p; /^path/p' out | tr '\n' ';' >short
+grep -qx 'hosts      3;adapters   6;path       2 links between 15 pairs of adapters;' short ||
+	fail "others are counted: $(cat short)"
+
+# The folder of a run is what was run, whatever has become of its scenario; what is set now comes on top.
+printf 'version: 1\ntopology: {kind: star, hosts: 3}\n' >three.yaml
+expect 0 run three.yaml --out kept --set topology.hosts=5 --quiet
+rm three.yaml
+expect 0 topo kept
+grep -qx 'hosts      5' out || fail "another topology of a run"
+[ ! -s err ] || fail "a folder that nobody has touched, and words on stderr"
+expect 0 topo kept --set topology.hosts=7
+grep -qx 'hosts      7' out || fail "another topology of a run with a setting"
+expect 0 topo kept --from h0 --to h4
+mkdir empty
+expect 2 topo empty
+mkdir -p verbena-out && mv kept verbena-out/kept
+for also in '' -m; do
+	expect 2 topo kept $also
+	grep -q 'or the folder of a run such as "verbena-out/kept"$' err || fail "the folder of a run is not named"
+done
+# A machine is none.
+for command in topo run check; do
+	expect 2 $command two_socket
+	grep -q '^two_socket: file: found a machine .* "verbena topo -m two_socket" shows it$' err ||
+		fail "$command: nobody says what two_socket is"
+done
+
 expect 0 topo hpcc.txt --addresses
 grep -q '^n3  *2  02:00:00:00:00:03 ' out || fail "other addresses of a file"

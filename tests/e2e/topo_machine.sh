@@ -297,6 +297,93 @@ expect 0 topo -m switched.yaml --dot
 grep -qxF '	"gpu2" -- "nvs2" [label="nvlink 4 x6, 150 GB/s"]' out && grep -q '^	"nvs2" \[shape=hexagon' out ||
 	fail "NVLink is not in the graph"
 
+# ---- what is near ----
+
+# nic0 and nic3 with gpu0 and gpu1 below one switch; gpu2 and nic2 at a socket, nearer to each other than to those;
+# gpu3 behind two more switches than nic1, which is nearer all the same than gpu4 behind a socket.
+cat >near.yaml <<'END'
+version: 1
+topology: {kind: star, hosts: 2, nics: 4}
+machine:
+  flow_memory: nearest
+  parts:
+    - {name: cpu0, kind: socket}
+    - {name: cpu1, kind: socket, numa: 1}
+    - {name: sw0, kind: switch}
+    - {name: sw1, kind: switch}
+    - {name: sw2, kind: switch}
+    - {name: sw3, kind: switch}
+    - {name: nic0, kind: nic}
+    - {name: nic1, kind: nic}
+    - {name: nic2, kind: nic}
+    - {name: nic3, kind: nic}
+    - {name: gpu0, kind: gpu, memory: 2MiB}
+    - {name: gpu1, kind: gpu, memory: 2MiB}
+    - {name: gpu2, kind: gpu, memory: 2MiB}
+    - {name: gpu3, kind: gpu, memory: 2MiB}
+    - {name: gpu4, kind: gpu, memory: 2MiB}
+  lanes:
+    - {a: cpu0, b: cpu1, kind: upi, rate: 320Gbps}
+    - {a: cpu0, b: sw0}
+    - {a: sw0, b: nic0}
+    - {a: sw0, b: nic3}
+    - {a: sw0, b: gpu0}
+    - {a: sw0, b: gpu1}
+    - {a: cpu0, b: nic2}
+    - {a: cpu0, b: gpu2}
+    - {a: cpu1, b: sw1}
+    - {a: sw1, b: nic1}
+    - {a: sw1, b: sw2}
+    - {a: sw2, b: sw3}
+    - {a: sw3, b: gpu3}
+    - {a: cpu1, b: gpu4}
+END
+cat >near <<'END'
+nic0 gpu0
+nic1 gpu3
+nic2 gpu2
+nic3 gpu1
+Nearest adapters:
+
+  gpu0  nic0, nic3 (PIX)
+  gpu1  nic0, nic3 (PIX)
+  gpu2  nic2 (PHB)
+  gpu3  nic1 (PXB)
+  gpu4  nic1 (PHB)
+
+END
+# near_is FILE ARG...: whose memory flows use with each adapter, and which are near
+near_is() {
+	file=$1
+	shift
+	expect 0 topo -m "$@"
+	{
+		sed -n '/^nic/s/ .* / /p' out
+		sed -n '/^Nearest/,/^Legend/p' out | sed '$d'
+	} | diff "$file" - || fail "something else is near: topo -m $*"
+}
+near_is near near.yaml
+grep -q 'NUMA Affinity  Memory  Memory of flows$' out || fail "no head of the memory of flows"
+sed '1,4s/gpu.*/gpu4/' near >far
+near_is far near.yaml --set machine.flow_memory=gpu4
+sed '1s/gpu.*/cpu0/; 2s/gpu.*/cpu1/; 3,4s/gpu.*/cpu0/' near >of_hosts
+sed /flow_memory/d near.yaml >hosts.yaml
+near_is of_hosts hosts.yaml
+grep -q 'NUMA Affinity  Memory$' out || fail "the memory of flows is told though it is that of programs"
+
+# The same of a run, whatever becomes of its scenario.
+expect 0 run near.yaml --out ran --quiet
+sed -i 's/nearest/gpu4/' near.yaml
+near_is near ran --quiet
+near_is far ran --set machine.flow_memory=gpu4 --quiet
+expect 0 topo -m ran
+grep -q 'near.yaml' err || fail "an edited scenario is not told"
+
+# What is set of a machine that has nothing but a name.
+printf 'version: 1\ntopology: {kind: star, hosts: 2}\nmachine: dgx_h100\n' >known.yaml
+expect 0 topo -m known.yaml --set machine.flow_memory=nearest --set 'machine.lanes=[{a: sw0, b: nic0, width: 8}]' --quiet
+grep -q '^nic7 .* cpu1    gpu7$' out && grep -q '^  nic0-sw0    pcie gen 5 x8 ' out || fail "a name keeps all else away"
+
 # refused LINE ARG...: nothing but that line, with exit code 2
 refused() {
 	line=$1

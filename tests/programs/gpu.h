@@ -26,11 +26,24 @@ static inline bool gpu_open(const struct vb_prog *prog, int number)
 {
 	CUcontext context;
 	CUdevice device;
+	CUresult result;
+	int count = 0;
 
-	return gpu_did(prog, cuInit(0), "cuInit") &&
-	       gpu_did(prog, cuDeviceGet(&device, number), "cuDeviceGet") &&
+	if (!gpu_did(prog, cuInit(0), "cuInit"))
+		return false;
+	result = cuDeviceGet(&device, number);
+	if (result != CUDA_SUCCESS && cuDeviceGetCount(&count) == CUDA_SUCCESS)
+		prog_say(prog, "found gpu=%d, expected 0 to %d", number, count - 1);
+	return gpu_did(prog, result, "cuDeviceGet") &&
 	       GPU_DO(prog, cuDevicePrimaryCtxRetain(&context, device)) &&
 	       GPU_DO(prog, cuCtxSetCurrent(context));
+}
+
+/* What the lines that follow are, with their units: said once, by rank 0. */
+static inline void gpu_heading(const struct vb_prog *prog, const char *text)
+{
+	if (prog->rank == 0)
+		prog_say(prog, "# %s", text);
 }
 
 #endif

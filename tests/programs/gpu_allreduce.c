@@ -304,7 +304,8 @@ int prog_main(const struct vb_prog *prog)
 	uint32_t *words = NULL;
 	bool is_well = false;
 
-	if (ring && GPU_DO(prog, cuInit(0)) && GPU_DO(prog, cuDeviceGetCount(&ring->gpus))) {
+	if (ring && prog_takes(prog, "gpus float count") && GPU_DO(prog, cuInit(0)) &&
+	    GPU_DO(prog, cuDeviceGetCount(&ring->gpus))) {
 		const int most = (int)prog_arg(prog, "gpus", 0);
 
 		ring->prog = prog;
@@ -317,6 +318,8 @@ int prog_main(const struct vb_prog *prog)
 		ring->words = prog_arg(prog, "count", 65536) / ring->all;
 		words = malloc(ring->all * part_bytes(ring) + 4);
 		is_well = words && ring->all > 1 && run(ring, words) && close_all(ring);
+		if (ring->all < 2)
+			prog_say(prog, "found one GPU in all, expected 2 at least");
 	}
 	free(words);
 	free(ring);

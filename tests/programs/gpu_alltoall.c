@@ -121,12 +121,14 @@ int prog_main(const struct vb_prog *prog)
 	struct gpus g = {.prog = prog, .bytes = prog_arg(prog, "bytes", 4 << 20)};
 	int ret;
 
-	if (!GPU_DO(prog, cuInit(0)) || !GPU_DO(prog, cuDeviceGetCount(&g.count)))
+	if (!prog_takes(prog, "bytes") || !GPU_DO(prog, cuInit(0)) ||
+	    !GPU_DO(prog, cuDeviceGetCount(&g.count)))
 		return -1;
 	if (g.count < 2 || g.count > GPUS_MAX || g.bytes < sizeof(*g.words)) {
 		prog_say(prog, "not 2 to %d GPUs, or no bytes", GPUS_MAX);
 		return -1;
 	}
+	gpu_heading(prog, "alltoall GPUS MB/s");
 	g.bytes -= g.bytes % sizeof(*g.words);
 	g.words = malloc(g.bytes * (size_t)g.count);
 	ret = g.words ? run(&g) : -1;

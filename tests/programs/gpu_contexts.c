@@ -213,7 +213,7 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct contexts c = {.prog = prog};
 
-	if (!gpu_open(prog, 0))
+	if (!prog_takes(prog, "") || !gpu_open(prog, 0))
 		return -1;
 	c.primary = current();
 	creates(&c);

@@ -173,9 +173,11 @@ int prog_main(const struct vb_prog *prog)
 	const size_t one = prog_arg(prog, "bytes", 0);
 	const size_t most = one > 0 ? one : prog_arg(prog, "most", 4 << 20);
 	struct copies c = {.prog = prog};
-	bool is_well = open_all(&c, most);
+	bool is_well = prog_takes(prog, "bytes most") && open_all(&c, most);
 
 	c.bytes = one;
+	if (is_well)
+		gpu_heading(prog, "KIND BYTES PICOSECONDS");
 	if (is_well && one > 0)
 		prog_say(prog, "start %zu %" PRIu64, one, vb_now_ps());
 	if (is_well && one > 0)

@@ -274,6 +274,8 @@ int prog_main(const struct vb_prog *prog)
 	uint8_t *bytes;
 	int ret;
 
+	if (!prog_takes(prog, "window domain bus device"))
+		return -1;
 	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
 	bytes = calloc(1, BLOCK);

@@ -198,8 +198,11 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct distance d = {.prog = prog, .rounds = (uint32_t)prog_arg(prog, "rounds", 20)};
 
+	if (!prog_takes(prog, "rounds"))
+		return -1;
 	if (prog->rank >= 2)
 		return prog_idle(prog);
+	gpu_heading(prog, "flag GPU GPU NS; read or write NIC GPU NS");
 	if (!open_gpus(&d) || (prog->rank == 0 && !flags(&d)) || (prog->size > 1 && !adapters(&d)))
 		return -1;
 	return prog->size > 1 ? prog_idle(prog) : 0;

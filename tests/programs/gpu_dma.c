@@ -191,8 +191,11 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct dma d = {.prog = prog, .bytes = (uint32_t)prog_arg(prog, "bytes", 1 << 20)};
 
+	if (!prog_takes(prog, "sleep gpu bytes"))
+		return -1;
 	if (prog->rank >= 2)
 		return prog_idle(prog);
+	gpu_heading(prog, "WHAT PHASE NS");
 	if (!open_memory(&d) || (prog->rank == 0 && !copy(&d)) ||
 	    (prog->size > 1 && !with_peer(&d)))
 		return -1;

@@ -66,13 +66,15 @@ int prog_main(const struct vb_prog *prog)
 	struct flag f = {.prog = prog};
 	CUmodule module;
 
-	if (!gpu_open(prog, 0) || !GPU_DO(prog, cuMemAllocHost((void **)&f.words, 4096)) ||
+	if (!prog_takes(prog, "rounds") || !gpu_open(prog, 0) ||
+	    !GPU_DO(prog, cuMemAllocHost((void **)&f.words, 4096)) ||
 	    !GPU_DO(prog, cuMemHostGetDevicePointer(&f.ours, f.words, 0)) ||
 	    !GPU_DO(prog, cuModuleLoadData(&module, VB_KERNELS_PTX)) ||
 	    !GPU_DO(prog, cuModuleGetFunction(&f.echo, module, "vb_flag_echo")) ||
 	    !GPU_DO(prog, cuModuleGetFunction(&f.set, module, "vb_flag_set")) ||
 	    !GPU_DO(prog, cuStreamCreate(&f.stream, CU_STREAM_NON_BLOCKING)))
 		return -1;
+	gpu_heading(prog, "WHAT NS");
 	f.theirs = f.ours + 64;
 	if (!echo(&f, (uint32_t)prog_arg(prog, "rounds", 200)) || !set(&f))
 		return -1;

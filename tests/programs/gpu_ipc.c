@@ -230,7 +230,7 @@ static int run(struct ipc *i)
 int prog_main(const struct vb_prog *prog)
 {
 	struct ipc ipc = {.prog = prog, .bytes = calloc(1, BYTES)};
-	const int ret = ipc.bytes ? run(&ipc) : -1;
+	const int ret = ipc.bytes && prog_takes(prog, "") ? run(&ipc) : -1;
 
 	free(ipc.bytes);
 	return ret == 0 && ipc.failed == 0 ? 0 : -1;

@@ -120,7 +120,8 @@ int prog_main(const struct vb_prog *prog)
 	CUmodule module;
 	void *pinned;
 
-	if (!gpu_open(prog, 0) || !GPU_DO(prog, cuMemAllocHost(&pinned, HOST_BYTES)) ||
+	if (!prog_takes(prog, "") || !gpu_open(prog, 0) ||
+	    !GPU_DO(prog, cuMemAllocHost(&pinned, HOST_BYTES)) ||
 	    !GPU_DO(prog, cuMemHostGetDevicePointer(&t.host, pinned, 0)) ||
 	    !GPU_DO(prog, cuMemAlloc(&t.device, DEVICE_BYTES)) ||
 	    !GPU_DO(prog, cuEventCreate(&t.began, 0)) ||
@@ -128,6 +129,7 @@ int prog_main(const struct vb_prog *prog)
 	    !GPU_DO(prog, cuModuleLoadData(&module, ptx)) ||
 	    !GPU_DO(prog, cuModuleGetFunction(&t.sweep, module, "sweep")))
 		return -1;
+	gpu_heading(prog, "KIND BLOCKS THREADS BYTES MB/s; launch, synchronize, beside, alone NS");
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		rate(&t, "host_read", counts[i], 32, 16);
 		rate(&t, "host_read", counts[i], 1024, 16);

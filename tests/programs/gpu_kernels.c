@@ -479,7 +479,7 @@ int prog_main(const struct vb_prog *prog)
 	/* The program's own: a context that is lost gives nothing back. */
 	struct kernels k = {.prog = prog, .plain = calloc(1, BYTES), .pinned = calloc(1, BYTES)};
 
-	if (!k.plain || !k.pinned || !open_all(&k)) {
+	if (!prog_takes(prog, "fault") || !k.plain || !k.pinned || !open_all(&k)) {
 		free(k.pinned);
 		free(k.plain);
 		return -1;

@@ -450,7 +450,7 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct kinds k = {.prog = prog, .bytes = calloc(1, BLOCK)};
 
-	if (!k.bytes || !gpu_open(prog, 0) ||
+	if (!prog_takes(prog, "") || !k.bytes || !gpu_open(prog, 0) ||
 	    !GPU_DO(prog, cuMemAllocHost((void **)&k.pinned, BLOCK)) ||
 	    !GPU_DO(prog, cuStreamCreate(&k.a, CU_STREAM_NON_BLOCKING)) ||
 	    !GPU_DO(prog, cuStreamCreate(&k.b, CU_STREAM_NON_BLOCKING))) {

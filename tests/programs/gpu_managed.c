@@ -449,7 +449,8 @@ int prog_main(const struct vb_prog *prog)
 	struct prog_ctx ctx;
 	CUdeviceptr memory;
 
-	if (!gpu_open(prog, 0) || prog_open(&ctx, prog, 4, bytes, sizeof(bytes)) != 0)
+	if (!prog_takes(prog, "wild") || !gpu_open(prog, 0) ||
+	    prog_open(&ctx, prog, 4, bytes, sizeof(bytes)) != 0)
 		return -1;
 	m.pd = ctx.pd;
 	if (prog_arg(prog, "wild", 0)) {
@@ -458,6 +459,7 @@ int prog_main(const struct vb_prog *prog)
 		(void)cuMemFree(memory);
 		*at(memory) = 2;
 	}
+	gpu_heading(prog, "NAME PAGE NS; NAME - NS");
 	run(&m);
 	return prog_destroy(&ctx, NULL, 0) == 0 && m.failed == 0 ? 0 : -1;
 }

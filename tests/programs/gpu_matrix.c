@@ -136,10 +136,11 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct gpus g = {.prog = prog, .bytes = prog_arg(prog, "bytes", 64 << 20)};
 
-	if (!open_each(&g) ||
+	if (!prog_takes(prog, "most bytes") || !open_each(&g) ||
 	    !GPU_DO(prog, cuMemHostAlloc((void **)&g.gate, sizeof(*g.gate),
 					 CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE)))
 		return -1;
+	gpu_heading(prog, "uni, bidir, read, reads GPU GPU MB/s; latency, each GPU GPU NS");
 	for (int from = 0; from < g.count; from++)
 		for (int to = 0; to < g.count; to++)
 			if (from != to && !measure(&g, from, to))

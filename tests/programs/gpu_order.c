@@ -425,8 +425,8 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct order o = {.prog = prog, .pageable = calloc(1, BIG)};
 
-	if (!o.pageable || !gpu_open(prog, 0) || !GPU_DO(prog, cuMemAlloc(&o.memory, BIG)) ||
-	    !GPU_DO(prog, cuMemAlloc(&o.other, BIG)) ||
+	if (!prog_takes(prog, "") || !o.pageable || !gpu_open(prog, 0) ||
+	    !GPU_DO(prog, cuMemAlloc(&o.memory, BIG)) || !GPU_DO(prog, cuMemAlloc(&o.other, BIG)) ||
 	    !GPU_DO(prog, cuMemAllocHost((void **)&o.pinned, BIG)) ||
 	    !GPU_DO(prog, cuStreamCreate(&o.a, CU_STREAM_NON_BLOCKING)) ||
 	    !GPU_DO(prog, cuStreamCreate(&o.b, CU_STREAM_NON_BLOCKING)) ||

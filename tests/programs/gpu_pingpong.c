@@ -196,8 +196,10 @@ static bool run(struct pingpong *p)
 int prog_main(const struct vb_prog *prog)
 {
 	struct pingpong *p;
-	int ret;
+	int ret = -1;
 
+	if (!prog_takes(prog, "rounds gpu bytes staged chunk"))
+		return -1;
 	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
 	p = calloc(1, sizeof(*p));
@@ -208,8 +210,13 @@ int prog_main(const struct vb_prog *prog)
 	p->staged = prog_arg(prog, "staged", 0) != 0;
 	p->chunk = p->staged ? (uint32_t)prog_arg(prog, "chunk", 0) : 0;
 	p->chunk = p->chunk > 0 ? p->chunk : p->bytes;
-	p->chunks = (p->bytes + p->chunk - 1) / p->chunk;
-	ret = p->bytes > 0 && p->chunks <= CHUNKS_MAX && run(p) ? 0 : -1;
+	p->chunks = p->bytes > 0 ? (p->bytes + p->chunk - 1) / p->chunk : 0;
+	gpu_heading(prog, "pingpong BYTES NS");
+	if (p->bytes > 0 && p->chunks <= CHUNKS_MAX)
+		ret = run(p) ? 0 : -1;
+	else if (prog->rank == 0)
+		prog_say(prog, "bytes=%u: expected 1 at least, in at most %d chunks of chunk=N",
+			 p->bytes, CHUNKS_MAX);
 	free(p);
 	return ret;
 }

@@ -144,11 +144,14 @@ int prog_main(const struct vb_prog *prog)
 	struct rails *all;
 	int ret = -1;
 
+	if (!prog_takes(prog, "rails shift bytes"))
+		return -1;
 	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
 	all = calloc(1, sizeof(*all));
 	if (!all)
 		return -1;
+	gpu_heading(prog, "rail NTH GPU MB/s; rails COUNT MB/s");
 	all->prog = prog;
 	all->length = (uint32_t)prog_arg(prog, "bytes", 1 << 20);
 	all->bytes = malloc(all->length);

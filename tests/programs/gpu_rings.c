@@ -240,7 +240,8 @@ int prog_main(const struct vb_prog *prog)
 	uint32_t *words = NULL;
 	bool is_well = false;
 
-	if (r && GPU_DO(prog, cuInit(0)) && GPU_DO(prog, cuDeviceGetCount(&r->gpus)) &&
+	if (r && prog_takes(prog, "ring0 ring1 ring2 ring3 both gpus count") &&
+	    GPU_DO(prog, cuInit(0)) && GPU_DO(prog, cuDeviceGetCount(&r->gpus)) &&
 	    vb_kernel("pass", pass) == 0) {
 		const int most = (int)prog_arg(prog, "gpus", GPUS_MAX);
 
@@ -250,6 +251,7 @@ int prog_main(const struct vb_prog *prog)
 			r->words =
 				prog_arg(prog, "count", 1 << 20) / (uint64_t)(r->gpus * r->count);
 			words = malloc(4 * r->words * (uint64_t)(r->gpus * r->count) + 4);
+			gpu_heading(prog, "rings GPUS BYTES NS");
 			is_well = words && r->words > 0 && run(r, words);
 		} else {
 			prog_say(prog, "no such rings of %d GPUs", r->gpus);

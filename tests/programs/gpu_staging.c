@@ -145,8 +145,11 @@ int prog_main(const struct vb_prog *prog)
 	struct own own = {.prog = prog, .length = (uint32_t)prog_arg(prog, "bytes", 4 << 20)};
 	int ret;
 
+	if (!prog_takes(prog, "pinned rounds direct bytes"))
+		return -1;
 	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
+	gpu_heading(prog, "direct or staging MB/s");
 	own.bytes = calloc(1, own.length);
 	ret = own.bytes ? run(&own) : -1;
 	free(own.bytes);

@@ -103,6 +103,8 @@ int prog_main(const struct vb_prog *prog)
 	void *memory;
 	int ret;
 
+	if (!prog_takes(prog, "flush rounds fail bytes"))
+		return -1;
 	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
 	own.bytes = calloc(1, own.length);

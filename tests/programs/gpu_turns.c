@@ -48,8 +48,10 @@ int prog_main(const struct vb_prog *prog)
 	CUdeviceptr memory;
 	uint64_t began;
 
-	if (!gpu_open(prog, 0) || !take(prog, bytes, &memory))
+	if (!prog_takes(prog, "advice bytes rounds") || !gpu_open(prog, 0) ||
+	    !take(prog, bytes, &memory))
 		return -1;
+	gpu_heading(prog, "turn NS");
 	began = vb_now_ps();
 	for (int round = 1; round <= rounds; round++)
 		if (!turn(prog, memory, bytes, round))

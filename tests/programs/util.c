@@ -18,6 +18,36 @@ uint64_t prog_arg(const struct vb_prog *prog, const char *name, uint64_t fallbac
 	return fallback;
 }
 
+static bool is_among(const char *names, const char *name, size_t length)
+{
+	for (size_t word; *names; names += word + (names[word] == ' ')) {
+		word = strcspn(names, " ");
+		if (word == length && strncmp(names, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool prog_takes(const struct vb_prog *prog, const char *names)
+{
+	for (int i = 0; i < prog->arg_count; i++) {
+		const char *arg = prog->args[i];
+		const size_t length = strcspn(arg, "=");
+		char *end = NULL;
+
+		if (arg[length] && arg[length + 1] >= '0' && arg[length + 1] <= '9')
+			strtoull(arg + length + 1, &end, 0);
+		if (end && !*end &&
+		    (is_among(names, arg, length) || is_among("ip sl traffic_class", arg, length)))
+			continue;
+		if (prog->rank == 0)
+			prog_say(prog, "found \"%s\", expected NAME=NUMBER, of these: %s", arg,
+				 *names ? names : "none");
+		return false;
+	}
+	return true;
+}
+
 void prog_say(const struct vb_prog *prog, const char *format, ...)
 {
 	char line[256];

@@ -54,6 +54,11 @@ struct prog_pending {
 /* Value of the argument NAME=VALUE, or @fallback. */
 uint64_t prog_arg(const struct vb_prog *prog, const char *name, uint64_t fallback);
 
+/* False, and a line of rank 0 that says what there is: an argument is none of @names, "bytes
+ * rounds", nor of those that all programs take (ip, sl, traffic_class), or its value is no number.
+ */
+bool prog_takes(const struct vb_prog *prog, const char *names);
+
 void prog_say(const struct vb_prog *prog, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

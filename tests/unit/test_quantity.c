@@ -62,6 +62,11 @@ static void rates_in_bits_a_second(void **state)
 	assert_int_equal(value_of("1Kbps", UTIL_UNIT_RATE), 1000);
 	assert_int_equal(value_of("7bps", UTIL_UNIT_RATE), 7);
 	assert_int_equal(value_of("40Mbps", UTIL_UNIT_RATE), 40000000);
+	assert_int_equal(value_of("20GB/s", UTIL_UNIT_RATE), 160000000000);
+	assert_int_equal(value_of("0.9TB/s", UTIL_UNIT_RATE), 7200000000000);
+	assert_int_equal(value_of("250MB/s", UTIL_UNIT_RATE), 2000000000);
+	assert_int_equal(value_of("3KB/s", UTIL_UNIT_RATE), 24000);
+	assert_int_equal(value_of("0.125B/s", UTIL_UNIT_RATE), 1);
 }
 
 static void what_is_no_number(void **state)
@@ -120,6 +125,9 @@ static void what_is_too_precise(void **state)
 	assert_refused("0.0000000000000000000000000000000000000001s", UTIL_UNIT_TIME,
 		       UTIL_QUANTITY_TOO_PRECISE);
 	assert_refused("0.1bps", UTIL_UNIT_RATE, UTIL_QUANTITY_TOO_PRECISE);
+	assert_refused("0.1B/s", UTIL_UNIT_RATE, UTIL_QUANTITY_TOO_PRECISE);
+	assert_refused("20GB", UTIL_UNIT_RATE, UTIL_QUANTITY_WRONG_UNIT);
+	assert_refused("20GB/s", UTIL_UNIT_BYTES, UTIL_QUANTITY_WRONG_UNIT);
 }
 
 static void assert_ratio(const char *text, uint32_t num, uint32_t den)
@@ -206,6 +214,7 @@ static void written_as_short_as_can_be(void **state)
 	assert_format(0, UTIL_UNIT_TIME, "0s");
 	assert_format(0, UTIL_UNIT_BYTES, "0B");
 	assert_format(0, UTIL_UNIT_RATE, "0bps");
+	assert_format(8000000000, UTIL_UNIT_RATE, "8Gbps");
 	assert_format(33554432, UTIL_UNIT_BYTES, "32MiB");
 	assert_format(400000, UTIL_UNIT_BYTES, "400KB");
 	assert_format(106250000000, UTIL_UNIT_RATE, "106250Mbps");

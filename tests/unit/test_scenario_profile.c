@@ -288,6 +288,12 @@ static void a_topology_says_how_many_adapters(void **state)
 		       "topology: {kind: star, hosts: 3, nics: 1}\n"
 		       "machine: mine\n",
 		       "mine:1: machine.parts: found 2 of kind: nic, expected 1, as h0 has by "
+		       "topology.nics or links; topology.nics: 2 would give each host so many "
+		       "(named at test.yaml:3)");
+	assert_refused("version: 1\n"
+		       "topology: {kind: rail, servers: 2, rails: 3, nics: 3, spines: 1}\n"
+		       "machine: mine\n",
+		       "mine:1: machine.parts: found 2 of kind: nic, expected 3, as h0 has by "
 		       "topology.nics or links (named at test.yaml:3)");
 }
 
@@ -324,6 +330,22 @@ static void a_guess_is_told(void **state)
 		     &s, &errors);
 	assert_int_equal(errors.count, 1);
 	assert_non_null(strstr(errors.lines[0].text, "are guesses: delay"));
+	scenario_fini(&s);
+	bad_list_fini(&errors);
+	/* Of all machines that are one profile once, and in one order, whatever is said first. */
+	read_machine(guesses,
+		     "version: 1\ntopology: {kind: star, hosts: 3, nics: 2}\n"
+		     "machines:\n"
+		     "  - {hosts: h0, profile: mine, parts: [{name: nic0, tags: 1}, "
+		     "{name: nic1, tags: 1}]}\n"
+		     "  - {hosts: h1, profile: mine, lanes: [{a: nic0, b: cpu0, width: 8}]}\n",
+		     &s, &errors);
+	assert_int_equal(errors.count, 1);
+	assert_string_equal(errors.lines[0].text,
+			    "test.yaml:4: machines[0].profile: of what mine says these figures are "
+			    "guesses: tags, delay");
+	assert_string_equal(s.machines[0].guesses, "delay");
+	assert_string_equal(s.machines[1].guesses, "tags, delay");
 	scenario_fini(&s);
 	bad_list_fini(&errors);
 }

@@ -18,7 +18,8 @@ int inside_show(const char *path, const struct scenario *scenario,
 /* Of the one machine of a scenario, which is called @name. */
 void inside_show_machine(const char *name, const struct scenario *scenario, bool dot);
 
-/* GPUs and adapters against each other and sockets; where they belong; what the classes are. */
+/* GPUs and adapters against each other and sockets; where they belong; which adapters are nearest
+ * to each GPU; what the classes are. */
 void inside_print_matrix(const struct scenario_machine *machine);
 /* PCI addresses that are said, and what each lane carries. */
 void inside_print_lanes(const struct scenario_machine *machine);

@@ -63,9 +63,32 @@ static void print_cell(const struct scenario_machine *machine, const struct insi
 	printf("  %-*s", column_width(machine, column), text);
 }
 
-/* @memory: of an adapter; NULL: of a GPU there is nothing to say. */
+/* Flows have another memory than programs. */
+static bool has_flow_memory(const struct scenario_machine *machine)
+{
+	for (uint32_t n = 0; n < machine->nic_count; n++)
+		if (machine->nics[n].flow_place > 0)
+			return true;
+	return false;
+}
+
+static void print_memory(const struct scenario_machine *machine, uint32_t numa,
+			 const struct host_bus *nic)
+{
+	const char *memory = machine->parts[nic->memory].name, *of_flows = memory;
+
+	if (nic->flow_place > 0)
+		of_flows = machine->parts[machine->gpu_parts[nic->flow_place - 1]].name;
+	printf("  %-13u", numa);
+	if (has_flow_memory(machine))
+		printf("  %-6s  %s\n", memory, of_flows);
+	else
+		printf("  %s\n", memory);
+}
+
+/* @nic: NULL of a GPU. */
 static void matrix_print_row(const struct scenario_machine *machine, const struct heads *heads,
-			     uint32_t row, const char *memory, int width)
+			     uint32_t row, const struct host_bus *nic, int width)
 {
 	struct inside_way ways[BUS_PARTS_MAX];
 	uint32_t numa;
@@ -75,10 +98,47 @@ static void matrix_print_row(const struct scenario_machine *machine, const struc
 	printf("%-*s", width, machine->parts[row].name);
 	for (uint32_t i = 0; i < heads->count; i++)
 		print_cell(machine, ways, row, heads->parts[i]);
-	if (memory)
-		printf("  %-13u  %s\n", numa, memory);
+	if (nic)
+		print_memory(machine, numa, nic);
 	else
 		printf("  %u\n", numa);
+}
+
+/* ---- what is near ---- */
+
+static bool way_is_nearer(const struct inside_way *way, const struct inside_way *than)
+{
+	const enum inside_path path = inside_path_of(way), other = inside_path_of(than);
+
+	return path != other ? path < other : way->lanes < than->lanes;
+}
+
+/* Of each GPU all adapters than which none is nearer. */
+static void print_nearest(const struct scenario_machine *machine, int width)
+{
+	struct inside_way ways[BUS_PARTS_MAX];
+
+	if (machine->gpu_count > 0)
+		printf("\nNearest adapters:\n\n");
+	for (uint32_t g = 0; g < machine->gpu_count; g++) {
+		const struct inside_way *best = NULL;
+		const char *before = "";
+
+		inside_ways(machine, machine->gpu_parts[g], ways);
+		for (uint32_t n = 0; n < machine->nic_count; n++)
+			if (!best || way_is_nearer(&ways[machine->nics[n].nic], best))
+				best = &ways[machine->nics[n].nic];
+		printf("  %-*s  ", width, machine->parts[machine->gpu_parts[g]].name);
+		for (uint32_t n = 0; n < machine->nic_count; n++) {
+			const uint32_t nic = machine->nics[n].nic;
+
+			if (way_is_nearer(best, &ways[nic]))
+				continue;
+			printf("%s%s", before, machine->parts[nic].name);
+			before = ", ";
+		}
+		printf(" (%s)\n", inside_path_name(inside_path_of(best)));
+	}
 }
 
 /* In the order of nvidia-smi: the farthest first. */
@@ -113,14 +173,14 @@ void inside_print_matrix(const struct scenario_machine *machine)
 	for (uint32_t i = 0; i < heads.count; i++)
 		printf("  %-*s", column_width(machine, heads.parts[i]),
 		       machine->parts[heads.parts[i]].name);
-	printf("  NUMA Affinity  Memory\n");
+	printf("  NUMA Affinity  Memory%s\n", has_flow_memory(machine) ? "  Memory of flows" : "");
 	for (uint32_t i = 0; i < heads.row_count; i++) {
 		const bool is_gpu = i < heads.gpu_count;
 		const uint32_t nic = i - heads.gpu_count;
 
 		matrix_print_row(machine, &heads, heads.parts[i],
-				 is_gpu ? NULL : machine->parts[machine->nics[nic].memory].name,
-				 width);
+				 is_gpu ? NULL : &machine->nics[nic], width);
 	}
+	print_nearest(machine, width);
 	print_legend(machine);
 }
