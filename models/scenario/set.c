@@ -62,7 +62,7 @@ static void set_put(struct scenario_reader *r, struct yaml_node *map, const char
 }
 
 /* @part is the number behind the last one of a list of maps: there it goes on. */
-static bool is_next(const struct yaml_node *node, const char *part, size_t length)
+static bool is_behind_last(const struct yaml_node *node, const char *part, size_t length)
 {
 	struct bad_text next;
 	uint32_t count = 0;
@@ -82,7 +82,7 @@ static struct yaml_node *set_step(struct scenario_reader *r, struct yaml_node *n
 	struct yaml_node *child = node->kind == YAML_SCALAR ? NULL : child_of(node, part, length);
 	struct bad_text key;
 
-	if (!child && (node->kind == YAML_MAP || is_next(node, part, length))) {
+	if (!child && (node->kind == YAML_MAP || is_behind_last(node, part, length))) {
 		child = yaml_new(YAML_MAP, at);
 		if (!child) {
 			r->no_memory = true;

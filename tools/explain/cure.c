@@ -42,16 +42,6 @@ const struct result_port *advice_port(const struct advice_run *run, const char *
 	return NULL;
 }
 
-const char *advice_said(const struct advice_run *run, const char *key)
-{
-	const size_t length = strlen(key);
-
-	for (const char *line = run->scenario->said; line && *line; line = strchr(line, '\n') + 1)
-		if (strncmp(line, key, length) == 0 && line[length] == '\t')
-			return line + length + 1;
-	return NULL;
-}
-
 bool advice_is_lossless(const struct scenario_switch *sw, uint8_t priority)
 {
 	return sw->fc == SCENARIO_FC_PFC && sw->lossless >> priority & 1;
