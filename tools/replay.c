@@ -60,7 +60,6 @@ static int read_again(struct replay *replay, const struct command_options *with)
 	struct command_options options = {.overrides = kept->overrides, .quiet = with->quiet};
 	int ret;
 
-	options.overrides.wants_said = with->overrides.wants_said;
 	if (kept->copies.count == 0) {
 		replay->path = strdup(kept->path);
 		return replay->path ? command_read(replay->path, &options, &replay->scenario)

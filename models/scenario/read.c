@@ -156,8 +156,7 @@ static void read_all(struct scenario_reader *r, const struct scenario_overrides 
 {
 	for (uint32_t i = 0; overrides && i < overrides->set_count; i++)
 		scenario_set(r, overrides->sets[i], i + 1);
-	if (overrides && overrides->wants_said)
-		r->scenario->said = scenario_said(r);
+	r->scenario->said = scenario_said(r);
 	scenario_unfold_cc(r);
 	scenario_unfold_machines(r);
 	read_priorities(r);

@@ -15,7 +15,6 @@ struct scenario_overrides {
 	const char *const *sets;
 	uint32_t set_count;
 	bool has_seed;
-	bool wants_said; /* scenario.said */
 	uint64_t seed;
 };
 

@@ -239,8 +239,8 @@ struct scenario_expect {
 struct scenario {
 	char *file, *name;
 	char *settings; /* beside the file, as a shell takes them: " --set until=1ms"; "" */
-	/* Where it was asked for, else NULL: a line "KEY<tab>VALUE" for each value that the file
-	 * and settings name, in their order, control characters as blanks. */
+	/* A line "KEY<tab>VALUE" for each value that the file and settings name, in their order,
+	 * control characters as blanks. */
 	char *said;
 	uint64_t seed;
 	uint64_t hash; /* order-free, without defaults, without the seed and the name */

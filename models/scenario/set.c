@@ -61,6 +61,20 @@ static void set_put(struct scenario_reader *r, struct yaml_node *map, const char
 	yaml_append(map, value);
 }
 
+/* @part is the number behind the last one of a list of maps: there it goes on. */
+static bool is_behind_last(const struct yaml_node *node, const char *part, size_t length)
+{
+	struct bad_text next;
+	uint32_t count = 0;
+
+	if (node->kind != YAML_LIST || !node->child || node->child->kind != YAML_MAP)
+		return false;
+	for (const struct yaml_node *child = node->child; child; child = child->next)
+		count++;
+	bad_text(&next, "%u", count);
+	return strlen(next.text) == length && memcmp(next.text, part, length) == 0;
+}
+
 /* The map that @part leads to, made where there is none; NULL: reported, or no memory. */
 static struct yaml_node *set_step(struct scenario_reader *r, struct yaml_node *node,
 				  const char *part, size_t length, const struct bad_at *at)
@@ -68,13 +82,16 @@ static struct yaml_node *set_step(struct scenario_reader *r, struct yaml_node *n
 	struct yaml_node *child = node->kind == YAML_SCALAR ? NULL : child_of(node, part, length);
 	struct bad_text key;
 
-	if (!child && node->kind == YAML_MAP) {
+	if (!child && (node->kind == YAML_MAP || is_behind_last(node, part, length))) {
 		child = yaml_new(YAML_MAP, at);
 		if (!child) {
 			r->no_memory = true;
 			return NULL;
 		}
-		set_put(r, node, part, length, child);
+		if (node->kind == YAML_LIST)
+			yaml_append(node, child);
+		else
+			set_put(r, node, part, length, child);
 		return r->no_memory ? NULL : child;
 	}
 	if (child)

@@ -181,6 +181,63 @@ grep -qE '^What dcqcn went by: [0-9]+ of its packets were marked at s0 towards h
 	grep -qF '    To h3 went meanwhile flow 1 (victim, h1 to h3, 4.00 MB), flow 2 (victim, h2 to h3, 4.00 MB).' out || fail "a link without a name: $(cat out)"
 set --
 
+# Where nobody is paused for it a slow receiver shows as loss, and that is said, whatever is asked.
+for keys in 'switch.pfc.priorities=[5]' 'switch={buffer: 4MB}'; do
+	case $keys in *\[5\]) why='switch.pfc.priorities has others' ;; *) why='PFC is off: no switch.pfc' ;; esac
+	for question in '--why pfc' '--why drop' '0 --why slow'; do
+		# shellcheck disable=SC2086
+		expect 0 explain gpu_far $question --set "$keys"
+		grep -qE "^h0 had no room for [0-9]+ frames of priority 3, for which it has nobody pause \($why\): there a slow receiver shows as loss\.$" out &&
+			grep -qE '^    because GPU h0\.gpu1 is behind the socket link cpu0 > cpu1 \(upi\), which was busy (100\.0|9[89]\.[0-9]) % of ' out ||
+			fail "$question, $keys: no word of a slow receiver: $(cat out)"
+	done
+	expect 0 explain gpu_far --why cure --set "$keys"
+	grep -q '^1\. A host drops what it cannot take in$' out && tr '\n' ' ' <out | tr -s ' ' | grep -q 'it has nobody pause and what comes too fast is lost' &&
+		grep -qx '    machines\.0\.flow_memory: found gpu1, try gpu0' out || fail "no cure for it: $(cat out)"
+done
+
+# What is to be tried is of that host alone, and nearer; and slots no wider or newer than what is needed.
+# keys FILE ARG...: what --why cure names of it
+keys() {
+	file=$1
+	shift
+	expect 0 explain "$file" --why cure "$@"
+	sed -n 's/^    \(or \)*\([a-z0-9_.]*: found .*\)/\2/p' out | sort -u | tr '\n' '|'
+}
+# tried FILE KEYS ARG...: these it names, and a run takes them
+tried() {
+	file=$1 want=$2
+	shift 2
+	[ "$(keys "$file" "$@")" = "$want" ] || fail "$file $*: other keys: $(keys "$file" "$@")"
+	options=$(sed -n 's/^  Try it: verbena run [^ ]* \(.*\) --out try-.*/\1/p' out | head -1)
+	eval "expect 0 check \"\$file\" \"\$@\" $options"
+}
+cp "$root/traces/incidents/gpu_far.yaml" far.yaml
+# All but h0 far, and h0 already with an entry of its own: h1, which sends, gets one, too.
+sed 's/flow_memory: gpu0/flow_memory: gpu1/; s/{hosts: h0, flow_memory: gpu1}/{hosts: h0, flow_memory: gpu0}/' far.yaml >all.yaml
+tried all.yaml 'machines.1.flow_memory: found gpu1, try gpu0|machines.1.hosts: found no such entry, try h1|' --set 'traffic[1].to=h2' --set 'traffic[1].from=[h1]' \
+	--set 'traffic[0].from=[h1]'
+sed '/^machines:/,/^  - {hosts: h0/d' all.yaml >none.yaml
+tried none.yaml 'machines: found flow_memory gpu1 for all, try [{hosts: h1, flow_memory: gpu0}]|'
+# Of several hosts in one entry none is moved alone.
+sed 's/{hosts: h0, flow/{hosts: "h[0-1]", flow/' far.yaml >two.yaml
+keys two.yaml | grep -q '^machines.0.flow_memory: found gpu1; no value to try' || fail "the entry of others: $(cat out)"
+# A GPU behind its own slot: no farther one in its place, but a slot as the port needs it.
+sed 's/{hosts: h0, flow_memory: gpu1}/{hosts: h0}/' far.yaml >slot.yaml
+tried slot.yaml 'machine.lanes.4.width: found 4, try 16|' --set machine.lanes.4.width=4
+tried slot.yaml 'machine.lanes.4.gen: found 2, try 4|' --set machine.lanes.4.gen=2
+tried slot.yaml 'machine.lanes.3.width: found 2, try 8|' --set machine.lanes.3.width=2 --set topology.host_rate=100Gbps
+tried slot.yaml 'machine.lanes.3.gen: found 4, try 5|machine.lanes.4.gen: found 4, try 5|' --set topology.host_rate=400Gbps --set 'traffic[0].from=[h1]'
+# A profile has no such list of the scenario's.
+sed 's/dgx_h100, flow_memory: gpu0/dgx_a100, flow_memory: gpu0/; /^machines:/d' behind.yaml >a100.yaml
+[ -z "$(keys a100.yaml)" ] && tr "\n" " " <out | tr -s " " | grep -q "a slot of x16 and generation 5" || fail "a key of a profile: $(cat out)"
+
+# What its adapter waits for is not the window's.
+expect 0 explain few_tags 0 --why slow
+grep -q '^  its adapter waits for data from memory, see below  *[0-9.]* us' out && ! grep -q 'its window is full' out || fail "a window: $(cat out)"
+expect 0 explain few_tags-cure 0 --why slow
+! grep -q 'its adapter waits for data' out || fail "no window: $(cat out)"
+
 # A host without a machine has none of this.
 sed '/^machine:/,/^    - {a: cpu0, b: cpu1/d; /^machines:/,$d' base.yaml >bare.yaml
 expect 0 explain bare.yaml 0 --why slow

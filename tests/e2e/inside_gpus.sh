@@ -36,13 +36,13 @@ broken() {
 broken h0 '{a: sw0, b: nic0, down: yes, from: 20us, until: 60us}'
 says 'the lane sw0 > nic0 (pcie gen 5 x16) was down for 40.0 us, ' '(machines.0.faults.0.down). No lane of it was full.' \
 	'    What would help: what is broken repaired (machines.0.faults.0.down).'
-grep -qx '    machines\.0\.faults\.0\.down: found yes' cure || fail "no cure: $(cat cure)"
+grep -qx '    machines\.0\.faults\.0\.down: found yes; no value to try there, what helps is said above' cure || fail "no cure: $(cat cure)"
 # The second entry, at the other end: 32 GT/s of four lanes, 128 of 130 bits, 256 of 280 bytes of a write beside
 # what the link itself needs: 13.3 GB/s.
 broken h1 '{part: sw0, late: 1us, from: 1s}, {a: sw0, b: nic0, width: 4}'
 says 'the lane nic0 > sw0 (pcie gen 5 x16) held it up.' 'carries at most 13.3 GB/s of payload; the port of h1 carries 50.0 GB/s.' \
 	'was of generation 5 and x4 only for ' '100.0 % of that time (machines.0.faults.1.width).'
-grep -q '^1\. Something inside of a machine is broken$' cure && grep -qx '    machines\.0\.faults\.1\.width: found 4' cure ||
+grep -q '^1\. Something inside of a machine is broken$' cure && grep -qx '    machines\.0\.faults\.1\.width: found 4; no value to try there, what helps is said above' cure ||
 	fail "no cure: $(cat cure)"
 ! grep -q 'nic\.rx\.rate' cure || fail "a host with a machine has no rate: $(cat cure)"
 broken h0 '{a: sw0, b: nic0, sender: sw0, ber: 0.00001}'
@@ -161,6 +161,16 @@ expect 0 explain managed_thrash --why cure
 tr '\n' ' ' <out | tr -s ' ' >words
 grep -qF '10 times the same pages came and went' words || fail "no word of pages that came and went: $(cat out)"
 says 'programs.0.args: found advice=0'
+# What is for a program to do is said, and its name; a setting that helps is named where there is one.
+for case in 'pageable;gpu_staging;pinned=0' 'managed_thrash;gpu_turns;advice=0' 'stale_read;gpu_stale;fail=0'; do
+	program=${case#*;}
+	expect 0 explain "${case%%;*}" --why cure
+	tr '\n' ' ' <out | tr -s ' ' >words
+	grep -qF "That is for the program to do, ${program%;*}, whose arguments were: ${program#*;}." words &&
+		grep -qxF "    programs.0.args: found ${program#*;}; no value to try there, what helps is said above" out || fail "nothing to do: $(cat out)"
+done
+grep -qx '    machine\.parts\.3\.ordering: found none, try owner' out || fail "no order: $(cat out)"
+expect 0 run stale_read --set machine.parts.3.ordering=owner --set 'expect=[".machines.h1.gpus.gpu0.stale_reads == 0"]' --quiet --out ordered
 expect 0 explain bar1_small --why cure
 says 'shows 2MiB of its 64MiB' 'machine.parts.3.bar1: found 2MiB, try 64MiB'
 # With access control services the root is on the way, and named.

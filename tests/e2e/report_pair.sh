@@ -117,6 +117,7 @@ expect 0 run victim --set traffic.victim.size=1MB --seed 7 --quiet --out c
 expect 0 report a c --out pair
 grep -q '<code>traffic.1.size</code></th><td>4MB</td><td>1MB</td>' pair/report.html || fail "not the other size"
 grep -q 'seed of the run</th><td>1</td><td>7</td>' pair/report.html || fail "not the other seed"
+grep -q '<title>[^<]*\ba and c\b' pair/report.html || fail "two of the same name: $(grep -o '<title>.*</title>' pair/report.html)"
 expect 2 report a b a
 expect 2 report a nowhere --out none
 [ ! -e none ] || fail "something was written"

@@ -29,7 +29,8 @@ static const struct events_port *port_at(const struct view *view, uint32_t port)
 
 /* ---- which pauses ---- */
 
-static const struct explain_xoff *root_of(const struct view *view, const struct explain_xoff *xoff)
+static const struct explain_xoff *root_of_pause(const struct view *view,
+						const struct explain_xoff *xoff)
 {
 	while (xoff->cause >= 0)
 		xoff = &view->explain->xoffs[xoff->cause];
@@ -52,7 +53,7 @@ static ps_t overlap_of(const struct view *view, const struct explain_xoff *xoff)
 static void count_pause(const struct view *view, const struct explain_xoff *xoff,
 			struct culprit *all, uint32_t *count)
 {
-	const struct explain_xoff *root = root_of(view, xoff);
+	const struct explain_xoff *root = root_of_pause(view, xoff);
 	const ps_t paused = overlap_of(view, xoff);
 	uint32_t i = 0;
 
@@ -101,7 +102,7 @@ static bool is_meanwhile(const struct view *view, ps_t from, ps_t until)
 	return from < view->until && until > view->from;
 }
 
-static void add_named(struct named *all, uint64_t *count, const struct named *one)
+static void keep_largest(struct named *all, uint64_t *count, const struct named *one)
 {
 	uint64_t at = *count < NAMED_MAX ? *count : NAMED_MAX;
 
@@ -113,24 +114,24 @@ static void add_named(struct named *all, uint64_t *count, const struct named *on
 	(*count)++;
 }
 
-static void add_flow(const struct view *view, uint64_t i, uint32_t dst, struct named *all,
-		     uint64_t *count)
+static void culprits_add_flow(const struct view *view, uint64_t i, uint32_t dst, struct named *all,
+			      uint64_t *count)
 {
 	const struct traffic_flow *flow = &view->explain->events->scenario->flows[i];
 	const bool has_ended = flow->status != TRAFFIC_PENDING;
 
 	if (flow->dst == dst && flow->priority == view->sum->flow.priority &&
 	    is_meanwhile(view, flow->start_at, has_ended ? flow->end_at : PS_NEVER))
-		add_named(all, count,
-			  &(struct named){.key.number = i,
-					  .src = flow->src,
-					  .dst = flow->dst,
-					  .class_index = flow->class_index,
-					  .bytes = flow->bytes});
+		keep_largest(all, count,
+			     &(struct named){.key.number = i,
+					     .src = flow->src,
+					     .dst = flow->dst,
+					     .class_index = flow->class_index,
+					     .bytes = flow->bytes});
 }
 
-static void add_request(const struct view *view, uint64_t i, uint32_t dst, struct named *all,
-			uint64_t *count)
+static void culprits_add_request(const struct view *view, uint64_t i, uint32_t dst,
+				 struct named *all, uint64_t *count)
 {
 	const struct request *request = request_log_at(view->explain->events->requests, i);
 	const bool has_ended = request->state != REQUEST_UNFINISHED;
@@ -138,13 +139,13 @@ static void add_request(const struct view *view, uint64_t i, uint32_t dst, struc
 	if ((request->is_answered ? request->src : request->dst) == dst &&
 	    request->priority == view->sum->flow.priority &&
 	    is_meanwhile(view, request->posted_at, has_ended ? request->end_at : PS_NEVER))
-		add_named(all, count,
-			  &(struct named){.key = {.is_request = true, .number = i},
-					  .src = request->src,
-					  .dst = request->dst,
-					  .program = request->program,
-					  .rank = request->rank,
-					  .bytes = request->bytes});
+		keep_largest(all, count,
+			     &(struct named){.key = {.is_request = true, .number = i},
+					     .src = request->src,
+					     .dst = request->dst,
+					     .program = request->program,
+					     .rank = request->rank,
+					     .bytes = request->bytes});
 }
 
 static void say_named(const struct view *view, const struct named *one)
@@ -164,7 +165,7 @@ static void say_named(const struct view *view, const struct named *one)
 }
 
 /* What goes to the host of @name meanwhile, as far as the run knows it to the end. */
-static void say_whose(const struct view *view, const char *name)
+static void say_who_goes_to(const struct view *view, const char *name)
 {
 	const struct events *events = view->explain->events;
 	const uint32_t dst = fabric_host(events->fabric, name)->number;
@@ -173,9 +174,9 @@ static void say_whose(const struct view *view, const char *name)
 	uint64_t count = 0;
 
 	for (uint64_t i = 0; i < events->scenario->flow_count; i++)
-		add_flow(view, i, dst, all, &count);
+		culprits_add_flow(view, i, dst, all, &count);
 	for (uint64_t i = 0; i < requests; i++)
-		add_request(view, i, dst, all, &count);
+		culprits_add_request(view, i, dst, all, &count);
 	if (count == 0)
 		return;
 	printf("    To %s went meanwhile ", name);
@@ -217,7 +218,7 @@ static void say_root(const struct view *view, const struct explain_xoff *root)
 
 	if (in->is_host) {
 		explain_slow_host(view->explain, root->port);
-		say_whose(view, in->node);
+		say_who_goes_to(view, in->node);
 		return;
 	}
 	if (root->is_stormed) {
@@ -230,7 +231,7 @@ static void say_root(const struct view *view, const struct explain_xoff *root)
 	       "take.\n",
 	       in->node, out->peer, output_rate(out->rate_bps, rate));
 	if (port_at(view, out->far)->is_host)
-		say_whose(view, out->peer);
+		say_who_goes_to(view, out->peer);
 }
 
 /* A pause that nobody's buffer asked for. */
@@ -290,7 +291,7 @@ static bool say_slowed(const struct view *view, const struct ways *ways,
 		printf(" More came for %s than the %s of that link could take.\n", at->peer,
 		       output_rate(at->rate_bps, rate));
 		if (port_at(view, at->far)->is_host)
-			say_whose(view, at->peer);
+			say_who_goes_to(view, at->peer);
 		return false;
 	}
 	printf(" They waited there for pauses, %.1f %% of their time: ",
@@ -343,8 +344,11 @@ void culprits_say(const struct explain *explain, const struct account_sum *sum)
 	bool is_slowed;
 	int64_t port;
 
-	if (flow->is_answered && flow->dst == HOST_INDEX_MCAST)
+	if (flow->dst == HOST_INDEX_MCAST)
 		return;
+	port = port_of_host(&view, flow->is_answered ? flow->src : flow->dst);
+	if (sum->resent > 0 && explain->ports[port].drops > 0)
+		explain_slow_loss(explain, (uint32_t)port);
 	is_slowed = say_slowed(&view, ways, &slowed);
 	port = paused_at(&view, ways,
 			 port_of_host(&view, flow->is_answered ? flow->dst : flow->src));

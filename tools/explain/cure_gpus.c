@@ -24,13 +24,23 @@ struct cure_gpu { /* of a machine, over the whole run */
 
 /* ---- names and keys ---- */
 
+/* NULL: the part is a profile's. */
 static const char *part_key(const struct cure_gpu *gpu, const char *rest)
 {
 	const uint32_t place = gpu->machine->is->place;
+	const char *key = advice_text("machines.%u.parts.%u", place - 1, gpu->part->place);
+	const size_t length = strlen(gpu->part->name);
+	const char *said = NULL;
 
-	return place == 0
-		       ? advice_text("machine.parts.%u.%s", gpu->part->place, rest)
-		       : advice_text("machines.%u.parts.%u.%s", place - 1, gpu->part->place, rest);
+	if (place > 0)
+		said = advice_said(gpu->run, advice_text("%s.name", key));
+	if (!said) {
+		key = advice_text("machine.parts.%u", gpu->part->place);
+		said = advice_said(gpu->run, advice_text("%s.name", key));
+	}
+	return said && strncmp(said, gpu->part->name, length) == 0 && said[length] == '\n'
+		       ? advice_text("%s.%s", key, rest)
+		       : NULL;
 }
 
 /* What the first program there is told: no key of the machine helps. */
@@ -42,6 +52,11 @@ static void name_its_program(const struct cure_gpu *gpu, struct advice_item *ite
 		for (uint32_t k = 0; k < run->result->programs[i].rank_count; k++)
 			if (strcmp(run->result->programs[i].ranks[k].host, gpu->machine->name) ==
 			    0) {
+				advice_say(item,
+					   "That is for the program to do, %s, whose arguments "
+					   "were: %s.",
+					   run->result->programs[i].name,
+					   advice_args(&run->scenario->programs[i]));
 				advice_key(item, advice_text("programs.%u.args", i),
 					   advice_args(&run->scenario->programs[i]), "");
 				return;
@@ -76,8 +91,9 @@ static bool tell_window(const struct cure_gpu *gpu)
 		   set_bytes(counts->refused_bytes));
 	advice_say(item, "A window as large as the memory helps (resizable BAR), or less that is "
 			 "registered at a time.");
-	advice_key(item, part_key(gpu, "bar1"), set_bytes(gpu->part->window_bytes),
-		   set_bytes(gpu->part->memory_bytes));
+	if (part_key(gpu, "bar1"))
+		advice_key(item, part_key(gpu, "bar1"), set_bytes(gpu->part->window_bytes),
+			   set_bytes(gpu->part->memory_bytes));
 	return true;
 }
 
@@ -99,7 +115,9 @@ static bool tell_stale(const struct cure_gpu *gpu)
 		   counts->stale_reads, gpu->part->name, gpu->machine->name,
 		   advice_bytes(counts->stale_bytes), gpu->part->ordering == 0 ? "none" : "owner");
 	advice_say(item, "cuFlushGPUDirectRDMAWrites() between the completion and whatever reads "
-			 "makes sure.");
+			 "makes sure; so does a GPU that promises order (ordering: owner).");
+	if (part_key(gpu, "ordering"))
+		advice_key(item, part_key(gpu, "ordering"), "none", "owner");
 	name_its_program(gpu, item);
 	return true;
 }

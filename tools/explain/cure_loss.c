@@ -199,6 +199,31 @@ static void say_loss(struct advice_run *run, const struct loss *loss)
 		say_lossy(run, loss);
 }
 
+static bool has_machine(const struct advice_run *run, const struct result_port *port)
+{
+	const struct host_bus *bus =
+		port->is_host ? fabric_host(run->fabric, port->node)->params.bus : NULL;
+
+	return bus && bus->parts;
+}
+
+/* Where PFC does not cover it nobody is paused for a host that is slow. */
+static void say_unpaused(struct advice_run *run, const struct loss *loss, struct advice_item *item)
+{
+	const struct scenario_switch *sw = advice_switch(run, loss->port->peer);
+
+	if (advice_is_lossless(sw, loss->port->priority))
+		return;
+	if (sw->fc == SCENARIO_FC_PFC)
+		advice_say(item,
+			   "PFC covers priorities %s there, not this one, so that it has nobody "
+			   "pause and what comes too fast is lost (switch.pfc.priorities).",
+			   advice_set_priorities(sw->lossless));
+	else
+		advice_say(item, "PFC is off, so that it has nobody pause and what comes too fast "
+				 "is lost (switch.pfc).");
+}
+
 static void say_full_host(struct advice_run *run, const struct loss *loss)
 {
 	const struct host_rx_params *rx = &run->scenario->nic.rx.params;
@@ -206,7 +231,8 @@ static void say_full_host(struct advice_run *run, const struct loss *loss)
 	struct advice_item *item = advice_add(run, "A host drops what it cannot take in");
 
 	say_first(item, loss);
-	if (host->params.bus && host->params.bus->parts) {
+	if (has_machine(run, loss->port)) {
+		say_unpaused(run, loss, item);
 		(void)advice_slow_machine(run, host, item);
 		return;
 	}
@@ -235,13 +261,14 @@ static struct loss loss_at(const struct result *result, uint64_t first, uint8_t 
 	return loss;
 }
 
-/* For each priority the node that dropped most: others of the same kind are mended with it. */
+/* For each priority the node that dropped most: others of the same kind are mended with it; but a
+ * machine that takes in too slowly is a cause of its own, and told before. */
 void advice_buffers(struct advice_run *run)
 {
 	const struct result *result = run->result;
 
 	for (uint8_t q = 0; q < result->priority_count; q++) {
-		struct loss worst = {.dropped = 0};
+		struct loss worst = {.dropped = 0}, slow = {.dropped = 0};
 		const char *node = "";
 
 		for (uint64_t i = 0; i < result->port_count; i += result->priority_count) {
@@ -253,10 +280,14 @@ void advice_buffers(struct advice_run *run)
 			loss = loss_at(result, i, q);
 			if (loss.dropped > worst.dropped)
 				worst = loss;
+			if (loss.dropped > slow.dropped && has_machine(run, loss.port))
+				slow = loss;
 		}
-		if (worst.dropped > 0 && worst.port->is_host)
+		if (slow.dropped > 0)
+			say_full_host(run, &slow);
+		if (worst.dropped > 0 && worst.port->is_host && !has_machine(run, worst.port))
 			say_full_host(run, &worst);
-		else if (worst.dropped > 0)
+		else if (worst.dropped > 0 && !worst.port->is_host)
 			say_loss(run, &worst);
 	}
 }

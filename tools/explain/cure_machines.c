@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,14 +65,42 @@ static bool avoids_way(const struct limit *limit, uint32_t part, uint32_t *ret_c
 	return *ret_count > 0;
 }
 
-/* The nearest memory of the same kind that is not behind the full lane; that of a GPU where flows
- * are told to use one. */
-static void name_nearer_memory(const struct limit *limit, struct advice_item *item)
+/* Of this host alone, where others have the same machine. */
+static void name_own_key(const struct advice_run *run, const struct limit *limit,
+			 struct advice_item *item, const struct advice_key *key)
+{
+	const struct scenario_machine *is = limit->machine->is;
+	const char *host = limit->machine->name;
+	uint32_t machines = 0, next = 0;
+
+	for (uint32_t i = 0; i < is->adapter_count; i++)
+		machines += is->adapters[i].nic == 0;
+	while (advice_said(run, advice_text("machines.%u.hosts", next)) ||
+	       advice_said(run, advice_text("machines.%u.hosts.0", next)))
+		next++;
+	if (machines == 1 || is->place > 0) {
+		advice_key(item, cure_key_of(limit, key->name), key->found,
+			   machines == 1 ? key->value : "");
+	} else if (next > 0) {
+		advice_key(item, advice_text("machines.%u.hosts", next), "no such entry", host);
+		advice_key(item, advice_text("machines.%u.%s", next, key->name), key->found,
+			   key->value);
+	} else {
+		advice_key(item, "machines", advice_text("%s %s for all", key->name, key->found),
+			   advice_text("[{hosts: %s, %s: %s}]", host, key->name, key->value));
+	}
+}
+
+/* The nearest memory of the same kind that is not behind the full lane, where it is nearer; that of
+ * a GPU where flows are told to use one. */
+static void name_nearer_memory(const struct advice_run *run, const struct limit *limit,
+			       struct advice_item *item)
 {
 	const struct scenario_machine *is = limit->machine->is;
 	const enum scenario_part_kind kind = is->parts[limit->memory].kind;
 	const bool is_gpu = kind == SCENARIO_GPU;
-	uint32_t best = limit->memory, least = UINT32_MAX, count;
+	uint32_t best = limit->memory, least = limit->way_count, count;
+	struct advice_key key;
 
 	if (is_gpu && limit->host->params.bus->flow_place == 0)
 		return;
@@ -81,13 +110,56 @@ static void name_nearer_memory(const struct limit *limit, struct advice_item *it
 			best = part;
 			least = count;
 		}
-	if (best != limit->memory)
-		advice_key(item, cure_key_of(limit, is_gpu ? "flow_memory" : "memory"),
-			   is->parts[limit->memory].name, is->parts[best].name);
+	if (best == limit->memory)
+		return;
+	snprintf(key.name, sizeof(key.name), "%s", is_gpu ? "flow_memory" : "memory");
+	snprintf(key.found, sizeof(key.found), "%s", is->parts[limit->memory].name);
+	snprintf(key.value, sizeof(key.value), "%s", is->parts[best].name);
+	name_own_key(run, limit, item, &key);
+}
+
+/* "machine.lanes.3" as the scenario has it; NULL: it is a profile's. */
+static const char *key_of_lane(const struct advice_run *run, const struct limit *limit,
+			       const struct bus_lane_params *lane)
+{
+	const struct scenario_machine *is = limit->machine->is;
+	const char *key = cure_key_of(limit, advice_text("lanes.%u", lane->entry));
+	const char *a = advice_said(run, advice_text("%s.a", key));
+	const char *name = is->parts[lane->a].name;
+
+	if (!a && is->place > 0) { /* it has the lanes of all */
+		key = advice_text("machine.lanes.%u", lane->entry);
+		a = advice_said(run, advice_text("%s.a", key));
+	}
+	if (a && strncmp(a, name, strlen(name)) != 0)
+		name = is->parts[lane->b].name;
+	return a && strncmp(a, name, strlen(name)) == 0 && a[strlen(name)] == '\n' ? key : NULL;
+}
+
+/* Each slot on the way that is narrower or older than what the rest of it carries. */
+static void name_slots(const struct advice_run *run, const struct limit *limit,
+		       struct advice_item *item)
+{
+	for (uint32_t i = 0; i < limit->way_count; i++) {
+		const struct bus_lane_params *lane = &limit->machine->is->lanes[limit->ways[i] / 2];
+		const struct pcie_link *now = &lane->link.pcie;
+		const char *key = key_of_lane(run, limit, lane);
+		struct pcie_link wanted;
+
+		if (!key || !limit_slot_wanted(limit, limit->ways[i], &wanted))
+			continue;
+		if (wanted.width != now->width)
+			advice_key(item, advice_text("%s.width", key),
+				   advice_text("%u", now->width), advice_text("%u", wanted.width));
+		if (wanted.gen != now->gen)
+			advice_key(item, advice_text("%s.gen", key), advice_text("%u", now->gen),
+				   advice_text("%u", wanted.gen));
+	}
 }
 
 /* The key that helps, as far as there is one. */
-static void name_keys(const struct limit *limit, struct advice_item *item)
+static void name_keys(const struct advice_run *run, const struct limit *limit,
+		      struct advice_item *item)
 {
 	const struct scenario_machine *is = limit->machine->is;
 	const int32_t turn = limit_turns_at(limit);
@@ -98,8 +170,10 @@ static void name_keys(const struct limit *limit, struct advice_item *item)
 		advice_key(item,
 			   cure_key_of(limit, advice_text("parts.%u.acs", is->parts[turn].place)),
 			   "yes", "no");
+	else if (limit->kind == LIMIT_LANE && is->lanes[limit->way / 2].link.kind == BUS_PCIE)
+		name_slots(run, limit, item);
 	else if (limit->kind == LIMIT_LANE)
-		name_nearer_memory(limit, item);
+		name_nearer_memory(run, limit, item);
 }
 
 bool advice_slow_machine(struct advice_run *run, struct host *host, struct advice_item *item)
@@ -110,7 +184,7 @@ bool advice_slow_machine(struct advice_run *run, struct host *host, struct advic
 		return false;
 	say_limit_reason(run, &limit, item);
 	say_limit_help(&limit, item);
-	name_keys(&limit, item);
+	name_keys(run, &limit, item);
 	return true;
 }
 
@@ -183,7 +257,7 @@ static void tell_sender(struct advice_run *run, const struct limit *limit, uint3
 		   others_text(others));
 	say_limit_reason(run, limit, item);
 	say_limit_help(limit, item);
-	name_keys(limit, item);
+	name_keys(run, limit, item);
 }
 
 /* A tenth at least of what went over the lane that was full. */

@@ -88,6 +88,8 @@ const char *advice_switch_key(const struct advice_run *run, const char *node, co
 			      size_t offset, size_t size);
 const struct result_port *advice_port(const struct advice_run *run, const char *node,
 				      const char *link, uint8_t priority); /* NULL: none */
+/* What the scenario says of that key, up to the end of a line; NULL: nothing. */
+const char *advice_said(const struct advice_run *run, const char *key);
 bool advice_is_lossless(const struct scenario_switch *sw, uint8_t priority);
 uint16_t advice_flow_priorities(const struct advice_run *run); /* mask; programs use any unseen */
 /* The fault of that kind on a link, from @sender or any (NULL); NULL: none. Links by their full

@@ -54,6 +54,16 @@ struct advice_key *advice_key(struct advice_item *item, const char *name, const 
 	return key;
 }
 
+const char *advice_said(const struct advice_run *run, const char *key)
+{
+	const size_t length = strlen(key);
+
+	for (const char *line = run->scenario->said; line && *line; line = strchr(line, '\n') + 1)
+		if (strncmp(line, key, length) == 0 && line[length] == '\t')
+			return line + length + 1;
+	return NULL;
+}
+
 const char *advice_text(const char *format, ...)
 {
 	enum { TEXTS = 16 };

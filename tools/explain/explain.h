@@ -76,7 +76,8 @@ void explain_cure(const struct advice *advice, const char *name); /* @name: of t
 int explain_find_circle(const struct explain *explain, struct circle *ret_circle);
 
 /* For these. */
-void explain_slow_host(const struct explain *explain, uint32_t port); /* why it paused */
+void explain_slow_host(const struct explain *explain, uint32_t port); /* why it paused ... */
+void explain_slow_loss(const struct explain *explain, uint32_t port); /* ... or lost */
 void explain_time(ps_t at);					      /* exact */
 const char *explain_length(ps_t time);
 

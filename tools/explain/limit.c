@@ -58,6 +58,37 @@ uint32_t limit_tags_wanted(const struct limit *limit)
 	return (uint32_t)(under_way / limit_request_bytes(limit)) + 1;
 }
 
+/* What its port, and what is no PCIe on the way, would take. */
+static uint64_t rate_beside_slots(const struct limit *limit)
+{
+	uint64_t least = limit_port_rate(limit);
+
+	for (uint32_t i = 0; i < limit->way_count; i++) {
+		const struct bus_link *link = &limit->machine->is->lanes[limit->ways[i] / 2].link;
+		const uint64_t rate = limit_payload_rate(link, limit->sends);
+
+		if (link->kind != BUS_PCIE && rate < least)
+			least = rate;
+	}
+	return least;
+}
+
+bool limit_slot_wanted(const struct limit *limit, uint32_t way, struct pcie_link *ret_slot)
+{
+	enum { WIDTH_MAX = 16, GEN_MAX = 7 };
+	struct bus_link link = limit->machine->is->lanes[way / 2].link;
+	const uint64_t goal = rate_beside_slots(limit);
+
+	if (link.kind != BUS_PCIE || limit_payload_rate(&link, limit->sends) >= goal)
+		return false;
+	while (limit_payload_rate(&link, limit->sends) < goal && link.pcie.width < WIDTH_MAX)
+		link.pcie.width *= 2;
+	while (limit_payload_rate(&link, limit->sends) < goal && link.pcie.gen < GEN_MAX)
+		link.pcie.gen++;
+	*ret_slot = link.pcie;
+	return true;
+}
+
 static bool is_share(ps_t part, ps_t whole, uint32_t least)
 {
 	return (u128)part * WHOLE >= (u128)whole * least;

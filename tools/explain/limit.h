@@ -56,6 +56,11 @@ uint32_t limit_request_bytes(const struct limit *limit);
 /* How many tags its adapter would need for what its port and the lanes take. */
 uint32_t limit_tags_wanted(const struct limit *limit);
 
+/* The least slot in place of that of @way which lets through what the port and whatever is no PCIe
+ * on the way take: wider first, then of a later generation, as far as there is one. False: it does
+ * already, or is no slot. */
+bool limit_slot_wanted(const struct limit *limit, uint32_t way, struct pcie_link *ret_slot);
+
 /* A switch on the way whose access control services send what peers exchange up to a root and down
  * again; -1: there is none. */
 int32_t limit_turns_at(const struct limit *limit);

@@ -178,19 +178,12 @@ void limit_reason(const struct limit *limit, const char *when, FILE *file)
 
 /* ---- what would help ---- */
 
-/* The next wider or faster slot that is enough, or the best there is. */
-static bool help_by_slot(const struct limit *limit, const struct pcie_link *now, const char *before,
-			 FILE *file)
+static bool help_by_slot(const struct limit *limit, const char *before, FILE *file)
 {
-	struct bus_link link = {.kind = BUS_PCIE, .pcie = *now};
+	struct bus_link link = {.kind = BUS_PCIE};
 	char rate[OUTPUT_TEXT_MAX];
 
-	if (link.pcie.width < 16)
-		link.pcie.width = 16;
-	while (limit_payload_rate(&link, limit->sends) < limit_port_rate(limit) &&
-	       link.pcie.gen < 7)
-		link.pcie.gen++;
-	if (link.pcie.gen == now->gen && link.pcie.width == now->width)
+	if (!limit_slot_wanted(limit, limit->way, &link.pcie))
 		return false;
 	fprintf(file,
 		"%sa slot of x%u and generation %u (machine.lanes[].width, .gen), which carries "
@@ -275,7 +268,7 @@ bool limit_help(const struct limit *limit, const char *before, FILE *file)
 		return help_by_turning(limit, before, file);
 	switch (limit->kind) {
 	case LIMIT_LANE:
-		return link->kind == BUS_PCIE ? help_by_slot(limit, &link->pcie, before, file)
+		return link->kind == BUS_PCIE ? help_by_slot(limit, before, file)
 					      : help_by_place(limit, before, file);
 	case LIMIT_TAGS:
 		return help_by_tags(limit, before, file);

@@ -36,6 +36,8 @@ static void print_cure_put_key(const struct advice_key *key)
 	output_line(key->found, stdout);
 	if (key->value[0])
 		printf(", try %s", key->value);
+	else
+		fputs("; no value to try there, what helps is said above", stdout);
 	putchar('\n');
 }
 

@@ -78,6 +78,44 @@ void explain_slow_host(const struct explain *explain, uint32_t port)
 		putchar('\n');
 }
 
+static bool is_covered(const struct explain *explain, uint8_t priority)
+{
+	const struct scenario_switch *sw = &explain->events->scenario->switches;
+
+	return sw->fc == SCENARIO_FC_PFC && sw->lossless >> priority & 1;
+}
+
+void explain_slow_loss(const struct explain *explain, uint32_t port)
+{
+	const struct explain_port *own = &explain->ports[port];
+
+	printf("%s had no room for %" PRIu64 " frames of priority %u",
+	       explain->events->ports[port].node, own->drops, own->first_drop_priority);
+	if (is_covered(explain, own->first_drop_priority))
+		puts(".");
+	else
+		printf(", for which it has nobody pause (%s): there a slow receiver shows as "
+		       "loss.\n",
+		       explain->events->scenario->switches.fc == SCENARIO_FC_PFC
+			       ? "switch.pfc.priorities has others"
+			       : "PFC is off: no switch.pfc");
+	explain_slow_host(explain, port);
+}
+
+/* Of the host that lost most for want of room. */
+static void say_slow_loss(const struct explain *explain)
+{
+	const struct events *events = explain->events;
+	int64_t worst = -1;
+
+	for (uint32_t i = 0; i < events->port_count; i++)
+		if (events->ports[i].is_host && explain->ports[i].drops > 0 &&
+		    (worst < 0 || explain->ports[i].drops > explain->ports[worst].drops))
+			worst = i;
+	if (worst >= 0)
+		explain_slow_loss(explain, (uint32_t)worst);
+}
+
 /* From the pause that others led to down to the one that nobody had caused. */
 static void say_chain(const struct explain *explain, const struct explain_xoff *xoff)
 {
@@ -164,6 +202,7 @@ static void say_no_pause(const struct explain *explain)
 
 	printf("No buffer ever had anybody pause.\n");
 	say_storms(explain);
+	say_slow_loss(explain);
 	if (explain->events->scenario->switches.fc != SCENARIO_FC_PFC)
 		printf("PFC is off: the scenario has no switch.pfc.\n");
 	else if (near->limit == 0)
@@ -392,6 +431,7 @@ void explain_drop(const struct explain *explain)
 	}
 	if (drops)
 		say_buffer_drops(explain, drops, first, most);
+	say_slow_loss(explain);
 	others = say_switch_drops(explain) + say_fault_drops(explain);
 	if (drops + others > 0) {
 		printf("%" PRIu64 " packets were sent again.\n", retransmitted);

@@ -12,10 +12,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char *held_name(const struct account_sum *sum, const struct scenario *scenario)
+static const char *held_name(const struct account_sum *sum, const struct scenario *scenario,
+			     bool waits_for_data)
 {
 	const bool has_cc = scenario->nic.cc != SCENARIO_CC_NONE;
 
+	if (waits_for_data)
+		return "its adapter waits for data from memory, see below";
 	if (sum->key.is_request)
 		return has_cc ? "its rate, its window, or requests before it"
 			      : "its window, its host, or requests before it";
@@ -63,7 +66,7 @@ static const char *answered_part_name(enum account_part part)
 }
 
 static const char *part_name(enum account_part part, const struct account_sum *sum,
-			     const struct scenario *scenario)
+			     const struct scenario *scenario, bool waits_for_data)
 {
 	const char *own = sum->flow.is_answered ? answered_part_name(part) : NULL;
 
@@ -89,7 +92,7 @@ static const char *part_name(enum account_part part, const struct account_sum *s
 	case ACCOUNT_LOST_RNR:
 		return "waiting before it was sent again: RNR NAK";
 	case ACCOUNT_HELD:
-		return held_name(sum, scenario);
+		return held_name(sum, scenario, waits_for_data);
 	case ACCOUNT_OUT_WIRE:
 		return "its last packet: further wires and switches";
 	case ACCOUNT_OUT_PAUSED:
@@ -224,21 +227,38 @@ static uint64_t rate_it_had(const struct account_sum *sum)
 	return (uint64_t)((u128)sum->flow.bytes * PS_S / sum->whole);
 }
 
-/* The transmit buffer of the adapter is as large as what comes from memory in a round trip. */
+/* What the transmit buffer of the adapter, which is as large as what comes from memory in a round
+ * trip, lets through: bytes a second; 0: that is more than it had. */
+static uint64_t rate_by_buffer(const struct account_sum *sum, const struct limit *limit)
+{
+	const ps_t trip = limit_round_trip(limit);
+	const uint64_t most =
+		trip ? (uint64_t)((u128)limit->host->params.bus->tx_bytes * PS_S / trip) : 0;
+
+	return most - most / 5 > rate_it_had(sum) ? 0 : most;
+}
+
 static bool say_buffer(const struct account_sum *sum, const struct limit *limit)
 {
-	const uint64_t bytes = limit->host->params.bus->tx_bytes;
-	const ps_t trip = limit_round_trip(limit);
-	const uint64_t most = trip ? (uint64_t)((u128)bytes * PS_S / trip) : 0;
+	const uint64_t most = rate_by_buffer(sum, limit);
 	char size[OUTPUT_TEXT_MAX], rate[OUTPUT_TEXT_MAX];
 
-	if (most == 0 || most - most / 5 > rate_it_had(sum))
+	if (most == 0)
 		return false;
 	printf("What is left is the transmit buffer of %s: %s (machine.tx) wait for their bytes at "
 	       "once, which come after %s in the mean: at most %s/s.\n",
-	       limit->host->node.name, output_bytes(bytes, size), explain_length(trip),
-	       output_bytes(most, rate));
+	       limit->host->node.name, output_bytes(limit->host->params.bus->tx_bytes, size),
+	       explain_length(limit_round_trip(limit)), output_bytes(most, rate));
 	return true;
+}
+
+/* Rather than for its window: lanes, tags, credits or its buffer let its data come no faster. */
+static bool waits_for_data(const struct explain *explain, const struct account_sum *sum)
+{
+	struct limit limit;
+
+	return insides_limit_of_flow(&explain->insides, &sum->flow, true, &limit) &&
+	       (limit.kind != LIMIT_NONE || rate_by_buffer(sum, &limit) > 0);
 }
 
 /* Not where all of it fits into its window. */
@@ -316,6 +336,7 @@ void explain_slow(const struct explain *explain)
 	const struct events *events = explain->events;
 	const struct account_sum sum = account_close(explain->account);
 	const bool is_answered = sum.flow.is_answered;
+	const bool waits = waits_for_data(explain, &sum);
 
 	say_whose(&sum, events);
 	printf("%" PRIu64 " packets left %s, %" PRIu64
@@ -324,7 +345,7 @@ void explain_slow(const struct explain *explain)
 	       is_answered ? "" : ", at the source up to its last packet");
 	for (int part = 0; part < ACCOUNT_PARTS; part++)
 		if (sum.parts[part] > 0)
-			say_part(part_name((enum account_part)part, &sum, events->scenario),
+			say_part(part_name((enum account_part)part, &sum, events->scenario, waits),
 				 sum.parts[part], sum.whole);
 	say_part("in all", sum.whole, sum.whole);
 	if (!is_answered)

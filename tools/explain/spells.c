@@ -110,11 +110,15 @@ static int spells_on_event(struct events_listener *listener, const struct event 
 	const struct events_port *port = &spells->events->ports[event->port];
 	const struct machine_seen *machine;
 
-	if (!port->is_host || (event->kind != EVENT_XOFF && event->kind != EVENT_XON))
+	const bool is_lost = event->kind == EVENT_DROP && event->reason == SIM_LOSS_ROOM;
+
+	if (!port->is_host || (event->kind != EVENT_XOFF && event->kind != EVENT_XON && !is_lost))
 		return 0;
 	machine = machines_of(&spells->machines, fabric_host(spells->events->fabric, port->node));
-	if (machine)
-		spells->is_touched[machine - spells->machines.all] = true;
+	if (!machine)
+		return 0;
+	spells->is_touched[machine - spells->machines.all] = true;
+	spells->has_lost[machine - spells->machines.all] |= is_lost;
 	return 0;
 }
 
@@ -145,11 +149,12 @@ static int init_spells(struct spells *spells)
 	spells->pausing = calloc((size_t)spells->machines.count + 1, sizeof(*spells->pausing));
 	spells->is_touched =
 		calloc((size_t)spells->machines.count + 1, sizeof(*spells->is_touched));
+	spells->has_lost = calloc((size_t)spells->machines.count + 1, sizeof(*spells->has_lost));
 	spells->last = calloc((size_t)spells->machines.count + 1, sizeof(const struct spell *));
 	spells->sending = calloc((size_t)hosts + 1, sizeof(*spells->sending));
 	spells->sent_bytes = calloc((size_t)hosts + 1, sizeof(*spells->sent_bytes));
-	if (!spells->pausing || !spells->is_touched || !spells->last || !spells->sending ||
-	    !spells->sent_bytes)
+	if (!spells->pausing || !spells->is_touched || !spells->has_lost || !spells->last ||
+	    !spells->sending || !spells->sent_bytes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < spells->machines.count && !ret; i++)
 		ret = spell_init(&spells->pausing[i], &spells->machines.all[i]);
@@ -191,6 +196,7 @@ void spells_fini(struct spells *spells)
 		spell_fini(&spells->sending[i]);
 	free(spells->pausing);
 	free(spells->is_touched);
+	free(spells->has_lost);
 	free(spells->last);
 	free(spells->sending);
 	free(spells->sent_bytes);
@@ -251,12 +257,18 @@ const char *spells_time(const struct spells *spells, const struct limit *limit,
 	const struct spell *spell =
 		spell_of(spells, spells_host_at(spells, limit->host->number), limit->sends);
 	const struct machine_watch *watch = watch_of(spell);
+	const bool is_lost = spells->has_lost[limit->machine - spells->machines.all];
 	char span[OUTPUT_TEXT_MAX], from[OUTPUT_TEXT_MAX];
 
 	if (spell->count > 1)
 		return bad_text(ret_text, "the %s from %s on, in which it %s most",
 				output_time(watch->until - watch->from, span),
-				output_time(watch->from, from), limit->sends ? "sent" : "paused");
+				output_time(watch->from, from),
+				limit->sends ? "sent"
+				: is_lost    ? "lost"
+					     : "paused");
 	return bad_text(ret_text, "the time from its first %s to its last",
-			limit->sends ? "packet" : "pause");
+			limit->sends ? "packet"
+			: is_lost    ? "loss"
+				     : "pause");
 }

@@ -2,7 +2,8 @@
 #ifndef TOOLS_SPELLS_H
 #define TOOLS_SPELLS_H
 
-/* What machines did while their adapters sent, or had their switches pause: of each the spell in
+/* What machines did while their adapters sent, or took in too slowly: had their switches pause, or
+ * lost packets for want of room. Of each the spell in
  * which it did most of that, to the microsecond. What a program does before and between is not in
  * it: a spell ends where nothing of the kind comes for 100 us, which is far more than a round
  * trip. */
@@ -22,9 +23,10 @@ struct spells {
 	struct events_listener listener;
 	const struct events *events; /* NULL: nobody listened */
 	struct machines machines;
-	struct spell *pausing;	   /* by machine */
+	struct spell *pausing;	   /* by machine; losses are as pauses */
+	bool *has_lost;		   /* by machine */
 	struct spell *sending;	   /* by place in the host table */
-	bool *is_touched;	   /* by machine: a pause has begun or ended since the last look */
+	bool *is_touched;	   /* by machine: it paused, let go or lost since the last look */
 	const struct spell **last; /* by machine: that which ended last; NULL: none has */
 	uint64_t *sent_bytes;	   /* by place in the host table, at the last look */
 	ps_t due;		   /* the next look; PS_NEVER: nothing will happen any more */
@@ -37,7 +39,7 @@ void spells_fini(struct spells *spells); /* zeroed: allowed */
 /* After it: what lasts has lasted until now. */
 void spells_end(struct spells *spells); /* zeroed: allowed */
 /* What held @host up in the spell in which it sent most; why it took packets in
- * slowly in the one in which it had its switch pause most. False: nothing is known. */
+ * slowly in the one in which it had its switch pause, or lost, most. False: nothing is known. */
 bool spells_limit_of_sender(const struct spells *spells, struct host *host,
 			    struct limit *ret_limit);
 bool spells_limit_of_receiver(const struct spells *spells, struct host *host,

@@ -53,6 +53,8 @@ static void report_cure_put_key(const struct advice_key *key, FILE *file)
 	fputs("</b>", file);
 	if (key->value[0])
 		html_put(file, ", try <b>%s</b>", key->value);
+	else
+		fputs("; no value to try there, what helps is said above", file);
 	fputs("</li>\n", file);
 }
 

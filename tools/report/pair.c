@@ -322,8 +322,7 @@ int report_write_pair(const struct report pair[2], const char *const names[2], F
 	char title[544];
 	int ret = 0;
 
-	snprintf(title, sizeof(title), "%.255s and %.255s", pair[0].result->scenario->name,
-		 pair[1].result->scenario->name);
+	snprintf(title, sizeof(title), "%.255s and %.255s", names[0], names[1]);
 	/* The two pages are frames made of text that is in this one. */
 	report_head(title, "; frame-src blob:", file);
 	fputs("<body class=\"pair\">\n<header>\n<p class=\"brand\">Verbena <span>simulated RDMA "

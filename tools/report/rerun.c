@@ -269,12 +269,10 @@ static int page_of_two(struct rerun *rerun, const struct command_options *option
 static int report_rerun(const struct command_options *options)
 {
 	struct rerun rerun[2] = {{.name = NULL}};
-	struct command_options with = *options;
 	int ret = replay_check_settings("report", options, options->arg_count);
 
-	with.overrides.wants_said = options->arg_count == 2;
 	for (uint32_t i = 0; i < options->arg_count && !ret; i++)
-		ret = open_one(&rerun[i], options->args[i], &with);
+		ret = open_one(&rerun[i], options->args[i], options);
 	if (!ret)
 		ret = options->arg_count == 2 ? page_of_two(rerun, options)
 					      : page_of_one(&rerun[0], options);
