@@ -106,7 +106,7 @@ END
 
 # When calls return and what waits for what.
 one_gpu gpu_order >order.yaml
-checks order 79
+checks order 81
 # Large copies, of which only the lane is left. GB/s to the GPU and from it; 0: not to be compared.
 # An H200 in a slot of generation 5 x16 (github.com/stas00/ml-engineering, 8 GPUs alike within 0.1), within 5 %: the
 # packets are of 512 bytes, as behind a switch, which is not said there; with 256 both are 5 to 6 % less. An A100 of
