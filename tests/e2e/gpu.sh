@@ -69,6 +69,17 @@ run_bad() { # ARGS TEXT
 run_bad '"bytes=70000000"' 'cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'
 run_bad '"bytes=4096", "register=4097"' 'ibv_reg_mr: Bad address'
 run_bad '"bytes=4096", "freed=1"' 'remote access error'
+# The same by the second adapter of each; and what comes by it wakes a stream that waits for a value.
+rails() { # ARGS
+	machine 150ns | sed 's/hosts_per_leaf: 1,/& nics: 2,/
+s/^  lanes:/    - {name: nic1, kind: nic, tags: 512}\n&\n    - {a: sw0, b: nic1, gen: 5}/'
+	echo "programs: [{run: gpu_write, hosts: [h0, h1], args: [\"bytes=4096\", \"device=1\", $1]}]"
+}
+rails '"awaits=1"' >rails.yaml
+expect 0 run rails.yaml --quiet
+rails '"freed=1"' >rails.yaml
+expect 1 run rails.yaml --out rails
+grep -q 'remote access error' out err || fail "what was freed is written by the second adapter"
 run_bad '"gpu=2"' 'cuDeviceGet: CUDA_ERROR_INVALID_DEVICE'
 # A copy that has returned may still be under way: the adapter reads what was there before.
 run_bad '"bytes=300000", "sync=0"' 'written: byte [0-9]* is 0, not'
@@ -106,7 +117,7 @@ END
 
 # When calls return and what waits for what.
 one_gpu gpu_order >order.yaml
-checks order 79
+checks order 81
 # Large copies, of which only the lane is left. GB/s to the GPU and from it; 0: not to be compared.
 # An H200 in a slot of generation 5 x16 (github.com/stas00/ml-engineering, 8 GPUs alike within 0.1), within 5 %: the
 # packets are of 512 bytes, as behind a switch, which is not said there; with 256 both are 5 to 6 % less. An A100 of

@@ -8,7 +8,7 @@ one_gpu gpu_contexts >contexts.yaml
 checks contexts 38
 # Three programs of one machine in a ring.
 one_gpu gpu_ipc '' 'h0, h0, h0' >ipc.yaml
-checks ipc 123
+checks ipc 126
 # Two of them, of which one knows the other's addresses.
 one_gpu gpu_apart '' 'h0, h0' >apart.yaml
 checks apart 9
@@ -17,4 +17,4 @@ one_gpu gpu_shared '' 'h0, h0, h0' >shared.yaml
 checks shared 66
 # Memory in rows, from pools and by handles.
 one_gpu gpu_kinds >kinds.yaml
-checks kinds 86
+checks kinds 87

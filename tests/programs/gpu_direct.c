@@ -3,6 +3,7 @@
 /* Device memory as dma-bufs: which ranges can be exported, what holds them, and that rank 0 WRITEs
  * from one to rank 1's. window=0: bytes of BAR1 that the GPU has, if it shows not all of its
  * memory. A line for each check, "ok" or "not". */
+#include "include/verbena/verbena.h"
 #include "tests/programs/gpu.h"
 
 #include <errno.h>
@@ -192,6 +193,8 @@ static void flushes(struct direct *d)
 {
 	const CUflushGPUDirectRDMAWritesTarget here =
 		CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
+	const uint64_t ns = 1000;
+	uint64_t began, own;
 
 	check(d,
 	      cuFlushGPUDirectRDMAWrites(here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER) ==
@@ -199,6 +202,12 @@ static void flushes(struct direct *d)
 		      cuFlushGPUDirectRDMAWrites(
 			      here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES) == CUDA_SUCCESS,
 	      "writes are flushed");
+	began = vb_now_ps();
+	(void)cuFlushGPUDirectRDMAWrites(here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
+	own = vb_now_ps() - began;
+	(void)cuFlushGPUDirectRDMAWrites(here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES);
+	check(d, own < 100 * ns && vb_now_ps() - began - own > 300 * ns,
+	      "by a read where nobody promises their order");
 	check(d,
 	      cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)1,
 					 CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER) ==

@@ -198,6 +198,12 @@ static void imports(struct ipc *i)
 	check(i, cuMemcpyDtoH(i->bytes, import, 1) == CUDA_ERROR_INVALID_VALUE, "it is gone");
 	(void)prog_barrier(prog, "closed");
 	check(i, free_bytes() == bytes + (size_t)prog->size * BYTES, "and free");
+	(void)prog_barrier(prog, "counted");
+	(void)cuMemAlloc(&i->memory, BYTES);
+	(void)cuIpcGetMemHandle(&i->own.memory, i->memory);
+	(void)prog_barrier(prog, "anew");
+	check(i, open_it(&import, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
+	      "what has its place now is not what the handle was of");
 	(void)cuIpcCloseMemHandle(small);
 	(void)cuEventDestroy(event);
 }

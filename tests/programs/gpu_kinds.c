@@ -261,7 +261,10 @@ static void pools(struct kinds *k)
 	(void)cuMemFreeAsync(one, k->a);
 	(void)cuStreamSynchronize(k->a);
 	check(k, free_bytes() == before - 2 * CHUNK, "it keeps what it was told to");
-	check(k, cuMemPoolTrimTo(own, 0) == CUDA_SUCCESS && free_bytes() == before,
+	check(k,
+	      cuMemPoolTrimTo(own, 2 * CHUNK) == CUDA_SUCCESS && free_bytes() == before - 2 * CHUNK,
+	      "and no less");
+	check(k, cuMemPoolTrimTo(own, CHUNK) == CUDA_SUCCESS && free_bytes() == before,
 	      "until it is told otherwise");
 	check(k, of_pool(own, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) == 2 * CHUNK,
 	      "and knows its most");

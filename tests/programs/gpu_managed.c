@@ -409,6 +409,20 @@ static void with_advice(const struct managed *m, const char *name, CUmem_advise 
 	(void)cuMemFree(device);
 }
 
+/* It ends what others have of the page, and that is all. */
+static void first_write(struct managed *m)
+{
+	const CUdeviceptr memory = take(PAGE);
+	uint64_t ns;
+
+	(void)cuMemAdvise(memory, PAGE, CU_MEM_ADVISE_SET_READ_MOSTLY, cpu);
+	to(memory, PAGE, gpu);
+	ns = cpu_touch(memory, true);
+	check(m, ns >= 13000 && ns <= 15000 && cpu_touch(memory, true) == 0,
+	      "a first write of what is read mostly copies nothing");
+	(void)cuMemFree(memory);
+}
+
 static void ping_pong(const struct managed *m)
 {
 	const CUdeviceptr memory = take(PAGE);
@@ -430,6 +444,7 @@ static void run(struct managed *m)
 	attributes(m);
 	advice(m);
 	coherent(m);
+	first_write(m);
 	walks(m);
 	large(m);
 	with_advice(m, "none", (CUmem_advise)0, cpu);

@@ -5,10 +5,11 @@
 #include "include/verbena/verbena.h"
 #include "tests/programs/gpu.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BIG = 32 << 20, SMALL = 4096 };
+enum { BIG = 32 << 20, SMALL = 4096, TIMES = 12 };
 
 struct order {
 	const struct vb_prog *prog;
@@ -17,6 +18,7 @@ struct order {
 	CUstream a, b;		 /* that wait for nobody */
 	CUstream blocking, next; /* that wait for the legacy one */
 	CUevent event;
+	CUcontext context;
 	int failed;
 };
 
@@ -174,6 +176,65 @@ static void engines(struct order *o)
 	rest();
 }
 
+static void *record_again(void *arg)
+{
+	struct order *o = arg;
+
+	(void)cuCtxSetCurrent(o->context);
+	keep_busy(o, o->b);
+	(void)cuEventRecord(o->event, o->b);
+	return NULL;
+}
+
+/* Whoever waits for an event does so for its record of that time, and is done with it. */
+static void records(struct order *o)
+{
+	pthread_t thread;
+
+	(void)cuCtxGetCurrent(&o->context);
+	keep_busy(o, o->a);
+	(void)cuEventRecord(o->event, o->a);
+	(void)pthread_create(&thread, NULL, record_again, o);
+	(void)cuEventSynchronize(o->event);
+	check(o, !is_busy(o->a) && is_busy(o->b) && cuEventQuery(o->event) == CUDA_ERROR_NOT_READY,
+	      "a record by another thread is none that a call waits for");
+	(void)pthread_join(thread, NULL);
+	rest();
+}
+
+/* In ns. */
+static int64_t between(CUevent first, CUevent second)
+{
+	float ms = 0;
+
+	(void)cuEventElapsedTime(&ms, first, second);
+	return (int64_t)(ms * 1000000 + (ms < 0 ? -0.5f : 0.5f));
+}
+
+/* Each is of a clock with steps of 32 ns, so that times add up. */
+static void times(struct order *o)
+{
+	CUevent marks[TIMES];
+	int64_t sum = 0;
+	bool in_steps = true;
+
+	for (int i = 0; i < TIMES; i++) {
+		(void)cuEventCreate(&marks[i], 0);
+		(void)cuEventRecord(marks[i], o->a);
+		(void)cuMemsetD8Async(o->other, 1, (size_t)(1 + 700 * i), o->a);
+	}
+	(void)cuStreamSynchronize(o->a);
+	for (int i = 1; i < TIMES; i++) {
+		const int64_t ns = between(marks[i - 1], marks[i]);
+
+		in_steps &= ns > 0 && ns % 32 == 0 && between(marks[i], marks[i - 1]) == -ns;
+		sum += ns;
+	}
+	check(o, in_steps && sum == between(marks[0], marks[TIMES - 1]), "times add up");
+	for (int i = 0; i < TIMES; i++)
+		(void)cuEventDestroy(marks[i]);
+}
+
 static void events(struct order *o)
 {
 	CUevent quick, end;
@@ -211,6 +272,8 @@ static void events(struct order *o)
 	check(o, cuEventDestroy(quick) == CUDA_SUCCESS && cuEventDestroy(end) == CUDA_SUCCESS,
 	      "events may be destroyed while they are awaited");
 	rest();
+	records(o);
+	times(o);
 }
 
 struct called {

@@ -4,10 +4,12 @@
  * with one RDMA WRITE and says so on the rendezvous; rank 1 copies them to its own memory and
  * checks every byte. device=0: the adapter of both. Other ranks do nothing. sync=0: without what
  * GPUDirect demands, that synchronous copies of that memory wait until they are over (SYNC_MEMOPS).
- * freed=1: rank 1 gives its memory back before. */
+ * freed=1: rank 1 gives its memory back before. awaits=1: nobody says so, but a stream of rank 1
+ * waits until the last word is there. */
 #include "tests/programs/gpu.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct own {
 	const struct vb_prog *prog;
@@ -16,13 +18,27 @@ struct own {
 	uint32_t length;
 };
 
+static bool await(struct own *own)
+{
+	const struct vb_prog *prog = own->prog;
+	uint32_t last;
+
+	prog_fill(own->bytes, own->length, 1);
+	memcpy(&last, own->bytes + own->length - sizeof(last), sizeof(last));
+	memset(own->bytes, 0, own->length);
+	return GPU_DO(prog, cuStreamWaitValue32(NULL, own->memory + own->length - sizeof(last),
+						last, CU_STREAM_WAIT_VALUE_EQ)) &&
+	       GPU_DO(prog, cuStreamSynchronize(NULL));
+}
+
 static int talk(struct own *own, struct prog_qp *qp)
 {
 	const struct vb_prog *prog = own->prog;
 	struct prog_pending pending = {.sends = 1};
 
 	if (prog->rank == 1) {
-		if (prog->get(prog, "written", NULL, 0) != 0 ||
+		if ((prog_arg(prog, "awaits", 0) ? !await(own)
+						 : prog->get(prog, "written", NULL, 0) != 0) ||
 		    !GPU_DO(prog, cuMemcpyDtoH(own->bytes, own->memory, own->length)))
 			return -1;
 		return prog_check(prog, "written", own->bytes, own->length, 1);

@@ -151,6 +151,45 @@ static void test_rates_are_those_of_threads_at_once(void **state)
 	assert_true(gpu_kernel_rate(&gpu_h100, 1, 1, false) > 0);
 }
 
-RUN(T(test_writes_are_seen_by_the_writer_alone), T(test_any_stretches),
+/* As cuStreamWaitValue32() and cuStreamWaitValue64() say it: (int32_t)(there - value) >= 0, there
+ * == value, (there & value) != 0, ~(there | value) != 0. */
+static void test_values_are_compared(void **state)
+{
+	static const struct {
+		uint64_t there, value;
+		uint8_t bytes;
+		enum gpu_compare compare;
+		bool holds;
+	} rows[] = {{5, 5, 4, GPU_GEQ, true},
+		    {4, 5, 4, GPU_GEQ, false},
+		    {3, UINT32_MAX, 4, GPU_GEQ, true}, /* it has gone round */
+		    {UINT32_MAX, 3, 4, GPU_GEQ, false},
+		    {0x80000004, 5, 4, GPU_GEQ, true},
+		    {0x80000005, 5, 4, GPU_GEQ, false},
+		    {3, UINT32_MAX, 8, GPU_GEQ, false},
+		    {3, UINT64_MAX, 8, GPU_GEQ, true},
+		    {UINT64_MAX, 3, 8, GPU_GEQ, false},
+		    {UINT64_C(7) << 32 | 5, 5, 4, GPU_EQ, true}, /* half of it is another's */
+		    {UINT64_C(7) << 32 | 5, 5, 8, GPU_EQ, false},
+		    {6, 2, 4, GPU_AND, true},
+		    {5, 2, 4, GPU_AND, false},
+		    {UINT64_C(1) << 40, UINT64_C(1) << 40, 8, GPU_AND, true},
+		    {0xffff0000, 0xffff, 4, GPU_NOR, false},
+		    {0xfffe0000, 0xffff, 4, GPU_NOR, true},
+		    {0xffff0000, 0xffff, 8, GPU_NOR, true}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t there = rows[i].there;
+		const struct gpu_value value = {.at = (uint8_t *)&there,
+						.value = rows[i].value,
+						.bytes = rows[i].bytes,
+						.compare = rows[i].compare};
+
+		assert_int_equal(gpu_has_value(&value), rows[i].holds);
+	}
+}
+
+RUN(T(test_values_are_compared), T(test_writes_are_seen_by_the_writer_alone), T(test_any_stretches),
     T(test_what_is_lost_is_not_in_memory), T(test_many_pages_are_found),
     T(test_memory_may_be_missing), T(test_rates_are_those_of_threads_at_once))
