@@ -24,23 +24,9 @@ struct cure_gpu { /* of a machine, over the whole run */
 
 /* ---- names and keys ---- */
 
-/* NULL: the part is a profile's. */
 static const char *part_key(const struct cure_gpu *gpu, const char *rest)
 {
-	const uint32_t place = gpu->machine->is->place;
-	const char *key = advice_text("machines.%u.parts.%u", place - 1, gpu->part->place);
-	const size_t length = strlen(gpu->part->name);
-	const char *said = NULL;
-
-	if (place > 0)
-		said = advice_said(gpu->run, advice_text("%s.name", key));
-	if (!said) {
-		key = advice_text("machine.parts.%u", gpu->part->place);
-		said = advice_said(gpu->run, advice_text("%s.name", key));
-	}
-	return said && strncmp(said, gpu->part->name, length) == 0 && said[length] == '\n'
-		       ? advice_text("%s.%s", key, rest)
-		       : NULL;
+	return advice_part_key(gpu->run, gpu->machine->is, gpu->part, rest);
 }
 
 /* What the first program there is told: no key of the machine helps. */

@@ -163,13 +163,14 @@ static void name_keys(const struct advice_run *run, const struct limit *limit,
 {
 	const struct scenario_machine *is = limit->machine->is;
 	const int32_t turn = limit_turns_at(limit);
+	const char *acs = turn >= 0 ? advice_part_key(run, is, &is->parts[turn], "acs") : NULL;
 
 	if (limit->fault_count > 0 || limit->kind == LIMIT_NONE)
 		return;
-	if (turn >= 0)
-		advice_key(item,
-			   cure_key_of(limit, advice_text("parts.%u.acs", is->parts[turn].place)),
-			   "yes", "no");
+	if (turn >= 0 && acs)
+		advice_key(item, acs, "yes", "no");
+	else if (turn >= 0)
+		return;
 	else if (limit->kind == LIMIT_LANE && is->lanes[limit->way / 2].link.kind == BUS_PCIE)
 		name_slots(run, limit, item);
 	else if (limit->kind == LIMIT_LANE)
@@ -196,33 +197,34 @@ static const char *others_text(uint32_t others)
 }
 
 /* What one request may ask for at the lane of the adapter, if that is little. */
-static void name_requests(const struct limit *limit, struct advice_item *item)
+static void name_requests(const struct advice_run *run, const struct limit *limit,
+			  struct advice_item *item)
 {
 	const uint32_t way = limit->ways[limit->way_count - 1];
 	const struct bus_lane_params *lane = &limit->machine->is->lanes[way / 2];
 	const uint32_t most = limit->host->params.profile.mtu_max;
+	const char *key = key_of_lane(run, limit, lane);
 
-	if (lane->link.kind == BUS_PCIE && lane->link.pcie.mrrs < most)
-		advice_key(item, advice_text("machine.lanes.%u.mrrs", lane->entry),
+	if (key && lane->link.kind == BUS_PCIE && lane->link.pcie.mrrs < most)
+		advice_key(item, advice_text("%s.mrrs", key),
 			   advice_text("%uB", lane->link.pcie.mrrs), advice_text("%uB", most));
 }
 
 /* Requests of less than what firmware leaves there by default are the first thing to mend. */
-static void name_tags(const struct limit *limit, struct advice_item *item)
+static void name_tags(const struct advice_run *run, const struct limit *limit,
+		      struct advice_item *item)
 {
 	enum { MRRS_DEFAULT = 512 };
 	const struct scenario_machine *is = limit->machine->is;
 	const uint32_t now = is->params[limit->nic].tags, wanted = limit_tags_wanted(limit);
 	const bool is_small = limit_request_bytes(limit) < MRRS_DEFAULT;
+	const char *tags = advice_part_key(run, is, &is->parts[limit->nic], "tags");
 
-	if (is->place > 0)
-		return;
 	if (is_small)
-		name_requests(limit, item);
-	if (wanted > now) {
-		struct advice_key *key = advice_key(
-			item, advice_text("machine.parts.%u.tags", is->parts[limit->nic].place),
-			advice_text("%u", now), advice_text("%u", wanted));
+		name_requests(run, limit, item);
+	if (tags && wanted > now) {
+		struct advice_key *key =
+			advice_key(item, tags, advice_text("%u", now), advice_text("%u", wanted));
 
 		if (key)
 			key->instead = is_small && item->key_count > 1;
@@ -245,7 +247,7 @@ static void tell_tags(struct advice_run *run, const struct limit *limit, uint32_
 		   (uint64_t)((u128)limit->tags.dry * 100 / limit->time),
 		   spells_time(run->spells, limit, &when), limit->host->node.name);
 	say_limit_help(limit, item);
-	name_tags(limit, item);
+	name_tags(run, limit, item);
 }
 
 static void tell_sender(struct advice_run *run, const struct limit *limit, uint32_t others)

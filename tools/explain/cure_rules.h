@@ -90,6 +90,9 @@ const struct result_port *advice_port(const struct advice_run *run, const char *
 				      const char *link, uint8_t priority); /* NULL: none */
 /* What the scenario says of that key, up to the end of a line; NULL: nothing. */
 const char *advice_said(const struct advice_run *run, const char *key);
+/* "machine.parts.3.REST", as the scenario has that part; NULL: it is a profile's. */
+const char *advice_part_key(const struct advice_run *run, const struct scenario_machine *machine,
+			    const struct scenario_part *part, const char *rest);
 bool advice_is_lossless(const struct scenario_switch *sw, uint8_t priority);
 uint16_t advice_flow_priorities(const struct advice_run *run); /* mask; programs use any unseen */
 /* The fault of that kind on a link, from @sender or any (NULL); NULL: none. Links by their full

@@ -64,6 +64,27 @@ const char *advice_said(const struct advice_run *run, const char *key)
 	return NULL;
 }
 
+/* Entry @key of a list, if it is that of @part. */
+static bool is_entry_of(const struct advice_run *run, const char *key,
+			const struct scenario_part *part)
+{
+	const size_t length = strlen(part->name);
+	const char *said = advice_said(run, advice_text("%s.name", key));
+
+	return said && strncmp(said, part->name, length) == 0 && said[length] == '\n';
+}
+
+const char *advice_part_key(const struct advice_run *run, const struct scenario_machine *machine,
+			    const struct scenario_part *part, const char *rest)
+{
+	const char *own = advice_text("machines.%u.parts.%u", machine->place - 1, part->place);
+	const char *all = advice_text("machine.parts.%u", part->place);
+
+	if (machine->place > 0 && is_entry_of(run, own, part))
+		return advice_text("%s.%s", own, rest);
+	return is_entry_of(run, all, part) ? advice_text("%s.%s", all, rest) : NULL;
+}
+
 const char *advice_text(const char *format, ...)
 {
 	enum { TEXTS = 16 };
