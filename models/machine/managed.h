@@ -13,7 +13,7 @@ struct host;
 void host_managed_at(struct host *host, uint64_t base, uint64_t bytes);
 /* NULL: there is none yet. */
 struct gpu_managed *host_managed_find(const struct host *host);
-/* There is from now on; NULL: no memory. */
+/* There is from now on, and all GPUs are on their bus (host_gpu()); NULL: no memory. */
 struct gpu_managed *host_managed(struct host *host);
 void host_managed_destroy(struct host *host);
 

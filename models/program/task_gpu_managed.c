@@ -136,8 +136,12 @@ static void catch_touches(void)
 struct gpu_managed *task_gpu_managed(bool makes)
 {
 	struct host *host = task_current()->host;
-	struct gpu_managed *managed = makes ? host_managed(host) : host_managed_find(host);
+	struct gpu_managed *managed;
 
+	/* Pages may come to each GPU, used or not. */
+	for (uint32_t i = 0; makes && i < host->gpus->count; i++)
+		(void)host_gpu(host, i);
+	managed = makes ? host_managed(host) : host_managed_find(host);
 	if (managed)
 		(void)pthread_once(&program.once, catch_touches);
 	return managed;

@@ -30,3 +30,28 @@ assert abs(said["comes"] / 5344000 - 1) < 0.01, said
 assert 0 <= machine["lanes"]["cpu0>gpu0"]["bytes"] - (96 << 20) < 1000, machine["lanes"]
 assert 0 <= machine["lanes"]["gpu0>cpu0"]["bytes"] - (96 << 20) < 1000, machine["lanes"]
 END
+# To one GPU, from there to the other one, and back: each lane has all of it once.
+two() { # KEYS OF THE SOCKET
+	cat <<YAML
+version: 1
+topology: {kind: star, hosts: 2}
+machine:
+  parts:
+    - {name: cpu0, kind: socket, latency: 200ns$1}
+    - {name: nic0, kind: nic}
+    - {name: gpu0, kind: gpu, memory: 1GiB, latency: 300ns, tags: 256}
+    - {name: gpu1, kind: gpu, memory: 1GiB, latency: 300ns, tags: 256}
+  lanes:
+    - {a: cpu0, b: nic0, gen: 5}
+    - {a: cpu0, b: gpu0, gen: 5}
+    - {a: cpu0, b: gpu1, gen: 5}
+programs: [{run: gpu_full, hosts: [h0], args: ["around=1"]}]
+YAML
+}
+for peers in full writes none; do
+	two ", peers: $peers" >around.yaml
+	expect 0 run around.yaml --out around --json
+	for lane in 'cpu0>gpu0' 'gpu0>cpu0' 'cpu0>gpu1' 'gpu1>cpu0'; do
+		holds around/result.json "0 <= r['machines']['h0']['lanes']['$lane']['bytes'] - (32 << 20) < 1000"
+	done
+done

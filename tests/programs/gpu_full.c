@@ -2,7 +2,7 @@
 
 /* Managed memory and the room that it takes, on a GPU of 16 MiB: each rank by itself, a line for
  * each check, "ok" or "not". beside=1: on the bus instead; lines "NAME - NS" of a copy alone and
- * beside pages that come or go. */
+ * beside pages that come or go. around=1: pages go from one GPU to another one. */
 #include "include/verbena/verbena.h"
 #include "tests/programs/gpu.h"
 
@@ -234,6 +234,23 @@ static void beside(const struct full *f)
 	to_host(f, &b, "to_host_beside", true);
 }
 
+/* From one GPU to the other and back to the host. */
+static void around(struct full *f)
+{
+	CUdeviceptr memory = 0;
+	CUmemLocation other = gpu;
+
+	other.id = 1;
+	(void)cuMemAllocManaged(&memory, LARGE, CU_MEM_ATTACH_GLOBAL);
+	prog_fill((void *)(uintptr_t)memory, LARGE, 3);
+	(void)cuMemPrefetchAsync(memory, LARGE, gpu, 0, NULL);
+	(void)cuMemPrefetchAsync(memory, LARGE, other, 0, NULL);
+	(void)cuCtxSynchronize();
+	check(f, prog_check(f->prog, "around", (void *)(uintptr_t)memory, LARGE, 3) == 0,
+	      "bytes that were with two GPUs");
+	vb_sleep_ns(1);
+}
+
 int prog_main(const struct vb_prog *prog)
 {
 	struct full f = {.prog = prog};
@@ -243,6 +260,10 @@ int prog_main(const struct vb_prog *prog)
 	if (prog_arg(prog, "beside", 0)) {
 		beside(&f);
 		return 0;
+	}
+	if (prog_arg(prog, "around", 0)) {
+		around(&f);
+		return f.failed == 0 ? 0 : -1;
 	}
 	room(&f);
 	evicts(&f);
