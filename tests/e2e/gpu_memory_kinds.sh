@@ -11,7 +11,7 @@ one_gpu gpu_ipc '' 'h0, h0, h0' >ipc.yaml
 checks ipc 123
 # And by descriptors.
 one_gpu gpu_shared '' 'h0, h0, h0' >shared.yaml
-checks shared 66
+checks shared 69
 # Memory in rows, from pools and by handles.
 one_gpu gpu_kinds >kinds.yaml
 checks kinds 86
