@@ -14,7 +14,7 @@ one_gpu gpu_apart '' 'h0, h0' >apart.yaml
 checks apart 9
 # Three, which share by descriptors.
 one_gpu gpu_shared '' 'h0, h0, h0' >shared.yaml
-checks shared 66
+checks shared 69
 # Memory in rows, from pools and by handles.
 one_gpu gpu_kinds >kinds.yaml
 checks kinds 87

@@ -264,8 +264,9 @@ static void imports(struct shared *s)
 	check(s, import_fd(&again, s->theirs) == CUDA_ERROR_UNKNOWN,
 	      "without its descriptor no more");
 	(void)prog_barrier(prog, "stays");
+	check(s, cuMemRelease(handle) == CUDA_SUCCESS && byte_at(address) == 100 + prog->rank,
+	      "and for as long as it is mapped");
 	unmap(address);
-	(void)cuMemRelease(handle);
 	(void)prog_barrier(prog, "one");
 	check(s, free_bytes() == bytes, "as long as one handle is left");
 	(void)prog_barrier(prog, "left");
