@@ -142,6 +142,7 @@ static int init_ways(struct bus *bus)
 	if (!find_routes(bus))
 		return -EINVAL;
 	bus_peers_init(bus);
+	bus_mesh_limit(bus);
 	return bus_mesh_create(bus);
 }
 

@@ -128,7 +128,6 @@ int bus_mesh_create(struct bus *bus)
 	if (!bus->mesh.hops || !bus->mesh.leads || !bus->mesh.choices || !bus->mesh.numbers ||
 	    !bus->mesh.bundles)
 		return -ENOMEM;
-	bus_mesh_limit(bus);
 	find_hops(bus);
 	gather_bundles(bus);
 	gather_choices(bus);
