@@ -38,7 +38,7 @@ static bool is_in_use(int fd)
 }
 
 /* A file and two descriptions of it: 0, or a negative errno. */
-static int open_file(const char *name, uint64_t bytes, int *ret_own, int *ret_theirs)
+static int open_export(const char *name, uint64_t bytes, int *ret_own, int *ret_theirs)
 {
 	char path[32];
 
@@ -61,8 +61,8 @@ int task_gpu_export(struct task_gpu_export **exports, const struct gpu_shared *s
 		    bool is_dmabuf, int *ret_fd)
 {
 	struct task_gpu_export *own = util_calloc(1, sizeof(*own));
-	int ret = own ? open_file(is_dmabuf ? "nv_dmabuf" : "nvidiactl", shared->bytes, &own->fd,
-				  ret_fd)
+	int ret = own ? open_export(is_dmabuf ? "nv_dmabuf" : "nvidiactl", shared->bytes, &own->fd,
+				    ret_fd)
 		      : -ENOMEM;
 
 	if (ret == 0) {
