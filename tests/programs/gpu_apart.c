@@ -126,7 +126,7 @@ int prog_main(const struct vb_prog *prog)
 	uint8_t bytes[64];
 	int ret;
 
-	if (prog_open(&ctx, prog, 16, bytes, sizeof(bytes)) != 0)
+	if (!prog_takes(prog, "") || prog_open(&ctx, prog, 16, bytes, sizeof(bytes)) != 0)
 		return -1;
 	a.pd = ctx.pd;
 	ret = prog->rank == 0 ? own(&a) : strange(&a);

@@ -329,7 +329,7 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct faults f = {.prog = prog};
 
-	if (!gpu_open(prog, 0) || !prepare(&f))
+	if (!prog_takes(prog, "stray") || !gpu_open(prog, 0) || !prepare(&f))
 		return -1;
 	if (prog_arg(prog, "stray", 0))
 		stray(&f);

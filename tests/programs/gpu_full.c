@@ -255,7 +255,7 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct full f = {.prog = prog};
 
-	if (!gpu_open(prog, 0))
+	if (!prog_takes(prog, "beside around") || !gpu_open(prog, 0))
 		return -1;
 	if (prog_arg(prog, "beside", 0)) {
 		beside(&f);

@@ -279,7 +279,7 @@ int prog_main(const struct vb_prog *prog)
 {
 	struct shared s = {.prog = prog};
 
-	if (!gpu_open(prog, 0))
+	if (!prog_takes(prog, "") || !gpu_open(prog, 0))
 		return -1;
 	attributes(&s);
 	exports(&s);

@@ -90,7 +90,7 @@ int prog_main(const struct vb_prog *prog)
 	struct own own = {.prog = prog, .length = (uint32_t)prog_arg(prog, "bytes", 10000)};
 	int ret;
 
-	if (!prog_takes(prog, "sync gpu device register freed bytes"))
+	if (!prog_takes(prog, "sync gpu device register freed awaits bytes"))
 		return -1;
 	if (prog->size < 2 || prog->rank >= 2)
 		return prog_idle(prog);
