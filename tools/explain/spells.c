@@ -146,6 +146,7 @@ static int init_spells(struct spells *spells)
 	const uint32_t hosts = spells->events->fabric->table.count;
 	int ret = 0;
 
+	spells->host_count = hosts;
 	spells->pausing = calloc((size_t)spells->machines.count + 1, sizeof(*spells->pausing));
 	spells->is_touched =
 		calloc((size_t)spells->machines.count + 1, sizeof(*spells->is_touched));
@@ -192,7 +193,7 @@ void spells_fini(struct spells *spells)
 {
 	for (uint32_t i = 0; spells->pausing && i < spells->machines.count; i++)
 		spell_fini(&spells->pausing[i]);
-	for (uint32_t i = 0; spells->sending && i < spells->events->fabric->table.count; i++)
+	for (uint32_t i = 0; spells->sending && i < spells->host_count; i++)
 		spell_fini(&spells->sending[i]);
 	free(spells->pausing);
 	free(spells->is_touched);

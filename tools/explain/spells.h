@@ -23,6 +23,7 @@ struct spells {
 	struct events_listener listener;
 	const struct events *events; /* NULL: nobody listened */
 	struct machines machines;
+	uint32_t host_count;	   /* which the fabric, that may be gone first, had */
 	struct spell *pausing;	   /* by machine; losses are as pauses */
 	bool *has_lost;		   /* by machine */
 	struct spell *sending;	   /* by place in the host table */
