@@ -90,6 +90,7 @@ int prog_main(const struct vb_prog *prog)
 	void *pinned;
 	CUcontext context;
 	CUdevice number;
+	int failed;
 
 	if (prog->arg_count > 0)
 		bytes = strncmp(prog->args[0], "bytes=", 6) == 0
@@ -106,10 +107,11 @@ int prog_main(const struct vb_prog *prog)
 	    cuMemAlloc(&device, bytes) || cuMemAlloc(&work, bytes) ||
 	    cuMemAllocHost(&pinned, bytes)) {
 		fprintf(stderr, "no GPU, or one that has not twice %zu bytes\n", bytes);
+		free(pageable);
 		return -1;
 	}
-	return copied("pageable", pageable) || copied("pinned", pinned) || managed("faults", 0) ||
-			       managed("prefetch", 1)
-		       ? -1
-		       : 0;
+	failed = copied("pageable", pageable) || copied("pinned", pinned) || managed("faults", 0) ||
+		 managed("prefetch", 1);
+	free(pageable);
+	return failed ? -1 : 0;
 }

@@ -89,15 +89,20 @@ static void forget_page(struct gpu_managed *managed, uint64_t address)
 		block->known = 0;
 }
 
-/* Blocks that nothing is in any more. */
+/* Blocks that nothing is in any more: what faults brought around it goes, too. */
 static void end_blocks(struct gpu_managed *managed, uint64_t address, uint64_t end)
 {
 	address -= address % GPU_MEMORY_BLOCK;
-	for (; address < end; address += GPU_MEMORY_BLOCK)
-		if (!gpu_managed_is_taken(managed, address, GPU_MEMORY_BLOCK))
-			gpu_managed_end_chunks(managed,
-					       managed->blocks[(address - managed->memory.base) /
-							       GPU_MEMORY_BLOCK]);
+	for (; address < end; address += GPU_MEMORY_BLOCK) {
+		if (gpu_managed_is_taken(managed, address, GPU_MEMORY_BLOCK))
+			continue;
+		for (uint64_t at = 0; at < GPU_MEMORY_BLOCK; at += GPU_MANAGED_PAGE)
+			forget_page(managed, address + at);
+		gpu_managed_protect(managed, address, GPU_MEMORY_BLOCK);
+		gpu_managed_end_chunks(
+			managed,
+			managed->blocks[(address - managed->memory.base) / GPU_MEMORY_BLOCK]);
+	}
 }
 
 int gpu_managed_drop(struct gpu_managed *managed, uint64_t address)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where pages of managed memory are, which faults walks over them make, and what those take: as
  * measured on an H100 (facts of the machine, section 10). */
+#include "gpu/device/gpu.h"
 #include "gpu/device/managed.h"
 
 #include "tests/test.h"
@@ -423,8 +424,35 @@ static void test_given_out_and_back(void **state)
 	assert_int_equal(gpu_managed_free_time(64 * MIB) / PS_US, 795);
 }
 
+/* A fault brings a leaf, of which the allocation is but a part: all of it goes with that, and what
+ * the block had of the GPU's memory. */
+static void test_what_came_around_goes_too(void **state)
+{
+	static struct gpu gpu;
+	uint64_t a;
+
+	(void)state;
+	gpu_memory_init(&gpu.memory, BASE + 64 * MIB, 8 * MIB);
+	managed.gpus[1] = &gpu;
+	a = take(6000);
+	(void)touch(1, 0, true);
+	assert_int_equal(gpu_managed_missing(&managed, 1, a, 16 * PAGE), 0);
+	assert_int_equal(gpu.memory.lent, 2 * MIB);
+	assert_int_equal(gpu_managed_drop(&managed, a), 0);
+	assert_int_equal(gpu.memory.lent, 0);
+	assert_null(managed.used[1].first);
+	assert_null(managed.used[1].last);
+	assert_null(managed.unused[1].first);
+	assert_null(managed.unused[1].last);
+	assert_int_equal(take(16 * PAGE), a);
+	assert_int_equal(gpu_managed_missing(&managed, 1, a, 16 * PAGE), 16 * PAGE);
+	managed.gpus[1] = NULL;
+	gpu_memory_fini(&gpu.memory);
+}
+
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN(S(test_walk_in_order), S(test_walk_backwards), S(test_three_of_four),
     S(test_half_is_not_enough), S(test_a_tree_for_each), S(test_times_of_a_gpu),
     S(test_times_of_a_cpu), S(test_all_at_once), S(test_prefetch), S(test_read_mostly),
-    S(test_preferred_cpu), S(test_accessed_by), S(test_thrashing), S(test_given_out_and_back))
+    S(test_preferred_cpu), S(test_accessed_by), S(test_thrashing), S(test_given_out_and_back),
+    S(test_what_came_around_goes_too))
