@@ -198,8 +198,11 @@ int prog_main(const struct vb_prog *own)
 	cq = context ? ibv_create_cq(context, 1, NULL, NULL, 0) : NULL;
 	if (!cq)
 		return failed("no adapter");
-	if (take_memory(bytes, &memory) != 0)
+	if (take_memory(bytes, &memory) != 0) {
+		ibv_destroy_cq(cq);
+		ibv_close_device(context);
 		return -1;
+	}
 	mr = ibv_reg_mr(ibv_alloc_pd(context), (void *)(uintptr_t)memory, bytes,
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!mr)

@@ -4,7 +4,7 @@
 # system and the C library do with addresses; and what is said where bytes are not the same. $3: the module "addresses"; $4: the host of modules.
 module=$(realpath "$3") host=$(realpath "$4")
 . "$(dirname "$0")/lib.sh"
-! nm "$verbena" | grep -qE '__(asan|tsan)_init' || {
+! is_sanitized || {
 	echo "a sanitizer has plans of its own for addresses"
 	exit 77
 }

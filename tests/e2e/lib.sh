@@ -115,6 +115,11 @@ checks() {
 	done
 }
 
+# is_sanitized: beside a sanitizer ranks share their variables and have no addresses of their own.
+is_sanitized() {
+	nm "$verbena" | grep -qE '__(asan|tsan)_init'
+}
+
 # one_gpu PROGRAM [ARGS [HOSTS]]: a scenario: a rank on each of the hosts (h0), as often as it is named; each has one GPU
 # of generation 5 x16 (MPS 256, MRRS 4096)
 one_gpu() {

@@ -5,7 +5,7 @@
 
 # Beside a sanitizer ranks share their variables, of which one of them has some.
 shared=
-! nm "$verbena" | grep -qE '__(asan|tsan)_init' || shared=gpudirect
+! is_sanitized || shared=gpudirect
 count=0 paused=0 marked=0 alone=0
 for file in "$root"/traces/*.yaml; do
 	name=$(basename "$file" .yaml)

@@ -4,7 +4,7 @@
 # in virtual time gets the status that hardware gives, and the run goes on. $3: the module "unmapped".
 unmapped=$(realpath "$3")
 . "$(dirname "$0")/lib.sh"
-! nm "$verbena" | grep -qE '__(asan|tsan)_init' || {
+! is_sanitized || {
 	echo "a sanitizer has plans of its own for memory, and calls of modules are not heard"
 	exit 77
 }

@@ -17,12 +17,6 @@ struct apart {
 	int failed;
 };
 
-static void check(struct apart *a, bool holds, const char *what)
-{
-	prog_say(a->prog, "%s %s", holds ? "ok" : "not", what);
-	a->failed += !holds;
-}
-
 static bool is_registered(struct apart *a, CUdeviceptr address)
 {
 	struct ibv_mr *mr;
@@ -66,16 +60,17 @@ static int strange(struct apart *a)
 
 	if (prog->get(prog, "address", a->theirs, sizeof(a->theirs)) != 0)
 		return -1;
-	check(a, !is_registered(a, a->theirs[0]), "one without a GPU registers nothing there");
-	check(a, !is_registered(a, a->theirs[1]), "nor what is mapped");
+	GPU_CHECK(a, !is_registered(a, a->theirs[0]), "one without a GPU registers nothing there");
+	GPU_CHECK(a, !is_registered(a, a->theirs[1]), "nor what is mapped");
 	if (!gpu_open(prog, 0) || !GPU_DO(prog, cuMemAlloc(&own, BLOCK)))
 		return -1;
-	check(a, is_registered(a, own) && is_exported(own), "its own memory, yes");
-	check(a, !is_registered(a, a->theirs[0]) && !is_registered(a, a->theirs[1]),
-	      "and still not the other's");
-	check(a, !is_exported(a->theirs[0]) && !is_exported(a->theirs[1]), "which is not exported");
-	check(a, fill(own) == CUDA_SUCCESS, "a kernel writes its own");
-	check(a, fill(a->theirs[0]) == CUDA_ERROR_ILLEGAL_ADDRESS, "and strays elsewhere");
+	GPU_CHECK(a, is_registered(a, own) && is_exported(own), "its own memory, yes");
+	GPU_CHECK(a, !is_registered(a, a->theirs[0]) && !is_registered(a, a->theirs[1]),
+		  "and still not the other's");
+	GPU_CHECK(a, !is_exported(a->theirs[0]) && !is_exported(a->theirs[1]),
+		  "which is not exported");
+	GPU_CHECK(a, fill(own) == CUDA_SUCCESS, "a kernel writes its own");
+	GPU_CHECK(a, fill(a->theirs[0]) == CUDA_ERROR_ILLEGAL_ADDRESS, "and strays elsewhere");
 	return prog->put(prog, "looked", NULL, 0);
 }
 
@@ -107,15 +102,15 @@ static int own(struct apart *a)
 	if (!gpu_open(prog, 0) || !GPU_DO(prog, cuMemAlloc(&memory[0], BLOCK)))
 		return -1;
 	memory[1] = map(prog);
-	check(a, memory[1] && is_registered(a, memory[1]) && is_exported(memory[1]),
-	      "what is mapped is for adapters");
+	GPU_CHECK(a, memory[1] && is_registered(a, memory[1]) && is_exported(memory[1]),
+		  "what is mapped is for adapters");
 	(void)cuMemsetD8(memory[0], 0, BLOCK);
 	(void)cuCtxSynchronize();
 	if (prog->put(prog, "address", memory, sizeof(memory)) != 0 ||
 	    prog->get(prog, "looked", NULL, 0) != 0)
 		return -1;
-	check(a, cuMemcpyDtoH(&byte, memory[0], 1) == CUDA_SUCCESS && byte == 0,
-	      "nobody has written there");
+	GPU_CHECK(a, cuMemcpyDtoH(&byte, memory[0], 1) == CUDA_SUCCESS && byte == 0,
+		  "nobody has written there");
 	return 0;
 }
 

@@ -16,12 +16,6 @@ struct contexts {
 	int failed;
 };
 
-static void check(struct contexts *c, bool holds, const char *what)
-{
-	prog_say(c->prog, "%s %s", holds ? "ok" : "not", what);
-	c->failed += !holds;
-}
-
 static CUcontext current(void)
 {
 	CUcontext context = NULL;
@@ -45,37 +39,40 @@ static void creates(struct contexts *c)
 	unsigned int flags = 0, version = 0;
 	CUcontext third;
 
-	check(c, cuCtxCreate(&c->second, NULL, 0, 0) == CUDA_SUCCESS, "a second context is made");
-	check(c, took(before, 96, 127), "in 96 to 127 ms");
-	check(c, current() == c->second && c->second != c->primary, "and is current");
-	check(c, cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 8, "its flags are 8");
-	check(c,
-	      cuCtxGetApiVersion(c->second, &version) == CUDA_SUCCESS && version == 3020 &&
-		      cuCtxGetApiVersion(NULL, &version) == CUDA_SUCCESS,
-	      "its version is 3020");
-	check(c,
-	      cuCtxGetId(c->primary, &first) == CUDA_SUCCESS &&
-		      cuCtxGetId(NULL, &id) == CUDA_SUCCESS && id != first,
-	      "each has an identity");
-	check(c, cuCtxCreate(&third, &some, 0, 0) == CUDA_ERROR_NOT_SUPPORTED,
-	      "no part of a GPU's processors");
-	check(c,
-	      cuCtxCreate(&third, &none, CU_CTX_SCHED_SPIN, 0) == CUDA_SUCCESS &&
-		      cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 9,
-	      "one that spins says so");
+	GPU_CHECK(c, cuCtxCreate(&c->second, NULL, 0, 0) == CUDA_SUCCESS,
+		  "a second context is made");
+	GPU_CHECK(c, took(before, 96, 127), "in 96 to 127 ms");
+	GPU_CHECK(c, current() == c->second && c->second != c->primary, "and is current");
+	GPU_CHECK(c, cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 8, "its flags are 8");
+	GPU_CHECK(c,
+		  cuCtxGetApiVersion(c->second, &version) == CUDA_SUCCESS && version == 3020 &&
+			  cuCtxGetApiVersion(NULL, &version) == CUDA_SUCCESS,
+		  "its version is 3020");
+	GPU_CHECK(c,
+		  cuCtxGetId(c->primary, &first) == CUDA_SUCCESS &&
+			  cuCtxGetId(NULL, &id) == CUDA_SUCCESS && id != first,
+		  "each has an identity");
+	GPU_CHECK(c, cuCtxCreate(&third, &some, 0, 0) == CUDA_ERROR_NOT_SUPPORTED,
+		  "no part of a GPU's processors");
+	GPU_CHECK(c,
+		  cuCtxCreate(&third, &none, CU_CTX_SCHED_SPIN, 0) == CUDA_SUCCESS &&
+			  cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 9,
+		  "one that spins says so");
 	before = vb_now_ps();
-	check(c, cuCtxDestroy(third) == CUDA_SUCCESS && took(before, 62, 76), "it goes in 69 ms");
-	check(c, current() == c->second, "and the one below is current");
-	check(c,
-	      cuCtxCreate_v2(&third, 0, 0) == CUDA_SUCCESS && current() == third &&
-		      cuCtxDestroy(third) == CUDA_SUCCESS,
-	      "the older function does the same");
-	check(c,
-	      cuCtxCreate(&third, NULL, 0xffff, 0) == CUDA_ERROR_INVALID_VALUE &&
-		      cuCtxCreate(NULL, NULL, 0, 0) == CUDA_ERROR_INVALID_VALUE &&
-		      cuCtxCreate(&third, NULL, 3, 0) == CUDA_ERROR_INVALID_VALUE,
-	      "no such flags");
-	check(c, cuCtxCreate(&third, NULL, 0, 99) == CUDA_ERROR_INVALID_DEVICE, "no such device");
+	GPU_CHECK(c, cuCtxDestroy(third) == CUDA_SUCCESS && took(before, 62, 76),
+		  "it goes in 69 ms");
+	GPU_CHECK(c, current() == c->second, "and the one below is current");
+	GPU_CHECK(c,
+		  cuCtxCreate_v2(&third, 0, 0) == CUDA_SUCCESS && current() == third &&
+			  cuCtxDestroy(third) == CUDA_SUCCESS,
+		  "the older function does the same");
+	GPU_CHECK(c,
+		  cuCtxCreate(&third, NULL, 0xffff, 0) == CUDA_ERROR_INVALID_VALUE &&
+			  cuCtxCreate(NULL, NULL, 0, 0) == CUDA_ERROR_INVALID_VALUE &&
+			  cuCtxCreate(&third, NULL, 3, 0) == CUDA_ERROR_INVALID_VALUE,
+		  "no such flags");
+	GPU_CHECK(c, cuCtxCreate(&third, NULL, 0, 99) == CUDA_ERROR_INVALID_DEVICE,
+		  "no such device");
 }
 
 /* The second one is current. */
@@ -88,31 +85,33 @@ static void shares(struct contexts *c)
 	uint8_t byte = 0;
 
 	(void)cuMemAlloc(&memory, BLOCK);
-	check(c,
-	      cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, memory) == CUDA_SUCCESS &&
-		      of == c->second,
-	      "memory is of the context that it was taken in");
+	GPU_CHECK(c,
+		  cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, memory) ==
+				  CUDA_SUCCESS &&
+			  of == c->second,
+		  "memory is of the context that it was taken in");
 	(void)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
 	(void)cuCtxSetCurrent(c->primary);
-	check(c, current() == c->primary, "the current one is replaced");
+	GPU_CHECK(c, current() == c->primary, "the current one is replaced");
 	(void)cuEventCreate(&event, 0);
-	check(c, cuMemsetD8Async(memory, 7, BLOCK, stream) == CUDA_SUCCESS,
-	      "a stream of another context takes what it is told");
-	check(c, cuEventRecord(event, stream) == CUDA_ERROR_INVALID_HANDLE,
-	      "but no event of this one");
-	check(c, cuStreamSynchronize(stream) == CUDA_SUCCESS, "it can be waited for");
-	check(c, cuMemcpyDtoH(&byte, memory, 1) == CUDA_SUCCESS && byte == 7,
-	      "and its memory be read");
+	GPU_CHECK(c, cuMemsetD8Async(memory, 7, BLOCK, stream) == CUDA_SUCCESS,
+		  "a stream of another context takes what it is told");
+	GPU_CHECK(c, cuEventRecord(event, stream) == CUDA_ERROR_INVALID_HANDLE,
+		  "but no event of this one");
+	GPU_CHECK(c, cuStreamSynchronize(stream) == CUDA_SUCCESS, "it can be waited for");
+	GPU_CHECK(c, cuMemcpyDtoH(&byte, memory, 1) == CUDA_SUCCESS && byte == 7,
+		  "and its memory be read");
 	(void)cuEventRecord(event, NULL);
-	check(c,
-	      cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS &&
-		      cuStreamSynchronize(stream) == CUDA_SUCCESS,
-	      "it waits for an event of this one");
-	check(c, cuMemFree(memory) == CUDA_SUCCESS, "memory is given back from any context");
-	check(c,
-	      cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED &&
-		      cuCtxEnablePeerAccess(c->primary, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
-	      "none of the same device is a peer");
+	GPU_CHECK(c,
+		  cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS &&
+			  cuStreamSynchronize(stream) == CUDA_SUCCESS,
+		  "it waits for an event of this one");
+	GPU_CHECK(c, cuMemFree(memory) == CUDA_SUCCESS, "memory is given back from any context");
+	GPU_CHECK(c,
+		  cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED &&
+			  cuCtxEnablePeerAccess(c->primary, 0) ==
+				  CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+		  "none of the same device is a peer");
 	(void)cuEventDestroy(event);
 }
 
@@ -130,10 +129,11 @@ static void gives_back(struct contexts *c)
 	(void)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
 	(void)cuMemcpyHtoDAsync(memory, pinned, LONG, stream);
 	(void)cuCtxPopCurrent(NULL);
-	check(c,
-	      cuStreamQuery(stream) == CUDA_ERROR_NOT_READY && cuMemFree(managed) == CUDA_SUCCESS &&
-		      cuStreamQuery(stream) == CUDA_SUCCESS,
-	      "managed memory is given back behind what any context does");
+	GPU_CHECK(c,
+		  cuStreamQuery(stream) == CUDA_ERROR_NOT_READY &&
+			  cuMemFree(managed) == CUDA_SUCCESS &&
+			  cuStreamQuery(stream) == CUDA_SUCCESS,
+		  "managed memory is given back behind what any context does");
 	(void)cuMemFree(memory);
 	(void)cuMemFreeHost(pinned);
 }
@@ -163,16 +163,16 @@ static void sleeps(struct contexts *c)
 	CUcontext context;
 	uint64_t start;
 
-	check(c, waits(CU_CTX_SCHED_BLOCKING_SYNC, false) == spin + interrupt,
-	      "a context that blocks is woken by an interrupt");
-	check(c, waits(CU_CTX_SCHED_BLOCKING_SYNC, true) == of_stream + interrupt,
-	      "as for a stream of it");
-	check(c, waits(CU_CTX_SCHED_YIELD, false) == spin, "one that yields is not");
+	GPU_CHECK(c, waits(CU_CTX_SCHED_BLOCKING_SYNC, false) == spin + interrupt,
+		  "a context that blocks is woken by an interrupt");
+	GPU_CHECK(c, waits(CU_CTX_SCHED_BLOCKING_SYNC, true) == of_stream + interrupt,
+		  "as for a stream of it");
+	GPU_CHECK(c, waits(CU_CTX_SCHED_YIELD, false) == spin, "one that yields is not");
 	(void)cuCtxCreate(&context, NULL, CU_CTX_SCHED_BLOCKING_SYNC, 0);
 	start = vb_now_ps();
 	(void)cuCtxSynchronize();
 	(void)cuStreamSynchronize(NULL);
-	check(c, vb_now_ps() - start < interrupt, "nor one that has nothing to wait for");
+	GPU_CHECK(c, vb_now_ps() - start < interrupt, "nor one that has nothing to wait for");
 	(void)cuCtxDestroy(context);
 }
 
@@ -190,22 +190,23 @@ static void ends(struct contexts *c)
 	(void)cuStreamCreate(&stream, 0);
 	(void)cuEventCreate(&event, 0);
 	(void)cuMemsetD8Async(memory, 1, 2 * BLOCK, stream);
-	check(c, cuCtxDestroy(NULL) == CUDA_ERROR_INVALID_VALUE, "no context");
-	check(c, cuCtxDestroy(c->primary) == CUDA_ERROR_INVALID_CONTEXT,
-	      "the primary one is not destroyed so");
-	check(c, cuCtxDestroy(c->second) == CUDA_SUCCESS, "the other one is");
-	check(c, current() == c->primary, "below it was the first");
-	check(c,
-	      cuCtxDestroy(c->second) == CUDA_ERROR_INVALID_CONTEXT &&
-		      cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_INVALID_CONTEXT,
-	      "once");
+	GPU_CHECK(c, cuCtxDestroy(NULL) == CUDA_ERROR_INVALID_VALUE, "no context");
+	GPU_CHECK(c, cuCtxDestroy(c->primary) == CUDA_ERROR_INVALID_CONTEXT,
+		  "the primary one is not destroyed so");
+	GPU_CHECK(c, cuCtxDestroy(c->second) == CUDA_SUCCESS, "the other one is");
+	GPU_CHECK(c, current() == c->primary, "below it was the first");
+	GPU_CHECK(c,
+		  cuCtxDestroy(c->second) == CUDA_ERROR_INVALID_CONTEXT &&
+			  cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_INVALID_CONTEXT,
+		  "once");
 	(void)cuMemGetInfo(&after, NULL);
-	check(c, after == before, "its memory is free");
-	check(c, cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE, "and unknown");
-	check(c, cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE, "as its streams are");
-	check(c, cuEventQuery(event) == CUDA_ERROR_INVALID_HANDLE, "and its events");
-	check(c, cuCtxSetCurrent(c->second) == CUDA_SUCCESS, "it can be current");
-	check(c, cuMemAlloc(&memory, 1) == CUDA_ERROR_CONTEXT_IS_DESTROYED, "and gives nothing");
+	GPU_CHECK(c, after == before, "its memory is free");
+	GPU_CHECK(c, cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE, "and unknown");
+	GPU_CHECK(c, cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE, "as its streams are");
+	GPU_CHECK(c, cuEventQuery(event) == CUDA_ERROR_INVALID_HANDLE, "and its events");
+	GPU_CHECK(c, cuCtxSetCurrent(c->second) == CUDA_SUCCESS, "it can be current");
+	GPU_CHECK(c, cuMemAlloc(&memory, 1) == CUDA_ERROR_CONTEXT_IS_DESTROYED,
+		  "and gives nothing");
 	(void)cuCtxSetCurrent(c->primary);
 }
 

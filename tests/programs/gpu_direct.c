@@ -20,12 +20,6 @@ struct direct {
 	int failed;
 };
 
-static void check(struct direct *d, bool holds, const char *what)
-{
-	prog_say(d->prog, "%s %s", holds ? "ok" : "not", what);
-	d->failed += !holds;
-}
-
 static CUresult export_range(CUdeviceptr address, size_t bytes, int *ret_fd)
 {
 	*ret_fd = -1;
@@ -40,14 +34,6 @@ static bool refuses(CUdeviceptr address, size_t bytes)
 	return export_range(address, bytes, &fd) == CUDA_ERROR_INVALID_VALUE && fd == -1;
 }
 
-static size_t free_bytes(void)
-{
-	size_t bytes = 0;
-
-	(void)cuMemGetInfo(&bytes, NULL);
-	return bytes;
-}
-
 static void ranges(struct direct *d)
 {
 	CUdeviceptr small, large;
@@ -57,26 +43,27 @@ static void ranges(struct direct *d)
 	(void)cuMemAlloc(&small, 10000);
 	(void)cuMemAlloc(&large, 2 * BLOCK);
 	(void)cuMemAllocHost(&pinned, PAGE);
-	check(d, export_range(small, 64 << 10, &fd) == CUDA_SUCCESS,
-	      "a range may go beyond its allocation, in its block");
-	check(d, lseek(fd, 0, SEEK_END) == 64 << 10, "its descriptor is as large");
-	check(d, fcntl(fd, F_GETFD) == FD_CLOEXEC, "and closed by exec");
-	check(d, export_range(small, 64 << 10, &again) == CUDA_SUCCESS && again != fd,
-	      "each export has its own");
+	GPU_CHECK(d, export_range(small, 64 << 10, &fd) == CUDA_SUCCESS,
+		  "a range may go beyond its allocation, in its block");
+	GPU_CHECK(d, lseek(fd, 0, SEEK_END) == 64 << 10, "its descriptor is as large");
+	GPU_CHECK(d, fcntl(fd, F_GETFD) == FD_CLOEXEC, "and closed by exec");
+	GPU_CHECK(d, export_range(small, 64 << 10, &again) == CUDA_SUCCESS && again != fd,
+		  "each export has its own");
 	(void)close(fd);
 	(void)close(again);
-	check(d, export_range(large, 2 * BLOCK, &fd) == CUDA_SUCCESS && close(fd) == 0,
-	      "all of an allocation");
-	check(d, export_range(large - PAGE, 2 * PAGE, &fd) == CUDA_SUCCESS && close(fd) == 0,
-	      "and over its edge, where there is another");
-	check(d, refuses(large + 2 * BLOCK - PAGE, 2 * PAGE), "not where there is none");
-	check(d, refuses(small + 512, PAGE) && refuses(small, 512), "pages of the host");
-	check(d, refuses(small, 0), "not nothing");
-	check(d, refuses((CUdeviceptr)(uintptr_t)pinned, PAGE), "not memory of the host");
-	check(d,
-	      cuMemGetHandleForAddressRange(&fd, large, PAGE, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
-					    1) == CUDA_ERROR_NOT_SUPPORTED,
-	      "no mapping over PCIe alone");
+	GPU_CHECK(d, export_range(large, 2 * BLOCK, &fd) == CUDA_SUCCESS && close(fd) == 0,
+		  "all of an allocation");
+	GPU_CHECK(d, export_range(large - PAGE, 2 * PAGE, &fd) == CUDA_SUCCESS && close(fd) == 0,
+		  "and over its edge, where there is another");
+	GPU_CHECK(d, refuses(large + 2 * BLOCK - PAGE, 2 * PAGE), "not where there is none");
+	GPU_CHECK(d, refuses(small + 512, PAGE) && refuses(small, 512), "pages of the host");
+	GPU_CHECK(d, refuses(small, 0), "not nothing");
+	GPU_CHECK(d, refuses((CUdeviceptr)(uintptr_t)pinned, PAGE), "not memory of the host");
+	GPU_CHECK(d,
+		  cuMemGetHandleForAddressRange(&fd, large, PAGE,
+						CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+						1) == CUDA_ERROR_NOT_SUPPORTED,
+		  "no mapping over PCIe alone");
 	(void)cuMemFree(small);
 	(void)cuMemFree(large);
 	(void)cuMemFreeHost(pinned);
@@ -91,7 +78,7 @@ static struct ibv_mr *reg(struct direct *d, int fd, uint64_t offset, size_t byte
 /* What a descriptor holds. */
 static void holds(struct direct *d)
 {
-	const size_t before = free_bytes();
+	const size_t before = gpu_free_bytes();
 	CUdeviceptr memory;
 	int fd, copy;
 
@@ -100,35 +87,40 @@ static void holds(struct direct *d)
 	copy = dup(fd);
 	(void)cuMemFree(memory);
 	(void)close(fd);
-	check(d, free_bytes() == before - 2 * BLOCK, "a copy of its descriptor holds memory");
+	GPU_CHECK(d, gpu_free_bytes() == before - 2 * BLOCK,
+		  "a copy of its descriptor holds memory");
 	(void)close(copy);
-	check(d, free_bytes() == before, "which is free without one");
+	GPU_CHECK(d, gpu_free_bytes() == before, "which is free without one");
 }
 
 static void lives(struct direct *d)
 {
-	const size_t before = free_bytes();
+	const size_t before = gpu_free_bytes();
 	CUdeviceptr memory;
 	struct ibv_mr *mr;
 	int fd, copy;
 
 	(void)cuMemAlloc(&memory, 2 * BLOCK);
-	check(d, free_bytes() == before - 2 * BLOCK, "memory is taken");
+	GPU_CHECK(d, gpu_free_bytes() == before - 2 * BLOCK, "memory is taken");
 	(void)export_range(memory, 2 * BLOCK, &fd);
 	copy = dup(fd);
 	mr = reg(d, fd, PAGE, BLOCK);
-	check(d, mr, "a dma-buf is registered");
-	check(d, !reg(d, fd, BLOCK, BLOCK + 1) && errno == EINVAL, "no more than there is of it");
-	check(d, cuMemFree(memory) == CUDA_SUCCESS && cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE,
-	      "what was exported can be freed");
-	check(d, free_bytes() == before - 2 * BLOCK, "and stays taken");
+	GPU_CHECK(d, mr, "a dma-buf is registered");
+	GPU_CHECK(d, !reg(d, fd, BLOCK, BLOCK + 1) && errno == EINVAL,
+		  "no more than there is of it");
+	GPU_CHECK(d,
+		  cuMemFree(memory) == CUDA_SUCCESS &&
+			  cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE,
+		  "what was exported can be freed");
+	GPU_CHECK(d, gpu_free_bytes() == before - 2 * BLOCK, "and stays taken");
 	(void)close(fd);
-	check(d, free_bytes() == before - 2 * BLOCK, "as long as a copy of its descriptor is open");
+	GPU_CHECK(d, gpu_free_bytes() == before - 2 * BLOCK,
+		  "as long as a copy of its descriptor is open");
 	(void)close(copy);
-	check(d, free_bytes() == before - 2 * BLOCK, "or it is registered");
-	check(d, mr && ibv_dereg_mr(mr) == 0 && free_bytes() == before, "and no longer");
+	GPU_CHECK(d, gpu_free_bytes() == before - 2 * BLOCK, "or it is registered");
+	GPU_CHECK(d, mr && ibv_dereg_mr(mr) == 0 && gpu_free_bytes() == before, "and no longer");
 	fd = open("/dev/null", O_RDWR);
-	check(d, !reg(d, fd, 0, PAGE), "what is no dma-buf is not registered");
+	GPU_CHECK(d, !reg(d, fd, 0, PAGE), "what is no dma-buf is not registered");
 	(void)close(fd);
 }
 
@@ -142,15 +134,15 @@ static void windows(struct direct *d, size_t window)
 	(void)cuMemAlloc(&memory, 4 * window);
 	(void)export_range(memory, 4 * window, &fd);
 	errno = 0;
-	check(d, !reg(d, fd, 0, window + 1) && errno == ENOMEM, "not more than the window");
+	GPU_CHECK(d, !reg(d, fd, 0, window + 1) && errno == ENOMEM, "not more than the window");
 	mr = reg(d, fd, PAGE, window - (64 << 10));
-	check(d, mr, "as much as it shows, in pages of 64 KiB");
-	check(d, !reg(d, fd, 2 * window, 1), "and nothing beside that");
-	check(d, mr && ibv_dereg_mr(mr) == 0, "until it is given back");
+	GPU_CHECK(d, mr, "as much as it shows, in pages of 64 KiB");
+	GPU_CHECK(d, !reg(d, fd, 2 * window, 1), "and nothing beside that");
+	GPU_CHECK(d, mr && ibv_dereg_mr(mr) == 0, "until it is given back");
 	mr = ibv_reg_mr(d->pd, (void *)(uintptr_t)memory, window / 2, IBV_ACCESS_LOCAL_WRITE);
 	more = reg(d, fd, 3 * window, window / 2);
-	check(d, mr && more, "by pointer as well");
-	check(d, mr && more && ibv_dereg_mr(mr) == 0 && ibv_dereg_mr(more) == 0, "and back");
+	GPU_CHECK(d, mr && more, "by pointer as well");
+	GPU_CHECK(d, mr && more && ibv_dereg_mr(mr) == 0 && ibv_dereg_mr(more) == 0, "and back");
 	(void)close(fd);
 	(void)cuMemFree(memory);
 }
@@ -166,15 +158,16 @@ static void attributes(struct direct *d)
 {
 	const struct vb_prog *prog = d->prog;
 
-	check(d,
-	      has_attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, prog_arg(prog, "domain", 1)) &&
-		      has_attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, prog_arg(prog, "bus", 24)) &&
-		      has_attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-				    prog_arg(prog, "device", 31)),
-	      "the GPU has its PCI address");
-	check(d, has_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 1), "and dma-bufs");
-	check(d, has_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 100),
-	      "and an order for itself");
+	GPU_CHECK(
+		d,
+		has_attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, prog_arg(prog, "domain", 1)) &&
+			has_attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, prog_arg(prog, "bus", 24)) &&
+			has_attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
+				      prog_arg(prog, "device", 31)),
+		"the GPU has its PCI address");
+	GPU_CHECK(d, has_attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 1), "and dma-bufs");
+	GPU_CHECK(d, has_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 100),
+		  "and an order for itself");
 }
 
 /* The pages of a region are given back under it: nobody reads or writes there any more. */
@@ -185,8 +178,9 @@ static void revoked(struct direct *d)
 
 	(void)cuMemAlloc(&memory, BLOCK);
 	mr = ibv_reg_mr(d->pd, (void *)(uintptr_t)memory, BLOCK, IBV_ACCESS_LOCAL_WRITE);
-	check(d, mr && cuMemFree(memory) == CUDA_SUCCESS, "registered memory can be freed");
-	check(d, free_bytes() > 0 && mr && ibv_dereg_mr(mr) == 0, "and deregistered after that");
+	GPU_CHECK(d, mr && cuMemFree(memory) == CUDA_SUCCESS, "registered memory can be freed");
+	GPU_CHECK(d, gpu_free_bytes() > 0 && mr && ibv_dereg_mr(mr) == 0,
+		  "and deregistered after that");
 }
 
 static void flushes(struct direct *d)
@@ -196,23 +190,24 @@ static void flushes(struct direct *d)
 	const uint64_t ns = 1000;
 	uint64_t began, own;
 
-	check(d,
-	      cuFlushGPUDirectRDMAWrites(here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER) ==
-			      CUDA_SUCCESS &&
-		      cuFlushGPUDirectRDMAWrites(
-			      here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES) == CUDA_SUCCESS,
-	      "writes are flushed");
+	GPU_CHECK(d,
+		  cuFlushGPUDirectRDMAWrites(here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER) ==
+				  CUDA_SUCCESS &&
+			  cuFlushGPUDirectRDMAWrites(
+				  here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES) ==
+				  CUDA_SUCCESS,
+		  "writes are flushed");
 	began = vb_now_ps();
 	(void)cuFlushGPUDirectRDMAWrites(here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER);
 	own = vb_now_ps() - began;
 	(void)cuFlushGPUDirectRDMAWrites(here, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES);
-	check(d, own < 100 * ns && vb_now_ps() - began - own > 300 * ns,
-	      "by a read where nobody promises their order");
-	check(d,
-	      cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)1,
-					 CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER) ==
-		      CUDA_ERROR_INVALID_VALUE,
-	      "in the context");
+	GPU_CHECK(d, own < 100 * ns && vb_now_ps() - began - own > 300 * ns,
+		  "by a read where nobody promises their order");
+	GPU_CHECK(d,
+		  cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)1,
+					     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER) ==
+			  CUDA_ERROR_INVALID_VALUE,
+		  "in the context");
 }
 
 /* Rank 0 writes from one dma-buf to rank 1's, whose bytes begin at 0 for the adapter; then memory
@@ -242,7 +237,7 @@ static int talk(struct direct *d, struct prog_ctx *ctx, CUdeviceptr memory, uint
 		      cuMemcpyDtoH(bytes, memory, BLOCK) != CUDA_SUCCESS ||
 		      prog_check(prog, "written", bytes, BLOCK, 3) != 0;
 	}
-	check(d, ret == 0, "a WRITE goes from dma-buf to dma-buf");
+	GPU_CHECK(d, ret == 0, "a WRITE goes from dma-buf to dma-buf");
 	return prog_close(ctx, &qp, 1);
 }
 

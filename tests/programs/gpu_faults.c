@@ -5,7 +5,7 @@
  * "NAME - NS". stray=1: ends with a kernel that touches what was given back. */
 #include "include/verbena/cuda_kernel.h"
 #include "include/verbena/verbena.h"
-#include "tests/programs/gpu.h"
+#include "tests/programs/managed.h"
 
 #include <string.h>
 
@@ -32,28 +32,6 @@ struct faults {
 	CUdeviceptr sum; /* 8 bytes of the GPU */
 	int failed;
 };
-
-static const CUmemLocation cpu = {.type = CU_MEM_LOCATION_TYPE_HOST};
-static const CUmemLocation gpu = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
-
-static void check(struct faults *f, bool holds, const char *what)
-{
-	prog_say(f->prog, "%s %s", holds ? "ok" : "not", what);
-	f->failed += !holds;
-}
-
-static volatile uint8_t *at(CUdeviceptr address)
-{
-	return (volatile uint8_t *)(uintptr_t)address;
-}
-
-static CUdeviceptr take(size_t bytes)
-{
-	CUdeviceptr address = 0;
-
-	(void)cuMemAllocManaged(&address, bytes, CU_MEM_ATTACH_GLOBAL);
-	return address;
-}
 
 /* ---- kernels ---- */
 
@@ -153,7 +131,7 @@ static uint64_t sum_of(const struct faults *f)
 static bool is_all(CUdeviceptr memory, size_t bytes, uint8_t value)
 {
 	for (size_t i = 0; i < bytes; i++)
-		if (*at(memory + i) != value)
+		if (*managed_at(memory + i) != value)
 			return false;
 	return true;
 }
@@ -161,11 +139,11 @@ static bool is_all(CUdeviceptr memory, size_t bytes, uint8_t value)
 /* One value for all, whoever writes it: a kernel and the CPU by turns. */
 static void coherent(struct faults *f)
 {
-	const CUdeviceptr memory = take(BYTES);
+	const CUdeviceptr memory = managed_take(BYTES);
 	bool same = true;
 
 	(void)run_scan(f, memory, BYTES, true);
-	check(f, sum_of(f) == 0, "a kernel finds zero where nobody has written");
+	GPU_CHECK(f, sum_of(f) == 0, "a kernel finds zero where nobody has written");
 	for (uint8_t round = 1; round <= 3; round++) {
 		memset((void *)(uintptr_t)memory, round, BYTES);
 		(void)run_scan(f, memory, BYTES, true);
@@ -175,7 +153,7 @@ static void coherent(struct faults *f)
 			is_all(memory + 100, BYTES - 200, (uint8_t)(round + 10)) &&
 			is_all(memory + BYTES - 100, 100, round);
 	}
-	check(f, same, "a kernel and the CPU see what the other one has written");
+	GPU_CHECK(f, same, "a kernel and the CPU see what the other one has written");
 	(void)cuMemFree(memory);
 }
 
@@ -184,7 +162,7 @@ static void coherent(struct faults *f)
 /* The CPU sets one and the kernel the other one, on a page each. */
 static void ping_pong(struct faults *f)
 {
-	const CUdeviceptr flags = take(2 * MIB), back = flags + 2 * 16 * PAGE;
+	const CUdeviceptr flags = managed_take(2 * MIB), back = flags + 2 * 16 * PAGE;
 	uint32_t count = ROUNDS;
 	volatile uint32_t *to = (volatile uint32_t *)(uintptr_t)flags;
 	volatile uint32_t *from = (volatile uint32_t *)(uintptr_t)back;
@@ -202,7 +180,7 @@ static void ping_pong(struct faults *f)
 		came &= *from == i;
 		vb_sleep_ns(1000000);
 	}
-	check(f, came && cuCtxSynchronize() == CUDA_SUCCESS, "flags");
+	GPU_CHECK(f, came && cuCtxSynchronize() == CUDA_SUCCESS, "flags");
 	(void)cuMemFree(flags);
 }
 
@@ -221,7 +199,7 @@ static uint64_t touch(struct faults *f, CUdeviceptr page, bool is_write)
 
 static void take_walk(struct faults *f, const struct walk *w)
 {
-	const CUdeviceptr memory = take(BYTES), there = take(PAGE);
+	const CUdeviceptr memory = managed_take(BYTES), there = managed_take(PAGE);
 	uint64_t least;
 
 	(void)touch(f, there, w->is_write);
@@ -264,17 +242,17 @@ static void tell(const struct faults *f, const char *name, uint64_t ns)
 static void cpu_all(CUdeviceptr memory)
 {
 	for (int i = 0; i < LARGE / PAGE; i++)
-		*at(memory + (CUdeviceptr)i * PAGE) = 1;
+		*managed_at(memory + (CUdeviceptr)i * PAGE) = 1;
 	vb_sleep_ns(1);
 }
 
 static void large(struct faults *f)
 {
-	CUdeviceptr memory = take(LARGE);
+	CUdeviceptr memory = managed_take(LARGE);
 
 	tell(f, "all_written_fresh", run_fill(f, memory, LARGE, 1, true));
 	(void)cuMemFree(memory);
-	memory = take(LARGE);
+	memory = managed_take(LARGE);
 	tell(f, "all_read_fresh", run_scan(f, memory, LARGE, true));
 	cpu_all(memory);
 	tell(f, "all_read", run_scan(f, memory, LARGE, true));
@@ -286,7 +264,7 @@ static void large(struct faults *f)
 
 static void with_advice(struct faults *f, const char *name, CUmem_advise is, CUmemLocation where)
 {
-	const CUdeviceptr memory = take(LARGE);
+	const CUdeviceptr memory = managed_take(LARGE);
 
 	cpu_all(memory);
 	if (is)
@@ -313,16 +291,16 @@ static void run(struct faults *f)
 /* Pages are reached whole, as far as something was given out of them. */
 static void stray(struct faults *f)
 {
-	const CUdeviceptr memory = take(100);
+	const CUdeviceptr memory = managed_take(100);
 	uint64_t bytes = PAGE;
 
 	(void)cuLaunchKernel(f->scan, 1, 1, 1, 1, 1, 1, 0, NULL,
 			     (void *[]){&(CUdeviceptr){memory}, &bytes, &f->sum}, NULL);
-	check(f, cuCtxSynchronize() == CUDA_SUCCESS, "all of a page");
+	GPU_CHECK(f, cuCtxSynchronize() == CUDA_SUCCESS, "all of a page");
 	bytes++;
 	(void)cuLaunchKernel(f->scan, 1, 1, 1, 1, 1, 1, 0, NULL,
 			     (void *[]){&(CUdeviceptr){memory}, &bytes, &f->sum}, NULL);
-	check(f, cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS, "but no byte more");
+	GPU_CHECK(f, cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS, "but no byte more");
 }
 
 int prog_main(const struct vb_prog *prog)

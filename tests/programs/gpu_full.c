@@ -4,7 +4,7 @@
  * each check, "ok" or "not". beside=1: on the bus instead; lines "NAME - NS" of a copy alone and
  * beside pages that come or go. around=1: pages go from one GPU to another one. */
 #include "include/verbena/verbena.h"
-#include "tests/programs/gpu.h"
+#include "tests/programs/managed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +16,6 @@ struct full {
 	int failed;
 };
 
-static const CUmemLocation cpu = {.type = CU_MEM_LOCATION_TYPE_HOST};
-static const CUmemLocation gpu = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
-
-static void check(struct full *f, bool holds, const char *what)
-{
-	prog_say(f->prog, "%s %s", holds ? "ok" : "not", what);
-	f->failed += !holds;
-}
-
-static volatile uint8_t *at(CUdeviceptr address)
-{
-	return (volatile uint8_t *)(uintptr_t)address;
-}
-
 static uint64_t now(void)
 {
 	return vb_now_ps() / 1000;
@@ -37,19 +23,13 @@ static uint64_t now(void)
 
 static CUdeviceptr take(size_t blocks)
 {
-	CUdeviceptr address = 0;
-
-	(void)cuMemAllocManaged(&address, blocks * BLOCK, CU_MEM_ATTACH_GLOBAL);
-	return address;
+	return managed_take(blocks * BLOCK);
 }
 
 /* Of the GPU's memory, in blocks. */
 static size_t left(void)
 {
-	size_t bytes = 0;
-
-	(void)cuMemGetInfo(&bytes, NULL);
-	return bytes / BLOCK;
+	return gpu_free_bytes() / BLOCK;
 }
 
 /* A GPU writes there; in ns, beside what it takes where the page is there already. */
@@ -78,7 +58,7 @@ static void touch_all(CUdeviceptr memory, size_t blocks)
 static bool is_all(CUdeviceptr memory, size_t blocks)
 {
 	for (size_t i = 0; i < blocks * BLOCK; i += 64)
-		if (*at(memory + i) != i / BLOCK + 1)
+		if (*managed_at(memory + i) != i / BLOCK + 1)
 			return false;
 	return true;
 }
@@ -89,22 +69,22 @@ static void room(struct full *f)
 {
 	const CUdeviceptr memory = take(4);
 
-	check(f, left() == BLOCKS, "what nobody touches takes nothing");
-	*at(memory) = 1;
-	check(f, left() == BLOCKS, "nor does what a CPU touches");
+	GPU_CHECK(f, left() == BLOCKS, "what nobody touches takes nothing");
+	*managed_at(memory) = 1;
+	GPU_CHECK(f, left() == BLOCKS, "nor does what a CPU touches");
 	(void)touch(memory + 70000, 4, 1);
-	check(f, left() == BLOCKS - 1, "a page takes a block of the GPU's memory");
+	GPU_CHECK(f, left() == BLOCKS - 1, "a page takes a block of the GPU's memory");
 	(void)touch(memory, BLOCK, 1);
-	check(f, left() == BLOCKS - 1, "and others come into it");
+	GPU_CHECK(f, left() == BLOCKS - 1, "and others come into it");
 	(void)touch(memory + 3 * BLOCK, 4, 1);
 	(void)cuMemPrefetchAsync(memory + BLOCK, BLOCK, gpu, 0, NULL);
 	(void)cuCtxSynchronize();
-	check(f, left() == BLOCKS - 3, "each block for itself, prefetched or not");
+	GPU_CHECK(f, left() == BLOCKS - 3, "each block for itself, prefetched or not");
 	(void)cuMemPrefetchAsync(memory, 4 * BLOCK, cpu, 0, NULL);
 	(void)cuCtxSynchronize();
-	check(f, left() == BLOCKS - 3, "it stays taken when pages go");
+	GPU_CHECK(f, left() == BLOCKS - 3, "it stays taken when pages go");
 	(void)cuMemFree(memory);
-	check(f, left() == BLOCKS, "until they are given back");
+	GPU_CHECK(f, left() == BLOCKS, "until they are given back");
 }
 
 /* ---- eviction ---- */
@@ -121,23 +101,23 @@ static void evicts(struct full *f)
 	uint64_t time;
 
 	touch_all(memory, MORE);
-	check(f, left() == 0, "a GPU is full");
-	check(f, has(memory, 4) && has(memory, 11), "what came last is there");
+	GPU_CHECK(f, left() == 0, "a GPU is full");
+	GPU_CHECK(f, has(memory, 4) && has(memory, 11), "what came last is there");
 	/* A fault in it counts, a touch does not: 4 is the next one that goes, then 5. */
-	*at(memory + 4 * BLOCK) = 5;
+	*managed_at(memory + 4 * BLOCK) = 5;
 	(void)touch(memory + 4 * BLOCK, 4, 5);
 	time = touch(memory, BLOCK, 1);
 	/* 84 or so, and 2 MiB to the host at 83 Gb/s. */
-	check(f, time > 380000 && time < 500000, "a fault waits for what goes");
-	check(f, has(memory, 4), "what something came to stays");
-	check(f, !has(memory, 5), "what nothing came to for longest goes");
+	GPU_CHECK(f, time > 380000 && time < 500000, "a fault waits for what goes");
+	GPU_CHECK(f, has(memory, 4), "what something came to stays");
+	GPU_CHECK(f, !has(memory, 5), "what nothing came to for longest goes");
 	/* 6 went for 5. */
 	(void)cuMemPrefetchAsync(memory + 9 * BLOCK, BLOCK, cpu, 0, NULL);
 	(void)cuCtxSynchronize();
 	time = touch(memory + 6 * BLOCK, BLOCK, 7);
-	check(f, time > 170000 && time < 290000, "what has no page goes first, at once");
-	check(f, has(memory, 7) && has(memory, 8), "and others stay");
-	check(f, is_all(memory, MORE), "bytes are as they were");
+	GPU_CHECK(f, time > 170000 && time < 290000, "what has no page goes first, at once");
+	GPU_CHECK(f, has(memory, 7) && has(memory, 8), "and others stay");
+	GPU_CHECK(f, is_all(memory, MORE), "bytes are as they were");
 	(void)cuMemFree(memory);
 }
 
@@ -149,21 +129,23 @@ static void gives_way(struct full *f)
 
 	touch_all(memory, BLOCKS);
 	start = now();
-	check(f, cuMemAlloc(&device, 3 * BLOCK) == CUDA_SUCCESS && left() == 0,
-	      "pages give way to what is allocated");
+	GPU_CHECK(f, cuMemAlloc(&device, 3 * BLOCK) == CUDA_SUCCESS && left() == 0,
+		  "pages give way to what is allocated");
 	/* 49 us, and 6 MiB. */
-	check(f, now() - start > 600000 && now() - start < 700000, "which takes its time");
-	check(f, !has(memory, 0), "those that came first");
-	check(f, cuMemAlloc(&rest, 5 * BLOCK) == CUDA_SUCCESS, "all of them");
-	check(f, cuMemAlloc(&(CUdeviceptr){0}, BLOCK) == CUDA_ERROR_OUT_OF_MEMORY, "and no more");
+	GPU_CHECK(f, now() - start > 600000 && now() - start < 700000, "which takes its time");
+	GPU_CHECK(f, !has(memory, 0), "those that came first");
+	GPU_CHECK(f, cuMemAlloc(&rest, 5 * BLOCK) == CUDA_SUCCESS, "all of them");
+	GPU_CHECK(f, cuMemAlloc(&(CUdeviceptr){0}, BLOCK) == CUDA_ERROR_OUT_OF_MEMORY,
+		  "and no more");
 	(void)touch(memory, BLOCK, 1);
-	check(f, left() == 0 && is_all(memory, BLOCKS), "then a GPU writes into the host's memory");
-	*at(memory) = 9;
-	check(f, touch(memory, BLOCK, 1) == 0, "and goes on doing so");
+	GPU_CHECK(f, left() == 0 && is_all(memory, BLOCKS),
+		  "then a GPU writes into the host's memory");
+	*managed_at(memory) = 9;
+	GPU_CHECK(f, touch(memory, BLOCK, 1) == 0, "and goes on doing so");
 	(void)cuMemFree(rest);
 	(void)cuMemPrefetchAsync(memory, BLOCK, gpu, 0, NULL);
 	(void)cuCtxSynchronize();
-	check(f, left() == 4 && is_all(memory, BLOCKS), "until there is room");
+	GPU_CHECK(f, left() == 4 && is_all(memory, BLOCKS), "until there is room");
 	(void)cuMemFree(memory);
 	(void)cuMemFree(device);
 }
@@ -210,7 +192,7 @@ static void to_host(const struct full *f, const struct beside *b, const char *na
 	(void)cuMemcpyDtoHAsync(b->pinned, b->device, LARGE, b->copies);
 	(void)cuEventRecord(b->end, b->copies);
 	for (int i = 0; goes && i < LARGE; i += PAGE)
-		(void)*at(b->managed + (CUdeviceptr)i);
+		(void)*managed_at(b->managed + (CUdeviceptr)i);
 	(void)cuCtxSynchronize();
 	say(f, b, name);
 }
@@ -227,7 +209,7 @@ static void beside(const struct full *f)
 	(void)cuEventCreate(&b.start, 0);
 	(void)cuEventCreate(&b.end, 0);
 	for (int i = 0; i < LARGE; i += PAGE)
-		*at(b.managed + (CUdeviceptr)i) = 1;
+		*managed_at(b.managed + (CUdeviceptr)i) = 1;
 	to_gpu(f, &b, "to_gpu", false);
 	to_gpu(f, &b, "to_gpu_beside", true);
 	to_host(f, &b, "to_host", false);
@@ -246,8 +228,8 @@ static void around(struct full *f)
 	(void)cuMemPrefetchAsync(memory, LARGE, gpu, 0, NULL);
 	(void)cuMemPrefetchAsync(memory, LARGE, other, 0, NULL);
 	(void)cuCtxSynchronize();
-	check(f, prog_check(f->prog, "around", (void *)(uintptr_t)memory, LARGE, 3) == 0,
-	      "bytes that were with two GPUs");
+	GPU_CHECK(f, prog_check(f->prog, "around", (void *)(uintptr_t)memory, LARGE, 3) == 0,
+		  "bytes that were with two GPUs");
 	vb_sleep_ns(1);
 }
 

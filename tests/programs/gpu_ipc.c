@@ -27,27 +27,6 @@ struct ipc {
 	int failed;
 };
 
-static void check(struct ipc *i, bool holds, const char *what)
-{
-	prog_say(i->prog, "%s %s", holds ? "ok" : "not", what);
-	i->failed += !holds;
-}
-
-static size_t free_bytes(void)
-{
-	size_t bytes = 0;
-
-	(void)cuMemGetInfo(&bytes, NULL);
-	return bytes;
-}
-
-static bool took(uint64_t since, uint64_t least_us, uint64_t most_us)
-{
-	const uint64_t us = 1000000, time = vb_now_ps() - since;
-
-	return time >= least_us * us && time <= most_us * us;
-}
-
 static void exports(struct ipc *i)
 {
 	CUdeviceptr address;
@@ -58,32 +37,34 @@ static void exports(struct ipc *i)
 	(void)cuMemAllocHost(&pinned, SMALL);
 	(void)cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING);
 	before = vb_now_ps();
-	check(i,
-	      cuIpcGetMemHandle(&i->own.memory, i->memory) == CUDA_SUCCESS && took(before, 19, 25),
-	      "memory has a handle, after 22 us");
+	GPU_CHECK(i,
+		  cuIpcGetMemHandle(&i->own.memory, i->memory) == CUDA_SUCCESS &&
+			  gpu_took(before, 19, 25),
+		  "memory has a handle, after 22 us");
 	before = vb_now_ps();
-	check(i,
-	      cuIpcGetMemHandle(&i->own.interior, i->memory + BLOCK + 5) == CUDA_SUCCESS &&
-		      took(before, 0, 1),
-	      "what lies in it as well, at once");
-	check(i, memcmp(&i->own.memory, &i->own.interior, sizeof(i->own.memory)) == 0,
-	      "the same one");
-	check(i, cuIpcGetMemHandle(&i->own.small, i->small) == CUDA_SUCCESS, "as has a small one");
-	check(i,
-	      cuIpcGetMemHandle(&i->own.small, (CUdeviceptr)(uintptr_t)pinned) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuIpcGetMemHandle(&i->own.small, (CUdeviceptr)(uintptr_t)i->bytes) ==
-			      CUDA_ERROR_INVALID_VALUE,
-	      "no memory of the host");
-	check(i,
-	      cuIpcOpenMemHandle(&address, i->own.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) ==
-		      CUDA_ERROR_INVALID_CONTEXT,
-	      "nobody opens his own");
-	check(i, cuIpcGetEventHandle(&i->own.event, plain) == CUDA_ERROR_INVALID_HANDLE,
-	      "an event that is not for others has none");
-	check(i, cuIpcGetEventHandle(&i->own.event, i->event) == CUDA_SUCCESS, "the other has");
-	check(i, cuIpcOpenEventHandle(&event, i->own.event) == CUDA_ERROR_INVALID_CONTEXT,
-	      "for others");
+	GPU_CHECK(i,
+		  cuIpcGetMemHandle(&i->own.interior, i->memory + BLOCK + 5) == CUDA_SUCCESS &&
+			  gpu_took(before, 0, 1),
+		  "what lies in it as well, at once");
+	GPU_CHECK(i, memcmp(&i->own.memory, &i->own.interior, sizeof(i->own.memory)) == 0,
+		  "the same one");
+	GPU_CHECK(i, cuIpcGetMemHandle(&i->own.small, i->small) == CUDA_SUCCESS,
+		  "as has a small one");
+	GPU_CHECK(i,
+		  cuIpcGetMemHandle(&i->own.small, (CUdeviceptr)(uintptr_t)pinned) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuIpcGetMemHandle(&i->own.small, (CUdeviceptr)(uintptr_t)i->bytes) ==
+				  CUDA_ERROR_INVALID_VALUE,
+		  "no memory of the host");
+	GPU_CHECK(i,
+		  cuIpcOpenMemHandle(&address, i->own.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) ==
+			  CUDA_ERROR_INVALID_CONTEXT,
+		  "nobody opens his own");
+	GPU_CHECK(i, cuIpcGetEventHandle(&i->own.event, plain) == CUDA_ERROR_INVALID_HANDLE,
+		  "an event that is not for others has none");
+	GPU_CHECK(i, cuIpcGetEventHandle(&i->own.event, i->event) == CUDA_SUCCESS, "the other has");
+	GPU_CHECK(i, cuIpcOpenEventHandle(&event, i->own.event) == CUDA_ERROR_INVALID_CONTEXT,
+		  "for others");
 	(void)cuMemFreeHost(pinned);
 }
 
@@ -118,30 +99,32 @@ static void refuses(struct ipc *i, CUdeviceptr import)
 	CUdeviceptr address;
 	int fd;
 
-	check(i, cuMemcpyDtoH(i->bytes, i->theirs.address, BLOCK) == CUDA_ERROR_INVALID_VALUE,
-	      "another program's address is none here");
-	check(i, cuMemcpyDtoH(i->bytes, import + 1, BYTES) == CUDA_ERROR_INVALID_VALUE,
-	      "nobody reads past what was asked for");
-	check(i, cuMemFree(import) == CUDA_ERROR_INVALID_VALUE, "an import is not given back");
-	check(i, cuIpcGetMemHandle(&handle, import) == CUDA_ERROR_INVALID_VALUE,
-	      "nor exported once more");
-	check(i,
-	      cuMemGetHandleForAddressRange(&fd, import, BLOCK, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
-					    0) == CUDA_ERROR_INVALID_VALUE,
-	      "nor as a dma-buf");
-	check(i,
-	      attribute(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, import) == 0 &&
-		      attribute(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, import) == 0 &&
-		      attribute(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, import) == 2 &&
-		      attribute(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, i->memory) == 1,
-	      "and says so");
+	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, i->theirs.address, BLOCK) == CUDA_ERROR_INVALID_VALUE,
+		  "another program's address is none here");
+	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, import + 1, BYTES) == CUDA_ERROR_INVALID_VALUE,
+		  "nobody reads past what was asked for");
+	GPU_CHECK(i, cuMemFree(import) == CUDA_ERROR_INVALID_VALUE, "an import is not given back");
+	GPU_CHECK(i, cuIpcGetMemHandle(&handle, import) == CUDA_ERROR_INVALID_VALUE,
+		  "nor exported once more");
+	GPU_CHECK(i,
+		  cuMemGetHandleForAddressRange(&fd, import, BLOCK,
+						CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+						0) == CUDA_ERROR_INVALID_VALUE,
+		  "nor as a dma-buf");
+	GPU_CHECK(i,
+		  attribute(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, import) == 0 &&
+			  attribute(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, import) == 0 &&
+			  attribute(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, import) == 2 &&
+			  attribute(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, i->memory) ==
+				  1,
+		  "and says so");
 	memset(&handle, 0, sizeof(handle));
-	check(i, open_it(&address, handle) == CUDA_ERROR_INVALID_VALUE, "zeroes are no handle");
+	GPU_CHECK(i, open_it(&address, handle) == CUDA_ERROR_INVALID_VALUE, "zeroes are no handle");
 	memset(&handle, 0x5a, sizeof(handle));
-	check(i, open_it(&address, handle) == CUDA_ERROR_INVALID_VALUE, "nor is rubbish");
-	check(i, cuIpcOpenMemHandle(&address, i->theirs.memory, 0) == CUDA_ERROR_INVALID_VALUE,
-	      "without a flag nothing opens");
-	check(i, cuIpcCloseMemHandle(0) == CUDA_ERROR_INVALID_VALUE, "nothing is not closed");
+	GPU_CHECK(i, open_it(&address, handle) == CUDA_ERROR_INVALID_VALUE, "nor is rubbish");
+	GPU_CHECK(i, cuIpcOpenMemHandle(&address, i->theirs.memory, 0) == CUDA_ERROR_INVALID_VALUE,
+		  "without a flag nothing opens");
+	GPU_CHECK(i, cuIpcCloseMemHandle(0) == CUDA_ERROR_INVALID_VALUE, "nothing is not closed");
 }
 
 static void imports(struct ipc *i)
@@ -153,57 +136,59 @@ static void imports(struct ipc *i)
 	size_t bytes = 0;
 	CUevent event;
 
-	check(i, open_it(&import, i->theirs.memory) == CUDA_SUCCESS && took(before, 210, 270),
-	      "a neighbour's memory is opened, the first after 241 us");
-	check(i, import != i->theirs.address && import % BLOCK == i->theirs.address % BLOCK,
-	      "elsewhere");
-	check(i, open_it(&again, i->theirs.interior) == CUDA_SUCCESS && again == import,
-	      "the same once more");
+	GPU_CHECK(i,
+		  open_it(&import, i->theirs.memory) == CUDA_SUCCESS && gpu_took(before, 210, 270),
+		  "a neighbour's memory is opened, the first after 241 us");
+	GPU_CHECK(i, import != i->theirs.address && import % BLOCK == i->theirs.address % BLOCK,
+		  "elsewhere");
+	GPU_CHECK(i, open_it(&again, i->theirs.interior) == CUDA_SUCCESS && again == import,
+		  "the same once more");
 	before = vb_now_ps();
-	check(i, open_it(&small, i->theirs.small) == CUDA_SUCCESS && took(before, 38, 46),
-	      "another one after 42 us");
-	check(i, small % BLOCK == i->theirs.small_address % BLOCK, "at its place in its block");
-	check(i, cuMemGetAddressRange(NULL, &bytes, small) == CUDA_SUCCESS && bytes == SMALL,
-	      "as large as it is");
-	check(i, cuIpcOpenEventHandle(&event, i->theirs.event) == CUDA_SUCCESS, "and an event");
-	check(i, cuStreamWaitEvent(NULL, event, 0) == CUDA_SUCCESS, "which a stream waits for");
-	check(i,
-	      cuMemcpyDtoH(i->bytes, import, BYTES) == CUDA_SUCCESS &&
-		      prog_check(prog, "read", i->bytes, BYTES, (uint64_t)from) == 0,
-	      "it has the neighbour's bytes");
-	check(i, cuEventElapsedTime(&(float){0}, event, event) == CUDA_ERROR_INVALID_HANDLE,
-	      "the event has no time");
+	GPU_CHECK(i, open_it(&small, i->theirs.small) == CUDA_SUCCESS && gpu_took(before, 38, 46),
+		  "another one after 42 us");
+	GPU_CHECK(i, small % BLOCK == i->theirs.small_address % BLOCK, "at its place in its block");
+	GPU_CHECK(i, cuMemGetAddressRange(NULL, &bytes, small) == CUDA_SUCCESS && bytes == SMALL,
+		  "as large as it is");
+	GPU_CHECK(i, cuIpcOpenEventHandle(&event, i->theirs.event) == CUDA_SUCCESS, "and an event");
+	GPU_CHECK(i, cuStreamWaitEvent(NULL, event, 0) == CUDA_SUCCESS, "which a stream waits for");
+	GPU_CHECK(i,
+		  cuMemcpyDtoH(i->bytes, import, BYTES) == CUDA_SUCCESS &&
+			  prog_check(prog, "read", i->bytes, BYTES, (uint64_t)from) == 0,
+		  "it has the neighbour's bytes");
+	GPU_CHECK(i, cuEventElapsedTime(&(float){0}, event, event) == CUDA_ERROR_INVALID_HANDLE,
+		  "the event has no time");
 	refuses(i, import);
 	(void)cuMemsetD8(import + BYTES - 1, (unsigned char)(200 + prog->rank), 1);
 	(void)cuCtxSynchronize();
-	check(i, prog_barrier(prog, "written") == 0, "what is written there");
+	GPU_CHECK(i, prog_barrier(prog, "written") == 0, "what is written there");
 	(void)cuMemcpyDtoH(i->bytes, i->memory + BYTES - 1, 1);
-	check(i, i->bytes[0] == 200 + (prog->rank + 1) % prog->size, "is the neighbour's");
-	check(i, cuIpcCloseMemHandle(import) == CUDA_SUCCESS, "it is closed as often as opened");
-	check(i, cuMemcpyDtoH(i->bytes, import, 1) == CUDA_SUCCESS, "and there till then");
+	GPU_CHECK(i, i->bytes[0] == 200 + (prog->rank + 1) % prog->size, "is the neighbour's");
+	GPU_CHECK(i, cuIpcCloseMemHandle(import) == CUDA_SUCCESS,
+		  "it is closed as often as opened");
+	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, import, 1) == CUDA_SUCCESS, "and there till then");
 	(void)prog_barrier(prog, "before");
-	bytes = free_bytes();
+	bytes = gpu_free_bytes();
 	(void)prog_barrier(prog, "free");
-	check(i, cuMemFree(i->memory) == CUDA_SUCCESS, "whoever exported it may free it");
+	GPU_CHECK(i, cuMemFree(i->memory) == CUDA_SUCCESS, "whoever exported it may free it");
 	(void)prog_barrier(prog, "freed");
-	check(i, free_bytes() == bytes, "and it stays taken");
-	check(i, cuMemcpyDtoH(i->bytes, import, BYTES - 1) == CUDA_SUCCESS, "and readable");
-	check(i, open_it(&again, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
-	      "but is not opened any more");
+	GPU_CHECK(i, gpu_free_bytes() == bytes, "and it stays taken");
+	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, import, BYTES - 1) == CUDA_SUCCESS, "and readable");
+	GPU_CHECK(i, open_it(&again, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
+		  "but is not opened any more");
 	(void)prog_barrier(prog, "close");
 	before = vb_now_ps();
-	check(i, cuIpcCloseMemHandle(import) == CUDA_SUCCESS && took(before, 28, 34),
-	      "until the last closes it, in 31 us");
-	check(i, cuIpcCloseMemHandle(import) == CUDA_ERROR_INVALID_VALUE, "once");
-	check(i, cuMemcpyDtoH(i->bytes, import, 1) == CUDA_ERROR_INVALID_VALUE, "it is gone");
+	GPU_CHECK(i, cuIpcCloseMemHandle(import) == CUDA_SUCCESS && gpu_took(before, 28, 34),
+		  "until the last closes it, in 31 us");
+	GPU_CHECK(i, cuIpcCloseMemHandle(import) == CUDA_ERROR_INVALID_VALUE, "once");
+	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, import, 1) == CUDA_ERROR_INVALID_VALUE, "it is gone");
 	(void)prog_barrier(prog, "closed");
-	check(i, free_bytes() == bytes + (size_t)prog->size * BYTES, "and free");
+	GPU_CHECK(i, gpu_free_bytes() == bytes + (size_t)prog->size * BYTES, "and free");
 	(void)prog_barrier(prog, "counted");
 	(void)cuMemAlloc(&i->memory, BYTES);
 	(void)cuIpcGetMemHandle(&i->own.memory, i->memory);
 	(void)prog_barrier(prog, "anew");
-	check(i, open_it(&import, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
-	      "what has its place now is not what the handle was of");
+	GPU_CHECK(i, open_it(&import, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
+		  "what has its place now is not what the handle was of");
 	(void)cuIpcCloseMemHandle(small);
 	(void)cuEventDestroy(event);
 }

@@ -32,12 +32,6 @@ struct kernels {
 	int failed;
 };
 
-static void check(struct kernels *k, bool holds, const char *what)
-{
-	prog_say(k->prog, "%s %s", holds ? "ok" : "not", what);
-	k->failed += !holds;
-}
-
 /* ---- kernels of our own ---- */
 
 static uint64_t word_of(const struct vb_launch *launch, unsigned int nth)
@@ -150,28 +144,28 @@ static void results(struct kernels *k)
 	set_plain(k, k->a, 3);
 	(void)start(k, k->own, "twice", k->s, ARGS(&k->a, &number));
 	(void)cuStreamSynchronize(k->s);
-	check(k, has_words(k, k->a, 2, 6), "a kernel of the program's own does what it says");
+	GPU_CHECK(k, has_words(k, k->a, 2, 6), "a kernel of the program's own does what it says");
 	set_plain(k, k->b, 1);
 	(void)start(k, k->builtin, "vb_reduce_u32", k->s, ARGS(&k->a, &k->b, &count));
 	(void)cuStreamSynchronize(k->s);
-	check(k, has_words(k, k->a, 3, 7), "words are added");
+	GPU_CHECK(k, has_words(k, k->a, 3, 7), "words are added");
 	bytes = BYTES;
 	(void)start(k, k->builtin, "vb_copy", k->s, ARGS(&host, &k->a, &bytes));
 	(void)cuStreamSynchronize(k->s);
-	check(k, k->pinned[COUNT - 1] == 3 * ((COUNT - 1) * 2654435761u) + 7,
-	      "bytes are copied, to the host as well");
+	GPU_CHECK(k, k->pinned[COUNT - 1] == 3 * ((COUNT - 1) * 2654435761u) + 7,
+		  "bytes are copied, to the host as well");
 	k->pinned[9] ^= 0x01000001;
 	(void)start(k, k->builtin, "vb_compare", k->s, ARGS(&host, &k->a, &bytes, &k->b));
 	(void)cuStreamSynchronize(k->s);
 	(void)cuMemcpyDtoH(&differ, k->b, 8);
-	check(k, differ == 2, "bytes are compared");
+	GPU_CHECK(k, differ == 2, "bytes are compared");
 	count = COUNT - 1;
 	(void)start(k, k->builtin, "vb_fill", k->s, ARGS(&k->a, &value, &count));
 	(void)cuStreamSynchronize(k->s);
-	check(k,
-	      value_at(k->a) == 77 && value_at(k->a + BYTES - 8) == 77 &&
-		      value_at(k->a + BYTES - 4) == 3 * ((COUNT - 1) * 2654435761u) + 7,
-	      "words are set, and no more");
+	GPU_CHECK(k,
+		  value_at(k->a) == 77 && value_at(k->a + BYTES - 8) == 77 &&
+			  value_at(k->a + BYTES - 4) == 3 * ((COUNT - 1) * 2654435761u) + 7,
+		  "words are set, and no more");
 }
 
 static void floats(struct kernels *k)
@@ -197,7 +191,7 @@ static void floats(struct kernels *k)
 		sum += x[i];
 		is_same &= memcmp(&sum, &y[i], sizeof(sum)) == 0;
 	}
-	check(k, is_same, "floats are scaled and added as the host does it");
+	GPU_CHECK(k, is_same, "floats are scaled and added as the host does it");
 }
 
 static void arguments(struct kernels *k)
@@ -219,21 +213,22 @@ static void arguments(struct kernels *k)
 	a = 0;
 	memset(b, 0, sizeof(b));
 	(void)cuMemcpyDtoH(seen, k->a, sizeof(seen));
-	check(k,
-	      seen[0] == 0xa1 && memcmp(seen + 1, "fifteen letters", 16) == 0 &&
-		      memcmp(seen + 17, &c, 2) == 0,
-	      "each argument is taken at the call");
-	check(k, memcmp(seen, seen + 32, 19) == 0, "a kernel sees what it has written");
-	check(k,
-	      cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) == CUDA_SUCCESS &&
-		      cuMemcpyDtoH(seen, k->a, 19) == CUDA_SUCCESS && seen[0] == 0xa2 &&
-		      memcmp(seen + 1, buffer.b, 16) == 0 && memcmp(seen + 17, &buffer.c, 2) == 0,
-	      "or all of them from one buffer");
+	GPU_CHECK(k,
+		  seen[0] == 0xa1 && memcmp(seen + 1, "fifteen letters", 16) == 0 &&
+			  memcmp(seen + 17, &c, 2) == 0,
+		  "each argument is taken at the call");
+	GPU_CHECK(k, memcmp(seen, seen + 32, 19) == 0, "a kernel sees what it has written");
+	GPU_CHECK(
+		k,
+		cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) == CUDA_SUCCESS &&
+			cuMemcpyDtoH(seen, k->a, 19) == CUDA_SUCCESS && seen[0] == 0xa2 &&
+			memcmp(seen + 1, buffer.b, 16) == 0 && memcmp(seen + 17, &buffer.c, 2) == 0,
+		"or all of them from one buffer");
 	extra[3] = &few;
-	check(k,
-	      cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) ==
-		      CUDA_ERROR_INVALID_VALUE,
-	      "which is not too small");
+	GPU_CHECK(k,
+		  cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) ==
+			  CUDA_ERROR_INVALID_VALUE,
+		  "which is not too small");
 }
 
 static uint64_t until(CUstream stream, uint64_t began)
@@ -251,30 +246,30 @@ static void order(struct kernels *k)
 
 	k->pinned[0] = 0;
 	(void)start(k, k->own, "slow", k->s, ARGS(&host));
-	check(k, cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY && vb_now_ps() - began < ms / 10,
-	      "a launch returns at once");
+	GPU_CHECK(k, cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY && vb_now_ps() - began < ms / 10,
+		  "a launch returns at once");
 	k->prog->sleep_ns(k->prog, 900000);
-	check(k, k->pinned[0] == 0, "what a kernel writes is not there before it ends");
+	GPU_CHECK(k, k->pinned[0] == 0, "what a kernel writes is not there before it ends");
 	began = until(k->s, began);
-	check(k, k->pinned[0] == 1024 && began > ms && began < ms + ms / 50, "but then");
+	GPU_CHECK(k, k->pinned[0] == 1024 && began > ms && began < ms + ms / 50, "but then");
 	began = vb_now_ps();
 	(void)start(k, k->own, "slow", k->s, ARGS(&host));
 	(void)start(k, k->builtin, "vb_fill", k->s, ARGS(&host, &one, &count));
 	(void)start(k, k->own, "slow", k->s, ARGS(&k->a));
 	began = until(k->s, began);
-	check(k, k->pinned[0] == 1 && began > 2 * ms && began < 2 * ms + ms / 25,
-	      "in a stream one goes after the other");
+	GPU_CHECK(k, k->pinned[0] == 1 && began > 2 * ms && began < 2 * ms + ms / 25,
+		  "in a stream one goes after the other");
 	began = vb_now_ps();
 	(void)start(k, k->own, "slow", k->s, ARGS(&host));
 	(void)start(k, k->own, "slow", k->t, ARGS(&k->a));
 	(void)cuStreamSynchronize(k->t);
 	began = until(k->s, began);
-	check(k, began > ms && began < ms + ms / 25, "two streams go side by side");
+	GPU_CHECK(k, began > ms && began < ms + ms / 25, "two streams go side by side");
 	began = vb_now_ps();
 	(void)start(k, k->own, "slow", NULL, ARGS(&host));
 	(void)cuModuleUnload(k->own);
 	(void)cuModuleLoadData(&k->own, ptx);
-	check(k, cuStreamQuery(NULL) == CUDA_SUCCESS, "loading a module waits for kernels");
+	GPU_CHECK(k, cuStreamQuery(NULL) == CUDA_SUCCESS, "loading a module waits for kernels");
 }
 
 static void flags(struct kernels *k)
@@ -286,15 +281,15 @@ static void flags(struct kernels *k)
 	(void)cuMemsetD8(k->a, 0, 64);
 	(void)start(k, k->builtin, "vb_flag_wait", k->s, ARGS(&host, &value));
 	k->prog->sleep_ns(k->prog, 100000);
-	check(k, cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY, "a kernel waits for a flag");
+	GPU_CHECK(k, cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY, "a kernel waits for a flag");
 	k->pinned[0] = 8;
 	k->prog->sleep_ns(k->prog, 100000);
-	check(k, cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY, "and for no other value");
+	GPU_CHECK(k, cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY, "and for no other value");
 	k->pinned[0] = 10;
-	check(k, until(k->s, vb_now_ps()) < 10000000, "but also for one behind it");
+	GPU_CHECK(k, until(k->s, vb_now_ps()) < 10000000, "but also for one behind it");
 	(void)start(k, k->builtin, "vb_flag_wait", k->s, ARGS(&k->a, &value));
 	(void)start(k, k->builtin, "vb_flag_set", k->t, ARGS(&k->a, &value));
-	check(k, until(k->s, vb_now_ps()) < 20000000, "another kernel may set it");
+	GPU_CHECK(k, until(k->s, vb_now_ps()) < 20000000, "another kernel may set it");
 }
 
 /* As measured. */
@@ -307,74 +302,76 @@ static void codes(struct kernels *k)
 
 #define LAUNCH(x, y, z, a, b, c, shared, params)                                                   \
 	cuLaunchKernel(f, x, y, z, a, b, c, shared, NULL, params, NULL)
-	check(k,
-	      LAUNCH(1, 1, 1, 0, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
-		      LAUNCH(1, 1, 1, 1025, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
-		      LAUNCH(1, 1, 1, 32, 33, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
-		      LAUNCH(1, 1, 1, 1, 1, 65, 0, args) == CUDA_ERROR_INVALID_VALUE,
-	      "no such block");
-	check(k,
-	      LAUNCH(1u << 31, 1, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
-		      LAUNCH(1, 65536, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
-		      LAUNCH(0, 1, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE,
-	      "no such grid");
-	check(k,
-	      LAUNCH(1, 1, 1, 1, 1, 1, 49153, args) == CUDA_ERROR_INVALID_VALUE &&
-		      cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-					 232449) == CUDA_ERROR_INVALID_VALUE &&
-		      cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-					 65536) == CUDA_SUCCESS &&
-		      LAUNCH(1, 1, 1, 1, 1, 1, 49153, args) == CUDA_SUCCESS,
-	      "no more shared memory than that");
-	check(k, LAUNCH(1, 1, 1, 1, 1, 1, 0, NULL) == CUDA_ERROR_INVALID_VALUE, "arguments miss");
+	GPU_CHECK(k,
+		  LAUNCH(1, 1, 1, 0, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
+			  LAUNCH(1, 1, 1, 1025, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
+			  LAUNCH(1, 1, 1, 32, 33, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
+			  LAUNCH(1, 1, 1, 1, 1, 65, 0, args) == CUDA_ERROR_INVALID_VALUE,
+		  "no such block");
+	GPU_CHECK(k,
+		  LAUNCH(1u << 31, 1, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
+			  LAUNCH(1, 65536, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE &&
+			  LAUNCH(0, 1, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_VALUE,
+		  "no such grid");
+	GPU_CHECK(k,
+		  LAUNCH(1, 1, 1, 1, 1, 1, 49153, args) == CUDA_ERROR_INVALID_VALUE &&
+			  cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+					     232449) == CUDA_ERROR_INVALID_VALUE &&
+			  cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+					     65536) == CUDA_SUCCESS &&
+			  LAUNCH(1, 1, 1, 1, 1, 1, 49153, args) == CUDA_SUCCESS,
+		  "no more shared memory than that");
+	GPU_CHECK(k, LAUNCH(1, 1, 1, 1, 1, 1, 0, NULL) == CUDA_ERROR_INVALID_VALUE,
+		  "arguments miss");
 	f = NULL;
-	check(k, LAUNCH(1, 1, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_HANDLE, "no function");
+	GPU_CHECK(k, LAUNCH(1, 1, 1, 1, 1, 1, 0, args) == CUDA_ERROR_INVALID_HANDLE, "no function");
 #undef LAUNCH
-	check(k,
-	      cuLaunchCooperativeKernel(twice_of, 265, 1, 1, 1024, 1, 1, 0, NULL,
-					ARGS(&k->a, &value)) ==
-			      CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE &&
-		      cuLaunchCooperativeKernel(twice_of, 264, 1, 1, 1024, 1, 1, 0, NULL,
-						ARGS(&k->a, &value)) == CUDA_SUCCESS,
-	      "a cooperative one is not too large");
-	check(k,
-	      cuModuleLoadData(&module, "rubbish") == CUDA_ERROR_INVALID_IMAGE &&
-		      cuModuleLoadData(&module, "") == CUDA_ERROR_INVALID_IMAGE &&
-		      cuModuleLoadData(&module, "\177ELF") == CUDA_ERROR_INVALID_IMAGE,
-	      "no image");
-	check(k,
-	      cuModuleLoadData(&module, ".version 9.1\n.target sm_50") ==
-			      CUDA_ERROR_UNSUPPORTED_PTX_VERSION &&
-		      cuModuleLoadData(&module, ".version 9.0\n.target sm_120") ==
-			      CUDA_ERROR_INVALID_PTX &&
-		      cuModuleLoadData(&module,
-				       ".version 9.0\n.target sm_90\n.entry x(.param y)") ==
-			      CUDA_ERROR_INVALID_PTX,
-	      "no PTX of tomorrow, and no other");
-	check(k,
-	      cuModuleGetFunction(&none, k->own, "hidden") == CUDA_ERROR_NOT_FOUND &&
-		      cuModuleGetFunction(&none, k->own, NULL) == CUDA_ERROR_INVALID_VALUE &&
-		      cuModuleUnload(NULL) == CUDA_ERROR_INVALID_HANDLE,
-	      "no such function, no such module");
-	check(k,
-	      cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_PTX_VERSION, twice_of) == CUDA_SUCCESS &&
-		      value == 80 &&
-		      cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-					 twice_of) == CUDA_SUCCESS &&
-		      value == 1024,
-	      "functions have attributes");
-	check(k,
-	      start(k, k->own, "unknown", NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED &&
-		      start(k, k->own, "unknown", NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED,
-	      "what nobody has registered is not run");
-	check(k,
-	      cuModuleLoadData(&module, ptx) == CUDA_SUCCESS &&
-		      cuModuleGetFunction(&f, module, "slow") == CUDA_SUCCESS &&
-		      cuModuleUnload(module) == CUDA_SUCCESS &&
-		      cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE &&
-		      cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL) ==
-			      CUDA_ERROR_INVALID_HANDLE,
-	      "a module that is gone takes its functions along");
+	GPU_CHECK(k,
+		  cuLaunchCooperativeKernel(twice_of, 265, 1, 1, 1024, 1, 1, 0, NULL,
+					    ARGS(&k->a, &value)) ==
+				  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE &&
+			  cuLaunchCooperativeKernel(twice_of, 264, 1, 1, 1024, 1, 1, 0, NULL,
+						    ARGS(&k->a, &value)) == CUDA_SUCCESS,
+		  "a cooperative one is not too large");
+	GPU_CHECK(k,
+		  cuModuleLoadData(&module, "rubbish") == CUDA_ERROR_INVALID_IMAGE &&
+			  cuModuleLoadData(&module, "") == CUDA_ERROR_INVALID_IMAGE &&
+			  cuModuleLoadData(&module, "\177ELF") == CUDA_ERROR_INVALID_IMAGE,
+		  "no image");
+	GPU_CHECK(k,
+		  cuModuleLoadData(&module, ".version 9.1\n.target sm_50") ==
+				  CUDA_ERROR_UNSUPPORTED_PTX_VERSION &&
+			  cuModuleLoadData(&module, ".version 9.0\n.target sm_120") ==
+				  CUDA_ERROR_INVALID_PTX &&
+			  cuModuleLoadData(&module,
+					   ".version 9.0\n.target sm_90\n.entry x(.param y)") ==
+				  CUDA_ERROR_INVALID_PTX,
+		  "no PTX of tomorrow, and no other");
+	GPU_CHECK(k,
+		  cuModuleGetFunction(&none, k->own, "hidden") == CUDA_ERROR_NOT_FOUND &&
+			  cuModuleGetFunction(&none, k->own, NULL) == CUDA_ERROR_INVALID_VALUE &&
+			  cuModuleUnload(NULL) == CUDA_ERROR_INVALID_HANDLE,
+		  "no such function, no such module");
+	GPU_CHECK(k,
+		  cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_PTX_VERSION, twice_of) ==
+				  CUDA_SUCCESS &&
+			  value == 80 &&
+			  cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+					     twice_of) == CUDA_SUCCESS &&
+			  value == 1024,
+		  "functions have attributes");
+	GPU_CHECK(k,
+		  start(k, k->own, "unknown", NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED &&
+			  start(k, k->own, "unknown", NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED,
+		  "what nobody has registered is not run");
+	GPU_CHECK(k,
+		  cuModuleLoadData(&module, ptx) == CUDA_SUCCESS &&
+			  cuModuleGetFunction(&f, module, "slow") == CUDA_SUCCESS &&
+			  cuModuleUnload(module) == CUDA_SUCCESS &&
+			  cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE &&
+			  cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL) ==
+				  CUDA_ERROR_INVALID_HANDLE,
+		  "a module that is gone takes its functions along");
 	(void)cuCtxSynchronize();
 }
 
@@ -383,27 +380,29 @@ static void peers(struct kernels *k)
 	uint64_t count = COUNT;
 	int can = 0;
 
-	check(k,
-	      cuDeviceCanAccessPeer(&can, 0, 1) == CUDA_SUCCESS && can == 1 &&
-		      cuDeviceCanAccessPeer(&can, 0, 0) == CUDA_SUCCESS && can == 0,
-	      "one GPU can reach the other, and not itself");
-	check(k,
-	      cuCtxEnablePeerAccess(k->contexts[0], 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED &&
-		      cuCtxEnablePeerAccess(NULL, 0) == CUDA_ERROR_INVALID_CONTEXT &&
-		      cuCtxEnablePeerAccess(k->contexts[1], 1) == CUDA_ERROR_INVALID_VALUE &&
-		      cuCtxDisablePeerAccess(k->contexts[1]) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
-	      "access is enabled to another one");
-	check(k,
-	      cuCtxEnablePeerAccess(k->contexts[1], 0) == CUDA_SUCCESS &&
-		      cuCtxEnablePeerAccess(k->contexts[1], 0) ==
-			      CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
-	      "once");
+	GPU_CHECK(k,
+		  cuDeviceCanAccessPeer(&can, 0, 1) == CUDA_SUCCESS && can == 1 &&
+			  cuDeviceCanAccessPeer(&can, 0, 0) == CUDA_SUCCESS && can == 0,
+		  "one GPU can reach the other, and not itself");
+	GPU_CHECK(k,
+		  cuCtxEnablePeerAccess(k->contexts[0], 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED &&
+			  cuCtxEnablePeerAccess(NULL, 0) == CUDA_ERROR_INVALID_CONTEXT &&
+			  cuCtxEnablePeerAccess(k->contexts[1], 1) == CUDA_ERROR_INVALID_VALUE &&
+			  cuCtxDisablePeerAccess(k->contexts[1]) ==
+				  CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
+		  "access is enabled to another one");
+	GPU_CHECK(k,
+		  cuCtxEnablePeerAccess(k->contexts[1], 0) == CUDA_SUCCESS &&
+			  cuCtxEnablePeerAccess(k->contexts[1], 0) ==
+				  CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+		  "once");
 	set_plain(k, k->other, 11);
 	set_plain(k, k->a, 4);
 	(void)start(k, k->builtin, "vb_reduce_u32", k->s, ARGS(&k->other, &k->a, &count));
 	(void)cuStreamSynchronize(k->s);
-	check(k, has_words(k, k->other, 2, 15), "and a kernel reads and writes there");
-	check(k, cuCtxDisablePeerAccess(k->contexts[1]) == CUDA_SUCCESS, "until it is disabled");
+	GPU_CHECK(k, has_words(k, k->other, 2, 15), "and a kernel reads and writes there");
+	GPU_CHECK(k, cuCtxDisablePeerAccess(k->contexts[1]) == CUDA_SUCCESS,
+		  "until it is disabled");
 }
 
 /* What a kernel that fails makes of its context. */
@@ -423,37 +422,38 @@ static void faults(struct kernels *k, int which)
 	(void)cuEventCreate(&event, 0);
 	k->plain[0] = 1;
 	took = vb_now_ps();
-	check(k,
-	      start(k, k->own, which == 3 ? "trap" : "stray", k->s,
-		    which == 3 ? NULL : ARGS(&at[which])) == CUDA_SUCCESS &&
-		      start(k, k->own, "slow", k->t, ARGS(&k->a)) == CUDA_SUCCESS &&
-		      cuEventRecord(event, k->s) == CUDA_SUCCESS &&
-		      cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY,
-	      "a kernel that fails is launched as others are");
-	check(k, cuStreamSynchronize(k->s) == code, "whoever waits for it hears of it");
+	GPU_CHECK(k,
+		  start(k, k->own, which == 3 ? "trap" : "stray", k->s,
+			which == 3 ? NULL : ARGS(&at[which])) == CUDA_SUCCESS &&
+			  start(k, k->own, "slow", k->t, ARGS(&k->a)) == CUDA_SUCCESS &&
+			  cuEventRecord(event, k->s) == CUDA_SUCCESS &&
+			  cuStreamQuery(k->s) == CUDA_ERROR_NOT_READY,
+		  "a kernel that fails is launched as others are");
+	GPU_CHECK(k, cuStreamSynchronize(k->s) == code, "whoever waits for it hears of it");
 	took = vb_now_ps() - took;
-	check(k, took > 106000000000 && took < 184000000000, "a tenth of a second later");
-	check(k,
-	      cuMemAlloc(&more, 1) == code && cuStreamSynchronize(k->s) == code &&
-		      cuMemFree(k->a) == code && cuStreamQuery(k->t) == code &&
-		      cuEventQuery(event) == code && cuEventSynchronize(event) == code &&
-		      cuCtxSynchronize() == code && cuMemFreeHost(k->pinned) == code &&
-		      cuModuleUnload(k->own) == code && cuMemcpyDtoH(k->plain, k->a, 4) == code &&
-		      cuDevicePrimaryCtxRetain(&context, 0) == code &&
-		      cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, k->t, NULL, NULL) == code,
-	      "and so does every call that touches the context");
-	check(k,
-	      cuDeviceGet(&device, 0) == CUDA_SUCCESS &&
-		      cuCtxGetCurrent(&context) == CUDA_SUCCESS &&
-		      cuCtxSetCurrent(k->contexts[0]) == CUDA_SUCCESS &&
-		      cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, k->a) ==
-			      CUDA_SUCCESS,
-	      "but no other");
-	check(k, k->plain[0] == 1, "it has written nothing");
-	check(k,
-	      cuCtxSetCurrent(k->contexts[1]) == CUDA_SUCCESS &&
-		      cuMemcpyDtoH(k->plain, k->other, 4) == CUDA_SUCCESS,
-	      "another GPU's context goes on");
+	GPU_CHECK(k, took > 106000000000 && took < 184000000000, "a tenth of a second later");
+	GPU_CHECK(k,
+		  cuMemAlloc(&more, 1) == code && cuStreamSynchronize(k->s) == code &&
+			  cuMemFree(k->a) == code && cuStreamQuery(k->t) == code &&
+			  cuEventQuery(event) == code && cuEventSynchronize(event) == code &&
+			  cuCtxSynchronize() == code && cuMemFreeHost(k->pinned) == code &&
+			  cuModuleUnload(k->own) == code &&
+			  cuMemcpyDtoH(k->plain, k->a, 4) == code &&
+			  cuDevicePrimaryCtxRetain(&context, 0) == code &&
+			  cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, k->t, NULL, NULL) == code,
+		  "and so does every call that touches the context");
+	GPU_CHECK(k,
+		  cuDeviceGet(&device, 0) == CUDA_SUCCESS &&
+			  cuCtxGetCurrent(&context) == CUDA_SUCCESS &&
+			  cuCtxSetCurrent(k->contexts[0]) == CUDA_SUCCESS &&
+			  cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, k->a) ==
+				  CUDA_SUCCESS,
+		  "but no other");
+	GPU_CHECK(k, k->plain[0] == 1, "it has written nothing");
+	GPU_CHECK(k,
+		  cuCtxSetCurrent(k->contexts[1]) == CUDA_SUCCESS &&
+			  cuMemcpyDtoH(k->plain, k->other, 4) == CUDA_SUCCESS,
+		  "another GPU's context goes on");
 }
 
 static bool open_all(struct kernels *k)

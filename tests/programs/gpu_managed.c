@@ -4,7 +4,7 @@
  * page, by GPU and CPU, with a line "NAME PAGE NS" for each fault; and what takes a while, in lines
  * "NAME NS". */
 #include "include/verbena/verbena.h"
-#include "tests/programs/gpu.h"
+#include "tests/programs/managed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,74 +25,58 @@ struct managed {
 	int failed;
 };
 
-static const CUmemLocation cpu = {.type = CU_MEM_LOCATION_TYPE_HOST};
-static const CUmemLocation gpu = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
-
-static void check(struct managed *m, bool holds, const char *what)
-{
-	prog_say(m->prog, "%s %s", holds ? "ok" : "not", what);
-	m->failed += !holds;
-}
-
-static volatile uint8_t *at(CUdeviceptr address)
-{
-	return (volatile uint8_t *)(uintptr_t)address;
-}
-
-static CUdeviceptr take(size_t bytes)
-{
-	CUdeviceptr address = 0;
-
-	(void)cuMemAllocManaged(&address, bytes, CU_MEM_ATTACH_GLOBAL);
-	return address;
-}
-
 /* ---- codes ---- */
 
 static void codes(struct managed *m)
 {
-	const CUdeviceptr memory = take(10000), next = take(1);
+	const CUdeviceptr memory = managed_take(10000), next = managed_take(1);
 	CUdeviceptr other = 0;
 	CUmemLocation none = gpu;
 
 	none.id = 7;
-	check(m, memory && next == memory + 10240, "it is given out in steps of 512 bytes");
-	check(m,
-	      cuMemAllocManaged(&other, 0, CU_MEM_ATTACH_GLOBAL) == CUDA_ERROR_INVALID_VALUE &&
-		      cuMemAllocManaged(&other, 1, 0) == CUDA_ERROR_INVALID_VALUE &&
-		      cuMemAllocManaged(&other, 1, CU_MEM_ATTACH_SINGLE) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuMemAllocManaged(&other, (size_t)1 << 50, CU_MEM_ATTACH_GLOBAL) ==
-			      CUDA_ERROR_OUT_OF_MEMORY,
-	      "what is not given out");
-	check(m, cuMemFree(memory + 512) == CUDA_ERROR_INVALID_VALUE, "nor taken back");
-	check(m,
-	      cuMemPrefetchAsync(memory, 10001, gpu, 0, NULL) == CUDA_ERROR_INVALID_VALUE &&
-		      cuMemPrefetchAsync((CUdeviceptr)(uintptr_t)&other, 8, gpu, 0, NULL) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuMemPrefetchAsync(memory, 10000, gpu, 1, NULL) == CUDA_ERROR_INVALID_VALUE &&
-		      cuMemPrefetchAsync(memory, 10000, none, 0, NULL) == CUDA_ERROR_INVALID_DEVICE,
-	      "what is not prefetched");
+	GPU_CHECK(m, memory && next == memory + 10240, "it is given out in steps of 512 bytes");
+	GPU_CHECK(m,
+		  cuMemAllocManaged(&other, 0, CU_MEM_ATTACH_GLOBAL) == CUDA_ERROR_INVALID_VALUE &&
+			  cuMemAllocManaged(&other, 1, 0) == CUDA_ERROR_INVALID_VALUE &&
+			  cuMemAllocManaged(&other, 1, CU_MEM_ATTACH_SINGLE) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuMemAllocManaged(&other, (size_t)1 << 50, CU_MEM_ATTACH_GLOBAL) ==
+				  CUDA_ERROR_OUT_OF_MEMORY,
+		  "what is not given out");
+	GPU_CHECK(m, cuMemFree(memory + 512) == CUDA_ERROR_INVALID_VALUE, "nor taken back");
+	GPU_CHECK(m,
+		  cuMemPrefetchAsync(memory, 10001, gpu, 0, NULL) == CUDA_ERROR_INVALID_VALUE &&
+			  cuMemPrefetchAsync((CUdeviceptr)(uintptr_t)&other, 8, gpu, 0, NULL) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuMemPrefetchAsync(memory, 10000, gpu, 1, NULL) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuMemPrefetchAsync(memory, 10000, none, 0, NULL) ==
+				  CUDA_ERROR_INVALID_DEVICE,
+		  "what is not prefetched");
 	(void)cuMemAlloc(&other, MIB);
-	check(m,
-	      cuMemAdvise(other, MIB, CU_MEM_ADVISE_SET_READ_MOSTLY, cpu) ==
-		      CUDA_ERROR_INVALID_VALUE,
-	      "memory of a GPU takes no advice");
-	check(m, cuMemsetD8(memory, 1, 10001) == CUDA_ERROR_INVALID_VALUE, "nor set past its end");
-	check(m, cuMemHostRegister((void *)(uintptr_t)memory, 4096, 0) == CUDA_ERROR_INVALID_VALUE,
-	      "nor registered as host memory");
-	check(m,
-	      cuMemGetHandleForAddressRange(&(int){0}, memory, 4096,
-					    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
-					    0) == CUDA_ERROR_INVALID_VALUE,
-	      "nor exported");
+	GPU_CHECK(m,
+		  cuMemAdvise(other, MIB, CU_MEM_ADVISE_SET_READ_MOSTLY, cpu) ==
+			  CUDA_ERROR_INVALID_VALUE,
+		  "memory of a GPU takes no advice");
+	GPU_CHECK(m, cuMemsetD8(memory, 1, 10001) == CUDA_ERROR_INVALID_VALUE,
+		  "nor set past its end");
+	GPU_CHECK(m,
+		  cuMemHostRegister((void *)(uintptr_t)memory, 4096, 0) == CUDA_ERROR_INVALID_VALUE,
+		  "nor registered as host memory");
+	GPU_CHECK(m,
+		  cuMemGetHandleForAddressRange(&(int){0}, memory, 4096,
+						CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+						0) == CUDA_ERROR_INVALID_VALUE,
+		  "nor exported");
 	errno = 0;
-	check(m,
-	      !ibv_reg_mr(m->pd, (void *)(uintptr_t)memory, 4096, IBV_ACCESS_LOCAL_WRITE) &&
-		      errno == EFAULT,
-	      "nor registered with an adapter");
-	check(m, cuMemFree(memory) == CUDA_SUCCESS && cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE,
-	      "it is taken back once");
+	GPU_CHECK(m,
+		  !ibv_reg_mr(m->pd, (void *)(uintptr_t)memory, 4096, IBV_ACCESS_LOCAL_WRITE) &&
+			  errno == EFAULT,
+		  "nor registered with an adapter");
+	GPU_CHECK(m,
+		  cuMemFree(memory) == CUDA_SUCCESS &&
+			  cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE,
+		  "it is taken back once");
 	(void)cuMemFree(other);
 	(void)cuMemFree(next);
 }
@@ -107,31 +91,31 @@ static bool has(CUpointer_attribute attribute, CUdeviceptr address, CUdeviceptr 
 
 static void attributes(struct managed *m)
 {
-	const CUdeviceptr memory = take(3 * MIB);
+	const CUdeviceptr memory = managed_take(3 * MIB);
 	CUdeviceptr start = 0;
 	CUcontext context;
 	size_t bytes = 0;
 
 	(void)cuCtxGetCurrent(&context);
-	check(m,
-	      has(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 5, CU_MEMORYTYPE_DEVICE, 4) &&
-		      has(CU_POINTER_ATTRIBUTE_IS_MANAGED, memory + 5, 1, 1) &&
-		      has(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, memory + 5, memory + 5, 8) &&
-		      has(CU_POINTER_ATTRIBUTE_HOST_POINTER, memory + 5, memory + 5, 8) &&
-		      has(CU_POINTER_ATTRIBUTE_CONTEXT, memory, (uintptr_t)context, 8) &&
-		      has(CU_POINTER_ATTRIBUTE_MAPPED, memory, 1, 1) &&
-		      has(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, memory, 0, 1) &&
-		      has(CU_POINTER_ATTRIBUTE_RANGE_SIZE, memory, 3 * MIB, 8),
-	      "attributes of its pointers");
-	check(m,
-	      cuMemGetAddressRange(&start, &bytes, memory + 100) == CUDA_SUCCESS &&
-		      start == memory && bytes == 3 * MIB,
-	      "where it begins and ends");
+	GPU_CHECK(m,
+		  has(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 5, CU_MEMORYTYPE_DEVICE, 4) &&
+			  has(CU_POINTER_ATTRIBUTE_IS_MANAGED, memory + 5, 1, 1) &&
+			  has(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, memory + 5, memory + 5, 8) &&
+			  has(CU_POINTER_ATTRIBUTE_HOST_POINTER, memory + 5, memory + 5, 8) &&
+			  has(CU_POINTER_ATTRIBUTE_CONTEXT, memory, (uintptr_t)context, 8) &&
+			  has(CU_POINTER_ATTRIBUTE_MAPPED, memory, 1, 1) &&
+			  has(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, memory, 0, 1) &&
+			  has(CU_POINTER_ATTRIBUTE_RANGE_SIZE, memory, 3 * MIB, 8),
+		  "attributes of its pointers");
+	GPU_CHECK(m,
+		  cuMemGetAddressRange(&start, &bytes, memory + 100) == CUDA_SUCCESS &&
+			  start == memory && bytes == 3 * MIB,
+		  "where it begins and ends");
 	(void)cuMemFree(memory);
-	check(m,
-	      cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory) ==
-		      CUDA_ERROR_INVALID_VALUE,
-	      "and once it is taken back");
+	GPU_CHECK(m,
+		  cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory) ==
+			  CUDA_ERROR_INVALID_VALUE,
+		  "and once it is taken back");
 }
 
 static int told(CUmem_range_attribute attribute, CUdeviceptr address, size_t bytes)
@@ -146,35 +130,37 @@ static int told(CUmem_range_attribute attribute, CUdeviceptr address, size_t byt
 
 static void advice(struct managed *m)
 {
-	const CUdeviceptr memory = take(MIB);
+	const CUdeviceptr memory = managed_take(MIB);
 	int devices[3];
 
 	(void)cuMemAdvise(memory, MIB / 2, CU_MEM_ADVISE_SET_READ_MOSTLY, cpu);
-	check(m,
-	      told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, MIB / 2) == 1 &&
-		      told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, MIB) == 0,
-	      "what is read mostly");
+	GPU_CHECK(m,
+		  told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, MIB / 2) == 1 &&
+			  told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, memory, MIB) == 0,
+		  "what is read mostly");
 	(void)cuMemAdvise(memory, MIB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, cpu);
-	check(m,
-	      told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, memory, MIB) == CU_DEVICE_CPU &&
-		      cuMemAdvise(memory, MIB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, gpu) == 0 &&
-		      told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, memory, MIB) == 0 &&
-		      cuMemAdvise(memory, 1, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, gpu) == 0 &&
-		      told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, memory, MIB) ==
-			      CU_DEVICE_INVALID,
-	      "where it is preferred");
+	GPU_CHECK(
+		m,
+		told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, memory, MIB) == CU_DEVICE_CPU &&
+			cuMemAdvise(memory, MIB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, gpu) == 0 &&
+			told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, memory, MIB) == 0 &&
+			cuMemAdvise(memory, 1, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, gpu) == 0 &&
+			told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, memory, MIB) ==
+				CU_DEVICE_INVALID,
+		"where it is preferred");
 	(void)cuMemAdvise(memory, MIB, CU_MEM_ADVISE_SET_ACCESSED_BY, gpu);
 	(void)cuMemAdvise(memory, MIB, CU_MEM_ADVISE_SET_ACCESSED_BY, cpu);
-	check(m,
-	      cuMemRangeGetAttribute(devices, sizeof(devices), CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
-				     memory, MIB) == CUDA_SUCCESS &&
-		      devices[0] == CU_DEVICE_CPU && devices[1] == 0 &&
-		      devices[2] == CU_DEVICE_INVALID,
-	      "who accesses it");
+	GPU_CHECK(m,
+		  cuMemRangeGetAttribute(devices, sizeof(devices),
+					 CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, memory,
+					 MIB) == CUDA_SUCCESS &&
+			  devices[0] == CU_DEVICE_CPU && devices[1] == 0 &&
+			  devices[2] == CU_DEVICE_INVALID,
+		  "who accesses it");
 	(void)cuMemPrefetchAsync(memory, MIB, gpu, 0, NULL);
 	(void)cuCtxSynchronize();
-	check(m, told(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, memory, MIB) == 0,
-	      "where it was prefetched to");
+	GPU_CHECK(m, told(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, memory, MIB) == 0,
+		  "where it was prefetched to");
 	(void)cuMemFree(memory);
 }
 
@@ -183,39 +169,42 @@ static void advice(struct managed *m)
 /* One value for all, whoever writes it. */
 static void coherent(struct managed *m)
 {
-	const CUdeviceptr memory = take(BYTES);
+	const CUdeviceptr memory = managed_take(BYTES);
 	uint8_t *pageable = malloc(BYTES);
 	CUdeviceptr device = 0;
 	bool same = pageable != NULL;
 
 	(void)cuMemAlloc(&device, BYTES);
 	for (int i = 0; i < BYTES; i += 509)
-		same &= *at(memory + (unsigned int)i) == 0;
-	check(m, same, "what nobody has written is zero");
+		same &= *managed_at(memory + (unsigned int)i) == 0;
+	GPU_CHECK(m, same, "what nobody has written is zero");
 	prog_fill((void *)(uintptr_t)memory, BYTES, 5);
 	(void)cuMemcpyDtoD(device, memory, BYTES);
 	(void)cuMemsetD8(memory, 9, BYTES);
 	(void)cuCtxSynchronize();
-	check(m, *at(memory + 70000) == 9 && *at(memory + BYTES - 1) == 9, "a GPU sets it");
+	GPU_CHECK(m, *managed_at(memory + 70000) == 9 && *managed_at(memory + BYTES - 1) == 9,
+		  "a GPU sets it");
 	(void)cuMemcpyDtoD(memory, device, BYTES);
 	(void)cuCtxSynchronize();
-	check(m, prog_check(m->prog, "within", (void *)(uintptr_t)memory, BYTES, 5) == 0,
-	      "and copies to and from it");
+	GPU_CHECK(m, prog_check(m->prog, "within", (void *)(uintptr_t)memory, BYTES, 5) == 0,
+		  "and copies to and from it");
 	(void)cuMemcpyDtoH(pageable, memory, BYTES);
-	check(m, prog_check(m->prog, "to the host", pageable, BYTES, 5) == 0, "to the host, too");
+	GPU_CHECK(m, prog_check(m->prog, "to the host", pageable, BYTES, 5) == 0,
+		  "to the host, too");
 	prog_fill(pageable, BYTES, 6);
 	(void)cuMemcpyHtoD(memory, pageable, BYTES);
 	(void)cuCtxSynchronize();
-	check(m, prog_check(m->prog, "from the host", (void *)(uintptr_t)memory, BYTES, 6) == 0,
-	      "and from there");
+	GPU_CHECK(m, prog_check(m->prog, "from the host", (void *)(uintptr_t)memory, BYTES, 6) == 0,
+		  "and from there");
 	(void)cuMemcpy((CUdeviceptr)(uintptr_t)pageable, memory + 1, 1000);
-	check(m, memcmp(pageable, (void *)(uintptr_t)(memory + 1), 1000) == 0,
-	      "whatever it is called");
+	GPU_CHECK(m, memcmp(pageable, (void *)(uintptr_t)(memory + 1), 1000) == 0,
+		  "whatever it is called");
 	(void)cuStreamWriteValue32(NULL, memory + 8192, 4711, 0);
 	(void)cuCtxSynchronize();
-	check(m, *(volatile uint32_t *)(uintptr_t)(memory + 8192) == 4711, "values, too");
+	GPU_CHECK(m, *(volatile uint32_t *)(uintptr_t)(memory + 8192) == 4711, "values, too");
 	(void)cuMemFree(memory);
-	check(m, take(BYTES) == memory && *at(memory + 70000) == 0, "the next one finds zeroes");
+	GPU_CHECK(m, managed_take(BYTES) == memory && *managed_at(memory + 70000) == 0,
+		  "the next one finds zeroes");
 	(void)cuMemFree(memory);
 	(void)cuMemFree(device);
 	free(pageable);
@@ -243,9 +232,9 @@ static uint64_t cpu_touch(CUdeviceptr address, bool is_write)
 	const uint64_t start = now();
 
 	if (is_write)
-		*at(address) = 1;
+		*managed_at(address) = 1;
 	else
-		(void)*at(address);
+		(void)*managed_at(address);
 	return now() - start;
 }
 
@@ -258,7 +247,7 @@ static void to(CUdeviceptr memory, size_t bytes, CUmemLocation where)
 /* Of a page that a GPU has. */
 static uint64_t gpu_least(void)
 {
-	const CUdeviceptr memory = take(PAGE);
+	const CUdeviceptr memory = managed_take(PAGE);
 	uint64_t least;
 
 	(void)gpu_touch(memory);
@@ -275,7 +264,7 @@ struct walk {
 
 static void take_walk(const struct managed *m, const struct walk *w)
 {
-	const CUdeviceptr memory = take(BYTES);
+	const CUdeviceptr memory = managed_take(BYTES);
 	const uint64_t least = w->by_gpu ? gpu_least() : 0;
 
 	if (!w->is_fresh)
@@ -327,9 +316,9 @@ static void cpu_all(CUdeviceptr memory, bool is_write)
 {
 	for (int i = 0; i < LARGE / PAGE; i++) {
 		if (is_write)
-			*at(memory + (CUdeviceptr)i * PAGE) = 1;
+			*managed_at(memory + (CUdeviceptr)i * PAGE) = 1;
 		else
-			(void)*at(memory + (CUdeviceptr)i * PAGE);
+			(void)*managed_at(memory + (CUdeviceptr)i * PAGE);
 	}
 }
 
@@ -341,7 +330,7 @@ static void read_all(CUdeviceptr device, CUdeviceptr memory)
 
 static void large(const struct managed *m)
 {
-	CUdeviceptr memory = take(LARGE), device = 0;
+	CUdeviceptr memory = managed_take(LARGE), device = 0;
 	uint64_t start = now();
 
 	(void)cuMemAlloc(&device, LARGE);
@@ -382,7 +371,7 @@ static void large(const struct managed *m)
 static void with_advice(const struct managed *m, const char *name, CUmem_advise is,
 			CUmemLocation where)
 {
-	CUdeviceptr memory = take(LARGE), device = 0;
+	CUdeviceptr memory = managed_take(LARGE), device = 0;
 	uint64_t start;
 
 	(void)cuMemAlloc(&device, LARGE);
@@ -412,23 +401,23 @@ static void with_advice(const struct managed *m, const char *name, CUmem_advise 
 /* It ends what others have of the page, and that is all. */
 static void first_write(struct managed *m)
 {
-	const CUdeviceptr memory = take(PAGE);
+	const CUdeviceptr memory = managed_take(PAGE);
 	uint64_t ns;
 
 	(void)cuMemAdvise(memory, PAGE, CU_MEM_ADVISE_SET_READ_MOSTLY, cpu);
 	to(memory, PAGE, gpu);
 	ns = cpu_touch(memory, true);
-	check(m, ns >= 13000 && ns <= 15000 && cpu_touch(memory, true) == 0,
-	      "a first write of what is read mostly copies nothing");
+	GPU_CHECK(m, ns >= 13000 && ns <= 15000 && cpu_touch(memory, true) == 0,
+		  "a first write of what is read mostly copies nothing");
 	(void)cuMemFree(memory);
 }
 
 static void ping_pong(const struct managed *m)
 {
-	const CUdeviceptr memory = take(PAGE);
+	const CUdeviceptr memory = managed_take(PAGE);
 	const uint64_t least = gpu_least();
 
-	*at(memory) = 1;
+	*managed_at(memory) = 1;
 	for (int i = 0; i < 30; i++) {
 		const uint64_t to_gpu = gpu_touch(memory) - least;
 
@@ -469,10 +458,10 @@ int prog_main(const struct vb_prog *prog)
 		return -1;
 	m.pd = ctx.pd;
 	if (prog_arg(prog, "wild", 0)) {
-		memory = take(MIB);
-		*at(memory) = 1;
+		memory = managed_take(MIB);
+		*managed_at(memory) = 1;
 		(void)cuMemFree(memory);
-		*at(memory) = 2;
+		*managed_at(memory) = 2;
 	}
 	gpu_heading(prog, "NAME PAGE NS; NAME - NS");
 	run(&m);

@@ -23,27 +23,6 @@ struct shared {
 	int failed;
 };
 
-static void check(struct shared *s, bool holds, const char *what)
-{
-	prog_say(s->prog, "%s %s", holds ? "ok" : "not", what);
-	s->failed += !holds;
-}
-
-static size_t free_bytes(void)
-{
-	size_t bytes = 0;
-
-	(void)cuMemGetInfo(&bytes, NULL);
-	return bytes;
-}
-
-static bool took(uint64_t since, uint64_t least_us, uint64_t most_us)
-{
-	const uint64_t us = 1000000, time = vb_now_ps() - since;
-
-	return time >= least_us * us && time <= most_us * us;
-}
-
 static CUmemAllocationProp prop_of(CUmemAllocationHandleType types)
 {
 	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -121,28 +100,29 @@ static void attributes(struct shared *s)
 	(void)cuCtxGetCurrent(&current);
 	(void)cuMemAlloc(&device, 100);
 	(void)cuMemAllocHost(&pinned, 100);
-	check(s,
-	      ask(&of, device + 5) == CUDA_SUCCESS && of.context == current &&
-		      of.device == device + 5 && !of.host && of.type == CU_MEMORYTYPE_DEVICE &&
-		      of.ordinal == 0,
-	      "all attributes of a pointer, those that it has not are null");
-	check(s,
-	      ask(&of, (CUdeviceptr)(uintptr_t)pinned) == CUDA_SUCCESS && of.host == pinned &&
-		      of.type == CU_MEMORYTYPE_HOST,
-	      "of pinned memory");
-	check(s,
-	      ask(&of, (CUdeviceptr)(uintptr_t)&local) == CUDA_SUCCESS && !of.context &&
-		      !of.device && !of.host && of.type == 0 && of.ordinal == CU_DEVICE_INVALID,
-	      "nothing of what nobody knows, which is no error");
-	check(s,
-	      cuPointerGetAttributes(0, which, (void *[]){&local}, device) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuPointerGetAttributes(2, which, (void *[]){&local, &local}, device) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuPointerGetAttributes(1, NULL, (void *[]){&local}, device) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuPointerGetAttributes(1, which, NULL, device) == CUDA_ERROR_INVALID_VALUE,
-	      "but none, or one that there is not, is");
+	GPU_CHECK(s,
+		  ask(&of, device + 5) == CUDA_SUCCESS && of.context == current &&
+			  of.device == device + 5 && !of.host && of.type == CU_MEMORYTYPE_DEVICE &&
+			  of.ordinal == 0,
+		  "all attributes of a pointer, those that it has not are null");
+	GPU_CHECK(s,
+		  ask(&of, (CUdeviceptr)(uintptr_t)pinned) == CUDA_SUCCESS && of.host == pinned &&
+			  of.type == CU_MEMORYTYPE_HOST,
+		  "of pinned memory");
+	GPU_CHECK(s,
+		  ask(&of, (CUdeviceptr)(uintptr_t)&local) == CUDA_SUCCESS && !of.context &&
+			  !of.device && !of.host && of.type == 0 && of.ordinal == CU_DEVICE_INVALID,
+		  "nothing of what nobody knows, which is no error");
+	GPU_CHECK(s,
+		  cuPointerGetAttributes(0, which, (void *[]){&local}, device) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuPointerGetAttributes(2, which, (void *[]){&local, &local}, device) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuPointerGetAttributes(1, NULL, (void *[]){&local}, device) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuPointerGetAttributes(1, which, NULL, device) ==
+				  CUDA_ERROR_INVALID_VALUE,
+		  "but none, or one that there is not, is");
 	(void)cuMemFree(device);
 	(void)cuMemFreeHost(pinned);
 }
@@ -158,29 +138,29 @@ static void exports(struct shared *s)
 	(void)cuMemCreate(&s->handle, BYTES, &passable, 0);
 	(void)cuMemCreate(&s->plain, BYTES, &own, 0);
 	s->memory = map(s->handle);
-	check(s, s->memory != 0, "memory with a handle");
-	check(s,
-	      cuMemExportToShareableHandle(&s->fd, s->plain, as_fd, 0) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuMemExportToShareableHandle(&s->fd, s->handle, as_fd, 1) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuMemExportToShareableHandle(NULL, s->handle, as_fd, 0) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuMemExportToShareableHandle(&s->fd, s->handle + 100, as_fd, 0) ==
-			      CUDA_ERROR_INVALID_VALUE &&
-		      cuMemExportToShareableHandle(&s->fd, s->handle, CU_MEM_HANDLE_TYPE_FABRIC,
-						   0) == CUDA_ERROR_INVALID_VALUE,
-	      "what is not exported");
+	GPU_CHECK(s, s->memory != 0, "memory with a handle");
+	GPU_CHECK(s,
+		  cuMemExportToShareableHandle(&s->fd, s->plain, as_fd, 0) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuMemExportToShareableHandle(&s->fd, s->handle, as_fd, 1) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuMemExportToShareableHandle(NULL, s->handle, as_fd, 0) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuMemExportToShareableHandle(&s->fd, s->handle + 100, as_fd, 0) ==
+				  CUDA_ERROR_INVALID_VALUE &&
+			  cuMemExportToShareableHandle(&s->fd, s->handle, CU_MEM_HANDLE_TYPE_FABRIC,
+						       0) == CUDA_ERROR_INVALID_VALUE,
+		  "what is not exported");
 	before = vb_now_ps();
-	check(s,
-	      cuMemExportToShareableHandle(&s->fd, s->handle, as_fd, 0) == CUDA_SUCCESS &&
-		      took(before, 870, 874),
-	      "it has a descriptor, after 872 us");
-	check(s, (fcntl(s->fd, F_GETFD) & FD_CLOEXEC) != 0, "closed by exec");
-	check(s,
-	      cuMemExportToShareableHandle(&again, s->handle, as_fd, 0) == CUDA_SUCCESS &&
-		      again != s->fd && close(again) == 0,
-	      "each time another one");
+	GPU_CHECK(s,
+		  cuMemExportToShareableHandle(&s->fd, s->handle, as_fd, 0) == CUDA_SUCCESS &&
+			  gpu_took(before, 870, 874),
+		  "it has a descriptor, after 872 us");
+	GPU_CHECK(s, (fcntl(s->fd, F_GETFD) & FD_CLOEXEC) != 0, "closed by exec");
+	GPU_CHECK(s,
+		  cuMemExportToShareableHandle(&again, s->handle, as_fd, 0) == CUDA_SUCCESS &&
+			  again != s->fd && close(again) == 0,
+		  "each time another one");
 	(void)cuMemsetD8(s->memory, (unsigned char)(s->prog->rank + 1), BYTES);
 	(void)cuCtxSynchronize();
 }
@@ -203,22 +183,22 @@ static void refuses(struct shared *s)
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int fd;
 
-	check(s,
-	      import_fd(&handle, null) == CUDA_ERROR_UNKNOWN &&
-		      import_fd(&handle, 999) == CUDA_ERROR_UNKNOWN,
-	      "no other file is imported");
-	check(s,
-	      cuMemGetHandleForAddressRange(&fd, s->memory, BYTES,
-					    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
-					    0) == CUDA_SUCCESS &&
-		      import_fd(&handle, fd) == CUDA_ERROR_UNKNOWN,
-	      "nor is a dma-buf");
-	check(s,
-	      import_fd(NULL, s->theirs) == CUDA_ERROR_INVALID_VALUE &&
-		      cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)s->theirs,
-						     CU_MEM_HANDLE_TYPE_FABRIC) ==
-			      CUDA_ERROR_INVALID_VALUE,
-	      "nor in another way");
+	GPU_CHECK(s,
+		  import_fd(&handle, null) == CUDA_ERROR_UNKNOWN &&
+			  import_fd(&handle, 999) == CUDA_ERROR_UNKNOWN,
+		  "no other file is imported");
+	GPU_CHECK(s,
+		  cuMemGetHandleForAddressRange(&fd, s->memory, BYTES,
+						CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+						0) == CUDA_SUCCESS &&
+			  import_fd(&handle, fd) == CUDA_ERROR_UNKNOWN,
+		  "nor is a dma-buf");
+	GPU_CHECK(s,
+		  import_fd(NULL, s->theirs) == CUDA_ERROR_INVALID_VALUE &&
+			  cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)s->theirs,
+							 CU_MEM_HANDLE_TYPE_FABRIC) ==
+				  CUDA_ERROR_INVALID_VALUE,
+		  "nor in another way");
 	(void)close(fd);
 	(void)close(null);
 }
@@ -235,44 +215,45 @@ static void imports(struct shared *s)
 	size_t bytes;
 	int fd;
 
-	check(s, import_fd(&handle, s->theirs) == CUDA_SUCCESS && took(before, 78, 80),
-	      "a neighbour's is imported, in 79 us");
-	check(s, import_fd(&again, s->theirs) == CUDA_SUCCESS && again != handle,
-	      "twice, as two handles");
-	check(s,
-	      cuMemGetAllocationPropertiesFromHandle(&prop, handle) == CUDA_SUCCESS &&
-		      prop.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE &&
-		      cuMemExportToShareableHandle(&fd, handle, as_fd, 0) ==
-			      CUDA_ERROR_INVALID_VALUE,
-	      "not to be passed on");
+	GPU_CHECK(s, import_fd(&handle, s->theirs) == CUDA_SUCCESS && gpu_took(before, 78, 80),
+		  "a neighbour's is imported, in 79 us");
+	GPU_CHECK(s, import_fd(&again, s->theirs) == CUDA_SUCCESS && again != handle,
+		  "twice, as two handles");
+	GPU_CHECK(s,
+		  cuMemGetAllocationPropertiesFromHandle(&prop, handle) == CUDA_SUCCESS &&
+			  prop.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE &&
+			  cuMemExportToShareableHandle(&fd, handle, as_fd, 0) ==
+				  CUDA_ERROR_INVALID_VALUE,
+		  "not to be passed on");
 	refuses(s);
 	address = map(handle);
-	check(s, address != 0 && byte_at(address + BYTES - 1) == from + 1, "it is mapped and read");
+	GPU_CHECK(s, address != 0 && byte_at(address + BYTES - 1) == from + 1,
+		  "it is mapped and read");
 	(void)cuMemsetD8(address, (unsigned char)(100 + prog->rank), BYTES);
 	(void)cuCtxSynchronize();
 	(void)prog_barrier(prog, "written");
-	check(s, byte_at(s->memory + BLOCK) == 100 + to, "and written by a neighbour");
+	GPU_CHECK(s, byte_at(s->memory + BLOCK) == 100 + to, "and written by a neighbour");
 	(void)prog_barrier(prog, "read");
-	bytes = free_bytes();
+	bytes = gpu_free_bytes();
 	(void)prog_barrier(prog, "free");
 	unmap(s->memory);
-	check(s, cuMemRelease(s->handle) == CUDA_SUCCESS && close(s->fd) == 0,
-	      "whoever exported it lets it go");
+	GPU_CHECK(s, cuMemRelease(s->handle) == CUDA_SUCCESS && close(s->fd) == 0,
+		  "whoever exported it lets it go");
 	(void)prog_barrier(prog, "gone");
-	check(s, free_bytes() == bytes && byte_at(address) == 100 + prog->rank,
-	      "and it stays for whoever imported it");
-	check(s, import_fd(&again, s->theirs) == CUDA_ERROR_UNKNOWN,
-	      "without its descriptor no more");
+	GPU_CHECK(s, gpu_free_bytes() == bytes && byte_at(address) == 100 + prog->rank,
+		  "and it stays for whoever imported it");
+	GPU_CHECK(s, import_fd(&again, s->theirs) == CUDA_ERROR_UNKNOWN,
+		  "without its descriptor no more");
 	(void)prog_barrier(prog, "stays");
-	check(s, cuMemRelease(handle) == CUDA_SUCCESS && byte_at(address) == 100 + prog->rank,
-	      "and for as long as it is mapped");
+	GPU_CHECK(s, cuMemRelease(handle) == CUDA_SUCCESS && byte_at(address) == 100 + prog->rank,
+		  "and for as long as it is mapped");
 	unmap(address);
 	(void)prog_barrier(prog, "one");
-	check(s, free_bytes() == bytes, "as long as one handle is left");
+	GPU_CHECK(s, gpu_free_bytes() == bytes, "as long as one handle is left");
 	(void)prog_barrier(prog, "left");
 	(void)cuMemRelease(again);
 	(void)prog_barrier(prog, "none");
-	check(s, free_bytes() == bytes + (size_t)prog->size * BYTES, "then it is free");
+	GPU_CHECK(s, gpu_free_bytes() == bytes + (size_t)prog->size * BYTES, "then it is free");
 }
 
 int prog_main(const struct vb_prog *prog)

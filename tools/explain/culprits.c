@@ -222,9 +222,7 @@ static void say_root(const struct view *view, const struct explain_xoff *root)
 		return;
 	}
 	if (root->is_stormed) {
-		printf("    That is the root: %s paused %s, although no buffer of it had asked "
-		       "for that: a pause storm.\n",
-		       out->peer, out->node);
+		explain_storm(out);
 		return;
 	}
 	printf("    That is the root: at %s more came for %s than the %s of that link could "

@@ -78,7 +78,9 @@ int explain_find_circle(const struct explain *explain, struct circle *ret_circle
 /* For these. */
 void explain_slow_host(const struct explain *explain, uint32_t port); /* why it paused ... */
 void explain_slow_loss(const struct explain *explain, uint32_t port); /* ... or lost */
-void explain_time(ps_t at);					      /* exact */
+/* Who is behind @out had it stop, of his own. */
+void explain_storm(const struct events_port *out);
+void explain_time(ps_t at); /* exact */
 const char *explain_length(ps_t time);
 
 #endif

@@ -116,6 +116,13 @@ static void say_slow_loss(const struct explain *explain)
 		explain_slow_loss(explain, (uint32_t)worst);
 }
 
+void explain_storm(const struct events_port *out)
+{
+	printf("    That is the root: %s had paused %s, although no buffer of it had asked for "
+	       "that: a pause storm.\n",
+	       out->peer, out->node);
+}
+
 /* From the pause that others led to down to the one that nobody had caused. */
 static void say_chain(const struct explain *explain, const struct explain_xoff *xoff)
 {
@@ -140,9 +147,7 @@ static void say_chain(const struct explain *explain, const struct explain_xoff *
 	}
 	out = &explain->events->ports[xoff->way_out];
 	if (xoff->is_stormed) {
-		printf("    That is the root: %s had paused %s, although no buffer of it had asked "
-		       "for that: a pause storm.\n",
-		       out->peer, out->node);
+		explain_storm(out);
 		return;
 	}
 	printf("    That is the root: nobody had paused %s towards %s; more came than its %s could "

@@ -108,9 +108,8 @@ static int spells_on_event(struct events_listener *listener, const struct event 
 {
 	struct spells *spells = container_of(listener, struct spells, listener);
 	const struct events_port *port = &spells->events->ports[event->port];
-	const struct machine_seen *machine;
-
 	const bool is_lost = event->kind == EVENT_DROP && event->reason == SIM_LOSS_ROOM;
+	const struct machine_seen *machine;
 
 	if (!port->is_host || (event->kind != EVENT_XOFF && event->kind != EVENT_XON && !is_lost))
 		return 0;
