@@ -86,10 +86,12 @@ void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t
 /* A read of @bytes takes so many, or all that there are; over NVLink none. */
 static uint32_t tags_of(const struct bus *bus, uint32_t from, uint32_t to, uint32_t bytes)
 {
-	const uint32_t request = bus_link_request(&bus_route(bus, from, to)->lane->link);
-	const uint32_t count = bus_mesh_joins(bus, from, to) ? 0 : pcie_tlps(bytes, request);
 	const uint32_t most = bus->parts[from].params.tags;
+	uint32_t count;
 
+	if (bus_mesh_joins(bus, from, to))
+		return 0;
+	count = pcie_tlps(bytes, bus_link_request(&bus_route(bus, from, to)->lane->link));
 	return count < most ? count : most;
 }
 

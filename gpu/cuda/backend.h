@@ -62,7 +62,8 @@ struct gpu_thread {
 
 /* Memory that has a handle, for other programs. */
 struct gpu_shared {
-	struct gpu *gpu;
+	struct gpu *gpu; /* NULL: it is that of ... */
+	struct gpu_team *team;
 	uint64_t address, bytes;
 	bool is_rdma; /* adapters may have it */
 };
@@ -81,6 +82,8 @@ struct gpu_backend {
 	ps_t (*interrupt)(void);
 	/* Until something on the program's GPUs is over, or sooner. */
 	void (*block)(void);
+	/* Whoever is in block() on this machine looks again. */
+	void (*wake)(void);
 	/* Memory of the program's; NULL: there is none. */
 	void *(*take)(size_t bytes);
 	void (*give_back)(void *bytes);

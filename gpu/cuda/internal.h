@@ -146,6 +146,11 @@ void cuda_pools_fini(struct gpu_program *program);
 /* And its handles of memory. */
 void cuda_handles_fini(struct gpu_program *program);
 
+/* ---- multicast.c ---- */
+
+/* Whether kernels of @gpu may touch what @view shows of a team. */
+bool cuda_team_is_open(const struct gpu_view *view, const struct gpu *gpu);
+
 /* ---- stream.c ---- */
 
 /* What @handle names for the calling thread. Those of cuda_current(), CUDA_ERROR_INVALID_HANDLE. */

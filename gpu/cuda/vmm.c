@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gpu/cuda/internal.h"
+#include "gpu/cuda/handle.h"
 #include "util/alloc.h"
 
 #include <string.h>
@@ -7,17 +7,7 @@
 /* Virtual memory management: addresses that are reserved, memory that has handles, and which shows
  * at which. A handle is a number; its memory goes with its last user, be that what maps it. */
 
-struct cuda_handle {
-	uint64_t number; /* n-th of the program, from 1 */
-	struct gpu *gpu;
-	uint64_t target, bytes;
-	CUmemAllocationProp prop;
-	uint32_t users, maps;
-	bool is_imported; /* its memory is another handle's as well */
-	struct cuda_handle *next;
-};
-
-static struct cuda_handle *find_handle(CUmemGenericAllocationHandle number)
+struct cuda_handle *cuda_find_handle(CUmemGenericAllocationHandle number)
 {
 	struct cuda_handle *handle = cuda_program()->handles;
 
@@ -26,8 +16,7 @@ static struct cuda_handle *find_handle(CUmemGenericAllocationHandle number)
 	return handle;
 }
 
-/* The calling program's from now on. */
-static void add_handle(struct cuda_handle *handle)
+void cuda_add_handle(struct cuda_handle *handle)
 {
 	struct gpu_program *program = cuda_program();
 
@@ -46,11 +35,19 @@ static void let_go(struct cuda_handle *handle)
 	while (*at != handle)
 		at = &(*at)->next;
 	*at = handle->next;
-	if (handle->is_imported)
+	gpu_team_put(handle->team);
+	if (!handle->gpu)
+		; /* that was all */
+	else if (handle->is_imported)
 		gpu_memory_let_go(&handle->gpu->memory, handle->target, handle->bytes);
 	else if (gpu_memory_drop(&handle->gpu->memory, handle->target) == 0)
 		gpu_backend()->freed(handle->gpu, handle->target, handle->bytes);
 	util_free(handle);
+}
+
+static const struct gpu_profile *profile_of(const struct gpu *gpu)
+{
+	return (gpu ? gpu : gpu_backend()->gpu(0))->profile;
 }
 
 void cuda_handles_fini(struct gpu_program *program)
@@ -59,6 +56,7 @@ void cuda_handles_fini(struct gpu_program *program)
 		struct cuda_handle *handle = program->handles;
 
 		program->handles = handle->next;
+		gpu_team_put(handle->team);
 		util_free(handle);
 	}
 }
@@ -119,7 +117,7 @@ CUDA_PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_
 	handle->gpu = gpu;
 	handle->bytes = bytes;
 	handle->prop = *prop;
-	add_handle(handle);
+	cuda_add_handle(handle);
 	*ret_handle = handle->number;
 	cuda_make_room(gpu);
 	gpu_backend()->pass(gpu->profile->vmm_create);
@@ -136,10 +134,10 @@ CUDA_PUBLIC CUresult cuMemRelease(CUmemGenericAllocationHandle number)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
+	handle = cuda_find_handle(number);
 	if (!handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	profile = handle->gpu->profile;
+	profile = profile_of(handle->gpu);
 	time = handle->users == 1 && handle->maps == 0
 		       ? cuda_time(profile->vmm_release, profile->vmm_release_mib, handle->bytes)
 		       : profile->query;
@@ -158,11 +156,24 @@ CUDA_PUBLIC CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp 
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
-	if (!ret_prop || !handle)
+	handle = cuda_find_handle(number);
+	if (!ret_prop || !handle || handle->team)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_prop = handle->prop;
 	return CUDA_SUCCESS;
+}
+
+/* What shows a handle's memory, or team, at @address; NULL: nothing. */
+static const struct gpu_view *find_mapped(CUdeviceptr address)
+{
+	const struct gpu_view *view = gpu_views_have(cuda_views(), address)
+					      ? gpu_views_find(cuda_views(), address)
+					      : NULL;
+
+	return view && view->owner == cuda_program() &&
+			       (view->kind == GPU_VIEW_MAPPED || view->kind == GPU_VIEW_MULTICAST)
+		       ? view
+		       : NULL;
 }
 
 /* One more user: also of what was released and is mapped. */
@@ -171,15 +182,15 @@ CUDA_PUBLIC CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *r
 {
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
+	const struct gpu_view *view;
 	struct cuda_handle *handle;
-	struct cuda_memory memory;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_handle || !cuda_memory((CUdeviceptr)(uintptr_t)address, &memory) || !memory.view ||
-	    memory.view->kind != GPU_VIEW_MAPPED)
+	view = find_mapped((CUdeviceptr)(uintptr_t)address);
+	if (!ret_handle || !view)
 		return CUDA_ERROR_INVALID_VALUE;
-	handle = memory.view->object;
+	handle = view->object;
 	handle->users++;
 	*ret_handle = handle->number;
 	return CUDA_SUCCESS;
@@ -201,19 +212,20 @@ CUDA_PUBLIC CUresult cuMemExportToShareableHandle(void *ret_handle,
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
+	handle = cuda_find_handle(number);
 	if (!ret_handle || !handle || flags != 0 ||
 	    type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
 	    !(handle->prop.requestedHandleTypes & type))
 		return CUDA_ERROR_INVALID_VALUE;
 	shared = (struct gpu_shared){.gpu = handle->gpu,
+				     .team = handle->team,
 				     .address = handle->target,
 				     .bytes = handle->bytes,
 				     .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0};
 	if (gpu_backend()->share(&shared, &fd) != 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memcpy(ret_handle, &fd, sizeof(fd));
-	profile = shared.gpu->profile;
+	profile = profile_of(handle->gpu);
 	gpu_backend()->pass(thread->program->has_exported ? profile->export
 							  : profile->vmm_export_first);
 	thread->program->has_exported = true;
@@ -236,21 +248,27 @@ CUDA_PUBLIC CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle
 	if (!gpu_backend()->find_shared((int)(intptr_t)os_handle, &shared))
 		return CUDA_ERROR_UNKNOWN;
 	handle = util_calloc(1, sizeof(*handle));
-	if (!handle || gpu_memory_hold(&shared.gpu->memory, shared.address, shared.bytes) != 0) {
+	if (!handle || (shared.gpu &&
+			gpu_memory_hold(&shared.gpu->memory, shared.address, shared.bytes) != 0)) {
 		util_free(handle);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	handle->gpu = shared.gpu;
-	handle->target = shared.address;
-	handle->bytes = shared.bytes;
-	handle->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-	handle->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-	handle->prop.location.id = (int)cuda_number(shared.gpu);
-	handle->prop.allocFlags.gpuDirectRDMACapable = shared.is_rdma;
-	add_handle(handle);
-	handle->is_imported = true;
+	*handle = (struct cuda_handle){.gpu = shared.gpu,
+				       .team = shared.team,
+				       .target = shared.address,
+				       .bytes = shared.bytes,
+				       .is_imported = true};
+	if (shared.team) {
+		shared.team->users++;
+	} else {
+		handle->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+		handle->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+		handle->prop.location.id = (int)cuda_number(shared.gpu);
+		handle->prop.allocFlags.gpuDirectRDMACapable = shared.is_rdma;
+	}
+	cuda_add_handle(handle);
 	*ret_handle = handle->number;
-	gpu_backend()->pass(shared.gpu->profile->vmm_import);
+	gpu_backend()->pass(profile_of(shared.gpu)->vmm_import);
 	return CUDA_SUCCESS;
 }
 
@@ -315,6 +333,23 @@ CUDA_PUBLIC CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
+/* All of it; nobody may touch it yet. */
+static struct gpu_view view_of(struct cuda_handle *handle)
+{
+	return (struct gpu_view){.bytes = handle->bytes,
+				 .target = handle->target,
+				 .number = handle->gpu ? ++handle->gpu->memory.made
+						       : handle->team->number,
+				 .gpu = handle->gpu,
+				 .team = handle->team,
+				 .kind = handle->gpu ? GPU_VIEW_MAPPED : GPU_VIEW_MULTICAST,
+				 .owner = cuda_program(),
+				 .object = handle,
+				 .handle_types = handle->prop.requestedHandleTypes,
+				 .is_closed = true,
+				 .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0};
+}
+
 /* All of a handle's memory: as measured. Nobody may touch it yet. */
 CUDA_PUBLIC CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 			      CUmemGenericAllocationHandle number, unsigned long long flags)
@@ -322,32 +357,23 @@ CUDA_PUBLIC CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	struct cuda_handle *handle;
+	struct gpu_view view;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
+	handle = cuda_wait_for_team(number);
 	if (!handle || flags != 0 || address % GPU_MEMORY_BLOCK != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (offset != 0 || bytes != handle->bytes)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!find_reserved(address, bytes) || !is_empty(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!gpu_views_add(cuda_views(),
-			   &(struct gpu_view){
-				   .address = address,
-				   .bytes = bytes,
-				   .target = handle->target,
-				   .number = ++handle->gpu->memory.made,
-				   .gpu = handle->gpu,
-				   .kind = GPU_VIEW_MAPPED,
-				   .owner = thread->program,
-				   .object = handle,
-				   .handle_types = handle->prop.requestedHandleTypes,
-				   .is_closed = true,
-				   .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0}))
+	view = view_of(handle);
+	view.address = address;
+	if (!gpu_views_add(cuda_views(), &view))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	handle->maps++;
-	gpu_backend()->pass(handle->gpu->profile->vmm_map);
+	gpu_backend()->pass(profile_of(handle->gpu)->vmm_map);
 	return CUDA_SUCCESS;
 }
 
@@ -381,14 +407,15 @@ CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 	view = find_mappings(address, bytes);
 	if (!view)
 		return CUDA_ERROR_INVALID_VALUE;
-	profile = view->gpu->profile;
+	profile = profile_of(view->gpu);
 	for (uint64_t at = address; at < address + bytes;) {
 		struct cuda_handle *handle;
 
 		view = gpu_views_find(cuda_views(), at);
 		handle = view->object;
 		at += view->bytes;
-		gpu_backend()->freed(view->gpu, view->target, view->bytes);
+		if (view->gpu)
+			gpu_backend()->freed(view->gpu, view->target, view->bytes);
 		gpu_views_remove(cuda_views(), view);
 		handle->maps--;
 		let_go(handle);
@@ -397,6 +424,21 @@ CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 						      : cuda_time(profile->vmm_unmap_more,
 								  profile->vmm_unmap_mib, bytes));
 	return CUDA_SUCCESS;
+}
+
+static void set_open(struct gpu_view *view, const struct gpu *gpu, bool is_open)
+{
+	const uint32_t number = cuda_number(gpu);
+	const uint64_t bit = UINT64_C(1) << number % 64;
+
+	if (view->gpu == gpu)
+		view->is_closed = !is_open;
+	view->open[number / 64] = (view->open[number / 64] & ~bit) | (is_open ? bit : 0);
+}
+
+static bool is_open_to(const struct gpu_view *view, const struct gpu *gpu)
+{
+	return view->gpu ? view->gpu == gpu && !view->is_closed : cuda_team_is_open(view, gpu);
 }
 
 /* Each device may touch memory or not: who reads may write here. */
@@ -414,7 +456,7 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 	view = find_mappings(address, bytes);
 	if (!view || !access || count == 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	profile = view->gpu->profile;
+	profile = profile_of(view->gpu);
 	for (size_t i = 0; i < count; i++) {
 		if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
 			return CUDA_ERROR_NOT_SUPPORTED;
@@ -423,8 +465,7 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 			return ret;
 		for (uint64_t at = address; at < address + bytes; at += view->bytes) {
 			view = gpu_views_find(cuda_views(), at);
-			if (view->gpu == gpu)
-				view->is_closed = access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+			set_open(view, gpu, access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE);
 		}
 	}
 	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_access
@@ -438,15 +479,16 @@ CUDA_PUBLIC CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLo
 {
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
-	struct cuda_memory memory;
+	const struct gpu_view *view;
+	struct gpu *gpu;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-	    !cuda_memory(address, &memory) || !memory.view || memory.view->kind != GPU_VIEW_MAPPED)
+	view = find_mapped(address);
+	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !view ||
+	    cuda_device(location->id, &gpu) != CUDA_SUCCESS)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_flags = memory.view->is_closed || location->id != (int)cuda_number(memory.gpu)
-			     ? CU_MEM_ACCESS_FLAGS_PROT_NONE
-			     : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	*ret_flags = is_open_to(view, gpu) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+					   : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return CUDA_SUCCESS;
 }

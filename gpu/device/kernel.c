@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/device/kernel.h"
 
+#include "gpu/bus/multicast.h"
+#include "gpu/device/kernel_inner.h"
+#include "gpu/device/team.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -13,9 +16,10 @@ enum {
 	 * has no larger packets of theirs (github.com/NVIDIA/nccl-tests/issues/149). */
 	PACKET = 128,
 	FLOW_BURST = 1024,
-	FLOW_BURSTS = 256, /* that one flow has under way at most, ... */
-	PCIE_BURSTS = 32,  /* ... and so many hide the latency of PCI Express */
-	POINT = 1024 * 16, /* bytes that a block has under way, of those that were measured */
+	FLOW_BURSTS = 256,  /* that one flow has under way at most, ... */
+	TEAM_BURSTS = 1024, /* ... or one of a team, which takes all links of several GPUs, ... */
+	PCIE_BURSTS = 32,   /* ... and so many hide the latency of PCI Express */
+	POINT = 1024 * 16,  /* bytes that a block has under way, of those that were measured */
 };
 
 struct gpu_flow {
@@ -23,15 +27,13 @@ struct gpu_flow {
 	struct gpu_kernel *kernel;
 	struct copy_engine engine;
 	struct copy_job job;
-	uint32_t part;
+	uint32_t part; /* a number behind those of parts: of the team */
+	const struct gpu_team *team;
+	struct bus_multicast *multicast;
+	struct gpu_flow *follower; /* what writes to the team that this reads; NULL: nothing */
 	bool writes;
 	uint64_t bytes;
 };
-
-static struct gpu *gpu_of(const struct gpu_kernel *kernel)
-{
-	return kernel->command->stream->context->gpu;
-}
 
 /* It has, or another one of its context. */
 static bool has_failed(const struct gpu_kernel *kernel)
@@ -82,7 +84,7 @@ static uint64_t threads_of(const struct gpu_kernel *kernel)
 /* What this step takes beside what crosses the bus. */
 static ps_t time_within(const struct gpu_kernel *kernel)
 {
-	const struct gpu_profile *profile = gpu_of(kernel)->profile;
+	const struct gpu_profile *profile = gpu_of_kernel(kernel)->profile;
 	const uint64_t threads = threads_of(kernel);
 	ps_t time = kernel->busy;
 
@@ -104,6 +106,7 @@ static void end_flows(struct gpu_kernel *kernel)
 
 		kernel->flows = flow->next;
 		copy_engine_fini(&flow->engine);
+		bus_multicast_destroy(flow->multicast);
 		util_free(flow);
 	}
 }
@@ -138,13 +141,17 @@ static void part_is_over(struct gpu_kernel *kernel, ps_t now)
 
 static void on_flow(struct copy_job *job, ps_t now)
 {
-	part_is_over(container_of(job, struct gpu_flow, job)->kernel, now);
+	struct gpu_kernel *kernel = container_of(job, struct gpu_flow, job)->kernel;
+
+	if (job->is_lost)
+		(void)gpu_kernel_fail(kernel, GPU_KERNEL_CUT_OFF);
+	part_is_over(kernel, now);
 }
 
 /* Warps send what they write one after the other. */
 static ps_t write_time(const struct gpu_kernel *kernel, uint64_t bytes)
 {
-	const struct gpu_profile *profile = gpu_of(kernel)->profile;
+	const struct gpu_profile *profile = gpu_of_kernel(kernel)->profile;
 	const uint64_t threads = resident(profile, threads_of(kernel));
 	const uint64_t warps = (threads + WARP - 1) / WARP * profile->warp_write_bps;
 	const uint64_t blocks = kernel->blocks * profile->block_write_bps;
@@ -153,26 +160,44 @@ static ps_t write_time(const struct gpu_kernel *kernel, uint64_t bytes)
 }
 
 /* What reads under way hide: so much of all its threads. */
-static uint32_t bursts_of(const struct gpu_kernel *kernel, uint32_t burst)
+static uint32_t bursts_of(const struct gpu_kernel *kernel, uint32_t burst, uint32_t most)
 {
 	const uint64_t window =
-		resident(gpu_of(kernel)->profile, threads_of(kernel)) * kernel->width;
+		resident(gpu_of_kernel(kernel)->profile, threads_of(kernel)) * kernel->width;
 	const uint64_t count = (window + burst - 1) / burst;
 
-	return count < FLOW_BURSTS ? (uint32_t)count : (uint32_t)FLOW_BURSTS;
+	return count < most ? (uint32_t)count : most;
+}
+
+/* To all of its team, with so many bursts under way. */
+static bool prepare_multicast(struct gpu_flow *flow, uint32_t bursts)
+{
+	const struct gpu *gpu = gpu_of_kernel(flow->kernel);
+	const struct gpu_team *team = flow->team;
+	uint32_t members[BUS_PARTS_MAX];
+
+	for (uint32_t i = 0; i < team->count; i++)
+		members[i] = team->members[i]->part;
+	if (bus_multicast_create(gpu->bus, gpu->part, members, team->count, bursts,
+				 &flow->multicast) != 0)
+		return false;
+	flow->engine.multicast = flow->multicast;
+	flow->job.other = members[members[0] == gpu->part && team->count > 1];
+	return true;
 }
 
 static bool prepare_flow(struct gpu_flow *flow)
 {
 	struct gpu_kernel *kernel = flow->kernel;
-	struct gpu *gpu = gpu_of(kernel);
+	struct gpu *gpu = gpu_of_kernel(kernel);
 	const uint64_t window = threads_of(kernel) * kernel->width;
 	const uint32_t burst = window >= FLOW_BURST ? FLOW_BURST
 			       : window > SECTOR    ? (uint32_t)window
 						    : SECTOR;
-	const bool is_meshed = bus_has_nvlink(gpu->bus, gpu->part, flow->part);
-	const uint32_t bursts = !flow->writes ? bursts_of(kernel, burst)
-				: is_meshed   ? FLOW_BURSTS
+	const bool is_meshed = flow->team || bus_has_nvlink(gpu->bus, gpu->part, flow->part);
+	const uint32_t most = flow->team ? TEAM_BURSTS : FLOW_BURSTS;
+	const uint32_t bursts = !flow->writes ? bursts_of(kernel, burst, most)
+				: is_meshed   ? most
 					      : PCIE_BURSTS;
 	const uint64_t key = gpu_key(gpu);
 
@@ -187,7 +212,27 @@ static bool prepare_flow(struct gpu_flow *flow)
 				      .other = flow->part,
 				      .most = flow->writes ? 0 : burst,
 				      .on_done = on_flow};
-	return true;
+	return !flow->team || prepare_multicast(flow, bursts);
+}
+
+/* What was read of a team is what is written to it: no more of it leaves than has come. */
+static void on_team_read(struct copy_job *job, ps_t now)
+{
+	struct gpu_flow *follower = container_of(job, struct gpu_flow, job)->follower;
+	const uint64_t free = (uint64_t)((u128)follower->bytes * job->arrived / job->bytes);
+
+	copy_engine_release(&follower->engine, &follower->job, follower->bytes - free, now);
+}
+
+static void follow(struct gpu_flow *flow)
+{
+	struct gpu_flow *follower = flow->next;
+
+	if (!flow->team || !follower || follower->team != flow->team)
+		return;
+	flow->follower = follower;
+	flow->job.on_placed = on_team_read;
+	follower->job.held = follower->bytes;
 }
 
 static bool prepare_flows(const struct gpu_kernel *kernel)
@@ -195,6 +240,8 @@ static bool prepare_flows(const struct gpu_kernel *kernel)
 	for (struct gpu_flow *flow = kernel->flows; flow; flow = flow->next)
 		if (!prepare_flow(flow))
 			return false;
+	for (struct gpu_flow *flow = kernel->flows; flow; flow = flow->next)
+		follow(flow);
 	return true;
 }
 
@@ -204,7 +251,7 @@ static bool count(struct gpu_kernel *kernel, uint32_t part, uint64_t bytes, bool
 {
 	struct gpu_flow *flow;
 
-	if (part == gpu_of(kernel)->part) {
+	if (part == gpu_of_kernel(kernel)->part) {
 		*(writes ? &kernel->written : &kernel->read) += bytes;
 		return true;
 	}
@@ -214,10 +261,22 @@ static bool count(struct gpu_kernel *kernel, uint32_t part, uint64_t bytes, bool
 	return flow;
 }
 
+bool gpu_kernel_count_team(struct gpu_kernel *kernel, const struct gpu_team *team, uint64_t bytes,
+			   bool writes)
+{
+	struct gpu_flow *flow = flow_of(kernel, BUS_PARTS_MAX + (uint32_t)team->number, writes);
+
+	if (!flow)
+		return false;
+	flow->team = team;
+	flow->bytes += bytes;
+	return true;
+}
+
 /* What does not come is reached in the host's memory. */
 static bool count_managed(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, bool writes)
 {
-	const struct gpu *gpu = gpu_of(kernel);
+	const struct gpu *gpu = gpu_of_kernel(kernel);
 	struct gpu_touch *touch = &kernel->touch;
 	const uint64_t *there = writes ? &touch->written_there : &touch->read_there;
 	const uint64_t before = *there;
@@ -237,7 +296,7 @@ static bool count_reach(struct gpu_kernel *kernel, const struct gpu_reach *reach
 				 : count(kernel, reach->part, bytes, writes);
 }
 
-static bool fail(struct gpu_kernel *kernel, enum gpu_kernel_end how)
+bool gpu_kernel_fail(struct gpu_kernel *kernel, enum gpu_kernel_end how)
 {
 	if (kernel->how == GPU_KERNEL_WELL)
 		kernel->how = how;
@@ -250,10 +309,10 @@ static bool touch(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, b
 {
 	if (kernel->how != GPU_KERNEL_WELL)
 		return false;
-	if (!kernel->find(kernel, address, bytes, ret_reach))
-		return fail(kernel, GPU_KERNEL_STRAYED);
+	if (!kernel->find(kernel, address, bytes, ret_reach) || ret_reach->team)
+		return gpu_kernel_fail(kernel, GPU_KERNEL_STRAYED);
 	return count_reach(kernel, ret_reach, address, bytes, writes) ||
-	       fail(kernel, GPU_KERNEL_TRAPPED);
+	       gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
 }
 
 bool gpu_kernel_read(struct gpu_kernel *kernel, void *to, uint64_t address, uint64_t bytes)
@@ -266,7 +325,7 @@ bool gpu_kernel_read(struct gpu_kernel *kernel, void *to, uint64_t address, uint
 		memset(to, 0, bytes);
 		return false;
 	}
-	gpu_note_read(gpu_of(kernel), reach.at, bytes);
+	gpu_note_read(gpu_of_kernel(kernel), reach.at, bytes);
 	overlay_read(&kernel->overlay, to, reach.at, bytes);
 	return true;
 }
@@ -279,13 +338,13 @@ bool gpu_kernel_write(struct gpu_kernel *kernel, uint64_t address, const void *f
 		return kernel->how == GPU_KERNEL_WELL;
 	return touch(kernel, address, bytes, true, &reach) &&
 	       (overlay_write(&kernel->overlay, reach.at, from, bytes) == 0 ||
-		fail(kernel, GPU_KERNEL_TRAPPED));
+		gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED));
 }
 
 /* Where managed memory is once it was touched: here, or it stays with the host. */
 static uint32_t part_of_managed(struct gpu_kernel *kernel, uint64_t address)
 {
-	const struct gpu *gpu = gpu_of(kernel);
+	const struct gpu *gpu = gpu_of_kernel(kernel);
 
 	gpu_managed_touch(gpu->managed, &kernel->touch, address, 4, false);
 	return gpu_managed_page(gpu->managed, address)->mapped >> gpu->place & 1 ? gpu->host_part
@@ -299,8 +358,8 @@ bool gpu_kernel_wait(struct gpu_kernel *kernel, uint64_t address, uint32_t value
 
 	if (kernel->how != GPU_KERNEL_WELL)
 		return false;
-	if (address % 4 != 0 || !kernel->find(kernel, address, 4, &reach))
-		return fail(kernel, GPU_KERNEL_STRAYED);
+	if (address % 4 != 0 || !kernel->find(kernel, address, 4, &reach) || reach.team)
+		return gpu_kernel_fail(kernel, GPU_KERNEL_STRAYED);
 	kernel->wait = (struct gpu_kernel_wait){
 		.is_asked = true,
 		.value = {.at = reach.at, .value = value, .bytes = 4, .compare = compare},
@@ -317,7 +376,7 @@ static void at(struct gpu_kernel *kernel, ps_t when,
 	       void (*fn)(struct sim_local_event *event, void *context))
 {
 	kernel->command->event.fn = fn;
-	sim_local_schedule(gpu_of(kernel)->local, &kernel->command->event, when);
+	sim_local_schedule(gpu_of_kernel(kernel)->local, &kernel->command->event, when);
 }
 
 static struct gpu_kernel *kernel_of(struct sim_local_event *event)
@@ -330,7 +389,7 @@ static void on_seen(struct sim_local_event *event, void *context)
 	struct gpu_kernel *kernel = kernel_of(event);
 
 	(void)context;
-	gpu_of(kernel)->values_awaited--;
+	gpu_of_kernel(kernel)->values_awaited--;
 	begin_step(kernel, event->at);
 }
 
@@ -338,7 +397,7 @@ static void begin_touches(struct gpu_kernel *kernel, ps_t now)
 {
 	const bool is_wide = threads_of(kernel) * kernel->width > GPU_MANAGED_PAGE;
 
-	kernel->touch = (struct gpu_touch){.who = gpu_of(kernel)->place,
+	kernel->touch = (struct gpu_touch){.who = gpu_of_kernel(kernel)->place,
 					   .by = is_wide ? GPU_BY_THREADS : GPU_BY_THREAD,
 					   .now = now};
 }
@@ -359,7 +418,7 @@ static bool faults_for_poll(struct gpu_kernel *kernel, ps_t now)
 	if (!kernel->wait.managed)
 		return false;
 	begin_touches(kernel, now);
-	gpu_managed_touch(gpu_of(kernel)->managed, touch, kernel->wait.managed, 4, false);
+	gpu_managed_touch(gpu_of_kernel(kernel)->managed, touch, kernel->wait.managed, 4, false);
 	touch->read_there = 0;
 	kernel->migration.on_done = on_poll_migrated;
 	if (touch->time == 0)
@@ -404,7 +463,7 @@ static void on_first_poll(struct bus_burst *burst, void *context, ps_t now)
 {
 	struct gpu_kernel *kernel = container_of(burst, struct gpu_kernel, poll);
 	struct gpu_kernel_wait *wait = &kernel->wait;
-	const ps_t lag = gpu_of(kernel)->profile->load_far;
+	const ps_t lag = gpu_of_kernel(kernel)->profile->load_far;
 
 	(void)context;
 	wait->period = now - wait->began_at + lag;
@@ -432,7 +491,7 @@ static const struct bus_burst_ops poll_ops = {.arrived = on_first_poll,
 
 static void begin_polls(struct gpu_kernel *kernel, ps_t now)
 {
-	struct gpu *gpu = gpu_of(kernel);
+	struct gpu *gpu = gpu_of_kernel(kernel);
 	struct gpu_kernel_wait *wait = &kernel->wait;
 
 	wait->is_asked = false;
@@ -450,13 +509,26 @@ static void begin_polls(struct gpu_kernel *kernel, ps_t now)
 
 /* ---- steps ---- */
 
+static void on_fault(struct sim_local_event *event, void *context)
+{
+	struct gpu_kernel *kernel = kernel_of(event);
+
+	(void)context;
+	kernel->ends->failed(kernel->command, kernel->how, event->at);
+}
+
 static void step_is_over(struct gpu_kernel *kernel, ps_t now)
 {
 	struct gpu_context *context = kernel->command->stream->context;
 	struct gpu *gpu = context->gpu;
 
 	end_flows(kernel);
+	if (kernel->how != GPU_KERNEL_WELL) {
+		at(kernel, now + gpu->profile->fault, on_fault);
+		return;
+	}
 	overlay_lay_down(&kernel->overlay);
+	gpu_kernel_apply_reds(kernel);
 	kernel->command->bytes = kernel->bytes;
 	if (kernel->wait.is_asked) {
 		if (gpu->on_done)
@@ -473,14 +545,6 @@ static void on_time(struct sim_local_event *event, void *context)
 {
 	(void)context;
 	part_is_over(kernel_of(event), event->at);
-}
-
-static void on_fault(struct sim_local_event *event, void *context)
-{
-	struct gpu_kernel *kernel = kernel_of(event);
-
-	(void)context;
-	kernel->ends->failed(kernel->command, kernel->how, event->at);
 }
 
 /* All that it needs has come. */
@@ -535,9 +599,9 @@ static void begin_step(struct gpu_kernel *kernel, ps_t now)
 	begin_touches(kernel, now);
 	kernel->run(kernel);
 	if (!prepare_flows(kernel))
-		(void)fail(kernel, GPU_KERNEL_TRAPPED);
+		(void)gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
 	if (kernel->how != GPU_KERNEL_WELL) {
-		at(kernel, now + gpu_of(kernel)->profile->fault, on_fault);
+		at(kernel, now + gpu_of_kernel(kernel)->profile->fault, on_fault);
 		return;
 	}
 	bring_managed(kernel, now);
@@ -555,7 +619,7 @@ void gpu_kernel_begin(struct gpu_command *command, const struct gpu_kernel_ends 
 
 	kernel->command = command;
 	kernel->ends = ends;
-	at(kernel, now + gpu_of(kernel)->profile->costs[GPU_KERNEL].start, on_begin);
+	at(kernel, now + gpu_of_kernel(kernel)->profile->costs[GPU_KERNEL].start, on_begin);
 }
 
 void gpu_kernel_destroy(struct gpu_kernel *kernel)
@@ -564,6 +628,7 @@ void gpu_kernel_destroy(struct gpu_kernel *kernel)
 		return;
 	if (kernel->command)
 		end_flows(kernel);
+	gpu_kernel_free_reds(kernel);
 	gpu_migration_fini(&kernel->migration);
 	overlay_fini(&kernel->overlay);
 	kernel->end(kernel);

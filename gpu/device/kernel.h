@@ -18,8 +18,12 @@ struct gpu_reach {
 	uint8_t *at;	 /* where the emulator reaches it */
 	uint32_t part;	 /* whose it is: the GPU's own, or another one's */
 	bool is_managed; /* it is wherever it is, and comes where it may */
+	/* It is memory of a team from @offset on, for gpu/device/multimem.h and nothing else. */
+	const struct gpu_team *team;
+	uint64_t offset;
 };
 
+struct gpu_red;
 struct gpu_kernel_ends;
 struct gpu_flow; /* what a step moves to or from one other part */
 
@@ -54,8 +58,10 @@ struct gpu_kernel {
 	struct gpu_migration migration; /* ... and what that moves */
 	enum gpu_kernel_end how;	/* it has done so far */
 	struct gpu_flow *flows;		/* of this step */
-	uint32_t under_way;		/* of them, and its own time */
-	struct gpu_kernel_wait wait;	/* behind this step */
+	struct gpu_red **reds;		/* that this step adds to memory of teams */
+	size_t red_count, red_room;
+	uint32_t under_way;	     /* of them, and its own time */
+	struct gpu_kernel_wait wait; /* behind this step */
 	struct bus_burst poll;
 };
 

@@ -31,6 +31,7 @@ enum gpu_kernel_end {
 	GPU_KERNEL_WELL,
 	GPU_KERNEL_STRAYED, /* it has touched what is not its memory */
 	GPU_KERNEL_TRAPPED,
+	GPU_KERNEL_CUT_OFF, /* NVLink did not lead to memory of its team */
 };
 
 struct gpu_kernel;
