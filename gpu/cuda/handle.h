@@ -21,7 +21,12 @@ struct cuda_handle {
 struct cuda_handle *cuda_find_handle(CUmemGenericAllocationHandle number);
 /* The calling program's from now on. */
 void cuda_add_handle(struct cuda_handle *handle);
-/* The same, where it is of a team once all devices are in that: until then the caller waits. */
+/* What has no user any more, and is mapped nowhere, goes. */
+void cuda_handle_let_go(struct cuda_handle *handle);
+/* As cuda_find_handle(), where it is of a team once all devices are in that: until then the caller
+ * waits. */
 struct cuda_handle *cuda_wait_for_team(CUmemGenericAllocationHandle number);
+/* Whether kernels of @gpu may touch what @view shows of a team. */
+bool cuda_team_is_open(const struct gpu_view *view, const struct gpu *gpu);
 
 #endif

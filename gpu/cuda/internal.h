@@ -133,7 +133,7 @@ struct cuda_set {
 };
 CUresult cuda_set(const struct cuda_set *set);
 
-/* ---- program.c, pool.c, vmm.c ---- */
+/* ---- program.c, pool.c, handle.c ---- */
 
 /* Nobody uses the event that programs share through it any more; NULL allowed. */
 void cuda_put_shared(struct cuda_shared_event *shared);
@@ -145,11 +145,6 @@ void cuda_pools_trim(void);
 void cuda_pools_fini(struct gpu_program *program);
 /* And its handles of memory. */
 void cuda_handles_fini(struct gpu_program *program);
-
-/* ---- multicast.c ---- */
-
-/* Whether kernels of @gpu may touch what @view shows of a team. */
-bool cuda_team_is_open(const struct gpu_view *view, const struct gpu *gpu);
 
 /* ---- stream.c ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/cuda/kernel.h"
 
-#include "gpu/device/team.h"
+#include "gpu/cuda/handle.h"
 #include "util/alloc.h"
 #include "util/check.h"
 

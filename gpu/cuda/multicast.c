@@ -14,23 +14,6 @@ enum { RECOMMENDED = 512 << 20 };
 
 /* ---- the object ---- */
 
-bool cuda_team_is_open(const struct gpu_view *view, const struct gpu *gpu)
-{
-	const uint32_t number = cuda_number(gpu);
-
-	return gpu_team_has(view->team, gpu) && (view->open[number / 64] >> number % 64 & 1);
-}
-
-struct cuda_handle *cuda_wait_for_team(CUmemGenericAllocationHandle number)
-{
-	struct cuda_handle *handle;
-
-	while ((handle = cuda_find_handle(number)) && handle->team &&
-	       !gpu_team_is_full(handle->team))
-		gpu_backend()->block();
-	return handle;
-}
-
 /* Whether @gpu may be in a team with those of @team, NULL: with others at all. */
 static bool may_join(const struct gpu *gpu, const struct gpu_team *team)
 {

@@ -7,58 +7,9 @@
 /* Virtual memory management: addresses that are reserved, memory that has handles, and which shows
  * at which. A handle is a number; its memory goes with its last user, be that what maps it. */
 
-struct cuda_handle *cuda_find_handle(CUmemGenericAllocationHandle number)
-{
-	struct cuda_handle *handle = cuda_program()->handles;
-
-	while (handle && !(handle->number == number && handle->users > 0))
-		handle = handle->next;
-	return handle;
-}
-
-void cuda_add_handle(struct cuda_handle *handle)
-{
-	struct gpu_program *program = cuda_program();
-
-	handle->number = ++program->handles_made;
-	handle->users = 1;
-	handle->next = program->handles;
-	program->handles = handle;
-}
-
-static void let_go(struct cuda_handle *handle)
-{
-	struct cuda_handle **at = &cuda_program()->handles;
-
-	if (handle->users > 0 || handle->maps > 0)
-		return;
-	while (*at != handle)
-		at = &(*at)->next;
-	*at = handle->next;
-	gpu_team_put(handle->team);
-	if (!handle->gpu)
-		; /* that was all */
-	else if (handle->is_imported)
-		gpu_memory_let_go(&handle->gpu->memory, handle->target, handle->bytes);
-	else if (gpu_memory_drop(&handle->gpu->memory, handle->target) == 0)
-		gpu_backend()->freed(handle->gpu, handle->target, handle->bytes);
-	util_free(handle);
-}
-
 static const struct gpu_profile *profile_of(const struct gpu *gpu)
 {
 	return (gpu ? gpu : gpu_backend()->gpu(0))->profile;
-}
-
-void cuda_handles_fini(struct gpu_program *program)
-{
-	while (program->handles) {
-		struct cuda_handle *handle = program->handles;
-
-		program->handles = handle->next;
-		gpu_team_put(handle->team);
-		util_free(handle);
-	}
 }
 
 /* ---- memory ---- */
@@ -142,7 +93,7 @@ CUDA_PUBLIC CUresult cuMemRelease(CUmemGenericAllocationHandle number)
 		       ? cuda_time(profile->vmm_release, profile->vmm_release_mib, handle->bytes)
 		       : profile->query;
 	handle->users--;
-	let_go(handle);
+	cuda_handle_let_go(handle);
 	gpu_backend()->pass(time);
 	return CUDA_SUCCESS;
 }
@@ -418,7 +369,7 @@ CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 			gpu_backend()->freed(view->gpu, view->target, view->bytes);
 		gpu_views_remove(cuda_views(), view);
 		handle->maps--;
-		let_go(handle);
+		cuda_handle_let_go(handle);
 	}
 	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_unmap
 						      : cuda_time(profile->vmm_unmap_more,

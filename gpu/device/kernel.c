@@ -35,6 +35,11 @@ struct gpu_flow {
 	uint64_t bytes;
 };
 
+static struct gpu *gpu_of(const struct gpu_kernel *kernel)
+{
+	return kernel->command->stream->context->gpu;
+}
+
 /* It has, or another one of its context. */
 static bool has_failed(const struct gpu_kernel *kernel)
 {
@@ -84,7 +89,7 @@ static uint64_t threads_of(const struct gpu_kernel *kernel)
 /* What this step takes beside what crosses the bus. */
 static ps_t time_within(const struct gpu_kernel *kernel)
 {
-	const struct gpu_profile *profile = gpu_of_kernel(kernel)->profile;
+	const struct gpu_profile *profile = gpu_of(kernel)->profile;
 	const uint64_t threads = threads_of(kernel);
 	ps_t time = kernel->busy;
 
@@ -151,7 +156,7 @@ static void on_flow(struct copy_job *job, ps_t now)
 /* Warps send what they write one after the other. */
 static ps_t write_time(const struct gpu_kernel *kernel, uint64_t bytes)
 {
-	const struct gpu_profile *profile = gpu_of_kernel(kernel)->profile;
+	const struct gpu_profile *profile = gpu_of(kernel)->profile;
 	const uint64_t threads = resident(profile, threads_of(kernel));
 	const uint64_t warps = (threads + WARP - 1) / WARP * profile->warp_write_bps;
 	const uint64_t blocks = kernel->blocks * profile->block_write_bps;
@@ -163,7 +168,7 @@ static ps_t write_time(const struct gpu_kernel *kernel, uint64_t bytes)
 static uint32_t bursts_of(const struct gpu_kernel *kernel, uint32_t burst, uint32_t most)
 {
 	const uint64_t window =
-		resident(gpu_of_kernel(kernel)->profile, threads_of(kernel)) * kernel->width;
+		resident(gpu_of(kernel)->profile, threads_of(kernel)) * kernel->width;
 	const uint64_t count = (window + burst - 1) / burst;
 
 	return count < most ? (uint32_t)count : most;
@@ -172,7 +177,7 @@ static uint32_t bursts_of(const struct gpu_kernel *kernel, uint32_t burst, uint3
 /* To all of its team, with so many bursts under way. */
 static bool prepare_multicast(struct gpu_flow *flow, uint32_t bursts)
 {
-	const struct gpu *gpu = gpu_of_kernel(flow->kernel);
+	const struct gpu *gpu = gpu_of(flow->kernel);
 	const struct gpu_team *team = flow->team;
 	uint32_t members[BUS_PARTS_MAX];
 
@@ -189,7 +194,7 @@ static bool prepare_multicast(struct gpu_flow *flow, uint32_t bursts)
 static bool prepare_flow(struct gpu_flow *flow)
 {
 	struct gpu_kernel *kernel = flow->kernel;
-	struct gpu *gpu = gpu_of_kernel(kernel);
+	struct gpu *gpu = gpu_of(kernel);
 	const uint64_t window = threads_of(kernel) * kernel->width;
 	const uint32_t burst = window >= FLOW_BURST ? FLOW_BURST
 			       : window > SECTOR    ? (uint32_t)window
@@ -251,7 +256,7 @@ static bool count(struct gpu_kernel *kernel, uint32_t part, uint64_t bytes, bool
 {
 	struct gpu_flow *flow;
 
-	if (part == gpu_of_kernel(kernel)->part) {
+	if (part == gpu_of(kernel)->part) {
 		*(writes ? &kernel->written : &kernel->read) += bytes;
 		return true;
 	}
@@ -276,7 +281,7 @@ bool gpu_kernel_count_team(struct gpu_kernel *kernel, const struct gpu_team *tea
 /* What does not come is reached in the host's memory. */
 static bool count_managed(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, bool writes)
 {
-	const struct gpu *gpu = gpu_of_kernel(kernel);
+	const struct gpu *gpu = gpu_of(kernel);
 	struct gpu_touch *touch = &kernel->touch;
 	const uint64_t *there = writes ? &touch->written_there : &touch->read_there;
 	const uint64_t before = *there;
@@ -325,7 +330,7 @@ bool gpu_kernel_read(struct gpu_kernel *kernel, void *to, uint64_t address, uint
 		memset(to, 0, bytes);
 		return false;
 	}
-	gpu_note_read(gpu_of_kernel(kernel), reach.at, bytes);
+	gpu_note_read(gpu_of(kernel), reach.at, bytes);
 	overlay_read(&kernel->overlay, to, reach.at, bytes);
 	return true;
 }
@@ -344,7 +349,7 @@ bool gpu_kernel_write(struct gpu_kernel *kernel, uint64_t address, const void *f
 /* Where managed memory is once it was touched: here, or it stays with the host. */
 static uint32_t part_of_managed(struct gpu_kernel *kernel, uint64_t address)
 {
-	const struct gpu *gpu = gpu_of_kernel(kernel);
+	const struct gpu *gpu = gpu_of(kernel);
 
 	gpu_managed_touch(gpu->managed, &kernel->touch, address, 4, false);
 	return gpu_managed_page(gpu->managed, address)->mapped >> gpu->place & 1 ? gpu->host_part
@@ -376,7 +381,7 @@ static void at(struct gpu_kernel *kernel, ps_t when,
 	       void (*fn)(struct sim_local_event *event, void *context))
 {
 	kernel->command->event.fn = fn;
-	sim_local_schedule(gpu_of_kernel(kernel)->local, &kernel->command->event, when);
+	sim_local_schedule(gpu_of(kernel)->local, &kernel->command->event, when);
 }
 
 static struct gpu_kernel *kernel_of(struct sim_local_event *event)
@@ -389,7 +394,7 @@ static void on_seen(struct sim_local_event *event, void *context)
 	struct gpu_kernel *kernel = kernel_of(event);
 
 	(void)context;
-	gpu_of_kernel(kernel)->values_awaited--;
+	gpu_of(kernel)->values_awaited--;
 	begin_step(kernel, event->at);
 }
 
@@ -397,7 +402,7 @@ static void begin_touches(struct gpu_kernel *kernel, ps_t now)
 {
 	const bool is_wide = threads_of(kernel) * kernel->width > GPU_MANAGED_PAGE;
 
-	kernel->touch = (struct gpu_touch){.who = gpu_of_kernel(kernel)->place,
+	kernel->touch = (struct gpu_touch){.who = gpu_of(kernel)->place,
 					   .by = is_wide ? GPU_BY_THREADS : GPU_BY_THREAD,
 					   .now = now};
 }
@@ -418,7 +423,7 @@ static bool faults_for_poll(struct gpu_kernel *kernel, ps_t now)
 	if (!kernel->wait.managed)
 		return false;
 	begin_touches(kernel, now);
-	gpu_managed_touch(gpu_of_kernel(kernel)->managed, touch, kernel->wait.managed, 4, false);
+	gpu_managed_touch(gpu_of(kernel)->managed, touch, kernel->wait.managed, 4, false);
 	touch->read_there = 0;
 	kernel->migration.on_done = on_poll_migrated;
 	if (touch->time == 0)
@@ -463,7 +468,7 @@ static void on_first_poll(struct bus_burst *burst, void *context, ps_t now)
 {
 	struct gpu_kernel *kernel = container_of(burst, struct gpu_kernel, poll);
 	struct gpu_kernel_wait *wait = &kernel->wait;
-	const ps_t lag = gpu_of_kernel(kernel)->profile->load_far;
+	const ps_t lag = gpu_of(kernel)->profile->load_far;
 
 	(void)context;
 	wait->period = now - wait->began_at + lag;
@@ -491,7 +496,7 @@ static const struct bus_burst_ops poll_ops = {.arrived = on_first_poll,
 
 static void begin_polls(struct gpu_kernel *kernel, ps_t now)
 {
-	struct gpu *gpu = gpu_of_kernel(kernel);
+	struct gpu *gpu = gpu_of(kernel);
 	struct gpu_kernel_wait *wait = &kernel->wait;
 
 	wait->is_asked = false;
@@ -528,7 +533,7 @@ static void step_is_over(struct gpu_kernel *kernel, ps_t now)
 		return;
 	}
 	overlay_lay_down(&kernel->overlay);
-	gpu_kernel_apply_reds(kernel);
+	gpu_reds_apply(&kernel->reds);
 	kernel->command->bytes = kernel->bytes;
 	if (kernel->wait.is_asked) {
 		if (gpu->on_done)
@@ -601,7 +606,7 @@ static void begin_step(struct gpu_kernel *kernel, ps_t now)
 	if (!prepare_flows(kernel))
 		(void)gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
 	if (kernel->how != GPU_KERNEL_WELL) {
-		at(kernel, now + gpu_of_kernel(kernel)->profile->fault, on_fault);
+		at(kernel, now + gpu_of(kernel)->profile->fault, on_fault);
 		return;
 	}
 	bring_managed(kernel, now);
@@ -619,7 +624,7 @@ void gpu_kernel_begin(struct gpu_command *command, const struct gpu_kernel_ends 
 
 	kernel->command = command;
 	kernel->ends = ends;
-	at(kernel, now + gpu_of_kernel(kernel)->profile->costs[GPU_KERNEL].start, on_begin);
+	at(kernel, now + gpu_of(kernel)->profile->costs[GPU_KERNEL].start, on_begin);
 }
 
 void gpu_kernel_destroy(struct gpu_kernel *kernel)
@@ -628,7 +633,7 @@ void gpu_kernel_destroy(struct gpu_kernel *kernel)
 		return;
 	if (kernel->command)
 		end_flows(kernel);
-	gpu_kernel_free_reds(kernel);
+	gpu_reds_fini(&kernel->reds);
 	gpu_migration_fini(&kernel->migration);
 	overlay_fini(&kernel->overlay);
 	kernel->end(kernel);

@@ -11,6 +11,7 @@
  *
  * As measured on an H100 (driver 580.159.04). Sans I/O, as streams are. */
 #include "gpu/device/overlay.h"
+#include "gpu/device/red.h"
 #include "gpu/device/stream.h"
 
 /* Memory, as a kernel finds it. */
@@ -23,7 +24,6 @@ struct gpu_reach {
 	uint64_t offset;
 };
 
-struct gpu_red;
 struct gpu_kernel_ends;
 struct gpu_flow; /* what a step moves to or from one other part */
 
@@ -58,10 +58,9 @@ struct gpu_kernel {
 	struct gpu_migration migration; /* ... and what that moves */
 	enum gpu_kernel_end how;	/* it has done so far */
 	struct gpu_flow *flows;		/* of this step */
-	struct gpu_red **reds;		/* that this step adds to memory of teams */
-	size_t red_count, red_room;
-	uint32_t under_way;	     /* of them, and its own time */
-	struct gpu_kernel_wait wait; /* behind this step */
+	struct gpu_reds reds;		/* of this step, to memory of teams */
+	uint32_t under_way;		/* of them, and its own time */
+	struct gpu_kernel_wait wait;	/* behind this step */
 	struct bus_burst poll;
 };
 

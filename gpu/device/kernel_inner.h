@@ -2,23 +2,15 @@
 #ifndef GPU_KERNEL_INNER_H
 #define GPU_KERNEL_INNER_H
 
-/* What kernel.c and multimem.c share. */
+/* What multimem.c needs of kernel.c. */
 #include "gpu/device/kernel.h"
 
 struct gpu_team;
-
-static inline struct gpu *gpu_of_kernel(const struct gpu_kernel *kernel)
-{
-	return kernel->command->stream->context->gpu;
-}
 
 /* It fails, unless it has done so; false. */
 bool gpu_kernel_fail(struct gpu_kernel *kernel, enum gpu_kernel_end how);
 /* In this step it moves @bytes to all of @team, or reads so many of each. False: no memory. */
 bool gpu_kernel_count_team(struct gpu_kernel *kernel, const struct gpu_team *team, uint64_t bytes,
 			   bool writes);
-/* What this step adds to memory of teams is there; and it is forgotten. */
-void gpu_kernel_apply_reds(struct gpu_kernel *kernel);
-void gpu_kernel_free_reds(struct gpu_kernel *kernel);
 
 #endif

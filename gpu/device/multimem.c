@@ -3,19 +3,10 @@
 
 #include "gpu/device/kernel_inner.h"
 #include "gpu/device/team.h"
-#include "util/alloc.h"
 
 #include <string.h>
 
 enum { PIECE = 4096 };
-
-/* What one member's memory gets when the step ends. */
-struct gpu_red {
-	uint8_t *at;
-	gpu_combine *combine;
-	uint64_t bytes;
-	uint8_t from[];
-};
 
 static bool reach_team(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, bool writes,
 		       struct gpu_reach *ret_reach)
@@ -99,26 +90,6 @@ bool gpu_kernel_spread(struct gpu_kernel *kernel, uint64_t address, const void *
 	return true;
 }
 
-/* ---- what is added when the step ends ---- */
-
-static struct gpu_red *add_red(struct gpu_kernel *kernel, uint64_t bytes)
-{
-	const size_t room = kernel->red_room ? 2 * kernel->red_room : 16;
-	struct gpu_red **more, *red;
-
-	if (kernel->red_count == kernel->red_room) {
-		more = util_realloc(kernel->reds, room, sizeof(struct gpu_red *));
-		if (!more)
-			return NULL;
-		kernel->reds = more;
-		kernel->red_room = room;
-	}
-	red = util_alloc(sizeof(*red) + bytes);
-	if (red)
-		kernel->reds[kernel->red_count++] = red;
-	return red;
-}
-
 bool gpu_kernel_red(struct gpu_kernel *kernel, uint64_t address, const void *from, uint64_t bytes,
 		    gpu_combine *combine)
 {
@@ -131,36 +102,12 @@ bool gpu_kernel_red(struct gpu_kernel *kernel, uint64_t address, const void *fro
 		return false;
 	for (uint32_t nth = 0; nth < reach.team->count; nth++)
 		for (uint64_t done = 0, run; done < bytes; done += run) {
-			struct gpu_red *red;
 			uint8_t *at;
 
 			run = bytes - done;
 			at = member_at(&reach, nth, done, &run);
-			red = add_red(kernel, run);
-			if (!red)
+			if (gpu_reds_add(&kernel->reds, at, source + done, run, combine) != 0)
 				return gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
-			*red = (struct gpu_red){.at = at, .combine = combine, .bytes = run};
-			memcpy(red->from, source + done, run);
 		}
 	return true;
-}
-
-void gpu_kernel_apply_reds(struct gpu_kernel *kernel)
-{
-	for (size_t i = 0; i < kernel->red_count; i++) {
-		struct gpu_red *red = kernel->reds[i];
-
-		red->combine(red->at, red->from, red->bytes);
-		util_free(red);
-	}
-	kernel->red_count = 0;
-}
-
-void gpu_kernel_free_reds(struct gpu_kernel *kernel)
-{
-	for (size_t i = 0; i < kernel->red_count; i++)
-		util_free(kernel->reds[i]);
-	util_free(kernel->reds);
-	kernel->reds = NULL;
-	kernel->red_count = kernel->red_room = 0;
 }

@@ -7,9 +7,6 @@
  * reaches such an address. For struct gpu_kernel.run(); false as gpu_kernel_read(). */
 #include "gpu/device/kernel.h"
 
-/* What a switch makes of two values each: @to is from now on both, of @bytes in all. */
-typedef void gpu_combine(void *to, const void *other, uint64_t bytes);
-
 /* multimem.ld_reduce: what all members have there, in their order, from @address on. */
 bool gpu_kernel_reduce(struct gpu_kernel *kernel, void *to, uint64_t address, uint64_t bytes,
 		       gpu_combine *combine);

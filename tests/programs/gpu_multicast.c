@@ -153,8 +153,8 @@ static bool launch(const struct sums *s, int gpu)
 	return GPU_DO(s->prog, cuCtxSetCurrent(s->contexts[gpu])) &&
 	       GPU_DO(s->prog, cuStreamWaitValue32(s->streams[gpu], (CUdeviceptr)s->gate, 1,
 						   CU_STREAM_WAIT_VALUE_GEQ)) &&
-	       GPU_DO(s->prog, cuLaunchKernel(s->sum[gpu], 132, 1, 1, 1024, 1, 1, 0, s->streams[gpu],
-					      args, NULL));
+	       GPU_DO(s->prog, cuLaunchKernel(s->sum[gpu], 132, 1, 1, 1024, 1, 1, 0,
+					      s->streams[gpu], args, NULL));
 }
 
 static bool has_sums(const struct sums *s, int gpu, uint32_t *words)

@@ -238,7 +238,7 @@ static void test_sums_of_eight(void **state)
 		start(w, multicasts[i], false, COUNT, 1024, 128);
 	}
 	run(w);
-	printf("%llu MB/s\n", (unsigned long long)((u128)COUNT * 8192 * 1000000 / w->now));
+	assert_in_range((u128)COUNT * 8192 * 1000000 / w->now, 310000, 320000);
 	for (uint32_t i = 0; i < 8; i++)
 		bus_multicast_destroy(multicasts[i]);
 	close_bus(w);
