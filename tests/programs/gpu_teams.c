@@ -31,7 +31,7 @@ struct teams {
 
 enum what { REDUCE, WRITE, RED, READ, WRONG, UNBOUND };
 
-/* What each program has in its memory, and where. */
+/* What each program has in its memory, and where. In another order the floats are 0 together. */
 struct values {
 	uint32_t u32;
 	int32_t s32;
@@ -41,9 +41,9 @@ struct values {
 	uint32_t written, sum;
 };
 static const struct values of_rank[RANKS] = {
-	{.u32 = 12, .s32 = -5, .u64 = UINT64_C(1) << 40, .f64 = .5, .f32 = .5f},
-	{.u32 = 10, .s32 = 3, .u64 = UINT64_C(2) << 40, .f64 = 1.5, .f32 = 1.5f},
-	{.u32 = 9, .s32 = -7, .u64 = UINT64_C(3) << 40, .f64 = 2.25, .f32 = 2.25f}};
+	{.u32 = 12, .s32 = -5, .u64 = UINT64_C(1) << 40, .f64 = .5, .f32 = 1e8f},
+	{.u32 = 10, .s32 = 3, .u64 = UINT64_C(2) << 40, .f64 = 1.5, .f32 = -1e8f},
+	{.u32 = 9, .s32 = -7, .u64 = UINT64_C(3) << 40, .f64 = 2.25, .f32 = 1}};
 
 /* What comes of all of them, behind the values. */
 struct results {
@@ -63,7 +63,7 @@ static const struct results wanted = {.add = 31,
 				      .s32_max = 3,
 				      .u64 = UINT64_C(6) << 40,
 				      .f64 = 4.25,
-				      .f32 = 4.25f};
+				      .f32 = 1};
 enum { RESULTS = 4096 };
 
 static void reduce(struct vb_launch *launch, uint64_t team, uint64_t own)
@@ -190,13 +190,13 @@ static bool make_memory(struct teams *t)
 	return GPU_DO(t->prog, cuMemCreate(&t->memory, BYTES, &prop, 0));
 }
 
-/* The last is late, and the others wait for it. */
+/* The first is late, and the others wait for it. */
 static void joins(struct teams *t)
 {
 	const struct vb_prog *prog = t->prog;
 	const uint64_t before = vb_now_ps();
 
-	if (prog->rank == RANKS - 1)
+	if (prog->rank == 0)
 		prog->sleep_ns(prog, 1000 * LATE_US);
 	GPU_CHECK(t,
 		  cuMulticastAddDevice(t->team, 99) == CUDA_ERROR_INVALID_DEVICE &&
