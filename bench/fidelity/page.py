@@ -51,6 +51,7 @@ calls of the driver return. Obtained with the profiles as they are.
 | the same of A100: 423 | DOES NOT HOLD: 504 | none |
 | ring all-reduce: A100 231.58 GB/s, H100 370.8 without NVLS (5 %), DGX-1 with V100 130 and P100 62 (10 %) | 240, 360, 126, 64 | `verbena_gpu_collectives` |
 | DGX-2, 16 V100: 140 (10 %); MI300X, two GPUs: 47.67 (6 %) | DOES NOT HOLD: 120; 42.7 | none |
+| all-reduce in NVSwitches (NVLS), eight GPUs: H100 478.87 GB/s (5 %), B200 830 (6 %) | 459, 801: .85 and .74 of what the links carry, with which NCCL plans | `verbena_gpu_multicast` |
 | small message from GPU to GPU: 1.9 to 2.4 us direct, 8 to 23 staged | 2.2 and 16.1 | `verbena_gpu_programs` |
 | adapter of 400 Gb/s: 47 GB/s near, 15 from the other socket (20 %) | 47.5; DOES NOT HOLD: 18.5 | `verbena_gpu_rows` |
 
@@ -60,13 +61,15 @@ calls of the driver return. Obtained with the profiles as they are.
   acknowledgements and updates of credits come as often as the specification's timers have it, with `dllps: no` never.
 - Small copies over PCI Express: the start of a copy is that of an H100, which is the only GPU whose calls were measured.
 - A100 that read each other: it has two classes of pairs, 416 to 428 and 512 to 521 GB/s both ways, which a uniform model does not split.
+- NVLS: the links of eight H100 carry 540 GB/s of bus bandwidth, of which a GPU sends and receives 9/8 as payload; 480 were
+  measured (NVIDIA/nccl issue 2140), and why is not public: NCCL has a factor for it, and so has the row. A switch here
+  sums as fast as what it sums comes, and has the whole burst before it passes it on.
 - DGX-2 and MI300X: with packets of 128 bytes, and responses of 16, six links of 25 GB/s carry 120 and not 140; packets and
   responses of xGMI are not public, and guessed.
 - The far socket: what machine that was is not said; DGX H100 has a link between sockets of 22 GB/s.
 
 What cannot be expressed:
 
-- NVLS, 478.87 GB/s of eight H100 and over 830 of eight B200: NVSwitches here pass on what comes, and add nothing up.
 - A four-node all-reduce with a dip where its algorithm changes: which adapters it had, and NCCL's choice, are not known.
 - All-reduce of eight MI300X, 312.9 GB/s: it uses all seven links of a GPU at once, for which there is no program.
 - Copies between GPUs that may not reach each other: a driver stages them through the host, in 16 to 25 us; here they take
