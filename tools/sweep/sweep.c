@@ -55,8 +55,10 @@ static char **sets_of(const struct sweep *sweep, uint64_t point)
 	char **sets = calloc((size_t)told + plan->key_count + 1, sizeof(*sets));
 	bool is_good = sets;
 
-	for (uint32_t i = 0; is_good && i < told; i++)
-		is_good = sets[i] = strdup(sweep->options->overrides.sets[i]);
+	for (uint32_t i = 0; is_good && i < told; i++) {
+		sets[i] = strdup(sweep->options->overrides.sets[i]);
+		is_good = sets[i];
+	}
 	for (uint32_t i = 0, at = told; is_good && i < plan->key_count; i++)
 		if (!plan->keys[i].is_told)
 			is_good = asprintf(&sets[at++], "%s=%s", plan->keys[i].name,
