@@ -321,6 +321,15 @@ static void on_failure(struct gpu_command *command, enum gpu_kernel_end how, ps_
 	gpu_command_end(command, now);
 }
 
+void gpu_context_end(struct gpu_context *context, ps_t now)
+{
+	if (context->how == GPU_KERNEL_WELL)
+		context->how = GPU_KERNEL_TRAPPED;
+	gpu_context_look(context, now);
+	if (context_go(context, now))
+		context->changed(context, now);
+}
+
 static const struct gpu_kernel_ends kernel_ends = {.over = gpu_command_end, .failed = on_failure};
 
 static void begin_work(struct gpu_command *command, ps_t now)
