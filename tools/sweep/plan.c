@@ -297,7 +297,7 @@ static void plan_finish(struct reader *r, const struct yaml_node *root)
 
 int sweep_plan_read(const char *path, struct sweep_plan *ret_plan, struct bad_list *errors)
 {
-	const struct bad_at at = {path, 1, NULL};
+	const struct bad_at at = {.file = path, .line = 1};
 	struct reader r = {.plan = ret_plan, .errors = errors};
 	struct yaml_node *root = NULL;
 	char *bytes = NULL;
@@ -359,7 +359,7 @@ int sweep_plan_narrow(struct sweep_plan *plan, const struct scenario_overrides *
 
 bool sweep_is_plan(const char *path)
 {
-	const struct bad_at at = {path, 1, NULL};
+	const struct bad_at at = {.file = path, .line = 1};
 	struct bad_list errors = {.lines = NULL};
 	struct yaml_node *root = NULL;
 	char *bytes = NULL;

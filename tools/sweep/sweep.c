@@ -98,7 +98,7 @@ static int check_shows(struct sweep *sweep, const struct scenario *scenario)
 	int ret = json ? COMMAND_DONE : COMMAND_BROKEN;
 
 	for (uint32_t i = 0; json && i < sweep->plan.show_count; i++) {
-		const struct bad_at at = {sweep->path, sweep->plan.show_lines[i], NULL};
+		const struct bad_at at = {.file = sweep->path, .line = sweep->plan.show_lines[i]};
 		const json_t *value = result_path_find(json, sweep->plan.shows[i]);
 		struct bad_text found, near, expected;
 		const char *such = ".drops.buffer";
