@@ -295,7 +295,7 @@ END
 expect 0 explain twin.yaml --why cure
 grep -q '^  h0, as 1 more, may have 32 requests under way' out || fail "one of two adapters: $(cat out)"
 sed 's/nic1, kind: nic, tags: 32/nic1, kind: nic, tags: 1/; s/tags: 32/tags: 256/; s/gen: 7/gen: 2/; s/b: nic1, gen: 5, mrrs: 512B/b: nic1, gen: 5, mrrs: 128B/
-	s/from: h0.nic1, size: 4MB/from: h0.nic1, size: 100KB/' twin.yaml >little.yaml
+	s/from: h0.nic1, size: 4MB/from: h0.nic1, size: 20KB/' twin.yaml >little.yaml
 expect 0 explain little.yaml --why cure
 grep -q '^  h0 did not get them fast enough\. The reason: the memory of h0\.cpu0 is behind the lane cpu0 > sw0' out || fail "one that sent little: $(cat out)"
 

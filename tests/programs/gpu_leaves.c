@@ -10,6 +10,12 @@
 
 enum { MIB = 1 << 20, EXPORTED = 24 * MIB, OTHER = 8 * MIB, LOOK = 64, LATER_NS = 1000000 };
 
+static bool open_memory(const struct vb_prog *prog, CUdeviceptr *ret_address, CUipcMemHandle handle)
+{
+	return GPU_DO(prog,
+		      cuIpcOpenMemHandle(ret_address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+}
+
 struct leaves {
 	const struct vb_prog *prog;
 	struct prog_ctx ctx;
@@ -64,12 +70,13 @@ static int leave(struct leaves *l)
 {
 	static bool was_called;
 	const struct vb_prog *prog = l->prog;
-	CUdeviceptr exported, other;
+	CUdeviceptr exported, other, theirs;
 	CUipcMemHandle handle;
 	CUstream waits, copies;
 	char word = 0;
 
-	if (prog->get(prog, "ready", &word, 1) != 0 || !take_memory(&exported, &other) ||
+	if (prog->get(prog, "ready", &handle, sizeof(handle)) != 0 ||
+	    !open_memory(prog, &theirs, handle) || !take_memory(&exported, &other) ||
 	    !connect_to(l, 1, (void *)(uintptr_t)other, OTHER) ||
 	    !GPU_DO(prog, cuIpcGetMemHandle(&handle, exported)) ||
 	    prog->put(prog, "handle", &handle, sizeof(handle)) != 0 ||
@@ -110,13 +117,14 @@ static int stay(struct leaves *l)
 	memset(sevens, 7, sizeof(sevens));
 	if (prog->put(prog, "ready", "", 1) != 0 || !connect_to(l, 0, bytes, sizeof(bytes)) ||
 	    prog->get(prog, "handle", &handle, sizeof(handle)) != 0 ||
-	    !GPU_DO(prog, cuIpcOpenMemHandle(&import, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)))
+	    !open_memory(prog, &import, handle))
 		return -1;
-	GPU_CHECK(l, gpu_free_bytes() < all - EXPORTED - 3 * OTHER, "the other one has memory");
+	GPU_CHECK(l, gpu_free_bytes() < all - EXPORTED - 4 * OTHER, "the other one has memory");
 	GPU_CHECK(l, read_theirs(l, bytes) == IBV_WC_SUCCESS, "which can be read");
 	if (prog->put(prog, "opened", "", 1) != 0)
 		return -1;
 	prog->sleep_ns(prog, LATER_NS);
+	(void)cuMemFree(own); /* which the other one had open */
 	GPU_CHECK(l, gpu_free_bytes() == all - EXPORTED, "it is free, but for what is open here");
 	GPU_CHECK(l, read_theirs(l, bytes) == IBV_WC_REM_ACCESS_ERR, "who registered it is told");
 	GPU_CHECK(l,
