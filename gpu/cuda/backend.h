@@ -129,6 +129,11 @@ const struct gpu_backend *gpu_backend(void);
 struct CUctx_st *gpu_program_next(const struct gpu_program *program,
 				  const struct CUctx_st *context);
 
+/* The calling program, which has GPUs, is over, the run goes on: as when a process ends, what its
+ * streams have not begun is no more, and its memory is free, but for what others hold. May wait.
+ */
+void gpu_program_end(void);
+
 /* Gives back what @program has, which is over, as the run is; not itself. */
 void gpu_program_fini(struct gpu_program *program);
 

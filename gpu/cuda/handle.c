@@ -40,6 +40,16 @@ void cuda_handle_let_go(struct cuda_handle *handle)
 	util_free(handle);
 }
 
+void cuda_handles_end(void)
+{
+	while (cuda_program()->handles) {
+		struct cuda_handle *handle = cuda_program()->handles;
+
+		handle->users = handle->maps = 0;
+		cuda_handle_let_go(handle);
+	}
+}
+
 void cuda_handles_fini(struct gpu_program *program)
 {
 	while (program->handles) {

@@ -145,6 +145,8 @@ void cuda_pools_trim(void);
 void cuda_pools_fini(struct gpu_program *program);
 /* And its handles of memory. */
 void cuda_handles_fini(struct gpu_program *program);
+/* The calling program has them no more, and their memory goes as far as it is its alone. */
+void cuda_handles_end(void);
 
 /* ---- stream.c ---- */
 

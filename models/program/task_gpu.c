@@ -167,7 +167,8 @@ static void driver_main(void *arg)
 		}
 		process->calls = call->next_call;
 		task_sleep(task, call->stream->context->gpu->profile->host_call);
-		call->function(call->arg);
+		if (call->stream->context->how == GPU_KERNEL_WELL)
+			call->function(call->arg);
 		task_pay(task); /* of managed memory that it touched */
 		gpu_command_end(call, task->host->now);
 	}

@@ -116,6 +116,16 @@ void task_gpu_exports_collect(struct task_gpu_export **exports)
 	}
 }
 
+void task_gpu_exports_end(struct task_gpu_export **exports)
+{
+	while (*exports) {
+		if ((*exports)->is_dmabuf)
+			end_first(exports);
+		else
+			exports = &(*exports)->next;
+	}
+}
+
 void task_gpu_exports_fini(struct task_gpu_export **exports)
 {
 	while (*exports)

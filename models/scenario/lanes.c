@@ -382,7 +382,8 @@ static void read_lane(struct scenario_inside *in, const struct yaml_node *map, u
 /* The map says it itself, and has it not from a profile, a file or "machine". */
 static bool is_its_own(const struct yaml_node *map, const struct yaml_node *lane)
 {
-	return lane->at.namer == map->at.namer && lane->at.line >= map->at.line;
+	return !lane->at.is_copy && lane->at.namer == map->at.namer &&
+	       lane->at.line >= map->at.line;
 }
 
 /* Those behind all others, for it is them that are wrong where there is a second way. */
