@@ -85,7 +85,8 @@ uint32_t pcie_request_bytes(const struct pcie_link *link, uint32_t bytes)
 	return pcie_headers(link, pcie_tlps(bytes, link->mrrs), false);
 }
 
-/* The bytes from one Ack to the next. Tables end at x16 and gen 5, and begin at 128 bytes. */
+/* Symbol times, or bytes, from one Ack to the next. Tables end at x16 and gen 5, and begin at 128
+ * bytes. */
 static uint32_t ack_every(const struct pcie_link *link)
 {
 	const uint32_t row = link->width >= 16	? 3
@@ -107,8 +108,9 @@ ps_t pcie_time(const struct pcie_link *link, uint64_t wire_bytes)
 	if (is_flit(link)) {
 		bits *= FLIT;
 		per *= FLIT_TLPS;
-	} else if (link->has_dllps) {
-		const uint32_t every = ack_every(link);
+	} else if (link->dllps != PCIE_NO_DLLPS) {
+		const uint32_t lanes = link->dllps == PCIE_DLLPS_BY_TIMERS ? link->width : 1;
+		const uint32_t every = lanes * ack_every(link);
 
 		bits *= (u128)every * SKIP_EVERY;
 		per *= (u128)(every - 2 * PCIE_DLLP) * (SKIP_EVERY - SKIP);

@@ -98,7 +98,7 @@ static void test_acks_and_credits_take_their_share(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pcie_link link = link_of(3, rows[i].width, rows[i].mps);
 
-		link.has_dllps = true;
+		link.dllps = PCIE_DLLPS_BY_BYTES;
 		assert_near(write_rate(&link), rows[i].rate, 1);
 	}
 }
@@ -114,15 +114,21 @@ static void test_acks_are_by_generation(void **state)
 	} rows[] = {{1, 1, 128, 237}, {1, 8, 256, 107},	 {2, 4, 256, 169},  {2, 8, 512, 137},
 		    {3, 4, 256, 214}, {3, 16, 256, 168}, {4, 8, 4096, 630}, {5, 16, 128, 144}};
 	const uint64_t bytes = 1000000000;
+	uint64_t rows_bytes;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pcie_link link = link_of(rows[i].gen, rows[i].width, rows[i].mps);
 		const uint64_t plain = pcie_time(&link, bytes) / 1000000;
 
-		link.has_dllps = true;
+		link.dllps = PCIE_DLLPS_BY_BYTES;
 		assert_near(pcie_time(&link, bytes) / 1000000,
 			    plain * rows[i].bytes * 1538 / ((rows[i].bytes - 16) * 1534), 1);
+		/* Or after so many symbol times, of which each has a byte of every lane. */
+		link.dllps = PCIE_DLLPS_BY_TIMERS;
+		rows_bytes = rows[i].bytes * rows[i].width;
+		assert_near(pcie_time(&link, bytes) / 1000000,
+			    plain * rows_bytes * 1538 / ((rows_bytes - 16) * 1534), 1);
 	}
 }
 
@@ -133,7 +139,7 @@ static void test_flits(void **state)
 
 	(void)state;
 	assert_near(1000000ull * 1000000 / pcie_time(&link, 1000000), 118000, 1);
-	link.has_dllps = true;
+	link.dllps = PCIE_DLLPS_BY_BYTES;
 	assert_near(1000000ull * 1000000 / pcie_time(&link, 1000000), 118000, 1);
 }
 
