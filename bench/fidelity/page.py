@@ -54,6 +54,7 @@ calls of the driver return. Obtained with the profiles as they are.
 | the same of a DGX-2, 16 V100: 140 (10 %) | DOES NOT HOLD: 123.8 | `verbena_gpu_collectives` |
 | small message from GPU to GPU: 1.9 to 2.4 us direct, 8 to 23 staged | 2.2 and 16.1 | `verbena_gpu_programs` |
 | adapter of 400 Gb/s: 47 GB/s near, 15 from the other socket (20 %) | 47.5; DOES NOT HOLD: 18.5 | `verbena_gpu_rows` |
+| strong scaling with GPUDirect and without, as HOOMD-blue: little at few nodes, up to 2 times at many (direction; what its nodes compute is not published) | 1.08, 1.19, 1.32 times at 4, 16, 64, with 10 ns a particle; the exchange alone 1.5 to 1.7 | `verbena_gpu_scaling` |
 | GPUDirect by NCCL's distances: PIX, PXB, P2C yes, PHB, SYS no; levels that override | exact, in `verbena topo -m` | `verbena_topo_machine` |
 
 - Small copies: p2pBandwidthLatencyTest divides the time of 100 copies, all told before the first begins, by 100. One copy
@@ -87,7 +88,6 @@ What cannot be expressed:
 - Managed memory of a GTX 1080, 31,774 faults in 386.6 ms at 8.2 GB/s, which is 3.17 GB and 100 KB a fault: the tree that was
   measured on an H100 has six faults for 2 MiB, 350 KB each, so 9,070; and its faults take 34 to 111 us each by what they
   bring, not 12.2. The driver of then, and what it brought, were not measured.
-- Strong scaling of HOOMD-blue with GPUDirect and without, up to twice as fast: what its nodes compute is not published.
 """
 
 
