@@ -31,9 +31,9 @@ for hosts in 4 16 64; do
 			echo "$ns $staged $(scale "$hosts" "\"ns=$ns\", \"staged=$staged\", \"steps=4\"")"
 		done
 	done
-done >times
+done >gained
 python3 - <<'END' || fail "GPUDirect gains something else as more GPUs share the work"
-time = {(int(ns), int(staged), int(hosts)): int(step) for ns, staged, hosts, step in map(str.split, open("times"))}
+time = {(int(ns), int(staged), int(hosts)): int(step) for ns, staged, hosts, step in map(str.split, open("gained"))}
 gain = {(ns, n): time[ns, 1, n] / time[ns, 0, n] for ns in (10, 0) for n in (4, 16, 64)}
 print(gain)
 # HOOMD-blue with GPUDirect RDMA, 64 thousand particles: little at few nodes, up to twice as fast at many.
