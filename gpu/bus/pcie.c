@@ -84,7 +84,8 @@ static uint32_t ack_factor(uint32_t width, uint32_t mps)
 	return width >= 12 ? 20 : 10;
 }
 
-/* The bytes from one Ack to the next. Payloads begin at 128 bytes there. */
+/* Symbol times, or bytes, from one Ack to the next. Payloads begin at 128 bytes there, and
+ * tables end at gen 5. */
 static uint32_t ack_every(const struct pcie_link *link)
 {
 	const uint32_t mps = link->mps > 128 ? link->mps : 128;
@@ -101,8 +102,9 @@ ps_t pcie_time(const struct pcie_link *link, uint64_t wire_bytes)
 	if (is_flit(link)) {
 		bits *= FLIT;
 		per *= FLIT_TLPS;
-	} else if (link->has_dllps) {
-		const uint32_t every = ack_every(link);
+	} else if (link->dllps != PCIE_NO_DLLPS) {
+		const uint32_t lanes = link->dllps == PCIE_DLLPS_BY_TIMERS ? link->width : 1;
+		const uint32_t every = lanes * ack_every(link);
 
 		bits *= (u128)every * SKIP_EVERY;
 		per *= (u128)(every - 2 * PCIE_DLLP) * (SKIP_EVERY - SKIP);

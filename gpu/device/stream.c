@@ -227,6 +227,18 @@ static void on_copy_read(struct copy_job *job, const uint8_t *from, uint32_t byt
 		      bytes);
 }
 
+/* What an engine takes before the first byte of a copy. Another GPU, behind PCI Express as host
+ * memory is, is read and written as that is. */
+static ps_t start_of(const struct gpu_command *command, const struct copy_engine *engine,
+		     uint32_t other)
+{
+	const struct gpu_cost *costs = command->stream->context->gpu->profile->costs;
+
+	if (command->work != GPU_TO_PEER || bus_has_nvlink(engine->bus, engine->own, other))
+		return cost_of(command)->start;
+	return costs[engine->reads ? GPU_TO_DEVICE : GPU_FROM_DEVICE].start;
+}
+
 static void begin_copy(struct gpu_command *command, struct copy_engine *engine, uint32_t other,
 		       ps_t now)
 {
@@ -238,7 +250,7 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		.from = command->from,
 		.to_side = command->to_side,
 		.from_side = command->from_side,
-		.start = cost->start + command->time,
+		.start = start_of(command, engine, other) + command->time,
 		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
 		.other = other,
 		.on_done = on_copied,

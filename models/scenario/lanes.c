@@ -43,7 +43,7 @@ static struct pcie_link pcie_of(const struct yaml_node *map)
 		.width = (uint8_t)scenario_inside_number(map, KEY_MACHINE_LANES_WIDTH),
 		.mps = (uint16_t)scenario_inside_number(map, KEY_MACHINE_LANES_MPS),
 		.mrrs = (uint16_t)scenario_inside_number(map, KEY_MACHINE_LANES_MRRS),
-		.has_dllps = is_yes(map, KEY_MACHINE_LANES_DLLPS),
+		.dllps = (uint8_t)scenario_get(map, KEY_MACHINE_LANES_DLLPS).word,
 		.has_ecrc = is_yes(map, KEY_MACHINE_LANES_ECRC)};
 }
 

@@ -98,7 +98,7 @@ static void test_acks_and_credits_take_their_share(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pcie_link link = link_of(3, rows[i].width, rows[i].mps);
 
-		link.has_dllps = true;
+		link.dllps = PCIE_DLLPS_BY_BYTES;
 		assert_near(write_rate(&link), rows[i].rate, 1);
 	}
 }
@@ -119,15 +119,21 @@ static void test_acks_are_by_generation(void **state)
 		    {1, 32, 256, 45},  {2, 32, 512, 103}, {3, 32, 128, 129}, {5, 32, 1024, 180},
 		    {4, 1, 1024, 1167}};
 	const uint64_t bytes = 1000000000;
+	uint64_t rows_bytes;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pcie_link link = link_of(rows[i].gen, rows[i].width, rows[i].mps);
 		const uint64_t plain = pcie_time(&link, bytes) / 1000000;
 
-		link.has_dllps = true;
+		link.dllps = PCIE_DLLPS_BY_BYTES;
 		assert_near(pcie_time(&link, bytes) / 1000000,
 			    plain * rows[i].bytes * 1538 / ((rows[i].bytes - 16) * 1534), 1);
+		/* Or after so many symbol times, of which each has a byte of every lane. */
+		link.dllps = PCIE_DLLPS_BY_TIMERS;
+		rows_bytes = rows[i].bytes * rows[i].width;
+		assert_near(pcie_time(&link, bytes) / 1000000,
+			    plain * rows_bytes * 1538 / ((rows_bytes - 16) * 1534), 1);
 	}
 }
 
@@ -138,7 +144,7 @@ static void test_flits(void **state)
 
 	(void)state;
 	assert_near(1000000ull * 1000000 / pcie_time(&link, 1000000), 118000, 1);
-	link.has_dllps = true;
+	link.dllps = PCIE_DLLPS_BY_BYTES;
 	assert_near(1000000ull * 1000000 / pcie_time(&link, 1000000), 118000, 1);
 }
 
