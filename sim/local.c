@@ -247,11 +247,22 @@ static inline void open_next(const struct sim_local *local)
 	wheel->run = list->next ? sort_slot(local, list) : list;
 }
 
-static inline void find_earliest(struct sim_local *local)
+static __attribute__((noinline)) void find_earlier(struct sim_local *local)
 {
 	struct sim_local_event *run = local->wheel->run, *apart = local->wheel->apart;
 
-	local->root = !apart || (run && before(local, run, apart)) ? run : apart;
+	local->root = run && before(local, run, apart) ? run : apart;
+}
+
+static inline void find_earliest(struct sim_local *local)
+{
+	struct sim_local_event *run = local->wheel->run;
+	const struct sim_local_event *apart = local->wheel->apart;
+
+	if (!apart || (run && run->at < apart->at))
+		local->root = run;
+	else
+		find_earlier(local);
 }
 
 static inline void slot_push(struct sim_local_wheel *wheel, struct sim_local_event *event)
@@ -274,6 +285,16 @@ static __attribute__((noinline)) void put_apart(const struct sim_local *local,
 	heap_put(local, &local->wheel->apart, event);
 }
 
+static inline void link_in(struct sim_local_event **at, struct sim_local_event *event,
+			   struct sim_local_event *prev, struct sim_local_event *next)
+{
+	event->prev = prev;
+	event->next = next;
+	if (next)
+		next->prev = event;
+	*at = event;
+}
+
 /* Between its neighbours in the list in order; false: these are too far from its first one. */
 static inline bool list_insert(struct sim_local *local, struct sim_local_event *event)
 {
@@ -283,11 +304,7 @@ static inline bool list_insert(struct sim_local *local, struct sim_local_event *
 		struct sim_local_event *next = *at;
 
 		if (!next || before(local, event, next)) {
-			event->prev = prev;
-			event->next = next;
-			if (next)
-				next->prev = event;
-			*at = event;
+			link_in(at, event, prev, next);
 			return true;
 		}
 		prev = next;
@@ -373,10 +390,10 @@ static inline void local_take(struct sim_local *local, struct sim_local_event *e
 		heap_take(local, &local->root, event);
 }
 
-void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, ps_t at)
+static __attribute__((noinline)) void schedule_otherwise(struct sim_local *local,
+							 struct sim_local_event *event, ps_t at)
 {
-	if (event->pending)
-		sim_local_cancel(local, event);
+	sim_local_cancel(local, event);
 	event->at = at;
 	event->is_mixed = false;
 	event->pending = true;
@@ -386,20 +403,72 @@ void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, 
 		heap_put(local, &local->root, event);
 }
 
+/* As most are: it does not wait, has a slot, and meets nothing that is due at its time. */
+static inline bool schedule_simply(struct sim_local *local, struct sim_local_event *event, ps_t at)
+{
+	struct sim_local_wheel *wheel = local->wheel;
+	const uint64_t number = slot_number(at);
+	struct sim_local_event **link = &wheel->run, *prev = NULL, *next = wheel->run;
+
+	if (event->pending || number - wheel->from >= SIM_LOCAL_SLOTS)
+		return false;
+	event->at = at;
+	event->is_mixed = event->is_apart = false;
+	if (next && number > wheel->open && wheel->words) {
+		event->pending = true;
+		slot_push(wheel, event);
+		return true;
+	}
+	for (uint32_t i = 0; next && at >= next->at; i++) {
+		if (at == next->at || i == NEAR)
+			return false;
+		prev = next;
+		link = &next->next;
+		next = *link;
+	}
+	event->pending = true;
+	link_in(link, event, prev, next);
+	if (!next)
+		wheel->open = number;
+	if (!prev)
+		find_earliest(local);
+	return true;
+}
+
+void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, ps_t at)
+{
+	if (!local->wheel || !schedule_simply(local, event, at))
+		schedule_otherwise(local, event, at);
+}
+
 void sim_local_cancel(struct sim_local *local, struct sim_local_event *event)
 {
 	if (event->pending)
 		local_take(local, event);
 }
 
+static __attribute__((noinline)) void pop_otherwise(struct sim_local *local,
+						    struct sim_local_event *event)
+{
+	local_take(local, event);
+}
+
 struct sim_local_event *sim_local_pop(struct sim_local *local, ps_t at, enum sim_local_phase phase)
 {
 	struct sim_local_event *event = local->root;
+	struct sim_local_wheel *wheel = local->wheel;
 
 	if (!event || event->at != at || event->phase != phase)
 		return NULL;
-	if (local->wheel && local->wheel->from < slot_number(at))
-		local->wheel->from = slot_number(at);
-	local_take(local, event);
+	if (wheel && wheel->from < slot_number(at))
+		wheel->from = slot_number(at);
+	if (wheel && event == wheel->run && event->next) {
+		event->pending = false;
+		wheel->run = event->next;
+		wheel->run->prev = NULL;
+		find_earliest(local);
+	} else {
+		pop_otherwise(local, event);
+	}
 	return event;
 }

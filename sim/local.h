@@ -38,6 +38,8 @@ struct sim_local_event {
 	bool pending;
 	bool is_mixed; /* @mix is that of @at: only events that meet at one time need it */
 	bool is_apart; /* of a node with a wheel: it is in its heap */
+	/* Its owner's: it changes nothing of the node but events, or the node is told. */
+	bool is_inside;
 	uint64_t mix;
 	union {
 		struct sim_local_event *child; /* in a heap */

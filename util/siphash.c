@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void sip_absorb(struct sip *s, uint
 	s->v0 ^= word;
 }
 
-static uint64_t sip_finish(struct sip *s)
+static inline __attribute__((always_inline)) uint64_t sip_finish(struct sip *s)
 {
 	s->v2 ^= 0xff;
 	for (int i = 0; i < 4; i++)

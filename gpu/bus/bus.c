@@ -15,7 +15,8 @@ static void set_out(struct bus *bus, struct bus_burst *burst, uint32_t from, uin
 	burst->kind = (uint8_t)kind;
 	burst->event =
 		(struct sim_local_event){.key = (uint64_t)(from + 1) << 48 | part->next_number++,
-					 .phase = SIM_LOCAL_ARRIVAL};
+					 .phase = SIM_LOCAL_ARRIVAL,
+					 .is_inside = true};
 	bus_depart(bus, burst, now);
 }
 
@@ -58,7 +59,7 @@ void bus_mesh_limit(struct bus *bus)
 uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	uint32_t most = BUS_BURST_MAX, least = BUS_BURST_MAX;
-	struct bus_burst burst = {.from = (uint16_t)from, .to = (uint16_t)to, .via = BUS_PARTS_MAX};
+	struct bus_burst burst = {.from = (uint16_t)from, .to = (uint16_t)to, .goal = (uint16_t)to};
 
 	if (bus->has_peers)
 		bus_peers_set_out(bus, &burst);
@@ -67,8 +68,8 @@ uint32_t bus_burst_most(const struct bus *bus, uint32_t from, uint32_t to)
 
 		limit(way->lane, burst.is_split ? &way->split : &way->lane->link, &most, &least);
 		at = way->to;
-		if (at == burst.via)
-			burst.via = BUS_PARTS_MAX;
+		if (at == burst.goal)
+			burst.goal = (uint16_t)to;
 	}
 	if (bus_mesh_joins(bus, from, to)) {
 		most = bus->mesh.most < most ? bus->mesh.most : most;

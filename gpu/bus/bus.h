@@ -96,25 +96,36 @@ struct bus_burst_ops {
 /* One burst, in the owner's memory from bus_write() or bus_read() until it has arrived. */
 struct bus_burst {
 	const struct bus_burst_ops *ops;
-	uint32_t bytes; /* at most bus_burst_most() */
-	bool is_part;	/* for the owner: of something larger */
+	union {
+		struct {
+			uint32_t bytes; /* at most bus_burst_most() */
+			/* Over PCI Express and NVLink: what its packets, or those that answer it,
+			 * have of it at most; 0: as each lane has it. */
+			uint16_t packet;
+			/* The bus's own: enum bus_class, and whether a root splits it. */
+			uint8_t kind;
+			bool is_split;
+		};
+		uint64_t shape; /* all this as one number: what decides what it takes of a lane */
+	};
+	bool is_part; /* for the owner: of something larger */
 	/* An NVSwitch was one of its ends, and no link leads there any more: it has not arrived. */
 	bool is_lost;
-	/* Over PCI Express and NVLink: what its packets, or those that answer it, have of it at
-	 * most; 0: as each lane has it. */
-	uint16_t packet;
 	/* The bus's own. */
 	uint16_t from, to;
-	uint8_t kind; /* enum bus_class */
+	uint16_t goal; /* @to, or the root that it goes to first */
 	bool is_read;
-	bool is_peer, is_split;	      /* between peers; and through a root, which splits it */
-	uint16_t via;		      /* the root that it goes to first; BUS_PARTS_MAX: none */
+	bool is_peer;		      /* between peers */
+	bool is_meshed;		      /* it goes over NVLink, and ... */
+	uint64_t number;	      /* ... which link is next comes of this */
 	struct sim_local_event event; /* key: @from and the number of its bursts */
 	struct bus_burst *next;
-	uint64_t order;
-	bool is_meshed;	    /* it goes over NVLink, and ... */
-	uint64_t number;    /* ... which link is next comes of this */
-	struct bus_way *on; /* the last lane that it took; NULL: none yet */
+	union {
+		uint64_t order;	       /* while it waits for a lane */
+		struct bus_way *ahead; /* while it is on one: the next, where that is known */
+	};
+	struct bus_way *on;	 /* the last lane that it took; NULL: none yet */
+	struct bus_credits held; /* of @on */
 };
 
 /* Of @part_count parts (2 to BUS_PARTS_MAX) and @lane_count lanes, which make a tree: one way

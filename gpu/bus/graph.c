@@ -85,6 +85,13 @@ static uint32_t returns_of(const struct bus_lane_params *lane)
 	return count;
 }
 
+static uint64_t peers_of(const struct bus_lane_params *lane, enum bus_class kind)
+{
+	if (kind == BUS_NON_POSTED)
+		return 0;
+	return kind == BUS_POSTED ? lane->peer_writes_bps : lane->peer_reads_bps;
+}
+
 /* Way @number, one of those of a @link of @lane. */
 static struct bus_return *init_way(struct bus *bus, uint32_t number,
 				   const struct bus_lane_params *lane, uint32_t link,
@@ -97,18 +104,25 @@ static struct bus_return *init_way(struct bus *bus, uint32_t number,
 	way->link = link;
 	way->from = number % 2 ? lane->b : lane->a;
 	way->to = number % 2 ? lane->a : lane->b;
+	way->end = &bus->parts[way->to];
+	way->onward = &bus->routes[way->to * bus->part_count];
+	way->delay = lane->delay;
+	way->credit_delay = lane->update + lane->delay;
+	way->responds = lane->link.kind == BUS_NVLINK;
 	way->event = (struct sim_local_event){
-		.key = number, .phase = SIM_LOCAL_TIMER, .fn = bus_way_on_event};
+		.key = number, .phase = SIM_LOCAL_TIMER, .is_inside = true, .fn = bus_way_on_event};
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
 		const struct bus_credits *room = &lane->room[kind];
 
-		way->costs[kind][0].bytes = way->costs[kind][1].bytes = UINT32_MAX;
-		way->pools[kind] = (struct bus_pool){.is_endless = room->headers == 0,
-						     .headers = room->headers,
-						     .data = room->data,
-						     .returns = returns,
-						     .room = room->headers,
-						     .starved_from = PS_NEVER};
+		way->shares[kind] =
+			(struct bus_share){.peers_bps = peers_of(lane, (enum bus_class)kind),
+					   .is_endless = room->headers == 0,
+					   .headers = room->headers,
+					   .data = room->data,
+					   .returns = returns,
+					   .room = room->headers,
+					   .starved_from = PS_NEVER,
+					   .costs = {{.shape = UINT64_MAX}, {.shape = UINT64_MAX}}};
 		returns += room->headers;
 	}
 	return returns;

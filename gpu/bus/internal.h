@@ -14,47 +14,52 @@ struct bus_return {
 	uint32_t headers, data;
 };
 
-/* Of one class, as the sender counts them. */
-struct bus_pool {
+/* What a burst of a class takes of a way: remembered, since most are like the one before. */
+struct bus_cost {
+	uint64_t shape; /* of the burst; UINT64_MAX: nothing is remembered */
+	ps_t head, all; /* how long its first packet and all of it take, without faults */
+	struct bus_credits needs;
+	uint32_t payload, wire_bytes;
+	uint32_t response_bytes; /* of NVLink, where it writes: on the wire back, and ... */
+	ps_t response;		 /* ... how long they take */
+};
+
+/* What a way has of one class. */
+struct bus_share {
+	struct bus_queue waiting;
+	uint64_t peers_bps; /* what peers have of its lane at most; 0: all of it */
+	ps_t peers_at;	    /* by this the next burst of theirs may go */
+	/* Credits, as the sender counts them. */
 	bool is_endless;
 	uint32_t headers, data; /* left */
 	/* A ring in the order of time; as many as there can be bursts. */
 	struct bus_return *returns;
 	uint32_t first, count, room;
+	ps_t last_at;	   /* of the last of them */
 	ps_t starved_from; /* PS_NEVER: nothing waits for them */
-};
-
-/* What a burst of a class takes of a way: remembered, since most are like the one before. */
-struct bus_cost {
-	uint32_t bytes; /* of the burst; UINT32_MAX: nothing is remembered */
-	bool is_split;
-	uint16_t packet;
-	uint32_t wire_bytes;
-	struct bus_credits needs;
-	ps_t head, all;		 /* how long its first packet and all of it take, without faults */
-	uint32_t response_bytes; /* of NVLink, where it writes: on the wire back, and ... */
-	ps_t response;		 /* ... how long they take */
+	/* Of the last two kinds of bursts, as of copies and of kernels in turn. */
+	uint8_t older; /* which of the two was made first */
+	struct bus_cost costs[2];
 };
 
 /* One direction of a lane, or of one of its links. */
 struct bus_way {
+	ps_t started_at, free_at; /* of the last burst, and behind it */
+	uint32_t waiting_count;	  /* in all classes */
+	uint32_t fault_count;
+	uint32_t from, to, link;
+	bool responds; /* NVLink: to what is written */
+	const struct bus_part *end;
+	struct bus_way **onward;  /* the ways from there on to each part but over NVLink */
+	ps_t delay, credit_delay; /* of the lane; from room that is free to its credits */
+	struct bus_way_stats stats;
+	struct bus_share shares[BUS_CLASSES];
+	uint64_t next_order;
 	const struct bus_lane_params *lane;
 	struct bus_link split; /* what it is for bursts that a root has split */
 	const struct bus_fault *faults;
-	uint32_t fault_count;
-	uint32_t from, to, link;
-	ps_t started_at, free_at; /* of the last burst, and behind it */
-	uint64_t next_order;
-	struct bus_queue waiting[BUS_CLASSES];
-	uint32_t waiting_count; /* in all of them */
-	struct bus_pool pools[BUS_CLASSES];
-	/* The last two kinds of bursts of each class, as of copies and of kernels in turn. */
-	struct bus_cost costs[BUS_CLASSES][2];
-	uint8_t older[BUS_CLASSES];   /* which of the two was made first */
-	ps_t peers_at[BUS_CLASSES];   /* by the limit of its lane the next burst of peers may go */
 	struct sim_local_event event; /* it is free, or credits are back */
 	struct bus *bus;
-	struct bus_way_stats stats;
 };
 
 /* One direction of a lane of NVLink: its links are every second way from @first on. */
@@ -124,7 +129,7 @@ static inline struct bus_way *bus_route(const struct bus *bus, uint32_t from, ui
 static inline struct bus_way *bus_tree_next(const struct bus *bus, uint32_t at,
 					    const struct bus_burst *burst)
 {
-	return bus_route(bus, at, burst->via < BUS_PARTS_MAX ? burst->via : burst->to);
+	return bus_route(bus, at, burst->goal);
 }
 
 static inline struct bus_way *bus_way_back(const struct bus_way *way)

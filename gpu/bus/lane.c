@@ -39,9 +39,8 @@ static __attribute__((noinline)) struct bus_cost make_cost(const struct bus_way 
 	const uint32_t most = is_request ? bus_link_request(link) : bus_link_payload(link);
 	/* Its first TLP has to be there before the next part knows where it goes. */
 	const uint32_t head = burst->bytes < most ? burst->bytes : most;
-	struct bus_cost cost = {.bytes = burst->bytes,
-				.is_split = burst->is_split,
-				.packet = burst->packet,
+	struct bus_cost cost = {.shape = burst->shape,
+				.payload = is_request ? 0 : burst->bytes,
 				.wire_bytes = bus_link_bytes(link, kind, burst->bytes)};
 
 	cost.needs.headers = pcie_tlps(burst->bytes, most);
@@ -58,29 +57,29 @@ static __attribute__((noinline)) struct bus_cost make_cost(const struct bus_way 
 	return cost;
 }
 
-static inline bool is_of(const struct bus_cost *cost, const struct bus_burst *burst)
+static __attribute__((noinline)) const struct bus_cost *find_cost(struct bus_way *way,
+								  const struct bus_burst *burst)
 {
-	return cost->bytes == burst->bytes && cost->is_split == burst->is_split &&
-	       cost->packet == burst->packet;
+	struct bus_share *share = &way->shares[burst->kind];
+	struct bus_cost *cost = &share->costs[1];
+
+	if (cost->shape == burst->shape)
+		return cost;
+	cost = &share->costs[share->older];
+	share->older ^= 1;
+	*cost = make_cost(way, burst);
+	return cost;
 }
 
-static inline __attribute__((always_inline)) const struct bus_cost *
-cost_of(struct bus_way *way, const struct bus_burst *burst)
+static inline const struct bus_cost *cost_of(struct bus_way *way, const struct bus_burst *burst)
 {
-	struct bus_cost *costs = way->costs[burst->kind], *oldest;
+	const struct bus_cost *cost = way->shares[burst->kind].costs;
 
-	if (is_of(&costs[0], burst))
-		return &costs[0];
-	if (is_of(&costs[1], burst))
-		return &costs[1];
-	oldest = &costs[way->older[burst->kind]];
-	way->older[burst->kind] ^= 1;
-	*oldest = make_cost(way, burst);
-	return oldest;
+	return cost->shape == burst->shape ? cost : find_cost(way, burst);
 }
 
 /* How long it would take, started at @at. */
-static ps_t time_of(struct bus_way *way, const struct bus_burst *burst, ps_t at)
+static inline ps_t time_of(struct bus_way *way, const struct bus_burst *burst, ps_t at)
 {
 	const struct bus_cost *cost = cost_of(way, burst);
 
@@ -89,27 +88,29 @@ static ps_t time_of(struct bus_way *way, const struct bus_burst *burst, ps_t at)
 
 /* ---- credits ---- */
 
-static void collect(struct bus_pool *pool, ps_t now)
+static inline uint32_t ring_place(const struct bus_share *share, uint32_t nth)
 {
-	while (pool->count > 0 && pool->returns[pool->first].at <= now) {
-		const struct bus_return *back = &pool->returns[pool->first];
+	const uint32_t place = share->first + nth;
 
-		pool->headers += back->headers;
-		pool->data += back->data;
-		pool->first = (pool->first + 1) % pool->room;
-		pool->count--;
+	return place < share->room ? place : place - share->room;
+}
+
+static inline void collect(struct bus_share *share, ps_t now)
+{
+	while (share->count > 0 && share->returns[share->first].at <= now) {
+		const struct bus_return *back = &share->returns[share->first];
+
+		share->headers += back->headers;
+		share->data += back->data;
+		share->first = ring_place(share, 1);
+		share->count--;
 	}
 }
 
-static inline bool has_credits(struct bus_way *way, const struct bus_burst *burst)
+static inline bool has_credits(const struct bus_share *share, const struct bus_cost *cost)
 {
-	const struct bus_pool *pool = &way->pools[burst->kind];
-	const struct bus_credits *needs;
-
-	if (pool->is_endless)
-		return true;
-	needs = &cost_of(way, burst)->needs;
-	return pool->headers >= needs->headers && pool->data >= needs->data;
+	return share->is_endless ||
+	       (share->headers >= cost->needs.headers && share->data >= cost->needs.data);
 }
 
 /* What is written, for @cost, has come to the end of @way, of NVLink: responses go back, before
@@ -123,39 +124,54 @@ static void respond(struct bus_way *way, const struct bus_cost *cost, ps_t now)
 	back->stats.busy += cost->response;
 }
 
-void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now)
+/* The place in the ring of what is back at @at. */
+static struct bus_return *make_return(struct bus_share *share, ps_t at)
 {
-	struct bus_pool *pool = &way->pools[burst->kind];
-	const struct bus_cost *cost = cost_of(way, burst);
-	const struct bus_credits held = cost->needs;
-	uint32_t i;
+	uint32_t i = share->count++;
 
-	if (cost->response_bytes > 0)
-		respond(way, cost, now);
-	if (pool->is_endless)
-		return;
-	CHECK(pool->count < pool->room);
-	at += way->lane->update + way->lane->delay;
-	for (i = pool->count++; i > 0; i--) {
-		const uint32_t before = (pool->first + i - 1) % pool->room;
-
-		if (pool->returns[before].at <= at)
-			break;
-		pool->returns[(before + 1) % pool->room] = pool->returns[before];
+	CHECK(share->count <= share->room);
+	if (i == 0 || share->last_at <= at) {
+		share->last_at = at;
+		return &share->returns[ring_place(share, i)];
 	}
-	pool->returns[(pool->first + i) % pool->room] =
-		(struct bus_return){.at = at, .headers = held.headers, .data = held.data};
-	if (pool->starved_from != PS_NEVER && (!way->event.pending || way->event.at > at))
+	for (; i > 0; i--) {
+		const struct bus_return *before = &share->returns[ring_place(share, i - 1)];
+
+		if (before->at <= at)
+			break;
+		share->returns[ring_place(share, i)] = *before;
+	}
+	return &share->returns[ring_place(share, i)];
+}
+
+static inline void give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now)
+{
+	struct bus_share *share = &way->shares[burst->kind];
+
+	if (way->responds && burst->kind == BUS_POSTED)
+		respond(way, cost_of(way, burst), now);
+	if (share->is_endless)
+		return;
+	at += way->credit_delay;
+	*make_return(share, at) = (struct bus_return){
+		.at = at, .headers = burst->held.headers, .data = burst->held.data};
+	if (share->starved_from != PS_NEVER && (!way->event.pending || way->event.at > at))
 		sim_local_schedule(way->bus->local, &way->event, at > now ? at : now);
 }
 
-static void end_starving(struct bus_way *way, uint32_t kind, ps_t now)
+void bus_way_give_back(struct bus_way *way, const struct bus_burst *burst, ps_t at, ps_t now)
 {
-	struct bus_pool *pool = &way->pools[kind];
+	give_back(way, burst, at, now);
+}
 
-	if (pool->starved_from != PS_NEVER)
-		way->stats.starved[kind] += now - pool->starved_from;
-	pool->starved_from = PS_NEVER;
+static inline void end_starving(struct bus_way *way, uint32_t kind, ps_t now)
+{
+	struct bus_share *share = &way->shares[kind];
+
+	if (share->starved_from == PS_NEVER)
+		return;
+	way->stats.starved[kind] += now - share->starved_from;
+	share->starved_from = PS_NEVER;
 }
 
 /* ---- order ---- */
@@ -163,16 +179,18 @@ static void end_starving(struct bus_way *way, uint32_t kind, ps_t now)
 /* Whether the first burst of @kind may go before all posted ones that came earlier. */
 static bool may_pass_posted(const struct bus_way *way, enum bus_class kind)
 {
-	const struct bus_burst *posted = way->waiting[BUS_POSTED].first;
+	const struct bus_burst *posted = way->shares[BUS_POSTED].waiting.first;
 
-	return kind == BUS_POSTED || !posted || posted->order > way->waiting[kind].first->order ||
+	return kind == BUS_POSTED || !posted ||
+	       posted->order > way->shares[kind].waiting.first->order ||
 	       (kind == BUS_COMPLETION && way->lane->relaxed);
 }
 
 /* By the limit of the lane, if it is of peers. */
-static bool may_go_as_peer(const struct bus_way *way, const struct bus_burst *burst, ps_t now)
+static inline bool may_go_as_peer(const struct bus_share *share, const struct bus_burst *burst,
+				  ps_t now)
 {
-	return !burst->is_peer || way->peers_at[burst->kind] <= now;
+	return share->peers_at <= now || !burst->is_peer;
 }
 
 /* The earliest that may go; NULL: none. What waits for nothing but credits is remembered. */
@@ -181,21 +199,28 @@ static struct bus_burst *pick(struct bus_way *way, ps_t now)
 	struct bus_burst *best = NULL;
 
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
-		struct bus_burst *first = way->waiting[kind].first;
-		struct bus_pool *pool = &way->pools[kind];
+		struct bus_share *share = &way->shares[kind];
+		struct bus_burst *first = share->waiting.first;
 
 		if (!first || !may_pass_posted(way, (enum bus_class)kind) ||
-		    !may_go_as_peer(way, first, now))
+		    !may_go_as_peer(share, first, now))
 			continue;
-		collect(pool, now);
-		if (!has_credits(way, first)) {
-			if (pool->starved_from == PS_NEVER)
-				pool->starved_from = now;
+		collect(share, now);
+		if (!has_credits(share, cost_of(way, first))) {
+			if (share->starved_from == PS_NEVER)
+				share->starved_from = now;
 		} else if (!best || first->order < best->order) {
 			best = first;
 		}
 	}
 	return best;
+}
+
+/* It waits no longer. */
+static void way_dequeue(struct bus_way *way, const struct bus_burst *burst)
+{
+	(void)bus_dequeue(&way->shares[burst->kind].waiting);
+	way->waiting_count--;
 }
 
 /* ---- the wire ---- */
@@ -236,9 +261,9 @@ static void divert(struct bus *bus, struct bus_burst *burst, ps_t now)
 static void scatter(struct bus_way *way, ps_t now)
 {
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
-		struct bus_burst *next = way->waiting[kind].first, *burst;
+		struct bus_burst *next = way->shares[kind].waiting.first, *burst;
 
-		way->waiting[kind].first = NULL;
+		way->shares[kind].waiting.first = NULL;
 		end_starving(way, kind, now);
 		while ((burst = next)) {
 			next = burst->next;
@@ -250,8 +275,13 @@ static void scatter(struct bus_way *way, ps_t now)
 
 static void on_forward(struct sim_local_event *event, void *context)
 {
+	struct bus_burst *burst = container_of(event, struct bus_burst, event);
+
 	(void)context;
-	go_on(container_of(event, struct bus_burst, event), event->at);
+	if (burst->ahead)
+		bus_way_take(burst->ahead, burst, event->at);
+	else
+		go_on(burst, event->at);
 }
 
 static void on_finish(struct sim_local_event *event, void *context)
@@ -264,33 +294,49 @@ static void on_finish(struct sim_local_event *event, void *context)
 	bus->finish(bus, burst, event->at);
 }
 
+/* The way behind its last one, as far as it is known at @early: if links of
+ * NVLink may be down by then, it is found when it is there. */
+static inline struct bus_way *find_ahead(struct bus_burst *burst, ps_t early)
+{
+	const struct bus_way *on = burst->on;
+	const struct bus *bus = on->bus;
+	uint64_t number;
+
+	if (!burst->is_meshed)
+		return burst->ahead = on->onward[burst->goal];
+	if (!bus->mesh.has_outages)
+		return burst->ahead = bus_mesh_next(bus, on->to, burst, early, &burst->number);
+	burst->ahead = NULL;
+	return bus_mesh_next(bus, on->to, burst, early, &number);
+}
+
 /* It is on its lane, at whose end the head and the last byte of it are then: when it may go on, or
  * is there, is known. The next lane may begin when the head is through the part, unless it is so
  * fast that the last bytes would be late. */
-static void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
+static inline void send_on(struct bus_burst *burst, ps_t head_at, ps_t tail_at)
 {
 	const struct bus_way *way = burst->on;
-	const struct bus *bus = way->bus;
-	const struct bus_part *part = &bus->parts[way->to];
+	const struct bus_part *part = way->end;
 	const ps_t latency = part->params.latency;
 	ps_t at = tail_at + latency;
 
-	if (way->to == burst->via)
-		burst->via = BUS_PARTS_MAX;
 	if (way->to == burst->to) {
 		burst->event.fn = on_finish;
 		if (burst->kind == BUS_NON_POSTED && part->fault_count > 0)
 			at = bus_fault_answer_at(part, at);
 	} else {
-		uint64_t number;
 		const ps_t early = head_at + latency;
-		struct bus_way *next = bus_next(bus, way->to, burst, early, &number);
-		const ps_t time = next ? time_of(next, burst, early) : 0;
+		struct bus_way *next;
+		ps_t time;
 
+		if (way->to == burst->goal)
+			burst->goal = burst->to;
+		next = find_ahead(burst, early);
+		time = next ? time_of(next, burst, early) : 0;
 		burst->event.fn = on_forward;
 		at = at > early + time ? at - time : early;
 	}
-	sim_local_schedule(bus->local, &burst->event, at);
+	sim_local_schedule(way->bus->local, &burst->event, at);
 }
 
 static __attribute__((noinline)) void cross_with_faults(struct bus_way *way,
@@ -306,46 +352,36 @@ static __attribute__((noinline)) void cross_with_faults(struct bus_way *way,
 	*ret_tail_at = crossing.tail_at;
 }
 
-/* The next of its class may go once this one has gone at the pace of the lane's limit. */
-static void pace_peers(struct bus_way *way, const struct bus_burst *burst, ps_t now)
+/* @burst, which waits for nothing more, and takes @cost of @share. */
+static __attribute__((noinline)) void start(struct bus_way *way, struct bus_share *share,
+					    struct bus_burst *burst, const struct bus_cost *cost,
+					    ps_t now)
 {
-	const struct bus_lane_params *lane = way->lane;
-	const uint64_t rate =
-		burst->kind == BUS_POSTED ? lane->peer_writes_bps : lane->peer_reads_bps;
-
-	if (rate > 0 && burst->kind != BUS_NON_POSTED)
-		way->peers_at[burst->kind] = now + util_tx_time(burst->bytes, rate);
-}
-
-static void start(struct bus_way *way, struct bus_burst *burst, ps_t now)
-{
-	struct bus_pool *pool = &way->pools[burst->kind];
-	const struct bus_cost *cost = cost_of(way, burst);
 	ps_t head_at = now + cost->head, tail_at = now + cost->all;
 
 	if (way->fault_count > 0)
 		cross_with_faults(way, burst, now, &head_at, &tail_at);
-	(void)bus_dequeue(&way->waiting[burst->kind]);
-	way->waiting_count--;
-	if (!pool->is_endless) {
-		pool->headers -= cost->needs.headers;
-		pool->data -= cost->needs.data;
+	if (!share->is_endless) {
+		share->headers -= cost->needs.headers;
+		share->data -= cost->needs.data;
 	}
 	end_starving(way, burst->kind, now);
 	if (burst->on)
-		bus_way_give_back(burst->on, burst, tail_at, now);
+		give_back(burst->on, burst, tail_at, now);
 	else if (burst->kind == BUS_POSTED && burst->ops->left)
 		burst->ops->left(burst, way->bus->context, now);
 	burst->on = way;
-	if (burst->is_peer)
-		pace_peers(way, burst, now);
+	burst->held = cost->needs;
+	/* The next one may go once this one has gone at the pace of the limit. */
+	if (share->peers_bps > 0 && burst->is_peer)
+		share->peers_at = now + util_tx_time(burst->bytes, share->peers_bps);
 	way->started_at = now;
 	way->free_at = tail_at;
 	way->stats.bursts++;
-	way->stats.bytes += burst->kind == BUS_NON_POSTED ? 0 : burst->bytes;
+	way->stats.bytes += cost->payload;
 	way->stats.wire_bytes += cost->wire_bytes;
 	way->stats.busy += tail_at - now;
-	send_on(burst, head_at + way->lane->delay, tail_at + way->lane->delay);
+	send_on(burst, head_at + way->delay, tail_at + way->delay);
 }
 
 /* From the end of @way nothing goes on any more. */
@@ -357,51 +393,56 @@ static bool is_stranded(const struct bus_way *way, const struct bus_burst *burst
 	       !bus_mesh_is_open(bus, way->to, burst->to, now);
 }
 
-/* When something may have changed that keeps the first of @kind from going. */
-static ps_t next_look(const struct bus_way *way, uint32_t kind, ps_t now)
+/* When something may have changed that keeps the first of @share from going,
+ * where it is there. */
+static ps_t next_look(const struct bus_share *share, ps_t now)
 {
-	const struct bus_pool *pool = &way->pools[kind];
-	const struct bus_burst *first = way->waiting[kind].first;
-
-	if (way->free_at > now && first)
-		return way->free_at;
-	if (first && !may_go_as_peer(way, first, now))
-		return way->peers_at[kind];
-	if (pool->starved_from != PS_NEVER && pool->count > 0)
-		return pool->returns[pool->first].at;
+	if (!may_go_as_peer(share, share->waiting.first, now))
+		return share->peers_at;
+	if (share->starved_from != PS_NEVER && share->count > 0)
+		return share->returns[share->first].at;
 	return PS_NEVER;
+}
+
+/* It is looked at again when something may go. */
+static void look_again(struct bus_way *way, ps_t now)
+{
+	ps_t again = PS_NEVER;
+
+	if (way->waiting_count == 0)
+		return;
+	if (way->free_at > now)
+		again = way->free_at;
+	for (uint32_t kind = 0; kind < BUS_CLASSES && way->free_at <= now; kind++)
+		if (way->shares[kind].waiting.first) {
+			const ps_t look = next_look(&way->shares[kind], now);
+
+			again = look < again ? look : again;
+		}
+	if (again != PS_NEVER && !(way->event.pending && way->event.at == again))
+		sim_local_schedule(way->bus->local, &way->event, again);
 }
 
 static void serve(struct bus_way *way, ps_t now)
 {
-	ps_t again = PS_NEVER;
-
 	if (way->fault_count > 0 && way->free_at <= now && bus_fault_up_at(way, now) > now) {
 		if (way->lane->link.kind == BUS_NVLINK)
 			scatter(way, now);
 		else
 			way->free_at = bus_fault_up_at(way, now);
 	}
-	while (way->free_at <= now) {
+	while (way->free_at <= now && way->waiting_count > 0) {
 		struct bus_burst *burst = pick(way, now);
 
 		if (!burst)
 			break;
-		if (is_stranded(way, burst, now)) {
-			(void)bus_dequeue(&way->waiting[burst->kind]);
-			way->waiting_count--;
+		way_dequeue(way, burst);
+		if (is_stranded(way, burst, now))
 			divert(way->bus, burst, now);
-		} else {
-			start(way, burst, now);
-		}
+		else
+			start(way, &way->shares[burst->kind], burst, cost_of(way, burst), now);
 	}
-	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++) {
-		const ps_t look = next_look(way, kind, now);
-
-		again = look < again ? look : again;
-	}
-	if (again != PS_NEVER)
-		sim_local_schedule(way->bus->local, &way->event, again);
+	look_again(way, now);
 }
 
 void bus_way_on_event(struct sim_local_event *event, void *context)
@@ -412,24 +453,45 @@ void bus_way_on_event(struct sim_local_event *event, void *context)
 	serve(way, event->at);
 }
 
+/* Most find nothing in their way, and are alone. */
+static inline bool is_open_for(const struct bus_way *way, struct bus_share *share,
+			       const struct bus_burst *burst, const struct bus_cost *cost, ps_t now)
+{
+	if (way->free_at > now || way->waiting_count > 0 || way->fault_count > 0 ||
+	    !may_go_as_peer(share, burst, now))
+		return false;
+	collect(share, now);
+	return has_credits(share, cost);
+}
+
+static __attribute__((noinline)) void take_otherwise(struct bus_way *way, struct bus_burst *burst,
+						     ps_t now)
+{
+	struct bus_share *share = &way->shares[burst->kind];
+	const struct bus_cost *cost = cost_of(way, burst);
+
+	if (is_open_for(way, share, burst, cost, now)) {
+		start(way, share, burst, cost, now);
+		return;
+	}
+	burst->order = way->next_order++;
+	bus_enqueue(&share->waiting, burst);
+	way->waiting_count++;
+	if (way->free_at <= now)
+		serve(way, now);
+	else if (!way->event.pending || way->event.at > way->free_at)
+		sim_local_schedule(way->bus->local, &way->event, way->free_at);
+}
+
 void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now)
 {
-	burst->order = way->next_order++;
-	bus_enqueue(&way->waiting[burst->kind], burst);
-	way->waiting_count++;
-	if (way->free_at > now && way->event.pending && way->event.at <= way->free_at)
-		return; /* it will be looked at then */
-	/* As most are: it is alone, and nothing keeps it. */
-	if (way->free_at <= now && way->waiting_count == 1 && way->fault_count == 0 &&
-	    may_go_as_peer(way, burst, now)) {
-		if (way->pools[burst->kind].count > 0)
-			collect(&way->pools[burst->kind], now);
-		if (has_credits(way, burst)) {
-			start(way, burst, now);
-			return;
-		}
-	}
-	serve(way, now);
+	struct bus_share *share = &way->shares[burst->kind];
+	const struct bus_cost *cost = share->costs;
+
+	if (cost->shape == burst->shape && is_open_for(way, share, burst, cost, now))
+		start(way, share, burst, cost, now);
+	else
+		take_otherwise(way, burst, now);
 }
 
 static void on_lost(struct sim_local_event *event, void *context)
@@ -445,7 +507,7 @@ void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now)
 
 	burst->on = NULL;
 	burst->is_peer = burst->is_split = false;
-	burst->via = BUS_PARTS_MAX;
+	burst->goal = burst->to;
 	burst->is_meshed = bus_mesh_joins(bus, from, to) && bus_mesh_is_open(bus, from, to, now);
 	if (burst->is_meshed) {
 		burst->number = bus_mesh_number(bus, from, to, (enum bus_class)burst->kind);

@@ -96,7 +96,7 @@ static uint32_t root_beyond(const struct bus *bus, uint32_t top)
 
 void bus_peers_set_out(const struct bus *bus, struct bus_burst *burst)
 {
-	uint32_t top;
+	uint32_t top, root;
 
 	if (!are_peers(bus, burst->from, burst->to))
 		return;
@@ -104,14 +104,16 @@ void bus_peers_set_out(const struct bus *bus, struct bus_burst *burst)
 	if (!bus->has_rules)
 		return;
 	(void)allowed_on(bus, burst->from, burst->to, &top);
-	burst->via = (uint16_t)root_beyond(bus, top);
-	burst->is_split = burst->via < BUS_PARTS_MAX ||
-			  (top < BUS_PARTS_MAX && bus->parts[top].params.is_root);
+	root = root_beyond(bus, top);
+	if (root < BUS_PARTS_MAX)
+		burst->goal = (uint16_t)root;
+	burst->is_split =
+		root < BUS_PARTS_MAX || (top < BUS_PARTS_MAX && bus->parts[top].params.is_root);
 }
 
 uint32_t bus_path(const struct bus *bus, uint32_t from, uint32_t to, uint32_t *ret_parts)
 {
-	struct bus_burst burst = {.from = (uint16_t)from, .to = (uint16_t)to, .via = BUS_PARTS_MAX};
+	struct bus_burst burst = {.from = (uint16_t)from, .to = (uint16_t)to, .goal = (uint16_t)to};
 	uint32_t count = 0, at = from;
 
 	if (from != to)
@@ -119,8 +121,8 @@ uint32_t bus_path(const struct bus *bus, uint32_t from, uint32_t to, uint32_t *r
 	ret_parts[count++] = from;
 	while (at != to) {
 		at = bus_tree_next(bus, at, &burst)->to;
-		if (at == burst.via)
-			burst.via = BUS_PARTS_MAX;
+		if (at == burst.goal)
+			burst.goal = (uint16_t)to;
 		ret_parts[count++] = at;
 	}
 	return count;

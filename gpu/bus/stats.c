@@ -22,8 +22,8 @@ static struct bus_way_stats stats_at(const struct bus_way *way, ps_t at)
 
 	stats.busy = busy_at(way, at);
 	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
-		if (way->pools[kind].starved_from != PS_NEVER)
-			stats.starved[kind] += since(way->pools[kind].starved_from, at);
+		if (way->shares[kind].starved_from != PS_NEVER)
+			stats.starved[kind] += since(way->shares[kind].starved_from, at);
 	return stats;
 }
 

@@ -79,6 +79,8 @@ static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, 
 /* When the next burst may leave. */
 static ps_t copy_turn(const struct copy_engine *engine, const struct copy_job *copy)
 {
+	if (copy->spread == 0)
+		return engine->began;
 	return engine->began + (ps_t)((u128)copy->spread * copy->started / copy->bytes);
 }
 

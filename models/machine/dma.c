@@ -152,10 +152,20 @@ static void set_off(struct host *host, struct host_dma_request *r, enum host_bus
 		machine_dma_arrive(host, r, leg, host->now + bus_delay(host, &r->dma, leg));
 }
 
+static void count_overtaken(struct host *host, int more)
+{
+	struct machine *machine = host_machine(host);
+
+	host->dma->overtaken += (uint32_t)more;
+	if (machine)
+		machine->overtaken += (uint32_t)more;
+}
+
 static void machine_dma_end(struct host *host, struct host_dma_request *r)
 {
 	machine_dma_take_out(host->dma, r);
-	host->dma->overtaken -= r->overtaken;
+	if (r->overtaken)
+		count_overtaken(host, -1);
 	if (r->payload)
 		packet_slab_put(host->th, r->payload);
 	if (host->dma->bus)
@@ -213,14 +223,14 @@ static void unblock(const struct host_dma_request *r)
 }
 
 /* Data for memory of GPUs, of which the completion @r is there, and they are not. */
-static void note_overtaken(struct host_dma *dma, struct host_dma_request *r)
+static void note_overtaken(struct host *host, const struct host_dma_request *r)
 {
 	for (struct host_dma_request *data = r->prev; data; data = data->prev) {
 		if (data->dma.kind != HCA_DMA_PLACE || data->dma.place == 0 ||
 		    data->dma.qpn != r->dma.qpn || data->overtaken)
 			continue;
 		data->overtaken = true;
-		dma->overtaken++;
+		count_overtaken(host, 1);
 	}
 }
 
@@ -247,7 +257,7 @@ static void machine_dma_act(struct host *host, struct host_dma_request *r)
 		break;
 	case HCA_DMA_COMPLETE:
 		if (r->prev)
-			note_overtaken(host->dma, r);
+			note_overtaken(host, r);
 		hca_dma_completed(host->hca, r->dma.cqn, host->now);
 		break;
 	case HCA_DMA_DOORBELL:
@@ -570,6 +580,21 @@ bool host_dma_is_overtaken(const struct host_dma *dma, uint64_t address, uint64_
 		    address < r->dma.address + r->dma.length)
 			return true;
 	return false;
+}
+
+void host_dma_play(struct host *host, ps_t before)
+{
+	struct sim_local *local = &host->local;
+
+	host->dma->touched = false;
+	while (!host->dma->touched && local->root && local->root->is_inside &&
+	       local->root->at < before) {
+		struct sim_local_event *event =
+			sim_local_pop(local, local->root->at, local->root->phase);
+
+		host->now = event->at;
+		event->fn(event, host);
+	}
 }
 
 void host_dma_set_bus(struct host *host, struct bus *bus)

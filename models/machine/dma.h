@@ -74,6 +74,7 @@ struct host_dma {
 	struct tx_buffer tx;
 	struct host_dma_request *oldest, *newest; /* under way */
 	uint32_t overtaken;			  /* of these: by the completion behind them */
+	bool touched; /* host_touch(), since the host, which is alone, last looked at it */
 	/* A ring, in the order of hand-over and of time; counters that wrap. */
 	struct host_dma_known *known;
 	uint32_t known_first, known_end, known_mask;
@@ -99,6 +100,9 @@ void host_dma_on_place(void *world, const struct hca_mr *mr, uint64_t offset, ui
 		       bool is_word, ps_t now);
 /* Whether something is on its way to these bytes, for whoever has seen its completion. */
 bool host_dma_is_overtaken(const struct host_dma *dma, uint64_t address, uint64_t bytes);
+/* What happens on its bus before @before, as long as that changes nothing else of the host, which
+ * is alone in its machine. */
+void host_dma_play(struct host *host, ps_t before);
 /* What is known to happen until @until has happened. True: somebody who waits for memory to change
  * has heard of it, and there may be something to do before @until. */
 bool host_dma_tell(struct host *host, ps_t until);

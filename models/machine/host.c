@@ -489,6 +489,7 @@ static void run_timers(struct host *host)
 
 struct due { /* next, at a host: the earliest of these times and of the first local event */
 	ps_t at, arrival_at, timer_at, start_at;
+	ps_t other_at;			     /* the earliest of these three */
 	const struct sim_local_event *local; /* NULL: none */
 	uint32_t priorities;		     /* whose next packet may start */
 };
@@ -516,6 +517,7 @@ look_ahead(const struct host *host, ps_t arrival_at, const bool has_bus)
 		due.start_at = host_later(port->free_at, host->loop_open_at);
 	due.at = arrival_at < due.timer_at ? arrival_at : due.timer_at;
 	due.at = due.start_at < due.at ? due.start_at : due.at;
+	due.other_at = due.at;
 	if (due.local && due.local->at < due.at)
 		due.at = due.local->at;
 	due.at = host_later(due.at, host->now);
@@ -540,6 +542,11 @@ static inline __attribute__((always_inline)) void run(struct sim_thread *th, str
 		if (has_bus && host->dma->known_at <= due.at &&
 		    host_dma_tell(host, host_earlier(due.at, th->until - 1)))
 			continue;
+		if (has_bus && due.local && due.local->is_inside &&
+		    due.local->at < host_earlier(due.other_at, th->until)) {
+			host_dma_play(host, host_earlier(due.other_at, th->until));
+			continue;
+		}
 		if (due.at >= th->until) {
 			const ps_t at =
 				has_bus ? host_earlier(due.at, host->dma->known_at) : due.at;

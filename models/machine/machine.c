@@ -8,7 +8,8 @@
 struct turn {		  /* what comes next: the bus, an adapter, or a step of a program */
 	struct host *nic; /* NULL: the bus or a program, if anything */
 	ps_t at;
-	bool is_inside;	       /* the bus */
+	bool is_inside;	       /* the bus, which has its turn until ... */
+	ps_t other_at;	       /* ... something is due at an adapter */
 	bool is_alone;	       /* no other adapter has anything to do then */
 	enum host_phase phase; /* of what the adapter does, where others have something, too */
 };
@@ -91,7 +92,7 @@ static struct turn next_turn(const struct machine *machine, struct sim_pkt *cons
 	if (count > 0 && arrivals[0]->at < at)
 		at = arrivals[0]->at;
 	if (inside && inside->at <= at && !(program && program->at < inside->at))
-		return (struct turn){.at = inside->at, .is_inside = true};
+		return (struct turn){.at = inside->at, .is_inside = true, .other_at = at};
 	if (program && program->at < at)
 		return (struct turn){.at = program->at};
 	return at == PS_NEVER ? (struct turn){.at = at} : nic_turn(machine, arrivals, count, at);
@@ -165,13 +166,22 @@ static void play_program(struct machine *machine, ps_t at)
 	event->fn(event, machine->nics[0]);
 }
 
-/* Whoever reaches an adapter by it touches it: host_touch(). */
-static void play_inside(struct machine *machine, ps_t at)
+/* What happens on the bus before anything that is due elsewhere at @other_at, and before @until.
+ * Whoever reaches an adapter by it touches it: host_touch(). */
+static void play_inside(struct machine *machine, ps_t other_at, ps_t until)
 {
-	const enum sim_local_phase phase = machine->inside.root->phase;
-	struct sim_local_event *event = sim_local_pop(&machine->inside, at, phase);
+	const struct sim_local *programs = &machine->programs;
 
-	event->fn(event, machine);
+	do {
+		struct sim_local_event *event = machine->inside.root;
+
+		if (!event || event->at > other_at || event->at >= until ||
+		    (programs->root && programs->root->at < event->at))
+			break;
+		machine->now = machine->nics[0]->now = event->at;
+		event = sim_local_pop(&machine->inside, event->at, event->phase);
+		event->fn(event, machine);
+	} while (!machine->changed && !machine->given_up);
 }
 
 static void look_at_changed(struct machine *machine)
@@ -230,7 +240,7 @@ static void machine_run(struct sim_thread *th, struct sim_node *node,
 		if (turn.nic)
 			i += play_nic(machine, th, &turn, arrivals + i, count - i);
 		else if (turn.is_inside)
-			play_inside(machine, turn.at);
+			play_inside(machine, turn.other_at, th->until);
 		else
 			play_program(machine, turn.at);
 	}

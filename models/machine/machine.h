@@ -26,6 +26,7 @@ struct machine {
 	struct sim_local inside;      /* what happens on its bus */
 	struct sim_local_wheel wheel; /* of @inside */
 	struct bus *bus;	      /* NULL: it has none in common */
+	uint32_t overtaken;	      /* host_dma.overtaken of all its adapters */
 
 	/* While it runs. Of an adapter only that is looked at which something has happened to. */
 	ps_t now;
@@ -52,13 +53,15 @@ static inline bool host_is_further(const struct host *host)
 	return host->machine && host_machine(host)->nics[0] != host;
 }
 
-/* Something in its machine, if it has one, calls @host, for which it is as late as there. */
+/* Something on its bus calls @host, for which it is as late as in its machine, if it has one. */
 static inline void host_touch(struct host *host)
 {
 	struct machine *machine = host_machine(host);
 
-	if (!machine)
+	if (!machine) {
+		host->dma->touched = true;
 		return;
+	}
 	machine->changed |= 1ull << host->place;
 	if (host->now < machine->now)
 		host->now = machine->now;

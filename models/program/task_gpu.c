@@ -34,7 +34,7 @@ static bool is_overtaken(const struct gpu *gpu, const uint8_t *at, uint64_t byte
 	struct host *host = gpu->owner;
 	const struct machine *machine = host_machine(host);
 
-	for (uint32_t i = 0; machine && i < machine->count; i++)
+	for (uint32_t i = 0; machine && machine->overtaken > 0 && i < machine->count; i++)
 		if (host_dma_is_overtaken(machine->nics[i]->dma, (uintptr_t)at, bytes))
 			return true;
 	return !machine && host_dma_is_overtaken(host->dma, (uintptr_t)at, bytes);
