@@ -111,11 +111,14 @@ static int stay(struct leaves *l)
 	static uint8_t bytes[LOOK], sevens[LOOK];
 	const struct vb_prog *prog = l->prog;
 	const size_t all = gpu_free_bytes();
-	CUdeviceptr import, taken;
+	CUdeviceptr import, taken, own;
 	CUipcMemHandle handle;
 
 	memset(sevens, 7, sizeof(sevens));
-	if (prog->put(prog, "ready", "", 1) != 0 || !connect_to(l, 0, bytes, sizeof(bytes)) ||
+	if (!GPU_DO(prog, cuMemAlloc(&own, OTHER)) ||
+	    !GPU_DO(prog, cuIpcGetMemHandle(&handle, own)) ||
+	    prog->put(prog, "ready", &handle, sizeof(handle)) != 0 ||
+	    !connect_to(l, 0, bytes, sizeof(bytes)) ||
 	    prog->get(prog, "handle", &handle, sizeof(handle)) != 0 ||
 	    !open_memory(prog, &import, handle))
 		return -1;
