@@ -111,7 +111,7 @@ static int stay(struct leaves *l)
 	static uint8_t bytes[LOOK], sevens[LOOK];
 	const struct vb_prog *prog = l->prog;
 	const size_t all = gpu_free_bytes();
-	CUdeviceptr own, import, taken;
+	CUdeviceptr import, taken, own;
 	CUipcMemHandle handle;
 
 	memset(sevens, 7, sizeof(sevens));
