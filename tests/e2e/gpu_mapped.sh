@@ -33,6 +33,9 @@ for bytes in (64, 4096, 131072):
 # Loads: eight at a time, each as long as the first.
 assert of["read", "512"] < 1.1 * of["read", "8"] and of["read", "1024"] > 1.9 * of["read", "8"]
 near(("read", "131072"), 131072 / 64 / 8 * of["read", "64"], 4)
+# 1000 bytes that begin three before the end of a line touch 17 of them.
+near(("write", "1000"), 30 + (15 + 27 / 88) * line, 1)
+assert of["read", "1000"] > 2.8 * of["read", "8"]
 END
 # Nobody sees how it is run.
 digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' mapped/result.json | head -n 1)
