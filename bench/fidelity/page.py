@@ -56,6 +56,8 @@ calls of the driver return. Obtained with the profiles as they are.
 | small message from GPU to GPU: 1.9 to 2.4 us direct, 8 to 23 staged | 2.2 and 16.1 | `verbena_gpu_programs` |
 | adapter of 400 Gb/s: 47 GB/s near, 15 from the other socket (20 %) | 47.5; DOES NOT HOLD: 18.5 | `verbena_gpu_rows` |
 | strong scaling with GPUDirect and without, as HOOMD-blue: little at few nodes, up to 2 times at many (direction; what its nodes compute is not published) | 1.08, 1.19, 1.32 times at 4, 16, 64, with 10 ns a particle; the exchange alone 1.5 to 1.7 | `verbena_gpu_scaling` |
+| GDRCopy on a V100 (10 %): 9.64 GB/s written and 0.53 read at 128 KiB; 4 KiB 0.44 and 7.98 us, 64 KiB 6.49 and 114 us | 10.3, 0.564; 0.42, 7.33; 6.36, 116 | `verbena_gpu_mapped` |
+| the same: 64 KiB pinned in 1.35 ms, unpinned in 0.68, mapped in 3.6 us | as published: figures of the profile | `verbena_gpu_mapped` |
 | GPUDirect by NCCL's distances: PIX, PXB, P2C yes, PHB, SYS no; levels that override | exact, in `verbena topo -m` | `verbena_topo_machine` |
 
 - Small copies: p2pBandwidthLatencyTest divides the time of 100 copies, all told before the first begins, by 100. One copy
@@ -76,6 +78,9 @@ calls of the driver return. Obtained with the profiles as they are.
 - DGX-2: links of V100 signal 25.78 GB/s. Packets of 128 bytes, as multiprocessors store, with headers and responses are 128 of
   160 bytes (NVIDIA's own figure for both ways at once is 80 %, too), 123.8 of six; without any responses it were 137.5. No
   printout of 140 was found; DGX-1, with as many links, has 130.
+- GDRCopy: stores are packets of 64 of 88 bytes; that eight loads of 64 bytes are under way at a time, and that a CPU takes
+  0.31 us with each beside the bus of a DGX-1, are derived from two figures of its README, 0.9 us for the first and 111 ns for
+  each line behind it. A store of 1 to 8 bytes takes 0.03 us here and 0.09 there.
 - The far socket: what machine that was is not said, nor that its GPU was far: other libraries had 47 GB/s from the same GPU
   through the same adapter (kvcache-ai/Mooncake issue 1459). DGX H100 has a link between sockets of 22 GB/s, 18.5 of reads.
 
@@ -87,7 +92,6 @@ What cannot be expressed:
   where NCCL changes its protocol, by tables of its own.
 - Copies between GPUs that may not reach each other: a driver stages them through the host, in 16 to 25 us; here they take
   the way that there is, whether access is enabled or not.
-- GDRCopy (9.6 GB/s to a V100, 0.53 from it, 1.35 ms for pinning 64 KiB): a CPU maps no window of a GPU.
 - Managed memory of a GTX 1080, 31,774 faults in 386.6 ms at 8.2 GB/s, which is 3.17 GB and 100 KB a fault: the tree that was
   measured on an H100 has six faults for 2 MiB, 350 KB each, so 9,070; and its faults take 34 to 111 us each by what they
   bring, not 12.2. The driver of then, and what it brought, were not measured.

@@ -50,6 +50,7 @@ struct gpu_program {
 	bool has_imported; /* something, by IPC */
 	bool has_exported; /* a handle of memory */
 	struct CUmod_st *modules;
+	struct gdr *gdrs;	    /* of gdr_open() */
 	struct cuda_named *kernels; /* that it has registered */
 	bool has_said;		    /* that nobody knows what some kernel does */
 };
@@ -108,6 +109,8 @@ struct gpu_backend {
 	void (*collect)(struct gpu *gpu);
 	/* The CPU reads a word of @gpu, over the bus. */
 	void (*read)(struct gpu *gpu);
+	/* It stores or loads through its mapping of @gpu's memory. False: no memory. */
+	bool (*access)(struct gpu *gpu, struct mapping_access *access);
 	/* For the streams of a context of the program. */
 	void (*changed)(struct gpu_context *context, ps_t now);
 	void (*call)(struct gpu_context *context, struct gpu_command *command, ps_t now);

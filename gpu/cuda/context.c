@@ -48,6 +48,7 @@ void gpu_program_fini(struct gpu_program *program)
 		cuda_put_shared(event->shared);
 		util_free(event);
 	}
+	cuda_gdrs_fini(program);
 	cuda_pools_fini(program);
 	cuda_handles_fini(program);
 	cuda_pinned_fini(program);

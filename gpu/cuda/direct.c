@@ -8,9 +8,7 @@
 
 enum { HOST_PAGE = 4096 };
 
-/* Where a GPU, which this returns, has the range; NULL: it is none of the program's that can be
- * exported. */
-static struct gpu *find_range(CUdeviceptr address, size_t bytes, uint64_t *ret_target)
+struct gpu *cuda_exportable(CUdeviceptr address, uint64_t bytes, uint64_t *ret_target)
 {
 	struct gpu *gpu = cuda_gpu_of(address);
 	const struct gpu_stretch *stretch;
@@ -43,7 +41,7 @@ CUDA_PUBLIC CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	gpu = find_range(address, bytes, &target);
+	gpu = cuda_exportable(address, bytes, &target);
 	if (!ret_handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !gpu ||
 	    address % HOST_PAGE != 0 || bytes % HOST_PAGE != 0 ||
 	    !gpu_memory_is_mapped(&gpu->memory, target, bytes))

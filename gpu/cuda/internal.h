@@ -93,6 +93,14 @@ struct cuda_range {
  * gave out or registered, or begins at no address. */
 CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_range);
 
+/* ---- direct.c, gdr.c ---- */
+
+/* Where a GPU, which this returns, has the range; NULL: it is none of the program's that can be
+ * exported. */
+struct gpu *cuda_exportable(CUdeviceptr address, uint64_t bytes, uint64_t *ret_target);
+/* What a program that is over has mapped. */
+void cuda_gdrs_fini(struct gpu_program *program);
+
 /* ---- room.c ---- */
 
 /* More of @gpu's memory was taken: what managed memory has of it goes, as far as it has to. */

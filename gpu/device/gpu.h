@@ -6,6 +6,7 @@
  */
 #include "gpu/device/copy.h"
 #include "gpu/device/managed.h"
+#include "gpu/device/mapping.h"
 #include "gpu/device/memory.h"
 #include "gpu/device/view.h"
 
@@ -96,6 +97,10 @@ struct gpu_profile {
 	ps_t stream_far; /* ... and where a thread does one after the other */
 	uint64_t warp_write_bps, block_write_bps; /* to elsewhere */
 	ps_t fault;				  /* until the driver knows of one */
+	/* A CPU that maps its memory: calls of GDRCopy, and a copy beside what moves. */
+	ps_t gdr_pin, gdr_unpin, gdr_map, gdr_unmap, gdr_info, gdr_copy;
+	uint32_t mapping_loads; /* struct mapping_params */
+	ps_t mapping_load;
 };
 
 /* An H100 80GB HBM3, driver 580.159.04, as measured; the medians of small sizes. */
@@ -158,6 +163,7 @@ struct gpu {
 	bool is_started;
 	struct copy_engine to, from, peer, pull, pushed;
 	struct gpu_moves moves[2]; /* of managed memory: that come, that go */
+	struct mapping *mapping; /* NULL: no CPU has used one */
 };
 
 enum { GPU_PAGE = 64 << 10, GPU_ORDERED_FOR_OWNER = 100 };
@@ -172,6 +178,8 @@ void gpu_window_give_back(struct gpu *gpu, uint64_t address, uint64_t bytes);
 void gpu_join(struct gpu *gpu, struct bus *bus, struct sim_local *local, uint32_t host_part);
 /* Its engines are there from now on, if they were not. -ENOMEM. */
 int gpu_start(struct gpu *gpu);
+/* A CPU uses its mapping of the memory of this GPU, which was joined. False: no memory. */
+bool gpu_access(struct gpu *gpu, struct mapping_access *access, ps_t now);
 /* Gives back its engines and the books of its memory; not its bytes. */
 void gpu_fini(struct gpu *gpu);
 

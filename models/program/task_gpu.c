@@ -292,6 +292,35 @@ static void task_gpu_read(struct gpu *gpu)
 		task_block(word.task);
 }
 
+struct mapped_access {
+	struct mapping_access access;
+	struct task *task;
+	bool is_over;
+};
+
+static void on_accessed(struct mapping_access *access, ps_t now)
+{
+	struct mapped_access *mapped = container_of(access, struct mapped_access, access);
+
+	mapped->is_over = true;
+	task_wake(mapped->task, now);
+}
+
+/* What the CPU has done before takes its time first. */
+static bool task_gpu_access(struct gpu *gpu, struct mapping_access *access)
+{
+	struct mapped_access mapped = {.access = *access, .task = task_current()};
+
+	if (mapped.task->debt > 0)
+		task_pay(mapped.task);
+	mapped.access.on_over = on_accessed;
+	if (!gpu_access(gpu, &mapped.access, machine_host()->now))
+		return false;
+	while (!mapped.is_over)
+		task_block(mapped.task);
+	return true;
+}
+
 const struct gpu_backend *gpu_backend(void)
 {
 	static const struct gpu_backend backend = {.thread = task_gpu_thread,
@@ -314,6 +343,7 @@ const struct gpu_backend *gpu_backend(void)
 						   .move = task_gpu_move,
 						   .collect = task_gpu_collect,
 						   .read = task_gpu_read,
+						   .access = task_gpu_access,
 						   .changed = task_gpu_changed,
 						   .call = task_gpu_call,
 						   .stored = task_gpu_stored,
