@@ -163,7 +163,7 @@ struct gpu {
 	bool is_started;
 	struct copy_engine to, from, peer, pull, pushed;
 	struct gpu_moves moves[2]; /* of managed memory: that come, that go */
-	struct mapping *mapping; /* NULL: no CPU has used one */
+	struct mapping *mapping;   /* NULL: no CPU has used one */
 };
 
 enum { GPU_PAGE = 64 << 10, GPU_ORDERED_FOR_OWNER = 100 };
