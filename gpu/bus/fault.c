@@ -161,7 +161,7 @@ static ps_t naked_at(const struct bus_way *way, const struct bus_link *link, uin
 	if (link->kind != BUS_PCIE)
 		return nak_at;
 	errors = errors_at(back, sent_at + way->lane->delay);
-	if (errors > 0 && draw_by(back, way->stats.bursts, UINT32_MAX + (uint64_t)attempt) >=
+	if (errors > 0 && draw_by(back, way->crossed, UINT32_MAX + (uint64_t)attempt) >=
 				  chance_of_none(errors, PCIE_DLLP))
 		return sent_at + pcie_replay_time(&link->pcie);
 	return nak_at + pcie_time(&link->pcie, PCIE_DLLP);
@@ -195,7 +195,7 @@ static struct attempt try_from(const struct bus_way *way, const struct bus_link 
 			       uint32_t number, ps_t at)
 {
 	const uint64_t errors = errors_at(way, at);
-	const uint64_t draw = errors > 0 ? draw_by(way, way->stats.bursts, number) : 0;
+	const uint64_t draw = errors > 0 ? draw_by(way, way->crossed, number) : 0;
 	const uint32_t before = bytes_of(link, burst, first);
 	const ps_t down = down_at(way, at);
 	struct attempt attempt = {.taken = first};

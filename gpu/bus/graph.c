@@ -101,6 +101,7 @@ static struct bus_return *init_way(struct bus *bus, uint32_t number,
 
 	way->bus = bus;
 	way->lane = lane;
+	way->tally = &bus->tallies[2 * (lane - bus->lanes) + number % 2];
 	way->link = link;
 	way->from = number % 2 ? lane->b : lane->a;
 	way->to = number % 2 ? lane->a : lane->b;
@@ -147,8 +148,9 @@ static int init_ways(struct bus *bus)
 		count += 2 * links_of(lane) * returns_of(lane);
 	}
 	bus->ways = util_calloc(bus->way_count + 1, sizeof(*bus->ways));
+	bus->tallies = util_calloc(2 * bus->lane_count + 1, sizeof(*bus->tallies));
 	bus->returns = returns = util_calloc(count, sizeof(*returns));
-	if (!bus->ways || !returns)
+	if (!bus->ways || !bus->tallies || !returns)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < bus->lane_count; i++)
 		for (uint32_t k = 0; k < 2 * links_of(&bus->lanes[i]); k++)
@@ -205,6 +207,7 @@ void bus_destroy(struct bus *bus)
 	bus_mesh_fini(bus);
 	util_free(bus->returns);
 	util_free(bus->routes);
+	util_free(bus->tallies);
 	util_free(bus->ways);
 	util_free(bus->lanes);
 	util_free(bus->parts);

@@ -42,6 +42,13 @@ struct bus_share {
 	struct bus_cost costs[2];
 };
 
+/* What a direction of a lane has done, all its links together. */
+struct bus_tally {
+	struct bus_way_stats stats;
+	ps_t free_at;	   /* no link of it is taken from then on */
+	uint32_t starving; /* shares of its links that wait for credits alone */
+};
+
 /* One direction of a lane, or of one of its links. */
 struct bus_way {
 	ps_t started_at, free_at; /* of the last burst, and behind it */
@@ -52,12 +59,13 @@ struct bus_way {
 	const struct bus_part *end;
 	struct bus_way **onward;  /* the ways from there on to each part but over NVLink */
 	ps_t delay, credit_delay; /* of the lane; from room that is free to its credits */
-	struct bus_way_stats stats;
+	struct bus_tally *tally;
 	struct bus_share shares[BUS_CLASSES];
 	uint64_t next_order;
 	const struct bus_lane_params *lane;
 	struct bus_link split; /* what it is for bursts that a root has split */
 	const struct bus_fault *faults;
+	uint64_t crossed;	      /* bursts, of a way with faults */
 	struct sim_local_event event; /* it is free, or credits are back */
 	struct bus *bus;
 };
@@ -111,8 +119,9 @@ struct bus {
 	uint32_t part_count, lane_count, way_count;
 	struct bus_part *parts;
 	struct bus_lane_params *lanes;
-	struct bus_way *ways;	 /* two for each link of a lane: from a to b, and back */
-	struct bus_way **routes; /* [from * part_count + to]: the first lane but of NVLink */
+	struct bus_tally *tallies; /* two for each lane */
+	struct bus_way *ways;	   /* two for each link of a lane: from a to b, and back */
+	struct bus_way **routes;   /* [from * part_count + to]: the first lane but of NVLink */
 	struct bus_mesh mesh;
 	struct bus_return *returns;
 	bool has_peers; /* there is a root, so that others are peers, and ... */

@@ -113,15 +113,22 @@ static inline bool has_credits(const struct bus_share *share, const struct bus_c
 	       (share->headers >= cost->needs.headers && share->data >= cost->needs.data);
 }
 
+static inline void take_until(struct bus_way *way, ps_t at)
+{
+	way->free_at = at;
+	if (way->tally->free_at < at)
+		way->tally->free_at = at;
+}
+
 /* What is written, for @cost, has come to the end of @way, of NVLink: responses go back, before
  * what waits there. */
 static void respond(struct bus_way *way, const struct bus_cost *cost, ps_t now)
 {
 	struct bus_way *back = bus_way_back(way);
 
-	back->free_at = (back->free_at > now ? back->free_at : now) + cost->response;
-	back->stats.wire_bytes += cost->response_bytes;
-	back->stats.busy += cost->response;
+	take_until(back, (back->free_at > now ? back->free_at : now) + cost->response);
+	back->tally->stats.wire_bytes += cost->response_bytes;
+	back->tally->stats.busy += cost->response;
 }
 
 /* The place in the ring of what is back at @at. */
@@ -170,7 +177,8 @@ static inline void end_starving(struct bus_way *way, uint32_t kind, ps_t now)
 
 	if (share->starved_from == PS_NEVER)
 		return;
-	way->stats.starved[kind] += now - share->starved_from;
+	way->tally->stats.starved[kind] += now - share->starved_from;
+	way->tally->starving--;
 	share->starved_from = PS_NEVER;
 }
 
@@ -207,8 +215,10 @@ static struct bus_burst *pick(struct bus_way *way, ps_t now)
 			continue;
 		collect(share, now);
 		if (!has_credits(share, cost_of(way, first))) {
-			if (share->starved_from == PS_NEVER)
+			if (share->starved_from == PS_NEVER) {
 				share->starved_from = now;
+				way->tally->starving++;
+			}
 		} else if (!best || first->order < best->order) {
 			best = first;
 		}
@@ -230,8 +240,8 @@ static void turn_back(struct bus_burst *burst, ps_t now)
 {
 	struct bus_way *on = burst->on;
 
-	on->stats.replays++;
-	on->stats.replayed_bytes += cost_of(on, burst)->wire_bytes;
+	on->tally->stats.replays++;
+	on->tally->stats.replayed_bytes += cost_of(on, burst)->wire_bytes;
 	bus_way_give_back(on, burst, now, now);
 	bus_depart(on->bus, burst, now);
 }
@@ -345,9 +355,10 @@ static __attribute__((noinline)) void cross_with_faults(struct bus_way *way,
 {
 	const struct bus_crossing crossing = bus_fault_cross(way, link_for(way, burst), burst, now);
 
-	way->stats.wire_bytes += crossing.replayed_bytes;
-	way->stats.replays += crossing.replays;
-	way->stats.replayed_bytes += crossing.replayed_bytes;
+	way->crossed++;
+	way->tally->stats.wire_bytes += crossing.replayed_bytes;
+	way->tally->stats.replays += crossing.replays;
+	way->tally->stats.replayed_bytes += crossing.replayed_bytes;
 	*ret_head_at = crossing.head_at;
 	*ret_tail_at = crossing.tail_at;
 }
@@ -357,6 +368,7 @@ static __attribute__((noinline)) void start(struct bus_way *way, struct bus_shar
 					    struct bus_burst *burst, const struct bus_cost *cost,
 					    ps_t now)
 {
+	struct bus_way_stats *stats = &way->tally->stats;
 	ps_t head_at = now + cost->head, tail_at = now + cost->all;
 
 	if (way->fault_count > 0)
@@ -376,11 +388,11 @@ static __attribute__((noinline)) void start(struct bus_way *way, struct bus_shar
 	if (share->peers_bps > 0 && burst->is_peer)
 		share->peers_at = now + util_tx_time(burst->bytes, share->peers_bps);
 	way->started_at = now;
-	way->free_at = tail_at;
-	way->stats.bursts++;
-	way->stats.bytes += cost->payload;
-	way->stats.wire_bytes += cost->wire_bytes;
-	way->stats.busy += tail_at - now;
+	take_until(way, tail_at);
+	stats->bursts++;
+	stats->bytes += cost->payload;
+	stats->wire_bytes += cost->wire_bytes;
+	stats->busy += tail_at - now;
 	send_on(burst, head_at + way->delay, tail_at + way->delay);
 }
 
@@ -429,7 +441,7 @@ static void serve(struct bus_way *way, ps_t now)
 		if (way->lane->link.kind == BUS_NVLINK)
 			scatter(way, now);
 		else
-			way->free_at = bus_fault_up_at(way, now);
+			take_until(way, bus_fault_up_at(way, now));
 	}
 	while (way->free_at <= now && way->waiting_count > 0) {
 		struct bus_burst *burst = pick(way, now);

@@ -11,32 +11,34 @@ static ps_t since(ps_t from, ps_t at)
 
 /* ---- lanes ---- */
 
-static ps_t busy_at(const struct bus_way *way, ps_t at)
+/* Of the @count links of a direction of a lane from @first on, as every second way. */
+static ps_t busy_at(const struct bus_way *first, uint32_t count, ps_t at)
 {
-	return way->stats.busy - since(at > way->started_at ? at : way->started_at, way->free_at);
+	const struct bus_tally *tally = first->tally;
+	ps_t busy = tally->stats.busy;
+
+	for (uint32_t i = 0; tally->free_at > at && i < count; i++) {
+		const struct bus_way *way = &first[2 * i];
+
+		busy -= since(at > way->started_at ? at : way->started_at, way->free_at);
+	}
+	return busy;
 }
 
-static struct bus_way_stats stats_at(const struct bus_way *way, ps_t at)
+static struct bus_way_stats stats_at(const struct bus_way *first, uint32_t count, ps_t at)
 {
-	struct bus_way_stats stats = way->stats;
+	const struct bus_tally *tally = first->tally;
+	struct bus_way_stats stats = tally->stats;
 
-	stats.busy = busy_at(way, at);
-	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
-		if (way->shares[kind].starved_from != PS_NEVER)
-			stats.starved[kind] += since(way->shares[kind].starved_from, at);
+	stats.busy = busy_at(first, count, at);
+	for (uint32_t i = 0; tally->starving > 0 && i < count * BUS_CLASSES; i++) {
+		const uint32_t kind = i % BUS_CLASSES;
+		const ps_t from = first[2 * (i / BUS_CLASSES)].shares[kind].starved_from;
+
+		if (from != PS_NEVER)
+			stats.starved[kind] += since(from, at);
+	}
 	return stats;
-}
-
-static void add_stats(struct bus_way_stats *sum, const struct bus_way_stats *of)
-{
-	sum->bursts += of->bursts;
-	sum->bytes += of->bytes;
-	sum->wire_bytes += of->wire_bytes;
-	sum->replays += of->replays;
-	sum->replayed_bytes += of->replayed_bytes;
-	sum->busy += of->busy;
-	for (uint32_t kind = 0; kind < BUS_CLASSES; kind++)
-		sum->starved[kind] += of->starved[kind];
 }
 
 /* Not of NVLink. */
@@ -51,8 +53,11 @@ static const struct bus_way *way_between(const struct bus *bus, uint32_t from, u
 static const struct bus_bundle *bundle_between(const struct bus *bus, uint32_t from, uint32_t to)
 {
 	const struct bus_part *part = &bus->parts[from];
-	uint32_t i = 0;
+	uint32_t i = bus->mesh.leads[from * bus->part_count + to];
 
+	/* Most often nothing else leads there. */
+	if (i >= part->bundle_count || part->bundles[i].first->to != to)
+		i = 0;
 	while (i < part->bundle_count && part->bundles[i].first->to != to)
 		i++;
 	CHECK(i < part->bundle_count);
@@ -61,48 +66,34 @@ static const struct bus_bundle *bundle_between(const struct bus *bus, uint32_t f
 
 struct bus_way_stats bus_way_stats(const struct bus *bus, uint32_t from, uint32_t to)
 {
-	return way_between(bus, from, to)->stats;
+	return way_between(bus, from, to)->tally->stats;
 }
 
 struct bus_way_stats bus_way_stats_at(const struct bus *bus, uint32_t from, uint32_t to, ps_t at)
 {
-	return stats_at(way_between(bus, from, to), at);
+	return stats_at(way_between(bus, from, to), 1, at);
 }
 
 struct bus_way_stats bus_nvlink_stats(const struct bus *bus, uint32_t from, uint32_t to)
 {
-	const struct bus_bundle *bundle = bundle_between(bus, from, to);
-	struct bus_way_stats sum = {0};
-
-	for (uint32_t i = 0; i < bundle->count; i++)
-		add_stats(&sum, &bundle->first[2 * i].stats);
-	return sum;
+	return bundle_between(bus, from, to)->first->tally->stats;
 }
 
 struct bus_way_stats bus_nvlink_stats_at(const struct bus *bus, uint32_t from, uint32_t to, ps_t at)
 {
 	const struct bus_bundle *bundle = bundle_between(bus, from, to);
-	struct bus_way_stats sum = {0};
 
-	for (uint32_t i = 0; i < bundle->count; i++) {
-		const struct bus_way_stats stats = stats_at(bundle->first + 2 * i, at);
-
-		add_stats(&sum, &stats);
-	}
-	return sum;
+	return stats_at(bundle->first, bundle->count, at);
 }
 
 ps_t bus_busy_at(const struct bus *bus, uint32_t from, uint32_t to, bool is_nvlink, ps_t at)
 {
 	const struct bus_bundle *bundle;
-	ps_t sum = 0;
 
 	if (!is_nvlink)
-		return busy_at(way_between(bus, from, to), at);
+		return busy_at(way_between(bus, from, to), 1, at);
 	bundle = bundle_between(bus, from, to);
-	for (uint32_t i = 0; i < bundle->count; i++)
-		sum += busy_at(bundle->first + 2 * i, at);
-	return sum;
+	return busy_at(bundle->first, bundle->count, at);
 }
 
 ps_t bus_busy_until(const struct bus *bus)

@@ -150,11 +150,19 @@ static uint32_t play_nic(struct machine *machine, struct sim_thread *th, const s
 	return taken;
 }
 
-/* As far as @machine knows anything may be due at them, and it is as late for them as there. */
-static void touch_all(struct machine *machine)
+/* It is as late for them as there, ... */
+static void bring_up_to_date(const struct machine *machine)
 {
 	for (uint32_t i = 0; i < machine->count; i++)
-		host_touch(machine->nics[i]);
+		if (machine->nics[i]->now < machine->now)
+			machine->nics[i]->now = machine->now;
+}
+
+/* ... and as far as @machine knows anything may be due at them. */
+static void touch_all(struct machine *machine)
+{
+	bring_up_to_date(machine);
+	machine->changed = UINT64_MAX >> (MACHINE_NICS_MAX - machine->count);
 }
 
 /* Programs call any of the adapters, who tell each of them of anything. */
@@ -208,7 +216,7 @@ static void machine_begin(struct machine *machine, struct sim_thread *th)
 
 static void machine_end(struct machine *machine)
 {
-	touch_all(machine);
+	bring_up_to_date(machine);
 	for (uint32_t i = 0; i < machine->count; i++)
 		machine->nics[i]->th = NULL;
 }
