@@ -58,7 +58,7 @@ calls of the driver return. Obtained with the profiles as they are.
 | strong scaling with GPUDirect and without, as HOOMD-blue: little at few nodes, up to 2 times at many (direction; what its nodes compute is not published) | 1.08, 1.19, 1.32 times at 4, 16, 64, with 10 ns a particle; the exchange alone 1.5 to 1.7 | `verbena_gpu_scaling` |
 | GDRCopy on a V100 (10 %): 9.64 GB/s written and 0.53 read at 128 KiB; 4 KiB 0.44 and 7.98 us, 64 KiB 6.49 and 114 us | 10.3, 0.564; 0.42, 7.33; 6.36, 116 | `verbena_gpu_mapped` |
 | the same: 64 KiB pinned in 1.35 ms, unpinned in 0.68, mapped in 3.6 us | as published: figures of the profile | `verbena_gpu_mapped` |
-| GPUDirect by NCCL's distances: PIX, PXB, P2C yes, PHB, SYS no; levels that override | exact, in `verbena topo -m` | `verbena_topo_machine` |
+| GPUDirect by NCCL's distances: PIX, PXB, P2C yes, PHB, SYS no; levels that override | exact, in `verbena topo -m dgx_a100` | `verbena_topo_machine` |
 
 - Small copies: p2pBandwidthLatencyTest divides the time of 100 copies, all told before the first begins, by 100. One copy
   between two events takes 3.6 us, which is no other engine but the two events.
