@@ -190,7 +190,7 @@ struct yaml_node *scenario_machine_file(struct scenario_reader *r, const struct 
 					const struct yaml_node *file, const char *key)
 {
 	char *path = path_of(r, file->text), *bytes = NULL;
-	struct file_reader f = {.r = r, .at = {path, 1, &file->at}};
+	struct file_reader f = {.r = r, .at = {.file = path, .line = 1, .namer = &file->at}};
 	struct inventory inventory = {.parts = NULL};
 	struct yaml_node *map = NULL;
 	size_t length;

@@ -296,7 +296,7 @@ static int scenario_traffic_read_flows(struct scenario_block *b, const char *pat
 				       struct read_flow **ret_flows, uint64_t *ret_count)
 {
 	const struct yaml_node *node = scenario_node(b->map, KEY_TRAFFIC_FILE);
-	struct read_flow_file file = {.at = {path, 1, &node->at},
+	struct read_flow_file file = {.at = {.file = path, .line = 1, .namer = &node->at},
 				      .priority_count = b->r->scenario->priority_count};
 	struct bad_list *errors = b->r->errors;
 	char *bytes = NULL;

@@ -31,7 +31,7 @@ int vbt_open(struct vbt_reader *ret_reader, const char *file, uint8_t *bytes, si
 	*ret_reader = (struct vbt_reader){.begin = bytes,
 					  .next = bytes + VRB_RECORD_FILE_BYTES,
 					  .end = bytes + length,
-					  .at = {file, 1, NULL}};
+					  .at = {.file = file, .line = 1}};
 	if (length < magic || memcmp(bytes, VRB_RECORD_MAGIC, magic) != 0)
 		return vbt_refuse(
 			ret_reader, "file",

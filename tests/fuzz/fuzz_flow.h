@@ -16,7 +16,7 @@ static inline void fuzz_flow(fuzz_flow_reader *read, const uint8_t *data, size_t
 {
 	const struct read_flow_file from = {.bytes = (const char *)data,
 					    .length = size,
-					    .at = {"fuzz.flow", 1, NULL},
+					    .at = {.file = "fuzz.flow", .line = 1},
 					    .priority_count = size % 2 ? 8 : 16};
 	struct read_flow *flows;
 	struct bad_list errors = {0};
