@@ -65,30 +65,37 @@ void cuda_handles_fini(struct gpu_program *program)
 
 /* ---- memory ---- */
 
-/* Memory of a GPU, which adapters and other programs may have. */
+/* Memory of a GPU, which adapters and other programs may have; none of the host is made here. */
 static CUresult check_prop(const CUmemAllocationProp *prop, struct gpu **ret_gpu)
 {
-	if (!prop || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+	const unsigned int known =
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC | 16;
+
+	if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->win32HandleMetaData ||
+	    (prop->requestedHandleTypes & ~known))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+	if (prop->location.type == CU_MEM_LOCATION_TYPE_HOST ||
+	    (prop->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && prop->location.id == 0))
 		return CUDA_ERROR_NOT_SUPPORTED;
+	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
 	return cuda_device(prop->location.id, ret_gpu);
 }
+
+/* The same for all there is, be it of a device or not: as measured. */
 
 CUDA_PUBLIC CUresult cuMemGetAllocationGranularity(size_t *ret_bytes,
 						   const CUmemAllocationProp *prop,
 						   CUmemAllocationGranularity_flags option)
 {
-	struct gpu *gpu;
 	struct gpu_thread *thread;
-	CUresult ret = cuda_enter(&thread);
+	const CUresult ret = cuda_enter(&thread);
 
-	if (ret == CUDA_SUCCESS)
-		ret = check_prop(prop, &gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_bytes || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
-			   option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+	if (!ret_bytes || !prop ||
+	    (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+	     option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_bytes = GPU_MEMORY_BLOCK;
 	return CUDA_SUCCESS;
@@ -102,12 +109,13 @@ CUDA_PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_
 	CUresult ret = cuda_enter(&thread);
 	struct cuda_handle *handle;
 
-	if (ret == CUDA_SUCCESS)
-		ret = check_prop(prop, &gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_handle || bytes == 0 || bytes % GPU_MEMORY_BLOCK != 0 || flags != 0)
+	if (!ret_handle || !prop || bytes == 0 || bytes % GPU_MEMORY_BLOCK != 0 || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
+	ret = check_prop(prop, &gpu);
+	if (ret != CUDA_SUCCESS)
+		return ret;
 	if (prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC)
 		return CUDA_ERROR_NOT_PERMITTED; /* by whom there is not */
 	handle = util_calloc(1, sizeof(*handle));
@@ -326,7 +334,7 @@ CUDA_PUBLIC CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	handle = find_handle(number);
-	if (!handle || flags != 0 || address % GPU_MEMORY_BLOCK != 0)
+	if (!handle || bytes == 0 || flags != 0 || address % GPU_MEMORY_BLOCK != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (offset != 0 || bytes != handle->bytes)
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -369,45 +377,89 @@ static struct gpu_view *find_mappings(CUdeviceptr address, size_t bytes)
 	return first;
 }
 
+/* Whether the range was reserved, and no mapping goes over its ends. */
+static bool is_whole(CUdeviceptr address, size_t bytes)
+{
+	const struct gpu_view *first = gpu_views_find(cuda_views(), address);
+	const struct gpu_view *last = gpu_views_find(cuda_views(), address + bytes - 1);
+
+	return find_reserved(address, bytes) && address % GPU_MEMORY_BLOCK == 0 &&
+	       bytes % GPU_MEMORY_BLOCK == 0 && (!first || first->address == address) &&
+	       (!last || last->address + last->bytes == address + bytes);
+}
+
+/* Nothing is mapped there any more, in whole or in part: as measured. Memory that nobody could
+ * touch goes at once. */
 CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 {
-	const struct gpu_profile *profile;
+	const struct gpu_profile *profile = gpu_backend()->gpu(0)->profile;
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	struct gpu_view *view;
+	uint64_t open = 0;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	view = find_mappings(address, bytes);
-	if (!view)
+	if (!is_whole(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	profile = view->gpu->profile;
-	for (uint64_t at = address; at < address + bytes;) {
-		struct cuda_handle *handle;
+	while ((view = gpu_views_behind(cuda_views(), address)) &&
+	       view->address < address + bytes) {
+		struct cuda_handle *handle = view->object;
 
-		view = gpu_views_find(cuda_views(), at);
-		handle = view->object;
-		at += view->bytes;
+		open += view->is_closed ? 0 : view->bytes;
 		gpu_backend()->freed(view->gpu, view->target, view->bytes);
 		gpu_views_remove(cuda_views(), view);
 		handle->maps--;
 		let_go(handle);
 	}
-	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_unmap
-						      : cuda_time(profile->vmm_unmap_more,
-								  profile->vmm_unmap_mib, bytes));
+	gpu_backend()->pass(open == 0		       ? profile->vmm_nothing
+			    : open <= GPU_MEMORY_BLOCK ? profile->vmm_unmap
+						       : cuda_time(profile->vmm_unmap_more,
+								   profile->vmm_unmap_mib, open));
 	return CUDA_SUCCESS;
 }
 
-/* Each device may touch memory or not: who reads may write here. */
+/* What @access says of its device; whether something is another way from now on. */
+static bool set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access)
+{
+	const bool is_closed = access->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	const bool is_read_only = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READ;
+	bool changes = false;
+	struct gpu_view *view;
+
+	for (uint64_t at = address; at < address + bytes; at += view->bytes) {
+		view = gpu_views_find(cuda_views(), at);
+		if (cuda_number(view->gpu) != (uint32_t)access->location.id ||
+		    (view->is_closed == is_closed && view->is_read_only == is_read_only))
+			continue;
+		view->is_closed = is_closed;
+		view->is_read_only = is_read_only;
+		changes = true;
+	}
+	return changes;
+}
+
+static CUresult check_access(const CUmemAccessDesc *access)
+{
+	if (access->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return access->location.id < 0 || (uint32_t)access->location.id >= gpu_backend()->count() ||
+			       (access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+				access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+				access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+		       ? CUDA_ERROR_INVALID_VALUE
+		       : CUDA_SUCCESS;
+}
+
+/* Each device may touch memory or not, or read it. */
 CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 				    const CUmemAccessDesc *access, size_t count)
 {
 	const struct gpu_profile *profile;
 	struct gpu_thread *thread;
 	CUresult ret = cuda_enter(&thread);
-	struct gpu_view *view;
-	struct gpu *gpu;
+	const struct gpu_view *view;
+	bool changes = false;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
@@ -416,20 +468,16 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 		return CUDA_ERROR_INVALID_VALUE;
 	profile = view->gpu->profile;
 	for (size_t i = 0; i < count; i++) {
-		if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-			return CUDA_ERROR_NOT_SUPPORTED;
-		ret = cuda_device(access[i].location.id, &gpu);
+		ret = check_access(&access[i]);
 		if (ret != CUDA_SUCCESS)
 			return ret;
-		for (uint64_t at = address; at < address + bytes; at += view->bytes) {
-			view = gpu_views_find(cuda_views(), at);
-			if (view->gpu == gpu)
-				view->is_closed = access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
-		}
+		changes |= set_access(address, bytes, &access[i]);
 	}
-	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_access
-						      : cuda_time(profile->vmm_access_more,
-								  profile->vmm_access_mib, bytes));
+	gpu_backend()->pass(
+		!changes ? profile->vmm_nothing
+		: bytes <= GPU_MEMORY_BLOCK
+			? profile->vmm_access
+			: cuda_time(profile->vmm_access_more, profile->vmm_access_mib, bytes));
 	return CUDA_SUCCESS;
 }
 
@@ -443,10 +491,9 @@ CUDA_PUBLIC CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLo
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-	    !cuda_memory(address, &memory) || !memory.view || memory.view->kind != GPU_VIEW_MAPPED)
+	    !cuda_memory(address, &memory))
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_flags = memory.view->is_closed || location->id != (int)cuda_number(memory.gpu)
-			     ? CU_MEM_ACCESS_FLAGS_PROT_NONE
-			     : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	*ret_flags = location->id == (int)cuda_number(memory.gpu) ? cuda_access_of(memory.view)
+								  : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return CUDA_SUCCESS;
 }

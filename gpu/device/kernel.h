@@ -18,6 +18,7 @@ struct gpu_reach {
 	uint8_t *at;	 /* where the emulator reaches it */
 	uint32_t part;	 /* whose it is: the GPU's own, or another one's */
 	bool is_managed; /* it is wherever it is, and comes where it may */
+	bool is_read_only;
 };
 
 struct gpu_kernel_ends;
