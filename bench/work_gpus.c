@@ -16,7 +16,7 @@ enum { CPU, SWITCH, NIC, GPU, SECOND, PARTS };
 			.width = 16,                                                               \
 			.mps = 256,                                                                \
 			.mrrs = 512,                                                               \
-			.has_dllps = true                                                          \
+			.dllps = PCIE_DLLPS_BY_BYTES                                               \
 		}                                                                                  \
 	}
 

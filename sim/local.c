@@ -4,13 +4,22 @@
 #include "util/check.h"
 #include "util/siphash.h"
 
+enum {
+	WORDS = SIM_LOCAL_SLOTS / 64,
+	NEAR = 8, /* events of a list that are looked at before another one is put elsewhere */
+};
+_Static_assert(WORDS == 64, "a bit for each in a word");
+
 /* Apart, so that to compare takes no more than it needs. */
 static __attribute__((noinline)) void mix_key(const struct sim_local *local,
 					      struct sim_local_event *event)
 {
 	const uint64_t words[] = {local->node, event->key, event->at};
 
-	event->mix = util_hash_words((struct util_key){.k0 = local->seed}, words, 3);
+	if (local->wheel)
+		event->mix = util_hash_end(&local->wheel->mix, words + 1, 2);
+	else
+		event->mix = util_hash_words((struct util_key){.k0 = local->seed}, words, 3);
 	event->is_mixed = true;
 }
 
@@ -85,14 +94,16 @@ static struct sim_local_event *meld_all(const struct sim_local *local,
 static void heap_put(const struct sim_local *local, struct sim_local_event **heap,
 		     struct sim_local_event *event)
 {
-	event->child = NULL;
-	*heap = meld(local, *heap, detach(event));
+	event->child = event->next = event->prev = NULL;
+	*heap = *heap ? meld(local, *heap, event) : event;
 }
 
 static void heap_take(const struct sim_local *local, struct sim_local_event **heap,
 		      struct sim_local_event *event)
 {
-	struct sim_local_event *rest = meld_all(local, event->child);
+	struct sim_local_event *child = event->child;
+	struct sim_local_event *rest =
+		child && child->next ? meld_all(local, child) : detach(child);
 
 	if (event == *heap) {
 		*heap = rest;
@@ -107,25 +118,16 @@ static void heap_take(const struct sim_local *local, struct sim_local_event **he
 	*heap = meld(local, *heap, rest);
 }
 
-/* ---- a list in both directions ---- */
+/* ---- a slot that is sorted ---- */
 
-static void list_push(struct sim_local_event **list, struct sim_local_event *event)
+/* All of its slot, as one number: the time within the slot, the phase, and most of the mix. */
+static void rank_event(const struct sim_local *local, struct sim_local_event *event)
 {
-	event->prev = NULL;
-	event->next = *list;
-	if (*list)
-		(*list)->prev = event;
-	*list = event;
-}
-
-static void list_take(struct sim_local_event **list, struct sim_local_event *event)
-{
-	if (event->prev)
-		event->prev->next = event->next;
-	else
-		*list = event->next;
-	if (event->next)
-		event->next->prev = event->prev;
+	if (!event->is_mixed)
+		mix_key(local, event);
+	event->rank = event->at << (64 - SIM_LOCAL_SLOT_BITS) |
+		      (uint64_t)event->phase << (62 - SIM_LOCAL_SLOT_BITS) |
+		      event->mix >> (SIM_LOCAL_SLOT_BITS + 2);
 }
 
 /* Of two in order, by next alone. */
@@ -134,15 +136,21 @@ static struct sim_local_event *merged(const struct sim_local *local, struct sim_
 {
 	struct sim_local_event *first, **end = &first;
 
-	while (a && b) {
-		struct sim_local_event **less = before(local, b, a) ? &b : &a;
+	for (;;) {
+		if (a->rank > b->rank || (a->rank == b->rank && before(local, b, a))) {
+			struct sim_local_event *swap = a;
 
-		*end = *less;
-		end = &(*less)->next;
-		*less = *end;
+			a = b;
+			b = swap;
+		}
+		*end = a;
+		end = &a->next;
+		a = a->next;
+		if (!a) {
+			*end = b;
+			return first;
+		}
 	}
-	*end = a ? a : b;
-	return first;
 }
 
 /* Runs of 1, 2, 4.. are merged as they fill up. */
@@ -152,13 +160,12 @@ static struct sim_local_event *list_sorted(const struct sim_local *local,
 	struct sim_local_event *runs[32], *sorted = NULL;
 	uint32_t count = 0, i;
 
-	if (!list->next)
-		return list;
 	while (list) {
 		struct sim_local_event *run = list;
 
 		list = list->next;
 		run->next = NULL;
+		rank_event(local, run);
 		for (i = 0; i < count && runs[i]; i++) {
 			run = merged(local, runs[i], run);
 			runs[i] = NULL;
@@ -168,115 +175,179 @@ static struct sim_local_event *list_sorted(const struct sim_local *local,
 		runs[i] = run;
 	}
 	for (i = 0; i < count; i++)
-		sorted = runs[i] ? merged(local, runs[i], sorted) : sorted;
+		if (runs[i])
+			sorted = sorted ? merged(local, runs[i], sorted) : runs[i];
+	return sorted;
+}
+
+static __attribute__((noinline)) struct sim_local_event *sort_slot(const struct sim_local *local,
+								   struct sim_local_event *list)
+{
+	struct sim_local_event *sorted = list_sorted(local, list), *prev = NULL;
+
+	for (struct sim_local_event *event = sorted; event; event = event->next) {
+		event->prev = prev;
+		prev = event;
+	}
 	return sorted;
 }
 
 /* ---- a wheel ---- */
 
-static uint64_t slot_number(ps_t at)
+static inline uint64_t slot_number(ps_t at)
 {
 	return at >> SIM_LOCAL_SLOT_BITS;
 }
 
-/* The first slot behind the open one that has any; SIM_LOCAL_SLOTS: none has. */
-static uint32_t first_taken(const struct sim_local_wheel *wheel)
+static inline void mark_taken(struct sim_local_wheel *wheel, uint32_t slot)
 {
-	const uint32_t from = (uint32_t)(slot_number(wheel->from) % SIM_LOCAL_SLOTS);
-	const uint32_t word = from / 64;
-	const uint64_t here = wheel->taken[word] >> from % 64;
-	uint64_t behind;
-	uint32_t next;
-
-	if (here)
-		return from + (uint32_t)__builtin_ctzll(here);
-	if (!wheel->words)
-		return SIM_LOCAL_SLOTS;
-	behind = wheel->words >> word >> 1 << word << 1;
-	next = (uint32_t)__builtin_ctzll(behind ? behind : wheel->words);
-	return next * 64 + (uint32_t)__builtin_ctzll(wheel->taken[next]);
+	wheel->taken[slot / 64] |= 1ull << slot % 64;
+	wheel->words |= 1ull << slot / 64;
 }
 
-static void mark_empty(struct sim_local_wheel *wheel, uint32_t slot)
+static inline void mark_empty(struct sim_local_wheel *wheel, uint32_t slot)
 {
 	wheel->taken[slot / 64] &= ~(1ull << slot % 64);
 	if (!wheel->taken[slot / 64])
 		wheel->words &= ~(1ull << slot / 64);
 }
 
-/* Opens the next slot, if there is one. */
-static void wheel_turn(struct sim_local *local)
+static inline uint64_t word_rotated(uint64_t x, uint32_t bits)
+{
+	return x >> bits % 64 | x << -bits % 64;
+}
+
+/* The first slot behind the open one that has any, where one has. */
+static inline uint32_t first_taken(const struct sim_local_wheel *wheel)
+{
+	const uint32_t from = (uint32_t)(wheel->open % SIM_LOCAL_SLOTS), word = from / 64;
+	const uint64_t here = wheel->taken[word] >> from % 64;
+	uint32_t next;
+
+	if (here)
+		return from + (uint32_t)__builtin_ctzll(here);
+	next = (word + 1 + (uint32_t)__builtin_ctzll(word_rotated(wheel->words, word + 1))) % WORDS;
+	return next * 64 + (uint32_t)__builtin_ctzll(wheel->taken[next]);
+}
+
+/* Nothing is left of the open slot: the next one, if there is any. */
+static inline void open_next(const struct sim_local *local)
 {
 	struct sim_local_wheel *wheel = local->wheel;
-	const uint32_t slot = first_taken(wheel);
-	struct sim_local_event *prev = NULL;
+	struct sim_local_event *list;
+	uint32_t slot;
 
-	if (slot == SIM_LOCAL_SLOTS)
+	if (!wheel->words)
 		return;
-	wheel->run = list_sorted(local, wheel->slots[slot]);
+	slot = first_taken(wheel);
+	list = wheel->slots[slot];
 	wheel->slots[slot] = NULL;
 	mark_empty(wheel, slot);
-	wheel->open = slot_number(wheel->run->at);
-	for (struct sim_local_event *event = wheel->run; event; event = event->next) {
-		event->prev = prev;
-		event->place = SIM_LOCAL_RUN;
-		prev = event;
-	}
+	wheel->open = slot_number(list->at);
+	wheel->run = list->next ? sort_slot(local, list) : list;
 }
 
-static struct sim_local_event *earlier(const struct sim_local *local, struct sim_local_event *a,
-				       struct sim_local_event *b)
+static inline void find_earliest(struct sim_local *local)
 {
-	if (!a || !b)
-		return a ? a : b;
-	return before(local, b, a) ? b : a;
+	struct sim_local_event *run = local->wheel->run, *apart = local->wheel->apart;
+
+	local->root = !apart || (run && before(local, run, apart)) ? run : apart;
 }
 
-static void wheel_put(struct sim_local *local, struct sim_local_event *event)
+static inline void slot_push(struct sim_local_wheel *wheel, struct sim_local_event *event)
+{
+	const uint32_t slot = (uint32_t)(slot_number(event->at) % SIM_LOCAL_SLOTS);
+	struct sim_local_event *next = wheel->slots[slot];
+
+	event->prev = NULL;
+	event->next = next;
+	if (next)
+		next->prev = event;
+	wheel->slots[slot] = event;
+	mark_taken(wheel, slot);
+}
+
+static __attribute__((noinline)) void put_apart(const struct sim_local *local,
+						struct sim_local_event *event)
+{
+	event->is_apart = true;
+	heap_put(local, &local->wheel->apart, event);
+}
+
+/* Between its neighbours in the list in order; false: these are too far from its first one. */
+static inline bool list_insert(struct sim_local *local, struct sim_local_event *event)
+{
+	struct sim_local_event **at = &local->wheel->run, *prev = NULL;
+
+	for (uint32_t i = 0; i < NEAR; i++) {
+		struct sim_local_event *next = *at;
+
+		if (!next || before(local, event, next)) {
+			event->prev = prev;
+			event->next = next;
+			if (next)
+				next->prev = event;
+			*at = event;
+			return true;
+		}
+		prev = next;
+		at = &next->next;
+	}
+	return false;
+}
+
+static inline void wheel_put(struct sim_local *local, struct sim_local_event *event)
 {
 	struct sim_local_wheel *wheel = local->wheel;
 	const uint64_t number = slot_number(event->at);
-	const uint32_t slot = (uint32_t)(number % SIM_LOCAL_SLOTS);
+	const bool has_slot = number - wheel->from < SIM_LOCAL_SLOTS;
+	const bool is_behind = wheel->run && number > wheel->open;
 
-	if (event->at < wheel->from || number - slot_number(wheel->from) >= SIM_LOCAL_SLOTS) {
-		event->place = SIM_LOCAL_FAR;
-		heap_put(local, &wheel->far, event);
-	} else if (!wheel->run && !wheel->late) {
-		event->place = SIM_LOCAL_RUN;
-		wheel->open = number;
-		list_push(&wheel->run, event);
-	} else if (number <= wheel->open) {
-		event->place = SIM_LOCAL_HEAP;
-		heap_put(local, &wheel->late, event);
-	} else {
-		event->place = SIM_LOCAL_SLOT;
-		list_push(&wheel->slots[slot], event);
-		wheel->taken[slot / 64] |= 1ull << slot % 64;
-		wheel->words |= 1ull << slot / 64;
+	event->is_apart = false;
+	if (has_slot && !(is_behind && wheel->words) && list_insert(local, event)) {
+		if (!event->next)
+			wheel->open = number;
+	} else if (has_slot && is_behind) {
+		slot_push(wheel, event);
 		return;
+	} else {
+		put_apart(local, event);
 	}
-	local->root = earlier(local, local->root, event);
+	find_earliest(local);
 }
 
-static void wheel_take(struct sim_local *local, struct sim_local_event *event)
+/* Its list, of which it is the first, begins with @next. */
+static inline void begin_with(struct sim_local *local, const struct sim_local_event *event,
+			      struct sim_local_event *next)
 {
 	struct sim_local_wheel *wheel = local->wheel;
 	const uint32_t slot = (uint32_t)(slot_number(event->at) % SIM_LOCAL_SLOTS);
 
-	if (event->place == SIM_LOCAL_RUN) {
-		list_take(&wheel->run, event);
-	} else if (event->place == SIM_LOCAL_SLOT) {
-		list_take(&wheel->slots[slot], event);
-		if (!wheel->slots[slot])
+	if (event != wheel->run) {
+		wheel->slots[slot] = next;
+		if (!next)
 			mark_empty(wheel, slot);
 		return;
-	} else {
-		heap_take(local, event->place == SIM_LOCAL_FAR ? &wheel->far : &wheel->late, event);
 	}
-	if (!wheel->run && !wheel->late)
-		wheel_turn(local);
+	wheel->run = next;
+	if (!next)
+		open_next(local);
+}
+
+static inline void wheel_take(struct sim_local *local, struct sim_local_event *event)
+{
+	if (event->is_apart) {
+		heap_take(local, &local->wheel->apart, event);
+	} else {
+		if (event->next)
+			event->next->prev = event->prev;
+		if (event->prev)
+			event->prev->next = event->next;
+		else
+			begin_with(local, event, event->next);
+	}
 	if (event == local->root)
-		local->root = earlier(local, earlier(local, wheel->run, wheel->late), wheel->far);
+		find_earliest(local);
 }
 
 /* ---- either ---- */
@@ -290,11 +361,22 @@ void sim_local_set_wheel(struct sim_local *local, struct sim_local_wheel *wheel)
 {
 	CHECK(!local->root);
 	local->wheel = wheel;
+	wheel->mix = util_hash_begin((struct util_key){.k0 = local->seed}, &local->node, 1);
+}
+
+static inline void local_take(struct sim_local *local, struct sim_local_event *event)
+{
+	event->pending = false;
+	if (local->wheel)
+		wheel_take(local, event);
+	else
+		heap_take(local, &local->root, event);
 }
 
 void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, ps_t at)
 {
-	sim_local_cancel(local, event);
+	if (event->pending)
+		sim_local_cancel(local, event);
 	event->at = at;
 	event->is_mixed = false;
 	event->pending = true;
@@ -306,13 +388,8 @@ void sim_local_schedule(struct sim_local *local, struct sim_local_event *event, 
 
 void sim_local_cancel(struct sim_local *local, struct sim_local_event *event)
 {
-	if (!event->pending)
-		return;
-	event->pending = false;
-	if (local->wheel)
-		wheel_take(local, event);
-	else
-		heap_take(local, &local->root, event);
+	if (event->pending)
+		local_take(local, event);
 }
 
 struct sim_local_event *sim_local_pop(struct sim_local *local, ps_t at, enum sim_local_phase phase)
@@ -321,8 +398,8 @@ struct sim_local_event *sim_local_pop(struct sim_local *local, ps_t at, enum sim
 
 	if (!event || event->at != at || event->phase != phase)
 		return NULL;
-	if (local->wheel && local->wheel->from < at)
-		local->wheel->from = at;
-	sim_local_cancel(local, event);
+	if (local->wheel && local->wheel->from < slot_number(at))
+		local->wheel->from = slot_number(at);
+	local_take(local, event);
 	return event;
 }

@@ -7,7 +7,9 @@
  * themselves, so nothing is allocated. Order: (time, phase, mix of the key at that time, key).
  *
  * A node in which much happens may have a wheel: what is due within the next microsecond lies in
- * slots of a nanosecond, and a slot is sorted when its time comes. The order is the same. */
+ * slots of a quarter of a nanosecond, and a slot is sorted when it is the next. As long as there
+ * are but a few events they are in one sorted list. The order is the same. */
+#include "util/siphash.h"
 #include "util/units.h"
 
 #include <stdbool.h>
@@ -29,35 +31,32 @@ struct sim_local {
 	struct sim_local_wheel *wheel; /* NULL: all events are in one heap, that of @root */
 };
 
-enum sim_local_place {
-	SIM_LOCAL_HEAP, /* that of a node without a wheel, or @late of one */
-	SIM_LOCAL_FAR,
-	SIM_LOCAL_SLOT,
-	SIM_LOCAL_RUN
-};
-
 struct sim_local_event {
 	ps_t at;
 	uint64_t key; /* a model fact that tells simultaneous events of a phase apart, unique */
-	enum sim_local_phase phase;
+	enum sim_local_phase phase : 8;
 	bool pending;
 	bool is_mixed; /* @mix is that of @at: only events that meet at one time need it */
-	enum sim_local_place place : 8;
+	bool is_apart; /* of a node with a wheel: it is in its heap */
 	uint64_t mix;
-	struct sim_local_event *child, *next, *prev;
+	union {
+		struct sim_local_event *child; /* in a heap */
+		uint64_t rank;		       /* in a slot that is sorted */
+	};
+	struct sim_local_event *next, *prev;
 	void (*fn)(struct sim_local_event *event, void *context);
 };
 
-enum { SIM_LOCAL_SLOTS = 1024, SIM_LOCAL_SLOT_BITS = 10 /* 1,024 ps each */ };
+enum { SIM_LOCAL_SLOTS = 4096, SIM_LOCAL_SLOT_BITS = 8 /* 256 ps each */ };
 
 /* Zeroed, in its owner's memory as long as @local, which alone touches it. */
 struct sim_local_wheel {
-	ps_t from;		      /* nothing is earlier */
-	uint64_t open;		      /* the slot whose time has come, counted from 0 ps on */
-	struct sim_local_event *run;  /* what was in it then, in order */
-	struct sim_local_event *late; /* a heap of what has come since and is due by its end */
-	struct sim_local_event *far;  /* a heap of all that is due beyond the slots */
-	uint64_t words;		      /* of @taken, which are not 0 */
+	uint64_t from;		       /* the slot of what came out last, counted from 0 ps on */
+	uint64_t open;		       /* up to this one events are in ... */
+	struct sim_local_event *run;   /* ... this list, in order, which is empty only if all are */
+	struct sim_local_event *apart; /* but for this heap: due beyond the slots, or come late */
+	struct util_hash_start mix;    /* of seed and node */
+	uint64_t words;		       /* of @taken, which are not 0 */
 	uint64_t taken[SIM_LOCAL_SLOTS / 64];
 	struct sim_local_event *slots[SIM_LOCAL_SLOTS]; /* behind @open, in no order */
 };

@@ -142,11 +142,10 @@ int command_read_at(const char *path, const struct command_options *options,
 /* Whether @name is no file, but a run of that name lies below verbena-out/. */
 bool command_run_is_named(const char *name);
 
-/* What is wrong with overrides ("--set:N: ...") is told of line @lines[N - 1] of @file, which has
- * them.
- */
-void command_name_sets(struct bad_list *errors, const char *file, const uint32_t *lines,
-		       uint32_t count);
+/* What is wrong with @count overrides behind the first @first ("--set:N: ...") is told of the lines
+ * @lines of @file, which has them. */
+void command_name_sets(struct bad_list *errors, const char *file, uint32_t first,
+		       const uint32_t *lines, uint32_t count);
 
 /* The programs that a scenario names, in its order; @ret_programs is zeroed and has room for them,
  * and what is open in it has to be closed in any case; NULL: they are only looked at, and nothing

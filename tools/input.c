@@ -22,18 +22,18 @@ void command_print_bad(struct bad_list *errors, bool quiet)
 				     errors->lines[i].text);
 }
 
-void command_name_sets(struct bad_list *errors, const char *file, const uint32_t *lines,
-		       uint32_t count)
+void command_name_sets(struct bad_list *errors, const char *file, uint32_t first,
+		       const uint32_t *lines, uint32_t count)
 {
 	for (uint32_t i = 0; i < errors->count; i++) {
 		struct bad_line *line = &errors->lines[i];
 		const char *rest = strstr(line->text, ": ");
 		char *text;
 
-		if (strcmp(line->file, "--set") != 0 || line->line == 0 || line->line > count ||
-		    !rest)
+		if (strcmp(line->file, "--set") != 0 || line->line <= first ||
+		    line->line > first + count || !rest)
 			continue;
-		if (asprintf(&text, "%s:%u%s", file, lines[line->line - 1], rest) < 0)
+		if (asprintf(&text, "%s:%u%s", file, lines[line->line - first - 1], rest) < 0)
 			continue;
 		util_free(line->text);
 		line->text = text;

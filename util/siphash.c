@@ -12,7 +12,7 @@ static uint64_t rotl(uint64_t x, int bits)
 	return x << bits | x >> (64 - bits);
 }
 
-static void sip_round(struct sip *s)
+static inline __attribute__((always_inline)) void sip_round(struct sip *s)
 {
 	s->v0 += s->v1;
 	s->v2 += s->v3;
@@ -31,7 +31,7 @@ static struct sip sip_start(struct util_key key)
 			    key.k0 ^ 0x6c7967656e657261u, key.k1 ^ 0x7465646279746573u};
 }
 
-static void sip_absorb(struct sip *s, uint64_t word)
+static inline __attribute__((always_inline)) void sip_absorb(struct sip *s, uint64_t word)
 {
 	s->v3 ^= word;
 	sip_round(s);
@@ -68,14 +68,30 @@ uint64_t util_hash_bytes(struct util_key key, const void *buf, size_t len)
 	return sip_finish(&s);
 }
 
-uint64_t util_hash_words(struct util_key key, const uint64_t *words, size_t count)
+struct util_hash_start util_hash_begin(struct util_key key, const uint64_t *words, size_t count)
 {
 	struct sip s = sip_start(key);
 
 	for (size_t i = 0; i < count; i++)
 		sip_absorb(&s, words[i]);
-	sip_absorb(&s, (uint64_t)(count * 8) << 56);
+	return (struct util_hash_start){s.v0, s.v1, s.v2, s.v3, count};
+}
+
+uint64_t util_hash_end(const struct util_hash_start *start, const uint64_t *words, size_t count)
+{
+	struct sip s = {start->v0, start->v1, start->v2, start->v3};
+
+	for (size_t i = 0; i < count; i++)
+		sip_absorb(&s, words[i]);
+	sip_absorb(&s, (uint64_t)((start->count + count) * 8) << 56);
 	return sip_finish(&s);
+}
+
+uint64_t util_hash_words(struct util_key key, const uint64_t *words, size_t count)
+{
+	const struct util_hash_start start = util_hash_begin(key, words, count);
+
+	return util_hash_end(&start, NULL, 0);
 }
 
 uint64_t util_hash_name(const char *name)

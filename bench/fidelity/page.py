@@ -43,40 +43,77 @@ calls of the driver return. Obtained with the profiles as they are.
 | H100, kernels on managed memory, with advice and without: measured on one, within 15 %; trees exact | all of 14 rows: 5.3 GB/s read, 7.2 written: 5.8 and 7.2 | `verbena_gpu_faults` |
 | H200 in a slot of generation 5 x16: 55.43 and 55.06 GB/s; A100 of generation 4: 26.28 | within 5 and 6 % | `verbena_gpu` |
 | V100 pairs over NVLink 47.9 GB/s; H100 371 to 377, both ways 740 to 773 | within 3 and 5 % | `verbena_gpu_peers` |
-| RTX 6000 Ada, generation 4, GPU to GPU: 26.32 and 52.1 GB/s both ways, within 6 % | 25.93 and 51.76 | `verbena_gpu_rows` |
-| V100 of generation 3, the same: 11.35 and 22.07, within 6 % | DOES NOT HOLD: 10.33 and 20.64 | `verbena_gpu_rows` |
-| small copy of 100 in a row: A100 2.8 to 3.5 us, H100 2.5, within 20 % | 2.28 and 2.28 | `verbena_gpu_rows` |
-| the same over PCI Express of generation 4: 1.12 us | DOES NOT HOLD: 2.37 | none |
+| RTX 6000 Ada, generation 4, GPU to GPU: 26.32 and 52.1 GB/s both ways, within 6 % | 25.93 and 51.77; 26.22 and 52.34 with packets of 128 bytes and `dllps: timers` | `verbena_gpu_rows` |
+| V100 of generation 3, the same: 11.35 and 22.07; RTX PRO 6000 of generation 5: 56.57 and 111.38; within 6 % | 11.35 and 22.68; 56.83 and 113.2; `dllps: timers` | `verbena_gpu_rows` |
+| small copy of 100 in a row: A100 2.8 to 3.5 us, H100 2.5, V100 over PCI Express 1.74, within 20 % and in this order | 2.28, 2.28, 1.67 | `verbena_gpu_rows` |
+| the same of RTX 6000 Ada over PCI Express: 1.12 us | DOES NOT HOLD: 1.67 | none |
 | both GPUs read each other: H100 672, H200 671 GB/s in all, within 8 % | 705 | `verbena_gpu_rows` |
-| the same of A100: 423 | DOES NOT HOLD: 504 | none |
-| ring all-reduce: A100 231.58 GB/s, H100 370.8 without NVLS (5 %), DGX-1 with V100 130 and P100 62 (10 %) | 240, 360, 126, 64 | `verbena_gpu_collectives` |
-| DGX-2, 16 V100: 140 (10 %); MI300X, two GPUs: 47.67 (6 %) | DOES NOT HOLD: 120; 42.7 | none |
+| the same of A100: 423 | DOES NOT HOLD: 504, in the range of its two classes (416 to 521) | `verbena_gpu_rows` |
+| ring all-reduce: A100 231.58 GB/s, H100 370.8 without NVLS (5 %), DGX-1 with V100 130 and P100 62 (10 %) | 240, 360, 129, 64 | `verbena_gpu_collectives` |
+| the same of two MI300X: 47.67 (6 %); of eight, over seven rings: 312.9 (6 %) | 48.0; DOES NOT HOLD: 336 | `verbena_gpu_collectives` |
+| the same of a DGX-2, 16 V100: 140 (10 %) | DOES NOT HOLD: 123.8 | `verbena_gpu_collectives` |
+| all-reduce in NVSwitches (NVLS), eight GPUs: H100 478.87 GB/s (5 %), B200 830 (6 %) | 459, 801: .85 and .74 of what the links carry, with which NCCL plans | `verbena_gpu_multicast` |
 | small message from GPU to GPU: 1.9 to 2.4 us direct, 8 to 23 staged | 2.2 and 16.1 | `verbena_gpu_programs` |
 | adapter of 400 Gb/s: 47 GB/s near, 15 from the other socket (20 %) | 47.5; DOES NOT HOLD: 18.5 | `verbena_gpu_rows` |
+| strong scaling with GPUDirect and without, as HOOMD-blue: little at few nodes, up to 2 times at many (direction; what its nodes compute is not published) | 1.08, 1.19, 1.32 times at 4, 16, 64, with 10 ns a particle; the exchange alone 1.5 to 1.7 | `verbena_gpu_scaling` |
+| GPUDirect by NCCL's distances: PIX, PXB, P2C yes, PHB, SYS no; levels that override | exact, in `verbena topo -m` | `verbena_topo_machine` |
 
 - Small copies: p2pBandwidthLatencyTest divides the time of 100 copies, all told before the first begins, by 100. One copy
   between two events takes 3.6 us, which is no other engine but the two events.
-- V100 of generation 3: its root complex sends packets of 64 bytes, which is 11.46 GB/s, and 11.35 were measured; here
-  acknowledgements and updates of credits come as often as the specification's timers have it, with `dllps: no` never.
-- Small copies over PCI Express: the start of a copy is that of an H100, which is the only GPU whose calls were measured.
-- A100 that read each other: it has two classes of pairs, 416 to 428 and 512 to 521 GB/s both ways, which a uniform model does not split.
-- DGX-2 and MI300X: with packets of 128 bytes, and responses of 16, six links of 25 GB/s carry 120 and not 140; packets and
-  responses of xGMI are not public, and guessed.
-- The far socket: what machine that was is not said; DGX H100 has a link between sockets of 22 GB/s.
+- Acknowledgements and updates of credits: pcie-model, which `dllps: yes` follows, takes an Ack and an UpdateFC of 8 bytes for
+  so many bytes as the specification's tables have symbol times, of which each carries a byte of every lane; of sixteen lanes
+  that is 16 bytes of 168 and not of 2688. `dllps: timers` has the latter, and V100 with 64 of 88 bytes then comes out as
+  measured: 15.754 * 64/88 * (1 - 16/2688) * 1534/1538 = 11.36. `yes` is the default, as copies of an A100 (26.28) are by it.
+- Small copies over PCI Express: an engine begins as it does with host memory, 1.3 us on an H100, the only GPU whose calls
+  were measured; the way takes the other 0.37. RTX 6000 Ada is another GPU, whose engine must begin within 0.75.
+- A100 that read each other: it has two classes of pairs, 416 to 428 and 512 to 521 GB/s both ways, by the numbers of the GPUs
+  and not by their links, all of which lead to the same switches; why is not public. 423 is the lower one.
+- MI300X: AMD says that protocol and error correction leave 48 of 64 GB/s of a link (ROCm/rccl issue 1210); seven carry 336.
+  Two GPUs reach 99 % of that, eight 93 %, and what RCCL loses between is not said.
+- NVLS: the links of eight H100 carry 540 GB/s of bus bandwidth, of which a GPU sends and receives 9/8 as payload; 480 were
+  measured (NVIDIA/nccl issue 2140), and why is not public: NCCL has a factor for it, and so has the row. A switch here
+  sums as fast as what it sums comes, and has the whole burst before it passes it on.
+- DGX-2: links of V100 signal 25.78 GB/s. Packets of 128 bytes, as multiprocessors store, with headers and responses are 128 of
+  160 bytes (NVIDIA's own figure for both ways at once is 80 %, too), 123.8 of six; without any responses it were 137.5. No
+  printout of 140 was found; DGX-1, with as many links, has 130.
+- The far socket: what machine that was is not said, nor that its GPU was far: other libraries had 47 GB/s from the same GPU
+  through the same adapter (kvcache-ai/Mooncake issue 1459). DGX H100 has a link between sockets of 22 GB/s, 18.5 of reads.
 
 What cannot be expressed:
 
-- NVLS, 478.87 GB/s of eight H100 and over 830 of eight B200: NVSwitches here pass on what comes, and add nothing up.
-- A four-node all-reduce with a dip where its algorithm changes: which adapters it had, and NCCL's choice, are not known.
-- All-reduce of eight MI300X, 312.9 GB/s: it uses all seven links of a GPU at once, for which there is no program.
+- A four-node all-reduce (Bekman, Machine Learning Engineering: 92 GB/s from 128 MiB on, 98 at 32 MiB and 85 at 64): it had 32
+  GPUs, for busbw is 1.9375 = 2 * 31/32 of algbw, but neither their kind nor the adapters are said. A ring over nodes gets
+  what the adapters of one of them carry: 92 is what 8 of 100 Gb/s leave, or 4 of 200, or a part of 8 of 200 or 400. The dip is
+  where NCCL changes its protocol, by tables of its own.
 - Copies between GPUs that may not reach each other: a driver stages them through the host, in 16 to 25 us; here they take
   the way that there is, whether access is enabled or not.
 - GDRCopy (9.6 GB/s to a V100, 0.53 from it, 1.35 ms for pinning 64 KiB): a CPU maps no window of a GPU.
-- NCCL's choice between GPUDirect and host memory by distance: there is no NCCL; the distances it goes by are those of
-  `verbena topo -m SCENARIO`, and `verbena_gpu_programs` has what they cost.
-- Managed memory of a GTX 1080, 31,774 faults for 3.2 GB: the driver of then brought other pages at a fault than the tree that
-  was measured, which has six faults for 2 MiB.
-- Strong scaling of HOOMD-blue with GPUDirect and without, up to twice as fast: what its nodes compute is not published.
+- Managed memory of a GTX 1080, 31,774 faults in 386.6 ms at 8.2 GB/s, which is 3.17 GB and 100 KB a fault: the tree that was
+  measured on an H100 has six faults for 2 MiB, 350 KB each, so 9,070; and its faults take 34 to 111 us each by what they
+  bring, not 12.2. The driver of then, and what it brought, were not measured.
+
+## Against a real H100
+
+Test programs of GPUs (`tests/programs`) were compiled, unchanged, against NVIDIA's driver and run on one H100 80GB HBM3
+(driver 580.159.04) in a virtual machine, each rank a process, without adapters, and beside them 17 small probes of codes and
+times; each check counts once a rank. Of the checks as they were before, these held:
+
+| program | held | what did not |
+|---|---|---|
+| `gpu_order` | 78 of 81 | three times |
+| `gpu_kinds` | 72 of 87 | eleven times of calls; a copy that was over sooner than the next call; the code of a copy of arrays, bytes that a pool says are used, and when and how much of it goes back: mended here |
+| `gpu_contexts` | 25 of 38 | times; flags, codes of contexts that are over: mended; a context itself takes memory there, and freeing managed memory waits for no other context: not modelled |
+| `gpu_shared` | 54 of 69 | times; one check crashes the driver; memory that two processes shared was free later than looked for: not explained |
+| `gpu_ipc` | 99 of 126 | times; addresses are those of a process there, here of a machine; what is open is opened once more: mended; a handle of memory that was freed may open what lies there since: not followed |
+| `gpu_direct` | 21 of 30 | seven that need an adapter; a time; a dma-buf over the edge between two allocations: open |
+| `gpu_kernels` | 18 of 19 | a buffer of arguments that is a byte short is taken; then a kernel that waits for another one's flag did not end, and 25 checks were not reached: open |
+| `gpu_managed` | 22 of 26 | one that needs an adapter; values written by streams: mended; the order in which accessors are listed, and a time: open |
+| `gpu_faults` | 4 of 5 | kernels reach more of a managed block than its page: open |
+
+Programs of several GPUs or of adapters were not run. Calls took up to twice as long as when the times of the profile were
+measured, with many calls at once; those times stay, but for a few that nobody had measured: pools are made, destroyed and
+shrunk, modules unloaded, host functions launched, and access to mapped memory that stays as it was. Memory of the host by
+handles or from pools, which that driver has, there is not here (`CUDA_ERROR_NOT_SUPPORTED`).
 """
 
 

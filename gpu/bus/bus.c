@@ -83,20 +83,30 @@ void bus_write(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t
 	set_out(bus, burst, from, to, BUS_POSTED, now);
 }
 
-/* A read of @bytes takes so many, or all that there are; over NVLink none. */
-static uint32_t tags_of(const struct bus *bus, uint32_t from, uint32_t to, uint32_t bytes)
+/* What part @from reads with @burst of @to takes one for each request, which over PCI Express is as
+ * small as the burst's packets (base specification 2.2.6.2), or all that there are; over NVLink
+ * none. */
+static uint32_t tags_of(const struct bus *bus, const struct bus_burst *burst, uint32_t from,
+			uint32_t to)
 {
-	const uint32_t request = bus_link_request(&bus_route(bus, from, to)->lane->link);
-	const uint32_t count = bus_mesh_joins(bus, from, to) ? 0 : pcie_tlps(bytes, request);
 	const uint32_t most = bus->parts[from].params.tags;
+	const struct bus_link *link;
+	uint32_t request, count;
 
+	if (bus_mesh_joins(bus, from, to))
+		return 0;
+	link = &bus_route(bus, from, to)->lane->link;
+	request = bus_link_request(link);
+	if (link->kind == BUS_PCIE && burst->packet > 0 && burst->packet < request)
+		request = burst->packet;
+	count = pcie_tlps(burst->bytes, request);
 	return count < most ? count : most;
 }
 
 static void ask(struct bus *bus, struct bus_burst *burst, ps_t now)
 {
 	struct bus_part *part = &bus->parts[burst->from];
-	const uint32_t tags = tags_of(bus, burst->from, burst->to, burst->bytes);
+	const uint32_t tags = tags_of(bus, burst, burst->from, burst->to);
 
 	bus_count_tags(part, now);
 	part->tags -= tags;
@@ -106,7 +116,7 @@ static void ask(struct bus *bus, struct bus_burst *burst, ps_t now)
 
 static bool has_tags(const struct bus *bus, const struct bus_burst *burst)
 {
-	return tags_of(bus, burst->from, burst->to, burst->bytes) <= bus->parts[burst->from].tags;
+	return tags_of(bus, burst, burst->from, burst->to) <= bus->parts[burst->from].tags;
 }
 
 void bus_read(struct bus *bus, struct bus_burst *burst, uint32_t from, uint32_t to, ps_t now)
@@ -133,7 +143,7 @@ static void end_read(struct bus *bus, struct bus_burst *burst, ps_t now)
 	struct bus_part *part = &bus->parts[burst->to];
 
 	bus_count_tags(part, now);
-	part->tags += tags_of(bus, burst->to, burst->from, burst->bytes);
+	part->tags += tags_of(bus, burst, burst->to, burst->from);
 	while (part->tagless.first && has_tags(bus, part->tagless.first)) {
 		struct bus_burst *next = bus_dequeue(&part->tagless);
 

@@ -98,6 +98,8 @@ struct bus_burst {
 	const struct bus_burst_ops *ops;
 	uint32_t bytes; /* at most bus_burst_most() */
 	bool is_part;	/* for the owner: of something larger */
+	/* An NVSwitch was one of its ends, and no link leads there any more: it has not arrived. */
+	bool is_lost;
 	/* Over PCI Express and NVLink: what its packets, or those that answer it, have of it at
 	 * most; 0: as each lane has it. */
 	uint16_t packet;

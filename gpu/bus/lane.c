@@ -432,6 +432,13 @@ void bus_way_take(struct bus_way *way, struct bus_burst *burst, ps_t now)
 	serve(way, now);
 }
 
+static void on_lost(struct sim_local_event *event, void *context)
+{
+	struct bus_burst *burst = container_of(event, struct bus_burst, event);
+
+	burst->ops->arrived(burst, context, event->at);
+}
+
 void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now)
 {
 	const uint32_t from = burst->from, to = burst->to;
@@ -440,9 +447,15 @@ void bus_depart(struct bus *bus, struct bus_burst *burst, ps_t now)
 	burst->is_peer = burst->is_split = false;
 	burst->via = BUS_PARTS_MAX;
 	burst->is_meshed = bus_mesh_joins(bus, from, to) && bus_mesh_is_open(bus, from, to, now);
-	if (burst->is_meshed)
+	if (burst->is_meshed) {
 		burst->number = bus_mesh_number(bus, from, to, (enum bus_class)burst->kind);
-	else if (bus->has_peers)
+	} else if (!bus_route(bus, from, to)) {
+		burst->is_lost = true;
+		burst->event.fn = on_lost;
+		sim_local_schedule(bus->local, &burst->event, now);
+		return;
+	} else if (bus->has_peers) {
 		bus_peers_set_out(bus, burst);
+	}
 	bus_way_take(bus_next(bus, from, burst, now, &burst->number), burst, now);
 }

@@ -11,12 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How often Ack and UpdateFC go, one of each, in the table of the specification: after so many
+ * bytes, as the model of Neugebauer et al. has it; or after so many symbol times, as the table is
+ * headed, of which each carries a byte a lane. The first is an upper bound, of x16 by much. */
+enum pcie_dllps { PCIE_NO_DLLPS, PCIE_DLLPS_BY_BYTES, PCIE_DLLPS_BY_TIMERS };
+
 struct pcie_link {
 	uint8_t gen;	  /* 1 to 7; 6 and 7 in flit mode */
 	uint8_t width;	  /* 1, 2, 4, 8, 12, 16 or 32 lanes */
 	uint16_t mps;	  /* largest payload: a power of two from 64 to 4096 */
 	uint16_t mrrs;	  /* largest read request: a power of two from 64 to 4096 */
-	bool has_dllps;	  /* Ack, UpdateFC and skip ordered sets take their share of the wire */
+	uint8_t dllps;	  /* enum pcie_dllps; with any, skip ordered sets take their share, too */
 	bool has_32_bits; /* addresses, of writes and requests; else 64 bits */
 	bool has_ecrc;
 };

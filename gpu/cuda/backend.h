@@ -62,7 +62,8 @@ struct gpu_thread {
 
 /* Memory that has a handle, for other programs. */
 struct gpu_shared {
-	struct gpu *gpu;
+	struct gpu *gpu; /* NULL: it is that of ... */
+	struct gpu_team *team;
 	uint64_t address, bytes;
 	bool is_rdma; /* adapters may have it */
 };
@@ -81,6 +82,8 @@ struct gpu_backend {
 	ps_t (*interrupt)(void);
 	/* Until something on the program's GPUs is over, or sooner. */
 	void (*block)(void);
+	/* Whoever is in block() on this machine looks again. */
+	void (*wake)(void);
 	/* Memory of the program's; NULL: there is none. */
 	void *(*take)(size_t bytes);
 	void (*give_back)(void *bytes);
@@ -126,6 +129,11 @@ const struct gpu_backend *gpu_backend(void);
  * is NULL for the first; NULL behind the last. */
 struct CUctx_st *gpu_program_next(const struct gpu_program *program,
 				  const struct CUctx_st *context);
+
+/* The calling program, which has GPUs, is over, the run goes on: as when a process ends, what its
+ * streams have not begun is no more, and its memory is free, but for what others hold. May wait.
+ */
+void gpu_program_end(void);
 
 /* Gives back what @program has, which is over, as the run is; not itself. */
 void gpu_program_fini(struct gpu_program *program);

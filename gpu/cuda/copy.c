@@ -20,12 +20,15 @@ static const struct gpu_profile *profile_of(const struct move *move)
 }
 
 /* The same from the @nth byte on. */
-static uint8_t *skip(uint8_t *at, struct copy_side *side, uint64_t nth)
+static void skip(struct cuda_range *range, struct copy_side *side, uint64_t nth)
 {
-	if (side->width == 0)
-		return at + nth;
-	side->skip += nth;
-	return at;
+	if (side->width > 0) {
+		side->skip += nth;
+		return;
+	}
+	range->at += nth;
+	if (range->managed)
+		range->managed += nth;
 }
 
 /* The GPU that is told copies, if it is one of the two and may; else the one that has the bytes. */
@@ -44,6 +47,8 @@ static void choose_mover(const struct move *move, struct gpu_command *command)
 static CUresult tell(const struct move *move, enum gpu_work work, uint64_t at, uint64_t bytes,
 		     uint8_t *copy)
 {
+	const struct cuda_range in_a_row = {.at = copy};
+	struct cuda_range to = move->to, from = copy ? in_a_row : move->from;
 	struct gpu_command *command = cuda_command(work);
 
 	if (!command) {
@@ -52,13 +57,16 @@ static CUresult tell(const struct move *move, enum gpu_work work, uint64_t at, u
 	}
 	command->bytes = bytes;
 	command->to_side = move->to_side;
-	command->to = skip(move->to.at, &command->to_side, at);
-	if (!copy)
+	skip(&to, &command->to_side, at);
+	if (!copy) {
 		command->from_side = move->from_side;
-	command->from = copy ? copy : skip(move->from.at, &command->from_side, at);
+		skip(&from, &command->from_side, at);
+	}
+	command->to = to.at;
+	command->from = from.at;
 	command->copy = copy;
-	command->managed_to = move->to.managed ? move->to.managed + at : 0;
-	command->managed_from = move->from.managed && !copy ? move->from.managed + at : 0;
+	command->managed_to = to.managed;
+	command->managed_from = from.managed;
 	if (work == GPU_TO_PEER)
 		choose_mover(move, command);
 	cuda_tell(move->stream, command);
@@ -90,11 +98,13 @@ static CUresult tell_copied(const struct move *move, enum gpu_work work, uint64_
 {
 	const struct copy_side in_a_row = {0};
 	struct copy_side side = move->from_side;
+	struct cuda_range from = move->from;
 	uint8_t *copy = util_alloc(bytes);
 
 	if (!copy)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	copy_sides(copy, &in_a_row, skip(move->from.at, &side, at), &side, bytes);
+	skip(&from, &side, at);
+	copy_sides(copy, &in_a_row, from.at, &side, bytes);
 	return tell(move, work, at, bytes, copy);
 }
 
@@ -144,18 +154,20 @@ static CUresult fetch_pageable(const struct move *move)
 	for (uint64_t at = 0, bytes; at < move->bytes && ret == CUDA_SUCCESS; at += bytes) {
 		const struct copy_side in_a_row = {0};
 		struct copy_side side = move->to_side;
+		struct cuda_range to = move->to;
 
 		bytes = move->bytes - at < most ? move->bytes - at : most;
 		piece.to.at = staged;
 		piece.to_side = in_a_row;
 		piece.from_side = move->from_side;
-		piece.from.at = skip(move->from.at, &piece.from_side, at);
-		piece.from.managed = move->from.managed ? move->from.managed + at : 0;
+		piece.from = move->from;
+		skip(&piece.from, &piece.from_side, at);
 		ret = tell(&piece, GPU_FROM_DEVICE, 0, bytes, NULL);
 		cuda_wait(move->stream);
 		pass_staging(move, bytes);
 		move->stream->context->gpu->counts.staged_bytes += bytes;
-		copy_sides(skip(move->to.at, &side, at), &side, staged, &in_a_row, bytes);
+		skip(&to, &side, at);
+		copy_sides(to.at, &side, staged, &in_a_row, bytes);
 	}
 	util_free(staged);
 	return ret;

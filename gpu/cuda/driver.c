@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu/bus/multicast.h"
 #include "gpu/cuda/internal.h"
 
 #include <string.h>
@@ -116,6 +117,8 @@ static bool attribute_of(const struct gpu *gpu, CUdevice_attribute attribute, in
 		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, profile->flush_options},
 		{CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, gpu->writes_ordering},
 		{CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 1},
+		{CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED,
+		 bus_has_multicast(gpu->bus, &gpu->part, 1)},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

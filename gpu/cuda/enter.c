@@ -34,6 +34,8 @@ CUresult cuda_state(const struct gpu_context *context)
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
 	case GPU_KERNEL_TRAPPED:
 		return CUDA_ERROR_LAUNCH_FAILED;
+	case GPU_KERNEL_CUT_OFF:
+		return CUDA_ERROR_NVLINK_UNCORRECTABLE;
 	}
 	return CUDA_SUCCESS;
 }

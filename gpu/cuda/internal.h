@@ -137,7 +137,7 @@ struct cuda_set {
 };
 CUresult cuda_set(const struct cuda_set *set);
 
-/* ---- program.c, pool.c, vmm.c ---- */
+/* ---- program.c, pool.c, handle.c ---- */
 
 /* Nobody uses the event that programs share through it any more; NULL allowed. */
 void cuda_put_shared(struct cuda_shared_event *shared);
@@ -149,6 +149,8 @@ void cuda_pools_trim(void);
 void cuda_pools_fini(struct gpu_program *program);
 /* And its handles of memory. */
 void cuda_handles_fini(struct gpu_program *program);
+/* The calling program has them no more, and their memory goes as far as it is its alone. */
+void cuda_handles_end(void);
 
 /* ---- stream.c ---- */
 

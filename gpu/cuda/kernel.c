@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/cuda/kernel.h"
 
+#include "gpu/cuda/handle.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -10,25 +11,25 @@
 
 /* ---- for functions ---- */
 
-static struct cuda_kernel *kernel_of(struct vb_launch *launch)
+struct gpu_kernel *cuda_kernel_of(struct vb_launch *launch)
 {
-	return container_of(launch, struct cuda_kernel, launch);
+	return &container_of(launch, struct cuda_kernel, launch)->kernel;
 }
 
 CUDA_PUBLIC int vb_kernel_read(struct vb_launch *launch, void *to, uint64_t from, size_t bytes)
 {
-	return gpu_kernel_read(&kernel_of(launch)->kernel, to, from, bytes) ? 0 : -1;
+	return gpu_kernel_read(cuda_kernel_of(launch), to, from, bytes) ? 0 : -1;
 }
 
 CUDA_PUBLIC int vb_kernel_write(struct vb_launch *launch, uint64_t to, const void *from,
 				size_t bytes)
 {
-	return gpu_kernel_write(&kernel_of(launch)->kernel, to, from, bytes) ? 0 : -1;
+	return gpu_kernel_write(cuda_kernel_of(launch), to, from, bytes) ? 0 : -1;
 }
 
 CUDA_PUBLIC void vb_kernel_trap(struct vb_launch *launch)
 {
-	struct gpu_kernel *kernel = &kernel_of(launch)->kernel;
+	struct gpu_kernel *kernel = cuda_kernel_of(launch);
 
 	if (kernel->how == GPU_KERNEL_WELL)
 		kernel->how = GPU_KERNEL_TRAPPED;
@@ -37,7 +38,7 @@ CUDA_PUBLIC void vb_kernel_trap(struct vb_launch *launch)
 CUDA_PUBLIC void vb_kernel_width(struct vb_launch *launch, unsigned int bytes)
 {
 	if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
-		kernel_of(launch)->kernel.width = bytes;
+		cuda_kernel_of(launch)->width = bytes;
 	else
 		vb_kernel_trap(launch);
 }
@@ -46,12 +47,12 @@ CUDA_PUBLIC void vb_kernel_busy_ns(struct vb_launch *launch, uint64_t ns)
 {
 	const uint64_t most = PS_NEVER / 4 / PS_NS;
 
-	kernel_of(launch)->kernel.busy += (ns < most ? ns : most) * PS_NS;
+	cuda_kernel_of(launch)->busy += (ns < most ? ns : most) * PS_NS;
 }
 
 CUDA_PUBLIC int vb_kernel_wait(struct vb_launch *launch, uint64_t at, uint32_t value)
 {
-	return gpu_kernel_wait(&kernel_of(launch)->kernel, at, value, GPU_GEQ) ? 0 : -1;
+	return gpu_kernel_wait(cuda_kernel_of(launch), at, value, GPU_GEQ) ? 0 : -1;
 }
 
 static void run(struct gpu_kernel *kernel)
@@ -76,6 +77,20 @@ static bool has_peer(const struct CUctx_st *context, const struct gpu *gpu)
 	return gpu == context->streams.gpu || (context->peers[number / 64] >> number % 64 & 1);
 }
 
+/* Of a team whose members all have memory there. */
+static bool find_team(const struct cuda_kernel *own, const struct gpu *gpu,
+		      const struct gpu_view *view, uint64_t address, uint64_t bytes,
+		      struct gpu_reach *ret_reach)
+{
+	const uint64_t offset = address - view->address;
+
+	if (view->owner != own->context->program || !cuda_team_is_open(view, gpu) ||
+	    bytes > view->bytes - offset || !gpu_team_reaches(view->team, offset, bytes))
+		return false;
+	*ret_reach = (struct gpu_reach){.team = view->team, .offset = offset};
+	return true;
+}
+
 /* Memory that the program sees at another address than the GPU has it: of pools, mapped by handle,
  * or of another program. */
 static bool find_view(const struct cuda_kernel *own, const struct gpu *gpu, uint64_t address,
@@ -83,6 +98,8 @@ static bool find_view(const struct cuda_kernel *own, const struct gpu *gpu, uint
 {
 	const struct gpu_view *view = gpu_views_find(gpu->views, address);
 
+	if (view && view->team)
+		return find_team(own, gpu, view, address, bytes, ret_reach);
 	if (!view || view->owner != own->context->program || view->is_closed ||
 	    bytes > view->bytes - (address - view->address) ||
 	    (view->gpu != gpu && !has_peer(own->context, view->gpu)))

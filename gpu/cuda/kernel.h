@@ -20,6 +20,8 @@ struct cuda_kernel {
 	_Alignas(16) uint8_t values[CUDA_PARAM_BYTES_MAX + 64];
 };
 
+/* The one that a function has. */
+struct gpu_kernel *cuda_kernel_of(struct vb_launch *launch);
 /* How many that are, or UINT32_MAX: that has no meaning for anything here. None of @of is 0. */
 uint32_t cuda_product(const unsigned int of[3]);
 /* Without values, function and context; NULL: no memory. */

@@ -21,6 +21,7 @@ CUDA_PUBLIC CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, u
 	managed = gpu_backend()->managed(true);
 	if (!managed || gpu_managed_take(managed, bytes, &address) != 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	gpu_memory_find(&managed->memory, address)->owner = cuda_program();
 	profile = context->streams.gpu->profile;
 	gpu_backend()->pass(bytes <= GPU_PAGE ? profile->alloc_managed
 					      : profile->alloc_managed_more);

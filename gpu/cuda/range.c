@@ -85,7 +85,7 @@ static bool find_view(CUdeviceptr address, struct cuda_memory *ret_memory)
 	if (gpu_backend()->count() == 0 || !gpu_views_have(cuda_views(), address))
 		return false;
 	view = gpu_views_find(cuda_views(), address);
-	if (!view || view->owner != cuda_program())
+	if (!view || view->owner != cuda_program() || !view->gpu)
 		return false;
 	*ret_memory = (struct cuda_memory){.gpu = view->gpu,
 					   .start = view->address,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gpu/cuda/internal.h"
+#include "gpu/cuda/handle.h"
 #include "util/alloc.h"
 
 #include <string.h>
@@ -7,60 +7,9 @@
 /* Virtual memory management: addresses that are reserved, memory that has handles, and which shows
  * at which. A handle is a number; its memory goes with its last user, be that what maps it. */
 
-struct cuda_handle {
-	uint64_t number; /* n-th of the program, from 1 */
-	struct gpu *gpu;
-	uint64_t target, bytes;
-	CUmemAllocationProp prop;
-	uint32_t users, maps;
-	bool is_imported; /* its memory is another handle's as well */
-	struct cuda_handle *next;
-};
-
-static struct cuda_handle *find_handle(CUmemGenericAllocationHandle number)
+static const struct gpu_profile *profile_of(const struct gpu *gpu)
 {
-	struct cuda_handle *handle = cuda_program()->handles;
-
-	while (handle && !(handle->number == number && handle->users > 0))
-		handle = handle->next;
-	return handle;
-}
-
-/* The calling program's from now on. */
-static void add_handle(struct cuda_handle *handle)
-{
-	struct gpu_program *program = cuda_program();
-
-	handle->number = ++program->handles_made;
-	handle->users = 1;
-	handle->next = program->handles;
-	program->handles = handle;
-}
-
-static void let_go(struct cuda_handle *handle)
-{
-	struct cuda_handle **at = &cuda_program()->handles;
-
-	if (handle->users > 0 || handle->maps > 0)
-		return;
-	while (*at != handle)
-		at = &(*at)->next;
-	*at = handle->next;
-	if (handle->is_imported)
-		gpu_memory_let_go(&handle->gpu->memory, handle->target, handle->bytes);
-	else if (gpu_memory_drop(&handle->gpu->memory, handle->target) == 0)
-		gpu_backend()->freed(handle->gpu, handle->target, handle->bytes);
-	util_free(handle);
-}
-
-void cuda_handles_fini(struct gpu_program *program)
-{
-	while (program->handles) {
-		struct cuda_handle *handle = program->handles;
-
-		program->handles = handle->next;
-		util_free(handle);
-	}
+	return (gpu ? gpu : gpu_backend()->gpu(0))->profile;
 }
 
 /* ---- memory ---- */
@@ -127,7 +76,7 @@ CUDA_PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_
 	handle->gpu = gpu;
 	handle->bytes = bytes;
 	handle->prop = *prop;
-	add_handle(handle);
+	cuda_add_handle(handle);
 	*ret_handle = handle->number;
 	cuda_make_room(gpu);
 	gpu_backend()->pass(gpu->profile->vmm_create);
@@ -144,15 +93,15 @@ CUDA_PUBLIC CUresult cuMemRelease(CUmemGenericAllocationHandle number)
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
+	handle = cuda_find_handle(number);
 	if (!handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	profile = handle->gpu->profile;
+	profile = profile_of(handle->gpu);
 	time = handle->users == 1 && handle->maps == 0
 		       ? cuda_time(profile->vmm_release, profile->vmm_release_mib, handle->bytes)
 		       : profile->query;
 	handle->users--;
-	let_go(handle);
+	cuda_handle_let_go(handle);
 	gpu_backend()->pass(time);
 	return CUDA_SUCCESS;
 }
@@ -166,11 +115,24 @@ CUDA_PUBLIC CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp 
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
-	if (!ret_prop || !handle)
+	handle = cuda_find_handle(number);
+	if (!ret_prop || !handle || handle->team)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_prop = handle->prop;
 	return CUDA_SUCCESS;
+}
+
+/* What shows a handle's memory, or team, at @address; NULL: nothing. */
+static const struct gpu_view *find_mapped(CUdeviceptr address)
+{
+	const struct gpu_view *view = gpu_views_have(cuda_views(), address)
+					      ? gpu_views_find(cuda_views(), address)
+					      : NULL;
+
+	return view && view->owner == cuda_program() &&
+			       (view->kind == GPU_VIEW_MAPPED || view->kind == GPU_VIEW_MULTICAST)
+		       ? view
+		       : NULL;
 }
 
 /* One more user: also of what was released and is mapped. */
@@ -179,15 +141,15 @@ CUDA_PUBLIC CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *r
 {
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
+	const struct gpu_view *view;
 	struct cuda_handle *handle;
-	struct cuda_memory memory;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_handle || !cuda_memory((CUdeviceptr)(uintptr_t)address, &memory) || !memory.view ||
-	    memory.view->kind != GPU_VIEW_MAPPED)
+	view = find_mapped((CUdeviceptr)(uintptr_t)address);
+	if (!ret_handle || !view)
 		return CUDA_ERROR_INVALID_VALUE;
-	handle = memory.view->object;
+	handle = view->object;
 	handle->users++;
 	*ret_handle = handle->number;
 	return CUDA_SUCCESS;
@@ -209,19 +171,20 @@ CUDA_PUBLIC CUresult cuMemExportToShareableHandle(void *ret_handle,
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
+	handle = cuda_find_handle(number);
 	if (!ret_handle || !handle || flags != 0 ||
 	    type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
 	    !(handle->prop.requestedHandleTypes & type))
 		return CUDA_ERROR_INVALID_VALUE;
 	shared = (struct gpu_shared){.gpu = handle->gpu,
+				     .team = handle->team,
 				     .address = handle->target,
 				     .bytes = handle->bytes,
 				     .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0};
 	if (gpu_backend()->share(&shared, &fd) != 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memcpy(ret_handle, &fd, sizeof(fd));
-	profile = shared.gpu->profile;
+	profile = profile_of(handle->gpu);
 	gpu_backend()->pass(thread->program->has_exported ? profile->export
 							  : profile->vmm_export_first);
 	thread->program->has_exported = true;
@@ -244,21 +207,27 @@ CUDA_PUBLIC CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle
 	if (!gpu_backend()->find_shared((int)(intptr_t)os_handle, &shared))
 		return CUDA_ERROR_UNKNOWN;
 	handle = util_calloc(1, sizeof(*handle));
-	if (!handle || gpu_memory_hold(&shared.gpu->memory, shared.address, shared.bytes) != 0) {
+	if (!handle || (shared.gpu &&
+			gpu_memory_hold(&shared.gpu->memory, shared.address, shared.bytes) != 0)) {
 		util_free(handle);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	handle->gpu = shared.gpu;
-	handle->target = shared.address;
-	handle->bytes = shared.bytes;
-	handle->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-	handle->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-	handle->prop.location.id = (int)cuda_number(shared.gpu);
-	handle->prop.allocFlags.gpuDirectRDMACapable = shared.is_rdma;
-	add_handle(handle);
-	handle->is_imported = true;
+	*handle = (struct cuda_handle){.gpu = shared.gpu,
+				       .team = shared.team,
+				       .target = shared.address,
+				       .bytes = shared.bytes,
+				       .is_imported = true};
+	if (shared.team) {
+		shared.team->users++;
+	} else {
+		handle->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+		handle->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+		handle->prop.location.id = (int)cuda_number(shared.gpu);
+		handle->prop.allocFlags.gpuDirectRDMACapable = shared.is_rdma;
+	}
+	cuda_add_handle(handle);
 	*ret_handle = handle->number;
-	gpu_backend()->pass(shared.gpu->profile->vmm_import);
+	gpu_backend()->pass(profile_of(shared.gpu)->vmm_import);
 	return CUDA_SUCCESS;
 }
 
@@ -323,6 +292,23 @@ CUDA_PUBLIC CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
+/* All of it; nobody may touch it yet. */
+static struct gpu_view view_of(struct cuda_handle *handle)
+{
+	return (struct gpu_view){.bytes = handle->bytes,
+				 .target = handle->target,
+				 .number = handle->gpu ? ++handle->gpu->memory.made
+						       : handle->team->number,
+				 .gpu = handle->gpu,
+				 .team = handle->team,
+				 .kind = handle->gpu ? GPU_VIEW_MAPPED : GPU_VIEW_MULTICAST,
+				 .owner = cuda_program(),
+				 .object = handle,
+				 .handle_types = handle->prop.requestedHandleTypes,
+				 .is_closed = true,
+				 .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0};
+}
+
 /* All of a handle's memory: as measured. Nobody may touch it yet. */
 CUDA_PUBLIC CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 			      CUmemGenericAllocationHandle number, unsigned long long flags)
@@ -330,32 +316,23 @@ CUDA_PUBLIC CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	struct cuda_handle *handle;
+	struct gpu_view view;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	handle = find_handle(number);
+	handle = cuda_wait_for_team(number);
 	if (!handle || bytes == 0 || flags != 0 || address % GPU_MEMORY_BLOCK != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (offset != 0 || bytes != handle->bytes)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!find_reserved(address, bytes) || !is_empty(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!gpu_views_add(cuda_views(),
-			   &(struct gpu_view){
-				   .address = address,
-				   .bytes = bytes,
-				   .target = handle->target,
-				   .number = ++handle->gpu->memory.made,
-				   .gpu = handle->gpu,
-				   .kind = GPU_VIEW_MAPPED,
-				   .owner = thread->program,
-				   .object = handle,
-				   .handle_types = handle->prop.requestedHandleTypes,
-				   .is_closed = true,
-				   .is_rdma = handle->prop.allocFlags.gpuDirectRDMACapable != 0}))
+	view = view_of(handle);
+	view.address = address;
+	if (!gpu_views_add(cuda_views(), &view))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	handle->maps++;
-	gpu_backend()->pass(handle->gpu->profile->vmm_map);
+	gpu_backend()->pass(profile_of(handle->gpu)->vmm_map);
 	return CUDA_SUCCESS;
 }
 
@@ -388,6 +365,12 @@ static bool is_whole(CUdeviceptr address, size_t bytes)
 	       (!last || last->address + last->bytes == address + bytes);
 }
 
+/* Somebody may touch it. */
+static bool has_opened(const struct gpu_view *view)
+{
+	return (view->open[0] | view->open[1] | view->open[2] | view->open[3]) != 0;
+}
+
 /* Nothing is mapped there any more, in whole or in part: as measured. Memory that nobody could
  * touch goes at once. */
 CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
@@ -406,11 +389,12 @@ CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 	       view->address < address + bytes) {
 		struct cuda_handle *handle = view->object;
 
-		open += view->is_closed ? 0 : view->bytes;
-		gpu_backend()->freed(view->gpu, view->target, view->bytes);
+		open += has_opened(view) ? view->bytes : 0;
+		if (view->gpu)
+			gpu_backend()->freed(view->gpu, view->target, view->bytes);
 		gpu_views_remove(cuda_views(), view);
 		handle->maps--;
-		let_go(handle);
+		cuda_handle_let_go(handle);
 	}
 	gpu_backend()->pass(open == 0		       ? profile->vmm_nothing
 			    : open <= GPU_MEMORY_BLOCK ? profile->vmm_unmap
@@ -419,23 +403,23 @@ CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 	return CUDA_SUCCESS;
 }
 
-/* What @access says of its device; whether something is another way from now on. */
-static bool set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access)
+/* What @view is for @gpu; whether that is something else from now on. Who reads a team's memory
+ * may write it here. */
+static bool set_access(struct gpu_view *view, const struct gpu *gpu, CUmemAccess_flags flags)
 {
-	const bool is_closed = access->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
-	const bool is_read_only = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READ;
-	bool changes = false;
-	struct gpu_view *view;
+	const uint32_t number = cuda_number(gpu);
+	const uint64_t bit = UINT64_C(1) << number % 64;
+	const bool is_closed = flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	const bool is_read_only = flags == CU_MEM_ACCESS_FLAGS_PROT_READ;
+	uint64_t *open = &view->open[number / 64];
+	bool changes = is_closed == ((*open & bit) != 0);
 
-	for (uint64_t at = address; at < address + bytes; at += view->bytes) {
-		view = gpu_views_find(cuda_views(), at);
-		if (cuda_number(view->gpu) != (uint32_t)access->location.id ||
-		    (view->is_closed == is_closed && view->is_read_only == is_read_only))
-			continue;
-		view->is_closed = is_closed;
-		view->is_read_only = is_read_only;
-		changes = true;
-	}
+	*open = (*open & ~bit) | (is_closed ? 0 : bit);
+	if (view->gpu != gpu)
+		return changes;
+	changes = view->is_closed != is_closed || view->is_read_only != is_read_only;
+	view->is_closed = is_closed;
+	view->is_read_only = is_read_only;
 	return changes;
 }
 
@@ -451,6 +435,14 @@ static CUresult check_access(const CUmemAccessDesc *access)
 		       : CUDA_SUCCESS;
 }
 
+static uint32_t access_of(const struct gpu_view *view, const struct gpu *gpu)
+{
+	if (view->gpu)
+		return view->gpu == gpu ? cuda_access_of(view) : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	return cuda_team_is_open(view, gpu) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+					    : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
 /* Each device may touch memory or not, or read it. */
 CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 				    const CUmemAccessDesc *access, size_t count)
@@ -458,7 +450,7 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 	const struct gpu_profile *profile;
 	struct gpu_thread *thread;
 	CUresult ret = cuda_enter(&thread);
-	const struct gpu_view *view;
+	struct gpu_view *view;
 	bool changes = false;
 
 	if (ret != CUDA_SUCCESS)
@@ -466,12 +458,17 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 	view = find_mappings(address, bytes);
 	if (!view || !access || count == 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	profile = view->gpu->profile;
+	profile = profile_of(view->gpu);
 	for (size_t i = 0; i < count; i++) {
 		ret = check_access(&access[i]);
 		if (ret != CUDA_SUCCESS)
 			return ret;
-		changes |= set_access(address, bytes, &access[i]);
+		for (uint64_t at = address; at < address + bytes; at += view->bytes) {
+			view = gpu_views_find(cuda_views(), at);
+			changes |= set_access(view,
+					      gpu_backend()->gpu((uint32_t)access[i].location.id),
+					      access[i].flags);
+		}
 	}
 	gpu_backend()->pass(
 		!changes ? profile->vmm_nothing
@@ -481,19 +478,25 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 	return CUDA_SUCCESS;
 }
 
+/* Of what was mapped; of other memory it says that there is none: as measured. */
 CUDA_PUBLIC CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *location,
 				    CUdeviceptr address)
 {
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
+	const struct gpu_view *view;
 	struct cuda_memory memory;
+	struct gpu *gpu;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-	    !cuda_memory(address, &memory))
+	    cuda_device(location->id, &gpu) != CUDA_SUCCESS)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_flags = location->id == (int)cuda_number(memory.gpu) ? cuda_access_of(memory.view)
-								  : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-	return CUDA_SUCCESS;
+	view = find_mapped(address);
+	*ret_flags = view ? access_of(view, gpu) : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	return view || cuda_memory(address, &memory) || cuda_find_managed(address) ||
+			       cuda_find_pinned(thread->program, address)
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
 }

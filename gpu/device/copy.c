@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/device/copy.h"
 
+#include "gpu/bus/multicast.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -65,7 +66,11 @@ static void copy_start_burst(struct copy_engine *engine, struct copy_job *copy, 
 	burst->is_read = false;
 	copy->started += burst->burst.bytes;
 	copy->under_way++;
-	if (engine->reads)
+	if (engine->multicast && engine->reads)
+		bus_multicast_read(engine->multicast, &burst->burst, now);
+	else if (engine->multicast)
+		bus_multicast_write(engine->multicast, &burst->burst, now);
+	else if (engine->reads)
 		bus_read(engine->bus, &burst->burst, engine->own, copy->other, now);
 	else
 		bus_write(engine->bus, &burst->burst, engine->own, copy->other, now);
@@ -77,15 +82,23 @@ static ps_t copy_turn(const struct copy_engine *engine, const struct copy_job *c
 	return engine->began + (ps_t)((u128)copy->spread * copy->started / copy->bytes);
 }
 
+/* The next burst would be of what is held. */
+static bool is_held(const struct copy_job *copy)
+{
+	return copy->held > 0 && copy->started + burst_bytes(copy) > copy->bytes - copy->held;
+}
+
 static void copy_on_turn(struct sim_local_event *event, void *context);
 
 static void copy_start_more(struct copy_engine *engine, ps_t now)
 {
 	struct copy_job *copy = engine->first;
 
-	while (engine->spare && copy->started < copy->bytes && copy_turn(engine, copy) <= now)
+	while (engine->spare && copy->started < copy->bytes && copy_turn(engine, copy) <= now &&
+	       !is_held(copy))
 		copy_start_burst(engine, copy, now);
-	if (!engine->spare || copy->started == copy->bytes || engine->event.pending)
+	if (!engine->spare || copy->started == copy->bytes || engine->event.pending ||
+	    is_held(copy))
 		return;
 	engine->event.fn = copy_on_turn;
 	sim_local_schedule(engine->local, &engine->event, copy_turn(engine, copy));
@@ -215,6 +228,8 @@ static void copy_on_arrived(struct bus_burst *burst, void *context, ps_t now)
 
 	(void)context;
 	write_bytes(own, own->engine->first);
+	own->engine->first->arrived += burst->bytes;
+	own->engine->first->is_lost |= burst->is_lost;
 	if (own->engine->first->on_placed)
 		own->engine->first->on_placed(own->engine->first, now);
 	if (own->engine->lag == 0)
@@ -261,7 +276,7 @@ void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t no
 	const bool is_idle = !engine->first;
 
 	CHECK(copy->bytes > 0);
-	copy->started = 0;
+	copy->started = copy->arrived = 0;
 	copy->under_way = 0;
 	copy->burst_most = bus_burst_most(engine->bus, engine->own, copy->other);
 	if (copy->most > 0 && copy->most < copy->burst_most)
@@ -273,6 +288,13 @@ void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t no
 		return;
 	engine->busy_from = now;
 	copy_begin_first(engine, now);
+}
+
+void copy_engine_release(struct copy_engine *engine, struct copy_job *copy, uint64_t held, ps_t now)
+{
+	copy->held = held;
+	if (engine->first == copy && !engine->event.pending)
+		copy_start_more(engine, now);
 }
 
 struct copy_stats copy_engine_stats(const struct copy_engine *engine, ps_t at)

@@ -32,6 +32,7 @@ struct copy_job {
 	ps_t start;	/* that the engine takes before anything of it moves, ... */
 	ps_t least;	/* ... and from there at least, however fast the way is */
 	ps_t spread;	/* over which its bursts leave at even distances at least; 0: at once */
+	uint64_t held;	/* bytes at its end that may not leave yet: copy_engine_release() */
 	uint32_t other; /* the part that it reads or writes */
 	uint32_t most;	/* bytes of a burst; 0: as many as the bus takes */
 	/* All of it is there. */
@@ -41,9 +42,10 @@ struct copy_job {
 	/* These bytes are read now. NULL: nobody asks. */
 	void (*on_read)(struct copy_job *copy, const uint8_t *from, uint32_t bytes);
 	/* The engine's own. */
-	uint64_t started;
+	uint64_t started, arrived; /* bytes; @arrived: for on_placed() to read, those among them */
 	uint32_t under_way, burst_most;
 	struct copy_job *next;
+	bool is_lost; /* some of it to a team, whose links were down; the engine says so */
 };
 
 struct copy_engine;
@@ -74,6 +76,8 @@ struct copy_engine {
 	ps_t began;
 	ps_t lag;	 /* from when a burst has arrived until it makes room for another one */
 	uint16_t packet; /* as struct bus_burst has it */
+	struct bus_multicast
+		*multicast; /* all goes to a team, or comes from one; NULL: it does not */
 	struct copy_burst *bursts, *spare;
 	struct copy_stats stats; /* up to ... */
 	ps_t busy_from;		 /* ... then, where it has something to do */
@@ -89,6 +93,9 @@ int copy_engine_init(struct copy_engine *engine, struct bus *bus, struct sim_loc
 /* Nothing is under way, or the run has ended. Zeroed: allowed. */
 void copy_engine_fini(struct copy_engine *engine);
 void copy_engine_take(struct copy_engine *engine, struct copy_job *copy, ps_t now);
+/* Of @copy, which the engine has, no more than @held bytes may not leave any longer. */
+void copy_engine_release(struct copy_engine *engine, struct copy_job *copy, uint64_t held,
+			 ps_t now);
 /* At @at, behind which nothing has happened: copies that are over, and its time so far. */
 struct copy_stats copy_engine_stats(const struct copy_engine *engine, ps_t at);
 

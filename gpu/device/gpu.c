@@ -258,11 +258,20 @@ void gpu_note_read(struct gpu *gpu, const void *at, uint64_t bytes)
 	gpu->counts.stale_bytes += bytes;
 }
 
-const char *const gpu_engine_names[GPU_ENGINES] = {[GPU_ENGINE_TO] = "to_device",
-						   [GPU_ENGINE_FROM] = "from_device",
-						   [GPU_ENGINE_PEER] = "to_peers",
-						   [GPU_ENGINE_PULL] = "from_peers",
-						   [GPU_ENGINE_PUSHED] = "pushed"};
+const char *const gpu_engine_names[GPU_ENGINES] = {
+	[GPU_ENGINE_TO] = "to_device",	 [GPU_ENGINE_FROM] = "from_device",
+	[GPU_ENGINE_PEER] = "to_peers",	 [GPU_ENGINE_PULL] = "from_peers",
+	[GPU_ENGINE_PUSHED] = "pushed",	 [GPU_ENGINE_IN] = "managed_in",
+	[GPU_ENGINE_OUT] = "managed_out"};
+
+static struct copy_stats moves_stats(const struct gpu_moves *moves, ps_t at)
+{
+	struct copy_stats stats = moves->stats;
+
+	if (moves->under_way > 0 && at > moves->busy_from)
+		stats.busy += at - moves->busy_from;
+	return stats;
+}
 
 struct copy_stats gpu_engine_stats(const struct gpu *gpu, enum gpu_engine engine, ps_t at)
 {
@@ -272,5 +281,6 @@ struct copy_stats gpu_engine_stats(const struct gpu *gpu, enum gpu_engine engine
 								[GPU_ENGINE_PULL] = &gpu->pull,
 								[GPU_ENGINE_PUSHED] = &gpu->pushed};
 
-	return copy_engine_stats(engines[engine], at);
+	return engines[engine] ? copy_engine_stats(engines[engine], at)
+			       : moves_stats(&gpu->moves[engine - GPU_ENGINE_IN], at);
 }

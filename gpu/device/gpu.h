@@ -125,6 +125,13 @@ struct gpu_counts {
 	ps_t staged_time;      /* in which CPUs have copied such memory for it, both ways */
 };
 
+/* Moves of pages in one direction, several of which may be under way at once. */
+struct gpu_moves {
+	struct copy_stats stats; /* of those that are over; up to ... */
+	ps_t busy_from;		 /* ... then, where any is under way */
+	uint32_t under_way;
+};
+
 struct gpu_command;
 
 struct gpu {
@@ -154,6 +161,7 @@ struct gpu {
 	uint64_t next_key;  /* of its commands' events */
 	bool is_started;
 	struct copy_engine to, from, peer, pull, pushed;
+	struct gpu_moves moves[2]; /* of managed memory: that come, that go */
 };
 
 enum { GPU_PAGE = 64 << 10, GPU_ORDERED_FOR_OWNER = 100 };
@@ -187,6 +195,8 @@ enum gpu_engine {
 	GPU_ENGINE_PEER,   /* to other GPUs */
 	GPU_ENGINE_PULL,   /* from other GPUs, whose memory it reads */
 	GPU_ENGINE_PUSHED, /* a CPU that pushes small copies through the command stream */
+	GPU_ENGINE_IN,	   /* pages of managed memory that come, or are read where they are */
+	GPU_ENGINE_OUT,	   /* such that go, or are written where they are */
 	GPU_ENGINES
 };
 extern const char *const gpu_engine_names[GPU_ENGINES];

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gpu/device/kernel.h"
 
+#include "gpu/bus/multicast.h"
+#include "gpu/device/kernel_inner.h"
+#include "gpu/device/team.h"
 #include "util/alloc.h"
 #include "util/check.h"
 
@@ -13,9 +16,10 @@ enum {
 	 * has no larger packets of theirs (github.com/NVIDIA/nccl-tests/issues/149). */
 	PACKET = 128,
 	FLOW_BURST = 1024,
-	FLOW_BURSTS = 256, /* that one flow has under way at most, ... */
-	PCIE_BURSTS = 32,  /* ... and so many hide the latency of PCI Express */
-	POINT = 1024 * 16, /* bytes that a block has under way, of those that were measured */
+	FLOW_BURSTS = 256,  /* that one flow has under way at most, ... */
+	TEAM_BURSTS = 1024, /* ... or one of a team, which takes all links of several GPUs, ... */
+	PCIE_BURSTS = 32,   /* ... and so many hide the latency of PCI Express */
+	POINT = 1024 * 16,  /* bytes that a block has under way, of those that were measured */
 };
 
 struct gpu_flow {
@@ -23,7 +27,10 @@ struct gpu_flow {
 	struct gpu_kernel *kernel;
 	struct copy_engine engine;
 	struct copy_job job;
-	uint32_t part;
+	uint32_t part; /* a number behind those of parts: of the team */
+	const struct gpu_team *team;
+	struct bus_multicast *multicast;
+	struct gpu_flow *follower; /* what writes to the team that this reads; NULL: nothing */
 	bool writes;
 	uint64_t bytes;
 };
@@ -104,6 +111,7 @@ static void end_flows(struct gpu_kernel *kernel)
 
 		kernel->flows = flow->next;
 		copy_engine_fini(&flow->engine);
+		bus_multicast_destroy(flow->multicast);
 		util_free(flow);
 	}
 }
@@ -138,7 +146,11 @@ static void part_is_over(struct gpu_kernel *kernel, ps_t now)
 
 static void on_flow(struct copy_job *job, ps_t now)
 {
-	part_is_over(container_of(job, struct gpu_flow, job)->kernel, now);
+	struct gpu_kernel *kernel = container_of(job, struct gpu_flow, job)->kernel;
+
+	if (job->is_lost)
+		(void)gpu_kernel_fail(kernel, GPU_KERNEL_CUT_OFF);
+	part_is_over(kernel, now);
 }
 
 /* Warps send what they write one after the other. */
@@ -153,13 +165,30 @@ static ps_t write_time(const struct gpu_kernel *kernel, uint64_t bytes)
 }
 
 /* What reads under way hide: so much of all its threads. */
-static uint32_t bursts_of(const struct gpu_kernel *kernel, uint32_t burst)
+static uint32_t bursts_of(const struct gpu_kernel *kernel, uint32_t burst, uint32_t most)
 {
 	const uint64_t window =
 		resident(gpu_of(kernel)->profile, threads_of(kernel)) * kernel->width;
 	const uint64_t count = (window + burst - 1) / burst;
 
-	return count < FLOW_BURSTS ? (uint32_t)count : (uint32_t)FLOW_BURSTS;
+	return count < most ? (uint32_t)count : most;
+}
+
+/* To all of its team, with so many bursts under way. */
+static bool prepare_multicast(struct gpu_flow *flow, uint32_t bursts)
+{
+	const struct gpu *gpu = gpu_of(flow->kernel);
+	const struct gpu_team *team = flow->team;
+	uint32_t members[BUS_PARTS_MAX];
+
+	for (uint32_t i = 0; i < team->count; i++)
+		members[i] = team->members[i]->part;
+	if (bus_multicast_create(gpu->bus, gpu->part, members, team->count, bursts,
+				 &flow->multicast) != 0)
+		return false;
+	flow->engine.multicast = flow->multicast;
+	flow->job.other = members[members[0] == gpu->part && team->count > 1];
+	return true;
 }
 
 static bool prepare_flow(struct gpu_flow *flow)
@@ -170,9 +199,10 @@ static bool prepare_flow(struct gpu_flow *flow)
 	const uint32_t burst = window >= FLOW_BURST ? FLOW_BURST
 			       : window > SECTOR    ? (uint32_t)window
 						    : SECTOR;
-	const bool is_meshed = bus_has_nvlink(gpu->bus, gpu->part, flow->part);
-	const uint32_t bursts = !flow->writes ? bursts_of(kernel, burst)
-				: is_meshed   ? FLOW_BURSTS
+	const bool is_meshed = flow->team || bus_has_nvlink(gpu->bus, gpu->part, flow->part);
+	const uint32_t most = flow->team ? TEAM_BURSTS : FLOW_BURSTS;
+	const uint32_t bursts = !flow->writes ? bursts_of(kernel, burst, most)
+				: is_meshed   ? most
 					      : PCIE_BURSTS;
 	const uint64_t key = gpu_key(gpu);
 
@@ -187,7 +217,27 @@ static bool prepare_flow(struct gpu_flow *flow)
 				      .other = flow->part,
 				      .most = flow->writes ? 0 : burst,
 				      .on_done = on_flow};
-	return true;
+	return !flow->team || prepare_multicast(flow, bursts);
+}
+
+/* What was read of a team is what is written to it: no more of it leaves than has come. */
+static void on_team_read(struct copy_job *job, ps_t now)
+{
+	struct gpu_flow *follower = container_of(job, struct gpu_flow, job)->follower;
+	const uint64_t free = (uint64_t)((u128)follower->bytes * job->arrived / job->bytes);
+
+	copy_engine_release(&follower->engine, &follower->job, follower->bytes - free, now);
+}
+
+static void follow(struct gpu_flow *flow)
+{
+	struct gpu_flow *follower = flow->next;
+
+	if (!flow->team || !follower || follower->team != flow->team)
+		return;
+	flow->follower = follower;
+	flow->job.on_placed = on_team_read;
+	follower->job.held = follower->bytes;
 }
 
 static bool prepare_flows(const struct gpu_kernel *kernel)
@@ -195,6 +245,8 @@ static bool prepare_flows(const struct gpu_kernel *kernel)
 	for (struct gpu_flow *flow = kernel->flows; flow; flow = flow->next)
 		if (!prepare_flow(flow))
 			return false;
+	for (struct gpu_flow *flow = kernel->flows; flow; flow = flow->next)
+		follow(flow);
 	return true;
 }
 
@@ -212,6 +264,18 @@ static bool count(struct gpu_kernel *kernel, uint32_t part, uint64_t bytes, bool
 	if (flow)
 		flow->bytes += bytes;
 	return flow;
+}
+
+bool gpu_kernel_count_team(struct gpu_kernel *kernel, const struct gpu_team *team, uint64_t bytes,
+			   bool writes)
+{
+	struct gpu_flow *flow = flow_of(kernel, BUS_PARTS_MAX + (uint32_t)team->number, writes);
+
+	if (!flow)
+		return false;
+	flow->team = team;
+	flow->bytes += bytes;
+	return true;
 }
 
 /* What does not come is reached in the host's memory. */
@@ -237,7 +301,7 @@ static bool count_reach(struct gpu_kernel *kernel, const struct gpu_reach *reach
 				 : count(kernel, reach->part, bytes, writes);
 }
 
-static bool fail(struct gpu_kernel *kernel, enum gpu_kernel_end how)
+bool gpu_kernel_fail(struct gpu_kernel *kernel, enum gpu_kernel_end how)
 {
 	if (kernel->how == GPU_KERNEL_WELL)
 		kernel->how = how;
@@ -250,10 +314,11 @@ static bool touch(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, b
 {
 	if (kernel->how != GPU_KERNEL_WELL)
 		return false;
-	if (!kernel->find(kernel, address, bytes, ret_reach) || (writes && ret_reach->is_read_only))
-		return fail(kernel, GPU_KERNEL_STRAYED);
+	if (!kernel->find(kernel, address, bytes, ret_reach) || ret_reach->team ||
+	    (writes && ret_reach->is_read_only))
+		return gpu_kernel_fail(kernel, GPU_KERNEL_STRAYED);
 	return count_reach(kernel, ret_reach, address, bytes, writes) ||
-	       fail(kernel, GPU_KERNEL_TRAPPED);
+	       gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
 }
 
 bool gpu_kernel_read(struct gpu_kernel *kernel, void *to, uint64_t address, uint64_t bytes)
@@ -279,7 +344,7 @@ bool gpu_kernel_write(struct gpu_kernel *kernel, uint64_t address, const void *f
 		return kernel->how == GPU_KERNEL_WELL;
 	return touch(kernel, address, bytes, true, &reach) &&
 	       (overlay_write(&kernel->overlay, reach.at, from, bytes) == 0 ||
-		fail(kernel, GPU_KERNEL_TRAPPED));
+		gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED));
 }
 
 /* Where managed memory is once it was touched: here, or it stays with the host. */
@@ -299,8 +364,8 @@ bool gpu_kernel_wait(struct gpu_kernel *kernel, uint64_t address, uint32_t value
 
 	if (kernel->how != GPU_KERNEL_WELL)
 		return false;
-	if (address % 4 != 0 || !kernel->find(kernel, address, 4, &reach))
-		return fail(kernel, GPU_KERNEL_STRAYED);
+	if (address % 4 != 0 || !kernel->find(kernel, address, 4, &reach) || reach.team)
+		return gpu_kernel_fail(kernel, GPU_KERNEL_STRAYED);
 	kernel->wait = (struct gpu_kernel_wait){
 		.is_asked = true,
 		.value = {.at = reach.at, .value = value, .bytes = 4, .compare = compare},
@@ -450,13 +515,26 @@ static void begin_polls(struct gpu_kernel *kernel, ps_t now)
 
 /* ---- steps ---- */
 
+static void on_fault(struct sim_local_event *event, void *context)
+{
+	struct gpu_kernel *kernel = kernel_of(event);
+
+	(void)context;
+	kernel->ends->failed(kernel->command, kernel->how, event->at);
+}
+
 static void step_is_over(struct gpu_kernel *kernel, ps_t now)
 {
 	struct gpu_context *context = kernel->command->stream->context;
 	struct gpu *gpu = context->gpu;
 
 	end_flows(kernel);
+	if (kernel->how != GPU_KERNEL_WELL) {
+		at(kernel, now + gpu->profile->fault, on_fault);
+		return;
+	}
 	overlay_lay_down(&kernel->overlay);
+	gpu_reds_apply(&kernel->reds);
 	kernel->command->bytes = kernel->bytes;
 	if (kernel->wait.is_asked) {
 		if (gpu->on_done)
@@ -473,14 +551,6 @@ static void on_time(struct sim_local_event *event, void *context)
 {
 	(void)context;
 	part_is_over(kernel_of(event), event->at);
-}
-
-static void on_fault(struct sim_local_event *event, void *context)
-{
-	struct gpu_kernel *kernel = kernel_of(event);
-
-	(void)context;
-	kernel->ends->failed(kernel->command, kernel->how, event->at);
 }
 
 /* All that it needs has come. */
@@ -535,7 +605,7 @@ static void begin_step(struct gpu_kernel *kernel, ps_t now)
 	begin_touches(kernel, now);
 	kernel->run(kernel);
 	if (!prepare_flows(kernel))
-		(void)fail(kernel, GPU_KERNEL_TRAPPED);
+		(void)gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
 	if (kernel->how != GPU_KERNEL_WELL) {
 		at(kernel, now + gpu_of(kernel)->profile->fault, on_fault);
 		return;
@@ -564,6 +634,7 @@ void gpu_kernel_destroy(struct gpu_kernel *kernel)
 		return;
 	if (kernel->command)
 		end_flows(kernel);
+	gpu_reds_fini(&kernel->reds);
 	gpu_migration_fini(&kernel->migration);
 	overlay_fini(&kernel->overlay);
 	kernel->end(kernel);

@@ -11,6 +11,7 @@
  *
  * As measured on an H100 (driver 580.159.04). Sans I/O, as streams are. */
 #include "gpu/device/overlay.h"
+#include "gpu/device/red.h"
 #include "gpu/device/stream.h"
 
 /* Memory, as a kernel finds it. */
@@ -19,6 +20,9 @@ struct gpu_reach {
 	uint32_t part;	 /* whose it is: the GPU's own, or another one's */
 	bool is_managed; /* it is wherever it is, and comes where it may */
 	bool is_read_only;
+	/* It is memory of a team from @offset on, for gpu/device/multimem.h and nothing else. */
+	const struct gpu_team *team;
+	uint64_t offset;
 };
 
 struct gpu_kernel_ends;
@@ -55,6 +59,7 @@ struct gpu_kernel {
 	struct gpu_migration migration; /* ... and what that moves */
 	enum gpu_kernel_end how;	/* it has done so far */
 	struct gpu_flow *flows;		/* of this step */
+	struct gpu_reds reds;		/* of this step, to memory of teams */
 	uint32_t under_way;		/* of them, and its own time */
 	struct gpu_kernel_wait wait;	/* behind this step */
 	struct bus_burst poll;

@@ -16,10 +16,31 @@ struct gpu_leg {
 	struct copy_job job;
 };
 
+static struct gpu_moves *moves_of(const struct gpu_leg *leg)
+{
+	return &leg->gpu->moves[leg->reads ? 0 : 1];
+}
+
+static void moves_begin(struct gpu_moves *moves, ps_t now)
+{
+	if (moves->under_way++ == 0)
+		moves->busy_from = now;
+}
+
+static void moves_end(struct gpu_moves *moves, uint64_t bytes, ps_t now)
+{
+	moves->stats.copies++;
+	moves->stats.bytes += bytes;
+	if (--moves->under_way == 0)
+		moves->stats.busy += now - moves->busy_from;
+}
+
 static void on_leg(struct copy_job *job, ps_t now)
 {
-	struct gpu_migration *migration = container_of(job, struct gpu_leg, job)->migration;
+	const struct gpu_leg *leg = container_of(job, struct gpu_leg, job);
+	struct gpu_migration *migration = leg->migration;
 
+	moves_end(moves_of(leg), job->bytes, now);
 	if (--migration->under_way > 0)
 		return;
 	gpu_migration_fini(migration);
@@ -88,6 +109,7 @@ bool gpu_migrate(struct gpu_migration *migration, const struct gpu_touch *touch,
 		leg->job.start = LEG_START;
 		leg->job.least = time > LEG_START ? time - LEG_START : 0;
 		leg->job.spread = time / 8 * 7; /* the last ones have a way to go */
+		moves_begin(moves_of(leg), now);
 		copy_engine_take(&leg->engine, &leg->job, now);
 	}
 	return true;

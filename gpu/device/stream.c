@@ -227,6 +227,18 @@ static void on_copy_read(struct copy_job *job, const uint8_t *from, uint32_t byt
 		      bytes);
 }
 
+/* What an engine takes before the first byte of a copy. Another GPU, behind PCI Express as host
+ * memory is, is read and written as that is. */
+static ps_t start_of(const struct gpu_command *command, const struct copy_engine *engine,
+		     uint32_t other)
+{
+	const struct gpu_cost *costs = command->stream->context->gpu->profile->costs;
+
+	if (command->work != GPU_TO_PEER || bus_has_nvlink(engine->bus, engine->own, other))
+		return cost_of(command)->start;
+	return costs[engine->reads ? GPU_TO_DEVICE : GPU_FROM_DEVICE].start;
+}
+
 static void begin_copy(struct gpu_command *command, struct copy_engine *engine, uint32_t other,
 		       ps_t now)
 {
@@ -238,7 +250,7 @@ static void begin_copy(struct gpu_command *command, struct copy_engine *engine, 
 		.from = command->from,
 		.to_side = command->to_side,
 		.from_side = command->from_side,
-		.start = cost->start + command->time,
+		.start = start_of(command, engine, other) + command->time,
 		.least = cost->rate_bps ? util_tx_time(command->bytes, cost->rate_bps) : 0,
 		.other = other,
 		.on_done = on_copied,
@@ -264,17 +276,32 @@ static void on_migrated(struct gpu_migration *migration, ps_t now)
 	begin_work(container_of(migration, struct gpu_command, migration), now);
 }
 
+/* Its managed memory from @first on, each row where it lies. */
+static void touch_rows(const struct gpu_command *command, struct gpu_touch *touch, uint64_t first,
+		       const struct copy_side *side, bool is_write)
+{
+	const uint64_t bytes = command->value.at ? command->value.bytes : command->bytes;
+	struct gpu_managed *managed = command->stream->context->gpu->managed;
+
+	for (uint64_t done = 0, run; done < bytes; done += run) {
+		const uint64_t at = first + copy_side_at(side, done, &run);
+
+		run = run < bytes - done ? run : bytes - done;
+		gpu_managed_touch(managed, touch, at, run, is_write);
+	}
+}
+
 /* What its memory needs that is managed. False: it may begin, with command->time; else it begins
  * when everything has come. */
 static bool wait_for_managed(struct gpu_command *command, ps_t now)
 {
 	const struct gpu *gpu = command->stream->context->gpu;
-	const uint64_t bytes = command->value.at ? command->value.bytes : command->bytes;
 	struct gpu_touch touch = {.who = command->work == GPU_PREFETCH ? command->goal : gpu->place,
 				  .by = GPU_BY_ENGINE,
 				  .now = now};
 
 	if (command->work == GPU_PREFETCH) {
+		const uint64_t bytes = command->bytes;
 		const uint64_t missing =
 			gpu_managed_missing(gpu->managed, touch.who, command->managed_to, bytes);
 
@@ -282,11 +309,11 @@ static bool wait_for_managed(struct gpu_command *command, ps_t now)
 		gpu_managed_prefetch(gpu->managed, &touch, command->managed_to, bytes);
 	} else {
 		if (command->managed_from)
-			gpu_managed_touch(gpu->managed, &touch, command->managed_from, bytes,
-					  false);
+			touch_rows(command, &touch, command->managed_from, &command->from_side,
+				   false);
 		if (command->managed_to)
-			gpu_managed_touch(gpu->managed, &touch, command->managed_to, bytes,
-					  command->work != GPU_WAIT_VALUE);
+			touch_rows(command, &touch, command->managed_to, &command->to_side,
+				   command->work != GPU_WAIT_VALUE);
 	}
 	touch.time += gpu_managed_there_time(&touch);
 	command->migration.on_done = on_migrated;
@@ -304,6 +331,15 @@ static void on_failure(struct gpu_command *command, enum gpu_kernel_end how, ps_
 	context->how = how;
 	gpu_context_look(context, now);
 	gpu_command_end(command, now);
+}
+
+void gpu_context_end(struct gpu_context *context, ps_t now)
+{
+	if (context->how == GPU_KERNEL_WELL)
+		context->how = GPU_KERNEL_TRAPPED;
+	gpu_context_look(context, now);
+	if (context_go(context, now))
+		context->changed(context, now);
 }
 
 static const struct gpu_kernel_ends kernel_ends = {.over = gpu_command_end, .failed = on_failure};

@@ -31,6 +31,7 @@ enum gpu_kernel_end {
 	GPU_KERNEL_WELL,
 	GPU_KERNEL_STRAYED, /* it has touched what is not its memory */
 	GPU_KERNEL_TRAPPED,
+	GPU_KERNEL_CUT_OFF, /* NVLink did not lead to memory of its team */
 };
 
 struct gpu_kernel;
@@ -118,6 +119,8 @@ void gpu_command_end(struct gpu_command *command, ps_t now);
 bool gpu_context_go_on(struct gpu_context *context, ps_t now);
 /* Memory may have changed: of commands that wait for values. */
 void gpu_context_look(struct gpu_context *context, ps_t now);
+/* Its program is over: nothing begins there any more, and nothing waits. What has begun ends. */
+void gpu_context_end(struct gpu_context *context, ps_t now);
 
 /* Whether everything that it was given is over. */
 static inline bool gpu_stream_is_idle(const struct gpu_stream *stream)

@@ -10,14 +10,17 @@
 #include <stdint.h>
 
 struct gpu;
+struct gpu_team;
 
-enum gpu_view_kind { GPU_VIEW_IMPORT, GPU_VIEW_POOL, GPU_VIEW_MAPPED };
+enum gpu_view_kind { GPU_VIEW_IMPORT, GPU_VIEW_POOL, GPU_VIEW_MAPPED, GPU_VIEW_MULTICAST };
 
 struct gpu_view {
 	uint64_t address, bytes; /* as asked for */
 	uint64_t target;	 /* what it shows: an address of @gpu's memory */
 	uint64_t number;	 /* an identity, as that of struct gpu_allocation */
-	struct gpu *gpu;
+	struct gpu *gpu;	 /* NULL: it shows memory of a team, to kernels only: ... */
+	struct gpu_team *team;	 /* ... which is closed to all others, and ... */
+	uint64_t open[4];	 /* ... open to the GPUs that have a bit here, by their number */
 	enum gpu_view_kind kind;
 	const void *owner; /* the program */
 	void *object;	   /* what it is of: the driver's */
@@ -41,6 +44,7 @@ struct gpu_views {
 	struct gpu_view **views;
 	size_t stretch_count, stretch_room, count, room;
 	uint64_t events_made; /* that programs share, so far: the driver's */
+	uint64_t teams_made;  /* so far */
 };
 
 void gpu_views_init(struct gpu_views *views, uint64_t base, uint64_t bytes);

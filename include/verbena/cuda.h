@@ -59,6 +59,7 @@ typedef enum cudaError_enum {
 	CUDA_ERROR_INVALID_CONTEXT = 201,
 	CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
 	CUDA_ERROR_INVALID_PTX = 218,
+	CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
 	CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
 	CUDA_ERROR_INVALID_HANDLE = 400,
 	CUDA_ERROR_ILLEGAL_STATE = 401,
@@ -93,6 +94,7 @@ typedef enum CUdevice_attribute_enum {
 	CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS = 117,
 	CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 118,
 	CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
+	CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132,
 } CUdevice_attribute;
 
 typedef enum CUpointer_attribute_enum {
@@ -366,6 +368,18 @@ typedef struct CUmemPoolProps_st {
 	unsigned char reserved[54];
 } CUmemPoolProps;
 
+typedef enum CUmulticastGranularity_flags_enum {
+	CU_MULTICAST_GRANULARITY_MINIMUM = 0,
+	CU_MULTICAST_GRANULARITY_RECOMMENDED = 1,
+} CUmulticastGranularity_flags;
+
+typedef struct CUmulticastObjectProp_st {
+	unsigned int numDevices;
+	size_t size;
+	unsigned long long handleTypes;
+	unsigned long long flags;
+} CUmulticastObjectProp;
+
 #define cuDeviceTotalMem cuDeviceTotalMem_v2
 #define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
 #define cuCtxCreate cuCtxCreate_v4
@@ -552,6 +566,18 @@ CUresult cuMemExportToShareableHandle(void *ret_handle, CUmemGenericAllocationHa
 				      CUmemAllocationHandleType type, unsigned long long flags);
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle, void *os_handle,
 					CUmemAllocationHandleType type);
+CUresult cuMulticastCreate(CUmemGenericAllocationHandle *ret_handle,
+			   const CUmulticastObjectProp *prop);
+CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle handle, CUdevice device);
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
+			    CUmemGenericAllocationHandle memory, size_t memory_offset, size_t bytes,
+			    unsigned long long flags);
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
+			     CUdeviceptr address, size_t bytes, unsigned long long flags);
+CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,
+			   size_t bytes);
+CUresult cuMulticastGetGranularity(size_t *ret_bytes, const CUmulticastObjectProp *prop,
+				   CUmulticastGranularity_flags option);
 CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevice peer);
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuCtxDisablePeerAccess(CUcontext peer);

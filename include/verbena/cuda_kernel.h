@@ -61,6 +61,20 @@ void vb_kernel_busy_ns(struct vb_launch *launch, uint64_t ns);
  * again. */
 int vb_kernel_wait(struct vb_launch *launch, uint64_t at, uint32_t value);
 
+/* What a multicast address shows (cuMulticastCreate()), which nothing else reads or writes: memory
+ * of all GPUs of the team, over NVSwitches that make one of several. Addresses and sizes are of
+ * whole values, as PTX has them; what it has no operation for fails as vb_kernel_trap(). */
+enum vb_type { VB_U32, VB_S32, VB_U64, VB_S64, VB_F32, VB_F64 }; /* floats: VB_ADD alone */
+enum vb_op { VB_ADD, VB_MIN, VB_MAX, VB_AND, VB_OR, VB_XOR };
+/* multimem.ld_reduce: of what each has, in the order of the devices. */
+int vb_kernel_multimem_reduce(struct vb_launch *launch, void *to, uint64_t from, size_t bytes,
+			      enum vb_type type, enum vb_op op);
+/* multimem.st: each has it, when the kernel ends or waits. */
+int vb_kernel_multimem_write(struct vb_launch *launch, uint64_t to, const void *from, size_t bytes);
+/* multimem.red: then each has what it has with this, whatever others do meanwhile. */
+int vb_kernel_multimem_red(struct vb_launch *launch, uint64_t to, const void *from, size_t bytes,
+			   enum vb_type type, enum vb_op op);
+
 #pragma GCC visibility pop
 
 /* ---- kernels that are there without being registered ---- */

@@ -113,10 +113,21 @@ static void bad_report_found(struct bad_list *list, const struct bad_at *at, boo
 	bad_report(list, at, warning, said);
 }
 
+static bool line_is_told(const struct bad_list *list, const struct bad_at *at)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (!list->lines[i].warning && list->lines[i].line == at->line &&
+		    strcmp(list->lines[i].file, at->file) == 0)
+			return true;
+	return false;
+}
+
 void bad(struct bad_list *list, const struct bad_at *at, const char *key, const char *found,
 	 const char *expected)
 {
 	bad_count(list);
+	if (at->is_copy && line_is_told(list, at))
+		return;
 	bad_report_found(list, at, false, key, found, expected);
 }
 

@@ -14,6 +14,7 @@ struct bad_at {
 	const char *file;
 	uint32_t line;		    /* from 1; 0: of the file as a whole */
 	const struct bad_at *namer; /* where @file was named; NULL: on the command line */
+	bool is_copy; /* what stands there is read elsewhere, too: one error of a line will do */
 };
 
 struct bad_line {

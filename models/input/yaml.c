@@ -155,7 +155,9 @@ const char *yaml_content(struct bad_text *text, const struct yaml_node *node)
 
 static void yaml_refuse(struct build *b, uint32_t line, const char *found, const char *expected)
 {
-	const struct bad_at at = {b->at->file, b->is_value ? b->at->line : line, b->at->namer};
+	const struct bad_at at = {.file = b->at->file,
+				  .line = b->is_value ? b->at->line : line,
+				  .namer = b->at->namer};
 
 	bad(b->errors, &at, b->key ? b->key : "document", found, expected);
 	yaml_give_up(b, -EINVAL);
@@ -288,7 +290,7 @@ static void on_key(struct build *b, const char *text, size_t length, uint32_t li
 static void on_scalar(struct build *b, struct fy_event *event)
 {
 	const uint32_t line = yaml_line_of(b, event);
-	const struct bad_at at = {b->at->file, line, b->at->namer};
+	const struct bad_at at = {.file = b->at->file, .line = line, .namer = b->at->namer};
 	struct yaml_node *node;
 	const char *text;
 	size_t length;
@@ -320,7 +322,7 @@ static void on_scalar(struct build *b, struct fy_event *event)
 static void yaml_on_start(struct build *b, struct fy_event *event, enum yaml_kind kind)
 {
 	const uint32_t line = yaml_line_of(b, event);
-	const struct bad_at at = {b->at->file, line, b->at->namer};
+	const struct bad_at at = {.file = b->at->file, .line = line, .namer = b->at->namer};
 	struct yaml_node *node;
 
 	if (has_tag(b, event, line))

@@ -69,7 +69,7 @@ void devices_link(struct devices *d, const struct device_link *link)
 void devices_refuse(struct devices *d, uint32_t line, const char *key, const char *found,
 		    const char *expected)
 {
-	const struct bad_at at = {d->at->file, line, d->at->namer};
+	const struct bad_at at = {.file = d->at->file, .line = line, .namer = d->at->namer};
 
 	bad(d->errors, &at, key, found, expected);
 }

@@ -37,7 +37,7 @@ static void xml_stop(struct xml_build *b, int ret)
 /* One line for one text: what comes after the first mistake is of no use. */
 static void xml_refuse(struct xml_build *b, const char *found, const char *expected)
 {
-	const struct bad_at at = {b->at->file, xml_line(b), b->at->namer};
+	const struct bad_at at = {.file = b->at->file, .line = xml_line(b), .namer = b->at->namer};
 
 	if (!b->ret)
 		bad(b->errors, &at, "document", found, expected);
@@ -207,7 +207,7 @@ int xml_parse(const char *bytes, size_t length, const struct bad_at *at, struct 
 	      struct bad_list *errors)
 {
 	struct xml_build b = {.at = at, .errors = errors};
-	const struct bad_at first = {at->file, 1, at->namer};
+	const struct bad_at first = {.file = at->file, .line = 1, .namer = at->namer};
 	struct bad_text found, expected;
 
 	if (length == 0 || length > XML_BYTES_MAX) {

@@ -586,9 +586,6 @@ void host_dma_set_bus(struct host *host, struct bus *bus)
 	}
 }
 
-/* Between fewer parts so little is due at once that one heap is quicker than a wheel. */
-enum { WHEEL_PARTS = 8 };
-
 static int create_bus(struct host *host)
 {
 	const struct host_parts *parts = host->params.bus->parts;
@@ -596,12 +593,10 @@ static int create_bus(struct host *host)
 	struct bus *bus;
 	int ret;
 
-	if (parts->part_count >= WHEEL_PARTS) {
-		wheel = util_calloc(1, sizeof(*wheel));
-		if (!wheel)
-			return -ENOMEM;
-		sim_local_set_wheel(&host->local, wheel);
-	}
+	wheel = util_calloc(1, sizeof(*wheel));
+	if (!wheel)
+		return -ENOMEM;
+	sim_local_set_wheel(&host->local, wheel);
 	ret = bus_create(&host->local, host, parts->parts, parts->part_count, parts->lanes,
 			 parts->lane_count, &bus);
 	if (ret == 0) {

@@ -118,16 +118,26 @@ static void task_gpu_stored(struct gpu_context *context, ps_t now)
 	task_on_place(context->gpu->owner, now);
 }
 
-static void task_gpu_changed(struct gpu_context *context, ps_t now)
+static void wake_all(struct host *host, ps_t now)
 {
-	struct host *host = context->gpu->owner;
-
-	task_gpu_go_on(host, now);
 	for (struct task *task = host->tasks; task; task = task->next)
 		if (task->gpu && task->gpu->waits) {
 			task->gpu->waits = false;
 			task_wake(task, now);
 		}
+}
+
+static void task_gpu_wake(void)
+{
+	wake_all(machine_host(), machine_host()->now);
+}
+
+static void task_gpu_changed(struct gpu_context *context, ps_t now)
+{
+	struct host *host = context->gpu->owner;
+
+	task_gpu_go_on(host, now);
+	wake_all(host, now);
 	if (host->placement_waiters > 0)
 		task_on_place(host, now);
 	else
@@ -161,7 +171,8 @@ static void driver_main(void *arg)
 		profile = call->stream->context->gpu->profile;
 		task_sleep(task, has_slept ? profile->host_call : profile->host_call_next);
 		has_slept = false;
-		call->function(call->arg);
+		if (call->stream->context->how == GPU_KERNEL_WELL)
+			call->function(call->arg);
 		task_pay(task); /* of managed memory that it touched */
 		gpu_command_end(call, task->host->now);
 	}
@@ -295,6 +306,7 @@ const struct gpu_backend *gpu_backend(void)
 						   .pass = task_gpu_pass,
 						   .interrupt = task_gpu_interrupt,
 						   .block = task_gpu_block,
+						   .wake = task_gpu_wake,
 						   .take = task_gpu_take,
 						   .give_back = task_gpu_give_back,
 						   .has_memory = task_gpu_has_memory,

@@ -7,6 +7,8 @@
 struct host;
 struct task;
 
+/* The process @task, of which the driver has something, is over. From inside it; it may wait. */
+void task_gpu_end(struct task *task);
 /* Gives back what the driver has of @task, after the run. */
 void task_gpu_fini(struct task *task);
 /* Memory of the machine whose first adapter @host is, which has GPUs, may have changed: of commands
@@ -24,6 +26,8 @@ struct task_gpu_export;
 int task_gpu_export(struct task_gpu_export **exports, const struct gpu_shared *shared,
 		    bool is_dmabuf, int *ret_fd);
 void task_gpu_exports_collect(struct task_gpu_export **exports);
+/* Their process is over: nobody else has its dma-bufs but who registered them, and holds them. */
+void task_gpu_exports_end(struct task_gpu_export **exports);
 void task_gpu_exports_fini(struct task_gpu_export **exports);
 /* What @fd was made of for other programs; false: nothing of @exports. */
 bool task_gpu_exports_find_shared(const struct task_gpu_export *exports, int fd,

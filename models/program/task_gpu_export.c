@@ -2,6 +2,7 @@
 #include "models/program/task_gpu.h"
 
 #include "gpu/cuda/backend.h"
+#include "gpu/device/team.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -57,6 +58,15 @@ static int open_export(const char *name, uint64_t bytes, int *ret_own, int *ret_
 	return -ENODEV;
 }
 
+/* What @shared is stays as long as it is exported. */
+static int hold(const struct gpu_shared *shared)
+{
+	if (!shared->team)
+		return gpu_memory_hold(&shared->gpu->memory, shared->address, shared->bytes);
+	shared->team->users++;
+	return 0;
+}
+
 int task_gpu_export(struct task_gpu_export **exports, const struct gpu_shared *shared,
 		    bool is_dmabuf, int *ret_fd)
 {
@@ -66,7 +76,7 @@ int task_gpu_export(struct task_gpu_export **exports, const struct gpu_shared *s
 		      : -ENOMEM;
 
 	if (ret == 0) {
-		ret = gpu_memory_hold(&shared->gpu->memory, shared->address, shared->bytes);
+		ret = hold(shared);
 		if (ret < 0) {
 			close(*ret_fd);
 			close(own->fd);
@@ -88,7 +98,10 @@ static void end_first(struct task_gpu_export **at)
 	struct task_gpu_export *own = *at;
 
 	*at = own->next;
-	gpu_memory_let_go(&own->of.gpu->memory, own->of.address, own->of.bytes);
+	if (own->of.team)
+		gpu_team_put(own->of.team);
+	else
+		gpu_memory_let_go(&own->of.gpu->memory, own->of.address, own->of.bytes);
 	close(own->fd);
 	util_free(own);
 }
@@ -100,6 +113,16 @@ void task_gpu_exports_collect(struct task_gpu_export **exports)
 			exports = &(*exports)->next;
 		else
 			end_first(exports);
+	}
+}
+
+void task_gpu_exports_end(struct task_gpu_export **exports)
+{
+	while (*exports) {
+		if ((*exports)->is_dmabuf)
+			end_first(exports);
+		else
+			exports = &(*exports)->next;
 	}
 }
 

@@ -92,6 +92,15 @@ void task_gpu_look(struct host *host, ps_t now)
 	}
 }
 
+void task_gpu_end(struct task *task)
+{
+	struct process_gpu *process = task->gpu->process;
+
+	if (process->program.is_initialised)
+		gpu_program_end();
+	task_gpu_exports_end(&process->exports);
+}
+
 void task_gpu_fini(struct task *task)
 {
 	struct task_gpu *own = task->gpu;

@@ -56,6 +56,8 @@ void task_turn_main(void *arg)
 	task_enter(task);
 	task->fn(task->arg);
 	task_pay(task);
+	if (task->process == task && task->gpu)
+		task_gpu_end(task);
 	task_leave(task);
 }
 

@@ -23,7 +23,8 @@ void scenario_inside_refuse(struct scenario_inside *in, const struct yaml_node *
 	const struct yaml_node *node = scenario_node(map, key);
 	const struct bad_at *at = is_common ? &in->map->at : node ? &node->at : &map->at;
 	struct bad_text place, whole, path, content, of_common;
-	const bool is_told = is_common && (in->common_bad || in->common->is_bad);
+	const bool is_theirs = is_common || (in->common && map->at.is_copy);
+	const bool is_told = is_theirs && (in->common_bad || in->common->is_bad);
 
 	in->is_bad = true;
 	in->common_bad |= is_common;

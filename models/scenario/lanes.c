@@ -43,7 +43,7 @@ static struct pcie_link pcie_of(const struct yaml_node *map)
 		.width = (uint8_t)scenario_inside_number(map, KEY_MACHINE_LANES_WIDTH),
 		.mps = (uint16_t)scenario_inside_number(map, KEY_MACHINE_LANES_MPS),
 		.mrrs = (uint16_t)scenario_inside_number(map, KEY_MACHINE_LANES_MRRS),
-		.has_dllps = is_yes(map, KEY_MACHINE_LANES_DLLPS),
+		.dllps = (uint8_t)scenario_get(map, KEY_MACHINE_LANES_DLLPS).word,
 		.has_ecrc = is_yes(map, KEY_MACHINE_LANES_ECRC)};
 }
 
@@ -382,7 +382,8 @@ static void read_lane(struct scenario_inside *in, const struct yaml_node *map, u
 /* The map says it itself, and has it not from a profile, a file or "machine". */
 static bool is_its_own(const struct yaml_node *map, const struct yaml_node *lane)
 {
-	return lane->at.namer == map->at.namer && lane->at.line >= map->at.line;
+	return !lane->at.is_copy && lane->at.namer == map->at.namer &&
+	       lane->at.line >= map->at.line;
 }
 
 /* Those behind all others, for it is them that are wrong where there is a second way. */

@@ -24,7 +24,7 @@ static int read_cdf_file(struct scenario_block *b, const struct yaml_node *node,
 			 struct sizes *sizes)
 {
 	char *path = read_file_beside(b->r->path, node->text), *bytes = NULL;
-	const struct bad_at at = {path, 1, &node->at};
+	const struct bad_at at = {.file = path, .line = 1, .namer = &node->at};
 	size_t length;
 	int ret;
 

@@ -201,6 +201,19 @@ static char *guesses_of(struct scenario_reader *r, const struct scenario_inside 
 	return keys ? scenario_copy(r, keys) : NULL;
 }
 
+/* Parts or lanes of it are copies of those of "machine". */
+static bool has_copies(const struct scenario_inside *in)
+{
+	static const enum scenario_key lists[] = {KEY_MACHINE_PARTS, KEY_MACHINE_LANES};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && in->common; i++)
+		for (const struct yaml_node *entry = scenario_inside_entries(in->map, lists[i]);
+		     entry; entry = entry->next)
+			if (entry->at.is_copy)
+				return true;
+	return false;
+}
+
 /* In the first of @all what "machine" says, then "machines"; how many. */
 static uint32_t read_insides(struct scenario_reader *r, const struct yaml_node *list,
 			     struct scenario_inside *all)
@@ -225,6 +238,7 @@ static uint32_t read_insides(struct scenario_reader *r, const struct yaml_node *
 			all[i].machine->guesses = guesses_of(r, &all[i]);
 			scenario_inside_read_parts(&all[i]);
 			scenario_inside_read_lanes(&all[i]);
+			all[i].is_bad |= has_copies(&all[i]) && all[i].common->is_bad;
 			scenario_inside_read_ways(&all[i]);
 			scenario_inside_read_faults(&all[i]);
 		}

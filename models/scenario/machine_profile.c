@@ -16,6 +16,32 @@ static const char *key_of(enum scenario_key key)
 	return scenario_row_key(scenario_row_at(key));
 }
 
+/* ---- names of keys, one behind another ---- */
+
+static bool has_name(const char *names, const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (const char *at = names; *at; at += strspn(at, ", ")) {
+		const size_t word = strcspn(at, ",");
+
+		if (word == length && strncmp(at, name, length) == 0)
+			return true;
+		at += word;
+	}
+	return false;
+}
+
+/* Names of keys, each once. */
+static void guess_name(struct bad_text *names, const char *name)
+{
+	const size_t so_far = strlen(names->text);
+
+	if (has_name(names->text, name) || so_far + strlen(name) + 3 > sizeof(names->text))
+		return;
+	strcat(strcat(names->text, so_far ? ", " : ""), name);
+}
+
 /* ---- one behind another ---- */
 
 static const char *profile_text(const struct yaml_node *map, enum scenario_key key)
@@ -98,28 +124,92 @@ static void graft(struct yaml_node *own, struct yaml_node *from)
 	graft_map(own, from);
 }
 
+/* ---- of which lane it is said ---- */
+
+static const char *kind_of_lane(const struct yaml_node *lane)
+{
+	const char *kind = profile_text(lane, KEY_MACHINE_LANES_KIND);
+
+	return kind[0] ? kind : "pcie";
+}
+
+/* How many lanes of @list are those that @own speaks of, and of which kinds. */
+static uint32_t list_kinds(const struct yaml_node *list, const struct yaml_node *own,
+			   struct bad_text *ret_kinds)
+{
+	uint32_t count = 0;
+
+	bad_text(ret_kinds, "%s", "");
+	for (const struct yaml_node *lane = list->child; lane; lane = lane->next) {
+		if (lane->kind != YAML_MAP || !is_lane_twin(own, lane))
+			continue;
+		count++;
+		guess_name(ret_kinds, kind_of_lane(lane));
+	}
+	return count;
+}
+
+/* A lane without a kind is the one between its parts, if there is but one. False: reported, which
+ * of them is not told. */
+static bool check_kinds(struct scenario_reader *r, const struct yaml_node *map,
+			enum scenario_key of, const struct yaml_node *from)
+{
+	const struct yaml_node *own = yaml_find(map, key_of(KEY_MACHINE_LANES));
+	const struct yaml_node *list = yaml_find(from, key_of(KEY_MACHINE_LANES));
+	bool is_good = true;
+
+	if (!own || own->kind != YAML_LIST || !list || list->kind != YAML_LIST)
+		return true;
+	for (const struct yaml_node *lane = own->child; lane; lane = lane->next) {
+		struct bad_text place, whole, path, kinds, expected;
+
+		if (lane->kind != YAML_MAP || list_kinds(list, lane, &kinds) < 2)
+			continue;
+		bad_text(&path, "%.100s%.100s", scenario_shown_map(&place, map, of),
+			 scenario_shown(&whole, lane, KEY_MACHINE_LANES_KIND) +
+				 strlen(scenario_path(KEY_MACHINE)));
+		bad(r->errors, &lane->at, path.text, "nothing",
+		    bad_text(&expected, "which of the lanes from %.60s to %.60s it is: %.200s",
+			     profile_text(lane, KEY_MACHINE_LANES_A),
+			     profile_text(lane, KEY_MACHINE_LANES_B), kinds.text));
+		is_good = false;
+	}
+	return is_good;
+}
+
 static bool names_machine(const struct yaml_node *map)
 {
 	return map->kind == YAML_MAP && (yaml_find(map, key_of(KEY_MACHINE_PROFILE)) ||
 					 yaml_find(map, key_of(KEY_MACHINE_FILE)));
 }
 
+static void mark_copy(struct yaml_node *node)
+{
+	node->at.is_copy = true;
+	for (struct yaml_node *child = node->child; child; child = child->next)
+		mark_copy(child);
+}
+
 /* What one of "machines" says of parts and lanes goes before those of @common, "machine", where
- * that names a machine and @map does not. */
-static void put_common(struct scenario_reader *r, struct yaml_node *map,
+ * that names a machine and @map does not. False: reported. */
+static bool put_common(struct scenario_reader *r, struct yaml_node *map,
 		       const struct yaml_node *common)
 {
 	struct yaml_node *copy;
 
 	if (map->kind != YAML_MAP || names_machine(map))
-		return;
+		return true;
+	if (!check_kinds(r, map, KEY_MACHINES, common))
+		return false;
 	copy = yaml_copy(common);
 	if (copy) {
+		mark_copy(copy);
 		graft_list(map, copy, KEY_MACHINE_PARTS);
 		graft_list(map, copy, KEY_MACHINE_LANES);
 	}
 	r->no_memory |= !copy;
 	yaml_free(copy);
+	return true;
 }
 
 /* ---- what is guessed ---- */
@@ -134,30 +224,6 @@ static bool is_guessed(const char *text, uint32_t line)
 		at += strcspn(at, "\n") + 1;
 	found = strstr(at, says);
 	return found && found < at + strcspn(at, "\n");
-}
-
-static bool has_name(const char *names, const char *name)
-{
-	const size_t length = strlen(name);
-
-	for (const char *at = names; *at; at += strspn(at, ", ")) {
-		const size_t word = strcspn(at, ",");
-
-		if (word == length && strncmp(at, name, length) == 0)
-			return true;
-		at += word;
-	}
-	return false;
-}
-
-/* Names of keys, each once. */
-static void guess_name(struct bad_text *names, const char *name)
-{
-	const size_t so_far = strlen(names->text);
-
-	if (has_name(names->text, name) || so_far + strlen(name) + 3 > sizeof(names->text))
-		return;
-	strcat(strcat(names->text, so_far ? ", " : ""), name);
 }
 
 /* In the order of the schema, not in that in which a scenario says what else holds. */
@@ -211,23 +277,29 @@ static void machine_profile_refuse(struct scenario_reader *r, const struct yaml_
 static bool put_profile(struct scenario_reader *r, struct yaml_node *map,
 			const struct yaml_node *name, enum scenario_key of, const char *key)
 {
+	const enum scenario_key of_map = of == KEY_MACHINE_PROFILE ? KEY_MACHINE : KEY_MACHINES;
 	const struct profile *profile = name->text ? profile_find(name->text) : NULL;
 	struct bad_text guesses = {""};
 	struct yaml_node *root = NULL, *machine;
 	struct bad_at at;
+	bool is_good;
 
 	if (!profile || !profile->is_machine) {
 		machine_profile_refuse(r, name, key, profile);
 		return false;
 	}
-	at = (struct bad_at){profile->name, 1, &name->at};
+	at = (struct bad_at){.file = profile->name, .line = 1, .namer = &name->at};
 	if (yaml_parse(profile->text, strlen(profile->text), &at, false, &root, r->errors) != 0) {
 		r->no_memory = true; /* its text is good: a test reads them all */
 		return false;
 	}
 	machine = yaml_find(root, scenario_path(KEY_MACHINE));
-	graft(map, machine);
+	is_good = check_kinds(r, map, of_map, machine);
+	if (is_good)
+		graft(map, machine);
 	yaml_free(root);
+	if (!is_good)
+		return false;
 	find_guesses(map, profile, &guesses);
 	sort_names(&guesses);
 	if (guesses.text[0])
@@ -293,20 +365,22 @@ void scenario_unfold_name(struct scenario_reader *r, struct yaml_node *map)
 
 /* The same of a file. */
 static bool put_file(struct scenario_reader *r, struct yaml_node *map, const struct yaml_node *file,
-		     const char *key)
+		     enum scenario_key of, const char *key)
 {
 	struct yaml_node *machine;
 	struct bad_text found;
+	bool is_good;
 
 	if (file->kind != YAML_SCALAR || file->length == 0) {
 		bad(r->errors, &file->at, key, yaml_content(&found, file), "a file");
 		return false;
 	}
 	machine = scenario_machine_file(r, map, file, key);
-	if (machine)
+	is_good = machine && check_kinds(r, map, of, machine);
+	if (is_good)
 		graft(map, machine);
 	yaml_free(machine);
-	return machine != NULL;
+	return is_good;
 }
 
 /* False: it is not known what is in it. */
@@ -330,7 +404,7 @@ static bool unfold_machine(struct scenario_reader *r, struct yaml_node *map, enu
 	}
 	if (name)
 		return put_profile(r, map, name, of_name, name_key.text);
-	return file ? put_file(r, map, file, file_key.text) : true;
+	return file ? put_file(r, map, file, of, file_key.text) : true;
 }
 
 /* So many adapters as @machine has are those of each host of a topology that does not say it. */
@@ -395,6 +469,11 @@ void scenario_unfold_machines(struct scenario_reader *r)
 	if (!machine || !names_machine(machine))
 		return;
 	for (struct yaml_node *map = some; map && !r->no_memory; map = map->next)
-		put_common(r, map, machine);
-	say_nics(r, machine);
+		is_known &= put_common(r, map, machine);
+	if (is_known) {
+		say_nics(r, machine);
+		return;
+	}
+	drop(r, KEY_MACHINE);
+	drop(r, KEY_MACHINES);
 }

@@ -59,7 +59,7 @@ static struct yaml_node *scenario_profile_map_of(struct scenario_reader *r, enum
 static void read_profile(struct scenario_reader *r, const struct yaml_node *node)
 {
 	const struct profile *profile = node->text ? profile_find(node->text) : NULL;
-	const struct bad_at at = {node->text, 1, &node->at};
+	const struct bad_at at = {.file = node->text, .line = 1, .namer = &node->at};
 	struct yaml_node **roots, *root = NULL;
 
 	if (!profile || profile->is_machine) {

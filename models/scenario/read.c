@@ -184,7 +184,7 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 		   const struct scenario_overrides *overrides, struct scenario *ret_scenario,
 		   struct bad_list *errors)
 {
-	const struct bad_at at = {path, 1, NULL};
+	const struct bad_at at = {.file = path, .line = 1};
 	struct scenario scenario = {0};
 	struct scenario_reader r = {.scenario = &scenario,
 				    .errors = errors,
@@ -220,7 +220,7 @@ int scenario_parse(const char *path, const char *bytes, size_t length,
 int scenario_read(const char *path, const struct scenario_overrides *overrides,
 		  struct scenario *ret_scenario, struct bad_list *errors)
 {
-	const struct bad_at at = {path, 1, NULL};
+	const struct bad_at at = {.file = path, .line = 1};
 	char *bytes;
 	size_t length;
 	int ret = read_file(overrides ? overrides->source : NULL, path, &at, "file", &bytes,

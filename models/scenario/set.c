@@ -155,7 +155,7 @@ static bool is_path(const char *key, size_t length)
 
 void scenario_set(struct scenario_reader *r, const char *set, uint32_t number)
 {
-	const struct bad_at at = {"--set", number, NULL};
+	const struct bad_at at = {.file = "--set", .line = number};
 	const char *equals = strchr(set, '=');
 	const size_t length = equals ? (size_t)(equals - set) : 0;
 	char *key = util_alloc(length + 1);

@@ -48,7 +48,7 @@ static int read_topology_file(struct scenario_reader *r, const struct yaml_node 
 	ret = read_file(r->source, path, &node->at, scenario_path(KEY_TOPOLOGY_FILE), &bytes,
 			&length, r->errors);
 	if (!ret) {
-		const struct bad_at at = {path, 1, &node->at};
+		const struct bad_at at = {.file = path, .line = 1, .namer = &node->at};
 
 		ret = read_bytes(r, (enum read_format)scenario_get(map, KEY_TOPOLOGY_FORMAT).word,
 				 bytes, length, &at);

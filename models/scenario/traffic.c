@@ -269,7 +269,9 @@ static int64_t scenario_traffic_host_of(struct scenario_block *b, uint32_t numbe
 
 static void add_file_flow(struct scenario_block *b, const struct read_flow *from, const char *path)
 {
-	const struct bad_at at = {path, from->line, &scenario_node(b->map, KEY_TRAFFIC_FILE)->at};
+	const struct bad_at at = {.file = path,
+				  .line = from->line,
+				  .namer = &scenario_node(b->map, KEY_TRAFFIC_FILE)->at};
 	const int64_t src = scenario_traffic_host_of(b, from->src, &at, "src");
 	const int64_t dst = scenario_traffic_host_of(b, from->dst, &at, "dst");
 	struct traffic_flow flow = b->flow;

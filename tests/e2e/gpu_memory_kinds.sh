@@ -15,6 +15,9 @@ checks apart 9
 # Three, which share by descriptors.
 one_gpu gpu_shared '' 'h0, h0, h0' >shared.yaml
 checks shared 69
+# Two, of which one ends and the other one goes on.
+one_gpu gpu_leaves '' 'h0, h0' >leaves.yaml
+checks leaves 9
 # Memory in rows, from pools and by handles.
 one_gpu gpu_kinds >kinds.yaml
 checks kinds 89

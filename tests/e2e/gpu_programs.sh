@@ -47,47 +47,10 @@ again() { # NAME: nobody sees how it is run
 		holds out "r['digest'] == '$digest'"
 	done
 }
+PYTHONPATH=$root/tests/e2e PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 cat >arithmetic.py <<'END'
-PS, NS = 10**12, 1000
-
-def up(a, b):
-    return -(-a // b)
-
-class Pcie:
-    """Sixteen lanes of that generation; packets of at most 256 bytes, reads of 4 KiB."""
-    def __init__(self, gen):
-        self.bits = {3: 8, 4: 16, 5: 32}[gen] * 10**9 * 16 * 128
-    def time(self, bytes_):
-        return up(bytes_ * 8 * 130 * PS, self.bits)
-    def wire(self, kind, bytes_):
-        if kind == "request":
-            return up(bytes_, 4096) * 24
-        return bytes_ + up(bytes_, 256) * (24 if kind == "write" else 20)
-    def head(self, kind, bytes_):
-        return self.wire(kind, 1 if kind == "request" else min(bytes_, 256))
-    def rate(self, kind):
-        """Bytes a second of large transfers."""
-        return PS * 4096 / self.time(self.wire(kind, 4096))
-
-class Upi:
-    def time(self, bytes_):
-        return up(bytes_ * 8 * PS, 200 * 10**9)
-    def wire(self, kind, bytes_):
-        return up(bytes_, 64) * 16 + (0 if kind == "request" else bytes_)
-    def head(self, kind, bytes_):
-        return self.wire(kind, 1 if kind == "request" else min(bytes_, 64))
-
-def way(hops, kind, bytes_):
-    """From the start on the first lane until it is done with at the last part: @hops are lanes, each with its delay
-    and the latency of the part behind it."""
-    start = 0
-    for i, (lane, delay, latency) in enumerate(hops):
-        head = start + lane.time(lane.head(kind, bytes_)) + delay + latency
-        tail = start + lane.time(lane.wire(kind, bytes_)) + delay + latency
-        if i + 1 == len(hops):
-            return tail
-        following = hops[i + 1][0]
-        start = max(head, tail - following.time(following.wire(kind, bytes_)))
+from bus_times import NS, PS, Pcie, Upi, up, way
 
 # 100 Gb/s, packets of 4096 bytes: Ethernet with preamble and gap 38, IPv4, UDP, BTH and ICRC 44.
 NETWORK = 100e9 / 8 * 4096 / (4096 + 38 + 44)
@@ -126,7 +89,7 @@ def rate(name):
     """Of what is left beside all that does not depend on the size."""
     of = times(name)
     return 4194304e9 / (of[8388608] - of[4194304])
-lane = Pcie(5)
+lane = Pcie(5, mrrs=4096)
 down, up = lane.rate("write"), lane.rate("completion")
 wanted = {"direct": min(NETWORK, down), "staged": 1 / (1 / down + 1 / NETWORK + 1 / up), "chunks": min(NETWORK, down, up)}
 for name, value in wanted.items():
@@ -156,7 +119,7 @@ rows = [line.split() for line in open("out")]
 (of_nic,) = [row[1:] for row in rows if row[:1] == ["nic0"] and len(row) > 5]
 assert of_nic[:4] == ["PIX", "PXB", "PHB", "SYS"], of_nic
 of = {(what, int(a), int(b)): round(float(time) * NS) for what, a, b, time in said("distance")}
-lane, upi = Pcie(5), Upi()
+lane, upi = Pcie(5, mrrs=4096), Upi()
 SWITCH, CPU0, CPU1, GPU = 110 * NS, 90 * NS, 70 * NS, 150 * NS
 def hop(latency, lane_=lane):
     return (lane_, (50 if lane_ is upi else 3) * NS, latency)
@@ -205,7 +168,7 @@ for name in ("plain", "twice", "slow", "late", "polls"):
 def changed(name, what):
     return {phase: of[name][what, phase] - of["plain"][what, phase] for phase in PHASES
             if of[name][what, phase] != of["plain"][what, phase]}
-lane, slow = Pcie(5), Pcie(4)
+lane, slow = Pcie(5, mrrs=4096), Pcie(4, mrrs=4096)
 burst = lane.time(lane.wire("write", 4096))
 # Bursts of 4 KiB one after the other, behind the first; whole picoseconds each.
 assert of["plain"]["copy", "transfer"] == (1048576 // 4096 - 1) * burst, (of["plain"], burst)

@@ -169,6 +169,11 @@ for case in 'pageable;gpu_staging;pinned=0' 'managed_thrash;gpu_turns;advice=0' 
 	grep -qF "That is for the program to do, ${program%;*}, whose arguments were: ${program#*;}." words &&
 		grep -qxF "    programs.0.args: found ${program#*;}; no value to try there, what helps is said above" out || fail "nothing to do: $(cat out)"
 done
+# Of several programs the one that runs there.
+sed 's/hosts: 2/hosts: 4/; s/^programs:/&\n  - {run: ring, hosts: [h2, h3]}/; /^expect/,$d' "$root/traces/incidents/pageable.yaml" >programs.yaml
+expect 0 explain programs.yaml --why cure
+grep -q '^    programs\.1\.args: found pinned=0; ' out && ! grep -q 'programs\.0' out || fail "a program of other hosts: $(cat out)"
+expect 0 explain stale_read --why cure
 grep -qx '    machine\.parts\.3\.ordering: found none, try owner' out || fail "no order: $(cat out)"
 expect 0 run stale_read --set machine.parts.3.ordering=owner --set 'expect=[".machines.h1.gpus.gpu0.stale_reads == 0"]' --quiet --out ordered
 expect 0 explain bar1_small --why cure

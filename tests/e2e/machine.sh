@@ -41,47 +41,9 @@ flow() {
 flow near nic0
 flow slower nic1
 flow far nic2
-python3 - <<'END' || fail "another time than the arithmetic's"
+PYTHONPATH=$root/tests/e2e python3 -B - <<'END' || fail "another time than the arithmetic's"
 import csv
-
-PS = 10**12
-def up(a, b):
-    return -(-a // b)
-
-class Pcie:
-    def __init__(self, gen, width):
-        # 8, 16, 32 GT/s a lane and 128b/130b
-        self.bits, self.scale = {4: 16, 5: 32}[gen] * 10**9 * width * 128, 130
-    def time(self, bytes_):
-        return up(bytes_ * 8 * self.scale * PS, self.bits)
-    def wire(self, kind, bytes_):
-        if kind == "request":
-            return up(bytes_, 512) * 24
-        return bytes_ + up(bytes_, 256) * (24 if kind == "write" else 20)
-    def head(self, kind, bytes_):
-        return self.wire(kind, 1 if kind == "request" else min(bytes_, 256))
-
-class Upi:
-    def time(self, bytes_):
-        return up(bytes_ * 8 * PS, 200 * 10**9)
-    def wire(self, kind, bytes_):
-        return up(bytes_, 64) * 16 + (0 if kind == "request" else bytes_)
-    def head(self, kind, bytes_):
-        return self.wire(kind, 1 if kind == "request" else min(bytes_, 64))
-
-NS = 1000
-def way(hops, kind, bytes_):
-    """From the start on the first lane until it is done with at the last part: @hops are lanes, each
-    with its delay and the latency of the part behind it. The next lane begins once the head is through
-    the part, or so late that the tail is not missed."""
-    start = 0
-    for i, (lane, delay, latency) in enumerate(hops):
-        head = start + lane.time(lane.head(kind, bytes_)) + delay + latency
-        tail = start + lane.time(lane.wire(kind, bytes_)) + delay + latency
-        if i + 1 == len(hops):
-            return tail
-        following = hops[i + 1][0]
-        start = max(head, tail - following.time(following.wire(kind, bytes_)))
+from bus_times import NS, Pcie, Upi, way
 
 gen5, gen4, upi = Pcie(5, 16), Pcie(4, 8), Upi()
 to_cpu = {"near": [(gen5, 3 * NS, 110 * NS), (gen5, 3 * NS, 90 * NS)],

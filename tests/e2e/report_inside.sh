@@ -31,7 +31,7 @@ for m in data["machines"]:
         tags = own["tags"].get(p["name"])
         assert p["tags"] == (tags and {k: tags[k] or 0 for k in ("count", "round_trip_ps", "dry_ps")}), p
         engines = own["gpus"][p["name"]]["engines"] if p["kind"] == "gpu" else None
-        assert p["engines"] == (engines and [dict(engines[e], name=e) for e in ("to_device", "from_device", "to_peers", "from_peers", "pushed")]), p
+        assert p["engines"] == (engines and [dict(engines[e], name=e) for e in ("to_device", "from_device", "to_peers", "from_peers", "pushed", "managed_in", "managed_out")]), p
     for lane in m["lanes"]:
         ends = names[lane["a"]], names[lane["b"]]
         for side, (a, b) in enumerate((ends, ends[::-1])):

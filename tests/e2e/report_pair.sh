@@ -118,6 +118,15 @@ expect 0 report a c --out pair
 grep -q '<code>traffic.1.size</code></th><td>4MB</td><td>1MB</td>' pair/report.html || fail "not the other size"
 grep -q 'seed of the run</th><td>1</td><td>7</td>' pair/report.html || fail "not the other seed"
 grep -q '<title>[^<]*\ba and c\b' pair/report.html || fail "two of the same name: $(grep -o '<title>.*</title>' pair/report.html)"
+# By default in a folder that has both their names, as they were given.
+mkdir folders
+cp "$root/traces/incidents/victim.yaml" folders/scenario.yaml
+expect 0 report a/ ./folders/scenario.yaml
+[ "$(tail -n 1 out)" = 'report: verbena-out/a-and-scenario/report.html' ] || fail "another folder: $(tail -n 1 out)"
+cd a
+expect 0 report . ../c
+cd ..
+[ "$(tail -n 1 out)" = 'report: verbena-out/victim-and-c/report.html' ] || fail "no name of a folder: $(tail -n 1 out)"
 expect 2 report a b a
 expect 2 report a nowhere --out none
 [ ! -e none ] || fail "something was written"

@@ -138,9 +138,33 @@ sed -n 's/^1024KiB,//p' twins/sweep.csv >right
 expect 0 check twins.yaml plans/lossy.yaml
 [ "$(head -n 1 out)" = 'twins.yaml: ok: 6 runs of plans/lossy.yaml: 2 combinations of settings, 3 seeds, 0 expectations' ] ||
 	fail "check: another line"
-expect 2 check twins.yaml --seed 3
-[ "$(cat err)" = 'twins.yaml:1: scenario: found settings beside the plan of a sweep, expected a scenario for --seed, --set and --until' ] ||
-	fail "check: settings of a plan"
+
+# What the command is told: a setting for every run, one value of a key of the plan, one seed, which has to do.
+cat >told.yaml <<'END'
+scenario: plans/lossy.yaml
+set:
+  switch.buffer: [200KB, 1MiB]
+  nic.cc: [none, dcqcn]
+seeds: 3
+hold: 2 of 3
+show: [.drops.buffer, .digest]
+END
+expect 0 check told.yaml --seed 7 --set switch.buffer=300KB
+grep -q ': 2 runs of plans/lossy.yaml: 2 combinations of settings, 1 seed, 0 expectations$' out || fail "check: another line: $(cat out)"
+expect 0 sweep told.yaml --out told --quiet --seed 7 --set switch.buffer=300KB --set nic.timeout=10
+[ "$(cut -d, -f1-3 told/sweep.csv | tr '\n' ' ')" = 'switch.buffer,nic.cc,seed 300KB,none,7 300KB,dcqcn,7 ' ] || fail "other runs: $(cat told/sweep.csv)"
+expect 0 run plans/lossy.yaml --json --seed 7 --set switch.buffer=300KB --set nic.cc=dcqcn --set nic.timeout=10
+holds out "r['digest'] == '$(sed -n 's/^300KB,dcqcn,7,.*,//p' told/sweep.csv)'"
+expect 0 sweep told.yaml --out told --quiet --seed 7 --set nic.timeout=10 --set switch.buffer=300KB
+[ "$(cat out)" = '2 runs, 2 of them from before: told/sweep.csv' ] || fail "made again: $(cat out)"
+expect 0 sweep told.yaml --out told --quiet --seed 7 --set switch.buffer=300KB
+[ "$(cat out)" = '2 runs, 0 of them from before: told/sweep.csv' ] || fail "a setting that is not seen"
+# Who has said what is wrong: the command, or a line of the plan.
+expect 2 sweep told.yaml --out bad --set nic.timeout=10 --set nic.cc=fast
+grep -q '^--set:2: nic\.cc: ' err || fail "a value of the command: $(cat err)"
+sed 's/none, dcqcn/none, fast/' told.yaml >bad.yaml
+expect 2 sweep bad.yaml --out bad --set nic.timeout=10
+grep -q '^bad\.yaml:4: nic\.cc: ' err || fail "a value of the plan: $(cat err)"
 
 refused() { # LINE: the plan in bad.yaml
 	expect 2 check bad.yaml

@@ -351,6 +351,14 @@ Nearest adapters:
   gpu3  nic1 (PXB)
   gpu4  nic1 (PHB)
 
+NCCL takes GPUDirect RDMA to them up to P2C (NCCL_NET_GDR_LEVEL):
+
+  gpu0  PIX, yes
+  gpu1  PIX, yes
+  gpu2  PHB, no: through host memory
+  gpu3  PXB, yes
+  gpu4  PHB, no: through host memory
+
 END
 # near_is FILE ARG...: whose memory flows use with each adapter, and which are near
 near_is() {
@@ -370,6 +378,19 @@ sed '1s/gpu.*/cpu0/; 2s/gpu.*/cpu1/; 3,4s/gpu.*/cpu0/' near >of_hosts
 sed /flow_memory/d near.yaml >hosts.yaml
 near_is of_hosts hosts.yaml
 grep -q 'NUMA Affinity  Memory$' out || fail "the memory of flows is told though it is that of programs"
+
+# NCCL's levels (src/graph/paths.cc), the nearest first: LOC, PIX, PXB, P2C, PHB, SYS; up to P2C it takes GPUDirect RDMA,
+# unless people say otherwise, by a name or a number of old.
+for of in "dgx_h100 PIX 1" "dgx_a100 PXB 2" "gb200_nvl72 P2C 3" "h100_measured PHB 4" "two_socket SYS 5"; do
+	for level in "nonsense 3" "6 3" "LOC 0" "0 0" "PIX 1" "1 1" "PXB 2" "2 2" "P2C 3" "PHB 4" "3 4" "SYS 5" "4 5" "5 5"; do
+		NCCL_NET_GDR_LEVEL=${level% *} "$verbena" topo -m "${of%% *}" --quiet >out
+		what=yes
+		[ "${of##* }" -le "${level#* }" ] || what="no: through host memory"
+		name=${of#* }
+		[ "$(sed -n '/^NCCL/,/^Legend/s/^  gpu0 *//p' out)" = "${name% *}, $what" ] ||
+			fail "NCCL takes another way: $of, $level: $(cat out)"
+	done
+done
 
 # The same of a run, whatever becomes of its scenario.
 expect 0 run near.yaml --out ran --quiet

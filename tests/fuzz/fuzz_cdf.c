@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct bad_at at = {"fuzz.cdf", 1, NULL};
+	const struct bad_at at = {.file = "fuzz.cdf", .line = 1};
 	struct bad_list errors = {0};
 	struct cdf cdf;
 	const int ret = read_cdf((const char *)data, size, &at, &cdf, &errors);

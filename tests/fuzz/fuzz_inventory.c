@@ -45,7 +45,7 @@ static void are_lanes(const struct inventory *inventory)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct bad_at at = {"fuzz.xml", 1, NULL};
+	const struct bad_at at = {.file = "fuzz.xml", .line = 1};
 	struct inventory inventory, again;
 	struct bad_list errors = {0}, more = {0};
 	const int ret = inventory_read((const char *)data, size, &at, &inventory, &errors);

@@ -14,7 +14,7 @@ typedef int fuzz_topology_reader(const char *bytes, size_t length, const struct 
 
 static inline void fuzz_topology(fuzz_topology_reader *read, const uint8_t *data, size_t size)
 {
-	const struct bad_at at = {"fuzz.topology", 1, NULL};
+	const struct bad_at at = {.file = "fuzz.topology", .line = 1};
 	struct topology topology = {0};
 	struct bad_list errors = {0};
 	const int ret = read((const char *)data, size, &at, &topology, &errors);

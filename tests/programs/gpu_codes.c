@@ -297,8 +297,13 @@ static void accesses(struct codes *c, CUdeviceptr address)
 		  sets(address, CU_MEM_ACCESS_FLAGS_PROT_READ, 0) == CUDA_SUCCESS &&
 			  gpu_took(before, 0, 1),
 		  "to say so once more takes no time");
-	GPU_CHECK(c, cuMemGetAccess(&access, &gpu, c->memory) == CUDA_SUCCESS && access == 3,
-		  "plain memory is open");
+	GPU_CHECK(c,
+		  cuMemGetAccess(&access, &gpu, c->memory) == CUDA_SUCCESS && access == 0 &&
+			  (access = 9, cuMemGetAccess(&access, &gpu, at(c->pinned))) ==
+				  CUDA_SUCCESS &&
+			  access == 0 &&
+			  (access = 9, cuMemGetAccess(&access, &gpu, 64)) == invalid && access == 0,
+		  "what was not mapped has no access, though it is open");
 	GPU_CHECK(c,
 		  attribute(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) == address - BLOCK &&
 			  attribute(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) == 4 * BLOCK &&

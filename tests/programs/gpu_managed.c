@@ -400,6 +400,75 @@ static void with_advice(const struct managed *m, const char *name, CUmem_advise 
 	(void)cuMemFree(device);
 }
 
+/* ---- rows ---- */
+
+enum { ROW = 40000, STEP = 2 * MIB, ROWS = 8, FIRST = 5000 };
+
+/* Rows of ROW bytes, STEP from each other: whether a GPU has both ends of each, and nothing half
+ * way to the next. */
+static bool has_rows(CUdeviceptr memory)
+{
+	const uint64_t least = gpu_least() + STEP_NS;
+	bool has = true;
+
+	for (int i = 0; i < ROWS; i++) {
+		const CUdeviceptr row = memory + FIRST + (CUdeviceptr)i * STEP;
+
+		has &= gpu_touch(row - row % PAGE) <= least &&
+		       gpu_touch((row + ROW - 1) - (row + ROW - 1) % PAGE) <= least &&
+		       gpu_touch(memory + (CUdeviceptr)i * STEP + STEP / 2) > least;
+	}
+	return has;
+}
+
+enum way { SET, FROM_DEVICE, TO_DEVICE, FROM_HOST, TO_HOST };
+
+static bool rows_go(enum way way, uint8_t *pageable)
+{
+	const bool comes = way == FROM_DEVICE || way == FROM_HOST;
+	const bool is_host = way == FROM_HOST || way == TO_HOST;
+	const CUdeviceptr memory = managed_take((size_t)ROWS * STEP);
+	CUdeviceptr device = 0;
+	CUDA_MEMCPY2D copy = {.WidthInBytes = ROW, .Height = ROWS};
+	bool has;
+
+	(void)cuMemAlloc(&device, (size_t)ROWS * ROW);
+	copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+	copy.srcDevice = comes ? device : memory + FIRST;
+	copy.dstDevice = comes ? memory + FIRST : device;
+	copy.srcPitch = comes ? ROW : STEP;
+	copy.dstPitch = comes ? STEP : ROW;
+	if (is_host && comes) {
+		copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+		copy.srcHost = pageable;
+	} else if (is_host) {
+		copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+		copy.dstHost = pageable;
+	}
+	if (way == SET)
+		(void)cuMemsetD2D8(memory + FIRST, STEP, 1, ROW, ROWS);
+	else
+		(void)cuMemcpy2D(&copy);
+	(void)cuCtxSynchronize();
+	has = has_rows(memory);
+	(void)cuMemFree(memory);
+	(void)cuMemFree(device);
+	return has;
+}
+
+/* What lies in rows is touched where they lie, in as many pieces as it goes. */
+static void rows(struct managed *m)
+{
+	uint8_t *pageable = calloc(ROWS, ROW);
+
+	GPU_CHECK(m, rows_go(SET, NULL), "rows that are set");
+	GPU_CHECK(m, rows_go(FROM_DEVICE, NULL) && rows_go(TO_DEVICE, NULL),
+		  "rows that are copied within a GPU");
+	GPU_CHECK(m, pageable && rows_go(FROM_HOST, pageable) && rows_go(TO_HOST, pageable),
+		  "rows that come from the host and go there");
+	free(pageable);
+}
+
 /* It ends what others have of the page, and that is all. */
 static void first_write(struct managed *m)
 {
@@ -436,6 +505,7 @@ static void run(struct managed *m)
 	advice(m);
 	coherent(m);
 	first_write(m);
+	rows(m);
 	walks(m);
 	large(m);
 	with_advice(m, "none", (CUmem_advise)0, cpu);

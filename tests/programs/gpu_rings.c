@@ -2,7 +2,7 @@
 
 /* All-reduce over rings of the GPUs of one machine, as NCCL does it: kernels that read what came
  * and their own and store the sum into the next GPU's memory. count=1 Mi words; ring0=0x01237654,
- * ring1= and so on to ring3=: the order of the GPUs in each, a hexadecimal digit for each one;
+ * ring1= and so on to ring7=: the order of the GPUs in each, a hexadecimal digit for each one;
  * none: one ring of all in their order; both=1: each ring in both directions. A line "rings GPUS
  * BYTES NS". Every word is the sum. Each rank by itself. */
 #include "include/verbena/cuda_kernel.h"
@@ -78,7 +78,7 @@ static bool add_ring(struct rings *r, const int *order, bool backwards)
 
 static bool read_rings(struct rings *r)
 {
-	for (int nth = 0; nth < RINGS_MAX / 2; nth++) {
+	for (int nth = 0; nth < RINGS_MAX; nth++) {
 		int order[GPUS_MAX];
 		char name[16];
 		uint64_t digits;
@@ -240,7 +240,8 @@ int prog_main(const struct vb_prog *prog)
 	uint32_t *words = NULL;
 	bool is_well = false;
 
-	if (r && prog_takes(prog, "ring0 ring1 ring2 ring3 both gpus count") &&
+	if (r &&
+	    prog_takes(prog, "ring0 ring1 ring2 ring3 ring4 ring5 ring6 ring7 both gpus count") &&
 	    GPU_DO(prog, cuInit(0)) && GPU_DO(prog, cuDeviceGetCount(&r->gpus)) &&
 	    vb_kernel("pass", pass) == 0) {
 		const int most = (int)prog_arg(prog, "gpus", GPUS_MAX);

@@ -254,6 +254,7 @@ static void imports(struct shared *s)
 	(void)cuMemRelease(again);
 	(void)prog_barrier(prog, "none");
 	GPU_CHECK(s, gpu_free_bytes() == bytes + (size_t)prog->size * BYTES, "then it is free");
+	(void)prog_barrier(prog, "over"); /* who ends gives back what else it has */
 }
 
 int prog_main(const struct vb_prog *prog)

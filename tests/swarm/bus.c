@@ -50,7 +50,7 @@ static struct bus_lane_params any_lane(const struct run_bus *bus, uint32_t from)
 			      .width = widths[choose(bus, at + 1, 6)],
 			      .mps = (uint16_t)(128 << choose(bus, at + 2, 2)),
 			      .mrrs = (uint16_t)(128 << choose(bus, at + 3, 5)),
-			      .has_dllps = choose(bus, at + 4, 1)},
+			      .dllps = (uint8_t)choose(bus, at + 4, PCIE_DLLPS_BY_TIMERS)},
 		.delay = choose(bus, at + 5, 20) * PS_NS,
 		.update = choose(bus, at + 6, 500) * PS_NS,
 		.relaxed = choose(bus, at + 7, 1)};

@@ -303,6 +303,32 @@ static void test_tags_bound_reads(void **state)
 	}
 }
 
+/* Four requests of 128 bytes ask for 512 in packets of 128, whatever a request may ask for: each
+ * has a tag. Tags for half a burst more let no more of them go. */
+static void test_small_requests_take_their_tags(void **state)
+{
+	static const uint32_t tags[] = {4, 6, 8, 16, 256};
+	const ps_t round = bytes_time(24) + bytes_time(4 * 24) + bytes_time(148) +
+			   bytes_time(4 * 148) + 4 * CABLE + 2 * SWITCH_TIME + CPU_TIME;
+	const uint32_t count = 2000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+		struct world *w = &world;
+		const ps_t wire = count * bytes_time(4 * 148),
+			   trips = count * round / (tags[i] / 4);
+		const ps_t wanted = trips > wire ? trips : wire + round;
+
+		open_tree(w, tags[i]);
+		for (uint32_t k = 0; k < count; k++)
+			w->bursts[k].packet = 128;
+		run_many(w, bus_read, count, 512);
+		assert_in_range(w->now, wanted - wanted / 100, wanted + wanted / 100);
+		assert_int_equal(bus_tag_stats(w->bus, NIC, w->now).taken, 4 * count);
+		close_bus(w);
+	}
+}
+
 /* Headers H and round trip t: min(link, H x 256 / t); data D: D x 16 / t. */
 static void test_credits_bound_writes(void **state)
 {
@@ -461,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_a_small_read_is_one_latency),
 		cmocka_unit_test(test_an_answer_waits_until_it_is_told),
 		cmocka_unit_test(test_tags_bound_reads),
+		cmocka_unit_test(test_small_requests_take_their_tags),
 		cmocka_unit_test(test_credits_bound_writes),
 		cmocka_unit_test(test_large_bursts_agree_with_small_ones),
 		cmocka_unit_test(test_order),

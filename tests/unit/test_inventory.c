@@ -13,7 +13,7 @@
 
 static int read_text(const char *text, struct inventory *ret_inventory, struct bad_list *errors)
 {
-	const struct bad_at at = {"x.xml", 1, NULL};
+	const struct bad_at at = {.file = "x.xml", .line = 1};
 
 	return inventory_read(text, strlen(text), &at, ret_inventory, errors);
 }

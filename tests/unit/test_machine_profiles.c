@@ -69,7 +69,7 @@ static void every_figure_has_a_source(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < profile_count(); i++) {
 		const struct profile *profile = profile_at(i);
-		const struct bad_at at = {profile->name, 1, NULL};
+		const struct bad_at at = {.file = profile->name, .line = 1};
 		struct bad_list errors = {0};
 		struct yaml_node *root;
 

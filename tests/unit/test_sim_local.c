@@ -118,7 +118,7 @@ static void test_a_wheel_changes_no_order(void **state)
 		}
 	}
 	assert_int_equal(wheel.words, 0);
-	assert_null(wheel.far);
+	assert_null(wheel.apart);
 }
 
 /* What is due before all that has come already comes all the same, and first. */

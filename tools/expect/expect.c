@@ -294,7 +294,7 @@ static void expect_refuse(struct trial *trial, uint32_t number, const char *foun
 			  const char *expected)
 {
 	const struct scenario_expect *expect = &trial->scenario->expects[number];
-	const struct bad_at at = {expect->file, expect->line, NULL};
+	const struct bad_at at = {.file = expect->file, .line = expect->line};
 	struct bad_text key;
 
 	bad(&trial->errors, &at, bad_text(&key, "expect[%u]", number), found, expected);

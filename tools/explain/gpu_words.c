@@ -154,7 +154,7 @@ static void say_gpu(struct told *t, uint32_t gpu)
 	const struct gpu_counts *counts = &did.counts;
 	const struct gpu_work_counts *kernels = &counts->works[GPU_KERNEL];
 
-	for (uint32_t k = 0; k < GPU_ENGINES; k++)
+	for (uint32_t k = 0; k <= GPU_ENGINE_PUSHED; k++) /* pages are told with their faults */
 		say_engine(t, gpu, &did, (enum gpu_engine)k);
 	say_staged(t, gpu, counts);
 	say_spent(t, gpu, "pinning memory of the host, and the end of that,", counts->pin_time,

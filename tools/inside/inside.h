@@ -21,6 +21,9 @@ void inside_show_machine(const char *name, const struct scenario *scenario, bool
 /* GPUs and adapters against each other and sockets; where they belong; which adapters are nearest
  * to each GPU; what the classes are. */
 void inside_print_matrix(const struct scenario_machine *machine);
+/* For each GPU the distance of its nearest adapters in NCCL's classes, and whether NCCL takes
+ * GPUDirect RDMA there; @width: of names. The environment variable that NCCL has for it counts. */
+void inside_print_gdr(const struct scenario_machine *machine, int width);
 /* PCI addresses that are said, and what each lane carries. */
 void inside_print_lanes(const struct scenario_machine *machine);
 /* Parts and lanes, for Graphviz; @title has nothing in it that would have to be quoted. */

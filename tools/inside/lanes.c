@@ -24,7 +24,7 @@ uint64_t inside_lane_rate(const struct bus_link *link)
 	struct bus_link raw = *link;
 
 	if (raw.kind == BUS_PCIE)
-		raw.pcie.has_dllps = false;
+		raw.pcie.dllps = PCIE_NO_DLLPS;
 	return per_second(&raw, (uint64_t)PACKETS * 4096, (uint64_t)PACKETS * 4096);
 }
 

@@ -182,5 +182,6 @@ void inside_print_matrix(const struct scenario_machine *machine)
 				 is_gpu ? NULL : &machine->nics[nic], width);
 	}
 	print_nearest(machine, width);
+	inside_print_gdr(machine, width);
 	print_legend(machine);
 }

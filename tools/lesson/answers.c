@@ -145,7 +145,7 @@ int lesson_answers_read(const struct lesson *lesson, const char *file,
 			struct lesson_answers *ret_answers)
 {
 	struct bad_list errors = {.lines = NULL};
-	const struct bad_at at = {file, 1, NULL};
+	const struct bad_at at = {.file = file, .line = 1};
 	struct answers_reader reader = {lesson, ret_answers, &errors, false};
 	struct yaml_node *root = NULL;
 	char *bytes = NULL;

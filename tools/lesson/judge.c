@@ -41,7 +41,7 @@ static int check_sets(const struct lesson_ask *ask, const struct lesson_answers 
 	struct scenario scenario;
 	const int error = scenario_read(ask->path, &overrides, &scenario, &errors);
 
-	command_name_sets(&errors, file, answers->lines, answers->set_count);
+	command_name_sets(&errors, file, 0, answers->lines, answers->set_count);
 	command_print_bad(&errors, false);
 	bad_list_fini(&errors);
 	if (error == -ENOMEM)

@@ -14,7 +14,7 @@
 static int play_map_file(struct play *play, struct play_file *file)
 {
 	const int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const struct bad_at at = {file->path, 1, NULL};
+	const struct bad_at at = {.file = file->path, .line = 1};
 	struct stat stat_of = {.st_size = 0};
 	struct bad_text found;
 	int error = fd < 0 || fstat(fd, &stat_of) != 0 ? errno : 0;
@@ -181,7 +181,7 @@ int play_read(struct play *play, char *const *paths, uint32_t count)
 	ret = open_files(play, paths, count);
 	ret = ret ? ret : play_read_all(play);
 	if (!ret && play->process_count == 0) {
-		const struct bad_at at = {play->files[0].path, 1, NULL};
+		const struct bad_at at = {.file = play->files[0].path, .line = 1};
 
 		bad(&play->errors, &at, "file", "no process",
 		    "at least one, which has opened the device");

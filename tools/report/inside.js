@@ -142,7 +142,7 @@ function choose(lane) {
 }
 
 // Of a part, over the whole run: how long its reads waited for a tag, and what its engines have copied.
-const ENGINES = {to_device: "copies from the host", from_device: "copies to the host", to_peers: "copies to other GPUs", from_peers: "copies from other GPUs", pushed: "pushed by a CPU"};
+const ENGINES = {to_device: "copies from the host", from_device: "copies to the host", to_peers: "copies to other GPUs", from_peers: "copies from other GPUs", pushed: "pushed by a CPU", managed_in: "pages that come", managed_out: "pages that go"};
 function tellPart(i) {
 	const {name, kind, tags, engines} = machine.parts[i], share = ps => percentText(data.time_ps ? Math.min(1, ps / data.time_ps) : 0);
 	const texts = [];

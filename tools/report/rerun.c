@@ -243,15 +243,42 @@ static int write_both(FILE *file, const void *owner)
 	return report_write_pair(both->reports, both->names, file);
 }
 
+enum { BASE_MAX = 101 };
+
+/* As it was given, without folders and ending; of "." the scenario's name. */
+static void base_name(const struct rerun *rerun, char ret_name[BASE_MAX])
+{
+	static const char *const endings[] = {".yaml", ".yml"};
+	const char *name = rerun->name;
+	size_t length = strlen(name);
+
+	while (length > 0 && name[length - 1] == '/')
+		length--;
+	for (const char *slash; (slash = memchr(name, '/', length)); name = slash + 1)
+		length -= (size_t)(slash + 1 - name);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		const size_t of_ending = strlen(endings[i]);
+
+		if (length > of_ending &&
+		    strncmp(name + length - of_ending, endings[i], of_ending) == 0)
+			length -= of_ending;
+	}
+	if (length == 0 || *name == '.')
+		snprintf(ret_name, BASE_MAX, "%s", rerun->replay.scenario.name);
+	else
+		snprintf(ret_name, BASE_MAX, "%.*s", (int)length, name);
+}
+
 static int page_of_two(struct rerun *rerun, const struct command_options *options)
 {
 	struct both both;
 	struct folder folder;
-	char name[256];
+	char names[2][BASE_MAX], name[2 * BASE_MAX + 8];
 	int ret;
 
-	snprintf(name, sizeof(name), "%.100s-and-%.100s", rerun[0].replay.scenario.name,
-		 rerun[1].replay.scenario.name);
+	base_name(&rerun[0], names[0]);
+	base_name(&rerun[1], names[1]);
+	snprintf(name, sizeof(name), "%s-and-%s", names[0], names[1]);
 	ret = folder_open(&folder, options->out, name);
 	for (int i = 0; i < 2 && !ret; i++)
 		ret = one(&rerun[i], options, &folder);

@@ -164,7 +164,7 @@ char *back_baseline_file(const char *run)
 
 static int read_baseline(const struct read_source *source, const char *path, json_t **ret_json)
 {
-	const struct bad_at at = {path, 1, NULL};
+	const struct bad_at at = {.file = path, .line = 1};
 	struct bad_list errors = {.lines = NULL};
 	struct back_run run;
 	json_error_t error;

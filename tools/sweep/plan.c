@@ -3,6 +3,7 @@
 
 #include "models/input/file.h"
 #include "models/input/yaml.h"
+#include "models/scenario/read.h"
 #include "util/alloc.h"
 #include "util/quantity.h"
 
@@ -265,6 +266,13 @@ static void read_key(struct reader *r, const struct yaml_node *node)
 		    "scenario, set, seeds, hold or show");
 }
 
+static void count_points(struct sweep_plan *plan)
+{
+	plan->point_count = 1;
+	for (uint32_t i = 0; i < plan->key_count && plan->point_count <= SWEEP_RUNS_MAX; i++)
+		plan->point_count *= plan->keys[i].count;
+}
+
 static void plan_finish(struct reader *r, const struct yaml_node *root)
 {
 	static const char *const usual[] = {".drops.buffer", ".pfc.pause_sent", ".ecn.marked",
@@ -282,16 +290,14 @@ static void plan_finish(struct reader *r, const struct yaml_node *root)
 	read_hold(r, yaml_find(root, "hold"));
 	for (size_t i = 0; !yaml_find(root, "show") && i < sizeof(usual) / sizeof(usual[0]); i++)
 		plan->shows[plan->show_count++] = copy(r, usual[i]);
-	plan->point_count = 1;
-	for (uint32_t i = 0; i < plan->key_count && plan->point_count <= SWEEP_RUNS_MAX; i++)
-		plan->point_count *= plan->keys[i].count;
+	count_points(plan);
 	if (plan->point_count * (plan->seed_count ? plan->seed_count : 1) > SWEEP_RUNS_MAX)
 		bad(r->errors, &root->at, "set", "too many combinations", "at most 100000 runs");
 }
 
 int sweep_plan_read(const char *path, struct sweep_plan *ret_plan, struct bad_list *errors)
 {
-	const struct bad_at at = {path, 1, NULL};
+	const struct bad_at at = {.file = path, .line = 1};
 	struct reader r = {.plan = ret_plan, .errors = errors};
 	struct yaml_node *root = NULL;
 	char *bytes = NULL;
@@ -312,9 +318,48 @@ int sweep_plan_read(const char *path, struct sweep_plan *ret_plan, struct bad_li
 	return ret;
 }
 
+static void free_values(struct sweep_key *key)
+{
+	for (uint32_t i = 0; i < key->count; i++) {
+		free(key->values[i]);
+		free(key->labels[i]);
+	}
+	key->count = 0;
+}
+
+static int narrow_key(struct sweep_key *key, const char *value)
+{
+	free_values(key);
+	key->values[0] = strdup(value);
+	key->labels[0] = strdup(value);
+	key->count = 1;
+	key->is_told = true;
+	return key->values[0] && key->labels[0] ? 0 : -ENOMEM;
+}
+
+int sweep_plan_narrow(struct sweep_plan *plan, const struct scenario_overrides *told)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < told->set_count && !ret; i++) {
+		const size_t length = strcspn(told->sets[i], "=");
+
+		for (uint32_t k = 0; k < plan->key_count && !ret; k++)
+			if (strlen(plan->keys[k].name) == length &&
+			    strncmp(plan->keys[k].name, told->sets[i], length) == 0)
+				ret = narrow_key(&plan->keys[k], told->sets[i] + length + 1);
+	}
+	count_points(plan);
+	if (told->has_seed) {
+		plan->seeds[0] = told->seed;
+		plan->seed_count = plan->hold = 1;
+	}
+	return ret;
+}
+
 bool sweep_is_plan(const char *path)
 {
-	const struct bad_at at = {path, 1, NULL};
+	const struct bad_at at = {.file = path, .line = 1};
 	struct bad_list errors = {.lines = NULL};
 	struct yaml_node *root = NULL;
 	char *bytes = NULL;
@@ -334,10 +379,7 @@ bool sweep_is_plan(const char *path)
 void sweep_plan_free(struct sweep_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->key_count; i++) {
-		for (uint32_t k = 0; k < plan->keys[i].count; k++) {
-			free(plan->keys[i].values[k]);
-			free(plan->keys[i].labels[k]);
-		}
+		free_values(&plan->keys[i]);
 		free(plan->keys[i].values);
 		free(plan->keys[i].labels);
 		free(plan->keys[i].name);

@@ -41,18 +41,29 @@ struct sweep {
 
 /* ---- before the runs ---- */
 
-/* "KEY=VALUE" for each key; freed with free_sets(). NULL: no memory. */
-static char **sets_of(const struct sweep_plan *plan, uint64_t point)
+static uint32_t told_count(const struct sweep *sweep)
 {
-	char **sets = calloc((size_t)plan->key_count + 1, sizeof(*sets));
+	return sweep->options->overrides.set_count;
+}
 
-	for (uint32_t i = 0; sets && i < plan->key_count; i++)
-		if (asprintf(&sets[i], "%s=%s", plan->keys[i].name, sweep_setting(plan, point, i)) <
-		    0) {
-			sets[i] = NULL;
-			return NULL;
-		}
-	return sets;
+/* "KEY=VALUE": what the command was told, in its order, and then each key of the plan that it was
+ * not; freed with free_sets(). NULL: no memory. */
+static char **sets_of(const struct sweep *sweep, uint64_t point)
+{
+	const struct sweep_plan *plan = &sweep->plan;
+	const uint32_t told = told_count(sweep);
+	char **sets = calloc((size_t)told + plan->key_count + 1, sizeof(*sets));
+	bool is_good = sets;
+
+	for (uint32_t i = 0; is_good && i < told; i++) {
+		sets[i] = strdup(sweep->options->overrides.sets[i]);
+		is_good = sets[i];
+	}
+	for (uint32_t i = 0, at = told; is_good && i < plan->key_count; i++)
+		if (!plan->keys[i].is_told)
+			is_good = asprintf(&sets[at++], "%s=%s", plan->keys[i].name,
+					   sweep_setting(plan, point, i)) >= 0;
+	return is_good ? sets : NULL;
 }
 
 static void free_sets(char **sets)
@@ -87,7 +98,7 @@ static int check_shows(struct sweep *sweep, const struct scenario *scenario)
 	int ret = json ? COMMAND_DONE : COMMAND_BROKEN;
 
 	for (uint32_t i = 0; json && i < sweep->plan.show_count; i++) {
-		const struct bad_at at = {sweep->path, sweep->plan.show_lines[i], NULL};
+		const struct bad_at at = {.file = sweep->path, .line = sweep->plan.show_lines[i]};
 		const json_t *value = result_path_find(json, sweep->plan.shows[i]);
 		struct bad_text found, near, expected;
 		const char *such = ".drops.buffer";
@@ -114,14 +125,16 @@ static int sweep_read_scenario(const struct sweep *sweep, const struct command_o
 			       struct scenario *ret_scenario)
 {
 	const char *path = sweep->plan.scenario;
-	uint32_t lines[SWEEP_KEYS_MAX];
+	const uint32_t told = told_count(sweep);
+	uint32_t lines[SWEEP_KEYS_MAX], count = 0;
 	struct bad_list errors = {.lines = NULL};
 	const int ret =
 		scenario_read(incident_path(path), &options->overrides, ret_scenario, &errors);
 
 	for (uint32_t i = 0; i < sweep->plan.key_count; i++)
-		lines[i] = sweep->plan.keys[i].line;
-	command_name_sets(&errors, sweep->path, lines, sweep->plan.key_count);
+		if (!sweep->plan.keys[i].is_told)
+			lines[count++] = sweep->plan.keys[i].line;
+	command_name_sets(&errors, sweep->path, told, lines, count);
 	command_print_bad(&errors, true);
 	bad_list_fini(&errors);
 	if (ret == -ENOMEM)
@@ -133,15 +146,16 @@ static int sweep_read_scenario(const struct sweep *sweep, const struct command_o
 static int check_point(struct sweep *sweep, uint64_t point)
 {
 	const struct sweep_plan *plan = &sweep->plan;
-	char **sets = sets_of(plan, point);
-	const struct command_options options = {
-		.overrides = {.sets = (const char *const *)sets, .set_count = plan->key_count},
-		.quiet = true};
+	char **sets = sets_of(sweep, point);
+	struct command_options options = {.overrides = {.sets = (const char *const *)sets},
+					  .quiet = true};
 	struct scenario scenario;
 	int ret;
 
 	if (!sets)
 		return COMMAND_BROKEN;
+	while (sets[options.overrides.set_count])
+		options.overrides.set_count++;
 	ret = sweep_read_scenario(sweep, &options, &scenario);
 	if (!ret) {
 		const uint64_t code = sweep->is_check ? 0 : code_hash(plan->scenario, &scenario);
@@ -229,16 +243,26 @@ static void become(const void *owner, uint64_t number)
 {
 	const struct sweep *sweep = owner;
 	const struct sweep_run *run = &sweep->runs[number];
-	char **sets = sets_of(&sweep->plan, run->point);
-	const char *args[10 + 2 * SWEEP_KEYS_MAX] = {"verbena", "run",	   sweep->plan.scenario,
-						     "--json",	"--quiet", "--seed"};
+	char **sets = sets_of(sweep, run->point);
+	const size_t room = 10 + 2 * ((size_t)told_count(sweep) + SWEEP_KEYS_MAX);
+	const char **args = calloc(room, sizeof(*args));
 	char seed[24], path[PATH_MAX + 64];
-	uint32_t count = 6;
+	uint32_t count = 0;
 	int fd;
 
+	if (!args || !sets) {
+		command_say("no memory");
+		_exit(COMMAND_BROKEN);
+	}
 	snprintf(seed, sizeof(seed), "%" PRIu64, run->seed);
+	args[count++] = "verbena";
+	args[count++] = "run";
+	args[count++] = sweep->plan.scenario;
+	args[count++] = "--json";
+	args[count++] = "--quiet";
+	args[count++] = "--seed";
 	args[count++] = seed;
-	for (uint32_t i = 0; sets && sets[i]; i++) {
+	for (uint32_t i = 0; sets[i]; i++) {
 		args[count++] = "--set";
 		args[count++] = sets[i];
 	}
@@ -250,7 +274,7 @@ static void become(const void *owner, uint64_t number)
 	sweep_path_of(sweep, run, ".part", path);
 	unlink(path); /* whatever it is */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-	if (!sets || fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
 		command_say("%s: %s", path, strerror(errno));
 		_exit(COMMAND_BROKEN);
 	}
@@ -500,6 +524,7 @@ static int read_sweep(struct sweep *sweep)
 	struct bad_list errors = {.lines = NULL};
 	int ret = sweep_plan_read(sweep->path, &sweep->plan, &errors);
 
+	ret = ret ? ret : sweep_plan_narrow(&sweep->plan, &sweep->options->overrides);
 	command_print_bad(&errors, false);
 	bad_list_fini(&errors);
 	if (ret)
@@ -549,15 +574,8 @@ static void sweep_fini(struct sweep *sweep)
 int sweep_check(const char *path, const struct command_options *options)
 {
 	struct sweep sweep = {.options = options, .path = path, .is_check = true};
-	int ret = COMMAND_BAD;
+	const int ret = read_sweep(&sweep);
 
-	if (options->overrides.has_seed || options->overrides.set_count > 0)
-		command_line(stderr,
-			     "%s:1: scenario: found settings beside the plan of a sweep, "
-			     "expected a scenario for --seed, --set and --until",
-			     path);
-	else
-		ret = read_sweep(&sweep);
 	if (!ret && !options->quiet)
 		command_line(stdout,
 			     "%s: ok: %" PRIu64 " runs of %s: %" PRIu64
@@ -618,9 +636,12 @@ const struct command command_sweep = {
 		"scenario,\nset, seeds, hold, show), as processes on all cores, and writes "
 		"sweep.csv, "
 		"sweep.md and an SVG plot\nfor each value shown. Runs that are there already are "
-		"not made again. Exit status: 0 done,\n1 an expectation held in fewer seeds than "
-		"hold says (all), 2 bad input, 3 a run could not be\nmade.\n",
-	.options = COMMAND_OUT | COMMAND_JOBS | COMMAND_QUIET | COMMAND_BASELINE | COMMAND_JUNIT,
+		"not made again. --set KEY=VALUE is for every run, and of a key of the plan the "
+		"one "
+		"value; --seed N\nis the one seed. Exit status: 0 done, 1 an expectation held in "
+		"fewer seeds than hold says (all),\n2 bad input, 3 a run could not be made.\n",
+	.options = COMMAND_SEED | COMMAND_SET | COMMAND_OUT | COMMAND_JOBS | COMMAND_QUIET |
+		   COMMAND_BASELINE | COMMAND_JUNIT,
 	.args_min = 1,
 	.args_max = 1,
 	.run = sweep_run,

@@ -29,6 +29,7 @@ struct sweep_key {
 	char **labels; /* of columns: scalars as they are, "dcqcn rate_ai=40Mbps" */
 	uint32_t count;
 	uint32_t line; /* of the plan */
+	bool is_told;  /* the command was told its one value: --set has it */
 };
 
 struct sweep_plan {
@@ -56,6 +57,10 @@ struct sweep_run {
 
 /* -EINVAL: @errors says why; -ENOMEM. @ret_plan can be freed in any case. */
 int sweep_plan_read(const char *path, struct sweep_plan *ret_plan, struct bad_list *errors);
+/* What the command is told takes the place of what the plan says: one seed, which has to do, and
+ * one value of a key. -ENOMEM. */
+struct scenario_overrides;
+int sweep_plan_narrow(struct sweep_plan *plan, const struct scenario_overrides *told);
 void sweep_plan_free(struct sweep_plan *plan);
 /* By its keys: it names a scenario, and is none. */
 bool sweep_is_plan(const char *path);
