@@ -88,8 +88,9 @@ struct gpu_backend {
 	/* Memory of the program's; NULL: there is none. */
 	void *(*take)(size_t bytes);
 	void (*give_back)(void *bytes);
-	/* Whether the program has memory at all of [@address, @address + @bytes). */
-	bool (*has_memory)(uint64_t address, uint64_t bytes);
+	/* Whether the program has memory at all of [@address, @address + @bytes), which it may
+	 * write if @writes. */
+	bool (*has_memory)(uint64_t address, uint64_t bytes, bool writes);
 	/* A dma-buf of that range of @gpu, which is mapped: 0 and its descriptor, the program's; or
 	 * a negative errno. */
 	int (*export_range)(struct gpu *gpu, uint64_t address, uint64_t bytes, int *ret_fd);

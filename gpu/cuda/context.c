@@ -5,8 +5,9 @@
 /* Contexts: the primary one of each device, others that a program makes, and those that each thread
  * has pushed: the last is current. */
 
-/* By every context, whatever was asked for: host memory is mapped. */
-enum { FLAGS_ALWAYS = 8, FLAGS_SCHEDULE = 7, FLAGS_KNOWN = 0xff, API_VERSION = 3020 };
+/* A primary context says that host memory is mapped, one that was made only what it was made with.
+ */
+enum { FLAGS_PRIMARY = 8, FLAGS_SCHEDULE = 7, FLAGS_KNOWN = 0xff, API_VERSION = 3020 };
 
 static struct CUctx_st *create_context(struct gpu *gpu, int device)
 {
@@ -23,7 +24,7 @@ static struct CUctx_st *create_context(struct gpu *gpu, int device)
 						.placed = gpu_backend()->placed};
 	context->program = cuda_program();
 	context->device = device;
-	context->flags = FLAGS_ALWAYS;
+	context->flags = device >= 0 ? FLAGS_PRIMARY : 0;
 	context->number = ++cuda_program()->contexts_made;
 	context->legacy = gpu_stream_create(&context->streams, GPU_LEGACY);
 	if (context->legacy)
@@ -213,7 +214,7 @@ static CUresult make(CUcontext *ret_context, unsigned int flags, CUdevice device
 	context = thread->depth < GPU_STACK_MAX ? create_context(gpu, -1) : NULL;
 	if (!context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	context->flags |= flags;
+	context->flags = flags;
 	context->users = 1;
 	for (at = &thread->program->made; *at;)
 		at = &(*at)->next;
@@ -233,13 +234,15 @@ CUDA_PUBLIC CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, 
 CUDA_PUBLIC CUresult cuCtxCreate(CUcontext *ret_context, CUctxCreateParams *params,
 				 unsigned int flags, CUdevice device)
 {
+	if (params && params->numExecAffinityParams != 0 && !params->execAffinityParams)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (params && (params->numExecAffinityParams != 0 || params->cigParams))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return make(ret_context, flags, device);
 }
 
 /* Its memory goes with it, and what its streams were told is done before that. It stays known, as
- * one that is over. */
+ * one that is over, and so do its events. */
 CUDA_PUBLIC CUresult cuCtxDestroy(CUcontext context)
 {
 	struct gpu_thread *thread;
@@ -255,7 +258,6 @@ CUDA_PUBLIC CUresult cuCtxDestroy(CUcontext context)
 	context->users = 0;
 	(void)cuda_rest(context);
 	profile = context->streams.gpu->profile;
-	cuda_forget_events(context);
 	cuda_forget_memory(context);
 	for (struct gpu_stream *stream = context->streams.streams, *next; stream; stream = next) {
 		next = stream->next;

@@ -177,8 +177,10 @@ static CUresult fetch_pageable(const struct move *move)
 
 static CUresult then_wait(const struct move *move, CUresult ret)
 {
-	if (ret == CUDA_SUCCESS && move->waits)
+	if (ret == CUDA_SUCCESS && move->waits && !gpu_stream_is_idle(move->stream)) {
 		cuda_wait(move->stream);
+		cuda_wake(move->stream->context);
+	}
 	return ret;
 }
 
@@ -238,7 +240,7 @@ CUresult cuda_copy(const struct cuda_copy *copy)
 		ret = cuda_range(copy->from, copy->from_extent, &move.from);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if ((copy->to_known && move.to.kind == CUDA_PAGEABLE) ||
+	if (move.to.is_read_only || (copy->to_known && move.to.kind == CUDA_PAGEABLE) ||
 	    (copy->from_known && move.from.kind == CUDA_PAGEABLE))
 		return CUDA_ERROR_INVALID_VALUE;
 	settle(&move);

@@ -21,7 +21,10 @@ static CUresult check_event(CUevent event)
 	known = thread->program->events;
 	while (known && known != event)
 		known = known->next;
-	return known ? cuda_state(&known->context->streams) : CUDA_ERROR_INVALID_HANDLE;
+	if (!known)
+		return CUDA_ERROR_INVALID_HANDLE;
+	return known->context->users == 0 ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+					  : cuda_state(&known->context->streams);
 }
 
 /* Of its latest record, by whoever has it. */
@@ -87,22 +90,6 @@ CUDA_PUBLIC CUresult cuEventDestroy(CUevent event)
 	return CUDA_SUCCESS;
 }
 
-void cuda_forget_events(const struct CUctx_st *context)
-{
-	struct CUevent_st **at = &context->program->events;
-
-	while (*at) {
-		struct CUevent_st *event = *at;
-
-		if (event->context != context) {
-			at = &event->next;
-			continue;
-		}
-		*at = event->next;
-		forget(event);
-	}
-}
-
 /* What wants no time of an idle stream is over at once: nothing is sent. */
 static void mark_at_once(struct gpu_stream *stream, struct gpu_mark *mark)
 {
@@ -164,6 +151,7 @@ CUDA_PUBLIC CUresult cuEventSynchronize(CUevent event)
 		return ret;
 	mark = *mark_of(event);
 	if (!mark || mark->is_over) {
+		cuda_pools_trim();
 		gpu_backend()->pass(2 * event->context->streams.gpu->profile->query);
 		return CUDA_SUCCESS;
 	}
@@ -229,6 +217,8 @@ CUDA_PUBLIC CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned 
 		ret = check_event(event);
 	if (ret != CUDA_SUCCESS)
 		return ret;
+	if (flags == CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_ILLEGAL_STATE; /* it captures nothing */
 	if (flags != CU_EVENT_WAIT_DEFAULT)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!*mark_of(event))

@@ -9,15 +9,21 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static bool overlaps(const struct gpu_program *program, uint64_t address, uint64_t bytes)
+/* What lies there, the driver's own first: CUDA_SUCCESS: nothing. */
+static CUresult check_place(const struct gpu_program *program, uint64_t address, uint64_t bytes)
 {
+	CUresult ret = CUDA_SUCCESS;
+
 	for (size_t i = 0; i < program->pinned_count; i++) {
 		const struct gpu_pinned *own = &program->pinned[i];
 
-		if (address < own->address + own->bytes && own->address < address + bytes)
-			return true;
+		if (address >= own->address + own->bytes || own->address >= address + bytes)
+			continue;
+		if (!own->is_registered)
+			return CUDA_ERROR_INVALID_VALUE;
+		ret = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 	}
-	return false;
+	return ret;
 }
 
 static CUresult keep(struct gpu_program *program, const struct gpu_pinned *pinned)
@@ -90,8 +96,11 @@ CUDA_PUBLIC CUresult cuMemHostAlloc(void **ret_address, size_t bytes, unsigned i
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_address || bytes == 0 || (flags & ~known))
+	if (!ret_address || (flags & ~known))
 		return CUDA_ERROR_INVALID_VALUE;
+	*ret_address = NULL;
+	if (bytes == 0)
+		return CUDA_SUCCESS;
 	memory = gpu_backend()->take(bytes);
 	if (!memory)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -152,11 +161,13 @@ CUDA_PUBLIC CUresult cuMemHostRegister(void *address, size_t bytes, unsigned int
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!address || bytes == 0 || (flags & ~known) || start + bytes < start ||
-	    cuda_gpu_of(start) || cuda_is_managed(start) ||
-	    !gpu_backend()->has_memory(start, bytes))
+	    cuda_gpu_of(start) || cuda_is_managed(start))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (overlaps(cuda_program(), start, bytes))
-		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	ret = check_place(cuda_program(), start, bytes);
+	if (ret != CUDA_SUCCESS)
+		return ret;
+	if (!gpu_backend()->has_memory(start, bytes, !(flags & CU_MEMHOSTREGISTER_READ_ONLY)))
+		return CUDA_ERROR_INVALID_VALUE;
 	ret = keep(cuda_program(), &(struct gpu_pinned){.address = start,
 							.bytes = bytes,
 							.flags = flags,

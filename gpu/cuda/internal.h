@@ -41,8 +41,7 @@ CUresult cuda_state(const struct gpu_context *context);
 struct gpu_program *cuda_program(void);
 /* Older programs' cuCtxCreate(). */
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device);
-/* What @context has of each, when it goes. */
-void cuda_forget_events(const struct CUctx_st *context);
+/* What @context has, when it goes. */
 void cuda_forget_memory(const struct CUctx_st *context);
 uint32_t cuda_number(const struct gpu *gpu);
 
@@ -67,6 +66,8 @@ struct cuda_memory {
 };
 /* What @address lies in; false: in nothing that was given out to the program. */
 bool cuda_memory(CUdeviceptr address, struct cuda_memory *ret_memory);
+/* How its own GPU may touch what @view shows (NULL: plain memory): CUmemAccess_flags. */
+uint32_t cuda_access_of(const struct gpu_view *view);
 /* Whether each block of @gpu that [@address, @address + @bytes) touches has memory of @program: it
  * shows to it as a whole, whatever else is in it. */
 bool cuda_is_mapped(const struct gpu_program *program, const struct gpu *gpu, uint64_t address,
@@ -78,6 +79,8 @@ ps_t cuda_time(ps_t call, ps_t mib, uint64_t bytes);
 
 /* The same of host memory. */
 const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uint64_t address);
+/* It was registered to be read. */
+bool cuda_is_read_only(const struct gpu_pinned *pinned);
 void cuda_pinned_fini(struct gpu_program *program);
 
 enum cuda_kind { CUDA_PAGEABLE, CUDA_PINNED, CUDA_DEVICE };
@@ -86,6 +89,7 @@ struct cuda_range {
 	struct gpu *gpu;    /* of CUDA_DEVICE; NULL: managed memory, of no GPU */
 	bool is_registered; /* of CUDA_PINNED */
 	bool is_sync;	    /* of CUDA_DEVICE: synchronous calls wait */
+	bool is_read_only;  /* nobody may write it */
 	uint64_t managed;   /* of CUDA_DEVICE: its address; 0: it is of @gpu, and not managed */
 	uint8_t *at;	    /* where the emulator reaches it */
 };
@@ -186,7 +190,7 @@ struct CUfunc_st {
 	uint32_t offsets[CUDA_PARAMS_MAX], sizes[CUDA_PARAMS_MAX];
 	uint32_t param_bytes;	 /* all together */
 	uint32_t dynamic_shared; /* that a launch may have */
-	int ptx_version;	 /* 10 * major + minor */
+	int arch;		 /* that it was made for: 10 * major + minor */
 	char name[];
 };
 struct CUmod_st {
@@ -206,8 +210,8 @@ void (*cuda_builtin_float(const char *name))(struct vb_launch *launch);
 struct CUfunc_st *cuda_function(CUfunction handle);
 void cuda_modules_fini(struct gpu_program *program);
 /* The kernels that @text names, first as it has them: 0 and a list that the caller frees; or what
- * cuModuleLoadData() says of it. @newest: as CUfunc_st.ptx_version; @target: of a GPU, 10 * major +
- * minor. */
+ * cuModuleLoadData() says of it. @newest: version of PTX, 10 * major + minor; @target: of a GPU, as
+ * CUfunc_st.arch. */
 CUresult cuda_ptx(const char *text, int newest, uint32_t target, struct CUfunc_st **ret_functions);
 
 #endif

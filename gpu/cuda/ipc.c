@@ -64,33 +64,35 @@ CUDA_PUBLIC CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr a
 	return CUDA_SUCCESS;
 }
 
-/* What @handle names, of another program of the machine. */
-static CUresult find_exported(const CUipcMemHandle *handle, struct memory_handle *ret_handle,
-			      struct gpu **ret_gpu)
+/* The GPU that @handle is of; NULL: it is no handle. */
+static struct gpu *gpu_of_handle(const struct memory_handle *handle)
 {
-	const struct gpu_allocation *allocation;
+	return handle->is_memory == IS_MEMORY && handle->place > 0 &&
+			       handle->place <= gpu_backend()->count()
+		       ? gpu_backend()->gpu(handle->place - 1)
+		       : NULL;
+}
+
+/* Whether @handle names what another program of the machine has. */
+static CUresult check_exported(const struct memory_handle *handle, const struct gpu *gpu)
+{
+	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, handle->address);
 	const struct CUctx_st *owner;
 
-	memcpy(ret_handle, handle, sizeof(*ret_handle));
-	if (ret_handle->is_memory != IS_MEMORY || ret_handle->place == 0 ||
-	    ret_handle->place > gpu_backend()->count())
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_gpu = gpu_backend()->gpu(ret_handle->place - 1);
-	allocation = gpu_memory_find(&(*ret_gpu)->memory, ret_handle->address);
-	if (!allocation || !allocation->is_shared || allocation->number != ret_handle->number ||
-	    allocation->address != ret_handle->address || allocation->bytes != ret_handle->bytes)
+	if (!allocation || !allocation->is_shared || allocation->number != handle->number ||
+	    allocation->address != handle->address || allocation->bytes != handle->bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	owner = allocation->owner;
 	return owner->program == cuda_program() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-/* What the program has of it already; NULL: nothing. */
-static struct gpu_view *find_import(uint64_t target)
+/* What the program has of it already; NULL: nothing. Its memory cannot be another's meanwhile. */
+static struct gpu_view *find_import(const struct gpu *gpu, uint64_t target)
 {
 	const struct gpu_views *views = cuda_views();
 
 	for (size_t i = 0; i < views->count; i++)
-		if (views->views[i]->kind == GPU_VIEW_IMPORT &&
+		if (views->views[i]->kind == GPU_VIEW_IMPORT && views->views[i]->gpu == gpu &&
 		    views->views[i]->owner == cuda_program() && views->views[i]->target == target)
 			return views->views[i];
 	return NULL;
@@ -123,7 +125,8 @@ static CUresult map_blocks(struct gpu *gpu, const struct memory_handle *handle,
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* All of its blocks have addresses here from now on; as often as it is opened, the same. */
+/* All of its blocks have addresses here from now on; as often as it is opened, the same, be it that
+ * whoever exported it has given it back meanwhile: as measured. */
 CUDA_PUBLIC CUresult cuIpcOpenMemHandle(CUdeviceptr *ret_address, CUipcMemHandle handle,
 					unsigned int flags)
 {
@@ -140,10 +143,14 @@ CUDA_PUBLIC CUresult cuIpcOpenMemHandle(CUdeviceptr *ret_address, CUipcMemHandle
 		return ret;
 	if (!ret_address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
 		return CUDA_ERROR_INVALID_VALUE;
-	ret = find_exported(&handle, &inside, &gpu);
+	memcpy(&inside, &handle, sizeof(inside));
+	gpu = gpu_of_handle(&inside);
+	if (!gpu)
+		return CUDA_ERROR_INVALID_VALUE;
+	view = find_import(gpu, inside.address);
+	ret = view ? CUDA_SUCCESS : check_exported(&inside, gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	view = find_import(inside.address);
 	program = cuda_program();
 	profile = gpu->profile;
 	time = profile->query;

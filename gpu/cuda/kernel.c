@@ -106,7 +106,8 @@ static bool find_view(const struct cuda_kernel *own, const struct gpu *gpu, uint
 		return false;
 	*ret_reach = (struct gpu_reach){
 		.at = gpu_at(view->gpu, view->target + (address - view->address)),
-		.part = view->gpu->part};
+		.part = view->gpu->part,
+		.is_read_only = view->is_read_only};
 	return true;
 }
 
@@ -151,8 +152,9 @@ static bool find(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes,
 	pinned = cuda_find_pinned(own->context->program, address);
 	if (!pinned || bytes > pinned->bytes - (address - pinned->address))
 		return false;
-	*ret_reach =
-		(struct gpu_reach){.at = (uint8_t *)(uintptr_t)address, .part = gpu->host_part};
+	*ret_reach = (struct gpu_reach){.at = (uint8_t *)(uintptr_t)address,
+					.part = gpu->host_part,
+					.is_read_only = cuda_is_read_only(pinned)};
 	return true;
 }
 

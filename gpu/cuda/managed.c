@@ -136,8 +136,8 @@ CUDA_PUBLIC CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise
 	    (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
 	     advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY))
 		ret = find_place(location, &who);
-	if (ret != CUDA_SUCCESS)
-		return ret;
+	if (ret != CUDA_SUCCESS) /* as measured: of no such device, too */
+		return ret == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : ret;
 	gpu_backend()->pass(context->streams.gpu->profile->query);
 	gpu_managed_advise(gpu_backend()->managed(false), address, bytes, (enum gpu_advice)advice,
 			   who);
@@ -153,6 +153,18 @@ static int device_of(uint32_t place)
 				      : (int)place - 2;
 }
 
+static int type_of(uint32_t place)
+{
+	return place == 0	      ? CU_MEM_LOCATION_TYPE_INVALID
+	       : place == 1 + GPU_CPU ? CU_MEM_LOCATION_TYPE_HOST
+				      : CU_MEM_LOCATION_TYPE_DEVICE;
+}
+
+static int id_of(uint32_t place)
+{
+	return place <= 1 + GPU_CPU ? 0 : device_of(place);
+}
+
 static int value_of(const struct gpu_managed_page *page, CUmem_range_attribute attribute)
 {
 	switch (attribute) {
@@ -162,10 +174,27 @@ static int value_of(const struct gpu_managed_page *page, CUmem_range_attribute a
 		return device_of(page->preferred);
 	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
 		return device_of(page->prefetched);
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+		return type_of(page->preferred);
+	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+		return id_of(page->preferred);
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+		return type_of(page->prefetched);
+	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+		return id_of(page->prefetched);
 	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
 		break;
 	}
 	return 0;
+}
+
+/* Of pages that differ. */
+static int value_of_none(CUmem_range_attribute attribute)
+{
+	return attribute == CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION ||
+			       attribute == CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION
+		       ? CU_DEVICE_INVALID
+		       : 0;
 }
 
 /* Of all pages, or else what says that they differ. */
@@ -177,8 +206,7 @@ static int value_of_all(CUmem_range_attribute attribute, uint64_t address, uint6
 
 	for (; at < address + bytes; at += GPU_MANAGED_PAGE)
 		if (value_of(gpu_managed_page(managed, at), attribute) != value)
-			return attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ? 0
-									       : CU_DEVICE_INVALID;
+			return value_of_none(attribute);
 	return value;
 }
 
@@ -212,7 +240,7 @@ CUDA_PUBLIC CUresult cuMemRangeGetAttribute(void *ret_value, size_t value_bytes,
 		return ret;
 	if (!ret_value || value_bytes == 0 || value_bytes % sizeof(value) != 0 ||
 	    attribute < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ||
-	    attribute > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION)
+	    attribute > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY) {
 		list_accessors(ret_value, value_bytes / sizeof(value), address, bytes);

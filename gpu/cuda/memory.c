@@ -50,7 +50,6 @@ static CUresult free_view(CUdeviceptr address)
 	if (!cuda_memory(address, &memory) || !memory.view || memory.start != address)
 		return CUDA_ERROR_INVALID_VALUE;
 	cuda_pool_free(memory.view, NULL);
-	cuda_pools_trim();
 	gpu_backend()->pass(memory.gpu->profile->free);
 	return CUDA_SUCCESS;
 }

@@ -150,7 +150,7 @@ CUDA_PUBLIC CUresult cuModuleUnload(CUmodule module)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*at = module->next;
 	module_free(module);
-	gpu_backend()->pass(context->streams.gpu->profile->query);
+	gpu_backend()->pass(context->streams.gpu->profile->module_unload);
 	return CUDA_SUCCESS;
 }
 
@@ -196,7 +196,7 @@ CUDA_PUBLIC CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute att
 		*ret_value = 0;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-		*ret_value = function->ptx_version;
+		*ret_value = function->arch;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		*ret_value = (int)function->dynamic_shared;

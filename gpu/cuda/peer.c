@@ -35,8 +35,10 @@ static CUresult find_both(CUcontext peer, struct CUctx_st **ret_context, struct 
 	known = gpu_program_next(cuda_program(), NULL);
 	while (known && known != peer)
 		known = gpu_program_next(cuda_program(), known);
-	if (!known || known->users == 0)
+	if (!known)
 		return CUDA_ERROR_INVALID_CONTEXT;
+	if (known->users == 0)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	*ret_gpu = known->streams.gpu;
 	return CUDA_SUCCESS;
 }

@@ -43,19 +43,20 @@ struct said {
 	size_t x, y, z, pitch, slice_rows;
 };
 
-/* @width bytes of each of @rows rows of @slices slices. */
+/* @width bytes of each of @rows rows of @slices slices. A pitch or a height of 0: there is nothing
+ * between them. Arrays there are none, so that no copy has the handle of one. */
 static CUresult find_end(const struct said *said, size_t width, size_t rows, size_t slices,
 			 struct end *ret_end)
 {
-	const u128 row = said->pitch, slice = row * said->slice_rows;
+	const size_t pitch = said->pitch > 0 ? said->pitch : said->x + width;
+	const size_t slice_rows = said->slice_rows > 0 ? said->slice_rows : said->y + rows;
+	const u128 row = pitch, slice = row * slice_rows;
 	const u128 first = said->z * slice + said->y * row + said->x;
 	const u128 extent = (slices - 1) * slice + (rows - 1) * row + width;
 
-	if (said->type == CU_MEMORYTYPE_ARRAY)
-		return CUDA_ERROR_NOT_SUPPORTED;
 	if (said->type < CU_MEMORYTYPE_HOST || said->type > CU_MEMORYTYPE_UNIFIED ||
-	    said->x > said->pitch || width > said->pitch - said->x ||
-	    (slices > 1 && (said->y > said->slice_rows || rows > said->slice_rows - said->y)) ||
+	    said->type == CU_MEMORYTYPE_ARRAY || said->x > pitch || width > pitch - said->x ||
+	    (slices > 1 && (said->y > slice_rows || rows > slice_rows - said->y)) ||
 	    first + extent > INT64_MAX)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_end = (struct end){.at = said->type == CU_MEMORYTYPE_HOST
@@ -70,7 +71,7 @@ static CUresult find_end(const struct said *said, size_t width, size_t rows, siz
 	if (extent != (u128)width * rows * slices)
 		ret_end->side = (struct copy_side){.width = width,
 						   .rows = rows,
-						   .row_step = said->pitch,
+						   .row_step = pitch,
 						   .slice_step = (uint64_t)slice};
 	return CUDA_SUCCESS;
 }
@@ -123,7 +124,7 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool waits)
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool waits)
 {
-	if (!c || c->srcLOD != 0 || c->dstLOD != 0)
+	if (!c)
 		return CUDA_ERROR_INVALID_VALUE;
 	return copy(&(struct said){.type = c->dstMemoryType,
 				   .host = c->dstHost,

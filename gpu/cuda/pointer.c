@@ -30,7 +30,18 @@ struct pointer {
 	uint64_t start, bytes, number;
 	const struct gpu_view *view; /* NULL: it is none */
 	uint32_t access;	     /* CUmemAccess_flags */
+	bool is_registered;	     /* the program's own memory */
+	uint64_t target;	     /* where its GPU has it, or the host */
 };
+
+uint32_t cuda_access_of(const struct gpu_view *view)
+{
+	if (!view)
+		return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	return view->is_closed	    ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+	       : view->is_read_only ? CU_MEM_ACCESS_FLAGS_PROT_READ
+				    : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
 
 static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 {
@@ -45,24 +56,22 @@ static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 	managed = cuda_find_managed(address);
 	pinned = cuda_find_pinned(cuda_program(), address);
 	if (cuda_memory(address, &memory))
-		*ret_pointer =
-			(struct pointer){.context = memory.context,
-					 .gpu = memory.gpu,
-					 .start = memory.start,
-					 .bytes = memory.bytes,
-					 .number = memory.number,
-					 .view = memory.view,
-					 .access = memory.view && memory.view->is_closed ? 0 : 3};
+		*ret_pointer = (struct pointer){.context = memory.context,
+						.gpu = memory.gpu,
+						.start = memory.start,
+						.bytes = memory.bytes,
+						.number = memory.number,
+						.target = memory.target,
+						.view = memory.view,
+						.access = cuda_access_of(memory.view)};
 	else if (pinned)
-		*ret_pointer =
-			(struct pointer){.context = context,
-					 .start = pinned->address,
-					 .bytes = pinned->bytes,
-					 .number = pinned->number,
-					 .access = pinned->flags & CU_MEMHOSTREGISTER_READ_ONLY &&
-								   pinned->is_registered
-							   ? 1
-							   : 3};
+		*ret_pointer = (struct pointer){.context = context,
+						.start = pinned->address,
+						.bytes = pinned->bytes,
+						.number = pinned->number,
+						.target = pinned->address,
+						.is_registered = pinned->is_registered,
+						.access = cuda_is_read_only(pinned) ? 1 : 3};
 	else if (managed)
 		*ret_pointer = (struct pointer){.context = context,
 						.gpu = context->streams.gpu,
@@ -70,6 +79,7 @@ static CUresult find_pointer(CUdeviceptr address, struct pointer *ret_pointer)
 						.start = managed->address,
 						.bytes = managed->bytes,
 						.number = managed->number,
+						.target = managed->address,
 						.access = 3};
 	else
 		return CUDA_ERROR_INVALID_VALUE;
@@ -93,6 +103,9 @@ static CUresult give_mapping(void *ret_value, CUpointer_attribute attribute,
 	uint64_t from = pointer->start - pointer->start % block;
 	uint64_t bytes = (pointer->start + pointer->bytes + block - 1) / block * block - from;
 
+	/* What the driver gave out of the host's begins no block here, and is as large as some. */
+	if (!pointer->gpu && !pointer->is_registered)
+		bytes = (bytes + GPU_MEMORY_BLOCK - 1) / GPU_MEMORY_BLOCK * GPU_MEMORY_BLOCK;
 	if (stretch) {
 		from = stretch->address;
 		bytes = stretch->bytes;
@@ -102,11 +115,30 @@ static CUresult give_mapping(void *ret_value, CUpointer_attribute attribute,
 	return give(ret_value, &bytes, sizeof(bytes));
 }
 
+/* What it is a part of: what was mapped, of all the addresses that were reserved with it. */
+static CUresult give_range(void *ret_value, CUpointer_attribute attribute,
+			   const struct pointer *pointer)
+{
+	uint64_t from = pointer->start, bytes = pointer->bytes;
+
+	if (pointer->view && pointer->view->kind == GPU_VIEW_MAPPED) {
+		from = gpu_views_stretch(cuda_views(), pointer->start)->address;
+		bytes = gpu_views_stretch(cuda_views(), pointer->start)->bytes;
+	}
+	return attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
+		       ? give(ret_value, &from, sizeof(from))
+		       : give(ret_value, &bytes, sizeof(bytes));
+}
+
+/* Memory that cuMemAlloc() gave out. */
+static bool is_plain(const struct pointer *pointer)
+{
+	return pointer->gpu && !pointer->view && !pointer->is_managed;
+}
+
 static CUresult give_attribute(void *ret_value, CUpointer_attribute attribute, CUdeviceptr address,
 			       const struct pointer *pointer)
 {
-	size_t bytes;
-
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 		return give(ret_value, &pointer->context, sizeof(pointer->context));
@@ -133,17 +165,16 @@ static CUresult give_attribute(void *ret_value, CUpointer_attribute attribute, C
 			ret_value,
 			cuda_number(pointer->gpu ? pointer->gpu : pointer->context->streams.gpu));
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		return give(ret_value, &pointer->start, sizeof(pointer->start));
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		bytes = pointer->bytes;
-		return give(ret_value, &bytes, sizeof(bytes));
+		return give_range(ret_value, attribute, pointer);
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		return give_flag(ret_value, true);
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		return give_flag(ret_value, pointer->view ? pointer->view->is_rdma
-							  : pointer->gpu && !pointer->is_managed);
+		return give_flag(ret_value,
+				 pointer->view ? pointer->view->is_rdma : is_plain(pointer));
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-		return give_flag(ret_value, pointer->gpu && !pointer->view && !pointer->is_managed);
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		return give_flag(ret_value, is_plain(pointer));
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		return give(ret_value, &(uint64_t){pointer->view ? pointer->view->handle_types : 0},
 			    sizeof(uint64_t));
@@ -154,6 +185,14 @@ static CUresult give_attribute(void *ret_value, CUpointer_attribute attribute, C
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		return give_mapping(ret_value, attribute, pointer);
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		return give(ret_value, &(uint64_t){pointer->target / GPU_MEMORY_BLOCK},
+			    sizeof(uint64_t));
+	case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+		/* Those of the kernel's older interface, which there is not: no more is known. */
+		if (!pointer->gpu)
+			return CUDA_ERROR_INVALID_VALUE;
+		return give(ret_value, &(uint64_t){0}, sizeof(uint64_t));
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -186,6 +225,7 @@ static bool give_none(void *ret_value, CUpointer_attribute attribute)
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 		(void)give_flag(ret_value, false);
 		return true;
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -198,6 +238,8 @@ static bool give_none(void *ret_value, CUpointer_attribute attribute)
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+	case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
 		(void)give(ret_value, &(uint64_t){0}, sizeof(uint64_t));
 		return true;
 	}
@@ -228,6 +270,19 @@ CUDA_PUBLIC CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attrib
 	return CUDA_SUCCESS;
 }
 
+/* Calls wait for memory of the host as it is. */
+static CUresult set_other(CUdeviceptr address, bool is_sync)
+{
+	const struct gpu_managed *managed = gpu_backend()->managed(false);
+	struct gpu_allocation *allocation =
+		cuda_is_managed(address) ? gpu_memory_find(&managed->memory, address) : NULL;
+
+	if (allocation)
+		allocation->is_sync = is_sync;
+	return allocation || cuda_find_pinned(cuda_program(), address) ? CUDA_SUCCESS
+								       : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUDA_PUBLIC CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 					   CUdeviceptr address)
 {
@@ -238,13 +293,14 @@ CUDA_PUBLIC CUresult cuPointerSetAttribute(const void *value, CUpointer_attribut
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
-	    !cuda_memory(address, &memory))
+	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
 		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&flag, value, sizeof(flag));
+	gpu_backend()->pass(context->streams.gpu->profile->query);
+	if (!cuda_memory(address, &memory))
+		return set_other(address, flag != 0);
 	if (memory.view && memory.view->kind == GPU_VIEW_MAPPED)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	memcpy(&flag, value, sizeof(flag));
 	*memory.is_sync = flag != 0;
-	gpu_backend()->pass(memory.gpu->profile->query);
 	return CUDA_SUCCESS;
 }

@@ -184,15 +184,16 @@ static bool is_used(const struct CUmemPoolHandle_st *pool, const struct pool_chu
 	return false;
 }
 
-void cuda_pool_trim(struct CUmemPoolHandle_st *pool, uint64_t keep)
+ps_t cuda_pool_trim(struct CUmemPoolHandle_st *pool, uint64_t keep)
 {
 	struct pool_chunk **at = &pool->chunks;
+	ps_t time = 0;
 
 	forget_over(pool);
 	while (*at && pool->reserved > keep) {
 		struct pool_chunk *chunk = *at;
 
-		if (is_used(pool, chunk)) {
+		if (is_used(pool, chunk) || chunk->bytes > pool->reserved - keep) {
 			at = &chunk->next;
 			continue;
 		}
@@ -202,18 +203,21 @@ void cuda_pool_trim(struct CUmemPoolHandle_st *pool, uint64_t keep)
 			gpu_backend()->freed(pool->gpu, chunk->target, chunk->bytes);
 		gpu_views_give_back(cuda_views(), chunk->address);
 		util_free(chunk);
+		time += pool->gpu->profile->pool_shrink;
 	}
+	return time;
 }
 
-void cuda_pools_end(void)
+ps_t cuda_pools_end(void)
 {
 	struct CUmemPoolHandle_st **at = &cuda_program()->pools;
+	ps_t time = 0;
 
 	while (*at) {
 		struct CUmemPoolHandle_st *pool = *at;
 
 		if (pool->is_doomed && pool->used == 0)
-			cuda_pool_trim(pool, 0);
+			time += cuda_pool_trim(pool, 0);
 		if (!pool->is_doomed || pool->chunks) {
 			at = &pool->next;
 			continue;
@@ -221,13 +225,18 @@ void cuda_pools_end(void)
 		*at = pool->next;
 		free_pool(pool);
 	}
+	return time;
 }
 
 void cuda_pools_trim(void)
 {
+	ps_t time = 0;
+
 	for (struct CUmemPoolHandle_st *pool = cuda_program()->pools; pool; pool = pool->next)
-		cuda_pool_trim(pool, pool->threshold);
-	cuda_pools_end();
+		time += cuda_pool_trim(pool, pool->threshold);
+	time += cuda_pools_end();
+	if (time > 0)
+		gpu_backend()->pass(time);
 }
 
 static CUresult add_view(struct CUmemPoolHandle_st *pool, uint64_t address,
@@ -245,7 +254,7 @@ static CUresult add_view(struct CUmemPoolHandle_st *pool, uint64_t address,
 
 	if (!gpu_views_add(cuda_views(), &view))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	pool->used += extent_of(bytes);
+	pool->used += bytes;
 	if (pool->used > pool->used_high)
 		pool->used_high = pool->used;
 	return CUDA_SUCCESS;
@@ -295,6 +304,6 @@ void cuda_pool_free(struct gpu_view *view, const struct gpu_stream *stream)
 			.next = pool->late};
 		pool->late = late;
 	}
-	pool->used -= extent_of(view->bytes);
+	pool->used -= view->bytes;
 	gpu_views_remove(cuda_views(), view);
 }

@@ -41,9 +41,9 @@ struct CUmemPoolHandle_st *cuda_pool_current(struct gpu *gpu);
 /* @bytes > 0, for @stream, after the time that it takes. CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult cuda_pool_take(CUdeviceptr *ret_address, size_t bytes, struct CUmemPoolHandle_st *pool,
 			const struct gpu_stream *stream);
-/* Chunks that nobody uses go, as long as @pool has more than @keep. */
-void cuda_pool_trim(struct CUmemPoolHandle_st *pool, uint64_t keep);
-/* A pool that was destroyed goes with the last of its memory. */
-void cuda_pools_end(void);
+/* Chunks that nobody uses go, as long as @pool has @keep left: how long that takes. */
+ps_t cuda_pool_trim(struct CUmemPoolHandle_st *pool, uint64_t keep);
+/* A pool that was destroyed goes with the last of its memory: how long that takes. */
+ps_t cuda_pools_end(void);
 
 #endif

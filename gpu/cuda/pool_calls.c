@@ -101,7 +101,7 @@ CUDA_PUBLIC CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 	if (ret == CUDA_SUCCESS)
 		ret = check_pool(pool);
 	if (ret != CUDA_SUCCESS)
-		return ret;
+		return ret == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : ret;
 	if (pool->gpu != gpu)
 		return CUDA_ERROR_INVALID_DEVICE;
 	cuda_program()->current[device] = pool;
@@ -111,23 +111,25 @@ CUDA_PUBLIC CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 CUDA_PUBLIC CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *props)
 {
 	struct gpu_thread *thread;
-	CUresult ret = cuda_enter(&thread);
+	const CUresult ret = cuda_enter(&thread);
 	struct gpu *gpu;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!ret_pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-		return CUDA_ERROR_NOT_SUPPORTED;
-	ret = cuda_device(props->location.id, &gpu);
-	if (ret != CUDA_SUCCESS)
-		return ret;
+	if (props->location.type == CU_MEM_LOCATION_TYPE_HOST ||
+	    props->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA)
+		return CUDA_ERROR_NOT_SUPPORTED; /* here */
+	if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+	    cuda_device(props->location.id, &gpu) != CUDA_SUCCESS)
+		return CUDA_ERROR_INVALID_VALUE;
 	*ret_pool = cuda_pool_make(gpu);
 	if (!*ret_pool)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	(*ret_pool)->handle_types = props->handleTypes;
 	(*ret_pool)->most = props->maxSize;
+	gpu_backend()->pass(gpu->profile->pool_create);
 	return CUDA_SUCCESS;
 }
 
@@ -136,6 +138,7 @@ CUDA_PUBLIC CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
 	const CUresult ret = check_pool(pool);
 	struct CUmemPoolHandle_st **current;
+	ps_t time;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
@@ -145,7 +148,8 @@ CUDA_PUBLIC CUresult cuMemPoolDestroy(CUmemoryPool pool)
 	if (*current == pool)
 		*current = NULL;
 	pool->is_doomed = true;
-	cuda_pools_end();
+	time = pool->gpu->profile->pool_destroy;
+	gpu_backend()->pass(time + cuda_pools_end());
 	return CUDA_SUCCESS;
 }
 
@@ -154,7 +158,7 @@ CUDA_PUBLIC CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes)
 	const CUresult ret = check_pool(pool);
 
 	if (ret == CUDA_SUCCESS)
-		cuda_pool_trim(pool, bytes);
+		gpu_backend()->pass(cuda_pool_trim(pool, bytes));
 	return ret;
 }
 

@@ -191,33 +191,46 @@ static bool parameters(struct text *text, struct CUfunc_st *function)
 	return false;
 }
 
-/* Behind ".entry". */
-static CUresult entry(struct text *text, int version, struct CUfunc_st ***at)
+static bool has_name(const struct CUfunc_st *functions, const struct text *text)
 {
-	struct CUfunc_st *function;
+	while (functions && !is(text, functions->name))
+		functions = functions->next;
+	return functions;
+}
+
+/* Behind ".entry". */
+static CUresult entry(struct text *text, int arch, struct CUfunc_st **functions)
+{
+	struct CUfunc_st *function, **at = functions;
 
 	next(text);
-	if (text->length == 0 || !is_of_word(*text->word))
+	if (text->length == 0 || !is_of_word(*text->word) || has_name(*functions, text))
 		return CUDA_ERROR_INVALID_PTX;
 	function = util_calloc(1, sizeof(*function) + text->length + 1);
 	if (!function)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memcpy(function->name, text->word, text->length);
-	function->ptx_version = version;
+	function->arch = arch;
 	function->dynamic_shared = 48 << 10;
-	**at = function;
-	*at = &function->next;
+	while (*at)
+		at = &(*at)->next;
+	*at = function;
 	next(text);
 	return !is(text, "(") || parameters(text, function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX;
 }
 
-static CUresult entries(struct text *text, int version, struct CUfunc_st **at)
+static CUresult entries(struct text *text, int arch, struct CUfunc_st **functions)
 {
 	CUresult ret = CUDA_SUCCESS;
 
-	for (next(text); text->length > 0 && ret == CUDA_SUCCESS; next(text))
-		if (is(text, ".entry"))
-			ret = entry(text, version, &at);
+	for (next(text); text->length > 0 && ret == CUDA_SUCCESS; next(text)) {
+		if (is(text, ".entry")) {
+			ret = entry(text, arch, functions);
+		} else if (is(text, ".address_size")) {
+			next(text);
+			ret = is(text, "64") ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX;
+		}
+	}
 	return ret;
 }
 
@@ -242,5 +255,5 @@ CUresult cuda_ptx(const char *bytes, int newest, uint32_t target, struct CUfunc_
 	next(&text);
 	if (!target_of(&text, &wanted) || wanted > target)
 		return CUDA_ERROR_INVALID_PTX;
-	return entries(&text, version, ret_functions);
+	return entries(&text, (int)wanted, ret_functions);
 }

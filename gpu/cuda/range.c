@@ -124,6 +124,7 @@ static CUresult range_of_view(CUdeviceptr address, uint64_t bytes, const struct 
 {
 	uint64_t target = view->target + (address - view->address);
 
+	ret_range->is_read_only = view->is_read_only;
 	if (view->is_closed)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (bytes > view->bytes - (address - view->address) &&
@@ -156,6 +157,7 @@ static CUresult managed_range(CUdeviceptr address, uint64_t bytes, struct cuda_r
 	if (!gpu_managed_has(managed, address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	ret_range->at = managed->bytes + (address - managed->memory.base);
+	ret_range->is_sync = cuda_find_managed(address)->is_sync;
 	return CUDA_SUCCESS;
 }
 
@@ -182,11 +184,17 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 		return CUDA_ERROR_INVALID_VALUE;
 	pinned = cuda_find_pinned(cuda_program(), address);
 	ret_range->is_registered = pinned && pinned->is_registered;
+	ret_range->is_read_only = pinned && cuda_is_read_only(pinned);
 	ret_range->kind = pinned ? CUDA_PINNED : CUDA_PAGEABLE;
 	ret_range->at = (uint8_t *)(uintptr_t)address;
 	if (address == 0 || (pinned && bytes > pinned->bytes - (address - pinned->address)))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
+}
+
+bool cuda_is_read_only(const struct gpu_pinned *pinned)
+{
+	return pinned->is_registered && (pinned->flags & CU_MEMHOSTREGISTER_READ_ONLY);
 }
 
 /* How many begin at or below @address. */

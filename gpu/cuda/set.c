@@ -19,7 +19,7 @@ CUresult cuda_set(const struct cuda_set *set)
 	ret = cuda_range(set->to, set->extent, &range);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (range.kind == CUDA_PAGEABLE)
+	if (range.kind == CUDA_PAGEABLE || range.is_read_only)
 		return CUDA_ERROR_INVALID_VALUE;
 	command = cuda_command(bytes <= stream->context->gpu->profile->set_few_bytes ? GPU_SET_FEW
 										     : GPU_SET);

@@ -258,6 +258,7 @@ CUDA_PUBLIC CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *
 
 /* ---- values in memory ---- */
 
+/* Not of managed memory: as measured. */
 static CUresult tell_value(CUstream handle, enum gpu_work work, CUdeviceptr address, uint64_t value,
 			   uint32_t bytes, enum gpu_compare compare)
 {
@@ -270,14 +271,14 @@ static CUresult tell_value(CUstream handle, enum gpu_work work, CUdeviceptr addr
 		ret = cuda_range(address, bytes, &range);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (address % bytes != 0 || range.kind == CUDA_PAGEABLE)
+	if (address % bytes != 0 || range.kind == CUDA_PAGEABLE || range.managed ||
+	    (work == GPU_WRITE_VALUE && range.is_read_only))
 		return CUDA_ERROR_INVALID_VALUE;
 	command = cuda_command(work);
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	command->value = (struct gpu_value){
 		.at = range.at, .value = value, .bytes = (uint8_t)bytes, .compare = compare};
-	command->managed_to = range.managed;
 	cuda_tell(stream, command);
 	return CUDA_SUCCESS;
 }
@@ -297,18 +298,24 @@ CUDA_PUBLIC CUresult cuStreamWriteValue64(CUstream handle, CUdeviceptr address, 
 }
 
 /* No flush of remote writes: CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES is 0. */
+static CUresult tell_wait(CUstream handle, CUdeviceptr address, uint64_t value, uint32_t bytes,
+			  unsigned int flags)
+{
+	if (flags == CU_STREAM_WAIT_VALUE_FLUSH)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return flags > GPU_NOR ? CUDA_ERROR_INVALID_VALUE
+			       : tell_value(handle, GPU_WAIT_VALUE, address, value, bytes,
+					    (enum gpu_compare)flags);
+}
+
 CUDA_PUBLIC CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value,
 					 unsigned int flags)
 {
-	return flags > GPU_NOR ? CUDA_ERROR_INVALID_VALUE
-			       : tell_value(handle, GPU_WAIT_VALUE, address, value, 4,
-					    (enum gpu_compare)flags);
+	return tell_wait(handle, address, value, 4, flags);
 }
 
 CUDA_PUBLIC CUresult cuStreamWaitValue64(CUstream handle, CUdeviceptr address, cuuint64_t value,
 					 unsigned int flags)
 {
-	return flags > GPU_NOR ? CUDA_ERROR_INVALID_VALUE
-			       : tell_value(handle, GPU_WAIT_VALUE, address, value, 8,
-					    (enum gpu_compare)flags);
+	return tell_wait(handle, address, value, 8, flags);
 }

@@ -14,30 +14,37 @@ static const struct gpu_profile *profile_of(const struct gpu *gpu)
 
 /* ---- memory ---- */
 
-/* Memory of a GPU, which adapters and other programs may have. */
+/* Memory of a GPU, which adapters and other programs may have; none of the host is made here. */
 static CUresult check_prop(const CUmemAllocationProp *prop, struct gpu **ret_gpu)
 {
-	if (!prop || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+	const unsigned int known =
+		CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC | 16;
+
+	if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->win32HandleMetaData ||
+	    (prop->requestedHandleTypes & ~known))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+	if (prop->location.type == CU_MEM_LOCATION_TYPE_HOST ||
+	    (prop->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && prop->location.id == 0))
 		return CUDA_ERROR_NOT_SUPPORTED;
+	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_INVALID_VALUE;
 	return cuda_device(prop->location.id, ret_gpu);
 }
+
+/* The same for all there is, be it of a device or not: as measured. */
 
 CUDA_PUBLIC CUresult cuMemGetAllocationGranularity(size_t *ret_bytes,
 						   const CUmemAllocationProp *prop,
 						   CUmemAllocationGranularity_flags option)
 {
-	struct gpu *gpu;
 	struct gpu_thread *thread;
-	CUresult ret = cuda_enter(&thread);
+	const CUresult ret = cuda_enter(&thread);
 
-	if (ret == CUDA_SUCCESS)
-		ret = check_prop(prop, &gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_bytes || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
-			   option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+	if (!ret_bytes || !prop ||
+	    (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+	     option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret_bytes = GPU_MEMORY_BLOCK;
 	return CUDA_SUCCESS;
@@ -51,12 +58,13 @@ CUDA_PUBLIC CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_
 	CUresult ret = cuda_enter(&thread);
 	struct cuda_handle *handle;
 
-	if (ret == CUDA_SUCCESS)
-		ret = check_prop(prop, &gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (!ret_handle || bytes == 0 || bytes % GPU_MEMORY_BLOCK != 0 || flags != 0)
+	if (!ret_handle || !prop || bytes == 0 || bytes % GPU_MEMORY_BLOCK != 0 || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
+	ret = check_prop(prop, &gpu);
+	if (ret != CUDA_SUCCESS)
+		return ret;
 	if (prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC)
 		return CUDA_ERROR_NOT_PERMITTED; /* by whom there is not */
 	handle = util_calloc(1, sizeof(*handle));
@@ -313,7 +321,7 @@ CUDA_PUBLIC CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	handle = cuda_wait_for_team(number);
-	if (!handle || flags != 0 || address % GPU_MEMORY_BLOCK != 0)
+	if (!handle || bytes == 0 || flags != 0 || address % GPU_MEMORY_BLOCK != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (offset != 0 || bytes != handle->bytes)
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -346,53 +354,96 @@ static struct gpu_view *find_mappings(CUdeviceptr address, size_t bytes)
 	return first;
 }
 
+/* Whether the range was reserved, and no mapping goes over its ends. */
+static bool is_whole(CUdeviceptr address, size_t bytes)
+{
+	const struct gpu_view *first = gpu_views_find(cuda_views(), address);
+	const struct gpu_view *last = gpu_views_find(cuda_views(), address + bytes - 1);
+
+	return find_reserved(address, bytes) && address % GPU_MEMORY_BLOCK == 0 &&
+	       bytes % GPU_MEMORY_BLOCK == 0 && (!first || first->address == address) &&
+	       (!last || last->address + last->bytes == address + bytes);
+}
+
+/* Somebody may touch it. */
+static bool has_opened(const struct gpu_view *view)
+{
+	return (view->open[0] | view->open[1] | view->open[2] | view->open[3]) != 0;
+}
+
+/* Nothing is mapped there any more, in whole or in part: as measured. Memory that nobody could
+ * touch goes at once. */
 CUDA_PUBLIC CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 {
-	const struct gpu_profile *profile;
+	const struct gpu_profile *profile = gpu_backend()->gpu(0)->profile;
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	struct gpu_view *view;
+	uint64_t open = 0;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	view = find_mappings(address, bytes);
-	if (!view)
+	if (!is_whole(address, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	profile = profile_of(view->gpu);
-	for (uint64_t at = address; at < address + bytes;) {
-		struct cuda_handle *handle;
+	while ((view = gpu_views_behind(cuda_views(), address)) &&
+	       view->address < address + bytes) {
+		struct cuda_handle *handle = view->object;
 
-		view = gpu_views_find(cuda_views(), at);
-		handle = view->object;
-		at += view->bytes;
+		open += has_opened(view) ? view->bytes : 0;
 		if (view->gpu)
 			gpu_backend()->freed(view->gpu, view->target, view->bytes);
 		gpu_views_remove(cuda_views(), view);
 		handle->maps--;
 		cuda_handle_let_go(handle);
 	}
-	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_unmap
-						      : cuda_time(profile->vmm_unmap_more,
-								  profile->vmm_unmap_mib, bytes));
+	gpu_backend()->pass(open == 0		       ? profile->vmm_nothing
+			    : open <= GPU_MEMORY_BLOCK ? profile->vmm_unmap
+						       : cuda_time(profile->vmm_unmap_more,
+								   profile->vmm_unmap_mib, open));
 	return CUDA_SUCCESS;
 }
 
-static void set_open(struct gpu_view *view, const struct gpu *gpu, bool is_open)
+/* What @view is for @gpu; whether that is something else from now on. Who reads a team's memory
+ * may write it here. */
+static bool set_access(struct gpu_view *view, const struct gpu *gpu, CUmemAccess_flags flags)
 {
 	const uint32_t number = cuda_number(gpu);
 	const uint64_t bit = UINT64_C(1) << number % 64;
+	const bool is_closed = flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	const bool is_read_only = flags == CU_MEM_ACCESS_FLAGS_PROT_READ;
+	uint64_t *open = &view->open[number / 64];
+	bool changes = is_closed == ((*open & bit) != 0);
 
-	if (view->gpu == gpu)
-		view->is_closed = !is_open;
-	view->open[number / 64] = (view->open[number / 64] & ~bit) | (is_open ? bit : 0);
+	*open = (*open & ~bit) | (is_closed ? 0 : bit);
+	if (view->gpu != gpu)
+		return changes;
+	changes = view->is_closed != is_closed || view->is_read_only != is_read_only;
+	view->is_closed = is_closed;
+	view->is_read_only = is_read_only;
+	return changes;
 }
 
-static bool is_open_to(const struct gpu_view *view, const struct gpu *gpu)
+static CUresult check_access(const CUmemAccessDesc *access)
 {
-	return view->gpu ? view->gpu == gpu && !view->is_closed : cuda_team_is_open(view, gpu);
+	if (access->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return access->location.id < 0 || (uint32_t)access->location.id >= gpu_backend()->count() ||
+			       (access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+				access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+				access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+		       ? CUDA_ERROR_INVALID_VALUE
+		       : CUDA_SUCCESS;
 }
 
-/* Each device may touch memory or not: who reads may write here. */
+static uint32_t access_of(const struct gpu_view *view, const struct gpu *gpu)
+{
+	if (view->gpu)
+		return view->gpu == gpu ? cuda_access_of(view) : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	return cuda_team_is_open(view, gpu) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+					    : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+/* Each device may touch memory or not, or read it. */
 CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 				    const CUmemAccessDesc *access, size_t count)
 {
@@ -400,7 +451,7 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 	struct gpu_thread *thread;
 	CUresult ret = cuda_enter(&thread);
 	struct gpu_view *view;
-	struct gpu *gpu;
+	bool changes = false;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
@@ -409,37 +460,43 @@ CUDA_PUBLIC CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes,
 		return CUDA_ERROR_INVALID_VALUE;
 	profile = profile_of(view->gpu);
 	for (size_t i = 0; i < count; i++) {
-		if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-			return CUDA_ERROR_NOT_SUPPORTED;
-		ret = cuda_device(access[i].location.id, &gpu);
+		ret = check_access(&access[i]);
 		if (ret != CUDA_SUCCESS)
 			return ret;
 		for (uint64_t at = address; at < address + bytes; at += view->bytes) {
 			view = gpu_views_find(cuda_views(), at);
-			set_open(view, gpu, access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE);
+			changes |= set_access(view,
+					      gpu_backend()->gpu((uint32_t)access[i].location.id),
+					      access[i].flags);
 		}
 	}
-	gpu_backend()->pass(bytes <= GPU_MEMORY_BLOCK ? profile->vmm_access
-						      : cuda_time(profile->vmm_access_more,
-								  profile->vmm_access_mib, bytes));
+	gpu_backend()->pass(
+		!changes ? profile->vmm_nothing
+		: bytes <= GPU_MEMORY_BLOCK
+			? profile->vmm_access
+			: cuda_time(profile->vmm_access_more, profile->vmm_access_mib, bytes));
 	return CUDA_SUCCESS;
 }
 
+/* Of what was mapped; of other memory it says that there is none: as measured. */
 CUDA_PUBLIC CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *location,
 				    CUdeviceptr address)
 {
 	struct gpu_thread *thread;
 	const CUresult ret = cuda_enter(&thread);
 	const struct gpu_view *view;
+	struct cuda_memory memory;
 	struct gpu *gpu;
 
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	view = find_mapped(address);
-	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !view ||
+	if (!ret_flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
 	    cuda_device(location->id, &gpu) != CUDA_SUCCESS)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_flags = is_open_to(view, gpu) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-					   : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-	return CUDA_SUCCESS;
+	view = find_mapped(address);
+	*ret_flags = view ? access_of(view, gpu) : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	return view || cuda_memory(address, &memory) || cuda_find_managed(address) ||
+			       cuda_find_pinned(thread->program, address)
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
 }

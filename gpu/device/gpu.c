@@ -52,6 +52,9 @@ const struct gpu_profile gpu_h100 = {
 	.pool_grow = 50 * PS_US,
 	.pool_grow_mib = 1 * PS_US,
 	.pool_free = 560 * PS_NS,
+	.pool_create = 16 * PS_US,
+	.pool_destroy = 6100 * PS_NS,
+	.pool_shrink = 65 * PS_US,
 	.vmm_reserve = 1100 * PS_NS,
 	.vmm_create = 26560 * PS_NS,
 	.vmm_map = 1180 * PS_NS,
@@ -63,9 +66,11 @@ const struct gpu_profile gpu_h100 = {
 	.vmm_unmap_mib = 10 * PS_NS,
 	.vmm_release = 13 * PS_US,
 	.vmm_release_mib = 577 * PS_NS,
+	.vmm_nothing = 350 * PS_NS,
 	.vmm_export_first = 872 * PS_US,
 	.vmm_import = 79 * PS_US,
 	.host_call = 15 * PS_US,
+	.host_call_next = 1 * PS_US,
 	/* Of a V100, by the README of GDRCopy: pages of 64 KiB; 0.9 us for the first word, of
 	 * which a bus like that of a DGX-1 has 0.59; and 111 ns a line, an eighth of that. */
 	.gdr_pin = 1346 * PS_US,
@@ -139,7 +144,7 @@ const struct gpu_profile gpu_h100 = {
 			[GPU_WAIT_VALUE] = {.call = 900 * PS_NS,
 					    .start = 1500 * PS_NS,
 					    .notice = 2500 * PS_NS},
-			[GPU_HOST_FUNCTION] = {.call = 1 * PS_US, .notice = 2500 * PS_NS},
+			[GPU_HOST_FUNCTION] = {.call = 2355 * PS_NS, .notice = 2500 * PS_NS},
 			[GPU_KERNEL] = {.call = 3200 * PS_NS,
 					.after = 500 * PS_NS,
 					.start = 2470 * PS_NS,
@@ -147,6 +152,7 @@ const struct gpu_profile gpu_h100 = {
 			[GPU_PREFETCH] = {.call = 2 * PS_US, .notice = 2500 * PS_NS},
 		},
 	.module_load = 500 * PS_US,
+	.module_unload = 5200 * PS_NS,
 	.resident_threads = 2048,
 	/* 64 MiB: what is in the cache is faster, up to twice, where blocks are few. One
 	 * and two blocks read as four do, each. */

@@ -74,11 +74,15 @@ struct gpu_profile {
 	/* Stream-ordered memory: where the pool has it, small or larger, and where it takes more.
 	 */
 	ps_t pool_alloc, pool_alloc_large, pool_grow, pool_grow_mib, pool_free;
+	ps_t pool_create, pool_destroy, pool_shrink; /* by one chunk */
 	/* Of one block, and of more: one call, and each MiB. */
 	ps_t vmm_reserve, vmm_create, vmm_map, vmm_access, vmm_access_more, vmm_access_mib;
 	ps_t vmm_unmap, vmm_unmap_more, vmm_unmap_mib, vmm_release, vmm_release_mib;
+	ps_t vmm_nothing;		   /* where an access is as it was, or nobody had any */
 	ps_t vmm_export_first, vmm_import; /* of a descriptor: the first of a process; each */
-	ps_t host_call;		  /* from where a host function's turn comes until it runs */
+	/* From where a host function's turn comes until it runs: by a thread that sleeps, and by
+	 * one that has just run another. */
+	ps_t host_call, host_call_next;
 	uint32_t push_bytes;	  /* pinned memory up to here is pushed */
 	uint32_t push_copy_bytes; /* and other memory up to here */
 	uint32_t stage_piece;	  /* what is more is copied piece by piece into ... */
@@ -89,7 +93,7 @@ struct gpu_profile {
 	uint32_t queue; /* commands that a stream holds */
 	struct gpu_cost costs[GPU_WORKS];
 	/* Of kernels. */
-	ps_t module_load;
+	ps_t module_load, module_unload;
 	uint32_t resident_threads; /* of a multiprocessor */
 	struct gpu_kernel_rate kernel_rates[GPU_KERNEL_RATES];
 	ps_t load;	 /* of a word within the GPU */

@@ -314,7 +314,8 @@ static bool touch(struct gpu_kernel *kernel, uint64_t address, uint64_t bytes, b
 {
 	if (kernel->how != GPU_KERNEL_WELL)
 		return false;
-	if (!kernel->find(kernel, address, bytes, ret_reach) || ret_reach->team)
+	if (!kernel->find(kernel, address, bytes, ret_reach) || ret_reach->team ||
+	    (writes && ret_reach->is_read_only))
 		return gpu_kernel_fail(kernel, GPU_KERNEL_STRAYED);
 	return count_reach(kernel, ret_reach, address, bytes, writes) ||
 	       gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);

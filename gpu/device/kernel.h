@@ -19,6 +19,7 @@ struct gpu_reach {
 	uint8_t *at;	 /* where the emulator reaches it */
 	uint32_t part;	 /* whose it is: the GPU's own, or another one's */
 	bool is_managed; /* it is wherever it is, and comes where it may */
+	bool is_read_only;
 	/* It is memory of a team from @offset on, for gpu/device/multimem.h and nothing else. */
 	const struct gpu_team *team;
 	uint64_t offset;

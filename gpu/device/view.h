@@ -27,6 +27,7 @@ struct gpu_view {
 	uint32_t users;
 	uint32_t handle_types;	 /* CUmemAllocationHandleType, that it may be shared with */
 	bool is_sync, is_closed; /* as that of struct gpu_allocation; nobody may touch it */
+	bool is_read_only;	 /* who may touch it may only read */
 	bool is_rdma;		 /* adapters may have it by its address */
 };
 

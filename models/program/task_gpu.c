@@ -155,18 +155,22 @@ static void driver_main(void *arg)
 {
 	struct process_gpu *process = arg;
 	struct task *task = task_current();
+	bool has_slept = true;
 
 	task->gpu->thread.is_driver = true;
 	for (;;) {
 		struct gpu_command *call = process->calls;
+		const struct gpu_profile *profile;
 
 		if (!call) {
-			process->driver_waits = true;
+			process->driver_waits = has_slept = true;
 			task_block(task);
 			continue;
 		}
 		process->calls = call->next_call;
-		task_sleep(task, call->stream->context->gpu->profile->host_call);
+		profile = call->stream->context->gpu->profile;
+		task_sleep(task, has_slept ? profile->host_call : profile->host_call_next);
+		has_slept = false;
 		if (call->stream->context->how == GPU_KERNEL_WELL)
 			call->function(call->arg);
 		task_pay(task); /* of managed memory that it touched */

@@ -4,12 +4,11 @@
 #include "models/machine/machine.h"
 #include "models/machine/managed.h"
 #include "models/program/task.h"
+#include "transport/verbs/mapped.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* Memory, as the driver and adapters have it: of the program, given out and pinned; and of GPUs, as
  * far as it can be registered. */
@@ -45,12 +44,9 @@ void task_gpu_give_back(void *bytes)
 		free(raw);
 }
 
-/* msync() answers -ENOMEM where some page of it is not there. */
-bool task_gpu_has_memory(uint64_t address, uint64_t bytes)
+bool task_gpu_has_memory(uint64_t address, uint64_t bytes, bool writes)
 {
-	const uint64_t start = address & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
-
-	return msync((void *)(uintptr_t)start, address + bytes - start, MS_ASYNC) == 0;
+	return vrb_mapped_check(address, bytes, writes) == 0;
 }
 
 /* ---- what is registered ---- */

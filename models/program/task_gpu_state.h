@@ -34,7 +34,7 @@ void task_gpu_go_on(struct host *host, ps_t now);
 /* On a page of its own, of the program's memory; NULL: there is none. */
 void *task_gpu_take(size_t bytes);
 void task_gpu_give_back(void *bytes);
-bool task_gpu_has_memory(uint64_t address, uint64_t bytes);
+bool task_gpu_has_memory(uint64_t address, uint64_t bytes, bool writes);
 /* By task_gpu_managed.c: see struct gpu_backend. */
 struct gpu_managed *task_gpu_managed(bool makes);
 void task_gpu_move(const struct gpu_touch *touch);

@@ -16,7 +16,7 @@ static void is_sound(const struct CUfunc_st *function)
 	uint32_t end = 0;
 
 	CHECK(function->name[0] && strlen(function->name) > 0);
-	CHECK(function->ptx_version <= NEWEST);
+	CHECK(function->arch <= TARGET);
 	CHECK(function->param_count <= CUDA_PARAMS_MAX);
 	for (uint32_t i = 0; i < function->param_count; i++) {
 		CHECK(function->sizes[i] > 0 && function->offsets[i] >= end);

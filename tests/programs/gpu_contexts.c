@@ -43,7 +43,7 @@ static void creates(struct contexts *c)
 		  "a second context is made");
 	GPU_CHECK(c, took(before, 96, 127), "in 96 to 127 ms");
 	GPU_CHECK(c, current() == c->second && c->second != c->primary, "and is current");
-	GPU_CHECK(c, cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 8, "its flags are 8");
+	GPU_CHECK(c, cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 0, "it has no flags");
 	GPU_CHECK(c,
 		  cuCtxGetApiVersion(c->second, &version) == CUDA_SUCCESS && version == 3020 &&
 			  cuCtxGetApiVersion(NULL, &version) == CUDA_SUCCESS,
@@ -52,11 +52,11 @@ static void creates(struct contexts *c)
 		  cuCtxGetId(c->primary, &first) == CUDA_SUCCESS &&
 			  cuCtxGetId(NULL, &id) == CUDA_SUCCESS && id != first,
 		  "each has an identity");
-	GPU_CHECK(c, cuCtxCreate(&third, &some, 0, 0) == CUDA_ERROR_NOT_SUPPORTED,
+	GPU_CHECK(c, cuCtxCreate(&third, &some, 0, 0) == CUDA_ERROR_INVALID_VALUE,
 		  "no part of a GPU's processors");
 	GPU_CHECK(c,
 		  cuCtxCreate(&third, &none, CU_CTX_SCHED_SPIN, 0) == CUDA_SUCCESS &&
-			  cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 9,
+			  cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == CU_CTX_SCHED_SPIN,
 		  "one that spins says so");
 	before = vb_now_ps();
 	GPU_CHECK(c, cuCtxDestroy(third) == CUDA_SUCCESS && took(before, 62, 76),
@@ -197,13 +197,15 @@ static void ends(struct contexts *c)
 	GPU_CHECK(c, current() == c->primary, "below it was the first");
 	GPU_CHECK(c,
 		  cuCtxDestroy(c->second) == CUDA_ERROR_INVALID_CONTEXT &&
-			  cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_INVALID_CONTEXT,
+			  cuCtxEnablePeerAccess(c->second, 0) == CUDA_ERROR_CONTEXT_IS_DESTROYED,
 		  "once");
 	(void)cuMemGetInfo(&after, NULL);
-	GPU_CHECK(c, after == before, "its memory is free");
+	/* More where a context itself takes some. */
+	GPU_CHECK(c, after >= before, "its memory is free");
 	GPU_CHECK(c, cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE, "and unknown");
 	GPU_CHECK(c, cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE, "as its streams are");
-	GPU_CHECK(c, cuEventQuery(event) == CUDA_ERROR_INVALID_HANDLE, "and its events");
+	GPU_CHECK(c, cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED,
+		  "its events are over with it");
 	GPU_CHECK(c, cuCtxSetCurrent(c->second) == CUDA_SUCCESS, "it can be current");
 	GPU_CHECK(c, cuMemAlloc(&memory, 1) == CUDA_ERROR_CONTEXT_IS_DESTROYED,
 		  "and gives nothing");

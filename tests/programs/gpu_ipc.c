@@ -99,7 +99,9 @@ static void refuses(struct ipc *i, CUdeviceptr import)
 	CUdeviceptr address;
 	int fd;
 
-	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, i->theirs.address, BLOCK) == CUDA_ERROR_INVALID_VALUE,
+	GPU_CHECK(i,
+		  i->theirs.address == i->memory || cuMemcpyDtoH(i->bytes, i->theirs.address,
+								 BLOCK) == CUDA_ERROR_INVALID_VALUE,
 		  "another program's address is none here");
 	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, import + 1, BYTES) == CUDA_ERROR_INVALID_VALUE,
 		  "nobody reads past what was asked for");
@@ -173,14 +175,18 @@ static void imports(struct ipc *i)
 	(void)prog_barrier(prog, "freed");
 	GPU_CHECK(i, gpu_free_bytes() == bytes, "and it stays taken");
 	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, import, BYTES - 1) == CUDA_SUCCESS, "and readable");
-	GPU_CHECK(i, open_it(&again, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
-		  "but is not opened any more");
+	GPU_CHECK(i,
+		  open_it(&again, i->theirs.memory) == CUDA_SUCCESS && again == import &&
+			  cuIpcCloseMemHandle(import) == CUDA_SUCCESS,
+		  "and is opened once more");
 	(void)prog_barrier(prog, "close");
 	before = vb_now_ps();
 	GPU_CHECK(i, cuIpcCloseMemHandle(import) == CUDA_SUCCESS && gpu_took(before, 28, 34),
 		  "until the last closes it, in 31 us");
 	GPU_CHECK(i, cuIpcCloseMemHandle(import) == CUDA_ERROR_INVALID_VALUE, "once");
 	GPU_CHECK(i, cuMemcpyDtoH(i->bytes, import, 1) == CUDA_ERROR_INVALID_VALUE, "it is gone");
+	GPU_CHECK(i, open_it(&again, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
+		  "and is not opened any more");
 	(void)prog_barrier(prog, "closed");
 	GPU_CHECK(i, gpu_free_bytes() == bytes + (size_t)prog->size * BYTES, "and free");
 	(void)prog_barrier(prog, "counted");

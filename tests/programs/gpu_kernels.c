@@ -355,7 +355,7 @@ static void codes(struct kernels *k)
 	GPU_CHECK(k,
 		  cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_PTX_VERSION, twice_of) ==
 				  CUDA_SUCCESS &&
-			  value == 80 &&
+			  value == 90 &&
 			  cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
 					     twice_of) == CUDA_SUCCESS &&
 			  value == 1024,

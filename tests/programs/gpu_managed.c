@@ -199,9 +199,11 @@ static void coherent(struct managed *m)
 	(void)cuMemcpy((CUdeviceptr)(uintptr_t)pageable, memory + 1, 1000);
 	GPU_CHECK(m, memcmp(pageable, (void *)(uintptr_t)(memory + 1), 1000) == 0,
 		  "whatever it is called");
-	(void)cuStreamWriteValue32(NULL, memory + 8192, 4711, 0);
-	(void)cuCtxSynchronize();
-	GPU_CHECK(m, *(volatile uint32_t *)(uintptr_t)(memory + 8192) == 4711, "values, too");
+	GPU_CHECK(m,
+		  cuStreamWriteValue32(NULL, memory + 8192, 4711, 0) == CUDA_ERROR_INVALID_VALUE &&
+			  cuStreamWaitValue32(NULL, memory + 8192, 0, 0) ==
+				  CUDA_ERROR_INVALID_VALUE,
+		  "but no stream writes or awaits a value there");
 	(void)cuMemFree(memory);
 	GPU_CHECK(m, managed_take(BYTES) == memory && *managed_at(memory + 70000) == 0,
 		  "the next one finds zeroes");

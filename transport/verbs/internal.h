@@ -265,10 +265,6 @@ void vrb_device_destroy(struct vrb_device *device);
 bool vrb_is_elsewhere(uint64_t address);
 /* struct vrb_provider, find_dmabuf; -ENOENT: there are none as well. */
 int vrb_find_dmabuf(int fd, uint64_t offset, uint64_t length, uint64_t *ret_address);
-/* Whether the process may read [@addr, @addr + @length), which does not wrap, and where it @writes,
- * write it: 0 or -EFAULT. Changes none of it; pages of a small one may be made. Where the system
- * does not tell, all is well. */
-int vrb_mapped_check(uint64_t addr, uint64_t length, bool writes);
 
 /* What is left to do once it is known what to make: qp.c; @shown is what the program sees of it,
  * but for its number. The events of all go to the context's channel. 0 or -EXXX. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transport/verbs/internal.h"
+#include "transport/verbs/mapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
