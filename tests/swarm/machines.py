@@ -34,8 +34,10 @@ def any_lane(draw, a, b):
 
 def any_nvlink(draw, gpus):
     """Parts and lanes: GPUs joined by NVLink, some of them or all, by themselves or by NVSwitches."""
+    oldest = draw.choice([1, 4])
+
     def lane(a, b):
-        entry = {"a": a, "b": b, "kind": "nvlink", "gen": draw.randint(1, 5), "links": draw.randint(1, 3),
+        entry = {"a": a, "b": b, "kind": "nvlink", "gen": draw.randint(oldest, 5), "links": draw.randint(1, 3),
                  "delay": f"{draw.randint(0, 20)}ns"}
         if draw.random() < 0.3:
             entry.update(payload=draw.choice(["64B", "128B", "256B"]), overhead=draw.choice(["16B", "32B"]))
@@ -119,7 +121,13 @@ def any_fault(draw, parts, lanes):
     return fault
 
 
-def any_program(draw, hosts, nics, gpus):
+def has_teams(lanes):
+    """Whether all GPUs have links of generation 4 or later to each NVSwitch, which are there."""
+    gens = [lane["gen"] for lane in lanes if lane["b"].startswith("nvs")]
+    return len(gens) > 0 and min(gens) >= 4
+
+
+def any_program(draw, hosts, nics, gpus, teams):
     pair = draw.sample(hosts, 2)
     device = f"device={draw.randint(0, nics - 1)}"
     size = f"bytes={draw.choice([1, 4096, 10000, 65536, 300000])}"
@@ -133,6 +141,8 @@ def any_program(draw, hosts, nics, gpus):
     if gpus > 1:
         choices += [("gpu_alltoall", pair[:1], [f"bytes={draw.choice([4096, 300000])}"]),
                     ("gpu_matrix", pair[:1], ["bytes=262144"])] * 2
+    if gpus > 1 and teams:
+        choices += [("gpu_multicast", pair[:1], ["words=20000", f"chunk={draw.choice([1000, 20000])}"])] * 3
     run, on, arguments = draw.choice(choices)
     return {"run": run, "hosts": "[" + ", ".join(on) + "]", "start": f"{draw.randint(0, 50)}us",
             "args": "[" + ", ".join(f'"{a}"' for a in arguments) + "]"}
@@ -152,7 +162,7 @@ class Plan:
         self.parts, self.lanes = any_machine(draw, nics, gpus)
         self.faults = [any_fault(draw, self.parts, self.lanes) for _ in range(draw.choice([0, 1, 2, 5]))]
         self.others = [any_fault(draw, self.parts, self.lanes) for _ in range(draw.choice([0, 0, 2]))]
-        programs = [any_program(draw, self.hosts, nics, gpus) for _ in range(draw.randint(1, 3))]
+        programs = [any_program(draw, self.hosts, nics, gpus, has_teams(self.lanes)) for _ in range(draw.randint(1, 3))]
         for i, program in enumerate(programs):
             program["name"] = f"p{i}"
         self.tail = ["programs:"] + ["  - " + text_of(p) for p in programs]
