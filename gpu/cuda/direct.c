@@ -9,7 +9,7 @@
 enum { HOST_PAGE = 4096 };
 
 /* Where a GPU, which this returns, has the range; NULL: it is none of the program's that can be
- * exported. */
+ * exported, or begins in nothing that was given out. */
 static struct gpu *find_range(CUdeviceptr address, size_t bytes, uint64_t *ret_target)
 {
 	struct gpu *gpu = cuda_gpu_of(address);
@@ -20,7 +20,10 @@ static struct gpu *find_range(CUdeviceptr address, size_t bytes, uint64_t *ret_t
 	if (!gpu)
 		return NULL;
 	if (gpu_memory_has(&gpu->memory, address))
-		return cuda_is_mapped(cuda_program(), gpu, address, bytes) ? gpu : NULL;
+		return cuda_find(address, &gpu) &&
+				       cuda_is_mapped(cuda_program(), gpu, address, bytes)
+			       ? gpu
+			       : NULL;
 	stretch = gpu_views_stretch(cuda_views(), address);
 	view = gpu_views_behind(cuda_views(), address);
 	if (!stretch || stretch->owner != cuda_program() ||
@@ -30,7 +33,7 @@ static struct gpu *find_range(CUdeviceptr address, size_t bytes, uint64_t *ret_t
 }
 
 /* The descriptor is the caller's. Any device memory, be the range beyond what was allocated, as far
- * as there is memory at all: as measured. */
+ * as there is memory at all: as measured, where it begins in an allocation. */
 CUDA_PUBLIC CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address,
 						   size_t bytes, CUmemRangeHandleType type,
 						   unsigned long long flags)
