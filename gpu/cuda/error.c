@@ -20,6 +20,8 @@ static const struct {
 	 "uncorrectable NVLink error detected during the execution"},
 	{CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
 	 "the provided PTX was compiled with an unsupported toolchain."},
+	{CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY",
+	 "This type of execution affinity is not supported"},
 	{CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
 	 "the operation cannot be performed in the present state"},

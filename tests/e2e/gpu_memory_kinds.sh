@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 one_gpu gpu_contexts >contexts.yaml
-checks contexts 38
+checks contexts 43
 # Three programs of one machine in a ring.
 one_gpu gpu_ipc '' 'h0, h0, h0' >ipc.yaml
 checks ipc 132
