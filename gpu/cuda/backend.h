@@ -27,9 +27,10 @@ struct CUctx_st {
 /* Host memory that the driver knows. */
 struct gpu_pinned {
 	uint64_t address, bytes;
-	uint64_t number;    /* an identity, as that of struct gpu_allocation */
-	uint32_t flags;	    /* of cuMemHostAlloc(), or those of cuMemHostRegister() */
-	bool is_registered; /* the program's own memory */
+	uint64_t number;		/* an identity, as that of struct gpu_allocation */
+	uint32_t flags;			/* of cuMemHostAlloc(), or those of cuMemHostRegister() */
+	bool is_registered;		/* the program's own memory */
+	const struct CUctx_st *context; /* with which it goes */
 };
 
 /* What the driver knows of one program (a process), and of each of its threads. */

@@ -8,6 +8,7 @@
 /* A primary context says that host memory is mapped, one that was made only what it was made with.
  */
 enum { FLAGS_PRIMARY = 8, FLAGS_SCHEDULE = 7, FLAGS_KNOWN = 0xff, API_VERSION = 3020 };
+enum { FLAG_COREDUMP = 0x20, FLAG_USER_COREDUMP = 0x40 };
 
 static struct CUctx_st *create_context(struct gpu *gpu, int device)
 {
@@ -214,7 +215,9 @@ static CUresult make(CUcontext *ret_context, unsigned int flags, CUdevice device
 	context = thread->depth < GPU_STACK_MAX ? create_context(gpu, -1) : NULL;
 	if (!context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	context->flags = flags;
+	context->flags = flags & ~(unsigned int)FLAG_USER_COREDUMP;
+	if (flags & FLAG_USER_COREDUMP) /* as measured */
+		context->flags |= FLAG_COREDUMP;
 	context->users = 1;
 	for (at = &thread->program->made; *at;)
 		at = &(*at)->next;
@@ -236,7 +239,9 @@ CUDA_PUBLIC CUresult cuCtxCreate(CUcontext *ret_context, CUctxCreateParams *para
 {
 	if (params && params->numExecAffinityParams != 0 && !params->execAffinityParams)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (params && (params->numExecAffinityParams != 0 || params->cigParams))
+	if (params && params->numExecAffinityParams != 0)
+		return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+	if (params && params->cigParams)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return make(ret_context, flags, device);
 }
@@ -259,6 +264,7 @@ CUDA_PUBLIC CUresult cuCtxDestroy(CUcontext context)
 	(void)cuda_rest(context);
 	profile = context->streams.gpu->profile;
 	cuda_forget_memory(context);
+	cuda_forget_host(context);
 	for (struct gpu_stream *stream = context->streams.streams, *next; stream; stream = next) {
 		next = stream->next;
 		gpu_stream_destroy(stream); /* once nobody waits there */
@@ -289,8 +295,10 @@ static CUresult find_context(CUcontext context, struct CUctx_st **ret_context)
 CUDA_PUBLIC CUresult cuCtxGetId(CUcontext context, unsigned long long *ret_id)
 {
 	struct CUctx_st *found;
-	const CUresult ret = find_context(context, &found);
+	CUresult ret = find_context(context, &found);
 
+	if (ret == CUDA_ERROR_INVALID_CONTEXT && is_context(cuda_program(), context))
+		ret = CUDA_ERROR_CONTEXT_IS_DESTROYED; /* as measured, and here alone */
 	if (ret == CUDA_SUCCESS && !ret_id)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (ret == CUDA_SUCCESS)

@@ -18,7 +18,10 @@ struct gpu *cuda_exportable(CUdeviceptr address, uint64_t bytes, uint64_t *ret_t
 	if (!gpu)
 		return NULL;
 	if (gpu_memory_has(&gpu->memory, address))
-		return cuda_is_mapped(cuda_program(), gpu, address, bytes) ? gpu : NULL;
+		return cuda_find(address, &gpu) &&
+				       cuda_is_mapped(cuda_program(), gpu, address, bytes)
+			       ? gpu
+			       : NULL;
 	stretch = gpu_views_stretch(cuda_views(), address);
 	view = gpu_views_behind(cuda_views(), address);
 	if (!stretch || stretch->owner != cuda_program() ||
@@ -28,7 +31,7 @@ struct gpu *cuda_exportable(CUdeviceptr address, uint64_t bytes, uint64_t *ret_t
 }
 
 /* The descriptor is the caller's. Any device memory, be the range beyond what was allocated, as far
- * as there is memory at all: as measured. */
+ * as there is memory at all: as measured, where it begins in an allocation. */
 CUDA_PUBLIC CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address,
 						   size_t bytes, CUmemRangeHandleType type,
 						   unsigned long long flags)

@@ -68,6 +68,21 @@ void cuda_pinned_fini(struct gpu_program *program)
 	util_free(program->pinned);
 }
 
+void cuda_forget_host(const struct CUctx_st *context)
+{
+	struct gpu_program *program = context->program;
+
+	for (size_t i = program->pinned_count; i-- > 0;) {
+		const struct gpu_pinned pinned = program->pinned[i];
+
+		if (pinned.context != context)
+			continue;
+		forget(program, &program->pinned[i]);
+		if (!pinned.is_registered)
+			gpu_backend()->give_back((void *)(uintptr_t)pinned.address);
+	}
+}
+
 static const struct gpu_profile *profile_of(const struct CUctx_st *context)
 {
 	return context->streams.gpu->profile;
@@ -105,6 +120,7 @@ CUDA_PUBLIC CUresult cuMemHostAlloc(void **ret_address, size_t bytes, unsigned i
 	if (!memory)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pinned.address = (uintptr_t)memory;
+	pinned.context = context;
 	ret = keep(cuda_program(), &pinned);
 	if (ret != CUDA_SUCCESS) {
 		gpu_backend()->give_back(memory);
@@ -171,6 +187,7 @@ CUDA_PUBLIC CUresult cuMemHostRegister(void *address, size_t bytes, unsigned int
 	ret = keep(cuda_program(), &(struct gpu_pinned){.address = start,
 							.bytes = bytes,
 							.flags = flags,
+							.context = context,
 							.is_registered = true});
 	if (ret == CUDA_SUCCESS)
 		pass_pin(context->streams.gpu, profile_of(context)->pin,

@@ -82,6 +82,8 @@ const struct gpu_pinned *cuda_find_pinned(const struct gpu_program *program, uin
 /* It was registered to be read. */
 bool cuda_is_read_only(const struct gpu_pinned *pinned);
 void cuda_pinned_fini(struct gpu_program *program);
+/* What @context has of it, when it goes. */
+void cuda_forget_host(const struct CUctx_st *context);
 
 enum cuda_kind { CUDA_PAGEABLE, CUDA_PINNED, CUDA_DEVICE };
 struct cuda_range {
@@ -100,7 +102,7 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 /* ---- direct.c, gdr.c ---- */
 
 /* Where a GPU, which this returns, has the range; NULL: it is none of the program's that can be
- * exported. */
+ * exported, or begins in nothing that was given out. */
 struct gpu *cuda_exportable(CUdeviceptr address, uint64_t bytes, uint64_t *ret_target);
 /* What a program that is over has mapped. */
 void cuda_gdrs_fini(struct gpu_program *program);
@@ -206,7 +208,7 @@ struct cuda_named {
 /* What a name does that nobody has registered; NULL: nothing. */
 void (*cuda_builtin(const char *name))(struct vb_launch *launch);
 void (*cuda_builtin_float(const char *name))(struct vb_launch *launch);
-/* One of the calling program's; NULL: none. */
+/* One of the calling program's, whose context is not over; NULL: none. */
 struct CUfunc_st *cuda_function(CUfunction handle);
 void cuda_modules_fini(struct gpu_program *program);
 /* The kernels that @text names, first as it has them: 0 and a list that the caller frees; or what

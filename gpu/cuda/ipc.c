@@ -73,27 +73,33 @@ static struct gpu *gpu_of_handle(const struct memory_handle *handle)
 		       : NULL;
 }
 
-/* Whether @handle names what another program of the machine has. */
+/* Whether @handle names what another program of the machine has: that which lies there now, and was
+ * exported, be the handle of what lay there before: as measured. */
 static CUresult check_exported(const struct memory_handle *handle, const struct gpu *gpu)
 {
 	const struct gpu_allocation *allocation = gpu_memory_find(&gpu->memory, handle->address);
 	const struct CUctx_st *owner;
 
-	if (!allocation || !allocation->is_shared || allocation->number != handle->number ||
-	    allocation->address != handle->address || allocation->bytes != handle->bytes)
+	if (!allocation || allocation->address != handle->address ||
+	    allocation->bytes != handle->bytes)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (!allocation->is_shared)
+		return CUDA_ERROR_NOT_PERMITTED;
 	owner = allocation->owner;
 	return owner->program == cuda_program() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-/* What the program has of it already; NULL: nothing. Its memory cannot be another's meanwhile. */
-static struct gpu_view *find_import(const struct gpu *gpu, uint64_t target)
+/* What the program has by @handle already; NULL: nothing. Its memory cannot be another's meanwhile,
+ * and each handle of it has a place of its own: as measured. */
+static struct gpu_view *find_import(const struct gpu *gpu, const struct memory_handle *handle)
 {
 	const struct gpu_views *views = cuda_views();
 
 	for (size_t i = 0; i < views->count; i++)
 		if (views->views[i]->kind == GPU_VIEW_IMPORT && views->views[i]->gpu == gpu &&
-		    views->views[i]->owner == cuda_program() && views->views[i]->target == target)
+		    views->views[i]->owner == cuda_program() &&
+		    views->views[i]->target == handle->address &&
+		    views->views[i]->exported == handle->number)
 			return views->views[i];
 	return NULL;
 }
@@ -108,6 +114,7 @@ static CUresult map_blocks(struct gpu *gpu, const struct memory_handle *handle,
 	struct gpu_view view = {.bytes = handle->bytes,
 				.target = handle->address,
 				.number = ++gpu->memory.made,
+				.exported = handle->number,
 				.gpu = gpu,
 				.kind = GPU_VIEW_IMPORT,
 				.owner = cuda_program(),
@@ -147,7 +154,7 @@ CUDA_PUBLIC CUresult cuIpcOpenMemHandle(CUdeviceptr *ret_address, CUipcMemHandle
 	gpu = gpu_of_handle(&inside);
 	if (!gpu)
 		return CUDA_ERROR_INVALID_VALUE;
-	view = find_import(gpu, inside.address);
+	view = find_import(gpu, &inside);
 	ret = view ? CUDA_SUCCESS : check_exported(&inside, gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;

@@ -31,31 +31,38 @@ static bool is_cooperative(const struct gpu_profile *profile, const struct cuda_
 	       profile->multiprocessors * (each < BLOCKS_OF_ONE_MAX ? each : BLOCKS_OF_ONE_MAX);
 }
 
-/* The values as one buffer; whoever gives pointers to each has them taken. */
-static bool take_values(const struct CUfunc_st *function, void **parameters, void **extra,
-			uint8_t *values)
+/* All values as one buffer, which may be short, but not long: as measured. What is missing is 0. */
+static CUresult take_buffer(const struct CUfunc_st *function, void **extra, uint8_t *values)
 {
-	const void *buffer = NULL;
+	const void *buffer = NULL, *size = NULL;
 	size_t bytes = 0;
 
-	if (parameters) {
-		for (uint32_t i = 0; i < function->param_count; i++)
-			memcpy(values + function->offsets[i], parameters[i], function->sizes[i]);
-		return true;
-	}
-	for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
 		if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
 			buffer = extra[1];
 		else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
-			memcpy(&bytes, extra[1], sizeof(bytes));
+			size = extra[1];
 		else
-			return false;
+			return CUDA_ERROR_INVALID_VALUE;
 	}
-	if (bytes < function->param_bytes || (function->param_bytes > 0 && !buffer))
-		return false;
-	if (function->param_bytes > 0)
-		memcpy(values, buffer, function->param_bytes);
-	return true;
+	if (!size || !buffer)
+		return function->param_bytes == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	memcpy(&bytes, size, sizeof(bytes));
+	if (bytes > function->param_bytes)
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	memcpy(values, buffer, bytes);
+	return CUDA_SUCCESS;
+}
+
+/* Each value, or all of them. */
+static CUresult take_values(const struct CUfunc_st *function, void **parameters, void **extra,
+			    uint8_t *values)
+{
+	if (!parameters)
+		return extra ? take_buffer(function, extra, values) : CUDA_SUCCESS;
+	for (uint32_t i = 0; i < function->param_count; i++)
+		memcpy(values + function->offsets[i], parameters[i], function->sizes[i]);
+	return CUDA_SUCCESS;
 }
 
 static vb_kernel_fn *function_of(const char *name)
@@ -91,6 +98,7 @@ static CUresult tell(struct gpu_stream *stream, const struct CUfunc_st *function
 	vb_kernel_fn *fn = function_of(function->name);
 	struct gpu_command *command;
 	struct cuda_kernel *own;
+	CUresult ret;
 
 	if (!fn)
 		return nobody_knows(function->name);
@@ -103,10 +111,11 @@ static CUresult tell(struct gpu_stream *stream, const struct CUfunc_st *function
 	}
 	own->fn = fn;
 	own->context = container_of(stream->context, struct CUctx_st, streams);
-	if (!take_values(function, parameters, extra, own->values)) {
+	ret = take_values(function, parameters, extra, own->values);
+	if (ret != CUDA_SUCCESS) {
 		util_free(command);
 		util_free(own);
-		return CUDA_ERROR_INVALID_VALUE;
+		return ret;
 	}
 	command->kernel = &own->kernel;
 	cuda_tell(stream, command);

@@ -127,6 +127,8 @@ CUDA_PUBLIC CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule modu
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!find_module(module))
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (module->context->users == 0)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	for (function = module->functions; function; function = function->next)
 		if (strcmp(function->name, name) == 0)
 			break;
@@ -148,6 +150,8 @@ CUDA_PUBLIC CUresult cuModuleUnload(CUmodule module)
 	at = find_module(module);
 	if (!at)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (module->context->users == 0)
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	*at = module->next;
 	module_free(module);
 	gpu_backend()->pass(context->streams.gpu->profile->module_unload);
@@ -161,7 +165,7 @@ struct CUfunc_st *cuda_function(CUfunction handle)
 	for (struct CUmod_st *module = cuda_program()->modules; module; module = module->next)
 		for (struct CUfunc_st *f = module->functions; f; f = f->next)
 			if (f == handle)
-				return f;
+				return module->context->users > 0 ? f : NULL;
 	return NULL;
 }
 

@@ -47,13 +47,13 @@ CUDA_PUBLIC CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
 	struct CUctx_st *context;
 	struct gpu *other;
-	const CUresult ret = find_both(peer, &context, &other);
+	CUresult ret = cuda_current(&context);
 	uint64_t *word, bit;
 
+	if (ret == CUDA_SUCCESS)
+		ret = flags == 0 ? find_both(peer, &context, &other) : CUDA_ERROR_INVALID_VALUE;
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (flags != 0)
-		return CUDA_ERROR_INVALID_VALUE;
 	if (other == context->streams.gpu || !may_reach(context->streams.gpu, other))
 		return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	word = &context->peers[cuda_number(other) / 64];

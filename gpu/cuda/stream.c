@@ -258,7 +258,8 @@ CUDA_PUBLIC CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *
 
 /* ---- values in memory ---- */
 
-/* Not of managed memory: as measured. */
+/* Not of managed memory. Who writes what may only be read is not told here, but loses the context:
+ * as measured. */
 static CUresult tell_value(CUstream handle, enum gpu_work work, CUdeviceptr address, uint64_t value,
 			   uint32_t bytes, enum gpu_compare compare)
 {
@@ -271,14 +272,16 @@ static CUresult tell_value(CUstream handle, enum gpu_work work, CUdeviceptr addr
 		ret = cuda_range(address, bytes, &range);
 	if (ret != CUDA_SUCCESS)
 		return ret;
-	if (address % bytes != 0 || range.kind == CUDA_PAGEABLE || range.managed ||
-	    (work == GPU_WRITE_VALUE && range.is_read_only))
+	if (address % bytes != 0 || range.kind == CUDA_PAGEABLE || range.managed)
 		return CUDA_ERROR_INVALID_VALUE;
 	command = cuda_command(work);
 	if (!command)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	command->value = (struct gpu_value){
-		.at = range.at, .value = value, .bytes = (uint8_t)bytes, .compare = compare};
+	command->value = (struct gpu_value){.at = range.at,
+					    .value = value,
+					    .bytes = (uint8_t)bytes,
+					    .compare = compare,
+					    .is_read_only = range.is_read_only};
 	cuda_tell(stream, command);
 	return CUDA_SUCCESS;
 }

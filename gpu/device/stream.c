@@ -173,10 +173,25 @@ void gpu_command_end(struct gpu_command *command, ps_t now)
 	context->changed(context, now);
 }
 
+/* A kernel, or a write, has failed, and with it everything in its context. */
+static void on_failure(struct gpu_command *command, enum gpu_kernel_end how, ps_t now)
+{
+	struct gpu_context *context = command->stream->context;
+
+	context->how = how;
+	gpu_context_look(context, now);
+	gpu_command_end(command, now);
+}
+
 static void on_timer(struct sim_local_event *event, void *context)
 {
+	struct gpu_command *command = container_of(event, struct gpu_command, event);
+
 	(void)context;
-	gpu_command_end(container_of(event, struct gpu_command, event), event->at);
+	if (command->work == GPU_WRITE_VALUE && command->value.is_read_only)
+		on_failure(command, GPU_KERNEL_TRAPPED, event->at);
+	else
+		gpu_command_end(command, event->at);
 }
 
 static void end_later(struct gpu_command *command, ps_t at)
@@ -321,16 +336,6 @@ static bool wait_for_managed(struct gpu_command *command, ps_t now)
 		return true;
 	command->time += touch.time;
 	return false;
-}
-
-/* A kernel has failed, and with it everything in its context. */
-static void on_failure(struct gpu_command *command, enum gpu_kernel_end how, ps_t now)
-{
-	struct gpu_context *context = command->stream->context;
-
-	context->how = how;
-	gpu_context_look(context, now);
-	gpu_command_end(command, now);
 }
 
 void gpu_context_end(struct gpu_context *context, ps_t now)

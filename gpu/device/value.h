@@ -14,6 +14,7 @@ struct gpu_value {
 	uint64_t value;
 	uint8_t bytes; /* 4 or 8 */
 	enum gpu_compare compare;
+	bool is_read_only; /* whoever writes it fails, and its context with it */
 };
 
 void gpu_write_value(const struct gpu_value *value);

@@ -18,6 +18,7 @@ struct gpu_view {
 	uint64_t address, bytes; /* as asked for */
 	uint64_t target;	 /* what it shows: an address of @gpu's memory */
 	uint64_t number;	 /* an identity, as that of struct gpu_allocation */
+	uint64_t exported;	 /* the identity that what it imported was exported with */
 	struct gpu *gpu;	 /* NULL: it shows memory of a team, to kernels only: ... */
 	struct gpu_team *team;	 /* ... which is closed to all others, and ... */
 	uint64_t open[4];	 /* ... open to the GPUs that have a bit here, by their number */

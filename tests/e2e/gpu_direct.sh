@@ -24,10 +24,10 @@ programs: [{run: $1, hosts: [h0, h1], args: [$2]}]
 END
 }
 machine gpu_direct "" ', address: "0001:18:1f.0"' "gen: 5" >direct.yaml
-checks direct 62
+checks direct 64
 # A window of 8 MiB, and the address that the scenario says.
 machine gpu_direct '"window=8388608", "domain=1", "bus=24", "device=31"' ', bar1: 8MiB, address: "0001:18:1f.0"' "gen: 5" >window.yaml
-checks window 74
+checks window 76
 
 # stale ORDERING BYTES ARGS: how many of 20 rounds brought what was there before
 stale() {

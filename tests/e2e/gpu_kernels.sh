@@ -22,13 +22,13 @@ programs: [{run: $1, hosts: [h0], args: [${2:-}]}]
 END
 }
 one gpu_kernels >kernels.yaml
-checks kernels 44
+checks kernels 46
 # Said once, and of the first one.
 [ "$("$verbena" run kernels.yaml --quiet 2>&1 | grep -c '^verbena: kernel unknown: nobody has said')" = 1 ] ||
 	fail "what nobody has registered is not said once"
 for fault in 1 2 3; do
 	one gpu_kernels "\"fault=$fault\"" >fault.yaml
-	checks fault 44
+	checks fault 46
 done
 
 # From a store of the CPU until it sees the kernel's answer 1.78 us, and from the call of a launch 6.59.

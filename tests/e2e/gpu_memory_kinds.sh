@@ -5,10 +5,10 @@
 . "$(dirname "$0")/lib.sh"
 
 one_gpu gpu_contexts >contexts.yaml
-checks contexts 38
+checks contexts 43
 # Three programs of one machine in a ring.
 one_gpu gpu_ipc '' 'h0, h0, h0' >ipc.yaml
-checks ipc 129
+checks ipc 132
 # Two of them, of which one knows the other's addresses.
 one_gpu gpu_apart '' 'h0, h0' >apart.yaml
 checks apart 9
@@ -21,10 +21,10 @@ checks leaves 9
 # Memory in rows, from pools and by handles.
 one_gpu gpu_kinds >kinds.yaml
 checks kinds 89
-# What is asked for at edges, and two kernels that write what may only be read.
+# What is asked for at edges, and who writes what may only be read: two kernels, and a stream.
 one_gpu gpu_codes >codes.yaml
 checks codes 42
-for lost in 1 2; do
+for lost in 1 2 3; do
 	one_gpu gpu_codes "lost=$lost" >lost.yaml
 	checks lost 2
 done

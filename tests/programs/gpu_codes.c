@@ -2,7 +2,7 @@
 
 /* Codes and values that are asked for at edges: as measured on an H100 (driver 580.159.04). lost=0:
  * which kernel loses the context at the end: 1 one that writes what was mapped to be read, 2 what
- * was registered so. A line for each check, "ok" or "not". */
+ * was registered so; 3: a stream. A line for each check, "ok" or "not". */
 #include "include/verbena/cuda_kernel.h"
 #include "include/verbena/verbena.h"
 #include "tests/programs/gpu.h"
@@ -63,8 +63,7 @@ static void host_memory(struct codes *c)
 	(void)cuMemHostRegister(c->pages, PAGE, CU_MEMHOSTREGISTER_READ_ONLY);
 	GPU_CHECK(c,
 		  cuMemsetD8(at(c->pages), 3, 64) == invalid &&
-			  cuMemcpyDtoH(c->pages, c->memory, 64) == invalid &&
-			  cuStreamWriteValue32(NULL, at(c->pages), 1, 0) == invalid,
+			  cuMemcpyDtoH(c->pages, c->memory, 64) == invalid,
 		  "then nobody writes it");
 	(void)cuMemHostUnregister(c->pages);
 }
@@ -359,6 +358,15 @@ static void modules(struct codes *c)
 
 /* ---- what loses the context ---- */
 
+static void stream_loses(struct codes *c)
+{
+	(void)cuMemHostRegister(c->pages, PAGE, CU_MEMHOSTREGISTER_READ_ONLY);
+	GPU_CHECK(c, cuStreamWriteValue32(NULL, at(c->pages), 9, 0) == CUDA_SUCCESS,
+		  "a stream is told to write what is only read");
+	GPU_CHECK(c, cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED && c->pages[0] == 1,
+		  "and fails, and has written nothing");
+}
+
 static void loses(struct codes *c, uint64_t which)
 {
 	CUmemGenericAllocationHandle handle = 0;
@@ -399,7 +407,9 @@ int prog_main(const struct vb_prog *prog)
 		return -1;
 	memset(c.pages, 1, (size_t)4 * PAGE);
 	(void)mprotect(c.pages + 3 * PAGE, PAGE, PROT_READ);
-	if (prog_arg(prog, "lost", 0)) {
+	if (prog_arg(prog, "lost", 0) == 3) {
+		stream_loses(&c);
+	} else if (prog_arg(prog, "lost", 0)) {
 		loses(&c, prog_arg(prog, "lost", 0));
 	} else {
 		host_memory(&c);

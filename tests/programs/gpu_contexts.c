@@ -2,6 +2,7 @@
 
 /* Contexts beside the primary one: which codes calls give and how long they take, as was measured
  * on an H100 (driver 580.159.04). A line for each check, "ok" or "not". */
+#include "include/verbena/cuda_kernel.h"
 #include "include/verbena/verbena.h"
 #include "tests/programs/gpu.h"
 
@@ -9,6 +10,8 @@
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice device);
 
 enum { BLOCK = 2 << 20, LONG = 64 << 20 };
+
+static uint8_t own_pages[4096];
 
 struct contexts {
 	const struct vb_prog *prog;
@@ -54,6 +57,14 @@ static void creates(struct contexts *c)
 		  "each has an identity");
 	GPU_CHECK(c, cuCtxCreate(&third, &some, 0, 0) == CUDA_ERROR_INVALID_VALUE,
 		  "no part of a GPU's processors");
+	some.execAffinityParams = (void *)&id;
+	GPU_CHECK(c, cuCtxCreate(&third, &some, 0, 0) == CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
+		  "be it said which");
+	GPU_CHECK(c,
+		  cuCtxCreate(&third, NULL, 0x40, 0) == CUDA_SUCCESS &&
+			  cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == 0x20,
+		  "who may dump its core dumps it");
+	(void)cuCtxDestroy(third);
 	GPU_CHECK(c,
 		  cuCtxCreate(&third, &none, CU_CTX_SCHED_SPIN, 0) == CUDA_SUCCESS &&
 			  cuCtxGetFlags(&flags) == CUDA_SUCCESS && flags == CU_CTX_SCHED_SPIN,
@@ -176,9 +187,39 @@ static void sleeps(struct contexts *c)
 	(void)cuCtxDestroy(context);
 }
 
+/* What each call says of what a context had that is over. */
+static void tells(struct contexts *c, void *pinned, CUmodule module, CUfunction fill)
+{
+	uint64_t address = 0, count = 0;
+	unsigned long long id = 0;
+	unsigned int version = 0;
+	uint32_t value = 0;
+
+	GPU_CHECK(c,
+		  cuMemFreeHost(pinned) == CUDA_ERROR_INVALID_VALUE &&
+			  cuMemHostUnregister(own_pages) == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+		  "it has no memory of the host any more");
+	GPU_CHECK(c,
+		  cuLaunchKernel(fill, 1, 1, 1, 1, 1, 1, 0, NULL,
+				 (void *[]){&address, &value, &count},
+				 NULL) == CUDA_ERROR_INVALID_HANDLE &&
+			  cuModuleGetFunction(&fill, module, "vb_fill") ==
+				  CUDA_ERROR_CONTEXT_IS_DESTROYED &&
+			  cuModuleUnload(module) == CUDA_ERROR_CONTEXT_IS_DESTROYED,
+		  "its kernels are over with it");
+	GPU_CHECK(c,
+		  cuCtxGetId(c->second, &id) == CUDA_ERROR_CONTEXT_IS_DESTROYED &&
+			  cuCtxGetApiVersion(c->second, &version) == CUDA_ERROR_INVALID_CONTEXT &&
+			  cuCtxEnablePeerAccess(c->second, 1) == CUDA_ERROR_INVALID_VALUE,
+		  "each call has its own word for that");
+}
+
 /* What goes with a context. */
 static void ends(struct contexts *c)
 {
+	CUfunction fill = NULL;
+	void *pinned = NULL;
+	CUmodule module;
 	CUdeviceptr memory;
 	size_t before = 0, after = 0;
 	CUstream stream;
@@ -189,6 +230,10 @@ static void ends(struct contexts *c)
 	(void)cuMemAlloc(&memory, 2 * BLOCK);
 	(void)cuStreamCreate(&stream, 0);
 	(void)cuEventCreate(&event, 0);
+	(void)cuMemAllocHost(&pinned, sizeof(own_pages));
+	(void)cuMemHostRegister(own_pages, sizeof(own_pages), 0);
+	(void)cuModuleLoadData(&module, VB_KERNELS_PTX);
+	(void)cuModuleGetFunction(&fill, module, "vb_fill");
 	(void)cuMemsetD8Async(memory, 1, 2 * BLOCK, stream);
 	GPU_CHECK(c, cuCtxDestroy(NULL) == CUDA_ERROR_INVALID_VALUE, "no context");
 	GPU_CHECK(c, cuCtxDestroy(c->primary) == CUDA_ERROR_INVALID_CONTEXT,
@@ -206,6 +251,7 @@ static void ends(struct contexts *c)
 	GPU_CHECK(c, cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE, "as its streams are");
 	GPU_CHECK(c, cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED,
 		  "its events are over with it");
+	tells(c, pinned, module, fill);
 	GPU_CHECK(c, cuCtxSetCurrent(c->second) == CUDA_SUCCESS, "it can be current");
 	GPU_CHECK(c, cuMemAlloc(&memory, 1) == CUDA_ERROR_CONTEXT_IS_DESTROYED,
 		  "and gives nothing");

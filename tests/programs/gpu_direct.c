@@ -36,12 +36,13 @@ static bool refuses(CUdeviceptr address, size_t bytes)
 
 static void ranges(struct direct *d)
 {
-	CUdeviceptr small, large;
+	CUdeviceptr small, large, next;
 	void *pinned;
 	int fd, again;
 
 	(void)cuMemAlloc(&small, 10000);
 	(void)cuMemAlloc(&large, 2 * BLOCK);
+	(void)cuMemAlloc(&next, BLOCK);
 	(void)cuMemAllocHost(&pinned, PAGE);
 	GPU_CHECK(d, export_range(small, 64 << 10, &fd) == CUDA_SUCCESS,
 		  "a range may go beyond its allocation, in its block");
@@ -53,9 +54,10 @@ static void ranges(struct direct *d)
 	(void)close(again);
 	GPU_CHECK(d, export_range(large, 2 * BLOCK, &fd) == CUDA_SUCCESS && close(fd) == 0,
 		  "all of an allocation");
-	GPU_CHECK(d, export_range(large - PAGE, 2 * PAGE, &fd) == CUDA_SUCCESS && close(fd) == 0,
+	GPU_CHECK(d, export_range(next - PAGE, 2 * PAGE, &fd) == CUDA_SUCCESS && close(fd) == 0,
 		  "and over its edge, where there is another");
-	GPU_CHECK(d, refuses(large + 2 * BLOCK - PAGE, 2 * PAGE), "not where there is none");
+	GPU_CHECK(d, refuses(large - PAGE, 2 * PAGE), "from where nothing was given out, none");
+	GPU_CHECK(d, refuses(next + BLOCK - PAGE, 2 * PAGE), "not where there is none");
 	GPU_CHECK(d, refuses(small + 512, PAGE) && refuses(small, 512), "pages of the host");
 	GPU_CHECK(d, refuses(small, 0), "not nothing");
 	GPU_CHECK(d, refuses((CUdeviceptr)(uintptr_t)pinned, PAGE), "not memory of the host");
@@ -65,6 +67,7 @@ static void ranges(struct direct *d)
 						1) == CUDA_ERROR_NOT_SUPPORTED,
 		  "no mapping over PCIe alone");
 	(void)cuMemFree(small);
+	(void)cuMemFree(next);
 	(void)cuMemFree(large);
 	(void)cuMemFreeHost(pinned);
 }

@@ -129,6 +129,21 @@ static void refuses(struct ipc *i, CUdeviceptr import)
 	GPU_CHECK(i, cuIpcCloseMemHandle(0) == CUDA_ERROR_INVALID_VALUE, "nothing is not closed");
 }
 
+/* Each rank has the same addresses each time: one after the other. */
+static CUresult take_in_turn(struct ipc *i, const char *when)
+{
+	CUresult ret = CUDA_SUCCESS;
+	char key[32];
+
+	for (int rank = 0; rank < i->prog->size; rank++) {
+		if (rank == i->prog->rank)
+			ret = cuMemAlloc(&i->memory, BYTES);
+		(void)snprintf(key, sizeof(key), "%s %d", when, rank);
+		(void)prog_barrier(i->prog, key);
+	}
+	return ret;
+}
+
 static void imports(struct ipc *i)
 {
 	const struct vb_prog *prog = i->prog;
@@ -190,11 +205,15 @@ static void imports(struct ipc *i)
 	(void)prog_barrier(prog, "closed");
 	GPU_CHECK(i, gpu_free_bytes() == bytes + (size_t)prog->size * BYTES, "and free");
 	(void)prog_barrier(prog, "counted");
-	(void)cuMemAlloc(&i->memory, BYTES);
+	(void)take_in_turn(i, "anew");
+	GPU_CHECK(i, open_it(&import, i->theirs.memory) == CUDA_ERROR_NOT_PERMITTED,
+		  "what has its place now was not exported");
+	(void)prog_barrier(prog, "refused");
 	(void)cuIpcGetMemHandle(&i->own.memory, i->memory);
-	(void)prog_barrier(prog, "anew");
-	GPU_CHECK(i, open_it(&import, i->theirs.memory) == CUDA_ERROR_INVALID_VALUE,
-		  "what has its place now is not what the handle was of");
+	(void)prog_barrier(prog, "exported");
+	GPU_CHECK(i, open_it(&import, i->theirs.memory) == CUDA_SUCCESS,
+		  "and is opened, once it is, with the handle of what lay there before");
+	(void)cuIpcCloseMemHandle(import);
 	(void)cuIpcCloseMemHandle(small);
 	(void)cuEventDestroy(event);
 }
@@ -205,7 +224,7 @@ static int run(struct ipc *i)
 	const struct vb_prog *prog = i->prog;
 	void *pinned;
 
-	if (!gpu_open(prog, 0) || !GPU_DO(prog, cuMemAlloc(&i->memory, BYTES)) ||
+	if (!gpu_open(prog, 0) || !GPU_DO(prog, take_in_turn(i, "at first")) ||
 	    !GPU_DO(prog, cuMemAlloc(&i->small, 512)) ||
 	    !GPU_DO(prog, cuMemAlloc(&i->small, SMALL)) ||
 	    !GPU_DO(prog, cuMemAllocHost(&pinned, BYTES)) ||

@@ -204,7 +204,7 @@ static void arguments(struct kernels *k)
 		_Alignas(2) uint16_t c;
 		_Alignas(8) CUdeviceptr to;
 	} buffer = {.a = 0xa2, .b = "another fifteen", .c = 0xd5d6, .to = k->a};
-	size_t bytes = sizeof(buffer), few = sizeof(buffer) - 1;
+	size_t bytes = sizeof(buffer);
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE,
 			 &bytes, CU_LAUNCH_PARAM_END};
 	CUfunction function = named(k, k->own, "mixed");
@@ -224,11 +224,23 @@ static void arguments(struct kernels *k)
 			cuMemcpyDtoH(seen, k->a, 19) == CUDA_SUCCESS && seen[0] == 0xa2 &&
 			memcmp(seen + 1, buffer.b, 16) == 0 && memcmp(seen + 17, &buffer.c, 2) == 0,
 		"or all of them from one buffer");
-	extra[3] = &few;
+	buffer.a = 0xa3;
+	bytes--;
+	GPU_CHECK(k,
+		  cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) ==
+				  CUDA_SUCCESS &&
+			  cuMemcpyDtoH(seen, k->a, 1) == CUDA_SUCCESS && seen[0] == 0xa3,
+		  "which may be short");
+	bytes += 2;
+	GPU_CHECK(k,
+		  cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) ==
+			  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+		  "but not long");
+	extra[2] = CU_LAUNCH_PARAM_END;
 	GPU_CHECK(k,
 		  cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra) ==
 			  CUDA_ERROR_INVALID_VALUE,
-		  "which is not too small");
+		  "and has a size");
 }
 
 static uint64_t until(CUstream stream, uint64_t began)
