@@ -111,10 +111,10 @@ what holds is counted of the checks as they were before the second (`gpu_order` 
 | `gpu_shared` | 54 of 69 | times; one check crashes the driver; memory that two processes shared was free later than looked for: not explained |
 | `gpu_ipc` | 115 of 129 | times; a handle of memory that was freed opens what was exported there since: mended |
 | `gpu_direct` | 21 of 30 | seven that need an adapter; times; a dma-buf that begins where nothing was given out: mended (it may have been the edge between small and large memory that was refused) |
-| `gpu_kernels` | 37 of 44 | six that need a second GPU, or a kernel that is not there; a buffer of arguments that is a byte short is taken: mended |
+| `gpu_kernels` | 37 of 44 with the fault of `fault=1`, 35 with others | what needs a second GPU, or a kernel that is not there; that a fault shows, in one of three modes, and that a context which has failed is retained: not explained; a buffer of arguments that is a byte short is taken: mended |
 | `gpu_managed` | 23 of 26 | one that needs an adapter; times |
-| `gpu_codes` | 22 of 42 | a stream that writes what is only read is not refused, but loses the context, and with it the next 18 checks: mended, and those open; memory that was not mapped has no access to tell of: mended |
-| `gpu_faults` | 4 of 5 | kernels reach more of a managed block than its page, and memory beside it: open |
+| `gpu_codes` | 22 of 42 | a stream that writes what is only read is not refused, but loses the context, and with it most of what was checked behind that: mended, and what those say of the driver open; memory that was not mapped has no access to tell of: mended |
+| `gpu_faults` | 4 of 5 | kernels reach more of a managed block than its page: open |
 
 Open, too: `SYNC_MEMOPS` reads as it was set; `cuMemFreeAsync` of memory of no pool is taken, and takes as long as what the
 GPU has to do (here it is refused); managed memory of a context that is over; the identities of places of managed memory; a
