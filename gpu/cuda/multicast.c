@@ -112,14 +112,20 @@ static CUresult find_team(CUmemGenericAllocationHandle number, struct gpu_team *
 	return *ret_team ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static CUresult find_both(CUmemGenericAllocationHandle number, CUdevice device,
+			  struct gpu_team **ret_team, struct gpu **ret_gpu)
+{
+	const CUresult ret = find_team(number, ret_team);
+
+	return ret == CUDA_SUCCESS ? cuda_device(device, ret_gpu) : ret;
+}
+
 CUDA_PUBLIC CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle number, CUdevice device)
 {
 	struct gpu_team *team;
-	CUresult ret = find_team(number, &team);
 	struct gpu *gpu;
+	const CUresult ret = find_both(number, device, &team, &gpu);
 
-	if (ret == CUDA_SUCCESS)
-		ret = cuda_device(device, &gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!may_join(gpu, team))
@@ -213,11 +219,9 @@ CUDA_PUBLIC CUresult cuMulticastUnbind(CUmemGenericAllocationHandle number, CUde
 				       size_t offset, size_t bytes)
 {
 	struct gpu_team *team;
-	CUresult ret = find_team(number, &team);
 	struct gpu *gpu;
+	const CUresult ret = find_both(number, device, &team, &gpu);
 
-	if (ret == CUDA_SUCCESS)
-		ret = cuda_device(device, &gpu);
 	if (ret != CUDA_SUCCESS)
 		return ret;
 	if (!is_whole(offset, bytes) || gpu_team_unbind(team, gpu, offset, bytes) != 0)

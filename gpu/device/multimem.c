@@ -68,10 +68,10 @@ bool gpu_kernel_reduce(struct gpu_kernel *kernel, void *to, uint64_t address, ui
 	return true;
 }
 
-bool gpu_kernel_spread(struct gpu_kernel *kernel, uint64_t address, const void *from,
-		       uint64_t bytes)
+/* Each member has it when the step ends: instead of what it has there, or combined with that. */
+static bool put_to_each(struct gpu_kernel *kernel, uint64_t address, const uint8_t *from,
+			uint64_t bytes, gpu_combine *combine)
 {
-	const uint8_t *source = from;
 	struct gpu_reach reach;
 
 	if (bytes == 0)
@@ -81,33 +81,26 @@ bool gpu_kernel_spread(struct gpu_kernel *kernel, uint64_t address, const void *
 	for (uint32_t nth = 0; nth < reach.team->count; nth++)
 		for (uint64_t done = 0, run; done < bytes; done += run) {
 			uint8_t *at;
+			int ret;
 
 			run = bytes - done;
 			at = member_at(&reach, nth, done, &run);
-			if (overlay_write(&kernel->overlay, at, source + done, run) != 0)
+			ret = combine ? gpu_reds_add(&kernel->reds, at, from + done, run, combine)
+				      : overlay_write(&kernel->overlay, at, from + done, run);
+			if (ret != 0)
 				return gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
 		}
 	return true;
 }
 
+bool gpu_kernel_spread(struct gpu_kernel *kernel, uint64_t address, const void *from,
+		       uint64_t bytes)
+{
+	return put_to_each(kernel, address, from, bytes, NULL);
+}
+
 bool gpu_kernel_red(struct gpu_kernel *kernel, uint64_t address, const void *from, uint64_t bytes,
 		    gpu_combine *combine)
 {
-	const uint8_t *source = from;
-	struct gpu_reach reach;
-
-	if (bytes == 0)
-		return kernel->how == GPU_KERNEL_WELL;
-	if (!reach_team(kernel, address, bytes, true, &reach))
-		return false;
-	for (uint32_t nth = 0; nth < reach.team->count; nth++)
-		for (uint64_t done = 0, run; done < bytes; done += run) {
-			uint8_t *at;
-
-			run = bytes - done;
-			at = member_at(&reach, nth, done, &run);
-			if (gpu_reds_add(&kernel->reds, at, source + done, run, combine) != 0)
-				return gpu_kernel_fail(kernel, GPU_KERNEL_TRAPPED);
-		}
-	return true;
+	return put_to_each(kernel, address, from, bytes, combine);
 }

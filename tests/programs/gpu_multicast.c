@@ -6,7 +6,7 @@
  * "multicast GPUS BYTES NS". Every word is the sum. Each rank by itself. */
 #include "include/verbena/cuda_kernel.h"
 #include "include/verbena/verbena.h"
-#include "tests/programs/gpu.h"
+#include "tests/programs/sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,11 +111,6 @@ static bool make_team(struct sums *s)
 
 /* ---- what it takes ---- */
 
-static uint32_t word_of(int gpu, uint64_t i)
-{
-	return (uint32_t)(i * 2654435761u + (uint32_t)gpu * 40503u);
-}
-
 static bool open_one(struct sums *s, int gpu)
 {
 	CUdevice device;
@@ -134,7 +129,7 @@ static bool fill(const struct sums *s, int gpu, uint32_t *words)
 	const uint64_t all = s->words * (uint64_t)s->gpus;
 
 	for (uint64_t i = 0; i < all; i++)
-		words[i] = word_of(gpu, i);
+		words[i] = sums_word(gpu, i);
 	return GPU_DO(s->prog, cuCtxSetCurrent(s->contexts[gpu])) &&
 	       GPU_DO(s->prog, cuMemsetD8(s->own[gpu], 0, s->bytes)) &&
 	       GPU_DO(s->prog, cuMemcpyHtoD(s->own[gpu], words, 4 * all)) &&
@@ -155,26 +150,6 @@ static bool launch(const struct sums *s, int gpu)
 						   CU_STREAM_WAIT_VALUE_GEQ)) &&
 	       GPU_DO(s->prog, cuLaunchKernel(s->sum[gpu], 132, 1, 1, 1024, 1, 1, 0,
 					      s->streams[gpu], args, NULL));
-}
-
-static bool has_sums(const struct sums *s, int gpu, uint32_t *words)
-{
-	const uint64_t all = s->words * (uint64_t)s->gpus;
-
-	if (!GPU_DO(s->prog, cuMemcpyDtoH(words, s->own[gpu], 4 * all)))
-		return false;
-	for (uint64_t i = 0; i < all; i++) {
-		uint32_t wanted = 0;
-
-		for (int other = 0; other < s->gpus; other++)
-			wanted += word_of(other, i);
-		if (words[i] != wanted) {
-			prog_say(s->prog, "GPU %d: word %llu is not the sum", gpu,
-				 (unsigned long long)i);
-			return false;
-		}
-	}
-	return true;
 }
 
 /* How long all take together, or 0. */
@@ -226,7 +201,8 @@ int prog_main(const struct vb_prog *prog)
 	took = words ? run(&s, words) : 0;
 	is_well = took > 0;
 	for (int gpu = 0; is_well && gpu < s.gpus; gpu++)
-		is_well = has_sums(&s, gpu, words);
+		is_well = sums_are_there(prog, s.gpus, gpu, s.own[gpu], words,
+					 s.words * (uint64_t)s.gpus);
 	free(words);
 	if (!is_well)
 		return -1;

@@ -7,7 +7,7 @@
  * BYTES NS". Every word is the sum. Each rank by itself. */
 #include "include/verbena/cuda_kernel.h"
 #include "include/verbena/verbena.h"
-#include "tests/programs/gpu.h"
+#include "tests/programs/sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,11 +146,6 @@ static uint64_t do_step(const struct rings *r, int step)
 
 /* ---- what it takes ---- */
 
-static uint32_t word_of(int gpu, uint64_t i)
-{
-	return (uint32_t)(i * 2654435761u + (uint32_t)gpu * 40503u);
-}
-
 static bool open_one(struct rings *r, int gpu, uint32_t *words)
 {
 	const uint64_t all = r->words * (uint64_t)(r->count * r->gpus);
@@ -158,7 +153,7 @@ static bool open_one(struct rings *r, int gpu, uint32_t *words)
 	CUmodule module;
 
 	for (uint64_t i = 0; i < all; i++)
-		words[i] = word_of(gpu, i);
+		words[i] = sums_word(gpu, i);
 	if (!GPU_DO(r->prog, cuDeviceGet(&device, gpu)) ||
 	    !GPU_DO(r->prog, cuDevicePrimaryCtxRetain(&r->contexts[gpu], device)) ||
 	    !GPU_DO(r->prog, cuCtxSetCurrent(r->contexts[gpu])) ||
@@ -187,26 +182,6 @@ static bool enable_peers(const struct rings *r)
 	return true;
 }
 
-static bool has_sums(const struct rings *r, int gpu, uint32_t *words)
-{
-	const uint64_t all = r->words * (uint64_t)(r->count * r->gpus);
-
-	if (!GPU_DO(r->prog, cuMemcpyDtoH(words, r->own[gpu], 4 * all)))
-		return false;
-	for (uint64_t i = 0; i < all; i++) {
-		uint32_t sum = 0;
-
-		for (int other = 0; other < r->gpus; other++)
-			sum += word_of(other, i);
-		if (words[i] != sum) {
-			prog_say(r->prog, "GPU %d: word %llu is not the sum", gpu,
-				 (unsigned long long)i);
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool run(struct rings *r, uint32_t *words)
 {
 	uint64_t sum = 0, took = 1;
@@ -229,7 +204,8 @@ static bool run(struct rings *r, uint32_t *words)
 		 (unsigned long long)(4 * r->words * (uint64_t)(r->count * r->gpus)),
 		 (double)sum / 1000);
 	for (int gpu = 0; gpu < r->gpus; gpu++)
-		if (!has_sums(r, gpu, words))
+		if (!sums_are_there(r->prog, r->gpus, gpu, r->own[gpu], words,
+				    r->words * (uint64_t)(r->count * r->gpus)))
 			return false;
 	return GPU_DO(r->prog, cuMemFreeHost(r->gate));
 }
