@@ -18,16 +18,21 @@ struct gpu *cuda_exportable(CUdeviceptr address, uint64_t bytes, uint64_t *ret_t
 	if (!gpu)
 		return NULL;
 	if (gpu_memory_has(&gpu->memory, address))
-		return cuda_find(address, &gpu) &&
-				       cuda_is_mapped(cuda_program(), gpu, address, bytes)
-			       ? gpu
-			       : NULL;
+		return cuda_is_mapped(cuda_program(), gpu, address, bytes) ? gpu : NULL;
 	stretch = gpu_views_stretch(cuda_views(), address);
 	view = gpu_views_behind(cuda_views(), address);
 	if (!stretch || stretch->owner != cuda_program() ||
 	    (view && view->kind == GPU_VIEW_IMPORT && view->address <= address))
 		return NULL;
 	return gpu_views_resolve(cuda_views(), address, bytes, &gpu, ret_target) ? gpu : NULL;
+}
+
+/* What is a GPU's own address is one of an allocation. */
+static bool begins_in_memory(const struct gpu *gpu, CUdeviceptr address)
+{
+	struct gpu *found;
+
+	return !gpu_memory_has(&gpu->memory, address) || cuda_find(address, &found);
 }
 
 /* The descriptor is the caller's. Any device memory, be the range beyond what was allocated, as far
@@ -46,7 +51,7 @@ CUDA_PUBLIC CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr
 		return ret;
 	gpu = cuda_exportable(address, bytes, &target);
 	if (!ret_handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !gpu ||
-	    address % HOST_PAGE != 0 || bytes % HOST_PAGE != 0 ||
+	    !begins_in_memory(gpu, address) || address % HOST_PAGE != 0 || bytes % HOST_PAGE != 0 ||
 	    !gpu_memory_is_mapped(&gpu->memory, target, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE)

@@ -102,7 +102,7 @@ CUresult cuda_range(CUdeviceptr address, uint64_t bytes, struct cuda_range *ret_
 /* ---- direct.c, gdr.c ---- */
 
 /* Where a GPU, which this returns, has the range; NULL: it is none of the program's that can be
- * exported, or begins in nothing that was given out. */
+ * exported. */
 struct gpu *cuda_exportable(CUdeviceptr address, uint64_t bytes, uint64_t *ret_target);
 /* What a program that is over has mapped. */
 void cuda_gdrs_fini(struct gpu_program *program);

@@ -54,12 +54,7 @@ assert moved("near", "h1", "sw0", "cpu0") == 4096 and moved("near", "h0", "sw0",
 # The other GPU is behind the socket, which has no memory traffic of it.
 assert moved("far", "h0", "gpu1", "cpu0") == 4096 and moved("far", "h1", "cpu0", "gpu1") == 4096 + 8
 END
-digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' near/result.json | head -n 1)
-for how in "--threads 2" --through-wire; do
-	# shellcheck disable=SC2086
-	expect 0 run near.yaml $how --json
-	holds out "r['digest'] == '$digest'"
-done
+same_by_ways near
 # More than the GPU has, a GPU that is not there, an adapter's host without any.
 run_bad() { # ARGS TEXT
 	{ machine 150ns && echo "programs: [{run: gpu_write, hosts: [h0, h1], args: [$1]}]"; } >bad.yaml

@@ -56,12 +56,7 @@ END
 # Nobody sees how it is run.
 sed -i 's/count=[0-9]*/count=100000/' v100.yaml
 expect 0 run v100.yaml --out v100 --json
-digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' v100/result.json | head -n 1)
-for how in "--threads 2" --through-wire; do
-	# shellcheck disable=SC2086
-	expect 0 run v100.yaml $how --json
-	holds out "r['digest'] == '$digest'"
-done
+same_by_ways v100
 # A ring in which one GPU stands twice is none.
 sed 's/0x03215674/0x03215670/' v100.yaml >twice.yaml
 expect 1 run twice.yaml --out twice

@@ -60,12 +60,7 @@ rate = (large[0] - small[0]) / (large[1] - small[1]) / 1e9
 assert 371 * 0.97 < rate < 377 * 1.03, rate
 END
 play two dgx_h100 '"bytes=1048576", "most=2"'
-digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' two/result.json | head -n 1)
-for how in "--threads 2" --through-wire; do
-	# shellcheck disable=SC2086
-	expect 0 run two.yaml $how --json
-	holds out "r['digest'] == '$digest'"
-done
+same_by_ways two
 # Under a limit of addresses less memory is given out, which is said once; what fits is what it was.
 # shellcheck disable=SC3045 # dash, bash and busybox have it
 if (ulimit -v 60000000 && "$verbena" --version) >out 2>err; then

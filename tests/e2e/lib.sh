@@ -101,18 +101,23 @@ programs:
 until: 10ms
 END
 
-# checks NAME COUNT: the programs of NAME.yaml say "ok" COUNT times, each for what holds, and nobody sees how they
-# are run
-checks() {
-	expect 0 run "$1.yaml" --out "$1" --json
+# same_by_ways NAME: NAME.yaml, which was run into NAME, has the same digest however it is run
+same_by_ways() {
 	digest=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$1/result.json" | head -n 1)
-	grep -h -o '\(ok\|not\) [a-z0-9].*' err out >said || true
-	[ "$(grep -c '^ok ' said)" -eq "$2" ] || fail "$1: $(grep -c '^ok ' said) of $2 checks hold"
 	for how in "--threads 2" --through-wire; do
 		# shellcheck disable=SC2086
 		expect 0 run "$1.yaml" $how --json
 		holds out "r['digest'] == '$digest'"
 	done
+}
+
+# checks NAME COUNT: the programs of NAME.yaml say "ok" COUNT times, each for what holds, and nobody sees how they
+# are run
+checks() {
+	expect 0 run "$1.yaml" --out "$1" --json
+	grep -h -o '\(ok\|not\) [a-z0-9].*' err out >said || true
+	[ "$(grep -c '^ok ' said)" -eq "$2" ] || fail "$1: $(grep -c '^ok ' said) of $2 checks hold"
+	same_by_ways "$1"
 }
 
 # is_sanitized: beside a sanitizer ranks share their variables and have no addresses of their own.

@@ -88,6 +88,22 @@ static void refusals(struct mapped *m)
 		  "mapped from within a page");
 }
 
+/* Pages are pinned, be there nothing at the start of the first. */
+static void pins_behind_a_gap(struct mapped *m)
+{
+	CUdeviceptr first, second;
+	gdr_mh_t handle;
+
+	GPU_CHECK(m,
+		  cuMemAlloc(&first, 512) == CUDA_SUCCESS &&
+			  cuMemAlloc(&second, 512) == CUDA_SUCCESS && second % 65536 != 0 &&
+			  cuMemFree(first) == CUDA_SUCCESS &&
+			  gdr_pin_buffer(m->gdr, second, 512, 0, 0, &handle) == 0 &&
+			  gdr_unpin_buffer(m->gdr, handle) == 0 &&
+			  cuMemFree(second) == CUDA_SUCCESS,
+		  "what lies behind a gap is pinned");
+}
+
 static bool run(struct mapped *m)
 {
 	gdr_info_t info;
@@ -111,6 +127,7 @@ static bool run(struct mapped *m)
 		GPU_CHECK(m, move(m, bytes, 0), "moved");
 	GPU_CHECK(m, move(m, 1000, 61), "moved from within a line");
 	refusals(m);
+	pins_behind_a_gap(m);
 	GPU_CHECK(m, cuMemFree(m->memory) == CUDA_SUCCESS, "memory that is mapped goes");
 	GPU_CHECK(m, gdr_copy_to_mapping(m->handle, m->at, m->host, 1) == EINVAL,
 		  "a copy to what is gone");
